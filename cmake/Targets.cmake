@@ -1,0 +1,55 @@
+# One target a folder: a target sees the headers of those it links and of no others, so an include
+# against the direction of dependencies does not build.
+
+# rpcrdma_library(NAME SOURCES ... LINK ... PRIVATE_LINK ...)
+# The folder's public headers live in include/rpcrdma/NAME.
+function(rpcrdma_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
+  add_library(rpcrdma_${name} STATIC ${arg_SOURCES})
+  add_library(rpcrdma::${name} ALIAS rpcrdma_${name})
+  target_include_directories(rpcrdma_${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/include
+                                             PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_link_libraries(rpcrdma_${name} PUBLIC ${arg_LINK} PRIVATE rpcrdma_flags ${arg_PRIVATE_LINK})
+endfunction()
+
+# rpcrdma_test(NAME SOURCES ... LINK ...): GoogleTest cases, each found by ctest on its own.
+function(rpcrdma_test name)
+  if(NOT RPCRDMA_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_compile_definitions(${name} PRIVATE
+    RPCRDMA_TEST_CAPTURES="${CMAKE_SOURCE_DIR}/tests/captures")
+  target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock_main rpcrdma_flags)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+endfunction()
+
+# rpcrdma_fuzzer(NAME SOURCES ... LINK ... CORPUS dir): a libFuzzer program; its corpus is in the repo.
+function(rpcrdma_fuzzer name)
+  if(NOT RPCRDMA_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "CORPUS" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} rpcrdma_flags)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+  set_property(GLOBAL APPEND PROPERTY RPCRDMA_FUZZERS ${name})
+endfunction()
+
+# rpcrdma_component(NAME STATE WHY): what this build holds, told at the end of configuring.
+function(rpcrdma_component name state)
+  set_property(GLOBAL APPEND PROPERTY RPCRDMA_COMPONENTS "${name}: ${state}")
+endfunction()
+
+function(rpcrdma_print_components)
+  get_property(components GLOBAL PROPERTY RPCRDMA_COMPONENTS)
+  message(STATUS "Components:")
+  foreach(component IN LISTS components)
+    message(STATUS "  ${component}")
+  endforeach()
+endfunction()
