@@ -1,0 +1,149 @@
+// `rpcrdma analyze` against tshark and against the bare floor, on one large capture, in one run.
+//
+//   bench_analyze RPCRDMA CAPTURES FOLDER
+//
+// The floor walks the mapped file's records and verifies the ICRC of every RoCEv2 packet, nothing
+// else. Every program runs three times, the best time counts; the first run warms the page cache.
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <rpcrdma/wire/endian.h>
+#include <rpcrdma/wire/icrc.h>
+#include <rpcrdma/wire/roce.h>
+
+#include "replay.h"
+
+namespace {
+
+using namespace rpcrdma;
+
+struct Measured {
+  double seconds = 1e9;
+  double cpu = 0;
+  long max_rss_kib = 0;
+  int status = 0;
+};
+
+double seconds_of(const timeval& t) {
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+}
+
+// The best of three runs of `child` in a process of its own, its output thrown away.
+Measured measure(const std::function<void()>& child) {
+  Measured best;
+  for (int run = 0; run < 3; ++run) {
+    const auto begin = std::chrono::steady_clock::now();
+    const pid_t pid = fork();
+    if (pid == 0) {
+      const int null = open("/dev/null", O_WRONLY);
+      dup2(null, STDOUT_FILENO);
+      dup2(null, STDERR_FILENO);
+      child();
+      _exit(127);
+    }
+    int status = 0;
+    rusage usage{};
+    wait4(pid, &status, 0, &usage);
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    best.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    best.max_rss_kib = std::max(best.max_rss_kib, usage.ru_maxrss);
+    if (seconds < best.seconds) {
+      best.seconds = seconds;
+      best.cpu = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
+    }
+  }
+  return best;
+}
+
+void execute(const std::vector<std::string>& command) {
+  std::vector<char*> argv;
+  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  execvp(argv[0], argv.data());
+}
+
+// Status 0 if as many ICRCs are good as there are RoCE packets.
+void floor_walk(const std::string& path, std::uint64_t expected) {
+  const int fd = open(path.c_str(), O_RDONLY);
+  struct stat info {};
+  if (fd < 0 || fstat(fd, &info) != 0) _exit(1);
+  const auto size = static_cast<std::size_t>(info.st_size);
+  void* map = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (map == MAP_FAILED) _exit(1);
+  madvise(map, size, MADV_SEQUENTIAL);
+  const auto* p = static_cast<const std::uint8_t*>(map);
+  std::uint64_t good = 0;
+  for (std::size_t at = 24; at + 16 <= size;) {
+    std::uint32_t captured;
+    std::memcpy(&captured, p + at + 8, 4);
+    const std::uint8_t* ip = p + at + 16 + 14;
+    if (captured > 58 && wire::load_be16(ip - 2) == 0x0800 && ip[0] == 0x45 && ip[9] == 17 &&
+        wire::load_be16(ip + 22) == wire::kRoceUdpPort) {
+      const std::size_t total = wire::load_be16(ip + 2);
+      const std::uint32_t found = wire::icrc(wire::IcrcKind::kRoceV2Ipv4, {ip, total - 4}, 28);
+      good += found == wire::load_icrc(ip + total - 4) ? 1 : 0;
+    }
+    at += 16 + captured;
+  }
+  _exit(good == expected ? 0 : 1);
+}
+
+void row(const char* name, const Measured& m, std::uint64_t packets, const Measured& reference) {
+  std::printf("%-34s %9.3f s %9.3f s %12.0f %8.1f MiB %9.2f%s\n", name, m.seconds, m.cpu,
+              static_cast<double>(packets) / m.seconds, static_cast<double>(m.max_rss_kib) / 1024,
+              m.seconds / reference.seconds, m.status == 0 ? "" : "   FAILED");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: bench_analyze RPCRDMA CAPTURES FOLDER\n");
+    return 2;
+  }
+  const std::string rpcrdma = argv[1];
+  const std::string captures = argv[2];
+  const std::string folder = argv[3];
+  std::filesystem::create_directories(folder);
+  const std::string path = folder + "/replayed.pcap";
+  constexpr std::uint64_t kPackets = 1'000'000;
+  const bench::Replayed made =
+      bench::replay({captures + "/linux-nfs41.pcap", captures + "/linux-nfs3.pcap",
+                     captures + "/linux-deleg.pcap"},
+                    kPackets, path);
+  std::printf("capture: %lu packets (%lu RoCE), %.0f MB, %.0f bytes a packet\n",
+              static_cast<unsigned long>(made.packets), static_cast<unsigned long>(made.roce),
+              static_cast<double>(made.bytes) / 1e6,
+              static_cast<double>(made.bytes) / static_cast<double>(made.packets));
+
+  const Measured floor = measure([&] { floor_walk(path, made.roce); });
+  const Measured ours = measure([&] { execute({rpcrdma, "analyze", "--json", path}); });
+  const Measured decode = measure([&] { execute({rpcrdma, "decode", path}); });
+  const Measured tshark = measure([&] { execute({"tshark", "-r", path, "-q", "-z", "io,stat,0"}); });
+
+  std::printf("%-34s %11s %11s %12s %12s %9s\n", "", "time", "CPU", "packets/s", "peak RSS",
+              "of floor");
+  row("floor: mmap walk + ICRC", floor, made.packets, floor);
+  row("rpcrdma analyze --json", ours, made.packets, floor);
+  row("rpcrdma decode", decode, made.packets, floor);
+  row("tshark -q -z io,stat,0", tshark, made.packets, floor);
+  std::printf("tshark / rpcrdma analyze: %.1f times\n", tshark.seconds / ours.seconds);
+  std::filesystem::remove(path);
+  return ours.status == 0 && floor.status == 0 ? 0 : 1;
+}

@@ -1,0 +1,10 @@
+// How a fuzzer says that an invariant does not hold: it dies, and libFuzzer keeps the input.
+#pragma once
+
+namespace rpcrdma::fuzz {
+
+inline void require(bool holds) {
+  if (!holds) __builtin_trap();
+}
+
+}  // namespace rpcrdma::fuzz
