@@ -1,0 +1,25 @@
+#include "call_reduction.h"
+
+namespace rpcrdma::decode {
+
+CallReduction::CallReduction(std::span<const Removed> removed) : removed_(removed) {
+  drop_empty();
+}
+
+bool CallReduction::is_removed(std::size_t count_offset, std::uint32_t /*length*/,
+                               bool /*ddp_eligible*/) {
+  const std::size_t data = count_offset + 4;
+  const bool found = !removed_.empty() && removed_.front().offset == data;
+  while (!removed_.empty() && removed_.front().offset == data) {
+    removed_ = removed_.subspan(1);
+    drop_empty();
+  }
+  return found;
+}
+
+// A chunk without bytes took nothing out.
+void CallReduction::drop_empty() {
+  while (!removed_.empty() && removed_.front().length == 0) removed_ = removed_.subspan(1);
+}
+
+}  // namespace rpcrdma::decode

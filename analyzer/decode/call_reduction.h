@@ -1,0 +1,34 @@
+// What a Call's stream lacks.
+#pragma once
+
+#include "xdr_shape.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <rpcrdma/decode/upper_layer.h>
+
+namespace rpcrdma::decode {
+
+// The data that a Call's Read chunks took out. Which items may be taken out is a rule to check, not
+// one to parse by: any counted opaque counts as removed if its data begins where data is missing.
+class CallReduction final : public Reduction {
+ public:
+  explicit CallReduction(std::span<const Removed> removed);
+
+  bool is_removed(std::size_t count_offset, std::uint32_t length, bool ddp_eligible) override;
+
+  // True if data is missing before `offset` that was no opaque's: what was read is not what was
+  // sent.
+  [[nodiscard]] bool has_passed_unseen(std::size_t offset) const {
+    return !removed_.empty() && removed_.front().offset < offset;
+  }
+
+ private:
+  void drop_empty();
+
+  std::span<const Removed> removed_;  // those not yet come to
+};
+
+}  // namespace rpcrdma::decode

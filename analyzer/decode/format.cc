@@ -1,0 +1,123 @@
+#include <array>
+#include <cinttypes>
+#include <cstdarg>
+#include <cstdio>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <rpcrdma/decode/schema.h>
+
+namespace rpcrdma::decode {
+namespace {
+
+[[gnu::format(printf, 1, 2)]] std::string print(const char* format, ...) {
+  std::array<char, 64> buffer{};
+  va_list args;
+  va_start(args, format);
+  std::vsnprintf(buffer.data(), buffer.size(), format, args);
+  va_end(args);
+  return buffer.data();
+}
+
+int hex_digits(FieldType type) {
+  switch (type) {
+    case FieldType::kUint8:
+      return 2;
+    case FieldType::kUint16:
+      return 4;
+    case FieldType::kUint24:
+      return 6;
+    case FieldType::kUint64:
+    case FieldType::kInt64:
+      return 16;
+    default:
+      return 8;
+  }
+}
+
+std::string hex(const FieldSpec& field, std::uint64_t value) {
+  return print("0x%0*" PRIx64, hex_digits(field.type), value);
+}
+
+std::string decimal(const FieldSpec& field, std::uint64_t value) {
+  if (field.type == FieldType::kInt64) return std::to_string(static_cast<std::int64_t>(value));
+  return std::to_string(value);
+}
+
+std::string bare(const FieldSpec& field, std::uint64_t value) {
+  return field.base == Base::kHex ? hex(field, value) : decimal(field, value);
+}
+
+}  // namespace
+
+std::string format_value(const FieldSpec& field, std::uint64_t value, const char* name) {
+  if (field.type == FieldType::kBool) return value != 0 ? "True" : "False";
+  if (field.type == FieldType::kIpv4) {
+    return print("%u.%u.%u.%u", static_cast<unsigned>(value >> 24 & 0xff),
+                 static_cast<unsigned>(value >> 16 & 0xff),
+                 static_cast<unsigned>(value >> 8 & 0xff), static_cast<unsigned>(value & 0xff));
+  }
+  if (field.type == FieldType::kDuration) {
+    constexpr std::uint64_t kSecond = 1'000'000'000;
+    return print("%" PRIu64 ".%09" PRIu64 " seconds", value / kSecond, value % kSecond);
+  }
+  if (name == nullptr) name = value_name(field, value);
+  if (name == nullptr && !field.values.empty()) name = "unknown";
+  if (name != nullptr) return std::string(name) + " (" + bare(field, value) + ")";
+  if (field.base == Base::kDecHex) return decimal(field, value) + " (" + hex(field, value) + ")";
+  return bare(field, value);
+}
+
+std::string format_bytes(const FieldSpec& field, std::span<const std::uint8_t> value) {
+  if (field.type == FieldType::kIpv6 && value.size() == sizeof(in6_addr)) {
+    std::array<char, INET6_ADDRSTRLEN> buffer{};
+    if (inet_ntop(AF_INET6, value.data(), buffer.data(), buffer.size()) != nullptr) {
+      return buffer.data();
+    }
+  }
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string text;
+  text.reserve(value.size() * 2);
+  for (const std::uint8_t byte : value) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 0xf];
+  }
+  return text;
+}
+
+const char* type_name(FieldType type) {
+  switch (type) {
+    case FieldType::kUint8:
+      return "uint8";
+    case FieldType::kUint16:
+      return "uint16";
+    case FieldType::kUint24:
+      return "uint24";
+    case FieldType::kUint32:
+      return "uint32";
+    case FieldType::kUint64:
+      return "uint64";
+    case FieldType::kInt64:
+      return "int64";
+    case FieldType::kBool:
+      return "bool";
+    case FieldType::kBytes:
+      return "bytes";
+    case FieldType::kString:
+      return "string";
+    case FieldType::kIpv4:
+      return "ipv4";
+    case FieldType::kIpv6:
+      return "ipv6";
+    case FieldType::kFrame:
+      return "frame";
+    case FieldType::kDuration:
+      return "duration";
+    case FieldType::kSubtree:
+      return "subtree";
+  }
+  return "unknown";
+}
+
+}  // namespace rpcrdma::decode

@@ -1,0 +1,46 @@
+// Fields as JSON.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <rpcrdma/decode/sink.h>
+
+namespace rpcrdma::decode {
+
+// Keys are the fields' names and subtrees are objects; a field that occurs more than once in its
+// subtree becomes an array, in order. Numbers are numbers (durations in nanoseconds), booleans
+// booleans, addresses their text, bytes hexadecimal digits, text UTF-8 with U+FFFD for what is not.
+// A number whose value can have a name has it under the key "NAME_name" beside it.
+class JsonSink : public Sink {
+ public:
+  JsonSink() : open_(1) {}
+
+  void open(FieldId id, std::size_t offset, std::size_t length, std::string_view summary) override;
+  void close() override;
+  void number(FieldId id, std::size_t offset, std::size_t length, std::uint64_t value,
+              const char* name) override;
+  void bytes(FieldId id, std::size_t offset, std::size_t length, wire::Bytes value) override;
+  void text(FieldId id, std::size_t offset, std::size_t length, std::string_view value) override;
+  void error(const wire::DecodeError& error) override;
+
+  // Everything reported so far, as one object; the sink starts afresh.
+  [[nodiscard]] nlohmann::ordered_json take();
+
+ private:
+  struct Subtree {
+    FieldId id{};
+    nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  };
+  void add(std::string_view key, nlohmann::ordered_json value);
+
+  std::vector<Subtree> open_;  // [0] is the root
+};
+
+// `text` with every byte that is no part of valid UTF-8 replaced by U+FFFD.
+[[nodiscard]] std::string valid_utf8(std::string_view text);
+
+}  // namespace rpcrdma::decode

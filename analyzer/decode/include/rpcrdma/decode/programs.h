@@ -1,0 +1,32 @@
+// Names of the registered ONC RPC programs that run over RDMA, and of their procedures.
+#pragma once
+
+#include <cstdint>
+
+namespace rpcrdma::decode {
+
+inline constexpr std::uint32_t kProgPortmap = 100000;
+inline constexpr std::uint32_t kProgNfs = 100003;
+inline constexpr std::uint32_t kProgMount = 100005;
+inline constexpr std::uint32_t kProgNlm = 100021;
+inline constexpr std::uint32_t kProgNsm = 100024;
+inline constexpr std::uint32_t kProgNfsAcl = 100227;
+inline constexpr std::uint32_t kProgRdmaConfig = 100417;
+// NFSv4 callbacks: the client chooses a number, by RFC 5531's transient range. Linux: 0x40000000.
+inline constexpr std::uint32_t kProgNfsCallback = 0x40000000;
+
+[[nodiscard]] constexpr bool is_transient_program(std::uint32_t program) {
+  return program >= 0x40000000U && program <= 0x5fffffffU;
+}
+
+// "NFS", "NFS_CB", "PORTMAP", ...; nullptr for a program that is not known. A transient program is
+// taken for the NFS callback program when version is 1 or 4 and procedure 0 or 1 (RFC 5531, RFC
+// 8881 section 20); otherwise it is not known.
+[[nodiscard]] const char* program_name(std::uint32_t program, std::uint32_t version,
+                                       std::uint32_t procedure);
+
+// "GETATTR", "COMPOUND", "NULL", ...; nullptr when not known.
+[[nodiscard]] const char* procedure_name(std::uint32_t program, std::uint32_t version,
+                                         std::uint32_t procedure);
+
+}  // namespace rpcrdma::decode

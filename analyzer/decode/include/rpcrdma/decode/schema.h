@@ -1,0 +1,92 @@
+// The field schema: one table that describes every field once. The -v tree and the JSON of the
+// command, display filters, the Wireshark plugin's registration and the GUI's tree are generated
+// from it; a decoder names a field by its FieldId only.
+//
+// Names are those of Wireshark's filter language: "rpcrdma.*" is our transport, "rpc.*" the RPC
+// header, "nfs.*" what is known of NFS, "ib.*" InfiniBand transport headers, "cm.*" Communication
+// Management. The table itself is fields.def.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace rpcrdma::decode {
+
+enum class FieldId : std::uint16_t {
+#define RPCRDMA_FIELD(id, name, type, base, label, help, values) id,
+#include <rpcrdma/decode/fields.def>
+#undef RPCRDMA_FIELD
+};
+
+// What a value is, and so which function of Sink reports it.
+enum class FieldType : std::uint8_t {
+  kUint8,  // the integers, kBool, kIpv4, kFrame and kDuration: Sink::number
+  kUint16,
+  kUint24,
+  kUint32,
+  kUint64,
+  kInt64,  // two's complement in the uint64_t
+  kBool,
+  kBytes,     // Sink::bytes
+  kString,    // Sink::text
+  kIpv4,      // in host order: 10.0.0.1 is 0x0a000001
+  kIpv6,      // Sink::bytes with 16 bytes; a GID too
+  kFrame,     // number of a frame in the capture, or of an event in a trace
+  kDuration,  // nanoseconds
+  kSubtree,   // Sink::open
+};
+
+enum class Base : std::uint8_t {
+  kNone,  // the type says it all
+  kDec,
+  kHex,     // with as many digits as the type has
+  kDecHex,  // decimal, then hexadecimal in brackets
+};
+
+struct ValueName {
+  std::uint64_t value;
+  const char* name;
+};
+
+struct FieldSpec {
+  FieldId id;
+  const char* name;  // "rpcrdma.credit"
+  FieldType type;
+  Base base;
+  const char* label;  // "Credit value"
+  const char* help;   // one line, without a full stop
+  // Names of values. Empty where there are none, or where they depend on other fields (procedures
+  // on the program, operations on the direction): there the decoder gives the name with the value.
+  std::span<const ValueName> values;
+};
+
+// All fields, in the table's order: schema()[n] is the field whose FieldId is n.
+[[nodiscard]] std::span<const FieldSpec> schema();
+
+[[nodiscard]] const FieldSpec& spec(FieldId id);
+
+// The field of a filter name, or nullptr.
+[[nodiscard]] const FieldSpec* find_field(std::string_view name);
+
+// The name of a value by the field's table, or nullptr.
+[[nodiscard]] const char* value_name(const FieldSpec& field, std::uint64_t value);
+
+// A number as a person reads it: "0x12345678", "RDMA_MSG (0)", "True", "10.0.0.1",
+// "0.000123000 seconds". A field that has names shows a value without one as "unknown (7)".
+// `name`, when given, stands in place of the table's.
+[[nodiscard]] std::string format_value(const FieldSpec& field, std::uint64_t value,
+                                       const char* name = nullptr);
+
+// Bytes as a person reads them: an address if the field is one, otherwise hexadecimal digits.
+[[nodiscard]] std::string format_bytes(const FieldSpec& field, std::span<const std::uint8_t> value);
+
+// "uint32", "string", ... as the documentation calls a type.
+[[nodiscard]] const char* type_name(FieldType type);
+
+// The schema as a Markdown document: docs/fields.md.
+[[nodiscard]] std::string schema_markdown();
+
+}  // namespace rpcrdma::decode

@@ -1,0 +1,86 @@
+// What an upper-layer binding says about a message's arguments and results: the operations of an
+// NFSv4 COMPOUND, and which items are DDP-eligible (RFC 8267; RFC 5667 for version one).
+//
+// Everything here works on a reduced XDR stream: DDP-eligible data that travelled in a chunk is
+// absent, together with its roundup, while its count word is present.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include <rpcrdma/wire/error.h>
+
+namespace rpcrdma::decode {
+
+// The operations of an NFSv4 COMPOUND or CB_COMPOUND, in order.
+struct CompoundOps {
+  static constexpr std::size_t kMaxKept = 64;  // further operations are counted, not kept
+  std::array<std::uint32_t, kMaxKept> op{};
+  std::uint32_t kept = 0;
+  std::uint32_t announced = 0;  // numops of the arguments or results, as it stands there
+  std::uint32_t minor = 0;      // Calls: minorversion
+  std::uint32_t status = 0;     // Replies: nfsstat4 of the last operation
+  bool complete = false;        // every announced operation was parsed to its end and kept
+};
+
+// "READ", "CB_RECALL", ...; nullptr for a number that is not known.
+[[nodiscard]] const char* nfs4_op_name(std::uint32_t op, bool callback);
+// "NFS4_OK", "NFS4ERR_DELAY", ...; nullptr when not known. NFSv3 and v2 status: nfs3_status_name.
+[[nodiscard]] const char* nfs4_status_name(std::uint32_t status);
+[[nodiscard]] const char* nfs3_status_name(std::uint32_t status);
+
+// A DDP-eligible item in a stream.
+struct DdpItem {
+  std::uint32_t count_offset = 0;  // of its count word, in the reduced stream given
+  std::uint32_t length = 0;        // the count word's value: bytes of data
+  std::uint32_t operation = 0;     // NFSv4: index of the operation in its COMPOUND; otherwise 0
+  // Results: which Write chunk (index in the list) carried the data; -1 when it stands inline.
+  std::int32_t chunk = -1;
+  bool guessed = false;  // found by arithmetic, since the program's binding is not known
+};
+
+// What identifies a procedure to its binding.
+struct ProcedureId {
+  std::uint32_t program = 0;
+  std::uint32_t version = 0;
+  std::uint32_t procedure = 0;
+};
+
+// The operations of a COMPOUND or CB_COMPOUND Call. `args` is the reduced stream behind the RPC
+// header; `removed` gives, for the Read chunks in order, the offset in `args` at which data was
+// taken out and how many bytes (roundup not included). Any counted opaque whose data begins at such
+// an offset is taken as removed, DDP-eligible or not; data missing elsewhere ends the parsing.
+// Stops at what it cannot parse, keeping what came before and the operation whose arguments broke
+// off. For other procedures the result is empty.
+struct Removed {
+  std::uint32_t offset = 0;
+  std::uint64_t length = 0;
+};
+[[nodiscard]] CompoundOps parse_compound_call(const ProcedureId& id, wire::Bytes args,
+                                              std::span<const Removed> removed);
+
+// Walks the results of a successful Reply (`results`: the reduced stream behind the RPC reply
+// header) and finds its DDP-eligible items. `chunk_lengths` are the totals of the Write chunks
+// returned in the Reply, in list order; an eligible item takes the next chunk, and its data is
+// absent from the stream exactly if that chunk's length is not zero. At most items.size() are
+// found; returns their number. Data that stands inline but not whole is no item. Roundup that a
+// sender left in the stream although it moved the data is skipped where another operation follows.
+// `ops`, when given, receives a COMPOUND's operations. A program whose binding is not known: if
+// exactly one chunk has a length, the item is looked for as the last count word in the stream that
+// equals it, and marked as guessed.
+[[nodiscard]] std::size_t find_result_items(const ProcedureId& id, wire::Bytes results,
+                                            std::span<const std::uint64_t> chunk_lengths,
+                                            std::span<DdpItem> items, CompoundOps* ops = nullptr);
+
+// Where the file data of a READ or WRITE (of a COMPOUND: the first one) lies, as the Call asks for
+// it; for putting chunks of one file in order.
+struct FileRange {
+  bool valid = false;
+  std::uint64_t offset = 0;  // in the file, bytes
+  std::uint32_t count = 0;   // bytes asked for or sent
+};
+[[nodiscard]] FileRange file_range(const ProcedureId& id, wire::Bytes args,
+                                   std::span<const Removed> removed);
+
+}  // namespace rpcrdma::decode

@@ -1,0 +1,314 @@
+#include "rpc_decoder.h"
+
+#include <array>
+#include <cinttypes>
+#include <optional>
+
+#include <rpcrdma/decode/decoder.h>
+#include <rpcrdma/decode/programs.h>
+#include <rpcrdma/wire/rdmaconfig.h>
+#include <rpcrdma/wire/rpc.h>
+#include <rpcrdma/wire/xdr.h>
+
+namespace rpcrdma::decode {
+namespace {
+
+using wire::Bytes;
+
+constexpr std::size_t kAuthHead = 8;  // flavor and length
+constexpr std::size_t kCallCred = 24;
+constexpr std::size_t kMaxChunks = 16;  // chunks that are taken account of, of one message
+
+const char* or_unknown(const char* name) {
+  return name != nullptr ? name : "unknown";
+}
+
+std::size_t auth_length(const wire::Auth& auth) {
+  return kAuthHead + static_cast<std::size_t>(wire::xdr_padded(auth.body.size()));
+}
+
+void auth_sys_fields(const FieldWriter& out, const wire::AuthSys& auth) {
+  out.word(FieldId::kAuthSysStamp, 0, auth.stamp);
+  out.text(FieldId::kAuthSysMachine, 8, auth.machine);
+  std::size_t at = 8 + static_cast<std::size_t>(wire::xdr_padded(auth.machine.size()));
+  out.word(FieldId::kAuthSysUid, at, auth.uid);
+  out.word(FieldId::kAuthSysGid, at + 4, auth.gid);
+  at += 12;  // the count of auxiliary groups included
+  for (std::uint32_t i = 0; i < auth.gid_count; ++i) {
+    out.word(FieldId::kAuthSysGids, at + i * 4, wire::load_be32(auth.gids.data() + i * 4));
+  }
+}
+
+void gss_fields(const FieldWriter& out, const wire::GssCred& cred) {
+  out.word(FieldId::kGssVersion, 0, cred.version);
+  out.word(FieldId::kGssProcedure, 4, cred.gss_proc);
+  out.word(FieldId::kGssSequence, 8, cred.seq_num);
+  out.word(FieldId::kGssService, 12, cred.service);
+  out.bytes(FieldId::kGssHandle, 20, cred.handle);
+}
+
+void credential(const FieldWriter& out, const wire::Auth& cred) {
+  out.open(FieldId::kRpcCred, 0, auth_length(cred), wire::auth_flavor_name(cred.flavor));
+  out.word(FieldId::kRpcCredFlavor, 0, cred.flavor);
+  out.word(FieldId::kRpcCredLength, 4, static_cast<std::uint32_t>(cred.body.size()));
+  const FieldWriter body = out.at(kAuthHead);
+  const auto report = [&](const auto& decoded, auto fields) {
+    if (decoded) {
+      fields(body, *decoded);
+    } else {
+      body.error(decoded.error());
+    }
+  };
+  switch (static_cast<wire::AuthFlavor>(cred.flavor)) {
+    case wire::AuthFlavor::kSys:
+      report(wire::decode_auth_sys(cred.body), auth_sys_fields);
+      break;
+    case wire::AuthFlavor::kRpcsecGss:
+      report(wire::decode_gss_cred(cred.body), gss_fields);
+      break;
+    default:
+      if (!cred.body.empty()) body.bytes(FieldId::kRpcCredBody, 0, cred.body);
+      break;
+  }
+  out.close();
+}
+
+void verifier(const FieldWriter& out, const wire::Auth& verf) {
+  out.open(FieldId::kRpcVerf, 0, auth_length(verf), wire::auth_flavor_name(verf.flavor));
+  out.word(FieldId::kRpcVerfFlavor, 0, verf.flavor);
+  out.word(FieldId::kRpcVerfLength, 4, static_cast<std::uint32_t>(verf.body.size()));
+  if (!verf.body.empty()) out.bytes(FieldId::kRpcVerfBody, kAuthHead, verf.body);
+  out.close();
+}
+
+const char* program_label(const ProcedureId& id) {
+  return or_unknown(program_name(id.program, id.version, id.procedure));
+}
+
+const char* procedure_label(const ProcedureId& id) {
+  return or_unknown(procedure_name(id.program, id.version, id.procedure));
+}
+
+bool is_conf_rdma(const ProcedureId& id) {
+  return id.program == wire::kRdmaConfigProgram && id.version == wire::kRdmaConfigVersion &&
+         id.procedure == wire::kRdmaConfigProcConf;
+}
+
+// Positions count in the unreduced stream of the whole RPC message; here they are turned into
+// offsets in the reduced arguments. A chunk that cannot lie there ends the list.
+std::size_t removed_data(const wire::ReadListView& reads, std::uint64_t arguments,
+                         std::array<Removed, kMaxChunks>& removed) {
+  std::size_t count = 0;
+  std::uint64_t taken = 0;  // by earlier chunks, roundup included
+  for (std::uint32_t i = 0; i < reads.size() && count < removed.size();) {
+    const std::uint32_t position = reads[i].position;
+    std::uint64_t length = 0;
+    for (; i < reads.size() && reads[i].position == position; ++i) length += reads[i].target.length;
+    if (position == 0) continue;  // a Position Zero Read chunk is a message of its own
+    if (position < arguments + taken) break;
+    removed[count++] = {static_cast<std::uint32_t>(position - arguments - taken), length};
+    taken += wire::xdr_padded(length);
+  }
+  return count;
+}
+
+// The operations' own offsets are not known: each points at the whole stream that it was found in.
+void compound(const FieldWriter& out, const ProcedureId& id, const CompoundOps& ops,
+              std::size_t length, bool reply) {
+  if (ops.announced == 0) return;
+  const bool callback = is_transient_program(id.program);
+  Summary summary;
+  if (reply) {
+    summary.add("%s", or_unknown(nfs4_status_name(ops.status)));
+  } else {
+    summary.add("minor version %" PRIu32, ops.minor);
+  }
+  const char* separator = ": ";
+  for (std::uint32_t i = 0; i < ops.kept; ++i, separator = ", ") {
+    summary.add("%s%s", separator, or_unknown(nfs4_op_name(ops.op[i], callback)));
+  }
+  if (!ops.complete) summary.add("%s...", separator);
+
+  out.open(FieldId::kNfs, 0, length, summary.view());
+  if (reply) {
+    out.number(FieldId::kNfsStatus, 0, length, ops.status,
+               or_unknown(nfs4_status_name(ops.status)));
+  } else {
+    out.number(FieldId::kNfsMinorVersion, 0, length, ops.minor);
+  }
+  for (std::uint32_t i = 0; i < ops.kept; ++i) {
+    out.number(FieldId::kNfsOp, 0, length, ops.op[i],
+               or_unknown(nfs4_op_name(ops.op[i], callback)));
+  }
+  out.close();
+}
+
+void conf_rdma_request(const FieldWriter& out, Bytes args) {
+  const auto request = wire::decode_rdmaconfig_request(args);
+  out.open(FieldId::kConfig, 0, args.size());
+  if (request) {
+    out.word(FieldId::kConfigMaxCallSendsize, 0, request->maxcall_sendsize);
+    out.word(FieldId::kConfigMaxReplySendsize, 4, request->maxreply_sendsize);
+    out.word(FieldId::kConfigMaxRdmaRead, 8, request->maxrdmaread);
+  } else {
+    out.error(request.error());
+  }
+  out.close();
+}
+
+void conf_rdma_reply(const FieldWriter& out, Bytes results) {
+  const auto reply = wire::decode_rdmaconfig_reply(results);
+  out.open(FieldId::kConfig, 0, results.size());
+  if (reply) {
+    out.word(FieldId::kConfigMaxCallSendsize, 0, reply->maxcall_sendsize);
+    out.word(FieldId::kConfigAlign, 4, reply->align);
+    out.word(FieldId::kConfigMaxRdmaRead, 8, reply->maxrdmaread);
+  } else {
+    out.error(reply.error());
+  }
+  out.close();
+}
+
+// RPCSEC_GSS wraps arguments, except those of data exchange without integrity and privacy.
+bool arguments_are_plain(const wire::Auth& cred) {
+  if (cred.flavor != static_cast<std::uint32_t>(wire::AuthFlavor::kRpcsecGss)) return true;
+  const auto gss = wire::decode_gss_cred(cred.body);
+  return gss && gss->gss_proc == 0 && gss->service == 1;
+}
+
+void call_fields(const FieldWriter& out, const wire::RpcCall& call, const ProcedureId& id) {
+  out.word(FieldId::kRpcVersion, 8, call.rpcvers);
+  out.word(FieldId::kRpcProgram, 12, call.prog, program_label(id));
+  out.word(FieldId::kRpcProgramVersion, 16, call.vers);
+  out.word(FieldId::kRpcProcedure, 20, call.proc, procedure_label(id));
+  credential(out.at(kCallCred), call.cred);
+  verifier(out.at(kCallCred + auth_length(call.cred)), call.verf);
+}
+
+void call_arguments(const FieldWriter& out, const wire::RpcView& view, const ProcedureId& id,
+                    Bytes args, const wire::ReadListView& reads) {
+  if (!args.empty()) out.bytes(FieldId::kRpcArguments, 0, args);
+  if (!arguments_are_plain(view.call.cred)) return;
+  if (is_conf_rdma(id)) {
+    conf_rdma_request(out, args);
+    return;
+  }
+  std::array<Removed, kMaxChunks> removed;
+  const std::size_t count = removed_data(reads, view.length, removed);
+  compound(out, id, parse_compound_call(id, args, std::span(removed).first(count)), args.size(),
+           false);
+}
+
+void reply_fields(const FieldWriter& out, const wire::RpcReply& reply) {
+  out.word(FieldId::kRpcReplyStat, 8, static_cast<std::uint32_t>(reply.stat));
+  std::optional<std::size_t> mismatch;  // where low and high stand
+  if (reply.stat == wire::ReplyStat::kAccepted) {
+    verifier(out.at(12), reply.verf);
+    const std::size_t at = 12 + auth_length(reply.verf);
+    out.word(FieldId::kRpcAcceptStat, at, static_cast<std::uint32_t>(reply.accept));
+    if (reply.accept == wire::AcceptStat::kProgMismatch) mismatch = at + 4;
+  } else {
+    out.word(FieldId::kRpcRejectStat, 12, static_cast<std::uint32_t>(reply.reject));
+    if (reply.reject == wire::RejectStat::kRpcMismatch) {
+      mismatch = 16;
+    } else {
+      out.word(FieldId::kRpcAuthStat, 16, reply.auth_stat);
+    }
+  }
+  if (mismatch) {
+    out.word(FieldId::kRpcMismatchLow, *mismatch, reply.low);
+    out.word(FieldId::kRpcMismatchHigh, *mismatch + 4, reply.high);
+  }
+}
+
+// What a Reply answers, from the Call.
+void answered_call(const FieldWriter& out, const ProcedureId& id) {
+  out.number(FieldId::kRpcProgram, 0, 0, id.program, program_label(id));
+  out.number(FieldId::kRpcProgramVersion, 0, 0, id.version);
+  out.number(FieldId::kRpcProcedure, 0, 0, id.procedure, procedure_label(id));
+}
+
+void reply_results(const FieldWriter& out, const wire::RpcReply& reply, Bytes results,
+                   const RpcContext& context) {
+  if (!results.empty()) out.bytes(FieldId::kRpcResults, 0, results);
+  const bool success =
+      reply.stat == wire::ReplyStat::kAccepted && reply.accept == wire::AcceptStat::kSuccess;
+  // Results under RPCSEC_GSS may be wrapped; the Reply does not say which service is in use.
+  const bool gss = reply.verf.flavor == static_cast<std::uint32_t>(wire::AuthFlavor::kRpcsecGss);
+  if (context.call == nullptr || !success || gss) return;
+  if (is_conf_rdma(*context.call)) {
+    conf_rdma_reply(out, results);
+    return;
+  }
+  std::array<std::uint64_t, kMaxChunks> lengths{};
+  std::size_t count = 0;
+  for (const wire::WriteChunkView chunk : context.writes) {
+    if (count == lengths.size()) break;
+    lengths[count++] = wire::total_length(chunk);
+  }
+  CompoundOps ops;
+  std::array<DdpItem, kMaxChunks> items;
+  static_cast<void>(
+      find_result_items(*context.call, results, std::span(lengths).first(count), items, &ops));
+  compound(out, *context.call, ops, results.size(), true);
+}
+
+Summary describe_rpc(const wire::RpcView& view, const ProcedureId* id) {
+  Summary summary;
+  summary.add("%s", view.type == wire::MsgType::kCall ? "Call" : "Reply");
+  if (id != nullptr) {
+    summary.add(", %s version %" PRIu32 " %s", program_label(*id), id->version,
+                procedure_label(*id));
+  }
+  if (view.type == wire::MsgType::kReply) {
+    const wire::RpcReply& reply = view.reply;
+    summary.add(", %s", reply.stat == wire::ReplyStat::kAccepted
+                            ? wire::accept_stat_name(static_cast<std::uint32_t>(reply.accept))
+                            : wire::reject_stat_name(static_cast<std::uint32_t>(reply.reject)));
+  }
+  summary.add(", XID 0x%08" PRIx32,
+              view.type == wire::MsgType::kCall ? view.call.xid : view.reply.xid);
+  return summary;
+}
+
+void malformed_rpc(const FieldWriter& out, Bytes rpc, const wire::DecodeError& error) {
+  out.open(FieldId::kRpc, 0, rpc.size(), "malformed");
+  if (rpc.size() >= 4) out.word(FieldId::kRpcXid, 0, wire::load_be32(rpc.data()));
+  if (rpc.size() >= 8) out.word(FieldId::kRpcMsgType, 4, wire::load_be32(rpc.data() + 4));
+  out.error(error);
+  out.close();
+}
+
+}  // namespace
+
+void decode_rpc_fields(const FieldWriter& out, Bytes rpc, const RpcContext& context) {
+  const auto decoded = wire::decode_rpc(rpc);
+  if (!decoded) {
+    malformed_rpc(out, rpc, decoded.error());
+    return;
+  }
+  const wire::RpcView& view = *decoded;
+  const bool is_call = view.type == wire::MsgType::kCall;
+  const ProcedureId own{view.call.prog, view.call.vers, view.call.proc};
+  const ProcedureId* id = is_call ? &own : context.call;
+
+  out.open(FieldId::kRpc, 0, rpc.size(), describe_rpc(view, id).view());
+  out.word(FieldId::kRpcXid, 0, is_call ? view.call.xid : view.reply.xid);
+  out.word(FieldId::kRpcMsgType, 4, static_cast<std::uint32_t>(view.type));
+  const FieldWriter rest = out.at(view.length);
+  if (is_call) {
+    call_fields(out, view.call, own);
+    call_arguments(rest, view, own, rpc.subspan(view.length), context.reads);
+  } else {
+    if (id != nullptr) answered_call(out, *id);
+    reply_fields(out, view.reply);
+    reply_results(rest, view.reply, rpc.subspan(view.length), context);
+  }
+  out.close();
+}
+
+void decode_rpc_message(Bytes rpc, Sink& sink, const ProcedureId* call) {
+  decode_rpc_fields(FieldWriter(sink), rpc, {{}, {}, call});
+}
+
+}  // namespace rpcrdma::decode

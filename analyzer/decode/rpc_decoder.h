@@ -1,0 +1,20 @@
+// The RPC part of a message, as decode_message() and decode_rpc_message() share it.
+#pragma once
+
+#include "field_writer.h"
+
+#include <rpcrdma/decode/upper_layer.h>
+#include <rpcrdma/wire/chunks.h>
+
+namespace rpcrdma::decode {
+
+// What is known about an RPC message from outside its bytes.
+struct RpcContext {
+  wire::ReadListView reads;           // Calls: data that is absent from the stream
+  wire::WriteListView writes;         // Replies: likewise
+  const ProcedureId* call = nullptr;  // Replies: what is answered
+};
+
+void decode_rpc_fields(const FieldWriter& out, wire::Bytes rpc, const RpcContext& context);
+
+}  // namespace rpcrdma::decode

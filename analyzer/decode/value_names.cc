@@ -1,0 +1,82 @@
+#include "value_names.h"
+
+#include <cstring>
+
+#include <rpcrdma/wire/cm.h>
+#include <rpcrdma/wire/header.h>
+#include <rpcrdma/wire/roce.h>
+#include <rpcrdma/wire/rpc.h>
+
+namespace rpcrdma::decode {
+namespace {
+
+// Every value from 0 to `last` that `name_of` knows.
+template <typename NameOf>
+std::vector<ValueName> collect(std::uint32_t last, NameOf name_of) {
+  std::vector<ValueName> names;
+  for (std::uint32_t value = 0; value <= last; ++value) {
+    const char* name = name_of(value);
+    if (name != nullptr && std::strcmp(name, "unknown") != 0) names.push_back({value, name});
+  }
+  return names;
+}
+
+// Version one's name where version one has the value, otherwise version two's: a decoder that knows
+// the version gives the name itself.
+template <typename NameOf>
+std::vector<ValueName> collect_versions(std::uint32_t last, NameOf name_of) {
+  return collect(last, [&](std::uint32_t value) {
+    const char* name = name_of(1, value);
+    return std::strcmp(name, "unknown") != 0 ? name : name_of(2, value);
+  });
+}
+
+ValueNames make_value_names() {
+  ValueNames names;
+
+  names.proc = collect_versions(5, wire::proc_name);
+  names.error = collect_versions(5, wire::rdma_err_name);
+  names.msg_type = {{0, "Call"}, {1, "Reply"}};
+
+  names.auth_flavor = collect(7, wire::auth_flavor_name);
+  names.gss_proc = {{0, "RPCSEC_GSS_DATA"},
+                    {1, "RPCSEC_GSS_INIT"},
+                    {2, "RPCSEC_GSS_CONTINUE_INIT"},
+                    {3, "RPCSEC_GSS_DESTROY"}};
+  names.gss_service = {
+      {1, "rpc_gss_svc_none"}, {2, "rpc_gss_svc_integrity"}, {3, "rpc_gss_svc_privacy"}};
+  names.reply_stat = {{0, "MSG_ACCEPTED"}, {1, "MSG_DENIED"}};
+  names.accept_stat = collect(5, wire::accept_stat_name);
+  names.reject_stat = collect(1, wire::reject_stat_name);
+  names.auth_stat = collect(14, wire::auth_stat_name);
+
+  names.opcode = collect(0xff, [](std::uint32_t value) -> const char* {
+    const wire::OpcodeInfo& info = wire::opcode_info(static_cast<std::uint8_t>(value));
+    return info.known ? info.name : nullptr;
+  });
+  names.nak = collect(
+      0x1f, [](std::uint32_t value) { return wire::nak_name(static_cast<std::uint8_t>(value)); });
+
+  names.cm = collect(0x1f, [](std::uint32_t value) {
+    return wire::cm_name(static_cast<wire::CmAttribute>(value));
+  });
+  names.transport_service = {{0, "RC"}, {1, "UC"}, {2, "RD"}};
+  names.path_mtu = {
+      {1, "256 bytes"}, {2, "512 bytes"}, {3, "1024 bytes"}, {4, "2048 bytes"}, {5, "4096 bytes"}};
+  names.failover = {{0, "accepted"}, {1, "not supported"}, {2, "rejected"}};
+  names.rejected = {{0, "REQ"}, {1, "REP"}, {2, "no message"}};
+  names.mraed = {{0, "REQ"}, {1, "REP"}, {2, "LAP"}};
+  names.rej_reason = collect(0xff, [](std::uint32_t value) {
+    return wire::cm_rej_reason(static_cast<std::uint16_t>(value));
+  });
+  return names;
+}
+
+}  // namespace
+
+const ValueNames& value_names() {
+  static const ValueNames names = make_value_names();
+  return names;
+}
+
+}  // namespace rpcrdma::decode

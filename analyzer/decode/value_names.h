@@ -1,0 +1,41 @@
+// The names of values that the schema refers to. Where a wire codec already has a function that
+// names a value, its names are taken from there.
+#pragma once
+
+#include <vector>
+
+#include <rpcrdma/decode/schema.h>
+
+namespace rpcrdma::decode {
+
+struct ValueNames {
+  std::vector<ValueName> none;
+
+  std::vector<ValueName> proc;
+  std::vector<ValueName> error;
+  std::vector<ValueName> msg_type;
+
+  std::vector<ValueName> auth_flavor;
+  std::vector<ValueName> gss_proc;
+  std::vector<ValueName> gss_service;
+  std::vector<ValueName> reply_stat;
+  std::vector<ValueName> accept_stat;
+  std::vector<ValueName> reject_stat;
+  std::vector<ValueName> auth_stat;
+
+  std::vector<ValueName> opcode;
+  std::vector<ValueName> nak;
+
+  std::vector<ValueName> cm;
+  std::vector<ValueName> transport_service;
+  std::vector<ValueName> path_mtu;
+  std::vector<ValueName> failover;
+  std::vector<ValueName> rejected;
+  std::vector<ValueName> mraed;
+  std::vector<ValueName> rej_reason;
+};
+
+// Made on first use; lives as long as the program.
+[[nodiscard]] const ValueNames& value_names();
+
+}  // namespace rpcrdma::decode
