@@ -1,0 +1,84 @@
+// Bytes that can only be read in order: a pipe, a compressed file, a decompressor over either.
+#pragma once
+
+#include "file_descriptor.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <rpcrdma/capture/error.h>
+
+namespace rpcrdma::capture {
+
+class ByteStream {
+ public:
+  ByteStream() = default;
+  ByteStream(const ByteStream&) = delete;
+  ByteStream& operator=(const ByteStream&) = delete;
+  virtual ~ByteStream() = default;
+
+  // At least one byte, 0 at the end. Blocks until some are there. An error is one of reading; bytes
+  // that cannot be decompressed end the stream, and damage() tells.
+  [[nodiscard]] virtual Expected<std::size_t> read(std::span<std::uint8_t> out) = 0;
+
+  // Bytes taken from the file or pipe so far.
+  [[nodiscard]] virtual std::uint64_t stored() const = 0;
+
+  // After the end, why there is no more; empty at a proper end.
+  [[nodiscard]] const std::string& damage() const { return damage_; }
+  // The compressed data ends too early.
+  [[nodiscard]] bool cut_short() const { return cut_short_; }
+
+ protected:
+  std::string damage_;
+  bool cut_short_ = false;
+};
+
+// A descriptor that the stream owns, or (standard input) only borrows.
+class DescriptorStream final : public ByteStream {
+ public:
+  explicit DescriptorStream(FileDescriptor fd) : owned_(std::move(fd)), fd_(owned_.get()) {}
+  explicit DescriptorStream(int borrowed) : owned_(-1), fd_(borrowed) {}
+
+  Expected<std::size_t> read(std::span<std::uint8_t> out) override;
+  std::uint64_t stored() const override { return stored_; }
+
+ private:
+  FileDescriptor owned_;
+  int fd_;
+  std::uint64_t stored_ = 0;
+};
+
+// Bytes in memory that outlive the stream.
+class SpanStream final : public ByteStream {
+ public:
+  explicit SpanStream(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
+
+  Expected<std::size_t> read(std::span<std::uint8_t> out) override;
+  std::uint64_t stored() const override { return position_; }
+
+ private:
+  std::span<const std::uint8_t> bytes_;
+  std::size_t position_ = 0;
+};
+
+// Another stream whose first bytes have been looked at already.
+class PrefixedStream final : public ByteStream {
+ public:
+  PrefixedStream(std::vector<std::uint8_t> prefix, std::unique_ptr<ByteStream> rest)
+      : prefix_(std::move(prefix)), rest_(std::move(rest)) {}
+
+  Expected<std::size_t> read(std::span<std::uint8_t> out) override;
+  std::uint64_t stored() const override { return rest_->stored(); }
+
+ private:
+  std::vector<std::uint8_t> prefix_;
+  std::size_t position_ = 0;
+  std::unique_ptr<ByteStream> rest_;
+};
+
+}  // namespace rpcrdma::capture

@@ -1,0 +1,99 @@
+// The bytes of a capture file as its readers see them: contiguous pieces at a cursor. Whether they
+// lie in a mapping, in memory or in the buffer of a stream shows only when a piece runs out, so
+// that the path per record is a comparison and no virtual call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace rpcrdma::capture {
+
+// The largest record or block that is believed; also what bounds the buffer of a stream.
+inline constexpr std::size_t kMaxRecordBytes = std::size_t{64} << 20;
+
+class Feed {
+ public:
+  Feed() = default;
+  Feed(const Feed&) = delete;
+  Feed& operator=(const Feed&) = delete;
+  virtual ~Feed() = default;
+
+  // `n` bytes at the cursor, or nullptr when the input ends or fails before them; available() then
+  // counts all that is left. Pointers from earlier calls are void when the cursor has moved since.
+  [[nodiscard]] const std::uint8_t* need(std::size_t n) {
+    if (n <= available()) [[likely]] {
+      return cursor_;
+    }
+    return !stopped_ && refill(n) ? cursor_ : nullptr;
+  }
+
+  // No further than need() has promised.
+  void advance(std::size_t n) { cursor_ += n; }
+
+  // For a walk that has just passed a record of `record` bytes. A record's address is known only
+  // when the one before it has been read, so the walk would wait for memory at every header.
+  // Packets come in runs of one size: assuming so, the headers some records ahead, the record's and
+  // the protocols', are asked for in time. Measured on 1 KiB packets in the page cache: half the
+  // time.
+  void prefetch(std::size_t record) const {
+    constexpr std::size_t kRecords = 8;
+    constexpr std::size_t kCacheLine = 64;
+    const std::size_t ahead = (kRecords - 1) * record;
+    if (available() <= ahead + kCacheLine) return;
+    __builtin_prefetch(cursor_ + ahead);
+    __builtin_prefetch(cursor_ + ahead + kCacheLine);
+  }
+
+  [[nodiscard]] std::size_t available() const { return static_cast<std::size_t>(end_ - cursor_); }
+
+  // Of the cursor, in the (uncompressed) file.
+  [[nodiscard]] std::uint64_t offset() const {
+    return base_ + static_cast<std::uint64_t>(cursor_ - begin_);
+  }
+
+  // Nothing more is to be had from here on.
+  void stop() {
+    end_ = cursor_;
+    stopped_ = true;
+  }
+
+  // Bytes consumed of the file as it is stored.
+  [[nodiscard]] virtual std::uint64_t stored() const { return offset(); }
+
+  // After need() gave nullptr: a read error; what the layer below knows of damage; and whether it
+  // ended too early.
+  [[nodiscard]] const std::string& failure() const { return failure_; }
+  [[nodiscard]] const std::string& damage() const { return damage_; }
+  [[nodiscard]] bool cut_short() const { return cut_short_; }
+
+ protected:
+  // Makes `n` bytes, more than available(), stand at the cursor. False: the input has fewer.
+  virtual bool refill(std::size_t n) = 0;
+
+  const std::uint8_t* begin_ = nullptr;  // stands at offset base_
+  const std::uint8_t* cursor_ = nullptr;
+  const std::uint8_t* end_ = nullptr;
+  std::uint64_t base_ = 0;
+  std::string failure_;
+  std::string damage_;
+  bool cut_short_ = false;
+
+ private:
+  bool stopped_ = false;
+};
+
+// Bytes that are in memory already and stay there.
+class MemoryFeed final : public Feed {
+ public:
+  explicit MemoryFeed(std::span<const std::uint8_t> bytes) {
+    begin_ = cursor_ = bytes.data();
+    end_ = begin_ + bytes.size();
+  }
+
+ private:
+  bool refill(std::size_t) override { return false; }
+};
+
+}  // namespace rpcrdma::capture

@@ -1,0 +1,44 @@
+// What the readers of all file formats share: a feed, counters, and how a walk ends.
+#pragma once
+
+#include "damage.h"
+#include "feed.h"
+
+#include <memory>
+#include <string>
+
+#include <rpcrdma/capture/source.h>
+
+namespace rpcrdma::capture {
+
+class FileSource : public Source {
+ public:
+  [[nodiscard]] const SourceStats& stats() const final {
+    stats_.bytes_read = feed_->stored();
+    return stats_;
+  }
+
+ protected:
+  // `bytes_total`: of the file as stored, 0 when not known.
+  FileSource(std::unique_ptr<Feed> feed, std::string name, std::uint64_t bytes_total)
+      : feed_(std::move(feed)), name_(std::move(name)) {
+    stats_.bytes_total = bytes_total;
+  }
+
+  // need() gave nothing where a record or the end was expected.
+  [[nodiscard]] Expected<bool> end_of_input(const char* record);
+
+  // What stands at `offset` makes going on impossible.
+  [[nodiscard]] bool stop(const std::string& reason, std::uint64_t offset);
+
+  void skipped(std::uint64_t offset, const std::string& reason, std::uint64_t bytes);
+
+  std::unique_ptr<Feed> feed_;
+  std::string name_;
+  mutable SourceStats stats_;  // bytes_read is brought up to date when somebody asks
+
+ private:
+  Damage damage_;
+};
+
+}  // namespace rpcrdma::capture

@@ -1,0 +1,45 @@
+// From a captured frame to the InfiniBand transport packet in it: Ethernet (VLAN, QinQ), Linux SLL
+// and SLL2, raw IP, ERF, native InfiniBand; IPv4 and IPv6 with UDP port 4791 (RoCEv2), ethertype
+// 0x8915 (RoCEv1).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <rpcrdma/capture/address.h>
+#include <rpcrdma/capture/source.h>
+#include <rpcrdma/wire/icrc.h>
+
+namespace rpcrdma::capture {
+
+enum class LinkResult : std::uint8_t {
+  kRoce,     // `out` is filled
+  kNotRoce,  // something else, or not to be told
+  // The first fragment of an IP datagram to port 4791 (RoCE forbids them); the later ones do not
+  // show their port and are kNotRoce.
+  kFragment,
+  kCutShort,     // would be RoCE, but was captured without a whole BTH
+  kUnknownLink,  // the link type is none of those above
+};
+
+struct TransportPacket {
+  Address src;
+  Address dst;
+  std::uint16_t udp_source_port = 0;  // 0 when there is no UDP
+  std::uint8_t dscp_ecn = 0;          // IPv4 TOS, IPv6 and GRH traffic class
+  wire::IcrcKind kind = wire::IcrcKind::kRoceV2Ipv4;
+  // From the first byte that the ICRC covers (see wire/icrc.h) through the captured end of the
+  // ICRC; link-layer padding and trailers are cut off by the lengths in the IP header, GRH or LRH.
+  std::span<const std::uint8_t> data;
+  std::size_t bth = 0;          // offset of the BTH in `data`
+  std::size_t wire_length = 0;  // bytes from the BTH through the ICRC, on the wire
+  [[nodiscard]] std::span<const std::uint8_t> transport() const { return data.subspan(bth); }
+  // All of it, ICRC included, was captured.
+  [[nodiscard]] bool complete() const { return data.size() - bth == wire_length; }
+};
+
+// `udp_port`: the UDP destination port of RoCEv2, in both directions of a connection.
+[[nodiscard]] LinkResult dissect_link(const Frame& frame, TransportPacket& out,
+                                      std::uint16_t udp_port = 4791);
+
+}  // namespace rpcrdma::capture

@@ -1,0 +1,96 @@
+// Where frames come from: capture files (pcap, pcapng; plain, gzip, zstd), pipes, interfaces.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <rpcrdma/capture/error.h>
+
+namespace rpcrdma::capture {
+
+// Link types that the library can take apart, by their LINKTYPE_ numbers in files.
+enum class LinkType : std::uint16_t {
+  kEthernet = 1,
+  kRawDlt12 = 12,  // raw IP, written by systems whose DLT_RAW has this number
+  kRawDlt14 = 14,  // the same
+  kRaw = 101,
+  kLinuxSll = 113,
+  kErf = 197,
+  kIpv4 = 228,
+  kIpv6 = 229,
+  kInfiniband = 247,
+  kUpperPdu = 252,  // Wireshark Upper PDU: our own recordings
+  kLinuxSll2 = 276,
+};
+
+struct Frame {
+  std::uint64_t number = 0;     // counts from 1, as Wireshark does: packet records of any interface
+  std::int64_t time_ns = 0;     // since the epoch, UTC
+  std::uint32_t original = 0;   // bytes on the wire
+  std::uint32_t interface = 0;  // pcapng: counts over all sections; pcap: 0
+  LinkType link = LinkType::kEthernet;  // any LINKTYPE_ number may stand here
+  std::span<const std::uint8_t> data;   // the captured bytes; valid until the next call of next()
+};
+
+// What the source itself knows about its completeness.
+struct SourceStats {
+  std::uint64_t frames = 0;
+  std::uint64_t bytes_read = 0;   // of the file as stored (compressed), for progress
+  std::uint64_t bytes_total = 0;  // 0 when not known (pipe, interface)
+  std::uint64_t dropped = 0;      // by kernel or interface: pcapng statistics blocks, live counters
+  bool cut_short = false;         // the file ends within a record or block
+  std::string damage;             // not empty: where and why reading stopped or skipped bytes
+};
+
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  // True and a frame; false at the end. A file that ends in the middle of a record, or is damaged
+  // behind the first frames, ends there without an error: stats() tells it. An error is what makes
+  // the rest unreadable for another reason (read error, failed decompression at the start).
+  [[nodiscard]] virtual Expected<bool> next(Frame& frame) = 0;
+
+  // Not to be called while another thread is in next().
+  [[nodiscard]] virtual const SourceStats& stats() const = 0;
+};
+
+// Opens a capture file, or standard input for "-". Files are mapped and read without copying, and
+// what has been walked is given back, so resident memory does not grow with the file; pipes and
+// compressed files go through a buffer of bounded size. Errors: cannot open; not a capture file
+// (the message names what was found); an unsupported version.
+[[nodiscard]] Expected<std::unique_ptr<Source>> open_file(const std::string& path);
+
+// The same for the bytes of a capture file, compressed or not, which the caller keeps alive. Errors
+// name it "memory".
+[[nodiscard]] Expected<std::unique_ptr<Source>> open_memory(std::span<const std::uint8_t> bytes);
+
+struct LiveOptions {
+  std::string interface;         // a network interface, "any", or an rdma device of libpcap
+  std::string filter;            // pcap-filter(7) expression; empty: everything
+  std::uint32_t snaplen = 0;     // bytes; 0: all
+  std::uint32_t buffer_mib = 0;  // kernel buffer; 0: libpcap's default
+  bool promiscuous = false;
+};
+
+// Captures from an interface. next() waits for a frame, and gives false after stop().
+class LiveSource : public Source {
+ public:
+  // From any thread or a signal handler. A wait on an rdma device of libpcap, which cannot be
+  // broken from another thread, ends with the next frame.
+  virtual void stop() = 0;
+};
+// Errors: no such interface, no permission, a filter that does not compile, sizes out of range, a
+// build without libpcap.
+[[nodiscard]] Expected<std::unique_ptr<LiveSource>> open_live(const LiveOptions& options);
+
+struct Interface {
+  std::string name;
+  std::string description;
+};
+[[nodiscard]] Expected<std::vector<Interface>> list_interfaces();
+
+}  // namespace rpcrdma::capture

@@ -1,0 +1,12 @@
+// Zstandard (RFC 8878), any number of frames, by libzstd.
+#pragma once
+
+#include "byte_stream.h"
+
+#include <memory>
+
+namespace rpcrdma::capture {
+
+[[nodiscard]] std::unique_ptr<ByteStream> inflate_zstd(std::unique_ptr<ByteStream> compressed);
+
+}  // namespace rpcrdma::capture

@@ -1,0 +1,20 @@
+// What a build without libpcap says.
+#include <rpcrdma/capture/source.h>
+
+namespace rpcrdma::capture {
+namespace {
+
+constexpr const char* kAbsent =
+    "this build cannot capture from interfaces: it was configured with RPCRDMA_LIVE=OFF";
+
+}  // namespace
+
+Expected<std::unique_ptr<LiveSource>> open_live(const LiveOptions&) {
+  return fail(kAbsent);
+}
+
+Expected<std::vector<Interface>> list_interfaces() {
+  return fail(kAbsent);
+}
+
+}  // namespace rpcrdma::capture

@@ -1,0 +1,161 @@
+#include "file_descriptor.h"
+#include "test_capture.h"
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <thread>
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <rpcrdma/capture/link.h>
+
+namespace rpcrdma::capture {
+namespace {
+
+using ::testing::HasSubstr;
+
+LiveOptions on_loopback(const std::string& filter) {
+  LiveOptions options;
+  options.interface = "lo";
+  options.filter = filter;
+  return options;
+}
+
+bool may_capture() {
+  return open_live(on_loopback("")).has_value();
+}
+
+void send_datagram(std::uint16_t port, const ByteVector& payload) {
+  const FileDescriptor fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(port);
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(::sendto(fd.get(), payload.data(), payload.size(), 0,
+                     reinterpret_cast<const sockaddr*>(&to), sizeof to),
+            static_cast<ssize_t>(payload.size()));
+}
+
+std::atomic<LiveSource*> guarded{nullptr};
+
+extern "C" void stop_guarded(int) {
+  if (LiveSource* const source = guarded.load()) source->stop();
+}
+
+// Stops the capture by a signal when what a test waits for does not come.
+class Guard {
+ public:
+  explicit Guard(LiveSource& source) {
+    guarded = &source;
+    std::signal(SIGALRM, stop_guarded);
+    ::alarm(20);
+  }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+  ~Guard() {
+    ::alarm(0);
+    guarded = nullptr;
+  }
+};
+
+class Live : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!may_capture()) GTEST_SKIP() << "not permitted to capture on lo";
+  }
+};
+
+TEST_F(Live, SeesWhatTheFilterLetsThrough) {
+  auto source = open_live(on_loopback("udp dst port 4791"));
+  ASSERT_TRUE(source) << source.error().message;
+  const Guard guard(**source);
+  for (std::uint8_t i = 0; i < 5; ++i) {
+    send_datagram(4790, ByteVector(32, 0xff));
+    send_datagram(4791, ByteVector(32, i));
+  }
+  for (std::uint8_t i = 0; i < 5; ++i) {
+    Frame frame;
+    ASSERT_TRUE((*source)->next(frame).value());
+    EXPECT_EQ(frame.number, i + 1u);
+    EXPECT_GT(frame.time_ns, 1'600'000'000'000'000'000);
+    TransportPacket packet;
+    ASSERT_EQ(dissect_link(frame, packet), LinkResult::kRoce);
+    EXPECT_EQ(packet.dst.to_string(), "127.0.0.1");
+    EXPECT_EQ(packet.transport()[0], i);
+    EXPECT_EQ(packet.wire_length, 32u);
+  }
+  EXPECT_EQ((*source)->stats().frames, 5u);
+  EXPECT_EQ((*source)->stats().dropped, 0u);
+}
+
+TEST_F(Live, SnapshotLengthCutsFrames) {
+  LiveOptions options = on_loopback("udp dst port 4791");
+  options.snaplen = 60;
+  auto source = open_live(options);
+  ASSERT_TRUE(source) << source.error().message;
+  const Guard guard(**source);
+  send_datagram(4791, ByteVector(1000, 1));
+  Frame frame;
+  ASSERT_TRUE((*source)->next(frame).value());
+  EXPECT_EQ(frame.data.size(), 60u);
+  EXPECT_EQ(frame.original, 14u + 20 + 8 + 1000);
+}
+
+TEST_F(Live, StopFromAnotherThreadEndsTheWait) {
+  auto source = open_live(on_loopback("udp dst port 1 and udp src port 1"));
+  ASSERT_TRUE(source) << source.error().message;
+  const Guard guard(**source);
+  std::thread other([&] { (*source)->stop(); });
+  Frame frame;
+  EXPECT_FALSE((*source)->next(frame).value());
+  other.join();
+  EXPECT_FALSE((*source)->next(frame).value());
+}
+
+TEST_F(Live, StopFromASignalHandlerEndsTheWait) {
+  auto source = open_live(on_loopback("udp dst port 1 and udp src port 1"));
+  ASSERT_TRUE(source) << source.error().message;
+  const Guard guard(**source);
+  ASSERT_EQ(std::raise(SIGALRM), 0);
+  Frame frame;
+  EXPECT_FALSE((*source)->next(frame).value());
+}
+
+TEST_F(Live, FilterErrorsAreReported) {
+  const auto source = open_live(on_loopback("udp porrt 4791"));
+  ASSERT_FALSE(source);
+  EXPECT_THAT(source.error().message, HasSubstr("filter \"udp porrt 4791\": "));
+}
+
+TEST_F(Live, MissingInterfaceIsNamed) {
+  LiveOptions options;
+  options.interface = "no-such-if0";
+  const auto source = open_live(options);
+  ASSERT_FALSE(source);
+  EXPECT_THAT(source.error().message, HasSubstr("no-such-if0: No such device exists"));
+}
+
+TEST(LiveOptionsCheck, ImpossibleSizes) {
+  LiveOptions options = on_loopback("");
+  options.snaplen = 262145;
+  EXPECT_THAT(open_live(options).error().message, HasSubstr("snapshot length 262145"));
+  options.snaplen = 0;
+  options.buffer_mib = 2048;
+  EXPECT_THAT(open_live(options).error().message, HasSubstr("buffer of 2048 MiB"));
+}
+
+TEST(Interfaces, LoopbackIsAmongThem) {
+  const auto found = list_interfaces();
+  ASSERT_TRUE(found) << found.error().message;
+  if (!may_capture()) GTEST_SKIP() << "not permitted to capture";
+  EXPECT_TRUE(
+      std::any_of(found->begin(), found->end(), [](const Interface& i) { return i.name == "lo"; }));
+}
+
+}  // namespace
+}  // namespace rpcrdma::capture

@@ -1,0 +1,117 @@
+#include "mapped_file.h"
+
+#include "test_capture.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace rpcrdma::capture {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+std::size_t resident_bytes() {
+  std::ifstream in("/proc/self/statm");
+  std::size_t pages = 0;
+  std::size_t resident = 0;
+  in >> pages >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// Records of `bytes` each (headers included) up to `size`; what is not a header is a hole.
+void write_sparse(const std::string& path, std::size_t bytes, std::size_t size) {
+  const Writer le;
+  std::ofstream out(path, std::ios::binary);
+  const auto put = [&](const ByteVector& v) {
+    out.write(reinterpret_cast<const char*>(v.data()), static_cast<std::streamsize>(v.size()));
+  };
+  put(le.pcap_header(0xa1b2c3d4, 1, 262144));
+  std::size_t at = 24;
+  while (at + bytes <= size) {
+    put(le.u32(1) + le.u32(2) + le.u32(bytes - 16) + le.u32(bytes - 16) + ByteVector(64, 0xee));
+    at += bytes;
+    out.seekp(static_cast<std::streamoff>(at));
+  }
+  out.flush();
+  ASSERT_TRUE(out.good());
+  out.close();
+  ASSERT_EQ(::truncate(path.c_str(), static_cast<off_t>(at)), 0);
+}
+
+TEST(MappedFile, ResidentMemoryDoesNotGrowWithTheFile) {
+  TempFolder folder;
+  const std::string path = folder.path("large.pcap");
+  write_sparse(path, 100'000, 300 * kMiB);
+  auto source = open_file(path);
+  ASSERT_TRUE(source);
+  const std::size_t before = resident_bytes();
+  std::size_t most = before;
+  std::uint64_t sum = 0;
+  Frame frame;
+  while ((*source)->next(frame).value()) {
+    for (std::size_t i = 0; i < frame.data.size(); i += 4096) sum += frame.data[i];
+    if (frame.number % 16 == 0) most = std::max(most, resident_bytes());
+  }
+  EXPECT_EQ((*source)->stats().frames, 300 * kMiB / 100'000);
+  EXPECT_EQ(sum, (*source)->stats().frames * 0xee);
+  EXPECT_LT(most - before, 8 * kMiB);
+}
+
+TEST(MappedFile, RecordsAcrossStepsAreWhole) {
+  TempFolder folder;
+  ByteVector bytes = Writer{}.pcap_header();
+  std::uint32_t seed = 1;
+  while (bytes.size() < 6 * kMiB) {
+    seed = seed * 1664525 + 1013904223;
+    const std::size_t size = 1 + (seed >> 14);  // up to 256 KiB
+    bytes = std::move(bytes) + Writer{}.record(seed, 1, ByteVector(size, std::uint8_t(seed >> 8)));
+  }
+  const Walk mapped = walk(open_file(folder.file("a.pcap", bytes)));
+  const Walk memory = walk_memory(bytes);
+  ASSERT_EQ(mapped.frames.size(), memory.frames.size());
+  for (std::size_t i = 0; i < mapped.frames.size(); ++i) {
+    EXPECT_EQ(mapped.frames[i].data, memory.frames[i].data);
+  }
+  EXPECT_THAT(mapped.stats.damage, IsEmpty());
+}
+
+TEST(MappedFile, FileThatBecomesShorterEndsThere) {
+  TempFolder folder;
+  const std::string path = folder.path("shrinking.pcap");
+  write_sparse(path, 10'000, 20 * kMiB);
+  auto source = open_file(path);
+  ASSERT_TRUE(source);
+  Frame frame;
+  ASSERT_TRUE((*source)->next(frame).value());
+  ASSERT_EQ(::truncate(path.c_str(), 5 * kMiB), 0);
+  while ((*source)->next(frame).value()) {
+  }
+  EXPECT_LE((*source)->stats().frames, 5 * kMiB / 10'000);
+  EXPECT_GE((*source)->stats().frames, 3 * kMiB / 10'000);
+  EXPECT_TRUE((*source)->stats().cut_short);
+  EXPECT_THAT((*source)->stats().damage, HasSubstr("became shorter"));
+}
+
+TEST(MappedFile, FileThatGrowsEndsWhereItDid) {
+  TempFolder folder;
+  const Writer le;
+  const std::string path = folder.file("growing.pcap", le.pcap_header() + le.record(1, 2, {1}));
+  auto source = open_file(path);
+  ASSERT_TRUE(source);
+  {
+    std::ofstream out(path, std::ios::binary | std::ios::app);
+    out << std::string(100, 'x');
+  }
+  const Walk w = walk(std::move(source));
+  EXPECT_EQ(w.frames.size(), 1u);
+  EXPECT_THAT(w.stats.damage, IsEmpty());
+}
+
+}  // namespace
+}  // namespace rpcrdma::capture

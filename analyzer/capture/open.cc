@@ -1,0 +1,131 @@
+// From a path to a reader: what kind of file it is, by its first bytes, and how it is best read.
+#include "byte_stream.h"
+#include "file_descriptor.h"
+#include "file_kind.h"
+#include "inflate_gzip.h"
+#include "inflate_zstd.h"
+#include "mapped_file.h"
+#include "pcap_reader.h"
+#include "pcapng_reader.h"
+#include "stream_feed.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <rpcrdma/capture/source.h>
+
+namespace rpcrdma::capture {
+namespace {
+
+using OpenResult = Expected<std::unique_ptr<Source>>;
+
+constexpr std::size_t kMagicBytes = 4;
+
+tl::unexpected<Error> fail_errno(const std::string& name, int error) {
+  return fail(name + ": " + std::strerror(error));
+}
+
+OpenResult not_a_capture(Feed& feed, const std::string& name) {
+  const std::uint8_t* start = feed.need(kKindBytes);
+  if (start == nullptr) start = feed.need(feed.available());
+  if (!feed.failure().empty()) return fail(name + ": " + feed.failure());
+  const std::size_t size = std::min(feed.available(), kKindBytes);
+  const std::string damage = feed.damage().empty() ? "" : " (" + feed.damage() + ")";
+  if (size == 0) {
+    return fail(name + ": " + (damage.empty() ? "the file is empty" : feed.damage()));
+  }
+  return fail(name + ": not a capture file: it looks like " + file_kind({start, size}) + damage);
+}
+
+OpenResult open_feed(std::unique_ptr<Feed> feed, std::string name, std::uint64_t bytes_total) {
+  const std::uint8_t* const p = feed->need(kMagicBytes);
+  if (p == nullptr) return not_a_capture(*feed, name);
+  for (const bool swapped : {false, true}) {
+    const ByteOrder order{swapped};
+    const std::uint32_t magic = order.u32(p);
+    if (magic == kPcapngSectionHeader) {
+      return PcapngReader::open(std::move(feed), std::move(name), bytes_total);
+    }
+    if (magic == kPcapMicroseconds || magic == kPcapNanoseconds || magic == kPcapModified) {
+      return PcapReader::open(std::move(feed), magic, order, std::move(name), bytes_total);
+    }
+  }
+  return not_a_capture(*feed, name);
+}
+
+std::unique_ptr<ByteStream> decompressed(Compression how, std::unique_ptr<ByteStream> stream) {
+  switch (how) {
+    case Compression::kGzip:
+      return inflate_gzip(std::move(stream));
+    case Compression::kZstd:
+      return inflate_zstd(std::move(stream));
+    case Compression::kNone:
+      break;
+  }
+  return stream;
+}
+
+OpenResult open_stream(std::unique_ptr<ByteStream> stream, std::string name,
+                       std::uint64_t bytes_total) {
+  std::vector<std::uint8_t> start(kCompressionBytes);
+  std::size_t filled = 0;
+  while (filled < start.size()) {
+    const auto got = stream->read(std::span(start).subspan(filled));
+    if (!got) return fail(name + ": " + got.error().message);
+    if (*got == 0) break;
+    filled += *got;
+  }
+  start.resize(filled);
+  const Compression how = compression(start);
+  stream = std::make_unique<PrefixedStream>(std::move(start), std::move(stream));
+  return open_feed(std::make_unique<StreamFeed>(decompressed(how, std::move(stream))),
+                   std::move(name), bytes_total);
+}
+
+OpenResult open_regular(FileDescriptor fd, std::string name, std::uint64_t size) {
+  if (size == 0) return fail(name + ": the file is empty");
+  std::array<std::uint8_t, kCompressionBytes> start{};
+  const ssize_t n = ::pread(fd.get(), start.data(), start.size(), 0);
+  if (n < 0) return fail_errno(name, errno);
+  if (compression({start.data(), static_cast<std::size_t>(n)}) == Compression::kNone) {
+    if (auto mapped = MappedFile::map(fd, size)) {
+      return open_feed(std::move(mapped), std::move(name), size);
+    }
+  }
+  return open_stream(std::make_unique<DescriptorStream>(std::move(fd)), std::move(name), size);
+}
+
+}  // namespace
+
+OpenResult open_file(const std::string& path) {
+  if (path == "-") {
+    return open_stream(std::make_unique<DescriptorStream>(STDIN_FILENO), "standard input", 0);
+  }
+  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) return fail_errno(path, errno);
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) return fail_errno(path, errno);
+  if (S_ISDIR(status.st_mode)) return fail_errno(path, EISDIR);
+  if (S_ISREG(status.st_mode)) {
+    return open_regular(std::move(fd), path, static_cast<std::uint64_t>(status.st_size));
+  }
+  return open_stream(std::make_unique<DescriptorStream>(std::move(fd)), path, 0);
+}
+
+OpenResult open_memory(std::span<const std::uint8_t> bytes) {
+  const Compression how = compression(bytes);
+  if (how == Compression::kNone) {
+    return open_feed(std::make_unique<MemoryFeed>(bytes), "memory", bytes.size());
+  }
+  return open_feed(
+      std::make_unique<StreamFeed>(decompressed(how, std::make_unique<SpanStream>(bytes))),
+      "memory", bytes.size());
+}
+
+}  // namespace rpcrdma::capture

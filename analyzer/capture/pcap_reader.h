@@ -1,0 +1,55 @@
+// Classic pcap (draft-ietf-opsawg-pcap): microseconds and nanoseconds in either byte order, and the
+// longer record headers of the "modified" variant.
+#pragma once
+
+#include "byte_order.h"
+#include "file_source.h"
+
+#include <memory>
+#include <string>
+
+namespace rpcrdma::capture {
+
+inline constexpr std::size_t kPcapHeaderBytes = 24;
+
+// The magic numbers, as read in the writer's byte order.
+inline constexpr std::uint32_t kPcapMicroseconds = 0xa1b2c3d4;
+inline constexpr std::uint32_t kPcapNanoseconds = 0xa1b23c4d;
+inline constexpr std::uint32_t kPcapModified = 0xa1b2cd34;
+
+class PcapReader final : public FileSource {
+ public:
+  // `magic` is the one that stands at the cursor, in `order`.
+  [[nodiscard]] static Expected<std::unique_ptr<Source>> open(std::unique_ptr<Feed> feed,
+                                                              std::uint32_t magic, ByteOrder order,
+                                                              std::string name,
+                                                              std::uint64_t bytes_total);
+
+  [[nodiscard]] Expected<bool> next(Frame& frame) override;
+
+ private:
+  struct Record {
+    std::uint32_t seconds;
+    std::uint32_t fraction;
+    std::uint32_t captured;
+    std::uint32_t original;
+  };
+
+  PcapReader(std::unique_ptr<Feed> feed, std::uint32_t magic, ByteOrder order, std::string name,
+             std::uint64_t bytes_total, const std::uint8_t* header);
+  [[nodiscard]] Record load(const std::uint8_t* p) const;
+  [[nodiscard]] bool possible(const Record& r) const {
+    return r.captured <= limit_ && r.fraction < fraction_limit_;
+  }
+  [[nodiscard]] bool resynchronise(const Record& bad);
+  [[nodiscard]] bool chain_at_cursor();
+
+  ByteOrder order_;
+  LinkType link_;
+  std::uint32_t limit_;           // bytes that a record can have
+  std::uint32_t fraction_limit_;  // of a second
+  std::uint32_t fraction_ns_;
+  std::uint32_t header_bytes_;  // of a record
+};
+
+}  // namespace rpcrdma::capture

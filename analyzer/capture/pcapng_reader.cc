@@ -1,0 +1,290 @@
+#include "pcapng_reader.h"
+
+#include <algorithm>
+
+namespace rpcrdma::capture {
+namespace {
+
+// Block types (section 4).
+enum : std::uint32_t {
+  kInterfaceDescription = 1,
+  kObsoletePacket = 2,
+  kSimplePacket = 3,
+  kInterfaceStatistics = 5,
+  kEnhancedPacket = 6,
+};
+
+// Option codes.
+constexpr std::uint16_t kEndOfOptions = 0;
+constexpr std::uint16_t kIfTsresol = 9;
+constexpr std::uint16_t kIfTsoffset = 14;
+constexpr std::uint16_t kEpbDropcount = 4;
+constexpr std::uint16_t kIsbIfdrop = 5;
+constexpr std::uint16_t kIsbOsdrop = 7;
+
+// Bytes of the smallest block of a kind: its head, fixed fields, and the length repeated at the
+// end.
+constexpr std::size_t kBlockHead = 8;
+constexpr std::size_t kTrailer = 4;
+constexpr std::size_t kSmallestBlock = 12;
+constexpr std::size_t kSmallestSection = 28;
+constexpr std::size_t kSmallestInterface = 20;
+constexpr std::size_t kSmallestStatistics = 24;
+constexpr std::size_t kSmallestPacket = 32;  // enhanced and obsolete
+constexpr std::size_t kSmallestSimple = 16;
+
+constexpr std::size_t kMaxInterfaces = 65536;  // of a section: bounds what a hostile file costs
+constexpr std::uint16_t kDropsUnknown = 0xffff;
+
+constexpr std::uint64_t padded(std::uint64_t n) {
+  return (n + 3) & ~std::uint64_t{3};
+}
+
+bool possible_length(std::uint32_t total) {
+  return total >= kSmallestBlock && total % 4 == 0 && total <= kMaxRecordBytes;
+}
+
+bool byte_order_of(const std::uint8_t* magic, ByteOrder& order) {
+  for (const bool swapped : {false, true}) {
+    order.swapped = swapped;
+    if (order.u32(magic) == kPcapngByteOrderMagic) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<Source>> PcapngReader::open(std::unique_ptr<Feed> feed, std::string name,
+                                                     std::uint64_t bytes_total) {
+  const std::uint8_t* const p = feed->need(kSmallestSection);
+  if (p == nullptr) {
+    if (!feed->failure().empty()) return fail(name + ": " + feed->failure());
+    return fail(name + ": the file ends within its pcapng section header, of which it has " +
+                std::to_string(feed->available()) + " bytes" +
+                (feed->damage().empty() ? "" : ": " + feed->damage()));
+  }
+  ByteOrder order;
+  if (!byte_order_of(p + kBlockHead, order)) {
+    return fail(name + ": not a capture file: it begins like pcapng, but has no byte-order magic");
+  }
+  const std::uint16_t major = order.u16(p + 12);
+  if (major != 1) {
+    return fail(name + ": pcapng version " + std::to_string(major) + "." +
+                std::to_string(order.u16(p + 14)) + " is not supported, only 1.x");
+  }
+  return std::unique_ptr<Source>(new PcapngReader(std::move(feed), std::move(name), bytes_total));
+}
+
+Expected<bool> PcapngReader::next(Frame& frame) {
+  for (;;) {
+    const std::uint8_t* const p = feed_->need(kSmallestBlock);
+    if (p == nullptr) [[unlikely]] {
+      return end_of_input("block");
+    }
+    const std::uint32_t type = order_.u32(p);
+    if (type == kPcapngSectionHeader) [[unlikely]] {
+      if (auto begun = begin_section(); !begun || !*begun) return begun;
+      continue;
+    }
+    const std::uint32_t total = order_.u32(p + 4);
+    const Bytes block = whole_block(total);
+    if (block.empty()) [[unlikely]] {
+      return broken_block(total);
+    }
+    const std::uint64_t at = feed_->offset();
+    feed_->advance(total);
+    feed_->prefetch(total);
+    bool is_packet = true;
+    const char* why = nullptr;
+    switch (type) {
+      case kEnhancedPacket:
+        why = enhanced_packet(block, frame);
+        break;
+      case kSimplePacket:
+        why = simple_packet(block, frame);
+        break;
+      case kObsoletePacket:
+        why = obsolete_packet(block, frame);
+        break;
+      case kInterfaceDescription:
+        is_packet = false;
+        why = add_interface(block);
+        break;
+      case kInterfaceStatistics:
+        is_packet = false;
+        why = statistics(block);
+        break;
+      default:  // names, secrets, comments and what is not invented yet
+        is_packet = false;
+        break;
+    }
+    if (why != nullptr) [[unlikely]] {
+      skipped(at, why, total);
+    } else if (is_packet) {
+      return true;
+    }
+  }
+}
+
+PcapngReader::Bytes PcapngReader::whole_block(std::uint32_t total) {
+  if (!possible_length(total)) return {};
+  const std::uint8_t* const p = feed_->need(total);
+  if (p == nullptr || order_.u32(p + total - kTrailer) != total) return {};
+  return {p, total};
+}
+
+Expected<bool> PcapngReader::broken_block(std::uint32_t total) {
+  if (!possible_length(total)) {
+    return stop("impossible block length " + std::to_string(total), feed_->offset());
+  }
+  if (feed_->available() < total) return end_of_input("block");
+  return stop("a block whose two lengths differ", feed_->offset());
+}
+
+Expected<bool> PcapngReader::begin_section() {
+  const std::uint8_t* const p = feed_->need(kSmallestSection);
+  if (p == nullptr) return end_of_input("section header");
+  if (!byte_order_of(p + kBlockHead, order_)) {
+    return stop("a section header without byte-order magic", feed_->offset());
+  }
+  if (order_.u16(p + 12) != 1) {
+    return stop("a section of an unsupported pcapng version", feed_->offset());
+  }
+  const std::uint32_t total = order_.u32(p + 4);
+  const Bytes block = whole_block(total);
+  if (block.empty()) return broken_block(total);
+  if (total < kSmallestSection) {
+    return stop("impossible block length " + std::to_string(total), feed_->offset());
+  }
+  // The section's own length is not needed: its blocks lead to the next section.
+  feed_->advance(total);
+  first_interface_ += static_cast<std::uint32_t>(interfaces_.size());
+  interfaces_.clear();
+  return true;
+}
+
+template <typename Visit>
+void PcapngReader::options(Bytes block, std::size_t at, Visit visit) const {
+  const std::size_t end = block.size() - kTrailer;
+  while (at + 4 <= end) {
+    const std::uint16_t code = order_.u16(block.data() + at);
+    const std::size_t length = order_.u16(block.data() + at + 2);
+    if (code == kEndOfOptions || padded(length) > end - at - 4) return;
+    visit(code, block.subspan(at + 4, length));
+    at += 4 + padded(length);
+  }
+}
+
+const char* PcapngReader::add_interface(Bytes block) {
+  if (block.size() < kSmallestInterface) return "an interface description that is too short";
+  if (interfaces_.size() == kMaxInterfaces) return "more interfaces than can be";
+  std::uint8_t tsresol = TimeScale::kMicroseconds;
+  std::int64_t tsoffset = 0;
+  options(block, 16, [&](std::uint16_t code, Bytes value) {
+    if (code == kIfTsresol && value.size() == 1) tsresol = value[0];
+    if (code == kIfTsoffset && value.size() == 8) {
+      tsoffset = static_cast<std::int64_t>(order_.u64(value.data()));
+    }
+  });
+  interfaces_.push_back({.link = static_cast<LinkType>(order_.u16(block.data() + 8)),
+                         .snaplen = order_.u32(block.data() + 12),
+                         .time = TimeScale(tsresol, tsoffset)});
+  return nullptr;
+}
+
+const char* PcapngReader::statistics(Bytes block) {
+  if (block.size() < kSmallestStatistics) return "interface statistics that are too short";
+  const std::uint32_t id = order_.u32(block.data() + 8);
+  if (id >= interfaces_.size()) return "statistics of an interface that is not described";
+  std::uint64_t drops = 0;
+  options(block, 20, [&](std::uint16_t code, Bytes value) {
+    if ((code == kIsbIfdrop || code == kIsbOsdrop) && value.size() == 8) {
+      drops += order_.u64(value.data());
+    }
+  });
+  update_drops(interfaces_[id], drops, interfaces_[id].drops_counted);
+  return nullptr;
+}
+
+void PcapngReader::update_drops(Interface& interface, std::uint64_t reported,
+                                std::uint64_t counted) {
+  stats_.dropped -= std::max(interface.drops_reported, interface.drops_counted);
+  interface.drops_reported = reported;
+  interface.drops_counted = counted;
+  stats_.dropped += std::max(reported, counted);
+}
+
+const char* PcapngReader::enhanced_packet(Bytes block, Frame& frame) {
+  if (block.size() < kSmallestPacket) return "a packet block that is too short";
+  const std::uint8_t* const p = block.data();
+  const Packet fields{
+      .interface = order_.u32(p + 8),
+      .ticks = std::uint64_t{order_.u32(p + 12)} << 32 | order_.u32(p + 16),
+      .captured = order_.u32(p + 20),
+      .original = order_.u32(p + 24),
+      .data_at = 28,
+  };
+  if (const char* const why = packet(block, fields, frame)) return why;
+  options(block, 28 + padded(fields.captured), [&](std::uint16_t code, Bytes value) {
+    if (code == kEpbDropcount && value.size() == 8) {
+      Interface& from = interfaces_[fields.interface];
+      update_drops(from, from.drops_reported, from.drops_counted + order_.u64(value.data()));
+    }
+  });
+  return nullptr;
+}
+
+const char* PcapngReader::obsolete_packet(Bytes block, Frame& frame) {
+  if (block.size() < kSmallestPacket) return "a packet block that is too short";
+  const std::uint8_t* const p = block.data();
+  const Packet fields{
+      .interface = order_.u16(p + 8),
+      .ticks = std::uint64_t{order_.u32(p + 12)} << 32 | order_.u32(p + 16),
+      .captured = order_.u32(p + 20),
+      .original = order_.u32(p + 24),
+      .data_at = 28,
+  };
+  if (const char* const why = packet(block, fields, frame)) return why;
+  if (const std::uint16_t drops = order_.u16(p + 10); drops != kDropsUnknown) {
+    Interface& from = interfaces_[fields.interface];
+    update_drops(from, from.drops_reported, from.drops_counted + drops);
+  }
+  return nullptr;
+}
+
+// Has no length of its own for the captured bytes, no interface but the first, and no time.
+const char* PcapngReader::simple_packet(Bytes block, Frame& frame) {
+  if (block.size() < kSmallestSimple) return "a packet block that is too short";
+  if (interfaces_.empty()) return "a packet of an interface that is not described";
+  const std::uint32_t original = order_.u32(block.data() + 8);
+  const std::uint32_t snaplen = interfaces_.front().snaplen;
+  const Packet fields{
+      .interface = 0,
+      .ticks = 0,
+      .captured = snaplen == 0 ? original : std::min(original, snaplen),
+      .original = original,
+      .data_at = 12,
+  };
+  if (const char* const why = packet(block, fields, frame)) return why;
+  frame.time_ns = 0;
+  return nullptr;
+}
+
+const char* PcapngReader::packet(Bytes block, const Packet& packet, Frame& frame) {
+  if (packet.interface >= interfaces_.size()) {
+    return "a packet of an interface that is not described";
+  }
+  if (padded(packet.captured) > block.size() - packet.data_at - kTrailer) {
+    return "a packet longer than its block";
+  }
+  const Interface& interface = interfaces_[packet.interface];
+  frame.number = ++stats_.frames;
+  frame.time_ns = interface.time.to_ns(packet.ticks);
+  frame.original = packet.original;
+  frame.interface = first_interface_ + packet.interface;
+  frame.link = interface.link;
+  frame.data = block.subspan(packet.data_at, packet.captured);
+  return nullptr;
+}
+
+}  // namespace rpcrdma::capture

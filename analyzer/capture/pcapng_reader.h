@@ -1,0 +1,79 @@
+// pcapng (draft-ietf-opsawg-pcapng): sections, interfaces, packets of all three kinds, statistics.
+#pragma once
+
+#include "byte_order.h"
+#include "file_source.h"
+#include "time_scale.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rpcrdma::capture {
+
+inline constexpr std::uint32_t kPcapngSectionHeader =
+    0x0a0d0d0a;  // reads alike in both byte orders
+inline constexpr std::uint32_t kPcapngByteOrderMagic = 0x1a2b3c4d;
+
+class PcapngReader final : public FileSource {
+ public:
+  // The cursor stands at a Section Header Block.
+  [[nodiscard]] static Expected<std::unique_ptr<Source>> open(std::unique_ptr<Feed> feed,
+                                                              std::string name,
+                                                              std::uint64_t bytes_total);
+
+  [[nodiscard]] Expected<bool> next(Frame& frame) override;
+
+ private:
+  using Bytes = std::span<const std::uint8_t>;
+
+  struct Interface {
+    LinkType link;
+    std::uint32_t snaplen;  // 0: no limit
+    TimeScale time;
+    // Two ways to tell the same losses: a running total in statistics blocks, and counts since the
+    // packet before. The larger one is believed.
+    std::uint64_t drops_reported = 0;
+    std::uint64_t drops_counted = 0;
+  };
+
+  // A packet's fields, whichever block they came in.
+  struct Packet {
+    std::uint32_t interface;
+    std::uint64_t ticks;
+    std::uint32_t captured;
+    std::uint32_t original;
+    std::size_t data_at;  // from the start of the block
+  };
+
+  PcapngReader(std::unique_ptr<Feed> feed, std::string name, std::uint64_t bytes_total)
+      : FileSource(std::move(feed), std::move(name), bytes_total) {}
+
+  // Reads the Section Header Block at the cursor; otherwise what next() is to return.
+  [[nodiscard]] Expected<bool> begin_section();
+
+  // The block at the cursor, whose length field says `total`; an empty span when it is not whole or
+  // contradicts itself, and then broken_block() is what next() is to return.
+  [[nodiscard]] Bytes whole_block(std::uint32_t total);
+  [[nodiscard]] Expected<bool> broken_block(std::uint32_t total);
+
+  // Each gets a whole block. Null when all is well, else why the block makes no sense.
+  [[nodiscard]] const char* add_interface(Bytes block);
+  [[nodiscard]] const char* statistics(Bytes block);
+  [[nodiscard]] const char* enhanced_packet(Bytes block, Frame& frame);
+  [[nodiscard]] const char* simple_packet(Bytes block, Frame& frame);
+  [[nodiscard]] const char* obsolete_packet(Bytes block, Frame& frame);
+  [[nodiscard]] const char* packet(Bytes block, const Packet& packet, Frame& frame);
+
+  // Calls visit(code, value) for each option from `at` to the end of the block's body.
+  template <typename Visit>
+  void options(Bytes block, std::size_t at, Visit visit) const;
+
+  void update_drops(Interface& interface, std::uint64_t reported, std::uint64_t counted);
+
+  ByteOrder order_;
+  std::uint32_t first_interface_ = 0;  // of the section, counted over the whole file
+  std::vector<Interface> interfaces_;  // of the section
+};
+
+}  // namespace rpcrdma::capture
