@@ -1,0 +1,120 @@
+#include "call_table.h"
+
+#include <algorithm>
+
+namespace rpcrdma::model {
+
+namespace {
+
+// One handle in many segments of many Calls is legal and rare; keeping more than the newest few would
+// make a hostile capture cost square time.
+constexpr std::size_t kMaxSegmentsOfHandle = 64;
+
+}  // namespace
+
+CallRef CallPool::create() {
+  if (free_.empty()) {
+    slots_.push_back(std::make_unique<Slot>());
+    return {static_cast<std::uint32_t>(slots_.size() - 1), 1};
+  }
+  const std::uint32_t slot = free_.back();
+  free_.pop_back();
+  return {slot, slots_[slot]->generation};
+}
+
+void CallPool::release(CallRef ref) {
+  Slot& slot = *slots_[ref.slot];
+  ++slot.generation;
+  slot.call = Call{};
+  free_.push_back(ref.slot);
+}
+
+Call* CallPool::get(CallRef ref) {
+  if (ref.slot >= slots_.size()) return nullptr;
+  Slot& slot = *slots_[ref.slot];
+  return slot.generation == ref.generation ? &slot.call : nullptr;
+}
+
+void CallTable::insert(CallPool& pool, CallRef ref) {
+  const Call& call = *pool.get(ref);
+  by_xid_[call.message.xid] = ref;
+  for (std::uint32_t i = 0; i < call.segments.size(); ++i) {
+    auto& refs = by_handle_[call.segments[i].target.handle];
+    if (refs.size() >= kMaxSegmentsOfHandle) refs.erase(refs.begin());
+    refs.push_back({ref, i});
+  }
+  trim_order();
+  order_.emplace_back(call.message.xid, ref);
+}
+
+void CallTable::erase(CallPool& pool, CallRef ref) {
+  const Call& call = *pool.get(ref);
+  by_xid_.erase(call.message.xid);
+  for (const CallSegment& s : call.segments) {
+    const auto it = by_handle_.find(s.target.handle);
+    if (it == by_handle_.end()) continue;
+    auto& refs = it.value();
+    std::erase_if(refs, [&](const SegmentRef& r) {
+      return r.call.slot == ref.slot && r.call.generation == ref.generation;
+    });
+    if (refs.empty()) by_handle_.erase(it);
+  }
+}
+
+CallRef CallTable::find(std::uint32_t xid) const {
+  const auto it = by_xid_.find(xid);
+  return it == by_xid_.end() ? CallRef{} : it->second;
+}
+
+CallTable::Target CallTable::find_segment(CallPool& pool, std::uint32_t handle,
+                                          std::uint64_t offset, std::uint64_t length) const {
+  Target second_best;
+  const auto it = by_handle_.find(handle);
+  if (it == by_handle_.end()) return second_best;
+  for (auto r = it->second.rbegin(); r != it->second.rend(); ++r) {
+    const Call* call = pool.get(r->call);
+    if (call == nullptr) continue;
+    const wire::Segment& s = call->segments[r->segment].target;
+    const std::uint64_t into = offset - s.offset;  // wraps to a huge value when below
+    if (into > s.length || (into == s.length && s.length != 0)) continue;
+    if (length <= s.length - into) return {r->call, r->segment, true};
+    if (!second_best.found) second_best = {r->call, r->segment, true};
+  }
+  return second_best;
+}
+
+bool CallTable::has_handle(std::uint32_t handle) const { return by_handle_.count(handle) != 0; }
+
+bool CallTable::current(const std::pair<std::uint32_t, CallRef>& entry) const {
+  const CallRef now = find(entry.first);
+  return now.slot == entry.second.slot && now.generation == entry.second.generation;
+}
+
+void CallTable::trim_order() {
+  while (order_begin_ < order_.size() && !current(order_[order_begin_])) ++order_begin_;
+  if (order_begin_ > 64 && order_begin_ * 2 > order_.size()) {
+    order_.erase(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(order_begin_));
+    order_begin_ = 0;
+  }
+  // One Call that is never answered would keep all younger entries in place.
+  if (order_.size() > 64 && order_.size() > 4 * by_xid_.size()) {
+    std::erase_if(order_, [this](const auto& e) { return !current(e); });
+    order_begin_ = 0;
+  }
+}
+
+CallRef CallTable::oldest() {
+  trim_order();
+  return order_[order_begin_].second;
+}
+
+std::vector<CallRef> CallTable::in_order() const {
+  std::vector<CallRef> result;
+  result.reserve(by_xid_.size());
+  for (std::size_t i = order_begin_; i < order_.size(); ++i) {
+    if (current(order_[i])) result.push_back(order_[i].second);
+  }
+  return result;
+}
+
+}  // namespace rpcrdma::model

@@ -1,0 +1,54 @@
+// A Call and all that belongs to it until its Reply.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <rpcrdma/model/chunk_data.h>
+#include <rpcrdma/model/message.h>
+
+namespace rpcrdma::model {
+
+// A segment that the Call offered, with what was moved through it.
+struct CallSegment {
+  ChunkList list = ChunkList::kRead;
+  std::uint32_t chunk = 0;
+  std::uint32_t index = 0;     // in its chunk
+  std::uint32_t position = 0;  // Read list
+  wire::Segment target;
+  std::uint64_t base = 0;   // of its first byte in the chunk, bytes
+  std::uint64_t moved = 0;  // bytes seen
+};
+
+struct CallChunk {
+  ChunkList list = ChunkList::kRead;
+  std::uint32_t index = 0;
+  std::uint32_t position = 0;  // Read chunks
+  std::uint64_t length = 0;    // offered, bytes
+  std::uint64_t moved = 0;     // seen, bytes
+  bool truncated = false;      // more was moved than the model keeps
+  ChunkData data;
+};
+
+// Why a Call is over.
+enum class Ending : std::uint8_t {
+  kReplied,
+  kError,       // RDMA_ERROR
+  kSuperseded,  // another Call with its XID came on the connection
+  kClosed,      // the connection or the capture ended first
+  kForgotten,   // more Calls were unanswered than the model keeps
+};
+
+struct Call {
+  Message message;
+  std::vector<CallChunk> chunks;  // Read, Write, Reply, in the header's order
+  std::vector<CallSegment> segments;
+  std::vector<ChunkOperation> operations;  // ended ones, in the order of their ends
+  std::uint64_t operations_total = 0;      // more than are kept, for a Call of very many
+  std::int64_t first_op_ns = -1;           // first packet of the first operation; -1: none
+  std::int64_t last_op_ns = -1;
+  bool identified = false;  // the RPC header was seen (at once, or when Position Zero was read)
+  Ending ending = Ending::kClosed;
+};
+
+}  // namespace rpcrdma::model

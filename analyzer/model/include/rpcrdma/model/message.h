@@ -1,0 +1,126 @@
+// One RPC-over-RDMA message, as it was seen: the transport header and what is known of the RPC
+// message that it conveys.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <rpcrdma/decode/programs.h>
+#include <rpcrdma/decode/upper_layer.h>
+#include <rpcrdma/roce/operation.h>
+#include <rpcrdma/wire/header.h>
+#include <rpcrdma/wire/rpc.h>
+
+namespace rpcrdma::model {
+
+enum class Kind : std::uint8_t { kCall, kReply, kError, kDone, kOption, kMalformed };
+[[nodiscard]] const char* kind_name(Kind kind);  // "call", "reply", ...
+
+// Which list of a header a chunk stands in.
+enum class ChunkList : std::uint8_t { kRead, kWrite, kReply };
+[[nodiscard]] const char* chunk_list_name(ChunkList list);  // "read", "write", "reply"
+
+// An RDMA operation that moved bytes of a chunk.
+struct ChunkOperation {
+  roce::OpKind kind = roce::OpKind::kWrite;
+  ChunkList list = ChunkList::kWrite;
+  std::uint32_t chunk = 0;    // index in its list; Read list: by position
+  std::uint32_t segment = 0;  // index in its chunk
+  std::uint32_t handle = 0;
+  std::uint32_t length = 0;  // asked for, bytes
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;   // seen
+  std::uint64_t first_frame = 0;
+  std::uint64_t last_frame = 0;
+  std::int64_t first_ns = 0;
+  std::int64_t last_ns = 0;
+  bool complete = false;
+  bool suspect = false;
+};
+
+// What the RPC header says. For a Reply, program, version and procedure are those of its Call.
+struct RpcInfo {
+  bool known = false;  // program, version, procedure hold something
+  std::uint32_t program = 0;
+  std::uint32_t version = 0;
+  std::uint32_t procedure = 0;
+  std::uint32_t cred_flavor = 0;  // Calls
+  bool header_seen = false;       // the RPC header of this very message was decoded
+  wire::ReplyStat reply_stat = wire::ReplyStat::kAccepted;
+  wire::AcceptStat accept_stat = wire::AcceptStat::kSuccess;
+  wire::RejectStat reject_stat = wire::RejectStat::kRpcMismatch;
+  // Replies to NFS procedures: the status word their results begin with.
+  bool has_status = false;
+  std::uint32_t status = 0;
+  decode::CompoundOps ops;  // NFSv4: of the Call, for the Reply too
+};
+
+// A credit ledger at one moment.
+struct Credits {
+  std::uint32_t requested = 0;  // by the latest Call
+  std::uint32_t granted = 0;    // by the latest Reply; 0 before the first
+  std::uint32_t in_use = 0;     // Calls outstanding
+};
+
+struct Message {
+  std::uint64_t id = 0;           // counts from 1 in the order seen
+  std::uint64_t first_frame = 0;  // of its SEND
+  std::uint64_t frame = 0;        // the last frame of its SEND
+  std::int64_t first_ns = 0;
+  std::int64_t time_ns = 0;
+  std::uint32_t connection = 0;  // roce::Connection::index
+  std::uint8_t sender = 0;       // the side that sent it
+  std::uint8_t caller = 0;       // the side whose Call this is, answers, or would answer
+  Kind kind = Kind::kCall;
+
+  std::uint32_t xid = 0;
+  std::uint32_t version = 0;
+  std::uint32_t credit = 0;
+  std::uint32_t proc = 0;
+  std::uint32_t header_length = 0;  // bytes
+  std::uint64_t wire_length = 0;    // of the SEND, bytes
+  bool complete = true;             // all bytes of the SEND were captured
+  bool suspect = false;             // a packet of it had a bad ICRC
+
+  std::vector<wire::ReadSegment> reads;
+  std::vector<wire::Segment> write_segments;  // of all Write chunks, one after the other
+  std::vector<std::uint32_t> write_counts;    // segments of each Write chunk
+  bool has_reply_chunk = false;
+  std::vector<wire::Segment> reply_segments;
+
+  wire::RdmaErr error = wire::RdmaErr::kVers;  // kError
+  std::uint32_t vers_low = 0, vers_high = 0;
+  bool processed = false;
+  std::uint32_t segment_index = 0, length_needed = 0;
+  std::uint32_t inv_handle = 0;                // version 2
+  std::uint32_t opttype = 0;                   // kOption
+  std::optional<wire::DecodeError> malformed;  // kMalformed
+
+  bool has_invalidate = false;  // sent with Send With Invalidate
+  std::uint32_t invalidated_handle = 0;
+
+  RpcInfo rpc;
+  Credits credits;  // of its direction, after it
+
+  // The whole content of the SEND when the model keeps payload, else empty.
+  std::vector<std::uint8_t> bytes;
+
+  // Filled when the other half is seen.
+  std::uint64_t match_frame = 0;   // 0: none
+  std::int64_t latency_ns = -1;    // Call seen to Reply seen; -1: not known
+};
+
+// The segments of each Write chunk in turn.
+template <typename Function>
+void for_each_write_chunk(const Message& m, Function&& f) {
+  std::size_t at = 0;
+  std::uint32_t index = 0;
+  for (const std::uint32_t count : m.write_counts) {
+    f(index++, std::span(m.write_segments).subspan(at, count));
+    at += count;
+  }
+}
+
+}  // namespace rpcrdma::model

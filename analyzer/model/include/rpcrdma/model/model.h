@@ -1,0 +1,130 @@
+// Connections, Calls, chunks and credits: joins what the tracker of analyzer/roce tells. See model.cc.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <rpcrdma/model/call.h>
+#include <rpcrdma/model/message.h>
+#include <rpcrdma/roce/listener.h>
+#include <rpcrdma/wire/private_data.h>
+
+namespace rpcrdma::model {
+
+// Whether a connection speaks RPC-over-RDMA.
+enum class Speaks : std::uint8_t {
+  kUnknown,  // nothing yet tells
+  kRpc,      // its set-up says so (port 20049, private data), or a message did
+  kOther,    // many SENDs, none of them RPC-over-RDMA
+};
+
+// One direction's Calls: the ledger and counts of what one side calls.
+struct CallerCounts {
+  std::uint64_t calls = 0;
+  std::uint64_t replies = 0;          // that answered a Call
+  std::uint64_t errors = 0;           // RDMA_ERRORs that answered a Call
+  std::uint64_t unmatched_calls = 0;  // ended without an answer
+  std::uint64_t unmatched_replies = 0;
+  std::uint64_t superseded = 0;
+  Credits credits;
+  std::uint32_t requested_max = 0;
+  std::uint32_t granted_min = 0;
+  std::uint32_t granted_max = 0;
+  std::uint32_t in_use_max = 0;
+};
+
+struct InlineThresholds {
+  std::uint32_t call = 1024;   // bytes, from the RPC client to the server
+  std::uint32_t reply = 1024;  // bytes
+};
+
+struct ConnectionModel {
+  Speaks speaks = Speaks::kUnknown;
+  int client = -1;  // the side that is the RPC client; -1 while unknown
+  bool client_certain = false;
+  std::uint32_t version = 0;  // of the latest message
+  std::array<CallerCounts, 2> caller;
+  std::array<bool, 2> has_private_data{};
+  std::array<wire::PrivateData, 2> private_data;
+  InlineThresholds thresholds;
+  std::uint64_t sends = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t malformed = 0;
+  std::uint64_t done = 0;
+  std::uint64_t options = 0;
+  // Bytes that went through chunks, and operations that touched no chunk of an outstanding Call.
+  std::array<std::uint64_t, 3> chunk_bytes{};  // by ChunkList
+  std::array<std::uint64_t, 3> chunks{};
+  std::uint64_t inline_bytes = 0;  // of SENDs with messages
+  std::uint64_t stray_operations = 0;
+
+  // 0 forward, 1 reverse; the caller taken for the client while that is unknown is forward.
+  [[nodiscard]] bool reverse(std::uint8_t caller_side) const {
+    return client >= 0 && caller_side != static_cast<std::uint8_t>(client);
+  }
+};
+
+struct ModelOptions {
+  // Keep what RDMA operations moved, for those who rebuild messages or extract payload.
+  bool keep_chunks = false;
+  // Keep the content of every SEND with its message.
+  bool keep_bytes = false;
+  // Of a Position Zero chunk or a Reply chunk, these first bytes are kept in any case.
+  std::uint32_t head_bytes = 2048;
+  // Of all outstanding Calls together, at most this many bytes of chunk data.
+  std::uint64_t max_kept_bytes = 512ULL << 20;
+  // Unanswered Calls of one side of a connection; the oldest is forgotten when more come.
+  std::uint32_t max_outstanding = 8192;
+  // Service port that says NFS/RDMA at once.
+  std::uint16_t rpc_port = 20049;
+};
+
+// What the model tells. Every hook is empty here.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  // A message, in capture order. `call`: the Call that it is or answers, null when there is none; it
+  // stays valid until on_call_end(). A Call's match, latency and operations are not known yet; a
+  // Reply's are.
+  virtual void on_message(const Message& message, const Call* call) { (void)message, (void)call; }
+  // A Call in a Position Zero Read chunk: its program is known now.
+  virtual void on_identified(const Call& call) { (void)call; }
+  // A Call is over; `answer` is its Reply or RDMA_ERROR, or null.
+  virtual void on_call_end(const Call& call, const Message* answer) { (void)call, (void)answer; }
+};
+
+class Model final : public roce::Listener {
+ public:
+  // `observer` must outlive the model.
+  Model(Observer& observer, const ModelOptions& options);
+  ~Model() override;
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  // By roce::Connection::index. One that was merged away has nothing.
+  [[nodiscard]] const ConnectionModel& connection(std::uint32_t index) const;
+  // The index under which a connection goes on after merges.
+  [[nodiscard]] std::uint32_t canonical(std::uint32_t index) const;
+  [[nodiscard]] bool reverse(const Message& message) const;
+
+  void on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
+             const roce::PacketMeta& meta) override;
+  void on_open(const roce::Connection& connection) override;
+  void on_merge(const roce::Connection& into, const roce::Connection& from) override;
+  void on_close(const roce::Connection& connection) override;
+  void on_send(const roce::Connection& connection, const roce::SendMessage& send) override;
+  void on_operation(const roce::Connection& connection, roce::Operation& op) override;
+  void on_data(const roce::Connection& connection, const roce::Operation& op, std::uint64_t offset,
+               std::span<const std::uint8_t> data) override;
+  void on_operation_end(const roce::Connection& connection, const roce::Operation& op) override;
+  [[nodiscard]] bool answers(const roce::Connection& connection,
+                             std::span<const std::uint8_t> first, std::uint32_t handle) override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rpcrdma::model

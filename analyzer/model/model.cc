@@ -1,0 +1,654 @@
+// Which of two peers is the client is certain when the CM exchange was seen (the active side), or when
+// RDMA was used: only a responder issues RDMA READ and WRITE (RFC 8166 section 3.4), and reverse
+// direction Calls have no chunks in practice. Failing that, the first Call tells: its sender is the
+// client, unless it calls a transient program, which NFSv4.1 uses for callbacks.
+//
+// Calls are kept while they are outstanding; all else is counted and passed on at once, so the
+// model's memory follows what is outstanding and not the length of the capture.
+#include <rpcrdma/model/model.h>
+
+#include <algorithm>
+#include <variant>
+
+#include <rpcrdma/model/recognise.h>
+#include <rpcrdma/wire/cm.h>
+#include <rpcrdma/wire/endian.h>
+#include <rpcrdma/wire/xdr.h>
+
+#include "call_table.h"
+#include "reduction.h"
+
+namespace rpcrdma::model {
+
+namespace {
+
+using wire::MsgType;
+using wire::Proc;
+
+constexpr std::size_t kMaxOperationsKept = 1024;  // of one Call
+
+// CallRef and segment in an operation's tag. 0: joined to nothing.
+constexpr std::uint64_t make_tag(CallRef ref, std::uint32_t segment) {
+  return std::uint64_t{ref.generation & 0xffffff} << 40 | std::uint64_t{ref.slot & 0xffffff} << 16 |
+         (segment & 0xffff);
+}
+constexpr std::uint64_t kTagBits = 0xffffff;
+
+bool is_nfs_procedure(const RpcInfo& rpc) {
+  return rpc.known && (rpc.program == decode::kProgNfs || rpc.program == decode::kProgNfsAcl ||
+                       (decode::is_transient_program(rpc.program) && rpc.procedure == 1)) &&
+         rpc.procedure != 0;
+}
+
+}  // namespace
+
+struct Model::Impl {
+  Impl(Observer& o, const ModelOptions& opt) : observer(o), options(opt) {}
+
+  struct Connection {
+    ConnectionModel pub;
+    std::array<CallTable, 2> calls;
+    std::uint32_t merged_into = UINT32_MAX;
+  };
+
+  Observer& observer;
+  ModelOptions options;
+  std::vector<Connection> connections;
+  CallPool pool;
+  std::uint64_t next_id = 1;
+  std::uint64_t kept_bytes = 0;
+  Message scratch;  // used again for every message that is no Call
+
+  Connection& at(std::uint32_t index) {
+    if (index >= connections.size()) connections.resize(index + 1);
+    return connections[index];
+  }
+  Call* tagged(std::uint64_t tag) {
+    if (tag == 0) return nullptr;
+    const auto slot = static_cast<std::uint32_t>((tag >> 16) & kTagBits);
+    const CallRef ref = pool.ref_of(slot);
+    return (ref.generation & kTagBits) == (tag >> 40) ? pool.get(ref) : nullptr;
+  }
+
+  void decide_client(Connection& c, std::uint8_t caller, bool certain) {
+    if (c.pub.client_certain || (c.pub.client >= 0 && !certain)) return;
+    c.pub.client = caller;
+    c.pub.client_certain = certain;
+  }
+
+  void fill_lists(const wire::HeaderView& h, Message& m);
+  void begin_message(const roce::Connection& rc, const roce::SendMessage& send, Message& m);
+  void set_call_chunks(Call& call);
+  void decode_call_rpc(Call& call, wire::Bytes rpc_message);
+  void decode_reply_rpc(Message& m, wire::Bytes rpc_message);
+  void call(const roce::Connection& rc, Connection& c, const roce::SendMessage& send,
+            const wire::HeaderView* h, Message&& m);
+  void answer(Connection& c, const roce::SendMessage& send, const wire::HeaderView* h, Message& m);
+  void end_call(Connection& c, std::uint8_t caller, CallRef ref, Ending ending,
+                const Message* answer);
+  void close_calls(Connection& c);
+  void thresholds(Connection& c, const roce::Connection& rc);
+  MsgType direction(Connection& c, const roce::SendMessage& send, const wire::HeaderView& h);
+  bool answers_outstanding(Connection& c, std::uint8_t sender, std::uint32_t xid) {
+    return c.calls[1 - sender].find(xid).generation != 0;
+  }
+  void note_credits(Connection& c, Message& m);
+};
+
+Model::Model(Observer& observer, const ModelOptions& options)
+    : impl_(std::make_unique<Impl>(observer, options)) {}
+Model::~Model() = default;
+
+const ConnectionModel& Model::connection(std::uint32_t index) const {
+  static const ConnectionModel kNothing;
+  return index < impl_->connections.size() ? impl_->connections[index].pub : kNothing;
+}
+
+std::uint32_t Model::canonical(std::uint32_t index) const {
+  while (index < impl_->connections.size() &&
+         impl_->connections[index].merged_into != UINT32_MAX) {
+    index = impl_->connections[index].merged_into;
+  }
+  return index;
+}
+
+bool Model::reverse(const Message& message) const {
+  const std::uint32_t index = canonical(message.connection);
+  const std::uint8_t caller =
+      index == message.connection ? message.caller : static_cast<std::uint8_t>(1 - message.caller);
+  return connection(index).reverse(caller);
+}
+
+void Model::Impl::thresholds(Connection& c, const roce::Connection& rc) {
+  for (std::size_t s = 0; s < 2; ++s) {
+    // Trailing zeros were cut off by the tracker; size codes can be zero.
+    std::vector<std::uint8_t> padded = rc.side[s].cm.private_data;
+    if (padded.size() < wire::kPrivateDataBytes) padded.resize(wire::kPrivateDataBytes);
+    const auto pd = wire::decode_private_data(padded);
+    c.pub.has_private_data[s] = pd.has_value();
+    c.pub.private_data[s] = pd.value_or(wire::PrivateData{});
+  }
+  const wire::PrivateData& client = c.pub.private_data[0];
+  const wire::PrivateData& server = c.pub.private_data[1];
+  c.pub.thresholds.call = std::min(client.send_size(), server.recv_size());
+  c.pub.thresholds.reply = std::min(server.send_size(), client.recv_size());
+}
+
+void Model::on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
+                  const roce::PacketMeta& meta) {
+  (void)sender, (void)meta;
+  if (connection == nullptr) return;
+  Impl::Connection& c = impl_->at(connection->index);
+  if (!std::holds_alternative<wire::CmReq>(mad.message) &&
+      !std::holds_alternative<wire::CmRep>(mad.message)) {
+    return;
+  }
+  c.pub.client = 0;
+  c.pub.client_certain = true;
+  impl_->thresholds(c, *connection);
+  const bool our_port = wire::is_rdma_ip_service(connection->service_id) &&
+                        wire::service_port(connection->service_id) == impl_->options.rpc_port;
+  if (our_port || c.pub.has_private_data[0] || c.pub.has_private_data[1]) {
+    c.pub.speaks = Speaks::kRpc;
+  }
+}
+
+void Model::on_open(const roce::Connection& connection) { impl_->at(connection.index); }
+
+void Model::on_merge(const roce::Connection& into, const roce::Connection& from) {
+  impl_->at(std::max(into.index, from.index));
+  Impl::Connection& a = impl_->at(into.index);
+  Impl::Connection& b = impl_->at(from.index);
+  b.merged_into = into.index;
+  // Side 0 of `from` is side 1 of `into`.
+  const auto join = [](CallerCounts& to, const CallerCounts& other) {
+    to.unmatched_calls += other.unmatched_calls;
+    to.unmatched_replies += other.unmatched_replies;
+    to.superseded += other.superseded;
+    if (other.credits.granted != 0) to.credits.granted = other.credits.granted;
+    to.granted_max = std::max(to.granted_max, other.granted_max);
+    if (other.granted_min != 0) {
+      to.granted_min = to.granted_min == 0 ? other.granted_min
+                                           : std::min(to.granted_min, other.granted_min);
+    }
+    if (other.calls != 0) {
+      to.calls += other.calls;
+      to.credits.requested = other.credits.requested;
+      to.credits.in_use = other.credits.in_use;
+      to.requested_max = std::max(to.requested_max, other.requested_max);
+      to.in_use_max = std::max(to.in_use_max, other.in_use_max);
+    }
+  };
+  join(a.pub.caller[1], b.pub.caller[0]);
+  join(a.pub.caller[0], b.pub.caller[1]);
+  a.calls[1] = std::move(b.calls[0]);
+  for (const CallRef ref : a.calls[1].in_order()) {
+    if (Call* call = impl_->pool.get(ref)) {
+      call->message.connection = into.index;
+      call->message.sender = call->message.caller = 1;
+    }
+  }
+  if (b.pub.client >= 0) {
+    impl_->decide_client(a, static_cast<std::uint8_t>(1 - b.pub.client), b.pub.client_certain);
+  }
+  if (b.pub.speaks == Speaks::kRpc) a.pub.speaks = Speaks::kRpc;
+  if (a.pub.version == 0) a.pub.version = b.pub.version;
+  a.pub.sends += b.pub.sends;
+  a.pub.messages += b.pub.messages;
+  a.pub.malformed += b.pub.malformed;
+  a.pub.done += b.pub.done;
+  a.pub.options += b.pub.options;
+  a.pub.inline_bytes += b.pub.inline_bytes;
+  a.pub.stray_operations += b.pub.stray_operations;
+  for (std::size_t i = 0; i < 3; ++i) {
+    a.pub.chunk_bytes[i] += b.pub.chunk_bytes[i];
+    a.pub.chunks[i] += b.pub.chunks[i];
+  }
+  b.pub = ConnectionModel{};
+}
+
+void Model::on_close(const roce::Connection& connection) {
+  impl_->close_calls(impl_->at(connection.index));
+}
+
+void Model::Impl::close_calls(Connection& c) {
+  for (std::uint8_t caller = 0; caller < 2; ++caller) {
+    for (const CallRef ref : c.calls[caller].in_order()) {
+      end_call(c, caller, ref, Ending::kClosed, nullptr);
+    }
+  }
+}
+
+void Model::Impl::fill_lists(const wire::HeaderView& h, Message& m) {
+  m.header_length = h.length;
+  m.reads.assign(h.reads.begin(), h.reads.end());
+  m.write_segments.clear();
+  m.write_counts.clear();
+  for (const wire::WriteChunkView chunk : h.writes) {
+    m.write_counts.push_back(chunk.size());
+    m.write_segments.insert(m.write_segments.end(), chunk.begin(), chunk.end());
+  }
+  m.has_reply_chunk = h.reply.has_value();
+  m.reply_segments.clear();
+  if (h.reply) m.reply_segments.assign(h.reply->begin(), h.reply->end());
+  m.error = h.error;
+  m.vers_low = h.vers_low;
+  m.vers_high = h.vers_high;
+  m.processed = h.processed;
+  m.segment_index = h.segment_index;
+  m.length_needed = h.length_needed;
+  m.inv_handle = h.inv_handle;
+  m.opttype = h.opttype;
+}
+
+void Model::Impl::begin_message(const roce::Connection& rc, const roce::SendMessage& send,
+                                Message& m) {
+  m.id = next_id++;
+  m.first_frame = send.first_frame;
+  m.frame = send.frame;
+  m.first_ns = send.first_ns;
+  m.time_ns = send.time_ns;
+  m.connection = rc.index;
+  m.sender = send.sender;
+  m.caller = send.sender;
+  m.wire_length = send.wire_length;
+  m.complete = send.complete;
+  m.suspect = send.suspect;
+  m.has_invalidate = send.has_invalidate;
+  m.invalidated_handle = send.invalidate_handle;
+  if (options.keep_bytes) m.bytes.assign(send.data.begin(), send.data.end());
+  const auto prefix = wire::decode_prefix(send.data);
+  if (prefix) {
+    m.xid = prefix->xid;
+    m.version = prefix->vers;
+    m.credit = prefix->credit;
+    m.proc = prefix->proc;
+  }
+}
+
+// Call or Reply? Version 2 says so; in version 1 the RPC message's own msg_type does, and for
+// RDMA_NOMSG the list that the message itself must be in.
+MsgType Model::Impl::direction(Connection& c, const roce::SendMessage& send,
+                               const wire::HeaderView& h) {
+  if (h.vers == 2 && h.proc != Proc::kError) return h.direction;
+  switch (h.proc) {
+    case Proc::kError:
+      return MsgType::kReply;
+    case Proc::kDone:
+      return MsgType::kCall;
+    case Proc::kNomsg:
+      if (!h.reads.empty() && h.reads[0].position == 0) return MsgType::kCall;
+      if (h.reply && !h.reply->empty()) return MsgType::kReply;
+      break;
+    default:
+      if (send.data.size() >= h.length + 8) {
+        const std::uint32_t type = wire::load_be32(send.data.data() + h.length + 4);
+        if (type <= 1) return static_cast<MsgType>(type);
+      }
+  }
+  return answers_outstanding(c, send.sender, h.xid) ? MsgType::kReply : MsgType::kCall;
+}
+
+void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
+  Impl::Connection& c = impl_->at(rc.index);
+  ++c.pub.sends;
+  const wire::Bytes data = send.data;
+  const auto header = wire::decode_header(data);
+  if (c.pub.speaks != Speaks::kRpc) {
+    if (!recognise(data)) {
+      if (c.pub.speaks == Speaks::kUnknown && c.pub.sends >= 16) c.pub.speaks = Speaks::kOther;
+      return;
+    }
+    c.pub.speaks = Speaks::kRpc;
+  }
+  ++c.pub.messages;
+  c.pub.inline_bytes += send.wire_length;
+
+  if (header) {
+    const bool is_call =
+        header->proc == Proc::kMsg || header->proc == Proc::kNomsg || header->proc == Proc::kMsgp
+            ? impl_->direction(c, send, *header) == MsgType::kCall
+            : false;
+    if (is_call) {
+      Message m;
+      impl_->begin_message(rc, send, m);
+      m.kind = Kind::kCall;
+      impl_->fill_lists(*header, m);
+      impl_->call(rc, c, send, &*header, std::move(m));
+      return;
+    }
+    Message& m = impl_->scratch;
+    m.rpc = RpcInfo{};
+    m.malformed.reset();
+    m.match_frame = 0;
+    m.latency_ns = -1;
+    impl_->begin_message(rc, send, m);
+    impl_->fill_lists(*header, m);
+    c.pub.version = header->vers;
+    switch (header->proc) {
+      case Proc::kDone:
+        m.kind = Kind::kDone;
+        ++c.pub.done;
+        break;
+      case Proc::kOptional:
+        m.kind = Kind::kOption;
+        m.caller = header->direction == MsgType::kCall ? send.sender
+                                                       : static_cast<std::uint8_t>(1 - send.sender);
+        ++c.pub.options;
+        break;
+      case Proc::kError:
+        m.kind = Kind::kError;
+        m.caller = static_cast<std::uint8_t>(1 - send.sender);
+        impl_->answer(c, send, &*header, m);
+        return;
+      default:
+        m.kind = Kind::kReply;
+        m.caller = static_cast<std::uint8_t>(1 - send.sender);
+        impl_->answer(c, send, &*header, m);
+        return;
+    }
+    m.credits = c.pub.caller[m.caller].credits;
+    impl_->observer.on_message(m, nullptr);
+    return;
+  }
+
+  // No header. If the capture cut it short the sender is not to blame, and the XID still tells.
+  Message& m = impl_->scratch;
+  m = Message{};
+  impl_->begin_message(rc, send, m);
+  if (!send.complete && data.size() >= wire::kPrefixBytes && m.version >= 1 && m.version <= 2) {
+    if (impl_->answers_outstanding(c, send.sender, m.xid)) {
+      m.kind = Kind::kReply;
+      m.caller = static_cast<std::uint8_t>(1 - send.sender);
+      impl_->answer(c, send, nullptr, m);
+    } else {
+      m.kind = Kind::kCall;
+      Message copy = m;
+      impl_->call(rc, c, send, nullptr, std::move(copy));
+    }
+    return;
+  }
+  m.kind = Kind::kMalformed;
+  m.malformed = header.error();
+  ++c.pub.malformed;
+  impl_->observer.on_message(m, nullptr);
+}
+
+void Model::Impl::set_call_chunks(Call& call) {
+  const Message& m = call.message;
+  const auto add = [&](ChunkList list, std::uint32_t index, std::uint32_t position,
+                       const wire::Segment& target) {
+    if (call.chunks.empty() || call.chunks.back().list != list ||
+        call.chunks.back().index != index) {
+      CallChunk& chunk = call.chunks.emplace_back();
+      chunk.list = list;
+      chunk.index = index;
+      chunk.position = position;
+    }
+    CallChunk& chunk = call.chunks.back();
+    CallSegment& s = call.segments.emplace_back();
+    s.list = list;
+    s.chunk = static_cast<std::uint32_t>(call.chunks.size() - 1);
+    s.index = call.segments.size() > 1 && call.segments[call.segments.size() - 2].chunk == s.chunk
+                  ? call.segments[call.segments.size() - 2].index + 1
+                  : 0;
+    s.position = position;
+    s.target = target;
+    s.base = chunk.length;
+    chunk.length += target.length;
+  };
+  std::uint32_t index = 0;
+  for (std::size_t i = 0; i < m.reads.size(); ++i) {
+    if (i != 0 && m.reads[i].position != m.reads[i - 1].position) ++index;
+    add(ChunkList::kRead, index, m.reads[i].position, m.reads[i].target);
+  }
+  for_each_write_chunk(m, [&](std::uint32_t w, std::span<const wire::Segment> segments) {
+    for (const wire::Segment& s : segments) add(ChunkList::kWrite, w, 0, s);
+    // An empty chunk still counts in the list.
+    if (segments.empty()) {
+      CallChunk& chunk = call.chunks.emplace_back();
+      chunk.list = ChunkList::kWrite;
+      chunk.index = w;
+    }
+  });
+  for (const wire::Segment& s : m.reply_segments) add(ChunkList::kReply, 0, 0, s);
+}
+
+void Model::Impl::decode_call_rpc(Call& call, wire::Bytes rpc_message) {
+  const auto rpc = wire::decode_rpc(rpc_message);
+  if (!rpc || rpc->type != MsgType::kCall) return;
+  RpcInfo& info = call.message.rpc;
+  info.known = info.header_seen = true;
+  info.program = rpc->call.prog;
+  info.version = rpc->call.vers;
+  info.procedure = rpc->call.proc;
+  info.cred_flavor = rpc->call.cred.flavor;
+  call.identified = true;
+  // Under RPCSEC_GSS with integrity or privacy the arguments are wrapped (RFC 2203 section 5.3.3).
+  if (info.cred_flavor == static_cast<std::uint32_t>(wire::AuthFlavor::kRpcsecGss)) {
+    const auto gss = wire::decode_gss_cred(rpc->call.cred.body);
+    if (!gss || gss->service != 1) return;
+  }
+  info.ops = decode::parse_compound_call({info.program, info.version, info.procedure},
+                                         rpc_message.subspan(rpc->length),
+                                         removed_by_reads(call, rpc->length));
+}
+
+void Model::Impl::decode_reply_rpc(Message& m, wire::Bytes rpc_message) {
+  const auto rpc = wire::decode_rpc(rpc_message);
+  if (!rpc || rpc->type != MsgType::kReply) return;
+  m.rpc.header_seen = true;
+  m.rpc.reply_stat = rpc->reply.stat;
+  m.rpc.accept_stat = rpc->reply.accept;
+  m.rpc.reject_stat = rpc->reply.reject;
+  const bool success = rpc->reply.stat == wire::ReplyStat::kAccepted &&
+                       rpc->reply.accept == wire::AcceptStat::kSuccess;
+  if (success && is_nfs_procedure(m.rpc) && rpc_message.size() >= rpc->length + 4) {
+    m.rpc.has_status = true;
+    m.rpc.status = wire::load_be32(rpc_message.data() + rpc->length);
+  }
+}
+
+void Model::Impl::note_credits(Connection& c, Message& m) {
+  CallerCounts& counts = c.pub.caller[m.caller];
+  counts.credits.in_use = static_cast<std::uint32_t>(c.calls[m.caller].size());
+  m.credits = counts.credits;
+}
+
+void Model::Impl::call(const roce::Connection& rc, Connection& c, const roce::SendMessage& send,
+                       const wire::HeaderView* h, Message&& m) {
+  const std::uint8_t caller = send.sender;
+  CallTable& table = c.calls[caller];
+  CallerCounts& counts = c.pub.caller[caller];
+  c.pub.version = m.version;
+  ++counts.calls;
+  counts.credits.requested = m.credit;
+  counts.requested_max = std::max(counts.requested_max, m.credit);
+
+  const CallRef old = table.find(m.xid);
+  if (old.generation != 0) {
+    ++counts.superseded;
+    end_call(c, caller, old, Ending::kSuperseded, nullptr);
+  }
+  if (table.size() >= options.max_outstanding) {
+    end_call(c, caller, table.oldest(), Ending::kForgotten, nullptr);
+  }
+
+  const CallRef ref = pool.create();
+  Call& call = *pool.get(ref);
+  call.message = std::move(m);
+  set_call_chunks(call);
+  const bool long_call = h != nullptr && h->proc == Proc::kNomsg;
+  if (h != nullptr && !long_call) decode_call_rpc(call, send.data.subspan(h->length));
+  for (const CallChunk& chunk : call.chunks) ++c.pub.chunks[static_cast<std::size_t>(chunk.list)];
+
+  const bool callback = call.message.rpc.known && decode::is_transient_program(call.message.rpc.program);
+  if (rc.setup == roce::Setup::kInferred && call.message.rpc.known) {
+    decide_client(c, callback ? static_cast<std::uint8_t>(1 - caller) : caller, false);
+  }
+  table.insert(pool, ref);
+  note_credits(c, call.message);
+  counts.in_use_max = std::max(counts.in_use_max, counts.credits.in_use);
+  observer.on_message(call.message, &call);
+}
+
+void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wire::HeaderView* h,
+                         Message& m) {
+  CallerCounts& counts = c.pub.caller[m.caller];
+  c.pub.version = m.version;
+  if (m.kind == Kind::kReply) {
+    decide_client(c, m.caller, false);
+    counts.credits.granted = m.credit;
+    counts.granted_max = std::max(counts.granted_max, m.credit);
+    counts.granted_min =
+        counts.granted_min == 0 ? m.credit : std::min(counts.granted_min, m.credit);
+  }
+  const CallRef ref = c.calls[m.caller].find(m.xid);
+  Call* call = ref.generation == 0 ? nullptr : pool.get(ref);
+  if (call != nullptr) {
+    m.rpc.known = call->message.rpc.known;
+    m.rpc.program = call->message.rpc.program;
+    m.rpc.version = call->message.rpc.version;
+    m.rpc.procedure = call->message.rpc.procedure;
+    m.rpc.ops = call->message.rpc.ops;
+    m.match_frame = call->message.frame;
+    m.latency_ns = m.time_ns - call->message.time_ns;
+    call->message.match_frame = m.frame;
+    call->message.latency_ns = m.latency_ns;
+  }
+  if (h != nullptr && m.kind == Kind::kReply) {
+    if (h->proc != Proc::kNomsg) {
+      decode_reply_rpc(m, send.data.subspan(h->length));
+    } else if (call != nullptr) {
+      for (const CallChunk& chunk : call->chunks) {
+        if (chunk.list == ChunkList::kReply) decode_reply_rpc(m, chunk.data.head());
+      }
+    }
+  }
+  if (call == nullptr) {
+    ++counts.unmatched_replies;
+    note_credits(c, m);
+    observer.on_message(m, nullptr);
+    return;
+  }
+  if (m.kind == Kind::kError) {
+    ++counts.errors;
+  } else {
+    ++counts.replies;
+  }
+  // The ledger after it: this Call is no longer outstanding.
+  note_credits(c, m);
+  --m.credits.in_use;
+  counts.credits.in_use = m.credits.in_use;
+  observer.on_message(m, call);
+  end_call(c, m.caller, ref, m.kind == Kind::kError ? Ending::kError : Ending::kReplied, &m);
+}
+
+void Model::Impl::end_call(Connection& c, std::uint8_t caller, CallRef ref, Ending ending,
+                           const Message* answer) {
+  Call& call = *pool.get(ref);
+  call.ending = ending;
+  if (answer == nullptr) ++c.pub.caller[caller].unmatched_calls;
+  observer.on_call_end(call, answer);
+  for (const CallChunk& chunk : call.chunks) kept_bytes -= chunk.data.held();
+  c.calls[caller].erase(pool, ref);
+  c.pub.caller[caller].credits.in_use = static_cast<std::uint32_t>(c.calls[caller].size());
+  pool.release(ref);
+}
+
+void Model::on_operation(const roce::Connection& rc, roce::Operation& op) {
+  Impl::Connection& c = impl_->at(rc.index);
+  // The responder works on the memory of its peer, which advertised it in a Call of its own.
+  const auto owner = static_cast<std::uint8_t>(1 - op.initiator);
+  const CallTable::Target target =
+      c.calls[owner].find_segment(impl_->pool, op.handle, op.offset, op.length);
+  op.tag = 0;
+  if (!target.found) {
+    if (c.pub.speaks == Speaks::kRpc) ++c.pub.stray_operations;
+    return;
+  }
+  impl_->decide_client(c, owner, true);
+  op.tag = make_tag(target.call, target.segment);
+  Call& call = *impl_->pool.get(target.call);
+  if (call.first_op_ns < 0) call.first_op_ns = op.first_ns;
+  const CallSegment& segment = call.segments[target.segment];
+  const CallChunk& chunk = call.chunks[segment.chunk];
+  const bool message_chunk = segment.list == ChunkList::kReply ||
+                             (segment.list == ChunkList::kRead && chunk.position == 0);
+  op.want_data = impl_->options.keep_chunks || message_chunk;
+}
+
+void Model::on_data(const roce::Connection& rc, const roce::Operation& op, std::uint64_t offset,
+                    std::span<const std::uint8_t> data) {
+  (void)rc;
+  Call* call = impl_->tagged(op.tag);
+  const auto index = static_cast<std::uint32_t>(op.tag & 0xffff);
+  if (call == nullptr || index >= call->segments.size()) return;
+  const CallSegment& segment = call->segments[index];
+  CallChunk& chunk = call->chunks[segment.chunk];
+  const std::uint64_t at = segment.base + (op.offset - segment.target.offset) + offset;
+  if (at >= chunk.length) return;
+  std::uint64_t keep = std::min<std::uint64_t>(data.size(), chunk.length - at);
+  if (!impl_->options.keep_chunks) {
+    keep = at < impl_->options.head_bytes
+               ? std::min<std::uint64_t>(keep, impl_->options.head_bytes - at)
+               : 0;
+  }
+  if (impl_->kept_bytes + keep > impl_->options.max_kept_bytes) {
+    chunk.truncated = true;
+    return;
+  }
+  impl_->kept_bytes += chunk.data.store(at, data.first(static_cast<std::size_t>(keep)));
+}
+
+void Model::on_operation_end(const roce::Connection& rc, const roce::Operation& op) {
+  Call* call = impl_->tagged(op.tag);
+  const auto index = static_cast<std::uint32_t>(op.tag & 0xffff);
+  if (call == nullptr || index >= call->segments.size()) return;
+  Impl::Connection& c = impl_->at(rc.index);
+  CallSegment& segment = call->segments[index];
+  CallChunk& chunk = call->chunks[segment.chunk];
+  segment.moved += op.bytes;
+  chunk.moved += op.bytes;
+  c.pub.chunk_bytes[static_cast<std::size_t>(segment.list)] += op.bytes;
+  call->last_op_ns = std::max(call->last_op_ns, op.last_ns);
+  ++call->operations_total;
+  if (call->operations.size() < kMaxOperationsKept) {
+    ChunkOperation& o = call->operations.emplace_back();
+    o.kind = op.kind;
+    o.list = segment.list;
+    o.chunk = chunk.index;
+    o.segment = segment.index;
+    o.handle = op.handle;
+    o.length = op.length;
+    o.offset = op.offset;
+    o.bytes = op.bytes;
+    o.first_frame = op.first_frame;
+    o.last_frame = op.last_frame;
+    o.first_ns = op.first_ns;
+    o.last_ns = op.last_ns;
+    o.complete = op.complete;
+    o.suspect = op.suspect;
+  }
+  // The whole message, or as much of it as is kept, is here: now the program is known.
+  const std::uint64_t wanted = impl_->options.keep_chunks
+                                   ? chunk.length
+                                   : std::min<std::uint64_t>(chunk.length, impl_->options.head_bytes);
+  if (segment.list == ChunkList::kRead && chunk.position == 0 && !call->identified &&
+      chunk.data.covers(wanted)) {
+    impl_->decode_call_rpc(*call, chunk.data.head());
+    if (call->identified) impl_->observer.on_identified(*call);
+  }
+}
+
+bool Model::answers(const roce::Connection& connection, std::span<const std::uint8_t> first,
+                    std::uint32_t handle) {
+  Impl::Connection& c = impl_->at(connection.index);
+  if (c.pub.speaks != Speaks::kRpc) return false;
+  if (first.empty()) return c.calls[0].has_handle(handle);
+  const auto prefix = wire::decode_prefix(first);
+  return prefix && prefix->vers >= 1 && prefix->vers <= 2 &&
+         c.calls[0].find(prefix->xid).generation != 0;
+}
+
+}  // namespace rpcrdma::model

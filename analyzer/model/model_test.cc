@@ -1,0 +1,311 @@
+#include <rpcrdma/model/model.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "messages_for_tests.h"
+
+namespace rpcrdma::model {
+namespace {
+
+using namespace testing;
+using ::testing::ElementsAre;
+
+struct Seen {
+  Kind kind;
+  std::uint32_t xid;
+  std::uint64_t match;
+  std::int64_t latency;
+  std::uint8_t caller;
+  Credits credits;
+};
+
+struct Ended {
+  std::uint32_t xid;
+  Ending ending;
+  std::size_t operations;
+  bool answered;
+};
+
+struct Recorder : Observer {
+  std::vector<Seen> messages;
+  std::vector<Ended> ended;
+  std::vector<std::uint32_t> identified;
+  void on_message(const Message& m, const Call*) override {
+    messages.push_back({m.kind, m.xid, m.match_frame, m.latency_ns, m.caller, m.credits});
+  }
+  void on_identified(const Call& call) override { identified.push_back(call.message.rpc.program); }
+  void on_call_end(const Call& call, const Message* answer) override {
+    ended.push_back({call.message.xid, call.ending, call.operations.size(), answer != nullptr});
+  }
+};
+
+constexpr int kClient = 0, kServer = 1;
+
+struct ModelTest : ::testing::Test {
+  Recorder told;
+  ModelOptions options;
+  Model model{told, options};
+  roce::Connection connection;
+  std::uint64_t frame = 0;
+
+  ModelTest() { model.on_open(connection); }
+
+  void send(int side, const std::vector<std::uint8_t>& bytes, bool complete = true) {
+    roce::SendMessage m;
+    m.sender = static_cast<std::uint8_t>(side);
+    m.frame = m.first_frame = ++frame;
+    m.time_ns = m.first_ns = static_cast<std::int64_t>(frame) * 1000;
+    m.data = bytes;
+    m.wire_length = bytes.size();
+    m.complete = complete;
+    model.on_send(connection, m);
+  }
+  void call(std::uint32_t xid, int side = kClient, std::uint32_t program = 100003,
+            std::uint32_t credit = 128) {
+    send(side, message(header(xid, credit), rpc_call(xid, program, 3, 1)));
+  }
+  void reply(std::uint32_t xid, int side = kServer, std::uint32_t credit = 64) {
+    send(side, message(header(xid, credit), rpc_reply(xid)));
+  }
+  // A whole operation, with data when the model wants it.
+  void operate(int initiator, roce::OpKind kind, const wire::Segment& at,
+               wire::Bytes data = {}) {
+    roce::Operation op;
+    op.kind = kind;
+    op.initiator = static_cast<std::uint8_t>(initiator);
+    op.handle = at.handle;
+    op.offset = at.offset;
+    op.length = at.length;
+    op.first_frame = op.last_frame = ++frame;
+    op.first_ns = op.last_ns = static_cast<std::int64_t>(frame) * 1000;
+    model.on_operation(connection, op);
+    if (op.want_data) model.on_data(connection, op, 0, data);
+    op.bytes = op.length;
+    op.complete = true;
+    model.on_operation_end(connection, op);
+  }
+  const ConnectionModel& m() { return model.connection(0); }
+};
+
+TEST_F(ModelTest, JoinsCallAndReply) {
+  call(7);
+  reply(7);
+  ASSERT_EQ(told.messages.size(), 2U);
+  EXPECT_EQ(told.messages[1].kind, Kind::kReply);
+  EXPECT_EQ(told.messages[1].match, 1U);
+  EXPECT_EQ(told.messages[1].latency, 1000);
+  ASSERT_EQ(told.ended.size(), 1U);
+  EXPECT_EQ(told.ended[0].ending, Ending::kReplied);
+  EXPECT_EQ(m().client, kClient);
+  EXPECT_EQ(m().caller[kClient].replies, 1U);
+}
+
+TEST_F(ModelTest, RepliesInAnyOrder) {
+  for (const std::uint32_t xid : {1U, 2U, 3U}) call(xid);
+  for (const std::uint32_t xid : {2U, 3U, 1U}) reply(xid);
+  EXPECT_EQ(told.messages[3].match, 2U);
+  EXPECT_EQ(told.messages[5].match, 1U);
+  EXPECT_EQ(m().caller[kClient].in_use_max, 3U);
+  EXPECT_EQ(m().caller[kClient].credits.in_use, 0U);
+}
+
+TEST_F(ModelTest, CreditLedgersOfBothDirectionsAreApart) {
+  call(1);
+  reply(1);
+  call(1, kServer, 0x40000000, 2);  // the same XID, the other direction
+  reply(1, kClient, 16);
+  const CallerCounts& forward = m().caller[kClient];
+  const CallerCounts& reverse = m().caller[kServer];
+  EXPECT_EQ(forward.credits.requested, 128U);
+  EXPECT_EQ(forward.credits.granted, 64U);
+  EXPECT_EQ(reverse.credits.requested, 2U);
+  EXPECT_EQ(reverse.credits.granted, 16U);
+  EXPECT_TRUE(m().reverse(kServer));
+  EXPECT_FALSE(m().reverse(kClient));
+}
+
+TEST_F(ModelTest, CallbackFirstStillMakesTheOtherSideTheClient) {
+  call(9, kServer, 0x40000000, 2);
+  EXPECT_EQ(m().client, kClient);
+  EXPECT_TRUE(m().reverse(kServer));
+}
+
+TEST_F(ModelTest, UseOfRdmaTellsTheServer) {
+  const wire::ReadSegment read{128, {5, 100, 0x1000}};
+  wire::Header h = header(1, 32);
+  h.reads = {&read, 1};
+  // Its program is in the transient range, which alone would say "server".
+  send(kClient, message(h, rpc_call(1, 0x40000001, 1, 5)));
+  EXPECT_EQ(m().client, kServer);
+  operate(kServer, roce::OpKind::kRead, read.target);
+  EXPECT_EQ(m().client, kClient);
+  EXPECT_TRUE(m().client_certain);
+}
+
+TEST_F(ModelTest, OperationsAreJoinedToTheSegmentsThatTheyMove) {
+  const wire::ReadSegment read{128, {5, 100, 0x1000}};
+  const wire::Segment write{6, 200, 0x5000};
+  const wire::WriteChunk chunk(&write, 1);
+  wire::Header h = header(1, 32);
+  h.reads = {&read, 1};
+  h.writes = {&chunk, 1};
+  send(kClient, message(h, rpc_call(1, 100003, 3, 7)));
+  operate(kServer, roce::OpKind::kRead, read.target);
+  operate(kServer, roce::OpKind::kWrite, {6, 50, 0x5000});
+  operate(kServer, roce::OpKind::kWrite, {6, 60, 0x5000 + 50});
+  operate(kServer, roce::OpKind::kWrite, {77, 60, 0x5000});  // nobody's
+  reply(1);
+  ASSERT_EQ(told.ended.size(), 1U);
+  EXPECT_EQ(told.ended[0].operations, 3U);
+  EXPECT_EQ(m().chunk_bytes[0], 100U);
+  EXPECT_EQ(m().chunk_bytes[1], 110U);
+  EXPECT_EQ(m().stray_operations, 1U);
+}
+
+TEST_F(ModelTest, AHandleUsedAgainBelongsToTheNewestCallThatItFits) {
+  const wire::Segment first{6, 100, 0x1000};
+  const wire::Segment second{6, 100, 0x9000};
+  for (const auto& [xid, segment] : {std::pair{1U, first}, std::pair{2U, second}}) {
+    const wire::WriteChunk chunk(&segment, 1);
+    wire::Header h = header(xid, 32);
+    h.writes = {&chunk, 1};
+    send(kClient, message(h, rpc_call(xid, 100003, 3, 6)));
+  }
+  operate(kServer, roce::OpKind::kWrite, first);
+  operate(kServer, roce::OpKind::kWrite, second);
+  reply(1);
+  reply(2);
+  EXPECT_EQ(told.ended[0].operations, 1U);
+  EXPECT_EQ(told.ended[1].operations, 1U);
+}
+
+TEST_F(ModelTest, AnOperationThatEndsAfterItsCallTouchesNothing) {
+  const wire::Segment segment{6, 100, 0x1000};
+  const wire::WriteChunk chunk(&segment, 1);
+  wire::Header h = header(1, 32);
+  h.writes = {&chunk, 1};
+  send(kClient, message(h, rpc_call(1, 100003, 3, 6)));
+  roce::Operation op;
+  op.initiator = kServer;
+  op.handle = 6;
+  op.offset = 0x1000;
+  op.length = 100;
+  model.on_operation(connection, op);
+  reply(1);
+  call(2);  // takes the slot of the first
+  model.on_operation_end(connection, op);
+  reply(2);
+  EXPECT_EQ(told.ended[1].operations, 0U);
+}
+
+TEST_F(ModelTest, ALongCallIsIdentifiedByItsPositionZeroChunk) {
+  const auto rpc = rpc_call(1, 100003, 3, 10);
+  const wire::ReadSegment zero{0, {5, static_cast<std::uint32_t>(rpc.size()), 0x1000}};
+  wire::Header h = header(1, 32, wire::Proc::kNomsg);
+  h.reads = {&zero, 1};
+  send(kClient, message(h));
+  EXPECT_TRUE(told.identified.empty());
+  operate(kServer, roce::OpKind::kRead, zero.target, rpc);
+  EXPECT_THAT(told.identified, ElementsAre(100003U));
+}
+
+TEST_F(ModelTest, ErrorsAnswerCallsAndGrantNothing) {
+  call(1);
+  wire::Header h = header(1, 99, wire::Proc::kError);
+  h.error = wire::RdmaErr::kChunk;
+  send(kServer, message(h));
+  EXPECT_EQ(told.ended[0].ending, Ending::kError);
+  EXPECT_EQ(m().caller[kClient].errors, 1U);
+  // The credit word of an RDMA_ERROR means nothing (FC-06).
+  EXPECT_EQ(m().caller[kClient].credits.granted, 0U);
+}
+
+TEST_F(ModelTest, AnXidThatComesAgainEndsTheOldCall) {
+  call(1);
+  call(1);
+  ASSERT_EQ(told.ended.size(), 1U);
+  EXPECT_EQ(told.ended[0].ending, Ending::kSuperseded);
+  reply(1);
+  EXPECT_EQ(told.messages[2].match, 2U);
+}
+
+TEST_F(ModelTest, ReplyWithoutItsCall) {
+  reply(5);
+  EXPECT_EQ(told.messages[0].match, 0U);
+  EXPECT_EQ(m().caller[kClient].unmatched_replies, 1U);
+  EXPECT_EQ(m().client, kClient);
+}
+
+TEST_F(ModelTest, CloseEndsWhatIsOutstandingInOrder) {
+  for (const std::uint32_t xid : {3U, 1U, 2U}) call(xid);
+  model.on_close(connection);
+  ASSERT_EQ(told.ended.size(), 3U);
+  EXPECT_EQ(told.ended[0].xid, 3U);
+  EXPECT_EQ(told.ended[2].xid, 2U);
+  EXPECT_EQ(told.ended[0].ending, Ending::kClosed);
+  EXPECT_EQ(m().caller[kClient].unmatched_calls, 3U);
+}
+
+TEST_F(ModelTest, MalformedOnlyOnAConnectionThatSpeaksTheProtocol) {
+  const std::vector<std::uint8_t> broken = message(header(1, 32));
+  std::vector<std::uint8_t> bad = broken;
+  bad[15] = 9;  // rdma_proc
+  send(kClient, bad);
+  EXPECT_TRUE(told.messages.empty());
+  call(1);
+  send(kClient, bad);
+  ASSERT_EQ(told.messages.size(), 2U);
+  EXPECT_EQ(told.messages[1].kind, Kind::kMalformed);
+  EXPECT_EQ(m().malformed, 1U);
+}
+
+TEST_F(ModelTest, WhatTheCaptureCutShortIsNotMalformed) {
+  call(1);
+  auto bytes = message(header(1, 64), rpc_reply(1));
+  bytes.resize(20);
+  send(kServer, bytes, false);
+  EXPECT_EQ(told.messages[1].kind, Kind::kReply);
+  EXPECT_EQ(told.messages[1].match, 1U);
+}
+
+TEST_F(ModelTest, OutstandingCallsAreBounded) {
+  ModelOptions few;
+  few.max_outstanding = 10;
+  Model small(told, few);
+  small.on_open(connection);
+  for (std::uint32_t xid = 1; xid <= 25; ++xid) {
+    const auto bytes = message(header(xid, 128), rpc_call(xid, 100003, 3, 1));
+    roce::SendMessage s;
+    s.data = bytes;
+    s.wire_length = bytes.size();
+    small.on_send(connection, s);
+  }
+  EXPECT_EQ(told.ended.size(), 15U);
+  EXPECT_EQ(told.ended[0].xid, 1U);
+  EXPECT_EQ(told.ended[0].ending, Ending::kForgotten);
+}
+
+TEST_F(ModelTest, MergedDirectionsContinueAsOneConnection) {
+  // Connection 1 is what came back: its side 0 is our server.
+  roce::Connection back;
+  back.index = 1;
+  model.on_open(back);
+  call(1);
+  roce::SendMessage s;
+  const auto bytes = message(header(5, 2), rpc_call(5, 0x40000000, 1, 1));
+  s.data = bytes;
+  s.wire_length = bytes.size();
+  model.on_send(back, s);
+  model.on_merge(connection, back);
+  EXPECT_EQ(model.canonical(1), 0U);
+  reply(1);
+  reply(5, kClient, 16);
+  EXPECT_EQ(m().caller[kClient].replies, 1U);
+  EXPECT_EQ(m().caller[kServer].replies, 1U);
+  EXPECT_EQ(m().messages, 4U);
+  EXPECT_EQ(m().caller[kServer].credits.requested, 2U);
+}
+
+}  // namespace
+}  // namespace rpcrdma::model

@@ -1,0 +1,48 @@
+#include <rpcrdma/model/recognise.h>
+
+#include <rpcrdma/wire/header.h>
+#include <rpcrdma/wire/rpc.h>
+
+namespace rpcrdma::model {
+
+namespace {
+
+// Larger than any credit value that a real peer sends; random words nearly always are larger still.
+constexpr std::uint32_t kMaxCredibleCredit = 1U << 16;
+
+// Long enough to hold an RPC message, and named.
+bool credible_segment(const wire::Segment& s) { return s.handle != 0 && s.length >= 24; }
+
+bool credible_rpc(wire::Bytes payload, std::uint32_t xid) {
+  const auto rpc = wire::decode_rpc(payload);
+  if (!rpc) return false;
+  if (rpc->type == wire::MsgType::kReply) return rpc->reply.xid == xid;
+  return rpc->call.xid == xid && rpc->call.rpcvers == 2;
+}
+
+}  // namespace
+
+bool recognise(wire::Bytes send) {
+  const auto header = wire::decode_header(send);
+  if (!header || header->credit > kMaxCredibleCredit) return false;
+  const wire::Bytes rest = send.subspan(header->length);
+  switch (header->proc) {
+    case wire::Proc::kMsg:
+    case wire::Proc::kMsgp:
+      return credible_rpc(rest, header->xid);
+    case wire::Proc::kNomsg:
+      // A long Call has a Position Zero chunk, a long Reply a Reply chunk.
+      return rest.empty() && ((!header->reads.empty() && header->reads[0].position == 0 &&
+                               credible_segment(header->reads[0].target)) ||
+                              (header->reply && !header->reply->empty() &&
+                               credible_segment((*header->reply)[0])));
+    case wire::Proc::kError:
+    case wire::Proc::kDone:
+    case wire::Proc::kOptional:
+      // A handful of small words: too little to tell by.
+      return false;
+  }
+  return false;
+}
+
+}  // namespace rpcrdma::model

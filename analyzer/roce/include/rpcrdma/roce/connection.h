@@ -1,0 +1,82 @@
+// A reliable connection between two QPs, as a capture shows it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include <rpcrdma/capture/address.h>
+
+namespace rpcrdma::roce {
+
+enum class Setup : std::uint8_t {
+  kCm,        // the exchange of REQ and REP is in the capture
+  kInferred,  // the capture begins later: both QPs were found from the traffic itself
+};
+
+enum class State : std::uint8_t {
+  kOpening,   // REQ seen
+  kOpen,      // REP seen, or traffic seen
+  kRejected,  // REJ seen
+  kClosed,    // DREQ or DREP seen
+};
+
+// Packets and what went wrong with them, by the side that sent them.
+struct SideCounters {
+  std::uint64_t packets = 0;        // RC packets of any kind
+  std::uint64_t payload_bytes = 0;  // bytes of SEND, WRITE and READ response payload, all copies
+  std::uint64_t retransmitted = 0;  // request packets sent again, READ responses answered again
+  std::uint64_t reordered = 0;      // arrived late, though sent once
+  std::uint64_t lost_network = 0;   // gaps that a retransmission filled: lost before this point
+  std::uint64_t lost_capture = 0;   // gaps that the peer acknowledged: the capture lost them
+  std::uint64_t acks = 0;
+  std::array<std::uint64_t, 5> naks{};  // by wire::NakCode
+  std::uint64_t rnr = 0;
+  std::uint64_t illegal_sequence = 0;  // opcodes out of First/Middle/Last order
+  std::uint64_t orphans = 0;           // parts of operations whose beginning is not in the capture
+};
+
+// What a side told in its REQ or REP.
+struct CmSide {
+  bool seen = false;
+  std::uint64_t frame = 0;
+  std::int64_t time_ns = 0;
+  std::uint32_t comm_id = 0;
+  std::uint32_t starting_psn = 0;
+  std::uint8_t responder_resources = 0;
+  std::uint8_t initiator_depth = 0;
+  std::uint8_t retry_count = 0;      // REQ
+  std::uint8_t rnr_retry_count = 0;  // REQ and REP
+  std::vector<std::uint8_t> private_data;  // behind the IP CM header; trailing zeros cut off
+};
+
+struct Side {
+  capture::Address address;
+  std::uint32_t qpn = 0;
+  bool qpn_known = false;
+  CmSide cm;
+  SideCounters counters;
+};
+
+struct Connection {
+  std::uint32_t index = 0;  // unique in one tracker; stays the same while the connection lives
+  Setup setup = Setup::kInferred;
+  State state = State::kOpen;
+  // Side 0 is the active one (sender of the REQ) when set up by CM; otherwise the side whose packet
+  // was seen first.
+  std::array<Side, 2> side;
+  std::uint64_t service_id = 0;  // of the REQ
+  std::uint32_t path_mtu = 0;    // bytes; 0 while unknown
+  std::uint64_t first_frame = 0;
+  std::int64_t first_ns = 0;
+  std::uint64_t last_frame = 0;
+  std::int64_t last_ns = 0;
+  std::uint64_t icrc_good = 0;
+  std::uint64_t icrc_bad = 0;
+  int closed_by = -1;             // the side that sent the DREQ or REJ
+  std::uint64_t closed_frame = 0;
+  std::uint16_t reject_reason = 0;
+  bool merged_away = false;  // one direction of another connection; that one has all its counts
+};
+
+}  // namespace rpcrdma::roce

@@ -1,0 +1,48 @@
+// RDMA operations put together from packets.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace rpcrdma::roce {
+
+enum class OpKind : std::uint8_t { kWrite, kRead };
+
+// An RDMA WRITE or RDMA READ. It lives in the tracker from its first packet to its end.
+struct Operation {
+  OpKind kind = OpKind::kWrite;
+  std::uint8_t initiator = 0;  // the side that posted it
+  std::uint32_t handle = 0;    // rkey of its RETH
+  std::uint32_t length = 0;    // DMA length of its RETH, bytes
+  std::uint64_t offset = 0;    // virtual address of its RETH
+  std::uint32_t psn = 0;       // of its first packet
+  std::uint64_t first_frame = 0;
+  std::uint64_t last_frame = 0;
+  std::int64_t first_ns = 0;
+  std::int64_t last_ns = 0;
+  std::uint64_t bytes = 0;     // seen, each byte counted once
+  bool complete = false;       // every byte was seen
+  bool suspect = false;        // some of its bytes come from a packet with a bad ICRC
+  // For the listener: set in on_operation() to be given the data.
+  bool want_data = false;
+  std::uint64_t tag = 0;       // the listener's own
+};
+
+// The content of one SEND.
+struct SendMessage {
+  std::uint8_t sender = 0;
+  std::uint64_t first_frame = 0;
+  std::uint64_t frame = 0;  // of its last packet: where the message is complete
+  std::int64_t first_ns = 0;
+  std::int64_t time_ns = 0;
+  std::span<const std::uint8_t> data;  // valid during the call
+  std::uint64_t wire_length = 0;       // bytes sent; more than data.size() where bytes are missing
+  bool complete = true;                // false: cut short by the snap length, or packets are missing
+  bool suspect = false;                // a packet of it had a bad ICRC
+  bool has_invalidate = false;
+  std::uint32_t invalidate_handle = 0;  // Send With Invalidate
+  bool has_immediate = false;
+  std::uint32_t immediate = 0;
+};
+
+}  // namespace rpcrdma::roce

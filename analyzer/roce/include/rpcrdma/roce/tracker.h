@@ -1,0 +1,53 @@
+// From packets to operations. See tracker.cc for how connections are found and loss is told apart.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <rpcrdma/capture/link.h>
+#include <rpcrdma/capture/source.h>
+#include <rpcrdma/roce/listener.h>
+
+namespace rpcrdma::roce {
+
+struct PacketStats {
+  std::uint64_t roce = 0;            // packets with a BTH
+  std::uint64_t icrc_good = 0;
+  std::uint64_t icrc_bad = 0;
+  std::uint64_t icrc_unchecked = 0;  // cut short by the capture
+  std::uint64_t malformed = 0;       // transport headers that do not fit
+  std::uint64_t cm = 0;              // CM MADs
+  std::uint64_t other_service = 0;   // UD other than CM, UC, RD, XRC, CNP
+  std::uint64_t retransmitted = 0;
+  std::uint64_t reordered = 0;
+  std::uint64_t lost_network = 0;
+  std::uint64_t lost_capture = 0;
+  std::uint64_t nak = 0;
+  std::uint64_t rnr = 0;
+};
+
+class Tracker {
+ public:
+  // `listener` must outlive the tracker.
+  explicit Tracker(Listener& listener);
+  ~Tracker();
+  Tracker(const Tracker&) = delete;
+  Tracker& operator=(const Tracker&) = delete;
+
+  // Takes one packet, in capture order.
+  void packet(const capture::TransportPacket& packet, const PacketMeta& meta);
+
+  // The capture ended: what is held back is given out and every connection is closed.
+  void finish();
+
+  [[nodiscard]] const PacketStats& stats() const;
+
+  [[nodiscard]] std::size_t connection_count() const;
+  [[nodiscard]] const Connection& connection(std::size_t index) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rpcrdma::roce

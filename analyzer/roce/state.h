@@ -1,0 +1,182 @@
+// The tracker's own state; see tracker.cc for the story.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include <rpcrdma/capture/address.h>
+#include <rpcrdma/roce/interval_set.h>
+#include <rpcrdma/roce/tracker.h>
+#include <tsl/robin_map.h>
+
+namespace rpcrdma::roce {
+
+// A packet that arrived before one that precedes it, kept with a copy of its bytes.
+struct Held {
+  std::uint32_t psn = 0;
+  PacketMeta meta;
+  bool suspect = false;  // bad ICRC: used only if no other copy comes and the peer acknowledged it
+  std::size_t wire_length = 0;
+  std::vector<std::uint8_t> bytes;  // from the BTH on
+};
+
+struct ReadInProgress {
+  Operation op;
+  std::uint32_t packets = 1;  // PSNs that its responses take
+  bool done = false;          // kept a while to tell a repeated response from an orphan
+  IntervalSet arrived;
+};
+
+// One direction: the requests that one side sends.
+struct Stream {
+  enum class Assembly : std::uint8_t { kIdle, kSend, kWrite, kSkip };
+
+  bool started = false;     // `next` is known
+  bool seen = false;        // a request was seen
+  std::uint32_t next = 0;  // the PSN expected next
+  // An RDMA READ whose length in packets depends on a path MTU that is not known yet was the last
+  // request, with this DMA length; `next` is then a guess.
+  std::optional<std::uint32_t> uncertain_read;
+  bool acked_known = false;
+  std::uint32_t acked = 0;  // highest PSN that the peer acknowledged
+
+  std::vector<Held> held;  // sorted by distance from `next`
+  bool nak_in_gap = false;
+  std::uint32_t filled_at = 0;  // PSN that closed the last gap without a NAK
+  bool maybe_reordered = false;
+
+  Assembly assembly = Assembly::kIdle;
+  std::vector<std::uint8_t> buffer;  // kSend
+  SendMessage send;
+  Operation write;
+  std::uint32_t write_start = 0;
+
+  std::vector<ReadInProgress> reads;  // in the order of their PSNs
+};
+
+struct ConnectionState : Connection {
+  std::array<Stream, 2> stream;
+  [[nodiscard]] bool one_sided() const { return !side[0].qpn_known && setup == Setup::kInferred; }
+};
+
+// The way of a packet: between two ports, to a QP.
+struct FlowKey {
+  capture::Address src;
+  capture::Address dst;
+  std::uint32_t qpn = 0;
+  friend bool operator==(const FlowKey&, const FlowKey&) = default;
+};
+
+struct AddressPair {
+  capture::Address src;
+  capture::Address dst;
+  friend bool operator==(const AddressPair&, const AddressPair&) = default;
+};
+
+struct CommKey {
+  capture::Address address;
+  std::uint32_t comm_id = 0;
+  friend bool operator==(const CommKey&, const CommKey&) = default;
+};
+
+struct KeyHash {
+  std::size_t operator()(const FlowKey& k) const {
+    return capture::hash_value(k.src) * 31 + capture::hash_value(k.dst) * 17 +
+           k.qpn * 0x9e3779b97f4a7c15ULL;
+  }
+  std::size_t operator()(const AddressPair& k) const {
+    return capture::hash_value(k.src) * 31 + capture::hash_value(k.dst);
+  }
+  std::size_t operator()(const CommKey& k) const {
+    return capture::hash_value(k.address) + k.comm_id * 0x9e3779b97f4a7c15ULL;
+  }
+};
+
+// A flow's connection and the side that sends into it.
+struct FlowRef {
+  ConnectionState* connection = nullptr;
+  std::uint8_t sender = 0;
+};
+
+// One decoded RC packet with what the processing needs beside it.
+struct Packet {
+  const wire::RocePacket* roce = nullptr;
+  const wire::OpcodeInfo* info = nullptr;
+  PacketMeta meta;
+  std::uint32_t wire_payload = 0;  // payload bytes on the wire
+  bool suspect = false;
+};
+
+// Payload bytes on the wire, pad bytes not counted. `captured` begins at the BTH.
+[[nodiscard]] std::uint32_t wire_payload_length(wire::Bytes captured, const wire::RocePacket& roce,
+                                                std::size_t wire_length);
+
+struct Tracker::Impl {
+  explicit Impl(Listener& l) : listener(l) {}
+
+  Listener& listener;
+  PacketStats stats;
+  std::deque<ConnectionState> connections;
+  tsl::robin_map<FlowKey, FlowRef, KeyHash> flows;
+  // Connections of which one direction was seen, by the way of their packets; the newest last.
+  tsl::robin_map<AddressPair, std::vector<ConnectionState*>, KeyHash> one_sided;
+  // CM exchanges, by the port and communication ID of either end.
+  tsl::robin_map<CommKey, FlowRef, KeyHash> by_comm_id;
+  std::uint64_t held_bytes = 0;
+
+  // Direct-mapped in front of `flows`: captures have few connections and long runs of packets.
+  struct CacheEntry {
+    FlowKey key;
+    FlowRef ref;
+  };
+  static constexpr std::size_t kCacheEntries = 256;
+  std::array<CacheEntry, kCacheEntries> cache{};
+
+  void packet(const capture::TransportPacket& transport, const PacketMeta& meta);
+  void finish();
+
+  // tracker.cc
+  FlowRef find_flow(const capture::TransportPacket& t, std::uint32_t qpn);
+  void bind_flow(const FlowKey& key, FlowRef ref);
+  ConnectionState& new_connection(Setup setup, const PacketMeta& meta);
+  void close(ConnectionState& c, State state);
+
+  // pairing.cc
+  FlowRef infer_flow(const capture::TransportPacket& t, const Packet& p);
+  ConnectionState* find_partner(const AddressPair& reverse, const Packet& p,
+                                const ConnectionState* self);
+  bool is_partner(ConnectionState& candidate, const Packet& p);
+  void try_merge(FlowRef& ref, const capture::TransportPacket& t, const Packet& p);
+  void forget_one_sided(ConnectionState& c);
+
+  // stream.cc
+  void request(ConnectionState& c, int sender, const Packet& p,
+               const capture::TransportPacket& transport);
+  void response(ConnectionState& c, int sender, const Packet& p);
+  void flush(ConnectionState& c, int sender);
+
+  // cm_tracker.cc
+  void cm(const capture::TransportPacket& t, const wire::RocePacket& roce, const PacketMeta& meta);
+
+ private:
+  void in_order(ConnectionState& c, int sender, const Packet& p);
+  void hold(ConnectionState& c, int sender, const Packet& p,
+            const capture::TransportPacket& transport);
+  void drain(ConnectionState& c, int sender);
+  void use_held(ConnectionState& c, int sender);
+  void skip_to(ConnectionState& c, int sender, std::uint32_t psn);
+  void duplicate(ConnectionState& c, int sender, const Packet& p);
+  void settle_uncertain_read(ConnectionState& c, Stream& s, std::uint32_t psn);
+  void send_packet(ConnectionState& c, int sender, const Packet& p);
+  void write_packet(ConnectionState& c, int sender, const Packet& p);
+  void read_request(ConnectionState& c, int sender, const Packet& p);
+  void read_response(ConnectionState& c, int sender, const Packet& p);
+  void acknowledge(ConnectionState& c, int sender, const Packet& p);
+  void end_send(ConnectionState& c, int sender, bool complete);
+  void end_write(ConnectionState& c, int sender);
+  void learn_mtu(ConnectionState& c, const Packet& p);
+};
+
+}  // namespace rpcrdma::roce

@@ -1,0 +1,179 @@
+// Connections. A packet of the Reliable Connected service names only the QP that it goes to, so a
+// connection is two flows: A's port to B's QP and B's port to A's QP. When the CM's REQ and REP are in
+// the capture they name both QPs and the first PSNs. Otherwise a flow begins as a connection of its
+// own, of which one direction is known, and pairing.cc looks for its other half: a flow the other way
+// round that acknowledges its PSNs, answers its READ requests, replies to its XIDs or uses its
+// handles.
+//
+// Order. stream.cc takes the requests of each direction in the order of their PSNs, as the receiving
+// QP does. A packet beyond the expected PSN is held until the gap before it is explained:
+//   - the missing packet comes: sent again (the network had lost it) or merely late (reordered);
+//   - the peer acknowledges it though it was never seen: the capture lost it.
+// A packet with a bad ICRC counts as missing, since its receiver drops it, but is kept: if the peer
+// acknowledges its PSN and no other copy came, the bytes were damaged in the capture and are used,
+// marked as suspect. Where no ICRC of a connection is good, the capture point does not see final
+// ICRCs, and all packets are taken as they are.
+#include <rpcrdma/roce/tracker.h>
+
+#include <algorithm>
+
+#include <rpcrdma/wire/icrc.h>
+
+#include "state.h"
+
+namespace rpcrdma::roce {
+
+Tracker::Tracker(Listener& listener) : impl_(std::make_unique<Impl>(listener)) {}
+Tracker::~Tracker() = default;
+
+void Tracker::packet(const capture::TransportPacket& packet, const PacketMeta& meta) {
+  impl_->packet(packet, meta);
+}
+void Tracker::finish() { impl_->finish(); }
+const PacketStats& Tracker::stats() const { return impl_->stats; }
+std::size_t Tracker::connection_count() const { return impl_->connections.size(); }
+const Connection& Tracker::connection(std::size_t index) const {
+  return impl_->connections[index];
+}
+
+namespace {
+
+enum class IcrcCheck : std::uint8_t { kGood, kBad, kUnchecked };
+
+IcrcCheck check_icrc(const capture::TransportPacket& t, const wire::RocePacket& roce) {
+  if (!t.complete() || t.data.size() < 4) return IcrcCheck::kUnchecked;
+  const auto covered = t.data.first(t.data.size() - 4);
+  return wire::icrc(t.kind, covered, t.bth) == roce.icrc ? IcrcCheck::kGood : IcrcCheck::kBad;
+}
+
+}  // namespace
+
+// Everything in front of the payload was decoded from captured bytes, so only the payload can be
+// shorter than it was on the wire.
+std::uint32_t wire_payload_length(wire::Bytes captured, const wire::RocePacket& roce,
+                                  std::size_t wire_length) {
+  if (roce.payload.data() == nullptr) return 0;
+  const auto before = static_cast<std::size_t>(roce.payload.data() - captured.data());
+  const std::size_t around = before + roce.bth.pad_count + 4;
+  return wire_length > around ? static_cast<std::uint32_t>(wire_length - around) : 0;
+}
+
+void Tracker::Impl::packet(const capture::TransportPacket& transport, const PacketMeta& meta) {
+  ++stats.roce;
+  const auto decoded = wire::decode_roce(transport.transport(), transport.wire_length);
+  if (!decoded) {
+    ++stats.malformed;
+    return;
+  }
+  const wire::RocePacket& roce = *decoded;
+  const IcrcCheck icrc = check_icrc(transport, roce);
+  switch (icrc) {
+    case IcrcCheck::kGood:
+      ++stats.icrc_good;
+      break;
+    case IcrcCheck::kBad:
+      ++stats.icrc_bad;
+      break;
+    case IcrcCheck::kUnchecked:
+      ++stats.icrc_unchecked;
+      break;
+  }
+
+  const auto service = static_cast<wire::Service>(roce.bth.opcode >> 5);
+  const wire::OpcodeInfo& info = wire::opcode_info(roce.bth.opcode);
+  if (service == wire::Service::kUd && roce.bth.dest_qp == wire::kGsiQp) {
+    if (icrc == IcrcCheck::kBad && stats.icrc_good != 0) return;
+    cm(transport, roce, meta);
+    return;
+  }
+  if (service != wire::Service::kRc || !info.known) {
+    ++stats.other_service;
+    return;
+  }
+
+  Packet p;
+  p.roce = &roce;
+  p.info = &info;
+  p.meta = meta;
+  p.wire_payload = wire_payload_length(transport.transport(), roce, transport.wire_length);
+
+  FlowRef ref = find_flow(transport, roce.bth.dest_qp);
+  if (ref.connection == nullptr) {
+    // A damaged packet may name any QP; it founds no connection where others are sound.
+    if (icrc == IcrcCheck::kBad && stats.icrc_good != 0) return;
+    ref = infer_flow(transport, p);
+  } else if (ref.connection->one_sided()) {
+    try_merge(ref, transport, p);
+  }
+  ConnectionState& c = *ref.connection;
+  p.suspect = icrc == IcrcCheck::kBad && c.icrc_good != 0;
+  c.icrc_good += icrc == IcrcCheck::kGood ? 1 : 0;
+  c.icrc_bad += icrc == IcrcCheck::kBad ? 1 : 0;
+
+  Side& sender = c.side[ref.sender];
+  ++sender.counters.packets;
+  sender.counters.payload_bytes += p.wire_payload;
+  c.last_frame = meta.frame;
+  c.last_ns = meta.time_ns;
+  if (c.state == State::kOpening) {
+    c.state = State::kOpen;
+    listener.on_open(c);
+  }
+  // What trails behind the end (a last ACK, retries) is counted and belongs to nothing.
+  if (c.state == State::kClosed || c.state == State::kRejected) return;
+  if (info.response) {
+    response(c, ref.sender, p);
+  } else {
+    request(c, ref.sender, p, transport);
+  }
+}
+
+void Tracker::Impl::finish() {
+  for (ConnectionState& c : connections) {
+    if (!c.merged_away && c.state != State::kClosed && c.state != State::kRejected) {
+      flush(c, 0);
+      flush(c, 1);
+      listener.on_close(c);
+    }
+  }
+}
+
+FlowRef Tracker::Impl::find_flow(const capture::TransportPacket& t, std::uint32_t qpn) {
+  CacheEntry& entry = cache[(qpn ^ (qpn >> 8) ^ t.dst.bytes[3]) % kCacheEntries];
+  if (entry.ref.connection != nullptr && entry.key.qpn == qpn && entry.key.src == t.src &&
+      entry.key.dst == t.dst) {
+    return entry.ref;
+  }
+  const FlowKey key{t.src, t.dst, qpn};
+  const auto it = flows.find(key);
+  if (it == flows.end()) return {};
+  entry = {key, it->second};
+  return it->second;
+}
+
+void Tracker::Impl::bind_flow(const FlowKey& key, FlowRef ref) {
+  flows[key] = ref;
+  for (CacheEntry& entry : cache) {
+    if (entry.key == key) entry.ref = ref;
+  }
+}
+
+ConnectionState& Tracker::Impl::new_connection(Setup setup, const PacketMeta& meta) {
+  ConnectionState& c = connections.emplace_back();
+  c.index = static_cast<std::uint32_t>(connections.size() - 1);
+  c.setup = setup;
+  c.first_frame = c.last_frame = meta.frame;
+  c.first_ns = c.last_ns = meta.time_ns;
+  return c;
+}
+
+void Tracker::Impl::close(ConnectionState& c, State state) {
+  if (c.state == State::kClosed || c.state == State::kRejected) return;
+  flush(c, 0);
+  flush(c, 1);
+  c.state = state;
+  listener.on_close(c);
+  for (Stream& s : c.stream) s = Stream{};
+}
+
+}  // namespace rpcrdma::roce

@@ -1,0 +1,361 @@
+#include <rpcrdma/roce/tracker.h>
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "packets_for_tests.h"
+
+namespace rpcrdma::roce {
+namespace {
+
+using namespace testing;
+using ::testing::ElementsAre;
+using wire::Opcode;
+
+constexpr std::uint8_t kA = 1, kB = 2;
+constexpr std::uint32_t kQpA = 0x11, kQpB = 0x22;
+constexpr std::uint32_t kMtu = 256;
+
+// Remembers what it is told.
+struct Recorder : Listener {
+  struct Send {
+    std::uint8_t sender;
+    std::vector<std::uint8_t> data;
+    bool complete;
+    std::uint64_t frame;
+    bool suspect;
+  };
+  struct Op {
+    OpKind kind;
+    std::uint8_t initiator;
+    std::uint32_t handle;
+    std::uint64_t bytes;
+    bool complete;
+  };
+  std::vector<Send> sends;
+  std::vector<Op> ops;
+  std::vector<std::uint8_t> data;
+  std::vector<std::uint32_t> acks;
+  int closed = 0;
+  bool answer = false;
+
+  void on_send(const Connection&, const SendMessage& m) override {
+    sends.push_back({m.sender, {m.data.begin(), m.data.end()}, m.complete, m.frame, m.suspect});
+  }
+  void on_operation(const Connection&, Operation& op) override {
+    op.want_data = true;
+    data.assign(op.length, 0);
+  }
+  void on_data(const Connection&, const Operation&, std::uint64_t offset,
+               std::span<const std::uint8_t> bytes) override {
+    std::copy(bytes.begin(), bytes.end(), data.begin() + static_cast<std::ptrdiff_t>(offset));
+  }
+  void on_operation_end(const Connection&, const Operation& op) override {
+    ops.push_back({op.kind, op.initiator, op.handle, op.bytes, op.complete});
+  }
+  void on_acknowledge(const Connection&, int, const wire::Aeth&, std::uint32_t psn,
+                      const PacketMeta&) override {
+    acks.push_back(psn);
+  }
+  void on_close(const Connection&) override { ++closed; }
+  bool answers(const Connection&, std::span<const std::uint8_t>, std::uint32_t) override {
+    return answer;
+  }
+};
+
+struct TrackerTest : ::testing::Test {
+  Recorder told;
+  Tracker tracker{told};
+  Wire net{tracker};
+
+  void a(const wire::RocePacket& p, bool damage = false) { net.give(kA, kB, p, damage); }
+  void b(const wire::RocePacket& p, bool damage = false) { net.give(kB, kA, p, damage); }
+  // A SEND of several packets from A, first PSN `psn`; `skip`: packets that are not captured.
+  void send_from_a(std::uint32_t psn, const std::vector<std::uint8_t>& data,
+                   std::initializer_list<std::uint32_t> skip = {}) {
+    const auto n = static_cast<std::uint32_t>((data.size() + kMtu - 1) / kMtu);
+    for (std::uint32_t i = 0; i < n; ++i) {
+      if (std::find(skip.begin(), skip.end(), i) != skip.end()) continue;
+      a(piece(psn, data, i, n));
+    }
+  }
+  static wire::RocePacket piece(std::uint32_t psn, const std::vector<std::uint8_t>& data,
+                                std::uint32_t i, std::uint32_t n) {
+    const Opcode op = n == 1     ? Opcode::kSendOnly
+                      : i == 0   ? Opcode::kSendFirst
+                      : i == n - 1 ? Opcode::kSendLast
+                                   : Opcode::kSendMiddle;
+    const std::size_t at = std::size_t{i} * kMtu;
+    return packet(op, kQpB, psn + i,
+                  wire::Bytes(data).subspan(at, std::min<std::size_t>(kMtu, data.size() - at)));
+  }
+  const Connection& connection() { return tracker.connection(0); }
+};
+
+TEST_F(TrackerTest, SendOfOnePacket) {
+  const auto data = pattern(61);
+  a(packet(Opcode::kSendOnly, kQpB, 100, data));
+  ASSERT_EQ(told.sends.size(), 1U);
+  EXPECT_EQ(told.sends[0].data, data);
+  EXPECT_TRUE(told.sends[0].complete);
+  EXPECT_EQ(tracker.stats().icrc_good, 1U);
+}
+
+TEST_F(TrackerTest, SendOfSeveralPacketsOverThePsnWrap) {
+  const auto data = pattern(5 * kMtu + 3);
+  send_from_a(0xfffffe, data);
+  ASSERT_EQ(told.sends.size(), 1U);
+  EXPECT_EQ(told.sends[0].data, data);
+  EXPECT_EQ(tracker.stats().retransmitted, 0U);
+  EXPECT_EQ(tracker.stats().lost_capture, 0U);
+}
+
+TEST_F(TrackerTest, PairsDirectionsByAcknowledgement) {
+  a(packet(Opcode::kSendOnly, kQpB, 7, pattern(4)));
+  b(ack(kQpA, 7));
+  ASSERT_EQ(tracker.connection_count(), 1U);
+  EXPECT_EQ(connection().setup, Setup::kInferred);
+  EXPECT_EQ(connection().side[0].qpn, kQpA);
+  EXPECT_EQ(connection().side[1].qpn, kQpB);
+}
+
+TEST_F(TrackerTest, UnrelatedPsnPairsNothing) {
+  a(packet(Opcode::kSendOnly, kQpB, 7, pattern(4)));
+  b(ack(kQpA, 0x700000));
+  EXPECT_EQ(tracker.connection_count(), 2U);
+  EXPECT_FALSE(connection().side[0].qpn_known);
+}
+
+TEST_F(TrackerTest, MergesDirectionsThatEvidenceJoinsLater) {
+  a(packet(Opcode::kSendOnly, kQpB, 7, pattern(4)));
+  b(packet(Opcode::kSendOnly, kQpA, 900, pattern(8)));  // nothing joins it yet
+  EXPECT_EQ(tracker.connection_count(), 2U);
+  a(ack(kQpB, 900));
+  // A's ACK for B's PSN: the flows are one connection.
+  EXPECT_TRUE(tracker.connection(0).merged_away != tracker.connection(1).merged_away);
+  b(packet(Opcode::kSendOnly, kQpA, 901, pattern(9)));
+  EXPECT_EQ(told.sends.size(), 3U);
+}
+
+TEST_F(TrackerTest, PairsByWhatTheListenerKnows) {
+  a(packet(Opcode::kSendOnly, kQpB, 7, pattern(4)));
+  told.answer = true;
+  b(packet(Opcode::kSendOnly, kQpA, 900, pattern(8)));
+  EXPECT_EQ(tracker.connection_count(), 1U);
+  EXPECT_EQ(told.sends[1].sender, 1);
+}
+
+TEST_F(TrackerTest, TwoConnectionsBetweenTheSamePortsStayApart) {
+  a(packet(Opcode::kSendOnly, 0x22, 1000, pattern(4)));
+  a(packet(Opcode::kSendOnly, 0x33, 500000, pattern(4)));
+  b(ack(0x44, 500000));
+  b(ack(0x55, 1000));
+  ASSERT_EQ(tracker.connection_count(), 2U);
+  EXPECT_EQ(tracker.connection(0).side[0].qpn, 0x55U);
+  EXPECT_EQ(tracker.connection(1).side[0].qpn, 0x44U);
+}
+
+TEST_F(TrackerTest, RetransmissionAfterLossOnTheWay) {
+  const auto data = pattern(4 * kMtu);
+  send_from_a(10, data, {1});  // lost before the capture point
+  EXPECT_TRUE(told.sends.empty());
+  b(nak(kQpA, 11));
+  for (std::uint32_t i = 1; i < 4; ++i) a(piece(10, data, i, 4));
+  ASSERT_EQ(told.sends.size(), 1U);
+  EXPECT_EQ(told.sends[0].data, data);
+  EXPECT_EQ(tracker.stats().lost_network, 1U);
+  EXPECT_EQ(tracker.stats().retransmitted, 3U);
+  EXPECT_EQ(tracker.stats().lost_capture, 0U);
+  EXPECT_EQ(tracker.stats().reordered, 0U);
+  EXPECT_EQ(tracker.stats().nak, 1U);
+}
+
+TEST_F(TrackerTest, GoBackNWithoutANakIsALossToo) {
+  const auto data = pattern(4 * kMtu);
+  send_from_a(10, data, {1});
+  for (std::uint32_t i = 1; i < 4; ++i) a(piece(10, data, i, 4));
+  EXPECT_EQ(told.sends.size(), 1U);
+  EXPECT_EQ(tracker.stats().lost_network, 1U);
+  EXPECT_EQ(tracker.stats().reordered, 0U);
+}
+
+TEST_F(TrackerTest, LatePacketIsReorderingNotLoss) {
+  const auto data = pattern(4 * kMtu);
+  for (const std::uint32_t i : {0U, 2U, 1U, 3U}) a(piece(10, data, i, 4));
+  ASSERT_EQ(told.sends.size(), 1U);
+  EXPECT_EQ(told.sends[0].data, data);
+  EXPECT_EQ(tracker.stats().reordered, 1U);
+  EXPECT_EQ(tracker.stats().retransmitted, 0U);
+}
+
+TEST_F(TrackerTest, AcknowledgedButUnseenIsTheCapturesLoss) {
+  const auto data = pattern(4 * kMtu);
+  send_from_a(10, data, {1});
+  b(ack(kQpA, 13));
+  a(packet(Opcode::kSendOnly, kQpB, 14, pattern(20)));
+  EXPECT_EQ(tracker.stats().lost_capture, 1U);
+  EXPECT_EQ(tracker.stats().lost_network, 0U);
+  // The broken SEND is told as incomplete, the next one is whole.
+  ASSERT_EQ(told.sends.size(), 2U);
+  EXPECT_FALSE(told.sends[0].complete);
+  EXPECT_EQ(told.sends[0].data.size(), kMtu);
+  EXPECT_TRUE(told.sends[1].complete);
+}
+
+TEST_F(TrackerTest, DuplicateSendIsTakenOnce) {
+  a(packet(Opcode::kSendOnly, kQpB, 10, pattern(20)));
+  a(packet(Opcode::kSendOnly, kQpB, 10, pattern(20)));
+  EXPECT_EQ(told.sends.size(), 1U);
+  EXPECT_EQ(tracker.stats().retransmitted, 1U);
+}
+
+TEST_F(TrackerTest, WriteOfSeveralPackets) {
+  const auto data = pattern(3 * kMtu + 5);
+  const wire::Bytes bytes(data);
+  a(with_reth(packet(Opcode::kWriteFirst, kQpB, 5, bytes.first(kMtu)), 0xabc, 0x1000,
+              static_cast<std::uint32_t>(data.size())));
+  a(packet(Opcode::kWriteMiddle, kQpB, 6, bytes.subspan(kMtu, kMtu)));
+  a(packet(Opcode::kWriteMiddle, kQpB, 7, bytes.subspan(2 * kMtu, kMtu)));
+  a(packet(Opcode::kWriteLast, kQpB, 8, bytes.subspan(3 * kMtu)));
+  ASSERT_EQ(told.ops.size(), 1U);
+  EXPECT_TRUE(told.ops[0].complete);
+  EXPECT_EQ(told.ops[0].bytes, data.size());
+  EXPECT_EQ(told.ops[0].handle, 0xabcU);
+  EXPECT_EQ(told.data, data);
+}
+
+TEST_F(TrackerTest, WriteWithAPacketThatTheCaptureLostIsIncomplete) {
+  const auto data = pattern(3 * kMtu);
+  const wire::Bytes bytes(data);
+  a(with_reth(packet(Opcode::kWriteFirst, kQpB, 5, bytes.first(kMtu)), 0xabc, 0x1000, 3 * kMtu));
+  a(packet(Opcode::kWriteLast, kQpB, 7, bytes.subspan(2 * kMtu)));
+  b(ack(kQpA, 7));
+  ASSERT_EQ(told.ops.size(), 1U);
+  EXPECT_FALSE(told.ops[0].complete);
+  EXPECT_EQ(told.ops[0].bytes, 2 * kMtu);
+  // The bytes after the hole stand where they belong.
+  EXPECT_TRUE(std::equal(data.begin() + 2 * kMtu, data.end(), told.data.begin() + 2 * kMtu));
+}
+
+struct ReadTest : TrackerTest {
+  std::vector<std::uint8_t> data = pattern(3 * kMtu);
+  wire::RocePacket request() {
+    return with_reth(packet(Opcode::kReadRequest, kQpB, 50), 0xabc, 0x2000, 3 * kMtu);
+  }
+  wire::RocePacket answer(std::uint32_t i) {
+    const Opcode op = i == 0 ? Opcode::kReadRespFirst
+                      : i == 2 ? Opcode::kReadRespLast
+                               : Opcode::kReadRespMiddle;
+    return packet(op, kQpA, 50 + i, wire::Bytes(data).subspan(std::size_t{i} * kMtu, kMtu));
+  }
+};
+
+TEST_F(ReadTest, RequestAndResponses) {
+  a(request());
+  for (std::uint32_t i = 0; i < 3; ++i) b(answer(i));
+  ASSERT_EQ(told.ops.size(), 1U);
+  EXPECT_EQ(told.ops[0].kind, OpKind::kRead);
+  EXPECT_TRUE(told.ops[0].complete);
+  EXPECT_EQ(told.data, data);
+  // The READ took three PSNs.
+  a(packet(Opcode::kSendOnly, kQpB, 53, pattern(4)));
+  EXPECT_EQ(told.sends.size(), 1U);
+  EXPECT_EQ(tracker.connection_count(), 1U);
+}
+
+TEST_F(ReadTest, PathMtuFoundFromTheNextPsn) {
+  a(request());
+  a(packet(Opcode::kSendOnly, kQpB, 53, pattern(4)));
+  EXPECT_EQ(told.sends.size(), 1U);
+  EXPECT_EQ(connection().path_mtu, kMtu);
+}
+
+TEST_F(ReadTest, ResponsesAgainAreRetransmissions) {
+  a(request());
+  for (std::uint32_t i = 0; i < 3; ++i) b(answer(i));
+  a(request());
+  for (std::uint32_t i = 0; i < 3; ++i) b(answer(i));
+  EXPECT_EQ(told.ops.size(), 1U);
+  EXPECT_EQ(tracker.stats().retransmitted, 4U);
+}
+
+TEST_F(ReadTest, LostResponseComesWithASecondRequestFromThere) {
+  a(request());
+  b(answer(0));
+  b(answer(2));
+  a(with_reth(packet(Opcode::kReadRequest, kQpB, 51), 0xabc, 0x2000 + kMtu, 2 * kMtu));
+  b(answer(1));
+  b(answer(2));
+  ASSERT_EQ(told.ops.size(), 1U);
+  EXPECT_TRUE(told.ops[0].complete);
+  EXPECT_EQ(told.data, data);
+}
+
+TEST_F(TrackerTest, BadIcrcWaitsForAGoodCopy) {
+  a(packet(Opcode::kSendOnly, kQpB, 1, pattern(8)));
+  a(packet(Opcode::kSendOnly, kQpB, 2, pattern(8, 1)), true);
+  EXPECT_EQ(told.sends.size(), 1U);
+  a(packet(Opcode::kSendOnly, kQpB, 2, pattern(8, 1)));
+  ASSERT_EQ(told.sends.size(), 2U);
+  EXPECT_EQ(told.sends[1].data, pattern(8, 1));
+  EXPECT_FALSE(told.sends[1].suspect);
+  EXPECT_EQ(tracker.stats().icrc_bad, 1U);
+}
+
+TEST_F(TrackerTest, BadIcrcThatThePeerAcknowledgedIsDamageInTheCapture) {
+  a(packet(Opcode::kSendOnly, kQpB, 1, pattern(8)));
+  a(packet(Opcode::kSendOnly, kQpB, 2, pattern(8, 1)), true);
+  b(ack(kQpA, 2));
+  ASSERT_EQ(told.sends.size(), 2U);
+  EXPECT_TRUE(told.sends[1].suspect);
+}
+
+TEST_F(TrackerTest, WithoutAnyGoodIcrcPacketsAreTakenAsTheyAre) {
+  a(packet(Opcode::kSendOnly, kQpB, 1, pattern(8)), true);
+  a(packet(Opcode::kSendOnly, kQpB, 2, pattern(8)), true);
+  EXPECT_EQ(told.sends.size(), 2U);
+  EXPECT_EQ(tracker.stats().icrc_bad, 2U);
+}
+
+TEST_F(TrackerTest, RnrNakIsCounted) {
+  a(packet(Opcode::kSendOnly, kQpB, 1, pattern(8)));
+  b(ack(kQpA, 1, 0x20 | 12));
+  EXPECT_EQ(tracker.stats().rnr, 1U);
+  EXPECT_EQ(connection().side[1].counters.rnr, 1U);
+}
+
+TEST_F(TrackerTest, MiddleWithoutFirstAtTheStartIsAnOrphan) {
+  a(packet(Opcode::kWriteMiddle, kQpB, 1, pattern(kMtu)));
+  a(packet(Opcode::kWriteLast, kQpB, 2, pattern(8)));
+  a(packet(Opcode::kSendOnly, kQpB, 3, pattern(8)));
+  EXPECT_EQ(connection().side[0].counters.orphans, 2U);
+  EXPECT_EQ(connection().side[0].counters.illegal_sequence, 0U);
+  EXPECT_EQ(told.sends.size(), 1U);
+}
+
+TEST_F(TrackerTest, FirstInsideAMessageIsAnIllegalSequence) {
+  a(packet(Opcode::kSendFirst, kQpB, 1, pattern(kMtu)));
+  a(packet(Opcode::kSendFirst, kQpB, 2, pattern(kMtu)));
+  EXPECT_EQ(connection().side[0].counters.illegal_sequence, 1U);
+}
+
+TEST_F(TrackerTest, AGapThatNobodyExplainsCostsBoundedMemory) {
+  a(packet(Opcode::kSendOnly, kQpB, 0, pattern(8)));
+  for (std::uint32_t psn = 2; psn < 5000; ++psn) a(packet(Opcode::kSendOnly, kQpB, psn, pattern(8)));
+  // Given up after a bounded number of packets, all of which are used.
+  EXPECT_EQ(told.sends.size(), 4999U);
+  EXPECT_EQ(tracker.stats().lost_capture, 1U);
+}
+
+TEST_F(TrackerTest, FinishGivesOutWhatIsHeldAndCloses) {
+  a(packet(Opcode::kSendOnly, kQpB, 0, pattern(8)));
+  a(packet(Opcode::kSendOnly, kQpB, 2, pattern(8)));
+  tracker.finish();
+  EXPECT_EQ(told.sends.size(), 2U);
+  EXPECT_EQ(told.closed, 1);
+}
+
+}  // namespace
+}  // namespace rpcrdma::roce
