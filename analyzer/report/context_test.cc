@@ -1,0 +1,71 @@
+#include <rpcrdma/report/context.h>
+
+#include <gtest/gtest.h>
+
+namespace rpcrdma::report {
+namespace {
+
+model::RpcInfo nfs(std::uint32_t version, std::uint32_t procedure,
+                   std::initializer_list<std::uint32_t> ops = {}) {
+  model::RpcInfo rpc;
+  rpc.known = true;
+  rpc.program = 100003;
+  rpc.version = version;
+  rpc.procedure = procedure;
+  for (const std::uint32_t op : ops) rpc.ops.op[rpc.ops.kept++] = op;
+  rpc.ops.announced = rpc.ops.kept;
+  return rpc;
+}
+
+TEST(Labels, NameProgramAndProcedure) {
+  EXPECT_EQ(rpc_label(nfs(3, 1)), "NFS v3 GETATTR");
+  EXPECT_EQ(rpc_label(nfs(4, 1, {53, 22, 25})), "NFS v4 COMPOUND SEQUENCE PUTFH READ");
+  EXPECT_EQ(rpc_label(model::RpcInfo{}), "");
+}
+
+TEST(Labels, ACompoundIsAboutItsFirstRealOperation) {
+  EXPECT_EQ(procedure_label(nfs(4, 1, {53, 22, 25, 9})), "NFS v4 READ");
+  EXPECT_EQ(procedure_label(nfs(4, 1, {53, 22, 9})), "NFS v4 GETATTR");
+  EXPECT_EQ(procedure_label(nfs(4, 1, {53})), "NFS v4 SEQUENCE");
+  EXPECT_EQ(procedure_label(nfs(3, 1)), "NFS v3 GETATTR");
+}
+
+TEST(Labels, UnknownProgramsKeepTheirNumbers) {
+  model::RpcInfo rpc;
+  rpc.known = true;
+  rpc.program = 395180;
+  rpc.version = 2;
+  rpc.procedure = 9;
+  EXPECT_EQ(rpc_label(rpc), "program 395180 v2 procedure 9");
+}
+
+TEST(Status, OfReplies) {
+  model::RpcInfo rpc = nfs(4, 1);
+  EXPECT_EQ(reply_status(rpc), "");
+  rpc.header_seen = true;
+  EXPECT_EQ(reply_status(rpc), "ok");
+  rpc.has_status = true;
+  rpc.status = 2;
+  EXPECT_EQ(reply_status(rpc), "NFS4ERR_NOENT");
+  rpc.accept_stat = wire::AcceptStat::kProgMismatch;
+  EXPECT_EQ(reply_status(rpc), "PROG_MISMATCH");
+}
+
+TEST(Format, Times) {
+  EXPECT_EQ(format_time(1700000000123456000), "2023-11-14 22:13:20.123456");
+  EXPECT_EQ(format_time(1700000000123456789), "2023-11-14 22:13:20.123456789");
+  EXPECT_EQ(format_clock(-1000), "23:59:59.999999");
+}
+
+TEST(Format, DurationsAndBytes) {
+  EXPECT_EQ(format_duration(873), "873 ns");
+  EXPECT_EQ(format_duration(18240), "18.2 us");
+  EXPECT_EQ(format_duration(1870000), "1.87 ms");
+  EXPECT_EQ(format_duration(2050000000), "2.050 s");
+  EXPECT_EQ(format_duration(-1), "-");
+  EXPECT_EQ(format_bytes(5003), "5003 B");
+  EXPECT_EQ(format_bytes(65536), "64 KiB");
+}
+
+}  // namespace
+}  // namespace rpcrdma::report

@@ -1,0 +1,50 @@
+// What the writers of messages need beside a message.
+#pragma once
+
+#include <string>
+
+#include <rpcrdma/model/model.h>
+#include <rpcrdma/roce/tracker.h>
+
+namespace rpcrdma::report {
+
+struct Context {
+  const roce::Tracker* tracker = nullptr;
+  const model::Model* model = nullptr;
+
+  // IDs count from 1; a connection that turned out to be a direction of another has that one's.
+  [[nodiscard]] std::uint32_t connection_id(std::uint32_t index) const {
+    return model->canonical(index) + 1;
+  }
+  // The connection under which `m` is reported, and the side of it that sent `m`.
+  [[nodiscard]] const roce::Connection& connection(const model::Message& m) const {
+    return tracker->connection(model->canonical(m.connection));
+  }
+  [[nodiscard]] std::size_t sender(const model::Message& m) const {
+    return model->canonical(m.connection) == m.connection ? m.sender : 1U - m.sender;
+  }
+};
+
+// "NFS v4 COMPOUND SEQUENCE PUTFH READ", "NFS v3 GETATTR", "program 395180 v1 procedure 7"; empty when
+// the program is not known.
+[[nodiscard]] std::string rpc_label(const model::RpcInfo& rpc);
+
+// What a procedure's statistics go under: as above, but of a COMPOUND only the operation that it is
+// about: "NFS v4 READ".
+[[nodiscard]] std::string procedure_label(const model::RpcInfo& rpc);
+// That operation's number; UINT32_MAX for what is no COMPOUND.
+[[nodiscard]] std::uint32_t principal_operation(const model::RpcInfo& rpc);
+
+// "ok", "NFS4ERR_NOENT", "PROG_MISMATCH", ...; empty when nothing is known.
+[[nodiscard]] std::string reply_status(const model::RpcInfo& rpc);
+
+// "2026-11-01 12:34:56.123456" in UTC, with as many digits as are not zero: 6 or 9.
+[[nodiscard]] std::string format_time(std::int64_t time_ns);
+// "12:34:56.123456"
+[[nodiscard]] std::string format_clock(std::int64_t time_ns);
+// "873 ns", "18.2 us", "1.87 ms", "2.05 s"
+[[nodiscard]] std::string format_duration(std::int64_t ns);
+// "5003 B", "64 KiB", "1.5 MiB"
+[[nodiscard]] std::string format_bytes(std::uint64_t bytes);
+
+}  // namespace rpcrdma::report

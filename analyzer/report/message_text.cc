@@ -1,0 +1,159 @@
+#include <rpcrdma/report/message_text.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/decode/decoder.h>
+#include <rpcrdma/decode/text_sink.h>
+
+namespace rpcrdma::report {
+
+namespace {
+
+// ANSI colours by kind; the terminal's own palette.
+constexpr const char* kReset = "\033[0m";
+
+const char* colour_of(const model::Message& m, bool reverse) {
+  switch (m.kind) {
+    case model::Kind::kCall:
+      return reverse ? "\033[35m" : "\033[36m";
+    case model::Kind::kReply:
+      return reverse ? "\033[35m" : "\033[32m";
+    case model::Kind::kError:
+    case model::Kind::kMalformed:
+      return "\033[31m";
+    case model::Kind::kDone:
+    case model::Kind::kOption:
+      return "\033[33m";
+  }
+  return "";
+}
+
+std::string end_text(const roce::Side& side) {
+  return side.qpn_known ? fmt::format("{}.{}", side.address.to_string(), side.qpn)
+                        : side.address.to_string() + ".?";
+}
+
+std::uint64_t sum(std::span<const wire::Segment> segments) {
+  std::uint64_t total = 0;
+  for (const wire::Segment& s : segments) total += s.length;
+  return total;
+}
+
+// "5003" or, in several segments, "4096/2": bytes, segments.
+std::string amount(std::uint64_t bytes, std::size_t segments) {
+  return segments == 1 ? fmt::format("{}", bytes) : fmt::format("{}/{}", bytes, segments);
+}
+
+std::string chunks_text(const model::Message& m) {
+  std::string text;
+  for (std::size_t i = 0; i < m.reads.size();) {
+    std::size_t n = i;
+    std::uint64_t bytes = 0;
+    while (n < m.reads.size() && m.reads[n].position == m.reads[i].position) {
+      bytes += m.reads[n++].target.length;
+    }
+    text += fmt::format(" read {}@{}", amount(bytes, n - i), m.reads[i].position);
+    i = n;
+  }
+  model::for_each_write_chunk(m, [&](std::uint32_t, std::span<const wire::Segment> segments) {
+    text += fmt::format(" write {}", amount(sum(segments), segments.size()));
+  });
+  if (m.has_reply_chunk) {
+    text += fmt::format(" reply {}", amount(sum(m.reply_segments), m.reply_segments.size()));
+  }
+  return text;
+}
+
+std::string error_text(const model::Message& m) {
+  std::string text =
+      fmt::format(" {}", wire::rdma_err_name(m.version, static_cast<std::uint32_t>(m.error)));
+  if (m.error == wire::RdmaErr::kVers) {
+    text += fmt::format(" speaks {}..{}", m.vers_low, m.vers_high);
+  } else if (m.error == wire::RdmaErr::kCantReply) {
+    text += fmt::format(" segment {} needs {} bytes{}", m.segment_index, m.length_needed,
+                        m.processed ? ", processed" : "");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string message_line(const model::Message& m, const Context& context, const TextStyle& style) {
+  const roce::Connection& c = context.connection(m);
+  const std::size_t sender = context.sender(m);
+  const bool reverse = context.model->reverse(m);
+  std::string line = fmt::format("{:>6} {} {} > {}: ", m.frame, format_clock(m.time_ns),
+                                 end_text(c.side[sender]), end_text(c.side[1 - sender]));
+  if (style.colour) line += colour_of(m, reverse);
+  line += fmt::format("{}{}", reverse ? "reverse " : "", model::kind_name(m.kind));
+  if (style.colour) line += kReset;
+  line += fmt::format(" {:#010x} {} credit {}", m.xid, wire::proc_name(m.version, m.proc), m.credit);
+  if (m.version > 1) line += fmt::format(" v{}", m.version);
+  line += chunks_text(m);
+  if (m.kind == model::Kind::kError) line += error_text(m);
+  if (m.kind == model::Kind::kOption) line += fmt::format(" type {}", m.opttype);
+  if (m.has_invalidate) line += fmt::format(" inv {:#010x}", m.invalidated_handle);
+  if (m.malformed) line += fmt::format(" {}", wire::describe(*m.malformed));
+  if (!m.complete) line += " (incomplete in the capture)";
+  if (m.suspect) line += " (bad ICRC)";
+  const std::string label = rpc_label(m.rpc);
+  if (!label.empty()) line += fmt::format(" | {}", label);
+  if (m.kind == model::Kind::kReply) {
+    const std::string status = reply_status(m.rpc);
+    if (!status.empty()) line += fmt::format(" | {}", status);
+  }
+  if (m.kind == model::Kind::kReply || m.kind == model::Kind::kError) {
+    line += m.match_frame != 0
+                ? fmt::format(" | answers {} after {}", m.match_frame, format_duration(m.latency_ns))
+                : std::string(" | its Call is not in the capture");
+  }
+  return line;
+}
+
+std::string message_tree(const model::Message& m, const model::Call* call, const Context& context) {
+  using decode::FieldId;
+  const roce::Connection& c = context.connection(m);
+  std::string out = fmt::format("Frame {}: RPC-over-RDMA {}, {} bytes, {}\n", m.frame,
+                                model::kind_name(m.kind), m.wire_length, format_time(m.time_ns));
+  decode::TextSink sink(out, 1);
+  const auto number = [&](FieldId id, std::uint64_t v) { sink.number(id, 0, 0, v, nullptr); };
+  number(FieldId::kConnection, context.connection_id(m.connection));
+  sink.text(FieldId::kPeer, 0, 0, end_text(c.side[context.sender(m)]));
+  sink.text(FieldId::kKind, 0, 0,
+            fmt::format("{}{}", context.model->reverse(m) ? "reverse " : "", kind_name(m.kind)));
+  const decode::ProcedureId id{m.rpc.program, m.rpc.version, m.rpc.procedure};
+  decode::decode_message(m.bytes, sink, m.kind == model::Kind::kReply && m.rpc.known ? &id : nullptr);
+  number(FieldId::kCreditRequested, m.credits.requested);
+  number(FieldId::kCreditGranted, m.credits.granted);
+  number(FieldId::kCreditInUse, m.credits.in_use);
+  const model::InlineThresholds& t =
+      context.model->connection(context.model->canonical(m.connection)).thresholds;
+  number(FieldId::kThresholdCall, t.call);
+  number(FieldId::kThresholdReply, t.reply);
+  if (m.has_invalidate) number(FieldId::kInvalidatedHandle, m.invalidated_handle);
+  if (m.match_frame != 0) number(FieldId::kMatchFrame, m.match_frame);
+  if (m.latency_ns >= 0) number(FieldId::kLatency, static_cast<std::uint64_t>(m.latency_ns));
+  if (call == nullptr) return out;
+  const roce::OpKind mine = m.kind == model::Kind::kCall ? roce::OpKind::kRead : roce::OpKind::kWrite;
+  for (const model::ChunkOperation& o : call->operations) {
+    if (o.kind != mine) continue;
+    const char* kind = o.kind == roce::OpKind::kRead ? "RDMA READ" : "RDMA WRITE";
+    sink.open(FieldId::kOp, 0, 0,
+              fmt::format("{} of {} chunk {} segment {}, {} bytes", kind,
+                          model::chunk_list_name(o.list), o.chunk, o.segment, o.bytes));
+    sink.text(FieldId::kOpKind, 0, 0, kind);
+    number(FieldId::kOpHandle, o.handle);
+    number(FieldId::kOpOffset, o.offset);
+    number(FieldId::kOpLength, o.length);
+    number(FieldId::kOpBytes, o.bytes);
+    number(FieldId::kOpFirstFrame, o.first_frame);
+    number(FieldId::kOpLastFrame, o.last_frame);
+    number(FieldId::kOpTime, static_cast<std::uint64_t>(std::max<std::int64_t>(0, o.last_ns - o.first_ns)));
+    sink.close();
+  }
+  return out;
+}
+
+}  // namespace rpcrdma::report

@@ -1,0 +1,47 @@
+// rpcrdma analyze
+#include <cstdio>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/report/analysis.h>
+#include <rpcrdma/report/message_json.h>
+
+#include "colour.h"
+#include "commands.h"
+#include "input.h"
+
+namespace rpcrdma::cli {
+
+namespace {
+
+struct Options {
+  std::string path;
+  bool json = false;
+};
+
+int analyze(const Options& options) {
+  const auto source = open_input(options.path);
+  if (!source) return kUnreadable;
+  report::Analysis analysis;
+  report::Pipeline pipeline(analysis, {});
+  analysis.set_context({&pipeline.tracker(), &pipeline.model()});
+  if (!run_pipeline(pipeline, *source, options.path)) return kUnreadable;
+  analysis.finish(pipeline, source->stats());
+  const std::string text = options.json ? report::dump_line(analysis.to_json()) + '\n'
+                                        : analysis.to_text(colour_wanted(stdout));
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return analysis.has_errors() ? kFindings : kOk;
+}
+
+}  // namespace
+
+Run add_analyze(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("FILE", options->path, "Capture file, or - for standard input")->required();
+  app.add_flag("--json", options->json, "One JSON object (docs/json.md)");
+  app.footer("Exit status: 0 clean, 1 findings of severity error, 2 unreadable.");
+  return [options] { return analyze(*options); };
+}
+
+}  // namespace rpcrdma::cli

@@ -1,0 +1,22 @@
+// The commands: each adds itself to the parser and gives the function that runs it.
+#pragma once
+
+#include <functional>
+
+#include <CLI/CLI.hpp>
+
+namespace rpcrdma::cli {
+
+// Exit status of every command but analyze's own 1.
+inline constexpr int kOk = 0;
+inline constexpr int kFindings = 1;    // analyze: findings of severity error; header: malformed
+inline constexpr int kUnreadable = 2;  // input that cannot be read, or bad arguments
+
+using Run = std::function<int()>;
+
+[[nodiscard]] Run add_decode(CLI::App& app);
+[[nodiscard]] Run add_analyze(CLI::App& app);
+[[nodiscard]] Run add_extract(CLI::App& app);
+[[nodiscard]] Run add_header(CLI::App& app);
+
+}  // namespace rpcrdma::cli

@@ -1,0 +1,169 @@
+// rpcrdma extract
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/model/rebuild.h>
+#include <rpcrdma/report/context.h>
+
+#include "commands.h"
+#include "input.h"
+#include "parse.h"
+
+namespace rpcrdma::cli {
+
+namespace {
+
+struct Options {
+  std::string path;
+  std::string directory = ".";
+  std::string xid;
+  std::string kind;
+  bool messages = false;
+};
+
+class Extractor : public model::Observer {
+ public:
+  Extractor(const Options& options, std::optional<std::uint32_t> xid)
+      : options_(options), xid_(xid) {}
+
+  void on_call_end(const model::Call& call, const model::Message* answer) override {
+    if (failed_ || (xid_ && call.message.xid != *xid_)) return;
+    const bool replied = answer != nullptr && answer->kind == model::Kind::kReply;
+    if (options_.messages) {
+      whole_message(call.message, "call", model::rebuild_call(call), call);
+      if (replied) whole_message(*answer, "reply", model::rebuild_reply(call, *answer), call);
+      return;
+    }
+    for (const model::CallChunk& chunk : call.chunks) {
+      const char* kind = model::chunk_list_name(chunk.list);
+      if (!options_.kind.empty() && options_.kind != kind) continue;
+      if (chunk.list == model::ChunkList::kRead) {
+        if (chunk.moved == 0 && !replied) continue;
+        payload(call.message, kind, call, chunk, model::read_payload_length(call, chunk));
+      } else if (replied) {
+        const std::uint64_t length = model::result_payload_length(call, chunk, *answer);
+        if (length != 0) payload(*answer, kind, call, chunk, length);
+      }
+    }
+  }
+
+  [[nodiscard]] bool failed() const { return failed_; }
+  [[nodiscard]] std::uint64_t files() const { return files_; }
+  [[nodiscard]] std::uint64_t incomplete() const { return incomplete_; }
+
+ private:
+  // Chunks of the file that is being read or written are told apart by their place in it.
+  static std::string file_place(const model::Call& call) {
+    const model::RpcInfo& rpc = call.message.rpc;
+    if (!rpc.known) return {};
+    const auto reduced = model::reduced_arguments(call);
+    const decode::FileRange range = decode::file_range(
+        {rpc.program, rpc.version, rpc.procedure}, reduced.arguments, reduced.removed);
+    return range.valid ? fmt::format(", file offset {}", range.offset) : std::string();
+  }
+
+  void payload(const model::Message& m, const char* kind, const model::Call& call,
+               const model::CallChunk& chunk, std::uint64_t length) {
+    const bool complete = chunk.data.covers(length);
+    const std::string name = fmt::format("{:08}-{:#010x}-{}-{}.bin", m.frame, m.xid, kind, chunk.index);
+    if (!write(name, chunk.data.head().first(static_cast<std::size_t>(
+                         std::min<std::uint64_t>(length, chunk.data.head().size()))))) {
+      return;
+    }
+    if (!complete) ++incomplete_;
+    fmt::print("{} {} bytes{}, {}{}\n", name, length,
+               complete ? "" : fmt::format(" (only {} in the capture)", chunk.data.head().size()),
+               report::rpc_label(call.message.rpc), file_place(call));
+  }
+
+  void whole_message(const model::Message& m, const char* kind, const model::Rebuilt& rebuilt,
+                     const model::Call& call) {
+    const std::string name = fmt::format("{:08}-{:#010x}-{}-0.bin", m.frame, m.xid, kind);
+    if (!write(name, rebuilt.bytes)) return;
+    if (!rebuilt.complete) ++incomplete_;
+    fmt::print("{} {} bytes{}{}, {}\n", name, rebuilt.bytes.size(),
+               rebuilt.complete ? "" : " (incomplete in the capture)",
+               rebuilt.guessed ? " (place of the Write chunk worked out)" : "",
+               report::rpc_label(call.message.rpc));
+  }
+
+  bool write(const std::string& name, std::span<const std::uint8_t> bytes) {
+    const std::string path = (std::filesystem::path(options_.directory) / name).string();
+    std::FILE* file = std::fopen(path.c_str(), "wb");
+    const bool written =
+        file != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+    const int error = errno;
+    const bool closed = file != nullptr && std::fclose(file) == 0;
+    if (!written || !closed) {
+      complain(fmt::format("{}: {}", path, std::strerror(written ? errno : error)));
+      failed_ = true;
+      return false;
+    }
+    ++files_;
+    return true;
+  }
+
+  const Options& options_;
+  std::optional<std::uint32_t> xid_;
+  bool failed_ = false;
+  std::uint64_t files_ = 0;
+  std::uint64_t incomplete_ = 0;
+};
+
+int extract(const Options& options) {
+  std::optional<std::uint32_t> xid;
+  if (!options.xid.empty()) {
+    xid = parse_u32(options.xid);
+    if (!xid) {
+      complain(fmt::format("extract: --xid {}: not a number of 32 bits", options.xid));
+      return kUnreadable;
+    }
+  }
+  const auto source = open_input(options.path);
+  if (!source) return kUnreadable;
+  std::error_code error;
+  std::filesystem::create_directories(options.directory, error);
+  if (error) {
+    complain(fmt::format("{}: {}", options.directory, error.message()));
+    return kUnreadable;
+  }
+  Extractor extractor(options, xid);
+  model::ModelOptions keep;
+  keep.keep_chunks = true;
+  keep.keep_bytes = true;
+  report::Pipeline pipeline(extractor, keep);
+  if (!run_pipeline(pipeline, *source, options.path) || extractor.failed()) return kUnreadable;
+  if (extractor.files() == 0) complain("extract: nothing found that was asked for");
+  if (extractor.incomplete() != 0) {
+    complain(fmt::format("extract: warning: {} of {} files are incomplete, since the capture is",
+                         extractor.incomplete(), extractor.files()));
+  }
+  return kOk;
+}
+
+}  // namespace
+
+Run add_extract(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("FILE", options->path, "Capture file, or - for standard input")->required();
+  app.add_option("-d,--directory", options->directory, "Where the files go")->capture_default_str();
+  app.add_option("--xid", options->xid, "Only this XID (decimal, or 0x...)");
+  auto* kind = app.add_option("--kind", options->kind, "Only chunks of this list: read, write, reply")
+                   ->check(CLI::IsMember({"read", "write", "reply"}));
+  app.add_flag("--message", options->messages,
+               "Whole RPC messages, their chunks put back where they belong")
+      ->excludes(kind);
+  app.footer(
+      "A file a chunk: FRAME-XID-KIND-INDEX.bin. FRAME is that of the Call for Read chunks, of the "
+      "Reply for Write chunks and Reply chunks.");
+  return [options] { return extract(*options); };
+}
+
+}  // namespace rpcrdma::cli

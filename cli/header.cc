@@ -1,0 +1,106 @@
+// rpcrdma header
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/decode/decoder.h>
+#include <rpcrdma/decode/json_sink.h>
+#include <rpcrdma/decode/text_sink.h>
+#include <rpcrdma/report/message_json.h>
+
+#include "commands.h"
+#include "input.h"
+#include "parse.h"
+
+namespace rpcrdma::cli {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> hex;
+  std::string kind = "message";
+  bool json = false;
+};
+
+std::string read_stdin() {
+  std::string text;
+  std::array<char, 65536> buffer;
+  std::size_t n = 0;
+  constexpr std::size_t kMaxInput = 16U << 20;
+  while (text.size() < kMaxInput &&
+         (n = std::fread(buffer.data(), 1, buffer.size(), stdin)) != 0) {
+    text.append(buffer.data(), n);
+  }
+  return text;
+}
+
+// Passes everything on and remembers whether something was malformed.
+template <typename Base>
+class Watching : public Base {
+ public:
+  using Base::Base;
+  void error(const wire::DecodeError& e) override {
+    malformed = true;
+    Base::error(e);
+  }
+  bool malformed = false;
+};
+
+void decode_as(const std::string& kind, wire::Bytes bytes, decode::Sink& sink) {
+  if (kind == "rpc") {
+    decode::decode_rpc_message(bytes, sink);
+  } else if (kind == "private-data") {
+    decode::decode_private_data(bytes, sink);
+  } else if (kind == "cm") {
+    decode::decode_cm(bytes, sink);
+  } else {
+    decode::decode_message(bytes, sink);
+  }
+}
+
+int header(const Options& options) {
+  std::string text;
+  if (options.hex.size() == 1 && options.hex[0] == "-") {
+    text = read_stdin();
+  } else {
+    for (const std::string& part : options.hex) text += part + ' ';
+  }
+  const auto bytes = parse_hex(text);
+  if (!bytes || bytes->empty()) {
+    complain("header: not hexadecimal bytes; give an even number of digits, such as 0000000100000001...");
+    return kUnreadable;
+  }
+  if (options.json) {
+    Watching<decode::JsonSink> sink;
+    decode_as(options.kind, *bytes, sink);
+    fmt::print("{}\n", report::dump_line(sink.take()));
+    return sink.malformed ? kFindings : kOk;
+  }
+  std::string out;
+  Watching<decode::TextSink> sink(out);
+  decode_as(options.kind, *bytes, sink);
+  std::fwrite(out.data(), 1, out.size(), stdout);
+  return sink.malformed ? kFindings : kOk;
+}
+
+}  // namespace
+
+Run add_header(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("HEX", options->hex, "Hexadecimal digits or a hex dump, or - for standard input")
+      ->required();
+  app.add_option("--as", options->kind,
+                 "What the bytes are: message (transport header and what follows), rpc, "
+                 "private-data, cm (a MAD)")
+      ->check(CLI::IsMember({"message", "rpc", "private-data", "cm"}))
+      ->capture_default_str();
+  app.add_flag("--json", options->json, "One JSON object");
+  app.footer("Exit status: 0 well-formed, 1 malformed, 2 not hexadecimal.");
+  return [options] { return header(*options); };
+}
+
+}  // namespace rpcrdma::cli

@@ -1,0 +1,41 @@
+// The command rpcrdma.
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+
+int main(int argc, char** argv) {
+  using namespace rpcrdma::cli;
+  CLI::App app("See what RPC-over-RDMA peers really say to each other.", "rpcrdma");
+  app.set_version_flag("--version", "rpcrdma " RPCRDMA_VERSION);
+  app.require_subcommand(1);
+  // One line, and where to read more.
+  app.failure_message([](const CLI::App* a, const CLI::Error& e) {
+    return "rpcrdma: " + std::string(e.what()) + " (see `" + a->get_name() + " --help`)\n";
+  });
+
+  std::vector<std::pair<CLI::App*, Run>> commands;
+  const auto add = [&](const char* name, const char* what, Run (*make)(CLI::App&)) {
+    CLI::App* command = app.add_subcommand(name, what);
+    commands.emplace_back(command, make(*command));
+  };
+  add("decode", "Print every RPC-over-RDMA message of a capture, one line each", add_decode);
+  add("analyze", "Say what a capture holds: connections, credits, chunks, latency, findings",
+      add_analyze);
+  add("extract", "Write the payload of chunks, or whole RPC messages, to files", add_extract);
+  add("header", "Decode one header given in hexadecimal", add_header);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const int status = app.exit(e);
+    return status == 0 ? kOk : kUnreadable;
+  }
+  for (const auto& [command, run] : commands) {
+    if (command->parsed()) return run();
+  }
+  return kUnreadable;
+}

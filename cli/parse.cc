@@ -1,0 +1,121 @@
+#include "parse.h"
+
+#include <charconv>
+#include <ctime>
+
+namespace rpcrdma::cli {
+
+std::optional<std::uint32_t> parse_u32(std::string_view text) {
+  int base = 10;
+  if (text.starts_with("0x") || text.starts_with("0X")) {
+    text.remove_prefix(2);
+    base = 16;
+  }
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+namespace {
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// The bytes of a line such as "0010  e2 22 00 ... 01   ."......"; the line as it is if it is not one.
+std::string_view dump_columns(std::string_view line) {
+  std::size_t digits = 0;
+  while (digits < line.size() && hex_digit(line[digits]) >= 0) ++digits;
+  if (digits < 4 || digits > 8) return line;
+  std::string_view rest = line.substr(digits);
+  if (rest.starts_with(":")) {
+    rest.remove_prefix(1);
+  } else if (!rest.starts_with("  ")) {
+    return line;
+  }
+  const std::size_t begin = rest.find_first_not_of(' ');
+  if (begin == std::string_view::npos) return {};
+  rest.remove_prefix(begin);
+  return rest.substr(0, rest.find("   "));
+}
+
+}  // namespace
+
+std::optional<std::vector<std::uint8_t>> parse_hex(std::string_view text) {
+  std::vector<std::uint8_t> bytes;
+  int high = -1;
+  while (!text.empty()) {
+    const std::size_t newline = text.find('\n');
+    std::string_view line = dump_columns(text.substr(0, newline));
+    text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      const char c = line[i];
+      if (c == '0' && high < 0 && i + 1 < line.size() && (line[i + 1] == 'x' || line[i + 1] == 'X')) {
+        ++i;
+        continue;
+      }
+      const int digit = hex_digit(c);
+      if (digit < 0) {
+        const bool separator = c == ' ' || c == '\t' || c == '\r' || c == ':' || c == ',' || c == '-';
+        if (!separator || high >= 0) return std::nullopt;
+        continue;
+      }
+      if (high < 0) {
+        high = digit;
+      } else {
+        bytes.push_back(static_cast<std::uint8_t>(high << 4 | digit));
+        high = -1;
+      }
+    }
+  }
+  if (high >= 0) return std::nullopt;
+  return bytes;
+}
+
+namespace {
+
+constexpr std::int64_t kSecond = 1000000000;
+
+// Nanoseconds from the digits behind a decimal point; further digits than nine are dropped. Moves `p`
+// behind them.
+std::int64_t parse_fraction(const char*& p) {
+  std::int64_t ns = 0;
+  std::int64_t unit = kSecond / 10;
+  for (; *p >= '0' && *p <= '9'; ++p) {
+    ns += unit * (*p - '0');
+    unit /= 10;
+  }
+  return ns;
+}
+
+}  // namespace
+
+std::optional<Moment> parse_moment(const std::string& text) {
+  constexpr std::int64_t kFirstEpoch = 100000000;
+  constexpr std::int64_t kLastEpoch = 9000000000;
+  std::int64_t seconds = 0;
+  const char* end = text.c_str() + text.size();
+  const char* rest = std::from_chars(text.c_str(), end, seconds).ptr;
+  if (rest != text.c_str() && (*rest == '.' || *rest == '\0')) {
+    if (*rest == '.') ++rest;
+    const std::int64_t fraction = parse_fraction(rest);
+    if (rest != end || seconds < 0 || seconds > kLastEpoch) return std::nullopt;
+    return Moment{seconds < kFirstEpoch, seconds * kSecond + fraction};
+  }
+  std::tm tm{};
+  rest = strptime(text.c_str(), "%Y-%m-%d", &tm);
+  if (rest == nullptr || (*rest != ' ' && *rest != 'T')) return std::nullopt;
+  rest = strptime(rest + 1, "%H:%M:%S", &tm);
+  if (rest == nullptr) return std::nullopt;
+  std::int64_t fraction = 0;
+  if (*rest == '.') fraction = parse_fraction(++rest);
+  if (*rest == 'Z') ++rest;
+  if (rest != end) return std::nullopt;
+  return Moment{false, static_cast<std::int64_t>(timegm(&tm)) * kSecond + fraction};
+}
+
+}  // namespace rpcrdma::cli

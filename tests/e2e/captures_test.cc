@@ -1,0 +1,259 @@
+// Real Linux traffic against what the guests themselves printed (tests/captures/README.md).
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "command.h"
+
+namespace rpcrdma::e2e {
+namespace {
+
+using nlohmann::json;
+
+json analyze(const std::string& name) {
+  const Result r = run("RPCRDMA analyze --json " + capture(name));
+  EXPECT_EQ(r.status, 0) << r.err;
+  return json::parse(r.out);
+}
+
+std::vector<json> decode(const std::string& name) {
+  const Result r = run("RPCRDMA decode --json " + capture(name));
+  EXPECT_EQ(r.status, 0) << r.err;
+  return json_lines(r.out);
+}
+
+class NfsCapture : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(NfsCapture, EveryCallHasItsReplyAndNothingIsMalformed) {
+  std::map<std::uint64_t, json> by_frame;
+  for (json& m : decode(GetParam())) by_frame.emplace(m["frame"].get<std::uint64_t>(), m);
+  std::size_t calls = 0;
+  for (const auto& [frame, m] : by_frame) {
+    EXPECT_NE(m["kind"], "malformed") << m;
+    ASSERT_FALSE(m["match"].is_null()) << m;
+    const auto other = by_frame.find(m["match"].get<std::uint64_t>());
+    ASSERT_NE(other, by_frame.end()) << m;
+    EXPECT_EQ(other->second["match"], frame);
+    EXPECT_EQ(other->second["xid"], m["xid"]);
+    EXPECT_EQ(m["latency_us"], other->second["latency_us"]);
+    calls += m["kind"] == "call" ? 1 : 0;
+  }
+  EXPECT_EQ(calls * 2, by_frame.size());
+  EXPECT_GT(calls, 0U);
+}
+
+TEST_P(NfsCapture, BytesOfOperationsAgreeWithTheChunks) {
+  for (const json& m : decode(GetParam())) {
+    std::uint64_t moved = 0;
+    for (const json& o : m["operations"]) {
+      EXPECT_TRUE(o["complete"].get<bool>()) << m;
+      moved += o["bytes"].get<std::uint64_t>();
+    }
+    std::uint64_t announced = 0;
+    if (m["kind"] == "call") {
+      for (const json& s : m["read_list"]) announced += s["length"].get<std::uint64_t>();
+    } else {
+      for (const json& chunk : m["write_list"]) {
+        for (const json& s : chunk) announced += s["length"].get<std::uint64_t>();
+      }
+      if (!m["reply_chunk"].is_null()) {
+        for (const json& s : m["reply_chunk"]) announced += s["length"].get<std::uint64_t>();
+      }
+    }
+    EXPECT_EQ(moved, announced) << m;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Linux, NfsCapture,
+                         ::testing::Values("linux-nfs41.pcap", "linux-nfs3.pcap"),
+                         [](const auto& instance) {
+                           return std::string(instance.param).substr(6, 4) == "nfs4" ? "Nfs41"
+                                                                                     : "Nfs3";
+                         });
+
+TEST(Captures, MessageTypesOfNfs41) {
+  std::map<std::pair<std::string, std::string>, int> n;
+  for (const json& m : decode("linux-nfs41.pcap")) ++n[{m["kind"], m["proc"]}];
+  EXPECT_EQ((n[{"call", "RDMA_MSG"}]), 50);
+  EXPECT_EQ((n[{"reply", "RDMA_MSG"}]), 39);
+  EXPECT_EQ((n[{"reply", "RDMA_NOMSG"}]), 11);
+  EXPECT_EQ(n.size(), 3U);
+}
+
+TEST(Captures, SetUpOfNfs41) {
+  const json a = analyze("linux-nfs41.pcap");
+  ASSERT_EQ(a["connections"].size(), 1U);
+  const json& c = a["connections"][0];
+  EXPECT_EQ(c["setup"], "cm");
+  EXPECT_EQ(c["port"], 20049);
+  EXPECT_EQ(c["client"]["address"], "10.77.0.2");
+  EXPECT_EQ(c["server"]["address"], "10.77.0.1");
+  EXPECT_EQ(c["client"]["private_data"]["send_size"], 4096);
+  EXPECT_TRUE(c["client"]["private_data"]["remote_invalidation"].get<bool>());
+  EXPECT_FALSE(c["server"]["private_data"]["remote_invalidation"].get<bool>());
+  EXPECT_EQ(c["thresholds"]["call"], 4096);
+  EXPECT_EQ(c["credits"]["forward"]["requested"], 128);
+  EXPECT_EQ(c["credits"]["forward"]["granted"], 64);
+  EXPECT_EQ(c["state"], "closed");
+  EXPECT_EQ(c["closed_by"], "client");
+  EXPECT_EQ(c["unmatched"], 0);
+  EXPECT_TRUE(a["findings"].empty()) << a["findings"];
+}
+
+TEST(Captures, ReverseDirectionHasItsOwnLedger) {
+  const json a = analyze("linux-deleg.pcap");
+  int reverse_calls = 0;
+  for (const json& c : a["connections"]) {
+    EXPECT_EQ(c["credits"]["forward"]["requested"], 128);
+    EXPECT_EQ(c["credits"]["forward"]["granted"], 64);
+    if (c["reverse"]["calls"] == 0) continue;
+    reverse_calls += c["reverse"]["calls"].get<int>();
+    EXPECT_EQ(c["credits"]["reverse"]["requested"], 2);
+    EXPECT_EQ(c["credits"]["reverse"]["granted"], 16);
+    EXPECT_EQ(c["credits"]["reverse"]["in_use_max"], 1);
+  }
+  EXPECT_EQ(reverse_calls, 2);
+  int seen = 0;
+  for (const json& m : decode("linux-deleg.pcap")) {
+    if (m["direction"] == "reverse" && m["kind"] == "call") {
+      ++seen;
+      EXPECT_EQ(m["rpc"]["program_name"], "NFS_CB");
+      EXPECT_EQ(m["source"]["address"], "10.77.0.1");
+      EXPECT_FALSE(m["match"].is_null());
+    }
+  }
+  EXPECT_EQ(seen, 2);
+}
+
+TEST(Captures, RdmaThatIsNoRpcGivesNoMessage) {
+  const Result r = run("RPCRDMA decode " + capture("linux-non-rpc.pcap"));
+  EXPECT_EQ(r.status, 0);
+  EXPECT_EQ(r.out, "");
+  const json a = analyze("linux-non-rpc.pcap");
+  EXPECT_GE(a["connections"].size(), 2U);
+  for (const json& c : a["connections"]) {
+    EXPECT_NE(c["protocol"], "rpc-over-rdma");
+    EXPECT_EQ(c["calls"], 0);
+  }
+  EXPECT_EQ(a["packets"]["icrc_bad"], 0);
+}
+
+TEST(Captures, IcrcOfForeignStacks) {
+  const json a = analyze("roce-icrc-oracle.pcap");
+  EXPECT_EQ(a["packets"]["total"], 123);
+  EXPECT_EQ(a["packets"]["roce"], 105);
+  EXPECT_EQ(a["packets"]["icrc_good"], 105);
+  EXPECT_EQ(a["packets"]["icrc_bad"], 0);
+}
+
+// Payload in the order of the file, by what extract prints: NAME BYTES ... file offset N.
+std::string file_sum(const TemporaryFolder& folder, const std::string& listing,
+                     const std::string& kind, const std::string& operation, std::uint64_t size) {
+  struct Piece {
+    std::uint64_t offset;
+    std::string data;
+  };
+  std::vector<Piece> pieces;
+  std::string sum;
+  const auto close_file = [&] {
+    std::sort(pieces.begin(), pieces.end(),
+              [](const Piece& a, const Piece& b) { return a.offset < b.offset; });
+    std::string whole;
+    for (const Piece& p : pieces) {
+      if (p.offset == whole.size()) whole += p.data;
+    }
+    if (whole.size() == size) {
+      write_file(folder.file("whole"), whole);
+      sum = run("md5sum <" + folder.file("whole")).out.substr(0, 32);
+    }
+  };
+  std::istringstream in(listing);
+  for (std::string line; std::getline(in, line);) {
+    const std::string name = line.substr(0, line.find(' '));
+    const auto at = line.find("file offset ");
+    if (name.find("-" + kind + "-") == std::string::npos || at == std::string::npos ||
+        line.find(operation) == std::string::npos) {
+      continue;
+    }
+    const std::uint64_t offset = std::stoull(line.substr(at + 12));
+    // A second piece at one offset belongs to the next file.
+    const bool again = std::any_of(pieces.begin(), pieces.end(),
+                                   [&](const Piece& p) { return p.offset == offset; });
+    if (again) {
+      close_file();
+      if (!sum.empty()) return sum;
+      pieces.clear();
+    }
+    pieces.push_back({offset, read_file(folder.file(name))});
+  }
+  close_file();
+  return sum;
+}
+
+struct Sum {
+  const char* capture;
+  const char* kind;
+  const char* operation;
+  std::uint64_t size;
+  const char* md5;
+};
+
+class ExtractedPayload : public ::testing::TestWithParam<Sum> {};
+
+TEST_P(ExtractedPayload, HasTheSumThatTheGuestPrinted) {
+  const Sum& s = GetParam();
+  const TemporaryFolder folder;
+  const Result r = run("RPCRDMA extract " + capture(s.capture) + " -d " + folder.path());
+  ASSERT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(file_sum(folder, r.out, s.kind, s.operation, s.size), s.md5) << r.out;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Linux, ExtractedPayload,
+    ::testing::Values(
+        Sum{"linux-nfs41.pcap", "write", " READ", 262144, "6536bdeefdb7f6a0628b6742f639c5b0"},
+        Sum{"linux-nfs41.pcap", "write", " READ", 5003, "b87133cfd147282aa95a94a78d8a1dd0"},
+        Sum{"linux-nfs41.pcap", "read", " WRITE", 131072, "84ab359dc6d494c37e83d1167ff5fa79"},
+        Sum{"linux-nfs3.pcap", "write", " READ", 262144, "a5ebf6d1c0214e205625cc7e10ceff04"},
+        Sum{"linux-nfs3.pcap", "write", " READ", 5003, "c81c523ae8b5d2c3167ebf2c5f852f9d"}));
+
+TEST(Captures, RebuiltMessagesHoldTheirChunks) {
+  const TemporaryFolder folder;
+  const Result r =
+      run("RPCRDMA extract --message " + capture("linux-nfs3.pcap") + " -d " + folder.path());
+  ASSERT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(r.out.find("incomplete"), std::string::npos) << r.out;
+  // A reply to READ of 32,768 bytes: RPC header 24, status 4, attributes 88, count, eof, length 12.
+  EXPECT_NE(r.out.find(" 32896 bytes, NFS v3 READ"), std::string::npos) << r.out;
+}
+
+TEST(Captures, CompressedAndPipedInputGivesTheSame) {
+  const std::string plain = run("RPCRDMA decode --json " + capture("linux-nfs41.pcap")).out;
+  ASSERT_FALSE(plain.empty());
+  const std::string file = capture("linux-nfs41.pcap");
+  EXPECT_EQ(run("gzip -c " + file + " | RPCRDMA decode --json -").out, plain);
+  EXPECT_EQ(run("zstd -qc " + file + " | RPCRDMA decode --json -").out, plain);
+  EXPECT_EQ(run("cat " + file + " | RPCRDMA decode --json -").out, plain);
+  EXPECT_EQ(run("RPCRDMA decode --json <(cat " + file + ")").out, plain);
+}
+
+TEST(Captures, FiltersSelectMessages) {
+  const std::string file = capture("linux-nfs41.pcap");
+  const auto lines = [](const Result& r) { return std::count(r.out.begin(), r.out.end(), '\n'); };
+  EXPECT_EQ(lines(run("RPCRDMA decode " + file)), 100);
+  EXPECT_EQ(lines(run("RPCRDMA decode --type RDMA_NOMSG " + file)), 11);
+  EXPECT_EQ(lines(run("RPCRDMA decode --type call " + file)), 50);
+  EXPECT_EQ(lines(run("RPCRDMA decode --connection 2 " + file)), 0);
+  const auto all = decode("linux-nfs41.pcap");
+  EXPECT_EQ(lines(run("RPCRDMA decode --xid " + std::to_string(all[0]["xid"].get<unsigned>()) +
+                      " " + file)),
+            2);
+  const Result none = run("RPCRDMA decode --to 1 " + file);
+  EXPECT_EQ(none.out, "");
+  EXPECT_EQ(lines(run("RPCRDMA decode --from 1 --to 1000 " + file)), 100);
+}
+
+}  // namespace
+}  // namespace rpcrdma::e2e
