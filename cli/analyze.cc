@@ -1,15 +1,14 @@
 // rpcrdma analyze
+#include "colour.h"
+#include "commands.h"
+#include "input.h"
+
 #include <cstdio>
 #include <memory>
 
 #include <fmt/format.h>
 
 #include <rpcrdma/report/analysis.h>
-#include <rpcrdma/report/message_json.h>
-
-#include "colour.h"
-#include "commands.h"
-#include "input.h"
 
 namespace rpcrdma::cli {
 
@@ -17,6 +16,7 @@ namespace {
 
 struct Options {
   std::string path;
+  unsigned jobs = 0;
   bool json = false;
 };
 
@@ -26,10 +26,10 @@ int analyze(const Options& options) {
   report::Analysis analysis;
   report::Pipeline pipeline(analysis, {});
   analysis.set_context({&pipeline.tracker(), &pipeline.model()});
-  if (!run_pipeline(pipeline, *source, options.path)) return kUnreadable;
+  if (!run_pipeline(pipeline, *source, options.path, options.jobs)) return kUnreadable;
   analysis.finish(pipeline, source->stats());
-  const std::string text = options.json ? report::dump_line(analysis.to_json()) + '\n'
-                                        : analysis.to_text(colour_wanted(stdout));
+  const std::string text =
+      options.json ? analysis.to_json() : analysis.to_text(colour_wanted(stdout));
   std::fwrite(text.data(), 1, text.size(), stdout);
   return analysis.has_errors() ? kFindings : kOk;
 }
@@ -40,6 +40,7 @@ Run add_analyze(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("FILE", options->path, "Capture file, or - for standard input")->required();
   app.add_flag("--json", options->json, "One JSON object (docs/json.md)");
+  add_jobs(app, options->jobs);
   app.footer("Exit status: 0 clean, 1 findings of severity error, 2 unreadable.");
   return [options] { return analyze(*options); };
 }

@@ -1,4 +1,9 @@
 // rpcrdma decode
+#include "colour.h"
+#include "commands.h"
+#include "input.h"
+#include "parse.h"
+
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -13,11 +18,6 @@
 #include <rpcrdma/report/message_text.h>
 #include <rpcrdma/report/ordered_output.h>
 
-#include "colour.h"
-#include "commands.h"
-#include "input.h"
-#include "parse.h"
-
 namespace rpcrdma::cli {
 
 namespace {
@@ -27,6 +27,7 @@ constexpr std::size_t kMaxWaiting = 65536;
 
 struct Options {
   std::string path;
+  unsigned jobs = 0;
   std::string interface;
   std::string capture_filter;
   bool verbose = false;
@@ -100,7 +101,8 @@ class Printer : public model::Observer {
     if (options_.types.empty()) return true;
     return std::any_of(options_.types.begin(), options_.types.end(), [&](const std::string& type) {
       return CLI::detail::to_lower(type) == model::kind_name(m.kind) ||
-             CLI::detail::to_lower(type) == CLI::detail::to_lower(wire::proc_name(m.version, m.proc));
+             CLI::detail::to_lower(type) ==
+                 CLI::detail::to_lower(wire::proc_name(m.version, m.proc));
     });
   }
 
@@ -120,8 +122,11 @@ class Printer : public model::Observer {
     return render(call->message, call);
   }
 
-  std::string render(const model::Message& m, const model::Call* call) const {
-    if (options_.json) return report::dump_line(report::message_json(m, call, context_)) + '\n';
+  std::string render(const model::Message& m, const model::Call* call) {
+    if (options_.json) {
+      report::write_message(json_, m, call, context_);
+      return json_.take();
+    }
     std::string text = options_.verbose ? report::message_tree(m, call, context_)
                                         : report::message_line(m, context_, style_) + '\n';
     if (options_.hex) text += decode::hex_dump(m.bytes) + '\n';
@@ -136,6 +141,7 @@ class Printer : public model::Observer {
   bool whole_;
   const report::Pipeline* pipeline_ = nullptr;
   std::unordered_map<std::uint64_t, const model::Call*> waiting_;
+  report::JsonWriter json_;
   report::OrderedOutput output_;
 };
 
@@ -183,9 +189,10 @@ std::optional<Moment> moment(const std::string& text, const char* option, bool& 
   if (text.empty()) return std::nullopt;
   const auto m = parse_moment(text);
   if (!m) {
-    complain(fmt::format("decode: {} {}: not a time; give seconds from the start, seconds since the "
-                         "epoch, or \"YYYY-MM-DD HH:MM:SS\"",
-                         option, text));
+    complain(
+        fmt::format("decode: {} {}: not a time; give seconds from the start, seconds since the "
+                    "epoch, or \"YYYY-MM-DD HH:MM:SS\"",
+                    option, text));
     ok = false;
   }
   return m;
@@ -218,7 +225,7 @@ int decode(const Options& options) {
 
   const auto source = open_input(options.path);
   if (!source) return kUnreadable;
-  const bool done = run_pipeline(pipeline, *source, options.path);
+  const bool done = run_pipeline(pipeline, *source, options.path, options.jobs);
   printer.flush();
   return done ? kOk : kUnreadable;
 }
@@ -235,14 +242,17 @@ Run add_decode(CLI::App& app) {
   app.add_flag("--json", options->json, "One JSON object a line (docs/json.md)");
   app.add_option("--xid", options->xid, "Only this XID (decimal, or 0x...)");
   app.add_option("--connection", options->connections, "Only these connections (IDs as printed)")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--type", options->types,
                  "Only these: RDMA_MSG, RDMA_NOMSG, ..., or call, reply, error, done, option, "
                  "malformed")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--from", options->from,
                  "Only from this time on: seconds from the start, or \"YYYY-MM-DD HH:MM:SS\" UTC");
   app.add_option("--to", options->to, "Only up to this time");
+  add_jobs(app, options->jobs);
   app.footer(
       "A line: frame, time (UTC), sender.QP > receiver.QP: kind, XID, type, credit value, chunks "
       "(bytes, /segments if several, @position), program and procedure, status, what it answers.");

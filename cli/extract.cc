@@ -1,4 +1,8 @@
 // rpcrdma extract
+#include "commands.h"
+#include "input.h"
+#include "parse.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -12,16 +16,13 @@
 #include <rpcrdma/model/rebuild.h>
 #include <rpcrdma/report/context.h>
 
-#include "commands.h"
-#include "input.h"
-#include "parse.h"
-
 namespace rpcrdma::cli {
 
 namespace {
 
 struct Options {
   std::string path;
+  unsigned jobs = 0;
   std::string directory = ".";
   std::string xid;
   std::string kind;
@@ -64,15 +65,16 @@ class Extractor : public model::Observer {
     const model::RpcInfo& rpc = call.message.rpc;
     if (!rpc.known) return {};
     const auto reduced = model::reduced_arguments(call);
-    const decode::FileRange range = decode::file_range(
-        {rpc.program, rpc.version, rpc.procedure}, reduced.arguments, reduced.removed);
+    const decode::FileRange range = decode::file_range({rpc.program, rpc.version, rpc.procedure},
+                                                       reduced.arguments, reduced.removed);
     return range.valid ? fmt::format(", file offset {}", range.offset) : std::string();
   }
 
   void payload(const model::Message& m, const char* kind, const model::Call& call,
                const model::CallChunk& chunk, std::uint64_t length) {
     const bool complete = chunk.data.covers(length);
-    const std::string name = fmt::format("{:08}-{:#010x}-{}-{}.bin", m.frame, m.xid, kind, chunk.index);
+    const std::string name =
+        fmt::format("{:08}-{:#010x}-{}-{}.bin", m.frame, m.xid, kind, chunk.index);
     if (!write(name, chunk.data.head().first(static_cast<std::size_t>(
                          std::min<std::uint64_t>(length, chunk.data.head().size()))))) {
       return;
@@ -139,7 +141,8 @@ int extract(const Options& options) {
   keep.keep_chunks = true;
   keep.keep_bytes = true;
   report::Pipeline pipeline(extractor, keep);
-  if (!run_pipeline(pipeline, *source, options.path) || extractor.failed()) return kUnreadable;
+  if (!run_pipeline(pipeline, *source, options.path, options.jobs) || extractor.failed())
+    return kUnreadable;
   if (extractor.files() == 0) complain("extract: nothing found that was asked for");
   if (extractor.incomplete() != 0) {
     complain(fmt::format("extract: warning: {} of {} files are incomplete, since the capture is",
@@ -155,11 +158,13 @@ Run add_extract(CLI::App& app) {
   app.add_option("FILE", options->path, "Capture file, or - for standard input")->required();
   app.add_option("-d,--directory", options->directory, "Where the files go")->capture_default_str();
   app.add_option("--xid", options->xid, "Only this XID (decimal, or 0x...)");
-  auto* kind = app.add_option("--kind", options->kind, "Only chunks of this list: read, write, reply")
-                   ->check(CLI::IsMember({"read", "write", "reply"}));
+  auto* kind =
+      app.add_option("--kind", options->kind, "Only chunks of this list: read, write, reply")
+          ->check(CLI::IsMember({"read", "write", "reply"}));
   app.add_flag("--message", options->messages,
                "Whole RPC messages, their chunks put back where they belong")
       ->excludes(kind);
+  add_jobs(app, options->jobs);
   app.footer(
       "A file a chunk: FRAME-XID-KIND-INDEX.bin. FRAME is that of the Call for Read chunks, of the "
       "Reply for Write chunks and Reply chunks.");

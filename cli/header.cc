@@ -1,4 +1,8 @@
 // rpcrdma header
+#include "commands.h"
+#include "input.h"
+#include "parse.h"
+
 #include <array>
 #include <cstdio>
 #include <memory>
@@ -10,11 +14,6 @@
 #include <rpcrdma/decode/decoder.h>
 #include <rpcrdma/decode/json_sink.h>
 #include <rpcrdma/decode/text_sink.h>
-#include <rpcrdma/report/message_json.h>
-
-#include "commands.h"
-#include "input.h"
-#include "parse.h"
 
 namespace rpcrdma::cli {
 
@@ -31,8 +30,7 @@ std::string read_stdin() {
   std::array<char, 65536> buffer;
   std::size_t n = 0;
   constexpr std::size_t kMaxInput = 16U << 20;
-  while (text.size() < kMaxInput &&
-         (n = std::fread(buffer.data(), 1, buffer.size(), stdin)) != 0) {
+  while (text.size() < kMaxInput && (n = std::fread(buffer.data(), 1, buffer.size(), stdin)) != 0) {
     text.append(buffer.data(), n);
   }
   return text;
@@ -71,13 +69,15 @@ int header(const Options& options) {
   }
   const auto bytes = parse_hex(text);
   if (!bytes || bytes->empty()) {
-    complain("header: not hexadecimal bytes; give an even number of digits, such as 0000000100000001...");
+    complain(
+        "header: not hexadecimal bytes; give an even number of digits, such as "
+        "0000000100000001...");
     return kUnreadable;
   }
   if (options.json) {
     Watching<decode::JsonSink> sink;
     decode_as(options.kind, *bytes, sink);
-    fmt::print("{}\n", report::dump_line(sink.take()));
+    fmt::print("{}\n", sink.take().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     return sink.malformed ? kFindings : kOk;
   }
   std::string out;

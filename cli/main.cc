@@ -1,17 +1,19 @@
 // The command rpcrdma.
+#include "commands.h"
+#include "input.h"
+
 #include <cstdio>
 #include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
-#include "commands.h"
-
 int main(int argc, char** argv) {
   using namespace rpcrdma::cli;
   CLI::App app("See what RPC-over-RDMA peers really say to each other.", "rpcrdma");
   app.set_version_flag("--version", "rpcrdma " RPCRDMA_VERSION);
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
+  app.allow_extras();
   // One line, and where to read more.
   app.failure_message([](const CLI::App* a, const CLI::Error& e) {
     return "rpcrdma: " + std::string(e.what()) + " (see `" + a->get_name() + " --help`)\n";
@@ -20,6 +22,7 @@ int main(int argc, char** argv) {
   std::vector<std::pair<CLI::App*, Run>> commands;
   const auto add = [&](const char* name, const char* what, Run (*make)(CLI::App&)) {
     CLI::App* command = app.add_subcommand(name, what);
+    command->allow_extras(false);
     commands.emplace_back(command, make(*command));
   };
   add("decode", "Print every RPC-over-RDMA message of a capture, one line each", add_decode);
@@ -34,8 +37,14 @@ int main(int argc, char** argv) {
     const int status = app.exit(e);
     return status == 0 ? kOk : kUnreadable;
   }
+  // CLI11 would call an unknown command a missing one.
+  if (const auto unknown = app.remaining(); !unknown.empty()) {
+    complain(unknown.front() + ": no such command (see `rpcrdma --help`)");
+    return kUnreadable;
+  }
   for (const auto& [command, run] : commands) {
     if (command->parsed()) return run();
   }
+  complain("a subcommand is required (see `rpcrdma --help`)");
   return kUnreadable;
 }

@@ -26,7 +26,8 @@ int hex_digit(char c) {
   return -1;
 }
 
-// The bytes of a line such as "0010  e2 22 00 ... 01   ."......"; the line as it is if it is not one.
+// The bytes of a line such as "0010  e2 22 00 ... 01   ."......"; the line as it is if it is not
+// one.
 std::string_view dump_columns(std::string_view line) {
   std::size_t digits = 0;
   while (digits < line.size() && hex_digit(line[digits]) >= 0) ++digits;
@@ -54,13 +55,15 @@ std::optional<std::vector<std::uint8_t>> parse_hex(std::string_view text) {
     text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
     for (std::size_t i = 0; i < line.size(); ++i) {
       const char c = line[i];
-      if (c == '0' && high < 0 && i + 1 < line.size() && (line[i + 1] == 'x' || line[i + 1] == 'X')) {
+      if (c == '0' && high < 0 && i + 1 < line.size() &&
+          (line[i + 1] == 'x' || line[i + 1] == 'X')) {
         ++i;
         continue;
       }
       const int digit = hex_digit(c);
       if (digit < 0) {
-        const bool separator = c == ' ' || c == '\t' || c == '\r' || c == ':' || c == ',' || c == '-';
+        const bool separator =
+            c == ' ' || c == '\t' || c == '\r' || c == ':' || c == ',' || c == '-';
         if (!separator || high >= 0) return std::nullopt;
         continue;
       }
@@ -80,8 +83,8 @@ namespace {
 
 constexpr std::int64_t kSecond = 1000000000;
 
-// Nanoseconds from the digits behind a decimal point; further digits than nine are dropped. Moves `p`
-// behind them.
+// Nanoseconds from the digits behind a decimal point; further digits than nine are dropped. Moves
+// `p` behind them.
 std::int64_t parse_fraction(const char*& p) {
   std::int64_t ns = 0;
   std::int64_t unit = kSecond / 10;

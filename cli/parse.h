@@ -12,13 +12,13 @@ namespace rpcrdma::cli {
 // Decimal, or hexadecimal behind "0x"; nothing for what is not a number of 32 bits.
 [[nodiscard]] std::optional<std::uint32_t> parse_u32(std::string_view text);
 
-// Bytes from hexadecimal digits; white space, ':', ',', '-' and "0x" between bytes are skipped. Also
-// takes dumps whose lines begin with an offset of 4 to 8 digits and two or more spaces or a colon, and
-// then end at the ASCII column. Nothing for other characters or an odd number of digits.
+// Bytes from hexadecimal digits; white space, ':', ',', '-' and "0x" between bytes are skipped.
+// Also takes dumps whose lines begin with an offset of 4 to 8 digits and two or more spaces or a
+// colon, and then end at the ASCII column. Nothing for other characters or an odd number of digits.
 [[nodiscard]] std::optional<std::vector<std::uint8_t>> parse_hex(std::string_view text);
 
-// A moment: seconds from the start of the capture ("1.5"), seconds since the epoch (from 1e8 on), or
-// "YYYY-MM-DD HH:MM:SS[.fraction]" (or with a T between) in UTC.
+// A moment: seconds from the start of the capture ("1.5"), seconds since the epoch (from 1e8 on),
+// or "YYYY-MM-DD HH:MM:SS[.fraction]" (or with a T between) in UTC.
 struct Moment {
   bool relative = false;
   std::int64_t ns = 0;

@@ -2,9 +2,8 @@
 
 #include <cstdio>
 
-#include <unistd.h>
-
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace rpcrdma::cli {
 

@@ -17,6 +17,11 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
+# Codecs are called across folders for every packet.
+if(CMAKE_BUILD_TYPE STREQUAL Release)
+  set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
+endif()
+
 find_program(RPCRDMA_CCACHE ccache)
 if(RPCRDMA_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${RPCRDMA_CCACHE})

@@ -53,6 +53,9 @@ class Feed {
     return base_ + static_cast<std::uint64_t>(cursor_ - begin_);
   }
 
+  // Pieces given out stay readable until the cursor is kReadableBehind bytes further.
+  [[nodiscard]] virtual bool stays() const { return false; }
+
   // Nothing more is to be had from here on.
   void stop() {
     end_ = cursor_;
@@ -91,6 +94,8 @@ class MemoryFeed final : public Feed {
     begin_ = cursor_ = bytes.data();
     end_ = begin_ + bytes.size();
   }
+
+  [[nodiscard]] bool stays() const override { return true; }
 
  private:
   bool refill(std::size_t) override { return false; }

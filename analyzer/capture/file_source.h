@@ -18,6 +18,8 @@ class FileSource : public Source {
     return stats_;
   }
 
+  [[nodiscard]] bool frames_stay() const final { return feed_->stays(); }
+
  protected:
   // `bytes_total`: of the file as stored, 0 when not known.
   FileSource(std::unique_ptr<Feed> feed, std::string name, std::uint64_t bytes_total)

@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <rpcrdma/capture/source.h>
+
 namespace rpcrdma::capture {
 namespace {
 
@@ -89,8 +91,8 @@ bool MappedFile::populate(std::size_t from, std::size_t to) {
 }
 
 void MappedFile::release_behind(std::size_t offset) {
-  const std::size_t keep = page_floor(offset);
-  if (keep <= released_) return;
+  if (offset < released_ + kReadableBehind + kStepBytes) return;
+  const std::size_t keep = page_floor(offset - kReadableBehind);
   ::madvise(map_ + released_, keep - released_, MADV_DONTNEED);
   released_ = keep;
 }

@@ -26,6 +26,7 @@ class MappedFile final : public Feed {
   // without mmap, an address space limit): it can still be read as a stream.
   [[nodiscard]] static std::unique_ptr<MappedFile> map(FileDescriptor& fd, std::uint64_t size);
   ~MappedFile() override;
+  [[nodiscard]] bool stays() const override { return true; }
 
  private:
   MappedFile(FileDescriptor fd, std::uint8_t* map, std::size_t size);

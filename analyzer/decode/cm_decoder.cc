@@ -80,7 +80,7 @@ void fields(const FieldWriter& out, const wire::CmReq& req) {
   out.number(FieldId::kCmHopLimit, 93, 1, req.primary.hop_limit);
   out.number(FieldId::kCmAckTimeout, 95, 1, req.primary.local_ack_timeout);
 
-  constexpr std::size_t kPrivate = 140;
+  constexpr std::size_t kPrivate = wire::CmReq::kPrivateOffset - kMadHeaderBytes;
   out.bytes(FieldId::kCmPrivateData, kPrivate, req.private_data);
   if (ip_service && req.private_data.size() >= wire::kIpCmHeaderBytes) {
     ip_cm_fields(out.at(kPrivate), req.private_data);
@@ -119,8 +119,10 @@ void fields(const FieldWriter& out, const wire::CmRep& rep) {
   out.number(FieldId::kCmRnrRetry, 27, 1, rep.rnr_retry_count);
   out.number(FieldId::kCmSrq, 27, 1, rep.srq ? 1 : 0);
   out.number(FieldId::kCmCaGuid, 28, 8, rep.local_ca_guid);
-  out.bytes(FieldId::kCmPrivateData, 36, rep.private_data);
-  consumer_data(out.at(36), rep.private_data);
+
+  constexpr std::size_t kPrivate = wire::CmRep::kPrivateOffset - kMadHeaderBytes;
+  out.bytes(FieldId::kCmPrivateData, kPrivate, rep.private_data);
+  consumer_data(out.at(kPrivate), rep.private_data);
 }
 
 void fields(const FieldWriter& out, const wire::CmRtu& rtu) {

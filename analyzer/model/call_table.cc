@@ -6,9 +6,17 @@ namespace rpcrdma::model {
 
 namespace {
 
-// One handle in many segments of many Calls is legal and rare; keeping more than the newest few would
-// make a hostile capture cost square time.
+// One handle in many segments of many Calls is legal and rare; looking at more than the newest few
+// would make a hostile capture cost square time.
 constexpr std::size_t kMaxSegmentsOfHandle = 64;
+
+bool same(const CallRef& a, const CallRef& b) {
+  return a.slot == b.slot && a.generation == b.generation;
+}
+
+bool same(const SegmentRef& a, const SegmentRef& b) {
+  return same(a.call, b.call) && a.segment == b.segment;
+}
 
 }  // namespace
 
@@ -25,7 +33,7 @@ CallRef CallPool::create() {
 void CallPool::release(CallRef ref) {
   Slot& slot = *slots_[ref.slot];
   ++slot.generation;
-  slot.call = Call{};
+  slot.call.reset();
   free_.push_back(ref.slot);
 }
 
@@ -36,28 +44,45 @@ Call* CallPool::get(CallRef ref) {
 }
 
 void CallTable::insert(CallPool& pool, CallRef ref) {
-  const Call& call = *pool.get(ref);
+  Call& call = *pool.get(ref);
   by_xid_[call.message.xid] = ref;
   for (std::uint32_t i = 0; i < call.segments.size(); ++i) {
-    auto& refs = by_handle_[call.segments[i].target.handle];
-    if (refs.size() >= kMaxSegmentsOfHandle) refs.erase(refs.begin());
-    refs.push_back({ref, i});
+    SegmentRef& newest = by_handle_[call.segments[i].target.handle];
+    call.segments[i].older = newest;
+    newest = {ref, i};
   }
   trim_order();
   order_.emplace_back(call.message.xid, ref);
 }
 
 void CallTable::erase(CallPool& pool, CallRef ref) {
-  const Call& call = *pool.get(ref);
+  Call& call = *pool.get(ref);
   by_xid_.erase(call.message.xid);
-  for (const CallSegment& s : call.segments) {
-    const auto it = by_handle_.find(s.target.handle);
+  for (std::uint32_t i = 0; i < call.segments.size(); ++i) {
+    const SegmentRef self{ref, i};
+    const SegmentRef older = call.segments[i].older;
+    const auto it = by_handle_.find(call.segments[i].target.handle);
     if (it == by_handle_.end()) continue;
-    auto& refs = it.value();
-    std::erase_if(refs, [&](const SegmentRef& r) {
-      return r.call.slot == ref.slot && r.call.generation == ref.generation;
-    });
-    if (refs.empty()) by_handle_.erase(it);
+    if (same(it->second, self)) {
+      // A Call that is over may still be named behind it.
+      if (pool.get(older.call) != nullptr) {
+        it.value() = older;
+      } else {
+        by_handle_.erase(it);
+      }
+      continue;
+    }
+    SegmentRef at = it->second;
+    for (std::size_t n = 0; n < kMaxSegmentsOfHandle; ++n) {
+      Call* holder = pool.get(at.call);
+      if (holder == nullptr) break;
+      SegmentRef& next = holder->segments[at.segment].older;
+      if (same(next, self)) {
+        next = older;
+        break;
+      }
+      at = next;
+    }
   }
 }
 
@@ -66,24 +91,28 @@ CallRef CallTable::find(std::uint32_t xid) const {
   return it == by_xid_.end() ? CallRef{} : it->second;
 }
 
-CallTable::Target CallTable::find_segment(CallPool& pool, std::uint32_t handle,
-                                          std::uint64_t offset, std::uint64_t length) const {
-  Target second_best;
+SegmentRef CallTable::find_segment(CallPool& pool, std::uint32_t handle, std::uint64_t offset,
+                                   std::uint64_t length) const {
+  SegmentRef second_best;
   const auto it = by_handle_.find(handle);
   if (it == by_handle_.end()) return second_best;
-  for (auto r = it->second.rbegin(); r != it->second.rend(); ++r) {
-    const Call* call = pool.get(r->call);
-    if (call == nullptr) continue;
-    const wire::Segment& s = call->segments[r->segment].target;
+  SegmentRef at = it->second;
+  for (std::size_t n = 0; n < kMaxSegmentsOfHandle; ++n) {
+    const Call* call = pool.get(at.call);
+    if (call == nullptr) break;
+    const wire::Segment& s = call->segments[at.segment].target;
     const std::uint64_t into = offset - s.offset;  // wraps to a huge value when below
-    if (into > s.length || (into == s.length && s.length != 0)) continue;
-    if (length <= s.length - into) return {r->call, r->segment, true};
-    if (!second_best.found) second_best = {r->call, r->segment, true};
+    const bool inside = into < s.length || (into == 0 && s.length == 0);
+    if (inside && length <= s.length - into) return at;
+    if (inside && second_best.call.generation == 0) second_best = at;
+    at = call->segments[at.segment].older;
   }
   return second_best;
 }
 
-bool CallTable::has_handle(std::uint32_t handle) const { return by_handle_.count(handle) != 0; }
+bool CallTable::has_handle(std::uint32_t handle) const {
+  return by_handle_.count(handle) != 0;
+}
 
 bool CallTable::current(const std::pair<std::uint32_t, CallRef>& entry) const {
   const CallRef now = find(entry.first);

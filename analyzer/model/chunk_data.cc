@@ -1,6 +1,6 @@
-#include <rpcrdma/model/chunk_data.h>
-
 #include <algorithm>
+
+#include <rpcrdma/model/chunk_data.h>
 
 namespace rpcrdma::model {
 
@@ -67,7 +67,9 @@ std::span<const std::uint8_t> ChunkData::head() const {
   return extents_.front().bytes;
 }
 
-bool ChunkData::covers(std::uint64_t length) const { return head().size() >= length; }
+bool ChunkData::covers(std::uint64_t length) const {
+  return head().size() >= length;
+}
 
 void ChunkData::clear() {
   extents_.clear();

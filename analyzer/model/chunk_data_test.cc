@@ -1,8 +1,8 @@
-#include <rpcrdma/model/chunk_data.h>
-
 #include <random>
 
 #include <gtest/gtest.h>
+
+#include <rpcrdma/model/chunk_data.h>
 
 namespace rpcrdma::model {
 namespace {

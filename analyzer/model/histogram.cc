@@ -1,7 +1,7 @@
-#include <rpcrdma/model/histogram.h>
-
 #include <algorithm>
 #include <bit>
+
+#include <rpcrdma/model/histogram.h>
 
 namespace rpcrdma::model {
 
@@ -40,7 +40,9 @@ void Histogram::merge(const Histogram& other) {
   count_ += other.count_;
 }
 
-double Histogram::mean() const { return count_ == 0 ? 0 : sum_ / static_cast<double>(count_); }
+double Histogram::mean() const {
+  return count_ == 0 ? 0 : sum_ / static_cast<double>(count_);
+}
 
 std::int64_t Histogram::quantile(double q) const {
   if (count_ == 0) return 0;

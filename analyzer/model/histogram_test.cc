@@ -1,9 +1,9 @@
-#include <rpcrdma/model/histogram.h>
-
 #include <cmath>
 #include <random>
 
 #include <gtest/gtest.h>
+
+#include <rpcrdma/model/histogram.h>
 
 namespace rpcrdma::model {
 namespace {

@@ -1,3 +1,4 @@
+#include <rpcrdma/model/call.h>
 #include <rpcrdma/model/message.h>
 
 namespace rpcrdma::model {
@@ -30,6 +31,37 @@ const char* chunk_list_name(ChunkList list) {
       return "reply";
   }
   return "unknown";
+}
+
+void Message::reset() {
+  reads.clear();
+  write_segments.clear();
+  write_counts.clear();
+  reply_segments.clear();
+  bytes.clear();
+  has_reply_chunk = false;
+  malformed.reset();
+  error = wire::RdmaErr::kVers;
+  vers_low = vers_high = 0;
+  processed = false;
+  segment_index = length_needed = 0;
+  inv_handle = opttype = header_length = 0;
+  xid = version = credit = proc = 0;
+  rpc = RpcInfo{};
+  credits = Credits{};
+  match_frame = 0;
+  latency_ns = -1;
+}
+
+void Call::reset() {
+  message.reset();
+  chunks.clear();
+  segments.clear();
+  operations.clear();
+  operations_total = 0;
+  first_op_ns = last_op_ns = -1;
+  identified = false;
+  ending = Ending::kClosed;
 }
 
 }  // namespace rpcrdma::model

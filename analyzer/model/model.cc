@@ -1,22 +1,21 @@
-// Which of two peers is the client is certain when the CM exchange was seen (the active side), or when
-// RDMA was used: only a responder issues RDMA READ and WRITE (RFC 8166 section 3.4), and reverse
-// direction Calls have no chunks in practice. Failing that, the first Call tells: its sender is the
-// client, unless it calls a transient program, which NFSv4.1 uses for callbacks.
+// Which of two peers is the client is certain when the CM exchange was seen (the active side), or
+// when RDMA was used: only a responder issues RDMA READ and WRITE (RFC 8166 section 3.4), and
+// reverse direction Calls have no chunks in practice. Failing that, the first Call tells: its
+// sender is the client, unless it calls a transient program, which NFSv4.1 uses for callbacks.
 //
 // Calls are kept while they are outstanding; all else is counted and passed on at once, so the
 // model's memory follows what is outstanding and not the length of the capture.
-#include <rpcrdma/model/model.h>
+#include "call_table.h"
+#include "reduction.h"
 
 #include <algorithm>
 #include <variant>
 
+#include <rpcrdma/model/model.h>
 #include <rpcrdma/model/recognise.h>
 #include <rpcrdma/wire/cm.h>
 #include <rpcrdma/wire/endian.h>
 #include <rpcrdma/wire/xdr.h>
-
-#include "call_table.h"
-#include "reduction.h"
 
 namespace rpcrdma::model {
 
@@ -35,8 +34,9 @@ constexpr std::uint64_t make_tag(CallRef ref, std::uint32_t segment) {
 constexpr std::uint64_t kTagBits = 0xffffff;
 
 bool is_nfs_procedure(const RpcInfo& rpc) {
-  return rpc.known && (rpc.program == decode::kProgNfs || rpc.program == decode::kProgNfsAcl ||
-                       (decode::is_transient_program(rpc.program) && rpc.procedure == 1)) &&
+  return rpc.known &&
+         (rpc.program == decode::kProgNfs || rpc.program == decode::kProgNfsAcl ||
+          (decode::is_transient_program(rpc.program) && rpc.procedure == 1)) &&
          rpc.procedure != 0;
 }
 
@@ -82,7 +82,7 @@ struct Model::Impl {
   void decode_call_rpc(Call& call, wire::Bytes rpc_message);
   void decode_reply_rpc(Message& m, wire::Bytes rpc_message);
   void call(const roce::Connection& rc, Connection& c, const roce::SendMessage& send,
-            const wire::HeaderView* h, Message&& m);
+            const wire::HeaderView* h);
   void answer(Connection& c, const roce::SendMessage& send, const wire::HeaderView* h, Message& m);
   void end_call(Connection& c, std::uint8_t caller, CallRef ref, Ending ending,
                 const Message* answer);
@@ -105,8 +105,7 @@ const ConnectionModel& Model::connection(std::uint32_t index) const {
 }
 
 std::uint32_t Model::canonical(std::uint32_t index) const {
-  while (index < impl_->connections.size() &&
-         impl_->connections[index].merged_into != UINT32_MAX) {
+  while (index < impl_->connections.size() && impl_->connections[index].merged_into != UINT32_MAX) {
     index = impl_->connections[index].merged_into;
   }
   return index;
@@ -153,7 +152,9 @@ void Model::on_cm(const roce::Connection* connection, int sender, const wire::Cm
   }
 }
 
-void Model::on_open(const roce::Connection& connection) { impl_->at(connection.index); }
+void Model::on_open(const roce::Connection& connection) {
+  impl_->at(connection.index);
+}
 
 void Model::on_merge(const roce::Connection& into, const roce::Connection& from) {
   impl_->at(std::max(into.index, from.index));
@@ -168,8 +169,8 @@ void Model::on_merge(const roce::Connection& into, const roce::Connection& from)
     if (other.credits.granted != 0) to.credits.granted = other.credits.granted;
     to.granted_max = std::max(to.granted_max, other.granted_max);
     if (other.granted_min != 0) {
-      to.granted_min = to.granted_min == 0 ? other.granted_min
-                                           : std::min(to.granted_min, other.granted_min);
+      to.granted_min =
+          to.granted_min == 0 ? other.granted_min : std::min(to.granted_min, other.granted_min);
     }
     if (other.calls != 0) {
       to.calls += other.calls;
@@ -310,18 +311,11 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
             ? impl_->direction(c, send, *header) == MsgType::kCall
             : false;
     if (is_call) {
-      Message m;
-      impl_->begin_message(rc, send, m);
-      m.kind = Kind::kCall;
-      impl_->fill_lists(*header, m);
-      impl_->call(rc, c, send, &*header, std::move(m));
+      impl_->call(rc, c, send, &*header);
       return;
     }
     Message& m = impl_->scratch;
-    m.rpc = RpcInfo{};
-    m.malformed.reset();
-    m.match_frame = 0;
-    m.latency_ns = -1;
+    m.reset();
     impl_->begin_message(rc, send, m);
     impl_->fill_lists(*header, m);
     c.pub.version = header->vers;
@@ -354,7 +348,7 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
 
   // No header. If the capture cut it short the sender is not to blame, and the XID still tells.
   Message& m = impl_->scratch;
-  m = Message{};
+  m.reset();
   impl_->begin_message(rc, send, m);
   if (!send.complete && data.size() >= wire::kPrefixBytes && m.version >= 1 && m.version <= 2) {
     if (impl_->answers_outstanding(c, send.sender, m.xid)) {
@@ -362,9 +356,8 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
       m.caller = static_cast<std::uint8_t>(1 - send.sender);
       impl_->answer(c, send, nullptr, m);
     } else {
-      m.kind = Kind::kCall;
-      Message copy = m;
-      impl_->call(rc, c, send, nullptr, std::move(copy));
+      --impl_->next_id;  // the message is made anew where Calls are kept
+      impl_->call(rc, c, send, nullptr);
     }
     return;
   }
@@ -456,10 +449,16 @@ void Model::Impl::note_credits(Connection& c, Message& m) {
 }
 
 void Model::Impl::call(const roce::Connection& rc, Connection& c, const roce::SendMessage& send,
-                       const wire::HeaderView* h, Message&& m) {
+                       const wire::HeaderView* h) {
   const std::uint8_t caller = send.sender;
   CallTable& table = c.calls[caller];
   CallerCounts& counts = c.pub.caller[caller];
+  const CallRef ref = pool.create();
+  Call& call = *pool.get(ref);
+  Message& m = call.message;
+  begin_message(rc, send, m);
+  m.kind = Kind::kCall;
+  if (h != nullptr) fill_lists(*h, m);
   c.pub.version = m.version;
   ++counts.calls;
   counts.credits.requested = m.credit;
@@ -474,15 +473,13 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const roce::Se
     end_call(c, caller, table.oldest(), Ending::kForgotten, nullptr);
   }
 
-  const CallRef ref = pool.create();
-  Call& call = *pool.get(ref);
-  call.message = std::move(m);
   set_call_chunks(call);
   const bool long_call = h != nullptr && h->proc == Proc::kNomsg;
   if (h != nullptr && !long_call) decode_call_rpc(call, send.data.subspan(h->length));
   for (const CallChunk& chunk : call.chunks) ++c.pub.chunks[static_cast<std::size_t>(chunk.list)];
 
-  const bool callback = call.message.rpc.known && decode::is_transient_program(call.message.rpc.program);
+  const bool callback =
+      call.message.rpc.known && decode::is_transient_program(call.message.rpc.program);
   if (rc.setup == roce::Setup::kInferred && call.message.rpc.known) {
     decide_client(c, callback ? static_cast<std::uint8_t>(1 - caller) : caller, false);
   }
@@ -560,10 +557,10 @@ void Model::on_operation(const roce::Connection& rc, roce::Operation& op) {
   Impl::Connection& c = impl_->at(rc.index);
   // The responder works on the memory of its peer, which advertised it in a Call of its own.
   const auto owner = static_cast<std::uint8_t>(1 - op.initiator);
-  const CallTable::Target target =
+  const SegmentRef target =
       c.calls[owner].find_segment(impl_->pool, op.handle, op.offset, op.length);
   op.tag = 0;
-  if (!target.found) {
+  if (target.call.generation == 0) {
     if (c.pub.speaks == Speaks::kRpc) ++c.pub.stray_operations;
     return;
   }
@@ -631,9 +628,9 @@ void Model::on_operation_end(const roce::Connection& rc, const roce::Operation& 
     o.suspect = op.suspect;
   }
   // The whole message, or as much of it as is kept, is here: now the program is known.
-  const std::uint64_t wanted = impl_->options.keep_chunks
-                                   ? chunk.length
-                                   : std::min<std::uint64_t>(chunk.length, impl_->options.head_bytes);
+  const std::uint64_t wanted =
+      impl_->options.keep_chunks ? chunk.length
+                                 : std::min<std::uint64_t>(chunk.length, impl_->options.head_bytes);
   if (segment.list == ChunkList::kRead && chunk.position == 0 && !call->identified &&
       chunk.data.covers(wanted)) {
     impl_->decode_call_rpc(*call, chunk.data.head());

@@ -1,9 +1,9 @@
-#include <rpcrdma/model/model.h>
+#include "messages_for_tests.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "messages_for_tests.h"
+#include <rpcrdma/model/model.h>
 
 namespace rpcrdma::model {
 namespace {
@@ -69,8 +69,7 @@ struct ModelTest : ::testing::Test {
     send(side, message(header(xid, credit), rpc_reply(xid)));
   }
   // A whole operation, with data when the model wants it.
-  void operate(int initiator, roce::OpKind kind, const wire::Segment& at,
-               wire::Bytes data = {}) {
+  void operate(int initiator, roce::OpKind kind, const wire::Segment& at, wire::Bytes data = {}) {
     roce::Operation op;
     op.kind = kind;
     op.initiator = static_cast<std::uint8_t>(initiator);

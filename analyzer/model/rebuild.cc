@@ -1,12 +1,11 @@
-#include <rpcrdma/model/rebuild.h>
+#include "reduction.h"
 
 #include <algorithm>
 #include <array>
 
+#include <rpcrdma/model/rebuild.h>
 #include <rpcrdma/wire/rpc.h>
 #include <rpcrdma/wire/xdr.h>
-
-#include "reduction.h"
 
 namespace rpcrdma::model {
 
@@ -51,8 +50,8 @@ std::uint64_t reply_chunk_length(const Message& reply) {
   return sum;
 }
 
-// The RPC message without what travelled in chunks of their own: inline, or by Position Zero chunk or
-// Reply chunk. False: bytes of it are missing.
+// The RPC message without what travelled in chunks of their own: inline, or by Position Zero chunk
+// or Reply chunk. False: bytes of it are missing.
 bool reduced_call(const Call& call, std::vector<std::uint8_t>& out) {
   if (call.message.proc != static_cast<std::uint32_t>(wire::Proc::kNomsg)) {
     const wire::Bytes payload = inline_payload(call.message);
@@ -201,7 +200,8 @@ Rebuilt rebuild_reply(const Call& call, const Message& reply) {
     used = end;
     result.guessed |= item.guessed;
     for (const CallChunk& chunk : call.chunks) {
-      if (chunk.list == ChunkList::kWrite && chunk.index == static_cast<std::uint32_t>(item.chunk)) {
+      if (chunk.list == ChunkList::kWrite &&
+          chunk.index == static_cast<std::uint32_t>(item.chunk)) {
         // RFC 5666 peers count roundup in the returned length; the item's own count is what it is.
         if (!append_chunk(result.bytes, chunk, item.length)) result.complete = false;
         ++chunks_placed;

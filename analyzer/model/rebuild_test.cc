@@ -1,10 +1,9 @@
-#include <rpcrdma/model/rebuild.h>
+#include "messages_for_tests.h"
 
 #include <gtest/gtest.h>
 
+#include <rpcrdma/model/rebuild.h>
 #include <rpcrdma/wire/endian.h>
-
-#include "messages_for_tests.h"
 
 namespace rpcrdma::model {
 namespace {

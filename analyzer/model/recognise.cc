@@ -1,5 +1,4 @@
 #include <rpcrdma/model/recognise.h>
-
 #include <rpcrdma/wire/header.h>
 #include <rpcrdma/wire/rpc.h>
 
@@ -11,7 +10,9 @@ namespace {
 constexpr std::uint32_t kMaxCredibleCredit = 1U << 16;
 
 // Long enough to hold an RPC message, and named.
-bool credible_segment(const wire::Segment& s) { return s.handle != 0 && s.length >= 24; }
+bool credible_segment(const wire::Segment& s) {
+  return s.handle != 0 && s.length >= 24;
+}
 
 bool credible_rpc(wire::Bytes payload, std::uint32_t xid) {
   const auto rpc = wire::decode_rpc(payload);
@@ -32,10 +33,10 @@ bool recognise(wire::Bytes send) {
       return credible_rpc(rest, header->xid);
     case wire::Proc::kNomsg:
       // A long Call has a Position Zero chunk, a long Reply a Reply chunk.
-      return rest.empty() && ((!header->reads.empty() && header->reads[0].position == 0 &&
-                               credible_segment(header->reads[0].target)) ||
-                              (header->reply && !header->reply->empty() &&
-                               credible_segment((*header->reply)[0])));
+      return rest.empty() &&
+             ((!header->reads.empty() && header->reads[0].position == 0 &&
+               credible_segment(header->reads[0].target)) ||
+              (header->reply && !header->reply->empty() && credible_segment((*header->reply)[0])));
     case wire::Proc::kError:
     case wire::Proc::kDone:
     case wire::Proc::kOptional:

@@ -1,10 +1,10 @@
-#include <rpcrdma/model/recognise.h>
+#include "messages_for_tests.h"
 
 #include <random>
 
 #include <gtest/gtest.h>
 
-#include "messages_for_tests.h"
+#include <rpcrdma/model/recognise.h>
 
 namespace rpcrdma::model {
 namespace {
@@ -60,7 +60,8 @@ TEST(Recognise, OtherProgramsSends) {
   for (int i = 0; i < 100000; ++i) {
     std::vector<std::uint8_t> bytes(16 + random() % 80);
     // Small words are likelier to look like a header than random ones.
-    for (std::size_t k = 3; k < bytes.size(); k += 4) bytes[k] = static_cast<std::uint8_t>(random() % 6);
+    for (std::size_t k = 3; k < bytes.size(); k += 4)
+      bytes[k] = static_cast<std::uint8_t>(random() % 6);
     EXPECT_FALSE(recognise(bytes)) << ::testing::PrintToString(bytes);
   }
 }

@@ -10,7 +10,8 @@ std::vector<decode::Removed> removed_by_reads(const Call& call, std::uint32_t rp
   for (const CallChunk& chunk : call.chunks) {
     if (chunk.list != ChunkList::kRead || chunk.position == 0) continue;
     if (chunk.position < taken + rpc_length) continue;
-    removed.push_back({static_cast<std::uint32_t>(chunk.position - taken - rpc_length), chunk.length});
+    removed.push_back(
+        {static_cast<std::uint32_t>(chunk.position - taken - rpc_length), chunk.length});
     taken += wire::xdr_padded(chunk.length);
   }
   return removed;

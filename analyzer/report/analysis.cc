@@ -1,8 +1,8 @@
-#include <rpcrdma/report/analysis.h>
-
 #include <algorithm>
 
 #include <fmt/format.h>
+
+#include <rpcrdma/report/analysis.h>
 
 namespace rpcrdma::report {
 
@@ -44,12 +44,16 @@ void Analysis::on_message(const model::Message& m, const model::Call* call) {
   if (m.malformed) {
     Finding f;
     f.rule = m.malformed->rule;
-    f.severity = Severity::kError;
+    // Bytes that came with a wrong ICRC are not what the sender sent.
+    f.severity = m.suspect ? Severity::kWarning : Severity::kError;
     f.peer = context_.connection(m).side[context_.sender(m)].address.to_string();
     f.connection = context_.connection_id(m.connection);
     f.frames = {m.frame};
     f.text = fmt::format("malformed transport header: {}", wire::describe(*m.malformed));
-    f.advice = "Look at the sender's marshalling; `rpcrdma decode -v` shows the header so far.";
+    f.advice =
+        m.suspect
+            ? "Its packet has a wrong ICRC: the bytes were damaged, in the capture or before."
+            : "Look at the sender's marshalling; `rpcrdma decode -v` shows the header so far.";
     add_finding(std::move(f));
   }
 }
@@ -110,10 +114,10 @@ void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& sour
     add_finding(std::move(f));
   };
   if (source_.cut_short || !source_.damage.empty()) {
-    capture_finding(Severity::kWarning, "CAPTURE",
-                    source_.damage.empty() ? "the file ends in the middle of a record"
-                                           : source_.damage,
-                    "What follows the damage is not in this report; capture again if it matters.");
+    capture_finding(
+        Severity::kWarning, "CAPTURE",
+        source_.damage.empty() ? "the file ends in the middle of a record" : source_.damage,
+        "What follows the damage is not in this report; capture again if it matters.");
   }
   if (source_.dropped != 0) {
     capture_finding(Severity::kWarning, "CAPTURE",
@@ -121,10 +125,11 @@ void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& sour
                     "Use a larger buffer or a smaller snap length.");
   }
   if (packets.lost_capture != 0) {
-    capture_finding(Severity::kWarning, "CAPTURE",
-                    fmt::format("{} packets that their receiver acknowledged are not in the capture",
-                                packets.lost_capture),
-                    "Calls and data that they carried are missing here, not on the wire.");
+    capture_finding(
+        Severity::kWarning, "CAPTURE",
+        fmt::format("{} packets that their receiver acknowledged are not in the capture",
+                    packets.lost_capture),
+        "Calls and data that they carried are missing here, not on the wire.");
   }
   if (packets.icrc_bad != 0) {
     capture_finding(
@@ -132,7 +137,8 @@ void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& sour
         fmt::format("{} of {} packets have a wrong ICRC", packets.icrc_bad,
                     packets.icrc_bad + packets.icrc_good),
         packets.icrc_good == 0
-            ? "All are wrong: the capture point sees packets before their ICRC is made, or rewrites "
+            ? "All are wrong: the capture point sees packets before their ICRC is made, or "
+              "rewrites "
               "them."
             : "Receivers drop such packets: look for a bad link, or damage to the capture file.");
   }
@@ -154,9 +160,8 @@ void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& sour
       add_finding(std::move(f));
     }
   }
-  std::stable_sort(findings_.begin(), findings_.end(), [](const Finding& a, const Finding& b) {
-    return a.severity < b.severity;
-  });
+  std::stable_sort(findings_.begin(), findings_.end(),
+                   [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
 }
 
 bool Analysis::has_errors() const {

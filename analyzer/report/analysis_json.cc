@@ -1,49 +1,69 @@
 #include <rpcrdma/report/analysis.h>
+#include <rpcrdma/report/json_writer.h>
 
 namespace rpcrdma::report {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json latency_json(const model::Histogram& h) {
-  const auto us = [](std::int64_t ns) { return static_cast<double>(ns) / 1e3; };
-  return {{"count", h.count()},          {"min", us(h.min())},
-          {"mean", h.mean() / 1e3},      {"p50", us(h.quantile(0.5))},
-          {"p90", us(h.quantile(0.9))},  {"p99", us(h.quantile(0.99))},
-          {"p999", us(h.quantile(0.999))}, {"max", us(h.max())}};
+double microseconds(std::int64_t ns) {
+  return static_cast<double>(ns) / 1e3;
 }
 
-Json ledger_json(const model::CallerCounts& c) {
-  return {{"requested", c.credits.requested}, {"granted", c.credits.granted},
-          {"in_use_max", c.in_use_max},       {"requested_max", c.requested_max},
-          {"granted_min", c.granted_min},     {"granted_max", c.granted_max}};
+void latency(JsonWriter& json, const char* key, const model::Histogram& h) {
+  json.object(key);
+  json.field("count", h.count());
+  json.field("min", microseconds(h.min()));
+  json.field("mean", h.mean() / 1e3);
+  json.field("p50", microseconds(h.quantile(0.5)));
+  json.field("p90", microseconds(h.quantile(0.9)));
+  json.field("p99", microseconds(h.quantile(0.99)));
+  json.field("p999", microseconds(h.quantile(0.999)));
+  json.field("max", microseconds(h.max()));
+  json.end();
 }
 
-Json counters_json(const roce::SideCounters& c) {
-  Json naks = Json::object();
+void ledger(JsonWriter& json, const char* key, const model::CallerCounts& c) {
+  json.object(key);
+  json.field("requested", c.credits.requested);
+  json.field("granted", c.credits.granted);
+  json.field("in_use_max", c.in_use_max);
+  json.field("requested_max", c.requested_max);
+  json.field("granted_min", c.granted_min);
+  json.field("granted_max", c.granted_max);
+  json.end();
+}
+
+void counters(JsonWriter& json, const roce::SideCounters& c) {
+  json.object("counters");
+  json.field("packets", c.packets);
+  json.field("payload_bytes", c.payload_bytes);
+  json.field("retransmitted", c.retransmitted);
+  json.field("reordered", c.reordered);
+  json.field("lost_network", c.lost_network);
+  json.field("lost_capture", c.lost_capture);
+  json.field("acks", c.acks);
+  json.object("naks");
   for (std::size_t i = 0; i < c.naks.size(); ++i) {
-    if (c.naks[i] != 0) naks[wire::nak_name(static_cast<std::uint8_t>(i))] = c.naks[i];
+    if (c.naks[i] != 0) json.field(wire::nak_name(static_cast<std::uint8_t>(i)), c.naks[i]);
   }
-  return {{"packets", c.packets},
-          {"payload_bytes", c.payload_bytes},
-          {"retransmitted", c.retransmitted},
-          {"reordered", c.reordered},
-          {"lost_network", c.lost_network},
-          {"lost_capture", c.lost_capture},
-          {"acks", c.acks},
-          {"naks", naks},
-          {"rnr", c.rnr},
-          {"illegal_sequence", c.illegal_sequence}};
+  json.end();
+  json.field("rnr", c.rnr);
+  json.field("illegal_sequence", c.illegal_sequence);
+  json.end();
 }
 
-Json private_data_json(const model::ConnectionModel& m, std::size_t side) {
-  if (!m.has_private_data[side]) return nullptr;
+void private_data(JsonWriter& json, const model::ConnectionModel& m, std::size_t side) {
+  if (!m.has_private_data[side]) {
+    json.null("private_data");
+    return;
+  }
   const wire::PrivateData& p = m.private_data[side];
-  return {{"version", p.version},
-          {"remote_invalidation", p.remote_invalidation()},
-          {"send_size", p.send_size()},
-          {"receive_size", p.recv_size()}};
+  json.object("private_data");
+  json.field("version", p.version);
+  json.field("remote_invalidation", p.remote_invalidation());
+  json.field("send_size", p.send_size());
+  json.field("receive_size", p.recv_size());
+  json.end();
 }
 
 const char* state_name(roce::State s) {
@@ -72,165 +92,199 @@ const char* protocol_name(model::Speaks s) {
   return "unknown";
 }
 
-Json connection_json(const roce::Connection& c, const model::ConnectionModel& m) {
-  const std::size_t client = m.client >= 0 ? static_cast<std::size_t>(m.client) : 0;
-  const auto end = [&](std::size_t side) -> Json {
-    const roce::Side& s = c.side[side];
-    Json j = {{"address", s.address.to_string()},
-              {"qpn", s.qpn_known ? Json(s.qpn) : Json(nullptr)}};
-    if (s.cm.seen) {
-      j["cm"] = {{"frame", s.cm.frame},
-                 {"responder_resources", s.cm.responder_resources},
-                 {"initiator_depth", s.cm.initiator_depth},
-                 {"rnr_retry_count", s.cm.rnr_retry_count}};
-    }
-    j["private_data"] = private_data_json(m, side);
-    j["counters"] = counters_json(s.counters);
-    return j;
-  };
-  std::uint64_t calls = 0;
-  std::uint64_t replies = 0;
-  std::uint64_t unmatched = 0;
-  std::uint64_t errors = 0;
-  for (const model::CallerCounts& k : m.caller) {
-    calls += k.calls;
-    replies += k.replies + k.unmatched_replies;
-    unmatched += k.unmatched_calls + k.unmatched_replies;
-    errors += k.errors;
+void end_point(JsonWriter& json, const char* key, const roce::Side& s,
+               const model::ConnectionModel& m, std::size_t side) {
+  json.object(key);
+  json.field("address", s.address.to_string());
+  json.optional("qpn", s.qpn_known, s.qpn);
+  if (s.cm.seen) {
+    json.object("cm");
+    json.field("frame", s.cm.frame);
+    json.field("responder_resources", s.cm.responder_resources);
+    json.field("initiator_depth", s.cm.initiator_depth);
+    json.field("rnr_retry_count", s.cm.rnr_retry_count);
+    json.end();
   }
-  const auto chunk = [&](std::size_t list) -> Json {
-    return {{"chunks", m.chunks[list]}, {"bytes", m.chunk_bytes[list]}};
-  };
-  const auto counts = [](const model::CallerCounts& k) -> Json {
-    return {{"calls", k.calls},
-            {"replies", k.replies},
-            {"errors", k.errors},
-            {"unmatched_calls", k.unmatched_calls},
-            {"unmatched_replies", k.unmatched_replies}};
-  };
-  Json j = Json::object();
-  j["id"] = c.index + 1;
-  j["protocol"] = protocol_name(m.speaks);
-  j["client"] = end(client);
-  j["server"] = end(1 - client);
-  j["roles"] = m.client_certain ? "certain" : m.client >= 0 ? "likely" : "unknown";
-  j["setup"] = c.setup == roce::Setup::kCm ? "cm" : "inferred";
-  j["state"] = state_name(c.state);
+  private_data(json, m, side);
+  counters(json, s.counters);
+  json.end();
+}
+
+void counts(JsonWriter& json, const char* key, const model::CallerCounts& k) {
+  json.object(key);
+  json.field("calls", k.calls);
+  json.field("replies", k.replies);
+  json.field("errors", k.errors);
+  json.field("unmatched_calls", k.unmatched_calls);
+  json.field("unmatched_replies", k.unmatched_replies);
+  json.end();
+}
+
+void connection(JsonWriter& json, const roce::Connection& c, const model::ConnectionModel& m) {
+  const std::size_t client = m.client >= 0 ? static_cast<std::size_t>(m.client) : 0;
+  const std::size_t server = 1 - client;
+  const model::CallerCounts& forward = m.caller[client];
+  const model::CallerCounts& reverse = m.caller[server];
+  const bool by_cm = c.setup == roce::Setup::kCm;
+  json.object();
+  json.field("id", c.index + 1);
+  json.field("protocol", protocol_name(m.speaks));
+  end_point(json, "client", c.side[client], m, client);
+  end_point(json, "server", c.side[server], m, server);
+  json.field("roles", m.client_certain ? "certain" : m.client >= 0 ? "likely" : "unknown");
+  json.field("setup", by_cm ? "cm" : "inferred");
+  json.field("state", state_name(c.state));
   if (c.state == roce::State::kRejected) {
-    j["reject_reason"] = wire::cm_rej_reason(c.reject_reason);
+    json.field("reject_reason", wire::cm_rej_reason(c.reject_reason));
   }
   if (c.closed_by >= 0) {
-    j["closed_by"] = static_cast<std::size_t>(c.closed_by) == client ? "client" : "server";
-    j["closed_frame"] = c.closed_frame;
+    json.field("closed_by", static_cast<std::size_t>(c.closed_by) == client ? "client" : "server");
+    json.field("closed_frame", c.closed_frame);
   }
-  j["service_id"] = c.setup == roce::Setup::kCm ? Json(c.service_id) : Json(nullptr);
-  j["port"] = c.setup == roce::Setup::kCm && wire::is_rdma_ip_service(c.service_id)
-                  ? Json(wire::service_port(c.service_id))
-                  : Json(nullptr);
-  j["path_mtu"] = c.path_mtu != 0 ? Json(c.path_mtu) : Json(nullptr);
-  j["version"] = m.version != 0 ? Json(m.version) : Json(nullptr);
-  j["calls"] = calls;
-  j["replies"] = replies;
-  j["unmatched"] = unmatched;
-  j["errors"] = errors;
-  j["malformed"] = m.malformed;
-  j["forward"] = counts(m.caller[client]);
-  j["reverse"] = counts(m.caller[1 - client]);
-  j["credits"] = {{"forward", ledger_json(m.caller[client])},
-                  {"reverse", ledger_json(m.caller[1 - client])}};
-  j["thresholds"] = {{"call", m.thresholds.call}, {"reply", m.thresholds.reply}};
-  j["chunks"] = {{"read", chunk(0)}, {"write", chunk(1)}, {"reply", chunk(2)}};
-  j["inline_bytes"] = m.inline_bytes;
-  j["stray_operations"] = m.stray_operations;
-  j["icrc"] = {{"good", c.icrc_good}, {"bad", c.icrc_bad}};
-  j["first_frame"] = c.first_frame;
-  j["last_frame"] = c.last_frame;
-  j["seconds"] = static_cast<double>(c.last_ns - c.first_ns) / 1e9;
-  return j;
+  json.optional("service_id", by_cm, c.service_id);
+  json.optional("port", by_cm && wire::is_rdma_ip_service(c.service_id),
+                wire::service_port(c.service_id));
+  json.optional("path_mtu", c.path_mtu != 0, c.path_mtu);
+  json.optional("version", m.version != 0, m.version);
+  json.field("calls", forward.calls + reverse.calls);
+  json.field("replies", forward.replies + forward.unmatched_replies + reverse.replies +
+                            reverse.unmatched_replies);
+  json.field("unmatched", forward.unmatched_calls + forward.unmatched_replies +
+                              reverse.unmatched_calls + reverse.unmatched_replies);
+  json.field("errors", forward.errors + reverse.errors);
+  json.field("malformed", m.malformed);
+  counts(json, "forward", forward);
+  counts(json, "reverse", reverse);
+  json.object("credits");
+  ledger(json, "forward", forward);
+  ledger(json, "reverse", reverse);
+  json.end();
+  json.object("thresholds");
+  json.field("call", m.thresholds.call);
+  json.field("reply", m.thresholds.reply);
+  json.end();
+  json.object("chunks");
+  for (std::size_t list = 0; list < m.chunks.size(); ++list) {
+    json.object(model::chunk_list_name(static_cast<model::ChunkList>(list)));
+    json.field("chunks", m.chunks[list]);
+    json.field("bytes", m.chunk_bytes[list]);
+    json.end();
+  }
+  json.end();
+  json.field("inline_bytes", m.inline_bytes);
+  json.field("stray_operations", m.stray_operations);
+  json.object("icrc");
+  json.field("good", c.icrc_good);
+  json.field("bad", c.icrc_bad);
+  json.end();
+  json.field("first_frame", c.first_frame);
+  json.field("last_frame", c.last_frame);
+  json.field("seconds", static_cast<double>(c.last_ns - c.first_ns) / 1e9);
+  json.end();
+}
+
+void packets(JsonWriter& json, const roce::PacketStats& p, const FrameCounts& f) {
+  json.object("packets");
+  json.field("total", f.total);
+  json.field("roce", p.roce);
+  json.field("icrc_good", p.icrc_good);
+  json.field("icrc_bad", p.icrc_bad);
+  json.field("icrc_unchecked", p.icrc_unchecked);
+  json.field("retransmitted", p.retransmitted);
+  json.field("reordered", p.reordered);
+  json.field("lost_network", p.lost_network);
+  json.field("lost_capture", p.lost_capture);
+  json.field("nak", p.nak);
+  json.field("rnr", p.rnr);
+  json.field("cm", p.cm);
+  json.field("other_service", p.other_service);
+  json.field("malformed", p.malformed);
+  json.field("cut_short", f.cut_short + p.icrc_unchecked);
+  json.field("fragments", f.fragments);
+  json.end();
+}
+
+void finding(JsonWriter& json, const Finding& x) {
+  json.object();
+  json.field("rule", x.rule);
+  json.field("severity", severity_name(x.severity));
+  json.optional("peer", !x.peer.empty(), x.peer);
+  json.optional("connection", x.connection != 0, x.connection);
+  json.array("frames");
+  for (const std::uint64_t frame : x.frames) json.value(frame);
+  json.end();
+  json.field("count", x.count);
+  json.field("text", x.text);
+  json.field("advice", x.advice);
+  json.end();
 }
 
 }  // namespace
 
-Json Analysis::to_json() const {
-  const roce::PacketStats& p = pipeline_->tracker().stats();
+std::string Analysis::to_json() const {
+  JsonWriter json;
   const FrameCounts& f = pipeline_->frames();
-  Json j = Json::object();
-  j["schema"] = "rpcrdma-analysis-1";
-  j["packets"] = {{"total", f.total},
-                  {"roce", p.roce},
-                  {"icrc_good", p.icrc_good},
-                  {"icrc_bad", p.icrc_bad},
-                  {"icrc_unchecked", p.icrc_unchecked},
-                  {"retransmitted", p.retransmitted},
-                  {"reordered", p.reordered},
-                  {"lost_network", p.lost_network},
-                  {"lost_capture", p.lost_capture},
-                  {"nak", p.nak},
-                  {"rnr", p.rnr},
-                  {"cm", p.cm},
-                  {"other_service", p.other_service},
-                  {"malformed", p.malformed},
-                  {"cut_short", f.cut_short + p.icrc_unchecked},
-                  {"fragments", f.fragments}};
-  j["capture"] = {{"seconds", static_cast<double>(f.last_ns - f.first_ns) / 1e9},
-                  {"first_time_ns", f.first_ns},
-                  {"last_time_ns", f.last_ns},
-                  {"dropped", source_.dropped},
-                  {"cut_short", source_.cut_short},
-                  {"damage", source_.damage.empty() ? Json(nullptr) : Json(source_.damage)},
-                  {"clock_steps_back", f.clock_steps_back}};
-  Json messages = Json::object();
+  json.object();
+  json.field("schema", "rpcrdma-analysis-1");
+  packets(json, pipeline_->tracker().stats(), f);
+  json.object("capture");
+  json.field("seconds", static_cast<double>(f.last_ns - f.first_ns) / 1e9);
+  json.field("first_time_ns", f.first_ns);
+  json.field("last_time_ns", f.last_ns);
+  json.field("dropped", source_.dropped);
+  json.field("cut_short", source_.cut_short);
+  json.optional("damage", !source_.damage.empty(), source_.damage);
+  json.field("clock_steps_back", f.clock_steps_back);
+  json.end();
+  json.object("messages");
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
-    messages[model::kind_name(static_cast<model::Kind>(i))] = kinds_[i];
+    json.field(model::kind_name(static_cast<model::Kind>(i)), kinds_[i]);
   }
-  Json types = Json::object();
-  for (const auto& [proc, count] : procs_v1_) types[wire::proc_name(1, proc)] = count;
-  for (const auto& [proc, count] : procs_v2_) types[wire::proc_name(2, proc)] = count;
-  messages["types"] = std::move(types);
-  j["messages"] = std::move(messages);
-  Json connections = Json::array();
+  json.object("types");
+  for (const auto& [proc, count] : procs_v1_) json.field(wire::proc_name(1, proc), count);
+  for (const auto& [proc, count] : procs_v2_) json.field(wire::proc_name(2, proc), count);
+  json.end();
+  json.end();
+  json.array("connections");
   for (std::size_t i = 0; i < pipeline_->tracker().connection_count(); ++i) {
     const roce::Connection& c = pipeline_->tracker().connection(i);
-    if (!c.merged_away) {
-      connections.push_back(connection_json(c, pipeline_->model().connection(c.index)));
-    }
+    if (!c.merged_away) connection(json, c, pipeline_->model().connection(c.index));
   }
-  j["connections"] = std::move(connections);
-  Json procedures = Json::array();
+  json.end();
+  json.array("procedures");
   for (const auto& [key, s] : procedures_) {
     const auto& [program, version, procedure, operation, reverse] = key;
-    Json o = {{"name", s.label},
-              {"direction", reverse ? "reverse" : "forward"},
-              {"program", program != UINT32_MAX ? Json(program) : Json(nullptr)},
-              {"version", version},
-              {"procedure", procedure},
-              {"calls", s.calls},
-              {"replies", s.replies},
-              {"errors", s.errors},
-              {"unmatched", s.unmatched},
-              {"bytes", {{"read", s.read_bytes}, {"write", s.write_bytes}, {"reply", s.reply_bytes}}},
-              {"latency_us", latency_json(s.total)}};
+    json.object();
+    json.field("name", s.label);
+    json.field("direction", reverse ? "reverse" : "forward");
+    json.optional("program", program != UINT32_MAX, program);
+    json.field("version", version);
+    json.field("procedure", procedure);
+    json.field("calls", s.calls);
+    json.field("replies", s.replies);
+    json.field("errors", s.errors);
+    json.field("unmatched", s.unmatched);
+    json.object("bytes");
+    json.field("read", s.read_bytes);
+    json.field("write", s.write_bytes);
+    json.field("reply", s.reply_bytes);
+    json.end();
+    latency(json, "latency_us", s.total);
     if (s.data.count() != 0) {
-      o["parts_us"] = {{"call_to_first_operation", latency_json(s.before_data)},
-                       {"operations", latency_json(s.data)},
-                       {"last_operation_to_reply", latency_json(s.after_data)}};
+      json.object("parts_us");
+      latency(json, "call_to_first_operation", s.before_data);
+      latency(json, "operations", s.data);
+      latency(json, "last_operation_to_reply", s.after_data);
+      json.end();
     }
-    procedures.push_back(std::move(o));
+    json.end();
   }
-  j["procedures"] = std::move(procedures);
-  Json findings = Json::array();
-  for (const Finding& x : findings_) {
-    findings.push_back({{"rule", x.rule},
-                        {"severity", severity_name(x.severity)},
-                        {"peer", x.peer.empty() ? Json(nullptr) : Json(x.peer)},
-                        {"connection", x.connection != 0 ? Json(x.connection) : Json(nullptr)},
-                        {"frames", x.frames},
-                        {"count", x.count},
-                        {"text", x.text},
-                        {"advice", x.advice}});
-  }
-  j["findings"] = std::move(findings);
-  return j;
+  json.end();
+  json.array("findings");
+  for (const Finding& x : findings_) finding(json, x);
+  json.end();
+  json.end();
+  return json.take();
 }
 
 }  // namespace rpcrdma::report

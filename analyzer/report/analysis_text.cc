@@ -47,7 +47,8 @@ void connection_text(std::string& out, const roce::Connection& c, const model::C
   const std::size_t client = m.client >= 0 ? static_cast<std::size_t>(m.client) : 0;
   const std::size_t server = 1 - client;
   out += paint("1", fmt::format("Connection {}", c.index + 1));
-  out += fmt::format(": client {} - server {}\n", end_text(c.side[client]), end_text(c.side[server]));
+  out +=
+      fmt::format(": client {} - server {}\n", end_text(c.side[client]), end_text(c.side[server]));
   std::string setup = "begins before the capture";
   if (c.setup == roce::Setup::kCm) {
     setup = fmt::format("frame {}", c.side[0].cm.frame);
@@ -59,9 +60,10 @@ void connection_text(std::string& out, const roce::Connection& c, const model::C
   if (m.client < 0) setup += ", which side is the client is not known";
   out += fmt::format("  set-up     {}\n", setup);
   if (c.state == roce::State::kRejected) {
-    out += fmt::format("  refused    by {}: {}\n",
-                       static_cast<std::size_t>(c.closed_by) == client ? "the client" : "the server",
-                       wire::cm_rej_reason(c.reject_reason));
+    out +=
+        fmt::format("  refused    by {}: {}\n",
+                    static_cast<std::size_t>(c.closed_by) == client ? "the client" : "the server",
+                    wire::cm_rej_reason(c.reject_reason));
   } else if (c.closed_by >= 0) {
     out += fmt::format("  closed     by the {}, frame {}\n",
                        static_cast<std::size_t>(c.closed_by) == client ? "client" : "server",
@@ -118,7 +120,8 @@ void connection_text(std::string& out, const roce::Connection& c, const model::C
     item(k.rnr, "RNR NAKs");
     for (std::size_t n = 0; n < k.naks.size(); ++n) {
       if (k.naks[n] != 0) {
-        item(k.naks[n], fmt::format("NAKs ({})", wire::nak_name(static_cast<std::uint8_t>(n))).c_str());
+        item(k.naks[n],
+             fmt::format("NAKs ({})", wire::nak_name(static_cast<std::uint8_t>(n))).c_str());
       }
     }
   }
@@ -166,8 +169,9 @@ std::string Analysis::to_text(bool colour) const {
   if (pipeline_->tracker().connection_count() == 0) out += "No RDMA connection.\n";
 
   if (!procedures_.empty()) {
-    out += paint("1", fmt::format("\n{:<32} {:>7} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10}\n",
-                                  "Procedure", "Calls", "p50", "p90", "p99", "max", "read", "written"));
+    out += paint("1",
+                 fmt::format("\n{:<32} {:>7} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10}\n", "Procedure",
+                             "Calls", "p50", "p90", "p99", "max", "read", "written"));
     std::vector<const ProcedureStats*> rows;
     for (const auto& [key, s] : procedures_) rows.push_back(&s);
     std::stable_sort(rows.begin(), rows.end(),
@@ -176,9 +180,10 @@ std::string Analysis::to_text(bool colour) const {
       const bool any = s->total.count() != 0;
       const auto q = [&](double v) { return any ? format_duration(s->total.quantile(v)) : "-"; };
       std::string name = (s->reverse ? "reverse " : "") + s->label;
-      out += fmt::format("{:<32} {:>7} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10}", name, s->calls, q(0.5),
-                         q(0.9), q(0.99), any ? format_duration(s->total.max()) : "-",
-                         format_bytes(s->read_bytes), format_bytes(s->write_bytes + s->reply_bytes));
+      out +=
+          fmt::format("{:<32} {:>7} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10}", name, s->calls, q(0.5),
+                      q(0.9), q(0.99), any ? format_duration(s->total.max()) : "-",
+                      format_bytes(s->read_bytes), format_bytes(s->write_bytes + s->reply_bytes));
       if (s->unmatched != 0) out += fmt::format("  {} without answer", s->unmatched);
       if (s->errors != 0) out += fmt::format("  {} errors", s->errors);
       out += '\n';
@@ -187,13 +192,14 @@ std::string Analysis::to_text(bool colour) const {
     for (const ProcedureStats* s : rows) {
       if (s->data.count() == 0) continue;
       if (!header) {
-        out += paint("1", fmt::format("\n{:<32} {:>7} {:>24} {:>24} {:>24}\n", "Where the time went",
-                                      "Calls", "Call to first operation", "operations",
-                                      "last operation to Reply"));
+        out += paint("1", fmt::format("\n{:<32} {:>7} {:>24} {:>24} {:>24}\n",
+                                      "Where the time went", "Calls", "Call to first operation",
+                                      "operations", "last operation to Reply"));
         header = true;
       }
       const auto pair = [](const model::Histogram& h) {
-        return fmt::format("{} / {}", format_duration(h.quantile(0.5)), format_duration(h.quantile(0.99)));
+        return fmt::format("{} / {}", format_duration(h.quantile(0.5)),
+                           format_duration(h.quantile(0.99)));
       };
       out += fmt::format("{:<32} {:>7} {:>24} {:>24} {:>24}\n",
                          (s->reverse ? "reverse " : "") + s->label, s->data.count(),

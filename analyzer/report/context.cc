@@ -1,13 +1,11 @@
-#include <rpcrdma/report/context.h>
-
 #include <array>
-
 #include <ctime>
 
 #include <fmt/format.h>
 
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/decode/upper_layer.h>
+#include <rpcrdma/report/context.h>
 
 namespace rpcrdma::report {
 
@@ -86,7 +84,8 @@ std::string reply_status(const model::RpcInfo& rpc) {
   if (!rpc.has_status || rpc.status == 0) return "ok";
   const bool v4 = rpc.program != decode::kProgNfsAcl &&
                   (rpc.version >= 4 || decode::is_transient_program(rpc.program));
-  const char* name = v4 ? decode::nfs4_status_name(rpc.status) : decode::nfs3_status_name(rpc.status);
+  const char* name =
+      v4 ? decode::nfs4_status_name(rpc.status) : decode::nfs3_status_name(rpc.status);
   return name != nullptr ? std::string(name) : fmt::format("status {}", rpc.status);
 }
 
@@ -111,8 +110,12 @@ std::string format_with(const char* pattern, std::int64_t time_ns) {
 
 }  // namespace
 
-std::string format_time(std::int64_t time_ns) { return format_with("%Y-%m-%d %H:%M:%S", time_ns); }
-std::string format_clock(std::int64_t time_ns) { return format_with("%H:%M:%S", time_ns); }
+std::string format_time(std::int64_t time_ns) {
+  return format_with("%Y-%m-%d %H:%M:%S", time_ns);
+}
+std::string format_clock(std::int64_t time_ns) {
+  return format_with("%H:%M:%S", time_ns);
+}
 
 std::string format_duration(std::int64_t ns) {
   if (ns < 0) return "-";

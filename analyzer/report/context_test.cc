@@ -1,6 +1,6 @@
-#include <rpcrdma/report/context.h>
-
 #include <gtest/gtest.h>
+
+#include <rpcrdma/report/context.h>
 
 namespace rpcrdma::report {
 namespace {

@@ -1,11 +1,10 @@
-#include <rpcrdma/report/message_text.h>
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include <rpcrdma/decode/decoder.h>
 #include <rpcrdma/decode/text_sink.h>
+#include <rpcrdma/report/message_text.h>
 
 namespace rpcrdma::report {
 
@@ -89,7 +88,8 @@ std::string message_line(const model::Message& m, const Context& context, const 
   if (style.colour) line += colour_of(m, reverse);
   line += fmt::format("{}{}", reverse ? "reverse " : "", model::kind_name(m.kind));
   if (style.colour) line += kReset;
-  line += fmt::format(" {:#010x} {} credit {}", m.xid, wire::proc_name(m.version, m.proc), m.credit);
+  line +=
+      fmt::format(" {:#010x} {} credit {}", m.xid, wire::proc_name(m.version, m.proc), m.credit);
   if (m.version > 1) line += fmt::format(" v{}", m.version);
   line += chunks_text(m);
   if (m.kind == model::Kind::kError) line += error_text(m);
@@ -105,9 +105,9 @@ std::string message_line(const model::Message& m, const Context& context, const 
     if (!status.empty()) line += fmt::format(" | {}", status);
   }
   if (m.kind == model::Kind::kReply || m.kind == model::Kind::kError) {
-    line += m.match_frame != 0
-                ? fmt::format(" | answers {} after {}", m.match_frame, format_duration(m.latency_ns))
-                : std::string(" | its Call is not in the capture");
+    line += m.match_frame != 0 ? fmt::format(" | answers {} after {}", m.match_frame,
+                                             format_duration(m.latency_ns))
+                               : std::string(" | its Call is not in the capture");
   }
   return line;
 }
@@ -124,7 +124,8 @@ std::string message_tree(const model::Message& m, const model::Call* call, const
   sink.text(FieldId::kKind, 0, 0,
             fmt::format("{}{}", context.model->reverse(m) ? "reverse " : "", kind_name(m.kind)));
   const decode::ProcedureId id{m.rpc.program, m.rpc.version, m.rpc.procedure};
-  decode::decode_message(m.bytes, sink, m.kind == model::Kind::kReply && m.rpc.known ? &id : nullptr);
+  decode::decode_message(m.bytes, sink,
+                         m.kind == model::Kind::kReply && m.rpc.known ? &id : nullptr);
   number(FieldId::kCreditRequested, m.credits.requested);
   number(FieldId::kCreditGranted, m.credits.granted);
   number(FieldId::kCreditInUse, m.credits.in_use);
@@ -136,7 +137,8 @@ std::string message_tree(const model::Message& m, const model::Call* call, const
   if (m.match_frame != 0) number(FieldId::kMatchFrame, m.match_frame);
   if (m.latency_ns >= 0) number(FieldId::kLatency, static_cast<std::uint64_t>(m.latency_ns));
   if (call == nullptr) return out;
-  const roce::OpKind mine = m.kind == model::Kind::kCall ? roce::OpKind::kRead : roce::OpKind::kWrite;
+  const roce::OpKind mine =
+      m.kind == model::Kind::kCall ? roce::OpKind::kRead : roce::OpKind::kWrite;
   for (const model::ChunkOperation& o : call->operations) {
     if (o.kind != mine) continue;
     const char* kind = o.kind == roce::OpKind::kRead ? "RDMA READ" : "RDMA WRITE";
@@ -150,7 +152,8 @@ std::string message_tree(const model::Message& m, const model::Call* call, const
     number(FieldId::kOpBytes, o.bytes);
     number(FieldId::kOpFirstFrame, o.first_frame);
     number(FieldId::kOpLastFrame, o.last_frame);
-    number(FieldId::kOpTime, static_cast<std::uint64_t>(std::max<std::int64_t>(0, o.last_ns - o.first_ns)));
+    number(FieldId::kOpTime,
+           static_cast<std::uint64_t>(std::max<std::int64_t>(0, o.last_ns - o.first_ns)));
     sink.close();
   }
   return out;

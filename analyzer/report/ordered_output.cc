@@ -1,6 +1,6 @@
-#include <rpcrdma/report/ordered_output.h>
-
 #include <algorithm>
+
+#include <rpcrdma/report/ordered_output.h>
 
 namespace rpcrdma::report {
 

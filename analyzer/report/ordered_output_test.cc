@@ -1,6 +1,6 @@
-#include <rpcrdma/report/ordered_output.h>
-
 #include <gtest/gtest.h>
+
+#include <rpcrdma/report/ordered_output.h>
 
 namespace rpcrdma::report {
 namespace {

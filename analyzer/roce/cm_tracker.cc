@@ -1,10 +1,10 @@
 // Connections by their set-up: the CM's messages on QP 1.
+#include "state.h"
+
 #include <algorithm>
 #include <variant>
 
 #include <rpcrdma/wire/cm.h>
-
-#include "state.h"
 
 namespace rpcrdma::roce {
 
@@ -77,8 +77,11 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
 
   if (const auto* req = std::get_if<wire::CmReq>(&mad->message)) {
     FlowRef ref = known(t.src, req->local_comm_id);
+    // Sent again, or a new connection with the numbers of an old one?
     const bool again = ref.connection != nullptr && ref.connection->side[0].qpn == req->local_qpn &&
-                       ref.connection->side[0].cm.starting_psn == req->starting_psn;
+                       ref.connection->side[0].cm.starting_psn == req->starting_psn &&
+                       ref.connection->state <= State::kOpen && !ref.connection->stream[0].seen &&
+                       !ref.connection->stream[1].seen;
     if (!again) {
       ConnectionState& c = new_connection(Setup::kCm, meta);
       c.state = State::kOpening;

@@ -1,6 +1,6 @@
-#include <rpcrdma/roce/interval_set.h>
-
 #include <algorithm>
+
+#include <rpcrdma/roce/interval_set.h>
 
 namespace rpcrdma::roce {
 

@@ -1,6 +1,6 @@
-#include <rpcrdma/roce/interval_set.h>
-
 #include <gtest/gtest.h>
+
+#include <rpcrdma/roce/interval_set.h>
 
 namespace rpcrdma::roce {
 namespace {
@@ -39,7 +39,8 @@ TEST(IntervalSet, KeepsOrderWhenFilledBackwards) {
 TEST(IntervalSet, RefusesEmptyAndTooMany) {
   IntervalSet s;
   EXPECT_FALSE(s.add(5, 5));
-  for (std::uint64_t i = 0; i < IntervalSet::kMaxIntervals; ++i) EXPECT_TRUE(s.add(i * 10, i * 10 + 1));
+  for (std::uint64_t i = 0; i < IntervalSet::kMaxIntervals; ++i)
+    EXPECT_TRUE(s.add(i * 10, i * 10 + 1));
   EXPECT_FALSE(s.add(100000, 100001));
   EXPECT_EQ(s.intervals(), IntervalSet::kMaxIntervals);
 }

@@ -41,9 +41,9 @@ inline std::vector<std::uint8_t> ip_packet(std::uint8_t src, std::uint8_t dst,
   wire::store_be16(&bytes[22], wire::kRoceUdpPort);
   wire::store_be16(&bytes[24], static_cast<std::uint16_t>(bytes.size() - 20));
   (void)wire::encode_roce(p, wire::MutableBytes(bytes).subspan(kIpUdp));
-  wire::store_icrc(&bytes[bytes.size() - 4],
-                   wire::icrc(wire::IcrcKind::kRoceV2Ipv4,
-                              wire::Bytes(bytes).first(bytes.size() - 4), kIpUdp));
+  wire::store_icrc(
+      &bytes[bytes.size() - 4],
+      wire::icrc(wire::IcrcKind::kRoceV2Ipv4, wire::Bytes(bytes).first(bytes.size() - 4), kIpUdp));
   return bytes;
 }
 
@@ -55,13 +55,16 @@ class Wire {
   void give(std::uint8_t src, std::uint8_t dst, const wire::RocePacket& p, bool damage = false) {
     std::vector<std::uint8_t>& bytes = packets_.emplace_back(ip_packet(src, dst, p));
     if (damage) bytes[bytes.size() - 5] ^= 1;
-    capture::TransportPacket t;
+    PreparedPacket prepared;
+    capture::TransportPacket& t = prepared.transport;
     t.src = ip(src);
     t.dst = ip(dst);
     t.data = bytes;
     t.bth = 28;
     t.wire_length = bytes.size() - 28;
-    tracker_.packet(t, {++frame_, static_cast<std::int64_t>(frame_) * 1000});
+    prepared.meta = {++frame_, static_cast<std::int64_t>(frame_) * 1000};
+    prepare(prepared);
+    tracker_.packet(prepared);
   }
 
   [[nodiscard]] std::uint64_t frame() const { return frame_; }
@@ -95,6 +98,8 @@ inline wire::RocePacket ack(std::uint32_t qp, std::uint32_t psn, std::uint8_t sy
 }
 
 // Sequence error NAK.
-inline wire::RocePacket nak(std::uint32_t qp, std::uint32_t psn) { return ack(qp, psn, 0x60); }
+inline wire::RocePacket nak(std::uint32_t qp, std::uint32_t psn) {
+  return ack(qp, psn, 0x60);
+}
 
 }  // namespace rpcrdma::roce::testing

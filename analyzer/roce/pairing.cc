@@ -1,9 +1,9 @@
 // Finding the two directions of a connection whose set-up is not in the capture.
+#include "state.h"
+
 #include <algorithm>
 
 #include <rpcrdma/roce/psn.h>
-
-#include "state.h"
 
 namespace rpcrdma::roce {
 
@@ -35,8 +35,7 @@ bool Tracker::Impl::is_partner(ConnectionState& candidate, const Packet& p) {
     if (!s.started) return false;
     const std::uint32_t newest = s.held.empty() ? s.next : s.held.back().psn;
     const std::int32_t behind = psn_diff(newest, roce.bth.psn);
-    return (behind > -kEvidenceAhead && behind <= kEvidenceWindow) ||
-           within_reads(s, roce.bth.psn);
+    return (behind > -kEvidenceAhead && behind <= kEvidenceWindow) || within_reads(s, roce.bth.psn);
   }
   if (p.info->send && p.info->first) return listener.answers(candidate, roce.payload, 0);
   if (p.info->reth) return listener.answers(candidate, {}, roce.reth.rkey);

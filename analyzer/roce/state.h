@@ -6,10 +6,11 @@
 #include <optional>
 #include <vector>
 
+#include <tsl/robin_map.h>
+
 #include <rpcrdma/capture/address.h>
 #include <rpcrdma/roce/interval_set.h>
 #include <rpcrdma/roce/tracker.h>
-#include <tsl/robin_map.h>
 
 namespace rpcrdma::roce {
 
@@ -33,8 +34,8 @@ struct ReadInProgress {
 struct Stream {
   enum class Assembly : std::uint8_t { kIdle, kSend, kWrite, kSkip };
 
-  bool started = false;     // `next` is known
-  bool seen = false;        // a request was seen
+  bool started = false;    // `next` is known
+  bool seen = false;       // a request was seen
   std::uint32_t next = 0;  // the PSN expected next
   // An RDMA READ whose length in packets depends on a path MTU that is not known yet was the last
   // request, with this DMA length; `next` is then a guess.
@@ -134,7 +135,7 @@ struct Tracker::Impl {
   static constexpr std::size_t kCacheEntries = 256;
   std::array<CacheEntry, kCacheEntries> cache{};
 
-  void packet(const capture::TransportPacket& transport, const PacketMeta& meta);
+  void packet(const PreparedPacket& prepared);
   void finish();
 
   // tracker.cc

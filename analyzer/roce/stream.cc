@@ -1,9 +1,9 @@
 // The requests of one direction in the order of their PSNs, and the responses to them.
+#include "state.h"
+
 #include <algorithm>
 
 #include <rpcrdma/roce/psn.h>
-
-#include "state.h"
 
 namespace rpcrdma::roce {
 
@@ -25,14 +25,15 @@ constexpr bool is_mtu(std::uint32_t bytes) {
 }
 
 constexpr std::uint32_t packets_for(std::uint32_t length, std::uint32_t mtu) {
-  return length == 0 ? 1
-                     : static_cast<std::uint32_t>((std::uint64_t{length} + mtu - 1) / mtu);
+  return length == 0 ? 1 : static_cast<std::uint32_t>((std::uint64_t{length} + mtu - 1) / mtu);
 }
 
 // Used until the first full packet tells the path MTU.
 constexpr std::uint32_t kAssumedMtu = 1024;
 
-std::uint32_t mtu_of(const Connection& c) { return c.path_mtu != 0 ? c.path_mtu : kAssumedMtu; }
+std::uint32_t mtu_of(const Connection& c) {
+  return c.path_mtu != 0 ? c.path_mtu : kAssumedMtu;
+}
 
 }  // namespace
 
@@ -74,7 +75,8 @@ void Tracker::Impl::request(ConnectionState& c, int sender, const Packet& p,
     const std::int32_t off = psn_diff(psn, s.next);
     if (off < 0 || off > static_cast<std::int32_t>(kMaxHeldPackets)) s.next = psn;
   }
-  if (s.uncertain_read && psn != s.next && psn_diff(psn, s.reads.empty() ? psn : s.reads.back().op.psn) > 0) {
+  if (s.uncertain_read && psn != s.next &&
+      psn_diff(psn, s.reads.empty() ? psn : s.reads.back().op.psn) > 0) {
     settle_uncertain_read(c, s, psn);
   }
   const std::int32_t ahead = psn_diff(psn, s.next);
@@ -129,9 +131,9 @@ void Tracker::Impl::hold(ConnectionState& c, int sender, const Packet& p,
                          const capture::TransportPacket& transport) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
   const std::uint32_t psn = p.roce->bth.psn;
-  const auto at = std::lower_bound(
-      s.held.begin(), s.held.end(), psn,
-      [](const Held& h, std::uint32_t v) { return psn_diff(h.psn, v) < 0; });
+  const auto at =
+      std::lower_bound(s.held.begin(), s.held.end(), psn,
+                       [](const Held& h, std::uint32_t v) { return psn_diff(h.psn, v) < 0; });
   if (at != s.held.end() && at->psn == psn) {
     ++c.side[static_cast<std::size_t>(sender)].counters.retransmitted;
     ++stats.retransmitted;
@@ -201,8 +203,7 @@ void Tracker::Impl::skip_to(ConnectionState& c, int sender, std::uint32_t psn) {
       static_cast<std::uint64_t>(missing);
   stats.lost_capture += static_cast<std::uint64_t>(missing);
   if (s.assembly == Stream::Assembly::kWrite) {
-    const std::uint32_t end =
-        psn_add(s.write_start, packets_for(s.write.length, mtu_of(c)));
+    const std::uint32_t end = psn_add(s.write_start, packets_for(s.write.length, mtu_of(c)));
     if (psn_diff(psn, end) >= 0) {
       end_write(c, sender);
       s.assembly = Stream::Assembly::kSkip;
@@ -330,9 +331,9 @@ void Tracker::Impl::write_packet(ConnectionState& c, int sender, const Packet& p
   const std::uint64_t room = offset < op.length ? op.length - offset : 0;
   op.bytes += std::min<std::uint64_t>(p.wire_payload, room);
   if (op.want_data && !roce.payload.empty() && room != 0) {
-    listener.on_data(
-        c, op, offset,
-        roce.payload.first(static_cast<std::size_t>(std::min<std::uint64_t>(roce.payload.size(), room))));
+    listener.on_data(c, op, offset,
+                     roce.payload.first(static_cast<std::size_t>(
+                         std::min<std::uint64_t>(roce.payload.size(), room))));
   }
   if (p.info->last) end_write(c, sender);
 }
@@ -400,8 +401,7 @@ void Tracker::Impl::read_response(ConnectionState& c, int sender, const Packet& 
     return;
   }
   Operation& op = it->op;
-  const std::uint64_t offset =
-      static_cast<std::uint64_t>(psn_diff(psn, op.psn)) * mtu_of(c);
+  const std::uint64_t offset = static_cast<std::uint64_t>(psn_diff(psn, op.psn)) * mtu_of(c);
   const std::uint64_t room = offset < op.length ? op.length - offset : 0;
   const std::uint64_t length = std::min<std::uint64_t>(p.wire_payload, room);
   // A response without payload answers a READ of zero bytes.
@@ -429,7 +429,8 @@ void Tracker::Impl::read_response(ConnectionState& c, int sender, const Packet& 
     const auto done = static_cast<std::size_t>(
         std::count_if(s.reads.begin(), s.reads.end(), [](const auto& r) { return r.done; }));
     if (done > kKeptDoneReads) {
-      s.reads.erase(std::find_if(s.reads.begin(), s.reads.end(), [](const auto& r) { return r.done; }));
+      s.reads.erase(
+          std::find_if(s.reads.begin(), s.reads.end(), [](const auto& r) { return r.done; }));
     }
   }
 }

@@ -1,52 +1,58 @@
 // Connections. A packet of the Reliable Connected service names only the QP that it goes to, so a
-// connection is two flows: A's port to B's QP and B's port to A's QP. When the CM's REQ and REP are in
-// the capture they name both QPs and the first PSNs. Otherwise a flow begins as a connection of its
-// own, of which one direction is known, and pairing.cc looks for its other half: a flow the other way
-// round that acknowledges its PSNs, answers its READ requests, replies to its XIDs or uses its
-// handles.
+// connection is two flows: A's port to B's QP and B's port to A's QP. When the CM's REQ and REP are
+// in the capture they name both QPs and the first PSNs. Otherwise a flow begins as a connection of
+// its own, of which one direction is known, and pairing.cc looks for its other half: a flow the
+// other way round that acknowledges its PSNs, answers its READ requests, replies to its XIDs or
+// uses its handles.
 //
-// Order. stream.cc takes the requests of each direction in the order of their PSNs, as the receiving
-// QP does. A packet beyond the expected PSN is held until the gap before it is explained:
+// Order. stream.cc takes the requests of each direction in the order of their PSNs, as the
+// receiving QP does. A packet beyond the expected PSN is held until the gap before it is explained:
 //   - the missing packet comes: sent again (the network had lost it) or merely late (reordered);
 //   - the peer acknowledges it though it was never seen: the capture lost it.
 // A packet with a bad ICRC counts as missing, since its receiver drops it, but is kept: if the peer
 // acknowledges its PSN and no other copy came, the bytes were damaged in the capture and are used,
 // marked as suspect. Where no ICRC of a connection is good, the capture point does not see final
 // ICRCs, and all packets are taken as they are.
-#include <rpcrdma/roce/tracker.h>
+#include "state.h"
 
 #include <algorithm>
 
+#include <rpcrdma/roce/tracker.h>
 #include <rpcrdma/wire/icrc.h>
-
-#include "state.h"
 
 namespace rpcrdma::roce {
 
 Tracker::Tracker(Listener& listener) : impl_(std::make_unique<Impl>(listener)) {}
 Tracker::~Tracker() = default;
 
-void Tracker::packet(const capture::TransportPacket& packet, const PacketMeta& meta) {
-  impl_->packet(packet, meta);
+void Tracker::packet(const PreparedPacket& packet) {
+  impl_->packet(packet);
 }
-void Tracker::finish() { impl_->finish(); }
-const PacketStats& Tracker::stats() const { return impl_->stats; }
-std::size_t Tracker::connection_count() const { return impl_->connections.size(); }
+void Tracker::finish() {
+  impl_->finish();
+}
+const PacketStats& Tracker::stats() const {
+  return impl_->stats;
+}
+std::size_t Tracker::connection_count() const {
+  return impl_->connections.size();
+}
 const Connection& Tracker::connection(std::size_t index) const {
   return impl_->connections[index];
 }
 
-namespace {
-
-enum class IcrcCheck : std::uint8_t { kGood, kBad, kUnchecked };
-
-IcrcCheck check_icrc(const capture::TransportPacket& t, const wire::RocePacket& roce) {
-  if (!t.complete() || t.data.size() < 4) return IcrcCheck::kUnchecked;
+void prepare(PreparedPacket& packet) {
+  const capture::TransportPacket& t = packet.transport;
+  const auto decoded = wire::decode_roce(t.transport(), t.wire_length);
+  packet.decoded = decoded.has_value();
+  packet.icrc = IcrcCheck::kUnchecked;
+  if (!decoded) return;
+  packet.roce = *decoded;
+  if (!t.complete() || t.data.size() < 4) return;
   const auto covered = t.data.first(t.data.size() - 4);
-  return wire::icrc(t.kind, covered, t.bth) == roce.icrc ? IcrcCheck::kGood : IcrcCheck::kBad;
+  packet.icrc =
+      wire::icrc(t.kind, covered, t.bth) == packet.roce.icrc ? IcrcCheck::kGood : IcrcCheck::kBad;
 }
-
-}  // namespace
 
 // Everything in front of the payload was decoded from captured bytes, so only the payload can be
 // shorter than it was on the wire.
@@ -58,15 +64,16 @@ std::uint32_t wire_payload_length(wire::Bytes captured, const wire::RocePacket& 
   return wire_length > around ? static_cast<std::uint32_t>(wire_length - around) : 0;
 }
 
-void Tracker::Impl::packet(const capture::TransportPacket& transport, const PacketMeta& meta) {
+void Tracker::Impl::packet(const PreparedPacket& prepared) {
   ++stats.roce;
-  const auto decoded = wire::decode_roce(transport.transport(), transport.wire_length);
-  if (!decoded) {
+  if (!prepared.decoded) {
     ++stats.malformed;
     return;
   }
-  const wire::RocePacket& roce = *decoded;
-  const IcrcCheck icrc = check_icrc(transport, roce);
+  const capture::TransportPacket& transport = prepared.transport;
+  const PacketMeta& meta = prepared.meta;
+  const wire::RocePacket& roce = prepared.roce;
+  const IcrcCheck icrc = prepared.icrc;
   switch (icrc) {
     case IcrcCheck::kGood:
       ++stats.icrc_good;

@@ -1,11 +1,11 @@
-#include <rpcrdma/roce/tracker.h>
+#include "packets_for_tests.h"
 
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "packets_for_tests.h"
+#include <rpcrdma/roce/tracker.h>
 
 namespace rpcrdma::roce {
 namespace {
@@ -83,8 +83,8 @@ struct TrackerTest : ::testing::Test {
   }
   static wire::RocePacket piece(std::uint32_t psn, const std::vector<std::uint8_t>& data,
                                 std::uint32_t i, std::uint32_t n) {
-    const Opcode op = n == 1     ? Opcode::kSendOnly
-                      : i == 0   ? Opcode::kSendFirst
+    const Opcode op = n == 1       ? Opcode::kSendOnly
+                      : i == 0     ? Opcode::kSendFirst
                       : i == n - 1 ? Opcode::kSendLast
                                    : Opcode::kSendMiddle;
     const std::size_t at = std::size_t{i} * kMtu;
@@ -245,7 +245,7 @@ struct ReadTest : TrackerTest {
     return with_reth(packet(Opcode::kReadRequest, kQpB, 50), 0xabc, 0x2000, 3 * kMtu);
   }
   wire::RocePacket answer(std::uint32_t i) {
-    const Opcode op = i == 0 ? Opcode::kReadRespFirst
+    const Opcode op = i == 0   ? Opcode::kReadRespFirst
                       : i == 2 ? Opcode::kReadRespLast
                                : Opcode::kReadRespMiddle;
     return packet(op, kQpA, 50 + i, wire::Bytes(data).subspan(std::size_t{i} * kMtu, kMtu));
@@ -343,7 +343,8 @@ TEST_F(TrackerTest, FirstInsideAMessageIsAnIllegalSequence) {
 
 TEST_F(TrackerTest, AGapThatNobodyExplainsCostsBoundedMemory) {
   a(packet(Opcode::kSendOnly, kQpB, 0, pattern(8)));
-  for (std::uint32_t psn = 2; psn < 5000; ++psn) a(packet(Opcode::kSendOnly, kQpB, psn, pattern(8)));
+  for (std::uint32_t psn = 2; psn < 5000; ++psn)
+    a(packet(Opcode::kSendOnly, kQpB, psn, pattern(8)));
   // Given up after a bounded number of packets, all of which are used.
   EXPECT_EQ(told.sends.size(), 4999U);
   EXPECT_EQ(tracker.stats().lost_capture, 1U);

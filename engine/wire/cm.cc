@@ -10,6 +10,18 @@ namespace {
 
 using namespace cm_layout;
 
+// Private data is what the fields leave of the MAD.
+static_assert(req::kPrivate + CmReq::kPrivateBytes == kMadBytes);
+static_assert(mra::kPrivate + CmMra::kPrivateBytes == kMadBytes);
+static_assert(rej::kPrivate + CmRej::kPrivateBytes == kMadBytes);
+static_assert(rep::kPrivate + CmRep::kPrivateBytes == kMadBytes);
+static_assert(rtu::kPrivate + CmRtu::kPrivateBytes == kMadBytes);
+static_assert(dreq::kPrivate + CmDreq::kPrivateBytes == kMadBytes);
+static_assert(drep::kPrivate + CmDrep::kPrivateBytes == kMadBytes);
+static_assert(req::kPrivate == CmReq::kPrivateOffset);
+static_assert(rep::kPrivate == CmRep::kPrivateOffset);
+static_assert(rej::kInfo + CmRej::kInfoBytes == rej::kPrivate);
+
 // `count` bits of a byte, of which `below` others are less significant.
 std::uint8_t bits(std::uint8_t byte, unsigned below, unsigned count) {
   return static_cast<std::uint8_t>(byte >> below & ((1U << count) - 1));

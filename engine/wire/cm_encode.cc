@@ -1,6 +1,7 @@
 #include "cm_layout.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include <rpcrdma/wire/cm.h>
 #include <rpcrdma/wire/endian.h>

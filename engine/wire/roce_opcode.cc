@@ -26,54 +26,54 @@ enum Trait : unsigned {
 };
 
 struct Row {
-  std::uint8_t opcode;
-  const char* name;
+  unsigned opcode;
   unsigned traits;
+  const char* name;
 };
 
 // IBA volume 1 table 35; the CNP's from annex A17.
 constexpr Row kRows[] = {
-    {0x00, "SEND First", kSend | kFirst},
-    {0x01, "SEND Middle", kSend},
-    {0x02, "SEND Last", kSend | kLast},
-    {0x03, "SEND Last with Immediate", kSend | kLast | kImm},
-    {0x04, "SEND Only", kSend | kOnly},
-    {0x05, "SEND Only with Immediate", kSend | kOnly | kImm},
-    {0x06, "RDMA WRITE First", kWrite | kFirst | kReth},
-    {0x07, "RDMA WRITE Middle", kWrite},
-    {0x08, "RDMA WRITE Last", kWrite | kLast},
-    {0x09, "RDMA WRITE Last with Immediate", kWrite | kLast | kImm},
-    {0x0a, "RDMA WRITE Only", kWrite | kOnly | kReth},
-    {0x0b, "RDMA WRITE Only with Immediate", kWrite | kOnly | kReth | kImm},
-    {0x0c, "RDMA READ Request", kRequest | kOnly | kReth},
-    {0x0d, "RDMA READ Response First", kReadResponse | kFirst | kAeth},
-    {0x0e, "RDMA READ Response Middle", kReadResponse},
-    {0x0f, "RDMA READ Response Last", kReadResponse | kLast | kAeth},
-    {0x10, "RDMA READ Response Only", kReadResponse | kOnly | kAeth},
-    {0x11, "ACK", kResponse | kOnly | kAeth},
-    {0x12, "ATOMIC ACK", kResponse | kOnly | kAeth | kAtomicAck},
-    {0x13, "CmpSwap", kRequest | kOnly | kAtomic},
-    {0x14, "FetchAdd", kRequest | kOnly | kAtomic},
-    {0x16, "SEND Last with Invalidate", kSend | kLast | kIeth},
-    {0x17, "SEND Only with Invalidate", kSend | kOnly | kIeth},
+    {0x00, kSend | kFirst, "SEND First"},
+    {0x01, kSend, "SEND Middle"},
+    {0x02, kSend | kLast, "SEND Last"},
+    {0x03, kSend | kLast | kImm, "SEND Last with Immediate"},
+    {0x04, kSend | kOnly, "SEND Only"},
+    {0x05, kSend | kOnly | kImm, "SEND Only with Immediate"},
+    {0x06, kWrite | kFirst | kReth, "RDMA WRITE First"},
+    {0x07, kWrite, "RDMA WRITE Middle"},
+    {0x08, kWrite | kLast, "RDMA WRITE Last"},
+    {0x09, kWrite | kLast | kImm, "RDMA WRITE Last with Immediate"},
+    {0x0a, kWrite | kOnly | kReth, "RDMA WRITE Only"},
+    {0x0b, kWrite | kOnly | kReth | kImm, "RDMA WRITE Only with Immediate"},
+    {0x0c, kRequest | kOnly | kReth, "RDMA READ Request"},
+    {0x0d, kReadResponse | kFirst | kAeth, "RDMA READ Response First"},
+    {0x0e, kReadResponse, "RDMA READ Response Middle"},
+    {0x0f, kReadResponse | kLast | kAeth, "RDMA READ Response Last"},
+    {0x10, kReadResponse | kOnly | kAeth, "RDMA READ Response Only"},
+    {0x11, kResponse | kOnly | kAeth, "ACK"},
+    {0x12, kResponse | kOnly | kAeth | kAtomicAck, "ATOMIC ACK"},
+    {0x13, kRequest | kOnly | kAtomic, "CmpSwap"},
+    {0x14, kRequest | kOnly | kAtomic, "FetchAdd"},
+    {0x16, kSend | kLast | kIeth, "SEND Last with Invalidate"},
+    {0x17, kSend | kOnly | kIeth, "SEND Only with Invalidate"},
 
-    {0x20, "UC SEND First", kSend | kFirst},
-    {0x21, "UC SEND Middle", kSend},
-    {0x22, "UC SEND Last", kSend | kLast},
-    {0x23, "UC SEND Last with Immediate", kSend | kLast | kImm},
-    {0x24, "UC SEND Only", kSend | kOnly},
-    {0x25, "UC SEND Only with Immediate", kSend | kOnly | kImm},
-    {0x26, "UC RDMA WRITE First", kWrite | kFirst | kReth},
-    {0x27, "UC RDMA WRITE Middle", kWrite},
-    {0x28, "UC RDMA WRITE Last", kWrite | kLast},
-    {0x29, "UC RDMA WRITE Last with Immediate", kWrite | kLast | kImm},
-    {0x2a, "UC RDMA WRITE Only", kWrite | kOnly | kReth},
-    {0x2b, "UC RDMA WRITE Only with Immediate", kWrite | kOnly | kReth | kImm},
+    {0x20, kSend | kFirst, "UC SEND First"},
+    {0x21, kSend, "UC SEND Middle"},
+    {0x22, kSend | kLast, "UC SEND Last"},
+    {0x23, kSend | kLast | kImm, "UC SEND Last with Immediate"},
+    {0x24, kSend | kOnly, "UC SEND Only"},
+    {0x25, kSend | kOnly | kImm, "UC SEND Only with Immediate"},
+    {0x26, kWrite | kFirst | kReth, "UC RDMA WRITE First"},
+    {0x27, kWrite, "UC RDMA WRITE Middle"},
+    {0x28, kWrite | kLast, "UC RDMA WRITE Last"},
+    {0x29, kWrite | kLast | kImm, "UC RDMA WRITE Last with Immediate"},
+    {0x2a, kWrite | kOnly | kReth, "UC RDMA WRITE Only"},
+    {0x2b, kWrite | kOnly | kReth | kImm, "UC RDMA WRITE Only with Immediate"},
 
-    {0x64, "UD SEND Only", kSend | kOnly | kDeth},
-    {0x65, "UD SEND Only with Immediate", kSend | kOnly | kDeth | kImm},
+    {0x64, kSend | kOnly | kDeth, "UD SEND Only"},
+    {0x65, kSend | kOnly | kDeth | kImm, "UD SEND Only with Immediate"},
 
-    {0x81, "CNP", 0},
+    {0x81, 0, "CNP"},
 };
 
 // XRC has RC's operations with an XRCETH in front of the requests' other extension headers.

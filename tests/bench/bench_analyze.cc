@@ -4,13 +4,7 @@
 //
 // The floor walks the mapped file's records and verifies the ICRC of every RoCEv2 packet, nothing
 // else. Every program runs three times, the best time counts; the first run warms the page cache.
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/time.h>
-#include <sys/wait.h>
-#include <fcntl.h>
-#include <unistd.h>
+#include "replay.h"
 
 #include <algorithm>
 #include <chrono>
@@ -22,11 +16,17 @@
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <rpcrdma/wire/endian.h>
 #include <rpcrdma/wire/icrc.h>
 #include <rpcrdma/wire/roce.h>
-
-#include "replay.h"
 
 namespace {
 
@@ -135,7 +135,9 @@ int main(int argc, char** argv) {
   const Measured floor = measure([&] { floor_walk(path, made.roce); });
   const Measured ours = measure([&] { execute({rpcrdma, "analyze", "--json", path}); });
   const Measured decode = measure([&] { execute({rpcrdma, "decode", path}); });
-  const Measured tshark = measure([&] { execute({"tshark", "-r", path, "-q", "-z", "io,stat,0"}); });
+  const Measured tshark = measure([&] {
+    execute({"tshark", "-r", path, "-q", "-z", "io,stat,0"});
+  });
 
   std::printf("%-34s %11s %11s %12s %12s %9s\n", "", "time", "CPU", "packets/s", "peak RSS",
               "of floor");

@@ -49,8 +49,8 @@ bool readdress(std::uint8_t* frame, std::size_t length, std::uint32_t round) {
   wire::store_be16(ip + 10, ip_checksum(ip));
   const std::size_t total = wire::load_be16(ip + 2);
   if (kEthernet + total > length) return false;
-  wire::store_icrc(ip + total - 4, wire::icrc(wire::IcrcKind::kRoceV2Ipv4,
-                                              wire::Bytes(ip, total - 4), kIp + kUdp));
+  wire::store_icrc(ip + total - 4,
+                   wire::icrc(wire::IcrcKind::kRoceV2Ipv4, wire::Bytes(ip, total - 4), kIp + kUdp));
   return true;
 }
 

@@ -13,10 +13,10 @@ struct Replayed {
   std::uint64_t bytes = 0;
 };
 
-// Writes the packets of `captures` (classic pcap, little-endian, Ethernet) to `path` again and again
-// until there are at least `packets`. In every round both IPv4 addresses of each RoCEv2 packet get
-// new middle bytes, so that the round's connections are connections of their own, and checksums and
-// ICRCs are made anew; times go on. Prints and exits on an I/O error.
+// Writes the packets of `captures` (classic pcap, little-endian, Ethernet) to `path` again and
+// again until there are at least `packets`. In every round both IPv4 addresses of each RoCEv2
+// packet get new middle bytes, so that the round's connections are connections of their own, and
+// checksums and ICRCs are made anew; times go on. Prints and exits on an I/O error.
 [[nodiscard]] Replayed replay(const std::vector<std::string>& captures, std::uint64_t packets,
                               const std::string& path);
 

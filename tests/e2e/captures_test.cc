@@ -1,11 +1,11 @@
 // Real Linux traffic against what the guests themselves printed (tests/captures/README.md).
+#include "command.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include <gtest/gtest.h>
-
-#include "command.h"
 
 namespace rpcrdma::e2e {
 namespace {
@@ -193,6 +193,7 @@ std::string file_sum(const TemporaryFolder& folder, const std::string& listing,
 }
 
 struct Sum {
+  const char* name;
   const char* capture;
   const char* kind;
   const char* operation;
@@ -210,14 +211,18 @@ TEST_P(ExtractedPayload, HasTheSumThatTheGuestPrinted) {
   EXPECT_EQ(file_sum(folder, r.out, s.kind, s.operation, s.size), s.md5) << r.out;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Linux, ExtractedPayload,
-    ::testing::Values(
-        Sum{"linux-nfs41.pcap", "write", " READ", 262144, "6536bdeefdb7f6a0628b6742f639c5b0"},
-        Sum{"linux-nfs41.pcap", "write", " READ", 5003, "b87133cfd147282aa95a94a78d8a1dd0"},
-        Sum{"linux-nfs41.pcap", "read", " WRITE", 131072, "84ab359dc6d494c37e83d1167ff5fa79"},
-        Sum{"linux-nfs3.pcap", "write", " READ", 262144, "a5ebf6d1c0214e205625cc7e10ceff04"},
-        Sum{"linux-nfs3.pcap", "write", " READ", 5003, "c81c523ae8b5d2c3167ebf2c5f852f9d"}));
+INSTANTIATE_TEST_SUITE_P(Linux, ExtractedPayload,
+                         ::testing::Values(Sum{"Nfs41Big", "linux-nfs41.pcap", "write", " READ",
+                                               262144, "6536bdeefdb7f6a0628b6742f639c5b0"},
+                                           Sum{"Nfs41Odd", "linux-nfs41.pcap", "write", " READ",
+                                               5003, "b87133cfd147282aa95a94a78d8a1dd0"},
+                                           Sum{"Nfs41Written", "linux-nfs41.pcap", "read", " WRITE",
+                                               131072, "84ab359dc6d494c37e83d1167ff5fa79"},
+                                           Sum{"Nfs3Big", "linux-nfs3.pcap", "write", " READ",
+                                               262144, "a5ebf6d1c0214e205625cc7e10ceff04"},
+                                           Sum{"Nfs3Odd", "linux-nfs3.pcap", "write", " READ", 5003,
+                                               "c81c523ae8b5d2c3167ebf2c5f852f9d"}),
+                         [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(Captures, RebuiltMessagesHoldTheirChunks) {
   const TemporaryFolder folder;

@@ -1,9 +1,6 @@
 // Runs the command rpcrdma, as a shell would.
 #pragma once
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +11,8 @@
 #include <vector>
 
 #include <nlohmann/json.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace rpcrdma::e2e {
 

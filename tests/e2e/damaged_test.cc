@@ -1,10 +1,10 @@
 // Real captures that begin late, lack packets, have flipped bytes, or end anywhere.
+#include "command.h"
+#include "pcap_edit.h"
+
 #include <random>
 
 #include <gtest/gtest.h>
-
-#include "command.h"
-#include "pcap_edit.h"
 
 namespace rpcrdma::e2e {
 namespace {
@@ -80,8 +80,9 @@ TEST(Damaged, EverySecondAckMissing) {
     const json before = analyze_bytes(folder, whole.file());
     PcapEdit edit = whole;
     int n = 0;
-    std::erase_if(edit.records,
-                  [&](const std::string& r) { return PcapEdit::opcode(r) == 0x11 && n++ % 2 == 0; });
+    std::erase_if(edit.records, [&](const std::string& r) {
+      return PcapEdit::opcode(r) == 0x11 && n++ % 2 == 0;
+    });
     ASSERT_LT(edit.records.size(), whole.records.size());
     const json after = analyze_bytes(folder, edit.file());
     EXPECT_EQ(totals(after).calls, totals(before).calls) << name;

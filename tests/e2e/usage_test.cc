@@ -1,9 +1,9 @@
 // Arguments, exit statuses, messages for people.
+#include "command.h"
+
 #include <algorithm>
 
 #include <gtest/gtest.h>
-
-#include "command.h"
 
 namespace rpcrdma::e2e {
 namespace {
@@ -21,6 +21,7 @@ TEST(Usage, BadArgumentsGiveOneLine) {
   expect_refused("RPCRDMA", "subcommand");
   expect_refused("RPCRDMA nonsense", "nonsense");
   expect_refused("RPCRDMA decode", "FILE");
+  expect_refused("RPCRDMA decode --frob " + capture("linux-nfs3.pcap"), "--frob");
   expect_refused("RPCRDMA analyze", "FILE");
   expect_refused("RPCRDMA decode --xid zzz " + capture("linux-nfs3.pcap"), "--xid");
   expect_refused("RPCRDMA decode --from yesterday " + capture("linux-nfs3.pcap"), "--from");
@@ -49,7 +50,8 @@ TEST(Usage, HeaderDecodesAndTellsMalformed) {
   const Result bad = run("RPCRDMA header 00000001000000010000002000000009");
   EXPECT_EQ(bad.status, 1);
   EXPECT_NE(bad.out.find("HDR-05"), std::string::npos) << bad.out;
-  const Result piped = run("echo 0x00000001 00:00:00:01 00000020 00000004 00000002 | RPCRDMA header -");
+  const Result piped =
+      run("echo 0x00000001 00:00:00:01 00000020 00000004 00000002 | RPCRDMA header -");
   EXPECT_EQ(piped.out, good.out);
 }
 

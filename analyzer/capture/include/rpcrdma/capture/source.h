@@ -1,6 +1,7 @@
 // Where frames come from: capture files (pcap, pcapng; plain, gzip, zstd), pipes, interfaces.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -45,6 +46,8 @@ struct SourceStats {
   std::string damage;             // not empty: where and why reading stopped or skipped bytes
 };
 
+inline constexpr std::size_t kReadableBehind = std::size_t{16} << 20;
+
 class Source {
  public:
   virtual ~Source() = default;
@@ -55,6 +58,10 @@ class Source {
   [[nodiscard]] virtual Expected<bool> next(Frame& frame) = 0;
 
   // Not to be called while another thread is in next().
+  // Frames' bytes stay readable for a while after further calls of next(), kReadableBehind bytes of
+  // the file at least, so that another thread may still look at them.
+  [[nodiscard]] virtual bool frames_stay() const { return false; }
+
   [[nodiscard]] virtual const SourceStats& stats() const = 0;
 };
 

@@ -5,6 +5,7 @@
 // absent, together with its roundup, while its count word is present.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -16,12 +17,25 @@ namespace rpcrdma::decode {
 // The operations of an NFSv4 COMPOUND or CB_COMPOUND, in order.
 struct CompoundOps {
   static constexpr std::size_t kMaxKept = 64;  // further operations are counted, not kept
-  std::array<std::uint32_t, kMaxKept> op{};
+  std::array<std::uint32_t, kMaxKept> op;      // the first `kept` hold something
   std::uint32_t kept = 0;
   std::uint32_t announced = 0;  // numops of the arguments or results, as it stands there
   std::uint32_t minor = 0;      // Calls: minorversion
   std::uint32_t status = 0;     // Replies: nfsstat4 of the last operation
   bool complete = false;        // every announced operation was parsed to its end and kept
+
+  // Most COMPOUNDs have three operations: what is not kept is neither cleared nor copied.
+  CompoundOps() {}
+  CompoundOps(const CompoundOps& other) { *this = other; }
+  CompoundOps& operator=(const CompoundOps& other) {
+    std::copy_n(other.op.begin(), other.kept, op.begin());
+    kept = other.kept;
+    announced = other.announced;
+    minor = other.minor;
+    status = other.status;
+    complete = other.complete;
+    return *this;
+  }
 };
 
 // "READ", "CB_RECALL", ...; nullptr for a number that is not known.

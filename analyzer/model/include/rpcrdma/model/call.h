@@ -9,6 +9,18 @@
 
 namespace rpcrdma::model {
 
+// A Call that may be over: its slot is used again then, with another generation. 0: no Call.
+struct CallRef {
+  std::uint32_t slot = 0;
+  std::uint32_t generation = 0;
+};
+
+// One segment of one Call.
+struct SegmentRef {
+  CallRef call;
+  std::uint32_t segment = 0;
+};
+
 // A segment that the Call offered, with what was moved through it.
 struct CallSegment {
   ChunkList list = ChunkList::kRead;
@@ -18,6 +30,7 @@ struct CallSegment {
   wire::Segment target;
   std::uint64_t base = 0;   // of its first byte in the chunk, bytes
   std::uint64_t moved = 0;  // bytes seen
+  SegmentRef older;         // the next older segment with this handle, for the table of Calls
 };
 
 struct CallChunk {
@@ -49,6 +62,9 @@ struct Call {
   std::int64_t last_op_ns = -1;
   bool identified = false;  // the RPC header was seen (at once, or when Position Zero was read)
   Ending ending = Ending::kClosed;
+
+  // For use again: as made new, but with the memory of its lists.
+  void reset();
 };
 
 }  // namespace rpcrdma::model

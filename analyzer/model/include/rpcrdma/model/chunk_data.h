@@ -7,7 +7,8 @@
 
 namespace rpcrdma::model {
 
-// Holds only what arrived: a peer that announces 4 GiB and writes one byte at its end costs one byte.
+// Holds only what arrived: a peer that announces 4 GiB and writes one byte at its end costs one
+// byte.
 class ChunkData {
  public:
   struct Extent {
@@ -15,7 +16,8 @@ class ChunkData {
     std::vector<std::uint8_t> bytes;
   };
 
-  // Keeps `data` at `offset`; what it overlaps is overwritten. Returns how many bytes more are held.
+  // Keeps `data` at `offset`; what it overlaps is overwritten. Returns how many bytes more are
+  // held.
   std::size_t store(std::uint64_t offset, std::span<const std::uint8_t> data);
 
   // The bytes from the start of the chunk up to the first hole, at most `length`.

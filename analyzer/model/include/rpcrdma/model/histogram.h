@@ -6,8 +6,9 @@
 
 namespace rpcrdma::model {
 
-// Counts values 0 .. 2^48-1 (nanoseconds: 78 hours; more counts as that) in buckets whose width is at
-// most 1/32 of their value, so a quantile is off by at most 1.6 % when given as a bucket's middle.
+// Counts values 0 .. 2^48-1 (nanoseconds: 78 hours; more counts as that) in buckets whose width is
+// at most 1/32 of their value, so a quantile is off by at most 1.6 % when given as a bucket's
+// middle.
 class Histogram {
  public:
   void add(std::int64_t value);  // a negative value (the clock stepped back) counts as 0

@@ -31,7 +31,7 @@ struct ChunkOperation {
   std::uint32_t handle = 0;
   std::uint32_t length = 0;  // asked for, bytes
   std::uint64_t offset = 0;
-  std::uint64_t bytes = 0;   // seen
+  std::uint64_t bytes = 0;  // seen
   std::uint64_t first_frame = 0;
   std::uint64_t last_frame = 0;
   std::int64_t first_ns = 0;
@@ -108,8 +108,12 @@ struct Message {
   std::vector<std::uint8_t> bytes;
 
   // Filled when the other half is seen.
-  std::uint64_t match_frame = 0;   // 0: none
-  std::int64_t latency_ns = -1;    // Call seen to Reply seen; -1: not known
+  std::uint64_t match_frame = 0;  // 0: none
+  std::int64_t latency_ns = -1;   // Call seen to Reply seen; -1: not known
+
+  // For use again: as made new, but with the memory of its lists. What every message sets (frames,
+  // times, sender, kind) is left as it is.
+  void reset();
 };
 
 // The segments of each Write chunk in turn.

@@ -1,4 +1,5 @@
-// Connections, Calls, chunks and credits: joins what the tracker of analyzer/roce tells. See model.cc.
+// Connections, Calls, chunks and credits: joins what the tracker of analyzer/roce tells. See
+// model.cc.
 #pragma once
 
 #include <array>
@@ -85,8 +86,8 @@ struct ModelOptions {
 class Observer {
  public:
   virtual ~Observer() = default;
-  // A message, in capture order. `call`: the Call that it is or answers, null when there is none; it
-  // stays valid until on_call_end(). A Call's match, latency and operations are not known yet; a
+  // A message, in capture order. `call`: the Call that it is or answers, null when there is none;
+  // it stays valid until on_call_end(). A Call's match, latency and operations are not known yet; a
   // Reply's are.
   virtual void on_message(const Message& message, const Call* call) { (void)message, (void)call; }
   // A Call in a Position Zero Read chunk: its program is known now.

@@ -18,16 +18,16 @@ struct Rebuilt {
 [[nodiscard]] Rebuilt rebuild_call(const Call& call);
 [[nodiscard]] Rebuilt rebuild_reply(const Call& call, const Message& reply);
 
-// What upper-layer bindings look at: the reduced arguments behind the RPC header, and where Read chunks
-// took data out of them.
+// What upper-layer bindings look at: the reduced arguments behind the RPC header, and where Read
+// chunks took data out of them.
 struct ReducedArguments {
   std::vector<std::uint8_t> arguments;
   std::vector<decode::Removed> removed;
 };
 [[nodiscard]] ReducedArguments reduced_arguments(const Call& call);
 
-// Bytes of data in a chunk, without roundup that a peer counted in its lengths: by the count word in
-// the RPC message where that can be found, else by the segments.
+// Bytes of data in a chunk, without roundup that a peer counted in its lengths: by the count word
+// in the RPC message where that can be found, else by the segments.
 [[nodiscard]] std::uint64_t read_payload_length(const Call& call, const CallChunk& chunk);
 // `reply`: the answer to `call`. For a Reply chunk: the length of the RPC message in it.
 [[nodiscard]] std::uint64_t result_payload_length(const Call& call, const CallChunk& chunk,

@@ -7,8 +7,6 @@
 #include <tuple>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include <rpcrdma/model/histogram.h>
 #include <rpcrdma/report/context.h>
 #include <rpcrdma/report/finding.h>
@@ -21,8 +19,8 @@ struct ProcedureStats {
   bool reverse = false;
   std::uint64_t calls = 0;
   std::uint64_t replies = 0;
-  std::uint64_t errors = 0;     // RDMA_ERRORs and RPC errors
-  std::uint64_t unmatched = 0;  // Calls without an answer
+  std::uint64_t errors = 0;       // RDMA_ERRORs and RPC errors
+  std::uint64_t unmatched = 0;    // Calls without an answer
   std::uint64_t read_bytes = 0;   // moved through Read chunks
   std::uint64_t write_bytes = 0;  // moved through Write chunks
   std::uint64_t reply_bytes = 0;  // moved through Reply chunks
@@ -41,7 +39,8 @@ class Analysis : public model::Observer {
   [[nodiscard]] const std::vector<Finding>& findings() const { return findings_; }
   [[nodiscard]] bool has_errors() const;
 
-  [[nodiscard]] nlohmann::ordered_json to_json() const;
+  // One JSON object (docs/json.md) and a newline.
+  [[nodiscard]] std::string to_json() const;
   [[nodiscard]] std::string to_text(bool colour) const;
 
   // Before the first message.

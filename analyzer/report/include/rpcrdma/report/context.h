@@ -25,8 +25,8 @@ struct Context {
   }
 };
 
-// "NFS v4 COMPOUND SEQUENCE PUTFH READ", "NFS v3 GETATTR", "program 395180 v1 procedure 7"; empty when
-// the program is not known.
+// "NFS v4 COMPOUND SEQUENCE PUTFH READ", "NFS v3 GETATTR", "program 395180 v1 procedure 7"; empty
+// when the program is not known.
 [[nodiscard]] std::string rpc_label(const model::RpcInfo& rpc);
 
 // What a procedure's statistics go under: as above, but of a COMPOUND only the operation that it is

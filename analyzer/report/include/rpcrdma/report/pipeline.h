@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 
+#include <rpcrdma/capture/link.h>
 #include <rpcrdma/capture/source.h>
 #include <rpcrdma/model/model.h>
 #include <rpcrdma/roce/tracker.h>
@@ -22,13 +23,19 @@ struct FrameCounts {
 
 class Pipeline {
  public:
+  using Tick = std::function<void(const capture::SourceStats&)>;
+
   Pipeline(model::Observer& observer, const model::ModelOptions& options)
       : model_(observer, options), tracker_(model_) {}
 
+  // One frame, in this thread: for live sources.
   void frame(const capture::Frame& frame);
-  // Reads `source` to its end. `tick` is called now and then (every few thousand frames).
-  [[nodiscard]] capture::Expected<void> run(capture::Source& source,
-                                            const std::function<void()>& tick);
+
+  // Reads `source` to its end. `tick` is called now and then (every few thousand frames), in this
+  // thread. `threads`: at most so many work; with two, one reads, takes frames apart and verifies
+  // ICRCs ahead of the other, where the source allows it. The result does not depend on it.
+  [[nodiscard]] capture::Expected<void> run(capture::Source& source, const Tick& tick,
+                                            unsigned threads);
   void finish() { tracker_.finish(); }
 
   [[nodiscard]] const model::Model& model() const { return model_; }
@@ -36,6 +43,9 @@ class Pipeline {
   [[nodiscard]] const FrameCounts& frames() const { return counts_; }
 
  private:
+  void count(std::int64_t time_ns, capture::LinkResult result);
+  [[nodiscard]] capture::Expected<void> run_ahead(capture::Source& source, const Tick& tick);
+
   model::Model model_;
   roce::Tracker tracker_;
   FrameCounts counts_;

@@ -45,8 +45,8 @@ struct CmSide {
   std::uint32_t starting_psn = 0;
   std::uint8_t responder_resources = 0;
   std::uint8_t initiator_depth = 0;
-  std::uint8_t retry_count = 0;      // REQ
-  std::uint8_t rnr_retry_count = 0;  // REQ and REP
+  std::uint8_t retry_count = 0;            // REQ
+  std::uint8_t rnr_retry_count = 0;        // REQ and REP
   std::vector<std::uint8_t> private_data;  // behind the IP CM header; trailing zeros cut off
 };
 
@@ -73,7 +73,7 @@ struct Connection {
   std::int64_t last_ns = 0;
   std::uint64_t icrc_good = 0;
   std::uint64_t icrc_bad = 0;
-  int closed_by = -1;             // the side that sent the DREQ or REJ
+  int closed_by = -1;  // the side that sent the DREQ or REJ
   std::uint64_t closed_frame = 0;
   std::uint16_t reject_reason = 0;
   bool merged_away = false;  // one direction of another connection; that one has all its counts

@@ -19,8 +19,8 @@ class Listener {
  public:
   virtual ~Listener() = default;
 
-  // A CM message, also one that belongs to no connection (`connection` is then null). `sender` is the
-  // side of the connection.
+  // A CM message, also one that belongs to no connection (`connection` is then null). `sender` is
+  // the side of the connection.
   virtual void on_cm(const Connection* connection, int sender, const wire::CmMad& mad,
                      const PacketMeta& meta) {
     (void)connection, (void)sender, (void)mad, (void)meta;

@@ -20,12 +20,12 @@ struct Operation {
   std::uint64_t last_frame = 0;
   std::int64_t first_ns = 0;
   std::int64_t last_ns = 0;
-  std::uint64_t bytes = 0;     // seen, each byte counted once
-  bool complete = false;       // every byte was seen
-  bool suspect = false;        // some of its bytes come from a packet with a bad ICRC
+  std::uint64_t bytes = 0;  // seen, each byte counted once
+  bool complete = false;    // every byte was seen
+  bool suspect = false;     // some of its bytes come from a packet with a bad ICRC
   // For the listener: set in on_operation() to be given the data.
   bool want_data = false;
-  std::uint64_t tag = 0;       // the listener's own
+  std::uint64_t tag = 0;  // the listener's own
 };
 
 // The content of one SEND.
@@ -37,8 +37,8 @@ struct SendMessage {
   std::int64_t time_ns = 0;
   std::span<const std::uint8_t> data;  // valid during the call
   std::uint64_t wire_length = 0;       // bytes sent; more than data.size() where bytes are missing
-  bool complete = true;                // false: cut short by the snap length, or packets are missing
-  bool suspect = false;                // a packet of it had a bad ICRC
+  bool complete = true;  // false: cut short by the snap length, or packets are missing
+  bool suspect = false;  // a packet of it had a bad ICRC
   bool has_invalidate = false;
   std::uint32_t invalidate_handle = 0;  // Send With Invalidate
   bool has_immediate = false;

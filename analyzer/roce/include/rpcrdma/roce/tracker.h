@@ -11,7 +11,7 @@
 namespace rpcrdma::roce {
 
 struct PacketStats {
-  std::uint64_t roce = 0;            // packets with a BTH
+  std::uint64_t roce = 0;  // packets with a BTH
   std::uint64_t icrc_good = 0;
   std::uint64_t icrc_bad = 0;
   std::uint64_t icrc_unchecked = 0;  // cut short by the capture
@@ -26,6 +26,19 @@ struct PacketStats {
   std::uint64_t rnr = 0;
 };
 
+enum class IcrcCheck : std::uint8_t { kGood, kBad, kUnchecked };
+
+// What can be said of a packet without knowing those before it: the larger part of the work on it,
+// which any thread can do. `transport` and `meta` are the caller's; prepare() fills in the rest.
+struct PreparedPacket {
+  capture::TransportPacket transport;
+  PacketMeta meta;
+  bool decoded = false;  // `roce` holds something
+  IcrcCheck icrc = IcrcCheck::kUnchecked;
+  wire::RocePacket roce;  // points into transport.data
+};
+void prepare(PreparedPacket& packet);
+
 class Tracker {
  public:
   // `listener` must outlive the tracker.
@@ -34,8 +47,8 @@ class Tracker {
   Tracker(const Tracker&) = delete;
   Tracker& operator=(const Tracker&) = delete;
 
-  // Takes one packet, in capture order.
-  void packet(const capture::TransportPacket& packet, const PacketMeta& meta);
+  // Takes one packet that was prepared, in capture order.
+  void packet(const PreparedPacket& packet);
 
   // The capture ended: what is held back is given out and every connection is closed.
   void finish();

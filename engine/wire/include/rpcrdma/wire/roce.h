@@ -132,7 +132,7 @@ struct RocePacket {
   std::uint32_t immediate = 0;       // ImmDt
   std::uint32_t invalidate_key = 0;  // IETH
   Bytes payload;                     // without pad bytes and ICRC; points into the given span
-  std::uint32_t icrc = 0;            // as on the wire, to be compared with icrc_*(); 0 when cut off
+  std::uint32_t icrc = 0;            // as on the wire, to be compared with icrc(); 0 when cut off
 };
 
 // Decodes from the BTH on. `packet` runs to the end of the captured bytes; `wire_length` is what
