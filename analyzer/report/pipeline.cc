@@ -14,11 +14,10 @@ constexpr std::uint64_t kFramesPerTick = 16384;
 // What a second thread costs to start is worth it from here on.
 constexpr std::uint64_t kWorthAThread = 4U << 20;  // bytes
 
-// Frames of one batch. All batches of the largest packets stay below what a source keeps readable.
 constexpr std::size_t kBatchFrames = 512;
 constexpr std::size_t kBatches = 6;
-constexpr std::size_t kLargestUsualFrame = 4200;
-static_assert((kBatches + 1) * kBatchFrames * kLargestUsualFrame < capture::kReadableBehind);
+// All batches that are full or being emptied lie within what the source keeps readable.
+constexpr std::uint64_t kMaxBatchBytes = capture::kReadableBehind / (kBatches + 2);
 
 struct Batch {
   struct FrameInfo {
@@ -38,12 +37,11 @@ struct Batch {
 
 // Reads until the batch is full, the source ends, or the batch spans as much as stays readable.
 void fill(Batch& batch, capture::Source& source) {
-  constexpr std::uint64_t kMaxBytes = capture::kReadableBehind / (kBatches + 2);
   batch.frame_count = batch.packet_count = 0;
   batch.bytes = 0;
   batch.last = false;
   capture::Frame frame;
-  while (batch.frame_count < kBatchFrames && batch.bytes < kMaxBytes) {
+  while (batch.frame_count < kBatchFrames && batch.bytes < kMaxBatchBytes) {
     const auto more = source.next(frame);
     if (!more || !*more) {
       if (!more) batch.error = more.error();

@@ -46,7 +46,7 @@ struct SourceStats {
   std::string damage;             // not empty: where and why reading stopped or skipped bytes
 };
 
-inline constexpr std::size_t kReadableBehind = std::size_t{16} << 20;
+inline constexpr std::size_t kReadableBehind = std::size_t{8} << 20;
 
 class Source {
  public:
