@@ -198,8 +198,29 @@ std::optional<Moment> moment(const std::string& text, const char* option, bool& 
   return m;
 }
 
+// What --type takes, in lower case.
+bool is_type(const std::string& type) {
+  for (int kind = 0; kind <= static_cast<int>(model::Kind::kMalformed); ++kind) {
+    if (type == model::kind_name(static_cast<model::Kind>(kind))) return true;
+  }
+  for (const std::uint32_t version : {1U, 2U}) {
+    for (std::uint32_t proc = 0; proc <= 5; ++proc) {
+      const std::string name = CLI::detail::to_lower(wire::proc_name(version, proc));
+      if (name != "unknown" && type == name) return true;
+    }
+  }
+  return false;
+}
+
 int decode(const Options& options) {
   bool ok = true;
+  for (const std::string& type : options.types) {
+    if (!is_type(CLI::detail::to_lower(type))) {
+      complain(
+          fmt::format("decode: --type {}: not a message type or kind (see `decode --help`)", type));
+      ok = false;
+    }
+  }
   Filter filter;
   filter.from = moment(options.from, "--from", ok);
   filter.to = moment(options.to, "--to", ok);

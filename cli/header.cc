@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include <rpcrdma/decode/decoder.h>
 #include <rpcrdma/decode/json_sink.h>
 #include <rpcrdma/decode/text_sink.h>
+#include <rpcrdma/wire/header.h>
 
 namespace rpcrdma::cli {
 
@@ -36,17 +38,32 @@ std::string read_stdin() {
   return text;
 }
 
-// Passes everything on and remembers whether something was malformed.
+// Passes everything on and remembers whether something was malformed. A header on its own is what
+// was asked for: that no RPC message follows it is then no fault.
 template <typename Base>
 class Watching : public Base {
  public:
-  using Base::Base;
+  template <typename... Args>
+  explicit Watching(bool header_only, Args&&... args)
+      : Base(std::forward<Args>(args)...), header_only_(header_only) {}
+
   void error(const wire::DecodeError& e) override {
-    malformed = true;
+    if (header_only_) return;
+    malformed_ = true;
     Base::error(e);
   }
-  bool malformed = false;
+  [[nodiscard]] bool malformed() const { return malformed_; }
+
+ private:
+  bool header_only_;
+  bool malformed_ = false;
 };
+
+bool is_header_only(const std::string& kind, wire::Bytes bytes) {
+  if (kind != "message") return false;
+  const auto header = wire::decode_header(bytes);
+  return header && header->length == bytes.size();
+}
 
 void decode_as(const std::string& kind, wire::Bytes bytes, decode::Sink& sink) {
   if (kind == "rpc") {
@@ -74,17 +91,18 @@ int header(const Options& options) {
         "0000000100000001...");
     return kUnreadable;
   }
+  const bool header_only = is_header_only(options.kind, *bytes);
   if (options.json) {
-    Watching<decode::JsonSink> sink;
+    Watching<decode::JsonSink> sink(header_only);
     decode_as(options.kind, *bytes, sink);
     fmt::print("{}\n", sink.take().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-    return sink.malformed ? kFindings : kOk;
+    return sink.malformed() ? kFindings : kOk;
   }
   std::string out;
-  Watching<decode::TextSink> sink(out);
+  Watching<decode::TextSink> sink(header_only, out);
   decode_as(options.kind, *bytes, sink);
   std::fwrite(out.data(), 1, out.size(), stdout);
-  return sink.malformed ? kFindings : kOk;
+  return sink.malformed() ? kFindings : kOk;
 }
 
 }  // namespace

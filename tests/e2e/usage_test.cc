@@ -25,6 +25,7 @@ TEST(Usage, BadArgumentsGiveOneLine) {
   expect_refused("RPCRDMA analyze", "FILE");
   expect_refused("RPCRDMA decode --xid zzz " + capture("linux-nfs3.pcap"), "--xid");
   expect_refused("RPCRDMA decode --from yesterday " + capture("linux-nfs3.pcap"), "--from");
+  expect_refused("RPCRDMA decode --type RDMA_MSGX " + capture("linux-nfs3.pcap"), "RDMA_MSGX");
   expect_refused("RPCRDMA extract --kind other " + capture("linux-nfs3.pcap"), "other");
   expect_refused("RPCRDMA header xyz", "hexadecimal");
   expect_refused("RPCRDMA header 012", "hexadecimal");
@@ -53,6 +54,15 @@ TEST(Usage, HeaderDecodesAndTellsMalformed) {
   const Result piped =
       run("echo 0x00000001 00:00:00:01 00000020 00000004 00000002 | RPCRDMA header -");
   EXPECT_EQ(piped.out, good.out);
+}
+
+TEST(Usage, AHeaderWithoutItsRpcMessageIsWellFormed) {
+  // Version 1, RDMA_MSG, one Read segment: position 0x80, handle, length, offset.
+  const Result r =
+      run("RPCRDMA header --json 00000001 00000001 00000020 00000000 00000001 00000080 0000abcd "
+          "00001000 00000000 00002000 00000000 00000000 00000000");
+  EXPECT_EQ(r.status, 0) << r.out << r.err;
+  EXPECT_NE(r.out.find("\"rpcrdma.segment.length\":4096"), std::string::npos) << r.out;
 }
 
 TEST(Usage, HelpAndVersion) {
