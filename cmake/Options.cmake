@@ -1,6 +1,6 @@
 # What can be switched, and the flags that every target of the project is built with.
 option(RPCRDMA_TESTS "Build the tests (GoogleTest)" ON)
-option(RPCRDMA_BENCH "Build the benchmarks (Google Benchmark, libtirpc)" ON)
+option(RPCRDMA_BENCH "Build the benchmarks (Google Benchmark, libtirpc)" OFF)
 option(RPCRDMA_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
 option(RPCRDMA_CLI "Build the command rpcrdma" ON)
 option(RPCRDMA_LIVE "Capture from interfaces (libpcap)" ON)
