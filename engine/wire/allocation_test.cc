@@ -1,9 +1,6 @@
-// Decoding costs no allocation, whether it succeeds or fails. This file replaces the global
-// operator new of the whole test program by one that counts.
+// Decoding costs no allocation, whether it succeeds or fails.
+#include "counting_new.h"
 #include "wire_testing.h"
-
-#include <cstdlib>
-#include <new>
 
 #include <gtest/gtest.h>
 
@@ -12,32 +9,10 @@
 #include <rpcrdma/wire/rdmaconfig.h>
 #include <rpcrdma/wire/rpc.h>
 
-namespace {
-std::size_t allocations = 0;
-}  // namespace
-
-// None is inlined: a compiler that sees free() behind a `new` expression warns of a mismatch.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* p) noexcept {
-  std::free(p);
-}
-[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept {
-  std::free(p);
-}
-
 namespace rpcrdma::wire {
 namespace {
 
-template <typename Function>
-std::size_t allocations_in(Function function) {
-  const std::size_t before = allocations;
-  function();
-  return allocations - before;
-}
+using testing::allocations_in;
 
 TEST(AllocationTest, TheCounterCounts) {
   EXPECT_EQ(allocations_in([] { ::operator delete(::operator new(100)); }), 1U);

@@ -1,9 +1,6 @@
-// Decoding of packets costs no allocation, whether it succeeds or fails. This file replaces the
-// global operator new of the whole test program by one that counts.
+// Decoding of packets costs no allocation, whether it succeeds or fails.
+#include "counting_new.h"
 #include "wire_testing.h"
-
-#include <cstdlib>
-#include <new>
 
 #include <gtest/gtest.h>
 
@@ -11,31 +8,10 @@
 #include <rpcrdma/wire/icrc.h>
 #include <rpcrdma/wire/roce.h>
 
-namespace {
-std::size_t allocations = 0;
-}
-
-void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
-  throw std::bad_alloc();
-}
-void operator delete(void* p) noexcept {
-  std::free(p);
-}
-void operator delete(void* p, std::size_t) noexcept {
-  std::free(p);
-}
-
 namespace rpcrdma::wire {
 namespace {
 
-template <typename Function>
-std::size_t allocations_in(Function function) {
-  const std::size_t before = allocations;
-  function();
-  return allocations - before;
-}
+using testing::allocations_in;
 
 TEST(RoceAllocationTest, TheCounterCounts) {
   EXPECT_EQ(allocations_in([] { ::operator delete(::operator new(100)); }), 1U);

@@ -201,6 +201,10 @@ struct Sum {
   const char* md5;
 };
 
+void PrintTo(const Sum& sum, std::ostream* out) {
+  *out << sum.name;
+}
+
 class ExtractedPayload : public ::testing::TestWithParam<Sum> {};
 
 TEST_P(ExtractedPayload, HasTheSumThatTheGuestPrinted) {
@@ -242,6 +246,26 @@ TEST(Captures, CompressedAndPipedInputGivesTheSame) {
   EXPECT_EQ(run("zstd -qc " + file + " | RPCRDMA decode --json -").out, plain);
   EXPECT_EQ(run("cat " + file + " | RPCRDMA decode --json -").out, plain);
   EXPECT_EQ(run("RPCRDMA decode --json <(cat " + file + ")").out, plain);
+}
+
+// Reading ahead on a second thread begins with files of some MiB.
+TEST(Captures, ThreadsDoNotChangeTheResult) {
+  const TemporaryFolder folder;
+  std::string large = read_file(capture("linux-nfs41.pcap"));
+  while (large.size() < (6U << 20)) {
+    for (const char* name : {"linux-nfs41.pcap", "linux-nfs3.pcap", "linux-deleg.pcap"}) {
+      large += read_file(capture(name)).substr(24);
+    }
+  }
+  write_file(folder.file("large.pcap"), large);
+  for (const char* command : {"analyze --json ", "decode --json "}) {
+    const Result one = run("RPCRDMA " + (command + folder.file("large.pcap")) + " -j 1");
+    const Result two = run("RPCRDMA " + (command + folder.file("large.pcap")) + " -j 2");
+    EXPECT_EQ(one.status, 0) << one.err;
+    EXPECT_EQ(two.status, 0) << two.err;
+    EXPECT_GT(one.out.size(), 1000U);
+    EXPECT_EQ(one.out, two.out);
+  }
 }
 
 TEST(Captures, FiltersSelectMessages) {
