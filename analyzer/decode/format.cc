@@ -1,24 +1,13 @@
 #include <array>
-#include <cinttypes>
-#include <cstdarg>
-#include <cstdio>
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <netinet/in.h>
 
 #include <rpcrdma/decode/schema.h>
 
 namespace rpcrdma::decode {
 namespace {
-
-[[gnu::format(printf, 1, 2)]] std::string print(const char* format, ...) {
-  std::array<char, 64> buffer{};
-  va_list args;
-  va_start(args, format);
-  std::vsnprintf(buffer.data(), buffer.size(), format, args);
-  va_end(args);
-  return buffer.data();
-}
 
 int hex_digits(FieldType type) {
   switch (type) {
@@ -37,7 +26,7 @@ int hex_digits(FieldType type) {
 }
 
 std::string hex(const FieldSpec& field, std::uint64_t value) {
-  return print("0x%0*" PRIx64, hex_digits(field.type), value);
+  return fmt::format("0x{:0{}x}", value, hex_digits(field.type));
 }
 
 std::string decimal(const FieldSpec& field, std::uint64_t value) {
@@ -54,13 +43,12 @@ std::string bare(const FieldSpec& field, std::uint64_t value) {
 std::string format_value(const FieldSpec& field, std::uint64_t value, const char* name) {
   if (field.type == FieldType::kBool) return value != 0 ? "True" : "False";
   if (field.type == FieldType::kIpv4) {
-    return print("%u.%u.%u.%u", static_cast<unsigned>(value >> 24 & 0xff),
-                 static_cast<unsigned>(value >> 16 & 0xff),
-                 static_cast<unsigned>(value >> 8 & 0xff), static_cast<unsigned>(value & 0xff));
+    return fmt::format("{}.{}.{}.{}", value >> 24 & 0xff, value >> 16 & 0xff, value >> 8 & 0xff,
+                       value & 0xff);
   }
   if (field.type == FieldType::kDuration) {
     constexpr std::uint64_t kSecond = 1'000'000'000;
-    return print("%" PRIu64 ".%09" PRIu64 " seconds", value / kSecond, value % kSecond);
+    return fmt::format("{}.{:09} seconds", value / kSecond, value % kSecond);
   }
   if (name == nullptr) name = value_name(field, value);
   if (name == nullptr && !field.values.empty()) name = "unknown";

@@ -34,8 +34,8 @@ void auth_sys_fields(const FieldWriter& out, const wire::AuthSys& auth) {
   out.word(FieldId::kAuthSysUid, at, auth.uid);
   out.word(FieldId::kAuthSysGid, at + 4, auth.gid);
   at += 12;  // the count of auxiliary groups included
-  for (std::uint32_t i = 0; i < auth.gid_count; ++i) {
-    out.word(FieldId::kAuthSysGids, at + i * 4, wire::load_be32(auth.gids.data() + i * 4));
+  for (std::size_t gid = 0; gid < auth.gids.size(); gid += 4) {
+    out.word(FieldId::kAuthSysGids, at + gid, wire::load_be32(auth.gids.data() + gid));
   }
 }
 
