@@ -49,6 +49,7 @@ struct Model::Impl {
     ConnectionModel pub;
     std::array<CallTable, 2> calls;
     std::uint32_t merged_into = UINT32_MAX;
+    bool expected = false;  // set up to the port of NFS/RDMA
   };
 
   Observer& observer;
@@ -88,6 +89,7 @@ struct Model::Impl {
                 const Message* answer);
   void close_calls(Connection& c);
   void thresholds(Connection& c, const roce::Connection& rc);
+  MsgType guess_direction(Connection& c, std::uint8_t sender, std::uint32_t xid);
   MsgType direction(Connection& c, const roce::SendMessage& send, const wire::HeaderView& h);
   bool answers_outstanding(Connection& c, std::uint8_t sender, std::uint32_t xid) {
     return c.calls[1 - sender].find(xid).generation != 0;
@@ -147,9 +149,8 @@ void Model::on_cm(const roce::Connection* connection, int sender, const wire::Cm
   impl_->thresholds(c, *connection);
   const bool our_port = wire::is_rdma_ip_service(connection->service_id) &&
                         wire::service_port(connection->service_id) == impl_->options.rpc_port;
-  if (our_port || c.pub.has_private_data[0] || c.pub.has_private_data[1]) {
-    c.pub.speaks = Speaks::kRpc;
-  }
+  c.expected = our_port;
+  if (c.pub.has_private_data[0] || c.pub.has_private_data[1]) c.pub.speaks = Speaks::kRpc;
 }
 
 void Model::on_open(const roce::Connection& connection) {
@@ -287,7 +288,13 @@ MsgType Model::Impl::direction(Connection& c, const roce::SendMessage& send,
         if (type <= 1) return static_cast<MsgType>(type);
       }
   }
-  return answers_outstanding(c, send.sender, h.xid) ? MsgType::kReply : MsgType::kCall;
+  return guess_direction(c, send.sender, h.xid);
+}
+
+// The message itself does not tell, or too little of it was captured.
+MsgType Model::Impl::guess_direction(Connection& c, std::uint8_t sender, std::uint32_t xid) {
+  if (answers_outstanding(c, sender, xid)) return MsgType::kReply;
+  return c.pub.client >= 0 && c.pub.client != sender ? MsgType::kReply : MsgType::kCall;
 }
 
 void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
@@ -295,8 +302,10 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
   ++c.pub.sends;
   const wire::Bytes data = send.data;
   const auto header = wire::decode_header(data);
+  // Too little was captured to tell anything.
+  if (!send.complete && data.size() < wire::kPrefixBytes) return;
   if (c.pub.speaks != Speaks::kRpc) {
-    if (!recognise(data)) {
+    if (!recognise(data) && !(c.expected && resembles(data))) {
       if (c.pub.speaks == Speaks::kUnknown && c.pub.sends >= 16) c.pub.speaks = Speaks::kOther;
       return;
     }
@@ -351,7 +360,7 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
   m.reset();
   impl_->begin_message(rc, send, m);
   if (!send.complete && data.size() >= wire::kPrefixBytes && m.version >= 1 && m.version <= 2) {
-    if (impl_->answers_outstanding(c, send.sender, m.xid)) {
+    if (impl_->guess_direction(c, send.sender, m.xid) == MsgType::kReply) {
       m.kind = Kind::kReply;
       m.caller = static_cast<std::uint8_t>(1 - send.sender);
       impl_->answer(c, send, nullptr, m);
@@ -482,6 +491,8 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const roce::Se
       call.message.rpc.known && decode::is_transient_program(call.message.rpc.program);
   if (rc.setup == roce::Setup::kInferred && call.message.rpc.known) {
     decide_client(c, callback ? static_cast<std::uint8_t>(1 - caller) : caller, false);
+  } else if (!call.segments.empty()) {
+    decide_client(c, caller, false);
   }
   table.insert(pool, ref);
   note_credits(c, call.message);

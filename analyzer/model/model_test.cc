@@ -268,6 +268,24 @@ TEST_F(ModelTest, WhatTheCaptureCutShortIsNotMalformed) {
   EXPECT_EQ(told.messages[1].match, 1U);
 }
 
+TEST_F(ModelTest, LessThanAPrefixTellsNothing) {
+  call(1);
+  auto bytes = message(header(1, 64), rpc_reply(1));
+  bytes.resize(12);
+  send(kServer, bytes, false);
+  EXPECT_EQ(told.messages.size(), 1U);
+  EXPECT_EQ(m().malformed, 0U);
+}
+
+TEST_F(ModelTest, ACutShortMessageOfTheServerIsAReplyThoughItsCallIsUnknown) {
+  call(1);
+  auto bytes = message(header(2, 64), rpc_reply(2));
+  bytes.resize(20);
+  send(kServer, bytes, false);
+  EXPECT_EQ(told.messages[1].kind, Kind::kReply);
+  EXPECT_EQ(m().caller[kServer].calls, 0U);
+}
+
 TEST_F(ModelTest, OutstandingCallsAreBounded) {
   ModelOptions few;
   few.max_outstanding = 10;

@@ -46,4 +46,12 @@ bool recognise(wire::Bytes send) {
   return false;
 }
 
+bool resembles(wire::Bytes send) {
+  constexpr std::uint32_t kMaxCredibleVersion = 16;
+  constexpr std::uint32_t kMaxCredibleProc = 16;
+  const auto prefix = wire::decode_prefix(send);
+  return prefix && prefix->vers >= 1 && prefix->vers <= kMaxCredibleVersion &&
+         prefix->credit <= kMaxCredibleCredit && prefix->proc <= kMaxCredibleProc;
+}
+
 }  // namespace rpcrdma::model

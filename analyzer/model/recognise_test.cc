@@ -50,6 +50,19 @@ TEST(Recognise, CreditsBeyondBeliefAreNoMessage) {
   EXPECT_FALSE(recognise(message(header(7, 1U << 20), rpc_call(7, 100003, 3, 1))));
 }
 
+TEST(Resembles, OtherVersionsAndTypesButNotOtherPrograms) {
+  wire::Header h = header(7, 32, wire::Proc::kError);
+  h.error = wire::RdmaErr::kChunk;
+  EXPECT_TRUE(resembles(message(h)));
+  std::vector<std::uint8_t> other = message(header(7, 32));
+  other[7] = 9;  // version
+  EXPECT_TRUE(resembles(other));
+  // rping: an address, a key, a length.
+  EXPECT_FALSE(resembles(std::vector<std::uint8_t>{0, 0, 0x55, 0x8d, 0x4c, 0x1a, 0x92, 0xb0, 0, 0,
+                                                   0x0c, 0x1c, 0, 0, 1, 0xf4}));
+  EXPECT_FALSE(resembles(std::vector<std::uint8_t>(64, 0)));
+}
+
 // What perftest and rping send: zeros, counters, addresses with keys, text.
 TEST(Recognise, OtherProgramsSends) {
   for (std::size_t n = 0; n < 200; ++n) {

@@ -21,10 +21,10 @@ namespace {
 using wire::Opcode;
 using Bytes = std::vector<std::uint8_t>;
 
-constexpr std::int64_t kTick = 1000;      // nanoseconds
-constexpr std::int64_t kDelay = 6;        // ticks from port to port
-constexpr std::int64_t kTimeout = 80;     // ticks without progress until a requester starts again
-constexpr std::uint64_t kWindow = 48;     // PSNs in flight
+constexpr std::int64_t kTick = 1000;   // nanoseconds
+constexpr std::int64_t kDelay = 6;     // ticks from port to port
+constexpr std::int64_t kTimeout = 80;  // ticks without progress until a requester starts again
+constexpr std::uint64_t kWindow = 48;  // PSNs in flight
 constexpr std::size_t kReadsInFlight = 4;
 constexpr std::uint32_t kCredits = 8;
 
@@ -35,9 +35,7 @@ struct Random {
   std::uint32_t between(std::uint32_t low, std::uint32_t high) {
     return low + static_cast<std::uint32_t>(below(high - low + 1));
   }
-  bool chance(double p) {
-    return p > 0 && static_cast<double>(engine() >> 11) * 0x1.0p-53 < p;
-  }
+  bool chance(double p) { return p > 0 && static_cast<double>(engine() >> 11) * 0x1.0p-53 < p; }
   Bytes bytes(std::size_t n) {
     Bytes v(n);
     for (auto& b : v) b = static_cast<std::uint8_t>(engine());
@@ -114,7 +112,7 @@ class Simulation {
     for (int s = 0; s < 2; ++s) {
       Qp& q = qp_[s];
       q.start = (1ULL << 32) + r_.below(1U << 24);
-      if (o_.psn_wraps) q.start = (1ULL << 32) - 1 - r_.below(40);
+      if (o_.psn_wraps && connection == 0) q.start = (1ULL << 32) - 1 - r_.below(40);
       if (o_.near_psns) q.start = (1ULL << 32) + near + r_.below(20);
       q.next = q.send_at = q.unacked = q.start;
     }
@@ -126,8 +124,7 @@ class Simulation {
     for (std::uint8_t s = 0; s < 2; ++s) {
       const std::array<std::uint8_t, 16> a{
           192, 0, 2, static_cast<std::uint8_t>(1 + s), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7};
-      truth_.address[s] =
-          o_.ipv6 ? capture::make_ipv6(a.data()) : capture::make_ipv4(a.data());
+      truth_.address[s] = o_.ipv6 ? capture::make_ipv6(a.data()) : capture::make_ipv4(a.data());
     }
     next_xid_ = static_cast<std::uint32_t>(r_.engine());
     next_rkey_ = static_cast<std::uint32_t>(r_.engine());
@@ -311,12 +308,11 @@ class Simulation {
   void send_request(int side) {
     Qp& q = qp_[side];
     if (q.send_at >= q.next || q.send_at - q.unacked > kWindow) return;
-    const auto w = std::find_if(q.works.begin(), q.works.end(), [&](const Work& x) {
-      return q.send_at < x.psn + x.packets;
-    });
+    const auto w = std::find_if(q.works.begin(), q.works.end(),
+                                [&](const Work& x) { return q.send_at < x.psn + x.packets; });
     if (w == q.works.end()) return;
-    const std::size_t reads = static_cast<std::size_t>(std::count_if(
-        q.works.begin(), w, [](const Work& x) { return x.kind == WrKind::kRead; }));
+    const std::size_t reads = static_cast<std::size_t>(
+        std::count_if(q.works.begin(), w, [](const Work& x) { return x.kind == WrKind::kRead; }));
     if (w->kind == WrKind::kRead && reads >= kReadsInFlight) return;
     const std::uint64_t i = q.send_at - w->psn;
     Packet p;
@@ -345,10 +341,9 @@ class Simulation {
       p.roce.bth.ack_req = last;
       if (w->invalidate) p.roce.invalidate_key = w->rkey;
       p.roce.reth = {w->va, w->rkey, static_cast<std::uint32_t>(w->data.size())};
-      p.payload.assign(
-          w->data.begin() + static_cast<std::ptrdiff_t>(at),
-          w->data.begin() + static_cast<std::ptrdiff_t>(
-                                std::min<std::size_t>(at + o_.mtu, w->data.size())));
+      p.payload.assign(w->data.begin() + static_cast<std::ptrdiff_t>(at),
+                       w->data.begin() + static_cast<std::ptrdiff_t>(
+                                             std::min<std::size_t>(at + o_.mtu, w->data.size())));
       ++q.send_at;
     }
     put(side, std::move(p));
@@ -457,9 +452,9 @@ class Simulation {
       p.call = request.call;
       const std::size_t at = request.source_at + static_cast<std::size_t>(i) * o_.mtu;
       const Bytes& s = *request.source;
-      p.payload.assign(s.begin() + static_cast<std::ptrdiff_t>(at),
-                       s.begin() + static_cast<std::ptrdiff_t>(
-                                       std::min<std::size_t>(at + o_.mtu, s.size())));
+      p.payload.assign(
+          s.begin() + static_cast<std::ptrdiff_t>(at),
+          s.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(at + o_.mtu, s.size())));
       q.answers.push_back(std::move(p));
     }
   }
@@ -532,8 +527,7 @@ class Simulation {
     }
     for (auto job = jobs_.begin(); job != jobs_.end();) {
       const int caller = out_.calls[static_cast<std::size_t>(job->call)].caller;
-      if (caller == side || job->reads_left != 0 || job->not_before < 0 ||
-          job->not_before > now_) {
+      if (caller == side || job->reads_left != 0 || job->not_before < 0 || job->not_before > now_) {
         ++job;
         continue;
       }

@@ -28,7 +28,7 @@ struct TrafficOptions {
   bool ipv6 = false;
   bool reverse = true;           // the server calls back
   bool reuse_numbers = false;    // XIDs and rkeys come back as soon as a Call is over
-  bool psn_wraps = false;        // the starting PSNs lie shortly before 2^24
+  bool psn_wraps = false;        // those of the first connection start shortly before 2^24
   bool near_psns = false;        // all connections start at nearly the same PSN
   bool one_after_other = false;  // each connection after the end of the one before,
   bool same_qpns = false;        // with its QPNs and communication IDs
@@ -48,7 +48,7 @@ struct CapturedPacket {
   int connection = 0;
   int from = 0;  // side; 0 opened the connection
   Role role = Role::kAck;
-  int call = -1;            // the Call it is a part of; -1: none
+  int call = -1;  // the Call it is a part of; -1: none
   std::uint32_t psn = 0;
   std::int64_t time_ns = 0;
   bool bad_icrc = false;

@@ -43,7 +43,8 @@ struct Judge : Observer {
       return;
     }
     const CapturedPacket& p = packet(m.frame);
-    if (m.suspect) return;
+    // Damaged, or cut off before it tells what it is.
+    if (m.suspect || m.header_length == 0) return;
     const TrueCall& truth = traffic.calls.at(static_cast<std::size_t>(p.call));
     EXPECT_EQ(m.xid, truth.xid);
     auto& open = outstanding[{truth.connection, truth.caller}];
@@ -59,12 +60,14 @@ struct Judge : Observer {
     }
     if (exact) {
       EXPECT_EQ(m.credits.in_use, open.size());
-      if (m.kind == Kind::kReply) EXPECT_EQ(m.credits.granted, m.credit);
+      EXPECT_TRUE(m.kind != Kind::kReply || m.credits.granted == m.credit);
     }
   }
 
   void on_call_end(const Call& call, const Message* answer) override {
-    if (call.message.suspect || (answer != nullptr && answer->suspect)) return;
+    if (call.message.suspect || call.message.header_length == 0 ||
+        (answer != nullptr && answer->suspect))
+      return;
     const CapturedPacket& asked = packet(call.message.frame);
     ASSERT_EQ(asked.role, Role::kCall);
     const TrueCall& truth = traffic.calls.at(static_cast<std::size_t>(asked.call));
@@ -74,10 +77,13 @@ struct Judge : Observer {
       EXPECT_EQ(answer->kind == Kind::kError, truth.error);
       s.answered = true;
     }
+    bool suspect = false;
     for (const ChunkOperation& op : call.operations) {
+      suspect |= op.suspect;
       EXPECT_EQ(packet(op.first_frame).call, asked.call) << "an operation of another Call";
       EXPECT_EQ(op.kind == roce::OpKind::kRead, op.list == ChunkList::kRead);
     }
+    if (suspect) return;
     std::size_t whole = 0;
     for (const CallChunk& chunk : call.chunks) {
       const auto t = std::find_if(
@@ -100,8 +106,8 @@ struct Judge : Observer {
   }
 };
 
-struct Run {
-  explicit Run(const Traffic& t, bool exact = true) : judge(t), model(judge, keep()) {
+struct Analysis {
+  explicit Analysis(const Traffic& t, bool exact = true) : judge(t), model(judge, keep()) {
     judge.exact = exact;
     roce::Tracker tracker(model);
     play(t, tracker);
@@ -142,13 +148,20 @@ TrafficOptions varied(std::uint64_t seed) {
   return o;
 }
 
-// Nothing is missing in the capture, so nothing may be missing in the analysis.
-void expect_all(const Run& run) {
+// Nothing is missing in the capture, so nothing may be missing in the analysis. One exception:
+// while the path MTU is not known (no CM, no long message yet), requests that are missing behind a
+// READ of unknown length in PSNs may not be missed, and come too late; then one Call for each
+// connection.
+void expect_all(const Analysis& run, bool mtu_known = true) {
+  std::size_t unanswered = 0;
   for (std::size_t i = 0; i < run.judge.seen.size(); ++i) {
-    EXPECT_TRUE(run.judge.seen[i].call) << "Call " << i;
-    EXPECT_TRUE(run.judge.seen[i].answered) << "Call " << i;
-    EXPECT_TRUE(run.judge.seen[i].whole) << "Call " << i;
+    const Judge::Seen& s = run.judge.seen[i];
+    EXPECT_TRUE(s.call) << "Call " << i;
+    EXPECT_TRUE(s.answered || !mtu_known) << "Call " << i;
+    EXPECT_TRUE(s.whole || !mtu_known) << "Call " << i;
+    unanswered += s.answered ? 0 : 1;
   }
+  EXPECT_LE(unanswered, run.connections.size());
   EXPECT_EQ(run.judge.unmatched, 0);
   EXPECT_EQ(run.malformed, 0U);
   EXPECT_EQ(run.stray, 0U);
@@ -156,7 +169,7 @@ void expect_all(const Run& run) {
   EXPECT_EQ(run.stats.malformed, 0U);
 }
 
-void expect_connections(const Run& run, const Traffic& t) {
+void expect_connections(const Analysis& run, const Traffic& t) {
   EXPECT_EQ(run.connections.size(), t.connections.size());
   for (const roce::Connection& c : run.connections) {
     EXPECT_TRUE(c.side[0].qpn_known && c.side[1].qpn_known);
@@ -181,7 +194,7 @@ class Traffics : public ::testing::TestWithParam<int> {
 TEST_P(Traffics, Undisturbed) {
   for_seeds(30, [](std::uint64_t seed) {
     const Traffic t = make_traffic(varied(seed));
-    const Run run(t);
+    const Analysis run(t);
     expect_all(run);
     expect_connections(run, t);
     EXPECT_EQ(run.stats.retransmitted, 0U);
@@ -197,11 +210,225 @@ TEST_P(Traffics, LossOnTheWay) {
     o.lost_behind = seed % 3 != 1 ? 0.03 : 0;
     o.rnr = 0.02;
     const Traffic t = make_traffic(o);
-    const Run run(t);
+    const Analysis run(t);
+    expect_all(run, o.cm);
+    expect_connections(run, t);
+    // A gap that neither a NAK nor further copies explain can look like a late packet.
+    EXPECT_LE(run.stats.lost_network + run.stats.reordered, t.lost_before);
+  });
+}
+
+// Packets of one direction change places. No packet passes one
+// of the other direction, which could have caused it.
+void shuffle(Traffic& t, std::uint64_t seed) {
+  std::mt19937_64 r(seed);
+  std::vector<CapturedPacket>& v = t.packets;
+  std::map<std::pair<int, int>, int> begun;
+  for (std::size_t i = 0; i + 1 < v.size(); ++i) {
+    const bool begins = ++begun[{v[i].connection, v[i].from}] <= 3;
+    const bool may = v[i].connection != v[i + 1].connection || v[i].from == v[i + 1].from;
+    if (!begins && may && r() % 8 == 0) std::swap(v[i], v[i + 1]);
+  }
+}
+
+// Some packets are in the capture twice.
+void copy(Traffic& t, std::uint64_t seed) {
+  std::mt19937_64 r(seed + 1);
+  std::vector<CapturedPacket>& v = t.packets;
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    if (r() % 20 != 0) continue;
+    const auto at = std::min<std::size_t>(i + 1 + r() % 3, v.size());
+    const CapturedPacket again = v[i];
+    v.insert(v.begin() + static_cast<std::ptrdiff_t>(at), again);
+  }
+}
+
+TEST_P(Traffics, CaptureOutOfOrder) {
+  for_seeds(20, [](std::uint64_t seed) {
+    const TrafficOptions o = varied(seed);
+    Traffic t = make_traffic(o);
+    shuffle(t, seed);
+    const Analysis run(t);
+    expect_all(run, o.cm);
+    expect_connections(run, t);
+    EXPECT_EQ(run.stats.lost_network, 0U);
+    EXPECT_TRUE(run.stats.retransmitted == 0U || !o.cm);
+  });
+}
+
+TEST_P(Traffics, CaptureWithCopies) {
+  for_seeds(20, [](std::uint64_t seed) {
+    Traffic t = make_traffic(varied(seed));
+    copy(t, seed);
+    const Analysis run(t);
     expect_all(run);
     expect_connections(run, t);
-    EXPECT_LE(run.stats.lost_network, t.lost_before);
+    EXPECT_EQ(run.stats.lost_network, 0U);
     EXPECT_EQ(run.stats.reordered, 0U);
+  });
+}
+
+TEST_P(Traffics, CaptureOutOfOrderWithCopies) {
+  for_seeds(20, [](std::uint64_t seed) {
+    const TrafficOptions o = varied(seed);
+    Traffic t = make_traffic(o);
+    shuffle(t, seed);
+    copy(t, seed);
+    const Analysis run(t);
+    expect_all(run, o.cm);
+    expect_connections(run, t);
+  });
+}
+
+TEST_P(Traffics, LateOnTheWay) {
+  for_seeds(20, [](std::uint64_t seed) {
+    TrafficOptions o = varied(seed);
+    o.late = 0.05;
+    const Traffic t = make_traffic(o);
+    const Analysis run(t);
+    expect_all(run, o.cm);
+    expect_connections(run, t);
+  });
+}
+
+TEST_P(Traffics, DamagedPackets) {
+  for_seeds(20, [](std::uint64_t seed) {
+    TrafficOptions o = varied(seed);
+    o.damaged_before = 0.03;
+    const Traffic t = make_traffic(o);
+    const Analysis run(t);
+    expect_all(run, o.cm);
+    expect_connections(run, t);
+  });
+}
+
+TEST_P(Traffics, PacketsDamagedByTheCapture) {
+  for_seeds(20, [](std::uint64_t seed) {
+    TrafficOptions o = varied(seed);
+    o.damaged_copy = 0.03;
+    o.reuse_numbers = false;
+    const Traffic t = make_traffic(o);
+    const Analysis run(t, false);
+    expect_connections(run, t);
+    EXPECT_EQ(run.stats.lost_network, 0U);
+  });
+}
+
+TEST_P(Traffics, NearPsns) {
+  for_seeds(20, [](std::uint64_t seed) {
+    TrafficOptions o = varied(seed);
+    o.near_psns = true;
+    const Traffic t = make_traffic(o);
+    const Analysis run(t);
+    expect_all(run, o.cm);
+    expect_connections(run, t);
+  });
+}
+
+TEST_P(Traffics, QpnsAreReused) {
+  for_seeds(20, [](std::uint64_t seed) {
+    TrafficOptions o = varied(seed);
+    o.one_after_other = o.same_qpns = true;
+    o.psn_wraps = false;
+    const Traffic t = make_traffic(o);
+    const Analysis run(t);
+    expect_all(run);
+    expect_connections(run, t);
+  });
+}
+
+// What cannot be told when packets are missing must not be made up.
+void expect_no_falsehood(const Analysis& run, const Traffic& t) {
+  EXPECT_EQ(run.malformed, 0U);
+  EXPECT_EQ(run.judge.malformed, 0);
+  EXPECT_EQ(run.stats.malformed, 0U);
+  EXPECT_LE(run.connections.size(), t.connections.size());
+  for (const roce::Connection& c : run.connections) {
+    EXPECT_EQ(c.side[0].counters.illegal_sequence + c.side[1].counters.illegal_sequence, 0U);
+  }
+}
+
+TEST_P(Traffics, LossInTheCapture) {
+  for_seeds(40, [](std::uint64_t seed) {
+    TrafficOptions o = varied(seed);
+    o.reuse_numbers = false;
+    Traffic t = make_traffic(o);
+    // A Call may suffer when something of its connection is missing during its life, or near it.
+    constexpr std::size_t kNear = 12;
+    std::mt19937_64 r(seed);
+    const double p = seed % 2 == 0 ? 0.002 : 0.03;
+    std::vector<std::size_t> place(t.packets.size());  // in its connection
+    std::map<int, std::size_t> count;
+    std::map<int, std::set<std::size_t>> missing;
+    std::map<int, std::pair<std::size_t, std::size_t>> life;
+    std::vector<CapturedPacket> kept;
+    for (CapturedPacket& c : t.packets) {
+      const std::size_t at = count[c.connection]++;
+      if (c.call >= 0) {
+        life.try_emplace(c.call, at, at);
+        life[c.call].second = at;
+      }
+      if (static_cast<double>(r() >> 11) * 0x1.0p-53 < p) {
+        missing[c.connection].insert(at);
+      } else {
+        kept.push_back(std::move(c));
+      }
+    }
+    t.packets = std::move(kept);
+    const Analysis run(t, false);
+    expect_no_falsehood(run, t);
+    for (std::size_t i = 0; i < t.calls.size(); ++i) {
+      const auto [begin, end] = life[static_cast<int>(i)];
+      const auto& m = missing[t.calls[i].connection];
+      const auto hit = m.lower_bound(begin < kNear ? 0 : begin - kNear);
+      const bool touched = hit != m.end() && *hit <= end + kNear;
+      EXPECT_TRUE(touched || run.judge.seen[i].answered) << "Call " << i;
+    }
+    for (const roce::Connection& c : run.connections) {
+      EXPECT_TRUE(c.side[0].qpn_known && c.side[1].qpn_known);
+    }
+  });
+}
+
+TEST_P(Traffics, TheBeginningIsMissing) {
+  for_seeds(30, [](std::uint64_t seed) {
+    TrafficOptions o = varied(seed);
+    o.reuse_numbers = false;
+    Traffic t = make_traffic(o);
+    t.packets.erase(t.packets.begin(),
+                    t.packets.begin() + static_cast<std::ptrdiff_t>(seed * 37 % t.packets.size()));
+    const Analysis run(t, false);
+    expect_no_falsehood(run, t);
+  });
+}
+
+TEST_P(Traffics, OneDirectionIsMissing) {
+  for_seeds(30, [](std::uint64_t seed) {
+    TrafficOptions o = varied(seed);
+    o.reuse_numbers = false;
+    Traffic t = make_traffic(o);
+    std::erase_if(t.packets,
+                  [&](const CapturedPacket& c) { return c.from == static_cast<int>(seed % 2); });
+    const Analysis run(t, false);
+    expect_no_falsehood(run, t);
+    EXPECT_EQ(run.stats.lost_network, 0U);
+    EXPECT_EQ(run.stats.lost_capture, 0U);
+  });
+}
+
+TEST_P(Traffics, CutShort) {
+  for_seeds(20, [](std::uint64_t seed) {
+    Traffic t = make_traffic(varied(seed));
+    std::mt19937_64 r(seed);
+    const std::size_t snap = 28 + r() % 200;
+    for (CapturedPacket& c : t.packets) {
+      if (c.role == Role::kCm || c.bytes.size() <= snap) continue;
+      c.bytes.resize(snap);
+      c.cut_short = true;
+    }
+    const Analysis run(t, false);
+    expect_no_falsehood(run, t);
+    EXPECT_EQ(run.stats.lost_capture, 0U);
   });
 }
 

@@ -10,6 +10,9 @@ namespace rpcrdma::roce {
 
 namespace {
 
+// REQs without a REP that are remembered.
+constexpr std::size_t kMaxUnanswered = 64;
+
 std::uint32_t mtu_bytes(std::uint8_t code) {
   return code >= 1 && code <= 5 ? 128U << code : 0;
 }
@@ -43,13 +46,18 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
     listener.on_cm(ref.connection, ref.sender, *mad, meta);
   };
   // A message after the REQ: its sender is found by its own ID, or by the ID of the one it is for.
+  // IDs come back; where both are known, both must fit.
+  const auto fits = [](const FlowRef& ref, int side, std::uint32_t id) {
+    const CmSide& cm = ref.connection->side[static_cast<std::size_t>(side)].cm;
+    return !cm.seen || cm.comm_id == id;
+  };
   const auto sender_of = [&](std::uint32_t local_id, std::uint32_t remote_id) -> FlowRef {
     FlowRef ref = known(t.src, local_id);
-    if (ref.connection == nullptr) {
-      ref = known(t.dst, remote_id);
-      ref.sender = static_cast<std::uint8_t>(1 - ref.sender);
-    }
-    return ref;
+    if (ref.connection != nullptr && fits(ref, 1 - ref.sender, remote_id)) return ref;
+    ref = known(t.dst, remote_id);
+    ref.sender = static_cast<std::uint8_t>(1 - ref.sender);
+    if (ref.connection != nullptr && fits(ref, ref.sender, local_id)) return ref;
+    return {};
   };
   const auto hear = [&](CmSide& side, std::uint32_t comm_id, std::uint32_t psn,
                         std::uint8_t resources, std::uint8_t depth, std::uint8_t rnr_retry,
@@ -80,8 +88,7 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
     // Sent again, or a new connection with the numbers of an old one?
     const bool again = ref.connection != nullptr && ref.connection->side[0].qpn == req->local_qpn &&
                        ref.connection->side[0].cm.starting_psn == req->starting_psn &&
-                       ref.connection->state <= State::kOpen && !ref.connection->stream[0].seen &&
-                       !ref.connection->stream[1].seen;
+                       ref.connection->state != State::kClosed;
     if (!again) {
       ConnectionState& c = new_connection(Setup::kCm, meta);
       c.state = State::kOpening;
@@ -101,6 +108,8 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
       ref = {&c, 0};
       by_comm_id[{t.src, req->local_comm_id}] = ref;
       take_flow({t.dst, t.src, req->local_qpn}, {&c, 1});
+      if (unanswered.size() >= kMaxUnanswered) unanswered.erase(unanswered.begin());
+      unanswered.push_back(&c);
       c.stream[0].started = true;
       c.stream[0].next = req->starting_psn;
     }
@@ -110,14 +119,17 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
     FlowRef ref{asked.connection, 1};
     if (asked.connection != nullptr && !asked.connection->side[1].cm.seen) {
       ConnectionState& c = *asked.connection;
+      std::erase(unanswered, &c);
       hear(c.side[1].cm, rep->local_comm_id, rep->starting_psn, rep->responder_resources,
            rep->initiator_depth, rep->rnr_retry_count, rep->private_data);
       c.side[1].qpn = rep->local_qpn;
       c.side[1].qpn_known = true;
       by_comm_id[{t.src, rep->local_comm_id}] = ref;
       take_flow({t.dst, t.src, rep->local_qpn}, {&c, 0});
-      c.stream[1].started = true;
-      c.stream[1].next = rep->starting_psn;
+      if (!c.stream[1].seen) {
+        c.stream[1].started = true;
+        c.stream[1].next = rep->starting_psn;
+      }
       if (c.state == State::kOpening) {
         c.state = State::kOpen;
         listener.on_open(c);
@@ -131,7 +143,7 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
   } else if (const auto* rej = std::get_if<wire::CmRej>(&mad->message)) {
     const FlowRef ref = sender_of(rej->local_comm_id, rej->remote_comm_id);
     report(ref);
-    if (ref.connection != nullptr && ref.connection->state != State::kClosed) {
+    if (ref.connection != nullptr && ref.connection->state < State::kRejected) {
       ref.connection->closed_by = ref.sender;
       ref.connection->closed_frame = meta.frame;
       ref.connection->reject_reason = rej->reason;
@@ -144,8 +156,13 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
       const auto it = flows.find({t.src, t.dst, dreq->remote_qpn});
       if (it != flows.end()) ref = it->second;
     }
+    // A DREQ that is sent again may come when its communication IDs have a new connection.
+    if (ref.connection != nullptr) {
+      const Side& other = ref.connection->side[1U - ref.sender];
+      if (other.qpn_known && other.qpn != dreq->remote_qpn) ref = {};
+    }
     report(ref);
-    if (ref.connection != nullptr && ref.connection->state != State::kClosed) {
+    if (ref.connection != nullptr && ref.connection->state < State::kRejected) {
       ref.connection->closed_by = ref.sender;
       ref.connection->closed_frame = meta.frame;
       forget_one_sided(*ref.connection);

@@ -35,7 +35,10 @@ bool Tracker::Impl::is_partner(ConnectionState& candidate, const Packet& p) {
     if (!s.started) return false;
     const std::uint32_t newest = s.held.empty() ? s.next : s.held.back().psn;
     const std::int32_t behind = psn_diff(newest, roce.bth.psn);
-    return (behind > -kEvidenceAhead && behind <= kEvidenceWindow) || within_reads(s, roce.bth.psn);
+    // What is older than the first packet seen is no evidence.
+    const std::int32_t lived = psn_diff(newest, s.first);
+    const std::int32_t window = lived >= 0 && lived < kEvidenceWindow ? lived : kEvidenceWindow;
+    return (behind > -kEvidenceAhead && behind <= window) || within_reads(s, roce.bth.psn);
   }
   if (p.info->send && p.info->first) return listener.answers(candidate, roce.payload, 0);
   if (p.info->reth) return listener.answers(candidate, {}, roce.reth.rkey);
@@ -46,15 +49,47 @@ ConnectionState* Tracker::Impl::find_partner(const AddressPair& reverse, const P
                                              const ConnectionState* self) {
   const auto it = one_sided.find(reverse);
   if (it == one_sided.end()) return nullptr;
-  const auto& candidates = it->second;
-  for (auto c = candidates.rbegin(); c != candidates.rend(); ++c) {
-    if (*c != self && is_partner(**c, p)) return *c;
+  // Of connections whose PSNs are near each other an acknowledgement does not tell which; other
+  // evidence will come.
+  ConnectionState* found = nullptr;
+  for (ConnectionState* c : it->second) {
+    if (c == self || !is_partner(*c, p)) continue;
+    if (found != nullptr) return nullptr;
+    found = c;
   }
-  return nullptr;
+  return found;
+}
+
+// The side that sent a REQ begins with the PSN that it named there, to a QP that only the REP would
+// have told.
+ConnectionState* Tracker::Impl::find_unanswered(const capture::TransportPacket& t,
+                                                const Packet& p) {
+  if (!p.info->request) return nullptr;
+  ConnectionState* near = nullptr;
+  bool ambiguous = false;
+  for (ConnectionState* c : unanswered) {
+    const std::int32_t ahead = psn_diff(p.roce->bth.psn, c->side[0].cm.starting_psn);
+    if (c->side[1].qpn_known || c->state >= State::kRejected || c->side[0].address != t.src ||
+        c->side[1].address != t.dst || ahead < 0 || ahead >= kEvidenceAhead) {
+      continue;
+    }
+    if (ahead == 0) return c;
+    // The capture may have lost the first packets.
+    ambiguous = near != nullptr;
+    near = c;
+  }
+  return ambiguous ? nullptr : near;
 }
 
 FlowRef Tracker::Impl::infer_flow(const capture::TransportPacket& t, const Packet& p) {
   const FlowKey key{t.src, t.dst, p.roce->bth.dest_qp};
+  if (ConnectionState* c = find_unanswered(t, p)) {
+    c->side[1].qpn = key.qpn;
+    c->side[1].qpn_known = true;
+    const FlowRef ref{c, 0};
+    bind_flow(key, ref);
+    return ref;
+  }
   if (ConnectionState* partner = find_partner({t.dst, t.src}, p, nullptr)) {
     // `partner` is the direction that the sender of this packet receives; now its QP is known.
     forget_one_sided(*partner);
@@ -101,6 +136,8 @@ void Tracker::Impl::try_merge(FlowRef& ref, const capture::TransportPacket& t, c
     into->first_ns = self->first_ns;
   }
   if (into->path_mtu == 0) into->path_mtu = self->path_mtu;
+  into->mtu_at_least = std::max(into->mtu_at_least, self->mtu_at_least);
+  into->icrc_was_good[1] = self->icrc_was_good[0];
   self->merged_away = true;
   ref = {into, 1};
   bind_flow({t.src, t.dst, p.roce->bth.dest_qp}, ref);

@@ -3,16 +3,22 @@
 
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <optional>
 #include <vector>
 
 #include <tsl/robin_map.h>
+#include <tsl/robin_set.h>
 
 #include <rpcrdma/capture/address.h>
 #include <rpcrdma/roce/interval_set.h>
 #include <rpcrdma/roce/tracker.h>
 
 namespace rpcrdma::roce {
+
+// PSNs further apart than this are no loss but another connection with the same QPN, or a peer that
+// makes no sense.
+inline constexpr std::int32_t kMaxCredibleLoss = 1 << 16;
 
 // A packet that arrived before one that precedes it, kept with a copy of its bytes.
 struct Held {
@@ -34,19 +40,20 @@ struct ReadInProgress {
 struct Stream {
   enum class Assembly : std::uint8_t { kIdle, kSend, kWrite, kSkip };
 
-  bool started = false;    // `next` is known
-  bool seen = false;       // a request was seen
-  std::uint32_t next = 0;  // the PSN expected next
+  bool started = false;     // `next` is known
+  bool seen = false;        // a request was seen
+  std::uint32_t first = 0;  // its PSN
+  std::uint32_t next = 0;   // the PSN expected next
   // An RDMA READ whose length in packets depends on a path MTU that is not known yet was the last
   // request, with this DMA length; `next` is then a guess.
   std::optional<std::uint32_t> uncertain_read;
   bool acked_known = false;
   std::uint32_t acked = 0;  // highest PSN that the peer acknowledged
 
-  std::vector<Held> held;  // sorted by distance from `next`
+  std::list<Held> held;  // sorted by distance from `next`
   bool nak_in_gap = false;
-  std::uint32_t filled_at = 0;  // PSN that closed the last gap without a NAK
-  bool maybe_reordered = false;
+  std::uint32_t filled_at = 0;   // PSN that closed the last gap without a NAK
+  std::uint32_t late_fills = 0;  // packets that did so: late, or sent again
 
   Assembly assembly = Assembly::kIdle;
   std::vector<std::uint8_t> buffer;  // kSend
@@ -59,6 +66,9 @@ struct Stream {
 
 struct ConnectionState : Connection {
   std::array<Stream, 2> stream;
+  std::uint32_t mtu_at_least = 256;     // as large as the largest packet
+  std::array<bool, 2> icrc_was_good{};  // of a packet of that side
+  std::uint32_t after_close = 0;        // requests that are no retries
   [[nodiscard]] bool one_sided() const { return !side[0].qpn_known && setup == Setup::kInferred; }
 };
 
@@ -95,6 +105,10 @@ struct KeyHash {
   }
 };
 
+struct AddressHash {
+  std::size_t operator()(const capture::Address& a) const { return capture::hash_value(a); }
+};
+
 // A flow's connection and the side that sends into it.
 struct FlowRef {
   ConnectionState* connection = nullptr;
@@ -125,7 +139,12 @@ struct Tracker::Impl {
   tsl::robin_map<AddressPair, std::vector<ConnectionState*>, KeyHash> one_sided;
   // CM exchanges, by the port and communication ID of either end.
   tsl::robin_map<CommKey, FlowRef, KeyHash> by_comm_id;
+  // Set up by a REQ whose REP was not seen; the newest last.
+  std::vector<ConnectionState*> unanswered;
+  // Ports that send good ICRCs, so that a bad one means damage.
+  tsl::robin_set<capture::Address, AddressHash> sound;
   std::uint64_t held_bytes = 0;
+  bool releasing = false;  // in release_answered()
 
   // Direct-mapped in front of `flows`: captures have few connections and long runs of packets.
   struct CacheEntry {
@@ -141,10 +160,13 @@ struct Tracker::Impl {
   // tracker.cc
   FlowRef find_flow(const capture::TransportPacket& t, std::uint32_t qpn);
   void bind_flow(const FlowKey& key, FlowRef ref);
+  void unbind(const ConnectionState& c);
+  static bool trails(ConnectionState& c, int sender, const Packet& p);
   ConnectionState& new_connection(Setup setup, const PacketMeta& meta);
   void close(ConnectionState& c, State state);
 
   // pairing.cc
+  ConnectionState* find_unanswered(const capture::TransportPacket& t, const Packet& p);
   FlowRef infer_flow(const capture::TransportPacket& t, const Packet& p);
   ConnectionState* find_partner(const AddressPair& reverse, const Packet& p,
                                 const ConnectionState* self);
@@ -157,6 +179,7 @@ struct Tracker::Impl {
                const capture::TransportPacket& transport);
   void response(ConnectionState& c, int sender, const Packet& p);
   void flush(ConnectionState& c, int sender);
+  static bool far_away(const Stream& s, std::uint32_t psn);
 
   // cm_tracker.cc
   void cm(const capture::TransportPacket& t, const wire::RocePacket& roce, const PacketMeta& meta);
@@ -169,12 +192,14 @@ struct Tracker::Impl {
   void use_held(ConnectionState& c, int sender);
   void skip_to(ConnectionState& c, int sender, std::uint32_t psn);
   void duplicate(ConnectionState& c, int sender, const Packet& p);
-  void settle_uncertain_read(ConnectionState& c, Stream& s, std::uint32_t psn);
+  void settle_uncertain_read(ConnectionState& c, Stream& s, const Packet& p);
   void send_packet(ConnectionState& c, int sender, const Packet& p);
   void write_packet(ConnectionState& c, int sender, const Packet& p);
   void read_request(ConnectionState& c, int sender, const Packet& p);
   void read_response(ConnectionState& c, int sender, const Packet& p);
   void acknowledge(ConnectionState& c, int sender, const Packet& p);
+  void note_acknowledged(ConnectionState& c, int sender, std::uint32_t psn);
+  void release_answered(ConnectionState& c, int sender, wire::Bytes answer);
   void end_send(ConnectionState& c, int sender, bool complete);
   void end_write(ConnectionState& c, int sender);
   void learn_mtu(ConnectionState& c, const Packet& p);

@@ -2,6 +2,8 @@
 #include "state.h"
 
 #include <algorithm>
+#include <bit>
+#include <iterator>
 
 #include <rpcrdma/roce/psn.h>
 
@@ -18,7 +20,8 @@ constexpr std::uint64_t kMaxHeldBytes = 16ULL << 20;  // of all streams together
 constexpr std::size_t kMaxSendBytes = 512 * 1024;
 constexpr std::size_t kMaxReads = 512;  // RDMA READs remembered of one stream
 constexpr std::size_t kKeptDoneReads = 16;
-constexpr std::int32_t kMaxCredibleLoss = 1 << 16;  // packets, at the end of a capture
+
+constexpr std::uint32_t kMaxMtu = 4096;
 
 constexpr bool is_mtu(std::uint32_t bytes) {
   return bytes == 256 || bytes == 512 || bytes == 1024 || bytes == 2048 || bytes == 4096;
@@ -31,38 +34,82 @@ constexpr std::uint32_t packets_for(std::uint32_t length, std::uint32_t mtu) {
 // Used until the first full packet tells the path MTU.
 constexpr std::uint32_t kAssumedMtu = 1024;
 
-std::uint32_t mtu_of(const Connection& c) {
-  return c.path_mtu != 0 ? c.path_mtu : kAssumedMtu;
+std::uint32_t mtu_of(const ConnectionState& c) {
+  return c.path_mtu != 0 ? c.path_mtu : std::max(kAssumedMtu, c.mtu_at_least);
+}
+
+// Where the payload of the packet `n` PSNs behind the operation's first one stands.
+std::uint64_t offset_in(const ConnectionState& c, const Operation& op, const Packet& p,
+                        std::int32_t n) {
+  if (c.path_mtu == 0 && p.info->last && p.wire_payload <= op.length) {
+    return op.length - p.wire_payload;
+  }
+  return static_cast<std::uint64_t>(n) * mtu_of(c);
 }
 
 }  // namespace
 
+// Every packet of a message but the last is as long as the path MTU. The packets are believed more
+// than the REQ.
 void Tracker::Impl::learn_mtu(ConnectionState& c, const Packet& p) {
-  const bool full = (p.info->send || p.info->write || p.info->read_response) && !p.info->last;
-  if (full && is_mtu(p.wire_payload)) c.path_mtu = p.wire_payload;
+  if (p.suspect) return;
+  const bool larger = p.wire_payload > c.mtu_at_least;
+  const bool full = !p.info->last && p.wire_payload != c.path_mtu && is_mtu(p.wire_payload);
+  if (!larger && !full) return;
+  if (larger) {
+    c.mtu_at_least = std::bit_ceil(std::min(p.wire_payload, kMaxMtu));
+    if (c.path_mtu < c.mtu_at_least) c.path_mtu = c.mtu_at_least == kMaxMtu ? kMaxMtu : 0;
+  }
+  if (full) c.path_mtu = p.wire_payload;
+  // READs whose length in PSNs was a guess.
+  for (int side = 0; side < 2; ++side) {
+    Stream& s = c.stream[static_cast<std::size_t>(side)];
+    if (!s.uncertain_read || s.reads.empty()) continue;
+    ReadInProgress& read = s.reads.back();
+    read.packets = packets_for(*s.uncertain_read, mtu_of(c));
+    s.next = psn_add(read.op.psn, read.packets);
+    if (c.path_mtu != 0) s.uncertain_read.reset();
+    drain(c, side);
+  }
 }
 
-// The length of a READ in PSNs was a guess; find the path MTU with which the PSN fits.
-void Tracker::Impl::settle_uncertain_read(ConnectionState& c, Stream& s, std::uint32_t psn) {
-  if (s.reads.empty()) return;
+// The length of a READ in PSNs was a guess, and `p`, a later request, does not fit it: find the
+// path MTU with which it fits.
+void Tracker::Impl::settle_uncertain_read(ConnectionState& c, Stream& s, const Packet& p) {
   ReadInProgress& read = s.reads.back();
-  for (const std::uint32_t mtu : {1024U, 4096U, 2048U, 512U, 256U}) {
-    const std::uint32_t n = packets_for(*s.uncertain_read, mtu);
-    if (psn_add(read.op.psn, n) == psn) {
-      c.path_mtu = mtu;
-      read.packets = n;
-      s.next = psn;
-      break;
-    }
+  const std::uint32_t psn = p.roce->bth.psn;
+  const auto n = static_cast<std::uint32_t>(psn_diff(psn, read.op.psn));
+  std::uint32_t fitting = 0;
+  std::uint32_t mtu = 0;
+  for (const std::uint32_t m : {256U, 512U, 1024U, 2048U, 4096U}) {
+    if (m < c.mtu_at_least || packets_for(*s.uncertain_read, m) != n) continue;
+    ++fitting;
+    mtu = m;
   }
+  const bool behind_guess = psn_diff(psn, s.next) < 0;
+  // Inside the READ's own PSNs: the rest of it asked for again, after a response was lost?
+  const bool again = !p.info->write && p.info->reth && p.roce->reth.rkey == read.op.handle &&
+                     p.roce->reth.va - read.op.offset < read.op.length;
+  if (fitting == 0 && (!behind_guess || again)) return;
+  if (fitting == 1) c.path_mtu = mtu;
+  read.packets = n;
+  s.next = psn;
   s.uncertain_read.reset();
+  // Nothing fits, because packets in between are missing too; the guess was too long all the same.
+  if (fitting == 0) s.assembly = Stream::Assembly::kSkip;
+}
+
+// The PSN cannot belong to what this stream has sent so far.
+bool Tracker::Impl::far_away(const Stream& s, std::uint32_t psn) {
+  const std::int32_t ahead = psn_diff(psn, s.next);
+  return ahead <= -kMaxCredibleLoss || ahead >= kMaxCredibleLoss;
 }
 
 void Tracker::Impl::request(ConnectionState& c, int sender, const Packet& p,
                             const capture::TransportPacket& transport) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
   const std::uint32_t psn = p.roce->bth.psn;
-  if (c.path_mtu == 0) learn_mtu(c, p);
+  learn_mtu(c, p);
   if (!s.started) {
     if (p.suspect) return;
     s.started = true;
@@ -71,13 +118,17 @@ void Tracker::Impl::request(ConnectionState& c, int sender, const Packet& p,
   }
   if (!s.seen && !p.suspect) {
     s.seen = true;
+    s.first = psn;
     // The CM named a first PSN that this side does not use: believe the packets.
     const std::int32_t off = psn_diff(psn, s.next);
-    if (off < 0 || off > static_cast<std::int32_t>(kMaxHeldPackets)) s.next = psn;
+    if (off < 0 || off > static_cast<std::int32_t>(kMaxHeldPackets)) {
+      s.next = psn;
+      s.assembly = p.info->first ? Stream::Assembly::kIdle : Stream::Assembly::kSkip;
+    }
   }
-  if (s.uncertain_read && psn != s.next &&
-      psn_diff(psn, s.reads.empty() ? psn : s.reads.back().op.psn) > 0) {
-    settle_uncertain_read(c, s, psn);
+  if (s.uncertain_read && psn != s.next && !p.suspect && !s.reads.empty() &&
+      psn_diff(psn, s.reads.back().op.psn) > 0) {
+    settle_uncertain_read(c, s, p);
   }
   const std::int32_t ahead = psn_diff(psn, s.next);
   if (ahead < 0) {
@@ -102,9 +153,12 @@ void Tracker::Impl::request(ConnectionState& c, int sender, const Packet& p,
     } else {
       ++c.side[static_cast<std::size_t>(sender)].counters.reordered;
       ++stats.reordered;
-      s.maybe_reordered = true;
+      ++s.late_fills;
       s.filled_at = psn;
     }
+  } else {
+    // Something new: no go-back-N is under way.
+    s.late_fills = 0;
   }
   in_order(c, sender, p);
   drain(c, sender);
@@ -115,25 +169,28 @@ void Tracker::Impl::duplicate(ConnectionState& c, int sender, const Packet& p) {
   SideCounters& counters = c.side[static_cast<std::size_t>(sender)].counters;
   ++counters.retransmitted;
   ++stats.retransmitted;
-  if (s.maybe_reordered && psn_diff(p.roce->bth.psn, s.filled_at) > 0) {
+  if (s.late_fills == 0) return;
+  const std::int32_t behind_fill = psn_diff(p.roce->bth.psn, s.filled_at);
+  if (behind_fill > 0) {
     // What came after the gap is sent again too: go-back-N, so the gap was a loss.
-    --counters.reordered;
-    ++counters.retransmitted;
-    ++counters.lost_network;
-    --stats.reordered;
-    ++stats.retransmitted;
-    ++stats.lost_network;
-    s.maybe_reordered = false;
+    counters.reordered -= s.late_fills;
+    counters.retransmitted += s.late_fills;
+    counters.lost_network += s.late_fills;
+    stats.reordered -= s.late_fills;
+    stats.retransmitted += s.late_fills;
+    stats.lost_network += s.late_fills;
   }
+  // A second copy of what filled the gap: the first one was late indeed.
+  s.late_fills = 0;
 }
 
 void Tracker::Impl::hold(ConnectionState& c, int sender, const Packet& p,
                          const capture::TransportPacket& transport) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
   const std::uint32_t psn = p.roce->bth.psn;
-  const auto at =
-      std::lower_bound(s.held.begin(), s.held.end(), psn,
-                       [](const Held& h, std::uint32_t v) { return psn_diff(h.psn, v) < 0; });
+  // Nearly always the new one is the last.
+  auto at = s.held.end();
+  while (at != s.held.begin() && psn_diff(std::prev(at)->psn, psn) >= 0) --at;
   if (at != s.held.end() && at->psn == psn) {
     ++c.side[static_cast<std::size_t>(sender)].counters.retransmitted;
     ++stats.retransmitted;
@@ -162,15 +219,17 @@ void Tracker::Impl::drain(ConnectionState& c, int sender) {
     if (ahead < 0) {
       // Another copy was taken in the meantime.
       held_bytes -= front.bytes.size();
-      s.held.erase(s.held.begin());
+      s.held.pop_front();
       continue;
     }
-    const bool acked = s.acked_known && psn_diff(s.acked, s.next) >= 0;
+    // An acknowledgement of long ago can seem to lie ahead.
+    const std::int32_t acked_by = psn_diff(s.acked, s.next);
+    const bool acked = s.acked_known && acked_by >= 0 && acked_by < kMaxCredibleLoss;
     if (ahead == 0 && (!front.suspect || acked)) {
       use_held(c, sender);
     } else if (ahead > 0 && acked) {
-      const std::int32_t acked_ahead = psn_diff(s.acked, s.next) + 1;
-      skip_to(c, sender, psn_add(s.next, static_cast<std::uint32_t>(std::min(ahead, acked_ahead))));
+      skip_to(c, sender,
+              psn_add(s.next, static_cast<std::uint32_t>(std::min(ahead, acked_by + 1))));
     } else {
       return;
     }
@@ -181,10 +240,14 @@ void Tracker::Impl::drain(ConnectionState& c, int sender) {
 void Tracker::Impl::use_held(ConnectionState& c, int sender) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
   const Held held = std::move(s.held.front());
-  s.held.erase(s.held.begin());
+  s.held.pop_front();
   held_bytes -= held.bytes.size();
   const auto decoded = wire::decode_roce(held.bytes, held.wire_length);
   if (!decoded) return;  // it decoded when it was held
+  // A damaged length of a READ would lead all that follows astray.
+  if (held.suspect && decoded->bth.opcode == static_cast<std::uint8_t>(Opcode::kReadRequest)) {
+    return skip_to(c, sender, psn_add(s.next, 1));
+  }
   Packet p;
   p.roce = &*decoded;
   p.info = &wire::opcode_info(decoded->bth.opcode);
@@ -237,6 +300,7 @@ void Tracker::Impl::send_packet(ConnectionState& c, int sender, const Packet& p)
   SideCounters& counters = c.side[static_cast<std::size_t>(sender)].counters;
   const wire::RocePacket& roce = *p.roce;
   if (p.info->first) {
+    release_answered(c, 1 - sender, roce.payload);
     if (s.assembly == Stream::Assembly::kSend || s.assembly == Stream::Assembly::kWrite) {
       ++counters.illegal_sequence;
       if (s.assembly == Stream::Assembly::kWrite) end_write(c, sender);
@@ -284,6 +348,26 @@ void Tracker::Impl::send_packet(ConnectionState& c, int sender, const Packet& p)
   if (p.info->last) end_send(c, sender, true);
 }
 
+// A held SEND that the peer answers has arrived there, whether or not its ACK was seen: the first
+// word of both messages is the XID.
+void Tracker::Impl::release_answered(ConnectionState& c, int sender, wire::Bytes answer) {
+  Stream& s = c.stream[static_cast<std::size_t>(sender)];
+  // What it sets free may seem to answer in its turn; that waits, lest a stream overtake itself.
+  if (s.held.empty() || answer.size() < 4 || releasing) return;
+  for (const Held& h : s.held) {
+    const auto opcode = static_cast<Opcode>(h.bytes[0]);
+    if (opcode != Opcode::kSendFirst && opcode != Opcode::kSendOnly) continue;
+    if (h.bytes.size() < wire::kBthBytes + 4 ||
+        !std::equal(answer.begin(), answer.begin() + 4, h.bytes.begin() + wire::kBthBytes)) {
+      continue;
+    }
+    releasing = true;
+    note_acknowledged(c, sender, h.psn);
+    releasing = false;
+    return;
+  }
+}
+
 void Tracker::Impl::end_send(ConnectionState& c, int sender, bool complete) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
   s.send.data = s.buffer;
@@ -326,8 +410,7 @@ void Tracker::Impl::write_packet(ConnectionState& c, int sender, const Packet& p
   op.last_frame = p.meta.frame;
   op.last_ns = p.meta.time_ns;
   op.suspect |= p.suspect;
-  const std::uint64_t offset =
-      static_cast<std::uint64_t>(psn_diff(roce.bth.psn, s.write_start)) * mtu_of(c);
+  const std::uint64_t offset = offset_in(c, op, p, psn_diff(roce.bth.psn, s.write_start));
   const std::uint64_t room = offset < op.length ? op.length - offset : 0;
   op.bytes += std::min<std::uint64_t>(p.wire_payload, room);
   if (op.want_data && !roce.payload.empty() && room != 0) {
@@ -371,20 +454,11 @@ void Tracker::Impl::read_request(ConnectionState& c, int sender, const Packet& p
 }
 
 void Tracker::Impl::response(ConnectionState& c, int sender, const Packet& p) {
-  if (p.info->read_response) {
-    if (c.path_mtu == 0) {
-      learn_mtu(c, p);
-      Stream& asker = c.stream[static_cast<std::size_t>(1 - sender)];
-      if (c.path_mtu != 0 && asker.uncertain_read) {
-        ReadInProgress& read = asker.reads.back();
-        read.packets = packets_for(*asker.uncertain_read, c.path_mtu);
-        asker.next = psn_add(read.op.psn, read.packets);
-        asker.uncertain_read.reset();
-      }
-    }
-    read_response(c, sender, p);
-  }
-  if (p.info->aeth && !p.suspect) acknowledge(c, sender, p);
+  learn_mtu(c, p);
+  // First what it acknowledges: the READ that it answers may be held behind a gap.
+  if (!p.suspect) acknowledge(c, sender, p);
+  // Of a damaged READ response it is not even known where it belongs; the requester asks again.
+  if (p.info->read_response && !p.suspect) read_response(c, sender, p);
 }
 
 void Tracker::Impl::read_response(ConnectionState& c, int sender, const Packet& p) {
@@ -397,23 +471,20 @@ void Tracker::Impl::read_response(ConnectionState& c, int sender, const Packet& 
     return d >= 0 && static_cast<std::uint32_t>(d) < r.packets;
   });
   if (it == s.reads.end()) {
-    if (!p.suspect) ++counters.orphans;
+    ++counters.orphans;
     return;
   }
   Operation& op = it->op;
-  const std::uint64_t offset = static_cast<std::uint64_t>(psn_diff(psn, op.psn)) * mtu_of(c);
+  const std::uint64_t offset = offset_in(c, op, p, psn_diff(psn, op.psn));
   const std::uint64_t room = offset < op.length ? op.length - offset : 0;
   const std::uint64_t length = std::min<std::uint64_t>(p.wire_payload, room);
   // A response without payload answers a READ of zero bytes.
   const bool fresh = !it->done && (op.length == 0 || it->arrived.add(offset, offset + length));
-  if (!fresh && !(op.suspect && !p.suspect && !it->done)) {
-    if (!p.suspect) {
-      ++counters.retransmitted;
-      ++stats.retransmitted;
-    }
+  if (!fresh) {
+    ++counters.retransmitted;
+    ++stats.retransmitted;
     return;
   }
-  op.suspect |= p.suspect;
   op.last_frame = p.meta.frame;
   op.last_ns = p.meta.time_ns;
   op.bytes = it->arrived.covered();
@@ -441,7 +512,9 @@ void Tracker::Impl::acknowledge(ConnectionState& c, int sender, const Packet& p)
   const wire::Aeth& aeth = p.roce->aeth;
   const std::uint32_t psn = p.roce->bth.psn;
   std::uint32_t last_acked = psn;
-  if (aeth.is_nak()) {
+  if (!p.info->aeth) {
+    // A READ response in the middle: it tells what was executed, and no more.
+  } else if (aeth.is_nak()) {
     if (aeth.value() < counters.naks.size()) ++counters.naks[aeth.value()];
     ++stats.nak;
     if (aeth.value() == static_cast<std::uint8_t>(wire::NakCode::kPsnSequence)) {
@@ -456,11 +529,19 @@ void Tracker::Impl::acknowledge(ConnectionState& c, int sender, const Packet& p)
     ++counters.acks;
   }
   if (!p.info->read_response) listener.on_acknowledge(c, sender, aeth, psn, p.meta);
-  if (!s.started) return;
-  if (!s.acked_known || psn_diff(last_acked, s.acked) > 0) {
-    s.acked = last_acked;
+  note_acknowledged(c, 1 - sender, last_acked);
+}
+
+// The peer has executed the requests of `sender` up to `psn`.
+void Tracker::Impl::note_acknowledged(ConnectionState& c, int sender, std::uint32_t psn) {
+  Stream& s = c.stream[static_cast<std::size_t>(sender)];
+  // What was never sent cannot be acknowledged, save for a credible loss.
+  if (!s.started || psn_diff(psn, s.next) >= kMaxCredibleLoss) return;
+  const bool stale = psn_diff(s.acked, s.next) >= kMaxCredibleLoss;
+  if (!s.acked_known || stale || psn_diff(psn, s.acked) > 0) {
+    s.acked = psn;
     s.acked_known = true;
-    if (!s.held.empty()) drain(c, 1 - sender);
+    if (!s.held.empty()) drain(c, sender);
   }
 }
 
@@ -468,12 +549,15 @@ void Tracker::Impl::acknowledge(ConnectionState& c, int sender, const Packet& p)
 void Tracker::Impl::flush(ConnectionState& c, int sender) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
   while (!s.held.empty()) {
-    if (psn_diff(s.held.front().psn, s.next) < 0) {
-      held_bytes -= s.held.front().bytes.size();
-      s.held.erase(s.held.begin());
+    const Held& front = s.held.front();
+    // What was damaged and never acknowledged has not arrived.
+    const bool arrived = !front.suspect || (s.acked_known && psn_diff(s.acked, front.psn) >= 0);
+    if (psn_diff(front.psn, s.next) < 0 || !arrived) {
+      held_bytes -= front.bytes.size();
+      s.held.pop_front();
       continue;
     }
-    skip_to(c, sender, s.held.front().psn);
+    skip_to(c, sender, front.psn);
     use_held(c, sender);
   }
   // Further ahead than that is no loss but a peer that makes no sense.

@@ -11,12 +11,16 @@
 //   - the peer acknowledges it though it was never seen: the capture lost it.
 // A packet with a bad ICRC counts as missing, since its receiver drops it, but is kept: if the peer
 // acknowledges its PSN and no other copy came, the bytes were damaged in the capture and are used,
-// marked as suspect. Where no ICRC of a connection is good, the capture point does not see final
-// ICRCs, and all packets are taken as they are.
+// marked as suspect. Where no ICRC of a port is good, the capture point does not see its final
+// ICRCs, and all its packets are taken as they are.
+//
+// QPNs come back. A new REQ ends the connection that had the QPN before; where the capture has
+// none, a PSN that is far from all that the connection sent does.
 #include "state.h"
 
 #include <algorithm>
 
+#include <rpcrdma/roce/psn.h>
 #include <rpcrdma/roce/tracker.h>
 #include <rpcrdma/wire/icrc.h>
 
@@ -89,7 +93,8 @@ void Tracker::Impl::packet(const PreparedPacket& prepared) {
   const auto service = static_cast<wire::Service>(roce.bth.opcode >> 5);
   const wire::OpcodeInfo& info = wire::opcode_info(roce.bth.opcode);
   if (service == wire::Service::kUd && roce.bth.dest_qp == wire::kGsiQp) {
-    if (icrc == IcrcCheck::kBad && stats.icrc_good != 0) return;
+    if (icrc == IcrcCheck::kBad && sound.contains(transport.src)) return;
+    if (icrc == IcrcCheck::kGood) sound.insert(transport.src);
     cm(transport, roce, meta);
     return;
   }
@@ -103,17 +108,39 @@ void Tracker::Impl::packet(const PreparedPacket& prepared) {
   p.info = &info;
   p.meta = meta;
   p.wire_payload = wire_payload_length(transport.transport(), roce, transport.wire_length);
+  p.suspect = icrc == IcrcCheck::kBad && sound.contains(transport.src);
 
   FlowRef ref = find_flow(transport, roce.bth.dest_qp);
   if (ref.connection == nullptr) {
     // A damaged packet may name any QP; it founds no connection where others are sound.
-    if (icrc == IcrcCheck::kBad && stats.icrc_good != 0) return;
+    if (p.suspect) return;
     ref = infer_flow(transport, p);
-  } else if (ref.connection->one_sided()) {
-    try_merge(ref, transport, p);
+  } else if (ref.connection->state >= State::kRejected) {
+    if (!p.suspect && !trails(*ref.connection, ref.sender, p)) {
+      unbind(*ref.connection);
+      ref = infer_flow(transport, p);
+    }
+  } else if (!p.suspect) {
+    Stream& s = ref.connection->stream[ref.sender];
+    if (info.request && s.seen && far_away(s, roce.bth.psn)) {
+      if (ref.connection->setup == Setup::kCm) {
+        flush(*ref.connection, ref.sender);
+        s = Stream{};
+      } else {
+        forget_one_sided(*ref.connection);
+        close(*ref.connection, State::kClosed);
+        unbind(*ref.connection);
+        ref = infer_flow(transport, p);
+      }
+    } else if (ref.connection->one_sided()) {
+      try_merge(ref, transport, p);
+    }
   }
   ConnectionState& c = *ref.connection;
-  p.suspect = icrc == IcrcCheck::kBad && c.icrc_good != 0;
+  if (icrc == IcrcCheck::kGood && !c.icrc_was_good[ref.sender]) {
+    c.icrc_was_good[ref.sender] = true;
+    sound.insert(transport.src);
+  }
   c.icrc_good += icrc == IcrcCheck::kGood ? 1 : 0;
   c.icrc_bad += icrc == IcrcCheck::kBad ? 1 : 0;
 
@@ -127,7 +154,7 @@ void Tracker::Impl::packet(const PreparedPacket& prepared) {
     listener.on_open(c);
   }
   // What trails behind the end (a last ACK, retries) is counted and belongs to nothing.
-  if (c.state == State::kClosed || c.state == State::kRejected) return;
+  if (c.state >= State::kRejected) return;
   if (info.response) {
     response(c, ref.sender, p);
   } else {
@@ -165,6 +192,19 @@ void Tracker::Impl::bind_flow(const FlowKey& key, FlowRef ref) {
   }
 }
 
+// Its QPNs are free for other connections.
+void Tracker::Impl::unbind(const ConnectionState& c) {
+  for (std::size_t to = 0; to < 2; ++to) {
+    const FlowKey key{c.side[1 - to].address, c.side[to].address, c.side[to].qpn};
+    const auto it = flows.find(key);
+    if (it == flows.end() || it->second.connection != &c) continue;
+    flows.erase(it);
+    for (CacheEntry& entry : cache) {
+      if (entry.key == key) entry.ref = {};
+    }
+  }
+}
+
 ConnectionState& Tracker::Impl::new_connection(Setup setup, const PacketMeta& meta) {
   ConnectionState& c = connections.emplace_back();
   c.index = static_cast<std::uint32_t>(connections.size() - 1);
@@ -180,7 +220,24 @@ void Tracker::Impl::close(ConnectionState& c, State state) {
   flush(c, 1);
   c.state = state;
   listener.on_close(c);
-  for (Stream& s : c.stream) s = Stream{};
+  for (Stream& s : c.stream) {
+    Stream ended;
+    ended.started = s.started;
+    ended.next = s.next;
+    s = std::move(ended);
+  }
+}
+
+// Do packets of a closed connection still belong to it? Retries and the acknowledgements of them
+// do, and a few requests that were on their way when the peer's DREQ came.
+bool Tracker::Impl::trails(ConnectionState& c, int sender, const Packet& p) {
+  constexpr std::uint32_t kOnTheirWay = 16;
+  if (c.state == State::kRejected) return false;
+  const Stream& s = c.stream[static_cast<std::size_t>(p.info->response ? 1 - sender : sender)];
+  const std::uint32_t psn = p.roce->bth.psn;
+  if (s.started && far_away(s, psn)) return false;
+  if (s.started && (p.info->response || psn_diff(psn, s.next) < 0)) return true;
+  return ++c.after_close <= kOnTheirWay;
 }
 
 }  // namespace rpcrdma::roce

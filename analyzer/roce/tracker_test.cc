@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <rpcrdma/roce/tracker.h>
+#include <rpcrdma/wire/cm.h>
 
 namespace rpcrdma::roce {
 namespace {
@@ -350,12 +351,195 @@ TEST_F(TrackerTest, AGapThatNobodyExplainsCostsBoundedMemory) {
   EXPECT_EQ(tracker.stats().lost_capture, 1U);
 }
 
+TEST_F(TrackerTest, AQpnThatComesBackWithOtherPsnsIsAnotherConnection) {
+  a(packet(Opcode::kSendOnly, kQpB, 0x100, pattern(8)));
+  b(ack(kQpA, 0x100));
+  a(packet(Opcode::kSendOnly, kQpB, 0x900000, pattern(8)));  // behind, counted modulo 2^24
+  b(ack(kQpA, 0x900000));
+  EXPECT_EQ(told.sends.size(), 2U);
+  EXPECT_EQ(told.closed, 1);
+  ASSERT_EQ(tracker.connection_count(), 2U);
+  EXPECT_EQ(tracker.connection(1).side[0].qpn, kQpA);
+  EXPECT_EQ(tracker.stats().retransmitted, 0U);
+  EXPECT_EQ(tracker.stats().lost_capture, 0U);
+}
+
+TEST_F(TrackerTest, AnAcknowledgementOfWhatWasNeverSentExplainsNothing) {
+  a(packet(Opcode::kSendOnly, kQpB, 10, pattern(8)));
+  b(ack(kQpA, 10));
+  b(ack(kQpA, 0x300000));
+  a(packet(Opcode::kSendOnly, kQpB, 12, pattern(8)));
+  EXPECT_EQ(told.sends.size(), 1U);  // waits for 11
+  a(packet(Opcode::kSendOnly, kQpB, 11, pattern(8)));
+  EXPECT_EQ(told.sends.size(), 3U);
+  EXPECT_EQ(tracker.stats().lost_capture, 0U);
+}
+
+TEST_F(TrackerTest, AHeldMessageThatThePeerAnswersHasArrived) {
+  a(packet(Opcode::kSendOnly, kQpB, 10, pattern(8)));
+  b(ack(kQpA, 10));
+  a(packet(Opcode::kSendOnly, kQpB, 12, pattern(8, 77)));  // the capture lost 11
+  EXPECT_EQ(told.sends.size(), 1U);
+  b(packet(Opcode::kSendOnly, kQpA, 500, pattern(8, 77)));  // begins with the same XID
+  ASSERT_EQ(told.sends.size(), 3U);
+  EXPECT_EQ(told.sends[1].sender, 0);
+  EXPECT_EQ(told.sends[2].sender, 1);
+}
+
+TEST_F(TrackerTest, AnAcknowledgementThatFitsTwoConnectionsPairsNeither) {
+  a(packet(Opcode::kSendOnly, 0x22, 1000, pattern(4)));
+  a(packet(Opcode::kSendOnly, 0x33, 1001, pattern(4)));
+  b(ack(0x44, 1001));
+  EXPECT_FALSE(tracker.connection(0).side[0].qpn_known);
+  EXPECT_FALSE(tracker.connection(1).side[0].qpn_known);
+}
+
+TEST_F(TrackerTest, ACopyOfTheLatePacketShowsThatItWasNotLost) {
+  const auto data = pattern(4 * kMtu);
+  for (const std::uint32_t i : {0U, 2U, 1U}) a(piece(10, data, i, 4));
+  b(nak(kQpA, 11));
+  for (const std::uint32_t i : {1U, 2U, 3U}) a(piece(10, data, i, 4));
+  EXPECT_EQ(tracker.stats().reordered, 1U);
+  EXPECT_EQ(tracker.stats().lost_network, 0U);
+  EXPECT_EQ(tracker.stats().retransmitted, 2U);
+}
+
+TEST_F(ReadTest, AnAmbiguousLengthDoesNotFixThePathMtu) {
+  a(with_reth(packet(Opcode::kReadRequest, kQpB, 50), 0xabc, 0x2000, 1500));
+  a(packet(Opcode::kSendOnly, kQpB, 51, pattern(4)));  // 2048 or 4096
+  EXPECT_EQ(told.sends.size(), 1U);
+  EXPECT_EQ(connection().path_mtu, 0U);
+}
+
+TEST_F(ReadTest, AResponseProvesThatItsRequestArrived) {
+  a(packet(Opcode::kSendOnly, kQpB, 48, pattern(4)));
+  b(ack(kQpA, 48));
+  a(request());  // held: the capture lost 49
+  for (std::uint32_t i = 0; i < 3; ++i) b(answer(i));
+  ASSERT_EQ(told.ops.size(), 1U);
+  EXPECT_TRUE(told.ops[0].complete);
+  EXPECT_EQ(told.data, data);
+  EXPECT_EQ(tracker.stats().lost_capture, 1U);
+}
+
+TEST_F(ReadTest, ADamagedResponseWaitsForAGoodCopy) {
+  a(request());
+  b(answer(0));
+  wire::RocePacket damaged = answer(1);
+  const auto wrong = pattern(kMtu, 99);
+  damaged.payload = wrong;
+  b(damaged, true);
+  b(answer(2));
+  EXPECT_TRUE(told.ops.empty());
+  b(answer(1));
+  ASSERT_EQ(told.ops.size(), 1U);
+  EXPECT_EQ(told.data, data);
+}
+
+TEST_F(TrackerTest, IcrcsOfOnePortDoNotJudgeThoseOfTheOther) {
+  a(packet(Opcode::kSendOnly, kQpB, 1, pattern(8)));
+  b(ack(kQpA, 1), true);  // this port's are not final at the capture point
+  b(packet(Opcode::kSendOnly, kQpA, 900, pattern(8)), true);
+  EXPECT_EQ(told.sends.size(), 2U);
+  EXPECT_EQ(tracker.connection_count(), 1U);
+}
+
 TEST_F(TrackerTest, FinishGivesOutWhatIsHeldAndCloses) {
   a(packet(Opcode::kSendOnly, kQpB, 0, pattern(8)));
   a(packet(Opcode::kSendOnly, kQpB, 2, pattern(8)));
   tracker.finish();
   EXPECT_EQ(told.sends.size(), 2U);
   EXPECT_EQ(told.closed, 1);
+}
+
+struct CmTest : TrackerTest {
+  void mad(bool from_a, const wire::CmMessage& message) {
+    wire::CmMad m;
+    m.message = message;
+    std::vector<std::uint8_t> bytes(wire::kMadBytes);
+    (void)wire::encode_cm(m, bytes);
+    const wire::RocePacket p = packet(Opcode::kUdSendOnly, wire::kGsiQp, 0, bytes);
+    from_a ? a(p) : b(p);
+  }
+  void req(std::uint32_t id, std::uint32_t qpn, std::uint32_t psn) {
+    wire::CmReq m;
+    m.local_comm_id = id;
+    m.local_qpn = qpn;
+    m.starting_psn = psn;
+    m.path_mtu = 1;
+    mad(true, m);
+  }
+  void rep(std::uint32_t id, std::uint32_t to, std::uint32_t qpn, std::uint32_t psn) {
+    wire::CmRep m;
+    m.local_comm_id = id;
+    m.remote_comm_id = to;
+    m.local_qpn = qpn;
+    m.starting_psn = psn;
+    mad(false, m);
+  }
+  void dreq(std::uint32_t id, std::uint32_t to, std::uint32_t qpn) {
+    wire::CmDreq m;
+    m.local_comm_id = id;
+    m.remote_comm_id = to;
+    m.remote_qpn = qpn;
+    mad(true, m);
+  }
+};
+
+TEST_F(CmTest, ALostRepLeavesOneConnection) {
+  req(1, kQpA, 100);
+  a(packet(Opcode::kSendOnly, kQpB, 100, pattern(8)));
+  b(packet(Opcode::kSendOnly, kQpA, 7000, pattern(8)));
+  ASSERT_EQ(tracker.connection_count(), 1U);
+  EXPECT_EQ(connection().side[1].qpn, kQpB);
+  EXPECT_EQ(connection().state, State::kOpen);
+}
+
+TEST_F(CmTest, ARejBelongsToTheRequestThatItNames) {
+  req(1, kQpA, 100);
+  rep(9, 1, kQpB, 200);
+  dreq(1, 9, kQpB);
+  req(2, kQpA + 1, 300);
+  wire::CmRej rej;
+  rej.local_comm_id = 9;  // used again by the passive side
+  rej.remote_comm_id = 2;
+  rej.reason = 28;
+  mad(false, rej);
+  ASSERT_EQ(tracker.connection_count(), 2U);
+  EXPECT_EQ(tracker.connection(1).state, State::kRejected);
+}
+
+TEST_F(CmTest, AnOldDreqDoesNotCloseANewConnection) {
+  req(1, kQpA, 100);
+  rep(9, 1, kQpB, 200);
+  dreq(1, 9, kQpB);
+  req(1, kQpA, 5000);
+  rep(9, 1, kQpB + 1, 6000);
+  dreq(1, 9, kQpB);  // of the first connection, again
+  EXPECT_EQ(tracker.connection(1).state, State::kOpen);
+}
+
+TEST_F(CmTest, ARequestCapturedAgainAfterTrafficIsNoNewConnection) {
+  req(1, kQpA, 100);
+  rep(9, 1, kQpB, 200);
+  a(packet(Opcode::kSendOnly, kQpB, 100, pattern(8)));
+  req(1, kQpA, 100);
+  EXPECT_EQ(tracker.connection_count(), 1U);
+  EXPECT_EQ(connection().state, State::kOpen);
+}
+
+TEST_F(CmTest, TrafficThatGoesOnAfterTheEndIsAConnection) {
+  req(1, kQpA, 100);
+  rep(9, 1, kQpB, 200);
+  a(packet(Opcode::kSendOnly, kQpB, 100, pattern(8)));
+  dreq(1, 9, kQpB);
+  b(ack(kQpA, 100));
+  b(packet(Opcode::kSendOnly, kQpA, 200, pattern(8)));  // was on its way
+  EXPECT_EQ(told.sends.size(), 1U);
+  EXPECT_EQ(tracker.connection_count(), 1U);
+  for (std::uint32_t i = 0; i < 100; ++i) a(packet(Opcode::kSendOnly, kQpB, 101 + i, pattern(8)));
+  EXPECT_EQ(tracker.connection_count(), 2U);
+  EXPECT_GT(told.sends.size(), 80U);
 }
 
 }  // namespace

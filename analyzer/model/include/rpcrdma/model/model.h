@@ -17,7 +17,7 @@ namespace rpcrdma::model {
 // Whether a connection speaks RPC-over-RDMA.
 enum class Speaks : std::uint8_t {
   kUnknown,  // nothing yet tells
-  kRpc,      // its set-up says so (port 20049, private data), or a message did
+  kRpc,      // its private data says so, or a message did
   kOther,    // many SENDs, none of them RPC-over-RDMA
 };
 
@@ -78,7 +78,7 @@ struct ModelOptions {
   std::uint64_t max_kept_bytes = 512ULL << 20;
   // Unanswered Calls of one side of a connection; the oldest is forgotten when more come.
   std::uint32_t max_outstanding = 8192;
-  // Service port that says NFS/RDMA at once.
+  // Service port on which less is asked of the first message to be taken for one.
   std::uint16_t rpc_port = 20049;
 };
 
