@@ -28,9 +28,14 @@ int analyze(const Options& options) {
   analysis.set_context({&pipeline.tracker(), &pipeline.model()});
   if (!run_pipeline(pipeline, *source, options.path, options.jobs)) return kUnreadable;
   analysis.finish(pipeline, source->stats());
-  const std::string text =
-      options.json ? analysis.to_json() : analysis.to_text(colour_wanted(stdout));
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  const auto write = [](std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  };
+  if (options.json) {
+    analysis.write_json(write);
+  } else {
+    analysis.write_text(colour_wanted(stdout), write);
+  }
   return analysis.has_errors() ? kFindings : kOk;
 }
 

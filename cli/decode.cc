@@ -22,8 +22,8 @@ namespace rpcrdma::cli {
 
 namespace {
 
-// Lines that may wait for the Reply of a Call before them.
-constexpr std::size_t kMaxWaiting = 65536;
+// What may wait for the Reply of a Call before it.
+constexpr report::OrderedOutput::Limits kMaxWaiting{65536, std::size_t{64} << 20};
 
 struct Options {
   std::string path;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -9,6 +10,8 @@ namespace rpcrdma::report {
 namespace {
 // Findings of one rule on one connection are joined; this many different ones are kept.
 constexpr std::size_t kMaxFindings = 4096;
+// A peer may invent programs without end, and the statistics of one take 22 KiB.
+constexpr std::size_t kMaxProcedures = 1024;
 }  // namespace
 
 const char* severity_name(Severity severity) {
@@ -24,17 +27,25 @@ const char* severity_name(Severity severity) {
 }
 
 void Analysis::add_finding(Finding finding) {
-  for (Finding& f : findings_) {
-    if (f.rule == finding.rule && f.connection == finding.connection && f.peer == finding.peer &&
-        f.text == finding.text) {
-      ++f.count;
-      for (const std::uint64_t frame : finding.frames) {
-        if (f.frames.size() < kMaxFrames) f.frames.push_back(frame);
-      }
-      return;
+  const auto [it, added] = finding_index_.try_emplace(
+      fmt::format("{}\n{}\n{}\n{}", finding.rule, finding.connection, finding.peer, finding.text),
+      findings_.size());
+  if (!added) {
+    Finding& f = findings_[it->second];
+    f.count += finding.count;
+    for (const std::uint64_t frame : finding.frames) {
+      if (f.frames.size() < kMaxFrames) f.frames.push_back(frame);
     }
+  } else if (findings_.size() < kMaxFindings) {
+    findings_.push_back(std::move(finding));
+  } else {
+    finding_index_.erase(it);
+    ++omitted_[static_cast<std::size_t>(finding.severity)];
   }
-  if (findings_.size() < kMaxFindings) findings_.push_back(std::move(finding));
+}
+
+std::uint64_t Analysis::omitted() const {
+  return std::accumulate(omitted_.begin(), omitted_.end(), std::uint64_t{0});
 }
 
 void Analysis::on_message(const model::Message& m, const model::Call* call) {
@@ -58,16 +69,25 @@ void Analysis::on_message(const model::Message& m, const model::Call* call) {
   }
 }
 
-void Analysis::on_call_end(const model::Call& call, const model::Message* answer) {
-  const model::Message& m = call.message;
-  const bool reverse = context_.model->reverse(m);
-  const Key key{m.rpc.known ? m.rpc.program : UINT32_MAX, m.rpc.version, m.rpc.procedure,
-                principal_operation(m.rpc), reverse};
+ProcedureStats& Analysis::procedure(const model::RpcInfo& rpc, bool reverse) {
+  Key key{rpc.known ? rpc.program : UINT32_MAX, rpc.version, rpc.procedure,
+          principal_operation(rpc), reverse};
+  std::string label;
+  if (procedures_.size() >= kMaxProcedures && procedures_.count(key) == 0) {
+    key = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, reverse};
+    label = "all others";
+  }
   ProcedureStats& p = procedures_[key];
   if (p.label.empty()) {
-    p.label = procedure_label(m.rpc);
+    p.label = label.empty() ? procedure_label(rpc) : label;
     p.reverse = reverse;
   }
+  return p;
+}
+
+void Analysis::on_call_end(const model::Call& call, const model::Message* answer) {
+  const model::Message& m = call.message;
+  ProcedureStats& p = procedure(m.rpc, context_.model->reverse(m));
   ++p.calls;
   for (const model::CallChunk& chunk : call.chunks) {
     switch (chunk.list) {
@@ -165,7 +185,8 @@ void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& sour
 }
 
 bool Analysis::has_errors() const {
-  return std::any_of(findings_.begin(), findings_.end(),
+  return omitted_[static_cast<std::size_t>(Severity::kError)] != 0 ||
+         std::any_of(findings_.begin(), findings_.end(),
                      [](const Finding& f) { return f.severity == Severity::kError; });
 }
 

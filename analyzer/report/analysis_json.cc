@@ -1,3 +1,5 @@
+#include <map>
+
 #include <rpcrdma/report/analysis.h>
 #include <rpcrdma/report/json_writer.h>
 
@@ -221,7 +223,7 @@ void finding(JsonWriter& json, const Finding& x) {
 
 }  // namespace
 
-std::string Analysis::to_json() const {
+void Analysis::write_json(const Write& write) const {
   JsonWriter json;
   const FrameCounts& f = pipeline_->frames();
   json.object();
@@ -241,14 +243,19 @@ std::string Analysis::to_json() const {
     json.field(model::kind_name(static_cast<model::Kind>(i)), kinds_[i]);
   }
   json.object("types");
-  for (const auto& [proc, count] : procs_v1_) json.field(wire::proc_name(1, proc), count);
-  for (const auto& [proc, count] : procs_v2_) json.field(wire::proc_name(2, proc), count);
+  // Several types are "unknown".
+  std::map<std::string_view, std::uint64_t> types;
+  for (const auto& [proc, count] : procs_v1_) types[wire::proc_name(1, proc)] += count;
+  for (const auto& [proc, count] : procs_v2_) types[wire::proc_name(2, proc)] += count;
+  for (const auto& [name, count] : types) json.field(name.data(), count);
   json.end();
   json.end();
   json.array("connections");
   for (std::size_t i = 0; i < pipeline_->tracker().connection_count(); ++i) {
     const roce::Connection& c = pipeline_->tracker().connection(i);
-    if (!c.merged_away) connection(json, c, pipeline_->model().connection(c.index));
+    if (c.merged_away) continue;
+    connection(json, c, pipeline_->model().connection(c.index));
+    json.drain(write);
   }
   json.end();
   json.array("procedures");
@@ -257,9 +264,10 @@ std::string Analysis::to_json() const {
     json.object();
     json.field("name", s.label);
     json.field("direction", reverse ? "reverse" : "forward");
-    json.optional("program", program != UINT32_MAX, program);
-    json.field("version", version);
-    json.field("procedure", procedure);
+    const bool known = program != UINT32_MAX;
+    json.optional("program", known, program);
+    json.optional("version", known, version);
+    json.optional("procedure", known, procedure);
     json.field("calls", s.calls);
     json.field("replies", s.replies);
     json.field("errors", s.errors);
@@ -283,8 +291,9 @@ std::string Analysis::to_json() const {
   json.array("findings");
   for (const Finding& x : findings_) finding(json, x);
   json.end();
+  json.field("findings_omitted", omitted());
   json.end();
-  return json.take();
+  write(json.take());
 }
 
 }  // namespace rpcrdma::report

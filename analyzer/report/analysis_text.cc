@@ -130,7 +130,7 @@ void connection_text(std::string& out, const roce::Connection& c, const model::C
 
 }  // namespace
 
-std::string Analysis::to_text(bool colour) const {
+void Analysis::write_text(bool colour, const Write& write) const {
   const Paint paint{colour};
   const roce::PacketStats& p = pipeline_->tracker().stats();
   const FrameCounts& f = pipeline_->frames();
@@ -158,13 +158,15 @@ std::string Analysis::to_text(bool colour) const {
     if (!frames.empty()) out += fmt::format(" ({})", frames);
     out += fmt::format("\n    {}\n", x.advice);
   }
+  if (omitted() != 0) out += fmt::format("  and {} more that are not listed\n", omitted());
 
   out += '\n';
   for (std::size_t i = 0; i < pipeline_->tracker().connection_count(); ++i) {
     const roce::Connection& c = pipeline_->tracker().connection(i);
-    if (!c.merged_away) {
-      connection_text(out, c, pipeline_->model().connection(c.index), paint);
-    }
+    if (c.merged_away) continue;
+    connection_text(out, c, pipeline_->model().connection(c.index), paint);
+    write(out);
+    out.clear();
   }
   if (pipeline_->tracker().connection_count() == 0) out += "No RDMA connection.\n";
 
@@ -207,7 +209,7 @@ std::string Analysis::to_text(bool colour) const {
     }
     if (header) out += "(p50 / p99)\n";
   }
-  return out;
+  write(out);
 }
 
 }  // namespace rpcrdma::report

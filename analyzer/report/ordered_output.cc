@@ -12,37 +12,39 @@ OrderedOutput::Entry* OrderedOutput::find(std::uint64_t id) {
 
 void OrderedOutput::write_ready() {
   while (!entries_.empty() && entries_.front().ready) {
-    if (!entries_.front().text.empty()) write_(entries_.front().text);
+    const std::string& text = entries_.front().text;
+    waiting_bytes_ -= text.size();
+    if (!text.empty()) write_(text);
     entries_.pop_front();
   }
 }
 
+// The front is never ready: what is gets written at once.
+void OrderedOutput::finish_oldest() {
+  Entry& oldest = entries_.front();
+  oldest.text = finish_(oldest.id);
+  oldest.ready = true;
+  waiting_bytes_ += oldest.text.size();
+  write_ready();
+}
+
 void OrderedOutput::reserve(std::uint64_t id) {
-  if (entries_.size() >= limit_) {
-    Entry& oldest = entries_.front();
-    oldest.text = finish_(oldest.id);
-    oldest.ready = true;
-    write_ready();
-  }
+  if (entries_.size() >= limits_.lines) finish_oldest();
   entries_.push_back({id, false, {}});
 }
 
 void OrderedOutput::ready(std::uint64_t id, std::string text) {
-  if (Entry* entry = find(id)) {
-    entry->text = std::move(text);
-    entry->ready = true;
-    write_ready();
-  }
+  Entry* entry = find(id);
+  if (entry == nullptr) return;
+  waiting_bytes_ += text.size() - entry->text.size();
+  entry->text = std::move(text);
+  entry->ready = true;
+  write_ready();
+  while (waiting_bytes_ > limits_.bytes) finish_oldest();
 }
 
 void OrderedOutput::flush() {
-  for (Entry& entry : entries_) {
-    if (!entry.ready) {
-      entry.text = finish_(entry.id);
-      entry.ready = true;
-    }
-  }
-  write_ready();
+  while (!entries_.empty()) finish_oldest();
 }
 
 }  // namespace rpcrdma::report

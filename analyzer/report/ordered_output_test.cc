@@ -14,7 +14,7 @@ struct Output : ::testing::Test {
                          text.push_back(')');
                          return text;
                        },
-                       3};
+                       {3, 10}};
 };
 
 TEST_F(Output, WaitsForTheOldest) {
@@ -32,6 +32,27 @@ TEST_F(Output, TheLimitForcesTheOldestOut) {
   output.ready(1, "too late");
   output.ready(2, "b");
   EXPECT_EQ(written, "(1)b");
+}
+
+TEST_F(Output, TextThatWaitsIsLimitedToo) {
+  output.reserve(1);
+  output.reserve(2);
+  output.ready(2, "0123456789");
+  EXPECT_EQ(written, "");
+  output.reserve(3);
+  output.ready(3, "x");
+  EXPECT_EQ(written, "(1)0123456789x");
+}
+
+TEST_F(Output, TextThatWasWrittenNoLongerCounts) {
+  for (std::uint64_t id = 1; id <= 9; ++id) {
+    output.reserve(id);
+    output.ready(id, "01234567");
+  }
+  output.reserve(10);
+  output.reserve(11);
+  output.ready(11, "0123456789");
+  EXPECT_EQ(written.size(), 72U);
 }
 
 TEST_F(Output, FlushFinishesTheRestInOrder) {

@@ -62,6 +62,17 @@ void fill(Batch& batch, capture::Source& source) {
   batch.stats = source.stats();
 }
 
+// The packets were written by another core: ask for them before they are needed.
+constexpr std::size_t kPrefetchPackets = 4;
+void prefetch(const Batch& batch, std::size_t packet) {
+  constexpr std::size_t kCacheLine = 64;
+  if (packet >= batch.packet_count) return;
+  const auto* p = reinterpret_cast<const char*>(&batch.packets[packet]);
+  for (std::size_t at = 0; at < sizeof(roce::PreparedPacket); at += kCacheLine) {
+    __builtin_prefetch(p + at);
+  }
+}
+
 }  // namespace
 
 void Pipeline::count(std::int64_t time_ns, capture::LinkResult result) {
@@ -127,7 +138,10 @@ capture::Expected<void> Pipeline::run_ahead(capture::Source& source, const Tick&
     for (std::size_t i = 0; i < batch.frame_count; ++i) {
       const Batch::FrameInfo& info = batch.frames[i];
       count(info.time_ns, info.link);
-      if (info.link == capture::LinkResult::kRoce) tracker_.packet(batch.packets[next_packet++]);
+      if (info.link == capture::LinkResult::kRoce) {
+        prefetch(batch, next_packet + kPrefetchPackets);
+        tracker_.packet(batch.packets[next_packet++]);
+      }
     }
     if (tick) tick(batch.stats);
     if (batch.last) {

@@ -11,8 +11,9 @@ namespace rpcrdma::model {
 // one, and by nothing where it has none. Other programs' SENDs (rping, perftest) never pass.
 [[nodiscard]] bool recognise(wire::Bytes send);
 
-// The weaker question, for connections to a port of RPC-over-RDMA: do the four fixed words look like
-// that protocol's, be it of another version or broken further on? Any program can use any port.
+// The weaker question, for connections to a port of RPC-over-RDMA: do the four fixed words look
+// like that protocol's, be it of another version or broken further on? Any program can use any
+// port.
 [[nodiscard]] bool resembles(wire::Bytes send);
 
 }  // namespace rpcrdma::model

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include <rpcrdma/model/histogram.h>
@@ -36,12 +39,13 @@ class Analysis : public model::Observer {
   // Call when the capture has been read; adds what only its end can tell.
   void finish(const Pipeline& pipeline, const capture::SourceStats& source);
 
-  [[nodiscard]] const std::vector<Finding>& findings() const { return findings_; }
   [[nodiscard]] bool has_errors() const;
 
+  // In pieces, since a capture may have very many connections.
+  using Write = std::function<void(std::string_view)>;
   // One JSON object (docs/json.md) and a newline.
-  [[nodiscard]] std::string to_json() const;
-  [[nodiscard]] std::string to_text(bool colour) const;
+  void write_json(const Write& write) const;
+  void write_text(bool colour, const Write& write) const;
 
   // Before the first message.
   void set_context(const Context& context) { context_ = context; }
@@ -51,6 +55,8 @@ class Analysis : public model::Observer {
   using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, bool>;
 
   void add_finding(Finding finding);
+  [[nodiscard]] std::uint64_t omitted() const;
+  ProcedureStats& procedure(const model::RpcInfo& rpc, bool reverse);
 
   Context context_;
   const Pipeline* pipeline_ = nullptr;
@@ -59,6 +65,8 @@ class Analysis : public model::Observer {
   std::array<std::uint64_t, 6> kinds_{};  // messages by model::Kind
   std::map<std::uint32_t, std::uint64_t> procs_v1_, procs_v2_;
   std::vector<Finding> findings_;
+  std::unordered_map<std::string, std::size_t> finding_index_;  // by all that makes findings one
+  std::array<std::uint64_t, 3> omitted_{};                      // by Severity: more than are kept
 };
 
 }  // namespace rpcrdma::report

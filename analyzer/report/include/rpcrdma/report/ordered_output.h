@@ -1,6 +1,7 @@
 // Lines in the order of their messages, though some are finished later than others.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -15,9 +16,13 @@ class OrderedOutput {
   using Write = std::function<void(const std::string&)>;
   // Writes an unfinished line at the last moment.
   using Finish = std::function<std::string(std::uint64_t id)>;
+  struct Limits {
+    std::size_t lines = 0;
+    std::size_t bytes = 0;  // of text that waits
+  };
 
-  OrderedOutput(Write write, Finish finish, std::size_t limit)
-      : write_(std::move(write)), finish_(std::move(finish)), limit_(limit) {}
+  OrderedOutput(Write write, Finish finish, Limits limits)
+      : write_(std::move(write)), finish_(std::move(finish)), limits_(limits) {}
 
   // IDs must rise from call to call.
   void reserve(std::uint64_t id);
@@ -31,12 +36,14 @@ class OrderedOutput {
     std::string text;
   };
   Entry* find(std::uint64_t id);
+  void finish_oldest();
   void write_ready();
 
   Write write_;
   Finish finish_;
-  std::size_t limit_;
+  Limits limits_;
   std::deque<Entry> entries_;
+  std::size_t waiting_bytes_ = 0;  // of the entries' text
 };
 
 }  // namespace rpcrdma::report

@@ -1,0 +1,17 @@
+// What a test program has allocated. Linking live_bytes.cc replaces the global operator new.
+#pragma once
+
+#include <cstddef>
+
+namespace rpcrdma::report::testing {
+
+struct Heap {
+  std::size_t live = 0;  // bytes now
+  std::size_t peak = 0;  // the most bytes since reset_peak()
+  std::size_t allocations = 0;
+};
+[[nodiscard]] Heap heap();
+// The peak is now what is live.
+void reset_peak();
+
+}  // namespace rpcrdma::report::testing

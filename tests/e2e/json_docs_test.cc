@@ -1,0 +1,212 @@
+// docs/json.md against what the commands write: every key is there, of the type and at the time
+// that is said, and none is missing.
+#include "command.h"
+#include "pcap_edit.h"
+
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include <rpcrdma/wire/endian.h>
+#include <rpcrdma/wire/icrc.h>
+
+namespace rpcrdma::e2e {
+namespace {
+
+using nlohmann::json;
+
+struct Key {
+  std::string type;
+  bool always = false;
+  bool seen = false;
+};
+using Keys = std::map<std::string, Key>;
+
+const std::map<std::string, std::vector<std::string>> kWords = {
+    {"SIDE", {"client", "server"}},
+    {"DIRECTION", {"forward", "reverse"}},
+    {"LIST", {"read", "write", "reply"}},
+    {"LATENCY",
+     {"latency_us", "parts_us.call_to_first_operation", "parts_us.operations",
+      "parts_us.last_operation_to_reply"}},
+};
+
+void expand(const std::string& key, const Key& value, Keys& keys) {
+  for (const auto& [word, meanings] : kWords) {
+    const auto at = key.find(word);
+    if (at == std::string::npos) continue;
+    for (const std::string& m : meanings) {
+      expand(std::string(key).replace(at, word.size(), m), value, keys);
+    }
+    return;
+  }
+  EXPECT_TRUE(keys.emplace(key, value).second) << key << " stands there twice";
+}
+
+// The rows of the table under a heading.
+Keys documented(const std::string& heading) {
+  Keys keys;
+  std::istringstream text(read_file(RPCRDMA_TEST_DOCS "/json.md"));
+  bool here = false;
+  for (std::string line; std::getline(text, line);) {
+    if (line.starts_with("## ")) here = line == "## " + heading;
+    if (!here || !line.starts_with("| `")) continue;
+    std::vector<std::string> cells;
+    for (std::size_t at = 2, end = 0; (end = line.find(" |", at)) != std::string::npos;
+         at = end + 3) {
+      cells.push_back(line.substr(at, end - at));
+    }
+    EXPECT_GE(cells.size(), 3U) << line;
+    expand(cells[0].substr(1, cells[0].size() - 2), {cells[1], cells[2] == "always"}, keys);
+  }
+  EXPECT_FALSE(keys.empty());
+  return keys;
+}
+
+std::string type_of(const json& value) {
+  if (value.is_boolean()) return "boolean";
+  if (value.is_number_integer()) return "integer";
+  if (value.is_number()) return "number";
+  if (value.is_string()) return "string";
+  if (value.is_array()) return "list";
+  return value.is_object() ? "object" : "null";
+}
+
+// `path`: of the object, with a point behind it; empty for the whole.
+void check(const json& value, const std::string& path, Keys& keys) {
+  if (value.is_array()) {
+    for (const json& element : value) check(element, path + "[]", keys);
+    return;
+  }
+  if (!value.is_object()) return;
+  const std::string prefix = path.empty() ? "" : path + ".";
+  for (const auto& [name, member] : value.items()) {
+    auto key = keys.find(prefix + name);
+    if (key == keys.end()) key = keys.find(prefix + "NAME");
+    ASSERT_NE(key, keys.end()) << prefix + name << " is not in docs/json.md";
+    key->second.seen = true;
+    const std::string type = type_of(member);
+    EXPECT_TRUE(key->second.type == type || key->second.type == type + " or null" ||
+                (type == "null" && key->second.type.ends_with(" or null")))
+        << key->first << " is documented as " << key->second.type << ", and is " << type;
+    check(member, prefix + name, keys);
+  }
+  for (const auto& [name, key] : keys) {
+    const bool mine = name.size() > prefix.size() && name.starts_with(prefix) &&
+                      name.find_first_of(".[", prefix.size()) == std::string::npos;
+    if (mine && key.always) {
+      EXPECT_TRUE(value.contains(name.substr(prefix.size()))) << name << " is missing: " << value;
+    }
+  }
+}
+
+constexpr std::size_t kIp = 16 + 14;
+constexpr std::size_t kBth = kIp + 20 + 8;
+constexpr std::size_t kSend = kBth + 12;
+
+void mend_icrc(std::string& record) {
+  const std::vector<std::uint8_t> covered(record.begin() + kIp, record.end() - 4);
+  std::uint8_t icrc[4];
+  wire::store_icrc(icrc, wire::icrc(wire::IcrcKind::kRoceV2Ipv4, covered, kBth - kIp));
+  record.replace(record.size() - 4, 4, reinterpret_cast<const char*>(icrc), 4);
+}
+
+void set_words(PcapEdit& edit, std::size_t frame, std::size_t offset,
+               std::initializer_list<std::uint32_t> words) {
+  std::string& record = edit.records[frame - 1];
+  for (const std::uint32_t word : words) {
+    wire::store_be32(reinterpret_cast<std::uint8_t*>(&record[offset]), word);
+    offset += 4;
+  }
+  mend_icrc(record);
+}
+
+// What well-behaved peers do not send, in place of Replies and ACKs of linux-nfs41.pcap.
+std::string unusual() {
+  PcapEdit edit(read_file(capture("linux-nfs41.pcap")));
+  for (const std::size_t frame : {61U, 63U}) {
+    set_words(edit, frame, kSend, {0x60000000});  // NAK, PSN Sequence Error
+  }
+  set_words(edit, 62, kSend + 12, {4, 1, 1, 1});        // ERR_VERS
+  set_words(edit, 78, kSend + 4, {2, 64, 4, 3});        // RDMA2_ERR_CANT_REPLY
+  set_words(edit, 82, kSend + 4, {2, 64, 5, 1, 9, 0});  // RDMA2_OPTIONAL
+  set_words(edit, 86, kSend + 4, {3});                  // version 3
+  edit.records[90 - 1][kSend + 10] = 1;                 // more credits, and a wrong ICRC
+  return edit.file();
+}
+
+// A REJ in place of the REP.
+std::string rejected() {
+  PcapEdit edit(read_file(capture("linux-nfs41.pcap")));
+  edit.records[58 - 1][kSend + 8 + 17] = 0x12;
+  mend_icrc(edit.records[58 - 1]);
+  return edit.file();
+}
+
+void expect_documented(const std::string& command) {
+  const TemporaryFolder folder;
+  write_file(folder.file("unusual.pcap"), unusual());
+  write_file(folder.file("rejected.pcap"), rejected());
+  Keys keys = documented(command);
+  for (const std::string& file :
+       {capture("linux-nfs41.pcap"), capture("linux-nfs3.pcap"), capture("linux-deleg.pcap"),
+        capture("linux-non-rpc.pcap"), capture("roce-icrc-oracle.pcap"),
+        folder.file("unusual.pcap"), folder.file("rejected.pcap")}) {
+    const Result r = run("RPCRDMA " + command.substr(command.find(' ')) + " " + file);
+    for (const json& object : json_lines(r.out)) ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
+  }
+  for (const auto& [name, key] : keys) EXPECT_TRUE(key.seen) << name << " was never written";
+}
+
+TEST(JsonDocs, DecodeWritesWhatIsDocumented) {
+  expect_documented("rpcrdma decode --json");
+}
+
+TEST(JsonDocs, AnalyzeWritesWhatIsDocumented) {
+  expect_documented("rpcrdma analyze --json");
+}
+
+void collect_names(const json& value, std::set<std::string>& names) {
+  if (value.is_array()) {
+    for (const json& element : value) collect_names(element, names);
+  } else if (value.is_object()) {
+    for (const auto& [name, member] : value.items()) {
+      names.insert(name);
+      collect_names(member, names);
+    }
+  }
+}
+
+std::string hex(const std::string& bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    for (const int shift : {4, 0}) text += "0123456789abcdef"[(c >> shift) & 15];
+  }
+  return text;
+}
+
+TEST(JsonDocs, HeaderWritesFieldsOfTheSchema) {
+  std::string shell;
+  const PcapEdit edit(unusual());
+  for (const std::string& record : edit.records) {
+    const int opcode = PcapEdit::opcode(record);
+    const auto run_on = [&](const char* kind, std::size_t at) {
+      const std::string bytes = record.substr(at, record.size() - 4 - at);
+      shell += std::string("RPCRDMA header --json --as ") + kind + " " + hex(bytes) + "\n";
+    };
+    if (opcode == 0x04) run_on("message", kSend);  // SEND Only
+    if (opcode == 0x64) run_on("cm", kSend + 8);   // UD SEND Only, behind its DETH
+  }
+  std::set<std::string> names;
+  for (const json& object : json_lines(run(shell).out)) collect_names(object, names);
+  EXPECT_GT(names.size(), 100U);
+  const std::string fields = read_file(RPCRDMA_TEST_DOCS "/fields.md");
+  for (std::string name : names) {
+    if (name.ends_with("_name")) name.resize(name.size() - 5);
+    EXPECT_NE(fields.find("| `" + name + "` |"), std::string::npos) << name;
+  }
+}
+
+}  // namespace
+}  // namespace rpcrdma::e2e
