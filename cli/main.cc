@@ -3,13 +3,16 @@
 #include "input.h"
 
 #include <cstdio>
+#include <exception>
 #include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
-int main(int argc, char** argv) {
-  using namespace rpcrdma::cli;
+namespace rpcrdma::cli {
+namespace {
+
+int run_command(int argc, char** argv) {
   CLI::App app("See what RPC-over-RDMA peers really say to each other.", "rpcrdma");
   app.set_version_flag("--version", "rpcrdma " RPCRDMA_VERSION);
   app.require_subcommand(0, 1);
@@ -47,4 +50,16 @@ int main(int argc, char** argv) {
   }
   complain("a subcommand is required (see `rpcrdma --help`)");
   return kUnreadable;
+}
+
+}  // namespace
+}  // namespace rpcrdma::cli
+
+int main(int argc, char** argv) {
+  try {
+    return rpcrdma::cli::run_command(argc, argv);
+  } catch (const std::exception& e) {  // no memory, mostly
+    std::fprintf(stderr, "rpcrdma: %s\n", e.what());
+    return rpcrdma::cli::kUnreadable;
+  }
 }

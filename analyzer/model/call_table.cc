@@ -58,7 +58,8 @@ void CallTable::insert(CallPool& pool, CallRef ref) {
 void CallTable::erase(CallPool& pool, CallRef ref) {
   Call& call = *pool.get(ref);
   by_xid_.erase(call.message.xid);
-  for (std::uint32_t i = 0; i < call.segments.size(); ++i) {
+  // The newest first: so a handle that the Call has many times is taken from the head of its chain.
+  for (auto i = static_cast<std::uint32_t>(call.segments.size()); i-- != 0;) {
     const SegmentRef self{ref, i};
     const SegmentRef older = call.segments[i].older;
     const auto it = by_handle_.find(call.segments[i].target.handle);

@@ -39,9 +39,9 @@ class BatchQueue {
   }
 
  private:
-  std::array<Batch, kBatches> batches_;
   alignas(64) std::atomic<std::size_t> filled_{0};
   alignas(64) std::atomic<std::size_t> emptied_{0};
+  std::array<Batch, kBatches> batches_;
 };
 
 }  // namespace rpcrdma::report

@@ -9,6 +9,15 @@
 namespace {
 rpcrdma::report::testing::Heap state;
 
+void* obtain(std::size_t size) noexcept {
+  void* p = std::malloc(size == 0 ? 1 : size);
+  if (p == nullptr) return nullptr;
+  ++state.allocations;
+  state.live += malloc_usable_size(p);
+  state.peak = std::max(state.peak, state.live);
+  return p;
+}
+
 void release(void* p) noexcept {
   if (p == nullptr) return;
   state.live -= malloc_usable_size(p);
@@ -18,12 +27,11 @@ void release(void* p) noexcept {
 
 // None is inlined: a compiler that sees free() behind a `new` expression warns of a mismatch.
 [[gnu::noinline]] void* operator new(std::size_t size) {
-  void* p = std::malloc(size == 0 ? 1 : size);
-  if (p == nullptr) throw std::bad_alloc();
-  ++state.allocations;
-  state.live += malloc_usable_size(p);
-  state.peak = std::max(state.peak, state.live);
-  return p;
+  if (void* p = obtain(size)) return p;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return obtain(size);
 }
 [[gnu::noinline]] void operator delete(void* p) noexcept {
   release(p);

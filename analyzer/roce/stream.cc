@@ -17,7 +17,7 @@ using wire::Opcode;
 constexpr std::size_t kMaxHeldPackets = 1024;         // of one stream
 constexpr std::uint64_t kMaxHeldBytes = 16ULL << 20;  // of all streams together
 // No inline threshold is over 256 KiB (RFC 8797); what is longer is no RPC-over-RDMA message.
-constexpr std::size_t kMaxSendBytes = 512 * 1024;
+constexpr std::size_t kMaxSendBytes = std::size_t{512} * 1024;
 constexpr std::size_t kMaxReads = 512;  // RDMA READs remembered of one stream
 constexpr std::size_t kKeptDoneReads = 16;
 
