@@ -7,6 +7,7 @@
 #include <thread>
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -30,16 +31,43 @@ bool may_capture() {
   return open_live(on_loopback("")).has_value();
 }
 
-void send_datagram(std::uint16_t port, const ByteVector& payload) {
-  const FileDescriptor fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(port);
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ASSERT_EQ(::sendto(fd.get(), payload.data(), payload.size(), 0,
-                     reinterpret_cast<const sockaddr*>(&to), sizeof to),
-            static_cast<ssize_t>(payload.size()));
+sockaddr_in on_loopback_port(std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
 }
+
+// Datagrams from a source port that only this test has: loopback is shared with every other
+// program on the machine, other tests among them.
+class Sender {
+ public:
+  Sender() : fd_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address = on_loopback_port(0);
+    socklen_t size = sizeof address;
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(::bind(fd_.get(), generic, size), 0);
+    EXPECT_EQ(::getsockname(fd_.get(), generic, &size), 0);
+    port_ = ntohs(address.sin_port);
+  }
+
+  // A filter for what this sender sends to `port`.
+  std::string filter(std::uint16_t port) const {
+    return fmt::format("udp dst port {} and src port {}", port, port_);
+  }
+
+  void send(std::uint16_t port, const ByteVector& payload) const {
+    const sockaddr_in to = on_loopback_port(port);
+    ASSERT_EQ(::sendto(fd_.get(), payload.data(), payload.size(), 0,
+                       reinterpret_cast<const sockaddr*>(&to), sizeof to),
+              static_cast<ssize_t>(payload.size()));
+  }
+
+ private:
+  FileDescriptor fd_;
+  std::uint16_t port_ = 0;
+};
 
 std::atomic<LiveSource*> guarded{nullptr};
 
@@ -71,12 +99,13 @@ class Live : public ::testing::Test {
 };
 
 TEST_F(Live, SeesWhatTheFilterLetsThrough) {
-  auto source = open_live(on_loopback("udp dst port 4791"));
+  const Sender sender;
+  auto source = open_live(on_loopback(sender.filter(4791)));
   ASSERT_TRUE(source) << source.error().message;
   const Guard guard(**source);
   for (std::uint8_t i = 0; i < 5; ++i) {
-    send_datagram(4790, ByteVector(32, 0xff));
-    send_datagram(4791, ByteVector(32, i));
+    sender.send(4790, ByteVector(32, 0xff));
+    sender.send(4791, ByteVector(32, i));
   }
   for (std::uint8_t i = 0; i < 5; ++i) {
     Frame frame;
@@ -94,12 +123,13 @@ TEST_F(Live, SeesWhatTheFilterLetsThrough) {
 }
 
 TEST_F(Live, SnapshotLengthCutsFrames) {
-  LiveOptions options = on_loopback("udp dst port 4791");
+  const Sender sender;
+  LiveOptions options = on_loopback(sender.filter(4791));
   options.snaplen = 60;
   auto source = open_live(options);
   ASSERT_TRUE(source) << source.error().message;
   const Guard guard(**source);
-  send_datagram(4791, ByteVector(1000, 1));
+  sender.send(4791, ByteVector(1000, 1));
   Frame frame;
   ASSERT_TRUE((*source)->next(frame).value());
   EXPECT_EQ(frame.data.size(), 60u);
