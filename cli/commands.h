@@ -18,5 +18,6 @@ using Run = std::function<int()>;
 [[nodiscard]] Run add_analyze(CLI::App& app);
 [[nodiscard]] Run add_extract(CLI::App& app);
 [[nodiscard]] Run add_header(CLI::App& app);
+[[nodiscard]] Run add_rules(CLI::App& app);
 
 }  // namespace rpcrdma::cli

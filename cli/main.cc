@@ -33,6 +33,7 @@ int run_command(int argc, char** argv) {
       add_analyze);
   add("extract", "Write the payload of chunks, or whole RPC messages, to files", add_extract);
   add("header", "Decode one header given in hexadecimal", add_header);
+  add("rules", "List the rules that captures are measured by, or explain some", add_rules);
 
   try {
     app.parse(argc, argv);

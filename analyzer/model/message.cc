@@ -39,6 +39,8 @@ void Message::reset() {
   write_counts.clear();
   reply_segments.clear();
   bytes.clear();
+  payload = {};
+  rpc_xid.reset();
   has_reply_chunk = false;
   malformed.reset();
   error = wire::RdmaErr::kVers;
@@ -60,6 +62,7 @@ void Call::reset() {
   operations.clear();
   operations_total = 0;
   first_op_ns = last_op_ns = -1;
+  losses_before = 0;
   identified = false;
   ending = Ending::kClosed;
 }

@@ -78,7 +78,8 @@ struct Model::Impl {
   }
 
   void fill_lists(const wire::HeaderView& h, Message& m);
-  void begin_message(const roce::Connection& rc, const roce::SendMessage& send, Message& m);
+  void begin_message(const roce::Connection& rc, const roce::SendMessage& send,
+                     const wire::HeaderView* h, Message& m);
   void set_call_chunks(Call& call);
   void decode_call_rpc(Call& call, wire::Bytes rpc_message);
   void decode_reply_rpc(Message& m, wire::Bytes rpc_message);
@@ -88,6 +89,7 @@ struct Model::Impl {
   void end_call(Connection& c, std::uint8_t caller, CallRef ref, Ending ending,
                 const Message* answer);
   void close_calls(Connection& c);
+  void note_cm(const roce::Connection& rc, const wire::CmMad& mad);
   void thresholds(Connection& c, const roce::Connection& rc);
   MsgType guess_direction(Connection& c, std::uint8_t sender, std::uint32_t xid);
   MsgType direction(Connection& c, const roce::SendMessage& send, const wire::HeaderView& h);
@@ -137,24 +139,36 @@ void Model::Impl::thresholds(Connection& c, const roce::Connection& rc) {
 
 void Model::on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
                   const roce::PacketMeta& meta) {
-  (void)sender, (void)meta;
-  if (connection == nullptr) return;
-  Impl::Connection& c = impl_->at(connection->index);
+  if (connection != nullptr) impl_->note_cm(*connection, mad);
+  impl_->observer.on_cm(connection, sender, mad, meta);
+}
+
+std::uint64_t losses(const roce::Connection& connection) {
+  std::uint64_t n = 0;
+  for (const roce::Side& side : connection.side) {
+    n += side.counters.lost_capture;
+  }
+  return n;
+}
+
+void Model::Impl::note_cm(const roce::Connection& rc, const wire::CmMad& mad) {
+  Connection& c = at(rc.index);
   if (!std::holds_alternative<wire::CmReq>(mad.message) &&
       !std::holds_alternative<wire::CmRep>(mad.message)) {
     return;
   }
   c.pub.client = 0;
   c.pub.client_certain = true;
-  impl_->thresholds(c, *connection);
-  const bool our_port = wire::is_rdma_ip_service(connection->service_id) &&
-                        wire::service_port(connection->service_id) == impl_->options.rpc_port;
+  thresholds(c, rc);
+  const bool our_port = wire::is_rdma_ip_service(rc.service_id) &&
+                        wire::service_port(rc.service_id) == options.rpc_port;
   c.expected = our_port;
   if (c.pub.has_private_data[0] || c.pub.has_private_data[1]) c.pub.speaks = Speaks::kRpc;
 }
 
 void Model::on_open(const roce::Connection& connection) {
   impl_->at(connection.index);
+  impl_->observer.on_open(connection);
 }
 
 void Model::on_merge(const roce::Connection& into, const roce::Connection& from) {
@@ -207,10 +221,17 @@ void Model::on_merge(const roce::Connection& into, const roce::Connection& from)
     a.pub.chunks[i] += b.pub.chunks[i];
   }
   b.pub = ConnectionModel{};
+  impl_->observer.on_merge(into, from);
 }
 
 void Model::on_close(const roce::Connection& connection) {
   impl_->close_calls(impl_->at(connection.index));
+  impl_->observer.on_close(connection);
+}
+
+void Model::on_acknowledge(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
+                           std::uint32_t psn, const roce::PacketMeta& meta) {
+  if (!aeth.is_ack()) impl_->observer.on_refusal(connection, sender, aeth, psn, meta);
 }
 
 void Model::Impl::close_calls(Connection& c) {
@@ -244,7 +265,7 @@ void Model::Impl::fill_lists(const wire::HeaderView& h, Message& m) {
 }
 
 void Model::Impl::begin_message(const roce::Connection& rc, const roce::SendMessage& send,
-                                Message& m) {
+                                const wire::HeaderView* h, Message& m) {
   m.id = next_id++;
   m.first_frame = send.first_frame;
   m.frame = send.frame;
@@ -259,6 +280,7 @@ void Model::Impl::begin_message(const roce::Connection& rc, const roce::SendMess
   m.has_invalidate = send.has_invalidate;
   m.invalidated_handle = send.invalidate_handle;
   if (options.keep_bytes) m.bytes.assign(send.data.begin(), send.data.end());
+  m.payload = h != nullptr ? send.data.subspan(h->length) : send.data.first(0);
   const auto prefix = wire::decode_prefix(send.data);
   if (prefix) {
     m.xid = prefix->xid;
@@ -325,7 +347,7 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
     }
     Message& m = impl_->scratch;
     m.reset();
-    impl_->begin_message(rc, send, m);
+    impl_->begin_message(rc, send, &*header, m);
     impl_->fill_lists(*header, m);
     c.pub.version = header->vers;
     switch (header->proc) {
@@ -358,7 +380,7 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
   // No header. If the capture cut it short the sender is not to blame, and the XID still tells.
   Message& m = impl_->scratch;
   m.reset();
-  impl_->begin_message(rc, send, m);
+  impl_->begin_message(rc, send, nullptr, m);
   if (!send.complete && data.size() >= wire::kPrefixBytes && m.version >= 1 && m.version <= 2) {
     if (impl_->guess_direction(c, send.sender, m.xid) == MsgType::kReply) {
       m.kind = Kind::kReply;
@@ -417,6 +439,7 @@ void Model::Impl::set_call_chunks(Call& call) {
 }
 
 void Model::Impl::decode_call_rpc(Call& call, wire::Bytes rpc_message) {
+  if (rpc_message.size() >= 4) call.message.rpc_xid = wire::load_be32(rpc_message.data());
   const auto rpc = wire::decode_rpc(rpc_message);
   if (!rpc || rpc->type != MsgType::kCall) return;
   RpcInfo& info = call.message.rpc;
@@ -437,6 +460,7 @@ void Model::Impl::decode_call_rpc(Call& call, wire::Bytes rpc_message) {
 }
 
 void Model::Impl::decode_reply_rpc(Message& m, wire::Bytes rpc_message) {
+  if (rpc_message.size() >= 4) m.rpc_xid = wire::load_be32(rpc_message.data());
   const auto rpc = wire::decode_rpc(rpc_message);
   if (!rpc || rpc->type != MsgType::kReply) return;
   m.rpc.header_seen = true;
@@ -465,7 +489,8 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const roce::Se
   const CallRef ref = pool.create();
   Call& call = *pool.get(ref);
   Message& m = call.message;
-  begin_message(rc, send, m);
+  begin_message(rc, send, h, m);
+  call.losses_before = losses(rc);
   m.kind = Kind::kCall;
   if (h != nullptr) fill_lists(*h, m);
   c.pub.version = m.version;
@@ -498,6 +523,7 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const roce::Se
   note_credits(c, call.message);
   counts.in_use_max = std::max(counts.in_use_max, counts.credits.in_use);
   observer.on_message(call.message, &call);
+  call.message.payload = {};
 }
 
 void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wire::HeaderView* h,
@@ -573,6 +599,7 @@ void Model::on_operation(const roce::Connection& rc, roce::Operation& op) {
   op.tag = 0;
   if (target.call.generation == 0) {
     if (c.pub.speaks == Speaks::kRpc) ++c.pub.stray_operations;
+    impl_->observer.on_operation(rc, op, nullptr, 0);
     return;
   }
   impl_->decide_client(c, owner, true);
@@ -584,6 +611,7 @@ void Model::on_operation(const roce::Connection& rc, roce::Operation& op) {
   const bool message_chunk = segment.list == ChunkList::kReply ||
                              (segment.list == ChunkList::kRead && chunk.position == 0);
   op.want_data = impl_->options.keep_chunks || message_chunk;
+  impl_->observer.on_operation(rc, op, &call, target.segment);
 }
 
 void Model::on_data(const roce::Connection& rc, const roce::Operation& op, std::uint64_t offset,
@@ -612,7 +640,10 @@ void Model::on_data(const roce::Connection& rc, const roce::Operation& op, std::
 void Model::on_operation_end(const roce::Connection& rc, const roce::Operation& op) {
   Call* call = impl_->tagged(op.tag);
   const auto index = static_cast<std::uint32_t>(op.tag & 0xffff);
-  if (call == nullptr || index >= call->segments.size()) return;
+  if (call == nullptr || index >= call->segments.size()) {
+    impl_->observer.on_operation_end(rc, op, nullptr, 0);
+    return;
+  }
   Impl::Connection& c = impl_->at(rc.index);
   CallSegment& segment = call->segments[index];
   CallChunk& chunk = call->chunks[segment.chunk];
@@ -647,6 +678,7 @@ void Model::on_operation_end(const roce::Connection& rc, const roce::Operation& 
     impl_->decode_call_rpc(*call, chunk.data.head());
     if (call->identified) impl_->observer.on_identified(*call);
   }
+  impl_->observer.on_operation_end(rc, op, call, index);
 }
 
 bool Model::answers(const roce::Connection& connection, std::span<const std::uint8_t> first,

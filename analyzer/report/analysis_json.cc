@@ -206,11 +206,12 @@ void packets(JsonWriter& json, const roce::PacketStats& p, const FrameCounts& f)
   json.end();
 }
 
-void finding(JsonWriter& json, const Finding& x) {
+void finding(JsonWriter& json, const rules::Finding& x) {
   json.object();
   json.field("rule", x.rule);
-  json.field("severity", severity_name(x.severity));
+  json.field("severity", rules::severity_name(x.severity));
   json.optional("peer", !x.peer.empty(), x.peer);
+  json.optional("role", !x.role.empty(), x.role);
   json.optional("connection", x.connection != 0, x.connection);
   json.array("frames");
   for (const std::uint64_t frame : x.frames) json.value(frame);
@@ -289,9 +290,19 @@ void Analysis::write_json(const Write& write) const {
   }
   json.end();
   json.array("findings");
-  for (const Finding& x : findings_) finding(json, x);
+  for (const rules::Finding& x : findings_.list()) finding(json, x);
   json.end();
   json.field("findings_omitted", omitted());
+  json.array("withheld");
+  for (const rules::Withheld& w : findings_.withheld()) {
+    json.object();
+    json.field("rule", w.rule);
+    json.field("connection", w.connection);
+    json.field("count", w.count);
+    json.field("reason", w.reason);
+    json.end();
+  }
+  json.end();
   json.end();
   write(json.take());
 }

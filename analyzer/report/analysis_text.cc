@@ -145,18 +145,25 @@ void Analysis::write_text(bool colour, const Write& write) const {
                      p.retransmitted, p.nak, p.rnr);
 
   out += paint("1", "\nFindings");
-  if (findings_.empty()) out += ": none";
+  if (findings_.list().empty()) out += ": none";
   out += '\n';
-  for (const Finding& x : findings_) {
-    const char* code = x.severity == Severity::kError     ? "31"
-                       : x.severity == Severity::kWarning ? "33"
-                                                          : "36";
-    out += fmt::format("  {} {}{}{}: {}", paint(code, severity_name(x.severity)), x.rule,
+  for (const rules::Finding& x : findings_.list()) {
+    const char* code = x.severity == rules::Severity::kError     ? "31"
+                       : x.severity == rules::Severity::kWarning ? "33"
+                                                                 : "36";
+    out += fmt::format("  {} {}{}{}: {}", paint(code, rules::severity_name(x.severity)), x.rule,
                        x.connection != 0 ? fmt::format(", connection {}", x.connection) : "",
-                       x.peer.empty() ? "" : ", " + x.peer, x.text);
+                       x.peer.empty()   ? ""
+                       : x.role.empty() ? ", " + x.peer
+                                        : fmt::format(", {} {}", x.role, x.peer),
+                       x.text);
     const std::string frames = frames_text(x.frames, x.count);
     if (!frames.empty()) out += fmt::format(" ({})", frames);
     out += fmt::format("\n    {}\n", x.advice);
+  }
+  for (const rules::Withheld& w : findings_.withheld()) {
+    out += fmt::format("  withheld {}, connection {}: {} times, since {}\n", w.rule, w.connection,
+                       w.count, w.reason);
   }
   if (omitted() != 0) out += fmt::format("  and {} more that are not listed\n", omitted());
 

@@ -148,6 +148,7 @@ void Tracker::Impl::packet(const PreparedPacket& prepared) {
   ++sender.counters.packets;
   sender.counters.payload_bytes += p.wire_payload;
   c.last_frame = meta.frame;
+  c.clock_stepped_back |= meta.time_ns < c.last_ns;
   c.last_ns = meta.time_ns;
   if (c.state == State::kOpening) {
     c.state = State::kOpen;

@@ -144,15 +144,23 @@ std::string rejected() {
   return edit.file();
 }
 
+// The capture lost the Reply to a Call, and its ACK tells.
+std::string lossy() {
+  PcapEdit edit(read_file(capture("linux-nfs41.pcap")));
+  edit.records.erase(edit.records.begin() + 77);
+  return edit.file();
+}
+
 void expect_documented(const std::string& command) {
   const TemporaryFolder folder;
   write_file(folder.file("unusual.pcap"), unusual());
   write_file(folder.file("rejected.pcap"), rejected());
+  write_file(folder.file("lossy.pcap"), lossy());
   Keys keys = documented(command);
   for (const std::string& file :
        {capture("linux-nfs41.pcap"), capture("linux-nfs3.pcap"), capture("linux-deleg.pcap"),
         capture("linux-non-rpc.pcap"), capture("roce-icrc-oracle.pcap"),
-        folder.file("unusual.pcap"), folder.file("rejected.pcap")}) {
+        folder.file("unusual.pcap"), folder.file("rejected.pcap"), folder.file("lossy.pcap")}) {
     const Result r = run("RPCRDMA " + command.substr(command.find(' ')) + " " + file);
     for (const json& object : json_lines(r.out)) ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
   }

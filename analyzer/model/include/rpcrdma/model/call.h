@@ -6,6 +6,7 @@
 
 #include <rpcrdma/model/chunk_data.h>
 #include <rpcrdma/model/message.h>
+#include <rpcrdma/roce/connection.h>
 
 namespace rpcrdma::model {
 
@@ -60,11 +61,17 @@ struct Call {
   std::uint64_t operations_total = 0;      // more than are kept, for a Call of very many
   std::int64_t first_op_ns = -1;           // first packet of the first operation; -1: none
   std::int64_t last_op_ns = -1;
+  // What its connection had missed in the capture when it was seen: see model::losses().
+  std::uint64_t losses_before = 0;
   bool identified = false;  // the RPC header was seen (at once, or when Position Zero was read)
   Ending ending = Ending::kClosed;
 
   // For use again: as made new, but with the memory of its lists.
   void reset();
 };
+
+// Packets of the connection that the capture is known to miss, of both sides. What was concluded
+// while this number did not change rests on whole data.
+[[nodiscard]] std::uint64_t losses(const roce::Connection& connection);
 
 }  // namespace rpcrdma::model

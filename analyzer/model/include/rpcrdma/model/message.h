@@ -104,6 +104,11 @@ struct Message {
   RpcInfo rpc;
   Credits credits;  // of its direction, after it
 
+  // What follows the header in the SEND, as far as it was captured. Valid during on_message() only.
+  std::span<const std::uint8_t> payload;
+  // The XID of the RPC message, wherever that was found; nothing while it was not.
+  std::optional<std::uint32_t> rpc_xid;
+
   // The whole content of the SEND when the model keeps payload, else empty.
   std::vector<std::uint8_t> bytes;
 

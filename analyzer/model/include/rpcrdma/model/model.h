@@ -94,6 +94,89 @@ class Observer {
   virtual void on_identified(const Call& call) { (void)call; }
   // A Call is over; `answer` is its Reply or RDMA_ERROR, or null.
   virtual void on_call_end(const Call& call, const Message* answer) { (void)call, (void)answer; }
+
+  // What the tracker told of connections. CM messages of connections that are not known have a null
+  // `connection`; what was not recognised as RPC-over-RDMA is told too.
+  virtual void on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
+                     const roce::PacketMeta& meta) {
+    (void)connection, (void)sender, (void)mad, (void)meta;
+  }
+  virtual void on_open(const roce::Connection& connection) { (void)connection; }
+  virtual void on_merge(const roce::Connection& into, const roce::Connection& from) {
+    (void)into, (void)from;
+  }
+  // Its outstanding Calls have been ended before.
+  virtual void on_close(const roce::Connection& connection) { (void)connection; }
+  // NAKs and RNR NAKs only, from `sender`, the responder of the operations.
+  virtual void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
+                          std::uint32_t psn, const roce::PacketMeta& meta) {
+    (void)connection, (void)sender, (void)aeth, (void)psn, (void)meta;
+  }
+
+  // An RDMA READ or WRITE begins, and ends. `call`: the outstanding Call whose memory it works on,
+  // null when none advertised that; `segment`: which of its segments.
+  virtual void on_operation(const roce::Connection& connection, const roce::Operation& op,
+                            const Call* call, std::uint32_t segment) {
+    (void)connection, (void)op, (void)call, (void)segment;
+  }
+  virtual void on_operation_end(const roce::Connection& connection, const roce::Operation& op,
+                                const Call* call, std::uint32_t segment) {
+    (void)connection, (void)op, (void)call, (void)segment;
+  }
+};
+
+// Two observers, one after the other.
+class ObserverPair final : public Observer {
+ public:
+  ObserverPair(Observer& first, Observer& second) : first_(first), second_(second) {}
+  void on_message(const Message& m, const Call* call) override {
+    first_.on_message(m, call);
+    second_.on_message(m, call);
+  }
+  void on_identified(const Call& call) override {
+    first_.on_identified(call);
+    second_.on_identified(call);
+  }
+  void on_call_end(const Call& call, const Message* answer) override {
+    first_.on_call_end(call, answer);
+    second_.on_call_end(call, answer);
+  }
+  void on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
+             const roce::PacketMeta& meta) override {
+    first_.on_cm(connection, sender, mad, meta);
+    second_.on_cm(connection, sender, mad, meta);
+  }
+  void on_open(const roce::Connection& connection) override {
+    first_.on_open(connection);
+    second_.on_open(connection);
+  }
+  void on_merge(const roce::Connection& into, const roce::Connection& from) override {
+    first_.on_merge(into, from);
+    second_.on_merge(into, from);
+  }
+  void on_close(const roce::Connection& connection) override {
+    first_.on_close(connection);
+    second_.on_close(connection);
+  }
+  void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
+                  std::uint32_t psn, const roce::PacketMeta& meta) override {
+    first_.on_refusal(connection, sender, aeth, psn, meta);
+    second_.on_refusal(connection, sender, aeth, psn, meta);
+  }
+  void on_operation(const roce::Connection& connection, const roce::Operation& op, const Call* call,
+                    std::uint32_t segment) override {
+    first_.on_operation(connection, op, call, segment);
+    second_.on_operation(connection, op, call, segment);
+  }
+  void on_operation_end(const roce::Connection& connection, const roce::Operation& op,
+                        const Call* call, std::uint32_t segment) override {
+    first_.on_operation_end(connection, op, call, segment);
+    second_.on_operation_end(connection, op, call, segment);
+  }
+
+ private:
+  Observer& first_;
+  Observer& second_;
 };
 
 class Model final : public roce::Listener {
@@ -120,6 +203,8 @@ class Model final : public roce::Listener {
   void on_data(const roce::Connection& connection, const roce::Operation& op, std::uint64_t offset,
                std::span<const std::uint8_t> data) override;
   void on_operation_end(const roce::Connection& connection, const roce::Operation& op) override;
+  void on_acknowledge(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
+                      std::uint32_t psn, const roce::PacketMeta& meta) override;
   [[nodiscard]] bool answers(const roce::Connection& connection,
                              std::span<const std::uint8_t> first, std::uint32_t handle) override;
 

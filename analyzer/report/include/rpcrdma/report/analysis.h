@@ -7,13 +7,12 @@
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
 #include <rpcrdma/model/histogram.h>
 #include <rpcrdma/report/context.h>
-#include <rpcrdma/report/finding.h>
 #include <rpcrdma/report/pipeline.h>
+#include <rpcrdma/rules/checker.h>
 
 namespace rpcrdma::report {
 
@@ -33,8 +32,30 @@ struct ProcedureStats {
 
 class Analysis : public model::Observer {
  public:
+  explicit Analysis(rules::Profile profile = rules::Profile::k8166)
+      : findings_({profile, nullptr}), checker_(findings_) {}
+
   void on_message(const model::Message& message, const model::Call* call) override;
+  void on_identified(const model::Call& call) override { checker_.on_identified(call); }
   void on_call_end(const model::Call& call, const model::Message* answer) override;
+  void on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
+             const roce::PacketMeta& meta) override {
+    checker_.on_cm(connection, sender, mad, meta);
+  }
+  void on_open(const roce::Connection& connection) override { checker_.on_open(connection); }
+  void on_close(const roce::Connection& connection) override { checker_.on_close(connection); }
+  void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
+                  std::uint32_t psn, const roce::PacketMeta& meta) override {
+    checker_.on_refusal(connection, sender, aeth, psn, meta);
+  }
+  void on_operation(const roce::Connection& connection, const roce::Operation& op,
+                    const model::Call* call, std::uint32_t segment) override {
+    checker_.on_operation(connection, op, call, segment);
+  }
+  void on_operation_end(const roce::Connection& connection, const roce::Operation& op,
+                        const model::Call* call, std::uint32_t segment) override {
+    checker_.on_operation_end(connection, op, call, segment);
+  }
 
   // Call when the capture has been read; adds what only its end can tell.
   void finish(const Pipeline& pipeline, const capture::SourceStats& source);
@@ -48,14 +69,18 @@ class Analysis : public model::Observer {
   void write_text(bool colour, const Write& write) const;
 
   // Before the first message.
-  void set_context(const Context& context) { context_ = context; }
+  void set_context(const Context& context) {
+    context_ = context;
+    checker_.attach(*context.tracker, *context.model);
+  }
 
  private:
   // Program, version, procedure, principal operation, reverse.
   using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, bool>;
 
-  void add_finding(Finding finding);
   [[nodiscard]] std::uint64_t omitted() const;
+  void capture_findings();
+  void unanswered_findings();
   ProcedureStats& procedure(const model::RpcInfo& rpc, bool reverse);
 
   Context context_;
@@ -64,9 +89,8 @@ class Analysis : public model::Observer {
   std::map<Key, ProcedureStats> procedures_;
   std::array<std::uint64_t, 6> kinds_{};  // messages by model::Kind
   std::map<std::uint32_t, std::uint64_t> procs_v1_, procs_v2_;
-  std::vector<Finding> findings_;
-  std::unordered_map<std::string, std::size_t> finding_index_;  // by all that makes findings one
-  std::array<std::uint64_t, 3> omitted_{};                      // by Severity: more than are kept
+  rules::Findings findings_;
+  rules::Checker checker_;
 };
 
 }  // namespace rpcrdma::report

@@ -76,6 +76,7 @@ struct Connection {
   int closed_by = -1;  // the side that sent the DREQ or REJ
   std::uint64_t closed_frame = 0;
   std::uint16_t reject_reason = 0;
+  bool clock_stepped_back = false;  // a packet has an earlier time than the one before it
   bool merged_away = false;  // one direction of another connection; that one has all its counts
 };
 

@@ -5,22 +5,31 @@
 #include <string>
 #include <vector>
 
-namespace rpcrdma::report {
+namespace rpcrdma::rules {
 
 enum class Severity : std::uint8_t { kError, kWarning, kNote };
 [[nodiscard]] const char* severity_name(Severity severity);  // "error", "warning", "note"
 
 struct Finding {
-  std::string rule;  // an ID such as "HDR-06"; "CAPTURE" and "ICRC" for the capture itself
+  std::string rule;  // an ID such as "HDR-06"
   Severity severity = Severity::kNote;
-  std::string peer;                   // the side at fault: "client", "server", an address, or empty
+  std::string peer;                   // address of the side at fault; empty: neither
+  std::string role;                   // of that side: "client", "server"; empty when not known
   std::uint32_t connection = 0;       // its ID in the report; 0: none in particular
   std::vector<std::uint64_t> frames;  // the evidence: at most kMaxFrames, the first ones
   std::uint64_t count = 1;            // how often
-  std::string text;
+  std::string text;                   // of the first time
   std::string advice;
+};
+
+// What was not said because the capture lacks what it would rest on.
+struct Withheld {
+  std::string rule;
+  std::uint32_t connection = 0;
+  std::uint64_t count = 0;
+  std::string reason;  // one clause, without a full stop
 };
 
 inline constexpr std::size_t kMaxFrames = 16;
 
-}  // namespace rpcrdma::report
+}  // namespace rpcrdma::rules

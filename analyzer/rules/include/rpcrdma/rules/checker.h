@@ -1,0 +1,42 @@
+// Measures a capture by the rules while it is read: an observer of the model.
+#pragma once
+
+#include <memory>
+
+#include <rpcrdma/rules/findings.h>
+
+namespace rpcrdma::rules {
+
+class Checker final : public model::Observer {
+ public:
+  // `findings` must outlive the checker.
+  explicit Checker(Findings& findings);
+  ~Checker() override;
+  Checker(const Checker&) = delete;
+  Checker& operator=(const Checker&) = delete;
+
+  // Before the first message; both must outlive this. Attaches the findings too.
+  void attach(const roce::Tracker& tracker, const model::Model& model);
+  // When the capture has been read and the tracker has finished.
+  void finish();
+
+  void on_message(const model::Message& message, const model::Call* call) override;
+  void on_identified(const model::Call& call) override;
+  void on_call_end(const model::Call& call, const model::Message* answer) override;
+  void on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
+             const roce::PacketMeta& meta) override;
+  void on_open(const roce::Connection& connection) override;
+  void on_close(const roce::Connection& connection) override;
+  void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
+                  std::uint32_t psn, const roce::PacketMeta& meta) override;
+  void on_operation(const roce::Connection& connection, const roce::Operation& op,
+                    const model::Call* call, std::uint32_t segment) override;
+  void on_operation_end(const roce::Connection& connection, const roce::Operation& op,
+                        const model::Call* call, std::uint32_t segment) override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rpcrdma::rules

@@ -1,0 +1,86 @@
+// Gathers what the checks find: joins what is the same, withholds what rests on missing data.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rpcrdma/model/model.h>
+#include <rpcrdma/roce/tracker.h>
+#include <rpcrdma/rules/finding.h>
+#include <rpcrdma/rules/rule.h>
+
+namespace rpcrdma::rules {
+
+// Where the evidence for a breach is, and who is at fault.
+struct Evidence {
+  // The connection; null for what belongs to none.
+  const roce::Connection* connection = nullptr;
+  int side = -1;              // of the connection, at fault; -1: neither
+  std::uint64_t message = 0;  // model::Message::id of the message it is seen in; 0: none
+  // First and last frame; 0: none. The last is where it shows.
+  std::array<std::uint64_t, 2> frames{};
+  // The Call's, for rules that need kLossFreeCall.
+  std::uint64_t losses_before = 0;
+  // Tells breaches of one rule apart that are not to be joined: any small number.
+  std::uint32_t topic = 0;
+  std::uint64_t count = 1;  // how often it was seen
+  // What was seen came with a wrong ICRC: not what the sender sent.
+  bool suspect = false;
+};
+
+[[nodiscard]] Evidence evidence(const model::Message& m, const roce::Connection& connection,
+                                int side);
+
+// One breach, as it is found. Valid during the call only.
+struct Occurrence {
+  const Rule& rule;
+  Severity severity;
+  const Evidence& evidence;
+  const std::string& text;
+};
+
+class Findings {
+ public:
+  struct Options {
+    Profile profile = Profile::k8166;
+    // Told of every breach that is not withheld, at once where its rule needs nothing. Then every
+    // breach has a text of its own; without it only the first of its kind has.
+    std::function<void(const Occurrence&)> on_occurrence;
+  };
+
+  explicit Findings(Options options);
+  ~Findings();
+  Findings(const Findings&) = delete;
+  Findings& operator=(const Findings&) = delete;
+
+  // Before the first message; both must outlive this.
+  void attach(const roce::Tracker& tracker, const model::Model& model);
+
+  [[nodiscard]] Profile profile() const;
+
+  // A breach. `text` gives one clause for a person, without a full stop; asked for only when it is
+  // needed. `advice`: in place of the rule's own.
+  using Text = std::function<std::string()>;
+  void add(RuleId id, const Evidence& e, const Text& text, const char* advice = nullptr);
+
+  // Time passes on a connection: what waits for its data to prove whole is settled.
+  void message_seen(const roce::Connection& connection);
+  void connection_closed(const roce::Connection& connection);
+  void finish();
+
+  // After finish(): errors first, in the order found.
+  [[nodiscard]] const std::vector<Finding>& list() const;
+  [[nodiscard]] const std::vector<Withheld>& withheld() const;
+  // More kinds than are kept, by Severity.
+  [[nodiscard]] const std::array<std::uint64_t, 3>& omitted() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rpcrdma::rules

@@ -1,0 +1,70 @@
+// The rules of RPC-over-RDMA, in one table: rules.def. A check names a rule by its RuleId and never
+// writes its text again.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace rpcrdma::rules {
+
+enum class RuleId : std::uint16_t {
+#define RPCRDMA_RULE(id, name, where, level5666, level8166, needs, section, sentence, advice) id,
+#include <rpcrdma/rules/rules.def>
+#undef RPCRDMA_RULE
+};
+
+// Which specification a capture is measured by: some rules contradict each other.
+enum class Profile : std::uint8_t { k5666, k8166 };
+
+// What it takes to see the rule kept or broken.
+enum class Where : std::uint8_t {
+  kHeader,         // one message
+  kPair,           // a Call and its Reply
+  kConnection,     // what came before on the connection
+  kPackets,        // RDMA READs and WRITEs
+  kSetup,          // the CM exchange
+  kEndpoint,       // not in a capture: only the endpoint itself can tell
+  kDiagnosis,      // no rule of a specification: what went wrong, and why
+  kHabit,          // what a known implementation does on purpose
+  kCaptureItself,  // the capture, not the peers
+};
+
+enum class Level : std::uint8_t { kOff, kNote, kWarning, kError };
+
+// Data without which a finding would be a guess. Where the capture does not have it, the finding is
+// withheld, and that is counted.
+enum Needs : std::uint8_t {
+  kNothing = 0,
+  kLossFree = 1,        // no packet of the connection, of either side, was lost by the capture
+  kLossFreeCall = 2,    // none while the Call was outstanding
+  kBothDirections = 4,  // packets of both sides are in the capture
+  kBeginning = 8,       // the connection's set-up is in the capture
+  kSteadyClock = 16,    // the capture's clock did not step back
+};
+
+struct Rule {
+  RuleId id;
+  const char* name;  // "FC-01"
+  Where where;
+  Level level5666;
+  Level level8166;
+  std::uint8_t needs;    // Needs
+  const char* section;   // where it stands; empty where it stands nowhere
+  const char* sentence;  // what is right, one sentence without a full stop
+  const char* advice;    // what to do about a breach
+
+  [[nodiscard]] Level level(Profile profile) const {
+    return profile == Profile::k5666 ? level5666 : level8166;
+  }
+};
+
+// In the table's order: rules()[n] is the rule whose RuleId is n.
+[[nodiscard]] std::span<const Rule> rules();
+[[nodiscard]] const Rule& rule(RuleId id);
+// By name, in any case of letters; null when there is none.
+[[nodiscard]] const Rule* find_rule(std::string_view name);
+[[nodiscard]] const char* where_name(Where where);  // "header", "pair", ...
+[[nodiscard]] const char* level_name(Level level);  // "off", "note", "warning", "error"
+
+}  // namespace rpcrdma::rules
