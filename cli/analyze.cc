@@ -15,18 +15,18 @@ namespace rpcrdma::cli {
 namespace {
 
 struct Options {
-  std::string path;
+  std::vector<std::string> paths;
   unsigned jobs = 0;
   bool json = false;
 };
 
 int analyze(const Options& options) {
-  const auto source = open_input(options.path);
+  const auto source = open_input(options.paths);
   if (!source) return kUnreadable;
   report::Analysis analysis;
   report::Pipeline pipeline(analysis, {});
   analysis.set_context({&pipeline.tracker(), &pipeline.model()});
-  if (!run_pipeline(pipeline, *source, options.path, options.jobs)) return kUnreadable;
+  if (!run_pipeline(pipeline, *source, options.paths, options.jobs)) return kUnreadable;
   analysis.finish(pipeline, source->stats());
   const auto write = [](std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
@@ -43,7 +43,7 @@ int analyze(const Options& options) {
 
 Run add_analyze(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->path, "Capture file, or - for standard input")->required();
+  add_files(app, options->paths)->required();
   app.add_flag("--json", options->json, "One JSON object (docs/json.md)");
   add_jobs(app, options->jobs);
   app.footer("Exit status: 0 clean, 1 findings of severity error, 2 unreadable.");

@@ -26,7 +26,7 @@ namespace {
 constexpr report::OrderedOutput::Limits kMaxWaiting{65536, std::size_t{64} << 20};
 
 struct Options {
-  std::string path;
+  std::vector<std::string> paths;
   unsigned jobs = 0;
   std::string interface;
   std::string capture_filter;
@@ -231,7 +231,7 @@ int decode(const Options& options) {
       ok = false;
     }
   }
-  if (options.path.empty() == options.interface.empty()) {
+  if (options.paths.empty() == options.interface.empty()) {
     complain("decode: give a FILE (or -), or an interface with -i");
     ok = false;
   }
@@ -244,9 +244,9 @@ int decode(const Options& options) {
   printer.set_pipeline(pipeline);
   if (!options.interface.empty()) return decode_live(options, printer, pipeline);
 
-  const auto source = open_input(options.path);
+  const auto source = open_input(options.paths);
   if (!source) return kUnreadable;
-  const bool done = run_pipeline(pipeline, *source, options.path, options.jobs);
+  const bool done = run_pipeline(pipeline, *source, options.paths, options.jobs);
   printer.flush();
   return done ? kOk : kUnreadable;
 }
@@ -255,7 +255,7 @@ int decode(const Options& options) {
 
 Run add_decode(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->path, "Capture file, or - for standard input");
+  add_files(app, options->paths);
   app.add_option("-i,--interface", options->interface, "Capture from this interface instead");
   app.add_option("-f,--capture-filter", options->capture_filter, "With -i: a pcap filter");
   app.add_flag("-v,--verbose", options->verbose, "The tree of all fields");

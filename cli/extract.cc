@@ -21,7 +21,7 @@ namespace rpcrdma::cli {
 namespace {
 
 struct Options {
-  std::string path;
+  std::vector<std::string> paths;
   unsigned jobs = 0;
   std::string directory = ".";
   std::string xid;
@@ -128,7 +128,7 @@ int extract(const Options& options) {
       return kUnreadable;
     }
   }
-  const auto source = open_input(options.path);
+  const auto source = open_input(options.paths);
   if (!source) return kUnreadable;
   std::error_code error;
   std::filesystem::create_directories(options.directory, error);
@@ -141,7 +141,7 @@ int extract(const Options& options) {
   keep.keep_chunks = true;
   keep.keep_bytes = true;
   report::Pipeline pipeline(extractor, keep);
-  if (!run_pipeline(pipeline, *source, options.path, options.jobs) || extractor.failed())
+  if (!run_pipeline(pipeline, *source, options.paths, options.jobs) || extractor.failed())
     return kUnreadable;
   if (extractor.files() == 0) complain("extract: nothing found that was asked for");
   if (extractor.incomplete() != 0) {
@@ -155,7 +155,7 @@ int extract(const Options& options) {
 
 Run add_extract(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->path, "Capture file, or - for standard input")->required();
+  add_files(app, options->paths)->required();
   app.add_option("-d,--directory", options->directory, "Where the files go")->capture_default_str();
   app.add_option("--xid", options->xid, "Only this XID (decimal, or 0x...)");
   auto* kind =

@@ -13,8 +13,13 @@ void complain(const std::string& text) {
   fmt::print(stderr, "rpcrdma: {}\n", text);
 }
 
-std::unique_ptr<capture::Source> open_input(const std::string& path) {
-  auto source = capture::open_file(path);
+CLI::Option* add_files(CLI::App& app, std::vector<std::string>& paths) {
+  return app.add_option("FILE", paths,
+                        "Capture files, read as one in order of time; - for standard input");
+}
+
+std::unique_ptr<capture::Source> open_input(const std::vector<std::string>& paths) {
+  auto source = capture::open_files(paths);
   if (!source) {
     complain(source.error().message);
     return nullptr;
@@ -22,8 +27,8 @@ std::unique_ptr<capture::Source> open_input(const std::string& path) {
   return std::move(*source);
 }
 
-bool run_pipeline(report::Pipeline& pipeline, capture::Source& source, const std::string& path,
-                  unsigned jobs) {
+bool run_pipeline(report::Pipeline& pipeline, capture::Source& source,
+                  const std::vector<std::string>& paths, unsigned jobs) {
   {
     Progress progress;
     const auto done = pipeline.run(
@@ -36,10 +41,10 @@ bool run_pipeline(report::Pipeline& pipeline, capture::Source& source, const std
   }
   pipeline.finish();
   const capture::SourceStats& stats = source.stats();
+  // Of several files, the damage names those that it is in.
   if (!stats.damage.empty()) {
-    complain(fmt::format("warning: {}: {}", path, stats.damage));
-  } else if (stats.cut_short) {
-    complain(fmt::format("warning: {}: the file ends in the middle of a record", path));
+    complain(paths.size() == 1 ? fmt::format("warning: {}: {}", paths.front(), stats.damage)
+                               : fmt::format("warning: {}", stats.damage));
   }
   return true;
 }

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -11,14 +12,18 @@
 
 namespace rpcrdma::cli {
 
-// Opens `path`, "-" being standard input; on failure one line on stderr and null.
-[[nodiscard]] std::unique_ptr<capture::Source> open_input(const std::string& path);
+// The argument FILE..., one or more, of every command that reads captures.
+CLI::Option* add_files(CLI::App& app, std::vector<std::string>& paths);
+
+// Opens the files as one capture in order of time, "-" being standard input; on failure one line on
+// stderr and null.
+[[nodiscard]] std::unique_ptr<capture::Source> open_input(const std::vector<std::string>& paths);
 
 // Runs the pipeline over the source with progress shown, on at most `jobs` threads (0: as many as
-// there are cores); false after an error, told on stderr. Warns of a file that is cut short or
+// there are cores); false after an error, told on stderr. Warns of files that are cut short or
 // damaged.
 [[nodiscard]] bool run_pipeline(report::Pipeline& pipeline, capture::Source& source,
-                                const std::string& path, unsigned jobs);
+                                const std::vector<std::string>& paths, unsigned jobs);
 
 // The option -j of every command that reads a capture.
 void add_jobs(CLI::App& app, unsigned& jobs);

@@ -60,6 +60,7 @@ class Feed {
   void stop() {
     end_ = cursor_;
     stopped_ = true;
+    close_input();
   }
 
   // Bytes consumed of the file as it is stored.
@@ -74,6 +75,9 @@ class Feed {
  protected:
   // Makes `n` bytes, more than available(), stand at the cursor. False: the input has fewer.
   virtual bool refill(std::size_t n) = 0;
+
+  // Nothing more will be asked for. Pieces that stay readable do so nevertheless.
+  virtual void close_input() {}
 
   const std::uint8_t* begin_ = nullptr;  // stands at offset base_
   const std::uint8_t* cursor_ = nullptr;

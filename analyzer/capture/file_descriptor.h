@@ -12,8 +12,11 @@ class FileDescriptor {
   explicit FileDescriptor(int fd) : fd_(fd) {}
   FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   FileDescriptor& operator=(FileDescriptor&&) = delete;
-  ~FileDescriptor() {
+  ~FileDescriptor() { close(); }
+
+  void close() {
     if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
   }
 
   [[nodiscard]] int get() const { return fd_; }

@@ -31,6 +31,7 @@ class MappedFile final : public Feed {
  private:
   MappedFile(FileDescriptor fd, std::uint8_t* map, std::size_t size);
   bool refill(std::size_t n) override;
+  void close_input() override { fd_.close(); }
   bool check_size();
   bool populate(std::size_t from, std::size_t to);
   void release_behind(std::size_t offset);

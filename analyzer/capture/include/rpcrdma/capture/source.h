@@ -43,7 +43,8 @@ struct SourceStats {
   std::uint64_t bytes_total = 0;  // 0 when not known (pipe, interface)
   std::uint64_t dropped = 0;      // by kernel or interface: pcapng statistics blocks, live counters
   bool cut_short = false;         // the file ends within a record or block
-  std::string damage;             // not empty: where and why reading stopped or skipped bytes
+  // Not empty: where and why reading stopped or skipped bytes; of several files, in which.
+  std::string damage;
 };
 
 inline constexpr std::size_t kReadableBehind = std::size_t{8} << 20;
@@ -70,6 +71,16 @@ class Source {
 // compressed files go through a buffer of bounded size. Errors: cannot open; not a capture file
 // (the message names what was found); an unsupported version.
 [[nodiscard]] Expected<std::unique_ptr<Source>> open_file(const std::string& path);
+
+// Several files as one capture in order of time, as mergecap would join them: always the earliest
+// of the frames that come next in each file, of equal times that of the file named first. So files
+// of a ring may be given in any order. Frames are numbered from 1 over the whole; Frame::interface
+// is that of its own file. stats() holds the sums. "-" may be one of them.
+// Files are open only from their first frame's turn to their last one's: files that do not overlap
+// in time need one descriptor however many they are. Not more than 500 that do overlap.
+// Errors: those of open_file(), but an empty file is damage beside others; more than 500 open at
+// once.
+[[nodiscard]] Expected<std::unique_ptr<Source>> open_files(const std::vector<std::string>& paths);
 
 // The same for the bytes of a capture file, compressed or not, which the caller keeps alive. Errors
 // name it "memory".

@@ -1,0 +1,250 @@
+// A heap of files by the time of their next frame. A file that has not been opened yet stands in it
+// with the time of its first frame, which was looked at beforehand: so a file is opened when its
+// turn comes, and the files of a ring, whose times do not overlap, are open one after the other.
+#include "file_merge.h"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include <sys/stat.h>
+
+namespace rpcrdma::capture {
+namespace {
+
+constexpr std::size_t kDamagedNamed = 8;  // files; of more, their number is told
+
+struct File {
+  std::string path;
+  std::unique_ptr<Source> source;  // null: not open yet, or read to its end
+  Frame head;                      // the next frame, when open
+};
+
+// Standing in the heap: the time of the file's next frame.
+struct Turn {
+  std::int64_t time_ns;
+  std::size_t file;
+  // The earliest is the greatest, as the heap of the standard library has it; of equals the file
+  // that was named first.
+  friend bool operator<(const Turn& a, const Turn& b) {
+    return std::tie(b.time_ns, b.file) < std::tie(a.time_ns, a.file);
+  }
+};
+
+bool is_empty_file(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_size == 0;
+}
+
+bool is_regular(const std::string& path) {
+  struct stat status {};
+  return path != "-" && ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+class Merge final : public Source {
+ public:
+  explicit Merge(const MergeLimits& limits) : limits_(limits) {}
+
+  // Looks at each file's first frame.
+  Expected<void> look(const std::vector<std::string>& paths) {
+    frames_stay_ = paths.size() <= limits_.staying;
+    std::size_t empty = 0;
+    files_.reserve(paths.size());
+    for (const std::string& path : paths) {
+      // A ring's newest file is often still empty when its writer is killed.
+      if (is_empty_file(path)) {
+        ++empty;
+        note_damage(path, "the file is empty");
+        continue;
+      }
+      auto source = open_file(path);
+      if (!source) return tl::unexpected(source.error());
+      File file{path, std::move(*source), {}};
+      sizes_known_ &= file.source->stats().bytes_total != 0;
+      closed_.bytes_total += file.source->stats().bytes_total;
+      frames_stay_ &= file.source->frames_stay();
+      const auto any = file.source->next(file.head);
+      if (!any) return tl::unexpected(any.error());
+      if (!*any) {
+        note_closed(file);
+        continue;
+      }
+      turns_.push_back({file.head.time_ns, files_.size()});
+      if (is_regular(path)) {
+        file.source.reset();
+      } else {  // what cannot be read twice stays open
+        if (open_.size() == limits_.open) return too_many_open();
+        open_.push_back(files_.size());
+      }
+      files_.push_back(std::move(file));
+    }
+    if (empty == paths.size())
+      return fail(paths.front() + ": the file is empty, as are all others");
+    std::make_heap(turns_.begin(), turns_.end());
+    return {};
+  }
+
+  Expected<bool> next(Frame& frame) override {
+    if (given_) {
+      if (auto advanced = advance(*given_); !advanced) return tl::unexpected(advanced.error());
+    }
+    if (!given_) {
+      if (turns_.empty()) return false;
+      auto begun = take_turn();
+      if (!begun || !*begun) return begun;
+    }
+    frame = files_[*given_].head;
+    frame.number = ++frames_;
+    passed_ += frame.data.size();
+    while (!kept_.empty() && passed_ - kept_.front().passed > kReadableBehind) kept_.pop_front();
+    return true;
+  }
+
+  bool frames_stay() const override { return frames_stay_; }
+
+  const SourceStats& stats() const override {
+    stats_ = closed_;
+    std::size_t damaged = damaged_;
+    for (const std::size_t index : open_) {
+      add(stats_, damaged, files_[index].path, files_[index].source->stats());
+    }
+    if (damaged > kDamagedNamed) {
+      stats_.damage += "; " + std::to_string(damaged - kDamagedNamed) + " more files are damaged";
+    }
+    stats_.frames = frames_;
+    if (!sizes_known_) stats_.bytes_total = 0;
+    return stats_;
+  }
+
+ private:
+  // Its last frames may still be looked at: their mapping is kept, the descriptor is closed.
+  struct Kept {
+    std::unique_ptr<Source> source;
+    std::uint64_t passed;
+  };
+
+  static void name_damage(SourceStats& stats, std::size_t& damaged, const std::string& path,
+                          const std::string& what) {
+    if (++damaged > kDamagedNamed) return;
+    if (!stats.damage.empty()) stats.damage += "; ";
+    stats.damage += path + ": " + what;
+  }
+  static void add(SourceStats& sum, std::size_t& damaged, const std::string& path,
+                  const SourceStats& stats) {
+    sum.bytes_read += stats.bytes_read;
+    sum.dropped += stats.dropped;
+    sum.cut_short |= stats.cut_short;
+    if (!stats.damage.empty()) name_damage(sum, damaged, path, stats.damage);
+  }
+  void note_damage(const std::string& path, const std::string& what) {
+    name_damage(closed_, damaged_, path, what);
+  }
+  void note_closed(const File& file) { add(closed_, damaged_, file.path, file.source->stats()); }
+
+  tl::unexpected<Error> too_many_open() const {
+    return fail("more than " + std::to_string(limits_.open) +
+                " of the files overlap in time and would have to be open at once; give fewer, or "
+                "merge some of them first (mergecap)");
+  }
+
+  // The file's next frame becomes its head. When it ended, or when another file's turn is before
+  // that frame, given_ is empty afterwards.
+  Expected<void> advance(std::size_t index) {
+    File& file = files_[index];
+    const auto more = file.source->next(file.head);
+    if (!more) return tl::unexpected(more.error());
+    if (!*more) {
+      given_.reset();
+      note_closed(file);
+      std::erase(open_, index);
+      if (frames_stay_) kept_.push_back({std::move(file.source), passed_});
+      file.source.reset();
+      return {};
+    }
+    const Turn turn{file.head.time_ns, index};
+    if (turns_.empty() || turns_.front() < turn) return {};
+    given_.reset();
+    turns_.push_back(turn);
+    std::push_heap(turns_.begin(), turns_.end());
+    return {};
+  }
+
+  // Gives the turn to the file whose next frame is the earliest, opening it for its first.
+  Expected<bool> take_turn() {
+    while (!turns_.empty()) {
+      std::pop_heap(turns_.begin(), turns_.end());
+      const std::size_t index = turns_.back().file;
+      turns_.pop_back();
+      if (!files_[index].source) {
+        const auto opened = open_again(index);
+        if (!opened) return opened;
+        if (!*opened) continue;
+      }
+      given_ = index;
+      return true;
+    }
+    return false;
+  }
+
+  // False when the file is not what it was when it was looked at: a ring that is still being
+  // written loses its oldest files.
+  Expected<bool> open_again(std::size_t index) {
+    if (open_.size() == limits_.open) return too_many_open();
+    File& file = files_[index];
+    auto source = open_file(file.path);
+    if (!source) {
+      note_damage("not read", source.error().message);
+      return false;
+    }
+    if (frames_stay_ && !(*source)->frames_stay()) {
+      note_damage(file.path, "not read: it was replaced by another kind of file meanwhile");
+      return false;
+    }
+    file.source = std::move(*source);
+    const auto any = file.source->next(file.head);
+    if (any && *any) {
+      open_.push_back(index);
+    } else {
+      note_closed(file);
+      file.source.reset();
+    }
+    return any;
+  }
+
+  MergeLimits limits_;
+  std::vector<File> files_;
+  std::vector<Turn> turns_;           // a heap: of all files but the one in given_
+  std::optional<std::size_t> given_;  // the file whose head was given out
+  std::vector<std::size_t> open_;     // files
+  std::deque<Kept> kept_;
+  std::uint64_t frames_ = 0;
+  std::uint64_t passed_ = 0;  // bytes of all frames given out
+  bool frames_stay_ = true;
+  bool sizes_known_ = true;
+  SourceStats closed_;  // sums of the files that are closed; the bytes_total of all
+  std::size_t damaged_ = 0;
+  mutable SourceStats stats_;  // brought up to date when somebody asks
+};
+
+}  // namespace
+
+Expected<std::unique_ptr<Source>> merge_files(const std::vector<std::string>& paths,
+                                              const MergeLimits& limits) {
+  if (std::count(paths.begin(), paths.end(), "-") > 1) {
+    return fail("standard input (-) can be given only once");
+  }
+  auto merge = std::make_unique<Merge>(limits);
+  if (auto looked = merge->look(paths); !looked) return tl::unexpected(looked.error());
+  return merge;
+}
+
+Expected<std::unique_ptr<Source>> open_files(const std::vector<std::string>& paths) {
+  if (paths.size() == 1) return open_file(paths.front());
+  return merge_files(paths, {});
+}
+
+}  // namespace rpcrdma::capture
