@@ -15,6 +15,7 @@ inline constexpr int kUnreadable = 2;  // input that cannot be read, or bad argu
 using Run = std::function<int()>;
 
 [[nodiscard]] Run add_decode(CLI::App& app);
+[[nodiscard]] Run add_capture(CLI::App& app);
 [[nodiscard]] Run add_analyze(CLI::App& app);
 [[nodiscard]] Run add_extract(CLI::App& app);
 [[nodiscard]] Run add_header(CLI::App& app);

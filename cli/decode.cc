@@ -1,253 +1,29 @@
 // rpcrdma decode
-#include "colour.h"
 #include "commands.h"
 #include "input.h"
-#include "parse.h"
+#include "message_printer.h"
 
-#include <algorithm>
-#include <csignal>
-#include <cstdio>
 #include <memory>
-#include <optional>
-#include <unordered_map>
-
-#include <fmt/format.h>
-
-#include <rpcrdma/decode/text_sink.h>
-#include <rpcrdma/report/message_json.h>
-#include <rpcrdma/report/message_text.h>
-#include <rpcrdma/report/ordered_output.h>
 
 namespace rpcrdma::cli {
 
 namespace {
 
-// What may wait for the Reply of a Call before it.
-constexpr report::OrderedOutput::Limits kMaxWaiting{65536, std::size_t{64} << 20};
-
 struct Options {
   std::vector<std::string> paths;
   unsigned jobs = 0;
-  std::string interface;
-  std::string capture_filter;
-  bool verbose = false;
-  bool hex = false;
-  bool json = false;
-  std::string xid;
-  std::vector<std::uint32_t> connections;
-  std::vector<std::string> types;
-  std::string from;
-  std::string to;
+  PrintOptions print;
 };
-
-struct Filter {
-  std::optional<std::uint32_t> xid;
-  std::optional<Moment> from;
-  std::optional<Moment> to;
-};
-
-class Printer : public model::Observer {
- public:
-  Printer(const Options& options, const Filter& filter)
-      : options_(options),
-        filter_(filter),
-        style_{colour_wanted(stdout)},
-        whole_(options.json || options.verbose),
-        output_([](const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); },
-                [this](std::uint64_t id) { return finish(id); }, kMaxWaiting) {}
-
-  void set_pipeline(const report::Pipeline& pipeline) {
-    pipeline_ = &pipeline;
-    context_ = {&pipeline.tracker(), &pipeline.model()};
-  }
-
-  void on_message(const model::Message& m, const model::Call* call) override {
-    if (!wanted(m)) return;
-    output_.reserve(m.id);
-    // A Call's line is whole when its Reply was seen; without the fields that the Reply fills, when
-    // its program is known.
-    const bool is_call = m.kind == model::Kind::kCall && call != nullptr;
-    if (is_call && (whole_ || !call->identified)) {
-      waiting_.emplace(m.id, call);
-    } else {
-      output_.ready(m.id, render(m, call));
-    }
-  }
-
-  void on_identified(const model::Call& call) override {
-    if (!whole_) settle(call);
-  }
-  void on_call_end(const model::Call& call, const model::Message* answer) override {
-    (void)answer;
-    settle(call);
-  }
-
-  void flush() {
-    output_.flush();
-    std::fflush(stdout);
-  }
-
- private:
-  bool wanted(const model::Message& m) const {
-    const std::int64_t start = pipeline_->frames().first_ns;
-    if (filter_.xid && m.xid != *filter_.xid) return false;
-    if (filter_.from && m.time_ns < filter_.from->absolute(start)) return false;
-    if (filter_.to && m.time_ns > filter_.to->absolute(start)) return false;
-    if (!options_.connections.empty() &&
-        std::find(options_.connections.begin(), options_.connections.end(),
-                  context_.connection_id(m.connection)) == options_.connections.end()) {
-      return false;
-    }
-    if (options_.types.empty()) return true;
-    return std::any_of(options_.types.begin(), options_.types.end(), [&](const std::string& type) {
-      return CLI::detail::to_lower(type) == model::kind_name(m.kind) ||
-             CLI::detail::to_lower(type) ==
-                 CLI::detail::to_lower(wire::proc_name(m.version, m.proc));
-    });
-  }
-
-  void settle(const model::Call& call) {
-    const auto it = waiting_.find(call.message.id);
-    if (it == waiting_.end()) return;
-    waiting_.erase(it);
-    output_.ready(call.message.id, render(call.message, &call));
-  }
-
-  // The queue is full, or the capture ended: the Call is written as far as it is known.
-  std::string finish(std::uint64_t id) {
-    const auto it = waiting_.find(id);
-    if (it == waiting_.end()) return {};
-    const model::Call* call = it->second;
-    waiting_.erase(it);
-    return render(call->message, call);
-  }
-
-  std::string render(const model::Message& m, const model::Call* call) {
-    if (options_.json) {
-      report::write_message(json_, m, call, context_);
-      return json_.take();
-    }
-    std::string text = options_.verbose ? report::message_tree(m, call, context_)
-                                        : report::message_line(m, context_, style_) + '\n';
-    if (options_.hex) text += decode::hex_dump(m.bytes) + '\n';
-    if (options_.verbose) text += '\n';
-    return text;
-  }
-
-  const Options& options_;
-  const Filter& filter_;
-  report::Context context_;
-  report::TextStyle style_;
-  bool whole_;
-  const report::Pipeline* pipeline_ = nullptr;
-  std::unordered_map<std::uint64_t, const model::Call*> waiting_;
-  report::JsonWriter json_;
-  report::OrderedOutput output_;
-};
-
-capture::LiveSource* live_source = nullptr;
-
-void on_interrupt(int) {
-  if (live_source != nullptr) live_source->stop();
-}
-
-int decode_live(const Options& options, Printer& printer, report::Pipeline& pipeline) {
-  capture::LiveOptions live;
-  live.interface = options.interface;
-  live.filter = options.capture_filter;
-  auto source = capture::open_live(live);
-  if (!source) {
-    complain(source.error().message);
-    return kUnreadable;
-  }
-  live_source = source->get();
-  struct sigaction action {};
-  action.sa_handler = on_interrupt;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  fmt::print(stderr, "rpcrdma: listening on {}, Ctrl-C ends\n", options.interface);
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  capture::Frame frame;
-  for (;;) {
-    const auto more = (*source)->next(frame);
-    if (!more) {
-      complain(more.error().message);
-      return kUnreadable;
-    }
-    if (!*more) break;
-    pipeline.frame(frame);
-  }
-  pipeline.finish();
-  printer.flush();
-  live_source = nullptr;
-  fmt::print(stderr, "rpcrdma: {} packets captured, {} dropped by the kernel\n",
-             (*source)->stats().frames, (*source)->stats().dropped);
-  return kOk;
-}
-
-std::optional<Moment> moment(const std::string& text, const char* option, bool& ok) {
-  if (text.empty()) return std::nullopt;
-  const auto m = parse_moment(text);
-  if (!m) {
-    complain(
-        fmt::format("decode: {} {}: not a time; give seconds from the start, seconds since the "
-                    "epoch, or \"YYYY-MM-DD HH:MM:SS\"",
-                    option, text));
-    ok = false;
-  }
-  return m;
-}
-
-// What --type takes, in lower case.
-bool is_type(const std::string& type) {
-  for (int kind = 0; kind <= static_cast<int>(model::Kind::kMalformed); ++kind) {
-    if (type == model::kind_name(static_cast<model::Kind>(kind))) return true;
-  }
-  for (const std::uint32_t version : {1U, 2U}) {
-    for (std::uint32_t proc = 0; proc <= 5; ++proc) {
-      const std::string name = CLI::detail::to_lower(wire::proc_name(version, proc));
-      if (name != "unknown" && type == name) return true;
-    }
-  }
-  return false;
-}
 
 int decode(const Options& options) {
-  bool ok = true;
-  for (const std::string& type : options.types) {
-    if (!is_type(CLI::detail::to_lower(type))) {
-      complain(
-          fmt::format("decode: --type {}: not a message type or kind (see `decode --help`)", type));
-      ok = false;
-    }
-  }
-  Filter filter;
-  filter.from = moment(options.from, "--from", ok);
-  filter.to = moment(options.to, "--to", ok);
-  if (!options.xid.empty()) {
-    filter.xid = parse_u32(options.xid);
-    if (!filter.xid) {
-      complain(fmt::format("decode: --xid {}: not a number of 32 bits", options.xid));
-      ok = false;
-    }
-  }
-  if (options.paths.empty() == options.interface.empty()) {
-    complain("decode: give a FILE (or -), or an interface with -i");
-    ok = false;
-  }
-  if (!ok) return kUnreadable;
-
-  Printer printer(options, filter);
-  model::ModelOptions keep;
-  keep.keep_bytes = options.verbose || options.hex;
-  report::Pipeline pipeline(printer, keep);
-  printer.set_pipeline(pipeline);
-  if (!options.interface.empty()) return decode_live(options, printer, pipeline);
-
+  const auto printer = make_printer(options.print, "decode");
+  if (!printer) return kUnreadable;
+  report::Pipeline pipeline(*printer, options.print.keep());
+  printer->set_pipeline(pipeline);
   const auto source = open_input(options.paths);
   if (!source) return kUnreadable;
   const bool done = run_pipeline(pipeline, *source, options.paths, options.jobs);
-  printer.flush();
+  printer->flush();
   return done ? kOk : kUnreadable;
 }
 
@@ -255,28 +31,9 @@ int decode(const Options& options) {
 
 Run add_decode(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  add_files(app, options->paths);
-  app.add_option("-i,--interface", options->interface, "Capture from this interface instead");
-  app.add_option("-f,--capture-filter", options->capture_filter, "With -i: a pcap filter");
-  app.add_flag("-v,--verbose", options->verbose, "The tree of all fields");
-  app.add_flag("-x,--hex", options->hex, "The bytes of the Send");
-  app.add_flag("--json", options->json, "One JSON object a line (docs/json.md)");
-  app.add_option("--xid", options->xid, "Only this XID (decimal, or 0x...)");
-  app.add_option("--connection", options->connections, "Only these connections (IDs as printed)")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  app.add_option("--type", options->types,
-                 "Only these: RDMA_MSG, RDMA_NOMSG, ..., or call, reply, error, done, option, "
-                 "malformed")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  app.add_option("--from", options->from,
-                 "Only from this time on: seconds from the start, or \"YYYY-MM-DD HH:MM:SS\" UTC");
-  app.add_option("--to", options->to, "Only up to this time");
+  add_files(app, options->paths)->required();
+  add_print_options(app, options->print);
   add_jobs(app, options->jobs);
-  app.footer(
-      "A line: frame, time (UTC), sender.QP > receiver.QP: kind, XID, type, credit value, chunks "
-      "(bytes, /segments if several, @position), program and procedure, status, what it answers.");
   return [options] { return decode(*options); };
 }
 

@@ -29,6 +29,7 @@ int run_command(int argc, char** argv) {
     commands.emplace_back(command, make(*command));
   };
   add("decode", "Print every RPC-over-RDMA message of a capture, one line each", add_decode);
+  add("capture", "Print the messages on an interface as they come", add_capture);
   add("analyze", "Say what a capture holds: connections, credits, chunks, latency, findings",
       add_analyze);
   add("extract", "Write the payload of chunks, or whole RPC messages, to files", add_extract);

@@ -22,6 +22,7 @@ TEST(Usage, BadArgumentsGiveOneLine) {
   expect_refused("RPCRDMA nonsense", "nonsense");
   expect_refused("RPCRDMA decode", "FILE");
   expect_refused("RPCRDMA decode --frob " + capture("linux-nfs3.pcap"), "--frob");
+  expect_refused("RPCRDMA capture", "--interface");
   expect_refused("RPCRDMA analyze", "FILE");
   expect_refused("RPCRDMA decode --xid zzz " + capture("linux-nfs3.pcap"), "--xid");
   expect_refused("RPCRDMA decode --from yesterday " + capture("linux-nfs3.pcap"), "--from");

@@ -1,0 +1,46 @@
+// Prints messages as `decode` and `capture` do: one line each, the tree of fields, or JSON.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include <rpcrdma/report/pipeline.h>
+
+namespace rpcrdma::cli {
+
+struct PrintOptions {
+  bool verbose = false;
+  bool hex = false;
+  bool json = false;
+  std::string xid;
+  std::vector<std::uint32_t> connections;
+  std::vector<std::string> types;
+  std::string from;
+  std::string to;
+
+  // What the printer needs the model to keep.
+  [[nodiscard]] model::ModelOptions keep() const;
+};
+
+// The options above, and the description of a line as the command's footer.
+void add_print_options(CLI::App& app, PrintOptions& options);
+
+// Observes a model and writes its messages on standard output.
+class MessagePrinter : public model::Observer {
+ public:
+  // Before the first message; `pipeline` must outlive this.
+  virtual void set_pipeline(const report::Pipeline& pipeline) = 0;
+  // What waited for Replies is written as far as it is known.
+  virtual void flush() = 0;
+};
+
+// `options` must outlive the printer. On arguments that make no sense a line each on stderr, which
+// begin with the name of the command, and null.
+[[nodiscard]] std::unique_ptr<MessagePrinter> make_printer(const PrintOptions& options,
+                                                           const char* command);
+
+}  // namespace rpcrdma::cli
