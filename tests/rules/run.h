@@ -1,0 +1,20 @@
+// A scene through the whole pipeline, as the command takes a capture.
+#pragma once
+
+#include "scene.h"
+
+#include <vector>
+
+#include <rpcrdma/rules/finding.h>
+#include <rpcrdma/rules/rule.h>
+
+namespace rpcrdma::scenes {
+
+struct Outcome {
+  std::vector<rules::Finding> findings;
+  std::vector<rules::Withheld> withheld;
+};
+
+[[nodiscard]] Outcome run(const Scene& scene, rules::Profile profile);
+
+}  // namespace rpcrdma::scenes
