@@ -1,22 +1,106 @@
 // rpcrdma capture
 #include "commands.h"
 #include "input.h"
-#include "message_printer.h"
+#include "live_view.h"
+#include "parse.h"
+#include "privileges.h"
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <rpcrdma/capture/recorder.h>
 
 namespace rpcrdma::cli {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+constexpr auto kInterval = std::chrono::seconds(1);  // of what is told on stderr meanwhile
+
 struct Options {
+  bool list = false;
   capture::LiveOptions live;
   PrintOptions print;
+  std::string user;
+  // Where it ends.
+  std::uint64_t count = 0;
+  std::string duration;
+  std::string max_bytes;
+  // What is written.
+  std::string write;
+  bool print_too = false;
+  std::uint32_t ring_files = 0;
+  std::string ring_size;
+  std::string ring_time;
 };
+
+// The options that were text.
+struct Limits {
+  std::optional<Clock::duration> duration;
+  std::optional<std::uint64_t> bytes;
+  capture::RingOptions ring;
+};
+
+std::optional<Limits> parse(const Options& options) {
+  Limits limits;
+  bool ok = true;
+  const auto refuse = [&](const std::string& why) {
+    complain("capture: " + why);
+    ok = false;
+  };
+  const auto size = [&](const char* name, const std::string& text) {
+    const auto bytes = text.empty() ? std::nullopt : parse_size(text);
+    if (!text.empty() && !bytes) {
+      refuse(fmt::format("{} {}: not a size; give bytes, or such as 500k, 64M, 1GiB", name, text));
+    }
+    return bytes;
+  };
+  const auto duration = [&](const char* name, const std::string& text) {
+    const auto ns = text.empty() ? std::nullopt : parse_duration(text);
+    if (!text.empty() && !ns) {
+      refuse(
+          fmt::format("{} {}: not a duration; give seconds, or such as 500ms, 5m, 1h", name, text));
+    }
+    return ns;
+  };
+  if (const auto ns = duration("--duration", options.duration)) {
+    limits.duration = std::chrono::nanoseconds(*ns);
+  }
+  limits.bytes = size("--max-bytes", options.max_bytes);
+  limits.ring.file_bytes = size("--ring-size", options.ring_size).value_or(0);
+  limits.ring.file_ns = duration("--ring-time", options.ring_time).value_or(0);
+  limits.ring.files = options.ring_files;
+  if (options.live.interface.empty()) refuse("give an interface with -i (-D lists them)");
+  if (ok && options.write.empty() && (limits.ring.on() || limits.ring.files != 0)) {
+    refuse("a ring of files needs their name: -w FILE");
+  }
+  if (ok && limits.ring.files != 0 && !limits.ring.on()) {
+    refuse("--ring-files: give --ring-size or --ring-time too, which end a file");
+  }
+  if (options.write == "-" && options.print_too) {
+    refuse("-w - --print: both would go to standard output");
+  }
+  if (!ok) return std::nullopt;
+  return limits;
+}
+
+int list_interfaces() {
+  const auto found = capture::list_interfaces();
+  if (!found) {
+    complain(found.error().message);
+    return kUnreadable;
+  }
+  for (const capture::ListedInterface& i : *found) {
+    fmt::print("{}{}{}\n", i.name, i.description.empty() ? "" : "\t", i.description);
+  }
+  return kOk;
+}
 
 capture::LiveSource* live_source = nullptr;
 
@@ -24,50 +108,217 @@ void on_interrupt(int) {
   if (live_source != nullptr) live_source->stop();
 }
 
-int capture_live(const Options& options) {
-  const auto printer = make_printer(options.print, "capture");
-  if (!printer) return kUnreadable;
-  report::Pipeline pipeline(*printer, options.print.keep());
-  printer->set_pipeline(pipeline);
-  auto source = capture::open_live(options.live);
-  if (!source) {
-    complain(source.error().message);
-    return kUnreadable;
+// Ends the capture by SIGINT, SIGTERM and SIGHUP, the first time; a second one ends the program.
+class StopBySignal {
+ public:
+  explicit StopBySignal(capture::LiveSource& source) {
+    live_source = &source;
+    struct sigaction action {};
+    action.sa_handler = on_interrupt;
+    action.sa_flags = SA_RESETHAND;
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
   }
-  live_source = source->get();
-  struct sigaction action {};
-  action.sa_handler = on_interrupt;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  fmt::print(stderr, "rpcrdma: listening on {}, Ctrl-C ends\n", options.live.interface);
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  capture::Frame frame;
-  for (;;) {
-    const auto more = (*source)->next(frame);
-    if (!more) {
-      complain(more.error().message);
+  StopBySignal(const StopBySignal&) = delete;
+  StopBySignal& operator=(const StopBySignal&) = delete;
+  ~StopBySignal() { live_source = nullptr; }
+};
+
+// What a person at the terminal is told meanwhile: how much was recorded, if nothing is printed;
+// else only that packets were dropped, when they are.
+class Status {
+ public:
+  Status(const capture::LiveSource& source, const capture::Recorder* recorder, bool counts)
+      : source_(source),
+        recorder_(recorder),
+        terminal_(isatty(STDERR_FILENO) == 1),
+        counts_(counts) {}
+
+  void tick() {
+    if (!terminal_) return;
+    const capture::SourceStats& stats = source_.stats();
+    if (counts_) {
+      fmt::print(stderr, "\r\033[K{}: {} packets, {} dropped", recorder_->file(), stats.frames,
+                 stats.dropped);
+      std::fflush(stderr);
+    } else if (stats.dropped > told_) {
+      complain(
+          fmt::format("warning: the kernel has dropped {} packets; a narrower filter (-f), a "
+                      "larger buffer (-B) or -w without --print helps",
+                      stats.dropped));
+      told_ = stats.dropped;
+    }
+  }
+
+  void clear() const {
+    if (terminal_ && counts_) std::fputs("\r\033[K", stderr);
+  }
+
+ private:
+  const capture::LiveSource& source_;
+  const capture::Recorder* recorder_;
+  bool terminal_;
+  bool counts_;
+  std::uint64_t told_ = 0;
+};
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+class Capture {
+ public:
+  Capture(const Options& options, const Limits& limits, capture::LiveSource& source,
+          capture::Recorder* recorder, LiveView* view)
+      : options_(options), limits_(limits), source_(source), recorder_(recorder), view_(view) {}
+
+  capture::Expected<void> run() {
+    using Polled = capture::LiveSource::Polled;
+    const StopBySignal stop(source_);
+    Status status(source_, recorder_, view_ == nullptr);
+    const Clock::time_point end =
+        limits_.duration ? Clock::now() + *limits_.duration : Clock::time_point::max();
+    Clock::time_point tick = Clock::now() + kInterval;
+    std::uint64_t bytes = 0;
+    capture::Frame frame;
+    capture::Expected<void> result;
+    while (result) {
+      const auto polled = source_.poll(frame);
+      if (!polled) {
+        result = tl::unexpected(polled.error());
+        break;
+      }
+      if (*polled == Polled::kStopped) break;
+      const Clock::time_point now = Clock::now();
+      // A frame that comes too late is not part of it.
+      if (now >= end) break;
+      if (now >= tick) {
+        tick = now + kInterval;
+        status.tick();
+      }
+      if (*polled == Polled::kNothing) {
+        if (recorder_ != nullptr) result = recorder_->flush();
+        continue;
+      }
+      result = take(frame);
+      bytes += frame.data.size();
+      if (frame.number == options_.count || (limits_.bytes && bytes >= *limits_.bytes)) break;
+      // Whom the messages were for is gone (SIGPIPE is ignored while a file is written).
+      if (view_ != nullptr && std::ferror(stdout) != 0) break;
+    }
+    status.clear();
+    if (view_ != nullptr) view_->finish(source_.stats().dropped);
+    if (recorder_ != nullptr) {
+      // Also after an error, such as of an interface that has gone.
+      const auto finished = recorder_->finish(now_ns());
+      if (result) result = finished;
+    }
+    return result;
+  }
+
+ private:
+  capture::Expected<void> take(const capture::Frame& frame) {
+    capture::Expected<void> result;
+    if (recorder_ != nullptr) result = recorder_->write(frame);
+    if (view_ != nullptr) view_->frame(frame);
+    return result;
+  }
+
+  const Options& options_;
+  const Limits& limits_;
+  capture::LiveSource& source_;
+  capture::Recorder* recorder_;
+  LiveView* view_;
+};
+
+int refused(const capture::Error& error) {
+  complain(error.message);
+  return kUnreadable;
+}
+
+int capture_live(const Options& options) {
+  if (options.list) return list_interfaces();
+  const auto limits = parse(options);
+  if (!limits) return kUnreadable;
+  std::unique_ptr<LiveView> view;
+  if (options.write.empty() || options.print_too) {
+    auto printer = make_printer(options.print, "capture");
+    if (!printer) return kUnreadable;
+    view = std::make_unique<LiveView>(std::move(printer), options.print);
+  }
+  const auto identity = identity_after_opening(options.user);
+  if (!identity) return refused(identity.error());
+
+  const auto source = capture::open_live(options.live);
+  if (!source) return refused(source.error());
+  if (const auto given_up = give_up_privileges(*identity); !given_up) {
+    return refused(given_up.error());
+  }
+
+  // As that user: the files are to be theirs.
+  std::unique_ptr<capture::Recorder> recorder;
+  if (!options.write.empty()) {
+    auto opened = capture::open_recorder({.path = options.write,
+                                          .ring = limits->ring,
+                                          .interface = (*source)->interface(),
+                                          .dropped = [&] { return (*source)->stats().dropped; }},
+                                         now_ns());
+    if (!opened) {
+      complain(opened.error().message +
+               (*identity ? fmt::format(" (written as the user {}, since root is given up; "
+                                        "--user root keeps it)",
+                                        (*identity)->user)
+                          : std::string()));
       return kUnreadable;
     }
-    if (!*more) break;
-    pipeline.frame(frame);
+    recorder = std::move(*opened);
+    std::signal(SIGPIPE, SIG_IGN);
   }
-  pipeline.finish();
-  printer->flush();
-  live_source = nullptr;
-  fmt::print(stderr, "rpcrdma: {} packets captured, {} dropped by the kernel\n",
-             (*source)->stats().frames, (*source)->stats().dropped);
-  return kOk;
+
+  fmt::print(stderr, "rpcrdma: listening on {}, Ctrl-C ends\n", options.live.interface);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  const auto result = Capture(options, *limits, **source, recorder.get(), view.get()).run();
+  if (!result) complain(result.error().message);
+  const capture::SourceStats& stats = (*source)->stats();
+  fmt::print(stderr, "rpcrdma: {} packets captured, {} dropped by the kernel\n", stats.frames,
+             stats.dropped);
+  return result ? kOk : kUnreadable;
 }
 
 }  // namespace
 
 Run add_capture(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("-i,--interface", options->live.interface, "Capture from this interface")
-      ->required();
-  app.add_option("-f,--capture-filter", options->live.filter, "A pcap filter");
+  app.add_flag("-D,--list-interfaces", options->list, "The interfaces that can be captured from");
+  app.add_option("-i,--interface", options->live.interface,
+                 "Capture from this interface, \"any\", or an rdma device");
+  auto* filter = app.add_option("-f,--capture-filter", options->live.filter,
+                                "A filter as of tcpdump, \"\" for none (RoCEv1 and RoCEv2)");
+  app.add_option("-s,--snaplen", options->live.snaplen, "Bytes of each packet that are kept (all)");
+  app.add_option("-B,--buffer-size", options->live.buffer_mib,
+                 "Of the kernel's buffer, in MiB (2)");
+  app.add_flag("-p,--promiscuous", options->live.promiscuous,
+               "Also what is not for this machine, as on a mirror port");
+  app.add_option("-c,--count", options->count, "End after so many packets");
+  app.add_option("--duration", options->duration, "End after so long: seconds, or 500ms, 5m, 1h");
+  app.add_option("--max-bytes", options->max_bytes,
+                 "End after so many bytes of packets: a number, or 500k, 64M, 1GiB");
+  app.add_option("-w,--write", options->write,
+                 "Write the packets to this pcapng file, - for standard output");
+  app.add_flag("--print", options->print_too, "With -w: print the messages too");
+  app.add_option("--ring-files", options->ring_files,
+                 "With -w: keep only so many files, the newest");
+  app.add_option("--ring-size", options->ring_size,
+                 "With -w: the size from which a new file begins");
+  app.add_option("--ring-time", options->ring_time, "With -w: how long until a new file begins");
+  app.add_option("--user", options->user,
+                 "As root: become this user once the interface is open (who called sudo)");
   add_print_options(app, options->print);
-  return [options] { return capture_live(*options); };
+  return [options, filter] {
+    options->live.only_roce = filter->count() == 0;
+    return capture_live(*options);
+  };
 }
 
 }  // namespace rpcrdma::cli

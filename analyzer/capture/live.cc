@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include <pcap/pcap.h>
+#include <poll.h>
 
 #include <rpcrdma/capture/source.h>
 
@@ -29,35 +30,52 @@ LinkType file_link_type(int dlt) {
   return dlt == DLT_RAW ? LinkType::kRaw : static_cast<LinkType>(dlt);
 }
 
+// Makes libpcap give back at once what it has, where there is a descriptor to wait on instead: that
+// one, else -1.
+int own_wait(pcap_t* handle) {
+  std::array<char, PCAP_ERRBUF_SIZE> text{};
+  const int descriptor = pcap_get_selectable_fd(handle);
+  return descriptor >= 0 && pcap_setnonblock(handle, 1, text.data()) == 0 ? descriptor : -1;
+}
+
 class PcapSource final : public LiveSource {
  public:
-  PcapSource(Handle handle, std::string name)
+  PcapSource(Handle handle, Interface interface)
       : handle_(std::move(handle)),
-        name_(std::move(name)),
-        link_(file_link_type(pcap_datalink(handle_.get()))),
+        interface_(std::move(interface)),
+        descriptor_(own_wait(handle_.get())),
         fraction_ns_(
             pcap_get_tstamp_precision(handle_.get()) == PCAP_TSTAMP_PRECISION_NANO ? 1 : 1000) {}
 
   Expected<bool> next(Frame& frame) override {
-    while (!stopped_.load(std::memory_order_relaxed)) {
-      pcap_pkthdr* header = nullptr;
-      const u_char* data = nullptr;
-      const int result = pcap_next_ex(handle_.get(), &header, &data);
-      if (result == 0) continue;  // the timeout
-      if (result == PCAP_ERROR_BREAK) break;
-      if (result != 1) return fail(name_ + ": " + pcap_geterr(handle_.get()));
-      stats_.bytes_read += header->caplen;
-      frame.number = ++stats_.frames;
-      frame.time_ns = std::int64_t{header->ts.tv_sec} * 1'000'000'000 +
-                      std::int64_t{header->ts.tv_usec} * fraction_ns_;
-      frame.original = header->len;
-      frame.interface = 0;
-      frame.link = link_;
-      frame.data = {data, header->caplen};
-      return true;
+    for (;;) {
+      const auto polled = poll(frame);
+      if (!polled) return tl::unexpected(polled.error());
+      if (*polled != Polled::kNothing) return *polled == Polled::kFrame;
     }
-    return false;
   }
+
+  Expected<Polled> poll(Frame& frame) override {
+    if (stopped_.load(std::memory_order_relaxed)) return Polled::kStopped;
+    pcap_pkthdr* header = nullptr;
+    const u_char* data = nullptr;
+    int result = pcap_next_ex(handle_.get(), &header, &data);
+    if (result == 0 && wait()) result = pcap_next_ex(handle_.get(), &header, &data);
+    if (result == 0) return Polled::kNothing;
+    if (result == PCAP_ERROR_BREAK) return Polled::kStopped;
+    if (result != 1) return fail(interface_.name + ": " + pcap_geterr(handle_.get()));
+    stats_.bytes_read += header->caplen;
+    frame.number = ++stats_.frames;
+    frame.time_ns = std::int64_t{header->ts.tv_sec} * 1'000'000'000 +
+                    std::int64_t{header->ts.tv_usec} * fraction_ns_;
+    frame.original = header->len;
+    frame.interface = 0;
+    frame.link = interface_.link;
+    frame.data = {data, header->caplen};
+    return Polled::kFrame;
+  }
+
+  const Interface& interface() const override { return interface_; }
 
   const SourceStats& stats() const override {
     pcap_stat now{};
@@ -76,11 +94,19 @@ class PcapSource final : public LiveSource {
   }
 
  private:
+  // Until there may be a frame; false when there is none for kTimeoutMs, or after a signal. On
+  // kernels that hand over blocks of frames, libpcap itself waits without end for the first one.
+  bool wait() const {
+    if (descriptor_ < 0) return false;
+    pollfd wanted{descriptor_, POLLIN, 0};
+    return ::poll(&wanted, 1, kTimeoutMs) > 0;
+  }
+
   static_assert(std::atomic<bool>::is_always_lock_free, "stop() is called from signal handlers");
 
   Handle handle_;
-  std::string name_;
-  LinkType link_;
+  Interface interface_;
+  int descriptor_;  // to wait on; -1: libpcap waits
   std::int64_t fraction_ns_;
   std::atomic<bool> stopped_{false};
   mutable SourceStats stats_;  // dropped is brought up to date when somebody asks
@@ -97,17 +123,35 @@ tl::unexpected<Error> activation_error(const std::string& name, int code, pcap_t
   return fail(std::move(message));
 }
 
-Expected<void> set_filter(pcap_t* handle, const LiveOptions& options) {
-  if (options.filter.empty()) return {};
+Expected<void> set_filter(pcap_t* handle, const Interface& interface) {
+  if (interface.filter.empty()) return {};
   bpf_program program{};
-  if (pcap_compile(handle, &program, options.filter.c_str(), 1, PCAP_NETMASK_UNKNOWN) != 0) {
-    return fail("filter \"" + options.filter + "\": " + pcap_geterr(handle));
+  if (pcap_compile(handle, &program, interface.filter.c_str(), 1, PCAP_NETMASK_UNKNOWN) != 0) {
+    return fail("filter \"" + interface.filter + "\": " + pcap_geterr(handle));
   }
   const std::unique_ptr<bpf_program, FreeProgram> owner(&program);
   if (pcap_setfilter(handle, &program) != 0) {
-    return fail(options.interface + ": cannot set the filter: " + pcap_geterr(handle));
+    return fail(interface.name + ": cannot set the filter: " + pcap_geterr(handle));
   }
   return {};
+}
+
+// `vlan` moves the place where what follows it looks, so it stands last.
+const char* roce_filter(LinkType link) {
+  switch (link) {
+    case LinkType::kEthernet:
+      return "udp port 4791 or ether proto 0x8915 or (vlan and (udp port 4791 or ether proto "
+             "0x8915 or (vlan and (udp port 4791 or ether proto 0x8915))))";
+    case LinkType::kLinuxSll:
+    case LinkType::kLinuxSll2:
+      return "udp port 4791 or ether proto 0x8915";
+    case LinkType::kRaw:
+    case LinkType::kIpv4:
+    case LinkType::kIpv6:
+      return "udp port 4791";
+    default:
+      return "";
+  }
 }
 
 }  // namespace
@@ -135,18 +179,24 @@ Expected<std::unique_ptr<LiveSource>> open_live(const LiveOptions& options) {
   pcap_set_tstamp_precision(handle.get(), PCAP_TSTAMP_PRECISION_NANO);
   const int code = pcap_activate(handle.get());
   if (code < 0) return activation_error(options.interface, code, handle.get());
-  if (auto set = set_filter(handle.get(), options); !set) return tl::unexpected(set.error());
-  return std::make_unique<PcapSource>(std::move(handle), options.interface);
+  const LinkType link = file_link_type(pcap_datalink(handle.get()));
+  Interface interface {
+    .name = options.interface,
+    .filter = options.filter.empty() && options.only_roce ? roce_filter(link) : options.filter,
+    .link = link, .snaplen = static_cast<std::uint32_t>(pcap_snapshot(handle.get()))
+  };
+  if (auto set = set_filter(handle.get(), interface); !set) return tl::unexpected(set.error());
+  return std::make_unique<PcapSource>(std::move(handle), std::move(interface));
 }
 
-Expected<std::vector<Interface>> list_interfaces() {
+Expected<std::vector<ListedInterface>> list_interfaces() {
   std::array<char, PCAP_ERRBUF_SIZE> text{};
   pcap_if_t* first = nullptr;
   if (pcap_findalldevs(&first, text.data()) != 0) {
     return fail(std::string("cannot list the interfaces: ") + text.data());
   }
   const std::unique_ptr<pcap_if_t, decltype(&pcap_freealldevs)> owner(first, pcap_freealldevs);
-  std::vector<Interface> found;
+  std::vector<ListedInterface> found;
   for (const pcap_if_t* i = first; i != nullptr; i = i->next) {
     found.push_back({i->name, i->description == nullptr ? "" : i->description});
   }

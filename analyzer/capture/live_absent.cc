@@ -13,7 +13,7 @@ Expected<std::unique_ptr<LiveSource>> open_live(const LiveOptions&) {
   return fail(kAbsent);
 }
 
-Expected<std::vector<Interface>> list_interfaces() {
+Expected<std::vector<ListedInterface>> list_interfaces() {
   return fail(kAbsent);
 }
 

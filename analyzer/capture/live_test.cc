@@ -136,6 +136,31 @@ TEST_F(Live, SnapshotLengthCutsFrames) {
   EXPECT_EQ(frame.original, 14u + 20 + 8 + 1000);
 }
 
+TEST_F(Live, PollComesBackWithoutAFrame) {
+  auto source = open_live(on_loopback("udp dst port 1 and udp src port 1"));
+  ASSERT_TRUE(source) << source.error().message;
+  const Guard guard(**source);
+  Frame frame;
+  EXPECT_EQ((*source)->poll(frame).value(), LiveSource::Polled::kNothing);
+  (*source)->stop();
+  EXPECT_EQ((*source)->poll(frame).value(), LiveSource::Polled::kStopped);
+}
+
+TEST_F(Live, RoceOnlyUnlessAFilterIsGiven) {
+  LiveOptions options = on_loopback("");
+  EXPECT_EQ(open_live(options).value()->interface().filter, "");
+  options.only_roce = true;
+  const auto source = open_live(options);
+  ASSERT_TRUE(source) << source.error().message;
+  EXPECT_THAT((*source)->interface().filter, HasSubstr("udp port 4791 or ether proto 0x8915"));
+  EXPECT_EQ((*source)->interface().link, LinkType::kEthernet);
+  EXPECT_EQ((*source)->interface().name, "lo");
+  EXPECT_GT((*source)->interface().snaplen, 65535u);
+  // Links without an Ethernet header have no VLAN tags to ask for.
+  options.interface = "any";
+  EXPECT_EQ(open_live(options).value()->interface().filter, "udp port 4791 or ether proto 0x8915");
+}
+
 TEST_F(Live, StopFromAnotherThreadEndsTheWait) {
   auto source = open_live(on_loopback("udp dst port 1 and udp src port 1"));
   ASSERT_TRUE(source) << source.error().message;
@@ -183,8 +208,8 @@ TEST(Interfaces, LoopbackIsAmongThem) {
   const auto found = list_interfaces();
   ASSERT_TRUE(found) << found.error().message;
   if (!may_capture()) GTEST_SKIP() << "not permitted to capture";
-  EXPECT_TRUE(
-      std::any_of(found->begin(), found->end(), [](const Interface& i) { return i.name == "lo"; }));
+  EXPECT_TRUE(std::any_of(found->begin(), found->end(),
+                          [](const ListedInterface& i) { return i.name == "lo"; }));
 }
 
 }  // namespace

@@ -5,23 +5,6 @@
 namespace rpcrdma::capture {
 namespace {
 
-// Block types (section 4).
-enum : std::uint32_t {
-  kInterfaceDescription = 1,
-  kObsoletePacket = 2,
-  kSimplePacket = 3,
-  kInterfaceStatistics = 5,
-  kEnhancedPacket = 6,
-};
-
-// Option codes.
-constexpr std::uint16_t kEndOfOptions = 0;
-constexpr std::uint16_t kIfTsresol = 9;
-constexpr std::uint16_t kIfTsoffset = 14;
-constexpr std::uint16_t kEpbDropcount = 4;
-constexpr std::uint16_t kIsbIfdrop = 5;
-constexpr std::uint16_t kIsbOsdrop = 7;
-
 // Bytes of the smallest block of a kind: its head, fixed fields, and the length repeated at the
 // end.
 constexpr std::size_t kBlockHead = 8;

@@ -3,6 +3,7 @@
 
 #include "byte_order.h"
 #include "file_source.h"
+#include "pcapng_format.h"
 #include "time_scale.h"
 
 #include <memory>
@@ -10,10 +11,6 @@
 #include <vector>
 
 namespace rpcrdma::capture {
-
-inline constexpr std::uint32_t kPcapngSectionHeader =
-    0x0a0d0d0a;  // reads alike in both byte orders
-inline constexpr std::uint32_t kPcapngByteOrderMagic = 0x1a2b3c4d;
 
 class PcapngReader final : public FileSource {
  public:

@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 
 #include <rpcrdma/wire/endian.h>
-#include <rpcrdma/wire/icrc.h>
 
 namespace rpcrdma::e2e {
 namespace {
@@ -101,16 +100,8 @@ void check(const json& value, const std::string& path, Keys& keys) {
   }
 }
 
-constexpr std::size_t kIp = 16 + 14;
-constexpr std::size_t kBth = kIp + 20 + 8;
+constexpr std::size_t kBth = 16 + 14 + 20 + 8;
 constexpr std::size_t kSend = kBth + 12;
-
-void mend_icrc(std::string& record) {
-  const std::vector<std::uint8_t> covered(record.begin() + kIp, record.end() - 4);
-  std::uint8_t icrc[4];
-  wire::store_icrc(icrc, wire::icrc(wire::IcrcKind::kRoceV2Ipv4, covered, kBth - kIp));
-  record.replace(record.size() - 4, 4, reinterpret_cast<const char*>(icrc), 4);
-}
 
 void set_words(PcapEdit& edit, std::size_t frame, std::size_t offset,
                std::initializer_list<std::uint32_t> words) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <rpcrdma/wire/icrc.h>
+
 namespace rpcrdma::e2e {
 
 struct PcapEdit {
@@ -37,5 +39,15 @@ struct PcapEdit {
     return static_cast<std::uint8_t>(record[kBth]);
   }
 };
+
+// Makes the ICRC of such a packet right again, after a change of what stands before it.
+inline void mend_icrc(std::string& record) {
+  constexpr std::size_t kIp = 16 + 14;
+  constexpr std::size_t kBth = kIp + 20 + 8;
+  const std::vector<std::uint8_t> covered(record.begin() + kIp, record.end() - 4);
+  std::uint8_t icrc[4];
+  wire::store_icrc(icrc, wire::icrc(wire::IcrcKind::kRoceV2Ipv4, covered, kBth - kIp));
+  record.replace(record.size() - 4, 4, reinterpret_cast<const char*>(icrc), 4);
+}
 
 }  // namespace rpcrdma::e2e

@@ -22,7 +22,13 @@ TEST(Usage, BadArgumentsGiveOneLine) {
   expect_refused("RPCRDMA nonsense", "nonsense");
   expect_refused("RPCRDMA decode", "FILE");
   expect_refused("RPCRDMA decode --frob " + capture("linux-nfs3.pcap"), "--frob");
-  expect_refused("RPCRDMA capture", "--interface");
+  expect_refused("RPCRDMA capture", "-i");
+  expect_refused("RPCRDMA capture -i lo --duration soon", "--duration soon");
+  expect_refused("RPCRDMA capture -i lo --max-bytes 5x", "--max-bytes 5x");
+  expect_refused("RPCRDMA capture -i lo --ring-size 1M", "-w FILE");
+  expect_refused("RPCRDMA capture -i lo -w x --ring-files 2", "--ring-size or --ring-time");
+  expect_refused("RPCRDMA capture -i lo -w - --print", "standard output");
+  expect_refused("RPCRDMA capture -i lo --user no-such-user", "no-such-user");
   expect_refused("RPCRDMA analyze", "FILE");
   expect_refused("RPCRDMA decode --xid zzz " + capture("linux-nfs3.pcap"), "--xid");
   expect_refused("RPCRDMA decode --from yesterday " + capture("linux-nfs3.pcap"), "--from");

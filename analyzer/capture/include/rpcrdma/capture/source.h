@@ -87,16 +87,34 @@ class Source {
 [[nodiscard]] Expected<std::unique_ptr<Source>> open_memory(std::span<const std::uint8_t> bytes);
 
 struct LiveOptions {
-  std::string interface;         // a network interface, "any", or an rdma device of libpcap
-  std::string filter;            // pcap-filter(7) expression; empty: everything
+  std::string interface;  // a network interface, "any", or an rdma device of libpcap
+  std::string filter;     // pcap-filter(7) expression; empty: everything
+  // With an empty filter: RoCEv2 and RoCEv1 only, with up to two VLAN tags or without. Everything
+  // on devices of InfiniBand, which carry nothing else.
+  bool only_roce = false;
   std::uint32_t snaplen = 0;     // bytes; 0: all
   std::uint32_t buffer_mib = 0;  // kernel buffer; 0: libpcap's default
   bool promiscuous = false;
 };
 
+// What is captured from, as the head of a capture file tells it.
+struct Interface {
+  std::string name;
+  std::string filter;  // in force; empty: everything
+  LinkType link = LinkType::kEthernet;
+  std::uint32_t snaplen = 0;  // bytes
+};
+
 // Captures from an interface. next() waits for a frame, and gives false after stop().
 class LiveSource : public Source {
  public:
+  enum class Polled : std::uint8_t { kFrame, kNothing, kStopped };
+  // As next(), but gives kNothing when no frame came for about a tenth of a second (rdma devices of
+  // libpcap wait on). Errors: those of next().
+  [[nodiscard]] virtual Expected<Polled> poll(Frame& frame) = 0;
+
+  [[nodiscard]] virtual const Interface& interface() const = 0;
+
   // From any thread or a signal handler. A wait on an rdma device of libpcap, which cannot be
   // broken from another thread, ends with the next frame.
   virtual void stop() = 0;
@@ -105,10 +123,10 @@ class LiveSource : public Source {
 // build without libpcap.
 [[nodiscard]] Expected<std::unique_ptr<LiveSource>> open_live(const LiveOptions& options);
 
-struct Interface {
+struct ListedInterface {
   std::string name;
   std::string description;
 };
-[[nodiscard]] Expected<std::vector<Interface>> list_interfaces();
+[[nodiscard]] Expected<std::vector<ListedInterface>> list_interfaces();
 
 }  // namespace rpcrdma::capture

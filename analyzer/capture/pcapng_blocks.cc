@@ -1,0 +1,136 @@
+#include "pcapng_blocks.h"
+
+#include "pcapng_format.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace rpcrdma::capture {
+namespace {
+
+constexpr std::string_view kApplication = "rpcrdma";
+constexpr std::uint8_t kNanoseconds = 9;
+constexpr std::size_t kPacketBytes = 32;  // of an Enhanced Packet Block without its data
+constexpr std::size_t kLengthAt = 4;      // in a block
+
+std::span<const std::uint8_t> as_bytes(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+std::size_t padding(std::size_t n) {
+  return (4 - n % 4) % 4;
+}
+
+}  // namespace
+
+template <typename T>
+void PcapngBlocks::put(T value) {
+  const std::size_t at = bytes_.size();
+  bytes_.resize(at + sizeof value);
+  std::memcpy(bytes_.data() + at, &value, sizeof value);
+}
+
+void PcapngBlocks::put_time(std::int64_t ns) {
+  const auto ticks = static_cast<std::uint64_t>(ns);
+  put(static_cast<std::uint32_t>(ticks >> 32));
+  put(static_cast<std::uint32_t>(ticks));
+}
+
+void PcapngBlocks::put_bytes(std::span<const std::uint8_t> bytes) {
+  bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+  bytes_.resize(bytes_.size() + padding(bytes.size()));
+}
+
+void PcapngBlocks::begin(std::uint32_t type) {
+  block_ = bytes_.size();
+  put(type);
+  put(std::uint32_t{0});
+}
+
+void PcapngBlocks::end() {
+  const auto total = static_cast<std::uint32_t>(bytes_.size() - block_ + sizeof(std::uint32_t));
+  put(total);
+  std::memcpy(bytes_.data() + block_ + kLengthAt, &total, sizeof total);
+}
+
+void PcapngBlocks::option(std::uint16_t code, std::span<const std::uint8_t> value) {
+  put(code);
+  put(static_cast<std::uint16_t>(value.size()));
+  put_bytes(value);
+}
+
+// What is longer than an option can be is cut.
+void PcapngBlocks::option_text(std::uint16_t code, std::string text) {
+  text.resize(std::min<std::size_t>(text.size(), std::numeric_limits<std::uint16_t>::max()));
+  option(code, as_bytes(text));
+}
+
+void PcapngBlocks::option_u64(std::uint16_t code, std::uint64_t value) {
+  put(code);
+  put(std::uint16_t{sizeof value});
+  put(value);
+}
+
+void PcapngBlocks::option_time(std::uint16_t code, std::int64_t ns) {
+  put(code);
+  put(std::uint16_t{sizeof ns});
+  put_time(ns);
+}
+
+void PcapngBlocks::end_options() {
+  put(kEndOfOptions);
+  put(std::uint16_t{0});
+}
+
+void PcapngBlocks::section() {
+  begin(kPcapngSectionHeader);
+  put(kPcapngByteOrderMagic);
+  put(std::uint16_t{1});
+  put(std::uint16_t{0});
+  put(std::int64_t{-1});  // the section's length is not known
+  option(kShbUserAppl, as_bytes(kApplication));
+  end_options();
+  end();
+}
+
+void PcapngBlocks::interface(const Interface& interface) {
+  begin(kInterfaceDescription);
+  put(static_cast<std::uint16_t>(interface.link));
+  put(std::uint16_t{0});
+  put(interface.snaplen);
+  option_text(kIfName, interface.name);
+  option(kIfTsresol, {&kNanoseconds, 1});
+  // A zero byte in front says that it is a filter in libpcap's language.
+  if (!interface.filter.empty()) option_text(kIfFilter, std::string(1, '\0') + interface.filter);
+  end_options();
+  end();
+}
+
+std::size_t PcapngBlocks::packet_bytes(const Frame& frame) {
+  return kPacketBytes + frame.data.size() + padding(frame.data.size());
+}
+
+void PcapngBlocks::packet(const Frame& frame) {
+  begin(kEnhancedPacket);
+  put(std::uint32_t{0});  // the interface
+  put_time(frame.time_ns);
+  put(static_cast<std::uint32_t>(frame.data.size()));
+  put(frame.original);
+  put_bytes(frame.data);
+  end();
+}
+
+void PcapngBlocks::statistics(const Statistics& statistics) {
+  begin(kInterfaceStatistics);
+  put(std::uint32_t{0});  // the interface
+  put_time(statistics.last_ns);
+  option_time(kIsbStarttime, statistics.first_ns);
+  option_time(kIsbEndtime, statistics.last_ns);
+  option_u64(kIsbIfrecv, statistics.received);
+  option_u64(kIsbOsdrop, statistics.dropped);
+  end_options();
+  end();
+}
+
+}  // namespace rpcrdma::capture

@@ -1,0 +1,50 @@
+// The blocks of a pcapng file (draft-ietf-opsawg-pcapng section 4) with one interface, in the byte
+// order of this machine and in nanoseconds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <rpcrdma/capture/source.h>
+
+namespace rpcrdma::capture {
+
+class PcapngBlocks {
+ public:
+  struct Statistics {
+    std::int64_t first_ns = 0;  // begin and end of the capture
+    std::int64_t last_ns = 0;
+    std::uint64_t received = 0;
+    std::uint64_t dropped = 0;
+  };
+
+  // Each appends one whole block.
+  void section();
+  void interface(const Interface& interface);
+  void packet(const Frame& frame);
+  void statistics(const Statistics& statistics);
+
+  [[nodiscard]] static std::size_t packet_bytes(const Frame& frame);
+
+  [[nodiscard]] const std::vector<std::uint8_t>& bytes() const { return bytes_; }
+  void clear() { bytes_.clear(); }
+
+ private:
+  void begin(std::uint32_t type);
+  void end();
+  template <typename T>
+  void put(T value);
+  void put_time(std::int64_t ns);
+  void put_bytes(std::span<const std::uint8_t> bytes);  // with padding to four
+  void option(std::uint16_t code, std::span<const std::uint8_t> value);
+  void option_text(std::uint16_t code, std::string text);
+  void option_u64(std::uint16_t code, std::uint64_t value);
+  void option_time(std::uint16_t code, std::int64_t ns);
+  void end_options();
+
+  std::vector<std::uint8_t> bytes_;
+  std::size_t block_ = 0;  // where the block that is being appended begins
+};
+
+}  // namespace rpcrdma::capture

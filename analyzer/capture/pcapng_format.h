@@ -1,0 +1,35 @@
+// Numbers of the pcapng format (draft-ietf-opsawg-pcapng section 4) that reader and writer share.
+#pragma once
+
+#include <cstdint>
+
+namespace rpcrdma::capture {
+
+inline constexpr std::uint32_t kPcapngSectionHeader =
+    0x0a0d0d0a;  // reads alike in both byte orders
+inline constexpr std::uint32_t kPcapngByteOrderMagic = 0x1a2b3c4d;
+
+// Block types.
+enum : std::uint32_t {
+  kInterfaceDescription = 1,
+  kObsoletePacket = 2,
+  kSimplePacket = 3,
+  kInterfaceStatistics = 5,
+  kEnhancedPacket = 6,
+};
+
+// Option codes, by the block that they stand in.
+inline constexpr std::uint16_t kEndOfOptions = 0;
+inline constexpr std::uint16_t kShbUserAppl = 4;
+inline constexpr std::uint16_t kIfName = 2;
+inline constexpr std::uint16_t kIfTsresol = 9;
+inline constexpr std::uint16_t kIfFilter = 11;
+inline constexpr std::uint16_t kIfTsoffset = 14;
+inline constexpr std::uint16_t kEpbDropcount = 4;
+inline constexpr std::uint16_t kIsbStarttime = 2;
+inline constexpr std::uint16_t kIsbEndtime = 3;
+inline constexpr std::uint16_t kIsbIfrecv = 4;
+inline constexpr std::uint16_t kIsbIfdrop = 5;
+inline constexpr std::uint16_t kIsbOsdrop = 7;
+
+}  // namespace rpcrdma::capture

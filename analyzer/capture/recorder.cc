@@ -1,0 +1,146 @@
+#include "file_descriptor.h"
+#include "pcapng_blocks.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <deque>
+#include <optional>
+
+#include <fcntl.h>
+
+#include <rpcrdma/capture/recorder.h>
+
+namespace rpcrdma::capture {
+namespace {
+
+constexpr std::size_t kFlushBytes = std::size_t{256} << 10;
+constexpr std::int64_t kFlushNs = 1'000'000'000;
+constexpr mode_t kOnlyTheUser = 0600;
+
+// dumpcap's form: what stands before the last dot, number, local time, the dot and what follows.
+std::string ring_name(const std::string& path, std::uint64_t number, std::int64_t now_ns) {
+  const std::time_t seconds = now_ns / 1'000'000'000;
+  std::tm local{};
+  ::localtime_r(&seconds, &local);
+  std::array<char, 64> time{};
+  std::strftime(time.data(), time.size(), "%Y%m%d%H%M%S", &local);
+  std::array<char, 96> middle{};
+  std::snprintf(middle.data(), middle.size(), "_%05llu_%s", static_cast<unsigned long long>(number),
+                time.data());
+  const std::size_t name = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
+  const std::size_t dot = path.rfind('.');
+  const std::size_t end = dot == std::string::npos || dot <= name ? path.size() : dot;
+  return path.substr(0, end) + middle.data() + path.substr(end);
+}
+
+class FileRecorder final : public Recorder {
+ public:
+  explicit FileRecorder(RecordOptions options) : options_(std::move(options)) {}
+
+  Expected<void> begin(std::int64_t now_ns) {
+    int fd = -1;
+    if (options_.path == "-") {
+      file_ = "standard output";
+      fd = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    } else {
+      file_ = options_.ring.on() ? ring_name(options_.path, ++number_, now_ns) : options_.path;
+      fd = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOnlyTheUser);
+    }
+    if (fd < 0) return fail(file_ + ": " + std::strerror(errno));
+    fd_.emplace(fd);
+    begun_ns_ = now_ns;
+    frames_ = file_bytes_ = 0;
+    blocks_.section();
+    blocks_.interface(options_.interface);
+    if (auto flushed = flush(); !flushed) return flushed;
+    return options_.ring.on() ? delete_oldest() : Expected<void>{};
+  }
+
+  Expected<void> write(const Frame& frame) override {
+    if (frames_ != 0 && is_full(frame)) {
+      if (auto ended = finish(frame.time_ns); !ended) return ended;
+      if (auto begun = begin(frame.time_ns); !begun) return begun;
+    }
+    if (frames_++ == 0) begun_ns_ = frame.time_ns;
+    if (blocks_.bytes().empty()) oldest_waiting_ns_ = frame.time_ns;
+    blocks_.packet(frame);
+    const bool due =
+        blocks_.bytes().size() >= kFlushBytes || frame.time_ns - oldest_waiting_ns_ >= kFlushNs;
+    return due ? flush() : Expected<void>{};
+  }
+
+  Expected<void> flush() override {
+    const std::uint8_t* at = blocks_.bytes().data();
+    std::size_t left = blocks_.bytes().size();
+    file_bytes_ += left;
+    while (left != 0) {
+      const ssize_t n = ::write(fd_->get(), at, left);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return fail(file_ + ": cannot write: " + std::strerror(errno));
+      at += n;
+      left -= static_cast<std::size_t>(n);
+    }
+    blocks_.clear();
+    return {};
+  }
+
+  Expected<void> finish(std::int64_t now_ns) override {
+    const std::uint64_t dropped = options_.dropped ? options_.dropped() : 0;
+    blocks_.statistics({.first_ns = begun_ns_,
+                        .last_ns = now_ns,
+                        .received = frames_,
+                        .dropped = dropped - dropped_before_});
+    dropped_before_ = dropped;
+    return flush();
+  }
+
+  const std::string& file() const override { return file_; }
+
+ private:
+  bool is_full(const Frame& frame) const {
+    const RingOptions& ring = options_.ring;
+    return (ring.file_bytes != 0 &&
+            file_bytes_ + blocks_.bytes().size() + PcapngBlocks::packet_bytes(frame) >
+                ring.file_bytes) ||
+           (ring.file_ns != 0 && frame.time_ns - begun_ns_ >= ring.file_ns);
+  }
+
+  Expected<void> delete_oldest() {
+    ring_.push_back(file_);
+    if (options_.ring.files == 0 || ring_.size() <= options_.ring.files) return {};
+    const std::string oldest = std::move(ring_.front());
+    ring_.pop_front();
+    if (::unlink(oldest.c_str()) == 0 || errno == ENOENT) return {};
+    return fail(oldest + ": cannot delete the oldest file: " + std::strerror(errno));
+  }
+
+  RecordOptions options_;
+  PcapngBlocks blocks_;  // that wait to be written
+  std::int64_t oldest_waiting_ns_ = 0;
+  std::string file_;
+  std::optional<FileDescriptor> fd_;
+  std::uint64_t number_ = 0;      // of the ring's file
+  std::deque<std::string> ring_;  // the files that are kept
+  // Of the file that is being written.
+  std::int64_t begun_ns_ = 0;
+  std::uint64_t frames_ = 0;
+  std::uint64_t file_bytes_ = 0;
+  std::uint64_t dropped_before_ = 0;  // it began
+};
+
+}  // namespace
+
+Expected<std::unique_ptr<Recorder>> open_recorder(RecordOptions options, std::int64_t now_ns) {
+  if (options.path == "-" && options.ring.on()) {
+    return fail("standard output cannot be a ring of files; give -w a file name");
+  }
+  auto recorder = std::make_unique<FileRecorder>(std::move(options));
+  if (auto begun = recorder->begin(now_ns); !begun) return tl::unexpected(begun.error());
+  return recorder;
+}
+
+}  // namespace rpcrdma::capture

@@ -1,0 +1,98 @@
+#include "privileges.h"
+
+#include <cstdlib>
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pwd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace rpcrdma::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Privileges : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ::unsetenv("SUDO_UID");
+    ::unsetenv("SUDO_GID");
+  }
+};
+
+bool is_root() {
+  return ::geteuid() == 0;
+}
+
+TEST_F(Privileges, NobodyIsBecomeWithoutSudoAndOption) {
+  const auto identity = identity_after_opening("");
+  ASSERT_TRUE(identity);
+  EXPECT_FALSE(identity->has_value());
+}
+
+TEST_F(Privileges, UnknownUserIsNamed) {
+  EXPECT_THAT(identity_after_opening("no-such-user").error().message,
+              HasSubstr(is_root() ? "--user no-such-user: there is no such user" : "only root"));
+}
+
+TEST_F(Privileges, WhoCalledSudo) {
+  ::setenv("SUDO_UID", "65534", 1);
+  ::setenv("SUDO_GID", "65533", 1);
+  const auto identity = identity_after_opening("").value();
+  ASSERT_EQ(identity.has_value(), is_root());
+  if (!identity) return;
+  EXPECT_EQ(identity->user, "nobody");
+  EXPECT_EQ(identity->uid, 65534U);
+  EXPECT_EQ(identity->gid, 65533U);
+  // The option comes before it.
+  EXPECT_FALSE(identity_after_opening("root").value().has_value());
+}
+
+TEST_F(Privileges, RootWhoCalledSudoStaysRoot) {
+  ::setenv("SUDO_UID", "0", 1);
+  ::setenv("SUDO_GID", "0", 1);
+  EXPECT_FALSE(identity_after_opening("").value().has_value());
+  ::setenv("SUDO_UID", "12x", 1);
+  EXPECT_FALSE(identity_after_opening("").value().has_value());
+}
+
+// What the child process, which has given up its privileges, still can do: bits of the exit status.
+enum Can { kFailed = 1, kOtherUser = 2, kOtherGroup = 4, kRootsFile = 8, kRawSocket = 16 };
+
+int what_is_left(const std::optional<Identity>& become) {
+  if (!give_up_privileges(become)) return kFailed;
+  int can = 0;
+  if (become && (::getuid() != become->uid || ::geteuid() != become->uid)) can |= kOtherUser;
+  if (become && (::getgid() != become->gid || ::getegid() != become->gid)) can |= kOtherGroup;
+  if (::setuid(0) == 0) can |= kOtherUser;
+  if (::setgid(0) == 0) can |= kOtherGroup;
+  if (::open("/etc/shadow", O_RDONLY | O_CLOEXEC) >= 0) can |= kRootsFile;
+  if (::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0) >= 0) can |= kRawSocket;
+  return can;
+}
+
+int in_a_child(const std::optional<Identity>& become) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(what_is_left(become));
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(Privileges, NothingOfRootIsLeft) {
+  const Identity nobody{"nobody", 65534, 65534};
+  if (is_root()) {
+    EXPECT_EQ(in_a_child(nobody), 0);
+    // Who wants to stay root does.
+    EXPECT_EQ(in_a_child(std::nullopt), kOtherUser | kOtherGroup | kRootsFile | kRawSocket);
+  } else {
+    EXPECT_EQ(in_a_child(std::nullopt), 0);
+    EXPECT_EQ(in_a_child(nobody), kFailed);
+  }
+}
+
+}  // namespace
+}  // namespace rpcrdma::cli

@@ -1,0 +1,356 @@
+// `rpcrdma capture` on the loopback interface of a network namespace that holds nothing else, where
+// the frames of a capture are sent as they are.
+#include "command.h"
+#include "pcap_edit.h"
+
+#include <algorithm>
+#include <csignal>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+namespace rpcrdma::e2e {
+namespace {
+
+constexpr std::size_t kRecordHeader = 16;
+
+// The command while it runs, ended at the latest when a test is over.
+class Running {
+ public:
+  Running(const std::vector<std::string>& arguments, const std::string& out) {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+    child_ = ::fork();
+    if (child_ == 0) {
+      const int file = ::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+      ::dup2(file, STDOUT_FILENO);
+      ::dup2(ends[1], STDERR_FILENO);
+      ::unsetenv("SUDO_UID");
+      ::alarm(60);  // a hang is a failure
+      std::vector<char*> argv;
+      std::string program = RPCRDMA_COMMAND;
+      argv.push_back(program.data());
+      std::vector<std::string> copies = arguments;
+      for (std::string& argument : copies) argv.push_back(argument.data());
+      argv.push_back(nullptr);
+      ::execv(program.c_str(), argv.data());
+      ::_exit(127);
+    }
+    ::close(ends[1]);
+    err_ = ends[0];
+  }
+  ~Running() {
+    if (child_ > 0) {
+      ::kill(child_, SIGKILL);
+      finish();
+    }
+    ::close(err_);
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+  // Until standard error holds `text`; false when it ends before.
+  bool wait_for(const std::string& text) {
+    char c = 0;
+    while (err.find(text) == std::string::npos) {
+      if (::read(err_, &c, 1) != 1) return false;
+      err += c;
+    }
+    return true;
+  }
+
+  void signal(int number) const { ::kill(child_, number); }
+
+  // Waits for the end; exit status, or 128 and the signal.
+  int finish() {
+    char c = 0;
+    while (::read(err_, &c, 1) == 1) err += c;
+    int status = 0;
+    ::waitpid(child_, &status, 0);
+    child_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+  std::string err;
+
+ private:
+  pid_t child_ = -1;
+  int err_ = -1;
+};
+
+// Once in a process: a network of its own, whose loopback is up.
+bool enter_namespace() {
+  static const bool entered = [] {
+    if (::unshare(CLONE_NEWNET) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
+    const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    ifreq request{};
+    std::strcpy(request.ifr_name, "lo");
+    request.ifr_flags = IFF_UP;
+    const bool up = ::ioctl(fd, SIOCSIFFLAGS, &request) == 0;
+    ::close(fd);
+    return up;
+  }();
+  return entered;
+}
+
+void send_frames(const std::vector<std::string>& frames) {
+  const int fd = ::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+  ASSERT_GE(fd, 0) << std::strerror(errno);
+  sockaddr_ll to{};
+  to.sll_family = AF_PACKET;
+  to.sll_protocol = htons(ETH_P_ALL);
+  to.sll_ifindex = static_cast<int>(::if_nametoindex("lo"));
+  for (const std::string& frame : frames) {
+    ASSERT_EQ(
+        ::sendto(fd, frame.data(), frame.size(), 0, reinterpret_cast<sockaddr*>(&to), sizeof to),
+        static_cast<ssize_t>(frame.size()))
+        << std::strerror(errno);
+  }
+  ::close(fd);
+}
+
+// What does not depend on when and where a message was captured.
+std::vector<std::string> gist(const std::string& lines) {
+  std::vector<std::string> all;
+  for (const nlohmann::json& m : json_lines(lines)) {
+    if (m.contains("finding")) continue;
+    all.push_back(m["kind"].dump() + m["xid"].dump() + m["proc"].dump() + m["credit"].dump() +
+                  m["source"].dump() + m["destination"].dump() + m["read_list"].dump() +
+                  m["write_list"].dump());
+  }
+  return all;
+}
+
+class LiveCapture : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!enter_namespace()) GTEST_SKIP() << "not permitted to make a network namespace";
+    const PcapEdit edit(read_file(whole_));
+    for (const std::string& record : edit.records) frames_.push_back(record.substr(kRecordHeader));
+  }
+
+  std::vector<std::string> command(const std::vector<std::string>& more) const {
+    std::vector<std::string> all{"capture", "-i", "lo", "-B", "64"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  // Runs until as many packets have come as the capture has of RoCE, all of which are sent.
+  void run_whole(const std::vector<std::string>& more) {
+    std::vector<std::string> all = command(more);
+    all.insert(all.end(), {"-c", "824"});
+    Running r(all, folder_.file("out"));
+    ASSERT_TRUE(r.wait_for("listening on lo")) << r.err;
+    ASSERT_NO_FATAL_FAILURE(send_frames(frames_));
+    EXPECT_EQ(r.finish(), 0) << r.err;
+    EXPECT_NE(r.err.find("824 packets captured, 0 dropped"), std::string::npos) << r.err;
+  }
+  std::string out() const { return read_file(folder_.file("out")); }
+  std::vector<std::string> expected() const {
+    return gist(run("RPCRDMA decode --json " + whole_).out);
+  }
+
+  TemporaryFolder folder_;
+  std::string whole_ = capture("linux-nfs41.pcap");
+  std::vector<std::string> frames_;
+};
+
+TEST_F(LiveCapture, DecodesAsFromAFile) {
+  ASSERT_NO_FATAL_FAILURE(run_whole({"--json"}));
+  EXPECT_GE(expected().size(), 100U);
+  EXPECT_EQ(gist(out()), expected());
+}
+
+TEST_F(LiveCapture, LinesAreThoseOfDecode) {
+  ASSERT_NO_FATAL_FAILURE(run_whole({"--xid", "0xe222da5e"}));
+  EXPECT_NE(out().find("10.77.0.2.17 > 10.77.0.1.17: call 0xe222da5e RDMA_MSG credit 128 | NFS v4 "
+                       "NULL\n"),
+            std::string::npos)
+      << out();
+}
+
+TEST_F(LiveCapture, WritesAFileThatIsRead) {
+  const std::string file = folder_.file("new.pcapng");
+  ASSERT_NO_FATAL_FAILURE(run_whole({"-w", file}));
+  EXPECT_EQ(out(), "");
+  const Result r = run("RPCRDMA decode --json " + file);
+  EXPECT_EQ(r.err, "");
+  EXPECT_EQ(gist(r.out), expected());
+}
+
+TEST_F(LiveCapture, WritesToStandardOutput) {
+  ASSERT_NO_FATAL_FAILURE(run_whole({"-w", "-"}));
+  const Result r = run("RPCRDMA decode --json - <" + folder_.file("out"));
+  EXPECT_EQ(gist(r.out), expected()) << r.err;
+}
+
+TEST_F(LiveCapture, WritesAndPrints) {
+  const std::string file = folder_.file("new.pcapng");
+  ASSERT_NO_FATAL_FAILURE(run_whole({"-w", file, "--print", "--json"}));
+  EXPECT_EQ(gist(out()), expected());
+  EXPECT_EQ(gist(run("RPCRDMA decode --json " + file).out), expected());
+}
+
+TEST_F(LiveCapture, RingKeepsTheNewestFiles) {
+  const std::string file = folder_.file("ring.pcapng");
+  ASSERT_NO_FATAL_FAILURE(run_whole({"-w", file, "--ring-size", "100k", "--ring-files", "3"}));
+  const Result names = run("ls " + folder_.file("ring_*.pcapng"));
+  EXPECT_EQ(std::count(names.out.begin(), names.out.end(), '\n'), 3) << names.out;
+  const std::vector<std::string> all = expected();
+  const std::vector<std::string> kept =
+      gist(run("RPCRDMA decode --json " + folder_.file("ring_*.pcapng")).out);
+  ASSERT_GT(kept.size(), 10U);
+  ASSERT_LT(kept.size(), all.size());
+}
+
+TEST_F(LiveCapture, DefaultFilterTakesRoceInEveryDress) {
+  const auto roce = std::find_if(frames_.begin(), frames_.end(), [](const std::string& frame) {
+    return PcapEdit::opcode(std::string(kRecordHeader, '\0') + frame) >= 0;
+  });
+  ASSERT_NE(roce, frames_.end());
+  const std::string macs = roce->substr(0, 12);
+  const std::string rest = roce->substr(12);
+  const std::string vlan("\x81\x00\x00\x05", 4);
+  const std::string qinq("\x88\xa8\x00\x07", 4);
+  std::string other_port = *roce;
+  other_port[14 + 20 + 3] ^= 1;
+  const std::vector<std::string> wanted{
+      *roce, macs + vlan + rest, macs + qinq + vlan + rest,
+      macs + std::string("\x89\x15", 2) + std::string(60, '\x33'),
+      macs + vlan + std::string("\x89\x15", 2) + std::string(60, '\x33')};
+  std::vector<std::string> sent{other_port, macs + vlan + other_port.substr(12)};
+  sent.insert(sent.end(), wanted.begin(), wanted.end());
+
+  const std::string file = folder_.file("new.pcapng");
+  Running r(command({"-w", file, "-c", "5"}), folder_.file("out"));
+  ASSERT_TRUE(r.wait_for("listening on lo")) << r.err;
+  ASSERT_NO_FATAL_FAILURE(send_frames(sent));
+  EXPECT_EQ(r.finish(), 0) << r.err;
+  // Each stands there whole, in this order.
+  const std::string bytes = read_file(file);
+  std::size_t at = 0;
+  for (const std::string& frame : wanted) {
+    at = bytes.find(frame, at);
+    ASSERT_NE(at, std::string::npos);
+    at += frame.size();
+  }
+  EXPECT_EQ(bytes.find(other_port), std::string::npos);
+}
+
+TEST_F(LiveCapture, AnEmptyFilterTakesEverything) {
+  Running r(command({"-f", "", "-w", folder_.file("all.pcapng"), "-c", "881"}),
+            folder_.file("out"));
+  ASSERT_TRUE(r.wait_for("listening on lo")) << r.err;
+  ASSERT_NO_FATAL_FAILURE(send_frames(frames_));
+  EXPECT_EQ(r.finish(), 0) << r.err;
+}
+
+// The file holds frames: what it had at first, its head, has grown.
+void wait_for_frames(const std::string& file) {
+  while (!run("RPCRDMA decode " + file).out.starts_with(" ")) {
+    ASSERT_TRUE(std::filesystem::exists(file));
+  }
+}
+
+TEST_F(LiveCapture, InterruptEndsWithAWholeFile) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const std::string file = folder_.file("new.pcapng");
+    Running r(command({"-w", file}), folder_.file("out"));
+    ASSERT_TRUE(r.wait_for("listening on lo")) << r.err;
+    ASSERT_NO_FATAL_FAILURE(send_frames(frames_));
+    ASSERT_NO_FATAL_FAILURE(wait_for_frames(file));
+    r.signal(signal);
+    EXPECT_EQ(r.finish(), 0) << r.err;
+    EXPECT_NE(r.err.find("packets captured, 0 dropped"), std::string::npos) << r.err;
+    EXPECT_EQ(run("RPCRDMA decode " + file).err, "");
+    // The statistics at the end: type 5, and both lengths.
+    const std::string bytes = read_file(file);
+    EXPECT_EQ(bytes.substr(bytes.size() - 76, 8), std::string("\x05\0\0\0\x4c\0\0\0", 8));
+  }
+}
+
+TEST_F(LiveCapture, WhatAKilledCaptureLeavesIsWhole) {
+  const std::string file = folder_.file("new.pcapng");
+  Running r(command({"-w", file}), folder_.file("out"));
+  ASSERT_TRUE(r.wait_for("listening on lo")) << r.err;
+  ASSERT_NO_FATAL_FAILURE(send_frames(frames_));
+  ASSERT_NO_FATAL_FAILURE(wait_for_frames(file));
+  r.signal(SIGKILL);
+  EXPECT_EQ(r.finish(), 128 + SIGKILL);
+  EXPECT_EQ(run("RPCRDMA decode " + file).err, "");
+}
+
+TEST_F(LiveCapture, EndsByItselfWithoutPackets) {
+  Running r(command({"--duration", "50ms"}), folder_.file("out"));
+  EXPECT_EQ(r.finish(), 0);
+  EXPECT_NE(r.err.find("rpcrdma: 0 packets captured"), std::string::npos) << r.err;
+}
+
+TEST_F(LiveCapture, EndsAfterSoManyBytes) {
+  Running r(command({"--max-bytes", "1k"}), folder_.file("out"));
+  ASSERT_TRUE(r.wait_for("listening on lo")) << r.err;
+  ASSERT_NO_FATAL_FAILURE(send_frames(frames_));
+  EXPECT_EQ(r.finish(), 0) << r.err;
+}
+
+TEST_F(LiveCapture, FindingsComeBetweenTheMessages) {
+  PcapEdit edit(read_file(whole_));
+  edit.records[62 - 1][16 + 14 + 20 + 8 + 12 + 15] = 9;  // rdma_proc of a Reply
+  mend_icrc(edit.records[62 - 1]);
+  frames_[62 - 1] = edit.records[62 - 1].substr(kRecordHeader);
+  ASSERT_NO_FATAL_FAILURE(run_whole({}));
+  const std::string text = out();
+  const std::size_t at = text.find("!! error HDR-05 server 10.77.0.1: ");
+  ASSERT_NE(at, std::string::npos) << text;
+  EXPECT_LT(at, text.size() / 2);
+  ASSERT_NO_FATAL_FAILURE(run_whole({"--json"}));
+  bool found = false;
+  for (const nlohmann::json& line : json_lines(out())) {
+    if (!line.contains("finding") || line["finding"]["rule"] != "HDR-05") continue;
+    found = true;
+    EXPECT_EQ(line["finding"]["severity"], "error");
+    EXPECT_EQ(line["finding"]["role"], "server");
+    EXPECT_EQ(line["finding"]["peer"], "10.77.0.1");
+    EXPECT_EQ(line["finding"]["connection"], 1);
+    EXPECT_EQ(line["finding"]["frames"].size(), 1U);
+    EXPECT_TRUE(line["finding"]["text"].is_string());
+    EXPECT_EQ(line["finding"].size(), 7U);  // what docs/json.md lists
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST_F(LiveCapture, RootIsGivenUpBeforeFilesAreWritten) {
+  if (::getuid() != 0) GTEST_SKIP() << "not root";
+  // The folder is root's alone.
+  const std::string secret = folder_.file("new.pcapng");
+  Running refused(command({"-w", secret, "--user", "nobody"}), folder_.file("out"));
+  EXPECT_EQ(refused.finish(), 2);
+  EXPECT_NE(refused.err.find(secret + ": Permission denied (written as the user nobody"),
+            std::string::npos)
+      << refused.err;
+
+  const std::string file = folder_.file("open/new.pcapng");
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
+  ASSERT_EQ(::mkdir(folder_.file("open").c_str(), 0777), 0);
+  ASSERT_EQ(::chmod(folder_.file("open").c_str(), 0777), 0);
+  ASSERT_NO_FATAL_FAILURE(run_whole({"-w", file, "--user", "nobody"}));
+  struct stat status {};
+  ASSERT_EQ(::stat(file.c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, 65534U);
+}
+
+TEST_F(LiveCapture, InterfacesAreListed) {
+  const Result r = run("RPCRDMA capture -D");
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(("\n" + r.out).find("\nlo"), std::string::npos) << r.out;
+}
+
+}  // namespace
+}  // namespace rpcrdma::e2e
