@@ -1,0 +1,97 @@
+#include "scale.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace rpcrdma::plot {
+
+double Scale::at(double value) const {
+  const double share = log ? (std::log10(std::max(value, low)) - std::log10(low)) /
+                                 (std::log10(high) - std::log10(low))
+                           : (value - low) / (high - low);
+  return std::clamp(share, 0.0, 1.0);
+}
+
+namespace {
+
+// The smallest round step that is at least `least`.
+double round_step(Unit unit, double least) {
+  // Clocks are not decimal.
+  if (unit == Unit::kSeconds && least > 1) {
+    for (const double step : {2., 5., 10., 15., 30., 60., 120., 300., 600., 900., 1800., 3600.,
+                              7200., 10800., 21600., 43200., 86400.}) {
+      if (step >= least * 0.999) return step;
+    }
+    return 86400 * round_step(Unit::kCount, least / 86400);
+  }
+  if ((unit == Unit::kBytes || unit == Unit::kBytesPerSecond) && least > 1) {
+    return std::exp2(std::ceil(std::log2(least * 0.999)));
+  }
+  const double power = std::pow(10.0, std::floor(std::log10(least)));
+  for (const double factor : {1., 2., 5., 10.}) {
+    const double step = factor * power;
+    // There is no half Call.
+    if (unit == Unit::kCount && step < 1) continue;
+    if (step >= least * 0.999) return step;
+  }
+  return std::max(1.0, 10 * power);
+}
+
+Axis log_axis(double low, double high, int most) {
+  low = std::clamp(low, kSmallestLog, kLargest);
+  high = std::clamp(high, low, kLargest * 10);
+  auto first = static_cast<int>(std::floor(std::log10(low) + 1e-9));
+  auto last = static_cast<int>(std::ceil(std::log10(high) - 1e-9));
+  if (last == first) ++last;
+  Axis axis{{std::pow(10.0, first), std::pow(10.0, last), true}, {}};
+  // Few decades have room for 2 and 5 in each.
+  if (3 * (last - first) + 1 <= most) {
+    for (int decade = first; decade < last; ++decade) {
+      for (const double factor : {1., 2., 5.})
+        axis.ticks.push_back(factor * std::pow(10.0, decade));
+    }
+    axis.ticks.push_back(axis.scale.high);
+    return axis;
+  }
+  const int every = std::max(1, (last - first + most - 1) / std::max(1, most - 1));
+  for (int decade = first; decade <= last; decade += every) {
+    axis.ticks.push_back(std::pow(10.0, decade));
+  }
+  return axis;
+}
+
+void fill_ticks(Axis& axis, double step) {
+  const double first = std::ceil(axis.scale.low / step - 1e-9) + 0.0;  // -0 would be written so
+  for (double i = first; i * step <= axis.scale.high * (1 + 1e-9); ++i) {
+    axis.ticks.push_back(i * step);
+    if (axis.ticks.size() >= 64) break;  // where the step is lost in the size of the values
+  }
+}
+
+}  // namespace
+
+Axis value_axis(Unit unit, double low, double high, bool log, int most) {
+  most = std::max(most, 2);
+  if (log) return log_axis(low, high, most);
+  high = std::clamp(high, 0.0, kLargest);
+  if (high == 0) high = unit == Unit::kSeconds ? 1e-3 : 1;
+  const double step = round_step(unit, high / (most - 1));
+  Axis axis{{0, std::max(1.0, std::ceil(high / step - 1e-9)) * step, false}, {}};
+  fill_ticks(axis, step);
+  return axis;
+}
+
+Axis time_axis(Unit unit, double low, double high, int most) {
+  low = std::clamp(low, -kLargest, kLargest);
+  high = std::clamp(high, -kLargest, kLargest);
+  // A range too small to tell its ends apart is as good as none.
+  if (!(high - low > std::max(std::abs(low), std::abs(high)) * 1e-12)) {
+    high = low + std::max(1e-3, std::abs(low) * 1e-6);
+  }
+  Axis axis{{low, high, false}, {}};
+  fill_ticks(axis, round_step(unit, (high - low) / std::max(most, 2)));
+  return axis;
+}
+
+}  // namespace rpcrdma::plot

@@ -1,0 +1,30 @@
+// A series as it falls on the columns of a picture.
+#pragma once
+
+#include "scale.h"
+
+#include <limits>
+#include <vector>
+
+#include <rpcrdma/plot/chart.h>
+
+namespace rpcrdma::plot {
+
+// The lowest and highest value in a column; not numbers where there is none.
+struct Extent {
+  double low = std::numeric_limits<double>::quiet_NaN();
+  double high = std::numeric_limits<double>::quiet_NaN();
+  [[nodiscard]] bool any() const { return low <= high; }
+};
+
+// Takes time linear in the points and the columns.
+[[nodiscard]] std::vector<Extent> columns(const Series& series, const Scale& x, std::size_t count);
+
+// What all series of a chart cover.
+struct Range {
+  Extent x, y;
+  double y_positive = 0;  // the lowest value above zero; 0 without one
+};
+[[nodiscard]] Range range_of(const Chart& chart);
+
+}  // namespace rpcrdma::plot

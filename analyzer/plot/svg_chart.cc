@@ -1,0 +1,155 @@
+#include "series.h"
+#include "svg_frame.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/plot/escape.h>
+
+namespace rpcrdma::plot {
+
+namespace {
+
+constexpr std::size_t kColours = 6;
+// More points than that are drawn as what each column of pixels holds.
+constexpr std::size_t kMostPoints = 1500;
+
+struct Drawing {
+  Box box;
+  Scale x, y;
+};
+
+bool usable(const Point& p) {
+  return std::isfinite(p.x) && !std::isnan(p.y);
+}
+
+// At most two points a column of pixels.
+Series thinned(const Series& series, const Drawing& d) {
+  Series out{series.name, series.style, {}};
+  const auto count = static_cast<std::size_t>(d.box.right - d.box.left);
+  const std::vector<Extent> extents = columns(series, d.x, count);
+  for (std::size_t c = 0; c < count; ++c) {
+    const double x = d.x.low + (static_cast<double>(c) + 0.5) / static_cast<double>(count) *
+                                   (d.x.high - d.x.low);
+    const Extent& e = extents[c];
+    out.points.push_back({x, e.high, ""});
+    if (e.any() && e.low != e.high) out.points.push_back({x, e.low, ""});
+  }
+  return out;
+}
+
+// One stretch of the path for every run without a gap.
+std::string path(const Series& series, const Drawing& d) {
+  const bool steps = series.style != Style::kLine;
+  const bool area = series.style == Style::kArea;
+  std::string out;
+  bool open = false;
+  const auto close = [&](double x) {
+    if (!open) return;
+    if (steps) out += "H" + px(x);
+    if (area) out += fmt::format("V{}Z", px(d.box.bottom));
+    open = false;
+  };
+  for (const Point& p : series.points) {
+    if (!std::isfinite(p.x)) continue;
+    const double x = d.box.x(d.x, p.x);
+    if (std::isnan(p.y)) {
+      close(x);
+      continue;
+    }
+    const double y = d.box.y(d.y, std::clamp(p.y, 0.0, kLargest));
+    if (!open) {
+      out += area ? fmt::format("M{} {}V{}", px(x), px(d.box.bottom), px(y))
+                  : fmt::format("M{} {}", px(x), px(y));
+    } else if (steps) {
+      out += fmt::format("H{}V{}", px(x), px(y));
+    } else {
+      out += fmt::format("L{} {}", px(x), px(y));
+    }
+    open = true;
+  }
+  close(d.box.right);
+  return out;
+}
+
+std::string dots(const Series& series, const Drawing& d, std::size_t colour) {
+  std::string out = fmt::format("<g class=\"do s{}\">", colour);
+  for (const Point& p : series.points) {
+    if (!usable(p)) continue;
+    const std::string at = fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"4\"", px(d.box.x(d.x, p.x)),
+                                       px(d.box.y(d.y, std::clamp(p.y, 0.0, kLargest))));
+    out += p.note.empty() ? at + "/>"
+                          : fmt::format("{}><title>{}</title></circle>", at, escape_xml(p.note));
+  }
+  return out + "</g>\n";
+}
+
+struct Legend {
+  std::string text;
+  int lines = 0;
+};
+
+Legend legend(const Chart& chart, const Svg& svg) {
+  Legend out;
+  if (chart.series.size() == 1) return out;  // the title says it
+  double x = 4;
+  out.lines = 1;
+  for (std::size_t i = 0; i < chart.series.size(); ++i) {
+    const Series& s = chart.series[i];
+    const std::string name = fit_terminal(s.name, 60, true);
+    const double width = 30 + text_width(name) + 12;
+    if (x > 4 && x + width > svg.width) {
+      x = 4;
+      ++out.lines;
+    }
+    const double y = 18.0 * out.lines + 16;
+    const std::size_t colour = i % kColours;
+    if (s.style == Style::kArea) {
+      out.text +=
+          fmt::format("<path class=\"ar s{}\" d=\"M{} {}h22v9h-22Z\"/>", colour, px(x), px(y - 9));
+    } else if (s.style == Style::kDots) {
+      out.text += fmt::format("<circle class=\"do s{}\" cx=\"{}\" cy=\"{}\" r=\"4\"/>", colour,
+                              px(x + 11), px(y - 4));
+    } else {
+      out.text += fmt::format("<path class=\"li s{}\" d=\"M{} {}h22\"/>", colour, px(x), px(y - 4));
+    }
+    out.text +=
+        fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", px(x + 28), px(y), escape_xml(name));
+    x += width;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string to_svg(const Chart& chart, const Svg& svg) {
+  const Range range = range_of(chart);
+  if (!range.x.any() || !range.y.any()) return {};
+  const Legend names = legend(chart, svg);
+  Drawing d{plot_box(svg, names.lines), {}, {}};
+  const Axis x = time_axis(chart.x_unit, range.x.low, range.x.high,
+                           std::max(2, static_cast<int>((d.box.right - d.box.left) / 70)));
+  const Axis y = value_axis(chart.y_unit, range.y_positive, range.y.high, chart.y_log,
+                            std::max(2, static_cast<int>((d.box.bottom - d.box.top) / 34)));
+  d.x = x.scale;
+  d.y = y.scale;
+  std::string out = svg_begin(svg, svg.height, chart.title, chart.description) + names.text;
+  out += svg_y_axis(d.box, y, chart.y_unit);
+  for (std::size_t i = 0; i < chart.series.size(); ++i) {
+    const Series& whole = chart.series[i];
+    const bool many = whole.points.size() > kMostPoints;
+    const Series thin = many ? thinned(whole, d) : Series{};
+    const Series& s = many ? thin : whole;
+    if (s.style == Style::kDots) {
+      out += dots(s, d, i % kColours);
+    } else {
+      out += fmt::format("<path class=\"{} s{}\" d=\"{}\"/>\n",
+                         s.style == Style::kArea ? "ar" : "li", i % kColours, path(s, d));
+    }
+  }
+  return out + svg_x_axis(d.box, x, chart.x_unit) + "</svg>\n";
+}
+
+}  // namespace rpcrdma::plot

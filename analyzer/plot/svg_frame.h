@@ -1,0 +1,41 @@
+// What all SVG pictures share: the element itself, the title, axes.
+#pragma once
+
+#include "scale.h"
+
+#include <string>
+#include <string_view>
+
+#include <rpcrdma/plot/svg.h>
+
+namespace rpcrdma::plot {
+
+// The part of the picture that values are drawn in, in pixels.
+struct Box {
+  double left, top, right, bottom;
+  [[nodiscard]] double x(const Scale& scale, double value) const {
+    return left + scale.at(value) * (right - left);
+  }
+  [[nodiscard]] double y(const Scale& scale, double value) const {
+    return bottom - scale.at(value) * (bottom - top);
+  }
+};
+
+// A coordinate: a tenth of a pixel is fine enough.
+[[nodiscard]] std::string px(double value);
+
+// About how wide `text` is.
+[[nodiscard]] double text_width(std::string_view text);
+
+// Opens the element, up to and with the visible title.
+[[nodiscard]] std::string svg_begin(const Svg& svg, int height, const std::string& title,
+                                    const std::string& description);
+
+// Where values go, below the title and `lines` lines of legend.
+[[nodiscard]] Box plot_box(const Svg& svg, int lines);
+
+// Grid lines and labels at the ticks.
+[[nodiscard]] std::string svg_y_axis(const Box& box, const Axis& axis, Unit unit);
+[[nodiscard]] std::string svg_x_axis(const Box& box, const Axis& axis, Unit unit);
+
+}  // namespace rpcrdma::plot

@@ -1,0 +1,150 @@
+#include <cmath>
+#include <limits>
+#include <regex>
+
+#include <gtest/gtest.h>
+
+#include <rpcrdma/plot/svg.h>
+
+namespace rpcrdma::plot {
+namespace {
+
+std::string paths(const std::string& svg) {
+  std::string out;
+  const std::regex path("<path class=\"(li|ar) s(.)\" d=\"([^\"]*)\"/>\n<");
+  for (std::sregex_iterator i(svg.begin(), svg.end(), path), end; i != end; ++i) {
+    out += (*i)[1].str() + (*i)[2].str() + " " + (*i)[3].str() + "\n";
+  }
+  return out;
+}
+
+// 100 by 100 pixels for values: 62 left, 14 right, 30 above, 24 below.
+const Svg kSquare{176, 154, "p", false};
+
+TEST(Svg, LinesStepsAndAreas) {
+  Chart chart;
+  chart.x_end = 10;
+  chart.series = {{"", Style::kLine, {{0, 0, ""}, {5, 1, ""}}}};
+  EXPECT_EQ(paths(to_svg(chart, kSquare)), "li0 M62 130L112 30\n");
+  chart.series[0].style = Style::kStep;
+  EXPECT_EQ(paths(to_svg(chart, kSquare)), "li0 M62 130H112V30H162\n");
+  chart.series[0].style = Style::kArea;
+  EXPECT_EQ(paths(to_svg(chart, kSquare)), "ar0 M62 130V130H112V30H162V130Z\n");
+}
+
+TEST(Svg, AGapBreaksThePath) {
+  Chart chart;
+  chart.x_end = 10;
+  chart.series = {{"", Style::kStep, {{0, 1, ""}, {1, std::nan(""), ""}, {2, 1, ""}}}};
+  EXPECT_EQ(paths(to_svg(chart, kSquare)), "li0 M62 30H72M82 30H162\n");
+}
+
+TEST(Svg, TextIsEscaped) {
+  const std::string evil = "</title><script>alert(1)</script>\"'&";
+  Chart chart;
+  chart.title = evil;
+  chart.description = evil;
+  chart.series = {{evil, Style::kLine, {{0, 1, ""}}}, {evil, Style::kDots, {{0, 1, evil}}}};
+  const Bars bars{evil, evil, Unit::kCount, {{evil, 1, evil}}};
+  for (const std::string& svg :
+       {to_svg(chart, {}), to_svg(bars, {}),
+        to_svg(Histogram{evil, evil, Unit::kSeconds, {{1, 2, 3}}}, {}),
+        to_svg(HeatMap{evil, evil, Unit::kSeconds, Unit::kSeconds, {0, 1}, {1, 2}, {1}}, {})}) {
+    EXPECT_NE(svg.find("&lt;script&gt;"), std::string::npos);
+    EXPECT_EQ(svg.find("<script"), std::string::npos);
+    EXPECT_EQ(svg.find("\"'&"), std::string::npos);
+  }
+}
+
+TEST(Svg, IsThereForThoseWhoDoNotSeeIt) {
+  Chart chart;
+  chart.title = "Credits";
+  chart.description = "Granted 64 from the start.";
+  chart.series = {{"granted", Style::kStep, {{0, 64, ""}}}};
+  const std::string svg = to_svg(chart, {640, 240, "c1", false});
+  EXPECT_NE(svg.find("role=\"img\" aria-labelledby=\"c1-t c1-d\""), std::string::npos);
+  EXPECT_NE(svg.find("<title id=\"c1-t\">Credits</title>"
+                     "<desc id=\"c1-d\">Granted 64 from the start.</desc>"),
+            std::string::npos);
+}
+
+TEST(Svg, OneStyleSheetForAll) {
+  Chart chart;
+  chart.series = {{"", Style::kLine, {{0, 1, ""}}}};
+  EXPECT_EQ(to_svg(chart, {640, 240, "a", false}).find("<style>"), std::string::npos);
+  EXPECT_NE(to_svg(chart, {640, 240, "a", true}).find("prefers-color-scheme:dark"),
+            std::string::npos);
+}
+
+TEST(Svg, AHistogramTellsItsCounts) {
+  const Histogram histogram{"Latency", "", Unit::kSeconds, {{1e-3, 1.1e-3, 3}, {1, 1.1, 1}}};
+  const std::string svg = to_svg(histogram, {});
+  EXPECT_NE(svg.find("<title>1 ms to 1.334 ms: 3 (75.00%)</title>"), std::string::npos) << svg;
+}
+
+TEST(Svg, AHeatMapIsDrawnCellByCell) {
+  HeatMap map{"", "", Unit::kSeconds, Unit::kSeconds, {0, 1, 2}, {1e-3, 1e-2, 1e-1}, {}};
+  map.cells = {100, 0, 0, 1};  // first column: low row; second: high row
+  const std::string svg = to_svg(map, {176, 172, "p", false});  // 48 above
+  EXPECT_NE(svg.find("fill-opacity=\"1.00\" d=\"M62 98H112V148H62Z\""), std::string::npos) << svg;
+  EXPECT_NE(svg.find("fill-opacity=\"0.16\" d=\"M112 48H162V98H112Z\""), std::string::npos) << svg;
+  // What does not fit together is not drawn.
+  map.cells.pop_back();
+  EXPECT_EQ(to_svg(map, {}), "");
+  EXPECT_EQ(to_svg(HeatMap{"", "", Unit::kSeconds, Unit::kSeconds, {0, 1}, {2, 1}, {1}}, {}), "");
+}
+
+TEST(Svg, NothingToDrawGivesNothing) {
+  EXPECT_EQ(to_svg(Chart{}, {}), "");
+  EXPECT_EQ(to_svg(Bars{}, {}), "");
+  EXPECT_EQ(to_svg(Histogram{}, {}), "");
+  EXPECT_EQ(to_svg(HeatMap{}, {}), "");
+}
+
+TEST(Svg, SizeDoesNotGrowWithThePoints) {
+  for (const Style style : {Style::kLine, Style::kStep, Style::kArea, Style::kDots}) {
+    Chart chart;
+    chart.series = {{"", style, {}}};
+    for (int i = 0; i < 200000; ++i) {
+      chart.series[0].points.push_back({static_cast<double>(i), static_cast<double>(i % 97), ""});
+    }
+    EXPECT_LT(to_svg(chart, {}).size(), 100000U);
+  }
+  HeatMap map{"", "", Unit::kSeconds, Unit::kSeconds, {0}, {1, 2, 4, 8}, {}};
+  for (int i = 1; i <= 100000; ++i) {
+    map.x.push_back(i);
+    map.cells.insert(map.cells.end(), {1, 2, 3});
+  }
+  EXPECT_LT(to_svg(map, {}).size(), 20000U);
+}
+
+TEST(Svg, EveryNumberIsANumber) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const double max = std::numeric_limits<double>::max();
+  for (const auto& points :
+       std::vector<std::vector<Point>>{{{5, 5, ""}},
+                                       {{0, 0, ""}, {1, 0, ""}},
+                                       {{0, max, ""}, {1, -max, ""}, {2, inf, ""}, {inf, 1, ""}},
+                                       {{-max, 1, ""}, {max, 2, ""}},
+                                       {{1e18, 1, ""}, {1e18 + 256, 3, ""}},
+                                       {{3, 1, ""}, {2, 5, ""}, {1, 1, ""}}}) {
+    for (const Style style : {Style::kLine, Style::kStep, Style::kArea, Style::kDots}) {
+      for (const bool log : {false, true}) {
+        const Chart chart{"",  "",           Unit::kSeconds,       Unit::kBytes,
+                          log, std::nullopt, {{"", style, points}}};
+        const std::string svg = to_svg(chart, {640, 240, "p", false});
+        ASSERT_NE(svg, "");
+        for (const std::string name : {" d=\"", " cx=\"", " cy=\"", " x=\"", " y=\""}) {
+          for (std::size_t at = svg.find(name); at != std::string::npos; at = svg.find(name, at)) {
+            at += name.size();
+            const std::size_t end = svg.find_first_not_of("MHLVZv0123456789. -", at);
+            EXPECT_EQ(svg.substr(end, 1), "\"") << svg;
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rpcrdma::plot
