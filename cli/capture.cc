@@ -292,28 +292,38 @@ Run add_capture(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_flag("-D,--list-interfaces", options->list, "The interfaces that can be captured from");
   app.add_option("-i,--interface", options->live.interface,
-                 "Capture from this interface, \"any\", or an rdma device");
+                 "Capture from this interface, \"any\", or an rdma device")
+      ->type_name("INTERFACE");
   auto* filter = app.add_option("-f,--capture-filter", options->live.filter,
-                                "A filter as of tcpdump, \"\" for none (RoCEv1 and RoCEv2)");
-  app.add_option("-s,--snaplen", options->live.snaplen, "Bytes of each packet that are kept (all)");
-  app.add_option("-B,--buffer-size", options->live.buffer_mib,
-                 "Of the kernel's buffer, in MiB (2)");
+                                "A filter as of tcpdump, \"\" for none (RoCEv1 and RoCEv2)")
+                     ->type_name("FILTER");
+  app.add_option("-s,--snaplen", options->live.snaplen, "Bytes of each packet that are kept (all)")
+      ->type_name("BYTES");
+  app.add_option("-B,--buffer-size", options->live.buffer_mib, "Of the kernel's buffer, in MiB (2)")
+      ->type_name("MIB");
   app.add_flag("-p,--promiscuous", options->live.promiscuous,
                "Also what is not for this machine, as on a mirror port");
-  app.add_option("-c,--count", options->count, "End after so many packets");
-  app.add_option("--duration", options->duration, "End after so long: seconds, or 500ms, 5m, 1h");
+  app.add_option("-c,--count", options->count, "End after so many packets")->type_name("N");
+  app.add_option("--duration", options->duration, "End after so long: seconds, or 500ms, 5m, 1h")
+      ->type_name("DURATION");
   app.add_option("--max-bytes", options->max_bytes,
-                 "End after so many bytes of packets: a number, or 500k, 64M, 1GiB");
+                 "End after so many bytes of packets: a number, or 500k, 64M, 1GiB")
+      ->type_name("SIZE");
   app.add_option("-w,--write", options->write,
-                 "Write the packets to this pcapng file, - for standard output");
+                 "Write the packets to this pcapng file, - for standard output")
+      ->type_name("FILE");
   app.add_flag("--print", options->print_too, "With -w: print the messages too");
   app.add_option("--ring-files", options->ring_files,
-                 "With -w: keep only so many files, the newest");
+                 "With -w: keep only so many files, the newest")
+      ->type_name("N");
   app.add_option("--ring-size", options->ring_size,
-                 "With -w: the size from which a new file begins");
-  app.add_option("--ring-time", options->ring_time, "With -w: how long until a new file begins");
+                 "With -w: the size from which a new file begins")
+      ->type_name("SIZE");
+  app.add_option("--ring-time", options->ring_time, "With -w: how long until a new file begins")
+      ->type_name("DURATION");
   app.add_option("--user", options->user,
-                 "As root: become this user once the interface is open (who called sudo)");
+                 "As root: become this user once the interface is open (who called sudo)")
+      ->type_name("USER");
   add_print_options(app, options->print);
   return [options, filter] {
     options->live.only_roce = filter->count() == 0;

@@ -18,6 +18,8 @@ using Run = std::function<int()>;
 [[nodiscard]] Run add_capture(CLI::App& app);
 [[nodiscard]] Run add_analyze(CLI::App& app);
 [[nodiscard]] Run add_extract(CLI::App& app);
+[[nodiscard]] Run add_completion(CLI::App& app);
+[[nodiscard]] Run add_man(CLI::App& app);
 [[nodiscard]] Run add_header(CLI::App& app);
 [[nodiscard]] Run add_rules(CLI::App& app);
 

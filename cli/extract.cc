@@ -156,8 +156,10 @@ int extract(const Options& options) {
 Run add_extract(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_files(app, options->paths)->required();
-  app.add_option("-d,--directory", options->directory, "Where the files go")->capture_default_str();
-  app.add_option("--xid", options->xid, "Only this XID (decimal, or 0x...)");
+  app.add_option("-d,--directory", options->directory, "Where the files go")
+      ->type_name("DIR")
+      ->capture_default_str();
+  app.add_option("--xid", options->xid, "Only this XID (decimal, or 0x...)")->type_name("XID");
   auto* kind =
       app.add_option("--kind", options->kind, "Only chunks of this list: read, write, reply")
           ->check(CLI::IsMember({"read", "write", "reply"}));

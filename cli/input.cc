@@ -50,7 +50,7 @@ bool run_pipeline(report::Pipeline& pipeline, capture::Source& source,
 }
 
 void add_jobs(CLI::App& app, unsigned& jobs) {
-  app.add_option("-j,--jobs", jobs, "Threads at most (as many as there are cores)");
+  app.add_option("-j,--jobs", jobs, "Threads at most (as many as there are cores)")->type_name("N");
 }
 
 }  // namespace rpcrdma::cli

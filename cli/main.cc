@@ -1,9 +1,12 @@
 // The command rpcrdma.
 #include "commands.h"
+#include "completion.h"
 #include "input.h"
 
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,6 +38,17 @@ int run_command(int argc, char** argv) {
   add("extract", "Write the payload of chunks, or whole RPC messages, to files", add_extract);
   add("header", "Decode one header given in hexadecimal", add_header);
   add("rules", "List the rules that captures are measured by, or explain some", add_rules);
+  add("completion", "Print the script that lets a shell complete commands and options",
+      add_completion);
+  add("man", "Print the manual page of a command", add_man);
+
+  // Asked by the scripts of `completion`: what follows is a command line that is not whole yet, so
+  // not for the parser.
+  if (argc > 1 && std::string_view(argv[1]) == "complete") {
+    const std::string lines = completion_lines(complete(app, {argv + 2, argv + argc}));
+    std::fwrite(lines.data(), 1, lines.size(), stdout);
+    return kOk;
+  }
 
   try {
     app.parse(argc, argv);

@@ -142,24 +142,17 @@ std::optional<Moment> moment(const std::string& text, const char* command, const
   return m;
 }
 
-// What --type takes, in lower case.
 bool is_type(const std::string& type) {
-  for (int kind = 0; kind <= static_cast<int>(model::Kind::kMalformed); ++kind) {
-    if (type == model::kind_name(static_cast<model::Kind>(kind))) return true;
-  }
-  for (const std::uint32_t version : {1U, 2U}) {
-    for (std::uint32_t proc = 0; proc <= 5; ++proc) {
-      const std::string name = CLI::detail::to_lower(wire::proc_name(version, proc));
-      if (name != "unknown" && type == name) return true;
-    }
-  }
-  return false;
+  const std::vector<std::string> types = message_types();
+  return std::any_of(types.begin(), types.end(), [&](const std::string& known) {
+    return CLI::detail::to_lower(known) == CLI::detail::to_lower(type);
+  });
 }
 
 std::optional<Filter> parse(const PrintOptions& options, const char* command) {
   bool ok = true;
   for (const std::string& type : options.types) {
-    if (!is_type(CLI::detail::to_lower(type))) {
+    if (!is_type(type)) {
       complain(fmt::format("{0}: --type {1}: not a message type or kind (see `{0} --help`)",
                            command, type));
       ok = false;
@@ -181,6 +174,20 @@ std::optional<Filter> parse(const PrintOptions& options, const char* command) {
 
 }  // namespace
 
+std::vector<std::string> message_types() {
+  std::vector<std::string> types;
+  for (int kind = 0; kind <= static_cast<int>(model::Kind::kMalformed); ++kind) {
+    types.emplace_back(model::kind_name(static_cast<model::Kind>(kind)));
+  }
+  for (const std::uint32_t version : {1U, 2U}) {
+    for (std::uint32_t proc = 0; proc <= 5; ++proc) {
+      const std::string name = wire::proc_name(version, proc);
+      if (name != "unknown") types.push_back(name);
+    }
+  }
+  return types;
+}
+
 model::ModelOptions PrintOptions::keep() const {
   model::ModelOptions keep;
   keep.keep_bytes = verbose || hex;
@@ -191,18 +198,21 @@ void add_print_options(CLI::App& app, PrintOptions& options) {
   app.add_flag("-v,--verbose", options.verbose, "The tree of all fields");
   app.add_flag("-x,--hex", options.hex, "The bytes of the Send");
   app.add_flag("--json", options.json, "One JSON object a line (docs/json.md)");
-  app.add_option("--xid", options.xid, "Only this XID (decimal, or 0x...)");
+  app.add_option("--xid", options.xid, "Only this XID (decimal, or 0x...)")->type_name("XID");
   app.add_option("--connection", options.connections, "Only these connections (IDs as printed)")
+      ->type_name("ID")
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_option("--type", options.types,
                  "Only these: RDMA_MSG, RDMA_NOMSG, ..., or call, reply, error, done, option, "
                  "malformed")
+      ->type_name("TYPE")
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_option("--from", options.from,
-                 "Only from this time on: seconds from the start, or \"YYYY-MM-DD HH:MM:SS\" UTC");
-  app.add_option("--to", options.to, "Only up to this time");
+                 "Only from this time on: seconds from the start, or \"YYYY-MM-DD HH:MM:SS\" UTC")
+      ->type_name("TIME");
+  app.add_option("--to", options.to, "Only up to this time")->type_name("TIME");
   app.footer(
       "A line: frame, time (UTC), sender.QP > receiver.QP: kind, XID, type, credit value, chunks "
       "(bytes, /segments if several, @position), program and procedure, status, what it answers.");

@@ -26,6 +26,9 @@ struct PrintOptions {
   [[nodiscard]] model::ModelOptions keep() const;
 };
 
+// What --type takes, in any case of letters.
+[[nodiscard]] std::vector<std::string> message_types();
+
 // The options above, and the description of a line as the command's footer.
 void add_print_options(CLI::App& app, PrintOptions& options);
 
