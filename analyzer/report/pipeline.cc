@@ -1,8 +1,15 @@
-#include "batch_queue.h"
-
+// With several threads all do the same: take the next batch of frames from the source, one thread
+// at a time; take the packets apart and verify their ICRCs, which is the larger part of the work,
+// at the same time as the others; then give the batch to the tracker, in the order of the capture
+// and again one at a time. So what a thread prepared it uses itself while that is in its cache, and
+// no thread waits while there is work that it may do.
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 #include <rpcrdma/report/pipeline.h>
 
@@ -14,64 +21,60 @@ constexpr std::uint64_t kFramesPerTick = 16384;
 // What a second thread costs to start is worth it from here on.
 constexpr std::uint64_t kWorthAThread = 4U << 20;  // bytes
 
-constexpr std::size_t kBatchFrames = 512;
-constexpr std::size_t kBatches = 6;
-// All batches that are full or being emptied lie within what the source keeps readable.
-constexpr std::uint64_t kMaxBatchBytes = capture::kReadableBehind / (kBatches + 2);
+constexpr unsigned kMaxThreads = 32;
 
+// All bytes of a capture are looked at, nearly in their order: ask for as many as the frame has, a
+// little ahead, so that neither the next record's header nor the ICRC has to wait for memory. An
+// address behind the end does no harm.
+void prefetch_behind(std::span<const std::uint8_t> frame) {
+  constexpr std::uintptr_t kAhead = 1024;
+  constexpr std::uintptr_t kCacheLine = 64;
+  const auto end = reinterpret_cast<std::uintptr_t>(frame.data()) + frame.size();
+  for (std::uintptr_t at = 0; at < frame.size(); at += kCacheLine) {
+    __builtin_prefetch(reinterpret_cast<const void*>(end + kAhead + at));
+  }
+}
+
+// What one thread works on at a time.
 struct Batch {
-  struct FrameInfo {
-    std::int64_t time_ns = 0;
-    capture::LinkResult link = capture::LinkResult::kNotRoce;
-  };
-  std::array<FrameInfo, kBatchFrames> frames;
-  std::array<roce::PreparedPacket, kBatchFrames>
-      packets;  // of those frames that are RoCE, in order
+  static constexpr std::size_t kFrames = 512;
+
+  std::array<capture::Frame, kFrames> frames;
+  std::array<capture::LinkResult, kFrames> links;
+  std::array<roce::PreparedPacket, kFrames> packets;  // of those frames that are RoCE, in order
   std::size_t frame_count = 0;
-  std::size_t packet_count = 0;
-  std::uint64_t bytes = 0;
+  std::uint64_t place = 0;  // among all batches
   capture::SourceStats stats;
   capture::Error error;  // why there is no further batch, if not empty
-  bool last = false;
-};
 
-// Reads until the batch is full, the source ends, or the batch spans as much as stays readable.
-void fill(Batch& batch, capture::Source& source) {
-  batch.frame_count = batch.packet_count = 0;
-  batch.bytes = 0;
-  batch.last = false;
-  capture::Frame frame;
-  while (batch.frame_count < kBatchFrames && batch.bytes < kMaxBatchBytes) {
-    const auto more = source.next(frame);
-    if (!more || !*more) {
-      if (!more) batch.error = more.error();
-      batch.last = true;
-      break;
+  // Takes frames until the batch is full, spans `max_bytes`, or the source ends; then false.
+  bool read(capture::Source& source, std::uint64_t max_bytes) {
+    frame_count = 0;
+    bool more = true;
+    for (std::uint64_t bytes = 0; frame_count < kFrames && bytes < max_bytes; ++frame_count) {
+      const auto next = source.next(frames[frame_count]);
+      more = next.has_value() && *next;
+      if (!next) error = next.error();
+      if (!more) break;
+      bytes += frames[frame_count].data.size();
+      prefetch_behind(frames[frame_count].data);
     }
-    batch.bytes += frame.data.size();
-    roce::PreparedPacket& packet = batch.packets[batch.packet_count];
-    Batch::FrameInfo& info = batch.frames[batch.frame_count++];
-    info.time_ns = frame.time_ns;
-    info.link = capture::dissect_link(frame, packet.transport);
-    if (info.link == capture::LinkResult::kRoce) {
-      packet.meta = {frame.number, frame.time_ns};
+    stats = source.stats();
+    return more;
+  }
+
+  void prepare() {
+    std::size_t packet_count = 0;
+    for (std::size_t i = 0; i < frame_count; ++i) {
+      roce::PreparedPacket& packet = packets[packet_count];
+      links[i] = capture::dissect_link(frames[i], packet.transport);
+      if (links[i] != capture::LinkResult::kRoce) continue;
+      packet.meta = {frames[i].number, frames[i].time_ns};
       roce::prepare(packet);
-      ++batch.packet_count;
+      ++packet_count;
     }
   }
-  batch.stats = source.stats();
-}
-
-// The packets were written by another core: ask for them before they are needed.
-constexpr std::size_t kPrefetchPackets = 4;
-void prefetch(const Batch& batch, std::size_t packet) {
-  constexpr std::size_t kCacheLine = 64;
-  if (packet >= batch.packet_count) return;
-  const auto* p = reinterpret_cast<const char*>(&batch.packets[packet]);
-  for (std::size_t at = 0; at < sizeof(roce::PreparedPacket); at += kCacheLine) {
-    __builtin_prefetch(p + at);
-  }
-}
+};
 
 }  // namespace
 
@@ -108,8 +111,9 @@ void Pipeline::frame(const capture::Frame& frame) {
 }
 
 capture::Expected<void> Pipeline::run(capture::Source& source, const Tick& tick, unsigned threads) {
-  if (threads > 1 && source.frames_stay() && source.stats().bytes_total >= kWorthAThread) {
-    return run_ahead(source, tick);
+  if (source.frames_stay()) {
+    const bool worth_it = source.stats().bytes_total >= kWorthAThread;
+    return run_team(source, tick, worth_it ? std::clamp(threads, 1U, kMaxThreads) : 1);
   }
   capture::Frame f;
   for (;;) {
@@ -121,37 +125,89 @@ capture::Expected<void> Pipeline::run(capture::Source& source, const Tick& tick,
   }
 }
 
-capture::Expected<void> Pipeline::run_ahead(capture::Source& source, const Tick& tick) {
-  const auto queue = std::make_unique<BatchQueue<Batch, kBatches>>();
-  std::thread reader([&] {
-    for (bool last = false; !last;) {
-      Batch& batch = queue->to_fill();
-      fill(batch, source);
-      last = batch.last;
-      queue->filled();
-    }
-  });
-  capture::Expected<void> result;
-  for (;;) {
-    Batch& batch = queue->to_empty();
+// What the threads of one run share.
+struct Pipeline::Team {
+  Team(Pipeline& owner, capture::Source& from, unsigned threads)
+      : pipeline(owner),
+        source(from),
+        // All batches that are being worked on lie within what the source keeps readable.
+        max_batch_bytes(capture::kReadableBehind / (kBatches * threads + 1)) {}
+
+  // A thread that has prepared one batch and may not yet hand it over prepares another.
+  static constexpr std::size_t kBatches = 2;
+
+  Pipeline& pipeline;
+  capture::Source& source;
+  const std::uint64_t max_batch_bytes;
+
+  std::mutex reading;  // guards the source and the next two
+  std::uint64_t next_place = 0;
+  bool ended = false;
+
+  std::atomic<std::uint64_t> turn{0};  // the place of the batch that the tracker takes next
+  capture::Error error;                // written in turn
+
+  bool take(Batch& batch) {
+    const std::lock_guard lock(reading);
+    if (ended) return false;
+    ended = !batch.read(source, max_batch_bytes);
+    batch.place = next_place++;
+    return true;
+  }
+
+  void hand_over(const Batch& batch) {
     std::size_t next_packet = 0;
     for (std::size_t i = 0; i < batch.frame_count; ++i) {
-      const Batch::FrameInfo& info = batch.frames[i];
-      count(info.time_ns, info.link);
-      if (info.link == capture::LinkResult::kRoce) {
-        prefetch(batch, next_packet + kPrefetchPackets);
-        tracker_.packet(batch.packets[next_packet++]);
+      pipeline.count(batch.frames[i].time_ns, batch.links[i]);
+      if (batch.links[i] == capture::LinkResult::kRoce) {
+        pipeline.tracker_.packet(batch.packets[next_packet++]);
       }
     }
-    if (tick) tick(batch.stats);
-    if (batch.last) {
-      if (!batch.error.message.empty()) result = tl::unexpected(batch.error);
-      break;
-    }
-    queue->emptied();
+    if (!batch.error.message.empty()) error = batch.error;
+    turn.store(batch.place + 1, std::memory_order_release);
+    turn.notify_all();
   }
-  reader.join();
-  return result;
+
+  void work(const Tick& tick) {
+    const auto batches = std::make_unique<std::array<Batch, kBatches>>();
+    std::uint64_t taken = 0;
+    std::uint64_t handed = 0;
+    for (bool more = true;;) {
+      if (handed != taken) {
+        const Batch& oldest = (*batches)[handed % kBatches];
+        const std::uint64_t now = turn.load(std::memory_order_acquire);
+        if (now == oldest.place) {
+          hand_over(oldest);
+          if (tick) tick(oldest.stats);
+          ++handed;
+          continue;
+        }
+        if (!more || taken - handed == kBatches) {
+          turn.wait(now, std::memory_order_acquire);
+          continue;
+        }
+      } else if (!more) {
+        return;
+      }
+      Batch& batch = (*batches)[taken % kBatches];
+      more = take(batch);
+      if (more) {
+        batch.prepare();
+        ++taken;
+      }
+    }
+  }
+};
+
+capture::Expected<void> Pipeline::run_team(capture::Source& source, const Tick& tick,
+                                           unsigned threads) {
+  Team team(*this, source, threads);
+  std::vector<std::thread> others;
+  for (unsigned i = 1; i < threads; ++i) others.emplace_back([&] { team.work(nullptr); });
+  team.work(tick);
+  for (std::thread& t : others) t.join();
+  if (!team.error.message.empty()) return tl::unexpected(team.error);
+  return {};
 }
 
 }  // namespace rpcrdma::report

@@ -47,11 +47,9 @@ const Connection& Tracker::connection(std::size_t index) const {
 
 void prepare(PreparedPacket& packet) {
   const capture::TransportPacket& t = packet.transport;
-  const auto decoded = wire::decode_roce(t.transport(), t.wire_length);
-  packet.decoded = decoded.has_value();
+  packet.decoded = wire::decode_roce(t.transport(), t.wire_length, packet.roce);
   packet.icrc = IcrcCheck::kUnchecked;
-  if (!decoded) return;
-  packet.roce = *decoded;
+  if (!packet.decoded) return;
   if (!t.complete() || t.data.size() < 4) return;
   const auto covered = t.data.first(t.data.size() - 4);
   packet.icrc =

@@ -147,28 +147,32 @@ std::size_t pad_of(Bytes payload) {
 
 }  // namespace
 
-Result<RocePacket> decode_roce(Bytes packet, std::size_t wire_length) {
-  // Filled where it is returned: every packet of a capture comes through here.
-  Result<RocePacket> result;
+bool decode_roce(Bytes packet, std::size_t wire_length, RocePacket& out) {
   const std::size_t captured = std::min(packet.size(), wire_length);
   const std::uint8_t* const begin = packet.data();
   if (captured < kBthBytes) [[unlikely]] {
-    result = tl::unexpected(explain(packet.first(captured), wire_length));
-    return result;
+    return false;
   }
   const RoceLayout layout = kRoceLayouts[begin[0]];
   const std::size_t pad = begin[kPadOffset] >> 4 & 3;
   if (captured < layout.bytes || wire_length < layout.bytes + pad + kIcrcBytes ||
       wire_length % 4 != 0) [[unlikely]] {
-    result = tl::unexpected(explain(packet.first(captured), wire_length));
-    return result;
+    return false;
   }
-  RocePacket& out = *result;
   decode_bth(begin, out.bth);
   const std::uint8_t* const payload = decode_extensions(begin + kBthBytes, layout, out);
   const std::uint8_t* const end = begin + std::min(captured, wire_length - kIcrcBytes - pad);
   out.payload = Bytes(payload, end);
-  if (captured == wire_length) out.icrc = load_icrc(begin + wire_length - kIcrcBytes);
+  out.icrc = captured == wire_length ? load_icrc(begin + wire_length - kIcrcBytes) : 0;
+  return true;
+}
+
+Result<RocePacket> decode_roce(Bytes packet, std::size_t wire_length) {
+  Result<RocePacket> result;
+  if (!decode_roce(packet, wire_length, *result)) {
+    result =
+        tl::unexpected(explain(packet.first(std::min(packet.size(), wire_length)), wire_length));
+  }
   return result;
 }
 

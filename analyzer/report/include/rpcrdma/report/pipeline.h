@@ -32,8 +32,8 @@ class Pipeline {
   void frame(const capture::Frame& frame);
 
   // Reads `source` to its end. `tick` is called now and then (every few thousand frames), in this
-  // thread. `threads`: at most so many work; with two, one reads, takes frames apart and verifies
-  // ICRCs ahead of the other, where the source allows it. The result does not depend on it.
+  // thread. `threads`: at most so many work, where the source allows it. The result does not depend
+  // on it.
   [[nodiscard]] capture::Expected<void> run(capture::Source& source, const Tick& tick,
                                             unsigned threads);
   void finish() { tracker_.finish(); }
@@ -44,7 +44,9 @@ class Pipeline {
 
  private:
   void count(std::int64_t time_ns, capture::LinkResult result);
-  [[nodiscard]] capture::Expected<void> run_ahead(capture::Source& source, const Tick& tick);
+  struct Team;
+  [[nodiscard]] capture::Expected<void> run_team(capture::Source& source, const Tick& tick,
+                                                 unsigned threads);
 
   model::Model model_;
   roce::Tracker tracker_;

@@ -144,6 +144,10 @@ struct RocePacket {
 // multiple of 4 bytes).
 [[nodiscard]] Result<RocePacket> decode_roce(Bytes packet, std::size_t wire_length);
 
+// The same in place, for those who decode every packet of a capture: of `out` only the members that
+// the opcode has are set, the others keep what they held. False where the other gives an error.
+[[nodiscard]] bool decode_roce(Bytes packet, std::size_t wire_length, RocePacket& out);
+
 // BTH through payload and pad bytes; the ICRC is left to the caller, who knows the IP header.
 // Returns the length, 4 bytes of ICRC not included. Sets pad_count from the payload's length; of
 // fields that are narrower on the wire than here the low bits are written. Error: kNoSpace, nothing
