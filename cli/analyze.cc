@@ -18,12 +18,13 @@ struct Options {
   std::vector<std::string> paths;
   unsigned jobs = 0;
   bool json = false;
+  rules::Profile profile = rules::Profile::k8166;
 };
 
 int analyze(const Options& options) {
   const auto source = open_input(options.paths);
   if (!source) return kUnreadable;
-  report::Analysis analysis;
+  report::Analysis analysis(options.profile);
   report::Pipeline pipeline(analysis, {});
   analysis.set_context({&pipeline.tracker(), &pipeline.model()});
   if (!run_pipeline(pipeline, *source, options.paths, options.jobs)) return kUnreadable;
@@ -45,6 +46,7 @@ Run add_analyze(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_files(app, options->paths)->required();
   app.add_flag("--json", options->json, "One JSON object (docs/json.md)");
+  add_profile(app, options->profile);
   add_jobs(app, options->jobs);
   app.footer("Exit status: 0 clean, 1 findings of severity error, 2 unreadable.");
   return [options] { return analyze(*options); };

@@ -18,12 +18,12 @@ struct Options {
 int decode(const Options& options) {
   const auto printer = make_printer(options.print, "decode");
   if (!printer) return kUnreadable;
-  report::Pipeline pipeline(*printer, options.print.keep());
+  report::Pipeline pipeline(printer->observer(), options.print.keep());
   printer->set_pipeline(pipeline);
   const auto source = open_input(options.paths);
   if (!source) return kUnreadable;
   const bool done = run_pipeline(pipeline, *source, options.paths, options.jobs);
-  printer->flush();
+  printer->finish(source->stats().dropped);
   return done ? kOk : kUnreadable;
 }
 

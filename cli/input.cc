@@ -3,6 +3,7 @@
 #include "progress.h"
 
 #include <cstdio>
+#include <map>
 #include <thread>
 
 #include <fmt/format.h>
@@ -47,6 +48,14 @@ bool run_pipeline(report::Pipeline& pipeline, capture::Source& source,
                                : fmt::format("warning: {}", stats.damage));
   }
   return true;
+}
+
+void add_profile(CLI::App& app, rules::Profile& profile) {
+  static const std::map<std::string, rules::Profile> kNames{{"8166", rules::Profile::k8166},
+                                                            {"5666", rules::Profile::k5666}};
+  app.add_option("--profile", profile, "Measure by RFC 8166 (the default) or by RFC 5666")
+      ->transform(CLI::CheckedTransformer(kNames))
+      ->type_name("8166|5666");
 }
 
 void add_jobs(CLI::App& app, unsigned& jobs) {

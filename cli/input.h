@@ -9,6 +9,7 @@
 
 #include <rpcrdma/capture/source.h>
 #include <rpcrdma/report/pipeline.h>
+#include <rpcrdma/rules/rule.h>
 
 namespace rpcrdma::cli {
 
@@ -27,6 +28,9 @@ CLI::Option* add_files(CLI::App& app, std::vector<std::string>& paths);
 
 // The option -j of every command that reads a capture.
 void add_jobs(CLI::App& app, unsigned& jobs);
+
+// The option --profile of every command that measures by the rules.
+void add_profile(CLI::App& app, rules::Profile& profile);
 
 // "rpcrdma: ..." on stderr.
 void complain(const std::string& text);

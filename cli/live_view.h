@@ -5,16 +5,13 @@
 
 #include <memory>
 
-#include <rpcrdma/report/context.h>
 #include <rpcrdma/report/pipeline.h>
-#include <rpcrdma/rules/checker.h>
 
 namespace rpcrdma::cli {
 
 class LiveView {
  public:
-  // `printer`: of messages, on standard output, where findings go too: lines, or with `json`
-  // objects.
+  // `options`: those that the printer was made with.
   LiveView(std::unique_ptr<MessagePrinter> printer, const PrintOptions& options);
 
   void frame(const capture::Frame& frame) { pipeline_.frame(frame); }
@@ -23,16 +20,8 @@ class LiveView {
   void finish(std::uint64_t dropped);
 
  private:
-  void show(const rules::Occurrence& found) const;
-
-  bool json_;
-  bool colour_;
   std::unique_ptr<MessagePrinter> printer_;
-  rules::Findings findings_;
-  rules::Checker checker_;
-  model::ObserverPair both_;
   report::Pipeline pipeline_;
-  report::Context context_;
 };
 
 }  // namespace rpcrdma::cli

@@ -8,13 +8,16 @@
 #include <cstdio>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include <rpcrdma/decode/text_sink.h>
+#include <rpcrdma/report/finding_text.h>
 #include <rpcrdma/report/message_json.h>
 #include <rpcrdma/report/message_text.h>
 #include <rpcrdma/report/ordered_output.h>
+#include <rpcrdma/rules/checker.h>
 
 namespace rpcrdma::cli {
 
@@ -29,23 +32,58 @@ struct Filter {
   std::optional<Moment> to;
 };
 
-class Printer final : public MessagePrinter {
+// Findings come from the checker, which sees every message before the printer does. Most are there
+// when the message's line is rendered. One that waits for proof that the capture lost nothing holds
+// the line back; what comes later still has a line of its own.
+class Printer final : public MessagePrinter, private model::Observer {
  public:
   Printer(const PrintOptions& options, const Filter& filter)
       : options_(options),
         filter_(filter),
         style_{colour_wanted(stdout)},
         whole_(options.json || options.verbose),
+        findings_({options.profile, [this](const rules::Occurrence& o) { found(o); },
+                   [this](const rules::Evidence& e) { pending(e); },
+                   [this](const rules::Evidence& e) { settled(e); }}),
+        checker_(findings_),
+        both_(checker_, *this),
         output_([](const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); },
-                [this](std::uint64_t id) { return finish(id); }, kMaxWaiting) {}
+                [this](std::uint64_t id) { return last_moment(id); }, kMaxWaiting) {}
+
+  [[nodiscard]] model::Observer& observer() override { return both_; }
 
   void set_pipeline(const report::Pipeline& pipeline) override {
     pipeline_ = &pipeline;
     context_ = {&pipeline.tracker(), &pipeline.model()};
+    checker_.attach(pipeline.tracker(), pipeline.model());
   }
 
+  void finish(std::uint64_t dropped) override {
+    if (dropped != 0) {
+      findings_.add(rules::RuleId::kCapture, {}, [&] {
+        return fmt::format("{} packets were dropped while capturing", dropped);
+      });
+    }
+    checker_.finish();
+    output_.flush();
+    std::fflush(stdout);
+  }
+
+ private:
+  // What is known of a message that has findings, or may yet have some.
+  struct Marked {
+    std::vector<report::MessageFinding> found;
+    unsigned pending = 0;
+    std::string text;  // rendered, and waiting for what is pending
+    bool rendered = false;
+  };
+
   void on_message(const model::Message& m, const model::Call* call) override {
-    if (!wanted(m)) return;
+    last_seen_ = m.id;
+    if (!wanted(m)) {
+      marked_.erase(m.id);
+      return;
+    }
     output_.reserve(m.id);
     // A Call's line is whole when its Reply was seen; without the fields that the Reply fills, when
     // its program is known.
@@ -53,7 +91,7 @@ class Printer final : public MessagePrinter {
     if (is_call && (whole_ || !call->identified)) {
       waiting_.emplace(m.id, call);
     } else {
-      output_.ready(m.id, render(m, call));
+      emit(m.id, render(m, call));
     }
   }
 
@@ -65,12 +103,11 @@ class Printer final : public MessagePrinter {
     settle(call);
   }
 
-  void flush() override {
-    output_.flush();
-    std::fflush(stdout);
+  [[nodiscard]] bool selects() const {
+    return filter_.xid || filter_.from || filter_.to || !options_.connections.empty() ||
+           !options_.types.empty();
   }
 
- private:
   bool wanted(const model::Message& m) const {
     const std::int64_t start = pipeline_->frames().first_ns;
     if (filter_.xid && m.xid != *filter_.xid) return false;
@@ -89,20 +126,74 @@ class Printer final : public MessagePrinter {
     });
   }
 
-  void settle(const model::Call& call) {
-    const auto it = waiting_.find(call.message.id);
-    if (it == waiting_.end()) return;
-    waiting_.erase(it);
-    output_.ready(call.message.id, render(call.message, &call));
+  [[nodiscard]] bool to_be_written(std::uint64_t id) const {
+    return id > last_seen_ || output_.waits(id);
   }
 
-  // The queue is full, or the capture ended: the Call is written as far as it is known.
-  std::string finish(std::uint64_t id) {
-    const auto it = waiting_.find(id);
-    if (it == waiting_.end()) return {};
-    const model::Call* call = it->second;
-    waiting_.erase(it);
-    return render(call->message, call);
+  void found(const rules::Occurrence& o) {
+    // Notes would be most of what scrolls by; `analyze` sums them up.
+    if (o.severity == rules::Severity::kNote && !options_.json && !options_.verbose) return;
+    const std::uint64_t id = o.evidence.message;
+    if (id != 0 && to_be_written(id)) {
+      marked_[id].found.push_back({o.rule.name, o.severity, o.text});
+    } else if (!selects()) {
+      output_.add(options_.json ? report::finding_json(o, context_)
+                                : report::finding_line(o, context_, style_));
+    }
+  }
+
+  void pending(const rules::Evidence& e) {
+    if (e.message != 0 && to_be_written(e.message)) ++marked_[e.message].pending;
+  }
+
+  void settled(const rules::Evidence& e) {
+    const auto it = marked_.find(e.message);
+    if (it == marked_.end() || it->second.pending == 0) return;
+    if (--it->second.pending == 0 && it->second.rendered) {
+      emit(e.message, std::move(it->second.text));
+    }
+  }
+
+  void settle(const model::Call& call) {
+    if (waiting_.erase(call.message.id) == 0) return;
+    emit(call.message.id, render(call.message, &call));
+  }
+
+  void emit(std::uint64_t id, std::string text) {
+    const auto it = marked_.find(id);
+    if (it == marked_.end()) {
+      output_.ready(id, with_findings(std::move(text), {}));
+    } else if (it->second.pending != 0) {
+      it->second.text = std::move(text);
+      it->second.rendered = true;
+    } else {
+      const Marked marked = std::move(it->second);
+      marked_.erase(it);
+      output_.ready(id, with_findings(std::move(text), marked.found));
+    }
+  }
+
+  // Too many wait, or the capture ended: the message is written as far as it is known.
+  std::string last_moment(std::uint64_t id) {
+    std::string text;
+    std::vector<report::MessageFinding> found;
+    if (const auto marked = marked_.find(id); marked != marked_.end()) {
+      text = std::move(marked->second.text);
+      found = std::move(marked->second.found);
+      marked_.erase(marked);
+    }
+    if (const auto it = waiting_.find(id); it != waiting_.end()) {
+      const model::Call* call = it->second;
+      waiting_.erase(it);
+      text = render(call->message, call);
+    }
+    return with_findings(std::move(text), found);
+  }
+
+  [[nodiscard]] std::string with_findings(std::string text,
+                                          const std::vector<report::MessageFinding>& found) const {
+    return options_.json ? report::json_with_findings(std::move(text), found)
+                         : std::move(text) + report::finding_lines(found, style_);
   }
 
   std::string render(const model::Message& m, const model::Call* call) {
@@ -123,7 +214,12 @@ class Printer final : public MessagePrinter {
   report::TextStyle style_;
   bool whole_;
   const report::Pipeline* pipeline_ = nullptr;
+  rules::Findings findings_;
+  rules::Checker checker_;
+  model::ObserverPair both_;
   std::unordered_map<std::uint64_t, const model::Call*> waiting_;
+  std::unordered_map<std::uint64_t, Marked> marked_;
+  std::uint64_t last_seen_ = 0;  // the message that came last
   report::JsonWriter json_;
   report::OrderedOutput output_;
 };
@@ -213,6 +309,7 @@ void add_print_options(CLI::App& app, PrintOptions& options) {
                  "Only from this time on: seconds from the start, or \"YYYY-MM-DD HH:MM:SS\" UTC")
       ->type_name("TIME");
   app.add_option("--to", options.to, "Only up to this time")->type_name("TIME");
+  add_profile(app, options.profile);
   app.footer(
       "A line: frame, time (UTC), sender.QP > receiver.QP: kind, XID, type, credit value, chunks "
       "(bytes, /segments if several, @position), program and procedure, status, what it answers.");

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include <rpcrdma/report/pipeline.h>
+#include <rpcrdma/rules/rule.h>
 
 namespace rpcrdma::cli {
 
@@ -21,6 +22,7 @@ struct PrintOptions {
   std::vector<std::string> types;
   std::string from;
   std::string to;
+  rules::Profile profile = rules::Profile::k8166;
 
   // What the printer needs the model to keep.
   [[nodiscard]] model::ModelOptions keep() const;
@@ -32,13 +34,19 @@ struct PrintOptions {
 // The options above, and the description of a line as the command's footer.
 void add_print_options(CLI::App& app, PrintOptions& options);
 
-// Observes a model and writes its messages on standard output.
-class MessagePrinter : public model::Observer {
+// Observes a model and writes its messages on standard output, each with the findings on it. A
+// finding that belongs to no message still to be written has a line of its own, unless messages
+// were selected.
+class MessagePrinter {
  public:
+  virtual ~MessagePrinter() = default;
+  // For the pipeline.
+  [[nodiscard]] virtual model::Observer& observer() = 0;
   // Before the first message; `pipeline` must outlive this.
   virtual void set_pipeline(const report::Pipeline& pipeline) = 0;
-  // What waited for Replies is written as far as it is known.
-  virtual void flush() = 0;
+  // The capture is over: what waited for Replies is written as far as it is known. `dropped` frames
+  // were lost while capturing.
+  virtual void finish(std::uint64_t dropped) = 0;
 };
 
 // `options` must outlive the printer. On arguments that make no sense a line each on stderr, which

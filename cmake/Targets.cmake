@@ -10,6 +10,17 @@ function(rpcrdma_library name)
   target_include_directories(rpcrdma_${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/include
                                              PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(rpcrdma_${name} PUBLIC ${arg_LINK} PRIVATE rpcrdma_flags ${arg_PRIVATE_LINK})
+  if(RPCRDMA_WHOLE_PROGRAM)
+    target_compile_options(rpcrdma_${name} PRIVATE -flto=auto -ffat-lto-objects)
+  endif()
+endfunction()
+
+# rpcrdma_program(TARGET): one that people run, optimized as a whole.
+function(rpcrdma_program target)
+  if(RPCRDMA_WHOLE_PROGRAM)
+    target_compile_options(${target} PRIVATE -flto=auto -fno-fat-lto-objects)
+    target_link_options(${target} PRIVATE -flto=auto -O3)
+  endif()
 endfunction()
 
 # rpcrdma_test(NAME SOURCES ... LINK ...): GoogleTest cases, each found by ctest on its own.
@@ -25,6 +36,10 @@ function(rpcrdma_test name)
   target_compile_definitions(${name} PRIVATE
     RPCRDMA_TEST_CAPTURES="${CMAKE_SOURCE_DIR}/tests/captures")
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock_main rpcrdma_flags)
+  if(RPCRDMA_WHOLE_PROGRAM)
+    target_compile_options(${name} PRIVATE -O1)
+    target_link_options(${name} PRIVATE -fno-lto)
+  endif()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
 endfunction()
 

@@ -4,10 +4,15 @@
 
 namespace rpcrdma::report {
 
-OrderedOutput::Entry* OrderedOutput::find(std::uint64_t id) {
+std::deque<OrderedOutput::Entry>::const_iterator OrderedOutput::find(std::uint64_t id) const {
   const auto it = std::lower_bound(entries_.begin(), entries_.end(), id,
                                    [](const Entry& e, std::uint64_t v) { return e.id < v; });
-  return it != entries_.end() && it->id == id ? &*it : nullptr;
+  return it != entries_.end() && it->id == id ? it : entries_.end();
+}
+
+bool OrderedOutput::waits(std::uint64_t id) const {
+  const auto it = find(id);
+  return it != entries_.end() && !it->ready;
 }
 
 void OrderedOutput::write_ready() {
@@ -34,13 +39,25 @@ void OrderedOutput::reserve(std::uint64_t id) {
 }
 
 void OrderedOutput::ready(std::uint64_t id, std::string text) {
-  Entry* entry = find(id);
-  if (entry == nullptr) return;
-  waiting_bytes_ += text.size() - entry->text.size();
-  entry->text = std::move(text);
-  entry->ready = true;
+  const auto it = find(id);
+  if (it == entries_.end()) return;
+  Entry& entry = entries_[static_cast<std::size_t>(it - entries_.begin())];
+  waiting_bytes_ += text.size() - entry.text.size();
+  entry.text = std::move(text);
+  entry.ready = true;
   write_ready();
   while (waiting_bytes_ > limits_.bytes) finish_oldest();
+}
+
+// The entry has the ID of the one before it: find() takes the first.
+void OrderedOutput::add(std::string text) {
+  if (entries_.empty()) {
+    write_(text);
+    return;
+  }
+  waiting_bytes_ += text.size();
+  entries_.push_back({entries_.back().id, true, std::move(text)});
+  while (waiting_bytes_ > limits_.bytes || entries_.size() > limits_.lines) finish_oldest();
 }
 
 void OrderedOutput::flush() {

@@ -196,6 +196,7 @@ void Findings::add(RuleId id, const Evidence& e, const Text& text, const char* a
     c.pending.erase(c.pending.begin());
   }
   c.pending.push_back({id, e, text(), advice, losses, c.messages + kMessagesToWait});
+  if (impl_->options.on_pending) impl_->options.on_pending(e);
 }
 
 void Findings::message_seen(const roce::Connection& connection) {

@@ -33,7 +33,7 @@ struct ProcedureStats {
 class Analysis : public model::Observer {
  public:
   explicit Analysis(rules::Profile profile = rules::Profile::k8166)
-      : findings_({profile, nullptr}), checker_(findings_) {}
+      : findings_({profile}), checker_(findings_) {}
 
   void on_message(const model::Message& message, const model::Call* call) override;
   void on_identified(const model::Call& call) override { checker_.on_identified(call); }

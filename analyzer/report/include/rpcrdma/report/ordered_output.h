@@ -27,6 +27,9 @@ class OrderedOutput {
   // IDs must rise from call to call.
   void reserve(std::uint64_t id);
   void ready(std::uint64_t id, std::string text);
+  // Text that belongs behind all that was reserved so far.
+  void add(std::string text);
+  [[nodiscard]] bool waits(std::uint64_t id) const;
   void flush();
 
  private:
@@ -35,7 +38,7 @@ class OrderedOutput {
     bool ready;
     std::string text;
   };
-  Entry* find(std::uint64_t id);
+  [[nodiscard]] std::deque<Entry>::const_iterator find(std::uint64_t id) const;
   void finish_oldest();
   void write_ready();
 

@@ -49,7 +49,11 @@ class Findings {
     Profile profile = Profile::k8166;
     // Told of every breach that is not withheld, at once where its rule needs nothing. Then every
     // breach has a text of its own; without it only the first of its kind has.
-    std::function<void(const Occurrence&)> on_occurrence;
+    std::function<void(const Occurrence&)> on_occurrence = nullptr;
+    // A breach waits until the capture's data proves whole, and then does so no longer, whether it
+    // was told or withheld.
+    std::function<void(const Evidence&)> on_pending = nullptr;
+    std::function<void(const Evidence&)> on_settled = nullptr;
   };
 
   explicit Findings(Options options);
