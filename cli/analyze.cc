@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include <rpcrdma/report/analysis.h>
+#include <rpcrdma/report/report_json.h>
+#include <rpcrdma/report/report_text.h>
 
 namespace rpcrdma::cli {
 
@@ -19,6 +21,7 @@ struct Options {
   unsigned jobs = 0;
   bool json = false;
   rules::Profile profile = rules::Profile::k8166;
+  bool all = false;
 };
 
 int analyze(const Options& options) {
@@ -28,16 +31,17 @@ int analyze(const Options& options) {
   report::Pipeline pipeline(analysis, {});
   analysis.set_context({&pipeline.tracker(), &pipeline.model()});
   if (!run_pipeline(pipeline, *source, options.paths, options.jobs)) return kUnreadable;
-  analysis.finish(pipeline, source->stats());
+  analysis.finish(pipeline, source->stats(), options.paths.size());
+  const report::Report& report = analysis.report();
   const auto write = [](std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
   };
   if (options.json) {
-    analysis.write_json(write);
+    report::write_json(report, write);
   } else {
-    analysis.write_text(colour_wanted(stdout), write);
+    report::write_text(report, {colour_wanted(stdout), options.all}, write);
   }
-  return analysis.has_errors() ? kFindings : kOk;
+  return report.has_errors() ? kFindings : kOk;
 }
 
 }  // namespace
@@ -47,6 +51,7 @@ Run add_analyze(CLI::App& app) {
   add_files(app, options->paths)->required();
   app.add_flag("--json", options->json, "One JSON object (docs/json.md)");
   add_profile(app, options->profile);
+  app.add_flag("--all", options->all, "Every connection and finding, however many");
   add_jobs(app, options->jobs);
   app.footer("Exit status: 0 clean, 1 findings of severity error, 2 unreadable.");
   return [options] { return analyze(*options); };

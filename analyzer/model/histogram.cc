@@ -1,9 +1,20 @@
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include <rpcrdma/model/histogram.h>
 
 namespace rpcrdma::model {
+
+namespace {
+
+template <typename T>
+T saturating_sum(T a, T b) {
+  T sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<T>::max() : sum;
+}
+
+}  // namespace
 
 std::size_t Histogram::bucket_of(std::uint64_t value) {
   value = std::min(value, (std::uint64_t{1} << kMaxBits) - 1);
@@ -14,34 +25,41 @@ std::size_t Histogram::bucket_of(std::uint64_t value) {
          static_cast<std::size_t>((value >> shift) & ((1U << kSubBits) - 1));
 }
 
+std::uint64_t Histogram::lowest_of(std::size_t bucket) {
+  if (bucket < (2U << kSubBits)) return bucket;
+  const auto shift = static_cast<unsigned>((bucket >> kSubBits) - 1);
+  return ((std::uint64_t{1} << kSubBits) | (bucket & ((1U << kSubBits) - 1))) << shift;
+}
+
 std::uint64_t Histogram::middle_of(std::size_t bucket) {
   if (bucket < (2U << kSubBits)) return bucket;
   const auto shift = static_cast<unsigned>((bucket >> kSubBits) - 1);
-  const std::uint64_t low = ((std::uint64_t{1} << kSubBits) | (bucket & ((1U << kSubBits) - 1)))
-                            << shift;
-  return low + (std::uint64_t{1} << shift) / 2;
+  return lowest_of(bucket) + (std::uint64_t{1} << shift) / 2;
 }
 
 void Histogram::add(std::int64_t value) {
   value = std::max<std::int64_t>(value, 0);
-  ++buckets_[bucket_of(static_cast<std::uint64_t>(value))];
+  std::uint32_t& bucket = buckets_[bucket_of(static_cast<std::uint64_t>(value))];
+  bucket = saturating_sum(bucket, 1U);
   min_ = count_ == 0 ? value : std::min(min_, value);
   max_ = std::max(max_, value);
-  sum_ += static_cast<double>(value);
+  sum_ = saturating_sum(sum_, static_cast<std::uint64_t>(value));
   ++count_;
 }
 
 void Histogram::merge(const Histogram& other) {
   if (other.count_ == 0) return;
-  for (std::size_t i = 0; i < kBuckets; ++i) buckets_[i] += other.buckets_[i];
+  for (std::size_t i = 0; i < kBuckets; ++i) {
+    buckets_[i] = saturating_sum(buckets_[i], other.buckets_[i]);
+  }
   min_ = count_ == 0 ? other.min_ : std::min(min_, other.min_);
   max_ = std::max(max_, other.max_);
-  sum_ += other.sum_;
+  sum_ = saturating_sum(sum_, other.sum_);
   count_ += other.count_;
 }
 
 double Histogram::mean() const {
-  return count_ == 0 ? 0 : sum_ / static_cast<double>(count_);
+  return count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_);
 }
 
 std::int64_t Histogram::quantile(double q) const {
@@ -55,6 +73,29 @@ std::int64_t Histogram::quantile(double q) const {
     }
   }
   return max_;
+}
+
+std::optional<Histogram> Histogram::restore(std::int64_t min, std::int64_t max, std::uint64_t sum,
+                                            std::span<const Bucket> buckets) {
+  Histogram h;
+  if (buckets.empty()) {
+    return min == 0 && max == 0 && sum == 0 ? std::optional(h) : std::nullopt;
+  }
+  if (min < 0 || max < min || bucket_of(static_cast<std::uint64_t>(min)) != buckets.front().index ||
+      bucket_of(static_cast<std::uint64_t>(max)) != buckets.back().index) {
+    return std::nullopt;
+  }
+  std::int64_t before = -1;
+  for (const Bucket& b : buckets) {
+    if (b.index >= kBuckets || std::int64_t{b.index} <= before || b.count == 0) return std::nullopt;
+    before = b.index;
+    h.buckets_[b.index] = b.count;
+    h.count_ += b.count;
+  }
+  h.min_ = min;
+  h.max_ = max;
+  h.sum_ = sum;
+  return h;
 }
 
 }  // namespace rpcrdma::model

@@ -234,6 +234,11 @@ void Model::on_acknowledge(const roce::Connection& connection, int sender, const
   if (!aeth.is_ack()) impl_->observer.on_refusal(connection, sender, aeth, psn, meta);
 }
 
+void Model::on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
+                              const roce::PacketMeta& meta) {
+  impl_->observer.on_retransmission(connection, sender, count, meta);
+}
+
 void Model::Impl::close_calls(Connection& c) {
   for (std::uint8_t caller = 0; caller < 2; ++caller) {
     for (const CallRef ref : c.calls[caller].in_order()) {

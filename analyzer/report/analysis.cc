@@ -1,164 +1,259 @@
-#include <algorithm>
-#include <numeric>
+#include "summary.h"
 
-#include <fmt/format.h>
+#include <algorithm>
 
 #include <rpcrdma/report/analysis.h>
 
 namespace rpcrdma::report {
 
 namespace {
-// A peer may invent programs without end, and the statistics of one take 22 KiB.
-constexpr std::size_t kMaxProcedures = 1024;
+
+constexpr std::uint32_t kNoSlot = UINT32_MAX;
+
+bool rpc_failed(const model::Message& m) {
+  return m.rpc.header_seen && (m.rpc.reply_stat != wire::ReplyStat::kAccepted ||
+                               m.rpc.accept_stat != wire::AcceptStat::kSuccess);
+}
+
+bool failed(const model::Message& m) {
+  return m.kind == model::Kind::kError || (m.kind == model::Kind::kReply && rpc_failed(m));
+}
+
 }  // namespace
 
-std::uint64_t Analysis::omitted() const {
-  const auto& n = findings_.omitted();
-  return std::accumulate(n.begin(), n.end(), std::uint64_t{0});
+Analysis::Analysis(rules::Profile profile) : findings_({profile, nullptr}), checker_(findings_) {
+  report_.profile = profile;
 }
 
 void Analysis::on_message(const model::Message& m, const model::Call* call) {
   checker_.on_message(m, call);
-  ++kinds_[static_cast<std::size_t>(m.kind)];
-  ++(m.version == 2 ? procs_v2_ : procs_v1_)[std::min(m.proc, 6U)];
+  ++report_.messages.kinds[static_cast<std::size_t>(m.kind)];
+  ++procs_[m.version == 2 ? 1 : 0][std::min(m.proc, 6U)];
+  TrafficBin& bin = report_.traffic.at(m.time_ns);
+  bin.inline_bytes += m.wire_length;
+  switch (m.kind) {
+    case model::Kind::kCall:
+      ++bin.calls;
+      bin.outstanding_max = std::max(bin.outstanding_max, ++outstanding_);
+      note_credits(m);
+      break;
+    case model::Kind::kReply:
+      ++bin.replies;
+      note_credits(m);
+      break;
+    default:
+      break;
+  }
+  if (failed(m)) ++bin.errors;
+  if (call == nullptr && (m.kind == model::Kind::kReply || m.kind == model::Kind::kError)) {
+    note_early(m);
+  }
 }
 
-ProcedureStats& Analysis::procedure(const model::RpcInfo& rpc, bool reverse) {
-  Key key{rpc.known ? rpc.program : UINT32_MAX, rpc.version, rpc.procedure,
-          principal_operation(rpc), reverse};
-  std::string label;
-  if (procedures_.size() >= kMaxProcedures && procedures_.count(key) == 0) {
-    key = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, reverse};
-    label = "all others";
+void Analysis::note_credits(const model::Message& m) {
+  if (m.connection >= credit_slots_.size()) credit_slots_.resize(m.connection + 1, kNoSlot);
+  std::uint32_t& slot = credit_slots_[m.connection];
+  if (slot == kNoSlot) {
+    if (report_.credits.size() >= kMaxCreditSeries) return;
+    slot = static_cast<std::uint32_t>(report_.credits.size());
+    report_.credits.emplace_back().connection = m.connection;
   }
-  ProcedureStats& p = procedures_[key];
-  if (p.label.empty()) {
-    p.label = label.empty() ? procedure_label(rpc) : label;
-    p.reverse = reverse;
+  CreditBin& bin = report_.credits[slot].direction[m.caller].at(m.time_ns);
+  if (m.kind == model::Kind::kCall) {
+    bin.request(m.credit, m.credits.in_use);
+  } else {
+    bin.grant(m.credit);
   }
-  return p;
+}
+
+// The Call of a Reply without one may have been seen before the capture began, unless the
+// connection began later.
+void Analysis::note_early(const model::Message& m) {
+  if (context_.tracker->connection(m.connection).setup == roce::Setup::kCm) return;
+  Edges& edges = report_.edges;
+  if (edges.early_replies.size() >= kMaxEdges) {
+    ++edges.omitted;
+    return;
+  }
+  EarlyReply& r = edges.early_replies.emplace_back();
+  r.xid = m.xid;
+  r.frame = m.frame;
+  r.time_ns = m.time_ns;
+  r.rdma_error = m.kind == model::Kind::kError;
+  r.failed = failed(m);
+  early_ends_.push_back({m.connection, m.caller});
+}
+
+void Analysis::note_open(const model::Call& call, const ProcedureKey& key) {
+  Edges& edges = report_.edges;
+  if (edges.open_calls.size() >= kMaxEdges) {
+    ++edges.omitted;
+    return;
+  }
+  OpenCall& open = edges.open_calls.emplace_back();
+  open.xid = call.message.xid;
+  open.frame = call.message.frame;
+  open.time_ns = call.message.time_ns;
+  open.procedure = key;
+  open_ends_.push_back({call.message.connection, call.message.caller});
 }
 
 void Analysis::on_call_end(const model::Call& call, const model::Message* answer) {
   checker_.on_call_end(call, answer);
   const model::Message& m = call.message;
-  ProcedureStats& p = procedure(m.rpc, context_.model->reverse(m));
+  if (outstanding_ != 0) --outstanding_;
+  const bool reverse = context_.model->reverse(m);
+  ProcedureKey key{m.rpc.known ? m.rpc.program : UINT32_MAX, m.rpc.version, m.rpc.procedure,
+                   principal_operation(m.rpc), reverse};
+  Procedure& p = procedure_of(report_.procedures, key, [&] { return procedure_label(m.rpc); });
   ++p.calls;
   for (const model::CallChunk& chunk : call.chunks) {
-    switch (chunk.list) {
-      case model::ChunkList::kRead:
-        p.read_bytes += chunk.moved;
-        break;
-      case model::ChunkList::kWrite:
-        p.write_bytes += chunk.moved;
-        break;
-      case model::ChunkList::kReply:
-        p.reply_bytes += chunk.moved;
-        break;
-    }
+    p.bytes[static_cast<std::size_t>(chunk.list)] += chunk.moved;
   }
   if (answer == nullptr) {
     ++p.unmatched;
+    // The capture ended, and the connection did not.
+    if (call.ending == model::Ending::kClosed &&
+        context_.connection(m).state < roce::State::kRejected) {
+      note_open(call, key);
+    }
     return;
   }
-  if (answer->kind == model::Kind::kError ||
-      (answer->rpc.header_seen && (answer->rpc.reply_stat != wire::ReplyStat::kAccepted ||
-                                   answer->rpc.accept_stat != wire::AcceptStat::kSuccess))) {
-    ++p.errors;
-  }
+  if (failed(*answer)) ++p.errors;
   ++p.replies;
-  p.total.add(answer->time_ns - m.time_ns);
-  if (call.first_op_ns >= 0 && call.last_op_ns >= 0) {
+  const std::int64_t latency = answer->time_ns - m.time_ns;
+  p.total.add(latency);
+  const bool data = call.first_op_ns >= 0 && call.last_op_ns >= 0;
+  if (data) {
     p.before_data.add(call.first_op_ns - m.time_ns);
     p.data.add(call.last_op_ns - call.first_op_ns);
     p.after_data.add(answer->time_ns - call.last_op_ns);
   }
+  report_.traffic.at(answer->time_ns).add_latency(latency);
+  if (!p.slowest.wants(latency, m.frame) && !report_.slowest.wants(latency, m.frame)) return;
+  SlowCall slow;
+  slow.latency_ns = latency;
+  slow.frame = m.frame;
+  slow.reply_frame = answer->frame;
+  slow.time_ns = m.time_ns;
+  slow.xid = m.xid;
+  slow.connection = m.connection;
+  slow.reverse = reverse;
+  slow.label = p.label;
+  if (data) {
+    slow.before_data_ns = call.first_op_ns - m.time_ns;
+    slow.data_ns = call.last_op_ns - call.first_op_ns;
+    slow.after_data_ns = answer->time_ns - call.last_op_ns;
+  }
+  p.slowest.offer(slow);
+  report_.slowest.offer(slow);
 }
 
-void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& source) {
-  pipeline_ = &pipeline;
-  source_ = source;
-  capture_findings();
-  unanswered_findings();
+void Analysis::on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
+                          std::uint32_t psn, const roce::PacketMeta& meta) {
+  checker_.on_refusal(connection, sender, aeth, psn, meta);
+  TrafficBin& bin = report_.traffic.at(meta.time_ns);
+  ++(aeth.is_rnr() ? bin.rnrs : bin.naks);
+}
+
+void Analysis::on_retransmission(const roce::Connection& connection, int sender,
+                                 std::uint64_t count, const roce::PacketMeta& meta) {
+  checker_.on_retransmission(connection, sender, count, meta);
+  report_.traffic.at(meta.time_ns).retransmitted += count;
+}
+
+void Analysis::on_operation_end(const roce::Connection& connection, const roce::Operation& op,
+                                const model::Call* call, std::uint32_t segment) {
+  checker_.on_operation_end(connection, op, call, segment);
+  if (call == nullptr) return;
+  TrafficBin& bin = report_.traffic.at(op.last_ns);
+  (op.kind == roce::OpKind::kRead ? bin.read_bytes : bin.write_bytes) += op.bytes;
+}
+
+void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& source,
+                      std::uint64_t files) {
   checker_.finish();
-}
-
-void Analysis::capture_findings() {
-  using rules::RuleId;
-  const roce::PacketStats& packets = pipeline_->tracker().stats();
-  std::uint32_t topic = 0;
-  const auto add = [&](RuleId rule, const rules::Findings::Text& text, const char* advice) {
-    rules::Evidence e;
-    e.topic = topic++;
-    findings_.add(rule, e, text, advice);
-  };
-  if (source_.cut_short || !source_.damage.empty()) {
-    add(
-        RuleId::kCapture,
-        [&] {
-          return source_.damage.empty() ? "the file ends in the middle of a record"
-                                        : source_.damage;
-        },
-        "What follows the damage is not in this report; capture again if it matters.");
-  }
-  if (source_.dropped != 0) {
-    add(
-        RuleId::kCapture,
-        [&] { return fmt::format("{} packets were dropped while capturing", source_.dropped); },
-        "Use a larger buffer or a smaller snap length.");
-  }
-  if (packets.lost_capture != 0) {
-    add(
-        RuleId::kCapture,
-        [&] {
-          return fmt::format("{} packets that their receiver acknowledged are not in the capture",
-                             packets.lost_capture);
-        },
-        "Calls and data that they carried are missing here, not on the wire.");
-  }
-  if (packets.icrc_bad != 0) {
-    add(
-        RuleId::kIcrc,
-        [&] {
-          return fmt::format("{} of {} packets have a wrong ICRC", packets.icrc_bad,
-                             packets.icrc_bad + packets.icrc_good);
-        },
-        packets.icrc_good == 0
-            ? "All are wrong: the capture point sees packets before their ICRC is made, or "
-              "rewrites them."
-            : "Receivers drop such packets: look for a bad link, or damage to the capture file.");
-  }
-}
-
-void Analysis::unanswered_findings() {
-  for (std::size_t i = 0; i < pipeline_->tracker().connection_count(); ++i) {
-    const roce::Connection& c = pipeline_->tracker().connection(i);
-    if (c.merged_away) continue;
-    const model::ConnectionModel& m = pipeline_->model().connection(c.index);
-    if (m.speaks != model::Speaks::kRpc) continue;
-    for (std::size_t side = 0; side < 2; ++side) {
-      if (m.caller[side].unmatched_calls == 0) continue;
-      rules::Evidence e;
-      e.connection = &c;
-      e.side = static_cast<int>(1 - side);
-      e.count = m.caller[side].unmatched_calls;
-      findings_.add(
-          rules::RuleId::kHdr10, e,
-          [&] {
-            return fmt::format("{} Calls have no answer in the capture",
-                               m.caller[side].unmatched_calls);
-          },
-          "The capture may begin late or end early; if not, the responder did not answer.");
+  const FrameCounts& f = pipeline.frames();
+  CaptureSummary& c = report_.capture;
+  c.files = files;
+  c.frames = f.total;
+  c.cut_short = f.cut_short;
+  c.fragments = f.fragments;
+  c.first_ns = f.first_ns;
+  c.last_ns = f.last_ns;
+  c.clock_steps_back = f.clock_steps_back;
+  c.dropped = source.dropped;
+  c.file_cut_short = source.cut_short;
+  c.damage = source.damage;
+  c.packets = pipeline.tracker().stats();
+  for (std::uint32_t version = 1; version <= 2; ++version) {
+    for (std::uint32_t proc = 0; proc < procs_[0].size(); ++proc) {
+      const std::uint64_t n = procs_[version - 1][proc];
+      // Several are "unknown".
+      if (n != 0) report_.messages.types[wire::proc_name(version, proc)] += n;
     }
   }
+  finish_connections(pipeline);
+  finish_credits();
+  finish_edges();
+  const auto name_connections = [&](SlowCalls& calls) {
+    for (SlowCall& s : calls.list()) s.connection = context_.connection_id(s.connection);
+  };
+  name_connections(report_.slowest);
+  for (auto& [key, p] : report_.procedures) name_connections(p.slowest);
+  for (const rules::Finding& x : findings_.list()) report_.findings.push_back({x});
+  for (const rules::Withheld& x : findings_.withheld()) report_.withheld.push_back({x});
+  report_.findings_omitted = findings_.omitted();
+  conclude(report_);
 }
 
-bool Analysis::has_errors() const {
-  using rules::Severity;
-  const auto& list = findings_.list();
-  return findings_.omitted()[static_cast<std::size_t>(Severity::kError)] != 0 ||
-         std::any_of(list.begin(), list.end(),
-                     [](const rules::Finding& f) { return f.severity == Severity::kError; });
+void Analysis::finish_connections(const Pipeline& pipeline) {
+  const roce::Tracker& tracker = pipeline.tracker();
+  report_.connection_ids = static_cast<std::uint32_t>(tracker.connection_count());
+  for (std::size_t i = 0; i < tracker.connection_count(); ++i) {
+    const roce::Connection& c = tracker.connection(i);
+    if (c.merged_away) continue;
+    report_.connections.push_back(summarize(c, pipeline.model().connection(c.index)));
+  }
+}
+
+// As summarize() has it: with roles unknown the side that was seen first counts as the client.
+bool Analysis::reverse(End end) const {
+  const std::uint32_t index = context_.model->canonical(end.connection);
+  const int caller = index == end.connection ? end.caller : 1 - end.caller;
+  return caller != std::max(context_.model->connection(index).client, 0);
+}
+
+void Analysis::finish_credits() {
+  std::vector<ConnectionCredits> gathered = std::move(report_.credits);
+  report_.credits.clear();
+  std::map<std::uint32_t, std::size_t> slots;  // by ID
+  for (const ConnectionCredits& from : gathered) {
+    const std::uint32_t id = context_.connection_id(from.connection);
+    const auto [it, added] = slots.try_emplace(id, report_.credits.size());
+    if (added) report_.credits.emplace_back().connection = id;
+    ConnectionCredits& to = report_.credits[it->second];
+    for (std::uint8_t side = 0; side < 2; ++side) {
+      to.direction[reverse({from.connection, side}) ? 1 : 0].merge(from.direction[side]);
+    }
+  }
+  report_.credits_omitted = count_credits_omitted(report_);
+}
+
+void Analysis::finish_edges() {
+  for (std::size_t i = 0; i < open_ends_.size(); ++i) {
+    OpenCall& open = report_.edges.open_calls[i];
+    open.connection = context_.connection_id(open_ends_[i].connection);
+    open.reverse = reverse(open_ends_[i]);
+  }
+  for (std::size_t i = 0; i < early_ends_.size(); ++i) {
+    EarlyReply& r = report_.edges.early_replies[i];
+    r.connection = context_.connection_id(early_ends_[i].connection);
+    r.reverse = reverse(early_ends_[i]);
+  }
+  // Calls end connection by connection.
+  std::stable_sort(report_.edges.open_calls.begin(), report_.edges.open_calls.end(),
+                   [](const OpenCall& a, const OpenCall& b) { return a.frame < b.frame; });
 }
 
 }  // namespace rpcrdma::report

@@ -10,6 +10,8 @@
 #include <rpcrdma/report/analysis.h>
 #include <rpcrdma/report/message_json.h>
 #include <rpcrdma/report/message_text.h>
+#include <rpcrdma/report/report_json.h>
+#include <rpcrdma/report/report_text.h>
 #include <rpcrdma/wire/header.h>
 #include <rpcrdma/wire/rpc.h>
 
@@ -111,8 +113,8 @@ class Hostile : public ::testing::Test {
     observer_.finish(pipeline_, {});
     std::size_t written = 0;
     const auto count = [&](std::string_view piece) { written += piece.size(); };
-    observer_.write_json(count);
-    observer_.write_text(false, count);
+    write_json(observer_.report(), count);
+    write_text(observer_.report(), {.colour = false, .all = true}, count);
     EXPECT_GT(written, 0U);
     const testing::Heap after = testing::heap();
     EXPECT_LE(after.peak - before.live, limits().peak);
@@ -370,7 +372,7 @@ TEST_F(Hostile, MessagesMalformedInManyWays) {
         return Limits{8 * kMiB, 20};
       });
   std::string json;
-  observer_.write_json([&](std::string_view piece) { json += piece; });
+  write_json(observer_.report(), [&](std::string_view piece) { json += piece; });
   EXPECT_NE(json.find("\"count\":5000"), std::string::npos);
 }
 

@@ -191,6 +191,7 @@ struct Tracker::Impl {
   void drain(ConnectionState& c, int sender);
   void use_held(ConnectionState& c, int sender);
   void skip_to(ConnectionState& c, int sender, std::uint32_t psn);
+  void retransmitted(ConnectionState& c, int sender, std::uint64_t count, const Packet& p);
   void duplicate(ConnectionState& c, int sender, const Packet& p);
   void settle_uncertain_read(ConnectionState& c, Stream& s, const Packet& p);
   void send_packet(ConnectionState& c, int sender, const Packet& p);

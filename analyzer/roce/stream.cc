@@ -146,9 +146,8 @@ void Tracker::Impl::request(ConnectionState& c, int sender, const Packet& p,
     // The gap closes. Was the packet late, or sent again? A NAK tells, or that more of what is held
     // comes again behind it.
     if (s.nak_in_gap) {
-      ++c.side[static_cast<std::size_t>(sender)].counters.retransmitted;
+      retransmitted(c, sender, 1, p);
       ++c.side[static_cast<std::size_t>(sender)].counters.lost_network;
-      ++stats.retransmitted;
       ++stats.lost_network;
     } else {
       ++c.side[static_cast<std::size_t>(sender)].counters.reordered;
@@ -164,20 +163,25 @@ void Tracker::Impl::request(ConnectionState& c, int sender, const Packet& p,
   drain(c, sender);
 }
 
+void Tracker::Impl::retransmitted(ConnectionState& c, int sender, std::uint64_t count,
+                                  const Packet& p) {
+  c.side[static_cast<std::size_t>(sender)].counters.retransmitted += count;
+  stats.retransmitted += count;
+  listener.on_retransmission(c, sender, count, p.meta);
+}
+
 void Tracker::Impl::duplicate(ConnectionState& c, int sender, const Packet& p) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
   SideCounters& counters = c.side[static_cast<std::size_t>(sender)].counters;
-  ++counters.retransmitted;
-  ++stats.retransmitted;
+  retransmitted(c, sender, 1, p);
   if (s.late_fills == 0) return;
   const std::int32_t behind_fill = psn_diff(p.roce->bth.psn, s.filled_at);
   if (behind_fill > 0) {
     // What came after the gap is sent again too: go-back-N, so the gap was a loss.
+    retransmitted(c, sender, s.late_fills, p);
     counters.reordered -= s.late_fills;
-    counters.retransmitted += s.late_fills;
     counters.lost_network += s.late_fills;
     stats.reordered -= s.late_fills;
-    stats.retransmitted += s.late_fills;
     stats.lost_network += s.late_fills;
   }
   // A second copy of what filled the gap: the first one was late indeed.
@@ -192,8 +196,7 @@ void Tracker::Impl::hold(ConnectionState& c, int sender, const Packet& p,
   auto at = s.held.end();
   while (at != s.held.begin() && psn_diff(std::prev(at)->psn, psn) >= 0) --at;
   if (at != s.held.end() && at->psn == psn) {
-    ++c.side[static_cast<std::size_t>(sender)].counters.retransmitted;
-    ++stats.retransmitted;
+    retransmitted(c, sender, 1, p);
     if (!at->suspect || p.suspect) return;
     held_bytes -= at->bytes.size();
     s.held.erase(at);
@@ -481,8 +484,7 @@ void Tracker::Impl::read_response(ConnectionState& c, int sender, const Packet& 
   // A response without payload answers a READ of zero bytes.
   const bool fresh = !it->done && (op.length == 0 || it->arrived.add(offset, offset + length));
   if (!fresh) {
-    ++counters.retransmitted;
-    ++stats.retransmitted;
+    retransmitted(c, sender, 1, p);
     return;
   }
   op.last_frame = p.meta.frame;

@@ -147,6 +147,7 @@ struct Findings::Impl {
       f = &kept.emplace_back(Kept{key, {}}).finding;
       f->rule = r.name;
       f->severity = severity;
+      f->topic = std::get<3>(key);
       f->count = e.count;
       f->text = text();
       f->advice = e.suspect ? "A packet of it has a wrong ICRC: the bytes were damaged, in the "

@@ -22,13 +22,18 @@ struct Key {
 };
 using Keys = std::map<std::string, Key>;
 
-const std::map<std::string, std::vector<std::string>> kWords = {
+// A word that begins another comes behind it.
+const std::vector<std::pair<std::string, std::vector<std::string>>> kWords = {
     {"SIDE", {"client", "server"}},
     {"DIRECTION", {"forward", "reverse"}},
     {"LIST", {"read", "write", "reply"}},
     {"LATENCY",
      {"latency_us", "parts_us.call_to_first_operation", "parts_us.operations",
       "parts_us.last_operation_to_reply"}},
+    {"CALLED", {"connection", "xid", "frame", "time_ns"}},
+    {"CALL", {"frame", "reply_frame", "time_ns", "xid", "connection", "latency_ns"}},
+    {"PROCEDURE", {"program", "version", "procedure", "operation"}},
+    {"PART", {"call_to_first_operation", "operations", "last_operation_to_reply"}},
 };
 
 void expand(const std::string& key, const Key& value, Keys& keys) {
@@ -142,16 +147,25 @@ std::string lossy() {
   return edit.file();
 }
 
+// It begins and ends while a Call is outstanding.
+std::string middle() {
+  PcapEdit edit(read_file(capture("linux-nfs41.pcap")));
+  edit.records.assign(edit.records.begin() + 77, edit.records.begin() + 81);
+  return edit.file();
+}
+
 void expect_documented(const std::string& command) {
   const TemporaryFolder folder;
   write_file(folder.file("unusual.pcap"), unusual());
   write_file(folder.file("rejected.pcap"), rejected());
   write_file(folder.file("lossy.pcap"), lossy());
+  write_file(folder.file("middle.pcap"), middle());
   Keys keys = documented(command);
   for (const std::string& file :
        {capture("linux-nfs41.pcap"), capture("linux-nfs3.pcap"), capture("linux-deleg.pcap"),
         capture("linux-non-rpc.pcap"), capture("roce-icrc-oracle.pcap"),
-        folder.file("unusual.pcap"), folder.file("rejected.pcap"), folder.file("lossy.pcap")}) {
+        folder.file("unusual.pcap"), folder.file("rejected.pcap"), folder.file("lossy.pcap"),
+        folder.file("middle.pcap")}) {
     const Result r = run("RPCRDMA " + command.substr(command.find(' ')) + " " + file);
     for (const json& object : json_lines(r.out)) ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
   }

@@ -14,6 +14,8 @@
 #include <rpcrdma/report/analysis.h>
 #include <rpcrdma/report/message_json.h>
 #include <rpcrdma/report/message_text.h>
+#include <rpcrdma/report/report_json.h>
+#include <rpcrdma/report/report_text.h>
 
 namespace {
 
@@ -114,10 +116,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   reader.analysis.finish(pipeline, (*source)->stats());
   std::string text;
-  reader.analysis.write_text(true, [&](std::string_view piece) { text += piece; });
+  report::write_text(reader.analysis.report(), {.colour = true, .all = true},
+                     [&](std::string_view piece) { text += piece; });
   require(!text.empty());
   std::string json;
-  reader.analysis.write_json([&](std::string_view piece) { json += piece; });
+  report::write_json(reader.analysis.report(), [&](std::string_view piece) { json += piece; });
   const auto parsed = nlohmann::json::parse(json);
   std::uint64_t messages = 0;
   for (const auto& [key, value] : parsed["messages"].items()) {

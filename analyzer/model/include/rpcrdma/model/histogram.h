@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
 
 namespace rpcrdma::model {
 
@@ -17,9 +19,31 @@ class Histogram {
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::int64_t min() const { return count_ == 0 ? 0 : min_; }
   [[nodiscard]] std::int64_t max() const { return max_; }
+  // Of all values; 2^64 - 1 when it is more. An integer, so that merging gives the same in any
+  // order.
+  [[nodiscard]] std::uint64_t sum() const { return sum_; }
   [[nodiscard]] double mean() const;
   // The value below which the fraction `q` (0..1) of all values lies; 0 when empty.
   [[nodiscard]] std::int64_t quantile(double q) const;
+
+  // For those who write a histogram down: its buckets that are not empty, the lowest first.
+  struct Bucket {
+    std::uint32_t index = 0;
+    std::uint32_t count = 0;
+  };
+  template <typename Function>
+  void for_each_bucket(Function&& f) const {
+    if (count_ == 0) return;
+    for (std::size_t i = 0; i < kBuckets; ++i) {
+      if (buckets_[i] != 0) f(Bucket{static_cast<std::uint32_t>(i), buckets_[i]});
+    }
+  }
+  // The smallest value that counts in a bucket.
+  [[nodiscard]] static std::uint64_t lowest_of(std::size_t bucket);
+  // The histogram again; nothing when no histogram has these parts.
+  [[nodiscard]] static std::optional<Histogram> restore(std::int64_t min, std::int64_t max,
+                                                        std::uint64_t sum,
+                                                        std::span<const Bucket> buckets);
 
  private:
   static constexpr unsigned kSubBits = 5;
@@ -29,11 +53,11 @@ class Histogram {
   static std::size_t bucket_of(std::uint64_t value);
   static std::uint64_t middle_of(std::size_t bucket);
 
-  std::array<std::uint32_t, kBuckets> buckets_{};
+  std::array<std::uint32_t, kBuckets> buckets_{};  // one that is full stays full
   std::uint64_t count_ = 0;
   std::int64_t min_ = 0;
   std::int64_t max_ = 0;
-  double sum_ = 0;
+  std::uint64_t sum_ = 0;
 };
 
 }  // namespace rpcrdma::model

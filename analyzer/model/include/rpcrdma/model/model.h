@@ -113,6 +113,12 @@ class Observer {
     (void)connection, (void)sender, (void)aeth, (void)psn, (void)meta;
   }
 
+  // `count` packets of `sender` are known now to have been sent again.
+  virtual void on_retransmission(const roce::Connection& connection, int sender,
+                                 std::uint64_t count, const roce::PacketMeta& meta) {
+    (void)connection, (void)sender, (void)count, (void)meta;
+  }
+
   // An RDMA READ or WRITE begins, and ends. `call`: the outstanding Call whose memory it works on,
   // null when none advertised that; `segment`: which of its segments.
   virtual void on_operation(const roce::Connection& connection, const roce::Operation& op,
@@ -163,6 +169,11 @@ class ObserverPair final : public Observer {
     first_.on_refusal(connection, sender, aeth, psn, meta);
     second_.on_refusal(connection, sender, aeth, psn, meta);
   }
+  void on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
+                         const roce::PacketMeta& meta) override {
+    first_.on_retransmission(connection, sender, count, meta);
+    second_.on_retransmission(connection, sender, count, meta);
+  }
   void on_operation(const roce::Connection& connection, const roce::Operation& op, const Call* call,
                     std::uint32_t segment) override {
     first_.on_operation(connection, op, call, segment);
@@ -205,6 +216,8 @@ class Model final : public roce::Listener {
   void on_operation_end(const roce::Connection& connection, const roce::Operation& op) override;
   void on_acknowledge(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                       std::uint32_t psn, const roce::PacketMeta& meta) override;
+  void on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
+                         const roce::PacketMeta& meta) override;
   [[nodiscard]] bool answers(const roce::Connection& connection,
                              std::span<const std::uint8_t> first, std::uint32_t handle) override;
 

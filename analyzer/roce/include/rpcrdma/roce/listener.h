@@ -58,6 +58,12 @@ class Listener {
     (void)connection, (void)sender, (void)aeth, (void)psn, (void)meta;
   }
 
+  // `count` packets of `sender` are known now to have been sent again: what SideCounters counts.
+  virtual void on_retransmission(const Connection& connection, int sender, std::uint64_t count,
+                                 const PacketMeta& meta) {
+    (void)connection, (void)sender, (void)count, (void)meta;
+  }
+
   // May a packet of an unknown flow be the answer to what side 0 of `connection` sent? Asked only
   // for connections of which one direction was seen: `first` are the first bytes of a SEND, or
   // empty when the packet is an RDMA READ or WRITE with this `handle`.

@@ -18,6 +18,7 @@ struct Finding {
   std::uint32_t connection = 0;       // its ID in the report; 0: none in particular
   std::vector<std::uint64_t> frames;  // the evidence: at most kMaxFrames, the first ones
   std::uint64_t count = 1;            // how often
+  std::uint32_t topic = 0;            // tells findings of one rule apart that are not one
   std::string text;                   // of the first time
   std::string advice;
 };

@@ -1,0 +1,235 @@
+// All that `rpcrdma analyze` tells of a capture, as a plain value: made by Analysis or read from
+// JSON, merged, and written as text, JSON and the like by functions that take nothing else.
+//
+// Frames count from 1 over the whole capture. Times are nanoseconds since 1970, durations
+// nanoseconds. Where a table has an entry for each direction, 0 is forward (what the RPC client
+// calls) and 1 reverse; where it has one for each side, 0 is the client and 1 the server, and with
+// roles unknown the side that was seen first.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <rpcrdma/model/histogram.h>
+#include <rpcrdma/model/model.h>
+#include <rpcrdma/report/series.h>
+#include <rpcrdma/report/slow_calls.h>
+#include <rpcrdma/roce/connection.h>
+#include <rpcrdma/roce/tracker.h>
+#include <rpcrdma/rules/finding.h>
+#include <rpcrdma/rules/rule.h>
+
+namespace rpcrdma::report {
+
+// What is kept at most, whatever a capture or a report that is read holds.
+inline constexpr std::size_t kMaxProcedures = 1024;  // statistics of one take 22 KiB
+inline constexpr std::size_t kMaxFindings = 4096;
+inline constexpr std::size_t kMaxCreditSeries = 256;  // connections
+inline constexpr std::size_t kMaxEdges = 8192;        // Calls, and Replies
+inline constexpr std::size_t kMaxSlowCalls = 20;
+inline constexpr std::size_t kMaxSlowCallsOfProcedure = 3;
+
+struct CaptureSummary {
+  std::uint64_t files = 0;
+  std::uint64_t frames = 0;     // of any kind
+  std::uint64_t cut_short = 0;  // RoCE, captured without a whole BTH
+  std::uint64_t fragments = 0;
+  std::int64_t first_ns = 0;  // 0 without a frame, as is the next
+  std::int64_t last_ns = 0;
+  std::uint64_t clock_steps_back = 0;
+  std::uint64_t dropped = 0;    // while capturing, by what the files say
+  bool file_cut_short = false;  // a file ends within a record
+  std::string damage;           // empty: none
+  roce::PacketStats packets;
+};
+
+struct MessageCounts {
+  std::array<std::uint64_t, 6> kinds{};  // by model::Kind
+  // By the name of rdma_proc, such as "RDMA_MSG".
+  std::map<std::string, std::uint64_t> types;
+};
+
+[[nodiscard]] const char* profile_name(rules::Profile p);  // "rfc5666", "rfc8166"
+
+enum class Roles : std::uint8_t { kUnknown, kLikely, kCertain };
+[[nodiscard]] const char* roles_name(Roles roles);         // "unknown", "likely", "certain"
+[[nodiscard]] const char* protocol_name(model::Speaks s);  // "rpc-over-rdma", "other", "unknown"
+[[nodiscard]] const char* state_name(roce::State s);       // "opening", "open", ...
+
+struct PrivateData {
+  std::uint32_t version = 0;
+  bool remote_invalidation = false;
+  std::uint32_t send_size = 0;     // bytes
+  std::uint32_t receive_size = 0;  // bytes
+};
+
+struct EndPoint {
+  std::string address;
+  std::optional<std::uint32_t> qpn;  // nothing while only one direction was seen
+  bool cm_seen = false;              // its REQ or REP
+  std::uint64_t cm_frame = 0;
+  std::uint32_t responder_resources = 0;
+  std::uint32_t initiator_depth = 0;
+  std::uint32_t rnr_retry_count = 0;
+  std::optional<PrivateData> private_data;
+  roce::SideCounters counters;
+};
+
+// Calls of one direction, and their credits.
+struct Direction {
+  std::uint64_t calls = 0;
+  std::uint64_t replies = 0;          // that answer a Call in the capture
+  std::uint64_t errors = 0;           // RDMA_ERRORs that do
+  std::uint64_t unmatched_calls = 0;  // without an answer
+  std::uint64_t unmatched_replies = 0;
+  std::uint32_t requested = 0;  // by the last Call
+  std::uint32_t granted = 0;    // by the last Reply
+  std::uint32_t requested_max = 0;
+  std::uint32_t granted_min = 0;
+  std::uint32_t granted_max = 0;
+  std::uint32_t in_use_max = 0;
+};
+
+struct Connection {
+  std::uint32_t id = 0;
+  model::Speaks speaks = model::Speaks::kUnknown;
+  std::array<EndPoint, 2> side;
+  Roles roles = Roles::kUnknown;
+  bool by_cm = false;  // its set-up was seen
+  roce::State state = roce::State::kOpen;
+  std::string reject_reason;  // state is kRejected
+  int closed_by = -1;         // the side that sent the DREQ or REJ; -1: none was seen
+  std::uint64_t closed_frame = 0;
+  std::uint64_t service_id = 0;  // by_cm
+  std::uint32_t path_mtu = 0;    // bytes; 0 while unknown
+  std::uint32_t version = 0;     // of RPC-over-RDMA, of the latest message; 0: none
+  std::uint64_t sends = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t malformed = 0;
+  std::array<Direction, 2> direction;
+  model::InlineThresholds thresholds;
+  std::array<std::uint64_t, 3> chunks{};       // offered by Calls; by model::ChunkList
+  std::array<std::uint64_t, 3> chunk_bytes{};  // moved through them
+  std::uint64_t inline_bytes = 0;              // of SENDs with messages
+  std::uint64_t stray_operations = 0;          // on no chunk of an outstanding Call
+  std::uint64_t icrc_good = 0;
+  std::uint64_t icrc_bad = 0;
+  std::uint64_t first_frame = 0;
+  std::uint64_t last_frame = 0;
+  std::int64_t first_ns = 0;
+  std::int64_t last_ns = 0;
+};
+
+// What statistics of Calls go under.
+struct ProcedureKey {
+  std::uint32_t program = UINT32_MAX;  // UINT32_MAX: not known
+  std::uint32_t version = 0;
+  std::uint32_t procedure = 0;
+  std::uint32_t operation = UINT32_MAX;  // that a COMPOUND is about; UINT32_MAX: no COMPOUND
+  bool reverse = false;
+
+  friend auto operator<=>(const ProcedureKey&, const ProcedureKey&) = default;
+  [[nodiscard]] bool known() const { return program != UINT32_MAX; }
+  // What comes when there are kMaxProcedures.
+  [[nodiscard]] static ProcedureKey others(bool reverse) {
+    return {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, reverse};
+  }
+};
+
+struct Procedure {
+  std::string label;  // "NFS v4 READ"
+  std::uint64_t calls = 0;
+  std::uint64_t replies = 0;
+  std::uint64_t errors = 0;              // RDMA_ERRORs and RPC errors
+  std::uint64_t unmatched = 0;           // Calls without an answer
+  std::array<std::uint64_t, 3> bytes{};  // moved through chunks, by model::ChunkList
+  // Call seen to Reply seen. Of Calls with RDMA operations, the parts: to the first operation, from
+  // there to the end of the last one, from there to the Reply.
+  model::Histogram total, before_data, data, after_data;
+  SlowCalls slowest{kMaxSlowCallsOfProcedure};
+};
+using Procedures = std::map<ProcedureKey, Procedure>;
+// The statistics of `key`, or of all others when there are too many; `label` is asked for the
+// name of one that is new.
+template <typename Label>
+Procedure& procedure_of(Procedures& all, ProcedureKey& key, Label&& label) {
+  auto it = all.find(key);
+  if (it != all.end()) return it->second;
+  const bool full = all.size() >= kMaxProcedures;
+  if (full) key = ProcedureKey::others(key.reverse);
+  it = all.try_emplace(key).first;
+  if (it->second.label.empty()) it->second.label = full ? "all others" : label();
+  return it->second;
+}
+
+struct Finding : rules::Finding {
+  bool concluded = false;  // from the report's own totals: conclude()
+};
+struct Withheld : rules::Withheld {
+  bool concluded = false;
+};
+
+struct ConnectionCredits {
+  std::uint32_t connection = 0;  // its ID
+  std::array<CreditSeries, 2> direction;
+};
+
+// What is under way at the end of a capture, and what ends at its beginning: with these a capture
+// that was cut in two can be joined.
+struct OpenCall {
+  std::uint32_t connection = 0;
+  std::uint32_t xid = 0;
+  std::uint64_t frame = 0;
+  std::int64_t time_ns = 0;
+  bool reverse = false;  // a Call of the server
+  ProcedureKey procedure;
+};
+struct EarlyReply {
+  std::uint32_t connection = 0;
+  std::uint32_t xid = 0;
+  std::uint64_t frame = 0;
+  std::int64_t time_ns = 0;
+  bool reverse = false;     // answers a Call of the server
+  bool rdma_error = false;  // an RDMA_ERROR
+  bool failed = false;      // an RDMA_ERROR, or it says that the RPC failed
+};
+struct Edges {
+  std::vector<OpenCall> open_calls;       // in the order of their frames
+  std::vector<EarlyReply> early_replies;  // in the order of their frames
+  std::uint64_t omitted = 0;              // more than kMaxEdges of either
+};
+
+struct Report {
+  rules::Profile profile = rules::Profile::k8166;
+  CaptureSummary capture;
+  MessageCounts messages;
+  std::vector<Connection> connections;  // by ID
+  // IDs given out: what turned out to be a direction of another connection had one too.
+  std::uint32_t connection_ids = 0;
+  Procedures procedures;
+  SlowCalls slowest{kMaxSlowCalls};
+  TrafficSeries traffic;
+  std::vector<ConnectionCredits> credits;  // of the first connections that had messages
+  std::uint64_t credits_omitted = 0;       // connections beyond those
+  Edges edges;
+  std::vector<Finding> findings;                    // errors first
+  std::array<std::uint64_t, 3> findings_omitted{};  // by rules::Severity
+  std::vector<Withheld> withheld;
+
+  [[nodiscard]] bool has_errors() const;                               // a finding is an error
+  [[nodiscard]] const Connection* connection(std::uint32_t id) const;  // null: there is none
+};
+
+// Connections that had credits and are not among report.credits.
+[[nodiscard]] std::uint64_t count_credits_omitted(const Report& report);
+
+// Adds the findings that follow from the totals, in place of those that were concluded before, and
+// puts all in their order. For whoever has changed the totals.
+void conclude(Report& report);
+
+}  // namespace rpcrdma::report

@@ -1,0 +1,169 @@
+// What happens over time, in bins: bounded, and the same whatever the order in which it was added.
+//
+// Bins are 2^k ns wide and begin at multiples of that since 1970. At most 256 of them span first to
+// last time: k is the smallest with which they do, so it depends on those two times alone. When a
+// time does not fit, k grows and bins are joined in pairs. So series of parts of a capture, merged,
+// are the series of the whole.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace rpcrdma::report {
+
+// Bin: a default-constructible value with `void join(const Bin&)`, which must be commutative and
+// associative, and for which a default-constructed Bin changes nothing.
+template <typename Bin>
+class Series {
+ public:
+  static constexpr std::size_t kBins = 256;
+  // About a millisecond: in finer bins a burst would look like many.
+  static constexpr unsigned kMinShift = 20;
+  static constexpr unsigned kMaxShift = 62;
+
+  [[nodiscard]] bool empty() const { return bins_.empty(); }
+  // The width of a bin is 2^shift() ns.
+  [[nodiscard]] unsigned shift() const { return shift_; }
+  [[nodiscard]] std::int64_t width_ns() const { return std::int64_t{1} << shift_; }
+  // Bin n begins at n * width_ns(). Of the bins first() to last() some may have seen nothing.
+  [[nodiscard]] std::int64_t first() const { return first_; }
+  [[nodiscard]] std::int64_t last() const { return last_; }
+  [[nodiscard]] const Bin& bin(std::int64_t n) const { return bins_[slot(n)]; }
+
+  // The bin that a moment lies in, nanoseconds since 1970. Memory is allocated for the first only.
+  Bin& at(std::int64_t time_ns) {
+    std::int64_t n = time_ns >> shift_;
+    if (n < first_ || n > last_) {
+      cover(n, n);
+      n = time_ns >> shift_;
+    }
+    return bins_[slot(n)];
+  }
+
+  void merge(const Series& other) {
+    if (other.empty()) return;
+    coarsen(other.shift_);
+    cover(other.first_ >> (shift_ - other.shift_), other.last_ >> (shift_ - other.shift_));
+    const unsigned by = shift_ - other.shift_;
+    for (std::int64_t n = other.first_; n <= other.last_; ++n) {
+      bins_[slot(n >> by)].join(other.bin(n));
+    }
+  }
+
+  // Writes a series down again, bin by bin: `n` is counted in bins of 2^shift ns, shift being of
+  // kMinShift .. kMaxShift.
+  Bin& restore(unsigned shift, std::int64_t n) {
+    coarsen(shift);
+    return at(n * (std::int64_t{1} << shift));
+  }
+
+ private:
+  static std::size_t slot(std::int64_t n) {
+    return static_cast<std::size_t>(static_cast<std::uint64_t>(n) % kBins);
+  }
+
+  // Makes the bins first to last, in today's width, part of the series, which may widen them.
+  void cover(std::int64_t first, std::int64_t last) {
+    if (bins_.empty()) {
+      bins_.resize(kBins);
+      first_ = first;
+      last_ = last;
+      return;
+    }
+    first = std::min(first, first_);
+    last = std::max(last, last_);
+    unsigned more = 0;
+    while ((last >> more) - (first >> more) >= static_cast<std::int64_t>(kBins)) ++more;
+    coarsen(shift_ + more);
+    first_ = first >> more;
+    last_ = last >> more;
+  }
+
+  void coarsen(unsigned shift) {
+    if (shift <= shift_) return;
+    const unsigned by = shift - shift_;
+    shift_ = shift;
+    if (bins_.empty()) return;
+    std::vector<Bin> old(kBins);
+    old.swap(bins_);
+    for (std::int64_t n = first_; n <= last_; ++n) bins_[slot(n >> by)].join(old[slot(n)]);
+    first_ >>= by;
+    last_ >>= by;
+  }
+
+  unsigned shift_ = kMinShift;
+  std::int64_t first_ = 0;
+  std::int64_t last_ = -1;  // before first_: there is none
+  std::vector<Bin> bins_;   // bin n in slot n % kBins
+};
+
+// Latencies, coarsely: bucket 0 holds those below 1,024 ns, bucket b those below 1,024 << b, the
+// last all others.
+inline constexpr std::size_t kLatencyBuckets = 24;
+[[nodiscard]] constexpr std::size_t latency_bucket(std::int64_t ns) {
+  const auto width =
+      std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0)) >> 10);
+  return std::min(static_cast<std::size_t>(width), kLatencyBuckets - 1);
+}
+
+// What all connections did in a bin.
+struct TrafficBin {
+  std::uint64_t calls = 0;
+  std::uint64_t replies = 0;        // with those whose Call was not seen
+  std::uint64_t errors = 0;         // RDMA_ERRORs, and Replies that say that the RPC failed
+  std::uint64_t read_bytes = 0;     // moved by RDMA Read for Calls that were seen
+  std::uint64_t write_bytes = 0;    // by RDMA Write
+  std::uint64_t inline_bytes = 0;   // of the SENDs
+  std::uint64_t retransmitted = 0;  // packets
+  std::uint64_t naks = 0;           // without RNR
+  std::uint64_t rnrs = 0;
+  std::uint64_t outstanding_max = 0;  // Calls without an answer yet, of all connections together
+  // Of the Calls that were answered in this bin; nanoseconds.
+  std::uint64_t latency_count = 0;
+  std::uint64_t latency_sum = 0;
+  std::int64_t latency_max = 0;
+  std::array<std::uint64_t, kLatencyBuckets> latency{};  // by latency_bucket()
+
+  void add_latency(std::int64_t ns) {
+    ns = std::max<std::int64_t>(ns, 0);
+    ++latency_count;
+    latency_sum += static_cast<std::uint64_t>(ns);
+    latency_max = std::max(latency_max, ns);
+    ++latency[latency_bucket(ns)];
+  }
+  void join(const TrafficBin& other);
+  // The latency below which the fraction `q` (0..1) lies, at most twice too large; 0 without any.
+  [[nodiscard]] std::int64_t latency_quantile(double q) const;
+  friend bool operator==(const TrafficBin&, const TrafficBin&) = default;
+};
+
+// The credits of one direction of a connection in a bin. 0: nothing was seen.
+struct CreditBin {
+  std::uint32_t requested_max = 0;
+  std::uint32_t granted_min = 0;
+  std::uint32_t granted_max = 0;
+  std::uint32_t in_use_max = 0;  // Calls outstanding
+
+  void request(std::uint32_t requested, std::uint32_t in_use) {
+    requested_max = std::max(requested_max, requested);
+    in_use_max = std::max(in_use_max, in_use);
+  }
+  void grant(std::uint32_t granted) { join({0, granted, granted, 0}); }
+  void join(const CreditBin& other) {
+    request(other.requested_max, other.in_use_max);
+    granted_max = std::max(granted_max, other.granted_max);
+    if (granted_min == 0 || (other.granted_min != 0 && other.granted_min < granted_min)) {
+      granted_min = other.granted_min;
+    }
+  }
+  friend bool operator==(const CreditBin&, const CreditBin&) = default;
+};
+
+using TrafficSeries = Series<TrafficBin>;
+using CreditSeries = Series<CreditBin>;
+
+}  // namespace rpcrdma::report

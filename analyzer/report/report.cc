@@ -1,0 +1,71 @@
+#include <algorithm>
+
+#include <rpcrdma/report/report.h>
+
+namespace rpcrdma::report {
+
+const char* profile_name(rules::Profile p) {
+  return p == rules::Profile::k5666 ? "rfc5666" : "rfc8166";
+}
+
+const char* roles_name(Roles roles) {
+  switch (roles) {
+    case Roles::kUnknown:
+      return "unknown";
+    case Roles::kLikely:
+      return "likely";
+    case Roles::kCertain:
+      return "certain";
+  }
+  return "unknown";
+}
+
+const char* protocol_name(model::Speaks s) {
+  switch (s) {
+    case model::Speaks::kRpc:
+      return "rpc-over-rdma";
+    case model::Speaks::kOther:
+      return "other";
+    case model::Speaks::kUnknown:
+      return "unknown";
+  }
+  return "unknown";
+}
+
+const char* state_name(roce::State s) {
+  switch (s) {
+    case roce::State::kOpening:
+      return "opening";
+    case roce::State::kOpen:
+      return "open";
+    case roce::State::kRejected:
+      return "rejected";
+    case roce::State::kClosed:
+      return "closed";
+  }
+  return "open";
+}
+
+bool Report::has_errors() const {
+  return findings_omitted[static_cast<std::size_t>(rules::Severity::kError)] != 0 ||
+         std::any_of(findings.begin(), findings.end(),
+                     [](const Finding& f) { return f.severity == rules::Severity::kError; });
+}
+
+const Connection* Report::connection(std::uint32_t id) const {
+  const auto at =
+      std::lower_bound(connections.begin(), connections.end(), id,
+                       [](const Connection& c, std::uint32_t wanted) { return c.id < wanted; });
+  return at != connections.end() && at->id == id ? &*at : nullptr;
+}
+
+std::uint64_t count_credits_omitted(const Report& report) {
+  std::uint64_t n = 0;
+  for (const Connection& c : report.connections) {
+    n += std::any_of(c.direction.begin(), c.direction.end(),
+                     [](const Direction& d) { return d.calls != 0 || d.unmatched_replies != 0; });
+  }
+  return n - std::min<std::uint64_t>(n, report.credits.size());
+}
+
+}  // namespace rpcrdma::report

@@ -1,0 +1,460 @@
+#include <rpcrdma/report/json_writer.h>
+#include <rpcrdma/report/report_json.h>
+#include <rpcrdma/wire/cm.h>
+#include <rpcrdma/wire/roce.h>
+
+namespace rpcrdma::report {
+
+namespace {
+
+double microseconds(std::int64_t ns) {
+  return static_cast<double>(ns) / 1e3;
+}
+double seconds(std::int64_t from, std::int64_t to) {
+  return (static_cast<double>(to) - static_cast<double>(from)) / 1e9;
+}
+const char* direction_name(bool reverse) {
+  return reverse ? "reverse" : "forward";
+}
+
+void latency(JsonWriter& json, const char* key, const model::Histogram& h) {
+  json.object(key);
+  json.field("count", h.count());
+  json.field("min", microseconds(h.min()));
+  json.field("mean", h.mean() / 1e3);
+  json.field("p50", microseconds(h.quantile(0.5)));
+  json.field("p90", microseconds(h.quantile(0.9)));
+  json.field("p99", microseconds(h.quantile(0.99)));
+  json.field("p999", microseconds(h.quantile(0.999)));
+  json.field("max", microseconds(h.max()));
+  json.field("min_ns", h.min());
+  json.field("max_ns", h.max());
+  json.field("sum_ns", h.sum());
+  json.array("buckets");
+  h.for_each_bucket([&](model::Histogram::Bucket b) {
+    json.array();
+    json.value(b.index);
+    json.value(b.count);
+    json.end();
+  });
+  json.end();
+  json.end();
+}
+
+void ledger(JsonWriter& json, const char* key, const Direction& d) {
+  json.object(key);
+  json.field("requested", d.requested);
+  json.field("granted", d.granted);
+  json.field("in_use_max", d.in_use_max);
+  json.field("requested_max", d.requested_max);
+  json.field("granted_min", d.granted_min);
+  json.field("granted_max", d.granted_max);
+  json.end();
+}
+
+void counters(JsonWriter& json, const roce::SideCounters& c) {
+  json.object("counters");
+  json.field("packets", c.packets);
+  json.field("payload_bytes", c.payload_bytes);
+  json.field("retransmitted", c.retransmitted);
+  json.field("reordered", c.reordered);
+  json.field("lost_network", c.lost_network);
+  json.field("lost_capture", c.lost_capture);
+  json.field("acks", c.acks);
+  json.object("naks");
+  for (std::size_t i = 0; i < c.naks.size(); ++i) {
+    if (c.naks[i] != 0) json.field(wire::nak_name(static_cast<std::uint8_t>(i)), c.naks[i]);
+  }
+  json.end();
+  json.field("rnr", c.rnr);
+  json.field("illegal_sequence", c.illegal_sequence);
+  json.field("orphans", c.orphans);
+  json.end();
+}
+
+void end_point(JsonWriter& json, const char* key, const EndPoint& e) {
+  json.object(key);
+  json.field("address", e.address);
+  json.optional("qpn", e.qpn.has_value(), e.qpn.value_or(0));
+  if (e.cm_seen) {
+    json.object("cm");
+    json.field("frame", e.cm_frame);
+    json.field("responder_resources", e.responder_resources);
+    json.field("initiator_depth", e.initiator_depth);
+    json.field("rnr_retry_count", e.rnr_retry_count);
+    json.end();
+  }
+  if (e.private_data) {
+    json.object("private_data");
+    json.field("version", e.private_data->version);
+    json.field("remote_invalidation", e.private_data->remote_invalidation);
+    json.field("send_size", e.private_data->send_size);
+    json.field("receive_size", e.private_data->receive_size);
+    json.end();
+  } else {
+    json.null("private_data");
+  }
+  counters(json, e.counters);
+  json.end();
+}
+
+void counts(JsonWriter& json, const char* key, const Direction& d) {
+  json.object(key);
+  json.field("calls", d.calls);
+  json.field("replies", d.replies);
+  json.field("errors", d.errors);
+  json.field("unmatched_calls", d.unmatched_calls);
+  json.field("unmatched_replies", d.unmatched_replies);
+  json.end();
+}
+
+void connection(JsonWriter& json, const Connection& c) {
+  const Direction& forward = c.direction[0];
+  const Direction& reverse = c.direction[1];
+  json.object();
+  json.field("id", c.id);
+  json.field("protocol", protocol_name(c.speaks));
+  end_point(json, "client", c.side[0]);
+  end_point(json, "server", c.side[1]);
+  json.field("roles", roles_name(c.roles));
+  json.field("setup", c.by_cm ? "cm" : "inferred");
+  json.field("state", state_name(c.state));
+  if (c.state == roce::State::kRejected) json.field("reject_reason", c.reject_reason);
+  if (c.closed_by >= 0) {
+    json.field("closed_by", c.closed_by == 0 ? "client" : "server");
+    json.field("closed_frame", c.closed_frame);
+  }
+  json.optional("service_id", c.by_cm, c.service_id);
+  json.optional("port", c.by_cm && wire::is_rdma_ip_service(c.service_id),
+                wire::service_port(c.service_id));
+  json.optional("path_mtu", c.path_mtu != 0, c.path_mtu);
+  json.optional("version", c.version != 0, c.version);
+  json.field("sends", c.sends);
+  json.field("messages", c.messages);
+  json.field("calls", forward.calls + reverse.calls);
+  json.field("replies", forward.replies + forward.unmatched_replies + reverse.replies +
+                            reverse.unmatched_replies);
+  json.field("unmatched", forward.unmatched_calls + forward.unmatched_replies +
+                              reverse.unmatched_calls + reverse.unmatched_replies);
+  json.field("errors", forward.errors + reverse.errors);
+  json.field("malformed", c.malformed);
+  counts(json, "forward", forward);
+  counts(json, "reverse", reverse);
+  json.object("credits");
+  ledger(json, "forward", forward);
+  ledger(json, "reverse", reverse);
+  json.end();
+  json.object("thresholds");
+  json.field("call", c.thresholds.call);
+  json.field("reply", c.thresholds.reply);
+  json.end();
+  json.object("chunks");
+  for (std::size_t list = 0; list < c.chunks.size(); ++list) {
+    json.object(model::chunk_list_name(static_cast<model::ChunkList>(list)));
+    json.field("chunks", c.chunks[list]);
+    json.field("bytes", c.chunk_bytes[list]);
+    json.end();
+  }
+  json.end();
+  json.field("inline_bytes", c.inline_bytes);
+  json.field("stray_operations", c.stray_operations);
+  json.object("icrc");
+  json.field("good", c.icrc_good);
+  json.field("bad", c.icrc_bad);
+  json.end();
+  json.field("first_frame", c.first_frame);
+  json.field("last_frame", c.last_frame);
+  json.field("first_time_ns", c.first_ns);
+  json.field("last_time_ns", c.last_ns);
+  json.field("seconds", seconds(c.first_ns, c.last_ns));
+  json.end();
+}
+
+void packets(JsonWriter& json, const CaptureSummary& c) {
+  const roce::PacketStats& p = c.packets;
+  json.object("packets");
+  json.field("total", c.frames);
+  json.field("roce", p.roce);
+  json.field("icrc_good", p.icrc_good);
+  json.field("icrc_bad", p.icrc_bad);
+  json.field("icrc_unchecked", p.icrc_unchecked);
+  json.field("retransmitted", p.retransmitted);
+  json.field("reordered", p.reordered);
+  json.field("lost_network", p.lost_network);
+  json.field("lost_capture", p.lost_capture);
+  json.field("nak", p.nak);
+  json.field("rnr", p.rnr);
+  json.field("cm", p.cm);
+  json.field("other_service", p.other_service);
+  json.field("malformed", p.malformed);
+  json.field("cut_short", c.cut_short + p.icrc_unchecked);
+  json.field("fragments", c.fragments);
+  json.end();
+}
+
+void capture(JsonWriter& json, const CaptureSummary& c) {
+  json.object("capture");
+  json.field("files", c.files);
+  json.field("seconds", seconds(c.first_ns, c.last_ns));
+  json.field("first_time_ns", c.first_ns);
+  json.field("last_time_ns", c.last_ns);
+  json.field("dropped", c.dropped);
+  json.field("cut_short", c.file_cut_short);
+  json.optional("damage", !c.damage.empty(), c.damage);
+  json.field("clock_steps_back", c.clock_steps_back);
+  json.end();
+}
+
+void messages(JsonWriter& json, const MessageCounts& m) {
+  json.object("messages");
+  for (std::size_t i = 0; i < m.kinds.size(); ++i) {
+    json.field(model::kind_name(static_cast<model::Kind>(i)), m.kinds[i]);
+  }
+  json.object("types");
+  for (const auto& [name, count] : m.types) json.field(name.c_str(), count);
+  json.end();
+  json.end();
+}
+
+void key(JsonWriter& json, const ProcedureKey& k) {
+  json.field("direction", direction_name(k.reverse));
+  json.optional("program", k.known(), k.program);
+  json.optional("version", k.known(), k.version);
+  json.optional("procedure", k.known(), k.procedure);
+  json.optional("operation", k.known() && k.operation != UINT32_MAX, k.operation);
+  json.field("others", k == ProcedureKey::others(k.reverse));
+}
+
+void slow_calls(JsonWriter& json, const char* name, const SlowCalls& calls) {
+  json.array(name);
+  for (const SlowCall& s : calls.list()) {
+    json.object();
+    json.field("latency_us", microseconds(s.latency_ns));
+    json.field("latency_ns", s.latency_ns);
+    json.field("frame", s.frame);
+    json.field("reply_frame", s.reply_frame);
+    json.field("time_ns", s.time_ns);
+    json.field("xid", s.xid);
+    json.field("connection", s.connection);
+    json.field("direction", direction_name(s.reverse));
+    json.field("name", s.label);
+    if (s.data_ns >= 0) {
+      json.object("parts_ns");
+      json.field("call_to_first_operation", s.before_data_ns);
+      json.field("operations", s.data_ns);
+      json.field("last_operation_to_reply", s.after_data_ns);
+      json.end();
+    }
+    json.end();
+  }
+  json.end();
+}
+
+void procedure(JsonWriter& json, const ProcedureKey& k, const Procedure& p) {
+  json.object();
+  json.field("name", p.label);
+  key(json, k);
+  json.field("calls", p.calls);
+  json.field("replies", p.replies);
+  json.field("errors", p.errors);
+  json.field("unmatched", p.unmatched);
+  json.object("bytes");
+  for (std::size_t list = 0; list < p.bytes.size(); ++list) {
+    json.field(model::chunk_list_name(static_cast<model::ChunkList>(list)), p.bytes[list]);
+  }
+  json.end();
+  latency(json, "latency_us", p.total);
+  if (p.data.count() != 0) {
+    json.object("parts_us");
+    latency(json, "call_to_first_operation", p.before_data);
+    latency(json, "operations", p.data);
+    latency(json, "last_operation_to_reply", p.after_data);
+    json.end();
+  }
+  slow_calls(json, "slowest", p.slowest);
+  json.end();
+}
+
+// Bins in which something happened, and the first and the last one.
+template <typename Bin, typename Function>
+void bins(JsonWriter& json, const Series<Bin>& series, Function&& write_bin) {
+  json.field("shift", series.shift());
+  json.array("bins");
+  for (std::int64_t n = series.first(); n <= series.last(); ++n) {
+    const Bin& bin = series.bin(n);
+    if (bin == Bin{} && n != series.first() && n != series.last()) continue;
+    write_bin(n, bin);
+  }
+  json.end();
+}
+
+void traffic(JsonWriter& json, const TrafficSeries& series) {
+  json.object("traffic");
+  bins(json, series, [&](std::int64_t n, const TrafficBin& b) {
+    json.object();
+    json.field("bin", n);
+    json.field("time_ns", n * series.width_ns());
+    json.field("calls", b.calls);
+    json.field("replies", b.replies);
+    json.field("errors", b.errors);
+    json.field("read_bytes", b.read_bytes);
+    json.field("write_bytes", b.write_bytes);
+    json.field("inline_bytes", b.inline_bytes);
+    json.field("retransmitted", b.retransmitted);
+    json.field("nak", b.naks);
+    json.field("rnr", b.rnrs);
+    json.field("outstanding_max", b.outstanding_max);
+    json.object("latency_ns");
+    json.field("count", b.latency_count);
+    json.field("sum", b.latency_sum);
+    json.field("max", b.latency_max);
+    json.array("log2");
+    for (std::size_t i = 0; i < b.latency.size(); ++i) {
+      if (b.latency[i] == 0) continue;
+      json.array();
+      json.value(i);
+      json.value(b.latency[i]);
+      json.end();
+    }
+    json.end();
+    json.end();
+    json.end();
+  });
+  json.end();
+}
+
+void credit_series(JsonWriter& json, const char* name, const CreditSeries& series) {
+  json.object(name);
+  bins(json, series, [&](std::int64_t n, const CreditBin& b) {
+    json.array();
+    json.value(n);
+    json.value(b.requested_max);
+    json.value(b.granted_min);
+    json.value(b.granted_max);
+    json.value(b.in_use_max);
+    json.end();
+  });
+  json.end();
+}
+
+void edges(JsonWriter& json, const Edges& e) {
+  json.object("edges");
+  json.array("open_calls");
+  for (const OpenCall& c : e.open_calls) {
+    json.object();
+    json.field("connection", c.connection);
+    json.field("xid", c.xid);
+    json.field("frame", c.frame);
+    json.field("time_ns", c.time_ns);
+    json.field("caller", c.reverse ? "server" : "client");
+    json.object("procedure");
+    key(json, c.procedure);
+    json.end();
+    json.end();
+  }
+  json.end();
+  json.array("early_replies");
+  for (const EarlyReply& r : e.early_replies) {
+    json.object();
+    json.field("connection", r.connection);
+    json.field("xid", r.xid);
+    json.field("frame", r.frame);
+    json.field("time_ns", r.time_ns);
+    json.field("caller", r.reverse ? "server" : "client");
+    json.field("rdma_error", r.rdma_error);
+    json.field("failed", r.failed);
+    json.end();
+  }
+  json.end();
+  json.field("omitted", e.omitted);
+  json.end();
+}
+
+void finding(JsonWriter& json, const Finding& x) {
+  json.object();
+  json.field("rule", x.rule);
+  json.field("severity", rules::severity_name(x.severity));
+  json.optional("peer", !x.peer.empty(), x.peer);
+  json.optional("role", !x.role.empty(), x.role);
+  json.optional("connection", x.connection != 0, x.connection);
+  json.array("frames");
+  for (const std::uint64_t frame : x.frames) json.value(frame);
+  json.end();
+  json.field("count", x.count);
+  json.field("topic", x.topic);
+  json.field("text", x.text);
+  json.field("advice", x.advice);
+  json.field("concluded", x.concluded);
+  json.end();
+}
+
+void findings(JsonWriter& json, const Report& r) {
+  json.array("findings");
+  for (const Finding& x : r.findings) finding(json, x);
+  json.end();
+  std::uint64_t all = 0;
+  for (const std::uint64_t n : r.findings_omitted) all += n;
+  json.field("findings_omitted", all);
+  json.object("findings_omitted_by_severity");
+  for (std::size_t i = 0; i < r.findings_omitted.size(); ++i) {
+    json.field(rules::severity_name(static_cast<rules::Severity>(i)), r.findings_omitted[i]);
+  }
+  json.end();
+  json.array("withheld");
+  for (const Withheld& w : r.withheld) {
+    json.object();
+    json.field("rule", w.rule);
+    json.field("connection", w.connection);
+    json.field("count", w.count);
+    json.field("reason", w.reason);
+    json.field("concluded", w.concluded);
+    json.end();
+  }
+  json.end();
+}
+
+}  // namespace
+
+void write_json(const Report& r, const Write& write) {
+  JsonWriter json;
+  json.object();
+  json.field("schema", kSchema);
+  json.field("profile", profile_name(r.profile));
+  packets(json, r.capture);
+  capture(json, r.capture);
+  messages(json, r.messages);
+  json.array("connections");
+  for (const Connection& c : r.connections) {
+    connection(json, c);
+    json.drain(write);
+  }
+  json.end();
+  json.field("connection_ids", r.connection_ids);
+  json.array("procedures");
+  for (const auto& [k, p] : r.procedures) {
+    procedure(json, k, p);
+    json.drain(write);
+  }
+  json.end();
+  slow_calls(json, "slowest", r.slowest);
+  json.object("series");
+  traffic(json, r.traffic);
+  json.array("credits");
+  for (const ConnectionCredits& c : r.credits) {
+    json.object();
+    json.field("connection", c.connection);
+    credit_series(json, "forward", c.direction[0]);
+    credit_series(json, "reverse", c.direction[1]);
+    json.end();
+    json.drain(write);
+  }
+  json.end();
+  json.field("credits_omitted", r.credits_omitted);
+  json.end();
+  edges(json, r.edges);
+  findings(json, r);
+  json.end();
+  write(json.take());
+}
+
+}  // namespace rpcrdma::report

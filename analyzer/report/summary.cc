@@ -1,0 +1,72 @@
+#include "summary.h"
+
+#include <rpcrdma/wire/cm.h>
+
+namespace rpcrdma::report {
+
+namespace {
+
+EndPoint end_point(const roce::Side& s, const model::ConnectionModel& m, std::size_t side) {
+  EndPoint e;
+  e.address = s.address.to_string();
+  if (s.qpn_known) e.qpn = s.qpn;
+  e.cm_seen = s.cm.seen;
+  if (s.cm.seen) {
+    e.cm_frame = s.cm.frame;
+    e.responder_resources = s.cm.responder_resources;
+    e.initiator_depth = s.cm.initiator_depth;
+    e.rnr_retry_count = s.cm.rnr_retry_count;
+  }
+  if (m.has_private_data[side]) {
+    const wire::PrivateData& p = m.private_data[side];
+    e.private_data = {p.version, p.remote_invalidation(), p.send_size(), p.recv_size()};
+  }
+  e.counters = s.counters;
+  return e;
+}
+
+Direction direction(const model::CallerCounts& k) {
+  return {k.calls,           k.replies,           k.errors,
+          k.unmatched_calls, k.unmatched_replies, k.credits.requested,
+          k.credits.granted, k.requested_max,     k.granted_min,
+          k.granted_max,     k.in_use_max};
+}
+
+}  // namespace
+
+Connection summarize(const roce::Connection& c, const model::ConnectionModel& m) {
+  const std::size_t client = m.client >= 0 ? static_cast<std::size_t>(m.client) : 0;
+  Connection r;
+  r.id = c.index + 1;
+  r.speaks = m.speaks;
+  r.side = {end_point(c.side[client], m, client), end_point(c.side[1 - client], m, 1 - client)};
+  r.roles = m.client_certain ? Roles::kCertain : m.client >= 0 ? Roles::kLikely : Roles::kUnknown;
+  r.by_cm = c.setup == roce::Setup::kCm;
+  r.state = c.state;
+  if (c.state == roce::State::kRejected) r.reject_reason = wire::cm_rej_reason(c.reject_reason);
+  if (c.closed_by >= 0) {
+    r.closed_by = static_cast<std::size_t>(c.closed_by) == client ? 0 : 1;
+    r.closed_frame = c.closed_frame;
+  }
+  if (r.by_cm) r.service_id = c.service_id;
+  r.path_mtu = c.path_mtu;
+  r.version = m.version;
+  r.sends = m.sends;
+  r.messages = m.messages;
+  r.malformed = m.malformed;
+  r.direction = {direction(m.caller[client]), direction(m.caller[1 - client])};
+  r.thresholds = m.thresholds;
+  r.chunks = m.chunks;
+  r.chunk_bytes = m.chunk_bytes;
+  r.inline_bytes = m.inline_bytes;
+  r.stray_operations = m.stray_operations;
+  r.icrc_good = c.icrc_good;
+  r.icrc_bad = c.icrc_bad;
+  r.first_frame = c.first_frame;
+  r.last_frame = c.last_frame;
+  r.first_ns = c.first_ns;
+  r.last_ns = c.last_ns;
+  return r;
+}
+
+}  // namespace rpcrdma::report

@@ -1,0 +1,107 @@
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/report/verdict.h>
+
+namespace rpcrdma::report {
+
+namespace {
+
+// More than one packet in so many lost by the capture: what seems to be missing may be just that.
+constexpr std::uint64_t kLossyShare = 50;
+// Peers that are named.
+constexpr std::size_t kPeersNamed = 3;
+
+std::string number(std::uint64_t n, const char* what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
+// "3 errors by the server 10.0.0.1 (HDR-06, FC-01), 1 by 10.0.0.2 (HDR-02)"
+std::string by_whom(const Report& r, rules::Severity severity) {
+  struct Peer {
+    std::string name;
+    std::uint64_t count = 0;
+    std::vector<std::string> rules;
+  };
+  std::vector<Peer> peers;
+  for (const Finding& f : r.findings) {
+    if (f.severity != severity) continue;
+    const std::string name = f.peer.empty()   ? std::string()
+                             : f.role.empty() ? f.peer
+                                              : fmt::format("the {} {}", f.role, f.peer);
+    auto at =
+        std::find_if(peers.begin(), peers.end(), [&](const Peer& p) { return p.name == name; });
+    if (at == peers.end()) {
+      // Whoever comes then is only counted: the last entry.
+      if (peers.size() > kPeersNamed) {
+        at = std::prev(peers.end());
+      } else {
+        at = peers.insert(peers.end(), Peer{});
+        at->name = peers.size() > kPeersNamed ? "others" : name;
+      }
+    }
+    at->count += f.count;
+    if (std::find(at->rules.begin(), at->rules.end(), f.rule) == at->rules.end()) {
+      at->rules.push_back(f.rule);
+    }
+  }
+  std::string text;
+  for (const Peer& p : peers) {
+    text += text.empty() ? number(p.count, rules::severity_name(severity))
+                         : fmt::format(", {}", p.count);
+    if (!p.name.empty()) text += fmt::format(" by {}", p.name);
+    text += " (";
+    constexpr std::size_t kRulesNamed = 4;
+    for (std::size_t i = 0; i < std::min(p.rules.size(), kRulesNamed); ++i) {
+      text += fmt::format("{}{}", i == 0 ? "" : ", ", p.rules[i]);
+    }
+    text += p.rules.size() > kRulesNamed ? ", ...)" : ")";
+  }
+  return text;
+}
+
+bool any(const Report& r, rules::Severity severity) {
+  return std::any_of(r.findings.begin(), r.findings.end(),
+                     [&](const Finding& f) { return f.severity == severity; });
+}
+
+}  // namespace
+
+Verdict verdict(const Report& r) {
+  const roce::PacketStats& p = r.capture.packets;
+  const std::uint64_t calls = r.messages.kinds[static_cast<std::size_t>(model::Kind::kCall)];
+  std::uint64_t messages = 0;
+  for (const std::uint64_t n : r.messages.kinds) messages += n;
+  const bool errors = r.has_errors();
+  if (messages == 0 && !errors) {
+    return {Health::kNothing, p.roce == 0 ? "No RDMA traffic in this capture."
+                                          : "No RPC-over-RDMA message in this capture."};
+  }
+  const bool lossy = p.lost_capture > p.roce / kLossyShare;
+  std::string text;
+  if (errors) text = fmt::format("{}.", by_whom(r, rules::Severity::kError));
+  if (lossy) {
+    text += fmt::format(
+        "{}The capture lost {} of {} packets, too many to judge what seems to be missing.",
+        text.empty() ? "" : " ", p.lost_capture, p.roce + p.lost_capture);
+    return {errors ? Health::kErrors : Health::kLossy, text};
+  }
+  if (errors) return {Health::kErrors, text};
+  std::uint64_t unanswered = 0;
+  for (const Connection& c : r.connections) {
+    for (const Direction& d : c.direction) unanswered += d.unmatched_calls;
+  }
+  const std::string answered =
+      unanswered == 0 ? fmt::format("{}, all answered", number(calls, "Call"))
+                      : fmt::format("{}, {} without an answer", number(calls, "Call"), unanswered);
+  if (any(r, rules::Severity::kWarning)) {
+    return {Health::kWarnings,
+            fmt::format("No errors; {}. {}.", by_whom(r, rules::Severity::kWarning), answered)};
+  }
+  return {Health::kHealthy, fmt::format("Healthy: {}.", answered)};
+}
+
+}  // namespace rpcrdma::report
