@@ -18,6 +18,16 @@ bool same(const SegmentRef& a, const SegmentRef& b) {
   return same(a.call, b.call) && a.segment == b.segment;
 }
 
+// Of the older segments with its handle, how many a new one is compared with: an overlap is rare,
+// and a hostile Call has very many segments.
+constexpr std::size_t kComparedForOverlap = 4;
+
+bool overlap(const wire::Segment& a, const wire::Segment& b) {
+  // Each wraps to a huge value where it is negative.
+  return a.length != 0 && b.length != 0 &&
+         (a.offset - b.offset < b.length || b.offset - a.offset < a.length);
+}
+
 }  // namespace
 
 CallRef CallPool::create() {
@@ -49,10 +59,26 @@ void CallTable::insert(CallPool& pool, CallRef ref) {
   for (std::uint32_t i = 0; i < call.segments.size(); ++i) {
     SegmentRef& newest = by_handle_[call.segments[i].target.handle];
     call.segments[i].older = newest;
+    if (newest.call.generation != 0) mark_shared(pool, ref, call.segments[i]);
     newest = {ref, i};
   }
   trim_order();
   order_.emplace_back(call.message.xid, ref);
+}
+
+void CallTable::mark_shared(CallPool& pool, CallRef ref, CallSegment& segment) {
+  SegmentRef at = segment.older;
+  for (std::size_t n = 0; n < kComparedForOverlap; ++n) {
+    Call* holder = pool.get(at.call);
+    if (holder == nullptr) return;
+    CallSegment& older = holder->segments[at.segment];
+    if (overlap(older.target, segment.target)) {
+      const Shared how = same(at.call, ref) ? Shared::kWithOwnCall : Shared::kWithOtherCall;
+      segment.shared = std::max(segment.shared, how);
+      older.shared = std::max(older.shared, how);
+    }
+    at = older.older;
+  }
 }
 
 void CallTable::erase(CallPool& pool, CallRef ref) {

@@ -63,6 +63,7 @@ void Call::reset() {
   operations_total = 0;
   first_op_ns = last_op_ns = -1;
   losses_before = 0;
+  digest = 0;
   identified = false;
   ending = Ending::kClosed;
 }

@@ -9,6 +9,7 @@
 #include "reduction.h"
 
 #include <algorithm>
+#include <cstring>
 #include <variant>
 
 #include <rpcrdma/model/model.h>
@@ -32,6 +33,29 @@ constexpr std::uint64_t make_tag(CallRef ref, std::uint32_t segment) {
          (segment & 0xffff);
 }
 constexpr std::uint64_t kTagBits = 0xffffff;
+
+// Two words at a time: it is made of every Call.
+std::uint64_t digest_of(wire::Bytes rpc_message) {
+  if (rpc_message.size() <= 4) return 0;
+  wire::Bytes rest = rpc_message.subspan(4);
+  constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15ULL;
+  std::uint64_t a = rest.size() * kMix;
+  std::uint64_t b = ~a;
+  const auto word = [&](std::size_t at) {
+    std::uint64_t w;
+    std::memcpy(&w, rest.data() + at, 8);
+    return w;
+  };
+  for (; rest.size() >= 16; rest = rest.subspan(16)) {
+    a = (a ^ word(0)) * kMix;
+    a ^= a >> 32;
+    b = (b ^ word(8)) * kMix;
+    b ^= b >> 29;
+  }
+  for (const std::uint8_t byte : rest) a = (a ^ byte) * kMix;
+  const std::uint64_t d = a ^ (b * kMix);
+  return d == 0 ? 1 : d;
+}
 
 bool is_nfs_procedure(const RpcInfo& rpc) {
   return rpc.known &&
@@ -146,7 +170,7 @@ void Model::on_cm(const roce::Connection* connection, int sender, const wire::Cm
 std::uint64_t losses(const roce::Connection& connection) {
   std::uint64_t n = 0;
   for (const roce::Side& side : connection.side) {
-    n += side.counters.lost_capture;
+    n += side.counters.lost_capture + side.counters.reads_unseen;
   }
   return n;
 }
@@ -276,6 +300,8 @@ void Model::Impl::begin_message(const roce::Connection& rc, const roce::SendMess
   m.frame = send.frame;
   m.first_ns = send.first_ns;
   m.time_ns = send.time_ns;
+  m.first_psn = send.first_psn;
+  m.psn = send.psn;
   m.connection = rc.index;
   m.sender = send.sender;
   m.caller = send.sender;
@@ -513,6 +539,7 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const roce::Se
   }
 
   set_call_chunks(call);
+  if (send.complete) call.digest = digest_of(m.payload);
   const bool long_call = h != nullptr && h->proc == Proc::kNomsg;
   if (h != nullptr && !long_call) decode_call_rpc(call, send.data.subspan(h->length));
   for (const CallChunk& chunk : call.chunks) ++c.pub.chunks[static_cast<std::size_t>(chunk.list)];

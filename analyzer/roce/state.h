@@ -33,6 +33,7 @@ struct ReadInProgress {
   Operation op;
   std::uint32_t packets = 1;  // PSNs that its responses take
   bool done = false;          // kept a while to tell a repeated response from an orphan
+  bool unseen = false;        // counted in SideCounters::reads_unseen
   IntervalSet arrived;
 };
 
@@ -60,8 +61,11 @@ struct Stream {
   SendMessage send;
   Operation write;
   std::uint32_t write_start = 0;
+  std::uint64_t write_sent = 0;  // bytes of its payloads
+  bool write_whole = false;      // no packet of it is missing or damaged
 
   std::vector<ReadInProgress> reads;  // in the order of their PSNs
+  std::size_t open_reads = 0;         // of them, neither done nor unseen
 };
 
 struct ConnectionState : Connection {
@@ -200,10 +204,11 @@ struct Tracker::Impl {
   void read_response(ConnectionState& c, int sender, const Packet& p);
   void acknowledge(ConnectionState& c, int sender, const Packet& p);
   void note_acknowledged(ConnectionState& c, int sender, std::uint32_t psn);
+  void note_reads_answered(ConnectionState& c, int sender, std::uint32_t psn);
   void release_answered(ConnectionState& c, int sender, wire::Bytes answer);
   void end_send(ConnectionState& c, int sender, bool complete);
   void end_write(ConnectionState& c, int sender);
-  void learn_mtu(ConnectionState& c, const Packet& p);
+  void learn_mtu(ConnectionState& c, int sender, const Packet& p);
 };
 
 }  // namespace rpcrdma::roce

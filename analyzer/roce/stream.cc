@@ -27,6 +27,12 @@ constexpr bool is_mtu(std::uint32_t bytes) {
   return bytes == 256 || bytes == 512 || bytes == 1024 || bytes == 2048 || bytes == 4096;
 }
 
+// A packet that breaks the rules for packets, whatever it carries.
+void count_irregular(SideCounters& counters, std::uint64_t SideCounters::*kind, const Packet& p) {
+  ++(counters.*kind);
+  if (counters.first_irregular == 0) counters.first_irregular = p.meta.frame;
+}
+
 constexpr std::uint32_t packets_for(std::uint32_t length, std::uint32_t mtu) {
   return length == 0 ? 1 : static_cast<std::uint32_t>((std::uint64_t{length} + mtu - 1) / mtu);
 }
@@ -51,8 +57,12 @@ std::uint64_t offset_in(const ConnectionState& c, const Operation& op, const Pac
 
 // Every packet of a message but the last is as long as the path MTU. The packets are believed more
 // than the REQ.
-void Tracker::Impl::learn_mtu(ConnectionState& c, const Packet& p) {
+void Tracker::Impl::learn_mtu(ConnectionState& c, int sender, const Packet& p) {
   if (p.suspect) return;
+  if (!p.info->last && !is_mtu(p.wire_payload)) {
+    count_irregular(c.side[static_cast<std::size_t>(sender)].counters, &SideCounters::wrong_payload,
+                    p);
+  }
   const bool larger = p.wire_payload > c.mtu_at_least;
   const bool full = !p.info->last && p.wire_payload != c.path_mtu && is_mtu(p.wire_payload);
   if (!larger && !full) return;
@@ -109,7 +119,7 @@ void Tracker::Impl::request(ConnectionState& c, int sender, const Packet& p,
                             const capture::TransportPacket& transport) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
   const std::uint32_t psn = p.roce->bth.psn;
-  learn_mtu(c, p);
+  learn_mtu(c, sender, p);
   if (!s.started) {
     if (p.suspect) return;
     s.started = true;
@@ -268,6 +278,7 @@ void Tracker::Impl::skip_to(ConnectionState& c, int sender, std::uint32_t psn) {
   c.side[static_cast<std::size_t>(sender)].counters.lost_capture +=
       static_cast<std::uint64_t>(missing);
   stats.lost_capture += static_cast<std::uint64_t>(missing);
+  s.write_whole = false;
   if (s.assembly == Stream::Assembly::kWrite) {
     const std::uint32_t end = psn_add(s.write_start, packets_for(s.write.length, mtu_of(c)));
     if (psn_diff(psn, end) >= 0) {
@@ -305,26 +316,28 @@ void Tracker::Impl::send_packet(ConnectionState& c, int sender, const Packet& p)
   if (p.info->first) {
     release_answered(c, 1 - sender, roce.payload);
     if (s.assembly == Stream::Assembly::kSend || s.assembly == Stream::Assembly::kWrite) {
-      ++counters.illegal_sequence;
+      count_irregular(counters, &SideCounters::illegal_sequence, p);
       if (s.assembly == Stream::Assembly::kWrite) end_write(c, sender);
     }
     s.send = SendMessage{};
     s.send.sender = static_cast<std::uint8_t>(sender);
     s.send.first_frame = p.meta.frame;
     s.send.first_ns = p.meta.time_ns;
+    s.send.first_psn = roce.bth.psn;
     s.buffer.clear();
     s.assembly = Stream::Assembly::kSend;
   } else if (s.assembly != Stream::Assembly::kSend) {
     if (s.assembly == Stream::Assembly::kSkip) {
       ++counters.orphans;
     } else {
-      ++counters.illegal_sequence;
+      count_irregular(counters, &SideCounters::illegal_sequence, p);
     }
     if (p.info->last) s.assembly = Stream::Assembly::kIdle;
     return;
   }
   s.send.frame = p.meta.frame;
   s.send.time_ns = p.meta.time_ns;
+  s.send.psn = roce.bth.psn;
   s.send.suspect |= p.suspect;
   s.send.wire_length += p.wire_payload;
   if (p.info->imm) {
@@ -386,7 +399,7 @@ void Tracker::Impl::write_packet(ConnectionState& c, int sender, const Packet& p
   Operation& op = s.write;
   if (p.info->first) {
     if (s.assembly == Stream::Assembly::kSend || s.assembly == Stream::Assembly::kWrite) {
-      ++counters.illegal_sequence;
+      count_irregular(counters, &SideCounters::illegal_sequence, p);
       if (s.assembly == Stream::Assembly::kWrite) end_write(c, sender);
     }
     op = Operation{};
@@ -399,13 +412,15 @@ void Tracker::Impl::write_packet(ConnectionState& c, int sender, const Packet& p
     op.first_frame = p.meta.frame;
     op.first_ns = p.meta.time_ns;
     s.write_start = roce.bth.psn;
+    s.write_sent = 0;
+    s.write_whole = true;
     s.assembly = Stream::Assembly::kWrite;
     listener.on_operation(c, op);
   } else if (s.assembly != Stream::Assembly::kWrite) {
     if (s.assembly == Stream::Assembly::kSkip) {
       ++counters.orphans;
     } else {
-      ++counters.illegal_sequence;
+      count_irregular(counters, &SideCounters::illegal_sequence, p);
     }
     if (p.info->last) s.assembly = Stream::Assembly::kIdle;
     return;
@@ -413,6 +428,8 @@ void Tracker::Impl::write_packet(ConnectionState& c, int sender, const Packet& p
   op.last_frame = p.meta.frame;
   op.last_ns = p.meta.time_ns;
   op.suspect |= p.suspect;
+  s.write_sent += p.wire_payload;
+  s.write_whole &= !p.suspect;
   const std::uint64_t offset = offset_in(c, op, p, psn_diff(roce.bth.psn, s.write_start));
   const std::uint64_t room = offset < op.length ? op.length - offset : 0;
   op.bytes += std::min<std::uint64_t>(p.wire_payload, room);
@@ -421,7 +438,11 @@ void Tracker::Impl::write_packet(ConnectionState& c, int sender, const Packet& p
                      roce.payload.first(static_cast<std::size_t>(
                          std::min<std::uint64_t>(roce.payload.size(), room))));
   }
-  if (p.info->last) end_write(c, sender);
+  if (!p.info->last) return;
+  if (s.write_whole && s.write_sent != op.length) {
+    count_irregular(counters, &SideCounters::wrong_length, p);
+  }
+  end_write(c, sender);
 }
 
 void Tracker::Impl::end_write(ConnectionState& c, int sender) {
@@ -436,10 +457,13 @@ void Tracker::Impl::read_request(ConnectionState& c, int sender, const Packet& p
   const wire::RocePacket& roce = *p.roce;
   if (s.assembly == Stream::Assembly::kSkip) s.assembly = Stream::Assembly::kIdle;
   if (s.reads.size() >= kMaxReads) {
-    if (!s.reads.front().done) listener.on_operation_end(c, s.reads.front().op);
+    const ReadInProgress& oldest = s.reads.front();
+    if (!oldest.done && !oldest.unseen) --s.open_reads;
+    if (!oldest.done) listener.on_operation_end(c, oldest.op);
     s.reads.erase(s.reads.begin());
   }
   ReadInProgress& read = s.reads.emplace_back();
+  ++s.open_reads;
   Operation& op = read.op;
   op.kind = OpKind::kRead;
   op.initiator = static_cast<std::uint8_t>(sender);
@@ -457,7 +481,7 @@ void Tracker::Impl::read_request(ConnectionState& c, int sender, const Packet& p
 }
 
 void Tracker::Impl::response(ConnectionState& c, int sender, const Packet& p) {
-  learn_mtu(c, p);
+  learn_mtu(c, sender, p);
   // First what it acknowledges: the READ that it answers may be held behind a gap.
   if (!p.suspect) acknowledge(c, sender, p);
   // Of a damaged READ response it is not even known where it belongs; the requester asks again.
@@ -498,6 +522,11 @@ void Tracker::Impl::read_response(ConnectionState& c, int sender, const Packet& 
   if (op.bytes == op.length) {
     op.complete = true;
     it->done = true;
+    if (it->unseen) {
+      --counters.reads_unseen;
+    } else {
+      --s.open_reads;
+    }
     listener.on_operation_end(c, op);
     const auto done = static_cast<std::size_t>(
         std::count_if(s.reads.begin(), s.reads.end(), [](const auto& r) { return r.done; }));
@@ -532,6 +561,20 @@ void Tracker::Impl::acknowledge(ConnectionState& c, int sender, const Packet& p)
   }
   if (!p.info->read_response) listener.on_acknowledge(c, sender, aeth, psn, p.meta);
   note_acknowledged(c, 1 - sender, last_acked);
+  if (s.open_reads != 0) note_reads_answered(c, 1 - sender, last_acked);
+}
+
+// The peer answers in order: having come to `psn`, it has answered all READs of `sender` before it.
+// What of those answers was not seen is missing in the capture, unless it is yet sent again.
+void Tracker::Impl::note_reads_answered(ConnectionState& c, int sender, std::uint32_t psn) {
+  Stream& s = c.stream[static_cast<std::size_t>(sender)];
+  for (ReadInProgress& read : s.reads) {
+    if (psn_diff(psn, psn_add(read.op.psn, read.packets)) < 0) return;
+    if (read.done || read.unseen) continue;
+    read.unseen = true;
+    --s.open_reads;
+    ++c.side[static_cast<std::size_t>(1 - sender)].counters.reads_unseen;
+  }
 }
 
 // The peer has executed the requests of `sender` up to `psn`.
@@ -573,6 +616,7 @@ void Tracker::Impl::flush(ConnectionState& c, int sender) {
     if (!r.done) listener.on_operation_end(c, r.op);
   }
   s.reads.clear();
+  s.open_reads = 0;
 }
 
 }  // namespace rpcrdma::roce

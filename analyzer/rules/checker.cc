@@ -1,5 +1,7 @@
 #include "checks.h"
 
+#include <optional>
+
 #include <rpcrdma/rules/checker.h>
 
 namespace rpcrdma::rules {
@@ -11,9 +13,17 @@ struct Checker::Impl {
   const roce::Tracker* tracker = nullptr;
   const model::Model* model = nullptr;
 
-  [[nodiscard]] Scene scene(const model::Message& m) const {
-    return {findings, tracker->connection(m.connection), model->connection(m.connection),
-            model->reverse(m)};
+  History history;
+
+  [[nodiscard]] Scene scene(const model::Message& m) {
+    return {findings,          tracker->connection(m.connection), model->connection(m.connection),
+            model->reverse(m), history.of(m.connection),          history};
+  }
+  // Of no message. Null where nothing was said on the connection yet.
+  [[nodiscard]] std::optional<Scene> scene(const roce::Connection& c) {
+    ConnectionHistory* h = history.find(c.index);
+    if (h == nullptr) return std::nullopt;
+    return Scene{findings, c, model->connection(c.index), false, *h, history};
   }
 };
 
@@ -31,9 +41,20 @@ void Checker::finish() {
 }
 
 void Checker::on_message(const model::Message& m, const model::Call* call) {
-  (void)call;
   const Scene scene = impl_->scene(m);
+  note_certainty(m, scene);
+  if (!scene.history.begun) check_private_data(scene);
   check_header(m, scene);
+  const bool within_credit = check_credits(m, call, scene);
+  check_negotiation(m, within_credit, scene);
+  check_refused(m, within_credit, scene);
+  check_send_length(m, scene);
+  check_reverse(m, call, scene);
+  check_invalidation(m, call, scene);
+  if (m.kind == model::Kind::kCall && call != nullptr) {
+    check_shared_memory(*call, scene);
+    check_sent_again(*call, scene);
+  }
   impl_->findings.message_seen(scene.connection);
 }
 
@@ -42,7 +63,12 @@ void Checker::on_identified(const model::Call& call) {
 }
 
 void Checker::on_call_end(const model::Call& call, const model::Message* answer) {
-  (void)call, (void)answer;
+  const Scene scene = impl_->scene(call.message);
+  note_end(call, scene.history);
+  if (answer != nullptr) check_bytes_written(*answer, call, scene);
+  remember_segments(call, answer, scene);
+  check_reverse_end(call, answer, scene);
+  remember_lost_call(call, scene);
 }
 
 void Checker::on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
@@ -55,22 +81,36 @@ void Checker::on_open(const roce::Connection& connection) {
 }
 
 void Checker::on_close(const roce::Connection& connection) {
+  if (const auto scene = impl_->scene(connection)) {
+    check_packets(*scene);
+    check_reconnect_end(*scene);
+  }
   impl_->findings.connection_closed(connection);
+  impl_->history.forget(connection.index);
 }
 
 void Checker::on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                          std::uint32_t psn, const roce::PacketMeta& meta) {
-  (void)connection, (void)sender, (void)aeth, (void)psn, (void)meta;
+  if (!aeth.is_rnr()) return;
+  if (const auto scene = impl_->scene(connection)) check_rnr(sender, psn, meta.frame, *scene);
+}
+
+void Checker::on_merge(const roce::Connection& into, const roce::Connection& from) {
+  impl_->history.forget(from.index);
+  impl_->history.forget(into.index);
+  note_joined(impl_->history.of(into.index));
 }
 
 void Checker::on_operation(const roce::Connection& connection, const roce::Operation& op,
                            const model::Call* call, std::uint32_t segment) {
-  (void)connection, (void)op, (void)call, (void)segment;
+  const auto scene = impl_->scene(connection);
+  if (scene) check_operation(op, call, segment, *scene);
 }
 
 void Checker::on_operation_end(const roce::Connection& connection, const roce::Operation& op,
                                const model::Call* call, std::uint32_t segment) {
-  (void)connection, (void)op, (void)call, (void)segment;
+  const auto scene = impl_->scene(connection);
+  if (scene) check_operation(op, call, segment, *scene);
 }
 
 }  // namespace rpcrdma::rules

@@ -2,6 +2,8 @@
 // wrong. A check is a small function; the groups of them are called by checker.cc.
 #pragma once
 
+#include "history.h"
+
 #include <rpcrdma/rules/findings.h>
 
 namespace rpcrdma::rules {
@@ -11,9 +13,55 @@ struct Scene {
   const roce::Connection& connection;
   const model::ConnectionModel& model;
   bool reverse = false;  // the message is of the reverse direction
+  ConnectionHistory& history;
+  History& all;
 };
 
 // header_checks.cc: one message on its own.
 void check_header(const model::Message& m, const Scene& scene);
+
+// certainty.cc: what the capture lacks, noted before all other checks of a message.
+void note_certainty(const model::Message& m, const Scene& scene);
+void note_joined(ConnectionHistory& h);  // of two directions
+void note_end(const model::Call& call, ConnectionHistory& h);
+
+// credit_checks.cc: the two ledgers. Gives whether a Call was within its credit.
+bool check_credits(const model::Message& m, const model::Call* call, const Scene& scene);
+
+// receive_checks.cc: Receives that were not posted, by the RNR NAKs that tell.
+void check_refused(const model::Message& m, bool within_credit, const Scene& scene);
+void check_rnr(int sender, std::uint32_t psn, std::uint64_t frame, const Scene& scene);
+
+// inline_checks.cc: the length of a Send.
+void check_send_length(const model::Message& m, const Scene& scene);
+// The most bytes that a Send of `side` may have; 0: not known.
+[[nodiscard]] std::uint32_t send_limit(std::size_t side, const Scene& scene);
+
+// reverse_checks.cc: Calls by the RPC server.
+void check_reverse(const model::Message& m, const model::Call* call, const Scene& scene);
+void check_reverse_end(const model::Call& call, const model::Message* answer, const Scene& scene);
+
+// setup_checks.cc: the CM exchange and its private data.
+void check_private_data(const Scene& scene);
+
+// invalidation_checks.cc: Send With Invalidate.
+void check_invalidation(const model::Message& m, const model::Call* call, const Scene& scene);
+
+// operation_checks.cc: RDMA READs and WRITEs.
+void check_operation(const roce::Operation& op, const model::Call* call, std::uint32_t segment,
+                     const Scene& scene);
+void check_operation_end(const roce::Operation& op, const model::Call* call, const Scene& scene);
+void check_bytes_written(const model::Message& reply, const model::Call& call, const Scene& scene);
+void check_shared_memory(const model::Call& call, const Scene& scene);
+void remember_segments(const model::Call& call, const model::Message* answer, const Scene& scene);
+void check_packets(const Scene& scene);  // when the connection closes
+
+// negotiation_checks.cc: version 2 and peers that do not know it.
+void check_negotiation(const model::Message& m, bool within_credit, const Scene& scene);
+
+// reconnect_checks.cc: Calls that are sent again on another connection.
+void check_sent_again(const model::Call& call, const Scene& scene);
+void remember_lost_call(const model::Call& call, const Scene& scene);
+void check_reconnect_end(const Scene& scene);  // when the connection closes
 
 }  // namespace rpcrdma::rules

@@ -99,6 +99,7 @@ struct Findings::Impl {
   static const char* obstacle(const Rule& r, const Evidence& e, std::uint64_t losses) {
     const roce::Connection* c = e.connection;
     if (c == nullptr) return nullptr;
+    if (e.unsure != nullptr) return e.unsure;
     if ((r.needs & kBeginning) != 0 && c->setup != roce::Setup::kCm) return kNoBeginning;
     if ((r.needs & kBothDirections) != 0 &&
         (c->side[0].counters.packets == 0 || c->side[1].counters.packets == 0)) {

@@ -22,6 +22,10 @@ struct SegmentRef {
   std::uint32_t segment = 0;
 };
 
+// Does another outstanding segment of the same handle cover some of the same bytes? Then it is not
+// certain which of them an RDMA operation is for.
+enum class Shared : std::uint8_t { kNo, kWithOwnCall, kWithOtherCall };
+
 // A segment that the Call offered, with what was moved through it.
 struct CallSegment {
   ChunkList list = ChunkList::kRead;
@@ -32,6 +36,7 @@ struct CallSegment {
   std::uint64_t base = 0;   // of its first byte in the chunk, bytes
   std::uint64_t moved = 0;  // bytes seen
   SegmentRef older;         // the next older segment with this handle, for the table of Calls
+  Shared shared = Shared::kNo;
 };
 
 struct CallChunk {
@@ -63,6 +68,9 @@ struct Call {
   std::int64_t last_op_ns = -1;
   // What its connection had missed in the capture when it was seen: see model::losses().
   std::uint64_t losses_before = 0;
+  // Of the RPC message in its SEND, all but the XID; 0: not known. The same Call sent again has it
+  // too.
+  std::uint64_t digest = 0;
   bool identified = false;  // the RPC header was seen (at once, or when Position Zero was read)
   Ending ending = Ending::kClosed;
 

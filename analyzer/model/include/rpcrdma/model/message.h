@@ -70,6 +70,8 @@ struct Message {
   std::uint64_t frame = 0;        // the last frame of its SEND
   std::int64_t first_ns = 0;
   std::int64_t time_ns = 0;
+  std::uint32_t first_psn = 0;   // of its SEND
+  std::uint32_t psn = 0;         // of the last packet of its SEND
   std::uint32_t connection = 0;  // roce::Connection::index
   std::uint8_t sender = 0;       // the side that sent it
   std::uint8_t caller = 0;       // the side whose Call this is, answers, or would answer

@@ -24,6 +24,9 @@ class Analysis : public model::Observer {
     checker_.on_cm(connection, sender, mad, meta);
   }
   void on_open(const roce::Connection& connection) override { checker_.on_open(connection); }
+  void on_merge(const roce::Connection& into, const roce::Connection& from) override {
+    checker_.on_merge(into, from);
+  }
   void on_close(const roce::Connection& connection) override { checker_.on_close(connection); }
   void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                   std::uint32_t psn, const roce::PacketMeta& meta) override;

@@ -32,8 +32,14 @@ struct SideCounters {
   std::uint64_t acks = 0;
   std::array<std::uint64_t, 5> naks{};  // by wire::NakCode
   std::uint64_t rnr = 0;
+  std::uint64_t orphans = 0;  // parts of operations whose beginning is not in the capture
+  // RDMA READs that were answered, by what the peer sent later, of which the capture lacks
+  // responses of this side.
+  std::uint64_t reads_unseen = 0;
   std::uint64_t illegal_sequence = 0;  // opcodes out of First/Middle/Last order
-  std::uint64_t orphans = 0;           // parts of operations whose beginning is not in the capture
+  std::uint64_t wrong_length = 0;      // WRITEs of more or fewer bytes than their RETH says
+  std::uint64_t wrong_payload = 0;     // packets other than the last of a message, no path MTU long
+  std::uint64_t first_irregular = 0;   // frame of the first packet counted in one of these three
 };
 
 // What a side told in its REQ or REP.

@@ -35,6 +35,8 @@ struct SendMessage {
   std::uint64_t frame = 0;  // of its last packet: where the message is complete
   std::int64_t first_ns = 0;
   std::int64_t time_ns = 0;
+  std::uint32_t first_psn = 0;
+  std::uint32_t psn = 0;               // of the last packet seen
   std::span<const std::uint8_t> data;  // valid during the call
   std::uint64_t wire_length = 0;       // bytes sent; more than data.size() where bytes are missing
   bool complete = true;  // false: cut short by the snap length, or packets are missing

@@ -26,6 +26,7 @@ class Checker final : public model::Observer {
   void on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
              const roce::PacketMeta& meta) override;
   void on_open(const roce::Connection& connection) override;
+  void on_merge(const roce::Connection& into, const roce::Connection& from) override;
   void on_close(const roce::Connection& connection) override;
   void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                   std::uint32_t psn, const roce::PacketMeta& meta) override;

@@ -30,6 +30,8 @@ struct Evidence {
   std::uint64_t count = 1;  // how often it was seen
   // What was seen came with a wrong ICRC: not what the sender sent.
   bool suspect = false;
+  // Why it cannot be told for certain, whatever its rule needs; null: it can. A constant.
+  const char* unsure = nullptr;
 };
 
 [[nodiscard]] Evidence evidence(const model::Message& m, const roce::Connection& connection,

@@ -1,0 +1,141 @@
+// Two ledgers, one for the Calls of either side.
+//
+// A capture sees a Reply before its requester does, so it cannot say which grant a Call was sent
+// under. But Replies come in order: when a requester had seen `j` of the `n` answers that the
+// capture had seen, `in_use` + n - j of its Calls were outstanding to it, and its limit was the
+// grant of answer j. If that is too many for every j, that is if in_use + n is more than every
+// grant_j + j, then it broke its credit whenever it looked. Only then is it accused; so a grant
+// that shrinks is held against a requester after as many answers as the old grant was wide.
+#include "checks.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+using model::Kind;
+
+// Before its first Reply, on a connection of which the beginning was not seen. More Calls than that
+// are not kept as outstanding.
+constexpr std::uint32_t kUnknownGrant = 8192;
+
+void begin_ledgers(const Scene& scene) {
+  if (scene.history.begun) return;
+  scene.history.begun = true;
+  if (scene.connection.setup == roce::Setup::kCm) return;
+  for (Ledger& ledger : scene.history.ledger) ledger.allowed = ledger.grant = kUnknownGrant;
+}
+
+Evidence credit_evidence(const model::Message& m, const Ledger& ledger, const Scene& scene) {
+  Evidence e = evidence(m, scene.connection, m.sender);
+  if (ledger.grant_frame != 0) e.frames = {ledger.grant_frame, m.frame};
+  e.unsure = scene.history.messages_unsure;
+  return e;
+}
+
+// As if the grant of the connection before this one still held.
+bool within_past_grant(const model::Message& m, const Scene& scene) {
+  const Past* past = scene.all.past(scene.connection);
+  return past != nullptr &&
+         m.credits.in_use <= past->grant[History::place(scene.connection, m.sender)];
+}
+
+void accuse_before_first_grant(const model::Message& m, const Ledger& ledger, const Scene& scene) {
+  const bool v2 = m.version == 2;
+  const bool carried_over = !v2 && within_past_grant(m, scene);
+  const RuleId rule = v2 ? RuleId::kV206 : carried_over ? RuleId::kFc08 : RuleId::kFc03;
+  scene.findings.add(rule, credit_evidence(m, ledger, scene), [&] {
+    return fmt::format("{} Calls outstanding before the first Reply{}{}", m.credits.in_use,
+                       scene.reverse ? " of the reverse direction" : "",
+                       carried_over ? ", within the grant of the connection before this one" : "");
+  });
+}
+
+void accuse_over_grant(const model::Message& m, const Ledger& ledger, const Scene& scene) {
+  const Ledger& other = scene.history.ledger[1 - m.caller];
+  const bool by_error =
+      m.credits.in_use + ledger.answered <= std::max(ledger.allowed, ledger.allowed_error);
+  const bool by_other = !by_error && other.grant_frame != 0 && m.credits.in_use <= other.grant;
+  const RuleId rule = by_error ? RuleId::kFc06 : by_other ? RuleId::kBi01 : RuleId::kFc01;
+  scene.findings.add(rule, credit_evidence(m, ledger, scene), [&] {
+    return fmt::format("{} Calls outstanding, {} granted{}", m.credits.in_use, ledger.grant,
+                       by_error ? "; only the credit word of an RDMA_ERROR allowed more"
+                       : by_other
+                           ? fmt::format("; the grant of the other direction is {}", other.grant)
+                           : std::string());
+  });
+}
+
+bool check_call(const model::Message& m, const Scene& scene) {
+  const Ledger& ledger = scene.history.ledger[m.caller];
+  if (m.credits.in_use + ledger.answered <= ledger.allowed) return true;
+  if (ledger.grant_frame == 0) {
+    accuse_before_first_grant(m, ledger, scene);
+  } else {
+    accuse_over_grant(m, ledger, scene);
+  }
+  return false;
+}
+
+// RFC 5666 allows a grant of zero while a Call is in progress.
+void check_grant_not_zero(const model::Message& m, const Scene& scene) {
+  if (m.credit != 0 || scene.history.messages_unsure != nullptr) return;
+  if (scene.findings.profile() == Profile::k5666 &&
+      (m.credits.in_use != 0 || model::losses(scene.connection) != 0)) {
+    return;
+  }
+  scene.findings.add(RuleId::kFc02, evidence(m, scene.connection, m.sender),
+                     [&] { return fmt::format("Reply {:#010x} grants no credit", m.xid); });
+}
+
+void note_answer(const model::Message& m, const model::Call* call, const Scene& scene) {
+  Ledger& ledger = scene.history.ledger[m.caller];
+  if (call != nullptr) ++ledger.answered;
+  if (m.kind == Kind::kReply) {
+    ledger.grant = std::max(m.credit, 1U);  // zero counts as one, or nothing could go on
+    ledger.grant_frame = m.frame;
+  } else {
+    ledger.allowed_error = std::max(ledger.allowed_error, m.credit + ledger.answered);
+  }
+  ledger.allowed = std::max(ledger.allowed, ledger.grant + ledger.answered);
+}
+
+// An RDMA_DONE takes a credit, and nothing answers it.
+void check_done(const model::Message& m, const Scene& scene) {
+  const Ledger& ledger = scene.history.ledger[m.sender];
+  const std::uint32_t in_use = scene.model.caller[m.sender].credits.in_use;
+  if (ledger.grant_frame == 0 || in_use + 1 + ledger.answered <= ledger.allowed) return;
+  scene.findings.add(RuleId::kFc07, credit_evidence(m, ledger, scene), [&] {
+    return fmt::format("RDMA_DONE sent with {} Calls outstanding, {} granted", in_use,
+                       ledger.grant);
+  });
+}
+
+}  // namespace
+
+bool check_credits(const model::Message& m, const model::Call* call, const Scene& scene) {
+  begin_ledgers(scene);
+  switch (m.kind) {
+    case Kind::kCall:
+      return check_call(m, scene);
+    case Kind::kReply:
+      check_grant_not_zero(m, scene);
+      note_answer(m, call, scene);
+      break;
+    case Kind::kError:
+      note_answer(m, call, scene);
+      break;
+    case Kind::kDone:
+      check_done(m, scene);
+      break;
+    case Kind::kOption:
+    case Kind::kMalformed:
+      break;
+  }
+  return true;
+}
+
+}  // namespace rpcrdma::rules

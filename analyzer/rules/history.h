@@ -1,0 +1,154 @@
+// What the checks remember of a connection, and of the connections before it: as little as tells
+// the rules apart, bounded, and forgotten when the connection closes.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <rpcrdma/capture/address.h>
+#include <rpcrdma/model/model.h>
+
+namespace rpcrdma::rules {
+
+// The credits of one direction; see credit_checks.cc.
+struct Ledger {
+  std::uint64_t answered = 0;       // Calls that were answered
+  std::uint64_t allowed = 1;        // greatest of: a grant + answers up to it
+  std::uint64_t allowed_error = 0;  // the same, with the credit words of RDMA_ERRORs
+  std::uint32_t grant = 1;          // the latest
+  std::uint64_t grant_frame = 0;    // 0: no Reply yet
+};
+
+// A SEND, for the RNR NAK that may come for it.
+struct SentMessage {
+  std::uint32_t first_psn = 0;
+  std::uint32_t psn = 0;
+  std::uint64_t message = 0;  // model::Message::id; 0: nothing
+  std::uint64_t frame = 0;
+  model::Kind kind = model::Kind::kCall;
+  bool reverse = false;
+  bool within_credit = false;  // a Call for which its receiver had granted a credit
+};
+
+// A SEND that its receiver refused with an RNR NAK, before all of it was seen.
+struct RefusedSend {
+  std::uint32_t psn = 0;
+  std::uint64_t frame = 0;  // of the RNR NAK; 0: none
+};
+
+struct SideHistory {
+  static constexpr std::size_t kSent = 16;
+  std::array<SentMessage, kSent> sent;  // a ring
+  std::uint32_t sent_next = 0;
+  RefusedSend refused;
+  std::uint64_t judged_message = 0;  // its refusal was judged
+};
+
+// Memory that a Call offered and that its RPC's end took back.
+struct EndedSegment {
+  wire::Segment target;
+  model::ChunkList list = model::ChunkList::kRead;
+  std::uint8_t owner = 0;    // side that offered it
+  bool by_error = false;     // the RPC ended by RDMA_ERROR
+  bool invalidated = false;  // by the Send With Invalidate that ended it
+  std::uint32_t xid = 0;
+  std::uint64_t end_frame = 0;    // of the answer
+  std::uint64_t end_message = 0;  // its model::Message::id
+};
+
+struct RangeOffered {
+  std::uint32_t low = 0, high = 0;  // by an ERR_VERS
+  std::uint64_t frame = 0;          // of it; 0: none
+};
+
+struct ConnectionHistory {
+  static constexpr std::size_t kEnded = 256;
+
+  bool begun = false;            // its first message was seen
+  std::array<Ledger, 2> ledger;  // by the side that calls
+  std::array<SideHistory, 2> side;
+  std::array<RangeOffered, 2> versions;  // to the caller on this side
+  std::array<bool, 2> spoke_v2{};        // a version 2 message other than an error came from it
+  std::uint32_t forward_versions = 0;    // of forward Calls, a bit each
+  bool ready_for_reverse = false;        // the client has told so, or may have
+  bool configured = false;               // by the Connection Configuration Protocol
+  std::uint64_t reverse_answered = 0;    // reverse Calls
+  std::vector<EndedSegment> ended;       // a ring of at most kEnded
+  std::size_t ended_next = 0;
+  std::array<std::vector<std::uint32_t>, 2> reads;  // PSNs of RDMA READs in flight, by initiator
+  // Why what rests on all messages, and what rests on all chunk lists, cannot be told; null: it
+  // can.
+  const char* messages_unsure = nullptr;
+  const char* lists_unsure = nullptr;
+};
+
+// A Call that was not answered before its connection was lost.
+struct LostCall {
+  capture::Address caller;
+  std::uint32_t xid = 0;
+  std::uint64_t digest = 0;  // model::Call::digest
+  bool reverse = false;
+  std::uint64_t frame = 0;
+  // A Call with another XID and the same content, on a connection that is still open.
+  std::uint64_t again_frame = 0;
+  std::uint64_t again_message = 0;
+  std::uint32_t again_xid = 0;
+  std::uint32_t again_connection = 0;
+};
+
+// What is left of the last connection between two addresses.
+struct Past {
+  static constexpr std::size_t kLostCalls = 64;
+  std::array<std::uint32_t, 2> limit{};  // of a Send by each of them, bytes; 0: not known
+  std::array<std::uint32_t, 2> grant{};  // to each of them as a requester; 0: none
+  std::vector<LostCall> lost;
+};
+
+class History {
+ public:
+  [[nodiscard]] ConnectionHistory& of(std::uint32_t connection) {
+    if (connection >= open_.size()) open_.resize(connection + 1);
+    std::unique_ptr<ConnectionHistory>& h = open_[connection];
+    if (h == nullptr) h = std::make_unique<ConnectionHistory>();
+    return *h;
+  }
+  // Null when nothing was remembered of it.
+  [[nodiscard]] ConnectionHistory* find(std::uint32_t connection) {
+    return connection < open_.size() ? open_[connection].get() : nullptr;
+  }
+  void forget(std::uint32_t connection) {
+    if (connection < open_.size()) open_[connection].reset();
+  }
+
+  // The addresses in their own order, so that a connection opened the other way round is found.
+  using Pair = std::pair<capture::Address, capture::Address>;
+  [[nodiscard]] static Pair pair_of(const roce::Connection& c) {
+    return std::minmax(c.side[0].address, c.side[1].address);
+  }
+  // Which of the pair a side of the connection is.
+  [[nodiscard]] static std::size_t place(const roce::Connection& c, std::size_t side) {
+    return c.side[side].address == pair_of(c).first ? 0 : 1;
+  }
+  [[nodiscard]] Past* past(const roce::Connection& c) {
+    if (past_.empty()) return nullptr;
+    const auto it = past_.find(pair_of(c));
+    return it == past_.end() ? nullptr : &it->second;
+  }
+  [[nodiscard]] Past& make_past(const roce::Connection& c) {
+    if (past_.size() >= kMaxPairs && past_.count(pair_of(c)) == 0) past_.erase(past_.begin());
+    return past_[pair_of(c)];
+  }
+
+ private:
+  static constexpr std::size_t kMaxPairs = 256;
+  std::vector<std::unique_ptr<ConnectionHistory>> open_;
+  std::map<Pair, Past> past_;
+};
+
+}  // namespace rpcrdma::rules

@@ -1,0 +1,108 @@
+// No Send is longer than the Receive that takes it. A side's limit is the same in both directions
+// of RPC (RFC 8167 section 4.2).
+#include "checks.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+constexpr std::uint32_t kDefaultV1 = 1024;
+constexpr std::uint32_t kDefaultV2 = 4096;
+// No more can be agreed on (RFC 8797 section 4.2).
+constexpr std::uint32_t kLargest = 256 * 1024;
+
+bool setup_seen(const roce::Connection& c) {
+  return c.setup == roce::Setup::kCm && c.side[0].cm.seen && c.side[1].cm.seen;
+}
+
+bool has_private_data(const Scene& scene) {
+  return scene.model.has_private_data[0] || scene.model.has_private_data[1];
+}
+
+void accuse(RuleId rule, const model::Message& m, const Scene& scene, std::uint32_t limit,
+            const char* of, std::uint32_t topic = 0) {
+  Evidence e = evidence(m, scene.connection, m.sender);
+  e.topic = topic;
+  scene.findings.add(rule, e, [&] {
+    return fmt::format("a Send of {} bytes, where {} is {}", m.wire_length, of, limit);
+  });
+}
+
+// Which rule a version 1 Send over its limit breaks: the one that says where the limit comes from.
+void accuse_v1(const model::Message& m, const Scene& scene, std::uint32_t limit) {
+  const wire::PrivateData& own = scene.model.private_data[m.sender];
+  const wire::PrivateData& peer = scene.model.private_data[1 - m.sender];
+  const Past* past = scene.all.past(scene.connection);
+  const std::uint32_t before =
+      past == nullptr ? 0 : past->limit[History::place(scene.connection, m.sender)];
+  if (before > limit && m.wire_length <= before) {
+    accuse(RuleId::kInl04, m, scene, limit,
+           "the limit of the connection before this one would allow it and this one's");
+  } else if (scene.reverse) {
+    accuse(RuleId::kInl03, m, scene, limit, "the threshold, which both directions share,");
+  } else if (scene.model.has_private_data[m.sender] && m.wire_length > own.send_size() &&
+             m.wire_length <= peer.recv_size()) {
+    accuse(RuleId::kCmp04, m, scene, own.send_size(),
+           "the send size that its sender has told in its private data");
+  } else if (has_private_data(scene)) {
+    accuse(RuleId::kInl02, m, scene, limit, "the inline threshold by both sides' private data");
+  } else {
+    accuse(RuleId::kInl01, m, scene, limit, "the inline threshold of version 1");
+  }
+}
+
+void check_v1(const model::Message& m, const Scene& scene) {
+  if (scene.history.configured) return;
+  const std::uint32_t limit = send_limit(m.sender, scene);
+  if (limit != 0) {
+    if (m.wire_length > limit) accuse_v1(m, scene, limit);
+  } else if (m.wire_length > kLargest) {
+    accuse(RuleId::kInl01, m, scene, kLargest, "the largest threshold that peers can agree on");
+  }
+}
+
+void check_v2(const model::Message& m, const Scene& scene) {
+  // Until the peer has shown that it knows version 2, it may have Receives for version 1 only.
+  const bool first = !scene.history.spoke_v2[1 - m.sender] && m.kind == model::Kind::kCall &&
+                     scene.connection.setup == roce::Setup::kCm;
+  const std::uint32_t agreed = send_limit(m.sender, scene);
+  if (m.wire_length > std::max(kDefaultV2, agreed)) {
+    accuse(RuleId::kV205, m, scene, kDefaultV2, "the inline threshold of version 2");
+  } else if (first && m.wire_length > std::max(kDefaultV1, agreed)) {
+    accuse(RuleId::kV205, m, scene, kDefaultV1,
+           "the most for a peer that has not shown yet that it knows version 2", 1);
+  } else if (m.wire_length > kDefaultV2) {
+    accuse(RuleId::kCmp05, m, scene, kDefaultV2,
+           "private data of version 1 would allow it and the threshold of version 2");
+  }
+}
+
+}  // namespace
+
+std::uint32_t send_limit(std::size_t side, const Scene& scene) {
+  if (!setup_seen(scene.connection)) return 0;
+  return side == 0 ? scene.model.thresholds.call : scene.model.thresholds.reply;
+}
+
+void check_send_length(const model::Message& m, const Scene& scene) {
+  constexpr std::uint32_t kConfigurationProgram = 100417;
+  if (m.kind == model::Kind::kCall && m.rpc.known && m.rpc.program == kConfigurationProgram) {
+    scene.history.configured = true;
+  }
+  if (m.wire_length > kDefaultV1) {
+    if (m.version == 2) {
+      check_v2(m, scene);
+    } else {
+      check_v1(m, scene);
+    }
+  }
+  if (m.version == 2 && m.kind != model::Kind::kError && m.kind != model::Kind::kMalformed) {
+    scene.history.spoke_v2[m.sender] = true;
+  }
+}
+
+}  // namespace rpcrdma::rules

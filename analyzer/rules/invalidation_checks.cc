@@ -1,0 +1,82 @@
+// Send With Invalidate: who may use it, and for which handle.
+#include "checks.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+using model::Kind;
+
+bool setup_seen(const roce::Connection& c) {
+  return c.setup == roce::Setup::kCm && c.side[0].cm.seen && c.side[1].cm.seen;
+}
+
+void check_agreed(const model::Message& m, const Scene& scene) {
+  if (m.version != 1 || !setup_seen(scene.connection)) return;
+  const auto takes = [&](std::size_t side) {
+    return scene.model.has_private_data[side] &&
+           scene.model.private_data[side].remote_invalidation();
+  };
+  // A sender that does not set R itself and looks at its peer's alone does no harm.
+  if (takes(1U - m.sender)) return;
+  scene.findings.add(RuleId::kInv01, evidence(m, scene.connection, m.sender), [&] {
+    return fmt::format("Send With Invalidate of {:#010x} to a peer that did not set R",
+                       m.invalidated_handle);
+  });
+}
+
+void check_kind(const model::Message& m, const Scene& scene) {
+  const bool reverse_v1 = scene.reverse && m.version == 1 && scene.model.client_certain;
+  if (m.kind == Kind::kReply && !reverse_v1) return;
+  if (m.kind == Kind::kMalformed) return;
+  scene.findings.add(RuleId::kInv03, evidence(m, scene.connection, m.sender), [&] {
+    return fmt::format("Send With Invalidate conveys a{} {}",
+                       m.kind == Kind::kReply ? " reverse direction" : "",
+                       model::kind_name(m.kind));
+  });
+}
+
+bool invalidated_before(const model::Message& m, const model::Call& call, const Scene& scene) {
+  return std::any_of(
+      scene.history.ended.begin(), scene.history.ended.end(), [&](const EndedSegment& s) {
+        return s.invalidated && s.owner == m.caller && s.target.handle == m.invalidated_handle &&
+               s.end_message > call.message.id;
+      });
+}
+
+void check_handle(const model::Message& m, const model::Call& call, const Scene& scene) {
+  if (call.message.header_length == 0) return;
+  Evidence e = evidence(m, scene.connection, m.sender);
+  e.frames = {call.message.frame, m.frame};
+  e.unsure = scene.history.lists_unsure;
+  const bool own = std::any_of(
+      call.segments.begin(), call.segments.end(),
+      [&](const model::CallSegment& s) { return s.target.handle == m.invalidated_handle; });
+  if (!own) {
+    scene.findings.add(RuleId::kInv02, e, [&] {
+      return fmt::format("Reply {:#010x} invalidates {:#010x}, which its Call does not have", m.xid,
+                         m.invalidated_handle);
+    });
+  } else if (invalidated_before(m, call, scene)) {
+    e.topic = 1;
+    scene.findings.add(RuleId::kInv02, e, [&] {
+      return fmt::format("Reply {:#010x} invalidates {:#010x}, which another Reply has invalidated",
+                         m.xid, m.invalidated_handle);
+    });
+  }
+}
+
+}  // namespace
+
+void check_invalidation(const model::Message& m, const model::Call* call, const Scene& scene) {
+  if (!m.has_invalidate) return;
+  check_agreed(m, scene);
+  check_kind(m, scene);
+  if (m.kind == Kind::kReply && call != nullptr) check_handle(m, *call, scene);
+}
+
+}  // namespace rpcrdma::rules

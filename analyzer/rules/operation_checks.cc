@@ -1,0 +1,282 @@
+// RDMA READs and WRITEs: only by the responder, only on memory that an outstanding Call offers, and
+// for what that memory was offered.
+//
+// The responder's operations and its Replies are one stream, in the order of its PSNs; so what
+// comes behind a Reply there was sent behind it, wherever the capture was taken.
+#include "checks.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/roce/psn.h>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+using model::ChunkList;
+using roce::OpKind;
+
+// More READs in flight than that are not followed; responder resources are one byte.
+constexpr std::size_t kMaxReads = 512;
+
+const char* kind_name(OpKind kind) {
+  return kind == OpKind::kRead ? "READ" : "WRITE";
+}
+
+bool fits(OpKind kind, ChunkList list) {
+  return (kind == OpKind::kRead) == (list == ChunkList::kRead);
+}
+
+bool inside(const roce::Operation& op, const wire::Segment& target) {
+  const std::uint64_t into = op.offset - target.offset;  // huge when below
+  return into <= target.length && op.length <= target.length - into;
+}
+
+bool touches(const roce::Operation& op, const wire::Segment& target) {
+  return op.offset - target.offset < target.length;
+}
+
+Evidence operation_evidence(const roce::Operation& op, const Scene& scene) {
+  Evidence e;
+  e.connection = &scene.connection;
+  e.side = op.initiator;
+  e.frames = {op.first_frame, 0};
+  e.suspect = op.suspect;
+  e.unsure = scene.history.lists_unsure;
+  return e;
+}
+
+// On memory of an outstanding Call.
+void check_target(const roce::Operation& op, const model::Call& call, std::uint32_t index,
+                  const Scene& scene) {
+  const model::CallSegment& segment = call.segments[index];
+  Evidence e = operation_evidence(op, scene);
+  e.message = call.message.id;
+  e.frames = {call.message.frame, op.first_frame};
+  e.losses_before = call.losses_before;
+  if (!fits(op.kind, segment.list)) {
+    // The same memory may stand in another list too.
+    if (segment.shared != model::Shared::kNo) return;
+    e.topic = 1;
+    scene.findings.add(RuleId::kOps01, e, [&] {
+      return fmt::format("RDMA {} on handle {:#010x}, a segment of the {} chunk of Call {:#010x}",
+                         kind_name(op.kind), op.handle, model::chunk_list_name(segment.list),
+                         call.message.xid);
+    });
+  } else if (!inside(op, segment.target)) {
+    e.topic = 2;
+    scene.findings.add(RuleId::kOps01, e, [&] {
+      return fmt::format(
+          "RDMA {} of {} bytes at {} of handle {:#010x}, whose segment has {} bytes at {}",
+          kind_name(op.kind), op.length, op.offset, op.handle, segment.target.length,
+          segment.target.offset);
+    });
+  }
+}
+
+const EndedSegment* find_ended(const roce::Operation& op, const ConnectionHistory& h) {
+  const EndedSegment* best = nullptr;
+  for (const EndedSegment& s : h.ended) {
+    if (s.target.handle != op.handle || s.owner == op.initiator || !touches(op, s.target)) continue;
+    if (best == nullptr || s.end_message > best->end_message) best = &s;
+  }
+  return best;
+}
+
+// On no memory of an outstanding Call: too late, or never offered?
+void check_stray(const roce::Operation& op, const Scene& scene) {
+  const EndedSegment* ended = find_ended(op, scene.history);
+  Evidence e = operation_evidence(op, scene);
+  e.losses_before = model::losses(scene.connection);
+  if (ended == nullptr) {
+    scene.findings.add(RuleId::kOps01, e, [&] {
+      return fmt::format("RDMA {} on handle {:#010x} at {}, which no outstanding Call offers",
+                         kind_name(op.kind), op.handle, op.offset);
+    });
+    return;
+  }
+  e.frames = {ended->end_frame, op.first_frame};
+  const bool late = !ended->invalidated && !ended->by_error && fits(op.kind, ended->list);
+  scene.findings.add(late ? RuleId::kOps02 : RuleId::kInv04, e, [&] {
+    return fmt::format("RDMA {} on handle {:#010x} behind the {} that ended RPC {:#010x}{}",
+                       kind_name(op.kind), op.handle, ended->by_error ? "RDMA_ERROR" : "Reply",
+                       ended->xid, ended->invalidated ? " and invalidated the handle" : "");
+  });
+}
+
+// READs that `side` may have in flight, by the CM exchange; 0: not known.
+std::uint32_t read_limit(std::size_t side, const roce::Connection& c) {
+  const roce::CmSide& own = c.side[side].cm;
+  const roce::CmSide& peer = c.side[1 - side].cm;
+  if (c.setup != roce::Setup::kCm || !own.seen || !peer.seen) return 0;
+  const std::uint32_t takes = peer.responder_resources;
+  return own.initiator_depth == 0 ? takes : std::min<std::uint32_t>(takes, own.initiator_depth);
+}
+
+void check_reads_in_flight(const roce::Operation& op, const Scene& scene) {
+  if (op.kind != OpKind::kRead || op.suspect) return;
+  std::vector<std::uint32_t>& reads = scene.history.reads[op.initiator];
+  if (reads.size() >= kMaxReads) reads.erase(reads.begin());
+  reads.push_back(op.psn);
+  const std::uint32_t limit = read_limit(op.initiator, scene.connection);
+  if (limit == 0 || reads.size() <= limit) return;
+  Evidence e = operation_evidence(op, scene);
+  e.unsure = scene.history.messages_unsure;
+  scene.findings.add(RuleId::kOps04, e, [&] {
+    return fmt::format("{} RDMA READs in flight, where the connection was set up for {}",
+                       reads.size(), limit);
+  });
+}
+
+// Responses come in order, so when one READ is done all before it are, seen or not.
+void note_read_done(const roce::Operation& op, const Scene& scene) {
+  std::vector<std::uint32_t>& reads = scene.history.reads[op.initiator];
+  const auto first_left = std::find_if(reads.begin(), reads.end(), [&](std::uint32_t psn) {
+    return roce::psn_diff(psn, op.psn) > 0;
+  });
+  reads.erase(reads.begin(), first_left);
+}
+
+// A READ that went on when its Call was answered already.
+void check_read_before_reply(const roce::Operation& op, const Scene& scene) {
+  if (op.kind != OpKind::kRead || !op.complete) return;
+  const EndedSegment* ended = find_ended(op, scene.history);
+  if (ended == nullptr || ended->list != ChunkList::kRead) return;
+  if (op.first_frame > ended->end_frame || op.last_frame < ended->end_frame) return;
+  Evidence e = operation_evidence(op, scene);
+  e.frames = {ended->end_frame, op.last_frame};
+  e.losses_before = model::losses(scene.connection);
+  e.topic = 1;
+  scene.findings.add(RuleId::kOps02, e, [&] {
+    return fmt::format("Call {:#010x} was answered before the RDMA READ of handle {:#010x} ended",
+                       ended->xid, op.handle);
+  });
+}
+
+// One segment of a Write chunk or the Reply chunk. RFC 5666 counts roundup that is not written.
+void check_segment_written(const model::CallSegment& offered, const wire::Segment& returned,
+                           const Evidence& e, const Scene& scene) {
+  if (offered.target.handle != returned.handle || offered.moved == returned.length) return;
+  if (offered.shared != model::Shared::kNo) return;
+  if (returned.length > offered.moved && returned.length - offered.moved < 4 &&
+      returned.length % 4 == 0) {
+    return;
+  }
+  scene.findings.add(RuleId::kOps03, e, [&] {
+    return fmt::format("{} bytes written to handle {:#010x}, the Reply says {}", offered.moved,
+                       returned.handle, returned.length);
+  });
+}
+
+void check_chunk_written(std::span<const model::CallSegment> offered,
+                         std::span<const wire::Segment> returned, const Evidence& e,
+                         const Scene& scene) {
+  if (offered.size() != returned.size()) return;  // WR-01, RP-01
+  for (std::size_t i = 0; i < offered.size(); ++i) {
+    check_segment_written(offered[i], returned[i], e, scene);
+  }
+}
+
+void packets_finding(std::size_t side, std::uint64_t count, std::uint32_t topic, const char* what,
+                     const Scene& scene) {
+  if (count == 0) return;
+  Evidence e;
+  e.connection = &scene.connection;
+  e.side = static_cast<int>(side);
+  e.count = count;
+  e.topic = topic;
+  e.frames = {scene.connection.side[side].counters.first_irregular, 0};
+  scene.findings.add(RuleId::kOps05, e, [&] { return std::string(what); });
+}
+
+}  // namespace
+
+void check_operation(const roce::Operation& op, const model::Call* call, std::uint32_t segment,
+                     const Scene& scene) {
+  check_reads_in_flight(op, scene);
+  // The handle of an operation without bytes is not looked at.
+  if (op.length == 0) return;
+  if (call != nullptr) {
+    check_target(op, *call, segment, scene);
+  } else {
+    check_stray(op, scene);
+  }
+}
+
+void check_operation_end(const roce::Operation& op, const model::Call* call, const Scene& scene) {
+  if (op.kind == OpKind::kRead) note_read_done(op, scene);
+  if (call == nullptr) check_read_before_reply(op, scene);
+}
+
+void check_bytes_written(const model::Message& reply, const model::Call& call, const Scene& scene) {
+  if (reply.kind != model::Kind::kReply || reply.header_length == 0) return;
+  if (reply.write_segments.empty() && reply.reply_segments.empty()) return;
+  Evidence e = evidence(reply, scene.connection, reply.sender);
+  e.frames = {call.message.frame, reply.frame};
+  e.losses_before = call.losses_before;
+  e.unsure = scene.history.lists_unsure;
+  const auto list_of = [&](ChunkList list) {
+    const auto is = [list](const model::CallSegment& s) { return s.list == list; };
+    const auto first = std::find_if(call.segments.begin(), call.segments.end(), is);
+    const auto last = std::find_if_not(first, call.segments.end(), is);
+    return std::span(first, last);
+  };
+  if (reply.write_counts == call.message.write_counts) {
+    check_chunk_written(list_of(ChunkList::kWrite), reply.write_segments, e, scene);
+  }
+  check_chunk_written(list_of(ChunkList::kReply), reply.reply_segments, e, scene);
+}
+
+void check_shared_memory(const model::Call& call, const Scene& scene) {
+  const auto it = std::find_if(
+      call.segments.begin(), call.segments.end(),
+      [](const model::CallSegment& s) { return s.shared == model::Shared::kWithOtherCall; });
+  if (it == call.segments.end()) return;
+  Evidence e = evidence(call.message, scene.connection, call.message.sender);
+  e.losses_before = call.losses_before;
+  e.unsure = scene.history.lists_unsure;
+  scene.findings.add(RuleId::kOps06, e, [&] {
+    return fmt::format(
+        "Call {:#010x} offers memory of handle {:#010x} that an outstanding Call "
+        "offers too",
+        call.message.xid, it->target.handle);
+  });
+}
+
+void remember_segments(const model::Call& call, const model::Message* answer, const Scene& scene) {
+  if (answer == nullptr) return;
+  ConnectionHistory& h = scene.history;
+  // Of a Call with very many segments the last ones are enough.
+  const std::size_t n = call.segments.size();
+  const std::size_t from = n > ConnectionHistory::kEnded ? n - ConnectionHistory::kEnded : 0;
+  for (std::size_t i = from; i < n; ++i) {
+    if (h.ended.size() < ConnectionHistory::kEnded) h.ended.emplace_back();
+    EndedSegment& s = h.ended[h.ended_next];
+    h.ended_next = (h.ended_next + 1) % ConnectionHistory::kEnded;
+    s.target = call.segments[i].target;
+    s.list = call.segments[i].list;
+    s.owner = call.message.caller;
+    s.by_error = answer->kind == model::Kind::kError;
+    s.invalidated = answer->has_invalidate && answer->invalidated_handle == s.target.handle;
+    s.xid = call.message.xid;
+    s.end_frame = answer->frame;
+    s.end_message = answer->id;
+  }
+}
+
+void check_packets(const Scene& scene) {
+  for (std::size_t side = 0; side < 2; ++side) {
+    const roce::SideCounters& n = scene.connection.side[side].counters;
+    packets_finding(side, n.illegal_sequence, 0,
+                    "packets against the order First, Middle, Last of a message", scene);
+    packets_finding(side, n.wrong_length, 1,
+                    "RDMA WRITEs of more or fewer bytes than the DMA length of their RETH", scene);
+    packets_finding(side, n.wrong_payload, 2,
+                    "packets other than the last of a message that are no path MTU long", scene);
+  }
+}
+
+}  // namespace rpcrdma::rules

@@ -1,0 +1,61 @@
+// Who had no Receive posted: an RNR NAK names the PSN of the SEND that found none. The SEND may be
+// of several packets and not be whole yet when its RNR NAK comes.
+#include "checks.h"
+
+#include <fmt/format.h>
+
+#include <rpcrdma/roce/psn.h>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+using model::Kind;
+
+bool covers(const SentMessage& s, std::uint32_t psn) {
+  return s.message != 0 && roce::psn_diff(psn, s.first_psn) >= 0 && roce::psn_diff(s.psn, psn) >= 0;
+}
+
+// The receiver is at fault, unless the sender had no credit for the Call.
+void judge(const SentMessage& s, int receiver, std::uint64_t frame, const Scene& scene) {
+  std::uint64_t& judged = scene.history.side[static_cast<std::size_t>(receiver)].judged_message;
+  if (judged == s.message) return;
+  judged = s.message;
+  const bool call = s.kind == Kind::kCall;
+  if (call && !s.within_credit) return;
+  // A client that has not said that it is ready is not to blame: BI-05.
+  if (call && s.reverse && !scene.history.ready_for_reverse) return;
+  const RuleId rule = s.reverse ? RuleId::kBi06 : call ? RuleId::kFc04 : RuleId::kFc05;
+  Evidence e;
+  e.connection = &scene.connection;
+  e.side = receiver;
+  e.message = s.message;
+  e.frames = {s.frame, frame};
+  e.unsure = scene.history.messages_unsure;
+  scene.findings.add(rule, e, [&] {
+    return fmt::format("RNR NAK: no Receive was posted for {} {}",
+                       s.reverse ? "a reverse direction" : "a", model::kind_name(s.kind));
+  });
+}
+
+}  // namespace
+
+void check_refused(const model::Message& m, bool within_credit, const Scene& scene) {
+  SideHistory& sender = scene.history.side[m.sender];
+  SentMessage& s = sender.sent[sender.sent_next];
+  sender.sent_next = (sender.sent_next + 1) % SideHistory::kSent;
+  s = {m.first_psn, m.psn, m.id, m.frame, m.kind, scene.reverse, within_credit};
+  if (sender.refused.frame == 0) return;
+  if (covers(s, sender.refused.psn)) judge(s, 1 - m.sender, sender.refused.frame, scene);
+  sender.refused = {};
+}
+
+void check_rnr(int sender, std::uint32_t psn, std::uint64_t frame, const Scene& scene) {
+  SideHistory& refused = scene.history.side[static_cast<std::size_t>(1 - sender)];
+  for (const SentMessage& s : refused.sent) {
+    if (covers(s, psn)) return judge(s, sender, frame, scene);
+  }
+  refused.refused = {psn, frame};
+}
+
+}  // namespace rpcrdma::rules

@@ -1,0 +1,94 @@
+// Calls by the RPC server (RFC 8167). Which side is the server is certain where the set-up was seen
+// or RDMA was used; else nothing is said here.
+#include "checks.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/decode/programs.h>
+#include <rpcrdma/wire/endian.h>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+using model::Kind;
+
+constexpr std::uint32_t kBindConnToSession = 41;
+constexpr std::uint32_t kCreateSession = 43;
+
+// With the sender, msg_type says which direction a message belongs to.
+void check_msg_type(const model::Message& m, const Scene& scene) {
+  const bool conveys = m.proc == static_cast<std::uint32_t>(wire::Proc::kMsg) ||
+                       m.proc == static_cast<std::uint32_t>(wire::Proc::kMsgp);
+  if (m.version != 1 || !conveys || m.header_length == 0 || m.payload.size() < 8) return;
+  const std::uint32_t type = wire::load_be32(m.payload.data() + 4);
+  if (type <= 1) return;
+  scene.findings.add(RuleId::kBi03, evidence(m, scene.connection, m.sender), [&] {
+    return fmt::format("msg_type of RPC message {:#010x} is {}", m.xid, type);
+  });
+}
+
+// May this forward Call be how the client says that it takes reverse Calls? What cannot be read may
+// be, and so may any Call of a program other than NFS version 4.
+bool tells_ready(const model::Message& m) {
+  if (!m.rpc.known || m.rpc.program != decode::kProgNfs || m.rpc.version != 4) return true;
+  if (m.rpc.procedure == 0) return false;
+  if (m.rpc.ops.kept == 0 || m.rpc.ops.announced > m.rpc.ops.kept) return true;
+  return std::any_of(
+      m.rpc.ops.op.begin(), m.rpc.ops.op.begin() + m.rpc.ops.kept,
+      [](std::uint32_t op) { return op == kCreateSession || op == kBindConnToSession; });
+}
+
+void check_ready(const model::Message& m, const Scene& scene) {
+  if (scene.history.ready_for_reverse) return;
+  Evidence e = evidence(m, scene.connection, m.sender);
+  e.unsure = scene.history.messages_unsure;
+  scene.findings.add(RuleId::kBi05, e, [&] {
+    return fmt::format("reverse Call {:#010x} before the client said that it takes any", m.xid);
+  });
+}
+
+void check_version(const model::Message& m, const Scene& scene) {
+  const std::uint32_t seen = scene.history.forward_versions;
+  if (seen == 0 || m.version > 31 || (seen >> m.version & 1) != 0) return;
+  scene.findings.add(RuleId::kBi02, evidence(m, scene.connection, m.sender), [&] {
+    return fmt::format("reverse Call {:#010x} has rdma_vers {}, no forward Call has", m.xid,
+                       m.version);
+  });
+}
+
+}  // namespace
+
+void check_reverse(const model::Message& m, const model::Call* call, const Scene& scene) {
+  check_msg_type(m, scene);
+  if (!scene.model.client_certain) return;
+  if (m.kind == Kind::kCall && scene.reverse) {
+    check_ready(m, scene);
+    check_version(m, scene);
+  } else if (m.kind == Kind::kCall) {
+    if (m.version <= 31) scene.history.forward_versions |= 1U << m.version;
+    scene.history.ready_for_reverse |= tells_ready(m);
+  } else if (m.kind == Kind::kReply && scene.reverse && call != nullptr) {
+    ++scene.history.reverse_answered;
+  }
+}
+
+// Silence for a Call with chunks, where the client answers other reverse Calls.
+void check_reverse_end(const model::Call& call, const model::Message* answer, const Scene& scene) {
+  if (!scene.reverse || !scene.model.client_certain || answer != nullptr) return;
+  if (call.segments.empty() || scene.history.reverse_answered == 0) return;
+  const bool given_up =
+      call.ending == model::Ending::kSuperseded || call.ending == model::Ending::kClosed;
+  if (!given_up || call.first_op_ns >= 0) return;
+  Evidence e = evidence(call.message, scene.connection, 1 - call.message.sender);
+  e.losses_before = call.losses_before;
+  e.unsure = scene.history.messages_unsure;
+  scene.findings.add(RuleId::kBi04, e, [&] {
+    return fmt::format("no ERR_CHUNK and no other answer to reverse Call {:#010x} with chunks",
+                       call.message.xid);
+  });
+}
+
+}  // namespace rpcrdma::rules
