@@ -25,6 +25,8 @@ struct Ended {
   Ending ending;
   std::size_t operations;
   bool answered;
+  std::uint64_t digest;
+  std::vector<Shared> shared;
 };
 
 struct Recorder : Observer {
@@ -36,7 +38,13 @@ struct Recorder : Observer {
   }
   void on_identified(const Call& call) override { identified.push_back(call.message.rpc.program); }
   void on_call_end(const Call& call, const Message* answer) override {
-    ended.push_back({call.message.xid, call.ending, call.operations.size(), answer != nullptr});
+    ended.push_back({call.message.xid,
+                     call.ending,
+                     call.operations.size(),
+                     answer != nullptr,
+                     call.digest,
+                     {}});
+    for (const CallSegment& s : call.segments) ended.back().shared.push_back(s.shared);
   }
 };
 
@@ -98,6 +106,36 @@ TEST_F(ModelTest, JoinsCallAndReply) {
   EXPECT_EQ(told.ended[0].ending, Ending::kReplied);
   EXPECT_EQ(m().client, kClient);
   EXPECT_EQ(m().caller[kClient].replies, 1U);
+}
+
+TEST_F(ModelTest, ACallSentAgainHasTheDigestOfTheFirst) {
+  call(7);
+  reply(7);
+  call(8);
+  reply(8);
+  call(7, kClient, 100005);
+  reply(7);
+  ASSERT_EQ(told.ended.size(), 3U);
+  EXPECT_NE(told.ended[0].digest, 0U);
+  EXPECT_EQ(told.ended[0].digest, told.ended[1].digest);  // the XID does not count
+  EXPECT_NE(told.ended[0].digest, told.ended[2].digest);
+}
+
+TEST_F(ModelTest, MemoryThatTwoSegmentsOfAHandleCoverIsShared) {
+  const auto offer = [&](std::uint32_t xid, std::vector<wire::Segment> segments) {
+    const std::vector<wire::WriteChunk> chunks{segments};
+    wire::Header h = header(xid, 32);
+    h.writes = chunks;
+    send(kClient, message(h, rpc_call(xid, 100003, 3, 6)));
+  };
+  offer(1, {{5, 64, 0}, {5, 64, 64}});
+  offer(2, {{5, 64, 100}, {6, 64, 0}});
+  offer(3, {{7, 64, 0}, {7, 64, 63}});
+  for (const std::uint32_t xid : {1U, 2U, 3U}) reply(xid);
+  ASSERT_EQ(told.ended.size(), 3U);
+  EXPECT_THAT(told.ended[0].shared, ElementsAre(Shared::kNo, Shared::kWithOtherCall));
+  EXPECT_THAT(told.ended[1].shared, ElementsAre(Shared::kWithOtherCall, Shared::kNo));
+  EXPECT_THAT(told.ended[2].shared, ElementsAre(Shared::kWithOwnCall, Shared::kWithOwnCall));
 }
 
 TEST_F(ModelTest, RepliesInAnyOrder) {

@@ -27,6 +27,7 @@ constexpr std::int64_t kTimeout = 80;  // ticks without progress until a request
 constexpr std::uint64_t kWindow = 48;  // PSNs in flight
 constexpr std::size_t kReadsInFlight = 4;
 constexpr std::uint32_t kCredits = 8;
+constexpr std::uint8_t kReadsAtOnce = 64;  // more than PSNs in flight
 
 struct Random {
   std::mt19937_64 engine;
@@ -173,7 +174,16 @@ class Simulation {
   }
 
   void open() {
+    wire::PrivateData told;
+    told.flags = wire::kPrivateDataFlagR;
+    told.send_code = told.recv_code = wire::inline_size_code(4096);
+    const auto private_data = wire::encode_private_data(told);
+    // In front of it in a REQ: the IP CM header, which nobody here looks at.
+    Bytes req_private(wire::kIpCmHeaderBytes);
+    req_private.insert(req_private.end(), private_data.begin(), private_data.end());
     wire::CmReq req;
+    req.private_data = req_private;
+    req.responder_resources = req.initiator_depth = kReadsAtOnce;
     req.local_comm_id = comm_[0];
     req.service_id = wire::kServiceIdRdmaTcp | 20049;
     req.local_qpn = truth_.qpn[0];
@@ -186,6 +196,8 @@ class Simulation {
     mad(0, req);
     if (r_.chance(0.3)) mad(0, req);  // sent again
     wire::CmRep rep;
+    rep.private_data = private_data;
+    rep.responder_resources = rep.initiator_depth = kReadsAtOnce;
     rep.local_comm_id = comm_[1];
     rep.remote_comm_id = comm_[0];
     rep.local_qpn = truth_.qpn[1];
@@ -507,6 +519,8 @@ class Simulation {
       return;
     }
     --outstanding_[side];
+    const auto grant = grant_of_.find(p.call);
+    if (grant != grant_of_.end()) limit_[side] = grant->second;
     if (!o_.reuse_numbers) return;
     const TrueCall& call = out_.calls[static_cast<std::size_t>(p.call)];
     free_xids_[side].push_back(call.xid);
@@ -516,13 +530,13 @@ class Simulation {
 
   void applications(int side) {
     if (side == 0) {
-      if (made_ < o_.calls && outstanding_[0] < static_cast<int>(kCredits) && r_.chance(0.3)) {
+      if (made_ < o_.calls && outstanding_[0] < limit_[0] && r_.chance(0.3)) {
         ++made_;
         make_call(0);
       }
       calls_done_ = made_ == o_.calls;
-    } else if (o_.reverse && made_ > 2 && made_ < o_.calls && outstanding_[1] < 2 &&
-               r_.chance(0.03)) {
+    } else if (o_.reverse && made_ > 2 && made_ < o_.calls &&
+               outstanding_[1] < std::min(limit_[1], 2) && r_.chance(0.03)) {
       make_call(1);
     }
     for (auto job = jobs_.begin(); job != jobs_.end();) {
@@ -721,6 +735,7 @@ class Simulation {
         reply.rkey = keys[0];
         a.inv_handle = keys[0];
       }
+      grant_of_[call] = static_cast<int>(a.credit);
       reply.data = message(a, long_reply ? wire::Bytes{} : wire::Bytes(results));
     }
     job.answer.push_back(std::move(reply));
@@ -743,6 +758,8 @@ class Simulation {
   int made_ = 0;
   bool calls_done_ = false;
   int outstanding_[2] = {};
+  int limit_[2] = {1, 1};
+  std::map<int, int> grant_of_;  // by call: what its Reply grants
   std::vector<Job> jobs_;
   std::map<int, std::vector<Work>> pending_reads_;
   std::vector<wire::ReadSegment> reads_;

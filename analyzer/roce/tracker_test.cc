@@ -294,6 +294,56 @@ TEST_F(ReadTest, LostResponseComesWithASecondRequestFromThere) {
   EXPECT_EQ(told.data, data);
 }
 
+TEST_F(ReadTest, AnAnswerThatTheCaptureLacksIsCountedUntilItComes) {
+  a(request());
+  b(answer(0));
+  b(answer(2));
+  a(packet(Opcode::kSendOnly, kQpB, 53, pattern(4)));
+  EXPECT_EQ(connection().side[1].counters.reads_unseen, 0U);
+  b(ack(kQpA, 53));
+  EXPECT_EQ(connection().side[1].counters.reads_unseen, 1U);
+  b(ack(kQpA, 53));
+  EXPECT_EQ(connection().side[1].counters.reads_unseen, 1U);
+  b(answer(1));
+  EXPECT_EQ(connection().side[1].counters.reads_unseen, 0U);
+  ASSERT_EQ(told.ops.size(), 1U);
+  EXPECT_TRUE(told.ops[0].complete);
+}
+
+TEST_F(TrackerTest, WriteOfAnotherLengthThanItsRethIsCounted) {
+  const auto whole = pattern(kMtu + 8);
+  const auto write = [&](std::uint32_t psn, std::uint32_t announced) {
+    a(with_reth(packet(Opcode::kWriteFirst, kQpB, psn, wire::Bytes(whole).first(kMtu)), 1, 0,
+                announced));
+    a(packet(Opcode::kWriteLast, kQpB, psn + 1, wire::Bytes(whole).subspan(kMtu)));
+  };
+  write(1, kMtu + 8);
+  EXPECT_EQ(connection().side[0].counters.wrong_length, 0U);
+  write(3, kMtu + 7);
+  write(5, kMtu + 9);
+  EXPECT_EQ(connection().side[0].counters.wrong_length, 2U);
+  EXPECT_EQ(connection().side[0].counters.first_irregular, 4U);
+}
+
+TEST_F(TrackerTest, WriteOfWhichTheCaptureLacksAPacketHasNoWrongLength) {
+  const auto whole = pattern(2 * kMtu + 8);
+  a(with_reth(packet(Opcode::kWriteFirst, kQpB, 1, wire::Bytes(whole).first(kMtu)), 1, 0,
+              2 * kMtu + 8));
+  a(packet(Opcode::kWriteLast, kQpB, 3, wire::Bytes(whole).subspan(2 * kMtu)));
+  b(ack(kQpA, 3));
+  ASSERT_EQ(connection().side[0].counters.lost_capture, 1U);
+  EXPECT_EQ(connection().side[0].counters.wrong_length, 0U);
+}
+
+TEST_F(TrackerTest, FirstPacketThatIsNoPathMtuLongIsCounted) {
+  a(packet(Opcode::kSendFirst, kQpB, 1, pattern(kMtu)));
+  a(packet(Opcode::kSendLast, kQpB, 2, pattern(100)));
+  EXPECT_EQ(connection().side[0].counters.wrong_payload, 0U);
+  a(packet(Opcode::kSendFirst, kQpB, 3, pattern(100)));
+  a(packet(Opcode::kSendLast, kQpB, 4, pattern(kMtu)));
+  EXPECT_EQ(connection().side[0].counters.wrong_payload, 1U);
+}
+
 TEST_F(TrackerTest, BadIcrcWaitsForAGoodCopy) {
   a(packet(Opcode::kSendOnly, kQpB, 1, pattern(8)));
   a(packet(Opcode::kSendOnly, kQpB, 2, pattern(8, 1)), true);

@@ -109,8 +109,8 @@ void Checker::on_operation(const roce::Connection& connection, const roce::Opera
 
 void Checker::on_operation_end(const roce::Connection& connection, const roce::Operation& op,
                                const model::Call* call, std::uint32_t segment) {
-  const auto scene = impl_->scene(connection);
-  if (scene) check_operation(op, call, segment, *scene);
+  (void)segment;
+  if (const auto scene = impl_->scene(connection)) check_operation_end(op, call, *scene);
 }
 
 }  // namespace rpcrdma::rules

@@ -58,7 +58,9 @@ void accuse_over_grant(const model::Message& m, const Ledger& ledger, const Scen
   const Ledger& other = scene.history.ledger[1 - m.caller];
   const bool by_error =
       m.credits.in_use + ledger.answered <= std::max(ledger.allowed, ledger.allowed_error);
-  const bool by_other = !by_error && other.grant_frame != 0 && m.credits.in_use <= other.grant;
+  // The server grants forward credits itself: they are the ones that it could mistake for its own.
+  const bool by_other =
+      !by_error && scene.reverse && other.grant_frame != 0 && m.credits.in_use <= other.grant;
   const RuleId rule = by_error ? RuleId::kFc06 : by_other ? RuleId::kBi01 : RuleId::kFc01;
   scene.findings.add(rule, credit_evidence(m, ledger, scene), [&] {
     return fmt::format("{} Calls outstanding, {} granted{}", m.credits.in_use, ledger.grant,

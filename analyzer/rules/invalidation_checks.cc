@@ -34,9 +34,10 @@ void check_kind(const model::Message& m, const Scene& scene) {
   if (m.kind == Kind::kReply && !reverse_v1) return;
   if (m.kind == Kind::kMalformed) return;
   scene.findings.add(RuleId::kInv03, evidence(m, scene.connection, m.sender), [&] {
-    return fmt::format("Send With Invalidate conveys a{} {}",
-                       m.kind == Kind::kReply ? " reverse direction" : "",
-                       model::kind_name(m.kind));
+    return fmt::format("Send With Invalidate of {:#010x} conveys {}", m.invalidated_handle,
+                       m.kind == Kind::kReply   ? "a reverse direction reply"
+                       : m.kind == Kind::kError ? "an RDMA_ERROR"
+                                                : model::kind_name(m.kind));
   });
 }
 

@@ -6,7 +6,7 @@
 #include "checks.h"
 
 #include <algorithm>
-#include <array>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -107,11 +107,11 @@ void check_stray(const roce::Operation& op, const Scene& scene) {
   });
 }
 
-// READs that `side` may have in flight, by the CM exchange; 0: not known.
-std::uint32_t read_limit(std::size_t side, const roce::Connection& c) {
+// READs that `side` may have in flight, by the CM exchange.
+std::optional<std::uint32_t> read_limit(std::size_t side, const roce::Connection& c) {
   const roce::CmSide& own = c.side[side].cm;
   const roce::CmSide& peer = c.side[1 - side].cm;
-  if (c.setup != roce::Setup::kCm || !own.seen || !peer.seen) return 0;
+  if (c.setup != roce::Setup::kCm || !own.seen || !peer.seen) return std::nullopt;
   const std::uint32_t takes = peer.responder_resources;
   return own.initiator_depth == 0 ? takes : std::min<std::uint32_t>(takes, own.initiator_depth);
 }
@@ -121,13 +121,13 @@ void check_reads_in_flight(const roce::Operation& op, const Scene& scene) {
   std::vector<std::uint32_t>& reads = scene.history.reads[op.initiator];
   if (reads.size() >= kMaxReads) reads.erase(reads.begin());
   reads.push_back(op.psn);
-  const std::uint32_t limit = read_limit(op.initiator, scene.connection);
-  if (limit == 0 || reads.size() <= limit) return;
+  const auto limit = read_limit(op.initiator, scene.connection);
+  if (!limit || reads.size() <= *limit) return;
   Evidence e = operation_evidence(op, scene);
   e.unsure = scene.history.messages_unsure;
   scene.findings.add(RuleId::kOps04, e, [&] {
     return fmt::format("{} RDMA READs in flight, where the connection was set up for {}",
-                       reads.size(), limit);
+                       reads.size(), *limit);
   });
 }
 

@@ -2,8 +2,188 @@
 
 namespace rpcrdma::scenes {
 
+namespace {
+
+Message granting(Message m, std::uint32_t credit) {
+  m.credit = credit;
+  return m;
+}
+
+void answer(Connection& c, std::uint32_t xid, std::uint32_t credit) {
+  c.reply(granting(reply(xid), credit));
+}
+
+void exchange(Connection& c, std::uint32_t xid, std::uint32_t credit) {
+  c.call(call(xid));
+  answer(c, xid, credit);
+}
+
+// All Calls at once, then their Replies.
+void together(Connection& c, std::uint32_t first, std::uint32_t last, std::uint32_t credit) {
+  for (std::uint32_t xid = first; xid <= last; ++xid) c.call(call(xid));
+  for (std::uint32_t xid = first; xid <= last; ++xid) answer(c, xid, credit);
+}
+
+// The receiver of the SEND refuses it, and takes it when it comes again.
+void refused(Connection& c, Side from, const Message& m) {
+  const std::uint32_t psn = c.psn(from);
+  c.acks = false;
+  c.send(from, m);
+  c.rnr(other(from), psn);
+  c.acks = true;
+  c.resend(from, psn);
+  c.ack(other(from));
+}
+
+void add_grant_scenes(Scenes& scenes) {
+  scenes.push_back({.rule = "FC-01",
+                    .guilty = Guilty::kClient,
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          exchange(c, 1, 2);
+                          together(c, 2, 4, 2);
+                        },
+                    .keeps =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          exchange(c, 1, 2);
+                          together(c, 2, 3, 2);
+                        }});
+  // A smaller grant binds those who have seen it: here as many answers later as the old one was
+  // wide, while the last Call that is kept was on its way already.
+  scenes.push_back({.rule = "FC-01",
+                    .guilty = Guilty::kClient,
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          exchange(c, 1, 3);
+                          for (std::uint32_t xid = 2; xid <= 5; ++xid) exchange(c, xid, 1);
+                          together(c, 6, 7, 1);
+                        },
+                    .keeps =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          exchange(c, 1, 4);
+                          for (std::uint32_t xid = 2; xid <= 4; ++xid) c.call(call(xid));
+                          answer(c, 2, 1);
+                          c.call(call(5));
+                          for (std::uint32_t xid = 3; xid <= 5; ++xid) answer(c, xid, 1);
+                          exchange(c, 6, 1);
+                        },
+                    .variant = "shrunk"});
+  scenes.push_back({.rule = "FC-02",
+                    .guilty = Guilty::kServer,
+                    .breaks = [](Scene& s) { exchange(s.connect(), 1, 0); },
+                    .keeps = [](Scene& s) { exchange(s.connect(), 1, 1); }});
+  scenes.push_back({.rule = "FC-03",
+                    .guilty = Guilty::kClient,
+                    .breaks = [](Scene& s) { together(s.connect(), 1, 2, 32); },
+                    .keeps =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          exchange(c, 1, 32);
+                          together(c, 2, 3, 32);
+                        }});
+  scenes.push_back({.rule = "FC-06",
+                    .guilty = Guilty::kClient,
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          exchange(c, 1, 1);
+                          c.call(call(2));
+                          c.reply(err_chunk(2));
+                          together(c, 3, 4, 1);
+                        },
+                    .keeps =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          exchange(c, 1, 1);
+                          c.call(call(2));
+                          c.reply(err_chunk(2));
+                          exchange(c, 3, 1);
+                        }});
+}
+
+void add_receive_scenes(Scenes& scenes) {
+  scenes.push_back({.rule = "FC-04",
+                    .guilty = Guilty::kServer,
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.exchange(1);
+                          refused(c, kClient, call(2));
+                          c.reply(reply(2));
+                        },
+                    .keeps =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.exchange(1);
+                          c.exchange(2);
+                        }});
+  scenes.push_back({.rule = "FC-05",
+                    .guilty = Guilty::kClient,
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.exchange(1);
+                          c.call(call(2));
+                          refused(c, kServer, reply(2));
+                        },
+                    .keeps =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.exchange(1);
+                          c.exchange(2);
+                        }});
+}
+
+void add_reconnect_scenes(Scenes& scenes) {
+  scenes.push_back({.rule = "FC-08",
+                    .guilty = Guilty::kClient,
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.exchange(1);
+                          c.disconnect();
+                          together(s.connect(), 2, 3, 32);
+                        },
+                    .keeps =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.exchange(1);
+                          c.disconnect();
+                          Connection& again = s.connect();
+                          again.exchange(2);
+                          together(again, 3, 4, 32);
+                        },
+                    .variant = "credits"});
+  // The first Call is never answered: HDR-10 tells.
+  const auto sent_again_as = [](std::uint32_t xid) {
+    return [xid](Scene& s) {
+      Connection& c = s.connect();
+      c.exchange(1);
+      c.call(call(2));
+      c.disconnect();
+      Connection& again = s.connect();
+      again.exchange(xid);
+      again.disconnect();
+    };
+  };
+  scenes.push_back({.rule = "FC-08",
+                    .guilty = Guilty::kClient,
+                    .breaks = sent_again_as(3),
+                    .keeps = sent_again_as(2),
+                    .both = {"HDR-10"},
+                    .variant = "xid"});
+}
+
+}  // namespace
+
 void add_credit_scenes(Scenes& scenes) {
-  (void)scenes;
+  add_grant_scenes(scenes);
+  add_receive_scenes(scenes);
+  add_reconnect_scenes(scenes);
 }
 
 }  // namespace rpcrdma::scenes

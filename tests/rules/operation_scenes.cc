@@ -2,8 +2,243 @@
 
 namespace rpcrdma::scenes {
 
+namespace {
+
+constexpr wire::Segment kMemory{0x10, 64, 0x1000};
+
+Message with_write_chunk(std::uint32_t xid, const wire::Segment& memory = kMemory) {
+  Message m = call(xid, nfs3::read_call(xid, memory.length));
+  m.writes = {{memory}};
+  return m;
+}
+
+Message read_reply(std::uint32_t xid, const wire::Segment& memory = kMemory) {
+  Message m = reply(xid, nfs3::read_reply(xid, memory.length).rpc);
+  m.writes = {{memory}};
+  return m;
+}
+
+Message with_read_chunk(std::uint32_t xid, const wire::Segment& memory = kMemory) {
+  const Reduced r = nfs3::write_call(xid, memory.length);
+  Message m = call(xid, r.rpc);
+  m.reads = {{r.position, memory}};
+  return m;
+}
+
+Message write_reply(std::uint32_t xid, const wire::Segment& memory = kMemory) {
+  return reply(xid, nfs3::write_reply(xid, memory.length));
+}
+
+// An NFS READ with this before the Reply.
+template <typename Function>
+auto before_read_reply(Function operations) {
+  return [operations](Scene& s) {
+    Connection& c = s.connect();
+    c.call(with_write_chunk(1));
+    operations(c);
+    c.reply(read_reply(1));
+  };
+}
+
+void all_written(Connection& c) {
+  c.write(kMemory, pattern(64));
+}
+
+void add_target_scenes(Scenes& scenes) {
+  const auto good = before_read_reply(all_written);
+  scenes.push_back({.rule = "OPS-01",
+                    .guilty = Guilty::kServer,
+                    .breaks = before_read_reply([](Connection& c) {
+                      all_written(c);
+                      c.write(kServer, 0x66, 0, pattern(64));
+                    }),
+                    .keeps = good,
+                    .variant = "handle"});
+  scenes.push_back({.rule = "OPS-01",
+                    .guilty = Guilty::kServer,
+                    .breaks = before_read_reply([](Connection& c) {
+                      c.write(kServer, kMemory.handle, kMemory.offset, pattern(80));
+                    }),
+                    .keeps = good,
+                    .also = {"OPS-03"},
+                    .variant = "bounds"});
+  scenes.push_back({.rule = "OPS-01",
+                    .guilty = Guilty::kServer,
+                    .breaks = before_read_reply([](Connection& c) {
+                      c.read(kMemory);
+                      all_written(c);
+                    }),
+                    .keeps = good,
+                    .also = {"OPS-03"},
+                    .variant = "kind"});
+  scenes.push_back({.rule = "OPS-01",
+                    .guilty = Guilty::kClient,
+                    .breaks = before_read_reply([](Connection& c) {
+                      all_written(c);
+                      c.write(kClient, kMemory.handle, kMemory.offset, pattern(64));
+                    }),
+                    .keeps = good,
+                    .variant = "requester"});
+}
+
+void add_order_scenes(Scenes& scenes) {
+  scenes.push_back({.rule = "OPS-02",
+                    .guilty = Guilty::kServer,
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.call(with_write_chunk(1));
+                          c.reply(read_reply(1));
+                          all_written(c);
+                          c.exchange(2);
+                        },
+                    .keeps = before_read_reply(all_written),
+                    .also = {"OPS-03"}});
+  scenes.push_back({.rule = "OPS-02",
+                    .guilty = Guilty::kServer,
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.call(with_read_chunk(1));
+                          const std::uint32_t psn =
+                              c.read_request(kServer, kMemory.handle, kMemory.offset, 64);
+                          c.acks = false;
+                          c.reply(write_reply(1));
+                          c.read_response(kClient, psn, pattern(64));
+                          c.ack(kClient);
+                        },
+                    .keeps =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.call(with_read_chunk(1));
+                          c.read(kMemory);
+                          c.reply(write_reply(1));
+                        },
+                    .variant = "read"});
+  scenes.push_back(
+      {.rule = "OPS-03",
+       .guilty = Guilty::kServer,
+       .breaks = before_read_reply([](Connection& c) { c.write(kMemory, pattern(40)); }),
+       .keeps = before_read_reply([](Connection& c) {
+         c.write(kServer, kMemory.handle, kMemory.offset, pattern(40));
+         c.write(kServer, kMemory.handle, kMemory.offset + 40, pattern(24));
+       })});
+}
+
+// An NFS WRITE of four segments, each a READ, so many of them at once.
+auto reads_at_once(std::uint8_t responder_resources, unsigned at_once) {
+  return [responder_resources, at_once](Scene& s) {
+    ConnectOptions options;
+    options.req_responder_resources = options.rep_initiator_depth = responder_resources;
+    Connection& c = s.connect(options);
+    const Reduced r = nfs3::write_call(1, 4 * 64);
+    Message m = call(1, r.rpc);
+    for (std::uint32_t i = 0; i < 4; ++i) m.reads.push_back({r.position, {0x10 + i, 64, 0}});
+    c.call(m);
+    for (std::uint32_t i = 0; i < 4; i += at_once) {
+      std::vector<std::uint32_t> psns;
+      for (std::uint32_t k = i; k < i + at_once; ++k) {
+        psns.push_back(c.read_request(kServer, 0x10 + k, 0, 64));
+      }
+      for (const std::uint32_t psn : psns) c.read_response(kClient, psn, pattern(64));
+    }
+    c.reply(reply(1, nfs3::write_reply(1, 4 * 64)));
+  };
+}
+
+// A message of two packets, put together by hand; nothing comes behind it on its side.
+void by_hand(Connection& c, wire::Opcode first, wire::Opcode second, const Bytes& content,
+             std::size_t in_first, wire::Reth reth = {}) {
+  wire::RocePacket p;
+  p.bth.opcode = static_cast<std::uint8_t>(first);
+  p.bth.psn = c.psn(kServer);
+  p.reth = reth;
+  p.payload = wire::Bytes(content).first(in_first);
+  c.packet(kServer, p);
+  p.bth.opcode = static_cast<std::uint8_t>(second);
+  p.bth.psn += 1;
+  p.payload = wire::Bytes(content).subspan(in_first);
+  c.packet(kServer, p);
+  c.ack(kClient, p.bth.psn);
+}
+
+// A Reply in two packets, the first with so many bytes; a third packet may be out of order.
+auto long_reply(std::size_t in_first, bool extra) {
+  return [in_first, extra](Scene& s) {
+    Connection& c = s.connect();
+    c.exchange(1);
+    c.call(call(2));
+    by_hand(c, wire::Opcode::kSendFirst, wire::Opcode::kSendLast,
+            encode(reply(2, rpc_reply(2, Bytes(1500, 0x22)))), in_first);
+    if (!extra) return;
+    wire::RocePacket p;
+    p.bth.opcode = static_cast<std::uint8_t>(wire::Opcode::kSendMiddle);
+    p.bth.psn = c.psn(kServer) + 2;
+    const Bytes payload = pattern(1024);
+    p.payload = payload;
+    c.packet(kServer, p);
+    c.ack(kClient, p.bth.psn);
+  };
+}
+
+// The RDMA WRITE's RETH announces this length; 1500 bytes come.
+auto announced(std::uint32_t length) {
+  return [length](Scene& s) {
+    Connection& c = s.connect();
+    const wire::Segment memory{0x10, 2000, 0x1000};
+    c.call(with_write_chunk(1, memory));
+    by_hand(c, wire::Opcode::kWriteFirst, wire::Opcode::kWriteLast, pattern(1500), 1024,
+            {memory.offset, memory.handle, length});
+  };
+}
+
+void add_packet_scenes(Scenes& scenes) {
+  scenes.push_back({.rule = "OPS-04",
+                    .guilty = Guilty::kServer,
+                    .breaks = reads_at_once(2, 4),
+                    .keeps = reads_at_once(2, 2)});
+  scenes.push_back({.rule = "OPS-05",
+                    .guilty = Guilty::kServer,
+                    .breaks = long_reply(1024, true),
+                    .keeps = long_reply(1024, false),
+                    .variant = "order"});
+  scenes.push_back({.rule = "OPS-05",
+                    .guilty = Guilty::kServer,
+                    .breaks = long_reply(1000, false),
+                    .keeps = long_reply(1024, false),
+                    .variant = "payload"});
+  // Left without its Reply: HDR-10 tells.
+  scenes.push_back({.rule = "OPS-05",
+                    .guilty = Guilty::kServer,
+                    .breaks = announced(1800),
+                    .keeps = announced(1500),
+                    .both = {"HDR-10"},
+                    .variant = "length"});
+}
+
+auto two_calls(const wire::Segment& second) {
+  return [second](Scene& s) {
+    Connection& c = s.connect();
+    c.exchange(1);
+    c.call(with_write_chunk(2));
+    c.call(with_write_chunk(3, second));
+    c.write(kMemory, pattern(64));
+    c.reply(read_reply(2));
+    c.write(second, pattern(64));
+    c.reply(read_reply(3, second));
+  };
+}
+
+}  // namespace
+
 void add_operation_scenes(Scenes& scenes) {
-  (void)scenes;
+  add_target_scenes(scenes);
+  add_order_scenes(scenes);
+  add_packet_scenes(scenes);
+  scenes.push_back({.rule = "OPS-06",
+                    .guilty = Guilty::kClient,
+                    .breaks = two_calls({kMemory.handle, 64, kMemory.offset + 32}),
+                    .keeps = two_calls({kMemory.handle, 64, kMemory.offset + 64})});
 }
 
 }  // namespace rpcrdma::scenes

@@ -18,6 +18,7 @@ const std::vector<RuleScene>& all_scenes() {
     add_invalidation_scenes(s);
     add_operation_scenes(s);
     add_version2_scenes(s);
+    add_negotiation_scenes(s);
     add_capture_scenes(s);
     add_diagnosis_scenes(s);
     add_habit_scenes(s);

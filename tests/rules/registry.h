@@ -62,6 +62,7 @@ void add_private_data_scenes(Scenes& scenes);  // CMP
 void add_invalidation_scenes(Scenes& scenes);  // INV
 void add_operation_scenes(Scenes& scenes);     // OPS
 void add_version2_scenes(Scenes& scenes);      // V2
+void add_negotiation_scenes(Scenes& scenes);   // V2-05 to V2-07
 void add_capture_scenes(Scenes& scenes);       // CAPTURE, ICRC
 void add_diagnosis_scenes(Scenes& scenes);     // what went wrong, and why
 void add_habit_scenes(Scenes& scenes);         // known implementations
