@@ -21,7 +21,7 @@ bool failed(const model::Message& m) {
 
 }  // namespace
 
-Analysis::Analysis(rules::Profile profile) : findings_({profile, nullptr}), checker_(findings_) {
+Analysis::Analysis(rules::Profile profile) : findings_({profile}), checker_(findings_) {
   report_.profile = profile;
 }
 
