@@ -263,6 +263,11 @@ void Model::on_retransmission(const roce::Connection& connection, int sender, st
   impl_->observer.on_retransmission(connection, sender, count, meta);
 }
 
+void Model::on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
+                              std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) {
+  impl_->observer.on_sent_again(connection, sender, psn, idle_ns, begins, meta);
+}
+
 void Model::Impl::close_calls(Connection& c) {
   for (std::uint8_t caller = 0; caller < 2; ++caller) {
     for (const CallRef ref : c.calls[caller].in_order()) {

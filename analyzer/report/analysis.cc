@@ -21,7 +21,8 @@ bool failed(const model::Message& m) {
 
 }  // namespace
 
-Analysis::Analysis(rules::Profile profile) : findings_({profile}), checker_(findings_) {
+Analysis::Analysis(rules::Profile profile)
+    : findings_({.profile = profile, .tell_sums = false}), checker_(findings_) {
   report_.profile = profile;
 }
 

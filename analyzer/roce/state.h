@@ -55,6 +55,8 @@ struct Stream {
   bool nak_in_gap = false;
   std::uint32_t filled_at = 0;   // PSN that closed the last gap without a NAK
   std::uint32_t late_fills = 0;  // packets that did so: late, or sent again
+  std::int64_t last_ns = 0;      // time of the latest request
+  bool again = false;            // it was sent before
 
   Assembly assembly = Assembly::kIdle;
   std::vector<std::uint8_t> buffer;  // kSend
@@ -196,6 +198,7 @@ struct Tracker::Impl {
   void use_held(ConnectionState& c, int sender);
   void skip_to(ConnectionState& c, int sender, std::uint32_t psn);
   void retransmitted(ConnectionState& c, int sender, std::uint64_t count, const Packet& p);
+  void sent_again(ConnectionState& c, int sender, const Packet& p);
   void duplicate(ConnectionState& c, int sender, const Packet& p);
   void settle_uncertain_read(ConnectionState& c, Stream& s, const Packet& p);
   void send_packet(ConnectionState& c, int sender, const Packet& p);

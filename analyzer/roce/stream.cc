@@ -159,6 +159,7 @@ void Tracker::Impl::request(ConnectionState& c, int sender, const Packet& p,
       retransmitted(c, sender, 1, p);
       ++c.side[static_cast<std::size_t>(sender)].counters.lost_network;
       ++stats.lost_network;
+      sent_again(c, sender, p);
     } else {
       ++c.side[static_cast<std::size_t>(sender)].counters.reordered;
       ++stats.reordered;
@@ -168,6 +169,7 @@ void Tracker::Impl::request(ConnectionState& c, int sender, const Packet& p,
   } else {
     // Something new: no go-back-N is under way.
     s.late_fills = 0;
+    s.again = false;
   }
   in_order(c, sender, p);
   drain(c, sender);
@@ -180,10 +182,18 @@ void Tracker::Impl::retransmitted(ConnectionState& c, int sender, std::uint64_t 
   listener.on_retransmission(c, sender, count, p.meta);
 }
 
+void Tracker::Impl::sent_again(ConnectionState& c, int sender, const Packet& p) {
+  Stream& s = c.stream[static_cast<std::size_t>(sender)];
+  listener.on_sent_again(c, sender, p.roce->bth.psn, p.meta.time_ns - s.last_ns, !s.again,
+                             p.meta);
+  s.again = true;
+}
+
 void Tracker::Impl::duplicate(ConnectionState& c, int sender, const Packet& p) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
   SideCounters& counters = c.side[static_cast<std::size_t>(sender)].counters;
   retransmitted(c, sender, 1, p);
+  sent_again(c, sender, p);
   if (s.late_fills == 0) return;
   const std::int32_t behind_fill = psn_diff(p.roce->bth.psn, s.filled_at);
   if (behind_fill > 0) {

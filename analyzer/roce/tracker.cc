@@ -158,6 +158,7 @@ void Tracker::Impl::packet(const PreparedPacket& prepared) {
     response(c, ref.sender, p);
   } else {
     request(c, ref.sender, p, transport);
+    c.stream[ref.sender].last_ns = meta.time_ns;
   }
 }
 

@@ -1,4 +1,5 @@
 #include "checks.h"
+#include "diagnoses.h"
 
 #include <optional>
 
@@ -7,9 +8,10 @@
 namespace rpcrdma::rules {
 
 struct Checker::Impl {
-  explicit Impl(Findings& f) : findings(f) {}
+  explicit Impl(Findings& f) : findings(f), diagnoses(f) {}
 
   Findings& findings;
+  Diagnoses diagnoses;
   const roce::Tracker* tracker = nullptr;
   const model::Model* model = nullptr;
 
@@ -34,13 +36,20 @@ void Checker::attach(const roce::Tracker& tracker, const model::Model& model) {
   impl_->tracker = &tracker;
   impl_->model = &model;
   impl_->findings.attach(tracker, model);
+  impl_->diagnoses.attach(tracker, model);
 }
 
 void Checker::finish() {
+  impl_->diagnoses.finish();
   impl_->findings.finish();
 }
 
+const Trust& Checker::trust() const {
+  return impl_->diagnoses.trust();
+}
+
 void Checker::on_message(const model::Message& m, const model::Call* call) {
+  impl_->diagnoses.message(m);
   const Scene scene = impl_->scene(m);
   note_certainty(m, scene);
   if (!scene.history.begun) check_private_data(scene);
@@ -69,6 +78,7 @@ void Checker::on_call_end(const model::Call& call, const model::Message* answer)
   remember_segments(call, answer, scene);
   check_reverse_end(call, answer, scene);
   remember_lost_call(call, scene);
+  impl_->diagnoses.call_end(call, answer);
 }
 
 void Checker::on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
@@ -80,25 +90,33 @@ void Checker::on_open(const roce::Connection& connection) {
   (void)connection;
 }
 
+void Checker::on_merge(const roce::Connection& into, const roce::Connection& from) {
+  impl_->history.forget(from.index);
+  impl_->history.forget(into.index);
+  note_joined(impl_->history.of(into.index));
+  impl_->diagnoses.merge(into, from);
+}
+
 void Checker::on_close(const roce::Connection& connection) {
   if (const auto scene = impl_->scene(connection)) {
     check_packets(*scene);
     check_reconnect_end(*scene);
   }
+  impl_->diagnoses.close(connection);
   impl_->findings.connection_closed(connection);
   impl_->history.forget(connection.index);
 }
 
 void Checker::on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                          std::uint32_t psn, const roce::PacketMeta& meta) {
+  impl_->diagnoses.refusal(connection, sender, aeth, psn, meta);
   if (!aeth.is_rnr()) return;
   if (const auto scene = impl_->scene(connection)) check_rnr(sender, psn, meta.frame, *scene);
 }
 
-void Checker::on_merge(const roce::Connection& into, const roce::Connection& from) {
-  impl_->history.forget(from.index);
-  impl_->history.forget(into.index);
-  note_joined(impl_->history.of(into.index));
+void Checker::on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
+                            std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) {
+  impl_->diagnoses.retransmission(connection, sender, psn, idle_ns, begins, meta);
 }
 
 void Checker::on_operation(const roce::Connection& connection, const roce::Operation& op,

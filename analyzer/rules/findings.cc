@@ -183,6 +183,9 @@ void Findings::attach(const roce::Tracker& tracker, const model::Model& model) {
 Profile Findings::profile() const {
   return impl_->options.profile;
 }
+bool Findings::tells_sums() const {
+  return impl_->options.tell_sums;
+}
 
 void Findings::add(RuleId id, const Evidence& e, const Text& text, const char* advice) {
   const Rule& r = rule(id);

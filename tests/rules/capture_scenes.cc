@@ -2,8 +2,76 @@
 
 namespace rpcrdma::scenes {
 
+namespace {
+
+void three_exchanges(Scene& s) {
+  Connection& c = s.connect();
+  for (std::uint32_t xid = 1; xid <= 3; ++xid) c.exchange(xid);
+}
+
+// The capture misses a Reply that the client acknowledges.
+void lost(Scene& s) {
+  Connection& c = s.connect();
+  c.exchange(1);
+  c.call(call(2));
+  s.lose_next();
+  c.reply(reply(2));
+  c.exchange(3);
+}
+
+// Only the first bytes of a Call, behind its transport header, are in the capture.
+void cut_short(Scene& s) {
+  Connection& c = s.connect();
+  c.exchange(1);
+  s.cut_next(100);
+  c.call(call(2));
+  c.reply(reply(2));
+}
+
+// All that the server sends goes another way.
+void one_direction(Scene& s) {
+  ConnectOptions options;
+  options.in_capture = false;
+  Connection& c = s.connect(options);
+  c.acks = false;
+  for (std::uint32_t xid = 1; xid <= 3; ++xid) c.call(call(xid));
+}
+
+void clock_step(Scene& s) {
+  Connection& c = s.connect();
+  c.exchange(1);
+  s.wait(-1'000'000);
+  c.exchange(2);
+}
+
+void damaged(Scene& s) {
+  Connection& c = s.connect();
+  c.exchange(1);
+  c.acks = false;
+  const std::uint32_t psn = c.psn(kClient);
+  s.damage_next();
+  c.call(call(2));
+  c.resend(kClient, psn);
+  c.ack(kServer);
+  c.acks = true;
+  c.reply(reply(2));
+}
+
+}  // namespace
+
 void add_capture_scenes(Scenes& scenes) {
-  (void)scenes;
+  const auto add = [&](const char* rule, const char* variant, std::function<void(Scene&)> breaks) {
+    scenes.push_back({.rule = rule,
+                      .guilty = Guilty::kNobody,
+                      .breaks = std::move(breaks),
+                      .keeps = three_exchanges,
+                      .variant = variant});
+  };
+  add("CAPTURE", "lost", lost);
+  add("CAPTURE", "cut-short", cut_short);
+  add("CAPTURE", "one-direction", one_direction);
+  add("CAPTURE", "clock", clock_step);
+  add("ICRC", "", damaged);
 }
 
 }  // namespace rpcrdma::scenes

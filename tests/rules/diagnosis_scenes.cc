@@ -1,9 +1,260 @@
+#include "exchanges.h"
 #include "registry.h"
 
 namespace rpcrdma::scenes {
 
+namespace {
+
+constexpr std::int64_t kMillisecond = 1'000'000;
+constexpr std::uint64_t kMemory = 0x7f0000000000;
+
+// Two Calls at a time with `grant` credits; each Reply takes a millisecond.
+void two_at_a_time(Scene& s, std::uint32_t grant) {
+  Connection& c = s.connect();
+  const auto answer = [&](std::uint32_t xid) {
+    Message m = reply(xid);
+    m.credit = grant;
+    c.reply(m);
+  };
+  c.call(call(1));
+  answer(1);
+  c.call(call(2));
+  for (std::uint32_t xid = 3; xid < 14; ++xid) {
+    c.call(call(xid));
+    s.wait(kMillisecond / 2);
+    answer(xid - 1);
+  }
+  answer(13);
+}
+
+// The Call is refused, and sent again.
+void not_ready(Scene& s) {
+  Connection& c = s.connect();
+  c.exchange(1);
+  c.acks = false;
+  const std::uint32_t psn = c.psn(kClient);
+  c.call(call(2));
+  c.rnr(kServer);
+  s.wait(kMillisecond);
+  c.resend(kClient, psn);
+  c.ack(kServer);
+  c.acks = true;
+  c.reply(reply(2));
+}
+
+// A READ of 40,000 bytes; `lost`: the network loses the first of the WRITE's packets.
+void large_read(Scene& s, bool lost) {
+  Connection& c = s.connect();
+  const wire::Segment memory{77, 40000, kMemory};
+  Message m = call(1, nfs3::read_call(1, memory.length));
+  m.writes = {{memory}};
+  c.call(m);
+  const std::uint32_t psn = c.psn(kServer);
+  c.acks = !lost;
+  if (lost) s.lose_next();
+  c.write(memory, pattern(memory.length));
+  if (lost) {
+    c.nak(kClient, wire::NakCode::kPsnSequence, psn);
+    s.wait(kMillisecond);
+    c.resend(kServer, psn);
+    c.ack(kClient);
+    c.acks = true;
+  }
+  Message r = reply(1, nfs3::read_reply(1, memory.length).rpc);
+  r.writes = m.writes;
+  c.reply(r);
+}
+
+void orderly(Scene& s) {
+  Connection& c = s.connect();
+  c.exchange(1);
+  c.disconnect();
+}
+
+// `again`: the Call that the second connection begins with.
+void two_connections(Scene& s, bool cut_off, std::uint32_t again) {
+  Connection& first = s.connect();
+  first.exchange(1);
+  if (cut_off) first.call(call(2));
+  first.disconnect(cut_off ? kServer : kClient);
+  s.wait(5 * kMillisecond);
+  Connection& second = s.connect();
+  second.exchange(again);
+  second.exchange(9);
+}
+
+void eight_small_writes(Scene& s, bool in_chunks) {
+  Connection& c = s.connect();
+  for (std::uint32_t xid = 1; xid <= 8; ++xid) {
+    if (in_chunks) {
+      write_by_read_chunk(c, xid, {{0x100 + xid, 512, kMemory}});
+    } else {
+      c.call(call(xid, nfs3::write_call_inline(xid, pattern(512))));
+      c.reply(reply(xid, nfs3::write_reply(xid, 512)));
+    }
+  }
+}
+
+void eight_readdirs(Scene& s, std::size_t bytes) {
+  Connection& c = s.connect();
+  for (std::uint32_t xid = 1; xid <= 8; ++xid) {
+    readdir_by_reply_chunk(c, xid, {0x100 + xid, 8192, kMemory}, bytes);
+  }
+}
+
+// READs of 2,048 bytes into four segments each.
+void scattered_reads(Scene& s, bool same_handles) {
+  ConnectOptions options;
+  options.client_private = options.server_private = private_data(1024, 1024, true);
+  Connection& c = s.connect(options);
+  for (std::uint32_t xid = 1; xid <= 16; ++xid) {
+    Segments segments;
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      segments.push_back({0x1000 + i + (same_handles ? 0 : xid * 4), 512, kMemory + i * 512});
+    }
+    read_by_write_chunk(c, xid, segments, 2048);
+  }
+}
+
+void eight_calls(Scene& s, std::int64_t thinking) {
+  Connection& c = s.connect();
+  for (std::uint32_t xid = 1; xid <= 8; ++xid) {
+    c.call(call(xid));
+    s.wait(thinking);
+    c.reply(reply(xid));
+  }
+}
+
+// Each Call is lost behind the capture once.
+void lossy_network(Scene& s) {
+  Connection& c = s.connect();
+  for (std::uint32_t xid = 1; xid <= 8; ++xid) {
+    const std::uint32_t psn = c.psn(kClient);
+    c.acks = false;
+    c.call(call(xid));
+    s.wait(5 * kMillisecond);
+    c.resend(kClient, psn);
+    c.ack(kServer);
+    c.acks = true;
+    c.reply(reply(xid));
+  }
+}
+
+void add_connection_lost(Scenes& scenes) {
+  const auto add = [&](const char* variant, Guilty guilty, std::function<void(Scene&)> breaks,
+                       std::vector<std::string> also) {
+    scenes.push_back({.rule = "CONN-LOST",
+                      .guilty = guilty,
+                      .breaks = std::move(breaks),
+                      .keeps = orderly,
+                      .also = std::move(also),
+                      .variant = variant});
+  };
+  add("rejected", Guilty::kServer,
+      [](Scene& s) {
+        ConnectOptions options;
+        options.reject = 28;  // consumer reject
+        s.connect(options);
+      },
+      {});
+  add("access", Guilty::kServer,
+      [](Scene& s) {
+        Connection& c = s.connect();
+        c.exchange(1);
+        Message m = call(2, nfs3::read_call(2, 1000));
+        m.writes = {{{77, 1000, kMemory}}};
+        c.call(m);
+        c.acks = false;
+        c.write(kServer, 77, kMemory, pattern(1000));
+        c.nak(kClient, wire::NakCode::kRemoteAccess);
+        c.disconnect(kServer);
+      },
+      {});
+  add("retries", Guilty::kServer,
+      [](Scene& s) {
+        ConnectOptions options;
+        options.retry_count = 2;
+        Connection& c = s.connect(options);
+        c.exchange(1);
+        c.acks = false;
+        const std::uint32_t psn = c.psn(kClient);
+        c.call(call(2));
+        for (int i = 0; i < 2; ++i) {
+          s.wait(100 * kMillisecond);
+          c.resend(kClient, psn);
+        }
+        c.disconnect(kClient);
+      },
+      {});
+  add("rnr", Guilty::kServer,
+      [](Scene& s) {
+        ConnectOptions options;
+        options.rnr_retry_count = 0;
+        Connection& c = s.connect(options);
+        c.exchange(1);
+        c.acks = false;
+        c.call(call(2));
+        c.rnr(kServer);
+        c.disconnect(kClient);
+      },
+      {"RNR", "FC-04"});
+  add("unanswered", Guilty::kServer,
+      [](Scene& s) {
+        Connection& c = s.connect();
+        c.exchange(1);
+        c.call(call(2));
+        c.disconnect(kServer);
+      },
+      {});
+}
+
+}  // namespace
+
 void add_diagnosis_scenes(Scenes& scenes) {
-  (void)scenes;
+  scenes.push_back({.rule = "CREDIT-STARVED",
+                    .guilty = Guilty::kServer,
+                    .breaks = [](Scene& s) { two_at_a_time(s, 2); },
+                    .keeps = [](Scene& s) { two_at_a_time(s, 32); }});
+  scenes.push_back({.rule = "RNR",
+                    .guilty = Guilty::kServer,
+                    .breaks = not_ready,
+                    .keeps = [](Scene& s) { eight_calls(s, 0); },
+                    .also = {"FC-04"}});
+  scenes.push_back({.rule = "RETX-STORM",
+                    .guilty = Guilty::kNobody,
+                    .breaks = [](Scene& s) { large_read(s, true); },
+                    .keeps = [](Scene& s) { large_read(s, false); }});
+  add_connection_lost(scenes);
+  scenes.push_back({.rule = "RECONNECT",
+                    .guilty = Guilty::kNobody,
+                    .breaks = [](Scene& s) { two_connections(s, true, 2); },
+                    .keeps = [](Scene& s) { two_connections(s, false, 3); },
+                    .also = {"CONN-LOST"}});
+  scenes.push_back({.rule = "ANSWERED-TWICE",
+                    .guilty = Guilty::kNobody,
+                    .breaks = [](Scene& s) { two_connections(s, true, 1); },
+                    .keeps = [](Scene& s) { two_connections(s, false, 1); },
+                    .also = {"CONN-LOST"}});
+  scenes.push_back({.rule = "NEEDLESS-CHUNK",
+                    .guilty = Guilty::kClient,
+                    .breaks = [](Scene& s) { eight_small_writes(s, true); },
+                    .keeps = [](Scene& s) { eight_small_writes(s, false); }});
+  scenes.push_back({.rule = "LARGER-THRESHOLD",
+                    .guilty = Guilty::kNobody,
+                    .breaks = [](Scene& s) { eight_readdirs(s, 6000); },
+                    .keeps = [](Scene& s) { eight_calls(s, 0); }});
+  scenes.push_back({.rule = "REG-CHURN",
+                    .guilty = Guilty::kClient,
+                    .breaks = [](Scene& s) { scattered_reads(s, false); },
+                    .keeps = [](Scene& s) { scattered_reads(s, true); }});
+  scenes.push_back({.rule = "SLOW-PEER",
+                    .guilty = Guilty::kServer,
+                    .breaks = [](Scene& s) { eight_calls(s, 2 * kMillisecond); },
+                    .keeps = [](Scene& s) { eight_calls(s, kMillisecond / 2); }});
+  scenes.push_back({.rule = "SLOW-NETWORK",
+                    .guilty = Guilty::kNobody,
+                    .breaks = lossy_network,
+                    .keeps = [](Scene& s) { eight_calls(s, kMillisecond / 2); }});
 }
 
 }  // namespace rpcrdma::scenes

@@ -65,10 +65,6 @@ constexpr const char* kUncovered[] = {
     "V2-09",
     "V2-10",
     "V2-11",
-    // CAPTURE
-    "CAPTURE",
-    // ICRC
-    "ICRC",
 };
 
 }  // namespace

@@ -112,6 +112,12 @@ class Observer {
                           std::uint32_t psn, const roce::PacketMeta& meta) {
     (void)connection, (void)sender, (void)aeth, (void)psn, (void)meta;
   }
+  // A request packet that `sender` had sent before. `idle_ns`: since its request before this one;
+  // `begins`: that one was new.
+  virtual void on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
+                             std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) {
+    (void)connection, (void)sender, (void)psn, (void)idle_ns, (void)begins, (void)meta;
+  }
 
   // `count` packets of `sender` are known now to have been sent again.
   virtual void on_retransmission(const roce::Connection& connection, int sender,
@@ -174,6 +180,11 @@ class ObserverPair final : public Observer {
     first_.on_retransmission(connection, sender, count, meta);
     second_.on_retransmission(connection, sender, count, meta);
   }
+  void on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
+                     std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) override {
+    first_.on_sent_again(connection, sender, psn, idle_ns, begins, meta);
+    second_.on_sent_again(connection, sender, psn, idle_ns, begins, meta);
+  }
   void on_operation(const roce::Connection& connection, const roce::Operation& op, const Call* call,
                     std::uint32_t segment) override {
     first_.on_operation(connection, op, call, segment);
@@ -218,6 +229,8 @@ class Model final : public roce::Listener {
                       std::uint32_t psn, const roce::PacketMeta& meta) override;
   void on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
                          const roce::PacketMeta& meta) override;
+  void on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
+                     std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) override;
   [[nodiscard]] bool answers(const roce::Connection& connection,
                              std::span<const std::uint8_t> first, std::uint32_t handle) override;
 

@@ -32,6 +32,10 @@ class Analysis : public model::Observer {
                   std::uint32_t psn, const roce::PacketMeta& meta) override;
   void on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
                          const roce::PacketMeta& meta) override;
+  void on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
+                     std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) override {
+    checker_.on_sent_again(connection, sender, psn, idle_ns, begins, meta);
+  }
   void on_operation(const roce::Connection& connection, const roce::Operation& op,
                     const model::Call* call, std::uint32_t segment) override {
     checker_.on_operation(connection, op, call, segment);

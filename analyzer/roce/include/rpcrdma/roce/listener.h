@@ -64,6 +64,13 @@ class Listener {
     (void)connection, (void)sender, (void)count, (void)meta;
   }
 
+  // A request packet that `sender` had sent before. `idle_ns`: since its request before this one;
+  // `begins`: that one was new.
+  virtual void on_sent_again(const Connection& connection, int sender, std::uint32_t psn,
+                                 std::int64_t idle_ns, bool begins, const PacketMeta& meta) {
+    (void)connection, (void)sender, (void)psn, (void)idle_ns, (void)begins, (void)meta;
+  }
+
   // May a packet of an unknown flow be the answer to what side 0 of `connection` sent? Asked only
   // for connections of which one direction was seen: `first` are the first bytes of a SEND, or
   // empty when the packet is an RDMA READ or WRITE with this `handle`.

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include <rpcrdma/rules/findings.h>
+#include <rpcrdma/rules/trust.h>
 
 namespace rpcrdma::rules {
 
@@ -19,6 +20,8 @@ class Checker final : public model::Observer {
   void attach(const roce::Tracker& tracker, const model::Model& model);
   // When the capture has been read and the tracker has finished.
   void finish();
+  // After finish().
+  [[nodiscard]] const Trust& trust() const;
 
   void on_message(const model::Message& message, const model::Call* call) override;
   void on_identified(const model::Call& call) override;
@@ -30,6 +33,8 @@ class Checker final : public model::Observer {
   void on_close(const roce::Connection& connection) override;
   void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                   std::uint32_t psn, const roce::PacketMeta& meta) override;
+  void on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
+                     std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) override;
   void on_operation(const roce::Connection& connection, const roce::Operation& op,
                     const model::Call* call, std::uint32_t segment) override;
   void on_operation_end(const roce::Connection& connection, const roce::Operation& op,

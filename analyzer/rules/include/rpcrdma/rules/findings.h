@@ -56,6 +56,9 @@ class Findings {
     // was told or withheld.
     std::function<void(const Evidence&)> on_pending = nullptr;
     std::function<void(const Evidence&)> on_settled = nullptr;
+    // Whether what the capture lost and its wrong ICRCs are told as sums of the whole. A report
+    // tells them itself, since it can be a sum of several captures.
+    bool tell_sums = true;
   };
 
   explicit Findings(Options options);
@@ -67,6 +70,7 @@ class Findings {
   void attach(const roce::Tracker& tracker, const model::Model& model);
 
   [[nodiscard]] Profile profile() const;
+  [[nodiscard]] bool tells_sums() const;
 
   // A breach. `text` gives one clause for a person, without a full stop; asked for only when it is
   // needed. `advice`: in place of the rule's own.

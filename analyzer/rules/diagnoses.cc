@@ -1,0 +1,161 @@
+#include "diagnoses.h"
+
+#include "capture_checks.h"
+#include "chunk_use.h"
+#include "habits.h"
+#include "loss.h"
+#include "reconnects.h"
+#include "registrations.h"
+#include "starvation.h"
+#include "turns.h"
+
+#include <fmt/format.h>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+constexpr std::uint16_t kNfsRdmaPort = 20049;
+constexpr std::size_t kDeparted = 64;  // connections remembered for those that follow
+
+}  // namespace
+
+struct Diagnoses::OfConnection {
+  std::array<Starvation, 2> starvation;  // by caller
+  std::array<Recovery, 2> recovery;      // by the side whose requests they are
+  ChunkUse chunks;
+  Registrations registrations;
+  Turns turns;
+  Habits habits;
+  Succession succession;
+  std::uint64_t cut_short = 0;  // messages
+  std::uint64_t cut_off = 0;    // Calls that the close left without an answer
+  std::uint64_t cut_off_frame = 0;
+};
+
+Diagnoses::Diagnoses(Findings& findings) : findings_(findings) {}
+Diagnoses::~Diagnoses() = default;
+
+void Diagnoses::attach(const roce::Tracker& tracker, const model::Model& model) {
+  tracker_ = &tracker;
+  model_ = &model;
+}
+
+Diagnoses::OfConnection& Diagnoses::at(std::uint32_t index) {
+  if (index == latest_index_) return *latest_;
+  std::unique_ptr<OfConnection>& p = connections_[index];
+  if (!p) p = std::make_unique<OfConnection>();
+  latest_index_ = index;
+  latest_ = p.get();
+  return *p;
+}
+
+void Diagnoses::message(const model::Message& m) {
+  OfConnection& c = at(m.connection);
+  c.cut_short += m.complete ? 0 : 1;
+  c.starvation[m.caller].note(m);
+  const int client = model_->connection(m.connection).client;
+  if (m.caller != client) return;
+  c.turns.note(m);
+  if (m.kind != model::Kind::kCall) return;
+  c.registrations.note(m);
+  c.habits.call(m);
+  c.succession.called(m, tracker_->connection(m.connection), client, departed_);
+}
+
+void Diagnoses::call_end(const model::Call& call, const model::Message* answer) {
+  const model::Message& m = call.message;
+  OfConnection& c = at(m.connection);
+  const model::ConnectionModel& cm = model_->connection(m.connection);
+  if (m.caller != cm.client) return;
+  c.succession.ended(call, answer);
+  if (answer == nullptr) {
+    if (call.ending == model::Ending::kClosed && c.cut_off++ == 0) c.cut_off_frame = m.frame;
+    return;
+  }
+  if (answer->kind != model::Kind::kReply) return;
+  c.turns.answered(call, *answer);
+  c.chunks.note(call, *answer, cm.thresholds);
+  c.habits.answered(call, *answer, cm.thresholds);
+}
+
+void Diagnoses::refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
+                        std::uint32_t psn, const roce::PacketMeta& meta) {
+  at(connection.index).recovery[static_cast<std::size_t>(1 - sender)].refused(aeth, psn, meta);
+}
+
+void Diagnoses::retransmission(const roce::Connection& connection, int sender, std::uint32_t psn,
+                               std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) {
+  at(connection.index)
+      .recovery[static_cast<std::size_t>(sender)]
+      .sent_again(psn, idle_ns, begins, meta);
+}
+
+void Diagnoses::merge(const roce::Connection& into, const roce::Connection& from) {
+  latest_index_ = UINT32_MAX;
+  connections_.erase(into.index);
+  connections_.erase(from.index);
+}
+
+void Diagnoses::close(const roce::Connection& connection) {
+  const bool expected = wire::is_rdma_ip_service(connection.service_id) &&
+                        wire::service_port(connection.service_id) == kNfsRdmaPort;
+  if (connection.state == roce::State::kRejected && expected) {
+    Evidence e;
+    e.connection = &connection;
+    e.side = connection.closed_by;
+    e.frames = {connection.closed_frame, 0};
+    findings_.add(RuleId::kConnLost, e, [&] {
+      return fmt::format("the connection was refused with a REJ: {} (reason {})",
+                         wire::cm_rej_reason(connection.reject_reason), connection.reject_reason);
+    });
+  }
+  const auto it = connections_.find(connection.index);
+  if (it == connections_.end()) return;
+  const OfConnection& c = *it->second;
+  const model::ConnectionModel& cm = model_->connection(connection.index);
+  bool broken = false;
+  if (cm.speaks == model::Speaks::kRpc) {
+    note_closed(trust_, connection, c.cut_short);
+    std::int64_t stalled = 0;
+    for (int side = 0; side < 2; ++side) {
+      const auto s = static_cast<std::size_t>(side);
+      c.starvation[s].tell(findings_, connection, side);
+      c.recovery[s].tell_storm(findings_, connection, side);
+      c.recovery[s].tell_rnr(findings_, connection, side);
+      broken |= c.recovery[s].tell_fatal(findings_, connection, side);
+      stalled += c.recovery[s].stalled_ns();
+    }
+    const bool whole = model::losses(connection) == 0 && connection.side[0].counters.packets != 0 &&
+                       connection.side[1].counters.packets != 0;
+    if (!broken && connection.state == roce::State::kClosed && c.cut_off != 0 && whole) {
+      broken = true;
+      Evidence e;
+      e.connection = &connection;
+      e.side = connection.closed_by;
+      e.frames = {c.cut_off_frame, connection.closed_frame};
+      findings_.add(RuleId::kConnLost, e, [&] {
+        return fmt::format("the connection was closed while {} Calls had no answer", c.cut_off);
+      });
+    }
+    if (cm.client >= 0) {
+      c.chunks.tell(findings_, connection, cm.client);
+      c.registrations.tell(findings_, connection, cm.client);
+      c.turns.tell(findings_, connection, cm.client, stalled);
+      c.habits.tell(findings_, connection, cm.client);
+      c.succession.tell(findings_, connection);
+    }
+    if (auto departed = it->second->succession.depart(connection, cm.client, broken)) {
+      if (departed_.size() == kDeparted) departed_.pop_front();
+      departed_.push_back(std::move(departed));
+    }
+  }
+  latest_index_ = UINT32_MAX;
+  connections_.erase(it);
+}
+
+void Diagnoses::finish() {
+  tell_trust(trust_, tracker_->stats(), findings_);
+}
+
+}  // namespace rpcrdma::rules

@@ -1,0 +1,53 @@
+// What people ask of a capture beyond rules: what held it up, what broke it, what is wasted. One
+// state for each open connection, freed when it closes; a finding comes at the close, when there is
+// something to sum up.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+
+#include <tsl/robin_map.h>
+
+#include <rpcrdma/rules/findings.h>
+#include <rpcrdma/rules/trust.h>
+
+namespace rpcrdma::rules {
+
+class Diagnoses {
+ public:
+  explicit Diagnoses(Findings& findings);
+  ~Diagnoses();
+  Diagnoses(const Diagnoses&) = delete;
+  Diagnoses& operator=(const Diagnoses&) = delete;
+
+  void attach(const roce::Tracker& tracker, const model::Model& model);
+
+  void message(const model::Message& m);
+  void call_end(const model::Call& call, const model::Message* answer);
+  void refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
+               std::uint32_t psn, const roce::PacketMeta& meta);
+  void retransmission(const roce::Connection& connection, int sender, std::uint32_t psn,
+                      std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta);
+  // Two directions turned out to be one connection: what was gathered of each is not whole.
+  void merge(const roce::Connection& into, const roce::Connection& from);
+  void close(const roce::Connection& connection);
+  // When all are closed.
+  void finish();
+  [[nodiscard]] const Trust& trust() const { return trust_; }
+
+ private:
+  struct OfConnection;
+  OfConnection& at(std::uint32_t index);
+
+  Findings& findings_;
+  const roce::Tracker* tracker_ = nullptr;
+  const model::Model* model_ = nullptr;
+  tsl::robin_map<std::uint32_t, std::unique_ptr<OfConnection>> connections_;
+  std::uint32_t latest_index_ = UINT32_MAX;
+  OfConnection* latest_ = nullptr;
+  Trust trust_;
+  std::deque<std::shared_ptr<const struct Departed>> departed_;
+};
+
+}  // namespace rpcrdma::rules

@@ -1,0 +1,166 @@
+#include <gtest/gtest.h>
+
+#include <rpcrdma/rules/findings.h>
+
+namespace rpcrdma::rules {
+namespace {
+
+using roce::PacketMeta;
+
+// A tracker and a model that know one connection, between 192.0.2.1 and 192.0.2.2.
+class FindingsTest : public ::testing::Test {
+ protected:
+  FindingsTest() {
+    roce::PreparedPacket p;
+    const std::array<std::uint8_t, 8> ends{192, 0, 2, 1, 192, 0, 2, 2};
+    p.transport.src = capture::make_ipv4(ends.data());
+    p.transport.dst = capture::make_ipv4(ends.data() + 4);
+    p.decoded = true;
+    p.meta = PacketMeta{1, 1};
+    p.roce.bth.opcode = static_cast<std::uint8_t>(wire::Opcode::kSendOnly);
+    p.roce.bth.dest_qp = 5;
+    tracker.packet(p);
+    connection = tracker.connection(0);
+    connection.setup = roce::Setup::kCm;
+    connection.side[0].counters.packets = connection.side[1].counters.packets = 10;
+  }
+
+  Findings& make(Profile profile = Profile::k8166) {
+    findings = std::make_unique<Findings>(Findings::Options{profile, nullptr});
+    findings->attach(tracker, model);
+    return *findings;
+  }
+  [[nodiscard]] Evidence at(std::uint64_t frame, int side = 0) const {
+    Evidence e;
+    e.connection = &connection;
+    e.side = side;
+    e.frames = {frame, 0};
+    return e;
+  }
+
+  model::Observer observer;
+  model::Model model{observer, {}};
+  roce::Tracker tracker{model};
+  roce::Connection connection;  // a copy whose counters a test may change
+  std::unique_ptr<Findings> findings;
+};
+
+const Findings::Text kText = [] { return std::string("text"); };
+
+// Rules by what they need, whatever the table says of others.
+constexpr RuleId kNeedsNothing = RuleId::kConnLost;
+constexpr RuleId kNeedsWholeData = RuleId::kCreditStarved;
+
+TEST_F(FindingsTest, TheSameIsJoinedWithItsFirstFrames) {
+  Findings& f = make();
+  for (std::uint64_t frame = 1; frame <= 100; ++frame) f.add(kNeedsNothing, at(frame), kText);
+  f.finish();
+  ASSERT_EQ(f.list().size(), 1U);
+  EXPECT_EQ(f.list()[0].count, 100U);
+  ASSERT_EQ(f.list()[0].frames.size(), kMaxFrames);
+  EXPECT_EQ(f.list()[0].frames.front(), 1U);
+  EXPECT_EQ(f.list()[0].frames.back(), kMaxFrames);
+  EXPECT_EQ(f.list()[0].connection, 1U);
+  EXPECT_EQ(f.list()[0].peer, "192.0.2.1");
+}
+
+TEST_F(FindingsTest, SidesAndTopicsStayApart) {
+  Findings& f = make();
+  f.add(kNeedsNothing, at(1, 0), kText);
+  f.add(kNeedsNothing, at(2, 1), kText);
+  Evidence other = at(3, 1);
+  other.topic = 1;
+  f.add(kNeedsNothing, other, kText);
+  f.finish();
+  ASSERT_EQ(f.list().size(), 3U);
+  EXPECT_EQ(f.list()[1].peer, "192.0.2.2");
+}
+
+TEST_F(FindingsTest, MoreKindsThanAreKeptAreCounted) {
+  Findings& f = make();
+  constexpr std::uint32_t kKinds = 5000;
+  constexpr std::uint32_t kKept = 4096;
+  for (std::uint32_t topic = 0; topic < kKinds; ++topic) {
+    Evidence e = at(topic + 1);
+    e.topic = topic;
+    f.add(kNeedsNothing, e, kText);
+    f.add(kNeedsNothing, e, kText);
+  }
+  f.finish();
+  EXPECT_EQ(f.list().size(), kKept);
+  EXPECT_EQ(f.omitted()[static_cast<std::size_t>(Severity::kWarning)], (kKinds - kKept) * 2);
+}
+
+TEST_F(FindingsTest, SeverityIsThatOfTheProfile) {
+  for (const Profile profile : {Profile::k5666, Profile::k8166}) {
+    for (const Rule& r : rules()) {
+      Findings& f = make(profile);
+      Evidence e;
+      f.add(r.id, e, kText);
+      f.finish();
+      if (r.level(profile) == Level::kOff) {
+        EXPECT_TRUE(f.list().empty()) << r.name;
+      } else {
+        ASSERT_EQ(f.list().size(), 1U) << r.name;
+        EXPECT_STREQ(severity_name(f.list()[0].severity), level_name(r.level(profile)));
+      }
+    }
+  }
+}
+
+TEST_F(FindingsTest, DamagedBytesAccuseNobodyOfAnError) {
+  Findings& f = make();
+  Evidence e = at(1);
+  e.suspect = true;
+  f.add(RuleId::kHdr06, e, kText);
+  f.add(RuleId::kHdr06, at(2), kText);
+  f.finish();
+  ASSERT_EQ(f.list().size(), 2U);
+  EXPECT_EQ(f.list()[0].severity, Severity::kError);  // errors come first
+  EXPECT_EQ(f.list()[1].severity, Severity::kWarning);
+  EXPECT_NE(f.list()[1].advice.find("ICRC"), std::string::npos);
+}
+
+TEST_F(FindingsTest, WhatNeedsWholeDataWaits) {
+  Findings& f = make();
+  f.add(kNeedsWholeData, at(1), kText);
+  connection.side[1].counters.lost_capture = 1;  // noticed a moment later
+  f.connection_closed(connection);
+  f.finish();
+  EXPECT_TRUE(f.list().empty());
+  ASSERT_EQ(f.withheld().size(), 1U);
+  EXPECT_EQ(f.withheld()[0].rule, rule(kNeedsWholeData).name);
+  EXPECT_EQ(f.withheld()[0].connection, 1U);
+  EXPECT_NE(f.withheld()[0].reason.find("lost"), std::string::npos);
+}
+
+TEST_F(FindingsTest, WhatNeedsWholeDataIsToldWhenThereIsNoLoss) {
+  Findings& f = make();
+  f.add(kNeedsWholeData, at(1), kText);
+  f.finish();
+  EXPECT_EQ(f.list().size(), 1U);
+  EXPECT_TRUE(f.withheld().empty());
+}
+
+// A loss long after a breach says nothing against it, where the rule needs only its own Call.
+TEST_F(FindingsTest, WaitingEndsAfterSomeMessages) {
+  Findings& f = make();
+  f.add(kNeedsWholeData, at(1), kText);
+  for (int i = 0; i < 32; ++i) f.message_seen(connection);
+  connection.side[0].counters.lost_capture = 1;
+  f.finish();
+  EXPECT_EQ(f.list().size(), 1U);
+}
+
+TEST_F(FindingsTest, OneDirectionIsNotEnoughForBoth) {
+  Findings& f = make();
+  connection.side[1].counters.packets = 0;
+  f.add(kNeedsWholeData, at(1), kText);
+  f.finish();
+  EXPECT_TRUE(f.list().empty());
+  ASSERT_EQ(f.withheld().size(), 1U);
+  EXPECT_NE(f.withheld()[0].reason.find("direction"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rpcrdma::rules

@@ -1,0 +1,30 @@
+// How far a capture can be trusted: what it lacks, and which connections that concerns.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace rpcrdma::rules {
+
+struct Trust {
+  struct Gap {
+    std::uint64_t amount = 0;               // packets, messages or connections
+    std::uint64_t connections = 0;          // that it concerns
+    std::vector<std::uint32_t> connection;  // their IDs in the report: the first ones
+  };
+  static constexpr std::size_t kNamed = 8;
+
+  Gap lost;              // packets that their receiver acknowledged and the capture does not have
+  Gap cut_short;         // messages of which the capture has only the beginning
+  Gap one_sided;         // connections with packets of one direction only
+  Gap clock_steps_back;  // connections on which a packet is older than the one before it
+  Gap begun_before;      // connections whose set-up is not in the capture
+
+  // Nothing is missing but what came before the capture.
+  [[nodiscard]] bool complete() const {
+    return lost.amount == 0 && cut_short.amount == 0 && one_sided.amount == 0 &&
+           clock_steps_back.amount == 0;
+  }
+};
+
+}  // namespace rpcrdma::rules

@@ -1,0 +1,136 @@
+#include "loss.h"
+
+#include "durations.h"
+
+#include <algorithm>
+
+#include <rpcrdma/roce/psn.h>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+constexpr std::uint64_t kStormPackets = 16;
+constexpr std::uint64_t kStormShare = 50;  // a fiftieth of what the side sent
+constexpr std::uint8_t kRnrForever = 7;    // IBA volume 1 section 9.7.5.2.8
+
+Evidence about(const roce::Connection& connection, int side, std::uint64_t first,
+               std::uint64_t last) {
+  Evidence e;
+  e.connection = &connection;
+  e.side = side;
+  e.frames = {first, last == first ? 0 : last};
+  return e;
+}
+
+// How often `sender` tries again after an RNR NAK: its peer told it in the CM exchange.
+std::uint8_t rnr_retries(const roce::Connection& c, int sender) {
+  return c.side[static_cast<std::size_t>(1 - sender)].cm.rnr_retry_count;
+}
+
+}  // namespace
+
+void Recovery::sent_again(std::uint32_t psn, std::int64_t idle_ns, bool begins,
+                          const roce::PacketMeta& meta) {
+  ++packets_;
+  const bool new_burst = begins || nak_frame_ != 0 || roce::psn_diff(psn, last_psn_) <= 0;
+  last_psn_ = psn;
+  last_frame_ = meta.frame;
+  if (!new_burst) return;
+  if (bursts_++ == 0) {
+    first_psn_ = psn;
+    first_frame_ = meta.frame;
+    first_nak_frame_ = nak_frame_;
+    first_idle_ = idle_ns;
+  }
+  tries_ = psn == burst_psn_ ? tries_ + 1 : 1;
+  burst_psn_ = psn;
+  nak_frame_ = 0;
+  stalled_ += idle_ns;
+  longest_stall_ = std::max(longest_stall_, idle_ns);
+}
+
+void Recovery::refused(const wire::Aeth& aeth, std::uint32_t psn, const roce::PacketMeta& meta) {
+  if (aeth.is_rnr()) {
+    if (rnr_++ == 0) {
+      rnr_psn_ = psn;
+      rnr_frame_ = meta.frame;
+    }
+    rnr_last_frame_ = meta.frame;
+  } else if (aeth.value() == static_cast<std::uint8_t>(wire::NakCode::kPsnSequence)) {
+    nak_frame_ = meta.frame;
+  } else if (!fatal_) {
+    fatal_ = true;
+    fatal_code_ = aeth.value();
+    fatal_psn_ = psn;
+    fatal_frame_ = meta.frame;
+  }
+}
+
+void Recovery::tell_storm(Findings& findings, const roce::Connection& c, int sender) const {
+  const std::uint64_t all = c.side[static_cast<std::size_t>(sender)].counters.packets;
+  if (packets_ < kStormPackets || packets_ * kStormShare < all) return;
+  Evidence e = about(c, -1, first_frame_, last_frame_);
+  e.topic = static_cast<std::uint32_t>(sender);
+  findings.add(RuleId::kRetxStorm, e, [&] {
+    const std::string why =
+        first_nak_frame_ != 0 ? fmt::format("the NAK in frame {}", first_nak_frame_)
+                              : fmt::format("{} without an acknowledgement", duration(first_idle_));
+    return fmt::format(
+        "{} sent {} of {} packets again, in {} bursts; the first lost one has PSN {:#08x} and was "
+        "sent again after {}; the side stood still for {} in all, at most {}",
+        c.side[static_cast<std::size_t>(sender)].address.to_string(), packets_, all, bursts_,
+        first_psn_, why, duration(stalled_), duration(longest_stall_));
+  });
+}
+
+void Recovery::tell_rnr(Findings& findings, const roce::Connection& c, int sender) const {
+  if (rnr_ == 0) return;
+  findings.add(RuleId::kRnr, about(c, 1 - sender, rnr_frame_, rnr_last_frame_), [&] {
+    std::string retries;
+    if (c.setup == roce::Setup::kCm) {
+      const std::uint8_t n = rnr_retries(c, sender);
+      retries = n == kRnrForever ? ", which is tried again without end"
+                                 : fmt::format(", which is tried again {} times at most", n);
+    }
+    return fmt::format(
+        "{} RNR NAKs: no Receive was posted for a SEND{}; the first one for PSN "
+        "{:#08x}",
+        rnr_, retries, rnr_psn_);
+  });
+}
+
+bool Recovery::tell_fatal(Findings& findings, const roce::Connection& c, int sender) const {
+  if (fatal_) {
+    findings.add(RuleId::kConnLost, about(c, sender, fatal_frame_, 0), [&] {
+      return fmt::format(
+          "the request with PSN {:#08x} was refused with the NAK \"{}\", which ends "
+          "the connection",
+          fatal_psn_, wire::nak_name(fatal_code_));
+    });
+    return true;
+  }
+  if (c.setup != roce::Setup::kCm) return false;
+  if (rnr_ != 0 && rnr_retries(c, sender) == 0) {
+    findings.add(RuleId::kConnLost, about(c, 1 - sender, rnr_frame_, 0), [&] {
+      return fmt::format(
+          "no Receive was posted for the SEND with PSN {:#08x}, and with an RNR "
+          "retry count of 0 that ends the connection",
+          rnr_psn_);
+    });
+    return true;
+  }
+  const std::uint8_t retries = c.side[0].cm.retry_count;
+  if (tries_ != 0 && tries_ >= retries) {
+    findings.add(RuleId::kConnLost, about(c, 1 - sender, first_frame_, last_frame_), [&] {
+      return fmt::format(
+          "the request with PSN {:#08x} was sent {} times and never acknowledged, "
+          "which ends the connection",
+          burst_psn_, tries_ + 1);
+    });
+    return true;
+  }
+  return false;
+}
+
+}  // namespace rpcrdma::rules

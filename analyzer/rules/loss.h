@@ -1,0 +1,49 @@
+// Packets that were sent again, refusals, and how they end a connection.
+#pragma once
+
+#include <array>
+
+#include <rpcrdma/rules/findings.h>
+
+namespace rpcrdma::rules {
+
+// What happened to the requests of one side.
+class Recovery {
+ public:
+  // See roce::Listener::on_sent_again().
+  void sent_again(std::uint32_t psn, std::int64_t idle_ns, bool begins,
+                  const roce::PacketMeta& meta);
+  // The other side refused a request.
+  void refused(const wire::Aeth& aeth, std::uint32_t psn, const roce::PacketMeta& meta);
+
+  // Bursts of packets that were sent again, and the loss behind the first of them.
+  void tell_storm(Findings& findings, const roce::Connection& connection, int sender) const;
+  void tell_rnr(Findings& findings, const roce::Connection& connection, int sender) const;
+  // Whether it cost the side its connection; tells why.
+  bool tell_fatal(Findings& findings, const roce::Connection& connection, int sender) const;
+
+  // Time that the side stood still before it sent packets again.
+  [[nodiscard]] std::int64_t stalled_ns() const { return stalled_; }
+
+ private:
+  std::uint64_t packets_ = 0, bursts_ = 0;
+  std::uint32_t first_psn_ = 0;
+  std::uint64_t first_frame_ = 0, first_nak_frame_ = 0;  // no NAK: a timeout
+  std::int64_t first_idle_ = 0;
+  std::int64_t stalled_ = 0, longest_stall_ = 0;
+  std::uint32_t burst_psn_ = 0, last_psn_ = 0;
+  std::uint32_t tries_ = 0;  // the packet `burst_psn_` was sent again, without another in between
+  std::uint64_t last_frame_ = 0;
+  std::uint64_t nak_frame_ = 0;  // a PSN sequence error NAK that nothing was sent again for yet
+
+  std::uint64_t rnr_ = 0;
+  std::uint32_t rnr_psn_ = 0;
+  std::uint64_t rnr_frame_ = 0, rnr_last_frame_ = 0;
+
+  bool fatal_ = false;
+  std::uint8_t fatal_code_ = 0;  // wire::NakCode
+  std::uint32_t fatal_psn_ = 0;
+  std::uint64_t fatal_frame_ = 0;
+};
+
+}  // namespace rpcrdma::rules

@@ -1,0 +1,55 @@
+#include "starvation.h"
+
+#include "durations.h"
+
+#include <algorithm>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+// A Call that comes so soon after the credit it uses was waiting for it.
+constexpr std::int64_t kAtOnce = 100'000;  // nanoseconds
+constexpr std::uint64_t kEnoughCalls = 8;
+constexpr std::int64_t kEnoughPercent = 10;
+
+}  // namespace
+
+void Starvation::note(const model::Message& m) {
+  if (m.kind == model::Kind::kCall) {
+    if (calls_++ == 0) first_ns_ = m.time_ns;
+    if (credit_back_ns_ >= 0 && m.time_ns - credit_back_ns_ <= kAtOnce) {
+      if (waited_++ == 0) first_waited_ = m.frame;
+      last_waited_ = m.frame;
+    }
+    credit_back_ns_ = -1;
+    const bool full = m.credits.granted != 0 && m.credits.in_use >= m.credits.granted;
+    if (full && full_since_ < 0) full_since_ = m.time_ns;
+  } else if (m.kind == model::Kind::kReply || m.kind == model::Kind::kError) {
+    granted_ = m.credits.granted;
+    if (full_since_ >= 0 && m.credits.in_use < m.credits.granted) {
+      full_total_ += m.time_ns - full_since_;
+      full_longest_ = std::max(full_longest_, m.time_ns - full_since_);
+      full_since_ = -1;
+      credit_back_ns_ = m.time_ns;
+    }
+  }
+  last_ns_ = m.time_ns;
+}
+
+void Starvation::tell(Findings& findings, const roce::Connection& connection, int caller) const {
+  const std::int64_t share = percent(full_total_, last_ns_ - first_ns_);
+  if (waited_ < kEnoughCalls || share < kEnoughPercent) return;
+  Evidence e;
+  e.connection = &connection;
+  e.side = 1 - caller;  // it grants
+  e.frames = {first_waited_, last_waited_};
+  findings.add(RuleId::kCreditStarved, e, [&] {
+    return fmt::format(
+        "all {} credits were in use for {} in all ({} % of the time), at most {} at a stretch; "
+        "{} of {} Calls were sent as soon as a credit came back",
+        granted_, duration(full_total_), share, duration(full_longest_), waited_, calls_);
+  });
+}
+
+}  // namespace rpcrdma::rules

@@ -1,0 +1,27 @@
+// A requester that has work and no credit for it.
+#pragma once
+
+#include <rpcrdma/rules/findings.h>
+
+namespace rpcrdma::rules {
+
+// One direction's ledger over time: how long it stood full, and which Calls waited for that to
+// end. All from the capture point's view.
+class Starvation {
+ public:
+  void note(const model::Message& m);
+  // When the connection closes. `caller`: whose ledger.
+  void tell(Findings& findings, const roce::Connection& connection, int caller) const;
+
+ private:
+  std::uint64_t calls_ = 0;
+  std::uint64_t waited_ = 0;                          // Calls sent as soon as a credit came back
+  std::uint64_t first_waited_ = 0, last_waited_ = 0;  // frames
+  std::uint32_t granted_ = 0;
+  std::int64_t first_ns_ = 0, last_ns_ = 0;
+  std::int64_t full_since_ = -1;      // -1: a credit is free
+  std::int64_t credit_back_ns_ = -1;  // a Reply ended a full ledger
+  std::int64_t full_total_ = 0, full_longest_ = 0;
+};
+
+}  // namespace rpcrdma::rules

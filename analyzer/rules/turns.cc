@@ -1,0 +1,67 @@
+#include "turns.h"
+
+#include "durations.h"
+
+namespace rpcrdma::rules {
+
+namespace {
+
+constexpr std::uint64_t kEnoughCalls = 8;
+constexpr std::int64_t kSlow = 1'000'000;  // nanoseconds from Call to Reply, on average
+constexpr std::int64_t kNetworkPercent = 25;
+constexpr std::int64_t kPeerPercent = 80;
+
+}  // namespace
+
+void Turns::note(const model::Message& m) {
+  if (m.kind == model::Kind::kCall) {
+    if (busy_since_ < 0) busy_since_ = m.time_ns;
+  } else if (busy_since_ >= 0 && m.credits.in_use == 0) {
+    busy_ += m.time_ns - busy_since_;
+    busy_since_ = -1;
+  }
+}
+
+void Turns::answered(const model::Call& call, const model::Message& reply) {
+  const std::int64_t latency = reply.time_ns - call.message.time_ns;
+  ++replies_;
+  latency_ += latency;
+  if (call.first_op_ns >= 0 && call.last_op_ns >= call.first_op_ns) {
+    data_ += call.last_op_ns - call.first_op_ns;
+  }
+  if (latency > slowest_) {
+    slowest_ = latency;
+    slowest_frame_ = call.message.frame;
+  }
+}
+
+void Turns::tell(Findings& findings, const roce::Connection& connection, int client,
+                 std::int64_t stalled) const {
+  if (replies_ < kEnoughCalls) return;
+  const auto n = static_cast<std::int64_t>(replies_);
+  Evidence e;
+  e.connection = &connection;
+  e.frames = {slowest_frame_, 0};
+  if (percent(stalled, busy_) >= kNetworkPercent) {
+    findings.add(RuleId::kSlowNetwork, e, [&] {
+      return fmt::format(
+          "for {} of the {} in which Calls were outstanding ({} %) a side stood "
+          "still before it sent packets again",
+          duration(stalled), duration(busy_), percent(stalled, busy_));
+    });
+    return;
+  }
+  const std::int64_t peer = latency_ - data_;
+  if (latency_ < kSlow * n || percent(peer, latency_) < kPeerPercent) return;
+  e.side = 1 - client;
+  findings.add(RuleId::kSlowPeer, e, [&] {
+    return fmt::format(
+        "{} from Call to Reply on average of {} Calls, of which {} % was its turn and {} went into "
+        "RDMA operations; packets sent again stalled the connection for {} in all; the slowest "
+        "Call took {}",
+        duration(latency_ / n), replies_, percent(peer, latency_), duration(data_ / n),
+        duration(stalled), duration(slowest_));
+  });
+}
+
+}  // namespace rpcrdma::rules
