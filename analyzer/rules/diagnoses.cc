@@ -16,7 +16,8 @@ namespace rpcrdma::rules {
 namespace {
 
 constexpr std::uint16_t kNfsRdmaPort = 20049;
-constexpr std::size_t kDeparted = 64;  // connections remembered for those that follow
+constexpr std::size_t kMaxWatched = 16384;  // open connections
+constexpr std::size_t kDeparted = 64;       // connections remembered for those that follow
 
 }  // namespace
 
@@ -41,17 +42,25 @@ void Diagnoses::attach(const roce::Tracker& tracker, const model::Model& model) 
   model_ = &model;
 }
 
-Diagnoses::OfConnection& Diagnoses::at(std::uint32_t index) {
-  if (index == latest_index_) return *latest_;
-  std::unique_ptr<OfConnection>& p = connections_[index];
-  if (!p) p = std::make_unique<OfConnection>();
+Diagnoses::OfConnection* Diagnoses::at(std::uint32_t index) {
+  if (index == latest_index_) return latest_;
+  auto it = connections_.find(index);
+  if (it == connections_.end()) {
+    if (connections_.size() >= kMaxWatched) return nullptr;
+    it = connections_.emplace(index, std::make_unique<OfConnection>()).first;
+  }
   latest_index_ = index;
-  latest_ = p.get();
-  return *p;
+  latest_ = it->second.get();
+  return latest_;
 }
 
 void Diagnoses::message(const model::Message& m) {
-  OfConnection& c = at(m.connection);
+  OfConnection* const watched = at(m.connection);
+  if (watched == nullptr) {
+    ++unwatched_;
+    return;
+  }
+  OfConnection& c = *watched;
   c.cut_short += m.complete ? 0 : 1;
   c.starvation[m.caller].note(m);
   const int client = model_->connection(m.connection).client;
@@ -65,7 +74,9 @@ void Diagnoses::message(const model::Message& m) {
 
 void Diagnoses::call_end(const model::Call& call, const model::Message* answer) {
   const model::Message& m = call.message;
-  OfConnection& c = at(m.connection);
+  OfConnection* const watched = at(m.connection);
+  if (watched == nullptr) return;
+  OfConnection& c = *watched;
   const model::ConnectionModel& cm = model_->connection(m.connection);
   if (m.caller != cm.client) return;
   c.succession.ended(call, answer);
@@ -81,14 +92,16 @@ void Diagnoses::call_end(const model::Call& call, const model::Message* answer) 
 
 void Diagnoses::refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                         std::uint32_t psn, const roce::PacketMeta& meta) {
-  at(connection.index).recovery[static_cast<std::size_t>(1 - sender)].refused(aeth, psn, meta);
+  if (OfConnection* c = at(connection.index)) {
+    c->recovery[static_cast<std::size_t>(1 - sender)].refused(aeth, psn, meta);
+  }
 }
 
 void Diagnoses::retransmission(const roce::Connection& connection, int sender, std::uint32_t psn,
                                std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) {
-  at(connection.index)
-      .recovery[static_cast<std::size_t>(sender)]
-      .sent_again(psn, idle_ns, begins, meta);
+  if (OfConnection* c = at(connection.index)) {
+    c->recovery[static_cast<std::size_t>(sender)].sent_again(psn, idle_ns, begins, meta);
+  }
 }
 
 void Diagnoses::merge(const roce::Connection& into, const roce::Connection& from) {
@@ -156,6 +169,13 @@ void Diagnoses::close(const roce::Connection& connection) {
 
 void Diagnoses::finish() {
   tell_trust(trust_, tracker_->stats(), findings_);
+  if (unwatched_ == 0) return;
+  findings_.add(
+      RuleId::kCapture, {},
+      [&] {
+        return fmt::format("{} messages are of connections that were not diagnosed", unwatched_);
+      },
+      "More connections are open at a time than are watched: cut the capture up by address.");
 }
 
 }  // namespace rpcrdma::rules
