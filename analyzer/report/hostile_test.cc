@@ -224,9 +224,9 @@ TEST_F(Hostile, OneXidInAllCalls) {
       });
 }
 
-// The report lists every connection, so each is kept.
-TEST_F(Hostile, ConnectionsOfWhichOneDirectionIsSeen) {
-  constexpr std::uint32_t kConnections = 200000;
+// The report lists every connection that is followed, so each of those is kept, and no other.
+TEST_F(Hostile, MoreConnectionsThanAreFollowed) {
+  constexpr std::uint32_t kConnections = 1000000;
   expect_within(
       [&] {
         for (std::uint32_t i = 0; i < kConnections; ++i) {
@@ -234,9 +234,10 @@ TEST_F(Hostile, ConnectionsOfWhichOneDirectionIsSeen) {
         }
       },
       [] {
-        return Limits{kConnections * std::size_t{4096}, 20};
+        return Limits{roce::kMaxConnections * std::size_t{4096}, 20};
       });
-  EXPECT_EQ(pipeline_.tracker().connection_count(), kConnections);
+  EXPECT_EQ(pipeline_.tracker().connection_count(), roce::kMaxConnections);
+  EXPECT_EQ(pipeline_.tracker().stats().not_followed, kConnections - roce::kMaxConnections);
 }
 
 TEST_F(Hostile, PsnsAtRandom) {

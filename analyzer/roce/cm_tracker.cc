@@ -89,7 +89,10 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
     const bool again = ref.connection != nullptr && ref.connection->side[0].qpn == req->local_qpn &&
                        ref.connection->side[0].cm.starting_psn == req->starting_psn &&
                        ref.connection->state != State::kClosed;
-    if (!again) {
+    if (!again && connections.size() >= kMaxConnections) {
+      ++stats.not_followed;
+      ref = {};
+    } else if (!again) {
       ConnectionState& c = new_connection(Setup::kCm, meta);
       c.state = State::kOpening;
       c.side[0].address = t.src;

@@ -100,6 +100,7 @@ FlowRef Tracker::Impl::infer_flow(const capture::TransportPacket& t, const Packe
     listener.on_open(*partner);
     return ref;
   }
+  if (connections.size() >= kMaxConnections) return {};
   ConnectionState& c = new_connection(Setup::kInferred, p.meta);
   c.side[0].address = t.src;
   c.side[1].address = t.dst;

@@ -134,6 +134,10 @@ void Tracker::Impl::packet(const PreparedPacket& prepared) {
       try_merge(ref, transport, p);
     }
   }
+  if (ref.connection == nullptr) {
+    ++stats.not_followed;
+    return;
+  }
   ConnectionState& c = *ref.connection;
   if (icrc == IcrcCheck::kGood && !c.icrc_was_good[ref.sender]) {
     c.icrc_was_good[ref.sender] = true;

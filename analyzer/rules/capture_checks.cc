@@ -35,7 +35,7 @@ void note_closed(Trust& trust, const roce::Connection& c, std::uint64_t cut_shor
 }
 
 void tell_trust(const Trust& trust, const roce::PacketStats& packets, Findings& findings) {
-  enum Topic : std::uint32_t { kLost = 16, kCutShort, kOneSided, kClock };
+  enum Topic : std::uint32_t { kLost = 16, kCutShort, kOneSided, kClock, kNotFollowed };
   const auto add = [&](RuleId rule, std::uint32_t topic, const Findings::Text& text,
                        const char* advice) {
     Evidence e;
@@ -80,6 +80,17 @@ void tell_trust(const Trust& trust, const roce::PacketStats& packets, Findings& 
         [&] { return fmt::format("the clock steps back on {}", where(trust.clock_steps_back)); },
         "Latencies and orders are not to be trusted there. Sort the capture by time, or take the "
         "times of one clock.");
+  }
+  if (packets.not_followed != 0) {
+    add(
+        RuleId::kCapture, kNotFollowed,
+        [&] {
+          return fmt::format(
+              "{} packets are of connections beyond the first {}, which are not in "
+              "this report",
+              packets.not_followed, roce::kMaxConnections);
+        },
+        "Cut the capture up, by time or by address.");
   }
   if (packets.icrc_bad != 0 && findings.tells_sums()) {
     add(

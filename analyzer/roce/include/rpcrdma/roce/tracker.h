@@ -24,7 +24,13 @@ struct PacketStats {
   std::uint64_t lost_capture = 0;
   std::uint64_t nak = 0;
   std::uint64_t rnr = 0;
+  // Packets, and REQs, of connections that are not followed: see kMaxConnections.
+  std::uint64_t not_followed = 0;
 };
+
+// A capture may name any number of connections. So many are followed, the first ones; a later one's
+// packets are counted and nothing else.
+inline constexpr std::size_t kMaxConnections = 131072;
 
 enum class IcrcCheck : std::uint8_t { kGood, kBad, kUnchecked };
 
