@@ -1,4 +1,5 @@
 #include <array>
+#include <chrono>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -38,6 +39,30 @@ std::string bare(const FieldSpec& field, std::uint64_t value) {
   return field.base == Base::kHex ? hex(field, value) : decimal(field, value);
 }
 
+std::string duration(std::int64_t ns) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  const auto size = ns < 0 ? 0 - static_cast<std::uint64_t>(ns) : static_cast<std::uint64_t>(ns);
+  return fmt::format("{}{}.{:09} seconds", ns < 0 ? "-" : "", size / kSecond, size % kSecond);
+}
+
+std::string utc(std::int64_t ns) {
+  using std::chrono::days;
+  const std::chrono::sys_time<std::chrono::nanoseconds> time{std::chrono::nanoseconds(ns)};
+  const auto day = std::chrono::floor<days>(time);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(time - day);
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:09}", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
+                     clock.subseconds().count());
+}
+
+std::string ip_text(int family, const std::uint8_t* address) {
+  std::array<char, INET6_ADDRSTRLEN> buffer{};
+  const char* text = inet_ntop(family, address, buffer.data(), buffer.size());
+  return text != nullptr ? text : "";
+}
+
 }  // namespace
 
 std::string format_value(const FieldSpec& field, std::uint64_t value, const char* name) {
@@ -46,10 +71,8 @@ std::string format_value(const FieldSpec& field, std::uint64_t value, const char
     return fmt::format("{}.{}.{}.{}", value >> 24 & 0xff, value >> 16 & 0xff, value >> 8 & 0xff,
                        value & 0xff);
   }
-  if (field.type == FieldType::kDuration) {
-    constexpr std::uint64_t kSecond = 1'000'000'000;
-    return fmt::format("{}.{:09} seconds", value / kSecond, value % kSecond);
-  }
+  if (field.type == FieldType::kDuration) return duration(static_cast<std::int64_t>(value));
+  if (field.type == FieldType::kTime) return utc(static_cast<std::int64_t>(value));
   if (name == nullptr) name = value_name(field, value);
   if (name == nullptr && !field.values.empty()) name = "unknown";
   if (name != nullptr) return std::string(name) + " (" + bare(field, value) + ")";
@@ -58,12 +81,12 @@ std::string format_value(const FieldSpec& field, std::uint64_t value, const char
 }
 
 std::string format_bytes(const FieldSpec& field, std::span<const std::uint8_t> value) {
-  if (field.type == FieldType::kIpv6 && value.size() == sizeof(in6_addr)) {
-    std::array<char, INET6_ADDRSTRLEN> buffer{};
-    if (inet_ntop(AF_INET6, value.data(), buffer.data(), buffer.size()) != nullptr) {
-      return buffer.data();
-    }
+  const bool address = field.type == FieldType::kAddress;
+  if ((address || field.type == FieldType::kIpv6) && value.size() == sizeof(in6_addr)) {
+    return ip_text(AF_INET6, value.data());
   }
+  if (address && value.size() == sizeof(in_addr)) return ip_text(AF_INET, value.data());
+  if (address && value.size() == 2) return fmt::format("lid {}", value[0] << 8 | value[1]);
   constexpr const char* kDigits = "0123456789abcdef";
   std::string text;
   text.reserve(value.size() * 2);
@@ -104,6 +127,10 @@ const char* type_name(FieldType type) {
       return "duration";
     case FieldType::kSubtree:
       return "subtree";
+    case FieldType::kTime:
+      return "time";
+    case FieldType::kAddress:
+      return "address";
   }
   return "unknown";
 }

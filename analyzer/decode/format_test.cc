@@ -53,6 +53,15 @@ TEST(FormatValue, Ipv4Address) {
 
 TEST(FormatValue, DurationsAreSeconds) {
   EXPECT_EQ(format_value(spec(FieldId::kLatency), 1'000'123'000), "1.000123000 seconds");
+  EXPECT_EQ(format_value(spec(FieldId::kLatency), static_cast<std::uint64_t>(-1500)),
+            "-0.000001500 seconds");
+}
+
+TEST(FormatValue, TimesAreUtc) {
+  EXPECT_EQ(format_value(spec(FieldId::kFrameTime), 1'700'000'000'000'000'001),
+            "2023-11-14 22:13:20.000000001");
+  EXPECT_EQ(format_value(spec(FieldId::kFrameTime), static_cast<std::uint64_t>(-1)),
+            "1969-12-31 23:59:59.999999999");
 }
 
 TEST(FormatBytes, HexadecimalDigits) {
@@ -64,6 +73,15 @@ TEST(FormatBytes, Ipv6Address) {
   std::array<std::uint8_t, 16> value{0xfe, 0x80};
   value[15] = 1;
   EXPECT_EQ(format_bytes(spec(FieldId::kIpCmSource6), value), "fe80::1");
+}
+
+TEST(FormatBytes, AddressesOfEachKind) {
+  const FieldSpec& source = spec(FieldId::kSource);
+  EXPECT_EQ(format_bytes(source, std::array<std::uint8_t, 4>{10, 77, 0, 2}), "10.77.0.2");
+  EXPECT_EQ(format_bytes(source, std::array<std::uint8_t, 2>{1, 2}), "lid 258");
+  std::array<std::uint8_t, 16> value{0xfe, 0x80};
+  value[15] = 1;
+  EXPECT_EQ(format_bytes(source, value), "fe80::1");
 }
 
 }  // namespace

@@ -63,6 +63,7 @@ void JsonSink::number(FieldId id, std::size_t, std::size_t, std::uint64_t value,
       add(field.name, format_value(field, value));
       break;
     case FieldType::kInt64:
+    case FieldType::kTime:
       add(field.name, static_cast<std::int64_t>(value));
       break;
     default:

@@ -24,7 +24,8 @@ std::string value_list(const FieldSpec& field) {
   std::string text;
   for (const ValueName& entry : field.values) {
     text += text.empty() ? ". Values: " : ", ";
-    text += std::to_string(entry.value) + " " + entry.name;
+    if (field.type != FieldType::kString) text += std::to_string(entry.value) + " ";
+    text += entry.name;
   }
   return text;
 }

@@ -31,10 +31,10 @@ void TextSink::number(FieldId id, std::size_t, std::size_t length, std::uint64_t
   line(field.label, format_value(field, value, name), length == 0);
 }
 
-void TextSink::bytes(FieldId id, std::size_t, std::size_t, wire::Bytes value) {
+void TextSink::bytes(FieldId id, std::size_t, std::size_t length, wire::Bytes value) {
   const FieldSpec& field = spec(id);
-  if (field.type == FieldType::kIpv6) {
-    line(field.label, format_bytes(field, value), false);
+  if (field.type == FieldType::kIpv6 || field.type == FieldType::kAddress) {
+    line(field.label, format_bytes(field, value), length == 0);
     return;
   }
   std::string shown = format_bytes(field, value.first(std::min(value.size(), kBytesShown)));

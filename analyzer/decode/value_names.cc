@@ -38,6 +38,10 @@ ValueNames make_value_names() {
   names.error = collect_versions(5, wire::rdma_err_name);
   names.msg_type = {{0, "Call"}, {1, "Reply"}};
 
+  names.kind = {{0, "call"}, {1, "reply"},  {2, "error"},
+                {3, "done"}, {4, "option"}, {5, "malformed"}};
+  names.peer = {{0, "client"}, {1, "server"}};
+
   names.auth_flavor = collect(7, wire::auth_flavor_name);
   names.gss_proc = {{0, "RPCSEC_GSS_DATA"},
                     {1, "RPCSEC_GSS_INIT"},

@@ -15,6 +15,9 @@ struct ValueNames {
   std::vector<ValueName> error;
   std::vector<ValueName> msg_type;
 
+  std::vector<ValueName> kind;
+  std::vector<ValueName> peer;
+
   std::vector<ValueName> auth_flavor;
   std::vector<ValueName> gss_proc;
   std::vector<ValueName> gss_service;

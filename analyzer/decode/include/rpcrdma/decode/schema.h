@@ -21,9 +21,16 @@ enum class FieldId : std::uint16_t {
 #undef RPCRDMA_FIELD
 };
 
+// How many fields there are.
+inline constexpr std::size_t kFieldCount = 0
+#define RPCRDMA_FIELD(id, name, type, base, label, help, values) +1
+#include <rpcrdma/decode/fields.def>
+#undef RPCRDMA_FIELD
+    ;
+
 // What a value is, and so which function of Sink reports it.
 enum class FieldType : std::uint8_t {
-  kUint8,  // the integers, kBool, kIpv4, kFrame and kDuration: Sink::number
+  kUint8,  // the integers, kBool, kIpv4, kFrame, kDuration and kTime: Sink::number
   kUint16,
   kUint24,
   kUint32,
@@ -35,8 +42,10 @@ enum class FieldType : std::uint8_t {
   kIpv4,      // in host order: 10.0.0.1 is 0x0a000001
   kIpv6,      // Sink::bytes with 16 bytes; a GID too
   kFrame,     // number of a frame in the capture, or of an event in a trace
-  kDuration,  // nanoseconds
+  kDuration,  // nanoseconds; two's complement, since clocks step back
   kSubtree,   // Sink::open
+  kTime,      // nanoseconds since 1970, UTC; two's complement
+  kAddress,   // Sink::bytes: 4 bytes of IPv4, 16 of IPv6 or a GID, 2 of an InfiniBand LID
 };
 
 enum class Base : std::uint8_t {
@@ -60,6 +69,7 @@ struct FieldSpec {
   const char* help;   // one line, without a full stop
   // Names of values. Empty where there are none, or where they depend on other fields (procedures
   // on the program, operations on the direction): there the decoder gives the name with the value.
+  // A kString with names here holds one of them and nothing else.
   std::span<const ValueName> values;
 };
 
