@@ -5,6 +5,7 @@
 
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/decode/upper_layer.h>
+#include <rpcrdma/model/outcome.h>
 #include <rpcrdma/report/context.h>
 
 namespace rpcrdma::report {
@@ -47,6 +48,21 @@ std::string op_name(std::uint32_t op, bool callback) {
 
 }  // namespace
 
+filter::Inputs Context::inputs(const model::Message& m, const model::Call* call,
+                               std::int64_t start_ns) const {
+  const roce::Connection& c = connection(m);
+  filter::Inputs in;
+  in.message = &m;
+  in.call = call;
+  in.connection = connection_id(m.connection);
+  in.sender = &c.side[sender(m)];
+  in.receiver = &c.side[1 - sender(m)];
+  in.reverse = model->reverse(m);
+  in.thresholds = model->connection(model->canonical(m.connection)).thresholds;
+  in.start_ns = start_ns;
+  return in;
+}
+
 std::string rpc_label(const model::RpcInfo& rpc) {
   if (!rpc.known) return {};
   std::string label = program_part(rpc) + ' ' + procedure_part(rpc);
@@ -75,17 +91,7 @@ std::string procedure_label(const model::RpcInfo& rpc) {
 
 std::string reply_status(const model::RpcInfo& rpc) {
   if (!rpc.header_seen) return {};
-  if (rpc.reply_stat == wire::ReplyStat::kDenied) {
-    return wire::reject_stat_name(static_cast<std::uint32_t>(rpc.reject_stat));
-  }
-  if (rpc.accept_stat != wire::AcceptStat::kSuccess) {
-    return wire::accept_stat_name(static_cast<std::uint32_t>(rpc.accept_stat));
-  }
-  if (!rpc.has_status || rpc.status == 0) return "ok";
-  const bool v4 = rpc.program != decode::kProgNfsAcl &&
-                  (rpc.version >= 4 || decode::is_transient_program(rpc.program));
-  const char* name =
-      v4 ? decode::nfs4_status_name(rpc.status) : decode::nfs3_status_name(rpc.status);
+  const char* name = model::outcome_name(rpc);
   return name != nullptr ? std::string(name) : fmt::format("status {}", rpc.status);
 }
 

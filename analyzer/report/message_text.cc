@@ -4,6 +4,7 @@
 
 #include <rpcrdma/decode/decoder.h>
 #include <rpcrdma/decode/text_sink.h>
+#include <rpcrdma/filter/model_fields.h>
 #include <rpcrdma/report/message_text.h>
 
 namespace rpcrdma::report {
@@ -114,48 +115,24 @@ std::string message_line(const model::Message& m, const Context& context, const 
 
 std::string message_tree(const model::Message& m, const model::Call* call, const Context& context) {
   using decode::FieldId;
-  const roce::Connection& c = context.connection(m);
+  static const filter::FieldSet kBefore = filter::field_set(
+      {FieldId::kConnection, FieldId::kKind, FieldId::kReverse, FieldId::kPeer, FieldId::kSource,
+       FieldId::kSourceQpn, FieldId::kDestination, FieldId::kDestinationQpn});
+  static const filter::FieldSet kBehind =
+      filter::fields_of_answer() |
+      filter::field_set({FieldId::kCreditRequested, FieldId::kCreditGranted, FieldId::kCreditInUse,
+                         FieldId::kThresholdCall, FieldId::kThresholdReply,
+                         FieldId::kInvalidatedHandle});
   std::string out = fmt::format("Frame {}: RPC-over-RDMA {}, {} bytes, {}\n", m.frame,
                                 model::kind_name(m.kind), m.wire_length, format_time(m.time_ns));
   decode::TextSink sink(out, 1);
-  const auto number = [&](FieldId id, std::uint64_t v) { sink.number(id, 0, 0, v, nullptr); };
-  number(FieldId::kConnection, context.connection_id(m.connection));
-  sink.text(FieldId::kPeer, 0, 0, end_text(c.side[context.sender(m)]));
-  sink.text(FieldId::kKind, 0, 0,
-            fmt::format("{}{}", context.model->reverse(m) ? "reverse " : "", kind_name(m.kind)));
+  // No field that is shown counts from the capture's start.
+  const filter::Inputs in = context.inputs(m, call, 0);
+  filter::model_fields(in, kBefore, sink);
   const decode::ProcedureId id{m.rpc.program, m.rpc.version, m.rpc.procedure};
   decode::decode_message(m.bytes, sink,
                          m.kind == model::Kind::kReply && m.rpc.known ? &id : nullptr);
-  number(FieldId::kCreditRequested, m.credits.requested);
-  number(FieldId::kCreditGranted, m.credits.granted);
-  number(FieldId::kCreditInUse, m.credits.in_use);
-  const model::InlineThresholds& t =
-      context.model->connection(context.model->canonical(m.connection)).thresholds;
-  number(FieldId::kThresholdCall, t.call);
-  number(FieldId::kThresholdReply, t.reply);
-  if (m.has_invalidate) number(FieldId::kInvalidatedHandle, m.invalidated_handle);
-  if (m.match_frame != 0) number(FieldId::kMatchFrame, m.match_frame);
-  if (m.latency_ns >= 0) number(FieldId::kLatency, static_cast<std::uint64_t>(m.latency_ns));
-  if (call == nullptr) return out;
-  const roce::OpKind mine =
-      m.kind == model::Kind::kCall ? roce::OpKind::kRead : roce::OpKind::kWrite;
-  for (const model::ChunkOperation& o : call->operations) {
-    if (o.kind != mine) continue;
-    const char* kind = o.kind == roce::OpKind::kRead ? "RDMA READ" : "RDMA WRITE";
-    sink.open(FieldId::kOp, 0, 0,
-              fmt::format("{} of {} chunk {} segment {}, {} bytes", kind,
-                          model::chunk_list_name(o.list), o.chunk, o.segment, o.bytes));
-    sink.text(FieldId::kOpKind, 0, 0, kind);
-    number(FieldId::kOpHandle, o.handle);
-    number(FieldId::kOpOffset, o.offset);
-    number(FieldId::kOpLength, o.length);
-    number(FieldId::kOpBytes, o.bytes);
-    number(FieldId::kOpFirstFrame, o.first_frame);
-    number(FieldId::kOpLastFrame, o.last_frame);
-    number(FieldId::kOpTime,
-           static_cast<std::uint64_t>(std::max<std::int64_t>(0, o.last_ns - o.first_ns)));
-    sink.close();
-  }
+  filter::model_fields(in, kBehind, sink);
   return out;
 }
 

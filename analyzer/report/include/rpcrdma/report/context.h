@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include <rpcrdma/filter/inputs.h>
 #include <rpcrdma/model/model.h>
 #include <rpcrdma/roce/tracker.h>
 
@@ -23,6 +24,9 @@ struct Context {
   [[nodiscard]] std::size_t sender(const model::Message& m) const {
     return model->canonical(m.connection) == m.connection ? m.sender : 1U - m.sender;
   }
+  // What a filter may ask of `m`. `call`: that it is or answers; `start_ns`: of the capture.
+  [[nodiscard]] filter::Inputs inputs(const model::Message& m, const model::Call* call,
+                                      std::int64_t start_ns) const;
 };
 
 // "NFS v4 COMPOUND SEQUENCE PUTFH READ", "NFS v3 GETATTR", "program 395180 v1 procedure 7"; empty

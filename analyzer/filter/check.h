@@ -1,0 +1,15 @@
+// Looks up the field of a test, and reads its literals as the field's type wants them.
+#pragma once
+
+#include "condition.h"
+#include "syntax.h"
+
+#include <tl/expected.hpp>
+
+#include <rpcrdma/filter/error.h>
+
+namespace rpcrdma::filter {
+
+[[nodiscard]] tl::expected<Condition, FilterError> check(const Test& test);
+
+}  // namespace rpcrdma::filter

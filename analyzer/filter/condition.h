@@ -1,0 +1,44 @@
+// A test on one field, with its values worked out.
+#pragma once
+
+#include "fields.h"
+#include "syntax.h"
+#include "values.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace re2 {
+class RE2;
+}
+
+namespace rpcrdma::filter {
+
+// A value or a range of values, both ends of it included.
+struct Constant {
+  bool by_name = false;   // the value's name is to be `low_text`
+  std::uint64_t low = 0;  // numbers; signed ones as rank() gives them
+  std::uint64_t high = 0;
+  std::string low_text;   // text, bytes, addresses in network order
+  std::string high_text;  // addresses
+};
+
+// Signed numbers in unsigned order.
+[[nodiscard]] constexpr std::uint64_t rank(std::int64_t value) {
+  return static_cast<std::uint64_t>(value) ^ (std::uint64_t{1} << 63);
+}
+
+struct Condition {
+  decode::FieldId field{};
+  ValueClass type = ValueClass::kPresence;
+  Relation relation = Relation::kExists;
+  std::vector<Constant> constants;
+  std::shared_ptr<const re2::RE2> pattern;  // kMatches
+};
+
+// A field that occurs several times: one value that fits is enough; for kNotEqual all have to
+// differ. A field that does not occur fits nothing.
+[[nodiscard]] bool holds(const Condition& condition, const Values& values);
+
+}  // namespace rpcrdma::filter

@@ -1,0 +1,79 @@
+#include "parser.h"
+#include "program.h"
+#include "values.h"
+
+#include <optional>
+#include <utility>
+
+#include <rpcrdma/decode/decoder.h>
+#include <rpcrdma/filter/filter.h>
+
+namespace rpcrdma::filter {
+
+namespace {
+
+FieldSet fields_of(const Program& program) {
+  FieldSet set;
+  for (const Condition& c : program.conditions) set.set(static_cast<std::size_t>(c.field));
+  return set;
+}
+
+}  // namespace
+
+struct Filter::Impl {
+  explicit Impl(Program p)
+      : program(std::move(p)),
+        wanted(fields_of(program)),
+        of_model(wanted & fields_of_model()),
+        of_bytes(wanted & ~fields_of_model()),
+        values(wanted) {}
+
+  Program program;
+  FieldSet wanted;
+  FieldSet of_model;
+  FieldSet of_bytes;
+  Values values;
+};
+
+Filter::Filter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Filter::Filter(Filter&&) noexcept = default;
+Filter& Filter::operator=(Filter&&) noexcept = default;
+Filter::~Filter() = default;
+
+bool Filter::needs_bytes() const {
+  return impl_->of_bytes.any();
+}
+
+bool Filter::needs_answer() const {
+  return (impl_->wanted & fields_of_answer()).any();
+}
+
+bool Filter::matches(const Inputs& in) {
+  Impl& f = *impl_;
+  f.values.clear();
+  f.values.accept(f.of_model);
+  model_fields(in, f.of_model, f.values);
+  bool decoded = false;
+  return run(f.program, [&](const Condition& c) {
+    // Bytes are decoded when the first condition asks for them, which often none does.
+    if (!decoded && f.of_bytes[static_cast<std::size_t>(c.field)]) {
+      decoded = true;
+      f.values.accept(f.of_bytes);
+      const model::Message& m = *in.message;
+      const decode::ProcedureId id{m.rpc.program, m.rpc.version, m.rpc.procedure};
+      decode::decode_message(m.bytes, f.values,
+                             m.kind == model::Kind::kReply && m.rpc.known ? &id : nullptr);
+    }
+    return holds(c, f.values);
+  });
+}
+
+tl::expected<Filter, FilterError> compile(std::string_view text) {
+  const auto expression = parse(text);
+  if (!expression) return tl::unexpected(expression.error());
+  auto program = compile_program(*expression);
+  if (!program) return tl::unexpected(std::move(program.error()));
+  return Filter(std::make_unique<Filter::Impl>(std::move(*program)));
+}
+
+}  // namespace rpcrdma::filter

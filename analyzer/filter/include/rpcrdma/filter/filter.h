@@ -1,0 +1,47 @@
+// Display filters: "rpcrdma.credit < 4 && rpc.program == NFS". The language is Wireshark's, the
+// fields are those of the schema; docs/filter.md describes both.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include <tl/expected.hpp>
+
+#include <rpcrdma/decode/schema.h>
+#include <rpcrdma/filter/error.h>
+#include <rpcrdma/filter/inputs.h>
+
+namespace rpcrdma::filter {
+
+// Not for use by two threads at once: it keeps the values of the message that it looks at.
+class Filter {
+ public:
+  Filter(Filter&&) noexcept;
+  Filter& operator=(Filter&&) noexcept;
+  ~Filter();
+
+  // In time that is linear in the message; without allocation once its memory has grown to what
+  // messages need, unless a message is malformed and the filter asks how.
+  [[nodiscard]] bool matches(const Inputs& in);
+
+  // It asks for fields that stand in the message's bytes alone: Inputs::message needs its `bytes`,
+  // that is a model with ModelOptions::keep_bytes. Otherwise no byte is decoded.
+  [[nodiscard]] bool needs_bytes() const;
+  // It asks for fields that a Call has only when it is over: latency, match, RDMA operations.
+  [[nodiscard]] bool needs_answer() const;
+
+ private:
+  friend tl::expected<Filter, FilterError> compile(std::string_view text);
+  struct Impl;
+  explicit Filter(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// Fields, values and types are checked here; what comes out of it cannot fail.
+[[nodiscard]] tl::expected<Filter, FilterError> compile(std::string_view text);
+
+// Whether messages can have the field. Those of packets, connection management and private data
+// they have not.
+[[nodiscard]] bool is_filter_field(decode::FieldId id);
+
+}  // namespace rpcrdma::filter

@@ -1,0 +1,316 @@
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/decode/programs.h>
+#include <rpcrdma/filter/model_fields.h>
+#include <rpcrdma/model/outcome.h>
+#include <rpcrdma/wire/header.h>
+#include <rpcrdma/wire/rpc.h>
+
+namespace rpcrdma::filter {
+
+namespace {
+
+using decode::FieldId;
+using model::Kind;
+using model::Message;
+
+std::size_t address_length(capture::AddressKind kind) {
+  switch (kind) {
+    case capture::AddressKind::kNone:
+      return 0;
+    case capture::AddressKind::kIpv4:
+      return 4;
+    case capture::AddressKind::kIpv6:
+    case capture::AddressKind::kGid:
+      return 16;
+    case capture::AddressKind::kLid:
+      return 2;
+  }
+  return 0;
+}
+
+const FieldSet& operation_fields() {
+  static const FieldSet set = field_set(
+      {FieldId::kOp, FieldId::kOpKind, FieldId::kOpHandle, FieldId::kOpOffset, FieldId::kOpLength,
+       FieldId::kOpBytes, FieldId::kOpFirstFrame, FieldId::kOpLastFrame, FieldId::kOpTime});
+  return set;
+}
+
+class Reporter {
+ public:
+  Reporter(const Inputs& in, const FieldSet& wanted, decode::Sink& sink)
+      : in_(in), m_(*in.message), wanted_(wanted), sink_(sink) {}
+
+  void run() {
+    capture_fields();
+    prefix();
+    if (m_.header_length != 0) lists();
+    if (m_.kind == Kind::kError) {
+      const auto code = static_cast<std::uint32_t>(m_.error);
+      number(FieldId::kError, code, wire::rdma_err_name(m_.version, code));
+    }
+    if (m_.kind == Kind::kCall || m_.kind == Kind::kReply) rpc();
+    ledger();
+    whole_call();
+    for (const std::string_view id : in_.findings) text(FieldId::kFinding, id);
+  }
+
+ private:
+  [[nodiscard]] bool wanted(FieldId id) const { return wanted_[static_cast<std::size_t>(id)]; }
+  void number(FieldId id, std::uint64_t value, const char* name = nullptr) {
+    if (wanted(id)) sink_.number(id, 0, 0, value, name);
+  }
+  void text(FieldId id, std::string_view value) {
+    if (wanted(id)) sink_.text(id, 0, 0, value);
+  }
+  void subtree(FieldId id) {
+    if (!wanted(id)) return;
+    sink_.open(id, 0, 0, {});
+    sink_.close();
+  }
+
+  void side(const roce::Side* side, FieldId address, FieldId qpn) {
+    if (side == nullptr) return;
+    const wire::Bytes bytes(side->address.bytes.data(), address_length(side->address.kind));
+    for (const FieldId id : {address, FieldId::kAddress}) {
+      if (wanted(id) && !bytes.empty()) sink_.bytes(id, 0, 0, bytes);
+    }
+    if (!side->qpn_known) return;
+    number(qpn, side->qpn);
+    number(FieldId::kQpn, side->qpn);
+  }
+
+  void capture_fields() {
+    number(FieldId::kFrameNumber, m_.frame);
+    number(FieldId::kFrameTime, static_cast<std::uint64_t>(m_.time_ns));
+    number(FieldId::kFrameTimeRelative, static_cast<std::uint64_t>(m_.time_ns - in_.start_ns));
+    number(FieldId::kConnection, in_.connection);
+    text(FieldId::kKind, model::kind_name(m_.kind));
+    number(FieldId::kReverse, in_.reverse ? 1 : 0);
+    // Of a malformed message nobody knows whether it is a Call.
+    if (m_.kind != Kind::kMalformed) {
+      text(FieldId::kPeer, (m_.sender == m_.caller) != in_.reverse ? "client" : "server");
+    }
+    side(in_.sender, FieldId::kSource, FieldId::kSourceQpn);
+    side(in_.receiver, FieldId::kDestination, FieldId::kDestinationQpn);
+    number(FieldId::kSendLength, m_.wire_length);
+    number(FieldId::kComplete, m_.complete ? 1 : 0);
+    number(FieldId::kBadIcrc, m_.suspect ? 1 : 0);
+  }
+
+  void prefix() {
+    subtree(FieldId::kTransport);
+    // Fewer bytes, or a capture that cut them off: the model has zeros then.
+    if (m_.wire_length < wire::kPrefixBytes || (!m_.complete && m_.version == 0)) return;
+    number(FieldId::kXid, m_.xid);
+    number(FieldId::kVersion, m_.version);
+    number(FieldId::kCredit, m_.credit);
+    number(FieldId::kProc, m_.proc, wire::proc_name(m_.version, m_.proc));
+  }
+
+  void segment(const wire::Segment& s) {
+    subtree(FieldId::kSegment);
+    number(FieldId::kSegmentHandle, s.handle);
+    number(FieldId::kSegmentLength, s.length);
+    number(FieldId::kSegmentOffset, s.offset);
+  }
+
+  void lists() {
+    const auto proc = static_cast<wire::Proc>(m_.proc);
+    if (proc != wire::Proc::kMsg && proc != wire::Proc::kNomsg && proc != wire::Proc::kMsgp) return;
+    number(FieldId::kReadCount, m_.reads.size());
+    if (!m_.reads.empty()) subtree(FieldId::kReadChunk);
+    for (const wire::ReadSegment& read : m_.reads) {
+      number(FieldId::kReadPosition, read.position);
+      segment(read.target);
+    }
+    number(FieldId::kWriteCount, m_.write_counts.size());
+    model::for_each_write_chunk(m_, [&](std::uint32_t, std::span<const wire::Segment> segments) {
+      subtree(FieldId::kWriteChunk);
+      number(FieldId::kWriteSegments, segments.size());
+      for (const wire::Segment& s : segments) segment(s);
+    });
+    number(FieldId::kReplyPresent, m_.has_reply_chunk ? 1 : 0);
+    if (!m_.has_reply_chunk) return;
+    subtree(FieldId::kReplyChunk);
+    number(FieldId::kReplyCount, m_.reply_segments.size());
+    for (const wire::Segment& s : m_.reply_segments) segment(s);
+  }
+
+  void rpc() {
+    const model::RpcInfo& rpc = m_.rpc;
+    if (rpc.known || rpc.header_seen) subtree(FieldId::kRpc);
+    if (m_.rpc_xid) number(FieldId::kRpcXid, *m_.rpc_xid);
+    number(FieldId::kRpcMsgType, m_.kind == Kind::kCall ? 0 : 1);
+    if (rpc.known) procedure(rpc);
+    if (m_.kind == Kind::kReply && rpc.header_seen) outcome(rpc);
+  }
+
+  void procedure(const model::RpcInfo& rpc) {
+    const char* program = decode::program_name(rpc.program, rpc.version, rpc.procedure);
+    const char* procedure = decode::procedure_name(rpc.program, rpc.version, rpc.procedure);
+    number(FieldId::kRpcProgram, rpc.program, program);
+    number(FieldId::kRpcProgramVersion, rpc.version);
+    number(FieldId::kRpcProcedure, rpc.procedure, procedure);
+    if (program != nullptr) text(FieldId::kRpcProgramName, program);
+    if (procedure != nullptr) text(FieldId::kRpcProcedureName, procedure);
+    if (m_.kind == Kind::kCall) number(FieldId::kRpcCredFlavor, rpc.cred_flavor);
+    if (rpc.ops.announced == 0) return;
+    subtree(FieldId::kNfs);
+    number(FieldId::kNfsMinorVersion, rpc.ops.minor);
+    const bool callback = decode::is_transient_program(rpc.program);
+    for (std::uint32_t i = 0; i < rpc.ops.kept; ++i) {
+      number(FieldId::kNfsOp, rpc.ops.op[i], decode::nfs4_op_name(rpc.ops.op[i], callback));
+    }
+  }
+
+  void outcome(const model::RpcInfo& rpc) {
+    number(FieldId::kRpcReplyStat, static_cast<std::uint64_t>(rpc.reply_stat));
+    if (rpc.reply_stat == wire::ReplyStat::kAccepted) {
+      number(FieldId::kRpcAcceptStat, static_cast<std::uint64_t>(rpc.accept_stat));
+    } else {
+      number(FieldId::kRpcRejectStat, static_cast<std::uint64_t>(rpc.reject_stat));
+    }
+    if (rpc.has_status) number(FieldId::kNfsStatus, rpc.status, model::nfs_status_name(rpc));
+    if (const char* name = model::outcome_name(rpc)) text(FieldId::kRpcStatus, name);
+  }
+
+  void ledger() {
+    number(FieldId::kCreditRequested, m_.credits.requested);
+    number(FieldId::kCreditGranted, m_.credits.granted);
+    number(FieldId::kCreditInUse, m_.credits.in_use);
+    number(FieldId::kThresholdCall, in_.thresholds.call);
+    number(FieldId::kThresholdReply, in_.thresholds.reply);
+    if (m_.has_invalidate) number(FieldId::kInvalidatedHandle, m_.invalidated_handle);
+  }
+
+  void whole_call() {
+    if (m_.match_frame != 0) number(FieldId::kMatchFrame, m_.match_frame);
+    if (m_.latency_ns >= 0) number(FieldId::kLatency, static_cast<std::uint64_t>(m_.latency_ns));
+    if (in_.call == nullptr) return;
+    number(FieldId::kOperations, in_.call->operations_total);
+    if (wanted(FieldId::kMoved)) {
+      std::uint64_t moved = 0;
+      for (const model::CallChunk& chunk : in_.call->chunks) moved += chunk.moved;
+      number(FieldId::kMoved, moved);
+    }
+    if ((wanted_ & operation_fields()).none()) return;
+    // Those that were needed before this message could be sent or answered.
+    const roce::OpKind mine = m_.kind == Kind::kCall ? roce::OpKind::kRead : roce::OpKind::kWrite;
+    for (const model::ChunkOperation& o : in_.call->operations) {
+      if (o.kind == mine) operation(o);
+    }
+  }
+
+  void operation(const model::ChunkOperation& o) {
+    const char* kind = o.kind == roce::OpKind::kRead ? "RDMA READ" : "RDMA WRITE";
+    if (wanted(FieldId::kOp)) {
+      std::array<char, 160> summary;
+      const auto end =
+          fmt::format_to_n(summary.data(), summary.size(), "{} of {} chunk {} segment {}, {} bytes",
+                           kind, model::chunk_list_name(o.list), o.chunk, o.segment, o.bytes);
+      sink_.open(FieldId::kOp, 0, 0, {summary.data(), std::min(end.size, summary.size())});
+    }
+    text(FieldId::kOpKind, kind);
+    number(FieldId::kOpHandle, o.handle);
+    number(FieldId::kOpOffset, o.offset);
+    number(FieldId::kOpLength, o.length);
+    number(FieldId::kOpBytes, o.bytes);
+    number(FieldId::kOpFirstFrame, o.first_frame);
+    number(FieldId::kOpLastFrame, o.last_frame);
+    number(FieldId::kOpTime, static_cast<std::uint64_t>(o.last_ns - o.first_ns));
+    if (wanted(FieldId::kOp)) sink_.close();
+  }
+
+  const Inputs& in_;
+  const Message& m_;
+  const FieldSet& wanted_;
+  decode::Sink& sink_;
+};
+
+}  // namespace
+
+FieldSet field_set(std::initializer_list<FieldId> ids) {
+  FieldSet set;
+  for (const FieldId id : ids) set.set(static_cast<std::size_t>(id));
+  return set;
+}
+
+const FieldSet& fields_of_answer() {
+  static const FieldSet set =
+      operation_fields() |
+      field_set({FieldId::kMatchFrame, FieldId::kLatency, FieldId::kOperations, FieldId::kMoved});
+  return set;
+}
+
+const FieldSet& fields_of_model() {
+  static const FieldSet set = fields_of_answer() | field_set({FieldId::kFrameNumber,
+                                                              FieldId::kFrameTime,
+                                                              FieldId::kFrameTimeRelative,
+                                                              FieldId::kConnection,
+                                                              FieldId::kKind,
+                                                              FieldId::kReverse,
+                                                              FieldId::kPeer,
+                                                              FieldId::kSource,
+                                                              FieldId::kDestination,
+                                                              FieldId::kAddress,
+                                                              FieldId::kSourceQpn,
+                                                              FieldId::kDestinationQpn,
+                                                              FieldId::kQpn,
+                                                              FieldId::kSendLength,
+                                                              FieldId::kComplete,
+                                                              FieldId::kBadIcrc,
+                                                              FieldId::kFinding,
+                                                              FieldId::kTransport,
+                                                              FieldId::kXid,
+                                                              FieldId::kVersion,
+                                                              FieldId::kCredit,
+                                                              FieldId::kProc,
+                                                              FieldId::kReadCount,
+                                                              FieldId::kReadChunk,
+                                                              FieldId::kReadPosition,
+                                                              FieldId::kWriteCount,
+                                                              FieldId::kWriteChunk,
+                                                              FieldId::kWriteSegments,
+                                                              FieldId::kReplyPresent,
+                                                              FieldId::kReplyChunk,
+                                                              FieldId::kReplyCount,
+                                                              FieldId::kSegment,
+                                                              FieldId::kSegmentHandle,
+                                                              FieldId::kSegmentLength,
+                                                              FieldId::kSegmentOffset,
+                                                              FieldId::kError,
+                                                              FieldId::kRpc,
+                                                              FieldId::kRpcXid,
+                                                              FieldId::kRpcMsgType,
+                                                              FieldId::kRpcProgram,
+                                                              FieldId::kRpcProgramVersion,
+                                                              FieldId::kRpcProcedure,
+                                                              FieldId::kRpcProgramName,
+                                                              FieldId::kRpcProcedureName,
+                                                              FieldId::kRpcStatus,
+                                                              FieldId::kRpcCredFlavor,
+                                                              FieldId::kRpcReplyStat,
+                                                              FieldId::kRpcAcceptStat,
+                                                              FieldId::kRpcRejectStat,
+                                                              FieldId::kNfs,
+                                                              FieldId::kNfsMinorVersion,
+                                                              FieldId::kNfsStatus,
+                                                              FieldId::kNfsOp,
+                                                              FieldId::kCreditRequested,
+                                                              FieldId::kCreditGranted,
+                                                              FieldId::kCreditInUse,
+                                                              FieldId::kThresholdCall,
+                                                              FieldId::kThresholdReply,
+                                                              FieldId::kInvalidatedHandle});
+  return set;
+}
+
+void model_fields(const Inputs& in, const FieldSet& wanted, decode::Sink& sink) {
+  Reporter(in, wanted, sink).run();
+}
+
+}  // namespace rpcrdma::filter

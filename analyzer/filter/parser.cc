@@ -1,0 +1,206 @@
+#include "parser.h"
+
+#include "fail.h"
+#include "lexer.h"
+
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace rpcrdma::filter {
+
+namespace {
+
+using Parsed = tl::expected<Expression, FilterError>;
+
+struct Operator {
+  TokenKind kind;
+  std::string_view word;
+  Relation relation;
+};
+
+constexpr std::array kOperators = {
+    Operator{TokenKind::kEqual, "eq", Relation::kEqual},
+    Operator{TokenKind::kNotEqual, "ne", Relation::kNotEqual},
+    Operator{TokenKind::kLess, "lt", Relation::kLess},
+    Operator{TokenKind::kLessEqual, "le", Relation::kLessEqual},
+    Operator{TokenKind::kGreater, "gt", Relation::kGreater},
+    Operator{TokenKind::kGreaterEqual, "ge", Relation::kGreaterEqual},
+    Operator{TokenKind::kEnd, "in", Relation::kIn},
+    Operator{TokenKind::kEnd, "contains", Relation::kContains},
+    Operator{TokenKind::kTilde, "matches", Relation::kMatches},
+};
+
+std::optional<Relation> relation_of(const Token& token) {
+  for (const Operator& o : kOperators) {
+    if (token.kind == TokenKind::kWord ? token.text == o.word
+                                       : token.kind == o.kind && token.kind != TokenKind::kEnd) {
+      return o.relation;
+    }
+  }
+  return std::nullopt;
+}
+
+class Parser {
+ public:
+  explicit Parser(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
+
+  Parsed run() {
+    if (here().kind == TokenKind::kEnd) return fail("the filter is empty");
+    Parsed expression = either(0);
+    if (!expression) return expression;
+    if (here().kind == TokenKind::kClose) return fail("this ) has no ( before it");
+    if (here().kind != TokenKind::kEnd) return fail("an operator, && or || is expected here");
+    return expression;
+  }
+
+ private:
+  [[nodiscard]] const Token& here() const { return tokens_[at_]; }
+  Token take() { return std::move(tokens_[at_++]); }
+
+  // `word`: the operator in letters.
+  bool accept(TokenKind kind, std::string_view word) {
+    if (here().kind != kind && (here().kind != TokenKind::kWord || here().text != word)) {
+      return false;
+    }
+    ++at_;
+    return true;
+  }
+
+  [[nodiscard]] Failure fail(std::string message) const {
+    return fail_at(here().offset, here().length, std::move(message));
+  }
+
+  Parsed either(unsigned depth) {
+    return chain(Expression::Kind::kOr, TokenKind::kOr, "or", &Parser::both, depth);
+  }
+  Parsed both(unsigned depth) {
+    return chain(Expression::Kind::kAnd, TokenKind::kAnd, "and", &Parser::negation, depth);
+  }
+
+  Parsed chain(Expression::Kind kind, TokenKind token, std::string_view word,
+               Parsed (Parser::*part)(unsigned), unsigned depth) {
+    Parsed first = (this->*part)(depth);
+    if (!first || !accept(token, word)) return first;
+    Expression all;
+    all.kind = kind;
+    all.parts.push_back(std::move(*first));
+    do {
+      Parsed next = (this->*part)(depth);
+      if (!next) return next;
+      all.parts.push_back(std::move(*next));
+    } while (accept(token, word));
+    return all;
+  }
+
+  Parsed negation(unsigned depth) {
+    if (depth > kMaxDepth) {
+      return fail(fmt::format("( and ! stand more than {} deep in one another", kMaxDepth));
+    }
+    if (!accept(TokenKind::kNot, "not")) return primary(depth);
+    Parsed part = negation(depth + 1);
+    if (!part) return part;
+    Expression out;
+    out.kind = Expression::Kind::kNot;
+    out.parts.push_back(std::move(*part));
+    return out;
+  }
+
+  Parsed primary(unsigned depth) {
+    if (here().kind != TokenKind::kOpen) return test();
+    ++at_;
+    Parsed inner = either(depth + 1);
+    if (!inner) return inner;
+    if (here().kind != TokenKind::kClose) return fail("a ) is expected here");
+    ++at_;
+    return inner;
+  }
+
+  Parsed test() {
+    if (here().kind != TokenKind::kWord) return fail("a field is expected here");
+    Expression out;
+    Test& t = out.test;
+    t.field = literal(take());
+    const auto relation = relation_of(here());
+    if (!relation) return out;
+    t.relation = *relation;
+    const Token symbol = take();
+    t.offset = symbol.offset;
+    t.length = symbol.length;
+    const auto error = t.relation == Relation::kIn ? set(t) : single(t);
+    if (error) return Failure(*error);
+    return out;
+  }
+
+  std::optional<FilterError> single(Test& t) {
+    if (!is_literal()) return fail("a value is expected here").value();
+    t.operands.push_back({literal(take()), std::nullopt});
+    if (here().kind == TokenKind::kRange) return fail("a range stands after `in`: {1..5}").value();
+    return std::nullopt;
+  }
+
+  std::optional<FilterError> set(Test& t) {
+    if (here().kind != TokenKind::kOpenSet) return fail("a { is expected here").value();
+    do {
+      ++at_;
+      if (!is_literal()) return fail("a value is expected here").value();
+      Operand& operand = t.operands.emplace_back();
+      operand.low = literal(take());
+      if (here().kind != TokenKind::kRange) continue;
+      ++at_;
+      if (!is_literal()) return fail("the end of the range is expected here").value();
+      operand.high = literal(take());
+    } while (here().kind == TokenKind::kComma);
+    if (here().kind != TokenKind::kCloseSet) return fail("a , or } is expected here").value();
+    ++at_;
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool is_literal() const {
+    return here().kind == TokenKind::kWord || here().kind == TokenKind::kString;
+  }
+
+  static Literal literal(Token token) {
+    return {std::move(token.text), token.kind == TokenKind::kString, token.offset, token.length};
+  }
+
+  std::vector<Token> tokens_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+const char* relation_name(Relation relation) {
+  switch (relation) {
+    case Relation::kExists:
+      return "";
+    case Relation::kEqual:
+      return "==";
+    case Relation::kNotEqual:
+      return "!=";
+    case Relation::kLess:
+      return "<";
+    case Relation::kLessEqual:
+      return "<=";
+    case Relation::kGreater:
+      return ">";
+    case Relation::kGreaterEqual:
+      return ">=";
+    case Relation::kIn:
+      return "in";
+    case Relation::kContains:
+      return "contains";
+    case Relation::kMatches:
+      return "matches";
+  }
+  return "";
+}
+
+Parsed parse(std::string_view text) {
+  auto list = tokens(text);
+  if (!list) return Failure(std::move(list.error()));
+  return Parser(std::move(*list)).run();
+}
+
+}  // namespace rpcrdma::filter

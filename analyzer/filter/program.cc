@@ -1,0 +1,70 @@
+#include "program.h"
+
+#include "check.h"
+
+#include <optional>
+
+namespace rpcrdma::filter {
+
+namespace {
+
+using Kind = Instruction::Kind;
+
+class Compiler {
+ public:
+  // Recursion is as deep as the expression, which the parser bounds.
+  std::optional<FilterError> add(const Expression& e) {
+    switch (e.kind) {
+      case Expression::Kind::kTest:
+        return test(e.test);
+      case Expression::Kind::kNot:
+        if (auto error = add(e.parts.front())) return error;
+        program_.instructions.push_back({Kind::kNot, 0});
+        return std::nullopt;
+      case Expression::Kind::kAnd:
+        return chain(e, Kind::kJumpIfFalse);
+      case Expression::Kind::kOr:
+        return chain(e, Kind::kJumpIfTrue);
+    }
+    return std::nullopt;
+  }
+
+  Program take() { return std::move(program_); }
+
+ private:
+  std::optional<FilterError> test(const Test& t) {
+    auto condition = check(t);
+    if (!condition) return std::move(condition.error());
+    program_.instructions.push_back({Kind::kTest, program_.conditions.size()});
+    program_.conditions.push_back(std::move(*condition));
+    return std::nullopt;
+  }
+
+  // The parts in turn, until one decides.
+  std::optional<FilterError> chain(const Expression& e, Kind jump) {
+    std::vector<std::size_t> jumps;
+    for (const Expression& part : e.parts) {
+      if (&part != &e.parts.front()) {
+        jumps.push_back(program_.instructions.size());
+        program_.instructions.push_back({jump, 0});
+      }
+      if (auto error = add(part)) return error;
+    }
+    for (const std::size_t at : jumps) {
+      program_.instructions[at].argument = program_.instructions.size();
+    }
+    return std::nullopt;
+  }
+
+  Program program_;
+};
+
+}  // namespace
+
+tl::expected<Program, FilterError> compile_program(const Expression& expression) {
+  Compiler compiler;
+  if (auto error = compiler.add(expression)) return tl::unexpected(std::move(*error));
+  return compiler.take();
+}
+
+}  // namespace rpcrdma::filter

@@ -1,0 +1,26 @@
+// "Did you mean ...?"
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace rpcrdma::filter {
+
+// Insertions, deletions, substitutions and swaps of neighbours that turn one into the other,
+// without regard to case.
+[[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
+
+// The nearest of `names`, if it is so near that it may be meant; the first among equals.
+[[nodiscard]] std::optional<std::string_view> nearest(std::string_view word,
+                                                      std::span<const std::string_view> names);
+
+// ", did you mean NAME?" or nothing.
+[[nodiscard]] std::string suggestion(std::string_view word,
+                                     std::span<const std::string_view> names);
+
+[[nodiscard]] std::string lower(std::string_view text);  // ASCII
+[[nodiscard]] bool equal_names(std::string_view a, std::string_view b);
+
+}  // namespace rpcrdma::filter
