@@ -245,7 +245,7 @@ int capture_live(const Options& options) {
   if (options.write.empty() || options.print_too) {
     auto printer = make_printer(options.print, "capture");
     if (!printer) return kUnreadable;
-    view = std::make_unique<LiveView>(std::move(printer), options.print);
+    view = std::make_unique<LiveView>(std::move(printer));
   }
   const auto identity = identity_after_opening(options.user);
   if (!identity) return refused(identity.error());

@@ -20,6 +20,7 @@ using Run = std::function<int()>;
 [[nodiscard]] Run add_extract(CLI::App& app);
 [[nodiscard]] Run add_completion(CLI::App& app);
 [[nodiscard]] Run add_man(CLI::App& app);
+[[nodiscard]] Run add_fields(CLI::App& app);
 [[nodiscard]] Run add_header(CLI::App& app);
 [[nodiscard]] Run add_rules(CLI::App& app);
 

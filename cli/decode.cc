@@ -18,7 +18,7 @@ struct Options {
 int decode(const Options& options) {
   const auto printer = make_printer(options.print, "decode");
   if (!printer) return kUnreadable;
-  report::Pipeline pipeline(printer->observer(), options.print.keep());
+  report::Pipeline pipeline(printer->observer(), printer->keep());
   printer->set_pipeline(pipeline);
   const auto source = open_input(options.paths);
   if (!source) return kUnreadable;

@@ -1,5 +1,6 @@
 // rpcrdma extract
 #include "commands.h"
+#include "filter_option.h"
 #include "input.h"
 #include "parse.h"
 
@@ -10,6 +11,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -26,16 +28,23 @@ struct Options {
   std::string directory = ".";
   std::string xid;
   std::string kind;
+  std::string filter;
   bool messages = false;
 };
 
 class Extractor : public model::Observer {
  public:
-  Extractor(const Options& options, std::optional<std::uint32_t> xid)
-      : options_(options), xid_(xid) {}
+  Extractor(const Options& options, std::optional<std::uint32_t> xid,
+            std::optional<filter::Filter> filter)
+      : options_(options), xid_(xid), filter_(std::move(filter)) {}
+
+  void set_pipeline(const report::Pipeline& pipeline) {
+    pipeline_ = &pipeline;
+    context_ = {&pipeline.tracker(), &pipeline.model()};
+  }
 
   void on_call_end(const model::Call& call, const model::Message* answer) override {
-    if (failed_ || (xid_ && call.message.xid != *xid_)) return;
+    if (failed_ || (xid_ && call.message.xid != *xid_) || !matches(call, answer)) return;
     const bool replied = answer != nullptr && answer->kind == model::Kind::kReply;
     if (options_.messages) {
       whole_message(call.message, "call", model::rebuild_call(call), call);
@@ -60,6 +69,14 @@ class Extractor : public model::Observer {
   [[nodiscard]] std::uint64_t incomplete() const { return incomplete_; }
 
  private:
+  // An RPC is wanted when its Call or its answer is.
+  bool matches(const model::Call& call, const model::Message* answer) {
+    if (!filter_) return true;
+    const std::int64_t start = pipeline_->frames().first_ns;
+    return filter_->matches(context_.inputs(call.message, &call, start)) ||
+           (answer != nullptr && filter_->matches(context_.inputs(*answer, &call, start)));
+  }
+
   // Chunks of the file that is being read or written are told apart by their place in it.
   static std::string file_place(const model::Call& call) {
     const model::RpcInfo& rpc = call.message.rpc;
@@ -114,6 +131,9 @@ class Extractor : public model::Observer {
 
   const Options& options_;
   std::optional<std::uint32_t> xid_;
+  std::optional<filter::Filter> filter_;
+  const report::Pipeline* pipeline_ = nullptr;
+  report::Context context_;
   bool failed_ = false;
   std::uint64_t files_ = 0;
   std::uint64_t incomplete_ = 0;
@@ -128,6 +148,8 @@ int extract(const Options& options) {
       return kUnreadable;
     }
   }
+  std::optional<filter::Filter> filter;
+  if (!read_filter(options.filter, "extract", filter)) return kUnreadable;
   const auto source = open_input(options.paths);
   if (!source) return kUnreadable;
   std::error_code error;
@@ -136,11 +158,12 @@ int extract(const Options& options) {
     complain(fmt::format("{}: {}", options.directory, error.message()));
     return kUnreadable;
   }
-  Extractor extractor(options, xid);
+  Extractor extractor(options, xid, std::move(filter));
   model::ModelOptions keep;
   keep.keep_chunks = true;
   keep.keep_bytes = true;
   report::Pipeline pipeline(extractor, keep);
+  extractor.set_pipeline(pipeline);
   if (!run_pipeline(pipeline, *source, options.paths, options.jobs) || extractor.failed())
     return kUnreadable;
   if (extractor.files() == 0) complain("extract: nothing found that was asked for");
@@ -160,6 +183,7 @@ Run add_extract(CLI::App& app) {
       ->type_name("DIR")
       ->capture_default_str();
   app.add_option("--xid", options->xid, "Only this XID (decimal, or 0x...)")->type_name("XID");
+  add_filter(app, options->filter);
   auto* kind =
       app.add_option("--kind", options->kind, "Only chunks of this list: read, write, reply")
           ->check(CLI::IsMember({"read", "write", "reply"}));

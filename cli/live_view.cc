@@ -2,8 +2,8 @@
 
 namespace rpcrdma::cli {
 
-LiveView::LiveView(std::unique_ptr<MessagePrinter> printer, const PrintOptions& options)
-    : printer_(std::move(printer)), pipeline_(printer_->observer(), options.keep()) {
+LiveView::LiveView(std::unique_ptr<MessagePrinter> printer)
+    : printer_(std::move(printer)), pipeline_(printer_->observer(), printer_->keep()) {
   printer_->set_pipeline(pipeline_);
 }
 

@@ -11,8 +11,7 @@ namespace rpcrdma::cli {
 
 class LiveView {
  public:
-  // `options`: those that the printer was made with.
-  LiveView(std::unique_ptr<MessagePrinter> printer, const PrintOptions& options);
+  explicit LiveView(std::unique_ptr<MessagePrinter> printer);
 
   void frame(const capture::Frame& frame) { pipeline_.frame(frame); }
 

@@ -36,6 +36,7 @@ int run_command(int argc, char** argv) {
   add("analyze", "Say what a capture holds: connections, credits, chunks, latency, findings",
       add_analyze);
   add("extract", "Write the payload of chunks, or whole RPC messages, to files", add_extract);
+  add("fields", "List the fields that --filter knows", add_fields);
   add("header", "Decode one header given in hexadecimal", add_header);
   add("rules", "List the rules that captures are measured by, or explain some", add_rules);
   add("completion", "Print the script that lets a shell complete commands and options",

@@ -1,6 +1,7 @@
 #include "message_printer.h"
 
 #include "colour.h"
+#include "filter_option.h"
 #include "input.h"
 #include "parse.h"
 
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -26,10 +28,12 @@ namespace {
 // What may wait for the Reply of a Call before it.
 constexpr report::OrderedOutput::Limits kMaxWaiting{65536, std::size_t{64} << 20};
 
-struct Filter {
+// What is to be printed.
+struct Selection {
   std::optional<std::uint32_t> xid;
   std::optional<Moment> from;
   std::optional<Moment> to;
+  std::optional<filter::Filter> filter;
 };
 
 // Findings come from the checker, which sees every message before the printer does. Most are there
@@ -37,11 +41,12 @@ struct Filter {
 // the line back; what comes later still has a line of its own.
 class Printer final : public MessagePrinter, private model::Observer {
  public:
-  Printer(const PrintOptions& options, const Filter& filter)
+  Printer(const PrintOptions& options, Selection selection)
       : options_(options),
-        filter_(filter),
+        selection_(std::move(selection)),
         style_{colour_wanted(stdout)},
-        whole_(options.json || options.verbose),
+        whole_(options.json || options.verbose ||
+               (selection_.filter && selection_.filter->needs_answer())),
         findings_({options.profile, [this](const rules::Occurrence& o) { found(o); },
                    [this](const rules::Evidence& e) { pending(e); },
                    [this](const rules::Evidence& e) { settled(e); }}),
@@ -51,6 +56,13 @@ class Printer final : public MessagePrinter, private model::Observer {
                 [this](std::uint64_t id) { return last_moment(id); }, kMaxWaiting) {}
 
   [[nodiscard]] model::Observer& observer() override { return both_; }
+
+  [[nodiscard]] model::ModelOptions keep() const override {
+    model::ModelOptions keep;
+    keep.keep_bytes =
+        options_.verbose || options_.hex || (selection_.filter && selection_.filter->needs_bytes());
+    return keep;
+  }
 
   void set_pipeline(const report::Pipeline& pipeline) override {
     pipeline_ = &pipeline;
@@ -86,7 +98,7 @@ class Printer final : public MessagePrinter, private model::Observer {
     }
     output_.reserve(m.id);
     // A Call's line is whole when its Reply was seen; without the fields that the Reply fills, when
-    // its program is known.
+    // its program is known. Then the filter decides too: what it rejects leaves an empty text.
     const bool is_call = m.kind == model::Kind::kCall && call != nullptr;
     if (is_call && (whole_ || !call->identified)) {
       waiting_.emplace(m.id, call);
@@ -104,15 +116,15 @@ class Printer final : public MessagePrinter, private model::Observer {
   }
 
   [[nodiscard]] bool selects() const {
-    return filter_.xid || filter_.from || filter_.to || !options_.connections.empty() ||
-           !options_.types.empty();
+    return selection_.xid || selection_.from || selection_.to || selection_.filter ||
+           !options_.connections.empty() || !options_.types.empty();
   }
 
   bool wanted(const model::Message& m) const {
     const std::int64_t start = pipeline_->frames().first_ns;
-    if (filter_.xid && m.xid != *filter_.xid) return false;
-    if (filter_.from && m.time_ns < filter_.from->absolute(start)) return false;
-    if (filter_.to && m.time_ns > filter_.to->absolute(start)) return false;
+    if (selection_.xid && m.xid != *selection_.xid) return false;
+    if (selection_.from && m.time_ns < selection_.from->absolute(start)) return false;
+    if (selection_.to && m.time_ns > selection_.to->absolute(start)) return false;
     if (!options_.connections.empty() &&
         std::find(options_.connections.begin(), options_.connections.end(),
                   context_.connection_id(m.connection)) == options_.connections.end()) {
@@ -197,6 +209,10 @@ class Printer final : public MessagePrinter, private model::Observer {
   }
 
   std::string render(const model::Message& m, const model::Call* call) {
+    if (selection_.filter &&
+        !selection_.filter->matches(context_.inputs(m, call, pipeline_->frames().first_ns))) {
+      return {};
+    }
     if (options_.json) {
       report::write_message(json_, m, call, context_);
       return json_.take();
@@ -209,7 +225,7 @@ class Printer final : public MessagePrinter, private model::Observer {
   }
 
   const PrintOptions& options_;
-  Filter filter_;
+  Selection selection_;
   report::Context context_;
   report::TextStyle style_;
   bool whole_;
@@ -245,7 +261,7 @@ bool is_type(const std::string& type) {
   });
 }
 
-std::optional<Filter> parse(const PrintOptions& options, const char* command) {
+std::optional<Selection> parse(const PrintOptions& options, const char* command) {
   bool ok = true;
   for (const std::string& type : options.types) {
     if (!is_type(type)) {
@@ -254,18 +270,19 @@ std::optional<Filter> parse(const PrintOptions& options, const char* command) {
       ok = false;
     }
   }
-  Filter filter;
-  filter.from = moment(options.from, command, "--from", ok);
-  filter.to = moment(options.to, command, "--to", ok);
+  Selection selection;
+  selection.from = moment(options.from, command, "--from", ok);
+  selection.to = moment(options.to, command, "--to", ok);
   if (!options.xid.empty()) {
-    filter.xid = parse_u32(options.xid);
-    if (!filter.xid) {
+    selection.xid = parse_u32(options.xid);
+    if (!selection.xid) {
       complain(fmt::format("{}: --xid {}: not a number of 32 bits", command, options.xid));
       ok = false;
     }
   }
+  if (!read_filter(options.filter, command, selection.filter)) ok = false;
   if (!ok) return std::nullopt;
-  return filter;
+  return selection;
 }
 
 }  // namespace
@@ -282,12 +299,6 @@ std::vector<std::string> message_types() {
     }
   }
   return types;
-}
-
-model::ModelOptions PrintOptions::keep() const {
-  model::ModelOptions keep;
-  keep.keep_bytes = verbose || hex;
-  return keep;
 }
 
 void add_print_options(CLI::App& app, PrintOptions& options) {
@@ -310,15 +321,16 @@ void add_print_options(CLI::App& app, PrintOptions& options) {
       ->type_name("TIME");
   app.add_option("--to", options.to, "Only up to this time")->type_name("TIME");
   add_profile(app, options.profile);
+  add_filter(app, options.filter);
   app.footer(
       "A line: frame, time (UTC), sender.QP > receiver.QP: kind, XID, type, credit value, chunks "
       "(bytes, /segments if several, @position), program and procedure, status, what it answers.");
 }
 
 std::unique_ptr<MessagePrinter> make_printer(const PrintOptions& options, const char* command) {
-  const auto filter = parse(options, command);
-  if (!filter) return nullptr;
-  return std::make_unique<Printer>(options, *filter);
+  auto selection = parse(options, command);
+  if (!selection) return nullptr;
+  return std::make_unique<Printer>(options, std::move(*selection));
 }
 
 }  // namespace rpcrdma::cli

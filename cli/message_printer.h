@@ -22,10 +22,8 @@ struct PrintOptions {
   std::vector<std::string> types;
   std::string from;
   std::string to;
+  std::string filter;
   rules::Profile profile = rules::Profile::k8166;
-
-  // What the printer needs the model to keep.
-  [[nodiscard]] model::ModelOptions keep() const;
 };
 
 // What --type takes, in any case of letters.
@@ -42,6 +40,8 @@ class MessagePrinter {
   virtual ~MessagePrinter() = default;
   // For the pipeline.
   [[nodiscard]] virtual model::Observer& observer() = 0;
+  // What the printer needs the model to keep.
+  [[nodiscard]] virtual model::ModelOptions keep() const = 0;
   // Before the first message; `pipeline` must outlive this.
   virtual void set_pipeline(const report::Pipeline& pipeline) = 0;
   // The capture is over: what waited for Replies is written as far as it is known. `dropped` frames

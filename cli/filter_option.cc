@@ -1,0 +1,27 @@
+#include "filter_option.h"
+
+#include "input.h"
+
+#include <fmt/format.h>
+
+namespace rpcrdma::cli {
+
+void add_filter(CLI::App& app, std::string& text) {
+  app.add_option("-Y,--filter", text,
+                 "Only messages that match, such as \"rpcrdma.latency > 5ms && nfs.op == READ\" "
+                 "(docs/filter.md; `rpcrdma fields` lists the fields)")
+      ->type_name("FILTER");
+}
+
+bool read_filter(const std::string& text, const char* command, std::optional<filter::Filter>& out) {
+  if (text.empty()) return true;
+  auto compiled = filter::compile(text);
+  if (!compiled) {
+    complain(fmt::format("{}: --filter: {}", command, filter::explain(text, compiled.error())));
+    return false;
+  }
+  out = std::move(*compiled);
+  return true;
+}
+
+}  // namespace rpcrdma::cli

@@ -1,0 +1,20 @@
+// The option --filter of every command that looks at messages.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include <rpcrdma/filter/filter.h>
+
+namespace rpcrdma::cli {
+
+void add_filter(CLI::App& app, std::string& text);
+
+// `out` stays empty when there is no filter. On a wrong one false, and on stderr what is wrong,
+// beginning with the name of the command, with a mark under the place.
+[[nodiscard]] bool read_filter(const std::string& text, const char* command,
+                               std::optional<filter::Filter>& out);
+
+}  // namespace rpcrdma::cli

@@ -1,0 +1,158 @@
+// --filter of the commands, on real captures.
+#include "command.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+namespace rpcrdma::e2e {
+namespace {
+
+std::string decode(const std::string& file, const std::string& filter,
+                   const std::string& more = "") {
+  return "RPCRDMA decode " + capture(file) + " -Y '" + filter + "' " + more;
+}
+
+std::vector<nlohmann::json> messages(const std::string& file, const std::string& filter = "") {
+  const Result r = run(filter.empty() ? "RPCRDMA decode --json " + capture(file)
+                                      : decode(file, filter, "--json"));
+  EXPECT_EQ(r.status, 0) << r.err;
+  return json_lines(r.out);
+}
+
+// The messages that a filter lets pass are those of which `wanted` is true, in the same order.
+template <typename Wanted>
+void expect_selects(const std::string& file, const std::string& filter, Wanted wanted) {
+  std::vector<nlohmann::json> expected;
+  for (const auto& m : messages(file)) {
+    if (wanted(m)) expected.push_back(m);
+  }
+  EXPECT_FALSE(expected.empty()) << filter;
+  EXPECT_EQ(messages(file, filter), expected) << filter;
+}
+
+bool has_operation(const nlohmann::json& m, const char* name) {
+  const auto& rpc = m["rpc"];
+  if (!rpc.is_object() || !rpc.contains("nfs_operations")) return false;
+  const auto& ops = rpc["nfs_operations"];
+  return std::find(ops.begin(), ops.end(), name) != ops.end();
+}
+
+TEST(Filter, SelectsWhatTheJsonSays) {
+  const char* file = "linux-nfs41.pcap";
+  expect_selects(file, "rpcrdma.kind == call", [](const auto& m) { return m["kind"] == "call"; });
+  expect_selects(file, "nfs.op == READ", [](const auto& m) { return has_operation(m, "READ"); });
+  expect_selects(file, "rpcrdma.latency > 10ms", [](const auto& m) {
+    return m["latency_us"].is_number() && m["latency_us"] > 10000;
+  });
+  expect_selects(file, "rpcrdma.proc == RDMA_NOMSG || rpcrdma.read", [](const auto& m) {
+    return m["proc"] == "RDMA_NOMSG" || !m["read_list"].empty();
+  });
+  expect_selects(file, "frame.number in {60..70, 187}", [](const auto& m) {
+    return (m["frame"] >= 60 && m["frame"] <= 70) || m["frame"] == 187;
+  });
+  expect_selects(file, "rpcrdma.src == 10.77.0.2 && rpcrdma.operations > 0", [](const auto& m) {
+    return m["source"]["address"] == "10.77.0.2" &&
+           std::any_of(m["operations"].begin(), m["operations"].end(),
+                       [](const auto&) { return true; });
+  });
+  expect_selects(file, "rpcrdma.match.frame == 64 or rpcrdma.match.frame == 67",
+                 [](const auto& m) { return m["match"] == 64 || m["match"] == 67; });
+  expect_selects("linux-deleg.pcap", "rpcrdma.reverse",
+                 [](const auto& m) { return m["direction"] == "reverse"; });
+  expect_selects("linux-nfs3.pcap", "rpc.procedure == WRITE", [](const auto& m) {
+    return m["rpc"].is_object() && m["rpc"].value("procedure_name", "") == "WRITE";
+  });
+}
+
+// Lines without the whole Call are printed earlier; what is selected has to be the same.
+TEST(Filter, TextAndJsonSelectTheSame) {
+  for (const char* filter : {"rpcrdma.latency > 5ms", "rpc.program == NFS && rpcrdma.kind == call",
+                             "rpcrdma.moved > 4096", "rpc.auth_sys.uid == 0", "nfs.op == WRITE"}) {
+    const Result text = run(decode("linux-nfs41.pcap", filter));
+    const auto lines = std::count(text.out.begin(), text.out.end(), '\n');
+    EXPECT_GT(lines, 0) << filter;
+    EXPECT_EQ(static_cast<std::size_t>(lines), messages("linux-nfs41.pcap", filter).size())
+        << filter;
+  }
+}
+
+// The bytes are kept and decoded for a filter alone.
+TEST(Filter, SeesWhatStandsInTheBytesAlone) {
+  const auto calls = messages("linux-nfs41.pcap", "rpc.auth_sys.uid == 0");
+  ASSERT_FALSE(calls.empty());
+  for (const auto& m : calls) EXPECT_EQ(m["rpc"]["cred_flavor"], "AUTH_SYS");
+  EXPECT_TRUE(messages("linux-nfs41.pcap", "rpc.auth_sys.uid == 4711").empty());
+}
+
+TEST(Filter, WorksBesideTheOtherOptions) {
+  const Result r = run(decode("linux-nfs41.pcap", "rpcrdma.kind == reply", "--xid 0xf722da5e"));
+  EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 1) << r.out;
+  EXPECT_NE(r.out.find("reply 0xf722da5e"), std::string::npos);
+}
+
+TEST(Filter, ExtractTakesRpcsWhoseCallOrReplyMatches) {
+  const auto files = [](const std::string& filter) {
+    const TemporaryFolder folder;
+    const Result r = run("RPCRDMA extract " + capture("linux-nfs41.pcap") + " -d " + folder.path() +
+                         " -Y '" + filter + "'");
+    EXPECT_EQ(r.status, 0) << r.err;
+    std::size_t n = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+      ++n;
+    }
+    return n;
+  };
+  const std::size_t all = files("frame.number");
+  const std::size_t reads = files("nfs.op == READ");
+  EXPECT_GT(reads, 0U);
+  EXPECT_LT(reads, all);
+  EXPECT_EQ(files("nfs.op == READ && rpcrdma.kind == reply"), reads);
+  EXPECT_EQ(files("nfs.op == READ && rpcrdma.kind == done"), 0U);
+}
+
+TEST(Filter, AWrongOneIsMarkedBeforeTheFileIsRead) {
+  for (const char* command : {"decode", "extract"}) {
+    const Result r = run(std::string("RPCRDMA ") + command +
+                         " /nonexistent -Y 'rpcrdma.xid == 1 && rpcrdma.credt < 4'");
+    EXPECT_EQ(r.status, 2);
+    EXPECT_EQ(r.out, "");
+    EXPECT_EQ(r.err, std::string("rpcrdma: ") + command +
+                         ": --filter: column 20: there is no field rpcrdma.credt, did you mean "
+                         "rpcrdma.credit?\n"
+                         "  rpcrdma.xid == 1 && rpcrdma.credt < 4\n"
+                         "                      ^^^^^^^^^^^^^\n");
+  }
+}
+
+TEST(Fields, ListsWhatFiltersKnow) {
+  const Result all = run("RPCRDMA fields");
+  EXPECT_EQ(all.status, 0);
+  EXPECT_NE(all.out.find("rpcrdma.latency"), std::string::npos);
+  EXPECT_EQ(all.out.find("\ncm."), std::string::npos);
+  const Result one = run("RPCRDMA fields rpcrdma.PROC");
+  EXPECT_EQ(std::count(one.out.begin(), one.out.end(), '\n'), 2) << one.out;
+  EXPECT_NE(one.out.find("RDMA2_OPTIONAL"), std::string::npos);
+  const Result none = run("RPCRDMA fields nonsense");
+  EXPECT_EQ(none.status, 2);
+  EXPECT_EQ(std::count(none.err.begin(), none.err.end(), '\n'), 1);
+}
+
+// What docs/filter.md shows has to be a filter.
+TEST(Filter, DocumentedExamplesCompile) {
+  const std::string text = read_file(std::string(RPCRDMA_TEST_DOCS) + "/filter.md");
+  std::istringstream in(text.substr(text.find("## Examples")));
+  int examples = 0;
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("| `")) continue;
+    const std::string filter = line.substr(3, line.find('`', 3) - 3);
+    const Result r = run("RPCRDMA decode " + capture("linux-nfs3.pcap") + " -Y '" + filter + "'");
+    EXPECT_EQ(r.status, 0) << filter << "\n" << r.err;
+    ++examples;
+  }
+  EXPECT_GT(examples, 8);
+}
+
+}  // namespace
+}  // namespace rpcrdma::e2e
