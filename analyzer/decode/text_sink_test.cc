@@ -61,7 +61,7 @@ TEST(TextSink, EmptyTextOfTheWireIsNotBracketed) {
   TextSink sink(out);
   sink.text(FieldId::kAuthSysMachine, 40, 0, "");
   sink.text(FieldId::kPeer, 0, 0, "client");
-  EXPECT_EQ(out, "Machine name\n[Sender: client]\n");
+  EXPECT_EQ(out, "Machine name\n[Sent by: client]\n");
 }
 
 TEST(TextSink, ErrorNamesOffsetAndRule) {
