@@ -30,8 +30,14 @@ struct Unit {
   std::int64_t ns;
 };
 constexpr std::array kUnits = {
-    Unit{"ns", 1},     Unit{"us", 1000},          Unit{"ms", 1'000'000},     Unit{"s", kSecond},
-    Unit{"", kSecond}, Unit{"min", 60 * kSecond}, Unit{"h", 3600 * kSecond},
+    Unit{"ns", 1},
+    Unit{"us", 1000},
+    Unit{"ms", 1'000'000},
+    Unit{"s", kSecond},
+    Unit{"", kSecond},
+    Unit{"m", 60 * kSecond},
+    Unit{"min", 60 * kSecond},
+    Unit{"h", 3600 * kSecond},
 };
 
 // `digits` behind the point, of a unit of so many nanoseconds.

@@ -15,7 +15,7 @@ struct Integer {
 };
 [[nodiscard]] std::optional<Integer> parse_integer(std::string_view text);
 
-// Nanoseconds of "1.5ms", "-3us", "20" (seconds); units ns, us, ms, s, min, h. What is
+// Nanoseconds of "1.5ms", "-3us", "20" (seconds); units ns, us, ms, s, m or min, h. What is
 // finer than a nanosecond is dropped.
 [[nodiscard]] std::optional<std::int64_t> parse_duration(std::string_view text);
 

@@ -23,6 +23,7 @@ TEST(Literal, Durations) {
   EXPECT_EQ(parse_duration("-3us"), -3000);
   EXPECT_EQ(parse_duration("7ns"), 7);
   EXPECT_EQ(parse_duration("1.5min"), 90'000'000'000);
+  EXPECT_EQ(parse_duration("2m"), 120'000'000'000);
   EXPECT_EQ(parse_duration("1h"), 3'600'000'000'000);
   EXPECT_EQ(parse_duration("1.9999999999s"), 1'999'999'999);
   for (const char* bad : {"", "ms", "1.ms", ".5s", "1.2.3", "5 ms", "1parsec", "99999999999999h",
