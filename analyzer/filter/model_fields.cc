@@ -32,6 +32,11 @@ std::size_t address_length(capture::AddressKind kind) {
   return 0;
 }
 
+// As a duration is reported: in two's complement, so that no time in a file overflows.
+std::uint64_t difference(std::int64_t later, std::int64_t earlier) {
+  return static_cast<std::uint64_t>(later) - static_cast<std::uint64_t>(earlier);
+}
+
 const FieldSet& operation_fields() {
   static const FieldSet set = field_set(
       {FieldId::kOp, FieldId::kOpKind, FieldId::kOpHandle, FieldId::kOpOffset, FieldId::kOpLength,
@@ -86,7 +91,7 @@ class Reporter {
   void capture_fields() {
     number(FieldId::kFrameNumber, m_.frame);
     number(FieldId::kFrameTime, static_cast<std::uint64_t>(m_.time_ns));
-    number(FieldId::kFrameTimeRelative, static_cast<std::uint64_t>(m_.time_ns - in_.start_ns));
+    number(FieldId::kFrameTimeRelative, difference(m_.time_ns, in_.start_ns));
     number(FieldId::kConnection, in_.connection);
     text(FieldId::kKind, model::kind_name(m_.kind));
     number(FieldId::kReverse, in_.reverse ? 1 : 0);
@@ -221,7 +226,7 @@ class Reporter {
     number(FieldId::kOpBytes, o.bytes);
     number(FieldId::kOpFirstFrame, o.first_frame);
     number(FieldId::kOpLastFrame, o.last_frame);
-    number(FieldId::kOpTime, static_cast<std::uint64_t>(o.last_ns - o.first_ns));
+    number(FieldId::kOpTime, difference(o.last_ns, o.first_ns));
     if (wanted(FieldId::kOp)) sink_.close();
   }
 

@@ -134,6 +134,12 @@ TEST(Filter, AWrongOneIsMarkedBeforeTheFileIsRead) {
   }
 }
 
+TEST(Filter, OfCaptureIsCheckedBeforeTheInterfaceIsOpened) {
+  const Result r = run("RPCRDMA capture -i nonexistent0 -Y 'rpcrdma.xid ='");
+  EXPECT_EQ(r.status, 2);
+  EXPECT_TRUE(r.err.starts_with("rpcrdma: capture: --filter: column 13: ")) << r.err;
+}
+
 TEST(Fields, ListsWhatFiltersKnow) {
   const Result all = run("RPCRDMA fields");
   EXPECT_EQ(all.status, 0);

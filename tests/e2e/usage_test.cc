@@ -74,7 +74,7 @@ TEST(Usage, AHeaderWithoutItsRpcMessageIsWellFormed) {
 
 TEST(Usage, HelpAndVersion) {
   EXPECT_EQ(run("RPCRDMA --version").status, 0);
-  for (const char* command : {"", "decode", "analyze", "extract", "header"}) {
+  for (const char* command : {"", "decode", "analyze", "extract", "header", "fields"}) {
     const Result r = run(std::string("RPCRDMA ") + command + " --help");
     EXPECT_EQ(r.status, 0);
     EXPECT_NE(r.out.find("Usage"), std::string::npos);
