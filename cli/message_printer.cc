@@ -209,9 +209,14 @@ class Printer final : public MessagePrinter, private model::Observer {
   }
 
   std::string render(const model::Message& m, const model::Call* call) {
-    if (selection_.filter &&
-        !selection_.filter->matches(context_.inputs(m, call, pipeline_->frames().first_ns))) {
-      return {};
+    if (selection_.filter) {
+      filter::Inputs inputs = context_.inputs(m, call, pipeline_->frames().first_ns);
+      std::vector<std::string_view> rules;
+      if (const auto it = marked_.find(m.id); it != marked_.end()) {
+        for (const report::MessageFinding& f : it->second.found) rules.push_back(f.rule);
+      }
+      inputs.findings = rules;
+      if (!selection_.filter->matches(inputs)) return {};
     }
     if (options_.json) {
       report::write_message(json_, m, call, context_);
