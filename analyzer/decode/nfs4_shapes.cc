@@ -10,7 +10,7 @@ using namespace nfs4;
 constexpr const Field& kChangeInfo = kBytes<20>;
 
 // CREATE. createtype4: link text, device numbers, nothing for the other types.
-constexpr Arm kCreateTypeArms[] = {{3, kHyper}, {4, kHyper}, {5, kOpaque}};
+constexpr Arm kCreateTypeArms[] = {{3, kHyper}, {4, kHyper}, {5, kDdpOpaque}};
 constexpr Field kCreateType = union_of(kCreateTypeArms, Shape{});
 
 // LOCK, LOCKT. locker4: a new lock owner, an existing one.
@@ -132,7 +132,7 @@ constexpr Operation kOperations[] = {
      {kErrClidInUse, kNetaddr}},
     {36, "SETCLIENTID_CONFIRM", kBytes<16>, {}},
     {37, "VERIFY", kFattr, {}},
-    {38, "WRITE", kMembers<kBytes<28>, kOpaque>, kBytes<16>},
+    {38, "WRITE", kMembers<kBytes<28>, kDdpOpaque>, kBytes<16>},
     {39, "RELEASE_LOCKOWNER", kOwner, {}},
     {40, "BACKCHANNEL_CTL", kMembers<kWord, kArrayOf<kCallbackSecurity>>, {}},
     {41, "BIND_CONN_TO_SESSION", kBytes<24>, kBytes<24>},

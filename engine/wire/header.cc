@@ -165,7 +165,7 @@ class HeaderDecoder {
     }
     const std::uint32_t processed = load_be32(p_);
     if (processed > 1) {
-      return failed(Errc::kBadValue, p_, "RFC 4506 4.4", "rdma_processed is not TRUE or FALSE");
+      return failed(Errc::kBadValue, p_, "V2-11", "rdma_processed is not TRUE or FALSE");
     }
     out_.processed = processed == 1;
     out_.segment_index = load_be32(p_ + 4);

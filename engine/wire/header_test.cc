@@ -575,7 +575,7 @@ TEST(HeaderV2Test, RefusesAnUnknownErrorCode) {
 TEST(HeaderV2Test, RefusesABooleanOfTwo) {
   expect_error(decode_header(hex("11223344 00000002 00000020 00000004 00000003"
                                  "00000002 00000000 00000000")),
-               Errc::kBadValue, 20, "RFC 4506 4.4");
+               Errc::kBadValue, 20, "V2-11");
 }
 
 TEST(HeaderV2Test, NamesTheRuleOfATruncatedCantReply) {

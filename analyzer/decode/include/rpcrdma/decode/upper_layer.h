@@ -74,6 +74,29 @@ struct Removed {
 [[nodiscard]] CompoundOps parse_compound_call(const ProcedureId& id, wire::Bytes args,
                                               std::span<const Removed> removed);
 
+// What a Read chunk took out of a Call's arguments.
+struct TakenItem {
+  std::uint32_t chunk = 0;         // index in `removed`
+  std::uint32_t count_offset = 0;  // of the item's count word, in the reduced arguments
+  std::uint32_t length = 0;        // the count word's value: bytes of data
+  bool eligible = false;           // DDP-eligible
+};
+struct TakenItems {
+  std::size_t found = 0;
+  // So many chunks of `removed`, the first ones, have been come to: one of them that no item names
+  // took out something else than the data of a counted opaque.
+  std::size_t passed = 0;
+};
+// Finds what the Read chunks took out of the arguments of an NFS procedure, or of an NFSv4
+// callback; finds and passes nothing for another program. `removed` is in the order of offsets, as
+// for parse_compound_call(). At most items.size() are found.
+[[nodiscard]] TakenItems find_taken_items(const ProcedureId& id, wire::Bytes args,
+                                          std::span<const Removed> removed,
+                                          std::span<TakenItem> items);
+
+// NFS and its callbacks: what is DDP-eligible in them is known (RFC 8267).
+[[nodiscard]] bool has_binding(const ProcedureId& id);
+
 // Walks the results of a successful Reply (`results`: the reduced stream behind the RPC reply
 // header) and finds its DDP-eligible items. `chunk_lengths` are the totals of the Write chunks
 // returned in the Reply, in list order; an eligible item takes the next chunk, and its data is
