@@ -2,19 +2,48 @@
 
 #include <fmt/format.h>
 
+#include <rpcrdma/wire/endian.h>
 #include <rpcrdma/wire/header.h>
 
 namespace rpcrdma::rules {
 
 namespace {
 
+using model::Kind;
+using wire::Proc;
+
+// An ERR_VERS that echoes a version unknown here is no message of that version: see ERR-04.
+bool echoes_version(const model::Message& m) {
+  return m.proc == static_cast<std::uint32_t>(Proc::kError) && m.complete && m.wire_length == 28;
+}
+
 // The decoder says itself which rule the bytes break.
 void check_decodes(const model::Message& m, const Scene& scene) {
   if (!m.malformed) return;
   const Rule* broken = find_rule(m.malformed->rule);
-  scene.findings.add(
-      broken != nullptr ? broken->id : RuleId::kHdr06, evidence(m, scene.connection, m.sender),
-      [&] { return fmt::format("malformed transport header: {}", wire::describe(*m.malformed)); });
+  RuleId id = broken != nullptr ? broken->id : RuleId::kHdr06;
+  if (id == RuleId::kHdr03 && echoes_version(m)) id = RuleId::kErr04;
+  scene.findings.add(id, evidence(m, scene.connection, m.sender), [&] {
+    if (id == RuleId::kErr04) return fmt::format("an ERR_VERS has rdma_vers {}", m.version);
+    if (id == RuleId::kHdr03) return fmt::format("rdma_vers is {}", m.version);
+    return fmt::format("malformed transport header: {}", wire::describe(*m.malformed));
+  });
+}
+
+// RFC 5531 section 11: a bit for the last fragment, and its length.
+bool has_record_mark(const model::Message& m) {
+  if (m.payload.size() < 8) return false;
+  const std::uint32_t mark = wire::load_be32(m.payload.data());
+  return (mark & 0x80000000U) != 0 &&
+         (mark & 0x7fffffffU) == m.wire_length - m.header_length - 4 &&
+         wire::load_be32(m.payload.data() + 4) == m.xid;
+}
+
+void check_record_mark(const model::Message& m, const Scene& scene) {
+  scene.findings.add(RuleId::kHdr08, evidence(m, scene.connection, m.sender), [&] {
+    return fmt::format("the word {:#010x} between header and RPC message is a TCP record mark",
+                       wire::load_be32(m.payload.data()));
+  });
 }
 
 void check_xid(const model::Message& m, const Scene& scene) {
@@ -25,11 +54,51 @@ void check_xid(const model::Message& m, const Scene& scene) {
   });
 }
 
+// What follows the header is by its rdma_proc an RPC message or nothing.
+void check_payload(const model::Message& m, const Scene& scene) {
+  const auto proc = static_cast<Proc>(m.proc);
+  // What stands behind an error is for its length to tell; OPTIONAL may have anything.
+  if (proc == Proc::kOptional || (proc == Proc::kError && m.version == 1)) return;
+  const std::uint64_t length = m.wire_length - m.header_length;
+  const bool wants_message = proc == Proc::kMsg || proc == Proc::kMsgp;
+  const RuleId id = m.version == 2 ? RuleId::kV201 : RuleId::kHdr07;
+  const auto add = [&](const auto& text) {
+    scene.findings.add(id, evidence(m, scene.connection, m.sender), text);
+  };
+  const char* name = wire::proc_name(m.version, m.proc);
+  if (!wants_message) {
+    if (length != 0 && m.complete) {
+      add([&] { return fmt::format("{} bytes follow the header of an {}", length, name); });
+    }
+    return;
+  }
+  if (length < 8) {
+    if (m.complete) {
+      add([&] { return fmt::format("{} bytes follow the header of an {}", length, name); });
+    }
+    return;
+  }
+  if (m.payload.size() < 8) return;
+  const std::uint32_t type = wire::load_be32(m.payload.data() + 4);
+  if (type > 1) {
+    add([&] {
+      return fmt::format("what follows the header of an {} is no RPC message: its msg_type is {}",
+                         name, type);
+    });
+  }
+}
+
 }  // namespace
 
 void check_header(const model::Message& m, const Scene& scene) {
-  check_decodes(m, scene);
+  if (m.header_length == 0) return check_decodes(m, scene);
+  if (has_record_mark(m)) return check_record_mark(m, scene);
   check_xid(m, scene);
+  check_payload(m, scene);
+}
+
+void check_identified_xid(const model::Call& call, const Scene& scene) {
+  check_xid(call.message, scene);
 }
 
 }  // namespace rpcrdma::rules

@@ -1,0 +1,278 @@
+// Which message an answer is for. A Reply or RDMA_ERROR without an outstanding Call may be a second
+// answer, an answer to a message that was no Call, or to nothing at all.
+#include "checks.h"
+
+#include <fmt/format.h>
+
+#include <rpcrdma/wire/header.h>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+using model::Kind;
+using wire::RdmaErr;
+
+// A Call that is not answered for so long will not be.
+constexpr std::int64_t kLongNs = 30'000'000'000;
+
+Evidence since(const PastMessage& past, const model::Message& m, const Scene& scene) {
+  Evidence e = evidence(m, scene.connection, m.sender);
+  e.frames = {past.frame, m.frame};
+  return e;
+}
+
+void check_second_answer(const model::Message& m, const PastMessage& past, const Scene& scene) {
+  Evidence e = since(past, m, scene);
+  if (past.fate == Fate::kRefused && m.kind == Kind::kReply) {
+    return scene.findings.add(RuleId::kErr07, e, [&] {
+      return fmt::format("a Reply to Call {:#010x}, which an RDMA_ERROR in frame {} has ended",
+                         m.xid, past.end_frame);
+    });
+  }
+  scene.findings.add(RuleId::kHdr10, e, [&] {
+    return fmt::format("a second answer to Call {:#010x}, which was answered in frame {}", m.xid,
+                       past.end_frame);
+  });
+}
+
+// rdma_err that the message should have got.
+RdmaErr expected_error(const PastMessage& past) {
+  if (past.version != 1 && past.version != 2) return RdmaErr::kVers;
+  if (past.fate == Fate::kOption) return RdmaErr::kInvalOption;
+  if (past.version == 1) return RdmaErr::kChunk;
+  return past.proc == 0 || past.proc == 1 || past.proc == 4 || past.proc == 5 ? RdmaErr::kChunk
+                                                                              : RdmaErr::kInvalProc;
+}
+
+void check_answer_to_malformed(const model::Message& m, const PastMessage& past,
+                               const Scene& scene) {
+  if (m.kind == Kind::kReply) {
+    if (!m.rpc.header_seen || m.rpc.reply_stat != wire::ReplyStat::kAccepted ||
+        m.rpc.accept_stat != wire::AcceptStat::kSuccess) {
+      return;
+    }
+    return scene.findings.add(RuleId::kErr05, since(past, m, scene), [&] {
+      return fmt::format("a Reply with results to message {:#010x}, whose header cannot be parsed",
+                         m.xid);
+    });
+  }
+  const RdmaErr expected = expected_error(past);
+  // A peer of version 1 alone may refuse version 2, whatever else is wrong.
+  if (m.error == expected || (m.error == RdmaErr::kVers && past.version == 2)) return;
+  const RuleId id = past.version == 2 ? RuleId::kV208 : RuleId::kErr05;
+  scene.findings.add(id, since(past, m, scene), [&] {
+    return fmt::format("message {:#010x} of version {} was refused with {} in place of {}", m.xid,
+                       past.version, wire::rdma_err_name(m.version, static_cast<std::uint32_t>(m.error)),
+                       wire::rdma_err_name(m.version, static_cast<std::uint32_t>(expected)));
+  });
+}
+
+// The sender of an RDMA_ERROR answers what was no Call.
+void check_error_to_answer(const model::Message& m, const PastMessage& past, const char* what,
+                           const Scene& scene) {
+  scene.findings.add(RuleId::kErr06, since(past, m, scene),
+                     [&] { return fmt::format("an RDMA_ERROR for {} {:#010x}", what, m.xid); });
+}
+
+void check_answer_to_nothing(const model::Message& m, const Scene& scene,
+                             const AnswerHistory& history) {
+  // What was called before the capture began is not known.
+  if (scene.connection.setup != roce::Setup::kCm || history.incomplete) return;
+  const RuleId id = m.kind == Kind::kError ? RuleId::kErr01 : RuleId::kHdr10;
+  Evidence e = evidence(m, scene.connection, m.sender);
+  e.topic = 1;
+  scene.findings.add(id, e, [&] {
+    return fmt::format("an {} with XID {:#010x}, which no outstanding Call has",
+                       m.kind == Kind::kError ? "RDMA_ERROR" : "answer", m.xid);
+  });
+}
+
+void check_unmatched(const model::Message& m, const Scene& scene, AnswerHistory& history) {
+  const auto peer = static_cast<std::uint8_t>(1 - m.sender);
+  if (PastMessage* past = history.find(peer, m.xid)) {
+    switch (past->fate) {
+      case Fate::kReplied:
+      case Fate::kRefused:
+        return check_second_answer(m, *past, scene);
+      case Fate::kMalformed:
+      case Fate::kOption:
+        past->answered = true;
+        past->end_frame = m.frame;
+        return check_answer_to_malformed(m, *past, scene);
+      case Fate::kDone:
+        if (m.kind == Kind::kError) check_error_to_answer(m, *past, "RDMA_DONE", scene);
+        return;
+    }
+  }
+  if (m.kind == Kind::kError) {
+    // The other way round: its sender has been answered, and answers that.
+    if (const PastMessage* past = history.find(m.sender, m.xid)) {
+      if (past->fate == Fate::kReplied) return check_error_to_answer(m, *past, "Reply", scene);
+      if (past->fate == Fate::kRefused || past->answered) {
+        return check_error_to_answer(m, *past, "RDMA_ERROR", scene);
+      }
+    }
+  }
+  check_answer_to_nothing(m, scene, history);
+}
+
+std::uint64_t offered_for_results(const model::Message& call) {
+  return rules::total_length(call.write_segments) + rules::total_length(call.reply_segments);
+}
+
+PastMessage past_of(const model::Message& m, Fate fate) {
+  PastMessage p;
+  p.xid = m.xid;
+  p.version = m.version;
+  p.proc = m.proc;
+  p.sender = m.sender;
+  p.fate = fate;
+  p.frame = m.frame;
+  return p;
+}
+
+// RFC 5666 section 3.5: who reads the chunks of a Reply tells so.
+void check_done_missing(const PastMessage& past, const Scene& scene) {
+  if (!past.done_due || scene.findings.profile() != Profile::k5666) return;
+  Evidence e;
+  e.connection = &scene.connection;
+  e.side = past.sender;
+  e.frames = {past.frame, past.end_frame};
+  scene.findings.add(RuleId::kRd01, e, [&] {
+    return fmt::format("no RDMA_DONE for the Read chunks of Reply {:#010x}", past.xid);
+  });
+}
+
+void remember(const PastMessage& past, const Scene& scene, AnswerHistory& history) {
+  check_done_missing(history.add(past), scene);
+}
+
+void check_done(const model::Message& m, const Scene& scene, AnswerHistory& history) {
+  PastMessage* past =
+      history.find(m.sender, m.xid, [](const PastMessage& p) { return p.done_due; });
+  if (past != nullptr) past->done_due = false;
+  // A Reply before the capture began may have had the chunks.
+  const bool legal = scene.findings.profile() == Profile::k5666 &&
+                     (past != nullptr || scene.connection.setup != roce::Setup::kCm);
+  if (!legal) {
+    scene.findings.add(RuleId::kDep01, evidence(m, scene.connection, m.sender), [&] {
+      return scene.findings.profile() == Profile::k8166
+                 ? fmt::format("an RDMA_DONE for {:#010x}", m.xid)
+                 : fmt::format("an RDMA_DONE for {:#010x}, of which no Reply has Read chunks",
+                               m.xid);
+    });
+  }
+  remember(past_of(m, Fate::kDone), scene, history);
+}
+
+void check_superseding(const model::Message& m, const Scene& scene, AnswerHistory& history) {
+  const AnswerHistory::Superseded old = std::exchange(history.superseded, {});
+  Evidence e = evidence(m, scene.connection, m.sender);
+  e.frames = {old.frame, m.frame};
+  e.losses_before = old.losses_before;
+  e.suspect |= old.suspect;
+  scene.findings.add(RuleId::kHdr09, e, [&] {
+    return fmt::format("Call {:#010x} while the Call with this XID in frame {} is outstanding",
+                       m.xid, old.frame);
+  });
+}
+
+void check_larger_offer(const model::Message& m, const model::Call& call, const Scene& scene,
+                        AnswerHistory& history) {
+  PastMessage* past =
+      history.find(m.sender, m.xid, [](const PastMessage& p) { return p.cant_reply; });
+  if (past == nullptr) return;
+  past->cant_reply = false;
+  if (offered_for_results(m) > past->offered) return;
+  Evidence e = since(*past, m, scene);
+  e.losses_before = call.losses_before;
+  scene.findings.add(RuleId::kV210, e, [&] {
+    return fmt::format("Call {:#010x} offers {} bytes for its results, and was refused with {}",
+                       m.xid, offered_for_results(m), past->offered);
+  });
+}
+
+}  // namespace
+
+void check_answers(const model::Message& m, const model::Call* call, const Scene& scene,
+                   AnswerHistory& history) {
+  switch (m.kind) {
+    case Kind::kCall:
+      if (history.superseded.frame != 0) check_superseding(m, scene, history);
+      if (history.cant_reply_seen && m.version == 2 && call != nullptr) {
+        check_larger_offer(m, *call, scene, history);
+      }
+      break;
+    case Kind::kReply:
+    case Kind::kError:
+      if (call == nullptr) check_unmatched(m, scene, history);
+      break;
+    case Kind::kDone:
+      check_done(m, scene, history);
+      break;
+    case Kind::kOption:
+      remember(past_of(m, Fate::kOption), scene, history);
+      break;
+    case Kind::kMalformed:
+      // An RDMA_ERROR of some version gets no answer.
+      if (m.proc != static_cast<std::uint32_t>(wire::Proc::kError)) {
+        remember(past_of(m, Fate::kMalformed), scene, history);
+      }
+      break;
+  }
+}
+
+// A Call that its responder has had time for, or has closed the connection on.
+void check_unanswered(const model::Call& call, const Scene& scene) {
+  const roce::Connection& c = scene.connection;
+  const model::Message& m = call.message;
+  const auto responder = 1 - m.caller;
+  const bool closed_on = c.state == roce::State::kClosed && c.closed_by == responder;
+  if (!closed_on && c.last_ns - m.time_ns < kLongNs) return;
+  Evidence e = evidence(m, c, responder);
+  e.topic = 2;
+  scene.findings.add(RuleId::kHdr10, e, [&] {
+    return closed_on ? fmt::format("Call {:#010x} was not answered when the connection was closed",
+                                   m.xid)
+                     : fmt::format("Call {:#010x} was not answered in {} s", m.xid,
+                                   (c.last_ns - m.time_ns) / 1'000'000'000);
+  });
+}
+
+void note_call_end(const model::Call& call, const model::Message* answer, const Scene& scene,
+                   AnswerHistory& history) {
+  switch (call.ending) {
+    case model::Ending::kReplied:
+    case model::Ending::kError: {
+      PastMessage past = past_of(call.message,
+                                 call.ending == model::Ending::kError ? Fate::kRefused
+                                                                      : Fate::kReplied);
+      past.end_frame = answer->frame;
+      past.done_due = answer->kind == Kind::kReply && !answer->reads.empty();
+      past.cant_reply = answer->kind == Kind::kError && answer->error == RdmaErr::kCantReply;
+      if (past.cant_reply) {
+        past.offered = offered_for_results(call.message);
+        history.cant_reply_seen = true;
+      }
+      remember(past, scene, history);
+      break;
+    }
+    case model::Ending::kSuperseded:
+      history.superseded = {call.message.frame, call.losses_before, call.message.suspect};
+      history.incomplete = true;
+      break;
+    case model::Ending::kForgotten:
+      history.incomplete = true;
+      break;
+    case model::Ending::kClosed:
+      check_unanswered(call, scene);
+      break;
+  }
+}
+
+void check_done_at_close(const Scene& scene, const AnswerHistory& history) {
+  for (const PastMessage& past : history.all()) check_done_missing(past, scene);
+}
+
+}  // namespace rpcrdma::rules

@@ -1,0 +1,79 @@
+// What became of the latest messages of a connection, by XID: enough to tell an answer that comes
+// twice, or too late, from one to a Call that never was.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <rpcrdma/model/call.h>
+
+namespace rpcrdma::rules {
+
+enum class Fate : std::uint8_t {
+  kReplied,    // a Call with its Reply
+  kRefused,    // a Call ended by RDMA_ERROR
+  kMalformed,  // a message whose header cannot be parsed: may be a Call, and gets an RDMA_ERROR
+  kOption,     // version 2: RDMA2_OPTIONAL, which may get an RDMA_ERROR
+  kDone,       // RDMA_DONE, which gets none
+};
+
+struct PastMessage {
+  std::uint32_t xid = 0;
+  std::uint32_t version = 0;
+  std::uint32_t proc = 0;
+  std::uint8_t sender = 0;
+  Fate fate = Fate::kReplied;
+  bool answered = false;   // kMalformed, kOption
+  bool done_due = false;   // kReplied: the Reply has Read chunks, and RDMA_DONE has not come
+  bool cant_reply = false;     // kRefused: by RDMA2_ERR_CANT_REPLY
+  std::uint64_t offered = 0;   // then: bytes for results
+  std::uint64_t frame = 0;     // of the message
+  std::uint64_t end_frame = 0;  // of its answer; 0: none
+};
+
+class AnswerHistory {
+ public:
+  // The oldest is forgotten when there are too many; gives it.
+  PastMessage add(const PastMessage& m) {
+    if (ring_.size() < kKept) {
+      ring_.push_back(m);
+      return {};
+    }
+    PastMessage& slot = ring_[next_];
+    next_ = (next_ + 1) % kKept;
+    return std::exchange(slot, m);
+  }
+
+  // The latest of `sender` with this XID that `wanted` holds for; null when there is none.
+  template <typename Wanted>
+  [[nodiscard]] PastMessage* find(std::uint8_t sender, std::uint32_t xid, const Wanted& wanted) {
+    for (std::size_t i = ring_.size(); i-- > 0;) {
+      PastMessage& m = ring_[(next_ + i) % ring_.size()];
+      if (m.xid == xid && m.sender == sender && wanted(m)) return &m;
+    }
+    return nullptr;
+  }
+  [[nodiscard]] PastMessage* find(std::uint8_t sender, std::uint32_t xid) {
+    return find(sender, xid, [](const PastMessage&) { return true; });
+  }
+  [[nodiscard]] const std::vector<PastMessage>& all() const { return ring_; }
+
+  // A Call that a later one with its XID has put an end to; `frame` 0: none.
+  struct Superseded {
+    std::uint64_t frame = 0;
+    std::uint64_t losses_before = 0;
+    bool suspect = false;
+  };
+  Superseded superseded;
+
+  // The model has given up Calls that may yet be answered, or two of them had one XID.
+  bool incomplete = false;
+  bool cant_reply_seen = false;
+
+ private:
+  static constexpr std::size_t kKept = 64;
+  std::vector<PastMessage> ring_;
+  std::size_t next_ = 0;  // of a full ring: the oldest
+};
+
+}  // namespace rpcrdma::rules

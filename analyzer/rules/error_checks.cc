@@ -1,0 +1,70 @@
+// RDMA_ERROR: what it says by itself, and what it refuses.
+#include "checks.h"
+
+#include <fmt/format.h>
+
+#include <rpcrdma/wire/header.h>
+#include <rpcrdma/wire/xdr.h>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+using wire::RdmaErr;
+
+void check_length(const model::Message& m, const Scene& scene) {
+  if (m.version != 1 || !m.complete || m.wire_length == m.header_length) return;
+  const RuleId id = m.error == RdmaErr::kVers ? RuleId::kErr02 : RuleId::kErr03;
+  scene.findings.add(id, evidence(m, scene.connection, m.sender), [&] {
+    return fmt::format("an {} of {} bytes, in place of {}",
+                       wire::rdma_err_name(m.version, static_cast<std::uint32_t>(m.error)),
+                       m.wire_length, m.header_length);
+  });
+}
+
+void check_range(const model::Message& m, const Scene& scene) {
+  if (m.error != RdmaErr::kVers) return;
+  if (m.vers_low > m.vers_high) {
+    const RuleId id = m.version == 1 ? RuleId::kErr02 : RuleId::kV211;
+    return scene.findings.add(id, evidence(m, scene.connection, m.sender), [&] {
+      return fmt::format("the lowest version that it supports is {}, the highest {}", m.vers_low,
+                         m.vers_high);
+    });
+  }
+  if (m.version >= m.vers_low && m.version <= m.vers_high) return;
+  scene.findings.add(RuleId::kErr04, evidence(m, scene.connection, m.sender), [&] {
+    return fmt::format("an ERR_VERS has rdma_vers {} and supports {} to {}", m.version, m.vers_low,
+                       m.vers_high);
+  });
+}
+
+bool refused_as_unreadable(const model::Message& answer) {
+  if (answer.kind == model::Kind::kError) return answer.error == RdmaErr::kChunk;
+  return answer.rpc.header_seen && answer.rpc.reply_stat == wire::ReplyStat::kAccepted &&
+         answer.rpc.accept_stat == wire::AcceptStat::kGarbageArgs;
+}
+
+}  // namespace
+
+void check_error(const model::Message& m, const Scene& scene) {
+  check_length(m, scene);
+  check_range(m, scene);
+}
+
+void check_roundup_accepted(const model::Message& m, const model::Call& call, const Scene& scene,
+                            Scratch& s) {
+  if (call.message.reads.empty() || !refused_as_unreadable(m)) return;
+  join_read_chunks(call.message.reads, s.reads);
+  const ReadChunk& c = s.reads.front();
+  // Of one chunk that is otherwise well: anything else may be what was refused.
+  if (s.reads.size() != 1 || c.position == 0 || c.position % 4 != 0 || c.length % 4 == 0) return;
+  scene.findings.add(RuleId::kRd11, pair_evidence(m, call, scene), [&] {
+    return fmt::format("a Call with a Read chunk of {} bytes, which has no roundup, was answered "
+                       "with {}",
+                       c.length, m.kind == model::Kind::kError
+                                     ? wire::rdma_err_name(m.version, 2)
+                                     : "GARBAGE_ARGS");
+  });
+}
+
+}  // namespace rpcrdma::rules

@@ -1,0 +1,39 @@
+#include "lists.h"
+
+#include <rpcrdma/wire/rpc.h>
+
+namespace rpcrdma::rules {
+
+void join_read_chunks(std::span<const wire::ReadSegment> list, std::vector<ReadChunk>& chunks) {
+  chunks.clear();
+  for (const wire::ReadSegment& s : list) {
+    if (chunks.empty() || chunks.back().position != s.position) {
+      chunks.push_back({.position = s.position});
+    }
+    ReadChunk& c = chunks.back();
+    c.last_length = s.target.length;
+    c.length += s.target.length;
+    ++c.segments;
+  }
+}
+
+std::uint64_t total_length(std::span<const wire::Segment> segments) {
+  std::uint64_t sum = 0;
+  for (const wire::Segment& s : segments) sum += s.length;
+  return sum;
+}
+
+void total_lengths(const model::Message& m, std::vector<std::uint64_t>& lengths) {
+  lengths.clear();
+  model::for_each_write_chunk(m, [&](std::uint32_t, std::span<const wire::Segment> segments) {
+    lengths.push_back(total_length(segments));
+  });
+}
+
+bool may_be_wrapped(const model::RpcInfo& call) {
+  // The model reads the operations of a COMPOUND only where they are not wrapped.
+  return call.cred_flavor == static_cast<std::uint32_t>(wire::AuthFlavor::kRpcsecGss) &&
+         call.ops.announced == 0;
+}
+
+}  // namespace rpcrdma::rules

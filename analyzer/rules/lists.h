@@ -1,0 +1,47 @@
+// What several groups of checks look for in chunk lists, and memory for it that is used again.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <rpcrdma/decode/upper_layer.h>
+#include <rpcrdma/model/call.h>
+
+namespace rpcrdma::rules {
+
+// Consecutive Read segments with one Position.
+struct ReadChunk {
+  std::uint32_t position = 0;
+  std::uint32_t last_length = 0;  // of its last segment, bytes
+  std::uint32_t segments = 0;
+  std::uint64_t length = 0;  // bytes
+};
+
+struct Scratch {
+  static constexpr std::size_t kItems = 64;
+  std::vector<ReadChunk> reads;
+  std::vector<ReadChunk> sorted;  // by Position, without Position Zero
+  std::vector<decode::Removed> removed;
+  std::vector<std::uint64_t> offered, returned;  // bytes of each Write chunk
+  std::vector<std::pair<wire::Segment, bool>> segments;  // of a Call; true: written to
+  std::array<decode::TakenItem, kItems> taken;
+  std::array<decode::DdpItem, kItems> items;
+};
+
+// The Read chunks of a list, in its order.
+void join_read_chunks(std::span<const wire::ReadSegment> list, std::vector<ReadChunk>& chunks);
+
+[[nodiscard]] std::uint64_t total_length(std::span<const wire::Segment> segments);
+// Of each Write chunk.
+void total_lengths(const model::Message& m, std::vector<std::uint64_t>& lengths);
+
+// Arguments and results are wrapped by RPCSEC_GSS, or may be: nothing can be said of them.
+[[nodiscard]] bool may_be_wrapped(const model::RpcInfo& call);
+
+[[nodiscard]] inline decode::ProcedureId procedure_of(const model::RpcInfo& rpc) {
+  return {rpc.program, rpc.version, rpc.procedure};
+}
+
+}  // namespace rpcrdma::rules

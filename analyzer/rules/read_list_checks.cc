@@ -1,0 +1,231 @@
+// A Position counts bytes of the unreduced RPC message, roundup included. So the place of a chunk in
+// what was sent is its Position less the padded lengths of the chunks before it.
+#include "checks.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/wire/header.h>
+#include <rpcrdma/wire/xdr.h>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+using wire::Proc;
+
+// One finding a message, however many segments are wrong.
+template <typename Text>
+void accuse(RuleId id, const model::Message& m, const Scene& scene, const Text& text) {
+  scene.findings.add(id, evidence(m, scene.connection, m.sender), text);
+}
+
+void check_position_multiple(const model::Message& m, const Scene& scene, const Scratch& s) {
+  for (const ReadChunk& c : s.reads) {
+    if (c.position % 4 == 0) continue;
+    return accuse(RuleId::kRd02, m, scene,
+                  [&] { return fmt::format("a Read chunk has Position {}", c.position); });
+  }
+}
+
+// Also tells whether the list is in order.
+bool check_order(const model::Message& m, const Scene& scene, const Scratch& s) {
+  for (std::size_t i = 1; i < s.reads.size(); ++i) {
+    if (s.reads[i].position >= s.reads[i - 1].position) continue;
+    accuse(RuleId::kRd03, m, scene, [&] {
+      return fmt::format("Position {} follows Position {}", s.reads[i].position,
+                         s.reads[i - 1].position);
+    });
+    return false;
+  }
+  return true;
+}
+
+void check_empty_segments(const model::Message& m, const Scene& scene) {
+  const auto empty = [](const wire::ReadSegment& s) { return s.target.length == 0; };
+  const auto it = std::find_if(m.reads.begin(), m.reads.end(), empty);
+  if (it == m.reads.end()) return;
+  accuse(RuleId::kRd08, m, scene, [&] {
+    return fmt::format("Read segment {} of {}, handle {:#010x}, has length 0",
+                       it - m.reads.begin() + 1, m.reads.size(), it->target.handle);
+  });
+}
+
+void check_position_zero(const model::Message& m, const Scene& scene) {
+  const bool has = std::any_of(m.reads.begin(), m.reads.end(),
+                               [](const wire::ReadSegment& s) { return s.position == 0; });
+  const bool wanted = m.proc == static_cast<std::uint32_t>(Proc::kNomsg);
+  if (has == wanted) return;
+  accuse(RuleId::kRd04, m, scene, [&] {
+    return fmt::format("an {} Call has {} Position Zero Read chunk",
+                       wire::proc_name(m.version, m.proc), has ? "a" : "no");
+  });
+}
+
+// Bytes of the RPC message that are not in chunks of their own; UINT64_MAX: not known.
+std::uint64_t reduced_length(const model::Message& m, const Scratch& s) {
+  if (m.proc != static_cast<std::uint32_t>(Proc::kNomsg)) {
+    return m.complete ? m.wire_length - m.header_length : UINT64_MAX;
+  }
+  std::uint64_t sum = 0;
+  for (const ReadChunk& c : s.reads) sum += c.position == 0 ? c.length : 0;
+  return sum;
+}
+
+void sort_chunks(Scratch& s, bool in_order) {
+  s.sorted.clear();
+  for (const ReadChunk& c : s.reads) {
+    if (c.position != 0) s.sorted.push_back(c);
+  }
+  if (in_order) return;
+  std::stable_sort(s.sorted.begin(), s.sorted.end(),
+                   [](const ReadChunk& a, const ReadChunk& b) { return a.position < b.position; });
+}
+
+// Chunks inside the message and apart from each other. True: their places can be relied on.
+bool check_places(const model::Message& m, const Scene& scene, const Scratch& s) {
+  const std::uint64_t length = reduced_length(m, s);
+  std::uint64_t taken = 0;  // bytes that chunks took out so far, roundup included
+  std::uint64_t end = 0;    // of the chunk before, in the unreduced message
+  for (const ReadChunk& c : s.sorted) {
+    if (c.position < end) {
+      // A chunk of pad bytes alone at the end of the one before is told by check_roundup_chunk().
+      accuse(RuleId::kRd06, m, scene, [&] {
+        return fmt::format("the Read chunk at Position {} begins inside the one that ends at {}",
+                           c.position, end);
+      });
+      return false;
+    }
+    if (c.position > taken && c.position - taken > length) {
+      accuse(RuleId::kRd05, m, scene, [&] {
+        return fmt::format("Position {} is behind the end of the RPC message, which has {} bytes",
+                           c.position, length + taken);
+      });
+      return false;
+    }
+    taken += wire::xdr_padded(c.length);
+    end = c.position + c.length;
+  }
+  return true;
+}
+
+// Roundup as a chunk: it stands where the data before it ends, and fills it up.
+bool check_roundup_chunk(const model::Message& m, const Scene& scene, const Scratch& s) {
+  for (std::size_t i = 1; i < s.sorted.size(); ++i) {
+    const ReadChunk& data = s.sorted[i - 1];
+    const ReadChunk& pad = s.sorted[i];
+    const std::uint64_t end = data.position + data.length;
+    if (end % 4 == 0 || pad.position != end || end + pad.length != wire::xdr_padded(end)) continue;
+    accuse(RuleId::kRd10, m, scene, [&] {
+      return fmt::format("the Read chunk at Position {} holds {} bytes of roundup", pad.position,
+                         pad.length);
+    });
+    return true;
+  }
+  return false;
+}
+
+// The place of each chunk in the arguments, which begin `rpc_length` bytes into the message.
+bool find_removed(Scratch& s, std::uint32_t rpc_length) {
+  s.removed.clear();
+  std::uint64_t taken = 0;
+  for (const ReadChunk& c : s.sorted) {
+    if (c.position < taken + rpc_length) return false;
+    s.removed.push_back(
+        {static_cast<std::uint32_t>(c.position - taken - rpc_length), c.length});
+    taken += wire::xdr_padded(c.length);
+  }
+  return true;
+}
+
+// The count of an item against the chunk that holds its data.
+void check_count(const model::Message& m, const Scene& scene, const ReadChunk& c,
+                 std::uint32_t count) {
+  if (c.length == count) return;
+  if (c.length == wire::xdr_padded(count)) {
+    if (c.segments < 2 || c.last_length > c.length - count) return;
+    return accuse(RuleId::kRd10, m, scene, [&] {
+      return fmt::format("the last segment of the Read chunk at Position {} holds {} bytes of "
+                         "roundup alone",
+                         c.position, c.last_length);
+    });
+  }
+  accuse(RuleId::kRd07, m, scene, [&] {
+    return fmt::format("the Read chunk at Position {} has {} bytes, the count in front of it is {}",
+                       c.position, c.length, count);
+  });
+}
+
+void check_items(const model::Message& m, const Scene& scene, Scratch& s, wire::Bytes arguments) {
+  const decode::TakenItems found =
+      decode::find_taken_items(procedure_of(m.rpc), arguments, s.removed, s.taken);
+  if (found.found == s.taken.size()) return;
+  std::size_t item = 0;
+  for (std::size_t i = 0; i < found.passed; ++i) {
+    const ReadChunk& c = s.sorted[i];
+    if (c.length == 0) continue;
+    if (item < found.found && s.taken[item].chunk == i) {
+      const decode::TakenItem& t = s.taken[item++];
+      check_count(m, scene, c, t.length);
+      if (t.eligible) continue;
+    }
+    return accuse(RuleId::kRd12, m, scene, [&] {
+      return fmt::format("the Read chunk at Position {} takes out an argument that is not "
+                         "DDP-eligible",
+                         c.position);
+    });
+  }
+}
+
+// What the chunks took out of the arguments, for programs whose binding is known.
+void check_arguments(const model::Message& m, const Scene& scene, Scratch& s, wire::Bytes rpc) {
+  if (!m.rpc.known || may_be_wrapped(m.rpc) || !decode::has_binding(procedure_of(m.rpc))) return;
+  const auto header = wire::decode_rpc(rpc);
+  if (!header || header->type != wire::MsgType::kCall) return;
+  if (!find_removed(s, header->length)) return;
+  check_items(m, scene, s, rpc.subspan(header->length));
+}
+
+// True: all chunks stand where chunks may stand.
+bool check_chunks(const model::Message& m, const Scene& scene, Scratch& s) {
+  join_read_chunks(m.reads, s.reads);
+  check_position_multiple(m, scene, s);
+  const bool in_order = check_order(m, scene, s);
+  sort_chunks(s, in_order);
+  if (s.sorted.empty()) return false;
+  if (check_roundup_chunk(m, scene, s)) return false;
+  return check_places(m, scene, s);
+}
+
+}  // namespace
+
+void check_read_list(const model::Message& m, const Scene& scene, Scratch& s) {
+  check_position_zero(m, scene);
+  if (m.reads.empty()) return;
+  check_empty_segments(m, scene);
+  if (check_chunks(m, scene, s) && m.proc != static_cast<std::uint32_t>(Proc::kNomsg)) {
+    check_arguments(m, scene, s, m.payload);
+  }
+}
+
+void check_identified_arguments(const model::Call& call, const Scene& scene, Scratch& s) {
+  const model::Message& m = call.message;
+  join_read_chunks(m.reads, s.reads);
+  sort_chunks(s, false);
+  if (s.sorted.empty()) return;
+  for (const model::CallChunk& c : call.chunks) {
+    if (c.list == model::ChunkList::kRead && c.position == 0) {
+      return check_arguments(m, scene, s, c.data.head());
+    }
+  }
+}
+
+void check_reply_reads(const model::Message& m, const Scene& scene) {
+  if (m.reads.empty() || scene.findings.profile() == Profile::k5666) return;
+  accuse(RuleId::kRd01, m, scene, [&] {
+    return fmt::format("a Reply has a Read list of {} segments", m.reads.size());
+  });
+}
+
+}  // namespace rpcrdma::rules

@@ -1,0 +1,135 @@
+// Which DDP-eligible result went into which Write chunk, for programs whose binding is known. The
+// n-th eligible result belongs to the n-th chunk (RFC 8267 section 5), and is inline where that
+// chunk comes back empty.
+#include "checks.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/wire/header.h>
+#include <rpcrdma/wire/xdr.h>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+struct Results {
+  const model::Message& m;
+  const model::Call& call;
+  const Scene& scene;
+  Scratch& s;
+  std::span<const decode::DdpItem> items;
+};
+
+template <typename Text>
+void accuse(RuleId id, const Results& r, const Text& text) {
+  r.scene.findings.add(id, pair_evidence(r.m, r.call, r.scene), text);
+}
+
+// The RPC message, as far as it was seen.
+wire::Bytes rpc_message(const model::Message& m, const model::Call& call) {
+  if (m.proc != static_cast<std::uint32_t>(wire::Proc::kNomsg)) return m.payload;
+  for (const model::CallChunk& c : call.chunks) {
+    if (c.list == model::ChunkList::kReply) return c.data.head();
+  }
+  return {};
+}
+
+void check_roundup(const Results& r, const decode::DdpItem& item, std::uint64_t returned) {
+  const bool includes = returned != item.length;
+  const bool should = r.scene.findings.profile() == Profile::k5666;
+  if (includes == should || item.length % 4 == 0) return;
+  accuse(RuleId::kWr07, r, [&] {
+    return fmt::format("a result of {} bytes comes back with length {}, {} roundup", item.length,
+                       returned, includes ? "including" : "without");
+  });
+}
+
+// False: what follows cannot be relied on.
+bool check_moved(const Results& r, const decode::DdpItem& item) {
+  const std::uint64_t returned = r.s.returned[static_cast<std::size_t>(item.chunk)];
+  if (returned == item.length || returned == wire::xdr_padded(item.length)) {
+    check_roundup(r, item, returned);
+    return true;
+  }
+  accuse(RuleId::kWr08, r, [&] {
+    return fmt::format("Write chunk {} comes back with {} bytes, the count of its result is {}",
+                       item.chunk + 1, returned, item.length);
+  });
+  return false;
+}
+
+// The `n`-th eligible result stands inline.
+bool check_inline(const Results& r, const decode::DdpItem& item, std::size_t n) {
+  if (item.length == 0 || n >= r.s.offered.size() || r.s.offered[n] < item.length) return true;
+  const auto later = std::find_if(r.s.returned.begin() + static_cast<std::ptrdiff_t>(n + 1),
+                                  r.s.returned.end(), [](std::uint64_t l) { return l != 0; });
+  if (later != r.s.returned.end()) {
+    accuse(RuleId::kWr06, r, [&] {
+      return fmt::format("Write chunk {} is empty though a result of {} bytes belongs into it, "
+                         "and chunk {} is used",
+                         n + 1, item.length, later - r.s.returned.begin() + 1);
+    });
+  } else {
+    accuse(RuleId::kWr10, r, [&] {
+      return fmt::format("a result of {} bytes is inline, and Write chunk {} for {} bytes unused",
+                         item.length, n + 1, r.s.offered[n]);
+    });
+  }
+  return false;
+}
+
+// Chunks that no result is left for.
+void check_rest(const Results& r) {
+  for (std::size_t n = r.items.size(); n < r.s.returned.size(); ++n) {
+    if (r.s.returned[n] == 0) continue;
+    return accuse(RuleId::kWr06, r, [&] {
+      return fmt::format("Write chunk {} comes back with {} bytes, and {} of the results are "
+                         "DDP-eligible",
+                         n + 1, r.s.returned[n], r.items.size());
+    });
+  }
+}
+
+// The results were read to their end: there are no more eligible ones.
+bool all_found(const Results& r, const decode::CompoundOps& ops) {
+  const model::RpcInfo& id = r.call.message.rpc;
+  if (!r.m.complete || r.items.size() == Scratch::kItems) return false;
+  if (id.version == 4 || decode::is_transient_program(id.program)) {
+    return id.procedure == 0 || ops.complete;
+  }
+  // One result at most; if it is not there, its procedure has none, or has failed.
+  const bool has_data = id.procedure == 5 || id.procedure == 6;
+  return !r.items.empty() || !has_data || (r.m.rpc.has_status && r.m.rpc.status != 0);
+}
+
+}  // namespace
+
+void check_results(const model::Message& m, const model::Call& call, const Scene& scene,
+                   Scratch& s) {
+  const model::RpcInfo& id = call.message.rpc;
+  if (call.message.write_counts.empty() || m.write_counts.size() != call.message.write_counts.size())
+    return;
+  if (!id.known || may_be_wrapped(id) || !decode::has_binding(procedure_of(id))) return;
+  if (!m.rpc.header_seen || m.rpc.reply_stat != wire::ReplyStat::kAccepted ||
+      m.rpc.accept_stat != wire::AcceptStat::kSuccess) {
+    return;
+  }
+  const wire::Bytes rpc = rpc_message(m, call);
+  const auto header = wire::decode_rpc(rpc);
+  if (!header) return;
+  total_lengths(call.message, s.offered);
+  total_lengths(m, s.returned);
+  decode::CompoundOps ops;
+  const std::size_t found = decode::find_result_items(
+      procedure_of(id), rpc.subspan(header->length), s.returned, s.items, &ops);
+  const Results r{m, call, scene, s, std::span(s.items).first(found)};
+  for (std::size_t n = 0; n < found; ++n) {
+    const decode::DdpItem& item = r.items[n];
+    if (!(item.chunk >= 0 ? check_moved(r, item) : check_inline(r, item, n))) return;
+  }
+  if (all_found(r, ops)) check_rest(r);
+}
+
+}  // namespace rpcrdma::rules

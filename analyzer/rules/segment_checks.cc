@@ -1,0 +1,80 @@
+// The memory that one Call offers, whatever list it stands in.
+#include "checks.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+bool wraps(const wire::Segment& s) {
+  const std::uint64_t end = s.offset + s.length;
+  return end < s.offset && end != 0;
+}
+
+using Offered = std::pair<wire::Segment, bool>;  // true: it is written to
+using Pair = std::pair<const wire::Segment*, const wire::Segment*>;
+
+std::uint64_t end_of(const wire::Segment& s) {
+  return wraps(s) ? UINT64_MAX : s.offset + s.length;
+}
+
+// Two segments of one handle that overlap, at least one of them written to: two that are only read
+// do each other no harm. Null pointers when there are none.
+Pair find_overlap(std::vector<Offered>& segments) {
+  std::sort(segments.begin(), segments.end(), [](const Offered& a, const Offered& b) {
+    return std::pair(a.first.handle, a.first.offset) < std::pair(b.first.handle, b.first.offset);
+  });
+  // Those that reach furthest so far, of all and of the written ones.
+  const wire::Segment* any = nullptr;
+  const wire::Segment* written = nullptr;
+  for (const auto& [segment, is_written] : segments) {
+    if (segment.length == 0) continue;
+    if (any != nullptr && any->handle != segment.handle) any = written = nullptr;
+    const wire::Segment* before = is_written ? any : written;
+    if (before != nullptr && end_of(*before) > segment.offset) return {before, &segment};
+    if (any == nullptr || end_of(segment) > end_of(*any)) any = &segment;
+    if (is_written) written = &segment;
+  }
+  return {};
+}
+
+void check_address_space(const model::Message& m, const model::Call& call, const Scene& scene) {
+  for (const model::CallSegment& s : call.segments) {
+    if (!wraps(s.target)) continue;
+    return scene.findings.add(RuleId::kRd09, evidence(m, scene.connection, m.sender), [&] {
+      return fmt::format("the segment at {:#x} with {} bytes goes on behind the last address",
+                         s.target.offset, s.target.length);
+    });
+  }
+}
+
+void check_overlap(const model::Message& m, const model::Call& call, const Scene& scene,
+                   Scratch& scratch) {
+  if (call.segments.size() < 2) return;
+  scratch.segments.clear();
+  for (const model::CallSegment& s : call.segments) {
+    scratch.segments.emplace_back(s.target, s.list != model::ChunkList::kRead);
+  }
+  const auto [a, b] = find_overlap(scratch.segments);
+  if (a == nullptr) return;
+  Evidence e = evidence(m, scene.connection, m.sender);
+  e.topic = 1;
+  scene.findings.add(RuleId::kRd09, e, [&] {
+    return fmt::format("two segments of handle {:#010x} overlap: {} bytes at {:#x}, {} bytes at "
+                       "{:#x}",
+                       a->handle, a->length, a->offset, b->length, b->offset);
+  });
+}
+
+}  // namespace
+
+void check_segments(const model::Message& m, const model::Call& call, const Scene& scene,
+                    Scratch& scratch) {
+  check_address_space(m, call, scene);
+  check_overlap(m, call, scene, scratch);
+}
+
+}  // namespace rpcrdma::rules
