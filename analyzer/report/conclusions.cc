@@ -12,11 +12,6 @@ namespace {
 
 using rules::RuleId;
 
-// Connections that have a finding of their own about Calls without an answer.
-constexpr std::uint64_t kMaxUnanswered = 1024;
-constexpr const char* kUnanswered =
-    "The capture may begin late or end early; if not, the responder did not answer.";
-
 class Conclusions {
  public:
   explicit Conclusions(Report& report) : report_(report) {}
@@ -48,56 +43,11 @@ class Conclusions {
     }
   }
 
-  void unanswered() {
-    std::uint64_t listed = 0;
-    std::uint64_t more_calls = 0;
-    std::uint64_t more_connections = 0;
-    for (const Connection& c : report_.connections) {
-      if (c.speaks != model::Speaks::kRpc) continue;
-      for (std::size_t d = 0; d < 2; ++d) {
-        const std::uint64_t count = c.direction[d].unmatched_calls;
-        if (count == 0) continue;
-        if (const char* why = doubt(c)) {
-          withhold(RuleId::kHdr10, c.id, count, why);
-          continue;
-        }
-        if (++listed > kMaxUnanswered) {
-          more_calls += count;
-          ++more_connections;
-          continue;
-        }
-        Finding* f = add(RuleId::kHdr10,
-                         fmt::format("{} Calls have no answer in the capture", count), kUnanswered);
-        if (f == nullptr) continue;
-        // Calls of the client are the server's to answer.
-        f->connection = c.id;
-        f->count = count;
-        f->peer = c.side[1 - d].address;
-        if (c.roles != Roles::kUnknown) f->role = d == 0 ? "server" : "client";
-      }
-    }
-    if (more_calls == 0) return;
-    Finding* f = add(RuleId::kHdr10,
-                     fmt::format("{} Calls have no answer in the capture, on {} more connections",
-                                 more_calls, more_connections),
-                     kUnanswered);
-    if (f != nullptr) f->count = more_calls;
-  }
-
  private:
-  static const char* doubt(const Connection& c) {
-    if (c.side[0].counters.packets == 0 || c.side[1].counters.packets == 0) {
-      return "packets of one direction are not in the capture";
-    }
-    return c.side[0].counters.lost_capture + c.side[1].counters.lost_capture != 0
-               ? "the capture lost packets of the connection"
-               : nullptr;
-  }
-
-  Finding* add(RuleId id, std::string text, const char* advice) {
+  void add(RuleId id, std::string text, const char* advice) {
     const rules::Rule& r = rules::rule(id);
     const rules::Level level = r.level(report_.profile);
-    if (level == rules::Level::kOff) return nullptr;
+    if (level == rules::Level::kOff) return;
     const auto severity = level == rules::Level::kError     ? rules::Severity::kError
                           : level == rules::Level::kWarning ? rules::Severity::kWarning
                                                             : rules::Severity::kNote;
@@ -107,21 +57,9 @@ class Conclusions {
     f.text = std::move(text);
     f.advice = advice;
     f.concluded = true;
-    return &f;
-  }
-
-  void withhold(RuleId id, std::uint32_t connection, std::uint64_t count, const char* why) {
-    if (++withheld_ > kMaxUnanswered) return;
-    Withheld& w = report_.withheld.emplace_back();
-    w.rule = rules::rule(id).name;
-    w.connection = connection;
-    w.count = count;
-    w.reason = why;
-    w.concluded = true;
   }
 
   Report& report_;
-  std::size_t withheld_ = 0;
 };
 
 // What decides the order, so that it is the same however a report was put together.
@@ -137,10 +75,7 @@ auto order(const Withheld& w) {
 
 void conclude(Report& report) {
   std::erase_if(report.findings, [](const Finding& f) { return f.concluded; });
-  std::erase_if(report.withheld, [](const Withheld& w) { return w.concluded; });
-  Conclusions conclusions(report);
-  conclusions.capture();
-  conclusions.unanswered();
+  Conclusions(report).capture();
   const auto by_order = [](const auto& a, const auto& b) { return order(a) < order(b); };
   std::stable_sort(report.findings.begin(), report.findings.end(), by_order);
   std::stable_sort(report.withheld.begin(), report.withheld.end(), by_order);

@@ -63,7 +63,8 @@ void check_answer_to_malformed(const model::Message& m, const PastMessage& past,
   const RuleId id = past.version == 2 ? RuleId::kV208 : RuleId::kErr05;
   scene.findings.add(id, since(past, m, scene), [&] {
     return fmt::format("message {:#010x} of version {} was refused with {} in place of {}", m.xid,
-                       past.version, wire::rdma_err_name(m.version, static_cast<std::uint32_t>(m.error)),
+                       past.version,
+                       wire::rdma_err_name(m.version, static_cast<std::uint32_t>(m.error)),
                        wire::rdma_err_name(m.version, static_cast<std::uint32_t>(expected)));
   });
 }
@@ -233,10 +234,10 @@ void check_unanswered(const model::Call& call, const Scene& scene) {
   Evidence e = evidence(m, c, responder);
   e.topic = 2;
   scene.findings.add(RuleId::kHdr10, e, [&] {
-    return closed_on ? fmt::format("Call {:#010x} was not answered when the connection was closed",
-                                   m.xid)
-                     : fmt::format("Call {:#010x} was not answered in {} s", m.xid,
-                                   (c.last_ns - m.time_ns) / 1'000'000'000);
+    return closed_on
+               ? fmt::format("Call {:#010x} was not answered when the connection was closed", m.xid)
+               : fmt::format("Call {:#010x} was not answered in {} s", m.xid,
+                             (c.last_ns - m.time_ns) / 1'000'000'000);
   });
 }
 
@@ -245,9 +246,8 @@ void note_call_end(const model::Call& call, const model::Message* answer, const 
   switch (call.ending) {
     case model::Ending::kReplied:
     case model::Ending::kError: {
-      PastMessage past = past_of(call.message,
-                                 call.ending == model::Ending::kError ? Fate::kRefused
-                                                                      : Fate::kReplied);
+      PastMessage past = past_of(
+          call.message, call.ending == model::Ending::kError ? Fate::kRefused : Fate::kReplied);
       past.end_frame = answer->frame;
       past.done_due = answer->kind == Kind::kReply && !answer->reads.empty();
       past.cant_reply = answer->kind == Kind::kError && answer->error == RdmaErr::kCantReply;

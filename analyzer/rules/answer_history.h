@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <rpcrdma/model/call.h>
@@ -23,11 +24,11 @@ struct PastMessage {
   std::uint32_t proc = 0;
   std::uint8_t sender = 0;
   Fate fate = Fate::kReplied;
-  bool answered = false;   // kMalformed, kOption
-  bool done_due = false;   // kReplied: the Reply has Read chunks, and RDMA_DONE has not come
-  bool cant_reply = false;     // kRefused: by RDMA2_ERR_CANT_REPLY
-  std::uint64_t offered = 0;   // then: bytes for results
-  std::uint64_t frame = 0;     // of the message
+  bool answered = false;        // kMalformed, kOption
+  bool done_due = false;        // kReplied: the Reply has Read chunks, and RDMA_DONE has not come
+  bool cant_reply = false;      // kRefused: by RDMA2_ERR_CANT_REPLY
+  std::uint64_t offered = 0;    // then: bytes for results
+  std::uint64_t frame = 0;      // of the message
   std::uint64_t end_frame = 0;  // of its answer; 0: none
 };
 

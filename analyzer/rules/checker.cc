@@ -1,7 +1,9 @@
 #include "checks.h"
 #include "diagnoses.h"
 
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include <rpcrdma/rules/checker.h>
 
@@ -14,6 +16,23 @@ struct Checker::Impl {
   Diagnoses diagnoses;
   const roce::Tracker* tracker = nullptr;
   const model::Model* model = nullptr;
+
+  struct Remembered {
+    AnswerHistory answers;
+    AgreedConfiguration agreed;
+  };
+  std::vector<std::unique_ptr<Remembered>> remembered;  // by connection, while it is open
+  Scratch scratch;
+
+  Remembered& of(std::uint32_t connection) {
+    if (connection >= remembered.size()) remembered.resize(connection + 1);
+    auto& r = remembered[connection];
+    if (r == nullptr) r = std::make_unique<Remembered>();
+    return *r;
+  }
+  void forget(std::uint32_t connection) {
+    if (connection < remembered.size()) remembered[connection].reset();
+  }
 
   History history;
 
@@ -53,7 +72,10 @@ void Checker::on_message(const model::Message& m, const model::Call* call) {
   const Scene scene = impl_->scene(m);
   note_certainty(m, scene);
   if (!scene.history.begun) check_private_data(scene);
-  check_header(m, scene);
+  Impl::Remembered& r = impl_->of(m.connection);
+  check_message(m, call, scene, impl_->scratch);
+  check_answers(m, call, scene, r.answers);
+  check_deprecated(m, call, scene, r.agreed);
   const bool within_credit = check_credits(m, call, scene);
   check_negotiation(m, within_credit, scene);
   check_refused(m, within_credit, scene);
@@ -68,7 +90,9 @@ void Checker::on_message(const model::Message& m, const model::Call* call) {
 }
 
 void Checker::on_identified(const model::Call& call) {
-  (void)call;
+  const Scene scene = impl_->scene(call.message);
+  check_identified_xid(call, scene);
+  check_identified_arguments(call, scene, impl_->scratch);
 }
 
 void Checker::on_call_end(const model::Call& call, const model::Message* answer) {
@@ -79,6 +103,7 @@ void Checker::on_call_end(const model::Call& call, const model::Message* answer)
   check_reverse_end(call, answer, scene);
   remember_lost_call(call, scene);
   impl_->diagnoses.call_end(call, answer);
+  note_call_end(call, answer, scene, impl_->of(call.message.connection).answers);
 }
 
 void Checker::on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
@@ -93,6 +118,8 @@ void Checker::on_open(const roce::Connection& connection) {
 void Checker::on_merge(const roce::Connection& into, const roce::Connection& from) {
   impl_->history.forget(from.index);
   impl_->history.forget(into.index);
+  impl_->forget(from.index);
+  impl_->forget(into.index);
   note_joined(impl_->history.of(into.index));
   impl_->diagnoses.merge(into, from);
 }
@@ -101,7 +128,9 @@ void Checker::on_close(const roce::Connection& connection) {
   if (const auto scene = impl_->scene(connection)) {
     check_packets(*scene);
     check_reconnect_end(*scene);
+    check_done_at_close(*scene, impl_->of(connection.index).answers);
   }
+  impl_->forget(connection.index);
   impl_->diagnoses.close(connection);
   impl_->findings.connection_closed(connection);
   impl_->history.forget(connection.index);

@@ -2,7 +2,9 @@
 // wrong. A check is a small function; the groups of them are called by checker.cc.
 #pragma once
 
+#include "answer_history.h"
 #include "history.h"
+#include "lists.h"
 
 #include <rpcrdma/rules/findings.h>
 
@@ -17,8 +19,63 @@ struct Scene {
   History& all;
 };
 
+// The evidence of a rule about a Call and its answer, which the responder broke.
+[[nodiscard]] Evidence pair_evidence(const model::Message& answer, const model::Call& call,
+                                     const Scene& scene);
+
 // header_checks.cc: one message on its own.
 void check_header(const model::Message& m, const Scene& scene);
+// The XID of a Call in a Position Zero Read chunk.
+void check_identified_xid(const model::Call& call, const Scene& scene);
+
+// read_list_checks.cc
+void check_read_list(const model::Message& call, const Scene& scene, Scratch& scratch);
+void check_identified_arguments(const model::Call& call, const Scene& scene, Scratch& scratch);
+void check_reply_reads(const model::Message& reply, const Scene& scene);
+
+// segment_checks.cc: memory that a Call offers.
+void check_segments(const model::Message& m, const model::Call& call, const Scene& scene,
+                    Scratch& scratch);
+
+// write_list_checks.cc
+void check_write_list(const model::Message& reply, const model::Call& call, const Scene& scene);
+
+// result_checks.cc: results in Write chunks, by the upper-layer binding.
+void check_results(const model::Message& reply, const model::Call& call, const Scene& scene,
+                   Scratch& scratch);
+
+// reply_chunk_checks.cc
+void check_offered_reply_chunk(const model::Message& call, const Scene& scene);
+void check_used_reply_chunk(const model::Message& reply, const Scene& scene);
+void check_reply_chunk(const model::Message& reply, const model::Call& call, const Scene& scene);
+
+// error_checks.cc: RDMA_ERROR.
+void check_error(const model::Message& error, const Scene& scene);
+void check_roundup_accepted(const model::Message& answer, const model::Call& call,
+                            const Scene& scene, Scratch& scratch);
+
+// version2_checks.cc
+void check_version2(const model::Message& m, const model::Call* call, const Scene& scene);
+
+// answer_checks.cc: what answers what.
+void check_answers(const model::Message& m, const model::Call* call, const Scene& scene,
+                   AnswerHistory& history);
+void note_call_end(const model::Call& call, const model::Message* answer, const Scene& scene,
+                   AnswerHistory& history);
+void check_done_at_close(const Scene& scene, const AnswerHistory& history);
+
+// deprecated_checks.cc: what RFC 8166 took out of RFC 5666.
+struct AgreedConfiguration {
+  std::uint64_t frame = 0;      // of the Reply that says so; 0: none
+  std::uint32_t max_call = 0;   // bytes
+  std::uint32_t max_reads = 0;  // RDMA Reads active at the server
+};
+void check_deprecated(const model::Message& m, const model::Call* call, const Scene& scene,
+                      AgreedConfiguration& agreed);
+
+// message_checks.cc: all of the above that one message, or an answer and its Call, can break.
+void check_message(const model::Message& m, const model::Call* call, const Scene& scene,
+                   Scratch& scratch);
 
 // certainty.cc: what the capture lacks, noted before all other checks of a message.
 void note_certainty(const model::Message& m, const Scene& scene);

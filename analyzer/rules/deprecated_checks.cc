@@ -27,7 +27,7 @@ void check_msgp(const model::Message& m, const Scene& scene) {
 void note_agreed(const model::Message& m, AgreedConfiguration& agreed) {
   const auto rpc = wire::decode_rpc(m.payload);
   if (!rpc || rpc->type != wire::MsgType::kReply) return;
-  const auto reply = wire::decode_config_reply(m.payload.subspan(rpc->length));
+  const auto reply = wire::decode_rdmaconfig_reply(m.payload.subspan(rpc->length));
   if (!reply) return;
   agreed = {m.frame, reply->maxcall_sendsize, reply->maxrdmaread};
 }

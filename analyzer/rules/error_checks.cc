@@ -59,11 +59,11 @@ void check_roundup_accepted(const model::Message& m, const model::Call& call, co
   // Of one chunk that is otherwise well: anything else may be what was refused.
   if (s.reads.size() != 1 || c.position == 0 || c.position % 4 != 0 || c.length % 4 == 0) return;
   scene.findings.add(RuleId::kRd11, pair_evidence(m, call, scene), [&] {
-    return fmt::format("a Call with a Read chunk of {} bytes, which has no roundup, was answered "
-                       "with {}",
-                       c.length, m.kind == model::Kind::kError
-                                     ? wire::rdma_err_name(m.version, 2)
-                                     : "GARBAGE_ARGS");
+    return fmt::format(
+        "a Call with a Read chunk of {} bytes, which has no roundup, was answered "
+        "with {}",
+        c.length,
+        m.kind == model::Kind::kError ? wire::rdma_err_name(m.version, 2) : "GARBAGE_ARGS");
   });
 }
 

@@ -34,8 +34,7 @@ void check_decodes(const model::Message& m, const Scene& scene) {
 bool has_record_mark(const model::Message& m) {
   if (m.payload.size() < 8) return false;
   const std::uint32_t mark = wire::load_be32(m.payload.data());
-  return (mark & 0x80000000U) != 0 &&
-         (mark & 0x7fffffffU) == m.wire_length - m.header_length - 4 &&
+  return (mark & 0x80000000U) != 0 && (mark & 0x7fffffffU) == m.wire_length - m.header_length - 4 &&
          wire::load_be32(m.payload.data() + 4) == m.xid;
 }
 

@@ -24,7 +24,7 @@ struct Scratch {
   std::vector<ReadChunk> reads;
   std::vector<ReadChunk> sorted;  // by Position, without Position Zero
   std::vector<decode::Removed> removed;
-  std::vector<std::uint64_t> offered, returned;  // bytes of each Write chunk
+  std::vector<std::uint64_t> offered, returned;          // bytes of each Write chunk
   std::vector<std::pair<wire::Segment, bool>> segments;  // of a Call; true: written to
   std::array<decode::TakenItem, kItems> taken;
   std::array<decode::DdpItem, kItems> items;

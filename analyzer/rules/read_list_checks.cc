@@ -1,5 +1,5 @@
-// A Position counts bytes of the unreduced RPC message, roundup included. So the place of a chunk in
-// what was sent is its Position less the padded lengths of the chunks before it.
+// A Position counts bytes of the unreduced RPC message, roundup included. So the place of a chunk
+// in what was sent is its Position less the padded lengths of the chunks before it.
 #include "checks.h"
 
 #include <algorithm>
@@ -132,8 +132,7 @@ bool find_removed(Scratch& s, std::uint32_t rpc_length) {
   std::uint64_t taken = 0;
   for (const ReadChunk& c : s.sorted) {
     if (c.position < taken + rpc_length) return false;
-    s.removed.push_back(
-        {static_cast<std::uint32_t>(c.position - taken - rpc_length), c.length});
+    s.removed.push_back({static_cast<std::uint32_t>(c.position - taken - rpc_length), c.length});
     taken += wire::xdr_padded(c.length);
   }
   return true;
@@ -146,9 +145,10 @@ void check_count(const model::Message& m, const Scene& scene, const ReadChunk& c
   if (c.length == wire::xdr_padded(count)) {
     if (c.segments < 2 || c.last_length > c.length - count) return;
     return accuse(RuleId::kRd10, m, scene, [&] {
-      return fmt::format("the last segment of the Read chunk at Position {} holds {} bytes of "
-                         "roundup alone",
-                         c.position, c.last_length);
+      return fmt::format(
+          "the last segment of the Read chunk at Position {} holds {} bytes of "
+          "roundup alone",
+          c.position, c.last_length);
     });
   }
   accuse(RuleId::kRd07, m, scene, [&] {
@@ -171,9 +171,10 @@ void check_items(const model::Message& m, const Scene& scene, Scratch& s, wire::
       if (t.eligible) continue;
     }
     return accuse(RuleId::kRd12, m, scene, [&] {
-      return fmt::format("the Read chunk at Position {} takes out an argument that is not "
-                         "DDP-eligible",
-                         c.position);
+      return fmt::format(
+          "the Read chunk at Position {} takes out an argument that is not "
+          "DDP-eligible",
+          c.position);
     });
   }
 }
@@ -223,9 +224,8 @@ void check_identified_arguments(const model::Call& call, const Scene& scene, Scr
 
 void check_reply_reads(const model::Message& m, const Scene& scene) {
   if (m.reads.empty() || scene.findings.profile() == Profile::k5666) return;
-  accuse(RuleId::kRd01, m, scene, [&] {
-    return fmt::format("a Reply has a Read list of {} segments", m.reads.size());
-  });
+  accuse(RuleId::kRd01, m, scene,
+         [&] { return fmt::format("a Reply has a Read list of {} segments", m.reads.size()); });
 }
 
 }  // namespace rpcrdma::rules

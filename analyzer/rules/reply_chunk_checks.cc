@@ -37,10 +37,10 @@ void check_same_segments(const model::Message& m, const model::Call& call, const
       continue;
     }
     return add([&] {
-      return fmt::format("segment {} of the Reply chunk was offered as handle {:#010x} offset "
-                         "{:#x} length {} and comes back as handle {:#010x} offset {:#x} length {}",
-                         i + 1, a[i].handle, a[i].offset, a[i].length, b[i].handle, b[i].offset,
-                         b[i].length);
+      return fmt::format(
+          "segment {} of the Reply chunk was offered as handle {:#010x} offset "
+          "{:#x} length {} and comes back as handle {:#010x} offset {:#x} length {}",
+          i + 1, a[i].handle, a[i].offset, a[i].length, b[i].handle, b[i].offset, b[i].length);
     });
   }
 }
@@ -51,13 +51,13 @@ void check_too_long(const model::Message& m, const model::Call& call, const Scen
   if (is_nomsg(m) || m.version != 1 || scene.reverse) return;
   if (m.wire_length <= scene.model.thresholds.reply) return;
   scene.findings.add(RuleId::kRp04, pair_evidence(m, call, scene), [&] {
-    return fmt::format("a Reply of {} bytes was sent inline, the threshold being {}; the Call "
-                       "offers {}",
-                       m.wire_length, scene.model.thresholds.reply,
-                       call.message.has_reply_chunk
-                           ? fmt::format("a Reply chunk of {} bytes",
-                                         rules::total_length(call.message.reply_segments))
-                           : std::string("no Reply chunk"));
+    return fmt::format(
+        "a Reply of {} bytes was sent inline, the threshold being {}; the Call "
+        "offers {}",
+        m.wire_length, scene.model.thresholds.reply,
+        call.message.has_reply_chunk ? fmt::format("a Reply chunk of {} bytes",
+                                                   rules::total_length(call.message.reply_segments))
+                                     : std::string("no Reply chunk"));
   });
 }
 
@@ -69,26 +69,23 @@ void check_offered_reply_chunk(const model::Message& m, const Scene& scene) {
                                   [](const wire::Segment& s) { return s.length == 0; });
   if (!m.reply_segments.empty() && empty == m.reply_segments.end()) return;
   scene.findings.add(RuleId::kRp05, evidence(m, scene.connection, m.sender), [&] {
-    return m.reply_segments.empty()
-               ? std::string("the Reply chunk has no segment")
-               : fmt::format("segment {} of the Reply chunk has length 0",
-                             empty - m.reply_segments.begin() + 1);
+    return m.reply_segments.empty() ? std::string("the Reply chunk has no segment")
+                                    : fmt::format("segment {} of the Reply chunk has length 0",
+                                                  empty - m.reply_segments.begin() + 1);
   });
 }
 
 void check_used_reply_chunk(const model::Message& m, const Scene& scene) {
   const std::uint64_t length = rules::total_length(m.reply_segments);
   if (is_nomsg(m) == (length != 0)) return;
-  scene.findings.add(is_nomsg(m) ? RuleId::kRp02 : RuleId::kRp03,
-                     evidence(m, scene.connection, m.sender), [&] {
-                       return is_nomsg(m)
-                                  ? fmt::format("an {} Reply with {}",
-                                                wire::proc_name(m.version, m.proc),
-                                                m.has_reply_chunk ? "an empty Reply chunk"
-                                                                  : "no Reply chunk")
-                                  : fmt::format("an {} Reply with a Reply chunk of {} bytes",
-                                                wire::proc_name(m.version, m.proc), length);
-                     });
+  scene.findings.add(
+      is_nomsg(m) ? RuleId::kRp02 : RuleId::kRp03, evidence(m, scene.connection, m.sender), [&] {
+        return is_nomsg(m)
+                   ? fmt::format("an {} Reply with {}", wire::proc_name(m.version, m.proc),
+                                 m.has_reply_chunk ? "an empty Reply chunk" : "no Reply chunk")
+                   : fmt::format("an {} Reply with a Reply chunk of {} bytes",
+                                 wire::proc_name(m.version, m.proc), length);
+      });
 }
 
 void check_reply_chunk(const model::Message& m, const model::Call& call, const Scene& scene) {

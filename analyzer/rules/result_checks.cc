@@ -67,9 +67,10 @@ bool check_inline(const Results& r, const decode::DdpItem& item, std::size_t n) 
                                   r.s.returned.end(), [](std::uint64_t l) { return l != 0; });
   if (later != r.s.returned.end()) {
     accuse(RuleId::kWr06, r, [&] {
-      return fmt::format("Write chunk {} is empty though a result of {} bytes belongs into it, "
-                         "and chunk {} is used",
-                         n + 1, item.length, later - r.s.returned.begin() + 1);
+      return fmt::format(
+          "Write chunk {} is empty though a result of {} bytes belongs into it, "
+          "and chunk {} is used",
+          n + 1, item.length, later - r.s.returned.begin() + 1);
     });
   } else {
     accuse(RuleId::kWr10, r, [&] {
@@ -85,9 +86,10 @@ void check_rest(const Results& r) {
   for (std::size_t n = r.items.size(); n < r.s.returned.size(); ++n) {
     if (r.s.returned[n] == 0) continue;
     return accuse(RuleId::kWr06, r, [&] {
-      return fmt::format("Write chunk {} comes back with {} bytes, and {} of the results are "
-                         "DDP-eligible",
-                         n + 1, r.s.returned[n], r.items.size());
+      return fmt::format(
+          "Write chunk {} comes back with {} bytes, and {} of the results are "
+          "DDP-eligible",
+          n + 1, r.s.returned[n], r.items.size());
     });
   }
 }
@@ -109,7 +111,8 @@ bool all_found(const Results& r, const decode::CompoundOps& ops) {
 void check_results(const model::Message& m, const model::Call& call, const Scene& scene,
                    Scratch& s) {
   const model::RpcInfo& id = call.message.rpc;
-  if (call.message.write_counts.empty() || m.write_counts.size() != call.message.write_counts.size())
+  if (call.message.write_counts.empty() ||
+      m.write_counts.size() != call.message.write_counts.size())
     return;
   if (!id.known || may_be_wrapped(id) || !decode::has_binding(procedure_of(id))) return;
   if (!m.rpc.header_seen || m.rpc.reply_stat != wire::ReplyStat::kAccepted ||
@@ -122,8 +125,8 @@ void check_results(const model::Message& m, const model::Call& call, const Scene
   total_lengths(call.message, s.offered);
   total_lengths(m, s.returned);
   decode::CompoundOps ops;
-  const std::size_t found = decode::find_result_items(
-      procedure_of(id), rpc.subspan(header->length), s.returned, s.items, &ops);
+  const std::size_t found = decode::find_result_items(procedure_of(id), rpc.subspan(header->length),
+                                                      s.returned, s.items, &ops);
   const Results r{m, call, scene, s, std::span(s.items).first(found)};
   for (std::size_t n = 0; n < found; ++n) {
     const decode::DdpItem& item = r.items[n];

@@ -63,9 +63,10 @@ void check_overlap(const model::Message& m, const model::Call& call, const Scene
   Evidence e = evidence(m, scene.connection, m.sender);
   e.topic = 1;
   scene.findings.add(RuleId::kRd09, e, [&] {
-    return fmt::format("two segments of handle {:#010x} overlap: {} bytes at {:#x}, {} bytes at "
-                       "{:#x}",
-                       a->handle, a->length, a->offset, b->length, b->offset);
+    return fmt::format(
+        "two segments of handle {:#010x} overlap: {} bytes at {:#x}, {} bytes at "
+        "{:#x}",
+        a->handle, a->length, a->offset, b->length, b->offset);
   });
 }
 

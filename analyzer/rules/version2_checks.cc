@@ -33,9 +33,8 @@ void check_direction(const model::Message& m, const Scene& scene) {
 
 void check_own_handle(const model::Message& m, const model::Call& call, const Scene& scene) {
   if (m.inv_handle == 0) return;
-  if (std::any_of(call.segments.begin(), call.segments.end(), [&](const model::CallSegment& s) {
-        return s.target.handle == m.inv_handle;
-      })) {
+  if (std::any_of(call.segments.begin(), call.segments.end(),
+                  [&](const model::CallSegment& s) { return s.target.handle == m.inv_handle; })) {
     return;
   }
   scene.findings.add(RuleId::kV203, evidence(m, scene.connection, m.sender), [&] {
@@ -51,7 +50,8 @@ void check_copied_handle(const model::Message& m, const model::Call& call, const
                          call.message.inv_handle, m.inv_handle);
     });
   }
-  if (!m.has_invalidate || (call.message.inv_handle != 0 && m.invalidated_handle == call.message.inv_handle)) {
+  if (!m.has_invalidate ||
+      (call.message.inv_handle != 0 && m.invalidated_handle == call.message.inv_handle)) {
     return;
   }
   Evidence e = pair_evidence(m, call, scene);
@@ -76,9 +76,9 @@ void check_cant_reply(const model::Message& m, const model::Call& call, const Sc
   if (s != nullptr && m.length_needed > s->length) return;
   scene.findings.add(RuleId::kV209, pair_evidence(m, call, scene), [&] {
     return s == nullptr
-               ? fmt::format("segment {} is said to be too short, and the Call has {}",
-                             m.segment_index,
-                             call.message.write_segments.size() + call.message.reply_segments.size())
+               ? fmt::format(
+                     "segment {} is said to be too short, and the Call has {}", m.segment_index,
+                     call.message.write_segments.size() + call.message.reply_segments.size())
                : fmt::format("segment {} is said to be too short for {} bytes, and has {}",
                              m.segment_index, m.length_needed, s->length);
   });

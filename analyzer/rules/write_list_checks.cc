@@ -32,15 +32,16 @@ void check_targets(const model::Message& m, const model::Call& call, const Scene
   scene.findings.add(RuleId::kWr02, pair_evidence(m, call, scene), [&] {
     const wire::Segment& a = call.message.write_segments[i];
     const wire::Segment& b = m.write_segments[i];
-    return fmt::format("Write segment {} was offered as handle {:#010x} offset {:#x} and comes "
-                       "back as handle {:#010x} offset {:#x}",
-                       i + 1, a.handle, a.offset, b.handle, b.offset);
+    return fmt::format(
+        "Write segment {} was offered as handle {:#010x} offset {:#x} and comes "
+        "back as handle {:#010x} offset {:#x}",
+        i + 1, a.handle, a.offset, b.handle, b.offset);
   });
 }
 
 void check_lengths(const model::Message& m, const model::Call& call, const Scene& scene) {
-  const std::size_t i =
-      first_segment(call.message, m, [](const auto& a, const auto& b) { return b.length > a.length; });
+  const std::size_t i = first_segment(
+      call.message, m, [](const auto& a, const auto& b) { return b.length > a.length; });
   if (i == SIZE_MAX) return;
   scene.findings.add(RuleId::kWr03, pair_evidence(m, call, scene), [&] {
     return fmt::format("Write segment {} was offered with {} bytes and comes back with {}", i + 1,
@@ -86,10 +87,11 @@ void check_write_list(const model::Message& m, const model::Call& call, const Sc
   }
   if (m.write_counts != call.message.write_counts) {
     return scene.findings.add(RuleId::kWr01, pair_evidence(m, call, scene), [&] {
-      return fmt::format("the Call offers {} Write chunks with {} segments, the Reply returns {} "
-                         "with {}",
-                         call.message.write_counts.size(), call.message.write_segments.size(),
-                         m.write_counts.size(), m.write_segments.size());
+      return fmt::format(
+          "the Call offers {} Write chunks with {} segments, the Reply returns {} "
+          "with {}",
+          call.message.write_counts.size(), call.message.write_segments.size(),
+          m.write_counts.size(), m.write_segments.size());
     });
   }
   check_targets(m, call, scene);

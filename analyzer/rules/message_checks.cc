@@ -1,0 +1,73 @@
+// What one message, or an answer and its Call, can break: the groups in order. Chunk lists that the
+// capture cut off are not judged.
+#include "checks.h"
+
+#include <fmt/format.h>
+
+#include <rpcrdma/wire/header.h>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+using model::Kind;
+
+void check_version(const model::Message& m, const model::Call& call, const Scene& scene) {
+  if (m.version == call.message.version) return;
+  // The version of an ERR_VERS is another matter (ERR-04).
+  if (m.kind == Kind::kError && m.error == wire::RdmaErr::kVers) return;
+  scene.findings.add(RuleId::kHdr04, pair_evidence(m, call, scene), [&] {
+    return fmt::format("rdma_vers is {} in the Call and {} in its answer", call.message.version,
+                       m.version);
+  });
+}
+
+void check_call(const model::Message& m, const model::Call& call, const Scene& scene,
+                Scratch& scratch) {
+  check_read_list(m, scene, scratch);
+  check_offered_reply_chunk(m, scene);
+  check_segments(m, call, scene, scratch);
+}
+
+void check_pair(const model::Message& m, const model::Call& call, const Scene& scene,
+                Scratch& scratch) {
+  check_version(m, call, scene);
+  check_roundup_accepted(m, call, scene, scratch);
+  if (m.kind != Kind::kReply) return;
+  check_write_list(m, call, scene);
+  check_results(m, call, scene, scratch);
+  check_reply_chunk(m, call, scene);
+}
+
+}  // namespace
+
+Evidence pair_evidence(const model::Message& answer, const model::Call& call, const Scene& scene) {
+  Evidence e = evidence(answer, scene.connection, answer.sender);
+  e.frames = {call.message.frame, answer.frame};
+  e.losses_before = call.losses_before;
+  e.suspect = answer.suspect || call.message.suspect;
+  return e;
+}
+
+void check_message(const model::Message& m, const model::Call* call, const Scene& scene,
+                   Scratch& scratch) {
+  check_header(m, scene);
+  if (m.header_length == 0) return;
+  check_version2(m, call, scene);
+  if (m.kind == Kind::kCall) {
+    if (call != nullptr) check_call(m, *call, scene, scratch);
+    return;
+  }
+  if (m.kind == Kind::kReply) {
+    check_reply_reads(m, scene);
+    check_used_reply_chunk(m, scene);
+  } else if (m.kind == Kind::kError) {
+    check_error(m, scene);
+  }
+  const bool answers = m.kind == Kind::kReply || m.kind == Kind::kError;
+  if (answers && call != nullptr && call->message.header_length != 0) {
+    check_pair(m, *call, scene, scratch);
+  }
+}
+
+}  // namespace rpcrdma::rules
