@@ -272,6 +272,8 @@ void note_call_end(const model::Call& call, const model::Message* answer, const 
 }
 
 void check_done_at_close(const Scene& scene, const AnswerHistory& history) {
+  // Where the capture ends first, the RDMA_DONE may come yet.
+  if (scene.connection.state != roce::State::kClosed) return;
   for (const PastMessage& past : history.all()) check_done_missing(past, scene);
 }
 

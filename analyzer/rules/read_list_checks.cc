@@ -69,8 +69,13 @@ std::uint64_t reduced_length(const model::Message& m, const Scratch& s) {
     return m.complete ? m.wire_length - m.header_length : UINT64_MAX;
   }
   std::uint64_t sum = 0;
-  for (const ReadChunk& c : s.reads) sum += c.position == 0 ? c.length : 0;
-  return sum;
+  bool found = false;
+  for (const ReadChunk& c : s.reads) {
+    if (c.position != 0) continue;
+    found = true;
+    sum += c.length;
+  }
+  return found ? sum : UINT64_MAX;
 }
 
 void sort_chunks(Scratch& s, bool in_order) {

@@ -85,11 +85,19 @@ bool check_inline(const Results& r, const decode::DdpItem& item, std::size_t n) 
 void check_rest(const Results& r) {
   for (std::size_t n = r.items.size(); n < r.s.returned.size(); ++n) {
     if (r.s.returned[n] == 0) continue;
+    if (r.items.empty()) {
+      return accuse(RuleId::kWr05, r, [&] {
+        return fmt::format(
+            "Write chunk {} comes back with {} bytes, and none of the results is "
+            "DDP-eligible",
+            n + 1, r.s.returned[n]);
+      });
+    }
     return accuse(RuleId::kWr06, r, [&] {
       return fmt::format(
-          "Write chunk {} comes back with {} bytes, and {} of the results are "
-          "DDP-eligible",
-          n + 1, r.s.returned[n], r.items.size());
+          "Write chunk {} comes back with {} bytes, and the results have {} "
+          "DDP-eligible item{}",
+          n + 1, r.s.returned[n], r.items.size(), r.items.size() == 1 ? "" : "s");
     });
   }
 }

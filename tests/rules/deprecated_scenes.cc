@@ -2,8 +2,84 @@
 
 namespace rpcrdma::scenes {
 
+namespace {
+
+constexpr std::uint32_t kConfiguration = 100417;  // RFC 5666 section 6.2
+
+Message done(std::uint32_t xid) {
+  Message m;
+  m.xid = xid;
+  m.proc = wire::Proc::kDone;
+  return m;
+}
+
+void one_exchange(Scene& s) {
+  s.connect().exchange(1);
+}
+
+void padded_call(Scene& s) {
+  Connection& c = s.connect();
+  c.exchange(1);
+  Message m = call(2);
+  m.proc = wire::Proc::kMsgp;
+  m.align = 64;
+  m.thresh = 512;
+  c.call(m);
+  c.reply(reply(2));
+}
+
+// A Reply with Read chunks, which the client reads.
+void reply_with_reads(Scene& s, std::uint32_t done_for) {
+  Connection& c = s.connect();
+  c.exchange(1);
+  c.call(call(2));
+  Message m = reply(2);
+  m.reads = {{24, {0x200, 100, 0x1000}}};
+  c.reply(m);
+  c.read(kClient, 0x200, 0x1000, pattern(100));
+  c.send(kClient, done(done_for));
+}
+
+// CONF_RDMA, and then a Call of `bytes` bytes of arguments.
+void configured(Scene& s, std::size_t bytes) {
+  Connection& c = s.connect();
+  c.call(call(1, rpc_call(1, kConfiguration, 1, 1, Xdr().u32(4096).u32(4096).u32(8).bytes())));
+  c.reply(reply(1, rpc_reply(1, Xdr().u32(2048).u32(4).u32(8).bytes())));
+  c.call(call(2, rpc_call(2, kPlainProgram, 1, 1, Bytes(bytes))));
+  c.reply(reply(2));
+}
+
+void add_procedures(Scenes& scenes) {
+  scenes.push_back({.rule = "DEP-01", .breaks = padded_call, .keeps = one_exchange});
+  scenes.push_back({.rule = "DEP-01",
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.exchange(1);
+                          c.send(kClient, done(1));
+                        },
+                    .keeps = one_exchange,
+                    .variant = "done"});
+  scenes.push_back({.rule = "DEP-01",
+                    .breaks = [](Scene& s) { reply_with_reads(s, 1); },
+                    .keeps = [](Scene& s) { reply_with_reads(s, 2); },
+                    .profile = rules::Profile::k5666});
+}
+
+void add_configuration(Scenes& scenes) {
+  scenes.push_back(
+      {.rule = "DEP-02", .breaks = [](Scene& s) { configured(s, 1000); }, .keeps = one_exchange});
+  scenes.push_back({.rule = "DEP-02",
+                    .breaks = [](Scene& s) { configured(s, 3000); },
+                    .keeps = [](Scene& s) { configured(s, 1000); },
+                    .profile = rules::Profile::k5666});
+}
+
+}  // namespace
+
 void add_deprecated_scenes(Scenes& scenes) {
-  (void)scenes;
+  add_procedures(scenes);
+  add_configuration(scenes);
 }
 
 }  // namespace rpcrdma::scenes

@@ -2,8 +2,110 @@
 
 namespace rpcrdma::scenes {
 
+namespace {
+
+// One byte of a good message is wrong.
+Bytes with_byte(const Message& message, std::size_t at, std::uint8_t value) {
+  Bytes content = encode(message);
+  content[at] = value;
+  return content;
+}
+
+// A Call of the client, and what the server sends.
+auto answered(const Message& m, const std::vector<Bytes>& answers) {
+  return [=](Scene& s) {
+    Connection& c = s.connect();
+    c.exchange(1);
+    c.call(m);
+    for (const Bytes& a : answers) c.send(kServer, a);
+  };
+}
+auto answered(const Bytes& content, const Bytes& answer) {
+  return [=](Scene& s) {
+    Connection& c = s.connect();
+    c.exchange(1);
+    c.send(kClient, content);
+    c.send(kServer, answer);
+  };
+}
+
+RuleScene scene(const char* rule, std::function<void(Scene&)> breaks,
+                std::function<void(Scene&)> keeps) {
+  return {.rule = rule,
+          .guilty = Guilty::kServer,
+          .breaks = std::move(breaks),
+          .keeps = std::move(keeps)};
+}
+
+Bytes longer(Bytes content) {
+  content.resize(content.size() + 4);
+  return content;
+}
+
+void add_forms(Scenes& scenes) {
+  const Message v2 = version2(call(2));
+  const auto good_vers = answered(v2, {encode(err_vers(2))});
+  const auto good_chunk = answered(call(2), {encode(err_chunk(2))});
+  scenes.push_back(scene("ERR-02", answered(v2, {encode(err_vers(2, 3, 1))}), good_vers));
+  scenes.push_back(scene("ERR-02", answered(v2, {longer(encode(err_vers(2)))}), good_vers));
+  scenes.back().variant = "length";
+  scenes.push_back(
+      scene("ERR-03", answered(call(2), {with_byte(err_chunk(2), 19, 9)}), good_chunk));
+  scenes.push_back(scene("ERR-03", answered(call(2), {longer(encode(err_chunk(2)))}), good_chunk));
+  scenes.back().variant = "length";
+  // What Linux does: the Call's version comes back.
+  scenes.push_back(scene("ERR-04", answered(v2, {encode(version2(err_vers(2)))}), good_vers));
+  scenes.push_back(scene("ERR-04", answered(with_byte(call(2), 7, 9), with_byte(err_vers(2), 7, 9)),
+                         answered(with_byte(call(2), 7, 9), encode(err_vers(2)))));
+  scenes.back().both = {"HDR-03"};
+  scenes.back().variant = "unknown-version";
+}
+
+void add_causes(Scenes& scenes) {
+  scenes.push_back(scene("ERR-01", answered(call(2), {encode(err_chunk(3)), encode(reply(2))}),
+                         answered(call(2), {encode(err_chunk(2))})));
+  // rdma_proc 7 does not exist.
+  scenes.push_back(scene("ERR-05", answered(with_byte(call(2), 15, 7), encode(reply(2))),
+                         answered(with_byte(call(2), 15, 7), encode(err_chunk(2)))));
+  scenes.back().both = {"HDR-05"};
+  scenes.push_back(scene("ERR-05", answered(with_byte(call(2), 7, 9), encode(err_chunk(2))),
+                         answered(with_byte(call(2), 7, 9), encode(err_vers(2)))));
+  scenes.back().both = {"HDR-03"};
+  scenes.back().variant = "version";
+  scenes.push_back(scene("ERR-07", answered(call(2), {encode(err_chunk(2)), encode(reply(2))}),
+                         answered(call(2), {encode(err_chunk(2))})));
+}
+
+void add_errors_to_answers(Scenes& scenes) {
+  scenes.push_back({.rule = "ERR-06",
+                    .guilty = Guilty::kClient,
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.exchange(1);
+                          c.send(kClient, err_chunk(1));
+                        },
+                    .keeps = answered(call(2), {encode(err_chunk(2))})});
+  scenes.push_back({.rule = "ERR-06",
+                    .guilty = Guilty::kClient,
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.exchange(1);
+                          c.call(call(2));
+                          c.reply(err_chunk(2));
+                          c.send(kClient, err_chunk(2));
+                        },
+                    .keeps = answered(call(2), {encode(err_chunk(2))}),
+                    .variant = "error"});
+}
+
+}  // namespace
+
 void add_error_scenes(Scenes& scenes) {
-  (void)scenes;
+  add_forms(scenes);
+  add_causes(scenes);
+  add_errors_to_answers(scenes);
 }
 
 }  // namespace rpcrdma::scenes

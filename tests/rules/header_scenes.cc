@@ -4,18 +4,82 @@ namespace rpcrdma::scenes {
 
 namespace {
 
-// Two bytes of an optional list's marker are wrong.
-void bad_marker(Scene& s) {
-  Connection& c = s.connect();
-  c.exchange(1);
-  Bytes content = encode(call(2));
-  content[16] = 0xff;
-  c.send(kClient, content);
+constexpr std::int64_t kMinute = 60'000'000'000;
+
+// One byte of a good header is wrong.
+Bytes with_byte(const Message& message, std::size_t at, std::uint8_t value) {
+  Bytes content = encode(message);
+  content[at] = value;
+  return content;
 }
 
-}  // namespace
+void two_exchanges(Scene& s) {
+  Connection& c = s.connect();
+  c.exchange(1);
+  c.exchange(2);
+}
 
-void add_header_scenes(Scenes& scenes) {
+// A Call of the client whose content is wrong, and its answer, if any.
+auto bad_call(Bytes content, std::optional<Message> answer = std::nullopt) {
+  return [content, answer](Scene& s) {
+    Connection& c = s.connect();
+    c.exchange(1);
+    c.send(kClient, content);
+    if (answer) c.reply(*answer);
+  };
+}
+
+Message with_record_mark(Message m) {
+  const auto length = static_cast<std::uint32_t>(m.rpc.size());
+  Bytes marked = Xdr().u32(0x80000000 | length).bytes();
+  marked.insert(marked.end(), m.rpc.begin(), m.rpc.end());
+  m.rpc = marked;
+  return m;
+}
+
+// A Call in its Position Zero Read chunk.
+void long_call(Scene& s, const Bytes& behind_header, std::uint32_t xid_in_chunk) {
+  Connection& c = s.connect();
+  c.exchange(1);
+  const Bytes rpc = nfs3::getattr_call(xid_in_chunk);
+  Message m;
+  m.xid = 2;
+  m.proc = wire::Proc::kNomsg;
+  m.reads = {{0, {0x100, static_cast<std::uint32_t>(rpc.size()), 0x1000}}};
+  m.rpc = behind_header;
+  c.call(m);
+  c.read(kServer, 0x100, 0x1000, rpc);
+  c.reply(reply(2, nfs3::getattr_reply(2)));
+}
+
+void add_malformed(Scenes& scenes) {
+  scenes.push_back({.rule = "HDR-01", .breaks = bad_call(Bytes(12)), .keeps = two_exchanges});
+  scenes.push_back({.rule = "HDR-03",
+                    .breaks = bad_call(with_byte(call(2), 7, 9), err_vers(2)),
+                    .keeps = two_exchanges});
+  scenes.push_back({.rule = "HDR-05",
+                    .breaks = bad_call(with_byte(call(2), 15, 7), err_chunk(2)),
+                    .keeps = two_exchanges});
+  // A marker of an optional item.
+  scenes.push_back({.rule = "HDR-06",
+                    .breaks = bad_call(with_byte(call(2), 16, 0xff), err_chunk(2)),
+                    .keeps = two_exchanges});
+}
+
+void add_payload(Scenes& scenes) {
+  scenes.push_back({.rule = "HDR-07",
+                    .breaks = bad_call(encode(call(2, {})), err_chunk(2)),
+                    .keeps = two_exchanges});
+  scenes.push_back({.rule = "HDR-07",
+                    .breaks = [](Scene& s) { long_call(s, Bytes(8), 2); },
+                    .keeps = [](Scene& s) { long_call(s, {}, 2); },
+                    .variant = "nomsg"});
+  scenes.push_back({.rule = "HDR-08",
+                    .breaks = bad_call(encode(with_record_mark(call(2))), err_chunk(2)),
+                    .keeps = two_exchanges});
+}
+
+void add_xid(Scenes& scenes) {
   scenes.push_back({.rule = "HDR-02",
                     .guilty = Guilty::kServer,
                     .breaks =
@@ -27,12 +91,88 @@ void add_header_scenes(Scenes& scenes) {
                           c.reply(m);
                         },
                     .keeps = [](Scene& s) { s.connect().exchange(1); }});
-  scenes.push_back(
-      {.rule = "HDR-06", .guilty = Guilty::kClient, .breaks = bad_marker, .keeps = [](Scene& s) {
-         Connection& c = s.connect();
-         c.exchange(1);
-         c.exchange(2);
-       }});
+  scenes.push_back({.rule = "HDR-02",
+                    .breaks = [](Scene& s) { long_call(s, {}, 3); },
+                    .keeps = [](Scene& s) { long_call(s, {}, 2); },
+                    .variant = "long-call"});
+  scenes.push_back({.rule = "HDR-09",
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.exchange(1);
+                          c.call(call(2));
+                          c.call(call(2));
+                          c.reply(reply(2));
+                        },
+                    .keeps =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.exchange(1);
+                          c.call(call(2));
+                          c.call(call(3));
+                          c.reply(reply(2));
+                          c.reply(reply(3));
+                          c.exchange(2);
+                        }});
+}
+
+void add_answers(Scenes& scenes) {
+  scenes.push_back({.rule = "HDR-04",
+                    .guilty = Guilty::kServer,
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.exchange(1);
+                          c.call(call(2));
+                          c.reply(version2(reply(2)));
+                        },
+                    .keeps = two_exchanges});
+  scenes.push_back({.rule = "HDR-10",
+                    .guilty = Guilty::kServer,
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.exchange(1);
+                          c.reply(reply(77));
+                        },
+                    .keeps = two_exchanges});
+  scenes.push_back({.rule = "HDR-10",
+                    .guilty = Guilty::kServer,
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.exchange(1);
+                          c.reply(reply(1));
+                        },
+                    .keeps = two_exchanges,
+                    .variant = "twice"});
+  scenes.push_back({.rule = "HDR-10",
+                    .guilty = Guilty::kServer,
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.exchange(1);
+                          c.call(call(2));
+                          s.wait(kMinute);
+                          c.exchange(3);
+                        },
+                    .keeps =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.exchange(1);
+                          s.wait(kMinute);
+                          c.call(call(2));  // its answer comes after the capture
+                        },
+                    .variant = "unanswered"});
+}
+
+}  // namespace
+
+void add_header_scenes(Scenes& scenes) {
+  add_malformed(scenes);
+  add_payload(scenes);
+  add_xid(scenes);
+  add_answers(scenes);
 }
 
 }  // namespace rpcrdma::scenes

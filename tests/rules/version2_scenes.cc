@@ -1,9 +1,163 @@
+// What version 2 adds to headers and errors. For its negotiation see negotiation_scenes.cc.
 #include "registry.h"
 
 namespace rpcrdma::scenes {
 
+namespace {
+
+using wire::RdmaErr;
+
+Message v2_call(std::uint32_t xid) {
+  return version2(call(xid));
+}
+Message v2_reply(std::uint32_t xid) {
+  return version2(reply(xid));
+}
+Message v2_error(std::uint32_t xid, RdmaErr error) {
+  Message m = version2(err_chunk(xid));
+  m.error = error;
+  return m;
+}
+
+// Version 2 from the first message on, and then what the rule is about.
+template <typename Rest>
+auto after_exchange(const Rest& rest) {
+  return [rest](Scene& s) {
+    Connection& c = s.connect();
+    c.call(v2_call(1));
+    c.reply(v2_reply(1));
+    rest(c);
+  };
+}
+
+auto refused(const Message& call, const Message& error) {
+  return after_exchange([=](Connection& c) {
+    c.call(call);
+    c.reply(error);
+  });
+}
+
+void good(Connection& c) {
+  c.call(v2_call(2));
+  c.reply(v2_reply(2));
+}
+
+// An NFS READ of 1000 bytes with 1000 bytes of room.
+Message read_call(std::uint32_t inv_handle = 0, std::uint32_t room = 1000) {
+  Message m = version2(call(2, nfs3::read_call(2, 1000)));
+  m.writes = {{{0x100, room, 0x1000}}};
+  m.inv_handle = inv_handle;
+  return m;
+}
+
+void read(Connection& c, std::uint32_t called, std::uint32_t returned,
+          std::optional<std::uint32_t> invalidate = std::nullopt) {
+  const Message m = read_call(called);
+  c.call(m);
+  c.write(m.writes[0][0], pattern(1000));
+  Message r = version2(reply(2, nfs3::read_reply(2, 1000).rpc));
+  r.writes = m.writes;
+  r.inv_handle = returned;
+  r.invalidate = invalidate;
+  c.reply(r);
+}
+
+void add_headers(Scenes& scenes) {
+  Message error = v2_error(2, RdmaErr::kChunk);
+  error.rpc = Bytes(8);
+  scenes.push_back({.rule = "V2-01",
+                    .guilty = Guilty::kServer,
+                    .breaks = refused(v2_call(2), error),
+                    .keeps = refused(v2_call(2), v2_error(2, RdmaErr::kChunk))});
+  scenes.push_back({.rule = "V2-02",
+                    .guilty = Guilty::kServer,
+                    .breaks = after_exchange([](Connection& c) {
+                      Message m;
+                      m = v2_call(2);
+                      m.direction = wire::MsgType::kReply;
+                      c.send(kServer, m);
+                    }),
+                    .keeps = after_exchange(good),
+                    .also = {"HDR-10"}});
+  scenes.push_back({.rule = "V2-03",
+                    .guilty = Guilty::kClient,
+                    .breaks = after_exchange([](Connection& c) { read(c, 0x999, 0x999); }),
+                    .keeps = after_exchange([](Connection& c) { read(c, 0x100, 0x100); })});
+  scenes.push_back({.rule = "V2-04",
+                    .guilty = Guilty::kServer,
+                    .breaks = after_exchange([](Connection& c) { read(c, 0x100, 0); }),
+                    .keeps = after_exchange([](Connection& c) { read(c, 0x100, 0x100, 0x100); })});
+  scenes.push_back({.rule = "V2-04",
+                    .guilty = Guilty::kServer,
+                    .breaks = after_exchange([](Connection& c) { read(c, 0, 0, 0x100); }),
+                    .keeps = after_exchange([](Connection& c) { read(c, 0, 0); }),
+                    .variant = "invalidate"});
+}
+
+void add_refusals(Scenes& scenes) {
+  Bytes unknown = encode(v2_call(2));
+  unknown[15] = 9;  // rdma_proc
+  scenes.push_back({.rule = "V2-08",
+                    .guilty = Guilty::kClient,
+                    .breaks = after_exchange([unknown](Connection& c) {
+                      c.send(kClient, unknown);
+                      c.reply(v2_error(2, RdmaErr::kInvalProc));
+                    }),
+                    .keeps = after_exchange(good)});
+  Message option;
+  option.xid = 2;
+  option.vers = 2;
+  option.proc = wire::Proc::kOptional;
+  option.opttype = 99;
+  scenes.push_back({.rule = "V2-08",
+                    .guilty = Guilty::kServer,
+                    .breaks = refused(option, v2_error(2, RdmaErr::kChunk)),
+                    .keeps = refused(option, v2_error(2, RdmaErr::kInvalOption)),
+                    .variant = "answer"});
+  Bytes body = encode(v2_error(2, RdmaErr::kCantReply));
+  body[23] = 2;  // rdma_processed
+  scenes.push_back({.rule = "V2-11",
+                    .guilty = Guilty::kServer,
+                    .breaks = after_exchange([body](Connection& c) {
+                      c.call(v2_call(2));
+                      c.send(kServer, body);
+                    }),
+                    .keeps = refused(v2_call(2), v2_error(2, RdmaErr::kCantReply))});
+}
+
+void add_cant_reply(Scenes& scenes) {
+  Message small = v2_error(2, RdmaErr::kCantReply);
+  small.segment_index = 1;
+  small.length_needed = 2000;
+  Message wrong = small;
+  wrong.segment_index = 5;
+  scenes.push_back({.rule = "V2-09",
+                    .guilty = Guilty::kServer,
+                    .breaks = refused(read_call(), wrong),
+                    .keeps = refused(read_call(), small)});
+  const auto again = [small](std::uint32_t room) {
+    return after_exchange([=](Connection& c) {
+      c.call(read_call());
+      c.reply(small);
+      const Message m = read_call(0, room);
+      c.call(m);
+      c.write(m.writes[0][0], pattern(1000));
+      Message r = version2(reply(2, nfs3::read_reply(2, 1000).rpc));
+      r.writes = m.writes;
+      r.writes[0][0].length = 1000;
+      c.reply(r);
+    });
+  };
+  scenes.push_back(
+      {.rule = "V2-10", .guilty = Guilty::kClient, .breaks = again(1000), .keeps = again(2000)});
+}
+
+}  // namespace
+
 void add_version2_scenes(Scenes& scenes) {
-  (void)scenes;
+  add_headers(scenes);
+  add_refusals(scenes);
+  add_cant_reply(scenes);
 }
 
 }  // namespace rpcrdma::scenes
