@@ -21,10 +21,7 @@ struct Options {
   unsigned jobs = 0;
   bool json = false;
   rules::Profile profile = rules::Profile::k8166;
-<<<<<<< HEAD
   bool all = false;
-=======
->>>>>>> 15727e4 (WIP captures)
 };
 
 int analyze(const Options& options) {
@@ -54,10 +51,7 @@ Run add_analyze(CLI::App& app) {
   add_files(app, options->paths)->required();
   app.add_flag("--json", options->json, "One JSON object (docs/json.md)");
   add_profile(app, options->profile);
-<<<<<<< HEAD
   app.add_flag("--all", options->all, "Every connection and finding, however many");
-=======
->>>>>>> 15727e4 (WIP captures)
   add_jobs(app, options->jobs);
   app.footer("Exit status: 0 clean, 1 findings of severity error, 2 unreadable.");
   return [options] { return analyze(*options); };
