@@ -1,16 +1,11 @@
 // rpcrdma analyze
-#include "colour.h"
 #include "commands.h"
 #include "input.h"
+#include "report_output.h"
 
-#include <cstdio>
 #include <memory>
 
-#include <fmt/format.h>
-
 #include <rpcrdma/report/analysis.h>
-#include <rpcrdma/report/report_json.h>
-#include <rpcrdma/report/report_text.h>
 
 namespace rpcrdma::cli {
 
@@ -19,9 +14,8 @@ namespace {
 struct Options {
   std::vector<std::string> paths;
   unsigned jobs = 0;
-  bool json = false;
   rules::Profile profile = rules::Profile::k8166;
-  bool all = false;
+  ReportOutput output;
 };
 
 int analyze(const Options& options) {
@@ -32,16 +26,7 @@ int analyze(const Options& options) {
   analysis.set_context({&pipeline.tracker(), &pipeline.model()});
   if (!run_pipeline(pipeline, *source, options.paths, options.jobs)) return kUnreadable;
   analysis.finish(pipeline, source->stats(), options.paths.size());
-  const report::Report& report = analysis.report();
-  const auto write = [](std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-  };
-  if (options.json) {
-    report::write_json(report, write);
-  } else {
-    report::write_text(report, {colour_wanted(stdout), options.all}, write);
-  }
-  return report.has_errors() ? kFindings : kOk;
+  return write_report(analysis.report(), options.paths, options.output);
 }
 
 }  // namespace
@@ -49,9 +34,8 @@ int analyze(const Options& options) {
 Run add_analyze(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_files(app, options->paths)->required();
-  app.add_flag("--json", options->json, "One JSON object (docs/json.md)");
   add_profile(app, options->profile);
-  app.add_flag("--all", options->all, "Every connection and finding, however many");
+  add_report_output(app, options->output);
   add_jobs(app, options->jobs);
   app.footer("Exit status: 0 clean, 1 findings of severity error, 2 unreadable.");
   return [options] { return analyze(*options); };

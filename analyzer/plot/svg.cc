@@ -13,7 +13,7 @@ namespace {
 constexpr int kTitleHeight = 30;
 constexpr int kLegendHeight = 18;
 constexpr int kLabelsHeight = 24;
-constexpr int kLabelsWidth = 62;
+constexpr int kLabelsWidth = 76;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ std::string svg_styles() {
 @media (prefers-color-scheme:dark){.plot{--t:#dfe4ea;--m:#9aa5b1;--g:#2f363e;--p0:#74aef0;--p1:#f2a25c;--p2:#5ec98f;--p3:#e08fd2;--p4:#a6afb9;--p5:#f2808a}}
 .plot text{fill:var(--m);font-variant-numeric:tabular-nums}.plot .ti{fill:var(--t);font-size:13px;font-weight:600}
 .plot .gr{stroke:var(--g);stroke-width:1;shape-rendering:crispEdges}.plot .ax{stroke:var(--m);stroke-width:1;shape-rendering:crispEdges}
-.plot .li{fill:none;stroke:var(--c);stroke-width:2;stroke-linejoin:round}.plot .ar{fill:var(--c);fill-opacity:.4;stroke:none}
+.plot .li{fill:none;stroke:var(--c);stroke-width:2;stroke-linejoin:round}.plot .ar{fill:var(--c);fill-opacity:.5;stroke:none}
 .plot .ba,.plot .he{fill:var(--c)}.plot .do{fill:var(--c);fill-opacity:.75}
 .plot .s0{--c:var(--p0)}.plot .s1{--c:var(--p1);stroke-dasharray:7 3}.plot .s2{--c:var(--p2);stroke-dasharray:2 3}
 .plot .s3{--c:var(--p3);stroke-dasharray:10 3 2 3}.plot .s4{--c:var(--p4);stroke-dasharray:4 6}.plot .s5{--c:var(--p5);stroke-dasharray:1 5}
@@ -38,7 +38,7 @@ std::string px(double value) {
 }
 
 double text_width(std::string_view text) {
-  return 6.6 * static_cast<double>(terminal_width(text));
+  return 7.5 * static_cast<double>(terminal_width(text));
 }
 
 std::string svg_begin(const Svg& svg, int height, const std::string& title,

@@ -63,7 +63,7 @@ std::string to_svg(const Histogram& histogram, const Svg& svg) {
   x.scale.high = high;
   std::erase_if(x.ticks, [&](double t) { return t < low * 0.999 || t > high * 1.001; });
   const Axis y = value_axis(Unit::kCount, 0, most, false,
-                            std::max(2, static_cast<int>((box.bottom - box.top) / 34)));
+                            std::max(2, static_cast<int>((box.bottom - box.top) / 30)));
   std::string out = svg_begin(svg, svg.height, histogram.title, histogram.description) +
                     svg_y_axis(box, y, Unit::kCount);
   for (const Bucket& b : buckets) {

@@ -130,9 +130,9 @@ std::string to_svg(const Chart& chart, const Svg& svg) {
   const Legend names = legend(chart, svg);
   Drawing d{plot_box(svg, names.lines), {}, {}};
   const Axis x = time_axis(chart.x_unit, range.x.low, range.x.high,
-                           std::max(2, static_cast<int>((d.box.right - d.box.left) / 70)));
+                           std::max(2, static_cast<int>((d.box.right - d.box.left) / 56)));
   const Axis y = value_axis(chart.y_unit, range.y_positive, range.y.high, chart.y_log,
-                            std::max(2, static_cast<int>((d.box.bottom - d.box.top) / 34)));
+                            std::max(2, static_cast<int>((d.box.bottom - d.box.top) / 30)));
   d.x = x.scale;
   d.y = y.scale;
   std::string out = svg_begin(svg, svg.height, chart.title, chart.description) + names.text;

@@ -62,7 +62,7 @@ std::string to_svg(const HeatMap& whole, const Svg& svg) {
   if (!(most > 0)) return {};
   const Box box = plot_box(svg, 1);
   const Axis x = time_axis(map.x_unit, map.x.front(), map.x.back(),
-                           std::max(2, static_cast<int>((box.right - box.left) / 70)));
+                           std::max(2, static_cast<int>((box.right - box.left) / 56)));
   const double low = std::max(map.y.front(), kSmallestLog);
   Axis y = value_axis(map.y_unit, low, map.y.back(), true, 8);
   y.scale.low = low;

@@ -18,25 +18,25 @@ std::string paths(const std::string& svg) {
   return out;
 }
 
-// 100 by 100 pixels for values: 62 left, 14 right, 30 above, 24 below.
-const Svg kSquare{176, 154, "p", false};
+// 100 by 100 pixels for values: 76 left, 14 right, 30 above, 24 below.
+const Svg kSquare{190, 154, "p", false};
 
 TEST(Svg, LinesStepsAndAreas) {
   Chart chart;
   chart.x_end = 10;
   chart.series = {{"", Style::kLine, {{0, 0, ""}, {5, 1, ""}}}};
-  EXPECT_EQ(paths(to_svg(chart, kSquare)), "li0 M62 130L112 30\n");
+  EXPECT_EQ(paths(to_svg(chart, kSquare)), "li0 M76 130L126 30\n");
   chart.series[0].style = Style::kStep;
-  EXPECT_EQ(paths(to_svg(chart, kSquare)), "li0 M62 130H112V30H162\n");
+  EXPECT_EQ(paths(to_svg(chart, kSquare)), "li0 M76 130H126V30H176\n");
   chart.series[0].style = Style::kArea;
-  EXPECT_EQ(paths(to_svg(chart, kSquare)), "ar0 M62 130V130H112V30H162V130Z\n");
+  EXPECT_EQ(paths(to_svg(chart, kSquare)), "ar0 M76 130V130H126V30H176V130Z\n");
 }
 
 TEST(Svg, AGapBreaksThePath) {
   Chart chart;
   chart.x_end = 10;
   chart.series = {{"", Style::kStep, {{0, 1, ""}, {1, std::nan(""), ""}, {2, 1, ""}}}};
-  EXPECT_EQ(paths(to_svg(chart, kSquare)), "li0 M62 30H72M82 30H162\n");
+  EXPECT_EQ(paths(to_svg(chart, kSquare)), "li0 M76 30H86M96 30H176\n");
 }
 
 TEST(Svg, TextIsEscaped) {
@@ -85,9 +85,9 @@ TEST(Svg, AHistogramTellsItsCounts) {
 TEST(Svg, AHeatMapIsDrawnCellByCell) {
   HeatMap map{"", "", Unit::kSeconds, Unit::kSeconds, {0, 1, 2}, {1e-3, 1e-2, 1e-1}, {}};
   map.cells = {100, 0, 0, 1};  // first column: low row; second: high row
-  const std::string svg = to_svg(map, {176, 172, "p", false});  // 48 above
-  EXPECT_NE(svg.find("fill-opacity=\"1.00\" d=\"M62 98H112V148H62Z\""), std::string::npos) << svg;
-  EXPECT_NE(svg.find("fill-opacity=\"0.16\" d=\"M112 48H162V98H112Z\""), std::string::npos) << svg;
+  const std::string svg = to_svg(map, {190, 172, "p", false});  // 48 above
+  EXPECT_NE(svg.find("fill-opacity=\"1.00\" d=\"M76 98H126V148H76Z\""), std::string::npos) << svg;
+  EXPECT_NE(svg.find("fill-opacity=\"0.16\" d=\"M126 48H176V98H126Z\""), std::string::npos) << svg;
   // What does not fit together is not drawn.
   map.cells.pop_back();
   EXPECT_EQ(to_svg(map, {}), "");

@@ -27,7 +27,7 @@ bool dash(std::size_t line, std::size_t x) {
     case 1:
       return x % 2 == 0;
     case 2:
-      return x % 6 < 4;
+      return x % 4 < 2;
     default:
       return x % 4 == 0;
   }

@@ -1,3 +1,5 @@
+#include "importance.h"
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -129,38 +131,6 @@ void connection_text(std::string& out, const Connection& c, const Paint& paint) 
     }
   }
   if (!trouble.empty()) out += fmt::format("  packets    {}\n", trouble);
-}
-
-// Those with errors first, then those with trouble on the wire, then the busiest.
-auto importance(const Connection& c) {
-  std::uint64_t errors = c.malformed;
-  for (const Direction& d : c.direction) {
-    errors += d.errors + d.unmatched_calls + d.unmatched_replies;
-  }
-  std::uint64_t trouble = 0;
-  std::uint64_t packets = 0;
-  for (const EndPoint& e : c.side) {
-    const roce::SideCounters& k = e.counters;
-    trouble += k.retransmitted + k.lost_network + k.rnr;
-    for (const std::uint64_t n : k.naks) trouble += n;
-    packets += k.packets;
-  }
-  return std::tuple(errors, trouble, packets);
-}
-
-std::vector<const Connection*> to_show(const Report& r, bool all) {
-  std::vector<const Connection*> list;
-  list.reserve(r.connections.size());
-  for (const Connection& c : r.connections) list.push_back(&c);
-  if (all || list.size() <= kConnectionsShown) return list;
-  std::partial_sort(list.begin(), list.begin() + kConnectionsShown, list.end(),
-                    [](const Connection* a, const Connection* b) {
-                      const auto x = importance(*a);
-                      const auto y = importance(*b);
-                      return x != y ? x > y : a->id < b->id;
-                    });
-  list.resize(kConnectionsShown);
-  return list;
 }
 
 std::string about(const Finding& x) {
@@ -315,7 +285,8 @@ void write_text(const Report& r, const TextOptions& options,
                      p.icrc_unchecked != 0 ? fmt::format(", {} cut short", p.icrc_unchecked) : "");
   out += fmt::format("  from {} UTC; {} retransmitted, {} NAK, {} RNR\n\n", format_time(c.first_ns),
                      p.retransmitted, p.nak, p.rnr);
-  const std::vector<const Connection*> shown = to_show(r, options.all);
+  const std::vector<const Connection*> shown =
+      important_connections(r, options.all ? r.connections.size() : kConnectionsShown);
   if (shown.size() < r.connections.size()) {
     out += fmt::format("{} connections; the {} that matter most:\n", r.connections.size(),
                        shown.size());

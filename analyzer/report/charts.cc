@@ -1,0 +1,269 @@
+#include "charts.h"
+
+#include "importance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/report/context.h>
+
+namespace rpcrdma::report {
+
+namespace {
+
+double since_start(const Report& r, std::int64_t time_ns) {
+  return std::max(0.0,
+                  (static_cast<double>(time_ns) - static_cast<double>(r.capture.first_ns)) / 1e9);
+}
+
+template <typename Bin>
+double bin_begin(const Report& r, const Series<Bin>& series, std::int64_t n) {
+  return since_start(r, n * series.width_ns());
+}
+
+plot::Chart chart_of(const Report& r, std::string title, plot::Unit y) {
+  plot::Chart chart;
+  chart.title = std::move(title);
+  chart.y_unit = y;
+  chart.x_end = since_start(r, r.capture.last_ns);
+  return chart;
+}
+
+// Adds what `value` tells of every bin of the traffic, and no series that is zero all over.
+template <typename Value>
+void add_series(const Report& r, plot::Chart& chart, const char* name, plot::Style style,
+                Value&& value) {
+  plot::Series series{name, style, {}};
+  bool any = false;
+  const TrafficSeries& t = r.traffic;
+  for (std::int64_t n = t.first(); n <= t.last(); ++n) {
+    const double y = value(t.bin(n));
+    any = any || y > 0;
+    series.points.push_back({bin_begin(r, t, n), y, {}});
+  }
+  if (!any) return;
+  // Nothing comes after the last bin.
+  const double end = bin_begin(r, t, t.last() + 1);
+  if (chart.x_end && end < *chart.x_end) series.points.push_back({end, 0, {}});
+  chart.series.push_back(std::move(series));
+}
+
+struct Ledger {
+  const Connection* connection;
+  std::size_t direction;
+  const CreditSeries* series;
+};
+
+std::vector<Ledger> ledgers(const Report& r) {
+  std::vector<Ledger> out;
+  for (const ConnectionCredits& x : r.credits) {
+    const Connection* c = r.connection(x.connection);
+    for (std::size_t d = 0; c != nullptr && d < 2; ++d) {
+      if (c->direction[d].calls != 0 && !x.direction[d].empty()) {
+        out.push_back({c, d, &x.direction[d]});
+      }
+    }
+  }
+  std::stable_sort(out.begin(), out.end(), [](const Ledger& a, const Ledger& b) {
+    return a.connection != b.connection && more_important(*a.connection, *b.connection);
+  });
+  return out;
+}
+
+plot::Chart credit_chart(const Report& r, const Ledger& ledger) {
+  const Direction& d = ledger.connection->direction[ledger.direction];
+  const bool reverse = ledger.direction == 1;
+  plot::Chart chart = chart_of(r,
+                               fmt::format("Credits of connection {}{}", ledger.connection->id,
+                                           reverse ? ", reverse direction" : ""),
+                               plot::Unit::kCount);
+  chart.description = fmt::format("Requested {}, granted {} to {}, in use at most {}.",
+                                  d.requested_max, d.granted_min, d.granted_max, d.in_use_max);
+  plot::Series requested{"requested", plot::Style::kStep, {}};
+  plot::Series granted{"granted", plot::Style::kStep, {}};
+  plot::Series in_use{"in use", plot::Style::kArea, {}};
+  const CreditSeries& s = *ledger.series;
+  for (std::int64_t n = s.first(); n <= s.last(); ++n) {
+    const CreditBin& bin = s.bin(n);
+    const double x = bin_begin(r, s, n);
+    // A value holds until another is seen. Calls are counted when one begins: without a Call there
+    // is nothing to tell, and little in use.
+    if (bin.requested_max != 0)
+      requested.points.push_back({x, static_cast<double>(bin.requested_max), {}});
+    if (bin.granted_min != 0)
+      granted.points.push_back({x, static_cast<double>(bin.granted_min), {}});
+    in_use.points.push_back({x, static_cast<double>(bin.in_use_max), {}});
+  }
+  in_use.points.push_back({bin_begin(r, s, s.last() + 1), 0, {}});
+  chart.series = {std::move(requested), std::move(granted), std::move(in_use)};
+  return chart;
+}
+
+model::Histogram all_latencies(const Report& r) {
+  model::Histogram all;
+  for (const auto& [key, p] : r.procedures) all.merge(p.total);
+  return all;
+}
+
+std::string latency_sentence(const model::Histogram& h) {
+  return fmt::format("{} Calls: p50 {}, p99 {}, at most {}.", h.count(),
+                     format_duration(h.quantile(0.5)), format_duration(h.quantile(0.99)),
+                     format_duration(h.max()));
+}
+
+// Bucket 0 begins at half of where it ends, as all others do.
+double latency_edge(std::size_t bucket) {
+  return 512e-9 * std::exp2(static_cast<double>(bucket));
+}
+
+}  // namespace
+
+std::vector<plot::Chart> credit_charts(const Report& report, std::size_t count) {
+  std::vector<plot::Chart> charts;
+  for (const Ledger& l : ledgers(report)) {
+    if (charts.size() == count) break;
+    charts.push_back(credit_chart(report, l));
+  }
+  return charts;
+}
+
+std::size_t count_credit_charts(const Report& report) {
+  return ledgers(report).size();
+}
+
+plot::Chart call_rate_chart(const Report& report) {
+  plot::Chart chart = chart_of(report, "Calls per second", plot::Unit::kPerSecond);
+  const double width = static_cast<double>(report.traffic.width_ns()) / 1e9;
+  chart.description = "How many Calls were sent, and how many were answered by an error.";
+  add_series(report, chart, "Calls", plot::Style::kArea,
+             [&](const TrafficBin& b) { return static_cast<double>(b.calls) / width; });
+  add_series(report, chart, "errors", plot::Style::kStep,
+             [&](const TrafficBin& b) { return static_cast<double>(b.errors) / width; });
+  return chart;
+}
+
+plot::Chart byte_rate_chart(const Report& report) {
+  plot::Chart chart = chart_of(report, "Bytes per second", plot::Unit::kBytesPerSecond);
+  const double width = static_cast<double>(report.traffic.width_ns()) / 1e9;
+  chart.description = "Bytes moved by RDMA Read, by RDMA Write, and inline in Sends.";
+  add_series(report, chart, "RDMA Read", plot::Style::kStep,
+             [&](const TrafficBin& b) { return static_cast<double>(b.read_bytes) / width; });
+  add_series(report, chart, "RDMA Write", plot::Style::kStep,
+             [&](const TrafficBin& b) { return static_cast<double>(b.write_bytes) / width; });
+  add_series(report, chart, "inline", plot::Style::kStep,
+             [&](const TrafficBin& b) { return static_cast<double>(b.inline_bytes) / width; });
+  return chart;
+}
+
+plot::Chart outstanding_chart(const Report& report) {
+  plot::Chart chart = chart_of(report, "Calls outstanding at most", plot::Unit::kCount);
+  chart.description = "Calls without an answer yet, of all connections together.";
+  add_series(report, chart, "", plot::Style::kArea,
+             [](const TrafficBin& b) { return static_cast<double>(b.outstanding_max); });
+  return chart;
+}
+
+plot::Chart trouble_chart(const Report& report) {
+  plot::Chart chart = chart_of(report, "Packets sent again, and NAKs", plot::Unit::kCount);
+  chart.description = "Trouble of the transport over time.";
+  add_series(report, chart, "sent again", plot::Style::kStep,
+             [](const TrafficBin& b) { return static_cast<double>(b.retransmitted); });
+  add_series(report, chart, "NAKs", plot::Style::kStep,
+             [](const TrafficBin& b) { return static_cast<double>(b.naks); });
+  add_series(report, chart, "RNR NAKs", plot::Style::kStep,
+             [](const TrafficBin& b) { return static_cast<double>(b.rnrs); });
+  return chart;
+}
+
+plot::Chart latency_chart(const Report& report) {
+  plot::Chart chart = chart_of(report, "Latency over time", plot::Unit::kSeconds);
+  chart.y_log = true;
+  chart.description = latency_sentence(all_latencies(report));
+  // Dots: where few Calls are, lines would be too short to see.
+  plot::Series mean{"mean", plot::Style::kDots, {}};
+  plot::Series most{"slowest", plot::Style::kDots, {}};
+  const TrafficSeries& t = report.traffic;
+  for (std::int64_t n = t.first(); n <= t.last(); ++n) {
+    const TrafficBin& b = t.bin(n);
+    if (b.latency_count == 0) continue;
+    const double x = bin_begin(report, t, n);
+    const double sum = static_cast<double>(b.latency_sum) / 1e9;
+    mean.points.push_back({x, sum / static_cast<double>(b.latency_count), {}});
+    most.points.push_back({x, static_cast<double>(b.latency_max) / 1e9, {}});
+  }
+  chart.series = {std::move(mean), std::move(most)};
+  return chart;
+}
+
+plot::Chart slow_calls_chart(const Report& report) {
+  plot::Chart chart = chart_of(report, "The slowest Calls", plot::Unit::kSeconds);
+  chart.y_log = true;
+  chart.description = "When the Calls that waited longest were sent, and how long they waited.";
+  std::vector<const SlowCall*> calls;
+  for (const SlowCall& c : report.slowest.list()) calls.push_back(&c);
+  for (const auto& [key, p] : report.procedures) {
+    for (const SlowCall& c : p.slowest.list()) calls.push_back(&c);
+  }
+  // One that is among the slowest of all is among those of its procedure too.
+  const auto place = [](const SlowCall* c) { return std::tuple(c->time_ns, c->frame, c->xid); };
+  std::sort(calls.begin(), calls.end(),
+            [&](const SlowCall* a, const SlowCall* b) { return place(a) < place(b); });
+  calls.erase(
+      std::unique(calls.begin(), calls.end(),
+                  [&](const SlowCall* a, const SlowCall* b) { return place(a) == place(b); }),
+      calls.end());
+  plot::Series dots{"", plot::Style::kDots, {}};
+  for (const SlowCall* c : calls) {
+    dots.points.push_back(
+        {since_start(report, c->time_ns), static_cast<double>(c->latency_ns) / 1e9,
+         fmt::format("{}, frame {}: {}", c->label, c->frame, format_duration(c->latency_ns))});
+  }
+  chart.series.push_back(std::move(dots));
+  return chart;
+}
+
+plot::HeatMap latency_map(const Report& report) {
+  plot::HeatMap map;
+  map.title = "Latency over time: how many Calls";
+  map.description = latency_sentence(all_latencies(report));
+  const TrafficSeries& t = report.traffic;
+  if (t.empty()) return map;
+  std::size_t low = kLatencyBuckets;
+  std::size_t high = 0;
+  for (std::int64_t n = t.first(); n <= t.last(); ++n) {
+    for (std::size_t b = 0; b < kLatencyBuckets; ++b) {
+      if (t.bin(n).latency[b] == 0) continue;
+      low = std::min(low, b);
+      high = std::max(high, b);
+    }
+  }
+  if (low > high) return map;
+  for (std::size_t b = low; b <= high + 1; ++b) map.y.push_back(latency_edge(b));
+  for (std::int64_t n = t.first(); n <= t.last(); ++n) {
+    // The first bin may begin before the capture does; not all of it is seen.
+    map.x.push_back(bin_begin(report, t, n));
+    for (std::size_t b = low; b <= high; ++b) {
+      map.cells.push_back(static_cast<double>(t.bin(n).latency[b]));
+    }
+  }
+  map.x.push_back(bin_begin(report, t, t.last() + 1));
+  return map;
+}
+
+plot::Histogram latency_histogram(const Report& report) {
+  plot::Histogram histogram;
+  const model::Histogram all = all_latencies(report);
+  histogram.title = "Latency of all Calls";
+  histogram.description = latency_sentence(all);
+  all.for_each_bucket([&](model::Histogram::Bucket b) {
+    histogram.buckets.push_back(
+        {static_cast<double>(model::Histogram::lowest_of(b.index)) / 1e9,
+         static_cast<double>(model::Histogram::lowest_of(b.index + 1)) / 1e9, b.count});
+  });
+  return histogram;
+}
+
+}  // namespace rpcrdma::report

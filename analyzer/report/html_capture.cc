@@ -1,0 +1,110 @@
+#include "html.h"
+#include "importance.h"
+
+#include <fmt/format.h>
+
+#include <rpcrdma/wire/roce.h>
+
+namespace rpcrdma::report::html {
+
+namespace {
+
+using Align = Table::Align;
+
+// Adds to a list of facts what there is any of.
+void fact(std::string& list, std::uint64_t n, const char* what) {
+  if (n != 0) list += fmt::format("<li>{} {}</li>\n", n, what);
+}
+
+}  // namespace
+
+std::string packets(const Report& r) {
+  Table table("Packets with trouble");
+  table.column("Connection", Align::kRight)
+      .column("Sent by", Align::kLeft)
+      .column("Packets", Align::kRight)
+      .column("Sent again", Align::kRight)
+      .column("Lost in the network", Align::kRight)
+      .column("Missing in the capture", Align::kRight)
+      .column("Out of order", Align::kRight)
+      .column("RNR NAKs", Align::kRight)
+      .column("NAKs", Align::kLeft);
+  constexpr std::size_t kMostRows = 100;
+  std::size_t rows = 0;
+  std::size_t more = 0;
+  for (const Connection* c : important_connections(r, kMostConnections)) {
+    for (std::size_t s = 0; s < 2; ++s) {
+      const roce::SideCounters& k = c->side[s].counters;
+      std::string naks;
+      for (std::size_t n = 0; n < k.naks.size(); ++n) {
+        if (k.naks[n] == 0) continue;
+        naks += fmt::format("{}{} {}", naks.empty() ? "" : ", ", k.naks[n],
+                            wire::nak_name(static_cast<std::uint8_t>(n)));
+      }
+      if (naks.empty() &&
+          k.retransmitted + k.lost_network + k.lost_capture + k.reordered + k.rnr == 0) {
+        continue;
+      }
+      if (++rows > kMostRows) {
+        ++more;
+        continue;
+      }
+      table.row();
+      table.markup(fmt::format("<a href=\"#c{}\">{}</a>", c->id, c->id));
+      table.cell(fmt::format("the {} {}", s == 0 ? "client" : "server", c->side[s].address));
+      for (const std::uint64_t n :
+           {k.packets, k.retransmitted, k.lost_network, k.lost_capture, k.reordered, k.rnr}) {
+        table.count(n);
+      }
+      table.cell(naks);
+    }
+  }
+  std::string body = table.take();
+  if (body.empty()) body = "<p>Nothing was lost, sent again or refused.</p>\n";
+  if (more != 0) body += aside(fmt::format("And {} more.", more));
+  return section("packets", "Packets", body);
+}
+
+std::string trust(const Report& r) {
+  const CaptureSummary& c = r.capture;
+  const roce::PacketStats& p = c.packets;
+  std::string list;
+  fact(list, p.lost_capture, "packets that their receiver acknowledged are not in the capture");
+  fact(list, c.dropped, "packets were dropped while capturing, by what the file says");
+  fact(list, p.icrc_bad, "packets have a wrong ICRC");
+  fact(list, p.icrc_unchecked, "packets were cut short by the capture, so their ICRC is not known");
+  fact(list, c.cut_short, "RoCE packets are not whole");
+  fact(list, c.clock_steps_back, "frames are earlier than the one before");
+  fact(list, c.fragments, "IP fragments to the RoCE port, which RoCE forbids");
+  fact(list, p.malformed, "transport headers do not fit");
+  if (c.file_cut_short) list += "<li>the file ends within a record</li>\n";
+  if (!c.damage.empty()) list += fmt::format("<li>{}</li>\n", text(c.damage));
+  std::string body = list.empty() ? fmt::format(
+                                        "<p>Nothing speaks against it: of {} packets no one is "
+                                        "missing, cut short or damaged.</p>\n",
+                                        p.roce)
+                                  : fmt::format("<ul>\n{}</ul>\n", list);
+  if (!r.withheld.empty()) {
+    Table table("What was not said");
+    table.column("Rule", Align::kLeft)
+        .column("Connection", Align::kRight)
+        .column("Times", Align::kRight)
+        .column("Not said, since", Align::kLeft);
+    constexpr std::size_t kMostWithheld = 100;
+    for (std::size_t i = 0; i < std::min(r.withheld.size(), kMostWithheld); ++i) {
+      const Withheld& w = r.withheld[i];
+      table.row();
+      table.cell(w.rule);
+      table.count(w.connection);
+      table.count(w.count);
+      table.cell(w.reason);
+    }
+    body += "<p>What would rest on data that the capture lacks was not said:</p>\n" + table.take();
+    if (r.withheld.size() > kMostWithheld) {
+      body += aside(fmt::format("And {} more.", r.withheld.size() - kMostWithheld));
+    }
+  }
+  return section("trust", "How far the capture can be trusted", body);
+}
+
+}  // namespace rpcrdma::report::html

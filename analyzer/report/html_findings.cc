@@ -1,0 +1,84 @@
+#include "html.h"
+
+#include <map>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/rules/rule.h>
+
+namespace rpcrdma::report::html {
+
+namespace {
+
+std::string one(const Finding& f) {
+  std::string out = text(f.text);
+  std::string where = frames(f.frames, f.count);
+  if (f.count > 1) where = fmt::format("{} times{}{}", f.count, where.empty() ? "" : ", ", where);
+  return where.empty() ? out : fmt::format("{} <span class=\"small\">({})</span>", out, where);
+}
+
+std::string connection_link(std::uint32_t id) {
+  return id == 0 ? std::string() : fmt::format("<a href=\"#c{}\">connection {}</a>", id, id);
+}
+
+std::string group_text(const std::vector<const Finding*>& group) {
+  const Finding& first = *group.front();
+  const char* severity = rules::severity_name(first.severity);
+  std::string peer;
+  if (!first.peer.empty()) {
+    peer = first.role.empty() ? text(first.peer)
+                              : fmt::format("the {} {}", text(first.role), text(first.peer));
+  }
+  std::string out = fmt::format(
+      "<article class=\"finding {}\">\n<h3><span class=\"tag\">{}</span>{}{}</h3>\n", severity,
+      severity, text(first.rule), peer.empty() ? "" : fmt::format(", by {}", peer));
+  if (group.size() == 1) {
+    const std::string where = connection_link(first.connection);
+    out += fmt::format("<p>{}{}{}</p>\n", where, where.empty() ? "" : ": ", one(first));
+  } else {
+    out += "<ul>\n";
+    for (std::size_t i = 0; i < std::min(group.size(), kMostOfGroup); ++i) {
+      const std::string where = connection_link(group[i]->connection);
+      out += fmt::format("<li>{}{}{}</li>\n", where, where.empty() ? "" : ": ", one(*group[i]));
+    }
+    if (group.size() > kMostOfGroup) {
+      out += fmt::format("<li>and {} more of the same rule</li>\n", group.size() - kMostOfGroup);
+    }
+    out += "</ul>\n";
+  }
+  if (!first.advice.empty()) {
+    out += fmt::format("<p class=\"advice\"><b>What to do:</b> {}</p>\n", text(first.advice));
+  }
+  if (const rules::Rule* rule = rules::find_rule(first.rule); rule != nullptr) {
+    out += fmt::format("<p class=\"rule\">Rule {}: {}.{}</p>\n", rule->name, text(rule->sentence),
+                       *rule->section != '\0' ? fmt::format(" ({})", text(rule->section)) : "");
+  }
+  return out + "</article>\n";
+}
+
+}  // namespace
+
+std::string findings(const Report& r) {
+  // Findings of one rule about one peer stand together, where the first of them stands.
+  using Key = std::tuple<rules::Severity, std::string_view, std::string_view, std::string_view>;
+  std::map<Key, std::size_t> index;
+  std::vector<std::vector<const Finding*>> groups;
+  for (const Finding& f : r.findings) {
+    const auto [it, added] =
+        index.try_emplace(Key{f.severity, f.rule, f.peer, f.advice}, groups.size());
+    if (added) groups.emplace_back();
+    groups[it->second].push_back(&f);
+  }
+  std::string body;
+  for (std::size_t i = 0; i < std::min(groups.size(), kMostFindings); ++i) {
+    body += group_text(groups[i]);
+  }
+  if (groups.empty()) body += "<p>None.</p>\n";
+  std::uint64_t more = groups.size() - std::min(groups.size(), kMostFindings);
+  for (const std::uint64_t n : r.findings_omitted) more += n;
+  if (more != 0) body += aside(fmt::format("And {} more kinds that are not listed.", more));
+  return section("findings", "Findings", body);
+}
+
+}  // namespace rpcrdma::report::html

@@ -1,0 +1,122 @@
+#include "report_output.h"
+
+#include "colour.h"
+#include "commands.h"
+#include "input.h"
+#include "terminal.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <rpcrdma/report/report_csv.h>
+#include <rpcrdma/report/report_html.h>
+#include <rpcrdma/report/report_json.h>
+#include <rpcrdma/report/report_plots.h>
+#include <rpcrdma/report/report_text.h>
+
+namespace rpcrdma::cli {
+
+namespace {
+
+using Write = std::function<void(std::string_view)>;
+
+// False, and a complaint, when not all could be written.
+bool write_file(const std::string& path, const std::function<void(const Write&)>& produce) {
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  int error = errno;
+  bool good = file != nullptr;
+  if (good) {
+    produce([&](std::string_view text) {
+      if (good && std::fwrite(text.data(), 1, text.size(), file) != text.size()) {
+        error = errno;
+        good = false;
+      }
+    });
+    if (std::fclose(file) != 0 && good) {
+      error = errno;
+      good = false;
+    }
+  }
+  if (!good) complain(fmt::format("{}: {}", path, std::strerror(error)));
+  return good;
+}
+
+std::string title_of(const std::vector<std::string>& paths) {
+  constexpr std::size_t kNamed = 3;
+  std::string title;
+  for (std::size_t i = 0; i < std::min(paths.size(), kNamed); ++i) {
+    const std::string name = paths[i] == "-" ? std::string("standard input")
+                                             : std::filesystem::path(paths[i]).filename().string();
+    title += fmt::format("{}{}", i == 0 ? "" : ", ", name);
+  }
+  if (paths.size() > kNamed) title += fmt::format(" and {} more", paths.size() - kNamed);
+  return title;
+}
+
+bool write_csv(const report::Report& report, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    complain(fmt::format("{}: {}", folder, error.message()));
+    return false;
+  }
+  for (const report::Table table : report::kTables) {
+    const std::string path = (std::filesystem::path(folder) / report::table_file(table)).string();
+    if (!write_file(path, [&](const Write& write) { report::write_csv(report, table, write); })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool plots_wanted(const ReportOutput& output) {
+  return !output.no_plots && (output.plots || isatty(fileno(stdout)) == 1);
+}
+
+}  // namespace
+
+void add_report_output(CLI::App& app, ReportOutput& output) {
+  auto* json = app.add_flag("--json", output.json, "One JSON object (docs/json.md)");
+  app.add_flag("--all", output.all, "Every connection and finding, however many");
+  app.add_option("--html", output.html, "Also write a page for a browser, all in one file")
+      ->type_name("FILE");
+  app.add_option("--csv", output.csv, "Also write tables into this folder (docs/csv.md)")
+      ->type_name("DIR");
+  auto* plots = app.add_flag("--plots", output.plots,
+                             "Plots below the text even if it does not go to a terminal")
+                    ->excludes(json);
+  app.add_flag("--no-plots", output.no_plots, "No plots")->excludes(plots);
+}
+
+int write_report(const report::Report& report, const std::vector<std::string>& paths,
+                 const ReportOutput& output) {
+  if (!output.csv.empty() && !write_csv(report, output.csv)) return kUnreadable;
+  if (!output.html.empty()) {
+    const report::HtmlOptions options{title_of(paths), RPCRDMA_VERSION};
+    if (!write_file(output.html,
+                    [&](const Write& write) { report::write_html(report, options, write); })) {
+      return kUnreadable;
+    }
+  }
+  const auto write = [](std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  };
+  if (output.json) {
+    report::write_json(report, write);
+    return report.has_errors() ? kFindings : kOk;
+  }
+  const bool colour = colour_wanted(stdout);
+  report::write_text(report, {colour, output.all}, write);
+  if (plots_wanted(output)) {
+    write(report::report_plots(report, {terminal_width(), utf8_wanted(), colour}));
+  }
+  return report.has_errors() ? kFindings : kOk;
+}
+
+}  // namespace rpcrdma::cli

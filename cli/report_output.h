@@ -1,0 +1,30 @@
+// The ways in which a report is given out: what `analyze` and `merge` have in common.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include <rpcrdma/report/report.h>
+
+namespace rpcrdma::cli {
+
+struct ReportOutput {
+  bool json = false;
+  bool all = false;
+  bool plots = false;
+  bool no_plots = false;
+  std::string html;  // a file; empty: none
+  std::string csv;   // a folder; empty: none
+};
+
+void add_report_output(CLI::App& app, ReportOutput& output);
+
+// Writes the files that are asked for, and text or JSON to standard output. `paths`: what the
+// report was made of, for its title. Gives the exit status; has complained where that is
+// kUnreadable.
+[[nodiscard]] int write_report(const report::Report& report, const std::vector<std::string>& paths,
+                               const ReportOutput& output);
+
+}  // namespace rpcrdma::cli
