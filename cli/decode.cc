@@ -15,7 +15,9 @@ struct Options {
   PrintOptions print;
 };
 
-int decode(const Options& options) {
+int decode(Options& options) {
+  // Of a file every line of JSON is a message; `analyze` has what belongs to none.
+  options.print.own_findings = !options.print.json;
   const auto printer = make_printer(options.print, "decode");
   if (!printer) return kUnreadable;
   report::Pipeline pipeline(printer->observer(), printer->keep());

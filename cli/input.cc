@@ -3,7 +3,6 @@
 #include "progress.h"
 
 #include <cstdio>
-#include <map>
 #include <thread>
 
 #include <fmt/format.h>
@@ -51,11 +50,14 @@ bool run_pipeline(report::Pipeline& pipeline, capture::Source& source,
 }
 
 void add_profile(CLI::App& app, rules::Profile& profile) {
-  static const std::map<std::string, rules::Profile> kNames{{"8166", rules::Profile::k8166},
-                                                            {"5666", rules::Profile::k5666}};
-  app.add_option("--profile", profile, "Measure by RFC 8166 (the default) or by RFC 5666")
-      ->transform(CLI::CheckedTransformer(kNames))
-      ->type_name("8166|5666");
+  app.add_option_function<std::string>(
+         "--profile",
+         [&profile](const std::string& name) {
+           profile = name == "5666" ? rules::Profile::k5666 : rules::Profile::k8166;
+         },
+         "Measure by RFC 8166 (the default) or by RFC 5666")
+      ->check(CLI::IsMember({"8166", "5666"}))
+      ->type_name("RFC");
 }
 
 void add_jobs(CLI::App& app, unsigned& jobs) {

@@ -148,7 +148,7 @@ class Printer final : public MessagePrinter, private model::Observer {
     const std::uint64_t id = o.evidence.message;
     if (id != 0 && to_be_written(id)) {
       marked_[id].found.push_back({o.rule.name, o.severity, o.text});
-    } else if (!selects()) {
+    } else if (options_.own_findings && !selects()) {
       output_.add(options_.json ? report::finding_json(o, context_)
                                 : report::finding_line(o, context_, style_));
     }
@@ -204,6 +204,7 @@ class Printer final : public MessagePrinter, private model::Observer {
 
   [[nodiscard]] std::string with_findings(std::string text,
                                           const std::vector<report::MessageFinding>& found) const {
+    if (text.empty()) return text;  // the filter rejected it
     return options_.json ? report::json_with_findings(std::move(text), found)
                          : std::move(text) + report::finding_lines(found, style_);
   }

@@ -24,6 +24,8 @@ struct PrintOptions {
   std::string to;
   std::string filter;
   rules::Profile profile = rules::Profile::k8166;
+  // Findings that belong to no message still to be written have lines of their own.
+  bool own_findings = true;
 };
 
 // What --type takes, in any case of letters.
@@ -32,9 +34,7 @@ struct PrintOptions {
 // The options above, and the description of a line as the command's footer.
 void add_print_options(CLI::App& app, PrintOptions& options);
 
-// Observes a model and writes its messages on standard output, each with the findings on it. A
-// finding that belongs to no message still to be written has a line of its own, unless messages
-// were selected.
+// Observes a model and writes its messages on standard output, each with the findings on it.
 class MessagePrinter {
  public:
   virtual ~MessagePrinter() = default;

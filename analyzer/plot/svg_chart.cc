@@ -48,7 +48,7 @@ std::string path(const Series& series, const Drawing& d) {
   bool open = false;
   const auto close = [&](double x) {
     if (!open) return;
-    if (steps) out += "H" + px(x);
+    if (steps) out += fmt::format("H{}", px(x));
     if (area) out += fmt::format("V{}Z", px(d.box.bottom));
     open = false;
   };

@@ -50,7 +50,8 @@ class Lists : public ::testing::Test {
                       }}};
   roce::Connection connection_;
   model::ConnectionModel model_;
-  Scene scene_{findings_, connection_, model_};
+  History history_;
+  Scene scene_{findings_, connection_, model_, false, history_.of(0), history_};
   Scratch scratch_;
 };
 

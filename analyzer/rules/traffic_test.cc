@@ -17,7 +17,8 @@ using model::testing::make_traffic;
 using model::testing::Traffic;
 using model::testing::TrafficOptions;
 
-// What is found, save for the notes on Calls without an answer.
+// What is found, save for notes, what the capture lacks, and diagnoses: the traffic
+// keeps all credits in use.
 std::string accusations(const Traffic& traffic) {
   Findings findings({Profile::k8166, nullptr});
   Checker checker(findings);
@@ -28,7 +29,10 @@ std::string accusations(const Traffic& traffic) {
   checker.finish();
   std::string text;
   for (const Finding& f : findings.list()) {
-    if (f.severity == Severity::kNote) continue;
+    const Rule* broken = find_rule(f.rule);
+    const bool told = broken != nullptr && (broken->where == Where::kDiagnosis ||
+                                            broken->where == Where::kCaptureItself);
+    if (f.severity == Severity::kNote || told) continue;
     text +=
         f.rule + " " + std::string(severity_name(f.severity)) + " " + f.peer + ": " + f.text + "\n";
   }

@@ -120,7 +120,8 @@ void add_receive_scenes(Scenes& scenes) {
                           Connection& c = s.connect();
                           c.exchange(1);
                           c.exchange(2);
-                        }});
+                        },
+                    .also = {"RNR"}});
   scenes.push_back({.rule = "FC-05",
                     .guilty = Guilty::kClient,
                     .breaks =
@@ -135,7 +136,8 @@ void add_receive_scenes(Scenes& scenes) {
                           Connection& c = s.connect();
                           c.exchange(1);
                           c.exchange(2);
-                        }});
+                        },
+                    .also = {"RNR"}});
 }
 
 void add_reconnect_scenes(Scenes& scenes) {
@@ -174,7 +176,7 @@ void add_reconnect_scenes(Scenes& scenes) {
                     .guilty = Guilty::kClient,
                     .breaks = sent_again_as(3),
                     .keeps = sent_again_as(2),
-                    .both = {"HDR-10"},
+                    .both = {"CONN-LOST", "HDR-10", "RECONNECT"},
                     .variant = "xid"});
 }
 

@@ -169,7 +169,7 @@ void add_connection_lost(Scenes& scenes) {
         c.nak(kClient, wire::NakCode::kRemoteAccess);
         c.disconnect(kServer);
       },
-      {});
+      {"HDR-10"});
   add("retries", Guilty::kServer,
       [](Scene& s) {
         ConnectOptions options;
@@ -205,7 +205,7 @@ void add_connection_lost(Scenes& scenes) {
         c.call(call(2));
         c.disconnect(kServer);
       },
-      {});
+      {"HDR-10"});
 }
 
 }  // namespace
@@ -229,12 +229,12 @@ void add_diagnosis_scenes(Scenes& scenes) {
                     .guilty = Guilty::kNobody,
                     .breaks = [](Scene& s) { two_connections(s, true, 2); },
                     .keeps = [](Scene& s) { two_connections(s, false, 3); },
-                    .also = {"CONN-LOST"}});
+                    .also = {"CONN-LOST", "HDR-10"}});
   scenes.push_back({.rule = "ANSWERED-TWICE",
                     .guilty = Guilty::kNobody,
                     .breaks = [](Scene& s) { two_connections(s, true, 1); },
                     .keeps = [](Scene& s) { two_connections(s, false, 1); },
-                    .also = {"CONN-LOST"}});
+                    .also = {"CONN-LOST", "FC-08", "HDR-10"}});
   scenes.push_back({.rule = "NEEDLESS-CHUNK",
                     .guilty = Guilty::kClient,
                     .breaks = [](Scene& s) { eight_small_writes(s, true); },

@@ -76,7 +76,8 @@ void add_payload(Scenes& scenes) {
                     .variant = "nomsg"});
   scenes.push_back({.rule = "HDR-08",
                     .breaks = bad_call(encode(with_record_mark(call(2))), err_chunk(2)),
-                    .keeps = two_exchanges});
+                    .keeps = two_exchanges,
+                    .also = {"BI-03"}});
 }
 
 void add_xid(Scenes& scenes) {

@@ -118,7 +118,8 @@ void add_reverse_scenes(Scenes& scenes) {
   scenes.push_back({.rule = "BI-03",
                     .guilty = Guilty::kClient,
                     .breaks = with_msg_type(7),
-                    .keeps = with_msg_type(0)});
+                    .keeps = with_msg_type(0),
+                    .also = {"HDR-07"}});
   scenes.push_back({.rule = "BI-04",
                     .guilty = Guilty::kClient,
                     .breaks = chunk_answered(false),
@@ -140,12 +141,16 @@ void add_reverse_scenes(Scenes& scenes) {
                           call_back(c, 0x51);
                           answer_back(c, 0x51);
                         }});
-  scenes.push_back(
-      {.rule = "BI-06", .guilty = Guilty::kClient, .breaks = refused, .keeps = [](Scene& s) {
-         Connection& c = ready(s);
-         call_back(c, 0x51);
-         answer_back(c, 0x51);
-       }});
+  scenes.push_back({.rule = "BI-06",
+                    .guilty = Guilty::kClient,
+                    .breaks = refused,
+                    .keeps =
+                        [](Scene& s) {
+                          Connection& c = ready(s);
+                          call_back(c, 0x51);
+                          answer_back(c, 0x51);
+                        },
+                    .also = {"RNR"}});
   scenes.push_back({.rule = "BI-07",
                     .guilty = Guilty::kServer,
                     .breaks = sent_again(kServer),
