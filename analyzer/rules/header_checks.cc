@@ -26,7 +26,8 @@ void check_decodes(const model::Message& m, const Scene& scene) {
   scene.findings.add(id, evidence(m, scene.connection, m.sender), [&] {
     if (id == RuleId::kErr04) return fmt::format("an ERR_VERS has rdma_vers {}", m.version);
     if (id == RuleId::kHdr03) return fmt::format("rdma_vers is {}", m.version);
-    return fmt::format("malformed transport header: {}", wire::describe(*m.malformed));
+    return fmt::format("malformed transport header: {}, at byte {}", m.malformed->what,
+                       m.malformed->offset);
   });
 }
 

@@ -1,5 +1,7 @@
 #include "lists.h"
 
+#include <fmt/format.h>
+
 #include <rpcrdma/wire/rpc.h>
 
 namespace rpcrdma::rules {
@@ -28,6 +30,10 @@ void total_lengths(const model::Message& m, std::vector<std::uint64_t>& lengths)
   model::for_each_write_chunk(m, [&](std::uint32_t, std::span<const wire::Segment> segments) {
     lengths.push_back(total_length(segments));
   });
+}
+
+std::string counted(std::size_t n, const char* what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }
 
 bool may_be_wrapped(const model::RpcInfo& call) {

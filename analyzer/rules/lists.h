@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <rpcrdma/decode/upper_layer.h>
@@ -36,6 +38,9 @@ void join_read_chunks(std::span<const wire::ReadSegment> list, std::vector<ReadC
 [[nodiscard]] std::uint64_t total_length(std::span<const wire::Segment> segments);
 // Of each Write chunk.
 void total_lengths(const model::Message& m, std::vector<std::uint64_t>& lengths);
+
+// "1 segment", "2 segments".
+[[nodiscard]] std::string counted(std::size_t n, const char* what);
 
 // Arguments and results are wrapped by RPCSEC_GSS, or may be: nothing can be said of them.
 [[nodiscard]] bool may_be_wrapped(const model::RpcInfo& call);

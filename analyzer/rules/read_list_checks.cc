@@ -123,8 +123,8 @@ bool check_roundup_chunk(const model::Message& m, const Scene& scene, const Scra
     const std::uint64_t end = data.position + data.length;
     if (end % 4 == 0 || pad.position != end || end + pad.length != wire::xdr_padded(end)) continue;
     accuse(RuleId::kRd10, m, scene, [&] {
-      return fmt::format("the Read chunk at Position {} holds {} bytes of roundup", pad.position,
-                         pad.length);
+      return fmt::format("the Read chunk at Position {} holds {} of roundup", pad.position,
+                         counted(pad.length, "byte"));
     });
     return true;
   }
@@ -229,8 +229,9 @@ void check_identified_arguments(const model::Call& call, const Scene& scene, Scr
 
 void check_reply_reads(const model::Message& m, const Scene& scene) {
   if (m.reads.empty() || scene.findings.profile() == Profile::k5666) return;
-  accuse(RuleId::kRd01, m, scene,
-         [&] { return fmt::format("a Reply has a Read list of {} segments", m.reads.size()); });
+  accuse(RuleId::kRd01, m, scene, [&] {
+    return fmt::format("a Reply has a Read list of {}", counted(m.reads.size(), "segment"));
+  });
 }
 
 }  // namespace rpcrdma::rules

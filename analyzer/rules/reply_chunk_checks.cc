@@ -28,8 +28,8 @@ void check_same_segments(const model::Message& m, const model::Call& call, const
   }
   if (a.size() != b.size()) {
     return add([&] {
-      return fmt::format("the Call's Reply chunk has {} segments, the Reply's {}", a.size(),
-                         b.size());
+      return fmt::format("the Call's Reply chunk has {}, the Reply's {}",
+                         counted(a.size(), "segment"), counted(b.size(), "segment"));
     });
   }
   for (std::size_t i = 0; i < a.size(); ++i) {

@@ -94,10 +94,8 @@ void check_rest(const Results& r) {
       });
     }
     return accuse(RuleId::kWr06, r, [&] {
-      return fmt::format(
-          "Write chunk {} comes back with {} bytes, and the results have {} "
-          "DDP-eligible item{}",
-          n + 1, r.s.returned[n], r.items.size(), r.items.size() == 1 ? "" : "s");
+      return fmt::format("Write chunk {} comes back with {} bytes, and the results have {}", n + 1,
+                         r.s.returned[n], counted(r.items.size(), "DDP-eligible item"));
     });
   }
 }

@@ -81,17 +81,17 @@ void check_write_list(const model::Message& m, const model::Call& call, const Sc
   if (m.write_counts.empty() && call.message.write_counts.empty()) return;
   if (m.write_counts.empty()) {
     return scene.findings.add(RuleId::kWr05, pair_evidence(m, call, scene), [&] {
-      return fmt::format("a Call with {} Write chunks has a Reply without a Write list",
-                         call.message.write_counts.size());
+      return fmt::format("a Call with {} has a Reply without a Write list",
+                         counted(call.message.write_counts.size(), "Write chunk"));
     });
   }
   if (m.write_counts != call.message.write_counts) {
     return scene.findings.add(RuleId::kWr01, pair_evidence(m, call, scene), [&] {
-      return fmt::format(
-          "the Call offers {} Write chunks with {} segments, the Reply returns {} "
-          "with {}",
-          call.message.write_counts.size(), call.message.write_segments.size(),
-          m.write_counts.size(), m.write_segments.size());
+      return fmt::format("the Call offers {} of {}, the Reply returns {} of {}",
+                         counted(call.message.write_counts.size(), "Write chunk"),
+                         counted(call.message.write_segments.size(), "segment"),
+                         counted(m.write_counts.size(), "Write chunk"),
+                         counted(m.write_segments.size(), "segment"));
     });
   }
   check_targets(m, call, scene);
