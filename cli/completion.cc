@@ -12,6 +12,7 @@
 
 #include <rpcrdma/capture/source.h>
 #include <rpcrdma/decode/schema.h>
+#include <rpcrdma/filter/filter.h>
 #include <rpcrdma/rules/rule.h>
 
 namespace rpcrdma::cli {
@@ -54,7 +55,9 @@ void rule_names(const Word& word) {
 }
 
 void fields(const Word& word) {
-  for (const decode::FieldSpec& field : decode::schema()) word.add(field.name, field.label);
+  for (const decode::FieldSpec& field : decode::schema()) {
+    if (filter::is_filter_field(field.id)) word.add(field.name, field.label);
+  }
 }
 
 // Of a filter, the field's name at its end.

@@ -65,8 +65,7 @@ int fields(const Options& options) {
 
 Run add_fields(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("PATTERN", options->pattern, "Only fields with this text in name, label or help")
-      ->type_name("TEXT");
+  app.add_option("PATTERN", options->pattern, "Only fields with this text in name, label or help");
   app.footer(
       "A line: name, type, label, help. For what `--filter` makes of them see "
       "docs/filter.md.");

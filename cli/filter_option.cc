@@ -10,7 +10,7 @@ void add_filter(CLI::App& app, std::string& text) {
   app.add_option("-Y,--filter", text,
                  "Only messages that match, such as \"rpcrdma.latency > 5ms && nfs.op == READ\" "
                  "(docs/filter.md; `rpcrdma fields` lists the fields)")
-      ->type_name("FILTER");
+      ->type_name("EXPR");
 }
 
 bool read_filter(const std::string& text, const char* command, std::optional<filter::Filter>& out) {

@@ -17,7 +17,7 @@ struct Example {
   const char* what;
 };
 
-constexpr std::array<Example, 13> kExamples{{
+constexpr std::array<Example, 15> kExamples{{
     {"", "rpcrdma analyze nfs.pcap", "What a capture holds, and what is wrong in it."},
     {"", "rpcrdma capture -i eth0", "The messages on an interface as they come."},
     {"", "source <(rpcrdma completion bash)", "Let the shell complete commands and options."},
@@ -34,6 +34,9 @@ constexpr std::array<Example, 13> kExamples{{
     {"analyze", "rpcrdma analyze /var/tmp/nfs_*.pcapng", "The files of a ring as one capture."},
     {"extract", "rpcrdma extract -d data --kind write nfs.pcap",
      "What servers wrote into Write chunks, a file each."},
+    {"decode", "rpcrdma decode -Y 'rpcrdma.latency > 5ms && nfs.op == READ' nfs.pcap",
+     "READs of NFSv4 that took long, and their answers."},
+    {"fields", "rpcrdma fields rpcrdma.proc", "One field, with the names that its values have."},
     {"header", "rpcrdma header 00000001 00000001 00000020 00000004 00000002",
      "An RDMA_ERROR, taken apart."},
     {"completion", "rpcrdma completion fish | source", "For this fish session."},

@@ -67,6 +67,15 @@ TEST(Completion, Values) {
   EXPECT_THAT(asked("decode --xid ''"), IsEmpty());
 }
 
+TEST(Completion, FieldsOfAFilter) {
+  EXPECT_THAT(asked("decode -Y rpcrdma.lat"), ElementsAre("rpcrdma.latency"));
+  EXPECT_THAT(asked("extract --filter 'rpcrdma.xid == 1 && !(rpcrdma.lat'"),
+              ElementsAre("rpcrdma.xid == 1 && !(rpcrdma.latency"));
+  EXPECT_THAT(asked("fields nfs.st"), ElementsAre("nfs.status"));
+  // No message has it, so no filter may.
+  EXPECT_THAT(asked("decode -Y cm.reas"), IsEmpty());
+}
+
 TEST(Completion, Files) {
   EXPECT_THAT(asked("decode ''"), ElementsAre(":files"));
   EXPECT_THAT(asked("decode a.pcap --json b"), ElementsAre(":files"));
