@@ -35,6 +35,7 @@ int run_command(int argc, char** argv) {
   add("capture", "Print the messages on an interface as they come", add_capture);
   add("analyze", "Say what a capture holds: connections, credits, chunks, latency, findings",
       add_analyze);
+  add("merge", "Join the JSON reports of several captures to one report", add_merge);
   add("extract", "Write the payload of chunks, or whole RPC messages, to files", add_extract);
   add("fields", "List the fields that --filter knows", add_fields);
   add("header", "Decode one header given in hexadecimal", add_header);

@@ -29,6 +29,7 @@ namespace rpcrdma::report {
 // What is kept at most, whatever a capture or a report that is read holds.
 inline constexpr std::size_t kMaxProcedures = 1024;  // statistics of one take 22 KiB
 inline constexpr std::size_t kMaxFindings = 4096;
+inline constexpr std::size_t kMaxWithheld = 1024;
 inline constexpr std::size_t kMaxCreditSeries = 256;  // connections
 inline constexpr std::size_t kMaxEdges = 8192;        // Calls, and Replies
 inline constexpr std::size_t kMaxSlowCalls = 20;

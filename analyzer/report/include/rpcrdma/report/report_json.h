@@ -1,8 +1,11 @@
-// A report as JSON (docs/json.md).
+// A report as JSON (docs/json.md), and back.
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
+
+#include <tl/expected.hpp>
 
 #include <rpcrdma/report/report.h>
 
@@ -16,5 +19,9 @@ using Write = std::function<void(std::string_view)>;
 
 // One object and a newline.
 void write_json(const Report& report, const Write& write);
+
+// What write_json() wrote. Anything may stand in `text`: memory is bounded by its length, and
+// nesting costs no stack. The error is a sentence that names the key.
+[[nodiscard]] tl::expected<Report, std::string> read_json(std::string_view text);
 
 }  // namespace rpcrdma::report

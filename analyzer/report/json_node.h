@@ -1,0 +1,84 @@
+// Values of a JSON document that a stranger wrote, taken out by key. The first that is missing or
+// of a wrong type is remembered with its path; what is taken then is zero or empty, so that the
+// reader goes on and looks once, at its end.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+// RapidJSON compares null plus a size with null while a buffer is empty.
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)
+#endif
+#include <rapidjson/document.h>
+#ifdef __clang__
+#pragma clang attribute pop
+#endif
+
+namespace rpcrdma::report {
+
+// A node must not outlive the one that it was taken from.
+class JsonNode {
+ public:
+  JsonNode(const rapidjson::Value& value, std::string& problem)
+      : value_(&value), problem_(&problem) {}
+
+  // A member of this object that must be there.
+  [[nodiscard]] JsonNode get(const char* key) const;
+  // The same; false when it is not there, or null.
+  [[nodiscard]] bool has(const char* key) const;
+  [[nodiscard]] JsonNode at(std::size_t index) const;  // of a list; must be less than size()
+  [[nodiscard]] std::size_t size() const;              // of this list
+  // f(name, node) for each member of this object.
+  template <typename Function>
+  void for_each_member(Function&& f) const {
+    if (!value_->IsObject()) return fail("expected an object");
+    for (const auto& m : value_->GetObject()) {
+      f(std::string_view(m.name.GetString(), m.name.GetStringLength()),
+        child(m.value, m.name.GetString()));
+    }
+  }
+  template <typename Function>
+  void for_each(Function&& f) const {
+    const std::size_t n = size();
+    for (std::size_t i = 0; i < n; ++i) f(at(i));
+  }
+
+  [[nodiscard]] std::uint64_t u64() const;
+  [[nodiscard]] std::uint32_t u32() const;
+  // A time or duration, nanoseconds: so far from the ends that two of them can be subtracted.
+  [[nodiscard]] std::int64_t ns() const;
+  [[nodiscard]] bool boolean() const;
+  [[nodiscard]] std::string text() const;
+  [[nodiscard]] bool is_null() const { return value_->IsNull(); }
+  // Which of `names` (of `count`) stands here.
+  [[nodiscard]] std::size_t one_of(const char* const* names, std::size_t count) const;
+
+  // The number under a key, into `to`.
+  void into(const char* key, std::uint64_t& to) const { to = get(key).u64(); }
+  void into(const char* key, std::uint32_t& to) const { to = get(key).u32(); }
+  void into(const char* key, std::int64_t& to) const { to = get(key).ns(); }
+  void into(const char* key, bool& to) const { to = get(key).boolean(); }
+  void into(const char* key, std::string& to) const { to = get(key).text(); }
+
+  // Remembers that what stands here cannot be, unless something was wrong before.
+  void fail(std::string_view why) const;
+
+ private:
+  [[nodiscard]] JsonNode child(const rapidjson::Value& value, const char* key) const {
+    JsonNode n(value, *problem_);
+    n.parent_ = this;
+    n.key_ = key;
+    return n;
+  }
+  [[nodiscard]] std::string path() const;
+
+  const rapidjson::Value* value_;
+  std::string* problem_;
+  const JsonNode* parent_ = nullptr;
+  const char* key_ = nullptr;  // in the parent; null: it is a list's element
+  std::size_t index_ = 0;
+};
+
+}  // namespace rpcrdma::report

@@ -1,0 +1,335 @@
+// Reports are joined two at a time, in order of time: the later one is added to the earlier one.
+// All that is added up does not depend on the order; frames and connections of the later one get
+// the numbers that they would have behind the earlier one; and what was under way where one capture
+// ends and the next begins is put together: edges.
+#include "connection_join.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include <rpcrdma/report/merge.h>
+#include <rpcrdma/report/report_json.h>
+
+namespace rpcrdma::report {
+
+namespace {
+
+void add(roce::PacketStats& to, const roce::PacketStats& from) {
+  to.roce += from.roce;
+  to.icrc_good += from.icrc_good;
+  to.icrc_bad += from.icrc_bad;
+  to.icrc_unchecked += from.icrc_unchecked;
+  to.malformed += from.malformed;
+  to.cm += from.cm;
+  to.other_service += from.other_service;
+  to.retransmitted += from.retransmitted;
+  to.reordered += from.reordered;
+  to.lost_network += from.lost_network;
+  to.lost_capture += from.lost_capture;
+  to.nak += from.nak;
+  to.rnr += from.rnr;
+}
+
+// One without a frame has no times.
+void add_times(CaptureSummary& to, const CaptureSummary& from) {
+  if (from.frames == 0) return;
+  to.first_ns = to.frames == 0 ? from.first_ns : std::min(to.first_ns, from.first_ns);
+  to.last_ns = to.frames == 0 ? from.last_ns : std::max(to.last_ns, from.last_ns);
+}
+
+void add(CaptureSummary& to, const CaptureSummary& from) {
+  add_times(to, from);
+  to.files += from.files;
+  to.frames += from.frames;
+  to.cut_short += from.cut_short;
+  to.fragments += from.fragments;
+  to.clock_steps_back += from.clock_steps_back;
+  to.dropped += from.dropped;
+  to.file_cut_short |= from.file_cut_short;
+  if (!to.damage.empty() && !from.damage.empty()) to.damage += "; ";
+  to.damage += from.damage;
+  add(to.packets, from.packets);
+}
+
+void add(MessageCounts& to, const MessageCounts& from) {
+  for (std::size_t i = 0; i < to.kinds.size(); ++i) to.kinds[i] += from.kinds[i];
+  for (const auto& [name, count] : from.types) to.types[name] += count;
+}
+
+void add(Procedure& to, const Procedure& from) {
+  to.calls += from.calls;
+  to.replies += from.replies;
+  to.errors += from.errors;
+  to.unmatched += from.unmatched;
+  for (std::size_t i = 0; i < to.bytes.size(); ++i) to.bytes[i] += from.bytes[i];
+  to.total.merge(from.total);
+  to.before_data.merge(from.before_data);
+  to.data.merge(from.data);
+  to.after_data.merge(from.after_data);
+  to.slowest.merge(from.slowest);
+}
+
+// Adds `from`, a later report, to `to`.
+class Addition {
+ public:
+  Addition(Report& to, Report& from)
+      : to_(to), from_(from), frames_(to.capture.frames), join_(to, from, frames_) {}
+
+  [[nodiscard]] bool fits() const { return join_.ids() <= UINT32_MAX; }
+
+  void run() {
+    number(from_.slowest);
+    for (auto& [key, p] : from_.procedures) number(p.slowest);
+    flip_earlier();
+    to_.connection_ids = static_cast<std::uint32_t>(join_.ids());
+    add(to_.capture, from_.capture);
+    add(to_.messages, from_.messages);
+    procedures();
+    to_.slowest.merge(from_.slowest);
+    to_.traffic.merge(from_.traffic);
+    credits();
+    edges();
+    findings();
+    withheld();
+  }
+
+ private:
+  // Calls that are answered in the later report, by what a Reply tells.
+  using Open = std::map<std::tuple<std::uint32_t, bool, std::uint32_t>, std::size_t>;
+
+  void number(SlowCalls& calls) const {
+    for (SlowCall& s : calls.list()) {
+      s.frame += frames_;
+      s.reply_frame += frames_;
+      s.connection = join_.id(s.connection);
+    }
+  }
+
+  void flip_earlier() {
+    for (ConnectionCredits& c : to_.credits) {
+      if (join_.flipped_earlier(c.connection)) std::swap(c.direction[0], c.direction[1]);
+    }
+    for (OpenCall& c : to_.edges.open_calls) {
+      c.reverse = c.reverse != join_.flipped_earlier(c.connection);
+    }
+    for (EarlyReply& r : to_.edges.early_replies) {
+      r.reverse = r.reverse != join_.flipped_earlier(r.connection);
+    }
+  }
+
+  void procedures() {
+    for (auto& [key, p] : from_.procedures) {
+      ProcedureKey under = key;
+      add(procedure_of(to_.procedures, under, [&] { return p.label; }), p);
+    }
+  }
+
+  void credits() {
+    std::map<std::uint32_t, std::size_t> slots;
+    for (std::size_t i = 0; i < to_.credits.size(); ++i) slots[to_.credits[i].connection] = i;
+    for (ConnectionCredits& c : from_.credits) {
+      if (join_.flipped_later(c.connection)) std::swap(c.direction[0], c.direction[1]);
+      const std::uint32_t id = join_.id(c.connection);
+      auto slot = slots.find(id);
+      if (slot == slots.end()) {
+        if (to_.credits.size() >= kMaxCreditSeries) continue;
+        slot = slots.emplace(id, to_.credits.size()).first;
+        to_.credits.emplace_back().connection = id;
+      }
+      for (std::size_t d = 0; d < 2; ++d) {
+        to_.credits[slot->second].direction[d].merge(c.direction[d]);
+      }
+    }
+    to_.credits_omitted = count_credits_omitted(to_);
+  }
+
+  Connection& connection(std::uint32_t id) const {
+    return *std::lower_bound(
+        to_.connections.begin(), to_.connections.end(), id,
+        [](const Connection& c, std::uint32_t wanted) { return c.id < wanted; });
+  }
+
+  void answer(const OpenCall& call, const EarlyReply& reply) {
+    Direction& d = connection(call.connection).direction[call.reverse ? 1 : 0];
+    if (d.unmatched_calls != 0) --d.unmatched_calls;
+    if (d.unmatched_replies != 0) --d.unmatched_replies;
+    ++(reply.rdma_error ? d.errors : d.replies);
+    auto at = to_.procedures.find(call.procedure);
+    if (at == to_.procedures.end()) {
+      at = to_.procedures.find(ProcedureKey::others(call.procedure.reverse));
+    }
+    if (at == to_.procedures.end()) return;
+    Procedure& p = at->second;
+    if (p.unmatched != 0) --p.unmatched;
+    ++p.replies;
+    if (reply.failed) ++p.errors;
+    const std::int64_t latency = reply.time_ns - call.time_ns;
+    p.total.add(latency);
+    to_.traffic.at(reply.time_ns).add_latency(latency);
+    SlowCall slow;
+    slow.latency_ns = latency;
+    slow.frame = call.frame;
+    slow.reply_frame = reply.frame;
+    slow.time_ns = call.time_ns;
+    slow.xid = call.xid;
+    slow.connection = call.connection;
+    slow.reverse = call.procedure.reverse;
+    slow.label = p.label;
+    p.slowest.offer(slow);
+    to_.slowest.offer(slow);
+  }
+
+  void edges() {
+    Edges& edges = to_.edges;
+    Open open;
+    for (std::size_t i = 0; i < edges.open_calls.size(); ++i) {
+      const OpenCall& c = edges.open_calls[i];
+      open.emplace(std::tuple(c.connection, c.reverse, c.xid), i);
+    }
+    std::vector<bool> answered(edges.open_calls.size());
+    for (EarlyReply& r : from_.edges.early_replies) {
+      const bool joined = join_.joined(r.connection);
+      r.reverse = r.reverse != join_.flipped_later(r.connection);
+      r.connection = join_.id(r.connection);
+      r.frame += frames_;
+      const auto call = joined ? open.find(std::tuple(r.connection, r.reverse, r.xid)) : open.end();
+      if (call != open.end()) {
+        answer(edges.open_calls[call->second], r);
+        answered[call->second] = true;
+        open.erase(call);
+      } else if (const Connection* c = to_.connection(r.connection); c != nullptr && !c->by_cm) {
+        // Its Call may be in a report that is earlier than both.
+        edges.early_replies.push_back(r);
+      }
+    }
+    // What has no answer and whose connection is over will have none.
+    std::vector<OpenCall> left;
+    for (std::size_t i = 0; i < edges.open_calls.size(); ++i) {
+      const OpenCall& c = edges.open_calls[i];
+      const Connection* on = to_.connection(c.connection);
+      if (!answered[i] && on != nullptr && on->state < roce::State::kRejected) left.push_back(c);
+    }
+    for (OpenCall& c : from_.edges.open_calls) {
+      c.reverse = c.reverse != join_.flipped_later(c.connection);
+      c.connection = join_.id(c.connection);
+      c.frame += frames_;
+      left.push_back(c);
+    }
+    edges.open_calls = std::move(left);
+    edges.omitted += from_.edges.omitted;
+    bound(edges.open_calls, edges.omitted);
+    bound(edges.early_replies, edges.omitted);
+  }
+
+  template <typename T>
+  static void bound(std::vector<T>& list, std::uint64_t& omitted) {
+    if (list.size() <= kMaxEdges) return;
+    omitted += list.size() - kMaxEdges;
+    list.resize(kMaxEdges);
+  }
+
+  // Those of one kind about one side of one connection are one.
+  void findings() {
+    using Key = std::tuple<std::string, rules::Severity, std::uint32_t, std::string, std::uint32_t>;
+    const auto key = [](const Finding& f) {
+      return Key{f.rule, f.severity, f.connection, f.peer, f.topic};
+    };
+    std::map<Key, std::size_t> index;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < to_.findings.size(); ++i) {
+      if (to_.findings[i].concluded) continue;
+      index.emplace(key(to_.findings[i]), i);
+      ++kept;
+    }
+    for (Finding& f : from_.findings) {
+      if (f.concluded) continue;
+      for (std::uint64_t& frame : f.frames) frame += frames_;
+      if (f.connection != 0) f.connection = join_.id(f.connection);
+      const auto at = index.find(key(f));
+      if (at != index.end()) {
+        Finding& same = to_.findings[at->second];
+        same.count += f.count;
+        const std::size_t room =
+            rules::kMaxFrames - std::min(rules::kMaxFrames, same.frames.size());
+        const auto taken = static_cast<std::ptrdiff_t>(std::min(room, f.frames.size()));
+        same.frames.insert(same.frames.end(), f.frames.begin(), f.frames.begin() + taken);
+      } else if (kept < kMaxFindings) {
+        ++kept;
+        index.emplace(key(f), to_.findings.size());
+        to_.findings.push_back(std::move(f));
+      } else {
+        ++to_.findings_omitted[static_cast<std::size_t>(f.severity)];
+      }
+    }
+    for (std::size_t i = 0; i < to_.findings_omitted.size(); ++i) {
+      to_.findings_omitted[i] += from_.findings_omitted[i];
+    }
+  }
+
+  void withheld() {
+    using Key = std::tuple<std::string, std::uint32_t, std::string>;
+    std::map<Key, std::size_t> index;
+    for (std::size_t i = 0; i < to_.withheld.size(); ++i) {
+      const Withheld& w = to_.withheld[i];
+      if (!w.concluded) index.emplace(Key{w.rule, w.connection, w.reason}, i);
+    }
+    for (Withheld& w : from_.withheld) {
+      if (w.concluded) continue;
+      w.connection = join_.id(w.connection);
+      const auto at = index.find(Key{w.rule, w.connection, w.reason});
+      if (at != index.end()) {
+        to_.withheld[at->second].count += w.count;
+      } else if (index.size() < kMaxWithheld) {
+        index.emplace(Key{w.rule, w.connection, w.reason}, to_.withheld.size());
+        to_.withheld.push_back(std::move(w));
+      }
+    }
+  }
+
+  Report& to_;
+  Report& from_;
+  std::uint64_t frames_;
+  ConnectionJoin join_;
+};
+
+std::string json_of(const Report& r) {
+  std::string text;
+  write_json(r, [&](std::string_view piece) { text += piece; });
+  return text;
+}
+
+bool earlier(const Report& a, const Report& b) {
+  // One without frames has no time, and nothing that depends on its place.
+  const auto when = [](const Report& r) {
+    return std::tuple(r.capture.frames == 0, r.capture.first_ns, r.capture.last_ns,
+                      r.capture.frames);
+  };
+  if (when(a) != when(b)) return when(a) < when(b);
+  return json_of(a) < json_of(b);
+}
+
+}  // namespace
+
+tl::expected<Report, std::string> merge(std::vector<Report> reports) {
+  if (reports.empty()) return Report{};
+  std::vector<Report*> order;
+  for (Report& r : reports) order.push_back(&r);
+  std::sort(order.begin(), order.end(),
+            [](const Report* a, const Report* b) { return earlier(*a, *b); });
+  Report whole = std::move(*order.front());
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    if (order[i]->profile != whole.profile) {
+      return tl::unexpected(
+          std::string("the reports measure by different specifications: their profiles differ"));
+    }
+    Addition addition(whole, *order[i]);
+    if (!addition.fits())
+      return tl::unexpected(std::string("the reports have more connections than there are IDs"));
+    addition.run();
+  }
+  conclude(whole);
+  return whole;
+}
+
+}  // namespace rpcrdma::report

@@ -1,0 +1,439 @@
+// A report from JSON. Only what cannot be worked out from the rest is read: quantiles, for one,
+// come from the buckets again.
+#include "json_node.h"
+
+#include <array>
+#include <limits>
+
+#include <fmt/format.h>
+#include <rapidjson/error/en.h>
+
+#include <rpcrdma/report/report_json.h>
+#include <rpcrdma/wire/roce.h>
+
+namespace rpcrdma::report {
+
+namespace {
+
+template <typename Enum, std::size_t N>
+Enum name_of(const JsonNode& node, const char* (*name)(Enum)) {
+  std::array<const char*, N> names{};
+  for (std::size_t i = 0; i < N; ++i) names[i] = name(static_cast<Enum>(i));
+  return static_cast<Enum>(node.one_of(names.data(), N));
+}
+
+bool second_of(const JsonNode& node, const char* first, const char* second) {
+  const char* const names[] = {first, second};
+  return node.one_of(names, 2) == 1;
+}
+bool reverse_direction(const JsonNode& node) {
+  return second_of(node, "forward", "reverse");
+}
+
+class Reader {
+ public:
+  explicit Reader(Report& report) : r_(report) {}
+
+  void read(const JsonNode& top) {
+    const char* const schemas[] = {kSchema};
+    static_cast<void>(top.get("schema").one_of(schemas, 1));
+    r_.profile = name_of<rules::Profile, 2>(top.get("profile"), profile_name);
+    top.into("connection_ids", r_.connection_ids);
+    packets(top.get("packets"));
+    capture(top.get("capture"));
+    messages(top.get("messages"));
+    top.get("connections").for_each([&](const JsonNode& n) { connection(n); });
+    top.get("procedures").for_each([&](const JsonNode& n) { procedure(n); });
+    slow_calls(top.get("slowest"), r_.slowest);
+    const JsonNode series = top.get("series");
+    traffic(series.get("traffic"));
+    series.get("credits").for_each([&](const JsonNode& n) { credits(n); });
+    series.into("credits_omitted", r_.credits_omitted);
+    edges(top.get("edges"));
+    findings(top);
+  }
+
+ private:
+  void packets(const JsonNode& n) {
+    CaptureSummary& c = r_.capture;
+    roce::PacketStats& p = c.packets;
+    n.into("total", c.frames);
+    n.into("roce", p.roce);
+    n.into("icrc_good", p.icrc_good);
+    n.into("icrc_bad", p.icrc_bad);
+    n.into("icrc_unchecked", p.icrc_unchecked);
+    n.into("retransmitted", p.retransmitted);
+    n.into("reordered", p.reordered);
+    n.into("lost_network", p.lost_network);
+    n.into("lost_capture", p.lost_capture);
+    n.into("nak", p.nak);
+    n.into("rnr", p.rnr);
+    n.into("cm", p.cm);
+    n.into("other_service", p.other_service);
+    n.into("malformed", p.malformed);
+    n.into("cut_short", c.cut_short);
+    if (c.cut_short < p.icrc_unchecked) {
+      n.get("cut_short").fail("less than icrc_unchecked, which it includes");
+    } else {
+      c.cut_short -= p.icrc_unchecked;
+    }
+    n.into("fragments", c.fragments);
+  }
+
+  void capture(const JsonNode& n) {
+    CaptureSummary& c = r_.capture;
+    n.into("files", c.files);
+    n.into("first_time_ns", c.first_ns);
+    n.into("last_time_ns", c.last_ns);
+    n.into("dropped", c.dropped);
+    n.into("cut_short", c.file_cut_short);
+    if (n.has("damage")) n.into("damage", c.damage);
+    n.into("clock_steps_back", c.clock_steps_back);
+  }
+
+  void messages(const JsonNode& n) {
+    for (std::size_t i = 0; i < r_.messages.kinds.size(); ++i) {
+      n.into(model::kind_name(static_cast<model::Kind>(i)), r_.messages.kinds[i]);
+    }
+    n.get("types").for_each_member([&](std::string_view name, const JsonNode& count) {
+      r_.messages.types[std::string(name)] = count.u64();
+    });
+  }
+
+  // An ID that was given out.
+  std::uint32_t id(const JsonNode& n) const {
+    const std::uint32_t value = n.u32();
+    if (value == 0 || value > r_.connection_ids) n.fail("not an ID of 1 to connection_ids");
+    return value;
+  }
+
+  static void end_point(const JsonNode& n, EndPoint& e) {
+    n.into("address", e.address);
+    if (n.has("qpn")) e.qpn = n.get("qpn").u32();
+    e.cm_seen = n.has("cm");
+    if (e.cm_seen) {
+      const JsonNode cm = n.get("cm");
+      cm.into("frame", e.cm_frame);
+      cm.into("responder_resources", e.responder_resources);
+      cm.into("initiator_depth", e.initiator_depth);
+      cm.into("rnr_retry_count", e.rnr_retry_count);
+    }
+    if (n.has("private_data")) {
+      const JsonNode p = n.get("private_data");
+      e.private_data.emplace();
+      p.into("version", e.private_data->version);
+      p.into("remote_invalidation", e.private_data->remote_invalidation);
+      p.into("send_size", e.private_data->send_size);
+      p.into("receive_size", e.private_data->receive_size);
+    }
+    const JsonNode counters = n.get("counters");
+    roce::SideCounters& c = e.counters;
+    counters.into("packets", c.packets);
+    counters.into("payload_bytes", c.payload_bytes);
+    counters.into("retransmitted", c.retransmitted);
+    counters.into("reordered", c.reordered);
+    counters.into("lost_network", c.lost_network);
+    counters.into("lost_capture", c.lost_capture);
+    counters.into("acks", c.acks);
+    const JsonNode naks = counters.get("naks");
+    for (std::size_t i = 0; i < c.naks.size(); ++i) {
+      const char* name = wire::nak_name(static_cast<std::uint8_t>(i));
+      if (naks.has(name)) naks.into(name, c.naks[i]);
+    }
+    counters.into("rnr", c.rnr);
+    counters.into("illegal_sequence", c.illegal_sequence);
+    counters.into("orphans", c.orphans);
+  }
+
+  static void direction(const JsonNode& counts, const JsonNode& credits, Direction& d) {
+    counts.into("calls", d.calls);
+    counts.into("replies", d.replies);
+    counts.into("errors", d.errors);
+    counts.into("unmatched_calls", d.unmatched_calls);
+    counts.into("unmatched_replies", d.unmatched_replies);
+    credits.into("requested", d.requested);
+    credits.into("granted", d.granted);
+    credits.into("in_use_max", d.in_use_max);
+    credits.into("requested_max", d.requested_max);
+    credits.into("granted_min", d.granted_min);
+    credits.into("granted_max", d.granted_max);
+  }
+
+  void connection(const JsonNode& n) {
+    const std::uint32_t before = r_.connections.empty() ? 0 : r_.connections.back().id;
+    Connection& c = r_.connections.emplace_back();
+    c.id = id(n.get("id"));
+    if (c.id <= before) n.get("id").fail("not greater than that of the connection before");
+    c.speaks = name_of<model::Speaks, 3>(n.get("protocol"), protocol_name);
+    end_point(n.get("client"), c.side[0]);
+    end_point(n.get("server"), c.side[1]);
+    c.roles = name_of<Roles, 3>(n.get("roles"), roles_name);
+    c.by_cm = second_of(n.get("setup"), "inferred", "cm");
+    c.state = name_of<roce::State, 4>(n.get("state"), state_name);
+    if (n.has("reject_reason")) n.into("reject_reason", c.reject_reason);
+    if (n.has("closed_by")) {
+      c.closed_by = second_of(n.get("closed_by"), "client", "server") ? 1 : 0;
+      n.into("closed_frame", c.closed_frame);
+    }
+    if (n.has("service_id")) n.into("service_id", c.service_id);
+    if (n.has("path_mtu")) n.into("path_mtu", c.path_mtu);
+    if (n.has("version")) n.into("version", c.version);
+    n.into("sends", c.sends);
+    n.into("messages", c.messages);
+    n.into("malformed", c.malformed);
+    const JsonNode credits = n.get("credits");
+    direction(n.get("forward"), credits.get("forward"), c.direction[0]);
+    direction(n.get("reverse"), credits.get("reverse"), c.direction[1]);
+    const JsonNode thresholds = n.get("thresholds");
+    thresholds.into("call", c.thresholds.call);
+    thresholds.into("reply", c.thresholds.reply);
+    const JsonNode chunks = n.get("chunks");
+    for (std::size_t list = 0; list < c.chunks.size(); ++list) {
+      const JsonNode chunk =
+          chunks.get(model::chunk_list_name(static_cast<model::ChunkList>(list)));
+      chunk.into("chunks", c.chunks[list]);
+      chunk.into("bytes", c.chunk_bytes[list]);
+    }
+    n.into("inline_bytes", c.inline_bytes);
+    n.into("stray_operations", c.stray_operations);
+    const JsonNode icrc = n.get("icrc");
+    icrc.into("good", c.icrc_good);
+    icrc.into("bad", c.icrc_bad);
+    n.into("first_frame", c.first_frame);
+    n.into("last_frame", c.last_frame);
+    n.into("first_time_ns", c.first_ns);
+    n.into("last_time_ns", c.last_ns);
+  }
+
+  static ProcedureKey key(const JsonNode& n) {
+    ProcedureKey k;
+    k.reverse = reverse_direction(n.get("direction"));
+    if (n.get("others").boolean()) return ProcedureKey::others(k.reverse);
+    if (n.has("program")) {
+      n.into("program", k.program);
+      n.into("version", k.version);
+      n.into("procedure", k.procedure);
+      if (n.has("operation")) n.into("operation", k.operation);
+    }
+    return k;
+  }
+
+  static model::Histogram histogram(const JsonNode& n) {
+    std::vector<model::Histogram::Bucket> buckets;
+    n.get("buckets").for_each([&](const JsonNode& pair) {
+      if (pair.size() != 2) return pair.fail("expected two integers");
+      buckets.push_back({pair.at(0).u32(), pair.at(1).u32()});
+    });
+    const std::int64_t min = n.get("min_ns").ns();
+    const std::int64_t max = n.get("max_ns").ns();
+    const auto h = model::Histogram::restore(min, max, n.get("sum_ns").u64(), buckets);
+    if (!h) n.fail("these buckets do not fit min_ns and max_ns");
+    return h.value_or(model::Histogram());
+  }
+
+  void slow_calls(const JsonNode& list, SlowCalls& to) const {
+    list.for_each([&](const JsonNode& n) {
+      SlowCall s;
+      n.into("latency_ns", s.latency_ns);
+      n.into("frame", s.frame);
+      n.into("reply_frame", s.reply_frame);
+      n.into("time_ns", s.time_ns);
+      n.into("xid", s.xid);
+      s.connection = id(n.get("connection"));
+      s.reverse = reverse_direction(n.get("direction"));
+      n.into("name", s.label);
+      if (n.has("parts_ns")) {
+        const JsonNode parts = n.get("parts_ns");
+        parts.into("call_to_first_operation", s.before_data_ns);
+        parts.into("operations", s.data_ns);
+        parts.into("last_operation_to_reply", s.after_data_ns);
+      }
+      to.offer(s);
+    });
+  }
+
+  void procedure(const JsonNode& n) {
+    const ProcedureKey k = key(n);
+    // Those beyond have the two entries of all others.
+    if (r_.procedures.size() >= kMaxProcedures + 2) return n.fail("more procedures than are kept");
+    const auto [at, added] = r_.procedures.try_emplace(k);
+    if (!added) return n.fail("the same as one before");
+    Procedure& p = at->second;
+    n.into("name", p.label);
+    n.into("calls", p.calls);
+    n.into("replies", p.replies);
+    n.into("errors", p.errors);
+    n.into("unmatched", p.unmatched);
+    const JsonNode bytes = n.get("bytes");
+    for (std::size_t list = 0; list < p.bytes.size(); ++list) {
+      bytes.into(model::chunk_list_name(static_cast<model::ChunkList>(list)), p.bytes[list]);
+    }
+    p.total = histogram(n.get("latency_us"));
+    if (n.has("parts_us")) {
+      const JsonNode parts = n.get("parts_us");
+      p.before_data = histogram(parts.get("call_to_first_operation"));
+      p.data = histogram(parts.get("operations"));
+      p.after_data = histogram(parts.get("last_operation_to_reply"));
+    }
+    slow_calls(n.get("slowest"), p.slowest);
+  }
+
+  // `bin_of` gives the number of a bin, `fill` the rest.
+  template <typename Bin, typename BinOf, typename Fill>
+  static void series(const JsonNode& n, Series<Bin>& to, BinOf&& bin_of, Fill&& fill) {
+    const std::uint32_t shift = n.get("shift").u32();
+    if (shift < Series<Bin>::kMinShift || shift > Series<Bin>::kMaxShift) {
+      return n.get("shift").fail(fmt::format("expected an integer of {} to {}",
+                                             Series<Bin>::kMinShift, Series<Bin>::kMaxShift));
+    }
+    const std::int64_t end = std::int64_t{1} << (Series<Bin>::kMaxShift - shift);
+    std::int64_t first = 0;
+    std::int64_t last = 0;
+    bool begun = false;
+    n.get("bins").for_each([&](const JsonNode& bin) {
+      const std::int64_t number = bin_of(bin);
+      if (number < -end || number >= end) return bin.fail("at a time beyond 2^62 ns");
+      if (begun && number <= last) return bin.fail("not later than the one before");
+      if (!begun) first = number;
+      if (number - first >= static_cast<std::int64_t>(Series<Bin>::kBins)) {
+        return bin.fail("more than 255 bins behind the first");
+      }
+      begun = true;
+      last = number;
+      fill(bin, to.restore(shift, number));
+    });
+  }
+
+  void traffic(const JsonNode& n) {
+    series(
+        n, r_.traffic, [](const JsonNode& bin) { return bin.get("bin").ns(); },
+        [](const JsonNode& bin, TrafficBin& to) {
+          bin.into("calls", to.calls);
+          bin.into("replies", to.replies);
+          bin.into("errors", to.errors);
+          bin.into("read_bytes", to.read_bytes);
+          bin.into("write_bytes", to.write_bytes);
+          bin.into("inline_bytes", to.inline_bytes);
+          bin.into("retransmitted", to.retransmitted);
+          bin.into("nak", to.naks);
+          bin.into("rnr", to.rnrs);
+          bin.into("outstanding_max", to.outstanding_max);
+          const JsonNode latency = bin.get("latency_ns");
+          latency.into("count", to.latency_count);
+          latency.into("sum", to.latency_sum);
+          latency.into("max", to.latency_max);
+          latency.get("log2").for_each([&](const JsonNode& pair) {
+            if (pair.size() != 2) return pair.fail("expected two integers");
+            const std::uint64_t bucket = pair.at(0).u64();
+            if (bucket >= to.latency.size()) return pair.fail("no such bucket");
+            to.latency[bucket] = pair.at(1).u64();
+          });
+        });
+  }
+
+  static void credit_series(const JsonNode& n, CreditSeries& to) {
+    series(
+        n, to,
+        [](const JsonNode& bin) {
+          if (bin.size() == 5) return bin.at(0).ns();
+          bin.fail("expected five integers");
+          return std::int64_t{0};
+        },
+        [](const JsonNode& bin, CreditBin& c) {
+          if (bin.size() != 5) return;
+          c = {bin.at(1).u32(), bin.at(2).u32(), bin.at(3).u32(), bin.at(4).u32()};
+        });
+  }
+
+  void credits(const JsonNode& n) {
+    if (r_.credits.size() >= kMaxCreditSeries) return n.fail("more connections than are kept");
+    ConnectionCredits& c = r_.credits.emplace_back();
+    c.connection = id(n.get("connection"));
+    credit_series(n.get("forward"), c.direction[0]);
+    credit_series(n.get("reverse"), c.direction[1]);
+  }
+
+  void edges(const JsonNode& n) {
+    const JsonNode open_calls = n.get("open_calls");
+    const JsonNode early_replies = n.get("early_replies");
+    open_calls.for_each([&](const JsonNode& call) {
+      OpenCall& c = r_.edges.open_calls.emplace_back();
+      c.connection = id(call.get("connection"));
+      call.into("xid", c.xid);
+      call.into("frame", c.frame);
+      call.into("time_ns", c.time_ns);
+      c.reverse = second_of(call.get("caller"), "client", "server");
+      c.procedure = key(call.get("procedure"));
+    });
+    early_replies.for_each([&](const JsonNode& reply) {
+      EarlyReply& e = r_.edges.early_replies.emplace_back();
+      e.connection = id(reply.get("connection"));
+      reply.into("xid", e.xid);
+      reply.into("frame", e.frame);
+      reply.into("time_ns", e.time_ns);
+      e.reverse = second_of(reply.get("caller"), "client", "server");
+      reply.into("rdma_error", e.rdma_error);
+      reply.into("failed", e.failed);
+    });
+    n.into("omitted", r_.edges.omitted);
+  }
+
+  std::uint32_t id_or_none(const JsonNode& n) const { return n.is_null() ? 0 : id(n); }
+
+  void findings(const JsonNode& top) {
+    top.get("findings").for_each([&](const JsonNode& n) {
+      Finding& f = r_.findings.emplace_back();
+      n.into("rule", f.rule);
+      f.severity = name_of<rules::Severity, 3>(n.get("severity"), rules::severity_name);
+      if (n.has("peer")) n.into("peer", f.peer);
+      if (n.has("role")) n.into("role", f.role);
+      f.connection = id_or_none(n.get("connection"));
+      const JsonNode frames = n.get("frames");
+      if (frames.size() > rules::kMaxFrames) frames.fail("more than are kept");
+      frames.for_each([&](const JsonNode& frame) { f.frames.push_back(frame.u64()); });
+      n.into("count", f.count);
+      n.into("topic", f.topic);
+      n.into("text", f.text);
+      n.into("advice", f.advice);
+      n.into("concluded", f.concluded);
+    });
+    const JsonNode omitted = top.get("findings_omitted_by_severity");
+    for (std::size_t i = 0; i < r_.findings_omitted.size(); ++i) {
+      omitted.into(rules::severity_name(static_cast<rules::Severity>(i)), r_.findings_omitted[i]);
+    }
+    top.get("withheld").for_each([&](const JsonNode& n) {
+      Withheld& w = r_.withheld.emplace_back();
+      n.into("rule", w.rule);
+      w.connection = id(n.get("connection"));
+      n.into("count", w.count);
+      n.into("reason", w.reason);
+      n.into("concluded", w.concluded);
+    });
+  }
+
+  Report& r_;
+};
+
+}  // namespace
+
+tl::expected<Report, std::string> read_json(std::string_view text) {
+  rapidjson::Document document;
+  // Iterative: nesting costs memory in proportion to the text, and no stack.
+  document.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(
+      text.data(), text.size());
+  if (document.HasParseError()) {
+    return tl::unexpected(fmt::format("not JSON: {} (at byte {})",
+                                      rapidjson::GetParseError_En(document.GetParseError()),
+                                      document.GetErrorOffset()));
+  }
+  std::string problem;
+  const JsonNode top(document, problem);
+  if (!top.has("schema"))
+    return tl::unexpected(std::string("schema: missing; not a report of rpcrdma analyze"));
+  Report report;
+  Reader(report).read(top);
+  if (!problem.empty()) return tl::unexpected(problem);
+  return report;
+}
+
+}  // namespace rpcrdma::report

@@ -1,0 +1,117 @@
+#include "captures_for_tests.h"
+
+#include <gmock/gmock.h>
+
+namespace rpcrdma::report {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::json_of;
+using testing::report_of;
+
+TEST(ReportRead, WhatWasWrittenIsReadAsTheSame) {
+  for (const char* name : {"linux-nfs41.pcap", "linux-nfs3.pcap", "linux-deleg.pcap",
+                           "linux-non-rpc.pcap", "roce-icrc-oracle.pcap"}) {
+    const std::string text = json_of(report_of(name));
+    const auto report = read_json(text);
+    ASSERT_TRUE(report) << report.error();
+    EXPECT_EQ(json_of(*report), text) << name;
+  }
+}
+
+TEST(ReportRead, AReportOfNothing) {
+  const auto report = read_json(json_of({}));
+  ASSERT_TRUE(report) << report.error();
+  EXPECT_EQ(json_of(*report), json_of({}));
+}
+
+// The error after `from` was replaced, where it stands first, by `to`.
+std::string error_after(const std::string& from, const std::string& to) {
+  static const std::string text = json_of(report_of("linux-deleg.pcap"));
+  std::string changed = text;
+  const auto at = changed.find(from);
+  if (at == std::string::npos) return "not found: " + from;
+  changed.replace(at, from.size(), to);
+  const auto report = read_json(changed);
+  return report ? "no error" : report.error();
+}
+
+TEST(ReportRead, ErrorsNameTheKey) {
+  EXPECT_EQ(error_after("\"total\":", "\"sum\":"), "packets.total: missing");
+  EXPECT_EQ(error_after("\"total\":511", "\"total\":-1"),
+            "packets.total: expected an integer that is not negative");
+  EXPECT_EQ(error_after("\"total\":511", "\"total\":18446744073709551616"),
+            "packets.total: expected an integer that is not negative");
+  EXPECT_EQ(error_after("\"id\":1,", "\"id\":\"1\","),
+            "connections[0].id: expected an integer of 0 to 4294967295");
+  EXPECT_EQ(error_after("\"id\":2,", "\"id\":1,"),
+            "connections[1].id: not greater than that of the connection before");
+  EXPECT_EQ(error_after("\"id\":2,", "\"id\":7,"),
+            "connections[1].id: not an ID of 1 to connection_ids");
+  EXPECT_EQ(error_after("\"state\":\"closed\"", "\"state\":\"shut\""),
+            "connections[0].state: expected \"opening\", \"open\", \"rejected\", \"closed\"");
+  EXPECT_EQ(error_after("\"connections\":[{", "\"connections\":[7,{"),
+            "connections[0]: expected an object");
+  EXPECT_EQ(error_after("\"findings\":[", "\"findings\":7,\"x\":["), "findings: expected a list");
+  EXPECT_EQ(error_after("\"cut_short\":false", "\"cut_short\":0"),
+            "capture.cut_short: expected true or false");
+  EXPECT_EQ(error_after("\"name\":\"", "\"name\":null,\"x\":\""),
+            "procedures[0].name: expected a string");
+  EXPECT_EQ(error_after("\"first_time_ns\":", "\"first_time_ns\":9223372036854775807,\"x\":"),
+            "capture.first_time_ns: expected an integer of less than 2^62");
+  EXPECT_EQ(error_after("\"buckets\":[[", "\"buckets\":[[1,1],["),
+            "procedures[0].latency_us: these buckets do not fit min_ns and max_ns");
+  EXPECT_EQ(error_after("\"shift\":", "\"shift\":63,\"x\":"),
+            "series.traffic.shift: expected an integer of 20 to 62");
+  EXPECT_THAT(error_after("\"bins\":[{\"bin\":", "\"bins\":[{\"bin\":1,\"x\":"),
+              HasSubstr("series.traffic.bins[1]: more than 255 bins behind the first"));
+}
+
+TEST(ReportRead, OtherTextIsNoReport) {
+  const auto error = [](std::string_view text) {
+    const auto report = read_json(text);
+    return report ? "no error" : report.error();
+  };
+  EXPECT_THAT(error(""), HasSubstr("not JSON"));
+  EXPECT_THAT(error("{} {}"), HasSubstr("not JSON"));
+  EXPECT_THAT(error("{\"frame\":1}\n{\"frame\":2}\n"), HasSubstr("not JSON"));
+  EXPECT_EQ(error("{\"frame\":1}"), "schema: missing; not a report of rpcrdma analyze");
+  EXPECT_EQ(error("[]"), "schema: missing; not a report of rpcrdma analyze");
+  EXPECT_EQ(error("{\"schema\":\"other\"}"), "schema: expected \"rpcrdma-analysis-1\"");
+}
+
+TEST(ReportRead, NestingCostsNoStack) {
+  for (const char* piece : {"[", "{\"a\":"}) {
+    std::string text = "{\"schema\":\"rpcrdma-analysis-1\",\"packets\":";
+    for (int i = 0; i < 1000000; ++i) text += piece;
+    EXPECT_FALSE(read_json(text));
+  }
+  std::string closed = "{\"schema\":";
+  closed += std::string(1000000, '[') + std::string(1000000, ']') + "}";
+  const auto report = read_json(closed);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error(), "schema: expected a string");
+}
+
+TEST(ReportRead, NumbersAtTheirEnds) {
+  Report r;
+  r.capture.frames = UINT64_MAX;
+  r.connection_ids = UINT32_MAX;
+  Connection& c = r.connections.emplace_back();
+  c.id = UINT32_MAX;
+  c.side[0].address = "a\"\\\n\xc3\xa9";
+  c.side[0].qpn = 0xffffff;
+  c.closed_by = 1;
+  c.by_cm = true;
+  c.service_id = UINT64_MAX;
+  r.findings_omitted = {1, 2, 3};
+  const std::string text = json_of(r);
+  const auto again = read_json(text);
+  ASSERT_TRUE(again) << again.error();
+  EXPECT_EQ(json_of(*again), text);
+  EXPECT_EQ(again->connections[0].side[0].address, c.side[0].address);
+  EXPECT_TRUE(again->has_errors());
+}
+
+}  // namespace
+}  // namespace rpcrdma::report

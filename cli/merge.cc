@@ -1,0 +1,75 @@
+// rpcrdma merge
+#include "commands.h"
+#include "input.h"
+#include "report_output.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/report/merge.h>
+#include <rpcrdma/report/report_json.h>
+
+namespace rpcrdma::cli {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> paths;
+  ReportOutput output;
+};
+
+// The whole file; false after an error, told on stderr.
+bool read_whole(const std::string& path, std::string& text) {
+  const auto close = [](std::FILE* f) {
+    if (f != stdin) std::fclose(f);
+  };
+  const std::unique_ptr<std::FILE, decltype(close)> file(
+      path == "-" ? stdin : std::fopen(path.c_str(), "rb"), close);
+  if (file != nullptr) {
+    char piece[65536];
+    while (const std::size_t n = std::fread(piece, 1, sizeof piece, file.get())) {
+      text.append(piece, n);
+    }
+    if (std::ferror(file.get()) == 0) return true;
+  }
+  complain(fmt::format("{}: {}", path, std::strerror(errno)));
+  return false;
+}
+
+int merge(const Options& options) {
+  std::vector<report::Report> reports;
+  for (const std::string& path : options.paths) {
+    std::string text;
+    if (!read_whole(path, text)) return kUnreadable;
+    auto report = report::read_json(text);
+    if (!report) {
+      complain(fmt::format("{}: {}", path, report.error()));
+      return kUnreadable;
+    }
+    reports.push_back(std::move(*report));
+  }
+  const auto whole = report::merge(std::move(reports));
+  if (!whole) {
+    complain(whole.error());
+    return kUnreadable;
+  }
+  return write_report(*whole, options.paths, options.output);
+}
+
+}  // namespace
+
+Run add_merge(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("FILE", options->paths,
+                 "Reports of analyze --json or merge --json; - for standard input")
+      ->required();
+  add_report_output(app, options->output);
+  app.footer("Exit status: 0 clean, 1 findings of severity error, 2 unreadable.");
+  return [options] { return merge(*options); };
+}
+
+}  // namespace rpcrdma::cli
