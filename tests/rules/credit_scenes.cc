@@ -35,6 +35,21 @@ void refused(Connection& c, Side from, const Message& m) {
   c.ack(other(from));
 }
 
+// The Read chunk of a Reply, and the RDMA_DONE that tells that it was read (RFC 5666 section 3.8).
+void read_reply(Connection& c, std::uint32_t xid, std::uint32_t credit, bool busy) {
+  const wire::Segment memory{0x70, 64, 0};
+  c.call(call(xid));
+  Message m = granting(reply(xid), credit);
+  m.reads = {{static_cast<std::uint32_t>(m.rpc.size()), memory}};
+  c.reply(m);
+  c.read(kClient, memory.handle, memory.offset, pattern(memory.length));
+  if (busy) c.call(call(xid + 1));
+  Message done = call(xid, {});
+  done.proc = wire::Proc::kDone;
+  c.call(done);
+  if (busy) answer(c, xid + 1, credit);
+}
+
 void add_grant_scenes(Scenes& scenes) {
   scenes.push_back({.rule = "FC-01",
                     .guilty = Guilty::kClient,
@@ -186,6 +201,24 @@ void add_credit_scenes(Scenes& scenes) {
   add_grant_scenes(scenes);
   add_receive_scenes(scenes);
   add_reconnect_scenes(scenes);
+  scenes.push_back({.rule = "FC-02",
+                    .guilty = Guilty::kServer,
+                    .breaks = [](Scene& s) { exchange(s.connect(), 1, 0); },
+                    .keeps =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          exchange(c, 1, 2);
+                          c.call(call(2));
+                          c.call(call(3));
+                          answer(c, 2, 0);
+                          answer(c, 3, 2);
+                        },
+                    .profile = rules::Profile::k5666});
+  scenes.push_back({.rule = "FC-07",
+                    .guilty = Guilty::kClient,
+                    .breaks = [](Scene& s) { read_reply(s.connect(), 1, 1, true); },
+                    .keeps = [](Scene& s) { read_reply(s.connect(), 1, 1, false); },
+                    .profile = rules::Profile::k5666});
 }
 
 }  // namespace rpcrdma::scenes
