@@ -115,7 +115,7 @@ class StopBySignal {
     live_source = &source;
     struct sigaction action {};
     action.sa_handler = on_interrupt;
-    action.sa_flags = SA_RESETHAND;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
   }
   StopBySignal(const StopBySignal&) = delete;

@@ -9,11 +9,14 @@
 
 // RapidJSON compares null plus a size with null while a buffer is empty.
 #ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wignored-attributes"
 #pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)
 #endif
 #include <rapidjson/document.h>
 #ifdef __clang__
 #pragma clang attribute pop
+#pragma clang diagnostic pop
 #endif
 
 namespace rpcrdma::report {

@@ -121,7 +121,7 @@ class Addition {
   void procedures() {
     for (auto& [key, p] : from_.procedures) {
       ProcedureKey under = key;
-      add(procedure_of(to_.procedures, under, [&] { return p.label; }), p);
+      add(procedure_of(to_.procedures, under, [&stats = p] { return stats.label; }), p);
     }
   }
 

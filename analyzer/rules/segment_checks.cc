@@ -58,11 +58,12 @@ void check_overlap(const model::Message& m, const model::Call& call, const Scene
   for (const model::CallSegment& s : call.segments) {
     scratch.segments.emplace_back(s.target, s.list != model::ChunkList::kRead);
   }
-  const auto [a, b] = find_overlap(scratch.segments);
-  if (a == nullptr) return;
+  const auto overlap = find_overlap(scratch.segments);
+  if (overlap.first == nullptr) return;
   Evidence e = evidence(m, scene.connection, m.sender);
   e.topic = 1;
   scene.findings.add(RuleId::kRd09, e, [&] {
+    const auto [a, b] = overlap;
     return fmt::format(
         "two segments of handle {:#010x} overlap: {} bytes at {:#x}, {} bytes at "
         "{:#x}",
