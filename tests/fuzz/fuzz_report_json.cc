@@ -25,21 +25,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto report = report::read_json(text);
   if (!report) {
-    require(!report.error().empty());
+    fuzz::require(!report.error().empty());
     return 0;
   }
   // What was written is read as the same.
   const std::string written = json_of(*report);
   const auto again = report::read_json(written);
-  require(again.has_value());
-  require(json_of(*again) == written);
+  fuzz::require(again.has_value());
+  fuzz::require(json_of(*again) == written);
   // With itself: every connection may go on, every Call be answered.
   const auto whole = report::merge({*report, *report, *again});
   if (!whole) return 0;
   std::string shown;
   report::write_text(*whole, {.colour = false, .all = true},
                      [&](std::string_view piece) { shown += piece; });
-  require(!shown.empty());
-  require(report::read_json(json_of(*whole)).has_value());
+  fuzz::require(!shown.empty());
+  fuzz::require(report::read_json(json_of(*whole)).has_value());
   return 0;
 }
