@@ -21,8 +21,10 @@ struct Options {
 int analyze(const Options& options) {
   const auto source = open_input(options.paths);
   if (!source) return kUnreadable;
-  report::Analysis analysis(options.profile);
-  report::Pipeline pipeline(analysis, {});
+  // Never destroyed: the process ends with the command, and the kernel takes its memory back faster
+  // than it could be freed piece by piece.
+  static auto& analysis = *new report::Analysis(options.profile);
+  static auto& pipeline = *new report::Pipeline(analysis, {});
   analysis.set_context({&pipeline.tracker(), &pipeline.model()});
   if (!run_pipeline(pipeline, *source, options.paths, options.jobs)) return kUnreadable;
   analysis.finish(pipeline, source->stats(), options.paths.size());

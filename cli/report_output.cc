@@ -24,6 +24,9 @@ namespace rpcrdma::cli {
 
 namespace {
 
+// A report is megabytes, and stdio's own buffer a page.
+constexpr std::size_t kOutputBuffer = std::size_t{1} << 18;
+
 using Write = std::function<void(std::string_view)>;
 
 // False, and a complaint, when not all could be written.
@@ -104,6 +107,7 @@ int write_report(const report::Report& report, const std::vector<std::string>& p
       return kUnreadable;
     }
   }
+  std::setvbuf(stdout, nullptr, _IOFBF, kOutputBuffer);
   const auto write = [](std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
   };

@@ -9,9 +9,9 @@
 #include "reduction.h"
 
 #include <algorithm>
-#include <cstring>
 #include <variant>
 
+#include <rpcrdma/model/early.h>
 #include <rpcrdma/model/model.h>
 #include <rpcrdma/model/recognise.h>
 #include <rpcrdma/wire/cm.h>
@@ -34,27 +34,8 @@ constexpr std::uint64_t make_tag(CallRef ref, std::uint32_t segment) {
 }
 constexpr std::uint64_t kTagBits = 0xffffff;
 
-// Two words at a time: it is made of every Call.
-std::uint64_t digest_of(wire::Bytes rpc_message) {
-  if (rpc_message.size() <= 4) return 0;
-  wire::Bytes rest = rpc_message.subspan(4);
-  constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15ULL;
-  std::uint64_t a = rest.size() * kMix;
-  std::uint64_t b = ~a;
-  const auto word = [&](std::size_t at) {
-    std::uint64_t w;
-    std::memcpy(&w, rest.data() + at, 8);
-    return w;
-  };
-  for (; rest.size() >= 16; rest = rest.subspan(16)) {
-    a = (a ^ word(0)) * kMix;
-    a ^= a >> 32;
-    b = (b ^ word(8)) * kMix;
-    b ^= b >> 29;
-  }
-  for (const std::uint8_t byte : rest) a = (a ^ byte) * kMix;
-  const std::uint64_t d = a ^ (b * kMix);
-  return d == 0 ? 1 : d;
+const EarlySend* early_of(const roce::SendMessage& send) {
+  return static_cast<const EarlySend*>(send.early);
 }
 
 bool is_nfs_procedure(const RpcInfo& rpc) {
@@ -82,6 +63,9 @@ struct Model::Impl {
   CallPool pool;
   std::uint64_t next_id = 1;
   std::uint64_t kept_bytes = 0;
+  // Of a SEND that nobody looked at ahead.
+  wire::Result<wire::HeaderView> late_header;
+  wire::Result<wire::RpcView> late_rpc;
   Message scratch;  // used again for every message that is no Call
 
   Connection& at(std::uint32_t index) {
@@ -105,8 +89,12 @@ struct Model::Impl {
   void begin_message(const roce::Connection& rc, const roce::SendMessage& send,
                      const wire::HeaderView* h, Message& m);
   void set_call_chunks(Call& call);
-  void decode_call_rpc(Call& call, wire::Bytes rpc_message);
-  void decode_reply_rpc(Message& m, wire::Bytes rpc_message);
+  const wire::Result<wire::RpcView>& rpc_of(wire::Bytes rpc_message, const EarlySend* early) {
+    if (early != nullptr) return early->rpc;
+    return late_rpc = wire::decode_rpc(rpc_message);
+  }
+  void decode_call_rpc(Call& call, wire::Bytes rpc_message, const EarlySend* early);
+  void decode_reply_rpc(Message& m, wire::Bytes rpc_message, const EarlySend* early);
   void call(const roce::Connection& rc, Connection& c, const roce::SendMessage& send,
             const wire::HeaderView* h);
   void answer(Connection& c, const roce::SendMessage& send, const wire::HeaderView* h, Message& m);
@@ -264,7 +252,7 @@ void Model::on_retransmission(const roce::Connection& connection, int sender, st
 }
 
 void Model::on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
-                              std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) {
+                          std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) {
   impl_->observer.on_sent_again(connection, sender, psn, idle_ns, begins, meta);
 }
 
@@ -359,7 +347,10 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
   Impl::Connection& c = impl_->at(rc.index);
   ++c.pub.sends;
   const wire::Bytes data = send.data;
-  const auto header = wire::decode_header(data);
+  const EarlySend* const early = early_of(send);
+  if (early == nullptr) impl_->late_header = wire::decode_header(data);
+  const wire::Result<wire::HeaderView>& header =
+      early != nullptr ? early->header : impl_->late_header;
   // Too little was captured to tell anything.
   if (!send.complete && data.size() < wire::kPrefixBytes) return;
   if (c.pub.speaks != Speaks::kRpc) {
@@ -474,9 +465,9 @@ void Model::Impl::set_call_chunks(Call& call) {
   for (const wire::Segment& s : m.reply_segments) add(ChunkList::kReply, 0, 0, s);
 }
 
-void Model::Impl::decode_call_rpc(Call& call, wire::Bytes rpc_message) {
+void Model::Impl::decode_call_rpc(Call& call, wire::Bytes rpc_message, const EarlySend* early) {
   if (rpc_message.size() >= 4) call.message.rpc_xid = wire::load_be32(rpc_message.data());
-  const auto rpc = wire::decode_rpc(rpc_message);
+  const wire::Result<wire::RpcView>& rpc = rpc_of(rpc_message, early);
   if (!rpc || rpc->type != MsgType::kCall) return;
   RpcInfo& info = call.message.rpc;
   info.known = info.header_seen = true;
@@ -485,19 +476,19 @@ void Model::Impl::decode_call_rpc(Call& call, wire::Bytes rpc_message) {
   info.procedure = rpc->call.proc;
   info.cred_flavor = rpc->call.cred.flavor;
   call.identified = true;
-  // Under RPCSEC_GSS with integrity or privacy the arguments are wrapped (RFC 2203 section 5.3.3).
-  if (info.cred_flavor == static_cast<std::uint32_t>(wire::AuthFlavor::kRpcsecGss)) {
-    const auto gss = wire::decode_gss_cred(rpc->call.cred.body);
-    if (!gss || gss->service != 1) return;
+  if (early != nullptr && early->ops) {
+    info.ops = *early->ops;
+    return;
   }
+  if (!arguments_readable(rpc->call)) return;
   info.ops = decode::parse_compound_call({info.program, info.version, info.procedure},
                                          rpc_message.subspan(rpc->length),
                                          removed_by_reads(call, rpc->length));
 }
 
-void Model::Impl::decode_reply_rpc(Message& m, wire::Bytes rpc_message) {
+void Model::Impl::decode_reply_rpc(Message& m, wire::Bytes rpc_message, const EarlySend* early) {
   if (rpc_message.size() >= 4) m.rpc_xid = wire::load_be32(rpc_message.data());
-  const auto rpc = wire::decode_rpc(rpc_message);
+  const wire::Result<wire::RpcView>& rpc = rpc_of(rpc_message, early);
   if (!rpc || rpc->type != MsgType::kReply) return;
   m.rpc.header_seen = true;
   m.rpc.reply_stat = rpc->reply.stat;
@@ -544,9 +535,12 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const roce::Se
   }
 
   set_call_chunks(call);
-  if (send.complete) call.digest = digest_of(m.payload);
+  const EarlySend* const early = early_of(send);
+  if (send.complete) {
+    call.digest = early != nullptr && early->digest != 0 ? early->digest : digest_of(m.payload);
+  }
   const bool long_call = h != nullptr && h->proc == Proc::kNomsg;
-  if (h != nullptr && !long_call) decode_call_rpc(call, send.data.subspan(h->length));
+  if (h != nullptr && !long_call) decode_call_rpc(call, send.data.subspan(h->length), early);
   for (const CallChunk& chunk : call.chunks) ++c.pub.chunks[static_cast<std::size_t>(chunk.list)];
 
   const bool callback =
@@ -589,10 +583,10 @@ void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wir
   }
   if (h != nullptr && m.kind == Kind::kReply) {
     if (h->proc != Proc::kNomsg) {
-      decode_reply_rpc(m, send.data.subspan(h->length));
+      decode_reply_rpc(m, send.data.subspan(h->length), early_of(send));
     } else if (call != nullptr) {
       for (const CallChunk& chunk : call->chunks) {
-        if (chunk.list == ChunkList::kReply) decode_reply_rpc(m, chunk.data.head());
+        if (chunk.list == ChunkList::kReply) decode_reply_rpc(m, chunk.data.head(), nullptr);
       }
     }
   }
@@ -712,7 +706,7 @@ void Model::on_operation_end(const roce::Connection& rc, const roce::Operation& 
                                  : std::min<std::uint64_t>(chunk.length, impl_->options.head_bytes);
   if (segment.list == ChunkList::kRead && chunk.position == 0 && !call->identified &&
       chunk.data.covers(wanted)) {
-    impl_->decode_call_rpc(*call, chunk.data.head());
+    impl_->decode_call_rpc(*call, chunk.data.head(), nullptr);
     if (call->identified) impl_->observer.on_identified(*call);
   }
   impl_->observer.on_operation_end(rc, op, call, index);

@@ -99,6 +99,16 @@ void Analysis::note_open(const model::Call& call, const ProcedureKey& key) {
   open_ends_.push_back({call.message.connection, call.message.caller});
 }
 
+// `key` may become that of all others.
+Procedure& Analysis::procedure(ProcedureKey& key, const model::RpcInfo& rpc) {
+  RecentProcedure& recent = recent_procedures_[(key.procedure ^ key.operation) % kRecentProcedures];
+  if (recent.procedure != nullptr && recent.key == key) return *recent.procedure;
+  const ProcedureKey wanted = key;
+  Procedure& p = procedure_of(report_.procedures, key, [&] { return procedure_label(rpc); });
+  if (key == wanted) recent = {key, &p};
+  return p;
+}
+
 void Analysis::on_call_end(const model::Call& call, const model::Message* answer) {
   checker_.on_call_end(call, answer);
   const model::Message& m = call.message;
@@ -106,7 +116,7 @@ void Analysis::on_call_end(const model::Call& call, const model::Message* answer
   const bool reverse = context_.model->reverse(m);
   ProcedureKey key{m.rpc.known ? m.rpc.program : UINT32_MAX, m.rpc.version, m.rpc.procedure,
                    principal_operation(m.rpc), reverse};
-  Procedure& p = procedure_of(report_.procedures, key, [&] { return procedure_label(m.rpc); });
+  Procedure& p = procedure(key, m.rpc);
   ++p.calls;
   for (const model::CallChunk& chunk : call.chunks) {
     p.bytes[static_cast<std::size_t>(chunk.list)] += chunk.moved;
@@ -202,7 +212,7 @@ void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& sour
   };
   name_connections(report_.slowest);
   for (auto& [key, p] : report_.procedures) name_connections(p.slowest);
-  for (const rules::Finding& x : findings_.list()) report_.findings.push_back({x});
+  for (rules::Finding& x : findings_.take_list()) report_.findings.push_back({std::move(x)});
   for (const rules::Withheld& x : findings_.withheld()) report_.withheld.push_back({x});
   report_.findings_omitted = findings_.omitted();
   conclude(report_);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <rpcrdma/report/report.h>
+#include <rpcrdma/rules/sort.h>
 
 namespace rpcrdma::report {
 
@@ -77,8 +78,8 @@ void conclude(Report& report) {
   std::erase_if(report.findings, [](const Finding& f) { return f.concluded; });
   Conclusions(report).capture();
   const auto by_order = [](const auto& a, const auto& b) { return order(a) < order(b); };
-  std::stable_sort(report.findings.begin(), report.findings.end(), by_order);
-  std::stable_sort(report.withheld.begin(), report.withheld.end(), by_order);
+  rules::sort_by_place(report.findings, by_order);
+  rules::sort_by_place(report.withheld, by_order);
 }
 
 }  // namespace rpcrdma::report

@@ -1,16 +1,15 @@
-// With several threads all do the same: take the next batch of frames from the source, one thread
-// at a time; take the packets apart and verify their ICRCs, which is the larger part of the work,
-// at the same time as the others; then give the batch to the tracker, in the order of the capture
-// and again one at a time. So what a thread prepared it uses itself while that is in its cache, and
-// no thread waits while there is work that it may do.
+// With several threads each does what can be done next. Batches of frames are read in the order of
+// the capture, one at a time; taken apart and their ICRCs verified, which is the larger part of the
+// work, all at the same time; and given to the tracker in order again, one at a time. A thread that
+// has given one to the tracker goes on with the next if that is prepared, whoever did that, so that
+// the state of all connections stays in one cache; only else it prepares one itself.
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <memory>
+#include <condition_variable>
 #include <mutex>
 #include <thread>
 #include <vector>
 
+#include <rpcrdma/model/early.h>
 #include <rpcrdma/report/pipeline.h>
 
 namespace rpcrdma::report {
@@ -23,27 +22,63 @@ constexpr std::uint64_t kWorthAThread = 4U << 20;  // bytes
 
 constexpr unsigned kMaxThreads = 32;
 
+constexpr std::size_t kCacheLine = 64;
+
 // All bytes of a capture are looked at, nearly in their order: ask for as many as the frame has, a
 // little ahead, so that neither the next record's header nor the ICRC has to wait for memory. An
 // address behind the end does no harm.
 void prefetch_behind(std::span<const std::uint8_t> frame) {
   constexpr std::uintptr_t kAhead = 1024;
-  constexpr std::uintptr_t kCacheLine = 64;
   const auto end = reinterpret_cast<std::uintptr_t>(frame.data()) + frame.size();
   for (std::uintptr_t at = 0; at < frame.size(); at += kCacheLine) {
     __builtin_prefetch(reinterpret_cast<const void*>(end + kAhead + at));
   }
 }
 
+template <typename T>
+void prefetch_object(const T& object) {
+  const auto* p = reinterpret_cast<const std::uint8_t*>(&object);
+  for (std::size_t i = 0; i < sizeof(T); i += kCacheLine) __builtin_prefetch(p + i);
+}
+
+// The tracker takes packets that another thread may have prepared: what it will read comes from
+// that one's cache, unless it is asked for in time. First the packet itself, then, when that is
+// there, the front of its payload.
+void prefetch_for_tracker(std::span<const roce::PreparedPacket> packets, std::size_t at) {
+  constexpr std::size_t kPacketAhead = 32;
+  constexpr std::size_t kPayloadAhead = 8;
+  if (at + kPacketAhead < packets.size()) prefetch_object(packets[at + kPacketAhead]);
+  if (at + kPayloadAhead < packets.size()) {
+    const roce::PreparedPacket& packet = packets[at + kPayloadAhead];
+    __builtin_prefetch(packet.roce.payload.data());
+    __builtin_prefetch(packet.roce.payload.data() + kCacheLine);
+    if (packet.early != nullptr) {
+      prefetch_object(*static_cast<const model::EarlySend*>(packet.early));
+    }
+  }
+}
+
+bool is_whole_send(const roce::PreparedPacket& packet) {
+  if (!packet.decoded) return false;
+  const wire::OpcodeInfo& info = wire::opcode_info(packet.roce.bth.opcode);
+  return info.send && info.first && info.last && !info.deth &&
+         packet.roce.payload.size() == packet.wire_payload;
+}
+
 // What one thread works on at a time.
 struct Batch {
   static constexpr std::size_t kFrames = 512;
 
-  std::array<capture::Frame, kFrames> frames;
-  std::array<capture::LinkResult, kFrames> links;
-  std::array<roce::PreparedPacket, kFrames> packets;  // of those frames that are RoCE, in order
+  std::vector<capture::Frame> frames = std::vector<capture::Frame>(kFrames);
+  std::vector<std::int64_t> times = std::vector<std::int64_t>(kFrames);  // of the frames
+  std::vector<capture::LinkResult> links = std::vector<capture::LinkResult>(kFrames);
+  // Of those frames that are RoCE, in order.
+  std::vector<roce::PreparedPacket> packets = std::vector<roce::PreparedPacket>(kFrames);
+  // Of those packets that are whole SENDs.
+  std::vector<model::EarlySend> sends = std::vector<model::EarlySend>(kFrames);
   std::size_t frame_count = 0;
-  std::uint64_t place = 0;  // among all batches
+  std::size_t packet_count = 0;
+  std::size_t send_count = 0;
   capture::SourceStats stats;
   capture::Error error;  // why there is no further batch, if not empty
 
@@ -64,13 +99,21 @@ struct Batch {
   }
 
   void prepare() {
-    std::size_t packet_count = 0;
+    packet_count = 0;
+    send_count = 0;
     for (std::size_t i = 0; i < frame_count; ++i) {
       roce::PreparedPacket& packet = packets[packet_count];
+      times[i] = frames[i].time_ns;
       links[i] = capture::dissect_link(frames[i], packet.transport);
       if (links[i] != capture::LinkResult::kRoce) continue;
       packet.meta = {frames[i].number, frames[i].time_ns};
       roce::prepare(packet);
+      packet.early = nullptr;
+      if (is_whole_send(packet)) {
+        model::EarlySend& send = sends[send_count++];
+        model::decode_early(packet.roce.payload, send);
+        packet.early = &send;
+      }
       ++packet_count;
     }
   }
@@ -128,73 +171,83 @@ capture::Expected<void> Pipeline::run(capture::Source& source, const Tick& tick,
 // What the threads of one run share.
 struct Pipeline::Team {
   Team(Pipeline& owner, capture::Source& from, unsigned threads)
-      : pipeline(owner),
-        source(from),
-        // All batches that are being worked on lie within what the source keeps readable.
-        max_batch_bytes(capture::kReadableBehind / (kBatches * threads + 1)) {}
+      : pipeline(owner), source(from), batches(threads == 1 ? 1 : kBatchesEach * threads) {
+    // All batches that are being worked on lie within what the source keeps readable.
+    max_batch_bytes = capture::kReadableBehind / (batches.size() + 1);
+  }
 
-  // A thread that has prepared one batch and may not yet hand it over prepares another.
-  static constexpr std::size_t kBatches = 2;
+  // Enough that whoever prepares batches rarely finds none free.
+  static constexpr std::size_t kBatchesEach = 4;
+
+  enum class Stage : std::uint8_t { kFree, kFilling, kReady };
+  struct Slot {
+    Batch batch;
+    Stage stage = Stage::kFree;
+  };
 
   Pipeline& pipeline;
   capture::Source& source;
-  const std::uint64_t max_batch_bytes;
+  std::uint64_t max_batch_bytes = 0;
+  capture::Error error;  // written by who hands over
 
-  std::mutex reading;  // guards the source and the next two
-  std::uint64_t next_place = 0;
-  bool ended = false;
-
-  std::atomic<std::uint64_t> turn{0};  // the place of the batch that the tracker takes next
-  capture::Error error;                // written in turn
-
-  bool take(Batch& batch) {
-    const std::lock_guard lock(reading);
-    if (ended) return false;
-    ended = !batch.read(source, max_batch_bytes);
-    batch.place = next_place++;
-    return true;
-  }
+  std::mutex deciding;  // guards all below; never held while there is work to do
+  std::condition_variable changed;
+  std::vector<Slot> batches;  // the n-th batch of the capture lies in place n % size
+  std::uint64_t next_filled = 0;
+  std::uint64_t next_handed = 0;
+  bool handing = false;  // a thread gives a batch to the tracker
+  bool filling = false;  // a thread reads the next batch; what is behind it cannot be read yet
+  bool no_more = false;  // all of the source was read
 
   void hand_over(const Batch& batch) {
+    const auto packets = std::span(batch.packets).first(batch.packet_count);
     std::size_t next_packet = 0;
     for (std::size_t i = 0; i < batch.frame_count; ++i) {
-      pipeline.count(batch.frames[i].time_ns, batch.links[i]);
+      pipeline.count(batch.times[i], batch.links[i]);
       if (batch.links[i] == capture::LinkResult::kRoce) {
-        pipeline.tracker_.packet(batch.packets[next_packet++]);
+        prefetch_for_tracker(packets, next_packet);
+        pipeline.tracker_.packet(packets[next_packet++]);
       }
     }
     if (!batch.error.message.empty()) error = batch.error;
-    turn.store(batch.place + 1, std::memory_order_release);
-    turn.notify_all();
   }
 
   void work(const Tick& tick) {
-    const auto batches = std::make_unique<std::array<Batch, kBatches>>();
-    std::uint64_t taken = 0;
-    std::uint64_t handed = 0;
-    for (bool more = true;;) {
-      if (handed != taken) {
-        const Batch& oldest = (*batches)[handed % kBatches];
-        const std::uint64_t now = turn.load(std::memory_order_acquire);
-        if (now == oldest.place) {
-          hand_over(oldest);
-          if (tick) tick(oldest.stats);
-          ++handed;
-          continue;
-        }
-        if (!more || taken - handed == kBatches) {
-          turn.wait(now, std::memory_order_acquire);
-          continue;
-        }
-      } else if (!more) {
-        return;
+    std::unique_lock lock(deciding);
+    for (;;) {
+      Slot& oldest = batches[next_handed % batches.size()];
+      if (!handing && oldest.stage == Stage::kReady) {
+        handing = true;
+        lock.unlock();
+        hand_over(oldest.batch);
+        if (tick) tick(oldest.batch.stats);
+        lock.lock();
+        handing = false;
+        oldest.stage = Stage::kFree;
+        ++next_handed;
+        changed.notify_all();
+        continue;
       }
-      Batch& batch = (*batches)[taken % kBatches];
-      more = take(batch);
-      if (more) {
-        batch.prepare();
-        ++taken;
+      Slot& next = batches[next_filled % batches.size()];
+      if (!filling && !no_more && next.stage == Stage::kFree) {
+        filling = true;
+        next.stage = Stage::kFilling;
+        lock.unlock();
+        const bool more = next.batch.read(source, max_batch_bytes);
+        lock.lock();
+        filling = false;
+        no_more = !more;
+        ++next_filled;
+        changed.notify_all();
+        lock.unlock();
+        next.batch.prepare();
+        lock.lock();
+        next.stage = Stage::kReady;
+        changed.notify_all();
+        continue;
       }
+      if (no_more && next_handed == next_filled) return;
+      changed.wait(lock);
     }
   }
 };

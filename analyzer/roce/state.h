@@ -128,6 +128,7 @@ struct Packet {
   PacketMeta meta;
   std::uint32_t wire_payload = 0;  // payload bytes on the wire
   bool suspect = false;
+  const void* early = nullptr;  // PreparedPacket::early
 };
 
 // Payload bytes on the wire, pad bytes not counted. `captured` begins at the BTH.

@@ -58,7 +58,7 @@ std::uint64_t offset_in(const ConnectionState& c, const Operation& op, const Pac
 // Every packet of a message but the last is as long as the path MTU. The packets are believed more
 // than the REQ.
 void Tracker::Impl::learn_mtu(ConnectionState& c, int sender, const Packet& p) {
-  if (p.suspect) return;
+  if (p.suspect || (p.info->last && p.wire_payload <= c.mtu_at_least)) return;
   if (!p.info->last && !is_mtu(p.wire_payload)) {
     count_irregular(c.side[static_cast<std::size_t>(sender)].counters, &SideCounters::wrong_payload,
                     p);
@@ -172,7 +172,11 @@ void Tracker::Impl::request(ConnectionState& c, int sender, const Packet& p,
     s.again = false;
   }
   in_order(c, sender, p);
-  drain(c, sender);
+  if (s.held.empty()) {
+    s.nak_in_gap = false;
+  } else {
+    drain(c, sender);
+  }
 }
 
 void Tracker::Impl::retransmitted(ConnectionState& c, int sender, std::uint64_t count,
@@ -362,6 +366,7 @@ void Tracker::Impl::send_packet(ConnectionState& c, int sender, const Packet& p)
     // SEND Only: no copy.
     s.send.data = roce.payload;
     s.send.complete = roce.payload.size() == p.wire_payload;
+    s.send.early = p.early;
     s.assembly = Stream::Assembly::kIdle;
     listener.on_send(c, s.send);
     return;

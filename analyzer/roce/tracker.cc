@@ -50,6 +50,7 @@ void prepare(PreparedPacket& packet) {
   packet.decoded = wire::decode_roce(t.transport(), t.wire_length, packet.roce);
   packet.icrc = IcrcCheck::kUnchecked;
   if (!packet.decoded) return;
+  packet.wire_payload = wire_payload_length(t.transport(), packet.roce, t.wire_length);
   if (!t.complete() || t.data.size() < 4) return;
   const auto covered = t.data.first(t.data.size() - 4);
   packet.icrc =
@@ -105,7 +106,8 @@ void Tracker::Impl::packet(const PreparedPacket& prepared) {
   p.roce = &roce;
   p.info = &info;
   p.meta = meta;
-  p.wire_payload = wire_payload_length(transport.transport(), roce, transport.wire_length);
+  p.wire_payload = prepared.wire_payload;
+  p.early = prepared.early;
   p.suspect = icrc == IcrcCheck::kBad && sound.contains(transport.src);
 
   FlowRef ref = find_flow(transport, roce.bth.dest_qp);

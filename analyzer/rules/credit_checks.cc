@@ -38,7 +38,7 @@ Evidence credit_evidence(const model::Message& m, const Ledger& ledger, const Sc
 
 // As if the grant of the connection before this one still held.
 bool within_past_grant(const model::Message& m, const Scene& scene) {
-  const Past* past = scene.all.past(scene.connection);
+  const Past* past = scene.all.past(scene.connection, scene.history);
   return past != nullptr &&
          m.credits.in_use <= past->grant[History::place(scene.connection, m.sender)];
 }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <rpcrdma/rules/findings.h>
+#include <rpcrdma/rules/sort.h>
 
 namespace rpcrdma::rules {
 
@@ -260,8 +261,7 @@ void Findings::Impl::finish() {
     const int client = model->connection(connection).client;
     if (client >= 0) f.role = client == side ? "client" : "server";
   }
-  std::stable_sort(list.begin(), list.end(),
-                   [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+  sort_by_place(list, [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
   for (const auto& [key, count] : held_back) {
     const auto& [id, connection, reason] = key;
     withheld.push_back({rule(id).name, model->canonical(connection) + 1, count, reason});
@@ -270,6 +270,9 @@ void Findings::Impl::finish() {
 
 const std::vector<Finding>& Findings::list() const {
   return impl_->list;
+}
+std::vector<Finding> Findings::take_list() {
+  return std::move(impl_->list);
 }
 const std::vector<Withheld>& Findings::withheld() const {
   return impl_->withheld;

@@ -67,6 +67,8 @@ struct RangeOffered {
   std::uint64_t frame = 0;          // of it; 0: none
 };
 
+struct Past;
+
 struct ConnectionHistory {
   static constexpr std::size_t kEnded = 256;
 
@@ -86,6 +88,9 @@ struct ConnectionHistory {
   // can.
   const char* messages_unsure = nullptr;
   const char* lists_unsure = nullptr;
+  // What History::past() found, and when: asked for every Call.
+  Past* past = nullptr;
+  std::uint64_t past_found_at = 0;
 };
 
 // A Call that was not answered before its connection was lost.
@@ -135,20 +140,29 @@ class History {
   [[nodiscard]] static std::size_t place(const roce::Connection& c, std::size_t side) {
     return c.side[side].address == pair_of(c).first ? 0 : 1;
   }
-  [[nodiscard]] Past* past(const roce::Connection& c) {
-    if (past_.empty()) return nullptr;
-    const auto it = past_.find(pair_of(c));
-    return it == past_.end() ? nullptr : &it->second;
+  // `h` is the history of `c`.
+  [[nodiscard]] Past* past(const roce::Connection& c, ConnectionHistory& h) {
+    if (h.past_found_at != past_changes_) {
+      const auto it = past_.find(pair_of(c));
+      h.past = it == past_.end() ? nullptr : &it->second;
+      h.past_found_at = past_changes_;
+    }
+    return h.past;
   }
   [[nodiscard]] Past& make_past(const roce::Connection& c) {
-    if (past_.size() >= kMaxPairs && past_.count(pair_of(c)) == 0) past_.erase(past_.begin());
-    return past_[pair_of(c)];
+    const Pair pair = pair_of(c);
+    const auto it = past_.find(pair);
+    if (it != past_.end()) return it->second;
+    ++past_changes_;
+    if (past_.size() >= kMaxPairs) past_.erase(past_.begin());
+    return past_[pair];
   }
 
  private:
   static constexpr std::size_t kMaxPairs = 256;
   std::vector<std::unique_ptr<ConnectionHistory>> open_;
   std::map<Pair, Past> past_;
+  std::uint64_t past_changes_ = 1;  // of what is in past_
 };
 
 }  // namespace rpcrdma::rules

@@ -36,7 +36,7 @@ void accuse(RuleId rule, const model::Message& m, const Scene& scene, std::uint3
 void accuse_v1(const model::Message& m, const Scene& scene, std::uint32_t limit) {
   const wire::PrivateData& own = scene.model.private_data[m.sender];
   const wire::PrivateData& peer = scene.model.private_data[1 - m.sender];
-  const Past* past = scene.all.past(scene.connection);
+  const Past* past = scene.all.past(scene.connection, scene.history);
   const std::uint32_t before =
       past == nullptr ? 0 : past->limit[History::place(scene.connection, m.sender)];
   if (before > limit && m.wire_length <= before) {

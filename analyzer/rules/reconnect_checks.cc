@@ -33,7 +33,7 @@ bool is_null(const model::Call& call) {
 }  // namespace
 
 void check_sent_again(const model::Call& call, const Scene& scene) {
-  Past* past = scene.all.past(scene.connection);
+  Past* past = scene.all.past(scene.connection, scene.history);
   if (past == nullptr || past->lost.empty() || call.digest == 0) return;
   const capture::Address& caller = scene.connection.side[call.message.sender].address;
   for (auto lost = past->lost.begin(); lost != past->lost.end(); ++lost) {
@@ -69,7 +69,7 @@ void remember_lost_call(const model::Call& call, const Scene& scene) {
 // Only now is it certain that the old XID does not come any more.
 void check_reconnect_end(const Scene& scene) {
   const roce::Connection& c = scene.connection;
-  if (Past* past = scene.all.past(c)) {
+  if (Past* past = scene.all.past(c, scene.history)) {
     std::erase_if(past->lost, [&](const LostCall& lost) {
       if (lost.again_frame == 0 || lost.again_connection != c.index) return false;
       Evidence e;

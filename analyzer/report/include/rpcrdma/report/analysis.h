@@ -63,6 +63,7 @@ class Analysis : public model::Observer {
     std::uint8_t caller = 0;
   };
 
+  [[nodiscard]] Procedure& procedure(ProcedureKey& key, const model::RpcInfo& rpc);
   void note_credits(const model::Message& m);
   void note_open(const model::Call& call, const ProcedureKey& key);
   void note_early(const model::Message& m);
@@ -77,6 +78,13 @@ class Analysis : public model::Observer {
   rules::Checker checker_;
   std::array<std::array<std::uint64_t, 7>, 2> procs_{};  // by version, by rdma_proc; 6: any other
   std::uint64_t outstanding_ = 0;
+  // In front of report_.procedures, for every Call that ends.
+  struct RecentProcedure {
+    ProcedureKey key;
+    Procedure* procedure = nullptr;
+  };
+  static constexpr std::size_t kRecentProcedures = 64;
+  std::array<RecentProcedure, kRecentProcedures> recent_procedures_{};
   std::vector<std::uint32_t> credit_slots_;  // by connection: where in report_.credits
   std::vector<End> open_ends_, early_ends_;  // of report_.edges
 };

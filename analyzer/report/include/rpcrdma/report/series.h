@@ -88,8 +88,8 @@ class Series {
     const unsigned by = shift - shift_;
     shift_ = shift;
     if (bins_.empty()) return;
-    std::vector<Bin> old(kBins);
-    old.swap(bins_);
+    const std::vector<Bin> old = bins_;
+    std::fill(bins_.begin(), bins_.end(), Bin{});
     for (std::int64_t n = first_; n <= last_; ++n) bins_[slot(n >> by)].join(old[slot(n)]);
     first_ >>= by;
     last_ >>= by;
@@ -156,9 +156,8 @@ struct CreditBin {
   void join(const CreditBin& other) {
     request(other.requested_max, other.in_use_max);
     granted_max = std::max(granted_max, other.granted_max);
-    if (granted_min == 0 || (other.granted_min != 0 && other.granted_min < granted_min)) {
-      granted_min = other.granted_min;
-    }
+    // The lesser of those that are not 0: less one, 0 is the greatest.
+    granted_min = std::min(granted_min - 1, other.granted_min - 1) + 1;
   }
   friend bool operator==(const CreditBin&, const CreditBin&) = default;
 };

@@ -41,6 +41,9 @@ struct PreparedPacket {
   PacketMeta meta;
   bool decoded = false;  // `roce` holds something
   IcrcCheck icrc = IcrcCheck::kUnchecked;
+  std::uint32_t wire_payload = 0;  // payload bytes on the wire, pad bytes not counted
+  // For the listener, of a packet that is a whole SEND: comes back in SendMessage::early.
+  const void* early = nullptr;
   wire::RocePacket roce;  // points into transport.data
 };
 void prepare(PreparedPacket& packet);

@@ -84,6 +84,8 @@ class Findings {
 
   // After finish(): errors first, in the order found.
   [[nodiscard]] const std::vector<Finding>& list() const;
+  // The same, given away.
+  [[nodiscard]] std::vector<Finding> take_list();
   [[nodiscard]] const std::vector<Withheld>& withheld() const;
   // More kinds than are kept, by Severity.
   [[nodiscard]] const std::array<std::uint64_t, 3>& omitted() const;

@@ -1,0 +1,56 @@
+#include <cstring>
+
+#include <rpcrdma/model/early.h>
+
+namespace rpcrdma::model {
+
+// Two words at a time: it is made of every Call.
+std::uint64_t digest_of(wire::Bytes rpc_message) {
+  if (rpc_message.size() <= 4) return 0;
+  wire::Bytes rest = rpc_message.subspan(4);
+  constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15ULL;
+  std::uint64_t a = rest.size() * kMix;
+  std::uint64_t b = ~a;
+  const auto word = [&](std::size_t at) {
+    std::uint64_t w;
+    std::memcpy(&w, rest.data() + at, 8);
+    return w;
+  };
+  for (; rest.size() >= 16; rest = rest.subspan(16)) {
+    a = (a ^ word(0)) * kMix;
+    a ^= a >> 32;
+    b = (b ^ word(8)) * kMix;
+    b ^= b >> 29;
+  }
+  if (rest.size() >= 8) {
+    a = (a ^ word(0)) * kMix;
+    a ^= a >> 32;
+    rest = rest.subspan(8);
+  }
+  for (const std::uint8_t byte : rest) a = (a ^ byte) * kMix;
+  const std::uint64_t d = a ^ (b * kMix);
+  return d == 0 ? 1 : d;
+}
+
+bool arguments_readable(const wire::RpcCall& call) {
+  if (call.cred.flavor != static_cast<std::uint32_t>(wire::AuthFlavor::kRpcsecGss)) return true;
+  const auto gss = wire::decode_gss_cred(call.cred.body);
+  return gss && gss->service == 1;
+}
+
+void decode_early(wire::Bytes send, EarlySend& out) {
+  out.header = wire::decode_header(send);
+  out.digest = 0;
+  out.ops.reset();
+  if (!out.header) return;
+  const wire::Bytes payload = send.subspan(out.header->length);
+  out.rpc = wire::decode_rpc(payload);
+  if (out.rpc && out.rpc->type == wire::MsgType::kReply) return;
+  out.digest = digest_of(payload);
+  if (!out.rpc || !out.header->reads.empty() || !arguments_readable(out.rpc->call)) return;
+  const wire::RpcCall& call = out.rpc->call;
+  out.ops = decode::parse_compound_call({call.prog, call.vers, call.proc},
+                                        payload.subspan(out.rpc->length), {});
+}
+
+}  // namespace rpcrdma::model

@@ -1,0 +1,30 @@
+// What the bytes of a SEND tell without anything that came before it. Finding that out is much of
+// the work on a message and can be done ahead of the model, in any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <rpcrdma/decode/upper_layer.h>
+#include <rpcrdma/wire/header.h>
+#include <rpcrdma/wire/rpc.h>
+
+namespace rpcrdma::model {
+
+// Points into the bytes that it was made from.
+struct EarlySend {
+  wire::Result<wire::HeaderView> header;
+  wire::Result<wire::RpcView> rpc;         // of what follows the header
+  std::uint64_t digest = 0;                // Call::digest; 0 also where it is no Call
+  std::optional<decode::CompoundOps> ops;  // of a Call without Read chunks
+};
+
+// `send`: all bytes of one SEND.
+void decode_early(wire::Bytes send, EarlySend& out);
+
+// The same, one by one, for what is known only later.
+[[nodiscard]] std::uint64_t digest_of(wire::Bytes rpc_message);
+// Under RPCSEC_GSS with integrity or privacy the arguments are wrapped (RFC 2203 section 5.3.3).
+[[nodiscard]] bool arguments_readable(const wire::RpcCall& call);
+
+}  // namespace rpcrdma::model
