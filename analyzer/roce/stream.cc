@@ -188,8 +188,7 @@ void Tracker::Impl::retransmitted(ConnectionState& c, int sender, std::uint64_t 
 
 void Tracker::Impl::sent_again(ConnectionState& c, int sender, const Packet& p) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
-  listener.on_sent_again(c, sender, p.roce->bth.psn, p.meta.time_ns - s.last_ns, !s.again,
-                             p.meta);
+  listener.on_sent_again(c, sender, p.roce->bth.psn, p.meta.time_ns - s.last_ns, !s.again, p.meta);
   s.again = true;
 }
 
