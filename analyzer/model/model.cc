@@ -338,7 +338,8 @@ MsgType Model::Impl::direction(Connection& c, const roce::SendMessage& send,
       return MsgType::kCall;
     case Proc::kNomsg:
       if (!h.reads.empty() && h.reads[0].position == 0) return MsgType::kCall;
-      if (h.reply && !h.reply->empty()) return MsgType::kReply;
+      // A Call may lack its Position Zero chunk.
+      if (h.reply && !h.reply->empty() && c.pub.client != send.sender) return MsgType::kReply;
       break;
     default:
       if (send.data.size() >= h.length + 8) {

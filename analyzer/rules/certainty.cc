@@ -23,14 +23,15 @@ bool direction_guessed(const model::Message& m) {
 
 void note_certainty(const model::Message& m, const Scene& scene) {
   ConnectionHistory& h = scene.history;
-  if (h.messages_unsure == nullptr) {
+  if (h.sends_unsure == nullptr) {
     if (m.suspect) {
-      h.messages_unsure = kDamaged;
-    } else if (m.kind == model::Kind::kMalformed) {
-      h.messages_unsure = kUnread;
+      h.sends_unsure = kDamaged;
     } else if (direction_guessed(m) || scene.model.sends != scene.model.messages) {
-      h.messages_unsure = kCut;
+      h.sends_unsure = kCut;
     }
+  }
+  if (h.messages_unsure == nullptr) {
+    h.messages_unsure = m.kind == model::Kind::kMalformed && !m.suspect ? kUnread : h.sends_unsure;
   }
   if (h.lists_unsure == nullptr) {
     if (m.suspect) {
@@ -46,7 +47,7 @@ void note_certainty(const model::Message& m, const Scene& scene) {
 }
 
 void note_joined(ConnectionHistory& h) {
-  h.messages_unsure = h.lists_unsure = kJoined;
+  h.sends_unsure = h.messages_unsure = h.lists_unsure = kJoined;
 }
 
 void note_end(const model::Call& call, ConnectionHistory& h) {
