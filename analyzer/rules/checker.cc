@@ -86,6 +86,7 @@ void Checker::on_message(const model::Message& m, const model::Call* call) {
     check_shared_memory(*call, scene);
     check_sent_again(*call, scene);
   }
+  note_damage(m, scene);
   impl_->findings.message_seen(scene.connection);
 }
 

@@ -82,7 +82,8 @@ void check_message(const model::Message& m, const model::Call* call, const Scene
 
 // certainty.cc: what the capture lacks, noted before all other checks of a message.
 void note_certainty(const model::Message& m, const Scene& scene);
-void note_joined(ConnectionHistory& h);  // of two directions
+void note_damage(const model::Message& m, const Scene& scene);  // after all other checks of it
+void note_joined(ConnectionHistory& h);                         // of two directions
 void note_end(const model::Call& call, ConnectionHistory& h);
 
 // credit_checks.cc: the two ledgers. Gives whether a Call was within its credit.

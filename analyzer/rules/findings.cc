@@ -137,7 +137,9 @@ struct Findings::Impl {
 
   void settle(Pending& p) {
     const Rule& r = rule(p.id);
-    if (p.evidence.doubted_caller >= 0 && calls_of_doubted(p.evidence) == p.calls) {
+    const roce::Connection& c = *p.evidence.connection;
+    const bool damaged = c.icrc_bad != 0 && c.icrc_good != 0;  // perhaps the Call
+    if (p.evidence.doubted_caller >= 0 && (damaged || calls_of_doubted(p.evidence) == p.calls)) {
       p.evidence.at_most = std::min(p.evidence.at_most, Level::kWarning);
     }
     if (const char* why = obstacle(r, p.evidence, p.losses)) {
