@@ -138,8 +138,11 @@ struct Findings::Impl {
   void settle(Pending& p) {
     const Rule& r = rule(p.id);
     const roce::Connection& c = *p.evidence.connection;
-    const bool damaged = c.icrc_bad != 0 && c.icrc_good != 0;  // perhaps the Call
-    if (p.evidence.doubted_caller >= 0 && (damaged || calls_of_doubted(p.evidence) == p.calls)) {
+    // A damaged packet is used late, if at all.
+    const bool damaged =
+        c.icrc_bad != 0 && c.icrc_good != 0 && ((r.needs | p.evidence.needs) & kLossFree) != 0;
+    const bool doubted = p.evidence.doubted_caller >= 0 && calls_of_doubted(p.evidence) == p.calls;
+    if (damaged || doubted) {
       p.evidence.at_most = std::min(p.evidence.at_most, Level::kWarning);
     }
     if (const char* why = obstacle(r, p.evidence, p.losses)) {

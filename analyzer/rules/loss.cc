@@ -145,9 +145,10 @@ bool Recovery::tell_fatal(Findings& findings, const roce::Connection& c, int sen
     e.needs = kLossFree | kBothDirections;
     findings.add(RuleId::kConnLost, e, [&] {
       return fmt::format(
-          "the request with PSN {:#08x} was sent {} times and never acknowledged, "
-          "which ends the connection",
-          burst_psn_, tries_ + 1);
+          "the request with PSN {:#08x} was sent {} times, as often as is tried, and {}",
+          burst_psn_, tries_ + 1,
+          c.state == roce::State::kClosed ? "never acknowledged, which ends the connection"
+                                          : "not acknowledged when the capture ended");
     });
     return true;
   }
