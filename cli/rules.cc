@@ -30,20 +30,44 @@ std::string needs_text(std::uint8_t needs) {
     text += what;
   };
   item(rules::kLossFree, "no packet of the connection lost by the capture");
-  item(rules::kLossFreeCall, "none lost while the Call was outstanding");
+  item(rules::kLossFreeCall, "no packet lost by the capture while the Call was outstanding");
   item(rules::kBothDirections, "packets of both directions");
   item(rules::kBeginning, "the connection's set-up");
   item(rules::kSteadyClock, "a clock that does not step back");
   return text;
 }
 
+const char* where_text(rules::Where where) {
+  switch (where) {
+    case rules::Where::kHeader:
+      return "in each message on its own";
+    case rules::Where::kPair:
+      return "in a Call and its answer";
+    case rules::Where::kConnection:
+      return "by what came before on the connection";
+    case rules::Where::kPackets:
+      return "in RDMA READs and WRITEs";
+    case rules::Where::kSetup:
+      return "in the CM exchange that sets a connection up";
+    case rules::Where::kEndpoint:
+      return "never: no capture can show it, only the endpoint itself can tell";
+    case rules::Where::kDiagnosis:
+      return "when a connection ends: no rule of a specification, but what went wrong, and why";
+    case rules::Where::kHabit:
+      return "when a connection ends: what a known implementation does on purpose";
+    case rules::Where::kCaptureItself:
+      return "by what the capture itself lacks";
+  }
+  return "";
+}
+
 void explain(const rules::Rule& r, bool bold) {
   fmt::print("{}{}{}  {}.\n", bold ? "\033[1m" : "", r.name, bold ? "\033[0m" : "", r.sentence);
-  fmt::print("  checked    {}\n", r.where == rules::Where::kEndpoint
-                                      ? "not in a capture: only the endpoint itself can tell"
-                                      : rules::where_name(r.where));
-  fmt::print("  severity   {} (RFC 8166), {} (RFC 5666)\n", rules::level_name(r.level8166),
-             rules::level_name(r.level5666));
+  fmt::print("  checked    {}\n", where_text(r.where));
+  if (r.where != rules::Where::kEndpoint) {
+    fmt::print("  severity   {} (RFC 8166), {} (RFC 5666)\n", rules::level_name(r.level8166),
+               rules::level_name(r.level5666));
+  }
   if (*r.section != '\0') fmt::print("  section    {}\n", r.section);
   if (r.needs != 0) fmt::print("  needs      {}\n", needs_text(r.needs));
   if (*r.advice != '\0') fmt::print("  advice     {}\n", r.advice);
@@ -96,8 +120,9 @@ int rules_command(const Options& options) {
     return kOk;
   }
   for (const rules::Rule* r : chosen) {
-    fmt::print("{:<14} {:<10} {:<8} {}\n", r->name, rules::where_name(r->where),
-               rules::level_name(r->level8166), r->sentence);
+    fmt::print("{:<17} {:<10} {:<8} {}\n", r->name, rules::where_name(r->where),
+               r->where == rules::Where::kEndpoint ? "-" : rules::level_name(r->level8166),
+               r->sentence);
   }
   return kOk;
 }

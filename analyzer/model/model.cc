@@ -326,7 +326,12 @@ MsgType Model::Impl::direction(Connection& c, const roce::SendMessage& send,
       return MsgType::kCall;
     case Proc::kNomsg:
       if (!h.reads.empty() && h.reads[0].position == 0) return MsgType::kCall;
-      if (h.reply && !h.reply->empty()) return MsgType::kReply;
+      if (h.reply && !h.reply->empty()) {
+        // A Call that lacks its Position Zero chunk? From a client to which nothing was called.
+        const bool caller = c.pub.client_certain && c.pub.client == send.sender &&
+                            c.pub.caller[1U - send.sender].calls == 0;
+        return caller ? MsgType::kCall : MsgType::kReply;
+      }
       break;
     default:
       if (send.data.size() >= h.length + 8) {

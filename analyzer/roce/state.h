@@ -187,6 +187,7 @@ struct Tracker::Impl {
   void response(ConnectionState& c, int sender, const Packet& p);
   void flush(ConnectionState& c, int sender);
   static bool far_away(const Stream& s, std::uint32_t psn);
+  static std::uint32_t first_psn(const ConnectionState& c, std::uint32_t psn);
 
   // cm_tracker.cc
   void cm(const capture::TransportPacket& t, const wire::RocePacket& roce, const PacketMeta& meta);

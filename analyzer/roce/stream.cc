@@ -115,6 +115,21 @@ bool Tracker::Impl::far_away(const Stream& s, std::uint32_t psn) {
   return ahead <= -kMaxCredibleLoss || ahead >= kMaxCredibleLoss;
 }
 
+// The first PSN of a side that sends or is acknowledged `psn` early on. A REQ or REP names the PSN
+// that its sender expects first (IBA volume 1 section 12.7.32), with some stacks the one that it
+// sends first. Where neither is near, the packets are believed.
+std::uint32_t Tracker::Impl::first_psn(const ConnectionState& c, std::uint32_t psn) {
+  auto missed = static_cast<std::int32_t>(kMaxHeldPackets) + 1;
+  std::uint32_t first = psn;
+  for (const Side& side : c.side) {
+    const std::int32_t off = psn_diff(psn, side.cm.starting_psn);
+    if (!side.cm.seen || off < 0 || off >= missed) continue;
+    missed = off;
+    first = side.cm.starting_psn;
+  }
+  return first;
+}
+
 void Tracker::Impl::request(ConnectionState& c, int sender, const Packet& p,
                             const capture::TransportPacket& transport) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
@@ -129,10 +144,8 @@ void Tracker::Impl::request(ConnectionState& c, int sender, const Packet& p,
   if (!s.seen && !p.suspect) {
     s.seen = true;
     s.first = psn;
-    // The CM named a first PSN that this side does not use: believe the packets.
-    const std::int32_t off = psn_diff(psn, s.next);
-    if (off < 0 || off > static_cast<std::int32_t>(kMaxHeldPackets)) {
-      s.next = psn;
+    s.next = first_psn(c, psn);
+    if (s.next == psn) {
       s.assembly = p.info->first ? Stream::Assembly::kIdle : Stream::Assembly::kSkip;
     }
   }
@@ -594,6 +607,7 @@ void Tracker::Impl::note_reads_answered(ConnectionState& c, int sender, std::uin
 // The peer has executed the requests of `sender` up to `psn`.
 void Tracker::Impl::note_acknowledged(ConnectionState& c, int sender, std::uint32_t psn) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
+  if (s.started && !s.seen) s.next = first_psn(c, psn);
   // What was never sent cannot be acknowledged, save for a credible loss.
   if (!s.started || psn_diff(psn, s.next) >= kMaxCredibleLoss) return;
   const bool stale = psn_diff(s.acked, s.next) >= kMaxCredibleLoss;

@@ -545,6 +545,19 @@ TEST_F(CmTest, ALostRepLeavesOneConnection) {
   EXPECT_EQ(connection().state, State::kOpen);
 }
 
+// A REQ tells the PSN that its sender expects (IBA volume 1 section 12.7.32); Linux does so.
+TEST_F(CmTest, TheFirstPacketOfASideIsMissed) {
+  req(1, kQpA, 5000);
+  rep(9, 1, kQpB, 200000);
+  a(packet(Opcode::kSendOnly, kQpB, 200000, pattern(8)));
+  b(ack(kQpA, 200000));
+  a(ack(kQpB, 5000));  // of what the capture lost
+  b(packet(Opcode::kSendOnly, kQpA, 5001, pattern(8)));
+  EXPECT_EQ(connection().side[0].counters.lost_capture, 0U);
+  EXPECT_EQ(connection().side[1].counters.lost_capture, 1U);
+  EXPECT_EQ(told.sends.size(), 2U);
+}
+
 TEST_F(CmTest, ARejBelongsToTheRequestThatItNames) {
   req(1, kQpA, 100);
   rep(9, 1, kQpB, 200);

@@ -19,6 +19,7 @@ constexpr std::int64_t kLongNs = 30'000'000'000;
 Evidence since(const PastMessage& past, const model::Message& m, const Scene& scene) {
   Evidence e = evidence(m, scene.connection, m.sender);
   e.frames = {past.frame, m.frame};
+  e.unsure = scene.history.sends_unsure;
   return e;
 }
 
@@ -80,9 +81,13 @@ void check_answer_to_nothing(const model::Message& m, const Scene& scene,
                              const AnswerHistory& history) {
   // What was called before the capture began is not known.
   if (scene.connection.setup != roce::Setup::kCm || history.incomplete) return;
-  const RuleId id = m.kind == Kind::kError ? RuleId::kErr01 : RuleId::kHdr10;
+  // With nothing outstanding that an RDMA_ERROR could be for, it may be the Call that is missing.
+  const bool misnamed =
+      m.kind == Kind::kError && (m.credits.in_use != 0 || history.has_unanswered(m.caller));
+  const RuleId id = misnamed ? RuleId::kErr01 : RuleId::kHdr10;
   Evidence e = evidence(m, scene.connection, m.sender);
   e.topic = 1;
+  e.unsure = scene.history.sends_unsure;
   scene.findings.add(id, e, [&] {
     return fmt::format("an {} with XID {:#010x}, which no outstanding Call has",
                        m.kind == Kind::kError ? "RDMA_ERROR" : "answer", m.xid);
@@ -130,7 +135,21 @@ PastMessage past_of(const model::Message& m, Fate fate) {
   p.sender = m.sender;
   p.fate = fate;
   p.frame = m.frame;
+  p.id = m.id;
   return p;
+}
+
+// Lengths and places in the chunk lists of a Call: what registering its memory again leaves as it
+// is.
+std::uint64_t shape_of(const model::Message& call) {
+  std::uint64_t h = call.write_counts.size() << 1 | (call.has_reply_chunk ? 1 : 0);
+  const auto mix = [&h](std::uint64_t v) { h = (h ^ v) * 0x9e3779b97f4a7c15ULL; };
+  for (const wire::ReadSegment& s : call.reads)
+    mix(std::uint64_t{s.position} << 32 | s.target.length);
+  for (const std::uint32_t count : call.write_counts) mix(count);
+  for (const wire::Segment& s : call.write_segments) mix(s.length);
+  for (const wire::Segment& s : call.reply_segments) mix(s.length);
+  return h;
 }
 
 // RFC 5666 section 3.5: who reads the chunks of a Reply tells so.
@@ -140,13 +159,77 @@ void check_done_missing(const PastMessage& past, const Scene& scene) {
   e.connection = &scene.connection;
   e.side = past.sender;
   e.frames = {past.frame, past.end_frame};
+  e.needs = kLossFree | kBothDirections;
+  e.unsure = scene.history.sends_unsure;
   scene.findings.add(RuleId::kRd01, e, [&] {
     return fmt::format("no RDMA_DONE for the Read chunks of Reply {:#010x}", past.xid);
   });
 }
 
+// A header that cannot be parsed gets an error before any later Call is looked at. It was a Call if
+// the client sent it and no reverse Call was there for it to answer.
+void check_error_missing(const PastMessage& past, const Scene& scene) {
+  if (past.fate != Fate::kMalformed || past.answered || past.passed_by == 0) return;
+  const model::ConnectionModel& model = scene.model;
+  if (!model.client_certain || model.client != past.sender) return;
+  if (model.caller[1U - past.sender].calls != 0) return;
+  Evidence e;
+  e.connection = &scene.connection;
+  e.side = 1 - past.sender;
+  e.message = past.id;
+  e.frames = {past.frame, past.passed_by};
+  e.topic = 1;
+  e.unsure = scene.history.sends_unsure;
+  e.needs = kLossFree | kBothDirections;
+  scene.findings.add(past.version == 2 ? RuleId::kV208 : RuleId::kErr05, e, [&] {
+    return fmt::format(
+        "no RDMA_ERROR for message {:#010x}, whose header cannot be parsed, while a later Call was "
+        "answered",
+        past.xid);
+  });
+}
+
+void check_forgotten(const PastMessage& past, const Scene& scene) {
+  check_done_missing(past, scene);
+  check_error_missing(past, scene);
+}
+
 void remember(const PastMessage& past, const Scene& scene, AnswerHistory& history) {
-  check_done_missing(history.add(past), scene);
+  check_forgotten(history.add(past), scene);
+}
+
+void note_passed(const model::Message& call, const model::Message& answer, AnswerHistory& history) {
+  for (PastMessage& past : history.all()) {
+    if (past.fate == Fate::kMalformed && past.passed_by == 0 && past.sender == call.sender &&
+        past.id < call.id) {
+      past.passed_by = answer.frame;
+    }
+  }
+}
+
+// What an RDMA_ERROR has refused is refused again if nothing about it changes.
+void check_refused_again(const model::Message& m, const model::Call& call, const Scene& scene,
+                         AnswerHistory& history) {
+  const PastMessage* past = history.find(m.sender, m.xid);
+  if (past == nullptr || past->fate != Fate::kRefused || past->cant_reply) return;
+  const bool known = call.digest != 0 || m.proc == static_cast<std::uint32_t>(wire::Proc::kNomsg);
+  if (!known || past->version != m.version || past->proc != m.proc || past->digest != call.digest ||
+      past->shape != shape_of(m)) {
+    return;
+  }
+  Evidence e = since(*past, m, scene);
+  e.frames = {past->end_frame, m.frame};
+  e.topic = 1;
+  e.at_most = Level::kWarning;  // useless, and nothing worse
+  scene.findings.add(
+      RuleId::kErr07, e,
+      [&] {
+        return fmt::format("Call {:#010x} sent again unchanged, which an RDMA_ERROR has refused",
+                           m.xid);
+      },
+      "Have the requester fail the RPC, or change what was refused: version, chunks, or the space "
+      "for "
+      "results.");
 }
 
 void check_done(const model::Message& m, const Scene& scene, AnswerHistory& history) {
@@ -157,7 +240,13 @@ void check_done(const model::Message& m, const Scene& scene, AnswerHistory& hist
   const bool legal = scene.findings.profile() == Profile::k5666 &&
                      (past != nullptr || scene.connection.setup != roce::Setup::kCm);
   if (!legal) {
-    scene.findings.add(RuleId::kDep01, evidence(m, scene.connection, m.sender), [&] {
+    Evidence e = evidence(m, scene.connection, m.sender);
+    if (scene.findings.profile() == Profile::k5666) {
+      // The Reply may be what the capture lacks.
+      e.needs = kLossFree | kBothDirections;
+      e.unsure = scene.history.sends_unsure;
+    }
+    scene.findings.add(RuleId::kDep01, e, [&] {
       return scene.findings.profile() == Profile::k8166
                  ? fmt::format("an RDMA_DONE for {:#010x}", m.xid)
                  : fmt::format("an RDMA_DONE for {:#010x}, of which no Reply has Read chunks",
@@ -201,6 +290,7 @@ void check_answers(const model::Message& m, const model::Call* call, const Scene
   switch (m.kind) {
     case Kind::kCall:
       if (history.superseded.frame != 0) check_superseding(m, scene, history);
+      if (history.refused_seen && call != nullptr) check_refused_again(m, *call, scene, history);
       if (history.cant_reply_seen && m.version == 2 && call != nullptr) {
         check_larger_offer(m, *call, scene, history);
       }
@@ -219,25 +309,30 @@ void check_answers(const model::Message& m, const model::Call* call, const Scene
       // An RDMA_ERROR of some version gets no answer.
       if (m.proc != static_cast<std::uint32_t>(wire::Proc::kError)) {
         remember(past_of(m, Fate::kMalformed), scene, history);
+        history.malformed_seen = true;
       }
       break;
   }
 }
 
-// A Call that its responder has had time for, or has closed the connection on.
-void check_unanswered(const model::Call& call, const Scene& scene) {
+// A Call that its responder has had time for, or has closed the connection on, or has passed over
+// until the requester gave up.
+void check_unanswered(const model::Call& call, const Scene& scene, const AnswerHistory& history) {
   const roce::Connection& c = scene.connection;
   const model::Message& m = call.message;
   const auto responder = 1 - m.caller;
-  const bool closed_on = c.state == roce::State::kClosed && c.closed_by == responder;
-  if (!closed_on && c.last_ns - m.time_ns < kLongNs) return;
+  const bool closed = c.state == roce::State::kClosed;
+  const bool passed_over = closed && history.latest_answered[m.caller] > m.id;
+  const bool closed_on = closed && c.closed_by == responder;
+  if (!closed_on && !passed_over && c.last_ns - m.time_ns < kLongNs) return;
   Evidence e = evidence(m, c, responder);
   e.topic = 2;
+  e.unsure = scene.history.sends_unsure;
   scene.findings.add(RuleId::kHdr10, e, [&] {
-    return closed_on
-               ? fmt::format("Call {:#010x} was not answered when the connection was closed", m.xid)
-               : fmt::format("Call {:#010x} was not answered in {} s", m.xid,
-                             (c.last_ns - m.time_ns) / 1'000'000'000);
+    return closed ? fmt::format("Call {:#010x} was not answered{} when the connection was closed",
+                                m.xid, passed_over ? ", though a later one was," : "")
+                  : fmt::format("Call {:#010x} was not answered in {} s", m.xid,
+                                (c.last_ns - m.time_ns) / 1'000'000'000);
   });
 }
 
@@ -251,6 +346,14 @@ void note_call_end(const model::Call& call, const model::Message* answer, const 
       past.end_frame = answer->frame;
       past.done_due = answer->kind == Kind::kReply && !answer->reads.empty();
       past.cant_reply = answer->kind == Kind::kError && answer->error == RdmaErr::kCantReply;
+      if (past.fate == Fate::kRefused) {
+        past.digest = call.digest;
+        past.shape = shape_of(call.message);
+        history.refused_seen = true;
+      }
+      history.latest_answered[call.message.caller] =
+          std::max(history.latest_answered[call.message.caller], call.message.id);
+      if (history.malformed_seen) note_passed(call.message, *answer, history);
       if (past.cant_reply) {
         past.offered = offered_for_results(call.message);
         history.cant_reply_seen = true;
@@ -266,15 +369,18 @@ void note_call_end(const model::Call& call, const model::Message* answer, const 
       history.incomplete = true;
       break;
     case model::Ending::kClosed:
-      check_unanswered(call, scene);
+      check_unanswered(call, scene, history);
       break;
   }
 }
 
-void check_done_at_close(const Scene& scene, const AnswerHistory& history) {
+void check_answers_at_close(const Scene& scene, const AnswerHistory& history) {
   // Where the capture ends first, the RDMA_DONE may come yet.
-  if (scene.connection.state != roce::State::kClosed) return;
-  for (const PastMessage& past : history.all()) check_done_missing(past, scene);
+  const bool closed = scene.connection.state == roce::State::kClosed;
+  for (const PastMessage& past : history.all()) {
+    if (closed) check_done_missing(past, scene);
+    check_error_missing(past, scene);
+  }
 }
 
 }  // namespace rpcrdma::rules

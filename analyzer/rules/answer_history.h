@@ -2,6 +2,8 @@
 // twice, or too late, from one to a Call that never was.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -28,6 +30,10 @@ struct PastMessage {
   bool done_due = false;        // kReplied: the Reply has Read chunks, and RDMA_DONE has not come
   bool cant_reply = false;      // kRefused: by RDMA2_ERR_CANT_REPLY
   std::uint64_t offered = 0;    // then: bytes for results
+  std::uint64_t digest = 0;     // kRefused: model::Call::digest
+  std::uint64_t shape = 0;      // kRefused: of its chunk lists, see answer_checks.cc
+  std::uint64_t id = 0;         // model::Message::id
+  std::uint64_t passed_by = 0;  // kMalformed: frame of the first answer to a later Call; 0: none
   std::uint64_t frame = 0;      // of the message
   std::uint64_t end_frame = 0;  // of its answer; 0: none
 };
@@ -57,7 +63,15 @@ class AnswerHistory {
   [[nodiscard]] PastMessage* find(std::uint8_t sender, std::uint32_t xid) {
     return find(sender, xid, [](const PastMessage&) { return true; });
   }
+  [[nodiscard]] std::vector<PastMessage>& all() { return ring_; }
   [[nodiscard]] const std::vector<PastMessage>& all() const { return ring_; }
+
+  // A message whose header cannot be parsed, and that got no RDMA_ERROR yet.
+  [[nodiscard]] bool has_unanswered(std::uint8_t sender) const {
+    return std::any_of(ring_.begin(), ring_.end(), [sender](const PastMessage& m) {
+      return m.sender == sender && m.fate == Fate::kMalformed && !m.answered;
+    });
+  }
 
   // A Call that a later one with its XID has put an end to; `frame` 0: none.
   struct Superseded {
@@ -70,6 +84,9 @@ class AnswerHistory {
   // The model has given up Calls that may yet be answered, or two of them had one XID.
   bool incomplete = false;
   bool cant_reply_seen = false;
+  bool refused_seen = false;
+  std::array<std::uint64_t, 2> latest_answered{};  // model::Message::id of a Call, by caller
+  bool malformed_seen = false;
 
  private:
   static constexpr std::size_t kKept = 64;

@@ -23,21 +23,14 @@ bool direction_guessed(const model::Message& m) {
 
 void note_certainty(const model::Message& m, const Scene& scene) {
   ConnectionHistory& h = scene.history;
-  if (h.messages_unsure == nullptr) {
-    if (m.suspect) {
-      h.messages_unsure = kDamaged;
-    } else if (m.kind == model::Kind::kMalformed) {
-      h.messages_unsure = kUnread;
-    } else if (direction_guessed(m) || scene.model.sends != scene.model.messages) {
-      h.messages_unsure = kCut;
-    }
-  }
+  const bool unseen = scene.model.sends != scene.model.messages;
+  const bool unread = m.kind == model::Kind::kMalformed;
+  if (h.sends_unsure == nullptr && (unseen || direction_guessed(m))) h.sends_unsure = kCut;
+  if (h.messages_unsure == nullptr) h.messages_unsure = unread ? kUnread : h.sends_unsure;
   if (h.lists_unsure == nullptr) {
-    if (m.suspect) {
-      h.lists_unsure = kDamaged;
-    } else if (m.kind == model::Kind::kMalformed) {
+    if (unread) {
       h.lists_unsure = kUnread;
-    } else if (m.header_length == 0 || scene.model.sends != scene.model.messages) {
+    } else if (m.header_length == 0 || unseen) {
       h.lists_unsure = kCut;
     } else if (m.kind == model::Kind::kReply && !m.reads.empty()) {
       h.lists_unsure = kReplyReads;
@@ -45,8 +38,17 @@ void note_certainty(const model::Message& m, const Scene& scene) {
   }
 }
 
+// What the damaged message itself breaks is told, with a mark that it was damaged.
+void note_damage(const model::Message& m, const Scene& scene) {
+  if (!m.suspect) return;
+  ConnectionHistory& h = scene.history;
+  for (const char** unsure : {&h.sends_unsure, &h.messages_unsure, &h.lists_unsure}) {
+    if (*unsure == nullptr) *unsure = kDamaged;
+  }
+}
+
 void note_joined(ConnectionHistory& h) {
-  h.messages_unsure = h.lists_unsure = kJoined;
+  h.sends_unsure = h.messages_unsure = h.lists_unsure = kJoined;
 }
 
 void note_end(const model::Call& call, ConnectionHistory& h) {

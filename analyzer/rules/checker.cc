@@ -80,12 +80,13 @@ void Checker::on_message(const model::Message& m, const model::Call* call) {
   check_negotiation(m, within_credit, scene);
   check_refused(m, within_credit, scene);
   check_send_length(m, scene);
-  check_reverse(m, call, scene);
+  check_reverse(m, scene);
   check_invalidation(m, call, scene);
   if (m.kind == model::Kind::kCall && call != nullptr) {
     check_shared_memory(*call, scene);
     check_sent_again(*call, scene);
   }
+  note_damage(m, scene);
   impl_->findings.message_seen(scene.connection);
 }
 
@@ -98,7 +99,11 @@ void Checker::on_identified(const model::Call& call) {
 void Checker::on_call_end(const model::Call& call, const model::Message* answer) {
   const Scene scene = impl_->scene(call.message);
   note_end(call, scene.history);
-  if (answer != nullptr) check_bytes_written(*answer, call, scene);
+  check_unidentified(call, scene);
+  if (answer != nullptr) {
+    check_bytes_written(*answer, call, scene);
+    check_bytes_read(*answer, call, scene);
+  }
   remember_segments(call, answer, scene);
   check_reverse_end(call, answer, scene);
   remember_lost_call(call, scene);
@@ -128,7 +133,7 @@ void Checker::on_close(const roce::Connection& connection) {
   if (const auto scene = impl_->scene(connection)) {
     check_packets(*scene);
     check_reconnect_end(*scene);
-    check_done_at_close(*scene, impl_->of(connection.index).answers);
+    check_answers_at_close(*scene, impl_->of(connection.index).answers);
   }
   impl_->forget(connection.index);
   impl_->diagnoses.close(connection);

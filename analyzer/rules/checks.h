@@ -24,9 +24,12 @@ struct Scene {
                                      const Scene& scene);
 
 // header_checks.cc: one message on its own.
-void check_header(const model::Message& m, const Scene& scene);
-// The XID of a Call in a Position Zero Read chunk.
+void check_header(const model::Message& m, const model::Call* call, const Scene& scene);
+// A Call in a Position Zero Read chunk, when that was read.
 void check_identified_xid(const model::Call& call, const Scene& scene);
+void check_unidentified(const model::Call& call, const Scene& scene);
+// The RPC message that a header conveys, as far as it was seen.
+[[nodiscard]] wire::Bytes rpc_message(const model::Message& m, const model::Call* call);
 
 // read_list_checks.cc
 void check_read_list(const model::Message& call, const Scene& scene, Scratch& scratch);
@@ -62,7 +65,7 @@ void check_answers(const model::Message& m, const model::Call* call, const Scene
                    AnswerHistory& history);
 void note_call_end(const model::Call& call, const model::Message* answer, const Scene& scene,
                    AnswerHistory& history);
-void check_done_at_close(const Scene& scene, const AnswerHistory& history);
+void check_answers_at_close(const Scene& scene, const AnswerHistory& history);
 
 // deprecated_checks.cc: what RFC 8166 took out of RFC 5666.
 struct AgreedConfiguration {
@@ -79,7 +82,8 @@ void check_message(const model::Message& m, const model::Call* call, const Scene
 
 // certainty.cc: what the capture lacks, noted before all other checks of a message.
 void note_certainty(const model::Message& m, const Scene& scene);
-void note_joined(ConnectionHistory& h);  // of two directions
+void note_damage(const model::Message& m, const Scene& scene);  // after all other checks of it
+void note_joined(ConnectionHistory& h);                         // of two directions
 void note_end(const model::Call& call, ConnectionHistory& h);
 
 // credit_checks.cc: the two ledgers. Gives whether a Call was within its credit.
@@ -95,7 +99,7 @@ void check_send_length(const model::Message& m, const Scene& scene);
 [[nodiscard]] std::uint32_t send_limit(std::size_t side, const Scene& scene);
 
 // reverse_checks.cc: Calls by the RPC server.
-void check_reverse(const model::Message& m, const model::Call* call, const Scene& scene);
+void check_reverse(const model::Message& m, const Scene& scene);
 void check_reverse_end(const model::Call& call, const model::Message* answer, const Scene& scene);
 
 // setup_checks.cc: the CM exchange and its private data.
@@ -109,6 +113,7 @@ void check_operation(const roce::Operation& op, const model::Call* call, std::ui
                      const Scene& scene);
 void check_operation_end(const roce::Operation& op, const model::Call* call, const Scene& scene);
 void check_bytes_written(const model::Message& reply, const model::Call& call, const Scene& scene);
+void check_bytes_read(const model::Message& reply, const model::Call& call, const Scene& scene);
 void check_shared_memory(const model::Call& call, const Scene& scene);
 void remember_segments(const model::Call& call, const model::Message* answer, const Scene& scene);
 void check_packets(const Scene& scene);  // when the connection closes

@@ -84,12 +84,16 @@ bool check_call(const model::Message& m, const Scene& scene) {
 
 // RFC 5666 allows a grant of zero while a Call is in progress.
 void check_grant_not_zero(const model::Message& m, const Scene& scene) {
-  if (m.credit != 0 || scene.history.messages_unsure != nullptr) return;
+  if (m.credit != 0) return;
   if (scene.findings.profile() == Profile::k5666 &&
       (m.credits.in_use != 0 || model::losses(scene.connection) != 0)) {
     return;
   }
-  scene.findings.add(RuleId::kFc02, evidence(m, scene.connection, m.sender),
+  Evidence e = evidence(m, scene.connection, m.sender);
+  const bool depends = scene.findings.profile() == Profile::k5666;  // on the Calls in progress
+  if (depends) e.needs = kLossFree | kBothDirections | kBeginning;
+  if (depends || !m.complete) e.unsure = scene.history.sends_unsure;
+  scene.findings.add(RuleId::kFc02, e,
                      [&] { return fmt::format("Reply {:#010x} grants no credit", m.xid); });
 }
 
@@ -111,7 +115,7 @@ void check_done(const model::Message& m, const Scene& scene) {
   const std::uint32_t in_use = scene.model.caller[m.sender].credits.in_use;
   if (ledger.grant_frame == 0 || in_use + 1 + ledger.answered <= ledger.allowed) return;
   scene.findings.add(RuleId::kFc07, credit_evidence(m, ledger, scene), [&] {
-    return fmt::format("RDMA_DONE sent with {} Calls outstanding, {} granted", in_use,
+    return fmt::format("RDMA_DONE sent with {} outstanding, {} granted", counted(in_use, "Call"),
                        ledger.grant);
   });
 }

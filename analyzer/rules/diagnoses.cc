@@ -2,6 +2,7 @@
 
 #include "capture_checks.h"
 #include "chunk_use.h"
+#include "durations.h"
 #include "habits.h"
 #include "loss.h"
 #include "reconnects.h"
@@ -32,6 +33,8 @@ struct Diagnoses::OfConnection {
   std::uint64_t cut_short = 0;  // messages
   std::uint64_t cut_off = 0;    // Calls that the close left without an answer
   std::uint64_t cut_off_frame = 0;
+  std::uint32_t cut_off_xid = 0;  // of the first of them
+  std::int64_t cut_off_ns = 0;
 };
 
 Diagnoses::Diagnoses(Findings& findings) : findings_(findings) {}
@@ -63,6 +66,7 @@ void Diagnoses::message(const model::Message& m) {
   OfConnection& c = *watched;
   c.cut_short += m.complete ? 0 : 1;
   c.starvation[m.caller].note(m);
+  c.recovery[m.sender].went_on(m.first_psn);
   const int client = model_->connection(m.connection).client;
   if (m.caller != client) return;
   c.turns.note(m);
@@ -78,10 +82,15 @@ void Diagnoses::call_end(const model::Call& call, const model::Message* answer) 
   if (watched == nullptr) return;
   OfConnection& c = *watched;
   const model::ConnectionModel& cm = model_->connection(m.connection);
+  if (answer != nullptr) c.recovery[m.sender].arrived(m.psn);
   if (m.caller != cm.client) return;
   c.succession.ended(call, answer);
   if (answer == nullptr) {
-    if (call.ending == model::Ending::kClosed && c.cut_off++ == 0) c.cut_off_frame = m.frame;
+    if (call.ending == model::Ending::kClosed && c.cut_off++ == 0) {
+      c.cut_off_frame = m.frame;
+      c.cut_off_xid = m.xid;
+      c.cut_off_ns = m.time_ns;
+    }
     return;
   }
   if (answer->kind != model::Kind::kReply) return;
@@ -147,8 +156,14 @@ void Diagnoses::close(const roce::Connection& connection) {
       e.connection = &connection;
       e.side = connection.closed_by;
       e.frames = {c.cut_off_frame, connection.closed_frame};
+      if (cm.sends != cm.messages)
+        e.unsure = "a message of the connection was cut short by the capture";
       findings_.add(RuleId::kConnLost, e, [&] {
-        return fmt::format("the connection was closed while {} Calls had no answer", c.cut_off);
+        return fmt::format(
+            "{} while {} without an answer, the first of them {:#010x}, sent {} before",
+            connection.closed_by < 0 ? "the connection ended" : "a DREQ ended the connection",
+            c.cut_off == 1 ? "1 Call was" : fmt::format("{} Calls were", c.cut_off), c.cut_off_xid,
+            duration(connection.last_ns - c.cut_off_ns));
       });
     }
     if (cm.client >= 0) {

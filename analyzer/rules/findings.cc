@@ -24,8 +24,13 @@ constexpr std::uint64_t kMessagesToWait = 32;
 
 const char* const kLost = "the capture lost packets of the connection";
 const char* const kOneDirection = "packets of one direction are not in the capture";
-const char* const kNoBeginning = "the connection began before the capture";
+const char* const kNoBeginning = "the set-up of the connection is not in the capture";
 const char* const kClock = "the capture's clock stepped back";
+
+// Of a REQ without its REP, only one side's numbers are known.
+bool setup_seen(const roce::Connection& c) {
+  return c.setup == roce::Setup::kCm && c.side[0].cm.seen && c.side[1].cm.seen;
+}
 
 Severity severity_of(Level level) {
   switch (level) {
@@ -72,6 +77,7 @@ struct Findings::Impl {
     const char* advice;
     std::uint64_t losses = 0;  // when it was found
     std::uint64_t due = 0;     // message of the connection
+    std::uint64_t calls = 0;   // of Evidence::doubted_caller, so far
   };
   struct Connection {
     std::uint64_t messages = 0;
@@ -101,15 +107,16 @@ struct Findings::Impl {
     const roce::Connection* c = e.connection;
     if (c == nullptr) return nullptr;
     if (e.unsure != nullptr) return e.unsure;
-    if ((r.needs & kBeginning) != 0 && c->setup != roce::Setup::kCm) return kNoBeginning;
-    if ((r.needs & kBothDirections) != 0 &&
+    const int needs = r.needs | e.needs;
+    if ((needs & kBeginning) != 0 && !setup_seen(*c)) return kNoBeginning;
+    if ((needs & kBothDirections) != 0 &&
         (c->side[0].counters.packets == 0 || c->side[1].counters.packets == 0)) {
       return kOneDirection;
     }
-    if ((r.needs & kSteadyClock) != 0 && c->clock_stepped_back) return kClock;
+    if ((needs & kSteadyClock) != 0 && c->clock_stepped_back) return kClock;
     const std::uint64_t now = model::losses(*c);
-    if ((r.needs & kLossFree) != 0 && now != 0) return kLost;
-    if ((r.needs & kLossFreeCall) != 0 && (now != losses || now != e.losses_before)) return kLost;
+    if ((needs & kLossFree) != 0 && now != 0) return kLost;
+    if ((needs & kLossFreeCall) != 0 && (now != losses || now != e.losses_before)) return kLost;
     return nullptr;
   }
 
@@ -123,8 +130,22 @@ struct Findings::Impl {
     }
   }
 
-  void settle(const Pending& p) {
+  [[nodiscard]] std::uint64_t calls_of_doubted(const Evidence& e) const {
+    if (e.doubted_caller < 0) return 0;
+    const auto side = static_cast<std::size_t>(e.doubted_caller);
+    return model->connection(e.connection->index).caller[side].calls;
+  }
+
+  void settle(Pending& p) {
     const Rule& r = rule(p.id);
+    const roce::Connection& c = *p.evidence.connection;
+    // A damaged packet is used late, if at all.
+    const bool damaged =
+        c.icrc_bad != 0 && c.icrc_good != 0 && ((r.needs | p.evidence.needs) & kLossFree) != 0;
+    const bool doubted = p.evidence.doubted_caller >= 0 && calls_of_doubted(p.evidence) == p.calls;
+    if (damaged || doubted) {
+      p.evidence.at_most = std::min(p.evidence.at_most, Level::kWarning);
+    }
     if (const char* why = obstacle(r, p.evidence, p.losses)) {
       withhold(r, p.evidence, why);
     } else {
@@ -134,7 +155,7 @@ struct Findings::Impl {
   }
 
   void tell(const Rule& r, const Evidence& e, const Text& text, const char* advice) {
-    Severity severity = severity_of(r.level(options.profile));
+    Severity severity = severity_of(std::min(r.level(options.profile), e.at_most));
     // Bytes that came with a wrong ICRC are not what the sender sent.
     if (e.suspect && severity == Severity::kError) severity = Severity::kWarning;
     const std::uint32_t connection = e.connection != nullptr ? e.connection->index : UINT32_MAX;
@@ -191,7 +212,8 @@ bool Findings::tells_sums() const {
 void Findings::add(RuleId id, const Evidence& e, const Text& text, const char* advice) {
   const Rule& r = rule(id);
   if (r.level(impl_->options.profile) == Level::kOff) return;
-  if (e.connection == nullptr || (r.needs & (kLossFree | kLossFreeCall | kBothDirections)) == 0) {
+  constexpr int kWaits = kLossFree | kLossFreeCall | kBothDirections;
+  if (e.connection == nullptr || ((r.needs | e.needs) & kWaits) == 0) {
     if (const char* why = Impl::obstacle(r, e, 0)) return impl_->withhold(r, e, why);
     return impl_->tell(r, e, text, advice);
   }
@@ -201,7 +223,8 @@ void Findings::add(RuleId id, const Evidence& e, const Text& text, const char* a
     impl_->settle(c.pending.front());
     c.pending.erase(c.pending.begin());
   }
-  c.pending.push_back({id, e, text(), advice, losses, c.messages + kMessagesToWait});
+  c.pending.push_back(
+      {id, e, text(), advice, losses, c.messages + kMessagesToWait, impl_->calls_of_doubted(e)});
   if (impl_->options.on_pending) impl_->options.on_pending(e);
 }
 
@@ -221,13 +244,13 @@ void Findings::message_seen(const roce::Connection& connection) {
 void Findings::connection_closed(const roce::Connection& connection) {
   const auto it = impl_->waiting.find(connection.index);
   if (it == impl_->waiting.end()) return;
-  for (const Impl::Pending& p : it->second.pending) impl_->settle(p);
+  for (Impl::Pending& p : it->second.pending) impl_->settle(p);
   impl_->waiting.erase(it);
 }
 
 void Findings::finish() {
   for (auto& [index, c] : impl_->waiting) {
-    for (const Impl::Pending& p : c.pending) impl_->settle(p);
+    for (Impl::Pending& p : c.pending) impl_->settle(p);
   }
   impl_->waiting.clear();
   impl_->finish();

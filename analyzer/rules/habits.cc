@@ -1,5 +1,7 @@
 #include "habits.h"
 
+#include "lists.h"
+
 #include <numeric>
 
 #include <fmt/format.h>
@@ -76,7 +78,7 @@ void Habits::tell(Findings& findings, const roce::Connection& connection, int cl
   }
   if (pads_ != 0) {
     add(RuleId::kLinuxPadSegment, client, pad_frame_, [&] {
-      return fmt::format("{} Write chunks have a last segment for roundup alone", pads_);
+      return fmt::format("{} with a last segment for roundup alone", counted(pads_, "Write chunk"));
     });
   }
   if (xid_offsets_ >= kEnough && xid_offsets_ == offsets_) {

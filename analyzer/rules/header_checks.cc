@@ -31,18 +31,21 @@ void check_decodes(const model::Message& m, const Scene& scene) {
   });
 }
 
-// RFC 5531 section 11: a bit for the last fragment, and its length.
-bool has_record_mark(const model::Message& m) {
-  if (m.payload.size() < 8) return false;
-  const std::uint32_t mark = wire::load_be32(m.payload.data());
-  return (mark & 0x80000000U) != 0 && (mark & 0x7fffffffU) == m.wire_length - m.header_length - 4 &&
-         wire::load_be32(m.payload.data() + 4) == m.xid;
+// RFC 5531 section 11: a bit for the last fragment, and its length. An XID that looks like a
+// msg_type is told from one by the length alone.
+bool has_record_mark(const model::Message& m, wire::Bytes rpc) {
+  if (rpc.size() < 8) return false;
+  const std::uint32_t mark = wire::load_be32(rpc.data());
+  if ((mark & 0x80000000U) == 0 || mark == m.xid || wire::load_be32(rpc.data() + 4) != m.xid) {
+    return false;
+  }
+  return m.xid > 1 || (mark & 0x7fffffffU) == m.wire_length - m.header_length - 4;
 }
 
-void check_record_mark(const model::Message& m, const Scene& scene) {
+void check_record_mark(const model::Message& m, wire::Bytes rpc, const Scene& scene) {
   scene.findings.add(RuleId::kHdr08, evidence(m, scene.connection, m.sender), [&] {
-    return fmt::format("the word {:#010x} between header and RPC message is a TCP record mark",
-                       wire::load_be32(m.payload.data()));
+    return fmt::format("the word {:#010x} in front of the RPC message is a TCP record mark",
+                       wire::load_be32(rpc.data()));
   });
 }
 
@@ -90,15 +93,35 @@ void check_payload(const model::Message& m, const Scene& scene) {
 
 }  // namespace
 
-void check_header(const model::Message& m, const Scene& scene) {
+wire::Bytes rpc_message(const model::Message& m, const model::Call* call) {
+  if (m.proc != static_cast<std::uint32_t>(Proc::kNomsg)) return m.payload;
+  if (call == nullptr) return {};
+  const auto list = m.kind == Kind::kCall ? model::ChunkList::kRead : model::ChunkList::kReply;
+  for (const model::CallChunk& c : call->chunks) {
+    if (c.list == list && c.position == 0) return c.data.head();
+  }
+  return {};
+}
+
+void check_header(const model::Message& m, const model::Call* call, const Scene& scene) {
   if (m.header_length == 0) return check_decodes(m, scene);
-  if (has_record_mark(m)) return check_record_mark(m, scene);
+  const wire::Bytes rpc = rpc_message(m, call);
+  if (has_record_mark(m, rpc)) return check_record_mark(m, rpc, scene);
   check_xid(m, scene);
   check_payload(m, scene);
 }
 
 void check_identified_xid(const model::Call& call, const Scene& scene) {
   check_xid(call.message, scene);
+}
+
+// What was read out of the Position Zero Read chunk cannot be decoded.
+void check_unidentified(const model::Call& call, const Scene& scene) {
+  const model::Message& m = call.message;
+  if (call.identified || m.proc != static_cast<std::uint32_t>(Proc::kNomsg)) return;
+  const wire::Bytes rpc = rpc_message(m, &call);
+  if (has_record_mark(m, rpc)) return check_record_mark(m, rpc, scene);
+  check_xid(m, scene);
 }
 
 }  // namespace rpcrdma::rules

@@ -24,9 +24,10 @@ bool has_private_data(const Scene& scene) {
 }
 
 void accuse(RuleId rule, const model::Message& m, const Scene& scene, std::uint32_t limit,
-            const char* of, std::uint32_t topic = 0) {
+            const char* of, std::uint8_t needs = kNothing) {
   Evidence e = evidence(m, scene.connection, m.sender);
-  e.topic = topic;
+  e.topic = needs == kNothing ? 0 : 1;
+  e.needs = needs;
   scene.findings.add(rule, e, [&] {
     return fmt::format("a Send of {} bytes, where {} is {}", m.wire_length, of, limit);
   });
@@ -68,13 +69,16 @@ void check_v1(const model::Message& m, const Scene& scene) {
 void check_v2(const model::Message& m, const Scene& scene) {
   // Until the peer has shown that it knows version 2, it may have Receives for version 1 only.
   const bool first = !scene.history.spoke_v2[1 - m.sender] && m.kind == model::Kind::kCall &&
-                     scene.connection.setup == roce::Setup::kCm;
+                     setup_seen(scene.connection);
   const std::uint32_t agreed = send_limit(m.sender, scene);
+  // A set-up that was not seen may have told more.
+  if (agreed == 0 && m.wire_length <= kLargest) return;
   if (m.wire_length > std::max(kDefaultV2, agreed)) {
     accuse(RuleId::kV205, m, scene, kDefaultV2, "the inline threshold of version 2");
   } else if (first && m.wire_length > std::max(kDefaultV1, agreed)) {
     accuse(RuleId::kV205, m, scene, kDefaultV1,
-           "the most for a peer that has not shown yet that it knows version 2", 1);
+           "the most for a peer that has not shown yet that it knows version 2",
+           kLossFree | kBothDirections);
   } else if (m.wire_length > kDefaultV2) {
     accuse(RuleId::kCmp05, m, scene, kDefaultV2,
            "private data of version 1 would allow it and the threshold of version 2");

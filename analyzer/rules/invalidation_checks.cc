@@ -21,8 +21,20 @@ void check_agreed(const model::Message& m, const Scene& scene) {
     return scene.model.has_private_data[side] &&
            scene.model.private_data[side].remote_invalidation();
   };
-  // A sender that does not set R itself and looks at its peer's alone does no harm.
-  if (takes(1U - m.sender)) return;
+  if (takes(1U - m.sender)) {
+    if (takes(m.sender)) return;
+    // Known of Linux servers, which look at their peer's R alone: it does no harm.
+    Evidence e = evidence(m, scene.connection, m.sender);
+    e.topic = 1;
+    e.at_most = Level::kNote;
+    return scene.findings.add(
+        RuleId::kInv01, e,
+        [] {
+          return std::string(
+              "Send With Invalidate by a side that did not set R itself, to a peer that did");
+        },
+        "No harm: the peer has agreed, as with Linux servers. Both sides set R where both agree.");
+  }
   scene.findings.add(RuleId::kInv01, evidence(m, scene.connection, m.sender), [&] {
     return fmt::format("Send With Invalidate of {:#010x} to a peer that did not set R",
                        m.invalidated_handle);

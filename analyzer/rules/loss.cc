@@ -1,8 +1,10 @@
 #include "loss.h"
 
 #include "durations.h"
+#include "lists.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <rpcrdma/roce/psn.h>
 
@@ -11,8 +13,9 @@ namespace rpcrdma::rules {
 namespace {
 
 constexpr std::uint64_t kStormPackets = 16;
-constexpr std::uint64_t kStormShare = 50;  // a fiftieth of what the side sent
-constexpr std::uint8_t kRnrForever = 7;    // IBA volume 1 section 9.7.5.2.8
+constexpr std::uint64_t kStormShare = 50;          // a fiftieth of what the side sent
+constexpr std::int64_t kShortestTimeout = 50'000;  // nanoseconds
+constexpr std::uint8_t kRnrForever = 7;            // IBA volume 1 section 9.7.5.2.8
 
 Evidence about(const roce::Connection& connection, int side, std::uint64_t first,
                std::uint64_t last) {
@@ -24,8 +27,10 @@ Evidence about(const roce::Connection& connection, int side, std::uint64_t first
 }
 
 // How often `sender` tries again after an RNR NAK: its peer told it in the CM exchange.
-std::uint8_t rnr_retries(const roce::Connection& c, int sender) {
-  return c.side[static_cast<std::size_t>(1 - sender)].cm.rnr_retry_count;
+std::optional<std::uint8_t> rnr_retries(const roce::Connection& c, int sender) {
+  const roce::CmSide& peer = c.side[static_cast<std::size_t>(1 - sender)].cm;
+  if (c.setup != roce::Setup::kCm || !peer.seen) return std::nullopt;
+  return peer.rnr_retry_count;
 }
 
 }  // namespace
@@ -33,6 +38,8 @@ std::uint8_t rnr_retries(const roce::Connection& c, int sender) {
 void Recovery::sent_again(std::uint32_t psn, std::int64_t idle_ns, bool begins,
                           const roce::PacketMeta& meta) {
   ++packets_;
+  // A timeout lasts longer: the capture has this packet twice.
+  if (begins && nak_frame_ == 0 && idle_ns < kShortestTimeout) ++copies_;
   const bool new_burst = begins || nak_frame_ != 0 || roce::psn_diff(psn, last_psn_) <= 0;
   last_psn_ = psn;
   last_frame_ = meta.frame;
@@ -56,6 +63,8 @@ void Recovery::refused(const wire::Aeth& aeth, std::uint32_t psn, const roce::Pa
       rnr_psn_ = psn;
       rnr_frame_ = meta.frame;
     }
+    rnr_tries_ = psn == rnr_last_psn_ ? rnr_tries_ + 1 : 1;
+    rnr_last_psn_ = psn;
     rnr_last_frame_ = meta.frame;
   } else if (aeth.value() == static_cast<std::uint8_t>(wire::NakCode::kPsnSequence)) {
     nak_frame_ = meta.frame;
@@ -67,8 +76,18 @@ void Recovery::refused(const wire::Aeth& aeth, std::uint32_t psn, const roce::Pa
   }
 }
 
+void Recovery::arrived(std::uint32_t psn) {
+  if (tries_ != 0 && roce::psn_diff(psn, burst_psn_) >= 0) tries_ = 0;
+  if (rnr_tries_ != 0 && roce::psn_diff(psn, rnr_last_psn_) >= 0) rnr_tries_ = 0;
+}
+
+void Recovery::went_on(std::uint32_t psn) {
+  arrived(roce::psn_add(psn, wire::kPsnMask));
+}
+
 void Recovery::tell_storm(Findings& findings, const roce::Connection& c, int sender) const {
   const std::uint64_t all = c.side[static_cast<std::size_t>(sender)].counters.packets;
+  if (copies_ * 2 > packets_) return;
   if (packets_ < kStormPackets || packets_ * kStormShare < all) return;
   Evidence e = about(c, -1, first_frame_, last_frame_);
   e.topic = static_cast<std::uint32_t>(sender);
@@ -88,15 +107,15 @@ void Recovery::tell_rnr(Findings& findings, const roce::Connection& c, int sende
   if (rnr_ == 0) return;
   findings.add(RuleId::kRnr, about(c, 1 - sender, rnr_frame_, rnr_last_frame_), [&] {
     std::string retries;
-    if (c.setup == roce::Setup::kCm) {
-      const std::uint8_t n = rnr_retries(c, sender);
-      retries = n == kRnrForever ? ", which is tried again without end"
-                                 : fmt::format(", which is tried again {} times at most", n);
+    if (const auto n = rnr_retries(c, sender)) {
+      retries = *n == kRnrForever ? ", which is tried again without end"
+                : *n == 0         ? ", which is not tried again: the RNR retry count is 0"
+                                  : fmt::format(", which is tried again {} times at most", *n);
     }
     return fmt::format(
-        "{} RNR NAKs: no Receive was posted for a SEND{}; the first one for PSN "
+        "{}: no Receive was posted for a SEND{}; the first one for PSN "
         "{:#08x}",
-        rnr_, retries, rnr_psn_);
+        counted(rnr_, "RNR NAK"), retries, rnr_psn_);
   });
 }
 
@@ -110,23 +129,26 @@ bool Recovery::tell_fatal(Findings& findings, const roce::Connection& c, int sen
     });
     return true;
   }
-  if (c.setup != roce::Setup::kCm) return false;
-  if (rnr_ != 0 && rnr_retries(c, sender) == 0) {
-    findings.add(RuleId::kConnLost, about(c, 1 - sender, rnr_frame_, 0), [&] {
+  if (const auto n = rnr_retries(c, sender); n && *n != kRnrForever && rnr_tries_ > *n) {
+    findings.add(RuleId::kConnLost, about(c, 1 - sender, rnr_frame_, rnr_last_frame_), [&] {
       return fmt::format(
-          "no Receive was posted for the SEND with PSN {:#08x}, and with an RNR "
-          "retry count of 0 that ends the connection",
-          rnr_psn_);
+          "no Receive was posted for the SEND with PSN {:#08x}, and with an RNR retry count of {} "
+          "that ends the connection",
+          rnr_last_psn_, *n);
     });
     return true;
   }
+  if (c.setup != roce::Setup::kCm || !c.side[0].cm.seen) return false;
   const std::uint8_t retries = c.side[0].cm.retry_count;
   if (tries_ != 0 && tries_ >= retries) {
-    findings.add(RuleId::kConnLost, about(c, 1 - sender, first_frame_, last_frame_), [&] {
+    Evidence e = about(c, 1 - sender, first_frame_, last_frame_);
+    e.needs = kLossFree | kBothDirections;
+    findings.add(RuleId::kConnLost, e, [&] {
       return fmt::format(
-          "the request with PSN {:#08x} was sent {} times and never acknowledged, "
-          "which ends the connection",
-          burst_psn_, tries_ + 1);
+          "the request with PSN {:#08x} was sent {} times, as often as is tried, and {}",
+          burst_psn_, tries_ + 1,
+          c.state == roce::State::kClosed ? "never acknowledged, which ends the connection"
+                                          : "not acknowledged when the capture ended");
     });
     return true;
   }

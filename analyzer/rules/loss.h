@@ -15,6 +15,10 @@ class Recovery {
                   const roce::PacketMeta& meta);
   // The other side refused a request.
   void refused(const wire::Aeth& aeth, std::uint32_t psn, const roce::PacketMeta& meta);
+  // The other side has what came up to this PSN.
+  void arrived(std::uint32_t psn);
+  // The side sends something new, from this PSN on: what it had sent again is behind it.
+  void went_on(std::uint32_t psn);
 
   // Bursts of packets that were sent again, and the loss behind the first of them.
   void tell_storm(Findings& findings, const roce::Connection& connection, int sender) const;
@@ -27,6 +31,7 @@ class Recovery {
 
  private:
   std::uint64_t packets_ = 0, bursts_ = 0;
+  std::uint64_t copies_ = 0;  // packets that only the capture has twice
   std::uint32_t first_psn_ = 0;
   std::uint64_t first_frame_ = 0, first_nak_frame_ = 0;  // no NAK: a timeout
   std::int64_t first_idle_ = 0;
@@ -38,6 +43,7 @@ class Recovery {
 
   std::uint64_t rnr_ = 0;
   std::uint32_t rnr_psn_ = 0;
+  std::uint32_t rnr_last_psn_ = 0, rnr_tries_ = 0;  // RNR NAKs for it, one after the other
   std::uint64_t rnr_frame_ = 0, rnr_last_frame_ = 0;
 
   bool fatal_ = false;

@@ -51,7 +51,7 @@ Evidence pair_evidence(const model::Message& answer, const model::Call& call, co
 
 void check_message(const model::Message& m, const model::Call* call, const Scene& scene,
                    Scratch& scratch) {
-  check_header(m, scene);
+  check_header(m, call, scene);
   if (m.header_length == 0) return;
   check_version2(m, call, scene);
   if (m.kind == Kind::kCall) {

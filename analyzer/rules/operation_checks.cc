@@ -92,9 +92,15 @@ void check_stray(const roce::Operation& op, const Scene& scene) {
   Evidence e = operation_evidence(op, scene);
   e.losses_before = model::losses(scene.connection);
   if (ended == nullptr) {
+    // With no Call outstanding, it may be the Call that is missing, together with its ACK.
+    const bool lone = scene.model.caller[1U - op.initiator].credits.in_use == 0 &&
+                      (scene.model.client != op.initiator ||
+                       (op.kind == OpKind::kRead && scene.findings.profile() == Profile::k5666));
+    if (lone) e.doubted_caller = 1 - op.initiator;
     scene.findings.add(RuleId::kOps01, e, [&] {
-      return fmt::format("RDMA {} on handle {:#010x} at {}, which no outstanding Call offers",
-                         kind_name(op.kind), op.handle, op.offset);
+      return fmt::format(
+          "RDMA {} on handle {:#010x} at {}, {}", kind_name(op.kind), op.handle, op.offset,
+          lone ? "while no Call is outstanding" : "which no outstanding Call offers");
     });
     return;
   }
@@ -180,6 +186,35 @@ void check_chunk_written(std::span<const model::CallSegment> offered,
   }
 }
 
+bool succeeded(const model::RpcInfo& reply) {
+  return reply.header_seen && reply.reply_stat == wire::ReplyStat::kAccepted &&
+         reply.accept_stat == wire::AcceptStat::kSuccess &&
+         (!reply.has_status || reply.status == 0);
+}
+
+// Roundup at the end of a chunk may be left alone.
+void check_chunk_read(std::span<const model::CallSegment> chunk, const Evidence& e,
+                      const model::Call& call, const Scene& scene) {
+  std::uint64_t length = 0;
+  std::uint64_t missing = 0;
+  for (const model::CallSegment& s : chunk) {
+    if (s.shared != model::Shared::kNo) return;
+    length += s.target.length;
+    missing += s.target.length - std::min<std::uint64_t>(s.moved, s.target.length);
+  }
+  if (missing == 0 || (missing < 4 && length % 4 == 0)) return;
+  scene.findings.add(
+      RuleId::kOps03, e,
+      [&] {
+        return fmt::format(
+            "{} of {} bytes read of the Read chunk at Position {} of Call {:#010x}, which "
+            "succeeded",
+            length - missing, length, chunk.front().position, call.message.xid);
+      },
+      "See how the responder reads chunks of several segments: it has acted on data that it does "
+      "not have.");
+}
+
 void packets_finding(std::size_t side, std::uint64_t count, std::uint32_t topic, const char* what,
                      const Scene& scene) {
   if (count == 0) return;
@@ -228,6 +263,29 @@ void check_bytes_written(const model::Message& reply, const model::Call& call, c
     check_chunk_written(list_of(ChunkList::kWrite), reply.write_segments, e, scene);
   }
   check_chunk_written(list_of(ChunkList::kReply), reply.reply_segments, e, scene);
+}
+
+void check_bytes_read(const model::Message& reply, const model::Call& call, const Scene& scene) {
+  if (call.message.reads.empty() || reply.kind != model::Kind::kReply || !succeeded(reply.rpc)) {
+    return;
+  }
+  const auto first = call.segments.begin();
+  const auto end = first + static_cast<std::ptrdiff_t>(call.message.reads.size());
+  // OPS-02 tells of a READ that is still under way.
+  if (!scene.history.reads[reply.sender].empty()) return;
+  // A Call of the connection before, sent again, may be answered from the reply cache.
+  const bool none = std::all_of(first, end, [](const auto& s) { return s.moved == 0; });
+  if (none && scene.all.past(scene.connection) != nullptr) return;
+  Evidence e = evidence(reply, scene.connection, reply.sender);
+  e.frames = {call.message.frame, reply.frame};
+  e.losses_before = call.losses_before;
+  e.topic = 1;
+  e.unsure = scene.history.lists_unsure;
+  for (auto it = first; it != end;) {
+    const auto next = std::find_if(it, end, [&](const auto& s) { return s.chunk != it->chunk; });
+    check_chunk_read(std::span(it, next), e, call, scene);
+    it = next;
+  }
 }
 
 void check_shared_memory(const model::Call& call, const Scene& scene) {

@@ -18,6 +18,7 @@ using wire::Proc;
 // One finding a message, however many segments are wrong.
 template <typename Text>
 void accuse(RuleId id, const model::Message& m, const Scene& scene, const Text& text) {
+  scene.history.note_faulty(m.id);
   scene.findings.add(id, evidence(m, scene.connection, m.sender), text);
 }
 
@@ -193,6 +194,19 @@ void check_arguments(const model::Message& m, const Scene& scene, Scratch& s, wi
   check_items(m, scene, s, rpc.subspan(header->length));
 }
 
+// The shortest header of an RPC Call, with empty credentials (RFC 5531 section 9).
+constexpr std::uint32_t kShortestCall = 40;
+
+bool check_rpc_header(const model::Message& m, const Scene& scene, const Scratch& s) {
+  const std::uint32_t position = s.sorted.front().position;
+  if (position >= kShortestCall) return true;
+  accuse(RuleId::kRd12, m, scene, [&] {
+    return fmt::format("the Read chunk at Position {} takes out a part of the RPC header",
+                       position);
+  });
+  return false;
+}
+
 // True: all chunks stand where chunks may stand.
 bool check_chunks(const model::Message& m, const Scene& scene, Scratch& s) {
   join_read_chunks(m.reads, s.reads);
@@ -201,7 +215,7 @@ bool check_chunks(const model::Message& m, const Scene& scene, Scratch& s) {
   sort_chunks(s, in_order);
   if (s.sorted.empty()) return false;
   if (check_roundup_chunk(m, scene, s)) return false;
-  return check_places(m, scene, s);
+  return check_places(m, scene, s) && check_rpc_header(m, scene, s);
 }
 
 }  // namespace

@@ -78,6 +78,7 @@ void check_reconnect_end(const Scene& scene) {
       e.message = lost.again_message;
       e.frames = {lost.frame, lost.again_frame};
       e.topic = 1;
+      e.at_most = Level::kWarning;  // it may be another Call with the same content
       e.unsure = scene.history.messages_unsure;
       scene.findings.add(RuleId::kFc08, e, [&] {
         return fmt::format("Call {:#010x} of the connection before sent again as {:#010x}",

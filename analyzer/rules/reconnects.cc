@@ -1,6 +1,7 @@
 #include "reconnects.h"
 
 #include "durations.h"
+#include "lists.h"
 
 #include <algorithm>
 
@@ -77,19 +78,22 @@ void Succession::tell(Findings& findings, const roce::Connection& connection) co
     e.frames = {again_.first_frame, again_.last_frame};
     findings.add(RuleId::kReconnect, e, [&] {
       return fmt::format(
-          "{} Calls that connection {} left without an answer were sent again here, from XID "
-          "{:#010x} on, {} after its end",
-          again_.calls, predecessor_->connection + 1, again_.first_xid,
+          "{} that connection {} left without an answer {} sent again here, from XID {:#010x} on, "
+          "{} "
+          "after its end",
+          counted(again_.calls, "Call"), predecessor_->connection + 1,
+          again_.calls == 1 ? "was" : "were", again_.first_xid,
           duration(first_ns_ - predecessor_->end_ns));
     });
   }
   if (answered_twice_.calls != 0) {
     e.frames = {answered_twice_.first_frame, answered_twice_.last_frame};
     findings.add(RuleId::kAnsweredTwice, e, [&] {
-      return fmt::format(
-          "{} Calls that had their Reply on connection {} were sent again here, from XID {:#010x} "
-          "on",
-          answered_twice_.calls, predecessor_->connection + 1, answered_twice_.first_xid);
+      return fmt::format("{} that had {} on connection {} {} sent again here, from XID {:#010x} on",
+                         counted(answered_twice_.calls, "Call"),
+                         answered_twice_.calls == 1 ? "its Reply" : "their Replies",
+                         predecessor_->connection + 1, answered_twice_.calls == 1 ? "was" : "were",
+                         answered_twice_.first_xid);
     });
   }
 }

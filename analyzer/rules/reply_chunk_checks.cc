@@ -49,12 +49,13 @@ void check_same_segments(const model::Message& m, const model::Call& call, const
 // with. Only in the forward direction of version 1, where the threshold is certain.
 void check_too_long(const model::Message& m, const model::Call& call, const Scene& scene) {
   if (is_nomsg(m) || m.version != 1 || scene.reverse) return;
-  if (m.wire_length <= scene.model.thresholds.reply) return;
+  const std::uint32_t limit = send_limit(m.sender, scene);
+  if (limit == 0 || m.wire_length <= limit) return;
   scene.findings.add(RuleId::kRp04, pair_evidence(m, call, scene), [&] {
     return fmt::format(
         "a Reply of {} bytes was sent inline, the threshold being {}; the Call "
         "offers {}",
-        m.wire_length, scene.model.thresholds.reply,
+        m.wire_length, limit,
         call.message.has_reply_chunk ? fmt::format("a Reply chunk of {} bytes",
                                                    rules::total_length(call.message.reply_segments))
                                      : std::string("no Reply chunk"));

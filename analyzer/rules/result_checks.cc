@@ -27,15 +27,6 @@ void accuse(RuleId id, const Results& r, const Text& text) {
   r.scene.findings.add(id, pair_evidence(r.m, r.call, r.scene), text);
 }
 
-// The RPC message, as far as it was seen.
-wire::Bytes rpc_message(const model::Message& m, const model::Call& call) {
-  if (m.proc != static_cast<std::uint32_t>(wire::Proc::kNomsg)) return m.payload;
-  for (const model::CallChunk& c : call.chunks) {
-    if (c.list == model::ChunkList::kReply) return c.data.head();
-  }
-  return {};
-}
-
 void check_roundup(const Results& r, const decode::DdpItem& item, std::uint64_t returned) {
   const bool includes = returned != item.length;
   const bool should = r.scene.findings.profile() == Profile::k5666;
@@ -125,7 +116,7 @@ void check_results(const model::Message& m, const model::Call& call, const Scene
       m.rpc.accept_stat != wire::AcceptStat::kSuccess) {
     return;
   }
-  const wire::Bytes rpc = rpc_message(m, call);
+  const wire::Bytes rpc = rpc_message(m, &call);
   const auto header = wire::decode_rpc(rpc);
   if (!header) return;
   total_lengths(call.message, s.offered);

@@ -24,7 +24,7 @@ void check_msg_type(const model::Message& m, const Scene& scene) {
                        m.proc == static_cast<std::uint32_t>(wire::Proc::kMsgp);
   if (m.version != 1 || !conveys || m.header_length == 0 || m.payload.size() < 8) return;
   const std::uint32_t type = wire::load_be32(m.payload.data() + 4);
-  if (type <= 1) return;
+  if (type <= 1 || wire::load_be32(m.payload.data()) != m.xid) return;
   scene.findings.add(RuleId::kBi03, evidence(m, scene.connection, m.sender), [&] {
     return fmt::format("msg_type of RPC message {:#010x} is {}", m.xid, type);
   });
@@ -61,7 +61,7 @@ void check_version(const model::Message& m, const Scene& scene) {
 
 }  // namespace
 
-void check_reverse(const model::Message& m, const model::Call* call, const Scene& scene) {
+void check_reverse(const model::Message& m, const Scene& scene) {
   check_msg_type(m, scene);
   if (!scene.model.client_certain) return;
   if (m.kind == Kind::kCall && scene.reverse) {
@@ -70,15 +70,14 @@ void check_reverse(const model::Message& m, const model::Call* call, const Scene
   } else if (m.kind == Kind::kCall) {
     if (m.version <= 31) scene.history.forward_versions |= 1U << m.version;
     scene.history.ready_for_reverse |= tells_ready(m);
-  } else if (m.kind == Kind::kReply && scene.reverse && call != nullptr) {
-    ++scene.history.reverse_answered;
+    scene.history.latest_forward_call = m.id;
   }
 }
 
-// Silence for a Call with chunks, where the client answers other reverse Calls.
+// Silence for a Call with chunks, by a client that goes on with its own Calls.
 void check_reverse_end(const model::Call& call, const model::Message* answer, const Scene& scene) {
   if (!scene.reverse || !scene.model.client_certain || answer != nullptr) return;
-  if (call.segments.empty() || scene.history.reverse_answered == 0) return;
+  if (call.segments.empty() || scene.history.latest_forward_call < call.message.id) return;
   const bool given_up =
       call.ending == model::Ending::kSuperseded || call.ending == model::Ending::kClosed;
   if (!given_up || call.first_op_ns >= 0) return;

@@ -31,8 +31,20 @@ Evidence setup_evidence(const Scene& scene, std::size_t side) {
   return e;
 }
 
-void check_magic(std::uint32_t magic, std::size_t side, const Scene& scene) {
-  scene.findings.add(RuleId::kCmp01, setup_evidence(scene, side), [&] {
+// Anything but the magic number is as it should be, or that has its bytes swapped. Else the data
+// may be another service's, which its peer takes as absent.
+bool resembles(const PrivateBytes& bytes, std::uint32_t magic) {
+  return magic == kSwappedMagic || (bytes[4] == 1 && (bytes[5] & ~wire::kPrivateDataFlagR) == 0);
+}
+
+void check_magic(const PrivateBytes& bytes, std::uint32_t magic, std::size_t side,
+                 const Scene& scene) {
+  Evidence e = setup_evidence(scene, side);
+  if (!resembles(bytes, magic)) {
+    e.at_most = Level::kNote;
+    e.topic = 1;
+  }
+  scene.findings.add(RuleId::kCmp01, e, [&] {
     return fmt::format("private data begins with {:#010x}{}", magic,
                        magic == kSwappedMagic ? ", the magic number with its bytes swapped" : "");
   });
@@ -59,7 +71,7 @@ void check_private_data(const Scene& scene) {
     const PrivateBytes bytes = first_bytes(cm);
     const std::uint32_t magic = wire::load_be32(bytes.data());
     if (magic != wire::kPrivateDataMagic) {
-      check_magic(magic, side, scene);
+      check_magic(bytes, magic, side, scene);
     } else if (bytes[4] != 1) {
       check_format_version(bytes[4], side, scene);
     } else {

@@ -65,9 +65,22 @@ void large_read(Scene& s, bool lost) {
   c.reply(r);
 }
 
+// The last of the tries that are allowed succeeds.
 void orderly(Scene& s) {
-  Connection& c = s.connect();
+  ConnectOptions options;
+  options.retry_count = 2;
+  Connection& c = s.connect(options);
   c.exchange(1);
+  c.acks = false;
+  const std::uint32_t psn = c.psn(kClient);
+  c.call(call(2));
+  for (int i = 0; i < 2; ++i) {
+    s.wait(kMillisecond);
+    c.resend(kClient, psn);
+  }
+  c.ack(kServer);
+  c.acks = true;
+  c.reply(reply(2));
   c.disconnect();
 }
 
@@ -195,6 +208,24 @@ void add_connection_lost(Scenes& scenes) {
         c.acks = false;
         c.call(call(2));
         c.rnr(kServer);
+        c.disconnect(kClient);
+      },
+      {"RNR", "FC-04"});
+  add("rnr-retries", Guilty::kServer,
+      [](Scene& s) {
+        ConnectOptions options;
+        options.rnr_retry_count = 2;
+        Connection& c = s.connect(options);
+        c.exchange(1);
+        c.acks = false;
+        const std::uint32_t psn = c.psn(kClient);
+        c.call(call(2));
+        c.rnr(kServer);
+        for (int i = 0; i < 2; ++i) {
+          s.wait(kMillisecond);
+          c.resend(kClient, psn);
+          c.rnr(kServer, psn);
+        }
         c.disconnect(kClient);
       },
       {"RNR", "FC-04"});

@@ -72,8 +72,45 @@ void add_causes(Scenes& scenes) {
                          answered(with_byte(call(2), 7, 9), encode(err_vers(2)))));
   scenes.back().both = {"HDR-03"};
   scenes.back().variant = "version";
+  // Nothing comes for it, and the connection goes on.
+  const auto passed_over = [](bool refused) {
+    return [refused](Scene& s) {
+      Connection& c = s.connect();
+      c.exchange(1);
+      c.send(kClient, with_byte(call(2), 15, 7));
+      if (refused) c.reply(err_chunk(2));
+      c.exchange(3);
+    };
+  };
+  scenes.push_back(scene("ERR-05", passed_over(false), passed_over(true)));
+  scenes.back().both = {"HDR-05"};
+  scenes.back().variant = "no-error";
   scenes.push_back(scene("ERR-07", answered(call(2), {encode(err_chunk(2)), encode(reply(2))}),
                          answered(call(2), {encode(err_chunk(2))})));
+}
+
+// A Call that was refused is sent again.
+auto again(const Message& second) {
+  return [second](Scene& s) {
+    Connection& c = s.connect();
+    c.exchange(1);
+    Message m = call(2);
+    m.reply_chunk = std::vector<wire::Segment>{{0x100, 1000, 0}};
+    c.call(m);
+    c.reply(err_chunk(2));
+    c.call(second);
+    c.reply(err_chunk(2));
+  };
+}
+
+void add_repetition(Scenes& scenes) {
+  Message registered_again = call(2);
+  registered_again.reply_chunk = std::vector<wire::Segment>{{0x101, 1000, 0}};
+  Message with_more_room = call(2);
+  with_more_room.reply_chunk = std::vector<wire::Segment>{{0x101, 2000, 0}};
+  scenes.push_back(
+      {.rule = "ERR-07", .breaks = again(registered_again), .keeps = again(with_more_room)});
+  scenes.back().variant = "again";
 }
 
 void add_errors_to_answers(Scenes& scenes) {
@@ -105,6 +142,7 @@ void add_errors_to_answers(Scenes& scenes) {
 void add_error_scenes(Scenes& scenes) {
   add_forms(scenes);
   add_causes(scenes);
+  add_repetition(scenes);
   add_errors_to_answers(scenes);
 }
 

@@ -38,10 +38,9 @@ Message with_record_mark(Message m) {
 }
 
 // A Call in its Position Zero Read chunk.
-void long_call(Scene& s, const Bytes& behind_header, std::uint32_t xid_in_chunk) {
+void long_call(Scene& s, const Bytes& behind_header, const Bytes& rpc) {
   Connection& c = s.connect();
   c.exchange(1);
-  const Bytes rpc = nfs3::getattr_call(xid_in_chunk);
   Message m;
   m.xid = 2;
   m.proc = wire::Proc::kNomsg;
@@ -50,6 +49,28 @@ void long_call(Scene& s, const Bytes& behind_header, std::uint32_t xid_in_chunk)
   c.call(m);
   c.read(kServer, 0x100, 0x1000, rpc);
   c.reply(reply(2, nfs3::getattr_reply(2)));
+}
+
+void long_call(Scene& s, const Bytes& behind_header, std::uint32_t xid_in_chunk) {
+  long_call(s, behind_header, nfs3::getattr_call(xid_in_chunk));
+}
+
+// A Reply in the Reply chunk.
+void long_reply(Scene& s, bool marked) {
+  Connection& c = s.connect();
+  c.exchange(1);
+  const wire::Segment memory{0x100, 4096, 0x1000};
+  Message m = call(2, nfs3::readdir_call(2, 2000));
+  m.reply_chunk = std::vector<wire::Segment>{memory};
+  c.call(m);
+  Message r = reply(2, nfs3::readdir_reply(2, 2000));
+  if (marked) r = with_record_mark(r);
+  c.write(memory, r.rpc);
+  r.proc = wire::Proc::kNomsg;
+  const auto length = static_cast<std::uint32_t>(r.rpc.size());
+  r.reply_chunk = std::vector<wire::Segment>{{memory.handle, length, memory.offset}};
+  r.rpc.clear();
+  c.reply(r);
 }
 
 void add_malformed(Scenes& scenes) {
@@ -76,8 +97,18 @@ void add_payload(Scenes& scenes) {
                     .variant = "nomsg"});
   scenes.push_back({.rule = "HDR-08",
                     .breaks = bad_call(encode(with_record_mark(call(2))), err_chunk(2)),
-                    .keeps = two_exchanges,
-                    .also = {"BI-03"}});
+                    .keeps = two_exchanges});
+  scenes.push_back(
+      {.rule = "HDR-08",
+       .breaks =
+           [](Scene& s) { long_call(s, {}, with_record_mark(call(2, nfs3::getattr_call(2))).rpc); },
+       .keeps = [](Scene& s) { long_call(s, {}, 2); },
+       .variant = "long-call"});
+  scenes.push_back({.rule = "HDR-08",
+                    .guilty = Guilty::kServer,
+                    .breaks = [](Scene& s) { long_reply(s, true); },
+                    .keeps = [](Scene& s) { long_reply(s, false); },
+                    .variant = "long-reply"});
 }
 
 void add_xid(Scenes& scenes) {
@@ -165,6 +196,23 @@ void add_answers(Scenes& scenes) {
                           c.call(call(2));  // its answer comes after the capture
                         },
                     .variant = "unanswered"});
+  // The requester gives up.
+  const auto passed_over = [](bool answered) {
+    return [answered](Scene& s) {
+      Connection& c = s.connect();
+      c.exchange(1);
+      c.call(call(2));
+      c.exchange(3);
+      if (answered) c.reply(reply(2));
+      c.disconnect();
+    };
+  };
+  scenes.push_back({.rule = "HDR-10",
+                    .guilty = Guilty::kServer,
+                    .breaks = passed_over(false),
+                    .keeps = passed_over(true),
+                    .also = {"CONN-LOST"},
+                    .variant = "passed-over"});
 }
 
 }  // namespace

@@ -35,6 +35,16 @@ auto agreed(bool client_sets_r) {
   };
 }
 
+auto sent_with(bool server_sets_r) {
+  return [server_sets_r](Scene& s) {
+    ConnectOptions options;
+    options.server_private = private_data(4096, 4096, server_sets_r);
+    Connection& c = s.connect(options);
+    c.call(offering(1));
+    c.reply(invalidating(unused(1), kMemory.handle));
+  };
+}
+
 auto invalidates(std::uint32_t handle) {
   return [handle](Scene& s) {
     Connection& c = s.connect();
@@ -62,6 +72,12 @@ void add_invalidation_scenes(Scenes& scenes) {
                     .guilty = Guilty::kServer,
                     .breaks = agreed(false),
                     .keeps = agreed(true)});
+  // As Linux servers do.
+  scenes.push_back({.rule = "INV-01",
+                    .guilty = Guilty::kServer,
+                    .breaks = sent_with(false),
+                    .keeps = sent_with(true),
+                    .variant = "own-flag"});
   scenes.push_back({.rule = "INV-02",
                     .guilty = Guilty::kServer,
                     .breaks = invalidates(0x99),

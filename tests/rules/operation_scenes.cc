@@ -81,6 +81,20 @@ void add_target_scenes(Scenes& scenes) {
                     .variant = "requester"});
 }
 
+// An NFS WRITE in two segments, of which so many bytes are read.
+auto reads_of(std::uint32_t count, std::uint32_t first, std::uint32_t second) {
+  return [=](Scene& s) {
+    Connection& c = s.connect();
+    const Reduced r = nfs3::write_call(1, count);
+    Message m = call(1, r.rpc);
+    m.reads = {{r.position, {0x10, 500, 0}}, {r.position, {0x11, 504, 0}}};
+    c.call(m);
+    c.read(kServer, 0x10, 0, pattern(first));
+    c.read(kServer, 0x11, 0, pattern(second));
+    c.reply(reply(1, nfs3::write_reply(1, count)));
+  };
+}
+
 void add_order_scenes(Scenes& scenes) {
   scenes.push_back({.rule = "OPS-02",
                     .guilty = Guilty::kServer,
@@ -123,6 +137,12 @@ void add_order_scenes(Scenes& scenes) {
          c.write(kServer, kMemory.handle, kMemory.offset, pattern(40));
          c.write(kServer, kMemory.handle, kMemory.offset + 40, pattern(24));
        })});
+  // Roundup at the end may be left alone.
+  scenes.push_back({.rule = "OPS-03",
+                    .guilty = Guilty::kServer,
+                    .breaks = reads_of(1004, 500, 200),
+                    .keeps = reads_of(1001, 500, 501),
+                    .variant = "read"});
 }
 
 // An NFS WRITE of four segments, each a READ, so many of them at once.

@@ -57,6 +57,12 @@ void add_private_data_scenes(Scenes& scenes) {
                     .guilty = Guilty::kClient,
                     .breaks = with(swapped_magic()),
                     .keeps = good});
+  // Another service's.
+  scenes.push_back({.rule = "CMP-01",
+                    .guilty = Guilty::kClient,
+                    .breaks = with(Bytes{'h', 'e', 'l', 'l', 'o', ' ', '1', '2'}),
+                    .keeps = with({}),
+                    .variant = "foreign"});
   scenes.push_back(
       {.rule = "CMP-02", .guilty = Guilty::kClient, .breaks = changed(4, 2), .keeps = good});
   scenes.push_back(

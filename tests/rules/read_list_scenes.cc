@@ -124,6 +124,18 @@ void nomsg_call(Scene& s, std::uint32_t position) {
   c.reply(reply(2));
 }
 
+// A long Call that the requester has given no Position Zero chunk, but memory for its Reply.
+void unreadable_call(Scene& s) {
+  Connection& c = s.connect();
+  c.exchange(1);
+  Message m;
+  m.xid = 2;
+  m.proc = wire::Proc::kNomsg;
+  m.reply_chunk = std::vector<wire::Segment>{{0x100, 4096, 0x1000}};
+  c.call(m);
+  c.reply(err_chunk(2));
+}
+
 void add_position_zero(Scenes& scenes) {
   scenes.push_back({.rule = "RD-04",
                     .breaks = refuse({{0, {0x100, 56, 0x1000}}}),
@@ -132,6 +144,10 @@ void add_position_zero(Scenes& scenes) {
                     .breaks = [](Scene& s) { nomsg_call(s, 44); },
                     .keeps = [](Scene& s) { nomsg_call(s, 0); },
                     .variant = "nomsg"});
+  scenes.push_back({.rule = "RD-04",
+                    .breaks = unreadable_call,
+                    .keeps = [](Scene& s) { nomsg_call(s, 0); },
+                    .variant = "no-chunk"});
 }
 
 void add_counts(Scenes& scenes) {
@@ -206,6 +222,10 @@ void add_binding(Scenes& scenes) {
                           c.reply(reply(2, nfs3::getattr_reply(2)));
                         },
                     .keeps = write(1000, {{1000}}, true)});
+  scenes.push_back({.rule = "RD-12",
+                    .breaks = serve({{24, {0x100, 8, 0x1000}}}),
+                    .keeps = serve({{40, {0x100, 8, 0x1000}}}),
+                    .variant = "rpc-header"});
 }
 
 }  // namespace

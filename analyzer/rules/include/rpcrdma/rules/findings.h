@@ -32,6 +32,13 @@ struct Evidence {
   bool suspect = false;
   // Why it cannot be told for certain, whatever its rule needs; null: it can. A constant.
   const char* unsure = nullptr;
+  std::uint8_t needs = kNothing;  // beside what its rule needs
+  // It may come of a Call of this side that the capture lacks without a trace, ACK and all: until
+  // another Call of the side shows that nothing is missing, it is told as a warning at most. -1: no
+  // such doubt. Only where something is needed.
+  int doubted_caller = -1;
+  // A breach that does less harm than others of its rule is told no higher than this.
+  Level at_most = Level::kError;
 };
 
 [[nodiscard]] Evidence evidence(const model::Message& m, const roce::Connection& connection,
