@@ -14,6 +14,7 @@
 
 #include <rpcrdma/model/model.h>
 #include <rpcrdma/model/recognise.h>
+#include <rpcrdma/roce/by_connection.h>
 #include <rpcrdma/wire/cm.h>
 #include <rpcrdma/wire/endian.h>
 #include <rpcrdma/wire/xdr.h>
@@ -78,16 +79,14 @@ struct Model::Impl {
 
   Observer& observer;
   ModelOptions options;
-  std::vector<Connection> connections;
+  roce::ByConnection<Connection> connections;
   CallPool pool;
   std::uint64_t next_id = 1;
   std::uint64_t kept_bytes = 0;
+  std::size_t outstanding_bytes = 0;
   Message scratch;  // used again for every message that is no Call
 
-  Connection& at(std::uint32_t index) {
-    if (index >= connections.size()) connections.resize(index + 1);
-    return connections[index];
-  }
+  Connection& at(std::uint32_t index) { return connections[index]; }
   Call* tagged(std::uint64_t tag) {
     if (tag == 0) return nullptr;
     const auto slot = static_cast<std::uint32_t>((tag >> 16) & kTagBits);
@@ -121,6 +120,7 @@ struct Model::Impl {
     return c.calls[1 - sender].find(xid).generation != 0;
   }
   void note_credits(Connection& c, Message& m);
+  void count_outstanding(CallRef ref);
 };
 
 Model::Model(Observer& observer, const ModelOptions& options)
@@ -128,15 +128,14 @@ Model::Model(Observer& observer, const ModelOptions& options)
 Model::~Model() = default;
 
 const ConnectionModel& Model::connection(std::uint32_t index) const {
+  if (const Impl::Connection* c = impl_->connections.find(index)) return c->pub;
   static const ConnectionModel kNothing;
-  return index < impl_->connections.size() ? impl_->connections[index].pub : kNothing;
+  return kNothing;
 }
 
 std::uint32_t Model::canonical(std::uint32_t index) const {
-  while (index < impl_->connections.size() && impl_->connections[index].merged_into != UINT32_MAX) {
-    index = impl_->connections[index].merged_into;
-  }
-  return index;
+  const Impl::Connection* c = impl_->connections.find(index);
+  return c != nullptr && c->merged_into != UINT32_MAX ? c->merged_into : index;
 }
 
 bool Model::reverse(const Message& message) const {
@@ -196,7 +195,6 @@ void Model::on_open(const roce::Connection& connection) {
 }
 
 void Model::on_merge(const roce::Connection& into, const roce::Connection& from) {
-  impl_->at(std::max(into.index, from.index));
   Impl::Connection& a = impl_->at(into.index);
   Impl::Connection& b = impl_->at(from.index);
   b.merged_into = into.index;
@@ -253,6 +251,11 @@ void Model::on_close(const roce::Connection& connection) {
   impl_->observer.on_close(connection);
 }
 
+void Model::on_let_go(const roce::Connection& connection) {
+  impl_->observer.on_let_go(connection);
+  impl_->connections.erase(connection.index);
+}
+
 void Model::on_acknowledge(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                            std::uint32_t psn, const roce::PacketMeta& meta) {
   if (!aeth.is_ack()) impl_->observer.on_refusal(connection, sender, aeth, psn, meta);
@@ -264,7 +267,7 @@ void Model::on_retransmission(const roce::Connection& connection, int sender, st
 }
 
 void Model::on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
-                              std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) {
+                          std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) {
   impl_->observer.on_sent_again(connection, sender, psn, idle_ns, begins, meta);
 }
 
@@ -557,10 +560,23 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const roce::Se
     decide_client(c, caller, false);
   }
   table.insert(pool, ref);
+  count_outstanding(ref);
   note_credits(c, call.message);
   counts.in_use_max = std::max(counts.in_use_max, counts.credits.in_use);
   observer.on_message(call.message, &call);
   call.message.payload = {};
+}
+
+void Model::Impl::count_outstanding(CallRef ref) {
+  Call& call = *pool.get(ref);
+  call.counted = call.footprint();
+  outstanding_bytes += call.counted;
+  while (outstanding_bytes > options.max_outstanding_bytes) {
+    const CallRef oldest = pool.oldest();
+    if (oldest.slot == ref.slot) return;
+    const Message& m = pool.get(oldest)->message;
+    end_call(at(m.connection), m.caller, oldest, Ending::kForgotten, nullptr);
+  }
 }
 
 void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wire::HeaderView* h,
@@ -621,7 +637,8 @@ void Model::Impl::end_call(Connection& c, std::uint8_t caller, CallRef ref, Endi
   call.ending = ending;
   if (answer == nullptr) ++c.pub.caller[caller].unmatched_calls;
   observer.on_call_end(call, answer);
-  for (const CallChunk& chunk : call.chunks) kept_bytes -= chunk.data.held();
+  for (const CallChunk& chunk : call.chunks) kept_bytes -= chunk.data.footprint();
+  outstanding_bytes -= call.counted;
   c.calls[caller].erase(pool, ref);
   c.pub.caller[caller].credits.in_use = static_cast<std::uint32_t>(c.calls[caller].size());
   pool.release(ref);
@@ -671,7 +688,10 @@ void Model::on_data(const roce::Connection& rc, const roce::Operation& op, std::
     chunk.truncated = true;
     return;
   }
-  impl_->kept_bytes += chunk.data.store(at, data.first(static_cast<std::size_t>(keep)));
+  const std::size_t before = chunk.data.footprint();
+  static_cast<void>(chunk.data.store(at, data.first(static_cast<std::size_t>(keep))));
+  chunk.truncated |= chunk.data.refused();
+  impl_->kept_bytes += chunk.data.footprint() - before;
 }
 
 void Model::on_operation_end(const roce::Connection& rc, const roce::Operation& op) {
@@ -689,7 +709,10 @@ void Model::on_operation_end(const roce::Connection& rc, const roce::Operation& 
   c.pub.chunk_bytes[static_cast<std::size_t>(segment.list)] += op.bytes;
   call->last_op_ns = std::max(call->last_op_ns, op.last_ns);
   ++call->operations_total;
-  if (call->operations.size() < kMaxOperationsKept) {
+  if (call->operations.size() < kMaxOperationsKept &&
+      impl_->outstanding_bytes < impl_->options.max_outstanding_bytes) {
+    call->counted += sizeof(ChunkOperation);
+    impl_->outstanding_bytes += sizeof(ChunkOperation);
     ChunkOperation& o = call->operations.emplace_back();
     o.kind = op.kind;
     o.list = segment.list;
