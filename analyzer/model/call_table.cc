@@ -19,6 +19,9 @@ bool same(const CallRef& a, const CallRef& b) {
 // and a hostile Call has very many segments.
 constexpr std::size_t kComparedForOverlap = 4;
 
+// Of tables without a Call.
+constexpr std::size_t kKeptEntries = 128;
+
 bool overlap(const wire::Segment& a, const wire::Segment& b) {
   // Each wraps to a huge value where it is negative.
   return a.length != 0 && b.length != 0 &&
@@ -104,6 +107,16 @@ void CallTable::erase(CallPool& pool, CallRef ref) {
   Call& call = *pool.get(ref);
   by_xid_.erase(call.message.xid);
   for (CallSegment& segment : call.segments) unlink(pool, segment);
+  if (by_xid_.empty()) give_back();
+}
+
+// Connections are many, and most of them idle: what a burst took is not kept for the next one.
+void CallTable::give_back() {
+  if (by_xid_.bucket_count() > kKeptEntries) by_xid_ = {};
+  if (by_handle_.bucket_count() > kKeptEntries) by_handle_ = {};
+  if (order_.capacity() > kKeptEntries) order_ = {};
+  order_.clear();
+  order_begin_ = 0;
 }
 
 void CallTable::unlink(CallPool& pool, CallSegment& segment) {

@@ -68,6 +68,7 @@ class CallTable {
   std::size_t order_begin_ = 0;
 
   void trim_order();
+  void give_back();
   void unlink(CallPool& pool, CallSegment& segment);
   static void mark_shared(CallPool& pool, CallRef ref, CallSegment& segment);
   [[nodiscard]] bool current(const std::pair<std::uint32_t, CallRef>& entry) const;

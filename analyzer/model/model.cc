@@ -139,10 +139,10 @@ std::uint32_t Model::canonical(std::uint32_t index) const {
 }
 
 bool Model::reverse(const Message& message) const {
-  const std::uint32_t index = canonical(message.connection);
-  const std::uint8_t caller =
-      index == message.connection ? message.caller : static_cast<std::uint8_t>(1 - message.caller);
-  return connection(index).reverse(caller);
+  const Impl::Connection* c = impl_->connections.find(message.connection);
+  if (c == nullptr) return false;
+  if (c->merged_into == UINT32_MAX) return c->pub.reverse(message.caller);
+  return connection(c->merged_into).reverse(static_cast<std::uint8_t>(1 - message.caller));
 }
 
 void Model::Impl::thresholds(Connection& c, const roce::Connection& rc) {
