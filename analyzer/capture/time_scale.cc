@@ -1,12 +1,11 @@
 #include "time_scale.h"
 
-#include <limits>
+#include <algorithm>
 
 namespace rpcrdma::capture {
 namespace {
 
-constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kMax = TimeScale::kMaxNs;
 constexpr unsigned kNanoseconds = 9;
 constexpr unsigned kMaxPower = 19;  // of ten, in 64 bits
 constexpr std::uint8_t kBinaryBit = 0x80;
@@ -31,8 +30,9 @@ TimeScale::TimeScale(std::uint8_t tsresol, std::int64_t offset_seconds) {
     factor_ = n - kNanoseconds <= kMaxPower ? power_of_ten(n - kNanoseconds) : 0;
   }
   if (__builtin_mul_overflow(offset_seconds, std::int64_t{1'000'000'000}, &offset_ns_)) {
-    offset_ns_ = offset_seconds < 0 ? kMin : kMax;
+    offset_ns_ = offset_seconds < 0 ? -kMax : kMax;
   }
+  offset_ns_ = std::clamp(offset_ns_, -kMax, kMax);
 }
 
 std::int64_t TimeScale::to_ns(std::uint64_t ticks) const {
@@ -50,9 +50,7 @@ std::int64_t TimeScale::to_ns(std::uint64_t ticks) const {
       break;
     }
   }
-  std::int64_t sum = 0;
-  if (__builtin_add_overflow(ns, offset_ns_, &sum)) return kMax;  // ns is not negative
-  return sum;
+  return std::clamp(std::min(ns, kMax) + offset_ns_, -kMax, kMax);
 }
 
 }  // namespace rpcrdma::capture

@@ -7,6 +7,8 @@ namespace rpcrdma::capture {
 
 class TimeScale {
  public:
+  // No time is further from the epoch (146 years), so that all durations fit 64 bits too.
+  static constexpr std::int64_t kMaxNs = (std::int64_t{1} << 62) - 1;
   static constexpr std::uint8_t kMicroseconds = 6;  // if_tsresol when the option is absent
 
   TimeScale() : TimeScale(kMicroseconds, 0) {}

@@ -1,6 +1,7 @@
 #include "call_table.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace rpcrdma::model {
 
@@ -14,13 +15,12 @@ bool same(const CallRef& a, const CallRef& b) {
   return a.slot == b.slot && a.generation == b.generation;
 }
 
-bool same(const SegmentRef& a, const SegmentRef& b) {
-  return same(a.call, b.call) && a.segment == b.segment;
-}
-
 // Of the older segments with its handle, how many a new one is compared with: an overlap is rare,
 // and a hostile Call has very many segments.
 constexpr std::size_t kComparedForOverlap = 4;
+
+// Of tables without a Call.
+constexpr std::size_t kKeptEntries = 128;
 
 bool overlap(const wire::Segment& a, const wire::Segment& b) {
   // Each wraps to a huge value where it is negative.
@@ -33,18 +33,37 @@ bool overlap(const wire::Segment& a, const wire::Segment& b) {
 CallRef CallPool::create() {
   if (free_.empty()) {
     slots_.push_back(std::make_unique<Slot>());
-    return {static_cast<std::uint32_t>(slots_.size() - 1), 1};
+    free_.push_back(static_cast<std::uint32_t>(slots_.size() - 1));
   }
-  const std::uint32_t slot = free_.back();
+  const std::uint32_t at = free_.back();
   free_.pop_back();
-  return {slot, slots_[slot]->generation};
+  Slot& slot = *slots_[at];
+  spare_bytes_ -= std::exchange(slot.spare_bytes, 0);
+  slot.older = newest_;
+  slot.newer = kNone;
+  (newest_ != kNone ? slots_[newest_]->newer : oldest_) = at;
+  newest_ = at;
+  return {at, slot.generation};
 }
 
 void CallPool::release(CallRef ref) {
   Slot& slot = *slots_[ref.slot];
+  (slot.older != kNone ? slots_[slot.older]->newer : oldest_) = slot.newer;
+  (slot.newer != kNone ? slots_[slot.newer]->older : newest_) = slot.older;
   ++slot.generation;
-  slot.call.reset();
+  const std::size_t bytes = slot.call.counted;
+  if (spare_bytes_ + bytes <= kMaxSpareBytes) {
+    slot.call.reset();
+    slot.spare_bytes = bytes;
+    spare_bytes_ += bytes;
+  } else {
+    slot.call = Call{};
+  }
   free_.push_back(ref.slot);
+}
+
+CallRef CallPool::oldest() const {
+  return oldest_ != kNone ? ref_of(oldest_) : CallRef{};
 }
 
 Call* CallPool::get(CallRef ref) {
@@ -59,7 +78,10 @@ void CallTable::insert(CallPool& pool, CallRef ref) {
   for (std::uint32_t i = 0; i < call.segments.size(); ++i) {
     SegmentRef& newest = by_handle_[call.segments[i].target.handle];
     call.segments[i].older = newest;
-    if (newest.call.generation != 0) mark_shared(pool, ref, call.segments[i]);
+    if (Call* const holder = pool.get(newest.call)) {
+      holder->segments[newest.segment].newer = {ref, i};
+      mark_shared(pool, ref, call.segments[i]);
+    }
     newest = {ref, i};
   }
   trim_order();
@@ -84,32 +106,29 @@ void CallTable::mark_shared(CallPool& pool, CallRef ref, CallSegment& segment) {
 void CallTable::erase(CallPool& pool, CallRef ref) {
   Call& call = *pool.get(ref);
   by_xid_.erase(call.message.xid);
-  // The newest first: so a handle that the Call has many times is taken from the head of its chain.
-  for (auto i = static_cast<std::uint32_t>(call.segments.size()); i-- != 0;) {
-    const SegmentRef self{ref, i};
-    const SegmentRef older = call.segments[i].older;
-    const auto it = by_handle_.find(call.segments[i].target.handle);
-    if (it == by_handle_.end()) continue;
-    if (same(it->second, self)) {
-      // A Call that is over may still be named behind it.
-      if (pool.get(older.call) != nullptr) {
-        it.value() = older;
-      } else {
-        by_handle_.erase(it);
-      }
-      continue;
-    }
-    SegmentRef at = it->second;
-    for (std::size_t n = 0; n < kMaxSegmentsOfHandle; ++n) {
-      Call* holder = pool.get(at.call);
-      if (holder == nullptr) break;
-      SegmentRef& next = holder->segments[at.segment].older;
-      if (same(next, self)) {
-        next = older;
-        break;
-      }
-      at = next;
-    }
+  for (CallSegment& segment : call.segments) unlink(pool, segment);
+  if (by_xid_.empty()) give_back();
+}
+
+// Connections are many, and most of them idle: what a burst took is not kept for the next one.
+void CallTable::give_back() {
+  if (by_xid_.bucket_count() > kKeptEntries) by_xid_ = {};
+  if (by_handle_.bucket_count() > kKeptEntries) by_handle_ = {};
+  if (order_.capacity() > kKeptEntries) order_ = {};
+  order_.clear();
+  order_begin_ = 0;
+}
+
+void CallTable::unlink(CallPool& pool, CallSegment& segment) {
+  Call* const older = pool.get(segment.older.call);
+  Call* const newer = pool.get(segment.newer.call);
+  if (older != nullptr) older->segments[segment.older.segment].newer = segment.newer;
+  if (newer != nullptr) {
+    newer->segments[segment.newer.segment].older = segment.older;
+  } else if (older != nullptr) {
+    by_handle_[segment.target.handle] = segment.older;
+  } else {
+    by_handle_.erase(segment.target.handle);
   }
 }
 

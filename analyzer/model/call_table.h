@@ -1,6 +1,7 @@
 // The outstanding Calls of one side of one connection: found by XID, by handle, and in their order.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -11,7 +12,8 @@
 
 namespace rpcrdma::model {
 
-// Calls live in slots that are used again.
+// Calls live in slots that are used again, with the memory of their lists as long as that is
+// little.
 class CallPool {
  public:
   CallRef create();
@@ -20,14 +22,22 @@ class CallPool {
   [[nodiscard]] CallRef ref_of(std::uint32_t slot) const {
     return {slot, slots_[slot]->generation};
   }
+  // That was created first; generation 0: there is none.
+  [[nodiscard]] CallRef oldest() const;
 
  private:
+  static constexpr std::size_t kMaxSpareBytes = std::size_t{4} << 20;
+  static constexpr std::uint32_t kNone = UINT32_MAX;
   struct Slot {
     Call call;
     std::uint32_t generation = 1;
+    std::uint32_t older = kNone, newer = kNone;  // while it is in use
+    std::size_t spare_bytes = 0;                 // while it is free
   };
   std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<std::uint32_t> free_;
+  std::uint32_t oldest_ = kNone, newest_ = kNone;
+  std::size_t spare_bytes_ = 0;  // of all free slots
 };
 
 class CallTable {
@@ -58,6 +68,8 @@ class CallTable {
   std::size_t order_begin_ = 0;
 
   void trim_order();
+  void give_back();
+  void unlink(CallPool& pool, CallSegment& segment);
   static void mark_shared(CallPool& pool, CallRef ref, CallSegment& segment);
   [[nodiscard]] bool current(const std::pair<std::uint32_t, CallRef>& entry) const;
 };

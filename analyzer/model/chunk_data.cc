@@ -4,6 +4,24 @@
 
 namespace rpcrdma::model {
 
+namespace {
+
+// So much may be moved for each byte that is held, and this in any case: segments that arrive in
+// any order stay far below.
+constexpr std::uint64_t kMovesEach = 16;
+constexpr std::uint64_t kMovesFree = std::uint64_t{1} << 20;
+
+}  // namespace
+
+bool ChunkData::may_move(std::size_t bytes) {
+  if (moved_ + bytes > kMovesFree + kMovesEach * held_) {
+    refused_ = true;
+    return false;
+  }
+  moved_ += bytes;
+  return true;
+}
+
 std::size_t ChunkData::store(std::uint64_t offset, std::span<const std::uint8_t> data) {
   if (data.empty()) return 0;
   const std::uint64_t end = offset + data.size();
@@ -22,6 +40,12 @@ std::size_t ChunkData::store(std::uint64_t offset, std::span<const std::uint8_t>
       [](const Extent& e, std::uint64_t v) { return e.offset + e.bytes.size() < v; });
   auto after = first;
   while (after != extents_.end() && after->offset <= end) ++after;
+  std::size_t moves = static_cast<std::size_t>(extents_.end() - after) * sizeof(Extent);
+  if (first != after) {
+    if (offset < first->offset) moves += first->bytes.size();
+    for (auto e = first + 1; e != after; ++e) moves += e->bytes.size();
+  }
+  if (!may_move(moves)) return 0;
   Extent merged;
   if (first == after) {
     merged.offset = offset;
@@ -72,8 +96,7 @@ bool ChunkData::covers(std::uint64_t length) const {
 }
 
 void ChunkData::clear() {
-  extents_.clear();
-  held_ = 0;
+  *this = ChunkData();
 }
 
 }  // namespace rpcrdma::model

@@ -73,5 +73,31 @@ TEST(ChunkData, RandomPiecesGiveTheSameAsAPlainBuffer) {
   }
 }
 
+// Each byte stands before all others, so that to keep it in order moves all others.
+std::uint64_t moved_by_bytes_backwards(std::uint64_t n, std::uint64_t step) {
+  ChunkData d;
+  for (std::uint64_t i = n; i-- != 0;) d.store(i * step, bytes(1, 0));
+  return d.moved();
+}
+
+TEST(ChunkData, MovesNoMoreThanAMultipleOfWhatItKeeps) {
+  for (const std::uint64_t step : {1U, 2U}) {
+    const std::uint64_t once = moved_by_bytes_backwards(100000, step);
+    const std::uint64_t twice = moved_by_bytes_backwards(200000, step);
+    EXPECT_LE(once, 4U << 20);
+    EXPECT_LE(twice, 2 * once);
+  }
+}
+
+TEST(ChunkData, SaysWhenItRefusedData) {
+  ChunkData d;
+  for (std::uint64_t i = 0; i < 32; ++i) d.store((31 - i) * 4096, bytes(4096, 0));
+  EXPECT_FALSE(d.refused());
+  EXPECT_TRUE(d.covers(32U * 4096U));
+  for (std::uint64_t i = 100000; i-- != 0;) d.store(1000000 + i * 2, bytes(1, 0));
+  EXPECT_TRUE(d.refused());
+  EXPECT_LT(d.footprint(), 4U << 20);
+}
+
 }  // namespace
 }  // namespace rpcrdma::model

@@ -66,6 +66,17 @@ void Call::reset() {
   digest = 0;
   identified = false;
   ending = Ending::kClosed;
+  counted = 0;
+}
+
+std::size_t Call::footprint() const {
+  const auto list = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
+  // In the tables of Calls; there is some room between their entries.
+  constexpr std::size_t kEntry = 64;
+  const Message& m = message;
+  return sizeof(Call) + kEntry * (1 + segments.size()) + list(chunks) + list(segments) +
+         list(operations) + list(m.reads) + list(m.write_segments) + list(m.write_counts) +
+         list(m.reply_segments) + list(m.bytes);
 }
 
 }  // namespace rpcrdma::model

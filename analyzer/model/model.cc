@@ -14,6 +14,7 @@
 #include <rpcrdma/model/early.h>
 #include <rpcrdma/model/model.h>
 #include <rpcrdma/model/recognise.h>
+#include <rpcrdma/roce/by_connection.h>
 #include <rpcrdma/wire/cm.h>
 #include <rpcrdma/wire/endian.h>
 #include <rpcrdma/wire/xdr.h>
@@ -59,19 +60,17 @@ struct Model::Impl {
 
   Observer& observer;
   ModelOptions options;
-  std::vector<Connection> connections;
+  roce::ByConnection<Connection> connections;
   CallPool pool;
   std::uint64_t next_id = 1;
   std::uint64_t kept_bytes = 0;
   // Of a SEND that nobody looked at ahead.
   wire::Result<wire::HeaderView> late_header;
   wire::Result<wire::RpcView> late_rpc;
+  std::size_t outstanding_bytes = 0;
   Message scratch;  // used again for every message that is no Call
 
-  Connection& at(std::uint32_t index) {
-    if (index >= connections.size()) connections.resize(index + 1);
-    return connections[index];
-  }
+  Connection& at(std::uint32_t index) { return connections[index]; }
   Call* tagged(std::uint64_t tag) {
     if (tag == 0) return nullptr;
     const auto slot = static_cast<std::uint32_t>((tag >> 16) & kTagBits);
@@ -109,6 +108,7 @@ struct Model::Impl {
     return c.calls[1 - sender].find(xid).generation != 0;
   }
   void note_credits(Connection& c, Message& m);
+  void count_outstanding(CallRef ref);
 };
 
 Model::Model(Observer& observer, const ModelOptions& options)
@@ -116,22 +116,21 @@ Model::Model(Observer& observer, const ModelOptions& options)
 Model::~Model() = default;
 
 const ConnectionModel& Model::connection(std::uint32_t index) const {
+  if (const Impl::Connection* c = impl_->connections.find(index)) return c->pub;
   static const ConnectionModel kNothing;
-  return index < impl_->connections.size() ? impl_->connections[index].pub : kNothing;
+  return kNothing;
 }
 
 std::uint32_t Model::canonical(std::uint32_t index) const {
-  while (index < impl_->connections.size() && impl_->connections[index].merged_into != UINT32_MAX) {
-    index = impl_->connections[index].merged_into;
-  }
-  return index;
+  const Impl::Connection* c = impl_->connections.find(index);
+  return c != nullptr && c->merged_into != UINT32_MAX ? c->merged_into : index;
 }
 
 bool Model::reverse(const Message& message) const {
-  const std::uint32_t index = canonical(message.connection);
-  const std::uint8_t caller =
-      index == message.connection ? message.caller : static_cast<std::uint8_t>(1 - message.caller);
-  return connection(index).reverse(caller);
+  const Impl::Connection* c = impl_->connections.find(message.connection);
+  if (c == nullptr) return false;
+  if (c->merged_into == UINT32_MAX) return c->pub.reverse(message.caller);
+  return connection(c->merged_into).reverse(static_cast<std::uint8_t>(1 - message.caller));
 }
 
 void Model::Impl::thresholds(Connection& c, const roce::Connection& rc) {
@@ -184,7 +183,6 @@ void Model::on_open(const roce::Connection& connection) {
 }
 
 void Model::on_merge(const roce::Connection& into, const roce::Connection& from) {
-  impl_->at(std::max(into.index, from.index));
   Impl::Connection& a = impl_->at(into.index);
   Impl::Connection& b = impl_->at(from.index);
   b.merged_into = into.index;
@@ -239,6 +237,11 @@ void Model::on_merge(const roce::Connection& into, const roce::Connection& from)
 void Model::on_close(const roce::Connection& connection) {
   impl_->close_calls(impl_->at(connection.index));
   impl_->observer.on_close(connection);
+}
+
+void Model::on_let_go(const roce::Connection& connection) {
+  impl_->observer.on_let_go(connection);
+  impl_->connections.erase(connection.index);
 }
 
 void Model::on_acknowledge(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
@@ -556,10 +559,23 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const roce::Se
     decide_client(c, caller, false);
   }
   table.insert(pool, ref);
+  count_outstanding(ref);
   note_credits(c, call.message);
   counts.in_use_max = std::max(counts.in_use_max, counts.credits.in_use);
   observer.on_message(call.message, &call);
   call.message.payload = {};
+}
+
+void Model::Impl::count_outstanding(CallRef ref) {
+  Call& call = *pool.get(ref);
+  call.counted = call.footprint();
+  outstanding_bytes += call.counted;
+  while (outstanding_bytes > options.max_outstanding_bytes) {
+    const CallRef oldest = pool.oldest();
+    if (oldest.slot == ref.slot) return;
+    const Message& m = pool.get(oldest)->message;
+    end_call(at(m.connection), m.caller, oldest, Ending::kForgotten, nullptr);
+  }
 }
 
 void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wire::HeaderView* h,
@@ -620,7 +636,8 @@ void Model::Impl::end_call(Connection& c, std::uint8_t caller, CallRef ref, Endi
   call.ending = ending;
   if (answer == nullptr) ++c.pub.caller[caller].unmatched_calls;
   observer.on_call_end(call, answer);
-  for (const CallChunk& chunk : call.chunks) kept_bytes -= chunk.data.held();
+  for (const CallChunk& chunk : call.chunks) kept_bytes -= chunk.data.footprint();
+  outstanding_bytes -= call.counted;
   c.calls[caller].erase(pool, ref);
   c.pub.caller[caller].credits.in_use = static_cast<std::uint32_t>(c.calls[caller].size());
   pool.release(ref);
@@ -670,7 +687,10 @@ void Model::on_data(const roce::Connection& rc, const roce::Operation& op, std::
     chunk.truncated = true;
     return;
   }
-  impl_->kept_bytes += chunk.data.store(at, data.first(static_cast<std::size_t>(keep)));
+  const std::size_t before = chunk.data.footprint();
+  static_cast<void>(chunk.data.store(at, data.first(static_cast<std::size_t>(keep))));
+  chunk.truncated |= chunk.data.refused();
+  impl_->kept_bytes += chunk.data.footprint() - before;
 }
 
 void Model::on_operation_end(const roce::Connection& rc, const roce::Operation& op) {
@@ -688,7 +708,10 @@ void Model::on_operation_end(const roce::Connection& rc, const roce::Operation& 
   c.pub.chunk_bytes[static_cast<std::size_t>(segment.list)] += op.bytes;
   call->last_op_ns = std::max(call->last_op_ns, op.last_ns);
   ++call->operations_total;
-  if (call->operations.size() < kMaxOperationsKept) {
+  if (call->operations.size() < kMaxOperationsKept &&
+      impl_->outstanding_bytes < impl_->options.max_outstanding_bytes) {
+    call->counted += sizeof(ChunkOperation);
+    impl_->outstanding_bytes += sizeof(ChunkOperation);
     ChunkOperation& o = call->operations.emplace_back();
     o.kind = op.kind;
     o.list = segment.list;

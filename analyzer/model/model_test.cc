@@ -341,6 +341,36 @@ TEST_F(ModelTest, OutstandingCallsAreBounded) {
   EXPECT_EQ(told.ended[0].ending, Ending::kForgotten);
 }
 
+TEST_F(ModelTest, WhatOutstandingCallsTakeIsBoundedOverAllConnections) {
+  ModelOptions little;
+  little.max_outstanding_bytes = 64 << 10;
+  Model small(told, little);
+  for (std::uint32_t xid = 1; xid <= 1000; ++xid) {
+    roce::Connection of;
+    of.index = xid % 50;
+    const auto bytes = message(header(xid, 128), rpc_call(xid, 100003, 3, 1));
+    roce::SendMessage s;
+    s.data = bytes;
+    s.wire_length = bytes.size();
+    small.on_send(of, s);
+  }
+  const std::size_t open = 1000 - told.ended.size();
+  EXPECT_GT(open, 10U);
+  EXPECT_LT(open, 200U);
+  for (std::uint32_t i = 0; i < told.ended.size(); ++i) {
+    EXPECT_EQ(told.ended[i].xid, i + 1);
+    EXPECT_EQ(told.ended[i].ending, Ending::kForgotten);
+  }
+}
+
+TEST_F(ModelTest, OneThatWasLetGoIsForgotten) {
+  call(1);
+  model.on_close(connection);
+  model.on_let_go(connection);
+  EXPECT_EQ(m().messages, 0U);
+  EXPECT_EQ(told.ended.size(), 1U);
+}
+
 TEST_F(ModelTest, MergedDirectionsContinueAsOneConnection) {
   // Connection 1 is what came back: its side 0 is our server.
   roce::Connection back;

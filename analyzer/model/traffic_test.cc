@@ -112,7 +112,7 @@ struct Analysis {
     roce::Tracker tracker(model);
     play(t, tracker);
     stats = tracker.stats();
-    for (std::size_t i = 0; i < tracker.connection_count(); ++i) {
+    for (std::uint32_t i = 0; i < tracker.connection_count(); ++i) {
       if (!tracker.connection(i).merged_away) connections.push_back(tracker.connection(i));
     }
     for (const roce::Connection& c : connections) {

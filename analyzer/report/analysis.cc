@@ -1,14 +1,13 @@
 #include "summary.h"
 
 #include <algorithm>
+#include <functional>
 
 #include <rpcrdma/report/analysis.h>
 
 namespace rpcrdma::report {
 
 namespace {
-
-constexpr std::uint32_t kNoSlot = UINT32_MAX;
 
 bool rpc_failed(const model::Message& m) {
   return m.rpc.header_seen && (m.rpc.reply_stat != wire::ReplyStat::kAccepted ||
@@ -52,19 +51,69 @@ void Analysis::on_message(const model::Message& m, const model::Call* call) {
 }
 
 void Analysis::note_credits(const model::Message& m) {
-  if (m.connection >= credit_slots_.size()) credit_slots_.resize(m.connection + 1, kNoSlot);
-  std::uint32_t& slot = credit_slots_[m.connection];
-  if (slot == kNoSlot) {
-    if (report_.credits.size() >= kMaxCreditSeries) return;
-    slot = static_cast<std::uint32_t>(report_.credits.size());
-    report_.credits.emplace_back().connection = m.connection;
+  const CreditSlot* slot = credit_slots_.find(m.connection);
+  if (slot == nullptr) {
+    slot = take_credit_slot(m.connection);
+    if (slot == nullptr) return;
   }
-  CreditBin& bin = report_.credits[slot].direction[m.caller].at(m.time_ns);
+  CreditBin& bin = report_.credits[slot->at].direction[m.caller].at(m.time_ns);
   if (m.kind == model::Kind::kCall) {
     bin.request(m.credit, m.credits.in_use);
   } else {
     bin.grant(m.credit);
   }
+}
+
+// Null: there are enough of them.
+const Analysis::CreditSlot* Analysis::take_credit_slot(std::uint32_t connection) {
+  std::uint32_t at = static_cast<std::uint32_t>(report_.credits.size());
+  if (!free_credits_.empty()) {
+    at = free_credits_.back();
+    free_credits_.pop_back();
+  } else if (at == kMaxCreditSeries) {
+    return nullptr;
+  } else {
+    report_.credits.emplace_back();
+  }
+  report_.credits[at].connection = connection;
+  CreditSlot& slot = credit_slots_[connection];
+  slot.at = at;
+  return &slot;
+}
+
+void Analysis::give_up_credits(std::uint32_t connection) {
+  const CreditSlot* slot = credit_slots_.find(connection);
+  if (slot == nullptr) return;
+  report_.credits[slot->at] = {};
+  free_credits_.push_back(slot->at);
+  credit_slots_.erase(connection);
+}
+
+void Analysis::on_merge(const roce::Connection& into, const roce::Connection& from) {
+  checker_.on_merge(into, from);
+  const CreditSlot* const old = credit_slots_.find(from.index);
+  if (old == nullptr) return;
+  // Side 0 of `from` is side 1 of `into`.
+  ConnectionCredits& gathered = report_.credits[old->at];
+  if (const CreditSlot* slot = credit_slots_.find(into.index)) {
+    ConnectionCredits& to = report_.credits[slot->at];
+    for (std::size_t side = 0; side < 2; ++side) {
+      to.direction[side].merge(gathered.direction[1 - side]);
+    }
+    return give_up_credits(from.index);
+  }
+  std::swap(gathered.direction[0], gathered.direction[1]);
+  gathered.connection = into.index;
+  credit_slots_[into.index] = *old;
+  credit_slots_.erase(from.index);
+}
+
+// What is listed of it later is listed under its own name; the rest goes into the sums now.
+void Analysis::on_let_go(const roce::Connection& connection) {
+  checker_.on_let_go(connection);
+  give_up_credits(connection.index);
+  if (connection.merged_away) return;
+  report_.unlisted.add(summarize(connection, context_.model->connection(connection.index)));
 }
 
 // The Call of a Reply without one may have been seen before the capture began, unless the
@@ -124,8 +173,8 @@ void Analysis::on_call_end(const model::Call& call, const model::Message* answer
   if (answer == nullptr) {
     ++p.unmatched;
     // The capture ended, and the connection did not.
-    if (call.ending == model::Ending::kClosed &&
-        context_.connection(m).state < roce::State::kRejected) {
+    const roce::Connection& c = context_.connection(m);
+    if (call.ending == model::Ending::kClosed && c.state < roce::State::kRejected && !c.let_go) {
       note_open(call, key);
     }
     return;
@@ -220,11 +269,11 @@ void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& sour
 
 void Analysis::finish_connections(const Pipeline& pipeline) {
   const roce::Tracker& tracker = pipeline.tracker();
-  report_.connection_ids = static_cast<std::uint32_t>(tracker.connection_count());
-  for (std::size_t i = 0; i < tracker.connection_count(); ++i) {
-    const roce::Connection& c = tracker.connection(i);
-    if (c.merged_away) continue;
-    report_.connections.push_back(summarize(c, pipeline.model().connection(c.index)));
+  report_.connection_ids = tracker.connection_count();
+  for (std::uint32_t i = 0; i < tracker.connection_count(); ++i) {
+    const roce::Connection* c = tracker.find(i);
+    if (c == nullptr || c->merged_away) continue;
+    report_.connections.push_back(summarize(*c, pipeline.model().connection(i)));
   }
 }
 
@@ -236,34 +285,37 @@ bool Analysis::reverse(End end) const {
 }
 
 void Analysis::finish_credits() {
-  std::vector<ConnectionCredits> gathered = std::move(report_.credits);
-  report_.credits.clear();
-  std::map<std::uint32_t, std::size_t> slots;  // by ID
-  for (const ConnectionCredits& from : gathered) {
-    const std::uint32_t id = context_.connection_id(from.connection);
-    const auto [it, added] = slots.try_emplace(id, report_.credits.size());
-    if (added) report_.credits.emplace_back().connection = id;
-    ConnectionCredits& to = report_.credits[it->second];
-    for (std::uint8_t side = 0; side < 2; ++side) {
-      to.direction[reverse({from.connection, side}) ? 1 : 0].merge(from.direction[side]);
-    }
+  std::sort(free_credits_.begin(), free_credits_.end(), std::greater<>());
+  for (const std::uint32_t at : free_credits_) {
+    report_.credits.erase(report_.credits.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  for (ConnectionCredits& c : report_.credits) {
+    if (reverse({c.connection, 0})) std::swap(c.direction[0], c.direction[1]);
+    ++c.connection;  // its ID
   }
   report_.credits_omitted = count_credits_omitted(report_);
 }
 
 void Analysis::finish_edges() {
+  Edges& edges = report_.edges;
   for (std::size_t i = 0; i < open_ends_.size(); ++i) {
-    OpenCall& open = report_.edges.open_calls[i];
+    OpenCall& open = edges.open_calls[i];
     open.connection = context_.connection_id(open_ends_[i].connection);
     open.reverse = reverse(open_ends_[i]);
   }
+  std::size_t kept = 0;
   for (std::size_t i = 0; i < early_ends_.size(); ++i) {
-    EarlyReply& r = report_.edges.early_replies[i];
+    // What is not listed joins nothing.
+    if (context_.tracker->find(early_ends_[i].connection) == nullptr) continue;
+    EarlyReply& r = edges.early_replies[kept++];
+    r = edges.early_replies[i];
     r.connection = context_.connection_id(early_ends_[i].connection);
     r.reverse = reverse(early_ends_[i]);
   }
+  edges.omitted += edges.early_replies.size() - kept;
+  edges.early_replies.resize(kept);
   // Calls end connection by connection.
-  std::stable_sort(report_.edges.open_calls.begin(), report_.edges.open_calls.end(),
+  std::stable_sort(edges.open_calls.begin(), edges.open_calls.end(),
                    [](const OpenCall& a, const OpenCall& b) { return a.frame < b.frame; });
 }
 

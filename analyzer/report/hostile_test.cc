@@ -1,148 +1,8 @@
-// Captures made to cost much: what each may cost is stated in bytes and allocations, never in time.
-#include "../roce/packets_for_tests.h"
-#include "live_bytes.h"
+// Messages made to cost much.
+#include "hostile_for_tests.h"
 
-#include <functional>
-#include <random>
-
-#include <gtest/gtest.h>
-
-#include <rpcrdma/report/analysis.h>
-#include <rpcrdma/report/message_json.h>
-#include <rpcrdma/report/message_text.h>
-#include <rpcrdma/report/report_json.h>
-#include <rpcrdma/report/report_text.h>
-#include <rpcrdma/wire/header.h>
-#include <rpcrdma/wire/rpc.h>
-
-namespace rpcrdma::report {
+namespace rpcrdma::report::testing {
 namespace {
-
-using roce::testing::packet;
-using roce::testing::with_reth;
-using wire::Bytes;
-using wire::Opcode;
-
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-constexpr std::uint8_t kClient = 1;
-constexpr std::uint8_t kServer = 2;
-constexpr std::uint32_t kClientQp = 0x111;
-constexpr std::uint32_t kServerQp = 0x222;
-
-// What `rpcrdma decode` and `rpcrdma analyze` do with a message.
-class Everything : public Analysis {
- public:
-  void set_context(const Context& context) {
-    context_ = context;
-    Analysis::set_context(context);
-  }
-  void on_message(const model::Message& m, const model::Call* call) override {
-    Analysis::on_message(m, call);
-    write(m, call);
-  }
-  void on_call_end(const model::Call& call, const model::Message* answer) override {
-    Analysis::on_call_end(call, answer);
-    write(call.message, &call);
-  }
-
- private:
-  void write(const model::Message& m, const model::Call* call) {
-    write_message(json_, m, call, context_);
-    static_cast<void>(json_.take());
-    static_cast<void>(message_line(m, context_, {}));
-    static_cast<void>(message_tree(m, call, context_));
-  }
-  Context context_;
-  JsonWriter json_;
-};
-
-// What traffic may cost. The peak is of what is live beyond what was before the traffic.
-struct Limits {
-  std::size_t peak = 0;         // bytes
-  double allocations_each = 0;  // for one packet
-};
-
-class Hostile : public ::testing::Test {
- protected:
-  explicit Hostile(model::ModelOptions options = {}) : pipeline_(observer_, options) {
-    observer_.set_context({&pipeline_.tracker(), &pipeline_.model()});
-  }
-
-  void give(std::uint8_t src, std::uint8_t dst, const wire::RocePacket& p) {
-    const std::vector<std::uint8_t> bytes = roce::testing::ip_packet(src, dst, p);
-    capture::Frame frame;
-    frame.number = ++frames_;
-    frame.time_ns = time_ns_ += step_ns_;
-    frame.original = static_cast<std::uint32_t>(bytes.size());
-    frame.link = capture::LinkType::kRaw;
-    frame.data = bytes;
-    bytes_ += bytes.size();
-    pipeline_.frame(frame);
-  }
-
-  // A SEND of any length, of the client.
-  void send(Bytes message) {
-    constexpr std::size_t kMtu = 4096;
-    if (message.size() <= kMtu) {
-      return give(kClient, kServer, packet(Opcode::kSendOnly, kServerQp, psn_++, message));
-    }
-    for (std::size_t at = 0; at < message.size(); at += kMtu) {
-      const bool last = message.size() - at <= kMtu;
-      give(kClient, kServer,
-           packet(at == 0 ? Opcode::kSendFirst
-                  : last  ? Opcode::kSendLast
-                          : Opcode::kSendMiddle,
-                  kServerQp, psn_++, message.subspan(at, std::min(kMtu, message.size() - at))));
-    }
-  }
-  void send_call(const wire::Header& header, std::uint32_t program = 100003) {
-    std::vector<std::uint8_t> bytes(wire::encoded_size(header) + 40);
-    const std::size_t n = wire::encode_header(header, bytes).value();
-    // XID, Call, RPC version 2, program, version 3, procedure 1, AUTH_NONE twice.
-    const std::uint32_t words[] = {header.xid, 0, 2, program, 3, 1, 0, 0, 0, 0};
-    for (std::size_t i = 0; i < 10; ++i) wire::store_be32(&bytes[n + 4 * i], words[i]);
-    send(bytes);
-  }
-
-  // Passes the traffic, and writes the report of it.
-  void expect_within(const std::function<void()>& traffic, const std::function<Limits()>& limits) {
-    const testing::Heap before = testing::heap();
-    testing::reset_peak();
-    traffic();
-    pipeline_.finish();
-    observer_.finish(pipeline_, {});
-    std::size_t written = 0;
-    const auto count = [&](std::string_view piece) { written += piece.size(); };
-    write_json(observer_.report(), count);
-    write_text(observer_.report(), {.colour = false, .all = true}, count);
-    EXPECT_GT(written, 0U);
-    const testing::Heap after = testing::heap();
-    EXPECT_LE(after.peak - before.live, limits().peak);
-    EXPECT_LE(static_cast<double>(after.allocations - before.allocations),
-              limits().allocations_each * static_cast<double>(frames_));
-  }
-
-  std::uint64_t frames_ = 0;
-  std::uint64_t bytes_ = 0;
-  std::int64_t time_ns_ = 1700000000000000000;
-  std::int64_t step_ns_ = 1000;
-  std::uint32_t psn_ = 0;
-  Everything observer_;
-  Pipeline pipeline_;
-};
-
-constexpr std::uint64_t kMaxKept = 64 * kMiB;
-
-class HostileKept : public Hostile {
- protected:
-  static model::ModelOptions keep_all() {
-    model::ModelOptions options;
-    options.keep_bytes = options.keep_chunks = true;
-    options.max_kept_bytes = kMaxKept;
-    return options;
-  }
-  HostileKept() : Hostile(keep_all()) {}
-};
 
 constexpr std::size_t kLargestMessage = 256 * 1024;
 
@@ -221,50 +81,6 @@ TEST_F(Hostile, OneXidInAllCalls) {
       },
       [] {
         return Limits{kMiB, 40};
-      });
-}
-
-// The report lists every connection that is followed, so each of those is kept, and no other.
-TEST_F(Hostile, MoreConnectionsThanAreFollowed) {
-  constexpr std::uint32_t kConnections = 1000000;
-  expect_within(
-      [&] {
-        for (std::uint32_t i = 0; i < kConnections; ++i) {
-          give(kClient, kServer, packet(Opcode::kSendOnly, i + 2, i * 77));
-        }
-      },
-      [] {
-        return Limits{roce::kMaxConnections * std::size_t{4096}, 20};
-      });
-  EXPECT_EQ(pipeline_.tracker().connection_count(), roce::kMaxConnections);
-  EXPECT_EQ(pipeline_.tracker().stats().not_followed, kConnections - roce::kMaxConnections);
-}
-
-TEST_F(Hostile, PsnsAtRandom) {
-  std::mt19937 random(1);
-  expect_within(
-      [&] {
-        for (int i = 0; i < 100000; ++i) {
-          give(kClient, kServer,
-               packet(Opcode::kSendOnly, kServerQp, static_cast<std::uint32_t>(random())));
-        }
-      },
-      [&] {
-        return Limits{pipeline_.tracker().connection_count() * 4096, 20};
-      });
-}
-
-TEST_F(Hostile, PsnsAtRandomThatMayBeLoss) {
-  std::mt19937 random(1);
-  expect_within(
-      [&] {
-        for (int i = 0; i < 100000; ++i) {
-          give(kClient, kServer,
-               packet(Opcode::kSendOnly, kServerQp, static_cast<std::uint32_t>(random() % 60000)));
-        }
-      },
-      [] {
-        return Limits{kMiB, 10};
       });
 }
 
@@ -378,4 +194,4 @@ TEST_F(Hostile, MessagesMalformedInManyWays) {
 }
 
 }  // namespace
-}  // namespace rpcrdma::report
+}  // namespace rpcrdma::report::testing

@@ -75,6 +75,12 @@ std::int64_t JsonNode::ns() const {
   return 0;
 }
 
+std::int64_t JsonNode::duration_ns() const {
+  if (value_->IsInt64()) return value_->GetInt64();
+  fail("expected an integer of less than 2^63");
+  return 0;
+}
+
 bool JsonNode::boolean() const {
   if (value_->IsBool()) return value_->GetBool();
   fail("expected true or false");

@@ -50,8 +50,10 @@ class JsonNode {
 
   [[nodiscard]] std::uint64_t u64() const;
   [[nodiscard]] std::uint32_t u32() const;
-  // A time or duration, nanoseconds: so far from the ends that two of them can be subtracted.
+  // A time, nanoseconds: so far from the ends that two of them can be subtracted.
   [[nodiscard]] std::int64_t ns() const;
+  // A duration: what lies between two times may be longer than either.
+  [[nodiscard]] std::int64_t duration_ns() const;
   [[nodiscard]] bool boolean() const;
   [[nodiscard]] std::string text() const;
   [[nodiscard]] bool is_null() const { return value_->IsNull(); }

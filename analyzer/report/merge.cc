@@ -85,6 +85,7 @@ class Addition {
     to_.connection_ids = static_cast<std::uint32_t>(join_.ids());
     add(to_.capture, from_.capture);
     add(to_.messages, from_.messages);
+    to_.unlisted.add(from_.unlisted);
     procedures();
     to_.slowest.merge(from_.slowest);
     to_.traffic.merge(from_.traffic);

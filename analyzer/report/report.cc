@@ -46,6 +46,34 @@ const char* state_name(roce::State s) {
   return "open";
 }
 
+namespace {
+
+void add_counts(Direction& to, const Direction& from) {
+  to.calls += from.calls;
+  to.replies += from.replies;
+  to.errors += from.errors;
+  to.unmatched_calls += from.unmatched_calls;
+  to.unmatched_replies += from.unmatched_replies;
+}
+
+}  // namespace
+
+void Unlisted::add(const Connection& c) {
+  ++connections;
+  for (const EndPoint& side : c.side) packets += side.counters.packets;
+  messages += c.messages;
+  for (const std::uint64_t n : c.chunk_bytes) chunk_bytes += n;
+  for (std::size_t d = 0; d < 2; ++d) add_counts(direction[d], c.direction[d]);
+}
+
+void Unlisted::add(const Unlisted& other) {
+  connections += other.connections;
+  packets += other.packets;
+  messages += other.messages;
+  chunk_bytes += other.chunk_bytes;
+  for (std::size_t d = 0; d < 2; ++d) add_counts(direction[d], other.direction[d]);
+}
+
 bool Report::has_errors() const {
   return findings_omitted[static_cast<std::size_t>(rules::Severity::kError)] != 0 ||
          std::any_of(findings.begin(), findings.end(),

@@ -34,7 +34,7 @@ double seconds(const CaptureSummary& c) {
 std::string facts(const Report& r) {
   const auto& kinds = r.messages.kinds;
   const std::uint64_t messages = std::accumulate(kinds.begin(), kinds.end(), std::uint64_t{0});
-  std::uint64_t moved = 0;
+  std::uint64_t moved = r.unlisted.chunk_bytes;
   for (const Connection& c : r.connections) {
     for (const std::uint64_t n : c.chunk_bytes) moved += n;
   }
@@ -49,7 +49,7 @@ std::string facts(const Report& r) {
   fact("Length", plot::format_value(plot::Unit::kSeconds, seconds(r.capture)));
   fact("RoCE packets",
        plot::format_value(plot::Unit::kCount, static_cast<double>(r.capture.packets.roce)));
-  fact("Connections", fmt::format("{}", r.connections.size()));
+  fact("Connections", fmt::format("{}", r.connections.size() + r.unlisted.connections));
   fact("Messages", plot::format_value(plot::Unit::kCount, static_cast<double>(messages)));
   fact("Calls", kind(model::Kind::kCall));
   fact("Replies", kind(model::Kind::kReply));

@@ -108,6 +108,18 @@ void counts(JsonWriter& json, const char* key, const Direction& d) {
   json.end();
 }
 
+void unlisted(JsonWriter& json, const Unlisted& u) {
+  if (u.connections == 0) return;
+  json.object("unlisted");
+  json.field("connections", u.connections);
+  json.field("packets", u.packets);
+  json.field("messages", u.messages);
+  json.field("chunk_bytes", u.chunk_bytes);
+  counts(json, "forward", u.direction[0]);
+  counts(json, "reverse", u.direction[1]);
+  json.end();
+}
+
 void connection(JsonWriter& json, const Connection& c) {
   const Direction& forward = c.direction[0];
   const Direction& reverse = c.direction[1];
@@ -429,6 +441,7 @@ void write_json(const Report& r, const Write& write) {
     json.drain(write);
   }
   json.end();
+  unlisted(json, r.unlisted);
   json.field("connection_ids", r.connection_ids);
   json.array("procedures");
   for (const auto& [k, p] : r.procedures) {

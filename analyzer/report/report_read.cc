@@ -43,6 +43,7 @@ class Reader {
     capture(top.get("capture"));
     messages(top.get("messages"));
     top.get("connections").for_each([&](const JsonNode& n) { connection(n); });
+    if (top.has("unlisted")) unlisted(top.get("unlisted"));
     top.get("procedures").for_each([&](const JsonNode& n) { procedure(n); });
     slow_calls(top.get("slowest"), r_.slowest);
     const JsonNode series = top.get("series");
@@ -145,12 +146,26 @@ class Reader {
     counters.into("orphans", c.orphans);
   }
 
-  static void direction(const JsonNode& counts, const JsonNode& credits, Direction& d) {
-    counts.into("calls", d.calls);
-    counts.into("replies", d.replies);
-    counts.into("errors", d.errors);
-    counts.into("unmatched_calls", d.unmatched_calls);
-    counts.into("unmatched_replies", d.unmatched_replies);
+  static void counts(const JsonNode& n, Direction& d) {
+    n.into("calls", d.calls);
+    n.into("replies", d.replies);
+    n.into("errors", d.errors);
+    n.into("unmatched_calls", d.unmatched_calls);
+    n.into("unmatched_replies", d.unmatched_replies);
+  }
+
+  void unlisted(const JsonNode& n) {
+    Unlisted& u = r_.unlisted;
+    n.into("connections", u.connections);
+    n.into("packets", u.packets);
+    n.into("messages", u.messages);
+    n.into("chunk_bytes", u.chunk_bytes);
+    counts(n.get("forward"), u.direction[0]);
+    counts(n.get("reverse"), u.direction[1]);
+  }
+
+  static void direction(const JsonNode& count, const JsonNode& credits, Direction& d) {
+    counts(count, d);
     credits.into("requested", d.requested);
     credits.into("granted", d.granted);
     credits.into("in_use_max", d.in_use_max);
@@ -224,8 +239,8 @@ class Reader {
       if (pair.size() != 2) return pair.fail("expected two integers");
       buckets.push_back({pair.at(0).u32(), pair.at(1).u32()});
     });
-    const std::int64_t min = n.get("min_ns").ns();
-    const std::int64_t max = n.get("max_ns").ns();
+    const std::int64_t min = n.get("min_ns").duration_ns();
+    const std::int64_t max = n.get("max_ns").duration_ns();
     const auto h = model::Histogram::restore(min, max, n.get("sum_ns").u64(), buckets);
     if (!h) n.fail("these buckets do not fit min_ns and max_ns");
     return h.value_or(model::Histogram());
@@ -234,7 +249,7 @@ class Reader {
   void slow_calls(const JsonNode& list, SlowCalls& to) const {
     list.for_each([&](const JsonNode& n) {
       SlowCall s;
-      n.into("latency_ns", s.latency_ns);
+      s.latency_ns = n.get("latency_ns").duration_ns();
       n.into("frame", s.frame);
       n.into("reply_frame", s.reply_frame);
       n.into("time_ns", s.time_ns);
@@ -244,9 +259,9 @@ class Reader {
       n.into("name", s.label);
       if (n.has("parts_ns")) {
         const JsonNode parts = n.get("parts_ns");
-        parts.into("call_to_first_operation", s.before_data_ns);
-        parts.into("operations", s.data_ns);
-        parts.into("last_operation_to_reply", s.after_data_ns);
+        s.before_data_ns = parts.get("call_to_first_operation").duration_ns();
+        s.data_ns = parts.get("operations").duration_ns();
+        s.after_data_ns = parts.get("last_operation_to_reply").duration_ns();
       }
       to.offer(s);
     });
@@ -321,7 +336,7 @@ class Reader {
           const JsonNode latency = bin.get("latency_ns");
           latency.into("count", to.latency_count);
           latency.into("sum", to.latency_sum);
-          latency.into("max", to.latency_max);
+          to.latency_max = latency.get("max").duration_ns();
           latency.get("log2").for_each([&](const JsonNode& pair) {
             if (pair.size() != 2) return pair.fail("expected two integers");
             const std::uint64_t bucket = pair.at(0).u64();

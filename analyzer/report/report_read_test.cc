@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <rpcrdma/report/merge.h>
+
 namespace rpcrdma::report {
 namespace {
 
@@ -111,6 +113,25 @@ TEST(ReportRead, NumbersAtTheirEnds) {
   EXPECT_EQ(json_of(*again), text);
   EXPECT_EQ(again->connections[0].side[0].address, c.side[0].address);
   EXPECT_TRUE(again->has_errors());
+}
+
+TEST(ReportRead, SumsOfWhatIsNotListed) {
+  Report r;
+  r.unlisted.connections = 7;
+  r.unlisted.packets = 6;
+  r.unlisted.messages = 5;
+  r.unlisted.chunk_bytes = 4;
+  r.unlisted.direction[0].calls = 3;
+  r.unlisted.direction[1].unmatched_replies = 2;
+  const std::string text = json_of(r);
+  const auto again = read_json(text);
+  ASSERT_TRUE(again) << again.error();
+  EXPECT_EQ(json_of(*again), text);
+  const auto twice = merge({r, *again});
+  ASSERT_TRUE(twice) << twice.error();
+  EXPECT_EQ(twice->unlisted.connections, 14U);
+  EXPECT_EQ(twice->unlisted.direction[0].calls, 6U);
+  EXPECT_EQ(twice->unlisted.direction[1].unmatched_replies, 4U);
 }
 
 }  // namespace

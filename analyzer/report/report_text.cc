@@ -300,6 +300,15 @@ void write_text(const Report& r, const TextOptions& options,
     out += fmt::format("and {} more connections (--all lists them)\n",
                        r.connections.size() - shown.size());
   }
+  if (r.unlisted.connections != 0) {
+    const Direction& forward = r.unlisted.direction[0];
+    const Direction& reverse = r.unlisted.direction[1];
+    out += fmt::format(
+        "and {} connections that are summed up and not listed: {} packets, {} messages, {} Calls, "
+        "{} without an answer\n",
+        r.unlisted.connections, r.unlisted.packets, r.unlisted.messages,
+        forward.calls + reverse.calls, forward.unmatched_calls + reverse.unmatched_calls);
+  }
   if (r.connections.empty()) out += "No RDMA connection.\n";
   procedures_text(r, paint, out);
   slowest_text(r, paint, out);

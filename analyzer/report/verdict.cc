@@ -94,6 +94,7 @@ Verdict verdict(const Report& r) {
   for (const Connection& c : r.connections) {
     for (const Direction& d : c.direction) unanswered += d.unmatched_calls;
   }
+  for (const Direction& d : r.unlisted.direction) unanswered += d.unmatched_calls;
   const std::string answered =
       unanswered == 0 ? fmt::format("{}, all answered", number(calls, "Call"))
                       : fmt::format("{}, {} without an answer", number(calls, "Call"), unanswered);

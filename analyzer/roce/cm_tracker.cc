@@ -89,8 +89,7 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
     const bool again = ref.connection != nullptr && ref.connection->side[0].qpn == req->local_qpn &&
                        ref.connection->side[0].cm.starting_psn == req->starting_psn &&
                        ref.connection->state != State::kClosed;
-    if (!again && connections.size() >= kMaxConnections) {
-      ++stats.not_followed;
+    if (!again && next_index == UINT32_MAX) {
       ref = {};
     } else if (!again) {
       ConnectionState& c = new_connection(Setup::kCm, meta);
@@ -118,13 +117,15 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
     }
     report(ref);
   } else if (const auto* rep = std::get_if<wire::CmRep>(&mad->message)) {
-    const FlowRef asked = known(t.dst, rep->remote_comm_id);
-    FlowRef ref{asked.connection, 1};
-    if (asked.connection != nullptr && !asked.connection->side[1].cm.seen) {
-      ConnectionState& c = *asked.connection;
+    FlowRef ref = known(t.dst, rep->remote_comm_id);
+    if (ref.connection != nullptr && ref.connection->side[1].address != t.src) ref = {};
+    ref.sender = 1;
+    if (ref.connection != nullptr && !ref.connection->side[1].cm.seen) {
+      ConnectionState& c = *ref.connection;
       std::erase(unanswered, &c);
       hear(c.side[1].cm, rep->local_comm_id, rep->starting_psn, rep->responder_resources,
            rep->initiator_depth, rep->rnr_retry_count, rep->private_data);
+      unbind(c, 1);  // inferred, of another QP perhaps
       c.side[1].qpn = rep->local_qpn;
       c.side[1].qpn_known = true;
       by_comm_id[{t.src, rep->local_comm_id}] = ref;

@@ -1,16 +1,18 @@
 // The tracker's own state; see tracker.cc for the story.
 #pragma once
 
+#include <compare>
 #include <cstdint>
-#include <deque>
 #include <list>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include <tsl/robin_map.h>
 #include <tsl/robin_set.h>
 
 #include <rpcrdma/capture/address.h>
+#include <rpcrdma/roce/by_connection.h>
 #include <rpcrdma/roce/interval_set.h>
 #include <rpcrdma/roce/tracker.h>
 
@@ -70,11 +72,20 @@ struct Stream {
   std::size_t open_reads = 0;         // of them, neither done nor unseen
 };
 
+// The order in which connections are let go.
+struct IdleKey {
+  bool open = true;
+  std::uint64_t last_frame = 0;
+  std::uint32_t index = 0;
+  friend auto operator<=>(const IdleKey&, const IdleKey&) = default;
+};
+
 struct ConnectionState : Connection {
   std::array<Stream, 2> stream;
   std::uint32_t mtu_at_least = 256;     // as large as the largest packet
   std::array<bool, 2> icrc_was_good{};  // of a packet of that side
   std::uint32_t after_close = 0;        // requests that are no retries
+  IdleKey idle;                         // as it stands in Impl::idle
   [[nodiscard]] bool one_sided() const { return !side[0].qpn_known && setup == Setup::kInferred; }
 };
 
@@ -140,7 +151,9 @@ struct Tracker::Impl {
 
   Listener& listener;
   PacketStats stats;
-  std::deque<ConnectionState> connections;
+  ByConnection<ConnectionState> connections;
+  std::uint32_t next_index = 0;
+  std::set<IdleKey> idle;
   tsl::robin_map<FlowKey, FlowRef, KeyHash> flows;
   // Connections of which one direction was seen, by the way of their packets; the newest last.
   tsl::robin_map<AddressPair, std::vector<ConnectionState*>, KeyHash> one_sided;
@@ -149,8 +162,11 @@ struct Tracker::Impl {
   // Set up by a REQ whose REP was not seen; the newest last.
   std::vector<ConnectionState*> unanswered;
   // Ports that send good ICRCs, so that a bad one means damage.
+  static constexpr std::size_t kMaxSound = 65536;  // of any more, bad ones count as good
   tsl::robin_set<capture::Address, AddressHash> sound;
-  std::uint64_t held_bytes = 0;
+  std::uint64_t held_bytes = 0;     // of memory, of all streams
+  std::uint64_t partial_bytes = 0;  // in Stream::buffer, of all streams
+  std::vector<std::vector<std::uint8_t>> spare_buffers;
   bool releasing = false;  // in release_answered()
 
   // Direct-mapped in front of `flows`: captures have few connections and long runs of packets.
@@ -165,12 +181,20 @@ struct Tracker::Impl {
   void finish();
 
   // tracker.cc
+  void note_sound(const capture::Address& port);
   FlowRef find_flow(const capture::TransportPacket& t, std::uint32_t qpn);
   void bind_flow(const FlowKey& key, FlowRef ref);
   void unbind(const ConnectionState& c);
+  void unbind(const ConnectionState& c, std::size_t to);
+  CacheEntry& cached(const capture::Address& dst, std::uint32_t qpn);
   static bool trails(ConnectionState& c, int sender, const Packet& p);
   ConnectionState& new_connection(Setup setup, const PacketMeta& meta);
   void close(ConnectionState& c, State state);
+
+  // let_go.cc
+  void make_room();
+  void requeue(ConnectionState& c);
+  void let_go(ConnectionState& c);
 
   // pairing.cc
   ConnectionState* find_unanswered(const capture::TransportPacket& t, const Packet& p);
@@ -212,6 +236,7 @@ struct Tracker::Impl {
   void note_reads_answered(ConnectionState& c, int sender, std::uint32_t psn);
   void release_answered(ConnectionState& c, int sender, wire::Bytes answer);
   void end_send(ConnectionState& c, int sender, bool complete);
+  void give_back(Stream& s);
   void end_write(ConnectionState& c, int sender);
   void learn_mtu(ConnectionState& c, int sender, const Packet& p);
 };

@@ -18,10 +18,17 @@ constexpr std::size_t kMaxHeldPackets = 1024;         // of one stream
 constexpr std::uint64_t kMaxHeldBytes = 16ULL << 20;  // of all streams together
 // No inline threshold is over 256 KiB (RFC 8797); what is longer is no RPC-over-RDMA message.
 constexpr std::size_t kMaxSendBytes = std::size_t{512} * 1024;
+constexpr std::uint64_t kMaxPartialBytes = 32ULL << 20;  // of all SENDs that are not whole yet
+constexpr std::size_t kSpareBuffers = 16;
 constexpr std::size_t kMaxReads = 512;  // RDMA READs remembered of one stream
 constexpr std::size_t kKeptDoneReads = 16;
 
 constexpr std::uint32_t kMaxMtu = 4096;
+
+// Of memory that a packet takes while it is held, with a list's node and the allocator's own.
+std::uint64_t cost(const Held& held) {
+  return held.bytes.size() + sizeof(Held) + 64;
+}
 
 constexpr bool is_mtu(std::uint32_t bytes) {
   return bytes == 256 || bytes == 512 || bytes == 1024 || bytes == 2048 || bytes == 4096;
@@ -234,14 +241,14 @@ void Tracker::Impl::hold(ConnectionState& c, int sender, const Packet& p,
   if (at != s.held.end() && at->psn == psn) {
     retransmitted(c, sender, 1, p);
     if (!at->suspect || p.suspect) return;
-    held_bytes -= at->bytes.size();
+    held_bytes -= cost(*at);
     s.held.erase(at);
     hold(c, sender, p, transport);
     return;
   }
   const auto bytes = transport.transport();
   Held held{psn, p.meta, p.suspect, transport.wire_length, {bytes.begin(), bytes.end()}};
-  held_bytes += held.bytes.size();
+  held_bytes += cost(held);
   s.held.insert(at, std::move(held));
   if (s.held.size() > kMaxHeldPackets || held_bytes > kMaxHeldBytes) {
     skip_to(c, sender, s.held.front().psn);
@@ -257,7 +264,7 @@ void Tracker::Impl::drain(ConnectionState& c, int sender) {
     const std::int32_t ahead = psn_diff(front.psn, s.next);
     if (ahead < 0) {
       // Another copy was taken in the meantime.
-      held_bytes -= front.bytes.size();
+      held_bytes -= cost(front);
       s.held.pop_front();
       continue;
     }
@@ -280,7 +287,7 @@ void Tracker::Impl::use_held(ConnectionState& c, int sender) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
   const Held held = std::move(s.held.front());
   s.held.pop_front();
-  held_bytes -= held.bytes.size();
+  held_bytes -= cost(held);
   const auto decoded = wire::decode_roce(held.bytes, held.wire_length);
   if (!decoded) return;  // it decoded when it was held
   // A damaged length of a READ would lead all that follows astray.
@@ -350,7 +357,7 @@ void Tracker::Impl::send_packet(ConnectionState& c, int sender, const Packet& p)
     s.send.first_frame = p.meta.frame;
     s.send.first_ns = p.meta.time_ns;
     s.send.first_psn = roce.bth.psn;
-    s.buffer.clear();
+    give_back(s);
     s.assembly = Stream::Assembly::kSend;
   } else if (s.assembly != Stream::Assembly::kSend) {
     if (s.assembly == Stream::Assembly::kSkip) {
@@ -385,7 +392,13 @@ void Tracker::Impl::send_packet(ConnectionState& c, int sender, const Packet& p)
   }
   // Bytes behind a missing piece would stand at a wrong offset.
   if (s.buffer.size() + p.wire_payload == s.send.wire_length &&
-      s.buffer.size() + roce.payload.size() <= kMaxSendBytes) {
+      s.buffer.size() + roce.payload.size() <= kMaxSendBytes &&
+      partial_bytes + roce.payload.size() <= kMaxPartialBytes) {
+    if (s.buffer.capacity() == 0 && !spare_buffers.empty()) {
+      s.buffer = std::move(spare_buffers.back());
+      spare_buffers.pop_back();
+    }
+    partial_bytes += roce.payload.size();
     s.buffer.insert(s.buffer.end(), roce.payload.begin(), roce.payload.end());
   }
   if (p.info->last) end_send(c, sender, true);
@@ -411,12 +424,22 @@ void Tracker::Impl::release_answered(ConnectionState& c, int sender, wire::Bytes
   }
 }
 
+// A stream has a buffer only while a SEND of it is not whole.
+void Tracker::Impl::give_back(Stream& s) {
+  if (s.buffer.capacity() == 0) return;
+  partial_bytes -= s.buffer.size();
+  s.buffer.clear();
+  if (spare_buffers.size() < kSpareBuffers) spare_buffers.push_back(std::move(s.buffer));
+  s.buffer = {};
+}
+
 void Tracker::Impl::end_send(ConnectionState& c, int sender, bool complete) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
   s.send.data = s.buffer;
   s.send.complete = complete && s.buffer.size() == s.send.wire_length;
   s.assembly = Stream::Assembly::kIdle;
   listener.on_send(c, s.send);
+  give_back(s);
 }
 
 void Tracker::Impl::write_packet(ConnectionState& c, int sender, const Packet& p) {
@@ -428,6 +451,7 @@ void Tracker::Impl::write_packet(ConnectionState& c, int sender, const Packet& p
     if (s.assembly == Stream::Assembly::kSend || s.assembly == Stream::Assembly::kWrite) {
       count_irregular(counters, &SideCounters::illegal_sequence, p);
       if (s.assembly == Stream::Assembly::kWrite) end_write(c, sender);
+      give_back(s);
     }
     op = Operation{};
     op.kind = OpKind::kWrite;
@@ -626,7 +650,7 @@ void Tracker::Impl::flush(ConnectionState& c, int sender) {
     // What was damaged and never acknowledged has not arrived.
     const bool arrived = !front.suspect || (s.acked_known && psn_diff(s.acked, front.psn) >= 0);
     if (psn_diff(front.psn, s.next) < 0 || !arrived) {
-      held_bytes -= front.bytes.size();
+      held_bytes -= cost(front);
       s.held.pop_front();
       continue;
     }

@@ -38,11 +38,16 @@ void Tracker::finish() {
 const PacketStats& Tracker::stats() const {
   return impl_->stats;
 }
-std::size_t Tracker::connection_count() const {
-  return impl_->connections.size();
+std::uint32_t Tracker::connection_count() const {
+  return impl_->next_index;
 }
-const Connection& Tracker::connection(std::size_t index) const {
-  return impl_->connections[index];
+const Connection* Tracker::find(std::uint32_t index) const {
+  return impl_->connections.find(index);
+}
+const Connection& Tracker::connection(std::uint32_t index) const {
+  if (const Connection* c = find(index)) return *c;
+  static const Connection kNothing;
+  return kNothing;
 }
 
 void prepare(PreparedPacket& packet) {
@@ -93,7 +98,7 @@ void Tracker::Impl::packet(const PreparedPacket& prepared) {
   const wire::OpcodeInfo& info = wire::opcode_info(roce.bth.opcode);
   if (service == wire::Service::kUd && roce.bth.dest_qp == wire::kGsiQp) {
     if (icrc == IcrcCheck::kBad && sound.contains(transport.src)) return;
-    if (icrc == IcrcCheck::kGood) sound.insert(transport.src);
+    if (icrc == IcrcCheck::kGood) note_sound(transport.src);
     cm(transport, roce, meta);
     return;
   }
@@ -136,14 +141,11 @@ void Tracker::Impl::packet(const PreparedPacket& prepared) {
       try_merge(ref, transport, p);
     }
   }
-  if (ref.connection == nullptr) {
-    ++stats.not_followed;
-    return;
-  }
+  if (ref.connection == nullptr) return;
   ConnectionState& c = *ref.connection;
   if (icrc == IcrcCheck::kGood && !c.icrc_was_good[ref.sender]) {
     c.icrc_was_good[ref.sender] = true;
-    sound.insert(transport.src);
+    note_sound(transport.src);
   }
   c.icrc_good += icrc == IcrcCheck::kGood ? 1 : 0;
   c.icrc_bad += icrc == IcrcCheck::kBad ? 1 : 0;
@@ -169,17 +171,25 @@ void Tracker::Impl::packet(const PreparedPacket& prepared) {
 }
 
 void Tracker::Impl::finish() {
-  for (ConnectionState& c : connections) {
+  connections.for_each([this](ConnectionState& c) {
     if (!c.merged_away && c.state != State::kClosed && c.state != State::kRejected) {
       flush(c, 0);
       flush(c, 1);
       listener.on_close(c);
     }
-  }
+  });
+}
+
+void Tracker::Impl::note_sound(const capture::Address& port) {
+  if (sound.size() < kMaxSound) sound.insert(port);
+}
+
+Tracker::Impl::CacheEntry& Tracker::Impl::cached(const capture::Address& dst, std::uint32_t qpn) {
+  return cache[(qpn ^ (qpn >> 8) ^ dst.bytes[3]) % kCacheEntries];
 }
 
 FlowRef Tracker::Impl::find_flow(const capture::TransportPacket& t, std::uint32_t qpn) {
-  CacheEntry& entry = cache[(qpn ^ (qpn >> 8) ^ t.dst.bytes[3]) % kCacheEntries];
+  CacheEntry& entry = cached(t.dst, qpn);
   if (entry.ref.connection != nullptr && entry.key.qpn == qpn && entry.key.src == t.src &&
       entry.key.dst == t.dst) {
     return entry.ref;
@@ -193,30 +203,34 @@ FlowRef Tracker::Impl::find_flow(const capture::TransportPacket& t, std::uint32_
 
 void Tracker::Impl::bind_flow(const FlowKey& key, FlowRef ref) {
   flows[key] = ref;
-  for (CacheEntry& entry : cache) {
-    if (entry.key == key) entry.ref = ref;
-  }
+  CacheEntry& entry = cached(key.dst, key.qpn);
+  if (entry.key == key) entry.ref = ref;
 }
 
 // Its QPNs are free for other connections.
 void Tracker::Impl::unbind(const ConnectionState& c) {
-  for (std::size_t to = 0; to < 2; ++to) {
-    const FlowKey key{c.side[1 - to].address, c.side[to].address, c.side[to].qpn};
-    const auto it = flows.find(key);
-    if (it == flows.end() || it->second.connection != &c) continue;
-    flows.erase(it);
-    for (CacheEntry& entry : cache) {
-      if (entry.key == key) entry.ref = {};
-    }
-  }
+  unbind(c, 0);
+  unbind(c, 1);
+}
+
+void Tracker::Impl::unbind(const ConnectionState& c, std::size_t to) {
+  const FlowKey key{c.side[1 - to].address, c.side[to].address, c.side[to].qpn};
+  const auto it = flows.find(key);
+  if (it == flows.end() || it->second.connection != &c) return;
+  flows.erase(it);
+  CacheEntry& entry = cached(key.dst, key.qpn);
+  if (entry.key == key) entry.ref = {};
 }
 
 ConnectionState& Tracker::Impl::new_connection(Setup setup, const PacketMeta& meta) {
-  ConnectionState& c = connections.emplace_back();
-  c.index = static_cast<std::uint32_t>(connections.size() - 1);
+  make_room();
+  ConnectionState& c = connections[next_index];
+  c.index = next_index++;
   c.setup = setup;
   c.first_frame = c.last_frame = meta.frame;
   c.first_ns = c.last_ns = meta.time_ns;
+  c.idle = {true, c.last_frame, c.index};
+  idle.insert(c.idle);
   return c;
 }
 
@@ -232,6 +246,7 @@ void Tracker::Impl::close(ConnectionState& c, State state) {
     ended.next = s.next;
     s = std::move(ended);
   }
+  requeue(c);
 }
 
 // Do packets of a closed connection still belong to it? Retries and the acknowledgements of them

@@ -35,7 +35,7 @@ void note_closed(Trust& trust, const roce::Connection& c, std::uint64_t cut_shor
 }
 
 void tell_trust(const Trust& trust, const roce::PacketStats& packets, Findings& findings) {
-  enum Topic : std::uint32_t { kLost = 16, kCutShort, kOneSided, kClock, kNotFollowed };
+  enum Topic : std::uint32_t { kLost = 16, kCutShort, kOneSided, kClock, kLetGo };
   const auto add = [&](RuleId rule, std::uint32_t topic, const Findings::Text& text,
                        const char* advice) {
     Evidence e;
@@ -81,16 +81,16 @@ void tell_trust(const Trust& trust, const roce::PacketStats& packets, Findings& 
         "Latencies and orders are not to be trusted there. Sort the capture by time, or take the "
         "times of one clock.");
   }
-  if (packets.not_followed != 0) {
+  if (packets.let_go != 0) {
     add(
-        RuleId::kCapture, kNotFollowed,
+        RuleId::kCapture, kLetGo,
         [&] {
           return fmt::format(
-              "{} packets are of connections beyond the first {}, which are not in "
-              "this report",
-              packets.not_followed, roce::kMaxConnections);
+              "{} connections are summed up and not listed: more than {} are not followed at once",
+              packets.let_go, roce::kMaxConnections);
         },
-        "Cut the capture up, by time or by address.");
+        "Those that were over went first, then those idle longest. Cut the capture up, by time or "
+        "by address, to see each.");
   }
   if (packets.icrc_bad != 0 && findings.tells_sums()) {
     add(

@@ -3,8 +3,8 @@
 
 #include <memory>
 #include <optional>
-#include <vector>
 
+#include <rpcrdma/roce/by_connection.h>
 #include <rpcrdma/rules/checker.h>
 
 namespace rpcrdma::rules {
@@ -21,18 +21,8 @@ struct Checker::Impl {
     AnswerHistory answers;
     AgreedConfiguration agreed;
   };
-  std::vector<std::unique_ptr<Remembered>> remembered;  // by connection, while it is open
+  roce::ByConnection<Remembered> remembered;  // while the connection is open
   Scratch scratch;
-
-  Remembered& of(std::uint32_t connection) {
-    if (connection >= remembered.size()) remembered.resize(connection + 1);
-    auto& r = remembered[connection];
-    if (r == nullptr) r = std::make_unique<Remembered>();
-    return *r;
-  }
-  void forget(std::uint32_t connection) {
-    if (connection < remembered.size()) remembered[connection].reset();
-  }
 
   History history;
 
@@ -72,7 +62,7 @@ void Checker::on_message(const model::Message& m, const model::Call* call) {
   const Scene scene = impl_->scene(m);
   note_certainty(m, scene);
   if (!scene.history.begun) check_private_data(scene);
-  Impl::Remembered& r = impl_->of(m.connection);
+  Impl::Remembered& r = impl_->remembered[m.connection];
   check_message(m, call, scene, impl_->scratch);
   check_answers(m, call, scene, r.answers);
   check_deprecated(m, call, scene, r.agreed);
@@ -108,7 +98,7 @@ void Checker::on_call_end(const model::Call& call, const model::Message* answer)
   check_reverse_end(call, answer, scene);
   remember_lost_call(call, scene);
   impl_->diagnoses.call_end(call, answer);
-  note_call_end(call, answer, scene, impl_->of(call.message.connection).answers);
+  note_call_end(call, answer, scene, impl_->remembered[call.message.connection].answers);
 }
 
 void Checker::on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
@@ -123,22 +113,27 @@ void Checker::on_open(const roce::Connection& connection) {
 void Checker::on_merge(const roce::Connection& into, const roce::Connection& from) {
   impl_->history.forget(from.index);
   impl_->history.forget(into.index);
-  impl_->forget(from.index);
-  impl_->forget(into.index);
+  impl_->remembered.erase(from.index);
+  impl_->remembered.erase(into.index);
   note_joined(impl_->history.of(into.index));
   impl_->diagnoses.merge(into, from);
+  impl_->findings.connections_merged(into, from);
 }
 
 void Checker::on_close(const roce::Connection& connection) {
   if (const auto scene = impl_->scene(connection)) {
     check_packets(*scene);
     check_reconnect_end(*scene);
-    check_answers_at_close(*scene, impl_->of(connection.index).answers);
+    check_answers_at_close(*scene, impl_->remembered[connection.index].answers);
   }
-  impl_->forget(connection.index);
+  impl_->remembered.erase(connection.index);
   impl_->diagnoses.close(connection);
   impl_->findings.connection_closed(connection);
   impl_->history.forget(connection.index);
+}
+
+void Checker::on_let_go(const roce::Connection& connection) {
+  impl_->findings.connection_let_go(connection);
 }
 
 void Checker::on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,

@@ -3,8 +3,10 @@
 // missing may be in just that packet. What still waits when its connection has seen some more
 // messages, or has ended, is settled by what is known then.
 #include <algorithm>
+#include <climits>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -21,6 +23,8 @@ constexpr std::size_t kMaxWithheld = 1024;
 // Breaches of one connection that wait, and for how many more messages.
 constexpr std::size_t kMaxPending = 64;
 constexpr std::uint64_t kMessagesToWait = 32;
+// Of all connections together; what comes then is settled by what is known.
+constexpr std::size_t kMaxWaiting = 16384;
 
 const char* const kLost = "the capture lost packets of the connection";
 const char* const kOneDirection = "packets of one direction are not in the capture";
@@ -83,8 +87,8 @@ struct Findings::Impl {
     std::uint64_t messages = 0;
     std::vector<Pending> pending;
   };
-  // Rule, connection, side, topic.
-  using Key = std::tuple<RuleId, std::uint32_t, int, std::uint32_t>;
+  // Connection, rule, side, topic.
+  using Key = std::tuple<std::uint32_t, RuleId, int, std::uint32_t>;
 
   Options options;
   const roce::Tracker* tracker = nullptr;
@@ -95,9 +99,11 @@ struct Findings::Impl {
     Finding finding;
   };
   std::vector<Kept> kept;
-  std::map<std::tuple<RuleId, std::uint32_t, const char*>, std::uint64_t> held_back;
+  // Connection, rule, reason.
+  std::map<std::tuple<std::uint32_t, RuleId, const char*>, std::uint64_t> held_back;
   std::array<std::uint64_t, 3> omitted{};
   std::map<std::uint32_t, Connection> waiting;  // only connections on which something waits
+  std::size_t waiting_count = 0;                // breaches, of all of them
   std::vector<Finding> list;
   std::vector<Withheld> withheld;
 
@@ -121,7 +127,7 @@ struct Findings::Impl {
   }
 
   void withhold(const Rule& r, const Evidence& e, const char* why) {
-    const auto key = std::tuple(r.id, e.connection->index, why);
+    const auto key = std::tuple(e.connection->index, r.id, why);
     const auto it = held_back.find(key);
     if (it != held_back.end()) {
       ++it->second;
@@ -152,6 +158,7 @@ struct Findings::Impl {
       tell(
           r, p.evidence, [&] { return p.text; }, p.advice);
     }
+    if (options.on_settled) options.on_settled(p.evidence);
   }
 
   void tell(const Rule& r, const Evidence& e, const Text& text, const char* advice) {
@@ -159,7 +166,7 @@ struct Findings::Impl {
     // Bytes that came with a wrong ICRC are not what the sender sent.
     if (e.suspect && severity == Severity::kError) severity = Severity::kWarning;
     const std::uint32_t connection = e.connection != nullptr ? e.connection->index : UINT32_MAX;
-    const Key key{r.id, connection, e.side, e.topic * 2 + (e.suspect ? 1U : 0U)};
+    const Key key{connection, r.id, e.side, e.topic * 2 + (e.suspect ? 1U : 0U)};
     const auto it = index.find(key);
     Finding* f = nullptr;
     if (it != index.end()) {
@@ -191,6 +198,14 @@ struct Findings::Impl {
     }
   }
 
+  void settle_all(std::map<std::uint32_t, Connection>::iterator at) {
+    for (Pending& p : at->second.pending) settle(p);
+    waiting_count -= at->second.pending.size();
+    waiting.erase(at);
+  }
+  void name(const Key& key, Finding& f) const;
+  // Joins two kinds that turned out to be one.
+  static void join(Finding& to, Finding& from);
   void finish();
 };
 
@@ -218,13 +233,17 @@ void Findings::add(RuleId id, const Evidence& e, const Text& text, const char* a
     return impl_->tell(r, e, text, advice);
   }
   const std::uint64_t losses = model::losses(*e.connection);
+  Impl::Pending pending{id, e, text(), advice, losses, 0, impl_->calls_of_doubted(e)};
+  if (impl_->waiting_count >= kMaxWaiting) return impl_->settle(pending);
   Impl::Connection& c = impl_->waiting[e.connection->index];
   if (c.pending.size() >= kMaxPending) {
     impl_->settle(c.pending.front());
     c.pending.erase(c.pending.begin());
+    --impl_->waiting_count;
   }
-  c.pending.push_back(
-      {id, e, text(), advice, losses, c.messages + kMessagesToWait, impl_->calls_of_doubted(e)});
+  ++impl_->waiting_count;
+  pending.due = c.messages + kMessagesToWait;
+  c.pending.push_back(std::move(pending));
   if (impl_->options.on_pending) impl_->options.on_pending(e);
 }
 
@@ -238,56 +257,78 @@ void Findings::message_seen(const roce::Connection& connection) {
   while (due < c.pending.size() && c.pending[due].due <= c.messages)
     impl_->settle(c.pending[due++]);
   c.pending.erase(c.pending.begin(), c.pending.begin() + static_cast<std::ptrdiff_t>(due));
+  impl_->waiting_count -= due;
   if (c.pending.empty()) impl_->waiting.erase(it);
 }
 
 void Findings::connection_closed(const roce::Connection& connection) {
   const auto it = impl_->waiting.find(connection.index);
-  if (it == impl_->waiting.end()) return;
-  for (Impl::Pending& p : it->second.pending) impl_->settle(p);
-  impl_->waiting.erase(it);
+  if (it != impl_->waiting.end()) impl_->settle_all(it);
+}
+
+void Findings::connections_merged(const roce::Connection& into, const roce::Connection& from) {
+  connection_closed(from);
+  Impl& all = *impl_;
+  for (auto at = all.index.lower_bound({from.index, RuleId{}, INT_MIN, 0});
+       at != all.index.end() && std::get<0>(at->first) == from.index;) {
+    auto node = all.index.extract(at++);
+    auto& [connection, id, side, topic] = node.key();
+    connection = into.index;
+    if (side >= 0) side = 1 - side;
+    all.kept[node.mapped()].key = node.key();
+    const auto there = all.index.insert(std::move(node));
+    if (!there.inserted) {
+      Impl::join(all.kept[there.position->second].finding, all.kept[there.node.mapped()].finding);
+    }
+  }
+  for (auto at = all.held_back.lower_bound({from.index, RuleId{}, nullptr});
+       at != all.held_back.end() && std::get<0>(at->first) == from.index;) {
+    const auto node = all.held_back.extract(at++);
+    all.held_back[{into.index, std::get<1>(node.key()), std::get<2>(node.key())}] += node.mapped();
+  }
+}
+
+void Findings::connection_let_go(const roce::Connection& connection) {
+  connection_closed(connection);
+  for (auto at = impl_->index.lower_bound({connection.index, RuleId{}, INT_MIN, 0});
+       at != impl_->index.end() && std::get<0>(at->first) == connection.index; ++at) {
+    impl_->name(at->first, impl_->kept[at->second].finding);
+  }
 }
 
 void Findings::finish() {
-  for (auto& [index, c] : impl_->waiting) {
-    for (Impl::Pending& p : c.pending) impl_->settle(p);
-  }
-  impl_->waiting.clear();
+  while (!impl_->waiting.empty()) impl_->settle_all(impl_->waiting.begin());
   impl_->finish();
 }
 
+void Findings::Impl::join(Finding& to, Finding& from) {
+  to.count += std::exchange(from.count, 0);
+  for (const std::uint64_t frame : from.frames) {
+    if (to.frames.size() < kMaxFrames) to.frames.push_back(frame);
+  }
+}
+
+void Findings::Impl::name(const Key& key, Finding& f) const {
+  const auto& [connection, id, side, topic] = key;
+  if (connection == UINT32_MAX) return;
+  f.connection = connection + 1;
+  if (side < 0) return;
+  f.peer = tracker->connection(connection).side[static_cast<std::size_t>(side)].address.to_string();
+  const int client = model->connection(connection).client;
+  if (client >= 0) f.role = client == side ? "client" : "server";
+}
+
 void Findings::Impl::finish() {
-  // A direction that turned out to belong to another connection goes under that one's name.
-  std::map<Key, std::size_t> canonical;
   for (Kept& k : kept) {
-    auto& [id, connection, side, topic] = k.key;
-    if (connection != UINT32_MAX) {
-      const std::uint32_t to = model->canonical(connection);
-      if (to != connection && side >= 0) side = 1 - side;
-      connection = to;
-    }
-    const auto [it, added] = canonical.try_emplace(k.key, list.size());
-    if (!added) {
-      Finding& f = list[it->second];
-      f.count += k.finding.count;
-      for (const std::uint64_t frame : k.finding.frames) {
-        if (f.frames.size() < kMaxFrames) f.frames.push_back(frame);
-      }
-      continue;
-    }
-    Finding& f = list.emplace_back(std::move(k.finding));
-    if (connection == UINT32_MAX) continue;
-    f.connection = connection + 1;
-    if (side < 0) continue;
-    f.peer =
-        tracker->connection(connection).side[static_cast<std::size_t>(side)].address.to_string();
-    const int client = model->connection(connection).client;
-    if (client >= 0) f.role = client == side ? "client" : "server";
+    if (k.finding.count == 0) continue;
+    // One that has its name is of a connection that was let go.
+    if (k.finding.connection == 0) name(k.key, k.finding);
+    list.push_back(std::move(k.finding));
   }
   sort_by_place(list, [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
   for (const auto& [key, count] : held_back) {
-    const auto& [id, connection, reason] = key;
-    withheld.push_back({rule(id).name, model->canonical(connection) + 1, count, reason});
+    const auto& [connection, id, reason] = key;
+    withheld.push_back({rule(id).name, connection + 1, count, reason});
   }
 }
 

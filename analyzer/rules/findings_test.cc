@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include <rpcrdma/rules/findings.h>
@@ -160,6 +162,76 @@ TEST_F(FindingsTest, OneDirectionIsNotEnoughForBoth) {
   EXPECT_TRUE(f.list().empty());
   ASSERT_EQ(f.withheld().size(), 1U);
   EXPECT_NE(f.withheld()[0].reason.find("direction"), std::string::npos);
+}
+
+// Whoever holds a message back for what is pending is told when it no longer is.
+TEST_F(FindingsTest, WhatIsPendingIsSettledOnce) {
+  std::vector<std::uint64_t> pending, settled;
+  Findings f({.on_pending = [&](const Evidence& e) { pending.push_back(e.message); },
+              .on_settled = [&](const Evidence& e) { settled.push_back(e.message); }});
+  f.attach(tracker, model);
+  Evidence e = at(1);
+  e.message = 7;
+  f.add(kNeedsWholeData, e, kText);
+  EXPECT_EQ(pending, std::vector<std::uint64_t>{7});
+  EXPECT_TRUE(settled.empty());
+  for (int i = 0; i < 40; ++i) f.message_seen(connection);
+  EXPECT_EQ(settled, std::vector<std::uint64_t>{7});
+  f.finish();
+  EXPECT_EQ(settled.size(), 1U);
+}
+
+// On as many connections as there are, so that none of them waits for many.
+TEST_F(FindingsTest, WhatWaitsIsBoundedOverAllConnections) {
+  constexpr std::size_t kConnections = 100000;
+  std::vector<roce::Connection> connections(kConnections, connection);
+  std::size_t waiting = 0;
+  std::size_t most = 0;
+  Findings f({.on_pending = [&](const Evidence&) { most = std::max(most, ++waiting); },
+              .on_settled = [&](const Evidence&) { waiting -= waiting != 0 ? 1 : 0; }});
+  f.attach(tracker, model);
+  for (std::uint32_t i = 0; i < kConnections; ++i) {
+    connections[i].index = i;
+    Evidence e = at(1);
+    e.connection = &connections[i];
+    f.add(kNeedsWholeData, e, kText);
+  }
+  EXPECT_LE(most, 16384U);
+  f.finish();
+  EXPECT_EQ(f.list().size() + f.omitted()[static_cast<std::size_t>(Severity::kWarning)] +
+                f.omitted()[static_cast<std::size_t>(Severity::kNote)],
+            kConnections);
+}
+
+TEST_F(FindingsTest, WhatIsFoundOfOneThatIsLetGoKeepsItsName) {
+  Findings& f = make();
+  f.add(kNeedsNothing, at(1), kText);
+  f.connection_let_go(connection);
+  f.finish();
+  ASSERT_EQ(f.list().size(), 1U);
+  EXPECT_EQ(f.list()[0].connection, 1U);
+  EXPECT_EQ(f.list()[0].peer, "192.0.2.1");
+}
+
+// Side 0 of what was merged away is side 1 of the other.
+TEST_F(FindingsTest, WhatIsFoundOfADirectionIsOfItsConnection) {
+  roce::Connection other = connection;
+  other.index = 5;
+  Findings& f = make();
+  Evidence there = at(2, 0);
+  there.connection = &other;
+  f.add(kNeedsNothing, there, kText);
+  f.add(kNeedsNothing, at(1, 1), kText);
+  there.side = 1;
+  f.add(kNeedsNothing, there, kText);
+  f.connections_merged(connection, other);
+  f.finish();
+  ASSERT_EQ(f.list().size(), 2U);
+  EXPECT_EQ(f.list()[0].count, 2U);
+  EXPECT_EQ(f.list()[0].peer, "192.0.2.2");
+  EXPECT_EQ(f.list()[1].count, 1U);
+  EXPECT_EQ(f.list()[1].peer, "192.0.2.1");
+  EXPECT_EQ(f.list()[1].connection, 1U);
 }
 
 }  // namespace

@@ -7,12 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include <rpcrdma/capture/address.h>
 #include <rpcrdma/model/model.h>
+#include <rpcrdma/roce/by_connection.h>
 
 namespace rpcrdma::rules {
 
@@ -127,18 +127,18 @@ struct Past {
 
 class History {
  public:
-  [[nodiscard]] ConnectionHistory& of(std::uint32_t connection) {
-    if (connection >= open_.size()) open_.resize(connection + 1);
-    std::unique_ptr<ConnectionHistory>& h = open_[connection];
-    if (h == nullptr) h = std::make_unique<ConnectionHistory>();
-    return *h;
-  }
+  [[nodiscard]] ConnectionHistory& of(std::uint32_t connection) { return open_[connection]; }
   // Null when nothing was remembered of it.
-  [[nodiscard]] ConnectionHistory* find(std::uint32_t connection) {
-    return connection < open_.size() ? open_[connection].get() : nullptr;
-  }
+  [[nodiscard]] ConnectionHistory* find(std::uint32_t connection) { return open_.find(connection); }
   void forget(std::uint32_t connection) {
-    if (connection < open_.size()) open_[connection].reset();
+    if (const ConnectionHistory* h = find(connection)) ended_segments_ -= h->ended.size();
+    open_.erase(connection);
+  }
+  // One more in ConnectionHistory::ended, of all connections.
+  [[nodiscard]] bool may_remember_segment() {
+    if (ended_segments_ >= kMaxEndedSegments) return false;
+    ++ended_segments_;
+    return true;
   }
 
   // The addresses in their own order, so that a connection opened the other way round is found.
@@ -170,9 +170,11 @@ class History {
 
  private:
   static constexpr std::size_t kMaxPairs = 256;
-  std::vector<std::unique_ptr<ConnectionHistory>> open_;
+  static constexpr std::size_t kMaxEndedSegments = std::size_t{1} << 18;
+  roce::ByConnection<ConnectionHistory> open_;
   std::map<Pair, Past> past_;
   std::uint64_t past_changes_ = 1;  // of what is in past_
+  std::size_t ended_segments_ = 0;
 };
 
 }  // namespace rpcrdma::rules

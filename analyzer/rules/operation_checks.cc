@@ -311,9 +311,13 @@ void remember_segments(const model::Call& call, const model::Message* answer, co
   const std::size_t n = call.segments.size();
   const std::size_t from = n > ConnectionHistory::kEnded ? n - ConnectionHistory::kEnded : 0;
   for (std::size_t i = from; i < n; ++i) {
-    if (h.ended.size() < ConnectionHistory::kEnded) h.ended.emplace_back();
+    if (h.ended.size() < ConnectionHistory::kEnded && scene.all.may_remember_segment()) {
+      h.ended_next = h.ended.size();
+      h.ended.emplace_back();
+    }
+    if (h.ended.empty()) return;
     EndedSegment& s = h.ended[h.ended_next];
-    h.ended_next = (h.ended_next + 1) % ConnectionHistory::kEnded;
+    h.ended_next = (h.ended_next + 1) % h.ended.size();
     s.target = call.segments[i].target;
     s.list = call.segments[i].list;
     s.owner = call.message.caller;

@@ -1,5 +1,6 @@
 // A whole capture file the way of every command: frames, operations, messages; each message by
-// every writer and put together again, and the analysis of all.
+// every writer and put together again, and the analysis of all by every writer of reports, read
+// back and joined.
 #include "fuzz_check.h"
 #include "mutate_capture.h"
 
@@ -12,9 +13,13 @@
 
 #include <rpcrdma/model/rebuild.h>
 #include <rpcrdma/report/analysis.h>
+#include <rpcrdma/report/merge.h>
 #include <rpcrdma/report/message_json.h>
 #include <rpcrdma/report/message_text.h>
+#include <rpcrdma/report/report_csv.h>
+#include <rpcrdma/report/report_html.h>
 #include <rpcrdma/report/report_json.h>
+#include <rpcrdma/report/report_plots.h>
 #include <rpcrdma/report/report_text.h>
 
 namespace {
@@ -29,6 +34,38 @@ class Reader : public model::Observer {
   void set_pipeline(const report::Pipeline& pipeline) {
     context_ = {&pipeline.tracker(), &pipeline.model()};
     analysis.set_context(context_);
+  }
+
+  // What is not about messages is for the analysis alone.
+  void on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
+             const roce::PacketMeta& meta) override {
+    analysis.on_cm(connection, sender, mad, meta);
+  }
+  void on_open(const roce::Connection& connection) override { analysis.on_open(connection); }
+  void on_merge(const roce::Connection& into, const roce::Connection& from) override {
+    analysis.on_merge(into, from);
+  }
+  void on_close(const roce::Connection& connection) override { analysis.on_close(connection); }
+  void on_let_go(const roce::Connection& connection) override { analysis.on_let_go(connection); }
+  void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
+                  std::uint32_t psn, const roce::PacketMeta& meta) override {
+    analysis.on_refusal(connection, sender, aeth, psn, meta);
+  }
+  void on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
+                         const roce::PacketMeta& meta) override {
+    analysis.on_retransmission(connection, sender, count, meta);
+  }
+  void on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
+                     std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) override {
+    analysis.on_sent_again(connection, sender, psn, idle_ns, begins, meta);
+  }
+  void on_operation(const roce::Connection& connection, const roce::Operation& op,
+                    const model::Call* call, std::uint32_t segment) override {
+    analysis.on_operation(connection, op, call, segment);
+  }
+  void on_operation_end(const roce::Connection& connection, const roce::Operation& op,
+                        const model::Call* call, std::uint32_t segment) override {
+    analysis.on_operation_end(connection, op, call, segment);
   }
 
   void on_message(const model::Message& m, const model::Call* call) override {
@@ -51,6 +88,7 @@ class Reader : public model::Observer {
   void on_identified(const model::Call& call) override {
     require(open_.count(call.message.id) == 1);
     require(call.identified && call.message.rpc.known);
+    analysis.on_identified(call);
   }
 
   void on_call_end(const model::Call& call, const model::Message* answer) override {
@@ -94,6 +132,30 @@ class Reader : public model::Observer {
   std::unordered_map<std::uint64_t, const model::Call*> open_;
 };
 
+std::string json_of(const report::Report& r) {
+  std::string text;
+  report::write_json(r, [&](std::string_view piece) { text += piece; });
+  return text;
+}
+
+// What stands in the report may come from the capture's bytes: it is shown by every writer.
+void show(const report::Report& r) {
+  std::string shown;
+  const auto write = [&](std::string_view piece) { shown += piece; };
+  report::write_text(r, {.colour = true, .all = true}, write);
+  require(!shown.empty());
+  shown.clear();
+  report::write_html(r, {"capture", "0"}, write);
+  require(!shown.empty());
+  for (const report::Table table : report::kTables) {
+    shown.clear();
+    report::write_csv(r, table, write);
+    require(!shown.empty());
+  }
+  static_cast<void>(report::report_plots(r, {}));
+  static_cast<void>(report::report_plots(r, {.width = 40, .utf8 = false, .colour = true}));
+}
+
 }  // namespace
 
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
@@ -115,12 +177,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(reader.all_calls_ended());
 
   reader.analysis.finish(pipeline, (*source)->stats());
-  std::string text;
-  report::write_text(reader.analysis.report(), {.colour = true, .all = true},
-                     [&](std::string_view piece) { text += piece; });
-  require(!text.empty());
-  std::string json;
-  report::write_json(reader.analysis.report(), [&](std::string_view piece) { json += piece; });
+  const report::Report& whole = reader.analysis.report();
+  show(whole);
+  const std::string json = json_of(whole);
+  const auto again = report::read_json(json);
+  require(again.has_value());
+  require(json_of(*again) == json);
+  const auto twice = report::merge({*again, whole});
+  require(twice.has_value());
+  show(*twice);
   const auto parsed = nlohmann::json::parse(json);
   std::uint64_t messages = 0;
   for (const auto& [key, value] : parsed["messages"].items()) {

@@ -1,6 +1,7 @@
 // A Call and all that belongs to it until its Reply.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -35,7 +36,7 @@ struct CallSegment {
   wire::Segment target;
   std::uint64_t base = 0;   // of its first byte in the chunk, bytes
   std::uint64_t moved = 0;  // bytes seen
-  SegmentRef older;         // the next older segment with this handle, for the table of Calls
+  SegmentRef older, newer;  // with this handle, for the table of Calls
   Shared shared = Shared::kNo;
 };
 
@@ -73,9 +74,12 @@ struct Call {
   std::uint64_t digest = 0;
   bool identified = false;  // the RPC header was seen (at once, or when Position Zero was read)
   Ending ending = Ending::kClosed;
+  std::size_t counted = 0;  // of its footprint, in what all outstanding Calls take together
 
   // For use again: as made new, but with the memory of its lists.
   void reset();
+  // Of memory that it takes, without what its chunks hold.
+  [[nodiscard]] std::size_t footprint() const;
 };
 
 // Packets of the connection that the capture is known to miss, of both sides. What was concluded

@@ -74,10 +74,14 @@ struct ModelOptions {
   bool keep_bytes = false;
   // Of a Position Zero chunk or a Reply chunk, these first bytes are kept in any case.
   std::uint32_t head_bytes = 2048;
-  // Of all outstanding Calls together, at most this many bytes of chunk data.
+  // Of all outstanding Calls together, at most this many bytes of chunk data, with what it takes
+  // to keep them.
   std::uint64_t max_kept_bytes = 512ULL << 20;
   // Unanswered Calls of one side of a connection; the oldest is forgotten when more come.
   std::uint32_t max_outstanding = 8192;
+  // What all outstanding Calls together may take, without what RDMA operations moved; the oldest is
+  // forgotten when more come.
+  std::size_t max_outstanding_bytes = std::size_t{256} << 20;
   // Service port on which less is asked of the first message to be taken for one.
   std::uint16_t rpc_port = 20049;
 };
@@ -107,6 +111,8 @@ class Observer {
   }
   // Its outstanding Calls have been ended before.
   virtual void on_close(const roce::Connection& connection) { (void)connection; }
+  // The tracker follows it no longer: the last that is told of it, and the last moment to ask.
+  virtual void on_let_go(const roce::Connection& connection) { (void)connection; }
   // NAKs and RNR NAKs only, from `sender`, the responder of the operations.
   virtual void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                           std::uint32_t psn, const roce::PacketMeta& meta) {
@@ -170,6 +176,10 @@ class ObserverPair final : public Observer {
     first_.on_close(connection);
     second_.on_close(connection);
   }
+  void on_let_go(const roce::Connection& connection) override {
+    first_.on_let_go(connection);
+    second_.on_let_go(connection);
+  }
   void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                   std::uint32_t psn, const roce::PacketMeta& meta) override {
     first_.on_refusal(connection, sender, aeth, psn, meta);
@@ -209,9 +219,9 @@ class Model final : public roce::Listener {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  // By roce::Connection::index. One that was merged away has nothing.
+  // By roce::Connection::index. One that was merged away, or let go, has nothing.
   [[nodiscard]] const ConnectionModel& connection(std::uint32_t index) const;
-  // The index under which a connection goes on after merges.
+  // The index under which a connection goes on after a merge.
   [[nodiscard]] std::uint32_t canonical(std::uint32_t index) const;
   [[nodiscard]] bool reverse(const Message& message) const;
 
@@ -220,6 +230,7 @@ class Model final : public roce::Listener {
   void on_open(const roce::Connection& connection) override;
   void on_merge(const roce::Connection& into, const roce::Connection& from) override;
   void on_close(const roce::Connection& connection) override;
+  void on_let_go(const roce::Connection& connection) override;
   void on_send(const roce::Connection& connection, const roce::SendMessage& send) override;
   void on_operation(const roce::Connection& connection, roce::Operation& op) override;
   void on_data(const roce::Connection& connection, const roce::Operation& op, std::uint64_t offset,

@@ -8,6 +8,7 @@
 #include <rpcrdma/report/context.h>
 #include <rpcrdma/report/pipeline.h>
 #include <rpcrdma/report/report.h>
+#include <rpcrdma/roce/by_connection.h>
 #include <rpcrdma/rules/checker.h>
 
 namespace rpcrdma::report {
@@ -24,10 +25,9 @@ class Analysis : public model::Observer {
     checker_.on_cm(connection, sender, mad, meta);
   }
   void on_open(const roce::Connection& connection) override { checker_.on_open(connection); }
-  void on_merge(const roce::Connection& into, const roce::Connection& from) override {
-    checker_.on_merge(into, from);
-  }
+  void on_merge(const roce::Connection& into, const roce::Connection& from) override;
   void on_close(const roce::Connection& connection) override { checker_.on_close(connection); }
+  void on_let_go(const roce::Connection& connection) override;
   void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                   std::uint32_t psn, const roce::PacketMeta& meta) override;
   void on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
@@ -62,9 +62,14 @@ class Analysis : public model::Observer {
     std::uint32_t connection = 0;
     std::uint8_t caller = 0;
   };
+  struct CreditSlot {
+    std::uint32_t at = 0;  // in report_.credits
+  };
 
   [[nodiscard]] Procedure& procedure(ProcedureKey& key, const model::RpcInfo& rpc);
   void note_credits(const model::Message& m);
+  const CreditSlot* take_credit_slot(std::uint32_t connection);
+  void give_up_credits(std::uint32_t connection);
   void note_open(const model::Call& call, const ProcedureKey& key);
   void note_early(const model::Message& m);
   [[nodiscard]] bool reverse(End end) const;
@@ -85,8 +90,9 @@ class Analysis : public model::Observer {
   };
   static constexpr std::size_t kRecentProcedures = 64;
   std::array<RecentProcedure, kRecentProcedures> recent_procedures_{};
-  std::vector<std::uint32_t> credit_slots_;  // by connection: where in report_.credits
-  std::vector<End> open_ends_, early_ends_;  // of report_.edges
+  roce::ByConnection<CreditSlot> credit_slots_;  // kMaxCreditSeries at most
+  std::vector<std::uint32_t> free_credits_;      // in report_.credits
+  std::vector<End> open_ends_, early_ends_;      // of report_.edges
 };
 
 }  // namespace rpcrdma::report

@@ -126,6 +126,19 @@ struct Connection {
   std::int64_t last_ns = 0;
 };
 
+// Connections that the tracker let go to follow newer ones (roce::kMaxConnections). What they did
+// is in all totals; of their own there are only these sums.
+struct Unlisted {
+  std::uint64_t connections = 0;
+  std::uint64_t packets = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t chunk_bytes = 0;       // moved through chunks
+  std::array<Direction, 2> direction;  // counts of messages only
+
+  void add(const Connection& c);
+  void add(const Unlisted& other);
+};
+
 // What statistics of Calls go under.
 struct ProcedureKey {
   std::uint32_t program = UINT32_MAX;  // UINT32_MAX: not known
@@ -210,6 +223,7 @@ struct Report {
   CaptureSummary capture;
   MessageCounts messages;
   std::vector<Connection> connections;  // by ID
+  Unlisted unlisted;
   // IDs given out: what turned out to be a direction of another connection had one too.
   std::uint32_t connection_ids = 0;
   Procedures procedures;

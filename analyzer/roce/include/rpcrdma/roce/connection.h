@@ -83,6 +83,7 @@ struct Connection {
   std::uint64_t closed_frame = 0;
   std::uint16_t reject_reason = 0;
   bool clock_stepped_back = false;  // a packet has an earlier time than the one before it
+  bool let_go = false;              // no longer followed: see kMaxConnections
   bool merged_away = false;  // one direction of another connection; that one has all its counts
 };
 

@@ -35,6 +35,10 @@ class Listener {
   // Nothing more is outstanding: DREQ, REJ, a new REQ with the same QP, or the end of the capture.
   virtual void on_close(const Connection& connection) { (void)connection; }
 
+  // Comes last: the connection is forgotten, its index is not used again. Unless it was merged
+  // away, it has been closed before.
+  virtual void on_let_go(const Connection& connection) { (void)connection; }
+
   virtual void on_send(const Connection& connection, const SendMessage& message) {
     (void)connection, (void)message;
   }
@@ -67,7 +71,7 @@ class Listener {
   // A request packet that `sender` had sent before. `idle_ns`: since its request before this one;
   // `begins`: that one was new.
   virtual void on_sent_again(const Connection& connection, int sender, std::uint32_t psn,
-                                 std::int64_t idle_ns, bool begins, const PacketMeta& meta) {
+                             std::int64_t idle_ns, bool begins, const PacketMeta& meta) {
     (void)connection, (void)sender, (void)psn, (void)idle_ns, (void)begins, (void)meta;
   }
 

@@ -24,13 +24,13 @@ struct PacketStats {
   std::uint64_t lost_capture = 0;
   std::uint64_t nak = 0;
   std::uint64_t rnr = 0;
-  // Packets, and REQs, of connections that are not followed: see kMaxConnections.
-  std::uint64_t not_followed = 0;
+  std::uint64_t let_go = 0;  // connections: see kMaxConnections
 };
 
-// A capture may name any number of connections. So many are followed, the first ones; a later one's
-// packets are counted and nothing else.
-inline constexpr std::size_t kMaxConnections = 131072;
+// A capture may name any number of connections. So many are followed. For one more the tracker lets
+// go of one that is over, or failing that of the one that was idle longest: it is closed, and what
+// comes on it later founds a new connection.
+inline constexpr std::size_t kMaxConnections = 8192;
 
 enum class IcrcCheck : std::uint8_t { kGood, kBad, kUnchecked };
 
@@ -64,8 +64,12 @@ class Tracker {
 
   [[nodiscard]] const PacketStats& stats() const;
 
-  [[nodiscard]] std::size_t connection_count() const;
-  [[nodiscard]] const Connection& connection(std::size_t index) const;
+  // All that there ever were; of those that were let go nothing is known any more.
+  [[nodiscard]] std::uint32_t connection_count() const;
+  // Null: it was let go.
+  [[nodiscard]] const Connection* find(std::uint32_t index) const;
+  // One that was let go is empty.
+  [[nodiscard]] const Connection& connection(std::uint32_t index) const;
 
  private:
   struct Impl;

@@ -87,6 +87,10 @@ class Findings {
   // Time passes on a connection: what waits for its data to prove whole is settled.
   void message_seen(const roce::Connection& connection);
   void connection_closed(const roce::Connection& connection);
+  // What was found of `from` is of `into`, whose other direction it is.
+  void connections_merged(const roce::Connection& into, const roce::Connection& from);
+  // Its findings get the names that only it knows.
+  void connection_let_go(const roce::Connection& connection);
   void finish();
 
   // After finish(): errors first, in the order found.

@@ -1,0 +1,58 @@
+// Clocks that make no sense: series stay as small as they are.
+#include "hostile_for_tests.h"
+
+#include <random>
+
+namespace rpcrdma::report::testing {
+namespace {
+
+class HostileTime : public Hostile {
+ protected:
+  void pairs(std::uint32_t count, const std::function<void()>& tick) {
+    for (std::uint32_t xid = 0; xid < count; ++xid) {
+      tick();
+      give(kClient, kServer, packet(Opcode::kSendOnly, kServerQp, xid, call_bytes(xid)));
+      tick();
+      give(kServer, kClient, packet(Opcode::kSendOnly, kClientQp, xid, reply_bytes(xid)));
+    }
+  }
+  void expect_small(const std::function<void()>& tick) {
+    expect_within([&] { pairs(50000, tick); }, [] { return Limits{2 * kMiB, 50}; });
+    EXPECT_EQ(pipeline_.model().connection(0).caller[0].replies, 50000U);
+    // What was written can be read again.
+    std::string json;
+    write_json(observer_.report(), [&](std::string_view piece) { json += piece; });
+    const auto again = read_json(json);
+    EXPECT_TRUE(again.has_value()) << again.error();
+  }
+};
+
+TEST_F(HostileTime, StandingStill) {
+  step_ns_ = 0;
+  expect_small([] {});
+}
+
+TEST_F(HostileTime, GoingBackwards) {
+  step_ns_ = -1000000000;
+  expect_small([] {});
+}
+
+// Of the whole range of pcap: the years 1970 to 2106.
+TEST_F(HostileTime, JumpingByYears) {
+  std::mt19937 random(1);
+  expect_small([&] { time_ns_ = static_cast<std::int64_t>(random()) * 1000000000; });
+}
+
+// As far apart as a capture can name them.
+TEST_F(HostileTime, AtTheEndsOfTime) {
+  constexpr std::int64_t kEnd = (std::int64_t{1} << 62) - 1;
+  step_ns_ = 0;
+  bool end = false;
+  expect_small([&] {
+    end = !end;
+    time_ns_ = end ? kEnd : -kEnd;
+  });
+}
+
+}  // namespace
+}  // namespace rpcrdma::report::testing
