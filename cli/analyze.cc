@@ -1,9 +1,11 @@
 // rpcrdma analyze
 #include "commands.h"
+#include "filter_option.h"
 #include "input.h"
 #include "report_output.h"
 
 #include <memory>
+#include <optional>
 
 #include <rpcrdma/report/analysis.h>
 
@@ -15,18 +17,25 @@ struct Options {
   std::vector<std::string> paths;
   unsigned jobs = 0;
   rules::Profile profile = rules::Profile::k8166;
+  std::string filter;
   ReportOutput output;
 };
 
 int analyze(const Options& options) {
+  std::optional<filter::Filter> filter;
+  if (!read_filter(options.filter, "analyze", filter)) return kUnreadable;
   const auto source = open_input(options.paths);
   if (!source) return kUnreadable;
-  report::Analysis analysis(options.profile);
-  report::Pipeline pipeline(analysis, {});
-  analysis.set_context({&pipeline.tracker(), &pipeline.model()});
+  model::ModelOptions keep;
+  keep.keep_bytes = filter && filter->needs_bytes();
+  const auto analysis = filter ? std::make_unique<report::Analysis>(
+                                     options.profile, std::move(*filter), options.filter)
+                               : std::make_unique<report::Analysis>(options.profile);
+  report::Pipeline pipeline(*analysis, keep);
+  analysis->set_context({&pipeline.tracker(), &pipeline.model()}, &pipeline.frames());
   if (!run_pipeline(pipeline, *source, options.paths, options.jobs)) return kUnreadable;
-  analysis.finish(pipeline, source->stats(), options.paths.size());
-  return write_report(analysis.report(), options.paths, options.output);
+  analysis->finish(pipeline, source->stats(), options.paths.size());
+  return write_report(analysis->report(), options.paths, options.output);
 }
 
 }  // namespace
@@ -35,6 +44,7 @@ Run add_analyze(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_files(app, options->paths)->required();
   add_profile(app, options->profile);
+  add_filter(app, options->filter);
   add_report_output(app, options->output);
   add_jobs(app, options->jobs);
   app.footer("Exit status: 0 clean, 1 findings of severity error, 2 unreadable.");

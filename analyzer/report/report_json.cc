@@ -337,7 +337,7 @@ void credit_series(JsonWriter& json, const char* name, const CreditSeries& serie
   json.end();
 }
 
-void edges(JsonWriter& json, const Edges& e) {
+void edges(JsonWriter& json, const Edges& e, bool filtered) {
   json.object("edges");
   json.array("open_calls");
   for (const OpenCall& c : e.open_calls) {
@@ -347,6 +347,7 @@ void edges(JsonWriter& json, const Edges& e) {
     json.field("frame", c.frame);
     json.field("time_ns", c.time_ns);
     json.field("caller", c.reverse ? "server" : "client");
+    if (filtered) json.field("counted", c.counted);
     json.object("procedure");
     key(json, c.procedure);
     json.end();
@@ -363,6 +364,7 @@ void edges(JsonWriter& json, const Edges& e) {
     json.field("caller", r.reverse ? "server" : "client");
     json.field("rdma_error", r.rdma_error);
     json.field("failed", r.failed);
+    if (filtered) json.field("counted", r.counted);
     json.end();
   }
   json.end();
@@ -420,6 +422,7 @@ void write_json(const Report& r, const Write& write) {
   json.object();
   json.field("schema", kSchema);
   json.field("profile", profile_name(r.profile));
+  json.optional("filter", !r.filter.empty(), r.filter);
   packets(json, r.capture);
   capture(json, r.capture);
   messages(json, r.messages);
@@ -451,7 +454,7 @@ void write_json(const Report& r, const Write& write) {
   json.end();
   json.field("credits_omitted", r.credits_omitted);
   json.end();
-  edges(json, r.edges);
+  edges(json, r.edges, !r.filter.empty());
   findings(json, r);
   json.end();
   write(json.take());

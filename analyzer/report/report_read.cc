@@ -38,6 +38,7 @@ class Reader {
     const char* const schemas[] = {kSchema};
     static_cast<void>(top.get("schema").one_of(schemas, 1));
     r_.profile = name_of<rules::Profile, 2>(top.get("profile"), profile_name);
+    if (top.has("filter")) top.into("filter", r_.filter);
     top.into("connection_ids", r_.connection_ids);
     packets(top.get("packets"));
     capture(top.get("capture"));
@@ -363,6 +364,7 @@ class Reader {
       call.into("frame", c.frame);
       call.into("time_ns", c.time_ns);
       c.reverse = second_of(call.get("caller"), "client", "server");
+      if (call.has("counted")) call.into("counted", c.counted);
       c.procedure = key(call.get("procedure"));
     });
     early_replies.for_each([&](const JsonNode& reply) {
@@ -374,6 +376,7 @@ class Reader {
       e.reverse = second_of(reply.get("caller"), "client", "server");
       reply.into("rdma_error", e.rdma_error);
       reply.into("failed", e.failed);
+      if (reply.has("counted")) reply.into("counted", e.counted);
     });
     n.into("omitted", r_.edges.omitted);
   }

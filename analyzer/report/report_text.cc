@@ -264,6 +264,13 @@ void slowest_text(const Report& r, const Paint& paint, std::string& out) {
   }
 }
 
+// On one line, whatever a report that was read has there.
+std::string printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c >= 0 && (c < ' ' || c == 0x7f); }, ' ');
+  return text;
+}
+
 }  // namespace
 
 void write_text(const Report& r, const TextOptions& options,
@@ -277,6 +284,12 @@ void write_text(const Report& r, const TextOptions& options,
                      : v.health == Health::kHealthy                                ? "1;32"
                                                                                    : "1";
   std::string out = paint(code, v.text) + '\n';
+  if (!r.filter.empty()) {
+    out += fmt::format(
+        "filter: {}\n  (RPCs and findings on messages; connections and packets are "
+        "of all)\n",
+        printable(r.filter));
+  }
   findings_text(r, options, paint, out);
   out += paint("1", "\nCapture");
   out += fmt::format(": {} packets in {:.3f} s, {} RoCE; ICRC {} good, {} bad{}\n", c.frames,

@@ -136,6 +136,11 @@ struct Findings::Impl {
     Severity severity = severity_of(r.level(options.profile));
     // Bytes that came with a wrong ICRC are not what the sender sent.
     if (e.suspect && severity == Severity::kError) severity = Severity::kWarning;
+    const char* what_to_do = e.suspect
+                                 ? "A packet of it has a wrong ICRC: the bytes were damaged, in "
+                                   "the capture or before."
+                             : advice != nullptr ? advice
+                                                 : r.advice;
     const std::uint32_t connection = e.connection != nullptr ? e.connection->index : UINT32_MAX;
     const Key key{r.id, connection, e.side, e.topic * 2 + (e.suspect ? 1U : 0U)};
     const auto it = index.find(key);
@@ -151,10 +156,7 @@ struct Findings::Impl {
       f->topic = std::get<3>(key);
       f->count = e.count;
       f->text = text();
-      f->advice = e.suspect ? "A packet of it has a wrong ICRC: the bytes were damaged, in the "
-                              "capture or before."
-                  : advice != nullptr ? advice
-                                      : r.advice;
+      f->advice = what_to_do;
     } else {
       ++omitted[static_cast<std::size_t>(severity)];
     }
@@ -165,7 +167,7 @@ struct Findings::Impl {
     }
     if (options.on_occurrence) {
       const std::string own = text();
-      options.on_occurrence({r, severity, e, own});
+      options.on_occurrence({r, severity, e, own, what_to_do});
     }
   }
 
@@ -202,6 +204,11 @@ void Findings::add(RuleId id, const Evidence& e, const Text& text, const char* a
   }
   c.pending.push_back({id, e, text(), advice, losses, c.messages + kMessagesToWait});
   if (impl_->options.on_pending) impl_->options.on_pending(e);
+}
+
+void Findings::repeat(const Occurrence& told) {
+  impl_->tell(
+      told.rule, told.evidence, [&] { return told.text; }, told.advice);
 }
 
 void Findings::message_seen(const roce::Connection& connection) {

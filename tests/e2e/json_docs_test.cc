@@ -169,6 +169,10 @@ void expect_documented(const std::string& command) {
     const Result r = run("RPCRDMA " + command.substr(command.find(' ')) + " " + file);
     for (const json& object : json_lines(r.out)) ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
   }
+  if (command == "rpcrdma analyze --json") {
+    const Result r = run("RPCRDMA analyze --json -Y nfs " + folder.file("middle.pcap"));
+    for (const json& object : json_lines(r.out)) ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
+  }
   for (const auto& [name, key] : keys) EXPECT_TRUE(key.seen) << name << " was never written";
 }
 

@@ -188,6 +188,7 @@ struct OpenCall {
   std::uint64_t frame = 0;
   std::int64_t time_ns = 0;
   bool reverse = false;  // a Call of the server
+  bool counted = true;   // a filter took it
   ProcedureKey procedure;
 };
 struct EarlyReply {
@@ -198,6 +199,7 @@ struct EarlyReply {
   bool reverse = false;     // answers a Call of the server
   bool rdma_error = false;  // an RDMA_ERROR
   bool failed = false;      // an RDMA_ERROR, or it says that the RPC failed
+  bool counted = true;      // a filter took it
 };
 struct Edges {
   std::vector<OpenCall> open_calls;       // in the order of their frames
@@ -207,6 +209,9 @@ struct Edges {
 
 struct Report {
   rules::Profile profile = rules::Profile::k8166;
+  // The display filter that messages and Calls had to match to be counted, as it was written;
+  // empty: none. Connections, packets and credits are of all.
+  std::string filter;
   CaptureSummary capture;
   MessageCounts messages;
   std::vector<Connection> connections;  // by ID

@@ -43,6 +43,7 @@ struct Occurrence {
   Severity severity;
   const Evidence& evidence;
   const std::string& text;
+  const char* advice;  // a constant
 };
 
 class Findings {
@@ -76,6 +77,9 @@ class Findings {
   // needed. `advice`: in place of the rule's own.
   using Text = std::function<std::string()>;
   void add(RuleId id, const Evidence& e, const Text& text, const char* advice = nullptr);
+
+  // What another has told, judged and all: for one that takes only some of it.
+  void repeat(const Occurrence& told);
 
   // Time passes on a connection: what waits for its data to prove whole is settled.
   void message_seen(const roce::Connection& connection);
