@@ -58,6 +58,7 @@ void Analysis::on_message(const model::Message& m, const model::Call* call) {
   checker_.on_message(m, call);
   const bool of_ledger = m.kind == model::Kind::kCall || m.kind == model::Kind::kReply;
   if (of_ledger) note_credits(m);
+  if (!m.complete) ++cut_short_[m.connection];
   if (m.kind == model::Kind::kCall) ++outstanding_;
   TrafficBin& bin = selection_ ? report_.traffic.at(m.time_ns) : count(m);
   if (m.kind == model::Kind::kCall)
@@ -292,6 +293,13 @@ void Analysis::finish_connections(const Pipeline& pipeline) {
     const roce::Connection& c = tracker.connection(i);
     if (c.merged_away) continue;
     report_.connections.push_back(summarize(c, pipeline.model().connection(c.index)));
+  }
+  for (const auto& [index, count] : cut_short_) {
+    const std::uint32_t id = context_.connection_id(index);
+    const auto at =
+        std::lower_bound(report_.connections.begin(), report_.connections.end(), id,
+                         [](const Connection& c, std::uint32_t wanted) { return c.id < wanted; });
+    if (at != report_.connections.end() && at->id == id) at->cut_short += count;
   }
 }
 

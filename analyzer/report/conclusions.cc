@@ -1,4 +1,6 @@
 // Findings that follow from the totals of a capture.
+#include "trust.h"
+
 #include <algorithm>
 #include <tuple>
 
@@ -32,6 +34,9 @@ class Conclusions {
                       c.packets.lost_capture),
           "Calls and data that they carried are missing here, not on the wire.");
     }
+    for (rules::Doubt& d : rules::doubts(trust_of(report_).gaps, c.packets.not_followed)) {
+      add(RuleId::kCapture, std::move(d.text), d.advice, d.topic);
+    }
     if (c.packets.icrc_bad != 0) {
       add(RuleId::kIcrc,
           fmt::format("{} of {} packets have a wrong ICRC", c.packets.icrc_bad,
@@ -44,7 +49,7 @@ class Conclusions {
   }
 
  private:
-  void add(RuleId id, std::string text, const char* advice) {
+  void add(RuleId id, std::string text, const char* advice, std::uint32_t topic = 0) {
     const rules::Rule& r = rules::rule(id);
     const rules::Level level = r.level(report_.profile);
     if (level == rules::Level::kOff) return;
@@ -56,6 +61,7 @@ class Conclusions {
     f.severity = severity;
     f.text = std::move(text);
     f.advice = advice;
+    f.topic = topic;
     f.concluded = true;
   }
 

@@ -31,6 +31,7 @@ void add(roce::PacketStats& to, const roce::PacketStats& from) {
   to.lost_capture += from.lost_capture;
   to.nak += from.nak;
   to.rnr += from.rnr;
+  to.not_followed += from.not_followed;
 }
 
 // One without a frame has no times.

@@ -79,6 +79,7 @@ class Reader {
       c.cut_short -= p.icrc_unchecked;
     }
     n.into("fragments", c.fragments);
+    n.into("not_followed", p.not_followed);
   }
 
   void capture(const JsonNode& n) {
@@ -135,6 +136,7 @@ class Reader {
     counters.into("reordered", c.reordered);
     counters.into("lost_network", c.lost_network);
     counters.into("lost_capture", c.lost_capture);
+    counters.into("reads_unseen", c.reads_unseen);
     counters.into("acks", c.acks);
     const JsonNode naks = counters.get("naks");
     for (std::size_t i = 0; i < c.naks.size(); ++i) {
@@ -182,6 +184,8 @@ class Reader {
     n.into("sends", c.sends);
     n.into("messages", c.messages);
     n.into("malformed", c.malformed);
+    n.into("cut_short", c.cut_short);
+    n.into("clock_stepped_back", c.clock_stepped_back);
     const JsonNode credits = n.get("credits");
     direction(n.get("forward"), credits.get("forward"), c.direction[0]);
     direction(n.get("reverse"), credits.get("reverse"), c.direction[1]);

@@ -1,4 +1,5 @@
 #include "importance.h"
+#include "trust.h"
 
 #include <algorithm>
 #include <map>
@@ -26,6 +27,13 @@ struct Paint {
     return on ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
   }
 };
+
+// On one line, whatever a report that was read has there.
+std::string printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c >= 0 && (c < ' ' || c == 0x7f); }, ' ');
+  return text;
+}
 
 const char* side_name(std::size_t side) {
   return side == 0 ? "client" : "server";
@@ -182,13 +190,20 @@ void findings_text(const Report& r, const TextOptions& options, const Paint& pai
     }
     if (!first.advice.empty()) out += fmt::format("    {}\n", first.advice);
   }
-  for (const Withheld& w : r.withheld) {
-    out += fmt::format("  withheld {}, connection {}: {} times, since {}\n", w.rule, w.connection,
-                       w.count, w.reason);
-  }
   std::uint64_t omitted = 0;
   for (const std::uint64_t n : r.findings_omitted) omitted += n;
   if (omitted != 0) out += fmt::format("  and {} more that are not listed\n", omitted);
+}
+
+void trust_text(const Report& r, const Paint& paint, std::string& out) {
+  const std::vector<TrustLine> lines = trust_lines(r);
+  out += paint("1", "Trust");
+  if (lines.empty()) out += ": nothing is missing, cut short or damaged";
+  out += '\n';
+  for (const TrustLine& line : lines) {
+    out += fmt::format("  {:<10} {}\n", line.name, printable(line.text));
+  }
+  out += '\n';
 }
 
 std::string named(bool reverse, const std::string& label) {
@@ -264,13 +279,6 @@ void slowest_text(const Report& r, const Paint& paint, std::string& out) {
   }
 }
 
-// On one line, whatever a report that was read has there.
-std::string printable(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c >= 0 && (c < ' ' || c == 0x7f); }, ' ');
-  return text;
-}
-
 }  // namespace
 
 void write_text(const Report& r, const TextOptions& options,
@@ -298,6 +306,7 @@ void write_text(const Report& r, const TextOptions& options,
                      p.icrc_unchecked != 0 ? fmt::format(", {} cut short", p.icrc_unchecked) : "");
   out += fmt::format("  from {} UTC; {} retransmitted, {} NAK, {} RNR\n\n", format_time(c.first_ns),
                      p.retransmitted, p.nak, p.rnr);
+  trust_text(r, paint, out);
   const std::vector<const Connection*> shown =
       important_connections(r, options.all ? r.connections.size() : kConnectionsShown);
   if (shown.size() < r.connections.size()) {

@@ -33,6 +33,7 @@ const std::vector<std::pair<std::string, std::vector<std::string>>> kWords = {
     {"CALLED", {"connection", "xid", "frame", "time_ns"}},
     {"CALL", {"frame", "reply_frame", "time_ns", "xid", "connection", "latency_ns"}},
     {"PROCEDURE", {"program", "version", "procedure", "operation"}},
+    {"GAP", {"lost", "cut_short", "one_direction", "clock_steps_back", "begun_before"}},
     {"PART", {"call_to_first_operation", "operations", "last_operation_to_reply"}},
 };
 

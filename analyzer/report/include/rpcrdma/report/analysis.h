@@ -92,6 +92,7 @@ class Analysis : public model::Observer {
   std::unique_ptr<Selection> selection_;                 // null: all messages count
   std::array<std::array<std::uint64_t, 7>, 2> procs_{};  // by version, by rdma_proc; 6: any other
   std::uint64_t outstanding_ = 0;
+  std::map<std::uint32_t, std::uint64_t> cut_short_;  // messages, by connection
   std::vector<std::uint32_t> credit_slots_;  // by connection: where in report_.credits
   std::vector<End> open_ends_, early_ends_;  // of report_.edges
 };

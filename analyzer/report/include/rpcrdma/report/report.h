@@ -112,6 +112,8 @@ struct Connection {
   std::uint64_t sends = 0;
   std::uint64_t messages = 0;
   std::uint64_t malformed = 0;
+  std::uint64_t cut_short = 0;  // messages of which the capture has only the beginning
+  bool clock_stepped_back = false;
   std::array<Direction, 2> direction;
   model::InlineThresholds thresholds;
   std::array<std::uint64_t, 3> chunks{};       // offered by Calls; by model::ChunkList

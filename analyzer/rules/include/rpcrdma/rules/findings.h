@@ -57,7 +57,7 @@ class Findings {
     // was told or withheld.
     std::function<void(const Evidence&)> on_pending = nullptr;
     std::function<void(const Evidence&)> on_settled = nullptr;
-    // Whether what the capture lost and its wrong ICRCs are told as sums of the whole. A report
+    // Whether what the capture lacks and its wrong ICRCs are told, as sums of the whole. A report
     // tells them itself, since it can be a sum of several captures.
     bool tell_sums = true;
   };
