@@ -317,7 +317,7 @@ std::optional<Selection> parse(const PrintOptions& options, const char* command)
   bool ok = true;
   for (const std::string& type : options.types) {
     if (!is_type(type)) {
-      complain(fmt::format("{0}: --type {1}: not a message type or kind (see `{0} --help`)",
+      complain(fmt::format("{0}: --type {1}: not a message type or kind (see `rpcrdma {0} --help`)",
                            command, type));
       ok = false;
     }

@@ -429,14 +429,13 @@ tl::expected<Report, std::string> read_json(std::string_view text) {
   document.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(
       text.data(), text.size());
   if (document.HasParseError()) {
-    return tl::unexpected(fmt::format("not JSON: {} (at byte {})",
-                                      rapidjson::GetParseError_En(document.GetParseError()),
-                                      document.GetErrorOffset()));
+    std::string_view why = rapidjson::GetParseError_En(document.GetParseError());
+    if (why.ends_with('.')) why.remove_suffix(1);
+    return tl::unexpected(fmt::format("not JSON: {}, at byte {}", why, document.GetErrorOffset()));
   }
   std::string problem;
   const JsonNode top(document, problem);
-  if (!top.has("schema"))
-    return tl::unexpected(std::string("schema: missing; not a report of rpcrdma analyze"));
+  if (!top.has("schema")) return tl::unexpected(std::string("schema: missing"));
   Report report;
   Reader(report).read(top);
   if (!problem.empty()) return tl::unexpected(problem);

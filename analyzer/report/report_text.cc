@@ -206,6 +206,23 @@ void trust_text(const Report& r, const Paint& paint, std::string& out) {
   out += '\n';
 }
 
+void capture_text(const Report& r, const Paint& paint, std::string& out) {
+  const CaptureSummary& c = r.capture;
+  const roce::PacketStats& p = c.packets;
+  out += paint("1", "\nCapture");
+  if (c.frames == 0) {
+    out += ": no packets\n\n";
+    return;
+  }
+  out += fmt::format(": {} packets in {:.3f} s, {} RoCE; ICRC {} good, {} bad{}\n", c.frames,
+                     (static_cast<double>(c.last_ns) - static_cast<double>(c.first_ns)) / 1e9,
+                     p.roce, p.icrc_good, p.icrc_bad,
+                     p.icrc_unchecked != 0 ? fmt::format(", {} cut short", p.icrc_unchecked) : "");
+  out += fmt::format("  from {} UTC; {} retransmitted, {} NAK, {} RNR\n\n", format_time(c.first_ns),
+                     p.retransmitted, p.nak, p.rnr);
+  trust_text(r, paint, out);
+}
+
 std::string named(bool reverse, const std::string& label) {
   return reverse ? fmt::format("reverse {}", label) : label;
 }
@@ -284,8 +301,6 @@ void slowest_text(const Report& r, const Paint& paint, std::string& out) {
 void write_text(const Report& r, const TextOptions& options,
                 const std::function<void(std::string_view)>& write) {
   const Paint paint{options.colour};
-  const CaptureSummary& c = r.capture;
-  const roce::PacketStats& p = c.packets;
   const Verdict v = verdict(r);
   const char* code = v.health == Health::kErrors                                   ? "1;31"
                      : v.health == Health::kLossy || v.health == Health::kWarnings ? "1;33"
@@ -299,14 +314,7 @@ void write_text(const Report& r, const TextOptions& options,
         printable(r.filter));
   }
   findings_text(r, options, paint, out);
-  out += paint("1", "\nCapture");
-  out += fmt::format(": {} packets in {:.3f} s, {} RoCE; ICRC {} good, {} bad{}\n", c.frames,
-                     (static_cast<double>(c.last_ns) - static_cast<double>(c.first_ns)) / 1e9,
-                     p.roce, p.icrc_good, p.icrc_bad,
-                     p.icrc_unchecked != 0 ? fmt::format(", {} cut short", p.icrc_unchecked) : "");
-  out += fmt::format("  from {} UTC; {} retransmitted, {} NAK, {} RNR\n\n", format_time(c.first_ns),
-                     p.retransmitted, p.nak, p.rnr);
-  trust_text(r, paint, out);
+  capture_text(r, paint, out);
   const std::vector<const Connection*> shown =
       important_connections(r, options.all ? r.connections.size() : kConnectionsShown);
   if (shown.size() < r.connections.size()) {

@@ -38,6 +38,32 @@ TEST(Usage, BadArgumentsGiveOneLine) {
   expect_refused("RPCRDMA header 012", "hexadecimal");
 }
 
+TEST(Usage, BadArgumentsSayWhereToReadMore) {
+  EXPECT_EQ(run("RPCRDMA decode --frob x").err,
+            "rpcrdma: decode: --frob: no such option (see `rpcrdma decode --help`)\n");
+  EXPECT_EQ(run("RPCRDMA analyze -j many x").err,
+            "rpcrdma: analyze: --jobs many: not a whole number, or too large (see `rpcrdma analyze "
+            "--help`)\n");
+  EXPECT_EQ(run("RPCRDMA nonsense").err,
+            "rpcrdma: nonsense: no such command (see `rpcrdma --help`)\n");
+}
+
+TEST(Usage, AFullDiskIsToldAndAReaderWhoHasGoneIsNot) {
+  const TemporaryFolder folder;
+  const std::string file = capture("linux-nfs41.pcap");
+  run("RPCRDMA analyze --json " + file + " > " + folder.file("report"));
+  for (const std::string& command :
+       {"decode " + file, "decode --json " + file, "analyze " + file, "analyze --json " + file,
+        "merge " + folder.file("report"), "extract -d " + folder.file("out") + " " + file,
+        std::string("rules"), std::string("fields"), std::string("man decode"),
+        std::string("completion bash"), std::string("--help")}) {
+    const Result full = run("RPCRDMA " + command + " > /dev/full");
+    EXPECT_EQ(full.status, 2) << command;
+    EXPECT_EQ(std::count(full.err.begin(), full.err.end(), '\n'), 1) << command << full.err;
+    EXPECT_EQ(run("RPCRDMA " + command + " | head -c 1 > /dev/null").err, "") << command;
+  }
+}
+
 TEST(Usage, UnreadableFilesGiveOneLine) {
   for (const char* command : {"decode", "analyze", "extract"}) {
     expect_refused(std::string("RPCRDMA ") + command + " /nonexistent/file.pcap", "No such file");
