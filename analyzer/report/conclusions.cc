@@ -25,13 +25,18 @@ class Conclusions {
           "What follows the damage is not in this report; capture again if it matters.");
     }
     if (c.dropped != 0) {
-      add(RuleId::kCapture, fmt::format("{} packets were dropped while capturing", c.dropped),
+      add(RuleId::kCapture,
+          fmt::format("{} dropped while capturing",
+                      c.dropped == 1 ? std::string("1 packet was")
+                                     : fmt::format("{} packets were", c.dropped)),
           "Use a larger buffer or a smaller snap length.");
     }
     if (c.packets.lost_capture != 0) {
       add(RuleId::kCapture,
-          fmt::format("{} packets that their receiver acknowledged are not in the capture",
-                      c.packets.lost_capture),
+          c.packets.lost_capture == 1
+              ? std::string("1 packet that its receiver acknowledged is not in the capture")
+              : fmt::format("{} packets that their receiver acknowledged are not in the capture",
+                            c.packets.lost_capture),
           "Calls and data that they carried are missing here, not on the wire.");
     }
     for (rules::Doubt& d : rules::doubts(trust_of(report_).gaps, c.packets.not_followed)) {

@@ -96,10 +96,12 @@ std::string trust(const Report& r) {
       table.count(w.count);
       table.cell(w.reason);
     }
-    body += "<p>What would rest on data that the capture lacks was not said:</p>\n" + table.take();
+    body +=
+        "<details><summary>What was withheld, by rule and connection</summary>\n" + table.take();
     if (r.withheld.size() > kMostWithheld) {
       body += aside(fmt::format("And {} more.", r.withheld.size() - kMostWithheld));
     }
+    body += "</details>\n";
   }
   return section("trust", "How far the capture can be trusted", body);
 }

@@ -96,14 +96,14 @@ void write_html(const Report& r, const HtmlOptions& options,
     std::string (*make)(const Report&);
   };
   constexpr std::array kParts{Part{"findings", "Findings", html::findings},
+                              Part{"trust", "Trust", html::trust},
                               Part{"credits", "Credits", html::credits},
                               Part{"time", "Traffic", html::over_time},
                               Part{"latency", "Latency", html::latency},
                               Part{"slowest", "Slowest Calls", html::slowest},
                               Part{"procedures", "Procedures", html::procedures},
                               Part{"connections", "Connections", html::connections},
-                              Part{"packets", "Packets", html::packets},
-                              Part{"trust", "Trust", html::trust}};
+                              Part{"packets", "Packets", html::packets}};
   std::string links;
   std::string body;
   for (const Part& part : kParts) {

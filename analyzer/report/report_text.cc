@@ -150,8 +150,9 @@ std::string about(const Finding& x) {
 }
 
 std::string what(const Finding& x) {
-  const std::string frames = frames_text(x.frames, x.count);
-  return frames.empty() ? x.text : fmt::format("{} ({})", x.text, frames);
+  std::string where = frames_text(x.frames, x.count);
+  if (x.count > 1) where = fmt::format("{} times{}{}", x.count, where.empty() ? "" : ", ", where);
+  return where.empty() ? x.text : fmt::format("{} ({})", x.text, where);
 }
 
 // Findings of one rule about one peer stand together, where the first of them stands.

@@ -39,7 +39,10 @@ std::vector<Doubt> doubts(const Trust& trust, std::uint64_t not_followed) {
   std::vector<Doubt> list;
   if (trust.cut_short.amount != 0) {
     list.push_back({kCutShort,
-                    fmt::format("{} messages are cut short, of {}", trust.cut_short.amount,
+                    fmt::format("{} cut short, of {}",
+                                trust.cut_short.amount == 1
+                                    ? std::string("1 message is")
+                                    : fmt::format("{} messages are", trust.cut_short.amount),
                                 where(trust.cut_short)),
                     "Rules about the bytes that are missing were not checked. Capture with a "
                     "larger snap length: 512 bytes hold most headers."});

@@ -28,6 +28,7 @@ TEST(Usage, BadArgumentsGiveOneLine) {
   expect_refused("RPCRDMA capture -i lo --ring-size 1M", "-w FILE");
   expect_refused("RPCRDMA capture -i lo -w x --ring-files 2", "--ring-size or --ring-time");
   expect_refused("RPCRDMA capture -i lo -w - --print", "standard output");
+  expect_refused("RPCRDMA capture -i lo -w x -Y nfs", "--print");
   expect_refused("RPCRDMA capture -i lo --user no-such-user", "no-such-user");
   expect_refused("RPCRDMA analyze", "FILE");
   expect_refused("RPCRDMA decode --xid zzz " + capture("linux-nfs3.pcap"), "--xid");
