@@ -1,9 +1,11 @@
 // rpcrdma analyze
 #include "commands.h"
+#include "filter_option.h"
 #include "input.h"
 #include "report_output.h"
 
 #include <memory>
+#include <optional>
 
 #include <rpcrdma/report/analysis.h>
 
@@ -15,17 +17,24 @@ struct Options {
   std::vector<std::string> paths;
   unsigned jobs = 0;
   rules::Profile profile = rules::Profile::k8166;
+  std::string filter;
   ReportOutput output;
 };
 
 int analyze(const Options& options) {
+  std::optional<filter::Filter> filter;
+  if (!read_filter(options.filter, "analyze", filter)) return kUnreadable;
   const auto source = open_input(options.paths);
   if (!source) return kUnreadable;
+  model::ModelOptions keep;
+  keep.keep_bytes = filter && filter->needs_bytes();
   // Never destroyed: the process ends with the command, and the kernel takes its memory back faster
   // than it could be freed piece by piece.
-  static auto& analysis = *new report::Analysis(options.profile);
-  static auto& pipeline = *new report::Pipeline(analysis, {});
-  analysis.set_context({&pipeline.tracker(), &pipeline.model()});
+  static auto& analysis =
+      filter ? *new report::Analysis(options.profile, std::move(*filter), options.filter)
+             : *new report::Analysis(options.profile);
+  static auto& pipeline = *new report::Pipeline(analysis, keep);
+  analysis.set_context({&pipeline.tracker(), &pipeline.model()}, &pipeline.frames());
   if (!run_pipeline(pipeline, *source, options.paths, options.jobs)) return kUnreadable;
   analysis.finish(pipeline, source->stats(), options.paths.size());
   return write_report(analysis.report(), options.paths, options.output);
@@ -37,6 +46,7 @@ Run add_analyze(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_files(app, options->paths)->required();
   add_profile(app, options->profile);
+  add_filter(app, options->filter);
   add_report_output(app, options->output);
   add_jobs(app, options->jobs);
   app.footer("Exit status: 0 clean, 1 findings of severity error, 2 unreadable.");

@@ -83,6 +83,14 @@ std::optional<Limits> parse(const Options& options) {
   if (ok && limits.ring.files != 0 && !limits.ring.on()) {
     refuse("--ring-files: give --ring-size or --ring-time too, which end a file");
   }
+  const PrintOptions& print = options.print;
+  const bool selects = !print.filter.empty() || !print.xid.empty() || !print.connections.empty() ||
+                       !print.types.empty() || !print.from.empty() || !print.to.empty();
+  if (!options.write.empty() && !options.print_too && selects) {
+    refuse(
+        "-w without --print: options that select messages are for what is printed; what is written "
+        "is chosen by -f");
+  }
   if (options.write == "-" && options.print_too) {
     refuse("-w - --print: both would go to standard output");
   }

@@ -18,6 +18,7 @@ struct Options {
 int decode(Options& options) {
   // Of a file every line of JSON is a message; `analyze` has what belongs to none.
   options.print.own_findings = !options.print.json;
+  options.print.wait_for_findings = true;
   const auto printer = make_printer(options.print, "decode");
   if (!printer) return kUnreadable;
   report::Pipeline pipeline(printer->observer(), printer->keep());

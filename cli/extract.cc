@@ -150,6 +150,12 @@ int extract(const Options& options) {
   }
   std::optional<filter::Filter> filter;
   if (!read_filter(options.filter, "extract", filter)) return kUnreadable;
+  if (filter && filter->needs_findings()) {
+    complain(
+        "extract: --filter: rpcrdma.finding: extract does not measure by the rules; find the XIDs "
+        "with decode --filter, and take them with --xid");
+    return kUnreadable;
+  }
   const auto source = open_input(options.paths);
   if (!source) return kUnreadable;
   std::error_code error;

@@ -3,7 +3,9 @@
 #include "completion.h"
 #include "input.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -11,19 +13,44 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 namespace rpcrdma::cli {
 namespace {
+
+// In the words of the other messages, where CLI11 has its own.
+std::string problem(const CLI::Error& e) {
+  const std::string what = e.what();
+  const std::size_t colon = what.find(": ");
+  if (colon == std::string::npos) return what;
+  std::string about = what.substr(colon + 2);
+  if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+    return about + (about.starts_with('-') ? ": no such option" : ": not expected here");
+  }
+  if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::ConversionError)) {
+    if (const std::size_t sign = about.find(" = "); sign != std::string::npos) {
+      about.replace(sign, 3, " ");
+    }
+    return about + ": not a whole number, or too large";
+  }
+  return what;
+}
+
+// A full disk is told, and a reader who has gone is not.
+bool output_written() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
+  if (errno == EPIPE) return true;
+  complain(fmt::format("standard output: {}",
+                       errno != 0 ? std::strerror(errno) : "not all could be written"));
+  return false;
+}
 
 int run_command(int argc, char** argv) {
   CLI::App app("See what RPC-over-RDMA peers really say to each other.", "rpcrdma");
   app.set_version_flag("--version", "rpcrdma " RPCRDMA_VERSION);
   app.require_subcommand(0, 1);
   app.allow_extras();
-  // One line, and where to read more.
-  app.failure_message([](const CLI::App* a, const CLI::Error& e) {
-    return "rpcrdma: " + std::string(e.what()) + " (see `" + a->get_name() + " --help`)\n";
-  });
 
   std::vector<std::pair<CLI::App*, Run>> commands;
   const auto add = [&](const char* name, const char* what, Run (*make)(CLI::App&)) {
@@ -55,8 +82,14 @@ int run_command(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    const int status = app.exit(e);
-    return status == 0 ? kOk : kUnreadable;
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    std::string command;
+    for (const auto& [c, run] : commands) {
+      if (c->parsed()) command = c->get_name();
+    }
+    complain(fmt::format("{}{} (see `rpcrdma {}{}--help`)", command.empty() ? "" : command + ": ",
+                         problem(e), command, command.empty() ? "" : " "));
+    return kUnreadable;
   }
   // CLI11 would call an unknown command a missing one.
   if (const auto unknown = app.remaining(); !unknown.empty()) {
@@ -75,7 +108,8 @@ int run_command(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return rpcrdma::cli::run_command(argc, argv);
+    const int status = rpcrdma::cli::run_command(argc, argv);
+    return rpcrdma::cli::output_written() ? status : rpcrdma::cli::kUnreadable;
   } catch (const std::exception& e) {  // no memory, mostly
     std::fprintf(stderr, "rpcrdma: %s\n", e.what());
     return rpcrdma::cli::kUnreadable;

@@ -131,10 +131,10 @@ void options(const CLI::App& app, std::string& out) {
     }
     std::string names;
     for (const std::string& name : option->get_snames()) {
-      names += (names.empty() ? "" : ", ") + bold(fmt::format("-{}", name));
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", bold(fmt::format("-{}", name)));
     }
     for (const std::string& name : option->get_lnames()) {
-      names += (names.empty() ? "" : ", ") + bold(fmt::format("--{}", name));
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", bold(fmt::format("--{}", name)));
     }
     const std::string value = value_of(*option);
     if (!value.empty()) names += " " + italic(value);

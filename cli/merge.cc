@@ -47,7 +47,7 @@ int merge(const Options& options) {
     if (!read_whole(path, text)) return kUnreadable;
     auto report = report::read_json(text);
     if (!report) {
-      complain(fmt::format("{}: {}", path, report.error()));
+      complain(fmt::format("{}: not a report of analyze --json: {}", path, report.error()));
       return kUnreadable;
     }
     reports.push_back(std::move(*report));

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <deque>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -28,6 +29,9 @@ namespace {
 // What may wait for the Reply of a Call before it.
 constexpr report::OrderedOutput::Limits kMaxWaiting{65536, std::size_t{64} << 20};
 
+// How many messages later a filter that asks for findings decides.
+constexpr std::uint64_t kMessagesToWait = 256;
+
 // What is to be printed.
 struct Selection {
   std::optional<std::uint32_t> xid;
@@ -47,6 +51,7 @@ class Printer final : public MessagePrinter, private model::Observer {
         style_{colour_wanted(stdout)},
         whole_(options.json || options.verbose ||
                (selection_.filter && selection_.filter->needs_answer())),
+        asks_for_findings_(selection_.filter && selection_.filter->needs_findings()),
         findings_({options.profile, [this](const rules::Occurrence& o) { found(o); },
                    [this](const rules::Evidence& e) { pending(e); },
                    [this](const rules::Evidence& e) { settled(e); }}),
@@ -77,6 +82,7 @@ class Printer final : public MessagePrinter, private model::Observer {
       });
     }
     checker_.finish();
+    release_held(UINT64_MAX);
     output_.flush();
     std::fflush(stdout);
   }
@@ -90,8 +96,16 @@ class Printer final : public MessagePrinter, private model::Observer {
     bool rendered = false;
   };
 
+  // A message that is over, while its findings may not all be there.
+  struct Held {
+    model::Message message;
+    std::optional<model::Call> call;
+    std::uint64_t due = 0;  // the message with which it is written
+  };
+
   void on_message(const model::Message& m, const model::Call* call) override {
     last_seen_ = m.id;
+    release_held(m.id);
     if (!wanted(m)) {
       marked_.erase(m.id);
       return;
@@ -103,7 +117,7 @@ class Printer final : public MessagePrinter, private model::Observer {
     if (is_call && (whole_ || !call->identified)) {
       waiting_.emplace(m.id, call);
     } else {
-      emit(m.id, render(m, call));
+      complete(m, call);
     }
   }
 
@@ -143,12 +157,12 @@ class Printer final : public MessagePrinter, private model::Observer {
   }
 
   void found(const rules::Occurrence& o) {
-    // Notes would be most of what scrolls by; `analyze` sums them up.
-    if (o.severity == rules::Severity::kNote && !options_.json && !options_.verbose) return;
+    const bool shown = shows(o.severity);
+    if (!shown && !asks_for_findings_) return;
     const std::uint64_t id = o.evidence.message;
     if (id != 0 && to_be_written(id)) {
       marked_[id].found.push_back({o.rule.name, o.severity, o.text});
-    } else if (options_.own_findings && !selects()) {
+    } else if (shown && options_.own_findings && !selects()) {
       output_.add(options_.json ? report::finding_json(o, context_)
                                 : report::finding_line(o, context_, style_));
     }
@@ -168,7 +182,30 @@ class Printer final : public MessagePrinter, private model::Observer {
 
   void settle(const model::Call& call) {
     if (waiting_.erase(call.message.id) == 0) return;
-    emit(call.message.id, render(call.message, &call));
+    complete(call.message, &call);
+  }
+
+  // A filter that asks for findings decides later, where that can be: rules are found broken when
+  // the Reply has gone by, too.
+  void complete(const model::Message& m, const model::Call* call) {
+    if (!asks_for_findings_ || !options_.wait_for_findings) return emit(m.id, render(m, call));
+    Held& held = held_.emplace_back();
+    held.message = m;
+    if (call != nullptr) held.call = *call;
+    held.due = last_seen_ + kMessagesToWait;
+  }
+
+  void release_held(std::uint64_t seen) {
+    while (!held_.empty() && held_.front().due <= seen) {
+      const Held& held = held_.front();
+      emit(held.message.id, render(held.message, held.call ? &*held.call : nullptr));
+      held_.pop_front();
+    }
+  }
+
+  // Notes would be most of what scrolls by; `analyze` sums them up.
+  [[nodiscard]] bool shows(rules::Severity severity) const {
+    return severity != rules::Severity::kNote || options_.json || options_.verbose;
   }
 
   void emit(std::uint64_t id, std::string text) {
@@ -179,32 +216,39 @@ class Printer final : public MessagePrinter, private model::Observer {
       it->second.text = std::move(text);
       it->second.rendered = true;
     } else {
-      const Marked marked = std::move(it->second);
+      Marked marked = std::move(it->second);
       marked_.erase(it);
-      output_.ready(id, with_findings(std::move(text), marked.found));
+      output_.ready(id, with_findings(std::move(text), std::move(marked.found)));
     }
   }
 
   // Too many wait, or the capture ended: the message is written as far as it is known.
   std::string last_moment(std::uint64_t id) {
     std::string text;
-    std::vector<report::MessageFinding> found;
-    if (const auto marked = marked_.find(id); marked != marked_.end()) {
-      text = std::move(marked->second.text);
-      found = std::move(marked->second.found);
-      marked_.erase(marked);
-    }
     if (const auto it = waiting_.find(id); it != waiting_.end()) {
       const model::Call* call = it->second;
       waiting_.erase(it);
       text = render(call->message, call);
     }
-    return with_findings(std::move(text), found);
+    const auto held =
+        std::find_if(held_.begin(), held_.end(), [&](const Held& h) { return h.message.id == id; });
+    if (held != held_.end()) {
+      text = render(held->message, held->call ? &*held->call : nullptr);
+      held_.erase(held);
+    }
+    std::vector<report::MessageFinding> found;
+    if (const auto marked = marked_.find(id); marked != marked_.end()) {
+      if (marked->second.rendered) text = std::move(marked->second.text);
+      found = std::move(marked->second.found);
+      marked_.erase(marked);
+    }
+    return with_findings(std::move(text), std::move(found));
   }
 
   [[nodiscard]] std::string with_findings(std::string text,
-                                          const std::vector<report::MessageFinding>& found) const {
+                                          std::vector<report::MessageFinding> found) const {
     if (text.empty()) return text;  // the filter rejected it
+    std::erase_if(found, [&](const report::MessageFinding& f) { return !shows(f.severity); });
     return options_.json ? report::json_with_findings(std::move(text), found)
                          : std::move(text) + report::finding_lines(found, style_);
   }
@@ -235,12 +279,14 @@ class Printer final : public MessagePrinter, private model::Observer {
   report::Context context_;
   report::TextStyle style_;
   bool whole_;
+  bool asks_for_findings_;
   const report::Pipeline* pipeline_ = nullptr;
   rules::Findings findings_;
   rules::Checker checker_;
   model::ObserverPair both_;
   std::unordered_map<std::uint64_t, const model::Call*> waiting_;
   std::unordered_map<std::uint64_t, Marked> marked_;
+  std::deque<Held> held_;
   std::uint64_t last_seen_ = 0;  // the message that came last
   report::JsonWriter json_;
   report::OrderedOutput output_;
@@ -271,7 +317,7 @@ std::optional<Selection> parse(const PrintOptions& options, const char* command)
   bool ok = true;
   for (const std::string& type : options.types) {
     if (!is_type(type)) {
-      complain(fmt::format("{0}: --type {1}: not a message type or kind (see `{0} --help`)",
+      complain(fmt::format("{0}: --type {1}: not a message type or kind (see `rpcrdma {0} --help`)",
                            command, type));
       ok = false;
     }

@@ -26,6 +26,8 @@ struct PrintOptions {
   rules::Profile profile = rules::Profile::k8166;
   // Findings that belong to no message still to be written have lines of their own.
   bool own_findings = true;
+  // A filter that asks for findings may hold messages back until those that are late are there.
+  bool wait_for_findings = false;
 };
 
 // What --type takes, in any case of letters.

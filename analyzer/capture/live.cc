@@ -116,7 +116,7 @@ class PcapSource final : public LiveSource {
 tl::unexpected<Error> activation_error(const std::string& name, int code, pcap_t* handle) {
   const std::string detail = pcap_geterr(handle);
   std::string message = name + ": " + pcap_statustostr(code);
-  if (!detail.empty()) message += " (" + detail + ")";
+  if (!detail.empty() && !message.ends_with(detail)) message += " (" + detail + ")";
   if (code == PCAP_ERROR_PERM_DENIED) {
     message += "; capturing takes CAP_NET_RAW: run as root, or give the program that capability";
   }

@@ -48,6 +48,10 @@ bool Filter::needs_answer() const {
   return (impl_->wanted & fields_of_answer()).any();
 }
 
+bool Filter::needs_findings() const {
+  return impl_->wanted[static_cast<std::size_t>(decode::FieldId::kFinding)];
+}
+
 bool Filter::matches(const Inputs& in) {
   Impl& f = *impl_;
   f.values.clear();

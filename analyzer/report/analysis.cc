@@ -1,3 +1,4 @@
+#include "selection.h"
 #include "summary.h"
 
 #include <algorithm>
@@ -18,6 +19,11 @@ bool failed(const model::Message& m) {
   return m.kind == model::Kind::kError || (m.kind == model::Kind::kReply && rpc_failed(m));
 }
 
+// A Call, if it has one.
+bool may_answer(const model::Message& m) {
+  return m.kind == model::Kind::kReply || m.kind == model::Kind::kError;
+}
+
 }  // namespace
 
 Analysis::Analysis(rules::Profile profile)
@@ -25,28 +31,84 @@ Analysis::Analysis(rules::Profile profile)
   report_.profile = profile;
 }
 
+Analysis::Analysis(rules::Profile profile, filter::Filter filter, std::string text)
+    : findings_({.profile = profile,
+                 .on_occurrence = [this](const rules::Occurrence& o) { selection_->found(o); },
+                 .tell_sums = false}),
+      checker_(findings_),
+      selection_(std::make_unique<Selection>(
+          std::move(filter), profile,
+          [this](const model::Message& m, const model::Call* call, const model::Message* answer,
+                 bool taken) { decided(m, call, answer, taken); })) {
+  report_.profile = profile;
+  report_.filter = std::move(text);
+}
+
+Analysis::~Analysis() = default;
+
+void Analysis::set_context(const Context& context, const FrameCounts* frames) {
+  context_ = context;
+  checker_.attach(*context.tracker, *context.model);
+  if (selection_) selection_->attach(context, *frames);
+}
+
 void Analysis::on_message(const model::Message& m, const model::Call* call) {
+  if (selection_) selection_->expect(m.id);
   checker_.on_message(m, call);
+  const bool of_ledger = m.kind == model::Kind::kCall || m.kind == model::Kind::kReply;
+  if (of_ledger) note_credits(m);
+  if (!m.complete) ++cut_short_[m.connection];
+  if (m.kind == model::Kind::kCall) ++outstanding_;
+  TrafficBin& bin = selection_ ? report_.traffic.at(m.time_ns) : count(m);
+  if (m.kind == model::Kind::kCall) {
+    bin.outstanding_max = std::max(bin.outstanding_max, outstanding_);
+  }
+  if (selection_) return selection_->on_message(m, call);
+  if (call == nullptr && may_answer(m)) note_early(m, true);
+}
+
+TrafficBin& Analysis::count(const model::Message& m) {
   ++report_.messages.kinds[static_cast<std::size_t>(m.kind)];
   ++procs_[m.version == 2 ? 1 : 0][std::min(m.proc, 6U)];
   TrafficBin& bin = report_.traffic.at(m.time_ns);
   bin.inline_bytes += m.wire_length;
-  switch (m.kind) {
-    case model::Kind::kCall:
-      ++bin.calls;
-      bin.outstanding_max = std::max(bin.outstanding_max, ++outstanding_);
-      note_credits(m);
-      break;
-    case model::Kind::kReply:
-      ++bin.replies;
-      note_credits(m);
-      break;
-    default:
-      break;
-  }
+  if (m.kind == model::Kind::kCall) ++bin.calls;
+  if (m.kind == model::Kind::kReply) ++bin.replies;
   if (failed(m)) ++bin.errors;
-  if (call == nullptr && (m.kind == model::Kind::kReply || m.kind == model::Kind::kError)) {
-    note_early(m);
+  return bin;
+}
+
+void Analysis::decided(const model::Message& m, const model::Call* call,
+                       const model::Message* answer, bool taken) {
+  if (taken) {
+    count(m);
+    if (answer != nullptr) count(*answer);
+  }
+  if (call == nullptr) {
+    if (may_answer(m)) note_early(m, taken);
+    return;
+  }
+  count(*call, answer, taken);
+  if (taken) count_operations(*call);
+}
+
+// At their ends, as they are counted without a filter.
+void Analysis::count_operations(const model::Call& call) {
+  std::array<std::uint64_t, 2> more{};  // of those that the Call does not keep: READ, WRITE
+  for (const model::CallChunk& chunk : call.chunks) {
+    more[chunk.list == model::ChunkList::kRead ? 0 : 1] += chunk.moved;
+  }
+  const auto add = [&](std::int64_t time_ns, bool read, std::uint64_t bytes) {
+    TrafficBin& bin = report_.traffic.at(time_ns);
+    (read ? bin.read_bytes : bin.write_bytes) += bytes;
+  };
+  for (const model::ChunkOperation& o : call.operations) {
+    add(o.last_ns, o.kind == roce::OpKind::kRead, o.bytes);
+    std::uint64_t& left = more[o.list == model::ChunkList::kRead ? 0 : 1];
+    left -= std::min(left, o.bytes);
+  }
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    if (more[i] != 0) add(call.last_op_ns, i == 0, more[i]);
   }
 }
 
@@ -91,6 +153,7 @@ void Analysis::give_up_credits(std::uint32_t connection) {
 
 void Analysis::on_merge(const roce::Connection& into, const roce::Connection& from) {
   checker_.on_merge(into, from);
+  if (const auto node = cut_short_.extract(from.index)) cut_short_[into.index] += node.mapped();
   const CreditSlot* const old = credit_slots_.find(from.index);
   if (old == nullptr) return;
   // Side 0 of `from` is side 1 of `into`.
@@ -112,13 +175,14 @@ void Analysis::on_merge(const roce::Connection& into, const roce::Connection& fr
 void Analysis::on_let_go(const roce::Connection& connection) {
   checker_.on_let_go(connection);
   give_up_credits(connection.index);
+  cut_short_.erase(connection.index);
   if (connection.merged_away) return;
   report_.unlisted.add(summarize(connection, context_.model->connection(connection.index)));
 }
 
 // The Call of a Reply without one may have been seen before the capture began, unless the
 // connection began later.
-void Analysis::note_early(const model::Message& m) {
+void Analysis::note_early(const model::Message& m, bool counted) {
   if (context_.tracker->connection(m.connection).setup == roce::Setup::kCm) return;
   Edges& edges = report_.edges;
   if (edges.early_replies.size() >= kMaxEdges) {
@@ -131,10 +195,11 @@ void Analysis::note_early(const model::Message& m) {
   r.time_ns = m.time_ns;
   r.rdma_error = m.kind == model::Kind::kError;
   r.failed = failed(m);
+  r.counted = counted;
   early_ends_.push_back({m.connection, m.caller});
 }
 
-void Analysis::note_open(const model::Call& call, const ProcedureKey& key) {
+void Analysis::note_open(const model::Call& call, const ProcedureKey& key, bool counted) {
   Edges& edges = report_.edges;
   if (edges.open_calls.size() >= kMaxEdges) {
     ++edges.omitted;
@@ -145,6 +210,7 @@ void Analysis::note_open(const model::Call& call, const ProcedureKey& key) {
   open.frame = call.message.frame;
   open.time_ns = call.message.time_ns;
   open.procedure = key;
+  open.counted = counted;
   open_ends_.push_back({call.message.connection, call.message.caller});
 }
 
@@ -160,11 +226,26 @@ Procedure& Analysis::procedure(ProcedureKey& key, const model::RpcInfo& rpc) {
 
 void Analysis::on_call_end(const model::Call& call, const model::Message* answer) {
   checker_.on_call_end(call, answer);
-  const model::Message& m = call.message;
   if (outstanding_ != 0) --outstanding_;
+  if (selection_) return selection_->on_call_end(call, answer);
+  count(call, answer, true);
+}
+
+void Analysis::count(const model::Call& call, const model::Message* answer, bool taken) {
+  const model::Message& m = call.message;
   const bool reverse = context_.model->reverse(m);
   ProcedureKey key{m.rpc.known ? m.rpc.program : UINT32_MAX, m.rpc.version, m.rpc.procedure,
                    principal_operation(m.rpc), reverse};
+  // The capture ended, and the connection did not.
+  const auto ends_open = [&] {
+    const roce::Connection& c = context_.connection(m);
+    return call.ending == model::Ending::kClosed && c.state < roce::State::kRejected && !c.let_go;
+  };
+  const bool open = answer == nullptr && ends_open();
+  if (!taken) {
+    if (open) note_open(call, key, false);
+    return;
+  }
   Procedure& p = procedure(key, m.rpc);
   ++p.calls;
   for (const model::CallChunk& chunk : call.chunks) {
@@ -172,11 +253,7 @@ void Analysis::on_call_end(const model::Call& call, const model::Message* answer
   }
   if (answer == nullptr) {
     ++p.unmatched;
-    // The capture ended, and the connection did not.
-    const roce::Connection& c = context_.connection(m);
-    if (call.ending == model::Ending::kClosed && c.state < roce::State::kRejected && !c.let_go) {
-      note_open(call, key);
-    }
+    if (open) note_open(call, key, true);
     return;
   }
   if (failed(*answer)) ++p.errors;
@@ -225,7 +302,7 @@ void Analysis::on_retransmission(const roce::Connection& connection, int sender,
 void Analysis::on_operation_end(const roce::Connection& connection, const roce::Operation& op,
                                 const model::Call* call, std::uint32_t segment) {
   checker_.on_operation_end(connection, op, call, segment);
-  if (call == nullptr) return;
+  if (call == nullptr || selection_) return;
   TrafficBin& bin = report_.traffic.at(op.last_ns);
   (op.kind == roce::OpKind::kRead ? bin.read_bytes : bin.write_bytes) += op.bytes;
 }
@@ -233,6 +310,7 @@ void Analysis::on_operation_end(const roce::Connection& connection, const roce::
 void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& source,
                       std::uint64_t files) {
   checker_.finish();
+  if (selection_) selection_->finish();
   const FrameCounts& f = pipeline.frames();
   CaptureSummary& c = report_.capture;
   c.files = files;
@@ -261,9 +339,15 @@ void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& sour
   };
   name_connections(report_.slowest);
   for (auto& [key, p] : report_.procedures) name_connections(p.slowest);
-  for (rules::Finding& x : findings_.take_list()) report_.findings.push_back({std::move(x)});
+  rules::Findings& told = selection_ ? selection_->findings() : findings_;
+  for (rules::Finding& x : told.take_list()) report_.findings.push_back({std::move(x)});
   for (const rules::Withheld& x : findings_.withheld()) report_.withheld.push_back({x});
-  report_.findings_omitted = findings_.omitted();
+  report_.findings_omitted = told.omitted();
+  if (selection_) {
+    for (std::size_t i = 0; i < report_.findings_omitted.size(); ++i) {
+      report_.findings_omitted[i] += selection_->omitted()[i];
+    }
+  }
   conclude(report_);
 }
 
@@ -274,6 +358,13 @@ void Analysis::finish_connections(const Pipeline& pipeline) {
     const roce::Connection* c = tracker.find(i);
     if (c == nullptr || c->merged_away) continue;
     report_.connections.push_back(summarize(*c, pipeline.model().connection(i)));
+  }
+  for (const auto& [index, count] : cut_short_) {
+    const std::uint32_t id = context_.connection_id(index);
+    const auto at =
+        std::lower_bound(report_.connections.begin(), report_.connections.end(), id,
+                         [](const Connection& c, std::uint32_t wanted) { return c.id < wanted; });
+    if (at != report_.connections.end() && at->id == id) at->cut_short += count;
   }
 }
 
@@ -314,9 +405,10 @@ void Analysis::finish_edges() {
   }
   edges.omitted += edges.early_replies.size() - kept;
   edges.early_replies.resize(kept);
-  // Calls end connection by connection.
-  std::stable_sort(edges.open_calls.begin(), edges.open_calls.end(),
-                   [](const OpenCall& a, const OpenCall& b) { return a.frame < b.frame; });
+  // Calls end connection by connection, and a filter may decide late.
+  const auto by_frame = [](const auto& a, const auto& b) { return a.frame < b.frame; };
+  std::stable_sort(edges.open_calls.begin(), edges.open_calls.end(), by_frame);
+  std::stable_sort(edges.early_replies.begin(), edges.early_replies.end(), by_frame);
 }
 
 }  // namespace rpcrdma::report

@@ -97,7 +97,8 @@ plot::Chart credit_chart(const Report& r, const Ledger& ledger) {
       granted.points.push_back({x, static_cast<double>(bin.granted_min), {}});
     in_use.points.push_back({x, static_cast<double>(bin.in_use_max), {}});
   }
-  in_use.points.push_back({bin_begin(r, s, s.last() + 1), 0, {}});
+  const double end = bin_begin(r, s, s.last() + 1);
+  if (chart.x_end && end < *chart.x_end) in_use.points.push_back({end, 0, {}});
   chart.series = {std::move(requested), std::move(granted), std::move(in_use)};
   return chart;
 }

@@ -1,4 +1,6 @@
 // Findings that follow from the totals of a capture.
+#include "trust.h"
+
 #include <algorithm>
 #include <tuple>
 
@@ -24,14 +26,22 @@ class Conclusions {
           "What follows the damage is not in this report; capture again if it matters.");
     }
     if (c.dropped != 0) {
-      add(RuleId::kCapture, fmt::format("{} packets were dropped while capturing", c.dropped),
+      add(RuleId::kCapture,
+          fmt::format("{} dropped while capturing",
+                      c.dropped == 1 ? std::string("1 packet was")
+                                     : fmt::format("{} packets were", c.dropped)),
           "Use a larger buffer or a smaller snap length.");
     }
     if (c.packets.lost_capture != 0) {
       add(RuleId::kCapture,
-          fmt::format("{} packets that their receiver acknowledged are not in the capture",
-                      c.packets.lost_capture),
+          c.packets.lost_capture == 1
+              ? std::string("1 packet that its receiver acknowledged is not in the capture")
+              : fmt::format("{} packets that their receiver acknowledged are not in the capture",
+                            c.packets.lost_capture),
           "Calls and data that they carried are missing here, not on the wire.");
+    }
+    for (rules::Doubt& d : rules::doubts(trust_of(report_).gaps, report_.unlisted.connections)) {
+      add(RuleId::kCapture, std::move(d.text), d.advice, d.topic);
     }
     if (c.packets.icrc_bad != 0) {
       add(RuleId::kIcrc,
@@ -45,7 +55,7 @@ class Conclusions {
   }
 
  private:
-  void add(RuleId id, std::string text, const char* advice) {
+  void add(RuleId id, std::string text, const char* advice, std::uint32_t topic = 0) {
     const rules::Rule& r = rules::rule(id);
     const rules::Level level = r.level(report_.profile);
     if (level == rules::Level::kOff) return;
@@ -57,6 +67,7 @@ class Conclusions {
     f.severity = severity;
     f.text = std::move(text);
     f.advice = advice;
+    f.topic = topic;
     f.concluded = true;
   }
 

@@ -29,6 +29,7 @@ void add(roce::SideCounters& to, const roce::SideCounters& from) {
   to.reordered += from.reordered;
   to.lost_network += from.lost_network;
   to.lost_capture += from.lost_capture;
+  to.reads_unseen += from.reads_unseen;
   to.acks += from.acks;
   for (std::size_t i = 0; i < to.naks.size(); ++i) to.naks[i] += from.naks[i];
   to.rnr += from.rnr;
@@ -88,6 +89,9 @@ void add(Connection& to, const Connection& from) {
   to.sends += from.sends;
   to.messages += from.messages;
   to.malformed += from.malformed;
+  to.cut_short += from.cut_short;
+  // Captures that overlap in time are one after the other here.
+  to.clock_stepped_back |= from.clock_stepped_back || from.first_ns < to.last_ns;
   for (std::size_t i = 0; i < to.chunks.size(); ++i) {
     to.chunks[i] += from.chunks[i];
     to.chunk_bytes[i] += from.chunk_bytes[i];

@@ -78,6 +78,8 @@ std::uint32_t principal_operation(const model::RpcInfo& rpc) {
   for (std::uint32_t i = 0; i < rpc.ops.kept; ++i) {
     if (!is_plumbing(rpc.ops.op[i], callback)) return rpc.ops.op[i];
   }
+  // What it is about stands behind the bytes that the capture has.
+  if (rpc.ops.announced > rpc.ops.kept) return UINT32_MAX;
   return rpc.ops.op[rpc.ops.kept - 1];
 }
 

@@ -30,6 +30,16 @@ TEST(Labels, ACompoundIsAboutItsFirstRealOperation) {
   EXPECT_EQ(procedure_label(nfs(3, 1)), "NFS v3 GETATTR");
 }
 
+TEST(Labels, ACompoundOfWhichTheEndIsMissingIsAboutWhatIsKnown) {
+  model::RpcInfo cut = nfs(4, 1, {53});
+  cut.ops.announced = 3;
+  EXPECT_EQ(procedure_label(cut), "NFS v4 COMPOUND");
+  EXPECT_EQ(principal_operation(cut), UINT32_MAX);
+  cut = nfs(4, 1, {53, 22, 25});
+  cut.ops.announced = 4;
+  EXPECT_EQ(procedure_label(cut), "NFS v4 READ");
+}
+
 TEST(Labels, UnknownProgramsKeepTheirNumbers) {
   model::RpcInfo rpc;
   rpc.known = true;

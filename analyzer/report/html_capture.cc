@@ -1,5 +1,6 @@
 #include "html.h"
 #include "importance.h"
+#include "trust.h"
 
 #include <fmt/format.h>
 
@@ -12,8 +13,9 @@ namespace {
 using Align = Table::Align;
 
 // Adds to a list of facts what there is any of.
-void fact(std::string& list, std::uint64_t n, const char* what) {
-  if (n != 0) list += fmt::format("<li>{} {}</li>\n", n, what);
+void fact(std::string& list, const char* name, std::uint64_t n, const char* what) {
+  if (n == 0) return;
+  list += fmt::format("<div><dt>{}</dt><dd>{} {}</dd></div>\n", name, n, what);
 }
 
 }  // namespace
@@ -69,21 +71,16 @@ std::string trust(const Report& r) {
   const CaptureSummary& c = r.capture;
   const roce::PacketStats& p = c.packets;
   std::string list;
-  fact(list, p.lost_capture, "packets that their receiver acknowledged are not in the capture");
-  fact(list, c.dropped, "packets were dropped while capturing, by what the file says");
-  fact(list, p.icrc_bad, "packets have a wrong ICRC");
-  fact(list, p.icrc_unchecked, "packets were cut short by the capture, so their ICRC is not known");
-  fact(list, c.cut_short, "RoCE packets are not whole");
-  fact(list, c.clock_steps_back, "frames are earlier than the one before");
-  fact(list, c.fragments, "IP fragments to the RoCE port, which RoCE forbids");
-  fact(list, p.malformed, "transport headers do not fit");
-  if (c.file_cut_short) list += "<li>the file ends within a record</li>\n";
-  if (!c.damage.empty()) list += fmt::format("<li>{}</li>\n", text(c.damage));
+  for (const TrustLine& line : trust_lines(r)) {
+    list += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", line.name, text(line.text));
+  }
+  fact(list, "fragments", c.fragments, "IP fragments to the RoCE port, which RoCE forbids");
+  fact(list, "malformed", p.malformed, "transport headers that do not fit");
   std::string body = list.empty() ? fmt::format(
                                         "<p>Nothing speaks against it: of {} packets no one is "
                                         "missing, cut short or damaged.</p>\n",
                                         p.roce)
-                                  : fmt::format("<ul>\n{}</ul>\n", list);
+                                  : fmt::format("<dl class=\"trust\">\n{}</dl>\n", list);
   if (!r.withheld.empty()) {
     Table table("What was not said");
     table.column("Rule", Align::kLeft)
@@ -99,10 +96,12 @@ std::string trust(const Report& r) {
       table.count(w.count);
       table.cell(w.reason);
     }
-    body += "<p>What would rest on data that the capture lacks was not said:</p>\n" + table.take();
+    body +=
+        "<details><summary>What was withheld, by rule and connection</summary>\n" + table.take();
     if (r.withheld.size() > kMostWithheld) {
       body += aside(fmt::format("And {} more.", r.withheld.size() - kMostWithheld));
     }
+    body += "</details>\n";
   }
   return section("trust", "How far the capture can be trusted", body);
 }

@@ -1,6 +1,8 @@
 #include "html.h"
 
+#include <algorithm>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -57,6 +59,26 @@ std::string group_text(const std::vector<const Finding*>& group) {
   return out + "</article>\n";
 }
 
+// Notes come last, and are mostly habits of peers: folded up, they leave the eye to what matters.
+std::string notes(std::span<const std::vector<const Finding*>> groups) {
+  if (groups.empty()) return {};
+  constexpr std::size_t kRulesNamed = 6;
+  std::vector<std::string_view> names;
+  for (const auto& group : groups) {
+    const std::string_view rule = group.front()->rule;
+    if (std::find(names.begin(), names.end(), rule) == names.end()) names.push_back(rule);
+  }
+  std::string list;
+  for (std::size_t i = 0; i < std::min(names.size(), kRulesNamed); ++i) {
+    list += fmt::format("{}{}", i == 0 ? "" : ", ", text(names[i]));
+  }
+  std::string out =
+      fmt::format("<details><summary>{} note{}: {}{}</summary>\n", groups.size(),
+                  groups.size() == 1 ? "" : "s", list, names.size() > kRulesNamed ? ", ..." : "");
+  for (const auto& group : groups) out += group_text(group);
+  return out + "</details>\n";
+}
+
 }  // namespace
 
 std::string findings(const Report& r) {
@@ -70,11 +92,15 @@ std::string findings(const Report& r) {
     if (added) groups.emplace_back();
     groups[it->second].push_back(&f);
   }
+  const std::span shown(groups.data(), std::min(groups.size(), kMostFindings));
+  const auto note = std::find_if(shown.begin(), shown.end(), [](const auto& group) {
+    return group.front()->severity == rules::Severity::kNote;
+  });
   std::string body;
-  for (std::size_t i = 0; i < std::min(groups.size(), kMostFindings); ++i) {
-    body += group_text(groups[i]);
-  }
+  for (auto group = shown.begin(); group != note; ++group) body += group_text(*group);
   if (groups.empty()) body += "<p>None.</p>\n";
+  if (note == shown.begin() && note != shown.end()) body += "<p>No errors, no warnings.</p>\n";
+  body += notes({note, shown.end()});
   std::uint64_t more = groups.size() - std::min(groups.size(), kMostFindings);
   for (const std::uint64_t n : r.findings_omitted) more += n;
   if (more != 0) body += aside(fmt::format("And {} more kinds that are not listed.", more));

@@ -8,6 +8,8 @@
 #include <map>
 #include <tuple>
 
+#include <fmt/format.h>
+
 #include <rpcrdma/report/merge.h>
 #include <rpcrdma/report/report_json.h>
 
@@ -156,6 +158,7 @@ class Addition {
     if (d.unmatched_calls != 0) --d.unmatched_calls;
     if (d.unmatched_replies != 0) --d.unmatched_replies;
     ++(reply.rdma_error ? d.errors : d.replies);
+    if (!call.counted) return;
     auto at = to_.procedures.find(call.procedure);
     if (at == to_.procedures.end()) {
       at = to_.procedures.find(ProcedureKey::others(call.procedure.reverse));
@@ -323,6 +326,13 @@ tl::expected<Report, std::string> merge(std::vector<Report> reports) {
     if (order[i]->profile != whole.profile) {
       return tl::unexpected(
           std::string("the reports measure by different specifications: their profiles differ"));
+    }
+    if (order[i]->filter != whole.filter) {
+      const auto name = [](const Report& r) {
+        return r.filter.empty() ? std::string("none") : fmt::format("\"{}\"", r.filter);
+      };
+      return tl::unexpected(fmt::format("the reports count by different filters: {} and {}",
+                                        name(whole), name(*order[i])));
     }
     Addition addition(whole, *order[i]);
     if (!addition.fits())

@@ -34,9 +34,9 @@ double seconds(const CaptureSummary& c) {
 std::string facts(const Report& r) {
   const auto& kinds = r.messages.kinds;
   const std::uint64_t messages = std::accumulate(kinds.begin(), kinds.end(), std::uint64_t{0});
-  std::uint64_t moved = r.unlisted.chunk_bytes;
-  for (const Connection& c : r.connections) {
-    for (const std::uint64_t n : c.chunk_bytes) moved += n;
+  std::uint64_t moved = 0;
+  for (const auto& [key, p] : r.procedures) {
+    for (const std::uint64_t n : p.bytes) moved += n;
   }
   std::string out = "<dl class=\"facts\">\n";
   const auto fact = [&](const char* name, const std::string& value) {
@@ -58,6 +58,14 @@ std::string facts(const Report& r) {
   return out + "</dl>\n";
 }
 
+std::string filter_line(const Report& r) {
+  if (r.filter.empty()) return {};
+  return fmt::format(
+      "<p class=\"sub\">filter: <code>{}</code> <span>(RPCs and findings on messages; connections "
+      "and packets are of all)</span></p>\n",
+      html::text(r.filter));
+}
+
 std::string head(const Report& r, const HtmlOptions& options) {
   const std::string title = html::text(options.title);
   std::string out = fmt::format(
@@ -71,9 +79,9 @@ std::string head(const Report& r, const HtmlOptions& options) {
   const Verdict v = verdict(r);
   out += fmt::format(
       "<header>\n<h1>{}</h1>\n<p class=\"sub\">RPC-over-RDMA analysis; {} UTC, {} "
-      "frames{}</p>\n<p class=\"verdict {}\">{}</p>\n{}",
+      "frames{}</p>\n{}<p class=\"verdict {}\">{}</p>\n{}",
       title, format_time(r.capture.first_ns), r.capture.frames,
-      r.capture.files > 1 ? fmt::format(" in {} files", r.capture.files) : "",
+      r.capture.files > 1 ? fmt::format(" in {} files", r.capture.files) : "", filter_line(r),
       verdict_class(v.health), html::text(v.text), facts(r));
   return out;
 }
@@ -88,14 +96,14 @@ void write_html(const Report& r, const HtmlOptions& options,
     std::string (*make)(const Report&);
   };
   constexpr std::array kParts{Part{"findings", "Findings", html::findings},
+                              Part{"trust", "Trust", html::trust},
                               Part{"credits", "Credits", html::credits},
                               Part{"time", "Traffic", html::over_time},
                               Part{"latency", "Latency", html::latency},
                               Part{"slowest", "Slowest Calls", html::slowest},
                               Part{"procedures", "Procedures", html::procedures},
                               Part{"connections", "Connections", html::connections},
-                              Part{"packets", "Packets", html::packets},
-                              Part{"trust", "Trust", html::trust}};
+                              Part{"packets", "Packets", html::packets}};
   std::string links;
   std::string body;
   for (const Part& part : kParts) {

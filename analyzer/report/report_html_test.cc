@@ -21,6 +21,21 @@ std::size_t times(const std::string& text, const std::string& part) {
   return n;
 }
 
+TEST(Html, NotesAreFoldedUpBehindErrors) {
+  Report r = report_with("x");
+  r.findings.push_back(r.findings[0]);
+  r.findings[1].severity = rules::Severity::kNote;
+  r.findings[1].rule = "LINUX-GRANT";
+  std::string html = page(r, "x");
+  const std::size_t folded = html.find("<details><summary>1 note: LINUX-GRANT</summary>");
+  ASSERT_NE(folded, std::string::npos);
+  EXPECT_LT(html.find(">error<"), folded);
+  EXPECT_GT(html.find(">note<"), folded);
+  r.findings.erase(r.findings.begin());
+  html = page(r, "x");
+  EXPECT_NE(html.find("No errors, no warnings."), std::string::npos);
+}
+
 TEST(Html, TellsAll) {
   const std::string html = page(report_with("10.0.0.2"), "nfs.pcap");
   for (const char* part :

@@ -1,3 +1,5 @@
+#include "trust.h"
+
 #include <rpcrdma/report/json_writer.h>
 #include <rpcrdma/report/report_json.h>
 #include <rpcrdma/wire/cm.h>
@@ -60,6 +62,7 @@ void counters(JsonWriter& json, const roce::SideCounters& c) {
   json.field("reordered", c.reordered);
   json.field("lost_network", c.lost_network);
   json.field("lost_capture", c.lost_capture);
+  json.field("reads_unseen", c.reads_unseen);
   json.field("acks", c.acks);
   json.object("naks");
   for (std::size_t i = 0; i < c.naks.size(); ++i) {
@@ -150,6 +153,8 @@ void connection(JsonWriter& json, const Connection& c) {
                               reverse.unmatched_calls + reverse.unmatched_replies);
   json.field("errors", forward.errors + reverse.errors);
   json.field("malformed", c.malformed);
+  json.field("cut_short", c.cut_short);
+  json.field("clock_stepped_back", c.clock_stepped_back);
   counts(json, "forward", forward);
   counts(json, "reverse", reverse);
   json.object("credits");
@@ -214,6 +219,46 @@ void capture(JsonWriter& json, const CaptureSummary& c) {
   json.field("cut_short", c.file_cut_short);
   json.optional("damage", !c.damage.empty(), c.damage);
   json.field("clock_steps_back", c.clock_steps_back);
+  json.end();
+}
+
+void gap(JsonWriter& json, const char* key, const rules::Trust::Gap& g) {
+  json.object(key);
+  json.field("amount", g.amount);
+  json.field("connections", g.connections);
+  json.array("ids");
+  for (const std::uint32_t id : g.connection) json.value(id);
+  json.end();
+  json.end();
+}
+
+void trust(JsonWriter& json, const Report& r) {
+  const ReportTrust t = trust_of(r);
+  json.object("trust");
+  json.field("complete", t.complete);
+  json.field("damaged", t.damaged);
+  json.field("dropped", r.capture.dropped);
+  json.field("unlisted", r.unlisted.connections);
+  json.field("icrc", icrc_seen_name(t.icrc));
+  gap(json, "lost", t.gaps.lost);
+  gap(json, "cut_short", t.gaps.cut_short);
+  gap(json, "one_direction", t.gaps.one_sided);
+  gap(json, "clock_steps_back", t.gaps.clock_steps_back);
+  gap(json, "begun_before", t.gaps.begun_before);
+  json.array("withheld");
+  for (const WithheldGroup& g : t.withheld) {
+    json.object();
+    json.field("reason", g.reason);
+    json.field("count", g.count);
+    json.array("rules");
+    for (const std::string_view rule : g.rules) json.value(rule);
+    json.end();
+    json.array("ids");
+    for (const std::uint32_t id : g.connections) json.value(id);
+    json.end();
+    json.end();
+  }
+  json.end();
   json.end();
 }
 
@@ -349,7 +394,7 @@ void credit_series(JsonWriter& json, const char* name, const CreditSeries& serie
   json.end();
 }
 
-void edges(JsonWriter& json, const Edges& e) {
+void edges(JsonWriter& json, const Edges& e, bool filtered) {
   json.object("edges");
   json.array("open_calls");
   for (const OpenCall& c : e.open_calls) {
@@ -359,6 +404,7 @@ void edges(JsonWriter& json, const Edges& e) {
     json.field("frame", c.frame);
     json.field("time_ns", c.time_ns);
     json.field("caller", c.reverse ? "server" : "client");
+    if (filtered) json.field("counted", c.counted);
     json.object("procedure");
     key(json, c.procedure);
     json.end();
@@ -375,6 +421,7 @@ void edges(JsonWriter& json, const Edges& e) {
     json.field("caller", r.reverse ? "server" : "client");
     json.field("rdma_error", r.rdma_error);
     json.field("failed", r.failed);
+    if (filtered) json.field("counted", r.counted);
     json.end();
   }
   json.end();
@@ -432,8 +479,10 @@ void write_json(const Report& r, const Write& write) {
   json.object();
   json.field("schema", kSchema);
   json.field("profile", profile_name(r.profile));
+  json.optional("filter", !r.filter.empty(), r.filter);
   packets(json, r.capture);
   capture(json, r.capture);
+  trust(json, r);
   messages(json, r.messages);
   json.array("connections");
   for (const Connection& c : r.connections) {
@@ -464,7 +513,7 @@ void write_json(const Report& r, const Write& write) {
   json.end();
   json.field("credits_omitted", r.credits_omitted);
   json.end();
-  edges(json, r.edges);
+  edges(json, r.edges, !r.filter.empty());
   findings(json, r);
   json.end();
   write(json.take());

@@ -38,6 +38,7 @@ class Reader {
     const char* const schemas[] = {kSchema};
     static_cast<void>(top.get("schema").one_of(schemas, 1));
     r_.profile = name_of<rules::Profile, 2>(top.get("profile"), profile_name);
+    if (top.has("filter")) top.into("filter", r_.filter);
     top.into("connection_ids", r_.connection_ids);
     packets(top.get("packets"));
     capture(top.get("capture"));
@@ -135,6 +136,7 @@ class Reader {
     counters.into("reordered", c.reordered);
     counters.into("lost_network", c.lost_network);
     counters.into("lost_capture", c.lost_capture);
+    counters.into("reads_unseen", c.reads_unseen);
     counters.into("acks", c.acks);
     const JsonNode naks = counters.get("naks");
     for (std::size_t i = 0; i < c.naks.size(); ++i) {
@@ -196,6 +198,8 @@ class Reader {
     n.into("sends", c.sends);
     n.into("messages", c.messages);
     n.into("malformed", c.malformed);
+    n.into("cut_short", c.cut_short);
+    n.into("clock_stepped_back", c.clock_stepped_back);
     const JsonNode credits = n.get("credits");
     direction(n.get("forward"), credits.get("forward"), c.direction[0]);
     direction(n.get("reverse"), credits.get("reverse"), c.direction[1]);
@@ -378,6 +382,7 @@ class Reader {
       call.into("frame", c.frame);
       call.into("time_ns", c.time_ns);
       c.reverse = second_of(call.get("caller"), "client", "server");
+      if (call.has("counted")) call.into("counted", c.counted);
       c.procedure = key(call.get("procedure"));
     });
     early_replies.for_each([&](const JsonNode& reply) {
@@ -389,6 +394,7 @@ class Reader {
       e.reverse = second_of(reply.get("caller"), "client", "server");
       reply.into("rdma_error", e.rdma_error);
       reply.into("failed", e.failed);
+      if (reply.has("counted")) reply.into("counted", e.counted);
     });
     n.into("omitted", r_.edges.omitted);
   }
@@ -437,14 +443,13 @@ tl::expected<Report, std::string> read_json(std::string_view text) {
   document.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(
       text.data(), text.size());
   if (document.HasParseError()) {
-    return tl::unexpected(fmt::format("not JSON: {} (at byte {})",
-                                      rapidjson::GetParseError_En(document.GetParseError()),
-                                      document.GetErrorOffset()));
+    std::string_view why = rapidjson::GetParseError_En(document.GetParseError());
+    if (why.ends_with('.')) why.remove_suffix(1);
+    return tl::unexpected(fmt::format("not JSON: {}, at byte {}", why, document.GetErrorOffset()));
   }
   std::string problem;
   const JsonNode top(document, problem);
-  if (!top.has("schema"))
-    return tl::unexpected(std::string("schema: missing; not a report of rpcrdma analyze"));
+  if (!top.has("schema")) return tl::unexpected(std::string("schema: missing"));
   Report report;
   Reader(report).read(top);
   if (!problem.empty()) return tl::unexpected(problem);

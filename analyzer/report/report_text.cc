@@ -1,4 +1,5 @@
 #include "importance.h"
+#include "trust.h"
 
 #include <algorithm>
 #include <map>
@@ -26,6 +27,13 @@ struct Paint {
     return on ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
   }
 };
+
+// On one line, whatever a report that was read has there.
+std::string printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c >= 0 && (c < ' ' || c == 0x7f); }, ' ');
+  return text;
+}
 
 const char* side_name(std::size_t side) {
   return side == 0 ? "client" : "server";
@@ -142,8 +150,9 @@ std::string about(const Finding& x) {
 }
 
 std::string what(const Finding& x) {
-  const std::string frames = frames_text(x.frames, x.count);
-  return frames.empty() ? x.text : fmt::format("{} ({})", x.text, frames);
+  std::string where = frames_text(x.frames, x.count);
+  if (x.count > 1) where = fmt::format("{} times{}{}", x.count, where.empty() ? "" : ", ", where);
+  return where.empty() ? x.text : fmt::format("{} ({})", x.text, where);
 }
 
 // Findings of one rule about one peer stand together, where the first of them stands.
@@ -182,13 +191,37 @@ void findings_text(const Report& r, const TextOptions& options, const Paint& pai
     }
     if (!first.advice.empty()) out += fmt::format("    {}\n", first.advice);
   }
-  for (const Withheld& w : r.withheld) {
-    out += fmt::format("  withheld {}, connection {}: {} times, since {}\n", w.rule, w.connection,
-                       w.count, w.reason);
-  }
   std::uint64_t omitted = 0;
   for (const std::uint64_t n : r.findings_omitted) omitted += n;
   if (omitted != 0) out += fmt::format("  and {} more that are not listed\n", omitted);
+}
+
+void trust_text(const Report& r, const Paint& paint, std::string& out) {
+  const std::vector<TrustLine> lines = trust_lines(r);
+  out += paint("1", "Trust");
+  if (lines.empty()) out += ": nothing is missing, cut short or damaged";
+  out += '\n';
+  for (const TrustLine& line : lines) {
+    out += fmt::format("  {:<10} {}\n", line.name, printable(line.text));
+  }
+  out += '\n';
+}
+
+void capture_text(const Report& r, const Paint& paint, std::string& out) {
+  const CaptureSummary& c = r.capture;
+  const roce::PacketStats& p = c.packets;
+  out += paint("1", "\nCapture");
+  if (c.frames == 0) {
+    out += ": no packets\n\n";
+    return;
+  }
+  out += fmt::format(": {} packets in {:.3f} s, {} RoCE; ICRC {} good, {} bad{}\n", c.frames,
+                     (static_cast<double>(c.last_ns) - static_cast<double>(c.first_ns)) / 1e9,
+                     p.roce, p.icrc_good, p.icrc_bad,
+                     p.icrc_unchecked != 0 ? fmt::format(", {} cut short", p.icrc_unchecked) : "");
+  out += fmt::format("  from {} UTC; {} retransmitted, {} NAK, {} RNR\n\n", format_time(c.first_ns),
+                     p.retransmitted, p.nak, p.rnr);
+  trust_text(r, paint, out);
 }
 
 std::string named(bool reverse, const std::string& label) {
@@ -269,22 +302,20 @@ void slowest_text(const Report& r, const Paint& paint, std::string& out) {
 void write_text(const Report& r, const TextOptions& options,
                 const std::function<void(std::string_view)>& write) {
   const Paint paint{options.colour};
-  const CaptureSummary& c = r.capture;
-  const roce::PacketStats& p = c.packets;
   const Verdict v = verdict(r);
   const char* code = v.health == Health::kErrors                                   ? "1;31"
                      : v.health == Health::kLossy || v.health == Health::kWarnings ? "1;33"
                      : v.health == Health::kHealthy                                ? "1;32"
                                                                                    : "1";
   std::string out = paint(code, v.text) + '\n';
+  if (!r.filter.empty()) {
+    out += fmt::format(
+        "filter: {}\n  (RPCs and findings on messages; connections and packets are "
+        "of all)\n",
+        printable(r.filter));
+  }
   findings_text(r, options, paint, out);
-  out += paint("1", "\nCapture");
-  out += fmt::format(": {} packets in {:.3f} s, {} RoCE; ICRC {} good, {} bad{}\n", c.frames,
-                     (static_cast<double>(c.last_ns) - static_cast<double>(c.first_ns)) / 1e9,
-                     p.roce, p.icrc_good, p.icrc_bad,
-                     p.icrc_unchecked != 0 ? fmt::format(", {} cut short", p.icrc_unchecked) : "");
-  out += fmt::format("  from {} UTC; {} retransmitted, {} NAK, {} RNR\n\n", format_time(c.first_ns),
-                     p.retransmitted, p.nak, p.rnr);
+  capture_text(r, paint, out);
   const std::vector<const Connection*> shown =
       important_connections(r, options.all ? r.connections.size() : kConnectionsShown);
   if (shown.size() < r.connections.size()) {

@@ -54,6 +54,7 @@ Connection summarize(const roce::Connection& c, const model::ConnectionModel& m)
   r.sends = m.sends;
   r.messages = m.messages;
   r.malformed = m.malformed;
+  r.clock_stepped_back = c.clock_stepped_back;
   r.direction = {direction(m.caller[client]), direction(m.caller[1 - client])};
   r.thresholds = m.thresholds;
   r.chunks = m.chunks;

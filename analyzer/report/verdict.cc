@@ -77,8 +77,9 @@ Verdict verdict(const Report& r) {
   for (const std::uint64_t n : r.messages.kinds) messages += n;
   const bool errors = r.has_errors();
   if (messages == 0 && !errors) {
-    return {Health::kNothing, p.roce == 0 ? "No RDMA traffic in this capture."
-                                          : "No RPC-over-RDMA message in this capture."};
+    return {Health::kNothing, p.roce == 0        ? "No RDMA traffic in this capture."
+                              : r.filter.empty() ? "No RPC-over-RDMA message in this capture."
+                                                 : "No message matches the filter."};
   }
   const bool lossy = p.lost_capture > p.roce / kLossyShare;
   std::string text;
@@ -90,11 +91,9 @@ Verdict verdict(const Report& r) {
     return {errors ? Health::kErrors : Health::kLossy, text};
   }
   if (errors) return {Health::kErrors, text};
+  // Connections know of Calls that a filter leaves out.
   std::uint64_t unanswered = 0;
-  for (const Connection& c : r.connections) {
-    for (const Direction& d : c.direction) unanswered += d.unmatched_calls;
-  }
-  for (const Direction& d : r.unlisted.direction) unanswered += d.unmatched_calls;
+  for (const auto& [key, procedure] : r.procedures) unanswered += procedure.unmatched;
   const std::string answered =
       unanswered == 0 ? fmt::format("{}, all answered", number(calls, "Call"))
                       : fmt::format("{}, {} without an answer", number(calls, "Call"), unanswered);

@@ -14,15 +14,16 @@ void add(Trust::Gap& gap, std::uint64_t amount, std::uint32_t connection) {
   if (gap.connection.size() < Trust::kNamed) gap.connection.push_back(id);
 }
 
-// "connections 1, 4 and 2 more"
+enum Topic : std::uint32_t { kLost = 16, kCutShort, kOneSided, kClock, kUnlisted };
+
+}  // namespace
+
 std::string where(const Trust::Gap& gap) {
   const std::uint64_t more = gap.connections - gap.connection.size();
   return fmt::format("connection{} {}{}", gap.connections == 1 ? "" : "s",
                      fmt::join(gap.connection, ", "),
                      more == 0 ? "" : fmt::format(" and {} more", more));
 }
-
-}  // namespace
 
 void note_closed(Trust& trust, const roce::Connection& c, std::uint64_t cut_short) {
   if (cut_short != 0) add(trust.cut_short, cut_short, c.index);
@@ -34,71 +35,66 @@ void note_closed(Trust& trust, const roce::Connection& c, std::uint64_t cut_shor
   if (c.setup != roce::Setup::kCm) add(trust.begun_before, 1, c.index);
 }
 
+std::vector<Doubt> doubts(const Trust& trust, std::uint64_t unlisted) {
+  std::vector<Doubt> list;
+  if (trust.cut_short.amount != 0) {
+    list.push_back({kCutShort,
+                    fmt::format("{} cut short, of {}",
+                                trust.cut_short.amount == 1
+                                    ? std::string("1 message is")
+                                    : fmt::format("{} messages are", trust.cut_short.amount),
+                                where(trust.cut_short)),
+                    "Rules about the bytes that are missing were not checked. Capture with a "
+                    "larger snap length: 512 bytes hold most headers."});
+  }
+  if (trust.one_sided.amount != 0) {
+    list.push_back({kOneSided,
+                    fmt::format("packets of one direction only are in the capture for {}",
+                                where(trust.one_sided)),
+                    "Credits, Replies and losses cannot be judged there. Capture both directions: "
+                    "a mirror port often sends one only."});
+  }
+  if (trust.clock_steps_back.amount != 0) {
+    list.push_back({kClock,
+                    fmt::format("the clock steps back on {}", where(trust.clock_steps_back)),
+                    "Latencies and orders are not to be trusted there. Sort the capture by time, "
+                    "or take the times of one clock."});
+  }
+  if (unlisted != 0) {
+    list.push_back({kUnlisted,
+                    fmt::format("{} connections are summed up and not listed: more than {} are not "
+                                "followed at once",
+                                unlisted, roce::kMaxConnections),
+                    "Those that were over went first, then those idle longest. Cut the capture up, "
+                    "by time or by address, to see each."});
+  }
+  return list;
+}
+
 void tell_trust(const Trust& trust, const roce::PacketStats& packets, Findings& findings) {
-  enum Topic : std::uint32_t { kLost = 16, kCutShort, kOneSided, kClock, kLetGo };
-  const auto add = [&](RuleId rule, std::uint32_t topic, const Findings::Text& text,
+  // A report tells of the whole itself: it can be the sum of several captures.
+  if (!findings.tells_sums()) return;
+  const auto add = [&](RuleId rule, std::uint32_t topic, const std::string& text,
                        const char* advice) {
     Evidence e;
     e.topic = topic;
-    findings.add(rule, e, text, advice);
+    findings.add(
+        rule, e, [&] { return text; }, advice);
   };
-  if (trust.lost.amount != 0 && findings.tells_sums()) {
-    add(
-        RuleId::kCapture, kLost,
-        [&] {
-          return fmt::format(
-              "{} packets that their receiver acknowledged are not in the capture, "
-              "of {}",
-              trust.lost.amount, where(trust.lost));
-        },
+  if (trust.lost.amount != 0) {
+    add(RuleId::kCapture, kLost,
+        fmt::format("{} packets that their receiver acknowledged are not in the capture, of {}",
+                    trust.lost.amount, where(trust.lost)),
         "Calls and data that they carried are missing here, not on the wire; what rests on them is "
         "withheld. Capture with a larger buffer.");
   }
-  if (trust.cut_short.amount != 0) {
-    add(
-        RuleId::kCapture, kCutShort,
-        [&] {
-          return fmt::format("{} messages are cut short, of {}", trust.cut_short.amount,
-                             where(trust.cut_short));
-        },
-        "Rules about the bytes that are missing were not checked. Capture with a larger snap "
-        "length: 512 bytes hold most headers.");
+  for (const Doubt& d : doubts(trust, packets.let_go)) {
+    add(RuleId::kCapture, d.topic, d.text, d.advice);
   }
-  if (trust.one_sided.amount != 0) {
-    add(
-        RuleId::kCapture, kOneSided,
-        [&] {
-          return fmt::format("packets of one direction only are in the capture for {}",
-                             where(trust.one_sided));
-        },
-        "Credits, Replies and losses cannot be judged there. Capture both directions: a mirror "
-        "port often sends one only.");
-  }
-  if (trust.clock_steps_back.amount != 0) {
-    add(
-        RuleId::kCapture, kClock,
-        [&] { return fmt::format("the clock steps back on {}", where(trust.clock_steps_back)); },
-        "Latencies and orders are not to be trusted there. Sort the capture by time, or take the "
-        "times of one clock.");
-  }
-  if (packets.let_go != 0) {
-    add(
-        RuleId::kCapture, kLetGo,
-        [&] {
-          return fmt::format(
-              "{} connections are summed up and not listed: more than {} are not followed at once",
-              packets.let_go, roce::kMaxConnections);
-        },
-        "Those that were over went first, then those idle longest. Cut the capture up, by time or "
-        "by address, to see each.");
-  }
-  if (packets.icrc_bad != 0 && findings.tells_sums()) {
-    add(
-        RuleId::kIcrc, 0,
-        [&] {
-          return fmt::format("{} of {} packets have a wrong ICRC", packets.icrc_bad,
-                             packets.icrc_bad + packets.icrc_good);
-        },
+  if (packets.icrc_bad != 0) {
+    add(RuleId::kIcrc, 0,
+        fmt::format("{} of {} packets have a wrong ICRC", packets.icrc_bad,
+                    packets.icrc_bad + packets.icrc_good),
         packets.icrc_good == 0
             ? "All are wrong: the capture point sees packets before their ICRC is made, or "
               "rewrites them."

@@ -165,6 +165,11 @@ struct Findings::Impl {
     Severity severity = severity_of(std::min(r.level(options.profile), e.at_most));
     // Bytes that came with a wrong ICRC are not what the sender sent.
     if (e.suspect && severity == Severity::kError) severity = Severity::kWarning;
+    const char* what_to_do = e.suspect
+                                 ? "A packet of it has a wrong ICRC: the bytes were damaged, in "
+                                   "the capture or before."
+                             : advice != nullptr ? advice
+                                                 : r.advice;
     const std::uint32_t connection = e.connection != nullptr ? e.connection->index : UINT32_MAX;
     const Key key{connection, r.id, e.side, e.topic * 2 + (e.suspect ? 1U : 0U)};
     const auto it = index.find(key);
@@ -180,10 +185,7 @@ struct Findings::Impl {
       f->topic = std::get<3>(key);
       f->count = e.count;
       f->text = text();
-      f->advice = e.suspect ? "A packet of it has a wrong ICRC: the bytes were damaged, in the "
-                              "capture or before."
-                  : advice != nullptr ? advice
-                                      : r.advice;
+      f->advice = what_to_do;
     } else {
       ++omitted[static_cast<std::size_t>(severity)];
     }
@@ -194,7 +196,7 @@ struct Findings::Impl {
     }
     if (options.on_occurrence) {
       const std::string own = text();
-      options.on_occurrence({r, severity, e, own});
+      options.on_occurrence({r, severity, e, own, what_to_do});
     }
   }
 
@@ -245,6 +247,11 @@ void Findings::add(RuleId id, const Evidence& e, const Text& text, const char* a
   pending.due = c.messages + kMessagesToWait;
   c.pending.push_back(std::move(pending));
   if (impl_->options.on_pending) impl_->options.on_pending(e);
+}
+
+void Findings::repeat(const Occurrence& told) {
+  impl_->tell(
+      told.rule, told.evidence, [&] { return told.text; }, told.advice);
 }
 
 void Findings::message_seen(const roce::Connection& connection) {

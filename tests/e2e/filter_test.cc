@@ -120,8 +120,68 @@ TEST(Filter, ExtractTakesRpcsWhoseCallOrReplyMatches) {
   EXPECT_EQ(files("nfs.op == READ && rpcrdma.kind == done"), 0U);
 }
 
+// What `analyze` counts is what `decode` shows, with the other halves of the RPCs.
+TEST(Filter, OfAnalyzeCountsRpcs) {
+  const std::string file = capture("linux-nfs41.pcap");
+  const auto report = [&](const std::string& filter, const std::string& more = "") {
+    const Result r = run("RPCRDMA analyze --json " + file + " -Y '" + filter + "' " + more);
+    EXPECT_EQ(r.status, 0) << r.err;
+    return nlohmann::json::parse(r.out);
+  };
+  const std::string slow = "rpcrdma.latency > 10ms";
+  const std::size_t calls = messages("linux-nfs41.pcap", slow + " && rpcrdma.kind == call").size();
+  ASSERT_GT(calls, 0U);
+  const TemporaryFolder folder;
+  const auto of_slow = report(slow, "--html " + folder.file("page.html"));
+  EXPECT_EQ(of_slow["filter"], slow);
+  EXPECT_EQ(of_slow["messages"]["call"], calls);
+  EXPECT_EQ(of_slow["messages"]["reply"], calls);
+  EXPECT_EQ(of_slow["connections"][0]["calls"], 50);
+  std::size_t counted = 0;
+  for (const auto& p : of_slow["procedures"]) {
+    counted += p["calls"].get<std::size_t>();
+    EXPECT_GT(p["latency_us"]["min"], 10000);
+  }
+  EXPECT_EQ(counted, calls);
+  EXPECT_NE(read_file(folder.file("page.html")).find("<code>rpcrdma.latency &gt; 10ms</code>"),
+            std::string::npos);
+  // Fields that stand in the bytes alone, and such that only the Reply has.
+  EXPECT_EQ(report("rpc.auth_sys.uid == 0 && nfs.op == READ")["messages"]["call"], 7);
+  EXPECT_EQ(report("nfs.op == READ && rpc.status == \"ok\"")["messages"]["call"], 7);
+  EXPECT_TRUE(report("frame.number > 0")["filter"].is_string());
+  const Result text = run("RPCRDMA analyze " + file + " -Y '" + slow + "'");
+  EXPECT_NE(text.out.find("\nfilter: " + slow + "\n"), std::string::npos);
+}
+
+TEST(Filter, OfAnalyzeAndFindings) {
+  const std::string file = capture("rules/OPS-02.pcap");
+  const auto finds = [&](const std::string& filter) {
+    return run("RPCRDMA analyze " + file + " -Y '" + filter + "'").out.find("error OPS-03") !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(finds("nfs || rpc"));
+  EXPECT_TRUE(finds("rpcrdma.finding == \"OPS-03\""));
+  EXPECT_FALSE(finds("rpcrdma.finding == \"HDR-06\""));
+  EXPECT_FALSE(finds("rpc.program == 400123"));
+}
+
+// The Reply's breach shows when its WRITE comes, behind it.
+TEST(Filter, SeesFindingsThatComeLate) {
+  const auto found = messages("rules/OPS-02.pcap", "rpcrdma.finding == \"OPS-03\"");
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0]["frame"], 6);
+  EXPECT_EQ(found[0]["findings"][0]["rule"], "OPS-03");
+}
+
+TEST(Filter, OfExtractDoesNotKnowFindings) {
+  const Result r = run("RPCRDMA extract /nonexistent -Y rpcrdma.finding");
+  EXPECT_EQ(r.status, 2);
+  EXPECT_TRUE(r.err.starts_with("rpcrdma: extract: --filter: rpcrdma.finding: ")) << r.err;
+  EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1);
+}
+
 TEST(Filter, AWrongOneIsMarkedBeforeTheFileIsRead) {
-  for (const char* command : {"decode", "extract"}) {
+  for (const char* command : {"decode", "extract", "analyze"}) {
     const Result r = run(std::string("RPCRDMA ") + command +
                          " /nonexistent -Y 'rpcrdma.xid == 1 && rpcrdma.credt < 4'");
     EXPECT_EQ(r.status, 2);

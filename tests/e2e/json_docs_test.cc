@@ -33,6 +33,7 @@ const std::vector<std::pair<std::string, std::vector<std::string>>> kWords = {
     {"CALLED", {"connection", "xid", "frame", "time_ns"}},
     {"CALL", {"frame", "reply_frame", "time_ns", "xid", "connection", "latency_ns"}},
     {"PROCEDURE", {"program", "version", "procedure", "operation"}},
+    {"GAP", {"lost", "cut_short", "one_direction", "clock_steps_back", "begun_before"}},
     {"PART", {"call_to_first_operation", "operations", "last_operation_to_reply"}},
 };
 
@@ -167,6 +168,10 @@ void expect_documented(const std::string& command) {
         folder.file("unusual.pcap"), folder.file("rejected.pcap"), folder.file("lossy.pcap"),
         folder.file("middle.pcap")}) {
     const Result r = run("RPCRDMA " + command.substr(command.find(' ')) + " " + file);
+    for (const json& object : json_lines(r.out)) ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
+  }
+  if (command == "rpcrdma analyze --json") {
+    const Result r = run("RPCRDMA analyze --json -Y nfs " + folder.file("middle.pcap"));
     for (const json& object : json_lines(r.out)) ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
   }
   for (const auto& [name, key] : keys) EXPECT_TRUE(key.seen) << name << " was never written";

@@ -43,6 +43,65 @@ TEST(Merge, EqualsTheAnalysisOfAllFilesInAnyOrder) {
   } while (std::next_permutation(names.begin(), names.end()));
 }
 
+// Page and tables too; only the title tells that it was reports.
+TEST(Merge, WritesThePageAndTheTablesOfTheAnalysis) {
+  const TemporaryFolder folder;
+  std::string files;
+  std::string reports;
+  for (const char* name : {"linux-deleg", "linux-nfs3", "linux-nfs41"}) {
+    files += " " + capture(std::string(name) + ".pcap");
+    reports +=
+        " " + report_of(folder, std::string(name) + ".pcap", capture(name + std::string(".pcap")));
+  }
+  for (const std::string& options : {std::string(), std::string(" -Y \"nfs.op == READ\"")}) {
+    std::string sources = reports;
+    if (!options.empty()) {
+      sources.clear();
+      for (const char* name : {"linux-deleg", "linux-nfs3", "linux-nfs41"}) {
+        const std::string report = folder.file(std::string("filtered-") + name);
+        run("RPCRDMA analyze --json " + capture(std::string(name) + ".pcap") + options + " > " +
+            report);
+        sources += " " + report;
+      }
+    }
+    const Result analyzed = run("cd " + folder.path() + "; RPCRDMA analyze" + files + options +
+                                " --html a.html --csv a");
+    const Result merged =
+        run("cd " + folder.path() + "; RPCRDMA merge" + sources + " --html m.html --csv m");
+    EXPECT_EQ(merged.out, analyzed.out);
+    EXPECT_EQ(merged.err, analyzed.err);
+    const auto page = [&](const std::string& name) {
+      std::string html = read_file(folder.file(name));
+      for (const char* tag : {"title", "h1"}) {
+        const std::size_t from = html.find(std::string("<") + tag + ">");
+        const std::size_t to = html.find(std::string("</") + tag + ">");
+        EXPECT_NE(to, std::string::npos);
+        html.erase(from, to - from);
+      }
+      return html;
+    };
+    EXPECT_GT(page("a.html").size(), 10000U);
+    EXPECT_EQ(page("m.html"), page("a.html"));
+    for (const char* table : {"connections.csv", "procedures.csv", "findings.csv",
+                              "calls-over-time.csv", "credits.csv"}) {
+      EXPECT_GT(read_file(folder.file(std::string("a/") + table)).size(), 50U);
+      EXPECT_EQ(read_file(folder.file(std::string("m/") + table)),
+                read_file(folder.file(std::string("a/") + table)))
+          << table;
+    }
+  }
+}
+
+TEST(Merge, RefusesDifferentFilters) {
+  const TemporaryFolder folder;
+  run("RPCRDMA analyze --json " + capture("linux-nfs41.pcap") + " > " + folder.file("all"));
+  run("RPCRDMA analyze --json -Y nfs " + capture("linux-nfs3.pcap") + " > " + folder.file("some"));
+  const Result r = run("RPCRDMA merge " + folder.file("all") + " " + folder.file("some"));
+  EXPECT_EQ(r.status, 2);
+  EXPECT_EQ(r.out, "");
+  EXPECT_EQ(r.err, "rpcrdma: the reports count by different filters: none and \"nfs\"\n");
+}
+
 TEST(Merge, GroupsDoNotMatter) {
   const TemporaryFolder folder;
   const std::string a = report_of(folder, "a.json", capture("linux-nfs41.pcap"));

@@ -28,6 +28,7 @@ TEST(Usage, BadArgumentsGiveOneLine) {
   expect_refused("RPCRDMA capture -i lo --ring-size 1M", "-w FILE");
   expect_refused("RPCRDMA capture -i lo -w x --ring-files 2", "--ring-size or --ring-time");
   expect_refused("RPCRDMA capture -i lo -w - --print", "standard output");
+  expect_refused("RPCRDMA capture -i lo -w x -Y nfs", "--print");
   expect_refused("RPCRDMA capture -i lo --user no-such-user", "no-such-user");
   expect_refused("RPCRDMA analyze", "FILE");
   expect_refused("RPCRDMA decode --xid zzz " + capture("linux-nfs3.pcap"), "--xid");
@@ -36,6 +37,32 @@ TEST(Usage, BadArgumentsGiveOneLine) {
   expect_refused("RPCRDMA extract --kind other " + capture("linux-nfs3.pcap"), "other");
   expect_refused("RPCRDMA header xyz", "hexadecimal");
   expect_refused("RPCRDMA header 012", "hexadecimal");
+}
+
+TEST(Usage, BadArgumentsSayWhereToReadMore) {
+  EXPECT_EQ(run("RPCRDMA decode --frob x").err,
+            "rpcrdma: decode: --frob: no such option (see `rpcrdma decode --help`)\n");
+  EXPECT_EQ(run("RPCRDMA analyze -j many x").err,
+            "rpcrdma: analyze: --jobs many: not a whole number, or too large (see `rpcrdma analyze "
+            "--help`)\n");
+  EXPECT_EQ(run("RPCRDMA nonsense").err,
+            "rpcrdma: nonsense: no such command (see `rpcrdma --help`)\n");
+}
+
+TEST(Usage, AFullDiskIsToldAndAReaderWhoHasGoneIsNot) {
+  const TemporaryFolder folder;
+  const std::string file = capture("linux-nfs41.pcap");
+  run("RPCRDMA analyze --json " + file + " > " + folder.file("report"));
+  for (const std::string& command :
+       {"decode " + file, "decode --json " + file, "analyze " + file, "analyze --json " + file,
+        "merge " + folder.file("report"), "extract -d " + folder.file("out") + " " + file,
+        std::string("rules"), std::string("fields"), std::string("man decode"),
+        std::string("completion bash"), std::string("--help")}) {
+    const Result full = run("RPCRDMA " + command + " > /dev/full");
+    EXPECT_EQ(full.status, 2) << command;
+    EXPECT_EQ(std::count(full.err.begin(), full.err.end(), '\n'), 1) << command << full.err;
+    EXPECT_EQ(run("RPCRDMA " + command + " | head -c 1 > /dev/null").err, "") << command;
+  }
 }
 
 TEST(Usage, UnreadableFilesGiveOneLine) {

@@ -29,6 +29,8 @@ class Filter {
   [[nodiscard]] bool needs_bytes() const;
   // It asks for fields that a Call has only when it is over: latency, match, RDMA operations.
   [[nodiscard]] bool needs_answer() const;
+  // It asks for rules that the message breaks, some of which are found when later ones are seen.
+  [[nodiscard]] bool needs_findings() const;
 
  private:
   friend tl::expected<Filter, FilterError> compile(std::string_view text);

@@ -3,8 +3,12 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
 #include <vector>
 
+#include <rpcrdma/filter/filter.h>
 #include <rpcrdma/report/context.h>
 #include <rpcrdma/report/pipeline.h>
 #include <rpcrdma/report/report.h>
@@ -13,9 +17,15 @@
 
 namespace rpcrdma::report {
 
+class Selection;
+
 class Analysis : public model::Observer {
  public:
   explicit Analysis(rules::Profile profile = rules::Profile::k8166);
+  // Of messages and Calls counts those that `filter` takes, and leaves out findings on others; what
+  // is told of connections and packets is of all. `text`: the filter as it was written.
+  Analysis(rules::Profile profile, filter::Filter filter, std::string text);
+  ~Analysis() override;
 
   void on_message(const model::Message& message, const model::Call* call) override;
   void on_identified(const model::Call& call) override { checker_.on_identified(call); }
@@ -43,11 +53,8 @@ class Analysis : public model::Observer {
   void on_operation_end(const roce::Connection& connection, const roce::Operation& op,
                         const model::Call* call, std::uint32_t segment) override;
 
-  // Before the first message.
-  void set_context(const Context& context) {
-    context_ = context;
-    checker_.attach(*context.tracker, *context.model);
-  }
+  // Before the first message. `frames`: of the pipeline, for a filter.
+  void set_context(const Context& context, const FrameCounts* frames = nullptr);
 
   // Call once, when the capture of so many files has been read.
   void finish(const Pipeline& pipeline, const capture::SourceStats& source,
@@ -67,11 +74,18 @@ class Analysis : public model::Observer {
   };
 
   [[nodiscard]] Procedure& procedure(ProcedureKey& key, const model::RpcInfo& rpc);
+  TrafficBin& count(const model::Message& m);  // gives the bin that it is in
+  // With its answer; `taken` is false where a filter leaves both, and only what a later report may
+  // need is noted.
+  void count(const model::Call& call, const model::Message* answer, bool taken);
+  void count_operations(const model::Call& call);
+  void decided(const model::Message& m, const model::Call* call, const model::Message* answer,
+               bool taken);
   void note_credits(const model::Message& m);
+  void note_open(const model::Call& call, const ProcedureKey& key, bool counted);
+  void note_early(const model::Message& m, bool counted);
   const CreditSlot* take_credit_slot(std::uint32_t connection);
   void give_up_credits(std::uint32_t connection);
-  void note_open(const model::Call& call, const ProcedureKey& key);
-  void note_early(const model::Message& m);
   [[nodiscard]] bool reverse(End end) const;
   void finish_connections(const Pipeline& pipeline);
   void finish_credits();
@@ -81,6 +95,7 @@ class Analysis : public model::Observer {
   Report report_;
   rules::Findings findings_;
   rules::Checker checker_;
+  std::unique_ptr<Selection> selection_;                 // null: all messages count
   std::array<std::array<std::uint64_t, 7>, 2> procs_{};  // by version, by rdma_proc; 6: any other
   std::uint64_t outstanding_ = 0;
   // In front of report_.procedures, for every Call that ends.
@@ -90,9 +105,10 @@ class Analysis : public model::Observer {
   };
   static constexpr std::size_t kRecentProcedures = 64;
   std::array<RecentProcedure, kRecentProcedures> recent_procedures_{};
-  roce::ByConnection<CreditSlot> credit_slots_;  // kMaxCreditSeries at most
-  std::vector<std::uint32_t> free_credits_;      // in report_.credits
-  std::vector<End> open_ends_, early_ends_;      // of report_.edges
+  roce::ByConnection<CreditSlot> credit_slots_;       // kMaxCreditSeries at most
+  std::vector<std::uint32_t> free_credits_;           // in report_.credits
+  std::vector<End> open_ends_, early_ends_;           // of report_.edges
+  std::map<std::uint32_t, std::uint64_t> cut_short_;  // messages, by connection that is followed
 };
 
 }  // namespace rpcrdma::report

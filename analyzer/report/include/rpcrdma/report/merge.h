@@ -12,8 +12,8 @@ namespace rpcrdma::report {
 
 // In order of their captures' first frames, so the order of `reports` does not matter. A connection
 // that was open at the end of one report and was there from the beginning in a later one, between
-// the same addresses and QPs, is one connection. Errors: reports by different profiles; more
-// connections than there are IDs.
+// the same addresses and QPs, is one connection. Errors: reports by different profiles
+// or filters; more connections than there are IDs.
 [[nodiscard]] tl::expected<Report, std::string> merge(std::vector<Report> reports);
 
 }  // namespace rpcrdma::report

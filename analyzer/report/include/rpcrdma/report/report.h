@@ -112,6 +112,8 @@ struct Connection {
   std::uint64_t sends = 0;
   std::uint64_t messages = 0;
   std::uint64_t malformed = 0;
+  std::uint64_t cut_short = 0;  // messages of which the capture has only the beginning
+  bool clock_stepped_back = false;
   std::array<Direction, 2> direction;
   model::InlineThresholds thresholds;
   std::array<std::uint64_t, 3> chunks{};       // offered by Calls; by model::ChunkList
@@ -201,6 +203,7 @@ struct OpenCall {
   std::uint64_t frame = 0;
   std::int64_t time_ns = 0;
   bool reverse = false;  // a Call of the server
+  bool counted = true;   // a filter took it
   ProcedureKey procedure;
 };
 struct EarlyReply {
@@ -211,6 +214,7 @@ struct EarlyReply {
   bool reverse = false;     // answers a Call of the server
   bool rdma_error = false;  // an RDMA_ERROR
   bool failed = false;      // an RDMA_ERROR, or it says that the RPC failed
+  bool counted = true;      // a filter took it
 };
 struct Edges {
   std::vector<OpenCall> open_calls;       // in the order of their frames
@@ -220,6 +224,9 @@ struct Edges {
 
 struct Report {
   rules::Profile profile = rules::Profile::k8166;
+  // The display filter that messages and Calls had to match to be counted, as it was written;
+  // empty: none. Connections, packets and credits are of all.
+  std::string filter;
   CaptureSummary capture;
   MessageCounts messages;
   std::vector<Connection> connections;  // by ID

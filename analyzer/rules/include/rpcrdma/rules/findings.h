@@ -50,6 +50,7 @@ struct Occurrence {
   Severity severity;
   const Evidence& evidence;
   const std::string& text;
+  const char* advice;  // a constant
 };
 
 class Findings {
@@ -63,7 +64,7 @@ class Findings {
     // was told or withheld.
     std::function<void(const Evidence&)> on_pending = nullptr;
     std::function<void(const Evidence&)> on_settled = nullptr;
-    // Whether what the capture lost and its wrong ICRCs are told as sums of the whole. A report
+    // Whether what the capture lacks and its wrong ICRCs are told, as sums of the whole. A report
     // tells them itself, since it can be a sum of several captures.
     bool tell_sums = true;
   };
@@ -83,6 +84,9 @@ class Findings {
   // needed. `advice`: in place of the rule's own.
   using Text = std::function<std::string()>;
   void add(RuleId id, const Evidence& e, const Text& text, const char* advice = nullptr);
+
+  // What another has told, judged and all: for one that takes only some of it.
+  void repeat(const Occurrence& told);
 
   // Time passes on a connection: what waits for its data to prove whole is settled.
   void message_seen(const roce::Connection& connection);

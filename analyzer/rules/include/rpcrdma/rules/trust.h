@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
+
+#include <rpcrdma/rules/rule.h>
 
 namespace rpcrdma::rules {
 
@@ -26,5 +29,18 @@ struct Trust {
            clock_steps_back.amount == 0;
   }
 };
+
+// "connections 1, 4 and 2 more"
+[[nodiscard]] std::string where(const Trust::Gap& gap);
+
+// What speaks against a capture, to be told of the whole.
+struct Doubt {
+  std::uint32_t topic = 0;  // tells the doubts of rule CAPTURE apart
+  std::string text;         // one clause, without a full stop
+  const char* advice = nullptr;
+};
+// Those that a sum over all packets does not tell. `unlisted`: connections that are
+// summed up and not listed.
+[[nodiscard]] std::vector<Doubt> doubts(const Trust& trust, std::uint64_t unlisted);
 
 }  // namespace rpcrdma::rules

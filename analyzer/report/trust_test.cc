@@ -1,0 +1,93 @@
+#include "trust.h"
+
+#include "captures_for_tests.h"
+
+#include <algorithm>
+
+#include <rpcrdma/report/merge.h>
+
+namespace rpcrdma::report {
+namespace {
+
+using testing::report_of;
+
+std::string line(const Report& r, const std::string& name) {
+  for (const TrustLine& l : trust_lines(r)) {
+    if (l.name == name) return l.text;
+  }
+  return {};
+}
+
+TEST(Trust, OfAWholeCaptureIsComplete) {
+  const Report r = report_of("linux-nfs41.pcap");
+  const ReportTrust t = trust_of(r);
+  EXPECT_TRUE(t.complete);
+  EXPECT_EQ(t.icrc, IcrcSeen::kGood);
+  EXPECT_TRUE(trust_lines(r).empty());
+}
+
+TEST(Trust, NamesWhatIsMissing) {
+  EXPECT_EQ(line(report_of("rules/CAPTURE-lost.pcap"), "lost"),
+            "1 packet by the capture, not the network: connection 1");
+  EXPECT_EQ(line(report_of("rules/CAPTURE-cut-short.pcap"), "cut short"),
+            "1 packet, 1 message with them: connection 1");
+  EXPECT_EQ(line(report_of("rules/CAPTURE-one-direction.pcap"), "one way"),
+            "packets of one direction only: connection 1");
+  EXPECT_NE(line(report_of("rules/CAPTURE-clock.pcap"), "clock").find("connection 1"),
+            std::string::npos);
+  EXPECT_EQ(line(report_of("rules/ICRC.pcap"), "ICRC"), "1 of 12 packets wrong: damaged");
+  for (const char* kind : {"lost", "cut-short", "one-direction", "clock"}) {
+    EXPECT_FALSE(trust_of(report_of(std::string("rules/CAPTURE-") + kind + ".pcap")).complete)
+        << kind;
+  }
+}
+
+TEST(Trust, TellsThatIcrcsAreNotVisible) {
+  Report r = report_of("linux-nfs41.pcap");
+  r.capture.packets.icrc_bad = r.capture.packets.icrc_good;
+  r.capture.packets.icrc_good = 0;
+  EXPECT_EQ(trust_of(r).icrc, IcrcSeen::kAllWrong);
+  EXPECT_TRUE(line(r, "ICRC").starts_with("not visible"));
+  r.capture.packets.icrc_unchecked = r.capture.packets.icrc_bad;
+  r.capture.packets.icrc_bad = 0;
+  EXPECT_EQ(trust_of(r).icrc, IcrcSeen::kUnchecked);
+}
+
+TEST(Trust, GroupsWhatWasWithheldByReason) {
+  Report r = report_of("linux-nfs41.pcap");
+  r.withheld.push_back({{"FC-01", 1, 2, "the capture lost packets of the connection"}});
+  r.withheld.push_back({{"FC-02", 1, 3, "the capture lost packets of the connection"}});
+  r.withheld.push_back({{"FC-01", 1, 1, "the capture's clock stepped back"}});
+  const ReportTrust t = trust_of(r);
+  ASSERT_EQ(t.withheld.size(), 2U);
+  EXPECT_EQ(t.withheld[0].count, 5U);
+  EXPECT_EQ(line(r, "withheld"),
+            "5 judgements (FC-01, FC-02) on connection 1, since the capture lost packets of the "
+            "connection");
+}
+
+// What several captures lack is told as if they had been one.
+TEST(Trust, OfMergedReportsIsOfTheWhole) {
+  std::vector<Report> parts;
+  for (const char* kind : {"cut-short", "one-direction", "clock"}) {
+    Report& r = parts.emplace_back(report_of(std::string("rules/CAPTURE-") + kind + ".pcap"));
+    // Other peers: these captures are of the same time.
+    for (EndPoint& e : r.connections[0].side) e.address += kind;
+  }
+  parts.push_back(report_of("linux-nfs41.pcap"));
+  const auto whole = merge(parts);
+  ASSERT_TRUE(whole);
+  const ReportTrust t = trust_of(*whole);
+  EXPECT_FALSE(t.complete);
+  EXPECT_EQ(t.gaps.cut_short.amount, 1U);
+  EXPECT_EQ(t.gaps.one_sided.connections, 1U);
+  EXPECT_EQ(t.gaps.clock_steps_back.connections, 1U);
+  // A finding each, with the connections of the whole; those of the parts are gone.
+  for (const TrustLine& l : trust_lines(*whole)) EXPECT_FALSE(l.text.empty());
+  EXPECT_EQ(std::count_if(whole->findings.begin(), whole->findings.end(),
+                          [](const Finding& f) { return f.rule == "CAPTURE"; }),
+            3);
+}
+
+}  // namespace
+}  // namespace rpcrdma::report
