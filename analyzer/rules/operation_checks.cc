@@ -275,7 +275,7 @@ void check_bytes_read(const model::Message& reply, const model::Call& call, cons
   if (!scene.history.reads[reply.sender].empty()) return;
   // A Call of the connection before, sent again, may be answered from the reply cache.
   const bool none = std::all_of(first, end, [](const auto& s) { return s.moved == 0; });
-  if (none && scene.all.past(scene.connection) != nullptr) return;
+  if (none && scene.all.past(scene.connection, scene.history) != nullptr) return;
   Evidence e = evidence(reply, scene.connection, reply.sender);
   e.frames = {call.message.frame, reply.frame};
   e.losses_before = call.losses_before;
