@@ -112,7 +112,6 @@ void counts(JsonWriter& json, const char* key, const Direction& d) {
 }
 
 void unlisted(JsonWriter& json, const Unlisted& u) {
-  if (u.connections == 0) return;
   json.object("unlisted");
   json.field("connections", u.connections);
   json.field("packets", u.packets);

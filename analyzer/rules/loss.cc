@@ -1,5 +1,6 @@
 #include "loss.h"
 
+#include "add_time.h"
 #include "durations.h"
 #include "lists.h"
 
@@ -53,7 +54,7 @@ void Recovery::sent_again(std::uint32_t psn, std::int64_t idle_ns, bool begins,
   tries_ = psn == burst_psn_ ? tries_ + 1 : 1;
   burst_psn_ = psn;
   nak_frame_ = 0;
-  stalled_ += idle_ns;
+  add_time(stalled_, idle_ns);
   longest_stall_ = std::max(longest_stall_, idle_ns);
 }
 

@@ -1,5 +1,6 @@
 #include "starvation.h"
 
+#include "add_time.h"
 #include "durations.h"
 
 #include <algorithm>
@@ -28,7 +29,7 @@ void Starvation::note(const model::Message& m) {
   } else if (m.kind == model::Kind::kReply || m.kind == model::Kind::kError) {
     granted_ = m.credits.granted;
     if (full_since_ >= 0 && m.credits.in_use < m.credits.granted) {
-      full_total_ += m.time_ns - full_since_;
+      add_time(full_total_, m.time_ns - full_since_);
       full_longest_ = std::max(full_longest_, m.time_ns - full_since_);
       full_since_ = -1;
       credit_back_ns_ = m.time_ns;

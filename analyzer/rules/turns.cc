@@ -1,5 +1,6 @@
 #include "turns.h"
 
+#include "add_time.h"
 #include "durations.h"
 
 namespace rpcrdma::rules {
@@ -17,7 +18,7 @@ void Turns::note(const model::Message& m) {
   if (m.kind == model::Kind::kCall) {
     if (busy_since_ < 0) busy_since_ = m.time_ns;
   } else if (busy_since_ >= 0 && m.credits.in_use == 0) {
-    busy_ += m.time_ns - busy_since_;
+    add_time(busy_, m.time_ns - busy_since_);
     busy_since_ = -1;
   }
 }
@@ -25,9 +26,9 @@ void Turns::note(const model::Message& m) {
 void Turns::answered(const model::Call& call, const model::Message& reply) {
   const std::int64_t latency = reply.time_ns - call.message.time_ns;
   ++replies_;
-  latency_ += latency;
+  add_time(latency_, latency);
   if (call.first_op_ns >= 0 && call.last_op_ns >= call.first_op_ns) {
-    data_ += call.last_op_ns - call.first_op_ns;
+    add_time(data_, call.last_op_ns - call.first_op_ns);
   }
   if (latency > slowest_) {
     slowest_ = latency;
