@@ -46,10 +46,12 @@ Run add_analyze(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_files(app, options->paths)->required();
   add_profile(app, options->profile);
-  add_filter(app, options->filter);
+  add_filter(app, options->filter, "Count only Calls and Replies");
   add_report_output(app, options->output);
   add_jobs(app, options->jobs);
-  app.footer("Exit status: 0 clean, 1 findings of severity error, 2 unreadable.");
+  app.footer(
+      "Exit status: 0 clean, 1 findings of severity error, 2 unreadable or "
+      "not to be written.");
   return [options] { return analyze(*options); };
 }
 

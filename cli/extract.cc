@@ -189,7 +189,7 @@ Run add_extract(CLI::App& app) {
       ->type_name("DIR")
       ->capture_default_str();
   app.add_option("--xid", options->xid, "Only this XID (decimal, or 0x...)")->type_name("XID");
-  add_filter(app, options->filter);
+  add_filter(app, options->filter, "Only Calls with their Replies");
   auto* kind =
       app.add_option("--kind", options->kind, "Only chunks of this list: read, write, reply")
           ->check(CLI::IsMember({"read", "write", "reply"}));

@@ -6,10 +6,11 @@
 
 namespace rpcrdma::cli {
 
-void add_filter(CLI::App& app, std::string& text) {
+void add_filter(CLI::App& app, std::string& text, const char* what) {
   app.add_option("-Y,--filter", text,
-                 "Only messages that match, such as \"rpcrdma.latency > 5ms && nfs.op == READ\" "
-                 "(docs/filter.md; `rpcrdma fields` lists the fields)")
+                 fmt::format("{} that match, such as \"rpcrdma.latency > 5ms && nfs.op == READ\" "
+                             "(docs/filter.md; `rpcrdma fields` lists the fields)",
+                             what))
       ->type_name("EXPR");
 }
 

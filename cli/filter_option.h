@@ -10,7 +10,8 @@
 
 namespace rpcrdma::cli {
 
-void add_filter(CLI::App& app, std::string& text);
+// `what`: that are chosen, such as "Only messages".
+void add_filter(CLI::App& app, std::string& text, const char* what = "Only messages");
 
 // `out` stays empty when there is no filter. On a wrong one false, and on stderr what is wrong,
 // beginning with the name of the command, with a mark under the place.

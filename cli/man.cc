@@ -181,7 +181,8 @@ void see_also(const CLI::App& app, const CLI::App& root, std::string& out) {
     if (command != &app) page(man_name(*command), "1");
   }
   page("tshark", "1");
-  page("pcap-filter", "7");
+  // capture's -f.
+  if (app.get_name() == "capture") page("pcap-filter", "7");
   out += pages + '\n';
 }
 

@@ -68,7 +68,9 @@ Run add_merge(CLI::App& app) {
                  "Reports of analyze --json or merge --json; - for standard input")
       ->required();
   add_report_output(app, options->output);
-  app.footer("Exit status: 0 clean, 1 findings of severity error, 2 unreadable.");
+  app.footer(
+      "Exit status: 0 clean, 1 findings of severity error, 2 unreadable or "
+      "not to be written.");
   return [options] { return merge(*options); };
 }
 

@@ -39,8 +39,10 @@ IcrcSeen icrc_of(const roce::PacketStats& p) {
   return p.icrc_unchecked != 0 ? IcrcSeen::kUnchecked : IcrcSeen::kNone;
 }
 
+// A report that is read may have any number of them.
 template <typename T>
 void add_once(std::vector<T>& list, const T& value) {
+  if (list.size() == kMaxWithheld) return;
   if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
 }
 
