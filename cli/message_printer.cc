@@ -129,6 +129,17 @@ class Printer final : public MessagePrinter, private model::Observer {
     settle(call);
   }
 
+  // What is held of it needs the connection to be there.
+  void on_let_go(const roce::Connection& connection) override {
+    std::erase_if(held_, [&](const Held& held) {
+      const std::uint32_t of = held.message.connection;
+      const model::Model& model = *context_.model;
+      if (of != connection.index && model.canonical(of) != connection.index) return false;
+      emit(held.message.id, render(held.message, held.call ? &*held.call : nullptr));
+      return true;
+    });
+  }
+
   [[nodiscard]] bool selects() const {
     return selection_.xid || selection_.from || selection_.to || selection_.filter ||
            !options_.connections.empty() || !options_.types.empty();

@@ -796,9 +796,7 @@ void play(const Traffic& traffic, roce::Tracker& tracker) {
     p.transport.wire_length = c.wire_length;
     p.meta = {++frame, c.time_ns};
     // Checksums have tests of their own; here they would take most of the time.
-    const auto decoded = wire::decode_roce(c.bytes, c.wire_length);
-    p.decoded = decoded.has_value();
-    if (decoded) p.roce = *decoded;
+    roce::decode(p);
     p.icrc = c.cut_short  ? roce::IcrcCheck::kUnchecked
              : c.bad_icrc ? roce::IcrcCheck::kBad
                           : roce::IcrcCheck::kGood;

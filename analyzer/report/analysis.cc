@@ -153,6 +153,7 @@ void Analysis::give_up_credits(std::uint32_t connection) {
 
 void Analysis::on_merge(const roce::Connection& into, const roce::Connection& from) {
   checker_.on_merge(into, from);
+  if (selection_) selection_->on_merge(into, from);
   if (const auto node = cut_short_.extract(from.index)) cut_short_[into.index] += node.mapped();
   const CreditSlot* const old = credit_slots_.find(from.index);
   if (old == nullptr) return;
@@ -174,6 +175,7 @@ void Analysis::on_merge(const roce::Connection& into, const roce::Connection& fr
 // What is listed of it later is listed under its own name; the rest goes into the sums now.
 void Analysis::on_let_go(const roce::Connection& connection) {
   checker_.on_let_go(connection);
+  if (selection_) selection_->on_let_go(connection);
   give_up_credits(connection.index);
   cut_short_.erase(connection.index);
   if (connection.merged_away) return;

@@ -9,7 +9,7 @@ namespace {
 // Messages whose fate is remembered. What is found on older ones stays.
 constexpr std::size_t kRemembered = 1U << 18;
 // Findings that wait, whatever a capture holds.
-constexpr std::size_t kMaxWaiting = 1U << 16;
+constexpr std::size_t kMaxWaiting = 1U << 14;
 // How many messages later a filter that asks for findings decides.
 constexpr std::uint64_t kMessagesToWait = 256;
 
@@ -115,6 +115,29 @@ void Selection::found(const rules::Occurrence& o) {
       waiting_[message].push_back({&o.rule, o.severity, o.evidence, o.text, o.advice});
       break;
   }
+}
+
+void Selection::on_merge(const roce::Connection& into, const roce::Connection& from) {
+  for (auto& [message, list] : waiting_) {
+    for (Waiting& w : list) {
+      if (w.evidence.connection != &from) continue;
+      w.evidence.connection = &into;
+      // Side 0 of `from` is side 1 of `into`.
+      if (w.evidence.side >= 0) w.evidence.side = 1 - w.evidence.side;
+    }
+  }
+  findings_.connections_merged(into, from);
+}
+
+// What waits for a decision needs the connection to be there.
+void Selection::on_let_go(const roce::Connection& connection) {
+  std::erase_if(held_, [&](const Held& held) {
+    const std::uint32_t of = held.call.message.connection;
+    if (of != connection.index && context_.model->canonical(of) != connection.index) return false;
+    release(held);
+    return true;
+  });
+  findings_.connection_let_go(connection);
 }
 
 void Selection::finish() {

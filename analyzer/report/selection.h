@@ -37,6 +37,8 @@ class Selection {
   void on_message(const model::Message& message, const model::Call* call);
   void on_call_end(const model::Call& call, const model::Message* answer);
   void found(const rules::Occurrence& occurrence);
+  void on_merge(const roce::Connection& into, const roce::Connection& from);
+  void on_let_go(const roce::Connection& connection);
   // When the capture has been read and all was found.
   void finish();
 

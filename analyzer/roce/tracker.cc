@@ -50,13 +50,18 @@ const Connection& Tracker::connection(std::uint32_t index) const {
   return kNothing;
 }
 
-void prepare(PreparedPacket& packet) {
+void decode(PreparedPacket& packet) {
   const capture::TransportPacket& t = packet.transport;
   packet.decoded = wire::decode_roce(t.transport(), t.wire_length, packet.roce);
   packet.icrc = IcrcCheck::kUnchecked;
-  if (!packet.decoded) return;
-  packet.wire_payload = wire_payload_length(t.transport(), packet.roce, t.wire_length);
-  if (!t.complete() || t.data.size() < 4) return;
+  packet.wire_payload =
+      packet.decoded ? wire_payload_length(t.transport(), packet.roce, t.wire_length) : 0;
+}
+
+void prepare(PreparedPacket& packet) {
+  decode(packet);
+  const capture::TransportPacket& t = packet.transport;
+  if (!packet.decoded || !t.complete() || t.data.size() < 4) return;
   const auto covered = t.data.first(t.data.size() - 4);
   packet.icrc =
       wire::icrc(t.kind, covered, t.bth) == packet.roce.icrc ? IcrcCheck::kGood : IcrcCheck::kBad;

@@ -192,17 +192,17 @@ bool succeeded(const model::RpcInfo& reply) {
          (!reply.has_status || reply.status == 0);
 }
 
-// Roundup at the end of a chunk may be left alone.
-void check_chunk_read(std::span<const model::CallSegment> chunk, const Evidence& e,
+// Roundup at the end of a chunk may be left alone. True if the chunk was told of.
+bool check_chunk_read(std::span<const model::CallSegment> chunk, const Evidence& e,
                       const model::Call& call, const Scene& scene) {
   std::uint64_t length = 0;
   std::uint64_t missing = 0;
   for (const model::CallSegment& s : chunk) {
-    if (s.shared != model::Shared::kNo) return;
+    if (s.shared != model::Shared::kNo) return false;
     length += s.target.length;
     missing += s.target.length - std::min<std::uint64_t>(s.moved, s.target.length);
   }
-  if (missing == 0 || (missing < 4 && length % 4 == 0)) return;
+  if (missing == 0 || (missing < 4 && length % 4 == 0)) return false;
   scene.findings.add(
       RuleId::kOps03, e,
       [&] {
@@ -213,6 +213,7 @@ void check_chunk_read(std::span<const model::CallSegment> chunk, const Evidence&
       },
       "See how the responder reads chunks of several segments: it has acted on data that it does "
       "not have.");
+  return true;
 }
 
 void packets_finding(std::size_t side, std::uint64_t count, std::uint32_t topic, const char* what,
@@ -281,9 +282,10 @@ void check_bytes_read(const model::Message& reply, const model::Call& call, cons
   e.losses_before = call.losses_before;
   e.topic = 1;
   e.unsure = scene.history.lists_unsure;
+  // Once for a Call, which may have very many chunks.
   for (auto it = first; it != end;) {
     const auto next = std::find_if(it, end, [&](const auto& s) { return s.chunk != it->chunk; });
-    check_chunk_read(std::span(it, next), e, call, scene);
+    if (check_chunk_read(std::span(it, next), e, call, scene)) return;
     it = next;
   }
 }

@@ -47,6 +47,8 @@ struct PreparedPacket {
   wire::RocePacket roce;  // points into transport.data
 };
 void prepare(PreparedPacket& packet);
+// All of that but the ICRC.
+void decode(PreparedPacket& packet);
 
 class Tracker {
  public:

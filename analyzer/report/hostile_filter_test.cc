@@ -1,0 +1,52 @@
+// A filter that decides late keeps copies of messages; their connections may be let go meanwhile.
+#include "hostile_for_tests.h"
+
+#include <rpcrdma/filter/filter.h>
+
+namespace rpcrdma::report::testing {
+namespace {
+
+constexpr auto kMost = static_cast<std::uint32_t>(roce::kMaxConnections);
+
+class HostileFilter : public Hostile {
+ protected:
+  // On the n-th connection a Call, by which it is known, and one whose RPC message has another XID
+  // than its header.
+  void give_calls(std::uint32_t n) {
+    give_send(n, 0, call_bytes(n));
+    give_send(n, 1, message_bytes(with_xid(n + 1), {n, 0, 2, 100003, 3, 1, 0, 0, 0, 0}));
+  }
+  void give_send(std::uint32_t n, std::uint32_t psn, Bytes send) {
+    const std::vector<std::uint8_t> bytes =
+        roce::testing::ip_packet(kClient, kServer, packet(Opcode::kSendOnly, n + 2, psn, send));
+    capture::Frame frame;
+    frame.number = ++frames_;
+    frame.time_ns = time_ns_ += step_ns_;
+    frame.original = static_cast<std::uint32_t>(bytes.size());
+    frame.link = capture::LinkType::kRaw;
+    frame.data = bytes;
+    filtered_pipeline_.frame(frame);
+  }
+
+  Analysis filtered_{rules::Profile::k8166, *filter::compile("rpcrdma.finding == \"HDR-02\""),
+                     "rpcrdma.finding == \"HDR-02\""};
+  Pipeline filtered_pipeline_{filtered_, {}};
+};
+
+TEST_F(HostileFilter, MessagesOfConnectionsThatAreLetGoAreDecidedBefore) {
+  filtered_.set_context({&filtered_pipeline_.tracker(), &filtered_pipeline_.model()},
+                        &filtered_pipeline_.frames());
+  constexpr std::uint32_t kConnections = 2 * kMost + 100;
+  for (std::uint32_t n = 0; n < kConnections; ++n) give_calls(n);
+  filtered_pipeline_.finish();
+  filtered_.finish(filtered_pipeline_, {});
+  const Report& r = filtered_.report();
+  EXPECT_EQ(r.messages.kinds[static_cast<std::size_t>(model::Kind::kCall)], kConnections);
+  EXPECT_EQ(r.unlisted.connections, kConnections - kMost);
+  std::uint64_t told = r.findings_omitted[0] + r.findings_omitted[1];
+  for (const Finding& f : r.findings) told += f.rule == "HDR-02" ? f.count : 0;
+  EXPECT_EQ(told, kConnections);
+}
+
+}  // namespace
+}  // namespace rpcrdma::report::testing
