@@ -116,7 +116,8 @@ int write_report(const report::Report& report, const std::vector<std::string>& p
     return report.has_errors() ? kFindings : kOk;
   }
   const bool colour = colour_wanted(stdout);
-  report::write_text(report, {colour, output.all}, write);
+  report::write_text(
+      report, {colour, output.all, isatty(fileno(stdout)) == 1 ? terminal_width() : 0}, write);
   if (plots_wanted(output)) {
     write(report::report_plots(report, {terminal_width(), utf8_wanted(), colour}));
   }

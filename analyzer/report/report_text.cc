@@ -1,3 +1,4 @@
+#include "fold.h"
 #include "importance.h"
 #include "trust.h"
 
@@ -316,6 +317,7 @@ void write_text(const Report& r, const TextOptions& options,
   }
   findings_text(r, options, paint, out);
   capture_text(r, paint, out);
+  out = fold(out, options.width);
   const std::vector<const Connection*> shown =
       important_connections(r, options.all ? r.connections.size() : kConnectionsShown);
   if (shown.size() < r.connections.size()) {

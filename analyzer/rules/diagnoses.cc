@@ -17,8 +17,7 @@ namespace rpcrdma::rules {
 namespace {
 
 constexpr std::uint16_t kNfsRdmaPort = 20049;
-constexpr std::size_t kMaxWatched = 16384;  // open connections
-constexpr std::size_t kDeparted = 64;       // connections remembered for those that follow
+constexpr std::size_t kDeparted = 64;  // connections remembered for those that follow
 
 }  // namespace
 
@@ -45,25 +44,19 @@ void Diagnoses::attach(const roce::Tracker& tracker, const model::Model& model) 
   model_ = &model;
 }
 
-Diagnoses::OfConnection* Diagnoses::at(std::uint32_t index) {
-  if (index == latest_index_) return latest_;
+Diagnoses::OfConnection& Diagnoses::at(std::uint32_t index) {
+  if (index == latest_index_) return *latest_;
   auto it = connections_.find(index);
   if (it == connections_.end()) {
-    if (connections_.size() >= kMaxWatched) return nullptr;
     it = connections_.emplace(index, std::make_unique<OfConnection>()).first;
   }
   latest_index_ = index;
   latest_ = it->second.get();
-  return latest_;
+  return *latest_;
 }
 
 void Diagnoses::message(const model::Message& m) {
-  OfConnection* const watched = at(m.connection);
-  if (watched == nullptr) {
-    ++unwatched_;
-    return;
-  }
-  OfConnection& c = *watched;
+  OfConnection& c = at(m.connection);
   c.cut_short += m.complete ? 0 : 1;
   c.starvation[m.caller].note(m);
   c.recovery[m.sender].went_on(m.first_psn);
@@ -78,9 +71,7 @@ void Diagnoses::message(const model::Message& m) {
 
 void Diagnoses::call_end(const model::Call& call, const model::Message* answer) {
   const model::Message& m = call.message;
-  OfConnection* const watched = at(m.connection);
-  if (watched == nullptr) return;
-  OfConnection& c = *watched;
+  OfConnection& c = at(m.connection);
   const model::ConnectionModel& cm = model_->connection(m.connection);
   if (answer != nullptr) c.recovery[m.sender].arrived(m.psn);
   if (m.caller != cm.client) return;
@@ -101,16 +92,14 @@ void Diagnoses::call_end(const model::Call& call, const model::Message* answer) 
 
 void Diagnoses::refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                         std::uint32_t psn, const roce::PacketMeta& meta) {
-  if (OfConnection* c = at(connection.index)) {
-    c->recovery[static_cast<std::size_t>(1 - sender)].refused(aeth, psn, meta);
-  }
+  at(connection.index).recovery[static_cast<std::size_t>(1 - sender)].refused(aeth, psn, meta);
 }
 
 void Diagnoses::retransmission(const roce::Connection& connection, int sender, std::uint32_t psn,
                                std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) {
-  if (OfConnection* c = at(connection.index)) {
-    c->recovery[static_cast<std::size_t>(sender)].sent_again(psn, idle_ns, begins, meta);
-  }
+  at(connection.index)
+      .recovery[static_cast<std::size_t>(sender)]
+      .sent_again(psn, idle_ns, begins, meta);
 }
 
 void Diagnoses::merge(const roce::Connection& into, const roce::Connection& from) {
@@ -184,13 +173,6 @@ void Diagnoses::close(const roce::Connection& connection) {
 
 void Diagnoses::finish() {
   tell_trust(trust_, tracker_->stats(), findings_);
-  if (unwatched_ == 0) return;
-  findings_.add(
-      RuleId::kCapture, {},
-      [&] {
-        return fmt::format("{} messages are of connections that were not diagnosed", unwatched_);
-      },
-      "More connections are open at a time than are watched: cut the capture up by address.");
 }
 
 }  // namespace rpcrdma::rules

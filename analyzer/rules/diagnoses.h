@@ -38,8 +38,7 @@ class Diagnoses {
 
  private:
   struct OfConnection;
-  // Null: more connections are open than are watched.
-  OfConnection* at(std::uint32_t index);
+  OfConnection& at(std::uint32_t index);
 
   Findings& findings_;
   const roce::Tracker* tracker_ = nullptr;
@@ -47,7 +46,6 @@ class Diagnoses {
   tsl::robin_map<std::uint32_t, std::unique_ptr<OfConnection>> connections_;
   std::uint32_t latest_index_ = UINT32_MAX;
   OfConnection* latest_ = nullptr;
-  std::uint64_t unwatched_ = 0;  // messages
   Trust trust_;
   std::deque<std::shared_ptr<const struct Departed>> departed_;
 };

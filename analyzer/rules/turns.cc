@@ -56,12 +56,19 @@ void Turns::tell(Findings& findings, const roce::Connection& connection, int cli
   if (latency_ < kSlow * n || percent(peer, latency_) < kPeerPercent) return;
   e.side = 1 - client;
   findings.add(RuleId::kSlowPeer, e, [&] {
-    return fmt::format(
-        "{} from Call to Reply on average of {} Calls, of which {} % was its turn and {} went into "
-        "RDMA operations; packets sent again stalled the connection for {} in all; the slowest "
-        "Call took {}",
-        duration(latency_ / n), replies_, percent(peer, latency_), duration(data_ / n),
-        duration(stalled), duration(slowest_));
+    std::string text = fmt::format("{} from Call to Reply on average of {} Calls",
+                                   duration(latency_ / n), replies_);
+    if (data_ == 0) {
+      text += ", all of it its turn";
+    } else {
+      text += fmt::format(", of which {} % was its turn and {} went into RDMA operations",
+                          percent(peer, latency_), duration(data_ / n));
+    }
+    if (stalled != 0) {
+      text += fmt::format("; packets sent again stalled the connection for {} in all",
+                          duration(stalled));
+    }
+    return text + fmt::format("; the slowest Call took {}", duration(slowest_));
   });
 }
 
