@@ -77,7 +77,7 @@ std::string trust(const Report& r) {
   fact(list, "fragments", c.fragments, "IP fragments to the RoCE port, which RoCE forbids");
   fact(list, "malformed", p.malformed, "transport headers that do not fit");
   std::string body = list.empty() ? fmt::format(
-                                        "<p>Nothing speaks against it: of {} packets no one is "
+                                        "<p>Nothing speaks against it: none of {} packets is "
                                         "missing, cut short or damaged.</p>\n",
                                         p.roce)
                                   : fmt::format("<dl class=\"trust\">\n{}</dl>\n", list);

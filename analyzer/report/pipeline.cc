@@ -171,13 +171,15 @@ capture::Expected<void> Pipeline::run(capture::Source& source, const Tick& tick,
 // What the threads of one run share.
 struct Pipeline::Team {
   Team(Pipeline& owner, capture::Source& from, unsigned threads)
-      : pipeline(owner), source(from), batches(threads == 1 ? 1 : kBatchesEach * threads) {
+      : pipeline(owner), source(from), batches(batches_for(threads)) {
     // All batches that are being worked on lie within what the source keeps readable.
     max_batch_bytes = capture::kReadableBehind / (batches.size() + 1);
   }
 
-  // Enough that whoever prepares batches rarely finds none free.
-  static constexpr std::size_t kBatchesEach = 4;
+  // Enough that whoever prepares batches rarely finds none free; half a megabyte each.
+  static std::size_t batches_for(unsigned threads) {
+    return threads == 1 ? 1 : 2 * std::size_t{threads} + 4;
+  }
 
   enum class Stage : std::uint8_t { kFree, kFilling, kReady };
   struct Slot {
@@ -256,7 +258,7 @@ capture::Expected<void> Pipeline::run_team(capture::Source& source, const Tick& 
                                            unsigned threads) {
   Team team(*this, source, threads);
   std::vector<std::thread> others;
-  for (unsigned i = 1; i < threads; ++i) others.emplace_back([&] { team.work(nullptr); });
+  for (unsigned i = 1; i < threads; ++i) others.emplace_back([&] { team.work(tick); });
   team.work(tick);
   for (std::thread& t : others) t.join();
   if (!team.error.message.empty()) return tl::unexpected(team.error);

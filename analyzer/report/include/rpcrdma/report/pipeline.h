@@ -31,9 +31,9 @@ class Pipeline {
   // One frame, in this thread: for live sources.
   void frame(const capture::Frame& frame);
 
-  // Reads `source` to its end. `tick` is called now and then (every few thousand frames), in this
-  // thread. `threads`: at most so many work, where the source allows it. The result does not depend
-  // on it.
+  // Reads `source` to its end. `tick` is called now and then (every few hundred or thousand
+  // frames), by one thread at a time. `threads`: at most so many work, where the source allows it.
+  // The result does not depend on it.
   [[nodiscard]] capture::Expected<void> run(capture::Source& source, const Tick& tick,
                                             unsigned threads);
   void finish() { tracker_.finish(); }
