@@ -149,6 +149,7 @@ struct ProcedureKey {
   std::uint32_t operation = UINT32_MAX;  // that a COMPOUND is about; UINT32_MAX: no COMPOUND
   bool reverse = false;
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes a comparison for a null pointer
   friend auto operator<=>(const ProcedureKey&, const ProcedureKey&) = default;
   [[nodiscard]] bool known() const { return program != UINT32_MAX; }
   // What comes when there are kMaxProcedures.
