@@ -17,15 +17,8 @@ class HostileFilter : public Hostile {
     give_send(n, 1, message_bytes(with_xid(n + 1), {n, 0, 2, 100003, 3, 1, 0, 0, 0, 0}));
   }
   void give_send(std::uint32_t n, std::uint32_t psn, Bytes send) {
-    const std::vector<std::uint8_t> bytes =
-        roce::testing::ip_packet(kClient, kServer, packet(Opcode::kSendOnly, n + 2, psn, send));
-    capture::Frame frame;
-    frame.number = ++frames_;
-    frame.time_ns = time_ns_ += step_ns_;
-    frame.original = static_cast<std::uint32_t>(bytes.size());
-    frame.link = capture::LinkType::kRaw;
-    frame.data = bytes;
-    filtered_pipeline_.frame(frame);
+    give_to(filtered_pipeline_, roce::testing::ip_packet(
+                                    kClient, kServer, packet(Opcode::kSendOnly, n + 2, psn, send)));
   }
 
   Analysis filtered_{rules::Profile::k8166, *filter::compile("rpcrdma.finding == \"HDR-02\""),

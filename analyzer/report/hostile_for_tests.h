@@ -84,7 +84,8 @@ class Hostile : public ::testing::Test {
                      wire::icrc(wire::IcrcKind::kRoceV2Ipv4, Bytes(bytes).first(covered), kBth));
     give(bytes);
   }
-  void give(const std::vector<std::uint8_t>& bytes) {
+  void give(const std::vector<std::uint8_t>& bytes) { give_to(pipeline_, bytes); }
+  void give_to(Pipeline& pipeline, const std::vector<std::uint8_t>& bytes) {
     capture::Frame frame;
     frame.number = ++frames_;
     frame.time_ns = time_ns_ += step_ns_;
@@ -92,7 +93,7 @@ class Hostile : public ::testing::Test {
     frame.link = capture::LinkType::kRaw;
     frame.data = bytes;
     bytes_ += bytes.size();
-    pipeline_.frame(frame);
+    pipeline.frame(frame);
   }
 
   // A SEND of any length, of the client.
