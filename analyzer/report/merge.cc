@@ -318,6 +318,7 @@ bool earlier(const Report& a, const Report& b) {
 tl::expected<Report, std::string> merge(std::vector<Report> reports) {
   if (reports.empty()) return Report{};
   std::vector<Report*> order;
+  order.reserve(reports.size());
   for (Report& r : reports) order.push_back(&r);
   std::sort(order.begin(), order.end(),
             [](const Report* a, const Report* b) { return earlier(*a, *b); });

@@ -31,6 +31,7 @@ void prefetch_behind(std::span<const std::uint8_t> frame) {
   constexpr std::uintptr_t kAhead = 1024;
   const auto end = reinterpret_cast<std::uintptr_t>(frame.data()) + frame.size();
   for (std::uintptr_t at = 0; at < frame.size(); at += kCacheLine) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a pointer may not be moved behind the end
     __builtin_prefetch(reinterpret_cast<const void*>(end + kAhead + at));
   }
 }
@@ -50,8 +51,9 @@ void prefetch_for_tracker(std::span<const roce::PreparedPacket> packets, std::si
   if (at + kPacketAhead < packets.size()) prefetch_object(packets[at + kPacketAhead]);
   if (at + kPayloadAhead < packets.size()) {
     const roce::PreparedPacket& packet = packets[at + kPayloadAhead];
-    __builtin_prefetch(packet.roce.payload.data());
-    __builtin_prefetch(packet.roce.payload.data() + kCacheLine);
+    const wire::Bytes payload = packet.roce.payload;
+    if (!payload.empty()) __builtin_prefetch(payload.data());
+    if (payload.size() > kCacheLine) __builtin_prefetch(&payload[kCacheLine]);
     if (packet.early != nullptr) {
       prefetch_object(*static_cast<const model::EarlySend*>(packet.early));
     }
