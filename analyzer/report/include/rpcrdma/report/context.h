@@ -36,8 +36,8 @@ struct Context {
 // What a procedure's statistics go under: as above, but of a COMPOUND only the operation that it is
 // about: "NFS v4 READ".
 [[nodiscard]] std::string procedure_label(const model::RpcInfo& rpc);
-// That operation's number; UINT32_MAX for what is no COMPOUND, or a COMPOUND of which too little was
-// captured.
+// That operation's number; UINT32_MAX for what is no COMPOUND, or a COMPOUND of which too little
+// was captured.
 [[nodiscard]] std::uint32_t principal_operation(const model::RpcInfo& rpc);
 
 // "ok", "NFS4ERR_NOENT", "PROG_MISMATCH", ...; empty when nothing is known.

@@ -14,9 +14,8 @@ template <typename T, typename Less>
 void sort_by_place(std::vector<T>& values, const Less& less) {
   std::vector<std::size_t> places(values.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
-  std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
-    return less(values[a], values[b]);
-  });
+  std::stable_sort(places.begin(), places.end(),
+                   [&](std::size_t a, std::size_t b) { return less(values[a], values[b]); });
   std::vector<T> sorted;
   sorted.reserve(values.size());
   for (const std::size_t place : places) sorted.push_back(std::move(values[place]));
