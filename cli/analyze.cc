@@ -37,7 +37,7 @@ int analyze(const Options& options) {
   analysis.set_context({&pipeline.tracker(), &pipeline.model()}, &pipeline.frames());
   if (!run_pipeline(pipeline, *source, options.paths, options.jobs)) return kUnreadable;
   analysis.finish(pipeline, source->stats(), options.paths.size());
-  return write_report(analysis.report(), options.paths, options.output);
+  return write_report(analysis.report(), options.paths, options.output, options.jobs);
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ int merge(const Options& options) {
     complain(whole.error());
     return kUnreadable;
   }
-  return write_report(*whole, options.paths, options.output);
+  return write_report(*whole, options.paths, options.output, 1);
 }
 
 }  // namespace

@@ -5,11 +5,13 @@
 #include "input.h"
 #include "terminal.h"
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <thread>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -98,7 +100,7 @@ void add_report_output(CLI::App& app, ReportOutput& output) {
 }
 
 int write_report(const report::Report& report, const std::vector<std::string>& paths,
-                 const ReportOutput& output) {
+                 const ReportOutput& output, unsigned jobs) {
   if (!output.csv.empty() && !write_csv(report, output.csv)) return kUnreadable;
   if (!output.html.empty()) {
     const report::HtmlOptions options{title_of(paths), RPCRDMA_VERSION};
@@ -107,12 +109,14 @@ int write_report(const report::Report& report, const std::vector<std::string>& p
       return kUnreadable;
     }
   }
-  std::setvbuf(stdout, nullptr, _IOFBF, kOutputBuffer);
+  // glibc takes the size only with the memory.
+  static std::array<char, kOutputBuffer> buffer;
+  std::setvbuf(stdout, buffer.data(), _IOFBF, buffer.size());
   const auto write = [](std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
   };
   if (output.json) {
-    report::write_json(report, write);
+    report::write_json(report, write, jobs != 0 ? jobs : std::thread::hardware_concurrency());
     return report.has_errors() ? kFindings : kOk;
   }
   const bool colour = colour_wanted(stdout);

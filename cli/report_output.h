@@ -22,9 +22,9 @@ struct ReportOutput {
 void add_report_output(CLI::App& app, ReportOutput& output);
 
 // Writes the files that are asked for, and text or JSON to standard output. `paths`: what the
-// report was made of, for its title. Gives the exit status; has complained where that is
-// kUnreadable.
+// report was made of, for its title. `jobs`: threads at most; 0: as many as there are cores. Gives
+// the exit status; has complained where that is kUnreadable.
 [[nodiscard]] int write_report(const report::Report& report, const std::vector<std::string>& paths,
-                               const ReportOutput& output);
+                               const ReportOutput& output, unsigned jobs);
 
 }  // namespace rpcrdma::cli

@@ -1,4 +1,8 @@
+#include <array>
+#include <cstring>
+
 #include <arpa/inet.h>
+#include <fmt/format.h>
 
 #include <rpcrdma/capture/address.h>
 #include <rpcrdma/wire/endian.h>
@@ -11,7 +15,8 @@ std::string Address::to_string() const {
     case AddressKind::kNone:
       break;
     case AddressKind::kIpv4:
-      return ::inet_ntop(AF_INET, bytes.data(), text.data(), text.size());
+      // Much faster than inet_ntop(), which goes through printf.
+      return fmt::format("{}.{}.{}.{}", bytes[0], bytes[1], bytes[2], bytes[3]);
     case AddressKind::kIpv6:
     case AddressKind::kGid:
       return ::inet_ntop(AF_INET6, bytes.data(), text.data(), text.size());

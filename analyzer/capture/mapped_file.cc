@@ -16,6 +16,9 @@ namespace {
 // cache; more was measured to be slower.
 constexpr std::size_t kStepBytes = std::size_t{1} << 20;
 
+// Each time pages are given back, every other processor at work here is interrupted.
+constexpr std::size_t kReleaseBytes = 4 * kStepBytes;
+
 std::size_t page_floor(std::size_t offset) {
   static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   return offset & ~(page - 1);
@@ -91,7 +94,7 @@ bool MappedFile::populate(std::size_t from, std::size_t to) {
 }
 
 void MappedFile::release_behind(std::size_t offset) {
-  if (offset < released_ + kReadableBehind + kStepBytes) return;
+  if (offset < released_ + kReadableBehind + kReleaseBytes) return;
   const std::size_t keep = page_floor(offset - kReadableBehind);
   ::madvise(map_ + released_, keep - released_, MADV_DONTNEED);
   released_ = keep;

@@ -103,7 +103,8 @@ struct Model::Impl {
   void note_cm(const roce::Connection& rc, const wire::CmMad& mad);
   void thresholds(Connection& c, const roce::Connection& rc);
   MsgType guess_direction(Connection& c, std::uint8_t sender, std::uint32_t xid);
-  MsgType direction(Connection& c, const roce::SendMessage& send, const wire::HeaderView& h);
+  MsgType direction(Connection& c, const roce::SendMessage& send, const wire::HeaderView& h,
+                    const EarlySend* early);
   bool answers_outstanding(Connection& c, std::uint8_t sender, std::uint32_t xid) {
     return c.calls[1 - sender].find(xid).generation != 0;
   }
@@ -320,7 +321,7 @@ void Model::Impl::begin_message(const roce::Connection& rc, const roce::SendMess
 // Call or Reply? Version 2 says so; in version 1 the RPC message's own msg_type does, and for
 // RDMA_NOMSG the list that the message itself must be in.
 MsgType Model::Impl::direction(Connection& c, const roce::SendMessage& send,
-                               const wire::HeaderView& h) {
+                               const wire::HeaderView& h, const EarlySend* early) {
   if (h.vers == 2 && h.proc != Proc::kError) return h.direction;
   switch (h.proc) {
     case Proc::kError:
@@ -337,6 +338,7 @@ MsgType Model::Impl::direction(Connection& c, const roce::SendMessage& send,
       }
       break;
     default:
+      if (early != nullptr && early->rpc) return early->rpc->type;
       if (send.data.size() >= h.length + 8) {
         const std::uint32_t type = wire::load_be32(send.data.data() + h.length + 4);
         if (type <= 1) return static_cast<MsgType>(type);
@@ -374,7 +376,7 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
   if (header) {
     const bool is_call =
         header->proc == Proc::kMsg || header->proc == Proc::kNomsg || header->proc == Proc::kMsgp
-            ? impl_->direction(c, send, *header) == MsgType::kCall
+            ? impl_->direction(c, send, *header, early) == MsgType::kCall
             : false;
     if (is_call) {
       impl_->call(rc, c, send, &*header);

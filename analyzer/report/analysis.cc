@@ -356,6 +356,8 @@ void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& sour
 void Analysis::finish_connections(const Pipeline& pipeline) {
   const roce::Tracker& tracker = pipeline.tracker();
   report_.connection_ids = tracker.connection_count();
+  report_.connections.reserve(
+      std::min<std::size_t>(tracker.connection_count(), roce::kMaxConnections));
   for (std::uint32_t i = 0; i < tracker.connection_count(); ++i) {
     const roce::Connection* c = tracker.find(i);
     if (c == nullptr || c->merged_away) continue;

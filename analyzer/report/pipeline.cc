@@ -1,11 +1,13 @@
 // With several threads each does what can be done next. Batches of frames are read in the order of
 // the capture, one at a time; taken apart and their ICRCs verified, which is the larger part of the
-// work, all at the same time; and given to the tracker in order again, one at a time. A thread that
-// has given one to the tracker goes on with the next if that is prepared, whoever did that, so that
-// the state of all connections stays in one cache; only else it prepares one itself.
+// work, all at the same time; and given to the tracker in order again, one at a time. A batch is
+// better given to the tracker by the thread that prepared it, whose cache holds it; but rather than
+// to wait for that one, another takes it.
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -24,10 +26,13 @@ constexpr unsigned kMaxThreads = 32;
 
 constexpr std::size_t kCacheLine = 64;
 
+// GCC takes a function that does nothing but prefetch for one without effect and drops its calls.
+#define RPCRDMA_PREFETCHES [[gnu::always_inline]] inline
+
 // All bytes of a capture are looked at, nearly in their order: ask for as many as the frame has, a
 // little ahead, so that neither the next record's header nor the ICRC has to wait for memory. An
 // address behind the end does no harm.
-void prefetch_behind(std::span<const std::uint8_t> frame) {
+RPCRDMA_PREFETCHES void prefetch_behind(std::span<const std::uint8_t> frame) {
   constexpr std::uintptr_t kAhead = 1024;
   const auto end = reinterpret_cast<std::uintptr_t>(frame.data()) + frame.size();
   for (std::uintptr_t at = 0; at < frame.size(); at += kCacheLine) {
@@ -37,7 +42,7 @@ void prefetch_behind(std::span<const std::uint8_t> frame) {
 }
 
 template <typename T>
-void prefetch_object(const T& object) {
+RPCRDMA_PREFETCHES void prefetch_object(const T& object) {
   const auto* p = reinterpret_cast<const std::uint8_t*>(&object);
   for (std::size_t i = 0; i < sizeof(T); i += kCacheLine) __builtin_prefetch(p + i);
 }
@@ -45,18 +50,19 @@ void prefetch_object(const T& object) {
 // The tracker takes packets that another thread may have prepared: what it will read comes from
 // that one's cache, unless it is asked for in time. First the packet itself, then, when that is
 // there, the front of its payload.
-void prefetch_for_tracker(std::span<const roce::PreparedPacket> packets, std::size_t at) {
+RPCRDMA_PREFETCHES void prefetch_for_tracker(std::span<const roce::PreparedPacket> packets,
+                                             std::size_t at) {
   constexpr std::size_t kPacketAhead = 32;
   constexpr std::size_t kPayloadAhead = 8;
+  constexpr std::size_t kPayloadFront = 3 * kCacheLine;  // both headers and a Reply's status
   if (at + kPacketAhead < packets.size()) prefetch_object(packets[at + kPacketAhead]);
   if (at + kPayloadAhead < packets.size()) {
     const roce::PreparedPacket& packet = packets[at + kPayloadAhead];
+    if (packet.early == nullptr) return;  // no more than its headers is looked at
     const wire::Bytes payload = packet.roce.payload;
-    if (!payload.empty()) __builtin_prefetch(payload.data());
-    if (payload.size() > kCacheLine) __builtin_prefetch(&payload[kCacheLine]);
-    if (packet.early != nullptr) {
-      prefetch_object(*static_cast<const model::EarlySend*>(packet.early));
-    }
+    const std::size_t front = std::min(payload.size(), kPayloadFront);
+    for (std::size_t i = 0; i < front; i += kCacheLine) __builtin_prefetch(&payload[i]);
+    prefetch_object(*static_cast<const model::EarlySend*>(packet.early));
   }
 }
 
@@ -172,86 +178,136 @@ capture::Expected<void> Pipeline::run(capture::Source& source, const Tick& tick,
 
 // What the threads of one run share.
 struct Pipeline::Team {
-  Team(Pipeline& owner, capture::Source& from, unsigned threads)
-      : pipeline(owner), source(from), batches(batches_for(threads)) {
-    // All batches that are being worked on lie within what the source keeps readable.
-    max_batch_bytes = capture::kReadableBehind / (batches.size() + 1);
-  }
-
-  // Enough that whoever prepares batches rarely finds none free; half a megabyte each.
-  static std::size_t batches_for(unsigned threads) {
-    return threads == 1 ? 1 : 2 * std::size_t{threads} + 4;
-  }
-
   enum class Stage : std::uint8_t { kFree, kFilling, kReady };
   struct Slot {
     Batch batch;
     Stage stage = Stage::kFree;
+    unsigned owner = 0;  // the only thread that fills it
   };
+
+  Team(Pipeline& of, capture::Source& from, unsigned threads)
+      : pipeline(of),
+        source(from),
+        per_thread(threads == 1 ? 1 : kBatchesPerThread),
+        slots(per_thread * threads),
+        in_order(slots.size()) {
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      slots[i].owner = static_cast<unsigned>(i / per_thread);
+    }
+    // All batches that are being worked on lie within what the source keeps readable.
+    max_batch_bytes = capture::kReadableBehind / (slots.size() + 1);
+  }
+
+  // A processor may stand still for some batches' time while another works for someone else; half a
+  // megabyte each.
+  static constexpr std::size_t kBatchesPerThread = 4;
+  // A batch takes 50 to 100 us in each stage. To sleep and to be woken costs as much.
+  static constexpr int kSpins = 1000;
 
   Pipeline& pipeline;
   capture::Source& source;
+  const std::size_t per_thread;
   std::uint64_t max_batch_bytes = 0;
   capture::Error error;  // written by who hands over
 
   std::mutex deciding;  // guards all below; never held while there is work to do
   std::condition_variable changed;
-  std::vector<Slot> batches;  // the n-th batch of the capture lies in place n % size
+  std::atomic<unsigned> changes = 0;  // counts them; the only one that is read without the lock
+  std::vector<Slot> slots;
+  std::vector<Slot*> in_order;  // the n-th batch of the capture is in place n % size
   std::uint64_t next_filled = 0;
   std::uint64_t next_handed = 0;
   bool handing = false;  // a thread gives a batch to the tracker
   bool filling = false;  // a thread reads the next batch; what is behind it cannot be read yet
   bool no_more = false;  // all of the source was read
 
-  void hand_over(const Batch& batch) {
+  void note_change() {
+    changes.fetch_add(1, std::memory_order_release);
+    changed.notify_all();
+  }
+
+  void wait_for_change(std::unique_lock<std::mutex>& lock) {
+    const unsigned before = changes.load(std::memory_order_relaxed);
+    lock.unlock();
+    for (int i = 0; i < kSpins; ++i) {
+      if (changes.load(std::memory_order_relaxed) != before) break;
+      __builtin_ia32_pause();
+    }
+    lock.lock();
+    changed.wait(lock, [&] { return changes.load(std::memory_order_relaxed) != before; });
+  }
+
+  // The oldest batch that was not handed over, if it can be now.
+  Slot* to_hand() {
+    if (handing || next_handed == next_filled) return nullptr;
+    Slot* const oldest = in_order[next_handed % in_order.size()];
+    return oldest->stage == Stage::kReady ? oldest : nullptr;
+  }
+
+  // One that `thread` can read the next batch into.
+  Slot* to_fill(unsigned thread) {
+    if (filling || no_more) return nullptr;
+    const auto own = slots.begin() + static_cast<std::ptrdiff_t>(thread * per_thread);
+    const auto end = own + static_cast<std::ptrdiff_t>(per_thread);
+    const auto found =
+        std::find_if(own, end, [](const Slot& s) { return s.stage == Stage::kFree; });
+    return found != end ? &*found : nullptr;
+  }
+
+  void hand_over(const Batch& batch, bool foreign) {
     const auto packets = std::span(batch.packets).first(batch.packet_count);
     std::size_t next_packet = 0;
     for (std::size_t i = 0; i < batch.frame_count; ++i) {
       pipeline.count(batch.times[i], batch.links[i]);
       if (batch.links[i] == capture::LinkResult::kRoce) {
-        prefetch_for_tracker(packets, next_packet);
+        if (foreign) prefetch_for_tracker(packets, next_packet);
         pipeline.tracker_.packet(packets[next_packet++]);
       }
     }
     if (!batch.error.message.empty()) error = batch.error;
   }
 
-  void work(const Tick& tick) {
+  void hand(Slot& slot, unsigned thread, const Tick& tick, std::unique_lock<std::mutex>& lock) {
+    handing = true;
+    lock.unlock();
+    hand_over(slot.batch, slot.owner != thread);
+    if (tick) tick(slot.batch.stats);
+    lock.lock();
+    handing = false;
+    slot.stage = Stage::kFree;
+    ++next_handed;
+    note_change();
+  }
+
+  void fill(Slot& slot, std::unique_lock<std::mutex>& lock) {
+    filling = true;
+    slot.stage = Stage::kFilling;
+    lock.unlock();
+    const bool more = slot.batch.read(source, max_batch_bytes);
+    lock.lock();
+    filling = false;
+    no_more = !more;
+    in_order[next_filled++ % in_order.size()] = &slot;
+    note_change();
+    lock.unlock();
+    slot.batch.prepare();
+    lock.lock();
+    slot.stage = Stage::kReady;
+    note_change();
+  }
+
+  void work(unsigned thread, const Tick& tick) {
     std::unique_lock lock(deciding);
-    for (;;) {
-      Slot& oldest = batches[next_handed % batches.size()];
-      if (!handing && oldest.stage == Stage::kReady) {
-        handing = true;
-        lock.unlock();
-        hand_over(oldest.batch);
-        if (tick) tick(oldest.batch.stats);
-        lock.lock();
-        handing = false;
-        oldest.stage = Stage::kFree;
-        ++next_handed;
-        changed.notify_all();
-        continue;
+    while (!no_more || next_handed != next_filled) {
+      Slot* const ready = to_hand();
+      Slot* const free = to_fill(thread);
+      if (ready != nullptr && (ready->owner == thread || free == nullptr)) {
+        hand(*ready, thread, tick, lock);
+      } else if (free != nullptr) {
+        fill(*free, lock);
+      } else {
+        wait_for_change(lock);
       }
-      Slot& next = batches[next_filled % batches.size()];
-      if (!filling && !no_more && next.stage == Stage::kFree) {
-        filling = true;
-        next.stage = Stage::kFilling;
-        lock.unlock();
-        const bool more = next.batch.read(source, max_batch_bytes);
-        lock.lock();
-        filling = false;
-        no_more = !more;
-        ++next_filled;
-        changed.notify_all();
-        lock.unlock();
-        next.batch.prepare();
-        lock.lock();
-        next.stage = Stage::kReady;
-        changed.notify_all();
-        continue;
-      }
-      if (no_more && next_handed == next_filled) return;
-      changed.wait(lock);
     }
   }
 };
@@ -260,8 +316,14 @@ capture::Expected<void> Pipeline::run_team(capture::Source& source, const Tick& 
                                            unsigned threads) {
   Team team(*this, source, threads);
   std::vector<std::thread> others;
-  for (unsigned i = 1; i < threads; ++i) others.emplace_back([&] { team.work(tick); });
-  team.work(tick);
+  try {
+    for (unsigned i = 1; i < threads; ++i) {
+      others.emplace_back([&team, &tick, i] { team.work(i, tick); });
+    }
+  } catch (const std::system_error&) {
+    // No more threads are to be had: those that there are do it.
+  }
+  team.work(0, tick);
   for (std::thread& t : others) t.join();
   if (!team.error.message.empty()) return tl::unexpected(team.error);
   return {};

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,32 @@
 
 namespace rpcrdma::report {
 
+// RapidJSON's, which looks at each byte of each string whether it must be escaped; most of a report
+// are keys, of which that is known, and texts in which nothing is to be escaped.
+class PlainStringWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
+ public:
+  using Writer::Writer;
+
+  // `text` holds nothing that JSON escapes.
+  void plain(std::string_view text) {
+    Prefix(rapidjson::kStringType);
+    char* const at = os_->Push(text.size() + 2);
+    at[0] = '"';
+    if (!text.empty()) std::memcpy(at + 1, text.data(), text.size());
+    at[text.size() + 1] = '"';
+  }
+
+  [[nodiscard]] static bool is_plain(std::string_view text) {
+    unsigned escaped = 0;  // no way out of the loop: so it is done many bytes at a time
+    for (const char c : text) {
+      const auto byte = static_cast<unsigned char>(c);
+      escaped |= unsigned{byte < 0x20} | unsigned{byte == '"'} | unsigned{byte == '\\'};
+    }
+    return escaped == 0;
+  }
+};
+
+// Keys hold nothing that JSON escapes.
 class JsonWriter {
  public:
   // Containers of an object's value or of an array's element; each is closed with end().
@@ -30,11 +57,11 @@ class JsonWriter {
     open_ += '[';
   }
   void object(const char* key) {
-    writer_.Key(key);
+    writer_.plain(key);
     object();
   }
   void array(const char* key) {
-    writer_.Key(key);
+    writer_.plain(key);
     array();
   }
   void end() {
@@ -44,19 +71,19 @@ class JsonWriter {
 
   template <typename T>
   void field(const char* key, const T& value) {
-    writer_.Key(key);
+    writer_.plain(key);
     this->value(value);
   }
   // null unless `present`.
   template <typename T>
   void optional(const char* key, bool present, const T& value) {
-    writer_.Key(key);
+    writer_.plain(key);
     present ? this->value(value) : null();
   }
   // Its value follows.
-  void key(const char* name) { writer_.Key(name); }
+  void key(const char* name) { writer_.plain(name); }
   void null(const char* key) {
-    writer_.Key(key);
+    writer_.plain(key);
     null();
   }
 
@@ -73,6 +100,7 @@ class JsonWriter {
   // UTF-8; a null pointer is null.
   void value(const char* v) { v != nullptr ? value(std::string_view(v)) : null(); }
   void value(std::string_view v) {
+    if (PlainStringWriter::is_plain(v)) return writer_.plain(v);
     writer_.String(v.data(), static_cast<rapidjson::SizeType>(v.size()));
   }
   void value(const std::string& v) { value(std::string_view(v)); }
@@ -96,7 +124,7 @@ class JsonWriter {
 
  private:
   rapidjson::StringBuffer buffer_;
-  rapidjson::Writer<rapidjson::StringBuffer> writer_{buffer_};
+  PlainStringWriter writer_{buffer_};
   std::string open_;  // the containers that are open, outermost first
 };
 
