@@ -1,7 +1,9 @@
 #include "trust.h"
 
+#include <algorithm>
 #include <future>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include <rpcrdma/report/json_writer.h>
@@ -475,8 +477,16 @@ void findings(JsonWriter& json, const Report& r) {
   json.end();
 }
 
-// Members of the report's object up to the connections, which are about a half of it.
-void first_half(JsonWriter& json, const Report& r, const Write& write) {
+void connections(JsonWriter& json, const Report& r, std::size_t from, std::size_t to,
+                 const Write& write) {
+  for (std::size_t i = from; i < to; ++i) {
+    connection(json, r.connections[i]);
+    json.drain(write);
+  }
+}
+
+// Members of the report's object before the list of connections, and that list's key.
+void front(JsonWriter& json, const Report& r) {
   json.field("schema", kSchema);
   json.field("profile", profile_name(r.profile));
   json.optional("filter", !r.filter.empty(), r.filter);
@@ -485,14 +495,10 @@ void first_half(JsonWriter& json, const Report& r, const Write& write) {
   trust(json, r);
   messages(json, r.messages);
   json.array("connections");
-  for (const Connection& c : r.connections) {
-    connection(json, c);
-    json.drain(write);
-  }
-  json.end();
 }
 
-void second_half(JsonWriter& json, const Report& r, const Write& write) {
+// Members behind it.
+void rest(JsonWriter& json, const Report& r, const Write& write) {
   unlisted(json, r.unlisted);
   json.field("connection_ids", r.connection_ids);
   json.array("procedures");
@@ -520,38 +526,54 @@ void second_half(JsonWriter& json, const Report& r, const Write& write) {
   findings(json, r);
 }
 
+// What lies behind the connections from `from` on, with these, as it goes on from an element
+// before.
+std::string back(const Report& r, std::size_t from) {
+  constexpr std::string_view kOpening = "{\"connections\":[";  // is in the front already
+  std::string text;
+  const auto keep = [&](std::string_view piece) { text += piece; };
+  JsonWriter json;
+  json.object();
+  json.array("connections");
+  connections(json, r, from, r.connections.size(), keep);
+  json.end();
+  rest(json, r, keep);
+  json.end();
+  text += json.take();
+  text.erase(0, kOpening.size() - 1);
+  text.front() = ',';
+  return text;
+}
+
 // A report of fewer connections is written before a thread has started.
 constexpr std::size_t kWorthAThread = 256;
 
 }  // namespace
 
 void write_json(const Report& r, const Write& write, unsigned threads) {
+  const std::size_t all = r.connections.size();
+  // All else together takes as long as some thousand connections.
+  constexpr std::size_t kRest = 1024;
+  const std::size_t half = std::min(all - all / 8, (all + kRest) / 2);
   std::future<std::string> ahead;
-  if (threads > 1 && r.connections.size() >= kWorthAThread) {
+  if (threads > 1 && all >= kWorthAThread) {
     try {
-      ahead = std::async(std::launch::async, [&] {
-        JsonWriter json;
-        json.object();
-        std::string text;
-        second_half(json, r, [&](std::string_view piece) { text += piece; });
-        json.end();
-        text += json.take();
-        text.front() = ',';  // for the brace: it goes on with the first half's object
-        return text;
-      });
+      ahead = std::async(std::launch::async, [&] { return back(r, half); });
     } catch (const std::system_error&) {
       // No more threads are to be had.
     }
   }
   JsonWriter json;
   json.object();
-  first_half(json, r, write);
+  front(json, r);
   if (ahead.valid()) {
-    json.drain(write);
+    connections(json, r, 0, half, write);
     write(ahead.get());
     return;
   }
-  second_half(json, r, write);
+  connections(json, r, 0, all, write);
+  json.end();
+  rest(json, r, write);
   json.end();
   write(json.take());
 }

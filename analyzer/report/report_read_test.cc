@@ -21,6 +21,20 @@ TEST(ReportRead, WhatWasWrittenIsReadAsTheSame) {
   }
 }
 
+TEST(ReportRead, TwoThreadsWriteWhatOneDoes) {
+  Report report = report_of("linux-nfs41.pcap");
+  for (const std::size_t connections : {1, 255, 256, 257, 1500, 4000}) {
+    report.connections.resize(connections, report.connections.front());
+    for (std::size_t i = 0; i < connections; ++i) {
+      report.connections[i].id = static_cast<std::uint32_t>(i + 1);
+    }
+    std::string text;
+    write_json(
+        report, [&](std::string_view piece) { text += piece; }, 2);
+    EXPECT_EQ(text, json_of(report)) << connections;
+  }
+}
+
 TEST(ReportRead, AReportOfNothing) {
   const auto report = read_json(json_of({}));
   ASSERT_TRUE(report) << report.error();

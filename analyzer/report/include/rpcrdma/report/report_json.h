@@ -17,8 +17,8 @@ inline constexpr const char* kSchema = "rpcrdma-analysis-1";
 // In pieces, since a capture may have very many connections.
 using Write = std::function<void(std::string_view)>;
 
-// One object and a newline. With more than one thread allowed, what follows the connections is made
-// at the same time as these, and kept until they are written.
+// One object and a newline. With more than one thread allowed, the second half of a long one is
+// made at the same time as the first, and kept until that is written.
 void write_json(const Report& report, const Write& write, unsigned threads = 1);
 
 // What write_json() wrote. Anything may stand in `text`: memory is bounded by its length, and
