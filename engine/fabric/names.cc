@@ -19,6 +19,8 @@ const char* status_name(Status status) {
       return "remote access";
     case Status::kRemoteOperation:
       return "remote operation";
+    case Status::kBadResponse:
+      return "bad response";
     case Status::kRetriesExceeded:
       return "retries exceeded";
     case Status::kRnrRetriesExceeded:

@@ -27,6 +27,12 @@ struct Memory {
   std::uint32_t local_key = 0;
 };
 
+// How a peer names memory that is exposed to it: what a segment of a chunk list holds.
+struct Exposure {
+  std::uint32_t handle = 0;
+  std::uint64_t offset = 0;  // of the first byte
+};
+
 struct QueueDepths {
   std::uint32_t send = 64;     // work requests that are not complete, at most
   std::uint32_t receive = 64;  // Receives
@@ -62,10 +68,11 @@ class Connection {
   [[nodiscard]] virtual Expected<std::size_t> post_receive(
       std::span<const ReceiveRequest> requests) = 0;
 
-  // Lets the peer read or write `length` bytes from `data` on, which lie in `memory`, through the
-  // handle returned and on this connection only. Sends posted afterwards may tell the peer of it;
-  // a completion kExpose with `id` comes only if it failed.
-  [[nodiscard]] virtual Expected<std::uint32_t> expose(std::uint64_t id, const Memory& memory,
+  // Lets the peer read or write `length` bytes from `data` on, which lie in `memory`, on this
+  // connection only. Sends posted afterwards may tell the peer of it; a completion kExpose with
+  // `id` comes only if it failed. `access`: Access bits. Errors: kBadArgument, kNoRoom,
+  // kNotConnected.
+  [[nodiscard]] virtual Expected<Exposure> expose(std::uint64_t id, const Memory& memory,
                                                        std::uint8_t* data, std::uint32_t length,
                                                        std::uint8_t access) = 0;
   // Takes it back. The memory belongs to its owner again with the completion kInvalidate; or when

@@ -20,7 +20,7 @@ struct Slice {
 };
 
 // Slices of one work request at most.
-inline constexpr std::size_t kMaxSlices = 8;
+inline constexpr std::size_t kMaxSlices = 4;
 
 enum class Operation : std::uint8_t {
   kSend,
@@ -63,6 +63,7 @@ enum class Status : std::uint8_t {
   kRemoteInvalid,      // the peer found the request malformed
   kRemoteAccess,       // the peer's handle, its bounds or its rights do not allow it
   kRemoteOperation,    // the peer could not do it
+  kBadResponse,        // what the peer answered does not fit what was asked
   kRetriesExceeded,    // the peer does not acknowledge
   kRnrRetriesExceeded  // the peer has no Receive posted
 };

@@ -1,0 +1,157 @@
+#include "queue_pair.h"
+
+namespace rpcrdma::soft {
+
+using fabric::Errc;
+using fabric::Operation;
+using fabric::Status;
+
+QueuePair::QueuePair(std::uint32_t qpn, std::uint64_t cookie, const fabric::QueueDepths& depths,
+                     MemoryTable& memory, Completions& completions)
+    : cookie_(cookie),
+      memory_(memory),
+      completions_(completions),
+      depths_(depths),
+      requester_(depths.send, counters_),
+      responder_(depths.receive, counters_) {
+  owner_.qpn = qpn;
+}
+
+QueuePair::~QueuePair() {
+  memory_.withdraw_all(owner_);
+}
+
+void QueuePair::configure(std::uint64_t cookie, const fabric::QueueDepths& depths) {
+  cookie_ = cookie;
+  depths_ = depths;
+  requester_.set_depth(depths.send);
+  responder_.set_depth(depths.receive);
+}
+
+void QueuePair::connect(const Path& path, const QpParameters& parameters) {
+  path_ = path;
+  requester_.start(parameters);
+  responder_.start(parameters);
+  state_ = QpState::kReady;
+}
+
+fabric::Expected<void> QueuePair::post_send(const fabric::SendRequest& request) {
+  if (state_ != QpState::kReady) return fabric::fail(Errc::kNotConnected);
+  return requester_.post(request, memory_);
+}
+
+fabric::Expected<void> QueuePair::post_receive(const fabric::ReceiveRequest& request) {
+  if (state_ == QpState::kError) return fabric::fail(Errc::kNotConnected);
+  return responder_.post(request, memory_);
+}
+
+fabric::Expected<fabric::Exposure> QueuePair::expose(const fabric::Memory& memory,
+                                                     std::uint8_t* data, std::uint32_t length,
+                                                     std::uint8_t access) {
+  if (state_ == QpState::kError) return fabric::fail(Errc::kNotConnected);
+  if (owner_.count >= depths_.handles) return fabric::fail(Errc::kNoRoom);
+  return memory_.expose(owner_, memory, data, length, access);
+}
+
+fabric::Expected<void> QueuePair::invalidate(std::uint64_t id, std::uint32_t handle) {
+  if (!memory_.withdraw(owner_, handle)) {
+    return fabric::fail(Errc::kBadArgument, "there is no such handle on this connection");
+  }
+  // Nothing is under way in this thread: the memory is fenced already.
+  fabric::Completion c;
+  c.id = id;
+  c.connection = cookie_;
+  c.operation = Operation::kInvalidate;
+  completions_.add(c);
+  return {};
+}
+
+void QueuePair::complete(const SendWork& work, Status status) {
+  if (status == Status::kSuccess && !work.signaled) return;
+  fabric::Completion c;
+  c.id = work.id;
+  c.connection = cookie_;
+  c.operation = work.operation;
+  c.status = status;
+  if (work.operation == Operation::kRead && status == Status::kSuccess) c.bytes = work.local.length;
+  completions_.add(c);
+}
+
+void QueuePair::receive(const wire::RocePacket& packet, fabric::Time now) {
+  if (state_ != QpState::kReady) {
+    ++counters_.dropped;
+    return;
+  }
+  const wire::OpcodeInfo& info = wire::opcode_info(packet.bth.opcode);
+  if (!info.response) {
+    serve(packet);
+    return;
+  }
+  const Status status =
+      requester_.receive(packet, now, [&](const SendWork& work, Status s) { complete(work, s); });
+  if (status != Status::kSuccess) fail(status, Status::kFlushed, fabric::status_name(status));
+}
+
+void QueuePair::serve(const wire::RocePacket& packet) {
+  Served served = responder_.receive(packet, memory_, owner_);
+  switch (served.outcome) {
+    case Served::Outcome::kNothing:
+      break;
+    case Served::Outcome::kMessage:
+      served.message.connection = cookie_;
+      completions_.add(served.message);
+      break;
+    case Served::Outcome::kFatal:
+      refused_ = true;
+      refused_reason_ = served.reason;
+      if (served.receive_status != Status::kSuccess) refused_receive_ = served.receive_status;
+      break;
+  }
+}
+
+bool QueuePair::transmit(OutPacket& packet, fabric::Time now) {
+  if (state_ != QpState::kReady) return false;
+  bool fatal = false;
+  if (responder_.transmit(packet, memory_, owner_.qpn, fatal)) {
+    if (fatal) {
+      fail(Status::kFlushed, refused_receive_,
+           refused_ ? refused_reason_ : "a Read of what is no longer exposed to the peer");
+    }
+  } else if (refused_ || !requester_.transmit(packet, now)) {
+    return false;
+  }
+  packet.path = &path_;
+  return true;
+}
+
+fabric::Time QueuePair::deadline() const {
+  return state_ == QpState::kReady ? requester_.deadline() : fabric::kNever;
+}
+
+void QueuePair::expire(fabric::Time now) {
+  if (deadline() > now) return;
+  const Status status = requester_.expire(now);
+  if (status != Status::kSuccess) fail(status, Status::kFlushed, fabric::status_name(status));
+}
+
+void QueuePair::fail(const char* reason) {
+  fail(Status::kFlushed, Status::kFlushed, reason);
+}
+
+void QueuePair::fail(Status send_status, Status receive_status, const char* reason) {
+  if (state_ == QpState::kError) return;
+  state_ = QpState::kError;
+  reason_ = reason;
+  memory_.withdraw_all(owner_);
+  requester_.flush(send_status, [&](const SendWork& work, Status s) { complete(work, s); });
+  responder_.flush(receive_status, [&](const ReceiveWork& work, Status s) {
+    fabric::Completion c;
+    c.id = work.id;
+    c.connection = cookie_;
+    c.operation = Operation::kReceive;
+    c.status = s;
+    completions_.add(c);
+  });
+}
+
+}  // namespace rpcrdma::soft

@@ -1,0 +1,90 @@
+// A Reliable Connected queue pair (IBA volume 1 chapter 9): what was posted, the requester that
+// sends it and sends it again until it is acknowledged, and the responder that serves the peer.
+// Sans-I/O: packets and time come in, packets and completions go out.
+#pragma once
+
+#include "completions.h"
+#include "memory_table.h"
+#include "requester.h"
+#include "responder.h"
+
+#include <cstdint>
+
+#include <rpcrdma/fabric/provider.h>
+#include <rpcrdma/fabric/time.h>
+#include <rpcrdma/fabric/work.h>
+#include <rpcrdma/soft/packet.h>
+#include <rpcrdma/wire/roce.h>
+
+namespace rpcrdma::soft {
+
+enum class QpState : std::uint8_t {
+  kInit,   // Receives may be posted
+  kReady,  // connected
+  kError,  // everything outstanding was flushed
+};
+
+class QueuePair {
+ public:
+  QueuePair(std::uint32_t qpn, std::uint64_t cookie, const fabric::QueueDepths& depths,
+            MemoryTable& memory, Completions& completions);
+  ~QueuePair();
+  QueuePair(const QueuePair&) = delete;
+  QueuePair& operator=(const QueuePair&) = delete;
+
+  void configure(std::uint64_t cookie, const fabric::QueueDepths& depths);
+
+  // The peer is known: from now on it is served, and what is posted is sent.
+  void connect(const Path& path, const QpParameters& parameters);
+
+  // As of fabric::Connection; one request at a time.
+  [[nodiscard]] fabric::Expected<void> post_send(const fabric::SendRequest& request);
+  [[nodiscard]] fabric::Expected<void> post_receive(const fabric::ReceiveRequest& request);
+  [[nodiscard]] fabric::Expected<fabric::Exposure> expose(const fabric::Memory& memory,
+                                                          std::uint8_t* data, std::uint32_t length,
+                                                          std::uint8_t access);
+  [[nodiscard]] fabric::Expected<void> invalidate(std::uint64_t id, std::uint32_t handle);
+
+  // A packet of the peer's, from the right address. What does not fit is dropped and counted.
+  void receive(const wire::RocePacket& packet, fabric::Time now);
+
+  // The next packet that may go out now; false: none.
+  [[nodiscard]] bool transmit(OutPacket& packet, fabric::Time now);
+
+  // When expire() has something to do; fabric::kNever.
+  [[nodiscard]] fabric::Time deadline() const;
+  void expire(fabric::Time now);
+
+  // Flushes all that is outstanding, withdraws all handles. `reason`: a clause for a person, of
+  // static storage.
+  void fail(const char* reason);
+
+  [[nodiscard]] QpState state() const { return state_; }
+  [[nodiscard]] const char* reason() const { return reason_; }  // why it is in error
+  [[nodiscard]] std::uint32_t qpn() const { return owner_.qpn; }
+  [[nodiscard]] const Path& path() const { return path_; }
+  [[nodiscard]] const QpCounters& counters() const { return counters_; }
+
+ private:
+  void fail(fabric::Status send_status, fabric::Status receive_status, const char* reason);
+  void complete(const SendWork& work, fabric::Status status);
+  void serve(const wire::RocePacket& packet);
+
+  std::uint64_t cookie_;
+  MemoryTable& memory_;
+  Completions& completions_;
+  HandleOwner owner_;
+  QpState state_ = QpState::kInit;
+  const char* reason_ = "";
+  Path path_;
+  QpCounters counters_;
+  fabric::QueueDepths depths_;
+  Requester requester_;
+  Responder responder_;
+  // The peer was refused; it ends when it has been told.
+  bool refused_ = false;
+  fabric::Status refused_receive_ = fabric::Status::kFlushed;
+  const char* refused_reason_ = "";
+};
+
+}  // namespace rpcrdma::soft

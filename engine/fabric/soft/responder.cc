@@ -1,0 +1,360 @@
+#include "responder.h"
+
+#include "credit_code.h"
+#include "packet_header.h"
+#include "psn.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace rpcrdma::soft {
+
+using fabric::Access;
+using fabric::Errc;
+using fabric::Status;
+using wire::NakCode;
+using wire::Opcode;
+
+namespace {
+
+constexpr std::uint8_t kAckSyndrome = 0;  // the credits are put in when it goes
+constexpr std::uint8_t kRnrSyndrome = 1U << 5;
+constexpr std::uint8_t kNakSyndrome = 3U << 5;
+constexpr std::uint32_t kMaxMessage = 1U << 31;
+
+}  // namespace
+
+void Responder::start(const QpParameters& parameters) {
+  parameters_ = parameters;
+  expected_psn_ = parameters.receive_psn & wire::kPsnMask;
+}
+
+fabric::Expected<void> Responder::post(const fabric::ReceiveRequest& request,
+                                       const MemoryTable& memory) {
+  if (receives_.full()) return fabric::fail(Errc::kNoRoom);
+  if (request.local.size() > fabric::kMaxSlices) {
+    return fabric::fail(Errc::kBadArgument, "too many slices");
+  }
+  ReceiveWork w;
+  w.id = request.id;
+  std::uint64_t length = 0;
+  for (const fabric::Slice& s : request.local) {
+    if (!memory.is_local(s)) {
+      return fabric::fail(Errc::kBadArgument, "a slice lies outside of registered memory");
+    }
+    w.local.slice[w.local.count++] = s;
+    length += s.length;
+  }
+  if (length > kMaxMessage) return fabric::fail(Errc::kBadArgument, "more than 2 GiB at once");
+  w.local.length = static_cast<std::uint32_t>(length);
+  receives_.push(w);
+  return {};
+}
+
+std::uint32_t Responder::packets_of(std::uint32_t length) const {
+  return std::max(1U, (length + parameters_.mtu - 1) / parameters_.mtu);
+}
+
+std::uint8_t Responder::ack_syndrome() const {
+  return parameters_.flow_control ? credit_code(receives_.size()) : kNoCreditCount;
+}
+
+// An answer without data. It takes the place of one that waits to be sent, unless a Read is to be
+// answered between them: ACKs coalesce.
+void Responder::answer(std::uint8_t syndrome, std::uint32_t psn, bool fatal) {
+  Answer a;
+  a.syndrome = syndrome;
+  a.psn = psn;
+  a.fatal = fatal;
+  if (!answers_.empty() && !answers_.back().read) {
+    if (!answers_.back().fatal) answers_.back() = a;
+  } else if (!answers_.full()) {
+    answers_.push(a);
+  }
+}
+
+Served Responder::refuse(NakCode code, const char* reason, Status receive_status) {
+  refused_ = true;
+  answer(static_cast<std::uint8_t>(kNakSyndrome | static_cast<std::uint8_t>(code)), expected_psn_,
+         true);
+  Served served;
+  served.outcome = Served::Outcome::kFatal;
+  served.reason = reason;
+  served.receive_status = receive_status;
+  return served;
+}
+
+bool Responder::in_sequence(const wire::OpcodeInfo& info) const {
+  if (info.send) return current_ == (info.first ? Current::kNone : Current::kSend);
+  if (info.write) return current_ == (info.first ? Current::kNone : Current::kWrite);
+  return current_ == Current::kNone;  // a Read between messages
+}
+
+// Only the last packet of a message may be shorter than the path's MTU, and only if it is the
+// whole message may it be empty.
+bool Responder::fits(const wire::OpcodeInfo& info, std::size_t payload) const {
+  if (!info.last) return payload == parameters_.mtu;
+  return payload <= parameters_.mtu && (info.first || payload > 0);
+}
+
+Served Responder::receive(const wire::RocePacket& packet, MemoryTable& memory, HandleOwner& owner) {
+  if (refused_) return {};
+  const wire::OpcodeInfo& info = wire::opcode_info(packet.bth.opcode);
+  const std::int32_t distance = psn_diff(packet.bth.psn, expected_psn_);
+  if (distance > 0) {
+    ++counters_.out_of_order;
+    if (!gap_told_) {
+      gap_told_ = true;
+      answer(kNakSyndrome | static_cast<std::uint8_t>(NakCode::kPsnSequence), expected_psn_);
+    }
+    return {};
+  }
+  if (distance < 0) {
+    ++counters_.duplicates;
+    duplicate(packet, memory, owner.qpn);
+    return {};
+  }
+  if (!in_sequence(info)) return refuse(NakCode::kInvalidRequest, "opcode out of sequence");
+  const bool is_read = packet.bth.opcode == static_cast<std::uint8_t>(Opcode::kReadRequest);
+  if (!is_read && !info.send && !info.write) {
+    return refuse(NakCode::kInvalidRequest, "operation not supported");
+  }
+  gap_told_ = false;
+  if (is_read) return read(packet, memory, owner.qpn);
+  if (!fits(info, packet.payload.size())) {
+    return refuse(NakCode::kInvalidRequest, "packet length does not fit the opcode and the MTU");
+  }
+  return info.send ? send(packet, info, memory, owner) : write(packet, info, memory, owner.qpn);
+}
+
+// A Read that comes again is executed again (9.7.5.1.4 speaks of resources kept for that; what is
+// asked for is as good, since its handle is checked again). All that waited to be sent from there
+// on will be asked for again too.
+void Responder::duplicate(const wire::RocePacket& packet, const MemoryTable& memory,
+                          std::uint32_t qpn) {
+  if (packet.bth.opcode != static_cast<std::uint8_t>(Opcode::kReadRequest)) {
+    if (!wire::opcode_info(packet.bth.opcode).request) return;
+    // Behind a Read that is not answered yet the newest PSN would tell of a response that is lost.
+    const bool read_waits = reads_waiting_ != 0;
+    const std::uint32_t newest = psn_add(expected_psn_, wire::kPsnMask);  // one before
+    answer(kAckSyndrome, read_waits ? packet.bth.psn : newest);
+    return;
+  }
+  const wire::Reth& reth = packet.reth;
+  const std::uint32_t end = psn_add(packet.bth.psn, packets_of(reth.dma_length));
+  const bool whole = reth.dma_length <= kMaxMessage && psn_diff(end, expected_psn_) <= 0;
+  const bool allowed = reth.dma_length == 0 || memory.find(qpn, reth.rkey, reth.va, reth.dma_length,
+                                                           Access::kRemoteRead) != nullptr;
+  if (!whole || !allowed) {
+    ++counters_.dropped;
+    return;
+  }
+  while (!answers_.empty() && psn_diff(answers_.back().psn, packet.bth.psn) >= 0 &&
+         !answers_.back().fatal) {
+    if (answers_.back().read) --reads_waiting_;
+    answers_.pop_back();
+  }
+  // One that is being answered has told its PSN of now; what it still has to tell comes again too.
+  if (!answers_.empty() && answers_.back().read) {
+    const Answer& a = answers_.back();
+    if (psn_diff(psn_add(a.psn, packets_of(a.length)), packet.bth.psn) > 0) {
+      --reads_waiting_;
+      answers_.pop_back();
+    }
+  }
+  if (answers_.full()) return;
+  Answer a;
+  a.read = true;
+  a.psn = packet.bth.psn;
+  a.handle = reth.rkey;
+  a.offset = reth.va;
+  a.length = reth.dma_length;
+  answers_.push(a);
+  ++reads_waiting_;
+}
+
+void Responder::executed(const wire::RocePacket& packet, bool message) {
+  ++counters_.packets_in;
+  counters_.bytes_in += packet.payload.size();
+  if (message) msn_ = (msn_ + 1) & wire::kPsnMask;
+  if (packet.bth.ack_req) answer(kAckSyndrome, expected_psn_);
+  expected_psn_ = psn_add(expected_psn_, 1);
+}
+
+void Responder::receive_not_ready() {
+  ++counters_.rnr_out;
+  answer(static_cast<std::uint8_t>(kRnrSyndrome | parameters_.min_rnr_timer), expected_psn_);
+}
+
+void Responder::complete(const wire::RocePacket& packet, const wire::OpcodeInfo& info,
+                         Served& served) {
+  served.outcome = Served::Outcome::kMessage;
+  served.work = receives_.front();
+  receives_.pop();
+  served.message.id = served.work.id;
+  served.message.operation = fabric::Operation::kReceive;
+  served.message.solicited = packet.bth.solicited;
+  served.message.has_immediate = info.imm;
+  served.message.immediate = packet.immediate;
+}
+
+Served Responder::send(const wire::RocePacket& packet, const wire::OpcodeInfo& info,
+                       MemoryTable& memory, HandleOwner& owner) {
+  if (receives_.empty()) {
+    receive_not_ready();
+    return {};
+  }
+  if (info.first) filled_ = 0;
+  const ReceiveWork& into = receives_.front();
+  if (packet.payload.size() > into.local.length - filled_) {
+    return refuse(NakCode::kInvalidRequest, "a Send is longer than the Receive",
+                  Status::kLocalLength);
+  }
+  if (info.ieth && !memory.withdraw(owner, packet.invalidate_key)) {
+    return refuse(NakCode::kRemoteAccess, "the peer invalidated a handle that it does not have");
+  }
+  into.local.scatter(filled_, packet.payload);
+  filled_ += static_cast<std::uint32_t>(packet.payload.size());
+  current_ = info.last ? Current::kNone : Current::kSend;
+  Served served;
+  if (info.last) {
+    complete(packet, info, served);
+    served.message.bytes = filled_;
+    served.message.has_invalidated = info.ieth;
+    served.message.invalidated = packet.invalidate_key;
+  }
+  executed(packet, info.last);
+  return served;
+}
+
+Served Responder::write(const wire::RocePacket& packet, const wire::OpcodeInfo& info,
+                        const MemoryTable& memory, std::uint32_t qpn) {
+  if (info.imm && receives_.empty()) {
+    receive_not_ready();
+    return {};
+  }
+  if (info.first) {
+    if (packet.reth.dma_length > kMaxMessage) {
+      return refuse(NakCode::kInvalidRequest, "a Write of more than 2 GiB");
+    }
+    write_handle_ = packet.reth.rkey;
+    write_offset_ = packet.reth.va;
+    write_left_ = write_length_ = packet.reth.dma_length;
+    if (write_length_ != 0 && memory.find(qpn, write_handle_, write_offset_, write_length_,
+                                          Access::kRemoteWrite) == nullptr) {
+      return refuse(NakCode::kRemoteAccess, "a Write outside of what is exposed to it");
+    }
+  }
+  const auto bytes = static_cast<std::uint32_t>(packet.payload.size());
+  if (bytes > write_left_ || (info.last && bytes != write_left_)) {
+    return refuse(NakCode::kInvalidRequest, "a Write's packets are not as long as it said");
+  }
+  if (bytes != 0) {
+    // Again for each packet: the handle may have been withdrawn meanwhile.
+    std::uint8_t* const to =
+        memory.find(qpn, write_handle_, write_offset_, bytes, Access::kRemoteWrite);
+    if (to == nullptr) {
+      return refuse(NakCode::kRemoteAccess, "a Write into what is no longer exposed to it");
+    }
+    std::memcpy(to, packet.payload.data(), bytes);
+  }
+  write_offset_ += bytes;
+  write_left_ -= bytes;
+  current_ = info.last ? Current::kNone : Current::kWrite;
+  Served served;
+  if (info.last && info.imm) {
+    complete(packet, info, served);
+    served.message.bytes = write_length_;
+  }
+  executed(packet, info.last);
+  return served;
+}
+
+Served Responder::read(const wire::RocePacket& packet, const MemoryTable& memory,
+                       std::uint32_t qpn) {
+  const wire::Reth& reth = packet.reth;
+  if (reads_waiting_ >= parameters_.responder_resources || answers_.full()) {
+    return refuse(NakCode::kInvalidRequest, "more Reads at a time than were agreed");
+  }
+  if (reth.dma_length > kMaxMessage || !packet.payload.empty()) {
+    return refuse(NakCode::kInvalidRequest, "a Read request that is malformed");
+  }
+  if (reth.dma_length != 0 &&
+      memory.find(qpn, reth.rkey, reth.va, reth.dma_length, Access::kRemoteRead) == nullptr) {
+    return refuse(NakCode::kRemoteAccess, "a Read outside of what is exposed to it");
+  }
+  Answer a;
+  a.read = true;
+  a.psn = expected_psn_;
+  a.handle = reth.rkey;
+  a.offset = reth.va;
+  a.length = reth.dma_length;
+  answers_.push(a);
+  ++reads_waiting_;
+  ++counters_.packets_in;
+  msn_ = (msn_ + 1) & wire::kPsnMask;
+  expected_psn_ = psn_add(expected_psn_, packets_of(reth.dma_length));
+  return {};
+}
+
+bool Responder::transmit(OutPacket& out, const MemoryTable& memory, std::uint32_t qpn,
+                         bool& fatal) {
+  fatal = false;
+  if (answers_.empty()) return false;
+  Answer& a = answers_.front();
+  wire::RocePacket headers;
+  headers.bth.dest_qp = parameters_.remote_qpn;
+  headers.bth.psn = a.psn;
+  headers.aeth.msn = msn_;
+  out.payload_bytes = 0;
+  out.payload_parts = 0;
+  std::uint8_t* from = nullptr;
+  const std::uint32_t bytes = a.read ? std::min(a.length, parameters_.mtu) : 0;
+  if (bytes != 0) {
+    from = memory.find(qpn, a.handle, a.offset, bytes, Access::kRemoteRead);
+    if (from == nullptr) {
+      // Withdrawn since it was asked for.
+      a = Answer{};
+      a.syndrome = kNakSyndrome | static_cast<std::uint8_t>(NakCode::kRemoteAccess);
+      a.psn = headers.bth.psn;
+      a.fatal = true;
+      --reads_waiting_;
+      refused_ = true;
+    }
+  }
+  ++counters_.packets_out;
+  if (!a.read) {
+    headers.bth.opcode = static_cast<std::uint8_t>(Opcode::kAck);
+    const bool ack = (a.syndrome >> 5U) == 0;
+    headers.aeth.syndrome = ack ? ack_syndrome() : a.syndrome;
+    ++(ack ? counters_.acks_out : counters_.naks_out);
+    fatal = a.fatal;
+    answers_.pop();
+    put_headers(headers, out);
+    return true;
+  }
+  const bool first = !a.begun;
+  const bool last = a.length == bytes;
+  const Opcode opcode = last ? (first ? Opcode::kReadRespOnly : Opcode::kReadRespLast)
+                             : (first ? Opcode::kReadRespFirst : Opcode::kReadRespMiddle);
+  headers.bth.opcode = static_cast<std::uint8_t>(opcode);
+  headers.aeth.syndrome = ack_syndrome();
+  if (bytes != 0) {
+    out.payload[0] = wire::Bytes(from, bytes);
+    out.payload_parts = 1;
+    out.payload_bytes = bytes;
+  }
+  put_headers(headers, out);
+  counters_.bytes_out += bytes;
+  a.begun = true;
+  a.psn = psn_add(a.psn, 1);
+  a.offset += bytes;
+  a.length -= bytes;
+  if (last) {
+    --reads_waiting_;
+    answers_.pop();
+  }
+  return true;
+}
+
+}  // namespace rpcrdma::soft

@@ -1,0 +1,118 @@
+// The responder of a queue pair (IBA volume 1 section 9.7.5 and 9.9.3): executes the peer's
+// requests in order, each once, and answers in the same order. Requests that come again are
+// answered again; behind a gap nothing is executed, and one NAK asks for what is missing.
+#pragma once
+
+#include "memory_table.h"
+#include "qp_parameters.h"
+#include "ring.h"
+#include "slices.h"
+
+#include <cstdint>
+
+#include <rpcrdma/fabric/error.h>
+#include <rpcrdma/fabric/time.h>
+#include <rpcrdma/fabric/work.h>
+#include <rpcrdma/soft/packet.h>
+#include <rpcrdma/wire/roce.h>
+
+namespace rpcrdma::soft {
+
+struct ReceiveWork {
+  std::uint64_t id = 0;
+  Slices local;
+};
+
+// What a packet did, beyond the answer that waits to be sent.
+struct Served {
+  enum class Outcome : std::uint8_t {
+    kNothing,
+    kMessage,  // `work` is filled: `message` tells with what
+    kFatal,    // refused for good: after the NAK has gone the queue pair is in error
+  };
+  Outcome outcome = Outcome::kNothing;
+  // kFatal: the Receive at the front is to fail so; kSuccess: it is only flushed.
+  fabric::Status receive_status = fabric::Status::kSuccess;
+  const char* reason = "";  // kFatal: a clause for a person
+  ReceiveWork work;
+  fabric::Completion message;
+};
+
+class Responder {
+ public:
+  Responder(std::uint32_t depth, QpCounters& counters) : receives_(depth), counters_(counters) {}
+
+  void start(const QpParameters& parameters);
+  void set_depth(std::uint32_t depth) { receives_.set_limit(depth); }
+
+  [[nodiscard]] fabric::Expected<void> post(const fabric::ReceiveRequest& request,
+                                            const MemoryTable& memory);
+
+  // A request packet of the peer's.
+  [[nodiscard]] Served receive(const wire::RocePacket& packet, MemoryTable& memory,
+                               HandleOwner& owner);
+
+  // The next answer. `fatal`: it was the last one, see Outcome::kFatal.
+  [[nodiscard]] bool transmit(OutPacket& packet, const MemoryTable& memory, std::uint32_t qpn,
+                              bool& fatal);
+
+  // The Receive at the front ends as `status`, all others as kFlushed.
+  template <typename Done>
+  void flush(fabric::Status status, Done&& done) {
+    for (; !receives_.empty(); receives_.pop()) {
+      done(receives_.front(), status);
+      status = fabric::Status::kFlushed;
+    }
+    answers_.clear();
+  }
+
+ private:
+  enum class Current : std::uint8_t { kNone, kSend, kWrite };
+  // One that waits to be sent. At most one that is no Read stands between two Reads.
+  struct Answer {
+    bool read = false;
+    bool fatal = false;  // a NAK after which nothing comes
+    std::uint8_t syndrome = 0;
+    std::uint32_t psn = 0;  // of the next packet
+    std::uint32_t handle = 0;
+    std::uint64_t offset = 0;  // of the next packet's data
+    std::uint32_t length = 0;  // that is left, bytes
+    bool begun = false;        // the first response packet was sent
+  };
+
+  void answer(std::uint8_t syndrome, std::uint32_t psn, bool fatal = false);
+  [[nodiscard]] std::uint8_t ack_syndrome() const;
+  [[nodiscard]] Served refuse(wire::NakCode code, const char* reason,
+                              fabric::Status receive_status = fabric::Status::kSuccess);
+  void duplicate(const wire::RocePacket& packet, const MemoryTable& memory, std::uint32_t qpn);
+  [[nodiscard]] bool in_sequence(const wire::OpcodeInfo& info) const;
+  [[nodiscard]] bool fits(const wire::OpcodeInfo& info, std::size_t payload) const;
+  void receive_not_ready();
+  [[nodiscard]] Served read(const wire::RocePacket& packet, const MemoryTable& memory,
+                            std::uint32_t qpn);
+  [[nodiscard]] Served send(const wire::RocePacket& packet, const wire::OpcodeInfo& info,
+                            MemoryTable& memory, HandleOwner& owner);
+  [[nodiscard]] Served write(const wire::RocePacket& packet, const wire::OpcodeInfo& info,
+                             const MemoryTable& memory, std::uint32_t qpn);
+  void executed(const wire::RocePacket& packet, bool message);
+  void complete(const wire::RocePacket& packet, const wire::OpcodeInfo& info, Served& served);
+  [[nodiscard]] std::uint32_t packets_of(std::uint32_t length) const;
+
+  Ring<ReceiveWork> receives_;
+  QpCounters& counters_;
+  QpParameters parameters_;
+  Ring<Answer> answers_{512};
+  std::uint32_t reads_waiting_ = 0;  // of answers_
+  std::uint32_t expected_psn_ = 0;
+  std::uint32_t msn_ = 0;
+  bool gap_told_ = false;  // a NAK has asked for expected_psn_
+  bool refused_ = false;   // nothing more is executed
+  Current current_ = Current::kNone;
+  std::uint32_t filled_ = 0;        // kSend: bytes of the message so far
+  std::uint32_t write_handle_ = 0;  // kWrite
+  std::uint64_t write_offset_ = 0;  // of the next packet's data
+  std::uint32_t write_left_ = 0;    // bytes
+  std::uint32_t write_length_ = 0;  // of the whole message
+};
+
+}  // namespace rpcrdma::soft
