@@ -1,0 +1,546 @@
+#include "deadlines.h"
+#include "packet_header.h"
+#include "queue_pair.h"
+
+#include <algorithm>
+#include <deque>
+#include <random>
+#include <unordered_map>
+
+#include <rpcrdma/soft/adapter.h>
+#include <rpcrdma/wire/icrc.h>
+
+namespace rpcrdma::soft {
+
+using fabric::Errc;
+using fabric::EventType;
+using fabric::Time;
+
+namespace {
+
+// Packets of one connection that go out before another's turn comes: a batch of the socket's.
+constexpr unsigned kBurst = 16;
+constexpr std::uint32_t kCmQkey = 0x80010000;  // IBA 10.2.5
+constexpr std::uint32_t kFirstQpn = 2;         // 0 and 1 are management's
+constexpr std::size_t kMaxSlots = 0xfffd;
+constexpr std::uint16_t kConsumerReject = 28;
+
+constexpr std::array<std::uint32_t, 6> kMtus{0, 256, 512, 1024, 2048, 4096};
+
+std::uint8_t mtu_code(std::uint32_t bytes) {
+  std::uint8_t code = 1;
+  while (code + 1U < kMtus.size() && kMtus[code + 1U] <= bytes) ++code;
+  return code;
+}
+
+Time timeout_of(std::uint8_t code) {
+  constexpr Time kUnit = 4096;
+  return code == 0 ? 0 : kUnit << (code & 0x1fU);
+}
+
+enum class Phase : std::uint8_t { kRequested, kConnecting, kAccepted, kEstablished, kDown };
+
+struct Slot {
+  std::unique_ptr<QueuePair> qp;  // null: free
+  CmId cm = 0;
+  std::uint8_t generation = 0;
+  Phase phase = Phase::kDown;
+  bool active = false;  // stands in the list of those that may have something to send
+  std::uint64_t cookie = 0;
+  Time known_deadline = fabric::kNever;
+  Path path;
+  CmQueuePair local;
+  CmQueuePair peer;
+  std::uint8_t path_mtu = 0;
+  std::uint8_t retry_count = 0;
+  std::uint8_t ack_timeout = 0;
+};
+
+}  // namespace
+
+struct Adapter::Impl {
+  Impl(const AdapterOptions& o, std::uint64_t seed) : options(o), random(seed), cm(o.cm, seed) {
+    options.max_connections = std::min(options.max_connections, kMaxSlots);
+  }
+
+  AdapterOptions options;
+  std::mt19937_64 random;
+  ConnectionManager cm;
+  MemoryTable memory;
+  Completions completions;
+  std::deque<AdapterEvent> events;
+  std::vector<Slot> slots;
+  std::vector<std::uint32_t> free_slots;
+  std::unordered_map<CmId, std::uint32_t> by_cm;  // to a slot
+  std::unordered_map<std::uint16_t, std::uint64_t> listeners;
+  Ring<std::uint32_t> active{kMaxSlots + 1};
+  unsigned burst = 0;  // packets that the front of `active` has sent in a row
+  Deadlines deadlines;
+  AdapterCounters counters;
+  std::uint32_t cm_psn = 0;
+  CmEvent cm_event;
+
+  [[nodiscard]] static std::uint32_t index_of(ConnectionId id) {
+    return (id & 0xffffU) - kFirstQpn;  // of 0 and 1: beyond any table
+  }
+  [[nodiscard]] Slot* find(ConnectionId id) {
+    const std::uint32_t index = index_of(id);
+    if (index >= slots.size()) return nullptr;
+    Slot& s = slots[index];
+    return s.qp != nullptr && s.qp->qpn() == id ? &s : nullptr;
+  }
+
+  [[nodiscard]] fabric::Expected<std::uint32_t> make_slot(std::uint64_t cookie,
+                                                          const fabric::QueueDepths& depths) {
+    std::uint32_t index = 0;
+    if (!free_slots.empty()) {
+      index = free_slots.back();
+      free_slots.pop_back();
+    } else if (slots.size() < options.max_connections) {
+      index = static_cast<std::uint32_t>(slots.size());
+      slots.emplace_back();
+    } else {
+      return fabric::fail(Errc::kNoRoom, "as many connections as are allowed");
+    }
+    Slot& s = slots[index];
+    ++s.generation;
+    const std::uint32_t qpn = std::uint32_t{s.generation} << 16U | (index + kFirstQpn);
+    s.qp = std::make_unique<QueuePair>(qpn, cookie, depths, memory, completions);
+    s.cookie = cookie;
+    s.cm = 0;
+    s.phase = Phase::kConnecting;
+    s.known_deadline = fabric::kNever;
+    s.local = CmQueuePair{};
+    s.local.qpn = qpn;
+    s.local.starting_psn = static_cast<std::uint32_t>(random()) & wire::kPsnMask;
+    s.local.flow_control = options.flow_control;
+    return index;
+  }
+
+  void free_slot(std::uint32_t index) {
+    Slot& s = slots[index];
+    if (s.cm != 0) by_cm.erase(s.cm);
+    s.qp.reset();
+    s.phase = Phase::kDown;
+    free_slots.push_back(index);
+  }
+
+  // Something may be sent, or a timer was set.
+  void touch(std::uint32_t index) {
+    Slot& s = slots[index];
+    if (!s.active) {
+      s.active = true;
+      active.push(index);
+    }
+    const Time due = s.qp->deadline();
+    if (due != fabric::kNever) deadlines.set(index, due, s.known_deadline);
+  }
+
+  AdapterEvent& tell(EventType type, const Slot& s) {
+    AdapterEvent& e = events.emplace_back();
+    e.type = type;
+    e.connection = s.qp->qpn();
+    e.cookie = s.cookie;
+    e.peer = s.path.remote;
+    return e;
+  }
+
+  // The end of a connection that was set up, or was about to be.
+  void end(Slot& s, EventType type, std::string reason) {
+    if (s.phase == Phase::kDown) return;
+    const bool told = s.phase != Phase::kRequested || type == EventType::kUnreachable;
+    s.phase = Phase::kDown;
+    s.qp->fail("the connection ended");
+    if (told) tell(type, s).reason = std::move(reason);
+  }
+
+  // Its queue pair has failed by itself.
+  void check_failed(Slot& s, Time now) {
+    if (s.qp->state() != QpState::kError || s.phase == Phase::kDown) return;
+    s.phase = Phase::kDown;
+    tell(EventType::kDisconnected, s).reason = s.qp->reason();
+    cm.disconnect(s.cm, now);
+  }
+
+  void connect_qp(Slot& s) {
+    QpParameters p;
+    p.remote_qpn = s.peer.qpn;
+    p.send_psn = s.local.starting_psn;
+    p.receive_psn = s.peer.starting_psn;
+    p.mtu = kMtus[s.path_mtu];
+    p.responder_resources = s.local.responder_resources;
+    p.initiator_depth = std::min(s.local.initiator_depth, s.peer.responder_resources);
+    p.retry_count = s.retry_count;
+    p.rnr_retry_count = s.peer.rnr_retry_count;
+    p.flow_control = s.peer.flow_control && options.flow_control;
+    p.ack_timeout = timeout_of(s.ack_timeout);
+    p.min_rnr_timer = options.min_rnr_timer;
+    p.window = options.window;
+    p.read_packets = options.read_packets;
+    s.qp->connect(s.path, p);
+  }
+
+  void handle_cm(Time now) {
+    while (cm.next_event(cm_event)) on_cm(cm_event, now);
+  }
+
+  void on_request(CmEvent& e, Time now) {
+    const auto listener = listeners.find(e.port);
+    const auto refuse = [&](std::uint16_t reason) { (void)cm.reject(e.id, reason, {}, now); };
+    constexpr std::uint16_t kNoResources = 3;
+    constexpr std::uint16_t kInvalidServiceId = 8;
+    constexpr std::uint16_t kInvalidMtu = 26;
+    if (listener == listeners.end()) return refuse(kInvalidServiceId);
+    if (e.path_mtu == 0 || e.path_mtu >= kMtus.size() || kMtus[e.path_mtu] > options.mtu) {
+      return refuse(kInvalidMtu);
+    }
+    const auto made = make_slot(0, options.max_depths);
+    if (!made) return refuse(kNoResources);
+    Slot& s = slots[*made];
+    s.cm = e.id;
+    by_cm[e.id] = *made;
+    s.phase = Phase::kRequested;
+    s.path = e.path;
+    s.path.udp_source_port = options.udp_source_port;
+    s.peer = e.peer;
+    s.path_mtu = e.path_mtu;
+    s.retry_count = e.retry_count;
+    s.ack_timeout = e.local_ack_timeout;
+    AdapterEvent& told = tell(EventType::kRequest, s);
+    told.cookie = listener->second;
+    told.private_data = std::move(e.private_data);
+    told.responder_resources = e.peer.responder_resources;
+    told.initiator_depth = e.peer.initiator_depth;
+  }
+
+  void established(Slot& s, std::vector<std::uint8_t>&& private_data) {
+    s.phase = Phase::kEstablished;
+    AdapterEvent& told = tell(EventType::kEstablished, s);
+    told.private_data = std::move(private_data);
+    told.initiator_depth = std::min(s.local.initiator_depth, s.peer.responder_resources);
+    told.responder_resources = s.local.responder_resources;
+  }
+
+  void on_cm(CmEvent& e, Time now) {
+    if (e.type == CmEventType::kRequest) return on_request(e, now);
+    const auto found = by_cm.find(e.id);
+    if (found == by_cm.end()) {
+      // Its owner has forgotten it while the answer was under way.
+      if (e.type == CmEventType::kReply) cm.disconnect(e.id, now);
+      return;
+    }
+    Slot& s = slots[found->second];
+    switch (e.type) {
+      case CmEventType::kRequest:
+        break;
+      case CmEventType::kReply:
+        s.peer = e.peer;
+        s.local.responder_resources = std::min(s.local.responder_resources, e.peer.initiator_depth);
+        connect_qp(s);
+        cm.establish(e.id, now);
+        established(s, std::move(e.private_data));
+        break;
+      case CmEventType::kEstablished:
+        if (s.phase == Phase::kAccepted) established(s, {});
+        break;
+      case CmEventType::kRejected:
+        if (s.phase != Phase::kDown) {
+          s.phase = Phase::kDown;
+          s.qp->fail("rejected");
+          AdapterEvent& told = tell(EventType::kRejected, s);
+          told.reject_reason = e.reason;
+          told.private_data = std::move(e.private_data);
+        }
+        break;
+      case CmEventType::kTimedOut:
+        end(s, EventType::kUnreachable, "the peer does not answer");
+        break;
+      case CmEventType::kDisconnect:
+        end(s, EventType::kDisconnected, "the peer disconnected");
+        break;
+    }
+  }
+
+  void on_mad(const Path& path, const wire::RocePacket& packet, Time now) {
+    if (packet.deth.qkey != kCmQkey) {
+      ++counters.malformed;
+      return;
+    }
+    cm.receive(path, packet.payload, now);
+    handle_cm(now);
+  }
+
+  bool transmit_mad(OutPacket& out) {
+    const Path* path = nullptr;
+    wire::Bytes mad;
+    if (!cm.transmit(path, mad)) return false;
+    wire::RocePacket headers;
+    headers.bth.opcode = static_cast<std::uint8_t>(wire::Opcode::kUdSendOnly);
+    headers.bth.dest_qp = wire::kGsiQp;
+    headers.bth.psn = cm_psn = (cm_psn + 1) & wire::kPsnMask;
+    headers.deth.qkey = kCmQkey;
+    headers.deth.src_qp = wire::kGsiQp;
+    out.path = path;
+    out.payload[0] = mad;
+    out.payload_parts = 1;
+    out.payload_bytes = static_cast<std::uint32_t>(mad.size());
+    put_headers(headers, out);
+    return true;
+  }
+
+  bool transmit_active(OutPacket& out, Time now) {
+    while (!active.empty()) {
+      const std::uint32_t index = active.front();
+      Slot& s = slots[index];
+      if (s.qp != nullptr && s.qp->transmit(out, now)) {
+        touch(index);
+        check_failed(s, now);
+        if (++burst >= kBurst) {
+          burst = 0;
+          active.pop();
+          active.push(index);
+        }
+        return true;
+      }
+      burst = 0;
+      s.active = false;
+      active.pop();
+      if (s.qp != nullptr) check_failed(s, now);
+    }
+    return false;
+  }
+};
+
+Adapter::Adapter(const AdapterOptions& options, std::uint64_t seed)
+    : impl_(std::make_unique<Impl>(options, seed)) {}
+Adapter::~Adapter() = default;
+
+fabric::Expected<fabric::Memory> Adapter::remember(std::span<std::uint8_t> memory) {
+  return impl_->memory.remember(memory);
+}
+void Adapter::forget(const fabric::Memory& memory) {
+  impl_->memory.forget(memory.local_key);
+}
+
+fabric::Expected<void> Adapter::listen(std::uint16_t port, std::uint64_t cookie) {
+  if (!impl_->listeners.emplace(port, cookie).second) {
+    return fabric::fail(Errc::kBadArgument, "there is a listener on this port already");
+  }
+  impl_->cm.listen(port);
+  return {};
+}
+void Adapter::unlisten(std::uint16_t port) {
+  impl_->listeners.erase(port);
+  impl_->cm.unlisten(port);
+}
+
+fabric::Expected<ConnectionId> Adapter::connect(const fabric::Address& peer, std::uint16_t port,
+                                                const fabric::ConnectionOptions& options,
+                                                Time now) {
+  Impl& i = *impl_;
+  if (peer.ipv6 != i.options.address.ipv6) {
+    return fabric::fail(Errc::kBadArgument, "the peer's address is of another family than ours");
+  }
+  const auto made = i.make_slot(options.cookie, options.depths);
+  if (!made) return tl::unexpected(made.error());
+  Slot& s = i.slots[*made];
+  s.path = {i.options.address, peer, i.options.udp_source_port};
+  s.local.responder_resources = options.responder_resources;
+  s.local.initiator_depth = options.initiator_depth;
+  s.local.rnr_retry_count = options.rnr_retry_count;
+  s.path_mtu = mtu_code(i.options.mtu);
+  s.retry_count = options.retry_count;
+  s.ack_timeout = i.options.ack_timeout;
+  CmConnect request;
+  request.path = s.path;
+  request.port = port;
+  constexpr std::uint32_t kEphemeral = 0xc000;
+  request.source_port = static_cast<std::uint16_t>(kEphemeral | (s.local.qpn & 0x3fffU));
+  request.local = s.local;
+  request.path_mtu = s.path_mtu;
+  request.retry_count = s.retry_count;
+  request.local_ack_timeout = s.ack_timeout;
+  request.private_data = options.private_data;
+  const auto id = i.cm.connect(request, now);
+  if (!id) {
+    i.free_slot(*made);
+    return tl::unexpected(id.error());
+  }
+  s.cm = *id;
+  i.by_cm[*id] = *made;
+  return s.local.qpn;
+}
+
+fabric::Expected<void> Adapter::accept(ConnectionId id, const fabric::ConnectionOptions& options,
+                                       Time now) {
+  Impl& i = *impl_;
+  Slot* const s = i.find(id);
+  if (s == nullptr || s->phase != Phase::kRequested) return fabric::fail(Errc::kNotConnected);
+  s->cookie = options.cookie;
+  s->qp->configure(options.cookie, options.depths);
+  s->local.responder_resources = std::min(options.responder_resources, s->peer.initiator_depth);
+  s->local.initiator_depth = std::min(options.initiator_depth, s->peer.responder_resources);
+  s->local.rnr_retry_count = options.rnr_retry_count;
+  const auto done = i.cm.accept(s->cm, s->local, options.private_data, now);
+  if (!done) return done;
+  s->phase = Phase::kAccepted;
+  i.connect_qp(*s);
+  return {};
+}
+
+fabric::Expected<void> Adapter::reject(ConnectionId id, std::span<const std::uint8_t> private_data,
+                                       Time now) {
+  Impl& i = *impl_;
+  Slot* const s = i.find(id);
+  if (s == nullptr || s->phase != Phase::kRequested) return fabric::fail(Errc::kNotConnected);
+  const auto done = i.cm.reject(s->cm, kConsumerReject, private_data, now);
+  if (!done) return done;
+  s->phase = Phase::kDown;
+  s->qp->fail("rejected");
+  return {};
+}
+
+void Adapter::disconnect(ConnectionId id, Time now) {
+  Impl& i = *impl_;
+  Slot* const s = i.find(id);
+  if (s == nullptr || s->phase == Phase::kDown) return;
+  i.cm.disconnect(s->cm, now);
+  i.end(*s, EventType::kDisconnected, "disconnected here");
+}
+
+void Adapter::destroy(ConnectionId id, Time now) {
+  Impl& i = *impl_;
+  Slot* const s = i.find(id);
+  if (s == nullptr) return;
+  if (s->phase != Phase::kDown) i.cm.disconnect(s->cm, now);
+  i.free_slot(Impl::index_of(id));
+}
+
+fabric::Expected<std::size_t> Adapter::post_send(ConnectionId id,
+                                                 std::span<const fabric::SendRequest> requests) {
+  Impl& i = *impl_;
+  Slot* const s = i.find(id);
+  if (s == nullptr || s->phase != Phase::kEstablished) return fabric::fail(Errc::kNotConnected);
+  std::size_t posted = 0;
+  for (const fabric::SendRequest& r : requests) {
+    const auto done = s->qp->post_send(r);
+    if (!done && posted == 0) return tl::unexpected(done.error());
+    if (!done) break;
+    ++posted;
+  }
+  i.touch(Impl::index_of(id));
+  return posted;
+}
+
+fabric::Expected<std::size_t> Adapter::post_receive(
+    ConnectionId id, std::span<const fabric::ReceiveRequest> requests) {
+  Slot* const s = impl_->find(id);
+  if (s == nullptr) return fabric::fail(Errc::kNotConnected);
+  std::size_t posted = 0;
+  for (const fabric::ReceiveRequest& r : requests) {
+    const auto done = s->qp->post_receive(r);
+    if (!done && posted == 0) return tl::unexpected(done.error());
+    if (!done) break;
+    ++posted;
+  }
+  return posted;
+}
+
+fabric::Expected<fabric::Exposure> Adapter::expose(ConnectionId id, const fabric::Memory& memory,
+                                                   std::uint8_t* data, std::uint32_t length,
+                                                   std::uint8_t access) {
+  Slot* const s = impl_->find(id);
+  if (s == nullptr) return fabric::fail(Errc::kNotConnected);
+  return s->qp->expose(memory, data, length, access);
+}
+
+fabric::Expected<void> Adapter::invalidate(ConnectionId id, std::uint64_t work,
+                                           std::uint32_t handle) {
+  Slot* const s = impl_->find(id);
+  if (s == nullptr) return fabric::fail(Errc::kNotConnected);
+  return s->qp->invalidate(work, handle);
+}
+
+std::size_t Adapter::take(std::span<fabric::Completion> completions) {
+  return impl_->completions.take(completions);
+}
+
+bool Adapter::take(AdapterEvent& event) {
+  if (impl_->events.empty()) return false;
+  event = std::move(impl_->events.front());
+  impl_->events.pop_front();
+  return true;
+}
+
+bool Adapter::anything_to_take() const {
+  return !impl_->events.empty() || !impl_->completions.empty();
+}
+
+void Adapter::receive(const Path& path, wire::Bytes packet, Time now) {
+  Impl& i = *impl_;
+  ++i.counters.packets_in;
+  wire::RocePacket p;
+  // The ICRC was checked and cut off by who carries the packets.
+  if (!wire::decode_roce(packet, packet.size() + wire::kIcrcBytes, p)) {
+    ++i.counters.malformed;
+    return;
+  }
+  if (p.bth.dest_qp == wire::kGsiQp) {
+    if (p.bth.opcode == static_cast<std::uint8_t>(wire::Opcode::kUdSendOnly)) {
+      return i.on_mad(path, p, now);
+    }
+    ++i.counters.malformed;
+    return;
+  }
+  Slot* const s = i.find(p.bth.dest_qp);
+  constexpr std::uint8_t kServiceBits = 5;
+  if (s == nullptr || s->path.remote != path.remote || (p.bth.opcode >> kServiceBits) != 0) {
+    ++i.counters.strays;
+    return;
+  }
+  if (s->phase == Phase::kAccepted) {
+    i.cm.data_came(s->cm);
+    i.handle_cm(now);
+  }
+  s->qp->receive(p, now);
+  i.touch(Impl::index_of(p.bth.dest_qp));
+  i.check_failed(*s, now);
+}
+
+bool Adapter::transmit(OutPacket& packet, Time now) {
+  const bool any = impl_->transmit_mad(packet) || impl_->transmit_active(packet, now);
+  if (any) ++impl_->counters.packets_out;
+  return any;
+}
+
+Time Adapter::deadline() const {
+  return std::min(impl_->deadlines.next(), impl_->cm.deadline());
+}
+
+void Adapter::expire(Time now) {
+  Impl& i = *impl_;
+  if (i.cm.deadline() <= now) {
+    i.cm.expire(now);
+    i.handle_cm(now);
+  }
+  std::uint32_t index = 0;
+  Time when = 0;
+  while (i.deadlines.take(now, index, when)) {
+    Slot& s = i.slots[index];
+    if (s.known_deadline != when) continue;  // of a deadline that was replaced by an earlier one
+    s.known_deadline = fabric::kNever;
+    if (s.qp == nullptr) continue;
+    s.qp->expire(now);
+    i.touch(index);
+    i.check_failed(s, now);
+  }
+}
+
+const AdapterCounters& Adapter::counters() const {
+  return impl_->counters;
+}
+std::size_t Adapter::connections() const {
+  return impl_->slots.size() - impl_->free_slots.size();
+}
+
+}  // namespace rpcrdma::soft

@@ -1,0 +1,109 @@
+// A channel adapter in software, sans-I/O: connection management, queue pairs and memory behind one
+// address. Packets and time come in, packets, completions and events go out; who carries the
+// packets and whose clock it is, is the caller's: UDP sockets (soft/provider.h) or a simulated
+// link. Not for several threads at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <rpcrdma/fabric/provider.h>
+#include <rpcrdma/fabric/time.h>
+#include <rpcrdma/soft/cm.h>
+#include <rpcrdma/soft/packet.h>
+
+namespace rpcrdma::soft {
+
+struct AdapterOptions {
+  fabric::Address address;
+  std::uint32_t mtu = 4096;         // of the path: 256, 512, 1024, 2048 or 4096 bytes
+  std::uint8_t ack_timeout = 14;    // code: 4.096 us * 2^n; 0: none
+  std::uint8_t min_rnr_timer = 12;  // code of the wait after an RNR NAK: 0.64 ms
+  std::uint32_t window = 48;        // packets a connection has under way at most
+  std::uint32_t read_packets = 16;  // a Read is asked for in parts of so many packets
+  bool flow_control = true;         // ACKs tell how many Receives are posted
+  std::uint16_t udp_source_port = 4791;
+  std::size_t max_connections = 16384;  // at most 65,533
+  fabric::QueueDepths max_depths{4096, 4096, 4096};
+  CmLimits cm;
+};
+
+// Names a connection of an adapter's: its queue pair number.
+using ConnectionId = std::uint32_t;
+
+struct AdapterEvent {
+  fabric::EventType type = fabric::EventType::kEstablished;
+  ConnectionId connection = 0;
+  std::uint64_t cookie = 0;  // of the connection; of the listener for kRequest
+  fabric::Address peer;
+  std::vector<std::uint8_t> private_data;
+  std::uint16_t reject_reason = 0;
+  std::uint8_t responder_resources = 0;
+  std::uint8_t initiator_depth = 0;
+  std::string reason;
+};
+
+struct AdapterCounters {
+  std::uint64_t packets_in = 0, packets_out = 0;
+  std::uint64_t malformed = 0;  // no transport packet, or none that is understood
+  std::uint64_t strays = 0;     // for no connection here, or not from its peer
+};
+
+class Adapter {
+ public:
+  // Equal seeds and equal input give equal output.
+  Adapter(const AdapterOptions& options, std::uint64_t seed);
+  ~Adapter();
+
+  // As fabric::Provider and fabric::Connection have them.
+  [[nodiscard]] fabric::Expected<fabric::Memory> remember(std::span<std::uint8_t> memory);
+  void forget(const fabric::Memory& memory);
+  [[nodiscard]] fabric::Expected<void> listen(std::uint16_t port, std::uint64_t cookie);
+  void unlisten(std::uint16_t port);
+  [[nodiscard]] fabric::Expected<ConnectionId> connect(const fabric::Address& peer,
+                                                       std::uint16_t port,
+                                                       const fabric::ConnectionOptions& options,
+                                                       fabric::Time now);
+  [[nodiscard]] fabric::Expected<void> accept(ConnectionId id,
+                                              const fabric::ConnectionOptions& options,
+                                              fabric::Time now);
+  [[nodiscard]] fabric::Expected<void> reject(ConnectionId id,
+                                              std::span<const std::uint8_t> private_data,
+                                              fabric::Time now);
+  void disconnect(ConnectionId id, fabric::Time now);
+  // The connection is forgotten, without events or completions.
+  void destroy(ConnectionId id, fabric::Time now);
+  [[nodiscard]] fabric::Expected<std::size_t> post_send(
+      ConnectionId id, std::span<const fabric::SendRequest> requests);
+  [[nodiscard]] fabric::Expected<std::size_t> post_receive(
+      ConnectionId id, std::span<const fabric::ReceiveRequest> requests);
+  [[nodiscard]] fabric::Expected<fabric::Exposure> expose(ConnectionId id,
+                                                          const fabric::Memory& memory,
+                                                          std::uint8_t* data, std::uint32_t length,
+                                                          std::uint8_t access);
+  [[nodiscard]] fabric::Expected<void> invalidate(ConnectionId id, std::uint64_t work,
+                                                  std::uint32_t handle);
+  [[nodiscard]] std::size_t take(std::span<fabric::Completion> completions);
+  [[nodiscard]] bool take(AdapterEvent& event);
+  [[nodiscard]] bool anything_to_take() const;
+
+  // From the network: BTH through pad bytes, without ICRC; `path.remote` is who sent it.
+  void receive(const Path& path, wire::Bytes packet, fabric::Time now);
+  // The next packet for the network; false: none for now. Bursts of one connection stay together.
+  [[nodiscard]] bool transmit(OutPacket& packet, fabric::Time now);
+  // When expire() has something to do; fabric::kNever.
+  [[nodiscard]] fabric::Time deadline() const;
+  void expire(fabric::Time now);
+
+  [[nodiscard]] const AdapterCounters& counters() const;
+  [[nodiscard]] std::size_t connections() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rpcrdma::soft
