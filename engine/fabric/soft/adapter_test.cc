@@ -1,0 +1,308 @@
+#include "qp_pair_for_tests.h"
+
+#include <map>
+#include <memory>
+
+#include <gmock/gmock.h>
+
+#include <rpcrdma/soft/adapter.h>
+#include <rpcrdma/wire/icrc.h>
+#include <rpcrdma/wire/roce.h>
+
+namespace rpcrdma::soft {
+namespace {
+
+using fabric::Errc;
+using fabric::EventType;
+using fabric::Operation;
+using fabric::Status;
+using ::testing::ElementsAre;
+
+constexpr std::uint16_t kPort = 20049;
+constexpr auto kRead = static_cast<std::uint8_t>(fabric::Access::kRemoteRead);
+constexpr auto kWrite = static_cast<std::uint8_t>(fabric::Access::kRemoteWrite);
+
+fabric::Address address(std::uint8_t last) {
+  return fabric::make_ipv4(127, 0, 0, last);
+}
+
+// Adapters that hear each other at once; time goes on only when all are silent.
+class Net {
+ public:
+  Adapter& add(std::uint8_t last, AdapterOptions options = {}) {
+    options.address = address(last);
+    auto made = std::make_unique<Adapter>(options, last);
+    Adapter& adapter = *made;
+    adapters_[last] = std::move(made);
+    return adapter;
+  }
+  void remove(std::uint8_t last) { adapters_.erase(last); }
+
+  void run() {
+    for (;;) {
+      bool any = false;
+      for (auto& [last, adapter] : adapters_) {
+        OutPacket out;
+        while (adapter->transmit(out, now)) {
+          any = true;
+          const std::vector<std::uint8_t> bytes = testing::bytes_of(out);
+          const Path path{out.path->remote, out.path->local, 4791};
+          const auto to = adapters_.find(out.path->remote.bytes[3]);
+          if (to != adapters_.end()) to->second->receive(path, bytes, now);
+        }
+      }
+      if (any) continue;
+      fabric::Time next = fabric::kNever;
+      for (auto& [last, adapter] : adapters_) next = std::min(next, adapter->deadline());
+      if (next > limit) return;
+      now = std::max(now, next);
+      for (auto& [last, adapter] : adapters_) adapter->expire(now);
+    }
+  }
+
+  fabric::Time now = 0;
+  fabric::Time limit = 0;  // timers after this are left alone
+
+ private:
+  std::map<std::uint8_t, std::unique_ptr<Adapter>> adapters_;
+};
+
+AdapterEvent next(Adapter& a) {
+  AdapterEvent e;
+  EXPECT_TRUE(a.take(e)) << "no event";
+  return e;
+}
+bool silent(Adapter& a) {
+  AdapterEvent e;
+  return !a.take(e);
+}
+
+fabric::ConnectionOptions with_cookie(std::uint64_t cookie) {
+  fabric::ConnectionOptions o;
+  o.cookie = cookie;
+  return o;
+}
+
+struct Connected {
+  ConnectionId client = 0;
+  ConnectionId server = 0;
+};
+
+Connected connect(Net& net, Adapter& a, Adapter& b, std::uint8_t b_last) {
+  Connected c;
+  c.client = a.connect(address(b_last), kPort, with_cookie(1), net.now).value();
+  net.run();
+  const AdapterEvent request = next(b);
+  EXPECT_EQ(request.type, EventType::kRequest);
+  c.server = request.connection;
+  EXPECT_TRUE(b.accept(c.server, with_cookie(2), net.now));
+  net.run();
+  EXPECT_EQ(next(a).type, EventType::kEstablished);
+  EXPECT_EQ(next(b).type, EventType::kEstablished);
+  return c;
+}
+
+TEST(Adapter, ConnectsWithPrivateDataBothWays) {
+  Net net;
+  Adapter& a = net.add(1);
+  Adapter& b = net.add(2);
+  ASSERT_TRUE(b.listen(kPort, 77));
+  const std::vector<std::uint8_t> hello{1, 2, 3};
+  fabric::ConnectionOptions o = with_cookie(5);
+  o.private_data = hello;
+  o.initiator_depth = 3;
+  o.responder_resources = 9;
+  ASSERT_TRUE(a.connect(address(2), kPort, o, net.now));
+  net.run();
+  const AdapterEvent request = next(b);
+  ASSERT_EQ(request.type, EventType::kRequest);
+  EXPECT_EQ(request.cookie, 77U);
+  EXPECT_EQ(request.peer, address(1));
+  EXPECT_EQ(request.initiator_depth, 3);
+  EXPECT_EQ(request.responder_resources, 9);
+  ASSERT_EQ(request.private_data.size(), fabric::kMaxRequestPrivateData);
+  EXPECT_EQ(request.private_data[0], 1);
+  EXPECT_EQ(request.private_data[2], 3);
+  const std::vector<std::uint8_t> answer{9};
+  fabric::ConnectionOptions accepting = with_cookie(6);
+  accepting.private_data = answer;
+  ASSERT_TRUE(b.accept(request.connection, accepting, net.now));
+  net.run();
+  const AdapterEvent client = next(a);
+  EXPECT_EQ(client.type, EventType::kEstablished);
+  EXPECT_EQ(client.cookie, 5U);
+  EXPECT_EQ(client.private_data[0], 9);
+  EXPECT_EQ(client.initiator_depth, 3);
+  const AdapterEvent server = next(b);
+  EXPECT_EQ(server.type, EventType::kEstablished);
+  EXPECT_EQ(server.cookie, 6U);
+  EXPECT_EQ(server.initiator_depth, 9);
+}
+
+TEST(Adapter, RefusesWithReason) {
+  Net net;
+  Adapter& a = net.add(1);
+  Adapter& b = net.add(2);
+  ASSERT_TRUE(a.connect(address(2), kPort, with_cookie(5), net.now));
+  net.run();
+  const AdapterEvent nobody = next(a);
+  EXPECT_EQ(nobody.type, EventType::kRejected);
+  EXPECT_EQ(nobody.reject_reason, 8);  // invalid service ID
+  EXPECT_TRUE(silent(b));
+
+  ASSERT_TRUE(b.listen(kPort, 0));
+  ASSERT_TRUE(a.connect(address(2), kPort, with_cookie(6), net.now));
+  net.run();
+  const std::vector<std::uint8_t> why{42};
+  ASSERT_TRUE(b.reject(next(b).connection, why, net.now));
+  net.run();
+  const AdapterEvent no = next(a);
+  EXPECT_EQ(no.type, EventType::kRejected);
+  EXPECT_EQ(no.cookie, 6U);
+  EXPECT_EQ(no.reject_reason, 28);
+  EXPECT_EQ(no.private_data[0], 42);
+}
+
+TEST(Adapter, WhoDoesNotAnswerIsUnreachable) {
+  Net net;
+  Adapter& a = net.add(1);
+  ASSERT_TRUE(a.connect(address(9), kPort, with_cookie(5), net.now));
+  net.limit = 3600 * fabric::kSecond;
+  net.run();
+  EXPECT_EQ(next(a).type, EventType::kUnreachable);
+}
+
+TEST(Adapter, MovesDataAndDisconnects) {
+  Net net;
+  Adapter& a = net.add(1);
+  Adapter& b = net.add(2);
+  ASSERT_TRUE(b.listen(kPort, 0));
+  const Connected c = connect(net, a, b, 2);
+  std::vector<std::uint8_t> here(100'000, 7);
+  std::vector<std::uint8_t> there(100'000, 0);
+  const fabric::Memory m = a.remember(here).value();
+  const fabric::Memory n = b.remember(there).value();
+  const fabric::Exposure x = b.expose(c.server, n, there.data(), 100'000, kWrite).value();
+  const fabric::Slice s{here.data(), 100'000, m.local_key};
+  fabric::SendRequest w;
+  w.id = 3;
+  w.operation = Operation::kWrite;
+  w.local = {&s, 1};
+  w.remote_handle = x.handle;
+  w.remote_offset = x.offset;
+  ASSERT_EQ(a.post_send(c.client, {&w, 1}).value(), 1U);
+  net.run();
+  std::array<fabric::Completion, 8> done;
+  ASSERT_EQ(a.take(done), 1U);
+  EXPECT_EQ(done[0].id, 3U);
+  EXPECT_EQ(done[0].connection, 1U);
+  EXPECT_EQ(done[0].status, Status::kSuccess);
+  EXPECT_EQ(there, here);
+
+  const fabric::Slice r{there.data(), 100, n.local_key};
+  const fabric::ReceiveRequest receive{8, {&r, 1}};
+  ASSERT_TRUE(b.post_receive(c.server, {&receive, 1}));
+  a.disconnect(c.client, net.now);
+  EXPECT_EQ(next(a).type, EventType::kDisconnected);
+  net.run();
+  EXPECT_EQ(next(b).type, EventType::kDisconnected);
+  ASSERT_EQ(b.take(done), 1U);
+  EXPECT_EQ(done[0].status, Status::kFlushed);
+  EXPECT_EQ(done[0].connection, 2U);
+  EXPECT_EQ(a.post_send(c.client, {&w, 1}).error().code, Errc::kNotConnected);
+  a.destroy(c.client, net.now);
+  b.destroy(c.server, net.now);
+  EXPECT_EQ(a.connections(), 0U);
+  EXPECT_EQ(b.connections(), 0U);
+}
+
+TEST(Adapter, AFailedConnectionEndsOnBothSidesAndOthersLiveOn) {
+  Net net;
+  Adapter& a = net.add(1);
+  Adapter& b = net.add(2);
+  ASSERT_TRUE(b.listen(kPort, 0));
+  const Connected bad = connect(net, a, b, 2);
+  const Connected good = connect(net, a, b, 2);
+  std::vector<std::uint8_t> here(1000, 7);
+  std::vector<std::uint8_t> there(1000, 0);
+  const fabric::Memory m = a.remember(here).value();
+  const fabric::Memory n = b.remember(there).value();
+  const fabric::Exposure x = b.expose(good.server, n, there.data(), 1000, kRead | kWrite).value();
+  const fabric::Slice s{here.data(), 1000, m.local_key};
+  fabric::SendRequest w;
+  w.operation = Operation::kWrite;
+  w.local = {&s, 1};
+  w.remote_handle = x.handle;
+  w.remote_offset = x.offset;
+  // Another connection's handle.
+  ASSERT_TRUE(a.post_send(bad.client, {&w, 1}));
+  net.run();
+  std::array<fabric::Completion, 8> done;
+  ASSERT_EQ(a.take(done), 1U);
+  EXPECT_EQ(done[0].status, Status::kRemoteAccess);
+  EXPECT_THAT(there, ::testing::Each(0));
+  EXPECT_EQ(next(a).type, EventType::kDisconnected);
+  const AdapterEvent refused = next(b);
+  EXPECT_EQ(refused.type, EventType::kDisconnected);
+  EXPECT_EQ(refused.connection, bad.server);
+  EXPECT_EQ(refused.reason, "a Write outside of what is exposed to it");
+  ASSERT_TRUE(a.post_send(good.client, {&w, 1}));
+  net.run();
+  ASSERT_EQ(a.take(done), 1U);
+  EXPECT_EQ(done[0].status, Status::kSuccess);
+  EXPECT_EQ(there, here);
+  EXPECT_TRUE(silent(a));
+  EXPECT_TRUE(silent(b));
+}
+
+TEST(Adapter, PacketsOfStrangersAreStrays) {
+  Net net;
+  Adapter& a = net.add(1);
+  Adapter& b = net.add(2);
+  ASSERT_TRUE(b.listen(kPort, 0));
+  const Connected c = connect(net, a, b, 2);
+  wire::RocePacket p;
+  p.bth.opcode = static_cast<std::uint8_t>(wire::Opcode::kSendOnly);
+  p.bth.dest_qp = c.server;
+  std::array<std::uint8_t, 64> bytes{};
+  const std::size_t n = wire::encode_roce(p, bytes).value();
+  b.receive({address(2), address(3), 4791}, wire::Bytes(bytes).first(n), net.now);
+  EXPECT_EQ(b.counters().strays, 1U);
+  p.bth.dest_qp = c.server + 1;
+  (void)wire::encode_roce(p, bytes).value();
+  b.receive({address(2), address(1), 4791}, wire::Bytes(bytes).first(n), net.now);
+  EXPECT_EQ(b.counters().strays, 2U);
+  b.receive({address(2), address(1), 4791}, wire::Bytes(bytes).first(7), net.now);
+  EXPECT_EQ(b.counters().malformed, 1U);
+  EXPECT_TRUE(silent(b));
+}
+
+TEST(Adapter, ManyConnectionsAtOnce) {
+  Net net;
+  Adapter& a = net.add(1);
+  AdapterOptions few;
+  few.max_connections = 300;
+  Adapter& b = net.add(2, few);
+  ASSERT_TRUE(b.listen(kPort, 0));
+  for (std::uint64_t i = 0; i < 400; ++i) {
+    ASSERT_TRUE(a.connect(address(2), kPort, with_cookie(i), net.now));
+  }
+  net.run();
+  AdapterEvent e;
+  std::size_t requests = 0;
+  while (b.take(e)) {
+    ASSERT_EQ(e.type, EventType::kRequest);
+    ASSERT_TRUE(b.accept(e.connection, with_cookie(e.connection), net.now));
+    ++requests;
+  }
+  EXPECT_EQ(requests, 300U);
+  net.run();
+  std::size_t established = 0;
+  std::size_t rejected = 0;
+  while (a.take(e)) ++(e.type == EventType::kEstablished ? established : rejected);
+  EXPECT_EQ(established, 300U);
+  EXPECT_EQ(rejected, 100U);
+}
+
+}  // namespace
+}  // namespace rpcrdma::soft

@@ -1,0 +1,36 @@
+// The user-space provider: an adapter behind a UDP socket of one local address. It needs no rights,
+// no device and no module; its packets are RoCEv2 as any sniffer and Linux's rxe know it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <rpcrdma/fabric/provider.h>
+#include <rpcrdma/soft/adapter.h>
+#include <rpcrdma/soft/udp_socket.h>
+
+namespace rpcrdma::soft {
+
+struct ProviderOptions {
+  AdapterOptions adapter;  // `address` is the one to bind to
+  UdpOptions udp;
+  // A pcapng file into which everything sent and received goes, as Ethernet frames; empty: none.
+  std::string pcapng;
+};
+
+struct ProviderCounters {
+  AdapterCounters adapter;
+  UdpCounters udp;
+  std::uint64_t not_sent = 0;  // packets for which the socket had no room; sent again when missed
+};
+
+class SoftProvider : public fabric::Provider {
+ public:
+  // Errors: kSystem, kBadArgument.
+  [[nodiscard]] static fabric::Expected<std::unique_ptr<SoftProvider>> open(
+      const ProviderOptions& options);
+
+  [[nodiscard]] virtual ProviderCounters counters() const = 0;
+};
+
+}  // namespace rpcrdma::soft

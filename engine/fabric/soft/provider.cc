@@ -1,0 +1,231 @@
+#include "file_descriptor.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <random>
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+
+#include <rpcrdma/soft/packet_log.h>
+#include <rpcrdma/soft/provider.h>
+
+namespace rpcrdma::soft {
+
+using fabric::Errc;
+using fabric::Expected;
+using fabric::Time;
+
+namespace {
+
+// Buffers that are received before what they ask for is answered.
+constexpr int kBatchesAtOnce = 8;
+
+Time monotonic() {
+  timespec t{};
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return Time{t.tv_sec} * fabric::kSecond + t.tv_nsec;
+}
+
+tl::unexpected<fabric::Error> system_error(const char* what) {
+  return fabric::fail(Errc::kSystem, fmt::format("{}: {}", what, std::strerror(errno)));
+}
+
+class SoftConnection : public fabric::Connection {
+ public:
+  SoftConnection(Adapter& adapter, ConnectionId id) : adapter_(adapter), id_(id) {}
+  ~SoftConnection() override { adapter_.destroy(id_, monotonic()); }
+  SoftConnection(const SoftConnection&) = delete;
+  SoftConnection& operator=(const SoftConnection&) = delete;
+
+  Expected<std::size_t> post_send(std::span<const fabric::SendRequest> requests) override {
+    return adapter_.post_send(id_, requests);
+  }
+  Expected<std::size_t> post_receive(std::span<const fabric::ReceiveRequest> requests) override {
+    return adapter_.post_receive(id_, requests);
+  }
+  Expected<fabric::Exposure> expose(std::uint64_t /*id*/, const fabric::Memory& memory,
+                                    std::uint8_t* data, std::uint32_t length,
+                                    std::uint8_t access) override {
+    return adapter_.expose(id_, memory, data, length, access);
+  }
+  Expected<void> invalidate(std::uint64_t id, std::uint32_t handle) override {
+    return adapter_.invalidate(id_, id, handle);
+  }
+  Expected<void> accept(const fabric::ConnectionOptions& options) override {
+    return adapter_.accept(id_, options, monotonic());
+  }
+  Expected<void> reject(std::span<const std::uint8_t> private_data) override {
+    return adapter_.reject(id_, private_data, monotonic());
+  }
+  void disconnect() override { adapter_.disconnect(id_, monotonic()); }
+
+ private:
+  Adapter& adapter_;
+  ConnectionId id_;
+};
+
+class SoftListener : public fabric::Listener {
+ public:
+  SoftListener(Adapter& adapter, std::uint16_t port) : adapter_(adapter), port_(port) {}
+  ~SoftListener() override { adapter_.unlisten(port_); }
+  SoftListener(const SoftListener&) = delete;
+  SoftListener& operator=(const SoftListener&) = delete;
+
+ private:
+  Adapter& adapter_;
+  std::uint16_t port_;
+};
+
+class Soft : public SoftProvider {
+ public:
+  Soft(const ProviderOptions& options, UdpSocket socket, std::unique_ptr<PacketLog> log,
+       std::uint64_t seed)
+      : adapter_(options.adapter, seed), log_(std::move(log)), socket_(std::move(socket)) {
+    if (log_ != nullptr) socket_.log_to(log_.get());
+  }
+
+  Expected<void> watch() {
+    epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
+    if (epoll_.get() < 0) return system_error("epoll_create1");
+    timer_.reset(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+    if (timer_.get() < 0) return system_error("timerfd_create");
+    epoll_event event{};
+    event.events = EPOLLIN;
+    for (const int fd : {socket_.fd(), timer_.get()}) {
+      event.data.fd = fd;
+      if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
+        return system_error("epoll_ctl");
+      }
+    }
+    return {};
+  }
+
+  Expected<fabric::Memory> remember(std::span<std::uint8_t> memory) override {
+    return adapter_.remember(memory);
+  }
+  void forget(const fabric::Memory& memory) override { adapter_.forget(memory); }
+
+  Expected<std::unique_ptr<fabric::Listener>> listen(std::uint16_t port,
+                                                     std::uint64_t cookie) override {
+    const auto done = adapter_.listen(port, cookie);
+    if (!done) return tl::unexpected(done.error());
+    return std::unique_ptr<fabric::Listener>(std::make_unique<SoftListener>(adapter_, port));
+  }
+
+  Expected<std::unique_ptr<fabric::Connection>> connect(
+      const fabric::Address& peer, std::uint16_t port,
+      const fabric::ConnectionOptions& options) override {
+    const auto id = adapter_.connect(peer, port, options, monotonic());
+    if (!id) return tl::unexpected(id.error());
+    return std::unique_ptr<fabric::Connection>(std::make_unique<SoftConnection>(adapter_, *id));
+  }
+
+  int fd() const override { return epoll_.get(); }
+
+  bool may_sleep() override {
+    send(monotonic());
+    if (adapter_.anything_to_take()) return false;
+    const Time due = adapter_.deadline();
+    if (due != timer_set_) {
+      itimerspec when{};
+      if (due != fabric::kNever) {
+        // Of 0 the kernel would make "never".
+        const Time at = std::max<Time>(due, 1);
+        when.it_value.tv_sec = at / fabric::kSecond;
+        when.it_value.tv_nsec = at % fabric::kSecond;
+      }
+      ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+      timer_set_ = due;
+    }
+    return true;
+  }
+
+  Expected<void> progress() override {
+    Time now = monotonic();
+    send(now);
+    bool more = true;
+    for (int i = 0; more && i < kBatchesAtOnce; ++i) {
+      more = socket_.receive([&](const InPacket& p) { adapter_.receive(*p.path, p.bytes, now); });
+      send(now);
+      if (more) now = monotonic();
+    }
+    if (adapter_.deadline() <= now) {
+      adapter_.expire(now);
+      send(now);
+    }
+    return {};
+  }
+
+  std::size_t take(std::span<fabric::Completion> completions) override {
+    return adapter_.take(completions);
+  }
+
+  bool take(fabric::Event& event) override {
+    if (!adapter_.take(adapter_event_)) return false;
+    event.type = adapter_event_.type;
+    event.cookie = adapter_event_.cookie;
+    event.peer = adapter_event_.peer;
+    event.private_data = std::move(adapter_event_.private_data);
+    event.reject_reason = adapter_event_.reject_reason;
+    event.responder_resources = adapter_event_.responder_resources;
+    event.initiator_depth = adapter_event_.initiator_depth;
+    event.reason = std::move(adapter_event_.reason);
+    event.request.reset();
+    if (event.type == fabric::EventType::kRequest) {
+      event.request = std::make_unique<SoftConnection>(adapter_, adapter_event_.connection);
+    }
+    return true;
+  }
+
+  ProviderCounters counters() const override {
+    return {adapter_.counters(), socket_.counters(), not_sent_};
+  }
+
+ private:
+  void send(Time now) {
+    if (!socket_.flush()) return;
+    while (adapter_.transmit(out_, now)) {
+      if (socket_.add(out_)) continue;
+      ++not_sent_;
+      return;
+    }
+    (void)socket_.flush();
+  }
+
+  Adapter adapter_;
+  std::unique_ptr<PacketLog> log_;
+  UdpSocket socket_;
+  FileDescriptor epoll_;
+  FileDescriptor timer_;
+  Time timer_set_ = fabric::kNever;
+  OutPacket out_;
+  AdapterEvent adapter_event_;
+  std::uint64_t not_sent_ = 0;
+};
+
+}  // namespace
+
+Expected<std::unique_ptr<SoftProvider>> SoftProvider::open(const ProviderOptions& options) {
+  auto socket = UdpSocket::open(options.adapter.address, options.udp);
+  if (!socket) return tl::unexpected(socket.error());
+  std::unique_ptr<PacketLog> log;
+  if (!options.pcapng.empty()) {
+    auto created = PacketLog::create(options.pcapng);
+    if (!created) return tl::unexpected(created.error());
+    log = std::make_unique<PacketLog>(std::move(*created));
+  }
+  std::random_device seed;
+  const std::uint64_t value = std::uint64_t{seed()} << 32U | seed();
+  ProviderOptions own = options;
+  own.adapter.udp_source_port = socket->source_port();
+  auto provider = std::make_unique<Soft>(own, std::move(*socket), std::move(log), value);
+  const auto done = provider->watch();
+  if (!done) return tl::unexpected(done.error());
+  return std::unique_ptr<SoftProvider>(std::move(provider));
+}
+
+}  // namespace rpcrdma::soft

@@ -1,0 +1,339 @@
+// The user-space fabric against the bare sockets under it and against its peers, in one run.
+//
+//   bench_fabric
+//
+// Two threads on two cores, on two loopback addresses, both polling without sleep. The floor is a
+// ping-pong of UDP datagrams of the same size between two such threads. fi_pingpong (libfabric's
+// reliable datagrams over UDP) and qperf (TCP) run after it if they are installed.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rpcrdma/soft/provider.h>
+
+namespace {
+
+using namespace rpcrdma;
+using Clock = std::chrono::steady_clock;
+using fabric::Operation;
+
+constexpr std::uint16_t kPort = 20049;
+constexpr std::uint32_t kSmall = 64;
+constexpr std::uint32_t kLarge = 1U << 20;
+
+void pin(unsigned cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu % std::max(1U, std::thread::hardware_concurrency()), &set);
+  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
+[[noreturn]] void die(const std::string& what) {
+  std::fprintf(stderr, "bench_fabric: %s\n", what.c_str());
+  std::exit(1);
+}
+
+struct Percentiles {
+  double p50 = 0;
+  double p99 = 0;
+};
+
+// Round trips in microseconds.
+Percentiles percentiles(std::vector<double>& us) {
+  std::sort(us.begin(), us.end());
+  return {us[us.size() / 2], us[us.size() * 99 / 100]};
+}
+
+// --- the floor: sockets alone
+
+int udp_socket(const char* address) {
+  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+  sockaddr_in own{};
+  own.sin_family = AF_INET;
+  own.sin_port = htons(4790);
+  inet_pton(AF_INET, address, &own.sin_addr);
+  if (fd < 0 || bind(fd, reinterpret_cast<sockaddr*>(&own), sizeof own) != 0) {
+    die("cannot bind a UDP socket");
+  }
+  return fd;
+}
+
+void receive(int fd, std::array<char, 2048>& buffer, sockaddr_in& from) {
+  socklen_t length = sizeof from;
+  while (recvfrom(fd, buffer.data(), buffer.size(), 0, reinterpret_cast<sockaddr*>(&from),
+                  &length) < 0) {
+    length = sizeof from;
+  }
+}
+
+Percentiles floor_ping_pong(int rounds) {
+  const int client = udp_socket("127.0.0.1");
+  const int server = udp_socket("127.0.0.2");
+  std::thread echo([&] {
+    pin(1);
+    std::array<char, 2048> buffer{};
+    for (int i = 0; i < rounds; ++i) {
+      sockaddr_in from{};
+      receive(server, buffer, from);
+      sendto(server, buffer.data(), kSmall, 0, reinterpret_cast<sockaddr*>(&from), sizeof from);
+    }
+  });
+  pin(0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(4790);
+  inet_pton(AF_INET, "127.0.0.2", &to.sin_addr);
+  std::array<char, 2048> buffer{};
+  std::vector<double> us;
+  for (int i = 0; i < rounds; ++i) {
+    const auto begin = Clock::now();
+    sendto(client, buffer.data(), kSmall, 0, reinterpret_cast<sockaddr*>(&to), sizeof to);
+    sockaddr_in from{};
+    receive(client, buffer, from);
+    us.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
+  }
+  echo.join();
+  close(client);
+  close(server);
+  return percentiles(us);
+}
+
+// --- the fabric
+
+class Peer {
+ public:
+  explicit Peer(const fabric::Address& address, std::size_t bytes) : buffer_(bytes) {
+    soft::ProviderOptions options;
+    options.adapter.address = address;
+    auto opened = soft::SoftProvider::open(options);
+    if (!opened) die(opened.error().message);
+    provider = std::move(*opened);
+    memory = provider->remember(buffer_).value();
+  }
+
+  fabric::Slice slice(std::size_t offset, std::uint32_t length) {
+    return {buffer_.data() + offset, length, memory.local_key};
+  }
+  void post_receive() {
+    const fabric::Slice s = slice(0, kSmall);
+    const fabric::ReceiveRequest r{0, {&s, 1}};
+    if (!connection->post_receive({&r, 1})) die("cannot post a Receive");
+  }
+  void post(Operation operation, std::uint32_t length, fabric::Exposure remote = {}) {
+    const fabric::Slice s = slice(kSmall, length);
+    fabric::SendRequest r;
+    r.operation = operation;
+    r.local = {&s, 1};
+    r.remote_handle = remote.handle;
+    r.remote_offset = remote.offset;
+    if (!connection->post_send({&r, 1})) die("cannot post");
+  }
+  // Polls until an operation of this kind is complete.
+  void wait(Operation operation) {
+    for (;;) {
+      std::array<fabric::Completion, 16> done;
+      const std::size_t n = provider->take(done);
+      bool met = false;
+      for (std::size_t i = 0; i < n; ++i) {
+        if (done[i].status != fabric::Status::kSuccess) {
+          die(std::string("an operation failed: ") + fabric::status_name(done[i].status));
+        }
+        met = met || done[i].operation == operation;
+      }
+      if (met) return;
+      if (!provider->progress()) die("the provider is lost");
+    }
+  }
+  void wait(fabric::EventType type, fabric::Event& event) {
+    for (;;) {
+      while (provider->take(event)) {
+        if (event.type == type) return;
+        die(std::string("unexpected event: ") + fabric::event_name(event.type));
+      }
+      if (!provider->progress()) die("the provider is lost");
+    }
+  }
+  fabric::Exposure expose() {
+    return connection
+        ->expose(0, memory, buffer_.data() + kSmall, kLarge,
+                 static_cast<std::uint8_t>(fabric::Access::kRemoteRead) |
+                     static_cast<std::uint8_t>(fabric::Access::kRemoteWrite))
+        .value();
+  }
+
+  std::unique_ptr<soft::SoftProvider> provider;
+  std::unique_ptr<fabric::Connection> connection;
+  fabric::Memory memory;
+
+ private:
+  std::vector<std::uint8_t> buffer_;
+};
+
+struct FabricResult {
+  Percentiles ping_pong;
+  double write = 0;  // bytes/s
+  double read = 0;
+  std::uint64_t retransmitted = 0;
+};
+
+double stream(Peer& client, Operation operation, fabric::Exposure remote, int count) {
+  constexpr int kOutstanding = 8;
+  const auto begin = Clock::now();
+  int posted = 0;
+  for (; posted < std::min(kOutstanding, count); ++posted) client.post(operation, kLarge, remote);
+  for (int done = 0; done < count;) {
+    std::array<fabric::Completion, 16> completions;
+    const std::size_t n = client.provider->take(completions);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (completions[i].status != fabric::Status::kSuccess) {
+        die(std::string("an operation failed: ") + fabric::status_name(completions[i].status));
+      }
+      ++done;
+      if (posted < count) {
+        client.post(operation, kLarge, remote);
+        ++posted;
+      }
+    }
+    if (!client.provider->progress()) die("the provider is lost");
+  }
+  return double{kLarge} * count / std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+FabricResult run_fabric(int rounds, int transfers) {
+  std::atomic<bool> over = false;
+  std::atomic<bool> ready = false;
+  fabric::Exposure exposed;
+  std::thread server_thread([&] {
+    pin(1);
+    Peer server(fabric::make_ipv4(127, 0, 0, 2), kSmall + kLarge);
+    auto listener = server.provider->listen(kPort, 0);
+    if (!listener) die(listener.error().message);
+    ready = true;
+    fabric::Event event;
+    server.wait(fabric::EventType::kRequest, event);
+    server.connection = std::move(event.request);
+    exposed = server.expose();
+    server.post_receive();
+    server.post_receive();
+    if (!server.connection->accept({})) die("cannot accept");
+    server.wait(fabric::EventType::kEstablished, event);
+    for (int i = 0; i < rounds; ++i) {
+      server.wait(Operation::kReceive);
+      server.post(Operation::kSend, kSmall);
+      server.post_receive();
+    }
+    while (!over) {
+      std::array<fabric::Completion, 16> done;
+      (void)server.provider->take(done);
+      if (!server.provider->progress()) die("the provider is lost");
+    }
+  });
+  pin(0);
+  while (!ready) std::this_thread::yield();
+  Peer client(fabric::make_ipv4(127, 0, 0, 1), kSmall + kLarge);
+  auto connection = client.provider->connect(fabric::make_ipv4(127, 0, 0, 2), kPort, {});
+  if (!connection) die(connection.error().message);
+  client.connection = std::move(*connection);
+  fabric::Event event;
+  client.wait(fabric::EventType::kEstablished, event);
+  client.post_receive();
+  std::vector<double> us;
+  for (int i = 0; i < rounds; ++i) {
+    const auto begin = Clock::now();
+    client.post(Operation::kSend, kSmall);
+    client.wait(Operation::kReceive);
+    us.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
+    client.post_receive();
+  }
+  FabricResult result;
+  result.ping_pong = percentiles(us);
+  result.write = stream(client, Operation::kWrite, exposed, transfers);
+  result.read = stream(client, Operation::kRead, exposed, transfers);
+  over = true;
+  server_thread.join();
+  return result;
+}
+
+// --- the peers
+
+std::string output_of(const std::string& command) {
+  std::string text;
+  std::FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return text;
+  std::array<char, 4096> buffer;
+  for (std::size_t n; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
+    text.append(buffer.data(), n);
+  }
+  pclose(pipe);
+  return text;
+}
+
+bool installed(const char* program) {
+  return std::system((std::string("command -v ") + program + " >/dev/null").c_str()) == 0;
+}
+
+void peers() {
+  if (installed("fi_pingpong")) {
+    std::printf("fi_pingpong -p \"udp;ofi_rxd\" -e rdm, 1 MiB and 64 bytes:\n");
+    for (const char* size : {"1048576 -I 300", "64 -I 10000"}) {
+      const std::string run = std::string("fi_pingpong -p 'udp;ofi_rxd' -e rdm -S ") + size;
+      std::fputs(output_of("(" + run + " >/dev/null 2>&1 & sleep 1; " + run +
+                           " 127.0.0.1 2>&1 | tail -1; wait)")
+                     .c_str(),
+                 stdout);
+    }
+  } else {
+    std::printf("fi_pingpong is not installed (libfabric-bin)\n");
+  }
+  if (installed("qperf")) {
+    std::fputs(output_of("(qperf >/dev/null 2>&1 & echo $! >/dev/null; p=$!; sleep 1;"
+                         " qperf -t 3 127.0.0.1 tcp_bw tcp_lat; kill $p)")
+                   .c_str(),
+               stdout);
+  } else {
+    std::printf("qperf is not installed\n");
+  }
+}
+
+}  // namespace
+
+int main() {
+  constexpr int kRounds = 50'000;
+  constexpr int kTransfers = 4'000;
+  Percentiles floor{1e9, 1e9};
+  FabricResult best;
+  best.ping_pong = {1e9, 1e9};
+  // By turns, so that both have their share of a machine's good and bad moments.
+  for (int i = 0; i < 3; ++i) {
+    const Percentiles f = floor_ping_pong(kRounds);
+    if (f.p50 < floor.p50) floor = f;
+    const FabricResult r = run_fabric(kRounds, kTransfers);
+    if (r.ping_pong.p50 < best.ping_pong.p50) best.ping_pong = r.ping_pong;
+    best.write = std::max(best.write, r.write);
+    best.read = std::max(best.read, r.read);
+  }
+  std::printf("ping-pong of %u bytes, polling       p50 %7.2f us  p99 %7.2f us\n", kSmall,
+              best.ping_pong.p50, best.ping_pong.p99);
+  std::printf("floor: bare UDP, the same           p50 %7.2f us  p99 %7.2f us\n", floor.p50,
+              floor.p99);
+  std::printf("SEND ping-pong / UDP ping-pong: %.2f times\n", best.ping_pong.p50 / floor.p50);
+  std::printf("RDMA Write of 1 MiB: %.2f GB/s\n", best.write / 1e9);
+  std::printf("RDMA Read of 1 MiB:  %.2f GB/s\n", best.read / 1e9);
+  std::fflush(stdout);
+  peers();
+  return 0;
+}
