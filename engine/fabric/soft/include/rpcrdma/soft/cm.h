@@ -39,21 +39,25 @@ struct CmConnect {
   std::span<const std::uint8_t> private_data;  // at most fabric::kMaxRequestPrivateData
 };
 
+// The last three end a connection for its owner: of each ID that was told or returned, exactly one
+// of them comes, unless the owner ended it with reject(). Then the ID means nothing any more.
 enum class CmEventType : std::uint8_t {
   kRequest,      // passive: accept() or reject() it; `peer`, path_mtu, retry_count, private data
   kReply,        // active: a REP came; `peer`, private data. The RTU goes out with establish()
   kEstablished,  // passive: the RTU came, or data did
-  kRejected,     // active, or passive by a REJ of our REP; reason, private data
-  kTimedOut,     // no answer after all retries
-  kDisconnect,   // the peer sent a DREQ (a DREP goes out by itself), or answered ours, or did not
-                 // answer it after all retries
+  kRejected,     // active; or passive, by a peer that refuses our REP or takes its request back;
+                 // reason, private data
+  kTimedOut,  // no answer after all retries; kRequest: the owner gave none before the peer gave up
+  kDisconnect,  // the peer sent a DREQ (a DREP goes out by itself), or answered ours, or did not
+                // answer it after all retries; it began anew with the same queue pair; or
+                // disconnect() gave up what was not established yet
 };
 
 struct CmEvent {
   CmEventType type = CmEventType::kRequest;
   CmId id = 0;
   std::uint16_t port = 0;  // kRequest: the listener's
-  Path path;               // kRequest
+  Path path;               // kRequest; the UDP source port follows from the REQ's flow label
   CmQueuePair peer;        // kRequest, kReply
   std::uint8_t path_mtu = 0;
   std::uint8_t retry_count = 0;
@@ -63,8 +67,11 @@ struct CmEvent {
 };
 
 struct CmLimits {
-  std::size_t connections = 65536;      // of all states, time-wait too
-  std::size_t waiting_requests = 1024;  // told by kRequest, neither accepted nor rejected
+  // Of all states. Those in time-wait count, but make room for new ones.
+  std::size_t connections = 65536;
+  // Told by kRequest, neither accepted nor rejected; of one peer not more than are left for all
+  // others. A peer that asks for more is rejected (reason 3, no resources).
+  std::size_t waiting_requests = 1024;
   fabric::Time response_timeout = 500 * fabric::kMillisecond;  // of our messages, before a retry
   std::uint8_t retries = 7;
 };
@@ -93,7 +100,8 @@ class ConnectionManager {
   // After kRequest was accepted: data came before the RTU did, which is as good.
   void data_came(CmId id);
   // Sends a DREQ; kDisconnect follows. In any state: what was begun is given up (REJ to a REP or a
-  // request that waits). An ID that is not known is ignored.
+  // request that waits, and to a REQ's receiver), and kDisconnect follows at once. An ID that is
+  // not known, or over, is ignored.
   void disconnect(CmId id, fabric::Time now);
 
   // A MAD from QP 1 (256 bytes); what does not belong here is dropped and counted.
@@ -108,9 +116,15 @@ class ConnectionManager {
   void expire(fabric::Time now);
 
   struct Counters {
-    std::uint64_t received = 0, sent = 0, retried = 0, duplicates = 0, dropped = 0;
+    std::uint64_t received = 0;    // MADs
+    std::uint64_t sent = 0;        // MADs, retries and answers to duplicates too
+    std::uint64_t retried = 0;     // messages repeated because no answer came
+    std::uint64_t duplicates = 0;  // MADs of a connection that had come before
+    std::uint64_t dropped = 0;     // MADs that no connection expects; answers for want of room
   };
   [[nodiscard]] const Counters& counters() const;
+  // How many there are, in all states; at most CmLimits::connections.
+  [[nodiscard]] std::size_t connections() const;
 
  private:
   struct Impl;

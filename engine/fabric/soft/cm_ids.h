@@ -1,0 +1,50 @@
+// Communication and transaction IDs (IBA 12.9.4): none comes back before all others were used, and
+// another seed gives another order, so that a peer who remembers an earlier run, or guesses, does
+// not meet them.
+#pragma once
+
+#include <cstdint>
+
+namespace rpcrdma::soft {
+
+// Spreads every bit of `x` over all of the result (the finalizer of splitmix64).
+[[nodiscard]] constexpr std::uint64_t cm_mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+class CmIds {
+ public:
+  explicit CmIds(std::uint64_t seed) : key_(cm_mix(seed)), transaction_(cm_mix(key_)) {}
+
+  // All values of 32 bits but 0, each once in 2^32 calls: a counter through a permutation
+  // (Feistel).
+  [[nodiscard]] std::uint32_t next_communication() {
+    for (;;) {
+      const std::uint32_t id = permute(counter_++);
+      if (id != 0) return id;
+    }
+  }
+
+  [[nodiscard]] std::uint64_t next_transaction() { return ++transaction_; }
+
+ private:
+  [[nodiscard]] std::uint32_t permute(std::uint32_t value) const {
+    std::uint32_t left = value >> 16, right = value & 0xffff;
+    for (std::uint64_t round = 0; round < 4; ++round) {
+      const auto mixed = static_cast<std::uint32_t>(cm_mix(key_ ^ (right | round << 16)) & 0xffff);
+      const std::uint32_t next = left ^ mixed;
+      left = right;
+      right = next;
+    }
+    return left << 16 | right;
+  }
+
+  std::uint64_t key_;
+  std::uint64_t transaction_;
+  std::uint32_t counter_ = 0;
+};
+
+}  // namespace rpcrdma::soft

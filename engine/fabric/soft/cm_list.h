@@ -1,0 +1,42 @@
+// A doubly linked list through its elements: an element leaves it in constant time, wherever it
+// stands, and to be in it takes no memory of its own.
+#pragma once
+
+namespace rpcrdma::soft {
+
+template <typename T>
+struct CmLinks {
+  T* previous = nullptr;
+  T* next = nullptr;
+  bool linked = false;
+};
+
+template <typename T, CmLinks<T> T::*kLinks>
+class CmList {
+ public:
+  [[nodiscard]] T* front() const { return first_; }
+
+  // Nothing happens to an element that is in the list already.
+  void push_back(T& element) {
+    CmLinks<T>& links = element.*kLinks;
+    if (links.linked) return;
+    links = {last_, nullptr, true};
+    (last_ == nullptr ? first_ : (last_->*kLinks).next) = &element;
+    last_ = &element;
+  }
+
+  // Nor to one that is not.
+  void remove(T& element) {
+    CmLinks<T>& links = element.*kLinks;
+    if (!links.linked) return;
+    (links.previous == nullptr ? first_ : (links.previous->*kLinks).next) = links.next;
+    (links.next == nullptr ? last_ : (links.next->*kLinks).previous) = links.previous;
+    links = {};
+  }
+
+ private:
+  T* first_ = nullptr;
+  T* last_ = nullptr;
+};
+
+}  // namespace rpcrdma::soft
