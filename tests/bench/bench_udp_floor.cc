@@ -267,6 +267,6 @@ void compare_throughput() {
 }  // namespace
 
 int main() {
-  for (const std::size_t bytes : {64, 96, 128}) compare_ping_pong(bytes);
+  for (const std::size_t bytes : {64U, 96U, 128U}) compare_ping_pong(bytes);
   compare_throughput();
 }

@@ -155,7 +155,7 @@ TEST(CheckIcrc, AddressesAndPortCount) {
 TEST(CheckIcrc, TooShortOrTooLongIsBad) {
   const auto bytes = pattern(65536, 1);
   for (const Path& path : {kPath4, kPath6}) {
-    for (const std::size_t size : {0, 1, 4, 15, 65508, 65536}) {
+    for (const std::size_t size : {0U, 1U, 4U, 15U, 65508U, 65536U}) {
       std::uint16_t likely = 0;
       const auto datagram = wire::Bytes(bytes).first(size);
       EXPECT_EQ(check_icrc(path, datagram, std::nullopt), IcrcCheck::kBad) << size;

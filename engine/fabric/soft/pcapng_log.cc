@@ -1,6 +1,5 @@
 #include "pcapng_log.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include <rpcrdma/wire/endian.h>
@@ -47,13 +46,13 @@ class Block {
 
   template <typename T>
   void put(T value) {
-    std::array<std::uint8_t, sizeof value> bytes;
-    std::memcpy(bytes.data(), &value, sizeof value);
-    put_bytes(bytes);
+    std::memcpy(grow(sizeof value), &value, sizeof value);
   }
 
-  void put_bytes(wire::Bytes bytes) { out_.insert(out_.end(), bytes.begin(), bytes.end()); }
-  void pad(std::size_t n) { out_.insert(out_.end(), padding(n), std::uint8_t{0}); }
+  void put_bytes(wire::Bytes bytes) {
+    if (!bytes.empty()) std::memcpy(grow(bytes.size()), bytes.data(), bytes.size());
+  }
+  void pad(std::size_t n) { grow(padding(n)); }
 
   // The upper half comes first, in either byte order.
   void put_time(std::int64_t ns) {
@@ -86,6 +85,12 @@ class Block {
   }
 
  private:
+  // Zeros.
+  std::uint8_t* grow(std::size_t n) {
+    out_.resize(out_.size() + n);
+    return out_.data() + out_.size() - n;
+  }
+
   std::vector<std::uint8_t>& out_;
   std::size_t begin_;
 };

@@ -1,3 +1,4 @@
+#include "../../wire/counting_new.h"
 #include "failing_send.h"
 #include "packet_testing.h"
 #include "socket_address.h"
@@ -19,10 +20,10 @@ namespace rpcrdma::soft {
 namespace {
 
 using fabric::Address;
-using testing::AllOf;
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr int kLongEnoughMs = 30'000;
 
@@ -392,7 +393,7 @@ TEST_F(UdpSocketTest, OverIpv4AnIcrcThatFitsNoIdentificationIsUnchecked) {
 TEST_F(UdpSocketTest, WhatIsTooShortIsCountedAndNotGiven) {
   UdpSocket b = open_at(b_);
   const Stranger stranger(a_);
-  for (const std::size_t size : {0, 1, 15, 16}) stranger.send(b_, pattern(size, 3));
+  for (const std::size_t size : {0U, 1U, 15U, 16U}) stranger.send(b_, pattern(size, 3));
   EXPECT_THAT(receive(b, 1), testing::SizeIs(1));
   EXPECT_EQ(b.counters().too_short, 3U);
   EXPECT_EQ(b.counters().received_packets, 1U);
@@ -425,6 +426,26 @@ TEST_F(UdpSocketTest, AVisitorMayAnswer) {
     EXPECT_TRUE(b.flush());
   });
   EXPECT_THAT(receive(a, 1), ElementsAre(IsGood()));
+}
+
+TEST_F(UdpSocketTest, NothingIsAllocatedPerPacket) {
+  UdpSocket a = open_at(a_), b = open_at(b_);
+  const auto payload = pattern(1024, 1);
+  std::size_t packets = 0;
+  EXPECT_EQ(wire::testing::allocations_in([&] {
+              for (std::uint8_t i = 0; i < 40; ++i) {
+                if (!a.add(send_only(path_, {payload.data(), i < 30 ? 1024U : i}, i))) return;
+              }
+              if (!a.flush()) return;
+              while (packets < 40) {
+                pollfd wanted{b.fd(), POLLIN, 0};
+                if (::poll(&wanted, 1, kLongEnoughMs) <= 0) return;
+                b.receive([&](const InPacket&) { ++packets; });
+              }
+            }),
+            0U);
+  EXPECT_EQ(packets, 40U);
+  EXPECT_EQ(b.counters().icrc_good, 40U);
 }
 
 // --- Opening
