@@ -28,8 +28,9 @@ SendBatch::SendBatch(UdpShared& shared, bool joined)
       buffer_(std::make_unique<std::uint8_t[]>(kMaxDatagramBytes)) {}
 
 bool SendBatch::fits(const OutPacket& packet, std::size_t length) const {
-  return datagrams_ < most_ && gone_ == 0 && length <= each_ && bytes_ == datagrams_ * each_ &&
-         bytes_ + length <= kMaxDatagramBytes && packet.path->remote == path_.remote;
+  return datagrams_ < most_ && !joining_refused_ && length <= each_ &&
+         bytes_ == datagrams_ * each_ && bytes_ + length <= kMaxDatagramBytes &&
+         packet.path->remote == path_.remote;
 }
 
 void SendBatch::begin(const OutPacket& packet, std::size_t length) {

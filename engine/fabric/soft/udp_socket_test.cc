@@ -144,6 +144,18 @@ TEST_F(UdpSocketTest, ABatchArrivesWhole) {
   EXPECT_EQ(b.counters().icrc_good, 15U);
 }
 
+TEST_F(UdpSocketTest, ABatchArrivesWholeAfterASinglePacket) {
+  UdpSocket a = open_at(a_), b = open_at(b_);
+  const Sent sent(path_, {1024, 1024, 1024});
+  ASSERT_TRUE(a.add(sent.packets[0]));
+  ASSERT_TRUE(a.flush());
+  EXPECT_THAT(receive(b, 1), ElementsAre(IsGood()));
+  for (const OutPacket& packet : sent.packets) ASSERT_TRUE(a.add(packet));
+  ASSERT_TRUE(a.flush());
+  expect_same(receive(b, 3), sent);
+  EXPECT_EQ(b.counters().received_batches, 2U);
+}
+
 TEST_F(UdpSocketTest, ExactlyOneDatagramAPacket) {
   UdpSocket a = open_at(a_, {.exact = true}), b = open_at(b_);
   const Sent sent(path_, std::vector<std::size_t>(15, 1024));
@@ -234,6 +246,42 @@ TEST_F(UdpSocketTest, APeerOfAnotherFamilyIsRefused) {
   EXPECT_EQ(a.counters().last_error, EAFNOSUPPORT);
 }
 
+// A plain UDP socket.
+class Stranger {
+ public:
+  explicit Stranger(const Address& local, std::uint16_t port = 0)
+      : fd_(::socket(local.ipv6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+    const SocketAddress address = to_socket_address(local, port);
+    if (::bind(fd_, &address.any, length_of(address)) != 0) throw std::runtime_error("bind");
+  }
+  ~Stranger() { ::close(fd_); }
+  Stranger(const Stranger&) = delete;
+  Stranger& operator=(const Stranger&) = delete;
+
+  void send(const Address& to, wire::Bytes bytes) const {
+    const SocketAddress address = to_socket_address(to, wire::kRoceUdpPort);
+    ASSERT_EQ(::sendto(fd_, bytes.data(), bytes.size(), 0, &address.any, length_of(address)),
+              static_cast<ssize_t>(bytes.size()));
+  }
+  [[nodiscard]] std::vector<std::uint8_t> receive() const {
+    pollfd wanted{fd_, POLLIN, 0};
+    if (::poll(&wanted, 1, kLongEnoughMs) <= 0) return {};
+    std::vector<std::uint8_t> bytes(65536);
+    const ssize_t n = ::recv(fd_, bytes.data(), bytes.size(), 0);
+    bytes.resize(n < 0 ? 0 : static_cast<std::size_t>(n));
+    return bytes;
+  }
+  [[nodiscard]] std::uint16_t port() const {
+    SocketAddress address;
+    socklen_t length = sizeof address;
+    if (::getsockname(fd_, &address.any, &length) != 0) return 0;
+    return to_endpoint(address)->port;
+  }
+
+ private:
+  int fd_;
+};
+
 // --- The kernel refuses
 
 TEST_F(UdpSocketTest, ABatchWaitsUntilTheSocketIsWritable) {
@@ -292,6 +340,31 @@ TEST_F(UdpSocketTest, WithoutSegmentationAllIsSentSinglyForGood) {
   }
 }
 
+// The kernel gives a datagram of its own the identification 0, wherever in a batch it was to be.
+TEST_F(UdpSocketTest, WhatIsSentSinglyIsFramedAnew) {
+  // It may have to wait before, in the middle, or not at all; with another packet behind it.
+  for (const auto& errors : {std::vector<int>{EIO, EAGAIN}, {EIO, 0, EAGAIN}, {EIO}}) {
+    UdpSocket a = open_at(a_);
+    const Stranger b(b_, wire::kRoceUdpPort);
+    const Sent sent(path_, {512, 512, 512, 512, 100});
+    {
+      const FailingSend calls(errors);
+      for (std::size_t i = 0; i < 3; ++i) ASSERT_TRUE(a.add(sent.packets[i]));
+      EXPECT_EQ(a.flush(), errors.size() == 1);
+    }
+    EXPECT_TRUE(a.add(sent.packets[3]));
+    EXPECT_TRUE(a.add(sent.packets[4]));
+    EXPECT_TRUE(a.flush());
+    for (const OutPacket& packet : sent.packets) {
+      const auto datagram = b.receive();
+      ASSERT_EQ(datagram.size(), packet.size() + 4);
+      EXPECT_EQ(check_icrc(back_, datagram, 0), IcrcCheck::kGood);
+    }
+    EXPECT_EQ(a.counters().refused, 0U);
+    EXPECT_EQ(a.counters().sent_packets, 5U);
+  }
+}
+
 TEST_F(UdpSocketTest, InTheMiddleOfSendingSinglyItMayWait) {
   UdpSocket a = open_at(a_), b = open_at(b_);
   const Sent sent(path_, {512, 512, 512, 100, 100});
@@ -338,34 +411,6 @@ TEST_F(UdpSocketTest, ErrorsAreCountedAndNotFatal) {
 }
 
 // --- What comes from others
-
-// A UDP socket with any port, whose bytes are not ours.
-class Stranger {
- public:
-  explicit Stranger(const Address& local)
-      : fd_(::socket(local.ipv6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
-    const SocketAddress address = to_socket_address(local, 0);
-    if (::bind(fd_, &address.any, length_of(address)) != 0) throw std::runtime_error("bind");
-  }
-  ~Stranger() { ::close(fd_); }
-  Stranger(const Stranger&) = delete;
-  Stranger& operator=(const Stranger&) = delete;
-
-  void send(const Address& to, wire::Bytes bytes) const {
-    const SocketAddress address = to_socket_address(to, wire::kRoceUdpPort);
-    ASSERT_EQ(::sendto(fd_, bytes.data(), bytes.size(), 0, &address.any, length_of(address)),
-              static_cast<ssize_t>(bytes.size()));
-  }
-  [[nodiscard]] std::uint16_t port() const {
-    SocketAddress address;
-    socklen_t length = sizeof address;
-    if (::getsockname(fd_, &address.any, &length) != 0) return 0;
-    return to_endpoint(address)->port;
-  }
-
- private:
-  int fd_;
-};
 
 TEST_F(UdpSocketTest, AnySourcePortIsTaken) {
   UdpSocket b = open_at(b_);
