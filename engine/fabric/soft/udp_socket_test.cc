@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <stdexcept>
 
 #include <gmock/gmock.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include <rpcrdma/soft/udp_socket.h>
+#include <rpcrdma/wire/icrc.h>
 #include <rpcrdma/wire/roce.h>
 
 namespace rpcrdma::soft {
@@ -491,6 +493,28 @@ TEST_F(UdpSocketTest, NothingIsAllocatedPerPacket) {
             0U);
   EXPECT_EQ(packets, 40U);
   EXPECT_EQ(b.counters().icrc_good, 40U);
+}
+
+// What the ICRC is taken over is not seen on a UDP socket.
+TEST_F(UdpSocketTest, IfRawSocketsAreAllowedTheKernelsHeaderIsAsItIsTaken) {
+  const int raw = ::socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_UDP);
+  if (raw < 0) GTEST_SKIP() << std::strerror(errno);
+  const SocketAddress address = to_socket_address(b_, 0);
+  ASSERT_EQ(::bind(raw, &address.any, length_of(address)), 0);
+  UdpSocket a = open_at(a_), b = open_at(b_);
+  const auto payload = pattern(64, 1);
+  for (std::uint8_t i = 0; i < 3; ++i) {
+    const OutPacket packet = send_only(path_, payload, i);
+    ASSERT_TRUE(a.add(packet));
+    ASSERT_TRUE(a.flush());
+    pollfd wanted{raw, POLLIN, 0};
+    ASSERT_EQ(::poll(&wanted, 1, kLongEnoughMs), 1);
+    std::array<std::uint8_t, 200> bytes;
+    ASSERT_EQ(::recv(raw, bytes.data(), bytes.size(), 0), 20 + 8 + 12 + 64 + 4);
+    EXPECT_EQ(wire::icrc(wire::IcrcKind::kRoceV2Ipv4, {bytes.data(), 20 + 8 + 12 + 64}, 28),
+              wire::load_icrc(bytes.data() + 20 + 8 + 12 + 64));
+  }
+  ::close(raw);
 }
 
 // --- Opening
