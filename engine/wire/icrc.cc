@@ -101,6 +101,9 @@ struct Mask {
   std::size_t pseudo = 0;  // bytes
   std::size_t chunks = 0;
   std::array<std::uint8_t, kMaxChunks * kChunkBytes> ones{};
+
+  // Bytes of the packet that it covers.
+  [[nodiscard]] constexpr std::size_t masked() const { return chunks * kChunkBytes - pseudo; }
 };
 
 constexpr Mask make_mask(IcrcKind kind) {
@@ -157,30 +160,49 @@ std::uint32_t crc(std::uint32_t begun, const std::uint8_t* p, std::size_t bytes)
 
 // For headers of any length: those in front, what is between them and the transport's, the
 // transport's, the rest.
-[[gnu::cold]] std::uint32_t icrc_in_pieces(IcrcKind kind, Bytes packet, std::size_t bth) {
-  const Headers headers = headers_of(kind);
-  if (packet.size() < kBthBytes || bth > packet.size() - kBthBytes || bth < headers.least_bth()) {
-    return 0;
-  }
-  const std::uint8_t* const between = packet.data() + headers.route;
-  const std::uint8_t* const transport = packet.data() + bth - headers.udp;
-  const std::uint8_t* const rest = packet.data() + bth + kBthBytes;
-  const auto length = [](const std::uint8_t* from, const std::uint8_t* to) {
-    return static_cast<std::size_t>(to - from);
-  };
+[[gnu::cold]] std::uint32_t icrc_in_pieces(IcrcKind kind, Bytes headers, Bytes rest) {
+  const Headers least = headers_of(kind);
+  if (rest.size() < kBthBytes || headers.size() < least.least_bth()) return 0;
+  const std::size_t between = headers.size() - least.least_bth();
 
   std::array<std::uint8_t, kLrhBytes + kIpv6Bytes> front;
   front.fill(0xff);
-  std::memcpy(front.data() + headers.pseudo, packet.data(), headers.route);
-  mask_route(kind, front.data() + headers.pseudo);
+  std::memcpy(front.data() + least.pseudo, headers.data(), least.route);
+  mask_route(kind, front.data() + least.pseudo);
   std::array<std::uint8_t, kUdpBytes + kBthBytes> back;
-  std::memcpy(back.data(), transport, length(transport, rest));
-  mask_transport(back.data(), headers.udp);
+  std::memcpy(back.data(), headers.data() + least.route + between, least.udp);
+  std::memcpy(back.data() + least.udp, rest.data(), kBthBytes);
+  mask_transport(back.data(), least.udp);
 
-  std::uint32_t value = crc(0, front.data(), headers.pseudo + headers.route);
-  value = crc(value, between, length(between, transport));
-  value = crc(value, back.data(), length(transport, rest));
-  value = crc(value, rest, length(rest, packet.data() + packet.size()));
+  std::uint32_t value = crc(0, front.data(), least.pseudo + least.route);
+  value = crc(value, headers.data() + least.route, between);
+  value = crc(value, back.data(), least.udp + kBthBytes);
+  value = crc(value, rest.data() + kBthBytes, rest.size() - kBthBytes);
+  end_crc();
+  return value;
+}
+
+// `front`: as many bytes of the packet as the mask has behind its pseudo LRH; `rest` follows them.
+std::uint32_t masked_icrc(const Mask& mask, const std::uint8_t* front, Bytes rest) {
+  std::array<Chunk, kMaxChunks + 1> copy;
+  auto* const bytes = reinterpret_cast<std::uint8_t*>(copy.data());
+  copy[0] = (mask.pseudo != 0 ? load_half_chunk(front) : load_chunk(front)) |
+            load_chunk(mask.ones.data());
+  front += kChunkBytes - mask.pseudo;
+  for (std::size_t i = 1; i < mask.chunks; ++i) {
+    copy[i] = load_chunk(front) | load_chunk(mask.ones.data() + i * kChunkBytes);
+    front += kChunkBytes;
+  }
+
+  std::size_t copied = mask.chunks * kChunkBytes;
+  // An ACK has one header more; to copy it costs less than another call.
+  if (rest.size() < kChunkBytes) {
+    if (!rest.empty()) std::memcpy(bytes + copied, rest.data(), rest.size());
+    copied += rest.size();
+    rest = {};
+  }
+  std::uint32_t value = crc(0, bytes, copied);
+  if (!rest.empty()) value = crc(value, rest.data(), rest.size());
   end_crc();
   return value;
 }
@@ -189,33 +211,24 @@ std::uint32_t crc(std::uint32_t begun, const std::uint8_t* p, std::size_t bytes)
 
 std::uint32_t icrc(IcrcKind kind, Bytes packet, std::size_t bth) {
   const Mask& mask = kMasks[static_cast<std::size_t>(kind)];
-  const std::size_t masked = mask.chunks * kChunkBytes - mask.pseudo;  // bytes of the packet
+  const std::size_t masked = mask.masked();
   if (bth != mask.bth || packet.size() < masked || packet.size() < bth + kBthBytes) [[unlikely]] {
-    return icrc_in_pieces(kind, packet, bth);
+    if (bth > packet.size()) return 0;
+    return icrc_in_pieces(kind, packet.first(bth), packet.subspan(bth));
   }
+  return masked_icrc(mask, packet.data(), packet.subspan(masked));
+}
 
-  std::array<Chunk, kMaxChunks + 1> copy;
-  auto* const bytes = reinterpret_cast<std::uint8_t*>(copy.data());
-  const std::uint8_t* p = packet.data();
-  copy[0] = (mask.pseudo != 0 ? load_half_chunk(p) : load_chunk(p)) | load_chunk(mask.ones.data());
-  p += kChunkBytes - mask.pseudo;
-  for (std::size_t i = 1; i < mask.chunks; ++i) {
-    copy[i] = load_chunk(p) | load_chunk(mask.ones.data() + i * kChunkBytes);
-    p += kChunkBytes;
+std::uint32_t icrc(IcrcKind kind, Bytes headers, Bytes rest) {
+  const Mask& mask = kMasks[static_cast<std::size_t>(kind)];
+  const std::size_t masked = mask.masked() - mask.bth;  // from the BTH on
+  if (headers.size() != mask.bth || rest.size() < masked || rest.size() < kBthBytes) [[unlikely]] {
+    return icrc_in_pieces(kind, headers, rest);
   }
-
-  std::size_t copied = mask.chunks * kChunkBytes;
-  std::size_t rest = packet.size() - masked;
-  // An ACK has one header more; to copy it costs less than another call.
-  if (rest < kChunkBytes) {
-    std::memcpy(bytes + copied, p, rest);
-    copied += rest;
-    rest = 0;
-  }
-  std::uint32_t value = crc(0, bytes, copied);
-  if (rest != 0) value = crc(value, p, rest);
-  end_crc();
-  return value;
+  std::array<std::uint8_t, kMaxChunks * kChunkBytes> front;
+  std::memcpy(front.data(), headers.data(), mask.bth);
+  std::memcpy(front.data() + mask.bth, rest.data(), masked);
+  return masked_icrc(mask, front.data(), rest.subspan(masked));
 }
 
 }  // namespace rpcrdma::wire

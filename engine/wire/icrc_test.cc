@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <rpcrdma/wire/endian.h>
 #include <rpcrdma/wire/icrc.h>
 
 namespace rpcrdma::wire {
@@ -144,6 +145,10 @@ TEST(IcrcTest, GoldenExamples) {
   for (const Example& example : kExamples) {
     EXPECT_EQ(icrc(example.kind, hex(example.sent), example.bth), example.icrc) << example.masked;
     EXPECT_EQ(slow_crc(hex(example.masked)), example.icrc) << example.masked;
+    const auto sent = hex(example.sent);
+    EXPECT_EQ(icrc(example.kind, Bytes(sent).first(example.bth), Bytes(sent).subspan(example.bth)),
+              example.icrc)
+        << example.masked;
   }
 }
 
@@ -152,6 +157,23 @@ TEST(IcrcTest, OnTheWireTheLeastSignificantByteComesFirst) {
   store_icrc(wire.data(), 0x01020304);
   EXPECT_EQ(wire, (std::array<std::uint8_t, 4>{4, 3, 2, 1}));
   EXPECT_EQ(load_icrc(wire.data()), 0x01020304U);
+}
+
+// By hand: behind the word nothing follows, so the CRC's register holds the word times x^32. For
+// x^0, which in reflected order is the first bit of the last byte, that is the polynomial itself.
+TEST(IcrcWordTest, TheWordAtTheEnd) {
+  EXPECT_EQ(icrc_word_difference(0xedb88320, 0), 0x00000080U);
+  EXPECT_EQ(icrc_word_difference(0, 0), 0U);
+}
+
+// A zero byte more behind the word is eight steps of the register.
+TEST(IcrcWordTest, EveryDistance) {
+  const std::uint32_t word = 0xb171a000;
+  std::uint32_t crc = slow_crc(hex("b171a000")) ^ slow_crc(hex("00000000"));
+  for (std::size_t behind = 0; behind < 65536; ++behind) {
+    ASSERT_EQ(icrc_word_difference(crc, behind), word) << behind;
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ ((crc & 1) != 0 ? 0xedb88320U : 0U);
+  }
 }
 
 // --- Real packets
@@ -227,6 +249,34 @@ TEST_P(IcrcKindTest, ABthThatDoesNotFitGivesZero) {
   EXPECT_EQ(icrc(k.kind, Bytes(packet).first(packet.size() - 1), k.bth), 0U);
   EXPECT_EQ(icrc(k.kind, {}, k.bth), 0U);
   EXPECT_EQ(icrc(k.kind, {}, 0), 0U);
+}
+
+TEST_P(IcrcKindTest, HeadersMayLieElsewhere) {
+  const Kind& k = GetParam();
+  for (std::size_t size = k.bth; size < 300; ++size) {
+    const auto packet = random_bytes(size, static_cast<std::uint32_t>(size));
+    for (std::size_t bth = 0; bth <= size; ++bth) {
+      const std::vector<std::uint8_t> headers(packet.begin(),
+                                              packet.begin() + static_cast<std::ptrdiff_t>(bth));
+      ASSERT_EQ(icrc(k.kind, headers, Bytes(packet).subspan(bth)), icrc(k.kind, packet, bth))
+          << size << " " << bth;
+    }
+  }
+}
+
+TEST_P(IcrcKindTest, TellsAnUnknownWord) {
+  const Kind& k = GetParam();
+  std::mt19937 random(11);
+  // The word stands in the BTH behind what is masked: destination QP and what follows.
+  for (std::size_t size = k.bth + kBthBytes; size < 4300; size += 41) {
+    auto packet = random_bytes(size, static_cast<std::uint32_t>(size));
+    const std::uint32_t before = icrc(k.kind, packet, k.bth);
+    const auto word = static_cast<std::uint32_t>(random());
+    std::uint8_t* const at = packet.data() + k.bth + 5;
+    store_be32(at, load_be32(at) ^ word);
+    const std::uint32_t difference = before ^ icrc(k.kind, packet, k.bth);
+    ASSERT_EQ(icrc_word_difference(difference, size - k.bth - 9), word) << size;
+  }
 }
 
 // The sanitizers do not see into the CRC's assembly, so the packet lies between two pages that

@@ -1,1 +1,98 @@
-namespace rpcrdma::soft {}
+#include "ip_headers.h"
+
+#include <cstring>
+
+#include <rpcrdma/soft/frame.h>
+#include <rpcrdma/wire/icrc.h>
+#include <rpcrdma/wire/roce.h>
+
+namespace rpcrdma::soft {
+namespace {
+
+Flow outgoing(const Path& path) {
+  return {path.local, path.remote, path.udp_source_port};
+}
+
+Flow incoming(const Path& path) {
+  return {path.remote, path.local, path.udp_source_port};
+}
+
+// `covered`: from the BTH up to the ICRC.
+std::uint32_t icrc_along(const Flow& flow, std::uint16_t ip_id, wire::Bytes covered) {
+  const IpHeaders headers = ip_headers(flow, ip_id, covered.size() + wire::kIcrcBytes);
+  return wire::icrc(icrc_kind(flow), headers.span(), covered);
+}
+
+bool can_be_checked(wire::Bytes datagram) {
+  return datagram.size() >= wire::kBthBytes + wire::kIcrcBytes &&
+         datagram.size() <= kMaxDatagramBytes;
+}
+
+wire::Bytes covered_of(wire::Bytes datagram) {
+  return datagram.first(datagram.size() - wire::kIcrcBytes);
+}
+
+std::uint32_t icrc_of(wire::Bytes datagram) {
+  return wire::load_icrc(datagram.data() + datagram.size() - wire::kIcrcBytes);
+}
+
+// The identification with which an ICRC would be right that is wrong by `difference` with `ip_id`.
+// It shares its word with the flags and the fragment's offset, and of those it is known that they
+// are as they were taken; so of all wrong ICRCs one in 65536 has an answer.
+std::optional<std::uint16_t> right_ip_id(std::uint32_t difference, std::uint16_t ip_id,
+                                         std::size_t covered) {
+  constexpr std::size_t kBehindTheWord = kIpv4Bytes - 8 + kUdpBytes;
+  const std::uint32_t word = wire::icrc_word_difference(difference, kBehindTheWord + covered);
+  if ((word & 0xffff) != 0) return std::nullopt;
+  return static_cast<std::uint16_t>(ip_id ^ word >> 16);
+}
+
+}  // namespace
+
+std::size_t frame(const OutPacket& packet, std::uint16_t ip_id, wire::MutableBytes out) {
+  return frame(packet, *packet.path, ip_id, out);
+}
+
+std::size_t frame(const OutPacket& packet, const Path& path, std::uint16_t ip_id,
+                  wire::MutableBytes out) {
+  const std::size_t length = packet.size() + wire::kIcrcBytes;
+  if (out.size() < length || length > kMaxDatagramBytes) return 0;
+  std::uint8_t* at = out.data();
+  std::memcpy(at, packet.header.data(), packet.header_bytes);
+  at += packet.header_bytes;
+  for (std::size_t i = 0; i < packet.payload_parts; ++i) {
+    const wire::Bytes part = packet.payload[i];
+    if (!part.empty()) std::memcpy(at, part.data(), part.size());
+    at += part.size();
+  }
+  std::memset(at, 0, packet.pad_bytes);
+  frame_again(path, ip_id, out.first(length));
+  return length;
+}
+
+void frame_again(const Path& path, std::uint16_t ip_id, wire::MutableBytes datagram) {
+  const wire::Bytes covered = covered_of(datagram);
+  wire::store_icrc(datagram.data() + covered.size(), icrc_along(outgoing(path), ip_id, covered));
+}
+
+IcrcCheck check_icrc(const Path& path, wire::Bytes datagram, std::optional<std::uint16_t> ip_id) {
+  std::uint16_t id = ip_id.value_or(0);
+  if (!ip_id && !path.remote.ipv6) return check_icrc_likely(path, datagram, id);
+  if (!can_be_checked(datagram)) return IcrcCheck::kBad;
+  const std::uint32_t right = icrc_along(incoming(path), id, covered_of(datagram));
+  return right == icrc_of(datagram) ? IcrcCheck::kGood : IcrcCheck::kBad;
+}
+
+IcrcCheck check_icrc_likely(const Path& path, wire::Bytes datagram, std::uint16_t& ip_id) {
+  if (!can_be_checked(datagram)) return IcrcCheck::kBad;
+  const wire::Bytes covered = covered_of(datagram);
+  const std::uint32_t difference = icrc_along(incoming(path), ip_id, covered) ^ icrc_of(datagram);
+  if (difference == 0) return IcrcCheck::kGood;
+  if (path.remote.ipv6) return IcrcCheck::kBad;
+  const auto found = right_ip_id(difference, ip_id, covered.size());
+  if (!found) return IcrcCheck::kUnchecked;
+  ip_id = *found;
+  return ip_id < kMaxBatch ? IcrcCheck::kGood : IcrcCheck::kUnchecked;
+}
+
+}  // namespace rpcrdma::soft

@@ -28,6 +28,17 @@ inline constexpr std::size_t kIcrcBytes = 4;
 // `packet` is read.
 [[nodiscard]] std::uint32_t icrc(IcrcKind kind, Bytes packet, std::size_t bth);
 
+// The same of a packet that does not lie behind its headers: `headers` are those that IcrcKind
+// names with what stands between them, `rest` runs from the BTH on.
+[[nodiscard]] std::uint32_t icrc(IcrcKind kind, Bytes headers, Bytes rest);
+
+// A CRC is linear, so where one word of a packet is not known its ICRC tells it. Two packets differ
+// in no more than four unmasked bytes in a row, behind which `behind` bytes follow up to the ICRC,
+// and their ICRCs by `difference` (one XOR the other): returns by what those four bytes differ, the
+// first one in the upper bits. Every difference has exactly one such word; hence one that cannot be
+// says that the packets differ elsewhere. `behind` counts modulo 65536.
+[[nodiscard]] std::uint32_t icrc_word_difference(std::uint32_t difference, std::size_t behind);
+
 // Reads the four bytes of an ICRC from the wire into the form that icrc() returns.
 [[nodiscard]] inline std::uint32_t load_icrc(const std::uint8_t* p) {
   return std::uint32_t{p[0]} | std::uint32_t{p[1]} << 8 | std::uint32_t{p[2]} << 16 |

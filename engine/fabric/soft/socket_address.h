@@ -1,0 +1,30 @@
+// A fabric address and port as the operating system wants them, and back.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <rpcrdma/fabric/address.h>
+
+namespace rpcrdma::soft {
+
+union SocketAddress {
+  sockaddr any;
+  sockaddr_in v4;
+  sockaddr_in6 v6;
+};
+
+struct Endpoint {
+  fabric::Address address;
+  std::uint16_t port = 0;
+};
+
+[[nodiscard]] SocketAddress to_socket_address(const fabric::Address& address, std::uint16_t port);
+[[nodiscard]] socklen_t length_of(const SocketAddress& address);
+// Nothing for a family that is not IP's.
+[[nodiscard]] std::optional<Endpoint> to_endpoint(const SocketAddress& address);
+
+}  // namespace rpcrdma::soft

@@ -1,0 +1,123 @@
+#include "udp_receive.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <netinet/udp.h>
+
+#include <rpcrdma/wire/icrc.h>
+#include <rpcrdma/wire/roce.h>
+
+namespace rpcrdma::soft {
+namespace {
+
+// Bytes of each datagram that the kernel joined; nothing when it is one.
+std::optional<std::size_t> joined_size(msghdr& message) {
+  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
+    if (c->cmsg_level != IPPROTO_UDP || c->cmsg_type != UDP_GRO) continue;
+    int size = 0;
+    std::memcpy(&size, CMSG_DATA(c), sizeof size);
+    if (size > 0) return static_cast<std::size_t>(size);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ReceiveRing::ReceiveRing(UdpShared& shared)
+    : shared_(shared), memory_(std::make_unique<std::uint8_t[]>(kBuffers * kBufferBytes)) {
+  for (std::size_t i = 0; i < kBuffers; ++i) {
+    contents_[i] = {memory_.get() + i * kBufferBytes, kBufferBytes};
+    msghdr& message = messages_[i].msg_hdr;
+    message.msg_iov = &contents_[i];
+    message.msg_iovlen = 1;
+    message.msg_name = &names_[i];
+    message.msg_control = &controls_[i];
+    prepare(i);
+  }
+}
+
+// The kernel has put other lengths here.
+void ReceiveRing::prepare(std::size_t buffer) {
+  messages_[buffer].msg_hdr.msg_namelen = sizeof names_[buffer];
+  messages_[buffer].msg_hdr.msg_controllen = sizeof controls_[buffer];
+}
+
+bool ReceiveRing::fill() {
+  for (std::size_t i = 0; i < filled_; ++i) prepare(i);
+  filled_ = at_ = 0;
+  rest_ = {};
+  const int n = ::recvmmsg(shared_.fd, messages_.data(), kBuffers, 0, nullptr);
+  if (n < 0) {
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return false;
+    ++shared_.counters.errors;
+    shared_.counters.last_error = errno;
+    return true;
+  }
+  filled_ = static_cast<std::size_t>(n);
+  return filled_ == kBuffers;
+}
+
+bool ReceiveRing::next(InPacket& packet) {
+  for (;;) {
+    while (!rest_.empty()) {
+      const wire::Bytes datagram = rest_.first(std::min(each_, rest_.size()));
+      rest_ = rest_.subspan(datagram.size());
+      if (take(datagram, packet)) return true;
+    }
+    do {
+      if (at_ == filled_) return false;
+    } while (!open());
+  }
+}
+
+bool ReceiveRing::open() {
+  msghdr& message = messages_[at_].msg_hdr;
+  const std::size_t bytes = messages_[at_].msg_len;
+  const std::optional<Endpoint> from = to_endpoint(names_[at_]);
+  const auto* const content = static_cast<const std::uint8_t*>(contents_[at_].iov_base);
+  ++at_;
+  ++shared_.counters.received_batches;
+  if (bytes == 0 || (message.msg_flags & MSG_TRUNC) != 0 || !from) {
+    ++shared_.counters.too_short;
+    return false;
+  }
+  path_ = {shared_.local, from->address, from->port};
+  rest_ = {content, bytes};
+  each_ = joined_size(message).value_or(bytes);
+  likely_ip_id_ = 0;
+  return true;
+}
+
+// False: there is nothing in it for anybody.
+bool ReceiveRing::take(wire::Bytes datagram, InPacket& packet) {
+  UdpCounters& counters = shared_.counters;
+  if (datagram.size() < wire::kBthBytes + wire::kIcrcBytes) {
+    ++counters.too_short;
+    return false;
+  }
+  ++counters.received_packets;
+  counters.received_bytes += datagram.size();
+  packet.path = &path_;
+  packet.bytes = datagram.first(datagram.size() - wire::kIcrcBytes);
+  packet.icrc = check_icrc_likely(path_, datagram, likely_ip_id_);
+  if (shared_.log != nullptr) {
+    shared_.log->received(wall_clock_ns(), path_, likely_ip_id_, datagram);
+  }
+  ++likely_ip_id_;
+  switch (packet.icrc) {
+    case IcrcCheck::kGood:
+      ++counters.icrc_good;
+      return true;
+    case IcrcCheck::kUnchecked:
+      ++counters.icrc_unchecked;
+      return true;
+    case IcrcCheck::kBad:
+      break;
+  }
+  ++counters.icrc_bad;
+  return false;
+}
+
+}  // namespace rpcrdma::soft

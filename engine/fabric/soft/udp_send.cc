@@ -1,0 +1,146 @@
+#include "udp_send.h"
+
+#include "ip_headers.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <netinet/udp.h>
+
+#include <rpcrdma/wire/icrc.h>
+#include <rpcrdma/wire/roce.h>
+
+namespace rpcrdma::soft {
+namespace {
+
+bool would_block(int error) {
+  return error == EAGAIN || error == EWOULDBLOCK;
+}
+
+}  // namespace
+
+SendBatch::SendBatch(UdpShared& shared, bool joined)
+    : shared_(shared),
+      most_(joined ? kMaxBatch : 1),
+      path_{shared.local, shared.local, wire::kRoceUdpPort},
+      to_(to_socket_address(shared.local, wire::kRoceUdpPort)),
+      buffer_(std::make_unique<std::uint8_t[]>(kMaxDatagramBytes)) {}
+
+bool SendBatch::fits(const OutPacket& packet, std::size_t length) const {
+  return datagrams_ < most_ && !joining_refused_ && length <= each_ &&
+         bytes_ == datagrams_ * each_ && bytes_ + length <= kMaxDatagramBytes &&
+         packet.path->remote == path_.remote;
+}
+
+void SendBatch::begin(const OutPacket& packet, std::size_t length) {
+  if (packet.path->remote != path_.remote) {
+    path_.remote = packet.path->remote;
+    to_ = to_socket_address(path_.remote, wire::kRoceUdpPort);
+  }
+  each_ = length;
+  joining_refused_ = false;
+}
+
+bool SendBatch::add(const OutPacket& packet) {
+  const std::size_t length = packet.size() + wire::kIcrcBytes;
+  if (length > kMaxDatagramBytes || packet.path->remote.ipv6 != shared_.local.ipv6) {
+    refused(length > kMaxDatagramBytes ? EMSGSIZE : EAFNOSUPPORT, 1);
+    return true;
+  }
+  if (datagrams_ == 0) {
+    begin(packet, length);
+  } else if (!fits(packet, length)) {
+    if (!flush()) return false;
+    begin(packet, length);
+  }
+  bytes_ += frame(packet, path_, static_cast<std::uint16_t>(datagrams_),
+                  {buffer_.get() + bytes_, length});
+  ++datagrams_;
+  return true;
+}
+
+bool SendBatch::flush() {
+  if (datagrams_ == 0) return true;
+  const bool gone = datagrams_ > 1 && !joining_refused_ ? send_joined() : send_singly();
+  if (gone) datagrams_ = bytes_ = gone_ = 0;
+  return gone;
+}
+
+bool SendBatch::send_joined() {
+  iovec content{buffer_.get(), bytes_};
+  alignas(cmsghdr) std::array<std::uint8_t, CMSG_SPACE(sizeof(std::uint16_t))> control{};
+  msghdr message{};
+  message.msg_name = &to_;
+  message.msg_namelen = length_of(to_);
+  message.msg_iov = &content;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = IPPROTO_UDP;
+  header->cmsg_type = UDP_SEGMENT;
+  header->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
+  const auto each = static_cast<std::uint16_t>(each_);
+  std::memcpy(CMSG_DATA(header), &each, sizeof each);
+
+  if (::sendmsg(shared_.fd, &message, 0) < 0) {
+    if (would_block(errno)) return false;
+    // Not here: an old kernel, or a device that cannot compute checksums. EINVAL may also say that
+    // the datagrams are too long for the link; then they are refused on their own as well.
+    if (errno == EINVAL || errno == EIO) {
+      number_singly();
+      return send_singly();
+    }
+    refused(errno, datagrams_);
+    return true;
+  }
+  ++shared_.counters.sent_batches;
+  shared_.counters.sent_packets += datagrams_;
+  shared_.counters.sent_bytes += bytes_;
+  if (shared_.log != nullptr) {
+    for (std::size_t i = 0; i < datagrams_; ++i) log_sent(i * each_, static_cast<std::uint16_t>(i));
+  }
+  return true;
+}
+
+bool SendBatch::send_singly() {
+  while (gone_ < bytes_) {
+    const wire::Bytes next = datagram(gone_);
+    if (::sendto(shared_.fd, next.data(), next.size(), 0, &to_.any, length_of(to_)) < 0) {
+      if (would_block(errno)) return false;
+      refused(errno, 1);
+    } else {
+      if (joining_refused_) most_ = 1;
+      ++shared_.counters.sent_batches;
+      ++shared_.counters.sent_packets;
+      shared_.counters.sent_bytes += next.size();
+      if (shared_.log != nullptr) log_sent(gone_, 0);
+    }
+    gone_ += next.size();
+  }
+  return true;
+}
+
+// What was to be numbered as a batch is not.
+void SendBatch::number_singly() {
+  joining_refused_ = true;
+  for (std::size_t offset = each_; offset < bytes_; offset += each_) {
+    frame_again(path_, 0, datagram(offset));
+  }
+}
+
+wire::MutableBytes SendBatch::datagram(std::size_t offset) const {
+  return {buffer_.get() + offset, std::min(each_, bytes_ - offset)};
+}
+
+void SendBatch::refused(int error, std::size_t packets) {
+  shared_.counters.refused += packets;
+  shared_.counters.last_error = error;
+}
+
+void SendBatch::log_sent(std::size_t offset, std::uint16_t ip_id) {
+  shared_.log->sent(wall_clock_ns(), path_, ip_id, datagram(offset));
+}
+
+}  // namespace rpcrdma::soft

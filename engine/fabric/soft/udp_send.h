@@ -1,0 +1,42 @@
+// The packets that wait to be sent as one batch.
+#pragma once
+
+#include "socket_address.h"
+#include "udp_state.h"
+
+#include <memory>
+
+namespace rpcrdma::soft {
+
+class SendBatch {
+ public:
+  // `joined`: the kernel takes several datagrams at once.
+  SendBatch(UdpShared& shared, bool joined);
+
+  // UdpSocket::add() and flush().
+  [[nodiscard]] bool add(const OutPacket& packet);
+  [[nodiscard]] bool flush();
+
+ private:
+  [[nodiscard]] bool fits(const OutPacket& packet, std::size_t length) const;
+  void begin(const OutPacket& packet, std::size_t length);
+  [[nodiscard]] bool send_joined();
+  [[nodiscard]] bool send_singly();
+  void number_singly();
+  [[nodiscard]] wire::MutableBytes datagram(std::size_t offset) const;
+  void refused(int error, std::size_t packets);
+  void log_sent(std::size_t offset, std::uint16_t ip_id);
+
+  UdpShared& shared_;
+  std::size_t most_;              // datagrams in a batch
+  bool joining_refused_ = false;  // for this batch
+  Path path_;                     // of the batch; of the one before while there is none
+  SocketAddress to_;
+  std::unique_ptr<std::uint8_t[]> buffer_;
+  std::size_t datagrams_ = 0;
+  std::size_t each_ = 0;   // bytes of every datagram but the last, which may be shorter
+  std::size_t bytes_ = 0;  // of all
+  std::size_t gone_ = 0;   // bytes at the front that were sent already
+};
+
+}  // namespace rpcrdma::soft
