@@ -1,0 +1,138 @@
+#include "fault_tracker.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <variant>
+
+#include <rpcrdma/wire/endian.h>
+
+namespace rpcrdma::soft {
+namespace {
+
+using wire::OpcodeInfo;
+
+// Until a REQ tells: the largest, so that no PSN counts as taken by a READ that it did not take.
+constexpr std::uint32_t kLargestMtu = 4096;
+
+std::uint32_t mtu_of(std::uint8_t code) {
+  return code >= 1 && code <= 5 ? 128U << code : kLargestMtu;
+}
+
+FaultDirection opposite(FaultDirection direction) {
+  return direction == FaultDirection::kOut ? FaultDirection::kIn : FaultDirection::kOut;
+}
+
+std::size_t index(FaultDirection direction) {
+  return static_cast<std::size_t>(direction);
+}
+
+std::uint32_t psns_of(wire::Bytes datagram, std::uint32_t mtu) {
+  constexpr std::size_t kDmaLength = wire::kBthBytes + 12;
+  if (datagram.size() < kDmaLength + 4) return 1;
+  const std::uint32_t bytes = wire::load_be32(datagram.data() + kDmaLength);
+  return bytes == 0 ? 1 : (bytes - 1) / mtu + 1;
+}
+
+}  // namespace
+
+FaultTracker::FaultTracker(const FaultLimits& limits)
+    : flows_(limits.connections * 2), set_up_(limits.connections) {}
+
+std::size_t FaultTracker::KeyHash::operator()(const Key& key) const {
+  const std::uint64_t numbers =
+      std::uint64_t{key.number} << 2 | std::uint64_t{key.peer.ipv6} << 1 | index(key.direction);
+  const std::uint64_t address = wire::load_be64(key.peer.bytes.data()) ^
+                                wire::load_be64(key.peer.bytes.data() + 8) * 0x9e3779b97f4a7c15;
+  return Random(numbers ^ Random(address).next()).next();
+}
+
+FaultPlace FaultTracker::see(FaultDirection direction, const fabric::Address& peer,
+                             wire::Bytes datagram) {
+  const std::uint8_t opcode = datagram[0];
+  const OpcodeInfo& info = wire::opcode_info(opcode);
+  const bool connected = opcode >> 5 == static_cast<std::uint8_t>(wire::Service::kRc);
+  const Key to{direction, peer, wire::load_be24(datagram.data() + 5)};
+  Flow& flow = flow_of(to, connected);
+  FaultPlace place;
+  place.connection = flow.connection;
+  place.stream = flow.stream;
+  if (connected && (info.request || info.response)) {
+    const std::uint32_t psn = wire::load_be24(datagram.data() + 9);
+    const bool read = opcode == static_cast<std::uint8_t>(wire::Opcode::kReadRequest);
+    const bool in_message = info.request || info.read_response;
+    PsnStream& stream = info.request ? flow.requests : flow.responses;
+    place.attempt =
+        stream.see(psn, read ? psns_of(datagram, flow.mtu) : 1, in_message && info.first);
+    if (in_message) place.message = stream.message_of(psn);
+  } else if (info.deth && to.number == wire::kGsiQp) {
+    const auto packet = wire::decode_roce(datagram, datagram.size());
+    if (packet) see_mad(to, packet->payload, place);
+  }
+  return place;
+}
+
+FaultTracker::Flow& FaultTracker::flow_of(const Key& key, bool connected) {
+  if (Flow* const flow = flows_.find(key)) return *flow;
+  return new_flow(key, connected ? ++connections_[index(key.direction)] : 0, kLargestMtu);
+}
+
+FaultTracker::Flow& FaultTracker::new_flow(const Key& key, std::uint64_t connection,
+                                           std::uint32_t mtu) {
+  Flow& flow = flows_.put(key);
+  flow.connection = connection;
+  flow.stream = ++streams_;
+  flow.mtu = mtu;
+  return flow;
+}
+
+void FaultTracker::see_mad(const Key& to, wire::Bytes bytes, FaultPlace& place) {
+  const auto mad = wire::decode_cm(bytes);
+  if (!mad) return;
+  SetUp* set_up = nullptr;
+  if (const auto* const request = std::get_if<wire::CmReq>(&mad->message)) {
+    set_up = &on_request({to.direction, to.peer, request->local_comm_id}, *mad, *request);
+  } else {
+    set_up = set_up_of(to.direction, to.peer, *mad);
+  }
+  if (set_up == nullptr) return;
+  place.connection = set_up->connection;
+  place.attempt = ++set_up->sent[index(to.direction)][mad->header.attribute_id % 32];
+  const auto* const reply = std::get_if<wire::CmRep>(&mad->message);
+  if (reply == nullptr || reply->local_qpn == set_up->passive_qpn) return;
+  set_up->passive_qpn = reply->local_qpn;
+  new_flow({opposite(to.direction), to.peer, reply->local_qpn}, set_up->connection, set_up->mtu);
+}
+
+// A REQ with the transaction ID of the last is sent again; with another, the ID is used anew.
+FaultTracker::SetUp& FaultTracker::on_request(const Key& key, const wire::CmMad& mad,
+                                              const wire::CmReq& request) {
+  if (SetUp* const known = set_up_.find(key);
+      known != nullptr && known->transaction == mad.header.transaction_id) {
+    return *known;
+  }
+  SetUp& set_up = set_up_.put(key);
+  set_up.connection = std::max(connections_[0], connections_[1]) + 1;
+  connections_.fill(set_up.connection);
+  set_up.transaction = mad.header.transaction_id;
+  set_up.active_qpn = request.local_qpn;
+  set_up.mtu = mtu_of(request.path_mtu);
+  new_flow({opposite(key.direction), key.peer, request.local_qpn}, set_up.connection, set_up.mtu);
+  return set_up;
+}
+
+// Whoever sends it may be the active side or the passive.
+FaultTracker::SetUp* FaultTracker::set_up_of(FaultDirection direction, const fabric::Address& peer,
+                                             const wire::CmMad& mad) {
+  return std::visit(
+      [&](const auto& message) -> SetUp* {
+        if constexpr (std::is_same_v<std::decay_t<decltype(message)>, wire::CmReq>) {
+          return nullptr;
+        } else {
+          if (SetUp* const own = set_up_.find({direction, peer, message.local_comm_id})) return own;
+          return set_up_.find({opposite(direction), peer, message.remote_comm_id});
+        }
+      },
+      mad.message);
+}
+
+}  // namespace rpcrdma::soft
