@@ -252,6 +252,18 @@ TEST(CmSilenceTest, NobodyAnswersAReq) {
   EXPECT_EQ(link.a.connections(), 0U);
 }
 
+// It arrives when A has long forgotten it: B learns that nobody asks.
+TEST(CmSilenceTest, ReqIsVeryLate) {
+  Exchange x({});
+  for (std::size_t i = 1; i < 9; ++i) x.link.fates[i] = {};
+  x.link.fates[0] = {60 * fabric::kSecond};
+  x.connect();
+  x.link.run();
+  EXPECT_THAT(types(x.link.events_a), ElementsAre(kTimedOut));
+  EXPECT_THAT(types(x.link.events_b), ElementsAre(kRequest, kRejected));
+  x.expect_nothing_left();
+}
+
 TEST(CmSilenceTest, NobodyAnswersARep) {
   Exchange x({});
   x.connect();
