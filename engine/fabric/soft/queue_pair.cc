@@ -54,6 +54,7 @@ fabric::Expected<fabric::Exposure> QueuePair::expose(const fabric::Memory& memor
 }
 
 fabric::Expected<void> QueuePair::invalidate(std::uint64_t id, std::uint32_t handle) {
+  if (state_ == QpState::kError) return fabric::fail(Errc::kNotConnected);  // all are withdrawn
   if (!memory_.withdraw(owner_, handle)) {
     return fabric::fail(Errc::kBadArgument, "there is no such handle on this connection");
   }
@@ -78,12 +79,12 @@ void QueuePair::complete(const SendWork& work, Status status) {
 }
 
 void QueuePair::receive(const wire::RocePacket& packet, fabric::Time now) {
-  if (state_ != QpState::kReady) {
+  const bool rc = packet.bth.opcode >> 5U == static_cast<std::uint8_t>(wire::Service::kRc);
+  if (state_ != QpState::kReady || !rc || packet.bth.tver != 0) {  // IBA 9.6.1: silently
     ++counters_.dropped;
     return;
   }
-  const wire::OpcodeInfo& info = wire::opcode_info(packet.bth.opcode);
-  if (!info.response) {
+  if (!wire::opcode_info(packet.bth.opcode).response) {
     serve(packet);
     return;
   }
@@ -111,17 +112,21 @@ void QueuePair::serve(const wire::RocePacket& packet) {
 
 bool QueuePair::transmit(OutPacket& packet, fabric::Time now) {
   if (state_ != QpState::kReady) return false;
+  packet.path = &path_;
+  // By turns: a peer that always has something to be read does not keep our own requests back.
+  const bool before_answers = own_turn_;
+  own_turn_ = false;
+  if (before_answers && !refused_ && requester_.transmit(packet, now)) return true;
   bool fatal = false;
   if (responder_.transmit(packet, memory_, owner_.qpn, fatal)) {
+    own_turn_ = true;
     if (fatal) {
       fail(Status::kFlushed, refused_receive_,
            refused_ ? refused_reason_ : "a Read of what is no longer exposed to the peer");
     }
-  } else if (refused_ || !requester_.transmit(packet, now)) {
-    return false;
+    return true;
   }
-  packet.path = &path_;
-  return true;
+  return !before_answers && !refused_ && requester_.transmit(packet, now);
 }
 
 fabric::Time QueuePair::deadline() const {

@@ -81,6 +81,7 @@ class QueuePair {
   fabric::QueueDepths depths_;
   Requester requester_;
   Responder responder_;
+  bool own_turn_ = false;  // the last packet was an answer
   // The peer was refused; it ends when it has been told.
   bool refused_ = false;
   fabric::Status refused_receive_ = fabric::Status::kFlushed;

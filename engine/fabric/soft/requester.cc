@@ -201,8 +201,10 @@ bool Requester::transmit(OutPacket& out, fabric::Time now) {
 }
 
 Status Requester::respond(const wire::RocePacket& packet, fabric::Time now) {
-  return wire::opcode_info(packet.bth.opcode).read_response ? read_response(packet, now)
-                                                            : acknowledge(packet, now);
+  if (wire::opcode_info(packet.bth.opcode).read_response) return read_response(packet, now);
+  if (packet.bth.opcode == static_cast<std::uint8_t>(Opcode::kAck)) return acknowledge(packet, now);
+  ++counters_.dropped;  // of an atomic operation, which is never asked for
+  return Status::kSuccess;
 }
 
 std::uint32_t Requester::before_read(std::uint32_t distance) const {
@@ -246,9 +248,8 @@ Status Requester::acknowledge(const wire::RocePacket& packet, fabric::Time now) 
     note_credits(aeth);
     return Status::kSuccess;
   }
-  // All was sent before: a NAK of what was not yet is another ghost.
-  if (una_psn_ == sent_psn_) return Status::kSuccess;
   if (aeth.is_rnr()) {
+    if (rnr_until_ != fabric::kNever) return Status::kSuccess;  // a copy of what was told
     if (rnr_retries_ == 0) return Status::kRnrRetriesExceeded;
     constexpr std::uint8_t kWithoutEnd = 7;
     if (parameters_.rnr_retry_count != kWithoutEnd) --rnr_retries_;
@@ -257,8 +258,13 @@ Status Requester::acknowledge(const wire::RocePacket& packet, fabric::Time now) 
     rnr_until_ = now + static_cast<fabric::Time>(wire::rnr_timer_ns(aeth.value()));
     return Status::kSuccess;
   }
-  if (aeth.value() == static_cast<std::uint8_t>(wire::NakCode::kPsnSequence)) return go_back(now);
-  return status_of_nak(aeth.value());
+  if (aeth.value() != static_cast<std::uint8_t>(wire::NakCode::kPsnSequence)) {
+    return status_of_nak(aeth.value());
+  }
+  // The peer tells of a gap once. If what is sent now is lost too, the timer will tell.
+  if (nak_heeded_) return Status::kSuccess;
+  nak_heeded_ = true;
+  return go_back(now);
 }
 
 Status Requester::read_response(const wire::RocePacket& packet, fabric::Time now) {
@@ -324,7 +330,8 @@ void Requester::advance(std::uint32_t packets, fabric::Time now) {
   while (!reads_.empty() && psn_diff(reads_.front(), una_psn_) <= 0) reads_.pop();
   retries_ = parameters_.retry_count;
   rnr_retries_ = parameters_.rnr_retry_count;
-  gap_ = false;
+  gap_ = nak_heeded_ = false;
+  rnr_until_ = fabric::kNever;
   window_ = std::min(parameters_.window, window_ + std::max(1U, packets / 4));
   arm(now);
 }
@@ -337,9 +344,10 @@ void Requester::rewind() {
 }
 
 Status Requester::go_back(fabric::Time now) {
+  if (rnr_until_ != fabric::kNever) return Status::kSuccess;  // will do so when it may send again
   if (retries_ == 0) return Status::kRetriesExceeded;
   --retries_;
-  window_ = std::max(kLeastWindow, window_ / 2);
+  window_ = std::min(parameters_.window, std::max(kLeastWindow, window_ / 2));
   rewind();
   arm(now);
   return Status::kSuccess;
@@ -358,6 +366,7 @@ Status Requester::expire(fabric::Time now) {
   if (rnr_until_ <= now) rnr_until_ = fabric::kNever;
   if (ack_deadline_ > now) return Status::kSuccess;
   ++counters_.timeouts;
+  nak_heeded_ = false;
   return go_back(now);
 }
 

@@ -115,6 +115,8 @@ class Requester {
   // A Read response is missing: the PSN of the last packet that came in its place.
   bool gap_ = false;
   std::uint32_t gap_psn_ = 0;
+  // A NAK of the oldest packet was heeded: another copy of it says nothing new.
+  bool nak_heeded_ = false;
   std::uint8_t retries_ = 0;
   std::uint8_t rnr_retries_ = 0;
   fabric::Time ack_deadline_ = fabric::kNever;

@@ -22,6 +22,14 @@ constexpr std::uint8_t kRnrSyndrome = 1U << 5;
 constexpr std::uint8_t kNakSyndrome = 3U << 5;
 constexpr std::uint32_t kMaxMessage = 1U << 31;
 
+constexpr bool is_ack(std::uint8_t syndrome) {
+  return (syndrome >> 5U) == 0;
+}
+// All before this PSN: an ACK includes its own, a NAK does not.
+constexpr std::uint32_t acknowledged_by(std::uint8_t syndrome, std::uint32_t psn) {
+  return is_ack(syndrome) ? psn_add(psn, 1) : psn;
+}
+
 }  // namespace
 
 void Responder::start(const QpParameters& parameters) {
@@ -60,14 +68,18 @@ std::uint8_t Responder::ack_syndrome() const {
 }
 
 // An answer without data. It takes the place of one that waits to be sent, unless a Read is to be
-// answered between them: ACKs coalesce.
+// answered between them: ACKs coalesce. Of two the one that acknowledges more stays, and if they
+// acknowledge the same, a NAK.
 void Responder::answer(std::uint8_t syndrome, std::uint32_t psn, bool fatal) {
   Answer a;
   a.syndrome = syndrome;
   a.psn = psn;
   a.fatal = fatal;
   if (!answers_.empty() && !answers_.back().read) {
-    if (!answers_.back().fatal) answers_.back() = a;
+    Answer& waits = answers_.back();
+    const std::int32_t more =
+        psn_diff(acknowledged_by(a.syndrome, psn), acknowledged_by(waits.syndrome, waits.psn));
+    if (!waits.fatal && (more > 0 || (more == 0 && !is_ack(syndrome)))) waits = a;
   } else if (!answers_.full()) {
     answers_.push(a);
   }
@@ -127,50 +139,64 @@ Served Responder::receive(const wire::RocePacket& packet, MemoryTable& memory, H
   return info.send ? send(packet, info, memory, owner) : write(packet, info, memory, owner.qpn);
 }
 
+void Responder::drop_back() {
+  const Answer& a = answers_.back();
+  if (a.read) --(a.repeated ? repeats_waiting_ : reads_waiting_);
+  if (!a.read && !is_ack(a.syndrome)) gap_told_ = false;
+  answers_.pop_back();
+}
+
+void Responder::add_read(const wire::RocePacket& packet, bool repeated) {
+  Answer a;
+  a.read = true;
+  a.repeated = repeated;
+  a.psn = packet.bth.psn;
+  a.handle = packet.reth.rkey;
+  a.offset = packet.reth.va;
+  a.length = packet.reth.dma_length;
+  answers_.push(a);
+  ++(repeated ? repeats_waiting_ : reads_waiting_);
+}
+
 // A Read that comes again is executed again (9.7.5.1.4 speaks of resources kept for that; what is
 // asked for is as good, since its handle is checked again). All that waited to be sent from there
 // on will be asked for again too.
 void Responder::duplicate(const wire::RocePacket& packet, const MemoryTable& memory,
                           std::uint32_t qpn) {
+  const std::uint32_t psn = packet.bth.psn;
   if (packet.bth.opcode != static_cast<std::uint8_t>(Opcode::kReadRequest)) {
     if (!wire::opcode_info(packet.bth.opcode).request) return;
     // Behind a Read that is not answered yet the newest PSN would tell of a response that is lost.
-    const bool read_waits = reads_waiting_ != 0;
+    const bool read_waits = reads_waiting_ + repeats_waiting_ != 0;
     const std::uint32_t newest = psn_add(expected_psn_, wire::kPsnMask);  // one before
-    answer(kAckSyndrome, read_waits ? packet.bth.psn : newest);
+    answer(kAckSyndrome, read_waits ? psn : newest);
     return;
   }
   const wire::Reth& reth = packet.reth;
-  const std::uint32_t end = psn_add(packet.bth.psn, packets_of(reth.dma_length));
-  const bool whole = reth.dma_length <= kMaxMessage && psn_diff(end, expected_psn_) <= 0;
-  const bool allowed = reth.dma_length == 0 || memory.find(qpn, reth.rkey, reth.va, reth.dma_length,
-                                                           Access::kRemoteRead) != nullptr;
-  if (!whole || !allowed) {
+  const std::uint32_t end = psn_add(psn, packets_of(reth.dma_length));
+  if (reth.dma_length > kMaxMessage || psn_diff(end, expected_psn_) > 0) {
     ++counters_.dropped;
     return;
   }
-  while (!answers_.empty() && psn_diff(answers_.back().psn, packet.bth.psn) >= 0 &&
-         !answers_.back().fatal) {
-    if (answers_.back().read) --reads_waiting_;
-    answers_.pop_back();
+  for (std::uint64_t n = answers_.begin(); n != answers_.end(); ++n) {
+    const Answer& a = answers_[n];
+    if (a.read && !a.begun && a.psn == psn && a.length == reth.dma_length) return;  // waits still
   }
+  if (reth.dma_length != 0 &&
+      memory.find(qpn, reth.rkey, reth.va, reth.dma_length, Access::kRemoteRead) == nullptr) {
+    // A copy that comes late may name what was withdrawn after the Read was complete: no reason to
+    // end the connection here. If the peer still waits for it, it will.
+    answer(kNakSyndrome | static_cast<std::uint8_t>(NakCode::kRemoteAccess), psn);
+    return;
+  }
+  while (!answers_.empty() && psn_diff(answers_.back().psn, psn) >= 0) drop_back();
   // One that is being answered has told its PSN of now; what it still has to tell comes again too.
   if (!answers_.empty() && answers_.back().read) {
     const Answer& a = answers_.back();
-    if (psn_diff(psn_add(a.psn, packets_of(a.length)), packet.bth.psn) > 0) {
-      --reads_waiting_;
-      answers_.pop_back();
-    }
+    if (psn_diff(psn_add(a.psn, packets_of(a.length)), psn) > 0) drop_back();
   }
-  if (answers_.full()) return;
-  Answer a;
-  a.read = true;
-  a.psn = packet.bth.psn;
-  a.handle = reth.rkey;
-  a.offset = reth.va;
-  a.length = reth.dma_length;
-  answers_.push(a);
-  ++reads_waiting_;
+  if (repeats_waiting_ >= parameters_.responder_resources) return;
+  add_read(packet, true);
 }
 
 void Responder::executed(const wire::RocePacket& packet, bool message) {
@@ -183,15 +209,16 @@ void Responder::executed(const wire::RocePacket& packet, bool message) {
 
 void Responder::receive_not_ready() {
   ++counters_.rnr_out;
+  // What comes behind it was sent before the peer knew, and is no gap (9.7.5.2.8).
+  gap_told_ = true;
   answer(static_cast<std::uint8_t>(kRnrSyndrome | parameters_.min_rnr_timer), expected_psn_);
 }
 
 void Responder::complete(const wire::RocePacket& packet, const wire::OpcodeInfo& info,
                          Served& served) {
   served.outcome = Served::Outcome::kMessage;
-  served.work = receives_.front();
+  served.message.id = receives_.front().id;
   receives_.pop();
-  served.message.id = served.work.id;
   served.message.operation = fabric::Operation::kReceive;
   served.message.solicited = packet.bth.solicited;
   served.message.has_immediate = info.imm;
@@ -273,7 +300,7 @@ Served Responder::write(const wire::RocePacket& packet, const wire::OpcodeInfo& 
 Served Responder::read(const wire::RocePacket& packet, const MemoryTable& memory,
                        std::uint32_t qpn) {
   const wire::Reth& reth = packet.reth;
-  if (reads_waiting_ >= parameters_.responder_resources || answers_.full()) {
+  if (reads_waiting_ >= parameters_.responder_resources) {
     return refuse(NakCode::kInvalidRequest, "more Reads at a time than were agreed");
   }
   if (reth.dma_length > kMaxMessage || !packet.payload.empty()) {
@@ -283,14 +310,7 @@ Served Responder::read(const wire::RocePacket& packet, const MemoryTable& memory
       memory.find(qpn, reth.rkey, reth.va, reth.dma_length, Access::kRemoteRead) == nullptr) {
     return refuse(NakCode::kRemoteAccess, "a Read outside of what is exposed to it");
   }
-  Answer a;
-  a.read = true;
-  a.psn = expected_psn_;
-  a.handle = reth.rkey;
-  a.offset = reth.va;
-  a.length = reth.dma_length;
-  answers_.push(a);
-  ++reads_waiting_;
+  add_read(packet, false);
   ++counters_.packets_in;
   msn_ = (msn_ + 1) & wire::kPsnMask;
   expected_psn_ = psn_add(expected_psn_, packets_of(reth.dma_length));
@@ -313,19 +333,18 @@ bool Responder::transmit(OutPacket& out, const MemoryTable& memory, std::uint32_
   if (bytes != 0) {
     from = memory.find(qpn, a.handle, a.offset, bytes, Access::kRemoteRead);
     if (from == nullptr) {
-      // Withdrawn since it was asked for.
-      a = Answer{};
+      // Withdrawn since it was asked for. As of a duplicate(), a repeated one may be over.
+      --(a.repeated ? repeats_waiting_ : reads_waiting_);
+      a.fatal = !a.repeated;
+      if (a.fatal) refused_ = true;
+      a.read = false;
       a.syndrome = kNakSyndrome | static_cast<std::uint8_t>(NakCode::kRemoteAccess);
-      a.psn = headers.bth.psn;
-      a.fatal = true;
-      --reads_waiting_;
-      refused_ = true;
     }
   }
   ++counters_.packets_out;
   if (!a.read) {
     headers.bth.opcode = static_cast<std::uint8_t>(Opcode::kAck);
-    const bool ack = (a.syndrome >> 5U) == 0;
+    const bool ack = is_ack(a.syndrome);
     headers.aeth.syndrome = ack ? ack_syndrome() : a.syndrome;
     ++(ack ? counters_.acks_out : counters_.naks_out);
     fatal = a.fatal;
@@ -351,7 +370,7 @@ bool Responder::transmit(OutPacket& out, const MemoryTable& memory, std::uint32_
   a.offset += bytes;
   a.length -= bytes;
   if (last) {
-    --reads_waiting_;
+    --(a.repeated ? repeats_waiting_ : reads_waiting_);
     answers_.pop();
   }
   return true;

@@ -27,14 +27,13 @@ struct ReceiveWork {
 struct Served {
   enum class Outcome : std::uint8_t {
     kNothing,
-    kMessage,  // `work` is filled: `message` tells with what
+    kMessage,  // a Receive is filled: `message` tells with what
     kFatal,    // refused for good: after the NAK has gone the queue pair is in error
   };
   Outcome outcome = Outcome::kNothing;
   // kFatal: the Receive at the front is to fail so; kSuccess: it is only flushed.
   fabric::Status receive_status = fabric::Status::kSuccess;
   const char* reason = "";  // kFatal: a clause for a person
-  ReceiveWork work;
   fabric::Completion message;
 };
 
@@ -71,7 +70,8 @@ class Responder {
   // One that waits to be sent. At most one that is no Read stands between two Reads.
   struct Answer {
     bool read = false;
-    bool fatal = false;  // a NAK after which nothing comes
+    bool repeated = false;  // a Read that has been answered, or begun to be, before
+    bool fatal = false;     // a NAK after which nothing comes
     std::uint8_t syndrome = 0;
     std::uint32_t psn = 0;  // of the next packet
     std::uint32_t handle = 0;
@@ -81,6 +81,8 @@ class Responder {
   };
 
   void answer(std::uint8_t syndrome, std::uint32_t psn, bool fatal = false);
+  void drop_back();
+  void add_read(const wire::RocePacket& packet, bool repeated);
   [[nodiscard]] std::uint8_t ack_syndrome() const;
   [[nodiscard]] Served refuse(wire::NakCode code, const char* reason,
                               fabric::Status receive_status = fabric::Status::kSuccess);
@@ -101,11 +103,13 @@ class Responder {
   Ring<ReceiveWork> receives_;
   QpCounters& counters_;
   QpParameters parameters_;
-  Ring<Answer> answers_{512};
-  std::uint32_t reads_waiting_ = 0;  // of answers_
+  // 255 Reads, 255 that are repeated, and what stands between them.
+  Ring<Answer> answers_{1024};
+  std::uint32_t reads_waiting_ = 0;    // of answers_, for the first time
+  std::uint32_t repeats_waiting_ = 0;  // of answers_
   std::uint32_t expected_psn_ = 0;
   std::uint32_t msn_ = 0;
-  bool gap_told_ = false;  // a NAK has asked for expected_psn_
+  bool gap_told_ = false;  // a NAK, of a gap or RNR, has asked for expected_psn_
   bool refused_ = false;   // nothing more is executed
   Current current_ = Current::kNone;
   std::uint32_t filled_ = 0;        // kSend: bytes of the message so far
