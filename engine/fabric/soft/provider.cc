@@ -150,6 +150,8 @@ class Soft : public SoftProvider {
     bool more = true;
     for (int i = 0; more && i < kBatchesAtOnce; ++i) {
       more = socket_.receive([&](const InPacket& p) { adapter_.receive(*p.path, p.bytes, now); });
+      // The owner may want to answer: what is sent then takes the ACK with it.
+      if (adapter_.anything_to_take()) return {};
       send(now);
       if (more) now = monotonic();
     }

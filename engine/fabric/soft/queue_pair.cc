@@ -117,6 +117,12 @@ bool QueuePair::transmit(OutPacket& packet, fabric::Time now) {
   const bool before_answers = own_turn_;
   own_turn_ = false;
   if (before_answers && !refused_ && requester_.transmit(packet, now)) return true;
+  // An ACK can wait for what is sent anyway, and leaves in the same batch.
+  const bool after = responder_.only_ack() && !refused_;
+  if (after && requester_.transmit(packet, now)) {
+    packet.path = &path_;
+    return true;
+  }
   bool fatal = false;
   if (responder_.transmit(packet, memory_, owner_.qpn, fatal)) {
     own_turn_ = true;

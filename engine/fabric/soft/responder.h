@@ -55,6 +55,13 @@ class Responder {
   [[nodiscard]] bool transmit(OutPacket& packet, const MemoryTable& memory, std::uint32_t qpn,
                               bool& fatal);
 
+  // Nothing waits to be answered but with an ACK.
+  [[nodiscard]] bool only_ack() const {
+    if (answers_.size() != 1) return false;
+    const Answer& a = answers_[answers_.begin()];
+    return !a.read && (a.syndrome >> 5U) == 0;
+  }
+
   // The Receive at the front ends as `status`, all others as kFlushed.
   template <typename Done>
   void flush(fabric::Status status, Done&& done) {
