@@ -36,15 +36,19 @@ std::uint32_t icrc_of(wire::Bytes datagram) {
   return wire::load_icrc(datagram.data() + datagram.size() - wire::kIcrcBytes);
 }
 
-// The identification with which an ICRC would be right that is wrong by `difference` with `ip_id`.
-// It shares its word with the flags and the fragment's offset, and of those it is known that they
-// are as they were taken; so of all wrong ICRCs one in 65536 has an answer.
-std::optional<std::uint16_t> right_ip_id(std::uint32_t difference, std::uint16_t ip_id,
-                                         std::size_t covered) {
+// What is not known of an IPv4 header is its identification and, of a stranger's, whether it said
+// don't-fragment. They share a word with the fragment's offset, which is 0; so of all ICRCs that
+// are wrong for another reason two in 65536 look as if they were right.
+enum class Unknown : std::uint8_t { kIdentification, kFlag, kNeither };
+
+Unknown explain(std::uint32_t difference, std::size_t covered, std::uint16_t& ip_id) {
   constexpr std::size_t kBehindTheWord = kIpv4Bytes - 8 + kUdpBytes;
+  constexpr std::uint32_t kDontFragment = 0x4000;
   const std::uint32_t word = wire::icrc_word_difference(difference, kBehindTheWord + covered);
-  if ((word & 0xffff) != 0) return std::nullopt;
-  return static_cast<std::uint16_t>(ip_id ^ word >> 16);
+  ip_id = static_cast<std::uint16_t>(ip_id ^ word >> 16);
+  const std::uint32_t flags = word & 0xffff;
+  if (flags == 0) return Unknown::kIdentification;
+  return flags == kDontFragment ? Unknown::kFlag : Unknown::kNeither;
 }
 
 }  // namespace
@@ -89,10 +93,17 @@ IcrcCheck check_icrc_likely(const Path& path, wire::Bytes datagram, std::uint16_
   const std::uint32_t difference = icrc_along(incoming(path), ip_id, covered) ^ icrc_of(datagram);
   if (difference == 0) return IcrcCheck::kGood;
   if (path.remote.ipv6) return IcrcCheck::kBad;
-  const auto found = right_ip_id(difference, ip_id, covered.size());
-  if (!found) return IcrcCheck::kUnchecked;
-  ip_id = *found;
-  return ip_id < kMaxBatch ? IcrcCheck::kGood : IcrcCheck::kUnchecked;
+  std::uint16_t found = ip_id;
+  switch (explain(difference, covered.size(), found)) {
+    case Unknown::kIdentification:
+      ip_id = found;
+      return found < kMaxBatch ? IcrcCheck::kGood : IcrcCheck::kUnchecked;
+    case Unknown::kFlag:
+      return IcrcCheck::kUnchecked;
+    case Unknown::kNeither:
+      break;
+  }
+  return IcrcCheck::kBad;
 }
 
 }  // namespace rpcrdma::soft

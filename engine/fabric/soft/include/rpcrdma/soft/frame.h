@@ -29,9 +29,9 @@ enum class IcrcCheck : std::uint8_t { kGood, kBad, kUnchecked };
 
 // `datagram`: BTH through ICRC, as it came along `path` (whose `remote` is the sender, from its
 // port `udp_source_port`). `ip_id`: the identification of the datagram if it is known. Over IPv4
-// without it, those that our own sender uses are tried (0 and the first of a batch), and what fits
-// none of them is kUnchecked, never kBad. Over IPv6 all is known. What is too short for a BTH and
-// an ICRC is kBad.
+// without it, the ICRC tells which one would make it right: kGood for those that our own sender
+// uses (0 and the first of a batch), kUnchecked for any other, with or without don't-fragment, and
+// kBad if there is none. Over IPv6 all is known. What is too short for a BTH and an ICRC is kBad.
 [[nodiscard]] IcrcCheck check_icrc(const Path& path, wire::Bytes datagram,
                                    std::optional<std::uint16_t> ip_id);
 

@@ -1,0 +1,82 @@
+// What was asked for arrives, over real sockets.
+#include "two_peers.h"
+
+#include <gmock/gmock.h>
+
+namespace rpcrdma {
+namespace {
+
+using fabric::Operation;
+using fabric::Status;
+using testing::TwoPeers;
+
+void fill(std::vector<std::uint8_t>& bytes) {
+  std::uint32_t x = 1;
+  for (std::uint8_t& b : bytes) b = static_cast<std::uint8_t>((x = x * 1664525 + 1013904223) >> 24);
+}
+
+void all_operations(const soft::ProviderOptions& options) {
+  TwoPeers p(options);
+  ASSERT_NO_FATAL_FAILURE(p.connect());
+  fill(p.client.buffer);
+  std::fill(p.server.buffer.begin(), p.server.buffer.end(), std::uint8_t{0});
+  constexpr std::size_t kMiB = 1U << 20;
+  const fabric::Exposure there = p.server.expose(0, 2 * kMiB);
+  const fabric::Exposure to_invalidate = p.server.expose(0, 16);
+  p.server.receive(1, 2 * kMiB, 4096);
+  p.server.receive(2, 2 * kMiB + 4096, 4096);
+  p.server.receive(3, 2 * kMiB + 8192, 4096);
+  p.client.post(Operation::kWrite, 1, 0, kMiB + 1, there);
+  p.client.post(Operation::kRead, 2, 2 * kMiB, kMiB, there);
+  p.client.post(Operation::kSend, 3, 7, 3001);
+  p.client.post(Operation::kSendInvalidate, 4, 100, 4, {}, to_invalidate.handle);
+  p.client.post(Operation::kSendImmediate, 5, 0, 0, {}, 0xdeadbeef);
+  ASSERT_TRUE(p.until([&] { return p.client.done.size() == 5 && p.server.done.size() == 3; }));
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(p.client.done[i].id, i + 1);
+    EXPECT_EQ(p.client.done[i].status, Status::kSuccess);
+  }
+  const auto& c = p.client.buffer;
+  const auto& s = p.server.buffer;
+  EXPECT_TRUE(std::equal(c.begin(), c.begin() + kMiB + 1, s.begin()));
+  EXPECT_TRUE(std::equal(c.begin(), c.begin() + kMiB, c.begin() + 2 * kMiB));
+  EXPECT_TRUE(std::equal(c.begin() + 7, c.begin() + 7 + 3001, s.begin() + 2 * kMiB));
+  EXPECT_EQ(p.server.done[0].bytes, 3001U);
+  EXPECT_TRUE(p.server.done[1].has_invalidated);
+  EXPECT_EQ(p.server.done[1].invalidated, to_invalidate.handle);
+  EXPECT_EQ(p.server.done[2].immediate, 0xdeadbeefU);
+  const soft::ProviderCounters counters = p.server.provider->counters();
+  EXPECT_EQ(counters.udp.icrc_bad, 0U);
+  EXPECT_EQ(counters.udp.icrc_unchecked, 0U);
+  EXPECT_EQ(counters.adapter.malformed, 0U);
+
+  p.client.connection->disconnect();
+  ASSERT_TRUE(p.until([&] { return !p.server.events.empty() && !p.client.events.empty(); }));
+  EXPECT_EQ(p.client.events[0].type, fabric::EventType::kDisconnected);
+  EXPECT_EQ(p.server.events[0].type, fabric::EventType::kDisconnected);
+}
+
+TEST(FabricLoopback, AllOperationsInBatches) {
+  all_operations({});
+}
+
+TEST(FabricLoopback, AllOperationsWithOneDatagramAPacket) {
+  soft::ProviderOptions options;
+  options.udp.exact = true;
+  options.adapter.mtu = 1024;
+  all_operations(options);
+}
+
+TEST(FabricLoopback, ThePeerThatExposesNothingIsSafe) {
+  TwoPeers p;
+  ASSERT_NO_FATAL_FAILURE(p.connect());
+  std::fill(p.server.buffer.begin(), p.server.buffer.end(), std::uint8_t{0});
+  fill(p.client.buffer);
+  p.client.post(Operation::kWrite, 1, 0, 5000, {0x1234, 0});
+  ASSERT_TRUE(p.until([&] { return !p.server.events.empty() && !p.client.events.empty(); }));
+  EXPECT_EQ(p.client.done.at(0).status, Status::kRemoteAccess);
+  EXPECT_THAT(p.server.buffer, ::testing::Each(0));
+}
+
+}  // namespace
+}  // namespace rpcrdma

@@ -1,0 +1,138 @@
+// Two endpoints of the user-space fabric in one thread, on two loopback addresses of this process's
+// own, connected to each other.
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <rpcrdma/soft/provider.h>
+
+namespace rpcrdma::testing {
+
+inline constexpr std::uint16_t kPort = 20049;
+inline constexpr std::uint8_t kReadAndWrite =
+    static_cast<std::uint8_t>(fabric::Access::kRemoteRead) |
+    static_cast<std::uint8_t>(fabric::Access::kRemoteWrite);
+
+struct Peer {
+  std::unique_ptr<soft::SoftProvider> provider;
+  std::unique_ptr<fabric::Connection> connection;
+  std::vector<std::uint8_t> buffer;
+  fabric::Memory memory;
+  std::vector<fabric::Completion> done;
+  std::vector<fabric::Event> events;
+
+  Peer(const soft::ProviderOptions& options, std::size_t bytes) : buffer(bytes) {
+    auto opened = soft::SoftProvider::open(options);
+    EXPECT_TRUE(opened) << (opened ? "" : opened.error().message);
+    if (!opened) return;
+    provider = std::move(*opened);
+    memory = provider->remember(buffer).value();
+    done.reserve(4096);
+  }
+  ~Peer() { connection.reset(); }
+
+  void step() {
+    ASSERT_TRUE(provider->progress());
+    fabric::Event event;
+    while (provider->take(event)) events.push_back(std::move(event));
+    std::array<fabric::Completion, 64> some;
+    const std::size_t n = provider->take(some);
+    done.insert(done.end(), some.begin(), some.begin() + static_cast<std::ptrdiff_t>(n));
+  }
+  fabric::Slice slice(std::size_t offset, std::size_t length) {
+    return {buffer.data() + offset, static_cast<std::uint32_t>(length), memory.local_key};
+  }
+  void receive(std::uint64_t id, std::size_t offset, std::size_t length) {
+    const fabric::Slice s = slice(offset, length);
+    const fabric::ReceiveRequest r{id, {&s, 1}};
+    ASSERT_TRUE(connection->post_receive({&r, 1}));
+  }
+  void post(fabric::Operation operation, std::uint64_t id, std::size_t offset, std::size_t length,
+            fabric::Exposure remote = {}, std::uint32_t extra = 0) {
+    const fabric::Slice s = slice(offset, length);
+    fabric::SendRequest r;
+    r.id = id;
+    r.operation = operation;
+    r.local = {&s, 1};
+    r.remote_handle = remote.handle;
+    r.remote_offset = remote.offset;
+    r.immediate = r.invalidate = extra;
+    ASSERT_TRUE(connection->post_send({&r, 1}));
+  }
+  fabric::Exposure expose(std::size_t offset, std::size_t length) {
+    return connection
+        ->expose(0, memory, buffer.data() + offset, static_cast<std::uint32_t>(length),
+                 kReadAndWrite)
+        .value();
+  }
+};
+
+// Addresses that no other test on this machine uses at this time.
+inline fabric::Address own_address(std::uint8_t last) {
+  const auto pid = static_cast<std::uint32_t>(::getpid());
+  return fabric::make_ipv4(127, static_cast<std::uint8_t>(100 + pid % 100),
+                           static_cast<std::uint8_t>(pid / 100), last);
+}
+
+class TwoPeers {
+ public:
+  explicit TwoPeers(const soft::ProviderOptions& options = {}, std::size_t bytes = 4U << 20)
+      : client(with(options, own_address(1), ".client"), bytes),
+        server(with(options, own_address(2), ".server"), bytes) {}
+
+  // One and the other by turns, until `condition` holds; false when both have been silent for ten
+  // seconds.
+  template <typename Condition>
+  bool until(Condition&& condition) {
+    while (!condition()) {
+      client.step();
+      server.step();
+      if (condition()) return true;
+      if (!client.provider->may_sleep() || !server.provider->may_sleep()) continue;
+      std::array<pollfd, 2> fds{pollfd{client.provider->fd(), POLLIN, 0},
+                                pollfd{server.provider->fd(), POLLIN, 0}};
+      if (::poll(fds.data(), fds.size(), 10'000) == 0) return false;
+    }
+    return true;
+  }
+
+  void connect() {
+    listener = server.provider->listen(kPort, 0).value();
+    client.connection =
+        client.provider->connect(server_address(), kPort, fabric::ConnectionOptions{}).value();
+    ASSERT_TRUE(until([&] { return !server.events.empty(); }));
+    ASSERT_EQ(server.events[0].type, fabric::EventType::kRequest);
+    server.connection = std::move(server.events[0].request);
+    server.events.clear();
+    ASSERT_TRUE(server.connection->accept({}));
+    ASSERT_TRUE(until([&] { return !server.events.empty() && !client.events.empty(); }));
+    ASSERT_EQ(server.events[0].type, fabric::EventType::kEstablished);
+    ASSERT_EQ(client.events[0].type, fabric::EventType::kEstablished);
+    server.events.clear();
+    client.events.clear();
+  }
+
+  [[nodiscard]] static fabric::Address server_address() { return own_address(2); }
+
+  Peer client;
+  Peer server;
+  std::unique_ptr<fabric::Listener> listener;
+
+ private:
+  static soft::ProviderOptions with(soft::ProviderOptions options, const fabric::Address& address,
+                                    const char* suffix) {
+    options.adapter.address = address;
+    if (!options.pcapng.empty()) options.pcapng += suffix;
+    return options;
+  }
+};
+
+}  // namespace rpcrdma::testing
