@@ -86,7 +86,7 @@ void ConnectionManager::Impl::answer(CmAnswer a) {
     return;
   }
   a.path.udp_source_port = Path{}.udp_source_port;  // that of the peer says nothing of ours
-  answers.push_back(std::move(a));
+  answers.push_back(a);
 }
 
 CmEvent& ConnectionManager::Impl::tell(const CmConnection& c, CmEventType type) {
