@@ -89,7 +89,7 @@ struct ConnectionManager::Impl {
 
   std::unordered_map<CmId, CmConnection> connections;
   std::map<CmRemoteKey, CmConnection*> by_remote_id;   // passive; time-wait too
-  std::map<CmRemoteKey, CmConnection*> by_remote_qpn;  // whose peer's QPN is known and in use
+  std::map<CmRemoteKey, CmConnection*> by_remote_qpn;  // the last of each QPN; time-wait too
   std::map<fabric::Address, std::size_t> waiting;      // how many of each peer are kWaiting
   std::size_t waiting_total = 0;
 

@@ -109,8 +109,6 @@ void ConnectionManager::Impl::leave_waiting(const CmConnection& c) {
 
 void ConnectionManager::Impl::enter_time_wait(CmConnection& c, fabric::Time now) {
   if (c.state == CmState::kWaiting) leave_waiting(c);
-  // The peer may use its queue pair for something else now.
-  forget(by_remote_qpn, {c.path.remote, c.remote_qpn}, c);
   sending.remove(c);
   c.pending = 0;
   c.private_data.clear();
