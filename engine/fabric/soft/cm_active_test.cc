@@ -16,22 +16,6 @@ using testing::SizeIs;
 
 using enum CmEventType;
 
-Bytes hex(std::string_view text) {
-  Bytes bytes;
-  int high = -1;
-  for (const char c : text) {
-    if (c == ' ') continue;
-    const int digit = c <= '9' ? c - '0' : c - 'a' + 10;
-    if (high < 0) {
-      high = digit;
-    } else {
-      bytes.push_back(static_cast<std::uint8_t>(high << 4 | digit));
-      high = -1;
-    }
-  }
-  return bytes;
-}
-
 constexpr std::uint32_t kPeerId = 0xb0b0b001;
 constexpr std::uint32_t kPeerQpn = 0x21;
 

@@ -11,12 +11,12 @@
 
 #include <array>
 #include <bitset>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
 #include <rpcrdma/fabric/address.h>
 #include <rpcrdma/soft/cm.h>
@@ -26,11 +26,7 @@ namespace rpcrdma::soft {
 
 // Something that a peer chose: a communication ID or a QPN. Peers may choose badly on purpose, so
 // these are kept in trees and not hashed.
-struct CmRemoteKey {
-  fabric::Address address;
-  std::uint32_t number = 0;
-  friend auto operator<=>(const CmRemoteKey&, const CmRemoteKey&) = default;
-};
+using CmRemoteKey = std::pair<fabric::Address, std::uint32_t>;
 
 struct ConnectionManager::Impl {
   Impl(const CmLimits& given, std::uint64_t seed);
@@ -93,7 +89,7 @@ struct ConnectionManager::Impl {
 
   std::unordered_map<CmId, CmConnection> connections;
   std::map<CmRemoteKey, CmConnection*> by_remote_id;   // passive; time-wait too
-  std::map<CmRemoteKey, CmConnection*> by_remote_qpn;  // whose peer's QPN is known and in use
+  std::map<CmRemoteKey, CmConnection*> by_remote_qpn;  // the last of each QPN; time-wait too
   std::map<fabric::Address, std::size_t> waiting;      // how many of each peer are kWaiting
   std::size_t waiting_total = 0;
 

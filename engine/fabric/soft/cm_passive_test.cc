@@ -103,6 +103,34 @@ TEST_F(CmPassiveTest, RequestTellsOfThePeer) {
   EXPECT_THAT(sent_by(cm), IsEmpty());
 }
 
+// The REQ of a Linux NFS client, cut out of linux-nfs41.pcap.
+TEST_F(CmPassiveTest, RequestOfLinux) {
+  Bytes mad =
+      hex("0107020300000000000000022e6f5dfa0010000000000000"
+          "fa5d6f2e000000000000000001064e51505400fffe7700020000000000000000"
+          "0000118000000000000000a0c9b747a6ffff30f0ffffffff"
+          "00000000000000000000ffff0a4d0002"
+          "00000000000000000000ffff0a4d0001"
+          "9797900000400098");
+  mad.resize(164);
+  const Bytes private_data =
+      hex("0040cfd8"
+          "0000000000000000000000000a4d0002"
+          "0000000000000000000000000a4d0001"
+          "f6ab0e1801010303");
+  mad.insert(mad.end(), private_data.begin(), private_data.end());
+  mad.resize(wire::kMadBytes);
+  give(mad);
+  const auto events = events_of(cm);
+  ASSERT_THAT(types(events), ElementsAre(kRequest));
+  EXPECT_EQ(events[0].peer.qpn, 0x11U);
+  EXPECT_EQ(events[0].peer.starting_psn, 0xc9b747U);
+  EXPECT_EQ(events[0].peer.responder_resources, 128);
+  EXPECT_EQ(events[0].retry_count, 6);
+  EXPECT_THAT(std::span(events[0].private_data).first(8),
+              ElementsAre(0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 3));
+}
+
 TEST_F(CmPassiveTest, RequestOverIpv6) {
   const auto local = *fabric::parse_address("2001:db8::1");
   const auto remote = *fabric::parse_address("2001:db8::2");
@@ -233,7 +261,7 @@ TEST_F(CmPassiveTest, OfWhatWasToldBeforeListeningEnds) {
 }
 
 TEST_F(CmPassiveTest, Refused) {
-  const auto with = [this](auto change) {
+  const auto with = [](auto change) {
     HandMadeReq other;
     change(other);
     return other.bytes();

@@ -86,7 +86,7 @@ void ConnectionManager::Impl::answer(CmAnswer a) {
     return;
   }
   a.path.udp_source_port = Path{}.udp_source_port;  // that of the peer says nothing of ours
-  answers.push_back(std::move(a));
+  answers.push_back(a);
 }
 
 CmEvent& ConnectionManager::Impl::tell(const CmConnection& c, CmEventType type) {
@@ -109,8 +109,6 @@ void ConnectionManager::Impl::leave_waiting(const CmConnection& c) {
 
 void ConnectionManager::Impl::enter_time_wait(CmConnection& c, fabric::Time now) {
   if (c.state == CmState::kWaiting) leave_waiting(c);
-  // The peer may use its queue pair for something else now.
-  forget(by_remote_qpn, {c.path.remote, c.remote_qpn}, c);
   sending.remove(c);
   c.pending = 0;
   c.private_data.clear();

@@ -17,6 +17,7 @@ struct Address {
   std::uint32_t scope = 0;               // IPv6 link-local: the interface's index, else 0
 
   friend bool operator==(const Address&, const Address&) = default;
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes a comparison for a null pointer
   friend auto operator<=>(const Address&, const Address&) = default;
 
   // "10.0.0.1", "fe80::1%3".
