@@ -67,6 +67,19 @@ TEST(FabricLoopback, AllOperationsWithOneDatagramAPacket) {
   all_operations(options);
 }
 
+TEST(FabricLoopback, AllOperationsThroughDeclaredFaults) {
+  soft::ProviderOptions options;
+  options.adapter.mtu = 1024;
+  options.adapter.ack_timeout = 10;  // 4 ms
+  options.adapter.cm.response_timeout = 20 * fabric::kMillisecond;
+  options.faults = soft::parse_faults(
+                       "drop dir=out rate=0.03 seed=1; duplicate dir=out rate=0.02 seed=2;"
+                       "reorder dir=out by=3 rate=0.02 seed=3; corrupt dir=in rate=0.02 seed=4;"
+                       "delay dir=in by=1ms rate=0.01 seed=5")
+                       .value();
+  all_operations(options);
+}
+
 TEST(FabricLoopback, ThePeerThatExposesNothingIsSafe) {
   TwoPeers p;
   ASSERT_NO_FATAL_FAILURE(p.connect());

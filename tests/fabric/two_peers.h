@@ -114,7 +114,8 @@ class TwoPeers {
     server.events.clear();
     ASSERT_TRUE(server.connection->accept({}));
     ASSERT_TRUE(until([&] { return !server.events.empty() && !client.events.empty(); }));
-    ASSERT_EQ(server.events[0].type, fabric::EventType::kEstablished);
+    ASSERT_EQ(server.events[0].type, fabric::EventType::kEstablished)
+        << server.events[0].reject_reason << " " << server.events[0].reason;
     ASSERT_EQ(client.events[0].type, fabric::EventType::kEstablished);
     server.events.clear();
     client.events.clear();

@@ -85,6 +85,7 @@ TEST(FabricWire, WhatTheProviderWritesIsWhatAWireWouldCarry) {
   const Folder folder;
   soft::ProviderOptions options;
   options.pcapng = (folder.path / "packets").string();
+  options.adapter.mtu = 1024;
   std::size_t packets = 0;
   {
     TwoPeers p(options, 1U << 20);

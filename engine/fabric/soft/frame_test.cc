@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <rpcrdma/soft/frame.h>
+#include <rpcrdma/wire/icrc.h>
 
 namespace rpcrdma::soft {
 namespace {
@@ -116,14 +117,40 @@ TEST(CheckIcrc, ThoseOfOurOwnSenderAreTried) {
   }
 }
 
-TEST(CheckIcrc, OverIpv4ADamagedOneIsUncheckedWithoutTheIdentification) {
+TEST(CheckIcrc, OverIpv4NoIdentificationExplainsADamagedOne) {
   const auto good = framed(ack(kPath4), 0);
   for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
     if (bit / 8 == 4) continue;  // resv8a is not covered
     auto bytes = good;
     bytes[bit / 8] ^= static_cast<std::uint8_t>(1U << bit % 8);
-    EXPECT_EQ(check_icrc(seen_by_the_peer(kPath4), bytes, std::nullopt), IcrcCheck::kUnchecked);
+    EXPECT_EQ(check_icrc(seen_by_the_peer(kPath4), bytes, std::nullopt), IcrcCheck::kBad);
   }
+}
+
+// By hand: what a sender would put in that does not say don't-fragment.
+TEST(CheckIcrc, OverIpv4AStrangersFlagIsNoDamage) {
+  auto bytes = framed(ack(kPath4), 0x1234);
+  const std::size_t covered = bytes.size() - wire::kIcrcBytes;
+  std::vector<std::uint8_t> whole(28 + covered);
+  whole[0] = 0x45;
+  const auto length = static_cast<std::uint16_t>(28 + bytes.size());
+  whole[2] = static_cast<std::uint8_t>(length >> 8);
+  whole[3] = static_cast<std::uint8_t>(length);
+  whole[4] = 0x12;
+  whole[5] = 0x34;
+  whole[9] = 17;
+  std::copy_n(kPath4.local.bytes.begin(), 4, whole.begin() + 12);
+  std::copy_n(kPath4.remote.bytes.begin(), 4, whole.begin() + 16);
+  whole[20] = static_cast<std::uint8_t>(kPath4.udp_source_port >> 8);
+  whole[21] = static_cast<std::uint8_t>(kPath4.udp_source_port);
+  whole[22] = 4791 >> 8;
+  whole[23] = 4791 & 0xff;
+  const auto udp = static_cast<std::uint16_t>(8 + bytes.size());
+  whole[24] = static_cast<std::uint8_t>(udp >> 8);
+  whole[25] = static_cast<std::uint8_t>(udp);
+  std::copy_n(bytes.begin(), covered, whole.begin() + 28);
+  wire::store_icrc(bytes.data() + covered, wire::icrc(wire::IcrcKind::kRoceV2Ipv4, whole, 28));
+  EXPECT_EQ(check_icrc(seen_by_the_peer(kPath4), bytes, std::nullopt), IcrcCheck::kUnchecked);
 }
 
 TEST(CheckIcrc, OverIpv6AllIsKnown) {
@@ -187,7 +214,7 @@ TEST(CheckIcrc, WhatNoIdentificationFitsLeavesTheLikelyOne) {
   auto bytes = framed(ack(kPath4), 0);
   bytes[7] ^= 1;
   std::uint16_t likely = 5;
-  EXPECT_EQ(check_icrc_likely(seen_by_the_peer(kPath4), bytes, likely), IcrcCheck::kUnchecked);
+  EXPECT_EQ(check_icrc_likely(seen_by_the_peer(kPath4), bytes, likely), IcrcCheck::kBad);
   EXPECT_EQ(likely, 5);
 }
 

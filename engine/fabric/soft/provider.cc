@@ -1,6 +1,7 @@
 #include "file_descriptor.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -10,8 +11,11 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
+#include <rpcrdma/soft/fault_gate.h>
+#include <rpcrdma/soft/frame.h>
 #include <rpcrdma/soft/packet_log.h>
 #include <rpcrdma/soft/provider.h>
+#include <rpcrdma/wire/icrc.h>
 
 namespace rpcrdma::soft {
 
@@ -84,7 +88,10 @@ class Soft : public SoftProvider {
  public:
   Soft(const ProviderOptions& options, UdpSocket socket, std::unique_ptr<PacketLog> log,
        std::uint64_t seed)
-      : adapter_(options.adapter, seed), log_(std::move(log)), socket_(std::move(socket)) {
+      : adapter_(options.adapter, seed),
+        log_(std::move(log)),
+        socket_(std::move(socket)),
+        faults_(options.faults) {
     if (log_ != nullptr) socket_.log_to(log_.get());
   }
 
@@ -129,7 +136,7 @@ class Soft : public SoftProvider {
   bool may_sleep() override {
     send(monotonic());
     if (adapter_.anything_to_take()) return false;
-    const Time due = adapter_.deadline();
+    const Time due = deadline();
     if (due != timer_set_) {
       itimerspec when{};
       if (due != fabric::kNever) {
@@ -149,14 +156,15 @@ class Soft : public SoftProvider {
     send(now);
     bool more = true;
     for (int i = 0; more && i < kBatchesAtOnce; ++i) {
-      more = socket_.receive([&](const InPacket& p) { adapter_.receive(*p.path, p.bytes, now); });
+      more = socket_.receive([&](const InPacket& p) { receive(p, now); });
       // The owner may want to answer: what is sent then takes the ACK with it.
       if (adapter_.anything_to_take()) return {};
       send(now);
       if (more) now = monotonic();
     }
-    if (adapter_.deadline() <= now) {
+    if (deadline() <= now) {
       adapter_.expire(now);
+      faults_.expire(now, [&](auto... packet) { go_on(packet..., now); });
       send(now);
     }
     return {};
@@ -184,18 +192,51 @@ class Soft : public SoftProvider {
   }
 
   ProviderCounters counters() const override {
-    return {adapter_.counters(), socket_.counters(), not_sent_};
+    return {adapter_.counters(), socket_.counters(), not_sent_, damaged_};
   }
 
  private:
+  [[nodiscard]] Time deadline() const { return std::min(adapter_.deadline(), faults_.deadline()); }
+
   void send(Time now) {
     if (!socket_.flush()) return;
     while (adapter_.transmit(out_, now)) {
+      if (faults_.active()) {
+        // From the port that the socket really sends from, whatever a peer's REQ asked for.
+        const Path path{socket_.local(), out_.path->remote, socket_.source_port()};
+        const std::size_t length = frame(out_, path, 0, framed_);
+        faults_.offer(FaultDirection::kOut, path, wire::MutableBytes(framed_).first(length), now,
+                      [&](auto... packet) { go_on(packet..., now); });
+        continue;
+      }
       if (socket_.add(out_)) continue;
       ++not_sent_;
       return;
     }
     (void)socket_.flush();
+  }
+
+  void receive(const InPacket& packet, Time now) {
+    if (!faults_.active()) return adapter_.receive(*packet.path, packet.bytes, now);
+    // As it was on the wire, so that its ICRC tells of what is done to it.
+    const wire::MutableBytes datagram =
+        wire::MutableBytes(framed_).first(packet.bytes.size() + wire::kIcrcBytes);
+    std::memcpy(datagram.data(), packet.bytes.data(), packet.bytes.size());
+    const Path there{packet.path->remote, packet.path->local, packet.path->udp_source_port};
+    frame_again(there, 0, datagram);
+    faults_.offer(FaultDirection::kIn, *packet.path, datagram, now,
+                  [&](auto... p) { go_on(p..., now); });
+  }
+
+  // Past the faults.
+  void go_on(FaultDirection direction, const Path& path, wire::Bytes datagram, Time now) {
+    if (direction == FaultDirection::kOut) {
+      if (!socket_.add_framed(path, datagram)) ++not_sent_;
+    } else if (check_icrc(path, datagram, 0) == IcrcCheck::kBad) {
+      ++damaged_;
+    } else {
+      adapter_.receive(path, datagram.first(datagram.size() - wire::kIcrcBytes), now);
+    }
   }
 
   Adapter adapter_;
@@ -204,9 +245,12 @@ class Soft : public SoftProvider {
   FileDescriptor epoll_;
   FileDescriptor timer_;
   Time timer_set_ = fabric::kNever;
+  FaultGate faults_;
+  std::array<std::uint8_t, 65536> framed_{};  // one that meets the faults
   OutPacket out_;
   AdapterEvent adapter_event_;
   std::uint64_t not_sent_ = 0;
+  std::uint64_t damaged_ = 0;
 };
 
 }  // namespace

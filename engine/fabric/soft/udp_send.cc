@@ -33,9 +33,9 @@ bool SendBatch::fits(const OutPacket& packet, std::size_t length) const {
          packet.path->remote == path_.remote;
 }
 
-void SendBatch::begin(const OutPacket& packet, std::size_t length) {
-  if (packet.path->remote != path_.remote) {
-    path_.remote = packet.path->remote;
+void SendBatch::begin(const Path& path, std::size_t length) {
+  if (path.remote != path_.remote) {
+    path_.remote = path.remote;
     to_ = to_socket_address(path_.remote, wire::kRoceUdpPort);
   }
   each_ = length;
@@ -49,14 +49,29 @@ bool SendBatch::add(const OutPacket& packet) {
     return true;
   }
   if (datagrams_ == 0) {
-    begin(packet, length);
+    begin(*packet.path, length);
   } else if (!fits(packet, length)) {
     if (!flush()) return false;
-    begin(packet, length);
+    begin(*packet.path, length);
   }
   bytes_ += frame(packet, path_, static_cast<std::uint16_t>(datagrams_),
                   {buffer_.get() + bytes_, length});
   ++datagrams_;
+  return true;
+}
+
+bool SendBatch::add_framed(const Path& path, wire::Bytes datagram) {
+  if (datagram.size() > kMaxDatagramBytes || path.remote.ipv6 != shared_.local.ipv6) {
+    refused(datagram.size() > kMaxDatagramBytes ? EMSGSIZE : EAFNOSUPPORT, 1);
+    return true;
+  }
+  if (!flush()) return false;
+  begin(path, datagram.size());
+  std::memcpy(buffer_.get(), datagram.data(), datagram.size());
+  bytes_ = datagram.size();
+  datagrams_ = 1;
+  // By itself; what cannot go now waits, and is taken.
+  (void)flush();
   return true;
 }
 

@@ -13,13 +13,14 @@ class SendBatch {
   // `joined`: the kernel takes several datagrams at once.
   SendBatch(UdpShared& shared, bool joined);
 
-  // UdpSocket::add() and flush().
+  // UdpSocket::add(), add_framed() and flush().
   [[nodiscard]] bool add(const OutPacket& packet);
+  [[nodiscard]] bool add_framed(const Path& path, wire::Bytes datagram);
   [[nodiscard]] bool flush();
 
  private:
   [[nodiscard]] bool fits(const OutPacket& packet, std::size_t length) const;
-  void begin(const OutPacket& packet, std::size_t length);
+  void begin(const Path& path, std::size_t length);
   [[nodiscard]] bool send_joined();
   [[nodiscard]] bool send_singly();
   void number_singly();

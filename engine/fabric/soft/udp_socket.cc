@@ -131,6 +131,10 @@ bool UdpSocket::add(const OutPacket& packet) {
   return state_->batch->add(packet);
 }
 
+bool UdpSocket::add_framed(const Path& path, wire::Bytes datagram) {
+  return state_->batch->add_framed(path, datagram);
+}
+
 bool UdpSocket::flush() {
   return state_->batch->flush();
 }

@@ -426,21 +426,33 @@ TEST_F(UdpSocketTest, AnySourcePortIsTaken) {
   EXPECT_EQ(came[0].path, (Path{b_, a_, stranger.port()}));
 }
 
-TEST_F(UdpSocketTest, OverIpv4AnIcrcThatFitsNoIdentificationIsUnchecked) {
+// From a stranger: identification 0x1234 is none that our own sender uses.
+std::vector<std::uint8_t> strange(const Stranger& stranger, const fabric::Address& from,
+                                  const fabric::Address& to, std::size_t payload) {
+  const Path path{from, to, stranger.port()};
+  std::vector<std::uint8_t> datagram(16 + payload);
+  EXPECT_EQ(frame(send_only(path, pattern(payload, 3), 1), 0x1234, datagram), datagram.size());
+  return datagram;
+}
+
+TEST_F(UdpSocketTest, OverIpv4AnUnknownIdentificationIsUncheckedAndAWrongIcrcDropped) {
   UdpSocket b = open_at(b_);
   const Stranger stranger(a_);
   stranger.send(b_, pattern(100, 3));
+  stranger.send(b_, strange(stranger, a_, b_, 84));
   const auto came = receive(b, 1);
   ASSERT_EQ(came.size(), 1U);
   EXPECT_EQ(came[0].icrc, IcrcCheck::kUnchecked);
   EXPECT_EQ(came[0].bytes.size(), 96U);
   EXPECT_EQ(b.counters().icrc_unchecked, 1U);
+  EXPECT_EQ(b.counters().icrc_bad, 1U);
 }
 
 TEST_F(UdpSocketTest, WhatIsTooShortIsCountedAndNotGiven) {
   UdpSocket b = open_at(b_);
   const Stranger stranger(a_);
-  for (const std::size_t size : {0U, 1U, 15U, 16U}) stranger.send(b_, pattern(size, 3));
+  for (const std::size_t size : {0U, 1U, 15U}) stranger.send(b_, pattern(size, 3));
+  stranger.send(b_, strange(stranger, a_, b_, 0));
   EXPECT_THAT(receive(b, 1), testing::SizeIs(1));
   EXPECT_EQ(b.counters().too_short, 3U);
   EXPECT_EQ(b.counters().received_packets, 1U);
@@ -449,10 +461,10 @@ TEST_F(UdpSocketTest, WhatIsTooShortIsCountedAndNotGiven) {
 TEST_F(UdpSocketTest, MoreThanOneCallYields) {
   UdpSocket b = open_at(b_);
   const Stranger stranger(a_);
-  for (std::size_t i = 0; i < 20; ++i) stranger.send(b_, pattern(100 + i, 3));
+  for (std::size_t i = 0; i < 20; ++i) stranger.send(b_, strange(stranger, a_, b_, 84 + 4 * i));
   std::size_t packets = 0, calls = 1;
   while (b.receive([&](const InPacket& packet) {
-    EXPECT_EQ(packet.bytes.size(), 96 + packets);
+    EXPECT_EQ(packet.bytes.size(), 96 + 4 * packets);
     ++packets;
   })) {
     ++calls;

@@ -7,6 +7,7 @@
 
 #include <rpcrdma/fabric/provider.h>
 #include <rpcrdma/soft/adapter.h>
+#include <rpcrdma/soft/fault_rules.h>
 #include <rpcrdma/soft/udp_socket.h>
 
 namespace rpcrdma::soft {
@@ -16,12 +17,15 @@ struct ProviderOptions {
   UdpOptions udp;
   // A pcapng file into which everything sent and received goes, as Ethernet frames; empty: none.
   std::string pcapng;
+  // What is to go wrong with packets on their way out and in (docs/faults.md).
+  FaultPlan faults;
 };
 
 struct ProviderCounters {
   AdapterCounters adapter;
   UdpCounters udp;
   std::uint64_t not_sent = 0;  // packets for which the socket had no room; sent again when missed
+  std::uint64_t damaged = 0;   // received packets that a declared fault made worthless
 };
 
 class SoftProvider : public fabric::Provider {

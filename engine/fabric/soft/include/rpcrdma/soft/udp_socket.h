@@ -68,6 +68,9 @@ class UdpSocket {
   // may send what waits already. False: the packet was not taken, since fd() is not writable; what
   // waits is kept.
   [[nodiscard]] bool add(const OutPacket& packet);
+  // Sends bytes that frame() made with identification 0, by themselves, also if they were damaged
+  // since. False as of add().
+  [[nodiscard]] bool add_framed(const Path& path, wire::Bytes datagram);
   // Sends what waits. False: something still does, since fd() is not writable. An empty batch is
   // sent.
   [[nodiscard]] bool flush();
