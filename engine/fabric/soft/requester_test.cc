@@ -465,6 +465,24 @@ TEST(Requester, AnAckInAReadResponsesPlaceAsksForIt) {
   EXPECT_THAT(taken(q), ElementsAre(ok(2), ok(3)));
 }
 
+// The first response is lost and the others overtake each other: that is one gap, and one retry.
+TEST(Requester, ResponsesOutOfOrderShowAGapOnce) {
+  PairOptions o = lone_options();
+  o.parameters.retry_count = 1;
+  LoneQp q(o);
+  read(q, 1, 8);
+  (void)q.sent();
+  for (const std::uint32_t n : {3U, 2U, 1U, 7U, 6U, 5U, 4U}) {
+    q.response(Opcode::kReadRespMiddle, kOurPsn + n, kMtu);
+  }
+  EXPECT_EQ(q.side.qp.state(), QpState::kReady);
+  EXPECT_THAT(q.sent_psns(), ElementsAre(0));
+  for (std::uint32_t n = 0; n < 8; ++n) {
+    q.response(Opcode::kReadRespMiddle, kOurPsn + n, kMtu);
+  }
+  EXPECT_THAT(taken(q), ElementsAre(ok(1)));
+}
+
 TEST(Requester, AReadResponseAcknowledgesWhatComesBeforeIt) {
   LoneQp q;
   send(q, 1);
