@@ -1,7 +1,6 @@
 // In steady state no packet allocates, whatever it is.
 #include "counting_new.h"
-
-#include "lone_qp_for_tests.h"
+#include "qp_pair_for_tests.h"
 
 namespace rpcrdma::soft {
 namespace {
@@ -39,15 +38,11 @@ struct Link {
       }
       const std::size_t size = out.size() + wire::kIcrcBytes;
       if (++packets % 31 == 0) continue;  // lost
-      ASSERT_NO_ALLOCATION_FAILURE(size);
+      if (!wire::decode_roce(wire::Bytes(datagram.data(), size), size, packet)) std::abort();
       to.qp.receive(packet, 0);
     }
     return moved;
   }
-  void ASSERT_NO_ALLOCATION_FAILURE(std::size_t size) {
-    if (!wire::decode_roce(wire::Bytes(datagram.data(), size), size, packet)) std::abort();
-  }
-
   void round() {
     const auto post = [&](Side& from, Operation o, std::size_t bytes, fabric::Exposure remote) {
       const std::array<fabric::Slice, 2> local = {from.slice(16384, bytes / 2),
