@@ -359,7 +359,10 @@ fabric::Time Requester::deadline() const {
 }
 
 Status Requester::expire(fabric::Time now) {
-  if (rnr_until_ <= now) rnr_until_ = fabric::kNever;
+  if (rnr_until_ <= now) {
+    rnr_until_ = fabric::kNever;
+    gap_known_ = false;
+  }
   if (ack_deadline_ > now) return Status::kSuccess;
   ++counters_.timeouts;
   gap_known_ = false;

@@ -305,6 +305,21 @@ TEST(Requester, RnrRetries) {
   }
 }
 
+// A gap is told of that was there before; after the wait all is sent anew, and a gap is a new one.
+TEST(Requester, AGapBehindTheWaitingForAReceiveIsHeeded) {
+  LoneQp q;
+  send(q, 1);
+  send(q, 2);
+  (void)q.sent();
+  q.ack(kOurPsn, testing::kRnr | 12);
+  q.ack(kOurPsn, testing::kSequenceNak);
+  EXPECT_THAT(q.sent_psns(), IsEmpty());
+  q.wait();
+  EXPECT_THAT(q.sent_psns(), ElementsAre(0, 1));
+  q.ack(kOurPsn, testing::kSequenceNak);
+  EXPECT_THAT(q.sent_psns(), ElementsAre(0, 1));
+}
+
 TEST(Requester, AnAckEndsTheWaitingForAReceive) {
   LoneQp q;
   send(q, 1);
@@ -497,7 +512,7 @@ TEST(Requester, AReadResponseAcknowledgesWhatComesBeforeIt) {
 }
 
 TEST(Requester, AReadResponseOfAnotherLengthIsNoAnswer) {
-  for (const std::size_t length : {0, 4, 99, 101, 256}) {
+  for (const std::size_t length : {0U, 4U, 99U, 101U, 256U}) {
     LoneQp q;
     ASSERT_TRUE(q.side.post(Operation::kRead, 1, 4096, 100, kThere));
     send(q, 2);
