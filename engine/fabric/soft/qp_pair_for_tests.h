@@ -59,7 +59,8 @@ struct Side {
     ASSERT_TRUE(qp.post_receive({id, {&s, 1}}));
   }
   fabric::Expected<void> post(fabric::Operation operation, std::uint64_t id, std::size_t offset,
-                              std::size_t length, fabric::Exposure remote = {}) {
+                              std::size_t length, fabric::Exposure remote = {},
+                              bool fence = false) {
     const fabric::Slice s = slice(offset, length);
     fabric::SendRequest r;
     r.id = id;
@@ -67,6 +68,7 @@ struct Side {
     r.local = {&s, 1};
     r.remote_handle = remote.handle;
     r.remote_offset = remote.offset;
+    r.fence = fence;
     return qp.post_send(r);
   }
   fabric::Exposure expose(std::size_t offset, std::size_t length, std::uint8_t access) {
@@ -120,7 +122,8 @@ class Pair {
   // enough.
   bool run(std::size_t packets = 100'000) {
     for (;;) {
-      while (step(client, true) || step(server, false)) {
+      while (server_first ? step(server, false) || step(client, true)
+                          : step(client, true) || step(server, false)) {
         if (packets-- == 0) return false;
       }
       const fabric::Time next = std::min(client.qp.deadline(), server.qp.deadline());
@@ -139,7 +142,8 @@ class Pair {
   Side client;
   Side server;
   fabric::Time now = 0;
-  std::vector<Flying> log;  // what was delivered
+  bool server_first = false;  // it answers before the client goes on
+  std::vector<Flying> log;    // what was delivered
 
  private:
   bool step(Side& from, bool is_client) {

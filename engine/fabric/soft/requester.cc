@@ -243,7 +243,7 @@ Status Requester::acknowledge(const wire::RocePacket& packet, fabric::Time now) 
   const auto acknowledged = static_cast<std::uint32_t>(through);
   const std::uint32_t up_to = before_read(acknowledged);
   if (up_to != 0) advance(up_to, now);
-  if (up_to != acknowledged) return implied_nak(packet.bth.psn, now);
+  if (up_to != acknowledged) return gap(now);
   if (aeth.is_ack()) {
     note_credits(aeth);
     return Status::kSuccess;
@@ -261,10 +261,7 @@ Status Requester::acknowledge(const wire::RocePacket& packet, fabric::Time now) 
   if (aeth.value() != static_cast<std::uint8_t>(wire::NakCode::kPsnSequence)) {
     return status_of_nak(aeth.value());
   }
-  // The peer tells of a gap once. If what is sent now is lost too, the timer will tell.
-  if (nak_heeded_) return Status::kSuccess;
-  nak_heeded_ = true;
-  return go_back(now);
+  return gap(now);
 }
 
 Status Requester::read_response(const wire::RocePacket& packet, fabric::Time now) {
@@ -281,7 +278,7 @@ Status Requester::read_response(const wire::RocePacket& packet, fabric::Time now
     return Status::kSuccess;
   }
   if (up_to != 0) advance(up_to, now);
-  if (up_to != from_oldest) return implied_nak(packet.bth.psn, now);
+  if (up_to != from_oldest) return gap(now);
   const SendWork& w = work_[una_];
   const std::uint32_t offset = una_packet_ * parameters_.mtu;
   if (packet.payload.size() != std::min(parameters_.mtu, w.local.length - offset)) {
@@ -304,13 +301,12 @@ void Requester::note_credits(const wire::Aeth& aeth) {
   limited_ = counted;
 }
 
-// Something came that the peer sends after a Read response which is missing. Others of the same
-// burst follow; when they begin anew, so did the peer.
-Status Requester::implied_nak(std::uint32_t psn, fabric::Time now) {
-  const bool same_burst = gap_ && psn_diff(psn, gap_psn_) >= 0;
-  gap_ = true;
-  gap_psn_ = psn;
-  return same_burst ? Status::kSuccess : go_back(now);
+// The oldest packet is missing: by a NAK, or because something came that the peer sends after a
+// Read response that did not.
+Status Requester::gap(fabric::Time now) {
+  if (gap_known_) return Status::kSuccess;
+  gap_known_ = true;
+  return go_back(now);
 }
 
 // So many packets more, from the oldest on, are acknowledged.
@@ -330,7 +326,7 @@ void Requester::advance(std::uint32_t packets, fabric::Time now) {
   while (!reads_.empty() && psn_diff(reads_.front(), una_psn_) <= 0) reads_.pop();
   retries_ = parameters_.retry_count;
   rnr_retries_ = parameters_.rnr_retry_count;
-  gap_ = nak_heeded_ = false;
+  gap_known_ = false;
   rnr_until_ = fabric::kNever;
   window_ = std::min(parameters_.window, window_ + std::max(1U, packets / 4));
   arm(now);
@@ -363,10 +359,13 @@ fabric::Time Requester::deadline() const {
 }
 
 Status Requester::expire(fabric::Time now) {
-  if (rnr_until_ <= now) rnr_until_ = fabric::kNever;
+  if (rnr_until_ <= now) {
+    rnr_until_ = fabric::kNever;
+    gap_known_ = false;
+  }
   if (ack_deadline_ > now) return Status::kSuccess;
   ++counters_.timeouts;
-  nak_heeded_ = false;
+  gap_known_ = false;
   return go_back(now);
 }
 

@@ -85,7 +85,7 @@ class Requester {
   [[nodiscard]] fabric::Status respond(const wire::RocePacket& packet, fabric::Time now);
   [[nodiscard]] fabric::Status acknowledge(const wire::RocePacket& packet, fabric::Time now);
   [[nodiscard]] fabric::Status read_response(const wire::RocePacket& packet, fabric::Time now);
-  [[nodiscard]] fabric::Status implied_nak(std::uint32_t psn, fabric::Time now);
+  [[nodiscard]] fabric::Status gap(fabric::Time now);
   void note_credits(const wire::Aeth& aeth);
   // How many of the packets before `distance` (from the oldest) come before a Read that is not
   // answered; `distance` if none is.
@@ -112,11 +112,9 @@ class Requester {
   bool limited_ = false;            // the peer counts its Receives
   std::uint32_t window_ = 0;        // packets
   Ring<std::uint32_t> reads_{256};  // PSN behind each Read request that is not answered
-  // A Read response is missing: the PSN of the last packet that came in its place.
-  bool gap_ = false;
-  std::uint32_t gap_psn_ = 0;
-  // A NAK of the oldest packet was heeded: another copy of it says nothing new.
-  bool nak_heeded_ = false;
+  // The peer has shown that the oldest packet is missing, and it was sent again: a copy of the NAK,
+  // or others of the responses that showed it, say nothing new. If it is lost again the timer tells.
+  bool gap_known_ = false;
   std::uint8_t retries_ = 0;
   std::uint8_t rnr_retries_ = 0;
   fabric::Time ack_deadline_ = fabric::kNever;

@@ -305,6 +305,21 @@ TEST(Requester, RnrRetries) {
   }
 }
 
+// A gap is told of that was there before; after the wait all is sent anew, and a gap is a new one.
+TEST(Requester, AGapBehindTheWaitingForAReceiveIsHeeded) {
+  LoneQp q;
+  send(q, 1);
+  send(q, 2);
+  (void)q.sent();
+  q.ack(kOurPsn, testing::kRnr | 12);
+  q.ack(kOurPsn, testing::kSequenceNak);
+  EXPECT_THAT(q.sent_psns(), IsEmpty());
+  q.wait();
+  EXPECT_THAT(q.sent_psns(), ElementsAre(0, 1));
+  q.ack(kOurPsn, testing::kSequenceNak);
+  EXPECT_THAT(q.sent_psns(), ElementsAre(0, 1));
+}
+
 TEST(Requester, AnAckEndsTheWaitingForAReceive) {
   LoneQp q;
   send(q, 1);
@@ -465,6 +480,24 @@ TEST(Requester, AnAckInAReadResponsesPlaceAsksForIt) {
   EXPECT_THAT(taken(q), ElementsAre(ok(2), ok(3)));
 }
 
+// The first response is lost and the others overtake each other: that is one gap, and one retry.
+TEST(Requester, ResponsesOutOfOrderShowAGapOnce) {
+  PairOptions o = lone_options();
+  o.parameters.retry_count = 1;
+  LoneQp q(o);
+  read(q, 1, 8);
+  (void)q.sent();
+  for (const std::uint32_t n : {3U, 2U, 1U, 7U, 6U, 5U, 4U}) {
+    q.response(Opcode::kReadRespMiddle, kOurPsn + n, kMtu);
+  }
+  EXPECT_EQ(q.side.qp.state(), QpState::kReady);
+  EXPECT_THAT(q.sent_psns(), ElementsAre(0));
+  for (std::uint32_t n = 0; n < 8; ++n) {
+    q.response(Opcode::kReadRespMiddle, kOurPsn + n, kMtu);
+  }
+  EXPECT_THAT(taken(q), ElementsAre(ok(1)));
+}
+
 TEST(Requester, AReadResponseAcknowledgesWhatComesBeforeIt) {
   LoneQp q;
   send(q, 1);
@@ -479,7 +512,7 @@ TEST(Requester, AReadResponseAcknowledgesWhatComesBeforeIt) {
 }
 
 TEST(Requester, AReadResponseOfAnotherLengthIsNoAnswer) {
-  for (const std::size_t length : {0, 4, 99, 101, 256}) {
+  for (const std::size_t length : {0U, 4U, 99U, 101U, 256U}) {
     LoneQp q;
     ASSERT_TRUE(q.side.post(Operation::kRead, 1, 4096, 100, kThere));
     send(q, 2);
