@@ -93,6 +93,9 @@ TEST_F(MemoryTableTest, AStaleHandleIsNotItsSuccessor) {
   EXPECT_TRUE(table_.withdraw(owner_, old.handle));
   EXPECT_FALSE(table_.withdraw(owner_, old.handle));
   EXPECT_EQ(table_.find(1, old.handle, old.offset, 1, Access::kRemoteRead), nullptr);
+  const auto next = table_.expose(owner_, memory_, bytes_.data(), 10, kRead).value();
+  EXPECT_FALSE(table_.withdraw(owner_, old.handle));
+  EXPECT_TRUE(table_.withdraw(owner_, next.handle));
   // Also when its byte has come round: its offset has not.
   for (int i = 0; i < 600; ++i) {
     const auto e = table_.expose(owner_, memory_, bytes_.data(), 10, kRead).value();

@@ -113,7 +113,8 @@ class Requester {
   std::uint32_t window_ = 0;        // packets
   Ring<std::uint32_t> reads_{256};  // PSN behind each Read request that is not answered
   // The peer has shown that the oldest packet is missing, and it was sent again: a copy of the NAK,
-  // or others of the responses that showed it, say nothing new. If it is lost again the timer tells.
+  // or others of the responses that showed it, say nothing new. If it is lost again the timer
+  // tells.
   bool gap_known_ = false;
   std::uint8_t retries_ = 0;
   std::uint8_t rnr_retries_ = 0;

@@ -134,6 +134,22 @@ TEST(Responder, ADuplicateDoesNotTakeTheNaksPlace) {
   EXPECT_EQ(q.side.take().size(), 1U);
 }
 
+// What waited behind a Read that is repeated is dropped: the gap is told of again.
+TEST(Responder, ANakThatWasDroppedIsToldAgain) {
+  LoneQp q;
+  const auto there = q.side.expose(1000, 100, testing::kReadable);
+  q.side.post_receive(1, 0, 100);
+  q.give(read(kTheirPsn, there, 10));
+  EXPECT_EQ(q.sent().size(), 1U);
+  q.give(send(kTheirPsn + 2));
+  q.give(read(kTheirPsn, there, 10));
+  q.give(send(kTheirPsn + 2));
+  const auto all = q.sent();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].opcode(), 0x10);
+  EXPECT_EQ(all[1].packet().aeth.syndrome, testing::kSequenceNak);
+}
+
 TEST(Responder, ADuplicateIsAcknowledgedAndNotExecuted) {
   LoneQp q;
   const auto there = q.side.expose(1000, 1000, testing::kWritable);
@@ -241,6 +257,34 @@ TEST(Responder, AReadIsRepeatedFromWhereItIsAskedFor) {
   q.give(read(kTheirPsn + 3, there, kMtu + 1));
   EXPECT_TRUE(q.sent().empty());
   EXPECT_EQ(q.side.qp.state(), QpState::kReady);
+}
+
+TEST(Responder, WhatIsAskedForAgainIsNotSentTwice) {
+  LoneQp q;
+  const auto there = q.side.expose(1000, 1000, testing::kReadable);
+  q.give(read(kTheirPsn, there, 1000));
+  OutPacket out;
+  ASSERT_TRUE(q.side.qp.transmit(out, 0));
+  q.give(read(kTheirPsn + 2, {there.handle, there.offset + 2 * kMtu}, 1000 - 2 * kMtu));
+  const auto all = q.sent();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].packet().bth.psn, kTheirPsn + 2);
+}
+
+// An ACK of the newest would tell that the second Read's response, which comes later, is lost.
+TEST(Responder, ADuplicateIsAcknowledgedByItsOwnPsnWhileAReadWaits) {
+  LoneQp q;
+  const auto there = q.side.expose(1000, 100, testing::kReadable);
+  q.side.post_receive(1, 0, 100);
+  q.give(send(kTheirPsn));
+  q.give(read(kTheirPsn + 1, there, 10));
+  q.give(read(kTheirPsn + 2, there, 10));
+  EXPECT_EQ(q.sent().size(), 3U);
+  q.give(read(kTheirPsn + 1, there, 10));
+  q.give(send(kTheirPsn));
+  const auto all = q.sent();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[1].packet().bth.psn, kTheirPsn);
 }
 
 TEST(Responder, ASendIsSpreadOverSlicesAndMayBeShorter) {
