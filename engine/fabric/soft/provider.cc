@@ -91,8 +91,7 @@ class Soft : public SoftProvider {
       : adapter_(options.adapter, seed),
         log_(std::move(log)),
         socket_(std::move(socket)),
-        faults_(options.faults),
-        ack_hold_(options.adapter.ack_hold) {
+        faults_(options.faults) {
     if (log_ != nullptr) socket_.log_to(log_.get());
   }
 
@@ -135,16 +134,8 @@ class Soft : public SoftProvider {
   int fd() const override { return epoll_.get(); }
 
   bool may_sleep() override {
-    const Time now = monotonic();
-    send(now);
+    send(monotonic());
     if (adapter_.anything_to_take()) return false;
-    // The owner has nothing to answer: the ACKs that waited for that wait no longer.
-    const Time soon = now + ack_hold_;
-    if (adapter_.deadline() <= soon) {
-      adapter_.expire(soon);
-      send(soon);
-      if (adapter_.anything_to_take()) return false;
-    }
     const Time due = deadline();
     if (due != timer_set_) {
       itimerspec when{};
@@ -255,7 +246,6 @@ class Soft : public SoftProvider {
   FileDescriptor timer_;
   Time timer_set_ = fabric::kNever;
   FaultGate faults_;
-  const Time ack_hold_;
   std::array<std::uint8_t, 65536> framed_{};  // one that meets the faults
   OutPacket out_;
   AdapterEvent adapter_event_;

@@ -1,7 +1,5 @@
 #include "queue_pair.h"
 
-#include <algorithm>
-
 namespace rpcrdma::soft {
 
 using fabric::Errc;
@@ -34,7 +32,6 @@ void QueuePair::connect(const Path& path, const QpParameters& parameters) {
   path_ = path;
   requester_.start(parameters);
   responder_.start(parameters);
-  ack_hold_ = parameters.ack_hold;
   state_ = QpState::kReady;
 }
 
@@ -121,16 +118,11 @@ bool QueuePair::transmit(OutPacket& packet, fabric::Time now) {
   own_turn_ = false;
   if (before_answers && !refused_ && requester_.transmit(packet, now)) return true;
   // An ACK can wait for what is sent anyway, and leaves in the same batch.
-  if (responder_.only_ack() && !refused_ && packets_before_ack_ < kBurst) {
-    if (requester_.transmit(packet, now)) {
-      ++packets_before_ack_;
-      return true;
-    }
-    if (ack_waits(now)) return false;
+  const bool after = responder_.only_ack() && !refused_;
+  if (after && requester_.transmit(packet, now)) {
+    packet.path = &path_;
+    return true;
   }
-  packets_before_ack_ = 0;
-  ack_due_ = fabric::kNever;
-  ack_overdue_ = false;
   bool fatal = false;
   if (responder_.transmit(packet, memory_, owner_.qpn, fatal)) {
     own_turn_ = true;
@@ -143,23 +135,12 @@ bool QueuePair::transmit(OutPacket& packet, fabric::Time now) {
   return !before_answers && !refused_ && requester_.transmit(packet, now);
 }
 
-// For the owner to answer the Send that it acknowledges.
-bool QueuePair::ack_waits(fabric::Time now) {
-  if (ack_hold_ == 0 || ack_overdue_ || !responder_.ack_may_wait()) return false;
-  if (ack_due_ == fabric::kNever) ack_due_ = now + ack_hold_;
-  return now < ack_due_;
-}
-
 fabric::Time QueuePair::deadline() const {
-  return state_ == QpState::kReady ? std::min(requester_.deadline(), ack_due_) : fabric::kNever;
+  return state_ == QpState::kReady ? requester_.deadline() : fabric::kNever;
 }
 
 void QueuePair::expire(fabric::Time now) {
   if (deadline() > now) return;
-  if (ack_due_ <= now) {
-    ack_due_ = fabric::kNever;
-    ack_overdue_ = true;
-  }
   const Status status = requester_.expire(now);
   if (status != Status::kSuccess) fail(status, Status::kFlushed, fabric::status_name(status));
 }

@@ -203,12 +203,7 @@ void Responder::executed(const wire::RocePacket& packet, bool message) {
   ++counters_.packets_in;
   counters_.bytes_in += packet.payload.size();
   if (message) msn_ = (msn_ + 1) & wire::kPsnMask;
-  if (packet.bth.ack_req) {
-    answer(kAckSyndrome, expected_psn_);
-    const bool end_of_send = message && wire::opcode_info(packet.bth.opcode).send;
-    if (end_of_send) ++sends_unacknowledged_;
-    if (!end_of_send) urgent_ = true;
-  }
+  if (packet.bth.ack_req) answer(kAckSyndrome, expected_psn_);
   expected_psn_ = psn_add(expected_psn_, 1);
 }
 
@@ -352,8 +347,6 @@ bool Responder::transmit(OutPacket& out, const MemoryTable& memory, std::uint32_
     const bool ack = is_ack(a.syndrome);
     headers.aeth.syndrome = ack ? ack_syndrome() : a.syndrome;
     ++(ack ? counters_.acks_out : counters_.naks_out);
-    sends_unacknowledged_ = 0;
-    urgent_ = false;
     fatal = a.fatal;
     answers_.pop();
     put_headers(headers, out);

@@ -62,9 +62,6 @@ class Responder {
     return !a.read && (a.syndrome >> 5U) == 0;
   }
 
-  // What that ACK tells is the end of a few Sends, which the owner may be about to answer.
-  [[nodiscard]] bool ack_may_wait() const { return !urgent_ && sends_unacknowledged_ <= kFewSends; }
-
   // The Receive at the front ends as `status`, all others as kFlushed.
   template <typename Done>
   void flush(fabric::Status status, Done&& done) {
@@ -119,9 +116,6 @@ class Responder {
   std::uint32_t repeats_waiting_ = 0;  // of answers_
   std::uint32_t expected_psn_ = 0;
   std::uint32_t msn_ = 0;
-  static constexpr std::uint32_t kFewSends = 4;
-  std::uint32_t sends_unacknowledged_ = 0;  // that ended since the last ACK was sent
-  bool urgent_ = false;    // the peer has asked for an ACK elsewhere than at the end of a Send
   bool gap_told_ = false;  // a NAK, of a gap or RNR, has asked for expected_psn_
   bool refused_ = false;   // nothing more is executed
   Current current_ = Current::kNone;
