@@ -81,9 +81,6 @@ TEST(FabricSteady, AThousandConnectionsAreSmall) {
       while (server.take(event)) {
         if (event.type != fabric::EventType::kRequest) continue;
         ASSERT_TRUE(server.accept(event.connection, {}, 0));
-        // As an endpoint does, whose Receives these are.
-        std::array<std::uint8_t, 16> nothing{};
-        (void)nothing;
         const std::vector<fabric::ReceiveRequest> receives(32);
         ASSERT_TRUE(server.post_receive(event.connection, receives));
       }

@@ -1,4 +1,3 @@
-#include "deadlines.h"
 #include "packet_header.h"
 #include "queue_pair.h"
 
@@ -8,6 +7,7 @@
 #include <unordered_map>
 
 #include <rpcrdma/soft/adapter.h>
+#include <rpcrdma/soft/time_heap.h>
 #include <rpcrdma/wire/icrc.h>
 
 namespace rpcrdma::soft {
@@ -47,7 +47,7 @@ struct Slot {
   Phase phase = Phase::kDown;
   bool active = false;  // stands in the list of those that may have something to send
   std::uint64_t cookie = 0;
-  Time known_deadline = fabric::kNever;
+  Time known_deadline = fabric::kNever;  // that stands in the heap
   Path path;
   CmQueuePair local;
   CmQueuePair peer;
@@ -75,7 +75,9 @@ struct Adapter::Impl {
   std::unordered_map<std::uint16_t, std::uint64_t> listeners;
   Ring<std::uint32_t> active{kMaxSlots + 1};
   unsigned burst = 0;  // packets that the front of `active` has sent in a row
-  Deadlines deadlines;
+  // Of slots. A deadline that moves away stays here until it comes: most timers are set anew for
+  // each packet, and hardly any runs out.
+  TimeHeap deadlines;
   AdapterCounters counters;
   std::uint32_t cm_psn = 0;
   CmEvent cm_event;
@@ -109,7 +111,6 @@ struct Adapter::Impl {
     s.cookie = cookie;
     s.cm = 0;
     s.phase = Phase::kConnecting;
-    s.known_deadline = fabric::kNever;
     s.local = CmQueuePair{};
     s.local.qpn = qpn;
     s.local.starting_psn = static_cast<std::uint32_t>(random()) & wire::kPsnMask;
@@ -133,7 +134,9 @@ struct Adapter::Impl {
       active.push(index);
     }
     const Time due = s.qp->deadline();
-    if (due != fabric::kNever) deadlines.set(index, due, s.known_deadline);
+    if (due >= s.known_deadline) return;
+    s.known_deadline = due;
+    deadlines.set(index, due);
   }
 
   AdapterEvent& tell(EventType type, const Slot& s) {
@@ -514,7 +517,7 @@ bool Adapter::transmit(OutPacket& packet, Time now) {
 }
 
 Time Adapter::deadline() const {
-  return std::min(impl_->deadlines.next(), impl_->cm.deadline());
+  return std::min(impl_->deadlines.first_time(), impl_->cm.deadline());
 }
 
 void Adapter::expire(Time now) {
@@ -523,11 +526,10 @@ void Adapter::expire(Time now) {
     i.cm.expire(now);
     i.handle_cm(now);
   }
-  std::uint32_t index = 0;
-  Time when = 0;
-  while (i.deadlines.take(now, index, when)) {
+  while (i.deadlines.first_time() <= now) {
+    const std::uint32_t index = i.deadlines.first();
+    i.deadlines.remove(index);
     Slot& s = i.slots[index];
-    if (s.known_deadline != when) continue;  // of a deadline that was replaced by an earlier one
     s.known_deadline = fabric::kNever;
     if (s.qp == nullptr) continue;
     s.qp->expire(now);

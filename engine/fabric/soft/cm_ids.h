@@ -5,14 +5,13 @@
 
 #include <cstdint>
 
+#include <rpcrdma/soft/random.h>
+
 namespace rpcrdma::soft {
 
-// Spreads every bit of `x` over all of the result (the finalizer of splitmix64).
-[[nodiscard]] constexpr std::uint64_t cm_mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
+// Spreads every bit of `x` over all of the result.
+[[nodiscard]] inline std::uint64_t cm_mix(std::uint64_t x) {
+  return Random(x).next();
 }
 
 class CmIds {

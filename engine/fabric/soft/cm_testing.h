@@ -2,12 +2,13 @@
 // between two CMs in virtual time that loses, doubles and delays messages by their number.
 #pragma once
 
+#include "wire_testing.h"
+
 #include <algorithm>
 #include <array>
 #include <functional>
 #include <map>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -29,22 +30,7 @@ inline const Path kFromB{kAddressB, kAddressA, 0xc000};
 
 using Bytes = std::vector<std::uint8_t>;
 
-// Of hexadecimal digits, blanks between them.
-inline Bytes hex(std::string_view text) {
-  Bytes bytes;
-  int high = -1;
-  for (const char c : text) {
-    if (c == ' ') continue;
-    const int digit = c <= '9' ? c - '0' : c - 'a' + 10;
-    if (high < 0) {
-      high = digit;
-    } else {
-      bytes.push_back(static_cast<std::uint8_t>(high << 4 | digit));
-      high = -1;
-    }
-  }
-  return bytes;
-}
+using wire::hex;
 
 inline Bytes mad_bytes(const wire::CmMessage& message, std::uint64_t transaction_id = 7) {
   wire::CmMad mad;

@@ -3,6 +3,8 @@
 // the moment it is withdrawn on nothing is read or written through it, whatever is under way.
 #pragma once
 
+#include "slices.h"
+
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -24,6 +26,9 @@ class MemoryTable {
   [[nodiscard]] fabric::Expected<fabric::Memory> remember(std::span<std::uint8_t> memory);
   void forget(std::uint32_t local_key);
   [[nodiscard]] bool is_local(const fabric::Slice& slice) const;
+  // The memory of a work request. Error kBadArgument: too many slices, too many bytes, or a slice
+  // outside of what is remembered.
+  [[nodiscard]] fabric::Expected<Slices> local(std::span<const fabric::Slice> slices) const;
 
   // Errors: kBadArgument, kNoRoom.
   [[nodiscard]] fabric::Expected<fabric::Exposure> expose(HandleOwner& owner,

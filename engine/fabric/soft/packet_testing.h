@@ -1,31 +1,16 @@
 // For the tests of this folder: packets as the core gives them.
 #pragma once
 
+#include "wire_testing.h"
+
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include <rpcrdma/soft/packet.h>
 
 namespace rpcrdma::soft {
 
-// "0001 ab" is three bytes; blanks are for the eye.
-inline std::vector<std::uint8_t> hex(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::vector<std::uint8_t> bytes;
-  bool high = true;
-  for (const char c : text) {
-    const std::size_t digit = kDigits.find(c);
-    if (digit == std::string_view::npos) continue;
-    if (high) {
-      bytes.push_back(static_cast<std::uint8_t>(digit << 4));
-    } else {
-      bytes.back() = static_cast<std::uint8_t>(bytes.back() | digit);
-    }
-    high = !high;
-  }
-  return bytes;
-}
+using wire::hex;
 
 inline std::vector<std::uint8_t> pattern(std::size_t size, std::uint32_t seed) {
   std::vector<std::uint8_t> bytes(size);

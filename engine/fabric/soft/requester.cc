@@ -16,7 +16,6 @@ using wire::Opcode;
 
 namespace {
 
-constexpr std::uint32_t kMaxMessage = 1U << 31;  // IBA 9.7.6
 constexpr std::uint32_t kLeastWindow = 4;
 
 bool is_send(Operation o) {
@@ -75,20 +74,10 @@ void Requester::start(const QpParameters& parameters) {
 fabric::Expected<void> Requester::post(const fabric::SendRequest& request,
                                        const MemoryTable& memory) {
   if (work_.full()) return fabric::fail(Errc::kNoRoom);
-  if (request.local.size() > fabric::kMaxSlices) {
-    return fabric::fail(Errc::kBadArgument, "too many slices");
-  }
+  const auto local = memory.local(request.local);
+  if (!local) return tl::unexpected(local.error());
   SendWork w;
-  std::uint64_t length = 0;
-  for (const fabric::Slice& s : request.local) {
-    if (!memory.is_local(s)) {
-      return fabric::fail(Errc::kBadArgument, "a slice lies outside of registered memory");
-    }
-    w.local.slice[w.local.count++] = s;
-    length += s.length;
-  }
-  if (length > kMaxMessage) return fabric::fail(Errc::kBadArgument, "more than 2 GiB at once");
-  w.local.length = static_cast<std::uint32_t>(length);
+  w.local = *local;
   switch (request.operation) {
     case Operation::kSend:
     case Operation::kWrite:

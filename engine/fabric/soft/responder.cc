@@ -20,7 +20,6 @@ namespace {
 constexpr std::uint8_t kAckSyndrome = 0;  // the credits are put in when it goes
 constexpr std::uint8_t kRnrSyndrome = 1U << 5;
 constexpr std::uint8_t kNakSyndrome = 3U << 5;
-constexpr std::uint32_t kMaxMessage = 1U << 31;
 
 constexpr bool is_ack(std::uint8_t syndrome) {
   return (syndrome >> 5U) == 0;
@@ -40,21 +39,11 @@ void Responder::start(const QpParameters& parameters) {
 fabric::Expected<void> Responder::post(const fabric::ReceiveRequest& request,
                                        const MemoryTable& memory) {
   if (receives_.full()) return fabric::fail(Errc::kNoRoom);
-  if (request.local.size() > fabric::kMaxSlices) {
-    return fabric::fail(Errc::kBadArgument, "too many slices");
-  }
+  const auto local = memory.local(request.local);
+  if (!local) return tl::unexpected(local.error());
   ReceiveWork w;
   w.id = request.id;
-  std::uint64_t length = 0;
-  for (const fabric::Slice& s : request.local) {
-    if (!memory.is_local(s)) {
-      return fabric::fail(Errc::kBadArgument, "a slice lies outside of registered memory");
-    }
-    w.local.slice[w.local.count++] = s;
-    length += s.length;
-  }
-  if (length > kMaxMessage) return fabric::fail(Errc::kBadArgument, "more than 2 GiB at once");
-  w.local.length = static_cast<std::uint32_t>(length);
+  w.local = *local;
   receives_.push(w);
   return {};
 }

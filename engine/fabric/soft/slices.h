@@ -11,6 +11,9 @@
 
 namespace rpcrdma::soft {
 
+// Of one message (IBA 9.7.6), bytes.
+inline constexpr std::uint32_t kMaxMessage = 1U << 31;
+
 struct Slices {
   std::array<fabric::Slice, fabric::kMaxSlices> slice;
   std::uint8_t count = 0;

@@ -1,3 +1,4 @@
+#include "file_descriptor.h"
 #include "udp_receive.h"
 #include "udp_send.h"
 
@@ -7,7 +8,6 @@
 
 #include <fmt/format.h>
 #include <netinet/udp.h>
-#include <unistd.h>
 
 #include <rpcrdma/soft/udp_socket.h>
 #include <rpcrdma/wire/roce.h>
@@ -52,27 +52,12 @@ bool unspecified(const fabric::Address& address) {
   return address.bytes == decltype(address.bytes){};
 }
 
-// Closed where opening fails half-way.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 }  // namespace
 
 struct UdpSocket::State {
   State(int fd, const fabric::Address& local) : descriptor(fd), shared{fd, local, nullptr, {}} {}
 
-  Descriptor descriptor;
+  FileDescriptor descriptor;
   UdpShared shared;
   std::optional<SendBatch> batch;
   ReceiveRing ring{shared};
