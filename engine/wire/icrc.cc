@@ -93,6 +93,7 @@ constexpr void mask_transport(std::uint8_t* headers, std::size_t udp) {
 using Chunk = std::uint64_t __attribute__((vector_size(16)));
 constexpr std::size_t kChunkBytes = sizeof(Chunk);
 constexpr std::size_t kMaxChunks = 4;
+constexpr std::size_t kShortChunks = 8;
 
 // The usual headers of a kind as a mask, from the pseudo LRH on. All that varies counts as ones, so
 // a mask is ORed.
@@ -184,7 +185,7 @@ std::uint32_t crc(std::uint32_t begun, const std::uint8_t* p, std::size_t bytes)
 
 // `front`: as many bytes of the packet as the mask has behind its pseudo LRH; `rest` follows them.
 std::uint32_t masked_icrc(const Mask& mask, const std::uint8_t* front, Bytes rest) {
-  std::array<Chunk, kMaxChunks + 1> copy;
+  std::array<Chunk, kMaxChunks + kShortChunks> copy;
   auto* const bytes = reinterpret_cast<std::uint8_t*>(copy.data());
   copy[0] = (mask.pseudo != 0 ? load_half_chunk(front) : load_chunk(front)) |
             load_chunk(mask.ones.data());
@@ -195,8 +196,8 @@ std::uint32_t masked_icrc(const Mask& mask, const std::uint8_t* front, Bytes res
   }
 
   std::size_t copied = mask.chunks * kChunkBytes;
-  // An ACK has one header more; to copy it costs less than another call.
-  if (rest.size() < kChunkBytes) {
+  // To copy the rest of a short packet costs less than another call.
+  if (rest.size() <= kShortChunks * kChunkBytes) {
     if (!rest.empty()) std::memcpy(bytes + copied, rest.data(), rest.size());
     copied += rest.size();
     rest = {};

@@ -133,6 +133,11 @@ struct Adapter::Impl {
       s.active = true;
       active.push(index);
     }
+    note_deadline(index);
+  }
+
+  void note_deadline(std::uint32_t index) {
+    Slot& s = slots[index];
     const Time due = s.qp->deadline();
     if (due >= s.known_deadline) return;
     s.known_deadline = due;
@@ -178,6 +183,7 @@ struct Adapter::Impl {
     p.flow_control = s.peer.flow_control && options.flow_control;
     p.ack_timeout = timeout_of(s.ack_timeout);
     p.min_rnr_timer = options.min_rnr_timer;
+    p.ack_hold = options.ack_hold;
     p.window = options.window;
     p.read_packets = options.read_packets;
     s.qp->connect(s.path, p);
@@ -308,7 +314,9 @@ struct Adapter::Impl {
       burst = 0;
       s.active = false;
       active.pop();
-      if (s.qp != nullptr) check_failed(s, now);
+      if (s.qp == nullptr) continue;
+      note_deadline(index);  // of an ACK that waits
+      check_failed(s, now);
     }
     return false;
   }

@@ -12,7 +12,13 @@ namespace rpcrdma::soft {
 
 class Completions {
  public:
-  void add(const fabric::Completion& completion) { waiting_.push(completion); }
+  // The one that push() adds, to be filled in place.
+  [[nodiscard]] fabric::Completion& next() {
+    fabric::Completion& c = waiting_.next();
+    c = {};
+    return c;
+  }
+  void push() { waiting_.push(); }
 
   [[nodiscard]] std::size_t take(std::span<fabric::Completion> out) {
     std::size_t n = 0;

@@ -64,10 +64,11 @@ bool MemoryTable::is_local(const fabric::Slice& slice) const {
   return at >= from && at - from <= l.length && slice.length <= l.length - (at - from);
 }
 
-fabric::Expected<Slices> MemoryTable::local(std::span<const fabric::Slice> slices) const {
+fabric::Expected<void> MemoryTable::local(std::span<const fabric::Slice> slices,
+                                          Slices& all) const {
   if (slices.size() > fabric::kMaxSlices) return fail(Errc::kBadArgument, "too many slices");
-  Slices all;
   std::uint64_t length = 0;
+  all.count = 0;
   for (const fabric::Slice& s : slices) {
     if (!is_local(s)) {
       return fail(Errc::kBadArgument, "a slice lies outside of registered memory");
@@ -77,7 +78,7 @@ fabric::Expected<Slices> MemoryTable::local(std::span<const fabric::Slice> slice
   }
   if (length > kMaxMessage) return fail(Errc::kBadArgument, "more than 2 GiB at once");
   all.length = static_cast<std::uint32_t>(length);
-  return all;
+  return {};
 }
 
 fabric::Expected<fabric::Exposure> MemoryTable::expose(HandleOwner& owner,

@@ -26,9 +26,10 @@ class MemoryTable {
   [[nodiscard]] fabric::Expected<fabric::Memory> remember(std::span<std::uint8_t> memory);
   void forget(std::uint32_t local_key);
   [[nodiscard]] bool is_local(const fabric::Slice& slice) const;
-  // The memory of a work request. Error kBadArgument: too many slices, too many bytes, or a slice
-  // outside of what is remembered.
-  [[nodiscard]] fabric::Expected<Slices> local(std::span<const fabric::Slice> slices) const;
+  // The memory of a work request into `all`. Error kBadArgument: too many slices, too many bytes,
+  // or a slice outside of what is remembered.
+  [[nodiscard]] fabric::Expected<void> local(std::span<const fabric::Slice> slices,
+                                             Slices& all) const;
 
   // Errors: kBadArgument, kNoRoom.
   [[nodiscard]] fabric::Expected<fabric::Exposure> expose(HandleOwner& owner,

@@ -27,6 +27,8 @@ namespace {
 
 // Buffers that are received before what they ask for is answered.
 constexpr int kBatchesAtOnce = 8;
+// Calls of progress() without sleep after which an owner is taken for one that polls.
+constexpr int kPolls = 16;
 
 Time monotonic() {
   timespec t{};
@@ -91,7 +93,8 @@ class Soft : public SoftProvider {
       : adapter_(options.adapter, seed),
         log_(std::move(log)),
         socket_(std::move(socket)),
-        faults_(options.faults) {
+        faults_(options.faults),
+        ack_hold_(options.adapter.ack_hold) {
     if (log_ != nullptr) socket_.log_to(log_.get());
   }
 
@@ -102,11 +105,9 @@ class Soft : public SoftProvider {
     if (timer_.get() < 0) return system_error("timerfd_create");
     epoll_event event{};
     event.events = EPOLLIN;
-    for (const int fd : {socket_.fd(), timer_.get()}) {
-      event.data.fd = fd;
-      if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
-        return system_error("epoll_ctl");
-      }
+    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, timer_.get(), &event) != 0 ||
+        !watch_socket(EPOLLIN)) {
+      return system_error("epoll_ctl");
     }
     return {};
   }
@@ -134,8 +135,19 @@ class Soft : public SoftProvider {
   int fd() const override { return epoll_.get(); }
 
   bool may_sleep() override {
-    send(monotonic());
+    const Time now = monotonic();
+    polls_ = 0;
+    bool sent = send(now);
     if (adapter_.anything_to_take()) return false;
+    // The owner has nothing to answer: the ACKs that waited for that wait no longer.
+    const Time soon = now + ack_hold_;
+    if (adapter_.deadline() <= soon) {
+      adapter_.expire(soon);
+      sent = send(soon);
+      if (adapter_.anything_to_take()) return false;
+    }
+    // Does not fail: it is one descriptor, which was watched before.
+    (void)watch_socket(sent ? EPOLLIN : EPOLLIN | EPOLLOUT);
     const Time due = deadline();
     if (due != timer_set_) {
       itimerspec when{};
@@ -152,14 +164,21 @@ class Soft : public SoftProvider {
   }
 
   Expected<void> progress() override {
+    // Each packet that comes tells whoever watches the socket, which costs as much as a tenth of
+    // it.
+    if (watched_ != 0 && ++polls_ > kPolls) (void)watch_socket(0);
     Time now = monotonic();
     send(now);
     bool more = true;
     for (int i = 0; more && i < kBatchesAtOnce; ++i) {
-      more = socket_.receive([&](const InPacket& p) { receive(p, now); });
+      bool any = false;
+      more = socket_.receive([&](const InPacket& p) {
+        receive(p, now);
+        any = true;
+      });
       // The owner may want to answer: what is sent then takes the ACK with it.
       if (adapter_.anything_to_take()) return {};
-      send(now);
+      if (any) send(now);
       if (more) now = monotonic();
     }
     if (deadline() <= now) {
@@ -198,8 +217,20 @@ class Soft : public SoftProvider {
  private:
   [[nodiscard]] Time deadline() const { return std::min(adapter_.deadline(), faults_.deadline()); }
 
-  void send(Time now) {
-    if (!socket_.flush()) return;
+  // For these events of epoll; 0: not at all.
+  bool watch_socket(std::uint32_t events) {
+    if (events == watched_) return true;
+    epoll_event event{};
+    event.events = events;
+    const int how = events == 0 ? EPOLL_CTL_DEL : watched_ == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+    if (::epoll_ctl(epoll_.get(), how, socket_.fd(), &event) != 0) return false;
+    watched_ = events;
+    return true;
+  }
+
+  // False: something waits until the socket can take it.
+  bool send(Time now) {
+    if (!socket_.flush()) return false;
     while (adapter_.transmit(out_, now)) {
       if (faults_.active()) {
         // From the port that the socket really sends from, whatever a peer's REQ asked for.
@@ -211,9 +242,9 @@ class Soft : public SoftProvider {
       }
       if (socket_.add(out_)) continue;
       ++not_sent_;
-      return;
+      return false;
     }
-    (void)socket_.flush();
+    return socket_.flush();
   }
 
   void receive(const InPacket& packet, Time now) {
@@ -245,7 +276,10 @@ class Soft : public SoftProvider {
   FileDescriptor epoll_;
   FileDescriptor timer_;
   Time timer_set_ = fabric::kNever;
+  std::uint32_t watched_ = 0;  // events of the socket that epoll_ tells of
+  int polls_ = 0;              // calls of progress() since the owner was about to sleep
   FaultGate faults_;
+  const Time ack_hold_;
   std::array<std::uint8_t, 65536> framed_{};  // one that meets the faults
   OutPacket out_;
   AdapterEvent adapter_event_;

@@ -1,5 +1,7 @@
 #include "queue_pair.h"
 
+#include <algorithm>
+
 namespace rpcrdma::soft {
 
 using fabric::Errc;
@@ -32,6 +34,7 @@ void QueuePair::connect(const Path& path, const QpParameters& parameters) {
   path_ = path;
   requester_.start(parameters);
   responder_.start(parameters);
+  ack_hold_ = parameters.ack_hold;
   state_ = QpState::kReady;
 }
 
@@ -59,23 +62,24 @@ fabric::Expected<void> QueuePair::invalidate(std::uint64_t id, std::uint32_t han
     return fabric::fail(Errc::kBadArgument, "there is no such handle on this connection");
   }
   // Nothing is under way in this thread: the memory is fenced already.
-  fabric::Completion c;
+  complete(id, Operation::kInvalidate, Status::kSuccess);
+  return {};
+}
+
+fabric::Completion& QueuePair::complete(std::uint64_t id, Operation operation, Status status) {
+  fabric::Completion& c = completions_.next();
   c.id = id;
   c.connection = cookie_;
-  c.operation = Operation::kInvalidate;
-  completions_.add(c);
-  return {};
+  c.operation = operation;
+  c.status = status;
+  completions_.push();
+  return c;
 }
 
 void QueuePair::complete(const SendWork& work, Status status) {
   if (status == Status::kSuccess && !work.signaled) return;
-  fabric::Completion c;
-  c.id = work.id;
-  c.connection = cookie_;
-  c.operation = work.operation;
-  c.status = status;
+  fabric::Completion& c = complete(work.id, work.operation, status);
   if (work.operation == Operation::kRead && status == Status::kSuccess) c.bytes = work.local.length;
-  completions_.add(c);
 }
 
 void QueuePair::receive(const wire::RocePacket& packet, fabric::Time now) {
@@ -94,13 +98,15 @@ void QueuePair::receive(const wire::RocePacket& packet, fabric::Time now) {
 }
 
 void QueuePair::serve(const wire::RocePacket& packet) {
-  Served served = responder_.receive(packet, memory_, owner_);
+  fabric::Completion& message = completions_.next();
+  const Served served = responder_.receive(packet, memory_, owner_, message);
   switch (served.outcome) {
     case Served::Outcome::kNothing:
       break;
     case Served::Outcome::kMessage:
-      served.message.connection = cookie_;
-      completions_.add(served.message);
+      ack_due_ = fabric::kNever;  // the time to answer begins anew
+      message.connection = cookie_;
+      completions_.push();
       break;
     case Served::Outcome::kFatal:
       refused_ = true;
@@ -118,11 +124,16 @@ bool QueuePair::transmit(OutPacket& packet, fabric::Time now) {
   own_turn_ = false;
   if (before_answers && !refused_ && requester_.transmit(packet, now)) return true;
   // An ACK can wait for what is sent anyway, and leaves in the same batch.
-  const bool after = responder_.only_ack() && !refused_;
-  if (after && requester_.transmit(packet, now)) {
-    packet.path = &path_;
-    return true;
+  if (responder_.only_ack() && !refused_ && packets_before_ack_ < kBurst) {
+    if (requester_.transmit(packet, now)) {
+      ++packets_before_ack_;
+      return true;
+    }
+    if (ack_waits(now)) return false;
   }
+  packets_before_ack_ = 0;
+  ack_due_ = fabric::kNever;
+  ack_overdue_ = false;
   bool fatal = false;
   if (responder_.transmit(packet, memory_, owner_.qpn, fatal)) {
     own_turn_ = true;
@@ -135,12 +146,23 @@ bool QueuePair::transmit(OutPacket& packet, fabric::Time now) {
   return !before_answers && !refused_ && requester_.transmit(packet, now);
 }
 
+// For the owner to answer the Send that it acknowledges.
+bool QueuePair::ack_waits(fabric::Time now) {
+  if (ack_hold_ == 0 || ack_overdue_ || !responder_.ack_may_wait()) return false;
+  if (ack_due_ == fabric::kNever) ack_due_ = now + ack_hold_;
+  return now < ack_due_;
+}
+
 fabric::Time QueuePair::deadline() const {
-  return state_ == QpState::kReady ? requester_.deadline() : fabric::kNever;
+  return state_ == QpState::kReady ? std::min(requester_.deadline(), ack_due_) : fabric::kNever;
 }
 
 void QueuePair::expire(fabric::Time now) {
   if (deadline() > now) return;
+  if (ack_due_ <= now) {
+    ack_due_ = fabric::kNever;
+    ack_overdue_ = true;
+  }
   const Status status = requester_.expire(now);
   if (status != Status::kSuccess) fail(status, Status::kFlushed, fabric::status_name(status));
 }
@@ -156,12 +178,7 @@ void QueuePair::fail(Status send_status, Status receive_status, const char* reas
   memory_.withdraw_all(owner_);
   requester_.flush(send_status, [&](const SendWork& work, Status s) { complete(work, s); });
   responder_.flush(receive_status, [&](const ReceiveWork& work, Status s) {
-    fabric::Completion c;
-    c.id = work.id;
-    c.connection = cookie_;
-    c.operation = Operation::kReceive;
-    c.status = s;
-    completions_.add(c);
+    complete(work.id, Operation::kReceive, s);
   });
 }
 

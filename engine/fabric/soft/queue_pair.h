@@ -67,6 +67,8 @@ class QueuePair {
 
  private:
   void fail(fabric::Status send_status, fabric::Status receive_status, const char* reason);
+  fabric::Completion& complete(std::uint64_t id, fabric::Operation operation,
+                               fabric::Status status);
   void complete(const SendWork& work, fabric::Status status);
   void serve(const wire::RocePacket& packet);
 
@@ -82,6 +84,12 @@ class QueuePair {
   Requester requester_;
   Responder responder_;
   bool own_turn_ = false;  // the last packet was an answer
+  static constexpr unsigned kBurst = 16;
+  [[nodiscard]] bool ack_waits(fabric::Time now);
+  unsigned packets_before_ack_ = 0;  // requests that went while an ACK waited
+  fabric::Time ack_hold_ = 0;
+  fabric::Time ack_due_ = fabric::kNever;  // when it waits no longer; kNever: it does not wait
+  bool ack_overdue_ = false;               // it goes with the next packet, or alone
   // The peer was refused; it ends when it has been told.
   bool refused_ = false;
   fabric::Status refused_receive_ = fabric::Status::kFlushed;

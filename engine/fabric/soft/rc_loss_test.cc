@@ -99,13 +99,14 @@ std::size_t run(Post post, const PairOptions& options, const std::map<std::size_
 }
 
 std::vector<PairOptions> variants() {
-  std::vector<PairOptions> all(4, exchange_options());
+  std::vector<PairOptions> all(5, exchange_options());
   all[1].parameters.read_packets = 2;
   all[1].parameters.initiator_depth = all[1].parameters.responder_resources = 1;
   all[2].parameters.window = 3;
   all[2].parameters.flow_control = false;
   all[3].client_psn = 0xfffffc;
   all[3].server_psn = 0xffffff;
+  all[4].parameters.ack_hold = 10 * fabric::kMicrosecond;
   return all;
 }
 

@@ -89,6 +89,9 @@ class Traffic {
     p.initiator_depth = p.responder_resources = static_cast<std::uint8_t>(1 + random_.upto(7));
     p.flow_control = random_.chance(0.7);
     p.ack_timeout = fabric::kMillisecond;
+    p.ack_hold = random_.chance(0.5)
+                     ? static_cast<fabric::Time>(random_.upto(100)) * fabric::kMicrosecond
+                     : 0;
     p.min_rnr_timer = static_cast<std::uint8_t>(1 + random_.upto(13));
     p.retry_count = static_cast<std::uint8_t>(random_.chance(0.2) ? random_.upto(6) : 7);
     retries_ = p.retry_count;

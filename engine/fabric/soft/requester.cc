@@ -74,10 +74,9 @@ void Requester::start(const QpParameters& parameters) {
 fabric::Expected<void> Requester::post(const fabric::SendRequest& request,
                                        const MemoryTable& memory) {
   if (work_.full()) return fabric::fail(Errc::kNoRoom);
-  const auto local = memory.local(request.local);
-  if (!local) return tl::unexpected(local.error());
-  SendWork w;
-  w.local = *local;
+  SendWork& w = work_.next();
+  if (auto done = memory.local(request.local, w.local); !done) return done;
+  w.extra = 0;
   switch (request.operation) {
     case Operation::kSend:
     case Operation::kWrite:
@@ -111,7 +110,7 @@ fabric::Expected<void> Requester::post(const fabric::SendRequest& request,
           : 1;
   ssn_ += messages;
   w.ssn = ssn_;
-  work_.push(w);
+  work_.push();
   return {};
 }
 

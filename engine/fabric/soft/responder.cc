@@ -39,39 +39,52 @@ void Responder::start(const QpParameters& parameters) {
 fabric::Expected<void> Responder::post(const fabric::ReceiveRequest& request,
                                        const MemoryTable& memory) {
   if (receives_.full()) return fabric::fail(Errc::kNoRoom);
-  const auto local = memory.local(request.local);
-  if (!local) return tl::unexpected(local.error());
-  ReceiveWork w;
+  ReceiveWork& w = receives_.next();
   w.id = request.id;
-  w.local = *local;
-  receives_.push(w);
-  return {};
+  auto done = memory.local(request.local, w.local);
+  if (done) receives_.push();
+  return done;
 }
 
 std::uint32_t Responder::packets_of(std::uint32_t length) const {
   return std::max(1U, (length + parameters_.mtu - 1) / parameters_.mtu);
 }
 
-std::uint8_t Responder::ack_syndrome() const {
-  return parameters_.flow_control ? credit_code(receives_.size()) : kNoCreditCount;
+// The syndrome of an ACK that is sent now.
+std::uint8_t Responder::tell_credits() {
+  if (!parameters_.flow_control) return kNoCreditCount;
+  const std::uint8_t code = credit_code(receives_.size());
+  msn_limit_ = msn_ + kCredits[code];
+  return code;
+}
+
+bool Responder::ack_may_wait() const {
+  constexpr std::uint32_t kFewSends = 8;
+  constexpr std::int32_t kEnoughReceives = 2;
+  const bool peer_can_go_on =
+      !parameters_.flow_control || psn_diff(msn_limit_ & wire::kPsnMask, msn_) >= kEnoughReceives;
+  return !urgent_ && sends_unacknowledged_ < kFewSends && peer_can_go_on;
 }
 
 // An answer without data. It takes the place of one that waits to be sent, unless a Read is to be
 // answered between them: ACKs coalesce. Of two the one that acknowledges more stays, and if they
 // acknowledge the same, a NAK.
 void Responder::answer(std::uint8_t syndrome, std::uint32_t psn, bool fatal) {
-  Answer a;
-  a.syndrome = syndrome;
-  a.psn = psn;
-  a.fatal = fatal;
-  if (!answers_.empty() && !answers_.back().read) {
-    Answer& waits = answers_.back();
-    const std::int32_t more =
-        psn_diff(acknowledged_by(a.syndrome, psn), acknowledged_by(waits.syndrome, waits.psn));
-    if (!waits.fatal && (more > 0 || (more == 0 && !is_ack(syndrome)))) waits = a;
-  } else if (!answers_.full()) {
-    answers_.push(a);
+  const bool joins = !answers_.empty() && !answers_.back().read;
+  if (!joins) {
+    if (answers_.full()) return;
+    answers_.next() = {};
+    answers_.push();
   }
+  Answer& waits = answers_.back();
+  if (joins) {
+    const std::int32_t more =
+        psn_diff(acknowledged_by(syndrome, psn), acknowledged_by(waits.syndrome, waits.psn));
+    if (waits.fatal || more < 0 || (more == 0 && is_ack(syndrome))) return;
+  }
+  waits.syndrome = syndrome;
+  waits.psn = psn;
+  waits.fatal = fatal;
 }
 
 Served Responder::refuse(NakCode code, const char* reason, Status receive_status) {
@@ -98,7 +111,8 @@ bool Responder::fits(const wire::OpcodeInfo& info, std::size_t payload) const {
   return payload <= parameters_.mtu && (info.first || payload > 0);
 }
 
-Served Responder::receive(const wire::RocePacket& packet, MemoryTable& memory, HandleOwner& owner) {
+Served Responder::receive(const wire::RocePacket& packet, MemoryTable& memory, HandleOwner& owner,
+                          fabric::Completion& message) {
   if (refused_) return {};
   const wire::OpcodeInfo& info = wire::opcode_info(packet.bth.opcode);
   const std::int32_t distance = psn_diff(packet.bth.psn, expected_psn_);
@@ -125,7 +139,8 @@ Served Responder::receive(const wire::RocePacket& packet, MemoryTable& memory, H
   if (!fits(info, packet.payload.size())) {
     return refuse(NakCode::kInvalidRequest, "packet length does not fit the opcode and the MTU");
   }
-  return info.send ? send(packet, info, memory, owner) : write(packet, info, memory, owner.qpn);
+  return info.send ? send(packet, info, memory, owner, message)
+                   : write(packet, info, memory, owner.qpn, message);
 }
 
 void Responder::drop_back() {
@@ -155,6 +170,7 @@ void Responder::duplicate(const wire::RocePacket& packet, const MemoryTable& mem
   const std::uint32_t psn = packet.bth.psn;
   if (packet.bth.opcode != static_cast<std::uint8_t>(Opcode::kReadRequest)) {
     if (!wire::opcode_info(packet.bth.opcode).request) return;
+    urgent_ = true;
     // Behind a Read that is not answered yet the newest PSN would tell of a response that is lost.
     const bool read_waits = reads_waiting_ + repeats_waiting_ != 0;
     const std::uint32_t newest = psn_add(expected_psn_, wire::kPsnMask);  // one before
@@ -192,7 +208,14 @@ void Responder::executed(const wire::RocePacket& packet, bool message) {
   ++counters_.packets_in;
   counters_.bytes_in += packet.payload.size();
   if (message) msn_ = (msn_ + 1) & wire::kPsnMask;
-  if (packet.bth.ack_req) answer(kAckSyndrome, expected_psn_);
+  if (packet.bth.ack_req) {
+    answer(kAckSyndrome, expected_psn_);
+    if (message && wire::opcode_info(packet.bth.opcode).send) {
+      ++sends_unacknowledged_;
+    } else {
+      urgent_ = true;
+    }
+  }
   expected_psn_ = psn_add(expected_psn_, 1);
 }
 
@@ -204,18 +227,17 @@ void Responder::receive_not_ready() {
 }
 
 void Responder::complete(const wire::RocePacket& packet, const wire::OpcodeInfo& info,
-                         Served& served) {
-  served.outcome = Served::Outcome::kMessage;
-  served.message.id = receives_.front().id;
+                         fabric::Completion& message) {
+  message.id = receives_.front().id;
   receives_.pop();
-  served.message.operation = fabric::Operation::kReceive;
-  served.message.solicited = packet.bth.solicited;
-  served.message.has_immediate = info.imm;
-  served.message.immediate = packet.immediate;
+  message.operation = fabric::Operation::kReceive;
+  message.solicited = packet.bth.solicited;
+  message.has_immediate = info.imm;
+  message.immediate = packet.immediate;
 }
 
 Served Responder::send(const wire::RocePacket& packet, const wire::OpcodeInfo& info,
-                       MemoryTable& memory, HandleOwner& owner) {
+                       MemoryTable& memory, HandleOwner& owner, fabric::Completion& message) {
   if (receives_.empty()) {
     receive_not_ready();
     return {};
@@ -234,17 +256,18 @@ Served Responder::send(const wire::RocePacket& packet, const wire::OpcodeInfo& i
   current_ = info.last ? Current::kNone : Current::kSend;
   Served served;
   if (info.last) {
-    complete(packet, info, served);
-    served.message.bytes = filled_;
-    served.message.has_invalidated = info.ieth;
-    served.message.invalidated = packet.invalidate_key;
+    served.outcome = Served::Outcome::kMessage;
+    complete(packet, info, message);
+    message.bytes = filled_;
+    message.has_invalidated = info.ieth;
+    message.invalidated = packet.invalidate_key;
   }
   executed(packet, info.last);
   return served;
 }
 
 Served Responder::write(const wire::RocePacket& packet, const wire::OpcodeInfo& info,
-                        const MemoryTable& memory, std::uint32_t qpn) {
+                        const MemoryTable& memory, std::uint32_t qpn, fabric::Completion& message) {
   if (info.imm && receives_.empty()) {
     receive_not_ready();
     return {};
@@ -279,8 +302,9 @@ Served Responder::write(const wire::RocePacket& packet, const wire::OpcodeInfo& 
   current_ = info.last ? Current::kNone : Current::kWrite;
   Served served;
   if (info.last && info.imm) {
-    complete(packet, info, served);
-    served.message.bytes = write_length_;
+    served.outcome = Served::Outcome::kMessage;
+    complete(packet, info, message);
+    message.bytes = write_length_;
   }
   executed(packet, info.last);
   return served;
@@ -334,8 +358,10 @@ bool Responder::transmit(OutPacket& out, const MemoryTable& memory, std::uint32_
   if (!a.read) {
     headers.bth.opcode = static_cast<std::uint8_t>(Opcode::kAck);
     const bool ack = is_ack(a.syndrome);
-    headers.aeth.syndrome = ack ? ack_syndrome() : a.syndrome;
+    headers.aeth.syndrome = ack ? tell_credits() : a.syndrome;
     ++(ack ? counters_.acks_out : counters_.naks_out);
+    sends_unacknowledged_ = 0;
+    urgent_ = false;
     fatal = a.fatal;
     answers_.pop();
     put_headers(headers, out);
@@ -346,7 +372,7 @@ bool Responder::transmit(OutPacket& out, const MemoryTable& memory, std::uint32_
   const Opcode opcode = last ? (first ? Opcode::kReadRespOnly : Opcode::kReadRespLast)
                              : (first ? Opcode::kReadRespFirst : Opcode::kReadRespMiddle);
   headers.bth.opcode = static_cast<std::uint8_t>(opcode);
-  headers.aeth.syndrome = ack_syndrome();
+  headers.aeth.syndrome = tell_credits();
   if (bytes != 0) {
     out.payload[0] = wire::Bytes(from, bytes);
     out.payload_parts = 1;

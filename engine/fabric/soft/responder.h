@@ -27,14 +27,13 @@ struct ReceiveWork {
 struct Served {
   enum class Outcome : std::uint8_t {
     kNothing,
-    kMessage,  // a Receive is filled: `message` tells with what
+    kMessage,  // a Receive is filled: its completion tells with what
     kFatal,    // refused for good: after the NAK has gone the queue pair is in error
   };
   Outcome outcome = Outcome::kNothing;
   // kFatal: the Receive at the front is to fail so; kSuccess: it is only flushed.
   fabric::Status receive_status = fabric::Status::kSuccess;
   const char* reason = "";  // kFatal: a clause for a person
-  fabric::Completion message;
 };
 
 class Responder {
@@ -47,9 +46,9 @@ class Responder {
   [[nodiscard]] fabric::Expected<void> post(const fabric::ReceiveRequest& request,
                                             const MemoryTable& memory);
 
-  // A request packet of the peer's.
+  // A request packet of the peer's. `message` is filled if it is the last of one for a Receive.
   [[nodiscard]] Served receive(const wire::RocePacket& packet, MemoryTable& memory,
-                               HandleOwner& owner);
+                               HandleOwner& owner, fabric::Completion& message);
 
   // The next answer. `fatal`: it was the last one, see Outcome::kFatal.
   [[nodiscard]] bool transmit(OutPacket& packet, const MemoryTable& memory, std::uint32_t qpn,
@@ -61,6 +60,10 @@ class Responder {
     const Answer& a = answers_[answers_.begin()];
     return !a.read && (a.syndrome >> 5U) == 0;
   }
+
+  // What that ACK tells is the end of a few Sends, which the owner may be about to answer, and the
+  // peer knows of enough Receives to go on without it.
+  [[nodiscard]] bool ack_may_wait() const;
 
   // The Receive at the front ends as `status`, all others as kFlushed.
   template <typename Done>
@@ -90,7 +93,7 @@ class Responder {
   void answer(std::uint8_t syndrome, std::uint32_t psn, bool fatal = false);
   void drop_back();
   void add_read(const wire::RocePacket& packet, bool repeated);
-  [[nodiscard]] std::uint8_t ack_syndrome() const;
+  [[nodiscard]] std::uint8_t tell_credits();
   [[nodiscard]] Served refuse(wire::NakCode code, const char* reason,
                               fabric::Status receive_status = fabric::Status::kSuccess);
   void duplicate(const wire::RocePacket& packet, const MemoryTable& memory, std::uint32_t qpn);
@@ -100,11 +103,13 @@ class Responder {
   [[nodiscard]] Served read(const wire::RocePacket& packet, const MemoryTable& memory,
                             std::uint32_t qpn);
   [[nodiscard]] Served send(const wire::RocePacket& packet, const wire::OpcodeInfo& info,
-                            MemoryTable& memory, HandleOwner& owner);
+                            MemoryTable& memory, HandleOwner& owner, fabric::Completion& message);
   [[nodiscard]] Served write(const wire::RocePacket& packet, const wire::OpcodeInfo& info,
-                             const MemoryTable& memory, std::uint32_t qpn);
+                             const MemoryTable& memory, std::uint32_t qpn,
+                             fabric::Completion& message);
   void executed(const wire::RocePacket& packet, bool message);
-  void complete(const wire::RocePacket& packet, const wire::OpcodeInfo& info, Served& served);
+  void complete(const wire::RocePacket& packet, const wire::OpcodeInfo& info,
+                fabric::Completion& message);
   [[nodiscard]] std::uint32_t packets_of(std::uint32_t length) const;
 
   Ring<ReceiveWork> receives_;
@@ -116,8 +121,11 @@ class Responder {
   std::uint32_t repeats_waiting_ = 0;  // of answers_
   std::uint32_t expected_psn_ = 0;
   std::uint32_t msn_ = 0;
-  bool gap_told_ = false;  // a NAK, of a gap or RNR, has asked for expected_psn_
-  bool refused_ = false;   // nothing more is executed
+  std::uint32_t msn_limit_ = 0;             // up to which the peer knows of Receives
+  std::uint32_t sends_unacknowledged_ = 0;  // that ended since the last ACK was sent
+  bool urgent_ = false;                     // an ACK is asked for by more than the end of a Send
+  bool gap_told_ = false;                   // a NAK, of a gap or RNR, has asked for expected_psn_
+  bool refused_ = false;                    // nothing more is executed
   Current current_ = Current::kNone;
   std::uint32_t filled_ = 0;        // kSend: bytes of the message so far
   std::uint32_t write_handle_ = 0;  // kWrite

@@ -28,10 +28,16 @@ class Ring {
   [[nodiscard]] T& front() { return (*this)[begin_]; }
   [[nodiscard]] T& back() { return (*this)[end_ - 1]; }
 
-  // Must not be full.
-  void push(const T& element) {
+  // The place of the next element, with what was left there: filled in place, and then pushed, it
+  // need not be copied. Must not be full.
+  [[nodiscard]] T& next() {
     if (size() == capacity_) grow();
-    elements_[end_++ & (capacity_ - 1)] = element;
+    return elements_[end_ & (capacity_ - 1)];
+  }
+  void push() { ++end_; }
+  void push(const T& element) {
+    next() = element;
+    push();
   }
   void set_limit(std::size_t limit) { limit_ = limit; }
   void pop() { ++begin_; }

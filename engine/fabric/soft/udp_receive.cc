@@ -46,9 +46,18 @@ void ReceiveRing::prepare(std::size_t buffer) {
 
 bool ReceiveRing::fill() {
   for (std::size_t i = 0; i < filled_; ++i) prepare(i);
+  // Asking for several costs the kernel a look too many where messages come one at a time.
+  const bool one = filled_ == 0;
   filled_ = at_ = 0;
   rest_ = {};
-  const int n = ::recvmmsg(shared_.fd, messages_.data(), kBuffers, 0, nullptr);
+  int n = 0;
+  if (one) {
+    const ssize_t bytes = ::recvmsg(shared_.fd, &messages_[0].msg_hdr, 0);
+    n = bytes < 0 ? -1 : 1;
+    messages_[0].msg_len = static_cast<unsigned>(std::max<ssize_t>(bytes, 0));
+  } else {
+    n = ::recvmmsg(shared_.fd, messages_.data(), kBuffers, 0, nullptr);
+  }
   if (n < 0) {
     if (errno == EAGAIN || errno == EWOULDBLOCK) return false;
     ++shared_.counters.errors;
@@ -56,7 +65,7 @@ bool ReceiveRing::fill() {
     return true;
   }
   filled_ = static_cast<std::size_t>(n);
-  return filled_ == kBuffers;
+  return one || filled_ == kBuffers;
 }
 
 bool ReceiveRing::next(InPacket& packet) {

@@ -73,8 +73,8 @@ class Connection {
   // `id` comes only if it failed. `access`: Access bits. Errors: kBadArgument, kNoRoom,
   // kNotConnected.
   [[nodiscard]] virtual Expected<Exposure> expose(std::uint64_t id, const Memory& memory,
-                                                       std::uint8_t* data, std::uint32_t length,
-                                                       std::uint8_t access) = 0;
+                                                  std::uint8_t* data, std::uint32_t length,
+                                                  std::uint8_t access) = 0;
   // Takes it back. The memory belongs to its owner again with the completion kInvalidate; or when
   // a Receive tells that the peer invalidated it; or when the connection is down.
   [[nodiscard]] virtual Expected<void> invalidate(std::uint64_t id, std::uint32_t handle) = 0;
@@ -127,7 +127,8 @@ class Provider {
   [[nodiscard]] virtual Expected<std::unique_ptr<Connection>> connect(
       const Address& peer, std::uint16_t port, const ConnectionOptions& options) = 0;
 
-  // Readable when progress() has something to do; it belongs to the provider.
+  // Readable when progress() has something to do; it belongs to the provider. Only for an owner
+  // that called may_sleep() since: one that polls instead is not to pay for it.
   [[nodiscard]] virtual int fd() const = 0;
   // To be called before the owner sleeps on fd(); false: there is something to do already.
   [[nodiscard]] virtual bool may_sleep() = 0;

@@ -19,8 +19,10 @@ namespace rpcrdma::soft {
 
 struct AdapterOptions {
   fabric::Address address;
-  std::uint32_t mtu = 4096;         // of the path: 256, 512, 1024, 2048 or 4096 bytes
-  std::uint8_t ack_timeout = 14;    // code: 4.096 us * 2^n; 0: none
+  std::uint32_t mtu = 4096;       // of the path: 256, 512, 1024, 2048 or 4096 bytes
+  std::uint8_t ack_timeout = 14;  // code: 4.096 us * 2^n; 0: none
+  // How long the ACK of a Send waits for an answer that it can leave with; 0: not.
+  fabric::Time ack_hold = 10 * fabric::kMicrosecond;
   std::uint8_t min_rnr_timer = 12;  // code of the wait after an RNR NAK: 0.64 ms
   std::uint32_t window = 48;        // packets a connection has under way at most
   std::uint32_t read_packets = 16;  // a Read is asked for in parts of so many packets

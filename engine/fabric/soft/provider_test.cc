@@ -1,0 +1,86 @@
+// How a provider uses its socket's readiness. That its connections work over real sockets is shown
+// by tests/fabric.
+#include "failing_send.h"
+
+#include <cerrno>
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <rpcrdma/soft/provider.h>
+
+namespace rpcrdma::soft {
+namespace {
+
+// Of this process alone: tests run beside each other.
+fabric::Address address(std::uint8_t last) {
+  const auto pid = static_cast<std::uint32_t>(::getpid());
+  return fabric::make_ipv4(127, static_cast<std::uint8_t>(200 + pid % 50),
+                           static_cast<std::uint8_t>(pid / 50), last);
+}
+
+std::unique_ptr<SoftProvider> open(std::uint8_t last) {
+  ProviderOptions options;
+  options.adapter.address = address(last);
+  auto opened = SoftProvider::open(options);
+  EXPECT_TRUE(opened) << (opened ? "" : opened.error().message);
+  return opened ? std::move(*opened) : nullptr;
+}
+
+bool readable(const SoftProvider& provider, int milliseconds) {
+  pollfd fd{provider.fd(), POLLIN, 0};
+  return ::poll(&fd, 1, milliseconds) == 1;
+}
+
+constexpr int kLong = 10'000;
+
+TEST(SoftProvider, WhatTheSocketHadNoRoomForGoesWhenItHas) {
+  const auto from = open(1);
+  const auto to = open(2);
+  ASSERT_TRUE(from && to);
+  const FailingSend full({EAGAIN, EAGAIN});
+  const auto connection = from->connect(address(2), 1, {});
+  ASSERT_TRUE(connection);
+  ASSERT_TRUE(from->progress());
+  EXPECT_EQ(full.calls().size(), 1U);
+  ASSERT_TRUE(from->may_sleep());
+  EXPECT_EQ(full.calls().size(), 2U);
+  EXPECT_EQ(from->counters().udp.sent_packets, 0U);
+  // At once, and not when the connection manager's timer runs out.
+  ASSERT_TRUE(readable(*from, 0));
+  ASSERT_TRUE(from->progress());
+  EXPECT_EQ(from->counters().udp.sent_packets, 1U);
+  ASSERT_TRUE(from->may_sleep());
+  EXPECT_FALSE(readable(*from, 0));
+}
+
+TEST(SoftProvider, WhoPollsForAWhileAndThenSleepsIsWokenByAPacket) {
+  const auto from = open(1);
+  const auto to = open(2);
+  ASSERT_TRUE(from && to);
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(to->progress());
+  ASSERT_TRUE(to->may_sleep());
+  EXPECT_FALSE(readable(*to, 0));
+  const auto connection = from->connect(address(2), 1, {});
+  ASSERT_TRUE(connection);
+  ASSERT_TRUE(from->progress());
+  EXPECT_TRUE(readable(*to, kLong));
+  ASSERT_TRUE(to->progress());
+  EXPECT_EQ(to->counters().adapter.packets_in, 1U);
+}
+
+TEST(SoftProvider, APacketThatCameWhileItsOwnerPolledIsNotSleptOver) {
+  const auto from = open(1);
+  const auto to = open(2);
+  ASSERT_TRUE(from && to);
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(to->progress());
+  const auto connection = from->connect(address(2), 1, {});
+  ASSERT_TRUE(connection);
+  ASSERT_TRUE(from->progress());
+  ASSERT_TRUE(to->may_sleep());
+  EXPECT_TRUE(readable(*to, kLong));
+}
+
+}  // namespace
+}  // namespace rpcrdma::soft
