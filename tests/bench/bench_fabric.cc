@@ -42,6 +42,13 @@ void pin(unsigned cpu) {
   pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 
+void pin_to_all() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (unsigned i = 0; i < std::thread::hardware_concurrency(); ++i) CPU_SET(i, &set);
+  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
 [[noreturn]] void die(const std::string& what) {
   std::fprintf(stderr, "bench_fabric: %s\n", what.c_str());
   std::exit(1);
@@ -279,24 +286,44 @@ bool installed(const char* program) {
   return std::system((std::string("command -v ") + program + " >/dev/null").c_str()) == 0;
 }
 
-void peers() {
+// The number in front of `unit`.
+double number_before(const std::string& text, const char* unit) {
+  const std::size_t at = text.find(unit);
+  if (at == std::string::npos) return 0;
+  const std::size_t from = text.find_last_of("= ", at - 2);
+  return std::strtod(text.c_str() + from + 1, nullptr);
+}
+
+// Of libfabric's table: bytes, sent, acknowledged, total, time, MB/s, microseconds, ...
+double mb_per_second(const std::string& table) {
+  char unused[32];
+  double mb = 0;
+  const std::size_t last_line = table.rfind('\n', table.size() - 2) + 1;
+  return std::sscanf(table.c_str() + last_line, "%31s %31s %31s %31s %31s %lf", unused, unused,
+                     unused, unused, unused, &mb) == 6
+             ? mb
+             : 0;
+}
+
+void compare(const char* with, double theirs, const FabricResult& ours) {
+  std::printf("%-44s %5.2f GB/s: Write %.2f times, Read %.2f times\n", with, theirs / 1e9,
+              ours.write / theirs, ours.read / theirs);
+}
+
+void peers(const FabricResult& ours) {
+  pin_to_all();
   if (installed("fi_pingpong")) {
-    std::printf("fi_pingpong -p \"udp;ofi_rxd\" -e rdm, 1 MiB and 64 bytes:\n");
-    for (const char* size : {"1048576 -I 300", "64 -I 10000"}) {
-      const std::string run = std::string("fi_pingpong -p 'udp;ofi_rxd' -e rdm -S ") + size;
-      std::fputs(output_of("(" + run + " >/dev/null 2>&1 & sleep 1; " + run +
-                           " 127.0.0.1 2>&1 | tail -1; wait)")
-                     .c_str(),
-                 stdout);
-    }
+    const std::string run = "fi_pingpong -p 'udp;ofi_rxd' -e rdm -S 1048576 -I 300";
+    const double mb = mb_per_second(
+        output_of("(" + run + " >/dev/null 2>&1 & sleep 1; " + run + " 127.0.0.1 2>&1; wait)"));
+    compare("fi_pingpong -p \"udp;ofi_rxd\" -e rdm, 1 MiB:", mb * 1e6, ours);
   } else {
     std::printf("fi_pingpong is not installed (libfabric-bin)\n");
   }
   if (installed("qperf")) {
-    std::fputs(output_of("(qperf >/dev/null 2>&1 & echo $! >/dev/null; p=$!; sleep 1;"
-                         " qperf -t 3 127.0.0.1 tcp_bw tcp_lat; kill $p)")
-                   .c_str(),
-               stdout);
+    const std::string text = output_of(
+        "(qperf >/dev/null 2>&1 & p=$!; sleep 1; qperf -t 3 -m 1M 127.0.0.1 tcp_bw; kill $p)");
+    compare("qperf tcp_bw, 1 MiB:", number_before(text, "GB/sec") * 1e9, ours);
   } else {
     std::printf("qperf is not installed\n");
   }
@@ -324,6 +351,6 @@ int main() {
   std::printf("RDMA Write of 1 MiB: %.2f GB/s\n", ours.write / 1e9);
   std::printf("RDMA Read of 1 MiB:  %.2f GB/s\n", ours.read / 1e9);
   std::fflush(stdout);
-  peers();
+  peers(ours);
   return 0;
 }

@@ -44,28 +44,31 @@ void ReceiveRing::prepare(std::size_t buffer) {
   messages_[buffer].msg_hdr.msg_controllen = sizeof controls_[buffer];
 }
 
+int ReceiveRing::call() {
+  // To ask for several costs the kernel a look too many where messages come one at a time.
+  constexpr unsigned kStream = 4;
+  if (in_a_row_ >= kStream) return ::recvmmsg(shared_.fd, messages_.data(), kBuffers, 0, nullptr);
+  const ssize_t bytes = ::recvmsg(shared_.fd, &messages_[0].msg_hdr, 0);
+  if (bytes < 0) return -1;
+  messages_[0].msg_len = static_cast<unsigned>(bytes);
+  return 1;
+}
+
 bool ReceiveRing::fill() {
   for (std::size_t i = 0; i < filled_; ++i) prepare(i);
-  // Asking for several costs the kernel a look too many where messages come one at a time.
-  const bool one = filled_ == 0;
   filled_ = at_ = 0;
   rest_ = {};
-  int n = 0;
-  if (one) {
-    const ssize_t bytes = ::recvmsg(shared_.fd, &messages_[0].msg_hdr, 0);
-    n = bytes < 0 ? -1 : 1;
-    messages_[0].msg_len = static_cast<unsigned>(std::max<ssize_t>(bytes, 0));
-  } else {
-    n = ::recvmmsg(shared_.fd, messages_.data(), kBuffers, 0, nullptr);
-  }
+  const int n = call();
   if (n < 0) {
+    in_a_row_ = 0;
     if (errno == EAGAIN || errno == EWOULDBLOCK) return false;
     ++shared_.counters.errors;
     shared_.counters.last_error = errno;
     return true;
   }
   filled_ = static_cast<std::size_t>(n);
-  return one || filled_ == kBuffers;
+  ++in_a_row_;
+  return true;
 }
 
 bool ReceiveRing::next(InPacket& packet) {

@@ -14,7 +14,7 @@ class ReceiveRing {
  public:
   explicit ReceiveRing(UdpShared& shared);
 
-  // One call of the kernel; what the last one gave is over. False: nothing more can be there.
+  // One call of the kernel; what the last one gave is over. False: it had nothing.
   [[nodiscard]] bool fill();
   // The next packet of it; false: none is left.
   [[nodiscard]] bool next(InPacket& packet);
@@ -29,6 +29,8 @@ class ReceiveRing {
   };
 
   void prepare(std::size_t buffer);
+  // One call of the kernel: how many buffers it filled, or -1 with errno.
+  [[nodiscard]] int call();
   // Takes up the buffer that `at_` counts; false: its content is of no use.
   [[nodiscard]] bool open();
   [[nodiscard]] bool take(wire::Bytes datagram, InPacket& packet);
@@ -39,6 +41,8 @@ class ReceiveRing {
   std::array<iovec, kBuffers> contents_{};
   std::array<SocketAddress, kBuffers> names_{};
   std::array<Control, kBuffers> controls_{};
+  // Calls in a row that brought something: one message comes alone, several ask for more at once.
+  unsigned in_a_row_ = 0;
   std::size_t filled_ = 0;  // buffers
   std::size_t at_ = 0;      // the buffer that is walked over
   // Of that one.

@@ -77,7 +77,7 @@ class UdpSocket {
 
   // Gives `visitor` an InPacket for each packet that has come, at most what one call of the kernel
   // yields; its path and bytes are valid until `visitor` returns. A packet whose ICRC is wrong for
-  // certain is counted and not given. False when there is nothing more to receive at the moment.
+  // certain is counted and not given. False when there was nothing to receive.
   // `visitor` may call add() and flush().
   template <typename Visitor>
   bool receive(Visitor&& visitor) {
