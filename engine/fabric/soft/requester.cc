@@ -315,6 +315,7 @@ void Requester::advance(std::uint32_t packets, fabric::Time now) {
   retries_ = parameters_.retry_count;
   rnr_retries_ = parameters_.rnr_retry_count;
   gap_known_ = false;
+  timeouts_in_a_row_ = 0;
   rnr_until_ = fabric::kNever;
   window_ = std::min(parameters_.window, window_ + std::max(1U, packets / 4));
   arm(now);
@@ -337,9 +338,16 @@ Status Requester::go_back(fabric::Time now) {
   return Status::kSuccess;
 }
 
+// Longer each time that nothing comes, up to a second: a peer whose process has other things to do
+// for a while is not taken for dead, and a busy network is not made busier.
+fabric::Time Requester::ack_time() const {
+  const fabric::Time longest = std::max(parameters_.ack_timeout, fabric::kSecond);
+  return std::min(parameters_.ack_timeout << timeouts_in_a_row_, longest);
+}
+
 void Requester::arm(fabric::Time now) {
   const bool waits = una_psn_ != sent_psn_ && parameters_.ack_timeout != 0;
-  ack_deadline_ = waits ? now + parameters_.ack_timeout : fabric::kNever;
+  ack_deadline_ = waits ? now + ack_time() : fabric::kNever;
 }
 
 fabric::Time Requester::deadline() const {
@@ -354,6 +362,8 @@ Status Requester::expire(fabric::Time now) {
   if (ack_deadline_ > now) return Status::kSuccess;
   ++counters_.timeouts;
   gap_known_ = false;
+  constexpr unsigned kMostDoublings = 7;
+  timeouts_in_a_row_ = std::min(timeouts_in_a_row_ + 1, kMostDoublings);
   return go_back(now);
 }
 

@@ -93,6 +93,7 @@ class Requester {
   void advance(std::uint32_t packets, fabric::Time now);
   [[nodiscard]] fabric::Status go_back(fabric::Time now);
   void rewind();
+  [[nodiscard]] fabric::Time ack_time() const;
   void arm(fabric::Time now);
 
   // Requests from begin to una_ are over, una_ is the oldest that is not, next_ the one that is
@@ -118,6 +119,7 @@ class Requester {
   bool gap_known_ = false;
   std::uint8_t retries_ = 0;
   std::uint8_t rnr_retries_ = 0;
+  unsigned timeouts_in_a_row_ = 0;
   fabric::Time ack_deadline_ = fabric::kNever;
   fabric::Time rnr_until_ = fabric::kNever;  // kNever: does not wait
 };

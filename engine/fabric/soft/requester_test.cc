@@ -222,12 +222,12 @@ TEST(Requester, GivesUpAfterItsRetries) {
     read(q, 2, 1);
     for (int i = 0; i <= retries; ++i) {
       EXPECT_THAT(q.sent_psns(), ElementsAre(0, 1));
-      EXPECT_EQ(q.side.qp.deadline(), (i + 1) * kMillisecond);
-      q.side.qp.expire(q.side.qp.deadline() - 1);  // nothing yet
+      EXPECT_EQ(q.side.qp.deadline(), q.now + (kMillisecond << i));  // twice as long each time
+      q.side.qp.expire(q.side.qp.deadline() - 1);                    // nothing yet
       EXPECT_EQ(q.side.qp.counters().timeouts, static_cast<std::uint64_t>(i));
       q.wait();
     }
-    EXPECT_EQ(q.now, (retries + 1) * kMillisecond);
+    EXPECT_EQ(q.now, (kMillisecond << (retries + 1)) - kMillisecond);
     EXPECT_THAT(taken(q),
                 ElementsAre(std::pair(1, Status::kRetriesExceeded), flushed(2), flushed(9)));
     EXPECT_EQ(q.side.qp.state(), QpState::kError);
@@ -248,6 +248,21 @@ TEST(Requester, ProgressGivesTheRetriesAnew) {
     q.ack(kOurPsn + i);
     EXPECT_EQ(q.side.qp.deadline(), q.now + kMillisecond);
     EXPECT_EQ(q.side.qp.state(), QpState::kReady);
+  }
+}
+
+TEST(Requester, WaitsNoLongerThanASecondUnlessAskedTo) {
+  for (const fabric::Time timeout : {400 * kMillisecond, 2000 * kMillisecond}) {
+    PairOptions o = lone_options();
+    o.parameters.ack_timeout = timeout;
+    LoneQp q(o);
+    send(q, 1);
+    for (const fabric::Time n : {1, 2, 4, 8}) {
+      EXPECT_EQ(q.sent().size(), 1U);
+      const fabric::Time longest = std::max(timeout, 1000 * kMillisecond);
+      EXPECT_EQ(q.side.qp.deadline() - q.now, std::min(n * timeout, longest));
+      q.wait();
+    }
   }
 }
 
