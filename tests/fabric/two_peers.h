@@ -85,8 +85,12 @@ inline fabric::Address own_address(std::uint8_t last) {
 class TwoPeers {
  public:
   explicit TwoPeers(const soft::ProviderOptions& options = {}, std::size_t bytes = 4U << 20)
-      : client(with(options, own_address(1), ".client"), bytes),
-        server(with(options, own_address(2), ".server"), bytes) {}
+      : TwoPeers(options, own_address(1), own_address(2), bytes) {}
+  TwoPeers(const soft::ProviderOptions& options, const fabric::Address& from,
+           const fabric::Address& to, std::size_t bytes = 4U << 20)
+      : client(with(options, from, ".client"), bytes),
+        server(with(options, to, ".server"), bytes),
+        server_address_(to) {}
 
   // One and the other by turns, until `condition` holds; false when both have been silent for ten
   // seconds.
@@ -107,7 +111,7 @@ class TwoPeers {
   void connect() {
     listener = server.provider->listen(kPort, 0).value();
     client.connection =
-        client.provider->connect(server_address(), kPort, fabric::ConnectionOptions{}).value();
+        client.provider->connect(server_address_, kPort, fabric::ConnectionOptions{}).value();
     ASSERT_TRUE(until([&] { return !server.events.empty(); }));
     ASSERT_EQ(server.events[0].type, fabric::EventType::kRequest);
     server.connection = std::move(server.events[0].request);
@@ -121,13 +125,13 @@ class TwoPeers {
     client.events.clear();
   }
 
-  [[nodiscard]] static fabric::Address server_address() { return own_address(2); }
-
   Peer client;
   Peer server;
   std::unique_ptr<fabric::Listener> listener;
 
  private:
+  fabric::Address server_address_;
+
   static soft::ProviderOptions with(soft::ProviderOptions options, const fabric::Address& address,
                                     const char* suffix) {
     options.adapter.address = address;

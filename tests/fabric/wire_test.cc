@@ -108,7 +108,7 @@ TEST(FabricWire, TcpdumpOnLoopbackSeesEachPacketInExactModeNeedsCaptureRights) {
   // It says on stderr when it listens, and ends when it has as many packets as it was told to wait
   // for, or when it is asked to.
   const std::string filter =
-      fmt::format("udp port 4791 and host {}", TwoPeers::server_address().to_string());
+      fmt::format("udp port 4791 and host {}", testing::own_address(2).to_string());
   std::FILE* const tcpdump = ::popen(
       fmt::format("exec tcpdump -i lo -U -Z root -w {} '{}' 2>&1", file, filter).c_str(), "r");
   ASSERT_NE(tcpdump, nullptr);

@@ -1,0 +1,42 @@
+// A network namespace of the test's own, with a loopback interface that has what addresses it
+// wants: of IPv6 a machine's has one only, and an endpoint needs one to itself.
+#pragma once
+
+#include <cstring>
+
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rpcrdma/fabric/address.h>
+
+namespace rpcrdma::testing {
+
+// The calling process moves into it and stays there. False: this machine does not let it, as one
+// without the right to make namespaces, or has no IPv6.
+inline bool enter_network_with(std::initializer_list<fabric::Address> ipv6_addresses) {
+  if (::unshare(CLONE_NEWNET) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
+  const int fd = ::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  ifreq up{};
+  std::strncpy(up.ifr_name, "lo", sizeof up.ifr_name - 1);
+  up.ifr_flags = IFF_UP | IFF_RUNNING;
+  bool done = ::ioctl(fd, SIOCSIFFLAGS, &up) == 0;
+  for (const fabric::Address& address : ipv6_addresses) {
+    struct {  // in6_ifreq of <linux/ipv6.h>, which cannot be included beside the C library's
+      std::uint8_t address[16];
+      std::uint32_t prefix_bits;
+      int interface;
+    } request{};
+    std::memcpy(request.address, address.bytes.data(), sizeof request.address);
+    request.prefix_bits = 128;
+    request.interface = static_cast<int>(::if_nametoindex("lo"));
+    done = done && ::ioctl(fd, SIOCSIFADDR, &request) == 0;
+  }
+  ::close(fd);
+  return done;
+}
+
+}  // namespace rpcrdma::testing
