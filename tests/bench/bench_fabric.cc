@@ -175,8 +175,7 @@ class Peer {
   fabric::Exposure expose() {
     return connection
         ->expose(0, memory, buffer_.data() + kSmall, kLarge,
-                 static_cast<std::uint8_t>(fabric::Access::kRemoteRead) |
-                     static_cast<std::uint8_t>(fabric::Access::kRemoteWrite))
+                 fabric::Access::kRemoteRead | fabric::Access::kRemoteWrite)
         .value();
   }
 

@@ -17,9 +17,8 @@
 namespace rpcrdma::testing {
 
 inline constexpr std::uint16_t kPort = 20049;
-inline constexpr std::uint8_t kReadAndWrite =
-    static_cast<std::uint8_t>(fabric::Access::kRemoteRead) |
-    static_cast<std::uint8_t>(fabric::Access::kRemoteWrite);
+inline constexpr fabric::Access kReadAndWrite =
+    fabric::Access::kRemoteRead | fabric::Access::kRemoteWrite;
 
 struct Peer {
   std::unique_ptr<soft::SoftProvider> provider;

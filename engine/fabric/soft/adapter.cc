@@ -459,7 +459,7 @@ fabric::Expected<std::size_t> Adapter::post_receive(
 
 fabric::Expected<fabric::Exposure> Adapter::expose(ConnectionId id, const fabric::Memory& memory,
                                                    std::uint8_t* data, std::uint32_t length,
-                                                   std::uint8_t access) {
+                                                   fabric::Access access) {
   Slot* const s = impl_->find(id);
   if (s == nullptr) return fabric::fail(Errc::kNotConnected);
   return s->qp->expose(memory, data, length, access);

@@ -19,8 +19,8 @@ using fabric::Status;
 using ::testing::ElementsAre;
 
 constexpr std::uint16_t kPort = 20049;
-constexpr auto kRead = static_cast<std::uint8_t>(fabric::Access::kRemoteRead);
-constexpr auto kWrite = static_cast<std::uint8_t>(fabric::Access::kRemoteWrite);
+constexpr auto kRead = fabric::Access::kRemoteRead;
+constexpr auto kWrite = fabric::Access::kRemoteWrite;
 
 fabric::Address address(std::uint8_t last) {
   return fabric::make_ipv4(127, 0, 0, last);

@@ -10,8 +10,8 @@ namespace rpcrdma::soft::testing {
 inline constexpr std::uint32_t kMtu = 256;
 inline constexpr std::uint32_t kTheirPsn = 0x500;  // the first that the test sends
 inline constexpr std::uint32_t kOurPsn = 0x900;    // the first of the queue pair's requester
-inline constexpr std::uint8_t kReadable = static_cast<std::uint8_t>(fabric::Access::kRemoteRead);
-inline constexpr std::uint8_t kWritable = static_cast<std::uint8_t>(fabric::Access::kRemoteWrite);
+inline constexpr fabric::Access kReadable = fabric::Access::kRemoteRead;
+inline constexpr fabric::Access kWritable = fabric::Access::kRemoteWrite;
 
 // Syndromes.
 inline constexpr std::uint8_t kSequenceNak = 0x60;

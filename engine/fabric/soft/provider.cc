@@ -55,7 +55,7 @@ class SoftConnection : public fabric::Connection {
   }
   Expected<fabric::Exposure> expose(std::uint64_t /*id*/, const fabric::Memory& memory,
                                     std::uint8_t* data, std::uint32_t length,
-                                    std::uint8_t access) override {
+                                    fabric::Access access) override {
     return adapter_.expose(id_, memory, data, length, access);
   }
   Expected<void> invalidate(std::uint64_t id, std::uint32_t handle) override {

@@ -50,7 +50,7 @@ fabric::Expected<void> QueuePair::post_receive(const fabric::ReceiveRequest& req
 
 fabric::Expected<fabric::Exposure> QueuePair::expose(const fabric::Memory& memory,
                                                      std::uint8_t* data, std::uint32_t length,
-                                                     std::uint8_t access) {
+                                                     fabric::Access access) {
   if (state_ == QpState::kError) return fabric::fail(Errc::kNotConnected);
   if (owner_.count >= depths_.handles) return fabric::fail(Errc::kNoRoom);
   return memory_.expose(owner_, memory, data, length, access);

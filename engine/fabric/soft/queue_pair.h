@@ -42,7 +42,7 @@ class QueuePair {
   [[nodiscard]] fabric::Expected<void> post_receive(const fabric::ReceiveRequest& request);
   [[nodiscard]] fabric::Expected<fabric::Exposure> expose(const fabric::Memory& memory,
                                                           std::uint8_t* data, std::uint32_t length,
-                                                          std::uint8_t access);
+                                                          fabric::Access access);
   [[nodiscard]] fabric::Expected<void> invalidate(std::uint64_t id, std::uint32_t handle);
 
   // A packet of the peer's, from the right address. What does not fit is dropped and counted.

@@ -54,10 +54,11 @@ struct Actor {
   explicit Actor(std::uint32_t qpn) : side(qpn, kBytes, kPlaces) {
     const auto& bytes = testing::pattern(qpn == 1);
     std::copy(bytes.begin(), bytes.end(), side.buffer.begin());
-    source = side.expose(kSource, kSink, 1);
-    sink = side.expose(kSink, kSinkBytes, 2);
+    source = side.expose(kSource, kSink, fabric::Access::kRemoteRead);
+    sink = side.expose(kSink, kSinkBytes, fabric::Access::kRemoteWrite);
     written.resize(kSinkBytes);
-    for (std::size_t i = 0; i < 4; ++i) spare.push_back(side.expose(i, 1, 1));
+    for (std::size_t i = 0; i < 4; ++i)
+      spare.push_back(side.expose(i, 1, fabric::Access::kRemoteRead));
     for (std::size_t i = 0; i < kPlaces; ++i) places.push_back(i);
   }
 

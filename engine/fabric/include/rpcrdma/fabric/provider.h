@@ -70,11 +70,10 @@ class Connection {
 
   // Lets the peer read or write `length` bytes from `data` on, which lie in `memory`, on this
   // connection only. Sends posted afterwards may tell the peer of it; a completion kExpose with
-  // `id` comes only if it failed. `access`: Access bits. Errors: kBadArgument, kNoRoom,
-  // kNotConnected.
+  // `id` comes only if it failed. Errors: kBadArgument, kNoRoom, kNotConnected.
   [[nodiscard]] virtual Expected<Exposure> expose(std::uint64_t id, const Memory& memory,
                                                   std::uint8_t* data, std::uint32_t length,
-                                                  std::uint8_t access) = 0;
+                                                  Access access) = 0;
   // Takes it back. The memory belongs to its owner again with the completion kInvalidate; or when
   // a Receive tells that the peer invalidated it; or when the connection is down.
   [[nodiscard]] virtual Expected<void> invalidate(std::uint64_t id, std::uint32_t handle) = 0;

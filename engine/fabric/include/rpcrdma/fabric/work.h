@@ -7,8 +7,14 @@
 
 namespace rpcrdma::fabric {
 
-// What the peer may do with memory that is exposed to it.
+// What the peer may do with memory that is exposed to it: one or both.
 enum class Access : std::uint8_t { kRemoteRead = 1, kRemoteWrite = 2 };
+[[nodiscard]] constexpr Access operator|(Access a, Access b) {
+  return static_cast<Access>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+[[nodiscard]] constexpr bool allows(Access granted, Access wanted) {
+  return (granted | wanted) == granted;
+}
 
 // A part of local memory, to be sent from or received into. It must lie in one that was registered
 // with the provider (`local_key`), stay as it is until the completion, and is never owned by the

@@ -85,7 +85,7 @@ class Adapter {
   [[nodiscard]] fabric::Expected<fabric::Exposure> expose(ConnectionId id,
                                                           const fabric::Memory& memory,
                                                           std::uint8_t* data, std::uint32_t length,
-                                                          std::uint8_t access);
+                                                          fabric::Access access);
   [[nodiscard]] fabric::Expected<void> invalidate(ConnectionId id, std::uint64_t work,
                                                   std::uint32_t handle);
   [[nodiscard]] std::size_t take(std::span<fabric::Completion> completions);
