@@ -231,7 +231,6 @@ class Traffic {
     fabric::Completion& c = expected_.completion;
     c = {};
     c.bytes = static_cast<std::uint32_t>(p.length);
-    c.solicited = r.solicited;
     bool message = true;
     switch (r.operation) {
       case Operation::kSendImmediate:
@@ -329,7 +328,6 @@ class Traffic {
     const Message m = std::move(a.to_come.front());
     a.to_come.pop_front();
     ASSERT_EQ(c.bytes, m.completion.bytes);
-    ASSERT_EQ(c.solicited, m.completion.solicited);
     ASSERT_EQ(c.has_immediate, m.completion.has_immediate);
     if (c.has_immediate) {
       ASSERT_EQ(c.immediate, m.completion.immediate);

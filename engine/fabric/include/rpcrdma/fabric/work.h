@@ -83,7 +83,6 @@ struct Completion {
   Status status = Status::kSuccess;
   bool has_immediate = false;
   bool has_invalidated = false;  // kReceive: the Send invalidated `invalidated` here
-  bool solicited = false;        // kReceive
   std::uint32_t bytes = 0;       // kReceive, kRead: how many came
   std::uint32_t immediate = 0;
   std::uint32_t invalidated = 0;
