@@ -65,6 +65,7 @@ enum class Status : std::uint8_t {
   kSuccess,
   kLocalLength,        // a message did not fit into its Receive, or an operation is too long
   kLocalProtection,    // a slice lies outside of registered memory
+  kLocalOperation,     // the own device could not do it
   kFlushed,            // the connection ended before the operation was done
   kRemoteInvalid,      // the peer found the request malformed
   kRemoteAccess,       // the peer's handle, its bounds or its rights do not allow it
