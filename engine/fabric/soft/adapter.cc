@@ -218,8 +218,8 @@ struct Adapter::Impl {
     AdapterEvent& told = tell(EventType::kRequest, s);
     told.cookie = listener->second;
     told.private_data = std::move(e.private_data);
-    told.responder_resources = e.peer.responder_resources;
-    told.initiator_depth = e.peer.initiator_depth;
+    told.responder_resources = e.peer.initiator_depth;
+    told.initiator_depth = e.peer.responder_resources;
   }
 
   void established(Slot& s, std::vector<std::uint8_t>&& private_data) {

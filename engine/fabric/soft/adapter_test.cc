@@ -118,8 +118,8 @@ TEST(Adapter, ConnectsWithPrivateDataBothWays) {
   ASSERT_EQ(request.type, EventType::kRequest);
   EXPECT_EQ(request.cookie, 77U);
   EXPECT_EQ(request.peer, address(1));
-  EXPECT_EQ(request.initiator_depth, 3);
-  EXPECT_EQ(request.responder_resources, 9);
+  EXPECT_EQ(request.initiator_depth, 9);
+  EXPECT_EQ(request.responder_resources, 3);
   ASSERT_EQ(request.private_data.size(), fabric::kMaxRequestPrivateData);
   EXPECT_EQ(request.private_data[0], 1);
   EXPECT_EQ(request.private_data[2], 3);
@@ -133,10 +133,12 @@ TEST(Adapter, ConnectsWithPrivateDataBothWays) {
   EXPECT_EQ(client.cookie, 5U);
   EXPECT_EQ(client.private_data[0], 9);
   EXPECT_EQ(client.initiator_depth, 3);
+  EXPECT_EQ(client.responder_resources, 9);
   const AdapterEvent server = next(b);
   EXPECT_EQ(server.type, EventType::kEstablished);
   EXPECT_EQ(server.cookie, 6U);
   EXPECT_EQ(server.initiator_depth, 9);
+  EXPECT_EQ(server.responder_resources, 3);
 }
 
 TEST(Adapter, RefusesWithReason) {

@@ -102,8 +102,10 @@ struct Event {
   Address peer;                            // kRequest
   std::vector<std::uint8_t> private_data;  // kRequest, kEstablished (of who connected), kRejected
   std::uint16_t reject_reason = 0;         // kRejected: see wire::cm_rej_reason()
-  std::uint8_t responder_resources = 0;    // kRequest: what the peer serves at a time
-  std::uint8_t initiator_depth = 0;        // kRequest, kEstablished: own Reads outstanding, agreed
+  // As ConnectionOptions has them, seen from here. kRequest: what the peer wants, and what it
+  // serves; kEstablished: what was agreed.
+  std::uint8_t responder_resources = 0;
+  std::uint8_t initiator_depth = 0;
   std::string reason;                      // kUnreachable, kDisconnected: one clause for a person
 };
 
