@@ -45,7 +45,8 @@ struct Slot {
   CmId cm = 0;
   std::uint8_t generation = 0;
   Phase phase = Phase::kDown;
-  bool active = false;  // stands in the list of those that may have something to send
+  std::uint16_t port = 0;  // kRequested: the listener's
+  bool active = false;     // stands in the list of those that may have something to send
   std::uint64_t cookie = 0;
   Time known_deadline = fabric::kNever;  // that stands in the heap
   Path path;
@@ -69,6 +70,12 @@ struct Adapter::Impl {
   MemoryTable memory;
   Completions completions;
   std::deque<AdapterEvent> events;
+  // Of a connection the last, which waits until its completions were taken.
+  struct End {
+    AdapterEvent event;
+    std::uint64_t after = 0;  // completions
+  };
+  std::deque<End> ends;
   std::vector<Slot> slots;
   std::vector<std::uint32_t> free_slots;
   std::unordered_map<CmId, std::uint32_t> by_cm;  // to a slot
@@ -121,6 +128,9 @@ struct Adapter::Impl {
   void free_slot(std::uint32_t index) {
     Slot& s = slots[index];
     if (s.cm != 0) by_cm.erase(s.cm);
+    completions.forget(s.qp->qpn());
+    std::erase_if(events, [&](const AdapterEvent& e) { return e.connection == s.qp->qpn(); });
+    std::erase_if(ends, [&](const End& e) { return e.event.connection == s.qp->qpn(); });
     s.qp.reset();
     s.phase = Phase::kDown;
     free_slots.push_back(index);
@@ -145,7 +155,9 @@ struct Adapter::Impl {
   }
 
   AdapterEvent& tell(EventType type, const Slot& s) {
-    AdapterEvent& e = events.emplace_back();
+    const bool more_will_come = type == EventType::kRequest || type == EventType::kEstablished;
+    AdapterEvent& e = more_will_come ? events.emplace_back()
+                                     : ends.emplace_back(End{{}, completions.pushed()}).event;
     e.type = type;
     e.connection = s.qp->qpn();
     e.cookie = s.cookie;
@@ -209,6 +221,7 @@ struct Adapter::Impl {
     s.cm = e.id;
     by_cm[e.id] = *made;
     s.phase = Phase::kRequested;
+    s.port = e.port;
     s.path = e.path;
     s.path.udp_source_port = options.udp_source_port;
     s.peer = e.peer;
@@ -340,9 +353,17 @@ fabric::Expected<void> Adapter::listen(std::uint16_t port, std::uint64_t cookie)
   impl_->cm.listen(port);
   return {};
 }
-void Adapter::unlisten(std::uint16_t port) {
-  impl_->listeners.erase(port);
-  impl_->cm.unlisten(port);
+void Adapter::unlisten(std::uint16_t port, Time now) {
+  Impl& i = *impl_;
+  i.listeners.erase(port);
+  i.cm.unlisten(port);
+  std::vector<ConnectionId> untold;
+  for (const AdapterEvent& e : i.events) {
+    if (e.type != EventType::kRequest) continue;
+    const Slot* const s = i.find(e.connection);
+    if (s != nullptr && s->port == port) untold.push_back(e.connection);
+  }
+  for (const ConnectionId id : untold) destroy(id, now);
 }
 
 fabric::Expected<ConnectionId> Adapter::connect(const fabric::Address& peer, std::uint16_t port,
@@ -477,14 +498,20 @@ std::size_t Adapter::take(std::span<fabric::Completion> completions) {
 }
 
 bool Adapter::take(AdapterEvent& event) {
-  if (impl_->events.empty()) return false;
-  event = std::move(impl_->events.front());
-  impl_->events.pop_front();
+  Impl& i = *impl_;
+  if (!i.events.empty()) {
+    event = std::move(i.events.front());
+    i.events.pop_front();
+    return true;
+  }
+  if (i.ends.empty() || i.ends.front().after > i.completions.taken()) return false;
+  event = std::move(i.ends.front().event);
+  i.ends.pop_front();
   return true;
 }
 
 bool Adapter::anything_to_take() const {
-  return !impl_->events.empty() || !impl_->completions.empty();
+  return !impl_->events.empty() || !impl_->ends.empty() || !impl_->completions.empty();
 }
 
 void Adapter::receive(const Path& path, wire::Bytes packet, Time now) {

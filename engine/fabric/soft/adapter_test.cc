@@ -207,15 +207,91 @@ TEST(Adapter, MovesDataAndDisconnects) {
   a.disconnect(c.client, net.now);
   EXPECT_EQ(next(a).type, EventType::kDisconnected);
   net.run();
-  EXPECT_EQ(next(b).type, EventType::kDisconnected);
+  EXPECT_TRUE(silent(b)) << "before all completions were taken";
   ASSERT_EQ(b.take(done), 1U);
   EXPECT_EQ(done[0].status, Status::kFlushed);
   EXPECT_EQ(done[0].connection, 2U);
+  EXPECT_EQ(next(b).type, EventType::kDisconnected);
   EXPECT_EQ(a.post_send(c.client, {&w, 1}).error().code, Errc::kNotConnected);
   a.destroy(c.client, net.now);
   b.destroy(c.server, net.now);
   EXPECT_EQ(a.connections(), 0U);
   EXPECT_EQ(b.connections(), 0U);
+}
+
+void post_receives(Adapter& a, ConnectionId id, std::size_t count) {
+  const std::vector<fabric::ReceiveRequest> receives(count);
+  ASSERT_EQ(a.post_receive(id, receives).value(), count);
+}
+
+TEST(Adapter, AnEndWaitsForTheCompletionsBeforeItAndForNoOthers) {
+  Net net;
+  Adapter& a = net.add(1);
+  Adapter& b = net.add(2);
+  ASSERT_TRUE(b.listen(kPort, 0));
+  const Connected first = connect(net, a, b, 2);
+  const Connected second = connect(net, a, b, 2);
+  post_receives(b, first.server, 3);
+  post_receives(b, second.server, 3);
+  b.disconnect(first.server, net.now);
+  b.disconnect(second.server, net.now);
+  std::array<fabric::Completion, 2> two;
+  EXPECT_EQ(b.take(two), 2U);
+  EXPECT_TRUE(silent(b));
+  EXPECT_TRUE(b.anything_to_take());
+  EXPECT_EQ(b.take(two), 2U);
+  EXPECT_EQ(next(b).connection, first.server);
+  EXPECT_TRUE(silent(b));
+  EXPECT_EQ(b.take(two), 2U);
+  EXPECT_EQ(next(b).connection, second.server);
+  EXPECT_FALSE(b.anything_to_take());
+}
+
+TEST(Adapter, OfADestroyedConnectionNothingComesAndOthersEndAsEver) {
+  Net net;
+  Adapter& a = net.add(1);
+  Adapter& b = net.add(2);
+  ASSERT_TRUE(b.listen(kPort, 0));
+  const Connected gone = connect(net, a, b, 2);
+  const Connected stays = connect(net, a, b, 2);
+  // Its completions stand before, between and behind those of the other.
+  post_receives(b, gone.server, 2);
+  post_receives(b, stays.server, 2);
+  const Connected last = connect(net, a, b, 2);
+  post_receives(b, last.server, 2);
+  for (const Connected& c : {gone, stays, last}) b.disconnect(c.server, net.now);
+  b.destroy(gone.server, net.now);
+  b.destroy(last.server, net.now);
+  EXPECT_TRUE(silent(b));
+  std::array<fabric::Completion, 8> done;
+  EXPECT_EQ(b.take(done), 2U);
+  EXPECT_EQ(next(b).connection, stays.server);
+  EXPECT_TRUE(silent(b));
+  EXPECT_FALSE(b.anything_to_take());
+}
+
+TEST(Adapter, AListenerTakesItsRequestsThatNobodyTookWithIt) {
+  Net net;
+  Adapter& a = net.add(1);
+  Adapter& b = net.add(2);
+  ASSERT_TRUE(b.listen(kPort, 1));
+  ASSERT_TRUE(b.listen(kPort + 1, 2));
+  ASSERT_TRUE(a.connect(address(2), kPort, with_cookie(1), net.now));
+  net.run();
+  const AdapterEvent taken = next(b);
+  ASSERT_TRUE(a.connect(address(2), kPort, with_cookie(2), net.now));
+  ASSERT_TRUE(a.connect(address(2), kPort + 1, with_cookie(3), net.now));
+  net.run();
+  b.unlisten(kPort, net.now);
+  net.run();
+  const AdapterEvent refused = next(a);
+  EXPECT_EQ(refused.type, EventType::kRejected);
+  EXPECT_EQ(refused.cookie, 2U);
+  EXPECT_EQ(next(b).cookie, 2U) << "the other listener's";
+  EXPECT_TRUE(silent(b));
+  ASSERT_TRUE(b.accept(taken.connection, with_cookie(4), net.now));
+  net.run();
+  EXPECT_EQ(next(a).cookie, 1U);
 }
 
 TEST(Adapter, AFailedConnectionEndsOnBothSidesAndOthersLiveOn) {

@@ -77,7 +77,7 @@ class SoftConnection : public fabric::Connection {
 class SoftListener : public fabric::Listener {
  public:
   SoftListener(Adapter& adapter, std::uint16_t port) : adapter_(adapter), port_(port) {}
-  ~SoftListener() override { adapter_.unlisten(port_); }
+  ~SoftListener() override { adapter_.unlisten(port_, monotonic()); }
   SoftListener(const SoftListener&) = delete;
   SoftListener& operator=(const SoftListener&) = delete;
 

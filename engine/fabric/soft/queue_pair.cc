@@ -67,7 +67,7 @@ fabric::Expected<void> QueuePair::invalidate(std::uint64_t id, std::uint32_t han
 }
 
 fabric::Completion& QueuePair::complete(std::uint64_t id, Operation operation, Status status) {
-  fabric::Completion& c = completions_.next();
+  fabric::Completion& c = completions_.next(owner_.qpn);
   c.id = id;
   c.connection = cookie_;
   c.operation = operation;
@@ -98,7 +98,7 @@ void QueuePair::receive(const wire::RocePacket& packet, fabric::Time now) {
 }
 
 void QueuePair::serve(const wire::RocePacket& packet) {
-  fabric::Completion& message = completions_.next();
+  fabric::Completion& message = completions_.next(owner_.qpn);
   const Served served = responder_.receive(packet, memory_, owner_, message);
   switch (served.outcome) {
     case Served::Outcome::kNothing:

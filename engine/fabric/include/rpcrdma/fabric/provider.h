@@ -58,7 +58,9 @@ inline constexpr std::size_t kMaxRejectPrivateData = 148;
 
 class Connection {
  public:
-  virtual ~Connection() = default;  // ends it at once, without completions
+  // Ends it at once, at any time: nothing more comes of it, neither events nor completions, also
+  // not what waited to be taken; all its memory belongs to its owner again.
+  virtual ~Connection() = default;
 
   // Requests up to the first that is refused are posted, and their number returned; with none
   // posted the reason is: kNoRoom, kNotConnected, kBadArgument. The requests and their lists are
@@ -90,7 +92,7 @@ enum class EventType : std::uint8_t {
   kEstablished,
   kRejected,      // by the peer; reason and its private data
   kUnreachable,   // no answer, or none that makes sense
-  kDisconnected,  // by either side, or because an operation failed; all completions were given
+  kDisconnected,  // by either side, or because an operation failed
   kProviderLost,  // the device is gone; every connection ends
 };
 [[nodiscard]] const char* event_name(EventType type);
@@ -106,12 +108,12 @@ struct Event {
   // serves; kEstablished: what was agreed.
   std::uint8_t responder_resources = 0;
   std::uint8_t initiator_depth = 0;
-  std::string reason;                      // kUnreachable, kDisconnected: one clause for a person
+  std::string reason;  // kUnreachable, kDisconnected: one clause for a person
 };
 
 class Listener {
  public:
-  virtual ~Listener() = default;  // no further requests; those that were told of live on
+  virtual ~Listener() = default;  // no further requests; those that were taken live on
 };
 
 class Provider {
@@ -136,7 +138,9 @@ class Provider {
   // Does what can be done without waiting. An error is the end of the provider.
   [[nodiscard]] virtual Expected<void> progress() = 0;
 
-  // Takes what has happened; returns how many elements were filled.
+  // Takes what has happened; returns how many elements were filled. The last event of a connection
+  // (kRejected, kUnreachable, kDisconnected) is not given before all its completions were taken;
+  // and who takes events before completions has its kEstablished before the first of them.
   [[nodiscard]] virtual std::size_t take(std::span<Completion> completions) = 0;
   [[nodiscard]] virtual bool take(Event& event) = 0;
 };
