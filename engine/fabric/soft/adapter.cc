@@ -165,13 +165,20 @@ struct Adapter::Impl {
     return e;
   }
 
-  // The end of a connection that was set up, or was about to be.
-  void end(Slot& s, EventType type, std::string reason) {
-    if (s.phase == Phase::kDown) return;
-    const bool told = s.phase != Phase::kRequested || type == EventType::kUnreachable;
+  // The end of a connection that was set up, or was about to be. Null: nobody is to be told, who
+  // had not accepted it.
+  AdapterEvent* end(Slot& s, EventType type, const char* reason) {
+    if (s.phase == Phase::kDown) return nullptr;
+    const bool accepted = s.phase != Phase::kRequested;
     s.phase = Phase::kDown;
     s.qp->fail("the connection ended");
-    if (told) tell(type, s).reason = std::move(reason);
+    if (!accepted) {
+      completions.forget(s.qp->qpn());
+      return nullptr;
+    }
+    AdapterEvent& told = tell(type, s);
+    told.reason = reason;
+    return &told;
   }
 
   // Its queue pair has failed by itself.
@@ -266,12 +273,9 @@ struct Adapter::Impl {
         if (s.phase == Phase::kAccepted) established(s, {});
         break;
       case CmEventType::kRejected:
-        if (s.phase != Phase::kDown) {
-          s.phase = Phase::kDown;
-          s.qp->fail("rejected");
-          AdapterEvent& told = tell(EventType::kRejected, s);
-          told.reject_reason = e.reason;
-          told.private_data = std::move(e.private_data);
+        if (AdapterEvent* const told = end(s, EventType::kRejected, "")) {
+          told->reject_reason = e.reason;
+          told->private_data = std::move(e.private_data);
         }
         break;
       case CmEventType::kTimedOut:
@@ -408,8 +412,8 @@ fabric::Expected<void> Adapter::accept(ConnectionId id, const fabric::Connection
   Impl& i = *impl_;
   Slot* const s = i.find(id);
   if (s == nullptr || s->phase != Phase::kRequested) return fabric::fail(Errc::kNotConnected);
+  if (auto done = s->qp->configure(options.cookie, options.depths); !done) return done;
   s->cookie = options.cookie;
-  s->qp->configure(options.cookie, options.depths);
   s->local.responder_resources = std::min(options.responder_resources, s->peer.initiator_depth);
   s->local.initiator_depth = std::min(options.initiator_depth, s->peer.responder_resources);
   s->local.rnr_retry_count = options.rnr_retry_count;
@@ -427,8 +431,7 @@ fabric::Expected<void> Adapter::reject(ConnectionId id, std::span<const std::uin
   if (s == nullptr || s->phase != Phase::kRequested) return fabric::fail(Errc::kNotConnected);
   const auto done = i.cm.reject(s->cm, kConsumerReject, private_data, now);
   if (!done) return done;
-  s->phase = Phase::kDown;
-  s->qp->fail("rejected");
+  i.end(*s, EventType::kRejected, "");
   return {};
 }
 

@@ -165,6 +165,52 @@ TEST(Adapter, RefusesWithReason) {
   EXPECT_EQ(no.private_data[0], 42);
 }
 
+// Until it is accepted nobody knows by which cookie it could be told of.
+TEST(Adapter, OfARequestNothingComesBeforeItIsAccepted) {
+  Net net;
+  Adapter& a = net.add(1);
+  Adapter& b = net.add(2);
+  ASSERT_TRUE(b.listen(kPort, 0));
+  const ConnectionId given_up = a.connect(address(2), kPort, with_cookie(5), net.now).value();
+  ASSERT_TRUE(a.connect(address(2), kPort, with_cookie(6), net.now));
+  ASSERT_TRUE(a.connect(address(2), kPort, with_cookie(7), net.now));
+  net.run();
+  const std::array<ConnectionId, 3> asked{next(b).connection, next(b).connection,
+                                          next(b).connection};
+  const fabric::ReceiveRequest receive;
+  for (const ConnectionId id : asked) ASSERT_TRUE(b.post_receive(id, {&receive, 1}));
+  // Taken back by the peer; rejected; forgotten until the peer is tired of it.
+  a.destroy(given_up, net.now);
+  ASSERT_TRUE(b.reject(asked[1], {}, net.now));
+  net.limit = 3600 * fabric::kSecond;
+  net.run();
+  EXPECT_FALSE(b.anything_to_take());
+  for (const ConnectionId id : asked) {
+    EXPECT_EQ(b.accept(id, with_cookie(1), net.now).error().code, Errc::kNotConnected);
+    b.destroy(id, net.now);
+  }
+  EXPECT_EQ(b.connections(), 0U);
+}
+
+TEST(Adapter, AcceptsWithQueuesThatHoldWhatIsPosted) {
+  Net net;
+  Adapter& a = net.add(1);
+  Adapter& b = net.add(2);
+  ASSERT_TRUE(b.listen(kPort, 0));
+  ASSERT_TRUE(a.connect(address(2), kPort, with_cookie(5), net.now));
+  net.run();
+  const ConnectionId id = next(b).connection;
+  const std::array<fabric::ReceiveRequest, 3> receives;
+  ASSERT_EQ(b.post_receive(id, receives).value(), 3U);
+  fabric::ConnectionOptions o = with_cookie(1);
+  o.depths.receive = 2;
+  EXPECT_EQ(b.accept(id, o, net.now).error().code, Errc::kBadArgument);
+  o.depths.receive = 3;
+  EXPECT_TRUE(b.accept(id, o, net.now));
+  net.run();
+  EXPECT_EQ(next(a).type, EventType::kEstablished);
+}
+
 TEST(Adapter, WhoDoesNotAnswerIsUnreachable) {
   Net net;
   Adapter& a = net.add(1);

@@ -23,11 +23,16 @@ QueuePair::~QueuePair() {
   memory_.withdraw_all(owner_);
 }
 
-void QueuePair::configure(std::uint64_t cookie, const fabric::QueueDepths& depths) {
+fabric::Expected<void> QueuePair::configure(std::uint64_t cookie,
+                                            const fabric::QueueDepths& depths) {
+  if (responder_.posted() > depths.receive) {
+    return fabric::fail(Errc::kBadArgument, "more Receives are posted than the queue is to hold");
+  }
   cookie_ = cookie;
   depths_ = depths;
   requester_.set_depth(depths.send);
   responder_.set_depth(depths.receive);
+  return {};
 }
 
 void QueuePair::connect(const Path& path, const QpParameters& parameters) {

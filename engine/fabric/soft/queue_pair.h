@@ -32,7 +32,9 @@ class QueuePair {
   QueuePair(const QueuePair&) = delete;
   QueuePair& operator=(const QueuePair&) = delete;
 
-  void configure(std::uint64_t cookie, const fabric::QueueDepths& depths);
+  // Error kBadArgument: more Receives are posted than it is to hold.
+  [[nodiscard]] fabric::Expected<void> configure(std::uint64_t cookie,
+                                                 const fabric::QueueDepths& depths);
 
   // The peer is known: from now on it is served, and what is posted is sent.
   void connect(const Path& path, const QpParameters& parameters);

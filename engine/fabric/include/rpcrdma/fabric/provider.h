@@ -80,7 +80,10 @@ class Connection {
   // a Receive tells that the peer invalidated it; or when the connection is down.
   [[nodiscard]] virtual Expected<void> invalidate(std::uint64_t id, std::uint32_t handle) = 0;
 
-  // Answers a request. `options` must allow what the Receives posted so far need.
+  // Answers a request. Its options name the connection and size its queues, so before this nothing
+  // comes of it, whatever happens to it. `options` must allow the Receives posted so far, and its
+  // retry_count is the peer's matter. Errors: kNotConnected when the peer has given up,
+  // kBadArgument.
   [[nodiscard]] virtual Expected<void> accept(const ConnectionOptions& options) = 0;
   [[nodiscard]] virtual Expected<void> reject(std::span<const std::uint8_t> private_data) = 0;
   // All that is outstanding completes as kFlushed, then comes kDisconnected.
