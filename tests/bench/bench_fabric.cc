@@ -229,10 +229,10 @@ void run_fabric(int rounds, int transfers, FabricResult& result) {
     fabric::Event event;
     server.wait(fabric::EventType::kRequest, event);
     server.connection = std::move(event.request);
-    exposed = server.expose();
     for (int i = 0; i < 16; ++i) server.post_receive();
     if (!server.connection->accept({})) die("cannot accept");
     server.wait(fabric::EventType::kEstablished, event);
+    exposed = server.expose();
     for (int i = 0; i < rounds; ++i) {
       server.wait(Operation::kReceive);
       server.post(Operation::kSend, kSmall);

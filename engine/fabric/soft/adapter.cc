@@ -485,7 +485,7 @@ fabric::Expected<fabric::Exposure> Adapter::expose(ConnectionId id, const fabric
                                                    std::uint8_t* data, std::uint32_t length,
                                                    fabric::Access access) {
   Slot* const s = impl_->find(id);
-  if (s == nullptr) return fabric::fail(Errc::kNotConnected);
+  if (s == nullptr || s->phase != Phase::kEstablished) return fabric::fail(Errc::kNotConnected);
   return s->qp->expose(memory, data, length, access);
 }
 

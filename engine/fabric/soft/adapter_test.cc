@@ -192,6 +192,27 @@ TEST(Adapter, OfARequestNothingComesBeforeItIsAccepted) {
   EXPECT_EQ(b.connections(), 0U);
 }
 
+TEST(Adapter, ExposesWhenItIsEstablished) {
+  Net net;
+  Adapter& a = net.add(1);
+  Adapter& b = net.add(2);
+  ASSERT_TRUE(b.listen(kPort, 0));
+  std::vector<std::uint8_t> bytes(100);
+  const fabric::Memory n = b.remember(bytes).value();
+  ASSERT_TRUE(a.connect(address(2), kPort, with_cookie(5), net.now));
+  net.run();
+  const ConnectionId id = next(b).connection;
+  const auto expose = [&] { return b.expose(id, n, bytes.data(), 100, kRead); };
+  EXPECT_EQ(expose().error().code, Errc::kNotConnected);
+  ASSERT_TRUE(b.accept(id, with_cookie(1), net.now));
+  EXPECT_EQ(expose().error().code, Errc::kNotConnected);
+  net.run();
+  ASSERT_EQ(next(b).type, EventType::kEstablished);
+  EXPECT_TRUE(expose());
+  b.disconnect(id, net.now);
+  EXPECT_EQ(expose().error().code, Errc::kNotConnected);
+}
+
 TEST(Adapter, AcceptsWithQueuesThatHoldWhatIsPosted) {
   Net net;
   Adapter& a = net.add(1);

@@ -71,8 +71,9 @@ class Connection {
       std::span<const ReceiveRequest> requests) = 0;
 
   // Lets the peer read or write `length` bytes from `data` on, which lie in `memory`, on this
-  // connection only. Sends posted afterwards may tell the peer of it; a completion kExpose with
-  // `id` comes only if it failed. Errors: kBadArgument, kNoRoom, kNotConnected.
+  // connection only, which is established. Sends posted afterwards may tell the peer of it; a
+  // completion kExpose with `id` comes only if it failed. Errors: kBadArgument, kNoRoom,
+  // kNotConnected.
   [[nodiscard]] virtual Expected<Exposure> expose(std::uint64_t id, const Memory& memory,
                                                   std::uint8_t* data, std::uint32_t length,
                                                   Access access) = 0;
