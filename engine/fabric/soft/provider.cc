@@ -1,4 +1,5 @@
 #include "file_descriptor.h"
+#include "slices.h"
 
 #include <algorithm>
 #include <array>
@@ -29,6 +30,8 @@ namespace {
 constexpr int kBatchesAtOnce = 8;
 // Calls of progress() without sleep after which an owner is taken for one that polls.
 constexpr int kPolls = 16;
+
+constexpr fabric::Limits kLimits{kMaxMessage, fabric::kMaxSlices, true, true};
 
 Time monotonic() {
   timespec t{};
@@ -111,6 +114,8 @@ class Soft : public SoftProvider {
     }
     return {};
   }
+
+  const fabric::Limits& limits() const override { return kLimits; }
 
   Expected<fabric::Memory> remember(std::span<std::uint8_t> memory) override {
     return adapter_.remember(memory);

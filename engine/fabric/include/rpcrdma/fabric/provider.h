@@ -120,9 +120,21 @@ class Listener {
   virtual ~Listener() = default;  // no further requests; those that were taken live on
 };
 
+// What not every device can do. A request beyond it is kBadArgument.
+struct Limits {
+  std::uint32_t message = 0;     // bytes of one work request
+  std::uint8_t read_slices = 0;  // of a Read; all others may have kMaxSlices (iWARP: 1)
+  bool sends_invalidate = false;
+  // A peer may send with Invalidate. Without, its doing so ends the connection: it must be told
+  // that it may not (RFC 8797, the flag R).
+  bool takes_invalidate = false;
+};
+
 class Provider {
  public:
   virtual ~Provider() = default;  // after all its connections and listeners
+
+  [[nodiscard]] virtual const Limits& limits() const = 0;
 
   // Registers memory for local use; error kSystem, kNoRoom. It must be forgotten, after all work
   // that uses it is complete, before it is freed.
