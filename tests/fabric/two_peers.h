@@ -39,7 +39,7 @@ struct Peer {
   ~Peer() { connection.reset(); }
 
   void step() {
-    ASSERT_TRUE(provider->progress());
+    provider->progress();
     fabric::Event event;
     while (provider->take(event)) events.push_back(std::move(event));
     std::array<fabric::Completion, 64> some;

@@ -168,7 +168,7 @@ class Soft : public SoftProvider {
     return true;
   }
 
-  Expected<void> progress() override {
+  void progress() override {
     // Each packet that comes tells whoever watches the socket, which costs as much as a tenth of
     // it.
     if (watched_ != 0 && ++polls_ > kPolls) (void)watch_socket(0);
@@ -182,7 +182,7 @@ class Soft : public SoftProvider {
         any = true;
       });
       // The owner may want to answer: what is sent then takes the ACK with it.
-      if (adapter_.anything_to_take()) return {};
+      if (adapter_.anything_to_take()) return;
       if (any) send(now);
       if (more) now = monotonic();
     }
@@ -191,7 +191,6 @@ class Soft : public SoftProvider {
       faults_.expire(now, [&](auto... packet) { go_on(packet..., now); });
       send(now);
     }
-    return {};
   }
 
   std::size_t take(std::span<fabric::Completion> completions) override {

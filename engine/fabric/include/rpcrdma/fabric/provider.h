@@ -97,7 +97,7 @@ enum class EventType : std::uint8_t {
   kRejected,      // by the peer; reason and its private data
   kUnreachable,   // no answer, or none that makes sense
   kDisconnected,  // by either side, or because an operation failed
-  kProviderLost,  // the device is gone; every connection ends
+  kProviderLost,  // the device is gone: the last event, after those of all connections
 };
 [[nodiscard]] const char* event_name(EventType type);
 
@@ -112,7 +112,7 @@ struct Event {
   // serves; kEstablished: what was agreed.
   std::uint8_t responder_resources = 0;
   std::uint8_t initiator_depth = 0;
-  std::string reason;  // kUnreachable, kDisconnected: one clause for a person
+  std::string reason;  // of an end: one clause for a person
 };
 
 class Listener {
@@ -151,8 +151,8 @@ class Provider {
   [[nodiscard]] virtual int fd() const = 0;
   // To be called before the owner sleeps on fd(); false: there is something to do already.
   [[nodiscard]] virtual bool may_sleep() = 0;
-  // Does what can be done without waiting. An error is the end of the provider.
-  [[nodiscard]] virtual Expected<void> progress() = 0;
+  // Does what can be done without waiting.
+  virtual void progress() = 0;
 
   // Takes what has happened; returns how many elements were filled. The last event of a connection
   // (kRejected, kUnreachable, kDisconnected) is not given before all its completions were taken;
