@@ -351,6 +351,7 @@ void Adapter::forget(const fabric::Memory& memory) {
 }
 
 fabric::Expected<void> Adapter::listen(std::uint16_t port, std::uint64_t cookie) {
+  if (port == 0) return fabric::fail(Errc::kBadArgument, "there is no port 0");
   if (!impl_->listeners.emplace(port, cookie).second) {
     return fabric::fail(Errc::kBadArgument, "there is a listener on this port already");
   }

@@ -141,6 +141,16 @@ TEST(Adapter, ConnectsWithPrivateDataBothWays) {
   EXPECT_EQ(server.responder_resources, 3);
 }
 
+TEST(Adapter, ListensOnceOnAPort) {
+  Net net;
+  Adapter& a = net.add(1);
+  EXPECT_EQ(a.listen(0, 1).error().code, Errc::kBadArgument);
+  ASSERT_TRUE(a.listen(kPort, 1));
+  EXPECT_EQ(a.listen(kPort, 2).error().code, Errc::kBadArgument);
+  a.unlisten(kPort, net.now);
+  EXPECT_TRUE(a.listen(kPort, 2));
+}
+
 TEST(Adapter, RefusesWithReason) {
   Net net;
   Adapter& a = net.add(1);

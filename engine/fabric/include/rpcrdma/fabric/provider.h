@@ -141,6 +141,7 @@ class Provider {
   [[nodiscard]] virtual Expected<Memory> remember(std::span<std::uint8_t> memory) = 0;
   virtual void forget(const Memory& memory) = 0;
 
+  // `port`: 1..65535, one listener each. Errors: kBadArgument; kSystem when somebody else has it.
   [[nodiscard]] virtual Expected<std::unique_ptr<Listener>> listen(std::uint16_t port,
                                                                    std::uint64_t cookie) = 0;
   [[nodiscard]] virtual Expected<std::unique_ptr<Connection>> connect(
