@@ -4,6 +4,10 @@
 // Everything is asynchronous and happens in the thread that calls: an owner runs one loop that
 // waits for fd(), calls progress(), and takes connection events and completions. Nothing here may
 // be called by two threads at a time; whoever wants several threads makes a provider for each.
+//
+// A provider has one local address, from which it connects and on which it listens, and which
+// belongs to one device; its own options say which. So memory can be registered, and Receives be
+// posted, before there is a connection.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +27,8 @@ namespace rpcrdma::fabric {
 // is exposed on one connection.
 struct Memory {
   std::uint8_t* data = nullptr;
-  std::size_t length = 0;  // bytes
-  std::uint32_t local_key = 0;
+  std::size_t length = 0;       // bytes
+  std::uint32_t local_key = 0;  // as this provider names it, on all of its connections
 };
 
 // How a peer names memory that is exposed to it: what a segment of a chunk list holds.
@@ -39,15 +43,15 @@ struct QueueDepths {
   std::uint32_t handles = 64;  // handles that are valid, or becoming so, at the same time
 };
 
-// How a connection is to be set up, on either side; what the peer cannot do is lowered to what it
-// can.
+// How a connection is to be set up, on either side; what the peer or the device cannot do is
+// lowered to what it can.
 struct ConnectionOptions {
   std::uint64_t cookie = 0;  // comes back in events and completions
   QueueDepths depths;
   std::uint8_t responder_resources = 16;       // Reads of the peer's that are served at a time
   std::uint8_t initiator_depth = 16;           // own Reads outstanding at a time
-  std::uint8_t retry_count = 7;                // 0..7
-  std::uint8_t rnr_retry_count = 7;            // 0..7; 7 is without end
+  std::uint8_t retry_count = 7;                // 0..7; of connect() only, for both sides
+  std::uint8_t rnr_retry_count = 7;            // 0..7, the peer's without a Receive here; 7: no end
   std::span<const std::uint8_t> private_data;  // at most max_private_data of its message
 };
 
@@ -77,8 +81,9 @@ class Connection {
   [[nodiscard]] virtual Expected<Exposure> expose(std::uint64_t id, const Memory& memory,
                                                   std::uint8_t* data, std::uint32_t length,
                                                   Access access) = 0;
-  // Takes it back. The memory belongs to its owner again with the completion kInvalidate; or when
-  // a Receive tells that the peer invalidated it; or when the connection is down.
+  // Takes it back; not what the peer may be invalidating itself: who comes second may find that the
+  // connection has ended. The memory belongs to its owner again with the completion kInvalidate; or
+  // when a Receive tells that the peer invalidated it; or when the connection is down.
   [[nodiscard]] virtual Expected<void> invalidate(std::uint64_t id, std::uint32_t handle) = 0;
 
   // Answers a request. Its options name the connection and size its queues, so before this nothing
@@ -103,11 +108,12 @@ enum class EventType : std::uint8_t {
 
 struct Event {
   EventType type = EventType::kEstablished;
-  std::uint64_t cookie = 0;                // of the connection; of the listener for kRequest
-  std::unique_ptr<Connection> request;     // kRequest
-  Address peer;                            // kRequest
-  std::vector<std::uint8_t> private_data;  // kRequest, kEstablished (of who connected), kRejected
-  std::uint16_t reject_reason = 0;         // kRejected: see wire::cm_rej_reason()
+  std::uint64_t cookie = 0;             // of the connection; of the listener for kRequest
+  std::unique_ptr<Connection> request;  // kRequest
+  Address peer;                         // kRequest
+  // kRequest, kEstablished (of who connected), kRejected; zeros may follow what the peer gave.
+  std::vector<std::uint8_t> private_data;
+  std::uint16_t reject_reason = 0;  // kRejected: see wire::cm_rej_reason(); 0: not known
   // As ConnectionOptions has them, seen from here. kRequest: what the peer wants, and what it
   // serves; kEstablished: what was agreed.
   std::uint8_t responder_resources = 0;
@@ -137,13 +143,15 @@ class Provider {
   [[nodiscard]] virtual const Limits& limits() const = 0;
 
   // Registers memory for local use; error kSystem, kNoRoom. It must be forgotten, after all work
-  // that uses it is complete, before it is freed.
+  // that uses it is complete and nothing of it is exposed, before it is freed.
   [[nodiscard]] virtual Expected<Memory> remember(std::span<std::uint8_t> memory) = 0;
   virtual void forget(const Memory& memory) = 0;
 
   // `port`: 1..65535, one listener each. Errors: kBadArgument; kSystem when somebody else has it.
   [[nodiscard]] virtual Expected<std::unique_ptr<Listener>> listen(std::uint16_t port,
                                                                    std::uint64_t cookie) = 0;
+  // When kUnreachable comes is the provider's matter, and may be after minutes; who has less
+  // patience destroys the connection.
   [[nodiscard]] virtual Expected<std::unique_ptr<Connection>> connect(
       const Address& peer, std::uint16_t port, const ConnectionOptions& options) = 0;
 

@@ -30,7 +30,7 @@ inline constexpr std::size_t kMaxSlices = 4;
 
 enum class Operation : std::uint8_t {
   kSend,
-  kSendImmediate,
+  kSendImmediate,  // with Immediate: not on every device
   kSendInvalidate,
   kWrite,
   kWriteImmediate,  // consumes a Receive of the peer's
@@ -48,8 +48,8 @@ struct SendRequest {
   std::uint32_t remote_handle = 0;  // kRead, kWrite*: the peer's handle (STag, rkey)
   std::uint32_t invalidate = 0;     // kSendInvalidate: the peer's handle
   std::uint32_t immediate = 0;      // kSendImmediate, kWriteImmediate
-  // A completion is wanted. Without, only a failure is told; the request's place in the queue is
-  // free again when a later one has completed.
+  // A completion is wanted. Without, only a failure is told, and the request's place in the queue
+  // may stay taken until a later one that is signaled has completed.
   bool signaled = true;
   bool solicited =
       false;           // Sends and Writes with Immediate: wakes a peer that waits for these only
