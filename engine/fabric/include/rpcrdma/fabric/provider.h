@@ -52,7 +52,7 @@ struct ConnectionOptions {
   std::uint8_t initiator_depth = 16;           // own Reads outstanding at a time
   std::uint8_t retry_count = 7;                // 0..7; of connect() only, for both sides
   std::uint8_t rnr_retry_count = 7;            // 0..7, the peer's without a Receive here; 7: no end
-  std::span<const std::uint8_t> private_data;  // at most max_private_data of its message
+  std::span<const std::uint8_t> private_data;  // at most what its message holds, below
 };
 
 // Of RDMA_PS_TCP's messages, what is left of the CM's own field (annex A11).
