@@ -11,6 +11,8 @@ const char* status_name(Status status) {
       return "local length";
     case Status::kLocalProtection:
       return "local protection";
+    case Status::kLocalOperation:
+      return "local operation";
     case Status::kFlushed:
       return "flushed";
     case Status::kRemoteInvalid:

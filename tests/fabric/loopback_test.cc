@@ -2,6 +2,9 @@
 #include "own_network.h"
 #include "two_peers.h"
 
+#include <gmock/gmock.h>
+#include <sys/mman.h>
+
 namespace rpcrdma {
 namespace {
 
@@ -34,6 +37,8 @@ void all_operations(TwoPeers& p) {
     EXPECT_EQ(p.client.done[i].id, i + 1);
     EXPECT_EQ(p.client.done[i].status, Status::kSuccess);
   }
+  EXPECT_TRUE(p.client.provider->limits().sends_invalidate);
+  EXPECT_TRUE(p.server.provider->limits().takes_invalidate);
   const auto& c = p.client.buffer;
   const auto& s = p.server.buffer;
   EXPECT_TRUE(std::equal(c.begin(), c.begin() + kMiB + 1, s.begin()));
@@ -95,6 +100,40 @@ TEST(FabricLoopback, AllOperationsThroughDeclaredFaults) {
                        "delay dir=in by=1ms rate=0.01 seed=5")
                        .value();
   all_operations(options);
+}
+
+TEST(FabricLoopback, RequestsAreAsLargeAsTheLimitsSay) {
+  TwoPeers p;
+  ASSERT_NO_FATAL_FAILURE(p.connect());
+  const fabric::Limits limits = p.client.provider->limits();
+  const auto read = [&](std::size_t slices) {
+    const std::vector<fabric::Slice> into(slices, p.client.slice(0, 1));
+    fabric::SendRequest r;
+    r.operation = Operation::kRead;
+    r.local = into;
+    return p.client.connection->post_send({&r, 1});
+  };
+  EXPECT_TRUE(read(limits.read_slices));
+  EXPECT_EQ(read(limits.read_slices + std::size_t{1}).error().code, fabric::Errc::kBadArgument);
+  // Address space is enough: it is not sent.
+  const std::size_t more = std::size_t{limits.message} + 1;
+  void* const space = ::mmap(nullptr, more, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(space, MAP_FAILED);
+  auto* const bytes = static_cast<std::uint8_t*>(space);
+  const auto memory = p.client.provider->remember({bytes, more});
+  ASSERT_TRUE(memory);
+  const auto write = [&](std::uint32_t length) {
+    const fabric::Slice s{bytes, length, memory->local_key};
+    fabric::SendRequest r;
+    r.operation = Operation::kWrite;
+    r.local = {&s, 1};
+    return p.client.connection->post_send({&r, 1});
+  };
+  EXPECT_EQ(write(limits.message + 1).error().code, fabric::Errc::kBadArgument);
+  EXPECT_TRUE(write(limits.message));
+  p.client.connection.reset();
+  p.client.provider->forget(*memory);
+  ::munmap(space, more);
 }
 
 TEST(FabricLoopback, ThePeerThatExposesNothingIsSafe) {

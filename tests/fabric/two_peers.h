@@ -17,9 +17,8 @@
 namespace rpcrdma::testing {
 
 inline constexpr std::uint16_t kPort = 20049;
-inline constexpr std::uint8_t kReadAndWrite =
-    static_cast<std::uint8_t>(fabric::Access::kRemoteRead) |
-    static_cast<std::uint8_t>(fabric::Access::kRemoteWrite);
+inline constexpr fabric::Access kReadAndWrite =
+    fabric::Access::kRemoteRead | fabric::Access::kRemoteWrite;
 
 struct Peer {
   std::unique_ptr<soft::SoftProvider> provider;
@@ -40,7 +39,7 @@ struct Peer {
   ~Peer() { connection.reset(); }
 
   void step() {
-    ASSERT_TRUE(provider->progress());
+    provider->progress();
     fabric::Event event;
     while (provider->take(event)) events.push_back(std::move(event));
     std::array<fabric::Completion, 64> some;

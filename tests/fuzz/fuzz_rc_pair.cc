@@ -20,6 +20,7 @@ namespace {
 
 using namespace rpcrdma;
 using namespace rpcrdma::soft;
+using fabric::Access;
 using fabric::Operation;
 using fuzz::require;
 
@@ -68,9 +69,11 @@ class Target {
     p.retry_count = 2;
     qp_.connect({}, p);
     others_.connect({}, p);
-    exposures_[0] = expose(qp_, kWritable, 2);
-    exposures_[1] = expose(qp_, kReadable, 1);
-    exposures_[2] = expose(others_, 0, 3);  // another connection's, over a guard
+    exposures_[0] = expose(qp_, kWritable, Access::kRemoteWrite);
+    exposures_[1] = expose(qp_, kReadable, Access::kRemoteRead);
+    exposures_[2] =
+        expose(others_, 0,
+               Access::kRemoteRead | Access::kRemoteWrite);  // another connection's, over a guard
   }
 
   void command(Input& in) {
@@ -92,8 +95,8 @@ class Target {
         const std::uint32_t handle = exposures_[which].handle;
         if (qp_.invalidate(0, handle)) ++posted_;
         // Withdrawn again before there is another, so that places are used again.
-        const auto e =
-            qp_.expose(whole_, area(which == 0 ? kWritable : kReadable), kArea, which == 0 ? 2 : 1);
+        const auto e = qp_.expose(whole_, area(which == 0 ? kWritable : kReadable), kArea,
+                                  which == 0 ? Access::kRemoteWrite : Access::kRemoteRead);
         if (e) exposures_[which] = *e;
         return;
       }
@@ -116,7 +119,7 @@ class Target {
 
  private:
   std::uint8_t* area(std::size_t n) { return memory_bytes_.data() + n * kArea; }
-  fabric::Exposure expose(QueuePair& qp, std::size_t where, std::uint8_t access) {
+  fabric::Exposure expose(QueuePair& qp, std::size_t where, Access access) {
     return qp.expose(whole_, area(where), kArea, access).value();
   }
 

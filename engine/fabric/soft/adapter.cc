@@ -45,7 +45,8 @@ struct Slot {
   CmId cm = 0;
   std::uint8_t generation = 0;
   Phase phase = Phase::kDown;
-  bool active = false;  // stands in the list of those that may have something to send
+  std::uint16_t port = 0;  // kRequested: the listener's
+  bool active = false;     // stands in the list of those that may have something to send
   std::uint64_t cookie = 0;
   Time known_deadline = fabric::kNever;  // that stands in the heap
   Path path;
@@ -69,6 +70,12 @@ struct Adapter::Impl {
   MemoryTable memory;
   Completions completions;
   std::deque<AdapterEvent> events;
+  // Of a connection the last, which waits until its completions were taken.
+  struct End {
+    AdapterEvent event;
+    std::uint64_t after = 0;  // completions
+  };
+  std::deque<End> ends;
   std::vector<Slot> slots;
   std::vector<std::uint32_t> free_slots;
   std::unordered_map<CmId, std::uint32_t> by_cm;  // to a slot
@@ -121,6 +128,9 @@ struct Adapter::Impl {
   void free_slot(std::uint32_t index) {
     Slot& s = slots[index];
     if (s.cm != 0) by_cm.erase(s.cm);
+    completions.forget(s.qp->qpn());
+    std::erase_if(events, [&](const AdapterEvent& e) { return e.connection == s.qp->qpn(); });
+    std::erase_if(ends, [&](const End& e) { return e.event.connection == s.qp->qpn(); });
     s.qp.reset();
     s.phase = Phase::kDown;
     free_slots.push_back(index);
@@ -145,7 +155,9 @@ struct Adapter::Impl {
   }
 
   AdapterEvent& tell(EventType type, const Slot& s) {
-    AdapterEvent& e = events.emplace_back();
+    const bool more_will_come = type == EventType::kRequest || type == EventType::kEstablished;
+    AdapterEvent& e = more_will_come ? events.emplace_back()
+                                     : ends.emplace_back(End{{}, completions.pushed()}).event;
     e.type = type;
     e.connection = s.qp->qpn();
     e.cookie = s.cookie;
@@ -153,13 +165,20 @@ struct Adapter::Impl {
     return e;
   }
 
-  // The end of a connection that was set up, or was about to be.
-  void end(Slot& s, EventType type, std::string reason) {
-    if (s.phase == Phase::kDown) return;
-    const bool told = s.phase != Phase::kRequested || type == EventType::kUnreachable;
+  // The end of a connection that was set up, or was about to be. Null: nobody is to be told, who
+  // had not accepted it.
+  AdapterEvent* end(Slot& s, EventType type, const char* reason) {
+    if (s.phase == Phase::kDown) return nullptr;
+    const bool accepted = s.phase != Phase::kRequested;
     s.phase = Phase::kDown;
     s.qp->fail("the connection ended");
-    if (told) tell(type, s).reason = std::move(reason);
+    if (!accepted) {
+      completions.forget(s.qp->qpn());
+      return nullptr;
+    }
+    AdapterEvent& told = tell(type, s);
+    told.reason = reason;
+    return &told;
   }
 
   // Its queue pair has failed by itself.
@@ -209,6 +228,7 @@ struct Adapter::Impl {
     s.cm = e.id;
     by_cm[e.id] = *made;
     s.phase = Phase::kRequested;
+    s.port = e.port;
     s.path = e.path;
     s.path.udp_source_port = options.udp_source_port;
     s.peer = e.peer;
@@ -218,8 +238,8 @@ struct Adapter::Impl {
     AdapterEvent& told = tell(EventType::kRequest, s);
     told.cookie = listener->second;
     told.private_data = std::move(e.private_data);
-    told.responder_resources = e.peer.responder_resources;
-    told.initiator_depth = e.peer.initiator_depth;
+    told.responder_resources = e.peer.initiator_depth;
+    told.initiator_depth = e.peer.responder_resources;
   }
 
   void established(Slot& s, std::vector<std::uint8_t>&& private_data) {
@@ -253,12 +273,9 @@ struct Adapter::Impl {
         if (s.phase == Phase::kAccepted) established(s, {});
         break;
       case CmEventType::kRejected:
-        if (s.phase != Phase::kDown) {
-          s.phase = Phase::kDown;
-          s.qp->fail("rejected");
-          AdapterEvent& told = tell(EventType::kRejected, s);
-          told.reject_reason = e.reason;
-          told.private_data = std::move(e.private_data);
+        if (AdapterEvent* const told = end(s, EventType::kRejected, "")) {
+          told->reject_reason = e.reason;
+          told->private_data = std::move(e.private_data);
         }
         break;
       case CmEventType::kTimedOut:
@@ -334,15 +351,24 @@ void Adapter::forget(const fabric::Memory& memory) {
 }
 
 fabric::Expected<void> Adapter::listen(std::uint16_t port, std::uint64_t cookie) {
+  if (port == 0) return fabric::fail(Errc::kBadArgument, "there is no port 0");
   if (!impl_->listeners.emplace(port, cookie).second) {
     return fabric::fail(Errc::kBadArgument, "there is a listener on this port already");
   }
   impl_->cm.listen(port);
   return {};
 }
-void Adapter::unlisten(std::uint16_t port) {
-  impl_->listeners.erase(port);
-  impl_->cm.unlisten(port);
+void Adapter::unlisten(std::uint16_t port, Time now) {
+  Impl& i = *impl_;
+  i.listeners.erase(port);
+  i.cm.unlisten(port);
+  std::vector<ConnectionId> untold;
+  for (const AdapterEvent& e : i.events) {
+    if (e.type != EventType::kRequest) continue;
+    const Slot* const s = i.find(e.connection);
+    if (s != nullptr && s->port == port) untold.push_back(e.connection);
+  }
+  for (const ConnectionId id : untold) destroy(id, now);
 }
 
 fabric::Expected<ConnectionId> Adapter::connect(const fabric::Address& peer, std::uint16_t port,
@@ -387,8 +413,8 @@ fabric::Expected<void> Adapter::accept(ConnectionId id, const fabric::Connection
   Impl& i = *impl_;
   Slot* const s = i.find(id);
   if (s == nullptr || s->phase != Phase::kRequested) return fabric::fail(Errc::kNotConnected);
+  if (auto done = s->qp->configure(options.cookie, options.depths); !done) return done;
   s->cookie = options.cookie;
-  s->qp->configure(options.cookie, options.depths);
   s->local.responder_resources = std::min(options.responder_resources, s->peer.initiator_depth);
   s->local.initiator_depth = std::min(options.initiator_depth, s->peer.responder_resources);
   s->local.rnr_retry_count = options.rnr_retry_count;
@@ -406,8 +432,7 @@ fabric::Expected<void> Adapter::reject(ConnectionId id, std::span<const std::uin
   if (s == nullptr || s->phase != Phase::kRequested) return fabric::fail(Errc::kNotConnected);
   const auto done = i.cm.reject(s->cm, kConsumerReject, private_data, now);
   if (!done) return done;
-  s->phase = Phase::kDown;
-  s->qp->fail("rejected");
+  i.end(*s, EventType::kRejected, "");
   return {};
 }
 
@@ -459,9 +484,9 @@ fabric::Expected<std::size_t> Adapter::post_receive(
 
 fabric::Expected<fabric::Exposure> Adapter::expose(ConnectionId id, const fabric::Memory& memory,
                                                    std::uint8_t* data, std::uint32_t length,
-                                                   std::uint8_t access) {
+                                                   fabric::Access access) {
   Slot* const s = impl_->find(id);
-  if (s == nullptr) return fabric::fail(Errc::kNotConnected);
+  if (s == nullptr || s->phase != Phase::kEstablished) return fabric::fail(Errc::kNotConnected);
   return s->qp->expose(memory, data, length, access);
 }
 
@@ -477,14 +502,20 @@ std::size_t Adapter::take(std::span<fabric::Completion> completions) {
 }
 
 bool Adapter::take(AdapterEvent& event) {
-  if (impl_->events.empty()) return false;
-  event = std::move(impl_->events.front());
-  impl_->events.pop_front();
+  Impl& i = *impl_;
+  if (!i.events.empty()) {
+    event = std::move(i.events.front());
+    i.events.pop_front();
+    return true;
+  }
+  if (i.ends.empty() || i.ends.front().after > i.completions.taken()) return false;
+  event = std::move(i.ends.front().event);
+  i.ends.pop_front();
   return true;
 }
 
 bool Adapter::anything_to_take() const {
-  return !impl_->events.empty() || !impl_->completions.empty();
+  return !impl_->events.empty() || !impl_->ends.empty() || !impl_->completions.empty();
 }
 
 void Adapter::receive(const Path& path, wire::Bytes packet, Time now) {

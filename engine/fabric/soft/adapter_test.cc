@@ -19,8 +19,8 @@ using fabric::Status;
 using ::testing::ElementsAre;
 
 constexpr std::uint16_t kPort = 20049;
-constexpr auto kRead = static_cast<std::uint8_t>(fabric::Access::kRemoteRead);
-constexpr auto kWrite = static_cast<std::uint8_t>(fabric::Access::kRemoteWrite);
+constexpr auto kRead = fabric::Access::kRemoteRead;
+constexpr auto kWrite = fabric::Access::kRemoteWrite;
 
 fabric::Address address(std::uint8_t last) {
   return fabric::make_ipv4(127, 0, 0, last);
@@ -118,8 +118,8 @@ TEST(Adapter, ConnectsWithPrivateDataBothWays) {
   ASSERT_EQ(request.type, EventType::kRequest);
   EXPECT_EQ(request.cookie, 77U);
   EXPECT_EQ(request.peer, address(1));
-  EXPECT_EQ(request.initiator_depth, 3);
-  EXPECT_EQ(request.responder_resources, 9);
+  EXPECT_EQ(request.initiator_depth, 9);
+  EXPECT_EQ(request.responder_resources, 3);
   ASSERT_EQ(request.private_data.size(), fabric::kMaxRequestPrivateData);
   EXPECT_EQ(request.private_data[0], 1);
   EXPECT_EQ(request.private_data[2], 3);
@@ -133,10 +133,22 @@ TEST(Adapter, ConnectsWithPrivateDataBothWays) {
   EXPECT_EQ(client.cookie, 5U);
   EXPECT_EQ(client.private_data[0], 9);
   EXPECT_EQ(client.initiator_depth, 3);
+  EXPECT_EQ(client.responder_resources, 9);
   const AdapterEvent server = next(b);
   EXPECT_EQ(server.type, EventType::kEstablished);
   EXPECT_EQ(server.cookie, 6U);
   EXPECT_EQ(server.initiator_depth, 9);
+  EXPECT_EQ(server.responder_resources, 3);
+}
+
+TEST(Adapter, ListensOnceOnAPort) {
+  Net net;
+  Adapter& a = net.add(1);
+  EXPECT_EQ(a.listen(0, 1).error().code, Errc::kBadArgument);
+  ASSERT_TRUE(a.listen(kPort, 1));
+  EXPECT_EQ(a.listen(kPort, 2).error().code, Errc::kBadArgument);
+  a.unlisten(kPort, net.now);
+  EXPECT_TRUE(a.listen(kPort, 2));
 }
 
 TEST(Adapter, RefusesWithReason) {
@@ -161,6 +173,73 @@ TEST(Adapter, RefusesWithReason) {
   EXPECT_EQ(no.cookie, 6U);
   EXPECT_EQ(no.reject_reason, 28);
   EXPECT_EQ(no.private_data[0], 42);
+}
+
+// Until it is accepted nobody knows by which cookie it could be told of.
+TEST(Adapter, OfARequestNothingComesBeforeItIsAccepted) {
+  Net net;
+  Adapter& a = net.add(1);
+  Adapter& b = net.add(2);
+  ASSERT_TRUE(b.listen(kPort, 0));
+  const ConnectionId given_up = a.connect(address(2), kPort, with_cookie(5), net.now).value();
+  ASSERT_TRUE(a.connect(address(2), kPort, with_cookie(6), net.now));
+  ASSERT_TRUE(a.connect(address(2), kPort, with_cookie(7), net.now));
+  net.run();
+  const std::array<ConnectionId, 3> asked{next(b).connection, next(b).connection,
+                                          next(b).connection};
+  const fabric::ReceiveRequest receive;
+  for (const ConnectionId id : asked) ASSERT_TRUE(b.post_receive(id, {&receive, 1}));
+  // Taken back by the peer; rejected; forgotten until the peer is tired of it.
+  a.destroy(given_up, net.now);
+  ASSERT_TRUE(b.reject(asked[1], {}, net.now));
+  net.limit = 3600 * fabric::kSecond;
+  net.run();
+  EXPECT_FALSE(b.anything_to_take());
+  for (const ConnectionId id : asked) {
+    EXPECT_EQ(b.accept(id, with_cookie(1), net.now).error().code, Errc::kNotConnected);
+    b.destroy(id, net.now);
+  }
+  EXPECT_EQ(b.connections(), 0U);
+}
+
+TEST(Adapter, ExposesWhenItIsEstablished) {
+  Net net;
+  Adapter& a = net.add(1);
+  Adapter& b = net.add(2);
+  ASSERT_TRUE(b.listen(kPort, 0));
+  std::vector<std::uint8_t> bytes(100);
+  const fabric::Memory n = b.remember(bytes).value();
+  ASSERT_TRUE(a.connect(address(2), kPort, with_cookie(5), net.now));
+  net.run();
+  const ConnectionId id = next(b).connection;
+  const auto expose = [&] { return b.expose(id, n, bytes.data(), 100, kRead); };
+  EXPECT_EQ(expose().error().code, Errc::kNotConnected);
+  ASSERT_TRUE(b.accept(id, with_cookie(1), net.now));
+  EXPECT_EQ(expose().error().code, Errc::kNotConnected);
+  net.run();
+  ASSERT_EQ(next(b).type, EventType::kEstablished);
+  EXPECT_TRUE(expose());
+  b.disconnect(id, net.now);
+  EXPECT_EQ(expose().error().code, Errc::kNotConnected);
+}
+
+TEST(Adapter, AcceptsWithQueuesThatHoldWhatIsPosted) {
+  Net net;
+  Adapter& a = net.add(1);
+  Adapter& b = net.add(2);
+  ASSERT_TRUE(b.listen(kPort, 0));
+  ASSERT_TRUE(a.connect(address(2), kPort, with_cookie(5), net.now));
+  net.run();
+  const ConnectionId id = next(b).connection;
+  const std::array<fabric::ReceiveRequest, 3> receives;
+  ASSERT_EQ(b.post_receive(id, receives).value(), 3U);
+  fabric::ConnectionOptions o = with_cookie(1);
+  o.depths.receive = 2;
+  EXPECT_EQ(b.accept(id, o, net.now).error().code, Errc::kBadArgument);
+  o.depths.receive = 3;
+  EXPECT_TRUE(b.accept(id, o, net.now));
+  net.run();
+  EXPECT_EQ(next(a).type, EventType::kEstablished);
 }
 
 TEST(Adapter, WhoDoesNotAnswerIsUnreachable) {
@@ -205,15 +284,91 @@ TEST(Adapter, MovesDataAndDisconnects) {
   a.disconnect(c.client, net.now);
   EXPECT_EQ(next(a).type, EventType::kDisconnected);
   net.run();
-  EXPECT_EQ(next(b).type, EventType::kDisconnected);
+  EXPECT_TRUE(silent(b)) << "before all completions were taken";
   ASSERT_EQ(b.take(done), 1U);
   EXPECT_EQ(done[0].status, Status::kFlushed);
   EXPECT_EQ(done[0].connection, 2U);
+  EXPECT_EQ(next(b).type, EventType::kDisconnected);
   EXPECT_EQ(a.post_send(c.client, {&w, 1}).error().code, Errc::kNotConnected);
   a.destroy(c.client, net.now);
   b.destroy(c.server, net.now);
   EXPECT_EQ(a.connections(), 0U);
   EXPECT_EQ(b.connections(), 0U);
+}
+
+void post_receives(Adapter& a, ConnectionId id, std::size_t count) {
+  const std::vector<fabric::ReceiveRequest> receives(count);
+  ASSERT_EQ(a.post_receive(id, receives).value(), count);
+}
+
+TEST(Adapter, AnEndWaitsForTheCompletionsBeforeItAndForNoOthers) {
+  Net net;
+  Adapter& a = net.add(1);
+  Adapter& b = net.add(2);
+  ASSERT_TRUE(b.listen(kPort, 0));
+  const Connected first = connect(net, a, b, 2);
+  const Connected second = connect(net, a, b, 2);
+  post_receives(b, first.server, 3);
+  post_receives(b, second.server, 3);
+  b.disconnect(first.server, net.now);
+  b.disconnect(second.server, net.now);
+  std::array<fabric::Completion, 2> two;
+  EXPECT_EQ(b.take(two), 2U);
+  EXPECT_TRUE(silent(b));
+  EXPECT_TRUE(b.anything_to_take());
+  EXPECT_EQ(b.take(two), 2U);
+  EXPECT_EQ(next(b).connection, first.server);
+  EXPECT_TRUE(silent(b));
+  EXPECT_EQ(b.take(two), 2U);
+  EXPECT_EQ(next(b).connection, second.server);
+  EXPECT_FALSE(b.anything_to_take());
+}
+
+TEST(Adapter, OfADestroyedConnectionNothingComesAndOthersEndAsEver) {
+  Net net;
+  Adapter& a = net.add(1);
+  Adapter& b = net.add(2);
+  ASSERT_TRUE(b.listen(kPort, 0));
+  const Connected gone = connect(net, a, b, 2);
+  const Connected stays = connect(net, a, b, 2);
+  // Its completions stand before, between and behind those of the other.
+  post_receives(b, gone.server, 2);
+  post_receives(b, stays.server, 2);
+  const Connected last = connect(net, a, b, 2);
+  post_receives(b, last.server, 2);
+  for (const Connected& c : {gone, stays, last}) b.disconnect(c.server, net.now);
+  b.destroy(gone.server, net.now);
+  b.destroy(last.server, net.now);
+  EXPECT_TRUE(silent(b));
+  std::array<fabric::Completion, 8> done;
+  EXPECT_EQ(b.take(done), 2U);
+  EXPECT_EQ(next(b).connection, stays.server);
+  EXPECT_TRUE(silent(b));
+  EXPECT_FALSE(b.anything_to_take());
+}
+
+TEST(Adapter, AListenerTakesItsRequestsThatNobodyTookWithIt) {
+  Net net;
+  Adapter& a = net.add(1);
+  Adapter& b = net.add(2);
+  ASSERT_TRUE(b.listen(kPort, 1));
+  ASSERT_TRUE(b.listen(kPort + 1, 2));
+  ASSERT_TRUE(a.connect(address(2), kPort, with_cookie(1), net.now));
+  net.run();
+  const AdapterEvent taken = next(b);
+  ASSERT_TRUE(a.connect(address(2), kPort, with_cookie(2), net.now));
+  ASSERT_TRUE(a.connect(address(2), kPort + 1, with_cookie(3), net.now));
+  net.run();
+  b.unlisten(kPort, net.now);
+  net.run();
+  const AdapterEvent refused = next(a);
+  EXPECT_EQ(refused.type, EventType::kRejected);
+  EXPECT_EQ(refused.cookie, 2U);
+  EXPECT_EQ(next(b).cookie, 2U) << "the other listener's";
+  EXPECT_TRUE(silent(b));
+  ASSERT_TRUE(b.accept(taken.connection, with_cookie(4), net.now));
+  net.run();
+  EXPECT_EQ(next(a).cookie, 1U);
 }
 
 TEST(Adapter, AFailedConnectionEndsOnBothSidesAndOthersLiveOn) {

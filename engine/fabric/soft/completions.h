@@ -12,27 +12,49 @@ namespace rpcrdma::soft {
 
 class Completions {
  public:
-  // The one that push() adds, to be filled in place.
-  [[nodiscard]] fabric::Completion& next() {
-    fabric::Completion& c = waiting_.next();
-    c = {};
-    return c;
+  // The one that push() adds, to be filled in place; of the queue pair `qpn`.
+  [[nodiscard]] fabric::Completion& next(std::uint32_t qpn) {
+    Waiting& w = waiting_.next();
+    w.completion = {};
+    w.qpn = qpn;
+    return w.completion;
   }
   void push() { waiting_.push(); }
 
   [[nodiscard]] std::size_t take(std::span<fabric::Completion> out) {
     std::size_t n = 0;
     for (; n < out.size() && !waiting_.empty(); ++n) {
-      out[n] = waiting_.front();
+      out[n] = waiting_.front().completion;
       waiting_.pop();
+      skip_forgotten();
     }
     return n;
   }
+  // Those of `qpn` are not given any more.
+  void forget(std::uint32_t qpn) {
+    for (std::uint64_t n = waiting_.begin(); n != waiting_.end(); ++n) {
+      if (waiting_[n].qpn == qpn) waiting_[n].qpn = kForgotten;
+    }
+    skip_forgotten();
+  }
+
   [[nodiscard]] bool empty() const { return waiting_.empty(); }
   [[nodiscard]] std::size_t size() const { return waiting_.size(); }
+  // How many there have ever been, and were taken, or forgotten in their turn.
+  [[nodiscard]] std::uint64_t pushed() const { return waiting_.end(); }
+  [[nodiscard]] std::uint64_t taken() const { return waiting_.begin(); }
 
  private:
-  Ring<fabric::Completion> waiting_{std::numeric_limits<std::size_t>::max()};
+  static constexpr std::uint32_t kForgotten = 0;  // no queue pair's number
+  struct Waiting {
+    fabric::Completion completion;
+    std::uint32_t qpn = kForgotten;
+  };
+  void skip_forgotten() {
+    while (!waiting_.empty() && waiting_.front().qpn == kForgotten) waiting_.pop();
+  }
+
+  Ring<Waiting> waiting_{std::numeric_limits<std::size_t>::max()};  // never forgotten at the front
 };
 
 }  // namespace rpcrdma::soft

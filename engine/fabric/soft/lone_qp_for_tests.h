@@ -10,8 +10,8 @@ namespace rpcrdma::soft::testing {
 inline constexpr std::uint32_t kMtu = 256;
 inline constexpr std::uint32_t kTheirPsn = 0x500;  // the first that the test sends
 inline constexpr std::uint32_t kOurPsn = 0x900;    // the first of the queue pair's requester
-inline constexpr std::uint8_t kReadable = static_cast<std::uint8_t>(fabric::Access::kRemoteRead);
-inline constexpr std::uint8_t kWritable = static_cast<std::uint8_t>(fabric::Access::kRemoteWrite);
+inline constexpr fabric::Access kReadable = fabric::Access::kRemoteRead;
+inline constexpr fabric::Access kWritable = fabric::Access::kRemoteWrite;
 
 // Syndromes.
 inline constexpr std::uint8_t kSequenceNak = 0x60;
@@ -28,7 +28,6 @@ struct Given {
   fabric::Exposure remote = {};
   std::uint32_t length = 0;  // RETH
   bool ack_req = true;
-  bool solicited = false;
   std::uint32_t extra = 0;  // immediate, handle to be invalidated
   std::uint8_t value = 0xcc;
   std::uint8_t syndrome = 0x1f;
@@ -58,7 +57,6 @@ class LoneQp {
     p.bth.opcode = static_cast<std::uint8_t>(g.opcode);
     p.bth.psn = psn_add(g.psn, 0);
     p.bth.ack_req = g.ack_req;
-    p.bth.solicited = g.solicited;
     p.reth.va = g.remote.offset;
     p.reth.rkey = g.remote.handle;
     p.reth.dma_length = g.length;

@@ -84,13 +84,14 @@ fabric::Expected<void> MemoryTable::local(std::span<const fabric::Slice> slices,
 fabric::Expected<fabric::Exposure> MemoryTable::expose(HandleOwner& owner,
                                                        const fabric::Memory& memory,
                                                        std::uint8_t* data, std::uint32_t length,
-                                                       std::uint8_t access) {
+                                                       fabric::Access access) {
   if (length == 0 || !is_local({data, length, memory.local_key})) {
     return fail(Errc::kBadArgument, "what is to be exposed lies outside of its memory");
   }
-  constexpr unsigned kAll = static_cast<unsigned>(fabric::Access::kRemoteRead) |
-                            static_cast<unsigned>(fabric::Access::kRemoteWrite);
-  if (access == 0 || (access & ~kAll) != 0) return fail(Errc::kBadArgument, "no such access");
+  constexpr fabric::Access kAll = fabric::Access::kRemoteRead | fabric::Access::kRemoteWrite;
+  if (access == fabric::Access{} || !fabric::allows(kAll, access)) {
+    return fail(Errc::kBadArgument, "no such access");
+  }
   std::size_t index = 0;
   if (!take_free(handles_, free_handles_, index)) return fail(Errc::kNoRoom, "too many handles");
   Handle& h = handles_[index];
@@ -144,7 +145,7 @@ void MemoryTable::withdraw_all(HandleOwner& owner) {
 std::uint8_t* MemoryTable::find(std::uint32_t qpn, std::uint32_t handle, std::uint64_t offset,
                                 std::uint64_t length, fabric::Access access) const {
   const Handle* const h = get(qpn, handle);
-  if (h == nullptr || (h->access & static_cast<std::uint8_t>(access)) == 0) return nullptr;
+  if (h == nullptr || !fabric::allows(h->access, access)) return nullptr;
   if (offset < h->offset || offset - h->offset > h->length) return nullptr;
   return length <= h->length - (offset - h->offset) ? h->data + (offset - h->offset) : nullptr;
 }

@@ -35,7 +35,7 @@ class MemoryTable {
   [[nodiscard]] fabric::Expected<fabric::Exposure> expose(HandleOwner& owner,
                                                           const fabric::Memory& memory,
                                                           std::uint8_t* data, std::uint32_t length,
-                                                          std::uint8_t access);
+                                                          fabric::Access access);
   // False: the owner has no such handle.
   bool withdraw(HandleOwner& owner, std::uint32_t handle);
   void withdraw_all(HandleOwner& owner);
@@ -57,7 +57,7 @@ class MemoryTable {
     std::uint64_t offset = 0;
     std::uint32_t length = 0;
     std::uint32_t qpn = 0;  // 0: free
-    std::uint8_t access = 0;
+    fabric::Access access{};
     std::uint8_t key = 0;
     std::uint32_t next = 0;      // of the same owner: an index + 1, or 0
     std::uint32_t previous = 0;  // the same

@@ -11,8 +11,8 @@ namespace {
 using fabric::Access;
 using fabric::Errc;
 
-constexpr auto kRead = static_cast<std::uint8_t>(Access::kRemoteRead);
-constexpr auto kWrite = static_cast<std::uint8_t>(Access::kRemoteWrite);
+constexpr auto kRead = Access::kRemoteRead;
+constexpr auto kWrite = Access::kRemoteWrite;
 
 class MemoryTableTest : public ::testing::Test {
  protected:
@@ -132,7 +132,7 @@ TEST_F(MemoryTableTest, WithdrawAllTakesThoseOfOneOwner) {
 }
 
 TEST_F(MemoryTableTest, WhatCannotBeExposed) {
-  const auto code = [&](std::uint8_t* data, std::uint32_t length, std::uint8_t access) {
+  const auto code = [&](std::uint8_t* data, std::uint32_t length, Access access) {
     const auto e = table_.expose(owner_, memory_, data, length, access);
     return e ? -1 : static_cast<int>(e.error().code);
   };
@@ -140,8 +140,8 @@ TEST_F(MemoryTableTest, WhatCannotBeExposed) {
   EXPECT_EQ(code(bytes_.data(), 0, kRead), kBad);
   EXPECT_EQ(code(bytes_.data(), 1001, kRead), kBad);
   EXPECT_EQ(code(&bytes_[999], 2, kRead), kBad);
-  EXPECT_EQ(code(bytes_.data(), 1, 0), kBad);
-  EXPECT_EQ(code(bytes_.data(), 1, 4), kBad);
+  EXPECT_EQ(code(bytes_.data(), 1, Access{}), kBad);
+  EXPECT_EQ(code(bytes_.data(), 1, static_cast<Access>(4)), kBad);
   EXPECT_EQ(table_.exposed(), 0U);
   EXPECT_EQ(code(bytes_.data(), 1000, kRead | kWrite), -1);
 }

@@ -1,4 +1,5 @@
 #include "file_descriptor.h"
+#include "slices.h"
 
 #include <algorithm>
 #include <array>
@@ -30,6 +31,8 @@ constexpr int kBatchesAtOnce = 8;
 // Calls of progress() without sleep after which an owner is taken for one that polls.
 constexpr int kPolls = 16;
 
+constexpr fabric::Limits kLimits{kMaxMessage, fabric::kMaxSlices, true, true};
+
 Time monotonic() {
   timespec t{};
   ::clock_gettime(CLOCK_MONOTONIC, &t);
@@ -55,7 +58,7 @@ class SoftConnection : public fabric::Connection {
   }
   Expected<fabric::Exposure> expose(std::uint64_t /*id*/, const fabric::Memory& memory,
                                     std::uint8_t* data, std::uint32_t length,
-                                    std::uint8_t access) override {
+                                    fabric::Access access) override {
     return adapter_.expose(id_, memory, data, length, access);
   }
   Expected<void> invalidate(std::uint64_t id, std::uint32_t handle) override {
@@ -77,7 +80,7 @@ class SoftConnection : public fabric::Connection {
 class SoftListener : public fabric::Listener {
  public:
   SoftListener(Adapter& adapter, std::uint16_t port) : adapter_(adapter), port_(port) {}
-  ~SoftListener() override { adapter_.unlisten(port_); }
+  ~SoftListener() override { adapter_.unlisten(port_, monotonic()); }
   SoftListener(const SoftListener&) = delete;
   SoftListener& operator=(const SoftListener&) = delete;
 
@@ -111,6 +114,8 @@ class Soft : public SoftProvider {
     }
     return {};
   }
+
+  const fabric::Limits& limits() const override { return kLimits; }
 
   Expected<fabric::Memory> remember(std::span<std::uint8_t> memory) override {
     return adapter_.remember(memory);
@@ -163,7 +168,7 @@ class Soft : public SoftProvider {
     return true;
   }
 
-  Expected<void> progress() override {
+  void progress() override {
     // Each packet that comes tells whoever watches the socket, which costs as much as a tenth of
     // it.
     if (watched_ != 0 && ++polls_ > kPolls) (void)watch_socket(0);
@@ -177,7 +182,7 @@ class Soft : public SoftProvider {
         any = true;
       });
       // The owner may want to answer: what is sent then takes the ACK with it.
-      if (adapter_.anything_to_take()) return {};
+      if (adapter_.anything_to_take()) return;
       if (any) send(now);
       if (more) now = monotonic();
     }
@@ -186,7 +191,6 @@ class Soft : public SoftProvider {
       faults_.expire(now, [&](auto... packet) { go_on(packet..., now); });
       send(now);
     }
-    return {};
   }
 
   std::size_t take(std::span<fabric::Completion> completions) override {

@@ -71,7 +71,7 @@ struct Side {
     r.fence = fence;
     return qp.post_send(r);
   }
-  fabric::Exposure expose(std::size_t offset, std::size_t length, std::uint8_t access) {
+  fabric::Exposure expose(std::size_t offset, std::size_t length, fabric::Access access) {
     return qp.expose(whole, buffer.data() + offset, static_cast<std::uint32_t>(length), access)
         .value();
   }

@@ -23,11 +23,16 @@ QueuePair::~QueuePair() {
   memory_.withdraw_all(owner_);
 }
 
-void QueuePair::configure(std::uint64_t cookie, const fabric::QueueDepths& depths) {
+fabric::Expected<void> QueuePair::configure(std::uint64_t cookie,
+                                            const fabric::QueueDepths& depths) {
+  if (responder_.posted() > depths.receive) {
+    return fabric::fail(Errc::kBadArgument, "more Receives are posted than the queue is to hold");
+  }
   cookie_ = cookie;
   depths_ = depths;
   requester_.set_depth(depths.send);
   responder_.set_depth(depths.receive);
+  return {};
 }
 
 void QueuePair::connect(const Path& path, const QpParameters& parameters) {
@@ -50,7 +55,7 @@ fabric::Expected<void> QueuePair::post_receive(const fabric::ReceiveRequest& req
 
 fabric::Expected<fabric::Exposure> QueuePair::expose(const fabric::Memory& memory,
                                                      std::uint8_t* data, std::uint32_t length,
-                                                     std::uint8_t access) {
+                                                     fabric::Access access) {
   if (state_ == QpState::kError) return fabric::fail(Errc::kNotConnected);
   if (owner_.count >= depths_.handles) return fabric::fail(Errc::kNoRoom);
   return memory_.expose(owner_, memory, data, length, access);
@@ -67,7 +72,7 @@ fabric::Expected<void> QueuePair::invalidate(std::uint64_t id, std::uint32_t han
 }
 
 fabric::Completion& QueuePair::complete(std::uint64_t id, Operation operation, Status status) {
-  fabric::Completion& c = completions_.next();
+  fabric::Completion& c = completions_.next(owner_.qpn);
   c.id = id;
   c.connection = cookie_;
   c.operation = operation;
@@ -98,7 +103,7 @@ void QueuePair::receive(const wire::RocePacket& packet, fabric::Time now) {
 }
 
 void QueuePair::serve(const wire::RocePacket& packet) {
-  fabric::Completion& message = completions_.next();
+  fabric::Completion& message = completions_.next(owner_.qpn);
   const Served served = responder_.receive(packet, memory_, owner_, message);
   switch (served.outcome) {
     case Served::Outcome::kNothing:

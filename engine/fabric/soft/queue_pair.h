@@ -32,7 +32,9 @@ class QueuePair {
   QueuePair(const QueuePair&) = delete;
   QueuePair& operator=(const QueuePair&) = delete;
 
-  void configure(std::uint64_t cookie, const fabric::QueueDepths& depths);
+  // Error kBadArgument: more Receives are posted than it is to hold.
+  [[nodiscard]] fabric::Expected<void> configure(std::uint64_t cookie,
+                                                 const fabric::QueueDepths& depths);
 
   // The peer is known: from now on it is served, and what is posted is sent.
   void connect(const Path& path, const QpParameters& parameters);
@@ -42,7 +44,7 @@ class QueuePair {
   [[nodiscard]] fabric::Expected<void> post_receive(const fabric::ReceiveRequest& request);
   [[nodiscard]] fabric::Expected<fabric::Exposure> expose(const fabric::Memory& memory,
                                                           std::uint8_t* data, std::uint32_t length,
-                                                          std::uint8_t access);
+                                                          fabric::Access access);
   [[nodiscard]] fabric::Expected<void> invalidate(std::uint64_t id, std::uint32_t handle);
 
   // A packet of the peer's, from the right address. What does not fit is dropped and counted.

@@ -13,8 +13,8 @@ using testing::Flying;
 using testing::Pair;
 using testing::PairOptions;
 
-constexpr auto kRead = static_cast<std::uint8_t>(fabric::Access::kRemoteRead);
-constexpr auto kWrite = static_cast<std::uint8_t>(fabric::Access::kRemoteWrite);
+constexpr auto kRead = fabric::Access::kRemoteRead;
+constexpr auto kWrite = fabric::Access::kRemoteWrite;
 
 void fill(std::vector<std::uint8_t>& bytes) {
   std::uint32_t x = 1;

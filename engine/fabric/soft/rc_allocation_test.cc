@@ -12,7 +12,8 @@ using testing::Side;
 struct Link {
   Side a{1, 1U << 16, 32};
   Side b{2, 1U << 16, 32};
-  fabric::Exposure there = b.expose(0, 16384, 3);
+  fabric::Exposure there =
+      b.expose(0, 16384, fabric::Access::kRemoteRead | fabric::Access::kRemoteWrite);
   std::uint64_t packets = 0;
   std::array<std::uint8_t, 4200> datagram{};
   wire::RocePacket packet;
@@ -60,7 +61,7 @@ struct Link {
       post(a, Operation::kWrite, 10000, there);
       post(a, Operation::kRead, 10000, there);
     }
-    const auto own = b.expose(1, 100, 1);
+    const auto own = b.expose(1, 100, fabric::Access::kRemoteRead);
     if (!b.qp.invalidate(1, own.handle)) std::abort();
     std::array<fabric::Completion, 8> done;
     for (;;) {

@@ -43,7 +43,8 @@ class Exchange {
   explicit Exchange(Pair& pair) : pair_(pair) {
     std::copy_n(pattern(true).begin(), pair.client.buffer.size(), pair.client.buffer.begin());
     std::copy_n(pattern(false).begin(), pair.server.buffer.size(), pair.server.buffer.begin());
-    there_ = pair.server.expose(kExposed, kExposedBytes, 3);
+    there_ = pair.server.expose(kExposed, kExposedBytes,
+                                fabric::Access::kRemoteRead | fabric::Access::kRemoteWrite);
     expected_ = pair.server.buffer;
     client_expected_ = pair.client.buffer;
   }

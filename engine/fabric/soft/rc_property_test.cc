@@ -54,10 +54,11 @@ struct Actor {
   explicit Actor(std::uint32_t qpn) : side(qpn, kBytes, kPlaces) {
     const auto& bytes = testing::pattern(qpn == 1);
     std::copy(bytes.begin(), bytes.end(), side.buffer.begin());
-    source = side.expose(kSource, kSink, 1);
-    sink = side.expose(kSink, kSinkBytes, 2);
+    source = side.expose(kSource, kSink, fabric::Access::kRemoteRead);
+    sink = side.expose(kSink, kSinkBytes, fabric::Access::kRemoteWrite);
     written.resize(kSinkBytes);
-    for (std::size_t i = 0; i < 4; ++i) spare.push_back(side.expose(i, 1, 1));
+    for (std::size_t i = 0; i < 4; ++i)
+      spare.push_back(side.expose(i, 1, fabric::Access::kRemoteRead));
     for (std::size_t i = 0; i < kPlaces; ++i) places.push_back(i);
   }
 
@@ -230,7 +231,6 @@ class Traffic {
     fabric::Completion& c = expected_.completion;
     c = {};
     c.bytes = static_cast<std::uint32_t>(p.length);
-    c.solicited = r.solicited;
     bool message = true;
     switch (r.operation) {
       case Operation::kSendImmediate:
@@ -328,7 +328,6 @@ class Traffic {
     const Message m = std::move(a.to_come.front());
     a.to_come.pop_front();
     ASSERT_EQ(c.bytes, m.completion.bytes);
-    ASSERT_EQ(c.solicited, m.completion.solicited);
     ASSERT_EQ(c.has_immediate, m.completion.has_immediate);
     if (c.has_immediate) {
       ASSERT_EQ(c.immediate, m.completion.immediate);

@@ -231,7 +231,6 @@ void Responder::complete(const wire::RocePacket& packet, const wire::OpcodeInfo&
   message.id = receives_.front().id;
   receives_.pop();
   message.operation = fabric::Operation::kReceive;
-  message.solicited = packet.bth.solicited;
   message.has_immediate = info.imm;
   message.immediate = packet.immediate;
 }

@@ -42,6 +42,7 @@ class Responder {
 
   void start(const QpParameters& parameters);
   void set_depth(std::uint32_t depth) { receives_.set_limit(depth); }
+  [[nodiscard]] std::size_t posted() const { return receives_.size(); }
 
   [[nodiscard]] fabric::Expected<void> post(const fabric::ReceiveRequest& request,
                                             const MemoryTable& memory);

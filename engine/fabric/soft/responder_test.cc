@@ -90,7 +90,6 @@ TEST(Responder, AWriteWithImmediateWaitsForItsReceiveWithItsLastPacketOnly) {
   g.psn = kTheirPsn + 1;
   g.payload = 3;
   g.extra = 0xabcd;
-  g.solicited = true;
   q.give(g);
   EXPECT_EQ(q.answer(kTheirPsn + 1), testing::kRnr | 12);
   EXPECT_TRUE(q.holds(1000 + kMtu, 3, 0));
@@ -103,7 +102,6 @@ TEST(Responder, AWriteWithImmediateWaitsForItsReceiveWithItsLastPacketOnly) {
   EXPECT_EQ(done[0].id, 9U);
   EXPECT_EQ(done[0].bytes, kMtu + 3);
   EXPECT_TRUE(done[0].has_immediate);
-  EXPECT_TRUE(done[0].solicited);
   EXPECT_EQ(done[0].immediate, 0xabcdU);
 }
 
@@ -303,7 +301,6 @@ TEST(Responder, ASendIsSpreadOverSlicesAndMayBeShorter) {
   ASSERT_EQ(done.size(), 1U);
   EXPECT_EQ(done[0].bytes, kMtu + 100);
   EXPECT_EQ(done[0].immediate, 5U);
-  EXPECT_FALSE(done[0].solicited);
   EXPECT_TRUE(q.holds(0, 100, 0xcc));
   EXPECT_TRUE(q.holds(100, 900, 0));
   EXPECT_TRUE(q.holds(1000, 200, 0xcc));

@@ -7,8 +7,14 @@
 
 namespace rpcrdma::fabric {
 
-// What the peer may do with memory that is exposed to it.
+// What the peer may do with memory that is exposed to it: one or both.
 enum class Access : std::uint8_t { kRemoteRead = 1, kRemoteWrite = 2 };
+[[nodiscard]] constexpr Access operator|(Access a, Access b) {
+  return static_cast<Access>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+[[nodiscard]] constexpr bool allows(Access granted, Access wanted) {
+  return (granted | wanted) == granted;
+}
 
 // A part of local memory, to be sent from or received into. It must lie in one that was registered
 // with the provider (`local_key`), stay as it is until the completion, and is never owned by the
@@ -24,7 +30,7 @@ inline constexpr std::size_t kMaxSlices = 4;
 
 enum class Operation : std::uint8_t {
   kSend,
-  kSendImmediate,
+  kSendImmediate,  // with Immediate: not on every device
   kSendInvalidate,
   kWrite,
   kWriteImmediate,  // consumes a Receive of the peer's
@@ -42,8 +48,8 @@ struct SendRequest {
   std::uint32_t remote_handle = 0;  // kRead, kWrite*: the peer's handle (STag, rkey)
   std::uint32_t invalidate = 0;     // kSendInvalidate: the peer's handle
   std::uint32_t immediate = 0;      // kSendImmediate, kWriteImmediate
-  // A completion is wanted. Without, only a failure is told; the request's place in the queue is
-  // free again when a later one has completed.
+  // A completion is wanted. Without, only a failure is told, and the request's place in the queue
+  // may stay taken until a later one that is signaled has completed.
   bool signaled = true;
   bool solicited =
       false;           // Sends and Writes with Immediate: wakes a peer that waits for these only
@@ -59,6 +65,7 @@ enum class Status : std::uint8_t {
   kSuccess,
   kLocalLength,        // a message did not fit into its Receive, or an operation is too long
   kLocalProtection,    // a slice lies outside of registered memory
+  kLocalOperation,     // the own device could not do it
   kFlushed,            // the connection ended before the operation was done
   kRemoteInvalid,      // the peer found the request malformed
   kRemoteAccess,       // the peer's handle, its bounds or its rights do not allow it
@@ -77,7 +84,6 @@ struct Completion {
   Status status = Status::kSuccess;
   bool has_immediate = false;
   bool has_invalidated = false;  // kReceive: the Send invalidated `invalidated` here
-  bool solicited = false;        // kReceive
   std::uint32_t bytes = 0;       // kReceive, kRead: how many came
   std::uint32_t immediate = 0;
   std::uint32_t invalidated = 0;

@@ -64,7 +64,7 @@ class Adapter {
   [[nodiscard]] fabric::Expected<fabric::Memory> remember(std::span<std::uint8_t> memory);
   void forget(const fabric::Memory& memory);
   [[nodiscard]] fabric::Expected<void> listen(std::uint16_t port, std::uint64_t cookie);
-  void unlisten(std::uint16_t port);
+  void unlisten(std::uint16_t port, fabric::Time now);
   [[nodiscard]] fabric::Expected<ConnectionId> connect(const fabric::Address& peer,
                                                        std::uint16_t port,
                                                        const fabric::ConnectionOptions& options,
@@ -85,7 +85,7 @@ class Adapter {
   [[nodiscard]] fabric::Expected<fabric::Exposure> expose(ConnectionId id,
                                                           const fabric::Memory& memory,
                                                           std::uint8_t* data, std::uint32_t length,
-                                                          std::uint8_t access);
+                                                          fabric::Access access);
   [[nodiscard]] fabric::Expected<void> invalidate(ConnectionId id, std::uint64_t work,
                                                   std::uint32_t handle);
   [[nodiscard]] std::size_t take(std::span<fabric::Completion> completions);
