@@ -46,7 +46,7 @@ struct ConnectionOptions {
   QueueDepths depths;
   std::uint8_t responder_resources = 16;       // Reads of the peer's that are served at a time
   std::uint8_t initiator_depth = 16;           // own Reads outstanding at a time
-  std::uint8_t retry_count = 7;                // 0..7
+  std::uint8_t retry_count = 6;                // 0..7, which is without end for Linux's rxe
   std::uint8_t rnr_retry_count = 7;            // 0..7; 7 is without end
   std::span<const std::uint8_t> private_data;  // at most max_private_data of its message
 };
