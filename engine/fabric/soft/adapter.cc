@@ -192,8 +192,8 @@ struct Adapter::Impl {
   void connect_qp(Slot& s) {
     QpParameters p;
     p.remote_qpn = s.peer.qpn;
-    p.send_psn = s.local.starting_psn;
-    p.receive_psn = s.peer.starting_psn;
+    p.send_psn = s.peer.starting_psn;
+    p.receive_psn = s.local.starting_psn;
     p.mtu = kMtus[s.path_mtu];
     p.responder_resources = s.local.responder_resources;
     p.initiator_depth = std::min(s.local.initiator_depth, s.peer.responder_resources);

@@ -2,10 +2,13 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <variant>
 
 #include <gmock/gmock.h>
 
 #include <rpcrdma/soft/adapter.h>
+#include <rpcrdma/wire/cm.h>
 #include <rpcrdma/wire/icrc.h>
 #include <rpcrdma/wire/roce.h>
 
@@ -46,6 +49,7 @@ class Net {
         while (adapter->transmit(out, now)) {
           any = true;
           const std::vector<std::uint8_t> bytes = testing::bytes_of(out);
+          if (record) sent.push_back(bytes);
           const Path path{out.path->remote, out.path->local, 4791};
           const auto to = adapters_.find(out.path->remote.bytes[3]);
           if (to != adapters_.end()) to->second->receive(path, bytes, now);
@@ -62,6 +66,8 @@ class Net {
 
   fabric::Time now = 0;
   fabric::Time limit = 0;  // timers after this are left alone
+  bool record = false;
+  std::vector<std::vector<std::uint8_t>> sent;  // while `record`
 
  private:
   std::map<std::uint8_t, std::unique_ptr<Adapter>> adapters_;
@@ -149,6 +155,38 @@ TEST(Adapter, ListensOnceOnAPort) {
   EXPECT_EQ(a.listen(kPort, 2).error().code, Errc::kBadArgument);
   a.unlisten(kPort, net.now);
   EXPECT_TRUE(a.listen(kPort, 2));
+}
+
+// IBA 12.7.31: a REQ or REP names the PSN at which its recipient shall begin.
+TEST(Adapter, BeginsWithThePsnThatThePeerNamed) {
+  Net net;
+  Adapter& a = net.add(1);
+  Adapter& b = net.add(2);
+  ASSERT_TRUE(b.listen(kPort, 0));
+  net.record = true;
+  const Connected c = connect(net, a, b, 2);
+  fabric::SendRequest nothing;
+  nothing.operation = Operation::kWrite;
+  ASSERT_TRUE(a.post_send(c.client, {&nothing, 1}));
+  net.run();
+  ASSERT_TRUE(b.post_send(c.server, {&nothing, 1}));
+  net.run();
+
+  std::optional<wire::CmReq> req;
+  std::optional<wire::CmRep> rep;
+  std::vector<std::uint32_t> psns;  // of the Writes
+  for (const std::vector<std::uint8_t>& bytes : net.sent) {
+    wire::RocePacket p;
+    ASSERT_TRUE(wire::decode_roce(bytes, bytes.size() + wire::kIcrcBytes, p));
+    if (wire::opcode_info(p.bth.opcode).write) psns.push_back(p.bth.psn);
+    if (p.bth.dest_qp != wire::kGsiQp) continue;
+    const auto mad = wire::decode_cm(p.payload);
+    ASSERT_TRUE(mad);
+    if (const auto* m = std::get_if<wire::CmReq>(&mad->message)) req = *m;
+    if (const auto* m = std::get_if<wire::CmRep>(&mad->message)) rep = *m;
+  }
+  ASSERT_TRUE(req && rep);
+  EXPECT_THAT(psns, ElementsAre(rep->starting_psn, req->starting_psn));
 }
 
 TEST(Adapter, RefusesWithReason) {

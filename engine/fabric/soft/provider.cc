@@ -1,4 +1,5 @@
 #include "file_descriptor.h"
+#include "link_mtu.h"
 #include "slices.h"
 
 #include <algorithm>
@@ -306,6 +307,9 @@ Expected<std::unique_ptr<SoftProvider>> SoftProvider::open(const ProviderOptions
   const std::uint64_t value = std::uint64_t{seed()} << 32U | seed();
   ProviderOptions own = options;
   own.adapter.udp_source_port = socket->source_port();
+  if (const std::uint32_t link = link_mtu(options.adapter.address); link != 0) {
+    own.adapter.mtu = std::min(own.adapter.mtu, path_mtu_on(link));
+  }
   auto provider = std::make_unique<Soft>(own, std::move(*socket), std::move(log), value);
   const auto done = provider->watch();
   if (!done) return tl::unexpected(done.error());

@@ -34,6 +34,7 @@ constexpr std::uint32_t acknowledged_by(std::uint8_t syndrome, std::uint32_t psn
 void Responder::start(const QpParameters& parameters) {
   parameters_ = parameters;
   expected_psn_ = parameters.receive_psn & wire::kPsnMask;
+  newest_to_ack_ = psn_add(expected_psn_, wire::kPsnMask);  // one before: nothing yet
 }
 
 fabric::Expected<void> Responder::post(const fabric::ReceiveRequest& request,
@@ -173,8 +174,7 @@ void Responder::duplicate(const wire::RocePacket& packet, const MemoryTable& mem
     urgent_ = true;
     // Behind a Read that is not answered yet the newest PSN would tell of a response that is lost.
     const bool read_waits = reads_waiting_ + repeats_waiting_ != 0;
-    const std::uint32_t newest = psn_add(expected_psn_, wire::kPsnMask);  // one before
-    answer(kAckSyndrome, read_waits ? psn : newest);
+    answer(kAckSyndrome, read_waits ? psn : newest_to_ack_);
     return;
   }
   const wire::Reth& reth = packet.reth;
@@ -216,6 +216,7 @@ void Responder::executed(const wire::RocePacket& packet, bool message) {
       urgent_ = true;
     }
   }
+  newest_to_ack_ = expected_psn_;
   expected_psn_ = psn_add(expected_psn_, 1);
 }
 

@@ -121,6 +121,9 @@ class Responder {
   std::uint32_t reads_waiting_ = 0;    // of answers_, for the first time
   std::uint32_t repeats_waiting_ = 0;  // of answers_
   std::uint32_t expected_psn_ = 0;
+  // Of the newest Send or Write packet that was executed. A Read is acknowledged by its response
+  // alone: Linux's rxe takes an ACK that bears a Read's PSN for the Read's data.
+  std::uint32_t newest_to_ack_ = 0;
   std::uint32_t msn_ = 0;
   std::uint32_t msn_limit_ = 0;             // up to which the peer knows of Receives
   std::uint32_t sends_unacknowledged_ = 0;  // that ended since the last ACK was sent

@@ -285,6 +285,24 @@ TEST(Responder, ADuplicateIsAcknowledgedByItsOwnPsnWhileAReadWaits) {
   EXPECT_EQ(all[1].packet().bth.psn, kTheirPsn);
 }
 
+// Linux's rxe completes a Read for whose PSN an ACK comes, with whatever is in its memory.
+TEST(Responder, NoAckBearsThePsnOfARead) {
+  LoneQp q;
+  const auto there = q.side.expose(1000, 100, testing::kReadable);
+  for (std::uint64_t i = 0; i < 3; ++i) q.side.post_receive(i, 100 * i, 100);
+  q.give(send(kTheirPsn));
+  q.give(send(kTheirPsn + 1));
+  q.give(read(kTheirPsn + 2, there, 10));
+  EXPECT_EQ(q.sent().size(), 2U);
+  q.give(send(kTheirPsn));
+  EXPECT_EQ(q.answer(kTheirPsn + 1), 1);  // the newest that is no Read
+  // What comes behind the Read tells that its response was sent.
+  q.give(send(kTheirPsn + 3));
+  (void)q.sent();
+  q.give(send(kTheirPsn));
+  EXPECT_EQ(q.answer(kTheirPsn + 3), 0);
+}
+
 TEST(Responder, ASendIsSpreadOverSlicesAndMayBeShorter) {
   LoneQp q;
   const std::array<fabric::Slice, 4> into = {q.side.slice(0, 100), q.side.slice(0, 0),

@@ -34,6 +34,12 @@ bool never_fragment(int fd, bool ipv6) {
               : set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
 }
 
+// Linux's rxe and adapters leave the UDP checksum 0, since the ICRC covers more; over IPv6 the
+// kernel would drop that.
+bool take_without_checksum(int fd, bool ipv6) {
+  return !ipv6 || set(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1);
+}
+
 std::string why_not_bound(const fabric::Address& local, int error) {
   switch (error) {
     case EADDRINUSE:
@@ -85,6 +91,11 @@ fabric::Expected<UdpSocket> UdpSocket::open(const fabric::Address& local,
   if (!never_fragment(fd, local.ipv6)) {
     return fail(Errc::kSystem, fmt::format("don't-fragment cannot be set for {}: {}",
                                            local.to_string(), std::strerror(errno)));
+  }
+  if (!take_without_checksum(fd, local.ipv6)) {
+    return fail(Errc::kSystem,
+                fmt::format("datagrams without a UDP checksum cannot be received at {}: {}",
+                            local.to_string(), std::strerror(errno)));
   }
   set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, options.send_buffer);
   set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, options.receive_buffer);

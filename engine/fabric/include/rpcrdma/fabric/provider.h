@@ -48,9 +48,10 @@ struct QueueDepths {
 struct ConnectionOptions {
   std::uint64_t cookie = 0;  // comes back in events and completions
   QueueDepths depths;
-  std::uint8_t responder_resources = 16;       // Reads of the peer's that are served at a time
-  std::uint8_t initiator_depth = 16;           // own Reads outstanding at a time
-  std::uint8_t retry_count = 7;                // 0..7; of connect() only, for both sides
+  std::uint8_t responder_resources = 16;  // Reads of the peer's that are served at a time
+  std::uint8_t initiator_depth = 16;      // own Reads outstanding at a time
+  // 0..7, of connect() only, for both sides; 7 is without end for Linux's rxe.
+  std::uint8_t retry_count = 6;
   std::uint8_t rnr_retry_count = 7;            // 0..7, the peer's without a Receive here; 7: no end
   std::span<const std::uint8_t> private_data;  // at most what its message holds, below
 };

@@ -21,7 +21,7 @@ using CmId = std::uint32_t;
 // What either side tells the other about its queue pair.
 struct CmQueuePair {
   std::uint32_t qpn = 0;
-  std::uint32_t starting_psn = 0;        // of what this side's requester sends
+  std::uint32_t starting_psn = 0;        // of what the other side's requester sends (12.7.31)
   std::uint8_t responder_resources = 0;  // Reads of the other's that it serves at a time
   std::uint8_t initiator_depth = 0;      // own Reads that it wants outstanding
   std::uint8_t rnr_retry_count = 7;      // that the other side's requester shall use

@@ -13,7 +13,8 @@
 namespace rpcrdma::soft {
 
 struct ProviderOptions {
-  AdapterOptions adapter;  // `address` is the one to bind to
+  // `address` is the one to bind to; `mtu` is lowered to what its interface carries.
+  AdapterOptions adapter;
   UdpOptions udp;
   // A pcapng file into which everything sent and received goes, as Ethernet frames; empty: none.
   std::string pcapng;
