@@ -24,7 +24,7 @@ CALLS = {
     "another-xid": MSG + rpc.NO_LISTS + "11223345 00000000",
     "read": MSG + read(24, 5) + rpc.NO_LISTS + CALL,
     "read-segments": MSG + read(24, 8) + read(24, 1, 0x2000) + rpc.NO_LISTS + CALL,
-    "reads": MSG + read(8, 5) + read(16, 4, 0x2000) + read(40, 4, 0x3000) + rpc.NO_LISTS + CALL,
+    "reads": MSG + read(8, 5) + read(16, 4, 0x2000) + read(36, 4, 0x3000) + rpc.NO_LISTS + CALL,
     "overlap": MSG + read(8, 5) + read(12, 4, 0x2000) + rpc.NO_LISTS + CALL,
     "beyond": MSG + read(28, 5) + rpc.NO_LISTS + CALL,
     "wraps": MSG + read(24, 5, 0xFFFFFFFFFFFFFFFC) + rpc.NO_LISTS + CALL,
@@ -54,8 +54,10 @@ def linux_calls():
             length = rpc.header_length(payload) if opcode == rpc.SEND_ONLY else None
             if length is None or payload[length + 4 : length + 8] != b"\0\0\0\0":
                 continue  # not a Call
-            if rpc.shape(payload, length) not in seen:
-                seen.add(rpc.shape(payload, length))
+            # A Read segment takes as many bytes as a Write chunk of one.
+            shape = rpc.shape(payload, length), payload[16:20]
+            if shape not in seen:
+                seen.add(shape)
                 seeds[f"{name}-{len(seen)}"] = LIMITS + payload
     return seeds
 
