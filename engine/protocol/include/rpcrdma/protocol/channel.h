@@ -1,0 +1,62 @@
+// One connection of the fabric as RPC-over-RDMA uses it: posts Receives, gives each message to the
+// requester or the responder that it is for, and posts their work. Either role may be missing; with
+// both, each has its own credits and XIDs (RFC 8167 section 4).
+//
+// Sans-I/O: its owner hands in completions and time, and calls flush() when it has handed in all
+// that there was, so that work leaves in batches.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include <rpcrdma/fabric/provider.h>
+#include <rpcrdma/protocol/memory_pool.h>
+#include <rpcrdma/protocol/requester.h>
+#include <rpcrdma/protocol/responder.h>
+
+namespace rpcrdma::protocol {
+
+struct ChannelOptions {
+  std::uint32_t inline_send = 1024;  // bytes of a Send at most; 1024 without private data (INL-01)
+  std::uint32_t inline_receive = 1024;   // bytes of each Receive
+  std::uint32_t max_segment = 1U << 30;  // bytes of one exposed segment
+};
+
+class Channel {
+ public:
+  // The roles, either of which may be null, and the pool outlive it. A requester has one channel at
+  // a time.
+  Channel(MemoryPool& pool, const ChannelOptions& options, Requester* requester,
+          Responder* responder);
+  ~Channel();  // ends the connection: Calls that were sent wait for the next channel
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  // What the fabric has to provide for it.
+  [[nodiscard]] fabric::QueueDepths depths() const;
+  // Takes a connection that is about to be set up, and posts the Receives. Error: kNoRoom, kSystem.
+  [[nodiscard]] fabric::Expected<void> begin(std::unique_ptr<fabric::Connection> connection);
+  [[nodiscard]] fabric::Connection& connection();
+  void established(fabric::Time now);
+
+  void completed(const fabric::Completion& completion, fabric::Time now);
+  // No completion follows.
+  void disconnected(fabric::Time now);
+
+  // Posts what has gathered.
+  void flush(fabric::Time now);
+  [[nodiscard]] fabric::Time deadline() const;
+  void expire(fabric::Time now);
+
+  // Why it cannot go on, for a person: a peer that broke the protocol, a Call that timed out. Its
+  // owner disconnects. Empty: it can.
+  [[nodiscard]] const std::string& failure() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rpcrdma::protocol

@@ -1,0 +1,68 @@
+// Registered memory for Receives, Sends and chunks, in blocks: registering costs far more than a
+// Call, so it is done a slab at a time and a block is used again and again.
+//
+// Belongs to the thread of its provider, and must live as long as work that uses its blocks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <rpcrdma/fabric/provider.h>
+
+namespace rpcrdma::protocol {
+
+// A piece of registered memory; whoever took it gives it back, once.
+struct Block {
+  std::uint8_t* data = nullptr;
+  std::uint32_t size = 0;                  // bytes; at least what was asked for
+  const fabric::Memory* memory = nullptr;  // that it lies in; the pool's
+
+  explicit operator bool() const { return data != nullptr; }
+  [[nodiscard]] fabric::Slice slice(std::uint32_t length, std::uint32_t offset = 0) const {
+    return {data + offset, length, memory->local_key};
+  }
+};
+
+class MemoryPool {
+ public:
+  struct Options {
+    std::uint32_t slab_bytes = 1U << 20;  // registered at a time; a larger block has its own slab,
+                                          // kept until the limit is reached
+    std::uint64_t limit = 1ULL << 30;     // bytes registered at most
+  };
+  MemoryPool(fabric::Provider& provider, const Options& options);
+  ~MemoryPool();  // all blocks were given back
+  MemoryPool(const MemoryPool&) = delete;
+  MemoryPool& operator=(const MemoryPool&) = delete;
+
+  // Sizes are powers of two from 256 bytes on. In steady state nothing is allocated or registered.
+  // Errors: kNoRoom beyond the limit or for more than 1 GiB; kSystem.
+  [[nodiscard]] fabric::Expected<Block> take(std::uint32_t bytes);
+  void give(const Block& block);
+
+  [[nodiscard]] std::uint64_t registered() const { return registered_; }  // bytes
+  [[nodiscard]] std::uint64_t in_use() const { return in_use_; }          // bytes, of taken blocks
+
+ private:
+  static constexpr unsigned kLeastShift = 8;
+  static constexpr unsigned kClasses = 23;  // up to 1 GiB
+  struct Slab {
+    std::unique_ptr<std::uint8_t[]> bytes;
+    fabric::Memory memory;
+  };
+
+  [[nodiscard]] fabric::Expected<void> add_slab(unsigned size_class);
+  void forget_idle(std::uint64_t bytes);
+
+  fabric::Provider& provider_;
+  Options options_;
+  std::vector<std::unique_ptr<Slab>> slabs_;
+  std::array<std::vector<Block>, kClasses> free_;
+  std::array<std::size_t, kClasses> blocks_{};  // of each class, taken or not
+  std::uint64_t registered_ = 0;
+  std::uint64_t in_use_ = 0;
+};
+
+}  // namespace rpcrdma::protocol

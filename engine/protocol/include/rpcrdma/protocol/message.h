@@ -1,0 +1,48 @@
+// An RPC message as its upper layer hands it over: one XDR stream in pieces, of which some are data
+// items that may travel apart from it by direct data placement (RFC 8166 section 3.4).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <rpcrdma/fabric/provider.h>
+#include <rpcrdma/wire/error.h>
+#include <rpcrdma/wire/xdr.h>
+
+namespace rpcrdma::protocol {
+
+// Pieces of one message, and results of one Call for which memory is offered, at most.
+inline constexpr std::size_t kMaxPieces = 8;
+inline constexpr std::size_t kMaxResults = 4;
+// Segments of all chunks of one message at most; more are not sent, and not accepted.
+inline constexpr std::size_t kMaxSegments = 64;
+// A message, unreduced, at most: InfiniBand's limit on one operation is 2^31 bytes.
+inline constexpr std::uint64_t kMaxMessageBytes = (std::uint64_t{1} << 31) - 1;
+
+// The pieces of a stream stand behind each other. One that is DDP-eligible is the content of an
+// opaque or string alone: its count stands at the end of the piece before it, and its roundup is
+// added by who sends it inline.
+struct Piece {
+  wire::Bytes bytes;
+  // Registered memory that the bytes lie in, so that they need not be copied; or null.
+  const fabric::Memory* memory = nullptr;
+  bool ddp = false;  // DDP-eligible by the upper-layer binding
+};
+
+// Of the whole stream, with roundups.
+[[nodiscard]] inline std::uint64_t stream_bytes(std::span<const Piece> pieces) {
+  std::uint64_t sum = 0;
+  for (const Piece& p : pieces) sum += p.ddp ? wire::xdr_padded(p.bytes.size()) : p.bytes.size();
+  return sum;
+}
+
+// Where a DDP-eligible result is to be put. The memory is the upper layer's and stays registered
+// until the Call has ended.
+struct ResultSpace {
+  std::uint8_t* data = nullptr;
+  std::uint32_t length = 0;  // bytes; the longest result that is expected
+  const fabric::Memory* memory = nullptr;
+};
+
+}  // namespace rpcrdma::protocol

@@ -1,0 +1,120 @@
+// The requester of a connection (RFC 8166 sections 3.3, 3.5, 4): sends Calls as credits allow,
+// offers memory for what comes back, matches Replies to XIDs, and gives memory back to its owner
+// only when no peer can reach it any more.
+//
+// It outlives its connection: when that is lost, Calls that were sent wait for the next one and are
+// sent again with the same XID, and credits begin anew at one (RFC 8166 section 3.3.3).
+//
+// Sans-I/O: what is to be done goes to the Channel that it is attached to; time is an argument.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include <rpcrdma/fabric/time.h>
+#include <rpcrdma/protocol/message.h>
+
+namespace rpcrdma::protocol {
+
+class Channel;
+
+struct CallSpec {
+  // RPC header and arguments. The first word is the XID's place and is filled in by the requester.
+  // The pieces' bytes stay as they are until the outcome; the lists are copied.
+  std::span<const Piece> message;
+  std::span<const ResultSpace> results;  // for the DDP-eligible results, in order
+  // The longest Reply, RPC header included and the content of `results` not, bytes.
+  std::uint32_t max_reply = 0;
+  fabric::Time timeout = fabric::kNever;  // from call() on
+  std::uint64_t cookie = 0;               // comes back in the outcome
+};
+
+enum class CallStatus : std::uint8_t {
+  kReplied,       // the RPC layer says what the Reply says
+  kTimedOut,      // the connection is given up with it, since a Reply may still come
+  kErrorVersion,  // RDMA_ERROR, ERR_VERS: the peer does not speak version 1
+  kErrorChunk,  // RDMA_ERROR, ERR_CHUNK: the peer could not read the header, or not place the Reply
+  kBadReply,    // the Reply breaks the protocol: see `reason`
+  kCannotSend,  // does not fit the thresholds: see `reason`
+  kClosed,      // the requester was closed
+};
+[[nodiscard]] const char* call_status_name(CallStatus status);
+
+// When a Call went through what, of the caller's clock; 0: it did not come so far.
+struct CallTimes {
+  fabric::Time called = 0;
+  fabric::Time sent = 0;     // had credit, and was handed to the fabric (of the last time)
+  fabric::Time replied = 0;  // the Reply's Receive
+  fabric::Time ended = 0;    // and all memory is fenced
+};
+
+struct CallOutcome {
+  std::uint64_t cookie = 0;
+  std::uint32_t xid = 0;
+  CallStatus status = CallStatus::kReplied;
+  const char* reason = "";  // for a person
+  // The Reply's stream without what Write chunks hold; valid during the call that tells it.
+  wire::Bytes reply;
+  // Bytes that the peer wrote into each of the results' memory; 0: it is in `reply`, or absent.
+  std::span<const std::uint32_t> result_bytes;
+  CallTimes times;
+  std::uint32_t attempts = 0;                 // connections it was sent on
+  std::uint32_t vers_low = 0, vers_high = 0;  // kErrorVersion
+};
+
+class RequesterOwner {
+ public:
+  virtual ~RequesterOwner() = default;
+  // May call() again.
+  virtual void on_outcome(const CallOutcome& outcome) = 0;
+};
+
+struct RequesterOptions {
+  std::uint32_t credits = 32;      // asked for in each Call, at most so many outstanding
+  std::uint32_t max_calls = 1024;  // outstanding and waiting
+  std::uint32_t first_xid = 1;
+};
+
+struct RequesterCounters {
+  std::uint64_t calls = 0, replies = 0, timeouts = 0, errors = 0;
+  std::uint64_t resent = 0;       // on a new connection
+  std::uint64_t unmatched = 0;    // Replies and errors whose XID nobody waits for
+  std::uint64_t malformed = 0;    // messages that are no Reply
+  std::uint64_t zero_grants = 0;  // taken as one
+  std::uint64_t stalls = 0;       // Calls that waited for a credit
+  std::uint64_t inline_calls = 0, read_chunks = 0, write_chunks = 0, reply_chunks = 0,
+                long_calls = 0;
+};
+
+class Requester {
+ public:
+  Requester(RequesterOwner& owner, const RequesterOptions& options);
+  ~Requester();
+  Requester(const Requester&) = delete;
+  Requester& operator=(const Requester&) = delete;
+
+  // Returns the XID; the outcome is told later, never from within. Errors: kNoRoom when max_calls
+  // wait; kBadArgument for too many pieces or results, or a first piece without the XID's place;
+  // kNotConnected after close(). May be called without a connection.
+  [[nodiscard]] fabric::Expected<std::uint32_t> call(const CallSpec& spec, fabric::Time now);
+  // All that wait end as kClosed, once their memory is fenced: at once, from within, what was not
+  // sent.
+  void close(fabric::Time now);
+
+  // As of Channel, for the time that it has none: Calls that wait for a connection time out too.
+  [[nodiscard]] fabric::Time deadline() const;
+  void expire(fabric::Time now);
+
+  [[nodiscard]] std::uint32_t outstanding() const;  // sent and not ended
+  [[nodiscard]] std::uint32_t waiting() const;      // for credit, or a connection
+  [[nodiscard]] std::uint32_t granted() const;      // 1 before the first Reply of a connection
+  [[nodiscard]] const RequesterCounters& counters() const;
+
+ private:
+  friend class Channel;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rpcrdma::protocol

@@ -1,0 +1,85 @@
+// The responder of a connection (RFC 8166 sections 3.3, 3.5, 4): takes Calls, pulls their Read
+// chunks, hands them to the upper layer whole, and sends Replies inline, through Write chunks and
+// through the Reply chunk.
+//
+// What a peer says is checked before anything is allocated for it: chunk counts and lengths are
+// bounded, and whoever breaks the header's rules gets ERR_CHUNK or ERR_VERS (section 4.5).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include <rpcrdma/fabric/time.h>
+#include <rpcrdma/protocol/message.h>
+#include <rpcrdma/protocol/reduction.h>
+#include <rpcrdma/protocol/stream_reader.h>
+
+namespace rpcrdma::protocol {
+
+class Channel;
+
+// A Call that is the upper layer's until it is answered; `id` names it.
+struct IncomingCall {
+  std::uint64_t id = 0;
+  std::uint32_t xid = 0;
+  wire::Bytes stream;             // RPC header and arguments without what Read chunks brought
+  std::span<const Placed> items;  // what they brought, in order of position
+  Offer offer;
+  fabric::Time received = 0;
+  fabric::Time pulled = 0;  // its Read chunks were complete
+};
+
+class ResponderOwner {
+ public:
+  virtual ~ResponderOwner() = default;
+  // May reply() at once, or later. stream and items are valid until the Reply is sent.
+  virtual void on_call(const IncomingCall& call) = 0;
+  // The Reply has been sent, or the connection has ended since: its pieces are the owner's again.
+  virtual void on_sent(std::uint64_t id) = 0;
+  // The connection ended before it was answered: there is nobody to reply to any more.
+  virtual void on_cancelled(std::uint64_t id) = 0;
+};
+
+struct ResponderOptions {
+  std::uint32_t credits = 32;                 // granted, and Receives posted
+  std::uint64_t max_chunk_bytes = 16U << 20;  // of all Read chunks of a Call together
+  std::uint32_t max_segments = kMaxSegments;  // of all chunks of a Call together
+};
+
+struct ResponderCounters {
+  std::uint64_t calls = 0, replies = 0;
+  std::uint64_t error_version = 0, error_chunk = 0;  // RDMA_ERRORs sent
+  std::uint64_t ignored = 0;                         // errors and DONE messages of the peer's
+  std::uint64_t over_credit = 0;  // Calls beyond what was granted; they end the connection
+  std::uint64_t read_bytes = 0, written_bytes = 0;
+  std::uint64_t invalidated = 0;  // Replies sent with Send With Invalidate
+};
+
+class Responder {
+ public:
+  Responder(ResponderOwner& owner, const ResponderOptions& options);
+  ~Responder();
+  Responder(const Responder&) = delete;
+  Responder& operator=(const Responder&) = delete;
+
+  // The Reply: an RPC message whose first word is filled in. DDP-eligible pieces stand in the order
+  // of the Call's Write chunks; one without bytes leaves its chunk unused. The bytes of a piece
+  // with `memory` stay as they are until on_sent(id); others are copied at once. Errors: kNoRoom:
+  // the Call offered too little, and the peer was answered ERR_CHUNK; kNotConnected: the Call was
+  // cancelled. Either way the Call has ended.
+  [[nodiscard]] fabric::Expected<void> reply(std::uint64_t id, std::span<const Piece> message,
+                                             fabric::Time now);
+  // What Calls of this connection are granted from the next Reply on; at least 1.
+  void grant(std::uint32_t credits);
+
+  [[nodiscard]] std::uint32_t outstanding() const;  // Calls received and not answered
+  [[nodiscard]] const ResponderCounters& counters() const;
+
+ private:
+  friend class Channel;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rpcrdma::protocol

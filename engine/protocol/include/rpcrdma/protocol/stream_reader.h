@@ -1,0 +1,57 @@
+// Reads the XDR stream of a received message whose DDP-eligible items lie elsewhere: in Read chunks
+// that were pulled, or in the memory of a Write chunk. One reader, whichever way an item came.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include <rpcrdma/wire/xdr.h>
+
+namespace rpcrdma::protocol {
+
+// The place of an item in a Reply is not told: the binding knows it.
+inline constexpr std::uint32_t kAnyPosition = UINT32_MAX;
+
+// An item that is not in the stream. `position`: its byte offset in the unreduced stream (RFC 8166
+// section 3.4.4, a multiple of 4), or kAnyPosition.
+struct Placed {
+  std::uint32_t position = 0;
+  wire::Bytes bytes;
+};
+
+class StreamReader {
+ public:
+  // `items` in order of position, or all of kAnyPosition; both stay the caller's. ok() is false
+  // from the start for items that overlap, are out of order, or lie beyond the stream.
+  StreamReader(wire::Bytes stream, std::span<const Placed> items);
+
+  [[nodiscard]] bool ok() const { return ok_; }
+  std::uint32_t u32();
+  std::uint64_t u64();
+  // opaque<max> and string<max>, from the stream or from the item at this position. Where the count
+  // and an item's length disagree (but for roundup, RFC 8166 section 3.4.5.2) ok() is false.
+  wire::Bytes opaque(std::uint32_t max = UINT32_MAX);
+  wire::Bytes opaque_fixed(std::uint32_t length);
+  // opaque() of a DDP-eligible result: also from the next item of kAnyPosition, if it has bytes.
+  wire::Bytes opaque_result(std::uint32_t max = UINT32_MAX);
+  // Everything was read: nothing is left of the stream or of the items, but for Write chunks that
+  // were not used.
+  [[nodiscard]] bool at_end() const;
+  // In the unreduced stream, bytes.
+  [[nodiscard]] std::uint64_t position() const { return position_; }
+
+ private:
+  [[nodiscard]] bool items_fit() const;
+  bool need(std::uint64_t bytes);
+  wire::Bytes content(std::uint32_t length);
+  wire::Bytes take_item(std::uint32_t length);
+
+  wire::Bytes stream_;
+  std::span<const Placed> items_;
+  std::size_t offset_ = 0;
+  std::size_t item_ = 0;
+  std::uint64_t position_ = 0;
+  bool ok_ = true;
+};
+
+}  // namespace rpcrdma::protocol
