@@ -66,8 +66,7 @@ class CallBuilder {
           static_cast<std::uint32_t>(std::min<std::size_t>(length - at, link_.options.max_segment));
       const std::uint32_t n = flight_.segment_count;
       if (n == kMaxSegments) return fabric::fail(Errc::kBadArgument, "too many segments");
-      const auto exposed = link_.connection->expose(expose_id_, memory, data + at, bytes,
-                                                    static_cast<std::uint8_t>(access));
+      const auto exposed = link_.connection->expose(expose_id_, memory, data + at, bytes, access);
       if (!exposed) return tl::unexpected(exposed.error());
       flight_.segments[n] = {exposed->handle, bytes, exposed->offset};
       flight_.positions[n] = position;

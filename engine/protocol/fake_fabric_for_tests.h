@@ -32,7 +32,7 @@ class FakeFabric : public fabric::Provider {
     std::uint8_t* data = nullptr;
     std::uint32_t length = 0;
     std::uint64_t offset = 0;
-    std::uint8_t access = 0;
+    fabric::Access access{};
   };
   struct Withdrawn {
     std::uint64_t id = 0;
@@ -73,7 +73,11 @@ class FakeFabric : public fabric::Provider {
   }
   int fd() const override { return -1; }
   bool may_sleep() override { return true; }
-  fabric::Expected<void> progress() override { return {}; }
+  const fabric::Limits& limits() const override {
+    static const fabric::Limits all;
+    return all;
+  }
+  void progress() override {}
   std::size_t take(std::span<fabric::Completion>) override { return 0; }
   bool take(fabric::Event&) override { return false; }
 
@@ -112,7 +116,7 @@ class FakeFabric : public fabric::Provider {
     }
     fabric::Expected<fabric::Exposure> expose(std::uint64_t, const fabric::Memory& memory,
                                               std::uint8_t* data, std::uint32_t length,
-                                              std::uint8_t access) override {
+                                              fabric::Access access) override {
       if (f_.refuse_expose && f_.expose_room == 0)
         return fabric::fail(*f_.refuse_expose, "refused");
       if (f_.expose_room != SIZE_MAX) --f_.expose_room;

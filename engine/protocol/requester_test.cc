@@ -19,8 +19,8 @@ using testing::open;
 using testing::OpenHeader;
 using testing::words;
 
-constexpr auto kRead = static_cast<std::uint8_t>(fabric::Access::kRemoteRead);
-constexpr auto kWrite = static_cast<std::uint8_t>(fabric::Access::kRemoteWrite);
+constexpr auto kRead = fabric::Access::kRemoteRead;
+constexpr auto kWrite = fabric::Access::kRemoteWrite;
 
 struct Told {
   std::uint64_t cookie;
@@ -223,7 +223,7 @@ TEST_F(RequesterTest, ChunksAreExposedWithTheLeastRights) {
   ASSERT_TRUE(h.reply);
   EXPECT_EQ(h.reply->size(), 2U);
   EXPECT_EQ(fabric.exposed.size(), 7U);
-  const auto check = [&](const wire::Segment& s, std::uint8_t access, const std::uint8_t* data) {
+  const auto check = [&](const wire::Segment& s, fabric::Access access, const std::uint8_t* data) {
     const auto found = fabric.exposed.find(s.handle);
     ASSERT_NE(found, fabric.exposed.end());
     EXPECT_EQ(found->second.access, access);

@@ -45,7 +45,11 @@ class SimHost : public soft::SimNode, public fabric::Provider {
   }
   int fd() const override { return -1; }
   bool may_sleep() override { return true; }
-  fabric::Expected<void> progress() override { return {}; }
+  const fabric::Limits& limits() const override {
+    static const fabric::Limits all;
+    return all;
+  }
+  void progress() override {}
   std::size_t take(std::span<fabric::Completion> completions) override {
     return adapter.take(completions);
   }
@@ -83,7 +87,7 @@ class SimHost : public soft::SimNode, public fabric::Provider {
     }
     fabric::Expected<fabric::Exposure> expose(std::uint64_t, const fabric::Memory& memory,
                                               std::uint8_t* data, std::uint32_t length,
-                                              std::uint8_t access) override {
+                                              fabric::Access access) override {
       return host_.adapter.expose(id_, memory, data, length, access);
     }
     fabric::Expected<void> invalidate(std::uint64_t id, std::uint32_t handle) override {

@@ -38,6 +38,11 @@ Time timeout_of(std::uint8_t code) {
   return code == 0 ? 0 : kUnit << (code & 0x1fU);
 }
 
+// Of two such codes; 0 is never.
+std::uint8_t sooner(std::uint8_t a, std::uint8_t b) {
+  return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
+}
+
 enum class Phase : std::uint8_t { kRequested, kConnecting, kAccepted, kEstablished, kDown };
 
 struct Slot {
@@ -234,7 +239,8 @@ struct Adapter::Impl {
     s.peer = e.peer;
     s.path_mtu = e.path_mtu;
     s.retry_count = e.retry_count;
-    s.ack_timeout = e.local_ack_timeout;
+    // Linux asks for seconds, which each lost last packet would cost.
+    s.ack_timeout = sooner(e.local_ack_timeout, options.ack_timeout);
     AdapterEvent& told = tell(EventType::kRequest, s);
     told.cookie = listener->second;
     told.private_data = std::move(e.private_data);
