@@ -38,7 +38,7 @@ struct Connection {
   CloseReason reason = CloseReason::kPeer;  // kClosing
   std::string what;                         // kClosing
   Time changed = 0;                         // when it came to this state
-  Time active = 0;                          // when a Call came last
+  Time active = 0;                          // when something happened last
   bool dirty = false;                       // has work for flush()
 };
 
@@ -233,14 +233,15 @@ struct Server::Impl : LoopMember {
   }
 
   void on_completion(std::uint32_t key, const fabric::Completion& completion, Time now) override {
-    Connection& c = *slots[key];
-    if (completion.operation == fabric::Operation::kReceive) c.active = now;
-    c.channel->completed(completion, now);
+    slots[key]->channel->completed(completion, now);
     mark(key);
   }
 
+  // Something happened on it: a message came, work is complete, a deferred Call was answered.
   void mark(std::uint32_t key) {
-    if (slots[key] == nullptr || slots[key]->dirty) return;
+    if (slots[key] == nullptr) return;
+    slots[key]->active = loop.now();
+    if (slots[key]->dirty) return;
     slots[key]->dirty = true;
     dirty.push_back(key);
   }

@@ -2,6 +2,7 @@
 // that break the protocol, which is nobody's trouble but their own.
 #include "hosts.h"
 
+#include <algorithm>
 #include <csignal>
 
 #include <rpcrdma/wire/xdr.h>
