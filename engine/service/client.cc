@@ -96,6 +96,8 @@ struct Client::Impl : LoopMember {
       detach(*link);
     }
     loop.leave(*this);
+    // So that the server learns of it.
+    (void)loop.provider().progress();
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;

@@ -76,6 +76,8 @@ struct Server::Impl : LoopMember {
     }
     listener.reset();
     loop.leave(*this);
+    // So that the peers learn of it.
+    (void)loop.provider().progress();
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;

@@ -58,8 +58,25 @@ TEST(Restart, CallsAreSentAgainUnderTheirXids) {
   EXPECT_EQ(echo.lost.size() + 2, counters.attempts);
 }
 
+// Nobody tells the client: it has to find out, by Calls that are not acknowledged.
+TEST(Restart, AServerThatVanishesIsMissed) {
+  auto server = std::make_unique<RunningServer>(service::ServerOptions{}, "drop op=cm-dreq");
+  ClientHost host;
+  EchoClient echo(host);
+  echo.call({Proc::kNull, 0, 0, 0, 0});
+  ASSERT_TRUE(echo.finish_calls());
+  server.reset();
+  for (int i = 0; i < 10; ++i) echo.call({Proc::kEchoBulk, 65536, 0, 1, 0});
+  ASSERT_TRUE(host.until([&] { return echo.client().up() == 0; }));
+  server = std::make_unique<RunningServer>();
+  ASSERT_TRUE(echo.finish_calls());
+  EXPECT_TRUE(echo.all_right());
+  EXPECT_EQ(echo.client().counters().lost, 1U);
+  EXPECT_GT(echo.client().counters().requester.resent, 0U);
+}
+
 TEST(Restart, AServerThatClosesAnswersNoMoreAndLetsGo) {
-  ServerParts parts({}, nullptr);
+  ServerParts parts;
   ClientHost host;
   service::ClientOptions options = to_server();
   options.max_attempts = 1;
