@@ -1,4 +1,5 @@
 #include "counters.h"
+#include "later.h"
 #include "thresholds.h"
 
 #include <algorithm>
@@ -269,14 +270,12 @@ struct Server::Impl : LoopMember {
     switch (c.state) {
       case State::kAccepted:
       case State::kClosing:
-        return c.changed + options.handshake;
+        return later(c.changed, options.handshake);
       case State::kUp:
         break;
     }
     Time least = c.channel->deadline();
-    if (options.idle != fabric::kNever && c.responder.outstanding() == 0) {
-      least = std::min(least, c.active + options.idle);
-    }
+    if (c.responder.outstanding() == 0) least = std::min(least, later(c.active, options.idle));
     return least;
   }
 
@@ -309,8 +308,7 @@ struct Server::Impl : LoopMember {
       c.channel->expire(now);
       mark(key);
     }
-    if (options.idle != fabric::kNever && c.responder.outstanding() == 0 &&
-        c.active + options.idle <= now) {
+    if (c.responder.outstanding() == 0 && later(c.active, options.idle) <= now) {
       begin_close(c, CloseReason::kIdle, "no Calls", now);
     }
   }
