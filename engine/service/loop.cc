@@ -222,6 +222,9 @@ fabric::Provider& Loop::provider() {
 protocol::MemoryPool& Loop::memory() {
   return impl_->pool;
 }
+const LoopOptions& Loop::options() const {
+  return impl_->options;
+}
 const LoopCounters& Loop::counters() const {
   return impl_->counters;
 }

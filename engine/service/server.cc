@@ -103,6 +103,9 @@ struct Server::Impl : LoopMember {
     if (closing || count >= options.max_connections) {
       return reject(event, "too many connections", counters.rejected_full);
     }
+    if (loop.memory().in_use() >= loop.options().memory.limit / 2) {
+      return reject(event, "too little memory", counters.rejected_memory);
+    }
     auto c = std::make_unique<Connection>(programs, event.peer, loop, options.responder);
     c->info.number = ++last_number;
     c->info.peer = event.peer;

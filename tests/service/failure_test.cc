@@ -231,6 +231,27 @@ TEST(Limits, ConnectionsBeyondAreRejectedWithAReason) {
   EXPECT_GE(server.stop().rejected_full, 1U);
 }
 
+TEST(Limits, ConnectionsThatThereIsNoMemoryForAreRejected) {
+  service::LoopOptions loop_options;
+  loop_options.memory.limit = 5U << 20;  // two MiB are the echo program's
+  RunningServer server({}, {}, loop_options);
+  ClientHost host;
+  service::ClientOptions options = to_server();
+  options.connections = 16;
+  options.max_attempts = 1;
+  EchoClient echo(host, options);
+  ASSERT_TRUE(host.until([&] { return echo.client().up() + echo.lost.size() == 16; }));
+  EXPECT_GT(echo.client().up(), 0U);
+  ASSERT_GT(echo.lost.size(), 0U);
+  EXPECT_NE(echo.lost[0].find("too little memory"), std::string::npos) << echo.lost[0];
+  EXPECT_EQ(echo.client().counters().rejected, echo.lost.size());
+  // Those that were admitted are served.
+  for (int i = 0; i < 20; ++i) echo.call({Proc::kSource, 65536, 0, 1, 0});
+  ASSERT_TRUE(echo.finish_calls());
+  EXPECT_TRUE(echo.all_right());
+  EXPECT_EQ(server.stop().rejected_memory, echo.lost.size());
+}
+
 TEST(Limits, IdleConnectionsAreClosed) {
   service::ServerOptions server_options;
   server_options.idle = 60 * fabric::kMillisecond;

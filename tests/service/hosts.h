@@ -37,9 +37,10 @@ inline std::unique_ptr<soft::SoftProvider> open_provider(std::uint8_t host,
 
 // The echo program behind a server; not running yet.
 struct ServerParts {
-  explicit ServerParts(const service::ServerOptions& options = {}, std::string_view faults = {})
+  explicit ServerParts(const service::ServerOptions& options = {}, std::string_view faults = {},
+                       const service::LoopOptions& loop_options = {})
       : provider(open_provider(kServerHost, faults)),
-        loop(service::Loop::create(*provider).value()),
+        loop(service::Loop::create(*provider, loop_options).value()),
         echo(service::echo::EchoProgram::create(loop->memory(), kLongest).value()),
         programs{echo.get()},
         server(service::Server::create(*loop, programs, options).value()) {}
@@ -54,8 +55,10 @@ struct ServerParts {
 // One that runs until stop(), or its end.
 class RunningServer {
  public:
-  explicit RunningServer(const service::ServerOptions& options = {}, std::string_view faults = {})
-      : parts_(options, faults), thread_([this] { EXPECT_TRUE(parts_.loop->run()); }) {}
+  explicit RunningServer(const service::ServerOptions& options = {}, std::string_view faults = {},
+                         const service::LoopOptions& loop_options = {})
+      : parts_(options, faults, loop_options),
+        thread_([this] { EXPECT_TRUE(parts_.loop->run()); }) {}
   ~RunningServer() { stop(); }
   RunningServer(const RunningServer&) = delete;
   RunningServer& operator=(const RunningServer&) = delete;
