@@ -1,0 +1,106 @@
+// A client of RPC programs over RPC-over-RDMA version 1: one or several connections to a server,
+// which come back by themselves when they are lost, with Calls that were sent sent again under
+// their XIDs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include <rpcrdma/protocol/requester.h>
+#include <rpcrdma/service/connection_info.h>
+#include <rpcrdma/service/loop.h>
+#include <rpcrdma/service/rpc_message.h>
+
+namespace rpcrdma::service {
+
+struct ClientOptions {
+  fabric::Address server;
+  std::uint16_t port = 20049;
+  std::uint32_t connections = 1;
+  // Bytes that are sent and received inline at most, in KiB steps from 1 KiB to 256 KiB; 1024
+  // unless both peers send private data.
+  std::uint32_t inline_threshold = 4096;
+  bool private_data = true;              // send it, and take the peer's (RFC 8797)
+  protocol::RequesterOptions requester;  // of each connection
+  std::uint32_t max_segment = 1U << 30;  // bytes of one exposed segment
+  fabric::Time connect_timeout = 10 * fabric::kSecond;
+  // Before a connection is tried again: twice as long each time, up to backoff_most, and the first
+  // again after one that was established. A quarter is taken off at random, so that many clients
+  // do not come at once.
+  fabric::Time backoff_first = 100 * fabric::kMillisecond;
+  fabric::Time backoff_most = 10 * fabric::kSecond;
+  // Attempts in a row without success, after which a connection is given up and its Calls end as
+  // kClosed; 0: never.
+  std::uint32_t max_attempts = 0;
+};
+
+enum class LinkState : std::uint8_t {
+  kConnecting,
+  kUp,
+  kWaiting,  // to try again
+  kClosing,
+  kClosed,  // for good: given up, or closed
+};
+[[nodiscard]] const char* link_state_name(LinkState state);
+
+struct ClientCounters {
+  std::uint64_t attempts = 0, established = 0;
+  std::uint64_t rejected = 0, unreachable = 0, timed_out = 0, lost = 0, given_up = 0;
+  protocol::RequesterCounters requester;  // of all connections
+};
+
+class ClientObserver {
+ public:
+  virtual ~ClientObserver() = default;
+  // Of call(); may call() again. `connection`: 0..connections - 1.
+  virtual void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t connection) = 0;
+  virtual void on_connected(const ConnectionInfo& /*connection*/) {}
+  // `what`: one clause for a person. `retry`: when it is tried again, of the loop's clock;
+  // fabric::kNever: not.
+  virtual void on_lost(std::uint32_t /*connection*/, std::string_view /*what*/,
+                       fabric::Time /*retry*/) {}
+};
+
+class Client {
+ public:
+  // Begins to connect, from the provider's address. The loop and the observer outlive it. Error:
+  // kBadArgument for options that cannot be.
+  [[nodiscard]] static fabric::Expected<std::unique_ptr<Client>> create(
+      Loop& loop, const ClientOptions& options, ClientObserver& observer);
+  // Ends all connections at once; outcomes are no longer told, and the Calls' memory is their
+  // owner's again.
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // On the connection with the fewest Calls; those that wait for a connection are sent as soon as
+  // it is up. Returns the XID. Errors: as protocol::Requester::call(); kNotConnected when all are
+  // closed.
+  [[nodiscard]] fabric::Expected<std::uint32_t> call(const protocol::CallSpec& spec);
+  [[nodiscard]] fabric::Expected<std::uint32_t> call_on(std::uint32_t connection,
+                                                        const protocol::CallSpec& spec);
+
+  // Orderly: takes no more Calls, and disconnects when those there are have ended.
+  void finish();
+  // At once: all Calls end as kClosed. Either way the loop has to go on until closed().
+  void close();
+  [[nodiscard]] bool closed() const;
+
+  [[nodiscard]] std::uint32_t connections() const;  // as in the options
+  [[nodiscard]] std::uint32_t up() const;           // established now
+  [[nodiscard]] LinkState state(std::uint32_t connection) const;
+  [[nodiscard]] const ConnectionInfo& info(std::uint32_t connection) const;  // of the last one
+  [[nodiscard]] const protocol::Requester& requester(std::uint32_t connection) const;
+  [[nodiscard]] std::uint32_t outstanding() const;  // sent and not ended
+  [[nodiscard]] std::uint32_t waiting() const;      // for credit, or a connection
+  [[nodiscard]] ClientCounters counters() const;
+
+ private:
+  struct Impl;
+  explicit Client(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rpcrdma::service

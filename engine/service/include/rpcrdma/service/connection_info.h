@@ -1,0 +1,36 @@
+// What two peers agreed on when they connected.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <rpcrdma/fabric/address.h>
+#include <rpcrdma/fabric/time.h>
+#include <rpcrdma/wire/private_data.h>
+
+namespace rpcrdma::service {
+
+// Inline thresholds of a connection, bytes (RFC 8166 section 3.3.2, RFC 8797 section 4): the
+// smaller of what one side sends and the other receives; 1024 both ways unless both sides sent
+// private data that makes sense.
+struct Thresholds {
+  std::uint32_t send = 1024;
+  std::uint32_t receive = 1024;
+  std::optional<wire::PrivateData> peer;  // as the peer sent it
+
+  friend bool operator==(const Thresholds& a, const Thresholds& b) {
+    return a.send == b.send && a.receive == b.receive && a.peer.has_value() == b.peer.has_value();
+  }
+};
+
+// `own`: bytes that this side sends and receives at most. `sent`: it sent private data itself.
+[[nodiscard]] Thresholds agree(std::uint32_t own, bool sent, wire::Bytes peer_private_data);
+
+struct ConnectionInfo {
+  std::uint32_t number = 0;  // server: counted from 1; client: its connections from 0
+  fabric::Address peer;
+  Thresholds thresholds;
+  fabric::Time since = 0;  // established, of the loop's clock
+};
+
+}  // namespace rpcrdma::service

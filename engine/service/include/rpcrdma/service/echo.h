@@ -1,0 +1,154 @@
+// The echo program (echo.x): Calls of every shape that RPC-over-RDMA has, with checksums that both
+// sides verify. For tests, for measuring, and for a first contact with a server.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <rpcrdma/protocol/memory_pool.h>
+#include <rpcrdma/protocol/message.h>
+#include <rpcrdma/protocol/requester.h>
+#include <rpcrdma/service/program.h>
+#include <rpcrdma/service/rpc_message.h>
+#include <rpcrdma/wire/xdr.h>
+
+namespace rpcrdma::service::echo {
+
+// In the range that users define by themselves (RFC 5531 section 8.4).
+inline constexpr std::uint32_t kProgram = 0x20525244;
+inline constexpr std::uint32_t kVersion = 1;
+
+enum class Proc : std::uint32_t {
+  kNull = 0,
+  kEcho = 1,      // inline opaque, and back
+  kSink = 2,      // bulk argument
+  kSource = 3,    // bulk result
+  kEchoBulk = 4,  // both
+  kList = 5,      // a long Reply of many small items
+  kSleep = 6,
+};
+inline constexpr std::uint32_t kProcedures = 7;
+[[nodiscard]] const char* proc_name(Proc proc);  // "NULL", "ECHO", ...
+[[nodiscard]] std::optional<Proc> proc_from_name(
+    std::string_view name);  // "echo_bulk", "ECHO-BULK"
+
+// Limits of the protocol (echo.x); a server may have lower ones for bulk.
+inline constexpr std::uint32_t kMaxEcho = 65536;          // bytes of ECHO's opaque
+inline constexpr std::uint32_t kMaxBulk = 1U << 28;       // bytes of SINK, SOURCE and ECHO_BULK
+inline constexpr std::uint32_t kMaxItem = 1024;           // bytes of an item of LIST
+inline constexpr std::uint32_t kMaxListBytes = 1U << 20;  // of all items of LIST, as encoded
+inline constexpr std::uint32_t kMaxSleep = 60'000'000;    // microseconds
+
+enum class Status : std::uint32_t {
+  kOk = 0,
+  kCorrupt = 1,  // the arguments' checksum is wrong
+  kTooLong = 2,  // for this server
+};
+
+// CRC-32C (RFC 3720 section 12.1, appendix B.4).
+[[nodiscard]] std::uint32_t checksum(wire::Bytes bytes);
+
+// Bytes that both peers know: those of `seed` begin at another place for every seed modulo 4096.
+// Kept in memory that one provider knows, so that they are sent from where they are.
+class Pattern {
+ public:
+  // For up to `longest` bytes. Errors: as MemoryPool::take().
+  [[nodiscard]] static fabric::Expected<Pattern> create(protocol::MemoryPool& memory,
+                                                        std::uint32_t longest);
+  Pattern(Pattern&& other) noexcept;
+  Pattern& operator=(Pattern&&) = delete;
+  ~Pattern();
+
+  [[nodiscard]] std::uint32_t longest() const { return longest_; }
+  // `length` is at most longest().
+  [[nodiscard]] wire::Bytes bytes(std::uint32_t seed, std::uint32_t length) const;
+  [[nodiscard]] std::uint32_t checksum(std::uint32_t seed, std::uint32_t length);  // remembered
+  [[nodiscard]] const fabric::Memory* memory() const { return block_.memory; }
+
+ private:
+  struct Known {
+    std::uint32_t seed = 0, length = 0, checksum = 0;
+  };
+  Pattern(protocol::MemoryPool& pool, const protocol::Block& block, std::uint32_t longest);
+
+  protocol::MemoryPool* pool_;
+  protocol::Block block_;
+  std::uint32_t longest_;
+  std::array<Known, 64> known_{};
+};
+
+// The server's side. Bulk results are sent from where they lie: SOURCE's from the pattern,
+// ECHO_BULK's from a copy of the argument.
+struct EchoCounters {
+  std::uint64_t calls[kProcedures] = {};
+  std::uint64_t corrupt = 0, too_long = 0;
+};
+
+class EchoProgram : public Program {
+ public:
+  // `longest`: of bulk, bytes. Errors: as Pattern::create().
+  [[nodiscard]] static fabric::Expected<std::unique_ptr<EchoProgram>> create(
+      protocol::MemoryPool& memory, std::uint32_t longest = 1U << 20);
+  ~EchoProgram() override;
+
+  [[nodiscard]] fabric::Time deadline() const override;
+  void expire(fabric::Time now) override;
+  [[nodiscard]] const EchoCounters& counters() const;
+
+ private:
+  struct Impl;
+  explicit EchoProgram(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// The client's side.
+struct Request {
+  Proc proc = Proc::kNull;
+  std::uint32_t length = 0;  // ECHO, SINK, SOURCE, ECHO_BULK: bytes; LIST: of an item
+  std::uint32_t count = 0;   // LIST: items
+  std::uint32_t seed = 0;    // which bytes
+  std::uint32_t sleep = 0;   // SLEEP: microseconds
+};
+
+enum class Verdict : std::uint8_t {
+  kRight,
+  kRpcError,  // no Reply, or one that is an error: see ReplyReader
+  kStatus,    // the server's status is not OK
+  kMalformed,
+  kWrongData,
+};
+[[nodiscard]] const char* verdict_name(Verdict verdict);
+
+// The memory of one Call, to be used again and again: arguments, and space for a bulk result. It
+// lives until the Call has ended.
+class EchoCall {
+ public:
+  // `pattern` outlives it. `longest`: of its bulk results, bytes. Errors: as MemoryPool::take();
+  // kBadArgument beyond the pattern.
+  [[nodiscard]] static fabric::Expected<EchoCall> create(protocol::MemoryPool& memory,
+                                                         Pattern& pattern, std::uint32_t longest);
+  EchoCall(EchoCall&& other) noexcept;
+  EchoCall& operator=(EchoCall&&) = delete;
+  ~EchoCall();
+
+  // What to call, valid until the next begin(). Its timeout and cookie are the caller's to fill in.
+  // Error: kBadArgument beyond what this Call or the protocol has room for.
+  [[nodiscard]] fabric::Expected<protocol::CallSpec> begin(const Request& request);
+  // Checks all that came back: data, length and checksum.
+  [[nodiscard]] Verdict check(const protocol::CallOutcome& outcome);
+  [[nodiscard]] const Request& request() const;
+  // Bytes of payload that the Call moved, both ways together.
+  [[nodiscard]] static std::uint64_t payload_bytes(const Request& request);
+
+ private:
+  struct Impl;
+  explicit EchoCall(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rpcrdma::service::echo

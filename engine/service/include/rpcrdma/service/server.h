@@ -1,0 +1,94 @@
+// A server of RPC programs over RPC-over-RDMA version 1: accepts connections, and answers their
+// Calls from within the loop that it joined. A peer that breaks the protocol loses its own
+// connection and nobody else's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <rpcrdma/protocol/responder.h>
+#include <rpcrdma/service/connection_info.h>
+#include <rpcrdma/service/dispatcher.h>
+#include <rpcrdma/service/loop.h>
+
+namespace rpcrdma::service {
+
+inline constexpr std::uint16_t kDefaultPort = 20049;  // NFS/RDMA's (RFC 5666 section 8)
+
+struct ServerOptions {
+  std::uint16_t port = kDefaultPort;
+  // Bytes that are sent and received inline at most, in KiB steps from 1 KiB to 256 KiB; 1024
+  // without private data.
+  std::uint32_t inline_threshold = 4096;
+  bool private_data = true;              // send it, and take the peer's (RFC 8797)
+  protocol::ResponderOptions responder;  // credits, bytes and segments of chunks
+  std::uint32_t max_segment = 1U << 30;  // bytes of one exposed segment
+  std::uint32_t max_connections = 256;
+  // Calls that may be outstanding on all connections together, as far as grants can see to it: a
+  // connection is granted its share, and at least 1.
+  std::uint32_t max_calls = 4096;
+  fabric::Time idle = fabric::kNever;  // without Calls for so long a connection is closed
+  fabric::Time handshake = 10 * fabric::kSecond;  // from accepting to established
+};
+
+enum class CloseReason : std::uint8_t {
+  kPeer,      // the peer disconnected, or the fabric gave up
+  kProtocol,  // the peer broke the protocol
+  kIdle,
+  kHandshake,  // it was never established
+  kStopped,    // the server closed it
+};
+[[nodiscard]] const char* close_reason_name(CloseReason reason);
+
+struct ServerCounters {
+  std::uint64_t accepted = 0;
+  std::uint64_t rejected_full = 0;    // beyond max_connections
+  std::uint64_t rejected_memory = 0;  // no memory or no queues for one more
+  std::uint64_t closed_peer = 0, closed_protocol = 0, closed_idle = 0, closed_handshake = 0,
+                closed_stopped = 0;
+  // Of all connections that were and are.
+  protocol::ResponderCounters responder;
+  DispatcherCounters calls;
+};
+
+// Empty hooks; to be derived from.
+class ServerObserver {
+ public:
+  virtual ~ServerObserver() = default;
+  virtual void on_connected(const ConnectionInfo& /*connection*/) {}
+  // `what`: one clause for a person.
+  virtual void on_closed(const ConnectionInfo& /*connection*/, CloseReason /*reason*/,
+                         std::string_view /*what*/) {}
+  virtual void on_rejected(const fabric::Address& /*peer*/, std::string_view /*what*/) {}
+};
+
+class Server {
+ public:
+  // Listens on the provider's address. The loop, the programs and the observer outlive it. Errors:
+  // as fabric::Provider::listen(); kBadArgument for options that cannot be.
+  [[nodiscard]] static fabric::Expected<std::unique_ptr<Server>> create(
+      Loop& loop, std::span<Program* const> programs, const ServerOptions& options = {},
+      ServerObserver* observer = nullptr);
+  ~Server();  // ends all connections at once
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // Takes no more connections, and disconnects those there are; the loop has to go on until
+  // connections() is 0.
+  void close();
+
+  [[nodiscard]] std::uint32_t connections() const;
+  [[nodiscard]] std::uint32_t outstanding() const;  // Calls received and not answered
+  [[nodiscard]] ServerCounters counters() const;
+  [[nodiscard]] std::vector<ConnectionInfo> list() const;
+
+ private:
+  struct Impl;
+  explicit Server(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rpcrdma::service
