@@ -17,7 +17,6 @@ namespace rpcrdma::protocol {
 struct Block {
   std::uint8_t* data = nullptr;
   std::uint32_t size = 0;                  // bytes; at least what was asked for
-  std::uint32_t slab = 0;                  // the pool's
   const fabric::Memory* memory = nullptr;  // that it lies in; the pool's
 
   explicit operator bool() const { return data != nullptr; }
@@ -29,7 +28,8 @@ struct Block {
 class MemoryPool {
  public:
   struct Options {
-    std::uint32_t slab_bytes = 1U << 20;  // registered at a time; a larger block has its own slab
+    std::uint32_t slab_bytes = 1U << 20;  // registered at a time; a larger block has its own slab,
+                                          // kept until the limit is reached
     std::uint64_t limit = 1ULL << 30;     // bytes registered at most
   };
   MemoryPool(fabric::Provider& provider, const Options& options);
@@ -54,11 +54,13 @@ class MemoryPool {
   };
 
   [[nodiscard]] fabric::Expected<void> add_slab(unsigned size_class);
+  void forget_idle(std::uint64_t bytes);
 
   fabric::Provider& provider_;
   Options options_;
   std::vector<std::unique_ptr<Slab>> slabs_;
   std::array<std::vector<Block>, kClasses> free_;
+  std::array<std::size_t, kClasses> blocks_{};  // of each class, taken or not
   std::uint64_t registered_ = 0;
   std::uint64_t in_use_ = 0;
 };

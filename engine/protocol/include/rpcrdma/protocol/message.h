@@ -17,6 +17,8 @@ inline constexpr std::size_t kMaxPieces = 8;
 inline constexpr std::size_t kMaxResults = 4;
 // Segments of all chunks of one message at most; more are not sent, and not accepted.
 inline constexpr std::size_t kMaxSegments = 64;
+// A message, unreduced, at most: InfiniBand's limit on one operation is 2^31 bytes.
+inline constexpr std::uint64_t kMaxMessageBytes = (std::uint64_t{1} << 31) - 1;
 
 // The pieces of a stream stand behind each other. One that is DDP-eligible is the content of an
 // opaque or string alone: its count stands at the end of the piece before it, and its roundup is

@@ -18,11 +18,18 @@ struct Limits {
   std::uint32_t max_segment = 1U << 30;  // bytes of one segment; longer chunks have several
 };
 
+// Segments of a chunk: all but the last are max_segment long. None for a chunk of no bytes.
+[[nodiscard]] constexpr std::uint64_t segment_count(std::uint64_t bytes,
+                                                    std::uint32_t max_segment) {
+  return (bytes + max_segment - 1) / max_segment;
+}
+
 // Of a Call.
 struct CallPlan {
   bool long_call = false;                  // RDMA_NOMSG: all of it in a Position Zero Read chunk
   std::array<bool, kMaxPieces> by_read{};  // pieces that are Read chunks
-  bool write_list = false;                 // a Write chunk for each of the results
+  bool write_list = false;                 // a Write chunk for each of the results, in order; one
+                                           // for a result of no bytes has no segment
   std::uint32_t reply_chunk = 0;           // bytes of the Reply chunk that is offered; 0: none
   std::uint32_t header_bytes = 0;          // exact
   std::uint32_t inline_bytes = 0;          // of the stream that follows the header; exact
@@ -33,7 +40,8 @@ struct CallPlan {
 // of the `results`. Chunks are used only where a message does not fit without: DDP-eligible pieces,
 // the largest first, then a Position Zero Read chunk; Write chunks, then a Reply chunk.
 // Errors: kBadArgument when it cannot be sent at all, with a reason (too many pieces or segments, a
-// header longer than the threshold, a message of 2 GiB and more).
+// header longer than the threshold, a message of 2 GiB and more, a DDP-eligible piece that does not
+// begin at a multiple of 4 bytes).
 [[nodiscard]] fabric::Expected<CallPlan> plan_call(const Limits& limits,
                                                    std::span<const Piece> message,
                                                    std::span<const ResultSpace> results,
@@ -52,14 +60,16 @@ struct Offer {
 // Of a Reply.
 struct ReplyPlan {
   bool long_reply = false;  // RDMA_NOMSG: the stream goes into the Reply chunk
-  std::array<bool, kMaxPieces>
-      by_write{};                  // the n-th DDP-eligible piece is in the n-th Write chunk
+  // Pieces, by their index in the message, that Write chunks hold: the n-th DDP-eligible piece is
+  // in the n-th Write chunk.
+  std::array<bool, kMaxPieces> by_write{};
   std::uint32_t header_bytes = 0;  // exact
   std::uint32_t stream_bytes = 0;  // without what Write chunks hold, exact
 };
 
-// Every DDP-eligible piece goes into its Write chunk if the Call has one for it (WR-10). Errors:
-// kNoRoom when the chunks that were offered are too small or missing: answer ERR_CHUNK;
+// Every DDP-eligible piece goes into its Write chunk if the Call has one with room for any byte
+// (WR-10): a Write chunk without is how a requester says that this result is to come inline.
+// Errors: kNoRoom when the chunks that were offered are too small or missing: answer ERR_CHUNK;
 // kBadArgument for too many pieces.
 [[nodiscard]] fabric::Expected<ReplyPlan> plan_reply(const Limits& limits,
                                                      std::span<const Piece> message,

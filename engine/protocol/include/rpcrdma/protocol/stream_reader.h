@@ -21,9 +21,9 @@ struct Placed {
 
 class StreamReader {
  public:
-  // `items` in order of position; both stay the caller's.
-  StreamReader(wire::Bytes stream, std::span<const Placed> items)
-      : stream_(stream), items_(items) {}
+  // `items` in order of position, or all of kAnyPosition; both stay the caller's. ok() is false
+  // from the start for items that overlap, are out of order, or lie beyond the stream.
+  StreamReader(wire::Bytes stream, std::span<const Placed> items);
 
   [[nodiscard]] bool ok() const { return ok_; }
   std::uint32_t u32();
@@ -34,13 +34,17 @@ class StreamReader {
   wire::Bytes opaque_fixed(std::uint32_t length);
   // opaque() of a DDP-eligible result: also from the next item of kAnyPosition, if it has bytes.
   wire::Bytes opaque_result(std::uint32_t max = UINT32_MAX);
-  // Everything was read: nothing is left of the stream or of the items.
+  // Everything was read: nothing is left of the stream or of the items, but for Write chunks that
+  // were not used.
   [[nodiscard]] bool at_end() const;
   // In the unreduced stream, bytes.
   [[nodiscard]] std::uint64_t position() const { return position_; }
 
  private:
+  [[nodiscard]] bool items_fit() const;
   bool need(std::uint64_t bytes);
+  wire::Bytes content(std::uint32_t length);
+  wire::Bytes take_item(std::uint32_t length);
 
   wire::Bytes stream_;
   std::span<const Placed> items_;

@@ -2,7 +2,6 @@
 // answers by itself whatever has no handler (RFC 5531 sections 8, 9).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -36,7 +35,7 @@ class Dispatcher : public protocol::ResponderOwner {
   // The programs, `clock` and `memory` outlive it.
   Dispatcher(std::span<Program* const> programs, const fabric::Address& peer,
              protocol::MemoryPool& memory, const fabric::Time& clock);
-  ~Dispatcher() override;  // before its responder; deferred Calls have nobody to answer to any more
+  ~Dispatcher() override;  // after its responder; to deferred Calls there is nobody to reply any more
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
 

@@ -122,8 +122,9 @@ struct Binding {
   std::uint32_t max_results = 0;
 };
 
-// RPC header of an accepted Reply with the longest verifier, bytes.
-inline constexpr std::uint32_t kReplyHeaderBytes = 24 + wire::kMaxAuthBytes;
+// Of a Reply's RPC header with AUTH_NONE's verifier, bytes: at most, as errors have two words more
+// than success.
+inline constexpr std::uint32_t kReplyHeaderBytes = 32;
 
 struct Procedure {
   std::uint32_t number = 0;

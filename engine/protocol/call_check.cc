@@ -1,0 +1,238 @@
+#include "call_check.h"
+
+#include <algorithm>
+
+#include <rpcrdma/wire/xdr.h>
+
+namespace rpcrdma::protocol {
+namespace {
+
+using wire::Proc;
+using wire::xdr_padded;
+
+// XID and msg_type.
+constexpr std::size_t kLeastStreamBytes = 8;
+constexpr const char* kNoMessage = "the stream ends before the XID and msg_type do";
+
+// Of the segments' content, offset + length may be 2^64 but not more (RD-09).
+constexpr std::uint64_t last_byte(const wire::Segment& segment) {
+  return segment.offset + (segment.length - 1);
+}
+bool wraps(const wire::Segment& segment) {
+  return segment.length != 0 && last_byte(segment) < segment.offset;
+}
+
+class CallChecker {
+ public:
+  CallChecker(wire::Bytes message, const wire::HeaderView& header, const ResponderOptions& options,
+              CheckedCall& call)
+      : message_(message), header_(header), options_(options), call_(call) {}
+
+  [[nodiscard]] CallVerdict run() {
+    verdict_.xid = header_.xid;
+    call_.xid = header_.xid;
+    call_.credit = header_.credit;
+    call_.long_call = header_.proc == Proc::kNomsg;
+    call_.payload = message_.subspan(header_.length);
+    call_.read_count = 0;
+    call_.segment_count = 0;
+    call_.read_bytes = 0;
+    call_.offer = {};
+    if (payload() && read_list() && stream() && positions() && write_list()) reply_chunk();
+    return verdict_;
+  }
+
+ private:
+  bool refuse(const char* rule, const char* reason) {
+    verdict_.answer = CallAnswer::kErrorChunk;
+    verdict_.rule = rule;
+    verdict_.reason = reason;
+    return false;
+  }
+
+  bool payload() {
+    if (!call_.long_call) {
+      verdict_ = check_stream(call_.payload, header_.xid);
+      return verdict_.answer == CallAnswer::kServe;
+    }
+    return call_.payload.empty() || refuse("HDR-07", "bytes follow the header of an RDMA_NOMSG");
+  }
+
+  bool add(const wire::Segment& segment) {
+    if (call_.segment_count == std::min<std::size_t>(options_.max_segments, kMaxSegments)) {
+      return refuse("", "the chunks have more segments than are accepted");
+    }
+    if (wraps(segment)) return refuse("RD-09", "a segment's offset + length passes 2^64");
+    call_.segments[call_.segment_count++] = segment;
+    return true;
+  }
+
+  bool read_list() {
+    for (const wire::ReadSegment read : header_.reads) {
+      if (read.position % 4 != 0) return refuse("RD-02", "a Position is not a multiple of 4");
+      if (read.target.length == 0) return refuse("RD-08", "a Read segment has no bytes");
+      call_.read_bytes += read.target.length;
+      if (call_.read_bytes > std::min(options_.max_chunk_bytes, kMaxMessageBytes)) {
+        return refuse("", "the Read chunks are longer than is accepted");
+      }
+      if (!add(read.target) || !overlaps_none_before()) return false;
+      if (!join(read)) return false;
+    }
+    return true;
+  }
+
+  // Every Read segment so far belongs to the Read list, the last is the new one.
+  bool overlaps_none_before() {
+    const wire::Segment& added = call_.segments[call_.segment_count - 1];
+    for (std::uint32_t i = 0; i + 1 < call_.segment_count; ++i) {
+      const wire::Segment& other = call_.segments[i];
+      if (other.handle == added.handle && other.offset <= last_byte(added) &&
+          added.offset <= last_byte(other)) {
+        return refuse("RD-09", "two Read segments of one handle overlap");
+      }
+    }
+    return true;
+  }
+
+  // Puts the segment into its chunk: that of the entry before, or a new one.
+  bool join(const wire::ReadSegment& read) {
+    if (call_.read_count != 0) {
+      ReadChunk& last = call_.reads[call_.read_count - 1];
+      if (read.position == last.position) {
+        last.bytes += read.target.length;
+        ++last.segments.count;
+        return true;
+      }
+      if (read.position < last.position) return refuse("RD-03", "the Positions decrease");
+    }
+    call_.reads[call_.read_count++] = {
+        read.position, read.target.length, {call_.segment_count - 1, 1}};
+    return true;
+  }
+
+  bool stream() {
+    const bool position_zero = call_.read_count != 0 && call_.reads[0].position == 0;
+    if (call_.long_call && !position_zero) {
+      return refuse("RD-04", "an RDMA_NOMSG Call has no Position Zero Read chunk");
+    }
+    if (!call_.long_call && position_zero) {
+      return refuse("RD-04", "an RDMA_MSG has a Position Zero Read chunk");
+    }
+    stream_bytes_ = call_.long_call ? call_.reads[0].bytes : call_.payload.size();
+    if (stream_bytes_ < kLeastStreamBytes) {
+      return refuse("HDR-07", kNoMessage);
+    }
+    return true;
+  }
+
+  // The other Read chunks' places in the unreduced stream, in 64 bits.
+  bool positions() {
+    std::uint64_t end = 0;     // of the chunk before
+    std::uint64_t chunks = 0;  // bytes of all before, with roundup
+    for (const ReadChunk& chunk : call_.read_chunks()) {
+      if (chunk.position == 0) continue;
+      if (chunk.position < end) return refuse("RD-06", "two Read chunks overlap in the stream");
+      if (chunk.position - chunks > stream_bytes_) {
+        return refuse("RD-05", "a Position lies beyond the stream");
+      }
+      end = chunk.position + xdr_padded(chunk.bytes);
+      chunks += xdr_padded(chunk.bytes);
+    }
+    if (stream_bytes_ + chunks > kMaxMessageBytes) {
+      return refuse("", "the message is of 2 GiB and more");
+    }
+    return true;
+  }
+
+  bool add_all(const wire::WriteChunkView& chunk, ChunkRange& range) {
+    range = {call_.segment_count, 0};
+    for (const wire::Segment segment : chunk) {
+      if (!add(segment)) return false;
+    }
+    range.count = call_.segment_count - range.first;
+    return true;
+  }
+
+  // A Write chunk without segments, or without bytes, says that its result is to come inline.
+  bool write_list() {
+    if (header_.writes.size() > kMaxResults) {
+      return refuse("", "the Write list has more chunks than are accepted");
+    }
+    for (const wire::WriteChunkView chunk : header_.writes) {
+      const std::uint32_t n = call_.offer.write_chunks++;
+      if (!add_all(chunk, call_.writes[n])) return false;
+      call_.offer.write_chunk[n] = total_length(chunk);
+      call_.offer.write_segments[n] = call_.writes[n].count;
+    }
+    return true;
+  }
+
+  bool reply_chunk() {
+    call_.reply = {};
+    if (!header_.reply) return true;
+    if (!add_all(*header_.reply, call_.reply)) return false;
+    if (header_.reply->empty()) return refuse("RP-05", "the Reply chunk has no segment");
+    for (const wire::Segment& segment : call_.of(call_.reply)) {
+      if (segment.length == 0) return refuse("RP-05", "a segment of the Reply chunk has no bytes");
+    }
+    call_.offer.has_reply_chunk = true;
+    call_.offer.reply_chunk = total_length(*header_.reply);
+    call_.offer.reply_segments = call_.reply.count;
+    return true;
+  }
+
+  const wire::Bytes message_;
+  const wire::HeaderView& header_;
+  const ResponderOptions& options_;
+  CheckedCall& call_;
+  CallVerdict verdict_;
+  std::uint64_t stream_bytes_ = 0;  // without what Read chunks bring
+};
+
+}  // namespace
+
+CallVerdict check_stream(wire::Bytes stream, std::uint32_t xid) {
+  const auto verdict = [xid](CallAnswer answer, const char* rule, const char* reason) {
+    return CallVerdict{answer, xid, rule, reason};
+  };
+  if (stream.size() < kLeastStreamBytes) {
+    return verdict(CallAnswer::kErrorChunk, "HDR-07", kNoMessage);
+  }
+  if (wire::load_be32(stream.data()) != xid) {
+    return verdict(CallAnswer::kErrorChunk, "HDR-02", "the RPC message has another XID");
+  }
+  switch (wire::load_be32(stream.data() + 4)) {
+    case static_cast<std::uint32_t>(wire::MsgType::kCall):
+      return verdict(CallAnswer::kServe, "", "");
+    case static_cast<std::uint32_t>(wire::MsgType::kReply):
+      return verdict(CallAnswer::kIgnore, "BI-03", "a Reply, to nothing that was asked");
+    default:
+      return verdict(CallAnswer::kErrorChunk, "HDR-07", "msg_type is not CALL or REPLY");
+  }
+}
+
+CallVerdict check_call(wire::Bytes message, const wire::Result<wire::HeaderView>& header,
+                       const ResponderOptions& options, CheckedCall& call) {
+  const auto prefix = wire::decode_prefix(message);
+  if (!prefix) return {CallAnswer::kIgnore, 0, prefix.error().rule, prefix.error().what};
+  const auto verdict = [&](CallAnswer answer, const char* rule, const char* reason) {
+    return CallVerdict{answer, prefix->xid, rule, reason};
+  };
+  // RDMA_ERROR has the same number in every version (RFC 8166 section 4.2).
+  if (prefix->proc == static_cast<std::uint32_t>(Proc::kError)) {
+    return verdict(CallAnswer::kIgnore, "ERR-06", "an RDMA_ERROR, for nothing that was asked");
+  }
+  if (prefix->vers != 1) {
+    return verdict(CallAnswer::kErrorVersion, "HDR-03", "rdma_vers is not 1");
+  }
+  if (prefix->proc == static_cast<std::uint32_t>(Proc::kDone)) {
+    return verdict(CallAnswer::kIgnore, "DEP-01", "an RDMA_DONE, which nothing waits for");
+  }
+  if (prefix->proc == static_cast<std::uint32_t>(Proc::kMsgp)) {
+    return verdict(CallAnswer::kErrorChunk, "DEP-01", "RDMA_MSGP is not accepted");
+  }
+  if (!header) return verdict(CallAnswer::kErrorChunk, header.error().rule, header.error().what);
+  return CallChecker(message, *header, options, call).run();
+}
+
+}  // namespace rpcrdma::protocol

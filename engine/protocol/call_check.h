@@ -1,0 +1,82 @@
+// What a responder believes of a received header before it does anything for it: the header's rules
+// (RFC 8166 sections 3.4, 3.5, 4.2 to 4.5) and its own limits. Nothing is allocated, and nothing
+// that a peer says is used as a length or an index before it is here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include <rpcrdma/protocol/message.h>
+#include <rpcrdma/protocol/reduction.h>
+#include <rpcrdma/protocol/responder.h>
+#include <rpcrdma/wire/header.h>
+
+namespace rpcrdma::protocol {
+
+// A part of CheckedCall::segments.
+struct ChunkRange {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
+struct ReadChunk {
+  std::uint32_t position = 0;  // a multiple of 4; 0: all of the stream
+  std::uint32_t bytes = 0;     // of all its segments; at least 1
+  ChunkRange segments;
+};
+
+// A Call that may be served. Read chunks are in order of position, do not overlap, and lie within
+// the stream; the totals keep the limits.
+struct CheckedCall {
+  CheckedCall() {}  // not "= default": see wire::HeaderView
+
+  [[nodiscard]] std::span<const wire::Segment> of(const ChunkRange& range) const {
+    return std::span(segments).subspan(range.first, range.count);
+  }
+  [[nodiscard]] std::span<const ReadChunk> read_chunks() const {
+    return std::span(reads).first(read_count);
+  }
+
+  std::uint32_t xid = 0;
+  std::uint32_t credit = 0;  // that is asked for
+  // RDMA_NOMSG: reads[0] is at Position Zero and brings the stream.
+  bool long_call = false;
+  wire::Bytes payload;  // RDMA_MSG: the stream without what Read chunks bring; in the message
+
+  std::uint32_t read_count = 0;
+  std::uint32_t segment_count = 0;
+  std::uint64_t read_bytes = 0;  // of all Read chunks
+  std::array<ChunkRange, kMaxResults> writes;
+  ChunkRange reply;
+  Offer offer;  // lengths of `writes` and `reply`, and how many there are
+  // Only as many as read_count and segment_count say have been filled in.
+  std::array<ReadChunk, kMaxSegments> reads;
+  std::array<wire::Segment, kMaxSegments> segments;  // Read list, Write list, Reply chunk
+};
+
+enum class CallAnswer : std::uint8_t {
+  kServe,
+  kIgnore,        // not a Call: errors are not answered with errors (ERR-06)
+  kErrorVersion,  // RDMA_ERROR, ERR_VERS, 1..1
+  kErrorChunk,    // RDMA_ERROR, ERR_CHUNK
+};
+
+struct CallVerdict {
+  CallAnswer answer = CallAnswer::kServe;
+  std::uint32_t xid = 0;    // of the RDMA_ERROR (ERR-01)
+  const char* rule = "";    // the broken rule's ID; empty for a limit of this responder's
+  const char* reason = "";  // one clause for a person
+};
+
+// `message` is the content of a Send, and `header` what decode_header() says of it. `call` is to be
+// used only if the answer is kServe; then its payload points into `message`.
+[[nodiscard]] CallVerdict check_call(wire::Bytes message,
+                                     const wire::Result<wire::HeaderView>& header,
+                                     const ResponderOptions& options, CheckedCall& call);
+
+// Whether a stream can be that of the Call: it begins with its XID and the word CALL (HDR-02).
+// check_call() has asked it of an RDMA_MSG; a Position Zero Read chunk has to be pulled before.
+[[nodiscard]] CallVerdict check_stream(wire::Bytes stream, std::uint32_t xid);
+
+}  // namespace rpcrdma::protocol

@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <bit>
+#include <new>
+
+#include <rpcrdma/protocol/memory_pool.h>
+
+namespace rpcrdma::protocol {
+
+MemoryPool::MemoryPool(fabric::Provider& provider, const Options& options)
+    : provider_(provider), options_(options) {}
+
+MemoryPool::~MemoryPool() {
+  for (const auto& slab : slabs_) provider_.forget(slab->memory);
+}
+
+fabric::Expected<Block> MemoryPool::take(std::uint32_t bytes) {
+  if (bytes > 1U << (kLeastShift + kClasses - 1)) {
+    return fabric::fail(fabric::Errc::kNoRoom, "a block is at most 1 GiB");
+  }
+  const auto shift = static_cast<unsigned>(std::bit_width(std::max(bytes, 1U) - 1));
+  const unsigned size_class = std::max(shift, kLeastShift) - kLeastShift;
+  std::vector<Block>& free = free_[size_class];
+  if (free.empty()) {
+    if (auto added = add_slab(size_class); !added) return tl::unexpected(std::move(added.error()));
+  }
+  const Block block = free.back();
+  free.pop_back();
+  in_use_ += block.size;
+  return block;
+}
+
+void MemoryPool::give(const Block& block) {
+  in_use_ -= block.size;
+  // There is a place for every block of the class: add_slab() saw to it.
+  free_[static_cast<unsigned>(std::countr_zero(block.size)) - kLeastShift].push_back(block);
+}
+
+fabric::Expected<void> MemoryPool::add_slab(unsigned size_class) {
+  const std::uint32_t block = 1U << (kLeastShift + size_class);
+  if (options_.limit - registered_ < block) forget_idle(block);
+  // What is left below the limit may be less than a slab, and still enough for some blocks.
+  const std::uint64_t most =
+      std::min<std::uint64_t>(std::max(options_.slab_bytes, block), options_.limit - registered_);
+  const std::size_t count = most / block;
+  if (count == 0) return fabric::fail(fabric::Errc::kNoRoom);
+  const std::size_t bytes = count * block;
+
+  auto slab = std::make_unique<Slab>();
+  slab->bytes.reset(new (std::nothrow) std::uint8_t[bytes]);
+  if (!slab->bytes) return fabric::fail(fabric::Errc::kSystem, "no memory is left");
+  auto memory = provider_.remember({slab->bytes.get(), bytes});
+  if (!memory) return tl::unexpected(std::move(memory.error()));
+  slab->memory = *memory;
+  registered_ += bytes;
+  blocks_[size_class] += count;
+  free_[size_class].reserve(blocks_[size_class]);
+  // Taken from the back: the lowest address first.
+  for (std::size_t i = count; i-- > 0;) {
+    free_[size_class].push_back({slab->bytes.get() + i * block, block, &slab->memory});
+  }
+  slabs_.push_back(std::move(slab));
+  return {};
+}
+
+// Gives slabs of large blocks that nobody has back to the system, the largest first, until there
+// are `bytes` below the limit. Otherwise a single large Call would take the room of all later
+// small ones.
+void MemoryPool::forget_idle(std::uint64_t bytes) {
+  for (unsigned size_class = kClasses; size_class-- > 0;) {
+    if (1U << (kLeastShift + size_class) <= options_.slab_bytes) return;
+    std::vector<Block>& free = free_[size_class];
+    while (!free.empty()) {
+      if (options_.limit - registered_ >= bytes) return;
+      const Block block = free.back();
+      free.pop_back();
+      --blocks_[size_class];
+      registered_ -= block.size;
+      provider_.forget(*block.memory);
+      std::erase_if(slabs_, [&](const auto& slab) { return &slab->memory == block.memory; });
+    }
+  }
+}
+
+}  // namespace rpcrdma::protocol

@@ -1,0 +1,191 @@
+#include <algorithm>
+
+#include <rpcrdma/protocol/reduction.h>
+#include <rpcrdma/wire/header.h>
+
+namespace rpcrdma::protocol {
+namespace {
+
+using fabric::Errc;
+using fabric::Expected;
+using wire::xdr_padded;
+
+// The four fixed words, and a marker for each of the three lists: of absence, or behind the last
+// element. The Reply chunk's own marker is one of them.
+constexpr std::uint64_t kEmptyListsBytes = wire::kPrefixBytes + 12;
+
+constexpr std::uint64_t read_chunk_bytes(std::uint64_t segments) {
+  return wire::kReadEntryBytes * segments;
+}
+constexpr std::uint64_t write_chunk_bytes(std::uint64_t segments) {
+  return 8 + wire::kSegmentBytes * segments;  // marker, count
+}
+constexpr std::uint64_t reply_chunk_bytes(std::uint64_t segments) {
+  return 4 + wire::kSegmentBytes * segments;  // count
+}
+
+// A header as it grows, in numbers that hostile or absurd lengths cannot wrap.
+struct Size {
+  std::uint64_t header = kEmptyListsBytes;
+  std::uint64_t segments = 0;
+};
+
+bool positions_are_aligned(std::span<const Piece> message) {
+  std::uint64_t position = 0;
+  for (const Piece& piece : message) {
+    if (piece.ddp && position % 4 != 0) return false;
+    position += piece.ddp ? xdr_padded(piece.bytes.size()) : piece.bytes.size();
+  }
+  return true;
+}
+
+// The chunks that a Call offers for its Reply, and what they add to the Call's header.
+Expected<Size> plan_offer(const Limits& limits, std::span<const ResultSpace> results,
+                          std::uint32_t max_reply, CallPlan& plan) {
+  Size size;
+  std::uint64_t result_bytes = 0;
+  for (const ResultSpace& result : results) result_bytes += xdr_padded(result.length);
+  if (max_reply + result_bytes > kMaxMessageBytes) {
+    return fabric::fail(Errc::kBadArgument, "the Reply may be of 2 GiB and more");
+  }
+  if (size.header + max_reply + result_bytes <= limits.reply_threshold) return size;
+
+  if (result_bytes != 0) {
+    plan.write_list = true;
+    for (const ResultSpace& result : results) {
+      const std::uint64_t segments = segment_count(result.length, limits.max_segment);
+      size.header += write_chunk_bytes(segments);
+      size.segments += segments;
+    }
+    if (size.header + max_reply <= limits.reply_threshold) return size;
+  }
+
+  plan.reply_chunk = max_reply;
+  const std::uint64_t segments = segment_count(max_reply, limits.max_segment);
+  size.header += reply_chunk_bytes(segments);
+  size.segments += segments;
+  // It comes back with the same chunks.
+  if (size.header > limits.reply_threshold) {
+    return fabric::fail(Errc::kBadArgument,
+                        "the Reply's header would be longer than the inline threshold");
+  }
+  return size;
+}
+
+// The largest DDP-eligible piece that is still inline and whose Read chunk would make the Send
+// shorter; message.size() if there is none.
+std::size_t next_to_reduce(const Limits& limits, std::span<const Piece> message,
+                           const CallPlan& plan) {
+  std::size_t best = message.size();
+  for (std::size_t i = 0; i < message.size(); ++i) {
+    const std::uint64_t bytes = message[i].bytes.size();
+    if (!message[i].ddp || plan.by_read[i]) continue;
+    if (xdr_padded(bytes) <= read_chunk_bytes(segment_count(bytes, limits.max_segment))) continue;
+    if (best == message.size() || bytes > message[best].bytes.size()) best = i;
+  }
+  return best;
+}
+
+CallPlan finished(CallPlan plan, const Size& size, std::uint64_t inline_bytes) {
+  plan.header_bytes = static_cast<std::uint32_t>(size.header);
+  plan.inline_bytes = static_cast<std::uint32_t>(inline_bytes);
+  plan.segments = static_cast<std::uint32_t>(size.segments);
+  return plan;
+}
+
+bool fits(const Size& size, std::uint64_t inline_bytes, std::uint32_t threshold) {
+  return size.segments <= kMaxSegments && size.header + inline_bytes <= threshold;
+}
+
+}  // namespace
+
+Expected<CallPlan> plan_call(const Limits& limits, std::span<const Piece> message,
+                             std::span<const ResultSpace> results, std::uint32_t max_reply) {
+  if (message.size() > kMaxPieces) return fabric::fail(Errc::kBadArgument, "too many pieces");
+  if (results.size() > kMaxResults) return fabric::fail(Errc::kBadArgument, "too many results");
+  if (limits.max_segment == 0) return fabric::fail(Errc::kBadArgument, "segments of 0 bytes");
+  const std::uint64_t stream = stream_bytes(message);
+  if (stream > kMaxMessageBytes) {
+    return fabric::fail(Errc::kBadArgument, "the Call is of 2 GiB and more");
+  }
+  if (!positions_are_aligned(message)) {
+    return fabric::fail(Errc::kBadArgument,
+                        "a DDP-eligible piece does not begin at a multiple of 4 bytes");
+  }
+
+  CallPlan plan;
+  const Expected<Size> offer = plan_offer(limits, results, max_reply, plan);
+  if (!offer) return tl::unexpected(offer.error());
+
+  Size size = *offer;
+  std::uint64_t inline_bytes = stream;
+  while (!fits(size, inline_bytes, limits.call_threshold)) {
+    const std::size_t i = next_to_reduce(limits, message, plan);
+    if (i == message.size()) break;
+    plan.by_read[i] = true;
+    const std::uint64_t segments = segment_count(message[i].bytes.size(), limits.max_segment);
+    size.header += read_chunk_bytes(segments);
+    size.segments += segments;
+    inline_bytes -= xdr_padded(message[i].bytes.size());
+  }
+  if (fits(size, inline_bytes, limits.call_threshold)) return finished(plan, size, inline_bytes);
+
+  plan.by_read = {};
+  plan.long_call = true;
+  size = *offer;
+  const std::uint64_t segments = segment_count(stream, limits.max_segment);
+  size.header += read_chunk_bytes(segments);
+  size.segments += segments;
+  if (size.segments > kMaxSegments) {
+    return fabric::fail(Errc::kBadArgument, "the chunks have too many segments");
+  }
+  if (size.header > limits.call_threshold) {
+    return fabric::fail(Errc::kBadArgument, "the header is longer than the inline threshold");
+  }
+  return finished(plan, size, 0);
+}
+
+Expected<ReplyPlan> plan_reply(const Limits& limits, std::span<const Piece> message,
+                               const Offer& offer) {
+  if (message.size() > kMaxPieces) return fabric::fail(Errc::kBadArgument, "too many pieces");
+  std::uint64_t stream = stream_bytes(message);
+  if (stream > kMaxMessageBytes) {
+    return fabric::fail(Errc::kBadArgument, "the Reply is of 2 GiB and more");
+  }
+
+  ReplyPlan plan;
+  std::uint32_t result = 0;
+  for (std::size_t i = 0; i < message.size(); ++i) {
+    if (!message[i].ddp) continue;
+    if (result == offer.write_chunks) break;
+    const std::uint64_t room = offer.write_chunk[result++];
+    const std::uint64_t bytes = message[i].bytes.size();
+    if (bytes == 0 || room == 0) continue;
+    if (bytes > room) return fabric::fail(Errc::kNoRoom, "a Write chunk is too small");
+    plan.by_write[i] = true;
+    stream -= xdr_padded(bytes);
+  }
+
+  std::uint64_t header = kEmptyListsBytes;
+  for (std::uint32_t n = 0; n < offer.write_chunks; ++n) {
+    header += write_chunk_bytes(offer.write_segments[n]);
+  }
+  if (header + stream > limits.reply_threshold) {
+    if (!offer.has_reply_chunk) {
+      return fabric::fail(Errc::kNoRoom, "the Reply does not fit inline, and has no Reply chunk");
+    }
+    if (stream > offer.reply_chunk) {
+      return fabric::fail(Errc::kNoRoom, "the Reply chunk is too small");
+    }
+    plan.long_reply = true;
+    header += reply_chunk_bytes(offer.reply_segments);
+    if (header > limits.reply_threshold) {
+      return fabric::fail(Errc::kNoRoom, "the chunks have more segments than a Reply has room for");
+    }
+  }
+  plan.header_bytes = static_cast<std::uint32_t>(header);
+  plan.stream_bytes = static_cast<std::uint32_t>(stream);
+  return plan;
+}
+
+}  // namespace rpcrdma::protocol

@@ -1,0 +1,71 @@
+// What a dispatcher shares with the Calls that it has handed out: it lives until the last of them
+// is answered, which may be later than the connection and the server.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include <rpcrdma/service/dispatcher.h>
+
+namespace rpcrdma::service {
+
+class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
+ public:
+  DispatcherState(std::span<Program* const> programs, const fabric::Address& peer,
+                  protocol::MemoryPool& memory, const fabric::Time& clock);
+
+  void attach(protocol::Responder* responder) { responder_ = responder; }
+  // The dispatcher is gone, and its memory is to be in the pool before that ends.
+  void orphan();
+
+  void on_call(const protocol::IncomingCall& incoming);
+  void on_sent(std::uint64_t id) { end(id); }
+  void on_cancelled(std::uint64_t id);
+
+  [[nodiscard]] const DispatcherCounters& counters() const { return counters_; }
+
+  // For Call and Deferred.
+  fabric::Expected<protocol::Block> take(std::uint64_t id, std::uint32_t bytes);
+  fabric::Expected<void> reply(std::uint64_t id, std::span<const protocol::Piece> results);
+  fabric::Expected<void> fail(std::uint64_t id, CallError error);
+  std::shared_ptr<DispatcherState> defer(std::uint64_t id);
+  [[nodiscard]] bool waiting(std::uint64_t id) const;
+  fabric::Expected<void> reply_deferred(std::uint64_t id, std::span<const protocol::Piece> results);
+  fabric::Expected<void> fail_deferred(std::uint64_t id, CallError error);
+  // Its token is gone: of a Call that has ended nothing is left.
+  void drop_token(std::uint64_t id);
+
+ private:
+  // Of a Call that has blocks or is deferred; the others leave nothing behind.
+  struct Slot {
+    std::array<protocol::Block, protocol::kMaxResults> blocks;
+    std::uint32_t block_count = 0;
+    bool token = false;
+    bool ended = false;  // sent or cancelled
+  };
+
+  void dispatch(const protocol::IncomingCall& incoming, const wire::RpcCall& call,
+                std::uint32_t header_bytes);
+  [[nodiscard]] bool check_credential(const wire::RpcCall& call, Credential& credential,
+                                      std::uint32_t& auth_stat) const;
+  // Answers by a header alone.
+  fabric::Expected<void> answer(std::uint64_t id, const wire::RpcReply& reply);
+  fabric::Expected<void> send(std::uint64_t id, std::span<const protocol::Piece> message);
+  void end(std::uint64_t id);
+
+  [[nodiscard]] std::size_t find(std::uint64_t id) const;  // slots_.size(): none
+  std::size_t find_or_add(std::uint64_t id);
+  void remove(std::size_t slot);
+
+  std::vector<Program*> programs_;
+  fabric::Address peer_;
+  protocol::MemoryPool* memory_;  // null: orphaned
+  const fabric::Time* clock_;
+  protocol::Responder* responder_ = nullptr;
+  std::vector<std::uint64_t> ids_;  // of slots_, apart so that they are found quickly
+  std::vector<Slot> slots_;
+  DispatcherCounters counters_;
+};
+
+}  // namespace rpcrdma::service

@@ -1,0 +1,244 @@
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <vector>
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <rpcrdma/service/loop.h>
+
+namespace rpcrdma::service {
+
+using fabric::Expected;
+using fabric::Time;
+
+namespace {
+
+// Handed out before work leaves: the more, the larger the batches; the fewer, the sooner.
+constexpr std::size_t kBatch = 128;
+// A loop that never sleeps looks for deadlines so often.
+constexpr Time kDeadlineCheck = fabric::kMillisecond;
+
+Time monotonic() {
+  timespec t{};
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * fabric::kSecond + t.tv_nsec;
+}
+
+Time later(Time now, Time wait) { return wait >= fabric::kNever - now ? fabric::kNever : now + wait; }
+
+}  // namespace
+
+struct Loop::Impl {
+  struct Route {
+    LoopMember* member = nullptr;
+    std::uint32_t generation = 1;
+    std::uint32_t key = 0;
+  };
+
+  Impl(fabric::Provider& p, const LoopOptions& o, int fd)
+      : provider(p), options(o), pool(p, o.memory), wake_fd(fd), now(monotonic()), busy(now) {}
+  ~Impl() { ::close(wake_fd); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  Route* route(std::uint64_t cookie) {
+    const auto index = static_cast<std::uint32_t>(cookie);
+    if (index >= routes.size()) return nullptr;
+    Route& r = routes[index];
+    return r.member != nullptr && r.generation == cookie >> 32U ? &r : nullptr;
+  }
+
+  template <typename Function>
+  void for_each(Function&& function) {
+    // Members join and leave meanwhile.
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (members[i] != nullptr) function(*members[i]);
+    }
+  }
+
+  void give_event(fabric::Event& event) {
+    ++counters.events;
+    if (event.type == fabric::EventType::kProviderLost) {
+      lost = event.reason.empty() ? "the device is gone" : event.reason;
+      for_each([&](LoopMember& m) { m.on_provider_lost(now); });
+      return;
+    }
+    Route* r = route(event.cookie);
+    if (r == nullptr) {
+      ++counters.strays;
+    } else {
+      r->member->on_event(r->key, event, now);
+    }
+  }
+
+  // True when there was anything.
+  Expected<bool> work() {
+    const auto progressed = provider.progress();
+    if (!progressed) return tl::unexpected(progressed.error());
+    now = monotonic();
+    bool any = false;
+    while (provider.take(event)) {
+      any = true;
+      give_event(event);
+      event.request.reset();
+      if (!lost.empty()) return fabric::fail(fabric::Errc::kSystem, lost);
+    }
+    const std::size_t n = provider.take(completions);
+    for (std::size_t i = 0; i < n; ++i) {
+      Route* r = route(completions[i].connection);
+      if (r == nullptr) {
+        ++counters.strays;
+      } else {
+        r->member->on_completion(r->key, completions[i], now);
+      }
+    }
+    counters.completions += n;
+    any = any || n != 0;
+    if (now >= check_at) {
+      for_each([&](LoopMember& m) {
+        if (m.deadline() <= now) m.expire(now);
+      });
+      check_at = now + kDeadlineCheck;
+    }
+    for_each([&](LoopMember& m) { m.flush(now); });
+    std::erase(members, nullptr);
+    if (any) busy = now;
+    return any;
+  }
+
+  Time next_deadline() {
+    Time least = fabric::kNever;
+    for_each([&](LoopMember& m) { least = std::min(least, m.deadline()); });
+    return least;
+  }
+
+  // False: it did not, as there is something to do.
+  bool sleep(Time until) {
+    if (!provider.may_sleep()) return false;
+    std::array<pollfd, 2> fds{pollfd{provider.fd(), POLLIN, 0}, pollfd{wake_fd, POLLIN, 0}};
+    const Time left = std::max<Time>(until - monotonic(), 0);
+    const timespec timeout{left / fabric::kSecond, left % fabric::kSecond};
+    ++counters.sleeps;
+    (void)::ppoll(fds.data(), fds.size(), until == fabric::kNever ? nullptr : &timeout, nullptr);
+    if (fds[1].revents != 0) {
+      std::uint64_t times = 0;
+      (void)!::read(wake_fd, &times, sizeof times);
+    }
+    check_at = 0;
+    return true;
+  }
+
+  fabric::Provider& provider;
+  LoopOptions options;
+  protocol::MemoryPool pool;
+  int wake_fd;
+  std::atomic<bool> stopped{false};
+  Time now;
+  Time busy;  // when something happened last
+  Time check_at = 0;
+  std::vector<LoopMember*> members;  // null: left in this turn
+  std::vector<Route> routes;
+  std::vector<std::uint32_t> free_routes;
+  std::array<fabric::Completion, kBatch> completions;
+  fabric::Event event;
+  std::string lost;
+  LoopCounters counters;
+};
+
+Expected<std::unique_ptr<Loop>> Loop::create(fabric::Provider& provider,
+                                             const LoopOptions& options) {
+  const int fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (fd < 0) {
+    return fabric::fail(fabric::Errc::kSystem, fmt::format("eventfd: {}", std::strerror(errno)));
+  }
+  return std::unique_ptr<Loop>(new Loop(std::make_unique<Impl>(provider, options, fd)));
+}
+
+Loop::Loop(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Loop::~Loop() = default;
+
+Expected<bool> Loop::run_once(Time max_wait) {
+  Impl& l = *impl_;
+  if (l.stopped.load(std::memory_order_relaxed)) return false;
+  ++l.counters.turns;
+  const auto done = l.work();
+  if (!done || *done || max_wait <= 0) return done.map([](bool) { return true; });
+  const Time spin_end = later(l.busy, l.options.spin);
+  if (l.now < spin_end) return true;
+  const Time until = std::min(later(l.now, max_wait), l.next_deadline());
+  if (until <= l.now) {
+    l.check_at = 0;
+  } else if (!l.sleep(until)) {
+    return true;
+  }
+  if (l.stopped.load(std::memory_order_relaxed)) return false;
+  return l.work().map([](bool) { return true; });
+}
+
+Expected<void> Loop::run() {
+  while (true) {
+    const auto going = run_once();
+    if (!going) return tl::unexpected(going.error());
+    if (!*going) return {};
+  }
+}
+
+void Loop::stop() noexcept {
+  impl_->stopped.store(true, std::memory_order_relaxed);
+  wake();
+}
+
+void Loop::wake() noexcept {
+  const int saved = errno;
+  const std::uint64_t one = 1;
+  (void)!::write(impl_->wake_fd, &one, sizeof one);
+  errno = saved;
+}
+
+Time Loop::now() const { return impl_->now; }
+const Time& Loop::clock() const { return impl_->now; }
+fabric::Provider& Loop::provider() { return impl_->provider; }
+protocol::MemoryPool& Loop::memory() { return impl_->pool; }
+const LoopCounters& Loop::counters() const { return impl_->counters; }
+
+void Loop::join(LoopMember& member) { impl_->members.push_back(&member); }
+
+void Loop::leave(LoopMember& member) {
+  for (LoopMember*& m : impl_->members) {
+    if (m == &member) m = nullptr;
+  }
+  for (std::uint32_t i = 0; i < impl_->routes.size(); ++i) {
+    const Impl::Route& r = impl_->routes[i];
+    if (r.member == &member) drop_cookie(std::uint64_t{r.generation} << 32U | i);
+  }
+}
+
+std::uint64_t Loop::add_cookie(LoopMember& member, std::uint32_t key) {
+  if (impl_->free_routes.empty()) {
+    impl_->free_routes.push_back(static_cast<std::uint32_t>(impl_->routes.size()));
+    impl_->routes.emplace_back();
+  }
+  const std::uint32_t index = impl_->free_routes.back();
+  impl_->free_routes.pop_back();
+  Impl::Route& r = impl_->routes[index];
+  r.member = &member;
+  r.key = key;
+  return std::uint64_t{r.generation} << 32U | index;
+}
+
+void Loop::drop_cookie(std::uint64_t cookie) {
+  Impl::Route* r = impl_->route(cookie);
+  if (r == nullptr) return;
+  r->member = nullptr;
+  ++r->generation;
+  impl_->free_routes.push_back(static_cast<std::uint32_t>(cookie));
+}
+
+}  // namespace rpcrdma::service

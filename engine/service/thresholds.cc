@@ -1,0 +1,18 @@
+#include <algorithm>
+
+#include <rpcrdma/service/connection_info.h>
+
+namespace rpcrdma::service {
+
+Thresholds agree(std::uint32_t own, bool sent, wire::Bytes peer_private_data) {
+  Thresholds result;
+  const auto peer = wire::decode_private_data(peer_private_data);
+  if (!peer) return result;
+  result.peer = *peer;
+  if (!sent) return result;
+  result.send = std::min(own, peer->recv_size());
+  result.receive = std::min(own, peer->send_size());
+  return result;
+}
+
+}  // namespace rpcrdma::service
