@@ -10,16 +10,14 @@ namespace rpcrdma::load {
 
 namespace {
 
-// The part before the next comma; `rest` is what follows it, and nothing after the last.
-std::string_view next_member(std::optional<std::string_view>& rest) {
-  const std::size_t comma = rest->find(',');
-  const std::string_view member = rest->substr(0, comma);
-  if (comma == std::string_view::npos) {
-    rest.reset();
-  } else {
-    rest->remove_prefix(comma + 1);
+std::vector<std::string_view> members_of(std::string_view list) {
+  std::vector<std::string_view> members;
+  for (std::size_t comma = 0; (comma = list.find(',')) != std::string_view::npos;) {
+    members.push_back(list.substr(0, comma));
+    list.remove_prefix(comma + 1);
   }
-  return member;
+  members.push_back(list);
+  return members;
 }
 
 std::optional<std::uint32_t> parse_size(std::string_view text) {
@@ -33,9 +31,7 @@ std::optional<std::uint32_t> parse_size(std::string_view text) {
 
 fabric::Expected<Sizes> Sizes::parse(std::string_view text) {
   Sizes sizes;
-  std::optional<std::string_view> rest = text;
-  while (rest) {
-    const std::string_view member = next_member(rest);
+  for (const std::string_view member : members_of(text)) {
     const std::size_t dash = member.find('-');
     const auto first = parse_size(member.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : parse_size(member.substr(dash + 1));
@@ -68,9 +64,7 @@ fabric::Expected<Mix> Mix::parse(std::string_view text, const Known& known) {
   constexpr std::uint32_t kMostWeight = 1'000'000;
   Mix mix;
   std::uint64_t sum = 0;
-  std::optional<std::string_view> rest = text;
-  while (rest) {
-    const std::string_view member = next_member(rest);
+  for (const std::string_view member : members_of(text)) {
     const std::size_t colon = member.find(':');
     const std::string_view name = member.substr(0, colon);
     const auto choice = known(name);

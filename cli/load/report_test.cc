@@ -52,7 +52,7 @@ TEST(Report, Text) {
 }
 
 TEST(Report, TextOfWhatWentWrong) {
-  Setup s = setup();
+  load::Setup s = setup();
   s.rate = 500;
   s.threads = 2;
   Result r = result();
