@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include "dispatcher_state.h"
+
+#include <algorithm>
 
 namespace rpcrdma::service {
 
@@ -56,7 +56,8 @@ DispatcherState::DispatcherState(std::span<Program* const> programs, const fabri
     : programs_(programs.begin(), programs.end()), peer_(peer), memory_(&memory), clock_(&clock) {}
 
 void DispatcherState::orphan() {
-  responder_ = nullptr;
+  reply_to_ = nullptr;
+  answered_later_ = nullptr;
   for (Slot& slot : slots_) {
     for (std::uint32_t i = 0; i < slot.block_count; ++i) memory_->give(slot.blocks[i]);
     slot.block_count = 0;
@@ -156,8 +157,7 @@ void DispatcherState::dispatch(const protocol::IncomingCall& incoming, const wir
   if (!handled.ended_) (void)handled.fail(CallError::kSystemError);
 }
 
-Expected<void> DispatcherState::reply(std::uint64_t id,
-                                      std::span<const protocol::Piece> results) {
+Expected<void> DispatcherState::reply(std::uint64_t id, std::span<const protocol::Piece> results) {
   if (results.size() > kMaxResultPieces) {
     (void)fail(id, CallError::kSystemError);
     return fabric::fail(fabric::Errc::kBadArgument, "too many pieces of results");
@@ -193,10 +193,9 @@ Expected<void> DispatcherState::answer(std::uint64_t id, const wire::RpcReply& r
   return send(id, {&piece, 1});
 }
 
-Expected<void> DispatcherState::send(std::uint64_t id,
-                                     std::span<const protocol::Piece> message) {
-  if (responder_ == nullptr) return fabric::fail(fabric::Errc::kNotConnected);
-  auto sent = responder_->reply(id, message, *clock_);
+Expected<void> DispatcherState::send(std::uint64_t id, std::span<const protocol::Piece> message) {
+  if (!reply_to_) return fabric::fail(fabric::Errc::kNotConnected);
+  auto sent = reply_to_(id, message, *clock_);
   if (!sent) {
     if (sent.error().code == fabric::Errc::kNoRoom) ++counters_.reply_refused;
     end(id);
@@ -241,12 +240,16 @@ bool DispatcherState::waiting(std::uint64_t id) const {
 Expected<void> DispatcherState::reply_deferred(std::uint64_t id,
                                                std::span<const protocol::Piece> results) {
   if (!waiting(id)) return fabric::fail(fabric::Errc::kNotConnected);
-  return reply(id, results);
+  auto sent = reply(id, results);
+  if (answered_later_) answered_later_();
+  return sent;
 }
 
 Expected<void> DispatcherState::fail_deferred(std::uint64_t id, CallError error) {
   if (!waiting(id)) return fabric::fail(fabric::Errc::kNotConnected);
-  return fail(id, error);
+  auto sent = fail(id, error);
+  if (answered_later_) answered_later_();
+  return sent;
 }
 
 void DispatcherState::drop_token(std::uint64_t id) {
@@ -314,9 +317,13 @@ Deferred& Deferred::operator=(Deferred&& other) noexcept {
   return *this;
 }
 
-Deferred::~Deferred() { drop(); }
+Deferred::~Deferred() {
+  drop();
+}
 
-bool Deferred::waiting() const { return state_ != nullptr && state_->waiting(id_); }
+bool Deferred::waiting() const {
+  return state_ != nullptr && state_->waiting(id_);
+}
 
 Expected<void> Deferred::reply(std::span<const protocol::Piece> results) {
   if (state_ == nullptr) return fabric::fail(fabric::Errc::kNotConnected);
@@ -339,12 +346,24 @@ void Deferred::drop() {
 Dispatcher::Dispatcher(std::span<Program* const> programs, const fabric::Address& peer,
                        protocol::MemoryPool& memory, const fabric::Time& clock)
     : state_(std::make_shared<DispatcherState>(programs, peer, memory, clock)) {}
-Dispatcher::~Dispatcher() { state_->orphan(); }
+Dispatcher::~Dispatcher() {
+  state_->orphan();
+}
 
-void Dispatcher::attach(protocol::Responder& responder) { state_->attach(&responder); }
-void Dispatcher::on_call(const protocol::IncomingCall& call) { state_->on_call(call); }
-void Dispatcher::on_sent(std::uint64_t id) { state_->on_sent(id); }
-void Dispatcher::on_cancelled(std::uint64_t id) { state_->on_cancelled(id); }
-const DispatcherCounters& Dispatcher::counters() const { return state_->counters(); }
+void Dispatcher::attach(ReplyTo reply_to, std::function<void()> answered_later) {
+  state_->attach(std::move(reply_to), std::move(answered_later));
+}
+void Dispatcher::on_call(const protocol::IncomingCall& call) {
+  state_->on_call(call);
+}
+void Dispatcher::on_sent(std::uint64_t id) {
+  state_->on_sent(id);
+}
+void Dispatcher::on_cancelled(std::uint64_t id) {
+  state_->on_cancelled(id);
+}
+const DispatcherCounters& Dispatcher::counters() const {
+  return state_->counters();
+}
 
 }  // namespace rpcrdma::service

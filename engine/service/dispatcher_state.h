@@ -15,7 +15,10 @@ class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
   DispatcherState(std::span<Program* const> programs, const fabric::Address& peer,
                   protocol::MemoryPool& memory, const fabric::Time& clock);
 
-  void attach(protocol::Responder* responder) { responder_ = responder; }
+  void attach(Dispatcher::ReplyTo reply_to, std::function<void()> answered_later) {
+    reply_to_ = std::move(reply_to);
+    answered_later_ = std::move(answered_later);
+  }
   // The dispatcher is gone, and its memory is to be in the pool before that ends.
   void orphan();
 
@@ -62,8 +65,9 @@ class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
   fabric::Address peer_;
   protocol::MemoryPool* memory_;  // null: orphaned
   const fabric::Time* clock_;
-  protocol::Responder* responder_ = nullptr;
-  std::vector<std::uint64_t> ids_;  // of slots_, apart so that they are found quickly
+  Dispatcher::ReplyTo reply_to_;          // empty: nobody is there
+  std::function<void()> answered_later_;  // may be empty
+  std::vector<std::uint64_t> ids_;        // of slots_, apart so that they are found quickly
   std::vector<Slot> slots_;
   DispatcherCounters counters_;
 };

@@ -31,7 +31,9 @@ Time monotonic() {
   return t.tv_sec * fabric::kSecond + t.tv_nsec;
 }
 
-Time later(Time now, Time wait) { return wait >= fabric::kNever - now ? fabric::kNever : now + wait; }
+Time later(Time now, Time wait) {
+  return wait >= fabric::kNever - now ? fabric::kNever : now + wait;
+}
 
 }  // namespace
 
@@ -63,7 +65,7 @@ struct Loop::Impl {
     }
   }
 
-  void give_event(fabric::Event& event) {
+  void give_event() {
     ++counters.events;
     if (event.type == fabric::EventType::kProviderLost) {
       lost = event.reason.empty() ? "the device is gone" : event.reason;
@@ -86,7 +88,7 @@ struct Loop::Impl {
     bool any = false;
     while (provider.take(event)) {
       any = true;
-      give_event(event);
+      give_event();
       event.request.reset();
       if (!lost.empty()) return fabric::fail(fabric::Errc::kSystem, lost);
     }
@@ -202,13 +204,25 @@ void Loop::wake() noexcept {
   errno = saved;
 }
 
-Time Loop::now() const { return impl_->now; }
-const Time& Loop::clock() const { return impl_->now; }
-fabric::Provider& Loop::provider() { return impl_->provider; }
-protocol::MemoryPool& Loop::memory() { return impl_->pool; }
-const LoopCounters& Loop::counters() const { return impl_->counters; }
+Time Loop::now() const {
+  return impl_->now;
+}
+const Time& Loop::clock() const {
+  return impl_->now;
+}
+fabric::Provider& Loop::provider() {
+  return impl_->provider;
+}
+protocol::MemoryPool& Loop::memory() {
+  return impl_->pool;
+}
+const LoopCounters& Loop::counters() const {
+  return impl_->counters;
+}
 
-void Loop::join(LoopMember& member) { impl_->members.push_back(&member); }
+void Loop::join(LoopMember& member) {
+  impl_->members.push_back(&member);
+}
 
 void Loop::leave(LoopMember& member) {
   for (LoopMember*& m : impl_->members) {

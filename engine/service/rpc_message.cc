@@ -108,8 +108,7 @@ ReplyReader::ReplyReader(const protocol::CallOutcome& outcome,
   header_ = rpc->reply;
   status_ = status_of(header_);
   if (status_ != RpcStatus::kSuccess) return;
-  const std::size_t count =
-      std::min({spaces.size(), outcome.result_bytes.size(), placed_.size()});
+  const std::size_t count = std::min({spaces.size(), outcome.result_bytes.size(), placed_.size()});
   for (std::size_t i = 0; i < count; ++i) {
     placed_[i].position = protocol::kAnyPosition;
     placed_[i].bytes = {spaces[i].data, std::min(outcome.result_bytes[i], spaces[i].length)};

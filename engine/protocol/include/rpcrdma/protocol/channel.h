@@ -39,6 +39,9 @@ class Channel {
   // Takes a connection that is about to be set up, and posts the Receives. Error: kNoRoom, kSystem.
   [[nodiscard]] fabric::Expected<void> begin(std::unique_ptr<fabric::Connection> connection);
   [[nodiscard]] fabric::Connection& connection();
+  // What the peers agreed on while they connected, bytes: before established(). Receives stay as
+  // long as they are.
+  void agree(std::uint32_t inline_send, std::uint32_t inline_receive);
   void established(fabric::Time now);
 
   void completed(const fabric::Completion& completion, fabric::Time now);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -35,12 +36,16 @@ class Dispatcher : public protocol::ResponderOwner {
   // The programs, `clock` and `memory` outlive it.
   Dispatcher(std::span<Program* const> programs, const fabric::Address& peer,
              protocol::MemoryPool& memory, const fabric::Time& clock);
-  ~Dispatcher() override;  // after its responder; to deferred Calls there is nobody to reply any more
+  ~Dispatcher()
+      override;  // after its responder; to deferred Calls there is nobody to reply any more
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
 
-  // Who takes the Replies. Before the first Call.
-  void attach(protocol::Responder& responder);
+  // Who takes the Replies, as Responder::reply(); and what is called when a deferred Call was
+  // answered, since its channel has something to flush then. Before the first Call.
+  using ReplyTo = std::function<fabric::Expected<void>(
+      std::uint64_t id, std::span<const protocol::Piece> message, fabric::Time now)>;
+  void attach(ReplyTo reply_to, std::function<void()> answered_later = {});
 
   void on_call(const protocol::IncomingCall& call) override;
   void on_sent(std::uint64_t id) override;

@@ -1,0 +1,261 @@
+// Blocks: where they lie, what is registered for them, and that the steady state costs nothing.
+#include "counting_new.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <rpcrdma/protocol/memory_pool.h>
+
+namespace rpcrdma::protocol {
+namespace {
+
+using fabric::Errc;
+using wire::testing::allocations_in;
+
+// Registers memory and does nothing else.
+class RegisteringProvider final : public fabric::Provider {
+ public:
+  fabric::Expected<fabric::Memory> remember(std::span<std::uint8_t> memory) override {
+    if (refuses) return fabric::fail(Errc::kSystem, "refused");
+    registrations.emplace(next_key, memory);
+    return fabric::Memory{memory.data(), memory.size(), next_key++};
+  }
+  void forget(const fabric::Memory& memory) override {
+    EXPECT_EQ(registrations.erase(memory.local_key), 1U);
+  }
+
+  fabric::Expected<std::unique_ptr<fabric::Listener>> listen(std::uint16_t,
+                                                             std::uint64_t) override {
+    return fabric::fail(Errc::kSystem);
+  }
+  fabric::Expected<std::unique_ptr<fabric::Connection>> connect(
+      const fabric::Address&, std::uint16_t, const fabric::ConnectionOptions&) override {
+    return fabric::fail(Errc::kSystem);
+  }
+  int fd() const override { return -1; }
+  bool may_sleep() override { return true; }
+  fabric::Expected<void> progress() override { return {}; }
+  std::size_t take(std::span<fabric::Completion>) override { return 0; }
+  bool take(fabric::Event&) override { return false; }
+
+  std::uint64_t bytes() const {
+    std::uint64_t sum = 0;
+    for (const auto& [key, memory] : registrations) sum += memory.size();
+    return sum;
+  }
+
+  bool refuses = false;
+  std::uint32_t next_key = 1;
+  std::map<std::uint32_t, std::span<std::uint8_t>> registrations;
+};
+
+// Whether the block lies in memory that is registered under the key that it says.
+bool lies_in_registered_memory(const RegisteringProvider& provider, const Block& block) {
+  const auto found = provider.registrations.find(block.memory->local_key);
+  if (found == provider.registrations.end()) return false;
+  const std::uint8_t* const begin = found->second.data();
+  return block.data >= begin && block.data + block.size <= begin + found->second.size();
+}
+
+TEST(MemoryPoolTest, ABlockIsTheNextPowerOfTwoFrom256On) {
+  RegisteringProvider provider;
+  MemoryPool pool(provider, {});
+  for (const auto& [asked, size] : std::vector<std::pair<std::uint32_t, std::uint32_t>>{
+           {0, 256}, {1, 256}, {256, 256}, {257, 512}, {4096, 4096}, {4097, 8192}}) {
+    const auto block = pool.take(asked);
+    ASSERT_TRUE(block);
+    EXPECT_EQ(block->size, size) << asked;
+    EXPECT_TRUE(lies_in_registered_memory(provider, *block));
+  }
+}
+
+TEST(MemoryPoolTest, ASliceIsAPartOfTheBlock) {
+  RegisteringProvider provider;
+  MemoryPool pool(provider, {});
+  const Block block = pool.take(1024).value();
+  const fabric::Slice slice = block.slice(100, 24);
+  EXPECT_EQ(slice.data, block.data + 24);
+  EXPECT_EQ(slice.length, 100U);
+  EXPECT_EQ(slice.local_key, block.memory->local_key);
+}
+
+TEST(MemoryPoolTest, ASlabServesManyBlocks) {
+  RegisteringProvider provider;
+  MemoryPool pool(provider, {.slab_bytes = 64 << 10, .limit = 1 << 20});
+  for (int i = 0; i < 16; ++i) ASSERT_TRUE(pool.take(4096));
+  EXPECT_EQ(provider.registrations.size(), 1U);
+  EXPECT_EQ(pool.registered(), 64U << 10);
+  ASSERT_TRUE(pool.take(4096));
+  EXPECT_EQ(provider.registrations.size(), 2U);
+}
+
+TEST(MemoryPoolTest, ALargeBlockHasASlabOfItsOwnThatIsUsedAgain) {
+  RegisteringProvider provider;
+  MemoryPool pool(provider, {.slab_bytes = 64 << 10, .limit = 1 << 20});
+  const Block first = pool.take(100'000).value();
+  EXPECT_EQ(first.size, 128U << 10);
+  EXPECT_EQ(pool.registered(), 128U << 10);
+  pool.give(first);
+  EXPECT_EQ(pool.take(128 << 10).value().data, first.data);
+  EXPECT_EQ(provider.registrations.size(), 1U);
+}
+
+TEST(MemoryPoolTest, NothingIsRegisteredBeyondTheLimit) {
+  RegisteringProvider provider;
+  MemoryPool pool(provider, {.slab_bytes = 64 << 10, .limit = 100'000});
+  std::size_t blocks = 0;
+  auto block = pool.take(4096);
+  for (; block; block = pool.take(4096)) ++blocks;
+  EXPECT_EQ(block.error().code, Errc::kNoRoom);
+  EXPECT_EQ(blocks, 100'000U / 4096);  // the last slab is as long as the limit allows
+  EXPECT_EQ(provider.bytes(), blocks * 4096);
+  EXPECT_EQ(pool.registered(), provider.bytes());
+}
+
+TEST(MemoryPoolTest, ABlockThatTheLimitAllowsAloneIsTaken) {
+  RegisteringProvider provider;
+  MemoryPool pool(provider, {.slab_bytes = 1 << 20, .limit = 8192});
+  EXPECT_TRUE(pool.take(8192));
+  EXPECT_EQ(pool.take(256).error().code, Errc::kNoRoom);
+}
+
+TEST(MemoryPoolTest, OneThatIsLongerThanAnyBlockIsRefused) {
+  RegisteringProvider provider;
+  MemoryPool pool(provider, {.slab_bytes = 1 << 20, .limit = 1ULL << 40});
+  EXPECT_EQ(pool.take((1U << 30) + 1).error().code, Errc::kNoRoom);
+  EXPECT_EQ(pool.take(UINT32_MAX).error().code, Errc::kNoRoom);
+  EXPECT_EQ(pool.registered(), 0U);
+}
+
+TEST(MemoryPoolTest, IdleLargeBlocksMakeRoomAtTheLimit) {
+  RegisteringProvider provider;
+  MemoryPool pool(provider, {.slab_bytes = 64 << 10, .limit = 1 << 20});
+  const Block kept = pool.take(256 << 10).value();
+  const Block idle = pool.take(256 << 10).value();
+  pool.give(pool.take(512 << 10).value());
+  pool.give(idle);
+  EXPECT_EQ(pool.registered(), 1U << 20);
+  // The largest goes first, and no more than is needed.
+  const Block small = pool.take(4096).value();
+  EXPECT_EQ(pool.registered(), (512U << 10) + (64U << 10));
+  EXPECT_TRUE(lies_in_registered_memory(provider, kept));
+  EXPECT_TRUE(lies_in_registered_memory(provider, idle));
+  EXPECT_TRUE(lies_in_registered_memory(provider, small));
+  const Block large = pool.take(512 << 10).value();
+  EXPECT_EQ(pool.registered(), (256U << 10) + (64U << 10) + (512U << 10));
+  // What is in use is left alone.
+  EXPECT_EQ(pool.take(512 << 10).error().code, Errc::kNoRoom);
+  EXPECT_TRUE(lies_in_registered_memory(provider, kept));
+  EXPECT_TRUE(lies_in_registered_memory(provider, small));
+  EXPECT_TRUE(lies_in_registered_memory(provider, large));
+}
+
+TEST(MemoryPoolTest, TheProvidersRefusalIsHandedOn) {
+  RegisteringProvider provider;
+  MemoryPool pool(provider, {});
+  provider.refuses = true;
+  EXPECT_EQ(pool.take(1).error().code, Errc::kSystem);
+  EXPECT_EQ(pool.registered(), 0U);
+  provider.refuses = false;
+  EXPECT_TRUE(pool.take(1));
+}
+
+TEST(MemoryPoolTest, WhatIsInUseIsCounted) {
+  RegisteringProvider provider;
+  MemoryPool pool(provider, {});
+  const Block a = pool.take(1000).value();
+  const Block b = pool.take(3000).value();
+  EXPECT_EQ(pool.in_use(), 1024U + 4096U);
+  pool.give(a);
+  EXPECT_EQ(pool.in_use(), 4096U);
+  pool.give(b);
+  EXPECT_EQ(pool.in_use(), 0U);
+}
+
+TEST(MemoryPoolTest, EverythingIsForgottenAtTheEnd) {
+  RegisteringProvider provider;
+  {
+    MemoryPool pool(provider, {.slab_bytes = 4096, .limit = 1 << 20});
+    const Block small = pool.take(256).value();
+    const Block large = pool.take(100'000).value();
+    pool.give(small);
+    pool.give(large);
+    EXPECT_EQ(provider.registrations.size(), 2U);
+  }
+  EXPECT_TRUE(provider.registrations.empty());
+}
+
+TEST(MemoryPoolTest, TheSteadyStateAllocatesAndRegistersNothing) {
+  RegisteringProvider provider;
+  MemoryPool pool(provider, {.slab_bytes = 64 << 10, .limit = 1 << 22});
+  const std::array<std::uint32_t, 8> sizes = {256, 256, 1000, 4096, 4096, 70'000, 70'000, 65'536};
+  std::array<Block, 8> blocks;
+  const auto round = [&] {
+    for (std::size_t i = 0; i < sizes.size(); ++i) blocks[i] = pool.take(sizes[i]).value();
+    // Given back in another order than taken.
+    for (std::size_t i = 0; i < sizes.size(); ++i) pool.give(blocks[(i * 3) % sizes.size()]);
+  };
+  round();
+  const std::size_t registrations = provider.registrations.size();
+  EXPECT_EQ(allocations_in([&] {
+              for (int i = 0; i < 100; ++i) round();
+            }),
+            0U);
+  EXPECT_EQ(provider.registrations.size(), registrations);
+}
+
+TEST(MemoryPoolTest, GivingBackNeverAllocates) {
+  RegisteringProvider provider;
+  MemoryPool pool(provider, {.slab_bytes = 4096, .limit = 1 << 22});
+  std::vector<Block> blocks;
+  for (int i = 0; i < 100; ++i) blocks.push_back(pool.take(256).value());
+  for (int i = 0; i < 10; ++i) blocks.push_back(pool.take(8192).value());
+  EXPECT_EQ(allocations_in([&] {
+              for (const Block& block : blocks) pool.give(block);
+            }),
+            0U);
+}
+
+// Random takes and gives: no two blocks overlap, each is registered, the counts are right and the
+// limit holds.
+TEST(MemoryPoolTest, RandomUse) {
+  std::mt19937 random(1);
+  RegisteringProvider provider;
+  MemoryPool pool(provider, {.slab_bytes = 16 << 10, .limit = 300'000});
+  std::vector<Block> taken;
+  std::size_t refused = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    if (taken.empty() || random() % 2 == 0) {
+      const auto block = pool.take(1U << random() % 17);
+      if (!block) {
+        ASSERT_EQ(block.error().code, Errc::kNoRoom);
+        ++refused;
+        continue;
+      }
+      ASSERT_TRUE(lies_in_registered_memory(provider, *block));
+      for (const Block& other : taken) {
+        ASSERT_TRUE(block->data + block->size <= other.data ||
+                    other.data + other.size <= block->data);
+      }
+      taken.push_back(*block);
+    } else {
+      std::swap(taken[random() % taken.size()], taken.back());
+      ASSERT_TRUE(lies_in_registered_memory(provider, taken.back()));
+      pool.give(taken.back());
+      taken.pop_back();
+    }
+    std::uint64_t in_use = 0;
+    for (const Block& block : taken) in_use += block.size;
+    ASSERT_EQ(pool.in_use(), in_use);
+    ASSERT_EQ(pool.registered(), provider.bytes());
+    ASSERT_LE(pool.registered(), 300'000U);
+  }
+  EXPECT_GT(refused, 0U);
+}
+
+}  // namespace
+}  // namespace rpcrdma::protocol

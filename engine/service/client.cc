@@ -1,0 +1,446 @@
+#include "counters.h"
+#include "thresholds.h"
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/protocol/channel.h>
+#include <rpcrdma/service/client.h>
+
+namespace rpcrdma::service {
+
+using fabric::EventType;
+using fabric::Expected;
+using fabric::Time;
+
+namespace {
+
+// How long a connection that was closed may take to say so.
+constexpr Time kCloseTimeout = 10 * fabric::kSecond;
+
+std::string_view or_else(const std::string& text, std::string_view other) {
+  return text.empty() ? other : std::string_view(text);
+}
+
+// What a peer that rejects says, as far as a person can read it.
+std::string rejection(const fabric::Event& event) {
+  std::string text;
+  for (const std::uint8_t c : event.private_data) {
+    if (c < 0x20 || c > 0x7e) break;
+    text += static_cast<char>(c);
+  }
+  return text.empty() ? fmt::format("rejected, reason {}", event.reject_reason)
+                      : fmt::format("rejected, reason {}: {}", event.reject_reason, text);
+}
+
+}  // namespace
+
+const char* link_state_name(LinkState state) {
+  switch (state) {
+    case LinkState::kConnecting:
+      return "connecting";
+    case LinkState::kUp:
+      return "up";
+    case LinkState::kWaiting:
+      return "waiting to try again";
+    case LinkState::kClosing:
+      return "closing";
+    case LinkState::kClosed:
+      return "closed";
+  }
+  return "?";
+}
+
+// One connection after another, and the requester that outlives them.
+struct Link : protocol::RequesterOwner {
+  Link(ClientObserver& o, const protocol::RequesterOptions& options, std::uint32_t n)
+      : observer(o), number(n), requester(*this, options) {
+    info.number = n;
+  }
+
+  void on_outcome(const protocol::CallOutcome& outcome) override {
+    if (!silent) observer.on_outcome(outcome, number);
+  }
+
+  ClientObserver& observer;
+  const std::uint32_t number;
+  bool silent = false;  // the client ends
+  protocol::Requester requester;
+  std::unique_ptr<protocol::Channel> channel;
+  ConnectionInfo info;
+  LinkState state = LinkState::kWaiting;
+  std::uint64_t cookie = 0;
+  std::uint32_t attempts = 0;  // in a row
+  Time backoff = 0;            // the next one
+  Time due = fabric::kNever;   // of the state: when it has lasted long enough
+  std::string what;            // kClosing: why, unless it was asked for
+  bool dirty = false;          // has work for flush()
+};
+
+struct Client::Impl : LoopMember {
+  Impl(Loop& l, const ClientOptions& o, ClientObserver& w)
+      : loop(l), options(o), observer(w), random(std::random_device()()) {
+    for (std::uint32_t i = 0; i < options.connections; ++i) {
+      links.push_back(std::make_unique<Link>(observer, options.requester, i));
+      links.back()->backoff = options.backoff_first;
+      links.back()->due = 0;
+    }
+    loop.join(*this);
+  }
+  ~Impl() override {
+    for (const auto& link : links) {
+      link->silent = true;
+      detach(*link);
+    }
+    loop.leave(*this);
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  // ----- connections come and go
+
+  // A channel also keeps the time of Calls that wait for a connection, so there always is one.
+  void attach(Link& link) {
+    // Receives are as long as ours may be; what may be sent is known when the peer has answered.
+    link.channel = std::make_unique<protocol::Channel>(
+        loop.memory(),
+        protocol::ChannelOptions{kLeastThreshold, options.inline_threshold, options.max_segment},
+        &link.requester, nullptr);
+  }
+
+  void detach(Link& link) {
+    if (link.cookie != 0) loop.drop_cookie(std::exchange(link.cookie, 0));
+    link.channel.reset();
+  }
+
+  void connect(Link& link, Time now) {
+    ++counters.attempts;
+    ++link.attempts;
+    detach(link);
+    attach(link);
+    link.cookie = loop.add_cookie(*this, link.number);
+    const auto private_data = own_private_data(options.inline_threshold, true);
+    fabric::ConnectionOptions connection;
+    connection.cookie = link.cookie;
+    connection.depths = link.channel->depths();
+    if (options.private_data) connection.private_data = private_data;
+    auto begun = loop.provider().connect(options.server, options.port, connection);
+    if (!begun) return lost(link, begun.error().message, now);
+    const auto posted = link.channel->begin(std::move(*begun));
+    if (!posted) return lost(link, posted.error().message, now);
+    link.state = LinkState::kConnecting;
+    link.due = now + options.connect_timeout;
+  }
+
+  void established(Link& link, const fabric::Event& event, Time now) {
+    ++counters.established;
+    link.state = LinkState::kUp;
+    link.due = fabric::kNever;
+    link.attempts = 0;
+    link.backoff = options.backoff_first;
+    link.info.peer = options.server;
+    link.info.thresholds =
+        agree(options.inline_threshold, options.private_data, event.private_data);
+    link.info.since = now;
+    link.channel->agree(link.info.thresholds.send, link.info.thresholds.receive);
+    link.channel->established(now);
+    mark(link);
+    observer.on_connected(link.info);
+    check_finished(link, now);
+  }
+
+  // There is no connection any more, whatever the reason: it is tried again, or given up.
+  void lost(Link& link, std::string_view what, Time now) {
+    const std::string why(what);
+    if (link.channel != nullptr) link.channel->disconnected(now);
+    const bool asked_for = link.state == LinkState::kClosing && link.what.empty();
+    detach(link);
+    attach(link);
+    mark(link);
+    if (asked_for || closing) {
+      link.state = LinkState::kClosed;
+      link.due = fabric::kNever;
+      link.requester.close(now);
+      return observer.on_lost(link.number, why, fabric::kNever);
+    }
+    if (options.max_attempts != 0 && link.attempts >= options.max_attempts) {
+      ++counters.given_up;
+      link.state = LinkState::kClosed;
+      link.due = fabric::kNever;
+      link.requester.close(now);
+      return observer.on_lost(link.number, why, fabric::kNever);
+    }
+    link.state = LinkState::kWaiting;
+    std::uniform_int_distribution<Time> less(0, link.backoff / 4);
+    link.due = now + link.backoff - less(random);
+    link.backoff = std::min(2 * link.backoff, options.backoff_most);
+    observer.on_lost(link.number, why, link.due);
+    check_finished(link, now);
+  }
+
+  // `what`: empty when it was asked for.
+  void disconnect(Link& link, std::string_view what, Time now) {
+    link.state = LinkState::kClosing;
+    link.what = what;
+    link.due = now + kCloseTimeout;
+    link.channel->connection().disconnect();
+  }
+
+  void check_finished(Link& link, Time now) {
+    if (!finishing || link.requester.outstanding() + link.requester.waiting() != 0) return;
+    switch (link.state) {
+      case LinkState::kUp:
+        return disconnect(link, {}, now);
+      case LinkState::kConnecting:
+      case LinkState::kWaiting:
+        link.state = LinkState::kClosing;
+        link.what.clear();
+        return lost(link, "closed", now);
+      case LinkState::kClosing:
+      case LinkState::kClosed:
+        break;
+    }
+  }
+
+  void close(Time now) {
+    finishing = closing = true;
+    for (const auto& link : links) {
+      link->requester.close(now);
+      mark(*link);
+      check_closed(*link, now);
+    }
+  }
+
+  // Of a client that closes: not before its Calls are told.
+  void check_closed(Link& link, Time now) {
+    switch (link.state) {
+      case LinkState::kUp:
+        return disconnect(link, {}, now);
+      case LinkState::kConnecting:
+      case LinkState::kWaiting:
+        return lost(link, "closed", now);
+      case LinkState::kClosing:
+      case LinkState::kClosed:
+        break;
+    }
+  }
+
+  // ----- what the loop hands in
+
+  void on_event(std::uint32_t key, fabric::Event& event, Time now) override {
+    Link& link = *links[key];
+    switch (event.type) {
+      case EventType::kEstablished:
+        if (link.state == LinkState::kConnecting) established(link, event, now);
+        break;
+      case EventType::kRejected:
+        ++counters.rejected;
+        lost(link, rejection(event), now);
+        break;
+      case EventType::kUnreachable:
+        ++counters.unreachable;
+        lost(link, or_else(event.reason, "unreachable"), now);
+        break;
+      case EventType::kDisconnected:
+        if (link.state == LinkState::kUp) ++counters.lost;
+        lost(link,
+             or_else(link.state == LinkState::kClosing ? link.what : event.reason, "disconnected"),
+             now);
+        break;
+      case EventType::kRequest:
+      case EventType::kProviderLost:
+        break;
+    }
+  }
+
+  void on_provider_lost(Time now) override {
+    closing = finishing = true;
+    for (const auto& link : links) {
+      if (link->state != LinkState::kClosed) lost(*link, "the device is gone", now);
+    }
+  }
+
+  void on_completion(std::uint32_t key, const fabric::Completion& completion, Time now) override {
+    Link& link = *links[key];
+    link.channel->completed(completion, now);
+    mark(link);
+  }
+
+  void mark(Link& link) {
+    if (link.dirty) return;
+    link.dirty = true;
+    dirty.push_back(link.number);
+  }
+
+  void flush(Time now) override {
+    // What an outcome leads to waits for the next turn, at once: see deadline().
+    flushing.swap(dirty);
+    for (const std::uint32_t number : flushing) {
+      Link& link = *links[number];
+      link.dirty = false;
+      if (link.channel == nullptr) continue;
+      link.channel->flush(now);
+      if (link.state == LinkState::kUp && !link.channel->failure().empty()) {
+        ++counters.lost;
+        disconnect(link, link.channel->failure(), now);
+      }
+      check_finished(link, now);
+    }
+    flushing.clear();
+  }
+
+  // ----- time
+
+  [[nodiscard]] Time deadline() const override {
+    if (!dirty.empty()) return 0;
+    Time least = fabric::kNever;
+    for (const auto& link : links) {
+      least = std::min(least, link->due);
+      if (link->channel != nullptr) least = std::min(least, link->channel->deadline());
+    }
+    return least;
+  }
+
+  void expire(Time now) override {
+    for (const auto& link : links) {
+      if (link->channel != nullptr && link->channel->deadline() <= now) {
+        link->channel->expire(now);
+        mark(*link);
+      }
+      if (link->due > now) continue;
+      switch (link->state) {
+        case LinkState::kConnecting:
+          ++counters.timed_out;
+          lost(*link, "no answer in time", now);
+          break;
+        case LinkState::kWaiting:
+          connect(*link, now);
+          break;
+        case LinkState::kClosing:
+          lost(*link, or_else(link->what, "closed, without an answer"), now);
+          break;
+        case LinkState::kUp:
+        case LinkState::kClosed:
+          break;
+      }
+    }
+  }
+
+  Link* least_busy() {
+    Link* best = nullptr;
+    std::uint64_t least = UINT64_MAX;
+    for (const auto& link : links) {
+      if (link->state == LinkState::kClosed) continue;
+      // One that is up goes before one that may never be.
+      const std::uint64_t load = (link->state == LinkState::kUp ? 0 : std::uint64_t{1} << 32U) +
+                                 link->requester.outstanding() + link->requester.waiting();
+      if (load < least) {
+        least = load;
+        best = link.get();
+      }
+    }
+    return best;
+  }
+
+  Expected<std::uint32_t> call(Link* link, const protocol::CallSpec& spec) {
+    if (finishing || link == nullptr || link->state == LinkState::kClosed) {
+      return fabric::fail(fabric::Errc::kNotConnected, "the client is closed");
+    }
+    mark(*link);
+    return link->requester.call(spec, loop.now());
+  }
+
+  Loop& loop;
+  ClientOptions options;
+  ClientObserver& observer;
+  std::vector<std::unique_ptr<Link>> links;
+  std::vector<std::uint32_t> dirty, flushing;  // links with work for flush()
+  std::minstd_rand random;
+  bool finishing = false;
+  bool closing = false;
+  ClientCounters counters;  // without the requesters'
+};
+
+Expected<std::unique_ptr<Client>> Client::create(Loop& loop, const ClientOptions& options,
+                                                 ClientObserver& observer) {
+  if (!is_threshold(options.inline_threshold)) {
+    return fabric::fail(fabric::Errc::kBadArgument,
+                        "an inline threshold is 1 to 256 KiB, in whole KiB");
+  }
+  if (options.connections == 0 || options.requester.credits == 0 ||
+      options.requester.max_calls == 0 || options.connect_timeout <= 0 ||
+      options.backoff_first <= 0 || options.backoff_most < options.backoff_first) {
+    return fabric::fail(fabric::Errc::kBadArgument, "a limit is 0, or a longest wait the shorter");
+  }
+  return std::unique_ptr<Client>(new Client(std::make_unique<Impl>(loop, options, observer)));
+}
+
+Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Client::~Client() = default;
+
+Expected<std::uint32_t> Client::call(const protocol::CallSpec& spec) {
+  return impl_->call(impl_->least_busy(), spec);
+}
+
+Expected<std::uint32_t> Client::call_on(std::uint32_t connection, const protocol::CallSpec& spec) {
+  return impl_->call(connection < impl_->links.size() ? impl_->links[connection].get() : nullptr,
+                     spec);
+}
+
+void Client::finish() {
+  impl_->finishing = true;
+  for (const auto& link : impl_->links) impl_->check_finished(*link, impl_->loop.now());
+}
+
+void Client::close() {
+  impl_->close(impl_->loop.now());
+}
+
+bool Client::closed() const {
+  return std::ranges::all_of(impl_->links, [](const auto& link) {
+    return link->state == LinkState::kClosed &&
+           link->requester.outstanding() + link->requester.waiting() == 0;
+  });
+}
+
+std::uint32_t Client::connections() const {
+  return static_cast<std::uint32_t>(impl_->links.size());
+}
+
+std::uint32_t Client::up() const {
+  return static_cast<std::uint32_t>(std::ranges::count_if(
+      impl_->links, [](const auto& link) { return link->state == LinkState::kUp; }));
+}
+
+LinkState Client::state(std::uint32_t connection) const {
+  return impl_->links[connection]->state;
+}
+const ConnectionInfo& Client::info(std::uint32_t connection) const {
+  return impl_->links[connection]->info;
+}
+const protocol::Requester& Client::requester(std::uint32_t connection) const {
+  return impl_->links[connection]->requester;
+}
+
+std::uint32_t Client::outstanding() const {
+  std::uint32_t sum = 0;
+  for (const auto& link : impl_->links) sum += link->requester.outstanding();
+  return sum;
+}
+
+std::uint32_t Client::waiting() const {
+  std::uint32_t sum = 0;
+  for (const auto& link : impl_->links) sum += link->requester.waiting();
+  return sum;
+}
+
+ClientCounters Client::counters() const {
+  ClientCounters sum = impl_->counters;
+  for (const auto& link : impl_->links) add(sum.requester, link->requester.counters());
+  return sum;
+}
+
+}  // namespace rpcrdma::service

@@ -1,0 +1,38 @@
+// Sums of what the roles of several connections count.
+#pragma once
+
+#include <rpcrdma/protocol/requester.h>
+#include <rpcrdma/protocol/responder.h>
+
+namespace rpcrdma::service {
+
+inline void add(protocol::ResponderCounters& sum, const protocol::ResponderCounters& c) {
+  sum.calls += c.calls;
+  sum.replies += c.replies;
+  sum.error_version += c.error_version;
+  sum.error_chunk += c.error_chunk;
+  sum.ignored += c.ignored;
+  sum.over_credit += c.over_credit;
+  sum.read_bytes += c.read_bytes;
+  sum.written_bytes += c.written_bytes;
+  sum.invalidated += c.invalidated;
+}
+
+inline void add(protocol::RequesterCounters& sum, const protocol::RequesterCounters& c) {
+  sum.calls += c.calls;
+  sum.replies += c.replies;
+  sum.timeouts += c.timeouts;
+  sum.errors += c.errors;
+  sum.resent += c.resent;
+  sum.unmatched += c.unmatched;
+  sum.malformed += c.malformed;
+  sum.zero_grants += c.zero_grants;
+  sum.stalls += c.stalls;
+  sum.inline_calls += c.inline_calls;
+  sum.read_chunks += c.read_chunks;
+  sum.write_chunks += c.write_chunks;
+  sum.reply_chunks += c.reply_chunks;
+  sum.long_calls += c.long_calls;
+}
+
+}  // namespace rpcrdma::service

@@ -1,0 +1,96 @@
+#include <isa-l/crc.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <rpcrdma/service/echo.h>
+
+namespace rpcrdma::service::echo {
+namespace {
+
+constexpr std::uint32_t kSeeds = 4096;
+// crc32_iscsi() takes its length as an int.
+constexpr std::size_t kCrcStep = 1U << 30;
+
+std::uint64_t splitmix64(std::uint64_t& state) {
+  state += 0x9e3779b97f4a7c15;
+  std::uint64_t z = state;
+  z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27U)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31U);
+}
+
+void fill(std::uint8_t* out, std::size_t bytes) {
+  std::uint64_t state = 0;
+  for (std::size_t i = 0; i < bytes; i += 8) {
+    std::uint64_t v = splitmix64(state);
+    for (std::size_t j = i; j < i + 8 && j < bytes; ++j, v >>= 8U) {
+      out[j] = static_cast<std::uint8_t>(v);
+    }
+  }
+}
+
+// ISA-L may leave the upper halves of vector registers in use, which makes the SSE instructions
+// that follow wait.
+#if defined(__x86_64__)
+[[gnu::target("avx")]] void zero_upper() {
+  _mm256_zeroupper();
+}
+void end_crc() {
+  if (__builtin_cpu_supports("avx")) zero_upper();
+}
+#else
+void end_crc() {}
+#endif
+
+}  // namespace
+
+std::uint32_t checksum(wire::Bytes bytes) {
+  std::uint32_t crc = 0xffffffff;
+  while (!bytes.empty()) {
+    const std::size_t step = std::min(bytes.size(), kCrcStep);
+    // It reads only; its parameter lacks a const.
+    crc = crc32_iscsi(const_cast<unsigned char*>(bytes.data()), static_cast<int>(step), crc);
+    bytes = bytes.subspan(step);
+  }
+  end_crc();
+  return ~crc;
+}
+
+fabric::Expected<Pattern> Pattern::create(protocol::MemoryPool& memory, std::uint32_t longest) {
+  if (longest > kMaxBulk) return fabric::fail(fabric::Errc::kBadArgument, "over 256 MiB");
+  const std::uint32_t bytes = longest + kSeeds;
+  const auto block = memory.take(bytes);
+  if (!block) return tl::unexpected(block.error());
+  fill(block->data, bytes);
+  return Pattern(memory, *block, longest);
+}
+
+Pattern::Pattern(protocol::MemoryPool& pool, const protocol::Block& block, std::uint32_t longest)
+    : pool_(&pool), block_(block), longest_(longest) {}
+
+Pattern::Pattern(Pattern&& other) noexcept
+    : pool_(other.pool_),
+      block_(std::exchange(other.block_, {})),
+      longest_(other.longest_),
+      known_(other.known_) {}
+
+Pattern::~Pattern() {
+  if (block_) pool_->give(block_);
+}
+
+wire::Bytes Pattern::bytes(std::uint32_t seed, std::uint32_t length) const {
+  return {block_.data + seed % kSeeds, length};
+}
+
+std::uint32_t Pattern::checksum(std::uint32_t seed, std::uint32_t length) {
+  if (length == 0) return 0;  // of nothing
+  seed %= kSeeds;
+  Known& known = known_[(seed * 31 + length) % known_.size()];
+  if (known.seed != seed || known.length != length) {
+    known = {seed, length, echo::checksum(bytes(seed, length))};
+  }
+  return known.checksum;
+}
+
+}  // namespace rpcrdma::service::echo

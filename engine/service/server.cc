@@ -1,0 +1,391 @@
+#include "counters.h"
+#include "thresholds.h"
+
+#include <algorithm>
+#include <string>
+
+#include <rpcrdma/protocol/channel.h>
+#include <rpcrdma/service/server.h>
+
+namespace rpcrdma::service {
+
+using fabric::EventType;
+using fabric::Expected;
+using fabric::Time;
+
+namespace {
+
+constexpr std::uint32_t kListener = UINT32_MAX;  // its key in the loop
+
+enum class State : std::uint8_t { kAccepted, kUp, kClosing };
+
+wire::Bytes as_bytes(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+// Members in the order that they need each other: the channel goes first.
+struct Connection {
+  Connection(std::span<Program* const> programs, const fabric::Address& peer, Loop& loop,
+             const protocol::ResponderOptions& options)
+      : dispatcher(programs, peer, loop.memory(), loop.clock()), responder(dispatcher, options) {}
+
+  Dispatcher dispatcher;
+  protocol::Responder responder;
+  std::unique_ptr<protocol::Channel> channel;
+  ConnectionInfo info;
+  std::uint64_t cookie = 0;
+  State state = State::kAccepted;
+  CloseReason reason = CloseReason::kPeer;  // kClosing
+  std::string what;                         // kClosing
+  Time changed = 0;                         // when it came to this state
+  Time active = 0;                          // when a Call came last
+  bool dirty = false;                       // has work for flush()
+};
+
+}  // namespace
+
+const char* close_reason_name(CloseReason reason) {
+  switch (reason) {
+    case CloseReason::kPeer:
+      return "peer";
+    case CloseReason::kProtocol:
+      return "protocol";
+    case CloseReason::kIdle:
+      return "idle";
+    case CloseReason::kHandshake:
+      return "handshake";
+    case CloseReason::kStopped:
+      return "stopped";
+  }
+  return "?";
+}
+
+struct Server::Impl : LoopMember {
+  Impl(Loop& l, std::span<Program* const> p, const ServerOptions& o, ServerObserver* w)
+      : loop(l),
+        programs(p.begin(), p.end()),
+        options(o),
+        observer(w != nullptr ? *w : silent),
+        granted(o.responder.credits) {
+    loop.join(*this);
+  }
+  ~Impl() override {
+    closing = true;
+    for (std::uint32_t key = 0; key < slots.size(); ++key) {
+      if (slots[key] != nullptr) remove(key, CloseReason::kStopped, "the server ends");
+    }
+    listener.reset();
+    loop.leave(*this);
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  Expected<void> listen() {
+    auto listening = loop.provider().listen(options.port, loop.add_cookie(*this, kListener));
+    if (!listening) return tl::unexpected(listening.error());
+    listener = std::move(*listening);
+    return {};
+  }
+
+  // ----- connections come and go
+
+  void reject(fabric::Event& event, std::string_view what, std::uint64_t& counter) {
+    ++counter;
+    // The peer learns it, or that nobody answers.
+    (void)event.request->reject(as_bytes(what));
+    observer.on_rejected(event.peer, what);
+  }
+
+  void on_request(fabric::Event& event, Time now) {
+    if (closing || count >= options.max_connections) {
+      return reject(event, "too many connections", counters.rejected_full);
+    }
+    auto c = std::make_unique<Connection>(programs, event.peer, loop, options.responder);
+    c->info.number = ++last_number;
+    c->info.peer = event.peer;
+    c->info.thresholds = agree(options.inline_threshold, options.private_data, event.private_data);
+    c->active = c->changed = now;
+    const Thresholds& t = c->info.thresholds;
+    c->channel = std::make_unique<protocol::Channel>(
+        loop.memory(), protocol::ChannelOptions{t.send, t.receive, options.max_segment}, nullptr,
+        &c->responder);
+
+    if (free_keys.empty()) {
+      free_keys.push_back(static_cast<std::uint32_t>(slots.size()));
+      slots.emplace_back();
+    }
+    const std::uint32_t key = free_keys.back();
+    c->dispatcher.attach(
+        [r = &c->responder](std::uint64_t id, std::span<const protocol::Piece> message, Time at) {
+          return r->reply(id, message, at);
+        },
+        [this, key] { mark(key); });
+    c->cookie = loop.add_cookie(*this, key);
+    // The responder's side of private data says nothing of invalidation: R is the requester's.
+    const auto private_data = own_private_data(options.inline_threshold, false);
+    fabric::ConnectionOptions connection;
+    connection.cookie = c->cookie;
+    connection.depths = c->channel->depths();
+    if (options.private_data) connection.private_data = private_data;
+    auto begun = c->channel->begin(std::move(event.request));
+    if (begun) begun = c->channel->connection().accept(connection);
+    if (!begun) {
+      loop.drop_cookie(c->cookie);
+      ++counters.rejected_memory;
+      return observer.on_rejected(c->info.peer, begun.error().message);
+    }
+    free_keys.pop_back();
+    slots[key] = std::move(c);
+    ++count;
+    ++counters.accepted;
+    share_credits();
+  }
+
+  void remove(std::uint32_t key, CloseReason reason, std::string_view what) {
+    const std::unique_ptr<Connection> c = std::move(slots[key]);
+    free_keys.push_back(key);
+    loop.drop_cookie(c->cookie);
+    const bool was_up = c->state != State::kAccepted;
+    if (c->state == State::kClosing) {
+      reason = c->reason;
+      what = c->what;
+    }
+    c->channel->disconnected(loop.now());
+    c->channel.reset();
+    add(counters.responder, c->responder.counters());
+    counters.calls += c->dispatcher.counters();
+    ++count_of(reason);
+    --count;
+    share_credits();
+    if (was_up) observer.on_closed(c->info, reason, what);
+  }
+
+  std::uint64_t& count_of(CloseReason reason) {
+    switch (reason) {
+      case CloseReason::kProtocol:
+        return counters.closed_protocol;
+      case CloseReason::kIdle:
+        return counters.closed_idle;
+      case CloseReason::kHandshake:
+        return counters.closed_handshake;
+      case CloseReason::kStopped:
+        return counters.closed_stopped;
+      case CloseReason::kPeer:
+        break;
+    }
+    return counters.closed_peer;
+  }
+
+  // Its completions are still to come, and then kDisconnected.
+  void begin_close(Connection& c, CloseReason reason, std::string_view what, Time now) {
+    if (c.state == State::kClosing) return;
+    c.state = State::kClosing;
+    c.changed = now;
+    c.reason = reason;
+    c.what = what;
+    c.channel->connection().disconnect();
+  }
+
+  void share_credits() {
+    const std::uint32_t share =
+        std::clamp(options.max_calls / std::max(count, 1U), 1U, options.responder.credits);
+    if (share == granted && share == options.responder.credits) return;
+    granted = share;
+    for (const auto& c : slots) {
+      if (c != nullptr) c->responder.grant(share);
+    }
+  }
+
+  // ----- what the loop hands in
+
+  void on_event(std::uint32_t key, fabric::Event& event, Time now) override {
+    if (key == kListener) {
+      if (event.type == EventType::kRequest) on_request(event, now);
+      return;
+    }
+    Connection& c = *slots[key];
+    switch (event.type) {
+      case EventType::kEstablished:
+        if (c.state != State::kAccepted) break;
+        c.state = State::kUp;
+        c.info.since = c.active = c.changed = now;
+        observer.on_connected(c.info);
+        c.channel->established(now);
+        mark(key);
+        break;
+      case EventType::kRejected:
+      case EventType::kUnreachable:
+        remove(key, CloseReason::kHandshake, event.reason);
+        break;
+      case EventType::kDisconnected:
+        remove(key, CloseReason::kPeer, event.reason);
+        break;
+      case EventType::kRequest:
+      case EventType::kProviderLost:
+        break;
+    }
+  }
+
+  void on_provider_lost(Time) override {
+    for (std::uint32_t key = 0; key < slots.size(); ++key) {
+      if (slots[key] != nullptr) remove(key, CloseReason::kPeer, "the device is gone");
+    }
+  }
+
+  void on_completion(std::uint32_t key, const fabric::Completion& completion, Time now) override {
+    Connection& c = *slots[key];
+    if (completion.operation == fabric::Operation::kReceive) c.active = now;
+    c.channel->completed(completion, now);
+    mark(key);
+  }
+
+  void mark(std::uint32_t key) {
+    if (slots[key] == nullptr || slots[key]->dirty) return;
+    slots[key]->dirty = true;
+    dirty.push_back(key);
+  }
+
+  void flush(Time now) override {
+    // By index: a handler may answer a Call of another connection.
+    for (std::size_t i = 0; i < dirty.size(); ++i) {
+      const std::uint32_t key = dirty[i];
+      if (slots[key] == nullptr) continue;
+      Connection& c = *slots[key];
+      c.dirty = false;
+      c.channel->flush(now);
+      if (!c.channel->failure().empty()) {
+        begin_close(c, CloseReason::kProtocol, c.channel->failure(), now);
+      }
+    }
+    dirty.clear();
+  }
+
+  // ----- time
+
+  [[nodiscard]] Time deadline_of(const Connection& c) const {
+    switch (c.state) {
+      case State::kAccepted:
+      case State::kClosing:
+        return c.changed + options.handshake;
+      case State::kUp:
+        break;
+    }
+    Time least = c.channel->deadline();
+    if (options.idle != fabric::kNever && c.responder.outstanding() == 0) {
+      least = std::min(least, c.active + options.idle);
+    }
+    return least;
+  }
+
+  [[nodiscard]] Time deadline() const override {
+    if (!dirty.empty()) return 0;
+    Time least = fabric::kNever;
+    for (const auto& c : slots) {
+      if (c != nullptr) least = std::min(least, deadline_of(*c));
+    }
+    for (const Program* p : programs) least = std::min(least, p->deadline());
+    return least;
+  }
+
+  void expire(Time now) override {
+    for (Program* p : programs) {
+      if (p->deadline() <= now) p->expire(now);
+    }
+    for (std::uint32_t key = 0; key < slots.size(); ++key) {
+      if (slots[key] != nullptr && deadline_of(*slots[key]) <= now) expire(key, now);
+    }
+  }
+
+  void expire(std::uint32_t key, Time now) {
+    Connection& c = *slots[key];
+    if (c.state == State::kAccepted) {
+      return remove(key, CloseReason::kHandshake, "never established");
+    }
+    if (c.state == State::kClosing) return remove(key, c.reason, c.what);
+    if (c.channel->deadline() <= now) {
+      c.channel->expire(now);
+      mark(key);
+    }
+    if (options.idle != fabric::kNever && c.responder.outstanding() == 0 &&
+        c.active + options.idle <= now) {
+      begin_close(c, CloseReason::kIdle, "no Calls", now);
+    }
+  }
+
+  Loop& loop;
+  std::vector<Program*> programs;
+  ServerOptions options;
+  ServerObserver silent;
+  ServerObserver& observer;
+  std::unique_ptr<fabric::Listener> listener;
+  std::vector<std::unique_ptr<Connection>> slots;  // by key; null: free
+  std::vector<std::uint32_t> free_keys;
+  std::vector<std::uint32_t> dirty;
+  std::uint32_t count = 0;
+  std::uint32_t last_number = 0;
+  std::uint32_t granted;
+  bool closing = false;
+  ServerCounters counters;  // of connections that were
+};
+
+Expected<std::unique_ptr<Server>> Server::create(Loop& loop, std::span<Program* const> programs,
+                                                 const ServerOptions& options,
+                                                 ServerObserver* observer) {
+  if (!is_threshold(options.inline_threshold)) {
+    return fabric::fail(fabric::Errc::kBadArgument,
+                        "an inline threshold is 1 to 256 KiB, in whole KiB");
+  }
+  if (options.responder.credits == 0 || options.max_connections == 0 || options.idle <= 0 ||
+      options.handshake <= 0) {
+    return fabric::fail(fabric::Errc::kBadArgument, "a limit is 0");
+  }
+  auto impl = std::make_unique<Impl>(loop, programs, options, observer);
+  const auto listening = impl->listen();
+  if (!listening) return tl::unexpected(listening.error());
+  return std::unique_ptr<Server>(new Server(std::move(impl)));
+}
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Server::~Server() = default;
+
+void Server::close() {
+  impl_->closing = true;
+  impl_->listener.reset();
+  for (const auto& c : impl_->slots) {
+    if (c != nullptr) {
+      impl_->begin_close(*c, CloseReason::kStopped, "the server closes", impl_->loop.now());
+    }
+  }
+}
+
+std::uint32_t Server::connections() const {
+  return impl_->count;
+}
+
+std::uint32_t Server::outstanding() const {
+  std::uint32_t sum = 0;
+  for (const auto& c : impl_->slots) {
+    if (c != nullptr) sum += c->responder.outstanding();
+  }
+  return sum;
+}
+
+ServerCounters Server::counters() const {
+  ServerCounters sum = impl_->counters;
+  for (const auto& c : impl_->slots) {
+    if (c == nullptr) continue;
+    add(sum.responder, c->responder.counters());
+    sum.calls += c->dispatcher.counters();
+  }
+  return sum;
+}
+
+std::vector<ConnectionInfo> Server::list() const {
+  std::vector<ConnectionInfo> infos;
+  for (const auto& c : impl_->slots) {
+    if (c != nullptr && c->state == State::kUp) infos.push_back(c->info);
+  }
+  return infos;
+}
+
+}  // namespace rpcrdma::service

@@ -1,0 +1,29 @@
+// What both sides say of inline thresholds when they connect.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include <rpcrdma/service/connection_info.h>
+
+namespace rpcrdma::service {
+
+inline constexpr std::uint32_t kLeastThreshold = 1024;
+inline constexpr std::uint32_t kMostThreshold = 256U << 10;
+
+// In KiB steps, as it can be said.
+[[nodiscard]] inline bool is_threshold(std::uint32_t bytes) {
+  return bytes >= kLeastThreshold && bytes <= kMostThreshold && bytes % 1024 == 0;
+}
+
+// Requesters here know what to do when a peer invalidates a handle for them.
+[[nodiscard]] inline std::array<std::uint8_t, wire::kPrivateDataBytes> own_private_data(
+    std::uint32_t threshold, bool remote_invalidation) {
+  wire::PrivateData data;
+  data.flags = remote_invalidation ? wire::kPrivateDataFlagR : 0;
+  data.send_code = data.recv_code = wire::inline_size_code(threshold);
+  return wire::encode_private_data(data);
+}
+
+}  // namespace rpcrdma::service
