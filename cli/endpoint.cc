@@ -83,11 +83,7 @@ void add_endpoint_options(CLI::App& app, EndpointOptions& options) {
 
 std::optional<Endpoint> parse_endpoint(const EndpointOptions& options, const char* command) {
   Endpoint e;
-  if (options.port == 0 || options.port > UINT16_MAX) {
-    complain(
-        fmt::format("{}: --port {}: not a port; they go from 1 to 65535", command, options.port));
-    return std::nullopt;
-  }
+  if (!in_range(options.port, 1, UINT16_MAX, command, "--port")) return std::nullopt;
   e.port = static_cast<std::uint16_t>(options.port);
   const auto threshold = parse_size(options.inline_threshold);
   if (!threshold || *threshold < 1024 || *threshold > 256U << 10 || *threshold % 1024 != 0) {
@@ -195,6 +191,14 @@ std::optional<std::uint32_t> size_option(const std::string& text, const char* co
   complain(
       fmt::format("{}: {} {}: not a size; give bytes, or such as 64k, 1Mi", command, option, text));
   return std::nullopt;
+}
+
+bool in_range(std::uint32_t value, std::uint32_t least, std::uint32_t most, const char* command,
+              const char* option) {
+  if (value >= least && value <= most) return true;
+  complain(
+      fmt::format("{}: {} {}: not a number from {} to {}", command, option, value, least, most));
+  return false;
 }
 
 std::string server_text(const Address& address, std::uint16_t port) {

@@ -61,6 +61,10 @@ void add_peers(CLI::App& app, std::string& host, std::string& from);
 [[nodiscard]] std::optional<std::uint32_t> size_option(const std::string& text, const char* command,
                                                        const char* option);
 
+// Else a line on stderr and false.
+[[nodiscard]] bool in_range(std::uint32_t value, std::uint32_t least, std::uint32_t most,
+                            const char* command, const char* option);
+
 // "127.0.0.1 port 20049"
 [[nodiscard]] std::string server_text(const fabric::Address& address, std::uint16_t port);
 

@@ -18,6 +18,10 @@ namespace rpcrdma::cli {
 
 namespace {
 
+constexpr std::uint32_t kMostCredits = 1024;
+constexpr std::uint32_t kMostConnections = 16384;
+constexpr std::uint32_t kMostCalls = 1U << 20;
+
 struct Options {
   std::string listen;
   EndpointOptions endpoint;
@@ -43,8 +47,8 @@ class Doorkeeper : public service::ServerObserver {
   void on_closed(const service::ConnectionInfo& c, service::CloseReason reason,
                  std::string_view what) override {
     if (quiet_) return;
-    fmt::print("connection {}: {} closed: {}{}{}\n", c.number, c.peer.to_string(),
-               service::close_reason_name(reason), what.empty() ? "" : ", ", what);
+    fmt::print("connection {}: {} closed ({}){}{}\n", c.number, c.peer.to_string(),
+               service::close_reason_name(reason), what.empty() ? "" : ": ", what);
   }
   void on_rejected(const fabric::Address& peer, std::string_view what) override {
     if (!quiet_) fmt::print("{} rejected: {}\n", peer.to_string(), what);
@@ -82,6 +86,11 @@ fabric::Expected<void> close_all(service::Loop& loop, service::Server& server) {
 int serve(const Options& options) {
   const auto endpoint = parse_endpoint(options.endpoint, "serve");
   if (!endpoint) return kUnreadable;
+  if (!in_range(options.credits, 1, kMostCredits, "serve", "--credits") ||
+      !in_range(options.max_connections, 1, kMostConnections, "serve", "--max-connections") ||
+      !in_range(options.max_calls, 1, kMostCalls, "serve", "--max-calls")) {
+    return kUnreadable;
+  }
   const auto bulk = size_option(options.max_bulk, "serve", "--max-bulk");
   if (!bulk) return kUnreadable;
   if (*bulk > service::echo::kMaxBulk) {
@@ -152,17 +161,14 @@ Run add_serve(CLI::App& app) {
   add_endpoint_options(app, options->endpoint);
   app.add_option("--credits", options->credits, "Credits that a connection is granted at most")
       ->type_name("N")
-      ->check(CLI::Range(1U, 1024U))
       ->capture_default_str();
   app.add_option("--max-connections", options->max_connections,
                  "Connections at a time; who comes then is rejected")
       ->type_name("N")
-      ->check(CLI::Range(1U, 16384U))
       ->capture_default_str();
   app.add_option("--max-calls", options->max_calls,
                  "Calls at a time on all connections, which share the credits for them")
       ->type_name("N")
-      ->check(CLI::Range(1U, 1U << 20))
       ->capture_default_str();
   app.add_option("--max-bulk", options->max_bulk,
                  "Bytes of one Call's Read chunks, and of one bulk result")
