@@ -59,7 +59,7 @@ struct CallOutcome {
   // Bytes that the peer wrote into each of the results' memory; 0: it is in `reply`, or absent.
   std::span<const std::uint32_t> result_bytes;
   CallTimes times;
-  std::uint32_t attempts = 1;                 // connections it was sent on
+  std::uint32_t attempts = 0;                 // connections it was sent on
   std::uint32_t vers_low = 0, vers_high = 0;  // kErrorVersion
 };
 
@@ -95,10 +95,16 @@ class Requester {
   Requester& operator=(const Requester&) = delete;
 
   // Returns the XID; the outcome is told later, never from within. Errors: kNoRoom when max_calls
-  // wait; kBadArgument for too many pieces or results. May be called without a connection.
+  // wait; kBadArgument for too many pieces or results, or a first piece without the XID's place;
+  // kNotConnected after close(). May be called without a connection.
   [[nodiscard]] fabric::Expected<std::uint32_t> call(const CallSpec& spec, fabric::Time now);
-  // All that wait end as kClosed, once their memory is fenced.
+  // All that wait end as kClosed, once their memory is fenced: at once, from within, what was not
+  // sent.
   void close(fabric::Time now);
+
+  // As of Channel, for the time that it has none: Calls that wait for a connection time out too.
+  [[nodiscard]] fabric::Time deadline() const;
+  void expire(fabric::Time now);
 
   [[nodiscard]] std::uint32_t outstanding() const;  // sent and not ended
   [[nodiscard]] std::uint32_t waiting() const;      // for credit, or a connection

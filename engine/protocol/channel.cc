@@ -1,0 +1,229 @@
+#include "link.h"
+#include "receive_queue.h"
+#include "requester_core.h"
+#include "responder_core.h"
+#include "work_id.h"
+
+#include <fmt/format.h>
+
+#include <rpcrdma/protocol/channel.h>
+
+namespace rpcrdma::protocol {
+
+using fabric::Errc;
+using fabric::Expected;
+using fabric::Time;
+
+namespace {
+
+// Besides those that answer Calls and take Calls: an RDMA_ERROR that answers nothing, and what one
+// peer may send while the other posts a Receive again.
+constexpr std::uint32_t kSpareReceives = 2;
+// All Writes of a Reply, or all Reads of a Call, and more: without a completion among them their
+// places in the send queue become free only with what follows.
+constexpr std::uint32_t kUnsignaled = 2 * kMaxSegments;
+// Of a usual Call: a Read or Write chunk, and a Reply chunk.
+constexpr std::uint32_t kHandlesOfCall = 4;
+
+}  // namespace
+
+struct Channel::Impl {
+  Impl(MemoryPool& pool, const ChannelOptions& options, RequesterCore* q, ResponderCore* s)
+      : requester(q),
+        responder(s),
+        link(pool, options,
+             (q != nullptr ? q->max_flights() : 0) + (s != nullptr ? s->max_serving() : 0)),
+        receives(pool, credits() + kSpareReceives, options.inline_receive) {
+    if (q != nullptr)
+      link.handles = std::max<std::uint32_t>(kMaxSegments, kHandlesOfCall * q->own_credits());
+  }
+
+  [[nodiscard]] std::uint32_t credits() const {
+    return (requester != nullptr ? requester->own_credits() : 0) +
+           (responder != nullptr ? responder->own_credits() : 0);
+  }
+
+  void end(Time now) {
+    if (!begun || ended) return;
+    ended = true;
+    link.down = true;
+    link.work.clear();
+    receives.drain();
+    if (requester != nullptr) requester->detach(now);
+    if (responder != nullptr) responder->detach();
+  }
+
+  void receive(std::uint32_t slot, const fabric::Completion& completion, Time now);
+  [[nodiscard]] Keep deliver(const Received& message);
+
+  RequesterCore* requester;
+  ResponderCore* responder;
+  Link link;
+  ReceiveQueue receives;
+  std::unique_ptr<fabric::Connection> connection;
+  bool begun = false;
+  bool ended = false;
+  Time latest = 0;
+};
+
+void Channel::Impl::receive(std::uint32_t slot, const fabric::Completion& completion, Time now) {
+  const Block* const block = receives.complete(slot);
+  if (block == nullptr || link.down || !link.failure.empty()) return;
+  if (completion.has_immediate || completion.bytes > link.options.inline_receive) {
+    return link.fail("a message with immediate data, or longer than its Receive");
+  }
+  Received message;
+  message.block = *block;
+  message.bytes = completion.bytes;
+  message.at = now;
+  message.has_invalidated = completion.has_invalidated;
+  message.invalidated = completion.invalidated;
+  message.header = wire::decode_header(message.message());
+  if (deliver(message) == Keep::kNo) return receives.again(slot);
+  if (const auto fresh = receives.again_fresh(slot); !fresh) {
+    link.fail("there is no memory for a Receive");
+  }
+}
+
+// With both roles (RFC 8167 section 5): an RDMA_MSG says itself what it is; an RDMA_NOMSG is a Call
+// if its stream has to be read, and a Reply if it was written. Of what cannot be told that has the
+// XID of a Call that waits is taken for its Reply.
+Keep Channel::Impl::deliver(const Received& message) {
+  bool is_reply = responder == nullptr;
+  if (requester != nullptr && responder != nullptr) {
+    const auto prefix = wire::decode_prefix(message.message());
+    const bool nomsg = message.header && message.header->proc == wire::Proc::kNomsg;
+    if (prefix && prefix->proc == static_cast<std::uint32_t>(wire::Proc::kError)) {
+      is_reply = true;
+    } else if (is_inline(message, wire::MsgType::kCall)) {
+      is_reply = false;
+    } else if (is_inline(message, wire::MsgType::kReply)) {
+      is_reply = true;
+    } else if (nomsg && !message.header->reads.empty()) {
+      is_reply = false;
+    } else if (nomsg && message.header->reply) {
+      is_reply = true;
+    } else {
+      is_reply = prefix && requester->expects(prefix->xid);
+    }
+  }
+  if (is_reply) return requester->receive(message);
+  if (message.has_invalidated) {
+    link.fail("a Call invalidated a handle");
+    return Keep::kNo;
+  }
+  return responder != nullptr ? responder->receive(message) : Keep::kNo;
+}
+
+Channel::Channel(MemoryPool& pool, const ChannelOptions& options, Requester* requester,
+                 Responder* responder)
+    : impl_(std::make_unique<Impl>(pool, options,
+                                   requester != nullptr ? requester->impl_.get() : nullptr,
+                                   responder != nullptr ? responder->impl_.get() : nullptr)) {}
+
+Channel::~Channel() {
+  impl_->connection.reset();
+  impl_->end(impl_->latest);
+}
+
+fabric::QueueDepths Channel::depths() const {
+  const Impl& i = *impl_;
+  fabric::QueueDepths depths;
+  depths.receive = i.receives.count();
+  depths.send = kUnsignaled + 2 * i.credits();
+  depths.handles = i.link.handles;
+  return depths;
+}
+
+Expected<void> Channel::begin(std::unique_ptr<fabric::Connection> connection) {
+  Impl& i = *impl_;
+  if (auto filled = i.receives.fill(); !filled) return filled;
+  if (auto posted = i.receives.post(*connection); !posted) {
+    connection.reset();
+    i.receives.drain();
+    return posted;
+  }
+  i.connection = std::move(connection);
+  i.link.connection = i.connection.get();
+  i.begun = true;
+  if (i.requester != nullptr) i.requester->attach(i.link);
+  if (i.responder != nullptr) i.responder->attach(i.link);
+  return {};
+}
+
+fabric::Connection& Channel::connection() {
+  return *impl_->connection;
+}
+
+void Channel::established(Time now) {
+  impl_->latest = now;
+  impl_->link.established = true;
+}
+
+void Channel::completed(const fabric::Completion& completion, Time now) {
+  Impl& i = *impl_;
+  i.latest = now;
+  if (!i.begun || i.ended) return;
+  const WorkId id = WorkId::decode(completion.id);
+  if (completion.status == fabric::Status::kFlushed) {
+    i.link.down = true;  // which is about to be told
+    return;
+  }
+  if (completion.status != fabric::Status::kSuccess) {
+    return i.link.fail(fmt::format("{} failed: {}", fabric::operation_name(completion.operation),
+                                   fabric::status_name(completion.status)));
+  }
+  switch (id.kind) {
+    case WorkKind::kReceive:
+      return i.receive(id.slot, completion, now);
+    case WorkKind::kCallSend:
+    case WorkKind::kFence:
+      if (i.requester != nullptr) i.requester->completed(id, now);
+      return;
+    case WorkKind::kRead:
+    case WorkKind::kReplySend:
+      if (i.responder != nullptr) i.responder->completed(id, now);
+      return;
+    case WorkKind::kExpose:
+    case WorkKind::kWrite:
+      return;
+  }
+}
+
+void Channel::disconnected(Time now) {
+  impl_->latest = now;
+  impl_->end(now);
+}
+
+void Channel::flush(Time now) {
+  Impl& i = *impl_;
+  i.latest = now;
+  if (!i.begun || i.ended || i.link.down || !i.link.failure.empty()) return;
+  // Before anything that the peer may answer.
+  Expected<void> posted = i.receives.post(*i.connection);
+  if (posted && i.link.open()) {
+    if (i.requester != nullptr) i.requester->flush(now);
+    posted = i.link.work.post(*i.connection);
+  }
+  if (posted) return;
+  if (posted.error().code == Errc::kNotConnected) {
+    i.link.down = true;  // which is about to be told
+  } else {
+    i.link.fail(fmt::format("work could not be posted: {}", posted.error().message));
+  }
+}
+
+Time Channel::deadline() const {
+  return impl_->requester != nullptr ? impl_->requester->deadline() : fabric::kNever;
+}
+
+void Channel::expire(Time now) {
+  impl_->latest = now;
+  if (impl_->requester != nullptr) impl_->requester->expire(now);
+}
+
+const std::string& Channel::failure() const {
+  return impl_->link.failure;
+}
+
+}  // namespace rpcrdma::protocol

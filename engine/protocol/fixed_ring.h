@@ -1,0 +1,39 @@
+// A queue whose capacity is known when it is made.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+namespace rpcrdma::protocol {
+
+template <typename T>
+class FixedRing {
+ public:
+  explicit FixedRing(std::size_t capacity)
+      : elements_(std::make_unique<T[]>(capacity)), capacity_(capacity) {}
+
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] bool full() const { return size_ == capacity_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] T& front() { return elements_[begin_]; }
+  // Must not be full.
+  void push(const T& element) {
+    std::size_t at = begin_ + size_;
+    if (at >= capacity_) at -= capacity_;
+    elements_[at] = element;
+    ++size_;
+  }
+  void pop() {
+    if (++begin_ == capacity_) begin_ = 0;
+    --size_;
+  }
+  void clear() { size_ = 0; }
+
+ private:
+  std::unique_ptr<T[]> elements_;
+  std::size_t capacity_;
+  std::size_t begin_ = 0;
+  std::size_t size_ = 0;
+};
+
+}  // namespace rpcrdma::protocol

@@ -1,0 +1,70 @@
+#include "receive_queue.h"
+
+#include "work_id.h"
+
+#include <array>
+
+namespace rpcrdma::protocol {
+
+fabric::Expected<void> ReceiveQueue::fill() {
+  for (std::uint32_t i = 0; i < count(); ++i) {
+    const auto block = pool_.take(bytes_);
+    if (!block) {
+      drain();
+      return tl::unexpected(block.error());
+    }
+    slots_[i].block = *block;
+    idle_.push(i);
+  }
+  return {};
+}
+
+void ReceiveQueue::drain() {
+  for (Slot& s : slots_) {
+    if (s.block) pool_.give(s.block);
+    s = {};
+  }
+  idle_.clear();
+}
+
+fabric::Expected<void> ReceiveQueue::post(fabric::Connection& connection) {
+  constexpr std::size_t kBatch = 32;
+  std::array<fabric::ReceiveRequest, kBatch> requests;
+  std::array<fabric::Slice, kBatch> slices;
+  while (!idle_.empty()) {
+    std::size_t n = 0;
+    for (; n < kBatch && !idle_.empty(); ++n, idle_.pop()) {
+      Slot& s = slots_[idle_.front()];
+      s.posted = true;
+      slices[n] = s.block.slice(bytes_);
+      requests[n] = {WorkId{WorkKind::kReceive, idle_.front(), 0}.encode(), {&slices[n], 1}};
+    }
+    for (std::size_t done = 0; done < n;) {
+      const auto posted = connection.post_receive(std::span(requests).first(n).subspan(done));
+      if (!posted) return tl::unexpected(posted.error());
+      done += *posted;
+    }
+  }
+  return {};
+}
+
+const Block* ReceiveQueue::complete(std::uint32_t slot) {
+  if (slot >= slots_.size() || !slots_[slot].posted) return nullptr;
+  slots_[slot].posted = false;
+  return &slots_[slot].block;
+}
+
+void ReceiveQueue::again(std::uint32_t slot) {
+  idle_.push(slot);
+}
+
+fabric::Expected<void> ReceiveQueue::again_fresh(std::uint32_t slot) {
+  slots_[slot].block = {};
+  const auto block = pool_.take(bytes_);
+  if (!block) return tl::unexpected(block.error());
+  slots_[slot].block = *block;
+  idle_.push(slot);
+  return {};
+}
+
+}  // namespace rpcrdma::protocol

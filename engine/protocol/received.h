@@ -1,0 +1,35 @@
+// A message that has arrived, as the channel gives it to a role.
+#pragma once
+
+#include <rpcrdma/fabric/time.h>
+#include <rpcrdma/protocol/memory_pool.h>
+#include <rpcrdma/wire/header.h>
+
+namespace rpcrdma::protocol {
+
+struct Received {
+  Block block;  // of its Receive
+  std::uint32_t bytes = 0;
+  wire::Result<wire::HeaderView> header;
+  fabric::Time at = 0;
+  bool has_invalidated = false;
+  std::uint32_t invalidated = 0;  // a handle
+
+  [[nodiscard]] wire::Bytes message() const { return {block.data, bytes}; }
+  // What follows the header, which must have been decoded.
+  [[nodiscard]] wire::Bytes payload() const { return message().subspan(header->length); }
+};
+
+// Who the block belongs to now.
+enum class Keep : bool { kNo, kYes };
+
+// What an RPC message with an RDMA_MSG header says it is; others, and none, are neither.
+[[nodiscard]] inline bool is_inline(const Received& message, wire::MsgType type) {
+  if (!message.header || message.header->vers != 1 || message.header->proc != wire::Proc::kMsg) {
+    return false;
+  }
+  const wire::Bytes rpc = message.payload();
+  return rpc.size() >= 8 && wire::load_be32(rpc.data() + 4) == static_cast<std::uint32_t>(type);
+}
+
+}  // namespace rpcrdma::protocol

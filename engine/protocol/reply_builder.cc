@@ -1,0 +1,188 @@
+#include "reply_builder.h"
+
+#include "stream_writer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <rpcrdma/wire/endian.h>
+#include <rpcrdma/wire/header.h>
+
+namespace rpcrdma::protocol {
+namespace {
+
+using fabric::Expected;
+
+Expected<void> take(MemoryPool& pool, std::uint64_t bytes, Block& block) {
+  const auto taken = pool.take(static_cast<std::uint32_t>(bytes));
+  if (!taken) return tl::unexpected(taken.error());
+  block = *taken;
+  return {};
+}
+
+std::uint32_t padded(const Piece& piece) {
+  return static_cast<std::uint32_t>(piece.ddp ? wire::xdr_padded(piece.bytes.size())
+                                              : piece.bytes.size());
+}
+
+class ReplyBuilder {
+ public:
+  ReplyBuilder(const ReplyPlan& plan, std::span<const Piece> message, Serving& serving)
+      : plan_(plan), message_(message), serving_(serving) {}
+
+  Expected<void> run(MemoryPool& pool, std::uint32_t grant) {
+    const std::uint32_t inline_bytes = plan_.long_reply ? 0 : plan_.stream_bytes;
+    if (auto done = take(pool, plan_.header_bytes + inline_bytes, serving_.send); !done) {
+      return done;
+    }
+    const std::uint64_t copies = copied_bytes();
+    if (copies != 0) {
+      if (auto done = take(pool, copies, serving_.copies); !done) return done;
+    }
+    serving_.writer.clear();
+    write_results();
+    if (plan_.long_reply) write_stream_apart();
+    return encode(grant);
+  }
+
+ private:
+  // The XID is not written into the owner's memory.
+  [[nodiscard]] bool stays(std::size_t i) const { return message_[i].memory != nullptr && i != 0; }
+  // A piece that is written by RDMA.
+  [[nodiscard]] bool is_written(std::size_t i) const {
+    return plan_.by_write[i] || plan_.long_reply;
+  }
+
+  [[nodiscard]] std::uint64_t copied_bytes() const {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < message_.size(); ++i) {
+      if (!is_written(i)) continue;
+      const Piece& p = message_[i];
+      const std::uint64_t all = plan_.by_write[i] ? p.bytes.size() : padded(p);
+      sum += stays(i) ? all - p.bytes.size() : all;
+    }
+    return sum;
+  }
+
+  // Appends to the copies.
+  fabric::Slice copy(wire::Bytes bytes, std::uint32_t roundup) {
+    const auto length = static_cast<std::uint32_t>(bytes.size());
+    std::uint8_t* const to = serving_.copies.data + copied_;
+    if (length != 0) std::memcpy(to, bytes.data(), length);
+    if (roundup != 0) std::memset(to + length, 0, roundup);
+    const fabric::Slice slice = serving_.copies.slice(length + roundup, copied_);
+    copied_ += length + roundup;
+    return slice;
+  }
+
+  // The fabric reads what it sends, and does not write it.
+  [[nodiscard]] static fabric::Slice in_place(const Piece& piece) {
+    return {const_cast<std::uint8_t*>(piece.bytes.data()),
+            static_cast<std::uint32_t>(piece.bytes.size()), piece.memory->local_key};
+  }
+
+  void write_results() {
+    std::uint32_t result = 0;
+    for (std::size_t i = 0; i < message_.size(); ++i) {
+      if (!message_[i].ddp) continue;
+      if (plan_.by_write[i]) {
+        written_[result] = message_[i].bytes.size();
+        serving_.writer.begin(serving_.call.writes[result]);
+        serving_.writer.add(stays(i) ? in_place(message_[i]) : copy(message_[i].bytes, 0));
+      }
+      ++result;
+    }
+  }
+
+  void write_stream_apart() {
+    serving_.writer.begin(serving_.call.reply);
+    for (std::size_t i = 0; i < message_.size(); ++i) {
+      const Piece& p = message_[i];
+      if (plan_.by_write[i] || p.bytes.empty()) continue;
+      const auto roundup = padded(p) - static_cast<std::uint32_t>(p.bytes.size());
+      if (stays(i)) {
+        serving_.writer.add(in_place(p));
+        if (roundup != 0) serving_.writer.add(copy({}, roundup));
+        continue;
+      }
+      const fabric::Slice slice = copy(p.bytes, roundup);
+      if (i == 0) wire::store_be32(slice.data, serving_.call.xid);
+      serving_.writer.add(slice);
+    }
+  }
+
+  // A chunk as it was offered, with the lengths that were filled.
+  wire::WriteChunk returned(const ChunkRange& chunk, std::uint64_t bytes) {
+    const std::span<wire::Segment> out = std::span(segments_).subspan(chunk.first, chunk.count);
+    const std::span<const wire::Segment> offered = serving_.call.of(chunk);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i] = offered[i];
+      out[i].length = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, out[i].length));
+      bytes -= out[i].length;
+    }
+    return out;
+  }
+
+  Expected<void> encode(std::uint32_t grant) {
+    const CheckedCall& call = serving_.call;
+    std::array<wire::WriteChunk, kMaxResults> writes;
+    for (std::uint32_t n = 0; n < call.offer.write_chunks; ++n) {
+      writes[n] = returned(call.writes[n], written_[n]);
+    }
+    wire::Header header;
+    header.xid = call.xid;
+    header.credit = grant;
+    header.proc = plan_.long_reply ? wire::Proc::kNomsg : wire::Proc::kMsg;
+    header.writes = std::span(writes).first(call.offer.write_chunks);
+    if (plan_.long_reply) header.reply = returned(call.reply, plan_.stream_bytes);
+    const auto length =
+        wire::encode_header(header, {serving_.send.data, std::size_t{plan_.header_bytes}});
+    if (!length) return fabric::fail(fabric::Errc::kBadArgument, length.error().what);
+    serving_.send_bytes = static_cast<std::uint32_t>(*length);
+    if (!plan_.long_reply) {
+      serving_.send_bytes += static_cast<std::uint32_t>(
+          write_stream(message_, plan_.by_write, call.xid, serving_.send.data + *length));
+    }
+    return {};
+  }
+
+  const ReplyPlan& plan_;
+  const std::span<const Piece> message_;
+  Serving& serving_;
+  std::uint32_t copied_ = 0;
+  std::array<std::uint64_t, kMaxResults> written_{};
+  std::array<wire::Segment, kMaxSegments> segments_;
+};
+
+}  // namespace
+
+Expected<void> build_reply(MemoryPool& pool, const ReplyPlan& plan, std::span<const Piece> message,
+                           std::uint32_t grant, Serving& serving) {
+  return ReplyBuilder(plan, message, serving).run(pool, grant);
+}
+
+Expected<void> build_error(MemoryPool& pool, wire::RdmaErr error, std::uint32_t xid,
+                           std::uint32_t grant, Serving& serving) {
+  wire::Header header;
+  header.xid = xid;
+  header.credit = grant;
+  header.proc = wire::Proc::kError;
+  header.error = error;
+  header.vers_low = header.vers_high = 1;
+  const std::size_t bytes = wire::encoded_size(header);
+  if (auto done = take(pool, bytes, serving.send); !done) return done;
+  (void)wire::encode_header(header, {serving.send.data, bytes});
+  serving.send_bytes = static_cast<std::uint32_t>(bytes);
+  serving.writer.clear();
+  return {};
+}
+
+std::uint64_t chunk_bytes(const ReplyPlan& plan, std::span<const Piece> message) {
+  std::uint64_t sum = plan.long_reply ? plan.stream_bytes : 0;
+  for (std::size_t i = 0; i < message.size(); ++i) {
+    if (plan.by_write[i]) sum += message[i].bytes.size();
+  }
+  return sum;
+}
+
+}  // namespace rpcrdma::protocol

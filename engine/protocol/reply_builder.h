@@ -1,0 +1,26 @@
+// Makes what goes out for a Call: the Send of its Reply, with the chunk lists that say what was
+// written, and the Writes that come before it; or the Send of an RDMA_ERROR.
+#pragma once
+
+#include "link.h"
+#include "serving.h"
+
+#include <span>
+
+#include <rpcrdma/protocol/message.h>
+#include <rpcrdma/protocol/reduction.h>
+
+namespace rpcrdma::protocol {
+
+// Error: the pool's. `grant`: credits.
+[[nodiscard]] fabric::Expected<void> build_reply(MemoryPool& pool, const ReplyPlan& plan,
+                                                 std::span<const Piece> message,
+                                                 std::uint32_t grant, Serving& serving);
+// `error`: ERR_VERS says 1..1.
+[[nodiscard]] fabric::Expected<void> build_error(MemoryPool& pool, wire::RdmaErr error,
+                                                 std::uint32_t xid, std::uint32_t grant,
+                                                 Serving& serving);
+// Bytes that build_reply() has written into chunks.
+[[nodiscard]] std::uint64_t chunk_bytes(const ReplyPlan& plan, std::span<const Piece> message);
+
+}  // namespace rpcrdma::protocol

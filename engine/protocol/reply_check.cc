@@ -1,0 +1,86 @@
+#include "reply_check.h"
+
+#include <rpcrdma/wire/endian.h>
+
+namespace rpcrdma::protocol {
+namespace {
+
+using wire::Proc;
+
+// The bytes that a returned chunk says were written; a reason if it cannot be.
+const char* check_chunk(const wire::WriteChunkView& chunk, std::span<const wire::Segment> offered,
+                        std::uint64_t& bytes) {
+  bytes = 0;
+  if (chunk.size() != offered.size()) return "a chunk came back with another number of segments";
+  bool full = true;  // all segments so far
+  for (std::uint32_t i = 0; i < chunk.size(); ++i) {
+    const wire::Segment s = chunk[i];
+    if (s.handle != offered[i].handle) return "a segment came back with another handle";
+    if (s.offset != offered[i].offset) return "a segment came back with another offset";
+    if (s.length > offered[i].length) return "a segment came back longer than it was offered";
+    if (s.length != 0 && !full) return "a chunk was filled with a gap";
+    full = s.length == offered[i].length;
+    bytes += s.length;
+  }
+  return "";
+}
+
+const char* check_lists(const wire::HeaderView& header, const OfferedChunks& offered,
+                        CheckedReply& reply, std::uint64_t& reply_bytes) {
+  if (!header.reads.empty()) return "a Reply has a Read list";
+  if (header.writes.size() != offered.write_chunks) {
+    return "the Write list came back with another number of chunks";
+  }
+  std::span<const wire::Segment> segments = offered.segments;
+  std::uint32_t n = 0;
+  for (const wire::WriteChunkView chunk : header.writes) {
+    const std::uint32_t count = offered.write_segments[n];
+    std::uint64_t bytes = 0;
+    const char* const reason = check_chunk(chunk, segments.first(count), bytes);
+    if (*reason != 0) return reason;
+    reply.result_bytes[n++] = static_cast<std::uint32_t>(bytes);
+    segments = segments.subspan(count);
+  }
+  if (!header.reply) return "";
+  if (offered.reply_segments == 0) return "a Reply chunk came back that was not offered";
+  return check_chunk(*header.reply, segments, reply_bytes);
+}
+
+const char* check(const Received& message, std::uint32_t xid, const OfferedChunks& offered,
+                  CheckedReply& reply) {
+  const auto prefix = wire::decode_prefix(message.message());
+  if (prefix && prefix->vers != 1) return "rdma_vers is not the Call's";
+  if (!message.header) return message.header.error().what;
+  const wire::HeaderView& header = *message.header;
+  if (header.proc != Proc::kMsg && header.proc != Proc::kNomsg) {
+    return "it is neither RDMA_MSG nor RDMA_NOMSG";
+  }
+  std::uint64_t reply_bytes = 0;
+  const char* const reason = check_lists(header, offered, reply, reply_bytes);
+  if (*reason != 0) return reason;
+  if (header.proc == Proc::kMsg) {
+    if (reply_bytes != 0) return "an RDMA_MSG says that its Reply chunk was written";
+    reply.stream = message.payload();
+  } else {
+    if (reply_bytes == 0) return "an RDMA_NOMSG has nothing in a Reply chunk";
+    reply.stream = {offered.reply_memory, static_cast<std::size_t>(reply_bytes)};
+  }
+  // XID and msg_type; what follows is the RPC layer's.
+  if (reply.stream.size() < 8) return "the stream ends before the XID and msg_type do";
+  if (wire::load_be32(reply.stream.data()) != xid) return "the RPC message has another XID";
+  if (wire::load_be32(reply.stream.data() + 4) !=
+      static_cast<std::uint32_t>(wire::MsgType::kReply)) {
+    return "msg_type is not REPLY";
+  }
+  return "";
+}
+
+}  // namespace
+
+CheckedReply check_reply(const Received& message, std::uint32_t xid, const OfferedChunks& offered) {
+  CheckedReply reply;
+  reply.reason = check(message, xid, offered, reply);
+  return reply;
+}
+
+}  // namespace rpcrdma::protocol

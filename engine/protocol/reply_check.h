@@ -1,0 +1,36 @@
+// What a requester believes of a Reply (RFC 8166 sections 3.4.6, 4.3): that it is the answer to its
+// Call, and that the chunk lists are those that it offered, with lengths that can be true.
+#pragma once
+
+#include "received.h"
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include <rpcrdma/protocol/message.h>
+
+namespace rpcrdma::protocol {
+
+// What a Call offered for its Reply.
+struct OfferedChunks {
+  std::span<const wire::Segment> segments;  // of the Write chunks in order, then the Reply chunk
+  std::array<std::uint32_t, kMaxResults> write_segments{};
+  std::uint32_t write_chunks = 0;
+  std::uint32_t reply_segments = 0;            // 0: no Reply chunk
+  const std::uint8_t* reply_memory = nullptr;  // of the Reply chunk
+};
+
+struct CheckedReply {
+  const char* reason = "";  // why it is none; empty: it is
+  wire::Bytes stream;
+  std::array<std::uint32_t, kMaxResults> result_bytes{};
+
+  [[nodiscard]] bool ok() const { return *reason == 0; }
+};
+
+// Of a message with the Call's XID that is not an RDMA_ERROR.
+[[nodiscard]] CheckedReply check_reply(const Received& message, std::uint32_t xid,
+                                       const OfferedChunks& offered);
+
+}  // namespace rpcrdma::protocol

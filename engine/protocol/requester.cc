@@ -1,0 +1,54 @@
+#include "requester_core.h"
+
+namespace rpcrdma::protocol {
+
+const char* call_status_name(CallStatus status) {
+  switch (status) {
+    case CallStatus::kReplied:
+      return "replied";
+    case CallStatus::kTimedOut:
+      return "timed out";
+    case CallStatus::kErrorVersion:
+      return "ERR_VERS";
+    case CallStatus::kErrorChunk:
+      return "ERR_CHUNK";
+    case CallStatus::kBadReply:
+      return "bad Reply";
+    case CallStatus::kCannotSend:
+      return "cannot be sent";
+    case CallStatus::kClosed:
+      return "closed";
+  }
+  return "unknown";
+}
+
+Requester::Requester(RequesterOwner& owner, const RequesterOptions& options)
+    : impl_(std::make_unique<Impl>(owner, options)) {}
+Requester::~Requester() = default;
+
+fabric::Expected<std::uint32_t> Requester::call(const CallSpec& spec, fabric::Time now) {
+  return impl_->call(spec, now);
+}
+void Requester::close(fabric::Time now) {
+  impl_->close(now);
+}
+fabric::Time Requester::deadline() const {
+  return impl_->deadline();
+}
+void Requester::expire(fabric::Time now) {
+  impl_->expire(now);
+}
+std::uint32_t Requester::outstanding() const {
+  return impl_->outstanding();
+}
+std::uint32_t Requester::waiting() const {
+  return impl_->waiting();
+}
+std::uint32_t Requester::granted() const {
+  return impl_->granted();
+}
+const RequesterCounters& Requester::counters() const {
+  return impl_->counters();
+}
+
+}  // namespace rpcrdma::protocol

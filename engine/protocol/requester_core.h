@@ -1,0 +1,112 @@
+// The requester's state machine. A Call is in one of three lists: it waits (for a credit, or a
+// connection), is sent, or ends: its outcome is known, but a peer can still reach its memory.
+//
+//   call() -> waiting -> sent -> ending -> on_outcome()
+//                ^        |
+//                +--------+ the connection was lost
+//
+// What it has on a connection is a Flight. Withdrawals are posted by flush(), so that they leave
+// with what else is to be posted, and wait there for room.
+#pragma once
+
+#include "call_builder.h"
+#include "credits.h"
+#include "fixed_ring.h"
+#include "flight.h"
+#include "link.h"
+#include "received.h"
+#include "slot_list.h"
+#include "work_id.h"
+#include "xid_table.h"
+
+#include <rpcrdma/protocol/requester.h>
+
+namespace rpcrdma::protocol {
+
+class RequesterCore : public WorkSource {
+ public:
+  RequesterCore(RequesterOwner& owner, const RequesterOptions& options);
+
+  // As of Requester.
+  [[nodiscard]] fabric::Expected<std::uint32_t> call(const CallSpec& spec, fabric::Time now);
+  void close(fabric::Time now);
+  [[nodiscard]] std::uint32_t outstanding() const { return sent_.size() + ending_.size(); }
+  [[nodiscard]] std::uint32_t waiting() const { return waiting_.size(); }
+  [[nodiscard]] std::uint32_t granted() const { return credits_.limit(); }
+  [[nodiscard]] const RequesterCounters& counters() const { return counters_; }
+
+  // As of Channel.
+  void attach(Link& link);
+  // Nothing reaches memory through it any more.
+  void detach(fabric::Time now);
+  void flush(fabric::Time now);
+  [[nodiscard]] fabric::Time deadline() const { return next_deadline_; }
+  void expire(fabric::Time now);
+  [[nodiscard]] Keep receive(const Received& message);
+  // A Send, or a withdrawal, has succeeded.
+  void completed(const WorkId& id, fabric::Time now);
+  [[nodiscard]] bool next_work(std::uint32_t slot, WorkRequest& work) override;
+
+  // A Call with this XID waits for its Reply.
+  [[nodiscard]] bool expects(std::uint32_t xid) const;
+  // Of its Receives and its work at the same time.
+  [[nodiscard]] std::uint32_t own_credits() const { return credits_.own(); }
+  [[nodiscard]] std::uint32_t max_flights() const { return 2 * credits_.own(); }
+
+ private:
+  enum class State : std::uint8_t { kWaiting, kSent, kEnding };
+  struct Call {
+    std::uint32_t generation = 0;
+    std::uint32_t previous = kNoSlot, next = kNoSlot;  // in its list
+    State state = State::kWaiting;
+    bool used = false;
+    std::uint32_t xid = 0;
+    std::uint32_t flight = kNoSlot;
+    std::array<Piece, kMaxPieces> pieces;
+    std::uint32_t piece_count = 0;
+    std::array<ResultSpace, kMaxResults> results;
+    std::uint32_t result_count = 0;
+    std::uint32_t max_reply = 0;
+    fabric::Time deadline = fabric::kNever;
+    CallOutcome outcome;  // as far as it is known
+    std::array<std::uint32_t, kMaxResults> result_bytes;
+  };
+  enum class Try : std::uint8_t { kSent, kEnded, kWait };
+
+  [[nodiscard]] Try try_send(std::uint32_t index, fabric::Time now);
+  void post_fences();
+  // Its outcome is known: when its memory is fenced it is told.
+  void end(std::uint32_t index, CallStatus status, const char* reason);
+  void fence(std::uint32_t index, fabric::Time now);
+  // `pool`: of its blocks; not looked at if it was never sent.
+  void finish(std::uint32_t index, MemoryPool* pool, fabric::Time now);
+  void judge(std::uint32_t index, const Received& message);
+  void release(std::uint32_t flight, MemoryPool& pool);
+  void count(const CallPlan& plan, const Call& call);
+  [[nodiscard]] SlotList<Call>& list_of(State state);
+  void move(std::uint32_t index, State to);
+
+  RequesterOwner& owner_;
+  RequesterOptions options_;
+  RequesterCounters counters_;
+  Link* link_ = nullptr;
+  MemoryPool* pool_ = nullptr;  // of the link, or of the last one
+  bool closed_ = false;
+  std::uint32_t next_xid_;
+  Credits credits_;
+  Slots<Call> calls_;
+  Slots<Flight> flights_;
+  SlotList<Call> waiting_{calls_};
+  SlotList<Call> sent_{calls_};  // in the order of their sending
+  SlotList<Call> ending_{calls_};
+  XidTable by_xid_;
+  FixedRing<std::uint32_t> to_fence_;            // flights
+  std::uint32_t handles_ = 0;                    // exposed and not fenced
+  fabric::Time next_deadline_ = fabric::kNever;  // no Call is due before
+};
+
+struct Requester::Impl : RequesterCore {
+  using RequesterCore::RequesterCore;
+};
+
+}  // namespace rpcrdma::protocol

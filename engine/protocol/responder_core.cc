@@ -1,0 +1,228 @@
+#include "responder_core.h"
+
+#include <algorithm>
+
+namespace rpcrdma::protocol {
+
+using fabric::Errc;
+using fabric::Time;
+using State = Serving::State;
+
+namespace {
+
+ResponderOptions sane(ResponderOptions options) {
+  options.credits = std::max(options.credits, 1U);
+  return options;
+}
+
+}  // namespace
+
+ResponderCore::ResponderCore(ResponderOwner& owner, const ResponderOptions& options)
+    : owner_(owner),
+      options_(sane(options)),
+      serving_(max_serving()),
+      parked_(options_.credits),
+      grant_(options_.credits) {}
+
+void ResponderCore::grant(std::uint32_t credits) {
+  grant_ = std::clamp(credits, 1U, options_.credits);
+}
+
+std::uint64_t ResponderCore::id_of(std::uint32_t index) const {
+  return std::uint64_t{serving_[index].generation} << 32U | index;
+}
+
+void ResponderCore::attach(Link& link) {
+  link_ = &link;
+  pool_ = &link.pool;
+}
+
+void ResponderCore::detach() {
+  if (link_ == nullptr) return;
+  link_ = nullptr;
+  outstanding_ = 0;
+  highest_grant_ = 1;
+  for (; !parked_.empty(); parked_.pop()) pool_->give(parked_.front().block);
+  MemoryPool& pool = *pool_;
+  for (std::uint32_t i = 0; i < serving_.size(); ++i) {
+    Serving& s = serving_[i];
+    if (s.state == State::kFree) continue;
+    const State state = s.state;
+    const std::uint64_t id = id_of(i);
+    s.state = State::kFree;
+    if (state == State::kOwned) owner_.on_cancelled(id);
+    if (state == State::kReplying) owner_.on_sent(id);
+    s.give_blocks(pool);
+    serving_.give(i);
+  }
+}
+
+void ResponderCore::over_credit() {
+  ++counters_.over_credit;
+  link_->fail("the peer sent more Calls than it was granted credits");
+}
+
+Keep ResponderCore::receive(const Received& message) {
+  const std::uint32_t index = serving_.take();
+  if (index != kNoSlot) return begin(index, message);
+  if (outstanding_ >= highest_grant_) {
+    over_credit();
+    return Keep::kNo;
+  }
+  ++outstanding_;
+  parked_.push({message.block, message.bytes, message.at});
+  return Keep::kYes;
+}
+
+Keep ResponderCore::begin(std::uint32_t index, const Received& message) {
+  Serving& s = serving_[index];
+  const CallVerdict verdict = check_call(message.message(), message.header, options_, s.call);
+  if (verdict.answer == CallAnswer::kIgnore) {
+    ++counters_.ignored;
+    serving_.give(index);
+    return Keep::kNo;
+  }
+  if (outstanding_ >= highest_grant_) {
+    serving_.give(index);
+    over_credit();
+    return Keep::kNo;
+  }
+  ++outstanding_;
+  ++counters_.calls;
+  if (verdict.answer == CallAnswer::kServe) return serve(index, message);
+  refuse(index,
+         verdict.answer == CallAnswer::kErrorVersion ? wire::RdmaErr::kVers : wire::RdmaErr::kChunk,
+         verdict.xid);
+  return Keep::kNo;
+}
+
+Keep ResponderCore::serve(std::uint32_t index, const Received& message) {
+  Serving& s = serving_[index];
+  s.received_at = message.at;
+  if (s.call.read_count != 0) {
+    const auto block = pool_->take(static_cast<std::uint32_t>(chunk_block_bytes(s.call)));
+    if (!block) {
+      refuse(index, wire::RdmaErr::kChunk, s.call.xid);
+      return Keep::kNo;
+    }
+    s.chunks = *block;
+  }
+  s.place_chunks();
+  const Keep keep = s.call.long_call ? Keep::kNo : Keep::kYes;
+  if (keep == Keep::kYes) s.received = message.block;
+  if (s.call.read_count == 0) {
+    hand_up(index, message.at);
+  } else {
+    s.state = State::kReading;
+    link_->work.add(*this, index);
+  }
+  return keep;
+}
+
+void ResponderCore::hand_up(std::uint32_t index, Time pulled) {
+  Serving& s = serving_[index];
+  s.state = State::kOwned;
+  IncomingCall call;
+  call.id = id_of(index);
+  call.xid = s.call.xid;
+  call.stream = s.stream;
+  call.items = std::span<const Placed>(s.items).first(s.item_count);
+  call.offer = s.call.offer;
+  call.received = s.received_at;
+  call.pulled = pulled;
+  owner_.on_call(call);
+}
+
+fabric::Expected<void> ResponderCore::reply(std::uint64_t id, std::span<const Piece> message,
+                                            Time /*now*/) {
+  const auto index = static_cast<std::uint32_t>(id);
+  Serving* const s = serving_.find(index, static_cast<std::uint32_t>(id >> 32U));
+  if (s == nullptr || s->state != State::kOwned) return fabric::fail(Errc::kNotConnected);
+  if (link_ == nullptr) {
+    // From within the cancelling of another; this one has ended with it.
+    s->state = State::kRefusing;
+    return fabric::fail(Errc::kNotConnected);
+  }
+  const bool starts_well = !message.empty() && !message[0].ddp && message[0].bytes.size() >= 4;
+  auto plan = starts_well ? plan_reply(link_->limits(false), message, s->call.offer)
+                          : fabric::fail(Errc::kBadArgument,
+                                         "the Reply does not begin with the XID's place");
+  auto built = plan.map([](const ReplyPlan&) {});
+  if (plan) built = build_reply(*pool_, *plan, message, grant_, *s);
+  if (!built) {
+    refuse(index, wire::RdmaErr::kChunk, s->call.xid);
+    return built;
+  }
+  ++counters_.replies;
+  counters_.written_bytes += chunk_bytes(*plan, message);
+  send(index, State::kReplying);
+  return {};
+}
+
+void ResponderCore::refuse(std::uint32_t index, wire::RdmaErr error, std::uint32_t xid) {
+  Serving& s = serving_[index];
+  s.give_blocks(*pool_);
+  ++(error == wire::RdmaErr::kVers ? counters_.error_version : counters_.error_chunk);
+  if (!build_error(*pool_, error, xid, grant_, s)) {
+    link_->fail("there is no memory for an RDMA_ERROR");
+  }
+  send(index, State::kRefusing);
+}
+
+void ResponderCore::send(std::uint32_t index, State state) {
+  serving_[index].state = state;
+  --outstanding_;
+  highest_grant_ = std::max(highest_grant_, grant_);
+  link_->work.add(*this, index);
+}
+
+bool ResponderCore::next_work(std::uint32_t slot, WorkRequest& work) {
+  Serving& s = serving_[slot];
+  if (s.state == State::kReading) {
+    work.request.id = WorkId{WorkKind::kRead, slot, s.generation}.encode();
+    return s.next_read(work);
+  }
+  if (s.writer.next(s.call.segments, work)) {
+    work.request.id = WorkId{WorkKind::kWrite, slot, s.generation}.encode();
+    return false;
+  }
+  // The place where a Reply may invalidate one of the Call's handles (Send With Invalidate).
+  work.request.id = WorkId{WorkKind::kReplySend, slot, s.generation}.encode();
+  work.slices[0] = s.send.slice(s.send_bytes);
+  work.slice_count = 1;
+  return true;
+}
+
+void ResponderCore::completed(const WorkId& id, Time now) {
+  Serving* const s = serving_.find(id.slot, id.generation);
+  if (s == nullptr) return;
+  if (id.kind == WorkKind::kReplySend) {
+    if (s->state == State::kReplying) owner_.on_sent(id_of(id.slot));
+    if (s->state == State::kReplying || s->state == State::kRefusing) release(id.slot);
+    return;
+  }
+  if (s->state != State::kReading) return;
+  counters_.read_bytes += s->call.read_bytes;
+  const CallVerdict verdict = check_stream(s->stream, s->call.xid);
+  if (verdict.answer == CallAnswer::kServe) return hand_up(id.slot, now);
+  refuse(id.slot, wire::RdmaErr::kChunk, s->call.xid);
+}
+
+void ResponderCore::release(std::uint32_t index) {
+  Serving& s = serving_[index];
+  s.state = State::kFree;
+  s.give_blocks(*pool_);
+  serving_.give(index);
+  if (parked_.empty() || link_ == nullptr) return;
+  const Parked p = parked_.front();
+  parked_.pop();
+  --outstanding_;
+  Received message;
+  message.block = p.block;
+  message.bytes = p.bytes;
+  message.at = p.at;
+  message.header = wire::decode_header(message.message());
+  if (receive(message) == Keep::kNo) pool_->give(p.block);
+}
+
+}  // namespace rpcrdma::protocol

@@ -1,0 +1,76 @@
+// The responder's state machine. A Call costs the peer a credit from its Receive until its Reply,
+// or the RDMA_ERROR for it, is put into the send queue; it keeps its slot until that Send is
+// complete. The peer may have received the Reply and have sent the next Call before that, so there
+// are twice as many slots as credits; Calls that come when all are taken wait in their Receives'
+// blocks.
+#pragma once
+
+#include "fixed_ring.h"
+#include "link.h"
+#include "received.h"
+#include "reply_builder.h"
+#include "serving.h"
+#include "slots.h"
+#include "work_id.h"
+
+#include <rpcrdma/protocol/responder.h>
+
+namespace rpcrdma::protocol {
+
+class ResponderCore : public WorkSource {
+ public:
+  ResponderCore(ResponderOwner& owner, const ResponderOptions& options);
+
+  // As of Responder.
+  [[nodiscard]] fabric::Expected<void> reply(std::uint64_t id, std::span<const Piece> message,
+                                             fabric::Time now);
+  void grant(std::uint32_t credits);
+  [[nodiscard]] std::uint32_t outstanding() const { return outstanding_; }
+  [[nodiscard]] const ResponderCounters& counters() const { return counters_; }
+
+  // As of Channel.
+  void attach(Link& link);
+  void detach();
+  [[nodiscard]] Keep receive(const Received& message);
+  // A Reply's Send, or the last Read of a Call, has succeeded.
+  void completed(const WorkId& id, fabric::Time now);
+  [[nodiscard]] bool next_work(std::uint32_t slot, WorkRequest& work) override;
+
+  [[nodiscard]] std::uint32_t own_credits() const { return options_.credits; }
+  [[nodiscard]] std::uint32_t max_serving() const { return 2 * options_.credits; }
+
+ private:
+  struct Parked {
+    Block block;
+    std::uint32_t bytes = 0;
+    fabric::Time at = 0;
+  };
+
+  [[nodiscard]] Keep begin(std::uint32_t index, const Received& message);
+  [[nodiscard]] Keep serve(std::uint32_t index, const Received& message);
+  void hand_up(std::uint32_t index, fabric::Time pulled);
+  void refuse(std::uint32_t index, wire::RdmaErr error, std::uint32_t xid);
+  void send(std::uint32_t index, Serving::State state);
+  void release(std::uint32_t index);
+  void over_credit();
+  [[nodiscard]] std::uint64_t id_of(std::uint32_t index) const;
+
+  ResponderOwner& owner_;
+  ResponderOptions options_;
+  ResponderCounters counters_;
+  Link* link_ = nullptr;
+  MemoryPool* pool_ = nullptr;  // of the link, or of the last one
+  Slots<Serving> serving_;
+  FixedRing<Parked> parked_;
+  std::uint32_t outstanding_ = 0;
+  std::uint32_t grant_;
+  // The most that a Reply of this connection has granted: what the peer may rely on, since a lower
+  // grant can cross its Calls. One before the first (RFC 8166 section 3.3.3).
+  std::uint32_t highest_grant_ = 1;
+};
+
+struct Responder::Impl : ResponderCore {
+  using ResponderCore::ResponderCore;
+};
+
+}  // namespace rpcrdma::protocol

@@ -1,0 +1,54 @@
+// A Call that a responder has received, until nothing of its Reply is under way any more.
+#pragma once
+
+#include "call_check.h"
+#include "chunk_writer.h"
+
+#include <array>
+#include <span>
+
+#include <rpcrdma/fabric/time.h>
+#include <rpcrdma/protocol/memory_pool.h>
+#include <rpcrdma/protocol/stream_reader.h>
+
+namespace rpcrdma::protocol {
+
+struct Serving {
+  enum class State : std::uint8_t {
+    kFree,
+    kReading,   // its Read chunks are being pulled
+    kOwned,     // the upper layer has it
+    kReplying,  // the upper layer's Reply is under way
+    kRefusing,  // an RDMA_ERROR is, of which the upper layer hears nothing
+  };
+  std::uint32_t generation = 0;
+  State state = State::kFree;
+  CheckedCall call;
+  Block received;  // its Receive, if the stream lies there
+  fabric::Time received_at = 0;
+
+  Block chunks;  // what Read chunks bring, one behind the other
+  std::array<Placed, kMaxSegments> items;
+  std::uint32_t item_count = 0;
+  wire::Bytes stream;
+  std::uint32_t next_segment = 0;  // to be read
+  std::uint32_t chunk = 0;         // that it belongs to
+  std::uint32_t chunk_at = 0;      // bytes of the chunk that are read, or being so
+  std::uint32_t block_at = 0;      // where the chunk begins in `chunks`
+
+  Block send;
+  std::uint32_t send_bytes = 0;
+  Block copies;  // of what is written from here
+  ChunkWriter writer;
+
+  // Where chunk contents come to lie, once there is a block for them.
+  void place_chunks();
+  // The next Read; true: it is the last.
+  bool next_read(WorkRequest& work);
+  void give_blocks(MemoryPool& pool);
+};
+
+// Bytes of the block for a Call's Read chunks.
+[[nodiscard]] std::uint64_t chunk_block_bytes(const CheckedCall& call);
+
+}  // namespace rpcrdma::protocol

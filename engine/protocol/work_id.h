@@ -1,0 +1,34 @@
+// What a completion's id tells: which part of the endpoint posted the work, in which of its slots,
+// and for which use of that slot, so that a late completion is not taken for its successor's.
+#pragma once
+
+#include <cstdint>
+
+namespace rpcrdma::protocol {
+
+enum class WorkKind : std::uint8_t {
+  kReceive = 1,
+  kCallSend,  // the requester's
+  kExpose,
+  kFence,     // a handle is withdrawn
+  kRead,      // the responder's: of a Call's Read chunks
+  kWrite,     // into a Write chunk or the Reply chunk
+  kReplySend  // of a Reply or an RDMA_ERROR
+};
+
+struct WorkId {
+  WorkKind kind = WorkKind::kReceive;
+  std::uint32_t slot = 0;  // 24 bits
+  std::uint32_t generation = 0;
+
+  [[nodiscard]] constexpr std::uint64_t encode() const {
+    return std::uint64_t{static_cast<std::uint8_t>(kind)} << 56U | std::uint64_t{slot} << 32U |
+           generation;
+  }
+  [[nodiscard]] static constexpr WorkId decode(std::uint64_t id) {
+    return {static_cast<WorkKind>(id >> 56U), static_cast<std::uint32_t>(id >> 32U) & 0xffffffU,
+            static_cast<std::uint32_t>(id)};
+  }
+};
+
+}  // namespace rpcrdma::protocol

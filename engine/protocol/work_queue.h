@@ -1,0 +1,54 @@
+// What is to be posted to a connection's send queue, in order. A source is asked for its requests
+// one by one as they find room, so what waits is one place per Call, however many segments it has.
+#pragma once
+
+#include "fixed_ring.h"
+
+#include <array>
+#include <cstdint>
+
+#include <rpcrdma/fabric/provider.h>
+
+namespace rpcrdma::protocol {
+
+struct WorkRequest {
+  fabric::SendRequest request;  // without `local`
+  std::array<fabric::Slice, fabric::kMaxSlices> slices;
+  std::uint32_t slice_count = 0;
+};
+
+class WorkSource {
+ public:
+  virtual ~WorkSource() = default;
+  // Fills in the next request of a slot's; true: it was the last. `work` is as new.
+  [[nodiscard]] virtual bool next_work(std::uint32_t slot, WorkRequest& work) = 0;
+};
+
+class WorkQueue {
+ public:
+  // `slots`: of all sources together; each is in the queue once at most.
+  explicit WorkQueue(std::size_t slots) : waiting_(slots) {}
+
+  void add(WorkSource& source, std::uint32_t slot) { waiting_.push({&source, slot}); }
+  // Posts until nothing is left, or nothing finds room. Error: other than kNoRoom.
+  [[nodiscard]] fabric::Expected<void> post(fabric::Connection& connection);
+  void clear();
+
+ private:
+  struct Job {
+    WorkSource* source = nullptr;
+    std::uint32_t slot = 0;
+  };
+  static constexpr std::size_t kBatch = 16;
+
+  void fill();
+
+  FixedRing<Job> waiting_;
+  // Of the front ones; [first_, last_) have found no room yet.
+  std::array<WorkRequest, kBatch> batch_;
+  std::array<fabric::SendRequest, kBatch> requests_;
+  std::size_t first_ = 0;
+  std::size_t last_ = 0;
+};
+
+}  // namespace rpcrdma::protocol
