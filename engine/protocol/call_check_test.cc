@@ -132,6 +132,34 @@ TEST(CallCheckTest, ALongCall) {
   EXPECT_EQ(c->call.reads[1].position, 0x24U);
 }
 
+// An NFSv3 WRITE of 32 KiB as Linux sends it: the item at the stream's end, after its count.
+TEST(CallCheckTest, AWriteOfALinuxClient) {
+  const auto c = check(
+      "447f06ed 00000001 00000080 00000000 00000001 00000070 000006c4 00008000 447f06edcc5ad000"
+      "00000000 00000000 00000000 447f06ed 00000000 00000002 000186a3 00000003 00000007 00000001"
+      "0000001c 00000000 00000006 286e6f6e 65290000 00000000 00000000 00000000 00000000 00000000"
+      "00000014 01000101 00000000 3329a8f4 7f000000 00000000 00000000 00000000 00008000 00000000"
+      "00008000");
+  ASSERT_EQ(c->verdict.answer, CallAnswer::kServe) << c->verdict.reason;
+  EXPECT_EQ(c->call.payload.size(), 0x70U);
+  ASSERT_EQ(c->call.read_count, 1U);
+  EXPECT_EQ(c->call.reads[0].position, 0x70U);
+  EXPECT_EQ(c->call.reads[0].bytes, 0x8000U);
+  const std::vector<std::uint8_t> data(0x8000);
+  const Placed items[] = {{c->call.reads[0].position, data}};
+  StreamReader reader(c->call.payload, items);
+  for (int i = 0; i < 7; ++i) (void)reader.u32();  // to the credential's length
+  EXPECT_EQ(reader.opaque().size(), 0x1cU);
+  (void)reader.u32();
+  EXPECT_TRUE(reader.opaque().empty());      // the verifier
+  EXPECT_EQ(reader.opaque().size(), 0x14U);  // the file handle
+  EXPECT_EQ(reader.u64(), 0U);               // offset
+  EXPECT_EQ(reader.u32(), 0x8000U);          // count
+  EXPECT_EQ(reader.u32(), 0U);               // stable
+  EXPECT_EQ(reader.opaque().data(), data.data());
+  EXPECT_TRUE(reader.at_end());
+}
+
 // The same object is used again for every Call.
 TEST(CallCheckTest, NothingOfTheCallBeforeIsLeft) {
   CheckedCall call;

@@ -2,6 +2,8 @@
 // can travel, and every byte of it compared.
 #include "exchange_for_tests.h"
 
+#include <cstdlib>
+
 #include <gmock/gmock.h>
 
 namespace rpcrdma::protocol {
@@ -14,7 +16,7 @@ using testing::Opaque;
 
 // Makes Calls of this kind, one after the other and then several at a time; says that all were
 // answered, and that no memory is left taken.
-void exchange(Exchange& e, const std::vector<CallPlanForTest>& plans) {
+void all_answered(Exchange& e, const std::vector<CallPlanForTest>& plans) {
   ASSERT_NO_FATAL_FAILURE(e.connect());
   for (const CallPlanForTest& p : plans) e.call(p);
   ASSERT_TRUE(e.run_to_end());
@@ -35,9 +37,209 @@ void exchange(Exchange& e, const std::vector<CallPlanForTest>& plans) {
 
 TEST(Exchange, InlineBothWays) {
   Exchange e;
-  exchange(e, {{{{100}}, {{200}}}, {{{0}}, {{0}}}, {{{3, false}}, {{5, false}}}, {{}, {}}});
+  all_answered(e, {{{{100}}, {{200}}}, {{{0}}, {{0}}}, {{{3, false}}, {{5, false}}}, {{}, {}}});
   EXPECT_EQ(e.requester.counters().inline_calls, 4U);
   EXPECT_EQ(e.requester.counters().write_chunks, 0U);
+}
+
+constexpr Opaque kBig{5000};
+
+TEST(Exchange, ReadChunk) {
+  Exchange e;
+  all_answered(
+      e, {{{{5000}}, {}}, {{{5001, true, true}}, {}}, {{{3, false}, {70'003}, {8, false}}, {}}});
+  EXPECT_EQ(e.requester.counters().read_chunks, 3U);
+  EXPECT_EQ(e.requester.counters().long_calls, 0U);
+  EXPECT_EQ(e.responder.counters().read_bytes, 5000U + 5001 + 70'003);
+}
+
+TEST(Exchange, SeveralReadChunks) {
+  Exchange e;
+  all_answered(e, {{{{5000}, {4001, true, true}, {3000}}, {}}, {{kBig, {10, false}, kBig}, {}}});
+  EXPECT_EQ(e.requester.counters().read_chunks, 5U);
+}
+
+TEST(Exchange, PositionZero) {
+  Exchange e;
+  all_answered(e, {{{{5000, false}}, {}}, {{{1021, false}, {30}}, {}}});
+  EXPECT_EQ(e.requester.counters().long_calls, 2U);
+}
+
+TEST(Exchange, WriteChunks) {
+  Exchange e;
+  all_answered(e, {{{}, {{5000}}},
+                   {{}, {{5001, true, true}}, 3000},
+                   {{}, {{5000}, {4003}, {1, true, true}}, 5},
+                   {{}, {{0}, {6000}, {0}}, 9}});
+  EXPECT_EQ(e.requester.counters().write_chunks, 8U);
+  EXPECT_EQ(e.requester.counters().reply_chunks, 0U);
+}
+
+TEST(Exchange, ReplyChunk) {
+  Exchange e;
+  all_answered(e, {{{}, {{5000, false}}},
+                   {{}, {{5001, true}, {70, false}}, 0, fabric::kNever, 0, false},
+                   {{}, {{5001, true, true}, {5002, true, true}}, 0, fabric::kNever, 0, false}});
+  EXPECT_EQ(e.requester.counters().reply_chunks, 3U);
+  EXPECT_EQ(e.requester.counters().write_chunks, 0U);
+}
+
+TEST(Exchange, AllAtOnceInSeveralSegments) {
+  ExchangeOptions o;
+  o.client.max_segment = 700;
+  Exchange e(o);
+  all_answered(e, {{{{5000}, {2801, true, true}}, {{2000}, {3501, true, true}, {1500, false}}, 800},
+                   {{{5003, false}}, {{2000}, {1500, false}}},
+                   {{}, {{2100}, {5003, false}}}});
+  EXPECT_EQ(e.requester.counters().long_calls, 1U);
+  EXPECT_EQ(e.requester.counters().read_chunks, 2U);
+  EXPECT_EQ(e.requester.counters().reply_chunks, 3U);
+}
+
+// Around the inline thresholds and around roundups each length is another case.
+TEST(Exchange, EveryLengthAroundTheThresholds) {
+  for (const bool ddp : {true, false}) {
+    Exchange e;
+    std::vector<CallPlanForTest> plans;
+    for (std::uint32_t n = 940; n <= 1030; ++n) {
+      plans.push_back({{{n, ddp}}, {{n, ddp}}});
+      plans.push_back({{{n, ddp, true}, {1, false}}, {{n, ddp, true}, {1, false}}, n % 7});
+    }
+    all_answered(e, plans);
+    const RequesterCounters& c = e.requester.counters();
+    EXPECT_GT(c.inline_calls, 0U);
+    EXPECT_GT(ddp ? c.read_chunks : c.long_calls, 0U);
+    EXPECT_GT(ddp ? c.write_chunks : c.reply_chunks, 0U);
+  }
+}
+
+TEST(Exchange, OneMegabyteEachWay) {
+  ExchangeOptions o;
+  o.client = o.server = {4096, 4096, 1U << 18};
+  Exchange e(o);
+  all_answered(e, {{{{1U << 20, true, true}}, {{1U << 20, true, true}}},
+                   {{{(1U << 20) - 1}}, {{(1U << 20) - 3}}}});
+  EXPECT_EQ(e.responder.counters().written_bytes, (2U << 20) - 3);
+}
+
+TEST(Exchange, RepliesInAnyOrder) {
+  Exchange e;
+  std::vector<CallPlanForTest> plans;
+  for (int i = 0; i < 200; ++i) {
+    CallPlanForTest p{{{static_cast<std::uint32_t>(i)}}, {{static_cast<std::uint32_t>(i) * 20}}};
+    p.service_time = i * 7 % 50 * fabric::kMicrosecond;
+    plans.push_back(p);
+  }
+  all_answered(e, plans);
+  EXPECT_EQ(e.requester.granted(), 1U);  // of the next connection
+  EXPECT_GT(e.requester.counters().stalls, 100U);
+}
+
+// Random messages over a network that loses, repeats, reorders and damages packets; connections
+// that end at random; always exactly one outcome, and no wrong byte.
+CallPlanForTest random_plan(soft::Random& random) {
+  const auto opaque = [&] {
+    constexpr std::array<std::uint32_t, 6> kScales{1, 5, 90, 1000, 5000, 40'000};
+    const std::uint32_t scale = kScales[random.below(kScales.size())];
+    return Opaque{static_cast<std::uint32_t>(random.below(scale)), random.chance(0.6),
+                  random.chance(0.5)};
+  };
+  CallPlanForTest p;
+  for (std::uint64_t n = random.below(4); n > 0; --n) p.arguments.push_back(opaque());
+  for (std::uint64_t n = random.below(4); n > 0; --n) p.results.push_back(opaque());
+  p.spare = static_cast<std::uint32_t>(random.chance(0.5) ? random.below(3000) : 0);
+  p.result_memory = random.chance(0.8);
+  p.service_time = static_cast<fabric::Time>(random.below(30)) * fabric::kMicrosecond;
+  return p;
+}
+
+ExchangeOptions random_options(std::uint64_t seed, soft::Random& random, double rate) {
+  ExchangeOptions o;
+  o.seed = seed;
+  const auto threshold = static_cast<std::uint32_t>(1024U << random.below(3));
+  o.client = o.server = {threshold, threshold, 1U << 30};
+  o.client.max_segment =
+      static_cast<std::uint32_t>(random.chance(0.5) ? 1U << 30 : 3000U + random.below(5000));
+  o.requester.credits = 1 + static_cast<std::uint32_t>(random.below(16));
+  o.responder.credits = 1 + static_cast<std::uint32_t>(random.below(16));
+  o.requester.first_xid = static_cast<std::uint32_t>(random.next());
+  o.adapter.mtu = 1024;
+  o.adapter.ack_timeout = 8;  // 1 ms
+  o.adapter.cm.response_timeout = fabric::kMillisecond;
+  for (soft::SimDirection* d : {&o.link.out, &o.link.in}) {
+    d->delay = 3 * fabric::kMicrosecond;
+    d->loss = d->duplication = d->reordering = d->corruption = rate;
+  }
+  return o;
+}
+
+std::uint64_t seeds() {
+  const char* const text = std::getenv("RPCRDMA_SEEDS");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : 60;
+}
+
+TEST(Exchange, RandomMessages) {
+  for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
+    soft::Random random(seed);
+    Exchange e(random_options(seed, random, 0));
+    std::vector<CallPlanForTest> plans;
+    for (int i = 0; i < 40; ++i) plans.push_back(random_plan(random));
+    all_answered(e, plans);
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
+  }
+}
+
+TEST(Exchange, ABadNetworkAndConnectionsThatEnd) {
+  std::uint64_t answered = 0;
+  std::uint64_t resent = 0;
+  std::uint64_t cancelled = 0;
+  for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
+    soft::Random random(seed + 1000);
+    const double rate = seed % 4 == 0 ? 0 : 0.05;
+    Exchange e(random_options(seed, random, rate));
+    e.lossy = true;
+    constexpr std::size_t kCalls = 30;
+    for (std::size_t i = 0; i < kCalls; ++i) {
+      CallPlanForTest p = random_plan(random);
+      if (random.chance(0.2)) p.timeout = static_cast<fabric::Time>(random.below(20'000'000));
+      e.call(p);
+    }
+    // Ends it now and then, by either side and by any means.
+    for (int i = 0; i < 300 && e.outcomes.size() != kCalls; ++i) {
+      e.client_down = false;
+      e.connect();
+      ASSERT_FALSE(HasFailure()) << "seed " << seed;
+      const fabric::Time life =
+          static_cast<fabric::Time>(random.below(i < 8 ? 400'000 : 400'000'000));
+      e.run_until([&] { return e.client_down || e.outcomes.size() == kCalls; }, e.net.now() + life);
+      ASSERT_FALSE(HasFailure()) << "seed " << seed;
+      const std::uint64_t how = random.below(4);
+      if (e.outcomes.size() == kCalls || how == 0) continue;
+      if (how == 1) e.client->connection().disconnect();
+      if (how == 2 && e.server != nullptr) e.server->connection().disconnect();
+      if (how == 3) e.server.reset();
+      e.run_until([&] { return e.client_down; }, e.net.now() + fabric::kSecond);
+    }
+    e.settle();
+    e.client.reset();
+    e.server.reset();
+    ASSERT_EQ(e.outcomes.size(), kCalls) << "seed " << seed;
+    for (const auto& [cookie, o] : e.outcomes) {
+      EXPECT_TRUE(o.status == CallStatus::kReplied || o.status == CallStatus::kTimedOut)
+          << call_status_name(o.status) << " " << o.reason;
+      answered += o.status == CallStatus::kReplied ? 1U : 0U;
+    }
+    EXPECT_EQ(e.requester.outstanding(), 0U);
+    EXPECT_EQ(e.client_pool.in_use(), 0U);
+    EXPECT_EQ(e.server_pool.in_use(), 0U);
+    EXPECT_EQ(e.refused, 0U);
+    resent += e.requester.counters().resent;
+    cancelled += e.cancelled;
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
+  }
+  EXPECT_GT(answered, seeds() * 20);
+  EXPECT_GT(resent, seeds());
+  EXPECT_GT(cancelled, seeds() / 10);
 }
 
 }  // namespace
