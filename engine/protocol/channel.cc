@@ -33,7 +33,8 @@ struct Channel::Impl {
         responder(s),
         link(pool, options,
              (q != nullptr ? q->max_flights() : 0) + (s != nullptr ? s->max_serving() : 0)),
-        receives(pool, credits() + kSpareReceives, options.inline_receive) {
+        receives(pool, credits() + kSpareReceives, options.inline_receive),
+        receive_bytes(options.inline_receive) {
     if (q != nullptr)
       link.handles = std::max<std::uint32_t>(kMaxSegments, kHandlesOfCall * q->own_credits());
   }
@@ -60,6 +61,7 @@ struct Channel::Impl {
   ResponderCore* responder;
   Link link;
   ReceiveQueue receives;
+  const std::uint32_t receive_bytes;  // of each
   std::unique_ptr<fabric::Connection> connection;
   bool begun = false;
   bool ended = false;
@@ -69,7 +71,7 @@ struct Channel::Impl {
 void Channel::Impl::receive(std::uint32_t slot, const fabric::Completion& completion, Time now) {
   const Block* const block = receives.complete(slot);
   if (block == nullptr || link.down || !link.failure.empty()) return;
-  if (completion.has_immediate || completion.bytes > link.options.inline_receive) {
+  if (completion.has_immediate || completion.bytes > receive_bytes) {
     return link.fail("a message with immediate data, or longer than its Receive");
   }
   Received message;
@@ -153,6 +155,11 @@ Expected<void> Channel::begin(std::unique_ptr<fabric::Connection> connection) {
 
 fabric::Connection& Channel::connection() {
   return *impl_->connection;
+}
+
+void Channel::agree(std::uint32_t inline_send, std::uint32_t inline_receive) {
+  impl_->link.options.inline_send = inline_send;
+  impl_->link.options.inline_receive = inline_receive;
 }
 
 void Channel::established(Time now) {

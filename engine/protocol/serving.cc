@@ -28,7 +28,7 @@ void Serving::place_chunks() {
     if (call.long_call && at == 0) {
       stream = bytes;
     } else {
-      items[item_count++] = {c.position, bytes};
+      items[item_count++] = {c.position, bytes, chunks.memory};
     }
     at += aligned(c.bytes);
   }

@@ -102,25 +102,21 @@ struct Client::Impl : LoopMember {
 
   // ----- connections come and go
 
-  // A channel also keeps the time of Calls that wait for a connection, so there always is one.
-  void attach(Link& link) {
-    // Receives are as long as ours may be; what may be sent is known when the peer has answered.
-    link.channel = std::make_unique<protocol::Channel>(
-        loop.memory(),
-        protocol::ChannelOptions{kLeastThreshold, options.inline_threshold, options.max_segment},
-        &link.requester, nullptr);
-  }
-
+  // Ends the connection first: then nobody reaches the memory of its Calls any more, and those that
+  // were about to end are told.
   void detach(Link& link) {
     if (link.cookie != 0) loop.drop_cookie(std::exchange(link.cookie, 0));
-    link.channel.reset();
+    const auto channel = std::move(link.channel);
   }
 
   void connect(Link& link, Time now) {
     ++counters.attempts;
     ++link.attempts;
-    detach(link);
-    attach(link);
+    // Receives are as long as ours may be; what may be sent is known when the peer has answered.
+    link.channel = std::make_unique<protocol::Channel>(
+        loop.memory(),
+        protocol::ChannelOptions{kLeastThreshold, options.inline_threshold, options.max_segment},
+        &link.requester, nullptr);
     link.cookie = loop.add_cookie(*this, link.number);
     const auto private_data = own_private_data(options.inline_threshold, true);
     fabric::ConnectionOptions connection;
@@ -155,11 +151,8 @@ struct Client::Impl : LoopMember {
   // There is no connection any more, whatever the reason: it is tried again, or given up.
   void lost(Link& link, std::string_view what, Time now) {
     const std::string why(what);
-    if (link.channel != nullptr) link.channel->disconnected(now);
     const bool asked_for = link.state == LinkState::kClosing && link.what.empty();
     detach(link);
-    attach(link);
-    mark(link);
     if (asked_for || closing) {
       link.state = LinkState::kClosed;
       link.due = fabric::kNever;
@@ -298,16 +291,15 @@ struct Client::Impl : LoopMember {
     if (!dirty.empty()) return 0;
     Time least = fabric::kNever;
     for (const auto& link : links) {
-      least = std::min(least, link->due);
-      if (link->channel != nullptr) least = std::min(least, link->channel->deadline());
+      least = std::min({least, link->due, link->requester.deadline()});
     }
     return least;
   }
 
   void expire(Time now) override {
     for (const auto& link : links) {
-      if (link->channel != nullptr && link->channel->deadline() <= now) {
-        link->channel->expire(now);
+      if (link->requester.deadline() <= now) {
+        link->requester.expire(now);
         mark(*link);
       }
       if (link->due > now) continue;

@@ -147,7 +147,7 @@ void DispatcherState::dispatch(const protocol::IncomingCall& incoming, const wir
   }
   (void)arguments.opaque_fixed(header_bytes);
 
-  Call handled(*this, arguments, peer_, incoming.offer);
+  Call handled(*this, arguments, incoming.items, peer_, incoming.offer);
   handled.credential_ = credential;
   handled.id_ = incoming.id;
   handled.xid_ = incoming.xid;
@@ -281,6 +281,13 @@ void DispatcherState::remove(std::size_t slot) {
   slots_[slot] = slots_.back();
   ids_.pop_back();
   slots_.pop_back();
+}
+
+const fabric::Memory* Call::memory_of(wire::Bytes argument) const {
+  for (const protocol::Placed& item : items_) {
+    if (item.bytes.data() == argument.data()) return item.memory;
+  }
+  return nullptr;
 }
 
 Expected<protocol::Block> Call::take(std::uint32_t bytes) {

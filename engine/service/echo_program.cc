@@ -99,7 +99,7 @@ struct EchoProgram::Impl {
     const auto args = read_data_args(call.arguments(), kMaxBulk);
     if (!args) return (void)call.fail(CallError::kGarbageArgs);
     if (!admit(call, *args)) return;
-    reply_bulk(call, args->data, nullptr, args->checksum);
+    reply_bulk(call, args->data, call.memory_of(args->data), args->checksum);
   }
 
   static void reply_bulk(Call& call, wire::Bytes data, const fabric::Memory* memory,

@@ -80,29 +80,35 @@ struct Loop::Impl {
     }
   }
 
+  void give_completion(const fabric::Completion& completion) {
+    Route* r = route(completion.connection);
+    if (r == nullptr) {
+      ++counters.strays;
+    } else {
+      r->member->on_completion(r->key, completion, now);
+    }
+  }
+
   // True when there was anything.
   Expected<bool> work() {
     const auto progressed = provider.progress();
     if (!progressed) return tl::unexpected(progressed.error());
     now = monotonic();
     bool any = false;
+    // Before events: with kDisconnected all completions have been given, and they still count.
+    std::size_t n = 0;
+    do {
+      n = provider.take(completions);
+      for (const fabric::Completion& c : std::span(completions).first(n)) give_completion(c);
+      counters.completions += n;
+      any = any || n != 0;
+    } while (n == completions.size());
     while (provider.take(event)) {
       any = true;
       give_event();
       event.request.reset();
       if (!lost.empty()) return fabric::fail(fabric::Errc::kSystem, lost);
     }
-    const std::size_t n = provider.take(completions);
-    for (std::size_t i = 0; i < n; ++i) {
-      Route* r = route(completions[i].connection);
-      if (r == nullptr) {
-        ++counters.strays;
-      } else {
-        r->member->on_completion(r->key, completions[i], now);
-      }
-    }
-    counters.completions += n;
-    any = any || n != 0;
     if (now >= check_at) {
       for_each([&](LoopMember& m) {
         if (m.deadline() <= now) m.expire(now);

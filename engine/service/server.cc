@@ -150,7 +150,7 @@ struct Server::Impl : LoopMember {
       reason = c->reason;
       what = c->what;
     }
-    c->channel->disconnected(loop.now());
+    // The connection first, and then nobody reaches the memory of its Calls any more.
     c->channel.reset();
     add(counters.responder, c->responder.counters());
     counters.calls += c->dispatcher.counters();

@@ -39,8 +39,9 @@ class Channel {
   // Takes a connection that is about to be set up, and posts the Receives. Error: kNoRoom, kSystem.
   [[nodiscard]] fabric::Expected<void> begin(std::unique_ptr<fabric::Connection> connection);
   [[nodiscard]] fabric::Connection& connection();
-  // What the peers agreed on while they connected, bytes: before established(). Receives stay as
-  // long as they are.
+  // The inline thresholds that the peers agreed on while they connected, bytes, instead of those in
+  // the options: before established(). Receives stay as long as they are, so `inline_receive` is at
+  // most that.
   void agree(std::uint32_t inline_send, std::uint32_t inline_receive);
   void established(fabric::Time now);
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include <rpcrdma/fabric/provider.h>
 #include <rpcrdma/wire/xdr.h>
 
 namespace rpcrdma::protocol {
@@ -17,6 +18,8 @@ inline constexpr std::uint32_t kAnyPosition = UINT32_MAX;
 struct Placed {
   std::uint32_t position = 0;
   wire::Bytes bytes;
+  // Registered memory that the bytes lie in, so that they can be sent on from there; or null.
+  const fabric::Memory* memory = nullptr;
 };
 
 class StreamReader {

@@ -83,7 +83,7 @@ class Pattern {
 };
 
 // The server's side. Bulk results are sent from where they lie: SOURCE's from the pattern,
-// ECHO_BULK's from a copy of the argument.
+// ECHO_BULK's from where a Read chunk brought the argument.
 struct EchoCounters {
   std::uint64_t calls[kProcedures] = {};
   std::uint64_t corrupt = 0, too_long = 0;

@@ -59,7 +59,7 @@ class Loop {
   // Lets a run_once() that sleeps return true. For any thread and for signal handlers.
   void wake() noexcept;
 
-  // CLOCK_MONOTONIC, of this turn: read anew after each sleep and before each batch of completions.
+  // CLOCK_MONOTONIC, of this turn; read anew after each sleep.
   [[nodiscard]] fabric::Time now() const;
   [[nodiscard]] const fabric::Time& clock() const;  // the same, to be read later
   [[nodiscard]] fabric::Provider& provider();

@@ -75,6 +75,9 @@ class Call {
   [[nodiscard]] const Credential& credential() const { return credential_; }
   [[nodiscard]] std::uint32_t xid() const { return xid_; }
   [[nodiscard]] const fabric::Address& peer() const { return peer_; }
+  // Registered memory that an argument lies in because a Read chunk brought it, so that it can be
+  // sent back from there; or null.
+  [[nodiscard]] const fabric::Memory* memory_of(wire::Bytes argument) const;
   // What the Call has room for: Write chunks of DDP-eligible results, a Reply chunk.
   [[nodiscard]] const protocol::Offer& offer() const { return offer_; }
   [[nodiscard]] fabric::Time now() const { return now_; }
@@ -96,12 +99,14 @@ class Call {
 
  private:
   friend class DispatcherState;
-  Call(DispatcherState& state, protocol::StreamReader arguments, const fabric::Address& peer,
+  Call(DispatcherState& state, protocol::StreamReader arguments,
+       std::span<const protocol::Placed> items, const fabric::Address& peer,
        const protocol::Offer& offer)
-      : state_(state), arguments_(arguments), peer_(peer), offer_(offer) {}
+      : state_(state), arguments_(arguments), items_(items), peer_(peer), offer_(offer) {}
 
   DispatcherState& state_;
   protocol::StreamReader arguments_;
+  std::span<const protocol::Placed> items_;
   const fabric::Address& peer_;
   const protocol::Offer& offer_;
   Credential credential_;

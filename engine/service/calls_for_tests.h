@@ -1,0 +1,120 @@
+// A dispatcher without a connection: Calls are handed in as bytes, and Replies are kept.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <rpcrdma/protocol/memory_pool.h>
+#include <rpcrdma/service/dispatcher.h>
+#include <rpcrdma/wire/xdr.h>
+
+namespace rpcrdma::service::testing {
+
+using ByteVector = std::vector<std::uint8_t>;
+
+// Registers memory and does nothing else.
+class MemoryOnly final : public fabric::Provider {
+ public:
+  fabric::Expected<fabric::Memory> remember(std::span<std::uint8_t> memory) override {
+    return fabric::Memory{memory.data(), memory.size(), 1};
+  }
+  void forget(const fabric::Memory&) override {}
+  fabric::Expected<std::unique_ptr<fabric::Listener>> listen(std::uint16_t,
+                                                             std::uint64_t) override {
+    return fabric::fail(fabric::Errc::kSystem);
+  }
+  fabric::Expected<std::unique_ptr<fabric::Connection>> connect(
+      const fabric::Address&, std::uint16_t, const fabric::ConnectionOptions&) override {
+    return fabric::fail(fabric::Errc::kSystem);
+  }
+  int fd() const override { return -1; }
+  bool may_sleep() override { return true; }
+  fabric::Expected<void> progress() override { return {}; }
+  std::size_t take(std::span<fabric::Completion>) override { return 0; }
+  bool take(fabric::Event&) override { return false; }
+};
+
+// 32-bit words, most significant byte first.
+template <typename... Word>
+ByteVector words(Word... values) {
+  ByteVector bytes(4 * sizeof...(values));
+  wire::XdrWriter writer(bytes);
+  (writer.u32(static_cast<std::uint32_t>(values)), ...);
+  return bytes;
+}
+
+inline ByteVector join(std::initializer_list<ByteVector> parts) {
+  ByteVector all;
+  for (const ByteVector& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+// An RPC Call with AUTH_NONE.
+inline ByteVector call_bytes(std::uint32_t program, std::uint32_t version, std::uint32_t procedure,
+                             const ByteVector& arguments = {}) {
+  return join({words(0x1234, 0, 2, program, version, procedure, 0, 0, 0, 0), arguments});
+}
+
+struct KeptReply {
+  std::uint64_t id = 0;
+  ByteVector stream;             // without DDP-eligible pieces
+  std::vector<ByteVector> data;  // these
+  std::vector<bool> registered;  // each piece: it lies in registered memory
+};
+
+struct Dispatching {
+  explicit Dispatching(std::vector<Program*> programs)
+      : dispatcher(programs, fabric::make_ipv4(10, 0, 0, 1), pool, now) {
+    dispatcher.attach([this](std::uint64_t id, std::span<const protocol::Piece> message,
+                             fabric::Time) { return keep(id, message); },
+                      [this] { ++answered_later; });
+  }
+
+  fabric::Expected<void> keep(std::uint64_t id, std::span<const protocol::Piece> message) {
+    if (refuse) return fabric::fail(fabric::Errc::kNoRoom);
+    KeptReply& reply = replies.emplace_back();
+    reply.id = id;
+    for (const protocol::Piece& p : message) {
+      reply.registered.push_back(p.memory != nullptr);
+      if (p.ddp) {
+        reply.data.emplace_back(p.bytes.begin(), p.bytes.end());
+      } else {
+        reply.stream.insert(reply.stream.end(), p.bytes.begin(), p.bytes.end());
+      }
+    }
+    return {};
+  }
+
+  // Returns the Call's id.
+  std::uint64_t call(const ByteVector& stream, std::span<const protocol::Placed> items = {}) {
+    protocol::IncomingCall incoming;
+    incoming.id = ++last_id;
+    if (stream.size() >= 4) incoming.xid = wire::load_be32(stream.data());
+    incoming.stream = stream;
+    incoming.items = items;
+    dispatcher.on_call(incoming);
+    return last_id;
+  }
+
+  // The Reply's words, which is all there is of an error.
+  ByteVector answer(const ByteVector& stream, std::span<const protocol::Placed> items = {}) {
+    replies.clear();
+    call(stream, items);
+    EXPECT_EQ(replies.size(), 1U);
+    return replies.empty() ? ByteVector{} : replies[0].stream;
+  }
+
+  MemoryOnly provider;
+  protocol::MemoryPool pool{provider, {}};
+  fabric::Time now = 0;
+  Dispatcher dispatcher;
+  std::vector<KeptReply> replies;
+  std::uint64_t last_id = 0;
+  int answered_later = 0;
+  bool refuse = false;
+};
+
+}  // namespace rpcrdma::service::testing

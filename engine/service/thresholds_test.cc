@@ -1,0 +1,67 @@
+// RFC 8797 section 4: the smaller of what one side sends and the other receives.
+#include "thresholds.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace rpcrdma::service {
+namespace {
+
+std::vector<std::uint8_t> sizes(std::uint32_t send, std::uint32_t receive) {
+  wire::PrivateData data;
+  data.send_code = wire::inline_size_code(send);
+  data.recv_code = wire::inline_size_code(receive);
+  const auto bytes = wire::encode_private_data(data);
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST(Thresholds, TheSmallerHolds) {
+  const Thresholds t = agree(4096, true, sizes(2048, 8192));
+  EXPECT_EQ(t.send, 4096U);
+  EXPECT_EQ(t.receive, 2048U);
+  const Thresholds u = agree(65536, true, sizes(262144, 1024));
+  EXPECT_EQ(u.send, 1024U);
+  EXPECT_EQ(u.receive, 65536U);
+}
+
+TEST(Thresholds, WithoutPrivateData1024) {
+  for (const bool sent : {true, false}) {
+    const Thresholds t = agree(4096, sent, {});
+    EXPECT_EQ(t.send, 1024U);
+    EXPECT_EQ(t.receive, 1024U);
+    EXPECT_FALSE(t.peer);
+  }
+}
+
+TEST(Thresholds, PrivateDataThatMakesNoSenseIsNone) {
+  const std::vector<std::uint8_t> good = sizes(4096, 4096);
+  for (const std::size_t at : {0U, 1U, 2U, 3U, 4U}) {  // magic, version
+    auto bad = good;
+    bad[at] ^= 0x10;
+    EXPECT_EQ(agree(4096, true, bad).send, 1024U) << at;
+  }
+  EXPECT_EQ(agree(4096, true, wire::Bytes(good).first(7)).receive, 1024U);
+  // What stands behind it is another's.
+  auto longer = good;
+  longer.resize(56, 0xff);
+  EXPECT_EQ(agree(4096, true, longer).send, 4096U);
+}
+
+TEST(Thresholds, OfOneWhoDidNotSayNobodyKnows) {
+  const Thresholds t = agree(4096, false, sizes(4096, 4096));
+  EXPECT_EQ(t.send, 1024U);
+  EXPECT_EQ(t.receive, 1024U);
+  EXPECT_TRUE(t.peer);
+}
+
+TEST(Thresholds, WhatIsSaidIsWhatIsMeant) {
+  const auto bytes = own_private_data(4096, true);
+  EXPECT_EQ(bytes, (std::array<std::uint8_t, 8>{0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 3}));
+  EXPECT_TRUE(is_threshold(1024));
+  EXPECT_TRUE(is_threshold(262144));
+  for (const std::uint32_t bad : {0U, 512U, 1025U, 4095U, 263168U}) EXPECT_FALSE(is_threshold(bad));
+}
+
+}  // namespace
+}  // namespace rpcrdma::service

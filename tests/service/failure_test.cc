@@ -1,0 +1,447 @@
+// What goes wrong: servers that end and come again, Calls that are not answered, limits, and peers
+// that break the protocol, which is nobody's trouble but their own.
+#include "hosts.h"
+
+#include <csignal>
+
+#include <rpcrdma/wire/xdr.h>
+
+namespace rpcrdma::testing {
+namespace {
+
+using fabric::EventType;
+using protocol::CallStatus;
+using service::LinkState;
+using service::echo::Proc;
+using service::echo::Request;
+using service::echo::Verdict;
+
+constexpr Request kSleepLong{Proc::kSleep, 0, 0, 0, 60'000'000};
+
+// ----- servers end, and come again
+
+TEST(Restart, CallsAreSentAgainUnderTheirXids) {
+  auto server = std::make_unique<RunningServer>();
+  ClientHost host;
+  service::ClientOptions options = to_server();
+  options.connections = 2;
+  EchoClient echo(host, options);
+  ASSERT_TRUE(host.until([&] { return echo.client().up() == 2; }));
+  // A grant of more than one, so that several Calls are outstanding.
+  for (int i = 0; i < 4; ++i) echo.call({Proc::kNull, 0, 0, 0, 0});
+  ASSERT_TRUE(echo.finish_calls());
+  // Nobody answers these before the server is gone.
+  std::vector<std::uint32_t> xids;
+  for (int i = 0; i < 4; ++i) xids.push_back(echo.call({Proc::kSleep, 0, 0, 0, 400'000}));
+  ASSERT_TRUE(host.until([&] { return echo.client().outstanding() == 4; }));
+  server.reset();
+  ASSERT_TRUE(host.until([&] { return echo.client().up() == 0; }));
+  EXPECT_EQ(echo.done.size(), 4U);
+  // One more, which waits for a connection.
+  echo.call({Proc::kEchoBulk, 65536, 0, 1, 0});
+
+  server = std::make_unique<RunningServer>();
+  ASSERT_TRUE(echo.finish_calls());
+  EXPECT_TRUE(echo.all_right());
+  std::vector<std::uint32_t> ended;
+  for (std::size_t i = 4; i < echo.done.size(); ++i) {
+    if (echo.done[i].attempts == 2) ended.push_back(echo.done[i].xid);
+  }
+  std::sort(xids.begin(), xids.end());
+  std::sort(ended.begin(), ended.end());
+  EXPECT_EQ(ended, xids);
+  const service::ClientCounters counters = echo.client().counters();
+  EXPECT_EQ(counters.lost, 2U);
+  EXPECT_EQ(counters.established, 4U);
+  EXPECT_EQ(counters.requester.resent, 4U);
+  EXPECT_EQ(echo.lost.size() + 2, counters.attempts);
+}
+
+TEST(Restart, AServerThatClosesAnswersNoMoreAndLetsGo) {
+  ServerParts parts({}, nullptr);
+  ClientHost host;
+  service::ClientOptions options = to_server();
+  options.max_attempts = 1;
+  EchoClient echo(host, options);
+  const auto both_until = [&](const std::function<bool()>& condition) {
+    return host.until([&] {
+      EXPECT_TRUE(parts.loop->run_once(0));
+      return condition();
+    });
+  };
+  ASSERT_TRUE(both_until([&] { return echo.client().up() == 1; }));
+  parts.server->close();
+  ASSERT_TRUE(both_until([&] { return echo.client().closed(); }));
+  ASSERT_TRUE(both_until([&] { return parts.server->connections() == 0; }));
+  EXPECT_EQ(parts.server->counters().closed_stopped, 1U);
+}
+
+// ----- clients wait, give up, and end
+
+TEST(Connecting, GivesUpAndEndsItsCalls) {
+  ClientHost host;
+  const auto nobody = open_provider(kServerHost);  // answers, and does not listen
+  service::ClientOptions options = to_server();
+  options.max_attempts = 3;
+  EchoClient echo(host, options);
+  echo.call({Proc::kNull, 0, 0, 0, 0});
+  ASSERT_TRUE(host.until([&] {
+    EXPECT_TRUE(nobody->progress());
+    return echo.client().closed();
+  }));
+  ASSERT_EQ(echo.done.size(), 1U);
+  EXPECT_EQ(echo.done[0].status, CallStatus::kClosed);
+  EXPECT_EQ(echo.client().counters().attempts, 3U);
+  EXPECT_EQ(echo.client().counters().rejected, 3U);
+  EXPECT_EQ(echo.client().counters().given_up, 1U);
+  const service::CallHeader header(1, 1, 0);
+  const protocol::Piece piece = header.piece();
+  protocol::CallSpec spec;
+  spec.message = {&piece, 1};
+  const auto late = echo.client().call(spec);
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, fabric::Errc::kNotConnected);
+}
+
+TEST(Connecting, SilenceEndsInTimeAndIsTriedAgainLaterAndLater) {
+  ClientHost host;
+  const auto silent = open_provider(kServerHost);  // never asked to make progress
+  service::ClientOptions options = to_server();
+  options.connect_timeout = 5 * fabric::kMillisecond;
+  options.max_attempts = 4;
+  EchoClient echo(host, options);
+  const fabric::Time begun = host.loop->now();
+  ASSERT_TRUE(host.until([&] { return echo.client().closed(); }));
+  EXPECT_EQ(echo.client().counters().timed_out, 4U);
+  EXPECT_EQ(echo.lost.size(), 4U);
+  EXPECT_EQ(echo.lost[0], "no answer in time");
+  // Four times five, and three quarters of one, two and four milliseconds at least.
+  EXPECT_GE(host.loop->now() - begun, 25 * fabric::kMillisecond);
+}
+
+TEST(Connecting, ACallTimesOutWithoutAConnection) {
+  ClientHost host;
+  const auto silent = open_provider(kServerHost);
+  EchoClient echo(host);
+  echo.call({Proc::kNull, 0, 0, 0, 0}, 20 * fabric::kMillisecond);
+  ASSERT_TRUE(echo.finish_calls());
+  EXPECT_EQ(echo.done[0].status, CallStatus::kTimedOut);
+  EXPECT_EQ(echo.done[0].attempts, 0U);
+}
+
+TEST(Calls, OneThatTimesOutCostsItsConnection) {
+  RunningServer server;
+  ClientHost host;
+  EchoClient echo(host);
+  echo.call(kSleepLong, 50 * fabric::kMillisecond);
+  ASSERT_TRUE(echo.finish_calls());
+  EXPECT_EQ(echo.done[0].status, CallStatus::kTimedOut);
+  echo.call({Proc::kEcho, 100, 0, 1, 0});
+  ASSERT_TRUE(echo.finish_calls());
+  EXPECT_EQ(echo.done[1].verdict, Verdict::kRight);
+  EXPECT_EQ(echo.client().counters().established, 2U);
+  EXPECT_EQ(server.stop().calls.cancelled, 1U);
+}
+
+TEST(Ending, FinishWaitsForCalls) {
+  RunningServer server;
+  ClientHost host;
+  service::ClientOptions options = to_server();
+  options.connections = 3;
+  EchoClient echo(host, options);
+  ASSERT_TRUE(host.until([&] { return echo.client().up() == 3; }));
+  for (int i = 0; i < 20; ++i) echo.call({Proc::kEchoBulk, 65536, 0, 1, 0});
+  echo.client().finish();
+  EXPECT_FALSE(echo.client().closed());
+  ASSERT_TRUE(host.until([&] { return echo.client().closed(); }));
+  EXPECT_EQ(echo.done.size(), 20U);
+  EXPECT_TRUE(echo.all_right());
+  EXPECT_EQ(echo.client().state(0), LinkState::kClosed);
+  const service::ServerCounters counters = server.stop();
+  EXPECT_EQ(counters.closed_peer, 3U);
+  EXPECT_EQ(counters.closed_protocol, 0U);
+}
+
+TEST(Ending, CloseEndsCallsAtOnce) {
+  RunningServer server;
+  ClientHost host;
+  EchoClient echo(host);
+  ASSERT_TRUE(host.until([&] { return echo.client().up() == 1; }));
+  for (int i = 0; i < 3; ++i) echo.call(kSleepLong);
+  ASSERT_TRUE(host.until([&] { return echo.client().outstanding() == 1; }));
+  echo.client().close();
+  ASSERT_TRUE(host.until([&] { return echo.client().closed(); }));
+  ASSERT_EQ(echo.done.size(), 3U);
+  for (const Done& d : echo.done) EXPECT_EQ(d.status, CallStatus::kClosed);
+}
+
+TEST(Ending, ALoopStopsFromAnotherThreadAndFromASignalHandler) {
+  ClientHost host;
+  std::thread other([&] { host.loop->stop(); });
+  EXPECT_TRUE(host.loop->run());
+  other.join();
+  EXPECT_FALSE(host.loop->run_once().value());
+
+  static service::Loop* in_handler = nullptr;
+  ClientHost second(4);
+  in_handler = second.loop.get();
+  const auto before = std::signal(SIGUSR1, [](int) { in_handler->stop(); });
+  const pthread_t self = ::pthread_self();
+  std::thread sender([&] { ::pthread_kill(self, SIGUSR1); });
+  EXPECT_TRUE(second.loop->run());
+  sender.join();
+  std::signal(SIGUSR1, before);
+}
+
+// ----- limits
+
+TEST(Limits, ConnectionsBeyondAreRejectedWithAReason) {
+  service::ServerOptions server_options;
+  server_options.max_connections = 2;
+  RunningServer server(server_options);
+  ClientHost host;
+  service::ClientOptions options = to_server();
+  options.connections = 2;
+  EchoClient first(host, options);
+  ASSERT_TRUE(host.until([&] { return first.client().up() == 2; }));
+  EchoClient second(host);
+  ASSERT_TRUE(host.until([&] { return !second.lost.empty(); }));
+  EXPECT_NE(second.lost[0].find("too many connections"), std::string::npos) << second.lost[0];
+  // There is room again.
+  first.client().finish();
+  ASSERT_TRUE(host.until([&] { return second.client().up() == 1; }));
+  EXPECT_GE(server.stop().rejected_full, 1U);
+}
+
+TEST(Limits, IdleConnectionsAreClosed) {
+  service::ServerOptions server_options;
+  server_options.idle = 60 * fabric::kMillisecond;
+  RunningServer server(server_options);
+  ClientHost host;
+  service::ClientOptions options = to_server();
+  options.max_attempts = 1;
+  EchoClient echo(host, options);
+  // A Call that takes longer than that is no idleness.
+  echo.call({Proc::kSleep, 0, 0, 0, 150'000});
+  ASSERT_TRUE(echo.finish_calls());
+  EXPECT_EQ(echo.done[0].attempts, 1U);
+  ASSERT_TRUE(host.until([&] { return echo.client().closed() || echo.lost.size() == 1; }));
+  EXPECT_EQ(server.stop().closed_idle, 1U);
+}
+
+TEST(Limits, CreditsAreSharedByAllConnections) {
+  service::ServerOptions server_options;
+  server_options.max_calls = 8;
+  RunningServer server(server_options);
+  ClientHost host;
+  service::ClientOptions options = to_server();
+  options.connections = 4;
+  EchoClient echo(host, options);
+  ASSERT_TRUE(host.until([&] { return echo.client().up() == 4; }));
+  for (int i = 0; i < 40; ++i) echo.call({Proc::kNull, 0, 0, 0, 0});
+  ASSERT_TRUE(echo.finish_calls());
+  for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(echo.client().requester(i).granted(), 2U);
+}
+
+TEST(Limits, ChunksBeyondAreAnsweredErrChunk) {
+  service::ServerOptions server_options;
+  server_options.responder.max_chunk_bytes = 65536;
+  RunningServer server(server_options);
+  ClientHost host;
+  EchoClient echo(host);
+  echo.call({Proc::kSink, 65536, 0, 1, 0});
+  echo.call({Proc::kSink, 65537, 0, 1, 0});
+  echo.call({Proc::kSource, kLongest, 0, 1, 0});
+  ASSERT_TRUE(echo.finish_calls());
+  std::map<CallStatus, int> ends;
+  for (const Done& d : echo.done) ++ends[d.status];
+  EXPECT_EQ(ends[CallStatus::kReplied], 2);
+  EXPECT_EQ(ends[CallStatus::kErrorChunk], 1);
+  EXPECT_TRUE(echo.lost.empty());
+  EXPECT_EQ(server.stop().responder.error_chunk, 1U);
+}
+
+TEST(Limits, OptionsThatCannotBeAreRefused) {
+  ClientHost host;
+  EchoClient echo(host);
+  service::ClientOptions options = to_server();
+  options.inline_threshold = 1500;
+  EXPECT_FALSE(service::Client::create(*host.loop, options, echo));
+  options = to_server();
+  options.connections = 0;
+  EXPECT_FALSE(service::Client::create(*host.loop, options, echo));
+  service::ServerOptions server_options;
+  server_options.inline_threshold = 512;
+  EXPECT_FALSE(service::Server::create(*host.loop, {}, server_options));
+  server_options = {};
+  server_options.max_connections = 0;
+  EXPECT_FALSE(service::Server::create(*host.loop, {}, server_options));
+}
+
+// ----- peers that break the protocol
+
+using ByteVector = std::vector<std::uint8_t>;
+
+template <typename... Word>
+ByteVector words(Word... values) {
+  ByteVector bytes(4 * sizeof...(values));
+  wire::XdrWriter writer(bytes);
+  (writer.u32(static_cast<std::uint32_t>(values)), ...);
+  return bytes;
+}
+
+// RDMA_MSG without chunks, and a Call of NULL in it.
+ByteVector null_call(std::uint32_t xid) {
+  return words(xid, 1, 32, 0, 0, 0, 0, xid, 0, 2, service::echo::kProgram, 1, 0, 0, 0, 0, 0);
+}
+
+// A connection by hand.
+struct BadPeer : Peer {
+  explicit BadPeer(std::span<const std::uint8_t> private_data) : Peer(at(3), 1U << 20) {
+    fabric::ConnectionOptions options;
+    options.private_data = private_data;
+    options.rnr_retry_count = 7;
+    connection =
+        provider->connect(own_address(kServerHost), service::kDefaultPort, options).value();
+    for (std::uint64_t i = 0; i < 60; ++i) receive(i, i * 4096, 4096);
+  }
+  static soft::ProviderOptions at(std::uint8_t host) {
+    soft::ProviderOptions options;
+    options.adapter.address = own_address(host);
+    return options;
+  }
+  [[nodiscard]] bool saw(EventType type) const {
+    return std::ranges::any_of(events, [&](const fabric::Event& e) { return e.type == type; });
+  }
+  [[nodiscard]] std::size_t received() const {
+    return static_cast<std::size_t>(std::ranges::count_if(done, [](const fabric::Completion& c) {
+      return c.operation == fabric::Operation::kReceive && c.status == fabric::Status::kSuccess;
+    }));
+  }
+  // What came into the n-th Receive, its words.
+  [[nodiscard]] std::uint32_t word(std::size_t n, std::size_t at_word) const {
+    return wire::load_be32(buffer.data() + n * 4096 + 4 * at_word);
+  }
+  void send(std::uint64_t n, const ByteVector& message) {
+    const std::size_t at = (512U << 10) + n * 4096;
+    std::copy(message.begin(), message.end(), buffer.begin() + static_cast<std::ptrdiff_t>(at));
+    post(fabric::Operation::kSend, 100 + n, at, message.size());
+  }
+};
+
+// Somebody else goes on making Calls all the time.
+class BadPeers : public ::testing::Test {
+ protected:
+  BadPeers() {
+    good.on_done = [this] {
+      if (good.made < 100'000) good.call({Proc::kEchoBulk, 5000, 0, ++seed, 0});
+    };
+    good.call({Proc::kNull, 0, 0, 0, 0});
+    EXPECT_TRUE(host.until([&] { return good.done.size() >= 2; }));
+  }
+  bool until(BadPeer& bad, const std::function<bool()>& condition) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      bad.step();
+      if (!bad.provider->may_sleep()) continue;
+      EXPECT_TRUE(host.loop->run_once(fabric::kMillisecond));
+    }
+    return true;
+  }
+  bool connect(BadPeer& bad) {
+    return until(bad, [&] { return bad.saw(EventType::kEstablished); });
+  }
+  // Nobody else noticed.
+  void check_good() {
+    const std::size_t before = good.done.size();
+    EXPECT_TRUE(host.until([&] { return good.done.size() >= before + 20; }));
+    EXPECT_TRUE(good.all_right());
+    EXPECT_TRUE(good.lost.empty());
+    counters = server.stop();
+  }
+
+  RunningServer server;
+  ClientHost host;
+  EchoClient good{host};
+  std::uint32_t seed = 0;
+  service::ServerCounters counters;
+};
+
+TEST_F(BadPeers, PrivateDataOfAnotherProtocolIsNone) {
+  const ByteVector other(56, 0x5a);
+  BadPeer bad(other);
+  ASSERT_TRUE(connect(bad));
+  bad.send(0, null_call(77));
+  ASSERT_TRUE(until(bad, [&] { return bad.received() == 1; }));
+  EXPECT_EQ(bad.word(0, 0), 77U);
+  EXPECT_EQ(bad.word(0, 3), 0U);   // RDMA_MSG
+  EXPECT_EQ(bad.word(0, 12), 0U);  // SUCCESS
+  check_good();
+}
+
+TEST_F(BadPeers, GarbageGetsErrorsAndNothingElse) {
+  BadPeer bad({});
+  ASSERT_TRUE(connect(bad));
+  // Another version; a list that does not end; no Call in it. Each is answered, or else ends the
+  // connection.
+  const std::array<ByteVector, 3> garbage{words(5, 9, 32, 0, 0, 0, 0),
+                                          words(6, 1, 32, 0, 1, 0, 1, 4096, 0, 0, 1),
+                                          words(7, 1, 32, 0, 0, 0, 0, 7, 0, 2)};
+  for (std::size_t i = 0; i < garbage.size(); ++i) {
+    bad.send(i, garbage[i]);
+    ASSERT_TRUE(until(bad, [&] { return bad.received() == i + 1; })) << i;
+    EXPECT_EQ(bad.word(i, 0), 5 + i);
+  }
+  EXPECT_EQ(bad.word(0, 3), 4U);  // RDMA_ERROR, ERR_VERS, 1 to 1
+  EXPECT_EQ(bad.word(0, 4), 1U);
+  EXPECT_EQ(bad.word(0, 5), 1U);
+  EXPECT_EQ(bad.word(0, 6), 1U);
+  EXPECT_EQ(bad.word(1, 3), 4U);  // RDMA_ERROR, ERR_CHUNK
+  EXPECT_EQ(bad.word(1, 4), 2U);
+  // Not even a header: nobody to answer.
+  bad.send(3, ByteVector{1, 2, 3});
+  bad.send(4, null_call(8));
+  ASSERT_TRUE(until(bad, [&] { return bad.received() == 4; }));
+  EXPECT_EQ(bad.word(3, 0), 8U);
+  check_good();
+}
+
+TEST_F(BadPeers, CallsBeyondTheGrantEndTheirConnection) {
+  BadPeer bad({});
+  ASSERT_TRUE(connect(bad));
+  // Before the first Reply one Call may be outstanding, and this one is for a minute.
+  const ByteVector sleep =
+      words(1, 1, 32, 0, 0, 0, 0, 1, 0, 2, service::echo::kProgram, 1, 6, 0, 0, 0, 0, 60'000'000);
+  bad.send(0, sleep);
+  for (std::uint32_t i = 1; i < 10; ++i) bad.send(i, null_call(i + 1));
+  ASSERT_TRUE(until(bad, [&] { return bad.saw(EventType::kDisconnected); }));
+  check_good();
+  EXPECT_EQ(counters.responder.over_credit, 1U);
+  EXPECT_EQ(counters.closed_protocol, 1U);
+  EXPECT_EQ(counters.calls.cancelled, 1U);
+}
+
+TEST_F(BadPeers, AReadChunkThatIsNotThereEndsItsConnection) {
+  BadPeer bad({});
+  ASSERT_TRUE(connect(bad));
+  // SINK with 4096 bytes at position 48 behind a handle that nobody has.
+  bad.send(0, words(1, 1, 32, 0, 1, 48, 0xbad, 4096, 0, 0, 0, 0, 0, 1, 0, 2,
+                    service::echo::kProgram, 1, 2, 0, 0, 0, 0, 0, 4096));
+  ASSERT_TRUE(until(bad, [&] { return bad.saw(EventType::kDisconnected); }));
+  check_good();
+  EXPECT_EQ(counters.closed_protocol + counters.closed_peer, 1U);
+}
+
+TEST_F(BadPeers, AMessageLongerThanItsReceiveEndsItsConnection) {
+  BadPeer bad({});
+  ASSERT_TRUE(connect(bad));
+  ByteVector longer = null_call(1);
+  longer.resize(4096);
+  bad.send(0, longer);
+  ASSERT_TRUE(until(bad, [&] { return bad.saw(EventType::kDisconnected); }));
+  check_good();
+}
+
+}  // namespace
+}  // namespace rpcrdma::testing

@@ -1,0 +1,191 @@
+// A server in a thread of its own and clients in the test's, on loopback addresses of this process.
+#pragma once
+
+#include "../fabric/two_peers.h"
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <rpcrdma/service/client.h>
+#include <rpcrdma/service/echo.h>
+#include <rpcrdma/service/loop.h>
+#include <rpcrdma/service/server.h>
+#include <rpcrdma/soft/provider.h>
+
+namespace rpcrdma::testing {
+
+inline constexpr std::uint32_t kLongest = 1U << 20;
+inline constexpr std::uint8_t kServerHost = 2;
+
+inline std::unique_ptr<soft::SoftProvider> open_provider(std::uint8_t host) {
+  soft::ProviderOptions options;
+  options.adapter.address = own_address(host);
+  auto opened = soft::SoftProvider::open(options);
+  EXPECT_TRUE(opened) << (opened ? "" : opened.error().message);
+  return opened ? std::move(*opened) : nullptr;
+}
+
+// The echo program behind a server; not running yet.
+struct ServerParts {
+  explicit ServerParts(const service::ServerOptions& options, service::ServerObserver* observer)
+      : provider(open_provider(kServerHost)),
+        loop(service::Loop::create(*provider).value()),
+        echo(service::echo::EchoProgram::create(loop->memory(), kLongest).value()),
+        programs{echo.get()},
+        server(service::Server::create(*loop, programs, options, observer).value()) {}
+
+  std::unique_ptr<soft::SoftProvider> provider;
+  std::unique_ptr<service::Loop> loop;
+  std::unique_ptr<service::echo::EchoProgram> echo;
+  std::vector<service::Program*> programs;
+  std::unique_ptr<service::Server> server;
+};
+
+// One that runs until stop(), or its end.
+class RunningServer {
+ public:
+  explicit RunningServer(const service::ServerOptions& options = {},
+                         service::ServerObserver* observer = nullptr)
+      : parts_(options, observer), thread_([this] { EXPECT_TRUE(parts_.loop->run()); }) {}
+  ~RunningServer() { stop(); }
+  RunningServer(const RunningServer&) = delete;
+  RunningServer& operator=(const RunningServer&) = delete;
+
+  // What its counters are when it has ended.
+  const service::ServerCounters& stop() {
+    if (thread_.joinable()) {
+      parts_.loop->stop();
+      thread_.join();
+      counters_ = parts_.server->counters();
+    }
+    return counters_;
+  }
+  ServerParts& parts() {
+    stop();
+    return parts_;
+  }
+
+ private:
+  ServerParts parts_;
+  std::thread thread_;
+  service::ServerCounters counters_;
+};
+
+inline service::ClientOptions to_server() {
+  service::ClientOptions options;
+  options.server = own_address(kServerHost);
+  options.backoff_first = fabric::kMillisecond;
+  options.backoff_most = 20 * fabric::kMillisecond;
+  return options;
+}
+
+// A provider, a loop, and what echo Calls need.
+struct ClientHost {
+  explicit ClientHost(std::uint8_t host = 1)
+      : provider(open_provider(host)),
+        loop(service::Loop::create(*provider).value()),
+        pattern(service::echo::Pattern::create(loop->memory(), kLongest).value()) {}
+
+  // False when it did not come so within twenty seconds.
+  bool until(const std::function<bool()>& condition) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      const auto going = loop->run_once(100 * fabric::kMillisecond);
+      if (!going || !*going) return false;
+    }
+    return true;
+  }
+
+  std::unique_ptr<soft::SoftProvider> provider;
+  std::unique_ptr<service::Loop> loop;
+  service::echo::Pattern pattern;
+};
+
+struct Done {
+  service::echo::Verdict verdict = service::echo::Verdict::kRpcError;
+  protocol::CallStatus status = protocol::CallStatus::kReplied;
+  std::string text;
+  std::uint32_t xid = 0;
+  std::uint32_t attempts = 0;
+  std::uint32_t connection = 0;
+};
+
+// A client that makes echo Calls and keeps how they ended.
+class EchoClient : public service::ClientObserver {
+ public:
+  explicit EchoClient(ClientHost& host, const service::ClientOptions& options = to_server())
+      : host_(host), client_(service::Client::create(*host.loop, options, *this).value()) {}
+
+  // Returns the XID.
+  std::uint32_t call(const service::echo::Request& request, fabric::Time timeout = fabric::kNever) {
+    if (free_.empty()) {
+      auto created = service::echo::EchoCall::create(host_.loop->memory(), host_.pattern, kLongest);
+      EXPECT_TRUE(created);
+      calls_.push_back(std::move(*created));
+      free_.push_back(calls_.size() - 1);
+    }
+    const std::size_t slot = free_.back();
+    free_.pop_back();
+    auto spec = calls_[slot].begin(request).value();
+    spec.cookie = slot;
+    spec.timeout = timeout;
+    const auto xid = client_->call(spec);
+    EXPECT_TRUE(xid) << xid.error().message;
+    ++made;
+    return xid.value_or(0);
+  }
+  // True when all Calls have ended.
+  bool finish_calls() {
+    return host_.until([&] { return done.size() == made; });
+  }
+  bool all_right() const {
+    for (const Done& d : done) {
+      if (d.verdict == service::echo::Verdict::kRight) continue;
+      ADD_FAILURE() << service::echo::verdict_name(d.verdict) << ": " << d.text;
+      return false;
+    }
+    return true;
+  }
+
+  void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t connection) override {
+    service::echo::EchoCall& call = calls_[outcome.cookie];
+    Done& d = done.emplace_back();
+    d.verdict = call.check(outcome);
+    d.status = outcome.status;
+    d.text = service::describe(outcome, service::ReplyReader(outcome));
+    d.xid = outcome.xid;
+    d.attempts = outcome.attempts;
+    d.connection = connection;
+    free_.push_back(outcome.cookie);
+    if (on_done) on_done();
+  }
+  void on_connected(const service::ConnectionInfo& info) override { connected.push_back(info); }
+  void on_lost(std::uint32_t, std::string_view what, fabric::Time) override {
+    lost.emplace_back(what);
+  }
+
+  service::Client& client() { return *client_; }
+
+  std::size_t made = 0;
+  std::vector<Done> done;
+  std::vector<service::ConnectionInfo> connected;
+  std::vector<std::string> lost;
+  std::function<void()> on_done;
+
+ private:
+  ClientHost& host_;
+  std::deque<service::echo::EchoCall> calls_;
+  std::vector<std::size_t> free_;
+  std::unique_ptr<service::Client> client_;
+};
+
+}  // namespace rpcrdma::testing
