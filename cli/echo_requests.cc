@@ -17,7 +17,7 @@ namespace echo = service::echo;
 using echo::Proc;
 
 constexpr const char* kMix = "null,echo,sink,source,echo-bulk,list";
-constexpr std::uint32_t kListItem = 1000;           // bytes, where the whole list has as many
+constexpr std::uint32_t kListItem = 1000;            // bytes, where the whole list has as many
 constexpr std::uint32_t kMostListBytes = 1'000'000;  // of items without their counts
 // So many different contents: enough to notice a mix-up, few enough that their checksums are
 // remembered.
@@ -81,8 +81,8 @@ std::optional<EchoRequests> EchoRequests::parse(const std::string& procedures,
   for (std::uint32_t i = 0; i < names.size(); ++i) {
     const std::uint32_t most = most_of(static_cast<Proc>(i));
     if (procedures == names[i] && drawn->largest() > most) {
-      complain(fmt::format("{}: --size {}: {} takes {} bytes at most", command, sizes, names[i],
-                           most));
+      complain(
+          fmt::format("{}: --size {}: {} takes {} bytes at most", command, sizes, names[i], most));
       return std::nullopt;
     }
   }

@@ -79,17 +79,19 @@ std::optional<Plan> parse(const Options& o) {
     return std::nullopt;
   }
   if (o.threads > o.connections) {
-    complain(fmt::format("load: --threads {}: each has connections of its own, so give as many "
-                         "--connections at least",
-                         o.threads));
+    complain(
+        fmt::format("load: --threads {}: each has connections of its own, so give as many "
+                    "--connections at least",
+                    o.threads));
     return std::nullopt;
   }
   // 127.0.0.2, 127.0.0.3, and so on: a network of any other kind has no addresses to spare.
   const fabric::Address& from = plan.peers.from;
   if (o.threads > 1 && (from.ipv6 || from.bytes[0] != 127 || from.bytes[3] + o.threads > 255)) {
-    complain(fmt::format("load: --threads {}: each needs an address of its own, those behind "
-                         "--from, which is possible in 127.0.0.0/8 only",
-                         o.threads));
+    complain(
+        fmt::format("load: --threads {}: each needs an address of its own, those behind "
+                    "--from, which is possible in 127.0.0.0/8 only",
+                    o.threads));
     return std::nullopt;
   }
   if (o.threads > 1 && !o.endpoint.pcapng.empty()) {

@@ -48,8 +48,7 @@ Expected<std::unique_ptr<LoadWorker>> LoadWorker::create(
   w->slots_.reserve(count);
   w->free_.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) {
-    auto call =
-        echo::EchoCall::create(w->loop_->memory(), *w->pattern_, requests.longest_result());
+    auto call = echo::EchoCall::create(w->loop_->memory(), *w->pattern_, requests.longest_result());
     if (!call) return tl::unexpected(call.error());
     w->slots_.push_back({std::move(*call), i % options.client.connections, 0});
     w->free_.push_back(count - 1 - i);

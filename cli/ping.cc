@@ -61,8 +61,7 @@ std::optional<Target> parse_target(const Options& o) {
   } else if (const auto number = parse_u32(o.program)) {
     target.program = *number;
   } else {
-    complain(fmt::format("ping: --program {}: give echo, nfs, rdmaconfig, or a number",
-                         o.program));
+    complain(fmt::format("ping: --program {}: give echo, nfs, rdmaconfig, or a number", o.program));
     return std::nullopt;
   }
   if (o.version.empty()) return target;
@@ -79,6 +78,7 @@ class Pinger : service::ClientObserver {
  public:
   struct Plan {
     Peers peers;
+    std::uint16_t port = 0;
     Target target;
     std::uint32_t count = 0;  // 0: without end
     Time interval = 0;
@@ -168,7 +168,7 @@ class Pinger : service::ClientObserver {
     if (connected_ && !plan_.quiet) fmt::print("connected again\n");
     if (!connected_) {
       fmt::print("PING {}, program {:#x} version {}, from {}: {} bytes inline to it, {} from it\n",
-                 server_text(c.peer, client_port()), plan_.target.program, plan_.target.version,
+                 server_text(c.peer, plan_.port), plan_.target.program, plan_.target.version,
                  plan_.peers.from.to_string(), c.thresholds.send, c.thresholds.receive);
     }
     connected_ = true;
@@ -201,12 +201,7 @@ class Pinger : service::ClientObserver {
   }
 
   [[nodiscard]] bool closing() const { return over() || Interrupt::came(); }
-  [[nodiscard]] std::uint16_t client_port() const { return port; }
 
- public:
-  std::uint16_t port = 0;
-
- private:
   const Plan& plan_;
   service::Loop& loop_;
   service::CallHeader header_;
@@ -247,9 +242,8 @@ int ping(const Options& o) {
   client.port = endpoint->port;
   client.inline_threshold = endpoint->inline_threshold;
   client.private_data = !o.endpoint.no_private_data;
-  const Pinger::Plan plan{*peers, *target, o.count, *interval, *wait, o.quiet};
+  const Pinger::Plan plan{*peers, endpoint->port, *target, o.count, *interval, *wait, o.quiet};
   Pinger pinger(plan, **loop);
-  pinger.port = endpoint->port;
   const auto result = pinger.run(client);
   if (!result) {
     complain(fmt::format("ping: {}: {}", server_text(peers->server, endpoint->port),
