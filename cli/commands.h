@@ -29,6 +29,7 @@ using Run = std::function<int()>;
 [[nodiscard]] Run add_rules(CLI::App& app);
 [[nodiscard]] Run add_serve(CLI::App& app);
 [[nodiscard]] Run add_ping(CLI::App& app);
+[[nodiscard]] Run add_call(CLI::App& app);
 [[nodiscard]] Run add_load(CLI::App& app);
 
 }  // namespace rpcrdma::cli

@@ -87,7 +87,7 @@ std::optional<Plan> parse(const Options& o) {
   }
   // 127.0.0.2, 127.0.0.3, and so on: a network of any other kind has no addresses to spare.
   const fabric::Address& from = plan.peers.from;
-  if (o.threads > 1 && (from.ipv6 || from.bytes[0] != 127 || from.bytes[3] + o.threads > 255)) {
+  if (o.threads > 1 && (from.ipv6 || from.bytes[0] != 127 || from.bytes[3] + o.threads > 254)) {
     complain(
         fmt::format("load: --threads {}: each needs an address of its own, those behind "
                     "--from, which is possible in 127.0.0.0/8 only",
@@ -119,10 +119,9 @@ std::optional<Plan> parse(const Options& o) {
 
 fabric::Address address_of(const Plan& plan, std::uint32_t thread) {
   fabric::Address own = plan.peers.from;
-  // The server's is not among them.
-  for (std::uint32_t i = 0; i < thread || own == plan.peers.server; ++i) {
-    if (own == plan.peers.server) --i;
+  for (std::uint32_t left = thread; left != 0;) {
     ++own.bytes[3];
+    if (own != plan.peers.server) --left;
   }
   return own;
 }

@@ -224,6 +224,29 @@ TEST_F(Endpoint, PacketsThatWereWrittenAreAnalyzedWithoutErrors) {
   }
 }
 
+TEST_F(Endpoint, OneCallIsShownStepByStep) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  const Result r = run("RPCRDMA call " + to_server() + "--procedure echo-bulk --size 10000");
+  EXPECT_EQ(r.status, 0) << r.err;
+  std::size_t at = 0;
+  for (const char* step :
+       {"client: CM REQ\n", "Send size: 4096\n", "server: CM REP\n", "client: Send, ",
+        "Read chunk: 10000 bytes in 1 segment at Position 48\n",
+        "server: RDMA Read of 10000 bytes, handle 0x", "read chunk 0 segment 0\n",
+        "server: RDMA Write of 10000 bytes, handle 0x", "write chunk 0 segment 0\n",
+        "server: Send, ", "Accept status: SUCCESS (0)\n", "client: CM DREQ\n",
+        "answered right after "}) {
+    const std::size_t found = r.out.find(step, at);
+    ASSERT_NE(found, std::string::npos) << step << r.out;
+    at = found;
+  }
+  const Result refused = run("RPCRDMA call " + to_server() + "--procedure source --size 20Mi");
+  EXPECT_EQ(refused.status, 1) << refused.err;
+  EXPECT_THAT(refused.out, HasSubstr("\nrefused by the server\n"));
+  stop(server);
+}
+
 TEST(EndpointUsage, BadArgumentsGiveOneLine) {
   const auto refused = [](const std::string& arguments, const std::string& part) {
     const Result r = run("RPCRDMA " + arguments);
@@ -248,6 +271,7 @@ TEST(EndpointUsage, BadArgumentsGiveOneLine) {
   refused("ping 127.0.0.1 --from ::1", "other IP version");
   refused("ping 127.0.0.1 --program nsf", "--program nsf");
   refused("ping 127.0.0.1 -i soon", "--interval soon");
+  refused("call 127.0.0.1 --procedure nothing", "\"nothing\" is not known");
   refused("load 127.0.0.1 --procedure ecko", "\"ecko\" is not known");
   refused("load 127.0.0.1 --size big", "\"big\" is not a size");
   refused("load 127.0.0.1 --procedure echo --size 1M", "echo takes 65536 bytes at most");
