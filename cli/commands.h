@@ -7,10 +7,13 @@
 
 namespace rpcrdma::cli {
 
-// Exit status of every command but analyze's own 1.
+// Exit status of every command.
 inline constexpr int kOk = 0;
-inline constexpr int kFindings = 1;    // analyze: findings of severity error; header: malformed
-inline constexpr int kUnreadable = 2;  // input that cannot be read, or bad arguments
+// analyze: findings of severity error; header: malformed; load: a limit was passed, or data was
+// wrong; ping, call: no answer
+inline constexpr int kFindings = 1;
+// Input that cannot be read, a server that cannot be reached, or bad arguments.
+inline constexpr int kUnreadable = 2;
 
 using Run = std::function<int()>;
 
@@ -24,5 +27,9 @@ using Run = std::function<int()>;
 [[nodiscard]] Run add_fields(CLI::App& app);
 [[nodiscard]] Run add_header(CLI::App& app);
 [[nodiscard]] Run add_rules(CLI::App& app);
+[[nodiscard]] Run add_serve(CLI::App& app);
+[[nodiscard]] Run add_ping(CLI::App& app);
+[[nodiscard]] Run add_call(CLI::App& app);
+[[nodiscard]] Run add_load(CLI::App& app);
 
 }  // namespace rpcrdma::cli

@@ -1,5 +1,6 @@
 #include "completion.h"
 
+#include "echo_requests.h"
 #include "message_printer.h"
 
 #include <algorithm>
@@ -66,12 +67,20 @@ void filter_fields(const Word& word) {
   fields({word.before + word.prefix.substr(0, end), word.prefix.substr(end), word.found});
 }
 
+// Of a load, the procedure at the end.
+void procedures(const Word& word) {
+  const std::size_t end = word.prefix.rfind(',') + 1;
+  const Word last{word.before + word.prefix.substr(0, end), word.prefix.substr(end), word.found};
+  for (const std::string& name : echo_procedures()) last.add(name);
+  if (end == 0) last.add("mix");
+}
+
 struct Values {
   const char* type;
   void (*add)(const Word& word);
 };
 
-constexpr std::array<Values, 9> kValues{{
+constexpr std::array<Values, 10> kValues{{
     {"FILE", [](const Word& word) { word.found.files = true; }},
     {"DIR", [](const Word& word) { word.found.directories = true; }},
     {"INTERFACE", interfaces},
@@ -81,6 +90,7 @@ constexpr std::array<Values, 9> kValues{{
     {"FIELD", fields},
     {"PATTERN", fields},
     {"EXPR", filter_fields},
+    {"NAMES", procedures},
 }};
 
 // What an option's value or an argument may be.

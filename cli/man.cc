@@ -17,7 +17,7 @@ struct Example {
   const char* what;
 };
 
-constexpr std::array<Example, 15> kExamples{{
+constexpr std::array<Example, 21> kExamples{{
     {"", "rpcrdma analyze nfs.pcap", "What a capture holds, and what is wrong in it."},
     {"", "rpcrdma capture -i eth0", "The messages on an interface as they come."},
     {"", "source <(rpcrdma completion bash)", "Let the shell complete commands and options."},
@@ -40,14 +40,27 @@ constexpr std::array<Example, 15> kExamples{{
     {"header", "rpcrdma header 00000001 00000001 00000020 00000004 00000002",
      "An RDMA_ERROR, taken apart."},
     {"completion", "rpcrdma completion fish | source", "For this fish session."},
+    {"serve", "rpcrdma serve --listen 127.0.0.1", "For clients on this machine."},
+    {"serve", "rpcrdma serve --listen 10.0.0.1 --fault 'drop dir=out rate=0.01 seed=7'",
+     "Lose every hundredth packet that is sent."},
+    {"ping", "rpcrdma ping 10.0.0.1 -c 5 --program nfs", "Does a server of NFS/RDMA answer?"},
+    {"call", "rpcrdma call 127.0.0.1 --procedure sink --size 64k",
+     "How does an argument travel by a Read chunk?"},
+    {"load", "rpcrdma load 127.0.0.1 --procedure source --size 1Mi --depth 16 --duration 10s",
+     "How many bytes a second?"},
+    {"load", "rpcrdma load 127.0.0.1 --rate 1000 --count 10000 --fail-above p99=1ms,errors=0",
+     "A thousand Calls a second, and status 1 unless nearly all are answered in time."},
 }};
 
 constexpr const char* kExitStatus =
     ".SH EXIT STATUS\n"
     ".TP\n.B 0\nAll is well.\n"
     ".TP\n.B 1\n"
-    "analyze: there are findings of severity error. header: the header is malformed.\n"
-    ".TP\n.B 2\nSomething cannot be read or written, or an argument is wrong.\n";
+    "analyze: there are findings of severity error. header: the header is malformed. ping: nothing "
+    "answered. load: a limit was passed, data was wrong, or no Call was "
+    "answered. call: any other answer than the right one.\n"
+    ".TP\n.B 2\nSomething cannot be read or written, a server cannot be reached, or an argument is "
+    "wrong.\n";
 
 constexpr const char* kEnvironment =
     ".SH ENVIRONMENT\n"

@@ -166,7 +166,9 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
 }
 
 std::optional<std::int64_t> parse_duration(std::string_view text) {
-  static constexpr std::array<Unit, 7> kUnits{{{"", 1e9},
+  static constexpr std::array<Unit, 9> kUnits{{{"", 1e9},
+                                               {"ns", 1},
+                                               {"us", 1e3},
                                                {"ms", 1e6},
                                                {"s", 1e9},
                                                {"m", 60e9},

@@ -32,8 +32,8 @@ struct Moment {
 // count), or Ki, Mi, Gi, Ti (of 1,024); a B may follow. Nothing for 0 and what is over 2^62.
 [[nodiscard]] std::optional<std::uint64_t> parse_size(std::string_view text);
 
-// Nanoseconds: a number of seconds, or with one of ms, s, m (or min), h, d. Nothing for 0, less
-// than a nanosecond, and over a hundred years.
+// Nanoseconds: a number of seconds, or with one of ns, us, ms, s, m (or min), h, d. Nothing for 0,
+// less than a nanosecond, and over a hundred years.
 [[nodiscard]] std::optional<std::int64_t> parse_duration(std::string_view text);
 
 }  // namespace rpcrdma::cli

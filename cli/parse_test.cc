@@ -75,6 +75,8 @@ TEST(ParseDuration, Units) {
   EXPECT_EQ(parse_duration("2"), 2000000000);
   EXPECT_EQ(parse_duration("1.5s"), 1500000000);
   EXPECT_EQ(parse_duration("250ms"), 250000000);
+  EXPECT_EQ(parse_duration("200us"), 200000);
+  EXPECT_EQ(parse_duration("3ns"), 3);
   EXPECT_EQ(parse_duration("5m"), 300000000000);
   EXPECT_EQ(parse_duration("5min"), 300000000000);
   EXPECT_EQ(parse_duration("1h"), 3600000000000);

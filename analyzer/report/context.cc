@@ -125,21 +125,4 @@ std::string format_clock(std::int64_t time_ns) {
   return format_with("%H:%M:%S", time_ns);
 }
 
-std::string format_duration(std::int64_t ns) {
-  if (ns < 0) return "-";
-  const auto v = static_cast<double>(ns);
-  if (ns < 1000) return fmt::format("{} ns", ns);
-  if (ns < 1000000) return fmt::format("{:.3g} us", v / 1e3);
-  if (ns < 1000000000) return fmt::format("{:.3g} ms", v / 1e6);
-  return fmt::format("{:.3f} s", v / 1e9);
-}
-
-std::string format_bytes(std::uint64_t bytes) {
-  const auto v = static_cast<double>(bytes);
-  if (bytes < 10240) return fmt::format("{} B", bytes);
-  if (bytes < (10U << 20)) return fmt::format("{:.4g} KiB", v / 1024);
-  if (bytes < (10ULL << 30)) return fmt::format("{:.4g} MiB", v / (1 << 20));
-  return fmt::format("{:.4g} GiB", v / (1 << 30));
-}
-
 }  // namespace rpcrdma::report

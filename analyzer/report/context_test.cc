@@ -67,15 +67,5 @@ TEST(Format, Times) {
   EXPECT_EQ(format_clock(-1000), "23:59:59.999999");
 }
 
-TEST(Format, DurationsAndBytes) {
-  EXPECT_EQ(format_duration(873), "873 ns");
-  EXPECT_EQ(format_duration(18240), "18.2 us");
-  EXPECT_EQ(format_duration(1870000), "1.87 ms");
-  EXPECT_EQ(format_duration(2050000000), "2.050 s");
-  EXPECT_EQ(format_duration(-1), "-");
-  EXPECT_EQ(format_bytes(5003), "5003 B");
-  EXPECT_EQ(format_bytes(65536), "64 KiB");
-}
-
 }  // namespace
 }  // namespace rpcrdma::report

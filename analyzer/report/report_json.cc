@@ -25,7 +25,7 @@ const char* direction_name(bool reverse) {
   return reverse ? "reverse" : "forward";
 }
 
-void latency(JsonWriter& json, const char* key, const model::Histogram& h) {
+void latency(JsonWriter& json, const char* key, const stats::Histogram& h) {
   json.object(key);
   json.field("count", h.count());
   json.field("min", microseconds(h.min()));
@@ -39,7 +39,7 @@ void latency(JsonWriter& json, const char* key, const model::Histogram& h) {
   json.field("max_ns", h.max());
   json.field("sum_ns", h.sum());
   json.array("buckets");
-  h.for_each_bucket([&](model::Histogram::Bucket b) {
+  h.for_each_bucket([&](stats::Histogram::Bucket b) {
     json.array();
     json.value(b.index);
     json.value(b.count);

@@ -237,17 +237,17 @@ class Reader {
     return k;
   }
 
-  static model::Histogram histogram(const JsonNode& n) {
-    std::vector<model::Histogram::Bucket> buckets;
+  static stats::Histogram histogram(const JsonNode& n) {
+    std::vector<stats::Histogram::Bucket> buckets;
     n.get("buckets").for_each([&](const JsonNode& pair) {
       if (pair.size() != 2) return pair.fail("expected two integers");
       buckets.push_back({pair.at(0).u32(), pair.at(1).u32()});
     });
     const std::int64_t min = n.get("min_ns").duration_ns();
     const std::int64_t max = n.get("max_ns").duration_ns();
-    const auto h = model::Histogram::restore(min, max, n.get("sum_ns").u64(), buckets);
+    const auto h = stats::Histogram::restore(min, max, n.get("sum_ns").u64(), buckets);
     if (!h) n.fail("these buckets do not fit min_ns and max_ns");
-    return h.value_or(model::Histogram());
+    return h.value_or(stats::Histogram());
   }
 
   void slow_calls(const JsonNode& list, SlowCalls& to) const {

@@ -65,6 +65,8 @@ TEST(Completion, Values) {
   EXPECT_THAT(asked("rules FC-01 HDR-0"), Contains("HDR-01"));
   EXPECT_THAT(asked("capture --user roo"), ElementsAre("root"));
   EXPECT_THAT(asked("decode --xid ''"), IsEmpty());
+  EXPECT_THAT(asked("load --procedure echo,si"), ElementsAre("echo,sink"));
+  EXPECT_THAT(asked("load --procedure mi"), ElementsAre("mix"));
 }
 
 TEST(Completion, FieldsOfAFilter) {

@@ -6,6 +6,7 @@
 #include <rpcrdma/filter/inputs.h>
 #include <rpcrdma/model/model.h>
 #include <rpcrdma/roce/tracker.h>
+#include <rpcrdma/stats/quantity.h>
 
 namespace rpcrdma::report {
 
@@ -47,9 +48,7 @@ struct Context {
 [[nodiscard]] std::string format_time(std::int64_t time_ns);
 // "12:34:56.123456"
 [[nodiscard]] std::string format_clock(std::int64_t time_ns);
-// "873 ns", "18.2 us", "1.87 ms", "2.05 s"
-[[nodiscard]] std::string format_duration(std::int64_t ns);
-// "5003 B", "64 KiB", "1.5 MiB"
-[[nodiscard]] std::string format_bytes(std::uint64_t bytes);
+using stats::format_bytes;
+using stats::format_duration;
 
 }  // namespace rpcrdma::report

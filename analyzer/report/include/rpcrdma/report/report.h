@@ -15,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include <rpcrdma/model/histogram.h>
 #include <rpcrdma/model/model.h>
 #include <rpcrdma/report/series.h>
 #include <rpcrdma/report/slow_calls.h>
@@ -23,6 +22,7 @@
 #include <rpcrdma/roce/tracker.h>
 #include <rpcrdma/rules/finding.h>
 #include <rpcrdma/rules/rule.h>
+#include <rpcrdma/stats/histogram.h>
 
 namespace rpcrdma::report {
 
@@ -167,7 +167,7 @@ struct Procedure {
   std::array<std::uint64_t, 3> bytes{};  // moved through chunks, by model::ChunkList
   // Call seen to Reply seen. Of Calls with RDMA operations, the parts: to the first operation, from
   // there to the end of the last one, from there to the Reply.
-  model::Histogram total, before_data, data, after_data;
+  stats::Histogram total, before_data, data, after_data;
   SlowCalls slowest{kMaxSlowCallsOfProcedure};
 };
 using Procedures = std::map<ProcedureKey, Procedure>;

@@ -2,9 +2,9 @@
 #include <bit>
 #include <limits>
 
-#include <rpcrdma/model/histogram.h>
+#include <rpcrdma/stats/histogram.h>
 
-namespace rpcrdma::model {
+namespace rpcrdma::stats {
 
 namespace {
 
@@ -98,4 +98,4 @@ std::optional<Histogram> Histogram::restore(std::int64_t min, std::int64_t max, 
   return h;
 }
 
-}  // namespace rpcrdma::model
+}  // namespace rpcrdma::stats

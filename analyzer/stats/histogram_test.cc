@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include <rpcrdma/model/histogram.h>
+#include <rpcrdma/stats/histogram.h>
 
-namespace rpcrdma::model {
+namespace rpcrdma::stats {
 namespace {
 
 TEST(Histogram, EmptyHasNoQuantile) {
@@ -122,4 +122,4 @@ TEST(Histogram, ABucketBeginsAtItsLowestValue) {
 }
 
 }  // namespace
-}  // namespace rpcrdma::model
+}  // namespace rpcrdma::stats

@@ -1,0 +1,224 @@
+// rpcrdma call
+#include "call_view.h"
+#include "commands.h"
+#include "echo_requests.h"
+#include "endpoint.h"
+#include "input.h"
+#include "interrupt.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <rpcrdma/service/rpc_message.h>
+#include <rpcrdma/stats/quantity.h>
+
+namespace rpcrdma::cli {
+
+namespace {
+
+namespace echo = service::echo;
+using fabric::Time;
+
+struct Options {
+  std::string host;
+  std::string from;
+  EndpointOptions endpoint;
+  std::string procedure = "echo";
+  std::string size = "4Ki";
+  std::string sleep = "1ms";
+  std::string timeout = "10s";
+};
+
+// A file that is gone at the end.
+class TemporaryFile {
+ public:
+  // Its path is empty when there can be none; errno tells why.
+  TemporaryFile() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "rpcrdma-call-XXXXXX").string();
+    const int fd = ::mkstemp(pattern.data());
+    if (fd < 0) return;
+    ::close(fd);
+    path_ = pattern;
+  }
+  ~TemporaryFile() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// One connection and one Call on it.
+class Caller : service::ClientObserver {
+ public:
+  Caller(service::Loop& loop, echo::EchoCall& call) : loop_(loop), call_(call) {}
+
+  // Error: no connection can be had, or the provider is gone.
+  fabric::Expected<void> run(const service::ClientOptions& options, const echo::Request& request,
+                             Time timeout) {
+    auto client = service::Client::create(loop_, options, *this);
+    if (!client) return tl::unexpected(client.error());
+    auto spec = call_.begin(request);
+    if (!spec) return tl::unexpected(spec.error());
+    spec->timeout = timeout;
+    if (const auto called = (*client)->call(*spec); !called) {
+      return tl::unexpected(called.error());
+    }
+    while (!done_ && failure_.empty() && !Interrupt::came()) {
+      if (const auto going = loop_.run_once(); !going) return tl::unexpected(going.error());
+    }
+    if (!failure_.empty()) return fabric::fail(fabric::Errc::kNotConnected, failure_);
+    const Time until = loop_.now() + fabric::kSecond;
+    (*client)->close();
+    while (!(*client)->closed() && loop_.now() < until) {
+      if (const auto going = loop_.run_once(until - loop_.now()); !going) {
+        return tl::unexpected(going.error());
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] bool right() const { return right_; }
+  // One line.
+  [[nodiscard]] const std::string& result() const { return result_; }
+
+ private:
+  void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t /*connection*/) override {
+    done_ = true;
+    const echo::Verdict verdict = call_.check(outcome);
+    right_ = verdict == echo::Verdict::kRight;
+    const auto& t = outcome.times;
+    if (right_) {
+      result_ = fmt::format(
+          "answered right after {}: {} waiting for a connection and credit, {} from sending to the "
+          "Reply, {} fencing memory",
+          stats::format_duration(t.ended - t.called), stats::format_duration(t.sent - t.called),
+          stats::format_duration(t.replied - t.sent), stats::format_duration(t.ended - t.replied));
+    } else {
+      result_ = verdict == echo::Verdict::kRpcError
+                    ? service::describe(outcome, service::ReplyReader(outcome))
+                    : echo::verdict_name(verdict);
+    }
+  }
+  void on_connected(const service::ConnectionInfo& /*connection*/) override { connected_ = true; }
+  void on_lost(std::uint32_t /*connection*/, std::string_view what, Time /*retry*/) override {
+    if (!connected_) failure_ = what;
+  }
+
+  service::Loop& loop_;
+  echo::EchoCall& call_;
+  bool connected_ = false;
+  bool done_ = false;
+  bool right_ = false;
+  std::string result_ = "interrupted";
+  std::string failure_;
+};
+
+struct Outcome {
+  bool right = false;
+  std::string result;
+};
+
+// All that holds packets back is gone at its end, so that the file of packets is whole.
+std::optional<Outcome> make_call(const Options& o, const Peers& peers, const Endpoint& endpoint,
+                                 const EchoRequests& requests, Time timeout) {
+  const auto refused = [](const fabric::Error& error) {
+    complain(fmt::format("call: {}", error.message));
+    return std::nullopt;
+  };
+  const auto provider = open_provider(endpoint, peers.from, "call");
+  if (!provider) return std::nullopt;
+  const auto loop = service::Loop::create(*provider, {.memory = {}, .spin = endpoint.spin});
+  if (!loop) return refused(loop.error());
+  auto pattern = echo::Pattern::create((*loop)->memory(), requests.longest());
+  if (!pattern) return refused(pattern.error());
+  auto call = echo::EchoCall::create((*loop)->memory(), *pattern, requests.longest_result());
+  if (!call) return refused(call.error());
+  const std::array<service::Loop*, 1> loops{loop->get()};
+  const Interrupt interrupt(loops);
+
+  service::ClientOptions client;
+  client.server = peers.server;
+  client.port = endpoint.port;
+  client.inline_threshold = endpoint.inline_threshold;
+  client.private_data = !o.endpoint.no_private_data;
+  soft::Random random(1);
+  Caller caller(**loop, *call);
+  if (const auto made = caller.run(client, requests.next(random), timeout); !made) {
+    complain(fmt::format("call: {}: {}", server_text(peers.server, endpoint.port),
+                         made.error().message));
+    return std::nullopt;
+  }
+  return Outcome{caller.right(), caller.result()};
+}
+
+int call(const Options& o) {
+  const auto peers = parse_peers(o.host, o.from, "call");
+  if (!peers) return kUnreadable;
+  auto endpoint = parse_endpoint(o.endpoint, "call");
+  if (!endpoint) return kUnreadable;
+  const auto requests = EchoRequests::parse(o.procedure, o.size, o.sleep, "call");
+  if (!requests) return kUnreadable;
+  const auto timeout = duration_option(o.timeout, "call", "--timeout");
+  if (!timeout) return kUnreadable;
+  const TemporaryFile temporary;
+  if (endpoint->provider.pcapng.empty()) {
+    if (temporary.path().empty()) {
+      complain(fmt::format("call: a temporary file: {}", std::strerror(errno)));
+      return kUnreadable;
+    }
+    endpoint->provider.pcapng = temporary.path();
+  }
+  const auto outcome = make_call(o, *peers, *endpoint, *requests, *timeout);
+  if (!outcome) return kUnreadable;
+
+  const std::vector<std::string> paths{endpoint->provider.pcapng};
+  CallView view;
+  report::Pipeline pipeline(view, CallView::keep());
+  view.set_pipeline(pipeline);
+  const auto source = open_input(paths);
+  if (!source || !run_pipeline(pipeline, *source, paths, 1)) return kUnreadable;
+  fmt::print("{}, from {}\n{}\n{}\n", server_text(peers->server, endpoint->port),
+             peers->from.to_string(), view.text(), outcome->result);
+  return outcome->right ? kOk : kFindings;
+}
+
+}  // namespace
+
+Run add_call(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_peers(app, options->host, options->from);
+  app.add_option("--procedure", options->procedure,
+                 "Of the program ECHO: null, echo, sink, source, echo-bulk, list or sleep")
+      ->type_name("NAMES")
+      ->capture_default_str();
+  app.add_option("--size", options->size, "Bytes of data")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  app.add_option("--sleep", options->sleep, "How long sleep lets the server wait")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  app.add_option("--timeout", options->timeout, "Of the Call")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  add_endpoint_options(app, options->endpoint);
+  app.footer(
+      "Makes one Call, and shows what went over the wire for it, as its own packets tell: how the "
+      "connection was set up, headers with all fields, RDMA operations on the chunks, the Reply.\n"
+      "Exit status: 0 answered right, 1 any other answer, 2 the server cannot be reached, or an "
+      "argument is wrong.");
+  return [options] { return call(*options); };
+}
+
+}  // namespace rpcrdma::cli

@@ -1,0 +1,129 @@
+#include "echo_requests.h"
+
+#include "endpoint.h"
+#include "input.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/stats/quantity.h>
+
+namespace rpcrdma::cli {
+
+namespace {
+
+namespace echo = service::echo;
+using echo::Proc;
+
+constexpr const char* kMix = "null,echo,sink,source,echo-bulk,list";
+constexpr std::uint32_t kListItem = 1000;            // bytes, where the whole list has as many
+constexpr std::uint32_t kMostListBytes = 1'000'000;  // of items without their counts
+// So many different contents: enough to notice a mix-up, few enough that their checksums are
+// remembered.
+constexpr std::uint32_t kSeeds = 8;
+
+std::uint32_t most_of(Proc proc) {
+  switch (proc) {
+    case Proc::kEcho:
+      return echo::kMaxEcho;
+    case Proc::kList:
+      return kMostListBytes;
+    case Proc::kSink:
+    case Proc::kSource:
+    case Proc::kEchoBulk:
+      return echo::kMaxBulk;
+    case Proc::kNull:
+    case Proc::kSleep:
+      break;
+  }
+  return UINT32_MAX;  // has no size
+}
+
+bool has(const load::Mix& mix, Proc proc) {
+  return mix.has(static_cast<std::uint32_t>(proc));
+}
+
+}  // namespace
+
+std::vector<std::string> echo_procedures() {
+  std::vector<std::string> names;
+  for (std::uint32_t i = 0; i < echo::kProcedures; ++i) {
+    std::string name = echo::proc_name(static_cast<Proc>(i));
+    std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+      return c == '_' ? '-' : static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    });
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::optional<EchoRequests> EchoRequests::parse(const std::string& procedures,
+                                                const std::string& sizes, const std::string& sleep,
+                                                const char* command) {
+  const std::vector<std::string> names = echo_procedures();
+  const auto known = [&](std::string_view name) -> std::optional<std::uint32_t> {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) return std::nullopt;
+    return static_cast<std::uint32_t>(found - names.begin());
+  };
+  auto mix = load::Mix::parse(procedures == "mix" ? kMix : procedures, known);
+  if (!mix) {
+    complain(fmt::format("{}: --procedure: {} (see `rpcrdma {} --help`)", command,
+                         mix.error().message, command));
+    return std::nullopt;
+  }
+  auto drawn = load::Sizes::parse(sizes);
+  if (!drawn) {
+    complain(fmt::format("{}: --size: {}", command, drawn.error().message));
+    return std::nullopt;
+  }
+  for (std::uint32_t i = 0; i < names.size(); ++i) {
+    const std::uint32_t most = most_of(static_cast<Proc>(i));
+    if (procedures == names[i] && drawn->largest() > most) {
+      complain(
+          fmt::format("{}: --size {}: {} takes {} bytes at most", command, sizes, names[i], most));
+      return std::nullopt;
+    }
+  }
+  const auto pause = duration_option(sleep, command, "--sleep");
+  if (!pause) return std::nullopt;
+  if (*pause / fabric::kMicrosecond > echo::kMaxSleep) {
+    complain(fmt::format("{}: --sleep {}: more than a minute", command, sleep));
+    return std::nullopt;
+  }
+  return EchoRequests(std::move(*mix), std::move(*drawn),
+                      static_cast<std::uint32_t>(*pause / fabric::kMicrosecond));
+}
+
+echo::Request EchoRequests::next(soft::Random& random) const {
+  echo::Request r;
+  r.proc = static_cast<Proc>(mix_.pick(random));
+  r.seed = static_cast<std::uint32_t>(random.below(kSeeds));
+  const std::uint32_t size = std::min(sizes_.pick(random), most_of(r.proc));
+  if (r.proc == Proc::kSleep) {
+    r.sleep = sleep_us_;
+  } else if (r.proc == Proc::kList) {
+    r.length = std::min(size, kListItem);
+    r.count = r.length == 0 ? 0 : (size + r.length - 1) / r.length;
+  } else if (r.proc != Proc::kNull) {
+    r.length = size;
+  }
+  return r;
+}
+
+std::uint32_t EchoRequests::longest() const {
+  std::uint32_t most = 0;
+  for (const Proc proc : {Proc::kEcho, Proc::kSink, Proc::kSource, Proc::kEchoBulk, Proc::kList}) {
+    if (has(mix_, proc)) most = std::max(most, std::min(sizes_.largest(), most_of(proc)));
+  }
+  // The last item of a list may go beyond the list's size.
+  return most + kListItem;
+}
+
+std::uint32_t EchoRequests::longest_result() const {
+  if (!has(mix_, Proc::kSource) && !has(mix_, Proc::kEchoBulk)) return 0;
+  return std::min(sizes_.largest(), echo::kMaxBulk);
+}
+
+}  // namespace rpcrdma::cli

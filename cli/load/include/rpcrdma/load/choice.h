@@ -1,0 +1,54 @@
+// What the next Call of a load is: a procedure by weight, and a size. Drawn, and the same again for
+// the same seed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <rpcrdma/fabric/error.h>
+#include <rpcrdma/soft/random.h>
+
+namespace rpcrdma::load {
+
+// Sizes in bytes, such as "1M", "512-64k", "0,4k,1Mi-2Mi". Each member of the list is as likely as
+// the others, and in a range every number.
+class Sizes {
+ public:
+  // Error: kBadArgument. A size has 32 bits.
+  [[nodiscard]] static fabric::Expected<Sizes> parse(std::string_view text);
+
+  [[nodiscard]] std::uint32_t pick(soft::Random& random) const;
+  [[nodiscard]] std::uint32_t largest() const;
+
+ private:
+  struct Range {
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;  // belongs to it
+  };
+  std::vector<Range> ranges_;
+};
+
+// Weighted choices, such as "echo" or "echo:8,source:2"; a weight that is not given is 1.
+class Mix {
+ public:
+  // The number of the choice that is called so.
+  using Known = std::function<std::optional<std::uint32_t>(std::string_view)>;
+  // Error: kBadArgument for a name that is not known or given twice, and for a weight of 0 or above
+  // a million.
+  [[nodiscard]] static fabric::Expected<Mix> parse(std::string_view text, const Known& known);
+
+  [[nodiscard]] std::uint32_t pick(soft::Random& random) const;
+  [[nodiscard]] bool has(std::uint32_t choice) const;
+
+ private:
+  struct Member {
+    std::uint32_t choice = 0;
+    std::uint64_t up_to = 0;  // the weights of all up to this one
+  };
+  std::vector<Member> members_;
+};
+
+}  // namespace rpcrdma::load

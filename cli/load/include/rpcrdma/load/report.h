@@ -1,0 +1,54 @@
+// A load's result as people and programs read it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <rpcrdma/load/tally.h>
+
+namespace rpcrdma::load {
+
+// What was asked for.
+struct Setup {
+  std::string server;  // "127.0.0.1 port 20049"
+  std::string from;    // "127.0.0.2"
+  std::uint32_t connections = 1;
+  std::uint32_t depth = 1;  // Calls outstanding on a connection
+  std::uint32_t threads = 1;
+  double rate = 0;  // Calls a second; 0: as fast as answers come
+  std::uint64_t seed = 0;
+  std::vector<std::string> procedures;  // names by their numbers in the tally
+};
+
+struct Result {
+  Tally tally;
+  fabric::Time elapsed = 0;     // from the first Call to the last outcome
+  fabric::Time user = 0;        // processor time of this process meanwhile, nanoseconds
+  fabric::Time system = 0;      // and of the kernel for it
+  std::uint64_t not_begun = 0;  // Calls that were due and never begun
+  std::uint64_t abandoned = 0;  // Calls without an outcome when the load was given up
+  std::uint64_t lost = 0;       // connections that were lost
+  std::uint64_t stalls = 0;     // Calls that waited for a credit
+  bool interrupted = false;
+  std::vector<std::string> failed;  // limits that were passed
+};
+
+// "117 MB/s", "1.25 GB/s": in units of 1,000, as networks count.
+[[nodiscard]] std::string format_byte_rate(double per_second);
+// "84.2", "12345"
+[[nodiscard]] std::string format_call_rate(double per_second);
+
+// Several lines, the last with its newline.
+[[nodiscard]] std::string to_text(const Setup& setup, const Result& result);
+// One object, without newline. docs/load.md describes the keys.
+[[nodiscard]] std::string to_json(const Setup& setup, const Result& result);
+
+// Totals at some moment, and the line that tells of an interval between two.
+struct Progress {
+  std::uint64_t calls = 0, failed = 0, bytes = 0;
+};
+[[nodiscard]] std::string progress_line(const Progress& before, const Progress& now,
+                                        fabric::Time since_before, fabric::Time since_start);
+
+}  // namespace rpcrdma::load

@@ -1,0 +1,81 @@
+// What a load has measured: Calls by how they ended, bytes, latencies and their parts. Kept by each
+// thread for itself and merged at the end.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include <rpcrdma/protocol/requester.h>
+#include <rpcrdma/stats/histogram.h>
+
+namespace rpcrdma::load {
+
+enum class End : std::uint8_t {
+  kRight,
+  kMismatch,  // answered, with data that is wrong
+  kError,     // any other answer, or none
+};
+
+// Where a latency went, as far as the requester can tell. Together they are the whole.
+enum class Part : std::uint8_t {
+  kTurn,    // due, and not begun: all that may be outstanding was
+  kCredit,  // called, and waiting for a credit or a connection
+  kReply,   // sent, up to the Reply: the network, the peer, and the data that it moves by RDMA
+  kFence,   // replied, up to its memory being out of the peer's reach
+};
+inline constexpr std::size_t kParts = 4;
+
+inline constexpr std::uint32_t kMaxProcedures = 8;
+
+struct Sample {
+  End end = End::kRight;
+  std::uint32_t procedure = 0;  // below kMaxProcedures
+  std::uint64_t bytes = 0;      // of payload, both ways together
+  fabric::Time due = 0;
+  protocol::CallTimes times;
+  std::uint32_t attempts = 1;
+};
+
+class Tally {
+ public:
+  struct Procedure {
+    std::uint64_t calls = 0;
+    stats::Histogram latency;  // of Calls that were answered right, nanoseconds
+  };
+
+  void add(const Sample& sample);
+  // Why a Call ended as kError or kMismatch, for a person. Of very many different reasons the later
+  // ones count together.
+  void add_reason(std::string_view reason);
+  void merge(const Tally& other);
+
+  [[nodiscard]] std::uint64_t calls() const { return calls_; }
+  [[nodiscard]] std::uint64_t errors() const { return errors_; }
+  [[nodiscard]] std::uint64_t mismatches() const { return mismatches_; }
+  [[nodiscard]] std::uint64_t right() const { return calls_ - errors_ - mismatches_; }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  // of Calls answered right
+  [[nodiscard]] std::uint64_t resent() const { return resent_; }
+  [[nodiscard]] const stats::Histogram& latency() const { return latency_; }
+  [[nodiscard]] const stats::Histogram& part(Part part) const {
+    return parts_[static_cast<std::size_t>(part)];
+  }
+  [[nodiscard]] const Procedure& procedure(std::uint32_t number) const {
+    return procedures_[number];
+  }
+  [[nodiscard]] const std::map<std::string, std::uint64_t, std::less<>>& reasons() const {
+    return reasons_;
+  }
+
+ private:
+  std::uint64_t calls_ = 0, errors_ = 0, mismatches_ = 0, bytes_ = 0;
+  std::uint64_t resent_ = 0;  // times that a Call was sent on one more connection
+  stats::Histogram latency_;
+  std::array<stats::Histogram, kParts> parts_;
+  std::array<Procedure, kMaxProcedures> procedures_;
+  std::map<std::string, std::uint64_t, std::less<>> reasons_;
+};
+
+}  // namespace rpcrdma::load

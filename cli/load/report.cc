@@ -1,0 +1,181 @@
+#include <array>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <rpcrdma/load/report.h>
+#include <rpcrdma/stats/quantity.h>
+
+namespace rpcrdma::load {
+
+namespace {
+
+using stats::format_bytes;
+using stats::format_duration;
+using Json = nlohmann::ordered_json;
+
+struct PartName {
+  const char* text;
+  const char* key;
+};
+constexpr std::array<PartName, kParts> kPartNames{{{"due, not begun", "turn"},
+                                                   {"waiting for credit", "credit"},
+                                                   {"sent until Reply", "reply"},
+                                                   {"fencing memory", "fence"}}};
+
+double per_second(std::uint64_t n, fabric::Time time) {
+  return time <= 0 ? 0 : static_cast<double>(n) * 1e9 / static_cast<double>(time);
+}
+
+double cpu_us(fabric::Time time, std::uint64_t calls) {
+  return calls == 0 ? 0 : static_cast<double>(time) / 1e3 / static_cast<double>(calls);
+}
+
+std::string counted(std::uint64_t n, const char* one, const char* several) {
+  return fmt::format("{} {}", n, n == 1 ? one : several);
+}
+
+void latency_line(std::string& out, std::string_view name, const stats::Histogram& h) {
+  const auto to = std::back_inserter(out);
+  fmt::format_to(to, "{:<20}", name);
+  const auto cell = [&](std::int64_t ns) {
+    fmt::format_to(to, "{:>9}", h.count() == 0 ? "-" : format_duration(ns));
+  };
+  for (const double q : {0.5, 0.9, 0.99, 0.999, 0.9999}) cell(h.quantile(q));
+  cell(h.max());
+  cell(static_cast<std::int64_t>(h.mean()));
+  out += '\n';
+}
+
+Json latency_json(const stats::Histogram& h) {
+  const auto us = [](auto ns) { return static_cast<double>(ns) / 1e3; };
+  return {{"p50", us(h.quantile(0.5))},
+          {"p90", us(h.quantile(0.9))},
+          {"p99", us(h.quantile(0.99))},
+          {"p999", us(h.quantile(0.999))},
+          {"p9999", us(h.quantile(0.9999))},
+          {"max", us(h.max())},
+          {"min", us(h.min())},
+          {"mean", us(h.mean())}};
+}
+
+}  // namespace
+
+std::string format_byte_rate(double per_second) {
+  constexpr std::array<const char*, 5> kPrefixes{"", "k", "M", "G", "T"};
+  std::size_t prefix = 0;
+  // What would be written as 1000 of one is 1 of the next.
+  while (per_second >= 999.5 && prefix + 1 < kPrefixes.size()) {
+    per_second /= 1000;
+    ++prefix;
+  }
+  const int decimals = prefix == 0 || per_second >= 99.95 ? 0 : per_second >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f} {}B/s", per_second, decimals, kPrefixes[prefix]);
+}
+
+std::string format_call_rate(double per_second) {
+  return fmt::format("{:.{}f}", per_second, per_second < 999.95 ? 1 : 0);
+}
+
+std::string to_text(const Setup& s, const Result& r) {
+  const Tally& t = r.tally;
+  std::string out;
+  const auto to = std::back_inserter(out);
+  fmt::format_to(to, "{} from {}: {}, depth {}, {}{}\n", s.server, s.from,
+                 counted(s.connections, "connection", "connections"), s.depth,
+                 counted(s.threads, "thread", "threads"),
+                 s.rate == 0 ? std::string() : fmt::format(", {:g} calls/s wanted", s.rate));
+  fmt::format_to(to, "{}{} in {}: {} calls/s, {} ({})\n", r.interrupted ? "interrupted: " : "",
+                 counted(t.calls(), "Call", "Calls"), format_duration(r.elapsed),
+                 format_call_rate(per_second(t.right(), r.elapsed)),
+                 format_byte_rate(per_second(t.bytes(), r.elapsed)), format_bytes(t.bytes()));
+  fmt::format_to(to, "{}, {}\n", counted(t.errors(), "error", "errors"),
+                 counted(t.mismatches(), "mismatch", "mismatches"));
+  for (const auto& [reason, count] : t.reasons()) fmt::format_to(to, "  {} x {}\n", count, reason);
+  if (r.not_begun != 0) {
+    fmt::format_to(to, "{} due, and could not begin before the end\n",
+                   counted(r.not_begun, "Call was", "Calls were"));
+  }
+  if (r.abandoned != 0) {
+    fmt::format_to(to, "{} outstanding at the end, and given up\n",
+                   counted(r.abandoned, "Call was", "Calls were"));
+  }
+  if (r.lost != 0) {
+    fmt::format_to(to, "{} lost, {} sent again\n",
+                   counted(r.lost, "connection was", "connections were"),
+                   counted(t.resent(), "Call was", "Calls were"));
+  }
+  fmt::format_to(to, "processor time of a Call: {:.1f} us, {:.1f} us of it in the kernel\n\n",
+                 cpu_us(r.user + r.system, t.calls()), cpu_us(r.system, t.calls()));
+
+  fmt::format_to(to, "{:<20}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}\n", "", "p50", "p90", "p99",
+                 "p99.9", "p99.99", "max", "mean");
+  latency_line(out, "latency", t.latency());
+  for (std::size_t i = 0; i < kParts; ++i) {
+    latency_line(out, fmt::format("  {}", kPartNames[i].text), t.part(static_cast<Part>(i)));
+  }
+  for (std::uint32_t i = 0; i < s.procedures.size(); ++i) {
+    const Tally::Procedure& p = t.procedure(i);
+    // With one procedure all has been said.
+    if (p.calls == 0 || p.calls == t.calls()) continue;
+    latency_line(out, fmt::format("{}, {}", s.procedures[i], p.calls), p.latency);
+  }
+  return out;
+}
+
+std::string to_json(const Setup& s, const Result& r) {
+  const Tally& t = r.tally;
+  Json parts = Json::object();
+  for (std::size_t i = 0; i < kParts; ++i) {
+    parts[kPartNames[i].key] = latency_json(t.part(static_cast<Part>(i)));
+  }
+  Json procedures = Json::array();
+  for (std::uint32_t i = 0; i < s.procedures.size(); ++i) {
+    const Tally::Procedure& p = t.procedure(i);
+    if (p.calls == 0) continue;
+    procedures.push_back(
+        {{"name", s.procedures[i]}, {"calls", p.calls}, {"latency_us", latency_json(p.latency)}});
+  }
+  Json reasons = Json::object();
+  for (const auto& [reason, count] : t.reasons()) reasons[reason] = count;
+  const Json report{
+      {"server", s.server},
+      {"from", s.from},
+      {"connections", s.connections},
+      {"depth", s.depth},
+      {"threads", s.threads},
+      {"rate", s.rate},
+      {"seed", s.seed},
+      {"calls", t.calls()},
+      {"errors", t.errors()},
+      {"mismatches", t.mismatches()},
+      {"reasons", reasons},
+      {"not_begun", r.not_begun},
+      {"abandoned", r.abandoned},
+      {"connections_lost", r.lost},
+      {"sent_again", t.resent()},
+      {"credit_stalls", r.stalls},
+      {"interrupted", r.interrupted},
+      {"seconds", static_cast<double>(r.elapsed) / 1e9},
+      {"calls_per_second", per_second(t.right(), r.elapsed)},
+      {"bytes", t.bytes()},
+      {"bytes_per_second", per_second(t.bytes(), r.elapsed)},
+      {"cpu_us_per_call",
+       {{"user", cpu_us(r.user, t.calls())}, {"system", cpu_us(r.system, t.calls())}}},
+      {"latency_us", latency_json(t.latency())},
+      {"parts_us", parts},
+      {"procedures", procedures},
+      {"failed", r.failed}};
+  return report.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string progress_line(const Progress& before, const Progress& now, fabric::Time since_before,
+                          fabric::Time since_start) {
+  return fmt::format("{:.0f} s: {} calls/s, {}, {} failed", static_cast<double>(since_start) / 1e9,
+                     format_call_rate(per_second(now.calls - before.calls, since_before)),
+                     format_byte_rate(per_second(now.bytes - before.bytes, since_before)),
+                     now.failed);
+}
+
+}  // namespace rpcrdma::load

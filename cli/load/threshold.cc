@@ -1,0 +1,100 @@
+#include "parse.h"
+
+#include <array>
+#include <charconv>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/load/threshold.h>
+#include <rpcrdma/stats/quantity.h>
+
+namespace rpcrdma::load {
+
+namespace {
+
+struct Measure {
+  const char* name;
+  bool duration;
+  std::uint64_t (*of)(const Tally& tally);
+};
+
+template <int kPerTenThousand>
+std::uint64_t quantile(const Tally& t) {
+  return static_cast<std::uint64_t>(t.latency().quantile(kPerTenThousand / 10000.0));
+}
+
+constexpr std::array<Measure, 9> kMeasures{{
+    {"p50", true, quantile<5000>},
+    {"p90", true, quantile<9000>},
+    {"p99", true, quantile<9900>},
+    {"p999", true, quantile<9990>},
+    {"p9999", true, quantile<9999>},
+    {"mean", true, [](const Tally& t) { return static_cast<std::uint64_t>(t.latency().mean()); }},
+    {"max", true, [](const Tally& t) { return static_cast<std::uint64_t>(t.latency().max()); }},
+    {"errors", false, [](const Tally& t) { return t.errors(); }},
+    {"mismatches", false, [](const Tally& t) { return t.mismatches(); }},
+}};
+
+std::optional<std::uint64_t> parse_count(std::string_view text) {
+  std::uint64_t n = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, n);
+  return error == std::errc() && rest == end ? std::optional(n) : std::nullopt;
+}
+
+// A number alone would be seconds, which nobody means.
+std::optional<std::uint64_t> parse_latency(std::string_view text) {
+  if (text.empty() || (text.back() >= '0' && text.back() <= '9')) return std::nullopt;
+  const auto ns = cli::parse_duration(text);
+  return ns ? std::optional(static_cast<std::uint64_t>(*ns)) : std::nullopt;
+}
+
+std::string value_text(const Measure& measure, std::uint64_t value) {
+  return measure.duration ? stats::format_duration(static_cast<std::int64_t>(value))
+                          : fmt::format("{}", value);
+}
+
+}  // namespace
+
+fabric::Expected<void> Thresholds::add(std::string_view text) {
+  const std::size_t sign = text.find('=');
+  const std::string_view name = text.substr(0, sign);
+  for (std::size_t i = 0; sign != std::string_view::npos && i < kMeasures.size(); ++i) {
+    if (kMeasures[i].name != name) continue;
+    const std::string_view value = text.substr(sign + 1);
+    const auto most = kMeasures[i].duration ? parse_latency(value) : parse_count(value);
+    if (!most) {
+      return fabric::fail(
+          fabric::Errc::kBadArgument,
+          fmt::format("\"{}\" is not {}", value,
+                      kMeasures[i].duration ? "a duration with its unit, such as 200us or 5ms"
+                                            : "a whole number"));
+    }
+    limits_.push_back({i, *most});
+    return {};
+  }
+  return fabric::fail(
+      fabric::Errc::kBadArgument,
+      fmt::format("\"{}\" is not a limit; give such as p99=200us (p50, p90, p99, p999, p9999, "
+                  "mean, max) or errors=0 (errors, mismatches)",
+                  text));
+}
+
+std::vector<std::string> Thresholds::passed(const Tally& tally) const {
+  std::vector<std::string> all;
+  for (const Limit& limit : limits_) {
+    const Measure& m = kMeasures[limit.measure];
+    if (m.duration && tally.latency().count() == 0) {
+      all.push_back(fmt::format("{} is not known, since no Call was answered", m.name));
+      continue;
+    }
+    const std::uint64_t value = m.of(tally);
+    if (value <= limit.most) continue;
+    all.push_back(fmt::format("{} {} {}, above {}", m.name, m.duration ? "is" : "are",
+                              value_text(m, value), value_text(m, limit.most)));
+  }
+  return all;
+}
+
+}  // namespace rpcrdma::load

@@ -1,0 +1,340 @@
+// rpcrdma load
+#include "commands.h"
+#include "endpoint.h"
+#include "input.h"
+#include "interrupt.h"
+#include "load_worker.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <rpcrdma/load/report.h>
+#include <rpcrdma/load/threshold.h>
+
+namespace rpcrdma::cli {
+
+namespace {
+
+using fabric::Time;
+
+constexpr std::uint32_t kMostDepth = 1024;
+constexpr std::uint32_t kMostConnections = 1024;
+constexpr std::uint32_t kMostThreads = 64;
+
+struct Options {
+  std::string host;
+  std::string from;
+  EndpointOptions endpoint;
+  std::string procedures = "echo";
+  std::string size = "4Ki";
+  std::string sleep = "1ms";
+  std::uint32_t depth = 1;
+  std::uint32_t connections = 1;
+  std::uint32_t threads = 1;
+  std::uint64_t count = 0;
+  std::string duration;
+  double rate = 0;
+  std::uint64_t seed = 1;
+  std::string timeout = "10s";
+  std::vector<std::string> limits;
+  bool json = false;
+};
+
+// What is made of the options, for all threads alike.
+struct Plan {
+  Peers peers;
+  Endpoint endpoint;
+  EchoRequests requests;
+  load::Thresholds limits;
+  load::PacerOptions pace;
+  Time timeout = 0;
+};
+
+std::optional<Plan> parse(const Options& o) {
+  const auto peers = parse_peers(o.host, o.from, "load");
+  if (!peers) return std::nullopt;
+  const auto endpoint = parse_endpoint(o.endpoint, "load");
+  if (!endpoint) return std::nullopt;
+  const auto requests = EchoRequests::parse(o.procedures, o.size, o.sleep, "load");
+  if (!requests) return std::nullopt;
+  Plan plan{*peers, *endpoint, *requests, {}, {}, 0};
+  for (const std::string& text : o.limits) {
+    if (const auto added = plan.limits.add(text); !added) {
+      complain(fmt::format("load: --fail-above: {}", added.error().message));
+      return std::nullopt;
+    }
+  }
+  if (!in_range(o.depth, 1, kMostDepth, "load", "--depth") ||
+      !in_range(o.connections, 1, kMostConnections, "load", "--connections") ||
+      !in_range(o.threads, 1, kMostThreads, "load", "--threads")) {
+    return std::nullopt;
+  }
+  if (o.threads > o.connections) {
+    complain(
+        fmt::format("load: --threads {}: each has connections of its own, so give as many "
+                    "--connections at least",
+                    o.threads));
+    return std::nullopt;
+  }
+  // 127.0.0.2, 127.0.0.3, and so on: a network of any other kind has no addresses to spare.
+  const fabric::Address& from = plan.peers.from;
+  if (o.threads > 1 && (from.ipv6 || from.bytes[0] != 127 || from.bytes[3] + o.threads > 254)) {
+    complain(
+        fmt::format("load: --threads {}: each needs an address of its own, those behind "
+                    "--from, which is possible in 127.0.0.0/8 only",
+                    o.threads));
+    return std::nullopt;
+  }
+  if (o.threads > 1 && !o.endpoint.pcapng.empty()) {
+    complain("load: --pcapng: the packets of one thread only can be written; give --threads 1");
+    return std::nullopt;
+  }
+  if (!(o.rate >= 0) || o.rate > 1e9) {
+    complain(fmt::format("load: --rate {}: not a number of Calls a second", o.rate));
+    return std::nullopt;
+  }
+  plan.pace.rate = o.rate;
+  plan.pace.count = o.count;
+  plan.pace.threads = o.threads;
+  if (!o.duration.empty() || o.count == 0) {
+    const auto duration =
+        duration_option(o.duration.empty() ? "10s" : o.duration, "load", "--duration");
+    if (!duration) return std::nullopt;
+    plan.pace.duration = *duration;
+  }
+  const auto timeout = duration_option(o.timeout, "load", "--timeout");
+  if (!timeout) return std::nullopt;
+  plan.timeout = *timeout;
+  return plan;
+}
+
+fabric::Address address_of(const Plan& plan, std::uint32_t thread) {
+  fabric::Address own = plan.peers.from;
+  for (std::uint32_t left = thread; left != 0;) {
+    ++own.bytes[3];
+    if (own != plan.peers.server) --left;
+  }
+  return own;
+}
+
+using Workers = std::vector<std::unique_ptr<LoadWorker>>;
+
+std::optional<Workers> make_workers(const Options& o, const Plan& plan) {
+  Workers workers;
+  for (std::uint32_t i = 0; i < o.threads; ++i) {
+    auto provider = open_provider(plan.endpoint, address_of(plan, i), "load");
+    if (!provider) return std::nullopt;
+    WorkerOptions w;
+    w.client.server = plan.peers.server;
+    w.client.port = plan.endpoint.port;
+    w.client.connections = o.connections / o.threads + (i < o.connections % o.threads ? 1 : 0);
+    w.client.inline_threshold = plan.endpoint.inline_threshold;
+    w.client.private_data = !o.endpoint.no_private_data;
+    w.client.requester.credits = o.depth;
+    w.client.requester.max_calls = o.depth;
+    w.depth = o.depth;
+    w.timeout = plan.timeout;
+    w.spin = plan.endpoint.spin;
+    w.pace = plan.pace;
+    w.pace.thread = i;
+    w.seed = o.seed + i * 0x632be59bd9b4e019U;
+    auto worker = LoadWorker::create(std::move(provider), w, plan.requests);
+    if (!worker) {
+      complain(fmt::format("load: {}", worker.error().message));
+      return std::nullopt;
+    }
+    workers.push_back(std::move(*worker));
+  }
+  return workers;
+}
+
+load::Progress sum(const Workers& workers) {
+  load::Progress all;
+  for (const auto& w : workers) {
+    const load::Progress p = w->progress();
+    all.calls += p.calls;
+    all.failed += p.failed;
+    all.bytes += p.bytes;
+  }
+  return all;
+}
+
+// Runs all workers, each in a thread; meanwhile a line a second for who looks at a terminal.
+// False, and complaints, when one of them could not go on.
+bool run_all(const Workers& workers) {
+  using Clock = std::chrono::steady_clock;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::size_t done = 0;
+  std::vector<std::string> problems;
+  std::vector<std::thread> threads;
+  threads.reserve(workers.size());
+  for (const auto& w : workers) {
+    threads.emplace_back([&, worker = w.get()] {
+      const auto result = worker->run();
+      const std::scoped_lock lock(mutex);
+      if (!result) problems.push_back(result.error().message);
+      ++done;
+      changed.notify_one();
+    });
+  }
+  const bool terminal = ::isatty(fileno(stderr)) == 1;
+  const Clock::time_point start = Clock::now();
+  Clock::time_point last = start;
+  load::Progress before;
+  {
+    std::unique_lock lock(mutex);
+    const auto all_done = [&] { return done == workers.size(); };
+    while (!changed.wait_until(lock, last + std::chrono::seconds(1), all_done)) {
+      const Clock::time_point now = Clock::now();
+      const load::Progress current = sum(workers);
+      if (terminal) {
+        fmt::print(stderr, "\r\033[K{}",
+                   load::progress_line(before, current, (now - last) / std::chrono::nanoseconds(1),
+                                       (now - start) / std::chrono::nanoseconds(1)));
+      }
+      before = current;
+      last = now;
+    }
+  }
+  if (terminal) std::fputs("\r\033[K", stderr);
+  for (std::thread& t : threads) t.join();
+  for (const std::string& p : problems) complain(fmt::format("load: {}", p));
+  return problems.empty();
+}
+
+Time as_time(const timeval& t) {
+  return t.tv_sec * fabric::kSecond + t.tv_usec * fabric::kMicrosecond;
+}
+
+load::Result collect(const Workers& workers, const rusage& before, const rusage& after) {
+  load::Result r;
+  Time begun = fabric::kNever;
+  Time ended = 0;
+  for (const auto& w : workers) {
+    r.tally.merge(w->tally());
+    begun = std::min(begun, w->begun());
+    ended = std::max(ended, w->ended());
+    r.not_begun += w->not_begun();
+    r.abandoned += w->abandoned();
+    const service::ClientCounters counters = w->counters();
+    r.lost += counters.lost;
+    r.stalls += counters.requester.stalls;
+  }
+  r.elapsed = ended - begun;
+  r.user = as_time(after.ru_utime) - as_time(before.ru_utime);
+  r.system = as_time(after.ru_stime) - as_time(before.ru_stime);
+  r.interrupted = Interrupt::came();
+  return r;
+}
+
+int make_load(const Options& o) {
+  const auto plan = parse(o);
+  if (!plan) return kUnreadable;
+  auto workers = make_workers(o, *plan);
+  if (!workers) return kUnreadable;
+  std::vector<service::Loop*> loops;
+  for (const auto& w : *workers) loops.push_back(&w->loop());
+  const Interrupt interrupt(loops);
+  const std::string server = server_text(plan->peers.server, plan->endpoint.port);
+  for (const auto& w : *workers) {
+    if (const auto connected = w->connect(); !connected) {
+      complain(fmt::format("load: {}: {}", server, connected.error().message));
+      return kUnreadable;
+    }
+  }
+  rusage before{};
+  rusage after{};
+  ::getrusage(RUSAGE_SELF, &before);
+  const bool whole = run_all(*workers);
+  ::getrusage(RUSAGE_SELF, &after);
+  load::Result result = collect(*workers, before, after);
+  for (const auto& w : *workers) w->disconnect();
+
+  load::Setup setup;
+  setup.server = server;
+  setup.from = plan->peers.from.to_string();
+  setup.connections = o.connections;
+  setup.depth = o.depth;
+  setup.threads = o.threads;
+  setup.rate = o.rate;
+  setup.seed = o.seed;
+  setup.procedures = echo_procedures();
+  result.failed = plan->limits.passed(result.tally);
+  fmt::print("{}", o.json ? load::to_json(setup, result) + '\n' : load::to_text(setup, result));
+  for (const std::string& limit : result.failed) complain(fmt::format("load: {}", limit));
+  if (!whole) return kUnreadable;
+  const bool wrong = result.tally.mismatches() != 0 || result.tally.right() == 0;
+  return wrong || !result.failed.empty() ? kFindings : kOk;
+}
+
+}  // namespace
+
+Run add_load(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_peers(app, options->host, options->from);
+  app.add_option("--procedure", options->procedures,
+                 "Of the program ECHO: null, echo, sink, source, echo-bulk, list, sleep; several "
+                 "with weights: echo:8,source:2; mix: each but sleep")
+      ->type_name("NAMES")
+      ->capture_default_str();
+  app.add_option("--size", options->size,
+                 "Bytes of data: a size, a range, or a list of both: 4k, 512-64k, 0,4k,1Mi. Of a "
+                 "mix, echo takes 64Ki at most and list 1M")
+      ->type_name("SIZES")
+      ->capture_default_str();
+  app.add_option("--sleep", options->sleep, "How long sleep lets the server wait")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  app.add_option("--depth", options->depth, "Calls outstanding on a connection")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--connections", options->connections, "Connections of all threads together")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--threads", options->threads,
+                 "Threads, each with an address of its own: --from and those behind it")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("-c,--count", options->count, "End after so many Calls")->type_name("N");
+  app.add_option("--duration", options->duration,
+                 "End after so long: seconds, or 500ms, 5m (10s, unless there is a count)")
+      ->type_name("DURATION");
+  app.add_option("--rate", options->rate,
+                 "Calls a second; latencies count from when a Call was due (as fast as answers "
+                 "come)")
+      ->type_name("N");
+  app.add_option("--seed", options->seed, "Of what is drawn: the same seed, the same Calls")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--timeout", options->timeout,
+                 "Of a Call; the connection is given up with it, and made anew")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  app.add_option("--fail-above", options->limits,
+                 "Exit with 1 when p50, p90, p99, p999, p9999, mean or max is longer than this, or "
+                 "there are more errors or mismatches: p99=200us, errors=0")
+      ->type_name("LIMIT")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_flag("--json", options->json, "One JSON object (docs/load.md)");
+  add_endpoint_options(app, options->endpoint);
+  app.footer(
+      "Calls the program ECHO of `rpcrdma serve` and checks all data that comes back. Connections "
+      "that are lost are made anew, and their Calls sent again.\n"
+      "Ctrl-C ends it; what there was is reported all the same.\n"
+      "Exit status: 0; 1 a limit was passed, data was wrong, or no Call was answered; 2 the server "
+      "cannot be reached, or an argument is wrong.");
+  return [options] { return make_load(*options); };
+}
+
+}  // namespace rpcrdma::cli

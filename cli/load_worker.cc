@@ -1,0 +1,185 @@
+#include "load_worker.h"
+
+#include "interrupt.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/service/rpc_message.h>
+
+namespace rpcrdma::cli {
+
+namespace {
+
+using fabric::Expected;
+using fabric::Time;
+namespace echo = service::echo;
+
+// After an interruption Calls that are outstanding may take so long to end, and connections too.
+constexpr Time kPatience = 2 * fabric::kSecond;
+
+}  // namespace
+
+LoadWorker::LoadWorker(std::unique_ptr<soft::SoftProvider> provider, const WorkerOptions& options,
+                       const EchoRequests& requests)
+    : options_(options),
+      requests_(requests),
+      provider_(std::move(provider)),
+      pacer_(options.pace),
+      random_(options.seed) {}
+
+LoadWorker::~LoadWorker() {
+  // Its Calls' memory is in use as long as it lives.
+  client_.reset();
+}
+
+Expected<std::unique_ptr<LoadWorker>> LoadWorker::create(
+    std::unique_ptr<soft::SoftProvider> provider, const WorkerOptions& options,
+    const EchoRequests& requests) {
+  std::unique_ptr<LoadWorker> w(new LoadWorker(std::move(provider), options, requests));
+  auto loop = service::Loop::create(*w->provider_, {.memory = {}, .spin = options.spin});
+  if (!loop) return tl::unexpected(loop.error());
+  w->loop_ = std::move(*loop);
+  auto pattern = echo::Pattern::create(w->loop_->memory(), requests.longest());
+  if (!pattern) return tl::unexpected(pattern.error());
+  w->pattern_ = std::make_unique<echo::Pattern>(std::move(*pattern));
+  const std::uint32_t count = options.client.connections * options.depth;
+  w->slots_.reserve(count);
+  w->free_.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    auto call = echo::EchoCall::create(w->loop_->memory(), *w->pattern_, requests.longest_result());
+    if (!call) return tl::unexpected(call.error());
+    w->slots_.push_back({std::move(*call), i % options.client.connections, 0});
+    w->free_.push_back(count - 1 - i);
+  }
+  auto client = service::Client::create(*w->loop_, options.client, *w);
+  if (!client) return tl::unexpected(client.error());
+  w->client_ = std::move(*client);
+  return w;
+}
+
+Expected<void> LoadWorker::connect() {
+  while (client_->up() != client_->connections() && !Interrupt::came()) {
+    const auto going = loop_->run_once();
+    if (!going) return tl::unexpected(going.error());
+    if (!failure_.empty()) return fabric::fail(fabric::Errc::kNotConnected, failure_);
+  }
+  return {};
+}
+
+Expected<void> LoadWorker::run() {
+  running_ = true;
+  begun_ = ended_ = loop_->now();
+  pacer_.begin(begun_);
+  Time give_up = fabric::kNever;
+  while (true) {
+    if (Interrupt::came() && give_up == fabric::kNever) {
+      pacer_.stop(loop_->now());
+      give_up = loop_->now() + kPatience;
+    }
+    begin_due();
+    if (!failure_.empty()) return fabric::fail(fabric::Errc::kBadArgument, failure_);
+    const bool over = pacer_.due(loop_->now()) == fabric::kNever;
+    if (over && free_.size() == slots_.size()) return {};
+    if (loop_->now() >= give_up) return {};
+    const Time until = wait_until(give_up);
+    const auto going = loop_->run_once(until == fabric::kNever ? until : until - loop_->now());
+    if (!going) return tl::unexpected(going.error());
+  }
+}
+
+Time LoadWorker::wait_until(Time give_up) const {
+  // Without a free slot only an outcome helps.
+  const Time due = free_.empty() ? fabric::kNever : pacer_.due(loop_->now());
+  return std::max(std::min(due, give_up), loop_->now());
+}
+
+void LoadWorker::begin_due() {
+  const Time now = loop_->now();
+  while (!free_.empty() && failure_.empty()) {
+    const Time due = pacer_.due(now);
+    if (due > now) return;
+    pacer_.took();
+    const std::uint32_t slot = free_.back();
+    free_.pop_back();
+    begin(slot, due);
+  }
+}
+
+void LoadWorker::begin(std::uint32_t number, Time due) {
+  Slot& slot = slots_[number];
+  slot.due = due;
+  auto spec = slot.call.begin(requests_.next(random_));
+  if (spec) {
+    spec->timeout = options_.timeout;
+    spec->cookie = number;
+    const auto called = client_->call_on(slot.connection, *spec);
+    if (called) return;
+    failure_ = called.error().message;
+  } else {
+    failure_ = spec.error().message;
+  }
+  if (failure_.empty()) failure_ = "a Call could not be made";
+  free_.push_back(number);
+}
+
+void LoadWorker::on_outcome(const protocol::CallOutcome& outcome, std::uint32_t /*connection*/) {
+  const auto number = static_cast<std::uint32_t>(outcome.cookie);
+  Slot& slot = slots_[number];
+  const echo::Verdict verdict = slot.call.check(outcome);
+  load::Sample sample;
+  switch (verdict) {
+    case echo::Verdict::kRight:
+      break;
+    case echo::Verdict::kMalformed:
+    case echo::Verdict::kWrongData:
+      sample.end = load::End::kMismatch;
+      tally_.add_reason(echo::verdict_name(verdict));
+      break;
+    case echo::Verdict::kStatus:
+      sample.end = load::End::kError;
+      tally_.add_reason(echo::verdict_name(verdict));
+      break;
+    case echo::Verdict::kRpcError:
+      sample.end = load::End::kError;
+      tally_.add_reason(service::describe(outcome, service::ReplyReader(outcome)));
+      break;
+  }
+  const echo::Request& request = slot.call.request();
+  sample.procedure = static_cast<std::uint32_t>(request.proc);
+  sample.bytes = echo::EchoCall::payload_bytes(request);
+  sample.due = slot.due;
+  sample.times = outcome.times;
+  sample.attempts = outcome.attempts;
+  tally_.add(sample);
+  ended_ = std::max(ended_, outcome.times.ended);
+  shown_.calls.store(tally_.right(), std::memory_order_relaxed);
+  shown_.failed.store(tally_.calls() - tally_.right(), std::memory_order_relaxed);
+  shown_.bytes.store(tally_.bytes(), std::memory_order_relaxed);
+  free_.push_back(number);
+  // The next one leaves with the same batch.
+  if (!Interrupt::came()) begin_due();
+}
+
+void LoadWorker::on_lost(std::uint32_t /*connection*/, std::string_view what, Time /*retry*/) {
+  // Later it comes back by itself.
+  if (!running_) failure_ = what;
+}
+
+void LoadWorker::disconnect() {
+  client_->close();
+  const Time until = loop_->now() + kPatience;
+  while (!client_->closed() && loop_->now() < until) {
+    const auto going = loop_->run_once(until - loop_->now());
+    if (!going || !*going) return;
+  }
+}
+
+load::Progress LoadWorker::progress() const {
+  return {shown_.calls.load(std::memory_order_relaxed),
+          shown_.failed.load(std::memory_order_relaxed),
+          shown_.bytes.load(std::memory_order_relaxed)};
+}
+
+}  // namespace rpcrdma::cli

@@ -1,0 +1,99 @@
+// One thread of a load: its own address, provider, loop, connections, and the Calls on them.
+#pragma once
+
+#include "echo_requests.h"
+#include "endpoint.h"
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rpcrdma/load/pacer.h>
+#include <rpcrdma/load/report.h>
+#include <rpcrdma/load/tally.h>
+#include <rpcrdma/service/client.h>
+#include <rpcrdma/service/echo.h>
+
+namespace rpcrdma::cli {
+
+struct WorkerOptions {
+  service::ClientOptions client;  // connections of this thread
+  std::uint32_t depth = 1;        // Calls outstanding on each
+  fabric::Time timeout = 0;       // of a Call, from its beginning on
+  fabric::Time spin = 0;
+  load::PacerOptions pace;
+  std::uint64_t seed = 0;
+};
+
+class LoadWorker : service::ClientObserver {
+ public:
+  // `requests` outlives it.
+  [[nodiscard]] static fabric::Expected<std::unique_ptr<LoadWorker>> create(
+      std::unique_ptr<soft::SoftProvider> provider, const WorkerOptions& options,
+      const EchoRequests& requests);
+  ~LoadWorker() override;
+
+  [[nodiscard]] service::Loop& loop() { return *loop_; }
+
+  // Until all connections are up, or the command was interrupted. Error: one of them cannot be had.
+  [[nodiscard]] fabric::Expected<void> connect();
+  // Makes the load; ends with the outcome of its last Call, or soon after an interruption. Error:
+  // the provider is gone, or a Call cannot be made.
+  [[nodiscard]] fabric::Expected<void> run();
+  // Ends the connections orderly.
+  void disconnect();
+
+  // For any thread, while run() is under way.
+  [[nodiscard]] load::Progress progress() const;
+
+  // Afterwards.
+  [[nodiscard]] const load::Tally& tally() const { return tally_; }
+  [[nodiscard]] fabric::Time begun() const { return begun_; }
+  [[nodiscard]] fabric::Time ended() const { return ended_; }
+  [[nodiscard]] std::uint64_t not_begun() const { return pacer_.missed(); }
+  [[nodiscard]] std::uint64_t abandoned() const { return slots_.size() - free_.size(); }
+  [[nodiscard]] service::ClientCounters counters() const { return client_->counters(); }
+
+ private:
+  // A place for a Call: depth of them for each connection.
+  struct Slot {
+    service::echo::EchoCall call;
+    std::uint32_t connection = 0;
+    fabric::Time due = 0;
+  };
+
+  LoadWorker(std::unique_ptr<soft::SoftProvider> provider, const WorkerOptions& options,
+             const EchoRequests& requests);
+
+  void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t connection) override;
+  void on_lost(std::uint32_t connection, std::string_view what, fabric::Time retry) override;
+
+  // Begins what is due, as far as there is room.
+  void begin_due();
+  void begin(std::uint32_t slot, fabric::Time due);
+  [[nodiscard]] fabric::Time wait_until(fabric::Time give_up) const;
+
+  WorkerOptions options_;
+  const EchoRequests& requests_;
+  std::unique_ptr<soft::SoftProvider> provider_;
+  std::unique_ptr<service::Loop> loop_;
+  std::unique_ptr<service::echo::Pattern> pattern_;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_;
+  std::unique_ptr<service::Client> client_;
+  load::Pacer pacer_;
+  soft::Random random_;
+  load::Tally tally_;
+  fabric::Time begun_ = 0;
+  fabric::Time ended_ = 0;
+  bool running_ = false;
+  std::string failure_;
+  struct alignas(64) Shown {
+    std::atomic<std::uint64_t> calls{0}, failed{0}, bytes{0};
+  };
+  Shown shown_;
+};
+
+}  // namespace rpcrdma::cli

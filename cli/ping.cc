@@ -1,0 +1,283 @@
+// rpcrdma ping
+#include "commands.h"
+#include "endpoint.h"
+#include "input.h"
+#include "interrupt.h"
+#include "parse.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/decode/programs.h>
+#include <rpcrdma/service/client.h>
+#include <rpcrdma/service/echo.h>
+#include <rpcrdma/service/rpc_message.h>
+#include <rpcrdma/stats/histogram.h>
+#include <rpcrdma/stats/quantity.h>
+
+namespace rpcrdma::cli {
+
+namespace {
+
+using fabric::Time;
+
+struct Options {
+  std::string host;
+  std::string from;
+  EndpointOptions endpoint;
+  std::string program = "echo";
+  std::string version;
+  std::uint32_t count = 0;
+  std::string interval = "1s";
+  std::string wait = "2s";
+  bool quiet = false;
+};
+
+struct Target {
+  std::uint32_t program = 0;
+  std::uint32_t version = 0;
+};
+
+std::optional<Target> parse_target(const Options& o) {
+  struct Known {
+    const char* name;
+    Target target;
+  };
+  constexpr std::array<Known, 3> kKnown{{
+      {"echo", {service::echo::kProgram, service::echo::kVersion}},
+      {"nfs", {decode::kProgNfs, 4}},
+      {"rdmaconfig", {decode::kProgRdmaConfig, 1}},
+  }};
+  Target target;
+  target.version = 1;
+  const auto known = std::find_if(kKnown.begin(), kKnown.end(),
+                                  [&](const Known& k) { return o.program == k.name; });
+  if (known != kKnown.end()) {
+    target = known->target;
+  } else if (const auto number = parse_u32(o.program)) {
+    target.program = *number;
+  } else {
+    complain(fmt::format("ping: --program {}: give echo, nfs, rdmaconfig, or a number", o.program));
+    return std::nullopt;
+  }
+  if (o.version.empty()) return target;
+  const auto version = parse_u32(o.version);
+  if (!version) {
+    complain(fmt::format("ping: --version {}: not a number of 32 bits", o.version));
+    return std::nullopt;
+  }
+  target.version = *version;
+  return target;
+}
+
+class Pinger : service::ClientObserver {
+ public:
+  struct Plan {
+    Peers peers;
+    std::uint16_t port = 0;
+    Target target;
+    std::uint32_t count = 0;  // 0: without end
+    Time interval = 0;
+    Time wait = 0;
+    bool quiet = false;
+  };
+  Pinger(const Plan& plan, service::Loop& loop)
+      : plan_(plan), loop_(loop), header_(plan.target.program, plan.target.version, 0) {}
+
+  // Error: there was never a connection, or the provider is gone.
+  fabric::Expected<void> run(const service::ClientOptions& options) {
+    auto client = service::Client::create(loop_, options, *this);
+    if (!client) return tl::unexpected(client.error());
+    client_ = std::move(*client);
+    fabric::Expected<void> result = connect();
+    started_ = loop_.now();
+    while (result && connected_ && !Interrupt::came() && !over()) {
+      result = turn();
+    }
+    ended_ = loop_.now();
+    if (connected_) result = result.and_then([&] { return disconnect(); });
+    client_.reset();
+    return result;
+  }
+
+  [[nodiscard]] bool connected() const { return connected_; }
+  [[nodiscard]] std::uint64_t answered() const { return latency_.count(); }
+
+  void print_statistics() const {
+    const std::uint64_t lost = sent_ - answered();
+    fmt::print("\n--- {} statistics ---\n{} sent, {} answered, {:.3g} % lost, time {}\n",
+               plan_.peers.server.to_string(), sent_, answered(),
+               sent_ == 0 ? 0 : 100 * static_cast<double>(lost) / static_cast<double>(sent_),
+               stats::format_duration(ended_ - started_));
+    if (answered() == 0) return;
+    fmt::print("min {}, median {}, mean {}, max {}\n", stats::format_duration(latency_.min()),
+               stats::format_duration(latency_.quantile(0.5)),
+               stats::format_duration(static_cast<Time>(latency_.mean())),
+               stats::format_duration(latency_.max()));
+  }
+
+ private:
+  [[nodiscard]] bool all_sent() const { return plan_.count != 0 && sent_ == plan_.count; }
+  [[nodiscard]] bool over() const { return all_sent() && ended_calls_ == sent_; }
+
+  fabric::Expected<void> connect() {
+    while (!connected_ && failure_.empty() && !Interrupt::came()) {
+      const auto going = loop_.run_once();
+      if (!going) return tl::unexpected(going.error());
+    }
+    return failure_.empty() ? fabric::Expected<void>()
+                            : fabric::fail(fabric::Errc::kNotConnected, failure_);
+  }
+
+  fabric::Expected<void> turn() {
+    const Time next = started_ + static_cast<Time>(sent_) * plan_.interval;
+    if (!all_sent() && next <= loop_.now()) return send();
+    const auto going = loop_.run_once(all_sent() ? fabric::kNever : next - loop_.now());
+    return going.map([](bool) {});
+  }
+
+  fabric::Expected<void> send() {
+    const std::array<protocol::Piece, 1> message{header_.piece()};
+    protocol::CallSpec spec;
+    spec.message = message;
+    spec.max_reply = service::kReplyHeaderBytes;
+    spec.timeout = plan_.wait;
+    spec.cookie = ++sent_;
+    return client_->call(spec).map([](std::uint32_t) {});
+  }
+
+  fabric::Expected<void> disconnect() {
+    constexpr Time kPatience = fabric::kSecond;
+    const std::uint64_t answers = ended_calls_;
+    client_->close();
+    const Time until = loop_.now() + kPatience;
+    while (!client_->closed() && loop_.now() < until) {
+      const auto going = loop_.run_once(until - loop_.now());
+      if (!going) return tl::unexpected(going.error());
+    }
+    // Those that were given up with it have no answer.
+    ended_calls_ = answers;
+    return {};
+  }
+
+  void on_connected(const service::ConnectionInfo& c) override {
+    if (connected_ && !plan_.quiet) fmt::print("connected again\n");
+    if (!connected_) {
+      fmt::print("PING {}, program {:#x} version {}, from {}: {} bytes inline to it, {} from it\n",
+                 server_text(c.peer, plan_.port), plan_.target.program, plan_.target.version,
+                 plan_.peers.from.to_string(), c.thresholds.send, c.thresholds.receive);
+    }
+    connected_ = true;
+  }
+
+  void on_lost(std::uint32_t /*connection*/, std::string_view what, Time /*retry*/) override {
+    if (!connected_) {
+      failure_ = what;
+    } else if (!closing()) {
+      fmt::print("connection lost: {}\n", what);
+    }
+  }
+
+  void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t connection) override {
+    ++ended_calls_;
+    const service::ReplyReader reply(outcome);
+    if (outcome.status == protocol::CallStatus::kReplied) {
+      latency_.add(outcome.times.ended - outcome.times.called);
+      if (plan_.quiet) return;
+      fmt::print("answer from {}: seq={} xid={:#010x} credits={} time={}{}\n",
+                 plan_.peers.server.to_string(), outcome.cookie, outcome.xid,
+                 client_->requester(connection).granted(),
+                 stats::format_duration(outcome.times.ended - outcome.times.called),
+                 reply.status() == service::RpcStatus::kSuccess
+                     ? ""
+                     : fmt::format(" ({})", service::describe(outcome, reply)));
+    } else if (!plan_.quiet && outcome.status != protocol::CallStatus::kClosed) {
+      fmt::print("no answer to seq={}: {}\n", outcome.cookie, service::describe(outcome, reply));
+    }
+  }
+
+  [[nodiscard]] bool closing() const { return over() || Interrupt::came(); }
+
+  const Plan& plan_;
+  service::Loop& loop_;
+  service::CallHeader header_;
+  std::unique_ptr<service::Client> client_;
+  stats::Histogram latency_;
+  std::uint64_t sent_ = 0;
+  std::uint64_t ended_calls_ = 0;
+  Time started_ = 0;
+  Time ended_ = 0;
+  bool connected_ = false;
+  std::string failure_;
+};
+
+int ping(const Options& o) {
+  const auto peers = parse_peers(o.host, o.from, "ping");
+  if (!peers) return kUnreadable;
+  const auto endpoint = parse_endpoint(o.endpoint, "ping");
+  if (!endpoint) return kUnreadable;
+  const auto target = parse_target(o);
+  if (!target) return kUnreadable;
+  const auto interval = duration_option(o.interval, "ping", "--interval");
+  if (!interval) return kUnreadable;
+  const auto wait = duration_option(o.wait, "ping", "--wait");
+  if (!wait) return kUnreadable;
+  const auto provider = open_provider(*endpoint, peers->from, "ping");
+  if (!provider) return kUnreadable;
+  const auto loop = service::Loop::create(*provider, {.memory = {}, .spin = endpoint->spin});
+  if (!loop) {
+    complain(fmt::format("ping: {}", loop.error().message));
+    return kUnreadable;
+  }
+  const std::array<service::Loop*, 1> loops{loop->get()};
+  const Interrupt interrupt(loops);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+
+  service::ClientOptions client;
+  client.server = peers->server;
+  client.port = endpoint->port;
+  client.inline_threshold = endpoint->inline_threshold;
+  client.private_data = !o.endpoint.no_private_data;
+  const Pinger::Plan plan{*peers, endpoint->port, *target, o.count, *interval, *wait, o.quiet};
+  Pinger pinger(plan, **loop);
+  const auto result = pinger.run(client);
+  if (!result) {
+    complain(fmt::format("ping: {}: {}", server_text(peers->server, endpoint->port),
+                         result.error().message));
+  }
+  if (pinger.connected()) pinger.print_statistics();
+  return pinger.answered() != 0 ? kOk : kFindings;
+}
+
+}  // namespace
+
+Run add_ping(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_peers(app, options->host, options->from);
+  app.add_option("-c,--count", options->count, "End after so many Calls")->type_name("N");
+  app.add_option("-i,--interval", options->interval, "From one Call to the next")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  app.add_option("-W,--wait", options->wait,
+                 "For an answer; without one the connection is given up, and made anew")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  app.add_option("--program", options->program, "echo, nfs, rdmaconfig, or a number")
+      ->type_name("PROGRAM")
+      ->capture_default_str();
+  app.add_option("--version", options->version, "Of the program (nfs: 4; others: 1)")
+      ->type_name("N");
+  app.add_flag("-q,--quiet", options->quiet, "Only the statistics");
+  add_endpoint_options(app, options->endpoint);
+  app.footer(
+      "Calls procedure 0, which does nothing, of any program over RPC-over-RDMA version 1. An "
+      "error of the program's, such as PROG_UNAVAIL, is an answer too.\n"
+      "Exit status: 0 there were answers, 1 there were none, 2 an argument is wrong.");
+  return [options] { return ping(*options); };
+}
+
+}  // namespace rpcrdma::cli

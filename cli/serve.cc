@@ -1,0 +1,187 @@
+// rpcrdma serve
+#include "commands.h"
+#include "endpoint.h"
+#include "input.h"
+#include "interrupt.h"
+
+#include <array>
+#include <cstdio>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/service/echo.h>
+#include <rpcrdma/service/server.h>
+#include <rpcrdma/stats/quantity.h>
+
+namespace rpcrdma::cli {
+
+namespace {
+
+constexpr std::uint32_t kMostCredits = 1024;
+constexpr std::uint32_t kMostConnections = 16384;
+constexpr std::uint32_t kMostCalls = 1U << 20;
+
+struct Options {
+  std::string listen;
+  EndpointOptions endpoint;
+  std::uint32_t credits = 32;
+  std::uint32_t max_connections = 256;
+  std::uint32_t max_calls = 4096;
+  std::string max_bulk = "16Mi";
+  std::string idle;
+  bool quiet = false;
+};
+
+// Says who comes and goes.
+class Doorkeeper : public service::ServerObserver {
+ public:
+  explicit Doorkeeper(bool quiet) : quiet_(quiet) {}
+
+  void on_connected(const service::ConnectionInfo& c) override {
+    if (quiet_) return;
+    fmt::print("connection {}: {} connected, {} bytes inline from it, {} to it{}\n", c.number,
+               c.peer.to_string(), c.thresholds.receive, c.thresholds.send,
+               c.thresholds.peer ? "" : " (it sent no private data)");
+  }
+  void on_closed(const service::ConnectionInfo& c, service::CloseReason reason,
+                 std::string_view what) override {
+    if (quiet_) return;
+    fmt::print("connection {}: {} closed ({}){}{}\n", c.number, c.peer.to_string(),
+               service::close_reason_name(reason), what.empty() ? "" : ": ", what);
+  }
+  void on_rejected(const fabric::Address& peer, std::string_view what) override {
+    if (!quiet_) fmt::print("{} rejected: {}\n", peer.to_string(), what);
+  }
+
+ private:
+  bool quiet_;
+};
+
+void print_summary(const service::ServerCounters& c, const soft::ProviderCounters& packets) {
+  const auto& calls = c.calls;
+  fmt::print("{} connections, {} Calls: {} answered with success, {} with an error\n", c.accepted,
+             calls.calls, calls.success, calls.calls - calls.success - calls.cancelled);
+  fmt::print("{} read from clients, {} written to them; {} RDMA_ERRORs sent\n",
+             stats::format_bytes(c.responder.read_bytes),
+             stats::format_bytes(c.responder.written_bytes),
+             c.responder.error_version + c.responder.error_chunk);
+  fmt::print("{} packets sent, {} received\n", packets.udp.sent_packets,
+             packets.udp.received_packets);
+}
+
+// Disconnects orderly, for a moment; who does not answer until then is left.
+fabric::Expected<void> close_all(service::Loop& loop, service::Server& server) {
+  constexpr fabric::Time kPatience = 2 * fabric::kSecond;
+  server.close();
+  const fabric::Time until = loop.now() + kPatience;
+  while (server.connections() != 0 && loop.now() < until) {
+    const auto going = loop.run_once(until - loop.now());
+    if (!going) return tl::unexpected(going.error());
+    if (!*going) break;
+  }
+  return {};
+}
+
+int serve(const Options& options) {
+  const auto endpoint = parse_endpoint(options.endpoint, "serve");
+  if (!endpoint) return kUnreadable;
+  if (!in_range(options.credits, 1, kMostCredits, "serve", "--credits") ||
+      !in_range(options.max_connections, 1, kMostConnections, "serve", "--max-connections") ||
+      !in_range(options.max_calls, 1, kMostCalls, "serve", "--max-calls")) {
+    return kUnreadable;
+  }
+  const auto bulk = size_option(options.max_bulk, "serve", "--max-bulk");
+  if (!bulk) return kUnreadable;
+  if (*bulk > service::echo::kMaxBulk) {
+    complain(fmt::format("serve: --max-bulk {}: more than {}", options.max_bulk,
+                         stats::format_bytes(service::echo::kMaxBulk)));
+    return kUnreadable;
+  }
+  const auto address = fabric::parse_address(options.listen);
+  if (!address) {
+    complain(fmt::format("serve: --listen: {}", address.error().message));
+    return kUnreadable;
+  }
+  service::ServerOptions server_options;
+  if (!options.idle.empty()) {
+    const auto idle = duration_option(options.idle, "serve", "--idle");
+    if (!idle) return kUnreadable;
+    server_options.idle = *idle;
+  }
+  server_options.port = endpoint->port;
+  server_options.inline_threshold = endpoint->inline_threshold;
+  server_options.private_data = !options.endpoint.no_private_data;
+  server_options.responder.credits = options.credits;
+  server_options.responder.max_chunk_bytes = *bulk;
+  server_options.max_connections = options.max_connections;
+  server_options.max_calls = options.max_calls;
+
+  const auto refused = [](const fabric::Error& error) {
+    complain(fmt::format("serve: {}", error.message));
+    return kUnreadable;
+  };
+  const auto provider = open_provider(*endpoint, *address, "serve");
+  if (!provider) return kUnreadable;
+  const auto loop = service::Loop::create(*provider, {.memory = {}, .spin = endpoint->spin});
+  if (!loop) return refused(loop.error());
+  const auto echo = service::echo::EchoProgram::create((*loop)->memory(), *bulk);
+  if (!echo) return refused(echo.error());
+  const std::array<service::Program*, 1> programs{echo->get()};
+  Doorkeeper doorkeeper(options.quiet);
+  const auto server = service::Server::create(**loop, programs, server_options, &doorkeeper);
+  if (!server) return refused(server.error());
+
+  const std::array<service::Loop*, 1> loops{loop->get()};
+  const Interrupt interrupt(loops);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  for (const service::Program* p : programs) {
+    fmt::print("listening on {}: {} (program {:#x} version {}), {} credits, {} bytes inline\n",
+               server_text(*address, endpoint->port), p->name(), p->number(), p->version(),
+               options.credits,
+               options.endpoint.no_private_data ? 1024 : endpoint->inline_threshold);
+  }
+  fabric::Expected<void> result;
+  while (result && !Interrupt::came()) {
+    const auto going = (*loop)->run_once();
+    if (!going) result = tl::unexpected(going.error());
+  }
+  if (result) result = close_all(**loop, **server);
+  print_summary((*server)->counters(), provider->counters());
+  return result ? kOk : refused(result.error());
+}
+
+}  // namespace
+
+Run add_serve(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("-l,--listen", options->listen, "The address to serve on, of this machine")
+      ->type_name("ADDRESS")
+      ->required();
+  add_endpoint_options(app, options->endpoint);
+  app.add_option("--credits", options->credits, "Credits that a connection is granted at most")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--max-connections", options->max_connections,
+                 "Connections at a time; who comes then is rejected")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--max-calls", options->max_calls,
+                 "Calls at a time on all connections, which share the credits for them")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--max-bulk", options->max_bulk,
+                 "Bytes of one Call's Read chunks, and of one bulk result")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  app.add_option("--idle", options->idle, "Close connections without Calls for so long (never)")
+      ->type_name("DURATION");
+  app.add_flag("-q,--quiet", options->quiet, "Do not tell who comes and goes");
+  app.footer(
+      "Serves the program ECHO (engine/service/echo.x) over RPC-over-RDMA version 1, by RDMA in "
+      "user space: RoCEv2 over UDP port 4791, without rights and without an RNIC.\n"
+      "Prints a line when it listens. Ctrl-C ends it, with a summary.");
+  return [options] { return serve(*options); };
+}
+
+}  // namespace rpcrdma::cli

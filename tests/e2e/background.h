@@ -1,0 +1,78 @@
+// The command rpcrdma while it runs, ended at the latest when a test is over.
+#pragma once
+
+#include "command.h"
+
+#include <array>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+namespace rpcrdma::e2e {
+
+class Background {
+ public:
+  // Its standard output is `out`; standard error goes along.
+  explicit Background(const std::vector<std::string>& arguments) {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+    child_ = ::fork();
+    if (child_ == 0) {
+      ::dup2(ends[1], STDOUT_FILENO);
+      ::dup2(ends[1], STDERR_FILENO);
+      ::alarm(100);  // a hang is a failure
+      std::vector<char*> argv;
+      std::string program = RPCRDMA_COMMAND;
+      argv.push_back(program.data());
+      std::vector<std::string> copies = arguments;
+      for (std::string& argument : copies) argv.push_back(argument.data());
+      argv.push_back(nullptr);
+      ::execv(program.c_str(), argv.data());
+      ::_exit(127);
+    }
+    ::close(ends[1]);
+    end_ = ends[0];
+  }
+  ~Background() {
+    if (child_ > 0) {
+      ::kill(child_, SIGKILL);
+      finish();
+    }
+    ::close(end_);
+  }
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+
+  // Until its output holds `text`; false when it ends before.
+  bool wait_for(const std::string& text) {
+    char c = 0;
+    while (out.find(text) == std::string::npos) {
+      if (::read(end_, &c, 1) != 1) return false;
+      out += c;
+    }
+    return true;
+  }
+
+  void signal(int number) const { ::kill(child_, number); }
+
+  // Waits for the end; exit status, or 128 and the signal.
+  int finish() {
+    char c = 0;
+    while (::read(end_, &c, 1) == 1) out += c;
+    int status = 0;
+    ::waitpid(child_, &status, 0);
+    child_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+  std::string out;
+
+ private:
+  pid_t child_ = -1;
+  int end_ = -1;
+};
+
+}  // namespace rpcrdma::e2e

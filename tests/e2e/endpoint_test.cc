@@ -1,0 +1,287 @@
+// `serve`, `ping` and `load` between two loopback addresses of the test's own.
+#include "background.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+namespace rpcrdma::e2e {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// Addresses that no other test on this machine uses at this time.
+std::string own_address(int last) {
+  const auto pid = static_cast<unsigned>(::getpid());
+  return fmt::format("127.{}.{}.{}", 100 + pid % 100, pid / 100 % 256, last);
+}
+
+class Endpoint : public ::testing::Test {
+ protected:
+  const std::string server_ = own_address(1);
+  const std::string client_ = own_address(2);
+  TemporaryFolder folder_;
+
+  std::vector<std::string> serving(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> all{"serve", "--listen", server_};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  // The rest of a command line that calls this server.
+  std::string to_server() const { return server_ + " --from " + client_ + " "; }
+  std::vector<std::string> calling(const char* command,
+                                   const std::vector<std::string>& more) const {
+    std::vector<std::string> all{command, server_, "--from", client_};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  json load(const std::string& options, int status = 0) const {
+    const Result r = run("RPCRDMA load " + to_server() + "--json " + options);
+    EXPECT_EQ(r.status, status) << options << r.err << r.out;
+    return json::parse(r.out, nullptr, false);
+  }
+  void stop(Background& server) const {
+    server.signal(SIGINT);
+    EXPECT_EQ(server.finish(), 0) << server.out;
+  }
+};
+
+TEST_F(Endpoint, PingIsAnswered) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening on " + server_ + " port 20049: ")) << server.out;
+  const Result r = run("RPCRDMA ping " + to_server() + "-c 3 -i 10ms");
+  EXPECT_EQ(r.status, 0) << r.err << r.out;
+  EXPECT_THAT(r.out, StartsWith("PING " + server_ + " port 20049, program 0x"));
+  EXPECT_THAT(r.out, HasSubstr("answer from " + server_ + ": seq=3 xid=0x"));
+  EXPECT_THAT(r.out, HasSubstr("3 sent, 3 answered, 0 % lost, time "));
+  // An error of RPC is an answer of the server's.
+  const Result other = run("RPCRDMA ping " + to_server() + "-c 1 --program nfs");
+  EXPECT_EQ(other.status, 0) << other.err;
+  EXPECT_THAT(other.out, HasSubstr("PROG_UNAVAIL"));
+  stop(server);
+  EXPECT_THAT(server.out, HasSubstr("2 connections, 4 Calls: 3 answered with success, 1 with an"));
+}
+
+TEST_F(Endpoint, PingWithoutAServerSaysSoInOneLine) {
+  Background server(serving({"--port", "20050"}));
+  ASSERT_TRUE(server.wait_for("listening"));
+  for (const std::string command : {"ping -c 1 ", "load --count 1 "}) {
+    const Result r = run("RPCRDMA " + command + to_server());
+    EXPECT_EQ(r.status, command.starts_with("ping") ? 1 : 2);
+    EXPECT_EQ(r.out, "");
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+    EXPECT_THAT(r.err, HasSubstr(server_ + " port 20049: "));
+  }
+}
+
+TEST_F(Endpoint, EveryProcedureIsAnsweredRight) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  for (const std::string procedure :
+       {"null", "echo", "sink", "source", "echo-bulk", "list", "sleep", "mix", "echo:3,sink"}) {
+    const json r = load("--procedure " + procedure +
+                        " --size 0,1,100,5000,60000 --count 60 --depth 4 --connections 2");
+    EXPECT_EQ(r["calls"], 60) << procedure;
+    EXPECT_EQ(r["errors"], 0) << procedure << r["reasons"];
+    EXPECT_EQ(r["mismatches"], 0) << procedure;
+    EXPECT_GT(r["latency_us"]["p50"], 0) << procedure;
+  }
+  const json large = load("--procedure echo-bulk --size 1M --count 8 --depth 2");
+  EXPECT_EQ(large["bytes"], 16'000'000);
+  stop(server);
+}
+
+TEST_F(Endpoint, JsonHasItsKeys) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  const json r = load("--count 20 --procedure echo --seed 9");
+  for (const char* key : {"calls", "errors", "mismatches", "seconds", "calls_per_second",
+                          "bytes_per_second", "latency_us", "parts_us", "cpu_us_per_call",
+                          "procedures", "connections", "depth", "interrupted", "failed"}) {
+    EXPECT_TRUE(r.contains(key)) << key;
+  }
+  for (const char* key : {"p50", "p90", "p99", "p999", "p9999", "max"}) {
+    EXPECT_GT(r["latency_us"][key], 0) << key;
+  }
+  EXPECT_EQ(r["procedures"][0]["name"], "echo");
+  EXPECT_EQ(r["seed"], 9);
+  stop(server);
+}
+
+TEST_F(Endpoint, LimitsDecideTheExitStatus) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  load("--count 20 --fail-above p99=1h,errors=0 --fail-above mismatches=0", 0);
+  const Result r = run("RPCRDMA load " + to_server() + "--count 20 --fail-above p50=1ns,errors=0");
+  EXPECT_EQ(r.status, 1);
+  EXPECT_THAT(r.err, HasSubstr("rpcrdma: load: p50 is "));
+  EXPECT_THAT(r.err, HasSubstr(", above 1 ns\n"));
+  EXPECT_THAT(r.out, HasSubstr("20 Calls in "));
+  stop(server);
+}
+
+TEST_F(Endpoint, ARateIsKept) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  const json r = load("--rate 200 --duration 500ms --procedure null");
+  // 100 are due; how many begin depends on the machine, and what does not is told.
+  EXPECT_EQ(r["calls"].get<int>() + r["not_begun"].get<int>(), 100);
+  EXPECT_EQ(r["errors"], 0);
+  stop(server);
+}
+
+TEST_F(Endpoint, SeveralThreadsHaveAnAddressEach) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  const json r = load("--threads 2 --connections 3 --count 101 --depth 2");
+  EXPECT_EQ(r["calls"], 101);
+  EXPECT_EQ(r["errors"], 0) << r["reasons"];
+  EXPECT_THAT(server.wait_for(own_address(3) + " connected"), true);
+  stop(server);
+}
+
+TEST_F(Endpoint, FaultsOnBothSidesChangeNoData) {
+  Background server(serving({"--fault", "drop dir=out rate=0.01 seed=7", "--fault",
+                             "duplicate dir=out rate=0.01 seed=8"}));
+  ASSERT_TRUE(server.wait_for("listening"));
+  const json r = load(
+      "--procedure mix --size 1-60000 --count 150 --depth 4 --connections 2 --fault 'drop "
+      "rate=0.01 seed=1; corrupt dir=in rate=0.005 seed=2; reorder rate=0.005 by=3 seed=3'");
+  EXPECT_EQ(r["calls"], 150);
+  EXPECT_EQ(r["errors"], 0) << r["reasons"];
+  EXPECT_EQ(r["mismatches"], 0);
+  stop(server);
+}
+
+TEST_F(Endpoint, CtrlCEndsALoadWithItsReport) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  Background client(calling("load", {"--duration", "1h", "--json"}));
+  ASSERT_TRUE(server.wait_for(client_ + " connected")) << server.out;
+  client.signal(SIGINT);
+  const int status = client.finish();
+  const json r = json::parse(client.out, nullptr, false);
+  ASSERT_FALSE(r.is_discarded()) << client.out;
+  EXPECT_EQ(r["interrupted"], true);
+  EXPECT_EQ(r["errors"], 0) << r["reasons"];
+  // Nothing was answered yet if the signal came at once.
+  EXPECT_EQ(status, r["calls"] == 0 ? 1 : 0);
+  stop(server);
+}
+
+TEST_F(Endpoint, CtrlCEndsAServerUnderLoad) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  Background client(calling("load", {"--duration", "1h", "--json"}));
+  ASSERT_TRUE(server.wait_for(client_ + " connected"));
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.finish(), 0) << server.out;
+  EXPECT_THAT(server.out, HasSubstr("1 connections, "));
+  client.signal(SIGINT);
+  client.finish();
+  const json r = json::parse(client.out, nullptr, false);
+  ASSERT_FALSE(r.is_discarded()) << client.out;
+  EXPECT_EQ(r["mismatches"], 0);
+}
+
+TEST_F(Endpoint, AServerThatIsKilledAndComesBackLosesNoCall) {
+  auto server = std::make_unique<Background>(serving());
+  ASSERT_TRUE(server->wait_for("listening"));
+  Background client(calling(
+      "load", {"--count", "3000", "--rate", "1500", "--depth", "8", "--timeout", "60s", "--json"}));
+  ASSERT_TRUE(server->wait_for(client_ + " connected"));
+  server->signal(SIGKILL);
+  EXPECT_EQ(server->finish(), 128 + SIGKILL);
+  server = std::make_unique<Background>(serving());
+  ASSERT_TRUE(server->wait_for(client_ + " connected")) << server->out;
+  EXPECT_EQ(client.finish(), 0) << client.out;
+  const json r = json::parse(client.out, nullptr, false);
+  ASSERT_FALSE(r.is_discarded()) << client.out;
+  EXPECT_EQ(r["calls"], 3000);
+  EXPECT_EQ(r["errors"], 0) << r["reasons"];
+  EXPECT_EQ(r["mismatches"], 0);
+  EXPECT_GE(r["connections_lost"], 1);
+  stop(*server);
+}
+
+TEST_F(Endpoint, PacketsThatWereWrittenAreAnalyzedWithoutErrors) {
+  const std::string theirs = folder_.file("server.pcapng");
+  const std::string ours = folder_.file("client.pcapng");
+  Background server(serving({"--pcapng", theirs}));
+  ASSERT_TRUE(server.wait_for("listening"));
+  load("--procedure mix --size 1-60000 --count 60 --depth 4 --pcapng " + ours);
+  stop(server);
+  for (const std::string& file : {ours, theirs}) {
+    const Result r = run("RPCRDMA analyze --json " + file);
+    EXPECT_EQ(r.status, 0) << r.err << run("RPCRDMA analyze " + file).out;
+    const json report = json::parse(r.out, nullptr, false);
+    ASSERT_FALSE(report.is_discarded());
+    ASSERT_EQ(report["connections"].size(), 1U);
+    EXPECT_EQ(report["connections"][0]["client"]["address"], client_);
+    EXPECT_EQ(report["connections"][0]["icrc"]["bad"], 0) << report["connections"][0];
+    EXPECT_GT(report["connections"][0]["icrc"]["good"], 100);
+  }
+}
+
+TEST_F(Endpoint, OneCallIsShownStepByStep) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  const Result r = run("RPCRDMA call " + to_server() + "--procedure echo-bulk --size 10000");
+  EXPECT_EQ(r.status, 0) << r.err;
+  std::size_t at = 0;
+  for (const char* step :
+       {"client: CM REQ\n", "Send size: 4096\n", "server: CM REP\n", "client: Send, ",
+        "Read chunk: 10000 bytes in 1 segment at Position 48\n",
+        "server: RDMA Read of 10000 bytes, handle 0x", "read chunk 0 segment 0\n",
+        "server: RDMA Write of 10000 bytes, handle 0x", "write chunk 0 segment 0\n",
+        "server: Send, ", "Accept status: SUCCESS (0)\n", "client: CM DREQ\n",
+        "answered right after "}) {
+    const std::size_t found = r.out.find(step, at);
+    ASSERT_NE(found, std::string::npos) << step << r.out;
+    at = found;
+  }
+  const Result refused = run("RPCRDMA call " + to_server() + "--procedure source --size 20Mi");
+  EXPECT_EQ(refused.status, 1) << refused.err;
+  EXPECT_THAT(refused.out, HasSubstr("\nrefused by the server\n"));
+  stop(server);
+}
+
+TEST(EndpointUsage, BadArgumentsGiveOneLine) {
+  const auto refused = [](const std::string& arguments, const std::string& part) {
+    const Result r = run("RPCRDMA " + arguments);
+    EXPECT_EQ(r.status, 2) << arguments;
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << arguments << r.err;
+    EXPECT_THAT(r.err, HasSubstr(part)) << arguments;
+    EXPECT_EQ(r.out, "") << arguments;
+  };
+  refused("serve", "--listen");
+  refused("serve --listen localhost", "\"localhost\" is not an IPv4 or IPv6 address");
+  refused("serve --listen 192.0.2.1", "192.0.2.1");
+  refused("serve --listen 127.0.0.1 --port 0", "--port 0: not a number from 1 to 65535");
+  refused("serve --listen 127.0.0.1 --credits 0", "--credits 0");
+  refused("serve --listen 127.0.0.1 --inline 5000", "--inline 5000: not a multiple of 1Ki");
+  refused("serve --listen 127.0.0.1 --max-bulk 1G", "--max-bulk 1G");
+  refused("serve --listen 127.0.0.1 --fault 'drop op=sned'",
+          "--fault: line 1, column 9: there is no opcode \"sned\"");
+  refused("serve --listen 127.0.0.1 --pcapng /nonexistent/x", "/nonexistent/x");
+  refused("ping", "HOST");
+  refused("ping 127.0.0.1 --from 127.0.0.1", "both ends need UDP port 4791");
+  refused("ping ::1", "both ends need UDP port 4791");
+  refused("ping 127.0.0.1 --from ::1", "other IP version");
+  refused("ping 127.0.0.1 --program nsf", "--program nsf");
+  refused("ping 127.0.0.1 -i soon", "--interval soon");
+  refused("call 127.0.0.1 --procedure nothing", "\"nothing\" is not known");
+  refused("load 127.0.0.1 --procedure ecko", "\"ecko\" is not known");
+  refused("load 127.0.0.1 --size big", "\"big\" is not a size");
+  refused("load 127.0.0.1 --procedure echo --size 1M", "echo takes 65536 bytes at most");
+  refused("load 127.0.0.1 --depth 0", "--depth 0");
+  refused("load 127.0.0.1 --threads 2", "--connections");
+  refused("load 192.0.2.1 --from 192.0.2.2 --threads 2 --connections 2", "127.0.0.0/8 only");
+  refused("load 127.0.0.1 --fail-above p99=5", "--fail-above: \"5\" is not a duration");
+  refused("load 127.0.0.1 --rate -5", "--rate -5");
+  refused("load 127.0.0.1 --duration soon", "--duration soon");
+}
+
+}  // namespace
+}  // namespace rpcrdma::e2e
