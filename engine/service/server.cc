@@ -160,7 +160,7 @@ struct Server::Impl : LoopMember {
     c->channel.reset();
     add(counters.responder, c->responder.counters());
     counters.calls += c->dispatcher.counters();
-    ++count_of(reason);
+    if (c->state != State::kClosing) ++count_of(reason);
     --count;
     share_credits();
     if (was_up) observer.on_closed(c->info, reason, what);
@@ -185,6 +185,7 @@ struct Server::Impl : LoopMember {
   // Its completions are still to come, and then kDisconnected.
   void begin_close(Connection& c, CloseReason reason, std::string_view what, Time now) {
     if (c.state == State::kClosing) return;
+    ++count_of(reason);
     c.state = State::kClosing;
     c.changed = now;
     c.reason = reason;

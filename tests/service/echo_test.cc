@@ -34,6 +34,11 @@ struct Setting {
   std::uint32_t max_segment;
 };
 
+void PrintTo(const Setting& s, std::ostream* out) {
+  *out << s.client << (s.client_says ? "" : " unsaid") << " to " << s.server
+       << (s.server_says ? "" : " unsaid") << " in segments of " << s.max_segment;
+}
+
 class EchoOver : public ::testing::TestWithParam<Setting> {};
 
 TEST_P(EchoOver, EveryProcedureAndSize) {

@@ -19,6 +19,16 @@ using service::echo::Verdict;
 
 constexpr Request kSleepLong{Proc::kSleep, 0, 0, 0, 60'000'000};
 
+// With a server in this thread.
+bool both_until(ClientHost& host, ServerParts& parts, const std::function<bool()>& condition) {
+  return host.until(
+      [&] {
+        EXPECT_TRUE(parts.loop->run_once(0));
+        return condition();
+      },
+      fabric::kMillisecond);
+}
+
 // ----- servers end, and come again
 
 TEST(Restart, CallsAreSentAgainUnderTheirXids) {
@@ -81,16 +91,10 @@ TEST(Restart, AServerThatClosesAnswersNoMoreAndLetsGo) {
   service::ClientOptions options = to_server();
   options.max_attempts = 1;
   EchoClient echo(host, options);
-  const auto both_until = [&](const std::function<bool()>& condition) {
-    return host.until([&] {
-      EXPECT_TRUE(parts.loop->run_once(0));
-      return condition();
-    });
-  };
-  ASSERT_TRUE(both_until([&] { return echo.client().up() == 1; }));
+  ASSERT_TRUE(both_until(host, parts, [&] { return echo.client().up() == 1; }));
   parts.server->close();
-  ASSERT_TRUE(both_until([&] { return echo.client().closed(); }));
-  ASSERT_TRUE(both_until([&] { return parts.server->connections() == 0; }));
+  ASSERT_TRUE(both_until(host, parts, [&] { return echo.client().closed(); }));
+  ASSERT_TRUE(both_until(host, parts, [&] { return parts.server->connections() == 0; }));
   EXPECT_EQ(parts.server->counters().closed_stopped, 1U);
 }
 
@@ -103,10 +107,12 @@ TEST(Connecting, GivesUpAndEndsItsCalls) {
   options.max_attempts = 3;
   EchoClient echo(host, options);
   echo.call({Proc::kNull, 0, 0, 0, 0});
-  ASSERT_TRUE(host.until([&] {
-    EXPECT_TRUE(nobody->progress());
-    return echo.client().closed();
-  }));
+  ASSERT_TRUE(host.until(
+      [&] {
+        EXPECT_TRUE(nobody->progress());
+        return echo.client().closed();
+      },
+      fabric::kMillisecond));
   ASSERT_EQ(echo.done.size(), 1U);
   EXPECT_EQ(echo.done[0].status, CallStatus::kClosed);
   EXPECT_EQ(echo.client().counters().attempts, 3U);
@@ -162,22 +168,22 @@ TEST(Calls, OneThatTimesOutCostsItsConnection) {
 }
 
 TEST(Ending, FinishWaitsForCalls) {
-  RunningServer server;
+  ServerParts parts;
   ClientHost host;
   service::ClientOptions options = to_server();
   options.connections = 3;
   EchoClient echo(host, options);
-  ASSERT_TRUE(host.until([&] { return echo.client().up() == 3; }));
+  ASSERT_TRUE(both_until(host, parts, [&] { return echo.client().up() == 3; }));
   for (int i = 0; i < 20; ++i) echo.call({Proc::kEchoBulk, 65536, 0, 1, 0});
   echo.client().finish();
   EXPECT_FALSE(echo.client().closed());
-  ASSERT_TRUE(host.until([&] { return echo.client().closed(); }));
+  ASSERT_TRUE(both_until(host, parts, [&] { return echo.client().closed(); }));
   EXPECT_EQ(echo.done.size(), 20U);
   EXPECT_TRUE(echo.all_right());
   EXPECT_EQ(echo.client().state(0), LinkState::kClosed);
-  const service::ServerCounters counters = server.stop();
-  EXPECT_EQ(counters.closed_peer, 3U);
-  EXPECT_EQ(counters.closed_protocol, 0U);
+  ASSERT_TRUE(both_until(host, parts, [&] { return parts.server->connections() == 0; }));
+  EXPECT_EQ(parts.server->counters().closed_peer, 3U);
+  EXPECT_EQ(parts.server->counters().closed_protocol, 0U);
 }
 
 TEST(Ending, CloseEndsCallsAtOnce) {
@@ -254,14 +260,14 @@ TEST(Limits, ConnectionsThatThereIsNoMemoryForAreRejected) {
 
 TEST(Limits, IdleConnectionsAreClosed) {
   service::ServerOptions server_options;
-  server_options.idle = 60 * fabric::kMillisecond;
+  server_options.idle = 400 * fabric::kMillisecond;
   RunningServer server(server_options);
   ClientHost host;
   service::ClientOptions options = to_server();
   options.max_attempts = 1;
   EchoClient echo(host, options);
   // A Call that takes longer than that is no idleness.
-  echo.call({Proc::kSleep, 0, 0, 0, 150'000});
+  echo.call({Proc::kSleep, 0, 0, 0, 600'000});
   ASSERT_TRUE(echo.finish_calls());
   EXPECT_EQ(echo.done[0].attempts, 1U);
   ASSERT_TRUE(host.until([&] { return echo.client().closed() || echo.lost.size() == 1; }));
@@ -386,6 +392,8 @@ class BadPeers : public ::testing::Test {
       if (!bad.provider->may_sleep()) continue;
       EXPECT_TRUE(host.loop->run_once(fabric::kMillisecond));
     }
+    // What it has to say to that.
+    bad.step();
     return true;
   }
   bool connect(BadPeer& bad) {

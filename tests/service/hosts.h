@@ -95,11 +95,13 @@ struct ClientHost {
         pattern(service::echo::Pattern::create(loop->memory(), kLongest).value()) {}
 
   // False when it did not come so within twenty seconds.
-  bool until(const std::function<bool()>& condition) {
+  // `wait`: for the loop at a time, when others have to run, too.
+  bool until(const std::function<bool()>& condition,
+             fabric::Time wait = 100 * fabric::kMillisecond) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (!condition()) {
       if (std::chrono::steady_clock::now() > end) return false;
-      const auto going = loop->run_once(100 * fabric::kMillisecond);
+      const auto going = loop->run_once(wait);
       if (!going || !*going) return false;
     }
     return true;
