@@ -25,6 +25,22 @@ constexpr std::uint32_t kUnsignaled = 2 * kMaxSegments;
 // Of a usual Call: a Read or Write chunk, and a Reply chunk.
 constexpr std::uint32_t kHandlesOfCall = 4;
 
+// With both roles (RFC 8167 section 5): an RDMA_MSG says itself what it is; an RDMA_NOMSG is a Call
+// if its stream has to be read, and a Reply if it was written. What cannot be told and has the XID
+// of a Call that waits is taken for its Reply.
+bool is_reply(const Received& message, const RequesterCore& requester) {
+  const auto prefix = wire::decode_prefix(message.message());
+  if (!prefix) return false;
+  if (prefix->proc == static_cast<std::uint32_t>(wire::Proc::kError)) return true;
+  if (is_inline(message, wire::MsgType::kReply)) return true;
+  if (is_inline(message, wire::MsgType::kCall)) return false;
+  if (message.header && message.header->proc == wire::Proc::kNomsg) {
+    if (!message.header->reads.empty()) return false;
+    if (message.header->reply) return true;
+  }
+  return requester.expects(prefix->xid);
+}
+
 }  // namespace
 
 struct Channel::Impl {
@@ -87,29 +103,10 @@ void Channel::Impl::receive(std::uint32_t slot, const fabric::Completion& comple
   }
 }
 
-// With both roles (RFC 8167 section 5): an RDMA_MSG says itself what it is; an RDMA_NOMSG is a Call
-// if its stream has to be read, and a Reply if it was written. Of what cannot be told that has the
-// XID of a Call that waits is taken for its Reply.
 Keep Channel::Impl::deliver(const Received& message) {
-  bool is_reply = responder == nullptr;
-  if (requester != nullptr && responder != nullptr) {
-    const auto prefix = wire::decode_prefix(message.message());
-    const bool nomsg = message.header && message.header->proc == wire::Proc::kNomsg;
-    if (prefix && prefix->proc == static_cast<std::uint32_t>(wire::Proc::kError)) {
-      is_reply = true;
-    } else if (is_inline(message, wire::MsgType::kCall)) {
-      is_reply = false;
-    } else if (is_inline(message, wire::MsgType::kReply)) {
-      is_reply = true;
-    } else if (nomsg && !message.header->reads.empty()) {
-      is_reply = false;
-    } else if (nomsg && message.header->reply) {
-      is_reply = true;
-    } else {
-      is_reply = prefix && requester->expects(prefix->xid);
-    }
+  if (requester != nullptr && (responder == nullptr || is_reply(message, *requester))) {
+    return requester->receive(message);
   }
-  if (is_reply) return requester->receive(message);
   if (message.has_invalidated) {
     link.fail("a Call invalidated a handle");
     return Keep::kNo;

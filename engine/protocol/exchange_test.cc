@@ -164,6 +164,8 @@ ExchangeOptions random_options(std::uint64_t seed, soft::Random& random, double 
   o.responder.credits = 1 + static_cast<std::uint32_t>(random.below(16));
   o.requester.first_xid = static_cast<std::uint32_t>(random.next());
   o.adapter.mtu = 1024;
+  // Without it a Send that finds no Receive ends the connection, as with Linux.
+  o.adapter.flow_control = random.chance(0.5);
   o.adapter.ack_timeout = 8;  // 1 ms
   o.adapter.cm.response_timeout = fabric::kMillisecond;
   for (soft::SimDirection* d : {&o.link.out, &o.link.in}) {

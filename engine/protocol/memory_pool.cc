@@ -62,12 +62,12 @@ fabric::Expected<void> MemoryPool::add_slab(unsigned size_class) {
   return {};
 }
 
-// Gives slabs of large blocks that nobody has back to the system, the largest first, until there
+// Gives slabs of one block that nobody has back to the system, the largest first, until there
 // are `bytes` below the limit. Otherwise a single large Call would take the room of all later
 // small ones.
 void MemoryPool::forget_idle(std::uint64_t bytes) {
   for (unsigned size_class = kClasses; size_class-- > 0;) {
-    if (1U << (kLeastShift + size_class) <= options_.slab_bytes) return;
+    if (1U << (kLeastShift + size_class) < options_.slab_bytes) return;
     std::vector<Block>& free = free_[size_class];
     while (!free.empty()) {
       if (options_.limit - registered_ >= bytes) return;

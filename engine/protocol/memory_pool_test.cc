@@ -154,6 +154,27 @@ TEST(MemoryPoolTest, IdleLargeBlocksMakeRoomAtTheLimit) {
   EXPECT_TRUE(lies_in_registered_memory(provider, large));
 }
 
+TEST(MemoryPoolTest, ABlockAsLongAsASlabMakesRoomToo) {
+  RegisteringProvider provider;
+  MemoryPool pool(provider, {.slab_bytes = 64 << 10, .limit = 64 << 10});
+  pool.give(pool.take(64 << 10).value());
+  EXPECT_TRUE(pool.take(256));
+}
+
+TEST(MemoryPoolTest, MakingRoomAgainAndAgainLeavesNothingBehind) {
+  RegisteringProvider provider;
+  MemoryPool pool(provider, {.slab_bytes = 64 << 10, .limit = 600'000});
+  const auto round = [&] {
+    pool.give(pool.take(512 << 10).value());
+    pool.give(pool.take(256 << 10).value());
+  };
+  round();
+  // A slab, its bytes (which are not counted under AddressSanitizer) and the provider's entry,
+  // twice: no list grows.
+  EXPECT_LE(allocations_in(round), 6U);
+  EXPECT_EQ(provider.registrations.size(), 1U);
+}
+
 TEST(MemoryPoolTest, TheProvidersRefusalIsHandedOn) {
   RegisteringProvider provider;
   MemoryPool pool(provider, {});

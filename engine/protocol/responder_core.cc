@@ -213,16 +213,17 @@ void ResponderCore::release(std::uint32_t index) {
   s.state = State::kFree;
   s.give_blocks(*pool_);
   serving_.give(index);
-  if (parked_.empty() || link_ == nullptr) return;
-  const Parked p = parked_.front();
-  parked_.pop();
-  --outstanding_;
-  Received message;
-  message.block = p.block;
-  message.bytes = p.bytes;
-  message.at = p.at;
-  message.header = wire::decode_header(message.message());
-  if (receive(message) == Keep::kNo) pool_->give(p.block);
+  while (!parked_.empty() && !serving_.full()) {
+    const Parked p = parked_.front();
+    parked_.pop();
+    --outstanding_;
+    Received message;
+    message.block = p.block;
+    message.bytes = p.bytes;
+    message.at = p.at;
+    message.header = wire::decode_header(message.message());
+    if (receive(message) == Keep::kNo) pool_->give(p.block);
+  }
 }
 
 }  // namespace rpcrdma::protocol

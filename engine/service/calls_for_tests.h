@@ -1,6 +1,8 @@
 // A dispatcher without a connection: Calls are handed in as bytes, and Replies are kept.
 #pragma once
 
+#include "memory_only_for_tests.h"
+
 #include <map>
 #include <string>
 #include <vector>
@@ -14,28 +16,6 @@
 namespace rpcrdma::service::testing {
 
 using ByteVector = std::vector<std::uint8_t>;
-
-// Registers memory and does nothing else.
-class MemoryOnly final : public fabric::Provider {
- public:
-  fabric::Expected<fabric::Memory> remember(std::span<std::uint8_t> memory) override {
-    return fabric::Memory{memory.data(), memory.size(), 1};
-  }
-  void forget(const fabric::Memory&) override {}
-  fabric::Expected<std::unique_ptr<fabric::Listener>> listen(std::uint16_t,
-                                                             std::uint64_t) override {
-    return fabric::fail(fabric::Errc::kSystem);
-  }
-  fabric::Expected<std::unique_ptr<fabric::Connection>> connect(
-      const fabric::Address&, std::uint16_t, const fabric::ConnectionOptions&) override {
-    return fabric::fail(fabric::Errc::kSystem);
-  }
-  int fd() const override { return -1; }
-  bool may_sleep() override { return true; }
-  fabric::Expected<void> progress() override { return {}; }
-  std::size_t take(std::span<fabric::Completion>) override { return 0; }
-  bool take(fabric::Event&) override { return false; }
-};
 
 // 32-bit words, most significant byte first.
 template <typename... Word>

@@ -1,4 +1,5 @@
 #include "counters.h"
+#include "later.h"
 #include "thresholds.h"
 
 #include <algorithm>
@@ -96,6 +97,8 @@ struct Client::Impl : LoopMember {
       detach(*link);
     }
     loop.leave(*this);
+    // So that the server learns of it.
+    (void)loop.provider().progress();
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -128,7 +131,7 @@ struct Client::Impl : LoopMember {
     const auto posted = link.channel->begin(std::move(*begun));
     if (!posted) return lost(link, posted.error().message, now);
     link.state = LinkState::kConnecting;
-    link.due = now + options.connect_timeout;
+    link.due = later(now, options.connect_timeout);
   }
 
   void established(Link& link, const fabric::Event& event, Time now) {
@@ -168,8 +171,8 @@ struct Client::Impl : LoopMember {
     }
     link.state = LinkState::kWaiting;
     std::uniform_int_distribution<Time> less(0, link.backoff / 4);
-    link.due = now + link.backoff - less(random);
-    link.backoff = std::min(2 * link.backoff, options.backoff_most);
+    link.due = later(now, link.backoff - less(random));
+    link.backoff = std::min(later(link.backoff, link.backoff), options.backoff_most);
     observer.on_lost(link.number, why, link.due);
     check_finished(link, now);
   }

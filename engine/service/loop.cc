@@ -1,3 +1,5 @@
+#include "later.h"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -29,10 +31,6 @@ Time monotonic() {
   timespec t{};
   ::clock_gettime(CLOCK_MONOTONIC, &t);
   return t.tv_sec * fabric::kSecond + t.tv_nsec;
-}
-
-Time later(Time now, Time wait) {
-  return wait >= fabric::kNever - now ? fabric::kNever : now + wait;
 }
 
 }  // namespace
@@ -111,7 +109,9 @@ struct Loop::Impl {
     }
     if (now >= check_at) {
       for_each([&](LoopMember& m) {
-        if (m.deadline() <= now) m.expire(now);
+        if (m.deadline() > now) return;
+        any = true;
+        m.expire(now);
       });
       check_at = now + kDeadlineCheck;
     }
@@ -221,6 +221,9 @@ fabric::Provider& Loop::provider() {
 }
 protocol::MemoryPool& Loop::memory() {
   return impl_->pool;
+}
+const LoopOptions& Loop::options() const {
+  return impl_->options;
 }
 const LoopCounters& Loop::counters() const {
   return impl_->counters;

@@ -1,4 +1,5 @@
 #include "counters.h"
+#include "later.h"
 #include "thresholds.h"
 
 #include <algorithm>
@@ -38,7 +39,7 @@ struct Connection {
   CloseReason reason = CloseReason::kPeer;  // kClosing
   std::string what;                         // kClosing
   Time changed = 0;                         // when it came to this state
-  Time active = 0;                          // when a Call came last
+  Time active = 0;                          // when something happened last
   bool dirty = false;                       // has work for flush()
 };
 
@@ -76,6 +77,8 @@ struct Server::Impl : LoopMember {
     }
     listener.reset();
     loop.leave(*this);
+    // So that the peers learn of it.
+    (void)loop.provider().progress();
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -99,6 +102,9 @@ struct Server::Impl : LoopMember {
   void on_request(fabric::Event& event, Time now) {
     if (closing || count >= options.max_connections) {
       return reject(event, "too many connections", counters.rejected_full);
+    }
+    if (loop.memory().in_use() >= loop.options().memory.limit / 2) {
+      return reject(event, "too little memory", counters.rejected_memory);
     }
     auto c = std::make_unique<Connection>(programs, event.peer, loop, options.responder);
     c->info.number = ++last_number;
@@ -154,7 +160,7 @@ struct Server::Impl : LoopMember {
     c->channel.reset();
     add(counters.responder, c->responder.counters());
     counters.calls += c->dispatcher.counters();
-    ++count_of(reason);
+    if (c->state != State::kClosing) ++count_of(reason);
     --count;
     share_credits();
     if (was_up) observer.on_closed(c->info, reason, what);
@@ -179,6 +185,7 @@ struct Server::Impl : LoopMember {
   // Its completions are still to come, and then kDisconnected.
   void begin_close(Connection& c, CloseReason reason, std::string_view what, Time now) {
     if (c.state == State::kClosing) return;
+    ++count_of(reason);
     c.state = State::kClosing;
     c.changed = now;
     c.reason = reason;
@@ -233,14 +240,15 @@ struct Server::Impl : LoopMember {
   }
 
   void on_completion(std::uint32_t key, const fabric::Completion& completion, Time now) override {
-    Connection& c = *slots[key];
-    if (completion.operation == fabric::Operation::kReceive) c.active = now;
-    c.channel->completed(completion, now);
+    slots[key]->channel->completed(completion, now);
     mark(key);
   }
 
+  // Something happened on it: a message came, work is complete, a deferred Call was answered.
   void mark(std::uint32_t key) {
-    if (slots[key] == nullptr || slots[key]->dirty) return;
+    if (slots[key] == nullptr) return;
+    slots[key]->active = loop.now();
+    if (slots[key]->dirty) return;
     slots[key]->dirty = true;
     dirty.push_back(key);
   }
@@ -266,14 +274,12 @@ struct Server::Impl : LoopMember {
     switch (c.state) {
       case State::kAccepted:
       case State::kClosing:
-        return c.changed + options.handshake;
+        return later(c.changed, options.handshake);
       case State::kUp:
         break;
     }
     Time least = c.channel->deadline();
-    if (options.idle != fabric::kNever && c.responder.outstanding() == 0) {
-      least = std::min(least, c.active + options.idle);
-    }
+    if (c.responder.outstanding() == 0) least = std::min(least, later(c.active, options.idle));
     return least;
   }
 
@@ -306,8 +312,7 @@ struct Server::Impl : LoopMember {
       c.channel->expire(now);
       mark(key);
     }
-    if (options.idle != fabric::kNever && c.responder.outstanding() == 0 &&
-        c.active + options.idle <= now) {
+    if (c.responder.outstanding() == 0 && later(c.active, options.idle) <= now) {
       begin_close(c, CloseReason::kIdle, "no Calls", now);
     }
   }

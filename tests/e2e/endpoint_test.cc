@@ -177,7 +177,7 @@ TEST_F(Endpoint, CtrlCEndsAServerUnderLoad) {
   ASSERT_TRUE(server.wait_for(client_ + " connected"));
   server.signal(SIGTERM);
   EXPECT_EQ(server.finish(), 0) << server.out;
-  EXPECT_THAT(server.out, HasSubstr("1 connections, "));
+  EXPECT_THAT(server.out, HasSubstr("1 connection, "));
   client.signal(SIGINT);
   client.finish();
   const json r = json::parse(client.out, nullptr, false);

@@ -113,7 +113,7 @@ TEST(Echo, SeveralConnectionsAndClientsShareALoop) {
 }
 
 TEST(Echo, ServerAndClientInOneLoop) {
-  ServerParts parts({}, nullptr);
+  ServerParts parts;
   class Keep : public service::ClientObserver {
    public:
     void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t) override {

@@ -2,6 +2,7 @@
 // that break the protocol, which is nobody's trouble but their own.
 #include "hosts.h"
 
+#include <algorithm>
 #include <csignal>
 
 #include <rpcrdma/wire/xdr.h>
@@ -17,6 +18,16 @@ using service::echo::Request;
 using service::echo::Verdict;
 
 constexpr Request kSleepLong{Proc::kSleep, 0, 0, 0, 60'000'000};
+
+// With a server in this thread.
+bool both_until(ClientHost& host, ServerParts& parts, const std::function<bool()>& condition) {
+  return host.until(
+      [&] {
+        EXPECT_TRUE(parts.loop->run_once(0));
+        return condition();
+      },
+      fabric::kMillisecond);
+}
 
 // ----- servers end, and come again
 
@@ -57,22 +68,33 @@ TEST(Restart, CallsAreSentAgainUnderTheirXids) {
   EXPECT_EQ(echo.lost.size() + 2, counters.attempts);
 }
 
+// Nobody tells the client: it has to find out, by Calls that are not acknowledged.
+TEST(Restart, AServerThatVanishesIsMissed) {
+  auto server = std::make_unique<RunningServer>(service::ServerOptions{}, "drop op=cm-dreq");
+  ClientHost host;
+  EchoClient echo(host);
+  echo.call({Proc::kNull, 0, 0, 0, 0});
+  ASSERT_TRUE(echo.finish_calls());
+  server.reset();
+  for (int i = 0; i < 10; ++i) echo.call({Proc::kEchoBulk, 65536, 0, 1, 0});
+  ASSERT_TRUE(host.until([&] { return echo.client().up() == 0; }));
+  server = std::make_unique<RunningServer>();
+  ASSERT_TRUE(echo.finish_calls());
+  EXPECT_TRUE(echo.all_right());
+  EXPECT_EQ(echo.client().counters().lost, 1U);
+  EXPECT_GT(echo.client().counters().requester.resent, 0U);
+}
+
 TEST(Restart, AServerThatClosesAnswersNoMoreAndLetsGo) {
-  ServerParts parts({}, nullptr);
+  ServerParts parts;
   ClientHost host;
   service::ClientOptions options = to_server();
   options.max_attempts = 1;
   EchoClient echo(host, options);
-  const auto both_until = [&](const std::function<bool()>& condition) {
-    return host.until([&] {
-      EXPECT_TRUE(parts.loop->run_once(0));
-      return condition();
-    });
-  };
-  ASSERT_TRUE(both_until([&] { return echo.client().up() == 1; }));
+  ASSERT_TRUE(both_until(host, parts, [&] { return echo.client().up() == 1; }));
   parts.server->close();
-  ASSERT_TRUE(both_until([&] { return echo.client().closed(); }));
-  ASSERT_TRUE(both_until([&] { return parts.server->connections() == 0; }));
+  ASSERT_TRUE(both_until(host, parts, [&] { return echo.client().closed(); }));
+  ASSERT_TRUE(both_until(host, parts, [&] { return parts.server->connections() == 0; }));
   EXPECT_EQ(parts.server->counters().closed_stopped, 1U);
 }
 
@@ -85,10 +107,12 @@ TEST(Connecting, GivesUpAndEndsItsCalls) {
   options.max_attempts = 3;
   EchoClient echo(host, options);
   echo.call({Proc::kNull, 0, 0, 0, 0});
-  ASSERT_TRUE(host.until([&] {
-    EXPECT_TRUE(nobody->progress());
-    return echo.client().closed();
-  }));
+  ASSERT_TRUE(host.until(
+      [&] {
+        EXPECT_TRUE(nobody->progress());
+        return echo.client().closed();
+      },
+      fabric::kMillisecond));
   ASSERT_EQ(echo.done.size(), 1U);
   EXPECT_EQ(echo.done[0].status, CallStatus::kClosed);
   EXPECT_EQ(echo.client().counters().attempts, 3U);
@@ -144,22 +168,22 @@ TEST(Calls, OneThatTimesOutCostsItsConnection) {
 }
 
 TEST(Ending, FinishWaitsForCalls) {
-  RunningServer server;
+  ServerParts parts;
   ClientHost host;
   service::ClientOptions options = to_server();
   options.connections = 3;
   EchoClient echo(host, options);
-  ASSERT_TRUE(host.until([&] { return echo.client().up() == 3; }));
+  ASSERT_TRUE(both_until(host, parts, [&] { return echo.client().up() == 3; }));
   for (int i = 0; i < 20; ++i) echo.call({Proc::kEchoBulk, 65536, 0, 1, 0});
   echo.client().finish();
   EXPECT_FALSE(echo.client().closed());
-  ASSERT_TRUE(host.until([&] { return echo.client().closed(); }));
+  ASSERT_TRUE(both_until(host, parts, [&] { return echo.client().closed(); }));
   EXPECT_EQ(echo.done.size(), 20U);
   EXPECT_TRUE(echo.all_right());
   EXPECT_EQ(echo.client().state(0), LinkState::kClosed);
-  const service::ServerCounters counters = server.stop();
-  EXPECT_EQ(counters.closed_peer, 3U);
-  EXPECT_EQ(counters.closed_protocol, 0U);
+  ASSERT_TRUE(both_until(host, parts, [&] { return parts.server->connections() == 0; }));
+  EXPECT_EQ(parts.server->counters().closed_peer, 3U);
+  EXPECT_EQ(parts.server->counters().closed_protocol, 0U);
 }
 
 TEST(Ending, CloseEndsCallsAtOnce) {
@@ -213,16 +237,37 @@ TEST(Limits, ConnectionsBeyondAreRejectedWithAReason) {
   EXPECT_GE(server.stop().rejected_full, 1U);
 }
 
+TEST(Limits, ConnectionsThatThereIsNoMemoryForAreRejected) {
+  service::LoopOptions loop_options;
+  loop_options.memory.limit = 5U << 20;  // two MiB are the echo program's
+  RunningServer server({}, {}, loop_options);
+  ClientHost host;
+  service::ClientOptions options = to_server();
+  options.connections = 16;
+  options.max_attempts = 1;
+  EchoClient echo(host, options);
+  ASSERT_TRUE(host.until([&] { return echo.client().up() + echo.lost.size() == 16; }));
+  EXPECT_GT(echo.client().up(), 0U);
+  ASSERT_GT(echo.lost.size(), 0U);
+  EXPECT_NE(echo.lost[0].find("too little memory"), std::string::npos) << echo.lost[0];
+  EXPECT_EQ(echo.client().counters().rejected, echo.lost.size());
+  // Those that were admitted are served.
+  for (int i = 0; i < 20; ++i) echo.call({Proc::kSource, 65536, 0, 1, 0});
+  ASSERT_TRUE(echo.finish_calls());
+  EXPECT_TRUE(echo.all_right());
+  EXPECT_EQ(server.stop().rejected_memory, echo.lost.size());
+}
+
 TEST(Limits, IdleConnectionsAreClosed) {
   service::ServerOptions server_options;
-  server_options.idle = 60 * fabric::kMillisecond;
+  server_options.idle = 400 * fabric::kMillisecond;
   RunningServer server(server_options);
   ClientHost host;
   service::ClientOptions options = to_server();
   options.max_attempts = 1;
   EchoClient echo(host, options);
   // A Call that takes longer than that is no idleness.
-  echo.call({Proc::kSleep, 0, 0, 0, 150'000});
+  echo.call({Proc::kSleep, 0, 0, 0, 600'000});
   ASSERT_TRUE(echo.finish_calls());
   EXPECT_EQ(echo.done[0].attempts, 1U);
   ASSERT_TRUE(host.until([&] { return echo.client().closed() || echo.lost.size() == 1; }));
@@ -347,6 +392,8 @@ class BadPeers : public ::testing::Test {
       if (!bad.provider->may_sleep()) continue;
       EXPECT_TRUE(host.loop->run_once(fabric::kMillisecond));
     }
+    // What it has to say to that.
+    bad.step();
     return true;
   }
   bool connect(BadPeer& bad) {

@@ -25,8 +25,10 @@ namespace rpcrdma::testing {
 inline constexpr std::uint32_t kLongest = 1U << 20;
 inline constexpr std::uint8_t kServerHost = 2;
 
-inline std::unique_ptr<soft::SoftProvider> open_provider(std::uint8_t host) {
+inline std::unique_ptr<soft::SoftProvider> open_provider(std::uint8_t host,
+                                                         std::string_view faults = {}) {
   soft::ProviderOptions options;
+  options.faults = soft::parse_faults(faults).value();
   options.adapter.address = own_address(host);
   auto opened = soft::SoftProvider::open(options);
   EXPECT_TRUE(opened) << (opened ? "" : opened.error().message);
@@ -35,12 +37,13 @@ inline std::unique_ptr<soft::SoftProvider> open_provider(std::uint8_t host) {
 
 // The echo program behind a server; not running yet.
 struct ServerParts {
-  explicit ServerParts(const service::ServerOptions& options, service::ServerObserver* observer)
-      : provider(open_provider(kServerHost)),
-        loop(service::Loop::create(*provider).value()),
+  explicit ServerParts(const service::ServerOptions& options = {}, std::string_view faults = {},
+                       const service::LoopOptions& loop_options = {})
+      : provider(open_provider(kServerHost, faults)),
+        loop(service::Loop::create(*provider, loop_options).value()),
         echo(service::echo::EchoProgram::create(loop->memory(), kLongest).value()),
         programs{echo.get()},
-        server(service::Server::create(*loop, programs, options, observer).value()) {}
+        server(service::Server::create(*loop, programs, options).value()) {}
 
   std::unique_ptr<soft::SoftProvider> provider;
   std::unique_ptr<service::Loop> loop;
@@ -52,9 +55,10 @@ struct ServerParts {
 // One that runs until stop(), or its end.
 class RunningServer {
  public:
-  explicit RunningServer(const service::ServerOptions& options = {},
-                         service::ServerObserver* observer = nullptr)
-      : parts_(options, observer), thread_([this] { EXPECT_TRUE(parts_.loop->run()); }) {}
+  explicit RunningServer(const service::ServerOptions& options = {}, std::string_view faults = {},
+                         const service::LoopOptions& loop_options = {})
+      : parts_(options, faults, loop_options),
+        thread_([this] { EXPECT_TRUE(parts_.loop->run()); }) {}
   ~RunningServer() { stop(); }
   RunningServer(const RunningServer&) = delete;
   RunningServer& operator=(const RunningServer&) = delete;
@@ -67,10 +71,6 @@ class RunningServer {
       counters_ = parts_.server->counters();
     }
     return counters_;
-  }
-  ServerParts& parts() {
-    stop();
-    return parts_;
   }
 
  private:
@@ -95,11 +95,13 @@ struct ClientHost {
         pattern(service::echo::Pattern::create(loop->memory(), kLongest).value()) {}
 
   // False when it did not come so within twenty seconds.
-  bool until(const std::function<bool()>& condition) {
+  // `wait`: for the loop at a time, when others have to run, too.
+  bool until(const std::function<bool()>& condition,
+             fabric::Time wait = 100 * fabric::kMillisecond) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (!condition()) {
       if (std::chrono::steady_clock::now() > end) return false;
-      const auto going = loop->run_once(100 * fabric::kMillisecond);
+      const auto going = loop->run_once(wait);
       if (!going || !*going) return false;
     }
     return true;

@@ -64,6 +64,7 @@ class Loop {
   [[nodiscard]] const fabric::Time& clock() const;  // the same, to be read later
   [[nodiscard]] fabric::Provider& provider();
   [[nodiscard]] protocol::MemoryPool& memory();
+  [[nodiscard]] const LoopOptions& options() const;
   [[nodiscard]] const LoopCounters& counters() const;
 
   void join(LoopMember& member);

@@ -26,6 +26,8 @@ struct ServerOptions {
   bool private_data = true;              // send it, and take the peer's (RFC 8797)
   protocol::ResponderOptions responder;  // credits, bytes and segments of chunks
   std::uint32_t max_segment = 1U << 30;  // bytes of one exposed segment
+  // More are rejected; and so are those that come while half of the loop's memory is in use, as
+  // Calls of the others need some too.
   std::uint32_t max_connections = 256;
   // Calls that may be outstanding on all connections together, as far as grants can see to it: a
   // connection is granted its share, and at least 1.

@@ -1,0 +1,147 @@
+// A connection that does what a script says, and writes down what was asked of it.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <rpcrdma/fabric/provider.h>
+
+namespace rpcrdma::protocol::testing {
+
+class FakeFabric : public fabric::Provider {
+ public:
+  struct Posted {
+    std::uint64_t id = 0;
+    fabric::Operation operation = fabric::Operation::kSend;
+    std::vector<std::uint8_t> bytes;  // of a Send or Write, as they were when it was posted
+    std::vector<fabric::Slice> local;
+    std::uint32_t handle = 0;
+    std::uint64_t offset = 0;
+    bool signaled = false;
+  };
+  struct Receive {
+    std::uint64_t id = 0;
+    fabric::Slice local;
+  };
+  struct Exposed {
+    std::uint8_t* data = nullptr;
+    std::uint32_t length = 0;
+    std::uint64_t offset = 0;
+    std::uint8_t access = 0;
+  };
+  struct Withdrawn {
+    std::uint64_t id = 0;
+    std::uint32_t handle = 0;
+  };
+
+  // Everything that was posted, in order; the script takes out what completes.
+  std::vector<Posted> posted;
+  std::deque<Receive> receives;
+  std::map<std::uint32_t, Exposed> exposed;
+  std::vector<Withdrawn> withdrawn;
+  // What it refuses.
+  std::size_t send_room = SIZE_MAX;
+  std::optional<fabric::Errc> refuse_send, refuse_receive, refuse_expose, refuse_withdrawal;
+  std::size_t expose_room = SIZE_MAX;  // exposures before refuse_expose counts
+  std::uint64_t registrations = 0;
+
+  [[nodiscard]] std::unique_ptr<fabric::Connection> connection() {
+    posted.clear();
+    receives.clear();
+    exposed.clear();
+    withdrawn.clear();
+    return std::make_unique<Connection>(*this);
+  }
+
+  fabric::Expected<fabric::Memory> remember(std::span<std::uint8_t> memory) override {
+    ++registrations;
+    return fabric::Memory{memory.data(), memory.size(), 1};
+  }
+  void forget(const fabric::Memory&) override { --registrations; }
+  fabric::Expected<std::unique_ptr<fabric::Listener>> listen(std::uint16_t,
+                                                             std::uint64_t) override {
+    return fabric::fail(fabric::Errc::kSystem);
+  }
+  fabric::Expected<std::unique_ptr<fabric::Connection>> connect(
+      const fabric::Address&, std::uint16_t, const fabric::ConnectionOptions&) override {
+    return fabric::fail(fabric::Errc::kSystem);
+  }
+  int fd() const override { return -1; }
+  bool may_sleep() override { return true; }
+  fabric::Expected<void> progress() override { return {}; }
+  std::size_t take(std::span<fabric::Completion>) override { return 0; }
+  bool take(fabric::Event&) override { return false; }
+
+ private:
+  class Connection : public fabric::Connection {
+   public:
+    explicit Connection(FakeFabric& fabric) : f_(fabric) {}
+
+    fabric::Expected<std::size_t> post_send(
+        std::span<const fabric::SendRequest> requests) override {
+      if (f_.refuse_send) return fabric::fail(*f_.refuse_send, "refused");
+      std::size_t n = 0;
+      for (; n < requests.size() && f_.send_room != 0; ++n, --f_.send_room) {
+        const fabric::SendRequest& r = requests[n];
+        Posted& p = f_.posted.emplace_back();
+        p.id = r.id;
+        p.operation = r.operation;
+        p.handle = r.remote_handle;
+        p.offset = r.remote_offset;
+        p.signaled = r.signaled;
+        p.local.assign(r.local.begin(), r.local.end());
+        for (const fabric::Slice& s : r.local) {
+          if (r.operation != fabric::Operation::kRead) {
+            p.bytes.insert(p.bytes.end(), s.data, s.data + s.length);
+          }
+        }
+      }
+      if (n == 0) return fabric::fail(fabric::Errc::kNoRoom);
+      return n;
+    }
+    fabric::Expected<std::size_t> post_receive(
+        std::span<const fabric::ReceiveRequest> requests) override {
+      if (f_.refuse_receive) return fabric::fail(*f_.refuse_receive, "refused");
+      for (const fabric::ReceiveRequest& r : requests) f_.receives.push_back({r.id, r.local[0]});
+      return requests.size();
+    }
+    fabric::Expected<fabric::Exposure> expose(std::uint64_t, const fabric::Memory& memory,
+                                              std::uint8_t* data, std::uint32_t length,
+                                              std::uint8_t access) override {
+      if (f_.refuse_expose && f_.expose_room == 0)
+        return fabric::fail(*f_.refuse_expose, "refused");
+      if (f_.expose_room != SIZE_MAX) --f_.expose_room;
+      if (data < memory.data ||
+          length > memory.length - static_cast<std::size_t>(data - memory.data)) {
+        return fabric::fail(fabric::Errc::kBadArgument, "outside of its memory");
+      }
+      const std::uint32_t handle = ++f_.last_handle_;
+      const std::uint64_t offset = std::uint64_t{handle} << 32U;
+      f_.exposed[handle] = {data, length, offset, access};
+      return fabric::Exposure{handle, offset};
+    }
+    fabric::Expected<void> invalidate(std::uint64_t id, std::uint32_t handle) override {
+      if (f_.refuse_withdrawal) return fabric::fail(*f_.refuse_withdrawal, "refused");
+      if (f_.exposed.erase(handle) == 0) {
+        return fabric::fail(fabric::Errc::kBadArgument, "no such handle");
+      }
+      f_.withdrawn.push_back({id, handle});
+      return {};
+    }
+    fabric::Expected<void> accept(const fabric::ConnectionOptions&) override { return {}; }
+    fabric::Expected<void> reject(std::span<const std::uint8_t>) override { return {}; }
+    void disconnect() override {}
+
+   private:
+    FakeFabric& f_;
+  };
+
+  std::uint32_t last_handle_ = 0;
+};
+
+}  // namespace rpcrdma::protocol::testing

@@ -1,0 +1,633 @@
+// The responder against a scripted peer: what is read and written and in which order, credits, and
+// what hostile Calls are answered.
+#include "channel_for_tests.h"
+
+#include <rpcrdma/protocol/requester.h>
+#include <rpcrdma/protocol/responder.h>
+
+namespace rpcrdma::protocol {
+namespace {
+
+using fabric::Operation;
+using testing::Buffer;
+using ::testing::ElementsAre;
+using testing::encode;
+using testing::FakeFabric;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::open;
+using testing::OpenHeader;
+using testing::words;
+
+struct Seen {
+  std::uint64_t id;
+  std::uint32_t xid;
+  Buffer stream;
+  std::vector<std::pair<std::uint32_t, Buffer>> items;
+  fabric::Time received, pulled;
+};
+
+class ResponderTest : public testing::ChannelTest, public ResponderOwner {
+ protected:
+  explicit ResponderTest(const MemoryPool::Options& pool_options = {})
+      : ChannelTest(pool_options), memory_bytes(100'000) {
+    memory = {memory_bytes.data(), memory_bytes.size(), 7};
+    for (std::size_t i = 0; i < memory_bytes.size(); ++i) {
+      memory_bytes[i] = static_cast<std::uint8_t>(i * 7 + i / 256);
+    }
+  }
+  ~ResponderTest() override { channel.reset(); }
+
+  void make(const ResponderOptions& options = {.credits = 8},
+            const ChannelOptions& channel_options = {}) {
+    channel.reset();
+    responder.emplace(*this, options);
+    start(nullptr, &*responder, channel_options);
+  }
+
+  void on_call(const IncomingCall& c) override {
+    Seen& s = seen.emplace_back(
+        Seen{c.id, c.xid, Buffer(c.stream.begin(), c.stream.end()), {}, c.received, c.pulled});
+    for (const Placed& p : c.items) {
+      s.items.emplace_back(p.position, Buffer(p.bytes.begin(), p.bytes.end()));
+    }
+    if (at_once) reply(c.id);
+  }
+  void on_sent(std::uint64_t id) override { sent_ids.push_back(id); }
+  void on_cancelled(std::uint64_t id) override { cancelled.push_back(id); }
+
+  static Buffer call_stream(std::uint32_t xid) { return words({xid, 0, 2, 3, 4}); }
+  static Buffer call(std::uint32_t xid, std::uint32_t credits = 8) {
+    wire::Header h;
+    h.xid = xid;
+    h.credit = credits;
+    return encode(h, call_stream(xid));
+  }
+  static OpenHeader open_call(std::uint32_t xid) {
+    OpenHeader o;
+    o.header.xid = xid;
+    o.header.credit = 8;
+    return o;
+  }
+  fabric::Expected<void> reply(std::uint64_t id) {
+    const Buffer bytes = words({0xdead, 1, 5, 6});
+    const std::array<Piece, 1> message{Piece{bytes, nullptr, false}};
+    return responder->reply(id, message, now);
+  }
+  fabric::Expected<void> reply(std::uint64_t id, const std::vector<Piece>& message) {
+    auto done = responder->reply(id, message, now);
+    channel->flush(now);
+    return done;
+  }
+  // The first Reply, so that the peer has its credits.
+  void greet() {
+    arrive(call(0xffff));
+    ASSERT_FALSE(seen.empty());
+    ASSERT_TRUE(reply(seen.back().id));
+    channel->flush(now);
+    complete_posted();
+    seen.clear();
+    sent_ids.clear();
+  }
+  // What is read is this.
+  static void fill(const FakeFabric::Posted& read, std::uint8_t with) {
+    for (const fabric::Slice& s : read.local) std::memset(s.data, with, s.length);
+  }
+
+  std::optional<Responder> responder;
+  std::vector<Seen> seen;
+  std::vector<std::uint64_t> sent_ids;
+  std::vector<std::uint64_t> cancelled;
+  bool at_once = false;
+  Buffer memory_bytes;
+  fabric::Memory memory;
+};
+
+TEST_F(ResponderTest, AnInlineCallAndItsReply) {
+  make();
+  const std::size_t receives = fabric.receives.size();
+  EXPECT_GE(receives, 9U);
+  EXPECT_EQ(channel->depths().receive, receives);
+  arrive(call(5));
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].xid, 5U);
+  EXPECT_EQ(seen[0].stream, call_stream(5));
+  EXPECT_EQ(seen[0].received, now);
+  EXPECT_EQ(seen[0].pulled, now);
+  EXPECT_EQ(fabric.receives.size(), receives);
+  EXPECT_EQ(responder->outstanding(), 1U);
+  ASSERT_TRUE(reply(seen[0].id));
+  EXPECT_EQ(responder->outstanding(), 0U);
+  channel->flush(now);
+  ASSERT_EQ(fabric.posted.size(), 1U);
+  EXPECT_TRUE(fabric.posted[0].signaled);
+  const OpenHeader h = open(sent());
+  EXPECT_EQ(h.header.xid, 5U);
+  EXPECT_EQ(h.header.vers, 1U);
+  EXPECT_EQ(h.header.credit, 8U);
+  EXPECT_EQ(testing::payload_of(sent()), words({5, 1, 5, 6}));
+  EXPECT_THAT(sent_ids, IsEmpty());
+  complete_posted();
+  EXPECT_THAT(sent_ids, ElementsAre(seen[0].id));
+  // It has ended.
+  EXPECT_EQ(reply(seen[0].id).error().code, fabric::Errc::kNotConnected);
+}
+
+TEST_F(ResponderTest, ReadChunksAreReadWholeBeforeTheCallIsHandedUp) {
+  make();
+  OpenHeader h = open_call(5);
+  h.reads = {{12, {1, 100, 1000}}, {12, {2, 51, 2000}}, {20, {3, 7, 1ULL << 63}}};
+  // The second chunk's position lies beyond the first by mistake of the peer's.
+  arrive(h.encode(call_stream(5)));
+  EXPECT_EQ(open(sent()).header.error, wire::RdmaErr::kChunk);
+  complete_posted();
+
+  h.reads[2].position = 12 + 152 + 4;
+  now = 2000;
+  arrive(h.encode(call_stream(5)));
+  ASSERT_EQ(fabric.posted.size(), 3U);
+  for (const auto& p : fabric.posted) EXPECT_EQ(p.operation, Operation::kRead);
+  EXPECT_EQ(fabric.posted[0].handle, 1U);
+  EXPECT_EQ(fabric.posted[0].offset, 1000U);
+  EXPECT_EQ(fabric.posted[0].local[0].length, 100U);
+  EXPECT_EQ(fabric.posted[1].handle, 2U);
+  EXPECT_EQ(fabric.posted[1].local[0].length, 51U);
+  EXPECT_EQ(fabric.posted[2].offset, 1ULL << 63);
+  EXPECT_FALSE(fabric.posted[0].signaled);
+  EXPECT_FALSE(fabric.posted[1].signaled);
+  EXPECT_TRUE(fabric.posted[2].signaled);
+  for (std::uint8_t i = 0; i < 3; ++i) fill(fabric.posted[i], i);
+  EXPECT_THAT(seen, IsEmpty());
+  EXPECT_EQ(responder->outstanding(), 1U);
+  now = 3000;
+  complete_posted();
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].stream, call_stream(5));
+  Buffer first(100, 0);
+  first.resize(151, 1);
+  EXPECT_THAT(seen[0].items, ElementsAre(std::pair(12U, first), std::pair(168U, Buffer(7, 2))));
+  EXPECT_EQ(seen[0].received, 2000);
+  EXPECT_EQ(seen[0].pulled, 3000);
+  EXPECT_EQ(responder->counters().read_bytes, 158U);
+}
+
+TEST_F(ResponderTest, APositionZeroChunkIsTheStream) {
+  make();
+  OpenHeader h = open_call(5);
+  h.header.proc = wire::Proc::kNomsg;
+  h.reads = {{0, {1, 8, 0}}, {0, {2, 12, 0}}, {16, {3, 4, 0}}};
+  for (const std::uint32_t xid : {5U, 6U}) {
+    arrive(h.encode());
+    ASSERT_EQ(fabric.posted.size(), 3U);
+    const Buffer stream = call_stream(xid);
+    std::memcpy(fabric.posted[0].local[0].data, stream.data(), 8);
+    std::memcpy(fabric.posted[1].local[0].data, stream.data() + 8, 12);
+    fill(fabric.posted[2], 9);
+    complete_posted();
+    if (xid == 5) {
+      ASSERT_EQ(seen.size(), 1U);
+      EXPECT_EQ(seen[0].stream, stream);
+      EXPECT_THAT(seen[0].items, ElementsAre(std::pair(16U, Buffer(4, 9))));
+      ASSERT_TRUE(reply(seen[0].id));
+      channel->flush(now);
+      complete_posted();
+    }
+  }
+  // The second one's RPC message has another XID than its header.
+  EXPECT_EQ(seen.size(), 1U);
+  EXPECT_EQ(responder->counters().error_chunk, 1U);
+  EXPECT_EQ(responder->outstanding(), 0U);
+}
+
+TEST_F(ResponderTest, AReplyThroughWriteChunks) {
+  make();
+  OpenHeader h = open_call(5);
+  h.writes = {{{1, 100, 1000}, {2, 100, 2000}, {3, 50, 3000}}, {{4, 10, 0}}, {{5, 600, 77}}};
+  arrive(h.encode(call_stream(5)));
+  ASSERT_EQ(seen.size(), 1U);
+  const Buffer head = words({0, 1, 150});
+  const Buffer tail = words({8, 9});
+  Buffer copied(37, 0x44);
+  ASSERT_TRUE(reply(seen[0].id, {{head, nullptr, false},
+                                 {{memory_bytes.data(), 150}, &memory, true},
+                                 {tail, nullptr, false},
+                                 {{}, nullptr, true},
+                                 {copied, nullptr, true}}));
+  std::fill(copied.begin(), copied.end(), 0);  // the owner's again
+  ASSERT_EQ(fabric.posted.size(), 4U);
+  const auto& p = fabric.posted;
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(p[i].operation, Operation::kWrite);
+    EXPECT_FALSE(p[i].signaled);
+  }
+  EXPECT_EQ(p[0].handle, 1U);
+  EXPECT_EQ(p[0].offset, 1000U);
+  EXPECT_EQ(p[0].bytes, Buffer(memory_bytes.begin(), memory_bytes.begin() + 100));
+  EXPECT_EQ(p[0].local[0].data, memory_bytes.data());
+  EXPECT_EQ(p[1].handle, 2U);
+  EXPECT_EQ(p[1].bytes, Buffer(memory_bytes.begin() + 100, memory_bytes.begin() + 150));
+  EXPECT_EQ(p[2].handle, 5U);
+  EXPECT_EQ(p[2].offset, 77U);
+  EXPECT_EQ(p[2].bytes, Buffer(37, 0x44));
+  EXPECT_EQ(p[3].operation, Operation::kSend);
+  EXPECT_TRUE(p[3].signaled);
+  const OpenHeader back = open(sent());
+  EXPECT_EQ(back.header.proc, wire::Proc::kMsg);
+  EXPECT_FALSE(back.reply);
+  EXPECT_THAT(back.reads, IsEmpty());
+  EXPECT_EQ(back.writes,
+            (std::vector<std::vector<wire::Segment>>{
+                {{1, 100, 1000}, {2, 50, 2000}, {3, 0, 3000}}, {{4, 0, 0}}, {{5, 37, 77}}}));
+  EXPECT_EQ(testing::payload_of(sent()), words({5, 1, 150, 8, 9}));
+  EXPECT_EQ(responder->counters().written_bytes, 187U);
+  complete_posted();
+  EXPECT_THAT(sent_ids, ElementsAre(seen[0].id));
+}
+
+TEST_F(ResponderTest, ALongReply) {
+  make();
+  OpenHeader h = open_call(5);
+  h.writes = {{{9, 30, 0}}};
+  h.reply = {{1, 1000, 1000}, {2, 1000, 5000}, {3, 1000, 9000}};
+  arrive(h.encode(call_stream(5)));
+  const Buffer head = words({0, 1, 1101});
+  const Buffer tail = words({8, 9});
+  ASSERT_TRUE(reply(seen[0].id, {{head, nullptr, false},
+                                 {{}, nullptr, true},
+                                 {{memory_bytes.data(), 1101}, &memory, true},
+                                 {tail, &memory, false}}));
+  Buffer stream = words({5, 1, 1101});
+  stream.insert(stream.end(), memory_bytes.begin(), memory_bytes.begin() + 1101);
+  stream.resize(stream.size() + 3);
+  stream.insert(stream.end(), tail.begin(), tail.end());
+  Buffer written;
+  std::map<std::uint32_t, std::size_t> by_handle;
+  for (const auto& p : fabric.posted) {
+    if (p.operation != Operation::kWrite) continue;
+    EXPECT_EQ(p.offset, (p.handle == 1 ? 1000 : 5000) + by_handle[p.handle]);
+    by_handle[p.handle] += p.bytes.size();
+    written.insert(written.end(), p.bytes.begin(), p.bytes.end());
+  }
+  EXPECT_EQ(written, stream);
+  EXPECT_EQ(by_handle[1], 1000U);
+  EXPECT_EQ(by_handle.count(3), 0U);
+  const OpenHeader back = open(sent());
+  EXPECT_EQ(back.header.proc, wire::Proc::kNomsg);
+  ASSERT_TRUE(back.reply);
+  EXPECT_THAT(*back.reply,
+              ElementsAre(wire::Segment{1, 1000, 1000},
+                          wire::Segment{2, static_cast<std::uint32_t>(stream.size()) - 1000, 5000},
+                          wire::Segment{3, 0, 9000}));
+  EXPECT_EQ(back.writes[0][0].length, 0U);
+  EXPECT_THAT(testing::payload_of(sent()), IsEmpty());
+}
+
+TEST_F(ResponderTest, AReplyThatDoesNotFitIsAnErrorToBothSides) {
+  make();
+  OpenHeader h = open_call(5);
+  h.writes = {{{1, 100, 1000}}};
+  arrive(h.encode(call_stream(5)));
+  const Buffer head = words({0, 1, 101});
+  const auto done =
+      reply(seen[0].id, {{head, nullptr, false}, {{memory_bytes.data(), 101}, &memory, true}});
+  EXPECT_EQ(done.error().code, fabric::Errc::kNoRoom);
+  ASSERT_EQ(fabric.posted.size(), 1U);
+  EXPECT_EQ(sent(), words({5, 1, 8, 4, 2}));
+  complete_posted();
+  EXPECT_THAT(sent_ids, IsEmpty());
+  EXPECT_EQ(responder->outstanding(), 0U);
+  // Or not to be understood.
+  arrive(call(6));
+  EXPECT_EQ(reply(seen[1].id, {}).error().code, fabric::Errc::kBadArgument);
+  EXPECT_EQ(sent(), words({6, 1, 8, 4, 2}));
+  complete_posted();
+  // Longer than the threshold, without a Reply chunk.
+  arrive(call(7));
+  const auto large = reply(seen[2].id, {{{memory_bytes.data(), 1000}, nullptr, false}});
+  EXPECT_EQ(large.error().code, fabric::Errc::kNoRoom);
+  EXPECT_EQ(responder->counters().error_chunk, 3U);
+}
+
+TEST_F(ResponderTest, ErrorsOfHeadersCopyTheXid) {
+  make();
+  Buffer bad = call(5);
+  bad[7] = 2;
+  arrive(bad);
+  EXPECT_EQ(sent(), words({5, 1, 8, 4, 1, 1, 1}));
+  complete_posted();
+  bad = call(6);
+  bad[15] = 9;
+  arrive(bad);
+  EXPECT_EQ(sent(), words({6, 1, 8, 4, 2}));
+  complete_posted();
+  bad = call(7);
+  bad[31] = 8;  // of the RPC message
+  arrive(bad);
+  EXPECT_EQ(sent(), words({7, 1, 8, 4, 2}));
+  complete_posted();
+  EXPECT_EQ(responder->counters().error_version, 1U);
+  EXPECT_EQ(responder->counters().error_chunk, 2U);
+  EXPECT_EQ(responder->outstanding(), 0U);
+  EXPECT_THAT(seen, IsEmpty());
+  EXPECT_EQ(failure(), "");
+}
+
+TEST_F(ResponderTest, WhatIsNoCallIsNotAnswered) {
+  make();
+  wire::Header h;
+  h.xid = 5;
+  h.proc = wire::Proc::kError;
+  h.error = wire::RdmaErr::kChunk;
+  arrive(encode(h));
+  h.proc = wire::Proc::kDone;
+  arrive(encode(h));
+  h.proc = wire::Proc::kMsg;
+  arrive(encode(h, words({5, 1, 0, 0})));
+  arrive({});
+  arrive(words({1, 1, 1}));
+  EXPECT_THAT(fabric.posted, IsEmpty());
+  EXPECT_EQ(responder->counters().ignored, 5U);
+  EXPECT_EQ(responder->outstanding(), 0U);
+  EXPECT_EQ(fabric.receives.size(), channel->depths().receive);
+}
+
+TEST_F(ResponderTest, CreditsAreKept) {
+  make();
+  // One before the first Reply.
+  arrive(call(1));
+  arrive(call(2));
+  EXPECT_THAT(failure(), HasSubstr("credits"));
+  EXPECT_EQ(responder->counters().over_credit, 1U);
+  EXPECT_EQ(seen.size(), 1U);
+}
+
+TEST_F(ResponderTest, AsManyAsWereGrantedAndNotOneMore) {
+  make();
+  greet();
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    arrive(call(i));
+    EXPECT_GE(fabric.receives.size(), 9U);
+  }
+  EXPECT_EQ(failure(), "");
+  EXPECT_EQ(responder->outstanding(), 8U);
+  // One is answered: one may come.
+  ASSERT_TRUE(reply(seen[3].id));
+  arrive(call(20));
+  EXPECT_EQ(failure(), "");
+  arrive(call(21));
+  EXPECT_NE(failure(), "");
+}
+
+TEST_F(ResponderTest, AnErrorCostsACreditToo) {
+  make();
+  greet();
+  for (std::uint32_t i = 0; i < 8; ++i) arrive(call(i));
+  Buffer bad = call(9);
+  bad[7] = 2;
+  arrive(bad);
+  EXPECT_NE(failure(), "");
+}
+
+TEST_F(ResponderTest, ALowerGrantCanCrossCalls) {
+  make();
+  greet();
+  responder->grant(2);
+  arrive(call(1));
+  ASSERT_TRUE(reply(seen[0].id));
+  channel->flush(now);
+  EXPECT_EQ(open(sent()).header.credit, 2U);
+  for (std::uint32_t i = 10; i < 18; ++i) arrive(call(i));
+  EXPECT_EQ(failure(), "");
+  responder->grant(0);
+  ASSERT_TRUE(reply(seen[1].id));
+  channel->flush(now);
+  EXPECT_EQ(open(sent()).header.credit, 1U);
+  responder->grant(100);
+  ASSERT_TRUE(reply(seen[2].id));
+  channel->flush(now);
+  EXPECT_EQ(open(sent()).header.credit, 8U);
+}
+
+TEST_F(ResponderTest, CallsWaitForSlotsWhoseSendsAreNotComplete) {
+  make({.credits = 2});
+  greet();
+  at_once = true;
+  // Four are answered, but the Sends of their Replies are not complete.
+  for (std::uint32_t i = 0; i < 4; ++i) arrive(call(i));
+  EXPECT_EQ(seen.size(), 4U);
+  arrive(call(4));
+  arrive(call(5));
+  EXPECT_EQ(seen.size(), 4U);
+  EXPECT_EQ(responder->outstanding(), 2U);
+  EXPECT_EQ(failure(), "");
+  EXPECT_EQ(fabric.receives.size(), channel->depths().receive);
+  complete(fabric.posted[0].id, Operation::kSend);
+  ASSERT_EQ(seen.size(), 5U);
+  EXPECT_EQ(seen[4].xid, 4U);
+  complete(fabric.posted[1].id, Operation::kSend);
+  ASSERT_EQ(seen.size(), 6U);
+  EXPECT_EQ(seen[5].stream, call_stream(5));
+  EXPECT_EQ(responder->outstanding(), 0U);
+  // And more than those are too many.
+  arrive(call(6));
+  arrive(call(7));
+  arrive(call(8));
+  EXPECT_NE(failure(), "");
+  channel->disconnected(now);
+  EXPECT_EQ(pool.in_use(), 0U);
+}
+
+TEST_F(ResponderTest, RepliesInAnyOrder) {
+  make();
+  greet();
+  for (std::uint32_t i = 0; i < 8; ++i) arrive(call(i));
+  for (const std::size_t i : {5U, 0U, 7U, 1U, 6U, 2U, 4U, 3U}) {
+    ASSERT_TRUE(reply(seen[i].id));
+    channel->flush(now);
+    EXPECT_EQ(open(sent()).header.xid, i);
+  }
+  complete_posted();
+  EXPECT_EQ(sent_ids.size(), 8U);
+  EXPECT_THAT(fabric.receives, ::testing::SizeIs(channel->depths().receive));
+}
+
+TEST_F(ResponderTest, TheEndOfTheConnectionCancelsWhatIsNotAnswered) {
+  make();
+  greet();
+  arrive(call(1));
+  arrive(call(2));
+  OpenHeader h = open_call(3);
+  h.reads = {{12, {1, 100, 1000}}};
+  arrive(h.encode(call_stream(3)));
+  ASSERT_TRUE(reply(seen[0].id));
+  channel->flush(now);
+  const std::uint64_t read = fabric.posted[0].id;
+  channel->disconnected(now);
+  EXPECT_THAT(cancelled, ElementsAre(seen[1].id));
+  EXPECT_THAT(sent_ids, ElementsAre(seen[0].id));
+  EXPECT_EQ(responder->outstanding(), 0U);
+  EXPECT_EQ(reply(seen[1].id).error().code, fabric::Errc::kNotConnected);
+  EXPECT_EQ(pool.in_use(), 0U);
+  // On the next one, names of the last mean nothing, and credits begin anew.
+  start(nullptr, &*responder);
+  complete(read, Operation::kRead);
+  arrive(call(1));
+  EXPECT_NE(seen[2].id, seen[0].id);
+  EXPECT_EQ(reply(seen[0].id).error().code, fabric::Errc::kNotConnected);
+  arrive(call(2));
+  EXPECT_NE(failure(), "");
+}
+
+TEST_F(ResponderTest, ACallBeforeTheConnectionIsToldOf) {
+  channel.reset();
+  responder.emplace(*this, ResponderOptions{});
+  channel = std::make_unique<Channel>(pool, ChannelOptions{}, nullptr, &*responder);
+  ASSERT_TRUE(channel->begin(fabric.connection()));
+  at_once = true;
+  arrive(call(1));
+  EXPECT_EQ(seen.size(), 1U);
+  EXPECT_THAT(fabric.posted, IsEmpty());
+  channel->established(now);
+  channel->flush(now);
+  EXPECT_EQ(fabric.posted.size(), 1U);
+}
+
+TEST_F(ResponderTest, ReadsAndWritesWaitForRoomInTheSendQueue) {
+  make();
+  OpenHeader h = open_call(5);
+  for (std::uint32_t i = 0; i < 40; ++i) h.reads.push_back({12, {i, 4, i}});
+  fabric.send_room = 7;
+  // A header of forty entries is longer than the default threshold.
+  make({.credits = 8}, {4096, 4096, 1U << 30});
+  arrive(h.encode(call_stream(5)));
+  EXPECT_EQ(fabric.posted.size(), 7U);
+  for (int i = 0; i < 11; ++i) {
+    fabric.send_room = 3;
+    channel->flush(now);
+  }
+  ASSERT_EQ(fabric.posted.size(), 40U);
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    EXPECT_EQ(fabric.posted[i].handle, i);
+    EXPECT_EQ(fabric.posted[i].signaled, i == 39);
+  }
+  EXPECT_GT(channel->depths().send, kMaxSegments);
+}
+
+TEST_F(ResponderTest, AFailedReadEndsTheConnection) {
+  make();
+  OpenHeader h = open_call(5);
+  h.reads = {{12, {1, 100, 1000}}, {12, {2, 100, 1000}}};
+  arrive(h.encode(call_stream(5)));
+  complete(fabric.posted[0].id, Operation::kRead, fabric::Status::kRemoteAccess);
+  EXPECT_THAT(failure(), HasSubstr("Read failed"));
+  EXPECT_THAT(seen, IsEmpty());
+}
+
+TEST_F(ResponderTest, AnInvalidationOfACallsEndsTheConnection) {
+  make();
+  arrive(call(1), 17);
+  EXPECT_THAT(failure(), HasSubstr("invalidated"));
+  EXPECT_THAT(seen, IsEmpty());
+}
+
+class SmallPoolResponderTest : public ResponderTest {
+ protected:
+  SmallPoolResponderTest() : ResponderTest({.slab_bytes = 4096, .limit = 32U << 10}) {}
+};
+
+TEST_F(SmallPoolResponderTest, ChunksThatThereIsNoMemoryForAreRefused) {
+  make({.credits = 4});
+  OpenHeader h = open_call(5);
+  h.reads = {{12, {1, 40'000, 1000}}};
+  arrive(h.encode(call_stream(5)));
+  EXPECT_EQ(sent(), words({5, 1, 4, 4, 2}));
+  complete_posted();
+  arrive(call(6));
+  EXPECT_EQ(seen.size(), 1U);
+  // Copies of a Reply.
+  h = open_call(7);
+  h.writes = {{{1, 50'000, 1000}}};
+  arrive(h.encode(call_stream(7)));
+  const Buffer head = words({0, 1, 40'000});
+  EXPECT_EQ(reply(seen.back().id,
+                  {{head, nullptr, false}, {{memory_bytes.data(), 40'000}, nullptr, true}})
+                .error()
+                .code,
+            fabric::Errc::kNoRoom);
+  EXPECT_EQ(sent(), words({7, 1, 4, 4, 2}));
+}
+
+// Both roles on one connection.
+class BothRolesTest : public ResponderTest, public RequesterOwner {
+ protected:
+  BothRolesTest() {
+    responder.emplace(*this, ResponderOptions{.credits = 4});
+    requester.emplace(*this, RequesterOptions{.credits = 4, .first_xid = 5});
+    start(&*requester, &*responder);
+    const std::array<Piece, 1> message{Piece{stream, nullptr, false}};
+    CallSpec spec;
+    spec.message = message;
+    spec.max_reply = 5000;
+    EXPECT_EQ(requester->call(spec, now), 5U);
+    channel->flush(now);
+  }
+  ~BothRolesTest() override { channel.reset(); }
+  void on_outcome(const CallOutcome& o) override { outcomes.push_back(o.status); }
+
+  Buffer stream = words({0, 0, 2});
+  std::optional<Requester> requester;
+  std::vector<CallStatus> outcomes;
+};
+
+TEST_F(BothRolesTest, CallsAndRepliesWithTheSameXid) {
+  EXPECT_EQ(channel->depths().receive, 10U);
+  arrive(call(5));
+  EXPECT_EQ(seen.size(), 1U);
+  EXPECT_THAT(outcomes, IsEmpty());
+  wire::Header h;
+  h.xid = 5;
+  h.credit = 3;
+  arrive(encode(h, words({5, 1, 0, 0})));
+  complete_withdrawals();
+  EXPECT_THAT(outcomes, ElementsAre(CallStatus::kReplied));
+  EXPECT_EQ(requester->granted(), 3U);
+}
+
+TEST_F(BothRolesTest, MessagesWithoutInlinePartGoByTheirChunks) {
+  OpenHeader h = open_call(5);
+  h.header.proc = wire::Proc::kNomsg;
+  h.reads = {{0, {1, 20, 0}}};
+  h.reply = {{1, 5000, 0}};
+  arrive(h.encode());
+  EXPECT_EQ(fabric.posted.back().operation, Operation::kRead);
+  EXPECT_THAT(outcomes, IsEmpty());
+  OpenHeader back = open(fabric.posted[0].bytes);
+  ASSERT_TRUE(back.reply);
+  back.header.proc = wire::Proc::kNomsg;
+  (*back.reply)[0].length = 16;
+  const Buffer reply_stream = words({5, 1, 0, 0});
+  std::memcpy(fabric.exposed[(*back.reply)[0].handle].data, reply_stream.data(), 16);
+  arrive(back.encode());
+  complete_withdrawals();
+  EXPECT_THAT(outcomes, ElementsAre(CallStatus::kReplied));
+}
+
+TEST_F(BothRolesTest, AnErrorIsTheRequesters) {
+  arrive(words({5, 1, 4, 4, 2}));
+  complete_withdrawals();
+  EXPECT_THAT(outcomes, ElementsAre(CallStatus::kErrorChunk));
+  EXPECT_EQ(responder->counters().ignored, 0U);
+}
+
+TEST_F(BothRolesTest, WhatCannotBeToldGoesByTheXid) {
+  arrive(words({6, 1, 4, 0, 7}));
+  EXPECT_EQ(responder->counters().error_chunk, 1U);
+  complete_posted();
+  arrive(words({5, 1, 4, 0, 7}));
+  complete_withdrawals();
+  EXPECT_THAT(outcomes, ElementsAre(CallStatus::kBadReply));
+  EXPECT_EQ(responder->counters().error_chunk, 1U);
+}
+
+}  // namespace
+}  // namespace rpcrdma::protocol

@@ -1,0 +1,12 @@
+// Times that are added up do not overflow: never stays never.
+#pragma once
+
+#include <rpcrdma/fabric/time.h>
+
+namespace rpcrdma::service {
+
+[[nodiscard]] inline fabric::Time later(fabric::Time now, fabric::Time wait) {
+  return wait >= fabric::kNever - now ? fabric::kNever : now + wait;
+}
+
+}  // namespace rpcrdma::service

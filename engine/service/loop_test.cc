@@ -1,0 +1,201 @@
+// A loop over a provider that is told what has happened: who gets it, and how long it sleeps.
+#include "calls_for_tests.h"
+
+#include <deque>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <rpcrdma/service/loop.h>
+
+namespace rpcrdma::service {
+namespace {
+
+class Told final : public fabric::Provider {
+ public:
+  Told() : fd_(::eventfd(0, EFD_NONBLOCK)) {}
+  ~Told() override { ::close(fd_); }
+  Told(const Told&) = delete;
+  Told& operator=(const Told&) = delete;
+
+  fabric::Expected<fabric::Memory> remember(std::span<std::uint8_t> memory) override {
+    return fabric::Memory{memory.data(), memory.size(), 1};
+  }
+  void forget(const fabric::Memory&) override {}
+  fabric::Expected<std::unique_ptr<fabric::Listener>> listen(std::uint16_t,
+                                                             std::uint64_t) override {
+    return fabric::fail(fabric::Errc::kSystem);
+  }
+  fabric::Expected<std::unique_ptr<fabric::Connection>> connect(
+      const fabric::Address&, std::uint16_t, const fabric::ConnectionOptions&) override {
+    return fabric::fail(fabric::Errc::kSystem);
+  }
+  int fd() const override { return fd_; }
+  bool may_sleep() override { return completions.empty() && events.empty(); }
+  fabric::Expected<void> progress() override {
+    if (broken) return fabric::fail(fabric::Errc::kSystem, "broken");
+    return {};
+  }
+  std::size_t take(std::span<fabric::Completion> out) override {
+    std::size_t n = 0;
+    for (; n < out.size() && !completions.empty(); completions.pop_front()) {
+      out[n++] = completions.front();
+    }
+    return n;
+  }
+  bool take(fabric::Event& event) override {
+    if (events.empty()) return false;
+    event = std::move(events.front());
+    events.pop_front();
+    return true;
+  }
+
+  void complete(std::uint64_t cookie, std::uint64_t id) {
+    fabric::Completion c;
+    c.connection = cookie;
+    c.id = id;
+    completions.push_back(c);
+  }
+  void happen(std::uint64_t cookie, fabric::EventType type) {
+    fabric::Event& e = events.emplace_back();
+    e.cookie = cookie;
+    e.type = type;
+  }
+
+  std::deque<fabric::Completion> completions;
+  std::deque<fabric::Event> events;
+  bool broken = false;
+
+ private:
+  int fd_;
+};
+
+struct Member : LoopMember {
+  explicit Member(Loop& l) : loop(l) { loop.join(*this); }
+  ~Member() override { loop.leave(*this); }
+  Member(const Member&) = delete;
+  Member& operator=(const Member&) = delete;
+
+  void on_event(std::uint32_t key, fabric::Event& event, fabric::Time) override {
+    log.push_back(std::string(fabric::event_name(event.type)) + std::to_string(key));
+  }
+  void on_completion(std::uint32_t key, const fabric::Completion& c, fabric::Time) override {
+    log.push_back(std::to_string(key) + ":" + std::to_string(c.id));
+  }
+  void flush(fabric::Time) override { ++flushes; }
+  fabric::Time deadline() const override { return due; }
+  void expire(fabric::Time now) override {
+    EXPECT_GE(now, due);
+    ++expired;
+    due = fabric::kNever;
+  }
+  void on_provider_lost(fabric::Time) override { log.emplace_back("lost"); }
+
+  Loop& loop;
+  fabric::Time due = fabric::kNever;
+  int flushes = 0, expired = 0;
+  std::vector<std::string> log;
+};
+
+class LoopTest : public ::testing::Test {
+ protected:
+  Told provider;
+  std::unique_ptr<Loop> loop = Loop::create(provider).value();
+  Member a{*loop}, b{*loop};
+};
+
+using Log = std::vector<std::string>;
+
+TEST_F(LoopTest, EachGetsItsOwn) {
+  const std::uint64_t a7 = loop->add_cookie(a, 7);
+  const std::uint64_t b7 = loop->add_cookie(b, 7);
+  const std::uint64_t a8 = loop->add_cookie(a, 8);
+  provider.complete(b7, 1);
+  provider.complete(a8, 2);
+  provider.complete(a7, 3);
+  ASSERT_TRUE(loop->run_once(0));
+  EXPECT_EQ(a.log, (Log{"8:2", "7:3"}));
+  EXPECT_EQ(b.log, (Log{"7:1"}));
+  EXPECT_GT(a.flushes, 0);
+}
+
+// What was completed before a connection ended still counts.
+TEST_F(LoopTest, CompletionsComeBeforeEvents) {
+  const std::uint64_t cookie = loop->add_cookie(a, 7);
+  for (std::uint64_t i = 0; i < 1000; ++i) provider.complete(cookie, i);
+  provider.happen(cookie, fabric::EventType::kDisconnected);
+  ASSERT_TRUE(loop->run_once(0));
+  ASSERT_EQ(a.log.size(), 1001U);
+  EXPECT_EQ(a.log.back().back(), '7');
+  EXPECT_EQ(a.log[999], "7:999");
+}
+
+TEST_F(LoopTest, WhatWasDroppedGetsNothingEvenIfItsPlaceIsTaken) {
+  const std::uint64_t first = loop->add_cookie(a, 7);
+  loop->drop_cookie(first);
+  const std::uint64_t second = loop->add_cookie(b, 9);
+  EXPECT_NE(first, second);
+  provider.complete(first, 1);
+  provider.complete(second, 2);
+  provider.complete(12345, 3);
+  ASSERT_TRUE(loop->run_once(0));
+  EXPECT_TRUE(a.log.empty());
+  EXPECT_EQ(b.log, (Log{"9:2"}));
+  EXPECT_EQ(loop->counters().strays, 2U);
+}
+
+TEST_F(LoopTest, OneThatLeavesTakesItsCookiesAlong) {
+  std::uint64_t cookie = 0;
+  {
+    Member gone(*loop);
+    cookie = loop->add_cookie(gone, 1);
+  }
+  provider.complete(cookie, 1);
+  ASSERT_TRUE(loop->run_once(0));
+  EXPECT_EQ(loop->counters().strays, 1U);
+}
+
+TEST_F(LoopTest, SleepsUntilTheNextDeadline) {
+  a.due = loop->now() + 5 * fabric::kMillisecond;
+  b.due = loop->now() + fabric::kSecond;
+  while (a.expired == 0) ASSERT_TRUE(loop->run_once());
+  EXPECT_EQ(b.expired, 0);
+  EXPECT_GE(loop->counters().sleeps, 1U);
+}
+
+TEST_F(LoopTest, ADeadlineThatIsPastIsMetAtOnce) {
+  a.due = 0;
+  ASSERT_TRUE(loop->run_once());
+  EXPECT_EQ(a.expired, 1);
+  EXPECT_EQ(loop->counters().sleeps, 0U);
+}
+
+TEST_F(LoopTest, SpinsBeforeItSleeps) {
+  LoopOptions options;
+  options.spin = fabric::kNever;
+  const auto spinning = Loop::create(provider, options).value();
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(spinning->run_once());
+  EXPECT_EQ(spinning->counters().sleeps, 0U);
+}
+
+TEST_F(LoopTest, WakesAndStops) {
+  loop->wake();
+  EXPECT_TRUE(loop->run_once().value());
+  loop->stop();
+  EXPECT_FALSE(loop->run_once().value());
+  EXPECT_TRUE(loop->run());
+}
+
+TEST_F(LoopTest, TheEndOfTheProviderIsTold) {
+  provider.happen(0, fabric::EventType::kProviderLost);
+  const auto going = loop->run_once();
+  ASSERT_FALSE(going);
+  EXPECT_EQ(a.log, (Log{"lost"}));
+  EXPECT_EQ(b.log, (Log{"lost"}));
+  provider.broken = true;
+  EXPECT_FALSE(loop->run());
+}
+
+}  // namespace
+}  // namespace rpcrdma::service

@@ -1,0 +1,91 @@
+// In steady state a Call costs no allocation, from the client's call() to its outcome, on either
+// side. In one thread, since the counter knows only one.
+#include "counting_new.h"
+#include "hosts.h"
+
+namespace rpcrdma::testing {
+namespace {
+
+using service::echo::Proc;
+using service::echo::Request;
+using service::echo::Verdict;
+
+class Repeating : public service::ClientObserver {
+ public:
+  static constexpr std::uint64_t kCalls = 8;
+
+  Repeating(ClientHost& host, const service::ClientOptions& options) {
+    for (std::uint64_t i = 0; i < kCalls; ++i) {
+      calls_.push_back(
+          service::echo::EchoCall::create(host.loop->memory(), host.pattern, 65536).value());
+    }
+    client_ = service::Client::create(*host.loop, options, *this).value();
+  }
+
+  void begin(const Request& request, std::uint64_t times) {
+    request_ = request;
+    left_ = times;
+    for (std::uint64_t i = 0; i < kCalls && left_ != 0; ++i) next(i);
+  }
+  bool over() const { return left_ == 0 && under_way_ == 0; }
+
+  void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t) override {
+    --under_way_;
+    if (calls_[outcome.cookie].check(outcome) != Verdict::kRight) ++wrong;
+    if (left_ != 0) next(outcome.cookie);
+  }
+
+  std::uint64_t wrong = 0;
+
+ private:
+  void next(std::uint64_t i) {
+    auto spec = calls_[i].begin(request_).value();
+    spec.cookie = i;
+    --left_;
+    ++under_way_;
+    if (!client_->call(spec)) ++wrong;
+  }
+
+  std::vector<service::echo::EchoCall> calls_;
+  Request request_;
+  std::uint64_t left_ = 0, under_way_ = 0;
+  std::unique_ptr<service::Client> client_;
+};
+
+TEST(Steady, NoAllocationForACall) {
+  ServerParts parts;
+  ClientHost host;
+  service::ClientOptions options = to_server();
+  options.connections = 2;
+  Repeating client(host, options);
+  const auto run = [&](const Request& request, std::uint64_t times) {
+    client.begin(request, times);
+    const fabric::Time end = host.loop->now() + 20 * fabric::kSecond;
+    while (!client.over() && host.loop->now() < end) {
+      (void)host.loop->run_once(0);
+      (void)parts.loop->run_once(0);
+    }
+    return client.over();
+  };
+  const std::array<Request, 6> requests{
+      Request{Proc::kNull, 0, 0, 0, 0},         Request{Proc::kEcho, 500, 0, 1, 0},
+      Request{Proc::kSink, 65536, 0, 1, 0},     Request{Proc::kSource, 65536, 0, 1, 0},
+      Request{Proc::kEchoBulk, 65536, 0, 1, 0}, Request{Proc::kList, 10, 1000, 1, 0}};
+  for (int warm = 0; warm < 3; ++warm) {
+    for (const Request& r : requests) ASSERT_TRUE(run(r, 200));
+  }
+  ASSERT_TRUE(run({Proc::kSleep, 0, 0, 0, 10}, 100));
+  for (const Request& r : requests) {
+    bool over = false;
+    EXPECT_EQ(wire::testing::allocations_in([&] { over = run(r, 200); }), 0U) << proc_name(r.proc);
+    EXPECT_TRUE(over);
+  }
+  EXPECT_EQ(wire::testing::allocations_in([&] {
+              (void)run({Proc::kSleep, 0, 0, 0, 10}, 100);
+            }),
+            0U);
+  EXPECT_EQ(client.wrong, 0U);
+}
+
+}  // namespace
+}  // namespace rpcrdma::testing
