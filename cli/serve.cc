@@ -60,8 +60,9 @@ class Doorkeeper : public service::ServerObserver {
 
 void print_summary(const service::ServerCounters& c, const soft::ProviderCounters& packets) {
   const auto& calls = c.calls;
-  fmt::print("{} connections, {} Calls: {} answered with success, {} with an error\n", c.accepted,
-             calls.calls, calls.success, calls.calls - calls.success - calls.cancelled);
+  fmt::print("{} connection{}, {} Calls: {} answered with success, {} with an error\n", c.accepted,
+             c.accepted == 1 ? "" : "s", calls.calls, calls.success,
+             calls.calls - calls.success - calls.cancelled);
   fmt::print("{} read from clients, {} written to them; {} RDMA_ERRORs sent\n",
              stats::format_bytes(c.responder.read_bytes),
              stats::format_bytes(c.responder.written_bytes),
