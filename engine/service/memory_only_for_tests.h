@@ -23,7 +23,11 @@ class MemoryOnly final : public fabric::Provider {
   }
   int fd() const override { return -1; }
   bool may_sleep() override { return true; }
-  fabric::Expected<void> progress() override { return {}; }
+  const fabric::Limits& limits() const override {
+    static const fabric::Limits all;
+    return all;
+  }
+  void progress() override {}
   std::size_t take(std::span<fabric::Completion>) override { return 0; }
   bool take(fabric::Event&) override { return false; }
 };

@@ -109,7 +109,7 @@ TEST(Connecting, GivesUpAndEndsItsCalls) {
   echo.call({Proc::kNull, 0, 0, 0, 0});
   ASSERT_TRUE(host.until(
       [&] {
-        EXPECT_TRUE(nobody->progress());
+        nobody->progress();
         return echo.client().closed();
       },
       fabric::kMillisecond));
