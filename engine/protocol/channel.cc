@@ -82,6 +82,7 @@ struct Channel::Impl {
   bool begun = false;
   bool ended = false;
   Time latest = 0;
+  Time heard = 0;
 };
 
 void Channel::Impl::receive(std::uint32_t slot, const fabric::Completion& completion, Time now) {
@@ -160,7 +161,7 @@ void Channel::agree(std::uint32_t inline_send, std::uint32_t inline_receive) {
 }
 
 void Channel::established(Time now) {
-  impl_->latest = now;
+  impl_->latest = impl_->heard = now;
   impl_->link.established = true;
 }
 
@@ -177,6 +178,7 @@ void Channel::completed(const fabric::Completion& completion, Time now) {
     return i.link.fail(fmt::format("{} failed: {}", fabric::operation_name(completion.operation),
                                    fabric::status_name(completion.status)));
   }
+  i.heard = now;
   switch (id.kind) {
     case WorkKind::kReceive:
       return i.receive(id.slot, completion, now);
@@ -190,6 +192,7 @@ void Channel::completed(const fabric::Completion& completion, Time now) {
       return;
     case WorkKind::kExpose:
     case WorkKind::kWrite:
+    case WorkKind::kProbe:
       return;
   }
 }
@@ -197,6 +200,19 @@ void Channel::completed(const fabric::Completion& completion, Time now) {
 void Channel::disconnected(Time now) {
   impl_->latest = now;
   impl_->end(now);
+}
+
+Time Channel::heard() const {
+  return impl_->heard;
+}
+
+void Channel::probe() {
+  if (!impl_->link.open()) return;
+  fabric::SendRequest nothing;
+  nothing.id = WorkId{WorkKind::kProbe, 0, 0}.encode();
+  nothing.operation = fabric::Operation::kWrite;
+  // Without room for it much is under way, which is as good a question.
+  (void)impl_->connection->post_send({&nothing, 1});
 }
 
 void Channel::flush(Time now) {

@@ -13,7 +13,8 @@ enum class WorkKind : std::uint8_t {
   kFence,     // a handle is withdrawn
   kRead,      // the responder's: of a Call's Read chunks
   kWrite,     // into a Write chunk or the Reply chunk
-  kReplySend  // of a Reply or an RDMA_ERROR
+  kReplySend,  // of a Reply or an RDMA_ERROR
+  kProbe
 };
 
 struct WorkId {

@@ -77,8 +77,9 @@ struct Link : protocol::RequesterOwner {
   std::uint32_t attempts = 0;  // in a row
   Time backoff = 0;            // the next one
   Time due = fabric::kNever;   // of the state: when it has lasted long enough
-  std::string what;            // kClosing: why, unless it was asked for
-  bool dirty = false;          // has work for flush()
+  Time probed = 0;
+  std::string what;    // kClosing: why, unless it was asked for
+  bool dirty = false;  // has work for flush()
 };
 
 struct Client::Impl : LoopMember {
@@ -98,7 +99,7 @@ struct Client::Impl : LoopMember {
     }
     loop.leave(*this);
     // So that the server learns of it.
-    (void)loop.provider().progress();
+    loop.provider().progress();
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -290,11 +291,16 @@ struct Client::Impl : LoopMember {
 
   // ----- time
 
+  [[nodiscard]] Time probe_due(const Link& link) const {
+    if (link.state != LinkState::kUp || link.requester.outstanding() == 0) return fabric::kNever;
+    return later(std::max(link.channel->heard(), link.probed), options.probe);
+  }
+
   [[nodiscard]] Time deadline() const override {
     if (!dirty.empty()) return 0;
     Time least = fabric::kNever;
     for (const auto& link : links) {
-      least = std::min({least, link->due, link->requester.deadline()});
+      least = std::min({least, link->due, link->requester.deadline(), probe_due(*link)});
     }
     return least;
   }
@@ -304,6 +310,10 @@ struct Client::Impl : LoopMember {
       if (link->requester.deadline() <= now) {
         link->requester.expire(now);
         mark(*link);
+      }
+      if (probe_due(*link) <= now) {
+        link->probed = now;
+        link->channel->probe();
       }
       if (link->due > now) continue;
       switch (link->state) {
@@ -366,7 +376,7 @@ Expected<std::unique_ptr<Client>> Client::create(Loop& loop, const ClientOptions
                         "an inline threshold is 1 to 256 KiB, in whole KiB");
   }
   if (options.connections == 0 || options.requester.credits == 0 ||
-      options.requester.max_calls == 0 || options.connect_timeout <= 0 ||
+      options.requester.max_calls == 0 || options.connect_timeout <= 0 || options.probe <= 0 ||
       options.backoff_first <= 0 || options.backoff_most < options.backoff_first) {
     return fabric::fail(fabric::Errc::kBadArgument, "a limit is 0, or a longest wait the shorter");
   }

@@ -40,7 +40,8 @@ struct Connection {
   std::string what;                         // kClosing
   Time changed = 0;                         // when it came to this state
   Time active = 0;                          // when something happened last
-  bool dirty = false;                       // has work for flush()
+  Time probed = 0;
+  bool dirty = false;  // has work for flush()
 };
 
 }  // namespace
@@ -78,7 +79,7 @@ struct Server::Impl : LoopMember {
     listener.reset();
     loop.leave(*this);
     // So that the peers learn of it.
-    (void)loop.provider().progress();
+    loop.provider().progress();
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -270,6 +271,10 @@ struct Server::Impl : LoopMember {
 
   // ----- time
 
+  [[nodiscard]] Time probe_due(const Connection& c) const {
+    return later(std::max(c.channel->heard(), c.probed), options.probe);
+  }
+
   [[nodiscard]] Time deadline_of(const Connection& c) const {
     switch (c.state) {
       case State::kAccepted:
@@ -278,7 +283,7 @@ struct Server::Impl : LoopMember {
       case State::kUp:
         break;
     }
-    Time least = c.channel->deadline();
+    Time least = std::min(c.channel->deadline(), probe_due(c));
     if (c.responder.outstanding() == 0) least = std::min(least, later(c.active, options.idle));
     return least;
   }
@@ -312,6 +317,10 @@ struct Server::Impl : LoopMember {
       c.channel->expire(now);
       mark(key);
     }
+    if (probe_due(c) <= now) {
+      c.probed = now;
+      c.channel->probe();
+    }
     if (c.responder.outstanding() == 0 && later(c.active, options.idle) <= now) {
       begin_close(c, CloseReason::kIdle, "no Calls", now);
     }
@@ -341,7 +350,7 @@ Expected<std::unique_ptr<Server>> Server::create(Loop& loop, std::span<Program* 
                         "an inline threshold is 1 to 256 KiB, in whole KiB");
   }
   if (options.responder.credits == 0 || options.max_connections == 0 || options.idle <= 0 ||
-      options.handshake <= 0) {
+      options.probe <= 0 || options.handshake <= 0) {
     return fabric::fail(fabric::Errc::kBadArgument, "a limit is 0");
   }
   auto impl = std::make_unique<Impl>(loop, programs, options, observer);

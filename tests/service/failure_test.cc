@@ -85,6 +85,42 @@ TEST(Restart, AServerThatVanishesIsMissed) {
   EXPECT_GT(echo.client().counters().requester.resent, 0U);
 }
 
+// It has taken the Call, so nothing is left that it would not acknowledge.
+TEST(Restart, AServerThatVanishesWhileACallWaitsIsMissed) {
+  auto server = std::make_unique<RunningServer>(service::ServerOptions{}, "drop op=cm-dreq");
+  ClientHost host;
+  service::ClientOptions options = to_server();
+  options.probe = 50 * fabric::kMillisecond;
+  EchoClient echo(host, options);
+  echo.call({Proc::kNull, 0, 0, 0, 0});
+  ASSERT_TRUE(echo.finish_calls());
+  echo.call({Proc::kSleep, 0, 0, 0, 60'000'000});
+  echo.call({Proc::kNull, 0, 0, 0, 0});
+  ASSERT_TRUE(host.until([&] { return echo.done.size() == 2; }));
+  server.reset();
+  ASSERT_TRUE(host.until([&] { return echo.client().up() == 0; }));
+  EXPECT_EQ(echo.client().counters().lost, 1U);
+}
+
+TEST(Restart, AClientThatVanishesDoesNotKeepItsPlace) {
+  service::ServerOptions options;
+  options.probe = 50 * fabric::kMillisecond;
+  ServerParts parts(options);
+  {
+    ClientHost host(1, "drop op=cm-dreq");
+    EchoClient echo(host);
+    echo.call({Proc::kNull, 0, 0, 0, 0});
+    ASSERT_TRUE(both_until(host, parts, [&] { return echo.done.size() == 1; }));
+  }
+  ASSERT_EQ(parts.server->connections(), 1U);
+  const fabric::Time end = parts.loop->now() + 20 * fabric::kSecond;
+  while (parts.server->connections() != 0 && parts.loop->now() < end) {
+    ASSERT_TRUE(parts.loop->run_once(fabric::kSecond));
+  }
+  EXPECT_EQ(parts.server->connections(), 0U);
+  EXPECT_EQ(parts.server->counters().closed_peer, 1U);
+}
+
 TEST(Restart, AServerThatClosesAnswersNoMoreAndLetsGo) {
   ServerParts parts;
   ClientHost host;

@@ -89,8 +89,8 @@ inline service::ClientOptions to_server() {
 
 // A provider, a loop, and what echo Calls need.
 struct ClientHost {
-  explicit ClientHost(std::uint8_t host = 1)
-      : provider(open_provider(host)),
+  explicit ClientHost(std::uint8_t host = 1, std::string_view faults = {})
+      : provider(open_provider(host, faults)),
         loop(service::Loop::create(*provider).value()),
         pattern(service::echo::Pattern::create(loop->memory(), kLongest).value()) {}
 

@@ -49,6 +49,13 @@ class Channel {
   // No completion follows.
   void disconnected(fabric::Time now);
 
+  // When the peer, or its fabric, last gave a sign of life.
+  [[nodiscard]] fabric::Time heard() const;
+  // Asks for one, by an empty RDMA Write that reaches no memory: a peer that took all it was sent
+  // and then vanished would be waited for without end. Without an answer the connection ends as if
+  // a Call had not arrived.
+  void probe();
+
   // Posts what has gathered.
   void flush(fabric::Time now);
   [[nodiscard]] fabric::Time deadline() const;

@@ -26,6 +26,9 @@ struct ClientOptions {
   protocol::RequesterOptions requester;  // of each connection
   std::uint32_t max_segment = 1U << 30;  // bytes of one exposed segment
   fabric::Time connect_timeout = 10 * fabric::kSecond;
+  // A connection on which Calls wait and from which nothing was heard for so long is asked for a
+  // sign of life; without one it is lost. fabric::kNever: it is not asked.
+  fabric::Time probe = 5 * fabric::kSecond;
   // Before a connection is tried again: twice as long each time, up to backoff_most, and the first
   // again after one that was established. A quarter is taken off at random, so that many clients
   // do not come at once.

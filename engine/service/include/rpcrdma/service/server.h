@@ -33,6 +33,9 @@ struct ServerOptions {
   // connection is granted its share, and at least 1.
   std::uint32_t max_calls = 4096;
   fabric::Time idle = fabric::kNever;  // without Calls for so long a connection is closed
+  // A connection from which nothing was heard for so long is asked for a sign of life, so that
+  // those of clients that vanished do not take others' place. fabric::kNever: it is not asked.
+  fabric::Time probe = 30 * fabric::kSecond;
   fabric::Time handshake = 10 * fabric::kSecond;  // from accepting to established
 };
 

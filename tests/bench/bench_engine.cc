@@ -1,0 +1,290 @@
+// RPC-over-RDMA version 1 over the user-space fabric, beside what is under it and its peers, in one
+// run.
+//
+//   bench_engine
+//
+// A server's loop and a client's, a thread each, on two loopback addresses, over real sockets. What
+// is compared takes turns, so that both have their share of a machine's good and bad moments.
+#include "tirpc_null.h"
+#include "two_cores.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/resource.h>
+
+#include <rpcrdma/service/client.h>
+#include <rpcrdma/service/echo.h>
+#include <rpcrdma/service/server.h>
+#include <rpcrdma/soft/provider.h>
+
+namespace {
+
+using namespace rpcrdma;
+using Clock = std::chrono::steady_clock;
+using service::echo::Proc;
+using service::echo::Request;
+
+constexpr std::uint32_t kMiB = 1U << 20;
+constexpr std::uint32_t kBulk = 4096;
+// Of a NULL Call: UDP's content with BTH, header, RPC message and ICRC.
+constexpr std::size_t kNullBytes = 12 + 28 + 40 + 4;
+
+[[noreturn]] void die(const std::string& what) {
+  std::fprintf(stderr, "bench_engine: %s\n", what.c_str());
+  std::exit(1);
+}
+
+template <typename T>
+T must(fabric::Expected<T> value) {
+  if (!value) die(value.error().message);
+  return std::move(*value);
+}
+
+struct Host {
+  Host(std::uint8_t last, fabric::Time spin) {
+    soft::ProviderOptions options;
+    options.adapter.address = fabric::make_ipv4(127, 0, 0, last);
+    options.adapter.max_connections = 2048;
+    provider = must(soft::SoftProvider::open(options));
+    loop = must(service::Loop::create(*provider, {.memory = {}, .spin = spin}));
+  }
+  std::unique_ptr<soft::SoftProvider> provider;
+  std::unique_ptr<service::Loop> loop;
+};
+
+class RunningServer {
+ public:
+  explicit RunningServer(fabric::Time spin, bool pinned) {
+    std::atomic<bool> ready = false;
+    thread_ = std::thread([&, spin, pinned] {
+      if (pinned) bench::pin_to(1);
+      Host host(2, spin);
+      const auto echo = must(service::echo::EchoProgram::create(host.loop->memory(), kMiB));
+      service::Program* const programs[] = {echo.get()};
+      service::ServerOptions options;
+      options.max_connections = 2048;
+      options.responder.credits = 64;
+      const auto server = must(service::Server::create(*host.loop, programs, options));
+      loop_ = host.loop.get();
+      ready = true;
+      if (const auto ran = host.loop->run(); !ran) die(ran.error().message);
+    });
+    while (!ready) std::this_thread::yield();
+  }
+  ~RunningServer() {
+    loop_->stop();
+    thread_.join();
+  }
+  RunningServer(const RunningServer&) = delete;
+  RunningServer& operator=(const RunningServer&) = delete;
+
+ private:
+  std::thread thread_;
+  service::Loop* loop_ = nullptr;
+};
+
+// So many Calls outstanding on each connection, all of one kind.
+class Calls : public service::ClientObserver {
+ public:
+  Calls(fabric::Time spin, std::uint32_t connections, std::uint32_t depth, std::uint32_t longest)
+      : host_(1, spin), pattern_(must(service::echo::Pattern::create(host_.loop->memory(), kMiB))) {
+    service::ClientOptions options;
+    options.server = fabric::make_ipv4(127, 0, 0, 2);
+    options.connections = connections;
+    options.requester.credits = 64;
+    for (std::uint32_t i = 0; i < connections * depth; ++i) {
+      slots_.push_back(
+          {must(service::echo::EchoCall::create(host_.loop->memory(), pattern_, longest)),
+           i % connections,
+           {}});
+    }
+    client_ = must(service::Client::create(*host_.loop, options, *this));
+    while (client_->up() != connections) turn();
+  }
+  ~Calls() override {
+    client_->close();
+    while (!client_->closed()) turn();
+  }
+  Calls(const Calls&) = delete;
+  Calls& operator=(const Calls&) = delete;
+
+  // Calls a second.
+  double run(const Request& request, std::uint64_t count) {
+    request_ = request;
+    left_ = count;
+    ended_ = 0;
+    const auto begin = Clock::now();
+    for (std::uint32_t i = 0; i < slots_.size() && left_ != 0; ++i) next(i);
+    while (ended_ != count) turn();
+    return static_cast<double>(count) / std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+
+  std::vector<double> us;  // of each Call, where `timed`
+  bool timed = false;
+
+  void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t) override {
+    Slot& slot = slots_[outcome.cookie];
+    if (slot.call.check(outcome) != service::echo::Verdict::kRight) die("a Call went wrong");
+    if (timed) {
+      us.push_back(std::chrono::duration<double, std::micro>(Clock::now() - slot.begun).count());
+    }
+    ++ended_;
+    if (left_ != 0) next(static_cast<std::uint32_t>(outcome.cookie));
+  }
+  void on_lost(std::uint32_t, std::string_view what, fabric::Time) override {
+    if (!client_->closed() && ended_ == 0) die(std::string(what));
+  }
+
+ private:
+  struct Slot {
+    service::echo::EchoCall call;
+    std::uint32_t connection;
+    Clock::time_point begun;
+  };
+
+  void turn() {
+    if (const auto going = host_.loop->run_once(); !going) die(going.error().message);
+  }
+  void next(std::uint32_t i) {
+    Slot& slot = slots_[i];
+    --left_;
+    if (timed) slot.begun = Clock::now();
+    auto spec = must(slot.call.begin(request_));
+    spec.cookie = i;
+    if (const auto called = client_->call_on(slot.connection, spec); !called) {
+      die(called.error().message);
+    }
+  }
+
+  Host host_;
+  service::echo::Pattern pattern_;
+  std::deque<Slot> slots_;
+  Request request_;
+  std::uint64_t left_ = 0, ended_ = 0;
+  std::unique_ptr<service::Client> client_;
+};
+
+double cpu_seconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+void print_round_trips(const char* what, std::vector<double>& us) {
+  const bench::Percentiles p = bench::percentiles(us);
+  std::printf("%-46s p50 %8.2f us  p99 %8.2f us\n", what, p.p50, p.p99);
+}
+double p50(std::vector<double>& us) {
+  return bench::percentiles(us).p50;
+}
+
+void null_calls_polling() {
+  constexpr int kTurns = 10, kRounds = 20'000;
+  std::vector<double> floor, ours;
+  for (int i = 0; i < kTurns; ++i) {
+    bench::udp_ping_pong(kNullBytes, kRounds, floor);
+    const RunningServer server(fabric::kNever, true);
+    Calls calls(fabric::kNever, 1, 1, 0);
+    calls.timed = true;
+    (void)calls.run({Proc::kNull, 0, 0, 0, 0}, kRounds);
+    ours.insert(ours.end(), calls.us.begin(), calls.us.end());
+  }
+  print_round_trips("NULL Call, polling", ours);
+  print_round_trips("floor: bare UDP of equal size, polling", floor);
+  std::printf("NULL Call / UDP ping-pong: %.2f times\n", p50(ours) / p50(floor));
+  const double theirs = bench::fi_pingpong(64, 20'000).round_trip_us;
+  if (theirs != 0) {
+    std::printf(
+        "fi_pingpong -p \"udp;ofi_rxd\", 64 bytes there and back: %.2f us, %.2f times ours\n",
+        theirs, theirs / p50(ours));
+  }
+}
+
+void null_calls_blocking() {
+  constexpr int kTurns = 5, kRounds = 10'000;
+  std::vector<double> theirs, ours;
+  bench::pin_to_all();
+  for (int i = 0; i < kTurns; ++i) {
+    if (!bench::tirpc_null_calls(kRounds, theirs)) die("libtirpc made no Call");
+    const RunningServer server(0, false);
+    Calls calls(0, 1, 1, 0);
+    calls.timed = true;
+    (void)calls.run({Proc::kNull, 0, 0, 0, 0}, kRounds);
+    ours.insert(ours.end(), calls.us.begin(), calls.us.end());
+  }
+  print_round_trips("NULL Call, sleeping", ours);
+  print_round_trips("libtirpc's over TCP", theirs);
+  std::printf("NULL Call / libtirpc's: %.2f times\n", p50(ours) / p50(theirs));
+}
+
+void bulk() {
+  constexpr int kTurns = 3, kCount = 4'000;
+  double source = 0, sink = 0;
+  for (int i = 0; i < kTurns; ++i) {
+    const RunningServer server(fabric::kNever, true);
+    bench::pin_to(0);
+    Calls calls(fabric::kNever, 1, 8, kMiB);
+    source = std::max(source, kMiB * calls.run({Proc::kSource, kMiB, 0, 1, 0}, kCount));
+    sink = std::max(sink, kMiB * calls.run({Proc::kSink, kMiB, 0, 1, 0}, kCount));
+  }
+  const double tcp = bench::qperf_tcp();
+  std::printf("SOURCE of 1 MiB: %.2f GB/s\nSINK of 1 MiB:   %.2f GB/s\n", source / 1e9, sink / 1e9);
+  if (tcp != 0) {
+    std::printf("qperf tcp_bw, 1 MiB: %.2f GB/s: SOURCE %.2f times, SINK %.2f times\n", tcp / 1e9,
+                source / tcp, sink / tcp);
+  }
+}
+
+void many_outstanding() {
+  constexpr std::uint64_t kCount = 200'000;
+  const RunningServer server(0, false);
+  bench::pin_to_all();
+  Calls calls(0, 1, 64, kBulk);
+  (void)calls.run({Proc::kEchoBulk, kBulk, 0, 1, 0}, kCount / 10);
+  const double cpu = cpu_seconds();
+  const double rate = calls.run({Proc::kEchoBulk, kBulk, 0, 1, 0}, kCount);
+  std::printf(
+      "64 ECHO_BULK of 4 KiB outstanding: %.0f Calls/s, %.2f us of processor a Call, both ends\n",
+      rate, (cpu_seconds() - cpu) / static_cast<double>(kCount) * 1e6);
+}
+
+void many_connections() {
+  constexpr std::uint64_t kCount = 200'000;
+  constexpr std::uint32_t kOutstanding = 1000;
+  double rate[2] = {};
+  const std::uint32_t connections[2] = {16, kOutstanding};
+  for (int i = 0; i < 2; ++i) {
+    const RunningServer server(0, false);
+    Calls calls(0, connections[i], kOutstanding / connections[i], 1024);
+    (void)calls.run({Proc::kEcho, 512, 0, 1, 0}, kCount / 10);
+    rate[i] = calls.run({Proc::kEcho, 512, 0, 1, 0}, kCount);
+    std::printf("ECHO of 512 bytes, 1000 outstanding on %4u connections: %.0f Calls/s\n",
+                connections[i], rate[i]);
+  }
+  std::printf("1000 connections / 16 connections: %.2f times\n", rate[1] / rate[0]);
+}
+
+}  // namespace
+
+int main() {
+  null_calls_polling();
+  std::fflush(stdout);
+  null_calls_blocking();
+  std::fflush(stdout);
+  bulk();
+  many_outstanding();
+  many_connections();
+  return 0;
+}
