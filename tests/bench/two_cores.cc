@@ -144,7 +144,7 @@ double qperf_tcp() {
       "(qperf >/dev/null 2>&1 & p=$!; sleep 1; qperf -t 3 -m 1M 127.0.0.1 tcp_bw; kill $p)");
   double rate = 0;
   char unit = 0;
-  const std::size_t at = text.find("bw");
+  const std::size_t at = text.rfind("bw");
   if (at == std::string::npos ||
       std::sscanf(text.c_str() + at, "bw = %lf %cB/sec", &rate, &unit) != 2) {
     return 0;

@@ -1,5 +1,5 @@
 // What was asked for arrives, over real sockets.
-#include "own_network.h"
+#include "own_network_for_tests.h"
 #include "two_peers.h"
 
 #include <gmock/gmock.h>
@@ -71,7 +71,7 @@ TEST(FabricLoopback, AllOperationsInBatches) {
 TEST(FabricLoopback, AllOperationsOverIpv6NeedsNetworkNamespaces) {
   const fabric::Address from = fabric::parse_address("fd00::1").value();
   const fabric::Address to = fabric::parse_address("fd00::2").value();
-  if (!testing::enter_network_with({from, to})) {
+  if (!soft::enter_network_with({from, to})) {
     GTEST_SKIP() << "this machine gives no network namespace with IPv6";
   }
   for (const bool exact : {false, true}) {

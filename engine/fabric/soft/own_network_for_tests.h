@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <initializer_list>
 
 #include <net/if.h>
 #include <sched.h>
@@ -12,7 +13,7 @@
 
 #include <rpcrdma/fabric/address.h>
 
-namespace rpcrdma::testing {
+namespace rpcrdma::soft {
 
 // The calling process moves into it and stays there. False: this machine does not let it, as one
 // without the right to make namespaces, or has no IPv6.
@@ -39,4 +40,4 @@ inline bool enter_network_with(std::initializer_list<fabric::Address> ipv6_addre
   return done;
 }
 
-}  // namespace rpcrdma::testing
+}  // namespace rpcrdma::soft
