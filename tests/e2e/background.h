@@ -15,15 +15,18 @@ namespace rpcrdma::e2e {
 
 class Background {
  public:
-  // Its standard output is `out`; standard error goes along.
-  explicit Background(const std::vector<std::string>& arguments) {
+  // What it writes is `out`; but its standard output goes to `file` where one is named.
+  explicit Background(const std::vector<std::string>& arguments, const std::string& file = {}) {
     std::array<int, 2> ends{};
     EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
     child_ = ::fork();
     if (child_ == 0) {
-      ::dup2(ends[1], STDOUT_FILENO);
+      const int output =
+          file.empty() ? ends[1] : ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+      ::dup2(output, STDOUT_FILENO);
       ::dup2(ends[1], STDERR_FILENO);
-      ::alarm(100);  // a hang is a failure
+      ::unsetenv("SUDO_UID");  // captures would become that user's
+      ::alarm(100);            // a hang is a failure
       std::vector<char*> argv;
       std::string program = RPCRDMA_COMMAND;
       argv.push_back(program.data());
@@ -46,7 +49,7 @@ class Background {
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
-  // Until its output holds `text`; false when it ends before.
+  // Until `out` holds `text`; false when it ends before.
   bool wait_for(const std::string& text) {
     char c = 0;
     while (out.find(text) == std::string::npos) {

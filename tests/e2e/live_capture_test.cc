@@ -1,5 +1,6 @@
 // `rpcrdma capture` on the loopback interface of a network namespace that holds nothing else, where
 // the frames of a capture are sent as they are.
+#include "background.h"
 #include "command.h"
 #include "pcap_edit.h"
 
@@ -21,70 +22,6 @@ namespace rpcrdma::e2e {
 namespace {
 
 constexpr std::size_t kRecordHeader = 16;
-
-// The command while it runs, ended at the latest when a test is over.
-class Running {
- public:
-  Running(const std::vector<std::string>& arguments, const std::string& out) {
-    std::array<int, 2> ends{};
-    EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
-    child_ = ::fork();
-    if (child_ == 0) {
-      const int file = ::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-      ::dup2(file, STDOUT_FILENO);
-      ::dup2(ends[1], STDERR_FILENO);
-      ::unsetenv("SUDO_UID");
-      ::alarm(60);  // a hang is a failure
-      std::vector<char*> argv;
-      std::string program = RPCRDMA_COMMAND;
-      argv.push_back(program.data());
-      std::vector<std::string> copies = arguments;
-      for (std::string& argument : copies) argv.push_back(argument.data());
-      argv.push_back(nullptr);
-      ::execv(program.c_str(), argv.data());
-      ::_exit(127);
-    }
-    ::close(ends[1]);
-    err_ = ends[0];
-  }
-  ~Running() {
-    if (child_ > 0) {
-      ::kill(child_, SIGKILL);
-      finish();
-    }
-    ::close(err_);
-  }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-
-  // Until standard error holds `text`; false when it ends before.
-  bool wait_for(const std::string& text) {
-    char c = 0;
-    while (err.find(text) == std::string::npos) {
-      if (::read(err_, &c, 1) != 1) return false;
-      err += c;
-    }
-    return true;
-  }
-
-  void signal(int number) const { ::kill(child_, number); }
-
-  // Waits for the end; exit status, or 128 and the signal.
-  int finish() {
-    char c = 0;
-    while (::read(err_, &c, 1) == 1) err += c;
-    int status = 0;
-    ::waitpid(child_, &status, 0);
-    child_ = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
-
-  std::string err;
-
- private:
-  pid_t child_ = -1;
-  int err_ = -1;
-};
 
 // Once in a process: a network of its own, whose loopback is up.
 bool enter_namespace() {
@@ -146,11 +83,11 @@ class LiveCapture : public ::testing::Test {
   void run_whole(const std::vector<std::string>& more) {
     std::vector<std::string> all = command(more);
     all.insert(all.end(), {"-c", "824"});
-    Running r(all, folder_.file("out"));
-    ASSERT_TRUE(r.wait_for("listening on lo")) << r.err;
+    Background r(all, folder_.file("out"));
+    ASSERT_TRUE(r.wait_for("listening on lo")) << r.out;
     ASSERT_NO_FATAL_FAILURE(send_frames(frames_));
-    EXPECT_EQ(r.finish(), 0) << r.err;
-    EXPECT_NE(r.err.find("824 packets captured, 0 dropped"), std::string::npos) << r.err;
+    EXPECT_EQ(r.finish(), 0) << r.out;
+    EXPECT_NE(r.out.find("824 packets captured, 0 dropped"), std::string::npos) << r.out;
   }
   std::string out() const { return read_file(folder_.file("out")); }
   std::vector<std::string> expected() const {
@@ -229,10 +166,10 @@ TEST_F(LiveCapture, DefaultFilterTakesRoceInEveryDress) {
   sent.insert(sent.end(), wanted.begin(), wanted.end());
 
   const std::string file = folder_.file("new.pcapng");
-  Running r(command({"-w", file, "-c", "5"}), folder_.file("out"));
-  ASSERT_TRUE(r.wait_for("listening on lo")) << r.err;
+  Background r(command({"-w", file, "-c", "5"}), folder_.file("out"));
+  ASSERT_TRUE(r.wait_for("listening on lo")) << r.out;
   ASSERT_NO_FATAL_FAILURE(send_frames(sent));
-  EXPECT_EQ(r.finish(), 0) << r.err;
+  EXPECT_EQ(r.finish(), 0) << r.out;
   // Each stands there whole, in this order.
   const std::string bytes = read_file(file);
   std::size_t at = 0;
@@ -245,11 +182,11 @@ TEST_F(LiveCapture, DefaultFilterTakesRoceInEveryDress) {
 }
 
 TEST_F(LiveCapture, AnEmptyFilterTakesEverything) {
-  Running r(command({"-f", "", "-w", folder_.file("all.pcapng"), "-c", "881"}),
-            folder_.file("out"));
-  ASSERT_TRUE(r.wait_for("listening on lo")) << r.err;
+  Background r(command({"-f", "", "-w", folder_.file("all.pcapng"), "-c", "881"}),
+               folder_.file("out"));
+  ASSERT_TRUE(r.wait_for("listening on lo")) << r.out;
   ASSERT_NO_FATAL_FAILURE(send_frames(frames_));
-  EXPECT_EQ(r.finish(), 0) << r.err;
+  EXPECT_EQ(r.finish(), 0) << r.out;
 }
 
 // The file holds frames: what it had at first, its head, has grown.
@@ -262,13 +199,13 @@ void wait_for_frames(const std::string& file) {
 TEST_F(LiveCapture, InterruptEndsWithAWholeFile) {
   for (const int signal : {SIGINT, SIGTERM}) {
     const std::string file = folder_.file("new.pcapng");
-    Running r(command({"-w", file}), folder_.file("out"));
-    ASSERT_TRUE(r.wait_for("listening on lo")) << r.err;
+    Background r(command({"-w", file}), folder_.file("out"));
+    ASSERT_TRUE(r.wait_for("listening on lo")) << r.out;
     ASSERT_NO_FATAL_FAILURE(send_frames(frames_));
     ASSERT_NO_FATAL_FAILURE(wait_for_frames(file));
     r.signal(signal);
-    EXPECT_EQ(r.finish(), 0) << r.err;
-    EXPECT_NE(r.err.find("packets captured, 0 dropped"), std::string::npos) << r.err;
+    EXPECT_EQ(r.finish(), 0) << r.out;
+    EXPECT_NE(r.out.find("packets captured, 0 dropped"), std::string::npos) << r.out;
     EXPECT_EQ(run("RPCRDMA decode " + file).err, "");
     // The statistics at the end: type 5, and both lengths.
     const std::string bytes = read_file(file);
@@ -278,8 +215,8 @@ TEST_F(LiveCapture, InterruptEndsWithAWholeFile) {
 
 TEST_F(LiveCapture, WhatAKilledCaptureLeavesIsWhole) {
   const std::string file = folder_.file("new.pcapng");
-  Running r(command({"-w", file}), folder_.file("out"));
-  ASSERT_TRUE(r.wait_for("listening on lo")) << r.err;
+  Background r(command({"-w", file}), folder_.file("out"));
+  ASSERT_TRUE(r.wait_for("listening on lo")) << r.out;
   ASSERT_NO_FATAL_FAILURE(send_frames(frames_));
   ASSERT_NO_FATAL_FAILURE(wait_for_frames(file));
   r.signal(SIGKILL);
@@ -288,16 +225,16 @@ TEST_F(LiveCapture, WhatAKilledCaptureLeavesIsWhole) {
 }
 
 TEST_F(LiveCapture, EndsByItselfWithoutPackets) {
-  Running r(command({"--duration", "50ms"}), folder_.file("out"));
+  Background r(command({"--duration", "50ms"}), folder_.file("out"));
   EXPECT_EQ(r.finish(), 0);
-  EXPECT_NE(r.err.find("rpcrdma: 0 packets captured"), std::string::npos) << r.err;
+  EXPECT_NE(r.out.find("rpcrdma: 0 packets captured"), std::string::npos) << r.out;
 }
 
 TEST_F(LiveCapture, EndsAfterSoManyBytes) {
-  Running r(command({"--max-bytes", "1k"}), folder_.file("out"));
-  ASSERT_TRUE(r.wait_for("listening on lo")) << r.err;
+  Background r(command({"--max-bytes", "1k"}), folder_.file("out"));
+  ASSERT_TRUE(r.wait_for("listening on lo")) << r.out;
   ASSERT_NO_FATAL_FAILURE(send_frames(frames_));
-  EXPECT_EQ(r.finish(), 0) << r.err;
+  EXPECT_EQ(r.finish(), 0) << r.out;
 }
 
 TEST_F(LiveCapture, FindingsStandBelowTheirMessages) {
@@ -326,11 +263,11 @@ TEST_F(LiveCapture, RootIsGivenUpBeforeFilesAreWritten) {
   if (::getuid() != 0) GTEST_SKIP() << "not root";
   // The folder is root's alone.
   const std::string secret = folder_.file("new.pcapng");
-  Running refused(command({"-w", secret, "--user", "nobody"}), folder_.file("out"));
+  Background refused(command({"-w", secret, "--user", "nobody"}), folder_.file("out"));
   EXPECT_EQ(refused.finish(), 2);
-  EXPECT_NE(refused.err.find(secret + ": Permission denied (written as the user nobody"),
+  EXPECT_NE(refused.out.find(secret + ": Permission denied (written as the user nobody"),
             std::string::npos)
-      << refused.err;
+      << refused.out;
 
   const std::string file = folder_.file("open/new.pcapng");
   ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
