@@ -1,9 +1,7 @@
 #include <isa-l/crc.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 #include <rpcrdma/service/echo.h>
+#include <rpcrdma/wire/end_isal.h>
 
 namespace rpcrdma::service::echo {
 namespace {
@@ -30,19 +28,6 @@ void fill(std::uint8_t* out, std::size_t bytes) {
   }
 }
 
-// ISA-L may leave the upper halves of vector registers in use, which makes the SSE instructions
-// that follow wait.
-#if defined(__x86_64__)
-[[gnu::target("avx")]] void zero_upper() {
-  _mm256_zeroupper();
-}
-void end_crc() {
-  if (__builtin_cpu_supports("avx")) zero_upper();
-}
-#else
-void end_crc() {}
-#endif
-
 }  // namespace
 
 std::uint32_t checksum(wire::Bytes bytes) {
@@ -53,7 +38,7 @@ std::uint32_t checksum(wire::Bytes bytes) {
     crc = crc32_iscsi(const_cast<unsigned char*>(bytes.data()), static_cast<int>(step), crc);
     bytes = bytes.subspan(step);
   }
-  end_crc();
+  wire::end_isal();
   return ~crc;
 }
 

@@ -5,13 +5,10 @@
 #include <array>
 #include <cstring>
 
-#include <rpcrdma/wire/icrc.h>
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 #include <isa-l/crc.h>
 
+#include <rpcrdma/wire/end_isal.h>
+#include <rpcrdma/wire/icrc.h>
 #include <rpcrdma/wire/roce.h>
 
 namespace rpcrdma::wire {
@@ -139,22 +136,8 @@ Chunk load_half_chunk(const std::uint8_t* p) {
   return Chunk{0, half};
 }
 
-// ISA-L's AVX-512 routine ends without VZEROUPPER (seen in version 2.30), and then the next SSE
-// instruction, wherever in the program it stands, waits some 140 ns: ten times what the CRC of a
-// short packet takes.
-#if defined(__x86_64__)
-[[gnu::target("avx")]] void zero_upper() {
-  _mm256_zeroupper();
-}
-void end_crc() {
-  if (__builtin_cpu_supports("avx")) zero_upper();
-}
-#else
-void end_crc() {}
-#endif
-
 // crc32_gzip_refl() takes and returns the CRC in its inverted form: 0 begins one, and what a call
-// returns continues in the next. end_crc() follows the last.
+// returns continues in the next. end_isal() follows the last.
 std::uint32_t crc(std::uint32_t begun, const std::uint8_t* p, std::size_t bytes) {
   return crc32_gzip_refl(begun, p, bytes);
 }
@@ -179,7 +162,7 @@ std::uint32_t crc(std::uint32_t begun, const std::uint8_t* p, std::size_t bytes)
   value = crc(value, headers.data() + least.route, between);
   value = crc(value, back.data(), least.udp + kBthBytes);
   value = crc(value, rest.data() + kBthBytes, rest.size() - kBthBytes);
-  end_crc();
+  end_isal();
   return value;
 }
 
@@ -204,7 +187,7 @@ std::uint32_t masked_icrc(const Mask& mask, const std::uint8_t* front, Bytes res
   }
   std::uint32_t value = crc(0, bytes, copied);
   if (!rest.empty()) value = crc(value, rest.data(), rest.size());
-  end_crc();
+  end_isal();
   return value;
 }
 
