@@ -1,6 +1,8 @@
 // A connection that does what a script says, and writes down what was asked of it.
 #pragma once
 
+#include "../fabric/null_provider_for_tests.h"
+
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -9,11 +11,9 @@
 #include <optional>
 #include <vector>
 
-#include <rpcrdma/fabric/provider.h>
-
 namespace rpcrdma::protocol::testing {
 
-class FakeFabric : public fabric::Provider {
+class FakeFabric : public fabric::testing::NullProvider {
  public:
   struct Posted {
     std::uint64_t id = 0;
@@ -63,23 +63,6 @@ class FakeFabric : public fabric::Provider {
     return fabric::Memory{memory.data(), memory.size(), 1};
   }
   void forget(const fabric::Memory&) override { --registrations; }
-  fabric::Expected<std::unique_ptr<fabric::Listener>> listen(std::uint16_t,
-                                                             std::uint64_t) override {
-    return fabric::fail(fabric::Errc::kSystem);
-  }
-  fabric::Expected<std::unique_ptr<fabric::Connection>> connect(
-      const fabric::Address&, std::uint16_t, const fabric::ConnectionOptions&) override {
-    return fabric::fail(fabric::Errc::kSystem);
-  }
-  int fd() const override { return -1; }
-  bool may_sleep() override { return true; }
-  const fabric::Limits& limits() const override {
-    static const fabric::Limits all;
-    return all;
-  }
-  void progress() override {}
-  std::size_t take(std::span<fabric::Completion>) override { return 0; }
-  bool take(fabric::Event&) override { return false; }
 
  private:
   class Connection : public fabric::Connection {

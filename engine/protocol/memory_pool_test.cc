@@ -1,4 +1,5 @@
 // Blocks: where they lie, what is registered for them, and that the steady state costs nothing.
+#include "../fabric/null_provider_for_tests.h"
 #include "counting_new.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ using fabric::Errc;
 using wire::testing::allocations_in;
 
 // Registers memory and does nothing else.
-class RegisteringProvider final : public fabric::Provider {
+class RegisteringProvider final : public fabric::testing::NullProvider {
  public:
   fabric::Expected<fabric::Memory> remember(std::span<std::uint8_t> memory) override {
     if (refuses) return fabric::fail(Errc::kSystem, "refused");
@@ -27,24 +28,6 @@ class RegisteringProvider final : public fabric::Provider {
   void forget(const fabric::Memory& memory) override {
     EXPECT_EQ(registrations.erase(memory.local_key), 1U);
   }
-
-  fabric::Expected<std::unique_ptr<fabric::Listener>> listen(std::uint16_t,
-                                                             std::uint64_t) override {
-    return fabric::fail(Errc::kSystem);
-  }
-  fabric::Expected<std::unique_ptr<fabric::Connection>> connect(
-      const fabric::Address&, std::uint16_t, const fabric::ConnectionOptions&) override {
-    return fabric::fail(Errc::kSystem);
-  }
-  int fd() const override { return -1; }
-  bool may_sleep() override { return true; }
-  const fabric::Limits& limits() const override {
-    static const fabric::Limits all;
-    return all;
-  }
-  void progress() override {}
-  std::size_t take(std::span<fabric::Completion>) override { return 0; }
-  bool take(fabric::Event&) override { return false; }
 
   std::uint64_t bytes() const {
     std::uint64_t sum = 0;

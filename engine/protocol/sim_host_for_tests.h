@@ -1,17 +1,18 @@
 // A user-space adapter in a simulated network, as a provider.
 #pragma once
 
+#include "../fabric/null_provider_for_tests.h"
+
 #include <array>
 #include <cstdlib>
 #include <memory>
 
-#include <rpcrdma/fabric/provider.h>
 #include <rpcrdma/soft/adapter.h>
 #include <rpcrdma/soft/sim_network.h>
 
 namespace rpcrdma::protocol::testing {
 
-class SimHost : public soft::SimNode, public fabric::Provider {
+class SimHost : public soft::SimNode, public fabric::testing::NullProvider {
  public:
   SimHost(soft::SimNetwork& net, const soft::AdapterOptions& options, std::uint64_t seed,
           const soft::SimLink& link)
@@ -43,13 +44,6 @@ class SimHost : public soft::SimNode, public fabric::Provider {
     if (!id) return tl::unexpected(id.error());
     return std::unique_ptr<fabric::Connection>(std::make_unique<SimConnection>(*this, *id));
   }
-  int fd() const override { return -1; }
-  bool may_sleep() override { return true; }
-  const fabric::Limits& limits() const override {
-    static const fabric::Limits all;
-    return all;
-  }
-  void progress() override {}
   std::size_t take(std::span<fabric::Completion> completions) override {
     return adapter.take(completions);
   }

@@ -10,9 +10,9 @@ enum class WorkKind : std::uint8_t {
   kReceive = 1,
   kCallSend,  // the requester's
   kExpose,
-  kFence,     // a handle is withdrawn
-  kRead,      // the responder's: of a Call's Read chunks
-  kWrite,     // into a Write chunk or the Reply chunk
+  kFence,      // a handle is withdrawn
+  kRead,       // the responder's: of a Call's Read chunks
+  kWrite,      // into a Write chunk or the Reply chunk
   kReplySend,  // of a Reply or an RDMA_ERROR
   kProbe
 };

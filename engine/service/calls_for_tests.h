@@ -1,7 +1,7 @@
 // A dispatcher without a connection: Calls are handed in as bytes, and Replies are kept.
 #pragma once
 
-#include "memory_only_for_tests.h"
+#include "../fabric/null_provider_for_tests.h"
 
 #include <map>
 #include <string>
@@ -87,7 +87,7 @@ struct Dispatching {
     return replies.empty() ? ByteVector{} : replies[0].stream;
   }
 
-  MemoryOnly provider;
+  fabric::testing::NullProvider provider;
   protocol::MemoryPool pool{provider, {}};
   fabric::Time now = 0;
   Dispatcher dispatcher;

@@ -334,7 +334,7 @@ TEST(DispatcherAllocations, None) {
       {{1, "AT_ONCE", [](Call& c) { (void)c.reply({}); }, {}},
        {2, "LATER", [&](Call& c) { deferred = c.defer(); }, {}},
        {3, "BLOCK", [](Call& c) { EXPECT_TRUE(c.take(5000)), (void)c.reply({}); }, {}}});
-  testing::MemoryOnly provider;
+  fabric::testing::NullProvider provider;
   protocol::MemoryPool pool(provider, {});
   const fabric::Time now = 0;
   Program* const programs[] = {&program};

@@ -99,7 +99,7 @@ class EchoTest : public ::testing::Test {
   std::function<void(ByteVector&)> damage_call = [](ByteVector&) {};
   std::function<void(ByteVector&)> damage_reply = [](ByteVector&) {};
   std::function<void(const protocol::CallSpec&)> before_check;
-  testing::MemoryOnly provider;
+  fabric::testing::NullProvider provider;
   protocol::MemoryPool pool{provider, {}};
   std::unique_ptr<EchoProgram> program = EchoProgram::create(pool, kLongest).value();
   Dispatching d{{program.get()}};

@@ -1,4 +1,5 @@
 // A loop over a provider that is told what has happened: who gets it, and how long it sleeps.
+#include "../fabric/null_provider_for_tests.h"
 #include "calls_for_tests.h"
 
 #include <deque>
@@ -12,32 +13,15 @@
 namespace rpcrdma::service {
 namespace {
 
-class Told final : public fabric::Provider {
+class Told final : public fabric::testing::NullProvider {
  public:
   Told() : fd_(::eventfd(0, EFD_NONBLOCK)) {}
   ~Told() override { ::close(fd_); }
   Told(const Told&) = delete;
   Told& operator=(const Told&) = delete;
 
-  fabric::Expected<fabric::Memory> remember(std::span<std::uint8_t> memory) override {
-    return fabric::Memory{memory.data(), memory.size(), 1};
-  }
-  void forget(const fabric::Memory&) override {}
-  fabric::Expected<std::unique_ptr<fabric::Listener>> listen(std::uint16_t,
-                                                             std::uint64_t) override {
-    return fabric::fail(fabric::Errc::kSystem);
-  }
-  fabric::Expected<std::unique_ptr<fabric::Connection>> connect(
-      const fabric::Address&, std::uint16_t, const fabric::ConnectionOptions&) override {
-    return fabric::fail(fabric::Errc::kSystem);
-  }
   int fd() const override { return fd_; }
   bool may_sleep() override { return completions.empty() && events.empty(); }
-  const fabric::Limits& limits() const override {
-    static const fabric::Limits all;
-    return all;
-  }
-  void progress() override {}
   std::size_t take(std::span<fabric::Completion> out) override {
     std::size_t n = 0;
     for (; n < out.size() && !completions.empty(); completions.pop_front()) {

@@ -1,0 +1,36 @@
+// A provider that has memory and nothing else, for tests to derive from: who needs more overrides
+// it.
+#pragma once
+
+#include <memory>
+
+#include <rpcrdma/fabric/provider.h>
+
+namespace rpcrdma::fabric::testing {
+
+class NullProvider : public Provider {
+ public:
+  const Limits& limits() const override {
+    static const Limits all;
+    return all;
+  }
+  Expected<Memory> remember(std::span<std::uint8_t> memory) override {
+    return Memory{memory.data(), memory.size(), 1};
+  }
+  void forget(const Memory& /*memory*/) override {}
+  Expected<std::unique_ptr<Listener>> listen(std::uint16_t /*port*/,
+                                             std::uint64_t /*cookie*/) override {
+    return fail(Errc::kSystem);
+  }
+  Expected<std::unique_ptr<Connection>> connect(const Address& /*peer*/, std::uint16_t /*port*/,
+                                                const ConnectionOptions& /*options*/) override {
+    return fail(Errc::kSystem);
+  }
+  int fd() const override { return -1; }
+  bool may_sleep() override { return true; }
+  void progress() override {}
+  std::size_t take(std::span<Completion> /*completions*/) override { return 0; }
+  bool take(Event& /*event*/) override { return false; }
+};
+
+}  // namespace rpcrdma::fabric::testing
