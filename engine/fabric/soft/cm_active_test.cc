@@ -19,7 +19,7 @@ using enum CmEventType;
 constexpr std::uint32_t kPeerId = 0xb0b0b001;
 constexpr std::uint32_t kPeerQpn = 0x21;
 
-class CmActiveTest : public testing::Test {
+class CmActiveTest : public CmAlone {
  protected:
   // The REQ is out.
   void connect() {
@@ -60,20 +60,6 @@ class CmActiveTest : public testing::Test {
     ASSERT_THAT(names(sent_by(cm)), ElementsAre("RTU"));
   }
 
-  // Lets time pass to the next deadline.
-  void to_deadline() {
-    ASSERT_NE(cm.deadline(), fabric::kNever);
-    now = cm.deadline();
-    cm.expire(now);
-  }
-
-  void expect_nothing() {
-    EXPECT_THAT(names(sent_by(cm)), IsEmpty());
-    EXPECT_THAT(events_of(cm), IsEmpty());
-  }
-
-  ConnectionManager cm{CmLimits{}, 1};
-  fabric::Time now = 1000;
   CmId id = 0;
   Sent req;
 };

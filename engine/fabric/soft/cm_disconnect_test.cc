@@ -15,7 +15,7 @@ constexpr std::uint32_t kPeerQpn = 0x21;
 constexpr std::uint64_t kPeerTransaction = 0x1234;
 
 // Our side asked, and is connected; 0x12 is our queue pair.
-class CmDisconnectTest : public testing::Test {
+class CmDisconnectTest : public CmAlone {
  protected:
   CmDisconnectTest() {
     id = cm.connect(connect_request(), now).value();
@@ -47,19 +47,6 @@ class CmDisconnectTest : public testing::Test {
     EXPECT_EQ(sent[0].mad().header.transaction_id, kPeerTransaction);
   }
 
-  void to_deadline() {
-    ASSERT_NE(cm.deadline(), fabric::kNever);
-    now = cm.deadline();
-    cm.expire(now);
-  }
-
-  void expect_nothing() {
-    EXPECT_THAT(names(sent_by(cm)), IsEmpty());
-    EXPECT_THAT(events_of(cm), IsEmpty());
-  }
-
-  ConnectionManager cm{CmLimits{}, 1};
-  fabric::Time now = 1000;
   CmId id = 0;
 };
 

@@ -17,7 +17,7 @@ using enum CmEventType;
 
 constexpr CmQueuePair kLocal = {0x31, 0xabcdef, 7, 5, 6, false};
 
-class CmPassiveTest : public testing::Test {
+class CmPassiveTest : public CmAlone {
  protected:
   CmPassiveTest() { cm.listen(kPort); }
 
@@ -44,17 +44,6 @@ class CmPassiveTest : public testing::Test {
     return id;
   }
 
-  void to_deadline() {
-    ASSERT_NE(cm.deadline(), fabric::kNever);
-    now = cm.deadline();
-    cm.expire(now);
-  }
-
-  void expect_nothing() {
-    EXPECT_THAT(names(sent_by(cm)), IsEmpty());
-    EXPECT_THAT(events_of(cm), IsEmpty());
-  }
-
   // The REQ is refused with a REJ, at once.
   void expect_refused(const Bytes& mad, std::uint16_t reason, const Path& path = kFromB) {
     give(mad, path);
@@ -71,8 +60,6 @@ class CmPassiveTest : public testing::Test {
   }
 
   const HandMadeReq req;
-  ConnectionManager cm{CmLimits{}, 1};
-  fabric::Time now = 1000;
 };
 
 TEST_F(CmPassiveTest, RequestTellsOfThePeer) {

@@ -206,4 +206,23 @@ class Link {
   std::multimap<fabric::Time, std::function<void()>> agenda_;
 };
 
+// A CM whose peer is the test.
+class CmAlone : public testing::Test {
+ protected:
+  // Lets time pass to the next deadline.
+  void to_deadline() {
+    ASSERT_NE(cm.deadline(), fabric::kNever);
+    now = cm.deadline();
+    cm.expire(now);
+  }
+
+  void expect_nothing() {
+    EXPECT_THAT(names(sent_by(cm)), testing::IsEmpty());
+    EXPECT_THAT(events_of(cm), testing::IsEmpty());
+  }
+
+  ConnectionManager cm{CmLimits{}, 1};
+  fabric::Time now = 1000;
+};
+
 }  // namespace rpcrdma::soft
