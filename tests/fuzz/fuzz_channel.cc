@@ -6,6 +6,7 @@
 // The input is a row of commands, a byte each and its arguments. XIDs and handles are told relative
 // to those that there are: to guess them is not the point.
 #include "fuzz_check.h"
+#include "fuzz_input.h"
 
 #include <algorithm>
 #include <array>
@@ -27,33 +28,13 @@ using namespace rpcrdma;
 using namespace rpcrdma::protocol;
 using fabric::Operation;
 using fabric::Status;
+using fuzz::Input;
 using fuzz::require;
 
 constexpr std::uint32_t kCredits = 4;
 constexpr std::uint32_t kArea = 6000;
 constexpr std::size_t kCalls = 8;  // of ours at a time
 constexpr ChannelOptions kOptions{1024, 1024, 1500};
-
-class Input {
- public:
-  Input(const std::uint8_t* data, std::size_t size) : bytes_(data, size) {}
-  [[nodiscard]] bool empty() const { return bytes_.empty(); }
-  std::uint8_t byte() {
-    if (bytes_.empty()) return 0;
-    const std::uint8_t b = bytes_[0];
-    bytes_ = bytes_.subspan(1);
-    return b;
-  }
-  wire::Bytes take(std::size_t n) {
-    n = std::min(n, bytes_.size());
-    const wire::Bytes taken = bytes_.first(n);
-    bytes_ = bytes_.subspan(n);
-    return taken;
-  }
-
- private:
-  wire::Bytes bytes_;
-};
 
 // So that a sanitizer sees whether it may be read.
 void touch(wire::Bytes bytes) {

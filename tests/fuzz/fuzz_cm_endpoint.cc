@@ -4,6 +4,7 @@
 // when nobody wants anything any more nothing is left. corpus/cm_endpoint is written by
 // make_cm_endpoint_corpus.py, which names the instructions.
 #include "fuzz_check.h"
+#include "fuzz_input.h"
 
 #include <algorithm>
 #include <array>
@@ -19,6 +20,7 @@
 namespace {
 
 using namespace rpcrdma;
+using fuzz::Input;
 using fuzz::require;
 using Mad = std::array<std::uint8_t, wire::kMadBytes>;
 
@@ -32,22 +34,6 @@ soft::CmLimits limits() {
   limits.waiting_requests = 4;
   return limits;
 }
-
-class Input {
- public:
-  Input(const std::uint8_t* data, std::size_t size) : rest_(data, size) {}
-
-  [[nodiscard]] bool empty() const { return rest_.empty(); }
-  std::uint8_t byte() {
-    if (rest_.empty()) return 0;
-    const std::uint8_t first = rest_.front();
-    rest_ = rest_.subspan(1);
-    return first;
-  }
-
- private:
-  wire::Bytes rest_;
-};
 
 struct Side {
   Side(std::uint64_t seed, const soft::Path& own) : cm(limits(), seed), path(own) {

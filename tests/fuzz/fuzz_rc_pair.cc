@@ -6,6 +6,7 @@
 // queue pair expects, and small handles stand for those that it gave: to guess them is not the
 // point.
 #include "fuzz_check.h"
+#include "fuzz_input.h"
 
 #include <algorithm>
 #include <array>
@@ -22,6 +23,7 @@ using namespace rpcrdma;
 using namespace rpcrdma::soft;
 using fabric::Access;
 using fabric::Operation;
+using fuzz::Input;
 using fuzz::require;
 
 constexpr std::uint32_t kTheirPsn = 0xfffff0;
@@ -30,27 +32,6 @@ constexpr std::size_t kArea = 1024;
 // Every second area is a guard.
 enum Area : std::size_t { kWritable = 1, kReadable = 3, kReceives = 5, kSource = 7, kSink = 9 };
 constexpr std::size_t kAreas = 11;
-
-class Input {
- public:
-  Input(const std::uint8_t* data, std::size_t size) : bytes_(data, size) {}
-  [[nodiscard]] bool empty() const { return bytes_.empty(); }
-  std::uint8_t byte() {
-    if (bytes_.empty()) return 0;
-    const std::uint8_t b = bytes_[0];
-    bytes_ = bytes_.subspan(1);
-    return b;
-  }
-  wire::Bytes take(std::size_t n) {
-    n = std::min(n, bytes_.size());
-    const wire::Bytes taken = bytes_.first(n);
-    bytes_ = bytes_.subspan(n);
-    return taken;
-  }
-
- private:
-  wire::Bytes bytes_;
-};
 
 class Target {
  public:
