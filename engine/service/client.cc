@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <rpcrdma/fabric/time_heap.h>
 #include <rpcrdma/protocol/channel.h>
 #include <rpcrdma/service/client.h>
 
@@ -89,6 +90,7 @@ struct Client::Impl : LoopMember {
       links.push_back(std::make_unique<Link>(observer, options.requester, i));
       links.back()->backoff = options.backoff_first;
       links.back()->due = 0;
+      watch(*links.back());
     }
     loop.join(*this);
   }
@@ -133,6 +135,7 @@ struct Client::Impl : LoopMember {
     if (!posted) return lost(link, posted.error().message, now);
     link.state = LinkState::kConnecting;
     link.due = later(now, options.connect_timeout);
+    watch(link);
   }
 
   void established(Link& link, const fabric::Event& event, Time now) {
@@ -174,6 +177,7 @@ struct Client::Impl : LoopMember {
     std::uniform_int_distribution<Time> less(0, link.backoff / 4);
     link.due = later(now, link.backoff - less(random));
     link.backoff = std::min(later(link.backoff, link.backoff), options.backoff_most);
+    watch(link);
     observer.on_lost(link.number, why, link.due);
     check_finished(link, now);
   }
@@ -183,6 +187,7 @@ struct Client::Impl : LoopMember {
     link.state = LinkState::kClosing;
     link.what = what;
     link.due = now + kCloseTimeout;
+    watch(link);
     link.channel->connection().disconnect();
   }
 
@@ -278,12 +283,14 @@ struct Client::Impl : LoopMember {
     for (const std::uint32_t number : flushing) {
       Link& link = *links[number];
       link.dirty = false;
+      watch(link);  // for its Calls
       if (link.channel == nullptr) continue;
       link.channel->flush(now);
       if (link.state == LinkState::kUp && !link.channel->failure().empty()) {
         ++counters.lost;
         disconnect(link, link.channel->failure(), now);
       }
+      watch(link);  // for what was sent
       check_finished(link, now);
     }
     flushing.clear();
@@ -296,41 +303,50 @@ struct Client::Impl : LoopMember {
     return later(std::max(link.channel->heard(), link.probed), options.probe);
   }
 
+  [[nodiscard]] Time deadline_of(const Link& link) const {
+    return std::min({link.due, link.requester.deadline(), probe_due(link)});
+  }
+
+  void watch(const Link& link) { timers.hasten(link.number, deadline_of(link)); }
+
   [[nodiscard]] Time deadline() const override {
     if (!dirty.empty()) return 0;
-    Time least = fabric::kNever;
-    for (const auto& link : links) {
-      least = std::min({least, link->due, link->requester.deadline(), probe_due(*link)});
-    }
-    return least;
+    return timers.first_time();
   }
 
   void expire(Time now) override {
-    for (const auto& link : links) {
-      if (link->requester.deadline() <= now) {
-        link->requester.expire(now);
-        mark(*link);
-      }
-      if (probe_due(*link) <= now) {
-        link->probed = now;
-        link->channel->probe();
-      }
-      if (link->due > now) continue;
-      switch (link->state) {
-        case LinkState::kConnecting:
-          ++counters.timed_out;
-          lost(*link, "no answer in time", now);
-          break;
-        case LinkState::kWaiting:
-          connect(*link, now);
-          break;
-        case LinkState::kClosing:
-          lost(*link, or_else(link->what, "closed, without an answer"), now);
-          break;
-        case LinkState::kUp:
-        case LinkState::kClosed:
-          break;
-      }
+    while (timers.first_time() <= now) {
+      Link& link = *links[timers.first()];
+      timers.remove(link.number);
+      expire(link, now);
+      watch(link);
+    }
+  }
+
+  void expire(Link& link, Time now) {
+    if (link.requester.deadline() <= now) {
+      link.requester.expire(now);
+      mark(link);
+    }
+    if (probe_due(link) <= now) {
+      link.probed = now;
+      link.channel->probe();
+    }
+    if (link.due > now) return;
+    switch (link.state) {
+      case LinkState::kConnecting:
+        ++counters.timed_out;
+        lost(link, "no answer in time", now);
+        break;
+      case LinkState::kWaiting:
+        connect(link, now);
+        break;
+      case LinkState::kClosing:
+        lost(link, or_else(link.what, "closed, without an answer"), now);
+        break;
+      case LinkState::kUp:
+      case LinkState::kClosed:
+        break;
     }
   }
 
@@ -363,6 +379,8 @@ struct Client::Impl : LoopMember {
   ClientObserver& observer;
   std::vector<std::unique_ptr<Link>> links;
   std::vector<std::uint32_t> dirty, flushing;  // links with work for flush()
+  // When a connection wants to be looked at, or sooner: activity puts most times off.
+  fabric::TimeHeap timers;
   std::minstd_rand random;
   bool finishing = false;
   bool closing = false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include <rpcrdma/fabric/time_heap.h>
 #include <rpcrdma/protocol/channel.h>
 #include <rpcrdma/service/server.h>
 
@@ -143,6 +144,7 @@ struct Server::Impl : LoopMember {
     }
     free_keys.pop_back();
     slots[key] = std::move(c);
+    watch(key);
     ++count;
     ++counters.accepted;
     share_credits();
@@ -150,6 +152,7 @@ struct Server::Impl : LoopMember {
 
   void remove(std::uint32_t key, CloseReason reason, std::string_view what) {
     const std::unique_ptr<Connection> c = std::move(slots[key]);
+    timers.remove(key);
     free_keys.push_back(key);
     loop.drop_cookie(c->cookie);
     const bool was_up = c->state != State::kAccepted;
@@ -265,6 +268,7 @@ struct Server::Impl : LoopMember {
       if (!c.channel->failure().empty()) {
         begin_close(c, CloseReason::kProtocol, c.channel->failure(), now);
       }
+      watch(key);
     }
     dirty.clear();
   }
@@ -288,12 +292,11 @@ struct Server::Impl : LoopMember {
     return least;
   }
 
+  void watch(std::uint32_t key) { timers.hasten(key, deadline_of(*slots[key])); }
+
   [[nodiscard]] Time deadline() const override {
     if (!dirty.empty()) return 0;
-    Time least = fabric::kNever;
-    for (const auto& c : slots) {
-      if (c != nullptr) least = std::min(least, deadline_of(*c));
-    }
+    Time least = timers.first_time();
     for (const Program* p : programs) least = std::min(least, p->deadline());
     return least;
   }
@@ -302,8 +305,11 @@ struct Server::Impl : LoopMember {
     for (Program* p : programs) {
       if (p->deadline() <= now) p->expire(now);
     }
-    for (std::uint32_t key = 0; key < slots.size(); ++key) {
-      if (slots[key] != nullptr && deadline_of(*slots[key]) <= now) expire(key, now);
+    while (timers.first_time() <= now) {
+      const std::uint32_t key = timers.first();
+      timers.remove(key);
+      if (deadline_of(*slots[key]) <= now) expire(key, now);
+      if (slots[key] != nullptr) watch(key);
     }
   }
 
@@ -335,6 +341,8 @@ struct Server::Impl : LoopMember {
   std::vector<std::unique_ptr<Connection>> slots;  // by key; null: free
   std::vector<std::uint32_t> free_keys;
   std::vector<std::uint32_t> dirty;
+  // When a connection wants to be looked at, or sooner: activity puts most times off.
+  fabric::TimeHeap timers;
   std::uint32_t count = 0;
   std::uint32_t last_number = 0;
   std::uint32_t granted;
@@ -365,10 +373,11 @@ Server::~Server() = default;
 void Server::close() {
   impl_->closing = true;
   impl_->listener.reset();
-  for (const auto& c : impl_->slots) {
-    if (c != nullptr) {
-      impl_->begin_close(*c, CloseReason::kStopped, "the server closes", impl_->loop.now());
-    }
+  for (std::uint32_t key = 0; key < impl_->slots.size(); ++key) {
+    if (impl_->slots[key] == nullptr) continue;
+    impl_->begin_close(*impl_->slots[key], CloseReason::kStopped, "the server closes",
+                       impl_->loop.now());
+    impl_->watch(key);
   }
 }
 

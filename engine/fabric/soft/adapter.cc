@@ -6,8 +6,8 @@
 #include <random>
 #include <unordered_map>
 
+#include <rpcrdma/fabric/time_heap.h>
 #include <rpcrdma/soft/adapter.h>
-#include <rpcrdma/soft/time_heap.h>
 #include <rpcrdma/wire/icrc.h>
 
 namespace rpcrdma::soft {
@@ -89,7 +89,7 @@ struct Adapter::Impl {
   unsigned burst = 0;  // packets that the front of `active` has sent in a row
   // Of slots. A deadline that moves away stays here until it comes: most timers are set anew for
   // each packet, and hardly any runs out.
-  TimeHeap deadlines;
+  fabric::TimeHeap deadlines;
   AdapterCounters counters;
   std::uint32_t cm_psn = 0;
   CmEvent cm_event;

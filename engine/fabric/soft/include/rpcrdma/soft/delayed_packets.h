@@ -9,9 +9,9 @@
 #include <vector>
 
 #include <rpcrdma/fabric/time.h>
+#include <rpcrdma/fabric/time_heap.h>
 #include <rpcrdma/soft/fault_rules.h>
 #include <rpcrdma/soft/packet.h>
-#include <rpcrdma/soft/time_heap.h>
 #include <rpcrdma/wire/error.h>
 
 namespace rpcrdma::soft {
@@ -65,7 +65,7 @@ class DelayedPackets {
   std::vector<Slot> slots_;
   std::uint32_t free_ = kNone;
   std::array<std::uint32_t, 64> held_;  // by stream: the first of a chain
-  TimeHeap due_;
+  fabric::TimeHeap due_;
 };
 
 }  // namespace rpcrdma::soft

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include <rpcrdma/fabric/time.h>
+#include <rpcrdma/fabric/time_heap.h>
 #include <rpcrdma/soft/fault_gate.h>
 #include <rpcrdma/soft/packet.h>
 #include <rpcrdma/soft/sim_line.h>
-#include <rpcrdma/soft/time_heap.h>
 #include <rpcrdma/wire/error.h>
 
 namespace rpcrdma::soft {
@@ -143,8 +143,8 @@ class SimNetwork {
   std::deque<Packet> packets_;  // slots
   std::vector<std::uint32_t> free_;
   std::vector<std::uint8_t> frame_;
-  TimeHeap under_way_;  // slots
-  TimeHeap timers_;     // nodes
+  fabric::TimeHeap under_way_;  // slots
+  fabric::TimeHeap timers_;     // nodes
   Counters counters_;
   std::uint64_t trace_ = 0;
 };

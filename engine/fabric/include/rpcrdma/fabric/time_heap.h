@@ -11,23 +11,21 @@
 
 #include <rpcrdma/fabric/time.h>
 
-namespace rpcrdma::soft {
+namespace rpcrdma::fabric {
 
 class TimeHeap {
  public:
   [[nodiscard]] bool empty() const { return heap_.empty(); }
   [[nodiscard]] std::size_t size() const { return heap_.size(); }
-  [[nodiscard]] fabric::Time first_time() const {
-    return heap_.empty() ? fabric::kNever : heap_.front().time;
-  }
+  [[nodiscard]] Time first_time() const { return heap_.empty() ? kNever : heap_.front().time; }
   // There is one.
   [[nodiscard]] std::uint32_t first() const { return heap_.front().number; }
 
   // Enters it or moves it; kNever removes it. A time that it has already leaves its place alone.
-  void set(std::uint32_t number, fabric::Time time) {
+  void set(std::uint32_t number, Time time) {
     if (number >= places_.size()) places_.resize(std::size_t{number} + 1, kNowhere);
     const std::size_t place = places_[number];
-    if (time == fabric::kNever) {
+    if (time == kNever) {
       if (place != kNowhere) remove_at(place);
     } else if (place == kNowhere) {
       heap_.push_back({time, ++order_, number});
@@ -39,11 +37,17 @@ class TimeHeap {
       sink(places_[number]);
     }
   }
-  void remove(std::uint32_t number) { set(number, fabric::kNever); }
+  // Enters it or moves it nearer; a later time than it has leaves it alone. For timers that are put
+  // off with each message: what comes due looks when it is really due, and is entered again.
+  void hasten(std::uint32_t number, Time time) {
+    const bool known = number < places_.size() && places_[number] != kNowhere;
+    if (time < (known ? heap_[places_[number]].time : kNever)) set(number, time);
+  }
+  void remove(std::uint32_t number) { set(number, kNever); }
 
  private:
   struct Entry {
-    fabric::Time time;
+    Time time;
     std::uint64_t order;
     std::uint32_t number;
 
@@ -85,4 +89,4 @@ class TimeHeap {
   std::uint64_t order_ = 0;
 };
 
-}  // namespace rpcrdma::soft
+}  // namespace rpcrdma::fabric

@@ -1,12 +1,12 @@
 #include <map>
+#include <random>
 #include <utility>
 
 #include <gtest/gtest.h>
 
-#include <rpcrdma/soft/random.h>
-#include <rpcrdma/soft/time_heap.h>
+#include <rpcrdma/fabric/time_heap.h>
 
-namespace rpcrdma::soft {
+namespace rpcrdma::fabric {
 namespace {
 
 std::uint32_t pop(TimeHeap& heap) {
@@ -17,7 +17,7 @@ std::uint32_t pop(TimeHeap& heap) {
 
 TEST(TimeHeap, TheFirstIsTheEarliestAndAmongEqualsTheOneSetFirst) {
   TimeHeap heap;
-  EXPECT_EQ(heap.first_time(), fabric::kNever);
+  EXPECT_EQ(heap.first_time(), kNever);
   heap.set(3, 20);
   heap.set(1, 10);
   heap.set(2, 10);
@@ -42,22 +42,33 @@ TEST(TimeHeap, WhatIsMovedComesBehindItsEquals) {
 
 TEST(TimeHeap, NeverIsNotKept) {
   TimeHeap heap;
-  heap.set(7, fabric::kNever);
+  heap.set(7, kNever);
   EXPECT_TRUE(heap.empty());
   heap.set(7, 1);
-  heap.set(7, fabric::kNever);
+  heap.set(7, kNever);
   EXPECT_TRUE(heap.empty());
+}
+
+TEST(TimeHeap, WhatIsHastenedOnlyComesSooner) {
+  TimeHeap heap;
+  heap.hasten(1, kNever);
+  EXPECT_TRUE(heap.empty());
+  heap.hasten(1, 10);
+  heap.hasten(1, 20);
+  EXPECT_EQ(heap.first_time(), 10);
+  heap.hasten(1, 5);
+  EXPECT_EQ(heap.first_time(), 5);
 }
 
 // Against a map that is searched.
 TEST(TimeHeap, AgreesWithASearch) {
   TimeHeap heap;
-  std::map<std::uint32_t, std::pair<fabric::Time, int>> model;
-  Random random(3);
+  std::map<std::uint32_t, std::pair<Time, int>> model;
+  std::minstd_rand random(3);
   for (int order = 0; order < 20'000; ++order) {
-    const auto number = static_cast<std::uint32_t>(random.below(200));
-    const auto time = static_cast<fabric::Time>(random.below(50));
-    if (random.below(3) == 0) {
+    const auto number = static_cast<std::uint32_t>(random() % 200);
+    const auto time = static_cast<Time>(random() % 50);
+    if (random() % 3 == 0) {
       heap.remove(number);
       model.erase(number);
     } else {
@@ -77,4 +88,4 @@ TEST(TimeHeap, AgreesWithASearch) {
 }
 
 }  // namespace
-}  // namespace rpcrdma::soft
+}  // namespace rpcrdma::fabric
