@@ -114,7 +114,7 @@ TEST(SlotList, LosesFromAnywhereAndJoins) {
 
 TEST(XidTable, KnowsWhatAMapKnows) {
   constexpr std::uint32_t kLimit = 40;
-  XidTable table(kLimit);
+  XidTable table;
   std::map<std::uint32_t, std::uint32_t> model;
   std::mt19937 random(1);
   for (int i = 0; i < 100'000; ++i) {

@@ -44,7 +44,6 @@ RequesterCore::RequesterCore(RequesterOwner& owner, const RequesterOptions& opti
       credits_(options_.credits),
       calls_(options_.max_calls),
       flights_(max_flights()),
-      by_xid_(options_.max_calls),
       to_fence_(max_flights()) {}
 
 SlotList<RequesterCore::Call>& RequesterCore::list_of(State state) {

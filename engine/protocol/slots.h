@@ -14,7 +14,7 @@ inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 template <typename T>
 class Slots {
  public:
-  explicit Slots(std::uint32_t limit) : limit_(limit) { free_.reserve(limit); }
+  explicit Slots(std::uint32_t limit) : limit_(limit) {}
 
   // kNoSlot: all are in use.
   [[nodiscard]] std::uint32_t take() {
@@ -25,6 +25,8 @@ class Slots {
     }
     if (size() >= limit_) return kNoSlot;
     slots_.emplace_back().generation = 1;
+    // So that give() needs no memory; more than one place at a time, as a vector grows by itself.
+    if (free_.capacity() < slots_.size()) free_.reserve(2 * slots_.size());
     return size() - 1;
   }
   void give(std::uint32_t index) {

@@ -1,20 +1,16 @@
-// Which Call an XID belongs to. XIDs are given out in order, so their low bits spread them.
+// Which Call an XID belongs to. XIDs are given out in order, so their low bits spread them. It
+// grows to what was needed at a time, and keeps that.
 #pragma once
 
 #include "slots.h"
 
-#include <bit>
-#include <memory>
+#include <utility>
+#include <vector>
 
 namespace rpcrdma::protocol {
 
 class XidTable {
  public:
-  // `limit`: XIDs at the same time; at least 1.
-  explicit XidTable(std::uint32_t limit)
-      : mask_(std::bit_ceil(limit * 2) - 1),
-        entries_(std::make_unique<Entry[]>(std::size_t{mask_} + 1)) {}
-
   // kNoSlot: there is none.
   [[nodiscard]] std::uint32_t find(std::uint32_t xid) const {
     for (std::uint32_t at = xid & mask_; entries_[at].slot != kNoSlot; at = (at + 1) & mask_) {
@@ -22,8 +18,9 @@ class XidTable {
     }
     return kNoSlot;
   }
-  // Is not there, and there is room.
+  // Is not there.
   void insert(std::uint32_t xid, std::uint32_t slot) {
+    if (++size_ * 2 > entries_.size()) grow();
     std::uint32_t at = xid & mask_;
     while (entries_[at].slot != kNoSlot) at = (at + 1) & mask_;
     entries_[at] = {xid, slot};
@@ -40,6 +37,7 @@ class XidTable {
       hole = at;
     }
     entries_[hole].slot = kNoSlot;
+    --size_;
   }
 
  private:
@@ -47,8 +45,22 @@ class XidTable {
     std::uint32_t xid = 0;
     std::uint32_t slot = kNoSlot;
   };
-  std::uint32_t mask_;
-  std::unique_ptr<Entry[]> entries_;
+  static constexpr std::size_t kFirst = 16;
+
+  void grow() {
+    const auto before = std::exchange(entries_, std::vector<Entry>(2 * entries_.size()));
+    mask_ = static_cast<std::uint32_t>(entries_.size() - 1);
+    for (const Entry& e : before) {
+      if (e.slot == kNoSlot) continue;
+      std::uint32_t at = e.xid & mask_;
+      while (entries_[at].slot != kNoSlot) at = (at + 1) & mask_;
+      entries_[at] = e;
+    }
+  }
+
+  std::vector<Entry> entries_ = std::vector<Entry>(kFirst);  // a power of two
+  std::uint32_t mask_ = kFirst - 1;
+  std::size_t size_ = 0;
 };
 
 }  // namespace rpcrdma::protocol

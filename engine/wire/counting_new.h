@@ -1,5 +1,5 @@
-// Counts the allocations of a test program. Linking counting_new.cc replaces the global operator
-// new.
+// Counts the allocations of a test program, and what they hold. Linking counting_new.cc replaces
+// the global operator new.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,8 @@
 namespace rpcrdma::wire::testing {
 
 [[nodiscard]] std::size_t allocations();
+// Bytes that were allocated and not given back, with what the allocator rounds up.
+[[nodiscard]] std::size_t live_bytes();
 
 template <typename Function>
 std::size_t allocations_in(Function function) {

@@ -1,7 +1,7 @@
 // RPC-over-RDMA version 1 over the user-space fabric, beside what is under it and its peers, in one
 // run.
 //
-//   bench_engine
+//   bench_engine [polling|blocking|bulk|outstanding|connections]...
 //
 // A server's loop and a client's, a thread each, on two loopback addresses, over real sockets. What
 // is compared takes turns, so that both have their share of a machine's good and bad moments.
@@ -16,6 +16,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -278,13 +279,20 @@ void many_connections() {
 
 }  // namespace
 
-int main() {
-  null_calls_polling();
-  std::fflush(stdout);
-  null_calls_blocking();
-  std::fflush(stdout);
-  bulk();
-  many_outstanding();
-  many_connections();
+int main(int argc, char** argv) {
+  constexpr struct {
+    std::string_view name;
+    void (*run)();
+  } kParts[] = {{"polling", null_calls_polling},
+                {"blocking", null_calls_blocking},
+                {"bulk", bulk},
+                {"outstanding", many_outstanding},
+                {"connections", many_connections}};
+  const std::vector<std::string_view> asked(argv + 1, argv + argc);
+  for (const auto& part : kParts) {
+    if (!asked.empty() && std::ranges::find(asked, part.name) == asked.end()) continue;
+    part.run();
+    std::fflush(stdout);
+  }
   return 0;
 }
