@@ -28,7 +28,7 @@ struct Block {
 class MemoryPool {
  public:
   struct Options {
-    std::uint32_t slab_bytes = 1U << 20;  // registered at a time; a larger block has its own slab,
+    std::uint32_t slab_bytes = 2U << 20;  // registered at a time; a larger block has its own slab,
                                           // kept until the limit is reached
     std::uint64_t limit = 1ULL << 30;     // bytes registered at most
   };
@@ -48,8 +48,11 @@ class MemoryPool {
  private:
   static constexpr unsigned kLeastShift = 8;
   static constexpr unsigned kClasses = 23;  // up to 1 GiB
+  struct FreeSlab {
+    void operator()(std::uint8_t* bytes) const;
+  };
   struct Slab {
-    std::unique_ptr<std::uint8_t[]> bytes;
+    std::unique_ptr<std::uint8_t, FreeSlab> bytes;
     fabric::Memory memory;
   };
 
