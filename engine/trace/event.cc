@@ -1,0 +1,45 @@
+#include <rpcrdma/trace/event.h>
+
+namespace rpcrdma::trace {
+
+const char* event_type_name(EventType type) {
+  switch (type) {
+    case EventType::kEndpoint:
+      return "endpoint";
+    case EventType::kConnection:
+      return "connection";
+    case EventType::kConnectionEnd:
+      return "connection end";
+    case EventType::kMessage:
+      return "message";
+    case EventType::kOperation:
+      return "operation";
+    case EventType::kOperationEnd:
+      return "operation end";
+    case EventType::kExpose:
+      return "expose";
+    case EventType::kWithdraw:
+      return "withdraw";
+    case EventType::kReceives:
+      return "Receives";
+    case EventType::kCredits:
+      return "credits";
+    case EventType::kCreditWait:
+      return "credit wait";
+    case EventType::kCall:
+      return "Call";
+    case EventType::kCallEnd:
+      return "Call end";
+    case EventType::kError:
+      return "error";
+    case EventType::kFabric:
+      return "fabric";
+    case EventType::kFault:
+      return "fault";
+    case EventType::kLoss:
+      return "loss";
+  }
+  return "?";
+}
+
+}  // namespace rpcrdma::trace

@@ -1,0 +1,66 @@
+// Where an endpoint's thread tells its events. With nobody listening a hook is one branch that is
+// not taken:
+//
+//   if (trace::on(tracer)) tracer->tell(connection, now, trace::Withdraw{handle, 0, {}});
+//
+// so arguments that cost something are made within. With a listener an event is a copy into the
+// thread's ring: no lock, no allocation, no call of the system. A ring that is full loses the
+// event, and counts it; the endpoint never waits.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include <rpcrdma/trace/event.h>
+#include <rpcrdma/trace/ring.h>
+
+namespace rpcrdma::trace {
+
+// Of one thread, which alone calls everything but what says otherwise.
+class Tracer {
+ public:
+  // `ring`: number in its events' headers; `bytes`: of the ring, a power of two.
+  Tracer(std::uint32_t ring, std::size_t bytes) : ring_(bytes), number_(ring) {}
+
+  [[nodiscard]] bool listening() const { return listening_.load(std::memory_order_relaxed); }
+  // By the reader's thread.
+  void listen(bool on) { listening_.store(on, std::memory_order_relaxed); }
+  [[nodiscard]] Ring& ring() { return ring_; }
+  [[nodiscard]] std::uint32_t number() const { return number_; }
+
+  // `tail`: as many parts as make up the bytes behind the struct.
+  template <typename Event>
+  void tell(std::uint32_t connection, std::int64_t time, const Event& event) {
+    tell(connection, time, event, std::span<const std::uint8_t>{});
+  }
+  template <typename Event>
+  void tell(std::uint32_t connection, std::int64_t time, const Event& event,
+            std::span<const std::uint8_t> tail, std::span<const std::uint8_t> more_tail = {}) {
+    static_assert(std::is_trivially_copyable_v<Event> && sizeof(Event) % 8 == 0);
+    EventHeader header;
+    header.type = static_cast<std::uint16_t>(Event::kType);
+    header.fixed = sizeof(Event);
+    header.tail = static_cast<std::uint32_t>(tail.size() + more_tail.size());
+    header.connection = connection;
+    header.ring = number_;
+    header.time = time;
+    ring_.write(header, &event, tail, more_tail);
+  }
+
+  // A number for a connection of this thread; unique over all rings.
+  [[nodiscard]] std::uint32_t new_connection() { return number_ << 24U | ++connections_; }
+
+ private:
+  Ring ring_;
+  std::atomic<bool> listening_{false};
+  std::uint32_t number_;
+  std::uint32_t connections_ = 0;
+};
+
+[[nodiscard]] inline bool on(const Tracer* tracer) {
+  return tracer != nullptr && tracer->listening();
+}
+
+}  // namespace rpcrdma::trace

@@ -1,0 +1,101 @@
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <rpcrdma/trace/read.h>
+#include <rpcrdma/trace/tracer.h>
+
+namespace rpcrdma::trace {
+namespace {
+
+constexpr std::size_t kBytes = 4096;
+
+// Withdrawals with growing handles and tails of all lengths: what arrives is whole and in order.
+void tell(Tracer& tracer, std::uint32_t n) {
+  std::vector<std::uint8_t> tail(n % 41, static_cast<std::uint8_t>(n));
+  tracer.tell(7, n, Withdraw{n, 1, {}}, std::span(tail).first(tail.size() / 2),
+              std::span(tail).subspan(tail.size() / 2));
+}
+
+void check(const EventHeader& header, std::span<const std::uint8_t> bytes, std::uint32_t n) {
+  ASSERT_EQ(header.time, n);
+  ASSERT_EQ(bytes.size() % 8, 0U);
+  const auto view = view_event(bytes);
+  ASSERT_TRUE(view);
+  ASSERT_EQ(view->header.connection, 7U);
+  ASSERT_EQ(read_event<Withdraw>(*view).value().handle, n);
+  ASSERT_EQ(view->tail.size(), n % 41);
+  for (const std::uint8_t b : view->tail) ASSERT_EQ(b, static_cast<std::uint8_t>(n));
+}
+
+TEST(TraceRing, NobodyListensAtFirst) {
+  Tracer tracer(0, kBytes);
+  EXPECT_FALSE(on(&tracer));
+  EXPECT_FALSE(on(nullptr));
+  tracer.listen(true);
+  EXPECT_TRUE(on(&tracer));
+}
+
+TEST(TraceRing, EventsComeInOrderAroundItsEnd) {
+  Tracer tracer(3, kBytes);
+  std::uint32_t read = 0;
+  for (std::uint32_t n = 0; n < 10'000;) {
+    for (std::uint32_t i = 0; i < 1 + n % 17; ++i) tell(tracer, n++);
+    tracer.ring().read([&](const EventHeader& h, std::span<const std::uint8_t> bytes) {
+      EXPECT_EQ(h.ring, 3U);
+      check(h, bytes, read++);
+    });
+    ASSERT_EQ(read, n);
+  }
+  EXPECT_EQ(tracer.ring().emitted(), read);
+  EXPECT_EQ(tracer.ring().lost(), 0U);
+}
+
+TEST(TraceRing, AFullOneLosesTheNewestAndCounts) {
+  Tracer tracer(0, kBytes);
+  for (std::uint32_t n = 0; n < 1000; ++n) tell(tracer, n);
+  std::uint32_t read = 0;
+  tracer.ring().read(
+      [&](const EventHeader& h,
+          std::span<const std::uint8_t> bytes) {  // A short one may fit behind one that was lost.
+        check(h, bytes, static_cast<std::uint32_t>(h.time));
+        ++read;
+      });
+  EXPECT_GT(read, 40U);
+  EXPECT_EQ(tracer.ring().emitted(), 1000U);
+  EXPECT_EQ(tracer.ring().lost(), 1000U - read);
+}
+
+TEST(TraceRing, AnEventLargerThanItIsLost) {
+  Tracer tracer(0, kBytes);
+  const std::vector<std::uint8_t> tail(kBytes);
+  tracer.tell(1, 0, Withdraw{}, tail);
+  EXPECT_EQ(tracer.ring().lost(), 1U);
+}
+
+TEST(TraceRingThreads, WhatIsReadAndWhatIsLostIsAll) {
+  constexpr std::uint32_t kEvents = 200'000;
+  Tracer tracer(0, kBytes);
+  std::thread writer([&] {
+    for (std::uint32_t n = 0; n < kEvents; ++n) tell(tracer, n);
+  });
+  std::uint64_t read = 0;
+  std::int64_t last = -1;
+  const auto take = [&] {
+    tracer.ring().read([&](const EventHeader& h, std::span<const std::uint8_t> bytes) {
+      ASSERT_GT(h.time, last);
+      last = h.time;
+      ++read;
+      check(h, bytes, static_cast<std::uint32_t>(h.time));
+    });
+  };
+  while (tracer.ring().emitted() < kEvents) take();
+  writer.join();
+  take();
+  EXPECT_EQ(tracer.ring().emitted(), kEvents);
+  EXPECT_EQ(read + tracer.ring().lost(), kEvents);
+}
+
+}  // namespace
+}  // namespace rpcrdma::trace
