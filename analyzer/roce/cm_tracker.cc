@@ -141,7 +141,9 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
     }
     report(ref);
   } else if (const auto* rtu = std::get_if<wire::CmRtu>(&mad->message)) {
-    report(sender_of(rtu->local_comm_id, rtu->remote_comm_id));
+    const FlowRef ref = sender_of(rtu->local_comm_id, rtu->remote_comm_id);
+    if (ref.connection != nullptr && ref.sender == 0) ref.connection->confirmed = true;
+    report(ref);
   } else if (const auto* mra = std::get_if<wire::CmMra>(&mad->message)) {
     report(sender_of(mra->local_comm_id, mra->remote_comm_id));
   } else if (const auto* rej = std::get_if<wire::CmRej>(&mad->message)) {

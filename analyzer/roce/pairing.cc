@@ -60,25 +60,32 @@ ConnectionState* Tracker::Impl::find_partner(const AddressPair& reverse, const P
   return found;
 }
 
-// The side that sent a REQ begins with the PSN that it named there, to a QP that only the REP would
-// have told.
+// The side that sent a REQ sends to a QP that only the REP would have told, and so begins with a
+// PSN that the REP named; with some stacks with the one that it named itself. Where its RTU shows
+// that there was a REP, and it waits for no other, it is believed without.
 ConnectionState* Tracker::Impl::find_unanswered(const capture::TransportPacket& t,
                                                 const Packet& p) {
   if (!p.info->request) return nullptr;
   ConnectionState* near = nullptr;
   bool ambiguous = false;
+  ConnectionState* only = nullptr;
+  bool several = false;
   for (ConnectionState* c : unanswered) {
     const std::int32_t ahead = psn_diff(p.roce->bth.psn, c->side[0].cm.starting_psn);
     if (c->side[1].qpn_known || c->state >= State::kRejected || c->side[0].address != t.src ||
-        c->side[1].address != t.dst || ahead < 0 || ahead >= kEvidenceAhead) {
+        c->side[1].address != t.dst) {
       continue;
     }
     if (ahead == 0) return c;
+    several = only != nullptr;
+    only = c;
+    if (ahead < 0 || ahead >= kEvidenceAhead) continue;
     // The capture may have lost the first packets.
     ambiguous = near != nullptr;
     near = c;
   }
-  return ambiguous ? nullptr : near;
+  if (near != nullptr && !ambiguous) return near;
+  return only != nullptr && !several && only->confirmed ? only : nullptr;
 }
 
 FlowRef Tracker::Impl::infer_flow(const capture::TransportPacket& t, const Packet& p) {

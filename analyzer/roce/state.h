@@ -85,6 +85,7 @@ struct ConnectionState : Connection {
   std::uint32_t mtu_at_least = 256;     // as large as the largest packet
   std::array<bool, 2> icrc_was_good{};  // of a packet of that side
   std::uint32_t after_close = 0;        // requests that are no retries
+  bool confirmed = false;               // an RTU of side 0 was seen
   IdleKey idle;                         // as it stands in Impl::idle
   [[nodiscard]] bool one_sided() const { return !side[0].qpn_known && setup == Setup::kInferred; }
 };

@@ -527,6 +527,12 @@ struct CmTest : TrackerTest {
     m.starting_psn = psn;
     mad(false, m);
   }
+  void rtu(std::uint32_t id, std::uint32_t to) {
+    wire::CmRtu m;
+    m.local_comm_id = id;
+    m.remote_comm_id = to;
+    mad(true, m);
+  }
   void dreq(std::uint32_t id, std::uint32_t to, std::uint32_t qpn) {
     wire::CmDreq m;
     m.local_comm_id = id;
@@ -535,6 +541,26 @@ struct CmTest : TrackerTest {
     mad(true, m);
   }
 };
+
+TEST_F(CmTest, AfterALostRepTheRtuTellsThatThereWasOne) {
+  req(1, kQpA, 7000);
+  rtu(1, 9);
+  a(packet(Opcode::kSendOnly, kQpB, 200'000, pattern(8)));
+  b(packet(Opcode::kSendOnly, kQpA, 7000, pattern(8)));
+  ASSERT_EQ(tracker.connection_count(), 1U);
+  EXPECT_EQ(connection().side[1].qpn, kQpB);
+  EXPECT_EQ(connection().state, State::kOpen);
+  EXPECT_EQ(told.sends.size(), 2U);
+}
+
+TEST_F(CmTest, OfTwoLostRepsNothingIsGuessed) {
+  req(1, kQpA, 7000);
+  rtu(1, 9);
+  req(2, kQpA + 1, 9000);
+  rtu(2, 10);
+  a(packet(Opcode::kSendOnly, kQpB, 200'000, pattern(8)));
+  EXPECT_EQ(tracker.connection_count(), 3U);
+}
 
 TEST_F(CmTest, ALostRepLeavesOneConnection) {
   req(1, kQpA, 100);
