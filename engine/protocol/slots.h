@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <vector>
 
 namespace rpcrdma::protocol {
@@ -24,19 +24,20 @@ class Slots {
       return index;
     }
     if (size() >= limit_) return kNoSlot;
-    slots_.emplace_back().generation = 1;
+    slots_.push_back(std::make_unique<T>());
+    slots_.back()->generation = 1;
     // So that give() needs no memory; more than one place at a time, as a vector grows by itself.
     if (free_.capacity() < slots_.size()) free_.reserve(2 * slots_.size());
     return size() - 1;
   }
   void give(std::uint32_t index) {
-    T& slot = slots_[index];
+    T& slot = *slots_[index];
     if (++slot.generation == 0) slot.generation = 1;
     free_.push_back(index);
   }
 
-  [[nodiscard]] T& operator[](std::uint32_t index) { return slots_[index]; }
-  [[nodiscard]] const T& operator[](std::uint32_t index) const { return slots_[index]; }
+  [[nodiscard]] T& operator[](std::uint32_t index) { return *slots_[index]; }
+  [[nodiscard]] const T& operator[](std::uint32_t index) const { return *slots_[index]; }
   // That ever were in use at the same time.
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(slots_.size()); }
   [[nodiscard]] std::uint32_t in_use() const {
@@ -45,11 +46,12 @@ class Slots {
   [[nodiscard]] bool full() const { return in_use() >= limit_; }
   // The slot that a completion names; null when it has been given back since.
   [[nodiscard]] T* find(std::uint32_t index, std::uint32_t generation) {
-    return index < size() && slots_[index].generation == generation ? &slots_[index] : nullptr;
+    return index < size() && slots_[index]->generation == generation ? slots_[index].get()
+                                                                     : nullptr;
   }
 
  private:
-  std::deque<T> slots_;
+  std::vector<std::unique_ptr<T>> slots_;
   std::vector<std::uint32_t> free_;
   std::uint32_t limit_;
 };
