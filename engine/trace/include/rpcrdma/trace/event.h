@@ -47,20 +47,24 @@ struct EventHeader {
   std::uint16_t fixed = 0;       // bytes of the struct that follows
   std::uint32_t tail = 0;        // bytes behind that, without what fills up to a multiple of 8
   std::uint32_t connection = 0;  // unique while the endpoint runs; 0: of none
-  std::uint32_t ring = 0;        // whose thread told it
+  std::uint32_t ring = 0;        // whose thread told it; 0: of none
   std::int64_t time = 0;
 };
 
-// The first of a stream: what it is that tells. Tail: the name that people gave it, UTF-8.
+// The first of a stream, and of each file of a recording: what it is that tells. What stood already
+// follows it (Connection, Credits), with the time that it was told at first, which is before this
+// event's. Tail: the name that people gave it, then its role ("server on 10.0.0.1"), both UTF-8.
 struct Endpoint {
   static constexpr EventType kType = EventType::kEndpoint;
   std::uint16_t format = kFormat;
-  std::uint16_t reserved = 0;
-  std::uint32_t process = 0;  // its ID
-  std::int64_t wall = 0;      // CLOCK_REALTIME at `time` of its header, ns
+  std::uint16_t name_bytes = 0;  // of the tail; the rest is the role
+  std::uint32_t process = 0;     // its ID
+  std::int64_t wall = 0;         // CLOCK_REALTIME at `time` of its header, ns
+  std::int64_t since = 0;        // CLOCK_REALTIME when it began, ns
 };
 
-// A connection is established, or a reader came later than that: told anew to each.
+// A connection is established, or a reader came later than that: told anew to each. It is told
+// whether anybody listens or not, and so is its end.
 // Tail: the private data that this side sent, then the peer's.
 struct Connection {
   static constexpr EventType kType = EventType::kConnection;
@@ -227,11 +231,14 @@ struct Fault {
   std::uint32_t packets = 0;
 };
 
-// What this reader has not got. Sums over one ring (header.ring), so that at any time
-// emitted = received + lost.
+// What this reader has not got. Sums over one ring (header.ring) since the latest Endpoint event,
+// which begins anew at zero: in every stream emitted = received + lost where this event stands.
+// `received` are the ring's events of all types but Endpoint and Loss, those told anew included.
+// It stands before the first event that came after those lost; also without loss now and then
+// (each second in which the ring told something), and at the end of a stream or file.
 struct Loss {
   static constexpr EventType kType = EventType::kLoss;
-  std::uint64_t emitted = 0;  // that the endpoint had to tell, this event not counted
+  std::uint64_t emitted = 0;  // that there was to tell
   std::uint64_t lost = 0;     // of these
 };
 
