@@ -77,7 +77,8 @@ struct Connection {
   std::uint16_t sent_private_data = 0;                // bytes of the tail; the rest is the peer's
   std::uint8_t responder_resources = 0, initiator_depth = 0;
   std::uint8_t sees_peer_operations = 0;  // the provider tells the peer's RDMA Reads and Writes too
-  std::array<std::uint8_t, 7> reserved{};
+  std::uint8_t told_anew = 0;  // 1: it was there before its reader, who lacks what came before
+  std::array<std::uint8_t, 6> reserved{};
 };
 
 // Nothing follows of this connection. Tail: why, for a person.
