@@ -11,7 +11,7 @@ Sample sample(std::uint32_t procedure, End end = End::kRight) {
   s.end = end;
   s.procedure = procedure;
   s.bytes = 1'000'000;
-  s.times = {0, 1000, 49000, 50000};
+  s.times = {0, 1000, 9000, 49000, 50000};
   return s;
 }
 

@@ -13,7 +13,7 @@ Sample sample(End end = End::kRight) {
   s.procedure = 1;
   s.bytes = 100;
   s.due = 1000;
-  s.times = {1010, 1030, 1060, 1063};
+  s.times = {1010, 1030, 1040, 1060, 1063};
   return s;
 }
 

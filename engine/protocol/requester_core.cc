@@ -181,6 +181,7 @@ RequesterCore::Try RequesterCore::try_send(std::uint32_t index, Time now) {
     return Try::kEnded;
   }
   c.outcome.times.sent = now;
+  c.outcome.times.arrived = 0;
   if (++c.outcome.attempts > 1) ++counters_.resent;
   count(*plan, c);
   link_->work.add(*this, at);
@@ -310,7 +311,8 @@ void RequesterCore::completed(const WorkId& id, Time now) {
   if (id.kind == WorkKind::kCallSend) {
     f->sent = true;
     f->give_send(*pool_);
-    if (f->call == kNoSlot) release(id.slot, *pool_);
+    if (f->call == kNoSlot) return release(id.slot, *pool_);
+    calls_[f->call].outcome.times.arrived = now;
   } else if (f->fencing != 0) {
     --f->fencing;
     --handles_;

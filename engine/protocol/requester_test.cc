@@ -875,6 +875,37 @@ TEST_F(RequesterTest, TheReplyMayComeBeforeItsSendIsComplete) {
   EXPECT_EQ(told.size(), 5U);
 }
 
+TEST_F(RequesterTest, WhenACallArrivedIsThatOfItsLastSend) {
+  make({.credits = 8});
+  const std::uint32_t xid = call();
+  now = 1100;
+  complete_posted();
+  disconnect();
+  now = 1200;
+  start_again();
+  arrive_unflushed(reply_to(xid));
+  EXPECT_EQ(told.at(0).times.sent, 1200);
+  EXPECT_EQ(told[0].times.arrived, 0);
+  complete_posted();
+  // Behind the Reply, while its memory is fenced.
+  const std::uint32_t chunks = call_with_chunks();
+  now = 1300;
+  arrive(return_of(sent()).encode(words({chunks, 1, 0, 0})));
+  now = 1400;
+  complete_posted();
+  complete_withdrawals();
+  EXPECT_EQ(told.at(1).times.replied, 1300);
+  EXPECT_EQ(told[1].times.arrived, 1400);
+  // The usual order.
+  const std::uint32_t last = call();
+  now = 1500;
+  complete_posted();
+  now = 1600;
+  arrive(reply_to(last));
+  EXPECT_EQ(told.at(2).times.arrived, 1500);
+  EXPECT_EQ(told[2].times.replied, 1600);
+}
+
 TEST_F(RequesterTest, WhatEndsTheConnection) {
   using fabric::Operation;
   using fabric::Status;

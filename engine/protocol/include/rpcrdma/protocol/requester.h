@@ -45,6 +45,7 @@ enum class CallStatus : std::uint8_t {
 struct CallTimes {
   fabric::Time called = 0;
   fabric::Time sent = 0;     // had credit, and was handed to the fabric (of the last time)
+  fabric::Time arrived = 0;  // its Send is known to have arrived, which may be after the Reply
   fabric::Time replied = 0;  // the Reply's Receive
   fabric::Time ended = 0;    // and all memory is fenced
 };
