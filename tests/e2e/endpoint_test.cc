@@ -257,6 +257,11 @@ TEST_F(Endpoint, PacketsThatWereWrittenAreAnalyzedWithoutErrors) {
     EXPECT_EQ(report["connections"][0]["client"]["address"], client_);
     EXPECT_EQ(report["connections"][0]["icrc"]["bad"], 0) << report["connections"][0];
     EXPECT_GT(report["connections"][0]["icrc"]["good"], 100);
+    std::vector<std::string> names;
+    for (const json& procedure : report["procedures"]) names.push_back(procedure["name"]);
+    EXPECT_THAT(names,
+                ::testing::IsSupersetOf({"ECHO v1 NULL", "ECHO v1 ECHO", "ECHO v1 SINK",
+                                         "ECHO v1 SOURCE", "ECHO v1 ECHO_BULK", "ECHO v1 LIST"}));
   }
 }
 
