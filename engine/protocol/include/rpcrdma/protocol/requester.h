@@ -32,7 +32,7 @@ struct CallSpec {
 
 enum class CallStatus : std::uint8_t {
   kReplied,       // the RPC layer says what the Reply says
-  kTimedOut,      // the connection is given up with it, since a Reply may still come
+  kTimedOut,      // if it was sent, the connection is given up: a Reply may still come
   kErrorVersion,  // RDMA_ERROR, ERR_VERS: the peer does not speak version 1
   kErrorChunk,  // RDMA_ERROR, ERR_CHUNK: the peer could not read the header, or not place the Reply
   kBadReply,    // the Reply breaks the protocol: see `reason`
