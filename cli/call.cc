@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <rpcrdma/load/split.h>
 #include <rpcrdma/service/rpc_message.h>
 #include <rpcrdma/stats/quantity.h>
 
@@ -102,9 +103,10 @@ class Caller : service::ClientObserver {
     if (right_) {
       result_ = fmt::format(
           "answered right after {}: {} waiting for a connection and credit, {} from sending to the "
-          "Reply, {} fencing memory",
+          "Reply{}, {} fencing memory",
           stats::format_duration(t.ended - t.called), stats::format_duration(t.sent - t.called),
-          stats::format_duration(t.replied - t.sent), stats::format_duration(t.ended - t.replied));
+          stats::format_duration(t.replied - t.sent), server_part(t),
+          stats::format_duration(t.ended - t.replied));
     } else {
       result_ = verdict == echo::Verdict::kRpcError
                     ? service::describe(outcome, service::ReplyReader(outcome))
@@ -114,6 +116,16 @@ class Caller : service::ClientObserver {
   void on_connected(const service::ConnectionInfo& /*connection*/) override { connected_ = true; }
   void on_lost(std::uint32_t /*connection*/, std::string_view what, Time /*retry*/) override {
     if (!connected_) failure_ = what;
+  }
+
+  // What the server says of the time until the Reply, as far as that can be.
+  [[nodiscard]] std::string server_part(const protocol::CallTimes& times) const {
+    const auto said = call_.server_times();
+    if (!said) return "";
+    const load::Split split = load::split(times, load::ServerTimes{said->reading, said->working});
+    return fmt::format(
+        " (the server: {} reading, {} at work{})", stats::format_duration(*split.reading),
+        stats::format_duration(*split.working), split.implausible ? ", cut from more" : "");
   }
 
   service::Loop& loop_;

@@ -151,6 +151,9 @@ void LoadWorker::on_outcome(const protocol::CallOutcome& outcome, std::uint32_t 
   sample.bytes = echo::EchoCall::payload_bytes(request);
   sample.due = slot.due;
   sample.times = outcome.times;
+  if (const auto server = slot.call.server_times()) {
+    sample.server = {server->reading, server->working};
+  }
   sample.attempts = outcome.attempts;
   tally_.add(sample);
   ended_ = std::max(ended_, outcome.times.ended);

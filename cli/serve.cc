@@ -126,7 +126,8 @@ int serve(const Options& options) {
   if (!provider) return kUnreadable;
   const auto loop = service::Loop::create(*provider, {.memory = {}, .spin = endpoint->spin});
   if (!loop) return refused(loop.error());
-  const auto echo = service::echo::EchoProgram::create((*loop)->memory(), *bulk);
+  const auto echo =
+      service::echo::EchoProgram::create((*loop)->memory(), *bulk, &service::Loop::read_clock);
   if (!echo) return refused(echo.error());
   const std::array<service::Program*, 1> programs{echo->get()};
   Doorkeeper doorkeeper(options.quiet);

@@ -113,15 +113,18 @@ std::size_t guess_item(wire::Bytes results, std::span<const std::uint64_t> chunk
   return 0;
 }
 
+// Of the echo program only names are known.
+bool knows_results(const ProcedureId& id) {
+  return id.program != kProgEcho && procedure_name(id.program, id.version, id.procedure) != nullptr;
+}
+
 }  // namespace
 
 std::size_t find_result_items(const ProcedureId& id, wire::Bytes results,
                               std::span<const std::uint64_t> chunk_lengths,
                               std::span<DdpItem> items, CompoundOps* ops) {
   if (ops != nullptr) *ops = {};
-  if (procedure_name(id.program, id.version, id.procedure) == nullptr) {
-    return guess_item(results, chunk_lengths, items);
-  }
+  if (!knows_results(id)) return guess_item(results, chunk_lengths, items);
   ResultReduction reduction(results.size(), chunk_lengths, items);
   if (is_compound(id)) {
     const CompoundOps walked = walk_compound(id, results, reduction);

@@ -203,5 +203,9 @@ TEST(GuessedItemTest, IsMadeForAnUnknownVersionOfAKnownProgram) {
   EXPECT_EQ(items_of({kProgNfs, 5, 1}, "1000", {4096}).size(), 1U);
 }
 
+TEST(GuessedItemTest, IsMadeForAProgramThatHasNamesAlone) {
+  EXPECT_EQ(items_of({kProgEcho, 1, 3}, "1000", {4096}).size(), 1U);
+}
+
 }  // namespace
 }  // namespace rpcrdma::decode

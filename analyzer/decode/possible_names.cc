@@ -8,9 +8,9 @@
 namespace rpcrdma::decode {
 namespace {
 
-constexpr std::uint32_t kPrograms[] = {kProgPortmap,    kProgNfs,        kProgMount,
-                                       kProgNlm,        kProgNsm,        kProgNfsAcl,
-                                       kProgRdmaConfig, kProgNfsCallback};
+constexpr std::uint32_t kPrograms[] = {kProgPortmap,    kProgNfs,  kProgMount,
+                                       kProgNlm,        kProgNsm,  kProgNfsAcl,
+                                       kProgRdmaConfig, kProgEcho, kProgNfsCallback};
 constexpr std::uint32_t kLastVersion = 4;     // of any program that is known
 constexpr std::uint32_t kLastProcedure = 31;  // of any of those
 constexpr std::uint32_t kLastOperation = 127;

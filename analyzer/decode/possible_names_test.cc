@@ -21,7 +21,9 @@ TEST(PossibleNames, OfEveryContext) {
   EXPECT_TRUE(has(FieldId::kProc, 1, "RDMA2_NOMSG"));
   EXPECT_TRUE(has(FieldId::kError, 2, "ERR_CHUNK"));
   EXPECT_TRUE(has(FieldId::kRpcProgram, kProgNfsCallback, "NFS_CB"));
+  EXPECT_TRUE(has(FieldId::kRpcProgram, kProgEcho, "ECHO"));
   EXPECT_TRUE(has(FieldId::kRpcProcedure, 1, "COMPOUND"));
+  EXPECT_TRUE(has(FieldId::kRpcProcedure, 4, "ECHO_BULK"));
   EXPECT_TRUE(has(FieldId::kRpcProcedure, 7, "WRITE"));
   EXPECT_TRUE(has(FieldId::kRpcProcedure, 8, "WRITE"));
   EXPECT_TRUE(has(FieldId::kRpcProcedure, 23, "FREE_ALL"));

@@ -47,6 +47,9 @@ constexpr const char* kNfsAcl3[] = {"NULL", "GETACL", "SETACL", "GETXATTRDIR"};
 // RFC 5666 section 6.2.
 constexpr const char* kRdmaConfig[] = {"NULL", "CONF_RDMA"};
 
+// engine/service/echo.x.
+constexpr const char* kEcho[] = {"NULL", "ECHO", "SINK", "SOURCE", "ECHO_BULK", "LIST", "SLEEP"};
+
 bool is_callback(std::uint32_t program, std::uint32_t version, std::uint32_t procedure) {
   return is_transient_program(program) && (version == 1 || version == 4) && procedure <= 1;
 }
@@ -82,6 +85,9 @@ Names names_of(std::uint32_t program, std::uint32_t version) {
     case kProgRdmaConfig:
       if (version == 1) return kRdmaConfig;
       break;
+    case kProgEcho:
+      if (version == 1) return kEcho;
+      break;
     default:
       break;
   }
@@ -106,6 +112,8 @@ const char* program_name(std::uint32_t program, std::uint32_t version, std::uint
       return "NFSACL";
     case kProgRdmaConfig:
       return "RDMACONFIG";
+    case kProgEcho:
+      return "ECHO";
     default:
       return is_callback(program, version, procedure) ? "NFS_CB" : nullptr;
   }

@@ -1,4 +1,5 @@
 #include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -19,6 +20,14 @@ TEST(ProgramNameTest, KnowsTheRegisteredPrograms) {
   EXPECT_EQ(text(program_name(100024, 1, 1)), "NSM");
   EXPECT_EQ(text(program_name(100227, 3, 1)), "NFSACL");
   EXPECT_EQ(text(program_name(100417, 1, 1)), "RDMACONFIG");
+}
+
+TEST(ProgramNameTest, KnowsTheEchoProgram) {
+  EXPECT_EQ(text(program_name(0x20525244, 1, 0)), "ECHO");
+  std::vector<std::string_view> names;
+  for (std::uint32_t n = 0; n < 7; ++n) names.push_back(text(procedure_name(0x20525244, 1, n)));
+  EXPECT_EQ(names, (std::vector<std::string_view>{"NULL", "ECHO", "SINK", "SOURCE", "ECHO_BULK",
+                                                  "LIST", "SLEEP"}));
 }
 
 TEST(ProgramNameTest, KnowsAProgramOfAnyVersion) {
@@ -65,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
         ProcedureCase{100021, 3, 23, "FREE_ALL"}, ProcedureCase{100021, 4, 23, "FREE_ALL"},
         ProcedureCase{100024, 1, 6, "NOTIFY"}, ProcedureCase{100227, 2, 5, "GETXATTRDIR"},
         ProcedureCase{100227, 3, 3, "GETXATTRDIR"}, ProcedureCase{100417, 1, 1, "CONF_RDMA"},
-        ProcedureCase{0x40000000, 1, 1, "CB_COMPOUND"}));
+        ProcedureCase{0x20525244, 1, 6, "SLEEP"}, ProcedureCase{0x40000000, 1, 1, "CB_COMPOUND"}));
 
 TEST(ProcedureNameTest, FollowsTheVersion) {
   EXPECT_EQ(text(procedure_name(100003, 2, 8)), "WRITE");

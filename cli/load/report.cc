@@ -22,6 +22,11 @@ struct PartName {
 constexpr std::array<PartName, kParts> kPartNames{{{"due, not begun", "turn"},
                                                    {"waiting for credit", "credit"},
                                                    {"sent until Reply", "reply"},
+                                                   {"  sending", "send"},
+                                                   {"  peer reading", "read"},
+                                                   {"  peer", "peer"},
+                                                   {"  data and network", "network"},
+                                                   {"  peer and network", "peer_and_network"},
                                                    {"fencing memory", "fence"}}};
 
 double per_second(std::uint64_t n, fabric::Time time) {
@@ -58,6 +63,28 @@ Json latency_json(const stats::Histogram& h) {
           {"max", us(h.max())},
           {"min", us(h.min())},
           {"mean", us(h.mean())}};
+}
+
+// What the parts of "sent until Reply" cannot tell.
+void add_notes(std::string& out, const Tally& t) {
+  const auto to = std::back_inserter(out);
+  const std::uint64_t unknown = t.right() - t.part(Part::kSend).count();
+  if (unknown != 0) {
+    fmt::format_to(to,
+                   "sending: not known of {} whose Reply came before the acknowledgement; it is in "
+                   "the network's time\n",
+                   counted(unknown, "Call", "Calls"));
+  }
+  const std::uint64_t untold = t.part(Part::kPeerOrNetwork).count();
+  if (untold != 0) {
+    fmt::format_to(to, "peer and network: {} whose Reply has no place for the peer's own time\n",
+                   counted(untold, "Call", "Calls"));
+  }
+  if (t.implausible() != 0) {
+    fmt::format_to(to,
+                   "peer: of {} it says more than the time until the Reply, and is cut to that\n",
+                   counted(t.implausible(), "Call", "Calls"));
+  }
 }
 
 }  // namespace
@@ -113,7 +140,10 @@ std::string to_text(const Setup& s, const Result& r) {
                  "p99.9", "p99.99", "max", "mean");
   latency_line(out, "latency", t.latency());
   for (std::size_t i = 0; i < kParts; ++i) {
-    latency_line(out, fmt::format("  {}", kPartNames[i].text), t.part(static_cast<Part>(i)));
+    const stats::Histogram& part = t.part(static_cast<Part>(i));
+    // A part that no Call has.
+    if (part.count() == 0 && t.right() != 0) continue;
+    latency_line(out, fmt::format("  {}", kPartNames[i].text), part);
   }
   for (std::uint32_t i = 0; i < s.procedures.size(); ++i) {
     const Tally::Procedure& p = t.procedure(i);
@@ -121,6 +151,7 @@ std::string to_text(const Setup& s, const Result& r) {
     if (p.calls == 0 || p.calls == t.calls()) continue;
     latency_line(out, fmt::format("{}, {}", s.procedures[i], p.calls), p.latency);
   }
+  add_notes(out, t);
   return out;
 }
 
@@ -128,7 +159,9 @@ std::string to_json(const Setup& s, const Result& r) {
   const Tally& t = r.tally;
   Json parts = Json::object();
   for (std::size_t i = 0; i < kParts; ++i) {
-    parts[kPartNames[i].key] = latency_json(t.part(static_cast<Part>(i)));
+    const stats::Histogram& part = t.part(static_cast<Part>(i));
+    Json& json = parts[kPartNames[i].key] = latency_json(part);
+    json["calls"] = part.count();
   }
   Json procedures = Json::array();
   for (std::uint32_t i = 0; i < s.procedures.size(); ++i) {
@@ -165,6 +198,7 @@ std::string to_json(const Setup& s, const Result& r) {
        {{"user", cpu_us(r.user, t.calls())}, {"system", cpu_us(r.system, t.calls())}}},
       {"latency_us", latency_json(t.latency())},
       {"parts_us", parts},
+      {"implausible", t.implausible()},
       {"procedures", procedures},
       {"failed", r.failed}};
   return report.dump(-1, ' ', false, Json::error_handler_t::replace);

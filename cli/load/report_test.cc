@@ -11,7 +11,8 @@ Sample sample(std::uint32_t procedure, End end = End::kRight) {
   s.end = end;
   s.procedure = procedure;
   s.bytes = 1'000'000;
-  s.times = {0, 1000, 49000, 50000};
+  s.times = {0, 1000, 9000, 49000, 50000};
+  s.server = {4000, 16000};
   return s;
 }
 
@@ -48,6 +49,10 @@ TEST(Report, Text) {
       "  due, not begun         0 ns     0 ns     0 ns     0 ns     0 ns     0 ns     0 ns\n"
       "  waiting for credit     1 us     1 us     1 us     1 us     1 us     1 us     1 us\n"
       "  sent until Reply      48 us    48 us    48 us    48 us    48 us    48 us    48 us\n"
+      "    sending              8 us     8 us     8 us     8 us     8 us     8 us     8 us\n"
+      "    peer reading         4 us     4 us     4 us     4 us     4 us     4 us     4 us\n"
+      "    peer                16 us    16 us    16 us    16 us    16 us    16 us    16 us\n"
+      "    data and network    20 us    20 us    20 us    20 us    20 us    20 us    20 us\n"
       "  fencing memory         1 us     1 us     1 us     1 us     1 us     1 us     1 us\n");
 }
 
@@ -77,6 +82,26 @@ TEST(Report, TextOfWhatWentWrong) {
   EXPECT_NE(text.find("\nsink, 3                 50 us"), std::string::npos) << text;
 }
 
+TEST(Report, TextOfTimesThatAreNotKnown) {
+  Result r = result();
+  Sample null = sample(0);
+  null.server.reset();
+  null.times.arrived = 0;
+  r.tally.add(null);
+  Sample lie = sample(1);
+  lie.server = {0, 1'000'000};
+  r.tally.add(lie);
+  const std::string text = to_text(setup(), r);
+  EXPECT_NE(text.find("\n    peer and network    48 us"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nsending: not known of 1 Call whose Reply came before the acknowledgement; "
+                      "it is in the network's time\n"
+                      "peer and network: 1 Call whose Reply has no place for the peer's own time\n"
+                      "peer: of 1 Call it says more than the time until the Reply, and is cut to "
+                      "that\n"),
+            std::string::npos)
+      << text;
+}
+
 TEST(Report, TextOfNothing) {
   const std::string text = to_text(setup(), {});
   EXPECT_NE(text.find("\n0 Calls in 0 ns: 0.0 calls/s, 0 B/s (0 B)\n"), std::string::npos) << text;
@@ -96,7 +121,15 @@ TEST(Report, Json) {
   for (const char* key : {"p50", "p90", "p99", "p999", "p9999", "max", "min", "mean"}) {
     EXPECT_EQ(j["latency_us"][key], 50.0) << key;
   }
-  EXPECT_EQ(j["parts_us"]["reply"]["max"], 48.0);
+  const auto& parts = j["parts_us"];
+  EXPECT_EQ(parts["reply"]["max"], 48.0);
+  EXPECT_EQ(parts["send"]["max"], 8.0);
+  EXPECT_EQ(parts["read"]["max"], 4.0);
+  EXPECT_EQ(parts["peer"]["max"], 16.0);
+  EXPECT_EQ(parts["network"]["max"], 20.0);
+  EXPECT_EQ(parts["network"]["calls"], 3);
+  EXPECT_EQ(parts["peer_and_network"]["calls"], 0);
+  EXPECT_EQ(j["implausible"], 0);
   ASSERT_EQ(j["procedures"].size(), 1U);
   EXPECT_EQ(j["procedures"][0]["name"], "sink");
   EXPECT_TRUE(j["failed"].empty());

@@ -21,13 +21,19 @@ void Tally::add(const Sample& s) {
   bytes_ += s.bytes;
   latency_.add(s.times.ended - s.due);
   procedure.latency.add(s.times.ended - s.due);
-  const auto part = [&](Part p, fabric::Time from, fabric::Time to) {
-    parts_[static_cast<std::size_t>(p)].add(to - from);
+  const auto part = [&](Part p, std::optional<fabric::Time> time) {
+    if (time) parts_[static_cast<std::size_t>(p)].add(*time);
   };
-  part(Part::kTurn, s.due, s.times.called);
-  part(Part::kCredit, s.times.called, s.times.sent);
-  part(Part::kReply, s.times.sent, s.times.replied);
-  part(Part::kFence, s.times.replied, s.times.ended);
+  part(Part::kTurn, s.times.called - s.due);
+  part(Part::kCredit, s.times.sent - s.times.called);
+  part(Part::kReply, s.times.replied - s.times.sent);
+  part(Part::kFence, s.times.ended - s.times.replied);
+  const Split of_reply = split(s.times, s.server);
+  implausible_ += of_reply.implausible ? 1 : 0;
+  part(Part::kSend, of_reply.sending);
+  part(Part::kRead, of_reply.reading);
+  part(Part::kPeer, of_reply.working);
+  part(s.server ? Part::kNetwork : Part::kPeerOrNetwork, of_reply.rest);
 }
 
 void Tally::add_reason(std::string_view reason) {
@@ -44,6 +50,7 @@ void Tally::merge(const Tally& other) {
   errors_ += other.errors_;
   mismatches_ += other.mismatches_;
   bytes_ += other.bytes_;
+  implausible_ += other.implausible_;
   resent_ += other.resent_;
   latency_.merge(other.latency_);
   for (std::size_t i = 0; i < kParts; ++i) parts_[i].merge(other.parts_[i]);

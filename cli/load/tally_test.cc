@@ -13,7 +13,7 @@ Sample sample(End end = End::kRight) {
   s.procedure = 1;
   s.bytes = 100;
   s.due = 1000;
-  s.times = {1010, 1030, 1060, 1063};
+  s.times = {1010, 1030, 1040, 1060, 1063};
   return s;
 }
 
@@ -28,6 +28,30 @@ TEST(Tally, PartsAreTheWholeLatency) {
   EXPECT_EQ(t.procedure(1).calls, 1U);
   EXPECT_EQ(t.procedure(1).latency.max(), 63);
   EXPECT_EQ(t.procedure(0).calls, 0U);
+}
+
+TEST(Tally, PartsOfTheReplyAreItsWhole) {
+  Tally t;
+  Sample s = sample();
+  s.server = {7, 8};
+  t.add(s);
+  EXPECT_EQ(t.part(Part::kSend).max(), 10);
+  EXPECT_EQ(t.part(Part::kRead).max(), 7);
+  EXPECT_EQ(t.part(Part::kPeer).max(), 8);
+  EXPECT_EQ(t.part(Part::kNetwork).max(), 5);
+  EXPECT_EQ(t.part(Part::kPeerOrNetwork).count(), 0U);
+  EXPECT_EQ(t.implausible(), 0U);
+}
+
+TEST(Tally, WithoutTheServersTimesPartsAreFewer) {
+  Tally t;
+  Sample s = sample();
+  s.times.arrived = 0;
+  t.add(s);
+  for (const Part part : {Part::kSend, Part::kRead, Part::kPeer, Part::kNetwork}) {
+    EXPECT_EQ(t.part(part).count(), 0U);
+  }
+  EXPECT_EQ(t.part(Part::kPeerOrNetwork).max(), 30);
 }
 
 TEST(Tally, WhatFailedHasNoLatencyAndNoBytes) {
@@ -48,6 +72,7 @@ TEST(Tally, MergedEqualsTogether) {
   Tally b;
   Sample again = sample();
   again.attempts = 3;
+  again.server = {0, 1000};
   a.add(sample());
   a.add_reason("timed out");
   b.add(again);
@@ -61,6 +86,8 @@ TEST(Tally, MergedEqualsTogether) {
   EXPECT_EQ(a.resent(), 2U);
   EXPECT_EQ(a.latency().count(), 2U);
   EXPECT_EQ(a.part(Part::kReply).count(), 2U);
+  EXPECT_EQ(a.part(Part::kPeer).count(), 1U);
+  EXPECT_EQ(a.implausible(), 1U);
   EXPECT_EQ(a.procedure(1).calls, 3U);
   EXPECT_EQ(a.reasons().at("timed out"), 2U);
   EXPECT_EQ(a.reasons().at("closed"), 1U);

@@ -58,6 +58,26 @@ TEST(FixedRing, GoesRound) {
   EXPECT_TRUE(ring.full());
 }
 
+TEST(FixedRing, LosesFromAnywhere) {
+  for (std::size_t begin = 0; begin < 4; ++begin) {
+    for (std::size_t out = 0; out < 4; ++out) {
+      FixedRing<std::size_t> ring(4);
+      for (std::size_t i = 0; i < begin; ++i) {
+        ring.push(9);
+        ring.pop();
+      }
+      for (std::size_t i = 0; i < 4; ++i) ring.push(i);
+      ring.remove(out);
+      ring.push(4);
+      std::vector<std::size_t> left;
+      for (std::size_t i = 0; i < ring.size(); ++i) left.push_back(ring[i]);
+      std::vector<std::size_t> expected{0, 1, 2, 3, 4};
+      expected.erase(expected.begin() + static_cast<std::ptrdiff_t>(out));
+      EXPECT_EQ(left, expected) << begin << " " << out;
+    }
+  }
+}
+
 struct Node {
   std::uint32_t generation = 0;
   std::uint32_t previous = kNoSlot, next = kNoSlot;

@@ -1,121 +1,20 @@
 // Two endpoints, requester and responder, in a simulated network, with an upper layer that checks
-// every byte. A Call's arguments and results are opaques, each of which may be DDP-eligible.
-//
-//   Call:  XID, 0, cookie, count of arguments, the arguments
-//   Reply: XID, 1, cookie, count of results, the results
+// every byte.
 #pragma once
 
+#include "messages_for_tests.h"
 #include "sim_host_for_tests.h"
 
-#include <deque>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <rpcrdma/protocol/channel.h>
-#include <rpcrdma/protocol/stream_reader.h>
-#include <rpcrdma/soft/random.h>
 
 namespace rpcrdma::protocol::testing {
-
-struct Opaque {
-  std::uint32_t bytes = 0;
-  bool ddp = true;
-  bool registered = false;  // lies in memory that its owner has registered
-};
-
-struct CallPlanForTest {
-  std::vector<Opaque> arguments;
-  std::vector<Opaque> results;  // the DDP-eligible ones have memory offered for them
-  std::uint32_t spare = 0;      // bytes by which that is longer
-  fabric::Time timeout = fabric::kNever;
-  fabric::Time service_time = 0;
-  bool result_memory = true;  // of DDP-eligible results; else they are to come with the stream
-};
-
-inline std::uint8_t content(std::uint64_t cookie, std::size_t which, std::size_t at) {
-  return static_cast<std::uint8_t>((at * 2654435761U + cookie * 97 + which * 31 + 7) >> 5);
-}
-
-// One opaque's bytes.
-class Content {
- public:
-  Content(std::uint64_t cookie, std::size_t which, std::uint32_t bytes) : bytes_(bytes) {
-    for (std::size_t i = 0; i < bytes; ++i) bytes_[i] = content(cookie, which, i);
-  }
-  [[nodiscard]] wire::Bytes bytes() const { return bytes_; }
-
- private:
-  std::vector<std::uint8_t> bytes_;
-};
-
-// The pieces of a message, and the memory that they lie in.
-class Message {
- public:
-  Message(fabric::Provider& provider, std::uint64_t cookie, std::uint32_t type,
-          const std::vector<Opaque>& opaques, std::size_t first)
-      : provider_(provider) {
-    word(0);
-    word(type);
-    word(static_cast<std::uint32_t>(cookie));
-    word(static_cast<std::uint32_t>(opaques.size()));
-    for (std::size_t i = 0; i < opaques.size(); ++i) {
-      const Opaque& o = opaques[i];
-      word(o.bytes);
-      const Content data(cookie, first + i, o.bytes);
-      if (!o.ddp) {
-        put(data.bytes());
-        continue;
-      }
-      end_piece();
-      std::vector<std::uint8_t>& own =
-          memory_.emplace_back(data.bytes().begin(), data.bytes().end());
-      Piece p;
-      p.bytes = own;
-      p.ddp = true;
-      if (o.registered && o.bytes != 0) {
-        p.memory = &registered_.emplace_back(provider.remember(own).value());
-      }
-      pieces_.push_back(p);
-    }
-    end_piece();
-  }
-  ~Message() {
-    for (const fabric::Memory& m : registered_) provider_.forget(m);
-  }
-  Message(const Message&) = delete;
-  Message& operator=(const Message&) = delete;
-
-  [[nodiscard]] std::span<const Piece> pieces() const { return pieces_; }
-  // What a peer may only have read from is as it was.
-  [[nodiscard]] std::size_t size() const { return stream_bytes(pieces_); }
-
- private:
-  void word(std::uint32_t v) {
-    std::array<std::uint8_t, 4> b{};
-    wire::store_be32(b.data(), v);
-    stream_.insert(stream_.end(), b.begin(), b.end());
-  }
-  void put(wire::Bytes bytes) {
-    stream_.insert(stream_.end(), bytes.begin(), bytes.end());
-    stream_.resize((stream_.size() + 3) / 4 * 4);
-  }
-  void end_piece() {
-    if (stream_.empty()) return;
-    pieces_.push_back({memory_.emplace_back(std::move(stream_)), nullptr, false});
-    stream_.clear();
-  }
-
-  fabric::Provider& provider_;
-  std::vector<std::uint8_t> stream_;
-  std::deque<std::vector<std::uint8_t>> memory_;
-  std::deque<fabric::Memory> registered_;
-  std::vector<Piece> pieces_;
-};
 
 struct Outcome {
   CallStatus status = CallStatus::kReplied;
@@ -172,30 +71,8 @@ class Exchange : public RequesterOwner, public ResponderOwner {
     const std::uint64_t cookie = ++last_cookie_;
     Calling& c = calls_[cookie];
     c.plan = plan;
-    c.message = std::make_unique<Message>(client_host, cookie, 0, plan.arguments, 0);
-    std::uint32_t max_reply = 16;
-    for (std::size_t i = 0; i < plan.results.size(); ++i) {
-      const Opaque& o = plan.results[i];
-      max_reply += 4;
-      if (!o.ddp || !plan.result_memory) {
-        max_reply += static_cast<std::uint32_t>(wire::xdr_padded(o.bytes));
-        continue;
-      }
-      // Guards around it are to stay as they are.
-      auto& memory = c.result_memory.emplace_back(o.bytes + plan.spare + 2 * kGuard, kGuardByte);
-      c.registered.push_back(client_host.remember(memory).value());
-    }
-    for (std::size_t i = 0; i < c.registered.size(); ++i) {
-      const auto length = static_cast<std::uint32_t>(c.result_memory[i].size() - 2 * kGuard);
-      c.spaces.push_back({c.result_memory[i].data() + kGuard, length, &c.registered[i]});
-    }
-    CallSpec spec;
-    spec.message = c.message->pieces();
-    spec.results = c.spaces;
-    spec.max_reply = max_reply;
-    spec.timeout = plan.timeout;
-    spec.cookie = cookie;
-    const auto xid = requester.call(spec, net.now());
+    c.call = std::make_unique<TestCall>(client_host, cookie, plan);
+    const auto xid = requester.call(c.call->spec(), net.now());
     EXPECT_TRUE(xid);
     return cookie;
   }
@@ -239,20 +116,15 @@ class Exchange : public RequesterOwner, public ResponderOwner {
     ASSERT_NE(found, calls_.end()) << "an outcome of nothing";
     ASSERT_EQ(outcomes.count(o.cookie), 0U) << "a second outcome";
     outcomes[o.cookie] = {o.status, o.reason, o.attempts, o.times};
-    Calling& c = found->second;
-    if (o.status == CallStatus::kReplied) check_reply_bytes(o, c);
-    check_guards(c);
-    for (const fabric::Memory& m : c.registered) client_host.forget(m);
+    found->second.call->check(o);
     calls_.erase(found);
     if (again) again();
   }
 
   void on_call(const IncomingCall& call) override {
     ++calls_seen;
-    StreamReader r(call.stream, call.items);
-    EXPECT_EQ(r.u32(), call.xid);
-    EXPECT_EQ(r.u32(), 0U);
-    const std::uint64_t cookie = r.u32();
+    ReceivedCall received(call);
+    const std::uint64_t cookie = received.cookie();
     const auto found = calls_.find(cookie);
     // Sent again, and it was answered before.
     if (found == calls_.end()) {
@@ -261,15 +133,7 @@ class Exchange : public RequesterOwner, public ResponderOwner {
       return;
     }
     const CallPlanForTest& plan = found->second.plan;
-    EXPECT_EQ(r.u32(), plan.arguments.size());
-    for (std::size_t i = 0; i < plan.arguments.size(); ++i) {
-      const wire::Bytes got = r.opaque();
-      const Content want(cookie, i, plan.arguments[i].bytes);
-      EXPECT_TRUE(std::equal(got.begin(), got.end(), want.bytes().begin(), want.bytes().end()))
-          << "argument " << i << " of " << cookie;
-    }
-    EXPECT_TRUE(r.ok());
-    EXPECT_TRUE(r.at_end());
+    received.check(plan);
     delayed_.emplace(net.now() + plan.service_time,
                      Pending{call.id, server.get(), plan.results, cookie});
   }
@@ -297,14 +161,9 @@ class Exchange : public RequesterOwner, public ResponderOwner {
   }
 
  private:
-  static constexpr std::size_t kGuard = 16;
-  static constexpr std::uint8_t kGuardByte = 0xa5;
   struct Calling {
     CallPlanForTest plan;
-    std::unique_ptr<Message> message;
-    std::deque<std::vector<std::uint8_t>> result_memory;
-    std::deque<fabric::Memory> registered;
-    std::vector<ResultSpace> spaces;
+    std::unique_ptr<TestCall> call;
   };
   struct Pending {
     std::uint64_t id;
@@ -384,41 +243,13 @@ class Exchange : public RequesterOwner, public ResponderOwner {
       delayed_.erase(delayed_.begin());
       any = true;
       auto& message = replies_[p.id];
-      message = std::make_unique<Message>(server_host, p.cookie, 1, p.results, 100);
+      message = std::make_unique<Message>(server_host, p.cookie, 1, p.results, kFirstResult);
       if (!responder.reply(p.id, message->pieces(), net.now())) {
         ++refused;
         replies_.erase(p.id);
       }
     }
     return any;
-  }
-
-  void check_reply_bytes(const CallOutcome& o, const Calling& c) {
-    std::vector<Placed> items;
-    for (std::size_t i = 0; i < o.result_bytes.size(); ++i) {
-      items.push_back({kAnyPosition, {c.spaces[i].data, o.result_bytes[i]}});
-    }
-    StreamReader r(o.reply, items);
-    EXPECT_EQ(r.u32(), o.xid);
-    EXPECT_EQ(r.u32(), 1U);
-    EXPECT_EQ(r.u32(), o.cookie);
-    EXPECT_EQ(r.u32(), c.plan.results.size());
-    for (std::size_t i = 0; i < c.plan.results.size(); ++i) {
-      const wire::Bytes got = c.plan.results[i].ddp ? r.opaque_result() : r.opaque();
-      const Content want(o.cookie, 100 + i, c.plan.results[i].bytes);
-      EXPECT_TRUE(std::equal(got.begin(), got.end(), want.bytes().begin(), want.bytes().end()))
-          << "result " << i << " of " << o.cookie;
-    }
-    EXPECT_TRUE(r.ok());
-    EXPECT_TRUE(r.at_end());
-  }
-  static void check_guards(const Calling& c) {
-    for (const auto& m : c.result_memory) {
-      for (std::size_t i = 0; i < kGuard; ++i) {
-        EXPECT_EQ(m[i], kGuardByte);
-        EXPECT_EQ(m[m.size() - 1 - i], kGuardByte);
-      }
-    }
   }
 
   ExchangeOptions options_;

@@ -13,6 +13,7 @@ using testing::CallPlanForTest;
 using testing::Exchange;
 using testing::ExchangeOptions;
 using testing::Opaque;
+using testing::random_plan;
 
 // Makes Calls of this kind, one after the other and then several at a time; says that all were
 // answered, and that no memory is left taken.
@@ -137,22 +138,6 @@ TEST(Exchange, RepliesInAnyOrder) {
 
 // Random messages over a network that loses, repeats, reorders and damages packets; connections
 // that end at random; always exactly one outcome, and no wrong byte.
-CallPlanForTest random_plan(soft::Random& random) {
-  const auto opaque = [&] {
-    constexpr std::array<std::uint32_t, 6> kScales{1, 5, 90, 1000, 5000, 40'000};
-    const std::uint32_t scale = kScales[random.below(kScales.size())];
-    return Opaque{static_cast<std::uint32_t>(random.below(scale)), random.chance(0.6),
-                  random.chance(0.5)};
-  };
-  CallPlanForTest p;
-  for (std::uint64_t n = random.below(4); n > 0; --n) p.arguments.push_back(opaque());
-  for (std::uint64_t n = random.below(4); n > 0; --n) p.results.push_back(opaque());
-  p.spare = static_cast<std::uint32_t>(random.chance(0.5) ? random.below(3000) : 0);
-  p.result_memory = random.chance(0.8);
-  p.service_time = static_cast<fabric::Time>(random.below(30)) * fabric::kMicrosecond;
-  return p;
-}
-
 ExchangeOptions random_options(std::uint64_t seed, soft::Random& random, double rate) {
   ExchangeOptions o;
   o.seed = seed;

@@ -18,9 +18,7 @@ class FixedRing {
   [[nodiscard]] T& front() { return elements_[begin_]; }
   // Must not be full.
   void push(const T& element) {
-    std::size_t at = begin_ + size_;
-    if (at >= capacity_) at -= capacity_;
-    elements_[at] = element;
+    elements_[place(size_)] = element;
     ++size_;
   }
   void pop() {
@@ -28,8 +26,20 @@ class FixedRing {
     --size_;
   }
   void clear() { size_ = 0; }
+  // The i-th from the front.
+  [[nodiscard]] const T& operator[](std::size_t i) const { return elements_[place(i)]; }
+  // Takes it out; those behind it stay in order.
+  void remove(std::size_t i) {
+    for (; i + 1 < size_; ++i) elements_[place(i)] = elements_[place(i + 1)];
+    --size_;
+  }
 
  private:
+  [[nodiscard]] std::size_t place(std::size_t i) const {
+    const std::size_t at = begin_ + i;
+    return at >= capacity_ ? at - capacity_ : at;
+  }
+
   std::unique_ptr<T[]> elements_;
   std::size_t capacity_;
   std::size_t begin_ = 0;

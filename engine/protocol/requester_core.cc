@@ -102,6 +102,7 @@ void RequesterCore::close(Time now) {
   }
   while (!sent_.empty()) {
     const std::uint32_t index = sent_.front();
+    (void)unsend(calls_[index]);
     end(index, CallStatus::kClosed, "the requester was closed");
     fence(index, now);
   }
@@ -180,6 +181,7 @@ RequesterCore::Try RequesterCore::try_send(std::uint32_t index, Time now) {
     return Try::kEnded;
   }
   c.outcome.times.sent = now;
+  c.outcome.times.arrived = 0;
   if (++c.outcome.attempts > 1) ++counters_.resent;
   count(*plan, c);
   link_->work.add(*this, at);
@@ -208,7 +210,8 @@ bool RequesterCore::next_work(std::uint32_t slot, WorkRequest& work) {
 
 bool RequesterCore::expects(std::uint32_t xid) const {
   const std::uint32_t index = by_xid_.find(xid);
-  return index != kNoSlot && calls_[index].state == State::kSent;
+  return index != kNoSlot && calls_[index].state == State::kSent &&
+         !link_->work.holds(*this, calls_[index].flight);
 }
 
 Keep RequesterCore::receive(const Received& message) {
@@ -284,6 +287,17 @@ void RequesterCore::fence(std::uint32_t index, Time now) {
   }
 }
 
+bool RequesterCore::unsend(Call& c) {
+  if (!link_->work.withdraw(*this, c.flight)) return false;
+  flights_[c.flight].sent = true;
+  if (--c.outcome.attempts == 0) {
+    c.outcome.times.sent = 0;
+  } else {
+    --counters_.resent;
+  }
+  return true;
+}
+
 void RequesterCore::post_fences() {
   while (!to_fence_.empty()) {
     const std::uint32_t at = to_fence_.front();
@@ -309,7 +323,8 @@ void RequesterCore::completed(const WorkId& id, Time now) {
   if (id.kind == WorkKind::kCallSend) {
     f->sent = true;
     f->give_send(*pool_);
-    if (f->call == kNoSlot) release(id.slot, *pool_);
+    if (f->call == kNoSlot) return release(id.slot, *pool_);
+    calls_[f->call].outcome.times.arrived = now;
   } else if (f->fencing != 0) {
     --f->fencing;
     --handles_;
@@ -330,10 +345,13 @@ void RequesterCore::expire(Time now) {
       continue;
     }
     ++counters_.timeouts;
-    const bool was_sent = c.state == State::kSent;
+    const bool has_flight = c.state == State::kSent;
+    const bool was_sent = has_flight && !unsend(c);
     end(i, CallStatus::kTimedOut, was_sent ? "no Reply came in time" : "it was not sent in time");
     if (was_sent) {
       link_->fail("a Call timed out");
+    } else if (has_flight) {
+      fence(i, now);
     } else {
       finish(i, pool_, now);
     }

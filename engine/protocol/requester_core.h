@@ -47,7 +47,7 @@ class RequesterCore : public WorkSource {
   void completed(const WorkId& id, fabric::Time now);
   [[nodiscard]] bool next_work(std::uint32_t slot, WorkRequest& work) override;
 
-  // A Call with this XID waits for its Reply.
+  // A Call with this XID waits for its Reply: it was posted.
   [[nodiscard]] bool expects(std::uint32_t xid) const;
   // Of its Receives and its work at the same time.
   [[nodiscard]] std::uint32_t own_credits() const { return credits_.own(); }
@@ -78,6 +78,8 @@ class RequesterCore : public WorkSource {
   // Its outcome is known: when its memory is fenced it is told.
   void end(std::uint32_t index, CallStatus status, const char* reason);
   void fence(std::uint32_t index, fabric::Time now);
+  // Of a Call in flight: its Send has not been posted, and will not be. False: it was posted.
+  [[nodiscard]] bool unsend(Call& call);
   // `pool`: of its blocks; not looked at if it was never sent.
   void finish(std::uint32_t index, MemoryPool* pool, fabric::Time now);
   void judge(std::uint32_t index, const Received& message);

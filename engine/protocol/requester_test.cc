@@ -66,15 +66,18 @@ class RequesterTest : public testing::ChannelTest, public RequesterOwner {
 
   // A short Call; flush() sends it, if it may.
   std::uint32_t call(std::uint64_t cookie = 0, fabric::Time timeout = fabric::kNever) {
+    const std::uint32_t xid = call_unflushed(cookie, timeout);
+    channel->flush(now);
+    return xid;
+  }
+  std::uint32_t call_unflushed(std::uint64_t cookie, fabric::Time timeout = fabric::kNever) {
     const std::array<Piece, 1> message{Piece{small, nullptr, false}};
     CallSpec spec;
     spec.message = message;
     spec.max_reply = 100;
     spec.cookie = cookie;
     spec.timeout = timeout;
-    const std::uint32_t xid = requester->call(spec, now).value();
-    channel->flush(now);
-    return xid;
+    return requester->call(spec, now).value();
   }
   // One with a Read chunk, a Write chunk of two segments and an unused one, and a Reply chunk.
   std::uint32_t call_with_chunks(bool registered = true) {
@@ -790,6 +793,109 @@ TEST_F(RequesterTest, WorkWaitsForRoomInTheSendQueue) {
   EXPECT_EQ(failure(), "");
 }
 
+// Of those that wait for room some stand in the next batch and some behind it.
+TEST_F(RequesterTest, WhatIsClosedBeforeItWasPostedIsNotSent) {
+  make({.credits = 40});
+  arrive(reply_to(call(), 40));
+  complete_posted();
+  fabric.send_room = 1;
+  const std::uint32_t posted = call_unflushed(1);
+  for (std::uint64_t i = 0; i < 12; ++i) call_unflushed(100 + i);
+  call_with_chunks();
+  for (std::uint64_t i = 0; i < 18; ++i) call_unflushed(200 + i);
+  call_with_chunks();
+  told.clear();
+  requester->close(now);
+  // All but those with memory that the peer could reach, had it been told of it.
+  EXPECT_EQ(told.size(), 31U);
+  fabric.send_room = SIZE_MAX;
+  channel->flush(now);
+  EXPECT_EQ(sends(), 1U);
+  EXPECT_EQ(open(sent()).header.xid, posted);
+  EXPECT_THAT(fabric.exposed, IsEmpty());
+  complete_withdrawals();
+  EXPECT_EQ(told.size(), 33U);
+  for (const Told& t : told) {
+    EXPECT_EQ(t.status, CallStatus::kClosed);
+    EXPECT_EQ(t.attempts, t.xid == posted ? 1U : 0U);
+    EXPECT_EQ(t.times.sent, t.xid == posted ? now : 0);
+  }
+  EXPECT_EQ(requester->outstanding(), 0U);
+  complete_posted();
+}
+
+TEST_F(RequesterTest, WhatTimesOutBeforeItWasPostedIsNotSentAndDoesNoHarm) {
+  make({.credits = 40});
+  arrive(reply_to(call(), 40));
+  complete_posted();
+  const std::uint64_t idle = pool.in_use();
+  fabric.send_room = 0;
+  std::vector<std::uint32_t> others;
+  for (int i = 0; i < 30; ++i) {
+    const std::uint32_t xid = call_unflushed(7, i % 3 == 1 ? 500 : fabric::kNever);
+    if (i % 3 != 1) others.push_back(xid);
+  }
+  channel->flush(now);
+  told.clear();
+  now += 500;
+  channel->expire(now);
+  EXPECT_EQ(failure(), "");
+  EXPECT_EQ(requester->outstanding(), 20U);
+  ASSERT_EQ(told.size(), 10U);
+  for (const Told& t : told) {
+    EXPECT_EQ(t.status, CallStatus::kTimedOut);
+    EXPECT_EQ(t.reason, "it was not sent in time");
+    EXPECT_EQ(t.attempts, 0U);
+  }
+  fabric.send_room = SIZE_MAX;
+  channel->flush(now);
+  std::vector<std::uint32_t> went;
+  for (const auto& p : fabric.posted) {
+    went.push_back(open(p.bytes).header.xid);
+    EXPECT_EQ(testing::payload_of(p.bytes), words({went.back(), 0, 2, 3, 4, 5}));
+  }
+  EXPECT_EQ(went, others);
+  // All places are free again.
+  complete_posted();
+  for (const std::uint32_t xid : others) arrive(reply_to(xid, 40));
+  EXPECT_EQ(pool.in_use(), idle);
+  for (int i = 0; i < 40; ++i) call();
+  EXPECT_EQ(sends(), 40U);
+}
+
+TEST_F(RequesterTest, WhatIsClosedBeforeItWasPostedAgainWasSentOnce) {
+  make({.credits = 8});
+  const std::uint32_t xid = call_with_chunks();
+  fabric.send_room = 0;
+  start_again();
+  EXPECT_THAT(fabric.posted, IsEmpty());
+  EXPECT_EQ(requester->counters().resent, 1U);
+  requester->close(now);
+  channel->flush(now);
+  complete_withdrawals();
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].xid, xid);
+  EXPECT_EQ(told[0].attempts, 1U);
+  EXPECT_EQ(requester->counters().resent, 0U);
+}
+
+TEST_F(RequesterTest, AReplyToWhatWasNotPostedIsNobodys) {
+  make({.credits = 8});
+  arrive(reply_to(call()));
+  complete_posted();
+  fabric.send_room = 0;
+  const std::uint32_t xid = call();
+  told.clear();
+  arrive(reply_to(xid));
+  EXPECT_THAT(told, IsEmpty());
+  EXPECT_EQ(requester->counters().unmatched, 1U);
+  fabric.send_room = 1;
+  channel->flush(now);
+  EXPECT_EQ(open(sent()).header.xid, xid);
+  arrive(reply_to(xid));
+  EXPECT_EQ(told.size(), 1U);
+}
+
 TEST_F(RequesterTest, WithdrawalsWaitForRoomToo) {
   make({.credits = 8});
   const std::uint32_t xid = call_with_chunks();
@@ -873,6 +979,37 @@ TEST_F(RequesterTest, TheReplyMayComeBeforeItsSendIsComplete) {
     arrive(reply_to(xid));
   }
   EXPECT_EQ(told.size(), 5U);
+}
+
+TEST_F(RequesterTest, WhenACallArrivedIsThatOfItsLastSend) {
+  make({.credits = 8});
+  const std::uint32_t xid = call();
+  now = 1100;
+  complete_posted();
+  disconnect();
+  now = 1200;
+  start_again();
+  arrive_unflushed(reply_to(xid));
+  EXPECT_EQ(told.at(0).times.sent, 1200);
+  EXPECT_EQ(told[0].times.arrived, 0);
+  complete_posted();
+  // Behind the Reply, while its memory is fenced.
+  const std::uint32_t chunks = call_with_chunks();
+  now = 1300;
+  arrive(return_of(sent()).encode(words({chunks, 1, 0, 0})));
+  now = 1400;
+  complete_posted();
+  complete_withdrawals();
+  EXPECT_EQ(told.at(1).times.replied, 1300);
+  EXPECT_EQ(told[1].times.arrived, 1400);
+  // The usual order.
+  const std::uint32_t last = call();
+  now = 1500;
+  complete_posted();
+  now = 1600;
+  arrive(reply_to(last));
+  EXPECT_EQ(told.at(2).times.arrived, 1500);
+  EXPECT_EQ(told[2].times.replied, 1600);
 }
 
 TEST_F(RequesterTest, WhatEndsTheConnection) {

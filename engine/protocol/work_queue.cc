@@ -10,9 +10,47 @@ void WorkQueue::fill() {
     work.slice_count = 0;
     const Job job = waiting_.front();
     if (job.source->next_work(job.slot, work)) waiting_.pop();
-    requests_[last_] = work.request;
-    requests_[last_].local = std::span(work.slices).first(work.slice_count);
+    jobs_[last_] = job;
+    refer(last_);
   }
+}
+
+void WorkQueue::refer(std::size_t i) {
+  requests_[i] = batch_[i].request;
+  requests_[i].local = std::span(batch_[i].slices).first(batch_[i].slice_count);
+}
+
+std::size_t WorkQueue::place_in_batch(const WorkSource& source, std::uint32_t slot) const {
+  for (std::size_t i = first_; i < last_; ++i) {
+    if (jobs_[i].is(source, slot)) return i;
+  }
+  return kNowhere;
+}
+
+std::size_t WorkQueue::place_waiting(const WorkSource& source, std::uint32_t slot) const {
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    if (waiting_[i].is(source, slot)) return i;
+  }
+  return kNowhere;
+}
+
+bool WorkQueue::holds(const WorkSource& source, std::uint32_t slot) const {
+  return place_in_batch(source, slot) != kNowhere || place_waiting(source, slot) != kNowhere;
+}
+
+bool WorkQueue::withdraw(const WorkSource& source, std::uint32_t slot) {
+  if (const std::size_t at = place_waiting(source, slot); at != kNowhere) {
+    waiting_.remove(at);
+    return true;
+  }
+  std::size_t at = place_in_batch(source, slot);
+  if (at == kNowhere) return false;
+  for (--last_; at < last_; ++at) {
+    batch_[at] = batch_[at + 1];
+    jobs_[at] = jobs_[at + 1];
+    refer(at);
+  }
+  return true;
 }
 
 fabric::Expected<void> WorkQueue::post(fabric::Connection& connection) {

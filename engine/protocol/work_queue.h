@@ -30,6 +30,10 @@ class WorkQueue {
   explicit WorkQueue(std::size_t slots) : waiting_(slots) {}
 
   void add(WorkSource& source, std::uint32_t slot) { waiting_.push({&source, slot}); }
+  // For a slot that has one request: it is here, and was not posted.
+  [[nodiscard]] bool holds(const WorkSource& source, std::uint32_t slot) const;
+  // Takes it out again; false: it is not here.
+  [[nodiscard]] bool withdraw(const WorkSource& source, std::uint32_t slot);
   // Posts until nothing is left, or nothing finds room. Error: other than kNoRoom.
   [[nodiscard]] fabric::Expected<void> post(fabric::Connection& connection);
   void clear();
@@ -38,14 +42,24 @@ class WorkQueue {
   struct Job {
     WorkSource* source = nullptr;
     std::uint32_t slot = 0;
+
+    [[nodiscard]] bool is(const WorkSource& s, std::uint32_t n) const {
+      return source == &s && slot == n;
+    }
   };
   static constexpr std::size_t kBatch = 16;
+  static constexpr std::size_t kNowhere = SIZE_MAX;
 
   void fill();
+  void refer(std::size_t i);  // requests_[i] to batch_[i]
+  // Of a slot's only request.
+  [[nodiscard]] std::size_t place_in_batch(const WorkSource& source, std::uint32_t slot) const;
+  [[nodiscard]] std::size_t place_waiting(const WorkSource& source, std::uint32_t slot) const;
 
   FixedRing<Job> waiting_;
   // Of the front ones; [first_, last_) have found no room yet.
   std::array<WorkRequest, kBatch> batch_;
+  std::array<Job, kBatch> jobs_;  // whose request each is
   std::array<fabric::SendRequest, kBatch> requests_;
   std::size_t first_ = 0;
   std::size_t last_ = 0;

@@ -75,6 +75,8 @@ struct Dispatching {
     if (stream.size() >= 4) incoming.xid = wire::load_be32(stream.data());
     incoming.stream = stream;
     incoming.items = items;
+    incoming.received = received;
+    incoming.pulled = pulled;
     dispatcher.on_call(incoming);
     return last_id;
   }
@@ -90,6 +92,7 @@ struct Dispatching {
   fabric::testing::NullProvider provider;
   protocol::MemoryPool pool{provider, {}};
   fabric::Time now = 0;
+  fabric::Time received = 0, pulled = 0;  // of the Calls from here on
   Dispatcher dispatcher;
   std::vector<KeptReply> replies;
   std::uint64_t last_id = 0;

@@ -153,6 +153,7 @@ void DispatcherState::dispatch(const protocol::IncomingCall& incoming, const wir
   handled.xid_ = incoming.xid;
   handled.now_ = *clock_;
   handled.received_ = incoming.received;
+  handled.pulled_ = incoming.pulled;
   procedure->handler(handled);
   if (!handled.ended_) (void)handled.fail(CallError::kSystemError);
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<const char*, kProcedures> kNames{"NULL",      "ECHO", "SINK", "SOURCE",
                                                       "ECHO_BULK", "LIST", "SLEEP"};
-constexpr std::uint32_t kHead = 12;  // status, checksum, count
+constexpr std::uint32_t kHead = kDataResultBytes;
 
 CallHeader header(Proc proc) {
   return {kProgram, kVersion, static_cast<std::uint32_t>(proc)};
@@ -94,7 +94,7 @@ struct EchoCall::Impl {
       case Proc::kSleep:
         break;
     }
-    return 4;
+    return kResultBytes;
   }
 
   [[nodiscard]] bool has_bulk_result() const {
@@ -151,6 +151,7 @@ struct EchoCall::Impl {
     const auto result =
         read_data_result(results, std::max(request.length, space.size), has_bulk_result());
     if (!result) return Verdict::kMalformed;
+    times = result->times;
     if (result->status != Status::kOk) return Verdict::kStatus;
     const std::uint32_t right = pattern.checksum(request.seed, request.length);
     return result->data.size() == request.length && result->checksum == right &&
@@ -162,6 +163,7 @@ struct EchoCall::Impl {
   Verdict check_sink(protocol::StreamReader& results) {
     const auto result = read_sink_result(results);
     if (!result) return Verdict::kMalformed;
+    times = result->times;
     if (result->status != Status::kOk) return Verdict::kStatus;
     return result->length == request.length &&
                    result->checksum == pattern.checksum(request.seed, request.length)
@@ -172,6 +174,7 @@ struct EchoCall::Impl {
   Verdict check_list(protocol::StreamReader& results) {
     const auto head = read_list_head(results);
     if (!head) return Verdict::kMalformed;
+    times = head->times;
     if (head->status != Status::kOk) return Verdict::kStatus;
     const std::uint32_t bytes = request.count * request.length;
     if (head->count != request.count || head->checksum != pattern.checksum(request.seed, bytes)) {
@@ -197,9 +200,10 @@ struct EchoCall::Impl {
       case Proc::kSleep:
         break;
     }
-    const auto status = read_status(results);
-    if (!status) return Verdict::kMalformed;
-    return *status == Status::kOk ? Verdict::kRight : Verdict::kStatus;
+    const auto result = read_sleep_result(results);
+    if (!result) return Verdict::kMalformed;
+    times = result->times;
+    return result->status == Status::kOk ? Verdict::kRight : Verdict::kStatus;
   }
 
   protocol::MemoryPool& memory;
@@ -207,6 +211,7 @@ struct EchoCall::Impl {
   protocol::Block space;  // of a bulk result; none if there is to be none
   std::array<CallHeader, kProcedures> headers;
   Request request;
+  std::optional<ServerTimes> times;  // of the last Reply
   Words words{};
   std::array<Piece, protocol::kMaxPieces> pieces;
   std::size_t piece_count = 0;
@@ -253,11 +258,16 @@ fabric::Expected<protocol::CallSpec> EchoCall::begin(const Request& request) {
 
 Verdict EchoCall::check(const protocol::CallOutcome& outcome) {
   Impl& c = *impl_;
+  c.times.reset();
   const bool bulk = c.has_bulk_result() && c.request.length != 0;
   ReplyReader reply(outcome, bulk ? std::span<const protocol::ResultSpace>(&c.result_space, 1)
                                   : std::span<const protocol::ResultSpace>());
   if (reply.status() != RpcStatus::kSuccess) return Verdict::kRpcError;
   return c.check(reply.results());
+}
+
+std::optional<ServerTimes> EchoCall::server_times() const {
+  return impl_->times;
 }
 
 const Request& EchoCall::request() const {

@@ -13,8 +13,15 @@ namespace {
 // SLEEPs that wait: Calls whose connection has ended go first.
 constexpr std::size_t kMaxSleepers = 65536;
 
+// Of a Call, on the server's clock.
+struct Arrival {
+  explicit Arrival(const Call& call) : received(call.received()), pulled(call.pulled()) {}
+  Time received, pulled;
+};
+
 struct Sleeper {
-  Time until = 0;
+  Time until;
+  Arrival arrival;
   Deferred call;
 };
 // For a heap with the earliest on top.
@@ -22,42 +29,46 @@ bool later(const Sleeper& a, const Sleeper& b) {
   return a.until > b.until;
 }
 
-void reply_status(Call& call, Status status) {
-  Words words;
-  const Piece piece{put_words(words, static_cast<std::uint32_t>(status)), nullptr, false};
-  (void)call.reply({&piece, 1});
-}
-
-void reply_three(Call& call, Status status, std::uint32_t b, std::uint32_t c) {
-  Words words;
-  const Piece piece{put_words(words, static_cast<std::uint32_t>(status), b, c), nullptr, false};
-  (void)call.reply({&piece, 1});
-}
-
-// The status of echo_res, bulk_res and list_res with nothing behind.
-void reply_refused(Call& call, Status status) {
-  reply_three(call, status, 0, 0);
+std::uint64_t between(Time from, Time to) {
+  return to > from ? static_cast<std::uint64_t>(to - from) : 0;
 }
 
 }  // namespace
 
 // The handlers. They see the counters and the pattern, and the program sees the sleepers.
 struct EchoProgram::Impl {
-  explicit Impl(Pattern p) : pattern(std::move(p)) {}
+  Impl(Pattern p, Clock c) : pattern(std::move(p)), clock(c) {}
 
   void count(Proc proc) { ++counters.calls[static_cast<std::size_t>(proc)]; }
+
+  // Up to now, which is no earlier than `turn`: to be asked when the work is done.
+  ServerTimes measure(const Arrival& a, Time turn) const {
+    return {between(a.received, a.pulled), between(a.pulled, clock != nullptr ? clock() : turn)};
+  }
+  template <typename... Word>
+  Piece head(Words& words, const Call& call, Status status, Word... more) const {
+    const ServerTimes times = measure(Arrival(call), call.now());
+    return {put_result(words, status, times, more...), nullptr, false};
+  }
+
+  // A result that ends with its words: SINK's, and that of data that is refused.
+  void reply_words(Call& call, Status status, std::uint32_t a, std::uint32_t b) const {
+    Words words;
+    const Piece piece = head(words, call, status, a, b);
+    (void)call.reply({&piece, 1});
+  }
 
   // Corrupt or too long data is answered. True: go on.
   bool admit(Call& call, const DataArgs& args) {
     if (checksum(args.data) == args.checksum) return true;
     ++counters.corrupt;
-    reply_refused(call, Status::kCorrupt);
+    reply_words(call, Status::kCorrupt, 0, 0);
     return false;
   }
   bool admit(Call& call, std::uint64_t length) {
     if (length <= pattern.longest()) return true;
     ++counters.too_long;
-    reply_refused(call, Status::kTooLong);
+    reply_words(call, Status::kTooLong, 0, 0);
     return false;
   }
 
@@ -68,9 +79,9 @@ struct EchoProgram::Impl {
     if (!admit(call, *args)) return;
     Words words;
     const auto length = static_cast<std::uint32_t>(args->data.size());
-    const std::array<Piece, 3> pieces{
-        Piece{put_words(words, 0U, args->checksum, length), nullptr, false},
-        Piece{args->data, nullptr, false}, Piece{roundup(length), nullptr, false}};
+    const std::array<Piece, 3> pieces{head(words, call, Status::kOk, args->checksum, length),
+                                      Piece{args->data, nullptr, false},
+                                      Piece{roundup(length), nullptr, false}};
     (void)call.reply(pieces);
   }
 
@@ -81,7 +92,7 @@ struct EchoProgram::Impl {
     const std::uint32_t found = checksum(args->data);
     const bool right = found == args->checksum;
     if (!right) ++counters.corrupt;
-    reply_three(call, right ? Status::kOk : Status::kCorrupt,
+    reply_words(call, right ? Status::kOk : Status::kCorrupt,
                 static_cast<std::uint32_t>(args->data.size()), found);
   }
 
@@ -102,11 +113,11 @@ struct EchoProgram::Impl {
     reply_bulk(call, args->data, call.memory_of(args->data), args->checksum);
   }
 
-  static void reply_bulk(Call& call, wire::Bytes data, const fabric::Memory* memory,
-                         std::uint32_t sum) {
+  void reply_bulk(Call& call, wire::Bytes data, const fabric::Memory* memory,
+                  std::uint32_t sum) const {
     Words words;
     const auto length = static_cast<std::uint32_t>(data.size());
-    const std::array<Piece, 2> pieces{Piece{put_words(words, 0U, sum, length), nullptr, false},
+    const std::array<Piece, 2> pieces{head(words, call, Status::kOk, sum, length),
                                       Piece{data, memory, true}};
     (void)call.reply(pieces);
   }
@@ -118,16 +129,16 @@ struct EchoProgram::Impl {
     const std::uint32_t data_bytes = args->count * args->size;
     if (!admit(call, data_bytes)) return;
     const auto bytes = static_cast<std::uint32_t>(list_bytes(args->count, args->size));
-    Words words;
-    std::array<Piece, 2> pieces{
-        Piece{put_words(words, 0U, pattern.checksum(args->seed, data_bytes), args->count), nullptr,
-              false}};
+    std::array<Piece, 2> pieces;
     if (bytes != 0) {
       const auto block = call.take(bytes);
       if (!block) return (void)call.fail(CallError::kSystemError);
       write_items(*args, pattern.bytes(args->seed, data_bytes), block->data);
       pieces[1] = {{block->data, bytes}, block->memory, false};
     }
+    Words words;
+    const std::uint32_t sum = pattern.checksum(args->seed, data_bytes);
+    pieces[0] = head(words, call, Status::kOk, sum, args->count);
     (void)call.reply(pieces);
   }
 
@@ -135,29 +146,35 @@ struct EchoProgram::Impl {
     count(Proc::kSleep);
     const auto microseconds = read_sleep_args(call.arguments());
     if (!microseconds) return (void)call.fail(CallError::kGarbageArgs);
-    if (*microseconds == 0) return reply_status(call, Status::kOk);
+    if (*microseconds == 0) {
+      Words words;
+      const Piece piece = head(words, call, Status::kOk);
+      return (void)call.reply({&piece, 1});
+    }
     if (sleepers.size() >= kMaxSleepers) {
       std::erase_if(sleepers, [](const Sleeper& s) { return !s.call.waiting(); });
       std::make_heap(sleepers.begin(), sleepers.end(), later);
       if (sleepers.size() >= kMaxSleepers) return (void)call.fail(CallError::kSystemError);
     }
-    sleepers.push_back({call.now() + *microseconds * fabric::kMicrosecond, call.defer()});
+    const Arrival arrival(call);
+    sleepers.push_back({call.now() + *microseconds * fabric::kMicrosecond, arrival, call.defer()});
     std::push_heap(sleepers.begin(), sleepers.end(), later);
   }
 
   void wake(Time now) {
     while (!sleepers.empty() && sleepers.front().until <= now) {
       std::pop_heap(sleepers.begin(), sleepers.end(), later);
-      Deferred call = std::move(sleepers.back().call);
+      Sleeper sleeper = std::move(sleepers.back());
       sleepers.pop_back();
       Words words;
-      const Piece piece{put_words(words, static_cast<std::uint32_t>(Status::kOk)), nullptr, false};
-      (void)call.reply({&piece, 1});
+      const ServerTimes times = measure(sleeper.arrival, now);
+      const Piece piece{put_result(words, Status::kOk, times), nullptr, false};
+      (void)sleeper.call.reply({&piece, 1});
     }
   }
 
   std::vector<Procedure> procedures() {
-    constexpr std::uint32_t kHead = 12;  // status, checksum, count
+    constexpr std::uint32_t kHead = kDataResultBytes;
     const auto number = [](Proc p) { return static_cast<std::uint32_t>(p); };
     const auto row = [&](Proc p, void (Impl::*handler)(Call&), Binding binding) {
       return Procedure{number(p), proc_name(p), [this, handler](Call& c) { (this->*handler)(c); },
@@ -176,20 +193,23 @@ struct EchoProgram::Impl {
         row(Proc::kSource, &Impl::source, {0, 1, kHead}),
         row(Proc::kEchoBulk, &Impl::echo_bulk, {1, 1, kHead}),
         row(Proc::kList, &Impl::list, {0, 0, kHead + kMaxListBytes}),
-        row(Proc::kSleep, &Impl::sleep, {0, 0, 4}),
+        row(Proc::kSleep, &Impl::sleep, {0, 0, kResultBytes}),
     };
   }
 
   Pattern pattern;
+  Clock clock;                    // null: that of the turns alone
   std::vector<Sleeper> sleepers;  // a heap
   EchoCounters counters;
 };
 
 fabric::Expected<std::unique_ptr<EchoProgram>> EchoProgram::create(protocol::MemoryPool& memory,
-                                                                   std::uint32_t longest) {
+                                                                   std::uint32_t longest,
+                                                                   Clock clock) {
   auto pattern = Pattern::create(memory, longest);
   if (!pattern) return tl::unexpected(pattern.error());
-  return std::unique_ptr<EchoProgram>(new EchoProgram(std::make_unique<Impl>(std::move(*pattern))));
+  return std::unique_ptr<EchoProgram>(
+      new EchoProgram(std::make_unique<Impl>(std::move(*pattern), clock)));
 }
 
 EchoProgram::EchoProgram(std::unique_ptr<Impl> impl)

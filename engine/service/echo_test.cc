@@ -165,7 +165,7 @@ TEST_F(EchoTest, AServerHasItsOwnLimit) {
     return other.answer(
         testing::call_bytes(kProgram, kVersion, static_cast<std::uint32_t>(proc), arguments));
   };
-  const ByteVector too_long = words(0, 1, 0, 0, 0, 0, 2, 0, 0);
+  const ByteVector too_long = words(0, 1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0);
   EXPECT_EQ(answer(Proc::kSource, words(1001, 0)), too_long);
   EXPECT_EQ(answer(Proc::kList, words(2, 501, 0)), too_long);
   EXPECT_NE(answer(Proc::kSource, words(1000, 0)), too_long);
@@ -207,11 +207,80 @@ TEST_F(EchoTest, SleepsAreWokenInTheOrderOfTheirTimes) {
   program->expire(fabric::kMillisecond);
   ASSERT_EQ(d.replies.size(), 1U);
   EXPECT_EQ(d.replies[0].id, early);
-  EXPECT_EQ(d.replies[0].stream, words(0, 1, 0, 0, 0, 0, 0));
+  EXPECT_EQ(d.replies[0].stream, words(0, 1, 0, 0, 0, 0, 0, 0, 0, 0, fabric::kMillisecond));
   program->expire(fabric::kSecond);
   ASSERT_EQ(d.replies.size(), 2U);
   EXPECT_EQ(d.replies[1].id, late);
   EXPECT_EQ(program->deadline(), fabric::kNever);
+}
+
+fabric::Time reading_of_clock = 0;
+fabric::Time read_clock() {
+  return reading_of_clock;
+}
+
+TEST_F(EchoTest, RepliesSayHowLongTheServerHadTheCall) {
+  auto exact = EchoProgram::create(pool, kLongest, &read_clock).value();
+  Dispatching other{{exact.get()}};
+  const auto answer = [&](Proc proc, const ByteVector& arguments) {
+    return other.answer(
+        testing::call_bytes(kProgram, kVersion, static_cast<std::uint32_t>(proc), arguments));
+  };
+  const ByteVector success = words(0, 1, 0, 0, 0, 0);
+  other.received = 1000;
+  other.pulled = fabric::Time{5} << 32;
+  other.now = other.pulled + 10;
+  reading_of_clock = other.pulled + (fabric::Time{1} << 32) + 20;
+  EXPECT_EQ(answer(Proc::kSource, words(0, 0)),
+            testing::join({success, words(0, 4, 0xfffffc18, 1, 20, 0, 0)}));
+  EXPECT_EQ(answer(Proc::kSink, words(0, 0)),
+            testing::join({success, words(0, 4, 0xfffffc18, 1, 20, 0, 0)}));
+  EXPECT_EQ(answer(Proc::kList, words(0, 0, 0)),
+            testing::join({success, words(0, 4, 0xfffffc18, 1, 20, 0, 0)}));
+  // Also where it is refused.
+  EXPECT_EQ(answer(Proc::kEcho, words(7, 0)),
+            testing::join({success, words(1, 4, 0xfffffc18, 1, 20, 0, 0)}));
+  EXPECT_EQ(answer(Proc::kNull, {}), success);
+  // A sleep is work, to the end.
+  other.replies.clear();
+  other.call(testing::call_bytes(kProgram, kVersion, 6, words(1)));
+  reading_of_clock = other.pulled + 5000;
+  exact->expire(other.now + fabric::kMicrosecond);
+  ASSERT_EQ(other.replies.size(), 1U);
+  EXPECT_EQ(other.replies[0].stream, testing::join({success, words(0, 4, 0xfffffc18, 0, 5000)}));
+  // Clocks that went back have measured nothing.
+  other.pulled = 0;
+  reading_of_clock = -1;
+  EXPECT_EQ(answer(Proc::kSource, words(0, 0)),
+            testing::join({success, words(0, 0, 0, 0, 0, 0, 0)}));
+}
+
+TEST_F(EchoTest, WithoutAClockWorkIsCountedInTurns) {
+  d.received = d.pulled = 100;
+  d.now = 130;
+  EXPECT_EQ(run(call, {Proc::kSource, 1000, 0, 0, 0}, true), Verdict::kRight);
+  EXPECT_EQ(call.server_times(), (ServerTimes{0, 30}));
+}
+
+TEST_F(EchoTest, TheCallTellsWhatItsReplySays) {
+  d.received = 100;
+  d.pulled = 120;
+  d.now = 150;
+  const ServerTimes times{20, 30};
+  for (const Proc proc :
+       {Proc::kEcho, Proc::kSink, Proc::kSource, Proc::kEchoBulk, Proc::kList, Proc::kSleep}) {
+    EXPECT_EQ(run(call, {proc, 100, 3, 9, 0}, false), Verdict::kRight) << proc_name(proc);
+    EXPECT_EQ(call.server_times(), times) << proc_name(proc);
+  }
+  EXPECT_EQ(run(call, {Proc::kNull, 0, 0, 0, 0}, false), Verdict::kRight);
+  EXPECT_FALSE(call.server_times());
+  damage_call = [](ByteVector& stream) { stream[60] ^= 1; };
+  EXPECT_EQ(run(call, {Proc::kEcho, 1000, 0, 9, 0}, false), Verdict::kStatus);
+  EXPECT_EQ(call.server_times(), times);
+  damage_call = [](ByteVector&) {};
+  damage_reply = [](ByteVector& stream) { stream.resize(stream.size() - 4); };
+  EXPECT_EQ(run(call, {Proc::kEcho, 1000, 0, 9, 0}, false), Verdict::kMalformed);
+  EXPECT_FALSE(call.server_times());
 }
 
 TEST_F(EchoTest, ACallIsRefusedWhereThereIsNoRoom) {
@@ -242,7 +311,8 @@ TEST_F(EchoTest, HostileReplies) {
   for (int round = 0; round < 20'000; ++round) {
     const auto proc = static_cast<Proc>(1 + random() % 6);
     ASSERT_TRUE(call.begin({proc, 100, 10, 5, 0}));
-    ByteVector stream = words(7, 1, 0, 0, 0, 0, random() % 4, random(), random() % 200);
+    ByteVector stream = words(7, 1, 0, 0, 0, 0, random() % 4, random(), random(), random(),
+                              random(), random(), random() % 200);
     stream.resize(stream.size() + random() % 200, static_cast<std::uint8_t>(random()));
     for (unsigned n = random() % 4; n > 0; --n) {
       stream[random() % stream.size()] = static_cast<std::uint8_t>(random());

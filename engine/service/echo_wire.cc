@@ -11,6 +11,13 @@ std::optional<Status> to_status(std::uint32_t value) {
   return static_cast<Status>(value);
 }
 
+ServerTimes read_times(protocol::StreamReader& results) {
+  ServerTimes times;
+  times.reading = results.u64();
+  times.working = results.u64();
+  return times;
+}
+
 }  // namespace
 
 std::optional<DataArgs> read_data_args(protocol::StreamReader& arguments, std::uint32_t longest) {
@@ -51,6 +58,7 @@ std::optional<DataResult> read_data_result(protocol::StreamReader& results, std:
                                            bool ddp) {
   DataResult result;
   const auto status = to_status(results.u32());
+  result.times = read_times(results);
   result.checksum = results.u32();
   result.data = ddp ? results.opaque_result(longest) : results.opaque(longest);
   if (!status || !results.ok() || !results.at_end()) return std::nullopt;
@@ -61,6 +69,7 @@ std::optional<DataResult> read_data_result(protocol::StreamReader& results, std:
 std::optional<SinkResult> read_sink_result(protocol::StreamReader& results) {
   SinkResult result;
   const auto status = to_status(results.u32());
+  result.times = read_times(results);
   result.length = results.u32();
   result.checksum = results.u32();
   if (!status || !results.ok() || !results.at_end()) return std::nullopt;
@@ -68,10 +77,13 @@ std::optional<SinkResult> read_sink_result(protocol::StreamReader& results) {
   return result;
 }
 
-std::optional<Status> read_status(protocol::StreamReader& results) {
+std::optional<SleepResult> read_sleep_result(protocol::StreamReader& results) {
+  SleepResult result;
   const auto status = to_status(results.u32());
-  if (!results.ok() || !results.at_end()) return std::nullopt;
-  return status;
+  result.times = read_times(results);
+  if (!status || !results.ok() || !results.at_end()) return std::nullopt;
+  result.status = *status;
+  return result;
 }
 
 void write_items(const ListArgs& list, wire::Bytes data, std::uint8_t* out) {
@@ -86,6 +98,7 @@ void write_items(const ListArgs& list, wire::Bytes data, std::uint8_t* out) {
 std::optional<ListHead> read_list_head(protocol::StreamReader& results) {
   ListHead head;
   const auto status = to_status(results.u32());
+  head.times = read_times(results);
   head.checksum = results.u32();
   head.count = results.u32();
   if (!status || !results.ok()) return std::nullopt;

@@ -11,7 +11,7 @@
 namespace rpcrdma::service::echo {
 
 // The words in front of data, or all there is.
-inline constexpr std::size_t kMaxWords = 3;
+inline constexpr std::size_t kMaxWords = 7;
 using Words = std::array<std::uint8_t, 4 * kMaxWords>;
 
 // Returns the bytes of `out` that were written.
@@ -21,6 +21,18 @@ wire::Bytes put_words(Words& out, Word... words) {
   wire::XdrWriter writer(out);
   (writer.u32(words), ...);
   return wire::Bytes(out).first(writer.size());
+}
+
+// What all results but NULL's begin with, status and times, bytes; with data's checksum and count.
+inline constexpr std::uint32_t kResultBytes = 20;
+inline constexpr std::uint32_t kDataResultBytes = kResultBytes + 8;
+// These, and `words` behind them.
+template <typename... Word>
+wire::Bytes put_result(Words& out, Status status, const ServerTimes& times, Word... words) {
+  const auto high = [](std::uint64_t v) { return static_cast<std::uint32_t>(v >> 32U); };
+  const auto low = [](std::uint64_t v) { return static_cast<std::uint32_t>(v); };
+  return put_words(out, static_cast<std::uint32_t>(status), high(times.reading), low(times.reading),
+                   high(times.working), low(times.working), words...);
 }
 
 // What fills up data that is not DDP-eligible.
@@ -52,6 +64,7 @@ struct ListArgs {
 // echo_res, bulk_res.
 struct DataResult {
   Status status = Status::kOk;
+  ServerTimes times;
   std::uint32_t checksum = 0;
   wire::Bytes data;
 };
@@ -61,10 +74,15 @@ struct DataResult {
 
 struct SinkResult {
   Status status = Status::kOk;
+  ServerTimes times;
   std::uint32_t length = 0, checksum = 0;
 };
 [[nodiscard]] std::optional<SinkResult> read_sink_result(protocol::StreamReader& results);
-[[nodiscard]] std::optional<Status> read_status(protocol::StreamReader& results);
+struct SleepResult {
+  Status status = Status::kOk;
+  ServerTimes times;
+};
+[[nodiscard]] std::optional<SleepResult> read_sleep_result(protocol::StreamReader& results);
 
 // Bytes of `count` items as encoded, without their number.
 [[nodiscard]] constexpr std::uint64_t list_bytes(std::uint32_t count, std::uint32_t size) {
@@ -75,6 +93,7 @@ void write_items(const ListArgs& list, wire::Bytes data, std::uint8_t* out);
 // Reads list_res up to the items.
 struct ListHead {
   Status status = Status::kOk;
+  ServerTimes times;
   std::uint32_t checksum = 0, count = 0;
 };
 [[nodiscard]] std::optional<ListHead> read_list_head(protocol::StreamReader& results);

@@ -215,6 +215,9 @@ Time Loop::now() const {
 const Time& Loop::clock() const {
   return impl_->now;
 }
+Time Loop::read_clock() {
+  return monotonic();
+}
 fabric::Provider& Loop::provider() {
   return impl_->provider;
 }

@@ -69,7 +69,8 @@ class RunningServer {
     thread_ = std::thread([&, spin, pinned] {
       if (pinned) bench::pin_to(1);
       Host host(2, spin);
-      const auto echo = must(service::echo::EchoProgram::create(host.loop->memory(), kMiB));
+      const auto echo = must(service::echo::EchoProgram::create(host.loop->memory(), kMiB,
+                                                                &service::Loop::read_clock));
       service::Program* const programs[] = {echo.get()};
       service::ServerOptions options;
       options.max_connections = 2048;

@@ -109,6 +109,40 @@ TEST_F(Endpoint, JsonHasItsKeys) {
   stop(server);
 }
 
+// Mean times calls, microseconds.
+double total(const json& part) {
+  return part["mean"].get<double>() * part["calls"].get<double>();
+}
+
+TEST_F(Endpoint, TheTimeOfACallIsSplit) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  for (const std::string procedure : {"null", "sleep", "mix"}) {
+    const json r = load("--count 50 --size 1-64Ki --sleep 2ms --procedure " + procedure);
+    EXPECT_EQ(r["implausible"], 0) << procedure;
+    const json& parts = r["parts_us"];
+    const int told = parts["peer"]["calls"];
+    EXPECT_EQ(parts["read"]["calls"], told) << procedure;
+    EXPECT_EQ(parts["network"]["calls"], told) << procedure;
+    EXPECT_EQ(parts["peer_and_network"]["calls"], 50 - told) << procedure;
+    if (procedure == "null") {
+      EXPECT_EQ(told, 0);
+    } else {
+      EXPECT_GT(told, 0) << procedure;
+    }
+    double sum = 0;
+    for (const char* part : {"send", "read", "peer", "network", "peer_and_network"}) {
+      sum += total(parts[part]);
+    }
+    EXPECT_NEAR(sum, total(parts["reply"]), 0.1) << procedure;
+    // The server sleeps for so long at least, and says so.
+    if (procedure == "sleep") {
+      EXPECT_GE(parts["peer"]["min"], 2000);
+    }
+  }
+  stop(server);
+}
+
 TEST_F(Endpoint, LimitsDecideTheExitStatus) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("listening"));
@@ -223,6 +257,11 @@ TEST_F(Endpoint, PacketsThatWereWrittenAreAnalyzedWithoutErrors) {
     EXPECT_EQ(report["connections"][0]["client"]["address"], client_);
     EXPECT_EQ(report["connections"][0]["icrc"]["bad"], 0) << report["connections"][0];
     EXPECT_GT(report["connections"][0]["icrc"]["good"], 100);
+    std::vector<std::string> names;
+    for (const json& procedure : report["procedures"]) names.push_back(procedure["name"]);
+    EXPECT_THAT(names,
+                ::testing::IsSupersetOf({"ECHO v1 NULL", "ECHO v1 ECHO", "ECHO v1 SINK",
+                                         "ECHO v1 SOURCE", "ECHO v1 ECHO_BULK", "ECHO v1 LIST"}));
   }
 }
 

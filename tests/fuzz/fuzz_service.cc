@@ -60,6 +60,7 @@ void serve(Fixture& f, wire::Bytes stream, wire::Bytes chunk, std::uint32_t posi
   incoming.id = ++f.id;
   incoming.stream = stream;
   incoming.items = {&item, chunk.empty() ? 0U : 1U};
+  incoming.received = incoming.pulled = f.now;
   f.dispatcher.on_call(incoming);
   if (f.replies == before) {
     f.now = std::max(f.now, f.echo->deadline());
@@ -87,6 +88,7 @@ void check(Fixture& f, wire::Bytes stream, wire::Bytes space, std::uint8_t scrip
   outcome.reply = stream;
   outcome.result_bytes = std::span(bytes).first(spec->results.size());
   if (f.call.check(outcome) != Verdict::kRight) return;
+  require(f.call.server_times().has_value() == (request.proc != Proc::kNull));
   const auto right = f.pattern.bytes(0, request.length);
   switch (request.proc) {
     case Proc::kSource:

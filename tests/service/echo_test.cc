@@ -87,6 +87,31 @@ INSTANTIATE_TEST_SUITE_P(Thresholds, EchoOver,
                                            Setting{4096, 4096, false, true, 1024, 1U << 30},
                                            Setting{4096, 4096, true, false, 1024, 1U << 30}));
 
+// Both ends have one clock here, and the server has a Call between its sending and its Reply.
+TEST(Echo, TheServersTimesLieWithinTheRoundTrip) {
+  RunningServer server;
+  ClientHost host;
+  EchoClient echo(host);
+  constexpr std::uint32_t kSleep = 2000;  // microseconds
+  std::vector<Request> requests = every_request();
+  requests.push_back({Proc::kSleep, 0, 0, 0, kSleep});
+  for (const Request& r : requests) {
+    echo.call(r);
+    ASSERT_TRUE(echo.finish_calls());
+    const Done& d = echo.done.back();
+    ASSERT_EQ(d.server_times.has_value(), r.proc != Proc::kNull) << proc_name(r.proc);
+    if (!d.server_times) continue;
+    EXPECT_LE(d.server_times->reading + d.server_times->working,
+              static_cast<std::uint64_t>(d.times.replied - d.times.sent))
+        << proc_name(r.proc) << " " << r.length;
+    const bool has_read_chunk =
+        (r.proc == Proc::kSink || r.proc == Proc::kEchoBulk || r.proc == Proc::kEcho) &&
+        r.length >= 4096;
+    EXPECT_EQ(d.server_times->reading != 0, has_read_chunk) << proc_name(r.proc) << " " << r.length;
+  }
+  EXPECT_GE(echo.done.back().server_times->working, kSleep * 1000U);
+}
+
 TEST(Echo, SeveralConnectionsAndClientsShareALoop) {
   RunningServer server;
   ClientHost host;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -41,7 +42,9 @@ struct ServerParts {
                        const service::LoopOptions& loop_options = {})
       : provider(open_provider(kServerHost, faults)),
         loop(service::Loop::create(*provider, loop_options).value()),
-        echo(service::echo::EchoProgram::create(loop->memory(), kLongest).value()),
+        echo(
+            service::echo::EchoProgram::create(loop->memory(), kLongest, &service::Loop::read_clock)
+                .value()),
         programs{echo.get()},
         server(service::Server::create(*loop, programs, options).value()) {}
 
@@ -119,6 +122,8 @@ struct Done {
   std::uint32_t xid = 0;
   std::uint32_t attempts = 0;
   std::uint32_t connection = 0;
+  protocol::CallTimes times;
+  std::optional<service::echo::ServerTimes> server_times;
 };
 
 // A client that makes echo Calls and keeps how they ended.
@@ -167,6 +172,8 @@ class EchoClient : public service::ClientObserver {
     d.xid = outcome.xid;
     d.attempts = outcome.attempts;
     d.connection = connection;
+    d.times = outcome.times;
+    d.server_times = call.server_times();
     free_.push_back(outcome.cookie);
     if (on_done) on_done();
   }

@@ -1,4 +1,4 @@
-// Names of the registered ONC RPC programs that run over RDMA, and of their procedures.
+// Names of ONC RPC programs that run over RDMA, and of their procedures.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,8 @@ inline constexpr std::uint32_t kProgNlm = 100021;
 inline constexpr std::uint32_t kProgNsm = 100024;
 inline constexpr std::uint32_t kProgNfsAcl = 100227;
 inline constexpr std::uint32_t kProgRdmaConfig = 100417;
+// This project's own, for measuring: engine/service/echo.x.
+inline constexpr std::uint32_t kProgEcho = 0x20525244;
 // NFSv4 callbacks: the client chooses a number, by RFC 5531's transient range. Linux: 0x40000000.
 inline constexpr std::uint32_t kProgNfsCallback = 0x40000000;
 

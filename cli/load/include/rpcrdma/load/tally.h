@@ -5,9 +5,11 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include <rpcrdma/load/split.h>
 #include <rpcrdma/protocol/requester.h>
 #include <rpcrdma/stats/histogram.h>
 
@@ -19,14 +21,20 @@ enum class End : std::uint8_t {
   kError,     // any other answer, or none
 };
 
-// Where a latency went, as far as the requester can tell. Together they are the whole.
+// Where a latency went. kTurn, kCredit, kReply and kFence of a Call are its whole latency; those of
+// kReply (see Split) are the whole of that, as far as the Call has them.
 enum class Part : std::uint8_t {
-  kTurn,    // due, and not begun: all that may be outstanding was
-  kCredit,  // called, and waiting for a credit or a connection
-  kReply,   // sent, up to the Reply: the network, the peer, and the data that it moves by RDMA
-  kFence,   // replied, up to its memory being out of the peer's reach
+  kTurn,           // due, and not begun: all that may be outstanding was
+  kCredit,         // called, and waiting for a credit or a connection
+  kReply,          // sent, up to the Reply
+  kSend,           // of kReply: up to knowing that the Send arrived, if that was before the Reply
+  kRead,           // of kReply: the peer pulls Read chunks
+  kPeer,           // of kReply: the peer works, by its own account
+  kNetwork,        // of kReply: the rest; the network, and the peer's RDMA Writes
+  kPeerOrNetwork,  // of kReply: the rest, where the peer says nothing of its part
+  kFence,          // replied, up to its memory being out of the peer's reach
 };
-inline constexpr std::size_t kParts = 4;
+inline constexpr std::size_t kParts = 9;
 
 inline constexpr std::uint32_t kMaxProcedures = 8;
 
@@ -36,6 +44,7 @@ struct Sample {
   std::uint64_t bytes = 0;      // of payload, both ways together
   fabric::Time due = 0;
   protocol::CallTimes times;
+  std::optional<ServerTimes> server;
   std::uint32_t attempts = 1;
 };
 
@@ -58,6 +67,8 @@ class Tally {
   [[nodiscard]] std::uint64_t right() const { return calls_ - errors_ - mismatches_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  // of Calls answered right
   [[nodiscard]] std::uint64_t resent() const { return resent_; }
+  // Calls answered right whose server says what cannot be, see Split.
+  [[nodiscard]] std::uint64_t implausible() const { return implausible_; }
   [[nodiscard]] const stats::Histogram& latency() const { return latency_; }
   [[nodiscard]] const stats::Histogram& part(Part part) const {
     return parts_[static_cast<std::size_t>(part)];
@@ -71,6 +82,7 @@ class Tally {
 
  private:
   std::uint64_t calls_ = 0, errors_ = 0, mismatches_ = 0, bytes_ = 0;
+  std::uint64_t implausible_ = 0;
   std::uint64_t resent_ = 0;  // times that a Call was sent on one more connection
   stats::Histogram latency_;
   std::array<stats::Histogram, kParts> parts_;

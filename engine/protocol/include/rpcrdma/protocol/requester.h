@@ -32,7 +32,7 @@ struct CallSpec {
 
 enum class CallStatus : std::uint8_t {
   kReplied,       // the RPC layer says what the Reply says
-  kTimedOut,      // the connection is given up with it, since a Reply may still come
+  kTimedOut,      // if it was sent, the connection is given up: a Reply may still come
   kErrorVersion,  // RDMA_ERROR, ERR_VERS: the peer does not speak version 1
   kErrorChunk,  // RDMA_ERROR, ERR_CHUNK: the peer could not read the header, or not place the Reply
   kBadReply,    // the Reply breaks the protocol: see `reason`
@@ -45,6 +45,7 @@ enum class CallStatus : std::uint8_t {
 struct CallTimes {
   fabric::Time called = 0;
   fabric::Time sent = 0;     // had credit, and was handed to the fabric (of the last time)
+  fabric::Time arrived = 0;  // its Send is known to have arrived, which may be after the Reply
   fabric::Time replied = 0;  // the Reply's Receive
   fabric::Time ended = 0;    // and all memory is fenced
 };

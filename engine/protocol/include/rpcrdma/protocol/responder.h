@@ -26,8 +26,8 @@ struct IncomingCall {
   wire::Bytes stream;             // RPC header and arguments without what Read chunks brought
   std::span<const Placed> items;  // what they brought, in order of position
   Offer offer;
-  fabric::Time received = 0;
-  fabric::Time pulled = 0;  // its Read chunks were complete
+  fabric::Time received = 0;  // its Send arrived
+  fabric::Time pulled = 0;    // its Read chunks were all there; without any, as received
 };
 
 class ResponderOwner {

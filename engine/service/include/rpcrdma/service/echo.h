@@ -50,6 +50,14 @@ enum class Status : std::uint32_t {
   kTooLong = 2,  // for this server
 };
 
+// How long the server had a Call, nanoseconds by its clock, as its Reply says.
+struct ServerTimes {
+  std::uint64_t reading = 0;  // from the arrival of its Send until its Read chunks were all there
+  std::uint64_t working = 0;  // from then until the Reply was given to the responder
+
+  friend bool operator==(const ServerTimes&, const ServerTimes&) = default;
+};
+
 // CRC-32C (RFC 3720 section 12.1, appendix B.4).
 [[nodiscard]] std::uint32_t checksum(wire::Bytes bytes);
 
@@ -91,9 +99,11 @@ struct EchoCounters {
 
 class EchoProgram : public Program {
  public:
-  // `longest`: of bulk, bytes. Errors: as Pattern::create().
+  using Clock = fabric::Time (*)();
+  // `longest`: of bulk, bytes. `clock`: the one that Calls' times are of, for what Replies say of
+  // the server's work; without it a handler seems to take no time. Errors: as Pattern::create().
   [[nodiscard]] static fabric::Expected<std::unique_ptr<EchoProgram>> create(
-      protocol::MemoryPool& memory, std::uint32_t longest = 1U << 20);
+      protocol::MemoryPool& memory, std::uint32_t longest = 1U << 20, Clock clock = nullptr);
   ~EchoProgram() override;
 
   [[nodiscard]] fabric::Time deadline() const override;
@@ -141,6 +151,9 @@ class EchoCall {
   [[nodiscard]] fabric::Expected<protocol::CallSpec> begin(const Request& request);
   // Checks all that came back: data, length and checksum.
   [[nodiscard]] Verdict check(const protocol::CallOutcome& outcome);
+  // What the Reply that check() saw last says of the server, and nobody has verified; nothing
+  // where it does not: NULL's, errors of RPC, malformed results.
+  [[nodiscard]] std::optional<ServerTimes> server_times() const;
   [[nodiscard]] const Request& request() const;
   // Bytes of payload that the Call moved, both ways together.
   [[nodiscard]] static std::uint64_t payload_bytes(const Request& request);

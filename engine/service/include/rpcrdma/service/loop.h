@@ -62,6 +62,8 @@ class Loop {
   // CLOCK_MONOTONIC, of this turn; read anew after each sleep.
   [[nodiscard]] fabric::Time now() const;
   [[nodiscard]] const fabric::Time& clock() const;  // the same, to be read later
+  // The same clock at this moment, for who measures within a turn.
+  [[nodiscard]] static fabric::Time read_clock();
   [[nodiscard]] fabric::Provider& provider();
   [[nodiscard]] protocol::MemoryPool& memory();
   [[nodiscard]] const LoopOptions& options() const;

@@ -82,6 +82,8 @@ class Call {
   [[nodiscard]] const protocol::Offer& offer() const { return offer_; }
   [[nodiscard]] fabric::Time now() const { return now_; }
   [[nodiscard]] fabric::Time received() const { return received_; }
+  // When its Read chunks were all there; without any, received().
+  [[nodiscard]] fabric::Time pulled() const { return pulled_; }
 
   // Registered memory for results. It is given back when the Reply has been sent, or the Call has
   // ended without one; a deferred one's not before its token is gone. At most kMaxResults for a
@@ -114,6 +116,7 @@ class Call {
   std::uint32_t xid_ = 0;
   fabric::Time now_ = 0;
   fabric::Time received_ = 0;
+  fabric::Time pulled_ = 0;
   bool ended_ = false;
 };
 
