@@ -179,7 +179,8 @@ TEST_F(EchoTest, ArgumentsBeyondTheProtocolAreGarbage) {
         testing::call_bytes(kProgram, kVersion, static_cast<std::uint32_t>(proc), arguments));
   };
   EXPECT_EQ(answer(Proc::kEcho, words(0, 4)), garbage);
-  EXPECT_EQ(answer(Proc::kEcho, testing::join({words(0, 65537), ByteVector(65540)})), garbage);
+  EXPECT_EQ(answer(Proc::kEcho, testing::join({words(0, kMaxEcho + 1), ByteVector(kMaxEcho + 4)})),
+            garbage);
   EXPECT_EQ(answer(Proc::kEcho, words(0, 0, 0)), garbage);
   EXPECT_EQ(answer(Proc::kSink, words(0, 0xffffffff)), garbage);
   EXPECT_EQ(answer(Proc::kSource, words((1U << 28) + 1, 0)), garbage);

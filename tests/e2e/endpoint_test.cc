@@ -315,7 +315,7 @@ TEST(EndpointUsage, BadArgumentsGiveOneLine) {
   refused("call 127.0.0.1 --procedure nothing", "\"nothing\" is not known");
   refused("load 127.0.0.1 --procedure ecko", "\"ecko\" is not known");
   refused("load 127.0.0.1 --size big", "\"big\" is not a size");
-  refused("load 127.0.0.1 --procedure echo --size 1M", "echo takes 65536 bytes at most");
+  refused("load 127.0.0.1 --procedure echo --size 2M", "echo takes 1048576 bytes at most");
   refused("load 127.0.0.1 --depth 0", "--depth 0");
   refused("load 127.0.0.1 --threads 2", "--connections");
   refused("load 192.0.2.1 --from 192.0.2.2 --threads 2 --connections 2", "127.0.0.0/8 only");

@@ -25,7 +25,7 @@ inline constexpr std::uint32_t kVersion = 1;
 
 enum class Proc : std::uint32_t {
   kNull = 0,
-  kEcho = 1,      // inline opaque, and back
+  kEcho = 1,      // opaque that is not DDP-eligible, and back
   kSink = 2,      // bulk argument
   kSource = 3,    // bulk result
   kEchoBulk = 4,  // both
@@ -38,7 +38,7 @@ inline constexpr std::uint32_t kProcedures = 7;
     std::string_view name);  // "echo_bulk", "ECHO-BULK"
 
 // Limits of the protocol (echo.x); a server may have lower ones for bulk.
-inline constexpr std::uint32_t kMaxEcho = 65536;          // bytes of ECHO's opaque
+inline constexpr std::uint32_t kMaxEcho = 1U << 20;       // bytes of ECHO's opaque
 inline constexpr std::uint32_t kMaxBulk = 1U << 28;       // bytes of SINK, SOURCE and ECHO_BULK
 inline constexpr std::uint32_t kMaxItem = 1024;           // bytes of an item of LIST
 inline constexpr std::uint32_t kMaxListBytes = 1U << 20;  // of all items of LIST, as encoded
