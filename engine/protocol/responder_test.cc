@@ -2,6 +2,8 @@
 // what hostile Calls are answered.
 #include "channel_for_tests.h"
 
+#include <functional>
+
 #include <rpcrdma/protocol/requester.h>
 #include <rpcrdma/protocol/responder.h>
 
@@ -54,7 +56,10 @@ class ResponderTest : public testing::ChannelTest, public ResponderOwner {
     if (at_once) reply(c.id);
   }
   void on_sent(std::uint64_t id) override { sent_ids.push_back(id); }
-  void on_cancelled(std::uint64_t id) override { cancelled.push_back(id); }
+  void on_cancelled(std::uint64_t id) override {
+    cancelled.push_back(id);
+    if (at_cancel) at_cancel();
+  }
 
   static Buffer call_stream(std::uint32_t xid) { return words({xid, 0, 2, 3, 4}); }
   static Buffer call(std::uint32_t xid, std::uint32_t credits = 8) {
@@ -99,6 +104,7 @@ class ResponderTest : public testing::ChannelTest, public ResponderOwner {
   std::vector<std::uint64_t> sent_ids;
   std::vector<std::uint64_t> cancelled;
   bool at_once = false;
+  std::function<void()> at_cancel;
   Buffer memory_bytes;
   fabric::Memory memory;
 };
@@ -282,6 +288,20 @@ TEST_F(ResponderTest, ALongReply) {
   EXPECT_THAT(testing::payload_of(sent()), IsEmpty());
 }
 
+// What the first piece lies in is not written to, and it goes out with the Call's XID.
+TEST_F(ResponderTest, ALongReplyWhoseFirstPieceIsRegistered) {
+  make();
+  OpenHeader h = open_call(5);
+  h.reply = {{1, 5000, 1000}};
+  arrive(h.encode(call_stream(5)));
+  const Buffer before = memory_bytes;
+  ASSERT_TRUE(reply(seen[0].id, {{{memory_bytes.data(), 2000}, &memory, false}}));
+  Buffer stream = words({5});
+  stream.insert(stream.end(), before.begin() + 4, before.begin() + 2000);
+  EXPECT_EQ(fabric.posted[0].bytes, stream);
+  EXPECT_EQ(memory_bytes, before);
+}
+
 TEST_F(ResponderTest, AReplyThatDoesNotFitIsAnErrorToBothSides) {
   make();
   OpenHeader h = open_call(5);
@@ -451,6 +471,52 @@ TEST_F(ResponderTest, RepliesInAnyOrder) {
   EXPECT_THAT(fabric.receives, ::testing::SizeIs(channel->depths().receive));
 }
 
+// HDR-09 is the peer's affair: each is answered, as it was asked.
+TEST_F(ResponderTest, TwoCallsWithOneXid) {
+  make();
+  greet();
+  arrive(call(5));
+  arrive(call(5));
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_NE(seen[0].id, seen[1].id);
+  EXPECT_EQ(responder->outstanding(), 2U);
+  for (const Seen& s : seen) {
+    ASSERT_TRUE(reply(s.id));
+    channel->flush(now);
+    EXPECT_EQ(open(sent()).header.xid, 5U);
+  }
+  complete_posted();
+  EXPECT_EQ(sent_ids.size(), 2U);
+  EXPECT_EQ(failure(), "");
+}
+
+TEST_F(ResponderTest, ACallIsAnsweredOnce) {
+  make();
+  arrive(call(5));
+  ASSERT_TRUE(reply(seen[0].id));
+  EXPECT_EQ(reply(seen[0].id).error().code, fabric::Errc::kNotConnected);
+  channel->flush(now);
+  EXPECT_EQ(reply(seen[0].id).error().code, fabric::Errc::kNotConnected);
+  EXPECT_EQ(fabric.posted.size(), 1U);
+  EXPECT_EQ(responder->outstanding(), 0U);
+}
+
+TEST_F(ResponderTest, WhatIsAnsweredWhileTheConnectionEndsHasNobodyToAnswer) {
+  make();
+  greet();
+  for (std::uint32_t i = 0; i < 3; ++i) arrive(call(i));
+  // From within the cancelling of one the others are answered.
+  at_cancel = [this] {
+    for (const Seen& s : seen) {
+      EXPECT_EQ(reply(s.id).error().code, fabric::Errc::kNotConnected);
+    }
+  };
+  channel->disconnected(now);
+  EXPECT_EQ(cancelled.size(), 1U);
+  EXPECT_THAT(sent_ids, IsEmpty());
+  EXPECT_EQ(responder->outstanding(), 0U);
+}
+
 TEST_F(ResponderTest, TheEndOfTheConnectionCancelsWhatIsNotAnswered) {
   make();
   greet();
@@ -555,6 +621,18 @@ TEST_F(SmallPoolResponderTest, ChunksThatThereIsNoMemoryForAreRefused) {
                 .code,
             fabric::Errc::kNoRoom);
   EXPECT_EQ(sent(), words({7, 1, 4, 4, 2}));
+}
+
+TEST_F(SmallPoolResponderTest, WithoutMemoryForAnotherReceiveTheConnectionEnds) {
+  make({.credits = 4});
+  std::vector<Block> others;
+  for (auto b = pool.take(1024); b; b = pool.take(1024)) others.push_back(*b);
+  arrive(call(6));
+  EXPECT_THAT(failure(), HasSubstr("no memory for a Receive"));
+  EXPECT_EQ(seen.size(), 1U);
+  channel->disconnected(now);
+  EXPECT_EQ(cancelled.size(), 1U);
+  for (const Block& b : others) pool.give(b);
 }
 
 // Both roles on one connection.
