@@ -42,6 +42,7 @@ class MemoryPool {
   [[nodiscard]] fabric::Expected<Block> take(std::uint32_t bytes);
   void give(const Block& block);
 
+  [[nodiscard]] std::uint64_t limit() const { return options_.limit; }    // bytes
   [[nodiscard]] std::uint64_t registered() const { return registered_; }  // bytes
   [[nodiscard]] std::uint64_t in_use() const { return in_use_; }          // bytes, of taken blocks
 
