@@ -273,16 +273,43 @@ TEST(Limits, ConnectionsBeyondAreRejectedWithAReason) {
   EXPECT_GE(server.stop().rejected_full, 1U);
 }
 
-TEST(Limits, ConnectionsThatThereIsNoMemoryForAreRejected) {
-  service::LoopOptions loop_options;
-  loop_options.memory.limit = 5U << 20;  // two MiB are the echo program's
-  RunningServer server({}, {}, loop_options);
+// Somebody who takes all places there are does not shut out others.
+TEST(Limits, AnEighthMoreConnectionsAreForPeersThatHaveNone) {
+  service::ServerOptions server_options;
+  server_options.max_connections = 8;
+  RunningServer server(server_options);
   ClientHost host;
   service::ClientOptions options = to_server();
-  options.connections = 16;
+  options.connections = 9;
+  options.max_attempts = 1;
+  EchoClient greedy(host, options);
+  ASSERT_TRUE(host.until([&] { return greedy.client().up() == 8 && greedy.lost.size() == 1; }));
+  EXPECT_NE(greedy.lost[0].find("too many connections"), std::string::npos) << greedy.lost[0];
+  ClientHost second(4);
+  options.connections = 2;
+  EchoClient other(second, options);
+  ASSERT_TRUE(second.until([&] { return other.client().up() == 1 && other.lost.size() == 1; }));
+  ClientHost third(5);
+  options.connections = 1;
+  EchoClient late(third, options);
+  ASSERT_TRUE(third.until([&] { return late.client().closed(); }));
+  EXPECT_EQ(server.stop().rejected_full, 3U);
+}
+
+TEST(Limits, ConnectionsThatThereIsNoMemoryForAreRejected) {
+  // Two MiB are the echo program's; the Receives of a connection are as many.
+  service::LoopOptions loop_options;
+  loop_options.memory.limit = 64U << 20;
+  service::ServerOptions server_options;
+  server_options.inline_threshold = 65536;
+  RunningServer server(server_options, {}, loop_options);
+  ClientHost host;
+  service::ClientOptions options = to_server();
+  options.inline_threshold = 65536;
+  options.connections = 32;
   options.max_attempts = 1;
   EchoClient echo(host, options);
-  ASSERT_TRUE(host.until([&] { return echo.client().up() + echo.lost.size() == 16; }));
+  ASSERT_TRUE(host.until([&] { return echo.client().up() + echo.lost.size() == 32; }));
   EXPECT_GT(echo.client().up(), 0U);
   ASSERT_GT(echo.lost.size(), 0U);
   EXPECT_NE(echo.lost[0].find("too little memory"), std::string::npos) << echo.lost[0];
