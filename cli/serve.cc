@@ -4,6 +4,7 @@
 #include "input.h"
 #include "interrupt.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <memory>
@@ -21,6 +22,8 @@ namespace {
 constexpr std::uint32_t kMostCredits = 1024;
 constexpr std::uint32_t kMostConnections = 16384;
 constexpr std::uint32_t kMostCalls = 1U << 20;
+// The program's own data takes two, and a part is for what else Calls need.
+constexpr std::uint64_t kBulksInMemory = 8;
 
 struct Options {
   std::string listen;
@@ -124,7 +127,9 @@ int serve(const Options& options) {
   };
   const auto provider = open_provider(*endpoint, *address, "serve");
   if (!provider) return kUnreadable;
-  const auto loop = service::Loop::create(*provider, {.memory = {}, .spin = endpoint->spin});
+  protocol::MemoryPool::Options memory;
+  memory.limit = std::max(memory.limit, kBulksInMemory * *bulk);
+  const auto loop = service::Loop::create(*provider, {.memory = memory, .spin = endpoint->spin});
   if (!loop) return refused(loop.error());
   const auto echo =
       service::echo::EchoProgram::create((*loop)->memory(), *bulk, &service::Loop::read_clock);
@@ -165,7 +170,8 @@ Run add_serve(CLI::App& app) {
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--max-connections", options->max_connections,
-                 "Connections at a time; who comes then is rejected")
+                 "Connections at a time; who comes then is rejected, but for the first of an eighth "
+                 "as many other addresses")
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--max-calls", options->max_calls,

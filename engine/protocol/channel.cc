@@ -234,12 +234,14 @@ void Channel::flush(Time now) {
 }
 
 Time Channel::deadline() const {
-  return impl_->requester != nullptr ? impl_->requester->deadline() : fabric::kNever;
+  return std::min(impl_->requester != nullptr ? impl_->requester->deadline() : fabric::kNever,
+                  impl_->responder != nullptr ? impl_->responder->deadline() : fabric::kNever);
 }
 
 void Channel::expire(Time now) {
   impl_->latest = now;
   if (impl_->requester != nullptr) impl_->requester->expire(now);
+  if (impl_->responder != nullptr) impl_->responder->expire(now);
 }
 
 const std::string& Channel::failure() const {

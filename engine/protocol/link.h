@@ -15,6 +15,11 @@
 
 namespace rpcrdma::protocol {
 
+// Never stays never.
+[[nodiscard]] inline fabric::Time due(fabric::Time now, fabric::Time wait) {
+  return wait >= fabric::kNever - now ? fabric::kNever : now + wait;
+}
+
 struct Link {
   Link(MemoryPool& p, const ChannelOptions& o, std::size_t work_slots)
       : pool(p), options(o), work(work_slots) {

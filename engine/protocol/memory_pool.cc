@@ -30,7 +30,12 @@ MemoryPool::MemoryPool(fabric::Provider& provider, const Options& options)
     : provider_(provider), options_(options) {}
 
 MemoryPool::~MemoryPool() {
-  for (const auto& slab : slabs_) provider_.forget(slab->memory);
+  for (const auto& slab : slabs_) provider_.forget(*slab);
+}
+
+MemoryPool::Slab& MemoryPool::slab_of(const Block& block) {
+  // The pool made it, as what it is and not to be changed by others.
+  return const_cast<Slab&>(static_cast<const Slab&>(*block.memory));
 }
 
 fabric::Expected<Block> MemoryPool::take(std::uint32_t bytes) {
@@ -45,11 +50,13 @@ fabric::Expected<Block> MemoryPool::take(std::uint32_t bytes) {
   }
   const Block block = free.back();
   free.pop_back();
+  ++slab_of(block).taken;
   in_use_ += block.size;
   return block;
 }
 
 void MemoryPool::give(const Block& block) {
+  --slab_of(block).taken;
   in_use_ -= block.size;
   // There is a place for every block of the class: add_slab() saw to it.
   free_[static_cast<unsigned>(std::countr_zero(block.size)) - kLeastShift].push_back(block);
@@ -70,35 +77,39 @@ fabric::Expected<void> MemoryPool::add_slab(unsigned size_class) {
   if (!slab->bytes) return fabric::fail(fabric::Errc::kSystem, "no memory is left");
   auto memory = provider_.remember({slab->bytes.get(), bytes});
   if (!memory) return tl::unexpected(std::move(memory.error()));
-  slab->memory = *memory;
+  static_cast<fabric::Memory&>(*slab) = *memory;
+  slab->size_class = size_class;
   registered_ += bytes;
   blocks_[size_class] += count;
   free_[size_class].reserve(blocks_[size_class]);
   // Taken from the back: the lowest address first.
   for (std::size_t i = count; i-- > 0;) {
-    free_[size_class].push_back({slab->bytes.get() + i * block, block, &slab->memory});
+    free_[size_class].push_back({slab->bytes.get() + i * block, block, slab.get()});
   }
   slabs_.push_back(std::move(slab));
   return {};
 }
 
-// Gives slabs of one block that nobody has back to the system, the largest first, until there
-// are `bytes` below the limit. Otherwise a single large Call would take the room of all later
-// small ones.
+// Gives slabs of which nobody has a block back to the system, those of the largest blocks first,
+// until there are `bytes` below the limit. Otherwise what was needed at some time, and by a hostile
+// peer above all, would take the room of everything of another size for ever.
 void MemoryPool::forget_idle(std::uint64_t bytes) {
   for (unsigned size_class = kClasses; size_class-- > 0;) {
-    if (1U << (kLeastShift + size_class) < options_.slab_bytes) return;
-    std::vector<Block>& free = free_[size_class];
-    while (!free.empty()) {
+    for (std::size_t i = slabs_.size(); i-- > 0;) {
       if (options_.limit - registered_ >= bytes) return;
-      const Block block = free.back();
-      free.pop_back();
-      --blocks_[size_class];
-      registered_ -= block.size;
-      provider_.forget(*block.memory);
-      std::erase_if(slabs_, [&](const auto& slab) { return &slab->memory == block.memory; });
+      const Slab& slab = *slabs_[i];
+      if (slab.size_class != size_class || slab.taken != 0) continue;
+      forget(slab);
+      slabs_.erase(slabs_.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
+}
+
+void MemoryPool::forget(const Slab& slab) {
+  blocks_[slab.size_class] -= std::erase_if(
+      free_[slab.size_class], [&](const Block& block) { return block.memory == &slab; });
+  registered_ -= slab.length;
+  provider_.forget(slab);
 }
 
 }  // namespace rpcrdma::protocol

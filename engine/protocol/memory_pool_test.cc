@@ -148,6 +148,43 @@ TEST(MemoryPoolTest, ABlockAsLongAsASlabMakesRoomToo) {
   EXPECT_TRUE(pool.take(256));
 }
 
+// Whatever sizes were in use before, by whomever: nothing of it keeps others from theirs.
+TEST(MemoryPoolTest, IdleSmallBlocksMakeRoomAtTheLimit) {
+  RegisteringProvider provider;
+  MemoryPool pool(provider, {.slab_bytes = 64 << 10, .limit = 1 << 20});
+  std::vector<Block> blocks;
+  for (const std::uint32_t size : {256U, 32U << 10, 4096U, 512U << 10, 16U << 10}) {
+    while (const auto block = pool.take(size)) blocks.push_back(*block);
+    EXPECT_GT(pool.in_use(), (1U << 20) - size);
+    const Block kept = blocks[blocks.size() / 2];
+    for (const Block& block : blocks) {
+      if (block.data != kept.data) pool.give(block);
+    }
+    blocks = {kept};
+    EXPECT_TRUE(lies_in_registered_memory(provider, kept));
+    EXPECT_LE(provider.bytes(), 1U << 20);
+    pool.give(kept);
+    blocks.clear();
+  }
+}
+
+// The slab of a block that somebody has stays, with its other blocks.
+TEST(MemoryPoolTest, ASlabInUseStaysWhole) {
+  RegisteringProvider provider;
+  MemoryPool pool(provider, {.slab_bytes = 64 << 10, .limit = 128 << 10});
+  const Block kept = pool.take(4096).value();
+  pool.give(pool.take(64 << 10).value());
+  const Block large = pool.take(32 << 10).value();
+  EXPECT_EQ(pool.registered(), 128U << 10);
+  for (int i = 0; i < 15; ++i) {
+    const Block other = pool.take(4096).value();
+    EXPECT_EQ(other.memory, kept.memory);
+  }
+  EXPECT_EQ(pool.take(4096).error().code, Errc::kNoRoom);
+  EXPECT_TRUE(lies_in_registered_memory(provider, kept));
+  EXPECT_TRUE(lies_in_registered_memory(provider, large));
+}
+
 TEST(MemoryPoolTest, MakingRoomAgainAndAgainLeavesNothingBehind) {
   RegisteringProvider provider;
   MemoryPool pool(provider, {.slab_bytes = 64 << 10, .limit = 600'000});

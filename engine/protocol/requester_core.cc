@@ -19,10 +19,6 @@ RequesterOptions sane(RequesterOptions options) {
   return options;
 }
 
-Time due(Time now, Time timeout) {
-  return timeout >= fabric::kNever - now ? fabric::kNever : now + timeout;
-}
-
 // ERR_VERS has the same form in every version (RFC 8166 section 4.5.1); which version a peer that
 // has no version 1 puts there is its own affair.
 bool decode_version_error(wire::Bytes message, std::uint32_t& low, std::uint32_t& high) {

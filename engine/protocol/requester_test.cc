@@ -293,6 +293,17 @@ TEST_F(RequesterTest, TheOutcomeIsToldWhenEveryHandleIsWithdrawn) {
   EXPECT_EQ(failure(), "");
 }
 
+TEST_F(RequesterTest, AReplyStaysAsItIsUntilItsOutcomeIsTold) {
+  make({.credits = 8});
+  const std::uint32_t xid = call_with_chunks();
+  arrive(return_of(sent()).encode(words({xid, 1, 8, 9})));
+  // Every Receive there is gets something else meanwhile.
+  for (std::uint32_t i = 0; i < channel->depths().receive; ++i) arrive(reply_to(99));
+  complete_withdrawals();
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].reply, words({xid, 1, 8, 9}));
+}
+
 TEST_F(RequesterTest, AReplyThroughTheReplyChunk) {
   make({.credits = 8}, kSmallSegments);
   const std::uint32_t xid = call_with_chunks();
@@ -1022,7 +1033,6 @@ TEST_F(RequesterTest, WhatEndsTheConnection) {
         c.id = fabric.receives.front().id;
         c.operation = Operation::kReceive;
         c.has_immediate = true;
-        c.bytes = 100'000;
         channel->completed(c, now);
       },
       [&] {
@@ -1057,6 +1067,31 @@ TEST_F(RequesterTest, WhatEndsTheConnection) {
     disconnect();
     channel.reset();
   }
+}
+
+TEST_F(RequesterTest, WhatSucceedsIsASignOfLifeAndAProbeAsksForOne) {
+  make({.credits = 8});
+  EXPECT_EQ(channel->heard(), 1000);
+  now = 2000;
+  const std::uint32_t xid = call();
+  EXPECT_EQ(channel->heard(), 1000);
+  complete(fabric.posted[0].id, fabric::Operation::kSend);
+  EXPECT_EQ(channel->heard(), 2000);
+  now = 3000;
+  arrive(reply_to(xid));
+  EXPECT_EQ(channel->heard(), 3000);
+  channel->probe();
+  ASSERT_EQ(fabric.posted.size(), 2U);
+  EXPECT_EQ(fabric.posted[1].operation, fabric::Operation::kWrite);
+  EXPECT_THAT(fabric.posted[1].bytes, IsEmpty());
+  EXPECT_TRUE(fabric.posted[1].signaled);
+  now = 4000;
+  complete(fabric.posted[1].id, fabric::Operation::kWrite);
+  EXPECT_EQ(channel->heard(), 4000);
+  now = 5000;
+  complete(fabric.posted[1].id, fabric::Operation::kWrite, fabric::Status::kRetriesExceeded);
+  EXPECT_EQ(channel->heard(), 4000);
+  EXPECT_THAT(failure(), HasSubstr("Write failed"));
 }
 
 TEST_F(RequesterTest, FlushedWorkIsNotAFailureButTheEnd) {

@@ -1,6 +1,7 @@
 #include "responder_core.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace rpcrdma::protocol {
 
@@ -9,6 +10,9 @@ using fabric::Time;
 using State = Serving::State;
 
 namespace {
+
+// How soon a Call asks again for memory that others have, of whom nothing is heard here.
+constexpr Time kRetry = 5 * fabric::kMillisecond;
 
 ResponderOptions sane(ResponderOptions options) {
   options.credits = std::max(options.credits, 1U);
@@ -22,6 +26,7 @@ ResponderCore::ResponderCore(ResponderOwner& owner, const ResponderOptions& opti
       options_(sane(options)),
       serving_(max_serving()),
       parked_(options_.credits),
+      waiting_(max_serving()),
       grant_(options_.credits) {}
 
 void ResponderCore::grant(std::uint32_t credits) {
@@ -42,8 +47,10 @@ void ResponderCore::detach() {
   link_ = nullptr;
   outstanding_ = 0;
   highest_grant_ = 1;
+  transfers_ = 0;
+  retry_at_ = fabric::kNever;
+  waiting_.clear();
   for (; !parked_.empty(); parked_.pop()) pool_->give(parked_.front().block);
-  MemoryPool& pool = *pool_;
   for (std::uint32_t i = 0; i < serving_.size(); ++i) {
     Serving& s = serving_[i];
     if (s.state == State::kFree) continue;
@@ -52,9 +59,34 @@ void ResponderCore::detach() {
     s.state = State::kFree;
     if (state == State::kOwned) owner_.on_cancelled(id);
     if (state == State::kReplying) owner_.on_sent(id);
-    s.give_blocks(pool);
+    give_blocks(s);
     serving_.give(i);
   }
+}
+
+Time ResponderCore::deadline() const {
+  if (link_ == nullptr || link_->down || !link_->failure.empty()) return fabric::kNever;
+  return transfers_ == 0 ? retry_at_ : std::min(retry_at_, due(progress_, options_.patience));
+}
+
+void ResponderCore::expire(Time now) {
+  if (now < deadline()) return;
+  if (retry_at_ <= now) return pull(now);
+  link_->fail("neither Read chunks nor a Reply got through for too long");
+}
+
+void ResponderCore::transfer_begins(Time now) {
+  if (transfers_++ == 0) progress_ = std::max(progress_, now);
+}
+
+void ResponderCore::transfer_ends(Time now) {
+  --transfers_;
+  progress_ = now;
+}
+
+void ResponderCore::give_blocks(Serving& serving) {
+  pulled_ -= serving.chunks.size;
+  serving.give_blocks(*pool_);
 }
 
 void ResponderCore::over_credit() {
@@ -92,31 +124,55 @@ Keep ResponderCore::begin(std::uint32_t index, const Received& message) {
   if (verdict.answer == CallAnswer::kServe) return serve(index, message);
   refuse(index,
          verdict.answer == CallAnswer::kErrorVersion ? wire::RdmaErr::kVers : wire::RdmaErr::kChunk,
-         verdict.xid);
+         verdict.xid, message.at);
   return Keep::kNo;
 }
 
 Keep ResponderCore::serve(std::uint32_t index, const Received& message) {
   Serving& s = serving_[index];
   s.received_at = message.at;
-  if (s.call.read_count != 0) {
-    const auto block = pool_->take(static_cast<std::uint32_t>(chunk_block_bytes(s.call)));
-    if (!block) {
-      refuse(index, wire::RdmaErr::kChunk, s.call.xid);
-      return Keep::kNo;
-    }
-    s.chunks = *block;
-  }
-  s.place_chunks();
   const Keep keep = s.call.long_call ? Keep::kNo : Keep::kYes;
   if (keep == Keep::kYes) s.received = message.block;
   if (s.call.read_count == 0) {
+    s.place_chunks();
     hand_up(index, message.at);
   } else {
-    s.state = State::kReading;
-    link_->work.add(*this, index);
+    s.state = State::kWaiting;
+    waiting_.push(index);
+    pull(message.at);
+    if (s.state == State::kWaiting) ++counters_.delayed;
   }
   return keep;
+}
+
+void ResponderCore::pull(Time now) {
+  retry_at_ = fabric::kNever;
+  for (; !waiting_.empty(); waiting_.pop()) {
+    const std::uint32_t index = waiting_.front();
+    Serving& s = serving_[index];
+    const std::uint64_t bytes = std::bit_ceil(chunk_block_bytes(s.call));
+    // The end of one of the others lets it try again.
+    if (pulled_ != 0 && pulled_ + bytes > options_.max_pulled_bytes) return;
+    const std::uint64_t most = pool_->limit() - pool_->limit() / 4;
+    const bool room = pool_->in_use() + bytes <= most;
+    auto block =
+        room ? pool_->take(static_cast<std::uint32_t>(bytes)) : fabric::fail(Errc::kNoRoom);
+    if (block) {
+      s.chunks = *block;
+      pulled_ += block->size;
+      s.place_chunks();
+      s.state = State::kReading;
+      transfer_begins(now);
+      link_->work.add(*this, index);
+      continue;
+    }
+    const bool hopeless = bytes > most || block.error().code != Errc::kNoRoom;
+    if (!hopeless && now < due(s.received_at, options_.patience)) {
+      retry_at_ = due(now, kRetry);
+      return;
+    }
+    refuse(index, wire::RdmaErr::kChunk, s.call.xid, now);
+  }
 }
 
 void ResponderCore::hand_up(std::uint32_t index, Time pulled) {
@@ -134,7 +190,7 @@ void ResponderCore::hand_up(std::uint32_t index, Time pulled) {
 }
 
 fabric::Expected<void> ResponderCore::reply(std::uint64_t id, std::span<const Piece> message,
-                                            Time /*now*/) {
+                                            Time now) {
   const auto index = static_cast<std::uint32_t>(id);
   Serving* const s = serving_.find(index, static_cast<std::uint32_t>(id >> 32U));
   if (s == nullptr || s->state != State::kOwned) return fabric::fail(Errc::kNotConnected);
@@ -150,27 +206,28 @@ fabric::Expected<void> ResponderCore::reply(std::uint64_t id, std::span<const Pi
   auto built = plan.map([](const ReplyPlan&) {});
   if (plan) built = build_reply(*pool_, *plan, message, grant_, *s);
   if (!built) {
-    refuse(index, wire::RdmaErr::kChunk, s->call.xid);
+    refuse(index, wire::RdmaErr::kChunk, s->call.xid, now);
     return built;
   }
   ++counters_.replies;
   counters_.written_bytes += chunk_bytes(*plan, message);
-  send(index, State::kReplying);
+  send(index, State::kReplying, now);
   return {};
 }
 
-void ResponderCore::refuse(std::uint32_t index, wire::RdmaErr error, std::uint32_t xid) {
+void ResponderCore::refuse(std::uint32_t index, wire::RdmaErr error, std::uint32_t xid, Time now) {
   Serving& s = serving_[index];
-  s.give_blocks(*pool_);
+  give_blocks(s);
   ++(error == wire::RdmaErr::kVers ? counters_.error_version : counters_.error_chunk);
   if (!build_error(*pool_, error, xid, grant_, s)) {
     link_->fail("there is no memory for an RDMA_ERROR");
   }
-  send(index, State::kRefusing);
+  send(index, State::kRefusing, now);
 }
 
-void ResponderCore::send(std::uint32_t index, State state) {
+void ResponderCore::send(std::uint32_t index, State state, Time now) {
   serving_[index].state = state;
+  transfer_begins(now);
   --outstanding_;
   highest_grant_ = std::max(highest_grant_, grant_);
   link_->work.add(*this, index);
@@ -197,21 +254,25 @@ void ResponderCore::completed(const WorkId& id, Time now) {
   Serving* const s = serving_.find(id.slot, id.generation);
   if (s == nullptr) return;
   if (id.kind == WorkKind::kReplySend) {
+    if (s->state != State::kReplying && s->state != State::kRefusing) return;
+    transfer_ends(now);
     if (s->state == State::kReplying) owner_.on_sent(id_of(id.slot));
-    if (s->state == State::kReplying || s->state == State::kRefusing) release(id.slot);
-    return;
+    release(id.slot);
+  } else if (s->state == State::kReading) {
+    transfer_ends(now);
+    counters_.read_bytes += s->call.read_bytes;
+    const CallVerdict verdict = check_stream(s->stream, s->call.xid);
+    if (verdict.answer == CallAnswer::kServe) return hand_up(id.slot, now);
+    refuse(id.slot, wire::RdmaErr::kChunk, s->call.xid, now);
   }
-  if (s->state != State::kReading) return;
-  counters_.read_bytes += s->call.read_bytes;
-  const CallVerdict verdict = check_stream(s->stream, s->call.xid);
-  if (verdict.answer == CallAnswer::kServe) return hand_up(id.slot, now);
-  refuse(id.slot, wire::RdmaErr::kChunk, s->call.xid);
+  // There may be memory now.
+  pull(now);
 }
 
 void ResponderCore::release(std::uint32_t index) {
   Serving& s = serving_[index];
   s.state = State::kFree;
-  s.give_blocks(*pool_);
+  give_blocks(s);
   serving_.give(index);
   while (!parked_.empty() && !serving_.full()) {
     const Parked p = parked_.front();

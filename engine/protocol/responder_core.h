@@ -3,6 +3,9 @@
 // complete. The peer may have received the Reply and have sent the next Call before that, so there
 // are twice as many slots as credits; Calls that come when all are taken wait in their Receives'
 // blocks.
+//
+// Read chunks are pulled in the order of their Calls, as there is memory for them: what one peer
+// lets us read is bounded, and never takes the quarter of the pool that all else lives on.
 #pragma once
 
 #include "fixed_ring.h"
@@ -31,6 +34,8 @@ class ResponderCore : public WorkSource {
   // As of Channel.
   void attach(Link& link);
   void detach();
+  [[nodiscard]] fabric::Time deadline() const;
+  void expire(fabric::Time now);
   [[nodiscard]] Keep receive(const Received& message);
   // A Reply's Send, or the last Read of a Call, has succeeded.
   void completed(const WorkId& id, fabric::Time now);
@@ -48,10 +53,16 @@ class ResponderCore : public WorkSource {
 
   [[nodiscard]] Keep begin(std::uint32_t index, const Received& message);
   [[nodiscard]] Keep serve(std::uint32_t index, const Received& message);
+  // Begins with the Read chunks of those that wait, as far as there is memory.
+  void pull(fabric::Time now);
   void hand_up(std::uint32_t index, fabric::Time pulled);
-  void refuse(std::uint32_t index, wire::RdmaErr error, std::uint32_t xid);
-  void send(std::uint32_t index, Serving::State state);
+  void refuse(std::uint32_t index, wire::RdmaErr error, std::uint32_t xid, fabric::Time now);
+  void send(std::uint32_t index, Serving::State state, fabric::Time now);
   void release(std::uint32_t index);
+  void give_blocks(Serving& serving);
+  // Reads or a Send, of which the last completes.
+  void transfer_begins(fabric::Time now);
+  void transfer_ends(fabric::Time now);
   void over_credit();
   [[nodiscard]] std::uint64_t id_of(std::uint32_t index) const;
 
@@ -62,6 +73,11 @@ class ResponderCore : public WorkSource {
   MemoryPool* pool_ = nullptr;  // of the link, or of the last one
   Slots<Serving> serving_;
   FixedRing<Parked> parked_;
+  FixedRing<std::uint32_t> waiting_;  // slots
+  std::uint64_t pulled_ = 0;          // bytes of the blocks for Read chunks
+  fabric::Time retry_at_ = fabric::kNever;
+  std::uint32_t transfers_ = 0;  // under way
+  fabric::Time progress_ = 0;    // when one ended, or the first began
   std::uint32_t outstanding_ = 0;
   std::uint32_t grant_;
   // The most that a Reply of this connection has granted: what the peer may rely on, since a lower

@@ -2,6 +2,8 @@
 // what hostile Calls are answered.
 #include "channel_for_tests.h"
 
+#include <functional>
+
 #include <rpcrdma/protocol/requester.h>
 #include <rpcrdma/protocol/responder.h>
 
@@ -54,7 +56,10 @@ class ResponderTest : public testing::ChannelTest, public ResponderOwner {
     if (at_once) reply(c.id);
   }
   void on_sent(std::uint64_t id) override { sent_ids.push_back(id); }
-  void on_cancelled(std::uint64_t id) override { cancelled.push_back(id); }
+  void on_cancelled(std::uint64_t id) override {
+    cancelled.push_back(id);
+    if (at_cancel) at_cancel();
+  }
 
   static Buffer call_stream(std::uint32_t xid) { return words({xid, 0, 2, 3, 4}); }
   static Buffer call(std::uint32_t xid, std::uint32_t credits = 8) {
@@ -67,6 +72,12 @@ class ResponderTest : public testing::ChannelTest, public ResponderOwner {
     OpenHeader o;
     o.header.xid = xid;
     o.header.credit = 8;
+    return o;
+  }
+  // With a Read chunk behind the stream, whose handle is the XID.
+  static OpenHeader bulk_call(std::uint32_t xid, std::uint32_t bytes) {
+    OpenHeader o = open_call(xid);
+    o.reads = {{20, {xid, bytes, 1000}}};
     return o;
   }
   fabric::Expected<void> reply(std::uint64_t id) {
@@ -99,6 +110,7 @@ class ResponderTest : public testing::ChannelTest, public ResponderOwner {
   std::vector<std::uint64_t> sent_ids;
   std::vector<std::uint64_t> cancelled;
   bool at_once = false;
+  std::function<void()> at_cancel;
   Buffer memory_bytes;
   fabric::Memory memory;
 };
@@ -282,6 +294,20 @@ TEST_F(ResponderTest, ALongReply) {
   EXPECT_THAT(testing::payload_of(sent()), IsEmpty());
 }
 
+// What the first piece lies in is not written to, and it goes out with the Call's XID.
+TEST_F(ResponderTest, ALongReplyWhoseFirstPieceIsRegistered) {
+  make();
+  OpenHeader h = open_call(5);
+  h.reply = {{1, 5000, 1000}};
+  arrive(h.encode(call_stream(5)));
+  const Buffer before = memory_bytes;
+  ASSERT_TRUE(reply(seen[0].id, {{{memory_bytes.data(), 2000}, &memory, false}}));
+  Buffer stream = words({5});
+  stream.insert(stream.end(), before.begin() + 4, before.begin() + 2000);
+  EXPECT_EQ(fabric.posted[0].bytes, stream);
+  EXPECT_EQ(memory_bytes, before);
+}
+
 TEST_F(ResponderTest, AReplyThatDoesNotFitIsAnErrorToBothSides) {
   make();
   OpenHeader h = open_call(5);
@@ -451,6 +477,52 @@ TEST_F(ResponderTest, RepliesInAnyOrder) {
   EXPECT_THAT(fabric.receives, ::testing::SizeIs(channel->depths().receive));
 }
 
+// HDR-09 is the peer's affair: each is answered, as it was asked.
+TEST_F(ResponderTest, TwoCallsWithOneXid) {
+  make();
+  greet();
+  arrive(call(5));
+  arrive(call(5));
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_NE(seen[0].id, seen[1].id);
+  EXPECT_EQ(responder->outstanding(), 2U);
+  for (const Seen& s : seen) {
+    ASSERT_TRUE(reply(s.id));
+    channel->flush(now);
+    EXPECT_EQ(open(sent()).header.xid, 5U);
+  }
+  complete_posted();
+  EXPECT_EQ(sent_ids.size(), 2U);
+  EXPECT_EQ(failure(), "");
+}
+
+TEST_F(ResponderTest, ACallIsAnsweredOnce) {
+  make();
+  arrive(call(5));
+  ASSERT_TRUE(reply(seen[0].id));
+  EXPECT_EQ(reply(seen[0].id).error().code, fabric::Errc::kNotConnected);
+  channel->flush(now);
+  EXPECT_EQ(reply(seen[0].id).error().code, fabric::Errc::kNotConnected);
+  EXPECT_EQ(fabric.posted.size(), 1U);
+  EXPECT_EQ(responder->outstanding(), 0U);
+}
+
+TEST_F(ResponderTest, WhatIsAnsweredWhileTheConnectionEndsHasNobodyToAnswer) {
+  make();
+  greet();
+  for (std::uint32_t i = 0; i < 3; ++i) arrive(call(i));
+  // From within the cancelling of one the others are answered.
+  at_cancel = [this] {
+    for (const Seen& s : seen) {
+      EXPECT_EQ(reply(s.id).error().code, fabric::Errc::kNotConnected);
+    }
+  };
+  channel->disconnected(now);
+  EXPECT_EQ(cancelled.size(), 1U);
+  EXPECT_THAT(sent_ids, IsEmpty());
+  EXPECT_EQ(responder->outstanding(), 0U);
+}
+
 TEST_F(ResponderTest, TheEndOfTheConnectionCancelsWhatIsNotAnswered) {
   make();
   greet();
@@ -523,6 +595,120 @@ TEST_F(ResponderTest, AFailedReadEndsTheConnection) {
   EXPECT_THAT(seen, IsEmpty());
 }
 
+TEST_F(ResponderTest, ReadsThatDoNotEndInTimeEndTheConnection) {
+  make({.credits = 8, .patience = 500});
+  EXPECT_EQ(channel->deadline(), fabric::kNever);
+  arrive(bulk_call(5, 100).encode(call_stream(5)));
+  EXPECT_EQ(channel->deadline(), 1500);
+  now = 1499;
+  channel->expire(now);
+  EXPECT_EQ(failure(), "");
+  now = 1500;
+  channel->expire(now);
+  EXPECT_THAT(failure(), HasSubstr("too long"));
+  EXPECT_EQ(channel->deadline(), fabric::kNever);
+  channel->disconnected(now);
+  EXPECT_THAT(seen, IsEmpty());
+  EXPECT_THAT(cancelled, IsEmpty());
+  EXPECT_EQ(channel->deadline(), fabric::kNever);
+}
+
+TEST_F(ResponderTest, RepliesThatAreNotTakenInTimeEndTheConnection) {
+  make({.credits = 8, .patience = 500});
+  greet();
+  for (std::uint32_t i = 0; i < 3; ++i) arrive(call(i));
+  // The upper layer may take its time.
+  EXPECT_EQ(channel->deadline(), fabric::kNever);
+  now = 9000;
+  for (const Seen& s : seen) {
+    ASSERT_TRUE(reply(s.id));
+    now += 100;
+  }
+  channel->flush(now);
+  EXPECT_EQ(channel->deadline(), 9500);
+  // Each that gets through puts it off.
+  now = 9499;
+  complete(fabric.posted[0].id, Operation::kSend);
+  EXPECT_EQ(channel->deadline(), 9999);
+  now = 9900;
+  complete(fabric.posted[1].id, Operation::kSend);
+  complete(fabric.posted[2].id, Operation::kSend);
+  EXPECT_EQ(channel->deadline(), fabric::kNever);
+  // An RDMA_ERROR is to be taken, too.
+  Buffer bad = call(6);
+  bad[15] = 9;
+  arrive(bad);
+  EXPECT_EQ(channel->deadline(), 10'400);
+  now = 10'400;
+  channel->expire(now);
+  EXPECT_THAT(failure(), HasSubstr("too long"));
+}
+
+TEST_F(ResponderTest, WithoutEndOfPatienceThereIsNoDeadline) {
+  make({.credits = 8, .patience = fabric::kNever});
+  arrive(bulk_call(5, 100).encode(call_stream(5)));
+  EXPECT_EQ(channel->deadline(), fabric::kNever);
+}
+
+TEST_F(ResponderTest, WhatIsPulledAtATimeIsLimited) {
+  make({.credits = 8, .max_pulled_bytes = 8192});
+  greet();
+  for (std::uint32_t i = 0; i < 4; ++i) arrive(bulk_call(i, 4000).encode(call_stream(i)));
+  EXPECT_EQ(fabric.posted.size(), 2U);
+  EXPECT_EQ(responder->counters().delayed, 2U);
+  EXPECT_EQ(fabric.receives.size(), channel->depths().receive);
+  // Others do not wait for them.
+  arrive(call(9));
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].xid, 9U);
+  // In the order that they came in, as memory is free again: with the Reply that has left.
+  complete_posted();
+  ASSERT_EQ(seen.size(), 3U);
+  EXPECT_THAT(fabric.posted, IsEmpty());
+  ASSERT_TRUE(reply(seen[1].id));
+  channel->flush(now);
+  EXPECT_EQ(fabric.posted.size(), 1U);
+  complete_posted();
+  ASSERT_EQ(fabric.posted.size(), 1U);
+  EXPECT_EQ(fabric.posted[0].handle, 2U);
+  complete_posted();
+  ASSERT_EQ(seen.size(), 4U);
+  EXPECT_EQ(seen[3].stream, call_stream(2));
+  for (const std::size_t i : {2U, 3U}) ASSERT_TRUE(reply(seen[i].id));
+  channel->flush(now);
+  complete_posted();
+  EXPECT_EQ(fabric.posted.back().handle, 3U);
+  complete_posted();
+  ASSERT_TRUE(reply(seen[4].id));
+  channel->flush(now);
+  complete_posted();
+  // One alone may have more.
+  arrive(bulk_call(20, 50'000).encode(call_stream(20)));
+  EXPECT_EQ(fabric.posted.size(), 1U);
+  // What waits when the connection ends leaves nothing behind.
+  arrive(bulk_call(21, 4000).encode(call_stream(21)));
+  channel->disconnected(now);
+  EXPECT_EQ(pool.in_use(), 0U);
+  EXPECT_THAT(cancelled, ElementsAre(seen[0].id));
+}
+
+// What a Call that is refused had pulled is free for others.
+TEST_F(ResponderTest, ARefusedCallMakesRoomToo) {
+  make({.credits = 8, .max_pulled_bytes = 4096});
+  greet();
+  OpenHeader h = bulk_call(1, 4000);
+  h.header.proc = wire::Proc::kNomsg;
+  h.reads[0].position = 0;
+  arrive(h.encode());
+  arrive(bulk_call(2, 4000).encode(call_stream(2)));
+  ASSERT_EQ(fabric.posted.size(), 1U);
+  fill(fabric.posted[0], 0);  // another XID
+  complete_posted();
+  EXPECT_EQ(responder->counters().error_chunk, 1U);
+  ASSERT_EQ(fabric.posted.size(), 2U);
+  EXPECT_EQ(fabric.posted[1].operation, Operation::kRead);
+}
+
 TEST_F(ResponderTest, AnInvalidationOfACallsEndsTheConnection) {
   make();
   arrive(call(1), 17);
@@ -555,6 +741,72 @@ TEST_F(SmallPoolResponderTest, ChunksThatThereIsNoMemoryForAreRefused) {
                 .code,
             fabric::Errc::kNoRoom);
   EXPECT_EQ(sent(), words({7, 1, 4, 4, 2}));
+}
+
+// While others have it, a Call waits for it, but not for ever.
+TEST_F(SmallPoolResponderTest, ReadChunksWaitForThePool) {
+  make({.credits = 4, .patience = fabric::kSecond});
+  Block others = pool.take(16'000).value();
+  arrive(bulk_call(1, 3000).encode(call_stream(1)));
+  EXPECT_THAT(fabric.posted, IsEmpty());
+  EXPECT_EQ(responder->counters().delayed, 1U);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(channel->deadline(), now + 5 * fabric::kMillisecond);
+    now = channel->deadline();
+    channel->expire(now);
+    channel->flush(now);
+    EXPECT_THAT(fabric.posted, IsEmpty());
+  }
+  pool.give(others);
+  now = channel->deadline();
+  channel->expire(now);
+  channel->flush(now);
+  ASSERT_EQ(fabric.posted.size(), 1U);
+  EXPECT_EQ(fabric.posted[0].operation, Operation::kRead);
+  EXPECT_EQ(channel->deadline(), now + fabric::kSecond);
+  complete_posted();
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(channel->deadline(), fabric::kNever);
+  ASSERT_TRUE(reply(seen[0].id));
+  channel->flush(now);
+  complete_posted();
+
+  others = pool.take(16'000).value();
+  arrive(bulk_call(2, 3000).encode(call_stream(2)));
+  const fabric::Time end = now + fabric::kSecond;
+  while (fabric.posted.empty()) {
+    ASSERT_LE(channel->deadline(), end);
+    now = channel->deadline();
+    channel->expire(now);
+    channel->flush(now);
+  }
+  EXPECT_EQ(now, end);
+  EXPECT_EQ(sent(), words({2, 1, 4, 4, 2}));
+  EXPECT_EQ(failure(), "");
+  pool.give(others);
+}
+
+// A quarter is left for what every Call needs.
+TEST_F(SmallPoolResponderTest, ReadChunksLeaveSomeOfThePool) {
+  make({.credits = 4});
+  greet();
+  for (std::uint32_t i = 0; i < 3; ++i) arrive(bulk_call(i, 7000).encode(call_stream(i)));
+  EXPECT_EQ(fabric.posted.size(), 2U);
+  arrive(call(3));
+  EXPECT_EQ(seen.size(), 1U);
+  EXPECT_EQ(failure(), "");
+}
+
+TEST_F(SmallPoolResponderTest, WithoutMemoryForAnotherReceiveTheConnectionEnds) {
+  make({.credits = 4});
+  std::vector<Block> others;
+  for (auto b = pool.take(1024); b; b = pool.take(1024)) others.push_back(*b);
+  arrive(call(6));
+  EXPECT_THAT(failure(), HasSubstr("no memory for a Receive"));
+  EXPECT_EQ(seen.size(), 1U);
+  channel->disconnected(now);
+  EXPECT_EQ(cancelled.size(), 1U);
+  for (const Block& b : others) pool.give(b);
 }
 
 // Both roles on one connection.

@@ -16,6 +16,7 @@ namespace rpcrdma::protocol {
 struct Serving {
   enum class State : std::uint8_t {
     kFree,
+    kWaiting,   // for memory for its Read chunks
     kReading,   // its Read chunks are being pulled
     kOwned,     // the upper layer has it
     kReplying,  // the upper layer's Reply is under way

@@ -20,9 +20,6 @@ using fabric::Time;
 
 namespace {
 
-// How long a connection that was closed may take to say so.
-constexpr Time kCloseTimeout = 10 * fabric::kSecond;
-
 std::string_view or_else(const std::string& text, std::string_view other) {
   return text.empty() ? other : std::string_view(text);
 }
@@ -75,9 +72,11 @@ struct Link : protocol::RequesterOwner {
   ConnectionInfo info;
   LinkState state = LinkState::kWaiting;
   std::uint64_t cookie = 0;
-  std::uint32_t attempts = 0;  // in a row
-  Time backoff = 0;            // the next one
-  Time due = fabric::kNever;   // of the state: when it has lasted long enough
+  std::uint32_t attempts = 0;      // in a row
+  Time backoff = 0;                // the next one
+  Time up_since = fabric::kNever;  // this connection
+  std::uint64_t replies = 0;       // before it
+  Time due = fabric::kNever;       // of the state: when it has lasted long enough
   Time probed = 0;
   std::string what;    // kClosing: why, unless it was asked for
   bool dirty = false;  // has work for flush()
@@ -118,6 +117,8 @@ struct Client::Impl : LoopMember {
   void connect(Link& link, Time now) {
     ++counters.attempts;
     ++link.attempts;
+    link.up_since = fabric::kNever;
+    link.replies = link.requester.counters().replies;
     // Receives are as long as ours may be; what may be sent is known when the peer has answered.
     link.channel = std::make_unique<protocol::Channel>(
         loop.memory(),
@@ -142,8 +143,7 @@ struct Client::Impl : LoopMember {
     ++counters.established;
     link.state = LinkState::kUp;
     link.due = fabric::kNever;
-    link.attempts = 0;
-    link.backoff = options.backoff_first;
+    link.up_since = now;
     link.info.peer = options.server;
     link.info.thresholds =
         agree(options.inline_threshold, options.private_data, event.private_data);
@@ -153,6 +153,13 @@ struct Client::Impl : LoopMember {
     mark(link);
     observer.on_connected(link.info);
     check_finished(link, now);
+  }
+
+  // A peer that accepts each connection only to drop it, with the first Call perhaps, is asked less
+  // and less often, too.
+  [[nodiscard]] bool was_of_use(const Link& link, Time now) const {
+    return link.requester.counters().replies != link.replies ||
+           now >= later(link.up_since, options.backoff_most);
   }
 
   // There is no connection any more, whatever the reason: it is tried again, or given up.
@@ -165,6 +172,10 @@ struct Client::Impl : LoopMember {
       link.due = fabric::kNever;
       link.requester.close(now);
       return observer.on_lost(link.number, why, fabric::kNever);
+    }
+    if (was_of_use(link, now)) {
+      link.attempts = 0;
+      link.backoff = options.backoff_first;
     }
     if (options.max_attempts != 0 && link.attempts >= options.max_attempts) {
       ++counters.given_up;
@@ -186,7 +197,7 @@ struct Client::Impl : LoopMember {
   void disconnect(Link& link, std::string_view what, Time now) {
     link.state = LinkState::kClosing;
     link.what = what;
-    link.due = now + kCloseTimeout;
+    link.due = later(now, options.connect_timeout);
     watch(link);
     link.channel->connection().disconnect();
   }
@@ -248,8 +259,10 @@ struct Client::Impl : LoopMember {
         break;
       case EventType::kDisconnected:
         if (link.state == LinkState::kUp) ++counters.lost;
+        // Of the two the failure says what failed, too.
         lost(link,
-             or_else(link.state == LinkState::kClosing ? link.what : event.reason, "disconnected"),
+             or_else(link.state == LinkState::kClosing ? link.what : link.channel->failure(),
+                     or_else(event.reason, "disconnected")),
              now);
         break;
       case EventType::kRequest:

@@ -13,6 +13,7 @@ inline void add(protocol::ResponderCounters& sum, const protocol::ResponderCount
   sum.error_chunk += c.error_chunk;
   sum.ignored += c.ignored;
   sum.over_credit += c.over_credit;
+  sum.delayed += c.delayed;
   sum.read_bytes += c.read_bytes;
   sum.written_bytes += c.written_bytes;
   sum.invalidated += c.invalidated;

@@ -18,6 +18,9 @@ using fabric::Time;
 namespace {
 
 constexpr std::uint32_t kListener = UINT32_MAX;  // its key in the loop
+// Beyond all places there is an eighth more for peers that have none, so that none shuts out all
+// others; and an eighth of the memory is for the connections that there are.
+constexpr std::uint32_t kReservedPart = 8;
 
 enum class State : std::uint8_t { kAccepted, kUp, kClosing };
 
@@ -101,11 +104,19 @@ struct Server::Impl : LoopMember {
     observer.on_rejected(event.peer, what);
   }
 
+  [[nodiscard]] bool has_connection(const fabric::Address& peer) const {
+    return std::ranges::any_of(slots,
+                               [&](const auto& c) { return c != nullptr && c->info.peer == peer; });
+  }
+
   void on_request(fabric::Event& event, Time now) {
-    if (closing || count >= options.max_connections) {
+    const std::uint32_t reserve = options.max_connections / kReservedPart;
+    if (closing || (count >= options.max_connections &&
+                    (count - options.max_connections >= reserve || has_connection(event.peer)))) {
       return reject(event, "too many connections", counters.rejected_full);
     }
-    if (loop.memory().in_use() >= loop.options().memory.limit / 2) {
+    const std::uint64_t limit = loop.memory().limit();
+    if (loop.memory().in_use() >= limit - limit / kReservedPart) {
       return reject(event, "too little memory", counters.rejected_memory);
     }
     auto c = std::make_unique<Connection>(programs, event.peer, loop, options.responder);
@@ -167,7 +178,11 @@ struct Server::Impl : LoopMember {
     if (c->state != State::kClosing) ++count_of(reason);
     --count;
     share_credits();
-    if (was_up) observer.on_closed(c->info, reason, what);
+    if (was_up) {
+      observer.on_closed(c->info, reason, what);
+    } else {
+      observer.on_rejected(c->info.peer, what);
+    }
   }
 
   std::uint64_t& count_of(CloseReason reason) {
@@ -229,6 +244,8 @@ struct Server::Impl : LoopMember {
         remove(key, CloseReason::kHandshake, event.reason);
         break;
       case EventType::kDisconnected:
+        // Of the two the failure says what failed, too.
+        if (!c.channel->failure().empty()) event.reason = c.channel->failure();
         remove(key, CloseReason::kPeer, event.reason);
         break;
       case EventType::kRequest:

@@ -1,16 +1,12 @@
-// What goes wrong: servers that end and come again, Calls that are not answered, limits, and peers
-// that break the protocol, which is nobody's trouble but their own.
+// What goes wrong: servers that end and come again, Calls that are not answered, and limits.
 #include "hosts.h"
 
 #include <algorithm>
 #include <csignal>
 
-#include <rpcrdma/wire/xdr.h>
-
 namespace rpcrdma::testing {
 namespace {
 
-using fabric::EventType;
 using protocol::CallStatus;
 using service::LinkState;
 using service::echo::Proc;
@@ -273,16 +269,44 @@ TEST(Limits, ConnectionsBeyondAreRejectedWithAReason) {
   EXPECT_GE(server.stop().rejected_full, 1U);
 }
 
-TEST(Limits, ConnectionsThatThereIsNoMemoryForAreRejected) {
-  service::LoopOptions loop_options;
-  loop_options.memory.limit = 5U << 20;  // two MiB are the echo program's
-  RunningServer server({}, {}, loop_options);
+// Somebody who takes all places there are does not shut out others.
+TEST(Limits, AnEighthMoreConnectionsAreForPeersThatHaveNone) {
+  service::ServerOptions server_options;
+  server_options.max_connections = 8;
+  RunningServer server(server_options);
   ClientHost host;
   service::ClientOptions options = to_server();
-  options.connections = 16;
+  options.connections = 9;
+  options.max_attempts = 1;
+  EchoClient greedy(host, options);
+  ASSERT_TRUE(host.until([&] { return greedy.client().up() == 8 && greedy.lost.size() == 1; }));
+  EXPECT_NE(greedy.lost[0].find("too many connections"), std::string::npos) << greedy.lost[0];
+  ClientHost second(4);
+  options.connections = 2;
+  EchoClient other(second, options);
+  ASSERT_TRUE(second.until([&] { return other.client().up() == 1 && other.lost.size() == 1; }));
+  ClientHost third(5);
+  options.connections = 1;
+  EchoClient late(third, options);
+  ASSERT_TRUE(third.until([&] { return late.client().closed(); }));
+  EXPECT_EQ(server.stop().rejected_full, 3U);
+  EXPECT_EQ(server.told().rejected.size(), 3U);
+}
+
+TEST(Limits, ConnectionsThatThereIsNoMemoryForAreRejected) {
+  // Two MiB are the echo program's; the Receives of a connection are as many.
+  service::LoopOptions loop_options;
+  loop_options.memory.limit = 64U << 20;
+  service::ServerOptions server_options;
+  server_options.inline_threshold = 65536;
+  RunningServer server(server_options, {}, loop_options);
+  ClientHost host;
+  service::ClientOptions options = to_server();
+  options.inline_threshold = 65536;
+  options.connections = 32;
   options.max_attempts = 1;
   EchoClient echo(host, options);
-  ASSERT_TRUE(host.until([&] { return echo.client().up() + echo.lost.size() == 16; }));
+  ASSERT_TRUE(host.until([&] { return echo.client().up() + echo.lost.size() == 32; }));
   EXPECT_GT(echo.client().up(), 0U);
   ASSERT_GT(echo.lost.size(), 0U);
   EXPECT_NE(echo.lost[0].find("too little memory"), std::string::npos) << echo.lost[0];
@@ -357,173 +381,6 @@ TEST(Limits, OptionsThatCannotBeAreRefused) {
   server_options = {};
   server_options.max_connections = 0;
   EXPECT_FALSE(service::Server::create(*host.loop, {}, server_options));
-}
-
-// ----- peers that break the protocol
-
-using ByteVector = std::vector<std::uint8_t>;
-
-template <typename... Word>
-ByteVector words(Word... values) {
-  ByteVector bytes(4 * sizeof...(values));
-  wire::XdrWriter writer(bytes);
-  (writer.u32(static_cast<std::uint32_t>(values)), ...);
-  return bytes;
-}
-
-// RDMA_MSG without chunks, and a Call of NULL in it.
-ByteVector null_call(std::uint32_t xid) {
-  return words(xid, 1, 32, 0, 0, 0, 0, xid, 0, 2, service::echo::kProgram, 1, 0, 0, 0, 0, 0);
-}
-
-// A connection by hand.
-struct BadPeer : Peer {
-  explicit BadPeer(std::span<const std::uint8_t> private_data) : Peer(at(3), 1U << 20) {
-    fabric::ConnectionOptions options;
-    options.private_data = private_data;
-    options.rnr_retry_count = 7;
-    connection =
-        provider->connect(own_address(kServerHost), service::kDefaultPort, options).value();
-    for (std::uint64_t i = 0; i < 60; ++i) receive(i, i * 4096, 4096);
-  }
-  static soft::ProviderOptions at(std::uint8_t host) {
-    soft::ProviderOptions options;
-    options.adapter.address = own_address(host);
-    return options;
-  }
-  [[nodiscard]] bool saw(EventType type) const {
-    return std::ranges::any_of(events, [&](const fabric::Event& e) { return e.type == type; });
-  }
-  [[nodiscard]] std::size_t received() const {
-    return static_cast<std::size_t>(std::ranges::count_if(done, [](const fabric::Completion& c) {
-      return c.operation == fabric::Operation::kReceive && c.status == fabric::Status::kSuccess;
-    }));
-  }
-  // What came into the n-th Receive, its words.
-  [[nodiscard]] std::uint32_t word(std::size_t n, std::size_t at_word) const {
-    return wire::load_be32(buffer.data() + n * 4096 + 4 * at_word);
-  }
-  void send(std::uint64_t n, const ByteVector& message) {
-    const std::size_t at = (512U << 10) + n * 4096;
-    std::copy(message.begin(), message.end(), buffer.begin() + static_cast<std::ptrdiff_t>(at));
-    post(fabric::Operation::kSend, 100 + n, at, message.size());
-  }
-};
-
-// Somebody else goes on making Calls all the time.
-class BadPeers : public ::testing::Test {
- protected:
-  BadPeers() {
-    good.on_done = [this] {
-      if (good.made < 100'000) good.call({Proc::kEchoBulk, 5000, 0, ++seed, 0});
-    };
-    good.call({Proc::kNull, 0, 0, 0, 0});
-    EXPECT_TRUE(host.until([&] { return good.done.size() >= 2; }));
-  }
-  bool until(BadPeer& bad, const std::function<bool()>& condition) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() > end) return false;
-      bad.step();
-      if (!bad.provider->may_sleep()) continue;
-      EXPECT_TRUE(host.loop->run_once(fabric::kMillisecond));
-    }
-    // What it has to say to that.
-    bad.step();
-    return true;
-  }
-  bool connect(BadPeer& bad) {
-    return until(bad, [&] { return bad.saw(EventType::kEstablished); });
-  }
-  // Nobody else noticed.
-  void check_good() {
-    const std::size_t before = good.done.size();
-    EXPECT_TRUE(host.until([&] { return good.done.size() >= before + 20; }));
-    EXPECT_TRUE(good.all_right());
-    EXPECT_TRUE(good.lost.empty());
-    counters = server.stop();
-  }
-
-  RunningServer server;
-  ClientHost host;
-  EchoClient good{host};
-  std::uint32_t seed = 0;
-  service::ServerCounters counters;
-};
-
-TEST_F(BadPeers, PrivateDataOfAnotherProtocolIsNone) {
-  const ByteVector other(56, 0x5a);
-  BadPeer bad(other);
-  ASSERT_TRUE(connect(bad));
-  bad.send(0, null_call(77));
-  ASSERT_TRUE(until(bad, [&] { return bad.received() == 1; }));
-  EXPECT_EQ(bad.word(0, 0), 77U);
-  EXPECT_EQ(bad.word(0, 3), 0U);   // RDMA_MSG
-  EXPECT_EQ(bad.word(0, 12), 0U);  // SUCCESS
-  check_good();
-}
-
-TEST_F(BadPeers, GarbageGetsErrorsAndNothingElse) {
-  BadPeer bad({});
-  ASSERT_TRUE(connect(bad));
-  // Another version; a list that does not end; no Call in it. Each is answered, or else ends the
-  // connection.
-  const std::array<ByteVector, 3> garbage{words(5, 9, 32, 0, 0, 0, 0),
-                                          words(6, 1, 32, 0, 1, 0, 1, 4096, 0, 0, 1),
-                                          words(7, 1, 32, 0, 0, 0, 0, 7, 0, 2)};
-  for (std::size_t i = 0; i < garbage.size(); ++i) {
-    bad.send(i, garbage[i]);
-    ASSERT_TRUE(until(bad, [&] { return bad.received() == i + 1; })) << i;
-    EXPECT_EQ(bad.word(i, 0), 5 + i);
-  }
-  EXPECT_EQ(bad.word(0, 3), 4U);  // RDMA_ERROR, ERR_VERS, 1 to 1
-  EXPECT_EQ(bad.word(0, 4), 1U);
-  EXPECT_EQ(bad.word(0, 5), 1U);
-  EXPECT_EQ(bad.word(0, 6), 1U);
-  EXPECT_EQ(bad.word(1, 3), 4U);  // RDMA_ERROR, ERR_CHUNK
-  EXPECT_EQ(bad.word(1, 4), 2U);
-  // Not even a header: nobody to answer.
-  bad.send(3, ByteVector{1, 2, 3});
-  bad.send(4, null_call(8));
-  ASSERT_TRUE(until(bad, [&] { return bad.received() == 4; }));
-  EXPECT_EQ(bad.word(3, 0), 8U);
-  check_good();
-}
-
-TEST_F(BadPeers, CallsBeyondTheGrantEndTheirConnection) {
-  BadPeer bad({});
-  ASSERT_TRUE(connect(bad));
-  // Before the first Reply one Call may be outstanding, and this one is for a minute.
-  const ByteVector sleep =
-      words(1, 1, 32, 0, 0, 0, 0, 1, 0, 2, service::echo::kProgram, 1, 6, 0, 0, 0, 0, 60'000'000);
-  bad.send(0, sleep);
-  for (std::uint32_t i = 1; i < 10; ++i) bad.send(i, null_call(i + 1));
-  ASSERT_TRUE(until(bad, [&] { return bad.saw(EventType::kDisconnected); }));
-  check_good();
-  EXPECT_EQ(counters.responder.over_credit, 1U);
-  EXPECT_EQ(counters.closed_protocol, 1U);
-  EXPECT_EQ(counters.calls.cancelled, 1U);
-}
-
-TEST_F(BadPeers, AReadChunkThatIsNotThereEndsItsConnection) {
-  BadPeer bad({});
-  ASSERT_TRUE(connect(bad));
-  // SINK with 4096 bytes at position 48 behind a handle that nobody has.
-  bad.send(0, words(1, 1, 32, 0, 1, 48, 0xbad, 4096, 0, 0, 0, 0, 0, 1, 0, 2,
-                    service::echo::kProgram, 1, 2, 0, 0, 0, 0, 0, 4096));
-  ASSERT_TRUE(until(bad, [&] { return bad.saw(EventType::kDisconnected); }));
-  check_good();
-  EXPECT_EQ(counters.closed_protocol + counters.closed_peer, 1U);
-}
-
-TEST_F(BadPeers, AMessageLongerThanItsReceiveEndsItsConnection) {
-  BadPeer bad({});
-  ASSERT_TRUE(connect(bad));
-  ByteVector longer = null_call(1);
-  longer.resize(4096);
-  bad.send(0, longer);
-  ASSERT_TRUE(until(bad, [&] { return bad.saw(EventType::kDisconnected); }));
-  check_good();
 }
 
 }  // namespace

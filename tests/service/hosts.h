@@ -27,8 +27,10 @@ inline constexpr std::uint32_t kLongest = 1U << 20;
 inline constexpr std::uint8_t kServerHost = 2;
 
 inline std::unique_ptr<soft::SoftProvider> open_provider(std::uint8_t host,
-                                                         std::string_view faults = {}) {
+                                                         std::string_view faults = {},
+                                                         const soft::CmLimits& cm = {}) {
   soft::ProviderOptions options;
+  options.adapter.cm = cm;
   options.faults = soft::parse_faults(faults).value();
   options.adapter.address = own_address(host);
   auto opened = soft::SoftProvider::open(options);
@@ -36,22 +38,44 @@ inline std::unique_ptr<soft::SoftProvider> open_provider(std::uint8_t host,
   return opened ? std::move(*opened) : nullptr;
 }
 
+// What a server tells of its connections.
+struct Told : service::ServerObserver {
+  void on_connected(const service::ConnectionInfo& c) override { connected.push_back(c.number); }
+  void on_closed(const service::ConnectionInfo& c, service::CloseReason reason,
+                 std::string_view what) override {
+    closed.push_back({c.number, reason, std::string(what)});
+  }
+  void on_rejected(const fabric::Address&, std::string_view what) override {
+    rejected.emplace_back(what);
+  }
+
+  struct Closed {
+    std::uint32_t number;
+    service::CloseReason reason;
+    std::string what;
+  };
+  std::vector<std::uint32_t> connected;
+  std::vector<Closed> closed;
+  std::vector<std::string> rejected;
+};
+
 // The echo program behind a server; not running yet.
 struct ServerParts {
   explicit ServerParts(const service::ServerOptions& options = {}, std::string_view faults = {},
-                       const service::LoopOptions& loop_options = {})
-      : provider(open_provider(kServerHost, faults)),
+                       const service::LoopOptions& loop_options = {}, const soft::CmLimits& cm = {})
+      : provider(open_provider(kServerHost, faults, cm)),
         loop(service::Loop::create(*provider, loop_options).value()),
         echo(
             service::echo::EchoProgram::create(loop->memory(), kLongest, &service::Loop::read_clock)
                 .value()),
         programs{echo.get()},
-        server(service::Server::create(*loop, programs, options).value()) {}
+        server(service::Server::create(*loop, programs, options, &told).value()) {}
 
   std::unique_ptr<soft::SoftProvider> provider;
   std::unique_ptr<service::Loop> loop;
   std::unique_ptr<service::echo::EchoProgram> echo;
   std::vector<service::Program*> programs;
+  Told told;
   std::unique_ptr<service::Server> server;
 };
 
@@ -75,6 +99,8 @@ class RunningServer {
     }
     return counters_;
   }
+  // Of one that has ended.
+  const Told& told() const { return parts_.told; }
 
  private:
   ServerParts parts_;

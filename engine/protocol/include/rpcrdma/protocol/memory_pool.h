@@ -28,8 +28,8 @@ struct Block {
 class MemoryPool {
  public:
   struct Options {
-    std::uint32_t slab_bytes = 2U << 20;  // registered at a time; a larger block has its own slab,
-                                          // kept until the limit is reached
+    std::uint32_t slab_bytes = 2U << 20;  // registered at a time; a larger block has its own slab.
+                                          // All are kept until the limit is reached
     std::uint64_t limit = 1ULL << 30;     // bytes registered at most
   };
   MemoryPool(fabric::Provider& provider, const Options& options);
@@ -42,6 +42,7 @@ class MemoryPool {
   [[nodiscard]] fabric::Expected<Block> take(std::uint32_t bytes);
   void give(const Block& block);
 
+  [[nodiscard]] std::uint64_t limit() const { return options_.limit; }    // bytes
   [[nodiscard]] std::uint64_t registered() const { return registered_; }  // bytes
   [[nodiscard]] std::uint64_t in_use() const { return in_use_; }          // bytes, of taken blocks
 
@@ -51,13 +52,17 @@ class MemoryPool {
   struct FreeSlab {
     void operator()(std::uint8_t* bytes) const;
   };
-  struct Slab {
+  // What its blocks say that they lie in.
+  struct Slab : fabric::Memory {
     std::unique_ptr<std::uint8_t, FreeSlab> bytes;
-    fabric::Memory memory;
+    unsigned size_class = 0;
+    std::size_t taken = 0;  // blocks
   };
 
   [[nodiscard]] fabric::Expected<void> add_slab(unsigned size_class);
   void forget_idle(std::uint64_t bytes);
+  void forget(const Slab& slab);
+  [[nodiscard]] static Slab& slab_of(const Block& block);
 
   fabric::Provider& provider_;
   Options options_;

@@ -45,6 +45,14 @@ struct ResponderOptions {
   std::uint32_t credits = 32;                 // granted, and Receives posted
   std::uint64_t max_chunk_bytes = 16U << 20;  // of all Read chunks of a Call together
   std::uint32_t max_segments = kMaxSegments;  // of all chunks of a Call together
+  // Of the Read chunks of all Calls that are being served, bytes: Calls beyond wait for others to
+  // end. One alone may have max_chunk_bytes. They wait, too, while that would leave less than a
+  // quarter of the pool for everything else.
+  std::uint64_t max_pulled_bytes = 64U << 20;
+  // When for so long neither the Read chunks of a Call nor a Reply got through, though some were
+  // under way, the peer takes no part any more, and the connection is given up; a Call that has
+  // waited so long for the pool is answered ERR_CHUNK. fabric::kNever: the peer may take its time.
+  fabric::Time patience = 60 * fabric::kSecond;
 };
 
 struct ResponderCounters {
@@ -52,6 +60,7 @@ struct ResponderCounters {
   std::uint64_t error_version = 0, error_chunk = 0;  // RDMA_ERRORs sent
   std::uint64_t ignored = 0;                         // errors and DONE messages of the peer's
   std::uint64_t over_credit = 0;  // Calls beyond what was granted; they end the connection
+  std::uint64_t delayed = 0;      // Calls that waited for memory for their Read chunks
   std::uint64_t read_bytes = 0, written_bytes = 0;
   std::uint64_t invalidated = 0;  // Replies sent with Send With Invalidate
 };

@@ -25,13 +25,14 @@ struct ClientOptions {
   bool private_data = true;              // send it, and take the peer's (RFC 8797)
   protocol::RequesterOptions requester;  // of each connection
   std::uint32_t max_segment = 1U << 30;  // bytes of one exposed segment
+  // In which a connection must be established, and one that closes be gone.
   fabric::Time connect_timeout = 10 * fabric::kSecond;
   // A connection on which Calls wait and from which nothing was heard for so long is asked for a
   // sign of life; without one it is lost. fabric::kNever: it is not asked.
   fabric::Time probe = 5 * fabric::kSecond;
   // Before a connection is tried again: twice as long each time, up to backoff_most, and the first
-  // again after one that was established. A quarter is taken off at random, so that many clients
-  // do not come at once.
+  // again after one that was a success: on which a Call was answered, or that lasted backoff_most.
+  // A quarter is taken off at random, so that many clients do not come at once.
   fabric::Time backoff_first = 100 * fabric::kMillisecond;
   fabric::Time backoff_most = 10 * fabric::kSecond;
   // Attempts in a row without success, after which a connection is given up and its Calls end as

@@ -26,7 +26,8 @@ struct ServerOptions {
   bool private_data = true;              // send it, and take the peer's (RFC 8797)
   protocol::ResponderOptions responder;  // credits, bytes and segments of chunks
   std::uint32_t max_segment = 1U << 30;  // bytes of one exposed segment
-  // More are rejected; and so are those that come while half of the loop's memory is in use, as
+  // More are rejected, but for an eighth more of peers that have none, so that no peer shuts out
+  // all others; and so are those that come while seven eighths of the loop's memory are in use, as
   // Calls of the others need some too.
   std::uint32_t max_connections = 256;
   // Calls that may be outstanding on all connections together, as far as grants can see to it: a
@@ -36,7 +37,8 @@ struct ServerOptions {
   // A connection from which nothing was heard for so long is asked for a sign of life, so that
   // those of clients that vanished do not take others' place. fabric::kNever: it is not asked.
   fabric::Time probe = 30 * fabric::kSecond;
-  fabric::Time handshake = 10 * fabric::kSecond;  // from accepting to established
+  // From accepting to established, and from closing until it is gone.
+  fabric::Time handshake = 10 * fabric::kSecond;
 };
 
 enum class CloseReason : std::uint8_t {
@@ -67,6 +69,7 @@ class ServerObserver {
   // `what`: one clause for a person.
   virtual void on_closed(const ConnectionInfo& /*connection*/, CloseReason /*reason*/,
                          std::string_view /*what*/) {}
+  // It did not come so far that on_connected() was told.
   virtual void on_rejected(const fabric::Address& /*peer*/, std::string_view /*what*/) {}
 };
 
