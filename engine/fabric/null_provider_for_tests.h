@@ -4,6 +4,9 @@
 
 #include <memory>
 
+#include <sys/epoll.h>
+#include <unistd.h>
+
 #include <rpcrdma/fabric/provider.h>
 
 namespace rpcrdma::fabric::testing {
@@ -26,11 +29,22 @@ class NullProvider : public Provider {
                                                 const ConnectionOptions& /*options*/) override {
     return fail(Errc::kSystem);
   }
-  int fd() const override { return -1; }
+  int fd() const override { return epoll_.get(); }
   bool may_sleep() override { return true; }
   void progress() override {}
   std::size_t take(std::span<Completion> /*completions*/) override { return 0; }
   bool take(Event& /*event*/) override { return false; }
+
+ private:
+  struct Descriptor {
+    Descriptor() : fd(::epoll_create1(EPOLL_CLOEXEC)) {}
+    ~Descriptor() { ::close(fd); }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    [[nodiscard]] int get() const { return fd; }
+    int fd;
+  };
+  Descriptor epoll_;  // of nothing
 };
 
 }  // namespace rpcrdma::fabric::testing

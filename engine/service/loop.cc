@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -26,6 +26,8 @@ namespace {
 constexpr std::size_t kBatch = 128;
 // A loop that never sleeps looks for deadlines so often.
 constexpr Time kDeadlineCheck = fabric::kMillisecond;
+
+constexpr std::uint64_t kWoken = 1;  // data of the descriptor that wake() writes to
 
 Time monotonic() {
   timespec t{};
@@ -129,12 +131,16 @@ struct Loop::Impl {
   // False: it did not, as there is something to do.
   bool sleep(Time until) {
     if (!provider.may_sleep()) return false;
-    std::array<pollfd, 2> fds{pollfd{provider.fd(), POLLIN, 0}, pollfd{wake_fd, POLLIN, 0}};
+    std::array<epoll_event, 4> events{};
     const Time left = std::max<Time>(until - monotonic(), 0);
     const timespec timeout{left / fabric::kSecond, left % fabric::kSecond};
     ++counters.sleeps;
-    (void)::ppoll(fds.data(), fds.size(), until == fabric::kNever ? nullptr : &timeout, nullptr);
-    if (fds[1].revents != 0) {
+    // Of the provider's own instance, not through another one or poll(): the kernel then lets who
+    // is woken run at once where the sender was running.
+    const int n = ::epoll_pwait2(provider.fd(), events.data(), static_cast<int>(events.size()),
+                                 until == fabric::kNever ? nullptr : &timeout, nullptr);
+    for (int i = 0; i < n; ++i) {
+      if (events[static_cast<std::size_t>(i)].data.u64 != kWoken) continue;
       std::uint64_t times = 0;
       (void)!::read(wake_fd, &times, sizeof times);
     }
@@ -164,6 +170,13 @@ Expected<std::unique_ptr<Loop>> Loop::create(fabric::Provider& provider,
   const int fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (fd < 0) {
     return fabric::fail(fabric::Errc::kSystem, fmt::format("eventfd: {}", std::strerror(errno)));
+  }
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = kWoken;
+  if (::epoll_ctl(provider.fd(), EPOLL_CTL_ADD, fd, &event) != 0) {
+    ::close(fd);
+    return fabric::fail(fabric::Errc::kSystem, fmt::format("epoll_ctl: {}", std::strerror(errno)));
   }
   return std::unique_ptr<Loop>(new Loop(std::make_unique<Impl>(provider, options, fd)));
 }

@@ -4,10 +4,6 @@
 
 #include <deque>
 
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <rpcrdma/service/loop.h>
 
 namespace rpcrdma::service {
@@ -15,12 +11,6 @@ namespace {
 
 class Told final : public fabric::testing::NullProvider {
  public:
-  Told() : fd_(::eventfd(0, EFD_NONBLOCK)) {}
-  ~Told() override { ::close(fd_); }
-  Told(const Told&) = delete;
-  Told& operator=(const Told&) = delete;
-
-  int fd() const override { return fd_; }
   bool may_sleep() override { return completions.empty() && events.empty(); }
   std::size_t take(std::span<fabric::Completion> out) override {
     std::size_t n = 0;
@@ -50,9 +40,6 @@ class Told final : public fabric::testing::NullProvider {
 
   std::deque<fabric::Completion> completions;
   std::deque<fabric::Event> events;
-
- private:
-  int fd_;
 };
 
 struct Member : LoopMember {

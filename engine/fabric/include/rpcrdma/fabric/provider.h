@@ -156,8 +156,10 @@ class Provider {
   [[nodiscard]] virtual Expected<std::unique_ptr<Connection>> connect(
       const Address& peer, std::uint16_t port, const ConnectionOptions& options) = 0;
 
-  // Readable when progress() has something to do; it belongs to the provider. Only for an owner
-  // that called may_sleep() since: one that polls instead is not to pay for it.
+  // An epoll instance that is readable when progress() has something to do; it belongs to the
+  // provider. Only for an owner that called may_sleep() since: one that polls instead is not to pay
+  // for it. An owner may wait for it as for any descriptor, or add descriptors of its own, with
+  // data other than 0, and call epoll_wait() on it: that is woken sooner.
   [[nodiscard]] virtual int fd() const = 0;
   // To be called before the owner sleeps on fd(); false: there is something to do already.
   [[nodiscard]] virtual bool may_sleep() = 0;
