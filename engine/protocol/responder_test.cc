@@ -690,6 +690,10 @@ TEST_F(ResponderTest, WhatIsPulledAtATimeIsLimited) {
   channel->disconnected(now);
   EXPECT_EQ(pool.in_use(), 0U);
   EXPECT_THAT(cancelled, ElementsAre(seen[0].id));
+  start(nullptr, &*responder);
+  arrive(bulk_call(30, 4000).encode(call_stream(30)));
+  ASSERT_EQ(fabric.posted.size(), 1U);
+  EXPECT_EQ(fabric.posted[0].handle, 30U);
 }
 
 // What a Call that is refused had pulled is free for others.

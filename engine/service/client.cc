@@ -20,6 +20,10 @@ using fabric::Time;
 
 namespace {
 
+// So many intervals may pass without an answer. Usually the fabric says sooner that there is none,
+// but not if the peer has asked it for patience, as one without Receives can (RNR NAK).
+constexpr int kProbes = 3;
+
 std::string_view or_else(const std::string& text, std::string_view other) {
   return text.empty() ? other : std::string_view(text);
 }
@@ -78,6 +82,7 @@ struct Link : protocol::RequesterOwner {
   std::uint64_t replies = 0;       // before it
   Time due = fabric::kNever;       // of the state: when it has lasted long enough
   Time probed = 0;
+  Time asked = 0;      // by the first probe since something was heard
   std::string what;    // kClosing: why, unless it was asked for
   bool dirty = false;  // has work for flush()
 };
@@ -342,6 +347,12 @@ struct Client::Impl : LoopMember {
       mark(link);
     }
     if (probe_due(link) <= now) {
+      if (link.asked <= link.channel->heard()) {
+        link.asked = now;
+      } else if (now >= later(link.asked, kProbes * options.probe)) {
+        ++counters.lost;
+        return disconnect(link, "no sign of life", now);
+      }
       link.probed = now;
       link.channel->probe();
     }

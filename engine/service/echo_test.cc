@@ -215,6 +215,25 @@ TEST_F(EchoTest, SleepsAreWokenInTheOrderOfTheirTimes) {
   EXPECT_EQ(program->deadline(), fabric::kNever);
 }
 
+// Connections that come, send Calls for the longest time there is, and go.
+TEST_F(EchoTest, SleepersAreBoundedAndThoseOfNobodyGoFirst) {
+  constexpr std::size_t kConnections = 64, kCalls = 1024;
+  const ByteVector sleep = testing::call_bytes(kProgram, kVersion, 6, words(kMaxSleep));
+  std::vector<std::unique_ptr<Dispatching>> all;
+  for (std::size_t i = 0; i < kConnections; ++i) {
+    all.push_back(std::make_unique<Dispatching>(std::vector<Program*>{program.get()}));
+    for (std::size_t n = 0; n < kCalls; ++n) all.back()->call(sleep);
+    EXPECT_TRUE(all.back()->replies.empty());
+  }
+  EXPECT_EQ(d.answer(sleep), words(0, 1, 0, 0, 0, 5));  // SYSTEM_ERR
+  for (std::uint64_t id = 1; id <= 10; ++id) all[3]->dispatcher.on_cancelled(id);
+  all.pop_back();
+  d.replies.clear();
+  for (std::size_t n = 0; n < kCalls + 10; ++n) d.call(sleep);
+  EXPECT_TRUE(d.replies.empty());
+  EXPECT_EQ(d.answer(sleep), words(0, 1, 0, 0, 0, 5));
+}
+
 fabric::Time reading_of_clock = 0;
 fabric::Time read_clock() {
   return reading_of_clock;

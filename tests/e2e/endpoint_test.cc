@@ -241,6 +241,39 @@ TEST_F(Endpoint, AServerThatIsKilledAndComesBackIsCalledAgain) {
   stop(*server);
 }
 
+TEST_F(Endpoint, AClientThatIsKilledUnderLoadIsNobodysTroubleButItsOwn) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  const std::string other = own_address(9);
+  Background victim({"load", server_, "--from", other, "--procedure", "mix", "--size", "1-60000",
+                     "--depth", "8", "--connections", "4", "--duration", "1h"});
+  ASSERT_TRUE(server.wait_for(other + " connected"));
+  Background client(calling("load", {"--procedure", "mix", "--size", "1-60000", "--depth", "4",
+                                     "--count", "3000", "--rate", "3000", "--json"}));
+  ASSERT_TRUE(server.wait_for(client_ + " connected")) << server.out;
+  victim.signal(SIGKILL);
+  EXPECT_EQ(victim.finish(), 128 + SIGKILL);
+  EXPECT_EQ(client.finish(), 0) << client.out;
+  const json r = json::parse(client.out, nullptr, false);
+  ASSERT_FALSE(r.is_discarded()) << client.out;
+  EXPECT_EQ(r["calls"], 3000);
+  EXPECT_EQ(r["errors"], 0) << r["reasons"];
+  EXPECT_EQ(r["mismatches"], 0);
+  EXPECT_EQ(r["connections_lost"], 0);
+  // Its places are free again when nobody has taken its Replies for a while.
+  EXPECT_TRUE(server.wait_for(other + " closed (peer): ")) << server.out;
+  stop(server);
+}
+
+TEST_F(Endpoint, ALongBulkIsServedWithTheMemoryThatItNeeds) {
+  Background server(serving({"--max-bulk", "256Mi"}));
+  ASSERT_TRUE(server.wait_for("listening"));
+  const json r = load("--procedure echo-bulk --size 100Mi --count 2 --depth 2");
+  EXPECT_EQ(r["calls"], 2);
+  EXPECT_EQ(r["errors"], 0) << r["reasons"];
+  stop(server);
+}
+
 TEST_F(Endpoint, PacketsThatWereWrittenAreAnalyzedWithoutErrors) {
   const std::string theirs = folder_.file("server.pcapng");
   const std::string ours = folder_.file("client.pcapng");

@@ -170,6 +170,7 @@ class Target : public RequesterOwner, public ResponderOwner {
   void check() {
     require(requester_.outstanding() <= 2 * kCredits);
     require(responder_.outstanding() <= kCredits);
+    require(pool_.registered() <= pool_.limit());
     std::size_t handles = fabric_.exposed.size() + fabric_.withdrawn.size();
     require(handles <= channel_->depths().handles);
     require(fabric_.posted.size() <= 100'000);
@@ -449,7 +450,11 @@ class Target : public RequesterOwner, public ResponderOwner {
   // Not enough for everything.
   MemoryPool pool_{fabric_, {.slab_bytes = 1U << 14, .limit = 1U << 16}};
   Requester requester_{*this, {.credits = kCredits, .max_calls = kCalls}};
-  Responder responder_{*this, {.credits = kCredits, .max_chunk_bytes = 20'000}};
+  Responder responder_{*this,
+                       {.credits = kCredits,
+                        .max_chunk_bytes = 20'000,
+                        .max_pulled_bytes = 10'000,
+                        .patience = 300 * fabric::kMillisecond}};
   std::unique_ptr<Channel> channel_;
   fabric::Time now_ = 0;
   bool down_ = false;  // the connection may have ended

@@ -37,9 +37,9 @@ struct BadServer : BadPeer {
   }
   // Takes it as `connection`, with Receives from 20 times its number on.
   void accept(std::unique_ptr<fabric::Connection> wanted,
-              std::span<const std::uint8_t> private_data = {}) {
+              std::span<const std::uint8_t> private_data = {}, std::uint64_t receives = 20) {
     connection = std::move(wanted);
-    post_receives(20, 20 * accepted++);
+    post_receives(receives, 20 * accepted++);
     fabric::ConnectionOptions o;
     o.private_data = private_data;
     ASSERT_TRUE(connection->accept(o));
@@ -322,6 +322,22 @@ TEST_F(BadServers, ARejectionIsToldAsFarAsItCanBeRead) {
   ASSERT_TRUE(until([&] { return client->closed(); }));
   EXPECT_THAT(lost, ::testing::ElementsAre(HasSubstr(": not")));
   EXPECT_EQ(lost[0].find_first_of("\x1b["), std::string::npos);
+}
+
+// Its fabric says for ever that there is no Receive, as it told ours to let it.
+TEST_F(BadServers, WhoTakesNoCallsIsLeft) {
+  service::ClientOptions options = to_server();
+  options.probe = 20 * fabric::kMillisecond;
+  start(options);
+  std::unique_ptr<fabric::Connection> wanted;
+  ASSERT_TRUE(until([&] { return (wanted = server.request()) != nullptr; }));
+  server.accept(std::move(wanted), {}, 0);
+  ASSERT_TRUE(until([&] { return client->up() == 1; }));
+  call_on(0);
+  ASSERT_TRUE(until([&] { return !lost.empty(); }));
+  EXPECT_EQ(lost[0], "no sign of life");
+  EXPECT_EQ(client->counters().lost, 1U);
+  EXPECT_THAT(ends, IsEmpty());  // it is sent again
 }
 
 // Between three quarters and all of it.
