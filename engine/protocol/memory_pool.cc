@@ -69,7 +69,7 @@ fabric::Expected<void> MemoryPool::add_slab(unsigned size_class) {
   const std::uint64_t most =
       std::min<std::uint64_t>(std::max(options_.slab_bytes, block), options_.limit - registered_);
   const std::size_t count = most / block;
-  if (count == 0) return fabric::fail(fabric::Errc::kNoRoom);
+  if (count == 0) return fabric::fail(fabric::Errc::kNoRoom, "the limit of memory is reached");
   const std::size_t bytes = count * block;
 
   auto slab = std::make_unique<Slab>();
