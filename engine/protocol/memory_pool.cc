@@ -11,19 +11,25 @@ namespace {
 
 // A huge page. With many connections each message comes to another of their Receives, and looking
 // for its page costs more than the message; for a device it is one entry instead of 512.
-constexpr std::align_val_t kAlign{2U << 20};
+constexpr std::size_t kHugePage = 2U << 20;
+constexpr std::size_t kPage = 4096;
+
+constexpr std::align_val_t alignment(std::size_t bytes) {
+  return std::align_val_t{bytes < kHugePage ? kPage : kHugePage};
+}
 
 std::uint8_t* new_slab(std::size_t bytes) {
-  auto* const slab = static_cast<std::uint8_t*>(::operator new(bytes, kAlign, std::nothrow));
+  auto* const slab =
+      static_cast<std::uint8_t*>(::operator new(bytes, alignment(bytes), std::nothrow));
   // Only a wish: without it everything works the same, slower.
-  if (slab != nullptr) (void)::madvise(slab, bytes, MADV_HUGEPAGE);
+  if (slab != nullptr && bytes >= kHugePage) (void)::madvise(slab, bytes, MADV_HUGEPAGE);
   return slab;
 }
 
 }  // namespace
 
-void MemoryPool::FreeSlab::operator()(std::uint8_t* bytes) const {
-  ::operator delete(bytes, kAlign);
+void MemoryPool::FreeSlab::operator()(std::uint8_t* slab) const {
+  ::operator delete(slab, alignment(bytes));
 }
 
 MemoryPool::MemoryPool(fabric::Provider& provider, const Options& options)
@@ -69,11 +75,11 @@ fabric::Expected<void> MemoryPool::add_slab(unsigned size_class) {
   const std::uint64_t most =
       std::min<std::uint64_t>(std::max(options_.slab_bytes, block), options_.limit - registered_);
   const std::size_t count = most / block;
-  if (count == 0) return fabric::fail(fabric::Errc::kNoRoom);
+  if (count == 0) return fabric::fail(fabric::Errc::kNoRoom, "the limit of memory is reached");
   const std::size_t bytes = count * block;
 
   auto slab = std::make_unique<Slab>();
-  slab->bytes.reset(new_slab(bytes));
+  slab->bytes = {new_slab(bytes), FreeSlab{bytes}};
   if (!slab->bytes) return fabric::fail(fabric::Errc::kSystem, "no memory is left");
   auto memory = provider_.remember({slab->bytes.get(), bytes});
   if (!memory) return tl::unexpected(std::move(memory.error()));

@@ -318,6 +318,30 @@ TEST(Limits, ConnectionsThatThereIsNoMemoryForAreRejected) {
   EXPECT_EQ(server.stop().rejected_memory, echo.lost.size());
 }
 
+TEST(Limits, AConnectionWhoseReceivesDoNotFitIsRejected) {
+  service::LoopOptions loop_options;
+  loop_options.memory = {.slab_bytes = 65536, .limit = 4U << 20};
+  service::ServerOptions server_options;
+  server_options.inline_threshold = 65536;
+  RunningServer server(server_options, {}, loop_options);
+  ClientHost host;
+  service::ClientOptions options = to_server();
+  options.inline_threshold = 65536;
+  options.max_attempts = 1;
+  EchoClient echo(host, options);
+  ASSERT_TRUE(host.until([&] { return echo.client().closed(); }));
+  // With less inline there is room.
+  options.inline_threshold = 1024;
+  EchoClient modest(host, options);
+  modest.call({Proc::kEcho, 2000, 0, 1, 0});
+  ASSERT_TRUE(modest.finish_calls());
+  EXPECT_TRUE(modest.all_right());
+  EXPECT_EQ(server.stop().rejected_memory, 1U);
+  ASSERT_EQ(server.told().rejected.size(), 1U);
+  EXPECT_EQ(server.told().rejected[0], "the limit of memory is reached");
+  EXPECT_EQ(echo.client().counters().rejected, 1U);
+}
+
 TEST(Limits, IdleConnectionsAreClosed) {
   service::ServerOptions server_options;
   server_options.idle = 400 * fabric::kMillisecond;

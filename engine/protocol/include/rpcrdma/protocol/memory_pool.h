@@ -50,7 +50,10 @@ class MemoryPool {
   static constexpr unsigned kLeastShift = 8;
   static constexpr unsigned kClasses = 23;  // up to 1 GiB
   struct FreeSlab {
-    void operator()(std::uint8_t* bytes) const;
+    FreeSlab() : bytes(0) {}
+    explicit FreeSlab(std::size_t length) : bytes(length) {}
+    void operator()(std::uint8_t* slab) const;
+    std::size_t bytes;
   };
   // What its blocks say that they lie in.
   struct Slab : fabric::Memory {
