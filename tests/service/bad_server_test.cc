@@ -350,7 +350,7 @@ constexpr Time kFirst = 1000 * fabric::kMicrosecond;
 TEST_F(BadServers, WhoDropsEachConnectionIsAskedLessAndLessAndThenNoMore) {
   service::ClientOptions options = to_server();
   options.backoff_first = kFirst;
-  options.backoff_most = 5 * kFirst;
+  options.backoff_most = 100 * fabric::kSecond;  // up for so long it would be of use
   options.max_attempts = 5;
   start(options);
   call_on(0);
@@ -364,11 +364,27 @@ TEST_F(BadServers, WhoDropsEachConnectionIsAskedLessAndLessAndThenNoMore) {
     ASSERT_TRUE(until([&] { return lost.size() == i + 1; }));
   }
   EXPECT_THAT(waits, ::testing::ElementsAre(waited(kFirst), waited(2 * kFirst), waited(4 * kFirst),
-                                            waited(5 * kFirst), fabric::kNever));
+                                            waited(8 * kFirst), fabric::kNever));
   EXPECT_TRUE(client->closed());
   EXPECT_THAT(ends, ::testing::ElementsAre(CallStatus::kClosed));
   EXPECT_EQ(client->counters().given_up, 1U);
   EXPECT_EQ(client->counters().requester.resent, 4U);
+}
+
+TEST_F(BadServers, NoWaitIsLongerThanTheMost) {
+  service::ClientOptions options = to_server();
+  options.backoff_first = 600 * fabric::kMillisecond;
+  options.backoff_most = fabric::kSecond;
+  options.max_attempts = 3;
+  start(options);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    std::unique_ptr<fabric::Connection> wanted;
+    ASSERT_TRUE(until([&] { return (wanted = server.request()) != nullptr; }));
+    ASSERT_TRUE(wanted->reject({}));
+    ASSERT_TRUE(until([&] { return lost.size() == i + 1; }));
+  }
+  EXPECT_THAT(waits, ::testing::ElementsAre(waited(options.backoff_first),
+                                            waited(options.backoff_most), fabric::kNever));
 }
 
 TEST_F(BadServers, AConnectionThatWasOfUseIsTriedAgainAtOnce) {
