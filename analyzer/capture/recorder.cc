@@ -1,5 +1,4 @@
 #include "file_descriptor.h"
-#include "pcapng_blocks.h"
 
 #include <algorithm>
 #include <array>
@@ -12,6 +11,7 @@
 
 #include <fcntl.h>
 
+#include <rpcrdma/capture/pcapng_blocks.h>
 #include <rpcrdma/capture/recorder.h>
 
 namespace rpcrdma::capture {
