@@ -62,8 +62,14 @@ class FileRecorder final : public Recorder {
 
   Expected<void> write(const Frame& frame) override {
     if (frames_ != 0 && is_full(frame)) {
+      const auto put = [this](const Frame& f) {
+        ++frames_;
+        blocks_.packet(f);
+      };
+      if (options_.at_end) options_.at_end(put);
       if (auto ended = finish(frame.time_ns); !ended) return ended;
       if (auto begun = begin(frame.time_ns); !begun) return begun;
+      if (options_.at_begin) options_.at_begin(put);
     }
     if (frames_++ == 0) begun_ns_ = frame.time_ns;
     if (blocks_.bytes().empty()) oldest_waiting_ns_ = frame.time_ns;
