@@ -1,4 +1,3 @@
-#include "file_descriptor.h"
 
 #include <algorithm>
 #include <array>
@@ -11,6 +10,7 @@
 
 #include <fcntl.h>
 
+#include <rpcrdma/capture/file_descriptor.h>
 #include <rpcrdma/capture/pcapng_blocks.h>
 #include <rpcrdma/capture/recorder.h>
 
