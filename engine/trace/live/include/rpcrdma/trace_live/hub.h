@@ -28,7 +28,7 @@ namespace rpcrdma::trace {
 struct HubOptions {
   std::string name = {};  // of the endpoint, for people; also in the name of its socket
   std::string role = {};  // what it does, for people: "server on 10.0.0.1"
-  std::size_t ring_bytes = std::size_t{1} << 20;  // of each Tracer; made a power of two
+  std::size_t ring_bytes = std::size_t{4} << 20;  // of each Tracer; made a power of two
   // That may wait for one reader of the socket, for one recording; 256 KiB and 1 MiB at least.
   std::size_t reader_bytes = std::size_t{4} << 20;
   std::size_t recording_bytes = std::size_t{16} << 20;
