@@ -1,8 +1,6 @@
 // Bytes that can only be read in order: a pipe, a compressed file, a decompressor over either.
 #pragma once
 
-#include "file_descriptor.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include <rpcrdma/capture/error.h>
+#include <rpcrdma/capture/file_descriptor.h>
 
 namespace rpcrdma::capture {
 

@@ -1,4 +1,3 @@
-#include "file_descriptor.h"
 #include "test_capture.h"
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <rpcrdma/capture/file_descriptor.h>
 #include <rpcrdma/capture/link.h>
 
 namespace rpcrdma::capture {

@@ -10,13 +10,13 @@
 #pragma once
 
 #include "feed.h"
-#include "file_descriptor.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
 #include <rpcrdma/capture/error.h>
+#include <rpcrdma/capture/file_descriptor.h>
 
 namespace rpcrdma::capture {
 

@@ -1,6 +1,5 @@
 // From a path to a reader: what kind of file it is, by its first bytes, and how it is best read.
 #include "byte_stream.h"
-#include "file_descriptor.h"
 #include "file_kind.h"
 #include "inflate_gzip.h"
 #include "inflate_zstd.h"
@@ -18,6 +17,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <rpcrdma/capture/file_descriptor.h>
 #include <rpcrdma/capture/source.h>
 
 namespace rpcrdma::capture {
@@ -115,7 +115,11 @@ OpenResult open_file(const std::string& path) {
   if (S_ISREG(status.st_mode)) {
     return open_regular(std::move(fd), path, static_cast<std::uint64_t>(status.st_size));
   }
-  return open_stream(std::make_unique<DescriptorStream>(std::move(fd)), path, 0);
+  return open_descriptor(std::move(fd), path);
+}
+
+OpenResult open_descriptor(FileDescriptor fd, std::string name) {
+  return open_stream(std::make_unique<DescriptorStream>(std::move(fd)), std::move(name), 0);
 }
 
 OpenResult open_memory(std::span<const std::uint8_t> bytes) {

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <rpcrdma/capture/link.h>
@@ -140,6 +141,28 @@ TEST(OpenFile, FramesOfAPipeDoNotWaitForMore) {
   EXPECT_EQ(frame.data[0], 42);
   ::close(ends[1]);
   ::close(ends[0]);
+}
+
+TEST(OpenFile, WhatComesThroughASocket) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const Writer le;
+  const ByteVector bytes = le.section() + le.interface() + le.packet(0, 5, {42});
+  ASSERT_EQ(::write(ends[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  auto source = open_descriptor(FileDescriptor(ends[0]), "peer");
+  ASSERT_TRUE(source) << source.error().message;
+  Frame frame;
+  ASSERT_TRUE((*source)->next(frame).value());
+  EXPECT_EQ(frame.data[0], 42);
+  ASSERT_EQ(::write(ends[1], bytes.data(), 10), 10);
+  ::close(ends[1]);
+  EXPECT_FALSE((*source)->next(frame).value());
+  EXPECT_TRUE((*source)->stats().cut_short);
+
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+  ::close(ends[1]);
+  EXPECT_THAT(open_descriptor(FileDescriptor(ends[0]), "peer").error().message,
+              StartsWith("peer: "));
 }
 
 TEST(OpenFile, DashIsStandardInput) {

@@ -1,10 +1,11 @@
-#include "pcapng_blocks.h"
-
 #include "pcapng_format.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
+
+#include <rpcrdma/capture/pcapng_blocks.h>
 
 namespace rpcrdma::capture {
 namespace {
@@ -112,13 +113,37 @@ std::size_t PcapngBlocks::packet_bytes(const Frame& frame) {
 }
 
 void PcapngBlocks::packet(const Frame& frame) {
-  begin(kEnhancedPacket);
-  put(std::uint32_t{0});  // the interface
-  put_time(frame.time_ns);
-  put(static_cast<std::uint32_t>(frame.data.size()));
-  put(frame.original);
-  put_bytes(frame.data);
-  end();
+  packet(frame.time_ns, frame.original, frame.data, {});
+}
+
+void PcapngBlocks::packet(std::int64_t time_ns, std::span<const std::uint8_t> data,
+                          std::span<const std::uint8_t> more_data) {
+  packet(time_ns, data.size() + more_data.size(), data, more_data);
+}
+
+// In one piece: of these there are millions.
+void PcapngBlocks::packet(std::int64_t time_ns, std::size_t original,
+                          std::span<const std::uint8_t> data,
+                          std::span<const std::uint8_t> more_data) {
+  const std::size_t captured = data.size() + more_data.size();
+  const auto total = static_cast<std::uint32_t>(kPacketBytes + captured + padding(captured));
+  const auto ticks = static_cast<std::uint64_t>(time_ns);
+  const std::array<std::uint32_t, 7> head{kEnhancedPacket,
+                                          total,
+                                          0,  // the interface
+                                          static_cast<std::uint32_t>(ticks >> 32),
+                                          static_cast<std::uint32_t>(ticks),
+                                          static_cast<std::uint32_t>(captured),
+                                          static_cast<std::uint32_t>(original)};
+  const std::size_t at = bytes_.size();
+  bytes_.resize(at + total);
+  std::uint8_t* to = bytes_.data() + at;
+  std::memcpy(to, head.data(), sizeof head);
+  to += sizeof head;
+  if (!data.empty()) std::memcpy(to, data.data(), data.size());
+  to += data.size();
+  if (!more_data.empty()) std::memcpy(to, more_data.data(), more_data.size());
+  std::memcpy(bytes_.data() + at + total - sizeof total, &total, sizeof total);
 }
 
 void PcapngBlocks::statistics(const Statistics& statistics) {

@@ -1,5 +1,3 @@
-#include "file_descriptor.h"
-#include "pcapng_blocks.h"
 
 #include <algorithm>
 #include <array>
@@ -12,6 +10,8 @@
 
 #include <fcntl.h>
 
+#include <rpcrdma/capture/file_descriptor.h>
+#include <rpcrdma/capture/pcapng_blocks.h>
 #include <rpcrdma/capture/recorder.h>
 
 namespace rpcrdma::capture {
@@ -62,8 +62,14 @@ class FileRecorder final : public Recorder {
 
   Expected<void> write(const Frame& frame) override {
     if (frames_ != 0 && is_full(frame)) {
+      const auto put = [this](const Frame& f) {
+        ++frames_;
+        blocks_.packet(f);
+      };
+      if (options_.at_end) options_.at_end(put);
       if (auto ended = finish(frame.time_ns); !ended) return ended;
       if (auto begun = begin(frame.time_ns); !begun) return begun;
+      if (options_.at_begin) options_.at_begin(put);
     }
     if (frames_++ == 0) begun_ns_ = frame.time_ns;
     if (blocks_.bytes().empty()) oldest_waiting_ns_ = frame.time_ns;

@@ -207,6 +207,33 @@ TEST_F(RecorderTest, DropsOfARingAddUp) {
   EXPECT_EQ(walk(open_files(paths)).stats.dropped, 15u);
 }
 
+// 700 bytes are room for three frames, or for two behind what a file begins with.
+TEST_F(RecorderTest, EachFileOfARingHasWhatItNeeds) {
+  RecordOptions o = options("ring");
+  o.ring.file_bytes = 700;
+  std::uint8_t files = 1;
+  const ByteVector head(100, 'b'), tail(1000, 'e');
+  o.at_begin = [&](const RecordOptions::Put& put) {
+    put(frame(kStart, head));
+    put(frame(kStart, {++files}));
+  };
+  o.at_end = [&](const RecordOptions::Put& put) { put(frame(kStart, tail)); };
+  const auto recorder = open(o);
+  std::vector<std::vector<ByteVector>> found;
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(recorder->write(frame(kStart, ByteVector(150, 'f'))));
+  ASSERT_TRUE(recorder->finish(kStart));
+  for (const std::string& name : names()) {
+    found.emplace_back();
+    for (const Taken& taken : walk(open_file(folder_ + "/" + name)).frames) {
+      found.back().push_back(taken.data);
+    }
+  }
+  const ByteVector f(150, 'f');
+  EXPECT_THAT(found,
+              ElementsAre(ElementsAre(f, f, f, tail), ElementsAre(head, ByteVector{2}, f, f, tail),
+                          ElementsAre(head, ByteVector{3}, f)));
+}
+
 TEST_F(RecorderTest, ErrorsNameTheFile) {
   RecordOptions o = options("missing/a.pcapng");
   EXPECT_THAT(open_recorder(o, kStart).error().message,

@@ -74,6 +74,55 @@ TEST(TraceRing, AnEventLargerThanItIsLost) {
   EXPECT_EQ(tracer.ring().lost(), 1U);
 }
 
+TEST(TraceRing, AFullOneHasRoomForConnectionsAndTheirEnds) {
+  Tracer tracer(0, kBytes);
+  while (tracer.ring().lost() == 0) tell(tracer, 0);
+  tracer.tell(7, 1, ConnectionEnd{});
+  tracer.tell(8, 2, Connection{});
+  EXPECT_EQ(tracer.ring().lost(), 1U);
+  std::vector<EventType> last;
+  tracer.ring().read([&](const EventHeader& h, std::span<const std::uint8_t>) {
+    if (h.time > 0) last.push_back(static_cast<EventType>(h.type));
+  });
+  EXPECT_EQ(last, (std::vector{EventType::kConnectionEnd, EventType::kConnection}));
+}
+
+TEST(TraceRing, ABatchIsWhatWasThereWhenItWasMade) {
+  Tracer tracer(0, kBytes);
+  for (std::uint32_t n = 0; n < 3; ++n) tell(tracer, n);
+  Ring::Batch batch(tracer.ring());
+  tell(tracer, 3);
+  for (std::uint32_t n = 0; n < 3; ++n) {
+    ASSERT_FALSE(batch.empty());
+    check(batch.header(), batch.event(), n);
+    batch.next();
+  }
+  EXPECT_TRUE(batch.empty());
+  batch.give_back();
+  EXPECT_FALSE(Ring::Batch(tracer.ring()).empty());
+}
+
+TEST(TraceRing, RoomIsTheWritersOnlyWhenItIsGivenBack) {
+  Tracer tracer(0, kBytes);
+  while (tracer.ring().lost() == 0) tell(tracer, 40);
+  Ring::Batch batch(tracer.ring());
+  batch.next();
+  tell(tracer, 40);
+  EXPECT_EQ(tracer.ring().lost(), 2U);
+  batch.next();
+  batch.give_back();
+  tell(tracer, 40);
+  EXPECT_EQ(tracer.ring().lost(), 2U);
+}
+
+TEST(Tracer, NumbersOfConnectionsStayItsOwn) {
+  Tracer tracer(5, kBytes);
+  std::uint32_t last = tracer.new_connection();
+  EXPECT_EQ(last, 0x05000001U);
+  while (last != 0x05ffffffU) last = tracer.new_connection();
+  EXPECT_EQ(tracer.new_connection(), 0x05000001U);
+}
+
 TEST(TraceRingThreads, WhatIsReadAndWhatIsLostIsAll) {
   constexpr std::uint32_t kEvents = 200'000;
   Tracer tracer(0, kBytes);
@@ -91,9 +140,49 @@ TEST(TraceRingThreads, WhatIsReadAndWhatIsLostIsAll) {
     });
   };
   while (tracer.ring().emitted() < kEvents) take();
-  writer.join();
   take();
-  EXPECT_EQ(tracer.ring().emitted(), kEvents);
+  EXPECT_EQ(read + tracer.ring().lost(), kEvents);
+  writer.join();
+}
+
+TEST(TraceRingThreads, WhatIsSeenAsEmittedIsThereToBeRead) {
+  constexpr std::uint64_t kEvents = 1'000'000;
+  Tracer tracer(0, std::size_t{1} << 20);
+  std::thread writer([&] {
+    for (std::uint64_t n = 0; n < kEvents; ++n) tracer.tell(7, 0, Withdraw{});
+  });
+  std::uint64_t read = 0, emitted = 0, missed = 0;
+  while (emitted < kEvents) {
+    emitted = tracer.ring().emitted();
+    Ring::Batch batch(tracer.ring());
+    for (; !batch.empty(); batch.next()) ++read;
+    if (read + batch.lost() < emitted) ++missed;
+    batch.give_back();
+  }
+  writer.join();
+  EXPECT_EQ(missed, 0U);
+}
+
+// Events are numbered by their times: of those before the newest of a batch, what is missing is
+// among the lost that the batch knows of.
+TEST(TraceRingThreads, ABatchKnowsWhatWasLostBeforeIt) {
+  constexpr std::uint64_t kEvents = 500'000;
+  Tracer tracer(0, kBytes);
+  std::thread writer([&] {
+    for (std::uint32_t n = 0; n < kEvents; ++n) tell(tracer, n);
+  });
+  std::uint64_t read = 0, emitted = 0, missed = 0;
+  while (emitted < kEvents) {
+    emitted = tracer.ring().emitted();
+    Ring::Batch batch(tracer.ring());
+    for (; !batch.empty(); batch.next()) {
+      if (static_cast<std::uint64_t>(batch.header().time) > read + batch.lost()) ++missed;
+      ++read;
+    }
+    batch.give_back();
+  }
+  writer.join();
+  EXPECT_EQ(missed, 0U);
   EXPECT_EQ(read + tracer.ring().lost(), kEvents);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <rpcrdma/capture/error.h>
+#include <rpcrdma/capture/file_descriptor.h>
 
 namespace rpcrdma::capture {
 
@@ -81,6 +82,10 @@ class Source {
 // Errors: those of open_file(), but an empty file is damage beside others; more than 500 open at
 // once.
 [[nodiscard]] Expected<std::unique_ptr<Source>> open_files(const std::vector<std::string>& paths);
+
+// The same for what comes through a socket or pipe. Errors name it `name`.
+[[nodiscard]] Expected<std::unique_ptr<Source>> open_descriptor(FileDescriptor fd,
+                                                                std::string name);
 
 // The same for the bytes of a capture file, compressed or not, which the caller keeps alive. Errors
 // name it "memory".

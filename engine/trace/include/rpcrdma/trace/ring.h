@@ -1,5 +1,10 @@
 // Events on their way from one thread to another: a ring of bytes with one writer and one reader,
 // neither of which ever waits for the other. A writer that finds it full loses the event.
+//
+// What each may conclude from what it sees, in the order in which the writer stores:
+// 1. an event in the memory, or one more in lost();
+// 2. the end up to which it can be read, by which all that was lost before is known too;
+// 3. emitted(): so whoever sees n events emitted and then reads finds all of them, read or lost.
 #pragma once
 
 #include <atomic>
@@ -15,23 +20,23 @@ namespace rpcrdma::trace {
 class Ring {
  public:
   explicit Ring(std::size_t bytes)  // a power of two
-      : bytes_(bytes), memory_(std::make_unique<std::uint8_t[]>(bytes)) {}
+      : bytes_(bytes), memory_(std::make_unique_for_overwrite<std::uint8_t[]>(bytes)) {}
 
   // ----- the writer
 
   // `fixed`: header.fixed bytes. An event never wraps: what does not fit before the end of the
-  // memory begins anew at its front.
+  // memory begins anew at its front. It is lost, too, if less than `spare` bytes were left.
   void write(const EventHeader& header, const void* fixed, std::span<const std::uint8_t> tail,
-             std::span<const std::uint8_t> more_tail) {
+             std::span<const std::uint8_t> more_tail, std::size_t spare = 0) {
     const std::uint64_t size = event_bytes(header);
     std::uint64_t at = end_;
     const std::uint64_t to_wrap = bytes_ - (at & (bytes_ - 1));
-    const std::uint64_t needed = size <= to_wrap ? size : to_wrap + size;
-    emitted_.store(emitted_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    if (needed > bytes_ - (at - known_begin_)) {
+    const std::uint64_t needed = spare + (size <= to_wrap ? size : to_wrap + size);
+    if (at - known_begin_ + needed > bytes_) {
       known_begin_ = begin_.load(std::memory_order_acquire);
-      if (needed > bytes_ - (at - known_begin_)) {
+      if (at - known_begin_ + needed > bytes_) {
         lost_.store(lost_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        count();
         return;
       }
     }
@@ -52,38 +57,80 @@ class Ring {
     if (!more_tail.empty()) std::memcpy(to + tail.size(), more_tail.data(), more_tail.size());
     end_ = at + size;
     published_end_.store(end_, std::memory_order_release);
+    count();
   }
 
   // ----- the reader
 
-  // Gives `visitor` each event (header, bytes behind it) that is there, and makes room.
-  template <typename Visitor>
-  void read(Visitor&& visitor) {
-    std::uint64_t at = begin_.load(std::memory_order_relaxed);
-    const std::uint64_t end = published_end_.load(std::memory_order_acquire);
-    while (at != end) {
-      const std::uint8_t* const from = &memory_[at & (bytes_ - 1)];
+  // The events that were there when it was made, one after the other. One at a time of a ring.
+  class Batch {
+   public:
+    explicit Batch(Ring& ring)
+        : ring_(&ring),
+          at_(ring.begin_.load(std::memory_order_relaxed)),
+          end_(ring.published_end_.load(std::memory_order_acquire)),
+          lost_(ring.lost_.load(std::memory_order_relaxed)) {
+      look();
+    }
+
+    [[nodiscard]] bool empty() const { return at_ == end_; }
+    // Of the ring, that are left; not only events.
+    [[nodiscard]] std::uint64_t bytes_left() const { return end_ - at_; }
+    // All that the ring had lost before the newest of these events; perhaps some of the later ones.
+    [[nodiscard]] std::uint64_t lost() const { return lost_; }
+
+    // The first that is left, while there is one: valid until give_back().
+    [[nodiscard]] const EventHeader& header() const { return header_; }
+    [[nodiscard]] std::span<const std::uint8_t> event() const {
+      return {&ring_->memory_[at_ & (ring_->bytes_ - 1)], event_bytes(header_)};
+    }
+    void next() {
+      at_ += event_bytes(header_);
+      look();
+    }
+
+    // The writer may have the room of what is behind.
+    void give_back() { ring_->begin_.store(at_, std::memory_order_release); }
+
+   private:
+    void look() {
+      if (at_ == end_) return;
+      const std::uint8_t* from = &ring_->memory_[at_ & (ring_->bytes_ - 1)];
       std::uint16_t type = 0;
       std::memcpy(&type, from, sizeof type);
       if (type == 0) {
-        at += bytes_ - (at & (bytes_ - 1));
-        continue;
+        at_ += ring_->bytes_ - (at_ & (ring_->bytes_ - 1));
+        from = ring_->memory_.get();
       }
-      EventHeader header;
-      std::memcpy(&header, from, sizeof header);
-      visitor(static_cast<const EventHeader&>(header),
-              std::span<const std::uint8_t>(from, event_bytes(header)));
-      at += event_bytes(header);
+      std::memcpy(&header_, from, sizeof header_);
     }
-    begin_.store(at, std::memory_order_release);
+
+    Ring* ring_;
+    std::uint64_t at_;
+    std::uint64_t end_;
+    std::uint64_t lost_;
+    EventHeader header_;
+  };
+
+  // Gives `visitor` each event (header, whole event) that is there, and makes room.
+  template <typename Visitor>
+  void read(Visitor&& visitor) {
+    Batch batch(*this);
+    for (; !batch.empty(); batch.next()) visitor(batch.header(), batch.event());
+    batch.give_back();
   }
 
   // ----- any thread
 
-  [[nodiscard]] std::uint64_t emitted() const { return emitted_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] std::uint64_t emitted() const { return emitted_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
 
  private:
+  void count() {
+    emitted_.store(emitted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+
   const std::uint64_t bytes_;
   std::unique_ptr<std::uint8_t[]> memory_;
   // The writer's.

@@ -3,26 +3,37 @@
 //
 //   if (trace::on(tracer)) tracer->tell(connection, now, trace::Withdraw{handle, 0, {}});
 //
-// so arguments that cost something are made within. With a listener an event is a copy into the
-// thread's ring: no lock, no allocation, no call of the system. A ring that is full loses the
-// event, and counts it; the endpoint never waits.
+// so arguments that cost something are made within. Connections and their ends are told always,
+// since who comes later is told of those that are up:
+//
+//   if (tracer != nullptr) tracer->tell(connection, now, trace::ConnectionEnd{...}, reason);
+//
+// An event is a copy into the thread's ring: no lock, no allocation, no call of the system. A ring
+// that is full loses the event, and counts it; the endpoint never waits.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <type_traits>
 
 #include <rpcrdma/trace/event.h>
 #include <rpcrdma/trace/ring.h>
 
 namespace rpcrdma::trace {
 
+// Told whether anybody listens or not. A part of each ring is kept free for these, so that one that
+// is full of other events does not make them forgotten.
+template <typename Event>
+inline constexpr bool kToldAlways =
+    std::is_same_v<Event, Connection> || std::is_same_v<Event, ConnectionEnd>;
+
 // Of one thread, which alone calls everything but what says otherwise.
 class Tracer {
  public:
-  // `ring`: number in its events' headers; `bytes`: of the ring, a power of two.
-  Tracer(std::uint32_t ring, std::size_t bytes) : ring_(bytes), number_(ring) {}
+  // `ring`: number in its events' headers, 1 to 255; `bytes`: of the ring, a power of two.
+  Tracer(std::uint32_t ring, std::size_t bytes) : ring_(bytes), spare_(bytes / 8), number_(ring) {}
 
   [[nodiscard]] bool listening() const { return listening_.load(std::memory_order_relaxed); }
   // By the reader's thread.
@@ -46,14 +57,20 @@ class Tracer {
     header.connection = connection;
     header.ring = number_;
     header.time = time;
-    ring_.write(header, &event, tail, more_tail);
+    ring_.write(header, &event, tail, more_tail, kToldAlways<Event> ? 0 : spare_);
   }
 
-  // A number for a connection of this thread; unique over all rings.
-  [[nodiscard]] std::uint32_t new_connection() { return number_ << 24U | ++connections_; }
+  // A number for a connection of this thread; unique over all rings, and among the 16 million of
+  // this one that were named last.
+  [[nodiscard]] std::uint32_t new_connection() {
+    constexpr std::uint32_t kMask = 0xffffff;
+    connections_ = connections_ == kMask ? 1 : connections_ + 1;
+    return number_ << 24U | connections_;
+  }
 
  private:
   Ring ring_;
+  const std::size_t spare_;
   std::atomic<bool> listening_{false};
   std::uint32_t number_;
   std::uint32_t connections_ = 0;

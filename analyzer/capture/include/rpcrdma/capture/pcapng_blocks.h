@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ class PcapngBlocks {
   void section();
   void interface(const Interface& interface);
   void packet(const Frame& frame);
+  // The same for one that was not cut, whose data are in two parts.
+  void packet(std::int64_t time_ns, std::span<const std::uint8_t> data,
+              std::span<const std::uint8_t> more_data);
   void statistics(const Statistics& statistics);
 
   [[nodiscard]] static std::size_t packet_bytes(const Frame& frame);
@@ -31,6 +35,8 @@ class PcapngBlocks {
   void clear() { bytes_.clear(); }
 
  private:
+  void packet(std::int64_t time_ns, std::size_t original, std::span<const std::uint8_t> data,
+              std::span<const std::uint8_t> more_data);
   void begin(std::uint32_t type);
   void end();
   template <typename T>

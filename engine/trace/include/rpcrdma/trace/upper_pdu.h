@@ -1,0 +1,37 @@
+// Events in capture files. A live stream and a recording are both pcapng: a section, an interface
+// of link type 252 (Wireshark Upper PDU) named after the endpoint, with times in nanoseconds, and
+// for each event a packet at its wall-clock time, whose data are tags that name the dissector and
+// then the event (event.h). A tag: type and length, both 16 bits in network order, and its value,
+// filled up with zeros to a multiple of four; the last has type and length 0.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace rpcrdma::trace {
+
+inline constexpr std::string_view kDissector = "rpcrdma_scope";
+inline constexpr std::uint16_t kDissectorNameTag = 12;
+
+// What stands before each event.
+inline constexpr auto kUpperPduTags = [] {
+  std::array<std::uint8_t, 24> tags{};
+  static_assert(kDissector.size() <= 16);
+  tags[1] = kDissectorNameTag;
+  tags[3] = 16;
+  for (std::size_t i = 0; i < kDissector.size(); ++i) {
+    tags[4 + i] = static_cast<std::uint8_t>(kDissector[i]);
+  }
+  return tags;
+}();
+
+// The event in a packet's data, not checked yet: see view_event(). Nothing when the tags are broken
+// or name another dissector.
+[[nodiscard]] std::optional<std::span<const std::uint8_t>> event_in_pdu(
+    std::span<const std::uint8_t> data);
+
+}  // namespace rpcrdma::trace

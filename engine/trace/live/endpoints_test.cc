@@ -1,0 +1,131 @@
+#include "hub_for_tests.h"
+#include "socket_file.h"
+
+#include <cerrno>
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace rpcrdma::trace {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const std::string kProcess = std::to_string(::getpid());
+
+class TraceEndpointsThreads : public HubTest {
+ protected:
+  static std::vector<RunningEndpoint> list() {
+    auto listed = list_endpoints();
+    EXPECT_TRUE(listed) << listed.error().message;
+    return listed.value_or(std::vector<RunningEndpoint>{});
+  }
+  static std::unique_ptr<Hub> run(const std::string& name, const std::string& role) {
+    auto hub = Hub::start({.name = name, .role = role});
+    EXPECT_TRUE(hub && (*hub)->open_socket());
+    return std::move(*hub);
+  }
+  static std::string error_of(const std::string& which) {
+    const auto fd = connect_endpoint(which);
+    return fd ? "" : fd.error().message;
+  }
+  // The first event's name.
+  static std::string name_behind(const std::string& which) {
+    auto fd = connect_endpoint(which);
+    if (!fd) return fd.error().message;
+    const Told told = EventStream(std::move(*fd)).next().value();
+    return told.tail().substr(0, told.as<Endpoint>().name_bytes);
+  }
+};
+
+TEST_F(TraceEndpointsThreads, NoneAtFirst) {
+  EXPECT_THAT(list(), IsEmpty());
+  EXPECT_EQ(error_of("server"), "no endpoint server runs here");
+}
+
+TEST_F(TraceEndpointsThreads, AreListedWithWhatTheySay) {
+  const auto b = run("b/server", "server on ::1");
+  const auto a = run("a", "");
+  const auto listed = list();
+  ASSERT_THAT(listed, SizeIs(2));
+  EXPECT_EQ(listed[0].name, "a");
+  EXPECT_EQ(listed[0].role, "");
+  EXPECT_EQ(listed[1].name, "b/server");
+  EXPECT_EQ(listed[1].role, "server on ::1");
+  EXPECT_EQ(listed[1].process, static_cast<std::uint32_t>(::getpid()));
+  EXPECT_EQ(listed[1].path, b->socket_path());
+  EXPECT_GT(listed[1].since, 0);
+  EXPECT_LE(listed[1].since, listed[0].since);
+}
+
+TEST_F(TraceEndpointsThreads, AreFoundByNameProcessAndPath) {
+  const auto hub = run("server", "");
+  EXPECT_EQ(name_behind("server"), "server");
+  EXPECT_EQ(name_behind(kProcess), "server");
+  EXPECT_EQ(name_behind(hub->socket_path()), "server");
+  EXPECT_THAT(error_of("1"), HasSubstr("no endpoint 1 runs here"));
+  EXPECT_THAT(error_of(path("rpcrdma/x.1.sock")), HasSubstr("x.1.sock: No such file"));
+  EXPECT_THAT(error_of("/x.1.sock"), HasSubstr("/x.1.sock: No such file"));
+  EXPECT_THAT(error_of(path("missing/x.1.sock")), HasSubstr("No such file"));
+}
+
+TEST_F(TraceEndpointsThreads, OfTwoOfAName) {
+  const auto a = run("x", "");
+  const auto other = ListeningSocket::open(make_runtime_folder().value(), {"x", 1});
+  EXPECT_THAT(error_of("x"), HasSubstr("several endpoints named x"));
+}
+
+TEST_F(TraceEndpointsThreads, WhatNobodyListensAtAnyMoreIsRemoved) {
+  const auto runs = run("runs", "");
+  const std::string file = path("rpcrdma/ended.7.sock");
+  {
+    const auto socket = ListeningSocket::open(make_runtime_folder().value(), {"ended", 7});
+    std::filesystem::create_hard_link(file, path("kept"));
+  }
+  std::filesystem::rename(path("kept"), file);
+  EXPECT_THAT(error_of(file), HasSubstr("the endpoint has ended"));
+  EXPECT_TRUE(std::filesystem::exists(file));
+  EXPECT_THAT(list(), SizeIs(1));
+  EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_TRUE(std::filesystem::exists(runs->socket_path()));
+}
+
+// Of a process that was killed before it listened; another one may be just about to.
+TEST_F(TraceEndpointsThreads, WhatWasNotMadeReadyIsRemovedOfDeadProcessesOnly) {
+  const auto runs = run("runs", "");
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  const std::string dead = path("rpcrdma/.x." + std::to_string(child) + ".sock");
+  const std::string alive = path("rpcrdma/.x." + kProcess + ".sock");
+  for (const std::string& file : {dead, alive, path("rpcrdma/other")}) {
+    ASSERT_EQ(::mknod(file.c_str(), S_IFSOCK | 0600, 0), 0);
+  }
+  EXPECT_THAT(list(), SizeIs(1));
+  EXPECT_FALSE(std::filesystem::exists(dead));
+  EXPECT_TRUE(std::filesystem::exists(alive));
+  EXPECT_TRUE(std::filesystem::exists(path("rpcrdma/other")));
+}
+
+TEST_F(TraceEndpointsThreads, OneThatHangsIsListedAllTheSame) {
+  const auto socket = ListeningSocket::open(make_runtime_folder().value(), {"hangs", 7});
+  const auto listed = list();
+  ASSERT_THAT(listed, SizeIs(1));
+  EXPECT_EQ(listed[0].name, "hangs");
+  EXPECT_EQ(listed[0].process, 7U);
+  EXPECT_EQ(listed[0].role, "");
+  EXPECT_EQ(listed[0].since, 0);
+}
+
+TEST_F(TraceEndpointsThreads, AFolderThatIsNotToBeTrustedIsNotRead) {
+  ASSERT_EQ(::symlink("/tmp", path("rpcrdma").c_str()), 0);
+  EXPECT_FALSE(list_endpoints());
+  EXPECT_THAT(error_of("server"), HasSubstr("is no folder"));
+}
+
+}  // namespace
+}  // namespace rpcrdma::trace

@@ -1,0 +1,341 @@
+#include "clock.h"
+#include "drain.h"
+#include "make_event.h"
+#include "pace.h"
+#include "quiet_thread.h"
+#include "reader_group.h"
+#include "recording.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <rpcrdma/trace_live/hub.h>
+
+namespace rpcrdma::trace {
+
+using capture::Expected;
+using capture::fail;
+
+namespace {
+
+constexpr std::size_t kLeastRingBytes = 4096;
+constexpr std::size_t kLeastReaderBytes = 4 * Drain::kBatchBytes;
+constexpr std::size_t kLeastRecordingBytes = std::size_t{1} << 20;
+constexpr std::int64_t kTick = kSecond;
+constexpr std::int64_t kLastWait = 250 * kMillisecond;
+
+tl::unexpected<capture::Error> no_thread(const std::system_error& error) {
+  return fail(fmt::format("cannot start a thread: {}", error.what()));
+}
+tl::unexpected<capture::Error> has_stopped() {
+  return fail("the hub has stopped");
+}
+
+std::span<const std::uint8_t> bytes_of(const std::string& text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+}  // namespace
+
+class Hub::Impl {
+ public:
+  Impl(HubOptions options, capture::FileDescriptor wake)
+      : options_(std::move(options)),
+        since_(clock_ns(CLOCK_REALTIME)),
+        wake_(std::move(wake)),
+        wall_offset_(wall_offset_ns()) {
+    options_.name.resize(std::min<std::size_t>(options_.name.size(), UINT16_MAX));
+    options_.ring_bytes = std::bit_ceil(std::max(options_.ring_bytes, kLeastRingBytes));
+    options_.reader_bytes = std::max(options_.reader_bytes, kLeastReaderBytes);
+    options_.recording_bytes = std::max(options_.recording_bytes, kLeastRecordingBytes);
+    thread_ = start_quiet_thread([this] { run(); });
+  }
+
+  ~Impl() { stop(); }
+
+  Tracer* add() {
+    const std::lock_guard lock(mutex_);
+    if (tracers_.size() >= kMostTracers) return nullptr;
+    Tracer& tracer =
+        tracers_.emplace_back(static_cast<std::uint32_t>(tracers_.size() + 1), options_.ring_bytes);
+    tracer.listen(listening_);
+    return &tracer;
+  }
+
+  Expected<void> open_socket() {
+    auto folder = make_runtime_folder();
+    if (!folder) return tl::unexpected(folder.error());
+    auto socket = ListeningSocket::open(std::move(*folder),
+                                        {options_.name, static_cast<std::uint32_t>(::getpid())});
+    if (!socket) return tl::unexpected(socket.error());
+    const std::string path = socket->path();
+    const bool done = in_thread(
+        [&] { readers_.emplace(std::move(*socket), options_.name, options_.reader_bytes); });
+    if (!done) return has_stopped();
+    const std::lock_guard lock(mutex_);
+    socket_path_ = path;
+    return {};
+  }
+
+  std::string socket_path() const {
+    const std::lock_guard lock(mutex_);
+    return socket_path_;
+  }
+
+  Expected<void> record(const std::string& path, const capture::RingOptions& ring) {
+    auto file = RecordedFile::open(path, ring, options_.name, clock_ns(CLOCK_REALTIME));
+    if (!file) return tl::unexpected(file.error());
+    Recording* recording = nullptr;
+    try {
+      const std::lock_guard lock(mutex_);
+      recording = &recordings_.emplace_back(std::move(*file), options_.recording_bytes);
+    } catch (const std::system_error& error) {
+      return no_thread(error);
+    }
+    if (!in_thread([&] { welcome(*recording); })) return has_stopped();
+    return {};
+  }
+
+  std::vector<RecordCounters> recordings() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<RecordCounters> counters;
+    for (const Recording& recording : recordings_) counters.push_back(recording.counters());
+    return counters;
+  }
+
+  void stop() {
+    if (!thread_.joinable()) return;
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+      socket_path_.clear();
+    }
+    wake();
+    thread_.join();
+    for (Recording& recording : recordings_) recording.finish();
+  }
+
+ private:
+  // ----- any thread
+
+  void wake() {
+    const std::uint64_t one = 1;
+    // It fails only when it is awake anyway.
+    [[maybe_unused]] const ssize_t n = ::write(wake_.get(), &one, sizeof one);
+  }
+
+  // Done by the hub's thread when this returns true.
+  [[nodiscard]] bool in_thread(std::function<void()> what) {
+    std::packaged_task<void()> task(std::move(what));
+    auto done = task.get_future();
+    {
+      const std::lock_guard lock(mutex_);
+      if (stop_) return false;
+      tasks_.push_back(std::move(task));
+    }
+    wake();
+    done.wait();
+    return true;
+  }
+
+  // ----- the hub's thread
+
+  void run() {
+    std::int64_t next_tick = monotonic_ns() + kTick;
+    while (do_tasks()) {
+      const double fullest = pass();
+      sweep();
+      const std::int64_t now = monotonic_ns();
+      if (now >= next_tick) {
+        tick(now);
+        next_tick = now + kTick;
+      }
+      wait(listens() ? pace_.next(fullest) : Pace::kNobodyReads);
+    }
+    pass();
+    end();
+  }
+
+  // False when it is to stop.
+  bool do_tasks() {
+    std::vector<std::packaged_task<void()>> tasks;
+    bool stop = false;
+    {
+      const std::lock_guard lock(mutex_);
+      tasks.swap(tasks_);
+      stop = stop_;
+    }
+    for (auto& task : tasks) task();
+    return !stop;
+  }
+
+  [[nodiscard]] bool listens() const { return !sinks_.empty(); }
+
+  double pass() {
+    {
+      const std::lock_guard lock(mutex_);
+      while (known_tracers_ < tracers_.size()) drain_.add(tracers_[known_tracers_++]);
+    }
+    Drain::Out out;
+    if (listens()) {
+      out = [this](const EventBatch& batch) {
+        for (Sink* const sink : sinks_) sink->take(batch);
+      };
+    }
+    return drain_.pass(monotonic_ns(), wall_offset_, out);
+  }
+
+  // Tracers listen before the rings are read, so that what stands is what is so far, and all that
+  // follows is told.
+  void welcome(Sink& sink) {
+    if (!listens()) {
+      wall_offset_ = wall_offset_ns();
+      listen(true);
+    }
+    pass();
+    const std::int64_t now = monotonic_ns();
+    EventBatch first;
+    const auto event = endpoint(now);
+    EventHeader header;
+    std::memcpy(&header, event.data(), sizeof header);
+    first.put(header, event, wall_offset_);
+    sink.begin(first.blocks.bytes(), wall_offset_);
+    sinks_.push_back(&sink);
+    first.clear();
+    const auto tell = [&] {
+      sink.take(first);
+      first.clear();
+    };
+    drain_.standing().tell([&](const EventHeader& h, std::span<const std::uint8_t> told) {
+      first.put(h, told, wall_offset_);
+      if (first.blocks.bytes().size() >= Drain::kBatchBytes) tell();
+    });
+    tell();
+  }
+
+  std::vector<std::uint8_t> endpoint(std::int64_t now) const {
+    Endpoint event;
+    event.name_bytes = static_cast<std::uint16_t>(options_.name.size());
+    event.process = static_cast<std::uint32_t>(::getpid());
+    event.wall = now + wall_offset_;
+    event.since = since_;
+    return make_event(0, now, event, bytes_of(options_.name + options_.role));
+  }
+
+  // Those who take no more are forgotten, and with the last of them Tracers need not listen.
+  void sweep() {
+    if (std::erase_if(sinks_, [](const Sink* sink) { return sink->over(); }) == 0) return;
+    if (readers_) readers_->sweep();
+    if (listens()) return;
+    listen(false);
+    drain_.standing().forget_credits();
+  }
+
+  void listen(bool on) {
+    const std::lock_guard lock(mutex_);
+    listening_ = on;
+    for (Tracer& tracer : tracers_) tracer.listen(on);
+  }
+
+  void tick(std::int64_t now) {
+    for (Sink* const sink : sinks_) sink->tell_sums(now);
+    if (readers_) readers_->tick();
+  }
+
+  // Until then, or until there is something to do but looking into the rings.
+  void wait(std::int64_t ns) {
+    watched_.assign(1, {wake_.get(), POLLIN, 0});
+    if (readers_) readers_->add_to(watched_);
+    const timespec timeout{ns / kSecond, ns % kSecond};
+    if (::ppoll(watched_.data(), watched_.size(), &timeout, nullptr) <= 0) return;
+    if (watched_[0].revents != 0) {
+      std::uint64_t count = 0;
+      [[maybe_unused]] const ssize_t n = ::read(wake_.get(), &count, sizeof count);
+    }
+    const bool knocks =
+        readers_ && readers_->on_poll(std::span(watched_).subspan(1), monotonic_ns());
+    sweep();
+    if (knocks) readers_->accept([this](LiveReader& reader) { welcome(reader); });
+  }
+
+  void end() {
+    const std::int64_t now = monotonic_ns();
+    for (Sink* const sink : sinks_) sink->end(now);
+    if (readers_) readers_->wait_for_all(now + kLastWait);
+    sinks_.clear();
+    readers_.reset();
+    listen(false);
+  }
+
+  HubOptions options_;
+  const std::int64_t since_;
+  const capture::FileDescriptor wake_;
+
+  mutable std::mutex mutex_;
+  std::deque<Tracer> tracers_;
+  bool listening_ = false;
+  bool stop_ = false;
+  std::vector<std::packaged_task<void()>> tasks_;
+  std::deque<Recording> recordings_;
+  std::string socket_path_;
+
+  // The thread's.
+  std::int64_t wall_offset_;
+  Drain drain_;
+  std::size_t known_tracers_ = 0;
+  Pace pace_;
+  std::vector<Sink*> sinks_;
+  std::optional<ReaderGroup> readers_;
+  std::vector<pollfd> watched_;
+
+  std::thread thread_;
+};
+
+Expected<std::unique_ptr<Hub>> Hub::start(HubOptions options) {
+  capture::FileDescriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (wake.get() < 0) return fail(fmt::format("eventfd: {}", std::strerror(errno)));
+  try {
+    return std::unique_ptr<Hub>(
+        new Hub(std::make_unique<Impl>(std::move(options), std::move(wake))));
+  } catch (const std::system_error& error) {
+    return no_thread(error);
+  }
+}
+
+Hub::Hub(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Hub::~Hub() = default;
+
+Tracer* Hub::add() {
+  return impl_->add();
+}
+Expected<void> Hub::open_socket() {
+  return impl_->open_socket();
+}
+std::string Hub::socket_path() const {
+  return impl_->socket_path();
+}
+Expected<void> Hub::record(const std::string& path, const capture::RingOptions& ring) {
+  return impl_->record(path, ring);
+}
+std::vector<RecordCounters> Hub::recordings() const {
+  return impl_->recordings();
+}
+void Hub::stop() {
+  impl_->stop();
+}
+
+}  // namespace rpcrdma::trace

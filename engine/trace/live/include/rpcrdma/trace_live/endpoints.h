@@ -1,0 +1,31 @@
+// The endpoints of this user that run on this machine and can be read (hub.h): their sockets are in
+// $XDG_RUNTIME_DIR/rpcrdma, or where there is no such variable in /tmp/rpcrdma-UID.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <rpcrdma/capture/error.h>
+#include <rpcrdma/capture/file_descriptor.h>
+
+namespace rpcrdma::trace {
+
+struct RunningEndpoint {
+  std::string name;
+  std::uint32_t process = 0;  // its ID
+  std::string path;           // of its socket
+  std::string role;           // as it tells; empty when it does not answer
+  std::int64_t since = 0;     // the epoch, ns; 0 when it does not answer
+};
+
+// In order of names and processes. Sockets that nobody listens at any more are removed. One that
+// does not answer is given a quarter of a second. Error: the folder is not to be trusted.
+[[nodiscard]] capture::Expected<std::vector<RunningEndpoint>> list_endpoints();
+
+// `which`: a name, a process ID, or the path of a socket, which has a slash in it. What comes from
+// it is a capture for capture::open_descriptor(). Errors: there is none, or several of that name;
+// it cannot be connected to.
+[[nodiscard]] capture::Expected<capture::FileDescriptor> connect_endpoint(const std::string& which);
+
+}  // namespace rpcrdma::trace

@@ -1,0 +1,59 @@
+#include "live_reader.h"
+
+#include <cerrno>
+
+#include <sys/socket.h>
+
+namespace rpcrdma::trace {
+
+LiveReader::LiveReader(capture::FileDescriptor fd, std::string interface, std::size_t most_bytes)
+    : fd_(std::move(fd)), interface_(std::move(interface)), outlet_(most_bytes) {
+  // Readers have nothing to say; what they send anyway is not kept.
+  ::shutdown(fd_.get(), SHUT_RD);
+}
+
+void LiveReader::begin(std::span<const std::uint8_t> endpoint, std::int64_t wall_offset) {
+  capture::PcapngBlocks head;
+  head.section();
+  head.interface({.name = interface_, .filter = {}, .link = capture::LinkType::kUpperPdu});
+  outlet_.begin(head.bytes(), wall_offset);
+  outlet_.begin(endpoint, wall_offset);
+  send();
+}
+
+void LiveReader::take(const EventBatch& batch) {
+  outlet_.add(batch);
+  send();
+}
+
+void LiveReader::tell_sums(std::int64_t now) {
+  outlet_.tell_sums(now);
+  send();
+}
+
+void LiveReader::end(std::int64_t now) {
+  outlet_.tell_sums(now, true);
+  send();
+}
+
+void LiveReader::on_poll(bool hung_up, std::int64_t now) {
+  if (hung_up) gone_ = true;
+  send();
+  outlet_.tell_losses(now);
+  send();
+}
+
+void LiveReader::send() {
+  while (waits()) {
+    const auto bytes = outlet_.waiting();
+    const ssize_t n = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n >= 0) {
+      outlet_.went(static_cast<std::size_t>(n));
+    } else if (errno != EINTR) {
+      gone_ = errno != EAGAIN && errno != EWOULDBLOCK;
+      return;
+    }
+  }
+}
+
+}  // namespace rpcrdma::trace

@@ -1,0 +1,38 @@
+// One who reads the live socket. It is written to as far as it reads; when it does not, its outlet
+// fills, and nobody else notices.
+#pragma once
+
+#include "outlet.h"
+#include "sink.h"
+
+#include <rpcrdma/capture/file_descriptor.h>
+
+namespace rpcrdma::trace {
+
+class LiveReader final : public Sink {
+ public:
+  // `fd`: connected, non-blocking. `interface`: its name in the stream.
+  LiveReader(capture::FileDescriptor fd, std::string interface, std::size_t most_bytes);
+
+  void begin(std::span<const std::uint8_t> endpoint, std::int64_t wall_offset) override;
+  void take(const EventBatch& batch) override;
+  void tell_sums(std::int64_t now) override;
+  void end(std::int64_t now) override;
+  [[nodiscard]] bool over() const override { return gone_; }
+
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  // There is something that it has not read yet.
+  [[nodiscard]] bool waits() const { return !gone_ && !outlet_.waiting().empty(); }
+  // It has read, or has gone (`hung_up`).
+  void on_poll(bool hung_up, std::int64_t now);
+
+ private:
+  void send();
+
+  capture::FileDescriptor fd_;
+  const std::string interface_;
+  Outlet outlet_;
+  bool gone_ = false;
+};
+
+}  // namespace rpcrdma::trace

@@ -1,0 +1,85 @@
+#include "outlet.h"
+
+#include "make_event.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rpcrdma::trace {
+
+void Outlet::begin(std::span<const std::uint8_t> blocks, std::int64_t wall_offset) {
+  append(blocks);
+  wall_offset_ = wall_offset;
+}
+
+void Outlet::add(const EventBatch& batch) {
+  for (const auto& [ring, events] : batch.lost) sums(ring).lost += events;
+  tell_losses(batch.time);
+  const std::vector<std::uint8_t>& blocks = batch.blocks.bytes();
+  const std::size_t room = full_ ? 0 : most_ - std::min(most_, waiting().size());
+  auto end = batch.events.end();
+  if (blocks.size() > room) {
+    full_ = true;
+    end = std::upper_bound(batch.events.begin(), end, room,
+                           [](std::size_t n, const auto& event) { return n < event.end; });
+  }
+  if (end != batch.events.begin()) append(std::span(blocks).first(std::prev(end)->end));
+  for (auto event = batch.events.begin(); event != end; ++event) ++sums(event->ring).received;
+  for (auto event = end; event != batch.events.end(); ++event) ++sums(event->ring).lost;
+}
+
+void Outlet::tell_losses(std::int64_t now) {
+  if (!has_room()) return;
+  for (std::uint32_t ring = 0; ring < rings_.size(); ++ring) {
+    if (rings_[ring].lost != rings_[ring].told_lost) tell(ring, now);
+  }
+}
+
+void Outlet::tell_sums(std::int64_t now, bool end) {
+  if (!end && !has_room()) return;
+  for (std::uint32_t ring = 0; ring < rings_.size(); ++ring) {
+    const Sums& s = rings_[ring];
+    if (s.received + s.lost != s.told_emitted) tell(ring, now);
+  }
+}
+
+bool Outlet::has_room() {
+  if (full_ && waiting().size() <= most_ / 2) full_ = false;
+  return !full_;
+}
+
+// It may go beyond what is agreed on: by one of each ring, since then nothing else fits.
+void Outlet::tell(std::uint32_t ring, std::int64_t now) {
+  Sums& s = rings_[ring];
+  s.told_emitted = s.received + s.lost;
+  s.told_lost = s.lost;
+  capture::PcapngBlocks block;
+  block.packet(now + wall_offset_, kUpperPduTags,
+               make_event(ring, now, Loss{s.told_emitted, s.told_lost}));
+  append(block.bytes());
+}
+
+void Outlet::append(std::span<const std::uint8_t> blocks) {
+  bytes_.insert(bytes_.end(), blocks.begin(), blocks.end());
+}
+
+void Outlet::went(std::size_t n) {
+  gone_ += n;
+  // Moved rarely enough that each byte is moved once at most, on average.
+  if (gone_ >= bytes_.size() - gone_) {
+    bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(gone_));
+    gone_ = 0;
+  }
+}
+
+void Outlet::swap(std::vector<std::uint8_t>& buffer) {
+  std::swap(bytes_, buffer);
+  gone_ = 0;
+}
+
+Outlet::Sums& Outlet::sums(std::uint32_t ring) {
+  if (ring >= rings_.size()) rings_.resize(ring + 1);
+  return rings_[ring];
+}
+
+}  // namespace rpcrdma::trace

@@ -1,0 +1,182 @@
+#include "outlet.h"
+
+#include "make_event.h"
+#include "stream_for_tests.h"
+
+#include <gtest/gtest.h>
+
+namespace rpcrdma::trace {
+namespace {
+
+constexpr std::int64_t kOffset = 500;
+constexpr std::size_t kMost = 4000;
+
+// The stream of a reader that takes bytes when it is told to.
+class OutletTest : public ::testing::Test {
+ protected:
+  OutletTest() {
+    capture::PcapngBlocks head;
+    head.section();
+    head.interface({.name = "x", .filter = {}, .link = capture::LinkType::kUpperPdu});
+    outlet_.begin(head.bytes(), kOffset);
+    read(outlet_.waiting().size());
+  }
+
+  // `ring` tells one more event.
+  void tell(std::uint32_t ring) {
+    EventBatch batch;
+    put(batch, ring);
+    outlet_.add(batch);
+  }
+  void put(EventBatch& batch, std::uint32_t ring) {
+    const auto event = make_event(ring, ++time_, Withdraw{});
+    batch.put(told_of(event).header, event, kOffset);
+  }
+
+  void read(std::size_t bytes) {
+    const auto waiting = outlet_.waiting().first(std::min(bytes, outlet_.waiting().size()));
+    stream_.insert(stream_.end(), waiting.begin(), waiting.end());
+    outlet_.went(waiting.size());
+  }
+  void read_all() { read(outlet_.waiting().size()); }
+
+  // "1" an event of ring 1, "1:5-2" of its 5 events 2 were lost.
+  std::string text() {
+    std::string text;
+    EventStream stream(capture::open_memory(stream_));
+    while (const auto told = stream.next()) {
+      text += std::to_string(told->header.ring);
+      if (told->type() == EventType::kLoss) {
+        const auto loss = told->as<Loss>();
+        text += ":" + std::to_string(loss.emitted) + "-" + std::to_string(loss.lost);
+        EXPECT_EQ(told->wall, told->header.time + kOffset);
+      }
+      text += " ";
+    }
+    EXPECT_EQ(stream.stats().damage, "");
+    return text;
+  }
+
+  Outlet outlet_{kMost};
+  std::vector<std::uint8_t> stream_;
+  std::int64_t time_ = 0;
+};
+
+TEST_F(OutletTest, EventsAndSums) {
+  tell(1);
+  tell(2);
+  tell(1);
+  outlet_.tell_sums(99);
+  tell(2);
+  outlet_.tell_sums(99);
+  outlet_.tell_sums(99);
+  read_all();
+  EXPECT_EQ(text(), "1 2 1 1:2-0 2:1-0 2 2:2-0 ");
+}
+
+TEST_F(OutletTest, WhatRingsLostIsToldBeforeWhatCameAfter) {
+  tell(1);
+  EventBatch batch;
+  batch.lost.push_back({2, 3});
+  batch.lost.push_back({1, 4});
+  put(batch, 1);
+  put(batch, 2);
+  outlet_.add(batch);
+  EventBatch only_lost;
+  only_lost.lost.push_back({2, 1});
+  outlet_.add(only_lost);
+  read_all();
+  EXPECT_EQ(text(), "1 1:5-4 2:3-3 1 2 2:5-4 ");
+}
+
+// A block has 88 bytes.
+TEST_F(OutletTest, AFullOneLosesUntilHalfIsFree) {
+  constexpr std::size_t kFit = kMost / 88;
+  for (std::size_t i = 0; i < kFit + 10; ++i) tell(1);
+  EXPECT_EQ(outlet_.waiting().size(), kFit * 88);
+  read(kMost / 2 - 100);
+  tell(1);
+  outlet_.tell_losses(99);
+  outlet_.tell_sums(99);
+  EXPECT_LT(outlet_.waiting().size(), kFit * 88);
+  read(200);
+  tell(1);
+  tell(1);
+  read_all();
+  std::string expected;
+  for (std::size_t i = 0; i < kFit; ++i) expected += "1 ";
+  EXPECT_EQ(text(), expected + "1:" + std::to_string(kFit + 11) + "-11 1 1 ");
+}
+
+TEST_F(OutletTest, ALossIsToldAsSoonAsThereIsRoomThoughNothingFollows) {
+  for (int i = 0; i < 100; ++i) tell(1);
+  outlet_.tell_losses(99);
+  EXPECT_LE(outlet_.waiting().size(), kMost);
+  read_all();
+  outlet_.tell_losses(99);
+  outlet_.tell_losses(99);
+  read_all();
+  std::string expected;
+  for (std::size_t i = 0; i < kMost / 88; ++i) expected += "1 ";
+  EXPECT_EQ(text(), expected + "1:100-" + std::to_string(100 - kMost / 88) + " ");
+}
+
+TEST_F(OutletTest, OfABatchItTakesWhatFits) {
+  EventBatch batch;
+  for (int i = 0; i < 30; ++i) {
+    put(batch, 1);
+    put(batch, 2);
+  }
+  outlet_.add(batch);
+  outlet_.tell_sums(99, true);
+  read_all();
+  std::string expected;
+  for (std::size_t i = 0; i < kMost / 88; ++i) expected += i % 2 == 0 ? "1 " : "2 ";
+  EXPECT_EQ(text(), expected + "1:30-7 2:30-8 ");
+}
+
+TEST_F(OutletTest, AnEventLargerThanItIsLost) {
+  EventBatch batch;
+  const auto event = make_event(1, 1, Withdraw{}, std::vector<std::uint8_t>(kMost));
+  batch.put(told_of(event).header, event, kOffset);
+  put(batch, 1);
+  outlet_.add(batch);
+  tell(1);
+  read_all();
+  EXPECT_EQ(text(), "1:2-2 1 ");
+}
+
+// However slowly it is read, all that was told can be accounted for.
+TEST_F(OutletTest, ReadByAFewBytes) {
+  for (int i = 0; i < 5000; ++i) {
+    tell(1 + static_cast<std::uint32_t>(i % 3));
+    if (i % 7 == 0) outlet_.tell_sums(i);
+    read(static_cast<std::size_t>(i % 150));
+    outlet_.tell_losses(i);
+  }
+  outlet_.tell_sums(99, true);
+  read_all();
+  EventStream stream(capture::open_memory(stream_));
+  (void)stream.rest();
+  EXPECT_TRUE(stream.audit.is_complete());
+  EXPECT_EQ(
+      stream.audit.ring(1).emitted + stream.audit.ring(2).emitted + stream.audit.ring(3).emitted,
+      5000U);
+  EXPECT_GT(stream.audit.ring(1).lost, 0U);
+}
+
+TEST_F(OutletTest, ABufferOfAnotherThreadIsSwapped) {
+  tell(1);
+  std::vector<std::uint8_t> buffer;
+  outlet_.swap(buffer);
+  EXPECT_TRUE(outlet_.waiting().empty());
+  stream_.insert(stream_.end(), buffer.begin(), buffer.end());
+  buffer.clear();
+  outlet_.swap(buffer);
+  tell(1);
+  read_all();
+  EXPECT_EQ(text(), "1 1 ");
+}
+
+}  // namespace
+}  // namespace rpcrdma::trace

@@ -1,0 +1,140 @@
+#include "recorded_file.h"
+
+#include "make_event.h"
+
+#include <rpcrdma/trace/upper_pdu.h>
+
+namespace rpcrdma::trace {
+namespace {
+
+using capture::Expected;
+
+// Where things are in an Enhanced Packet Block.
+constexpr std::size_t kTotalAt = 4, kTimeAt = 12, kCapturedAt = 20, kDataAt = 28;
+
+std::uint32_t u32(std::span<const std::uint8_t> block, std::size_t at) {
+  std::uint32_t value = 0;
+  std::memcpy(&value, block.data() + at, sizeof value);
+  return value;
+}
+
+capture::Frame frame_of(std::int64_t wall, std::span<const std::uint8_t> data) {
+  capture::Frame frame;
+  frame.time_ns = wall;
+  frame.original = static_cast<std::uint32_t>(data.size());
+  frame.link = capture::LinkType::kUpperPdu;
+  frame.data = data;
+  return frame;
+}
+
+bool is(const EventHeader& header, EventType type) {
+  return header.type == static_cast<std::uint16_t>(type);
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<RecordedFile>> RecordedFile::open(const std::string& path,
+                                                           const capture::RingOptions& ring,
+                                                           const std::string& interface,
+                                                           std::int64_t wall_now) {
+  std::unique_ptr<RecordedFile> file(new RecordedFile);
+  RecordedFile* const it = file.get();
+  capture::RecordOptions options;
+  options.path = path;
+  options.ring = ring;
+  options.interface.name = interface;
+  options.interface.link = capture::LinkType::kUpperPdu;
+  options.dropped = [it] { return it->lost(); };
+  options.at_end = [it](const auto& put) { it->put_losses(put); };
+  options.at_begin = [it](const auto& put) { it->put_head(put); };
+  auto recorder = capture::open_recorder(std::move(options), wall_now);
+  if (!recorder) return tl::unexpected(recorder.error());
+  file->recorder_ = std::move(*recorder);
+  return file;
+}
+
+Expected<void> RecordedFile::write(std::span<const std::uint8_t> blocks) {
+  while (!blocks.empty()) {
+    const auto wall = static_cast<std::int64_t>(std::uint64_t{u32(blocks, kTimeAt)} << 32U |
+                                                u32(blocks, kTimeAt + 4));
+    const auto data = blocks.subspan(kDataAt, u32(blocks, kCapturedAt));
+    if (auto written = write_event(wall, data); !written) return written;
+    blocks = blocks.subspan(u32(blocks, kTotalAt));
+  }
+  return recorder_->flush();
+}
+
+Expected<void> RecordedFile::write_event(std::int64_t wall, std::span<const std::uint8_t> data) {
+  const auto event = data.subspan(kUpperPduTags.size());
+  EventHeader header;
+  std::memcpy(&header, event.data(), sizeof header);
+  time_ = header.time;
+  if (is(header, EventType::kLoss)) {
+    const auto told = read_event<Loss>(*view_event(event));
+    sums(header.ring).lost = told->lost;
+    const auto mine = loss(header.ring, header.time);
+    data_.assign(kUpperPduTags.begin(), kUpperPduTags.end());
+    data_.insert(data_.end(), mine.begin(), mine.end());
+    return recorder_->write(frame_of(wall, data_));
+  }
+  auto written = recorder_->write(frame_of(wall, data));
+  if (!written) return written;
+  if (is(header, EventType::kEndpoint)) {
+    endpoint_.assign(event.begin(), event.end());
+    wall_offset_ = wall - header.time;
+    return {};
+  }
+  standing_.take(header, event);
+  ++sums(header.ring).in_file;
+  ++events_;
+  return {};
+}
+
+Expected<void> RecordedFile::finish(std::int64_t wall_now) {
+  return recorder_->finish(wall_now);
+}
+
+std::uint64_t RecordedFile::lost() const {
+  std::uint64_t lost = 0;
+  for (const Sums& s : rings_) lost += s.lost;
+  return lost;
+}
+
+RecordedFile::Sums& RecordedFile::sums(std::uint32_t ring) {
+  if (ring >= rings_.size()) rings_.resize(ring + 1);
+  return rings_[ring];
+}
+
+std::vector<std::uint8_t> RecordedFile::loss(std::uint32_t ring, std::int64_t time) {
+  const Sums& s = sums(ring);
+  const std::uint64_t lost = s.lost - s.lost_before;
+  return make_event(ring, time, Loss{s.in_file + lost, lost});
+}
+
+void RecordedFile::put(const capture::RecordOptions::Put& put, std::int64_t time,
+                       std::span<const std::uint8_t> event) {
+  data_.assign(kUpperPduTags.begin(), kUpperPduTags.end());
+  data_.insert(data_.end(), event.begin(), event.end());
+  put(frame_of(time + wall_offset_, data_));
+}
+
+void RecordedFile::put_losses(const capture::RecordOptions::Put& put_frame) {
+  for (std::uint32_t ring = 0; ring < rings_.size(); ++ring) {
+    const Sums& s = rings_[ring];
+    if (s.in_file + s.lost != s.lost_before) put(put_frame, time_, loss(ring, time_));
+  }
+}
+
+void RecordedFile::put_head(const capture::RecordOptions::Put& put_frame) {
+  const auto view = *view_event(endpoint_);
+  Endpoint endpoint = *read_event<Endpoint>(view);
+  endpoint.wall = time_ + wall_offset_;
+  put(put_frame, time_, make_event(0, time_, endpoint, view.tail));
+  for (Sums& s : rings_) s = {.in_file = 0, .lost = s.lost, .lost_before = s.lost};
+  standing_.tell([&](const EventHeader& header, std::span<const std::uint8_t> event) {
+    put(put_frame, header.time, event);
+    ++sums(header.ring).in_file;
+  });
+}
+
+}  // namespace rpcrdma::trace

@@ -1,0 +1,62 @@
+// The files of a recording, block by block. Each file of a ring can be understood by itself: it
+// begins with the endpoint and what stands, and its Loss events count what is in that file.
+#pragma once
+
+#include "standing.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <rpcrdma/capture/recorder.h>
+#include <rpcrdma/trace/read.h>
+
+namespace rpcrdma::trace {
+
+class RecordedFile {
+ public:
+  // `interface`: its name in the files.
+  [[nodiscard]] static capture::Expected<std::unique_ptr<RecordedFile>> open(
+      const std::string& path, const capture::RingOptions& ring, const std::string& interface,
+      std::int64_t wall_now);
+  RecordedFile(const RecordedFile&) = delete;
+  RecordedFile& operator=(const RecordedFile&) = delete;
+
+  // Whole blocks of events (event_batch.h), of which the first ever is an Endpoint event. They are
+  // in the file afterwards.
+  [[nodiscard]] capture::Expected<void> write(std::span<const std::uint8_t> blocks);
+  [[nodiscard]] capture::Expected<void> finish(std::int64_t wall_now);
+
+  [[nodiscard]] const std::string& file() const { return recorder_->file(); }  // the newest
+  [[nodiscard]] std::uint64_t events() const { return events_; }               // in all files
+  [[nodiscard]] std::uint64_t lost() const;
+
+ private:
+  struct Sums {
+    std::uint64_t in_file = 0;      // events
+    std::uint64_t lost = 0;         // since the recording began
+    std::uint64_t lost_before = 0;  // the file began
+  };
+
+  RecordedFile() = default;
+  capture::Expected<void> write_event(std::int64_t wall, std::span<const std::uint8_t> data);
+  Sums& sums(std::uint32_t ring);
+  [[nodiscard]] std::vector<std::uint8_t> loss(std::uint32_t ring, std::int64_t time);
+  void put(const capture::RecordOptions::Put& put, std::int64_t time,
+           std::span<const std::uint8_t> event);
+  void put_losses(const capture::RecordOptions::Put& put);
+  void put_head(const capture::RecordOptions::Put& put);
+
+  std::unique_ptr<capture::Recorder> recorder_;
+  Standing standing_;
+  std::vector<std::uint8_t> endpoint_;  // its event
+  std::int64_t wall_offset_ = 0;        // from an event's time to its block's
+  std::int64_t time_ = 0;               // of the event that is being written
+  std::vector<Sums> rings_;             // by number
+  std::uint64_t events_ = 0;
+  std::vector<std::uint8_t> data_;  // of a packet that is being made
+};
+
+}  // namespace rpcrdma::trace

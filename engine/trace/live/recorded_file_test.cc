@@ -1,0 +1,143 @@
+#include "recorded_file.h"
+
+#include "event_batch.h"
+#include "make_event.h"
+#include "stream_for_tests.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rpcrdma::trace {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kStart = 1'800'000'000 * kSecond;  // wall clock
+
+class RecordedFileTest : public OwnRuntime {
+ protected:
+  void open(const capture::RingOptions& ring = {}) {
+    auto opened = RecordedFile::open(path("a.pcapng"), ring, "server", kStart);
+    ASSERT_TRUE(opened) << opened.error().message;
+    file_ = std::move(*opened);
+    Endpoint endpoint;
+    endpoint.name_bytes = 6;
+    endpoint.process = 42;
+    endpoint.wall = kStart;
+    const std::string name = "server";
+    write(make_event(0, 0, endpoint,
+                     {reinterpret_cast<const std::uint8_t*>(name.data()), name.size()}));
+  }
+
+  void write(const std::vector<std::uint8_t>& event) {
+    EventBatch batch;
+    batch.put(told_of(event).header, event, kStart);
+    const auto written = file_->write(batch.blocks.bytes());
+    ASSERT_TRUE(written) << written.error().message;
+  }
+  template <typename Event>
+  void write(std::uint32_t ring, std::uint32_t connection, std::int64_t time, const Event& event) {
+    auto bytes = make_event(ring, time, event);
+    std::memcpy(bytes.data() + offsetof(EventHeader, connection), &connection, sizeof connection);
+    write(bytes);
+  }
+
+  std::vector<std::string> files() const {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      found.push_back(entry.path().string());
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+
+  std::unique_ptr<RecordedFile> file_;
+};
+
+TEST_F(RecordedFileTest, OneFile) {
+  open();
+  write(1, 5, 10, Withdraw{});
+  write(2, 5, 20, Withdraw{});
+  write(2, 0, 30, Loss{3, 2});
+  ASSERT_TRUE(file_->finish(kStart + kSecond));
+  EXPECT_EQ(file_->events(), 2U);
+  EXPECT_EQ(file_->lost(), 2U);
+  EventStream stream(file_->file());
+  const auto told = stream.rest();
+  ASSERT_THAT(told, SizeIs(4));
+  EXPECT_EQ(told[0].as<Endpoint>().process, 42U);
+  EXPECT_EQ(told[0].tail(), "server");
+  EXPECT_EQ(told[1].wall, kStart + 10);
+  EXPECT_EQ(stream.stats().dropped, 2U);
+  EXPECT_EQ(stream.stats().damage, "");
+}
+
+TEST_F(RecordedFileTest, WhatIsWrittenCanBeReadAtOnce) {
+  open();
+  write(1, 5, 10, Withdraw{});
+  EXPECT_THAT(EventStream(file_->file()).rest(), SizeIs(2));
+}
+
+// 5 has ended before the second file, 6 stands, of 7 the event is the one that did not fit.
+TEST_F(RecordedFileTest, EachFileOfARingStandsAlone) {
+  open({.file_bytes = 0, .file_ns = kSecond, .files = 0});
+  write(1, 0x01000005, 1, Connection{});
+  write(1, 0x01000006, 2, Connection{});
+  Credits credits;
+  credits.granted = 17;
+  write(1, 0x01000006, 3, credits);
+  write(1, 0x01000005, 4, ConnectionEnd{});
+  write(1, 0, 5, Loss{10, 6});
+  write(2, 0, 6, Withdraw{});
+  write(1, 0x01000007, kSecond + 9, Connection{});
+  write(1, 0x01000007, kSecond + 10, Withdraw{});
+  write(1, 0, kSecond + 11, Loss{15, 9});
+  write(1, 0, kSecond + 12, Loss{15, 9});
+  ASSERT_TRUE(file_->finish(kStart + 2 * kSecond));
+
+  const auto found = files();
+  ASSERT_THAT(found, SizeIs(2));
+  EventStream first(found[0]);
+  const auto told = first.rest();
+  EXPECT_TRUE(first.audit.is_complete());
+  EXPECT_EQ(first.audit.ring(1).emitted, 10U);
+  EXPECT_EQ(first.audit.ring(1).lost, 6U);
+  EXPECT_EQ(first.audit.ring(2).emitted, 1U);
+  EXPECT_EQ(first.stats().dropped, 6U);
+
+  EventStream second(found[1]);
+  const auto more = second.rest();
+  ASSERT_THAT(more, SizeIs(7));
+  EXPECT_EQ(more[0].as<Endpoint>().process, 42U);
+  EXPECT_EQ(more[0].tail(), "server");
+  EXPECT_EQ(more[0].header.time, kSecond + 9);
+  EXPECT_EQ(more[0].as<Endpoint>().wall, kStart + kSecond + 9);
+  EXPECT_EQ(more[1].as<Connection>().told_anew, 1);
+  EXPECT_EQ(more[1].header.connection, 0x01000006U);
+  EXPECT_EQ(more[1].header.time, 2);
+  EXPECT_EQ(more[1].wall, kStart + 2);
+  EXPECT_EQ(more[2].as<Credits>().granted, 17U);
+  EXPECT_EQ(more[3].header.connection, 0x01000007U);
+  EXPECT_EQ(more[3].as<Connection>().told_anew, 0);
+  EXPECT_EQ(more[4].type(), EventType::kWithdraw);
+  // Two told anew, two more, three lost.
+  EXPECT_EQ(more[5].as<Loss>().emitted, 7U);
+  EXPECT_EQ(second.audit.ring(1).lost, 3U);
+  EXPECT_EQ(second.audit.ring(2).emitted, 0U);
+  EXPECT_EQ(second.stats().dropped, 3U);
+  EXPECT_EQ(file_->events(), 7U);
+  EXPECT_EQ(file_->lost(), 9U);
+}
+
+TEST_F(RecordedFileTest, ErrorsNameTheFile) {
+  const auto opened = RecordedFile::open("/dev/full", {}, "server", kStart);
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().message, HasSubstr("/dev/full: cannot write"));
+}
+
+}  // namespace
+}  // namespace rpcrdma::trace

@@ -1,0 +1,94 @@
+#include "recording.h"
+
+#include "clock.h"
+#include "quiet_thread.h"
+
+#include <chrono>
+
+namespace rpcrdma::trace {
+namespace {
+
+// The thread is woken for so much, and looks by itself so often.
+constexpr std::size_t kWakeBytes = std::size_t{256} << 10;
+constexpr std::chrono::milliseconds kLook{250};
+
+}  // namespace
+
+Recording::Recording(std::unique_ptr<RecordedFile> file, std::size_t most_bytes)
+    : file_(std::move(file)), outlet_(most_bytes) {
+  counters_.file = file_->file();
+  thread_ = start_quiet_thread([this] { run(); });
+}
+
+Recording::~Recording() {
+  finish();
+}
+
+void Recording::begin(std::span<const std::uint8_t> endpoint, std::int64_t wall_offset) {
+  const std::lock_guard lock(mutex_);
+  outlet_.begin(endpoint, wall_offset);
+}
+
+void Recording::take(const EventBatch& batch) {
+  bool wake = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const std::size_t before = outlet_.waiting().size();
+    outlet_.add(batch);
+    wake = before < kWakeBytes && outlet_.waiting().size() >= kWakeBytes;
+  }
+  if (wake) wake_.notify_one();
+}
+
+void Recording::tell_sums(std::int64_t now) {
+  const std::lock_guard lock(mutex_);
+  outlet_.tell_sums(now);
+}
+
+void Recording::end(std::int64_t now) {
+  const std::lock_guard lock(mutex_);
+  outlet_.tell_sums(now, true);
+}
+
+bool Recording::over() const {
+  const std::lock_guard lock(mutex_);
+  return stop_ || !counters_.error.empty();
+}
+
+void Recording::finish() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+RecordCounters Recording::counters() const {
+  const std::lock_guard lock(mutex_);
+  return counters_;
+}
+
+void Recording::run() {
+  std::unique_lock lock(mutex_);
+  for (bool last = false; !last && counters_.error.empty();) {
+    wake_.wait_for(lock, kLook, [this] { return stop_ || outlet_.waiting().size() >= kWakeBytes; });
+    last = stop_;
+    write(lock, last);
+  }
+}
+
+void Recording::write(std::unique_lock<std::mutex>& lock, bool last) {
+  writing_.clear();
+  outlet_.swap(writing_);
+  lock.unlock();
+  auto written = file_->write(writing_);
+  if (written && last) written = file_->finish(clock_ns(CLOCK_REALTIME));
+  lock.lock();
+  counters_.file = file_->file();
+  counters_.events = file_->events();
+  counters_.lost = file_->lost();
+  if (!written) counters_.error = written.error().message;
+}
+
+}  // namespace rpcrdma::trace

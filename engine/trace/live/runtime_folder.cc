@@ -1,0 +1,71 @@
+#include "runtime_folder.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace rpcrdma::trace {
+namespace {
+
+using capture::fail;
+
+constexpr mode_t kOnlyTheUser = 0700;
+
+// Of a program that became root the variable may still be that of the user who called it.
+bool is_the_users_own(const char* path) {
+  struct stat status {};
+  return path != nullptr && path[0] == '/' && ::stat(path, &status) == 0 &&
+         S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
+}
+
+}  // namespace
+
+std::string runtime_folder_path() {
+  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
+  return is_the_users_own(runtime) ? fmt::format("{}/rpcrdma", runtime)
+                                   : fmt::format("/tmp/rpcrdma-{}", ::geteuid());
+}
+
+capture::Expected<RuntimeFolder> make_runtime_folder() {
+  const std::string path = runtime_folder_path();
+  if (::mkdir(path.c_str(), kOnlyTheUser) != 0 && errno != EEXIST) {
+    return fail(fmt::format("{}: cannot make this folder: {}", path, std::strerror(errno)));
+  }
+  auto opened = open_runtime_folder();
+  if (!opened) return tl::unexpected(opened.error());
+  if (!*opened) return fail(path + ": this folder was removed");
+  return std::move(**opened);
+}
+
+capture::Expected<std::optional<RuntimeFolder>> open_runtime_folder() {
+  RuntimeFolder folder;
+  folder.path = runtime_folder_path();
+  folder.fd = capture::FileDescriptor(
+      ::open(folder.path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (folder.fd.get() < 0) {
+    if (errno == ENOENT) return std::nullopt;
+    if (errno == ENOTDIR || errno == ELOOP) {
+      return fail(folder.path + ": is no folder; remove what is there");
+    }
+    return fail(fmt::format("{}: {}", folder.path, std::strerror(errno)));
+  }
+  struct stat status {};
+  if (::fstat(folder.fd.get(), &status) != 0) {
+    return fail(fmt::format("{}: {}", folder.path, std::strerror(errno)));
+  }
+  if (status.st_uid != ::geteuid()) {
+    return fail(folder.path + ": this folder is another user's; it is not used");
+  }
+  if ((status.st_mode & 0777) != kOnlyTheUser) {
+    return fail(fmt::format("{}: this folder has mode {:04o}, not 0700; it is not used",
+                            folder.path, status.st_mode & 0777));
+  }
+  return folder;
+}
+
+}  // namespace rpcrdma::trace

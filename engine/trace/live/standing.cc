@@ -1,0 +1,45 @@
+#include "standing.h"
+
+#include <cstddef>
+
+#include <rpcrdma/trace/read.h>
+
+namespace rpcrdma::trace {
+namespace {
+
+constexpr unsigned kRingShift = 24;  // of a connection's number, see Tracer::new_connection()
+
+}  // namespace
+
+void Standing::begin(std::uint32_t number, std::span<const std::uint8_t> event) {
+  const auto [place, is_new] = connections_.try_emplace(number);
+  Event& stands = place->second.event;
+  stands.assign(event.begin(), event.end());
+  // Whoever gets it from here comes later than it.
+  constexpr std::size_t kAt = sizeof(EventHeader) + offsetof(trace::Connection, told_anew);
+  if (kAt < stands.size()) stands[kAt] = 1;
+  if (!is_new) return;
+  const std::uint32_t ring = number >> kRingShift;
+  if (++of_ring_[ring] > kMostOfARing) end(connections_.lower_bound(ring << kRingShift)->first);
+}
+
+void Standing::end(std::uint32_t number) {
+  of_ring_[number >> kRingShift] -= connections_.erase(number);
+}
+
+void Standing::credits(std::uint32_t number, std::span<const std::uint8_t> event) {
+  const auto place = connections_.find(number);
+  if (place == connections_.end()) return;
+  const auto view = view_event(event);
+  const auto told = view ? read_event<Credits>(*view) : std::nullopt;
+  if (!told || told->side >= place->second.credits.size()) return;
+  place->second.credits[told->side].assign(event.begin(), event.end());
+}
+
+void Standing::forget_credits() {
+  for (auto& [number, connection] : connections_) {
+    for (Event& event : connection.credits) event.clear();
+  }
+}
+
+}  // namespace rpcrdma::trace

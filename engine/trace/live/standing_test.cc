@@ -1,0 +1,118 @@
+#include "standing.h"
+
+#include "make_event.h"
+#include "stream_for_tests.h"
+
+#include <gtest/gtest.h>
+
+namespace rpcrdma::trace {
+namespace {
+
+using Trace = std::vector<std::string>;
+
+const Connection kConnection = [] {
+  Connection connection;
+  connection.port = 20049;
+  return connection;
+}();
+
+class StandingTest : public ::testing::Test {
+ protected:
+  template <typename Event>
+  void take(std::uint32_t connection, const Event& event) {
+    auto bytes = make_event(0, ++time_, event);
+    EventHeader header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    header.connection = connection;
+    std::memcpy(bytes.data(), &header, sizeof header);
+    standing_.take(header, bytes);
+  }
+
+  // "5" a connection, "5:1=64" that its side 1 was granted 64.
+  Trace told() const {
+    Trace trace;
+    standing_.tell([&](const EventHeader& header, std::span<const std::uint8_t> event) {
+      const Told one = told_of(event);
+      EXPECT_EQ(header.time, one.header.time);
+      std::string text = std::to_string(header.connection);
+      if (one.type() == EventType::kConnection) {
+        EXPECT_EQ(one.as<Connection>().told_anew, 1);
+        EXPECT_EQ(one.as<Connection>().port, 20049);
+      }
+      if (one.type() == EventType::kCredits) {
+        const auto credits = one.as<Credits>();
+        text += ":" + std::to_string(credits.side) + "=" + std::to_string(credits.granted);
+      }
+      trace.push_back(text);
+    });
+    return trace;
+  }
+
+  static Credits granted(std::uint8_t side, std::uint32_t credits) {
+    Credits event;
+    event.side = side;
+    event.granted = credits;
+    return event;
+  }
+
+  Standing standing_;
+  std::int64_t time_ = 0;
+};
+
+TEST_F(StandingTest, ConnectionsThatAreUp) {
+  take(5, kConnection);
+  take(7, kConnection);
+  take(6, kConnection);
+  take(7, ConnectionEnd{});
+  take(7, ConnectionEnd{});
+  take(9, ConnectionEnd{});
+  take(5, Withdraw{});
+  EXPECT_EQ(told(), (Trace{"5", "6"}));
+}
+
+TEST_F(StandingTest, TheLatestCreditsOfEachSide) {
+  take(5, granted(0, 1));  // not up yet
+  take(5, kConnection);
+  take(6, kConnection);
+  take(5, granted(0, 32));
+  take(5, granted(1, 8));
+  take(5, granted(0, 64));
+  take(5, granted(2, 99));  // of no side that there is
+  EXPECT_EQ(told(), (Trace{"5", "5:0=64", "5:1=8", "6"}));
+  take(5, ConnectionEnd{});
+  EXPECT_EQ(told(), (Trace{"6"}));
+}
+
+TEST_F(StandingTest, CreditsAreForgottenConnectionsAreNot) {
+  take(5, kConnection);
+  take(5, granted(0, 32));
+  standing_.forget_credits();
+  EXPECT_EQ(told(), (Trace{"5"}));
+  take(5, granted(0, 33));
+  EXPECT_EQ(told(), (Trace{"5", "5:0=33"}));
+}
+
+TEST_F(StandingTest, AConnectionToldAgainTakesThePlaceOfTheFirst) {
+  take(5, kConnection);
+  take(5, kConnection);
+  EXPECT_EQ(standing_.connections(), 1U);
+}
+
+// Ends may have been lost. The oldest of the ring go, not those of others.
+TEST_F(StandingTest, OfEachRingThereIsALimit) {
+  constexpr auto kMost = static_cast<std::uint32_t>(Standing::kMostOfARing);
+  take(0x01000001, kConnection);
+  take(0x03000001, kConnection);
+  for (std::uint32_t n = 1; n <= kMost + 2; ++n) take(0x02000000 | n, kConnection);
+  EXPECT_EQ(standing_.connections(), kMost + 2U);
+  const Trace all = told();
+  EXPECT_EQ(all[0], std::to_string(0x01000001));
+  EXPECT_EQ(all[1], std::to_string(0x02000003));
+  EXPECT_EQ(all.back(), std::to_string(0x03000001));
+  take(0x02000003, ConnectionEnd{});
+  take(0x02ffffff, kConnection);
+  EXPECT_EQ(told()[1], std::to_string(0x02000004));
+}
+
+}  // namespace
+}  // namespace rpcrdma::trace
