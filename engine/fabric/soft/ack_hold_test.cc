@@ -16,9 +16,10 @@ using wire::Opcode;
 constexpr fabric::Time kHold = 10 * fabric::kMicrosecond;
 constexpr std::uint8_t kAck = static_cast<std::uint8_t>(Opcode::kAck);
 
-PairOptions holding() {
+PairOptions holding(const bool& sleeping) {
   PairOptions o = lone_options();
   o.parameters.ack_hold = kHold;
+  o.parameters.owner_sleeps = &sleeping;
   return o;
 }
 
@@ -44,7 +45,8 @@ class AckHold : public ::testing::Test {
     return n;
   }
 
-  LoneQp q{holding()};
+  bool sleeping = false;
+  LoneQp q{holding(sleeping)};
   std::uint32_t psn = kTheirPsn;
 };
 
@@ -56,6 +58,18 @@ TEST_F(AckHold, ItWaitsUntilItsTimeIsOver) {
   q.wait();
   EXPECT_EQ(q.answer(kTheirPsn + 1), 7);  // 15 Receives are left: code 7 is 12, code 8 is 16
   EXPECT_EQ(q.side.qp.deadline(), fabric::kNever);
+}
+
+TEST_F(AckHold, WhileTheOwnerSleepsItWaitsLonger) {
+  begin(16);
+  sleeping = true;
+  ASSERT_TRUE(give_send());
+  EXPECT_EQ(acks(), 0);
+  EXPECT_EQ(q.side.qp.deadline(), 20 * kHold);
+  q.now = 20 * kHold - 1;
+  EXPECT_EQ(acks(), 0);
+  q.wait();
+  EXPECT_EQ(q.answer(kTheirPsn + 1), 7);
 }
 
 TEST_F(AckHold, EachSendBeginsTheTimeAnew) {

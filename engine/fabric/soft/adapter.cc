@@ -92,6 +92,7 @@ struct Adapter::Impl {
   fabric::TimeHeap deadlines;
   AdapterCounters counters;
   std::uint32_t cm_psn = 0;
+  bool owner_sleeps = false;
   CmEvent cm_event;
 
   [[nodiscard]] static std::uint32_t index_of(ConnectionId id) {
@@ -208,6 +209,7 @@ struct Adapter::Impl {
     p.ack_timeout = timeout_of(s.ack_timeout);
     p.min_rnr_timer = options.min_rnr_timer;
     p.ack_hold = options.ack_hold;
+    p.owner_sleeps = &owner_sleeps;
     p.window = options.window;
     p.read_packets = options.read_packets;
     s.qp->connect(s.path, p);
@@ -581,6 +583,10 @@ void Adapter::expire(Time now) {
     i.touch(index);
     i.check_failed(s, now);
   }
+}
+
+void Adapter::owner_sleeps(bool sleeps) {
+  impl_->owner_sleeps = sleeps;
 }
 
 const AdapterCounters& Adapter::counters() const {

@@ -97,8 +97,7 @@ class Soft : public SoftProvider {
       : adapter_(options.adapter, seed),
         log_(std::move(log)),
         socket_(std::move(socket)),
-        faults_(options.faults),
-        ack_hold_(options.adapter.ack_hold) {
+        faults_(options.faults) {
     if (log_ != nullptr) socket_.log_to(log_.get());
   }
 
@@ -145,17 +144,13 @@ class Soft : public SoftProvider {
     polls_ = 0;
     bool sent = send(now);
     if (adapter_.anything_to_take()) return false;
-    // The owner has nothing to answer: the ACKs that waited for that wait no longer.
-    const Time soon = now + ack_hold_;
-    if (adapter_.deadline() <= soon) {
-      adapter_.expire(soon);
-      sent = send(soon);
-      if (adapter_.anything_to_take()) return false;
-    }
+    adapter_.owner_sleeps(true);
     // Does not fail: it is one descriptor, which was watched before.
     (void)watch_socket(sent ? EPOLLIN : EPOLLIN | EPOLLOUT);
+    // A timer that is set too early wakes once for nothing, which is rare: it is cheaper than to
+    // set it anew for each message that puts it off.
     const Time due = deadline();
-    if (due != timer_set_) {
+    if (due < timer_set_ || timer_set_ <= now || (due == fabric::kNever && timer_set_ != due)) {
       itimerspec when{};
       if (due != fabric::kNever) {
         // Of 0 the kernel would make "never".
@@ -172,7 +167,10 @@ class Soft : public SoftProvider {
   void progress() override {
     // Each packet that comes tells whoever watches the socket, which costs as much as a tenth of
     // it.
-    if (watched_ != 0 && ++polls_ > kPolls) (void)watch_socket(0);
+    if (watched_ != 0 && ++polls_ > kPolls) {
+      (void)watch_socket(0);
+      adapter_.owner_sleeps(false);
+    }
     Time now = monotonic();
     send(now);
     bool more = true;
@@ -284,7 +282,6 @@ class Soft : public SoftProvider {
   std::uint32_t watched_ = 0;  // events of the socket that epoll_ tells of
   int polls_ = 0;              // calls of progress() since the owner was about to sleep
   FaultGate faults_;
-  const Time ack_hold_;
   std::array<std::uint8_t, 65536> framed_{};  // one that meets the faults
   OutPacket out_;
   AdapterEvent adapter_event_;

@@ -20,6 +20,8 @@ struct QpParameters {
   fabric::Time ack_timeout = 67 * fabric::kMillisecond;  // 0: none
   // How long the ACK of a Send waits for something to be sent with which it can leave; 0: not.
   fabric::Time ack_hold = 0;
+  // While this is true it waits kSleepersHold times as long. Null: it never is.
+  const bool* owner_sleeps = nullptr;
   std::uint8_t min_rnr_timer = 12;  // code of how long the peer waits for a Receive: 0.64 ms
   // Packets that are under way at most, so that they fit into the peer's socket buffer: it cannot
   // tell of what is lost there.

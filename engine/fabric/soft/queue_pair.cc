@@ -40,6 +40,7 @@ void QueuePair::connect(const Path& path, const QpParameters& parameters) {
   requester_.start(parameters);
   responder_.start(parameters);
   ack_hold_ = parameters.ack_hold;
+  owner_sleeps_ = parameters.owner_sleeps;
   state_ = QpState::kReady;
 }
 
@@ -154,7 +155,10 @@ bool QueuePair::transmit(OutPacket& packet, fabric::Time now) {
 // For the owner to answer the Send that it acknowledges.
 bool QueuePair::ack_waits(fabric::Time now) {
   if (ack_hold_ == 0 || ack_overdue_ || !responder_.ack_may_wait()) return false;
-  if (ack_due_ == fabric::kNever) ack_due_ = now + ack_hold_;
+  if (ack_due_ == fabric::kNever) {
+    const bool sleeps = owner_sleeps_ != nullptr && *owner_sleeps_;
+    ack_due_ = now + (sleeps ? kSleepersHold * ack_hold_ : ack_hold_);
+  }
   return now < ack_due_;
 }
 

@@ -90,6 +90,8 @@ class QueuePair {
   [[nodiscard]] bool ack_waits(fabric::Time now);
   unsigned packets_before_ack_ = 0;  // requests that went while an ACK waited
   fabric::Time ack_hold_ = 0;
+  static constexpr fabric::Time kSleepersHold = 20;
+  const bool* owner_sleeps_ = nullptr;
   fabric::Time ack_due_ = fabric::kNever;  // when it waits no longer; kNever: it does not wait
   bool ack_overdue_ = false;               // it goes with the next packet, or alone
   // The peer was refused; it ends when it has been told.

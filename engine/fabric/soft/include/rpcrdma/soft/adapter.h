@@ -99,6 +99,9 @@ class Adapter {
   // When expire() has something to do; fabric::kNever.
   [[nodiscard]] fabric::Time deadline() const;
   void expire(fabric::Time now);
+  // Whether the owner sleeps until something comes, or polls. From one that sleeps an answer takes
+  // longer, and to be woken for an ACK alone costs its peer as much as an answer.
+  void owner_sleeps(bool sleeps);
 
   [[nodiscard]] const AdapterCounters& counters() const;
   [[nodiscard]] std::size_t connections() const;
