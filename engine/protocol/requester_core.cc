@@ -300,8 +300,10 @@ void RequesterCore::post_fences() {
     Flight& f = flights_[at];
     for (; f.next_fence < f.segment_count; ++f.next_fence) {
       if (!f.valid[f.next_fence]) continue;
-      const auto posted = link_->connection->invalidate(
-          WorkId{WorkKind::kFence, at, f.generation}.encode(), f.segments[f.next_fence].handle);
+      const auto part = static_cast<std::uint8_t>(f.next_fence);
+      const auto posted =
+          link_->connection->invalidate(WorkId{WorkKind::kFence, at, f.generation, part}.encode(),
+                                        f.segments[f.next_fence].handle);
       if (!posted) {
         // Without a connection it is fenced already, which is about to be told.
         if (posted.error().code == Errc::kBadArgument) link_->fail(posted.error().message);

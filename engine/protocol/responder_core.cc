@@ -236,11 +236,13 @@ void ResponderCore::send(std::uint32_t index, State state, Time now) {
 bool ResponderCore::next_work(std::uint32_t slot, WorkRequest& work) {
   Serving& s = serving_[slot];
   if (s.state == State::kReading) {
-    work.request.id = WorkId{WorkKind::kRead, slot, s.generation}.encode();
+    const auto part = static_cast<std::uint8_t>(s.next_segment);
+    work.request.id = WorkId{WorkKind::kRead, slot, s.generation, part}.encode();
     return s.next_read(work);
   }
+  const std::uint8_t part = s.writer.given();
   if (s.writer.next(s.call.segments, work)) {
-    work.request.id = WorkId{WorkKind::kWrite, slot, s.generation}.encode();
+    work.request.id = WorkId{WorkKind::kWrite, slot, s.generation, part}.encode();
     return false;
   }
   // The place where a Reply may invalidate one of the Call's handles (Send With Invalidate).
