@@ -252,6 +252,9 @@ struct Adapter::Impl {
     s.phase = Phase::kEstablished;
     AdapterEvent& told = tell(EventType::kEstablished, s);
     told.private_data = std::move(private_data);
+    told.local = s.path.local;
+    told.local_qpn = s.local.qpn;
+    told.peer_qpn = s.peer.qpn;
     told.initiator_depth = std::min(s.local.initiator_depth, s.peer.responder_resources);
     told.responder_resources = s.local.responder_resources;
   }

@@ -140,7 +140,15 @@ TEST(Adapter, ConnectsWithPrivateDataBothWays) {
   EXPECT_EQ(client.private_data[0], 9);
   EXPECT_EQ(client.initiator_depth, 3);
   EXPECT_EQ(client.responder_resources, 9);
+  EXPECT_EQ(client.local, address(1));
+  EXPECT_EQ(client.peer, address(2));
   const AdapterEvent server = next(b);
+  EXPECT_EQ(server.local, address(2));
+  EXPECT_EQ(server.peer, address(1));
+  EXPECT_EQ(server.local_qpn, request.connection);
+  EXPECT_EQ(server.peer_qpn, client.connection);
+  EXPECT_EQ(client.local_qpn, client.connection);
+  EXPECT_EQ(client.peer_qpn, server.connection);
   EXPECT_EQ(server.type, EventType::kEstablished);
   EXPECT_EQ(server.cookie, 6U);
   EXPECT_EQ(server.initiator_depth, 9);

@@ -203,6 +203,9 @@ class Soft : public SoftProvider {
     event.type = adapter_event_.type;
     event.cookie = adapter_event_.cookie;
     event.peer = adapter_event_.peer;
+    event.local = adapter_event_.local;
+    event.local_qpn = adapter_event_.local_qpn;
+    event.peer_qpn = adapter_event_.peer_qpn;
     event.private_data = std::move(adapter_event_.private_data);
     event.reject_reason = adapter_event_.reject_reason;
     event.responder_resources = adapter_event_.responder_resources;

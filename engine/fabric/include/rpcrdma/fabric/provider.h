@@ -111,7 +111,11 @@ struct Event {
   EventType type = EventType::kEstablished;
   std::uint64_t cookie = 0;             // of the connection; of the listener for kRequest
   std::unique_ptr<Connection> request;  // kRequest
-  Address peer;                         // kRequest
+  Address peer;                         // kRequest, kEstablished
+  Address local;                        // kEstablished
+  // kEstablished: of the queue pairs; 0 where the provider does not know it.
+  std::uint32_t local_qpn = 0;
+  std::uint32_t peer_qpn = 0;
   // kRequest, kEstablished (of who connected), kRejected; zeros may follow what the peer gave.
   std::vector<std::uint8_t> private_data;
   std::uint16_t reject_reason = 0;  // kRejected: see wire::cm_rej_reason(); 0: not known

@@ -41,6 +41,9 @@ struct AdapterEvent {
   ConnectionId connection = 0;
   std::uint64_t cookie = 0;  // of the connection; of the listener for kRequest
   fabric::Address peer;
+  fabric::Address local;
+  std::uint32_t local_qpn = 0;
+  std::uint32_t peer_qpn = 0;
   std::vector<std::uint8_t> private_data;
   std::uint16_t reject_reason = 0;
   std::uint8_t responder_resources = 0;
