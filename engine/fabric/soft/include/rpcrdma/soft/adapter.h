@@ -13,7 +13,12 @@
 #include <rpcrdma/fabric/provider.h>
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/soft/cm.h>
+#include <rpcrdma/soft/fault_rules.h>
 #include <rpcrdma/soft/packet.h>
+
+namespace rpcrdma::trace {
+class Tracer;
+}
 
 namespace rpcrdma::soft {
 
@@ -31,6 +36,9 @@ struct AdapterOptions {
   std::size_t max_connections = 16384;  // at most 65,533
   fabric::QueueDepths max_depths{4096, 4096, 4096};
   CmLimits cm;
+  // Who is told of the packets of connections that have a ConnectionOptions::trace_connection, and
+  // of what the peer does with the memory here; null: nobody. It outlives the adapter.
+  trace::Tracer* tracer = nullptr;
 };
 
 // Names a connection of an adapter's: its queue pair number.
@@ -102,6 +110,10 @@ class Adapter {
   // When expire() has something to do; fabric::kNever.
   [[nodiscard]] fabric::Time deadline() const;
   void expire(fabric::Time now);
+
+  // The trace_connection of the connection whose packet this is, in or out; 0: of none.
+  [[nodiscard]] std::uint32_t trace_connection(FaultDirection direction, const Path& path,
+                                               std::uint32_t dest_qp) const;
 
   [[nodiscard]] const AdapterCounters& counters() const;
   [[nodiscard]] std::size_t connections() const;
