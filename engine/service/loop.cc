@@ -254,6 +254,9 @@ protocol::MemoryPool& Loop::memory() {
 const LoopOptions& Loop::options() const {
   return impl_->options;
 }
+trace::Tracer* Loop::tracer() const {
+  return impl_->options.tracer;
+}
 const LoopCounters& Loop::counters() const {
   return impl_->counters;
 }
