@@ -71,6 +71,9 @@ class CallBuilder {
       flight_.segments[n] = {exposed->handle, bytes, exposed->offset};
       flight_.positions[n] = position;
       flight_.valid[n] = true;
+      if (link_.trace.on()) {
+        tell_exposed(link_.trace, flight_.segments[n], access, content_.xid, link_.now);
+      }
       ++flight_.segment_count;
       at += bytes;
     }

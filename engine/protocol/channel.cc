@@ -2,7 +2,10 @@
 #include "receive_queue.h"
 #include "requester_core.h"
 #include "responder_core.h"
+#include "trace_hooks.h"
 #include "work_id.h"
+
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -60,13 +63,13 @@ struct Channel::Impl {
            (responder != nullptr ? responder->own_credits() : 0);
   }
 
-  void end(Time now) {
+  void end() {
     if (!begun || ended) return;
     ended = true;
     link.down = true;
     link.work.clear();
     receives.drain();
-    if (requester != nullptr) requester->detach(now);
+    if (requester != nullptr) requester->detach(link.now);
     if (responder != nullptr) responder->detach();
   }
 
@@ -81,15 +84,21 @@ struct Channel::Impl {
   std::unique_ptr<fabric::Connection> connection;
   bool begun = false;
   bool ended = false;
-  Time latest = 0;
   Time heard = 0;
 };
 
 void Channel::Impl::receive(std::uint32_t slot, const fabric::Completion& completion, Time now) {
   const Block* const block = receives.complete(slot);
-  if (block == nullptr || link.down || !link.failure.empty()) return;
+  if (block == nullptr || link.down) return;
+  if (link.trace.on()) {
+    // With immediate data it can be another's memory that was written.
+    const std::uint32_t there =
+        completion.has_immediate ? 0 : std::min(completion.bytes, receive_bytes);
+    tell_received(link.trace, completion, {block->data, there}, now);
+  }
+  if (!link.failure.empty()) return;
   if (completion.has_immediate || completion.bytes > receive_bytes) {
-    return link.fail("a message with immediate data, or longer than its Receive");
+    return link.fail("a message with immediate data, or longer than its Receive", trace::kPeer);
   }
   Received message;
   message.block = *block;
@@ -100,7 +109,7 @@ void Channel::Impl::receive(std::uint32_t slot, const fabric::Completion& comple
   message.header = wire::decode_header(message.message());
   if (deliver(message) == Keep::kNo) return receives.again(slot);
   if (const auto fresh = receives.again_fresh(slot); !fresh) {
-    link.fail("there is no memory for a Receive");
+    link.fail("there is no memory for a Receive", trace::kHere);
   }
 }
 
@@ -109,7 +118,8 @@ Keep Channel::Impl::deliver(const Received& message) {
     return requester->receive(message);
   }
   if (message.has_invalidated) {
-    link.fail("a Call invalidated a handle");
+    link.fail("a Call invalidated a handle", trace::kPeer,
+              message.header ? message.header->xid : 0);
     return Keep::kNo;
   }
   return responder != nullptr ? responder->receive(message) : Keep::kNo;
@@ -123,7 +133,7 @@ Channel::Channel(MemoryPool& pool, const ChannelOptions& options, Requester* req
 
 Channel::~Channel() {
   impl_->connection.reset();
-  impl_->end(impl_->latest);
+  impl_->end();
 }
 
 fabric::QueueDepths Channel::depths() const {
@@ -141,7 +151,7 @@ Expected<void> Channel::begin(std::unique_ptr<fabric::Connection> connection) {
   if (auto posted = i.receives.post(*connection); !posted) {
     connection.reset();
     i.receives.drain();
-    return posted;
+    return tl::unexpected(posted.error());
   }
   i.connection = std::move(connection);
   i.link.connection = i.connection.get();
@@ -161,13 +171,16 @@ void Channel::agree(std::uint32_t inline_send, std::uint32_t inline_receive) {
 }
 
 void Channel::established(Time now) {
-  impl_->latest = impl_->heard = now;
-  impl_->link.established = true;
+  Impl& i = *impl_;
+  i.link.now = i.heard = now;
+  i.link.established = true;
+  if (i.link.trace.on()) tell_receives(i.link.trace, i.receives.posted(), i.receives.posted(), now);
+  if (i.requester != nullptr) i.requester->established(now);
 }
 
 void Channel::completed(const fabric::Completion& completion, Time now) {
   Impl& i = *impl_;
-  i.latest = now;
+  i.link.now = now;
   if (!i.begun || i.ended) return;
   const WorkId id = WorkId::decode(completion.id);
   if (completion.status == fabric::Status::kFlushed) {
@@ -175,8 +188,10 @@ void Channel::completed(const fabric::Completion& completion, Time now) {
     return;
   }
   if (completion.status != fabric::Status::kSuccess) {
+    if (i.link.trace.on()) tell_failed(i.link.trace, completion, now);
     return i.link.fail(fmt::format("{} failed: {}", fabric::operation_name(completion.operation),
-                                   fabric::status_name(completion.status)));
+                                   fabric::status_name(completion.status)),
+                       side_of_failure(completion.status));
   }
   i.heard = now;
   switch (id.kind) {
@@ -198,8 +213,8 @@ void Channel::completed(const fabric::Completion& completion, Time now) {
 }
 
 void Channel::disconnected(Time now) {
-  impl_->latest = now;
-  impl_->end(now);
+  impl_->link.now = now;
+  impl_->end();
 }
 
 Time Channel::heard() const {
@@ -207,29 +222,35 @@ Time Channel::heard() const {
 }
 
 void Channel::probe() {
-  if (!impl_->link.open()) return;
-  fabric::SendRequest nothing;
-  nothing.id = WorkId{WorkKind::kProbe, 0, 0}.encode();
-  nothing.operation = fabric::Operation::kWrite;
+  const Link& link = impl_->link;
+  if (!link.open()) return;
+  WorkRequest nothing;
+  nothing.request.id = WorkId{WorkKind::kProbe}.encode();
+  nothing.request.operation = fabric::Operation::kWrite;
   // Without room for it much is under way, which is as good a question.
-  (void)impl_->connection->post_send({&nothing, 1});
+  if (!impl_->connection->post_send({&nothing.request, 1})) return;
+  if (link.trace.on()) tell_posted(link.trace, {&nothing, 1}, link.now);
 }
 
 void Channel::flush(Time now) {
   Impl& i = *impl_;
-  i.latest = now;
+  i.link.now = now;
   if (!i.begun || i.ended || i.link.down || !i.link.failure.empty()) return;
   // Before anything that the peer may answer.
-  Expected<void> posted = i.receives.post(*i.connection);
+  const Expected<std::uint32_t> receives = i.receives.post(*i.connection);
+  if (receives && *receives != 0 && i.link.trace.on()) {
+    tell_receives(i.link.trace, *receives, i.receives.posted(), now);
+  }
+  Expected<void> posted = receives.map([](std::uint32_t) {});
   if (posted && i.link.open()) {
     if (i.requester != nullptr) i.requester->flush(now);
-    posted = i.link.work.post(*i.connection);
+    posted = i.link.work.post(*i.connection, i.link.trace, now);
   }
   if (posted) return;
   if (posted.error().code == Errc::kNotConnected) {
     i.link.down = true;  // which is about to be told
   } else {
-    i.link.fail(fmt::format("work could not be posted: {}", posted.error().message));
+    i.link.fail(fmt::format("work could not be posted: {}", posted.error().message), trace::kHere);
   }
 }
 
@@ -239,7 +260,7 @@ Time Channel::deadline() const {
 }
 
 void Channel::expire(Time now) {
-  impl_->latest = now;
+  impl_->link.now = now;
   if (impl_->requester != nullptr) impl_->requester->expire(now);
   if (impl_->responder != nullptr) impl_->responder->expire(now);
 }

@@ -1,4 +1,5 @@
-// In steady state no Call allocates, whichever way its parts travel.
+// In steady state no Call allocates, whichever way its parts travel, and whether or not somebody
+// listens.
 #include "counting_new.h"
 #include "sim_host_for_tests.h"
 
@@ -6,6 +7,7 @@
 
 #include <rpcrdma/protocol/channel.h>
 #include <rpcrdma/protocol/stream_reader.h>
+#include <rpcrdma/trace/tracer.h>
 
 namespace rpcrdma::protocol {
 namespace {
@@ -16,9 +18,11 @@ constexpr std::uint16_t kPort = 20049;
 
 class Pair : public RequesterOwner, public ResponderOwner {
  public:
-  Pair() {
+  explicit Pair(trace::Tracer* tracer = nullptr)
+      : client_options_{.max_segment = 5000, .tracer = tracer, .connection = 1},
+        server_options_{.max_segment = 5000, .tracer = tracer, .connection = 2} {
     EXPECT_TRUE(server_host_.listen(kPort, 0));
-    client_ = std::make_unique<Channel>(client_pool_, kOptions, &requester_, nullptr);
+    client_ = std::make_unique<Channel>(client_pool_, client_options_, &requester_, nullptr);
     fabric::ConnectionOptions o;
     o.depths = client_->depths();
     auto connection = client_host_.connect(fabric::make_ipv4(10, 0, 0, 2), kPort, o).value();
@@ -75,7 +79,6 @@ class Pair : public RequesterOwner, public ResponderOwner {
 
  private:
   static constexpr std::size_t kData = 6000;
-  static constexpr ChannelOptions kOptions{1024, 1024, 5000};
 
   static soft::AdapterOptions adapter(std::uint8_t last) {
     soft::AdapterOptions o;
@@ -112,7 +115,7 @@ class Pair : public RequesterOwner, public ResponderOwner {
       if (event.type == fabric::EventType::kEstablished) {
         channel->established(0);
       } else if (event.type == fabric::EventType::kRequest) {
-        channel = std::make_unique<Channel>(server_pool_, kOptions, nullptr, &responder_);
+        channel = std::make_unique<Channel>(server_pool_, server_options_, nullptr, &responder_);
         fabric::Connection& c = *event.request;
         EXPECT_TRUE(channel->begin(std::move(event.request)));
         fabric::ConnectionOptions o;
@@ -139,6 +142,7 @@ class Pair : public RequesterOwner, public ResponderOwner {
     return any;
   }
 
+  const ChannelOptions client_options_, server_options_;
   soft::SimNetwork net_{1};
   testing::SimHost client_host_{net_, adapter(1), 1, {}};
   testing::SimHost server_host_{net_, adapter(2), 2, {}};
@@ -159,8 +163,7 @@ class Pair : public RequesterOwner, public ResponderOwner {
   std::array<std::uint8_t, 4200> packet_{};
 };
 
-TEST(ChannelAllocation, NoneForACall) {
-  Pair pair;
+void expect_none(Pair& pair) {
   for (int i = 0; i < 20; ++i) pair.round();
   const std::uint64_t before = pair.replied;
   EXPECT_EQ(before, 20U * 13);
@@ -171,6 +174,19 @@ TEST(ChannelAllocation, NoneForACall) {
             0U);
   EXPECT_EQ(pair.replied - before, 50U * 13);
   EXPECT_EQ(pair.read, 70U * 13 * 6000);
+}
+
+TEST(ChannelAllocation, NoneForACall) {
+  Pair pair;
+  expect_none(pair);
+}
+
+TEST(ChannelAllocation, NorWithAListener) {
+  trace::Tracer tracer(0, 1U << 16);
+  tracer.listen(true);
+  Pair pair(&tracer);
+  expect_none(pair);
+  EXPECT_GT(tracer.ring().emitted(), 10'000U);
 }
 
 }  // namespace

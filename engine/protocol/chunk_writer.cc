@@ -7,6 +7,7 @@ namespace rpcrdma::protocol {
 void ChunkWriter::clear() {
   source_count_ = transfer_count_ = 0;
   transfer_ = source_ = source_at_ = segment_ = segment_at_ = 0;
+  given_ = 0;
 }
 
 void ChunkWriter::begin(const ChunkRange& chunk) {
@@ -25,6 +26,7 @@ bool ChunkWriter::next(std::span<const wire::Segment> segments, WorkRequest& wor
     segment_ = segment_at_ = 0;
   }
   if (transfer_ == transfer_count_) return false;
+  ++given_;
   const Transfer& t = transfers_[transfer_];
   while (segments[t.chunk.first + segment_].length == segment_at_) {
     ++segment_;

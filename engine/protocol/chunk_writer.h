@@ -20,6 +20,8 @@ class ChunkWriter {
 
   // The next Write; false: there is none left. `segments`: what ranges of chunks are parts of.
   [[nodiscard]] bool next(std::span<const wire::Segment> segments, WorkRequest& work);
+  // How many that has given; fewer than 256.
+  [[nodiscard]] std::uint8_t given() const { return given_; }
 
  private:
   struct Transfer {
@@ -29,6 +31,8 @@ class ChunkWriter {
   // Each piece, and its roundup.
   static constexpr std::size_t kMaxSources = 2 * kMaxPieces;
   static constexpr std::size_t kMaxTransfers = kMaxResults + 1;
+  // A Write ends with a segment, with a transfer, or with as many sources as it may have.
+  static_assert(kMaxSegments + kMaxTransfers + kMaxSources <= UINT8_MAX);
 
   std::array<fabric::Slice, kMaxSources> sources_;
   std::array<Transfer, kMaxTransfers> transfers_;
@@ -40,6 +44,7 @@ class ChunkWriter {
   std::uint32_t source_at_ = 0;  // bytes
   std::uint32_t segment_ = 0;    // of the chunk
   std::uint32_t segment_at_ = 0;
+  std::uint8_t given_ = 0;
 };
 
 }  // namespace rpcrdma::protocol

@@ -18,11 +18,12 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(WorkId, ComesBackAsItWas) {
-  const WorkId id{WorkKind::kReplySend, 0xabcdef, 0x89abcdef};
+  const WorkId id{WorkKind::kProbe, 0xabcde, 0x89abcdef, 0xf1};
   const WorkId back = WorkId::decode(id.encode());
   EXPECT_EQ(back.kind, id.kind);
   EXPECT_EQ(back.slot, id.slot);
   EXPECT_EQ(back.generation, id.generation);
+  EXPECT_EQ(back.part, id.part);
 }
 
 TEST(Credits, OneUntilThereIsAGrant) {

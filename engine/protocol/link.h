@@ -1,7 +1,8 @@
-// What the roles of a channel share: its connection, its memory and its send queue, and why it
-// cannot go on.
+// What the roles of a channel share: its connection, its memory and its send queue, whom they tell
+// what happens, and why it cannot go on.
 #pragma once
 
+#include "trace_hooks.h"
 #include "work_queue.h"
 
 #include <algorithm>
@@ -22,13 +23,15 @@ namespace rpcrdma::protocol {
 
 struct Link {
   Link(MemoryPool& p, const ChannelOptions& o, std::size_t work_slots)
-      : pool(p), options(o), work(work_slots) {
+      : pool(p), options(o), trace{o.tracer, o.connection}, work(work_slots) {
     options.max_segment = std::max(options.max_segment, 1U);
   }
 
-  // Nothing more is sent over it.
-  void fail(std::string reason) {
-    if (failure.empty() && !down) failure = std::move(reason);
+  // Nothing more is sent over it. `side`: whose fault it is; `xid`: of a Call that it is about.
+  void fail(std::string reason, std::uint8_t side, std::uint32_t xid = 0) {
+    if (!failure.empty() || down) return;
+    if (trace.on()) tell_error(trace, side, xid, reason, now);
+    failure = std::move(reason);
   }
   [[nodiscard]] bool open() const { return established && !down && failure.empty(); }
   // Those of Calls sent here, or of Calls received here.
@@ -39,6 +42,8 @@ struct Link {
 
   MemoryPool& pool;
   ChannelOptions options;
+  const trace::ConnectionTracer trace;
+  fabric::Time now = 0;  // when its owner called it last
   WorkQueue work;
   fabric::Connection* connection = nullptr;
   std::uint32_t handles = 0;  // that may be exposed at the same time

@@ -25,13 +25,15 @@ void ReceiveQueue::drain() {
     s = {};
   }
   idle_.clear();
+  posted_ = 0;
 }
 
-fabric::Expected<void> ReceiveQueue::post(fabric::Connection& connection) {
+fabric::Expected<std::uint32_t> ReceiveQueue::post(fabric::Connection& connection) {
   // Mostly it is one, whose Call or Reply is waiting: preparing many places takes longer than that.
   constexpr std::size_t kBatch = 4;
   std::array<fabric::ReceiveRequest, kBatch> requests;
   std::array<fabric::Slice, kBatch> slices;
+  const std::uint32_t before = posted_;
   while (!idle_.empty()) {
     std::size_t n = 0;
     for (; n < kBatch && !idle_.empty(); ++n, idle_.pop()) {
@@ -44,14 +46,16 @@ fabric::Expected<void> ReceiveQueue::post(fabric::Connection& connection) {
       const auto posted = connection.post_receive(std::span(requests).first(n).subspan(done));
       if (!posted) return tl::unexpected(posted.error());
       done += *posted;
+      posted_ += static_cast<std::uint32_t>(*posted);
     }
   }
-  return {};
+  return posted_ - before;
 }
 
 const Block* ReceiveQueue::complete(std::uint32_t slot) {
   if (slot >= slots_.size() || !slots_[slot].posted) return nullptr;
   slots_[slot].posted = false;
+  --posted_;
   return &slots_[slot].block;
 }
 

@@ -23,8 +23,10 @@ class ReceiveQueue {
   // Gives them back, when nothing is received any more.
   void drain();
 
-  // Posts those that are not. Error: the connection's, kNoRoom too: there was room for all.
-  [[nodiscard]] fabric::Expected<void> post(fabric::Connection& connection);
+  // Posts those that are not; returns how many. Error: the connection's, kNoRoom too: there was
+  // room for all.
+  [[nodiscard]] fabric::Expected<std::uint32_t> post(fabric::Connection& connection);
+  [[nodiscard]] std::uint32_t posted() const { return posted_; }
   // The block that a message has come into; null: no Receive is posted under this name.
   [[nodiscard]] const Block* complete(std::uint32_t slot);
   // To be posted again, with the block that it has, or with a fresh one since a role keeps that.
@@ -41,6 +43,7 @@ class ReceiveQueue {
   std::uint32_t bytes_;
   std::vector<Slot> slots_;
   FixedRing<std::uint32_t> idle_;
+  std::uint32_t posted_ = 0;
 };
 
 }  // namespace rpcrdma::protocol

@@ -1,5 +1,7 @@
 #include "requester_core.h"
 
+#include "trace_hooks.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -82,10 +84,17 @@ fabric::Expected<std::uint32_t> RequesterCore::call(const CallSpec& spec, Time n
   c.outcome.times.called = now;
   c.outcome.attempts = 0;
   c.result_bytes = {};
+  c.wants_credit = false;
   ++counters_.calls;
-  if (credits_.outstanding() + waiting_.size() >= credits_.limit()) ++counters_.stalls;
+  if (tells()) tell_call(trace_, c.xid, trace::kHere, c.pieces[0].bytes, now);
   c.state = State::kWaiting;
+  const bool stalls = credits_.outstanding() + waiting_.size() >= credits_.limit();
   waiting_.push_back(index);
+  if (stalls) {
+    ++counters_.stalls;
+    begin_credit_wait(c, now);
+    if (tells()) tell_own_credits(now);
+  }
   return c.xid;
 }
 
@@ -93,13 +102,13 @@ void RequesterCore::close(Time now) {
   closed_ = true;
   while (!waiting_.empty()) {
     const std::uint32_t index = waiting_.front();
-    end(index, CallStatus::kClosed, "the requester was closed");
+    end(index, CallStatus::kClosed, "the requester was closed", now);
     finish(index, pool_, now);
   }
   while (!sent_.empty()) {
     const std::uint32_t index = sent_.front();
     (void)unsend(calls_[index]);
-    end(index, CallStatus::kClosed, "the requester was closed");
+    end(index, CallStatus::kClosed, "the requester was closed", now);
     fence(index, now);
   }
 }
@@ -107,6 +116,42 @@ void RequesterCore::close(Time now) {
 void RequesterCore::attach(Link& link) {
   link_ = &link;
   pool_ = &link.pool;
+  trace_ = {link.trace.tracer, 0};
+}
+
+// On a connection's part of a trace stand all Calls that come to it.
+void RequesterCore::established(Time now) {
+  trace_ = link_->trace;
+  credit_waiters_ = 0;
+  for (std::uint32_t i = waiting_.front(), n = 0; i != kNoSlot; i = calls_[i].next, ++n) {
+    Call& c = calls_[i];
+    c.wants_credit = false;
+    if (tells()) tell_call(trace_, c.xid, trace::kHere, c.pieces[0].bytes, now);
+    if (n >= credits_.limit()) begin_credit_wait(c, now);
+  }
+  if (tells()) tell_own_credits(now);
+}
+
+void RequesterCore::begin_credit_wait(Call& call, Time now) {
+  call.wants_credit = true;
+  ++credit_waiters_;
+  if (tells()) tell_credit_wait(trace_, call.xid, true, now);
+}
+
+void RequesterCore::end_credit_wait(Call& call, Time now) {
+  call.wants_credit = false;
+  --credit_waiters_;
+  if (tells()) tell_credit_wait(trace_, call.xid, false, now);
+}
+
+void RequesterCore::tell_own_credits(Time now) const {
+  trace::Credits credits;
+  credits.side = trace::kHere;
+  credits.requested = credits_.own();
+  credits.granted = credits_.limit();
+  credits.in_use = credits_.outstanding();
+  credits.waiting = credit_waiters_;
+  tell_credits(trace_, credits, now);
 }
 
 void RequesterCore::detach(Time now) {
@@ -129,13 +174,16 @@ void RequesterCore::detach(Time now) {
     if (f.call == kNoSlot) release(i, pool);
   }
   while (!ending_.empty()) finish(ending_.front(), &pool, now);
+  trace_.connection = 0;
 }
 
 void RequesterCore::flush(Time now) {
   post_fences();
+  const std::uint32_t before = credits_.outstanding();
   while (!waiting_.empty() && credits_.may_send() && link_ != nullptr && link_->open()) {
-    if (try_send(waiting_.front(), now) == Try::kWait) return;
+    if (try_send(waiting_.front(), now) == Try::kWait) break;
   }
+  if (credits_.outstanding() != before && tells()) tell_own_credits(now);
 }
 
 RequesterCore::Try RequesterCore::try_send(std::uint32_t index, Time now) {
@@ -143,7 +191,8 @@ RequesterCore::Try RequesterCore::try_send(std::uint32_t index, Time now) {
   const CallContent content{c.xid, credits_.own(), std::span(c.pieces).first(c.piece_count),
                             std::span(c.results).first(c.result_count)};
   const auto refuse = [&](const fabric::Error& error) {
-    end(index, CallStatus::kCannotSend, error.message.c_str());
+    if (tells()) tell_error(trace_, trace::kHere, c.xid, error.message, now);
+    end(index, CallStatus::kCannotSend, error.message.c_str(), now);
     finish(index, pool_, now);
     return Try::kEnded;
   };
@@ -166,13 +215,15 @@ RequesterCore::Try RequesterCore::try_send(std::uint32_t index, Time now) {
   }
   c.flight = at;
   handles_ += f.segment_count;
+  if (c.wants_credit) end_credit_wait(c, now);
   move(index, State::kSent);
   credits_.sent();
   if (!built) {
     f.sent = true;
     // The end of the connection is about to be told, and fences what has been exposed.
     if (built.error().code == Errc::kNotConnected) return Try::kWait;
-    end(index, CallStatus::kCannotSend, "its memory could not be exposed");
+    if (tells()) tell_error(trace_, trace::kHere, c.xid, built.error().message, now);
+    end(index, CallStatus::kCannotSend, "its memory could not be exposed", now);
     fence(index, now);
     return Try::kEnded;
   }
@@ -217,8 +268,17 @@ Keep RequesterCore::receive(const Received& message) {
   const bool malformed = !prefix || is_inline(message, wire::MsgType::kCall);
   if (malformed || !expects(prefix->xid)) {
     ++(malformed ? counters_.malformed : counters_.unmatched);
-    if (message.has_invalidated)
-      link_->fail("a message invalidated a handle that is not its Call's");
+    const std::uint32_t xid = prefix ? prefix->xid : 0;
+    if (tells()) {
+      tell_error(trace_, trace::kPeer, xid,
+                 !prefix     ? prefix.error().what
+                 : malformed ? "a Call, and nobody here serves any"
+                             : "a Reply that no Call waits for",
+                 message.at);
+    }
+    if (message.has_invalidated) {
+      link_->fail("a message invalidated a handle that is not its Call's", trace::kPeer, xid);
+    }
     return Keep::kNo;
   }
   const std::uint32_t index = by_xid_.find(prefix->xid);
@@ -226,10 +286,11 @@ Keep RequesterCore::receive(const Received& message) {
   Flight& f = flights_[c.flight];
   if (message.has_invalidated) {
     if (!f.forget_handle(message.invalidated)) {
-      link_->fail("a Reply invalidated a handle that is not its Call's");
+      link_->fail("a Reply invalidated a handle that is not its Call's", trace::kPeer, c.xid);
       return Keep::kNo;
     }
     --handles_;
+    if (tells()) tell_withdrawn(trace_, message.invalidated, trace::kPeer, message.at);
   }
   c.outcome.times.replied = message.at;
   judge(index, message);
@@ -244,30 +305,37 @@ void RequesterCore::judge(std::uint32_t index, const Received& message) {
   CallOutcome& o = c.outcome;
   if (decode_version_error(message.message(), o.vers_low, o.vers_high)) {
     ++counters_.errors;
-    return end(index, CallStatus::kErrorVersion, "the peer does not speak version 1");
+    return end(index, CallStatus::kErrorVersion, "the peer does not speak version 1", message.at);
   }
   o.vers_low = o.vers_high = 0;
   if (message.header && message.header->vers == 1 && message.header->proc == wire::Proc::kError) {
     ++counters_.errors;
     return end(index, CallStatus::kErrorChunk,
-               "the peer could not read the header, or not place the Reply");
+               "the peer could not read the header, or not place the Reply", message.at);
   }
   const CheckedReply reply = check_reply(message, c.xid, flights_[c.flight].offered());
   if (!reply.ok()) {
     ++counters_.malformed;
-    return end(index, CallStatus::kBadReply, reply.reason);
+    if (tells()) tell_error(trace_, trace::kPeer, c.xid, reply.reason, message.at);
+    return end(index, CallStatus::kBadReply, reply.reason, message.at);
   }
   ++counters_.replies;
-  if (message.header->credit == 0) ++counters_.zero_grants;
+  if (message.header->credit == 0) {
+    ++counters_.zero_grants;
+    if (tells()) tell_error(trace_, trace::kPeer, c.xid, "a grant of zero credits", message.at);
+  }
   credits_.grant(message.header->credit);
   c.result_bytes = reply.result_bytes;
   o.reply = reply.stream;
-  end(index, CallStatus::kReplied, "");
+  end(index, CallStatus::kReplied, "", message.at);
 }
 
-void RequesterCore::end(std::uint32_t index, CallStatus status, const char* reason) {
+void RequesterCore::end(std::uint32_t index, CallStatus status, const char* reason, Time now) {
   Call& c = calls_[index];
+  const bool changes = c.state == State::kSent || c.wants_credit;
   if (c.state == State::kSent) credits_.ended();
+  if (c.wants_credit) end_credit_wait(c, now);
+  if (changes && tells()) tell_own_credits(now);
   c.outcome.status = status;
   c.outcome.reason = reason;
   c.deadline = fabric::kNever;
@@ -300,11 +368,15 @@ void RequesterCore::post_fences() {
     Flight& f = flights_[at];
     for (; f.next_fence < f.segment_count; ++f.next_fence) {
       if (!f.valid[f.next_fence]) continue;
-      const auto posted = link_->connection->invalidate(
-          WorkId{WorkKind::kFence, at, f.generation}.encode(), f.segments[f.next_fence].handle);
+      const auto part = static_cast<std::uint8_t>(f.next_fence);
+      const auto posted =
+          link_->connection->invalidate(WorkId{WorkKind::kFence, at, f.generation, part}.encode(),
+                                        f.segments[f.next_fence].handle);
       if (!posted) {
         // Without a connection it is fenced already, which is about to be told.
-        if (posted.error().code == Errc::kBadArgument) link_->fail(posted.error().message);
+        if (posted.error().code == Errc::kBadArgument) {
+          link_->fail(posted.error().message, trace::kHere);
+        }
         return;
       }
       ++f.fencing;
@@ -324,6 +396,7 @@ void RequesterCore::completed(const WorkId& id, Time now) {
   } else if (f->fencing != 0) {
     --f->fencing;
     --handles_;
+    if (tells()) tell_withdrawn(trace_, f->segments[id.part].handle, trace::kHere, now);
     if (f->call != kNoSlot && f->fencing == 0 && f->next_fence == f->segment_count) {
       finish(f->call, pool_, now);
     }
@@ -343,9 +416,10 @@ void RequesterCore::expire(Time now) {
     ++counters_.timeouts;
     const bool has_flight = c.state == State::kSent;
     const bool was_sent = has_flight && !unsend(c);
-    end(i, CallStatus::kTimedOut, was_sent ? "no Reply came in time" : "it was not sent in time");
+    end(i, CallStatus::kTimedOut, was_sent ? "no Reply came in time" : "it was not sent in time",
+        now);
     if (was_sent) {
-      link_->fail("a Call timed out");
+      link_->fail("a Call timed out", trace::kPeer, c.xid);
     } else if (has_flight) {
       fence(i, now);
     } else {
@@ -358,6 +432,7 @@ void RequesterCore::finish(std::uint32_t index, MemoryPool* pool, Time now) {
   Call& c = calls_[index];
   CallOutcome outcome = c.outcome;
   outcome.times.ended = now;
+  if (trace_.on()) tell_call_end(trace_, outcome);
   const auto result_bytes = c.result_bytes;
   outcome.result_bytes = std::span(result_bytes).first(c.result_count);
   // The Reply lies in one of these until it has been told.

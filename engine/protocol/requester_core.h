@@ -20,6 +20,7 @@
 #include "xid_table.h"
 
 #include <rpcrdma/protocol/requester.h>
+#include <rpcrdma/trace/connection_tracer.h>
 
 namespace rpcrdma::protocol {
 
@@ -37,6 +38,7 @@ class RequesterCore : public WorkSource {
 
   // As of Channel.
   void attach(Link& link);
+  void established(fabric::Time now);
   // Nothing reaches memory through it any more.
   void detach(fabric::Time now);
   void flush(fabric::Time now);
@@ -60,6 +62,7 @@ class RequesterCore : public WorkSource {
     std::uint32_t previous = kNoSlot, next = kNoSlot;  // in its list
     State state = State::kWaiting;
     bool used = false;
+    bool wants_credit = false;  // kWaiting: there was none when it was made
     std::uint32_t xid = 0;
     std::uint32_t flight = kNoSlot;
     std::array<Piece, kMaxPieces> pieces;
@@ -76,7 +79,7 @@ class RequesterCore : public WorkSource {
   [[nodiscard]] Try try_send(std::uint32_t index, fabric::Time now);
   void post_fences();
   // Its outcome is known: when its memory is fenced it is told.
-  void end(std::uint32_t index, CallStatus status, const char* reason);
+  void end(std::uint32_t index, CallStatus status, const char* reason, fabric::Time now);
   void fence(std::uint32_t index, fabric::Time now);
   // Of a Call in flight: its Send has not been posted, and will not be. False: it was posted.
   [[nodiscard]] bool unsend(Call& call);
@@ -85,6 +88,13 @@ class RequesterCore : public WorkSource {
   void judge(std::uint32_t index, const Received& message);
   void release(std::uint32_t flight, MemoryPool& pool);
   void count(const CallPlan& plan, const Call& call);
+  void begin_credit_wait(Call& call, fabric::Time now);
+  void end_credit_wait(Call& call, fabric::Time now);
+  // Somebody listens, and there is an established connection to be told of.
+  [[nodiscard]] bool tells() const {
+    return trace_.on() && trace_.connection != 0 && link_ != nullptr;
+  }
+  [[gnu::noinline, gnu::cold]] void tell_own_credits(fabric::Time now) const;
   [[nodiscard]] SlotList<Call>& list_of(State state);
   void move(std::uint32_t index, State to);
 
@@ -93,6 +103,8 @@ class RequesterCore : public WorkSource {
   RequesterCounters counters_;
   Link* link_ = nullptr;
   MemoryPool* pool_ = nullptr;  // of the link, or of the last one
+  // The link's since it is established; between connections, of none.
+  trace::ConnectionTracer trace_;
   bool closed_ = false;
   std::uint32_t next_xid_;
   Credits credits_;
@@ -104,6 +116,7 @@ class RequesterCore : public WorkSource {
   XidTable by_xid_;
   FixedRing<std::uint32_t> to_fence_;            // flights
   std::uint32_t handles_ = 0;                    // exposed and not fenced
+  std::uint32_t credit_waiters_ = 0;             // of waiting_
   fabric::Time next_deadline_ = fabric::kNever;  // no Call is due before
 };
 

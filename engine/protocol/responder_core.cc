@@ -1,5 +1,7 @@
 #include "responder_core.h"
 
+#include "trace_hooks.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -13,6 +15,7 @@ namespace {
 
 // How soon a Call asks again for memory that others have, of whom nothing is heard here.
 constexpr Time kRetry = 5 * fabric::kMillisecond;
+constexpr const char* kNoMemory = "there is no memory for it";
 
 ResponderOptions sane(ResponderOptions options) {
   options.credits = std::max(options.credits, 1U);
@@ -44,9 +47,11 @@ void ResponderCore::attach(Link& link) {
 
 void ResponderCore::detach() {
   if (link_ == nullptr) return;
+  const Link& link = *link_;
   link_ = nullptr;
   outstanding_ = 0;
-  highest_grant_ = 1;
+  highest_grant_ = told_grant_ = 1;
+  asked_ = 0;
   transfers_ = 0;
   retry_at_ = fabric::kNever;
   waiting_.clear();
@@ -57,6 +62,7 @@ void ResponderCore::detach() {
     const State state = s.state;
     const std::uint64_t id = id_of(i);
     s.state = State::kFree;
+    if (s.handed_up && link.trace.on()) tell_call_end(link.trace, s, link.now);
     if (state == State::kOwned) owner_.on_cancelled(id);
     if (state == State::kReplying) owner_.on_sent(id);
     give_blocks(s);
@@ -72,7 +78,7 @@ Time ResponderCore::deadline() const {
 void ResponderCore::expire(Time now) {
   if (now < deadline()) return;
   if (retry_at_ <= now) return pull(now);
-  link_->fail("neither Read chunks nor a Reply got through for too long");
+  link_->fail("neither Read chunks nor a Reply got through for too long", trace::kPeer);
 }
 
 void ResponderCore::transfer_begins(Time now) {
@@ -89,19 +95,31 @@ void ResponderCore::give_blocks(Serving& serving) {
   serving.give_blocks(*pool_);
 }
 
-void ResponderCore::over_credit() {
+void ResponderCore::over_credit(const Received& message) {
   ++counters_.over_credit;
-  link_->fail("the peer sent more Calls than it was granted credits");
+  const auto prefix = wire::decode_prefix(message.message());
+  link_->fail("the peer sent more Calls than it was granted credits", trace::kPeer,
+              prefix ? prefix->xid : 0);
+}
+
+void ResponderCore::tell_their_credits(Time now) const {
+  trace::Credits credits;
+  credits.side = trace::kPeer;
+  credits.requested = asked_;
+  credits.granted = told_grant_;
+  credits.in_use = outstanding_;
+  tell_credits(link_->trace, credits, now);
 }
 
 Keep ResponderCore::receive(const Received& message) {
   const std::uint32_t index = serving_.take();
   if (index != kNoSlot) return begin(index, message);
   if (outstanding_ >= highest_grant_) {
-    over_credit();
+    over_credit(message);
     return Keep::kNo;
   }
   ++outstanding_;
+  if (link_->trace.on()) tell_their_credits(link_->now);
   parked_.push({message.block, message.bytes, message.at});
   return Keep::kYes;
 }
@@ -111,20 +129,25 @@ Keep ResponderCore::begin(std::uint32_t index, const Received& message) {
   const CallVerdict verdict = check_call(message.message(), message.header, options_, s.call);
   if (verdict.answer == CallAnswer::kIgnore) {
     ++counters_.ignored;
+    if (link_->trace.on()) {
+      tell_error(link_->trace, trace::kPeer, verdict.xid, verdict.reason, link_->now);
+    }
     serving_.give(index);
     return Keep::kNo;
   }
   if (outstanding_ >= highest_grant_) {
     serving_.give(index);
-    over_credit();
+    over_credit(message);
     return Keep::kNo;
   }
   ++outstanding_;
   ++counters_.calls;
+  s.handed_up = false;
+  s.replied_at = 0;
+  if (verdict.answer == CallAnswer::kServe) asked_ = s.call.credit;
+  if (link_->trace.on()) tell_their_credits(link_->now);
   if (verdict.answer == CallAnswer::kServe) return serve(index, message);
-  refuse(index,
-         verdict.answer == CallAnswer::kErrorVersion ? wire::RdmaErr::kVers : wire::RdmaErr::kChunk,
-         verdict.xid, message.at);
+  refuse(index, verdict, trace::kPeer, link_->now);
   return Keep::kNo;
 }
 
@@ -139,7 +162,7 @@ Keep ResponderCore::serve(std::uint32_t index, const Received& message) {
   } else {
     s.state = State::kWaiting;
     waiting_.push(index);
-    pull(message.at);
+    pull(link_->now);
     if (s.state == State::kWaiting) ++counters_.delayed;
   }
   return keep;
@@ -171,13 +194,18 @@ void ResponderCore::pull(Time now) {
       retry_at_ = due(now, kRetry);
       return;
     }
-    refuse(index, wire::RdmaErr::kChunk, s.call.xid, now);
+    refuse(index, {CallAnswer::kErrorChunk, s.call.xid, "", kNoMemory}, trace::kHere, now);
   }
 }
 
 void ResponderCore::hand_up(std::uint32_t index, Time pulled) {
   Serving& s = serving_[index];
   s.state = State::kOwned;
+  s.handed_up = true;
+  s.pulled_at = pulled;
+  if (link_->trace.on()) {
+    tell_call(link_->trace, s.call.xid, trace::kPeer, s.stream, link_->now);
+  }
   IncomingCall call;
   call.id = id_of(index);
   call.xid = s.call.xid;
@@ -206,7 +234,11 @@ fabric::Expected<void> ResponderCore::reply(std::uint64_t id, std::span<const Pi
   auto built = plan.map([](const ReplyPlan&) {});
   if (plan) built = build_reply(*pool_, *plan, message, grant_, *s);
   if (!built) {
-    refuse(index, wire::RdmaErr::kChunk, s->call.xid, now);
+    // All but what the Call offered is ours.
+    const bool offers_too_little = !plan && plan.error().code == Errc::kNoRoom;
+    const std::string& why = built.error().message;
+    refuse(index, {CallAnswer::kErrorChunk, s->call.xid, "", why.empty() ? kNoMemory : why.c_str()},
+           offers_too_little ? trace::kPeer : trace::kHere, now);
     return built;
   }
   ++counters_.replies;
@@ -215,12 +247,18 @@ fabric::Expected<void> ResponderCore::reply(std::uint64_t id, std::span<const Pi
   return {};
 }
 
-void ResponderCore::refuse(std::uint32_t index, wire::RdmaErr error, std::uint32_t xid, Time now) {
+void ResponderCore::refuse(std::uint32_t index, const CallVerdict& verdict, std::uint8_t side,
+                           Time now) {
   Serving& s = serving_[index];
   give_blocks(s);
-  ++(error == wire::RdmaErr::kVers ? counters_.error_version : counters_.error_chunk);
-  if (!build_error(*pool_, error, xid, grant_, s)) {
-    link_->fail("there is no memory for an RDMA_ERROR");
+  const bool version = verdict.answer == CallAnswer::kErrorVersion;
+  const wire::RdmaErr error = version ? wire::RdmaErr::kVers : wire::RdmaErr::kChunk;
+  ++(version ? counters_.error_version : counters_.error_chunk);
+  if (link_->trace.on()) {
+    tell_refused(link_->trace, side, error, verdict.xid, verdict.rule, verdict.reason, now);
+  }
+  if (!build_error(*pool_, error, verdict.xid, grant_, s)) {
+    link_->fail("there is no memory for an RDMA_ERROR", trace::kHere, verdict.xid);
   }
   send(index, State::kRefusing, now);
 }
@@ -230,21 +268,28 @@ void ResponderCore::send(std::uint32_t index, State state, Time now) {
   transfer_begins(now);
   --outstanding_;
   highest_grant_ = std::max(highest_grant_, grant_);
+  told_grant_ = grant_;
+  if (link_->trace.on()) tell_their_credits(now);
   link_->work.add(*this, index);
 }
 
 bool ResponderCore::next_work(std::uint32_t slot, WorkRequest& work) {
   Serving& s = serving_[slot];
   if (s.state == State::kReading) {
-    work.request.id = WorkId{WorkKind::kRead, slot, s.generation}.encode();
+    const auto part = static_cast<std::uint8_t>(s.next_segment);
+    work.xid = s.call.xid;
+    work.request.id = WorkId{WorkKind::kRead, slot, s.generation, part}.encode();
     return s.next_read(work);
   }
+  const std::uint8_t part = s.writer.given();
   if (s.writer.next(s.call.segments, work)) {
-    work.request.id = WorkId{WorkKind::kWrite, slot, s.generation}.encode();
+    work.request.id = WorkId{WorkKind::kWrite, slot, s.generation, part}.encode();
+    work.xid = s.call.xid;
     return false;
   }
   // The place where a Reply may invalidate one of the Call's handles (Send With Invalidate).
   work.request.id = WorkId{WorkKind::kReplySend, slot, s.generation}.encode();
+  s.replied_at = link_->now;
   work.slices[0] = s.send.slice(s.send_bytes);
   work.slice_count = 1;
   return true;
@@ -261,9 +306,11 @@ void ResponderCore::completed(const WorkId& id, Time now) {
   } else if (s->state == State::kReading) {
     transfer_ends(now);
     counters_.read_bytes += s->call.read_bytes;
+    if (link_->trace.on()) tell_reads_ended(link_->trace, *s, id.slot, now);
     const CallVerdict verdict = check_stream(s->stream, s->call.xid);
     if (verdict.answer == CallAnswer::kServe) return hand_up(id.slot, now);
-    refuse(id.slot, wire::RdmaErr::kChunk, s->call.xid, now);
+    refuse(id.slot, {CallAnswer::kErrorChunk, s->call.xid, verdict.rule, verdict.reason},
+           trace::kPeer, now);
   }
   // There may be memory now.
   pull(now);
@@ -271,6 +318,7 @@ void ResponderCore::completed(const WorkId& id, Time now) {
 
 void ResponderCore::release(std::uint32_t index) {
   Serving& s = serving_[index];
+  if (s.handed_up && link_->trace.on()) tell_call_end(link_->trace, s, link_->now);
   s.state = State::kFree;
   give_blocks(s);
   serving_.give(index);

@@ -56,14 +56,16 @@ class ResponderCore : public WorkSource {
   // Begins with the Read chunks of those that wait, as far as there is memory.
   void pull(fabric::Time now);
   void hand_up(std::uint32_t index, fabric::Time pulled);
-  void refuse(std::uint32_t index, wire::RdmaErr error, std::uint32_t xid, fabric::Time now);
+  // `verdict`: what is wrong with the Call; `side`: by whom.
+  void refuse(std::uint32_t index, const CallVerdict& verdict, std::uint8_t side, fabric::Time now);
   void send(std::uint32_t index, Serving::State state, fabric::Time now);
   void release(std::uint32_t index);
   void give_blocks(Serving& serving);
   // Reads or a Send, of which the last completes.
   void transfer_begins(fabric::Time now);
   void transfer_ends(fabric::Time now);
-  void over_credit();
+  void over_credit(const Received& message);
+  [[gnu::noinline, gnu::cold]] void tell_their_credits(fabric::Time now) const;
   [[nodiscard]] std::uint64_t id_of(std::uint32_t index) const;
 
   ResponderOwner& owner_;
@@ -80,6 +82,9 @@ class ResponderCore : public WorkSource {
   fabric::Time progress_ = 0;    // when one ended, or the first began
   std::uint32_t outstanding_ = 0;
   std::uint32_t grant_;
+  // What the last Call asked for, and the last Reply of this connection granted.
+  std::uint32_t asked_ = 0;
+  std::uint32_t told_grant_ = 1;
   // The most that a Reply of this connection has granted: what the peer may rely on, since a lower
   // grant can cross its Calls. One before the first (RFC 8166 section 3.3.3).
   std::uint32_t highest_grant_ = 1;

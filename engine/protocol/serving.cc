@@ -34,6 +34,11 @@ void Serving::place_chunks() {
   }
 }
 
+wire::Bytes Serving::chunk_content(std::uint32_t n) const {
+  if (!call.long_call) return items[n].bytes;
+  return n == 0 ? stream : items[n - 1].bytes;
+}
+
 bool Serving::next_read(WorkRequest& work) {
   const ReadChunk& c = call.reads[chunk];
   const wire::Segment& segment = call.segments[next_segment];

@@ -25,8 +25,11 @@ struct Serving {
   std::uint32_t generation = 0;
   State state = State::kFree;
   CheckedCall call;
-  Block received;  // its Receive, if the stream lies there
+  Block received;          // its Receive, if the stream lies there
+  bool handed_up = false;  // the upper layer has got it
   fabric::Time received_at = 0;
+  fabric::Time pulled_at = 0;   // `handed_up`: its Read chunks were there
+  fabric::Time replied_at = 0;  // its Reply, or RDMA_ERROR, goes to the fabric; 0: not yet
 
   Block chunks;  // what Read chunks bring, one behind the other
   std::array<Placed, kMaxSegments> items;
@@ -44,6 +47,8 @@ struct Serving {
 
   // Where chunk contents come to lie, once there is a block for them.
   void place_chunks();
+  // What the n-th Read chunk brings.
+  [[nodiscard]] wire::Bytes chunk_content(std::uint32_t n) const;
   // The next Read; true: it is the last.
   bool next_read(WorkRequest& work);
   void give_blocks(MemoryPool& pool);

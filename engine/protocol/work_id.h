@@ -1,5 +1,6 @@
 // What a completion's id tells: which part of the endpoint posted the work, in which of its slots,
-// and for which use of that slot, so that a late completion is not taken for its successor's.
+// for which use of that slot, so that a late completion is not taken for its successor's, and which
+// of its parts it is.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +20,18 @@ enum class WorkKind : std::uint8_t {
 
 struct WorkId {
   WorkKind kind = WorkKind::kReceive;
-  std::uint32_t slot = 0;  // 24 bits
+  std::uint32_t slot = 0;  // 20 bits
   std::uint32_t generation = 0;
+  // kFence: which segment's handle; kRead, kWrite: which of the Call's.
+  std::uint8_t part = 0;
 
   [[nodiscard]] constexpr std::uint64_t encode() const {
-    return std::uint64_t{static_cast<std::uint8_t>(kind)} << 56U | std::uint64_t{slot} << 32U |
-           generation;
+    return std::uint64_t{static_cast<std::uint8_t>(kind)} << 60U | std::uint64_t{part} << 52U |
+           std::uint64_t{slot} << 32U | generation;
   }
   [[nodiscard]] static constexpr WorkId decode(std::uint64_t id) {
-    return {static_cast<WorkKind>(id >> 56U), static_cast<std::uint32_t>(id >> 32U) & 0xffffffU,
-            static_cast<std::uint32_t>(id)};
+    return {static_cast<WorkKind>(id >> 60U), static_cast<std::uint32_t>(id >> 32U) & 0xfffffU,
+            static_cast<std::uint32_t>(id), static_cast<std::uint8_t>(id >> 52U)};
   }
 };
 

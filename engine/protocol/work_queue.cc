@@ -1,5 +1,7 @@
 #include "work_queue.h"
 
+#include "trace_hooks.h"
+
 namespace rpcrdma::protocol {
 
 void WorkQueue::fill() {
@@ -53,13 +55,15 @@ bool WorkQueue::withdraw(const WorkSource& source, std::uint32_t slot) {
   return true;
 }
 
-fabric::Expected<void> WorkQueue::post(fabric::Connection& connection) {
+fabric::Expected<void> WorkQueue::post(fabric::Connection& connection,
+                                       const trace::ConnectionTracer& trace, fabric::Time now) {
   for (;;) {
     if (first_ == last_) fill();
     if (first_ == last_) return {};
     const auto posted = connection.post_send(std::span(requests_).first(last_).subspan(first_));
     if (!posted && posted.error().code == fabric::Errc::kNoRoom) return {};
     if (!posted) return tl::unexpected(posted.error());
+    if (trace.on()) tell_posted(trace, std::span(batch_).subspan(first_, *posted), now);
     first_ += *posted;
     if (first_ != last_) return {};
   }

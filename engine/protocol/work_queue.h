@@ -8,6 +8,8 @@
 #include <cstdint>
 
 #include <rpcrdma/fabric/provider.h>
+#include <rpcrdma/fabric/time.h>
+#include <rpcrdma/trace/connection_tracer.h>
 
 namespace rpcrdma::protocol {
 
@@ -15,6 +17,7 @@ struct WorkRequest {
   fabric::SendRequest request;  // without `local`
   std::array<fabric::Slice, fabric::kMaxSlices> slices;
   std::uint32_t slice_count = 0;
+  std::uint32_t xid = 0;  // kRead, kWrite: of the Call that it is done for
 };
 
 class WorkSource {
@@ -35,7 +38,8 @@ class WorkQueue {
   // Takes it out again; false: it is not here.
   [[nodiscard]] bool withdraw(const WorkSource& source, std::uint32_t slot);
   // Posts until nothing is left, or nothing finds room. Error: other than kNoRoom.
-  [[nodiscard]] fabric::Expected<void> post(fabric::Connection& connection);
+  [[nodiscard]] fabric::Expected<void> post(fabric::Connection& connection,
+                                            const trace::ConnectionTracer& trace, fabric::Time now);
   void clear();
 
  private:

@@ -1,6 +1,7 @@
 #include "counters.h"
 #include "later.h"
 #include "thresholds.h"
+#include "trace_hooks.h"
 
 #include <algorithm>
 #include <random>
@@ -76,6 +77,8 @@ struct Link : protocol::RequesterOwner {
   ConnectionInfo info;
   LinkState state = LinkState::kWaiting;
   std::uint64_t cookie = 0;
+  std::uint32_t trace = 0;         // the connection's number there; 0: there is none to be told of
+  bool established = false;        // the connection is, or was
   std::uint32_t attempts = 0;      // in a row
   Time backoff = 0;                // the next one
   Time up_since = fabric::kNever;  // this connection
@@ -89,7 +92,11 @@ struct Link : protocol::RequesterOwner {
 
 struct Client::Impl : LoopMember {
   Impl(Loop& l, const ClientOptions& o, ClientObserver& w)
-      : loop(l), options(o), observer(w), random(std::random_device()()) {
+      : loop(l),
+        options(o),
+        observer(w),
+        private_data(own_private_data(o.inline_threshold, true)),
+        random(std::random_device()()) {
     for (std::uint32_t i = 0; i < options.connections; ++i) {
       links.push_back(std::make_unique<Link>(observer, options.requester, i));
       links.back()->backoff = options.backoff_first;
@@ -101,7 +108,7 @@ struct Client::Impl : LoopMember {
   ~Impl() override {
     for (const auto& link : links) {
       link->silent = true;
-      detach(*link);
+      detach(*link, {trace::kHere, 0, "the client ends"}, loop.now());
     }
     loop.leave(*this);
     // So that the server learns of it.
@@ -114,9 +121,13 @@ struct Client::Impl : LoopMember {
 
   // Ends the connection first: then nobody reaches the memory of its Calls any more, and those that
   // were about to end are told.
-  void detach(Link& link) {
+  void detach(Link& link, const EndedConnection& end, Time now) {
     if (link.cookie != 0) loop.drop_cookie(std::exchange(link.cookie, 0));
-    const auto channel = std::move(link.channel);
+    std::exchange(link.channel, nullptr).reset();
+    const std::uint32_t number = std::exchange(link.trace, 0);
+    if (number == 0) return;
+    link.established ? tell_end(loop, number, end, now)
+                     : tell_failed(loop, number, end, options.server, now);
   }
 
   void connect(Link& link, Time now) {
@@ -124,21 +135,24 @@ struct Client::Impl : LoopMember {
     ++link.attempts;
     link.up_since = fabric::kNever;
     link.replies = link.requester.counters().replies;
+    link.trace = new_trace_connection(loop);
+    link.established = false;
     // Receives are as long as ours may be; what may be sent is known when the peer has answered.
     link.channel = std::make_unique<protocol::Channel>(
         loop.memory(),
-        protocol::ChannelOptions{kLeastThreshold, options.inline_threshold, options.max_segment},
+        protocol::ChannelOptions{kLeastThreshold, options.inline_threshold, options.max_segment,
+                                 loop.tracer(), link.trace},
         &link.requester, nullptr);
     link.cookie = loop.add_cookie(*this, link.number);
-    const auto private_data = own_private_data(options.inline_threshold, true);
     fabric::ConnectionOptions connection;
     connection.cookie = link.cookie;
     connection.depths = link.channel->depths();
     if (options.private_data) connection.private_data = private_data;
+    connection.trace_connection = link.trace;
     auto begun = loop.provider().connect(options.server, options.port, connection);
-    if (!begun) return lost(link, begun.error().message, now);
+    if (!begun) return lost(link, {trace::kHere, 0, begun.error().message}, now);
     const auto posted = link.channel->begin(std::move(*begun));
-    if (!posted) return lost(link, posted.error().message, now);
+    if (!posted) return lost(link, {trace::kHere, 0, posted.error().message}, now);
     link.state = LinkState::kConnecting;
     link.due = later(now, options.connect_timeout);
     watch(link);
@@ -153,6 +167,12 @@ struct Client::Impl : LoopMember {
     link.info.thresholds =
         agree(options.inline_threshold, options.private_data, event.private_data);
     link.info.since = now;
+    link.established = true;
+    tell_established(
+        loop, link.trace,
+        {true, options.port, options.private_data ? wire::Bytes(private_data) : wire::Bytes(),
+         event.private_data, link.info.thresholds, event},
+        now);
     link.channel->agree(link.info.thresholds.send, link.info.thresholds.receive);
     link.channel->established(now);
     mark(link);
@@ -168,10 +188,10 @@ struct Client::Impl : LoopMember {
   }
 
   // There is no connection any more, whatever the reason: it is tried again, or given up.
-  void lost(Link& link, std::string_view what, Time now) {
-    const std::string why(what);
+  void lost(Link& link, const EndedConnection& end, Time now) {
+    const std::string why(end.what);
     const bool asked_for = link.state == LinkState::kClosing && link.what.empty();
-    detach(link);
+    detach(link, {end.side, end.reject_reason, why}, now);
     if (asked_for || closing) {
       link.state = LinkState::kClosed;
       link.due = fabric::kNever;
@@ -216,7 +236,7 @@ struct Client::Impl : LoopMember {
       case LinkState::kWaiting:
         link.state = LinkState::kClosing;
         link.what.clear();
-        return lost(link, "closed", now);
+        return lost(link, {trace::kHere, 0, "closed"}, now);
       case LinkState::kClosing:
       case LinkState::kClosed:
         break;
@@ -239,7 +259,7 @@ struct Client::Impl : LoopMember {
         return disconnect(link, {}, now);
       case LinkState::kConnecting:
       case LinkState::kWaiting:
-        return lost(link, "closed", now);
+        return lost(link, {trace::kHere, 0, "closed"}, now);
       case LinkState::kClosing:
       case LinkState::kClosed:
         break;
@@ -256,19 +276,24 @@ struct Client::Impl : LoopMember {
         break;
       case EventType::kRejected:
         ++counters.rejected;
-        lost(link, rejection(event), now);
+        lost(link, {trace::kPeer, event.reject_reason, rejection(event)}, now);
         break;
       case EventType::kUnreachable:
         ++counters.unreachable;
-        lost(link, or_else(event.reason, "unreachable"), now);
+        lost(link, {trace::kPeer, 0, or_else(event.reason, "unreachable")}, now);
         break;
       case EventType::kDisconnected:
         if (link.state == LinkState::kUp) ++counters.lost;
         // Of the two the failure says what failed, too.
-        lost(link,
-             or_else(link.state == LinkState::kClosing ? link.what : link.channel->failure(),
-                     or_else(event.reason, "disconnected")),
-             now);
+        if (link.state == LinkState::kClosing) {
+          lost(link, {trace::kHere, 0, or_else(link.what, or_else(event.reason, "disconnected"))},
+               now);
+        } else {
+          lost(link,
+               {trace::kPeer, 0,
+                or_else(link.channel->failure(), or_else(event.reason, "disconnected"))},
+               now);
+        }
         break;
       case EventType::kRequest:
       case EventType::kProviderLost:
@@ -279,7 +304,9 @@ struct Client::Impl : LoopMember {
   void on_provider_lost(Time now) override {
     closing = finishing = true;
     for (const auto& link : links) {
-      if (link->state != LinkState::kClosed) lost(*link, "the device is gone", now);
+      if (link->state != LinkState::kClosed) {
+        lost(*link, {trace::kHere, 0, "the device is gone"}, now);
+      }
     }
   }
 
@@ -360,13 +387,13 @@ struct Client::Impl : LoopMember {
     switch (link.state) {
       case LinkState::kConnecting:
         ++counters.timed_out;
-        lost(link, "no answer in time", now);
+        lost(link, {trace::kHere, 0, "no answer in time"}, now);
         break;
       case LinkState::kWaiting:
         connect(link, now);
         break;
       case LinkState::kClosing:
-        lost(link, or_else(link.what, "closed, without an answer"), now);
+        lost(link, {trace::kHere, 0, or_else(link.what, "closed, without an answer")}, now);
         break;
       case LinkState::kUp:
       case LinkState::kClosed:
@@ -401,6 +428,7 @@ struct Client::Impl : LoopMember {
   Loop& loop;
   ClientOptions options;
   ClientObserver& observer;
+  const std::array<std::uint8_t, wire::kPrivateDataBytes> private_data;
   std::vector<std::unique_ptr<Link>> links;
   std::vector<std::uint32_t> dirty, flushing;  // links with work for flush()
   // When a connection wants to be looked at, or sooner: activity puts most times off.

@@ -89,12 +89,18 @@ struct Loop::Impl {
     }
   }
 
-  // True when there was anything.
-  Expected<bool> work() {
-    provider.progress();
-    now = monotonic();
+  bool give_events() {
     bool any = false;
-    // Before events: with kDisconnected all completions have been given, and they still count.
+    while (lost.empty() && provider.take(event)) {
+      any = true;
+      give_event();
+      event.request.reset();
+    }
+    return any;
+  }
+
+  bool give_completions() {
+    bool any = false;
     std::size_t n = 0;
     do {
       n = provider.take(completions);
@@ -102,12 +108,20 @@ struct Loop::Impl {
       counters.completions += n;
       any = any || n != 0;
     } while (n == completions.size());
-    while (provider.take(event)) {
+    return any;
+  }
+
+  // True when there was anything.
+  Expected<bool> work() {
+    provider.progress();
+    now = monotonic();
+    // Before a connection's first completion it is established, and after its last comes its end.
+    bool any = give_events();
+    if (lost.empty() && give_completions()) {
       any = true;
-      give_event();
-      event.request.reset();
-      if (!lost.empty()) return fabric::fail(fabric::Errc::kSystem, lost);
+      (void)give_events();
     }
+    if (!lost.empty()) return fabric::fail(fabric::Errc::kSystem, lost);
     if (now >= check_at) {
       for_each([&](LoopMember& m) {
         if (m.deadline() > now) return;
@@ -239,6 +253,9 @@ protocol::MemoryPool& Loop::memory() {
 }
 const LoopOptions& Loop::options() const {
   return impl_->options;
+}
+trace::Tracer* Loop::tracer() const {
+  return impl_->options.tracer;
 }
 const LoopCounters& Loop::counters() const {
   return impl_->counters;

@@ -1,8 +1,10 @@
 #include "counters.h"
 #include "later.h"
 #include "thresholds.h"
+#include "trace_hooks.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include <rpcrdma/fabric/time_heap.h>
@@ -21,6 +23,8 @@ constexpr std::uint32_t kListener = UINT32_MAX;  // its key in the loop
 // Beyond all places there is an eighth more for peers that have none, so that none shuts out all
 // others; and an eighth of the memory is for the connections that there are.
 constexpr std::uint32_t kReservedPart = 8;
+// The reason that a peer is told whom an owner of connections rejects (IBA 12.6.7.2).
+constexpr std::uint16_t kConsumerReject = 28;
 
 enum class State : std::uint8_t { kAccepted, kUp, kClosing };
 
@@ -39,6 +43,8 @@ struct Connection {
   std::unique_ptr<protocol::Channel> channel;
   ConnectionInfo info;
   std::uint64_t cookie = 0;
+  std::uint32_t trace = 0;                      // its number there
+  std::vector<std::uint8_t> peer_private_data;  // if there is a tracer to tell it when it is up
   State state = State::kAccepted;
   CloseReason reason = CloseReason::kPeer;  // kClosing
   std::string what;                         // kClosing
@@ -72,13 +78,15 @@ struct Server::Impl : LoopMember {
         programs(p.begin(), p.end()),
         options(o),
         observer(w != nullptr ? *w : silent),
+        private_data(own_private_data(o.inline_threshold, false)),
         granted(o.responder.credits) {
     loop.join(*this);
   }
   ~Impl() override {
     closing = true;
     for (std::uint32_t key = 0; key < slots.size(); ++key) {
-      if (slots[key] != nullptr) remove(key, CloseReason::kStopped, "the server ends");
+      if (slots[key] == nullptr) continue;
+      remove(key, CloseReason::kStopped, "the server ends", trace::kHere);
     }
     listener.reset();
     loop.leave(*this);
@@ -97,10 +105,12 @@ struct Server::Impl : LoopMember {
 
   // ----- connections come and go
 
-  void reject(fabric::Event& event, std::string_view what, std::uint64_t& counter) {
+  void reject(fabric::Event& event, std::string_view what, std::uint64_t& counter, Time now) {
     ++counter;
     // The peer learns it, or that nobody answers.
     (void)event.request->reject(as_bytes(what));
+    tell_failed(loop, new_trace_connection(loop), {trace::kHere, kConsumerReject, what}, event.peer,
+                now);
     observer.on_rejected(event.peer, what);
   }
 
@@ -113,21 +123,24 @@ struct Server::Impl : LoopMember {
     const std::uint32_t reserve = options.max_connections / kReservedPart;
     if (closing || (count >= options.max_connections &&
                     (count - options.max_connections >= reserve || has_connection(event.peer)))) {
-      return reject(event, "too many connections", counters.rejected_full);
+      return reject(event, "too many connections", counters.rejected_full, now);
     }
     const std::uint64_t limit = loop.memory().limit();
     if (loop.memory().in_use() >= limit - limit / kReservedPart) {
-      return reject(event, "too little memory", counters.rejected_memory);
+      return reject(event, "too little memory", counters.rejected_memory, now);
     }
     auto c = std::make_unique<Connection>(programs, event.peer, loop, options.responder);
     c->info.number = ++last_number;
     c->info.peer = event.peer;
     c->info.thresholds = agree(options.inline_threshold, options.private_data, event.private_data);
     c->active = c->changed = now;
+    c->trace = new_trace_connection(loop);
+    if (c->trace != 0) c->peer_private_data = std::move(event.private_data);
     const Thresholds& t = c->info.thresholds;
     c->channel = std::make_unique<protocol::Channel>(
-        loop.memory(), protocol::ChannelOptions{t.send, t.receive, options.max_segment}, nullptr,
-        &c->responder);
+        loop.memory(),
+        protocol::ChannelOptions{t.send, t.receive, options.max_segment, loop.tracer(), c->trace},
+        nullptr, &c->responder);
 
     if (free_keys.empty()) {
       free_keys.push_back(static_cast<std::uint32_t>(slots.size()));
@@ -140,17 +153,17 @@ struct Server::Impl : LoopMember {
         },
         [this, key] { mark(key); });
     c->cookie = loop.add_cookie(*this, key);
-    // The responder's side of private data says nothing of invalidation: R is the requester's.
-    const auto private_data = own_private_data(options.inline_threshold, false);
     fabric::ConnectionOptions connection;
     connection.cookie = c->cookie;
     connection.depths = c->channel->depths();
     if (options.private_data) connection.private_data = private_data;
+    connection.trace_connection = c->trace;
     auto begun = c->channel->begin(std::move(event.request));
     if (begun) begun = c->channel->connection().accept(connection);
     if (!begun) {
       loop.drop_cookie(c->cookie);
       ++counters.rejected_memory;
+      tell_failed(loop, c->trace, {trace::kHere, 0, begun.error().message}, c->info.peer, now);
       return observer.on_rejected(c->info.peer, begun.error().message);
     }
     free_keys.pop_back();
@@ -161,7 +174,8 @@ struct Server::Impl : LoopMember {
     share_credits();
   }
 
-  void remove(std::uint32_t key, CloseReason reason, std::string_view what) {
+  // `side`: who ended it, unless we are closing it already.
+  void remove(std::uint32_t key, CloseReason reason, std::string_view what, std::uint8_t side) {
     const std::unique_ptr<Connection> c = std::move(slots[key]);
     timers.remove(key);
     free_keys.push_back(key);
@@ -170,9 +184,13 @@ struct Server::Impl : LoopMember {
     if (c->state == State::kClosing) {
       reason = c->reason;
       what = c->what;
+      side = trace::kHere;
     }
     // The connection first, and then nobody reaches the memory of its Calls any more.
     c->channel.reset();
+    const EndedConnection end{side, 0, what};
+    was_up ? tell_end(loop, c->trace, end, loop.now())
+           : tell_failed(loop, c->trace, end, c->info.peer, loop.now());
     add(counters.responder, c->responder.counters());
     counters.calls += c->dispatcher.counters();
     if (c->state != State::kClosing) ++count_of(reason);
@@ -235,18 +253,24 @@ struct Server::Impl : LoopMember {
         if (c.state != State::kAccepted) break;
         c.state = State::kUp;
         c.info.since = c.active = c.changed = now;
+        tell_established(
+            loop, c.trace,
+            {false, options.port, options.private_data ? wire::Bytes(private_data) : wire::Bytes(),
+             c.peer_private_data, c.info.thresholds, event},
+            now);
+        c.peer_private_data = {};
         observer.on_connected(c.info);
         c.channel->established(now);
         mark(key);
         break;
       case EventType::kRejected:
       case EventType::kUnreachable:
-        remove(key, CloseReason::kHandshake, event.reason);
+        remove(key, CloseReason::kHandshake, event.reason, trace::kPeer);
         break;
       case EventType::kDisconnected:
         // Of the two the failure says what failed, too.
         if (!c.channel->failure().empty()) event.reason = c.channel->failure();
-        remove(key, CloseReason::kPeer, event.reason);
+        remove(key, CloseReason::kPeer, event.reason, trace::kPeer);
         break;
       case EventType::kRequest:
       case EventType::kProviderLost:
@@ -256,7 +280,8 @@ struct Server::Impl : LoopMember {
 
   void on_provider_lost(Time) override {
     for (std::uint32_t key = 0; key < slots.size(); ++key) {
-      if (slots[key] != nullptr) remove(key, CloseReason::kPeer, "the device is gone");
+      if (slots[key] == nullptr) continue;
+      remove(key, CloseReason::kPeer, "the device is gone", trace::kHere);
     }
   }
 
@@ -333,9 +358,9 @@ struct Server::Impl : LoopMember {
   void expire(std::uint32_t key, Time now) {
     Connection& c = *slots[key];
     if (c.state == State::kAccepted) {
-      return remove(key, CloseReason::kHandshake, "never established");
+      return remove(key, CloseReason::kHandshake, "never established", trace::kHere);
     }
-    if (c.state == State::kClosing) return remove(key, c.reason, c.what);
+    if (c.state == State::kClosing) return remove(key, c.reason, c.what, trace::kHere);
     if (c.channel->deadline() <= now) {
       c.channel->expire(now);
       mark(key);
@@ -354,6 +379,8 @@ struct Server::Impl : LoopMember {
   ServerOptions options;
   ServerObserver silent;
   ServerObserver& observer;
+  // The responder's side of private data says nothing of invalidation: R is the requester's.
+  const std::array<std::uint8_t, wire::kPrivateDataBytes> private_data;
   std::unique_ptr<fabric::Listener> listener;
   std::vector<std::unique_ptr<Connection>> slots;  // by key; null: free
   std::vector<std::uint32_t> free_keys;

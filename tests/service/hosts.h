@@ -28,11 +28,13 @@ inline constexpr std::uint8_t kServerHost = 2;
 
 inline std::unique_ptr<soft::SoftProvider> open_provider(std::uint8_t host,
                                                          std::string_view faults = {},
-                                                         const soft::CmLimits& cm = {}) {
+                                                         const soft::CmLimits& cm = {},
+                                                         trace::Tracer* tracer = nullptr) {
   soft::ProviderOptions options;
   options.adapter.cm = cm;
   options.faults = soft::parse_faults(faults).value();
   options.adapter.address = own_address(host);
+  options.adapter.tracer = tracer;
   auto opened = soft::SoftProvider::open(options);
   EXPECT_TRUE(opened) << (opened ? "" : opened.error().message);
   return opened ? std::move(*opened) : nullptr;
@@ -63,7 +65,7 @@ struct Told : service::ServerObserver {
 struct ServerParts {
   explicit ServerParts(const service::ServerOptions& options = {}, std::string_view faults = {},
                        const service::LoopOptions& loop_options = {}, const soft::CmLimits& cm = {})
-      : provider(open_provider(kServerHost, faults, cm)),
+      : provider(open_provider(kServerHost, faults, cm, loop_options.tracer)),
         loop(service::Loop::create(*provider, loop_options).value()),
         echo(
             service::echo::EchoProgram::create(loop->memory(), kLongest, &service::Loop::read_clock)
@@ -118,9 +120,10 @@ inline service::ClientOptions to_server() {
 
 // A provider, a loop, and what echo Calls need.
 struct ClientHost {
-  explicit ClientHost(std::uint8_t host = 1, std::string_view faults = {})
-      : provider(open_provider(host, faults)),
-        loop(service::Loop::create(*provider).value()),
+  explicit ClientHost(std::uint8_t host = 1, std::string_view faults = {},
+                      trace::Tracer* tracer = nullptr)
+      : provider(open_provider(host, faults, {}, tracer)),
+        loop(service::Loop::create(*provider, {.memory = {}, .spin = 0, .tracer = tracer}).value()),
         pattern(service::echo::Pattern::create(loop->memory(), kLongest).value()) {}
 
   // False when it did not come so within twenty seconds.

@@ -142,6 +142,10 @@ struct Adapter::Impl {
     free_slots.push_back(index);
   }
 
+  void trace(Slot& s, const fabric::ConnectionOptions& o) const {
+    if (o.trace_connection != 0) s.qp->set_trace({options.tracer, o.trace_connection});
+  }
+
   // Something may be sent, or a timer was set.
   void touch(std::uint32_t index) {
     Slot& s = slots[index];
@@ -254,6 +258,9 @@ struct Adapter::Impl {
     s.phase = Phase::kEstablished;
     AdapterEvent& told = tell(EventType::kEstablished, s);
     told.private_data = std::move(private_data);
+    told.local = s.path.local;
+    told.local_qpn = s.local.qpn;
+    told.peer_qpn = s.peer.qpn;
     told.initiator_depth = std::min(s.local.initiator_depth, s.peer.responder_resources);
     told.responder_resources = s.local.responder_resources;
   }
@@ -389,6 +396,7 @@ fabric::Expected<ConnectionId> Adapter::connect(const fabric::Address& peer, std
   const auto made = i.make_slot(options.cookie, options.depths);
   if (!made) return tl::unexpected(made.error());
   Slot& s = i.slots[*made];
+  i.trace(s, options);
   s.path = {i.options.address, peer, i.options.udp_source_port};
   s.local.responder_resources = options.responder_resources;
   s.local.initiator_depth = options.initiator_depth;
@@ -423,6 +431,7 @@ fabric::Expected<void> Adapter::accept(ConnectionId id, const fabric::Connection
   if (s == nullptr || s->phase != Phase::kRequested) return fabric::fail(Errc::kNotConnected);
   if (auto done = s->qp->configure(options.cookie, options.depths); !done) return done;
   s->cookie = options.cookie;
+  i.trace(*s, options);
   s->local.responder_resources = std::min(options.responder_resources, s->peer.initiator_depth);
   s->local.initiator_depth = std::min(options.initiator_depth, s->peer.responder_resources);
   s->local.rnr_retry_count = options.rnr_retry_count;
@@ -587,6 +596,16 @@ void Adapter::expire(Time now) {
 
 void Adapter::owner_sleeps(bool sleeps) {
   impl_->owner_sleeps = sleeps;
+}
+
+std::uint32_t Adapter::trace_connection(FaultDirection direction, const Path& path,
+                                        std::uint32_t dest_qp) const {
+  for (const Slot& s : impl_->slots) {
+    if (s.qp == nullptr || s.path.remote != path.remote) continue;
+    const std::uint32_t qpn = direction == FaultDirection::kIn ? s.local.qpn : s.peer.qpn;
+    if (qpn == dest_qp) return s.qp->trace().connection;
+  }
+  return 0;
 }
 
 const AdapterCounters& Adapter::counters() const {

@@ -1,3 +1,4 @@
+#include "../../trace/told_for_tests.h"
 #include "qp_pair_for_tests.h"
 
 #include <map>
@@ -140,11 +141,55 @@ TEST(Adapter, ConnectsWithPrivateDataBothWays) {
   EXPECT_EQ(client.private_data[0], 9);
   EXPECT_EQ(client.initiator_depth, 3);
   EXPECT_EQ(client.responder_resources, 9);
+  EXPECT_EQ(client.local, address(1));
+  EXPECT_EQ(client.peer, address(2));
   const AdapterEvent server = next(b);
+  EXPECT_EQ(server.local, address(2));
+  EXPECT_EQ(server.peer, address(1));
+  EXPECT_EQ(server.local_qpn, request.connection);
+  EXPECT_EQ(server.peer_qpn, client.connection);
+  EXPECT_EQ(client.local_qpn, client.connection);
+  EXPECT_EQ(client.peer_qpn, server.connection);
   EXPECT_EQ(server.type, EventType::kEstablished);
   EXPECT_EQ(server.cookie, 6U);
   EXPECT_EQ(server.initiator_depth, 9);
   EXPECT_EQ(server.responder_resources, 3);
+}
+
+// By the number that its owner gave it, and not if it gave none.
+TEST(Adapter, TellsOfAConnectionByItsNumber) {
+  Net net;
+  trace::testing::Told of_a(0), of_b(0);
+  AdapterOptions a_options, b_options;
+  a_options.tracer = &of_a.tracer;
+  b_options.tracer = &of_b.tracer;
+  Adapter& a = net.add(1, a_options);
+  Adapter& b = net.add(2, b_options);
+  ASSERT_TRUE(b.listen(kPort, 0));
+  const Connected nameless = connect(net, a, b, 2);
+  fabric::ConnectionOptions o = with_cookie(1);
+  o.trace_connection = 7;
+  const ConnectionId client = a.connect(address(2), kPort, o, net.now).value();
+  net.run();
+  const ConnectionId server = next(b).connection;
+  o.trace_connection = 8;
+  ASSERT_TRUE(b.accept(server, o, net.now));
+  net.run();
+  fabric::SendRequest nothing;
+  nothing.operation = Operation::kWrite;
+  ASSERT_TRUE(a.post_send(nameless.client, {&nothing, 1}));
+  ASSERT_TRUE(a.post_send(client, {&nothing, 1}));
+  ASSERT_TRUE(b.post_send(server, {&nothing, 1}));
+  net.run();
+  EXPECT_THAT(of_a.take(), ElementsAre("[7] write 1 #1: 0 at 0, 0 bytes, xid 0"));
+  EXPECT_THAT(of_b.take(), ElementsAre("[8] write 1 #1: 0 at 0, 0 bytes, xid 0"));
+
+  const Path to_b{address(1), address(2), 4791};
+  EXPECT_EQ(a.trace_connection(FaultDirection::kIn, to_b, client), 7U);
+  EXPECT_EQ(a.trace_connection(FaultDirection::kOut, to_b, server), 7U);
+  EXPECT_EQ(a.trace_connection(FaultDirection::kOut, to_b, nameless.server), 0U);
+  EXPECT_EQ(a.trace_connection(FaultDirection::kOut, to_b, wire::kGsiQp), 0U);
+  EXPECT_EQ(a.trace_connection(FaultDirection::kIn, {address(1), address(3), 4791}, client), 0U);
 }
 
 TEST(Adapter, ListensOnceOnAPort) {

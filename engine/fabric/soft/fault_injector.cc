@@ -81,6 +81,7 @@ FaultVerdict FaultInjector::decide(FaultDirection direction, const Path& path, w
     const FaultVerdict wanted = verdict(rule, datagram, now);
     if (decided.action != FaultAction::kPass) continue;
     decided = wanted;
+    decided.rule = static_cast<std::size_t>(&rule - rules_.data());
     ++rule.counters.applied;
   }
   decided.stream = facts.place.stream;

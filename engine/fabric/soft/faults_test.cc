@@ -463,6 +463,23 @@ TEST(FaultGate, Corrupts) {
   EXPECT_EQ(gated.gone(), "18");
 }
 
+TEST(FaultGate, SaysWhatIsDoneBeforeItIs) {
+  FaultGate gate(plan("drop psn=9; drop psn=2; duplicate psn=2-3; corrupt psn=4 count=1"));
+  std::vector<std::string> did;
+  for (std::uint32_t psn = 1; psn < 5; ++psn) {
+    for (int twice = 0; twice < 2; ++twice) {
+      Datagram bytes = datagram({.psn = psn});
+      gate.offer(
+          kOut, to_peer(), bytes, 0,
+          [&](FaultDirection, const Path&, wire::Bytes) { did.push_back(std::to_string(psn)); },
+          [&](const FaultVerdict& v) { did.emplace_back(gate.injector().text(v.rule)); });
+    }
+  }
+  EXPECT_THAT(did, ::testing::ElementsAre("1", "1", "drop psn=2", "drop psn=2", "duplicate psn=2-3",
+                                          "3", "3", "duplicate psn=2-3", "3", "3",
+                                          "corrupt psn=4 count=1", "4", "4"));
+}
+
 TEST(FaultGate, HoldsBackUntilLaterOnesHaveGone) {
   Gated gated("reorder psn=2 by=2");
   for (std::uint32_t psn = 1; psn < 4; ++psn) gated.offer(psn, 0);

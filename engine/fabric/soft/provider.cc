@@ -1,6 +1,7 @@
 #include "file_descriptor.h"
 #include "link_mtu.h"
 #include "slices.h"
+#include "trace_hooks.h"
 
 #include <algorithm>
 #include <array>
@@ -17,6 +18,7 @@
 #include <rpcrdma/soft/frame.h>
 #include <rpcrdma/soft/packet_log.h>
 #include <rpcrdma/soft/provider.h>
+#include <rpcrdma/wire/endian.h>
 #include <rpcrdma/wire/icrc.h>
 
 namespace rpcrdma::soft {
@@ -31,8 +33,6 @@ namespace {
 constexpr int kBatchesAtOnce = 8;
 // Calls of progress() without sleep after which an owner is taken for one that polls.
 constexpr int kPolls = 16;
-
-constexpr fabric::Limits kLimits{kMaxMessage, fabric::kMaxSlices, true, true};
 
 Time monotonic() {
   timespec t{};
@@ -94,7 +94,9 @@ class Soft : public SoftProvider {
  public:
   Soft(const ProviderOptions& options, UdpSocket socket, std::unique_ptr<PacketLog> log,
        std::uint64_t seed)
-      : adapter_(options.adapter, seed),
+      : limits_{kMaxMessage, fabric::kMaxSlices, true, true, options.adapter.tracer != nullptr},
+        adapter_(options.adapter, seed),
+        tracer_(options.adapter.tracer),
         log_(std::move(log)),
         socket_(std::move(socket)),
         faults_(options.faults) {
@@ -115,7 +117,7 @@ class Soft : public SoftProvider {
     return {};
   }
 
-  const fabric::Limits& limits() const override { return kLimits; }
+  const fabric::Limits& limits() const override { return limits_; }
 
   Expected<fabric::Memory> remember(std::span<std::uint8_t> memory) override {
     return adapter_.remember(memory);
@@ -201,6 +203,9 @@ class Soft : public SoftProvider {
     event.type = adapter_event_.type;
     event.cookie = adapter_event_.cookie;
     event.peer = adapter_event_.peer;
+    event.local = adapter_event_.local;
+    event.local_qpn = adapter_event_.local_qpn;
+    event.peer_qpn = adapter_event_.peer_qpn;
     event.private_data = std::move(adapter_event_.private_data);
     event.reject_reason = adapter_event_.reject_reason;
     event.responder_resources = adapter_event_.responder_resources;
@@ -239,8 +244,7 @@ class Soft : public SoftProvider {
         // From the port that the socket really sends from, whatever a peer's REQ asked for.
         const Path path{socket_.local(), out_.path->remote, socket_.source_port()};
         const std::size_t length = frame(out_, path, 0, framed_);
-        faults_.offer(FaultDirection::kOut, path, wire::MutableBytes(framed_).first(length), now,
-                      [&](auto... packet) { go_on(packet..., now); });
+        offer(FaultDirection::kOut, path, wire::MutableBytes(framed_).first(length), now);
         continue;
       }
       if (socket_.add(out_)) continue;
@@ -258,8 +262,18 @@ class Soft : public SoftProvider {
     std::memcpy(datagram.data(), packet.bytes.data(), packet.bytes.size());
     const Path there{packet.path->remote, packet.path->local, packet.path->udp_source_port};
     frame_again(there, 0, datagram);
-    faults_.offer(FaultDirection::kIn, *packet.path, datagram, now,
-                  [&](auto... p) { go_on(p..., now); });
+    offer(FaultDirection::kIn, *packet.path, datagram, now);
+  }
+
+  void offer(FaultDirection direction, const Path& path, wire::MutableBytes datagram, Time now) {
+    faults_.offer(
+        direction, path, datagram, now, [&](auto... packet) { go_on(packet..., now); },
+        [&](const FaultVerdict& verdict) {
+          if (!trace::on(tracer_)) return;
+          const std::uint32_t dest_qp = wire::load_be24(datagram.data() + 5);
+          tell_fault({tracer_, adapter_.trace_connection(direction, path, dest_qp)}, direction,
+                     verdict.action, faults_.injector().text(verdict.rule), now);
+        });
   }
 
   // Past the faults.
@@ -273,7 +287,9 @@ class Soft : public SoftProvider {
     }
   }
 
+  const fabric::Limits limits_;
   Adapter adapter_;
+  trace::Tracer* const tracer_;
   std::unique_ptr<PacketLog> log_;
   UdpSocket socket_;
   FileDescriptor epoll_;

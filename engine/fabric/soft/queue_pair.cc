@@ -14,8 +14,8 @@ QueuePair::QueuePair(std::uint32_t qpn, std::uint64_t cookie, const fabric::Queu
       memory_(memory),
       completions_(completions),
       depths_(depths),
-      requester_(depths.send, counters_),
-      responder_(depths.receive, counters_) {
+      requester_(depths.send, counters_, trace_),
+      responder_(depths.receive, counters_, trace_) {
   owner_.qpn = qpn;
 }
 
@@ -95,7 +95,7 @@ void QueuePair::receive(const wire::RocePacket& packet, fabric::Time now) {
     return;
   }
   if (!wire::opcode_info(packet.bth.opcode).response) {
-    serve(packet);
+    serve(packet, now);
     return;
   }
   const Status status =
@@ -103,9 +103,9 @@ void QueuePair::receive(const wire::RocePacket& packet, fabric::Time now) {
   if (status != Status::kSuccess) fail(status, Status::kFlushed, fabric::status_name(status));
 }
 
-void QueuePair::serve(const wire::RocePacket& packet) {
+void QueuePair::serve(const wire::RocePacket& packet, fabric::Time now) {
   fabric::Completion& message = completions_.next(owner_.qpn);
-  const Served served = responder_.receive(packet, memory_, owner_, message);
+  const Served served = responder_.receive(packet, memory_, owner_, message, now);
   switch (served.outcome) {
     case Served::Outcome::kNothing:
       break;
@@ -141,7 +141,7 @@ bool QueuePair::transmit(OutPacket& packet, fabric::Time now) {
   ack_due_ = fabric::kNever;
   ack_overdue_ = false;
   bool fatal = false;
-  if (responder_.transmit(packet, memory_, owner_.qpn, fatal)) {
+  if (responder_.transmit(packet, memory_, owner_.qpn, fatal, now)) {
     own_turn_ = true;
     if (fatal) {
       fail(Status::kFlushed, refused_receive_,

@@ -14,6 +14,7 @@
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/fabric/work.h>
 #include <rpcrdma/soft/packet.h>
+#include <rpcrdma/trace/connection_tracer.h>
 #include <rpcrdma/wire/roce.h>
 
 namespace rpcrdma::soft {
@@ -35,6 +36,10 @@ class QueuePair {
   // Error kBadArgument: more Receives are posted than it is to hold.
   [[nodiscard]] fabric::Expected<void> configure(std::uint64_t cookie,
                                                  const fabric::QueueDepths& depths);
+
+  // Who is told what happens from now on.
+  void set_trace(const trace::ConnectionTracer& trace) { trace_ = trace; }
+  [[nodiscard]] const trace::ConnectionTracer& trace() const { return trace_; }
 
   // The peer is known: from now on it is served, and what is posted is sent.
   void connect(const Path& path, const QpParameters& parameters);
@@ -72,7 +77,7 @@ class QueuePair {
   fabric::Completion& complete(std::uint64_t id, fabric::Operation operation,
                                fabric::Status status);
   void complete(const SendWork& work, fabric::Status status);
-  void serve(const wire::RocePacket& packet);
+  void serve(const wire::RocePacket& packet, fabric::Time now);
 
   std::uint64_t cookie_;
   MemoryTable& memory_;
@@ -82,6 +87,7 @@ class QueuePair {
   const char* reason_ = "";
   Path path_;
   QpCounters counters_;
+  trace::ConnectionTracer trace_;
   fabric::QueueDepths depths_;
   Requester requester_;
   Responder responder_;

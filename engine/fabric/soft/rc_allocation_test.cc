@@ -1,4 +1,4 @@
-// In steady state no packet allocates, whatever it is.
+// In steady state no packet allocates, whatever it is, and whether or not somebody listens.
 #include "counting_new.h"
 #include "qp_pair_for_tests.h"
 
@@ -84,8 +84,7 @@ struct Link {
   std::size_t good = 0;
 };
 
-TEST(RcAllocation, NoneInSteadyState) {
-  Link link;
+void expect_none(Link& link) {
   for (int i = 0; i < 20; ++i) link.round();
   const std::uint64_t before = link.packets;
   const std::size_t allocations = wire::testing::allocations_in([&] {
@@ -95,6 +94,21 @@ TEST(RcAllocation, NoneInSteadyState) {
   EXPECT_GT(link.packets - before, 5000U);
   EXPECT_EQ(link.good, 120U * 13);
   EXPECT_GT(link.a.qp.counters().retransmitted, 0U);
+}
+
+TEST(RcAllocation, NoneInSteadyState) {
+  Link link;
+  expect_none(link);
+}
+
+TEST(RcAllocation, NorWithAListener) {
+  Link link;
+  trace::Tracer tracer(0, 1U << 16);
+  tracer.listen(true);
+  link.a.qp.set_trace({&tracer, 1});
+  link.b.qp.set_trace({&tracer, 2});
+  expect_none(link);
+  EXPECT_GT(tracer.ring().emitted(), 1000U);
 }
 
 }  // namespace

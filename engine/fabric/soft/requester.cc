@@ -3,6 +3,7 @@
 #include "credit_code.h"
 #include "packet_header.h"
 #include "psn.h"
+#include "trace_hooks.h"
 
 #include <algorithm>
 #include <limits>
@@ -176,7 +177,10 @@ bool Requester::transmit(OutPacket& out, fabric::Time now) {
 
   ++counters_.packets_out;
   counters_.bytes_out += out.payload_bytes;
-  if (psn_diff(next_psn_, sent_psn_) < 0) ++counters_.retransmitted;
+  if (psn_diff(next_psn_, sent_psn_) < 0) {
+    ++counters_.retransmitted;
+    if (trace_.on()) tell_retransmission(trace_, trace::kHere, next_psn_, now);
+  }
   next_psn_ = psn_add(next_psn_, packets);
   if (psn_diff(next_psn_, sent_psn_) > 0) sent_psn_ = next_psn_;
   next_packet_ += packets;
@@ -228,6 +232,7 @@ Status Requester::acknowledge(const wire::RocePacket& packet, fabric::Time now) 
     ++counters_.dropped;
     return Status::kSuccess;
   }
+  if (!aeth.is_ack() && trace_.on()) tell_nak(trace_, trace::kPeer, aeth, packet.bth.psn, now);
   const auto acknowledged = static_cast<std::uint32_t>(through);
   const std::uint32_t up_to = before_read(acknowledged);
   if (up_to != 0) advance(up_to, now);
@@ -361,6 +366,7 @@ Status Requester::expire(fabric::Time now) {
   }
   if (ack_deadline_ > now) return Status::kSuccess;
   ++counters_.timeouts;
+  if (trace_.on()) tell_timeout(trace_, una_psn_, now);
   gap_known_ = false;
   constexpr unsigned kMostDoublings = 7;
   timeouts_in_a_row_ = std::min(timeouts_in_a_row_ + 1, kMostDoublings);

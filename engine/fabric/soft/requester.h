@@ -19,6 +19,7 @@
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/fabric/work.h>
 #include <rpcrdma/soft/packet.h>
+#include <rpcrdma/trace/connection_tracer.h>
 #include <rpcrdma/wire/roce.h>
 
 namespace rpcrdma::soft {
@@ -39,7 +40,8 @@ struct SendWork {
 
 class Requester {
  public:
-  Requester(std::uint32_t depth, QpCounters& counters) : work_(depth), counters_(counters) {}
+  Requester(std::uint32_t depth, QpCounters& counters, const trace::ConnectionTracer& trace)
+      : work_(depth), counters_(counters), trace_(trace) {}
 
   void start(const QpParameters& parameters);
   void set_depth(std::uint32_t depth) { work_.set_limit(depth); }
@@ -100,6 +102,7 @@ class Requester {
   // being sent; then come those that are waiting.
   Ring<SendWork> work_;
   QpCounters& counters_;
+  const trace::ConnectionTracer& trace_;
   QpParameters parameters_;
   std::uint64_t una_ = 0;
   std::uint32_t una_packet_ = 0;  // of una_: the oldest that is not acknowledged

@@ -3,6 +3,7 @@
 #include "credit_code.h"
 #include "packet_header.h"
 #include "psn.h"
+#include "trace_hooks.h"
 
 #include <algorithm>
 #include <cstring>
@@ -29,12 +30,22 @@ constexpr std::uint32_t acknowledged_by(std::uint8_t syndrome, std::uint32_t psn
   return is_ack(syndrome) ? psn_add(psn, 1) : psn;
 }
 
+// What the trace shows of memory that the peer accesses.
+wire::Bytes front_of(const MemoryTable& memory, std::uint32_t qpn, const wire::Reth& reth,
+                     Access access) {
+  const std::size_t bytes = std::min<std::size_t>(reth.dma_length, trace::kOperationTail);
+  const std::uint8_t* const from =
+      bytes == 0 ? nullptr : memory.find(qpn, reth.rkey, reth.va, bytes, access);
+  return from == nullptr ? wire::Bytes() : wire::Bytes(from, bytes);
+}
+
 }  // namespace
 
 void Responder::start(const QpParameters& parameters) {
   parameters_ = parameters;
   expected_psn_ = parameters.receive_psn & wire::kPsnMask;
   newest_to_ack_ = psn_add(expected_psn_, wire::kPsnMask);  // one before: nothing yet
+  newest_read_end_ = newest_to_ack_;
 }
 
 fabric::Expected<void> Responder::post(const fabric::ReceiveRequest& request,
@@ -113,7 +124,7 @@ bool Responder::fits(const wire::OpcodeInfo& info, std::size_t payload) const {
 }
 
 Served Responder::receive(const wire::RocePacket& packet, MemoryTable& memory, HandleOwner& owner,
-                          fabric::Completion& message) {
+                          fabric::Completion& message, fabric::Time now) {
   if (refused_) return {};
   const wire::OpcodeInfo& info = wire::opcode_info(packet.bth.opcode);
   const std::int32_t distance = psn_diff(packet.bth.psn, expected_psn_);
@@ -127,6 +138,7 @@ Served Responder::receive(const wire::RocePacket& packet, MemoryTable& memory, H
   }
   if (distance < 0) {
     ++counters_.duplicates;
+    if (trace_.on()) tell_retransmission(trace_, trace::kPeer, packet.bth.psn, now);
     duplicate(packet, memory, owner.qpn);
     return {};
   }
@@ -136,12 +148,12 @@ Served Responder::receive(const wire::RocePacket& packet, MemoryTable& memory, H
     return refuse(NakCode::kInvalidRequest, "operation not supported");
   }
   gap_told_ = false;
-  if (is_read) return read(packet, memory, owner.qpn);
+  if (is_read) return read(packet, memory, owner.qpn, now);
   if (!fits(info, packet.payload.size())) {
     return refuse(NakCode::kInvalidRequest, "packet length does not fit the opcode and the MTU");
   }
   return info.send ? send(packet, info, memory, owner, message)
-                   : write(packet, info, memory, owner.qpn, message);
+                   : write(packet, info, memory, owner.qpn, message, now);
 }
 
 void Responder::drop_back() {
@@ -158,7 +170,7 @@ void Responder::add_read(const wire::RocePacket& packet, bool repeated) {
   a.psn = packet.bth.psn;
   a.handle = packet.reth.rkey;
   a.offset = packet.reth.va;
-  a.length = packet.reth.dma_length;
+  a.length = a.all = packet.reth.dma_length;
   answers_.push(a);
   ++(repeated ? repeats_waiting_ : reads_waiting_);
 }
@@ -267,7 +279,8 @@ Served Responder::send(const wire::RocePacket& packet, const wire::OpcodeInfo& i
 }
 
 Served Responder::write(const wire::RocePacket& packet, const wire::OpcodeInfo& info,
-                        const MemoryTable& memory, std::uint32_t qpn, fabric::Completion& message) {
+                        const MemoryTable& memory, std::uint32_t qpn, fabric::Completion& message,
+                        fabric::Time now) {
   if (info.imm && receives_.empty()) {
     receive_not_ready();
     return {};
@@ -300,6 +313,11 @@ Served Responder::write(const wire::RocePacket& packet, const wire::OpcodeInfo& 
   write_offset_ += bytes;
   write_left_ -= bytes;
   current_ = info.last ? Current::kNone : Current::kWrite;
+  if (info.last && trace_.on()) {
+    const wire::Reth whole{write_offset_ - write_length_, write_handle_, write_length_};
+    tell_peer_operation(trace_, trace::Transfer::kWrite, whole, packet.bth.psn,
+                        front_of(memory, qpn, whole, Access::kRemoteWrite), now);
+  }
   Served served;
   if (info.last && info.imm) {
     served.outcome = Served::Outcome::kMessage;
@@ -310,8 +328,8 @@ Served Responder::write(const wire::RocePacket& packet, const wire::OpcodeInfo& 
   return served;
 }
 
-Served Responder::read(const wire::RocePacket& packet, const MemoryTable& memory,
-                       std::uint32_t qpn) {
+Served Responder::read(const wire::RocePacket& packet, const MemoryTable& memory, std::uint32_t qpn,
+                       fabric::Time now) {
   const wire::Reth& reth = packet.reth;
   if (reads_waiting_ >= parameters_.responder_resources) {
     return refuse(NakCode::kInvalidRequest, "more Reads at a time than were agreed");
@@ -327,11 +345,29 @@ Served Responder::read(const wire::RocePacket& packet, const MemoryTable& memory
   ++counters_.packets_in;
   msn_ = (msn_ + 1) & wire::kPsnMask;
   expected_psn_ = psn_add(expected_psn_, packets_of(reth.dma_length));
+  if (trace_.on()) {
+    const std::uint32_t last = psn_add(expected_psn_, wire::kPsnMask);
+    tell_peer_operation(trace_, trace::Transfer::kRead, reth, last, {}, now);
+  }
   return {};
 }
 
-bool Responder::transmit(OutPacket& out, const MemoryTable& memory, std::uint32_t qpn,
-                         bool& fatal) {
+// Each Read ends once, though the peer may have asked again for what it had not got of it, or for
+// what it had. Of such a part the first bytes are not the Read's.
+void Responder::read_ended(const Answer& answer, std::uint32_t last_psn, Status status,
+                           const MemoryTable& memory, std::uint32_t qpn, fabric::Time now) {
+  const bool newest = psn_diff(last_psn, newest_read_end_) > 0;
+  if (answer.repeated && !newest) return;
+  newest_read_end_ = last_psn;
+  if (!trace_.on()) return;
+  const bool whole = status == Status::kSuccess && !answer.repeated;
+  const wire::Reth reth{answer.offset - answer.all, answer.handle, answer.all};
+  tell_peer_read_end(trace_, last_psn, status, status == Status::kSuccess ? answer.all : 0,
+                     whole ? front_of(memory, qpn, reth, Access::kRemoteRead) : wire::Bytes(), now);
+}
+
+bool Responder::transmit(OutPacket& out, const MemoryTable& memory, std::uint32_t qpn, bool& fatal,
+                         fabric::Time now) {
   fatal = false;
   if (answers_.empty()) return false;
   Answer& a = answers_.front();
@@ -348,6 +384,8 @@ bool Responder::transmit(OutPacket& out, const MemoryTable& memory, std::uint32_
     if (from == nullptr) {
       // Withdrawn since it was asked for. As of a duplicate(), a repeated one may be over.
       --(a.repeated ? repeats_waiting_ : reads_waiting_);
+      read_ended(a, psn_add(a.psn, packets_of(a.length) - 1), Status::kRemoteAccess, memory, qpn,
+                 now);
       a.fatal = !a.repeated;
       if (a.fatal) refused_ = true;
       a.read = false;
@@ -360,6 +398,7 @@ bool Responder::transmit(OutPacket& out, const MemoryTable& memory, std::uint32_
     const bool ack = is_ack(a.syndrome);
     headers.aeth.syndrome = ack ? tell_credits() : a.syndrome;
     ++(ack ? counters_.acks_out : counters_.naks_out);
+    if (!ack && trace_.on()) tell_nak(trace_, trace::kHere, headers.aeth, a.psn, now);
     sends_unacknowledged_ = 0;
     urgent_ = false;
     fatal = a.fatal;
@@ -386,6 +425,7 @@ bool Responder::transmit(OutPacket& out, const MemoryTable& memory, std::uint32_
   a.length -= bytes;
   if (last) {
     --(a.repeated ? repeats_waiting_ : reads_waiting_);
+    read_ended(a, psn_add(a.psn, wire::kPsnMask), Status::kSuccess, memory, qpn, now);
     answers_.pop();
   }
   return true;

@@ -14,6 +14,7 @@
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/fabric/work.h>
 #include <rpcrdma/soft/packet.h>
+#include <rpcrdma/trace/connection_tracer.h>
 #include <rpcrdma/wire/roce.h>
 
 namespace rpcrdma::soft {
@@ -38,7 +39,8 @@ struct Served {
 
 class Responder {
  public:
-  Responder(std::uint32_t depth, QpCounters& counters) : receives_(depth), counters_(counters) {}
+  Responder(std::uint32_t depth, QpCounters& counters, const trace::ConnectionTracer& trace)
+      : receives_(depth), counters_(counters), trace_(trace) {}
 
   void start(const QpParameters& parameters);
   void set_depth(std::uint32_t depth) { receives_.set_limit(depth); }
@@ -49,11 +51,11 @@ class Responder {
 
   // A request packet of the peer's. `message` is filled if it is the last of one for a Receive.
   [[nodiscard]] Served receive(const wire::RocePacket& packet, MemoryTable& memory,
-                               HandleOwner& owner, fabric::Completion& message);
+                               HandleOwner& owner, fabric::Completion& message, fabric::Time now);
 
   // The next answer. `fatal`: it was the last one, see Outcome::kFatal.
   [[nodiscard]] bool transmit(OutPacket& packet, const MemoryTable& memory, std::uint32_t qpn,
-                              bool& fatal);
+                              bool& fatal, fabric::Time now);
 
   // Nothing waits to be answered but with an ACK.
   [[nodiscard]] bool only_ack() const {
@@ -86,6 +88,7 @@ class Responder {
     std::uint8_t syndrome = 0;
     std::uint32_t psn = 0;  // of the next packet
     std::uint32_t handle = 0;
+    std::uint32_t all = 0;     // bytes that were asked for
     std::uint64_t offset = 0;  // of the next packet's data
     std::uint32_t length = 0;  // that is left, bytes
     bool begun = false;        // the first response packet was sent
@@ -98,16 +101,18 @@ class Responder {
   [[nodiscard]] Served refuse(wire::NakCode code, const char* reason,
                               fabric::Status receive_status = fabric::Status::kSuccess);
   void duplicate(const wire::RocePacket& packet, const MemoryTable& memory, std::uint32_t qpn);
+  void read_ended(const Answer& answer, std::uint32_t last_psn, fabric::Status status,
+                  const MemoryTable& memory, std::uint32_t qpn, fabric::Time now);
   [[nodiscard]] bool in_sequence(const wire::OpcodeInfo& info) const;
   [[nodiscard]] bool fits(const wire::OpcodeInfo& info, std::size_t payload) const;
   void receive_not_ready();
   [[nodiscard]] Served read(const wire::RocePacket& packet, const MemoryTable& memory,
-                            std::uint32_t qpn);
+                            std::uint32_t qpn, fabric::Time now);
   [[nodiscard]] Served send(const wire::RocePacket& packet, const wire::OpcodeInfo& info,
                             MemoryTable& memory, HandleOwner& owner, fabric::Completion& message);
   [[nodiscard]] Served write(const wire::RocePacket& packet, const wire::OpcodeInfo& info,
                              const MemoryTable& memory, std::uint32_t qpn,
-                             fabric::Completion& message);
+                             fabric::Completion& message, fabric::Time now);
   void executed(const wire::RocePacket& packet, bool message);
   void complete(const wire::RocePacket& packet, const wire::OpcodeInfo& info,
                 fabric::Completion& message);
@@ -115,6 +120,7 @@ class Responder {
 
   Ring<ReceiveWork> receives_;
   QpCounters& counters_;
+  const trace::ConnectionTracer& trace_;
   QpParameters parameters_;
   // 255 Reads, 255 that are repeated, and what stands between them.
   Ring<Answer> answers_{1024};
@@ -124,6 +130,7 @@ class Responder {
   // Of the newest Send or Write packet that was executed. A Read is acknowledged by its response
   // alone: Linux's rxe takes an ACK that bears a Read's PSN for the Read's data.
   std::uint32_t newest_to_ack_ = 0;
+  std::uint32_t newest_read_end_ = 0;  // PSN of the last response of the newest Read answered whole
   std::uint32_t msn_ = 0;
   std::uint32_t msn_limit_ = 0;             // up to which the peer knows of Receives
   std::uint32_t sends_unacknowledged_ = 0;  // that ended since the last ACK was sent

@@ -30,12 +30,12 @@ struct RecordOptions {
   Interface interface;
   // How many frames the kernel and the interface have dropped so far; asked at the end of each
   // file, whose statistics block tells those that were dropped while it was written. May be empty.
-  std::function<std::uint64_t()> dropped;
+  std::function<std::uint64_t()> dropped = {};
   // Frames that a ring's file needs to be understood by itself: put at its end when another one
   // follows, and at the beginning of that one. They do not make it full. May be empty.
   using Put = std::function<void(const Frame&)>;
-  std::function<void(const Put&)> at_end;
-  std::function<void(const Put&)> at_begin;
+  std::function<void(const Put&)> at_end = {};
+  std::function<void(const Put&)> at_begin = {};
 };
 
 // Whole blocks are given to the kernel when 256 KiB have gathered, when a frame is a second later

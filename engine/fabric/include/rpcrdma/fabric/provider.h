@@ -54,6 +54,8 @@ struct ConnectionOptions {
   std::uint8_t retry_count = 6;
   std::uint8_t rnr_retry_count = 7;            // 0..7, the peer's without a Receive here; 7: no end
   std::span<const std::uint8_t> private_data;  // at most what its message holds, below
+  // How its owner names it to whom it tells of it (engine/trace), for what the provider tells.
+  std::uint32_t trace_connection = 0;
 };
 
 // Of RDMA_PS_TCP's messages, what is left of the CM's own field (annex A11).
@@ -111,7 +113,11 @@ struct Event {
   EventType type = EventType::kEstablished;
   std::uint64_t cookie = 0;             // of the connection; of the listener for kRequest
   std::unique_ptr<Connection> request;  // kRequest
-  Address peer;                         // kRequest
+  Address peer;                         // kRequest, kEstablished
+  Address local;                        // kEstablished
+  // kEstablished: of the queue pairs; 0 where the provider does not know it.
+  std::uint32_t local_qpn = 0;
+  std::uint32_t peer_qpn = 0;
   // kRequest, kEstablished (of who connected), kRejected; zeros may follow what the peer gave.
   std::vector<std::uint8_t> private_data;
   std::uint16_t reject_reason = 0;  // kRejected: see wire::cm_rej_reason(); 0: not known
@@ -135,6 +141,9 @@ struct Limits {
   // A peer may send with Invalidate. Without, its doing so ends the connection: it must be told
   // that it may not (RFC 8797, the flag R).
   bool takes_invalidate = false;
+  // It tells a tracer of the peer's RDMA Reads and Writes, of which a device in general says
+  // nothing.
+  bool sees_peer_operations = false;
 };
 
 class Provider {

@@ -16,12 +16,21 @@
 #include <rpcrdma/protocol/requester.h>
 #include <rpcrdma/protocol/responder.h>
 
+namespace rpcrdma::trace {
+class Tracer;
+}
+
 namespace rpcrdma::protocol {
 
 struct ChannelOptions {
   std::uint32_t inline_send = 1024;  // bytes of a Send at most; 1024 without private data (INL-01)
   std::uint32_t inline_receive = 1024;   // bytes of each Receive
   std::uint32_t max_segment = 1U << 30;  // bytes of one exposed segment
+  // Who is told what happens on it and to its Calls, and under which number (see
+  // trace/connection_tracer.h); null: nobody. It outlives the roles. That the connection is there,
+  // and its end, are its owner's to tell: before established(), and after the channel's end.
+  trace::Tracer* tracer = nullptr;
+  std::uint32_t connection = 0;
 };
 
 class Channel {

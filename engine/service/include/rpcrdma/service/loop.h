@@ -8,6 +8,10 @@
 #include <rpcrdma/fabric/provider.h>
 #include <rpcrdma/protocol/memory_pool.h>
 
+namespace rpcrdma::trace {
+class Tracer;
+}
+
 namespace rpcrdma::service {
 
 // Who lives in a Loop: a Server, a Client, or whoever needs a timer. `key` is what the member
@@ -32,6 +36,9 @@ struct LoopOptions {
   // For so long after something happened the loop polls before it sleeps; fabric::kNever: it never
   // sleeps, and takes a processor.
   fabric::Time spin = 0;
+  // Who is told what happens on its members' connections; null: nobody. It outlives the loop, and
+  // is best the provider's, too.
+  trace::Tracer* tracer = nullptr;
 };
 
 struct LoopCounters {
@@ -67,6 +74,7 @@ class Loop {
   [[nodiscard]] fabric::Provider& provider();
   [[nodiscard]] protocol::MemoryPool& memory();
   [[nodiscard]] const LoopOptions& options() const;
+  [[nodiscard]] trace::Tracer* tracer() const;  // that of the options
   [[nodiscard]] const LoopCounters& counters() const;
 
   void join(LoopMember& member);

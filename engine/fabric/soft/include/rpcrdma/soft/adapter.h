@@ -13,7 +13,12 @@
 #include <rpcrdma/fabric/provider.h>
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/soft/cm.h>
+#include <rpcrdma/soft/fault_rules.h>
 #include <rpcrdma/soft/packet.h>
+
+namespace rpcrdma::trace {
+class Tracer;
+}
 
 namespace rpcrdma::soft {
 
@@ -31,6 +36,9 @@ struct AdapterOptions {
   std::size_t max_connections = 16384;  // at most 65,533
   fabric::QueueDepths max_depths{4096, 4096, 4096};
   CmLimits cm;
+  // Who is told of the packets of connections that have a ConnectionOptions::trace_connection, and
+  // of what the peer does with the memory here; null: nobody. It outlives the adapter.
+  trace::Tracer* tracer = nullptr;
 };
 
 // Names a connection of an adapter's: its queue pair number.
@@ -41,6 +49,9 @@ struct AdapterEvent {
   ConnectionId connection = 0;
   std::uint64_t cookie = 0;  // of the connection; of the listener for kRequest
   fabric::Address peer;
+  fabric::Address local;
+  std::uint32_t local_qpn = 0;
+  std::uint32_t peer_qpn = 0;
   std::vector<std::uint8_t> private_data;
   std::uint16_t reject_reason = 0;
   std::uint8_t responder_resources = 0;
@@ -102,6 +113,10 @@ class Adapter {
   // Whether the owner sleeps until something comes, or polls. From one that sleeps an answer takes
   // longer, and to be woken for an ACK alone costs its peer as much as an answer.
   void owner_sleeps(bool sleeps);
+
+  // The trace_connection of the connection whose packet this is, in or out; 0: of none.
+  [[nodiscard]] std::uint32_t trace_connection(FaultDirection direction, const Path& path,
+                                               std::uint32_t dest_qp) const;
 
   [[nodiscard]] const AdapterCounters& counters() const;
   [[nodiscard]] std::size_t connections() const;

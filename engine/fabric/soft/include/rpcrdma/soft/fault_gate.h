@@ -20,11 +20,12 @@ class FaultGate {
 
   // Calls `go(direction, path, datagram)` for each packet that goes on now: none, this one, which
   // may be changed in place, twice, and after it any that waited for it. `go` must not come back
-  // here.
-  template <typename Go>
+  // here. Before that, `done(verdict)` if a fault is done to it.
+  template <typename Go, typename Done>
   void offer(FaultDirection direction, const Path& path, wire::MutableBytes datagram,
-             fabric::Time now, Go&& go) {
+             fabric::Time now, Go&& go, Done&& done) {
     const FaultVerdict verdict = injector_.ask(direction, path, datagram, now);
+    if (verdict.action != FaultAction::kPass) done(verdict);
     switch (verdict.action) {
       case FaultAction::kDrop:
         return;
@@ -49,6 +50,12 @@ class FaultGate {
     go(direction, path, wire::Bytes(datagram));
     delayed_.passed(verdict.stream, now);
     expire(now, go);
+  }
+
+  template <typename Go>
+  void offer(FaultDirection direction, const Path& path, wire::MutableBytes datagram,
+             fabric::Time now, Go&& go) {
+    offer(direction, path, datagram, now, go, [](const FaultVerdict&) {});
   }
 
   // When a delayed packet is due; kNever.

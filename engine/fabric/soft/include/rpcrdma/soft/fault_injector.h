@@ -32,6 +32,7 @@ struct FaultVerdict {
   std::uint64_t hold = 0;    // kReorder: until so many later ones of the stream have gone
   fabric::Time until = 0;    // kDelay; kReorder: at the latest
   std::uint64_t stream = 0;  // packets of one connection and direction have the same
+  std::size_t rule = 0;      // that wants it; of kPass none
 };
 
 struct FaultCounters {

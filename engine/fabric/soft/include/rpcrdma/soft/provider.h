@@ -13,7 +13,8 @@
 namespace rpcrdma::soft {
 
 struct ProviderOptions {
-  // `address` is the one to bind to; `mtu` is lowered to what its interface carries.
+  // `address` is the one to bind to; `mtu` is lowered to what its interface carries; `tracer` is
+  // told of faults, too.
   AdapterOptions adapter;
   UdpOptions udp;
   // A pcapng file into which everything sent and received goes, as Ethernet frames; empty: none.

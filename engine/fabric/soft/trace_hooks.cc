@@ -1,0 +1,71 @@
+#include "trace_hooks.h"
+
+namespace rpcrdma::soft {
+
+using fabric::Time;
+using trace::ConnectionTracer;
+
+void tell_retransmission(const ConnectionTracer& trace, std::uint8_t side, std::uint32_t psn,
+                         Time now) {
+  trace::Fabric event;
+  event.kind = trace::FabricKind::kRetransmission;
+  event.side = side;
+  event.psn = psn;
+  event.count = 1;
+  trace.tell(now, event);
+}
+
+void tell_nak(const ConnectionTracer& trace, std::uint8_t side, const wire::Aeth& aeth,
+              std::uint32_t psn, Time now) {
+  trace::Fabric event;
+  event.kind = aeth.is_rnr() ? trace::FabricKind::kRnr : trace::FabricKind::kNak;
+  event.side = side;
+  event.code = aeth.value();
+  event.psn = psn;
+  event.count = 1;
+  trace.tell(now, event);
+}
+
+void tell_timeout(const ConnectionTracer& trace, std::uint32_t psn, Time now) {
+  trace::Fabric event;
+  event.kind = trace::FabricKind::kTimeout;
+  event.side = trace::kHere;
+  event.psn = psn;
+  event.count = 1;
+  trace.tell(now, event);
+}
+
+void tell_peer_operation(const ConnectionTracer& trace, trace::Transfer kind,
+                         const wire::Reth& reth, std::uint32_t last_psn, wire::Bytes front,
+                         Time now) {
+  trace::Operation event;
+  event.kind = kind;
+  event.side = trace::kPeer;
+  event.handle = reth.rkey;
+  event.offset = reth.va;
+  event.length = reth.dma_length;
+  event.id = last_psn;
+  trace.tell(now, event, front);
+}
+
+void tell_peer_read_end(const ConnectionTracer& trace, std::uint32_t last_psn,
+                        fabric::Status status, std::uint32_t length, wire::Bytes front, Time now) {
+  trace::OperationEnd event;
+  event.kind = trace::Transfer::kRead;
+  event.side = trace::kPeer;
+  event.status = static_cast<std::uint8_t>(status);
+  event.length = length;
+  event.id = last_psn;
+  trace.tell(now, event, front);
+}
+
+void tell_fault(const ConnectionTracer& trace, FaultDirection direction, FaultAction action,
+                std::string_view rule, Time now) {
+  trace::Fault event;
+  event.outgoing = direction == FaultDirection::kOut ? 1 : 0;
+  event.action = static_cast<std::uint8_t>(action);
+  event.packets = 1;
+  trace.tell(now, event, {reinterpret_cast<const std::uint8_t*>(rule.data()), rule.size()});
+}
+
+}  // namespace rpcrdma::soft

@@ -1,0 +1,233 @@
+#include "trace_hooks.h"
+
+#include "work_id.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/wire/xdr.h>
+
+namespace rpcrdma::protocol {
+
+using fabric::Status;
+using fabric::Time;
+using trace::ConnectionTracer;
+
+namespace {
+
+constexpr std::size_t kLongestTail = std::max(trace::kMessageTail, trace::kOperationTail);
+
+// The first bytes of what the slices hold; in `copy` unless the first slice has them all.
+wire::Bytes first_bytes(std::span<const fabric::Slice> slices, std::size_t limit,
+                        std::array<std::uint8_t, kLongestTail>& copy) {
+  if (slices.empty()) return {};
+  if (slices.size() == 1 || slices[0].length >= limit) {
+    return {slices[0].data, std::min<std::size_t>(slices[0].length, limit)};
+  }
+  std::size_t at = 0;
+  for (const fabric::Slice& s : slices) {
+    const std::size_t bytes = std::min<std::size_t>(s.length, limit - at);
+    std::memcpy(copy.data() + at, s.data, bytes);
+    at += bytes;
+  }
+  return {copy.data(), at};
+}
+
+std::uint32_t length_of(std::span<const fabric::Slice> slices) {
+  std::uint32_t sum = 0;
+  for (const fabric::Slice& s : slices) sum += s.length;
+  return sum;
+}
+
+wire::Bytes as_bytes(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+void tell_operation(const ConnectionTracer& trace, const WorkRequest& work, Time now) {
+  const std::span slices = std::span(work.slices).first(work.slice_count);
+  const bool reads = work.request.operation == fabric::Operation::kRead;
+  trace::Operation event;
+  event.kind = reads ? trace::Transfer::kRead : trace::Transfer::kWrite;
+  event.side = trace::kHere;
+  event.handle = work.request.remote_handle;
+  event.offset = work.request.remote_offset;
+  event.length = length_of(slices);
+  event.xid = work.xid;
+  event.id = work.request.id;
+  std::array<std::uint8_t, kLongestTail> copy;
+  trace.tell(now, event, reads ? wire::Bytes() : first_bytes(slices, trace::kOperationTail, copy));
+}
+
+void tell_sent(const ConnectionTracer& trace, const WorkRequest& work, Time now) {
+  const std::span slices = std::span(work.slices).first(work.slice_count);
+  trace::Message event;
+  event.side = trace::kHere;
+  event.has_invalidate = work.request.operation == fabric::Operation::kSendInvalidate ? 1 : 0;
+  event.length = length_of(slices);
+  event.invalidate = work.request.invalidate;
+  std::array<std::uint8_t, kLongestTail> copy;
+  trace.tell(now, event, first_bytes(slices, trace::kMessageTail, copy));
+}
+
+}  // namespace
+
+void tell_received(const ConnectionTracer& trace, const fabric::Completion& completion,
+                   wire::Bytes message, Time now) {
+  trace::Message event;
+  event.side = trace::kPeer;
+  event.has_invalidate = completion.has_invalidated ? 1 : 0;
+  event.length = completion.bytes;
+  event.invalidate = completion.invalidated;
+  trace.tell(now, event, message.first(std::min(message.size(), trace::kMessageTail)));
+}
+
+void tell_receives(const ConnectionTracer& trace, std::uint32_t posted, std::uint32_t total,
+                   Time now) {
+  trace.tell(now, trace::Receives{posted, total});
+}
+
+void tell_posted(const ConnectionTracer& trace, std::span<const WorkRequest> work, Time now) {
+  for (const WorkRequest& w : work) {
+    const bool one_sided = w.request.operation == fabric::Operation::kRead ||
+                           w.request.operation == fabric::Operation::kWrite;
+    one_sided ? tell_operation(trace, w, now) : tell_sent(trace, w, now);
+  }
+}
+
+void tell_reads_ended(const ConnectionTracer& trace, const Serving& serving, std::uint32_t slot,
+                      Time now) {
+  std::uint8_t part = 0;
+  std::uint32_t number = 0;
+  for (const ReadChunk& chunk : serving.call.read_chunks()) {
+    wire::Bytes content = serving.chunk_content(number++);
+    for (const wire::Segment& segment : serving.call.of(chunk.segments)) {
+      trace::OperationEnd event;
+      event.kind = trace::Transfer::kRead;
+      event.side = trace::kHere;
+      event.status = static_cast<std::uint8_t>(Status::kSuccess);
+      event.length = segment.length;
+      event.id = WorkId{WorkKind::kRead, slot, serving.generation, part++}.encode();
+      trace.tell(now, event,
+                 content.first(std::min<std::size_t>(segment.length, trace::kOperationTail)));
+      content = content.subspan(segment.length);
+    }
+  }
+}
+
+void tell_failed(const ConnectionTracer& trace, const fabric::Completion& completion, Time now) {
+  const WorkKind kind = WorkId::decode(completion.id).kind;
+  if (kind != WorkKind::kRead && kind != WorkKind::kWrite && kind != WorkKind::kProbe) return;
+  trace::OperationEnd event;
+  event.kind = kind == WorkKind::kRead ? trace::Transfer::kRead : trace::Transfer::kWrite;
+  event.side = trace::kHere;
+  event.status = static_cast<std::uint8_t>(completion.status);
+  event.id = completion.id;
+  trace.tell(now, event);
+}
+
+std::uint8_t side_of_failure(Status status) {
+  switch (status) {
+    case Status::kSuccess:
+    case Status::kLocalProtection:
+    case Status::kLocalOperation:
+    case Status::kFlushed:
+    case Status::kRemoteInvalid:
+      return trace::kHere;
+    case Status::kLocalLength:   // of a Receive: the peer's message did not fit
+    case Status::kRemoteAccess:  // through a handle that the peer gave
+    case Status::kRemoteOperation:
+    case Status::kBadResponse:
+    case Status::kRetriesExceeded:
+    case Status::kRnrRetriesExceeded:
+      break;
+  }
+  return trace::kPeer;
+}
+
+void tell_exposed(const ConnectionTracer& trace, const wire::Segment& segment,
+                  fabric::Access access, std::uint32_t xid, Time now) {
+  trace::Expose event;
+  event.handle = segment.handle;
+  event.length = segment.length;
+  event.offset = segment.offset;
+  event.xid = xid;
+  event.access = static_cast<std::uint8_t>(access);
+  trace.tell(now, event);
+}
+
+void tell_withdrawn(const ConnectionTracer& trace, std::uint32_t handle, std::uint8_t side,
+                    Time now) {
+  trace.tell(now, trace::Withdraw{handle, side, {}});
+}
+
+void tell_credits(const ConnectionTracer& trace, const trace::Credits& credits, Time now) {
+  trace.tell(now, credits);
+}
+
+void tell_credit_wait(const ConnectionTracer& trace, std::uint32_t xid, bool begun, Time now) {
+  trace.tell(now, trace::CreditWait{xid, static_cast<std::uint8_t>(begun), {}});
+}
+
+void tell_call(const ConnectionTracer& trace, std::uint32_t xid, std::uint8_t side,
+               wire::Bytes stream, Time now) {
+  trace::Call event;
+  event.xid = xid;
+  event.side = side;
+  wire::XdrReader r(stream);
+  r.skip(12);  // XID, msg_type, rpcvers
+  const std::uint32_t program = r.u32();
+  const std::uint32_t version = r.u32();
+  const std::uint32_t procedure = r.u32();
+  if (r.ok()) {
+    event.program = program;
+    event.version = version;
+    event.procedure = procedure;
+  }
+  trace.tell(now, event);
+}
+
+void tell_call_end(const ConnectionTracer& trace, const CallOutcome& outcome) {
+  trace::CallEnd event;
+  event.xid = outcome.xid;
+  event.side = trace::kHere;
+  event.status = static_cast<std::uint8_t>(outcome.status);
+  event.attempts =
+      static_cast<std::uint16_t>(std::min<std::uint32_t>(outcome.attempts, UINT16_MAX));
+  event.called = outcome.times.called;
+  event.sent = outcome.times.sent;
+  event.replied = outcome.times.replied;
+  event.ended = outcome.times.ended;
+  trace.tell(event.ended, event);
+}
+
+void tell_call_end(const ConnectionTracer& trace, const Serving& serving, Time now) {
+  trace::CallEnd event;
+  event.xid = serving.call.xid;
+  event.side = trace::kPeer;
+  event.called = serving.received_at;
+  event.sent = serving.pulled_at;
+  event.replied = serving.replied_at;
+  event.ended = now;
+  trace.tell(now, event);
+}
+
+void tell_error(const ConnectionTracer& trace, std::uint8_t side, std::uint32_t xid,
+                std::string_view reason, Time now) {
+  trace.tell(now, trace::Error{xid, side, {}}, as_bytes(reason));
+}
+
+void tell_refused(const ConnectionTracer& trace, std::uint8_t side, wire::RdmaErr error,
+                  std::uint32_t xid, std::string_view rule, std::string_view reason, Time now) {
+  constexpr std::size_t kLongest = 256;
+  std::array<char, kLongest> text;
+  const char* const name = wire::rdma_err_name(1, static_cast<std::uint32_t>(error));
+  const auto written =
+      rule.empty() ? fmt::format_to_n(text.data(), kLongest, "{}: {}", name, reason)
+                   : fmt::format_to_n(text.data(), kLongest, "{}: {} ({})", name, reason, rule);
+  tell_error(trace, side, xid, {text.data(), std::min(written.size, kLongest)}, now);
+}
+
+}  // namespace rpcrdma::protocol

@@ -1,0 +1,62 @@
+#include "trace_hooks.h"
+
+#include <fmt/format.h>
+
+#include <rpcrdma/trace/tracer.h>
+
+namespace rpcrdma::service {
+
+using fabric::Time;
+
+namespace {
+
+wire::Bytes as_bytes(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+void tell(Loop& loop, std::uint32_t connection, const EndedConnection& end, bool established,
+          std::string_view what, Time now) {
+  trace::ConnectionEnd event;
+  event.side = end.side;
+  event.established = established ? 1 : 0;
+  event.reject_reason = end.reject_reason;
+  loop.tracer()->tell(connection, now, event, as_bytes(what));
+}
+
+}  // namespace
+
+std::uint32_t new_trace_connection(const Loop& loop) {
+  return loop.tracer() != nullptr ? loop.tracer()->new_connection() : 0;
+}
+
+void tell_established(Loop& loop, std::uint32_t connection, const EstablishedConnection& what,
+                      Time now) {
+  if (loop.tracer() == nullptr) return;
+  trace::Connection event;
+  event.local = what.event.local.gid();
+  event.peer = what.event.peer.gid();
+  event.local_qpn = what.event.local_qpn;
+  event.peer_qpn = what.event.peer_qpn;
+  event.port = what.port;
+  event.active = what.active ? 1 : 0;
+  event.version = 1;
+  event.inline_send = what.thresholds.send;
+  event.inline_receive = what.thresholds.receive;
+  event.sent_private_data = static_cast<std::uint16_t>(what.sent.size());
+  event.responder_resources = what.event.responder_resources;
+  event.initiator_depth = what.event.initiator_depth;
+  event.sees_peer_operations = loop.provider().limits().sees_peer_operations ? 1 : 0;
+  loop.tracer()->tell(connection, now, event, what.sent, what.received);
+}
+
+void tell_end(Loop& loop, std::uint32_t connection, const EndedConnection& end, Time now) {
+  if (loop.tracer() != nullptr) tell(loop, connection, end, true, end.what, now);
+}
+
+void tell_failed(Loop& loop, std::uint32_t connection, const EndedConnection& end,
+                 const fabric::Address& peer, Time now) {
+  if (loop.tracer() == nullptr) return;
+  tell(loop, connection, end, false, fmt::format("{}: {}", peer.to_string(), end.what), now);
+}
+
+}  // namespace rpcrdma::service

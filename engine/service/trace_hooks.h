@@ -1,0 +1,40 @@
+// What servers and clients tell of their connections' begin and end (engine/trace). Told whether or
+// not somebody listens, so that who listens later learns which connections there are.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <rpcrdma/fabric/provider.h>
+#include <rpcrdma/service/connection_info.h>
+#include <rpcrdma/service/loop.h>
+#include <rpcrdma/trace/connection_tracer.h>
+#include <rpcrdma/wire/error.h>
+
+namespace rpcrdma::service {
+
+// A number for a connection that is about to be set up; 0 without a tracer.
+[[nodiscard]] std::uint32_t new_trace_connection(const Loop& loop);
+
+struct EstablishedConnection {
+  bool active = false;
+  std::uint16_t port = 0;        // the listener's
+  wire::Bytes sent, received;    // private data
+  const Thresholds& thresholds;  // as agreed on
+  const fabric::Event& event;    // kEstablished
+};
+void tell_established(Loop& loop, std::uint32_t connection, const EstablishedConnection& what,
+                      fabric::Time now);
+
+struct EndedConnection {
+  std::uint8_t side = trace::kHere;  // who ended it
+  std::uint16_t reject_reason = 0;   // see fabric::Event
+  std::string_view what;             // one clause for a person
+};
+// Of a connection that was established, or, as nothing else tells of it, of one that was not: with
+// the peer's address.
+void tell_end(Loop& loop, std::uint32_t connection, const EndedConnection& end, fabric::Time now);
+void tell_failed(Loop& loop, std::uint32_t connection, const EndedConnection& end,
+                 const fabric::Address& peer, fabric::Time now);
+
+}  // namespace rpcrdma::service

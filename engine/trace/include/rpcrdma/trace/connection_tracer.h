@@ -1,0 +1,32 @@
+// A tracer, and which connection it is to be told of: what each part of a connection keeps.
+//
+//   if (trace.on()) trace.tell(now, trace::Withdraw{handle, trace::kHere, {}});
+#pragma once
+
+#include <rpcrdma/trace/tracer.h>
+
+namespace rpcrdma::trace {
+
+// Who did something, as events say it.
+inline constexpr std::uint8_t kHere = 0;
+inline constexpr std::uint8_t kPeer = 1;
+
+// Of a Send, and of what an RDMA Read or Write moves, so many bytes are told: a usual header and
+// RPC header, and what an upper layer begins with.
+inline constexpr std::size_t kMessageTail = 512;
+inline constexpr std::size_t kOperationTail = 256;
+
+struct ConnectionTracer {
+  Tracer* tracer = nullptr;  // its owner's; null: nobody is told anything
+  std::uint32_t connection = 0;
+
+  [[nodiscard]] bool on() const { return trace::on(tracer); }
+  // As of Tracer.
+  template <typename Event>
+  void tell(std::int64_t time, const Event& event, std::span<const std::uint8_t> tail = {},
+            std::span<const std::uint8_t> more_tail = {}) const {
+    tracer->tell(connection, time, event, tail, more_tail);
+  }
+};
+
+}  // namespace rpcrdma::trace

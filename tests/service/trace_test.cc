@@ -1,0 +1,287 @@
+// What servers and clients tell of their connections, and how what each layer tells fits together.
+#include "hosts.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <gmock/gmock.h>
+
+#include <rpcrdma/trace/connection_tracer.h>
+#include <rpcrdma/trace/read.h>
+
+namespace rpcrdma::testing {
+namespace {
+
+using service::echo::Proc;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using trace::EventType;
+
+struct Event {
+  trace::EventHeader header;
+  std::vector<std::uint8_t> bytes;
+
+  [[nodiscard]] trace::EventView view() const { return trace::view_event(bytes).value(); }
+  [[nodiscard]] EventType type() const { return static_cast<EventType>(header.type); }
+  [[nodiscard]] std::string tail() const {
+    const auto v = view();
+    return {v.tail.begin(), v.tail.end()};
+  }
+  template <typename T>
+  [[nodiscard]] T as() const {
+    return trace::read_event<T>(view()).value();
+  }
+};
+
+class Events {
+ public:
+  explicit Events(std::uint32_t ring, bool listen = false) : tracer(ring, 1U << 22) {
+    tracer.listen(listen);
+  }
+  void take() {
+    tracer.ring().read([&](const trace::EventHeader& h, std::span<const std::uint8_t> bytes) {
+      all.push_back({h, {bytes.begin(), bytes.end()}});
+    });
+  }
+  [[nodiscard]] std::vector<Event> of(EventType type) {
+    take();
+    std::vector<Event> some;
+    std::ranges::copy_if(all, std::back_inserter(some),
+                         [&](const Event& e) { return e.type() == type; });
+    return some;
+  }
+
+  trace::Tracer tracer;
+  std::vector<Event> all;
+};
+
+service::LoopOptions told_to(Events& events) {
+  service::LoopOptions options;
+  options.tracer = &events.tracer;
+  return options;
+}
+
+// With a server in this thread.
+bool both_until(ClientHost& host, ServerParts& parts, const std::function<bool()>& condition) {
+  return host.until(
+      [&] {
+        EXPECT_TRUE(parts.loop->run_once(0));
+        return condition();
+      },
+      fabric::kMillisecond);
+}
+
+std::vector<std::uint8_t> part(const Event& event, std::size_t begin, std::size_t end) {
+  const auto tail = event.view().tail;
+  return {tail.begin() + static_cast<std::ptrdiff_t>(begin),
+          tail.begin() + static_cast<std::ptrdiff_t>(end)};
+}
+
+TEST(ServiceTrace, ConnectionsAreToldThoughNobodyListens) {
+  Events of_server(1), of_client(2);
+  service::ServerOptions server_options;
+  server_options.inline_threshold = 2048;
+  ServerParts parts(server_options, {}, told_to(of_server));
+  {
+    ClientHost host(1, {}, &of_client.tracer);
+    EchoClient echo(host);
+    echo.call({Proc::kEchoBulk, 65536, 0, 1, 0});
+    ASSERT_TRUE(both_until(host, parts, [&] { return echo.done.size() == 1; }));
+    echo.client().finish();
+    ASSERT_TRUE(both_until(
+        host, parts, [&] { return echo.client().closed() && parts.server->connections() == 0; }));
+  }
+  of_server.take();
+  of_client.take();
+  ASSERT_THAT(of_server.all, SizeIs(2));
+  ASSERT_THAT(of_client.all, SizeIs(2));
+  for (const Events* events : {&of_server, &of_client}) {
+    EXPECT_EQ(events->all[0].type(), EventType::kConnection);
+    EXPECT_EQ(events->all[1].type(), EventType::kConnectionEnd);
+    EXPECT_EQ(events->all[0].header.connection, events->all[1].header.connection);
+    EXPECT_EQ(events->all[0].header.connection >> 24U, events == &of_server ? 1U : 2U);
+    EXPECT_LE(events->all[0].header.time, events->all[1].header.time);
+  }
+  const auto server = of_server.all[0].as<trace::Connection>();
+  const auto client = of_client.all[0].as<trace::Connection>();
+  EXPECT_EQ(server.local, own_address(kServerHost).gid());
+  EXPECT_EQ(server.peer, own_address(1).gid());
+  EXPECT_EQ(client.local, server.peer);
+  EXPECT_EQ(client.peer, server.local);
+  EXPECT_GT(server.local_qpn, 1U);
+  EXPECT_EQ(client.peer_qpn, server.local_qpn);
+  EXPECT_EQ(server.peer_qpn, client.local_qpn);
+  EXPECT_EQ(server.active, 0);
+  EXPECT_EQ(client.active, 1);
+  for (const auto& c : {server, client}) {
+    EXPECT_EQ(c.port, 20049);
+    EXPECT_EQ(c.version, 1);
+    EXPECT_EQ(c.inline_send, 2048U);
+    EXPECT_EQ(c.inline_receive, 2048U);
+    EXPECT_EQ(c.responder_resources, 16);
+    EXPECT_EQ(c.initiator_depth, 16);
+    EXPECT_EQ(c.sees_peer_operations, 1);
+    EXPECT_EQ(c.sent_private_data, wire::kPrivateDataBytes);
+  }
+  // What one sent the other got, with what fills up the message.
+  const std::size_t n = wire::kPrivateDataBytes;
+  EXPECT_EQ(part(of_server.all[0], 0, n), part(of_client.all[0], n, 2 * n));
+  EXPECT_EQ(part(of_client.all[0], 0, n), part(of_server.all[0], n, 2 * n));
+  EXPECT_EQ(part(of_client.all[0], 0, 4), (std::vector<std::uint8_t>{0xf6, 0xab, 0x0e, 0x18}));
+
+  const auto server_end = of_server.all[1].as<trace::ConnectionEnd>();
+  EXPECT_EQ(server_end.side, trace::kPeer);
+  EXPECT_EQ(server_end.established, 1);
+  EXPECT_EQ(of_server.all[1].tail(), "the peer disconnected");
+  EXPECT_EQ(of_client.all[1].as<trace::ConnectionEnd>().side, trace::kHere);
+}
+
+TEST(ServiceTrace, ConnectionsThatDoNotCome) {
+  Events of_server(1), of_client(2);
+  service::ServerOptions server_options;
+  server_options.max_connections = 1;
+  server_options.private_data = false;
+  auto parts = std::make_unique<ServerParts>(server_options, "", told_to(of_server));
+  ClientHost host(1, {}, &of_client.tracer);
+  EchoClient first(host);
+  ASSERT_TRUE(both_until(host, *parts, [&] { return first.client().up() == 1; }));
+  service::ClientOptions options = to_server();
+  options.max_attempts = 1;
+  EchoClient second(host, options);
+  ASSERT_TRUE(both_until(host, *parts, [&] { return second.client().closed(); }));
+  auto ends = of_client.of(EventType::kConnectionEnd);
+  ASSERT_THAT(ends, SizeIs(1));
+  auto end = ends[0].as<trace::ConnectionEnd>();
+  EXPECT_EQ(end.side, trace::kPeer);
+  EXPECT_EQ(end.established, 0);
+  EXPECT_EQ(end.reject_reason, 28);
+  const std::string server_address = own_address(kServerHost).to_string();
+  EXPECT_EQ(ends[0].tail(), server_address + ": rejected, reason 28: too many connections");
+  ends = of_server.of(EventType::kConnectionEnd);
+  ASSERT_THAT(ends, SizeIs(1));
+  end = ends[0].as<trace::ConnectionEnd>();
+  EXPECT_EQ(end.side, trace::kHere);
+  EXPECT_EQ(end.established, 0);
+  EXPECT_EQ(end.reject_reason, 28);
+  EXPECT_EQ(ends[0].tail(), own_address(1).to_string() + ": too many connections");
+  const auto connections = of_server.of(EventType::kConnection);
+  ASSERT_THAT(connections, SizeIs(1));
+  EXPECT_NE(connections[0].header.connection, ends[0].header.connection);
+  // Without private data of one side it is as if there were none.
+  const auto connection = connections[0].as<trace::Connection>();
+  EXPECT_EQ(connection.sent_private_data, 0);
+  EXPECT_EQ(connection.inline_send, 1024U);
+  EXPECT_THAT(connections[0].tail(), SizeIs(fabric::kMaxRequestPrivateData));
+
+  // The server ends.
+  parts.reset();
+  ASSERT_TRUE(host.until([&] { return first.client().up() == 0; }));
+  ends = of_server.of(EventType::kConnectionEnd);
+  ASSERT_THAT(ends, SizeIs(2));
+  EXPECT_EQ(ends[1].as<trace::ConnectionEnd>().side, trace::kHere);
+  EXPECT_EQ(ends[1].as<trace::ConnectionEnd>().established, 1);
+  ends = of_client.of(EventType::kConnectionEnd);
+  ASSERT_GE(ends.size(), 2U);
+  EXPECT_EQ(ends[1].as<trace::ConnectionEnd>().side, trace::kPeer);
+  EXPECT_EQ(ends[1].as<trace::ConnectionEnd>().established, 1);
+}
+
+// Both sides of each operation, as each saw it.
+TEST(ServiceTrace, TheLayersTellOneStory) {
+  Events of_server(1, true), of_client(2, true);
+  ServerParts parts({}, {}, told_to(of_server));
+  ClientHost host(1, {}, &of_client.tracer);
+  {
+    service::ClientOptions options = to_server();
+    options.connections = 2;
+    EchoClient echo(host, options);
+    for (int i = 0; i < 20; ++i) {
+      echo.call({Proc::kEchoBulk, 65536, 0, 1, 0});
+      echo.call({Proc::kEcho, 500, 0, 1, 0});
+      echo.call({Proc::kList, 10, 1000, 1, 0});
+    }
+    ASSERT_TRUE(both_until(host, parts, [&] { return echo.done.size() == 60; }));
+    EXPECT_TRUE(echo.all_right());
+    echo.client().finish();
+    ASSERT_TRUE(both_until(
+        host, parts, [&] { return echo.client().closed() && parts.server->connections() == 0; }));
+  }
+  EXPECT_EQ(of_server.tracer.ring().lost() + of_client.tracer.ring().lost(), 0U);
+  for (Events* events : {&of_server, &of_client}) {
+    events->take();
+    // All of a connection stands between its begin and its end.
+    std::map<std::uint32_t, std::vector<EventType>> types;
+    for (const Event& e : events->all) types[e.header.connection].push_back(e.type());
+    EXPECT_THAT(types, SizeIs(2));
+    for (const auto& [connection, told] : types) {
+      EXPECT_EQ(told.front(), EventType::kConnection);
+      EXPECT_EQ(told.back(), EventType::kConnectionEnd);
+      EXPECT_EQ(std::ranges::count(told, EventType::kConnection), 1);
+      EXPECT_EQ(std::ranges::count(told, EventType::kConnectionEnd), 1);
+    }
+    EXPECT_THAT(events->of(EventType::kError), IsEmpty());
+    EXPECT_THAT(events->of(EventType::kCall), SizeIs(60));
+    EXPECT_THAT(events->of(EventType::kCallEnd), SizeIs(60));
+    EXPECT_THAT(events->of(EventType::kMessage), SizeIs(120));
+  }
+  // Bytes of operations by handle: what the responder posted and what the requester saw of it, in
+  // more parts.
+  const auto bytes_of = [](Events& events, std::uint8_t side) {
+    std::map<std::pair<trace::Transfer, std::uint32_t>, std::uint64_t> bytes;
+    for (const Event& e : events.of(EventType::kOperation)) {
+      const auto o = e.as<trace::Operation>();
+      EXPECT_EQ(o.side, side);
+      bytes[{o.kind, o.handle}] += o.length;
+    }
+    return bytes;
+  };
+  const auto posted = bytes_of(of_server, trace::kHere);
+  EXPECT_THAT(posted, ::testing::Not(IsEmpty()));
+  EXPECT_EQ(posted, bytes_of(of_client, trace::kPeer));
+  // What was exposed is withdrawn.
+  EXPECT_EQ(of_client.of(EventType::kExpose).size(), of_client.of(EventType::kWithdraw).size());
+  // Each message on one side is the other's.
+  std::multiset<std::string> sent, received;
+  for (const Event& e : of_server.of(EventType::kMessage)) {
+    if (e.as<trace::Message>().side == trace::kHere) sent.insert(e.tail());
+  }
+  for (const Event& e : of_client.of(EventType::kMessage)) {
+    if (e.as<trace::Message>().side == trace::kPeer) received.insert(e.tail());
+  }
+  EXPECT_EQ(sent, received);
+}
+
+TEST(ServiceTrace, DeclaredFaultsUnderTheirConnection) {
+  Events of_server(1, true), of_client(2, true);
+  ServerParts parts({}, "drop dir=in op=send msg=2 attempt=1; delay dir=out op=cm-rep by=1us",
+                    told_to(of_server));
+  ClientHost host(1, {}, &of_client.tracer);
+  EchoClient echo(host);
+  for (int i = 0; i < 3; ++i) {
+    echo.call({Proc::kNull, 0, 0, 0, 0});
+    ASSERT_TRUE(both_until(host, parts, [&] { return echo.done.size() == echo.made; }));
+  }
+  const auto faults = of_server.of(EventType::kFault);
+  ASSERT_THAT(faults, SizeIs(2));
+  // Of the connection manager's packets nobody knows.
+  EXPECT_EQ(faults[0].tail(), "delay dir=out op=cm-rep by=1us");
+  EXPECT_EQ(faults[0].header.connection, 0U);
+  EXPECT_EQ(faults[0].as<trace::Fault>().outgoing, 1);
+  EXPECT_EQ(faults[1].tail(), "drop dir=in op=send msg=2 attempt=1");
+  EXPECT_EQ(faults[1].header.connection,
+            of_server.of(EventType::kConnection).at(0).header.connection);
+  EXPECT_EQ(faults[1].as<trace::Fault>().outgoing, 0);
+  EXPECT_EQ(faults[1].as<trace::Fault>().action,
+            static_cast<std::uint8_t>(soft::FaultAction::kDrop));
+  // And what came of it.
+  const auto below = of_client.of(EventType::kFabric);
+  ASSERT_GE(below.size(), 2U);
+  EXPECT_EQ(below[0].as<trace::Fabric>().kind, trace::FabricKind::kTimeout);
+  EXPECT_EQ(below[1].as<trace::Fabric>().kind, trace::FabricKind::kRetransmission);
+  EXPECT_EQ(below[0].header.connection,
+            of_client.of(EventType::kConnection).at(0).header.connection);
+}
+
+}  // namespace
+}  // namespace rpcrdma::testing
