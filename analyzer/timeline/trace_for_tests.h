@@ -37,6 +37,8 @@ struct Trace {
 inline std::int64_t nanoseconds(const json& microseconds) {
   return std::llround(microseconds.get<double>() * 1000);
 }
+// Further from the trace's beginning a double of microseconds has no nanoseconds.
+inline constexpr std::int64_t kExactNs = 1'000'000'000'000'000;
 
 // Those that begin at one time stand in the order of the file, the outer one first.
 inline void expect_nested(std::vector<Slice> slices) {
@@ -80,7 +82,8 @@ inline Trace read_trace(const std::string& text) {
     if (phase == "X") {
       EXPECT_TRUE(e.at("dur").is_number() && e.at("dur").get<double>() >= 0) << e;
       const std::int64_t begin = nanoseconds(e.at("ts"));
-      slices[thread].push_back({begin, begin + nanoseconds(e.at("dur")), e.at("name")});
+      const std::int64_t end = begin + nanoseconds(e.at("dur"));
+      if (end < kExactNs) slices[thread].push_back({begin, end, e.at("name")});
       (e.at("cat") == "call" ? trace.calls : trace.operations).push_back(e);
       EXPECT_TRUE(e.at("cat") == "call" || e.at("cat") == "operation") << e;
     } else if (phase == "i") {
