@@ -21,6 +21,7 @@ using Run = std::function<int()>;
 [[nodiscard]] Run add_capture(CLI::App& app);
 [[nodiscard]] Run add_analyze(CLI::App& app);
 [[nodiscard]] Run add_merge(CLI::App& app);
+[[nodiscard]] Run add_export(CLI::App& app);
 [[nodiscard]] Run add_extract(CLI::App& app);
 [[nodiscard]] Run add_completion(CLI::App& app);
 [[nodiscard]] Run add_man(CLI::App& app);

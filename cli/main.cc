@@ -63,6 +63,7 @@ int run_command(int argc, char** argv) {
   add("analyze", "Say what a capture holds: connections, credits, chunks, latency, findings",
       add_analyze);
   add("merge", "Join the JSON reports of several captures to one report", add_merge);
+  add("export", "Write what happens over time for other tools: Perfetto, qlog", add_export);
   add("extract", "Write the payload of chunks, or whole RPC messages, to files", add_extract);
   add("fields", "List the fields that --filter knows", add_fields);
   add("header", "Decode one header given in hexadecimal", add_header);

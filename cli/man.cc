@@ -17,7 +17,7 @@ struct Example {
   const char* what;
 };
 
-constexpr std::array<Example, 21> kExamples{{
+constexpr std::array<Example, 23> kExamples{{
     {"", "rpcrdma analyze nfs.pcap", "What a capture holds, and what is wrong in it."},
     {"", "rpcrdma capture -i eth0", "The messages on an interface as they come."},
     {"", "source <(rpcrdma completion bash)", "Let the shell complete commands and options."},
@@ -32,6 +32,10 @@ constexpr std::array<Example, 21> kExamples{{
      "Keep the last 2 GB, in files of 100 MB."},
     {"capture", "rpcrdma capture -i eth0 -w - | wireshark -k -i -", "Look on with Wireshark."},
     {"analyze", "rpcrdma analyze /var/tmp/nfs_*.pcapng", "The files of a ring as one capture."},
+    {"export", "rpcrdma export --format perfetto -o nfs.json nfs.pcap",
+     "A timeline to open at ui.perfetto.dev."},
+    {"export", "rpcrdma export --format qlog -Y 'nfs.op == WRITE' nfs.pcap | jq --seq .data",
+     "What came of the WRITEs, event by event."},
     {"extract", "rpcrdma extract -d data --kind write nfs.pcap",
      "What servers wrote into Write chunks, a file each."},
     {"decode", "rpcrdma decode -Y 'rpcrdma.latency > 5ms && nfs.op == READ' nfs.pcap",

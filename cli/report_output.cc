@@ -3,14 +3,11 @@
 #include "colour.h"
 #include "commands.h"
 #include "input.h"
+#include "output_file.h"
 #include "terminal.h"
 
-#include <array>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <functional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -25,32 +22,6 @@
 namespace rpcrdma::cli {
 
 namespace {
-
-// A report is megabytes, and stdio's own buffer a page.
-constexpr std::size_t kOutputBuffer = std::size_t{1} << 18;
-
-using Write = std::function<void(std::string_view)>;
-
-// False, and a complaint, when not all could be written.
-bool write_file(const std::string& path, const std::function<void(const Write&)>& produce) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  int error = errno;
-  bool good = file != nullptr;
-  if (good) {
-    produce([&](std::string_view text) {
-      if (good && std::fwrite(text.data(), 1, text.size(), file) != text.size()) {
-        error = errno;
-        good = false;
-      }
-    });
-    if (std::fclose(file) != 0 && good) {
-      error = errno;
-      good = false;
-    }
-  }
-  if (!good) complain(fmt::format("{}: {}", path, std::strerror(error)));
-  return good;
-}
 
 std::string title_of(const std::vector<std::string>& paths) {
   constexpr std::size_t kNamed = 3;
@@ -109,12 +80,7 @@ int write_report(const report::Report& report, const std::vector<std::string>& p
       return kUnreadable;
     }
   }
-  // glibc takes the size only with the memory.
-  static std::array<char, kOutputBuffer> buffer;
-  std::setvbuf(stdout, buffer.data(), _IOFBF, buffer.size());
-  const auto write = [](std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-  };
+  const Write write = buffered_stdout();
   if (output.json) {
     report::write_json(report, write, jobs != 0 ? jobs : std::thread::hardware_concurrency());
     return report.has_errors() ? kFindings : kOk;

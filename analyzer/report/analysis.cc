@@ -1,10 +1,10 @@
-#include "selection.h"
 #include "summary.h"
 
 #include <algorithm>
 #include <functional>
 
 #include <rpcrdma/report/analysis.h>
+#include <rpcrdma/report/selection.h>
 
 namespace rpcrdma::report {
 
@@ -37,7 +37,7 @@ Analysis::Analysis(rules::Profile profile, filter::Filter filter, std::string te
                  .tell_sums = false}),
       checker_(findings_),
       selection_(std::make_unique<Selection>(
-          std::move(filter), profile,
+          std::move(filter), rules::Findings::Options{.profile = profile, .tell_sums = false},
           [this](const model::Message& m, const model::Call* call, const model::Message* answer,
                  bool taken) { decided(m, call, answer, taken); })) {
   report_.profile = profile;

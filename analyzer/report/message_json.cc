@@ -70,7 +70,34 @@ void error_fields(JsonWriter& json, const model::Message& m) {
   json.end();
 }
 
-void rpc_fields(JsonWriter& json, const model::Message& m) {
+void operations(JsonWriter& json, const model::Message& m, const model::Call* call) {
+  json.array("operations");
+  const roce::OpKind mine =
+      m.kind == model::Kind::kCall ? roce::OpKind::kRead : roce::OpKind::kWrite;
+  for (std::size_t i = 0; call != nullptr && i < call->operations.size(); ++i) {
+    const model::ChunkOperation& o = call->operations[i];
+    if (o.kind != mine) continue;
+    json.object();
+    json.field("kind", o.kind == roce::OpKind::kRead ? "read" : "write");
+    json.field("list", model::chunk_list_name(o.list));
+    json.field("chunk", o.chunk);
+    json.field("segment", o.segment);
+    json.field("handle", o.handle);
+    json.field("offset", o.offset);
+    json.field("length", o.length);
+    json.field("bytes", o.bytes);
+    json.field("first_frame", o.first_frame);
+    json.field("last_frame", o.last_frame);
+    json.field("time_us", microseconds(o.last_ns - o.first_ns));
+    json.field("complete", o.complete);
+    json.end();
+  }
+  json.end();
+}
+
+}  // namespace
+
+void write_rpc(JsonWriter& json, const model::Message& m) {
   const model::RpcInfo& rpc = m.rpc;
   if (!rpc.known && !rpc.header_seen) {
     json.null("rpc");
@@ -105,46 +132,7 @@ void rpc_fields(JsonWriter& json, const model::Message& m) {
   json.end();
 }
 
-void operations(JsonWriter& json, const model::Message& m, const model::Call* call) {
-  json.array("operations");
-  const roce::OpKind mine =
-      m.kind == model::Kind::kCall ? roce::OpKind::kRead : roce::OpKind::kWrite;
-  for (std::size_t i = 0; call != nullptr && i < call->operations.size(); ++i) {
-    const model::ChunkOperation& o = call->operations[i];
-    if (o.kind != mine) continue;
-    json.object();
-    json.field("kind", o.kind == roce::OpKind::kRead ? "read" : "write");
-    json.field("list", model::chunk_list_name(o.list));
-    json.field("chunk", o.chunk);
-    json.field("segment", o.segment);
-    json.field("handle", o.handle);
-    json.field("offset", o.offset);
-    json.field("length", o.length);
-    json.field("bytes", o.bytes);
-    json.field("first_frame", o.first_frame);
-    json.field("last_frame", o.last_frame);
-    json.field("time_us", microseconds(o.last_ns - o.first_ns));
-    json.field("complete", o.complete);
-    json.end();
-  }
-  json.end();
-}
-
-}  // namespace
-
-void write_message(JsonWriter& json, const model::Message& m, const model::Call* call,
-                   const Context& context) {
-  const roce::Connection& c = context.connection(m);
-  const std::size_t sender = context.sender(m);
-  json.object();
-  json.field("frame", m.frame);
-  json.field("first_frame", m.first_frame);
-  json.field("time", static_cast<double>(m.time_ns) / 1e9);
-  json.field("time_ns", m.time_ns);
-  json.field("connection", context.connection_id(m.connection));
-  end_point(json, "source", c.side[sender]);
-  end_point(json, "destination", c.side[1 - sender]);
-  json.field("direction", context.model->reverse(m) ? "reverse" : "forward");
+void write_header(JsonWriter& json, const model::Message& m) {
   json.field("kind", model::kind_name(m.kind));
   json.field("xid", m.xid);
   json.field("version", m.version);
@@ -161,7 +149,23 @@ void write_message(JsonWriter& json, const model::Message& m, const model::Call*
     json.field("text", m.malformed->what);
     json.end();
   }
-  rpc_fields(json, m);
+  write_rpc(json, m);
+}
+
+void write_message(JsonWriter& json, const model::Message& m, const model::Call* call,
+                   const Context& context) {
+  const roce::Connection& c = context.connection(m);
+  const std::size_t sender = context.sender(m);
+  json.object();
+  json.field("frame", m.frame);
+  json.field("first_frame", m.first_frame);
+  json.field("time", static_cast<double>(m.time_ns) / 1e9);
+  json.field("time_ns", m.time_ns);
+  json.field("connection", context.connection_id(m.connection));
+  end_point(json, "source", c.side[sender]);
+  end_point(json, "destination", c.side[1 - sender]);
+  json.field("direction", context.model->reverse(m) ? "reverse" : "forward");
+  write_header(json, m);
   json.optional("match", m.match_frame != 0, m.match_frame);
   json.optional("latency_us", m.latency_ns >= 0, microseconds(m.latency_ns));
   operations(json, m, call);

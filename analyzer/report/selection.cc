@@ -1,6 +1,6 @@
-#include "selection.h"
-
 #include <utility>
+
+#include <rpcrdma/report/selection.h>
 
 namespace rpcrdma::report {
 
@@ -15,11 +15,11 @@ constexpr std::uint64_t kMessagesToWait = 256;
 
 }  // namespace
 
-Selection::Selection(filter::Filter filter, rules::Profile profile, Decided decided)
+Selection::Selection(filter::Filter filter, rules::Findings::Options told, Decided decided)
     : filter_(std::move(filter)),
       late_(filter_.needs_findings()),
       decided_(std::move(decided)),
-      findings_({.profile = profile, .tell_sums = false}),
+      findings_(std::move(told)),
       fates_(kRemembered) {}
 
 void Selection::attach(const Context& context, const FrameCounts& frames) {

@@ -58,6 +58,7 @@ TEST(Completion, Values) {
   EXPECT_THAT(asked("decode --type = re"), ElementsAre("reply"));  // as bash has it
   EXPECT_THAT(asked("decode --type call,rdma_n"), ElementsAre("call,RDMA_NOMSG"));
   EXPECT_THAT(asked("extract --kind ''"), ElementsAre("read", "write", "reply"));
+  EXPECT_THAT(asked("export --format ''"), ElementsAre("perfetto", "qlog"));
   EXPECT_THAT(asked("header --as p"), ElementsAre("private-data"));
   EXPECT_THAT(asked("completion ''"), ElementsAre("bash", "zsh", "fish"));
   EXPECT_THAT(asked("completion bash ''"), IsEmpty());
@@ -82,6 +83,7 @@ TEST(Completion, Files) {
   EXPECT_THAT(asked("decode ''"), ElementsAre(":files"));
   EXPECT_THAT(asked("decode a.pcap --json b"), ElementsAre(":files"));
   EXPECT_THAT(asked("capture -w ''"), ElementsAre(":files"));
+  EXPECT_THAT(asked("export -o ''"), ElementsAre(":files"));
   EXPECT_THAT(asked("extract -d ''"), ElementsAre(":directories"));
 }
 

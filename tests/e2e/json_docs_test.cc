@@ -1,5 +1,6 @@
-// docs/json.md against what the commands write: every key is there, of the type and at the time
-// that is said, and none is missing.
+// docs/json.md and docs/timelines.md against what the commands write: every key is there, of the
+// type and at the time that is said, and none is missing.
+#include "../../analyzer/timeline/trace_for_tests.h"
 #include "command.h"
 #include "pcap_edit.h"
 
@@ -50,12 +51,13 @@ void expand(const std::string& key, const Key& value, Keys& keys) {
 }
 
 // The rows of the table under a heading.
-Keys documented(const std::string& heading) {
+Keys documented(const std::string& file, const std::string& heading) {
   Keys keys;
-  std::istringstream text(read_file(RPCRDMA_TEST_DOCS "/json.md"));
+  std::istringstream text(read_file(RPCRDMA_TEST_DOCS "/" + file));
   bool here = false;
   for (std::string line; std::getline(text, line);) {
-    if (line.starts_with("## ")) here = line == "## " + heading;
+    // What stands under it has smaller headings.
+    if (line.starts_with("#") && line.find(' ') <= heading.find(' ')) here = line == heading;
     if (!here || !line.starts_with("| `")) continue;
     std::vector<std::string> cells;
     for (std::size_t at = 2, end = 0; (end = line.find(" |", at)) != std::string::npos;
@@ -65,7 +67,7 @@ Keys documented(const std::string& heading) {
     EXPECT_GE(cells.size(), 3U) << line;
     expand(cells[0].substr(1, cells[0].size() - 2), {cells[1], cells[2] == "always"}, keys);
   }
-  EXPECT_FALSE(keys.empty());
+  EXPECT_FALSE(keys.empty()) << heading;
   return keys;
 }
 
@@ -89,11 +91,13 @@ void check(const json& value, const std::string& path, Keys& keys) {
   for (const auto& [name, member] : value.items()) {
     auto key = keys.find(prefix + name);
     if (key == keys.end()) key = keys.find(prefix + "NAME");
-    ASSERT_NE(key, keys.end()) << prefix + name << " is not in docs/json.md";
+    ASSERT_NE(key, keys.end()) << prefix + name << " is not documented";
     key->second.seen = true;
     const std::string type = type_of(member);
     EXPECT_TRUE(key->second.type == type || key->second.type == type + " or null" ||
-                (type == "null" && key->second.type.ends_with(" or null")))
+                (type == "null" && key->second.type.ends_with(" or null")) ||
+                // Such as a time without a fraction.
+                (type == "integer" && key->second.type == "number"))
         << key->first << " is documented as " << key->second.type << ", and is " << type;
     check(member, prefix + name, keys);
   }
@@ -155,18 +159,22 @@ std::string middle() {
   return edit.file();
 }
 
-void expect_documented(const std::string& command) {
-  const TemporaryFolder folder;
+// Captures that together have everything.
+std::vector<std::string> all_captures(const TemporaryFolder& folder) {
   write_file(folder.file("unusual.pcap"), unusual());
   write_file(folder.file("rejected.pcap"), rejected());
   write_file(folder.file("lossy.pcap"), lossy());
   write_file(folder.file("middle.pcap"), middle());
-  Keys keys = documented(command);
-  for (const std::string& file :
-       {capture("linux-nfs41.pcap"), capture("linux-nfs3.pcap"), capture("linux-deleg.pcap"),
-        capture("linux-non-rpc.pcap"), capture("roce-icrc-oracle.pcap"),
-        folder.file("unusual.pcap"), folder.file("rejected.pcap"), folder.file("lossy.pcap"),
-        folder.file("middle.pcap")}) {
+  return {
+      capture("linux-nfs41.pcap"),   capture("linux-nfs3.pcap"),       capture("linux-deleg.pcap"),
+      capture("linux-non-rpc.pcap"), capture("roce-icrc-oracle.pcap"), folder.file("unusual.pcap"),
+      folder.file("rejected.pcap"),  folder.file("lossy.pcap"),        folder.file("middle.pcap")};
+}
+
+void expect_documented(const std::string& command) {
+  const TemporaryFolder folder;
+  Keys keys = documented("json.md", "## " + command);
+  for (const std::string& file : all_captures(folder)) {
     const Result r = run("RPCRDMA " + command.substr(command.find(' ')) + " " + file);
     for (const json& object : json_lines(r.out)) ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
   }
@@ -183,6 +191,116 @@ TEST(JsonDocs, DecodeWritesWhatIsDocumented) {
 
 TEST(JsonDocs, AnalyzeWritesWhatIsDocumented) {
   expect_documented("rpcrdma analyze --json");
+}
+
+// Writes of more bytes than they say.
+std::string irregular() {
+  PcapEdit edit(read_file(capture("linux-nfs3.pcap")));
+  for (std::size_t i = 0; i < edit.records.size(); ++i) {
+    const int opcode = PcapEdit::opcode(edit.records[i]);
+    if (opcode == 0x06 || opcode == 0x0a) set_words(edit, i + 1, kSend + 12, {1});
+  }
+  return edit.file();
+}
+
+// Two directions that are known for one connection's only after a while.
+std::string two_halves() {
+  PcapEdit edit(read_file(capture("linux-nfs41.pcap")));
+  edit.records.erase(edit.records.begin(), edit.records.begin() + 176);
+  return edit.file();
+}
+
+// Every event of a timeline, by the heading that describes it.
+struct TimelineDocs {
+  std::map<std::string, Keys> tables;
+
+  Keys& table(const std::string& heading) {
+    const auto [at, added] = tables.try_emplace(heading);
+    if (added) at->second = documented("timelines.md", heading);
+    return at->second;
+  }
+  void expect_all_seen() {
+    for (const auto& [heading, keys] : tables) {
+      for (const auto& [name, key] : keys) {
+        EXPECT_TRUE(key.seen) << heading << ": " << name << " was never written";
+      }
+    }
+  }
+};
+
+// What a format makes of them all, and of conversations that break rules.
+std::vector<std::string> exported_as(const std::string& format) {
+  const TemporaryFolder folder;
+  std::string captures = capture("rules/*.pcap");
+  for (const std::string& name : all_captures(folder)) captures += " " + name;
+  write_file(folder.file("irregular.pcap"), irregular());
+  write_file(folder.file("halves.pcap"), two_halves());
+  captures += " " + folder.file("irregular.pcap") + " " + folder.file("halves.pcap");
+  const Result r = run("for f in " + captures + "; do RPCRDMA export --format " + format +
+                       " $f -o " + folder.path() + "/${f##*/}.out || exit 9; done");
+  EXPECT_EQ(r.status, 0) << r.err;
+  std::vector<std::string> texts;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    if (entry.path().extension() == ".out") texts.push_back(read_file(entry.path().string()));
+  }
+  EXPECT_GT(texts.size(), 100U);
+  return texts;
+}
+
+std::string heading_of(const json& event) {
+  const std::string category = event["cat"];
+  if (category == "call") return "### Calls";
+  if (category == "operation") {
+    return event["ph"] == "X" ? "### RDMA operations" : "### RDMA operations of no Call";
+  }
+  return category == "credits"          ? "### Credits"
+         : category == "finding"        ? "### Findings"
+         : category == "refusal"        ? "### Refusals"
+         : category == "retransmission" ? "### Retransmissions"
+                                        : "### Connections";
+}
+
+TEST(JsonDocs, ExportToPerfettoWritesWhatIsDocumented) {
+  TimelineDocs docs;
+  for (const std::string& text : exported_as("perfetto")) {
+    const json trace = json::parse(text);
+    for (const json& event : trace["traceEvents"]) {
+      if (event["ph"] == "M") continue;
+      ASSERT_NO_FATAL_FAILURE(check(event["args"], "", docs.table(heading_of(event)))) << event;
+    }
+  }
+  EXPECT_EQ(docs.tables.size(), 8U);
+  docs.expect_all_seen();
+}
+
+TEST(JsonDocs, ExportToQlogWritesWhatIsDocumented) {
+  TimelineDocs docs;
+  const Keys of_decode = documented("json.md", "## rpcrdma decode --json");
+  const auto take = [&](const std::string& heading, const std::set<std::string>& keys) {
+    for (const auto& [name, key] : of_decode) {
+      if (keys.contains(name.substr(0, name.find_first_of(".[")))) {
+        docs.table(heading).emplace(name, key);
+      }
+    }
+  };
+  take("### rpcrdma:message",
+       {"kind", "xid", "version", "credit", "proc", "read_list", "write_list", "reply_chunk",
+        "error", "option_type", "inv_handle", "malformed", "rpc"});
+  take("### rpcrdma:call_ended", {"rpc"});
+  docs.table("### rpcrdma:call_ended").erase("rpc.status");  // of Replies
+  for (const std::string& text : exported_as("qlog")) {
+    for (const json& record : timeline::testing::read_sequence(text)) {
+      if (record.contains("qlog_version")) continue;
+      json event = record;
+      event["data"] = json::object();
+      check(event, "", docs.table("### Every event"));
+      ASSERT_NO_FATAL_FAILURE(
+          check(record["data"], "", docs.table("### " + record["name"].get<std::string>())))
+          << record;
+    }
+  }
+  EXPECT_EQ(docs.tables.size(), 13U);
+  docs.expect_all_seen();
 }
 
 void collect_names(const json& value, std::set<std::string>& names) {

@@ -1,6 +1,7 @@
 // A whole capture file the way of every command: frames, operations, messages; each message by
-// every writer and put together again, and the analysis of all by every writer of reports, read
-// back and joined.
+// every writer and put together again, the analysis of all by every writer of reports, read back
+// and joined, and timelines.
+#include "check_timelines.h"
 #include "fuzz_check.h"
 #include "mutate_capture.h"
 
@@ -193,5 +194,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   require(messages == reader.messages());
   require(parsed["packets"]["total"] == (*source)->stats().frames);
+  fuzz::check_timelines(data, size);
   return 0;
 }

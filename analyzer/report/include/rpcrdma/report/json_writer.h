@@ -1,7 +1,9 @@
 // JSON as it is made: no tree in memory, since a capture has millions of messages.
 #pragma once
 
+#include <array>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -18,6 +20,22 @@
 #endif
 
 namespace rpcrdma::report {
+
+// `units` of 10^-places, written to the last digit: 1234567 with 3 places is 1234.567.
+struct Decimal {
+  std::int64_t units = 0;
+  unsigned places = 0;  // 18 at most
+};
+// The digits of a Decimal, without zeros at the end of the fraction.
+class DecimalText {
+ public:
+  explicit DecimalText(Decimal d);
+  [[nodiscard]] std::string_view view() const { return {&text_[begin_], text_.size() - begin_}; }
+
+ private:
+  std::array<char, 24> text_{};
+  std::size_t begin_ = text_.size();
+};
 
 // RapidJSON's, which looks at each byte of each string whether it must be escaped; most of a report
 // are keys, of which that is known, and texts in which nothing is to be escaped.
@@ -99,6 +117,10 @@ class JsonWriter {
   }
   // UTF-8; a null pointer is null.
   void value(const char* v) { v != nullptr ? value(std::string_view(v)) : null(); }
+  void value(Decimal v) {
+    const DecimalText text(v);
+    writer_.RawValue(text.view().data(), text.view().size(), rapidjson::kNumberType);
+  }
   void value(std::string_view v) {
     if (PlainStringWriter::is_plain(v)) return writer_.plain(v);
     writer_.String(v.data(), static_cast<rapidjson::SizeType>(v.size()));
@@ -113,7 +135,15 @@ class JsonWriter {
     buffer_.Clear();
   }
 
-  // What was written since the last call, on one line with a newline behind it.
+  // Gives out what was written since the last call, a whole object, on one line.
+  template <typename Write>
+  void line(const Write& write) {
+    buffer_.Put('\n');
+    drain(write);
+    writer_.Reset(buffer_);
+  }
+
+  // The same, as text of its own.
   [[nodiscard]] std::string take() {
     std::string text(buffer_.GetString(), buffer_.GetSize());
     text += '\n';

@@ -11,4 +11,9 @@ namespace rpcrdma::report {
 void write_message(JsonWriter& json, const model::Message& m, const model::Call* call,
                    const Context& context);
 
+// Parts of it, into an object that is open: what the message itself says, from its kind to what is
+// known of the RPC; and the latter alone, as the key `rpc`.
+void write_header(JsonWriter& json, const model::Message& m);
+void write_rpc(JsonWriter& json, const model::Message& m);
+
 }  // namespace rpcrdma::report

@@ -28,7 +28,8 @@ class Selection {
   // `call` null: a message of no Call. `answer` null: none came.
   using Decided = std::function<void(const model::Message& message, const model::Call* call,
                                      const model::Message* answer, bool taken)>;
-  Selection(filter::Filter filter, rules::Profile profile, Decided decided);
+  // `told`: to whom findings that stay are told.
+  Selection(filter::Filter filter, rules::Findings::Options told, Decided decided);
 
   // Before the first message; both must outlive this.
   void attach(const Context& context, const FrameCounts& frames);

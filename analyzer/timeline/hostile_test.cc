@@ -1,0 +1,101 @@
+// Captures without end: what a timeline keeps of them is what is outstanding, whatever it writes.
+#include "../report/hostile_for_tests.h"
+
+#include <memory>
+
+#include <rpcrdma/timeline/perfetto.h>
+#include <rpcrdma/timeline/qlog.h>
+#include <rpcrdma/timeline/timeline.h>
+
+namespace rpcrdma::timeline {
+namespace {
+
+using report::testing::heap;
+using report::testing::kClient;
+using report::testing::kClientQp;
+using report::testing::kMiB;
+using report::testing::kServer;
+using report::testing::kServerQp;
+using report::testing::packet;
+using wire::Opcode;
+
+using Make = std::unique_ptr<Format> (*)(Write);
+
+class HostileTimeline : public report::testing::Hostile,
+                        public ::testing::WithParamInterface<Make> {
+ protected:
+  HostileTimeline() { timeline_.set_context({&own_.tracker(), &own_.model()}, own_.frames()); }
+
+  void send_from_client(std::uint32_t qp, std::uint32_t psn, std::uint32_t xid) {
+    give_to(own_, roce::testing::ip_packet(kClient, kServer,
+                                           packet(Opcode::kSendOnly, qp, psn, call_bytes(xid))));
+  }
+  void reply(std::uint32_t psn, std::uint32_t xid) {
+    give_to(own_,
+            roce::testing::ip_packet(kServer, kClient,
+                                     packet(Opcode::kSendOnly, kClientQp, psn, reply_bytes(xid))));
+  }
+
+  // The most bytes that were live at a time beyond what was before.
+  std::size_t peak_of(const std::function<void()>& traffic) {
+    const std::size_t before = heap().live;
+    report::testing::reset_peak();
+    traffic();
+    own_.finish();
+    timeline_.finish(0);
+    return heap().peak - before;
+  }
+
+  std::uint64_t written_ = 0;
+  std::unique_ptr<Format> format_ =
+      GetParam()([this](std::string_view piece) { written_ += piece.size(); });
+  Timeline timeline_{*format_, rules::Profile::k8166};
+  report::Pipeline own_{timeline_, {}};
+};
+
+TEST_P(HostileTimeline, CallsAndReplies) {
+  constexpr std::uint32_t kCalls = 40000;
+  EXPECT_LE(peak_of([&] {
+              for (std::uint32_t n = 0; n < kCalls; ++n) {
+                send_from_client(kServerQp, n, n);
+                reply(n, n);
+              }
+            }),
+            kMiB / 16);
+  EXPECT_GT(written_, kCalls * 200U);
+}
+
+// Each Call would have a row of its own, were they not forgotten.
+TEST_P(HostileTimeline, CallsWithoutReplies) {
+  EXPECT_LE(peak_of([&] {
+              for (std::uint32_t n = 0; n < 40000; ++n) send_from_client(kServerQp, n, n);
+            }),
+            12 * kMiB);
+}
+
+TEST_P(HostileTimeline, Connections) {
+  EXPECT_LE(peak_of([&] {
+              for (std::uint32_t n = 0; n < 30000; ++n) send_from_client(2 + n, 7, n);
+            }),
+            72 * kMiB);
+}
+
+// Time runs back all the while.
+TEST_P(HostileTimeline, AClockThatRunsBack) {
+  step_ns_ = -1000;
+  EXPECT_LE(peak_of([&] {
+              for (std::uint32_t n = 0; n < 40000; ++n) {
+                send_from_client(kServerQp, n, n);
+                reply(n, n);
+              }
+            }),
+            kMiB / 16);
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, HostileTimeline, ::testing::Values(make_perfetto, make_qlog),
+                         [](const ::testing::TestParamInfo<Make>& made) {
+                           return made.index == 0 ? "perfetto" : "qlog";
+                         });
+
+}  // namespace
+}  // namespace rpcrdma::timeline

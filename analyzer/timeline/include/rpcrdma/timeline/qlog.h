@@ -1,0 +1,13 @@
+// A timeline as qlog 0.4 (draft-ietf-quic-qlog-main-schema-08) in its streaming form: JSON text
+// sequences (RFC 7464), an event a record. docs/timelines.md describes the events.
+#pragma once
+
+#include <memory>
+
+#include <rpcrdma/timeline/format.h>
+
+namespace rpcrdma::timeline {
+
+[[nodiscard]] std::unique_ptr<Format> make_qlog(Write write);
+
+}  // namespace rpcrdma::timeline

@@ -1,0 +1,319 @@
+// Everything goes to the format as soon as it is known, so nothing is kept but what is outstanding:
+// the connections that are followed, and when the latest messages were seen, for findings that come
+// late. With a filter an RPC is told when it is over.
+#include "moments.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/report/selection.h>
+#include <rpcrdma/roce/by_connection.h>
+#include <rpcrdma/rules/checker.h>
+#include <rpcrdma/timeline/timeline.h>
+#include <rpcrdma/wire/cm.h>
+
+namespace rpcrdma::timeline {
+
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+std::int64_t whole_second(std::int64_t time_ns) {
+  const std::int64_t rest = time_ns % kSecond;
+  return time_ns - rest - (rest < 0 ? kSecond : 0);
+}
+
+// When the peers, or the capture, knew that it is there.
+std::int64_t opened_ns(const roce::Connection& c) {
+  const roce::CmSide& rep = c.side[1].cm;
+  return c.setup == roce::Setup::kCm && rep.seen ? rep.time_ns : c.last_ns;
+}
+
+model::ChunkOperation chunk_operation(const roce::Operation& op, const model::Call& call,
+                                      std::uint32_t segment) {
+  const model::CallSegment& s = call.segments[segment];
+  model::ChunkOperation o;
+  o.kind = op.kind;
+  o.list = s.list;
+  o.chunk = call.chunks[s.chunk].index;
+  o.segment = s.index;
+  o.handle = op.handle;
+  o.length = op.length;
+  o.offset = op.offset;
+  o.bytes = op.bytes;
+  o.first_frame = op.first_frame;
+  o.last_frame = op.last_frame;
+  o.first_ns = op.first_ns;
+  o.last_ns = op.last_ns;
+  o.complete = op.complete;
+  o.suspect = op.suspect;
+  return o;
+}
+
+}  // namespace
+
+struct Timeline::Impl {
+  Impl(Format& f, rules::Profile profile, std::optional<filter::Filter> filter)
+      : format(f),
+        findings({.profile = profile,
+                  .on_occurrence =
+                      [this](const rules::Occurrence& o) {
+                        selection ? selection->found(o) : found(o);
+                      }}),
+        checker(findings) {
+    if (!filter) return;
+    selection = std::make_unique<report::Selection>(
+        std::move(*filter),
+        rules::Findings::Options{.profile = profile,
+                                 .on_occurrence = [this](const rules::Occurrence& o) { found(o); }},
+        [this](const model::Message& m, const model::Call* call, const model::Message* answer,
+               bool taken) { decided(m, call, answer, taken); });
+  }
+
+  struct Connection {
+    const roce::Connection* connection = nullptr;
+    bool opened = false;
+    int client = -1;             // as the format knows it
+    std::array<bool, 2> told{};  // what the side told at the set-up
+  };
+
+  // To be told of what happens at a time.
+  Format& at(std::int64_t time_ns) {
+    now_ns = time_ns;
+    if (!begun) {
+      begun = true;
+      format.begin(whole_second(time_ns));
+    }
+    return format;
+  }
+
+  Connection& followed(const roce::Connection& connection) {
+    Connection& c = connections[connection.index];
+    c.connection = &connection;
+    return c;
+  }
+
+  [[nodiscard]] int client_of(std::uint32_t index) const {
+    return context.model->connection(index).client;
+  }
+
+  [[nodiscard]] Origin origin(const model::Message& m) const {
+    Origin o{context.model->canonical(m.connection), m.sender, m.caller, context.model->reverse(m)};
+    // Side 0 of a connection that was merged away is side 1.
+    if (o.connection != m.connection) {
+      o.sender = static_cast<std::uint8_t>(1 - o.sender);
+      o.caller = static_cast<std::uint8_t>(1 - o.caller);
+    }
+    return o;
+  }
+
+  void note_client(std::uint32_t index, std::int64_t time_ns) {
+    Connection* c = connections.find(index);
+    if (c == nullptr || c->client == client_of(index)) return;
+    c->client = client_of(index);
+    at(time_ns).changed(*c->connection, c->client, time_ns);
+  }
+
+  // Where the evidence shows, as far as that is remembered: many are found when a connection ends.
+  [[nodiscard]] std::int64_t time_of(const rules::Evidence& e) const {
+    if (const auto known = moments.of_message(e.message)) return *known;
+    const std::uint64_t frame = e.frames[1] != 0 ? e.frames[1] : e.frames[0];
+    if (e.connection != nullptr && frame != 0) {
+      for (const roce::Side& side : e.connection->side) {
+        if (side.cm.seen && side.cm.frame == frame) return side.cm.time_ns;
+      }
+      if (const auto known = moments.of_frame(frame)) return *known;
+    }
+    return e.connection != nullptr ? e.connection->last_ns : now_ns;
+  }
+
+  void found(const rules::Occurrence& o) {
+    const rules::Evidence& e = o.evidence;
+    Found f{o, 0, nullptr, time_of(e)};
+    if (e.connection != nullptr) {
+      f.connection_id = context.connection_id(e.connection->index);
+      const int client = client_of(e.connection->index);
+      if (e.side >= 0 && client >= 0) f.role = client == e.side ? "client" : "server";
+    }
+    if (!begun) at(f.time_ns);
+    format.finding(f);
+  }
+
+  void decided(const model::Message& m, const model::Call* call, const model::Message* answer,
+               bool taken) {
+    if (taken) {
+      const Origin o = origin(m);
+      format.message(m, o);
+      if (call != nullptr) {
+        for (const model::ChunkOperation& op : call->operations) format.operation(*call, op, o);
+      }
+      if (answer != nullptr) format.message(*answer, origin(*answer));
+    }
+    if (call != nullptr) end(*call, answer, taken);
+  }
+
+  void end(const model::Call& call, const model::Message* answer, bool shown) {
+    const Origin o = origin(call.message);
+    std::int64_t end_ns = call.message.time_ns;
+    if (answer != nullptr) {
+      end_ns = answer->time_ns;
+    } else if (const Connection* c = connections.find(o.connection)) {
+      end_ns = c->connection->last_ns;
+      // The ledger still has the Call that ends without a message.
+      model::Credits credits = context.model->connection(o.connection).caller[o.caller].credits;
+      if (credits.in_use != 0) --credits.in_use;
+      at(end_ns).credits(credits, o, end_ns);
+    }
+    format.call_ended({call, answer, o, end_ns}, shown);
+  }
+
+  Format& format;
+  report::Context context;
+  rules::Findings findings;
+  rules::Checker checker;
+  std::unique_ptr<report::Selection> selection;  // null: all is shown
+  roce::ByConnection<Connection> connections;
+  Moments moments;
+  std::int64_t now_ns = 0;  // of what was told last
+  bool begun = false;
+};
+
+Timeline::Timeline(Format& format, rules::Profile profile)
+    : impl_(std::make_unique<Impl>(format, profile, std::nullopt)) {}
+Timeline::Timeline(Format& format, rules::Profile profile, filter::Filter filter)
+    : impl_(std::make_unique<Impl>(format, profile, std::move(filter))) {}
+Timeline::~Timeline() = default;
+
+void Timeline::set_context(const report::Context& context, const report::FrameCounts& frames) {
+  impl_->context = context;
+  impl_->checker.attach(*context.tracker, *context.model);
+  if (impl_->selection) impl_->selection->attach(context, frames);
+}
+
+void Timeline::finish(std::uint64_t dropped) {
+  if (dropped != 0) {
+    impl_->findings.add(rules::RuleId::kCapture, {}, [&] {
+      return fmt::format("{} packets were dropped while capturing", dropped);
+    });
+  }
+  impl_->checker.finish();
+  if (impl_->selection) impl_->selection->finish();
+  impl_->at(impl_->now_ns).end();
+}
+
+void Timeline::on_message(const model::Message& m, const model::Call* call) {
+  Impl& t = *impl_;
+  t.moments.note(m.id, m.frame, m.time_ns);
+  const Origin o = t.origin(m);
+  t.note_client(o.connection, m.time_ns);
+  Format& format = t.at(m.time_ns);
+  if (m.kind == model::Kind::kCall && call != nullptr) format.call_begun(*call, o);
+  if (t.selection) {
+    t.selection->expect(m.id);
+  } else {
+    format.message(m, o);
+  }
+  if (m.kind != model::Kind::kMalformed) format.credits(m.credits, o, m.time_ns);
+  t.checker.on_message(m, call);
+  if (t.selection) t.selection->on_message(m, call);
+}
+
+void Timeline::on_identified(const model::Call& call) {
+  impl_->checker.on_identified(call);
+}
+
+void Timeline::on_call_end(const model::Call& call, const model::Message* answer) {
+  impl_->checker.on_call_end(call, answer);
+  if (impl_->selection) return impl_->selection->on_call_end(call, answer);
+  impl_->end(call, answer, true);
+}
+
+void Timeline::on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
+                     const roce::PacketMeta& meta) {
+  Impl& t = *impl_;
+  if (connection != nullptr && (std::holds_alternative<wire::CmReq>(mad.message) ||
+                                std::holds_alternative<wire::CmRep>(mad.message))) {
+    const auto side = static_cast<std::size_t>(sender);
+    Impl::Connection& c = t.followed(*connection);
+    if (!std::exchange(c.told[side], true)) {
+      const model::ConnectionModel& m = t.context.model->connection(connection->index);
+      t.at(meta.time_ns)
+          .private_data(*connection, sender,
+                        m.has_private_data[side] ? &m.private_data[side] : nullptr, meta.time_ns);
+    }
+  }
+  t.checker.on_cm(connection, sender, mad, meta);
+}
+
+void Timeline::on_open(const roce::Connection& connection) {
+  Impl& t = *impl_;
+  Impl::Connection& c = t.followed(connection);
+  c.client = t.client_of(connection.index);
+  const std::int64_t time_ns = opened_ns(connection);
+  Format& format = t.at(time_ns);
+  // Again when more of it is known.
+  std::exchange(c.opened, true) ? format.changed(connection, c.client, time_ns)
+                                : format.opened(connection, c.client, time_ns);
+  t.checker.on_open(connection);
+}
+
+void Timeline::on_merge(const roce::Connection& into, const roce::Connection& from) {
+  impl_->at(into.last_ns).joined(into, from, into.last_ns);
+  impl_->checker.on_merge(into, from);
+  if (impl_->selection) impl_->selection->on_merge(into, from);
+}
+
+void Timeline::on_close(const roce::Connection& connection) {
+  impl_->checker.on_close(connection);
+  impl_->at(connection.last_ns).closed(connection, connection.last_ns);
+}
+
+void Timeline::on_let_go(const roce::Connection& connection) {
+  impl_->checker.on_let_go(connection);
+  if (impl_->selection) impl_->selection->on_let_go(connection);
+  impl_->format.let_go(connection.index);
+  impl_->connections.erase(connection.index);
+}
+
+void Timeline::on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
+                          std::uint32_t psn, const roce::PacketMeta& meta) {
+  impl_->at(meta.time_ns).refusal(connection, sender, aeth, psn, meta);
+  impl_->checker.on_refusal(connection, sender, aeth, psn, meta);
+}
+
+void Timeline::on_retransmission(const roce::Connection& connection, int sender,
+                                 std::uint64_t count, const roce::PacketMeta& meta) {
+  impl_->at(meta.time_ns).retransmission(connection, sender, count, meta);
+  impl_->checker.on_retransmission(connection, sender, count, meta);
+}
+
+void Timeline::on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
+                             std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) {
+  impl_->checker.on_sent_again(connection, sender, psn, idle_ns, begins, meta);
+}
+
+void Timeline::on_operation(const roce::Connection& connection, const roce::Operation& op,
+                            const model::Call* call, std::uint32_t segment) {
+  impl_->checker.on_operation(connection, op, call, segment);
+}
+
+void Timeline::on_operation_end(const roce::Connection& connection, const roce::Operation& op,
+                                const model::Call* call, std::uint32_t segment) {
+  Impl& t = *impl_;
+  if (call == nullptr) {
+    // Without RPC-over-RDMA it is no concern of ours.
+    if (t.context.model->connection(connection.index).speaks == model::Speaks::kRpc) {
+      t.at(op.last_ns).stray_operation(connection, op);
+    }
+  } else if (!t.selection) {
+    t.at(op.last_ns).operation(*call, chunk_operation(op, *call, segment), t.origin(call->message));
+  }
+  t.checker.on_operation_end(connection, op, call, segment);
+}
+
+}  // namespace rpcrdma::timeline

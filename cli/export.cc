@@ -1,0 +1,104 @@
+// rpcrdma export
+#include "commands.h"
+#include "filter_option.h"
+#include "input.h"
+#include "output_file.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/timeline/perfetto.h>
+#include <rpcrdma/timeline/qlog.h>
+#include <rpcrdma/timeline/timeline.h>
+
+namespace rpcrdma::cli {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> paths;
+  std::string format;
+  std::string output = "-";
+  std::string filter;
+  rules::Profile profile = rules::Profile::k8166;
+  unsigned jobs = 0;
+};
+
+// It would be emptied before it is read.
+bool is_input(const std::string& output, const std::vector<std::string>& paths) {
+  return std::any_of(paths.begin(), paths.end(), [&](const std::string& path) {
+    std::error_code ignored;
+    return std::filesystem::is_regular_file(output, ignored) &&
+           std::filesystem::equivalent(path, output, ignored);
+  });
+}
+
+// False after an error, told on stderr. What was read until then is written all the same.
+bool produce(capture::Source& source, const Options& options, std::optional<filter::Filter> filter,
+             const Write& write) {
+  const auto format =
+      options.format == "qlog" ? timeline::make_qlog(write) : timeline::make_perfetto(write);
+  model::ModelOptions keep;
+  keep.keep_bytes = filter && filter->needs_bytes();
+  const auto timeline =
+      filter ? std::make_unique<timeline::Timeline>(*format, options.profile, std::move(*filter))
+             : std::make_unique<timeline::Timeline>(*format, options.profile);
+  report::Pipeline pipeline(*timeline, keep);
+  timeline->set_context({&pipeline.tracker(), &pipeline.model()}, pipeline.frames());
+  const bool done = run_pipeline(pipeline, source, options.paths, options.jobs);
+  if (!done) pipeline.finish();
+  timeline->finish(source.stats().dropped);
+  return done;
+}
+
+int export_timeline(const Options& options) {
+  std::optional<filter::Filter> filter;
+  if (!read_filter(options.filter, "export", filter)) return kUnreadable;
+  if (filter && filter->needs_findings()) {
+    complain(
+        "export: --filter: rpcrdma.finding: a Call is written when it is over, and many findings "
+        "on it are made later; find the XIDs with decode --filter, and take them with rpcrdma.xid");
+    return kUnreadable;
+  }
+  if (is_input(options.output, options.paths)) {
+    complain(fmt::format("export: {}: is read, so it cannot be written", options.output));
+    return kUnreadable;
+  }
+  const auto source = open_input(options.paths);
+  if (!source) return kUnreadable;
+  bool done = false;
+  const auto write = [&](const Write& to) {
+    done = produce(*source, options, std::move(filter), to);
+  };
+  if (options.output == "-") {
+    write(buffered_stdout());
+  } else if (!write_file(options.output, write)) {
+    return kUnreadable;
+  }
+  return done ? kOk : kUnreadable;
+}
+
+}  // namespace
+
+Run add_export(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_files(app, options->paths)->required();
+  app.add_option("--format", options->format,
+                 "perfetto: the Trace Event Format, for ui.perfetto.dev, chrome://tracing and "
+                 "others; qlog: an event a record (docs/timelines.md describes both)")
+      ->required()
+      ->check(CLI::IsMember({"perfetto", "qlog"}));
+  app.add_option("-o,--output", options->output, "Where it goes; - for standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
+  add_profile(app, options->profile);
+  add_filter(app, options->filter, "Only Calls with their Replies");
+  add_jobs(app, options->jobs);
+  return [options] { return export_timeline(*options); };
+}
+
+}  // namespace rpcrdma::cli

@@ -1,0 +1,48 @@
+#include "output_file.h"
+
+#include "input.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace rpcrdma::cli {
+
+namespace {
+
+// What is written is megabytes, and stdio's own buffer a page.
+constexpr std::size_t kOutputBuffer = std::size_t{1} << 18;
+
+}  // namespace
+
+Write buffered_stdout() {
+  // glibc takes the size only with the memory.
+  static std::array<char, kOutputBuffer> buffer;
+  std::setvbuf(stdout, buffer.data(), _IOFBF, buffer.size());
+  return [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
+}
+
+bool write_file(const std::string& path, const std::function<void(const Write&)>& produce) {
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  int error = errno;
+  bool good = file != nullptr;
+  if (good) {
+    produce([&](std::string_view text) {
+      if (good && std::fwrite(text.data(), 1, text.size(), file) != text.size()) {
+        error = errno;
+        good = false;
+      }
+    });
+    if (std::fclose(file) != 0 && good) {
+      error = errno;
+      good = false;
+    }
+  }
+  if (!good) complain(fmt::format("{}: {}", path, std::strerror(error)));
+  return good;
+}
+
+}  // namespace rpcrdma::cli
