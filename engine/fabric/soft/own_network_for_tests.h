@@ -6,6 +6,8 @@
 #include <initializer_list>
 
 #include <net/if.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -14,6 +16,22 @@
 #include <rpcrdma/fabric/address.h>
 
 namespace rpcrdma::soft {
+
+// An address that was given a moment ago is tentative for as long as the kernel takes to find that
+// nobody answers on a loopback interface, and cannot be used until then.
+inline bool becomes_usable(const fabric::Address& address) {
+  sockaddr_in6 at{};
+  at.sin6_family = AF_INET6;
+  std::memcpy(&at.sin6_addr, address.bytes.data(), sizeof at.sin6_addr);
+  for (int tries = 0; tries < 10'000; ++tries) {
+    const int fd = ::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const bool bound = ::bind(fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0;
+    ::close(fd);
+    if (bound) return true;
+    ::poll(nullptr, 0, 1);
+  }
+  return false;
+}
 
 // The calling process moves into it and stays there. False: this machine does not let it, as one
 // without the right to make namespaces, or has no IPv6.
@@ -37,6 +55,7 @@ inline bool enter_network_with(std::initializer_list<fabric::Address> ipv6_addre
     done = done && ::ioctl(fd, SIOCSIFADDR, &request) == 0;
   }
   ::close(fd);
+  for (const fabric::Address& address : ipv6_addresses) done = done && becomes_usable(address);
   return done;
 }
 
