@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -65,10 +66,15 @@ struct Host {
 
 class RunningServer {
  public:
-  explicit RunningServer(fabric::Time spin, bool pinned) {
+  // On that processor, or on any.
+  explicit RunningServer(fabric::Time spin, std::optional<unsigned> processor) {
     std::atomic<bool> ready = false;
-    thread_ = std::thread([&, spin, pinned] {
-      if (pinned) bench::pin_to(1);
+    thread_ = std::thread([&, spin, processor] {
+      if (processor) {
+        bench::pin_to(*processor);
+      } else {
+        bench::pin_to_all();
+      }
       Host host(2, spin);
       const auto echo = must(service::echo::EchoProgram::create(host.loop->memory(), kMiB,
                                                                 &service::Loop::read_clock));
@@ -198,7 +204,7 @@ void null_calls_polling() {
   std::vector<double> floor, ours;
   for (int i = 0; i < kTurns; ++i) {
     bench::udp_ping_pong(kNullBytes, kRounds, floor);
-    const RunningServer server(fabric::kNever, true);
+    const RunningServer server(fabric::kNever, 1);
     Calls calls(fabric::kNever, 1, 1, 0);
     calls.timed = true;
     (void)calls.run({Proc::kNull, 0, 0, 0, 0}, kRounds);
@@ -216,32 +222,27 @@ void null_calls_polling() {
 }
 
 // The kernel puts two ends that wake each other sometimes on one processor and sometimes on two,
-// which changes what a round trip costs much more than anything that they do: so it is measured
-// where it may choose, and where both share a processor.
-void null_calls_blocking(bool one_processor) {
+// which changes what a round trip costs more than anything that they do: so both are measured.
+void null_calls_blocking(unsigned server_processor) {
   constexpr int kTurns = 5, kRounds = 10'000;
   std::vector<double> theirs, ours;
+  bench::pin_to(0);
   for (int i = 0; i < kTurns; ++i) {
-    if (one_processor) {
-      bench::pin_to(0);
-    } else {
-      bench::pin_to_all();
-    }
-    if (!bench::tirpc_null_calls(kRounds, theirs)) die("libtirpc made no Call");
-    const RunningServer server(0, false);
+    if (!bench::tirpc_null_calls(kRounds, server_processor, theirs)) die("libtirpc made no Call");
+    const RunningServer server(0, server_processor);
     Calls calls(0, 1, 1, 0);
     calls.timed = true;
     (void)calls.run({Proc::kNull, 0, 0, 0, 0}, kRounds);
     ours.insert(ours.end(), calls.us.begin(), calls.us.end());
   }
-  const char* where = one_processor ? ", on one processor" : "";
-  print_round_trips(fmt::format("NULL Call, sleeping{}", where).c_str(), ours);
-  print_round_trips(fmt::format("libtirpc's over TCP{}", where).c_str(), theirs);
-  std::printf("NULL Call / libtirpc's%s: %.2f times\n", where, p50(ours) / p50(theirs));
+  const char* where = server_processor == 0 ? "both on one processor" : "a processor each";
+  print_round_trips(fmt::format("NULL Call, sleeping, {}", where).c_str(), ours);
+  print_round_trips(fmt::format("libtirpc's over TCP, {}", where).c_str(), theirs);
+  std::printf("NULL Call / libtirpc's, %s: %.2f times\n", where, p50(ours) / p50(theirs));
 }
 void null_calls_blocking() {
-  null_calls_blocking(false);
-  null_calls_blocking(true);
+  null_calls_blocking(0);
+  null_calls_blocking(1);
   bench::pin_to_all();
 }
 
@@ -249,7 +250,7 @@ void bulk() {
   constexpr int kTurns = 3, kCount = 4'000;
   double source = 0, sink = 0;
   for (int i = 0; i < kTurns; ++i) {
-    const RunningServer server(fabric::kNever, true);
+    const RunningServer server(fabric::kNever, 1);
     bench::pin_to(0);
     Calls calls(fabric::kNever, 1, 8, kMiB);
     source = std::max(source, kMiB * calls.run({Proc::kSource, kMiB, 0, 1, 0}, kCount));
@@ -265,7 +266,7 @@ void bulk() {
 
 void many_outstanding() {
   constexpr std::uint64_t kCount = 200'000;
-  const RunningServer server(0, false);
+  const RunningServer server(0, std::nullopt);
   bench::pin_to_all();
   Calls calls(0, 1, 64, kBulk);
   (void)calls.run({Proc::kEchoBulk, kBulk, 0, 1, 0}, kCount / 10);
@@ -276,25 +277,28 @@ void many_outstanding() {
       rate, (cpu_seconds() - cpu) / static_cast<double>(kCount) * 1e6);
 }
 
+// 1,000 connections with a Call each, beside as few as 16: with a Call each, and with as many Calls
+// between them, for which fewer packets are needed.
 void many_connections() {
   constexpr std::uint64_t kCount = 200'000;
-  constexpr std::uint32_t kOutstanding = 1000;
-  double rate[2] = {};
-  const std::uint32_t connections[2] = {16, kOutstanding};
-  for (int i = 0; i < 2; ++i) {
-    const RunningServer server(0, false);
-    Calls calls(0, connections[i], kOutstanding / connections[i], 1024);
+  constexpr struct { std::uint32_t connections, depth; } kCases[] = {{16, 1}, {16, 62}, {1000, 1}};
+  double rate[std::size(kCases)] = {};
+  for (std::size_t i = 0; i < std::size(kCases); ++i) {
+    const auto& c = kCases[i];
+    const RunningServer server(0, std::nullopt);
+    Calls calls(0, c.connections, c.depth, 1024);
     // Until each Receive of each connection was used once.
-    (void)calls.run({Proc::kEcho, 512, 0, 1, 0}, 70ULL * kOutstanding);
+    (void)calls.run({Proc::kEcho, 512, 0, 1, 0}, 70ULL * 1000);
     const double cpu = cpu_seconds();
     rate[i] = calls.run({Proc::kEcho, 512, 0, 1, 0}, kCount);
     std::printf(
-        "ECHO of 512 bytes, 1000 outstanding on %4u connections: %.0f Calls/s, %.2f us of "
-        "processor "
-        "a Call\n",
-        connections[i], rate[i], (cpu_seconds() - cpu) / static_cast<double>(kCount) * 1e6);
+        "ECHO of 512 bytes, %2u outstanding on each of %4u connections: %.0f Calls/s, %.2f us of "
+        "processor a Call\n",
+        c.depth, c.connections, rate[i], (cpu_seconds() - cpu) / static_cast<double>(kCount) * 1e6);
   }
-  std::printf("1000 connections / 16 connections: %.2f times\n", rate[1] / rate[0]);
+  std::printf(
+      "1000 connections / 16: %.2f times; / 16 with as many Calls outstanding: %.2f times\n",
+      rate[2] / rate[0], rate[2] / rate[1]);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "tirpc_null.h"
 
+#include "two_cores.h"
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -38,7 +40,7 @@ void serve_until(const std::atomic<bool>& over) {
 
 }  // namespace
 
-bool tirpc_null_calls(int rounds, std::vector<double>& us) {
+bool tirpc_null_calls(int rounds, unsigned server_processor, std::vector<double>& us) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -54,7 +56,10 @@ bool tirpc_null_calls(int rounds, std::vector<double>& us) {
     return false;
   }
   std::atomic<bool> over = false;
-  std::thread server([&] { serve_until(over); });
+  std::thread server([&] {
+    pin_to(server_processor);
+    serve_until(over);
+  });
   int fd = RPC_ANYSOCK;
   CLIENT* const client = clnttcp_create(&address, kProgram, kVersion, &fd, 0, 0);
   bool all = client != nullptr;

@@ -5,8 +5,8 @@
 
 namespace rpcrdma::bench {
 
-// A server in a thread and a client in the calling one, both sleeping while they wait. Appends
-// microseconds for each of `rounds`; false: libtirpc could not.
-bool tirpc_null_calls(int rounds, std::vector<double>& us);
+// A server in a thread on that processor, and a client in the calling one, both sleeping while they
+// wait. Appends microseconds for each of `rounds`; false: libtirpc could not.
+bool tirpc_null_calls(int rounds, unsigned server_processor, std::vector<double>& us);
 
 }  // namespace rpcrdma::bench
