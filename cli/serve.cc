@@ -67,8 +67,8 @@ void print_summary(const service::ServerCounters& c, const soft::ProviderCounter
              c.accepted == 1 ? "" : "s", calls.calls, calls.success,
              calls.calls - calls.success - calls.cancelled);
   fmt::print("{} read from clients, {} written to them; {} RDMA_ERRORs sent\n",
-             stats::format_bytes(c.responder.read_bytes),
-             stats::format_bytes(c.responder.written_bytes),
+             stats::format_bytes(c.responder.bytes.read()),
+             stats::format_bytes(c.responder.bytes.written()),
              c.responder.error_version + c.responder.error_chunk);
   fmt::print("{} packets sent, {} received\n", packets.udp.sent_packets,
              packets.udp.received_packets);
