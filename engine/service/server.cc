@@ -437,6 +437,10 @@ std::uint32_t Server::outstanding() const {
   return sum;
 }
 
+std::uint32_t Server::granted() const {
+  return impl_->granted;
+}
+
 ServerCounters Server::counters() const {
   ServerCounters sum = impl_->counters;
   for (const auto& c : impl_->slots) {

@@ -90,6 +90,7 @@ class Server {
 
   [[nodiscard]] std::uint32_t connections() const;
   [[nodiscard]] std::uint32_t outstanding() const;  // Calls received and not answered
+  [[nodiscard]] std::uint32_t granted() const;      // credits of each connection, from now on
   [[nodiscard]] ServerCounters counters() const;
   [[nodiscard]] std::vector<ConnectionInfo> list() const;
 
