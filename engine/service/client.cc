@@ -491,6 +491,10 @@ bool Client::closed() const {
   });
 }
 
+const ClientOptions& Client::options() const {
+  return impl_->options;
+}
+
 std::uint32_t Client::connections() const {
   return static_cast<std::uint32_t>(impl_->links.size());
 }

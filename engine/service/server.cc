@@ -425,6 +425,10 @@ void Server::close() {
   }
 }
 
+const ServerOptions& Server::options() const {
+  return impl_->options;
+}
+
 std::uint32_t Server::connections() const {
   return impl_->count;
 }

@@ -105,6 +105,7 @@ class Client {
   void close();
   [[nodiscard]] bool closed() const;
 
+  [[nodiscard]] const ClientOptions& options() const;
   [[nodiscard]] std::uint32_t connections() const;  // as in the options
   [[nodiscard]] std::uint32_t up() const;           // established now
   [[nodiscard]] LinkState state(std::uint32_t connection) const;
