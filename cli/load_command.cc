@@ -4,6 +4,7 @@
 #include "input.h"
 #include "interrupt.h"
 #include "load_worker.h"
+#include "metrics_option.h"
 
 #include <algorithm>
 #include <chrono>
@@ -46,6 +47,7 @@ struct Options {
   std::uint64_t seed = 1;
   std::string timeout = "10s";
   std::vector<std::string> limits;
+  std::string metrics;
   bool json = false;
 };
 
@@ -57,6 +59,7 @@ struct Plan {
   load::Thresholds limits;
   load::PacerOptions pace;
   Time timeout = 0;
+  std::optional<MetricsAddress> metrics;
 };
 
 std::optional<Plan> parse(const Options& o) {
@@ -66,7 +69,7 @@ std::optional<Plan> parse(const Options& o) {
   if (!endpoint) return std::nullopt;
   const auto requests = EchoRequests::parse(o.procedures, o.size, o.sleep, "load");
   if (!requests) return std::nullopt;
-  Plan plan{*peers, *endpoint, *requests, {}, {}, 0};
+  Plan plan{*peers, *endpoint, *requests, {}, {}, 0, {}};
   for (const std::string& text : o.limits) {
     if (const auto added = plan.limits.add(text); !added) {
       complain(fmt::format("load: --fail-above: {}", added.error().message));
@@ -114,6 +117,10 @@ std::optional<Plan> parse(const Options& o) {
   const auto timeout = duration_option(o.timeout, "load", "--timeout");
   if (!timeout) return std::nullopt;
   plan.timeout = *timeout;
+  if (!o.metrics.empty()) {
+    plan.metrics = parse_metrics(o.metrics, "load");
+    if (!plan.metrics) return std::nullopt;
+  }
   return plan;
 }
 
@@ -245,6 +252,13 @@ int make_load(const Options& o) {
   std::vector<service::Loop*> loops;
   for (const auto& w : *workers) loops.push_back(&w->loop());
   const Interrupt interrupt(loops);
+  std::unique_ptr<Metrics> metrics;
+  if (plan->metrics) {
+    std::vector<metrics::Parts> parts;
+    for (const auto& w : *workers) parts.push_back(w->metrics_parts());
+    metrics = Metrics::open(*plan->metrics, parts, "load");
+    if (metrics == nullptr) return kUnreadable;
+  }
   const std::string server = server_text(plan->peers.server, plan->endpoint.port);
   for (const auto& w : *workers) {
     if (const auto connected = w->connect(); !connected) {
@@ -326,6 +340,7 @@ Run add_load(CLI::App& app) {
       ->type_name("LIMIT")
       ->delimiter(',')
       ->allow_extra_args(false);
+  add_metrics_option(app, options->metrics);
   app.add_flag("--json", options->json, "One JSON object (docs/load.md)");
   add_endpoint_options(app, options->endpoint);
   app.footer(

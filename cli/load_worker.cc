@@ -1,6 +1,7 @@
 #include "load_worker.h"
 
 #include "interrupt.h"
+#include "metrics_option.h"
 
 #include <algorithm>
 
@@ -139,12 +140,16 @@ void LoadWorker::on_outcome(const protocol::CallOutcome& outcome, std::uint32_t 
       break;
     case echo::Verdict::kStatus:
       sample.end = load::End::kError;
+      ++bad_status_;
       tally_.add_reason(echo::verdict_name(verdict));
       break;
-    case echo::Verdict::kRpcError:
+    case echo::Verdict::kRpcError: {
+      const service::ReplyReader reply(outcome);
       sample.end = load::End::kError;
-      tally_.add_reason(service::describe(outcome, service::ReplyReader(outcome)));
+      ++rpc_errors_[static_cast<std::size_t>(reply.status())];
+      tally_.add_reason(service::describe(outcome, reply));
       break;
+    }
   }
   const echo::Request& request = slot.call.request();
   sample.procedure = static_cast<std::uint32_t>(request.proc);
@@ -177,6 +182,29 @@ void LoadWorker::disconnect() {
     const auto going = loop_->run_once(until - loop_->now());
     if (!going || !*going) return;
   }
+}
+
+metrics::Parts LoadWorker::metrics_parts() {
+  return {loop_.get(), provider_.get(), nullptr, client_.get(),
+          [this](metrics::Snapshot& snapshot) { tell(snapshot); }};
+}
+
+void LoadWorker::tell(metrics::Snapshot& snapshot) const {
+  for (std::uint32_t i = 0; i < echo::kProcedures; ++i) {
+    add_echo_calls(snapshot, echo::Proc{i}, tally_.procedure(i).calls);
+  }
+  using service::RpcStatus;
+  for (const RpcStatus status :
+       {RpcStatus::kProgUnavail, RpcStatus::kProgMismatch, RpcStatus::kProcUnavail,
+        RpcStatus::kGarbageArgs, RpcStatus::kSystemErr, RpcStatus::kRpcMismatch,
+        RpcStatus::kAuthError}) {
+    snapshot.client_errors.push_back(
+        {service::rpc_status_name(status), rpc_errors_[static_cast<std::size_t>(status)]});
+  }
+  const auto malformed = static_cast<std::size_t>(RpcStatus::kMalformed);
+  snapshot.client_errors.push_back({"malformed", rpc_errors_[malformed]});
+  snapshot.client_errors.push_back({"status", bad_status_});
+  snapshot.client_errors.push_back({"wrong_data", tally_.mismatches()});
 }
 
 load::Progress LoadWorker::progress() const {

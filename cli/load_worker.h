@@ -13,6 +13,7 @@
 #include <rpcrdma/load/pacer.h>
 #include <rpcrdma/load/report.h>
 #include <rpcrdma/load/tally.h>
+#include <rpcrdma/metrics/source.h>
 #include <rpcrdma/service/client.h>
 #include <rpcrdma/service/echo.h>
 
@@ -36,6 +37,7 @@ class LoadWorker : service::ClientObserver {
   ~LoadWorker() override;
 
   [[nodiscard]] service::Loop& loop() { return *loop_; }
+  [[nodiscard]] metrics::Parts metrics_parts();
 
   // Until all connections are up, or the command was interrupted. Error: one of them cannot be had.
   [[nodiscard]] fabric::Expected<void> connect();
@@ -64,9 +66,13 @@ class LoadWorker : service::ClientObserver {
     fabric::Time due = 0;
   };
 
+  static constexpr std::size_t kRpcStatuses =
+      static_cast<std::size_t>(service::RpcStatus::kNoReply) + 1;
+
   LoadWorker(std::unique_ptr<soft::SoftProvider> provider, const WorkerOptions& options,
              const EchoRequests& requests);
 
+  void tell(metrics::Snapshot& snapshot) const;
   void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t connection) override;
   void on_lost(std::uint32_t connection, std::string_view what, fabric::Time retry) override;
 
@@ -90,6 +96,9 @@ class LoadWorker : service::ClientObserver {
   fabric::Time ended_ = 0;
   bool running_ = false;
   std::string failure_;
+  // Replies that tell of no success, by service::RpcStatus; and by the program's own status.
+  std::array<std::uint64_t, kRpcStatuses> rpc_errors_{};
+  std::uint64_t bad_status_ = 0;
   struct alignas(64) Shown {
     std::atomic<std::uint64_t> calls{0}, failed{0}, bytes{0};
   };

@@ -3,6 +3,7 @@
 #include "endpoint.h"
 #include "input.h"
 #include "interrupt.h"
+#include "metrics_option.h"
 
 #include <algorithm>
 #include <array>
@@ -33,6 +34,7 @@ struct Options {
   std::uint32_t max_calls = 4096;
   std::string max_bulk = "16Mi";
   std::string idle;
+  std::string metrics;
   bool quiet = false;
 };
 
@@ -67,8 +69,8 @@ void print_summary(const service::ServerCounters& c, const soft::ProviderCounter
              c.accepted == 1 ? "" : "s", calls.calls, calls.success,
              calls.calls - calls.success - calls.cancelled);
   fmt::print("{} read from clients, {} written to them; {} RDMA_ERRORs sent\n",
-             stats::format_bytes(c.responder.read_bytes),
-             stats::format_bytes(c.responder.written_bytes),
+             stats::format_bytes(c.responder.bytes.read()),
+             stats::format_bytes(c.responder.bytes.written()),
              c.responder.error_version + c.responder.error_chunk);
   fmt::print("{} packets sent, {} received\n", packets.udp.sent_packets,
              packets.udp.received_packets);
@@ -107,6 +109,11 @@ int serve(const Options& options) {
     complain(fmt::format("serve: --listen: {}", address.error().message));
     return kUnreadable;
   }
+  std::optional<MetricsAddress> metrics_address;
+  if (!options.metrics.empty()) {
+    metrics_address = parse_metrics(options.metrics, "serve");
+    if (!metrics_address) return kUnreadable;
+  }
   service::ServerOptions server_options;
   if (!options.idle.empty()) {
     const auto idle = duration_option(options.idle, "serve", "--idle");
@@ -138,6 +145,17 @@ int serve(const Options& options) {
   Doorkeeper doorkeeper(options.quiet);
   const auto server = service::Server::create(**loop, programs, server_options, &doorkeeper);
   if (!server) return refused(server.error());
+  std::unique_ptr<Metrics> metrics;
+  if (metrics_address) {
+    const auto more = [&echo](metrics::Snapshot& snapshot) {
+      for (std::uint32_t i = 0; i < service::echo::kProcedures; ++i) {
+        add_echo_calls(snapshot, service::echo::Proc{i}, (*echo)->counters().calls[i]);
+      }
+    };
+    metrics = Metrics::open(*metrics_address,
+                            {{loop->get(), provider.get(), server->get(), nullptr, more}}, "serve");
+    if (metrics == nullptr) return kUnreadable;
+  }
 
   const std::array<service::Loop*, 1> loops{loop->get()};
   const Interrupt interrupt(loops);
@@ -147,6 +165,10 @@ int serve(const Options& options) {
                server_text(*address, endpoint->port), p->name(), p->number(), p->version(),
                options.credits,
                options.endpoint.no_private_data ? 1024 : endpoint->inline_threshold);
+  }
+  if (metrics_address) {
+    fmt::print("metrics at http://{}:{}/metrics\n", metrics_address->address.to_string(),
+               metrics_address->port);
   }
   fabric::Expected<void> result;
   while (result && !Interrupt::came()) {
@@ -184,6 +206,7 @@ Run add_serve(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--idle", options->idle, "Close connections without Calls for so long (never)")
       ->type_name("DURATION");
+  add_metrics_option(app, options->metrics);
   app.add_flag("-q,--quiet", options->quiet, "Do not tell who comes and goes");
   app.footer(
       "Serves the program ECHO (engine/service/echo.x) over RPC-over-RDMA version 1, by RDMA in "

@@ -4,6 +4,7 @@ option(RPCRDMA_BENCH "Build the benchmarks (Google Benchmark, libtirpc)" OFF)
 option(RPCRDMA_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
 option(RPCRDMA_CLI "Build the command rpcrdma" ON)
 option(RPCRDMA_LIVE "Capture from interfaces (libpcap)" ON)
+option(RPCRDMA_METRICS "Serve metrics for Prometheus (prometheus-cpp)" ON)
 option(RPCRDMA_WERROR "Treat warnings as errors" ON)
 set(RPCRDMA_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined or thread")
 
@@ -15,6 +16,11 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
+endif()
+
+# Found for all folders: whoever links the endpoint's metrics links it too.
+if(RPCRDMA_METRICS)
+  find_package(prometheus-cpp QUIET COMPONENTS core pull)
 endif()
 
 # Codecs are called across folders for every packet, so the programs are optimized as a whole. The

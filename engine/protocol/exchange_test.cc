@@ -30,6 +30,9 @@ void all_answered(Exchange& e, const std::vector<CallPlanForTest>& plans) {
   EXPECT_THAT(e.failures, ::testing::IsEmpty());
   EXPECT_EQ(e.requester.outstanding(), 0U);
   EXPECT_EQ(e.responder.outstanding(), 0U);
+  // Nothing was lost or sent again, so both have counted the same.
+  EXPECT_TRUE(e.requester.counters().bytes == e.responder.counters().bytes);
+  EXPECT_EQ(e.responder.counters().service.count(), e.outcomes.size());
   e.client.reset();
   e.server.reset();
   EXPECT_EQ(e.client_pool.in_use(), 0U);
@@ -41,6 +44,11 @@ TEST(Exchange, InlineBothWays) {
   all_answered(e, {{{{100}}, {{200}}}, {{{0}}, {{0}}}, {{{3, false}}, {{5, false}}}, {{}, {}}});
   EXPECT_EQ(e.requester.counters().inline_calls, 4U);
   EXPECT_EQ(e.requester.counters().write_chunks, 0U);
+  // Four words at the beginning of each message, and a count before each opaque.
+  const MessageBytes& bytes = e.requester.counters().bytes;
+  EXPECT_EQ(bytes.inline_calls, 16U + 4 + 100 + 16 + 4 + 16 + 4 + 4 + 16);
+  EXPECT_EQ(bytes.inline_replies, 16U + 4 + 200 + 16 + 4 + 16 + 4 + 8 + 16);
+  EXPECT_EQ(bytes.read() + bytes.written(), 0U);
 }
 
 constexpr Opaque kBig{5000};
@@ -51,7 +59,8 @@ TEST(Exchange, ReadChunk) {
       e, {{{{5000}}, {}}, {{{5001, true, true}}, {}}, {{{3, false}, {70'003}, {8, false}}, {}}});
   EXPECT_EQ(e.requester.counters().read_chunks, 3U);
   EXPECT_EQ(e.requester.counters().long_calls, 0U);
-  EXPECT_EQ(e.responder.counters().read_bytes, 5000U + 5001 + 70'003);
+  EXPECT_EQ(e.responder.counters().bytes.read_chunks, 5000U + 5001 + 70'003);
+  EXPECT_EQ(e.responder.counters().bytes.long_calls, 0U);
 }
 
 TEST(Exchange, SeveralReadChunks) {
@@ -64,6 +73,9 @@ TEST(Exchange, PositionZero) {
   Exchange e;
   all_answered(e, {{{{5000, false}}, {}}, {{{1021, false}, {30}}, {}}});
   EXPECT_EQ(e.requester.counters().long_calls, 2U);
+  const MessageBytes& bytes = e.requester.counters().bytes;
+  EXPECT_EQ(bytes.long_calls, 16U + 4 + 5000 + 16 + 4 + 1024 + 4 + 32);
+  EXPECT_EQ(bytes.inline_calls + bytes.read_chunks, 0U);
 }
 
 TEST(Exchange, WriteChunks) {
@@ -74,6 +86,7 @@ TEST(Exchange, WriteChunks) {
                    {{}, {{0}, {6000}, {0}}, 9}});
   EXPECT_EQ(e.requester.counters().write_chunks, 8U);
   EXPECT_EQ(e.requester.counters().reply_chunks, 0U);
+  EXPECT_EQ(e.requester.counters().bytes.write_chunks, 5000U + 5001 + 5000 + 4003 + 1 + 6000);
 }
 
 TEST(Exchange, ReplyChunk) {
@@ -83,6 +96,8 @@ TEST(Exchange, ReplyChunk) {
                    {{}, {{5001, true, true}, {5002, true, true}}, 0, fabric::kNever, 0, false}});
   EXPECT_EQ(e.requester.counters().reply_chunks, 3U);
   EXPECT_EQ(e.requester.counters().write_chunks, 0U);
+  EXPECT_EQ(e.requester.counters().bytes.reply_chunks,
+            16U + 4 + 5000 + 16 + 4 + 5004 + 4 + 72 + 16 + 4 + 5004 + 4 + 5004);
 }
 
 TEST(Exchange, AllAtOnceInSeveralSegments) {
@@ -120,7 +135,7 @@ TEST(Exchange, OneMegabyteEachWay) {
   Exchange e(o);
   all_answered(e, {{{{1U << 20, true, true}}, {{1U << 20, true, true}}},
                    {{{(1U << 20) - 1}}, {{(1U << 20) - 3}}}});
-  EXPECT_EQ(e.responder.counters().written_bytes, (2U << 20) - 3);
+  EXPECT_EQ(e.responder.counters().bytes.write_chunks, (2U << 20) - 3);
 }
 
 TEST(Exchange, RepliesInAnyOrder) {

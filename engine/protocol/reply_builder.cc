@@ -177,8 +177,8 @@ Expected<void> build_error(MemoryPool& pool, wire::RdmaErr error, std::uint32_t 
   return {};
 }
 
-std::uint64_t chunk_bytes(const ReplyPlan& plan, std::span<const Piece> message) {
-  std::uint64_t sum = plan.long_reply ? plan.stream_bytes : 0;
+std::uint64_t write_chunk_bytes(const ReplyPlan& plan, std::span<const Piece> message) {
+  std::uint64_t sum = 0;
   for (std::size_t i = 0; i < message.size(); ++i) {
     if (plan.by_write[i]) sum += message[i].bytes.size();
   }

@@ -20,7 +20,8 @@ namespace rpcrdma::protocol {
 [[nodiscard]] fabric::Expected<void> build_error(MemoryPool& pool, wire::RdmaErr error,
                                                  std::uint32_t xid, std::uint32_t grant,
                                                  Serving& serving);
-// Bytes that build_reply() has written into chunks.
-[[nodiscard]] std::uint64_t chunk_bytes(const ReplyPlan& plan, std::span<const Piece> message);
+// Bytes that build_reply() has put into Write chunks.
+[[nodiscard]] std::uint64_t write_chunk_bytes(const ReplyPlan& plan,
+                                              std::span<const Piece> message);
 
 }  // namespace rpcrdma::protocol

@@ -245,6 +245,22 @@ void RequesterCore::count(const CallPlan& plan, const Call& call) {
   }
   if (plan.write_list) counters_.write_chunks += call.result_count;
   if (plan.reply_chunk != 0) ++counters_.reply_chunks;
+
+  MessageBytes& bytes = counters_.bytes;
+  bytes.inline_calls += plan.inline_bytes;
+  const Flight& f = flights_[call.flight];
+  for (std::uint32_t i = 0; i < f.read_segments; ++i) {
+    const bool whole = plan.long_call && f.positions[i] == 0;
+    (whole ? bytes.long_calls : bytes.read_chunks) += f.segments[i].length;
+  }
+}
+
+void RequesterCore::count(const Received& message, const CheckedReply& reply) {
+  ++counters_.replies;
+  MessageBytes& bytes = counters_.bytes;
+  const bool is_inline = message.header->proc == wire::Proc::kMsg;
+  (is_inline ? bytes.inline_replies : bytes.reply_chunks) += reply.stream.size();
+  for (const std::uint32_t written : reply.result_bytes) bytes.write_chunks += written;
 }
 
 bool RequesterCore::next_work(std::uint32_t slot, WorkRequest& work) {
@@ -304,12 +320,12 @@ void RequesterCore::judge(std::uint32_t index, const Received& message) {
   Call& c = calls_[index];
   CallOutcome& o = c.outcome;
   if (decode_version_error(message.message(), o.vers_low, o.vers_high)) {
-    ++counters_.errors;
+    ++counters_.error_version;
     return end(index, CallStatus::kErrorVersion, "the peer does not speak version 1", message.at);
   }
   o.vers_low = o.vers_high = 0;
   if (message.header && message.header->vers == 1 && message.header->proc == wire::Proc::kError) {
-    ++counters_.errors;
+    ++counters_.error_chunk;
     return end(index, CallStatus::kErrorChunk,
                "the peer could not read the header, or not place the Reply", message.at);
   }
@@ -319,7 +335,7 @@ void RequesterCore::judge(std::uint32_t index, const Received& message) {
     if (tells()) tell_error(trace_, trace::kPeer, c.xid, reply.reason, message.at);
     return end(index, CallStatus::kBadReply, reply.reason, message.at);
   }
-  ++counters_.replies;
+  count(message, reply);
   if (message.header->credit == 0) {
     ++counters_.zero_grants;
     if (tells()) tell_error(trace_, trace::kPeer, c.xid, "a grant of zero credits", message.at);

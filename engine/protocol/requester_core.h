@@ -34,6 +34,7 @@ class RequesterCore : public WorkSource {
   [[nodiscard]] std::uint32_t outstanding() const { return sent_.size() + ending_.size(); }
   [[nodiscard]] std::uint32_t waiting() const { return waiting_.size(); }
   [[nodiscard]] std::uint32_t granted() const { return credits_.limit(); }
+  [[nodiscard]] std::uint32_t credits_in_use() const { return credits_.outstanding(); }
   [[nodiscard]] const RequesterCounters& counters() const { return counters_; }
 
   // As of Channel.
@@ -88,6 +89,7 @@ class RequesterCore : public WorkSource {
   void judge(std::uint32_t index, const Received& message);
   void release(std::uint32_t flight, MemoryPool& pool);
   void count(const CallPlan& plan, const Call& call);
+  void count(const Received& message, const CheckedReply& reply);
   void begin_credit_wait(Call& call, fabric::Time now);
   void end_credit_wait(Call& call, fabric::Time now);
   // Somebody listens, and there is an established connection to be told of.

@@ -163,8 +163,10 @@ TEST_F(RequesterTest, OneCallUntilTheFirstReplyThenWhatIsGranted) {
   for (int i = 0; i < 20; ++i) xids.push_back(call());
   EXPECT_EQ(sends(), 1U);
   EXPECT_EQ(requester->granted(), 1U);
+  EXPECT_EQ(requester->credits_in_use(), 1U);
   arrive(reply_to(xids[0], 3));
   EXPECT_EQ(sends(), 1U + 3);
+  EXPECT_EQ(requester->credits_in_use(), 3U);
   EXPECT_EQ(requester->granted(), 3U);
   EXPECT_EQ(requester->outstanding(), 3U);
   // Up, further than its own.
@@ -588,7 +590,8 @@ TEST_F(RequesterTest, ErrorsEndTheCall) {
   EXPECT_EQ(told[1].vers_low, 2U);
   EXPECT_EQ(told[1].vers_high, 4U);
   EXPECT_EQ(told[2].status, CallStatus::kErrorVersion);
-  EXPECT_EQ(requester->counters().errors, 3U);
+  EXPECT_EQ(requester->counters().error_chunk, 1U);
+  EXPECT_EQ(requester->counters().error_version, 2U);
   EXPECT_EQ(requester->granted(), 1U);  // which nobody knows the direction of
   // Cut short, it is none.
   h.xid = call();

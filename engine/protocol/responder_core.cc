@@ -206,6 +206,14 @@ void ResponderCore::hand_up(std::uint32_t index, Time pulled) {
   if (link_->trace.on()) {
     tell_call(link_->trace, s.call.xid, trace::kPeer, s.stream, link_->now);
   }
+  MessageBytes& bytes = counters_.bytes;
+  if (s.call.long_call) {
+    bytes.long_calls += s.stream.size();
+    bytes.read_chunks += s.call.read_bytes - s.stream.size();
+  } else {
+    bytes.inline_calls += s.stream.size();
+    bytes.read_chunks += s.call.read_bytes;
+  }
   IncomingCall call;
   call.id = id_of(index);
   call.xid = s.call.xid;
@@ -242,7 +250,10 @@ fabric::Expected<void> ResponderCore::reply(std::uint64_t id, std::span<const Pi
     return built;
   }
   ++counters_.replies;
-  counters_.written_bytes += chunk_bytes(*plan, message);
+  counters_.service.add(now - s->received_at);
+  MessageBytes& bytes = counters_.bytes;
+  (plan->long_reply ? bytes.reply_chunks : bytes.inline_replies) += plan->stream_bytes;
+  bytes.write_chunks += write_chunk_bytes(*plan, message);
   send(index, State::kReplying, now);
   return {};
 }
@@ -305,7 +316,6 @@ void ResponderCore::completed(const WorkId& id, Time now) {
     release(id.slot);
   } else if (s->state == State::kReading) {
     transfer_ends(now);
-    counters_.read_bytes += s->call.read_bytes;
     if (link_->trace.on()) tell_reads_ended(link_->trace, *s, id.slot, now);
     const CallVerdict verdict = check_stream(s->stream, s->call.xid);
     if (verdict.answer == CallAnswer::kServe) return hand_up(id.slot, now);

@@ -128,6 +128,8 @@ TEST_F(ResponderTest, AnInlineCallAndItsReply) {
   EXPECT_EQ(seen[0].pulled, now);
   EXPECT_EQ(fabric.receives.size(), receives);
   EXPECT_EQ(responder->outstanding(), 1U);
+  now += 3 * fabric::kMicrosecond;
+  EXPECT_EQ(responder->counters().service.count(), 0U);
   ASSERT_TRUE(reply(seen[0].id));
   EXPECT_EQ(responder->outstanding(), 0U);
   channel->flush(now);
@@ -139,7 +141,10 @@ TEST_F(ResponderTest, AnInlineCallAndItsReply) {
   EXPECT_EQ(h.header.credit, 8U);
   EXPECT_EQ(testing::payload_of(sent()), words({5, 1, 5, 6}));
   EXPECT_THAT(sent_ids, IsEmpty());
+  now += fabric::kMicrosecond;
   complete_posted();
+  EXPECT_EQ(responder->counters().service.count(), 1U);
+  EXPECT_EQ(responder->counters().service.sum(), 3000U);
   EXPECT_THAT(sent_ids, ElementsAre(seen[0].id));
   // It has ended.
   EXPECT_EQ(reply(seen[0].id).error().code, fabric::Errc::kNotConnected);
@@ -180,7 +185,7 @@ TEST_F(ResponderTest, ReadChunksAreReadWholeBeforeTheCallIsHandedUp) {
   EXPECT_THAT(seen[0].items, ElementsAre(std::pair(12U, first), std::pair(168U, Buffer(7, 2))));
   EXPECT_EQ(seen[0].received, 2000);
   EXPECT_EQ(seen[0].pulled, 3000);
-  EXPECT_EQ(responder->counters().read_bytes, 158U);
+  EXPECT_EQ(responder->counters().bytes.read_chunks, 158U);
 }
 
 TEST_F(ResponderTest, APositionZeroChunkIsTheStream) {
@@ -251,7 +256,7 @@ TEST_F(ResponderTest, AReplyThroughWriteChunks) {
             (std::vector<std::vector<wire::Segment>>{
                 {{1, 100, 1000}, {2, 50, 2000}, {3, 0, 3000}}, {{4, 0, 0}}, {{5, 37, 77}}}));
   EXPECT_EQ(testing::payload_of(sent()), words({5, 1, 150, 8, 9}));
-  EXPECT_EQ(responder->counters().written_bytes, 187U);
+  EXPECT_EQ(responder->counters().bytes.write_chunks, 187U);
   complete_posted();
   EXPECT_THAT(sent_ids, ElementsAre(seen[0].id));
 }

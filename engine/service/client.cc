@@ -58,18 +58,28 @@ const char* link_state_name(LinkState state) {
   return "?";
 }
 
+void CallDurations::add(const protocol::CallTimes& times) {
+  whole.add(times.ended - times.called);
+  credit.add(times.sent - times.called);
+  reply.add(times.replied - times.sent);
+  fence.add(times.ended - times.replied);
+}
+
 // One connection after another, and the requester that outlives them.
 struct Link : protocol::RequesterOwner {
-  Link(ClientObserver& o, const protocol::RequesterOptions& options, std::uint32_t n)
-      : observer(o), number(n), requester(*this, options) {
+  Link(ClientObserver& o, CallDurations& d, const protocol::RequesterOptions& options,
+       std::uint32_t n)
+      : observer(o), durations(d), number(n), requester(*this, options) {
     info.number = n;
   }
 
   void on_outcome(const protocol::CallOutcome& outcome) override {
+    if (outcome.status == protocol::CallStatus::kReplied) durations.add(outcome.times);
     if (!silent) observer.on_outcome(outcome, number);
   }
 
   ClientObserver& observer;
+  CallDurations& durations;  // of all
   const std::uint32_t number;
   bool silent = false;  // the client ends
   protocol::Requester requester;
@@ -98,7 +108,7 @@ struct Client::Impl : LoopMember {
         private_data(own_private_data(o.inline_threshold, true)),
         random(std::random_device()()) {
     for (std::uint32_t i = 0; i < options.connections; ++i) {
-      links.push_back(std::make_unique<Link>(observer, options.requester, i));
+      links.push_back(std::make_unique<Link>(observer, counters.durations, options.requester, i));
       links.back()->backoff = options.backoff_first;
       links.back()->due = 0;
       watch(*links.back());
@@ -429,6 +439,7 @@ struct Client::Impl : LoopMember {
   ClientOptions options;
   ClientObserver& observer;
   const std::array<std::uint8_t, wire::kPrivateDataBytes> private_data;
+  ClientCounters counters;  // without the requesters'
   std::vector<std::unique_ptr<Link>> links;
   std::vector<std::uint32_t> dirty, flushing;  // links with work for flush()
   // When a connection wants to be looked at, or sooner: activity puts most times off.
@@ -436,7 +447,6 @@ struct Client::Impl : LoopMember {
   std::minstd_rand random;
   bool finishing = false;
   bool closing = false;
-  ClientCounters counters;  // without the requesters'
 };
 
 Expected<std::unique_ptr<Client>> Client::create(Loop& loop, const ClientOptions& options,
@@ -479,6 +489,10 @@ bool Client::closed() const {
     return link->state == LinkState::kClosed &&
            link->requester.outstanding() + link->requester.waiting() == 0;
   });
+}
+
+const ClientOptions& Client::options() const {
+  return impl_->options;
 }
 
 std::uint32_t Client::connections() const {

@@ -14,8 +14,8 @@ inline void add(protocol::ResponderCounters& sum, const protocol::ResponderCount
   sum.ignored += c.ignored;
   sum.over_credit += c.over_credit;
   sum.delayed += c.delayed;
-  sum.read_bytes += c.read_bytes;
-  sum.written_bytes += c.written_bytes;
+  sum.bytes += c.bytes;
+  sum.service += c.service;
   sum.invalidated += c.invalidated;
 }
 
@@ -23,7 +23,8 @@ inline void add(protocol::RequesterCounters& sum, const protocol::RequesterCount
   sum.calls += c.calls;
   sum.replies += c.replies;
   sum.timeouts += c.timeouts;
-  sum.errors += c.errors;
+  sum.error_version += c.error_version;
+  sum.error_chunk += c.error_chunk;
   sum.resent += c.resent;
   sum.unmatched += c.unmatched;
   sum.malformed += c.malformed;
@@ -34,6 +35,7 @@ inline void add(protocol::RequesterCounters& sum, const protocol::RequesterCount
   sum.write_chunks += c.write_chunks;
   sum.reply_chunks += c.reply_chunks;
   sum.long_calls += c.long_calls;
+  sum.bytes += c.bytes;
 }
 
 }  // namespace rpcrdma::service

@@ -186,9 +186,9 @@ int run(const char* address) {
   const service::ServerCounters counters = server->counters();
   std::printf("%llu Calls; %llu bytes by RDMA Read, %llu by RDMA Write\n",
               static_cast<unsigned long long>(counters.calls.calls),
-              static_cast<unsigned long long>(counters.responder.read_bytes),
-              static_cast<unsigned long long>(counters.responder.written_bytes));
-  return counters.responder.read_bytes == large.size() ? 0 : 1;
+              static_cast<unsigned long long>(counters.responder.bytes.read()),
+              static_cast<unsigned long long>(counters.responder.bytes.written()));
+  return counters.responder.bytes.read() == large.size() ? 0 : 1;
 }
 
 }  // namespace

@@ -425,6 +425,10 @@ void Server::close() {
   }
 }
 
+const ServerOptions& Server::options() const {
+  return impl_->options;
+}
+
 std::uint32_t Server::connections() const {
   return impl_->count;
 }
@@ -435,6 +439,10 @@ std::uint32_t Server::outstanding() const {
     if (c != nullptr) sum += c->responder.outstanding();
   }
   return sum;
+}
+
+std::uint32_t Server::granted() const {
+  return impl_->granted;
 }
 
 ServerCounters Server::counters() const {

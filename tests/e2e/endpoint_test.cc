@@ -1,7 +1,7 @@
 // `serve`, `ping` and `load` between two loopback addresses of the test's own.
 #include "background.h"
+#include "own_address.h"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 namespace rpcrdma::e2e {
@@ -10,12 +10,6 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-// Addresses that no other test on this machine uses at this time.
-std::string own_address(int last) {
-  const auto pid = static_cast<unsigned>(::getpid());
-  return fmt::format("127.{}.{}.{}", 100 + pid % 100, pid / 100 % 256, last);
-}
 
 class Endpoint : public ::testing::Test {
  protected:

@@ -139,7 +139,22 @@ TEST(Echo, SeveralConnectionsAndClientsShareALoop) {
   std::array<int, 4> used{};
   for (const Done& d : first.done) ++used[d.connection];
   for (const int n : used) EXPECT_GT(n, 0);
-  EXPECT_EQ(server.stop().accepted, 6U);
+
+  // Both sides have counted the same.
+  const service::ServerCounters& counted = server.stop();
+  EXPECT_EQ(counted.accepted, 6U);
+  protocol::MessageBytes bytes;
+  for (EchoClient* echo : {&first, &second}) {
+    const service::ClientCounters c = echo->client().counters();
+    bytes += c.requester.bytes;
+    const service::CallDurations& d = c.durations;
+    EXPECT_EQ(d.whole.count(), echo->done.size());
+    for (const auto* part : {&d.credit, &d.reply, &d.fence}) {
+      EXPECT_EQ(part->count(), d.whole.count());
+    }
+    EXPECT_EQ(d.credit.sum() + d.reply.sum() + d.fence.sum(), d.whole.sum());
+  }
+  EXPECT_TRUE(bytes == counted.responder.bytes);
 }
 
 TEST(Echo, ServerAndClientInOneLoop) {

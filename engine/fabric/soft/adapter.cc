@@ -91,6 +91,7 @@ struct Adapter::Impl {
   // each packet, and hardly any runs out.
   fabric::TimeHeap deadlines;
   AdapterCounters counters;
+  QpCounters over;  // of queue pairs that are no more
   std::uint32_t cm_psn = 0;
   bool owner_sleeps = false;
   CmEvent cm_event;
@@ -137,6 +138,7 @@ struct Adapter::Impl {
     completions.forget(s.qp->qpn());
     std::erase_if(events, [&](const AdapterEvent& e) { return e.connection == s.qp->qpn(); });
     std::erase_if(ends, [&](const End& e) { return e.event.connection == s.qp->qpn(); });
+    over += s.qp->counters();
     s.qp.reset();
     s.phase = Phase::kDown;
     free_slots.push_back(index);
@@ -610,6 +612,13 @@ std::uint32_t Adapter::trace_connection(FaultDirection direction, const Path& pa
 
 const AdapterCounters& Adapter::counters() const {
   return impl_->counters;
+}
+QpCounters Adapter::queue_pairs() const {
+  QpCounters sum = impl_->over;
+  for (const Slot& s : impl_->slots) {
+    if (s.qp != nullptr) sum += s.qp->counters();
+  }
+  return sum;
 }
 std::size_t Adapter::connections() const {
   return impl_->slots.size() - impl_->free_slots.size();

@@ -374,9 +374,24 @@ TEST(Adapter, MovesDataAndDisconnects) {
   EXPECT_EQ(next(b).type, EventType::kDisconnected);
   EXPECT_EQ(a.post_send(c.client, {&w, 1}).error().code, Errc::kNotConnected);
   a.destroy(c.client, net.now);
+  const QpCounters kept = a.queue_pairs();
   b.destroy(c.server, net.now);
   EXPECT_EQ(a.connections(), 0U);
   EXPECT_EQ(b.connections(), 0U);
+
+  // What a connection has counted outlives it, and the next one's is added.
+  EXPECT_EQ(kept.bytes_out, 100'000U);
+  EXPECT_EQ(kept.packets_out, 25U);
+  EXPECT_EQ(b.queue_pairs().bytes_in, 100'000U);
+  EXPECT_EQ(b.queue_pairs().packets_in, 25U);
+  const Connected d = connect(net, a, b, 2);
+  const fabric::Exposure y = b.expose(d.server, n, there.data(), 100'000, kWrite).value();
+  w.remote_handle = y.handle;
+  w.remote_offset = y.offset;
+  ASSERT_TRUE(a.post_send(d.client, {&w, 1}));
+  net.run();
+  EXPECT_EQ(a.queue_pairs().bytes_out, 200'000U);
+  EXPECT_EQ(b.queue_pairs().packets_in, 50U);
 }
 
 void post_receives(Adapter& a, ConnectionId id, std::size_t count) {

@@ -219,7 +219,7 @@ class Soft : public SoftProvider {
   }
 
   ProviderCounters counters() const override {
-    return {adapter_.counters(), socket_.counters(), not_sent_, damaged_};
+    return {adapter_.counters(), adapter_.queue_pairs(), socket_.counters(), not_sent_, damaged_};
   }
 
  private:

@@ -1,4 +1,4 @@
-// What a connected queue pair needs to know, and what it counts.
+// What a connected queue pair needs to know.
 #pragma once
 
 #include <cstdint>
@@ -27,20 +27,6 @@ struct QpParameters {
   // tell of what is lost there.
   std::uint32_t window = 64;
   std::uint32_t read_packets = 32;  // a Read is asked for in parts of so many packets
-};
-
-struct QpCounters {
-  std::uint64_t packets_in = 0, packets_out = 0;
-  std::uint64_t bytes_in = 0, bytes_out = 0;  // payload
-  std::uint64_t retransmitted = 0;            // packets
-  std::uint64_t timeouts = 0;
-  std::uint64_t acks_in = 0, acks_out = 0;
-  std::uint64_t naks_in = 0, naks_out = 0;
-  std::uint64_t rnr_in = 0, rnr_out = 0;
-  std::uint64_t duplicates = 0;    // requests of the peer's that had been executed before
-  std::uint64_t out_of_order = 0;  // its requests behind a gap
-  std::uint64_t ghosts = 0;        // responses to nothing that is outstanding
-  std::uint64_t dropped = 0;       // malformed, or not fit for the state
 };
 
 }  // namespace rpcrdma::soft

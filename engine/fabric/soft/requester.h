@@ -19,6 +19,7 @@
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/fabric/work.h>
 #include <rpcrdma/soft/packet.h>
+#include <rpcrdma/soft/qp_counters.h>
 #include <rpcrdma/trace/connection_tracer.h>
 #include <rpcrdma/wire/roce.h>
 

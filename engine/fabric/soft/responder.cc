@@ -233,7 +233,6 @@ void Responder::executed(const wire::RocePacket& packet, bool message) {
 }
 
 void Responder::receive_not_ready() {
-  ++counters_.rnr_out;
   // What comes behind it was sent before the peer knew, and is no gap (9.7.5.2.8).
   gap_told_ = true;
   answer(static_cast<std::uint8_t>(kRnrSyndrome | parameters_.min_rnr_timer), expected_psn_);
@@ -397,7 +396,8 @@ bool Responder::transmit(OutPacket& out, const MemoryTable& memory, std::uint32_
     headers.bth.opcode = static_cast<std::uint8_t>(Opcode::kAck);
     const bool ack = is_ack(a.syndrome);
     headers.aeth.syndrome = ack ? tell_credits() : a.syndrome;
-    ++(ack ? counters_.acks_out : counters_.naks_out);
+    const bool rnr = a.syndrome >> 5U == kRnrSyndrome >> 5U;
+    ++(ack ? counters_.acks_out : rnr ? counters_.rnr_out : counters_.naks_out);
     if (!ack && trace_.on()) tell_nak(trace_, trace::kHere, headers.aeth, a.psn, now);
     sends_unacknowledged_ = 0;
     urgent_ = false;

@@ -73,6 +73,7 @@ TEST(Responder, ASendWithoutReceiveIsToWait) {
   q.give(send(kTheirPsn + 1));
   EXPECT_EQ(q.answer(kTheirPsn + 1), testing::kRnr | 12);
   EXPECT_EQ(q.side.qp.counters().rnr_out, 2U);
+  EXPECT_EQ(q.side.qp.counters().naks_out, 0U);
 }
 
 TEST(Responder, AWriteWithImmediateWaitsForItsReceiveWithItsLastPacketOnly) {

@@ -37,6 +37,30 @@ struct Piece {
   return sum;
 }
 
+// Bytes of RPC messages by how they travel (RFC 8166 section 3.5): what stands in a Send behind the
+// RPC-over-RDMA header, and what RDMA moves, without the roundup of what is moved by itself.
+struct MessageBytes {
+  std::uint64_t inline_calls = 0, inline_replies = 0;
+  std::uint64_t read_chunks = 0;   // of arguments
+  std::uint64_t long_calls = 0;    // Position Zero Read chunks
+  std::uint64_t write_chunks = 0;  // of results
+  std::uint64_t reply_chunks = 0;
+
+  [[nodiscard]] std::uint64_t read() const { return read_chunks + long_calls; }
+  [[nodiscard]] std::uint64_t written() const { return write_chunks + reply_chunks; }
+
+  friend bool operator==(const MessageBytes&, const MessageBytes&) = default;
+  MessageBytes& operator+=(const MessageBytes& o) {
+    inline_calls += o.inline_calls;
+    inline_replies += o.inline_replies;
+    read_chunks += o.read_chunks;
+    long_calls += o.long_calls;
+    write_chunks += o.write_chunks;
+    reply_chunks += o.reply_chunks;
+    return *this;
+  }
+};
+
 // Where a DDP-eligible result is to be put. The memory is the upper layer's and stays registered
 // until the Call has ended.
 struct ResultSpace {

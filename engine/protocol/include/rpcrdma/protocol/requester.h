@@ -78,14 +78,16 @@ struct RequesterOptions {
 };
 
 struct RequesterCounters {
-  std::uint64_t calls = 0, replies = 0, timeouts = 0, errors = 0;
-  std::uint64_t resent = 0;       // on a new connection
+  std::uint64_t calls = 0, replies = 0, timeouts = 0;
+  std::uint64_t error_version = 0, error_chunk = 0;  // RDMA_ERRORs received for a Call
+  std::uint64_t resent = 0;                          // on a new connection
   std::uint64_t unmatched = 0;    // Replies and errors whose XID nobody waits for
   std::uint64_t malformed = 0;    // messages that are no Reply
   std::uint64_t zero_grants = 0;  // taken as one
   std::uint64_t stalls = 0;       // Calls that waited for a credit
   std::uint64_t inline_calls = 0, read_chunks = 0, write_chunks = 0, reply_chunks = 0,
                 long_calls = 0;
+  MessageBytes bytes;  // of Calls as often as they were sent, and of Replies
 };
 
 class Requester {
@@ -107,9 +109,10 @@ class Requester {
   [[nodiscard]] fabric::Time deadline() const;
   void expire(fabric::Time now);
 
-  [[nodiscard]] std::uint32_t outstanding() const;  // sent and not ended
-  [[nodiscard]] std::uint32_t waiting() const;      // for credit, or a connection
-  [[nodiscard]] std::uint32_t granted() const;      // 1 before the first Reply of a connection
+  [[nodiscard]] std::uint32_t outstanding() const;     // sent and not ended
+  [[nodiscard]] std::uint32_t waiting() const;         // for credit, or a connection
+  [[nodiscard]] std::uint32_t granted() const;         // 1 before the first Reply of a connection
+  [[nodiscard]] std::uint32_t credits_in_use() const;  // Calls sent, not replied to or given up
   [[nodiscard]] const RequesterCounters& counters() const;
 
  private:

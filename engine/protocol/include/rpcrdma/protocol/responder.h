@@ -11,6 +11,7 @@
 #include <span>
 
 #include <rpcrdma/fabric/time.h>
+#include <rpcrdma/protocol/durations.h>
 #include <rpcrdma/protocol/message.h>
 #include <rpcrdma/protocol/reduction.h>
 #include <rpcrdma/protocol/stream_reader.h>
@@ -61,7 +62,9 @@ struct ResponderCounters {
   std::uint64_t ignored = 0;                         // errors and DONE messages of the peer's
   std::uint64_t over_credit = 0;  // Calls beyond what was granted; they end the connection
   std::uint64_t delayed = 0;      // Calls that waited for memory for their Read chunks
-  std::uint64_t read_bytes = 0, written_bytes = 0;
+  MessageBytes bytes;             // of Calls that were handed up, and of Replies
+  // Of Calls that were replied to: from their Receives until reply(), by the clock given to both.
+  Durations service;
   std::uint64_t invalidated = 0;  // Replies sent with Send With Invalidate
 };
 

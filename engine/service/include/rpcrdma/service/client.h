@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include <rpcrdma/protocol/durations.h>
 #include <rpcrdma/protocol/requester.h>
 #include <rpcrdma/service/connection_info.h>
 #include <rpcrdma/service/loop.h>
@@ -49,10 +50,22 @@ enum class LinkState : std::uint8_t {
 };
 [[nodiscard]] const char* link_state_name(LinkState state);
 
+// Of Calls that were replied to, whatever the Reply says, and its parts: see protocol::CallTimes.
+struct CallDurations {
+  protocol::Durations whole;   // called until ended
+  protocol::Durations credit;  // called until sent, so waiting for a credit or a connection
+  protocol::Durations
+      reply;  // sent until replied: the network, the peer, and what it moves by RDMA
+  protocol::Durations fence;  // replied until ended
+
+  void add(const protocol::CallTimes& times);
+};
+
 struct ClientCounters {
   std::uint64_t attempts = 0, established = 0;
   std::uint64_t rejected = 0, unreachable = 0, timed_out = 0, lost = 0, given_up = 0;
   protocol::RequesterCounters requester;  // of all connections
+  CallDurations durations;
 };
 
 class ClientObserver {
@@ -92,6 +105,7 @@ class Client {
   void close();
   [[nodiscard]] bool closed() const;
 
+  [[nodiscard]] const ClientOptions& options() const;
   [[nodiscard]] std::uint32_t connections() const;  // as in the options
   [[nodiscard]] std::uint32_t up() const;           // established now
   [[nodiscard]] LinkState state(std::uint32_t connection) const;

@@ -88,8 +88,10 @@ class Server {
   // connections() is 0.
   void close();
 
+  [[nodiscard]] const ServerOptions& options() const;
   [[nodiscard]] std::uint32_t connections() const;
   [[nodiscard]] std::uint32_t outstanding() const;  // Calls received and not answered
+  [[nodiscard]] std::uint32_t granted() const;      // credits of each connection, from now on
   [[nodiscard]] ServerCounters counters() const;
   [[nodiscard]] std::vector<ConnectionInfo> list() const;
 

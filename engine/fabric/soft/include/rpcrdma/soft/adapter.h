@@ -15,6 +15,7 @@
 #include <rpcrdma/soft/cm.h>
 #include <rpcrdma/soft/fault_rules.h>
 #include <rpcrdma/soft/packet.h>
+#include <rpcrdma/soft/qp_counters.h>
 
 namespace rpcrdma::trace {
 class Tracer;
@@ -119,6 +120,8 @@ class Adapter {
                                                std::uint32_t dest_qp) const;
 
   [[nodiscard]] const AdapterCounters& counters() const;
+  // Summed up over all connections that there are, and those that were.
+  [[nodiscard]] QpCounters queue_pairs() const;
   [[nodiscard]] std::size_t connections() const;
 
  private:

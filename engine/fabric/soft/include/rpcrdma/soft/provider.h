@@ -25,6 +25,7 @@ struct ProviderOptions {
 
 struct ProviderCounters {
   AdapterCounters adapter;
+  QpCounters queue_pairs;  // of all connections that there are and were
   UdpCounters udp;
   std::uint64_t not_sent = 0;  // packets for which the socket had no room; sent again when missed
   std::uint64_t damaged = 0;   // received packets that a declared fault made worthless

@@ -1,0 +1,54 @@
+#include "metrics_option.h"
+
+#include "input.h"
+#include "parse.h"
+
+#include <fmt/format.h>
+
+namespace rpcrdma::cli {
+
+void add_metrics_option(CLI::App& app, std::string& text) {
+  if (!metrics::Exposer::available()) return;
+  app.add_option("--metrics", text,
+                 "Serve figures for Prometheus at this IPv4 address and port (docs/metrics.md)")
+      ->type_name("ADDRESS:PORT");
+}
+
+std::optional<MetricsAddress> parse_metrics(const std::string& text, const char* command) {
+  const std::size_t colon = text.rfind(':');
+  if (colon != std::string::npos) {
+    const auto address = fabric::parse_address(text.substr(0, colon));
+    const auto port = parse_u32(text.substr(colon + 1));
+    if (address && !address->ipv6 && port && *port != 0 && *port <= UINT16_MAX) {
+      return MetricsAddress{*address, static_cast<std::uint16_t>(*port)};
+    }
+  }
+  complain(fmt::format("{}: --metrics {}: not an IPv4 address and a port, such as 127.0.0.1:9464",
+                       command, text));
+  return std::nullopt;
+}
+
+std::unique_ptr<Metrics> Metrics::open(const MetricsAddress& where,
+                                       const std::vector<metrics::Parts>& parts,
+                                       const char* command) {
+  auto metrics = std::make_unique<Metrics>();
+  std::vector<metrics::Source*> sources;
+  for (const metrics::Parts& p : parts) {
+    metrics->sources_.push_back(std::make_unique<metrics::Source>(p));
+    sources.push_back(metrics->sources_.back().get());
+  }
+  auto exposer = metrics::Exposer::open(where.address, where.port, sources);
+  if (!exposer) {
+    complain(fmt::format("{}: --metrics {}:{}: {}", command, where.address.to_string(), where.port,
+                         exposer.error().message));
+    return nullptr;
+  }
+  metrics->exposer_ = std::move(*exposer);
+  return metrics;
+}
+
+void add_echo_calls(metrics::Snapshot& snapshot, service::echo::Proc proc, std::uint64_t calls) {
+  snapshot.procedures.push_back({"ECHO", service::echo::proc_name(proc), calls});
+}
+
+}  // namespace rpcrdma::cli

@@ -1,0 +1,21 @@
+// In place of exposer.cc in a build without prometheus-cpp.
+#include <rpcrdma/metrics/exposer.h>
+
+namespace rpcrdma::metrics {
+
+struct Exposer::Impl {};
+
+bool Exposer::available() {
+  return false;
+}
+
+fabric::Expected<std::unique_ptr<Exposer>> Exposer::open(const fabric::Address& /*address*/,
+                                                         std::uint16_t /*port*/,
+                                                         std::span<Source* const> /*sources*/) {
+  return fabric::fail(fabric::Errc::kSystem,
+                      "this build has no metrics: it was configured without prometheus-cpp");
+}
+
+Exposer::~Exposer() = default;
+
+}  // namespace rpcrdma::metrics

@@ -1,0 +1,86 @@
+#include "families.h"
+
+#include "names.h"
+
+#include <algorithm>
+
+namespace rpcrdma::metrics {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using protocol::Durations;
+
+namespace {
+
+double seconds(std::uint64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) / 1e9;
+}
+
+}  // namespace
+
+ClientMetric& Families::sample(const Metric& metric, const Labels& labels) {
+  auto family = std::ranges::find(families_, metric.name, &MetricFamily::name);
+  if (family == families_.end()) {
+    family = families_.insert(families_.end(), {metric.name, metric.help, metric.type, {}});
+  }
+  auto& samples = family->metric;
+  auto found = std::ranges::find(samples, labels, &ClientMetric::label);
+  if (found == samples.end()) {
+    found = samples.insert(samples.end(), ClientMetric{});
+    found->label = labels;
+  }
+  return *found;
+}
+
+void Families::add(const Metric& metric, const Labels& labels, std::uint64_t value) {
+  ClientMetric& s = sample(metric, labels);
+  const auto number = static_cast<double>(value);
+  if (metric.type == MetricType::Counter) {
+    s.counter.value += number;
+  } else {
+    s.gauge.value += number;
+  }
+}
+
+void Families::add(const Metric& metric, const Labels& labels, const Durations& durations) {
+  ClientMetric::Histogram& h = sample(metric, labels).histogram;
+  h.sample_count += durations.count();
+  h.sample_sum += seconds(durations.sum());
+  // The last bucket is the one that every histogram has, without an end.
+  h.bucket.resize(Durations::kLongest.size());
+  std::uint64_t cumulative = 0;
+  for (std::size_t i = 0; i < h.bucket.size(); ++i) {
+    cumulative += durations.buckets()[i];
+    h.bucket[i].cumulative_count += cumulative;
+    h.bucket[i].upper_bound = seconds(static_cast<std::uint64_t>(Durations::kLongest[i]));
+  }
+}
+
+// What is counted elsewhere, as a trace's losses, has figures of its own in Snapshot, an add() of
+// its own, and its line here.
+std::vector<MetricFamily> families(std::span<const Snapshot> snapshots, fabric::Time now) {
+  Families all;
+  fabric::Time oldest = now;
+  for (const Snapshot& s : snapshots) {
+    if (s.server) add(all, *s.server);
+    if (s.client) add(all, *s.client);
+    const char* const role = s.server ? "server" : "client";
+    for (const ProcedureCalls& p : s.procedures) {
+      all.add(kProcedureCalls, {{"role", role}, {"program", p.program}, {"procedure", p.procedure}},
+              p.calls);
+    }
+    for (const ClientErrors& e : s.client_errors) {
+      all.add(kErrors, {{"role", "client"}, {"kind", e.kind}}, e.calls);
+    }
+    add(all, s.packets);
+    add(all, s.memory);
+    oldest = std::min(oldest, s.taken);
+  }
+  std::vector<MetricFamily> made = all.take();
+  ClientMetric age;
+  age.gauge.value = seconds(static_cast<std::uint64_t>(now - oldest));
+  made.push_back({kAge.name, kAge.help, kAge.type, {age}});
+  return made;
+}
+
+}  // namespace rpcrdma::metrics

@@ -1,0 +1,274 @@
+// What is counted is told, each number under its own name and labels.
+#include "families.h"
+
+#include "exposition_for_tests.h"
+#include "names.h"
+
+#include <fstream>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <prometheus/text_serializer.h>
+
+namespace rpcrdma::metrics {
+namespace {
+
+using testing::Exposition;
+using ::testing::IsEmpty;
+
+constexpr fabric::Time kNow = 100 * fabric::kSecond;
+
+// Numbers that are all different, so that none can stand in for another.
+class Numbers {
+ public:
+  template <typename... T>
+  void fill(T&... counters) {
+    ((counters = static_cast<T>(++last_)), ...);
+  }
+
+ private:
+  std::uint64_t last_ = 0;
+};
+
+Snapshot server_snapshot() {
+  Snapshot s;
+  s.taken = kNow;
+  ServerFigures& f = s.server.emplace();
+  protocol::ResponderCounters& r = f.counters.responder;
+  service::DispatcherCounters& c = f.counters.calls;
+  Numbers n;
+  n.fill(r.calls, r.replies, r.error_version, r.error_chunk, r.ignored, r.over_credit,
+         r.bytes.inline_calls, r.bytes.inline_replies, r.bytes.read_chunks, r.bytes.long_calls,
+         r.bytes.write_chunks, r.bytes.reply_chunks);  // 1 to 12
+  n.fill(c.prog_unavail, c.prog_mismatch, c.proc_unavail, c.garbage_args, c.system_err,
+         c.rpc_mismatch, c.auth_error, c.cancelled);  // 13 to 20
+  n.fill(f.counters.accepted, f.counters.rejected_full, f.counters.rejected_memory,
+         f.counters.closed_peer, f.counters.closed_protocol, f.counters.closed_idle,
+         f.counters.closed_handshake, f.counters.closed_stopped);  // 21 to 28
+  f.connections = 10;
+  f.outstanding = 7;
+  f.granted = 8;
+  f.most_credits = 32;
+  r.delayed = 33;
+  r.service.add(1500);
+  r.service.add(3 * fabric::kMillisecond);
+  s.procedures = {{"ECHO", "NULL", 29}, {"ECHO", "SINK", 30}};
+  return s;
+}
+
+Snapshot client_snapshot() {
+  Snapshot s;
+  s.taken = kNow - fabric::kSecond / 4;
+  ClientFigures& f = s.client.emplace();
+  protocol::RequesterCounters& r = f.counters.requester;
+  Numbers n;
+  n.fill(r.calls, r.replies, r.timeouts, r.error_version, r.error_chunk, r.resent, r.unmatched,
+         r.malformed, r.zero_grants, r.stalls, r.bytes.inline_calls, r.bytes.inline_replies,
+         r.bytes.read_chunks, r.bytes.long_calls, r.bytes.write_chunks,
+         r.bytes.reply_chunks);  // 1 to 16
+  n.fill(f.counters.established, f.counters.rejected, f.counters.unreachable, f.counters.timed_out,
+         f.counters.lost, f.counters.given_up);  // 17 to 22
+  f.connections = 3;
+  f.outstanding = 23;
+  f.waiting = 24;
+  f.granted = 25;
+  f.credits_in_use = 26;
+  f.most_credits = 9;
+  f.counters.durations.whole.add(20 * fabric::kSecond);
+  f.counters.durations.reply.add(fabric::kMicrosecond);
+  s.client_errors = {{"PROG_UNAVAIL", 31}, {"wrong_data", 32}};
+
+  soft::ProviderCounters& p = s.packets;
+  n.fill(p.udp.received_packets, p.udp.sent_packets, p.udp.received_bytes, p.udp.sent_bytes,
+         p.udp.icrc_bad, p.udp.too_short, p.adapter.malformed, p.adapter.strays, p.damaged,
+         p.not_sent, p.udp.refused);  // 23 to 33
+  soft::QpCounters& q = p.queue_pairs;
+  n.fill(q.retransmitted, q.duplicates, q.out_of_order, q.timeouts, q.acks_in, q.acks_out,
+         q.naks_in, q.naks_out, q.rnr_in, q.rnr_out, q.ghosts);  // 34 to 44
+  q.dropped = 1;
+  s.memory = {50, 51, 52};
+  return s;
+}
+
+Exposition told(const std::vector<Snapshot>& snapshots) {
+  std::ostringstream text;
+  prometheus::TextSerializer().Serialize(text, families(snapshots, kNow));
+  Exposition e(text.str());
+  EXPECT_THAT(e.problems(), IsEmpty()) << text.str();
+  return e;
+}
+
+using Expected = std::map<std::string, double>;
+
+// All samples of these families, and no other.
+void expect_samples(const Exposition& e, const Expected& expected) {
+  std::set<std::string> names;
+  for (const auto& [series, value] : expected) {
+    EXPECT_EQ(e[series], value) << series;
+    names.insert(series.substr(0, series.find('{')));
+  }
+  for (const auto& [series, value] : e.samples()) {
+    if (!names.contains(series.substr(0, series.find('{')))) continue;
+    EXPECT_TRUE(expected.contains(series)) << series;
+  }
+}
+
+TEST(Families, OfAServer) {
+  expect_samples(
+      told({server_snapshot()}),
+      {{R"(rpcrdma_calls_total{role="server"})", 1},
+       {R"(rpcrdma_replies_total{role="server"})", 2},
+       {R"(rpcrdma_errors_total{kind="ERR_VERS",role="server"})", 3},
+       {R"(rpcrdma_errors_total{kind="ERR_CHUNK",role="server"})", 4},
+       {R"(rpcrdma_errors_total{kind="ignored",role="server"})", 5},
+       {R"(rpcrdma_errors_total{kind="over_credit",role="server"})", 6},
+       {R"(rpcrdma_errors_total{kind="PROG_UNAVAIL",role="server"})", 13},
+       {R"(rpcrdma_errors_total{kind="PROG_MISMATCH",role="server"})", 14},
+       {R"(rpcrdma_errors_total{kind="PROC_UNAVAIL",role="server"})", 15},
+       {R"(rpcrdma_errors_total{kind="GARBAGE_ARGS",role="server"})", 16},
+       {R"(rpcrdma_errors_total{kind="SYSTEM_ERR",role="server"})", 17},
+       {R"(rpcrdma_errors_total{kind="RPC_MISMATCH",role="server"})", 18},
+       {R"(rpcrdma_errors_total{kind="AUTH_ERROR",role="server"})", 19},
+       {R"(rpcrdma_errors_total{kind="cancelled",role="server"})", 20},
+       {R"(rpcrdma_message_bytes_total{kind="inline",message="call",role="server"})", 7},
+       {R"(rpcrdma_message_bytes_total{kind="inline",message="reply",role="server"})", 8},
+       {R"(rpcrdma_message_bytes_total{kind="read_chunk",message="call",role="server"})", 9},
+       {R"(rpcrdma_message_bytes_total{kind="long_call",message="call",role="server"})", 10},
+       {R"(rpcrdma_message_bytes_total{kind="write_chunk",message="reply",role="server"})", 11},
+       {R"(rpcrdma_message_bytes_total{kind="reply_chunk",message="reply",role="server"})", 12},
+       {R"(rpcrdma_procedure_calls_total{procedure="NULL",program="ECHO",role="server"})", 29},
+       {R"(rpcrdma_procedure_calls_total{procedure="SINK",program="ECHO",role="server"})", 30},
+       {R"(rpcrdma_connections_opened_total{role="server"})", 21},
+       {R"(rpcrdma_connections_rejected_total{reason="full",role="server"})", 22},
+       {R"(rpcrdma_connections_rejected_total{reason="memory",role="server"})", 23},
+       {R"(rpcrdma_connections_closed_total{reason="peer",role="server"})", 24},
+       {R"(rpcrdma_connections_closed_total{reason="protocol",role="server"})", 25},
+       {R"(rpcrdma_connections_closed_total{reason="idle",role="server"})", 26},
+       {R"(rpcrdma_connections_closed_total{reason="handshake",role="server"})", 27},
+       {R"(rpcrdma_connections_closed_total{reason="stopped",role="server"})", 28},
+       {R"(rpcrdma_connections{role="server"})", 10},
+       {R"(rpcrdma_calls_delayed_total{role="server"})", 33},
+       {R"(rpcrdma_calls_outstanding{role="server"})", 7},
+       {R"(rpcrdma_credits_granted{role="server"})", 80},
+       {R"(rpcrdma_credits_in_use{role="server"})", 7},
+       {R"(rpcrdma_credits_limit{role="server"})", 320},
+       {R"(rpcrdma_snapshot_age_seconds)", 0}});
+}
+
+TEST(Families, OfAClient) {
+  expect_samples(
+      told({client_snapshot()}),
+      {{R"(rpcrdma_calls_total{role="client"})", 1},
+       {R"(rpcrdma_replies_total{role="client"})", 2},
+       {R"(rpcrdma_errors_total{kind="timed_out",role="client"})", 3},
+       {R"(rpcrdma_errors_total{kind="ERR_VERS",role="client"})", 4},
+       {R"(rpcrdma_errors_total{kind="ERR_CHUNK",role="client"})", 5},
+       {R"(rpcrdma_calls_resent_total{role="client"})", 6},
+       {R"(rpcrdma_errors_total{kind="unmatched",role="client"})", 7},
+       {R"(rpcrdma_errors_total{kind="malformed",role="client"})", 8},
+       {R"(rpcrdma_errors_total{kind="zero_grant",role="client"})", 9},
+       {R"(rpcrdma_errors_total{kind="PROG_UNAVAIL",role="client"})", 31},
+       {R"(rpcrdma_errors_total{kind="wrong_data",role="client"})", 32},
+       {R"(rpcrdma_credit_stalls_total{role="client"})", 10},
+       {R"(rpcrdma_message_bytes_total{kind="inline",message="call",role="client"})", 11},
+       {R"(rpcrdma_message_bytes_total{kind="inline",message="reply",role="client"})", 12},
+       {R"(rpcrdma_message_bytes_total{kind="read_chunk",message="call",role="client"})", 13},
+       {R"(rpcrdma_message_bytes_total{kind="long_call",message="call",role="client"})", 14},
+       {R"(rpcrdma_message_bytes_total{kind="write_chunk",message="reply",role="client"})", 15},
+       {R"(rpcrdma_message_bytes_total{kind="reply_chunk",message="reply",role="client"})", 16},
+       {R"(rpcrdma_connections_opened_total{role="client"})", 17},
+       {R"(rpcrdma_connections_rejected_total{reason="rejected",role="client"})", 18},
+       {R"(rpcrdma_connections_rejected_total{reason="unreachable",role="client"})", 19},
+       {R"(rpcrdma_connections_rejected_total{reason="timed_out",role="client"})", 20},
+       {R"(rpcrdma_connections_closed_total{reason="lost",role="client"})", 21},
+       {R"(rpcrdma_connections_closed_total{reason="given_up",role="client"})", 22},
+       {R"(rpcrdma_connections{role="client"})", 3},
+       {R"(rpcrdma_calls_outstanding{role="client"})", 23},
+       {R"(rpcrdma_calls_waiting{role="client"})", 24},
+       {R"(rpcrdma_credits_granted{role="client"})", 25},
+       {R"(rpcrdma_credits_in_use{role="client"})", 26},
+       {R"(rpcrdma_credits_limit{role="client"})", 27},
+       {R"(rpcrdma_snapshot_age_seconds)", 0.25}});
+}
+
+TEST(Families, OfAProvider) {
+  expect_samples(told({client_snapshot()}),
+                 {{R"(rpcrdma_packets_total{direction="in"})", 23},
+                  {R"(rpcrdma_packets_total{direction="out"})", 24},
+                  {R"(rpcrdma_packet_bytes_total{direction="in"})", 25},
+                  {R"(rpcrdma_packet_bytes_total{direction="out"})", 26},
+                  {R"(rpcrdma_packets_dropped_total{direction="in",reason="bad_icrc"})", 27},
+                  {R"(rpcrdma_packets_dropped_total{direction="in",reason="too_short"})", 28},
+                  {R"(rpcrdma_packets_dropped_total{direction="in",reason="malformed"})", 29},
+                  {R"(rpcrdma_packets_dropped_total{direction="in",reason="stray"})", 30},
+                  {R"(rpcrdma_packets_dropped_total{direction="in",reason="fault"})", 31},
+                  {R"(rpcrdma_packets_dropped_total{direction="in",reason="unexpected"})", 45},
+                  {R"(rpcrdma_packets_dropped_total{direction="out",reason="no_room"})", 32},
+                  {R"(rpcrdma_packets_dropped_total{direction="out",reason="refused"})", 33},
+                  {"rpcrdma_packets_retransmitted_total", 34},
+                  {"rpcrdma_packets_duplicate_total", 35},
+                  {"rpcrdma_packets_out_of_order_total", 36},
+                  {"rpcrdma_transport_timeouts_total", 37},
+                  {R"(rpcrdma_acknowledgements_total{direction="in",kind="ACK"})", 38},
+                  {R"(rpcrdma_acknowledgements_total{direction="out",kind="ACK"})", 39},
+                  {R"(rpcrdma_acknowledgements_total{direction="in",kind="NAK"})", 40},
+                  {R"(rpcrdma_acknowledgements_total{direction="out",kind="NAK"})", 41},
+                  {R"(rpcrdma_acknowledgements_total{direction="in",kind="RNR"})", 42},
+                  {R"(rpcrdma_acknowledgements_total{direction="out",kind="RNR"})", 43},
+                  {"rpcrdma_registered_memory_bytes", 50},
+                  {"rpcrdma_registered_memory_in_use_bytes", 51},
+                  {"rpcrdma_registered_memory_limit_bytes", 52}});
+}
+
+TEST(Families, AHistogramsBucketsHoldThoseBeforeThemToo) {
+  const Exposition e = told({server_snapshot()});
+  const auto bucket = [&](const std::string& le) {
+    return e["rpcrdma_call_duration_seconds_bucket{le=\"" + le + "\",role=\"server\"}"];
+  };
+  EXPECT_EQ(bucket("1e-06"), 0);
+  EXPECT_EQ(bucket("2e-06"), 1);
+  EXPECT_EQ(bucket("0.002"), 1);
+  EXPECT_EQ(bucket("0.005"), 2);
+  EXPECT_EQ(bucket("10"), 2);
+  EXPECT_EQ(bucket("+Inf"), 2);
+  EXPECT_EQ(e[R"(rpcrdma_call_duration_seconds_count{role="server"})"], 2);
+  EXPECT_DOUBLE_EQ(e[R"(rpcrdma_call_duration_seconds_sum{role="server"})"], 0.0030015);
+
+  const Exposition c = told({client_snapshot()});
+  EXPECT_EQ(c[R"(rpcrdma_call_duration_seconds_bucket{le="10",role="client"})"], 0);
+  EXPECT_EQ(c[R"(rpcrdma_call_duration_seconds_bucket{le="+Inf",role="client"})"], 1);
+  const auto part = [&](const std::string& name) {
+    return c["rpcrdma_call_part_duration_seconds_count{part=\"" + name + "\",role=\"client\"}"];
+  };
+  EXPECT_EQ(part("credit"), 0);
+  EXPECT_EQ(part("reply"), 1);
+  EXPECT_EQ(part("fence"), 0);
+}
+
+TEST(Families, SeveralEndpointsAreOne) {
+  const Exposition one = told({client_snapshot()});
+  const Exposition two = told({client_snapshot(), client_snapshot(), server_snapshot()});
+  for (const auto& [series, value] : one.samples()) {
+    if (series == kAge.name) continue;
+    EXPECT_EQ(two[series], 2 * value) << series;
+  }
+  EXPECT_EQ(two[R"(rpcrdma_calls_total{role="server"})"], 1);
+  EXPECT_EQ(two[kAge.name], 0.25);
+}
+
+// docs/metrics.md has a line for every metric, and for no other.
+TEST(Families, AreDocumented) {
+  std::ifstream docs(RPCRDMA_TEST_DOCS "/metrics.md");
+  std::map<std::string, std::string> documented;
+  for (std::string line; std::getline(docs, line);) {
+    // | `name` | type | ...
+    if (!line.starts_with("| `rpcrdma_")) continue;
+    const std::size_t end = line.find('`', 3);
+    const std::size_t type = line.find("| ", end) + 2;
+    documented[line.substr(3, end - 3)] = line.substr(type, line.find(' ', type) - type);
+  }
+  EXPECT_EQ(documented, told({server_snapshot(), client_snapshot()}).types());
+}
+
+}  // namespace
+}  // namespace rpcrdma::metrics

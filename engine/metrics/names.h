@@ -1,0 +1,102 @@
+// Every metric that there is, and what it says; docs/metrics.md lists them with their labels.
+//
+// Labels have few values, all of this program's making. `role` tells a server's figures from a
+// client's where both have them.
+#pragma once
+
+#include "families.h"
+
+namespace rpcrdma::metrics {
+
+using prometheus::MetricType;
+
+// ----- Calls
+
+inline constexpr Metric kCalls{"rpcrdma_calls_total", MetricType::Counter,
+                               "Calls made by clients, and received by servers."};
+inline constexpr Metric kReplies{"rpcrdma_replies_total", MetricType::Counter,
+                                 "Replies received by clients, and sent by servers."};
+inline constexpr Metric kProcedureCalls{
+    "rpcrdma_procedure_calls_total", MetricType::Counter,
+    "Calls by procedure: ended ones of clients, handled ones of servers."};
+inline constexpr Metric kErrors{"rpcrdma_errors_total", MetricType::Counter,
+                                "What went wrong with Calls and Replies, by kind."};
+inline constexpr Metric kResent{"rpcrdma_calls_resent_total", MetricType::Counter,
+                                "Calls sent again on a new connection."};
+inline constexpr Metric kDelayed{"rpcrdma_calls_delayed_total", MetricType::Counter,
+                                 "Calls that waited for memory for their Read chunks."};
+inline constexpr Metric kOutstanding{"rpcrdma_calls_outstanding", MetricType::Gauge,
+                                     "Calls sent and not ended, or received and not answered."};
+inline constexpr Metric kWaiting{"rpcrdma_calls_waiting", MetricType::Gauge,
+                                 "Calls that wait for a credit or a connection."};
+inline constexpr Metric kDuration{
+    "rpcrdma_call_duration_seconds", MetricType::Histogram,
+    "Calls with a Reply: of clients from their beginning to their end, of servers from their "
+    "Receive to their Reply."};
+inline constexpr Metric kPartDuration{
+    "rpcrdma_call_part_duration_seconds", MetricType::Histogram,
+    "Where the time of clients' Calls went: credit, reply, fence."};
+inline constexpr Metric kMessageBytes{
+    "rpcrdma_message_bytes_total", MetricType::Counter,
+    "Bytes of RPC messages by how they travelled, without RPC-over-RDMA headers."};
+
+// ----- credits
+
+inline constexpr Metric kCreditsGranted{"rpcrdma_credits_granted", MetricType::Gauge,
+                                        "Credits granted, of all connections."};
+inline constexpr Metric kCreditsInUse{"rpcrdma_credits_in_use", MetricType::Gauge,
+                                      "Credits in use, of all connections."};
+inline constexpr Metric kCreditsLimit{
+    "rpcrdma_credits_limit", MetricType::Gauge,
+    "Credits that could be in use on the connections that there are."};
+inline constexpr Metric kStalls{"rpcrdma_credit_stalls_total", MetricType::Counter,
+                                "Calls that waited for a credit."};
+
+// ----- connections
+
+inline constexpr Metric kConnections{"rpcrdma_connections", MetricType::Gauge,
+                                     "Connections that there are."};
+inline constexpr Metric kOpened{"rpcrdma_connections_opened_total", MetricType::Counter,
+                                "Connections accepted by servers, and established by clients."};
+inline constexpr Metric kRejected{
+    "rpcrdma_connections_rejected_total", MetricType::Counter,
+    "Connections that were not accepted, or could not be had, by reason."};
+inline constexpr Metric kClosed{"rpcrdma_connections_closed_total", MetricType::Counter,
+                                "Connections that ended, by reason."};
+
+// ----- packets, of RDMA in user space
+
+inline constexpr Metric kPackets{"rpcrdma_packets_total", MetricType::Counter,
+                                 "RoCEv2 packets that went to the socket, and came from it."};
+inline constexpr Metric kPacketBytes{"rpcrdma_packet_bytes_total", MetricType::Counter,
+                                     "Bytes of these packets, from the BTH through the ICRC."};
+inline constexpr Metric kDropped{"rpcrdma_packets_dropped_total", MetricType::Counter,
+                                 "Packets that were received or to be sent, and dropped here."};
+inline constexpr Metric kRetransmitted{"rpcrdma_packets_retransmitted_total", MetricType::Counter,
+                                       "Request packets sent again."};
+inline constexpr Metric kDuplicates{"rpcrdma_packets_duplicate_total", MetricType::Counter,
+                                    "Request packets received again."};
+inline constexpr Metric kOutOfOrder{"rpcrdma_packets_out_of_order_total", MetricType::Counter,
+                                    "Request packets received behind a gap."};
+inline constexpr Metric kTransportTimeouts{
+    "rpcrdma_transport_timeouts_total", MetricType::Counter,
+    "Times that a connection's packets were not acknowledged in time."};
+inline constexpr Metric kAcknowledgements{"rpcrdma_acknowledgements_total", MetricType::Counter,
+                                          "ACKs, NAKs, and NAKs for want of a Receive (RNR)."};
+
+// ----- memory
+
+inline constexpr Metric kMemory{"rpcrdma_registered_memory_bytes", MetricType::Gauge,
+                                "Registered memory."};
+inline constexpr Metric kMemoryInUse{"rpcrdma_registered_memory_in_use_bytes", MetricType::Gauge,
+                                     "Registered memory in use, by blocks."};
+inline constexpr Metric kMemoryLimit{"rpcrdma_registered_memory_limit_bytes", MetricType::Gauge,
+                                     "Registered memory at most."};
+
+// ----- these figures themselves
+
+inline constexpr Metric kAge{
+    "rpcrdma_snapshot_age_seconds", MetricType::Gauge,
+    "Age of the oldest of these figures: not 0 if a loop does not answer."};
+
+}  // namespace rpcrdma::metrics

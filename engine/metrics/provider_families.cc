@@ -1,0 +1,45 @@
+// What a provider of RDMA in user space counts, and its memory.
+#include "families.h"
+#include "names.h"
+
+namespace rpcrdma::metrics {
+
+void add(Families& f, const soft::ProviderCounters& c) {
+  f.add(kPackets, {{"direction", "in"}}, c.udp.received_packets);
+  f.add(kPackets, {{"direction", "out"}}, c.udp.sent_packets);
+  f.add(kPacketBytes, {{"direction", "in"}}, c.udp.received_bytes);
+  f.add(kPacketBytes, {{"direction", "out"}}, c.udp.sent_bytes);
+
+  const auto drop = [&](const char* direction, const char* reason, std::uint64_t packets) {
+    f.add(kDropped, {{"direction", direction}, {"reason", reason}}, packets);
+  };
+  drop("in", "bad_icrc", c.udp.icrc_bad);
+  drop("in", "too_short", c.udp.too_short);
+  drop("in", "malformed", c.adapter.malformed);
+  drop("in", "stray", c.adapter.strays);
+  drop("in", "unexpected", c.queue_pairs.ghosts + c.queue_pairs.dropped);
+  drop("in", "fault", c.damaged);
+  drop("out", "no_room", c.not_sent);
+  drop("out", "refused", c.udp.refused);
+
+  const soft::QpCounters& q = c.queue_pairs;
+  f.add(kRetransmitted, {}, q.retransmitted);
+  f.add(kDuplicates, {}, q.duplicates);
+  f.add(kOutOfOrder, {}, q.out_of_order);
+  f.add(kTransportTimeouts, {}, q.timeouts);
+  const auto acknowledge = [&](const char* kind, std::uint64_t in, std::uint64_t out) {
+    f.add(kAcknowledgements, {{"direction", "in"}, {"kind", kind}}, in);
+    f.add(kAcknowledgements, {{"direction", "out"}, {"kind", kind}}, out);
+  };
+  acknowledge("ACK", q.acks_in, q.acks_out);
+  acknowledge("NAK", q.naks_in, q.naks_out);
+  acknowledge("RNR", q.rnr_in, q.rnr_out);
+}
+
+void add(Families& f, const MemoryFigures& memory) {
+  f.add(kMemory, {}, memory.registered);
+  f.add(kMemoryInUse, {}, memory.in_use);
+  f.add(kMemoryLimit, {}, memory.limit);
+}
+
+}  // namespace rpcrdma::metrics

@@ -1,0 +1,77 @@
+// How long things took, counted in buckets that are always the same, so that counts of several
+// endpoints, and of several moments, can be added and compared. An add() is a look-up and three
+// plain increments.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <rpcrdma/fabric/time.h>
+
+namespace rpcrdma::protocol {
+
+class Durations {
+ public:
+  // The longest time of each bucket: 1, 2 and 5 of each power of ten, from a microsecond to ten
+  // seconds. One more bucket holds what took longer.
+  static constexpr std::array<fabric::Time, 22> kLongest = [] {
+    std::array<fabric::Time, 22> longest{};
+    fabric::Time decade = fabric::kMicrosecond;
+    for (std::size_t i = 0; i < longest.size(); ++i) {
+      constexpr std::array<fabric::Time, 3> kSteps{1, 2, 5};
+      longest[i] = kSteps[i % kSteps.size()] * decade;
+      if (i % kSteps.size() == kSteps.size() - 1) decade *= 10;
+    }
+    return longest;
+  }();
+  static constexpr std::size_t kBuckets = kLongest.size() + 1;
+
+  // A negative time (the clock stepped back) counts as 0.
+  void add(fabric::Time time) {
+    time = std::max<fabric::Time>(time, 0);
+    std::size_t bucket =
+        kFirstOf[static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(time)))];
+    while (bucket < kLongest.size() && time > kLongest[bucket]) ++bucket;
+    ++buckets_[bucket];
+    ++count_;
+    sum_ += static_cast<std::uint64_t>(time);
+  }
+
+  Durations& operator+=(const Durations& other) {
+    for (std::size_t i = 0; i < kBuckets; ++i) buckets_[i] += other.buckets_[i];
+    count_ += other.count_;
+    sum_ += other.sum_;
+    return *this;
+  }
+
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  [[nodiscard]] std::uint64_t sum() const { return sum_; }  // nanoseconds
+  // How many came into each bucket, not the ones before it too.
+  [[nodiscard]] std::span<const std::uint64_t, kBuckets> buckets() const { return buckets_; }
+
+ private:
+  // By a time's number of bits: the bucket of the shortest such time; that of the longest is at
+  // most two further.
+  static constexpr std::array<std::uint8_t, 65> kFirstOf = [] {
+    std::array<std::uint8_t, 65> first{};
+    for (std::size_t bits = 1; bits < first.size(); ++bits) {
+      const auto shortest = std::uint64_t{1} << (bits - 1);
+      std::uint8_t bucket = 0;
+      while (bucket < kLongest.size() && static_cast<std::uint64_t>(kLongest[bucket]) < shortest) {
+        ++bucket;
+      }
+      first[bits] = bucket;
+    }
+    return first;
+  }();
+
+  std::array<std::uint64_t, kBuckets> buckets_{};
+  std::uint64_t count_ = 0;
+  std::uint64_t sum_ = 0;
+};
+
+}  // namespace rpcrdma::protocol

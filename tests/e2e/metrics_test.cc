@@ -1,0 +1,244 @@
+// What `serve` and `load` tell by --metrics is what they did, and telling it disturbs nobody.
+#include "../../engine/metrics/exposition_for_tests.h"
+#include "../../engine/metrics/http_for_tests.h"
+#include "background.h"
+#include "own_address.h"
+
+#include <gmock/gmock.h>
+
+namespace rpcrdma::e2e {
+namespace {
+
+using metrics::testing::Exposition;
+using metrics::testing::scrape;
+using metrics::testing::TcpConnection;
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::uint16_t kPort = 9464;
+
+class Metrics : public ::testing::Test {
+ protected:
+  const std::string server_ = own_address(1);
+  const std::string client_ = own_address(2);
+
+  static std::vector<std::string> with_metrics(std::vector<std::string> command,
+                                               const std::string& address) {
+    command.insert(command.end(), {"--metrics", fmt::format("{}:{}", address, kPort)});
+    return command;
+  }
+  std::vector<std::string> serving() const {
+    return with_metrics({"serve", "--listen", server_}, server_);
+  }
+  std::vector<std::string> loading(const std::vector<std::string>& more) const {
+    std::vector<std::string> all{"load", server_, "--from", client_, "--json"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  // Its report.
+  json load(const std::vector<std::string>& more) const {
+    Background client(loading(more));
+    EXPECT_EQ(client.finish(), 0) << client.out;
+    return json::parse(client.out, nullptr, false);
+  }
+  static Exposition figures(const std::string& address) {
+    const std::string text = scrape(address, kPort);
+    Exposition e(text);
+    EXPECT_THAT(e.problems(), IsEmpty()) << text;
+    EXPECT_FALSE(e.samples().empty()) << text;
+    return e;
+  }
+  // When all connections of clients are gone, nothing more is counted.
+  Exposition figures_without_connections() const {
+    while (true) {
+      Exposition e = figures(server_);
+      if (e.samples().empty() || e[R"(rpcrdma_connections{role="server"})"] == 0) return e;
+    }
+  }
+};
+
+double bytes(const Exposition& e, const std::string& role, const std::string& message,
+             const std::string& kind) {
+  return e[fmt::format(R"(rpcrdma_message_bytes_total{{kind="{}",message="{}",role="{}"}})", kind,
+                       message, role)];
+}
+
+// All of `role` that tell of something that went wrong.
+double errors(const Exposition& e, const std::string& role) {
+  double sum = 0;
+  for (const auto& [series, value] : e.samples()) {
+    if (series.starts_with("rpcrdma_errors_total{") && series.find(role) != std::string::npos) {
+      sum += value;
+    }
+  }
+  return sum;
+}
+
+TEST_F(Metrics, AServersFiguresAreThoseOfTheLoadsReport) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for(fmt::format("metrics at http://{}:{}/metrics\n", server_, kPort)))
+      << server.out;
+  const Exposition before = figures(server_);
+  EXPECT_EQ(before[R"(rpcrdma_calls_total{role="server"})"], 0);
+  EXPECT_TRUE(std::isnan(before[R"(rpcrdma_calls_total{role="client"})"]));
+
+  const json r = load({"--procedure", "echo-bulk", "--size", "10000", "--count", "500", "--depth",
+                       "4", "--connections", "2"});
+  ASSERT_EQ(r["calls"], 500) << r;
+  ASSERT_EQ(r["errors"], 0) << r;
+  const Exposition e = figures_without_connections();
+  const double calls = r["calls"];
+  EXPECT_EQ(e[R"(rpcrdma_calls_total{role="server"})"], calls);
+  EXPECT_EQ(e[R"(rpcrdma_replies_total{role="server"})"], calls);
+  EXPECT_EQ(
+      e[R"(rpcrdma_procedure_calls_total{procedure="ECHO_BULK",program="ECHO",role="server"})"],
+      calls);
+  EXPECT_EQ(bytes(e, "server", "call", "read_chunk") + bytes(e, "server", "reply", "write_chunk"),
+            r["bytes"].get<double>());
+  EXPECT_EQ(bytes(e, "server", "call", "long_call"), 0);
+  EXPECT_EQ(bytes(e, "server", "reply", "reply_chunk"), 0);
+  EXPECT_EQ(e[R"(rpcrdma_call_duration_seconds_count{role="server"})"], calls);
+  EXPECT_GT(e[R"(rpcrdma_call_duration_seconds_sum{role="server"})"], 0);
+  EXPECT_EQ(e[R"(rpcrdma_calls_outstanding{role="server"})"], 0);
+  EXPECT_EQ(errors(e, "server"), 0);
+  EXPECT_EQ(e[R"(rpcrdma_connections_opened_total{role="server"})"], 2);
+  EXPECT_EQ(e[R"(rpcrdma_connections_closed_total{reason="peer",role="server"})"], 2);
+  EXPECT_GT(e[R"(rpcrdma_packets_total{direction="in"})"], calls);
+  EXPECT_GT(e[R"(rpcrdma_packet_bytes_total{direction="out"})"], 500 * 10'000);
+  EXPECT_EQ(e[R"(rpcrdma_packets_dropped_total{direction="in",reason="bad_icrc"})"], 0);
+  EXPECT_GT(e["rpcrdma_registered_memory_in_use_bytes"], 0);
+
+  server.signal(SIGINT);
+  EXPECT_EQ(server.finish(), 0) << server.out;
+}
+
+TEST_F(Metrics, LongMessagesAndErrorsAreTold) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("metrics at"));
+  const json r = load({"--procedure", "echo", "--size", "20000", "--count", "50"});
+  ASSERT_EQ(r["calls"], 50) << r;
+  EXPECT_EQ(
+      run("RPCRDMA ping " + server_ + " --from " + client_ + " -c 3 -i 1ms --program nfs").status,
+      0);
+  const Exposition e = figures_without_connections();
+  // RPC headers and the counts of what is echoed come on top of it.
+  EXPECT_GT(bytes(e, "server", "call", "long_call"), 50 * 20'000);
+  EXPECT_GT(bytes(e, "server", "reply", "reply_chunk"), 50 * 20'000);
+  EXPECT_EQ(e[R"(rpcrdma_errors_total{kind="PROG_UNAVAIL",role="server"})"], 3);
+  EXPECT_EQ(errors(e, "server"), 3);
+  EXPECT_EQ(e[R"(rpcrdma_call_duration_seconds_count{role="server"})"], 53);
+}
+
+TEST_F(Metrics, ALossyNetworkIsSeen) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("metrics at"));
+  const json r = load({"--procedure", "sink", "--size", "40000", "--count", "60", "--fault",
+                       "corrupt dir=out rate=0.02 seed=1; drop dir=out rate=0.02 seed=2"});
+  ASSERT_EQ(r["calls"], 60) << r;
+  ASSERT_EQ(r["errors"], 0) << r;
+  const Exposition e = figures_without_connections();
+  EXPECT_GT(e[R"(rpcrdma_packets_dropped_total{direction="in",reason="bad_icrc"})"], 0);
+  // READ requests, since their responses were lost.
+  EXPECT_GT(e["rpcrdma_packets_retransmitted_total"], 0);
+}
+
+TEST_F(Metrics, ScrapesUnderLoadDisturbNobody) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("metrics at"));
+  // Somebody who connects and says nothing, at both.
+  TcpConnection silent(server_, kPort);
+  ASSERT_TRUE(silent.up());
+  constexpr int kCalls = 4000;
+  Background client(with_metrics(
+      loading({"--procedure", "mix", "--size", "1-20000", "--depth", "4", "--connections", "4",
+               "--threads", "2", "--count", std::to_string(kCalls)}),
+      client_));
+  ASSERT_TRUE(server.wait_for(own_address(3) + " connected")) << server.out;
+  TcpConnection also_silent(client_, kPort);
+  double calls = 0, replies = 0;
+  while (calls < kCalls) {
+    const Exposition s = figures(server_);
+    ASSERT_FALSE(s.samples().empty()) << server.out;
+    EXPECT_GE(s[R"(rpcrdma_calls_total{role="server"})"], calls);
+    calls = s[R"(rpcrdma_calls_total{role="server"})"];
+    // What the client replies to a scrape, as long as it is there.
+    const Exposition c(scrape(client_, kPort));
+    EXPECT_THAT(c.problems(), IsEmpty());
+    if (c.samples().empty()) continue;
+    EXPECT_GE(c[R"(rpcrdma_replies_total{role="client"})"], replies);
+    replies = c[R"(rpcrdma_replies_total{role="client"})"];
+    EXPECT_GE(c[R"(rpcrdma_calls_total{role="client"})"], replies);
+    EXPECT_LE(c[R"(rpcrdma_calls_total{role="client"})"], kCalls);
+    EXPECT_LE(c[R"(rpcrdma_credits_in_use{role="client"})"], 4 * 4);
+    EXPECT_LE(c[R"(rpcrdma_connections{role="client"})"], 4);
+    EXPECT_EQ(errors(c, "client"), 0);
+  }
+  EXPECT_EQ(client.finish(), 0) << client.out;
+  const json r = json::parse(client.out, nullptr, false);
+  EXPECT_EQ(r["calls"], kCalls) << r;
+  EXPECT_EQ(r["errors"], 0) << r;
+  EXPECT_EQ(r["mismatches"], 0) << r;
+  EXPECT_EQ(r["connections_lost"], 0) << r;
+  EXPECT_EQ(figures_without_connections()[R"(rpcrdma_call_duration_seconds_count{role="server"})"],
+            kCalls);
+  server.signal(SIGINT);
+  EXPECT_EQ(server.finish(), 0) << server.out;
+}
+
+TEST_F(Metrics, AClientsFiguresAreThoseOfItsReport) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("metrics at"));
+  // The first is due at once, and the second in more than a minute.
+  Background client(with_metrics(
+      loading({"--procedure", "source", "--size", "8000", "--rate", "0.01", "--count", "2"}),
+      client_));
+  ASSERT_TRUE(server.wait_for(client_ + " connected"));
+  Exposition e("");
+  do {
+    e = figures(client_);
+  } while (!e.samples().empty() && e[R"(rpcrdma_call_duration_seconds_count{role="client"})"] < 1);
+  client.signal(SIGINT);
+  EXPECT_EQ(client.finish(), 0) << client.out;
+  const json r = json::parse(client.out, nullptr, false);
+  ASSERT_EQ(r["calls"], 1) << r;
+  EXPECT_EQ(e[R"(rpcrdma_calls_total{role="client"})"], r["calls"].get<double>());
+  EXPECT_EQ(bytes(e, "client", "reply", "write_chunk"), r["bytes"].get<double>());
+  for (const std::string series :
+       {R"(rpcrdma_call_duration_seconds_count{role="client"})",
+        R"(rpcrdma_call_part_duration_seconds_count{part="credit",role="client"})",
+        R"(rpcrdma_call_part_duration_seconds_count{part="reply",role="client"})",
+        R"(rpcrdma_call_part_duration_seconds_count{part="fence",role="client"})",
+        R"(rpcrdma_procedure_calls_total{procedure="SOURCE",program="ECHO",role="client"})"}) {
+    EXPECT_EQ(e[series], 1) << series;
+  }
+}
+
+TEST_F(Metrics, WhatCannotBeServedIsToldInOneLine) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("metrics at"));
+  const auto refused = [](const std::string& arguments, const std::string& part) {
+    const Result r = run("RPCRDMA " + arguments);
+    EXPECT_EQ(r.status, 2) << arguments;
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << arguments << r.err;
+    EXPECT_THAT(r.err, HasSubstr(part)) << arguments;
+    EXPECT_EQ(r.out, "") << arguments;
+  };
+  const std::string taken = fmt::format("--metrics {}:{}", server_, kPort);
+  refused("serve --listen " + client_ + " " + taken,
+          "serve: " + taken + ": Address already in use");
+  refused("load " + server_ + " --from " + client_ + " " + taken,
+          "load: " + taken + ": Address already in use");
+  refused("serve --listen " + client_ + " --metrics 192.0.2.1:9464", "Cannot assign requested");
+  for (const std::string wrong :
+       {"9464", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:9464x",
+        "localhost:9464", "[::1]:9464", "::1:9464", "127.0.0.1:9464,127.0.0.1:9465"}) {
+    refused("serve --listen " + client_ + " --metrics " + wrong,
+            "serve: --metrics " + wrong + ": not an IPv4 address and a port");
+  }
+  // The one that was there knows nothing of it.
+  EXPECT_EQ(figures(server_)[R"(rpcrdma_calls_total{role="server"})"], 0);
+}
+
+}  // namespace
+}  // namespace rpcrdma::e2e
