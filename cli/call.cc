@@ -210,7 +210,8 @@ int call(const Options& o) {
   if (!source || !run_pipeline(pipeline, *source, paths, 1)) return kUnreadable;
   fmt::print("{}, from {}\n{}\n{}\n", server_text(peers->server, endpoint->port),
              peers->from.to_string(), view.text(), outcome->result);
-  return !outcome->right ? kFindings : recorded;
+  if (recorded != kOk) return recorded;
+  return outcome->right ? kOk : kFindings;
 }
 
 }  // namespace
