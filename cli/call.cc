@@ -144,14 +144,16 @@ struct Outcome {
 
 // All that holds packets back is gone at its end, so that the file of packets is whole.
 std::optional<Outcome> make_call(const Options& o, const Peers& peers, const Endpoint& endpoint,
-                                 const EchoRequests& requests, Time timeout) {
+                                 const EchoRequests& requests, Time timeout,
+                                 trace::Tracer* tracer) {
   const auto refused = [](const fabric::Error& error) {
     complain(fmt::format("call: {}", error.message));
     return std::nullopt;
   };
-  const auto provider = open_provider(endpoint, peers.from, "call");
+  const auto provider = open_provider(endpoint, peers.from, tracer, "call");
   if (!provider) return std::nullopt;
-  const auto loop = service::Loop::create(*provider, {.memory = {}, .spin = endpoint.spin});
+  const auto loop =
+      service::Loop::create(*provider, {.memory = {}, .spin = endpoint.spin, .tracer = tracer});
   if (!loop) return refused(loop.error());
   auto pattern = echo::Pattern::create((*loop)->memory(), requests.longest());
   if (!pattern) return refused(pattern.error());
@@ -192,7 +194,12 @@ int call(const Options& o) {
     }
     endpoint->provider.pcapng = temporary.path();
   }
-  const auto outcome = make_call(o, *peers, *endpoint, *requests, *timeout);
+  auto tracing =
+      Tracing::start(endpoint->tracing,
+                     fmt::format("call of {}", server_text(peers->server, endpoint->port)), "call");
+  if (!tracing) return kUnreadable;
+  const auto outcome = make_call(o, *peers, *endpoint, *requests, *timeout, tracing->add());
+  const int recorded = tracing->finish(kOk);
   if (!outcome) return kUnreadable;
 
   const std::vector<std::string> paths{endpoint->provider.pcapng};
@@ -203,6 +210,7 @@ int call(const Options& o) {
   if (!source || !run_pipeline(pipeline, *source, paths, 1)) return kUnreadable;
   fmt::print("{}, from {}\n{}\n{}\n", server_text(peers->server, endpoint->port),
              peers->from.to_string(), view.text(), outcome->result);
+  if (recorded != kOk) return recorded;
   return outcome->right ? kOk : kFindings;
 }
 

@@ -79,6 +79,7 @@ void add_endpoint_options(CLI::App& app, EndpointOptions& options) {
   app.add_flag("--exact", options.exact, "A datagram by itself for each packet, no batches");
   app.add_flag("--busy-poll", options.busy_poll,
                "Never sleep: lower latency, for a whole processor");
+  add_tracing_options(app, options.tracing);
 }
 
 std::optional<Endpoint> parse_endpoint(const EndpointOptions& options, const char* command) {
@@ -110,13 +111,21 @@ std::optional<Endpoint> parse_endpoint(const EndpointOptions& options, const cha
   e.provider.pcapng = options.pcapng;
   e.provider.udp.exact = options.exact;
   e.spin = options.busy_poll ? fabric::kNever : 0;
+  const auto tracing = parse_tracing(options.tracing, command);
+  if (!tracing) return std::nullopt;
+  e.tracing = *tracing;
+  if (!options.pcapng.empty() && options.pcapng == e.tracing.record) {
+    complain(fmt::format("{}: --pcapng and --record name the same file", command));
+    return std::nullopt;
+  }
   return e;
 }
 
 std::unique_ptr<soft::SoftProvider> open_provider(const Endpoint& endpoint, const Address& address,
-                                                  const char* command) {
+                                                  trace::Tracer* tracer, const char* command) {
   soft::ProviderOptions options = endpoint.provider;
   options.adapter.address = address;
+  options.adapter.tracer = tracer;
   auto provider = soft::SoftProvider::open(options);
   if (!provider) {
     complain(fmt::format("{}: {}", command, provider.error().message));

@@ -2,6 +2,8 @@
 // provider, and the options of both.
 #pragma once
 
+#include "tracing.h"
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,9 +25,11 @@ struct EndpointOptions {
   std::string pcapng;
   bool exact = false;
   bool busy_poll = false;
+  TracingOptions tracing;
 };
 
-// --port, --inline, --no-private-data, --fault, --pcapng, --exact, --busy-poll.
+// --port, --inline, --no-private-data, --fault, --pcapng, --exact, --busy-poll, and those of
+// tracing.
 void add_endpoint_options(CLI::App& app, EndpointOptions& options);
 
 // The options that were text. On what makes no sense a line on stderr, which begins with the name
@@ -35,13 +39,16 @@ struct Endpoint {
   std::uint32_t inline_threshold = 0;
   soft::ProviderOptions provider;  // but for the address
   fabric::Time spin = 0;
+  TracingPlan tracing;
 };
 [[nodiscard]] std::optional<Endpoint> parse_endpoint(const EndpointOptions& options,
                                                      const char* command);
 
-// A provider on this address; a line on stderr and null when there is none to be had.
+// A provider on this address; a line on stderr and null when there is none to be had. `tracer`: who
+// is told what happens to its packets; null: nobody.
 [[nodiscard]] std::unique_ptr<soft::SoftProvider> open_provider(const Endpoint& endpoint,
                                                                 const fabric::Address& address,
+                                                                trace::Tracer* tracer,
                                                                 const char* command);
 
 // HOST and --from of the commands that call. A server and a client on one machine both need UDP

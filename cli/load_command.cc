@@ -135,12 +135,14 @@ fabric::Address address_of(const Plan& plan, std::uint32_t thread) {
 
 using Workers = std::vector<std::unique_ptr<LoadWorker>>;
 
-std::optional<Workers> make_workers(const Options& o, const Plan& plan) {
+std::optional<Workers> make_workers(const Options& o, const Plan& plan, Tracing& tracing) {
   Workers workers;
   for (std::uint32_t i = 0; i < o.threads; ++i) {
-    auto provider = open_provider(plan.endpoint, address_of(plan, i), "load");
+    trace::Tracer* const tracer = tracing.add();
+    auto provider = open_provider(plan.endpoint, address_of(plan, i), tracer, "load");
     if (!provider) return std::nullopt;
     WorkerOptions w;
+    w.tracer = tracer;
     w.client.server = plan.peers.server;
     w.client.port = plan.endpoint.port;
     w.client.connections = o.connections / o.threads + (i < o.connections % o.threads ? 1 : 0);
@@ -244,22 +246,20 @@ load::Result collect(const Workers& workers, const rusage& before, const rusage&
   return r;
 }
 
-int make_load(const Options& o) {
-  const auto plan = parse(o);
-  if (!plan) return kUnreadable;
-  auto workers = make_workers(o, *plan);
+int make_load(const Options& o, const Plan& plan, Tracing& tracing) {
+  auto workers = make_workers(o, plan, tracing);
   if (!workers) return kUnreadable;
   std::vector<service::Loop*> loops;
   for (const auto& w : *workers) loops.push_back(&w->loop());
   const Interrupt interrupt(loops);
   std::unique_ptr<Metrics> metrics;
-  if (plan->metrics) {
+  if (plan.metrics) {
     std::vector<metrics::Parts> parts;
     for (const auto& w : *workers) parts.push_back(w->metrics_parts());
-    metrics = Metrics::open(*plan->metrics, parts, "load");
+    metrics = Metrics::open(*plan.metrics, parts, "load");
     if (metrics == nullptr) return kUnreadable;
   }
-  const std::string server = server_text(plan->peers.server, plan->endpoint.port);
+  const std::string server = server_text(plan.peers.server, plan.endpoint.port);
   for (const auto& w : *workers) {
     if (const auto connected = w->connect(); !connected) {
       complain(fmt::format("load: {}: {}", server, connected.error().message));
@@ -276,19 +276,29 @@ int make_load(const Options& o) {
 
   load::Setup setup;
   setup.server = server;
-  setup.from = plan->peers.from.to_string();
+  setup.from = plan.peers.from.to_string();
   setup.connections = o.connections;
   setup.depth = o.depth;
   setup.threads = o.threads;
   setup.rate = o.rate;
   setup.seed = o.seed;
   setup.procedures = echo_procedures();
-  result.failed = plan->limits.passed(result.tally);
+  result.failed = plan.limits.passed(result.tally);
   fmt::print("{}", o.json ? load::to_json(setup, result) + '\n' : load::to_text(setup, result));
   for (const std::string& limit : result.failed) complain(fmt::format("load: {}", limit));
   if (!whole) return kUnreadable;
   const bool wrong = result.tally.mismatches() != 0 || result.tally.right() == 0;
   return wrong || !result.failed.empty() ? kFindings : kOk;
+}
+
+int run_load(const Options& o) {
+  const auto plan = parse(o);
+  if (!plan) return kUnreadable;
+  auto tracing = Tracing::start(
+      plan->endpoint.tracing,
+      fmt::format("load of {}", server_text(plan->peers.server, plan->endpoint.port)), "load");
+  if (!tracing) return kUnreadable;
+  return tracing->finish(make_load(o, *plan, *tracing));
 }
 
 }  // namespace
@@ -349,7 +359,7 @@ Run add_load(CLI::App& app) {
       "Ctrl-C ends it; what there was is reported all the same.\n"
       "Exit status: 0; 1 a limit was passed, data was wrong, or no Call was answered; 2 the server "
       "cannot be reached, or an argument is wrong.");
-  return [options] { return make_load(*options); };
+  return [options] { return run_load(*options); };
 }
 
 }  // namespace rpcrdma::cli

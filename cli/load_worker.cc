@@ -39,7 +39,8 @@ Expected<std::unique_ptr<LoadWorker>> LoadWorker::create(
     std::unique_ptr<soft::SoftProvider> provider, const WorkerOptions& options,
     const EchoRequests& requests) {
   std::unique_ptr<LoadWorker> w(new LoadWorker(std::move(provider), options, requests));
-  auto loop = service::Loop::create(*w->provider_, {.memory = {}, .spin = options.spin});
+  auto loop = service::Loop::create(*w->provider_,
+                                    {.memory = {}, .spin = options.spin, .tracer = options.tracer});
   if (!loop) return tl::unexpected(loop.error());
   w->loop_ = std::move(*loop);
   auto pattern = echo::Pattern::create(w->loop_->memory(), requests.longest());

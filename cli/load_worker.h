@@ -24,6 +24,7 @@ struct WorkerOptions {
   std::uint32_t depth = 1;        // Calls outstanding on each
   fabric::Time timeout = 0;       // of a Call, from its beginning on
   fabric::Time spin = 0;
+  trace::Tracer* tracer = nullptr;  // of the loop
   load::PacerOptions pace;
   std::uint64_t seed = 0;
 };

@@ -215,7 +215,36 @@ class Pinger : service::ClientObserver {
   std::string failure_;
 };
 
-int ping(const Options& o) {
+int ping(const Options& o, const Endpoint& endpoint, const Pinger::Plan& plan,
+         trace::Tracer* tracer) {
+  const auto provider = open_provider(endpoint, plan.peers.from, tracer, "ping");
+  if (!provider) return kUnreadable;
+  const auto loop =
+      service::Loop::create(*provider, {.memory = {}, .spin = endpoint.spin, .tracer = tracer});
+  if (!loop) {
+    complain(fmt::format("ping: {}", loop.error().message));
+    return kUnreadable;
+  }
+  const std::array<service::Loop*, 1> loops{loop->get()};
+  const Interrupt interrupt(loops);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+
+  service::ClientOptions client;
+  client.server = plan.peers.server;
+  client.port = endpoint.port;
+  client.inline_threshold = endpoint.inline_threshold;
+  client.private_data = !o.endpoint.no_private_data;
+  Pinger pinger(plan, **loop);
+  const auto result = pinger.run(client);
+  if (!result) {
+    complain(fmt::format("ping: {}: {}", server_text(plan.peers.server, endpoint.port),
+                         result.error().message));
+  }
+  if (pinger.connected()) pinger.print_statistics();
+  return pinger.answered() != 0 ? kOk : kFindings;
+}
+
+int run_ping(const Options& o) {
   const auto peers = parse_peers(o.host, o.from, "ping");
   if (!peers) return kUnreadable;
   const auto endpoint = parse_endpoint(o.endpoint, "ping");
@@ -226,31 +255,12 @@ int ping(const Options& o) {
   if (!interval) return kUnreadable;
   const auto wait = duration_option(o.wait, "ping", "--wait");
   if (!wait) return kUnreadable;
-  const auto provider = open_provider(*endpoint, peers->from, "ping");
-  if (!provider) return kUnreadable;
-  const auto loop = service::Loop::create(*provider, {.memory = {}, .spin = endpoint->spin});
-  if (!loop) {
-    complain(fmt::format("ping: {}", loop.error().message));
-    return kUnreadable;
-  }
-  const std::array<service::Loop*, 1> loops{loop->get()};
-  const Interrupt interrupt(loops);
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);
-
-  service::ClientOptions client;
-  client.server = peers->server;
-  client.port = endpoint->port;
-  client.inline_threshold = endpoint->inline_threshold;
-  client.private_data = !o.endpoint.no_private_data;
   const Pinger::Plan plan{*peers, endpoint->port, *target, o.count, *interval, *wait, o.quiet};
-  Pinger pinger(plan, **loop);
-  const auto result = pinger.run(client);
-  if (!result) {
-    complain(fmt::format("ping: {}: {}", server_text(peers->server, endpoint->port),
-                         result.error().message));
-  }
-  if (pinger.connected()) pinger.print_statistics();
-  return pinger.answered() != 0 ? kOk : kFindings;
+  auto tracing =
+      Tracing::start(endpoint->tracing,
+                     fmt::format("ping of {}", server_text(peers->server, endpoint->port)), "ping");
+  if (!tracing) return kUnreadable;
+  return tracing->finish(ping(o, *endpoint, plan, tracing->add()));
 }
 
 }  // namespace
@@ -277,7 +287,7 @@ Run add_ping(CLI::App& app) {
       "Calls procedure 0, which does nothing, of any program over RPC-over-RDMA version 1. An "
       "error of the program's, such as PROG_UNAVAIL, is an answer too.\n"
       "Exit status: 0 there were answers, 1 there were none, 2 an argument is wrong.");
-  return [options] { return ping(*options); };
+  return [options] { return run_ping(*options); };
 }
 
 }  // namespace rpcrdma::cli

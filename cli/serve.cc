@@ -89,35 +89,44 @@ fabric::Expected<void> close_all(service::Loop& loop, service::Server& server) {
   return {};
 }
 
-int serve(const Options& options) {
+// What is made of the options.
+struct Plan {
+  Endpoint endpoint;
+  fabric::Address address;
+  std::uint32_t max_bulk = 0;
+  service::ServerOptions server;
+  std::optional<MetricsAddress> metrics;
+};
+
+std::optional<Plan> parse(const Options& options) {
   const auto endpoint = parse_endpoint(options.endpoint, "serve");
-  if (!endpoint) return kUnreadable;
+  if (!endpoint) return std::nullopt;
   if (!in_range(options.credits, 1, kMostCredits, "serve", "--credits") ||
       !in_range(options.max_connections, 1, kMostConnections, "serve", "--max-connections") ||
       !in_range(options.max_calls, 1, kMostCalls, "serve", "--max-calls")) {
-    return kUnreadable;
+    return std::nullopt;
   }
   const auto bulk = size_option(options.max_bulk, "serve", "--max-bulk");
-  if (!bulk) return kUnreadable;
+  if (!bulk) return std::nullopt;
   if (*bulk > service::echo::kMaxBulk) {
     complain(fmt::format("serve: --max-bulk {}: more than {}", options.max_bulk,
                          stats::format_bytes(service::echo::kMaxBulk)));
-    return kUnreadable;
+    return std::nullopt;
   }
   const auto address = fabric::parse_address(options.listen);
   if (!address) {
     complain(fmt::format("serve: --listen: {}", address.error().message));
-    return kUnreadable;
+    return std::nullopt;
   }
   std::optional<MetricsAddress> metrics_address;
   if (!options.metrics.empty()) {
     metrics_address = parse_metrics(options.metrics, "serve");
-    if (!metrics_address) return kUnreadable;
+    if (!metrics_address) return std::nullopt;
   }
   service::ServerOptions server_options;
   if (!options.idle.empty()) {
     const auto idle = duration_option(options.idle, "serve", "--idle");
-    if (!idle) return kUnreadable;
+    if (!idle) return std::nullopt;
     server_options.idle = *idle;
   }
   server_options.port = endpoint->port;
@@ -127,32 +136,36 @@ int serve(const Options& options) {
   server_options.responder.max_chunk_bytes = *bulk;
   server_options.max_connections = options.max_connections;
   server_options.max_calls = options.max_calls;
+  return Plan{*endpoint, *address, *bulk, server_options, metrics_address};
+}
 
+int serve(const Options& options, const Plan& plan, trace::Tracer* tracer) {
   const auto refused = [](const fabric::Error& error) {
     complain(fmt::format("serve: {}", error.message));
     return kUnreadable;
   };
-  const auto provider = open_provider(*endpoint, *address, "serve");
+  const auto provider = open_provider(plan.endpoint, plan.address, tracer, "serve");
   if (!provider) return kUnreadable;
   protocol::MemoryPool::Options memory;
-  memory.limit = std::max(memory.limit, kBulksInMemory * *bulk);
-  const auto loop = service::Loop::create(*provider, {.memory = memory, .spin = endpoint->spin});
+  memory.limit = std::max(memory.limit, kBulksInMemory * plan.max_bulk);
+  const auto loop = service::Loop::create(
+      *provider, {.memory = memory, .spin = plan.endpoint.spin, .tracer = tracer});
   if (!loop) return refused(loop.error());
-  const auto echo =
-      service::echo::EchoProgram::create((*loop)->memory(), *bulk, &service::Loop::read_clock);
+  const auto echo = service::echo::EchoProgram::create((*loop)->memory(), plan.max_bulk,
+                                                       &service::Loop::read_clock);
   if (!echo) return refused(echo.error());
   const std::array<service::Program*, 1> programs{echo->get()};
   Doorkeeper doorkeeper(options.quiet);
-  const auto server = service::Server::create(**loop, programs, server_options, &doorkeeper);
+  const auto server = service::Server::create(**loop, programs, plan.server, &doorkeeper);
   if (!server) return refused(server.error());
   std::unique_ptr<Metrics> metrics;
-  if (metrics_address) {
+  if (plan.metrics) {
     const auto more = [&echo](metrics::Snapshot& snapshot) {
       for (std::uint32_t i = 0; i < service::echo::kProcedures; ++i) {
         add_echo_calls(snapshot, service::echo::Proc{i}, (*echo)->counters().calls[i]);
       }
     };
-    metrics = Metrics::open(*metrics_address,
+    metrics = Metrics::open(*plan.metrics,
                             {{loop->get(), provider.get(), server->get(), nullptr, more}}, "serve");
     if (metrics == nullptr) return kUnreadable;
   }
@@ -162,13 +175,13 @@ int serve(const Options& options) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   for (const service::Program* p : programs) {
     fmt::print("listening on {}: {} (program {:#x} version {}), {} credits, {} bytes inline\n",
-               server_text(*address, endpoint->port), p->name(), p->number(), p->version(),
+               server_text(plan.address, plan.endpoint.port), p->name(), p->number(), p->version(),
                options.credits,
-               options.endpoint.no_private_data ? 1024 : endpoint->inline_threshold);
+               options.endpoint.no_private_data ? 1024 : plan.endpoint.inline_threshold);
   }
-  if (metrics_address) {
-    fmt::print("metrics at http://{}:{}/metrics\n", metrics_address->address.to_string(),
-               metrics_address->port);
+  if (plan.metrics) {
+    fmt::print("metrics at http://{}:{}/metrics\n", plan.metrics->address.to_string(),
+               plan.metrics->port);
   }
   fabric::Expected<void> result;
   while (result && !Interrupt::came()) {
@@ -178,6 +191,16 @@ int serve(const Options& options) {
   if (result) result = close_all(**loop, **server);
   print_summary((*server)->counters(), provider->counters());
   return result ? kOk : refused(result.error());
+}
+
+int run_server(const Options& options) {
+  const auto plan = parse(options);
+  if (!plan) return kUnreadable;
+  auto tracing = Tracing::start(
+      plan->endpoint.tracing,
+      fmt::format("server on {}", server_text(plan->address, plan->endpoint.port)), "serve");
+  if (!tracing) return kUnreadable;
+  return tracing->finish(serve(options, *plan, tracing->add()));
 }
 
 }  // namespace
@@ -191,9 +214,10 @@ Run add_serve(CLI::App& app) {
   app.add_option("--credits", options->credits, "Credits that a connection is granted at most")
       ->type_name("N")
       ->capture_default_str();
-  app.add_option("--max-connections", options->max_connections,
-                 "Connections at a time; who comes then is rejected, but for the first of an eighth "
-                 "as many other addresses")
+  app.add_option(
+         "--max-connections", options->max_connections,
+         "Connections at a time; who comes then is rejected, but for the first of an eighth "
+         "as many other addresses")
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--max-calls", options->max_calls,
@@ -212,7 +236,7 @@ Run add_serve(CLI::App& app) {
       "Serves the program ECHO (engine/service/echo.x) over RPC-over-RDMA version 1, by RDMA in "
       "user space: RoCEv2 over UDP port 4791, without rights and without an RNIC.\n"
       "Prints a line when it listens. Ctrl-C ends it, with a summary.");
-  return [options] { return serve(*options); };
+  return [options] { return run_server(*options); };
 }
 
 }  // namespace rpcrdma::cli

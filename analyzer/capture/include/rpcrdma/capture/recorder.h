@@ -39,8 +39,8 @@ struct RecordOptions {
 };
 
 // Whole blocks are given to the kernel when 256 KiB have gathered, when a frame is a second later
-// than the oldest that waits, and by flush(). So what a killed program leaves ends with a whole
-// block and lacks the last second at most.
+// than the oldest that waits, and by flush(). So what a killed program leaves lacks the last second
+// at most, and ends with a whole block unless the kernel was just writing.
 class Recorder {
  public:
   virtual ~Recorder() = default;

@@ -1,0 +1,110 @@
+#include "tracing.h"
+
+#include "commands.h"
+#include "input.h"
+#include "parse.h"
+
+#include <fmt/format.h>
+
+namespace rpcrdma::cli {
+
+void add_tracing_options(CLI::App& app, TracingOptions& options) {
+  app.add_option("--name", options.name, "Of the live socket (the command's)")->type_name("NAME");
+  app.add_flag("--no-live", options.no_live,
+               "No socket by which others of this user can read what happens");
+  app.add_option("--record", options.record,
+                 "Record what happens, event by event, in this pcapng file")
+      ->type_name("FILE");
+  app.add_option("--record-files", options.record_files,
+                 "With --record: keep only so many files, the newest")
+      ->type_name("N");
+  app.add_option("--record-size", options.record_size,
+                 "With --record: the size from which a new file begins")
+      ->type_name("SIZE");
+  app.add_option("--record-time", options.record_time,
+                 "With --record: how long until a new file begins")
+      ->type_name("DURATION");
+}
+
+std::optional<TracingPlan> parse_tracing(const TracingOptions& options, const char* command) {
+  const auto refuse = [&](const std::string& why) {
+    complain(fmt::format("{}: {}", command, why));
+    return std::nullopt;
+  };
+  TracingPlan plan;
+  plan.name = options.name.empty() ? command : options.name;
+  plan.live = !options.no_live;
+  plan.record = options.record;
+  plan.ring.files = options.record_files;
+  if (!options.record_size.empty()) {
+    const auto bytes = parse_size(options.record_size);
+    if (!bytes) {
+      return refuse(fmt::format("--record-size {}: not a size; give bytes, or such as 500k, 64M",
+                                options.record_size));
+    }
+    plan.ring.file_bytes = *bytes;
+  }
+  if (!options.record_time.empty()) {
+    const auto ns = parse_duration(options.record_time);
+    if (!ns) {
+      return refuse(
+          fmt::format("--record-time {}: not a duration; give seconds, or such as 500ms, 5m, 1h",
+                      options.record_time));
+    }
+    plan.ring.file_ns = *ns;
+  }
+  if (plan.record.empty() && (plan.ring.on() || plan.ring.files != 0)) {
+    return refuse("a ring of files needs their name: --record FILE");
+  }
+  if (plan.ring.files != 0 && !plan.ring.on()) {
+    return refuse("--record-files: give --record-size or --record-time too, which end a file");
+  }
+  if (plan.record == "-") return refuse("--record -: standard output is for other things here");
+  return plan;
+}
+
+std::optional<Tracing> Tracing::start(const TracingPlan& plan, const std::string& role,
+                                      const char* command) {
+  Tracing tracing(command);
+  if (!plan.live && plan.record.empty()) return tracing;
+  trace::HubOptions options;
+  options.name = plan.name;
+  options.role = role;
+  auto hub = trace::Hub::start(options);
+  if (!hub) {
+    complain(fmt::format("{}: {}", command, hub.error().message));
+    return std::nullopt;
+  }
+  if (plan.live) {
+    if (const auto open = (*hub)->open_socket(); !open) {
+      complain(fmt::format("{}: warning: no live socket: {}", command, open.error().message));
+    }
+  }
+  if (!plan.record.empty()) {
+    if (const auto begun = (*hub)->record(plan.record, plan.ring); !begun) {
+      complain(fmt::format("{}: --record: {}", command, begun.error().message));
+      return std::nullopt;
+    }
+  }
+  tracing.hub_ = std::move(*hub);
+  return tracing;
+}
+
+trace::Tracer* Tracing::add() {
+  return hub_ != nullptr ? hub_->add() : nullptr;
+}
+
+int Tracing::finish(int status) {
+  if (hub_ == nullptr) return status;
+  hub_->stop();
+  for (const trace::RecordCounters& r : hub_->recordings()) {
+    if (!r.error.empty()) {
+      complain(fmt::format("{}: --record: {}", command_, r.error));
+      status = kUnreadable;
+    }
+    fmt::print(stderr, "rpcrdma: {} events recorded, {} lost: {}\n", r.events, r.lost, r.file);
+  }
+  return status;
+}
+
+}  // namespace rpcrdma::cli

@@ -1,0 +1,62 @@
+// What a command that is an endpoint tells of itself while it runs (engine/trace): by a socket that
+// others of the user's can read, and with --record in a file.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include <rpcrdma/capture/recorder.h>
+#include <rpcrdma/trace_live/hub.h>
+
+namespace rpcrdma::cli {
+
+struct TracingOptions {
+  std::string name;
+  bool no_live = false;
+  std::string record;
+  std::uint32_t record_files = 0;
+  std::string record_size;
+  std::string record_time;
+};
+
+// --name, --no-live, --record, --record-files, --record-size, --record-time.
+void add_tracing_options(CLI::App& app, TracingOptions& options);
+
+// The options that were text.
+struct TracingPlan {
+  std::string name;
+  bool live = true;
+  std::string record;  // empty: nothing is recorded
+  capture::RingOptions ring;
+};
+// On what makes no sense a line on stderr, which begins with the name of the command, and nothing.
+[[nodiscard]] std::optional<TracingPlan> parse_tracing(const TracingOptions& options,
+                                                       const char* command);
+
+// Whoever has a Tracer of it ends before finish() is called.
+class Tracing {
+ public:
+  // `role`: what the command does, for people. Without a socket, only a warning on stderr; a line
+  // there and nothing, if it cannot be recorded. `command` outlives it.
+  [[nodiscard]] static std::optional<Tracing> start(const TracingPlan& plan,
+                                                    const std::string& role, const char* command);
+
+  // For one thread of the endpoint; null when nobody is told.
+  [[nodiscard]] trace::Tracer* add();
+
+  // Ends sockets and files, and says on stderr what was recorded. Returns `status`, or what the
+  // command has to return as not all could be written.
+  [[nodiscard]] int finish(int status);
+
+ private:
+  explicit Tracing(const char* command) : command_(command) {}
+
+  const char* command_;
+  std::unique_ptr<trace::Hub> hub_;  // null: nobody is told
+};
+
+}  // namespace rpcrdma::cli

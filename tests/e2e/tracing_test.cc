@@ -1,0 +1,262 @@
+// What `serve`, `ping`, `call` and `load` tell of themselves: recordings, and live sockets.
+#include "../../engine/trace/live/stream_for_tests.h"
+#include "background.h"
+#include "own_address.h"
+
+#include <array>
+#include <cstring>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <rpcrdma/trace_live/endpoints.h>
+
+namespace rpcrdma::e2e {
+namespace {
+
+using nlohmann::json;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+using trace::EventType;
+using trace::Told;
+
+class Tracing : public trace::OwnRuntime {
+ protected:
+  const std::string server_ = own_address(1);
+  const std::string client_ = own_address(2);
+
+  [[nodiscard]] std::vector<std::string> serving(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> all{"serve", "--listen", server_};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  [[nodiscard]] std::string to_server() const { return server_ + " --from " + client_ + " "; }
+  void stop(Background& server) const {
+    server.signal(SIGINT);
+    EXPECT_EQ(server.finish(), 0) << server.out;
+  }
+};
+
+std::size_t count(const std::vector<Told>& events, EventType type) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(events, [&](const Told& e) { return e.type() == type; }));
+}
+
+std::set<EventType> types_of(const std::vector<Told>& events) {
+  std::set<EventType> types;
+  for (const Told& e : events) types.insert(e.type());
+  return types;
+}
+
+// Of a recording to its end, where its sums have to be right.
+std::vector<Told> read_all(const std::string& file) {
+  trace::EventStream stream(file);
+  auto events = stream.rest();
+  EXPECT_TRUE(stream.audit.is_complete()) << file;
+  return events;
+}
+
+TEST_F(Tracing, OneConnectionUnderFaultsIsRecordedByBothEnds) {
+  const std::string theirs = path("server.pcapng");
+  const std::string ours = path("client.pcapng");
+  // A credit for half of the Calls: the others wait.
+  Background server(serving(
+      {"--credits", "4", "--record", theirs, "--fault", "drop dir=out op=ack rate=0.05 seed=7"}));
+  ASSERT_TRUE(server.wait_for("listening"));
+  const Result r = run("RPCRDMA load " + to_server() +
+                       "--procedure mix --size 1-60000 --count 200 --depth 8 --json --fault 'drop "
+                       "dir=out rate=0.02 seed=1' --record " +
+                       ours);
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(json::parse(r.out, nullptr, false)["calls"], 200);
+  EXPECT_THAT(r.err, HasSubstr(" events recorded, 0 lost: " + ours + "\n"));
+  stop(server);
+  EXPECT_THAT(server.out, HasSubstr(" events recorded, 0 lost: " + theirs + "\n"));
+
+  const auto of_server = read_all(theirs);
+  const auto of_client = read_all(ours);
+  EXPECT_EQ(of_server.at(0).tail(), "serveserver on " + server_ + " port 20049");
+  EXPECT_EQ(of_client.at(0).tail(), "loadload of " + server_ + " port 20049");
+  const std::set<EventType> of_both{
+      EventType::kEndpoint,  EventType::kConnection, EventType::kConnectionEnd, EventType::kMessage,
+      EventType::kOperation, EventType::kReceives,   EventType::kCredits,       EventType::kCall,
+      EventType::kCallEnd,   EventType::kFabric,     EventType::kFault,         EventType::kLoss};
+  EXPECT_THAT(types_of(of_server), IsSupersetOf(of_both));
+  EXPECT_THAT(types_of(of_server), ::testing::Contains(EventType::kOperationEnd));
+  EXPECT_THAT(types_of(of_client), IsSupersetOf(of_both));
+  EXPECT_THAT(types_of(of_client),
+              IsSupersetOf({EventType::kExpose, EventType::kWithdraw, EventType::kCreditWait}));
+  for (const auto& events : {of_server, of_client}) {
+    EXPECT_EQ(count(events, EventType::kConnection), 1U);
+    EXPECT_EQ(count(events, EventType::kCall), 200U);
+    EXPECT_EQ(count(events, EventType::kCallEnd), 200U);
+    EXPECT_EQ(count(events, EventType::kMessage), 400U);
+    EXPECT_EQ(count(events, EventType::kError), 0U);
+  }
+}
+
+TEST_F(Tracing, PingAndCallAreRecordedToo) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  for (const std::string command : {"ping", "call"}) {
+    const std::string file = path(command + ".pcapng");
+    const Result r = run("RPCRDMA " + command + ' ' + to_server() +
+                         (command == "ping" ? "-c 1 " : "") + "--record " + file);
+    EXPECT_EQ(r.status, 0) << r.err;
+    auto events = read_all(file);
+    std::erase_if(events, [](const Told& e) { return e.type() == EventType::kLoss; });
+    EXPECT_EQ(events.at(0).tail(), command + command + " of " + server_ + " port 20049");
+    EXPECT_EQ(count(events, EventType::kCallEnd), 1U) << command;
+    EXPECT_EQ(events.back().type(), EventType::kConnectionEnd) << command;
+  }
+  stop(server);
+}
+
+TEST_F(Tracing, ARingOfFilesKeepsTheNewest) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  const Result r = run("RPCRDMA load " + to_server() + "--count 300 --record " + path("r.pcapng") +
+                       " --record-size 20k --record-files 2");
+  EXPECT_EQ(r.status, 0) << r.err;
+  std::vector<std::string> files;
+  for (const auto& file : std::filesystem::directory_iterator(folder_)) {
+    if (file.path().extension() == ".pcapng") files.push_back(file.path().string());
+  }
+  ASSERT_THAT(files, SizeIs(2));
+  std::ranges::sort(files);
+  EXPECT_THAT(files, Each(StartsWith(path("r_0"))));
+  EXPECT_THAT(r.err, HasSubstr(files.back() + '\n'));
+  // Each by itself says who tells, and which connection it is.
+  for (const std::string& file : files) {
+    const auto events = read_all(file);
+    ASSERT_GE(events.size(), 2U);
+    EXPECT_EQ(events[0].type(), EventType::kEndpoint);
+    EXPECT_EQ(events[1].type(), EventType::kConnection);
+  }
+  stop(server);
+}
+
+// Enhanced Packet Blocks that a pcapng file has whole.
+std::size_t whole_packets(const std::string& file) {
+  constexpr std::uint32_t kPacket = 6;
+  const std::string bytes = read_file(file);
+  std::size_t packets = 0;
+  for (std::size_t at = 0; at + 8 <= bytes.size();) {
+    std::array<std::uint32_t, 2> head{};  // type and length
+    std::memcpy(head.data(), bytes.data() + at, sizeof head);
+    if (head[1] == 0 || head[1] > bytes.size() - at) break;
+    packets += head[0] == kPacket ? 1 : 0;
+    at += head[1];
+  }
+  return packets;
+}
+
+TEST_F(Tracing, WhatAKilledServerRecordedIsReadToTheLastWholeBlock) {
+  const std::string file = path("killed.pcapng");
+  Background server(serving({"--record", file}));
+  ASSERT_TRUE(server.wait_for("listening"));
+  Background client({"load", server_, "--from", client_, "--duration", "1h"});
+  // Some of what was told has been written.
+  while (std::filesystem::file_size(file) < 20'000) ::usleep(1000);
+  server.signal(SIGKILL);
+  EXPECT_EQ(server.finish(), 128 + SIGKILL);
+  client.signal(SIGKILL);
+  client.finish();
+  trace::EventStream stream(file);
+  const auto events = stream.rest();
+  EXPECT_EQ(events.size(), whole_packets(file));
+  EXPECT_EQ(count(events, EventType::kConnection), 1U);
+  EXPECT_GT(count(events, EventType::kCall), 10U);
+  // Its socket is nobody's any more.
+  EXPECT_THAT(trace::list_endpoints().value(), IsEmpty());
+}
+
+TEST_F(Tracing, RunningCommandsCanBeRead) {
+  Background server(serving({"--name", "store"}));
+  ASSERT_TRUE(server.wait_for("listening"));
+  const auto endpoints = trace::list_endpoints().value();
+  ASSERT_THAT(endpoints, SizeIs(1));
+  EXPECT_EQ(endpoints[0].name, "store");
+  EXPECT_EQ(endpoints[0].role, "server on " + server_ + " port 20049");
+  struct stat status {};
+  ASSERT_EQ(::stat(endpoints[0].path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+
+  trace::EventStream first(trace::connect_endpoint("store").value());
+  trace::EventStream second(trace::connect_endpoint(endpoints[0].path).value());
+  ASSERT_EQ(first.next_event()->type(), EventType::kEndpoint);
+  ASSERT_EQ(second.next_event()->type(), EventType::kEndpoint);
+  const Result r = run("RPCRDMA call " + to_server() + "--procedure echo-bulk --size 10000");
+  EXPECT_EQ(r.status, 0) << r.err;
+  for (trace::EventStream* stream : {&first, &second}) {
+    std::vector<Told> events;
+    while (events.empty() || events.back().type() != EventType::kConnectionEnd) {
+      auto event = stream->next_event();
+      ASSERT_TRUE(event);
+      events.push_back(std::move(*event));
+    }
+    EXPECT_EQ(events[0].type(), EventType::kConnection);
+    EXPECT_EQ(count(events, EventType::kCall), 1U);
+    EXPECT_EQ(count(events, EventType::kMessage), 2U);
+    EXPECT_GE(count(events, EventType::kOperation), 2U);
+  }
+  stop(server);
+  EXPECT_FALSE(first.next_event());
+  EXPECT_TRUE(first.audit.is_complete());
+  EXPECT_FALSE(std::filesystem::exists(endpoints[0].path));
+}
+
+TEST_F(Tracing, WhoMayNotBeReadHasNoSocket) {
+  Background server(serving({"--no-live"}));
+  ASSERT_TRUE(server.wait_for("listening"));
+  EXPECT_THAT(trace::list_endpoints().value(), IsEmpty());
+  stop(server);
+}
+
+// A folder that others may write to is nobody's; the command works all the same.
+TEST_F(Tracing, WithoutASocketThereIsAWarning) {
+  ASSERT_TRUE(std::filesystem::create_directory(path("rpcrdma")));
+  std::filesystem::permissions(path("rpcrdma"), std::filesystem::perms::all);
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  EXPECT_THAT(server.out, HasSubstr("rpcrdma: serve: warning: no live socket: "));
+  stop(server);
+}
+
+TEST_F(Tracing, ARecordingThatCannotBeWrittenIsAFailure) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  const std::string file = path("full.pcapng");
+  const Result r = run("trap '' XFSZ; ulimit -f 32; RPCRDMA load " + to_server() +
+                       "--count 300 --record " + file);
+  EXPECT_EQ(r.status, 2);
+  EXPECT_THAT(r.out, HasSubstr("300 Calls in "));
+  EXPECT_THAT(r.err, HasSubstr("rpcrdma: load: --record: " + file + ": cannot write: "));
+  stop(server);
+}
+
+TEST(TracingUsage, BadArgumentsGiveOneLine) {
+  const auto refused = [](const std::string& arguments, const std::string& part) {
+    const Result r = run("RPCRDMA serve --listen 127.0.0.1 " + arguments);
+    EXPECT_EQ(r.status, 2) << arguments;
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << arguments << r.err;
+    EXPECT_THAT(r.err, HasSubstr(part)) << arguments;
+    EXPECT_EQ(r.out, "") << arguments;
+  };
+  refused("--record /nonexistent/x", "--record: /nonexistent/x");
+  refused("--record /dev/full", "--record: /dev/full: cannot write");
+  refused("--record -", "--record -: standard output");
+  refused("--record x --record-size big", "--record-size big: not a size");
+  refused("--record x --record-time soon", "--record-time soon: not a duration");
+  refused("--record x --record-files 3", "give --record-size or --record-time too");
+  refused("--record-size 1M", "--record FILE");
+  refused("--record x --pcapng x", "the same file");
+}
+
+}  // namespace
+}  // namespace rpcrdma::e2e
