@@ -730,12 +730,13 @@ void Model::on_operation_end(const roce::Connection& rc, const roce::Operation& 
     o.complete = op.complete;
     o.suspect = op.suspect;
   }
-  // The whole message, or as much of it as is kept, is here: now the program is known.
+  // The whole message, or as much of it as is kept, is here, or will never be as only its front was
+  // captured: now the program is known.
   const std::uint64_t wanted =
       impl_->options.keep_chunks ? chunk.length
                                  : std::min<std::uint64_t>(chunk.length, impl_->options.head_bytes);
   if (segment.list == ChunkList::kRead && chunk.position == 0 && !call->identified &&
-      chunk.data.covers(wanted)) {
+      (chunk.data.covers(wanted) || chunk.moved >= chunk.length)) {
     impl_->decode_call_rpc(*call, chunk.data.head(), nullptr);
     if (call->identified) impl_->observer.on_identified(*call);
   }

@@ -247,6 +247,18 @@ TEST_F(ModelTest, ALongCallIsIdentifiedByItsPositionZeroChunk) {
   EXPECT_THAT(told.identified, ElementsAre(100003U));
 }
 
+TEST_F(ModelTest, TheFrontOfALongCallIdentifiesItWhenNoMoreIsToBeSeen) {
+  const auto rpc = rpc_call(1, 100003, 3, 10);
+  const wire::ReadSegment segments[2] = {{0, {5, 400, 0x1000}}, {0, {6, 400, 0x2000}}};
+  wire::Header h = header(1, 32, wire::Proc::kNomsg);
+  h.reads = segments;
+  send(kClient, message(h));
+  operate(kServer, roce::OpKind::kRead, segments[0].target, rpc);
+  EXPECT_TRUE(told.identified.empty());
+  operate(kServer, roce::OpKind::kRead, segments[1].target);
+  EXPECT_THAT(told.identified, ElementsAre(100003U));
+}
+
 TEST_F(ModelTest, ErrorsAnswerCallsAndGrantNothing) {
   call(1);
   wire::Header h = header(1, 99, wire::Proc::kError);
