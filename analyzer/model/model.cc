@@ -527,7 +527,7 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const roce::Se
   Call& call = *pool.get(ref);
   Message& m = call.message;
   begin_message(rc, send, h, m);
-  call.losses_before = losses(rc);
+  call.losses_before = send.frame < rc.gap_known_frame ? kLossesUnknown : losses(rc);
   m.kind = Kind::kCall;
   if (h != nullptr) fill_lists(*h, m);
   c.pub.version = m.version;

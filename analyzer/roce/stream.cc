@@ -311,6 +311,7 @@ void Tracker::Impl::skip_to(ConnectionState& c, int sender, std::uint32_t psn) {
   c.side[static_cast<std::size_t>(sender)].counters.lost_capture +=
       static_cast<std::uint64_t>(missing);
   stats.lost_capture += static_cast<std::uint64_t>(missing);
+  c.gap_known_frame = c.last_frame;
   s.write_whole = false;
   if (s.assembly == Stream::Assembly::kWrite) {
     const std::uint32_t end = psn_add(s.write_start, packets_for(s.write.length, mtu_of(c)));

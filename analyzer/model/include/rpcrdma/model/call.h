@@ -67,7 +67,8 @@ struct Call {
   std::uint64_t operations_total = 0;      // more than are kept, for a Call of very many
   std::int64_t first_op_ns = -1;           // first packet of the first operation; -1: none
   std::int64_t last_op_ns = -1;
-  // What its connection had missed in the capture when it was seen: see model::losses().
+  // What its connection had missed in the capture when it was seen: see model::losses();
+  // kLossesUnknown where it was held back behind a gap.
   std::uint64_t losses_before = 0;
   // Of the RPC message in its SEND, all but the XID; 0: not known. The same Call sent again has it
   // too.
@@ -85,5 +86,6 @@ struct Call {
 // Packets of the connection that the capture is known to miss, of both sides. What was concluded
 // while this number did not change rests on whole data.
 [[nodiscard]] std::uint64_t losses(const roce::Connection& connection);
+inline constexpr std::uint64_t kLossesUnknown = UINT64_MAX;
 
 }  // namespace rpcrdma::model

@@ -79,6 +79,9 @@ struct Connection {
   std::int64_t last_ns = 0;
   std::uint64_t icrc_good = 0;
   std::uint64_t icrc_bad = 0;
+  // With which packet the latest loss of the capture became known. What was captured before it may
+  // have been held back behind the gap, and is told later than what the peer did about it.
+  std::uint64_t gap_known_frame = 0;
   int closed_by = -1;  // the side that sent the DREQ or REJ
   std::uint64_t closed_frame = 0;
   std::uint16_t reject_reason = 0;
