@@ -71,8 +71,8 @@ class Printer final : public MessagePrinter, private model::Observer {
 
   void set_pipeline(const report::Pipeline& pipeline) override {
     pipeline_ = &pipeline;
-    context_ = {&pipeline.tracker(), &pipeline.model()};
-    checker_.attach(pipeline.tracker(), pipeline.model());
+    context_ = {&pipeline.connections(), &pipeline.model()};
+    checker_.attach(pipeline.connections(), pipeline.model());
   }
 
   void finish(std::uint64_t dropped) override {

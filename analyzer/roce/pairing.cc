@@ -107,7 +107,7 @@ FlowRef Tracker::Impl::infer_flow(const capture::TransportPacket& t, const Packe
     listener.on_open(*partner);
     return ref;
   }
-  if (next_index == UINT32_MAX) return {};
+  if (numbers.next == UINT32_MAX) return {};
   ConnectionState& c = new_connection(Setup::kInferred, p.meta);
   c.side[0].address = t.src;
   c.side[1].address = t.dst;

@@ -148,12 +148,14 @@ struct Packet {
                                                 std::size_t wire_length);
 
 struct Tracker::Impl {
-  explicit Impl(Listener& l) : listener(l) {}
+  Impl(Listener& l, ConnectionNumbers* shared)
+      : listener(l), numbers(shared != nullptr ? *shared : own_numbers) {}
 
   Listener& listener;
+  ConnectionNumbers own_numbers;
+  ConnectionNumbers& numbers;
   PacketStats stats;
   ByConnection<ConnectionState> connections;
-  std::uint32_t next_index = 0;
   std::set<IdleKey> idle;
   tsl::robin_map<FlowKey, FlowRef, KeyHash> flows;
   // Connections of which one direction was seen, by the way of their packets; the newest last.

@@ -39,8 +39,8 @@ struct Diagnoses::OfConnection {
 Diagnoses::Diagnoses(Findings& findings) : findings_(findings) {}
 Diagnoses::~Diagnoses() = default;
 
-void Diagnoses::attach(const roce::Tracker& tracker, const model::Model& model) {
-  tracker_ = &tracker;
+void Diagnoses::attach(const roce::Connections& connections, const model::Model& model) {
+  all_ = &connections;
   model_ = &model;
 }
 
@@ -66,7 +66,7 @@ void Diagnoses::message(const model::Message& m) {
   if (m.kind != model::Kind::kCall) return;
   c.registrations.note(m);
   c.habits.call(m);
-  c.succession.called(m, tracker_->connection(m.connection), client, departed_);
+  c.succession.called(m, all_->connection(m.connection), client, departed_);
 }
 
 void Diagnoses::call_end(const model::Call& call, const model::Message* answer) {
@@ -172,7 +172,7 @@ void Diagnoses::close(const roce::Connection& connection) {
 }
 
 void Diagnoses::finish() {
-  tell_trust(trust_, tracker_->stats(), findings_);
+  tell_trust(trust_, all_->stats(), findings_);
 }
 
 }  // namespace rpcrdma::rules

@@ -91,7 +91,7 @@ struct Findings::Impl {
   using Key = std::tuple<std::uint32_t, RuleId, int, std::uint32_t>;
 
   Options options;
-  const roce::Tracker* tracker = nullptr;
+  const roce::Connections* connections = nullptr;
   const model::Model* model = nullptr;
   std::map<Key, std::size_t> index;
   struct Kept {
@@ -214,8 +214,8 @@ struct Findings::Impl {
 Findings::Findings(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 Findings::~Findings() = default;
 
-void Findings::attach(const roce::Tracker& tracker, const model::Model& model) {
-  impl_->tracker = &tracker;
+void Findings::attach(const roce::Connections& connections, const model::Model& model) {
+  impl_->connections = &connections;
   impl_->model = &model;
 }
 
@@ -320,7 +320,8 @@ void Findings::Impl::name(const Key& key, Finding& f) const {
   if (connection == UINT32_MAX) return;
   f.connection = connection + 1;
   if (side < 0) return;
-  f.peer = tracker->connection(connection).side[static_cast<std::size_t>(side)].address.to_string();
+  f.peer =
+      connections->connection(connection).side[static_cast<std::size_t>(side)].address.to_string();
   const int client = model->connection(connection).client;
   if (client >= 0) f.role = client == side ? "client" : "server";
 }

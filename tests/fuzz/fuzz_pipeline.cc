@@ -33,7 +33,7 @@ constexpr std::uint64_t kMaxKeptBytes = std::uint64_t{64} << 20;
 class Reader : public model::Observer {
  public:
   void set_pipeline(const report::Pipeline& pipeline) {
-    context_ = {&pipeline.tracker(), &pipeline.model()};
+    context_ = {&pipeline.connections(), &pipeline.model()};
     analysis.set_context(context_);
   }
 

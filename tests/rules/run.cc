@@ -18,7 +18,7 @@ Outcome run(const Scene& scene, rules::Profile profile) {
   rules::Findings findings({profile, nullptr});
   rules::Checker checker(findings);
   report::Pipeline pipeline(checker, {});
-  checker.attach(pipeline.tracker(), pipeline.model());
+  checker.attach(pipeline.connections(), pipeline.model());
   const auto read = pipeline.run(**source, nullptr, 1);
   EXPECT_TRUE(read) << read.error().message;
   pipeline.finish();

@@ -39,7 +39,7 @@ class Pipeline {
   void finish() { tracker_.finish(); }
 
   [[nodiscard]] const model::Model& model() const { return model_; }
-  [[nodiscard]] const roce::Tracker& tracker() const { return tracker_; }
+  [[nodiscard]] const roce::Connections& connections() const { return tracker_; }
   [[nodiscard]] const FrameCounts& frames() const { return counts_; }
 
  private:

@@ -18,8 +18,7 @@
 #include <rpcrdma/model/model.h>
 #include <rpcrdma/report/series.h>
 #include <rpcrdma/report/slow_calls.h>
-#include <rpcrdma/roce/connection.h>
-#include <rpcrdma/roce/tracker.h>
+#include <rpcrdma/roce/connections.h>
 #include <rpcrdma/rules/finding.h>
 #include <rpcrdma/rules/rule.h>
 #include <rpcrdma/stats/histogram.h>
