@@ -69,6 +69,7 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
     side.starting_psn = psn;
     side.responder_resources = resources;
     side.initiator_depth = depth;
+    side.retries_known = true;
     side.rnr_retry_count = rnr_retry;
     side.private_data = without_trailing_zeros(private_data);
   };

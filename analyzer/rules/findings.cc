@@ -30,6 +30,9 @@ const char* const kLost = "the capture lost packets of the connection";
 const char* const kOneDirection = "packets of one direction are not in the capture";
 const char* const kNoBeginning = "the set-up of the connection is not in the capture";
 const char* const kClock = "the capture's clock stepped back";
+const char* const kEventsLost = "the recording lacks events of the connection";
+const char* const kOperationsUnseen =
+    "the endpoint that was recorded does not see its peer's RDMA operations";
 
 // Of a REQ without its REP, only one side's numbers are known.
 bool setup_seen(const roce::Connection& c) {
@@ -115,14 +118,16 @@ struct Findings::Impl {
     if (e.unsure != nullptr) return e.unsure;
     const int needs = r.needs | e.needs;
     if ((needs & kBeginning) != 0 && !setup_seen(*c)) return kNoBeginning;
-    if ((needs & kBothDirections) != 0 &&
-        (c->side[0].counters.packets == 0 || c->side[1].counters.packets == 0)) {
-      return kOneDirection;
+    if ((needs & kBothDirections) != 0 && !roce::both_directions_seen(*c)) return kOneDirection;
+    if ((needs & kOperations) != 0 && e.side >= 0 &&
+        c->side[static_cast<std::size_t>(e.side)].operations_unseen) {
+      return kOperationsUnseen;
     }
     if ((needs & kSteadyClock) != 0 && c->clock_stepped_back) return kClock;
     const std::uint64_t now = model::losses(*c);
-    if ((needs & kLossFree) != 0 && now != 0) return kLost;
-    if ((needs & kLossFreeCall) != 0 && (now != losses || now != e.losses_before)) return kLost;
+    const char* const lost = c->recorded ? kEventsLost : kLost;
+    if ((needs & kLossFree) != 0 && now != 0) return lost;
+    if ((needs & kLossFreeCall) != 0 && (now != losses || now != e.losses_before)) return lost;
     return nullptr;
   }
 
