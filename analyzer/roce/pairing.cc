@@ -147,7 +147,7 @@ void Tracker::Impl::try_merge(FlowRef& ref, const capture::TransportPacket& t, c
   into->mtu_at_least = std::max(into->mtu_at_least, self->mtu_at_least);
   into->icrc_was_good[1] = self->icrc_was_good[0];
   self->merged_away = true;
-  requeue(*self);
+  idle.requeue(*self, self->idle);
   ref = {into, 1};
   bind_flow({t.src, t.dst, p.roce->bth.dest_qp}, ref);
   listener.on_merge(*into, *self);

@@ -230,8 +230,7 @@ ConnectionState& Tracker::Impl::new_connection(Setup setup, const PacketMeta& me
   c.setup = setup;
   c.first_frame = c.last_frame = meta.frame;
   c.first_ns = c.last_ns = meta.time_ns;
-  c.idle = {true, c.last_frame, c.index};
-  idle.insert(c.idle);
+  idle.add(c, c.idle);
   return c;
 }
 
@@ -247,7 +246,7 @@ void Tracker::Impl::close(ConnectionState& c, State state) {
     ended.next = s.next;
     s = std::move(ended);
   }
-  requeue(c);
+  idle.requeue(c, c.idle);
 }
 
 // Do packets of a closed connection still belong to it? Retries and the acknowledgements of them
