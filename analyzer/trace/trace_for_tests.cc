@@ -63,7 +63,7 @@ TraceBuilder& TraceBuilder::raw(std::span<const std::uint8_t> event) {
   frame.time_ns = wall + now;
   frame.data.assign(trace::kUpperPduTags.begin(), trace::kUpperPduTags.end());
   frame.data.insert(frame.data.end(), event.begin(), event.end());
-  now += 1000;
+  now += step;
   return *this;
 }
 

@@ -1,6 +1,7 @@
 // Recordings made by hand, and what an endpoint would have told of traffic that a tracker sees.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -33,6 +34,7 @@ class TraceBuilder {
 
   std::uint32_t ring = 1;
   std::int64_t now = 1'000'000'000;               // CLOCK_MONOTONIC
+  std::int64_t step = 1000;                       // from one event to the next
   std::int64_t wall = 1'800'000'000'000'000'000;  // CLOCK_REALTIME, less `now`
 
   // The first event of a stream; sums begin anew.
@@ -118,7 +120,10 @@ class Teller final : public roce::Listener {
     std::uint8_t side = 0;  // of the connections: 0 opened them
     bool sees_peer_operations = true;
   };
-  Teller(TraceBuilder& to, const Options& options) : to_(to), options_(options) {}
+  Teller(TraceBuilder& to, const Options& options) : to_(to), options_(options) {
+    to_.step = 0;
+    to_.now = INT64_MIN / 2;
+  }
 
   void on_open(const roce::Connection& connection) override;
   void on_close(const roce::Connection& connection) override;
@@ -137,7 +142,8 @@ class Teller final : public roce::Listener {
   [[nodiscard]] bool hidden(const roce::Operation& op) const {
     return !options_.sees_peer_operations && op.initiator != options_.side;
   }
-  void at(std::int64_t time_ns) { to_.now = time_ns - to_.wall; }
+  // A tracker may hold packets back, and an endpoint's clock does not step back.
+  void at(std::int64_t time_ns) { to_.now = std::max(to_.now, time_ns - to_.wall); }
 
   TraceBuilder& to_;
   Options options_;

@@ -1,5 +1,7 @@
 #include "run.h"
 
+#include "../../analyzer/trace/trace_for_tests.h"
+
 #include <gtest/gtest.h>
 
 #include <rpcrdma/capture/source.h>
@@ -8,8 +10,9 @@
 
 namespace rpcrdma::scenes {
 
-Outcome run(const Scene& scene, rules::Profile profile) {
-  const Bytes file = scene.pcap();
+namespace {
+
+Outcome run_file(const Bytes& file, rules::Profile profile) {
   const auto source = capture::open_memory(file);
   if (!source) {
     ADD_FAILURE() << source.error().message;
@@ -24,6 +27,37 @@ Outcome run(const Scene& scene, rules::Profile profile) {
   pipeline.finish();
   checker.finish();
   return {findings.list(), findings.withheld()};
+}
+
+}  // namespace
+
+Outcome run(const Scene& scene, rules::Profile profile) {
+  return run_file(scene.pcap(), profile);
+}
+
+Outcome run_told(const Scene& scene, rules::Profile profile, Side side, bool sees_peer_operations) {
+  const Bytes file = scene.pcap();
+  const auto source = capture::open_memory(file);
+  if (!source) {
+    ADD_FAILURE() << source.error().message;
+    return {};
+  }
+  trace_reader::testing::TraceBuilder trace;
+  trace.begin();
+  trace_reader::testing::Teller teller(trace, {.side = static_cast<std::uint8_t>(side),
+                                               .sees_peer_operations = sees_peer_operations});
+  roce::Tracker tracker(teller);
+  capture::Frame frame;
+  while ((*source)->next(frame).value_or(false)) {
+    roce::PreparedPacket packet;
+    if (capture::dissect_link(frame, packet.transport) != capture::LinkResult::kRoce) continue;
+    packet.meta = {frame.number, frame.time_ns};
+    roce::prepare(packet);
+    tracker.packet(packet);
+  }
+  tracker.finish();
+  trace.end();
+  return run_file(trace.pcapng(), profile);
 }
 
 }  // namespace rpcrdma::scenes
