@@ -66,7 +66,8 @@ struct EndpointKey {
 struct EndpointState {
   bool named = false;  // an Endpoint event has told `key`
   EndpointKey key;
-  std::uint64_t stream = 0;  // that tells its events now
+  std::uint64_t stream = 0;        // that tells its events now
+  std::int64_t begun = INT64_MIN;  // when that began, by the endpoint's clock
   std::map<std::uint32_t, Ring> rings;
   tsl::robin_map<std::uint32_t, State*> open;  // by the endpoint's own number
 };
@@ -92,6 +93,11 @@ capture::Address address_of(const std::array<std::uint8_t, 16>& bytes) {
 std::vector<std::uint8_t> without_trailing_zeros(Bytes data) {
   while (!data.empty() && data.back() == 0) data = data.first(data.size() - 1);
   return {data.begin(), data.end()};
+}
+
+// A Connection event of one that was there before its stream.
+bool stood_before(const trace::EventView& view, const EndpointState& e) {
+  return trace::read_event<trace::Connection>(view)->told_anew != 0 || view.header.time < e.begun;
 }
 
 // Of `have` more than `had`; nothing when it is less.
@@ -175,6 +181,7 @@ void Reader::Impl::begin_stream(const trace::EventView& view, std::uint64_t stre
   e->named = true;
   e->key = key;
   e->stream = stream;
+  e->begun = view.header.time;
   streams[stream] = e;
   // Sums begin anew.
   for (auto& [number, ring] : e->rings) ring = {.gone = ring.gone};
@@ -222,8 +229,7 @@ void Reader::Impl::event(const trace::EventView& view, const PacketMeta& meta,
 
   State* c = nullptr;
   if (const auto it = e->open.find(view.header.connection); it != e->open.end()) c = it->second;
-  if (type == trace::EventType::kConnection && c != nullptr &&
-      trace::read_event<trace::Connection>(view)->told_anew == 0) {
+  if (type == trace::EventType::kConnection && c != nullptr && !stood_before(view, *e)) {
     end_unseen(*c);  // the number was given again
     c = nullptr;
   }
@@ -258,7 +264,7 @@ State* Reader::Impl::open(EndpointState& e, const trace::EventView& view, const 
   c.endpoint = &e;
   c.id = view.header.connection;
   c.recorded = true;
-  c.setup = told.told_anew != 0 ? roce::Setup::kInferred : roce::Setup::kCm;
+  c.setup = stood_before(view, e) ? roce::Setup::kInferred : roce::Setup::kCm;
   c.local = told.active != 0 ? 0 : 1;
   c.service_id = wire::kServiceIdRdmaTcp | told.port;
   c.first_frame = c.last_frame = meta.frame;

@@ -176,6 +176,17 @@ TEST(TraceReader, Ipv6AndWhatIsNotKnown) {
   EXPECT_EQ(c.setup, roce::Setup::kInferred);
 }
 
+// With the time that it was told at first.
+TEST(TraceReader, AConnectionFromBeforeTheStream) {
+  TraceBuilder trace;
+  trace.begin();
+  trace.now -= 100'000;
+  tell_plain_connection(trace, 7);
+  trace.now += 100'000;
+  const Read read(trace);
+  EXPECT_EQ(read.connection().setup, roce::Setup::kInferred);
+}
+
 TEST(TraceReader, SendsOfBothSides) {
   TraceBuilder trace = opened();
   trace.tell(7, message(0, 4), bytes_of("call"));

@@ -71,7 +71,6 @@ std::vector<std::string> by_packets(const Traffic& t, bool chunks) {
 
 std::vector<std::string> by_events(const Traffic& t, const Teller::Options& options, bool chunks) {
   TraceBuilder trace;
-  trace.begin();
   Teller teller(trace, options);
   roce::Tracker tracker(teller);
   model::testing::play(t, tracker);

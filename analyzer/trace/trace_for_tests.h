@@ -120,10 +120,7 @@ class Teller final : public roce::Listener {
     std::uint8_t side = 0;  // of the connections: 0 opened them
     bool sees_peer_operations = true;
   };
-  Teller(TraceBuilder& to, const Options& options) : to_(to), options_(options) {
-    to_.step = 0;
-    to_.now = INT64_MIN / 2;
-  }
+  Teller(TraceBuilder& to, const Options& options) : to_(to), options_(options) { to_.step = 0; }
 
   void on_open(const roce::Connection& connection) override;
   void on_close(const roce::Connection& connection) override;
@@ -142,11 +139,18 @@ class Teller final : public roce::Listener {
   [[nodiscard]] bool hidden(const roce::Operation& op) const {
     return !options_.sees_peer_operations && op.initiator != options_.side;
   }
-  // A tracker may hold packets back, and an endpoint's clock does not step back.
-  void at(std::int64_t time_ns) { to_.now = std::max(to_.now, time_ns - to_.wall); }
+  // A tracker may hold packets back, and an endpoint's clock does not step back. The stream begins
+  // with what is told first.
+  void at(std::int64_t time_ns) {
+    const std::int64_t now = time_ns - to_.wall;
+    to_.now = begun_ ? std::max(to_.now, now) : now;
+    if (!begun_) to_.begin();
+    begun_ = true;
+  }
 
   TraceBuilder& to_;
   Options options_;
+  bool begun_ = false;
   std::uint64_t next_id_ = 1;
   std::map<std::uint64_t, Bytes> data_;  // of operations under way
 };

@@ -43,7 +43,6 @@ Outcome run_told(const Scene& scene, rules::Profile profile, Side side, bool see
     return {};
   }
   trace_reader::testing::TraceBuilder trace;
-  trace.begin();
   trace_reader::testing::Teller teller(trace, {.side = static_cast<std::uint8_t>(side),
                                                .sees_peer_operations = sees_peer_operations});
   roce::Tracker tracker(teller);
