@@ -51,7 +51,7 @@ bool produce(capture::Source& source, const Options& options, std::optional<filt
   timeline->set_context({&pipeline.connections(), &pipeline.model()}, pipeline.frames());
   const bool done = run_pipeline(pipeline, source, options.paths, options.jobs);
   if (!done) pipeline.finish();
-  timeline->finish(source.stats().dropped);
+  timeline->finish(pipeline.dropped(source.stats()));
   return done;
 }
 

@@ -1,3 +1,4 @@
+#include "event_sums.h"
 #include "summary.h"
 
 #include <algorithm>
@@ -27,7 +28,9 @@ bool may_answer(const model::Message& m) {
 }  // namespace
 
 Analysis::Analysis(rules::Profile profile)
-    : findings_({.profile = profile, .tell_sums = false}), checker_(findings_) {
+    : findings_({.profile = profile, .tell_sums = false}),
+      checker_(findings_),
+      events_(std::make_unique<EventSums>()) {
   report_.profile = profile;
 }
 
@@ -36,6 +39,7 @@ Analysis::Analysis(rules::Profile profile, filter::Filter filter, std::string te
                  .on_occurrence = [this](const rules::Occurrence& o) { selection_->found(o); },
                  .tell_sums = false}),
       checker_(findings_),
+      events_(std::make_unique<EventSums>()),
       selection_(std::make_unique<Selection>(
           std::move(filter), rules::Findings::Options{.profile = profile, .tell_sums = false},
           [this](const model::Message& m, const model::Call* call, const model::Message* answer,
@@ -45,6 +49,10 @@ Analysis::Analysis(rules::Profile profile, filter::Filter filter, std::string te
 }
 
 Analysis::~Analysis() = default;
+
+trace_reader::Observer& Analysis::events() {
+  return *events_;
+}
 
 void Analysis::set_context(const Context& context, const FrameCounts* frames) {
   context_ = context;
@@ -317,15 +325,18 @@ void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& sour
   CaptureSummary& c = report_.capture;
   c.files = files;
   c.frames = f.total;
+  c.events = f.events;
   c.cut_short = f.cut_short;
   c.fragments = f.fragments;
   c.first_ns = f.first_ns;
   c.last_ns = f.last_ns;
   c.clock_steps_back = f.clock_steps_back;
-  c.dropped = source.dropped;
+  c.dropped = pipeline.dropped(source);
   c.file_cut_short = source.cut_short;
   c.damage = source.damage;
   c.packets = pipeline.connections().stats();
+  report_.recording = events_->recording();
+  report_.recording.events = pipeline.events();
   for (std::uint32_t version = 1; version <= 2; ++version) {
     for (std::uint32_t proc = 0; proc < procs_[0].size(); ++proc) {
       const std::uint64_t n = procs_[version - 1][proc];

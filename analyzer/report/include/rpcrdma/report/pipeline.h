@@ -55,6 +55,10 @@ class Pipeline {
   [[nodiscard]] const roce::Connections& connections() const { return connections_; }
   [[nodiscard]] trace_reader::ReaderStats events() const { return reader_.reader_stats(); }
   [[nodiscard]] const FrameCounts& frames() const { return counts_; }
+  // Packets that were dropped while capturing. What a recording lacks its events tell.
+  [[nodiscard]] std::uint64_t dropped(const capture::SourceStats& source) const {
+    return counts_.events != 0 && counts_.events == counts_.total ? 0 : source.dropped;
+  }
 
  private:
   class AllConnections final : public roce::Connections {
