@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include <gtest/gtest.h>
+
+#include <rpcrdma/roce/tracker.h>
 #include <rpcrdma/trace/upper_pdu.h>
 #include <rpcrdma/wire/cm.h>
 #include <rpcrdma/wire/private_data.h>
@@ -226,6 +229,28 @@ void Teller::on_retransmission(const roce::Connection& c, int sender, std::uint6
   event.side = told(sender);
   event.count = static_cast<std::uint32_t>(count);
   to_.tell(c.index + 1, event);
+}
+
+TraceBuilder told_of_capture(std::span<const std::uint8_t> file, const Teller::Options& options) {
+  TraceBuilder trace;
+  const auto source = capture::open_memory(file);
+  if (!source) {
+    ADD_FAILURE() << source.error().message;
+    return trace;
+  }
+  Teller teller(trace, options);
+  roce::Tracker tracker(teller);
+  capture::Frame frame;
+  while ((*source)->next(frame).value_or(false)) {
+    roce::PreparedPacket packet;
+    if (capture::dissect_link(frame, packet.transport) != capture::LinkResult::kRoce) continue;
+    packet.meta = {frame.number, frame.time_ns};
+    roce::prepare(packet);
+    tracker.packet(packet);
+  }
+  tracker.finish();
+  trace.end();
+  return trace;
 }
 
 }  // namespace rpcrdma::trace_reader::testing

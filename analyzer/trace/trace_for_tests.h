@@ -155,4 +155,8 @@ class Teller final : public roce::Listener {
   std::map<std::uint64_t, Bytes> data_;  // of operations under way
 };
 
+// What an endpoint would have told of a capture file's traffic.
+[[nodiscard]] TraceBuilder told_of_capture(std::span<const std::uint8_t> file,
+                                           const Teller::Options& options);
+
 }  // namespace rpcrdma::trace_reader::testing

@@ -36,26 +36,9 @@ Outcome run(const Scene& scene, rules::Profile profile) {
 }
 
 Outcome run_told(const Scene& scene, rules::Profile profile, Side side, bool sees_peer_operations) {
-  const Bytes file = scene.pcap();
-  const auto source = capture::open_memory(file);
-  if (!source) {
-    ADD_FAILURE() << source.error().message;
-    return {};
-  }
-  trace_reader::testing::TraceBuilder trace;
-  trace_reader::testing::Teller teller(trace, {.side = static_cast<std::uint8_t>(side),
-                                               .sees_peer_operations = sees_peer_operations});
-  roce::Tracker tracker(teller);
-  capture::Frame frame;
-  while ((*source)->next(frame).value_or(false)) {
-    roce::PreparedPacket packet;
-    if (capture::dissect_link(frame, packet.transport) != capture::LinkResult::kRoce) continue;
-    packet.meta = {frame.number, frame.time_ns};
-    roce::prepare(packet);
-    tracker.packet(packet);
-  }
-  tracker.finish();
-  trace.end();
+  const auto trace = trace_reader::testing::told_of_capture(
+      scene.pcap(),
+      {.side = static_cast<std::uint8_t>(side), .sees_peer_operations = sees_peer_operations});
   return run_file(trace.pcapng(), profile);
 }
 
