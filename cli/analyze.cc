@@ -33,8 +33,8 @@ int analyze(const Options& options) {
   static auto& analysis =
       filter ? *new report::Analysis(options.profile, std::move(*filter), options.filter)
              : *new report::Analysis(options.profile);
-  static auto& pipeline = *new report::Pipeline(analysis, keep);
-  analysis.set_context({&pipeline.tracker(), &pipeline.model()}, &pipeline.frames());
+  static auto& pipeline = *new report::Pipeline(analysis, keep, &analysis.events());
+  analysis.set_context({&pipeline.connections(), &pipeline.model()}, &pipeline.frames());
   if (!run_pipeline(pipeline, *source, options.paths, options.jobs)) return kUnreadable;
   analysis.finish(pipeline, source->stats(), options.paths.size());
   return write_report(analysis.report(), options.paths, options.output, options.jobs);

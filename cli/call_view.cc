@@ -38,7 +38,7 @@ void CallView::on_message(const model::Message& m, const model::Call* call) {
   step(m.time_ns, m.sender,
        fmt::format("Send{}, {} bytes: {}", m.has_invalidate ? " With Invalidate" : "",
                    m.wire_length, model::kind_name(m.kind)));
-  text_ += report::message_tree(m, call, {&pipeline_->tracker(), &pipeline_->model()});
+  text_ += report::message_tree(m, call, {&pipeline_->connections(), &pipeline_->model()});
 }
 
 void CallView::on_operation_end(const roce::Connection& /*connection*/, const roce::Operation& op,

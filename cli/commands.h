@@ -20,6 +20,8 @@ using Run = std::function<int()>;
 [[nodiscard]] Run add_decode(CLI::App& app);
 [[nodiscard]] Run add_capture(CLI::App& app);
 [[nodiscard]] Run add_analyze(CLI::App& app);
+[[nodiscard]] Run add_ls(CLI::App& app);
+[[nodiscard]] Run add_attach(CLI::App& app);
 [[nodiscard]] Run add_merge(CLI::App& app);
 [[nodiscard]] Run add_export(CLI::App& app);
 [[nodiscard]] Run add_extract(CLI::App& app);

@@ -15,6 +15,7 @@
 #include <rpcrdma/decode/schema.h>
 #include <rpcrdma/filter/filter.h>
 #include <rpcrdma/rules/rule.h>
+#include <rpcrdma/trace_live/endpoints.h>
 
 namespace rpcrdma::cli {
 
@@ -39,6 +40,12 @@ void interfaces(const Word& word) {
   const auto all = capture::list_interfaces();
   if (!all) return;
   for (const capture::ListedInterface& i : *all) word.add(i.name, i.description);
+}
+
+void endpoints(const Word& word) {
+  const auto all = trace::list_endpoints();
+  if (!all) return;
+  for (const trace::RunningEndpoint& e : *all) word.add(e.name, e.role);
 }
 
 void users(const Word& word) {
@@ -80,10 +87,11 @@ struct Values {
   void (*add)(const Word& word);
 };
 
-constexpr std::array<Values, 10> kValues{{
+constexpr std::array<Values, 11> kValues{{
     {"FILE", [](const Word& word) { word.found.files = true; }},
     {"DIR", [](const Word& word) { word.found.directories = true; }},
     {"INTERFACE", interfaces},
+    {"ENDPOINT", endpoints},
     {"USER", users},
     {"TYPE", types},
     {"RULE", rule_names},

@@ -48,10 +48,10 @@ bool produce(capture::Source& source, const Options& options, std::optional<filt
       filter ? std::make_unique<timeline::Timeline>(*format, options.profile, std::move(*filter))
              : std::make_unique<timeline::Timeline>(*format, options.profile);
   report::Pipeline pipeline(*timeline, keep);
-  timeline->set_context({&pipeline.tracker(), &pipeline.model()}, pipeline.frames());
+  timeline->set_context({&pipeline.connections(), &pipeline.model()}, pipeline.frames());
   const bool done = run_pipeline(pipeline, source, options.paths, options.jobs);
   if (!done) pipeline.finish();
-  timeline->finish(source.stats().dropped);
+  timeline->finish(pipeline.dropped(source.stats()));
   return done;
 }
 

@@ -40,7 +40,7 @@ class Extractor : public model::Observer {
 
   void set_pipeline(const report::Pipeline& pipeline) {
     pipeline_ = &pipeline;
-    context_ = {&pipeline.tracker(), &pipeline.model()};
+    context_ = {&pipeline.connections(), &pipeline.model()};
   }
 
   void on_call_end(const model::Call& call, const model::Message* answer) override {

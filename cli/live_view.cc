@@ -3,7 +3,8 @@
 namespace rpcrdma::cli {
 
 LiveView::LiveView(std::unique_ptr<MessagePrinter> printer)
-    : printer_(std::move(printer)), pipeline_(printer_->observer(), printer_->keep()) {
+    : printer_(std::move(printer)),
+      pipeline_(printer_->observer(), printer_->keep(), &printer_->events()) {
   printer_->set_pipeline(pipeline_);
 }
 

@@ -1,4 +1,4 @@
-// What `capture` shows while it captures: the messages, and the findings as they are made.
+// What `capture` and `attach` show while it comes: messages, and findings as they are made.
 #pragma once
 
 #include "message_printer.h"
@@ -14,6 +14,8 @@ class LiveView {
   explicit LiveView(std::unique_ptr<MessagePrinter> printer);
 
   void frame(const capture::Frame& frame) { pipeline_.frame(frame); }
+
+  [[nodiscard]] trace_reader::ReaderStats events() const { return pipeline_.events(); }
 
   // The capture is over: `dropped` frames were lost by the kernel or the interface.
   void finish(std::uint64_t dropped);

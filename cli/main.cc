@@ -64,6 +64,9 @@ int run_command(int argc, char** argv) {
       add_analyze);
   add("merge", "Join the JSON reports of several captures to one report", add_merge);
   add("export", "Write what happens over time for other tools: Perfetto, qlog", add_export);
+  add("ls", "List the endpoints of this user that run on this machine", add_ls);
+  add("attach", "Print the messages of a running endpoint as they come, as it tells them",
+      add_attach);
   add("extract", "Write the payload of chunks, or whole RPC messages, to files", add_extract);
   add("fields", "List the fields that --filter knows", add_fields);
   add("header", "Decode one header given in hexadecimal", add_header);

@@ -17,7 +17,7 @@ struct Example {
   const char* what;
 };
 
-constexpr std::array<Example, 23> kExamples{{
+constexpr std::array<Example, 27> kExamples{{
     {"", "rpcrdma analyze nfs.pcap", "What a capture holds, and what is wrong in it."},
     {"", "rpcrdma capture -i eth0", "The messages on an interface as they come."},
     {"", "source <(rpcrdma completion bash)", "Let the shell complete commands and options."},
@@ -31,6 +31,13 @@ constexpr std::array<Example, 23> kExamples{{
     {"capture", "rpcrdma capture -i eth0 -w /var/tmp/nfs.pcapng --ring-size 100M --ring-files 20",
      "Keep the last 2 GB, in files of 100 MB."},
     {"capture", "rpcrdma capture -i eth0 -w - | wireshark -k -i -", "Look on with Wireshark."},
+    {"attach", "rpcrdma attach server -Y 'rpcrdma.latency > 1ms'",
+     "The Calls of the endpoint \"server\" that take long, while they come."},
+    {"attach", "ssh host rpcrdma attach server -w - | rpcrdma decode -",
+     "An endpoint on another machine."},
+    {"attach", "rpcrdma attach server -w - | wireshark -k -i -", "Look on with Wireshark."},
+    {"decode", "rpcrdma decode --events --xid 0x1234 server.pcapng",
+     "Of an endpoint's recording, all that it tells of one Call."},
     {"analyze", "rpcrdma analyze /var/tmp/nfs_*.pcapng", "The files of a ring as one capture."},
     {"export", "rpcrdma export --format perfetto -o nfs.json nfs.pcap",
      "A timeline to open at ui.perfetto.dev."},

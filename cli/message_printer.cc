@@ -16,11 +16,13 @@
 #include <fmt/format.h>
 
 #include <rpcrdma/decode/text_sink.h>
+#include <rpcrdma/report/event_text.h>
 #include <rpcrdma/report/finding_text.h>
 #include <rpcrdma/report/message_json.h>
 #include <rpcrdma/report/message_text.h>
 #include <rpcrdma/report/ordered_output.h>
 #include <rpcrdma/rules/checker.h>
+#include <rpcrdma/trace_reader/event_decoder.h>
 
 namespace rpcrdma::cli {
 
@@ -31,6 +33,9 @@ constexpr report::OrderedOutput::Limits kMaxWaiting{65536, std::size_t{64} << 20
 
 // How many messages later a filter that asks for findings decides.
 constexpr std::uint64_t kMessagesToWait = 256;
+
+// What --type calls that which endpoints tell beside messages.
+constexpr const char* kEventType = "event";
 
 // What is to be printed.
 struct Selection {
@@ -43,7 +48,9 @@ struct Selection {
 // Findings come from the checker, which sees every message before the printer does. Most are there
 // when the message's line is rendered. One that waits for proof that the capture lost nothing holds
 // the line back; what comes later still has a line of its own.
-class Printer final : public MessagePrinter, private model::Observer {
+class Printer final : public MessagePrinter,
+                      private model::Observer,
+                      private trace_reader::Observer {
  public:
   Printer(const PrintOptions& options, Selection selection)
       : options_(options),
@@ -61,6 +68,7 @@ class Printer final : public MessagePrinter, private model::Observer {
                 [this](std::uint64_t id) { return last_moment(id); }, kMaxWaiting) {}
 
   [[nodiscard]] model::Observer& observer() override { return both_; }
+  [[nodiscard]] trace_reader::Observer& events() override { return *this; }
 
   [[nodiscard]] model::ModelOptions keep() const override {
     model::ModelOptions keep;
@@ -71,8 +79,8 @@ class Printer final : public MessagePrinter, private model::Observer {
 
   void set_pipeline(const report::Pipeline& pipeline) override {
     pipeline_ = &pipeline;
-    context_ = {&pipeline.tracker(), &pipeline.model()};
-    checker_.attach(pipeline.tracker(), pipeline.model());
+    context_ = {&pipeline.connections(), &pipeline.model()};
+    checker_.attach(pipeline.connections(), pipeline.model());
   }
 
   void finish(std::uint64_t dropped) override {
@@ -121,6 +129,14 @@ class Printer final : public MessagePrinter, private model::Observer {
     }
   }
 
+  void on_event(const trace_reader::Event& event) override {
+    if (!wanted(event)) return;
+    std::string text = options_.json      ? report::event_json(event, context_)
+                       : options_.verbose ? report::event_tree(event, context_) + '\n'
+                                          : report::event_line(event, style_);
+    output_.add(std::move(text));
+  }
+
   void on_identified(const model::Call& call) override {
     if (!whole_) settle(call);
   }
@@ -145,22 +161,49 @@ class Printer final : public MessagePrinter, private model::Observer {
            !options_.connections.empty() || !options_.types.empty();
   }
 
-  bool wanted(const model::Message& m) const {
+  [[nodiscard]] bool in_time(std::int64_t time_ns) const {
     const std::int64_t start = pipeline_->frames().first_ns;
+    return (!selection_.from || time_ns >= selection_.from->absolute(start)) &&
+           (!selection_.to || time_ns <= selection_.to->absolute(start));
+  }
+  [[nodiscard]] bool connection_wanted(std::uint32_t id) const {
+    return options_.connections.empty() ||
+           std::find(options_.connections.begin(), options_.connections.end(), id) !=
+               options_.connections.end();
+  }
+  [[nodiscard]] bool type_asked_for(const std::string& name) const {
+    return std::any_of(options_.types.begin(), options_.types.end(), [&](const std::string& type) {
+      return CLI::detail::to_lower(type) == CLI::detail::to_lower(name);
+    });
+  }
+
+  // Sends are written as messages. Events that come with every Call would be most of what scrolls
+  // by.
+  bool wanted(const trace_reader::Event& event) {
+    if (event.type() == trace::EventType::kMessage || !in_time(event.meta.time_ns)) return false;
+    if (!options_.types.empty() && !type_asked_for(kEventType)) return false;
+    if (selection_.xid && trace_reader::xid_of(event) != *selection_.xid) return false;
+    if (!connection_wanted(
+            event.connection != nullptr ? context_.connection_id(event.connection->index) : 0)) {
+      return false;
+    }
+    const bool all = options_.events || options_.json || options_.verbose || selection_.xid ||
+                     !options_.types.empty() ||
+                     (selection_.filter && selection_.filter->needs_events());
+    if (!all && !trace_reader::is_notable(event)) return false;
+    return !selection_.filter || selection_.filter->matches([&](decode::Sink& sink) {
+      report::event_fields(event, context_, pipeline_->frames().first_ns, sink);
+    });
+  }
+
+  bool wanted(const model::Message& m) const {
     if (selection_.xid && m.xid != *selection_.xid) return false;
-    if (selection_.from && m.time_ns < selection_.from->absolute(start)) return false;
-    if (selection_.to && m.time_ns > selection_.to->absolute(start)) return false;
-    if (!options_.connections.empty() &&
-        std::find(options_.connections.begin(), options_.connections.end(),
-                  context_.connection_id(m.connection)) == options_.connections.end()) {
+    if (!in_time(m.time_ns) || !connection_wanted(context_.connection_id(m.connection))) {
       return false;
     }
     if (options_.types.empty()) return true;
-    return std::any_of(options_.types.begin(), options_.types.end(), [&](const std::string& type) {
-      return CLI::detail::to_lower(type) == model::kind_name(m.kind) ||
-             CLI::detail::to_lower(type) ==
-                 CLI::detail::to_lower(wire::proc_name(m.version, m.proc));
-    });
+    return type_asked_for(model::kind_name(m.kind)) ||
+           type_asked_for(wire::proc_name(m.version, m.proc));
   }
 
   [[nodiscard]] bool to_be_written(std::uint64_t id) const {
@@ -355,6 +398,7 @@ std::vector<std::string> message_types() {
   for (int kind = 0; kind <= static_cast<int>(model::Kind::kMalformed); ++kind) {
     types.emplace_back(model::kind_name(static_cast<model::Kind>(kind)));
   }
+  types.emplace_back(kEventType);
   for (const std::uint32_t version : {1U, 2U}) {
     for (std::uint32_t proc = 0; proc <= 5; ++proc) {
       const std::string name = wire::proc_name(version, proc);
@@ -368,6 +412,8 @@ void add_print_options(CLI::App& app, PrintOptions& options) {
   app.add_flag("-v,--verbose", options.verbose, "The tree of all fields");
   app.add_flag("-x,--hex", options.hex, "The bytes of the Send");
   app.add_flag("--json", options.json, "One JSON object a line (docs/json.md)");
+  app.add_flag("--events", options.events,
+               "Of a recording, all that its endpoint tells, also what comes with every Call");
   app.add_option("--xid", options.xid, "Only this XID (decimal, or 0x...)")->type_name("XID");
   app.add_option("--connection", options.connections, "Only these connections (IDs as printed)")
       ->type_name("ID")
@@ -375,7 +421,7 @@ void add_print_options(CLI::App& app, PrintOptions& options) {
       ->allow_extra_args(false);
   app.add_option("--type", options.types,
                  "Only these: RDMA_MSG, RDMA_NOMSG, ..., or call, reply, error, done, option, "
-                 "malformed")
+                 "malformed, event")
       ->type_name("TYPE")
       ->delimiter(',')
       ->allow_extra_args(false);

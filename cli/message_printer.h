@@ -15,6 +15,7 @@ namespace rpcrdma::cli {
 
 struct PrintOptions {
   bool verbose = false;
+  bool events = false;  // all of them
   bool hex = false;
   bool json = false;
   std::string xid;
@@ -36,12 +37,15 @@ struct PrintOptions {
 // The options above, and the description of a line as the command's footer.
 void add_print_options(CLI::App& app, PrintOptions& options);
 
-// Observes a model and writes its messages on standard output, each with the findings on it.
+// Observes a model and writes its messages on standard output, each with the findings on it, and
+// what endpoints tell beside them.
 class MessagePrinter {
  public:
   virtual ~MessagePrinter() = default;
   // For the pipeline.
   [[nodiscard]] virtual model::Observer& observer() = 0;
+  // For the pipeline: writes what endpoints tell beside messages.
+  [[nodiscard]] virtual trace_reader::Observer& events() = 0;
   // What the printer needs the model to keep.
   [[nodiscard]] virtual model::ModelOptions keep() const = 0;
   // Before the first message; `pipeline` must outlive this.

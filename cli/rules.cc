@@ -34,6 +34,7 @@ std::string needs_text(std::uint8_t needs) {
   item(rules::kBothDirections, "packets of both directions");
   item(rules::kBeginning, "the connection's set-up");
   item(rules::kSteadyClock, "a clock that does not step back");
+  item(rules::kOperations, "RDMA operations of the side at fault, which its peer may not see");
   return text;
 }
 

@@ -99,6 +99,7 @@ class Merge final : public Source {
     }
     frame = files_[*given_].head;
     frame.number = ++frames_;
+    frame.file = static_cast<std::uint32_t>(*given_);
     passed_ += frame.data.size();
     while (!kept_.empty() && passed_ - kept_.front().passed > kReadableBehind) kept_.pop_front();
     return true;

@@ -277,7 +277,7 @@ LinkResult dissect_link(const Frame& frame, TransportPacket& out, std::uint16_t 
     case LinkType::kInfiniband:
       return infiniband(frame.data, out);
     case LinkType::kUpperPdu:
-      break;
+      return LinkResult::kUpperPdu;
   }
   return LinkResult::kUnknownLink;
 }

@@ -323,7 +323,7 @@ TEST(Link, OtherTraffic) {
 
 TEST(Link, UnknownLinkTypes) {
   const ByteVector ip = kIpv4 + kUdp + kTransport;
-  EXPECT_EQ(dissect(LinkType::kUpperPdu, ip).result, LinkResult::kUnknownLink);
+  EXPECT_EQ(dissect(LinkType::kUpperPdu, ip).result, LinkResult::kUpperPdu);
   EXPECT_EQ(dissect(static_cast<LinkType>(9999), ip).result, LinkResult::kUnknownLink);
 }
 

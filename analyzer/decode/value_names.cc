@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include <rpcrdma/trace/event.h>
 #include <rpcrdma/wire/cm.h>
 #include <rpcrdma/wire/header.h>
 #include <rpcrdma/wire/roce.h>
@@ -38,9 +39,35 @@ ValueNames make_value_names() {
   names.error = collect_versions(5, wire::rdma_err_name);
   names.msg_type = {{0, "Call"}, {1, "Reply"}};
 
-  names.kind = {{0, "call"}, {1, "reply"},  {2, "error"},
-                {3, "done"}, {4, "option"}, {5, "malformed"}};
+  names.kind = {{0, "call"},   {1, "reply"},     {2, "error"}, {3, "done"},
+                {4, "option"}, {5, "malformed"}, {6, "event"}};
   names.peer = {{0, "client"}, {1, "server"}};
+
+  names.trace_event = collect(trace::kEventTypes, [](std::uint32_t value) {
+    return value == 0 ? nullptr : trace::event_type_name(static_cast<trace::EventType>(value));
+  });
+  names.trace_by = {{0, "endpoint"}, {1, "peer"}};
+  names.trace_wait = {{0, "ends"}, {1, "begins"}};
+  names.trace_access = {{1, "read"}, {2, "write"}, {3, "read and write"}};
+  // The engine's own words, which the analyzer does not link; a test holds them together.
+  names.trace_status = {{0, "success"},
+                        {1, "local length"},
+                        {2, "local protection"},
+                        {3, "local operation"},
+                        {4, "flushed"},
+                        {5, "remote invalid request"},
+                        {6, "remote access"},
+                        {7, "remote operation"},
+                        {8, "bad response"},
+                        {9, "retries exceeded"},
+                        {10, "RNR retries exceeded"}};
+  names.trace_call_status = {{0, "replied"},   {1, "timed out"}, {2, "ERR_VERS"},
+                             {3, "ERR_CHUNK"}, {4, "bad Reply"}, {5, "cannot be sent"},
+                             {6, "closed"}};
+  names.trace_fabric = {{1, "retransmission"}, {2, "NAK"}, {3, "RNR NAK"}, {4, "timeout"}};
+  names.trace_fault_direction = {{0, "incoming"}, {1, "outgoing"}};
+  names.trace_fault_action = {{0, "pass"},    {1, "drop"},  {2, "duplicate"},
+                              {3, "reorder"}, {4, "delay"}, {5, "corrupt"}};
 
   names.auth_flavor = collect(7, wire::auth_flavor_name);
   names.gss_proc = {{0, "RPCSEC_GSS_DATA"},

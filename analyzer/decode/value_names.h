@@ -18,6 +18,16 @@ struct ValueNames {
   std::vector<ValueName> kind;
   std::vector<ValueName> peer;
 
+  std::vector<ValueName> trace_event;
+  std::vector<ValueName> trace_by;
+  std::vector<ValueName> trace_wait;
+  std::vector<ValueName> trace_access;
+  std::vector<ValueName> trace_status;
+  std::vector<ValueName> trace_call_status;
+  std::vector<ValueName> trace_fabric;
+  std::vector<ValueName> trace_fault_direction;
+  std::vector<ValueName> trace_fault_action;
+
   std::vector<ValueName> auth_flavor;
   std::vector<ValueName> gss_proc;
   std::vector<ValueName> gss_service;

@@ -18,6 +18,19 @@ FieldSet fields_of(const Program& program) {
   return set;
 }
 
+const FieldSet& fields_of_events() {
+  static const FieldSet set = [] {
+    FieldSet events;
+    for (const decode::FieldSpec& field : decode::schema()) {
+      if (std::string_view(field.name).starts_with("rpcrdma.trace")) {
+        events.set(static_cast<std::size_t>(field.id));
+      }
+    }
+    return events;
+  }();
+  return set;
+}
+
 }  // namespace
 
 struct Filter::Impl {
@@ -25,12 +38,14 @@ struct Filter::Impl {
       : program(std::move(p)),
         wanted(fields_of(program)),
         of_model(wanted & fields_of_model()),
-        of_bytes(wanted & ~fields_of_model()),
+        of_events(wanted & fields_of_events()),
+        of_bytes(wanted & ~fields_of_model() & ~of_events),
         values(wanted) {}
 
   Program program;
   FieldSet wanted;
   FieldSet of_model;
+  FieldSet of_events;
   FieldSet of_bytes;
   Values values;
 };
@@ -50,6 +65,18 @@ bool Filter::needs_answer() const {
 
 bool Filter::needs_findings() const {
   return impl_->wanted[static_cast<std::size_t>(decode::FieldId::kFinding)];
+}
+
+bool Filter::needs_events() const {
+  return impl_->of_events.any();
+}
+
+bool Filter::matches(const std::function<void(decode::Sink&)>& report) {
+  Impl& f = *impl_;
+  f.values.clear();
+  f.values.accept(f.wanted);
+  report(f.values);
+  return run(f.program, [&f](const Condition& c) { return holds(c, f.values); });
 }
 
 bool Filter::matches(const Inputs& in) {

@@ -100,12 +100,14 @@ TEST(ModelFields, OfAMalformedMessageOnlyWhatWasRead) {
   EXPECT_EQ(sink.count.at(FieldId::kKind), 1);
 }
 
-TEST(ModelFields, KindsAreThoseOfTheModel) {
+TEST(ModelFields, KindsAreThoseOfTheModelAndEvents) {
   const auto names = decode::spec(FieldId::kKind).values;
-  ASSERT_EQ(names.size(), 6U);
-  for (const decode::ValueName& name : names) {
+  constexpr std::size_t kKinds = 6;
+  ASSERT_EQ(names.size(), kKinds + 1);
+  for (const decode::ValueName& name : names.first(kKinds)) {
     EXPECT_STREQ(name.name, model::kind_name(static_cast<model::Kind>(name.value)));
   }
+  EXPECT_STREQ(names[kKinds].name, "event");
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
-// Which of two peers is the client is certain when the CM exchange was seen (the active side), or
-// when RDMA was used: only a responder issues RDMA READ and WRITE (RFC 8166 section 3.4), and
-// reverse direction Calls have no chunks in practice. Failing that, the first Call tells: its
-// sender is the client, unless it calls a transient program, which NFSv4.1 uses for callbacks.
+// Which of two peers is the client is certain when the CM exchange was seen or an endpoint told it
+// (the active side), or when RDMA was used: only a responder issues RDMA READ and WRITE (RFC 8166
+// section 3.4), and reverse direction Calls have no chunks in practice. Failing that, the first
+// Call tells: its sender is the client, unless it calls a transient program, which NFSv4.1 uses for
+// callbacks.
 //
 // Calls are kept while they are outstanding; all else is counted and passed on at once, so the
 // model's memory follows what is outstanding and not the length of the capture.
@@ -100,7 +101,7 @@ struct Model::Impl {
   void end_call(Connection& c, std::uint8_t caller, CallRef ref, Ending ending,
                 const Message* answer);
   void close_calls(Connection& c);
-  void note_cm(const roce::Connection& rc, const wire::CmMad& mad);
+  void note_setup(const roce::Connection& rc);
   void thresholds(Connection& c, const roce::Connection& rc);
   MsgType guess_direction(Connection& c, std::uint8_t sender, std::uint32_t xid);
   MsgType direction(Connection& c, const roce::SendMessage& send, const wire::HeaderView& h,
@@ -151,35 +152,37 @@ void Model::Impl::thresholds(Connection& c, const roce::Connection& rc) {
 
 void Model::on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
                   const roce::PacketMeta& meta) {
-  if (connection != nullptr) impl_->note_cm(*connection, mad);
+  if (connection != nullptr && (std::holds_alternative<wire::CmReq>(mad.message) ||
+                                std::holds_alternative<wire::CmRep>(mad.message))) {
+    impl_->note_setup(*connection);
+  }
   impl_->observer.on_cm(connection, sender, mad, meta);
 }
 
 std::uint64_t losses(const roce::Connection& connection) {
-  std::uint64_t n = 0;
+  std::uint64_t n = connection.events_lost;
   for (const roce::Side& side : connection.side) {
     n += side.counters.lost_capture + side.counters.reads_unseen;
   }
   return n;
 }
 
-void Model::Impl::note_cm(const roce::Connection& rc, const wire::CmMad& mad) {
+void Model::Impl::note_setup(const roce::Connection& rc) {
   Connection& c = at(rc.index);
-  if (!std::holds_alternative<wire::CmReq>(mad.message) &&
-      !std::holds_alternative<wire::CmRep>(mad.message)) {
-    return;
-  }
   c.pub.client = 0;
   c.pub.client_certain = true;
   thresholds(c, rc);
   const bool our_port = wire::is_rdma_ip_service(rc.service_id) &&
                         wire::service_port(rc.service_id) == options.rpc_port;
   c.expected = our_port;
-  if (c.pub.has_private_data[0] || c.pub.has_private_data[1]) c.pub.speaks = Speaks::kRpc;
+  if (rc.recorded || c.pub.has_private_data[0] || c.pub.has_private_data[1]) {
+    c.pub.speaks = Speaks::kRpc;
+  }
 }
 
 void Model::on_open(const roce::Connection& connection) {
   impl_->at(connection.index);
+  if (connection.recorded) impl_->note_setup(connection);
   impl_->observer.on_open(connection);
 }
 
@@ -299,6 +302,7 @@ void Model::Impl::begin_message(const roce::Connection& rc, const roce::SendMess
   m.time_ns = send.time_ns;
   m.first_psn = send.first_psn;
   m.psn = send.psn;
+  m.psn_known = send.psn_known;
   m.connection = rc.index;
   m.sender = send.sender;
   m.caller = send.sender;

@@ -1,3 +1,4 @@
+#include "event_sums.h"
 #include "summary.h"
 
 #include <algorithm>
@@ -27,7 +28,9 @@ bool may_answer(const model::Message& m) {
 }  // namespace
 
 Analysis::Analysis(rules::Profile profile)
-    : findings_({.profile = profile, .tell_sums = false}), checker_(findings_) {
+    : findings_({.profile = profile, .tell_sums = false}),
+      checker_(findings_),
+      events_(std::make_unique<EventSums>()) {
   report_.profile = profile;
 }
 
@@ -36,6 +39,7 @@ Analysis::Analysis(rules::Profile profile, filter::Filter filter, std::string te
                  .on_occurrence = [this](const rules::Occurrence& o) { selection_->found(o); },
                  .tell_sums = false}),
       checker_(findings_),
+      events_(std::make_unique<EventSums>()),
       selection_(std::make_unique<Selection>(
           std::move(filter), rules::Findings::Options{.profile = profile, .tell_sums = false},
           [this](const model::Message& m, const model::Call* call, const model::Message* answer,
@@ -46,9 +50,13 @@ Analysis::Analysis(rules::Profile profile, filter::Filter filter, std::string te
 
 Analysis::~Analysis() = default;
 
+trace_reader::Observer& Analysis::events() {
+  return *events_;
+}
+
 void Analysis::set_context(const Context& context, const FrameCounts* frames) {
   context_ = context;
-  checker_.attach(*context.tracker, *context.model);
+  checker_.attach(*context.connections, *context.model);
   if (selection_) selection_->attach(context, *frames);
 }
 
@@ -185,7 +193,7 @@ void Analysis::on_let_go(const roce::Connection& connection) {
 // The Call of a Reply without one may have been seen before the capture began, unless the
 // connection began later.
 void Analysis::note_early(const model::Message& m, bool counted) {
-  if (context_.tracker->connection(m.connection).setup == roce::Setup::kCm) return;
+  if (context_.connections->connection(m.connection).setup == roce::Setup::kCm) return;
   Edges& edges = report_.edges;
   if (edges.early_replies.size() >= kMaxEdges) {
     ++edges.omitted;
@@ -317,15 +325,18 @@ void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& sour
   CaptureSummary& c = report_.capture;
   c.files = files;
   c.frames = f.total;
+  c.events = f.events;
   c.cut_short = f.cut_short;
   c.fragments = f.fragments;
   c.first_ns = f.first_ns;
   c.last_ns = f.last_ns;
   c.clock_steps_back = f.clock_steps_back;
-  c.dropped = source.dropped;
+  c.dropped = pipeline.dropped(source);
   c.file_cut_short = source.cut_short;
   c.damage = source.damage;
-  c.packets = pipeline.tracker().stats();
+  c.packets = pipeline.connections().stats();
+  report_.recording = events_->recording();
+  report_.recording.events = pipeline.events();
   for (std::uint32_t version = 1; version <= 2; ++version) {
     for (std::uint32_t proc = 0; proc < procs_[0].size(); ++proc) {
       const std::uint64_t n = procs_[version - 1][proc];
@@ -354,12 +365,11 @@ void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& sour
 }
 
 void Analysis::finish_connections(const Pipeline& pipeline) {
-  const roce::Tracker& tracker = pipeline.tracker();
-  report_.connection_ids = tracker.connection_count();
-  report_.connections.reserve(
-      std::min<std::size_t>(tracker.connection_count(), roce::kMaxConnections));
-  for (std::uint32_t i = 0; i < tracker.connection_count(); ++i) {
-    const roce::Connection* c = tracker.find(i);
+  const roce::Connections& all = pipeline.connections();
+  report_.connection_ids = all.connection_count();
+  report_.connections.reserve(std::min<std::size_t>(all.connection_count(), roce::kMaxConnections));
+  for (std::uint32_t i = 0; i < all.connection_count(); ++i) {
+    const roce::Connection* c = all.find(i);
     if (c == nullptr || c->merged_away) continue;
     report_.connections.push_back(summarize(*c, pipeline.model().connection(i)));
   }
@@ -401,7 +411,7 @@ void Analysis::finish_edges() {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < early_ends_.size(); ++i) {
     // What is not listed joins nothing.
-    if (context_.tracker->find(early_ends_[i].connection) == nullptr) continue;
+    if (context_.connections->find(early_ends_[i].connection) == nullptr) continue;
     EarlyReply& r = edges.early_replies[kept++];
     r = edges.early_replies[i];
     r.connection = context_.connection_id(early_ends_[i].connection);

@@ -23,7 +23,7 @@ inline Report report_of(const std::string& name, const std::string& expression =
     analysis = std::make_unique<Analysis>(rules::Profile::k8166, std::move(*filter), expression);
   }
   Pipeline pipeline(*analysis, keep);
-  analysis->set_context({&pipeline.tracker(), &pipeline.model()}, &pipeline.frames());
+  analysis->set_context({&pipeline.connections(), &pipeline.model()}, &pipeline.frames());
   const auto source = capture::open_file(std::string(RPCRDMA_TEST_CAPTURES) + "/" + name);
   EXPECT_TRUE(source) << name;
   if (!source) return {};

@@ -86,6 +86,9 @@ void add(Connection& to, const Connection& from) {
   to.closed_frame = from.closed_frame;
   if (to.path_mtu == 0) to.path_mtu = from.path_mtu;
   if (from.version != 0) to.version = from.version;
+  to.recorded |= from.recorded;
+  to.events_lost += from.events_lost;
+  to.operations_unseen |= from.operations_unseen;
   to.sends += from.sends;
   to.messages += from.messages;
   to.malformed += from.malformed;

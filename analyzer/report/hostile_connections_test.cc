@@ -279,7 +279,7 @@ TEST_F(Hostile, PsnsAtRandom) {
         }
       },
       [&] {
-        return Limits{pipeline_.tracker().connection_count() * 4096, 20};
+        return Limits{pipeline_.connections().connection_count() * 4096, 20};
       });
 }
 

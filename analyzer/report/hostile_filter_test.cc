@@ -27,7 +27,7 @@ class HostileFilter : public Hostile {
 };
 
 TEST_F(HostileFilter, MessagesOfConnectionsThatAreLetGoAreDecidedBefore) {
-  filtered_.set_context({&filtered_pipeline_.tracker(), &filtered_pipeline_.model()},
+  filtered_.set_context({&filtered_pipeline_.connections(), &filtered_pipeline_.model()},
                         &filtered_pipeline_.frames());
   constexpr std::uint32_t kConnections = 2 * kMost + 100;
   for (std::uint32_t n = 0; n < kConnections; ++n) give_calls(n);

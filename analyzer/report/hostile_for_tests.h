@@ -68,7 +68,7 @@ struct Limits {
 class Hostile : public ::testing::Test {
  protected:
   explicit Hostile(model::ModelOptions options = {}) : pipeline_(observer_, options) {
-    observer_.set_context({&pipeline_.tracker(), &pipeline_.model()});
+    observer_.set_context({&pipeline_.connections(), &pipeline_.model()});
   }
 
   void give(std::uint8_t src, std::uint8_t dst, const wire::RocePacket& p) {

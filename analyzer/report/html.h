@@ -32,6 +32,7 @@ inline constexpr std::size_t kMostTextBytes = 2000;  // of one cell
 [[nodiscard]] std::string procedures(const Report& report);
 [[nodiscard]] std::string packets(const Report& report);
 [[nodiscard]] std::string trust(const Report& report);
+[[nodiscard]] std::string recording(const Report& report);
 
 // Text of unknown origin between tags or in quotes: escaped, and cut when it is very long.
 [[nodiscard]] std::string text(std::string_view value);

@@ -1,5 +1,6 @@
 #include "html.h"
 #include "importance.h"
+#include "recording_text.h"
 #include "trust.h"
 
 #include <fmt/format.h>
@@ -76,11 +77,13 @@ std::string trust(const Report& r) {
   }
   fact(list, "fragments", c.fragments, "IP fragments to the RoCE port, which RoCE forbids");
   fact(list, "malformed", p.malformed, "transport headers that do not fit");
-  std::string body = list.empty() ? fmt::format(
-                                        "<p>Nothing speaks against it: none of {} packets is "
-                                        "missing, cut short or damaged.</p>\n",
-                                        p.roce)
-                                  : fmt::format("<dl class=\"trust\">\n{}</dl>\n", list);
+  const bool events_alone = c.events != 0 && p.roce == 0;
+  std::string body =
+      list.empty() ? fmt::format(
+                         "<p>Nothing speaks against it: none of {} {} is missing, cut short or "
+                         "damaged.</p>\n",
+                         events_alone ? c.events : p.roce, events_alone ? "events" : "packets")
+                   : fmt::format("<dl class=\"trust\">\n{}</dl>\n", list);
   if (!r.withheld.empty()) {
     Table table("What was not said");
     table.column("Rule", Align::kLeft)
@@ -104,6 +107,16 @@ std::string trust(const Report& r) {
     body += "</details>\n";
   }
   return section("trust", "How far the capture can be trusted", body);
+}
+
+std::string recording(const Report& r) {
+  if (!r.recording.any()) return {};
+  std::string list;
+  for (const RecordingLine& line : recording_lines(r.recording)) {
+    list += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", line.name, text(line.text));
+  }
+  return section("recording", "What endpoints tell",
+                 fmt::format("<dl class=\"trust\">\n{}</dl>\n", list));
 }
 
 }  // namespace rpcrdma::report::html

@@ -64,7 +64,7 @@ TEST_P(Inputs, ModelAndBytesAgree) {
   model::ModelOptions keep;
   keep.keep_bytes = true;
   Pipeline pipeline(comparer, keep);
-  comparer.context = {&pipeline.tracker(), &pipeline.model()};
+  comparer.context = {&pipeline.connections(), &pipeline.model()};
   auto source = capture::open_file(std::string(RPCRDMA_TEST_CAPTURES) + "/" + GetParam());
   ASSERT_TRUE(source) << source.error().message;
   ASSERT_TRUE(pipeline.run(**source, {}, 1));

@@ -44,6 +44,7 @@ void add(CaptureSummary& to, const CaptureSummary& from) {
   add_times(to, from);
   to.files += from.files;
   to.frames += from.frames;
+  to.events += from.events;
   to.cut_short += from.cut_short;
   to.fragments += from.fragments;
   to.clock_steps_back += from.clock_steps_back;
@@ -88,6 +89,7 @@ class Addition {
     add(to_.capture, from_.capture);
     add(to_.messages, from_.messages);
     to_.unlisted.add(from_.unlisted);
+    to_.recording.add(from_.recording, frames_);
     procedures();
     to_.slowest.merge(from_.slowest);
     to_.traffic.merge(from_.traffic);

@@ -129,11 +129,27 @@ struct Batch {
 
 }  // namespace
 
+roce::PacketStats Pipeline::AllConnections::stats() const {
+  roce::PacketStats stats = tracker_.stats();
+  const roce::PacketStats told = reader_.stats();
+  stats.retransmitted += told.retransmitted;
+  stats.nak += told.nak;
+  stats.rnr += told.rnr;
+  stats.let_go += told.let_go;
+  return stats;
+}
+
 void Pipeline::count(std::int64_t time_ns, capture::LinkResult result) {
-  if (counts_.total == 0) counts_.first_ns = time_ns;
-  if (counts_.total != 0 && time_ns < counts_.last_ns) ++counts_.clock_steps_back;
+  if (counts_.total == 0) counts_.first_ns = counts_.last_ns = time_ns;
   ++counts_.total;
-  counts_.last_ns = time_ns;
+  if (result == capture::LinkResult::kUpperPdu) {
+    ++counts_.events;
+    counts_.first_ns = std::min(counts_.first_ns, time_ns);
+    counts_.last_ns = std::max(counts_.last_ns, time_ns);
+    return;
+  }
+  if (time_ns < last_packet_ns_) ++counts_.clock_steps_back;
+  counts_.last_ns = last_packet_ns_ = time_ns;
   switch (result) {
     case capture::LinkResult::kCutShort:
       ++counts_.cut_short;
@@ -146,8 +162,14 @@ void Pipeline::count(std::int64_t time_ns, capture::LinkResult result) {
       break;
     case capture::LinkResult::kRoce:
     case capture::LinkResult::kNotRoce:
+    case capture::LinkResult::kUpperPdu:
       break;
   }
+}
+
+void Pipeline::event(const capture::Frame& frame) {
+  reader_.frame(frame.data, {frame.number, frame.time_ns},
+                std::uint64_t{frame.file} << 32U | frame.interface);
 }
 
 void Pipeline::frame(const capture::Frame& frame) {
@@ -158,6 +180,8 @@ void Pipeline::frame(const capture::Frame& frame) {
     packet.meta = {frame.number, frame.time_ns};
     roce::prepare(packet);
     tracker_.packet(packet);
+  } else if (result == capture::LinkResult::kUpperPdu) {
+    event(frame);
   }
 }
 
@@ -262,6 +286,8 @@ struct Pipeline::Team {
       if (batch.links[i] == capture::LinkResult::kRoce) {
         if (foreign) prefetch_for_tracker(packets, next_packet);
         pipeline.tracker_.packet(packets[next_packet++]);
+      } else if (batch.links[i] == capture::LinkResult::kUpperPdu) {
+        pipeline.event(batch.frames[i]);
       }
     }
     if (!batch.error.message.empty()) error = batch.error;

@@ -47,8 +47,13 @@ std::string facts(const Report& r) {
                               static_cast<double>(kinds[static_cast<std::size_t>(k)]));
   };
   fact("Length", plot::format_value(plot::Unit::kSeconds, seconds(r.capture)));
-  fact("RoCE packets",
-       plot::format_value(plot::Unit::kCount, static_cast<double>(r.capture.packets.roce)));
+  if (r.capture.events != r.capture.frames || r.capture.frames == 0) {
+    fact("RoCE packets",
+         plot::format_value(plot::Unit::kCount, static_cast<double>(r.capture.packets.roce)));
+  }
+  if (r.capture.events != 0) {
+    fact("Events", plot::format_value(plot::Unit::kCount, static_cast<double>(r.capture.events)));
+  }
   fact("Connections", fmt::format("{}", r.connections.size() + r.unlisted.connections));
   fact("Messages", plot::format_value(plot::Unit::kCount, static_cast<double>(messages)));
   fact("Calls", kind(model::Kind::kCall));
@@ -97,6 +102,7 @@ void write_html(const Report& r, const HtmlOptions& options,
   };
   constexpr std::array kParts{Part{"findings", "Findings", html::findings},
                               Part{"trust", "Trust", html::trust},
+                              Part{"recording", "Recording", html::recording},
                               Part{"credits", "Credits", html::credits},
                               Part{"time", "Traffic", html::over_time},
                               Part{"latency", "Latency", html::latency},

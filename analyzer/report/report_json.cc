@@ -1,3 +1,5 @@
+#include "histogram_json.h"
+#include "recording_json.h"
 #include "trust.h"
 
 #include <algorithm>
@@ -23,30 +25,6 @@ double seconds(std::int64_t from, std::int64_t to) {
 }
 const char* direction_name(bool reverse) {
   return reverse ? "reverse" : "forward";
-}
-
-void latency(JsonWriter& json, const char* key, const stats::Histogram& h) {
-  json.object(key);
-  json.field("count", h.count());
-  json.field("min", microseconds(h.min()));
-  json.field("mean", h.mean() / 1e3);
-  json.field("p50", microseconds(h.quantile(0.5)));
-  json.field("p90", microseconds(h.quantile(0.9)));
-  json.field("p99", microseconds(h.quantile(0.99)));
-  json.field("p999", microseconds(h.quantile(0.999)));
-  json.field("max", microseconds(h.max()));
-  json.field("min_ns", h.min());
-  json.field("max_ns", h.max());
-  json.field("sum_ns", h.sum());
-  json.array("buckets");
-  h.for_each_bucket([&](stats::Histogram::Bucket b) {
-    json.array();
-    json.value(b.index);
-    json.value(b.count);
-    json.end();
-  });
-  json.end();
-  json.end();
 }
 
 void ledger(JsonWriter& json, const char* key, const Direction& d) {
@@ -90,7 +68,7 @@ void end_point(JsonWriter& json, const char* key, const EndPoint& e) {
     json.field("frame", e.cm_frame);
     json.field("responder_resources", e.responder_resources);
     json.field("initiator_depth", e.initiator_depth);
-    json.field("rnr_retry_count", e.rnr_retry_count);
+    json.optional("rnr_retry_count", e.rnr_retry_count.has_value(), e.rnr_retry_count.value_or(0));
     json.end();
   }
   if (e.private_data) {
@@ -138,6 +116,9 @@ void connection(JsonWriter& json, const Connection& c) {
   end_point(json, "server", c.side[1]);
   json.field("roles", roles_name(c.roles));
   json.field("setup", c.by_cm ? "cm" : "inferred");
+  json.field("recorded", c.recorded);
+  json.field("events_lost", c.events_lost);
+  json.field("operations_unseen", c.operations_unseen);
   json.field("state", state_name(c.state));
   if (c.state == roce::State::kRejected) json.field("reject_reason", c.reject_reason);
   if (c.closed_by >= 0) {
@@ -196,6 +177,7 @@ void packets(JsonWriter& json, const CaptureSummary& c) {
   const roce::PacketStats& p = c.packets;
   json.object("packets");
   json.field("total", c.frames);
+  json.field("events", c.events);
   json.field("roce", p.roce);
   json.field("icrc_good", p.icrc_good);
   json.field("icrc_bad", p.icrc_bad);
@@ -250,6 +232,8 @@ void trust(JsonWriter& json, const Report& r) {
   gap(json, "one_direction", t.gaps.one_sided);
   gap(json, "clock_steps_back", t.gaps.clock_steps_back);
   gap(json, "begun_before", t.gaps.begun_before);
+  gap(json, "events_lost", t.gaps.events_lost);
+  gap(json, "operations_unseen", t.gaps.operations_unseen);
   json.array("withheld");
   for (const WithheldGroup& g : t.withheld) {
     json.object();
@@ -325,12 +309,12 @@ void procedure(JsonWriter& json, const ProcedureKey& k, const Procedure& p) {
     json.field(model::chunk_list_name(static_cast<model::ChunkList>(list)), p.bytes[list]);
   }
   json.end();
-  latency(json, "latency_us", p.total);
+  write_histogram(json, "latency_us", p.total);
   if (p.data.count() != 0) {
     json.object("parts_us");
-    latency(json, "call_to_first_operation", p.before_data);
-    latency(json, "operations", p.data);
-    latency(json, "last_operation_to_reply", p.after_data);
+    write_histogram(json, "call_to_first_operation", p.before_data);
+    write_histogram(json, "operations", p.data);
+    write_histogram(json, "last_operation_to_reply", p.after_data);
     json.end();
   }
   slow_calls(json, "slowest", p.slowest);
@@ -500,6 +484,7 @@ void front(JsonWriter& json, const Report& r) {
 // Members behind it.
 void rest(JsonWriter& json, const Report& r, const Write& write) {
   unlisted(json, r.unlisted);
+  write_recording(json, r.recording);
   json.field("connection_ids", r.connection_ids);
   json.array("procedures");
   for (const auto& [k, p] : r.procedures) {

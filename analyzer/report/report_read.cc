@@ -1,6 +1,8 @@
 // A report from JSON. Only what cannot be worked out from the rest is read: quantiles, for one,
 // come from the buckets again.
+#include "histogram_json.h"
 #include "json_node.h"
+#include "recording_json.h"
 
 #include <array>
 #include <limits>
@@ -45,6 +47,7 @@ class Reader {
     messages(top.get("messages"));
     top.get("connections").for_each([&](const JsonNode& n) { connection(n); });
     if (top.has("unlisted")) unlisted(top.get("unlisted"));
+    if (top.has("recording")) read_recording(top.get("recording"), r_.recording);
     top.get("procedures").for_each([&](const JsonNode& n) { procedure(n); });
     slow_calls(top.get("slowest"), r_.slowest);
     const JsonNode series = top.get("series");
@@ -60,6 +63,7 @@ class Reader {
     CaptureSummary& c = r_.capture;
     roce::PacketStats& p = c.packets;
     n.into("total", c.frames);
+    if (n.has("events")) n.into("events", c.events);
     n.into("roce", p.roce);
     n.into("icrc_good", p.icrc_good);
     n.into("icrc_bad", p.icrc_bad);
@@ -118,7 +122,7 @@ class Reader {
       cm.into("frame", e.cm_frame);
       cm.into("responder_resources", e.responder_resources);
       cm.into("initiator_depth", e.initiator_depth);
-      cm.into("rnr_retry_count", e.rnr_retry_count);
+      if (cm.has("rnr_retry_count")) e.rnr_retry_count = cm.get("rnr_retry_count").u32();
     }
     if (n.has("private_data")) {
       const JsonNode p = n.get("private_data");
@@ -186,6 +190,11 @@ class Reader {
     end_point(n.get("server"), c.side[1]);
     c.roles = name_of<Roles, 3>(n.get("roles"), roles_name);
     c.by_cm = second_of(n.get("setup"), "inferred", "cm");
+    if (n.has("recorded")) {
+      n.into("recorded", c.recorded);
+      n.into("events_lost", c.events_lost);
+      n.into("operations_unseen", c.operations_unseen);
+    }
     c.state = name_of<roce::State, 4>(n.get("state"), state_name);
     if (n.has("reject_reason")) n.into("reject_reason", c.reject_reason);
     if (n.has("closed_by")) {
@@ -237,19 +246,6 @@ class Reader {
     return k;
   }
 
-  static stats::Histogram histogram(const JsonNode& n) {
-    std::vector<stats::Histogram::Bucket> buckets;
-    n.get("buckets").for_each([&](const JsonNode& pair) {
-      if (pair.size() != 2) return pair.fail("expected two integers");
-      buckets.push_back({pair.at(0).u32(), pair.at(1).u32()});
-    });
-    const std::int64_t min = n.get("min_ns").duration_ns();
-    const std::int64_t max = n.get("max_ns").duration_ns();
-    const auto h = stats::Histogram::restore(min, max, n.get("sum_ns").u64(), buckets);
-    if (!h) n.fail("these buckets do not fit min_ns and max_ns");
-    return h.value_or(stats::Histogram());
-  }
-
   void slow_calls(const JsonNode& list, SlowCalls& to) const {
     list.for_each([&](const JsonNode& n) {
       SlowCall s;
@@ -287,12 +283,12 @@ class Reader {
     for (std::size_t list = 0; list < p.bytes.size(); ++list) {
       bytes.into(model::chunk_list_name(static_cast<model::ChunkList>(list)), p.bytes[list]);
     }
-    p.total = histogram(n.get("latency_us"));
+    p.total = read_histogram(n.get("latency_us"));
     if (n.has("parts_us")) {
       const JsonNode parts = n.get("parts_us");
-      p.before_data = histogram(parts.get("call_to_first_operation"));
-      p.data = histogram(parts.get("operations"));
-      p.after_data = histogram(parts.get("last_operation_to_reply"));
+      p.before_data = read_histogram(parts.get("call_to_first_operation"));
+      p.data = read_histogram(parts.get("operations"));
+      p.after_data = read_histogram(parts.get("last_operation_to_reply"));
     }
     slow_calls(n.get("slowest"), p.slowest);
   }

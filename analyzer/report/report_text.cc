@@ -1,5 +1,6 @@
 #include "fold.h"
 #include "importance.h"
+#include "recording_text.h"
 #include "trust.h"
 
 #include <algorithm>
@@ -65,7 +66,7 @@ std::string private_data_text(const EndPoint& e) {
 void connection_text(std::string& out, const Connection& c, const Paint& paint) {
   out += paint("1", fmt::format("Connection {}", c.id));
   out += fmt::format(": client {} - server {}\n", end_text(c.side[0]), end_text(c.side[1]));
-  std::string setup = "begins before the capture";
+  std::string setup = c.recorded ? "begins before the recording" : "begins before the capture";
   if (c.by_cm) {
     setup = fmt::format("frame {}", c.side[0].cm_frame);
     if (wire::is_rdma_ip_service(c.service_id)) {
@@ -91,7 +92,7 @@ void connection_text(std::string& out, const Connection& c, const Paint& paint) 
   out += fmt::format("  protocol   RPC-over-RDMA version {}, {} messages", c.version, c.messages);
   if (c.malformed != 0) out += fmt::format(", {} malformed", c.malformed);
   out += '\n';
-  if (c.by_cm) {
+  if (c.by_cm || c.recorded) {
     out += fmt::format("  private    client: {}; server: {}\n", private_data_text(c.side[0]),
                        private_data_text(c.side[1]));
     out += fmt::format("  thresholds Calls {}, Replies {}\n", format_bytes(c.thresholds.call),
@@ -208,6 +209,15 @@ void trust_text(const Report& r, const Paint& paint, std::string& out) {
   out += '\n';
 }
 
+void recording_text(const Report& r, const Paint& paint, std::string& out) {
+  if (!r.recording.any()) return;
+  out += paint("1", "Recording") + '\n';
+  for (const RecordingLine& line : recording_lines(r.recording)) {
+    out += fmt::format("  {:<10} {}\n", line.name, printable(line.text));
+  }
+  out += '\n';
+}
+
 void capture_text(const Report& r, const Paint& paint, std::string& out) {
   const CaptureSummary& c = r.capture;
   const roce::PacketStats& p = c.packets;
@@ -216,12 +226,19 @@ void capture_text(const Report& r, const Paint& paint, std::string& out) {
     out += ": no packets\n\n";
     return;
   }
-  out += fmt::format(": {} packets in {:.3f} s, {} RoCE; ICRC {} good, {} bad{}\n", c.frames,
-                     (static_cast<double>(c.last_ns) - static_cast<double>(c.first_ns)) / 1e9,
-                     p.roce, p.icrc_good, p.icrc_bad,
-                     p.icrc_unchecked != 0 ? fmt::format(", {} cut short", p.icrc_unchecked) : "");
+  const double seconds = (static_cast<double>(c.last_ns) - static_cast<double>(c.first_ns)) / 1e9;
+  if (c.events == c.frames) {
+    out += fmt::format(": {} events of endpoints in {:.3f} s\n", c.events, seconds);
+  } else {
+    out += fmt::format(
+        ": {} packets{} in {:.3f} s, {} RoCE; ICRC {} good, {} bad{}\n", c.frames - c.events,
+        c.events != 0 ? fmt::format(" and {} events of endpoints", c.events) : "", seconds, p.roce,
+        p.icrc_good, p.icrc_bad,
+        p.icrc_unchecked != 0 ? fmt::format(", {} cut short", p.icrc_unchecked) : "");
+  }
   out += fmt::format("  from {} UTC; {} retransmitted, {} NAK, {} RNR\n\n", format_time(c.first_ns),
                      p.retransmitted, p.nak, p.rnr);
+  recording_text(r, paint, out);
   trust_text(r, paint, out);
 }
 

@@ -25,7 +25,7 @@ Selection::Selection(filter::Filter filter, rules::Findings::Options told, Decid
 void Selection::attach(const Context& context, const FrameCounts& frames) {
   context_ = context;
   frames_ = &frames;
-  findings_.attach(*context.tracker, *context.model);
+  findings_.attach(*context.connections, *context.model);
 }
 
 Selection::Fate& Selection::fate(std::uint64_t message) {

@@ -15,7 +15,7 @@ EndPoint end_point(const roce::Side& s, const model::ConnectionModel& m, std::si
     e.cm_frame = s.cm.frame;
     e.responder_resources = s.cm.responder_resources;
     e.initiator_depth = s.cm.initiator_depth;
-    e.rnr_retry_count = s.cm.rnr_retry_count;
+    if (s.cm.retries_known) e.rnr_retry_count = s.cm.rnr_retry_count;
   }
   if (m.has_private_data[side]) {
     const wire::PrivateData& p = m.private_data[side];
@@ -42,6 +42,9 @@ Connection summarize(const roce::Connection& c, const model::ConnectionModel& m)
   r.side = {end_point(c.side[client], m, client), end_point(c.side[1 - client], m, 1 - client)};
   r.roles = m.client_certain ? Roles::kCertain : m.client >= 0 ? Roles::kLikely : Roles::kUnknown;
   r.by_cm = c.setup == roce::Setup::kCm;
+  r.recorded = c.recorded;
+  r.events_lost = c.events_lost;
+  r.operations_unseen = c.side[0].operations_unseen || c.side[1].operations_unseen;
   r.state = c.state;
   if (c.state == roce::State::kRejected) r.reject_reason = wire::cm_rej_reason(c.reject_reason);
   if (c.closed_by >= 0) {

@@ -23,12 +23,15 @@ rules::Trust gaps_of(const Report& r) {
     if (c.speaks != model::Speaks::kRpc) continue;
     std::uint64_t lost = 0;
     for (const EndPoint& e : c.side) lost += e.counters.lost_capture + e.counters.reads_unseen;
-    const bool one_sided = (c.side[0].counters.packets == 0) != (c.side[1].counters.packets == 0);
+    const bool one_sided =
+        !c.recorded && (c.side[0].counters.packets == 0) != (c.side[1].counters.packets == 0);
     add(gaps.lost, lost, c.id);
     add(gaps.cut_short, c.cut_short, c.id);
     add(gaps.one_sided, one_sided ? 1 : 0, c.id);
     add(gaps.clock_steps_back, c.clock_stepped_back ? 1 : 0, c.id);
     add(gaps.begun_before, c.by_cm ? 0 : 1, c.id);
+    add(gaps.events_lost, c.events_lost != 0 ? 1 : 0, c.id);
+    add(gaps.operations_unseen, c.operations_unseen ? 1 : 0, c.id);
   }
   return gaps;
 }
@@ -103,7 +106,8 @@ ReportTrust trust_of(const Report& r) {
   t.withheld = withheld_of(r);
   t.complete = t.gaps.complete() && !t.damaged && c.dropped == 0 && c.cut_short == 0 &&
                c.packets.icrc_unchecked == 0 && c.packets.lost_capture == 0 &&
-               r.unlisted.connections == 0;
+               r.unlisted.connections == 0 && r.recording.events.lost == 0 &&
+               r.recording.events.missing == 0;
   return t;
 }
 
@@ -129,6 +133,19 @@ std::vector<TrustLine> trust_lines(const Report& r) {
   } else if (p.lost_capture != 0) {
     add("lost", fmt::format("{} by the capture, not the network: of what is no RPC-over-RDMA",
                             packets(p.lost_capture)));
+  }
+  if (const auto& e = r.recording.events; e.lost + e.missing != 0) {
+    const std::string of = t.gaps.events_lost.amount != 0
+                               ? fmt::format(": {}", where(t.gaps.events_lost))
+                               : std::string();
+    add("events", fmt::format("{} of {} that endpoints had to tell are not in the recording{}",
+                              e.lost + e.missing, e.emitted, of));
+  }
+  if (t.gaps.operations_unseen.amount != 0) {
+    add("operations",
+        fmt::format("RDMA Reads and Writes of the peer are not told: {}; its endpoint's device "
+                    "does not show them",
+                    where(t.gaps.operations_unseen)));
   }
   if (r.unlisted.connections != 0) {
     add("summed up",

@@ -77,9 +77,11 @@ Verdict verdict(const Report& r) {
   for (const std::uint64_t n : r.messages.kinds) messages += n;
   const bool errors = r.has_errors();
   if (messages == 0 && !errors) {
-    return {Health::kNothing, p.roce == 0        ? "No RDMA traffic in this capture."
-                              : r.filter.empty() ? "No RPC-over-RDMA message in this capture."
-                                                 : "No message matches the filter."};
+    const bool told = r.recording.any();
+    return {Health::kNothing, p.roce == 0 && !told ? "No RDMA traffic in this capture."
+                              : !r.filter.empty()  ? "No message matches the filter."
+                              : p.roce == 0        ? "No RPC-over-RDMA message in this recording."
+                                                   : "No RPC-over-RDMA message in this capture."};
   }
   const bool lossy = p.lost_capture > p.roce / kLossyShare;
   std::string text;

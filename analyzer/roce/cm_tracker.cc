@@ -69,6 +69,7 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
     side.starting_psn = psn;
     side.responder_resources = resources;
     side.initiator_depth = depth;
+    side.retries_known = true;
     side.rnr_retry_count = rnr_retry;
     side.private_data = without_trailing_zeros(private_data);
   };
@@ -89,7 +90,7 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
     const bool again = ref.connection != nullptr && ref.connection->side[0].qpn == req->local_qpn &&
                        ref.connection->side[0].cm.starting_psn == req->starting_psn &&
                        ref.connection->state != State::kClosed;
-    if (!again && next_index == UINT32_MAX) {
+    if (!again && numbers.next == UINT32_MAX) {
       ref = {};
     } else if (!again) {
       ConnectionState& c = new_connection(Setup::kCm, meta);

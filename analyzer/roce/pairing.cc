@@ -107,7 +107,7 @@ FlowRef Tracker::Impl::infer_flow(const capture::TransportPacket& t, const Packe
     listener.on_open(*partner);
     return ref;
   }
-  if (next_index == UINT32_MAX) return {};
+  if (numbers.next == UINT32_MAX) return {};
   ConnectionState& c = new_connection(Setup::kInferred, p.meta);
   c.side[0].address = t.src;
   c.side[1].address = t.dst;
@@ -147,7 +147,7 @@ void Tracker::Impl::try_merge(FlowRef& ref, const capture::TransportPacket& t, c
   into->mtu_at_least = std::max(into->mtu_at_least, self->mtu_at_least);
   into->icrc_was_good[1] = self->icrc_was_good[0];
   self->merged_away = true;
-  requeue(*self);
+  idle.requeue(*self, self->idle);
   ref = {into, 1};
   bind_flow({t.src, t.dst, p.roce->bth.dest_qp}, ref);
   listener.on_merge(*into, *self);

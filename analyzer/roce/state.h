@@ -1,11 +1,9 @@
 // The tracker's own state; see tracker.cc for the story.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <list>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include <tsl/robin_map.h>
@@ -13,6 +11,7 @@
 
 #include <rpcrdma/capture/address.h>
 #include <rpcrdma/roce/by_connection.h>
+#include <rpcrdma/roce/idle_order.h>
 #include <rpcrdma/roce/interval_set.h>
 #include <rpcrdma/roce/tracker.h>
 
@@ -72,21 +71,13 @@ struct Stream {
   std::size_t open_reads = 0;         // of them, neither done nor unseen
 };
 
-// The order in which connections are let go.
-struct IdleKey {
-  bool open = true;
-  std::uint64_t last_frame = 0;
-  std::uint32_t index = 0;
-  friend auto operator<=>(const IdleKey&, const IdleKey&) = default;
-};
-
 struct ConnectionState : Connection {
   std::array<Stream, 2> stream;
   std::uint32_t mtu_at_least = 256;     // as large as the largest packet
   std::array<bool, 2> icrc_was_good{};  // of a packet of that side
   std::uint32_t after_close = 0;        // requests that are no retries
   bool confirmed = false;               // an RTU of side 0 was seen
-  IdleKey idle;                         // as it stands in Impl::idle
+  IdleKey idle;
   [[nodiscard]] bool one_sided() const { return !side[0].qpn_known && setup == Setup::kInferred; }
 };
 
@@ -148,13 +139,15 @@ struct Packet {
                                                 std::size_t wire_length);
 
 struct Tracker::Impl {
-  explicit Impl(Listener& l) : listener(l) {}
+  Impl(Listener& l, ConnectionNumbers* shared)
+      : listener(l), numbers(shared != nullptr ? *shared : own_numbers) {}
 
   Listener& listener;
+  ConnectionNumbers own_numbers;
+  ConnectionNumbers& numbers;
   PacketStats stats;
   ByConnection<ConnectionState> connections;
-  std::uint32_t next_index = 0;
-  std::set<IdleKey> idle;
+  IdleOrder idle;
   tsl::robin_map<FlowKey, FlowRef, KeyHash> flows;
   // Connections of which one direction was seen, by the way of their packets; the newest last.
   tsl::robin_map<AddressPair, std::vector<ConnectionState*>, KeyHash> one_sided;
@@ -194,7 +187,6 @@ struct Tracker::Impl {
 
   // let_go.cc
   void make_room();
-  void requeue(ConnectionState& c);
   void let_go(ConnectionState& c);
 
   // pairing.cc

@@ -26,7 +26,8 @@
 
 namespace rpcrdma::roce {
 
-Tracker::Tracker(Listener& listener) : impl_(std::make_unique<Impl>(listener)) {}
+Tracker::Tracker(Listener& listener, ConnectionNumbers* numbers)
+    : impl_(std::make_unique<Impl>(listener, numbers)) {}
 Tracker::~Tracker() = default;
 
 void Tracker::packet(const PreparedPacket& packet) {
@@ -35,19 +36,14 @@ void Tracker::packet(const PreparedPacket& packet) {
 void Tracker::finish() {
   impl_->finish();
 }
-const PacketStats& Tracker::stats() const {
+PacketStats Tracker::stats() const {
   return impl_->stats;
 }
 std::uint32_t Tracker::connection_count() const {
-  return impl_->next_index;
+  return impl_->numbers.next;
 }
 const Connection* Tracker::find(std::uint32_t index) const {
   return impl_->connections.find(index);
-}
-const Connection& Tracker::connection(std::uint32_t index) const {
-  if (const Connection* c = find(index)) return *c;
-  static const Connection kNothing;
-  return kNothing;
 }
 
 void decode(PreparedPacket& packet) {
@@ -229,13 +225,12 @@ void Tracker::Impl::unbind(const ConnectionState& c, std::size_t to) {
 
 ConnectionState& Tracker::Impl::new_connection(Setup setup, const PacketMeta& meta) {
   make_room();
-  ConnectionState& c = connections[next_index];
-  c.index = next_index++;
+  ConnectionState& c = connections[numbers.next];
+  c.index = numbers.next++;
   c.setup = setup;
   c.first_frame = c.last_frame = meta.frame;
   c.first_ns = c.last_ns = meta.time_ns;
-  c.idle = {true, c.last_frame, c.index};
-  idle.insert(c.idle);
+  idle.add(c, c.idle);
   return c;
 }
 
@@ -251,7 +246,7 @@ void Tracker::Impl::close(ConnectionState& c, State state) {
     ended.next = s.next;
     s = std::move(ended);
   }
-  requeue(c);
+  idle.requeue(c, c.idle);
 }
 
 // Do packets of a closed connection still belong to it? Retries and the acknowledgements of them

@@ -14,7 +14,7 @@ void add(Trust::Gap& gap, std::uint64_t amount, std::uint32_t connection) {
   if (gap.connection.size() < Trust::kNamed) gap.connection.push_back(id);
 }
 
-enum Topic : std::uint32_t { kLost = 16, kCutShort, kOneSided, kClock, kUnlisted };
+enum Topic : std::uint32_t { kLost = 16, kCutShort, kOneSided, kClock, kUnlisted, kEvents };
 
 }  // namespace
 
@@ -27,8 +27,12 @@ std::string where(const Trust::Gap& gap) {
 
 void note_closed(Trust& trust, const roce::Connection& c, std::uint64_t cut_short) {
   if (cut_short != 0) add(trust.cut_short, cut_short, c.index);
-  if (const std::uint64_t n = model::losses(c)) add(trust.lost, n, c.index);
-  if ((c.side[0].counters.packets == 0) != (c.side[1].counters.packets == 0)) {
+  if (const std::uint64_t n = model::losses(c) - c.events_lost) add(trust.lost, n, c.index);
+  if (c.events_lost != 0) add(trust.events_lost, 1, c.index);
+  if (c.side[0].operations_unseen || c.side[1].operations_unseen) {
+    add(trust.operations_unseen, 1, c.index);
+  }
+  if ((c.side[0].counters.packets == 0) != (c.side[1].counters.packets == 0) && !c.recorded) {
     add(trust.one_sided, 1, c.index);
   }
   if (c.clock_stepped_back) add(trust.clock_steps_back, 1, c.index);
@@ -59,6 +63,13 @@ std::vector<Doubt> doubts(const Trust& trust, std::uint64_t unlisted) {
                     fmt::format("the clock steps back on {}", where(trust.clock_steps_back)),
                     "Latencies and orders are not to be trusted there. Sort the capture by time, "
                     "or take the times of one clock."});
+  }
+  if (trust.events_lost.amount != 0) {
+    list.push_back(
+        {kEvents,
+         fmt::format("events of {} are missing in the recording", where(trust.events_lost)),
+         "The endpoint told faster than they were written: record on a faster disk, or "
+         "fewer connections at a time."});
   }
   if (unlisted != 0) {
     list.push_back({kUnlisted,

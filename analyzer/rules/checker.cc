@@ -14,7 +14,7 @@ struct Checker::Impl {
 
   Findings& findings;
   Diagnoses diagnoses;
-  const roce::Tracker* tracker = nullptr;
+  const roce::Connections* connections = nullptr;
   const model::Model* model = nullptr;
 
   struct Remembered {
@@ -27,8 +27,12 @@ struct Checker::Impl {
   History history;
 
   [[nodiscard]] Scene scene(const model::Message& m) {
-    return {findings,          tracker->connection(m.connection), model->connection(m.connection),
-            model->reverse(m), history.of(m.connection),          history};
+    return {findings,
+            connections->connection(m.connection),
+            model->connection(m.connection),
+            model->reverse(m),
+            history.of(m.connection),
+            history};
   }
   // Of no message. Null where nothing was said on the connection yet.
   [[nodiscard]] std::optional<Scene> scene(const roce::Connection& c) {
@@ -41,11 +45,11 @@ struct Checker::Impl {
 Checker::Checker(Findings& findings) : impl_(std::make_unique<Impl>(findings)) {}
 Checker::~Checker() = default;
 
-void Checker::attach(const roce::Tracker& tracker, const model::Model& model) {
-  impl_->tracker = &tracker;
+void Checker::attach(const roce::Connections& connections, const model::Model& model) {
+  impl_->connections = &connections;
   impl_->model = &model;
-  impl_->findings.attach(tracker, model);
-  impl_->diagnoses.attach(tracker, model);
+  impl_->findings.attach(connections, model);
+  impl_->diagnoses.attach(connections, model);
 }
 
 void Checker::finish() {

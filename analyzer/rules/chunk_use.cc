@@ -82,15 +82,20 @@ void ChunkUse::note(const model::Call& call, const model::Message& reply,
 void ChunkUse::tell(Findings& findings, const roce::Connection& connection, int client) const {
   Evidence e;
   e.connection = &connection;
+  // The client's own recording may not have them.
+  const bool unseen = connection.side[static_cast<std::size_t>(1 - client)].operations_unseen;
+  const auto operations = [unseen](const char* before, std::uint64_t n) {
+    return unseen ? std::string() : fmt::format(" {} {} RDMA operations", before, n);
+  };
   if (needless_.messages >= kEnough && needless_.messages * kShare >= calls_) {
     e.side = client;
     e.frames = {first_frame_, last_frame_};
     findings.add(RuleId::kNeedlessChunk, e, [&] {
       return fmt::format(
-          "{} chunks of {} Calls carry what fits inline: {} bytes in {} RDMA operations ({} Read "
-          "chunks, {} Write chunks, {} Position Zero chunks)",
-          needless_.messages, calls_, needless_bytes_, needless_.operations, needless_reads_,
-          needless_writes_, needless_long_);
+          "{} chunks of {} Calls carry what fits inline: {} bytes{} ({} Read chunks, {} Write "
+          "chunks, {} Position Zero chunks)",
+          needless_.messages, calls_, needless_bytes_, operations("in", needless_.operations),
+          needless_reads_, needless_writes_, needless_long_);
     });
   }
   if (long_.messages < kEnough || long_.messages * kShare < calls_) return;
@@ -108,8 +113,9 @@ void ChunkUse::tell(Findings& findings, const roce::Connection& connection, int 
   findings.add(RuleId::kLargerThreshold, e, [&] {
     return fmt::format(
         "{} long messages of {} Calls went through Position Zero or Reply chunks; an inline "
-        "threshold of {} bytes would hold {} of them and save {} RDMA operations",
-        long_.messages, calls_, kSmallest << size, held.messages, held.operations);
+        "threshold of {} bytes would hold {} of them{}",
+        long_.messages, calls_, kSmallest << size, held.messages,
+        operations("and save", held.operations));
   });
 }
 

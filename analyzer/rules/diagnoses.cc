@@ -39,8 +39,8 @@ struct Diagnoses::OfConnection {
 Diagnoses::Diagnoses(Findings& findings) : findings_(findings) {}
 Diagnoses::~Diagnoses() = default;
 
-void Diagnoses::attach(const roce::Tracker& tracker, const model::Model& model) {
-  tracker_ = &tracker;
+void Diagnoses::attach(const roce::Connections& connections, const model::Model& model) {
+  all_ = &connections;
   model_ = &model;
 }
 
@@ -59,21 +59,21 @@ void Diagnoses::message(const model::Message& m) {
   OfConnection& c = at(m.connection);
   c.cut_short += m.complete ? 0 : 1;
   c.starvation[m.caller].note(m);
-  c.recovery[m.sender].went_on(m.first_psn);
+  if (m.psn_known) c.recovery[m.sender].went_on(m.first_psn);
   const int client = model_->connection(m.connection).client;
   if (m.caller != client) return;
   c.turns.note(m);
   if (m.kind != model::Kind::kCall) return;
   c.registrations.note(m);
   c.habits.call(m);
-  c.succession.called(m, tracker_->connection(m.connection), client, departed_);
+  c.succession.called(m, all_->connection(m.connection), client, departed_);
 }
 
 void Diagnoses::call_end(const model::Call& call, const model::Message* answer) {
   const model::Message& m = call.message;
   OfConnection& c = at(m.connection);
   const model::ConnectionModel& cm = model_->connection(m.connection);
-  if (answer != nullptr) c.recovery[m.sender].arrived(m.psn);
+  if (answer != nullptr && m.psn_known) c.recovery[m.sender].arrived(m.psn);
   if (m.caller != cm.client) return;
   c.succession.ended(call, answer);
   if (answer == nullptr) {
@@ -137,8 +137,7 @@ void Diagnoses::close(const roce::Connection& connection) {
       broken |= c.recovery[s].tell_fatal(findings_, connection, side);
       stalled += c.recovery[s].stalled_ns();
     }
-    const bool whole = model::losses(connection) == 0 && connection.side[0].counters.packets != 0 &&
-                       connection.side[1].counters.packets != 0;
+    const bool whole = model::losses(connection) == 0 && roce::both_directions_seen(connection);
     if (!broken && connection.state == roce::State::kClosed && c.cut_off != 0 && whole) {
       broken = true;
       Evidence e;
@@ -172,7 +171,7 @@ void Diagnoses::close(const roce::Connection& connection) {
 }
 
 void Diagnoses::finish() {
-  tell_trust(trust_, tracker_->stats(), findings_);
+  tell_trust(trust_, all_->stats(), findings_);
 }
 
 }  // namespace rpcrdma::rules

@@ -21,7 +21,7 @@ class Diagnoses {
   Diagnoses(const Diagnoses&) = delete;
   Diagnoses& operator=(const Diagnoses&) = delete;
 
-  void attach(const roce::Tracker& tracker, const model::Model& model);
+  void attach(const roce::Connections& connections, const model::Model& model);
 
   void message(const model::Message& m);
   void call_end(const model::Call& call, const model::Message* answer);
@@ -41,7 +41,7 @@ class Diagnoses {
   OfConnection& at(std::uint32_t index);
 
   Findings& findings_;
-  const roce::Tracker* tracker_ = nullptr;
+  const roce::Connections* all_ = nullptr;
   const model::Model* model_ = nullptr;
   tsl::robin_map<std::uint32_t, std::unique_ptr<OfConnection>> connections_;
   std::uint32_t latest_index_ = UINT32_MAX;

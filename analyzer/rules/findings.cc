@@ -30,6 +30,9 @@ const char* const kLost = "the capture lost packets of the connection";
 const char* const kOneDirection = "packets of one direction are not in the capture";
 const char* const kNoBeginning = "the set-up of the connection is not in the capture";
 const char* const kClock = "the capture's clock stepped back";
+const char* const kEventsLost = "the recording lacks events of the connection";
+const char* const kOperationsUnseen =
+    "the endpoint that was recorded does not see its peer's RDMA operations";
 
 // Of a REQ without its REP, only one side's numbers are known.
 bool setup_seen(const roce::Connection& c) {
@@ -91,7 +94,7 @@ struct Findings::Impl {
   using Key = std::tuple<std::uint32_t, RuleId, int, std::uint32_t>;
 
   Options options;
-  const roce::Tracker* tracker = nullptr;
+  const roce::Connections* connections = nullptr;
   const model::Model* model = nullptr;
   std::map<Key, std::size_t> index;
   struct Kept {
@@ -115,14 +118,16 @@ struct Findings::Impl {
     if (e.unsure != nullptr) return e.unsure;
     const int needs = r.needs | e.needs;
     if ((needs & kBeginning) != 0 && !setup_seen(*c)) return kNoBeginning;
-    if ((needs & kBothDirections) != 0 &&
-        (c->side[0].counters.packets == 0 || c->side[1].counters.packets == 0)) {
-      return kOneDirection;
+    if ((needs & kBothDirections) != 0 && !roce::both_directions_seen(*c)) return kOneDirection;
+    if ((needs & kOperations) != 0 && e.side >= 0 &&
+        c->side[static_cast<std::size_t>(e.side)].operations_unseen) {
+      return kOperationsUnseen;
     }
     if ((needs & kSteadyClock) != 0 && c->clock_stepped_back) return kClock;
     const std::uint64_t now = model::losses(*c);
-    if ((needs & kLossFree) != 0 && now != 0) return kLost;
-    if ((needs & kLossFreeCall) != 0 && (now != losses || now != e.losses_before)) return kLost;
+    const char* const lost = c->recorded ? kEventsLost : kLost;
+    if ((needs & kLossFree) != 0 && now != 0) return lost;
+    if ((needs & kLossFreeCall) != 0 && (now != losses || now != e.losses_before)) return lost;
     return nullptr;
   }
 
@@ -214,8 +219,8 @@ struct Findings::Impl {
 Findings::Findings(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 Findings::~Findings() = default;
 
-void Findings::attach(const roce::Tracker& tracker, const model::Model& model) {
-  impl_->tracker = &tracker;
+void Findings::attach(const roce::Connections& connections, const model::Model& model) {
+  impl_->connections = &connections;
   impl_->model = &model;
 }
 
@@ -320,7 +325,8 @@ void Findings::Impl::name(const Key& key, Finding& f) const {
   if (connection == UINT32_MAX) return;
   f.connection = connection + 1;
   if (side < 0) return;
-  f.peer = tracker->connection(connection).side[static_cast<std::size_t>(side)].address.to_string();
+  f.peer =
+      connections->connection(connection).side[static_cast<std::size_t>(side)].address.to_string();
   const int client = model->connection(connection).client;
   if (client >= 0) f.role = client == side ? "client" : "server";
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <rpcrdma/roce/tracker.h>
 #include <rpcrdma/rules/findings.h>
 
 namespace rpcrdma::rules {

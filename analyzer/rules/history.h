@@ -29,7 +29,7 @@ struct Ledger {
 struct SentMessage {
   std::uint32_t first_psn = 0;
   std::uint32_t psn = 0;
-  std::uint64_t message = 0;  // model::Message::id; 0: nothing
+  std::uint64_t message = 0;  // model::Message::id; 0: nothing, or its PSNs are not known
   std::uint64_t frame = 0;
   model::Kind kind = model::Kind::kCall;
   bool reverse = false;

@@ -30,7 +30,7 @@ Evidence about(const roce::Connection& connection, int side, std::uint64_t first
 // How often `sender` tries again after an RNR NAK: its peer told it in the CM exchange.
 std::optional<std::uint8_t> rnr_retries(const roce::Connection& c, int sender) {
   const roce::CmSide& peer = c.side[static_cast<std::size_t>(1 - sender)].cm;
-  if (c.setup != roce::Setup::kCm || !peer.seen) return std::nullopt;
+  if (c.setup != roce::Setup::kCm || !peer.retries_known) return std::nullopt;
   return peer.rnr_retry_count;
 }
 
@@ -139,7 +139,7 @@ bool Recovery::tell_fatal(Findings& findings, const roce::Connection& c, int sen
     });
     return true;
   }
-  if (c.setup != roce::Setup::kCm || !c.side[0].cm.seen) return false;
+  if (c.setup != roce::Setup::kCm || !c.side[0].cm.retries_known) return false;
   const std::uint8_t retries = c.side[0].cm.retry_count;
   if (tries_ != 0 && tries_ >= retries) {
     Evidence e = about(c, 1 - sender, first_frame_, last_frame_);

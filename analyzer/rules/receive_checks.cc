@@ -44,7 +44,7 @@ void check_refused(const model::Message& m, bool within_credit, const Scene& sce
   SideHistory& sender = scene.history.side[m.sender];
   SentMessage& s = sender.sent[sender.sent_next];
   sender.sent_next = (sender.sent_next + 1) % SideHistory::kSent;
-  s = {m.first_psn, m.psn, m.id, m.frame, m.kind, scene.reverse, within_credit};
+  s = {m.first_psn, m.psn, m.psn_known ? m.id : 0, m.frame, m.kind, scene.reverse, within_credit};
   if (sender.refused.frame == 0) return;
   if (covers(s, sender.refused.psn)) judge(s, 1 - m.sender, sender.refused.frame, scene);
   sender.refused = {};

@@ -10,8 +10,7 @@ namespace rpcrdma::rules {
 namespace {
 
 bool whole(const roce::Connection& c) {
-  return model::losses(c) == 0 && c.side[0].counters.packets != 0 &&
-         c.side[1].counters.packets != 0;
+  return model::losses(c) == 0 && roce::both_directions_seen(c);
 }
 
 // The RPC server opened a connection, to send a reverse Call again on it.

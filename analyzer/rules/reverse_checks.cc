@@ -84,6 +84,7 @@ void check_reverse_end(const model::Call& call, const model::Message* answer, co
   Evidence e = evidence(call.message, scene.connection, 1 - call.message.sender);
   e.losses_before = call.losses_before;
   e.unsure = scene.history.messages_unsure;
+  e.needs = kOperations;
   scene.findings.add(RuleId::kBi04, e, [&] {
     return fmt::format("no ERR_CHUNK and no other answer to reverse Call {:#010x} with chunks",
                        call.message.xid);

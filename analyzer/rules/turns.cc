@@ -58,7 +58,9 @@ void Turns::tell(Findings& findings, const roce::Connection& connection, int cli
   findings.add(RuleId::kSlowPeer, e, [&] {
     std::string text = fmt::format("{} from Call to Reply on average of {} Calls",
                                    duration(latency_ / n), replies_);
-    if (data_ == 0) {
+    if (connection.side[static_cast<std::size_t>(1 - client)].operations_unseen) {
+      text += ", its RDMA operations included";
+    } else if (data_ == 0) {
       text += ", all of it its turn";
     } else {
       text += fmt::format(", of which {} % was its turn and {} went into RDMA operations",

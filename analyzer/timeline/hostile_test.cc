@@ -24,7 +24,7 @@ using Make = std::unique_ptr<Format> (*)(Write);
 class HostileTimeline : public report::testing::Hostile,
                         public ::testing::WithParamInterface<Make> {
  protected:
-  HostileTimeline() { timeline_.set_context({&own_.tracker(), &own_.model()}, own_.frames()); }
+  HostileTimeline() { timeline_.set_context({&own_.connections(), &own_.model()}, own_.frames()); }
 
   void send_from_client(std::uint32_t qp, std::uint32_t psn, std::uint32_t xid) {
     give_to(own_, roce::testing::ip_packet(kClient, kServer,

@@ -191,7 +191,7 @@ Timeline::~Timeline() = default;
 
 void Timeline::set_context(const report::Context& context, const report::FrameCounts& frames) {
   impl_->context = context;
-  impl_->checker.attach(*context.tracker, *context.model);
+  impl_->checker.attach(*context.connections, *context.model);
   if (impl_->selection) impl_->selection->attach(context, frames);
 }
 

@@ -2,6 +2,7 @@
 // type and at the time that is said, and none is missing.
 #include "../../analyzer/timeline/trace_for_tests.h"
 #include "command.h"
+#include "eventful_recording.h"
 #include "pcap_edit.h"
 
 #include <map>
@@ -34,7 +35,11 @@ const std::vector<std::pair<std::string, std::vector<std::string>>> kWords = {
     {"CALLED", {"connection", "xid", "frame", "time_ns"}},
     {"CALL", {"frame", "reply_frame", "time_ns", "xid", "connection", "latency_ns"}},
     {"PROCEDURE", {"program", "version", "procedure", "operation"}},
-    {"GAP", {"lost", "cut_short", "one_direction", "clock_steps_back", "begun_before"}},
+    {"GAP",
+     {"lost", "cut_short", "one_direction", "clock_steps_back", "begun_before", "events_lost",
+      "operations_unseen"}},
+    {"WHOSE", {"made", "served"}},
+    {"SPENT", {"waiting_us", "sending_us", "turn_us", "completion_us"}},
     {"PART", {"call_to_first_operation", "operations", "last_operation_to_reply"}},
 };
 
@@ -179,6 +184,11 @@ void expect_documented(const std::string& command) {
     for (const json& object : json_lines(r.out)) ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
   }
   if (command == "rpcrdma analyze --json") {
+    write_file(folder.file("eventful.pcapng"), eventful_recording());
+    const Result recorded = run("RPCRDMA analyze --json " + folder.file("eventful.pcapng"));
+    for (const json& object : json_lines(recorded.out)) {
+      ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
+    }
     const Result r = run("RPCRDMA analyze --json -Y nfs " + folder.file("middle.pcap"));
     for (const json& object : json_lines(r.out)) ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
   }
@@ -301,6 +311,23 @@ TEST(JsonDocs, ExportToQlogWritesWhatIsDocumented) {
   }
   EXPECT_EQ(docs.tables.size(), 13U);
   docs.expect_all_seen();
+}
+
+TEST(JsonDocs, EventsAreWrittenAsDocumented) {
+  const TemporaryFolder folder;
+  write_file(folder.file("eventful.pcapng"), eventful_recording());
+  Keys keys = documented("json.md", "## Events of endpoints");
+  const std::string fields = read_file(RPCRDMA_TEST_DOCS "/fields.md");
+  for (json& object :
+       json_lines(run("RPCRDMA decode --json " + folder.file("eventful.pcapng")).out)) {
+    for (auto& [name, value] : object["fields"].items()) {
+      if (name.ends_with("_name")) continue;
+      EXPECT_NE(fields.find("| `" + name + "` |"), std::string::npos) << name;
+    }
+    object["fields"] = json::object();
+    ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
+  }
+  for (const auto& [name, key] : keys) EXPECT_TRUE(key.seen) << name << " was never written";
 }
 
 void collect_names(const json& value, std::set<std::string>& names) {

@@ -30,7 +30,7 @@ std::string export_as(std::unique_ptr<timeline::Format> (*make)(timeline::Write)
   const auto format = make([&](std::string_view piece) { text += piece; });
   timeline::Timeline timeline(*format, rules::Profile::k8166);
   report::Pipeline pipeline(timeline, {});
-  timeline.set_context({&pipeline.tracker(), &pipeline.model()}, pipeline.frames());
+  timeline.set_context({&pipeline.connections(), &pipeline.model()}, pipeline.frames());
   require(pipeline.run(**source, {}, 1).has_value());
   pipeline.finish();
   timeline.finish(0);

@@ -1,6 +1,6 @@
-// A whole capture file the way of every command: frames, operations, messages; each message by
-// every writer and put together again, the analysis of all by every writer of reports, read back
-// and joined, and timelines.
+// A whole capture file the way of every command: frames, events, operations, messages; each message
+// and event by every writer and put together again, the analysis of all by every writer of reports,
+// read back and joined, and timelines.
 #include "check_timelines.h"
 #include "fuzz_check.h"
 #include "mutate_capture.h"
@@ -12,8 +12,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <rpcrdma/filter/filter.h>
 #include <rpcrdma/model/rebuild.h>
 #include <rpcrdma/report/analysis.h>
+#include <rpcrdma/report/event_text.h>
 #include <rpcrdma/report/merge.h>
 #include <rpcrdma/report/message_json.h>
 #include <rpcrdma/report/message_text.h>
@@ -30,11 +32,21 @@ using fuzz::require;
 
 constexpr std::uint64_t kMaxKeptBytes = std::uint64_t{64} << 20;
 
-class Reader : public model::Observer {
+class Reader : public model::Observer, public trace_reader::Observer {
  public:
   void set_pipeline(const report::Pipeline& pipeline) {
-    context_ = {&pipeline.tracker(), &pipeline.model()};
+    context_ = {&pipeline.connections(), &pipeline.model()};
     analysis.set_context(context_);
+  }
+
+  void on_event(const trace_reader::Event& event) override {
+    require(!report::event_line(event, {}).empty());
+    require(!report::event_tree(event, context_).empty());
+    const auto parsed = nlohmann::json::parse(report::event_json(event, context_));
+    require(parsed["kind"] == "event" && parsed["fields"].contains("rpcrdma.trace.event"));
+    require(event_filter_.matches(
+        [&](decode::Sink& sink) { report::event_fields(event, context_, 0, sink); }));
+    analysis.events().on_event(event);
   }
 
   // What is not about messages is for the analysis alone.
@@ -128,6 +140,8 @@ class Reader : public model::Observer {
   }
 
   report::Context context_;
+  filter::Filter event_filter_ =
+      *filter::compile("rpcrdma.trace.event || rpcrdma.trace.total > 1s");
   report::JsonWriter json_;
   std::uint64_t last_id_ = 0;
   std::unordered_map<std::uint64_t, const model::Call*> open_;
@@ -171,7 +185,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   model::ModelOptions options;
   options.keep_bytes = options.keep_chunks = true;
   options.max_kept_bytes = kMaxKeptBytes;
-  report::Pipeline pipeline(reader, options);
+  report::Pipeline pipeline(reader, options, &reader);
   reader.set_pipeline(pipeline);
   require(pipeline.run(**source, {}, 1).has_value());
   pipeline.finish();

@@ -1,5 +1,7 @@
 #include "run.h"
 
+#include "../../analyzer/trace/trace_for_tests.h"
+
 #include <gtest/gtest.h>
 
 #include <rpcrdma/capture/source.h>
@@ -8,8 +10,9 @@
 
 namespace rpcrdma::scenes {
 
-Outcome run(const Scene& scene, rules::Profile profile) {
-  const Bytes file = scene.pcap();
+namespace {
+
+Outcome run_file(const Bytes& file, rules::Profile profile) {
   const auto source = capture::open_memory(file);
   if (!source) {
     ADD_FAILURE() << source.error().message;
@@ -18,12 +21,25 @@ Outcome run(const Scene& scene, rules::Profile profile) {
   rules::Findings findings({profile, nullptr});
   rules::Checker checker(findings);
   report::Pipeline pipeline(checker, {});
-  checker.attach(pipeline.tracker(), pipeline.model());
+  checker.attach(pipeline.connections(), pipeline.model());
   const auto read = pipeline.run(**source, nullptr, 1);
   EXPECT_TRUE(read) << read.error().message;
   pipeline.finish();
   checker.finish();
   return {findings.list(), findings.withheld()};
+}
+
+}  // namespace
+
+Outcome run(const Scene& scene, rules::Profile profile) {
+  return run_file(scene.pcap(), profile);
+}
+
+Outcome run_told(const Scene& scene, rules::Profile profile, Side side, bool sees_peer_operations) {
+  const auto trace = trace_reader::testing::told_of_capture(
+      scene.pcap(),
+      {.side = static_cast<std::uint8_t>(side), .sees_peer_operations = sees_peer_operations});
+  return run_file(trace.pcapng(), profile);
 }
 
 }  // namespace rpcrdma::scenes

@@ -17,4 +17,8 @@ struct Outcome {
 
 [[nodiscard]] Outcome run(const Scene& scene, rules::Profile profile);
 
+// The same scene as one of its endpoints tells it, on `side`, in a recording.
+[[nodiscard]] Outcome run_told(const Scene& scene, rules::Profile profile, Side side,
+                               bool sees_peer_operations);
+
 }  // namespace rpcrdma::scenes

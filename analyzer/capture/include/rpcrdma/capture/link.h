@@ -20,6 +20,7 @@ enum class LinkResult : std::uint8_t {
   kFragment,
   kCutShort,     // would be RoCE, but was captured without a whole BTH
   kUnknownLink,  // the link type is none of those above
+  kUpperPdu,     // no packet, but what a program tells: see analyzer/trace
 };
 
 struct TransportPacket {

@@ -33,6 +33,7 @@ struct Frame {
   std::int64_t time_ns = 0;     // since the epoch, UTC
   std::uint32_t original = 0;   // bytes on the wire
   std::uint32_t interface = 0;  // pcapng: counts over all sections; pcap: 0
+  std::uint32_t file = 0;       // of several files, which one: counts from 0
   LinkType link = LinkType::kEthernet;  // any LINKTYPE_ number may stand here
   std::span<const std::uint8_t> data;   // the captured bytes; valid until the next call of next()
 };

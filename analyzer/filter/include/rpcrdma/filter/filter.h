@@ -2,12 +2,13 @@
 // fields are those of the schema; docs/filter.md describes both.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string_view>
 
 #include <tl/expected.hpp>
 
-#include <rpcrdma/decode/schema.h>
+#include <rpcrdma/decode/sink.h>
 #include <rpcrdma/filter/error.h>
 #include <rpcrdma/filter/inputs.h>
 
@@ -23,6 +24,8 @@ class Filter {
   // In time that is linear in the message; without allocation once its memory has grown to what
   // messages need, unless a message is malformed and the filter asks how.
   [[nodiscard]] bool matches(const Inputs& in);
+  // The same of what is no message, such as an endpoint's event: `report` gives its fields.
+  [[nodiscard]] bool matches(const std::function<void(decode::Sink&)>& report);
 
   // It asks for fields that stand in the message's bytes alone: Inputs::message needs its `bytes`,
   // that is a model with ModelOptions::keep_bytes. Otherwise no byte is decoded.
@@ -31,6 +34,8 @@ class Filter {
   [[nodiscard]] bool needs_answer() const;
   // It asks for rules that the message breaks, some of which are found when later ones are seen.
   [[nodiscard]] bool needs_findings() const;
+  // It asks for fields that endpoints' events have and messages have not.
+  [[nodiscard]] bool needs_events() const;
 
  private:
   friend tl::expected<Filter, FilterError> compile(std::string_view text);
@@ -42,8 +47,8 @@ class Filter {
 // Fields, values and types are checked here; what comes out of it cannot fail.
 [[nodiscard]] tl::expected<Filter, FilterError> compile(std::string_view text);
 
-// Whether messages can have the field. Those of packets, connection management and private data
-// they have not.
+// Whether messages or endpoints' events can have the field. Those of packets, connection management
+// and private data they have not.
 [[nodiscard]] bool is_filter_field(decode::FieldId id);
 
 }  // namespace rpcrdma::filter

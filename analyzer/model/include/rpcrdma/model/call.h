@@ -83,8 +83,8 @@ struct Call {
   [[nodiscard]] std::size_t footprint() const;
 };
 
-// Packets of the connection that the capture is known to miss, of both sides. What was concluded
-// while this number did not change rests on whole data.
+// Packets of the connection that the capture is known to miss, of both sides, and events that a
+// recording lacks. What was concluded while this number did not change rests on whole data.
 [[nodiscard]] std::uint64_t losses(const roce::Connection& connection);
 inline constexpr std::uint64_t kLossesUnknown = UINT64_MAX;
 

@@ -72,6 +72,7 @@ struct Message {
   std::int64_t time_ns = 0;
   std::uint32_t first_psn = 0;   // of its SEND
   std::uint32_t psn = 0;         // of the last packet of its SEND
+  bool psn_known = true;         // of both
   std::uint32_t connection = 0;  // roce::Connection::index
   std::uint8_t sender = 0;       // the side that sent it
   std::uint8_t caller = 0;       // the side whose Call this is, answers, or would answer

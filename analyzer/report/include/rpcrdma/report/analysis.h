@@ -17,6 +17,7 @@
 
 namespace rpcrdma::report {
 
+class EventSums;
 class Selection;
 
 class Analysis : public model::Observer {
@@ -52,6 +53,9 @@ class Analysis : public model::Observer {
   }
   void on_operation_end(const roce::Connection& connection, const roce::Operation& op,
                         const model::Call* call, std::uint32_t segment) override;
+
+  // For the pipeline.
+  [[nodiscard]] trace_reader::Observer& events();
 
   // Before the first message. `frames`: of the pipeline, for a filter.
   void set_context(const Context& context, const FrameCounts* frames = nullptr);
@@ -95,6 +99,7 @@ class Analysis : public model::Observer {
   Report report_;
   rules::Findings findings_;
   rules::Checker checker_;
+  std::unique_ptr<EventSums> events_;
   std::unique_ptr<Selection> selection_;                 // null: all messages count
   std::array<std::array<std::uint64_t, 7>, 2> procs_{};  // by version, by rdma_proc; 6: any other
   std::uint64_t outstanding_ = 0;

@@ -5,13 +5,13 @@
 
 #include <rpcrdma/filter/inputs.h>
 #include <rpcrdma/model/model.h>
-#include <rpcrdma/roce/tracker.h>
+#include <rpcrdma/roce/connections.h>
 #include <rpcrdma/stats/quantity.h>
 
 namespace rpcrdma::report {
 
 struct Context {
-  const roce::Tracker* tracker = nullptr;
+  const roce::Connections* connections = nullptr;
   const model::Model* model = nullptr;
 
   // IDs count from 1; a connection that turned out to be a direction of another has that one's.
@@ -20,7 +20,7 @@ struct Context {
   }
   // The connection under which `m` is reported, and the side of it that sent `m`.
   [[nodiscard]] const roce::Connection& connection(const model::Message& m) const {
-    return tracker->connection(model->canonical(m.connection));
+    return connections->connection(model->canonical(m.connection));
   }
   [[nodiscard]] std::size_t sender(const model::Message& m) const {
     return model->canonical(m.connection) == m.connection ? m.sender : 1U - m.sender;

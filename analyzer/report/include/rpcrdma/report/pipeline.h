@@ -1,4 +1,5 @@
-// From a source of frames to the model's observer: the way every command takes.
+// From a source of frames, packets and endpoints' events alike, to the model's observer: the way
+// every command takes.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <rpcrdma/capture/source.h>
 #include <rpcrdma/model/model.h>
 #include <rpcrdma/roce/tracker.h>
+#include <rpcrdma/trace_reader/reader.h>
 
 namespace rpcrdma::report {
 
@@ -16,17 +18,24 @@ struct FrameCounts {
   std::uint64_t cut_short = 0;  // RoCE, captured without a whole BTH
   std::uint64_t fragments = 0;
   std::uint64_t unknown_link = 0;
+  std::uint64_t events = 0;  // no packets, but what endpoints tell
   std::int64_t first_ns = 0;
   std::int64_t last_ns = 0;
-  std::uint64_t clock_steps_back = 0;
+  std::uint64_t clock_steps_back = 0;  // of packets: an endpoint's threads tell in turns
 };
 
 class Pipeline {
  public:
   using Tick = std::function<void(const capture::SourceStats&)>;
 
-  Pipeline(model::Observer& observer, const model::ModelOptions& options)
-      : model_(observer, options), tracker_(model_) {}
+  // Both observers must outlive the pipeline. `events`: of endpoints' events as such; null: nobody
+  // asks for them.
+  Pipeline(model::Observer& observer, const model::ModelOptions& options,
+           trace_reader::Observer* events = nullptr)
+      : model_(observer, options),
+        tracker_(model_, &numbers_),
+        reader_(model_, numbers_, events),
+        connections_(tracker_, reader_) {}
 
   // One frame, in this thread: for live sources.
   void frame(const capture::Frame& frame);
@@ -36,21 +45,53 @@ class Pipeline {
   // The result does not depend on it.
   [[nodiscard]] capture::Expected<void> run(capture::Source& source, const Tick& tick,
                                             unsigned threads);
-  void finish() { tracker_.finish(); }
+  void finish() {
+    tracker_.finish();
+    reader_.finish();
+  }
 
   [[nodiscard]] const model::Model& model() const { return model_; }
-  [[nodiscard]] const roce::Tracker& tracker() const { return tracker_; }
+  // Those that packets show, and those that endpoints tell of.
+  [[nodiscard]] const roce::Connections& connections() const { return connections_; }
+  [[nodiscard]] trace_reader::ReaderStats events() const { return reader_.reader_stats(); }
   [[nodiscard]] const FrameCounts& frames() const { return counts_; }
+  // Packets that were dropped while capturing. What a recording lacks its events tell.
+  [[nodiscard]] std::uint64_t dropped(const capture::SourceStats& source) const {
+    return counts_.events != 0 && counts_.events == counts_.total ? 0 : source.dropped;
+  }
 
  private:
+  class AllConnections final : public roce::Connections {
+   public:
+    AllConnections(const roce::Tracker& tracker, const trace_reader::Reader& reader)
+        : tracker_(tracker), reader_(reader) {}
+    [[nodiscard]] roce::PacketStats stats() const override;
+    [[nodiscard]] std::uint32_t connection_count() const override {
+      return tracker_.connection_count();
+    }
+    [[nodiscard]] const roce::Connection* find(std::uint32_t index) const override {
+      const roce::Connection* c = tracker_.find(index);
+      return c != nullptr ? c : reader_.find(index);
+    }
+
+   private:
+    const roce::Tracker& tracker_;
+    const trace_reader::Reader& reader_;
+  };
+
   void count(std::int64_t time_ns, capture::LinkResult result);
+  void event(const capture::Frame& frame);
   struct Team;
   [[nodiscard]] capture::Expected<void> run_team(capture::Source& source, const Tick& tick,
                                                  unsigned threads);
 
   model::Model model_;
+  roce::ConnectionNumbers numbers_;
   roce::Tracker tracker_;
+  trace_reader::Reader reader_;
+  AllConnections connections_;
   FrameCounts counts_;
+  std::int64_t last_packet_ns_ = INT64_MIN;
 };
 
 }  // namespace rpcrdma::report

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include <rpcrdma/model/model.h>
+#include <rpcrdma/report/recording.h>
 #include <rpcrdma/report/series.h>
 #include <rpcrdma/report/slow_calls.h>
-#include <rpcrdma/roce/connection.h>
-#include <rpcrdma/roce/tracker.h>
+#include <rpcrdma/roce/connections.h>
 #include <rpcrdma/rules/finding.h>
 #include <rpcrdma/rules/rule.h>
 #include <rpcrdma/stats/histogram.h>
@@ -38,6 +38,7 @@ inline constexpr std::size_t kMaxSlowCallsOfProcedure = 3;
 struct CaptureSummary {
   std::uint64_t files = 0;
   std::uint64_t frames = 0;     // of any kind
+  std::uint64_t events = 0;     // of these, what endpoints tell
   std::uint64_t cut_short = 0;  // RoCE, captured without a whole BTH
   std::uint64_t fragments = 0;
   std::int64_t first_ns = 0;  // 0 without a frame, as is the next
@@ -72,11 +73,11 @@ struct PrivateData {
 struct EndPoint {
   std::string address;
   std::optional<std::uint32_t> qpn;  // nothing while only one direction was seen
-  bool cm_seen = false;              // its REQ or REP
+  bool cm_seen = false;              // its REQ or REP, or what its endpoint knows of that
   std::uint64_t cm_frame = 0;
   std::uint32_t responder_resources = 0;
   std::uint32_t initiator_depth = 0;
-  std::uint32_t rnr_retry_count = 0;
+  std::optional<std::uint32_t> rnr_retry_count;  // an endpoint does not tell it
   std::optional<PrivateData> private_data;
   roce::SideCounters counters;
 };
@@ -101,7 +102,10 @@ struct Connection {
   model::Speaks speaks = model::Speaks::kUnknown;
   std::array<EndPoint, 2> side;
   Roles roles = Roles::kUnknown;
-  bool by_cm = false;  // its set-up was seen
+  bool by_cm = false;              // its set-up was seen, or told by its endpoint
+  bool recorded = false;           // told by its endpoint, not found in packets
+  std::uint64_t events_lost = 0;   // recorded: of the thread that told of it
+  bool operations_unseen = false;  // recorded: its peer's RDMA operations are not told
   roce::State state = roce::State::kOpen;
   std::string reject_reason;  // state is kRejected
   int closed_by = -1;         // the side that sent the DREQ or REJ; -1: none was seen
@@ -232,6 +236,7 @@ struct Report {
   MessageCounts messages;
   std::vector<Connection> connections;  // by ID
   Unlisted unlisted;
+  Recording recording;
   // IDs given out: what turned out to be a direction of another connection had one too.
   std::uint32_t connection_ids = 0;
   Procedures procedures;

@@ -1,4 +1,5 @@
-// A reliable connection between two QPs, as a capture shows it.
+// A reliable connection between two QPs, as a capture shows it, or as one of its endpoints tells of
+// it in a recording.
 #pragma once
 
 #include <array>
@@ -10,8 +11,10 @@
 namespace rpcrdma::roce {
 
 enum class Setup : std::uint8_t {
-  kCm,        // the exchange of REQ and REP is in the capture
-  kInferred,  // the capture begins later: both QPs were found from the traffic itself
+  kCm,  // the exchange of REQ and REP is in the capture
+  // The capture begins later: both QPs were found from the traffic itself, or its endpoint told
+  // them.
+  kInferred,
 };
 
 enum class State : std::uint8_t {
@@ -42,7 +45,7 @@ struct SideCounters {
   std::uint64_t first_irregular = 0;   // frame of the first packet counted in one of these three
 };
 
-// What a side told in its REQ or REP.
+// What a side told in its REQ or REP; in a recording, what its endpoint knows of that.
 struct CmSide {
   bool seen = false;
   std::uint64_t frame = 0;
@@ -51,6 +54,7 @@ struct CmSide {
   std::uint32_t starting_psn = 0;
   std::uint8_t responder_resources = 0;
   std::uint8_t initiator_depth = 0;
+  bool retries_known = false;              // of the next two; an endpoint does not tell them
   std::uint8_t retry_count = 0;            // REQ
   std::uint8_t rnr_retry_count = 0;        // REQ and REP
   std::vector<std::uint8_t> private_data;  // behind the IP CM header; trailing zeros cut off
@@ -62,6 +66,8 @@ struct Side {
   bool qpn_known = false;
   CmSide cm;
   SideCounters counters;
+  bool operations_unseen =
+      false;  // its RDMA READs and WRITEs: the endpoint that tells is the other
 };
 
 struct Connection {
@@ -88,6 +94,15 @@ struct Connection {
   bool clock_stepped_back = false;  // a packet has an earlier time than the one before it
   bool let_go = false;              // no longer followed: see kMaxConnections
   bool merged_away = false;  // one direction of another connection; that one has all its counts
+  // Told by one of its endpoints, which speaks RPC-over-RDMA, and not found in packets: of these
+  // there are no counts, but for those of retransmissions and refusals.
+  bool recorded = false;
+  std::uint64_t events_lost = 0;  // of the thread that tells of it, that the recording lacks
 };
+
+// What both sides sent is seen, as far as it is not lost.
+[[nodiscard]] inline bool both_directions_seen(const Connection& c) {
+  return c.recorded || (c.side[0].counters.packets != 0 && c.side[1].counters.packets != 0);
+}
 
 }  // namespace rpcrdma::roce

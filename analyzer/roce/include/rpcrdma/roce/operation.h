@@ -1,4 +1,4 @@
-// RDMA operations put together from packets.
+// RDMA operations, put together from packets or told by an endpoint.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Operation {
   std::uint32_t handle = 0;    // rkey of its RETH
   std::uint32_t length = 0;    // DMA length of its RETH, bytes
   std::uint64_t offset = 0;    // virtual address of its RETH
-  std::uint32_t psn = 0;       // of its first packet
+  std::uint32_t psn = 0;       // of its first packet; told by an endpoint: only in order
   std::uint64_t first_frame = 0;
   std::uint64_t last_frame = 0;
   std::int64_t first_ns = 0;
@@ -37,6 +37,7 @@ struct SendMessage {
   std::int64_t time_ns = 0;
   std::uint32_t first_psn = 0;
   std::uint32_t psn = 0;               // of the last packet seen
+  bool psn_known = true;               // of both; an endpoint does not tell them
   std::span<const std::uint8_t> data;  // valid during the call
   std::uint64_t wire_length = 0;       // bytes sent; more than data.size() where bytes are missing
   bool complete = true;  // false: cut short by the snap length, or packets are missing

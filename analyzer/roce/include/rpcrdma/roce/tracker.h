@@ -6,31 +6,10 @@
 
 #include <rpcrdma/capture/link.h>
 #include <rpcrdma/capture/source.h>
+#include <rpcrdma/roce/connections.h>
 #include <rpcrdma/roce/listener.h>
 
 namespace rpcrdma::roce {
-
-struct PacketStats {
-  std::uint64_t roce = 0;  // packets with a BTH
-  std::uint64_t icrc_good = 0;
-  std::uint64_t icrc_bad = 0;
-  std::uint64_t icrc_unchecked = 0;  // cut short by the capture
-  std::uint64_t malformed = 0;       // transport headers that do not fit
-  std::uint64_t cm = 0;              // CM MADs
-  std::uint64_t other_service = 0;   // UD other than CM, UC, RD, XRC, CNP
-  std::uint64_t retransmitted = 0;
-  std::uint64_t reordered = 0;
-  std::uint64_t lost_network = 0;
-  std::uint64_t lost_capture = 0;
-  std::uint64_t nak = 0;
-  std::uint64_t rnr = 0;
-  std::uint64_t let_go = 0;  // connections: see kMaxConnections
-};
-
-// A capture may name any number of connections. So many are followed. For one more the tracker lets
-// go of one that is over, or failing that of the one that was idle longest: it is closed, and what
-// comes on it later founds a new connection.
-inline constexpr std::size_t kMaxConnections = 8192;
 
 enum class IcrcCheck : std::uint8_t { kGood, kBad, kUnchecked };
 
@@ -50,11 +29,11 @@ void prepare(PreparedPacket& packet);
 // All of that but the ICRC.
 void decode(PreparedPacket& packet);
 
-class Tracker {
+class Tracker final : public Connections {
  public:
-  // `listener` must outlive the tracker.
-  explicit Tracker(Listener& listener);
-  ~Tracker();
+  // Both must outlive the tracker. `numbers`: null where there are no other connections.
+  explicit Tracker(Listener& listener, ConnectionNumbers* numbers = nullptr);
+  ~Tracker() override;
   Tracker(const Tracker&) = delete;
   Tracker& operator=(const Tracker&) = delete;
 
@@ -64,14 +43,9 @@ class Tracker {
   // The capture ended: what is held back is given out and every connection is closed.
   void finish();
 
-  [[nodiscard]] const PacketStats& stats() const;
-
-  // All that there ever were; of those that were let go nothing is known any more.
-  [[nodiscard]] std::uint32_t connection_count() const;
-  // Null: it was let go.
-  [[nodiscard]] const Connection* find(std::uint32_t index) const;
-  // One that was let go is empty.
-  [[nodiscard]] const Connection& connection(std::uint32_t index) const;
+  [[nodiscard]] PacketStats stats() const override;
+  [[nodiscard]] std::uint32_t connection_count() const override;
+  [[nodiscard]] const Connection* find(std::uint32_t index) const override;
 
  private:
   struct Impl;

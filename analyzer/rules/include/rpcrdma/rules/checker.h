@@ -17,7 +17,7 @@ class Checker final : public model::Observer {
   Checker& operator=(const Checker&) = delete;
 
   // Before the first message; both must outlive this. Attaches the findings too.
-  void attach(const roce::Tracker& tracker, const model::Model& model);
+  void attach(const roce::Connections& connections, const model::Model& model);
   // When the capture has been read and the tracker has finished.
   void finish();
   // After finish().

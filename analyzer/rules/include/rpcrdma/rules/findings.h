@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <rpcrdma/model/model.h>
-#include <rpcrdma/roce/tracker.h>
+#include <rpcrdma/roce/connections.h>
 #include <rpcrdma/rules/finding.h>
 #include <rpcrdma/rules/rule.h>
 
@@ -75,7 +75,7 @@ class Findings {
   Findings& operator=(const Findings&) = delete;
 
   // Before the first message; both must outlive this.
-  void attach(const roce::Tracker& tracker, const model::Model& model);
+  void attach(const roce::Connections& connections, const model::Model& model);
 
   [[nodiscard]] Profile profile() const;
   [[nodiscard]] bool tells_sums() const;

@@ -41,6 +41,7 @@ enum Needs : std::uint8_t {
   kBothDirections = 4,  // packets of both sides are in the capture
   kBeginning = 8,       // the connection's set-up is in the capture
   kSteadyClock = 16,    // the capture's clock did not step back
+  kOperations = 32,  // RDMA READs and WRITEs of the side at fault, which a peer's recording lacks
 };
 
 struct Rule {

@@ -22,11 +22,15 @@ struct Trust {
   Gap one_sided;         // connections with packets of one direction only
   Gap clock_steps_back;  // connections on which a packet is older than the one before it
   Gap begun_before;      // connections whose set-up is not in the capture
+  // Of recordings: connections of whose endpoint some events are missing, and such of which the
+  // peer's RDMA operations are not told, as it is with most RNICs.
+  Gap events_lost;
+  Gap operations_unseen;
 
-  // Nothing is missing but what came before the capture.
+  // Nothing is missing but what came before the capture, and what an endpoint cannot see.
   [[nodiscard]] bool complete() const {
     return lost.amount == 0 && cut_short.amount == 0 && one_sided.amount == 0 &&
-           clock_steps_back.amount == 0;
+           clock_steps_back.amount == 0 && events_lost.amount == 0;
   }
 };
 

@@ -1,0 +1,127 @@
+#include "event_sums.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include <rpcrdma/decode/json_sink.h>
+
+namespace rpcrdma::report {
+
+namespace {
+
+using trace::EventType;
+using trace_reader::Event;
+
+// A writer's clock can be anything.
+std::optional<std::int64_t> between(std::int64_t from, std::int64_t to) {
+  if (from == 0 || to < from) return std::nullopt;
+  const std::uint64_t ns = static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
+  if (ns > INT64_MAX) return std::nullopt;
+  return static_cast<std::int64_t>(ns);
+}
+
+void add_part(stats::Histogram& to, std::int64_t from_ns, std::int64_t to_ns) {
+  if (const auto ns = between(from_ns, to_ns)) to.add(*ns);
+}
+
+// As much of a sentence as is kept.
+std::string words(wire::Bytes tail) {
+  constexpr std::size_t kKept = 256;
+  tail = tail.first(std::min(tail.size(), kKept));
+  return decode::valid_utf8({reinterpret_cast<const char*>(tail.data()), tail.size()});
+}
+
+}  // namespace
+
+void EventSums::on_event(const Event& event) {
+  Recording& r = recording_;
+  switch (event.type()) {
+    case EventType::kEndpoint: {
+      const auto told = *trace::read_event<trace::Endpoint>(event.view);
+      const std::size_t name = std::min<std::size_t>(told.name_bytes, event.view.tail.size());
+      r.note(RecordedEndpoint{words(event.view.tail.first(name)),
+                              words(event.view.tail.subspan(name)), told.process});
+      break;
+    }
+    case EventType::kConnectionEnd:
+      if (event.connection != nullptr) connection_end(event.connection->index);
+      break;
+    case EventType::kExpose:
+      ++r.exposed;
+      r.exposed_bytes += trace::read_event<trace::Expose>(event.view)->length;
+      break;
+    case EventType::kWithdraw:
+      ++(trace::read_event<trace::Withdraw>(event.view)->side == 0 ? r.withdrawn : r.invalidated);
+      break;
+    case EventType::kReceives:
+      r.receives += trace::read_event<trace::Receives>(event.view)->posted;
+      break;
+    case EventType::kCreditWait:
+      credit_wait(event);
+      break;
+    case EventType::kCallEnd:
+      call_end(event);
+      break;
+    case EventType::kError: {
+      const auto told = *trace::read_event<trace::Error>(event.view);
+      r.note(RecordedError{words(event.view.tail), told.side != 0, 1, event.meta.frame});
+      break;
+    }
+    case EventType::kFault: {
+      const auto told = *trace::read_event<trace::Fault>(event.view);
+      r.note(RecordedFault{words(event.view.tail), told.outgoing != 0, told.action, told.packets});
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+void EventSums::credit_wait(const Event& event) {
+  const auto told = *trace::read_event<trace::CreditWait>(event.view);
+  if (told.begun != 0) ++recording_.credit_waits;
+  if (event.connection == nullptr) return;
+  const std::pair key{event.connection->index, told.xid};
+  auto at = waited_.find(key);
+  if (told.begun != 0) {
+    if (at == waited_.end()) {
+      if (waited_.size() >= kMaxWaiting) return;
+      at = waited_.emplace(key, Waited{}).first;
+    }
+    at->second.since = event.view.header.time;
+  } else if (at != waited_.end()) {
+    at->second.ns += between(at->second.since, event.view.header.time).value_or(0);
+    at->second.since = 0;
+  }
+}
+
+void EventSums::call_end(const Event& event) {
+  const auto told = *trace::read_event<trace::CallEnd>(event.view);
+  std::int64_t waited = 0;
+  if (told.side == 0 && event.connection != nullptr) {
+    const auto at = waited_.find({event.connection->index, told.xid});
+    if (at != waited_.end()) {
+      waited = at->second.ns;
+      waited_.erase(at);
+    }
+  }
+  RecordedTimes& times = told.side == 0 ? recording_.made : recording_.served;
+  if (const auto before = between(told.called, told.sent)) {
+    waited = std::min(waited, *before);
+    if (told.side == 0) times.waiting.add(waited);
+    times.sending.add(*before - waited);
+  }
+  // A Call without Read chunks is with its program at once.
+  const bool at_once = told.side != 0 && told.sent == 0;
+  add_part(times.turn, at_once ? told.called : told.sent, told.replied);
+  add_part(times.completion, told.replied, told.ended);
+}
+
+// Of a Call that ended with it, no event need tell.
+void EventSums::connection_end(std::uint32_t connection) {
+  waited_.erase(waited_.lower_bound({connection, 0}),
+                waited_.upper_bound({connection, UINT32_MAX}));
+}
+
+}  // namespace rpcrdma::report

@@ -1,0 +1,168 @@
+#include "trace_for_tests.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include <rpcrdma/decode/json_sink.h>
+#include <rpcrdma/trace/upper_pdu.h>
+#include <rpcrdma/trace_reader/event_decoder.h>
+
+namespace rpcrdma::trace_reader {
+namespace {
+
+using namespace testing;
+
+// The events of a trace, decoded.
+template <typename Function>
+void for_each_event(const TraceBuilder& trace, Function&& f) {
+  trace.for_each([&](auto data, const roce::PacketMeta& meta) {
+    const auto view = trace::view_event(*trace::event_in_pdu(data));
+    ASSERT_TRUE(view);
+    f(Event{*view, meta, nullptr, 0});
+  });
+}
+
+nlohmann::ordered_json decoded(const TraceBuilder& trace) {
+  nlohmann::ordered_json all;
+  for_each_event(trace, [&](const Event& event) {
+    decode::JsonSink sink;
+    decode_event(event, sink);
+    all.push_back(sink.take());
+  });
+  return all;
+}
+
+TEST(EventDecoder, WhatAnEndpointIs) {
+  const auto json = decoded(TraceBuilder().begin("nfsd", "server on 10.0.0.1", 42))[0];
+  EXPECT_EQ(json["rpcrdma.trace.event"], "endpoint");
+  EXPECT_EQ(json["rpcrdma.trace.name"], "nfsd");
+  EXPECT_EQ(json["rpcrdma.trace.role"], "server on 10.0.0.1");
+  EXPECT_EQ(json["rpcrdma.trace.process"], 42);
+}
+
+TEST(EventDecoder, AConnection) {
+  TraceBuilder trace;
+  tell_plain_connection(trace, 7);
+  const auto json = decoded(trace)[0];
+  EXPECT_EQ(json["rpcrdma.trace.connection"], 7);
+  EXPECT_EQ(json["rpcrdma.trace.thread"], 1);
+  EXPECT_EQ(json["rpcrdma.trace.local"], "192.0.2.1");
+  EXPECT_EQ(json["rpcrdma.trace.peer"], "192.0.2.2");
+  EXPECT_EQ(json["rpcrdma.trace.peer.qpn"], 0x200);
+  EXPECT_EQ(json["rpcrdma.trace.active"], true);
+  EXPECT_EQ(json["rpcrdma.trace.private_data.received"], "f6ab0e1801010303");
+}
+
+TEST(EventDecoder, TimesOfACall) {
+  TraceBuilder trace;
+  trace::CallEnd end;
+  end.xid = 5;
+  end.attempts = 1;
+  end.called = 1000;
+  end.sent = 1200;
+  end.replied = 1900;
+  end.ended = 2000;
+  trace.tell(7, end);
+  end.side = 1;
+  end.sent = 0;  // no Read chunks
+  trace.tell(7, end);
+  const auto json = decoded(trace);
+  EXPECT_EQ(json[0]["rpcrdma.xid"], 5);
+  EXPECT_EQ(json[0]["rpcrdma.trace.call_status_name"], "replied");
+  EXPECT_EQ(json[0]["rpcrdma.trace.sending"], 200);
+  EXPECT_EQ(json[0]["rpcrdma.trace.turn"], 700);
+  EXPECT_EQ(json[0]["rpcrdma.trace.completion"], 100);
+  EXPECT_EQ(json[0]["rpcrdma.trace.total"], 1000);
+  EXPECT_FALSE(json[1].contains("rpcrdma.trace.sending"));
+  EXPECT_FALSE(json[1].contains("rpcrdma.trace.call_status"));
+  EXPECT_EQ(json[1]["rpcrdma.trace.turn"], 900);
+}
+
+TEST(EventDecoder, WordsOfTheSchema) {
+  TraceBuilder trace;
+  trace.tell(7, trace::CreditWait{5, 1, {}});
+  trace.tell(7, trace::Withdraw{9, 1, {}});
+  trace.tell(7, trace::Operation{.kind = trace::Transfer::kWrite, .length = 10});
+  trace::Error error;
+  error.side = 1;
+  trace.tell(7, error, bytes_of("too long\n"));
+  trace::Fault fault;
+  fault.action = 1;
+  trace.tell(0, fault, bytes_of("drop op=send"));
+  trace.lose(2).tell_loss();
+  const auto json = decoded(trace);
+  EXPECT_EQ(json[0]["rpcrdma.trace.wait"], "begins");
+  EXPECT_EQ(json[1]["rpcrdma.trace.by"], "peer");
+  EXPECT_EQ(json[1]["rpcrdma.segment.handle"], 9);
+  EXPECT_EQ(json[2]["rpcrdma.op.kind"], "RDMA WRITE");
+  EXPECT_EQ(json[3]["rpcrdma.trace.reason"], "too long\n");
+  EXPECT_EQ(json[4]["rpcrdma.trace.fault.action_name"], "drop");
+  EXPECT_EQ(json[4]["rpcrdma.trace.fault.rule"], "drop op=send");
+  EXPECT_EQ(json[5]["rpcrdma.trace.lost"], 2);
+  for (const auto& event : json) EXPECT_TRUE(event.contains("rpcrdma.trace.event"));
+}
+
+// Tells numbers apart from what stands at their offsets.
+struct Places : decode::Sink {
+  std::span<const std::uint8_t> event;
+  std::size_t fields = 0;
+
+  void open(decode::FieldId, std::size_t, std::size_t, std::string_view) override {}
+  void close() override {}
+  void number(decode::FieldId id, std::size_t offset, std::size_t length, std::uint64_t value,
+              const char*) override {
+    std::uint64_t there = 0;
+    ASSERT_LE(offset + length, event.size());
+    std::memcpy(&there, event.data() + offset, length);
+    EXPECT_TRUE(length == 0 || there == value) << decode::spec(id).name;
+    ++fields;
+  }
+  void bytes(decode::FieldId id, std::size_t offset, std::size_t length,
+             wire::Bytes value) override {
+    ASSERT_LE(offset + length, event.size());
+    EXPECT_TRUE(std::ranges::equal(event.subspan(offset, length), value)) << decode::spec(id).name;
+  }
+  void text(decode::FieldId, std::size_t offset, std::size_t length, std::string_view) override {
+    EXPECT_LE(offset + length, event.size());
+  }
+  void error(const wire::DecodeError&) override {}
+};
+
+TEST(EventDecoder, OffsetsAreThoseOfTheBytes) {
+  TraceBuilder trace;
+  trace.begin();
+  tell_plain_connection(trace, 7);
+  trace.tell(7, trace::Expose{5, 6, 7, 8, 1, {}});
+  trace.tell(7, trace::Credits{1, {}, 2, 3, 4, 5, 6});
+  Places places;
+  trace.for_each([&](auto data, const roce::PacketMeta& meta) {
+    places.event = *trace::event_in_pdu(data);
+    decode_event({*trace::view_event(places.event), meta, nullptr, 0}, places);
+  });
+  EXPECT_GT(places.fields, 20U);
+}
+
+TEST(EventDecoder, WhichAreNotable) {
+  TraceBuilder trace;
+  trace.begin();
+  tell_plain_connection(trace, 7);
+  trace.tell(7, trace::Expose{}).tell_loss();
+  trace.lose(1).tell_loss();
+  std::vector<bool> notable;
+  for_each_event(trace, [&](const Event& event) { notable.push_back(is_notable(event)); });
+  EXPECT_EQ(notable, (std::vector<bool>{true, true, false, false, true}));
+}
+
+TEST(EventDecoder, TheCallThatAnEventIsAbout) {
+  TraceBuilder trace;
+  trace.tell(7, trace::CreditWait{5, 1, {}});
+  trace.tell(7, trace::Error{});
+  trace.tell(7, trace::Withdraw{});
+  std::vector<std::optional<std::uint32_t>> xids;
+  for_each_event(trace, [&](const Event& event) { xids.push_back(xid_of(event)); });
+  EXPECT_EQ(xids, (std::vector<std::optional<std::uint32_t>>{5, std::nullopt, std::nullopt}));
+}
+
+}  // namespace
+}  // namespace rpcrdma::trace_reader

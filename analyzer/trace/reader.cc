@@ -1,0 +1,538 @@
+// Streams and endpoints. An endpoint tells its events in a stream: a live connection, or a file of
+// a recording. A stream begins with an Endpoint event; one that names an endpoint which is known
+// already goes on with it (the next file of a ring), and what the stream before it still has is
+// passed over, since this one has it too.
+//
+// Order. What an endpoint's thread tells is in the order in which it happened, so nothing is put in
+// order here, as packets must be. Only the ends of RDMA Writes are not told: they have ended when a
+// later message of their side is there (RC order).
+//
+// Loss. A Loss event stands where events are missing, with sums over one thread's ring. What those
+// sums do not explain is missing in the recording itself. Either way the connections that the
+// thread tells of are not whole any more: Connection::events_lost.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <tsl/robin_map.h>
+
+#include <rpcrdma/roce/by_connection.h>
+#include <rpcrdma/roce/idle_order.h>
+#include <rpcrdma/trace/upper_pdu.h>
+#include <rpcrdma/trace_reader/reader.h>
+#include <rpcrdma/wire/cm.h>
+
+namespace rpcrdma::trace_reader {
+
+namespace {
+
+using roce::OpKind;
+using roce::PacketMeta;
+using wire::Bytes;
+
+constexpr std::size_t kMaxStreams = 65536;
+constexpr std::size_t kMaxEndpoints = 256;
+constexpr std::size_t kMaxRings = 256;      // of one endpoint
+constexpr std::size_t kMaxNameBytes = 256;  // of an endpoint's name that tell it apart
+// RDMA operations outstanding, of one side of a connection and of all together. Of more, Writes
+// count as ended, and Reads are given up.
+constexpr std::size_t kMaxOutstanding = 256;
+constexpr std::size_t kMaxOutstandingOfAll = 65536;
+
+struct Outstanding {
+  std::uint64_t id = 0;
+  roce::Operation op;
+};
+
+struct Ring {
+  std::uint64_t received = 0;  // since the latest Endpoint event
+  // By the latest Loss event, and how many had been received when it came.
+  std::uint64_t emitted = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t accounted = 0;
+  std::uint64_t gone = 0;  // all that are known not to be here
+};
+
+struct State;
+
+struct EndpointKey {
+  std::uint32_t process = 0;
+  std::int64_t since = 0;
+  std::string name;
+  friend bool operator==(const EndpointKey&, const EndpointKey&) = default;
+};
+
+struct EndpointState {
+  bool named = false;  // an Endpoint event has told `key`
+  EndpointKey key;
+  std::uint64_t stream = 0;        // that tells its events now
+  std::int64_t begun = INT64_MIN;  // when that began, by the endpoint's clock
+  std::map<std::uint32_t, Ring> rings;
+  tsl::robin_map<std::uint32_t, State*> open;  // by the endpoint's own number
+};
+
+struct State : roce::Connection {
+  EndpointState* endpoint = nullptr;
+  std::uint32_t id = 0;  // the endpoint's own number
+  std::uint8_t local = 0;
+  const Ring* ring = nullptr;  // of the thread that tells of it; null: not followed
+  std::uint64_t gone_before = 0;
+  std::array<std::vector<Outstanding>, 2> outstanding;  // by initiator, in their order
+  std::array<std::uint32_t, 2> order{};                 // in place of PSNs
+  roce::IdleKey idle;
+};
+
+capture::Address address_of(const std::array<std::uint8_t, 16>& bytes) {
+  constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  return std::equal(kMapped.begin(), kMapped.end(), bytes.begin())
+             ? capture::make_ipv4(bytes.data() + kMapped.size())
+             : capture::make_ipv6(bytes.data());
+}
+
+std::vector<std::uint8_t> without_trailing_zeros(Bytes data) {
+  while (!data.empty() && data.back() == 0) data = data.first(data.size() - 1);
+  return {data.begin(), data.end()};
+}
+
+// A Connection event of one that was there before its stream.
+bool stood_before(const trace::EventView& view, const EndpointState& e) {
+  return trace::read_event<trace::Connection>(view)->told_anew != 0 || view.header.time < e.begun;
+}
+
+// Of `have` more than `had`; nothing when it is less.
+std::uint64_t more(std::uint64_t have, std::uint64_t had) {
+  return have > had ? have - had : 0;
+}
+
+}  // namespace
+
+struct Reader::Impl {
+  Impl(roce::Listener& l, roce::ConnectionNumbers& n, Observer* o)
+      : listener(l), numbers(n), observer(o) {}
+
+  roce::Listener& listener;
+  roce::ConnectionNumbers& numbers;
+  Observer* observer;
+  ReaderStats stats;
+  roce::PacketStats packets;
+  tsl::robin_map<std::uint64_t, EndpointState*> streams;
+  std::vector<std::unique_ptr<EndpointState>> endpoints;
+  roce::ByConnection<State> connections;
+  roce::IdleOrder idle;
+  std::size_t outstanding = 0;  // operations, of all
+
+  void event(const trace::EventView& view, const PacketMeta& meta, std::uint64_t stream);
+  EndpointState* new_endpoint(std::uint64_t stream);
+  EndpointState* endpoint_of(std::uint64_t stream);
+  void begin_stream(const trace::EventView& view, std::uint64_t stream);
+  Ring* ring_of(EndpointState& e, std::uint32_t number);
+  void account(Ring& ring, const trace::Loss& loss);
+  State* open(EndpointState& e, const trace::EventView& view, const PacketMeta& meta);
+  void let_go(State& c);
+  void close(State& c);
+  void end_unseen(State& c);
+  void close_all(EndpointState& e);
+  void take(State& c, const Event& event);
+  void message(State& c, const Event& event);
+  void begin_operation(State& c, const Event& event);
+  void end_operation(State& c, const Event& event);
+  void end(State& c, Outstanding& o, std::uint64_t bytes, bool complete, const PacketMeta& meta);
+  void end_writes(State& c, std::uint8_t side, const PacketMeta& meta);
+  void give_up_operations(State& c);
+  void fabric(State& c, const Event& event);
+};
+
+EndpointState* Reader::Impl::new_endpoint(std::uint64_t stream) {
+  if (endpoints.size() >= kMaxEndpoints) return nullptr;
+  EndpointState& e = *endpoints.emplace_back(std::make_unique<EndpointState>());
+  e.stream = stream;
+  streams[stream] = &e;
+  ++stats.endpoints;
+  return &e;
+}
+
+// The endpoint that tells in `stream`; null: it is not followed, or not there any more.
+EndpointState* Reader::Impl::endpoint_of(std::uint64_t stream) {
+  const auto it = streams.find(stream);
+  if (it != streams.end()) return it->second->stream == stream ? it->second : nullptr;
+  // The recording lacks its beginning.
+  return streams.size() < kMaxStreams ? new_endpoint(stream) : nullptr;
+}
+
+void Reader::Impl::begin_stream(const trace::EventView& view, std::uint64_t stream) {
+  const trace::Endpoint told = trace::read_event<trace::Endpoint>(view).value_or(trace::Endpoint{});
+  const std::size_t name =
+      std::min({view.tail.size(), std::size_t{told.name_bytes}, kMaxNameBytes});
+  const EndpointKey key{
+      told.process, told.since,
+      std::string(view.tail.begin(), view.tail.begin() + static_cast<std::ptrdiff_t>(name))};
+  const auto known = std::find_if(endpoints.begin(), endpoints.end(),
+                                  [&](const auto& e) { return e->named && e->key == key; });
+  EndpointState* e = known != endpoints.end() ? known->get() : nullptr;
+  const auto at = streams.find(stream);
+  EndpointState* const before = at != streams.end() ? at->second : nullptr;
+  if (e == nullptr && before != nullptr && !before->named && before->open.empty()) e = before;
+  // Another endpoint told here before, and has ended.
+  if (before != nullptr && before != e && before->stream == stream) close_all(*before);
+  if (e == nullptr)
+    e = before != nullptr || streams.size() < kMaxStreams ? new_endpoint(stream) : nullptr;
+  if (e == nullptr) return;
+  e->named = true;
+  e->key = key;
+  e->stream = stream;
+  e->begun = view.header.time;
+  streams[stream] = e;
+  // Sums begin anew.
+  for (auto& [number, ring] : e->rings) ring = {.gone = ring.gone};
+}
+
+Ring* Reader::Impl::ring_of(EndpointState& e, std::uint32_t number) {
+  const auto it = e.rings.find(number);
+  if (it != e.rings.end()) return &it->second;
+  return e.rings.size() < kMaxRings ? &e.rings[number] : nullptr;
+}
+
+void Reader::Impl::account(Ring& ring, const trace::Loss& loss) {
+  const std::uint64_t emitted = more(loss.emitted, ring.emitted);
+  const std::uint64_t lost = more(loss.lost, ring.lost);
+  const std::uint64_t received = ring.received - ring.accounted;
+  const std::uint64_t missing = more(more(emitted, lost), received);
+  stats.emitted += emitted;
+  stats.received += received;
+  stats.lost += lost;
+  stats.missing += missing;
+  ring.gone += lost + missing;
+  ring.emitted = loss.emitted;
+  ring.lost = loss.lost;
+  ring.accounted = ring.received;
+}
+
+void Reader::Impl::event(const trace::EventView& view, const PacketMeta& meta,
+                         std::uint64_t stream) {
+  const auto type = static_cast<trace::EventType>(view.header.type);
+  const bool known = view.header.type != 0 && view.header.type <= trace::kEventTypes;
+  if (type == trace::EventType::kEndpoint) begin_stream(view, stream);
+  EndpointState* const e = endpoint_of(stream);
+  if (e == nullptr) {
+    ++stats.passed_over;
+    return;
+  }
+  ++(known ? stats.events : stats.unknown);
+  Ring* const ring = view.header.ring != 0 ? ring_of(*e, view.header.ring) : nullptr;
+  if (type == trace::EventType::kLoss) {
+    if (ring != nullptr) account(*ring, *trace::read_event<trace::Loss>(view));
+  } else if (type != trace::EventType::kEndpoint && ring != nullptr) {
+    ++ring->received;
+  }
+  if (!known) return;
+
+  State* c = nullptr;
+  if (const auto it = e->open.find(view.header.connection); it != e->open.end()) c = it->second;
+  if (type == trace::EventType::kConnection && c != nullptr && !stood_before(view, *e)) {
+    end_unseen(*c);  // the number was given again
+    c = nullptr;
+  }
+  const bool opens = type == trace::EventType::kConnection && c == nullptr;
+  if (opens) c = open(*e, view, meta);
+  if (c != nullptr) {
+    c->last_frame = meta.frame;
+    c->clock_stepped_back |= meta.time_ns < c->last_ns;
+    c->last_ns = meta.time_ns;
+    if (c->ring != nullptr) c->events_lost = c->ring->gone - c->gone_before;
+  }
+  const Event told{view, meta, c, c != nullptr ? c->local : std::uint8_t{0}};
+  if (observer != nullptr) observer->on_event(told);
+  if (c == nullptr) {
+    if (view.header.connection != 0) ++stats.unplaced;
+  } else if (opens) {
+    listener.on_open(*c);
+  } else {
+    take(*c, told);
+  }
+}
+
+// Null: no more indexes are to be had.
+State* Reader::Impl::open(EndpointState& e, const trace::EventView& view, const PacketMeta& meta) {
+  if (view.header.connection == 0 || numbers.next == UINT32_MAX) return nullptr;
+  while (connections.size() >= roce::kMaxConnections) {
+    let_go(idle.first([this](std::uint32_t index) -> State& { return *connections.find(index); }));
+  }
+  const trace::Connection told = *trace::read_event<trace::Connection>(view);
+  State& c = connections[numbers.next];
+  c.index = numbers.next++;
+  c.endpoint = &e;
+  c.id = view.header.connection;
+  c.recorded = true;
+  c.setup = stood_before(view, e) ? roce::Setup::kInferred : roce::Setup::kCm;
+  c.local = told.active != 0 ? 0 : 1;
+  c.service_id = wire::kServiceIdRdmaTcp | told.port;
+  c.first_frame = c.last_frame = meta.frame;
+  c.first_ns = c.last_ns = meta.time_ns;
+  const std::size_t own = c.local;
+  c.side[own].address = address_of(told.local);
+  c.side[1 - own].address = address_of(told.peer);
+  c.side[own].qpn = told.local_qpn;
+  c.side[1 - own].qpn = told.peer_qpn;
+  for (roce::Side& side : c.side) {
+    side.qpn_known = side.qpn != 0;
+    side.cm.seen = true;
+    side.cm.frame = meta.frame;
+    side.cm.time_ns = meta.time_ns;
+  }
+  const std::size_t sent = std::min<std::size_t>(told.sent_private_data, view.tail.size());
+  c.side[own].cm.private_data = without_trailing_zeros(view.tail.first(sent));
+  c.side[1 - own].cm.private_data = without_trailing_zeros(view.tail.subspan(sent));
+  // As agreed on: what the one takes, the other starts.
+  c.side[own].cm.responder_resources = c.side[1 - own].cm.initiator_depth =
+      told.responder_resources;
+  c.side[own].cm.initiator_depth = c.side[1 - own].cm.responder_resources = told.initiator_depth;
+  c.side[1 - own].operations_unseen = told.sees_peer_operations == 0;
+  c.ring = view.header.ring != 0 ? ring_of(e, view.header.ring) : nullptr;
+  c.gone_before = c.ring != nullptr ? c.ring->gone : 0;
+  e.open[c.id] = &c;
+  idle.add(c, c.idle);
+  return &c;
+}
+
+void Reader::Impl::let_go(State& c) {
+  c.let_go = true;
+  if (roce::IdleOrder::is_open(c)) close(c);
+  ++packets.let_go;
+  listener.on_let_go(c);
+  idle.erase(c.idle);
+  connections.erase(c.index);
+}
+
+// Its number may be used again. What state it is in then is for the caller to say.
+void Reader::Impl::close(State& c) {
+  c.endpoint->open.erase(c.id);
+  give_up_operations(c);
+  listener.on_close(c);
+}
+
+// It ended, and no event told so.
+void Reader::Impl::end_unseen(State& c) {
+  c.state = roce::State::kClosed;
+  close(c);
+  idle.requeue(c, c.idle);
+}
+
+void Reader::Impl::close_all(EndpointState& e) {
+  while (!e.open.empty()) end_unseen(*e.open.begin()->second);
+}
+
+void Reader::Impl::take(State& c, const Event& event) {
+  switch (event.type()) {
+    case trace::EventType::kConnectionEnd: {
+      const auto told = *trace::read_event<trace::ConnectionEnd>(event.view);
+      c.state = told.established != 0 ? roce::State::kClosed : roce::State::kRejected;
+      c.closed_by = event.side(told.side);
+      c.closed_frame = event.meta.frame;
+      c.reject_reason = told.reject_reason;
+      close(c);
+      idle.requeue(c, c.idle);
+      break;
+    }
+    case trace::EventType::kMessage:
+      message(c, event);
+      break;
+    case trace::EventType::kOperation:
+      begin_operation(c, event);
+      break;
+    case trace::EventType::kOperationEnd:
+      end_operation(c, event);
+      break;
+    case trace::EventType::kFabric:
+      fabric(c, event);
+      break;
+    // What the model has no place for, or works out by itself.
+    case trace::EventType::kEndpoint:
+    case trace::EventType::kConnection:
+    case trace::EventType::kExpose:
+    case trace::EventType::kWithdraw:
+    case trace::EventType::kReceives:
+    case trace::EventType::kCredits:
+    case trace::EventType::kCreditWait:
+    case trace::EventType::kCall:
+    case trace::EventType::kCallEnd:
+    case trace::EventType::kError:
+    case trace::EventType::kFault:
+    case trace::EventType::kLoss:
+      break;
+  }
+}
+
+void Reader::Impl::message(State& c, const Event& event) {
+  const auto told = *trace::read_event<trace::Message>(event.view);
+  roce::SendMessage send;
+  send.sender = event.side(told.side);
+  end_writes(c, send.sender, event.meta);
+  send.first_frame = send.frame = event.meta.frame;
+  send.first_ns = send.time_ns = event.meta.time_ns;
+  send.first_psn = send.psn = c.order[send.sender]++ & wire::kPsnMask;
+  send.psn_known = false;
+  send.data = event.view.tail.first(std::min<std::size_t>(event.view.tail.size(), told.length));
+  send.wire_length = told.length;
+  send.complete = send.data.size() == told.length;
+  send.has_invalidate = told.has_invalidate != 0;
+  send.invalidate_handle = told.invalidate;
+  listener.on_send(c, send);
+}
+
+void Reader::Impl::begin_operation(State& c, const Event& event) {
+  const auto told = *trace::read_event<trace::Operation>(event.view);
+  const std::uint8_t side = event.side(told.side);
+  std::vector<Outstanding>& list = c.outstanding[side];
+  // The eldest of too many.
+  if (list.size() >= kMaxOutstanding) {
+    Outstanding& o = list.front();
+    const bool write = o.op.kind == OpKind::kWrite;
+    end(c, o, write ? o.op.length : 0, write, event.meta);
+    list.erase(list.begin());
+    --outstanding;
+  }
+  Outstanding o;
+  o.id = told.id;
+  roce::Operation& op = o.op;
+  op.kind = told.kind == trace::Transfer::kRead ? OpKind::kRead : OpKind::kWrite;
+  op.initiator = side;
+  op.handle = told.handle;
+  op.length = told.length;
+  op.offset = told.offset;
+  op.psn = c.order[side]++ & wire::kPsnMask;
+  op.first_frame = op.last_frame = event.meta.frame;
+  op.first_ns = op.last_ns = event.meta.time_ns;
+  listener.on_operation(c, op);
+  const Bytes data =
+      event.view.tail.first(std::min<std::size_t>(event.view.tail.size(), op.length));
+  if (op.want_data && op.kind == OpKind::kWrite && !data.empty()) listener.on_data(c, op, 0, data);
+  if (outstanding >= kMaxOutstandingOfAll) {
+    const bool write = op.kind == OpKind::kWrite;
+    return end(c, o, write ? op.length : 0, write, event.meta);
+  }
+  list.push_back(o);
+  ++outstanding;
+}
+
+void Reader::Impl::end(State& c, Outstanding& o, std::uint64_t bytes, bool complete,
+                       const PacketMeta& meta) {
+  o.op.last_frame = meta.frame;
+  o.op.last_ns = meta.time_ns;
+  o.op.bytes = std::min<std::uint64_t>(bytes, o.op.length);
+  o.op.complete = complete && o.op.bytes == o.op.length;
+  listener.on_operation_end(c, o.op);
+}
+
+// It has ended, well or not.
+void Reader::Impl::end_operation(State& c, const Event& event) {
+  const auto told = *trace::read_event<trace::OperationEnd>(event.view);
+  std::vector<Outstanding>& list = c.outstanding[event.side(told.side)];
+  const OpKind kind = told.kind == trace::Transfer::kRead ? OpKind::kRead : OpKind::kWrite;
+  const auto it = std::find_if(list.begin(), list.end(), [&](const Outstanding& o) {
+    return o.id == told.id && o.op.kind == kind;
+  });
+  if (it == list.end()) return;
+  const std::uint64_t moved = std::min(told.length, it->op.length);
+  const Bytes data = event.view.tail.first(std::min<std::size_t>(event.view.tail.size(), moved));
+  if (it->op.want_data && kind == OpKind::kRead && !data.empty()) {
+    listener.on_data(c, it->op, 0, data);
+  }
+  end(c, *it, moved, told.status == 0, event.meta);
+  list.erase(it);
+  --outstanding;
+}
+
+void Reader::Impl::end_writes(State& c, std::uint8_t side, const PacketMeta& meta) {
+  std::vector<Outstanding>& list = c.outstanding[side];
+  std::size_t left = 0;
+  for (Outstanding& o : list) {
+    if (o.op.kind == OpKind::kWrite) {
+      end(c, o, o.op.length, true, meta);
+    } else {
+      list[left++] = o;
+    }
+  }
+  outstanding -= list.size() - left;
+  list.resize(left);
+}
+
+// Nobody knows how they ended.
+void Reader::Impl::give_up_operations(State& c) {
+  for (std::vector<Outstanding>& list : c.outstanding) {
+    for (Outstanding& o : list) end(c, o, 0, false, {o.op.last_frame, o.op.last_ns});
+    outstanding -= list.size();
+    list = {};
+  }
+}
+
+void Reader::Impl::fabric(State& c, const Event& event) {
+  const auto told = *trace::read_event<trace::Fabric>(event.view);
+  const std::uint8_t side = event.side(told.side);
+  roce::SideCounters& counters = c.side[side].counters;
+  constexpr std::uint8_t kCodeMask = 0x1f;
+  wire::Aeth aeth;
+  switch (told.kind) {
+    case trace::FabricKind::kRetransmission:
+      counters.retransmitted += told.count;
+      packets.retransmitted += told.count;
+      listener.on_retransmission(c, side, told.count, event.meta);
+      return;
+    case trace::FabricKind::kNak:
+      aeth.syndrome = static_cast<std::uint8_t>(3U << 5U | (told.code & kCodeMask));
+      if (aeth.value() < counters.naks.size()) ++counters.naks[aeth.value()];
+      ++packets.nak;
+      break;
+    case trace::FabricKind::kRnr:
+      aeth.syndrome = static_cast<std::uint8_t>(1U << 5U | (told.code & kCodeMask));
+      ++counters.rnr;
+      ++packets.rnr;
+      break;
+    case trace::FabricKind::kTimeout:
+    default:
+      return;
+  }
+  listener.on_acknowledge(c, side, aeth, told.psn & wire::kPsnMask, event.meta);
+}
+
+Reader::Reader(roce::Listener& listener, roce::ConnectionNumbers& numbers, Observer* observer)
+    : impl_(std::make_unique<Impl>(listener, numbers, observer)) {}
+Reader::~Reader() = default;
+
+void Reader::frame(std::span<const std::uint8_t> data, const roce::PacketMeta& meta,
+                   std::uint64_t stream) {
+  const auto event = trace::event_in_pdu(data);
+  if (!event) return;  // another dissector's
+  const auto view = trace::view_event(*event);
+  if (!view) {
+    ++impl_->stats.malformed;
+    return;
+  }
+  impl_->event(*view, meta, stream);
+}
+
+void Reader::finish() {
+  for (const auto& endpoint : impl_->endpoints) {
+    // In the order in which they were opened, not that of a hash.
+    std::vector<State*> left;
+    for (const auto& [id, c] : endpoint->open) left.push_back(c);
+    std::sort(left.begin(), left.end(),
+              [](const State* a, const State* b) { return a->index < b->index; });
+    for (State* c : left) impl_->close(*c);
+  }
+}
+
+ReaderStats Reader::reader_stats() const {
+  return impl_->stats;
+}
+roce::PacketStats Reader::stats() const {
+  return impl_->packets;
+}
+std::uint32_t Reader::connection_count() const {
+  return impl_->numbers.next;
+}
+const roce::Connection* Reader::find(std::uint32_t index) const {
+  return impl_->connections.find(index);
+}
+
+}  // namespace rpcrdma::trace_reader

@@ -1,0 +1,591 @@
+#include "trace_for_tests.h"
+
+#include <map>
+#include <random>
+#include <set>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <rpcrdma/trace_reader/reader.h>
+#include <rpcrdma/wire/cm.h>
+
+namespace rpcrdma::trace_reader {
+namespace {
+
+using namespace testing;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Everything that is told, a line each.
+struct Log : roce::Listener {
+  std::vector<std::string> lines;
+  bool want_data = true;
+
+  template <typename... Args>
+  void add(fmt::format_string<Args...> format, Args&&... args) {
+    lines.push_back(fmt::format(format, std::forward<Args>(args)...));
+  }
+  static std::string text(std::span<const std::uint8_t> data) { return {data.begin(), data.end()}; }
+  static std::string name(const roce::Operation& op) {
+    return fmt::format("{} of {} by {}", op.kind == roce::OpKind::kRead ? "read" : "write",
+                       op.handle, op.initiator);
+  }
+  void on_open(const roce::Connection& c) override { add("open {}", c.index); }
+  void on_close(const roce::Connection& c) override { add("close {}", c.index); }
+  void on_let_go(const roce::Connection& c) override { add("let go {}", c.index); }
+  void on_send(const roce::Connection& c, const roce::SendMessage& s) override {
+    add("{}: send by {} in {}: {}{}{}", c.index, s.sender, s.frame, text(s.data),
+        s.complete ? "" : fmt::format(" of {}", s.wire_length),
+        s.has_invalidate ? fmt::format(" inv {}", s.invalidate_handle) : "");
+    EXPECT_FALSE(s.psn_known);
+  }
+  void on_operation(const roce::Connection& c, roce::Operation& op) override {
+    op.want_data = want_data;
+    add("{}: {}, {} at {}", c.index, name(op), op.length, op.offset);
+  }
+  void on_data(const roce::Connection&, const roce::Operation& op, std::uint64_t offset,
+               std::span<const std::uint8_t> data) override {
+    EXPECT_EQ(offset, 0U);
+    add("data of {}: {}", name(op), text(data));
+  }
+  void on_operation_end(const roce::Connection&, const roce::Operation& op) override {
+    add("end of {}: {}{}, {} to {}", name(op), op.bytes, op.complete ? "" : " incomplete",
+        op.first_frame, op.last_frame);
+  }
+  void on_acknowledge(const roce::Connection& c, int sender, const wire::Aeth& aeth,
+                      std::uint32_t psn, const roce::PacketMeta&) override {
+    add("{}: {} {} by {} at {}", c.index, aeth.is_rnr() ? "rnr" : "nak", aeth.value(), sender, psn);
+  }
+  void on_retransmission(const roce::Connection& c, int sender, std::uint64_t count,
+                         const roce::PacketMeta&) override {
+    add("{}: {} again by {}", c.index, count, sender);
+  }
+};
+
+struct Read {
+  explicit Read(const TraceBuilder& trace, std::uint64_t stream = 0) { add(trace, stream); }
+  void add(const TraceBuilder& trace, std::uint64_t stream = 0) {
+    trace.for_each([&](auto data, const roce::PacketMeta& meta) {
+      reader.frame(data, {++frames, meta.time_ns}, stream);
+    });
+  }
+  [[nodiscard]] const roce::Connection& connection(std::uint32_t index = 0) const {
+    return reader.connection(index);
+  }
+  // Without the first line, which is that of the opening.
+  [[nodiscard]] std::vector<std::string> behind_open() const {
+    return {log.lines.begin() + 1, log.lines.end()};
+  }
+
+  std::uint64_t frames = 0;
+  Log log;
+  roce::ConnectionNumbers numbers;
+  Reader reader{log, numbers};
+};
+
+TraceBuilder opened(std::uint32_t connection = 7) {
+  TraceBuilder trace;
+  trace.begin();
+  tell_plain_connection(trace, connection);
+  return trace;
+}
+
+trace::Message message(std::uint8_t side, std::uint32_t length) {
+  trace::Message m;
+  m.side = side;
+  m.length = length;
+  return m;
+}
+
+trace::Operation operation(trace::Transfer kind, std::uint8_t side, std::uint32_t handle,
+                           std::uint32_t length, std::uint64_t id) {
+  trace::Operation op;
+  op.kind = kind;
+  op.side = side;
+  op.handle = handle;
+  op.length = length;
+  op.id = id;
+  return op;
+}
+
+trace::OperationEnd operation_end(trace::Transfer kind, std::uint8_t side, std::uint32_t length,
+                                  std::uint64_t id, std::uint8_t status = 0) {
+  trace::OperationEnd end;
+  end.kind = kind;
+  end.side = side;
+  end.length = length;
+  end.id = id;
+  end.status = status;
+  return end;
+}
+
+constexpr auto kRead = trace::Transfer::kRead;
+constexpr auto kWrite = trace::Transfer::kWrite;
+
+TEST(TraceReader, AConnectionOfTheActiveSide) {
+  const Read read(opened());
+  EXPECT_THAT(read.log.lines, ElementsAre("open 0"));
+  const roce::Connection& c = read.connection();
+  EXPECT_EQ(c.setup, roce::Setup::kCm);
+  EXPECT_TRUE(c.recorded);
+  EXPECT_EQ(c.side[0].address.to_string(), "192.0.2.1");
+  EXPECT_EQ(c.side[1].address.to_string(), "192.0.2.2");
+  EXPECT_EQ(c.side[0].qpn, 0x100U);
+  EXPECT_EQ(c.side[1].qpn, 0x200U);
+  EXPECT_EQ(wire::service_port(c.service_id), 20049);
+  EXPECT_EQ(c.side[0].cm.private_data, plain_private_data());
+  EXPECT_EQ(c.side[1].cm.private_data, plain_private_data());
+  EXPECT_FALSE(c.side[0].cm.retries_known);
+  EXPECT_FALSE(c.side[1].operations_unseen);
+  EXPECT_EQ(c.first_frame, 2U);
+}
+
+TEST(TraceReader, AConnectionOfThePassiveSide) {
+  TraceBuilder trace;
+  trace::Connection told = plain_connection();
+  told.active = 0;
+  told.sees_peer_operations = 0;
+  told.responder_resources = 4;
+  told.initiator_depth = 2;
+  trace.tell(1, told);
+  const Read read(trace);
+  const roce::Connection& c = read.connection();
+  EXPECT_EQ(c.side[1].address.to_string(), "192.0.2.1");
+  EXPECT_EQ(c.side[1].qpn, 0x100U);
+  EXPECT_TRUE(c.side[0].operations_unseen);
+  EXPECT_FALSE(c.side[1].operations_unseen);
+  EXPECT_EQ(c.side[1].cm.responder_resources, 4);
+  EXPECT_EQ(c.side[0].cm.initiator_depth, 4);
+  EXPECT_EQ(c.side[0].cm.responder_resources, 2);
+  EXPECT_THAT(c.side[0].cm.private_data, IsEmpty());
+}
+
+TEST(TraceReader, Ipv6AndWhatIsNotKnown) {
+  TraceBuilder trace;
+  trace::Connection told = plain_connection();
+  told.peer = {0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  told.peer_qpn = 0;
+  told.told_anew = 1;
+  trace.tell(1, told);
+  const Read read(trace);
+  const roce::Connection& c = read.connection();
+  EXPECT_EQ(c.side[1].address.to_string(), "2001:db8::1");
+  EXPECT_FALSE(c.side[1].qpn_known);
+  EXPECT_EQ(c.setup, roce::Setup::kInferred);
+}
+
+// With the time that it was told at first.
+TEST(TraceReader, AConnectionFromBeforeTheStream) {
+  TraceBuilder trace;
+  trace.begin();
+  trace.now -= 100'000;
+  tell_plain_connection(trace, 7);
+  trace.now += 100'000;
+  const Read read(trace);
+  EXPECT_EQ(read.connection().setup, roce::Setup::kInferred);
+}
+
+TEST(TraceReader, SendsOfBothSides) {
+  TraceBuilder trace = opened();
+  trace.tell(7, message(0, 4), bytes_of("call"));
+  trace::Message reply = message(1, 100);
+  reply.has_invalidate = 1;
+  reply.invalidate = 9;
+  trace.tell(7, reply, bytes_of("reply"));
+  EXPECT_THAT(Read(trace).behind_open(),
+              ElementsAre("0: send by 0 in 3: call", "0: send by 1 in 4: reply of 100 inv 9"));
+}
+
+TEST(TraceReader, AWriteEndsWithTheNextMessageOfItsSide) {
+  TraceBuilder trace = opened();
+  trace.tell(7, operation(kWrite, 1, 5, 4, 1), bytes_of("data"));
+  trace.tell(7, message(0, 0));
+  trace.tell(7, operation(kWrite, 1, 6, 2, 2));
+  trace.tell(7, message(1, 0));
+  EXPECT_THAT(Read(trace).behind_open(),
+              ElementsAre("0: write of 5 by 1, 4 at 0", "data of write of 5 by 1: data",
+                          "0: send by 0 in 4: ", "0: write of 6 by 1, 2 at 0",
+                          "end of write of 5 by 1: 4, 3 to 6", "end of write of 6 by 1: 2, 5 to 6",
+                          "0: send by 1 in 6: "));
+}
+
+TEST(TraceReader, AWriteThatFailed) {
+  TraceBuilder trace = opened();
+  trace.tell(7, operation(kWrite, 0, 5, 4, 1));
+  trace.tell(7, operation_end(kWrite, 0, 0, 1, 6));
+  trace.tell(7, message(0, 0));
+  EXPECT_THAT(Read(trace).behind_open(),
+              ElementsAre("0: write of 5 by 0, 4 at 0",
+                          "end of write of 5 by 0: 0 incomplete, 3 to 4", "0: send by 0 in 5: "));
+}
+
+TEST(TraceReader, AReadHasItsDataAtItsEnd) {
+  TraceBuilder trace = opened();
+  trace.tell(7, operation(kRead, 1, 5, 4, 1));
+  trace.tell(7, operation(kRead, 1, 6, 8, 2));
+  trace.tell(7, message(1, 0));
+  trace.tell(7, operation_end(kRead, 1, 4, 1), bytes_of("read"));
+  trace.tell(7, operation_end(kRead, 1, 3, 2, 4), bytes_of("rea"));
+  trace.tell(7, operation_end(kRead, 1, 3, 2));  // there is none
+  EXPECT_THAT(Read(trace).behind_open(),
+              ElementsAre("0: read of 5 by 1, 4 at 0", "0: read of 6 by 1, 8 at 0",
+                          "0: send by 1 in 5: ", "data of read of 5 by 1: read",
+                          "end of read of 5 by 1: 4, 3 to 6", "data of read of 6 by 1: rea",
+                          "end of read of 6 by 1: 3 incomplete, 4 to 7"));
+}
+
+TEST(TraceReader, DataIsGivenToWhoWantsIt) {
+  TraceBuilder trace = opened();
+  trace.tell(7, operation(kWrite, 0, 5, 4, 1), bytes_of("data"));
+  trace.tell(7, operation(kRead, 0, 5, 4, 2));
+  trace.tell(7, operation_end(kRead, 0, 4, 2), bytes_of("data"));
+  Log log;
+  log.want_data = false;
+  roce::ConnectionNumbers numbers;
+  Reader reader(log, numbers);
+  trace.for_each([&](auto data, const roce::PacketMeta& meta) { reader.frame(data, meta); });
+  for (const std::string& line : log.lines) EXPECT_EQ(line.find("data"), std::string::npos) << line;
+}
+
+TEST(TraceReader, PacketsBelow) {
+  TraceBuilder trace = opened();
+  trace::Fabric f;
+  f.side = 1;
+  f.psn = 0x1000012;
+  f.count = 3;
+  trace.tell(7, f);
+  f.kind = trace::FabricKind::kNak;
+  f.code = 2;
+  trace.tell(7, f);
+  f.kind = trace::FabricKind::kRnr;
+  trace.tell(7, f);
+  f.kind = trace::FabricKind::kTimeout;
+  trace.tell(7, f);
+  f.kind = static_cast<trace::FabricKind>(99);
+  trace.tell(7, f);
+  const Read read(trace);
+  EXPECT_THAT(read.behind_open(),
+              ElementsAre("0: 3 again by 1", "0: nak 2 by 1 at 18", "0: rnr 2 by 1 at 18"));
+  const roce::SideCounters& n = read.connection().side[1].counters;
+  EXPECT_EQ(n.retransmitted, 3U);
+  EXPECT_EQ(n.naks[2], 1U);
+  EXPECT_EQ(n.rnr, 1U);
+  EXPECT_EQ(read.reader.stats().nak, 1U);
+}
+
+TEST(TraceReader, AConnectionEnds) {
+  TraceBuilder trace = opened();
+  trace.tell(7, operation(kWrite, 0, 5, 4, 1));
+  trace::ConnectionEnd end;
+  end.side = 1;
+  end.established = 1;
+  trace.tell(7, end, bytes_of("bye"));
+  trace.tell(7, message(0, 0));
+  const Read read(trace);
+  EXPECT_THAT(read.behind_open(),
+              ElementsAre("0: write of 5 by 0, 4 at 0",
+                          "end of write of 5 by 0: 0 incomplete, 3 to 3", "close 0"));
+  EXPECT_EQ(read.connection().state, roce::State::kClosed);
+  EXPECT_EQ(read.connection().closed_by, 1);
+  EXPECT_EQ(read.connection().closed_frame, 4U);
+  EXPECT_EQ(read.reader.reader_stats().unplaced, 1U);
+}
+
+TEST(TraceReader, TheRecordingEnds) {
+  TraceBuilder trace = opened();
+  tell_plain_connection(trace, 8);
+  Read read(trace);
+  read.reader.finish();
+  EXPECT_THAT(read.log.lines, ElementsAre("open 0", "open 1", "close 0", "close 1"));
+  EXPECT_EQ(read.connection().state, roce::State::kOpen);
+}
+
+TEST(TraceReader, ANumberIsGivenAgain) {
+  TraceBuilder trace = opened();
+  tell_plain_connection(trace, 7);
+  const Read read(trace);
+  EXPECT_THAT(read.log.lines, ElementsAre("open 0", "close 0", "open 1"));
+  EXPECT_EQ(read.connection(0).state, roce::State::kClosed);
+}
+
+TEST(TraceReader, EmittedIsReceivedAndLost) {
+  TraceBuilder trace = opened();
+  trace.tell(7, message(0, 0));
+  trace.lose(3);
+  trace.tell(7, message(0, 0)).end();
+  const Read read(trace);
+  const ReaderStats s = read.reader.reader_stats();
+  EXPECT_EQ(s.emitted, 6U);
+  EXPECT_EQ(s.received, 3U);
+  EXPECT_EQ(s.lost, 3U);
+  EXPECT_EQ(s.missing, 0U);
+  EXPECT_EQ(read.connection().events_lost, 3U);
+}
+
+TEST(TraceReader, WhatTheRecordingLacksIsMissing) {
+  TraceBuilder trace = opened();
+  for (int i = 0; i < 4; ++i) trace.tell(7, message(0, 0));
+  trace.tell_loss();
+  trace.tell(7, message(0, 0)).end();
+  trace.frames().erase(trace.frames().begin() + 3, trace.frames().begin() + 5);
+  const Read read(trace);
+  const ReaderStats s = read.reader.reader_stats();
+  EXPECT_EQ(s.emitted, s.received + s.lost + s.missing);
+  EXPECT_EQ(s.missing, 2U);
+  EXPECT_EQ(read.connection().events_lost, 2U);
+}
+
+TEST(TraceReader, LossIsThatOfOneThreadsConnections) {
+  TraceBuilder one = opened(1);
+  one.lose(5);
+  one.tell(1, message(0, 0));
+  TraceBuilder two;
+  two.ring = 2;
+  tell_plain_connection(two, 2);
+  two.tell(2, message(0, 0)).end();
+  Read read(one);
+  read.add(two);
+  EXPECT_EQ(read.connection(0).events_lost, 5U);
+  EXPECT_EQ(read.connection(1).events_lost, 0U);
+  // What was lost before a connection is none of its own.
+  one.tell(3, plain_connection());
+  Read again(one);
+  EXPECT_EQ(again.connection(1).events_lost, 0U);
+}
+
+TEST(TraceReader, TheNextFileOfARingGoesOn) {
+  TraceBuilder first = opened();
+  first.tell(7, operation(kRead, 0, 5, 4, 1)).end();
+  TraceBuilder second;
+  second.begin();
+  trace::Connection anew = plain_connection();
+  anew.told_anew = 1;
+  second.tell(7, anew);
+  second.tell(7, operation_end(kRead, 0, 4, 1)).end();
+  Read read(first, 1);
+  read.add(second, 2);
+  EXPECT_THAT(read.behind_open(),
+              ElementsAre("0: read of 5 by 0, 4 at 0", "end of read of 5 by 0: 4, 3 to 7"));
+  EXPECT_EQ(read.reader.reader_stats().endpoints, 1U);
+  EXPECT_EQ(read.reader.reader_stats().missing, 0U);
+  EXPECT_EQ(read.connection().events_lost, 0U);
+  // What the first one still has, the second one has too.
+  TraceBuilder late;
+  late.tell(7, message(0, 0));
+  read.add(late, 1);
+  EXPECT_EQ(read.reader.reader_stats().passed_over, 1U);
+}
+
+TEST(TraceReader, OtherEndpointsHaveTheirOwnNumbers) {
+  TraceBuilder first = opened();
+  TraceBuilder second;
+  second.begin("other", "server", 43);
+  tell_plain_connection(second, 7);
+  Read read(first, 1);
+  read.add(second, 2);
+  EXPECT_THAT(read.log.lines, ElementsAre("open 0", "open 1"));
+  // In the same stream: the one before has ended.
+  read.add(first, 2);
+  EXPECT_EQ(read.log.lines.back(), "open 2");
+  EXPECT_EQ(read.log.lines[read.log.lines.size() - 2], "close 0");
+}
+
+TEST(TraceReader, UnknownTypesAreSkippedAndCounted) {
+  TraceBuilder trace = opened();
+  trace.tell(7, message(0, 0));
+  Bytes& data = trace.frames().back().data;
+  data[24] = 200;  // of the header's type
+  trace.tell(7, message(0, 0)).end();
+  const Read read(trace);
+  EXPECT_EQ(read.reader.reader_stats().unknown, 1U);
+  EXPECT_EQ(read.behind_open().size(), 1U);
+  // It was received all the same.
+  EXPECT_EQ(read.reader.reader_stats().missing, 0U);
+}
+
+TEST(TraceReader, EventsOfNoConnectionThatWasToldOf) {
+  TraceBuilder trace;
+  trace.tell(9, message(0, 0));
+  trace.tell(9, operation(kRead, 0, 5, 4, 1));
+  trace.tell(9, trace::ConnectionEnd{});
+  trace.tell(0, plain_connection());
+  const Read read(trace);
+  EXPECT_THAT(read.log.lines, IsEmpty());
+  EXPECT_EQ(read.reader.reader_stats().unplaced, 3U);
+}
+
+// A writer of an older format has shorter structs, one of a newer one longer ones.
+TEST(TraceReader, StructsOfOtherLengths) {
+  TraceBuilder trace;
+  const auto put = [&trace](trace::EventHeader header, Bytes body) {
+    Bytes event(sizeof header);
+    header.connection = 7;
+    header.ring = 1;
+    header.fixed = static_cast<std::uint16_t>(body.size());
+    std::memcpy(event.data(), &header, sizeof header);
+    event.insert(event.end(), body.begin(), body.end());
+    trace.raw(event);
+  };
+  trace::EventHeader header;
+  header.type = static_cast<std::uint16_t>(trace::EventType::kConnection);
+  const trace::Connection told = plain_connection();
+  Bytes body(sizeof told + 64, 0xff);
+  std::memcpy(body.data(), &told, sizeof told);
+  Bytes old = body;
+  old.resize(40);  // addresses and QPNs
+  put(header, old);
+  header.type = static_cast<std::uint16_t>(trace::EventType::kMessage);
+  put(header, {1, 0, 0, 0, 5, 0, 0, 0});
+  put(header, {});
+  header.type = static_cast<std::uint16_t>(trace::EventType::kConnection);
+  put(header, body);
+  const Read read(trace);
+  EXPECT_THAT(read.log.lines, ElementsAre("open 0", "0: send by 0 in 2:  of 5",
+                                          "0: send by 1 in 3: ", "close 0", "open 1"));
+  EXPECT_EQ(read.connection(0).side[0].qpn, 0x200U);  // active is not told: passive
+  EXPECT_EQ(read.connection(1).side[0].qpn, 0x100U);
+}
+
+TEST(TraceReader, EveryTruncation) {
+  TraceBuilder trace = opened();
+  trace.tell(7, message(0, 4), bytes_of("call"));
+  const Bytes whole = trace.frames().back().data;
+  trace.frames().pop_back();
+  Read read(trace);
+  for (std::size_t n = 0; n < whole.size() - 4; ++n) {  // the end fills up
+    read.reader.frame(std::span(whole).first(n), {10, 0});
+  }
+  EXPECT_THAT(read.behind_open(), IsEmpty());
+  EXPECT_GT(read.reader.reader_stats().malformed, 30U);
+  read.reader.frame(whole, {10, 0});
+  EXPECT_THAT(read.behind_open(), ElementsAre("0: send by 0 in 10: call"));
+}
+
+TEST(TraceReader, LengthsThatLie) {
+  TraceBuilder trace = opened();
+  trace.tell(7, message(0, 2), bytes_of("longer than it says"));
+  trace.tell(7, operation(kWrite, 0, 5, 4, 1), bytes_of("longer than it says"));
+  trace.tell(7, operation(kRead, 0, 5, 4, 2));
+  trace.tell(7, operation_end(kRead, 0, UINT32_MAX, 2), bytes_of("longer than it says"));
+  trace::Connection told = plain_connection();
+  told.sent_private_data = UINT16_MAX;
+  trace.tell(8, told, bytes_of("short"));
+  const Read read(trace);
+  EXPECT_THAT(
+      read.behind_open(),
+      ElementsAre("0: send by 0 in 3: lo", "0: write of 5 by 0, 4 at 0",
+                  "data of write of 5 by 0: long", "0: read of 5 by 0, 4 at 0",
+                  "data of read of 5 by 0: long", "end of read of 5 by 0: 4, 5 to 6", "open 1"));
+  EXPECT_EQ(read.connection(1).side[0].cm.private_data, bytes_of("short"));
+}
+
+TEST(TraceReader, ConnectionsAreBounded) {
+  TraceBuilder trace;
+  const auto n = static_cast<std::uint32_t>(roce::kMaxConnections);
+  for (std::uint32_t i = 1; i <= n; ++i) trace.tell(i, plain_connection());
+  trace.tell(1, message(0, 0));
+  trace.tell(3, trace::ConnectionEnd{});
+  trace.tell(n + 1, plain_connection());
+  trace.tell(n + 2, plain_connection());
+  trace.tell(2, message(0, 0));
+  const Read read(trace);
+  // First the one that is over, then the one that was idle longest.
+  EXPECT_EQ(read.log.lines[n], "0: send by 0 in 8193: ");
+  EXPECT_THAT(std::vector(read.log.lines.begin() + n + 1, read.log.lines.end()),
+              ElementsAre("close 2", "let go 2", fmt::format("open {}", n), "close 1", "let go 1",
+                          fmt::format("open {}", n + 1)));
+  EXPECT_EQ(read.reader.stats().let_go, 2U);
+  EXPECT_EQ(read.reader.find(2), nullptr);
+  EXPECT_EQ(read.reader.reader_stats().unplaced, 1U);
+}
+
+TEST(TraceReader, OutstandingOperationsAreBounded) {
+  TraceBuilder trace = opened();
+  for (std::uint32_t i = 0; i < 300; ++i) {
+    trace.tell(7, operation(i % 2 == 0 ? kWrite : kRead, 0, i, 1, i));
+  }
+  Read read(trace);
+  std::size_t ends = 0;
+  for (const std::string& line : read.log.lines) ends += line.starts_with("end of") ? 1 : 0;
+  EXPECT_EQ(ends, 44U);
+  EXPECT_EQ(read.log.lines[257], "end of write of 0 by 0: 1, 3 to 259");
+  EXPECT_EQ(read.log.lines[259], "end of read of 1 by 0: 0 incomplete, 4 to 260");
+}
+
+TEST(TraceReader, ForeignFramesArePassedOver) {
+  Read read((TraceBuilder()));
+  read.reader.frame(bytes_of("anything at all"), {1, 0});
+  read.reader.frame({}, {2, 0});
+  EXPECT_FALSE(read.reader.reader_stats().any());
+}
+
+// Whatever the bytes are, connections are opened before they are used and closed once.
+struct Judge : roce::Listener {
+  std::set<std::uint32_t> open;
+  std::map<std::uint64_t, std::uint32_t> operations;
+  std::uint64_t next = 1;
+
+  void on_open(const roce::Connection& c) override { EXPECT_TRUE(open.insert(c.index).second); }
+  void on_close(const roce::Connection& c) override { EXPECT_EQ(open.erase(c.index), 1U); }
+  void on_let_go(const roce::Connection& c) override { EXPECT_EQ(open.count(c.index), 0U); }
+  void on_send(const roce::Connection& c, const roce::SendMessage& s) override {
+    EXPECT_EQ(open.count(c.index), 1U);
+    EXPECT_LE(s.data.size(), s.wire_length);
+  }
+  void on_operation(const roce::Connection& c, roce::Operation& op) override {
+    EXPECT_EQ(open.count(c.index), 1U);
+    op.tag = next++;
+    op.want_data = true;
+    operations[op.tag] = c.index;
+  }
+  void on_data(const roce::Connection&, const roce::Operation& op, std::uint64_t,
+               std::span<const std::uint8_t> data) override {
+    EXPECT_EQ(operations.count(op.tag), 1U);
+    EXPECT_LE(data.size(), op.length);
+  }
+  void on_operation_end(const roce::Connection& c, const roce::Operation& op) override {
+    EXPECT_EQ(operations[op.tag], c.index);
+    EXPECT_EQ(operations.erase(op.tag), 1U);
+    EXPECT_LE(op.bytes, op.length);
+  }
+};
+
+TEST(TraceReader, RandomBytes) {
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&random](std::uint32_t n) {
+      return static_cast<std::uint32_t>(random() % n);
+    };
+    TraceBuilder trace;
+    trace.begin();
+    for (int i = 0; i < 300; ++i) {
+      trace.ring = below(3);
+      trace::EventHeader header;
+      header.type = static_cast<std::uint16_t>(below(20));
+      if (below(4) == 0) header.type = static_cast<std::uint16_t>(trace::EventType::kOperation);
+      header.connection = below(5);
+      header.ring = below(3);
+      header.fixed = static_cast<std::uint16_t>(below(8) * 8);
+      header.tail = below(30);
+      Bytes event(trace::event_bytes(header));
+      for (std::uint8_t& b : event) b = static_cast<std::uint8_t>(below(below(2) == 0 ? 3 : 256));
+      std::memcpy(event.data(), &header, sizeof header);
+      if (below(10) == 0) event.resize(below(static_cast<std::uint32_t>(event.size())));
+      trace.raw(event);
+    }
+    Judge judge;
+    roce::ConnectionNumbers numbers;
+    Reader reader(judge, numbers);
+    trace.for_each(
+        [&](auto data, const roce::PacketMeta& meta) { reader.frame(data, meta, below(3)); });
+    reader.finish();
+    EXPECT_THAT(judge.open, IsEmpty());
+    EXPECT_THAT(judge.operations, IsEmpty());
+    if (HasFailure()) FAIL() << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace rpcrdma::trace_reader

@@ -1,0 +1,162 @@
+// Recordings made by hand, and what an endpoint would have told of traffic that a tracker sees.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rpcrdma/capture/source.h>
+#include <rpcrdma/roce/listener.h>
+#include <rpcrdma/trace/event.h>
+
+namespace rpcrdma::trace_reader::testing {
+
+using Bytes = std::vector<std::uint8_t>;
+
+[[nodiscard]] inline Bytes bytes_of(std::string_view text) {
+  return {text.begin(), text.end()};
+}
+
+// Events one after the other, a microsecond apart unless the test says otherwise, as one thread of
+// an endpoint tells them.
+class TraceBuilder {
+ public:
+  struct Frame {
+    std::int64_t time_ns = 0;
+    Bytes data;
+  };
+
+  std::uint32_t ring = 1;
+  std::int64_t now = 1'000'000'000;               // CLOCK_MONOTONIC
+  std::int64_t step = 1000;                       // from one event to the next
+  std::int64_t wall = 1'800'000'000'000'000'000;  // CLOCK_REALTIME, less `now`
+
+  // The first event of a stream; sums begin anew.
+  TraceBuilder& begin(std::string_view name = "test", std::string_view role = "client",
+                      std::uint32_t process = 42);
+
+  template <typename Event>
+  TraceBuilder& tell(std::uint32_t connection, const Event& event,
+                     std::span<const std::uint8_t> tail = {},
+                     std::span<const std::uint8_t> more_tail = {}) {
+    if (lost_told_ != lost_) tell_loss();
+    ++emitted_;
+    put(connection, event, tail, more_tail);
+    return *this;
+  }
+
+  // So many events are lost here, of which a Loss event tells before the next one.
+  TraceBuilder& lose(std::uint64_t events) {
+    emitted_ += events;
+    lost_ += events;
+    return *this;
+  }
+  TraceBuilder& tell_loss();
+  // Ends the stream as a whole one ends.
+  TraceBuilder& end() { return tell_loss(); }
+
+  // Any bytes in place of an event.
+  TraceBuilder& raw(std::span<const std::uint8_t> event);
+
+  [[nodiscard]] std::vector<Frame>& frames() { return frames_; }
+  // All of it as a file.
+  [[nodiscard]] Bytes pcapng() const;
+  // For each: f(data, meta), numbered from 1.
+  template <typename Function>
+  void for_each(Function&& f) const {
+    std::uint64_t number = 0;
+    for (const Frame& frame : frames_) {
+      f(std::span<const std::uint8_t>(frame.data), roce::PacketMeta{++number, frame.time_ns});
+    }
+  }
+
+ private:
+  template <typename Event>
+  void put(std::uint32_t connection, const Event& event, std::span<const std::uint8_t> tail,
+           std::span<const std::uint8_t> more_tail) {
+    trace::EventHeader header;
+    header.type = static_cast<std::uint16_t>(Event::kType);
+    header.fixed = sizeof(Event);
+    header.tail = static_cast<std::uint32_t>(tail.size() + more_tail.size());
+    header.connection = connection;
+    header.ring = ring;
+    header.time = now;
+    Bytes bytes(trace::event_bytes(header));
+    std::memcpy(bytes.data(), &header, sizeof header);
+    std::memcpy(bytes.data() + sizeof header, &event, sizeof event);
+    auto at = bytes.begin() + sizeof header + sizeof event;
+    at = std::copy(tail.begin(), tail.end(), at);
+    std::copy(more_tail.begin(), more_tail.end(), at);
+    raw(bytes);
+  }
+
+  std::vector<Frame> frames_;
+  std::uint64_t emitted_ = 0, lost_ = 0, lost_told_ = 0;
+};
+
+// A connection between 192.0.2.1 and 192.0.2.2, set up to port 20049 by the first, which tells of
+// it; both sides told 4096 bytes and remote invalidation in their private data.
+[[nodiscard]] trace::Connection plain_connection();
+[[nodiscard]] Bytes plain_private_data();
+inline void tell_plain_connection(TraceBuilder& trace, std::uint32_t connection,
+                                  const trace::Connection& told = plain_connection()) {
+  const Bytes data = plain_private_data();
+  trace::Connection event = told;
+  event.sent_private_data = static_cast<std::uint16_t>(data.size());
+  trace.tell(connection, event, data, data);
+}
+
+// A listener of a tracker that writes down what the endpoint on one side of each connection tells
+// of the same traffic. On an RNIC it does not see its peer's RDMA operations.
+class Teller final : public roce::Listener {
+ public:
+  struct Options {
+    std::uint8_t side = 0;  // of the connections: 0 opened them
+    bool sees_peer_operations = true;
+  };
+  Teller(TraceBuilder& to, const Options& options) : to_(to), options_(options) { to_.step = 0; }
+
+  void on_open(const roce::Connection& connection) override;
+  void on_close(const roce::Connection& connection) override;
+  void on_send(const roce::Connection& connection, const roce::SendMessage& send) override;
+  void on_operation(const roce::Connection& connection, roce::Operation& op) override;
+  void on_data(const roce::Connection& connection, const roce::Operation& op, std::uint64_t offset,
+               std::span<const std::uint8_t> data) override;
+  void on_operation_end(const roce::Connection& connection, const roce::Operation& op) override;
+  void on_acknowledge(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
+                      std::uint32_t psn, const roce::PacketMeta& meta) override;
+  void on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
+                         const roce::PacketMeta& meta) override;
+
+ private:
+  [[nodiscard]] std::uint8_t told(int side) const { return side == options_.side ? 0 : 1; }
+  [[nodiscard]] bool hidden(const roce::Operation& op) const {
+    return !options_.sees_peer_operations && op.initiator != options_.side;
+  }
+  // A tracker may hold packets back, and an endpoint's clock does not step back. The stream begins
+  // with what is told first.
+  void at(std::int64_t time_ns) {
+    const std::int64_t now = time_ns - to_.wall;
+    to_.now = begun_ ? std::max(to_.now, now) : now;
+    if (!begun_) to_.begin();
+    begun_ = true;
+  }
+
+  TraceBuilder& to_;
+  Options options_;
+  bool begun_ = false;
+  std::uint64_t next_id_ = 1;
+  std::map<std::uint64_t, Bytes> data_;  // of operations under way
+};
+
+// What an endpoint would have told of a capture file's traffic.
+[[nodiscard]] TraceBuilder told_of_capture(std::span<const std::uint8_t> file,
+                                           const Teller::Options& options);
+
+}  // namespace rpcrdma::trace_reader::testing

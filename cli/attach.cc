@@ -1,0 +1,176 @@
+// rpcrdma attach
+#include "commands.h"
+#include "input.h"
+#include "live_view.h"
+#include "whole_blocks.h"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rpcrdma/capture/source.h>
+#include <rpcrdma/trace_live/endpoints.h>
+
+namespace rpcrdma::cli {
+
+namespace {
+
+using capture::FileDescriptor;
+
+struct Options {
+  std::string endpoint;
+  std::string write;
+  PrintOptions print;
+};
+
+volatile std::sig_atomic_t stream_fd = -1;
+volatile std::sig_atomic_t stopped = 0;
+
+// Nothing more comes from the endpoint then; what has come is still read.
+void on_interrupt(int) {
+  stopped = 1;
+  ::shutdown(stream_fd, SHUT_RD);
+}
+
+// Ends the stream by SIGINT, SIGTERM and SIGHUP, the first time; a second one ends the program.
+class StopBySignal {
+ public:
+  explicit StopBySignal(int fd) {
+    stream_fd = fd;
+    struct sigaction action {};
+    action.sa_handler = on_interrupt;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+  }
+  StopBySignal(const StopBySignal&) = delete;
+  StopBySignal& operator=(const StopBySignal&) = delete;
+  ~StopBySignal() {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
+  }
+};
+
+// Of what the endpoint tells from now on nothing is missing.
+void say_attached(const Options& options) {
+  fmt::print(stderr, "rpcrdma: attached to {}, Ctrl-C ends\n", options.endpoint);
+}
+
+int refused(const std::string& why) {
+  complain(why);
+  return kUnreadable;
+}
+
+bool write_all(int fd, std::span<const std::uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno != EINTR) return false;
+    if (n > 0) bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+// Writes the stream as it comes.
+int keep(const Options& options, const FileDescriptor& from) {
+  const bool standard = options.write == "-";
+  constexpr mode_t kOnlyTheUser = 0600;
+  const FileDescriptor to(
+      standard
+          ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+          : ::open(options.write.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOnlyTheUser));
+  const std::string name = standard ? "standard output" : options.write;
+  if (to.get() < 0) return refused(fmt::format("{}: {}", name, std::strerror(errno)));
+  std::signal(SIGPIPE, SIG_IGN);
+  WholeBlocks blocks;
+  std::array<std::uint8_t, std::size_t{64} << 10> buffer;
+  std::uint64_t written = 0;
+  while (!blocks.broken()) {
+    const ssize_t n = ::read(from.get(), buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return refused(fmt::format("{}: {}", options.endpoint, std::strerror(errno)));
+    if (n == 0) break;
+    const auto whole = blocks.add(std::span(buffer).first(static_cast<std::size_t>(n)));
+    if (!write_all(to.get(), whole)) {
+      // Whom it was for has gone.
+      if (standard && errno == EPIPE) return kOk;
+      return refused(fmt::format("{}: cannot write: {}", name, std::strerror(errno)));
+    }
+    if (written == 0 && !whole.empty()) say_attached(options);
+    written += whole.size();
+  }
+  if (blocks.broken()) return refused(options.endpoint + ": what comes from it is no pcapng");
+  fmt::print(stderr, "rpcrdma: {}{} bytes written\n",
+             stopped != 0 ? "" : options.endpoint + " has ended; ", written);
+  return kOk;
+}
+
+int show(const Options& options, FileDescriptor from, LiveView& view) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  const auto source = capture::open_descriptor(std::move(from), options.endpoint);
+  if (!source) return stopped != 0 ? kOk : refused(source.error().message);
+  capture::Frame frame;
+  int status = kOk;
+  for (;;) {
+    const auto more = (*source)->next(frame);
+    if (!more) status = refused(more.error().message);
+    if (!more || !*more) break;
+    if (frame.number == 1) say_attached(options);
+    view.frame(frame);
+  }
+  view.finish(0);
+  const capture::SourceStats& stats = (*source)->stats();
+  if (stopped == 0 && !stats.damage.empty()) {
+    complain(fmt::format("warning: {}: {}", options.endpoint, stats.damage));
+  }
+  const trace_reader::ReaderStats events = view.events();
+  fmt::print(stderr, "rpcrdma: {}{} events, {} lost\n",
+             stopped != 0 ? "" : options.endpoint + " has ended; ", events.events,
+             events.lost + events.missing);
+  return status;
+}
+
+int attach(const Options& options) {
+  const PrintOptions& print = options.print;
+  const bool selects = !print.filter.empty() || !print.xid.empty() || !print.connections.empty() ||
+                       !print.types.empty() || !print.from.empty() || !print.to.empty() ||
+                       print.json || print.verbose || print.hex || print.events;
+  if (!options.write.empty() && selects) {
+    return refused(
+        "attach: -w keeps all that comes, and prints nothing: no other option goes "
+        "with it");
+  }
+  std::unique_ptr<LiveView> view;
+  if (options.write.empty()) {
+    auto printer = make_printer(print, "attach");
+    if (!printer) return kUnreadable;
+    view = std::make_unique<LiveView>(std::move(printer));
+  }
+  auto stream = trace::connect_endpoint(options.endpoint);
+  if (!stream) return refused(stream.error().message);
+  const StopBySignal stop(stream->get());
+  return view ? show(options, std::move(*stream), *view) : keep(options, *stream);
+}
+
+}  // namespace
+
+Run add_attach(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("ENDPOINT", options->endpoint,
+                 "Its name or process, as `rpcrdma ls` lists them, or the path of its socket")
+      ->type_name("ENDPOINT")
+      ->required();
+  app.add_option("-w,--write", options->write,
+                 "Print nothing, and keep what comes in this pcapng file, - for standard output")
+      ->type_name("FILE");
+  add_print_options(app, options->print);
+  return [options] { return attach(*options); };
+}
+
+}  // namespace rpcrdma::cli

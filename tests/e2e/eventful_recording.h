@@ -1,0 +1,51 @@
+#pragma once
+
+#include "../../analyzer/trace/trace_for_tests.h"
+
+#include <string>
+
+namespace rpcrdma::e2e {
+
+// An endpoint's recording made by hand, with nearly all that it can tell; nine of its events were
+// lost.
+inline std::string eventful_recording() {
+  trace_reader::testing::TraceBuilder t;
+  t.begin("nfsd", "server on 192.0.2.1");
+  trace_reader::testing::tell_plain_connection(t, 7);
+  t.tell(7, trace::Receives{32, 32});
+  trace::Expose expose;
+  expose.handle = 0x77;
+  expose.length = 4096;
+  expose.xid = 0x1234;
+  t.tell(7, expose);
+  t.tell(7, trace::Withdraw{0x77, 1, {}});
+  t.tell(7, trace::CreditWait{0x1234, 1, {}});
+  t.tell(7, trace::CreditWait{0x1234, 0, {}});
+  trace::CallEnd end;
+  end.xid = 0x1234;
+  end.attempts = 1;
+  end.called = 1'000'000;
+  end.sent = 1'200'000;
+  end.replied = 1'900'000;
+  end.ended = 2'000'000;
+  t.tell(7, end);
+  end.side = 1;
+  t.tell(7, end);
+  trace::Error error;
+  error.side = 1;
+  t.tell(7, error, trace_reader::testing::bytes_of("a Reply \x1b[31mwithout its Call"));
+  trace::Fault fault;
+  fault.action = 1;
+  fault.packets = 3;
+  t.tell(0, fault, trace_reader::testing::bytes_of("drop op=send"));
+  t.lose(9);
+  t.tell(7, trace::Credits{});
+  trace::ConnectionEnd closed;
+  closed.established = 1;
+  t.tell(7, closed, trace_reader::testing::bytes_of("disconnected"));
+  t.end();
+  const auto bytes = t.pcapng();
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace rpcrdma::e2e

@@ -1,0 +1,228 @@
+// An endpoint's recording, opened by every command that opens a capture. It is made of a capture,
+// as one of its endpoints would have told it.
+#include "../../analyzer/trace/trace_for_tests.h"
+#include "command.h"
+#include "eventful_recording.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rpcrdma::e2e {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using trace_reader::testing::TraceBuilder;
+
+constexpr const char* kCapture = "linux-nfs41.pcap";
+
+TraceBuilder told(const std::string& name, std::uint8_t side, bool sees_peer_operations = true) {
+  const std::string bytes = read_file(capture(name));
+  return trace_reader::testing::told_of_capture(
+      {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()},
+      {.side = side, .sees_peer_operations = sees_peer_operations});
+}
+
+std::string file_of(const TraceBuilder& trace) {
+  const auto bytes = trace.pcapng();
+  return {bytes.begin(), bytes.end()};
+}
+
+json analyzed(const std::string& file) {
+  const Result r = run("RPCRDMA analyze --json " + file);
+  EXPECT_EQ(r.status, 0) << r.err;
+  return json::parse(r.out, nullptr, false);
+}
+
+// What a message is, whoever saw it.
+std::vector<std::string> gist(const std::string& lines) {
+  std::vector<std::string> all;
+  for (const json& m : json_lines(lines)) {
+    if (m["kind"] == "event") continue;
+    all.push_back(m["kind"].dump() + m["xid"].dump() + m["proc"].dump() + m["credit"].dump() +
+                  m["source"].dump() + m["destination"].dump() + m["read_list"].dump() +
+                  m["write_list"].dump() + m["reply_chunk"].dump() + m["rpc"].dump());
+  }
+  return all;
+}
+
+class Recording : public ::testing::Test {
+ protected:
+  std::string write(const std::string& name, const std::string& bytes) const {
+    write_file(folder_.file(name), bytes);
+    return folder_.file(name);
+  }
+
+  TemporaryFolder folder_;
+};
+
+class RecordingOf : public Recording,
+                    public ::testing::WithParamInterface<std::tuple<const char*, std::uint8_t>> {
+ protected:
+  const std::string packets_ = capture(std::get<0>(GetParam()));
+  const std::string events_ =
+      write("told.pcapng", file_of(told(std::get<0>(GetParam()), std::get<1>(GetParam()))));
+};
+
+TEST_P(RecordingOf, MessagesAreThoseOfThePackets) {
+  const Result r = run("RPCRDMA decode --json " + events_);
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(r.err, "");
+  EXPECT_EQ(gist(r.out), gist(run("RPCRDMA decode --json " + packets_).out));
+}
+
+TEST_P(RecordingOf, TheReportIsThatOfThePackets) {
+  const json events = analyzed(events_);
+  const json packets = analyzed(packets_);
+  EXPECT_EQ(events["messages"], packets["messages"]);
+  ASSERT_EQ(events["connections"].size(), packets["connections"].size());
+  for (std::size_t i = 0; i < packets["connections"].size(); ++i) {
+    const json& e = events["connections"][i];
+    const json& p = packets["connections"][i];
+    EXPECT_TRUE(e["recorded"].get<bool>());
+    for (const char* key : {"client", "server"}) {
+      for (const char* member : {"address", "qpn"}) EXPECT_EQ(e[key][member], p[key][member]);
+    }
+    for (const char* key : {"protocol", "roles", "setup", "state", "version", "calls", "replies",
+                            "unmatched", "errors", "malformed", "forward", "reverse", "credits",
+                            "thresholds", "chunks", "inline_bytes", "stray_operations"}) {
+      EXPECT_EQ(e[key], p[key]) << key << " of connection " << i + 1;
+    }
+  }
+  ASSERT_EQ(events["procedures"].size(), packets["procedures"].size());
+  for (std::size_t i = 0; i < packets["procedures"].size(); ++i) {
+    for (const char* key : {"name", "calls", "replies", "errors", "unmatched", "bytes"}) {
+      EXPECT_EQ(events["procedures"][i][key], packets["procedures"][i][key]) << key;
+    }
+  }
+  std::set<std::string> found;
+  for (const json& f : packets["findings"]) found.insert(f["rule"]);
+  for (const json& f : events["findings"]) EXPECT_EQ(found.count(f["rule"]), 1U) << f;
+  EXPECT_TRUE(events["trust"]["complete"].get<bool>()) << events["trust"];
+  EXPECT_EQ(events["recording"]["lost"], 0);
+  EXPECT_EQ(events["recording"]["emitted"], events["recording"]["received"]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Linux, RecordingOf,
+                         ::testing::Combine(::testing::Values("linux-nfs41.pcap"),
+                                            ::testing::Values(0, 1)),
+                         [](const auto& i) {
+                           return std::get<1>(i.param) == 0 ? "Client" : "Server";
+                         });
+
+TEST_F(Recording, WithoutThePeersOperationsItSaysSo) {
+  const json report = analyzed(write("told.pcapng", file_of(told(kCapture, 0, false))));
+  EXPECT_EQ(report["trust"]["operations_unseen"]["connections"], 1);
+  EXPECT_TRUE(report["connections"][0]["operations_unseen"].get<bool>());
+  const Result text = run("RPCRDMA analyze " + folder_.file("told.pcapng"));
+  EXPECT_THAT(text.out, HasSubstr("RDMA Reads and Writes of the peer are not told"));
+}
+
+TEST_F(Recording, WhatWasLostIsTold) {
+  const std::string file = write("lossy.pcapng", eventful_recording());
+  const json report = analyzed(file);
+  EXPECT_EQ(report["recording"]["lost"], 9);
+  EXPECT_EQ(report["recording"]["emitted"],
+            report["recording"]["received"].get<int>() + report["recording"]["lost"].get<int>());
+  EXPECT_FALSE(report["trust"]["complete"].get<bool>());
+  EXPECT_EQ(report["connections"][0]["events_lost"], 9);
+  const Result text = run("RPCRDMA analyze " + file);
+  EXPECT_THAT(text.out, HasSubstr("9 of 21 that endpoints had to tell are not in the recording"));
+  EXPECT_THAT(text.out, HasSubstr("nfsd, server on 192.0.2.1, process 42"));
+  EXPECT_THAT(text.out, HasSubstr("drop 3 incoming packets: drop op=send"));
+  EXPECT_EQ(text.out.find('\x1b'), std::string::npos);
+}
+
+TEST_F(Recording, PageTablesAndJoinedReports) {
+  const std::string file = write("r.pcapng", eventful_recording());
+  const Result r = run("cd " + folder_.path() +
+                       " && RPCRDMA analyze --json r.pcapng --html r.html --csv r > r.json");
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(run("xmllint --nonet --noout " + folder_.file("r.html")).status, 0);
+  EXPECT_THAT(read_file(folder_.file("r.html")), HasSubstr("drop op=send"));
+  // A report alone, written again, is the same.
+  const Result again = run("RPCRDMA merge --json " + folder_.file("r.json"));
+  EXPECT_EQ(again.out, read_file(folder_.file("r.json"))) << again.err;
+  const Result twice =
+      run("RPCRDMA merge --json " + folder_.file("r.json") + " " + folder_.file("r.json"));
+  EXPECT_EQ(twice.status, 0) << twice.err;
+  EXPECT_EQ(json::parse(twice.out)["recording"]["lost"], 18);
+}
+
+TEST_F(Recording, EventsAreDecodedAndSelected) {
+  const std::string file = write("r.pcapng", eventful_recording());
+  const auto events = [&](const std::string& options) {
+    std::vector<std::string> names;
+    for (const json& line : json_lines(run("RPCRDMA decode --json " + options + " " + file).out)) {
+      if (line["kind"] == "event") names.push_back(line["event"]);
+    }
+    return names;
+  };
+  using ::testing::ElementsAre;
+  EXPECT_EQ(events("").size(), 15U);
+  EXPECT_THAT(events("--xid 0x1234"),
+              ElementsAre("expose", "credit wait", "credit wait", "Call end", "Call end"));
+  EXPECT_THAT(events("-Y 'rpcrdma.trace.event == \"error\"'"), ElementsAre("error"));
+  EXPECT_THAT(events("-Y 'rpcrdma.trace.total > 500us && rpcrdma.trace.by == peer'"),
+              ElementsAre("Call end"));
+  EXPECT_THAT(events("-Y 'rpcrdma.segment.handle == 0x77'"), ElementsAre("expose", "withdraw"));
+  EXPECT_TRUE(events("--type call").empty());
+  // What comes with every Call is left out of lines unless it is asked for.
+  const Result lines = run("RPCRDMA decode " + file);
+  EXPECT_THAT(lines.out, HasSubstr("connection end | "));
+  EXPECT_EQ(lines.out.find("expose"), std::string::npos) << lines.out;
+  EXPECT_EQ(lines.out.find('\x1b'), std::string::npos);
+  EXPECT_THAT(run("RPCRDMA decode --events " + file).out, HasSubstr("expose | "));
+}
+
+// What a program leaves that was ended in the middle.
+TEST_F(Recording, EndsAnywhere) {
+  const std::string whole = file_of(told(kCapture, 0));
+  const std::size_t messages = gist(run("RPCRDMA decode --json " + write("w", whole)).out).size();
+  for (std::size_t part = 1; part < 12; ++part) {
+    const std::string file = write("cut.pcapng", whole.substr(0, whole.size() * part / 12));
+    const Result r = run("RPCRDMA decode --json " + file);
+    EXPECT_EQ(r.status, 0) << r.err;
+    const std::size_t read = gist(r.out).size();
+    EXPECT_GT(read, messages * (part - 1) / 16);
+    EXPECT_LT(read, messages);
+    analyzed(file);
+  }
+}
+
+TEST_F(Recording, BesideACaptureOfTheSame) {
+  const std::string file = write("told.pcapng", file_of(told(kCapture, 0)));
+  const json both = analyzed(file + " " + capture(kCapture));
+  const json one = analyzed(capture(kCapture));
+  const auto calls = [](const json& report) {
+    int all = 0;
+    for (const json& c : report["connections"]) all += c["calls"].get<int>();
+    return all;
+  };
+  EXPECT_EQ(calls(both), 2 * calls(one));
+  EXPECT_EQ(both["packets"]["total"].get<int>(),
+            both["packets"]["events"].get<int>() + one["packets"]["total"].get<int>());
+}
+
+TEST_F(Recording, PayloadIsExtracted) {
+  const std::string file = write("told.pcapng", file_of(told(kCapture, 0)));
+  const std::string cd = "cd " + folder_.path() + " && ";
+  EXPECT_EQ(run(cd + "RPCRDMA extract --kind read -d events " + file).status, 0);
+  EXPECT_EQ(run(cd + "RPCRDMA extract --kind read -d packets " + capture(kCapture)).status, 0);
+  const auto contents = [&](const std::string& name) {
+    std::multiset<std::string> all;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.file(name))) {
+      all.insert(read_file(entry.path()));
+    }
+    return all;
+  };
+  EXPECT_FALSE(contents("packets").empty());
+  EXPECT_EQ(contents("events"), contents("packets"));
+}
+
+}  // namespace
+}  // namespace rpcrdma::e2e

@@ -1,0 +1,113 @@
+// A scene that one of its endpoints tells, in a recording, is judged as its packets are.
+#include "registry.h"
+#include "run.h"
+
+#include <algorithm>
+#include <array>
+#include <regex>
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace rpcrdma::scenes {
+namespace {
+
+// Rules that rest on PSNs, ICRCs and retries, which an endpoint does not tell.
+bool shown_by_packets_only(const std::string& rule) {
+  constexpr std::array<const char*, 7> kRules{"FC-04", "FC-05", "BI-06",  "OPS-05",
+                                              "RNR",   "ICRC",  "CAPTURE"};
+  return std::find(kRules.begin(), kRules.end(), rule) != kRules.end();
+}
+
+// Scenes of which the packets tell what happened, and an endpoint only how it went on.
+bool told_otherwise(const RuleScene& scene) {
+  constexpr std::array<const char*, 6> kScenes{"CONN-LOST-rejected", "CONN-LOST-retries",
+                                               "CONN-LOST-rnr",      "CONN-LOST-rnr-retries",
+                                               "RETX-STORM",         "SLOW-NETWORK"};
+  return std::find(kScenes.begin(), kScenes.end(), scene.file()) != kScenes.end();
+}
+
+// What is found, without the numbers of frames.
+std::multiset<std::string> judged(const Outcome& outcome) {
+  static const std::regex kFrame("frame [0-9]+");
+  std::multiset<std::string> all;
+  for (const rules::Finding& f : outcome.findings) {
+    if (shown_by_packets_only(f.rule)) continue;
+    all.insert(std::string(rules::severity_name(f.severity)) + " " + f.rule + " " + f.role + " " +
+               f.peer + " x" + std::to_string(f.count) + ": " +
+               std::regex_replace(f.text, kFrame, "frame"));
+  }
+  return all;
+}
+
+std::vector<RuleScene> scenes() {
+  std::vector<RuleScene> all = all_scenes();
+  std::erase_if(all, told_otherwise);
+  return all;
+}
+
+class Told : public ::testing::TestWithParam<RuleScene> {};
+
+TEST_P(Told, BrokenByEitherEnd) {
+  const RuleScene& r = GetParam();
+  Scene scene;
+  r.breaks(scene);
+  const auto packets = judged(run(scene, r.profile));
+  EXPECT_EQ(judged(run_told(scene, r.profile, kClient, true)), packets);
+  EXPECT_EQ(judged(run_told(scene, r.profile, kServer, true)), packets);
+}
+
+TEST_P(Told, KeptByEitherEnd) {
+  const RuleScene& r = GetParam();
+  Scene scene;
+  r.keeps(scene);
+  const auto packets = judged(run(scene, r.profile));
+  EXPECT_EQ(judged(run_told(scene, r.profile, kClient, true)), packets);
+  EXPECT_EQ(judged(run_told(scene, r.profile, kServer, true)), packets);
+}
+
+// On most RNICs nobody sees what the peer reads and writes: then less is found, and nothing else.
+TEST_P(Told, WithoutThePeersOperations) {
+  const RuleScene& r = GetParam();
+  for (const auto& play : {r.breaks, r.keeps}) {
+    Scene scene;
+    play(scene);
+    std::set<std::string> found;
+    for (const rules::Finding& f : run(scene, r.profile).findings) found.insert(f.rule);
+    for (const rules::Finding& f : run_told(scene, r.profile, kClient, false).findings) {
+      if (shown_by_packets_only(f.rule)) continue;
+      EXPECT_EQ(found.count(f.rule), 1U) << f.rule << ": " << f.text;
+    }
+  }
+}
+
+std::string test_name(const ::testing::TestParamInfo<RuleScene>& info) {
+  std::string name = info.param.file();
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '-'; }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Told, ::testing::ValuesIn(scenes()), test_name);
+
+TEST(ToldWithoutThePeersOperations, WhatRestsOnThemIsWithheld) {
+  for (const RuleScene& r : all_scenes()) {
+    if (r.rule != std::string("OPS-03")) continue;
+    Scene scene;
+    r.breaks(scene);
+    const Outcome client = run_told(scene, r.profile, kClient, false);
+    for (const rules::Finding& f : client.findings) EXPECT_NE(f.rule, "OPS-03");
+    bool withheld = false;
+    for (const rules::Withheld& w : client.withheld) withheld |= w.rule == "OPS-03";
+    EXPECT_TRUE(withheld);
+    // The server's operations are its own.
+    bool found = false;
+    for (const rules::Finding& f : run_told(scene, r.profile, kServer, false).findings) {
+      found |= f.rule == "OPS-03";
+    }
+    EXPECT_TRUE(found);
+  }
+}
+
+}  // namespace
+}  // namespace rpcrdma::scenes
