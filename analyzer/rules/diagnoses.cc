@@ -127,7 +127,8 @@ void Diagnoses::close(const roce::Connection& connection) {
   const model::ConnectionModel& cm = model_->connection(connection.index);
   bool broken = false;
   if (cm.speaks == model::Speaks::kRpc) {
-    note_closed(trust_, connection, c.cut_short);
+    // An endpoint tells the fronts of messages, which is all that anything here needs of them.
+    note_closed(trust_, connection, connection.recorded ? 0 : c.cut_short);
     std::int64_t stalled = 0;
     for (int side = 0; side < 2; ++side) {
       const auto s = static_cast<std::size_t>(side);
@@ -142,14 +143,16 @@ void Diagnoses::close(const roce::Connection& connection) {
       broken = true;
       Evidence e;
       e.connection = &connection;
-      e.side = connection.closed_by;
+      // Who found that nothing comes back ends the connection, and is not to blame for that.
+      e.side = connection.recorded ? -1 : connection.closed_by;
       e.frames = {c.cut_off_frame, connection.closed_frame};
       if (cm.sends != cm.messages)
         e.unsure = "a message of the connection was cut short by the capture";
       findings_.add(RuleId::kConnLost, e, [&] {
         return fmt::format(
             "{} while {} without an answer, the first of them {:#010x}, sent {} before",
-            connection.closed_by < 0 ? "the connection ended" : "a DREQ ended the connection",
+            connection.closed_by < 0 || connection.recorded ? "the connection ended"
+                                                            : "a DREQ ended the connection",
             c.cut_off == 1 ? "1 Call was" : fmt::format("{} Calls were", c.cut_off), c.cut_off_xid,
             duration(connection.last_ns - c.cut_off_ns));
       });

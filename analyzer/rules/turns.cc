@@ -3,6 +3,8 @@
 #include "add_time.h"
 #include "durations.h"
 
+#include <algorithm>
+
 namespace rpcrdma::rules {
 
 namespace {
@@ -11,6 +13,14 @@ constexpr std::uint64_t kEnoughCalls = 8;
 constexpr std::int64_t kSlow = 1'000'000;  // nanoseconds from Call to Reply, on average
 constexpr std::int64_t kNetworkPercent = 25;
 constexpr std::int64_t kPeerPercent = 80;
+
+bool packets_went_wrong(const roce::Connection& connection) {
+  return std::ranges::any_of(connection.side, [](const roce::Side& side) {
+    const roce::SideCounters& n = side.counters;
+    return n.retransmitted != 0 || n.rnr != 0 ||
+           std::ranges::any_of(n.naks, [](std::uint64_t naks) { return naks != 0; });
+  });
+}
 
 }  // namespace
 
@@ -40,21 +50,27 @@ void Turns::tell(Findings& findings, const roce::Connection& connection, int cli
                  std::int64_t stalled) const {
   if (replies_ < kEnoughCalls) return;
   const auto n = static_cast<std::int64_t>(replies_);
+  // Calls that were never answered were outstanding until the end.
+  std::int64_t busy = busy_;
+  if (busy_since_ >= 0) add_time(busy, connection.last_ns - busy_since_);
   Evidence e;
   e.connection = &connection;
   e.frames = {slowest_frame_, 0};
-  if (percent(stalled, busy_) >= kNetworkPercent) {
+  if (percent(stalled, busy) >= kNetworkPercent) {
     findings.add(RuleId::kSlowNetwork, e, [&] {
       return fmt::format(
           "for {} of the {} in which Calls were outstanding ({} %) a side stood "
           "still before it sent packets again",
-          duration(stalled), duration(busy_), percent(stalled, busy_));
+          duration(stalled), duration(busy), percent(stalled, busy));
     });
     return;
   }
   const std::int64_t peer = latency_ - data_;
   if (latency_ < kSlow * n || percent(peer, latency_) < kPeerPercent) return;
   e.side = 1 - client;
+  if (connection.recorded && packets_went_wrong(connection)) {
+    e.unsure = "packets were lost, and how long that took an endpoint does not see";
+  }
   findings.add(RuleId::kSlowPeer, e, [&] {
     std::string text = fmt::format("{} from Call to Reply on average of {} Calls",
                                    duration(latency_ / n), replies_);

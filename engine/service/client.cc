@@ -299,9 +299,11 @@ struct Client::Impl : LoopMember {
           lost(link, {trace::kHere, 0, or_else(link.what, or_else(event.reason, "disconnected"))},
                now);
         } else {
+          // Who found that something failed is who ends it.
+          const std::string_view failure = link.channel->failure();
           lost(link,
-               {trace::kPeer, 0,
-                or_else(link.channel->failure(), or_else(event.reason, "disconnected"))},
+               {failure.empty() ? trace::kPeer : trace::kHere, 0,
+                or_else(failure, or_else(event.reason, "disconnected"))},
                now);
         }
         break;

@@ -269,8 +269,11 @@ struct Server::Impl : LoopMember {
         break;
       case EventType::kDisconnected:
         // Of the two the failure says what failed, too.
-        if (!c.channel->failure().empty()) event.reason = c.channel->failure();
-        remove(key, CloseReason::kPeer, event.reason, trace::kPeer);
+        if (const std::string_view failure = c.channel->failure(); !failure.empty()) {
+          remove(key, CloseReason::kPeer, failure, trace::kHere);
+        } else {
+          remove(key, CloseReason::kPeer, event.reason, trace::kPeer);
+        }
         break;
       case EventType::kRequest:
       case EventType::kProviderLost:
