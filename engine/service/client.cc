@@ -300,7 +300,7 @@ struct Client::Impl : LoopMember {
                now);
         } else {
           // Who found that something failed is who ends it.
-          const std::string_view failure = link.channel->failure();
+          const std::string& failure = link.channel->failure();
           lost(link,
                {failure.empty() ? trace::kPeer : trace::kHere, 0,
                 or_else(failure, or_else(event.reason, "disconnected"))},
