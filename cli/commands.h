@@ -22,6 +22,7 @@ using Run = std::function<int()>;
 [[nodiscard]] Run add_analyze(CLI::App& app);
 [[nodiscard]] Run add_ls(CLI::App& app);
 [[nodiscard]] Run add_attach(CLI::App& app);
+[[nodiscard]] Run add_top(CLI::App& app);
 [[nodiscard]] Run add_merge(CLI::App& app);
 [[nodiscard]] Run add_export(CLI::App& app);
 [[nodiscard]] Run add_extract(CLI::App& app);

@@ -67,6 +67,7 @@ int run_command(int argc, char** argv) {
   add("ls", "List the endpoints of this user that run on this machine", add_ls);
   add("attach", "Print the messages of a running endpoint as they come, as it tells them",
       add_attach);
+  add("top", "Watch running endpoints: connections, credits, chunks, latency, findings", add_top);
   add("extract", "Write the payload of chunks, or whole RPC messages, to files", add_extract);
   add("fields", "List the fields that --filter knows", add_fields);
   add("header", "Decode one header given in hexadecimal", add_header);

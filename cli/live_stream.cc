@@ -1,0 +1,71 @@
+#include "live_stream.h"
+
+#include <cerrno>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include <sys/socket.h>
+
+namespace rpcrdma::cli {
+
+namespace {
+
+constexpr std::size_t kAtOnce = std::size_t{256} << 10;
+constexpr std::uint32_t kSection = 0x0a0d0d0a;
+constexpr std::uint32_t kInterface = 1;
+
+std::uint32_t word(std::span<const std::uint8_t> bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+LiveStream::LiveStream(capture::FileDescriptor fd) : fd_(std::move(fd)), buffer_(kAtOnce) {}
+
+void LiveStream::end(std::string why) {
+  why_ = std::move(why);
+  fd_.close();
+}
+
+void LiveStream::read(const std::function<void(const capture::Frame&)>& take) {
+  const ssize_t n = ::recv(fd_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+  if (n < 0) {
+    if (errno != EAGAIN && errno != EINTR) end(std::strerror(errno));
+    return;
+  }
+  if (n == 0) return end({});
+  parse(blocks_.add(std::span(buffer_).first(static_cast<std::size_t>(n))), take);
+  if (blocks_.broken()) end("what comes from it is no pcapng");
+}
+
+void LiveStream::parse(std::span<const std::uint8_t> blocks,
+                       const std::function<void(const capture::Frame&)>& take) {
+  while (!head_whole_ && !blocks.empty()) {
+    const std::uint32_t type = word(blocks, 0);
+    head_whole_ = type != kSection && type != kInterface;
+    if (head_whole_) break;
+    const std::size_t length = word(blocks, 4);
+    capture_.insert(capture_.end(), blocks.begin(),
+                    blocks.begin() + static_cast<std::ptrdiff_t>(length));
+    head_ += length;
+    blocks = blocks.subspan(length);
+  }
+  if (blocks.empty()) return;
+  capture_.resize(head_);
+  capture_.insert(capture_.end(), blocks.begin(), blocks.end());
+  const auto source = capture::open_memory(capture_);
+  if (!source) return end(source.error().message);
+  capture::Frame frame;
+  for (;;) {
+    const auto more = (*source)->next(frame);
+    if (!more) return end(more.error().message);
+    if (!*more) break;
+    take(frame);
+  }
+  if (!(*source)->stats().damage.empty()) end((*source)->stats().damage);
+}
+
+}  // namespace rpcrdma::cli

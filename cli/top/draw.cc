@@ -1,0 +1,601 @@
+#include "bars.h"
+#include "row.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/plot/units.h>
+#include <rpcrdma/report/context.h>
+#include <rpcrdma/top/draw.h>
+
+namespace rpcrdma::top {
+
+namespace {
+
+using Side = Row::Side;
+using plot::Unit;
+
+constexpr std::size_t kHead = 5;  // lines above the connections: what is true of all, column names
+constexpr std::size_t kWide = 100;
+
+// Lines of a screen's parts.
+struct Layout {
+  std::size_t table = 0;
+  std::size_t chart = 0;     // of the selected connection's credits in use; 0: without that part
+  std::size_t findings = 0;  // 0: without that part
+};
+
+constexpr std::size_t kDetail = 5;  // lines beside the chart
+
+Layout layout(std::size_t height) {
+  constexpr std::size_t kWhole = 24;
+  constexpr std::size_t kWithFindings = 14;
+  Layout l;
+  std::size_t used = kHead + 1;
+  if (height >= kWithFindings) {
+    l.findings = height >= kWhole ? std::min<std::size_t>(3 + (height - kWhole) / 6, 10) : 2;
+    used += l.findings + 1;
+  }
+  if (height >= kWhole) {
+    l.chart = std::min<std::size_t>(2 + (height - kWhole) / 6, 8);
+    used += l.chart + kDetail;
+  }
+  l.table = height > used ? height - used : 0;
+  return l;
+}
+
+const char* rule_glyph(bool utf8) {
+  return utf8 ? "─" : "-";
+}
+
+std::string clock(std::int64_t ns) {
+  return report::format_clock(ns).substr(0, 8);
+}
+
+// Of few digits: what is behind the point of large numbers only flickers.
+double rounded(double value) {
+  if (value == 0) return 0;
+  const double scale = std::pow(10, std::floor(std::log10(value)) - 2);
+  return std::round(value / scale) * scale;
+}
+
+std::string duration(std::int64_t ns) {
+  return ns < 0 ? "-" : plot::format_value(Unit::kSeconds, rounded(static_cast<double>(ns) * 1e-9));
+}
+
+std::string rate(const Shown& s, Unit unit, double value) {
+  if (!s.measured) return "-";
+  return plot::format_value(unit, unit == Unit::kBytesPerSecond ? value : rounded(value));
+}
+
+std::string bytes(std::uint64_t value) {
+  return plot::format_value(Unit::kBytes, static_cast<double>(value));
+}
+
+std::string count(std::uint64_t value) {
+  return plot::format_value(Unit::kCount, static_cast<double>(value));
+}
+
+std::string plural(std::uint64_t n, const char* what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
+Style style_of(rules::Severity severity) {
+  return severity == rules::Severity::kError     ? Style::kBad
+         : severity == rules::Severity::kWarning ? Style::kWarning
+                                                 : Style::kDim;
+}
+
+const char* sort_name(Sort sort) {
+  constexpr std::array<const char*, kSorts> kNames{"calls/s", "p99", "in use", "waiting", "ID"};
+  return kNames[static_cast<std::size_t>(sort)];
+}
+
+// Draws all parts of one screen.
+class Drawer {
+ public:
+  Drawer(const Shown& shown, const View& view, std::size_t width, bool utf8)
+      : s_(shown), view_(view), width_(width), utf8_(utf8) {}
+
+  void screen(std::size_t height);
+  void all();
+  [[nodiscard]] std::vector<Line> take() { return std::move(lines_); }
+
+ private:
+  [[nodiscard]] Row row() const { return {width_, utf8_}; }
+  void add(Line line) { lines_.push_back(std::move(line)); }
+  void blank() { add(row().take()); }
+
+  [[nodiscard]] std::string whose() const;
+  [[nodiscard]] std::string trouble() const;
+  void title(bool live);
+  void trace();
+  void calls();
+  void chunks();
+  void heading(const std::string& text, const std::string& behind);
+  void column_names();
+  void connection(const ShownConnection& c, bool selected);
+  void table(std::size_t rows);
+  void detail(std::size_t chart);
+  void credits(const ShownConnection& c, std::size_t chart);
+  void findings_heading(const char* behind);
+  void finding(const ShownFinding& f, bool selected);
+  void findings(std::size_t rows);
+  void findings_page(std::size_t height);
+  void wrapped(const std::string& text, std::size_t lines, Style style);
+  void help();
+  void keys();
+  [[nodiscard]] std::size_t peer_width() const {
+    return 24 + std::min<std::size_t>(width_ > 80 ? (width_ - 80) / 2 : 0, 30);
+  }
+
+  const Shown& s_;
+  const View& view_;
+  std::size_t width_;
+  bool utf8_;
+  std::vector<Line> lines_;
+};
+
+std::string Drawer::whose() const {
+  if (s_.endpoints.size() == 1) {
+    const ShownEndpoint& e = s_.endpoints.front();
+    return e.role.empty() ? e.name : fmt::format("{}: {}", e.name, e.role);
+  }
+  std::string names;
+  for (const ShownEndpoint& e : s_.endpoints) names += (names.empty() ? "" : ", ") + e.name;
+  return fmt::format("{} endpoints: {}", s_.endpoints.size(), names);
+}
+
+std::string Drawer::trouble() const {
+  std::string ended;
+  for (const ShownEndpoint& e : s_.endpoints) {
+    if (!e.ended) continue;
+    ended += fmt::format("{}{} has ended{}{}", ended.empty() ? " " : ", ", e.name,
+                         e.why.empty() ? "" : ": ", e.why);
+  }
+  return ended.empty() ? ended : ended + " ";
+}
+
+void Drawer::title(bool live) {
+  std::string state = trouble();
+  const Style style = state.empty() ? Style::kWarning : Style::kBad;
+  if (live && view_.paused) state += " PAUSED ";
+  const std::string right = fmt::format(
+      " {}, {} open  {} UTC ", plural(s_.connections, "connection"), s_.open, clock(s_.now_ns));
+  Row r = row();
+  const std::size_t kept =
+      std::min(width_ / 2, plot::terminal_width(plot::fit_terminal(state, width_, utf8_)));
+  r.put(" rpcrdma top  ", Style::kBar);
+  if (r.left() > kept + right.size()) {
+    r.cell(whose(), r.left() - kept - right.size(), Side::kLeft, Style::kBar);
+    r.cell(state, kept, Side::kLeft, style);
+    r.put(right, Style::kBar);
+  } else {
+    r.put(state, style);
+  }
+  add(r.take(Style::kBar));
+}
+
+// Whether what is shown rests on all that was told.
+void Drawer::trace() {
+  const trace_reader::ReaderStats& e = s_.events;
+  Row r = row();
+  r.cell(" Trace", 10, Side::kLeft, Style::kBold);
+  const std::uint64_t gone = e.lost + e.missing;
+  if (gone != 0) {
+    r.put("INCOMPLETE", Style::kBad);
+  } else if (e.emitted == 0) {
+    r.put("not known");
+  } else {
+    r.put("whole", Style::kGood);
+  }
+  r.put(fmt::format("  emitted {} = received {} + ", e.emitted, e.received));
+  r.put(fmt::format("lost {}", e.lost), e.lost != 0 ? Style::kBad : Style::kPlain);
+  if (e.missing != 0) r.put(fmt::format(" + missing {}", e.missing), Style::kBad);
+  const std::uint64_t odd = e.unknown + e.malformed + e.passed_over;
+  if (odd != 0) r.put(fmt::format("  not followed {}", odd), Style::kBad);
+  r.put(fmt::format("  {}", rate(s_, Unit::kPerSecond, s_.events_rate)));
+  add(r.take());
+}
+
+void Drawer::calls() {
+  Row r = row();
+  r.cell(" Calls", 10, Side::kLeft, Style::kBold);
+  r.cell(rate(s_, Unit::kPerSecond, s_.rates.calls), 10, Side::kLeft);
+  r.put("p50 ").cell(duration(s_.latency.p50_ns), 9, Side::kLeft);
+  r.put("p99 ").cell(duration(s_.latency.p99_ns), 9, Side::kLeft);
+  r.put(fmt::format("waiting {}", s_.waiting), s_.waiting != 0 ? Style::kWarning : Style::kPlain);
+  r.put("  ").put(fmt::format("errors {}", s_.totals.errors),
+                  s_.totals.errors != 0 ? Style::kBad : Style::kPlain);
+  r.put(fmt::format(
+      "  all {}", plot::format_value(Unit::kCount, rounded(static_cast<double>(s_.totals.calls)))));
+  if (s_.faults != 0) r.put(fmt::format("  faults {}", s_.faults), Style::kWarning);
+  add(r.take());
+}
+
+constexpr std::array<const char*, 3> kChunks{"Read", "Write", "Reply"};
+
+void Drawer::chunks() {
+  Row r = row();
+  r.cell(" Chunks", 10, Side::kLeft, Style::kBold);
+  for (std::size_t i = 0; i < kChunks.size(); ++i) {
+    r.put(kChunks[i]).put(" ");
+    r.cell(rate(s_, Unit::kBytesPerSecond, s_.rates.chunk_bytes[i]), 13, Side::kLeft);
+    if (width_ >= kWide) r.cell(bytes(s_.totals.chunk_bytes[i]), 11, Side::kLeft);
+    r.put("  ");
+  }
+  add(r.take());
+}
+
+void Drawer::heading(const std::string& text, const std::string& behind) {
+  Row r = row();
+  const char* const glyph = rule_glyph(utf8_);
+  r.put(glyph, Style::kDim).put(" ").put(text, Style::kBold).put(" ");
+  const std::size_t kept = behind.empty() ? 0 : plot::terminal_width(behind) + 3;
+  r.fill(glyph, Style::kDim, kept);
+  if (r.left() == kept && kept != 0) r.put(" ").put(behind).put(" ").fill(glyph, Style::kDim);
+  add(r.take());
+}
+
+void Drawer::column_names() {
+  Row r = row();
+  const auto style = [&](Sort sort) { return sort == view_.sort ? Style::kSelected : Style::kBar; };
+  r.cell("ID", 5, Side::kRight, style(Sort::kId)).put("   ", Style::kBar);
+  r.cell("PEER", peer_width() - 2, Side::kLeft, Style::kBar);
+  r.put(" ", Style::kBar).cell("CALLS/s", 8, Side::kRight, style(Sort::kCalls));
+  r.put(" ", Style::kBar).cell("p50", 7, Side::kRight, Style::kBar);
+  r.put(" ", Style::kBar).cell("p99", 7, Side::kRight, style(Sort::kLatency));
+  r.put(" ", Style::kBar).cell("USE/GRANT", 9, Side::kRight, style(Sort::kInUse));
+  r.put(" ", Style::kBar).cell("WAIT", 5, Side::kRight, style(Sort::kWaiting));
+  r.put(r.left() >= 20 ? "  CREDITS IN USE" : "  IN USE", Style::kBar);
+  add(r.take(Style::kBar));
+}
+
+std::uint32_t most(const ShownConnection& c, std::uint32_t Credits::*what) {
+  std::uint32_t most = c.credits.*what;
+  for (const Credits& one : c.history) most = std::max(most, one.*what);
+  return most;
+}
+
+std::vector<Bar> in_use(const ShownConnection& c) {
+  std::vector<Bar> bars;
+  bars.reserve(c.history.size());
+  for (const Credits& one : c.history) {
+    const bool full = one.waiting != 0 || (one.granted != 0 && one.in_use >= one.granted);
+    bars.push_back({one.in_use, full ? Style::kWarning : Style::kGood});
+  }
+  return bars;
+}
+
+// Who makes the Calls.
+std::string direction(const ShownConnection& c) {
+  return c.calls_here ? "> " : "< ";
+}
+
+void Drawer::connection(const ShownConnection& c, bool selected) {
+  const Style style = selected ? Style::kSelected : c.open ? Style::kPlain : Style::kDim;
+  std::string peer = direction(c) + c.peer;
+  if (s_.endpoints.size() > 1) peer = fmt::format("{} {}", c.endpoint, peer);
+  Row r = row();
+  r.cell(std::to_string(c.id), 5, Side::kRight, style).put(" ", style);
+  r.cell(peer, peer_width(), Side::kLeft, style);
+  const auto cell = [&](const std::string& text, std::size_t width, Style own) {
+    r.put(" ", style).cell(text, width, Side::kRight, selected ? style : own);
+  };
+  cell(rate(s_, Unit::kCount, c.rates.calls), 8, style);
+  cell(duration(c.latency.p50_ns), 7, style);
+  cell(duration(c.latency.p99_ns), 7, style);
+  cell(fmt::format("{}/{}", c.credits.in_use, c.credits.granted), 9, style);
+  cell(std::to_string(c.credits.waiting), 5, c.credits.waiting != 0 ? Style::kWarning : style);
+  r.put(" ", style);
+  if (c.open) {
+    const std::uint32_t full = std::max(most(c, &Credits::granted), most(c, &Credits::in_use));
+    put_bars(r, in_use(c), full, 0, 1, r.left(), utf8_);
+  } else {
+    r.put(c.state, style);
+  }
+  add(r.take(style));
+}
+
+void Drawer::table(std::size_t rows) {
+  for (std::size_t i = 0; i < rows; ++i) {
+    if (i < s_.rows.size()) {
+      connection(s_.rows[i], s_.rows[i].id == view_.selected);
+    } else if (i == 0) {
+      add(row().put("      no connection yet", Style::kDim).take());
+    } else {
+      blank();
+    }
+  }
+}
+
+void Drawer::credits(const ShownConnection& c, std::size_t chart) {
+  Row r = row();
+  r.cell(" Credits", 10, Side::kLeft, Style::kBold);
+  r.put(fmt::format("requested {}  granted {}  in use {}  ", c.credits.requested, c.credits.granted,
+                    c.credits.in_use));
+  r.put(fmt::format("waiting {}", c.credits.waiting),
+        c.credits.waiting != 0 ? Style::kWarning : Style::kPlain);
+  if (width_ >= kWide) r.put("  (below, the most in each second)", Style::kDim);
+  add(r.take());
+  constexpr std::size_t kLabel = 9;
+  const std::size_t width = width_ > kLabel + 1 ? width_ - kLabel - 1 : 0;
+  const std::uint32_t full = std::max(most(c, &Credits::granted), most(c, &Credits::in_use));
+  const std::vector<Bar> used = in_use(c);
+  for (std::size_t line = 0; line < chart; ++line) {
+    r = row();
+    const std::string label = line == 0           ? std::to_string(full)
+                              : line + 1 == chart ? std::string("in use")
+                                                  : std::string();
+    r.cell(label, kLabel, Side::kRight, Style::kDim).put(" ");
+    put_bars(r, used, full, line, chart, width, utf8_);
+    add(r.take());
+  }
+  std::vector<Bar> waiting;
+  for (const Credits& one : c.history) waiting.push_back({one.waiting, Style::kWarning});
+  r = row();
+  r.cell("waiting", kLabel, Side::kRight, Style::kDim).put(" ");
+  put_bars(r, waiting, most(c, &Credits::waiting), 0, 1, width, utf8_);
+  add(r.take());
+}
+
+void Drawer::detail(std::size_t chart) {
+  const auto at = std::find_if(s_.rows.begin(), s_.rows.end(),
+                               [&](const ShownConnection& c) { return c.id == view_.selected; });
+  if (at == s_.rows.end()) {
+    heading("No connection", "");
+    for (std::size_t i = 1; i < chart + kDetail; ++i) blank();
+    return;
+  }
+  const ShownConnection& c = *at;
+  heading(fmt::format("{}: client {} > server {}", c.id, c.calls_here ? c.local : c.peer,
+                      c.calls_here ? c.peer : c.local),
+          c.state);
+  credits(c, chart);
+  Row r = row();
+  r.cell(" Calls", 10, Side::kLeft, Style::kBold);
+  r.put(fmt::format("{}  answered {}  errors {}", count(c.totals.calls), count(c.totals.replies),
+                    c.totals.errors));
+  r.put(fmt::format("  inline {}/{}", c.inline_call, c.inline_reply));
+  if (c.sent_again + c.naks + c.rnr_naks != 0) {
+    r.put(fmt::format("  resent {}  NAK {}  RNR {}", c.sent_again, c.naks, c.rnr_naks),
+          Style::kWarning);
+  }
+  add(r.take());
+  r = row();
+  r.cell(" Chunks", 10, Side::kLeft, Style::kBold);
+  for (std::size_t i = 0; i < kChunks.size(); ++i) {
+    std::string text = fmt::format("{} {}, {}", kChunks[i], count(c.totals.chunks[i]),
+                                   bytes(c.totals.chunk_bytes[i]));
+    if (width_ >= kWide) {
+      text += ", " + rate(s_, Unit::kBytesPerSecond, c.rates.chunk_bytes[i]);
+    }
+    r.cell(text, (width_ - std::min<std::size_t>(width_, 11)) / 3 - 1, Side::kLeft).put(" ");
+  }
+  add(r.take());
+}
+
+void Drawer::findings_heading(const char* behind) {
+  heading(fmt::format("Findings: {}, {}, {}", plural(s_.found[0], "error"),
+                      plural(s_.found[1], "warning"), plural(s_.found[2], "note")),
+          behind);
+}
+
+void Drawer::finding(const ShownFinding& f, bool selected) {
+  const auto style = [&](Style own) { return selected ? Style::kSelected : own; };
+  const Style plain = style(Style::kPlain);
+  Row r = row();
+  r.put(" ", plain).cell(clock(f.last_ns), 9, Side::kLeft, plain);
+  r.cell(rules::severity_name(f.severity), 8, Side::kLeft, style(style_of(f.severity)));
+  r.cell(f.rule.empty() ? "told" : f.rule, 7, Side::kLeft, plain);
+  r.cell(f.connection != 0 ? std::to_string(f.connection) : "", 5, Side::kRight, plain);
+  r.cell(fmt::format("x{}", count(f.count)), 8, Side::kRight, plain);
+  r.put("  ", plain).put(f.text, plain);
+  add(r.take(plain));
+}
+
+void Drawer::findings(std::size_t rows) {
+  findings_heading("f: all of them");
+  for (std::size_t i = 0; i < rows; ++i) {
+    if (i < s_.findings.size()) {
+      finding(s_.findings[i], false);
+    } else {
+      blank();
+    }
+  }
+}
+
+// Broken between words.
+void Drawer::wrapped(const std::string& text, std::size_t lines, Style style) {
+  const std::size_t width = width_ > 2 ? width_ - 2 : 0;
+  std::string_view rest = text;
+  for (std::size_t i = 0; i < lines; ++i) {
+    std::size_t end = rest.size();
+    if (end > width) {
+      end = rest.rfind(' ', width);
+      if (end == std::string_view::npos || end == 0 || i + 1 == lines) end = rest.size();
+    }
+    add(row().put(" ").put(rest.substr(0, end), style).take());
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+}
+
+void Drawer::findings_page(std::size_t height) {
+  constexpr std::size_t kAround = 10;  // lines
+  const std::size_t rows = height > kAround ? height - kAround : 0;
+  title(true);
+  trace();
+  findings_heading("newest first");
+  Row names = row();
+  names.put(" LAST     SEVERITY RULE   CONN    TIMES  WHAT", Style::kBar);
+  add(names.take(Style::kBar));
+  const std::size_t selected =
+      s_.findings.empty() ? 0 : std::min(view_.finding, s_.findings.size() - 1);
+  const std::size_t first = rows != 0 && selected >= rows ? selected + 1 - rows : 0;
+  for (std::size_t i = first; i < first + rows; ++i) {
+    if (i < s_.findings.size()) {
+      finding(s_.findings[i], i == selected);
+    } else if (i == 0) {
+      add(row().put(" nothing is wrong so far", Style::kDim).take());
+    } else {
+      blank();
+    }
+  }
+  if (s_.findings.empty()) {
+    for (std::size_t i = 0; i < 5; ++i) blank();
+  } else {
+    const ShownFinding& f = s_.findings[selected];
+    heading(f.peer.empty() ? "What to do" : "By " + f.peer, "");
+    wrapped(f.text, 2, Style::kPlain);
+    wrapped(f.advice, 2, Style::kDim);
+  }
+  keys();
+}
+
+void Drawer::help() {
+  constexpr std::array kLines{
+      " q, Ctrl-C      quit",
+      " j k, arrows    select a connection; PgUp, PgDn, Home, End go further",
+      " s              sort by calls/s, p99, credits in use, Calls waiting, ID",
+      " p, space       pause: what is shown stays, and events are read on",
+      " f              all findings, and what to do about the selected one",
+      " ?              this page; any key leaves it",
+      "",
+      " Trace          emitted = received + lost, as endpoints tell each second;",
+      "                INCOMPLETE: the rest is drawn from what was received",
+      " PEER           < it calls the endpoint, > the endpoint calls it; address.QP",
+      " p50 p99        from Call to Reply as the endpoint sees them, last 5 to 10 s",
+      " USE/GRANT      credits in use / granted: Calls outstanding, and how many may be",
+      " WAIT           Calls of the endpoint that wait for a credit",
+      " bars           the most in each second, up to what was granted; yellow where no",
+      "                credit was left",
+  };
+  title(true);
+  blank();
+  for (const char* line : kLines) add(row().put(line).take());
+}
+
+void Drawer::keys() {
+  Row r = row();
+  const auto key = [&](const char* name, const std::string& what) {
+    r.put(" ").put(name, Style::kBold).put(" ").put(what).put(" ");
+  };
+  key("q", "quit");
+  if (view_.page == Page::kFindings) {
+    key("j/k", "select");
+    key("f", "connections");
+  } else {
+    key("j/k", "select");
+    key("s", fmt::format("sort: {}", sort_name(view_.sort)));
+    key("f", "findings");
+  }
+  key("p", view_.paused ? "go on" : "pause");
+  key("?", "help");
+  if (view_.page == Page::kConnections && s_.rows.size() < s_.connections) {
+    const std::string where =
+        fmt::format("{}-{} of {} ", s_.first + 1, s_.first + s_.rows.size(), s_.connections);
+    if (r.left() >= where.size()) r.cell(where, r.left(), Side::kRight, Style::kDim);
+  }
+  add(r.take());
+}
+
+void Drawer::screen(std::size_t height) {
+  const Layout l = layout(height);
+  switch (view_.page) {
+    case Page::kHelp:
+      help();
+      break;
+    case Page::kFindings:
+      findings_page(height);
+      break;
+    case Page::kConnections:
+      title(true);
+      trace();
+      calls();
+      chunks();
+      column_names();
+      table(l.table);
+      if (l.chart != 0) detail(l.chart);
+      if (l.findings != 0) findings(l.findings);
+      keys();
+      break;
+  }
+  while (lines_.size() < height) blank();
+  lines_.resize(height);
+}
+
+void Drawer::all() {
+  title(false);
+  trace();
+  calls();
+  chunks();
+  column_names();
+  table(std::max<std::size_t>(s_.rows.size(), 1));
+  findings_heading("");
+  for (const ShownFinding& f : s_.findings) finding(f, false);
+}
+
+const char* escape_of(Style style, bool colour) {
+  switch (style) {
+    case Style::kPlain:
+      return "";
+    case Style::kDim:
+      return "\033[2m";
+    case Style::kBold:
+      return "\033[1m";
+    case Style::kBar:
+      return "\033[7m";
+    case Style::kSelected:
+      return colour ? "\033[30;46m" : "\033[1;7m";
+    case Style::kGood:
+      return colour ? "\033[32m" : "";
+    case Style::kWarning:
+      return colour ? "\033[33m" : "\033[1m";
+    case Style::kBad:
+      return colour ? "\033[1;31m" : "\033[1m";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::size_t table_rows(const Size& size) {
+  return layout(size.height).table;
+}
+
+std::vector<Line> draw(const Shown& shown, const View& view, const Size& size, bool utf8) {
+  Drawer d(shown, view, size.width, utf8);
+  d.screen(size.height);
+  return d.take();
+}
+
+std::vector<Line> draw_plain(const Shown& shown, std::size_t width, bool utf8) {
+  View view;
+  view.sort = Sort::kId;
+  Drawer d(shown, view, width, utf8);
+  d.all();
+  return d.take();
+}
+
+std::string plain(const Line& line) {
+  std::string text;
+  for (const Piece& p : line) text += p.text;
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+std::string ansi(const Line& line, bool colour) {
+  std::string text;
+  for (const Piece& p : line) {
+    const std::string_view escape = escape_of(p.style, colour);
+    text += escape;
+    text += p.text;
+    if (!escape.empty()) text += "\033[0m";
+  }
+  return text;
+}
+
+}  // namespace rpcrdma::top

@@ -1,0 +1,201 @@
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <rpcrdma/plot/escape.h>
+#include <rpcrdma/top/draw.h>
+
+namespace rpcrdma::top {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kNoon = 1'793'534'400'000'000'000;  // 2026-11-01 12:00:00 UTC
+
+Shown busy(std::uint32_t connections = 3) {
+  Shown s;
+  s.now_ns = kNoon;
+  s.measured = true;
+  s.endpoints.push_back({"nfsd", "server on 10.0.0.1", false, {}});
+  s.events.emitted = s.events.received = 1234567;
+  s.events_rate = 512345;
+  s.totals.calls = 98765;
+  s.rates.calls = 12345.6;
+  s.rates.chunk_bytes = {0, 340.1 * (1 << 20), 1e12};
+  s.latency = {12'345, 1'234'567};
+  s.connections = s.open = connections;
+  for (std::uint32_t i = 1; i <= connections; ++i) {
+    ShownConnection c;
+    c.id = i;
+    c.endpoint = "nfsd";
+    c.local = "10.0.0.1.17";
+    c.peer = "10.0.0.2.291";
+    c.state = "open";
+    c.open = true;
+    c.rates.calls = 4000;
+    c.latency = {12'345, 45'678};
+    c.credits = {128, 64, 63, 5};
+    for (std::uint32_t n = 0; n < kHistory; ++n) c.history.push_back({128, 64, n % 65, n / 100});
+    s.rows.push_back(c);
+  }
+  s.found = {1, 2, 0};
+  ShownFinding f;
+  f.severity = rules::Severity::kError;
+  f.rule = "FC-01";
+  f.connection = 2;
+  f.peer = "client 10.0.0.2";
+  f.count = 345;
+  f.last_ns = kNoon;
+  f.text = "more Calls are outstanding than the last grant";
+  f.advice = "see that the client takes the grant of each Reply";
+  s.findings.push_back(f);
+  return s;
+}
+
+std::string text(const std::vector<Line>& lines) {
+  std::string all;
+  for (const Line& line : lines) all += plain(line) + '\n';
+  return all;
+}
+
+void expect_exact(const std::vector<Line>& lines, const Size& size) {
+  ASSERT_EQ(lines.size(), size.height);
+  for (const Line& line : lines) {
+    std::size_t width = 0;
+    for (const Piece& p : line) width += plot::terminal_width(p.text);
+    EXPECT_EQ(width, size.width) << plain(line);
+    for (const char c : plain(line)) {
+      EXPECT_TRUE(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) << plain(line);
+    }
+  }
+}
+
+TEST(Draw, SaysWhatThereIs) {
+  const std::string screen = text(draw(busy(), {}, {80, 24}, true));
+  EXPECT_THAT(screen, HasSubstr("nfsd: server on 10.0.0.1"));
+  EXPECT_THAT(screen, HasSubstr("3 connections, 3 open  12:00:00 UTC"));
+  EXPECT_THAT(screen, HasSubstr("whole  emitted 1234567 = received 1234567 + lost 0  512 k/s"));
+  EXPECT_THAT(screen, HasSubstr("p50 12.3 us"));
+  EXPECT_THAT(screen, HasSubstr("p99 1.23 ms"));
+  EXPECT_THAT(screen, HasSubstr("Write 340.1 MiB/s"));
+  EXPECT_THAT(screen, HasSubstr("63/64"));
+  EXPECT_THAT(screen, HasSubstr("error   FC-01"));
+  EXPECT_THAT(screen, HasSubstr("1 error, 2 warnings, 0 notes"));
+  EXPECT_THAT(screen, HasSubstr("q quit"));
+}
+
+TEST(Draw, TheSelectedConnectionIsShownWhole) {
+  View view;
+  view.selected = 2;
+  const std::string screen = text(draw(busy(), view, {80, 24}, true));
+  EXPECT_THAT(screen, HasSubstr("2: client 10.0.0.2.291 > server 10.0.0.1.17"));
+  EXPECT_THAT(screen, HasSubstr("requested 128  granted 64  in use 63  waiting 5"));
+  EXPECT_THAT(screen, HasSubstr("█"));
+  const std::string ascii = text(draw(busy(), view, {80, 24}, false));
+  EXPECT_TRUE(std::all_of(ascii.begin(), ascii.end(), [](char c) { return (c & 0x80) == 0; }));
+  EXPECT_THAT(ascii, HasSubstr("##"));
+}
+
+TEST(Draw, FillsEverySizeExactly) {
+  View view;
+  view.selected = 1;
+  for (const Page page : {Page::kConnections, Page::kFindings, Page::kHelp}) {
+    view.page = page;
+    for (const std::size_t width : {1U, 7U, 40U, 79U, 80U, 81U, 120U, 300U}) {
+      for (const std::size_t height : {1U, 5U, 13U, 14U, 23U, 24U, 25U, 40U, 100U}) {
+        const Size size{width, height};
+        Shown shown = busy(static_cast<std::uint32_t>(std::min<std::size_t>(table_rows(size), 5)));
+        expect_exact(draw(shown, view, size, true), size);
+        expect_exact(draw(shown, view, size, false), size);
+        expect_exact(draw({}, view, size, true), size);
+      }
+    }
+  }
+}
+
+TEST(Draw, LargestNumbersOverflowNothing) {
+  Shown shown = busy();
+  shown.events.emitted = shown.events.received = shown.events.lost = shown.events.missing =
+      UINT64_MAX;
+  shown.totals.calls = shown.totals.errors = shown.waiting = shown.faults = UINT64_MAX;
+  shown.rates.calls = 1e300;
+  shown.found.fill(UINT64_MAX);
+  shown.findings[0].count = UINT64_MAX;
+  shown.latency = {INT64_MAX, INT64_MAX};
+  for (ShownConnection& c : shown.rows) {
+    c.id = UINT32_MAX;
+    c.credits = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
+    c.history.assign(kHistory, c.credits);
+    c.totals.chunk_bytes.fill(UINT64_MAX);
+    c.sent_again = c.naks = UINT64_MAX;
+  }
+  View view;
+  view.selected = UINT32_MAX;
+  expect_exact(draw(shown, view, {80, 24}, true), {80, 24});
+  expect_exact(draw(shown, view, {200, 60}, true), {200, 60});
+}
+
+TEST(Draw, WhatPeersSentIsHarmless) {
+  const std::string hostile =
+      "a\033[2J\r\n\x9b\xff\xc3 \xe2\x80\xae \xe6\xbc\xa2\xe5\xad\x97" + std::string(300, 'x');
+  Shown shown = busy();
+  shown.endpoints[0] = {hostile, hostile, true, hostile};
+  shown.rows[0].peer = shown.rows[0].local = shown.rows[0].endpoint = hostile;
+  shown.findings[0].text = shown.findings[0].peer = shown.findings[0].rule = hostile;
+  shown.findings[0].advice = hostile;
+  View view;
+  view.selected = 1;
+  for (const Page page : {Page::kConnections, Page::kFindings}) {
+    view.page = page;
+    expect_exact(draw(shown, view, {80, 24}, true), {80, 24});
+    expect_exact(draw(shown, view, {80, 24}, false), {80, 24});
+  }
+}
+
+TEST(Draw, LossIsNeverHidden) {
+  Shown shown = busy();
+  shown.events = {};
+  EXPECT_THAT(text(draw(shown, {}, {80, 24}, true)), HasSubstr("not known  emitted 0"));
+  shown.events.emitted = 100;
+  shown.events.received = 90;
+  shown.events.lost = 7;
+  shown.events.missing = 3;
+  for (const Page page : {Page::kConnections, Page::kFindings}) {
+    View view;
+    view.page = page;
+    EXPECT_THAT(text(draw(shown, view, {80, 24}, true)),
+                HasSubstr("INCOMPLETE  emitted 100 = received 90 + lost 7 + missing 3"));
+  }
+}
+
+TEST(Draw, AnEndpointThatEndedIsSaidToHave) {
+  Shown shown = busy();
+  shown.endpoints[0].ended = true;
+  shown.endpoints[0].role = std::string(100, 'r');
+  EXPECT_THAT(text(draw(shown, {}, {80, 24}, true)), HasSubstr("nfsd has ended"));
+}
+
+TEST(Draw, FindingsHaveTheirAdvice) {
+  View view;
+  view.page = Page::kFindings;
+  const std::string screen = text(draw(busy(), view, {80, 24}, true));
+  EXPECT_THAT(screen, HasSubstr("By client 10.0.0.2"));
+  EXPECT_THAT(screen, HasSubstr("takes the grant of each Reply"));
+}
+
+TEST(Draw, PlainTextHasAllAndNoKeys) {
+  const std::string all = text(draw_plain(busy(50), 80, true));
+  EXPECT_THAT(all, HasSubstr("\n   50 "));
+  EXPECT_THAT(all, HasSubstr("FC-01"));
+  EXPECT_THAT(all, ::testing::Not(HasSubstr("quit")));
+}
+
+TEST(Draw, ColoursAreLeftOutWhereTheyAreNotWanted) {
+  const Line line{{Style::kBad, "bad"}, {Style::kPlain, " so"}, {Style::kGood, " good"}};
+  EXPECT_EQ(ansi(line, true), "\033[1;31mbad\033[0m so\033[32m good\033[0m");
+  EXPECT_EQ(ansi(line, false), "\033[1mbad\033[0m so good");
+}
+
+}  // namespace
+}  // namespace rpcrdma::top

@@ -1,0 +1,480 @@
+// Nearly all that is shown is kept by the model already: it is asked once a second, so an event
+// costs little more here than it costs there. Only what has to be seen as it happens is taken from
+// events: how long Calls took, the most credits in use, findings.
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/report/pipeline.h>
+#include <rpcrdma/roce/by_connection.h>
+#include <rpcrdma/rules/checker.h>
+#include <rpcrdma/stats/histogram.h>
+#include <rpcrdma/top/gather.h>
+
+namespace rpcrdma::top {
+
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+// Latency is that of this time and the one before it.
+constexpr unsigned kLatencySeconds = 5;
+constexpr std::size_t kMostText = 512;  // bytes of what an endpoint calls itself, or says of errors
+
+// How long Calls took, of late.
+class RecentTimes {
+ public:
+  void add(std::int64_t ns) {
+    if (now_ == nullptr) now_ = std::make_unique<stats::Histogram>();
+    now_->add(ns);
+    changed_ = true;
+  }
+  void rotate() {
+    changed_ |= before_ != nullptr || now_ != nullptr;
+    before_ = std::move(now_);
+  }
+  [[nodiscard]] const Latency& latency() {
+    if (!std::exchange(changed_, false)) return latency_;
+    latency_ = {};
+    if (now_ == nullptr && before_ == nullptr) return latency_;
+    stats::Histogram both = now_ != nullptr ? *now_ : *before_;
+    if (now_ != nullptr && before_ != nullptr) both.merge(*before_);
+    latency_ = {both.quantile(0.5), both.quantile(0.99)};
+    return latency_;
+  }
+
+ private:
+  std::unique_ptr<stats::Histogram> now_, before_;
+  bool changed_ = false;
+  Latency latency_;
+};
+
+struct Row {
+  std::uint32_t index = 0;  // roce::Connection::index
+  std::uint32_t endpoint = 0;
+  std::uint8_t local = 0;
+  bool told = false;  // of credits
+  Credits credits;
+  Credits most;  // in this second
+  std::uint64_t sent_again = 0, naks = 0, rnr_naks = 0;
+  RecentTimes times;
+  Totals totals;  // at the latest tick
+  Rates rates;
+  Latency latency;
+  std::deque<Credits> history;
+  std::int64_t closed_ns = -1;
+};
+
+std::string text_of(wire::Bytes tail) {
+  tail = tail.first(std::min(tail.size(), kMostText));
+  return {reinterpret_cast<const char*>(tail.data()), tail.size()};
+}
+
+std::string end_text(const roce::Side& side) {
+  return side.qpn_known ? fmt::format("{}.{}", side.address.to_string(), side.qpn)
+                        : side.address.to_string() + ".?";
+}
+
+Totals totals_of(const model::ConnectionModel& c) {
+  Totals t;
+  for (const model::CallerCounts& caller : c.caller) {
+    t.calls += caller.calls;
+    t.replies += caller.replies;
+    t.errors += caller.errors;
+  }
+  t.chunks = c.chunks;
+  t.chunk_bytes = c.chunk_bytes;
+  return t;
+}
+
+void add_to(Totals& to, const Totals& t) {
+  to.calls += t.calls;
+  to.replies += t.replies;
+  to.errors += t.errors;
+  for (std::size_t i = 0; i < t.chunks.size(); ++i) {
+    to.chunks[i] += t.chunks[i];
+    to.chunk_bytes[i] += t.chunk_bytes[i];
+  }
+}
+
+Rates rates_of(const Totals& now, const Totals& before, double seconds) {
+  const auto rate = [&](std::uint64_t to, std::uint64_t from) {
+    return to > from ? static_cast<double>(to - from) / seconds : 0;
+  };
+  Rates r;
+  r.calls = rate(now.calls, before.calls);
+  for (std::size_t i = 0; i < r.chunk_bytes.size(); ++i) {
+    r.chunk_bytes[i] = rate(now.chunk_bytes[i], before.chunk_bytes[i]);
+  }
+  return r;
+}
+
+Credits most_of(const Credits& a, const Credits& b) {
+  return {std::max(a.requested, b.requested), std::max(a.granted, b.granted),
+          std::max(a.in_use, b.in_use), std::max(a.waiting, b.waiting)};
+}
+
+const char* state_of(const roce::Connection& c, bool endpoint_ended) {
+  if (c.state == roce::State::kRejected) return "rejected";
+  if (c.state == roce::State::kClosed) return "closed";
+  return endpoint_ended ? "gone" : "open";
+}
+
+// One that is larger comes first.
+double weight(const Row& r, Sort sort) {
+  switch (sort) {
+    case Sort::kCalls:
+      return r.rates.calls;
+    case Sort::kLatency:
+      return static_cast<double>(r.latency.p99_ns);
+    case Sort::kInUse:
+      return r.history.empty() ? 0 : r.history.back().in_use;
+    case Sort::kWaiting:
+      return r.history.empty() ? 0 : r.history.back().waiting;
+    case Sort::kId:
+      break;
+  }
+  return 0;
+}
+
+using FindingKey = std::tuple<std::string, std::uint32_t, std::string>;  // rule, connection, peer
+
+struct KeptFinding {
+  ShownFinding finding;
+  std::uint64_t order = 0;  // when it was seen last
+};
+
+}  // namespace
+
+struct Gather::Impl final : model::Observer, trace_reader::Observer {
+  explicit Impl(rules::Profile profile)
+      : findings({profile, [this](const rules::Occurrence& o) { found(o); }}),
+        checker(findings),
+        both(checker, *this),
+        pipeline(both, {}, this) {
+    checker.attach(pipeline.connections(), pipeline.model());
+  }
+
+  rules::Findings findings;
+  rules::Checker checker;
+  model::ObserverPair both;
+  report::Pipeline pipeline;
+
+  std::vector<ShownEndpoint> endpoints;
+  std::uint32_t from = 0;  // the endpoint whose frame it is
+  std::int64_t frame_ns = 0;
+  roce::ByConnection<Row> rows;
+  Totals gone;  // of connections that have no row any more
+  RecentTimes times;
+  std::uint64_t faults = 0;
+  std::map<FindingKey, KeptFinding> kept;
+  std::uint64_t found_order = 0;
+  std::array<std::uint64_t, 3> found_count{};
+
+  std::int64_t second_began = -1;
+  unsigned seconds = 0;
+  bool measured = false;
+  std::uint64_t events_before = 0;
+  double events_rate = 0;
+  Totals totals;
+  Rates rates;
+
+  [[nodiscard]] const model::ConnectionModel& model(const Row& r) const {
+    return pipeline.model().connection(r.index);
+  }
+  [[nodiscard]] Credits credits_of(const Row& r) const {
+    if (r.told) return r.credits;
+    const model::ConnectionModel& c = model(r);
+    const model::Credits& counted = c.caller[c.client == 1 ? 1 : 0].credits;
+    return {counted.requested, counted.granted, counted.in_use, 0};
+  }
+
+  void on_event(const trace_reader::Event& event) override;
+  void credits(const trace_reader::Event& event);
+  void on_call_end(const model::Call& call, const model::Message* answer) override;
+  void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
+                  std::uint32_t psn, const roce::PacketMeta& meta) override;
+  void on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
+                         const roce::PacketMeta& meta) override;
+  void on_let_go(const roce::Connection& connection) override { forget(connection.index); }
+  void forget(std::uint32_t index);
+  void found(const rules::Occurrence& o);
+  void note(ShownFinding finding);
+  void end_second(std::int64_t now_ns, double length);
+  [[nodiscard]] std::vector<const Row*> in_order(Sort sort) const;
+  [[nodiscard]] ShownConnection shown(const Row& r) const;
+};
+
+void Gather::Impl::on_event(const trace_reader::Event& event) {
+  switch (event.type()) {
+    case trace::EventType::kEndpoint: {
+      const auto told = *trace::read_event<trace::Endpoint>(event.view);
+      const std::size_t name = std::min<std::size_t>(told.name_bytes, event.view.tail.size());
+      if (name != 0) endpoints[from].name = text_of(event.view.tail.first(name));
+      endpoints[from].role = text_of(event.view.tail.subspan(name));
+      break;
+    }
+    case trace::EventType::kConnection:
+      if (event.connection != nullptr) {
+        Row& r = rows[event.connection->index];
+        r.index = event.connection->index;
+        r.endpoint = from;
+        r.local = event.local;
+      }
+      break;
+    case trace::EventType::kCredits:
+      credits(event);
+      break;
+    case trace::EventType::kError: {
+      const auto told = *trace::read_event<trace::Error>(event.view);
+      ShownFinding f;
+      f.severity = rules::Severity::kError;
+      f.text = text_of(event.view.tail);
+      if (event.connection != nullptr) {
+        f.connection = event.connection->index + 1;
+        f.peer = event.connection->side[event.side(told.side)].address.to_string();
+      }
+      note(std::move(f));
+      break;
+    }
+    case trace::EventType::kFault:
+      faults += trace::read_event<trace::Fault>(event.view)->packets;
+      break;
+    default:
+      break;
+  }
+}
+
+void Gather::Impl::credits(const trace_reader::Event& event) {
+  if (event.connection == nullptr) return;
+  Row* r = rows.find(event.connection->index);
+  if (r == nullptr) return;
+  const auto told = *trace::read_event<trace::Credits>(event.view);
+  if (model(*r).reverse(event.side(told.side))) return;
+  r->told = true;
+  r->credits = {told.requested, told.granted, told.in_use, told.waiting};
+  r->most = most_of(r->most, r->credits);
+}
+
+void Gather::Impl::on_call_end(const model::Call& call, const model::Message* answer) {
+  if (answer == nullptr || answer->latency_ns < 0) return;
+  times.add(answer->latency_ns);
+  if (Row* r = rows.find(call.message.connection)) r->times.add(answer->latency_ns);
+}
+
+void Gather::Impl::on_refusal(const roce::Connection& connection, int, const wire::Aeth& aeth,
+                              std::uint32_t, const roce::PacketMeta&) {
+  if (Row* r = rows.find(connection.index)) {
+    ++(aeth.is_rnr() ? r->rnr_naks : r->naks);
+  }
+}
+
+void Gather::Impl::on_retransmission(const roce::Connection& connection, int, std::uint64_t count,
+                                     const roce::PacketMeta&) {
+  if (Row* r = rows.find(connection.index)) r->sent_again += count;
+}
+
+// While the model can still be asked.
+void Gather::Impl::forget(std::uint32_t index) {
+  const Row* r = rows.find(index);
+  if (r == nullptr) return;
+  add_to(gone, totals_of(model(*r)));
+  rows.erase(index);
+}
+
+void Gather::Impl::found(const rules::Occurrence& o) {
+  ShownFinding f;
+  f.severity = o.severity;
+  f.rule = o.rule.name;
+  f.text = o.text;
+  f.advice = o.advice != nullptr ? o.advice : "";
+  f.count = o.evidence.count;
+  if (const roce::Connection* c = o.evidence.connection) {
+    f.connection = c->index + 1;
+    if (o.evidence.side >= 0) {
+      const int client = pipeline.model().connection(c->index).client;
+      f.peer = fmt::format("{}{}",
+                           client < 0                  ? ""
+                           : client == o.evidence.side ? "client "
+                                                       : "server ",
+                           c->side[static_cast<std::size_t>(o.evidence.side)].address.to_string());
+    }
+  }
+  note(std::move(f));
+}
+
+void Gather::Impl::note(ShownFinding finding) {
+  finding.count = std::max<std::uint64_t>(finding.count, 1);
+  found_count[static_cast<std::size_t>(finding.severity)] += finding.count;
+  finding.last_ns = frame_ns;
+  // What an endpoint says itself has no rule, but a text that tells it apart.
+  const FindingKey key{finding.rule.empty() ? finding.text : finding.rule, finding.connection,
+                       finding.peer};
+  auto at = kept.find(key);
+  if (at == kept.end()) {
+    if (kept.size() >= kMostFindings) {
+      kept.erase(std::min_element(kept.begin(), kept.end(), [](const auto& a, const auto& b) {
+        return a.second.order < b.second.order;
+      }));
+    }
+    at = kept.emplace(key, KeptFinding{}).first;
+  }
+  finding.count += at->second.finding.count;
+  at->second.finding = std::move(finding);
+  at->second.order = ++found_order;
+}
+
+void Gather::Impl::end_second(std::int64_t now_ns, double length) {
+  const bool rotates = ++seconds % kLatencySeconds == 0;
+  Totals all = gone;
+  std::vector<std::uint32_t> over;
+  rows.for_each([&](Row& r) {
+    const roce::Connection* c = pipeline.connections().find(r.index);
+    const Totals t = totals_of(model(r));
+    add_to(all, t);
+    r.rates = rates_of(t, r.totals, length);
+    r.totals = t;
+    r.latency = r.times.latency();
+    if (rotates) r.times.rotate();
+    const Credits credits = credits_of(r);
+    r.history.push_back(most_of(std::exchange(r.most, credits), credits));
+    if (r.history.size() > kHistory) r.history.pop_front();
+    const bool open = c != nullptr && c->state < roce::State::kRejected;
+    if (open) {
+      r.closed_ns = -1;
+    } else if (r.closed_ns < 0) {
+      r.closed_ns = now_ns;
+    } else if (now_ns - r.closed_ns >= kShownClosedNs && !endpoints[r.endpoint].ended) {
+      over.push_back(r.index);
+    }
+  });
+  for (const std::uint32_t index : over) forget(index);
+  rates = rates_of(all, totals, length);
+  totals = all;
+  if (rotates) times.rotate();
+  const std::uint64_t events = pipeline.frames().events;
+  events_rate = static_cast<double>(events - events_before) / length;
+  events_before = events;
+  measured = true;
+}
+
+std::vector<const Row*> Gather::Impl::in_order(Sort sort) const {
+  std::vector<std::pair<double, const Row*>> weighed;
+  weighed.reserve(rows.size());
+  rows.for_each([&](const Row& r) { weighed.emplace_back(weight(r, sort), &r); });
+  std::stable_sort(weighed.begin(), weighed.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<const Row*> all;
+  all.reserve(weighed.size());
+  for (const auto& [w, r] : weighed) all.push_back(r);
+  return all;
+}
+
+ShownConnection Gather::Impl::shown(const Row& r) const {
+  ShownConnection s;
+  s.id = r.index + 1;
+  s.endpoint = endpoints[r.endpoint].name;
+  const roce::Connection& c = pipeline.connections().connection(r.index);
+  const model::ConnectionModel& m = model(r);
+  s.local = end_text(c.side[r.local]);
+  s.peer = end_text(c.side[1U - r.local]);
+  s.calls_here = m.client >= 0 ? m.client == r.local : r.local == 0;
+  s.state = state_of(c, endpoints[r.endpoint].ended);
+  s.open = c.state < roce::State::kRejected && !endpoints[r.endpoint].ended;
+  s.version = m.version;
+  s.inline_call = m.thresholds.call;
+  s.inline_reply = m.thresholds.reply;
+  s.totals = totals_of(m);
+  s.rates = r.rates;
+  s.latency = r.latency;
+  s.credits = credits_of(r);
+  s.sent_again = r.sent_again;
+  s.naks = r.naks;
+  s.rnr_naks = r.rnr_naks;
+  s.history.assign(r.history.begin(), r.history.end());
+  return s;
+}
+
+Gather::Gather(rules::Profile profile) : impl_(std::make_unique<Impl>(profile)) {}
+Gather::~Gather() = default;
+
+std::uint32_t Gather::add(const std::string& name) {
+  impl_->endpoints.push_back({name, {}, false, {}});
+  return static_cast<std::uint32_t>(impl_->endpoints.size() - 1);
+}
+
+void Gather::frame(std::uint32_t endpoint, const capture::Frame& frame) {
+  impl_->from = endpoint;
+  impl_->frame_ns = frame.time_ns;
+  capture::Frame numbered = frame;
+  numbered.number = impl_->pipeline.frames().total + 1;
+  numbered.file = endpoint;
+  impl_->pipeline.frame(numbered);
+}
+
+void Gather::ended(std::uint32_t endpoint, const std::string& why) {
+  impl_->endpoints[endpoint].ended = true;
+  impl_->endpoints[endpoint].why = why;
+}
+
+void Gather::tick(std::int64_t now_ns, bool at_once) {
+  Impl& i = *impl_;
+  if (i.second_began < 0) i.second_began = now_ns;
+  const std::int64_t length = now_ns - i.second_began;
+  if (length <= 0 || (length < kSecond && !at_once)) return;
+  i.end_second(now_ns, static_cast<double>(length) / kSecond);
+  i.second_began = now_ns;
+}
+
+Shown Gather::show(View& view, std::size_t rows, std::int64_t wall_ns) const {
+  const Impl& i = *impl_;
+  Shown s;
+  s.now_ns = wall_ns;
+  s.measured = i.measured;
+  s.endpoints = i.endpoints;
+  s.events = i.pipeline.events();
+  s.events_rate = i.events_rate;
+  s.totals = i.gone;
+  s.rates = i.rates;
+  s.latency = impl_->times.latency();
+  s.faults = i.faults;
+  s.found = i.found_count;
+
+  const std::vector<const Row*> all = i.in_order(view.sort);
+  s.connections = all.size();
+  std::size_t selected = 0;
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    const Row& r = *all[at];
+    add_to(s.totals, totals_of(i.model(r)));
+    const roce::Connection* c = i.pipeline.connections().find(r.index);
+    if (c != nullptr && c->state < roce::State::kRejected && !i.endpoints[r.endpoint].ended) {
+      ++s.open;
+      s.waiting += i.credits_of(r).waiting;
+    }
+    if (r.index + 1 == view.selected) selected = at;
+  }
+  if (!all.empty()) {
+    const std::ptrdiff_t to = static_cast<std::ptrdiff_t>(selected) + std::exchange(view.move, 0);
+    selected = static_cast<std::size_t>(
+        std::clamp<std::ptrdiff_t>(to, 0, static_cast<std::ptrdiff_t>(all.size()) - 1));
+    view.selected = all[selected]->index + 1;
+  }
+  rows = std::min(rows, all.size());
+  view.first = std::min({view.first, selected, all.size() - rows});
+  if (rows != 0 && selected >= view.first + rows) view.first = selected + 1 - rows;
+  s.first = view.first;
+  for (std::size_t at = 0; at < rows; ++at) s.rows.push_back(i.shown(*all[view.first + at]));
+
+  std::vector<const KeptFinding*> newest;
+  newest.reserve(i.kept.size());
+  for (const auto& [key, f] : i.kept) newest.push_back(&f);
+  std::sort(newest.begin(), newest.end(),
+            [](const auto* a, const auto* b) { return a->order > b->order; });
+  for (const KeptFinding* f : newest) s.findings.push_back(f->finding);
+  return s;
+}
+
+}  // namespace rpcrdma::top

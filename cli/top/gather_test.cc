@@ -1,0 +1,235 @@
+#include "../../analyzer/trace/trace_for_tests.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <rpcrdma/top/gather.h>
+
+namespace rpcrdma::top {
+namespace {
+
+using trace_reader::testing::bytes_of;
+using trace_reader::testing::tell_plain_connection;
+using trace_reader::testing::TraceBuilder;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+// A Call or a Reply of RPC-over-RDMA version 1 without chunks, of a program that nobody knows.
+trace_reader::testing::Bytes message(std::uint32_t xid, bool reply, std::uint32_t credit = 32) {
+  const std::uint32_t type = reply ? 1 : 0;
+  std::vector<std::uint32_t> words{xid, 1, credit, 0, 0, 0, 0, xid, type};
+  if (reply) {
+    words.insert(words.end(), {0, 0, 0, 0});
+  } else {
+    words.insert(words.end(), {2, 0x20525244, 1, 1, 0, 0, 0, 0});
+  }
+  trace_reader::testing::Bytes bytes;
+  for (const std::uint32_t w : words) {
+    for (const int shift : {24, 16, 8, 0}) bytes.push_back(static_cast<std::uint8_t>(w >> shift));
+  }
+  return bytes;
+}
+
+class Gathered : public ::testing::Test {
+ protected:
+  Gathered() { gather_.add("42"); }
+
+  void feed() {
+    for (const TraceBuilder::Frame& f : trace_.frames()) {
+      capture::Frame frame;
+      frame.time_ns = f.time_ns;
+      frame.link = capture::LinkType::kUpperPdu;
+      frame.data = f.data;
+      gather_.frame(0, frame);
+    }
+    trace_.frames().clear();
+  }
+  void call(std::uint32_t connection, std::uint32_t xid, std::int64_t takes_ns) {
+    send(connection, 0, message(xid, false));
+    trace_.now += takes_ns - trace_.step;
+    send(connection, 1, message(xid, true));
+  }
+  void send(std::uint32_t connection, std::uint8_t side,
+            const trace_reader::testing::Bytes& bytes) {
+    trace::Message m;
+    m.side = side;
+    m.length = static_cast<std::uint32_t>(bytes.size());
+    trace_.tell(connection, m, bytes);
+  }
+  Shown show(std::size_t rows = 10) {
+    feed();
+    return gather_.show(view_, rows, 0);
+  }
+
+  TraceBuilder trace_;
+  Gather gather_;
+  View view_;
+};
+
+TEST_F(Gathered, RatesAndLatencyOfEachSecond) {
+  trace_.begin("nfsd", "client of 192.0.2.2");
+  tell_plain_connection(trace_, 1);
+  feed();
+  gather_.tick(0);
+  for (std::uint32_t i = 0; i < 100; ++i) call(1, i + 1, 20'000);
+  feed();
+  EXPECT_FALSE(show().measured);
+  gather_.tick(2 * kSecond);
+  const Shown s = show();
+  EXPECT_TRUE(s.measured);
+  EXPECT_EQ(s.endpoints[0].name, "nfsd");
+  EXPECT_EQ(s.endpoints[0].role, "client of 192.0.2.2");
+  EXPECT_DOUBLE_EQ(s.rates.calls, 50);
+  EXPECT_EQ(s.totals.calls, 100U);
+  EXPECT_EQ(s.totals.replies, 100U);
+  ASSERT_EQ(s.rows.size(), 1U);
+  EXPECT_DOUBLE_EQ(s.rows[0].rates.calls, 50);
+  EXPECT_TRUE(s.rows[0].calls_here);
+  EXPECT_NEAR(static_cast<double>(s.rows[0].latency.p50_ns), 20'000, 500);
+  EXPECT_NEAR(static_cast<double>(s.latency.p99_ns), 20'000, 500);
+  // Nothing more comes: what was is forgotten after a while.
+  for (int i = 3; i < 20; ++i) gather_.tick(i * kSecond);
+  const Shown later = show();
+  EXPECT_EQ(later.rates.calls, 0);
+  EXPECT_EQ(later.rows[0].latency.p99_ns, -1);
+  EXPECT_EQ(later.totals.calls, 100U);
+}
+
+TEST_F(Gathered, TheMostCreditsInEachSecond) {
+  trace_.begin();
+  tell_plain_connection(trace_, 1);
+  gather_.tick(0);
+  const auto credits = [&](std::uint32_t in_use, std::uint32_t waiting) {
+    trace::Credits c;
+    c.requested = 64;
+    c.granted = 32;
+    c.in_use = in_use;
+    c.waiting = waiting;
+    trace_.tell(1, c);
+  };
+  credits(32, 9);
+  credits(5, 0);
+  feed();
+  gather_.tick(kSecond);
+  gather_.tick(2 * kSecond);
+  const Shown s = show();
+  ASSERT_EQ(s.rows[0].history.size(), 2U);
+  EXPECT_EQ(s.rows[0].history[0].in_use, 32U);
+  EXPECT_EQ(s.rows[0].history[0].waiting, 9U);
+  EXPECT_EQ(s.rows[0].history[1].in_use, 5U);
+  EXPECT_EQ(s.rows[0].credits.requested, 64U);
+  EXPECT_EQ(s.rows[0].credits.granted, 32U);
+  for (int i = 3; i < 400; ++i) gather_.tick(i * kSecond);
+  EXPECT_EQ(show().rows[0].history.size(), kHistory);
+}
+
+TEST_F(Gathered, LossIsSummedUp) {
+  trace_.begin();
+  tell_plain_connection(trace_, 1);
+  trace_.lose(5).end();
+  const Shown s = show();
+  EXPECT_EQ(s.events.emitted, 6U);
+  EXPECT_EQ(s.events.received, 1U);
+  EXPECT_EQ(s.events.lost, 5U);
+}
+
+TEST_F(Gathered, FindingsAreJoinedAndBounded) {
+  trace_.begin();
+  tell_plain_connection(trace_, 1);
+  for (int i = 0; i < 3; ++i) trace_.tell(1, trace::Error{}, bytes_of("no memory"));
+  Shown s = show();
+  ASSERT_EQ(s.findings.size(), 1U);
+  EXPECT_EQ(s.findings[0].text, "no memory");
+  EXPECT_EQ(s.findings[0].count, 3U);
+  EXPECT_EQ(s.found[0], 3U);
+  for (int i = 0; i < 1000; ++i) trace_.tell(1, trace::Error{}, bytes_of(std::to_string(i)));
+  s = show();
+  EXPECT_EQ(s.findings.size(), Gather::kMostFindings);
+  EXPECT_EQ(s.findings[0].text, "999");
+  EXPECT_EQ(s.found[0], 1003U);
+}
+
+TEST_F(Gathered, BreachesOfRulesAreFindings) {
+  trace_.begin();
+  tell_plain_connection(trace_, 1);
+  call(1, 1, 1000);
+  send(1, 0, message(2, false));
+  send(1, 1, message(2, true, 0));  // a grant of nothing
+  const Shown s = show();
+  ASSERT_FALSE(s.findings.empty());
+  EXPECT_EQ(s.findings[0].rule, "FC-02");
+  EXPECT_EQ(s.findings[0].connection, 1U);
+  EXPECT_FALSE(s.findings[0].text.empty());
+}
+
+TEST_F(Gathered, TheSelectionStaysInWhatIsShown) {
+  trace_.begin();
+  for (std::uint32_t i = 1; i <= 20; ++i) tell_plain_connection(trace_, i);
+  view_.sort = Sort::kId;
+  Shown s = show(5);
+  EXPECT_EQ(view_.selected, 1U);
+  EXPECT_EQ(s.connections, 20U);
+  ASSERT_EQ(s.rows.size(), 5U);
+  view_.move = 7;
+  s = show(5);
+  EXPECT_EQ(view_.selected, 8U);
+  EXPECT_EQ(s.first, 3U);
+  EXPECT_EQ(s.rows[4].id, 8U);
+  view_.move = 1000;
+  s = show(5);
+  EXPECT_EQ(view_.selected, 20U);
+  EXPECT_EQ(s.rows[4].id, 20U);
+  view_.move = -1000;
+  s = show(5);
+  EXPECT_EQ(view_.selected, 1U);
+  EXPECT_EQ(s.first, 0U);
+}
+
+TEST_F(Gathered, TheBusiestComesFirst) {
+  trace_.begin();
+  tell_plain_connection(trace_, 1);
+  tell_plain_connection(trace_, 2);
+  feed();
+  gather_.tick(0);
+  call(2, 1, 1000);
+  feed();
+  gather_.tick(kSecond);
+  EXPECT_EQ(show().rows[0].id, 2U);
+}
+
+TEST_F(Gathered, WhatIsOverGoesButItsSums) {
+  trace_.begin();
+  tell_plain_connection(trace_, 1);
+  call(1, 1, 1000);
+  trace::ConnectionEnd end;
+  end.established = 1;
+  trace_.tell(1, end);
+  feed();
+  gather_.tick(0);
+  gather_.tick(kSecond);
+  ASSERT_EQ(show().rows.size(), 1U);
+  EXPECT_STREQ(show().rows[0].state, "closed");
+  gather_.tick(kSecond + Gather::kShownClosedNs);
+  const Shown s = show();
+  EXPECT_TRUE(s.rows.empty());
+  EXPECT_EQ(s.totals.calls, 1U);
+}
+
+TEST_F(Gathered, AnEndpointThatVanishesLeavesWhatItTold) {
+  trace_.begin();
+  tell_plain_connection(trace_, 1);
+  feed();
+  gather_.tick(0);
+  gather_.ended(0, "connection reset");
+  gather_.tick(kSecond);
+  gather_.tick(2 * Gather::kShownClosedNs);
+  const Shown s = show();
+  EXPECT_TRUE(s.endpoints[0].ended);
+  EXPECT_EQ(s.endpoints[0].why, "connection reset");
+  ASSERT_EQ(s.rows.size(), 1U);
+  EXPECT_STREQ(s.rows[0].state, "gone");
+  EXPECT_EQ(s.open, 0U);
+}
+
+}  // namespace
+}  // namespace rpcrdma::top

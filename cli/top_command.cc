@@ -1,0 +1,299 @@
+// rpcrdma top
+#include "commands.h"
+#include "input.h"
+#include "live_stream.h"
+#include "screen.h"
+#include "terminal.h"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <rpcrdma/top/draw.h>
+#include <rpcrdma/top/gather.h>
+#include <rpcrdma/top/keys.h>
+#include <rpcrdma/trace_live/endpoints.h>
+
+namespace rpcrdma::cli {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> endpoints;
+  bool once = false;
+  double seconds = 2;
+  rules::Profile profile = rules::Profile::k8166;
+};
+
+constexpr std::int64_t kMillisecond = 1'000'000;
+constexpr std::int64_t kFrame = 100 * kMillisecond;  // from one drawing to the next
+constexpr std::array kEnding{SIGINT, SIGTERM, SIGHUP};
+
+// The bytes in it are signals that came.
+std::array<int, 2> signal_pipe{-1, -1};
+
+void on_signal(int signal) {
+  const int error = errno;
+  const char byte = static_cast<char>(signal);
+  [[maybe_unused]] const ssize_t n = ::write(signal_pipe[1], &byte, 1);
+  errno = error;
+}
+
+// While it lives, signals are read from a pipe. A second one that ends the program does so at once.
+class Signals {
+ public:
+  Signals() {
+    if (::pipe2(signal_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) return;
+    struct sigaction action {};
+    action.sa_handler = on_signal;
+    for (const int signal : {SIGWINCH, SIGTSTP}) sigaction(signal, &action, nullptr);
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    for (const int signal : kEnding) sigaction(signal, &action, nullptr);
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+  ~Signals() {
+    for (const int signal : {SIGWINCH, SIGTSTP}) std::signal(signal, SIG_DFL);
+    for (const int signal : kEnding) std::signal(signal, SIG_DFL);
+    for (int& fd : signal_pipe) {
+      ::close(fd);
+      fd = -1;
+    }
+  }
+
+  [[nodiscard]] static int fd() { return signal_pipe[0]; }
+  // 0: there is none.
+  [[nodiscard]] static int take() {
+    char byte = 0;
+    return ::read(signal_pipe[0], &byte, 1) == 1 ? byte : 0;
+  }
+};
+
+std::int64_t monotonic() {
+  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+std::int64_t wall() {
+  return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+struct Endpoint {
+  std::string name;
+  LiveStream stream;
+};
+
+// Reads the endpoints, and shows what they tell.
+class Top {
+ public:
+  Top(std::vector<Endpoint> endpoints, rules::Profile profile)
+      : endpoints_(std::move(endpoints)), gather_(profile), utf8_(utf8_wanted()) {
+    for (const Endpoint& e : endpoints_) gather_.add(e.name);
+  }
+
+  void run_live();
+  void run_once(double seconds);
+
+ private:
+  // Waits for what comes first, and reads it: events, keys where `screen` is not null, signals.
+  void wait(std::int64_t until_ns, Screen* screen);
+  void signal(int number, Screen* screen);
+  void keys();
+  [[nodiscard]] bool listening() const;
+
+  std::vector<Endpoint> endpoints_;
+  top::Gather gather_;
+  bool utf8_;
+  top::View view_;
+  top::Shown shown_;
+  top::KeyReader reader_;
+  bool changed_ = true;  // by the user
+  bool stopped_ = false;
+};
+
+bool Top::listening() const {
+  for (const Endpoint& e : endpoints_) {
+    if (e.stream.fd() >= 0) return true;
+  }
+  return false;
+}
+
+void Top::signal(int number, Screen* screen) {
+  if (number == SIGTSTP) {
+    if (screen != nullptr) screen->leave();
+    ::raise(SIGSTOP);
+    if (screen != nullptr) screen->enter();
+    changed_ = true;
+  } else if (number == SIGWINCH) {
+    if (screen != nullptr) screen->forget();
+    changed_ = true;
+  } else {
+    stopped_ = true;
+  }
+}
+
+void Top::keys() {
+  std::array<char, 256> bytes;
+  const ssize_t n = ::read(STDIN_FILENO, bytes.data(), bytes.size());
+  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  // The terminal has gone.
+  if (n <= 0) {
+    stopped_ = true;
+    return;
+  }
+  for (const top::Key key : reader_.add({bytes.data(), static_cast<std::size_t>(n)})) {
+    top::press(view_, key, shown_);
+    changed_ = true;
+  }
+}
+
+void Top::wait(std::int64_t until_ns, Screen* screen) {
+  std::vector<pollfd> fds;
+  fds.push_back({Signals::fd(), POLLIN, 0});
+  fds.push_back({screen != nullptr ? STDIN_FILENO : -1, POLLIN, 0});
+  for (const Endpoint& e : endpoints_) fds.push_back({e.stream.fd(), POLLIN, 0});
+  const std::int64_t left = until_ns - monotonic();
+  const int timeout = left <= 0 ? 0 : static_cast<int>((left + kMillisecond - 1) / kMillisecond);
+  if (::poll(fds.data(), fds.size(), timeout) <= 0) return;
+  if (fds[0].revents != 0) {
+    while (const int number = Signals::take()) signal(number, screen);
+  }
+  if (fds[1].revents != 0) keys();
+  for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+    if (fds[i + 2].revents == 0) continue;
+    LiveStream& stream = endpoints_[i].stream;
+    const auto number = static_cast<std::uint32_t>(i);
+    stream.read([&](const capture::Frame& frame) { gather_.frame(number, frame); });
+    if (stream.fd() < 0) gather_.ended(number, stream.why());
+  }
+}
+
+void Top::run_live() {
+  const Signals signals;
+  Screen screen;
+  gather_.tick(monotonic());
+  std::int64_t next = 0;
+  while (!view_.quit && !stopped_) {
+    const std::int64_t now = monotonic();
+    gather_.tick(now);
+    if (changed_ || now >= next) {
+      const top::Size size = Screen::size();
+      if (!view_.paused) {
+        shown_ = gather_.show(view_, top::table_rows(size), wall());
+      } else {
+        top::move_within(view_, shown_);
+      }
+      changed_ = false;
+      // While a terminal takes nothing, its user may want to leave.
+      if (!screen.show(top::draw(shown_, view_, size, utf8_)) && errno != EINTR) break;
+      next = now + kFrame;
+    }
+    wait(next, &screen);
+  }
+}
+
+void Top::run_once(double seconds) {
+  const Signals signals;
+  const std::int64_t begin = monotonic();
+  const std::int64_t end = begin + static_cast<std::int64_t>(seconds * 1e9);
+  gather_.tick(begin);
+  while (!stopped_ && listening() && monotonic() < end) {
+    wait(std::min(end, monotonic() + kFrame), nullptr);
+    gather_.tick(monotonic());
+  }
+  view_.sort = top::Sort::kId;
+  shown_ = gather_.show(view_, 0, wall());
+  if (!shown_.measured) gather_.tick(monotonic(), true);
+  shown_ = gather_.show(view_, shown_.connections, wall());
+  for (const top::Line& line : top::draw_plain(shown_, terminal_width(), utf8_)) {
+    fmt::print("{}\n", top::plain(line));
+  }
+}
+
+int refused(const std::string& why) {
+  complain(why);
+  return kUnreadable;
+}
+
+// All that run when none is named; on failure one line on stderr and nothing.
+std::optional<std::vector<Endpoint>> connect(const std::vector<std::string>& named) {
+  std::vector<Endpoint> endpoints;
+  const auto add = [&](const std::string& name, const std::string& which) {
+    auto fd = trace::connect_endpoint(which);
+    if (!fd) {
+      complain(fd.error().message);
+      return false;
+    }
+    endpoints.push_back({name, LiveStream(std::move(*fd))});
+    return true;
+  };
+  for (const std::string& name : named) {
+    if (!add(name, name)) return std::nullopt;
+  }
+  if (!named.empty()) return endpoints;
+  const auto all = trace::list_endpoints();
+  if (!all) {
+    complain(all.error().message);
+    return std::nullopt;
+  }
+  for (const trace::RunningEndpoint& e : *all) {
+    const bool answers = e.since != 0;
+    if (answers && !add(e.name, e.path)) return std::nullopt;
+  }
+  if (endpoints.empty()) {
+    complain("top: no endpoint of this user runs");
+    return std::nullopt;
+  }
+  return endpoints;
+}
+
+int run(const Options& options) {
+  if (!options.once) {
+    if (const char* why = why_no_screen()) {
+      return refused(fmt::format("top: {}; --once prints what would be shown", why));
+    }
+  }
+  auto endpoints = connect(options.endpoints);
+  if (!endpoints) return kUnreadable;
+  Top top(std::move(*endpoints), options.profile);
+  if (options.once) {
+    top.run_once(options.seconds);
+  } else {
+    top.run_live();
+  }
+  return kOk;
+}
+
+}  // namespace
+
+Run add_top(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("ENDPOINT", options->endpoints,
+                 "Names or processes, as `rpcrdma ls` lists them, or paths of sockets; none: all "
+                 "that run")
+      ->type_name("ENDPOINT");
+  auto* once = app.add_flag("--once", options->once, "Print what there is to show, once, and end");
+  app.add_option("--seconds", options->seconds, "With --once: after so many seconds")
+      ->needs(once)
+      ->check(CLI::Range(0.1, 86400.0))
+      ->type_name("N")
+      ->capture_default_str();
+  add_profile(app, options->profile);
+  app.footer(
+      "Shows connections with their rates of Calls, latency and credits, bytes in chunks, "
+      "findings, "
+      "and whether all that was told was received. The key ? explains keys and columns.");
+  return [options] { return run(*options); };
+}
+
+}  // namespace rpcrdma::cli
