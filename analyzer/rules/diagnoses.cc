@@ -143,16 +143,14 @@ void Diagnoses::close(const roce::Connection& connection) {
       broken = true;
       Evidence e;
       e.connection = &connection;
-      // Who found that nothing comes back ends the connection, and is not to blame for that.
-      e.side = connection.recorded ? -1 : connection.closed_by;
+      e.side = connection.closed_by;
       e.frames = {c.cut_off_frame, connection.closed_frame};
       if (cm.sends != cm.messages)
         e.unsure = "a message of the connection was cut short by the capture";
       findings_.add(RuleId::kConnLost, e, [&] {
         return fmt::format(
             "{} while {} without an answer, the first of them {:#010x}, sent {} before",
-            connection.closed_by < 0 || connection.recorded ? "the connection ended"
-                                                            : "a DREQ ended the connection",
+            connection.closed_by < 0 ? "the connection ended" : "a DREQ ended the connection",
             c.cut_off == 1 ? "1 Call was" : fmt::format("{} Calls were", c.cut_off), c.cut_off_xid,
             duration(connection.last_ns - c.cut_off_ns));
       });

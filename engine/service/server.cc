@@ -269,8 +269,10 @@ struct Server::Impl : LoopMember {
         break;
       case EventType::kDisconnected:
         // Of the two the failure says what failed, too.
-        if (const std::string_view failure = c.channel->failure(); !failure.empty()) {
-          remove(key, CloseReason::kPeer, failure, trace::kHere);
+        // Who found that something failed is who ends it.
+        if (const std::string& failure = c.channel->failure(); !failure.empty()) {
+          event.reason = failure;
+          remove(key, CloseReason::kPeer, event.reason, trace::kHere);
         } else {
           remove(key, CloseReason::kPeer, event.reason, trace::kPeer);
         }

@@ -111,8 +111,10 @@ class Terminal {
            a.c_lflag == b.c_lflag;
   }
 
-  // Some more of what it writes; false when it has ended.
+  // Some more of what it writes; false when it has ended. What was written takes a while to get to
+  // this end, so a mark is sent behind the program's last words.
   bool read() {
+    if (ended_) return false;
     char bytes[4096];
     for (;;) {
       int waiting = 0;
@@ -122,17 +124,20 @@ class Terminal {
       if (child_ > 0 && ::waitpid(child_, &status, WNOHANG) == child_) {
         child_ = -1;
         status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-        continue;  // what it wrote last
+        if (::write(other_, &kEnd, 1) != 1) return false;
       }
-      if (child_ < 0) return false;
       ::usleep(1000);
     }
     const ssize_t n = ::read(own_, bytes, sizeof bytes);
     if (n <= 0) return false;
     all_.append(bytes, static_cast<std::size_t>(n));
-    return true;
+    ended_ = all_.back() == kEnd;
+    if (ended_) all_.pop_back();
+    return !ended_;
   }
 
+  static constexpr char kEnd = '\001';
+  bool ended_ = false;
   int own_ = -1, other_ = -1;  // the other is kept open, so that its modes can be asked for
   pid_t child_ = -1;
   int status_ = -1;
