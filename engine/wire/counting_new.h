@@ -7,8 +7,8 @@
 namespace rpcrdma::wire::testing {
 
 [[nodiscard]] std::size_t allocations();
-// Bytes that were allocated and not given back, with what the allocator rounds up; of what asked for
-// no alignment.
+// Bytes that were allocated and not given back, with what the allocator rounds up; of what asked
+// for no alignment.
 [[nodiscard]] std::size_t live_bytes();
 
 template <typename Function>
