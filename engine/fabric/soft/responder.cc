@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 namespace rpcrdma::soft {
 
@@ -45,7 +46,6 @@ void Responder::start(const QpParameters& parameters) {
   parameters_ = parameters;
   expected_psn_ = parameters.receive_psn & wire::kPsnMask;
   newest_to_ack_ = psn_add(expected_psn_, wire::kPsnMask);  // one before: nothing yet
-  newest_read_end_ = newest_to_ack_;
 }
 
 fabric::Expected<void> Responder::post(const fabric::ReceiveRequest& request,
@@ -346,6 +346,7 @@ Served Responder::read(const wire::RocePacket& packet, const MemoryTable& memory
   expected_psn_ = psn_add(expected_psn_, packets_of(reth.dma_length));
   if (trace_.on()) {
     const std::uint32_t last = psn_add(expected_psn_, wire::kPsnMask);
+    told_reads_[told_count_++ % told_reads_.size()] = last;
     tell_peer_operation(trace_, trace::Transfer::kRead, reth, last, {}, now);
   }
   return {};
@@ -355,10 +356,11 @@ Served Responder::read(const wire::RocePacket& packet, const MemoryTable& memory
 // what it had. Of such a part the first bytes are not the Read's.
 void Responder::read_ended(const Answer& answer, std::uint32_t last_psn, Status status,
                            const MemoryTable& memory, std::uint32_t qpn, fabric::Time now) {
-  const bool newest = psn_diff(last_psn, newest_read_end_) > 0;
-  if (answer.repeated && !newest) return;
-  newest_read_end_ = last_psn;
   if (!trace_.on()) return;
+  const auto known = std::span(told_reads_).first(std::min(told_count_, told_reads_.size()));
+  const auto at = std::ranges::find(known, last_psn);
+  if (at == known.end()) return;
+  *at = kNoPsn;
   const bool whole = status == Status::kSuccess && !answer.repeated;
   const wire::Reth reth{answer.offset - answer.all, answer.handle, answer.all};
   tell_peer_read_end(trace_, last_psn, status, status == Status::kSuccess ? answer.all : 0,

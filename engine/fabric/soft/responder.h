@@ -8,6 +8,7 @@
 #include "ring.h"
 #include "slices.h"
 
+#include <array>
 #include <cstdint>
 
 #include <rpcrdma/fabric/error.h>
@@ -131,7 +132,10 @@ class Responder {
   // Of the newest Send or Write packet that was executed. A Read is acknowledged by its response
   // alone: Linux's rxe takes an ACK that bears a Read's PSN for the Read's data.
   std::uint32_t newest_to_ack_ = 0;
-  std::uint32_t newest_read_end_ = 0;  // PSN of the last response of the newest Read answered whole
+  // For the trace: PSNs of the last responses of Reads whose end was not told, newest over oldest.
+  static constexpr std::uint32_t kNoPsn = ~std::uint32_t{0};
+  std::array<std::uint32_t, 64> told_reads_{};
+  std::size_t told_count_ = 0;
   std::uint32_t msn_ = 0;
   std::uint32_t msn_limit_ = 0;             // up to which the peer knows of Receives
   std::uint32_t sends_unacknowledged_ = 0;  // that ended since the last ACK was sent
