@@ -96,7 +96,7 @@ class RequesterCore : public WorkSource {
   [[nodiscard]] bool tells() const {
     return trace_.on() && trace_.connection != 0 && link_ != nullptr;
   }
-  [[gnu::noinline, gnu::cold]] void tell_own_credits(fabric::Time now) const;
+  [[gnu::noinline]] void tell_own_credits(fabric::Time now) const;
   [[nodiscard]] SlotList<Call>& list_of(State state);
   void move(std::uint32_t index, State to);
 

@@ -65,7 +65,7 @@ class ResponderCore : public WorkSource {
   void transfer_begins(fabric::Time now);
   void transfer_ends(fabric::Time now);
   void over_credit(const Received& message);
-  [[gnu::noinline, gnu::cold]] void tell_their_credits(fabric::Time now) const;
+  [[gnu::noinline]] void tell_their_credits(fabric::Time now) const;
   [[nodiscard]] std::uint64_t id_of(std::uint32_t index) const;
 
   ResponderOwner& owner_;

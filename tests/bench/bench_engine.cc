@@ -5,182 +5,31 @@
 //
 // A server's loop and a client's, a thread each, on two loopback addresses, over real sockets. What
 // is compared takes turns, so that both have their share of a machine's good and bad moments.
+#include "echo_calls.h"
 #include "tirpc_null.h"
 #include "two_cores.h"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <deque>
-#include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include <rpcrdma/service/client.h>
-#include <rpcrdma/service/echo.h>
-#include <rpcrdma/service/server.h>
-#include <rpcrdma/soft/provider.h>
-
 namespace {
 
 using namespace rpcrdma;
-using Clock = std::chrono::steady_clock;
+using bench::Calls;
+using bench::die;
+using bench::kMiB;
+using bench::RunningServer;
 using service::echo::Proc;
-using service::echo::Request;
 
-constexpr std::uint32_t kMiB = 1U << 20;
 constexpr std::uint32_t kBulk = 4096;
 // Of a NULL Call: UDP's content with BTH, header, RPC message and ICRC.
 constexpr std::size_t kNullBytes = 12 + 28 + 40 + 4;
-
-[[noreturn]] void die(const std::string& what) {
-  std::fprintf(stderr, "bench_engine: %s\n", what.c_str());
-  std::exit(1);
-}
-
-template <typename T>
-T must(fabric::Expected<T> value) {
-  if (!value) die(value.error().message);
-  return std::move(*value);
-}
-
-struct Host {
-  Host(std::uint8_t last, fabric::Time spin) {
-    soft::ProviderOptions options;
-    options.adapter.address = fabric::make_ipv4(127, 0, 0, last);
-    options.adapter.max_connections = 2048;
-    provider = must(soft::SoftProvider::open(options));
-    loop = must(service::Loop::create(*provider, {.memory = {}, .spin = spin}));
-  }
-  std::unique_ptr<soft::SoftProvider> provider;
-  std::unique_ptr<service::Loop> loop;
-};
-
-class RunningServer {
- public:
-  // On that processor, or on any.
-  explicit RunningServer(fabric::Time spin, std::optional<unsigned> processor) {
-    std::atomic<bool> ready = false;
-    thread_ = std::thread([&, spin, processor] {
-      if (processor) {
-        bench::pin_to(*processor);
-      } else {
-        bench::pin_to_all();
-      }
-      Host host(2, spin);
-      const auto echo = must(service::echo::EchoProgram::create(host.loop->memory(), kMiB,
-                                                                &service::Loop::read_clock));
-      service::Program* const programs[] = {echo.get()};
-      service::ServerOptions options;
-      options.max_connections = 2048;
-      options.responder.credits = 64;
-      const auto server = must(service::Server::create(*host.loop, programs, options));
-      loop_ = host.loop.get();
-      ready = true;
-      if (const auto ran = host.loop->run(); !ran) die(ran.error().message);
-    });
-    while (!ready) std::this_thread::yield();
-  }
-  ~RunningServer() {
-    loop_->stop();
-    thread_.join();
-  }
-  RunningServer(const RunningServer&) = delete;
-  RunningServer& operator=(const RunningServer&) = delete;
-
- private:
-  std::thread thread_;
-  service::Loop* loop_ = nullptr;
-};
-
-// So many Calls outstanding on each connection, all of one kind.
-class Calls : public service::ClientObserver {
- public:
-  Calls(fabric::Time spin, std::uint32_t connections, std::uint32_t depth, std::uint32_t longest)
-      : host_(1, spin), pattern_(must(service::echo::Pattern::create(host_.loop->memory(), kMiB))) {
-    service::ClientOptions options;
-    options.server = fabric::make_ipv4(127, 0, 0, 2);
-    options.connections = connections;
-    options.requester.credits = 64;
-    for (std::uint32_t i = 0; i < connections * depth; ++i) {
-      slots_.push_back(
-          {must(service::echo::EchoCall::create(host_.loop->memory(), pattern_, longest)),
-           i % connections,
-           {}});
-    }
-    client_ = must(service::Client::create(*host_.loop, options, *this));
-    while (client_->up() != connections) turn();
-  }
-  ~Calls() override {
-    client_->close();
-    while (!client_->closed()) turn();
-  }
-  Calls(const Calls&) = delete;
-  Calls& operator=(const Calls&) = delete;
-
-  // Calls a second.
-  double run(const Request& request, std::uint64_t count) {
-    request_ = request;
-    left_ = count;
-    ended_ = 0;
-    const auto begin = Clock::now();
-    for (std::uint32_t i = 0; i < slots_.size() && left_ != 0; ++i) next(i);
-    while (ended_ != count) turn();
-    return static_cast<double>(count) / std::chrono::duration<double>(Clock::now() - begin).count();
-  }
-
-  std::vector<double> us;  // of each Call, where `timed`
-  bool timed = false;
-
-  void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t) override {
-    Slot& slot = slots_[outcome.cookie];
-    if (slot.call.check(outcome) != service::echo::Verdict::kRight) die("a Call went wrong");
-    if (timed) {
-      us.push_back(std::chrono::duration<double, std::micro>(Clock::now() - slot.begun).count());
-    }
-    ++ended_;
-    if (left_ != 0) next(static_cast<std::uint32_t>(outcome.cookie));
-  }
-  void on_lost(std::uint32_t, std::string_view what, fabric::Time) override {
-    if (!client_->closed() && ended_ == 0) die(std::string(what));
-  }
-
- private:
-  struct Slot {
-    service::echo::EchoCall call;
-    std::uint32_t connection;
-    Clock::time_point begun;
-  };
-
-  void turn() {
-    if (const auto going = host_.loop->run_once(); !going) die(going.error().message);
-  }
-  void next(std::uint32_t i) {
-    Slot& slot = slots_[i];
-    --left_;
-    if (timed) slot.begun = Clock::now();
-    auto spec = must(slot.call.begin(request_));
-    spec.cookie = i;
-    if (const auto called = client_->call_on(slot.connection, spec); !called) {
-      die(called.error().message);
-    }
-  }
-
-  Host host_;
-  service::echo::Pattern pattern_;
-  std::deque<Slot> slots_;
-  Request request_;
-  std::uint64_t left_ = 0, ended_ = 0;
-  std::unique_ptr<service::Client> client_;
-};
 
 double cpu_seconds() {
   rusage usage{};

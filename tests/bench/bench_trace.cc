@@ -1,24 +1,31 @@
 // What it costs an endpoint to tell its events, and how many of them a second reach those who read.
 //
-//   bench_trace [hooks|stream]...
+//   bench_trace [hooks|calls|stream]...
 //
 // hooks: of the thread that tells, with nobody listening, with a ring that is emptied meanwhile,
-// and with a hub, a reader and a recording at work on the other core. stream: the most events a
-// second of which neither reader nor recording loses any, and how late a reader gets them.
+// and with a hub, a reader and a recording at work on the other core. calls: of Calls from end to
+// end, beside the same Calls of endpoints that cannot tell anything; of what both ends tell at the
+// highest rate that they reach, how much is lost. stream: the most events a second of which neither
+// reader nor recording loses any, and how late a reader gets them.
+#include "echo_calls.h"
 #include "two_cores.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include <time.h>
 #include <unistd.h>
 
 #include <rpcrdma/capture/source.h>
@@ -31,19 +38,9 @@ namespace {
 
 using namespace rpcrdma;
 using Clock = std::chrono::steady_clock;
-
-[[noreturn]] void die(const std::string& what) {
-  std::fprintf(stderr, "bench_trace: %s\n", what.c_str());
-  std::exit(1);
-}
-template <typename T>
-T must(capture::Expected<T> value) {
-  if (!value) die(value.error().message);
-  return std::move(*value);
-}
-void must(const capture::Expected<void>& done) {
-  if (!done) die(done.error().message);
-}
+using bench::die;
+using bench::must;
+using service::echo::Proc;
 
 std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
@@ -119,9 +116,15 @@ class Reader {
     while (!begun_) std::this_thread::yield();
   }
   // When the hub has stopped.
-  void finish() { thread_.join(); }
+  void finish() {
+    thread_.join();
+    for (const auto& [ring, sums] : sums_) {
+      emitted += sums.emitted;
+      lost += sums.lost;
+    }
+  }
 
-  std::uint64_t emitted = 0, lost = 0;
+  std::uint64_t emitted = 0, lost = 0;  // once finished
   std::vector<double> late_us;
 
  private:
@@ -132,8 +135,7 @@ class Reader {
       const auto view = event ? trace::view_event(*event) : std::nullopt;
       if (!view) die("the stream is broken");
       if (const auto loss = trace::read_event<trace::Loss>(*view)) {
-        emitted = loss->emitted;
-        lost = loss->lost;
+        sums_[view->header.ring] = *loss;
       } else if (view->header.type == static_cast<std::uint16_t>(trace::EventType::kEndpoint)) {
         begun_ = true;
       } else if (++n_ % 64 == 0) {
@@ -145,6 +147,7 @@ class Reader {
   std::unique_ptr<capture::Source> source_;
   std::atomic<bool> begun_ = false;
   std::uint64_t n_ = 0;
+  std::map<std::uint32_t, trace::Loss> sums_;  // of each ring
   std::thread thread_;
 };
 
@@ -264,12 +267,152 @@ void stream() {
   std::printf("%-54s %.2f M events/s\n", "hub, reader and recording, without loss", most / 1e6);
 }
 
+enum class Told : std::uint8_t { kNever, kToNobody, kToReaders };
+constexpr int kTold = 3;
+constexpr const char* kToldNames[kTold] = {"no tracer", "nobody listens", "reader and recording"};
+
+struct Loss {
+  std::uint64_t emitted = 0, of_reader = 0, of_recording = 0;
+};
+
+// Both ends of a load, and who reads what they tell, on the other processor.
+class Observed {
+ public:
+  explicit Observed(Told told) {
+    if (told == Told::kNever) return;
+    bench::pin_to(1);  // what a hub and a reader start
+    if (told == Told::kToReaders) {
+      scope_.emplace(folder_.path);
+      hub_ = scope_->hub.get();
+      server = scope_->tracer;
+    } else {
+      quiet_ = must(trace::Hub::start({.name = "bench"}));
+      must(quiet_->open_socket());
+      hub_ = quiet_.get();
+      server = hub_->add();
+    }
+    client = hub_->add();
+  }
+  // When both ends have gone. Adds to the sums.
+  void finish(Loss& sums) {
+    if (!scope_) return;
+    scope_->finish();
+    const auto recorded = hub_->recordings().front();
+    if (!recorded.error.empty()) die(recorded.error);
+    sums.emitted += scope_->reader->emitted;
+    sums.of_reader += scope_->reader->lost;
+    sums.of_recording += recorded.lost;
+  }
+
+  trace::Tracer* server = nullptr;
+  trace::Tracer* client = nullptr;
+
+ private:
+  Folder folder_;
+  std::optional<Scope> scope_;
+  std::unique_ptr<trace::Hub> quiet_;
+  trace::Hub* hub_ = nullptr;
+};
+
+double own_cpu_seconds() {
+  timespec t{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e9;
+}
+
+double median(std::vector<double> values) {
+  return bench::percentiles(values).p50;
+}
+
+// Of a machine that is faster at one moment than at the next: each turn is compared with its own.
+double percent_more(const std::vector<double>& values, const std::vector<double>& than) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < values.size(); ++i) ratios.push_back(values[i] / than[i]);
+  return 100 * (median(std::move(ratios)) - 1);
+}
+
+struct Load {
+  const char* name;
+  service::echo::Request request;
+  fabric::Time spin;
+  std::uint32_t depth;
+  unsigned server;  // its processor; the client has 0, and who reads 1
+  std::uint64_t count;
+};
+
+struct Measured {
+  std::vector<double> p50, p99, rate, cpu;
+};
+
+// In turns: the load of endpoints without a tracer, and of those that tell nobody and readers.
+void load(const Load& load, int kinds) {
+  constexpr int kTurns = 30;
+  std::array<Measured, kTold> of;
+  Loss loss;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    for (int i = 0; i < kinds; ++i) {
+      const int kind = (turn + i) % kinds;  // who comes first may have it better
+      Measured& m = of[static_cast<std::size_t>(kind)];
+      Observed observed(static_cast<Told>(kind));
+      {
+        bench::RunningServer server(load.spin, load.server, observed.server);
+        bench::pin_to(0);
+        bench::Calls calls(load.spin, 1, load.depth, load.request.length, observed.client);
+        (void)calls.run(load.request, load.count / 10);
+        calls.timed = true;
+        const double before = own_cpu_seconds() + server.cpu_seconds();
+        m.rate.push_back(calls.run(load.request, load.count));
+        const double taken = own_cpu_seconds() + server.cpu_seconds() - before;
+        m.cpu.push_back(1e6 * taken / static_cast<double>(load.count));
+        const bench::Percentiles p = bench::percentiles(calls.us);
+        m.p50.push_back(p.p50);
+        m.p99.push_back(p.p99);
+      }
+      observed.finish(loss);
+    }
+  }
+  std::printf("%s\n", load.name);
+  const Measured& none = of[0];
+  for (int kind = 0; kind < kinds; ++kind) {
+    const Measured& m = of[static_cast<std::size_t>(kind)];
+    std::printf(
+        "  %-21s p50 %7.2f us %+5.1f %%  p99 %7.2f us %+5.1f %%  %7.0f Calls/s %+5.1f %%  "
+        "processor %6.3f us a Call %+5.1f %%\n",
+        kToldNames[kind], median(m.p50), percent_more(m.p50, none.p50), median(m.p99),
+        percent_more(m.p99, none.p99), median(m.rate), percent_more(m.rate, none.rate),
+        median(m.cpu), percent_more(m.cpu, none.cpu));
+  }
+  if (loss.emitted == 0) return;
+  const double observed_calls = 1.1 * static_cast<double>(load.count) * kTurns;
+  const auto percent = [&](std::uint64_t lost) {
+    return 100 * static_cast<double>(lost) / static_cast<double>(loss.emitted);
+  };
+  std::printf(
+      "  %.1f events a Call, both ends, %llu in all; the reader lost %llu (%.3f %%), the "
+      "recording %llu (%.3f %%)\n",
+      static_cast<double>(loss.emitted) / observed_calls,
+      static_cast<unsigned long long>(loss.emitted),
+      static_cast<unsigned long long>(loss.of_reader), percent(loss.of_reader),
+      static_cast<unsigned long long>(loss.of_recording), percent(loss.of_recording));
+}
+
+void calls() {
+  // With two processors that poll there is none left for a reader. Where one is needed both ends
+  // share the first.
+  constexpr service::echo::Request kNull{Proc::kNull, 0, 0, 0, 0};
+  load({"NULL, polling, a processor each", kNull, fabric::kNever, 1, 1, 20'000}, 2);
+  load({"NULL, sleeping", kNull, 0, 1, 0, 20'000}, kTold);
+  load({"ECHO_BULK of 4 KiB, 16 outstanding", {Proc::kEchoBulk, 4096, 0, 1, 0}, 0, 16, 0, 20'000},
+       kTold);
+  load({"NULL, 64 outstanding: as many events a second as there can be", kNull, 0, 64, 0, 100'000},
+       kTold);
+}
+
 struct Part {
   std::string_view name;
   void (*run)();
 };
-// What tracing costs Calls from end to end is the engine's part, and belongs here.
-constexpr Part kParts[] = {{"hooks", hooks}, {"stream", stream}};
+constexpr Part kParts[] = {{"hooks", hooks}, {"calls", calls}, {"stream", stream}};
 
 }  // namespace
 

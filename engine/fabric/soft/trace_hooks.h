@@ -31,12 +31,12 @@ namespace rpcrdma::soft {
                                                std::uint32_t psn, fabric::Time now);
 
 // A Write of the peer's is complete, or a Read is begun. `front`: a Write's first bytes.
-[[gnu::noinline, gnu::cold]] void tell_peer_operation(const trace::ConnectionTracer& trace,
+[[gnu::noinline]] void tell_peer_operation(const trace::ConnectionTracer& trace,
                                                       trace::Transfer kind, const wire::Reth& reth,
                                                       std::uint32_t last_psn, wire::Bytes front,
                                                       fabric::Time now);
 // The last response of a Read of the peer's goes out, or what it reads is not exposed any more.
-[[gnu::noinline, gnu::cold]] void tell_peer_read_end(const trace::ConnectionTracer& trace,
+[[gnu::noinline]] void tell_peer_read_end(const trace::ConnectionTracer& trace,
                                                      std::uint32_t last_psn, fabric::Status status,
                                                      std::uint32_t length, wire::Bytes front,
                                                      fabric::Time now);

@@ -56,6 +56,7 @@ class Ring {
     if (!tail.empty()) std::memcpy(to, tail.data(), tail.size());
     if (!more_tail.empty()) std::memcpy(to + tail.size(), more_tail.data(), more_tail.size());
     end_ = at + size;
+    will_write(end_);
     published_end_.store(end_, std::memory_order_release);
     count();
   }
@@ -127,6 +128,20 @@ class Ring {
   [[nodiscard]] std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
 
  private:
+  // What is some events ahead was read by another processor a while ago and is still its own: to
+  // get it back costs more than to write it, unless it is asked for early.
+  void will_write(std::uint64_t at) {
+    constexpr std::uint64_t kAhead = 512, kLine = 64;
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      const std::uint8_t* const line = &memory_[(at + kAhead + i * kLine) & (bytes_ - 1)];
+#if defined(__x86_64__)
+      asm volatile("prefetchw %0" : : "m"(*line));
+#else
+      __builtin_prefetch(line, 1);
+#endif
+    }
+  }
+
   void count() {
     emitted_.store(emitted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }

@@ -1,0 +1,100 @@
+// Calls of the echo program between two loops, a thread each, on two loopback addresses, over real
+// sockets: what the benchmarks of endpoints have in common. What goes wrong ends the program.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <rpcrdma/service/client.h>
+#include <rpcrdma/service/echo.h>
+#include <rpcrdma/service/server.h>
+#include <rpcrdma/soft/provider.h>
+#include <rpcrdma/trace/tracer.h>
+
+namespace rpcrdma::bench {
+
+inline constexpr std::uint32_t kMiB = 1U << 20;
+
+[[noreturn]] void die(const std::string& what);
+
+// Error: anything with a `message`.
+template <typename Result>
+auto must(Result result) {
+  if (!result) die(result.error().message);
+  if constexpr (!std::is_void_v<typename Result::value_type>) return std::move(*result);
+}
+
+// A provider at 127.0.0.`last` and its loop. `spin`: as service::LoopOptions has it.
+struct Host {
+  Host(std::uint8_t last, fabric::Time spin, trace::Tracer* tracer);
+  std::unique_ptr<soft::SoftProvider> provider;
+  std::unique_ptr<service::Loop> loop;
+};
+
+// Answers at 127.0.0.2 as long as it lives.
+class RunningServer {
+ public:
+  // On that processor, or on any.
+  RunningServer(fabric::Time spin, std::optional<unsigned> processor,
+                trace::Tracer* tracer = nullptr);
+  ~RunningServer();
+  RunningServer(const RunningServer&) = delete;
+  RunningServer& operator=(const RunningServer&) = delete;
+
+  // Of processor, that its thread has taken.
+  [[nodiscard]] double cpu_seconds();
+
+ private:
+  std::thread thread_;
+  service::Loop* loop_ = nullptr;
+};
+
+// So many Calls outstanding on each connection, all of one kind; made by the calling thread.
+class Calls : public service::ClientObserver {
+ public:
+  // `longest`: bytes that any of the requests will have.
+  Calls(fabric::Time spin, std::uint32_t connections, std::uint32_t depth, std::uint32_t longest,
+        trace::Tracer* tracer = nullptr);
+  ~Calls() override;
+  Calls(const Calls&) = delete;
+  Calls& operator=(const Calls&) = delete;
+
+  // Calls a second.
+  double run(const service::echo::Request& request, std::uint64_t count);
+
+  std::vector<double> us;  // of each Call, where `timed`
+  bool timed = false;
+
+  void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t connection) override;
+  void on_lost(std::uint32_t connection, std::string_view what, fabric::Time again) override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Slot {
+    service::echo::EchoCall call;
+    std::uint32_t connection;
+    Clock::time_point begun;
+  };
+
+  void turn();
+  void next(std::uint32_t i);
+
+  Host host_;
+  service::echo::Pattern pattern_;
+  std::deque<Slot> slots_;
+  service::echo::Request request_;
+  std::uint64_t left_ = 0, ended_ = 0;
+  std::unique_ptr<service::Client> client_;
+};
+
+}  // namespace rpcrdma::bench
