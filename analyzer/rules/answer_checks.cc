@@ -207,6 +207,14 @@ void note_passed(const model::Message& call, const model::Message& answer, Answe
   }
 }
 
+// Linux answers a version that it does not know with an ERR_VERS that repeats it (ERR-04).
+void note_echoed_version(const model::Message& m, AnswerHistory& history) {
+  PastMessage* past = history.find(static_cast<std::uint8_t>(1 - m.sender), m.xid);
+  if (past == nullptr || past->fate != Fate::kMalformed || past->version != m.version) return;
+  past->answered = true;
+  past->end_frame = m.frame;
+}
+
 // What an RDMA_ERROR has refused is refused again if nothing about it changes.
 void check_refused_again(const model::Message& m, const model::Call& call, const Scene& scene,
                          AnswerHistory& history) {
@@ -306,10 +314,12 @@ void check_answers(const model::Message& m, const model::Call* call, const Scene
       remember(past_of(m, Fate::kOption), scene, history);
       break;
     case Kind::kMalformed:
-      // An RDMA_ERROR of some version gets no answer.
+      // An RDMA_ERROR of some version gets no answer; it may be one.
       if (m.proc != static_cast<std::uint32_t>(wire::Proc::kError)) {
         remember(past_of(m, Fate::kMalformed), scene, history);
         history.malformed_seen = true;
+      } else {
+        note_echoed_version(m, history);
       }
       break;
   }

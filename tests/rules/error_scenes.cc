@@ -59,6 +59,19 @@ void add_forms(Scenes& scenes) {
                          answered(with_byte(call(2), 7, 9), encode(err_vers(2)))));
   scenes.back().both = {"HDR-03"};
   scenes.back().variant = "unknown-version";
+  // It is an answer, and the connection goes on.
+  const auto goes_on = [](std::uint8_t version) {
+    return [version](Scene& s) {
+      Connection& c = s.connect();
+      c.exchange(1);
+      c.send(kClient, with_byte(call(2), 7, 9));
+      c.send(kServer, with_byte(err_vers(2), 7, version));
+      c.exchange(3);
+    };
+  };
+  scenes.push_back(scene("ERR-04", goes_on(9), goes_on(1)));
+  scenes.back().both = {"HDR-03"};
+  scenes.back().variant = "answered";
 }
 
 void add_causes(Scenes& scenes) {
