@@ -3,6 +3,7 @@
 The lab runs in namespaces of its own for the network and for processes: when its first process ends, however
 that is, the kernel ends every process in them and removes bridge, taps and addresses.
 """
+import json
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "lab"
 HOST = "10.77.0.100"
+HOST_TOO = "10.77.0.101"  # for a client beside a server
 INSIDE = "RPCRDMA_LAB_IMAGE"  # set in the namespaces, where no package can be had
 
 
@@ -24,7 +26,13 @@ class Failed(Exception):
 
 
 class Unavailable(Exception):
-    """The lab cannot run here; nothing is wrong with the project."""
+    """The lab, or one of its scenarios, cannot run here; nothing is wrong with the project."""
+
+
+def check(condition, *what):
+    """Fails with `what`, unless the condition holds."""
+    if not condition:
+        raise Failed(" ".join(str(part) for part in what))
 
 
 def address(number):
@@ -50,8 +58,9 @@ def enter_namespaces():
 
 def make_image():
     """The folder with the guests' kernel and initramfs."""
-    if not shutil.which("qemu-system-x86_64"):
-        raise Unavailable("qemu-system-x86_64 is not installed")
+    for program in ("qemu-system-x86_64", "ip", "cpio", "unshare"):
+        if not shutil.which(program):
+            raise Unavailable(f"{program} is not installed")
     made = subprocess.run([ROOT / "tests/lab/image"], stdout=subprocess.PIPE, text=True)
     if made.returncode == 77:
         raise Unavailable("no image of the guests")
@@ -81,9 +90,9 @@ class Guest:
         self.news = threading.Condition()
         tap = f"tap{number}"
         ip("tuntap", "add", tap, "mode", "tap")
-        ip("link", "set", tap, "mtu", "9000", "master", "lab", "up")
+        ip("link", "set", tap, "mtu", str(mtu), "master", "lab", "up")
         # Offloads off: what leaves the guest is what is on the wire, checksums and all.
-        device = (f"virtio-net-pci,netdev=net,mac=52:54:00:77:00:{number:02x},host_mtu=9000,csum=off,gso=off,"
+        device = (f"virtio-net-pci,netdev=net,mac=52:54:00:77:00:{number:02x},host_mtu={mtu},csum=off,gso=off,"
                   "guest_csum=off,host_tso4=off,guest_tso4=off")
         command = ["qemu-system-x86_64", "-accel", "tcg", "-cpu", "max", "-smp", "1", "-m", "600",
                    "-display", "none", "-monitor", "none", "-no-reboot",
@@ -111,7 +120,7 @@ class Guest:
     def start(self, command):
         """Begins a command for sh; for wait()."""
         self.jobs += 1
-        line = f"(\nip() {{ /bin/ip \"$@\"; }} # not busybox's\n{command}\n) </dev/null 2>&1; status=$?; echo; echo @{self.jobs} $status\n"
+        line = f"(\nip() {{ /bin/ip \"$@\"; }}; tc() {{ /bin/tc \"$@\"; }} # not busybox's\n{command}\n) </dev/null 2>&1; status=$?; echo; echo @{self.jobs} $status\n"
         try:
             self.process.stdin.write(line.encode())
             self.process.stdin.flush()
@@ -167,14 +176,16 @@ class Lab:
         self.guests, self.programs = [], []
         ip("link", "set", "lo", "up")
         ip("link", "add", "lab", "type", "bridge", "mcast_snooping", "0")
-        ip("link", "set", "lab", "mtu", "9000", "up")
-        ip("address", "add", f"{HOST}/24", "dev", "lab")
+        ip("link", "set", "lab", "up")
+        for own in (HOST, HOST_TOO):
+            ip("address", "add", f"{own}/24", "dev", "lab")
         ip("address", "add", "fd77::100/64", "dev", "lab", "nodad")
 
     def pack(self, files):
         """The initramfs: the image's, then init, our program with its libraries, and FILES (SOURCE or SOURCE:TARGET)."""
         tree = self.folder / "files"
-        places = [(ROOT / "tests/lab/init", "init"), (self.rpcrdma, "bin/rpcrdma")]
+        places = [(ROOT / "tests/lab/guest/init", "init"), (ROOT / "tests/lab/guest/knfsd", "bin/knfsd"),
+                  (self.rpcrdma, "bin/rpcrdma")]
         places += [(source, (target or f"root/{Path(source).name}").lstrip("/"))
                    for source, _, target in (str(file).partition(":") for file in files)]
         for source, target in places:
@@ -194,6 +205,7 @@ class Lab:
 
     def boot(self, count=1, mtu=1500, seconds=120):
         """Boots guests 1 to COUNT, and waits until their RDMA devices are there."""
+        ip("link", "set", "lab", "mtu", str(mtu))
         self.guests = [Guest(self, number, mtu) for number in range(1, count + 1)]
         for guest in self.guests:
             guest.wait(0, seconds)
@@ -203,10 +215,24 @@ class Lab:
         return self.guests
 
     def host(self, name, command):
-        """Starts a program on the host, among the guests; its text goes to the scenario's folder."""
+        """Starts a program on the host, among the guests (a list, or a text for sh); its text goes to a file."""
         program = Program(name, command, self.folder, self.environment)
         self.programs.append(program)
         return program
+
+    def analyze(self, path=None, errors=()):
+        """The report on a capture or recording (the wire), which has findings of severity error of these rules only."""
+        path = path or self.wire
+        analyzed = subprocess.run([self.rpcrdma, "analyze", "--json", "--all", path], capture_output=True, text=True)
+        if analyzed.returncode not in (0, 1):
+            raise Failed(f"analyze {path}: {analyzed.stderr}")
+        report = json.loads(analyzed.stdout)
+        found = {finding["rule"] for finding in report["findings"] if finding["severity"] == "error"}
+        if found != set(errors):
+            raise Failed(f"analyze {path}: errors of {sorted(found)}, expected {sorted(errors)}")
+        if report["packets"]["icrc_bad"] or report["trust"]["damaged"]:
+            raise Failed(f"analyze {path}: damaged packets")
+        return report
 
     def __enter__(self):
         return self
@@ -230,7 +256,7 @@ class Program:
         shell = isinstance(command, str)
         with open(self.path, "wb") as log:
             self.process = subprocess.Popen(command, shell=shell, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            cwd=folder, env=environment)
+                                            cwd=folder, env=environment, start_new_session=True)
 
     def text(self):
         return self.path.read_text(errors="replace")
@@ -256,9 +282,9 @@ class Program:
     def stop(self):
         """Ends it as Ctrl-C does, and by force when that does nothing."""
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
+            os.killpg(self.process.pid, signal.SIGINT)
             try:
                 self.process.wait(5)
             except subprocess.TimeoutExpired:
-                self.process.kill()
+                os.killpg(self.process.pid, signal.SIGKILL)
                 self.process.wait()

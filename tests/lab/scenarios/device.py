@@ -1,0 +1,19 @@
+"""The device beside us: rping and perftest between two guests, and none of it is taken for RPC-over-RDMA."""
+from machines import check
+
+
+def run(lab):
+    server, client = lab.boot(2)
+    for name, serve, ask in (
+            ("rping", f"rping -s -a {server.address} -C 5 -S 500", f"rping -c -a {server.address} -C 5 -S 500"),
+            ("ib_send_lat", "ib_send_lat -d rxe0 -n 20 -s 300 -F", f"ib_send_lat -d rxe0 -n 20 -s 300 -F {server.address}"),
+            ("ib_write_bw", "ib_write_bw -R -n 10 -s 10000 -F", f"ib_write_bw -R -n 10 -s 10000 -F {server.address}"),
+            ("ib_read_bw", "ib_read_bw -R -n 10 -s 10000 -F", f"ib_read_bw -R -n 10 -s 10000 -F {server.address}")):
+        job = server.start(serve)
+        # What connects before the other listens ends at once.
+        client.run(f"for i in 1 2 3 4 5 6 7 8 9; do {ask} && exit; sleep 0.5; done; exit 1", 40)
+        status, text = server.wait(job, 20)
+        check(status is not None, name, "has not ended at the server:", text)
+    report = lab.analyze()
+    check(report["packets"]["roce"] > 100, "few packets:", report["packets"]["roce"])
+    check(report["messages"]["call"] == 0, "messages that are none:", report["messages"])
