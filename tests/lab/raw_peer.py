@@ -1,0 +1,74 @@
+"""Messages made by hand, from the host to a server, by raw_peer."""
+import queue
+import struct
+import subprocess
+import threading
+
+from machines import HOST, Failed, check
+
+ERR_VERS, ERR_CHUNK = 1, 2
+MSG, NOMSG, MSGP, DONE, ERROR = range(5)
+
+
+def words(*values):
+    """XDR words of 32 bits."""
+    return b"".join(struct.pack(">I", value) for value in values)
+
+
+def null_call(xid, program=100003, version=3):
+    """The RPC Call of a procedure 0."""
+    return words(xid, 0, 2, program, version, 0, 0, 0, 0, 0)
+
+
+def null_reply(xid):
+    return words(xid, 1, 0, 0, 0, 0)
+
+
+class RawPeer:
+    """A connection to a server, and what comes on it."""
+
+    def __init__(self, lab, server):
+        self.process = subprocess.Popen([lab.rpcrdma.replace("rpcrdma", "raw_peer"), HOST, server], text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.lines = queue.Queue()
+        threading.Thread(target=lambda: [self.lines.put(line.split()) for line in self.process.stdout],
+                         daemon=True).start()
+        self.private_data = bytes.fromhex(self.line("established")[1])
+        _, self.handle, self.offset, self.length = map(lambda t: int(t) if t.isdigit() else t, self.line("memory"))
+
+    def line(self, kind, seconds=20):
+        try:
+            line = self.lines.get(timeout=seconds)
+        except queue.Empty:
+            raise Failed(f"nothing came where '{kind}' was due") from None
+        check(line[0] == kind, f"'{' '.join(line)}' where '{kind}' was due")
+        return line
+
+    def tell(self, *what):
+        print(*what, file=self.process.stdin, flush=True)
+
+    def send(self, message):
+        self.tell("send", message.hex())
+
+    def receive(self):
+        return bytes.fromhex(self.line("received")[1])
+
+    def ask(self, message):
+        self.send(message)
+        return self.receive()
+
+    def put(self, offset, data):
+        self.tell("put", offset, data.hex())
+
+    def get(self, offset, count):
+        self.tell("get", offset, count)
+        return bytes.fromhex(self.line("got")[1])
+
+    def segment(self, offset, length):
+        """Of the memory that the server may read and write."""
+        at = self.offset + offset
+        return words(self.handle, length, at >> 32, at & 0xffffffff)
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(10)

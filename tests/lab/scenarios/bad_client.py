@@ -1,0 +1,66 @@
+"""What the kernel's NFS server answers to messages that no sound client sends, and to uncommon ones."""
+from machines import check
+from raw_peer import DONE, ERR_CHUNK, ERR_VERS, ERROR, MSG, MSGP, NOMSG, RawPeer, null_call, null_reply, words
+
+CREDITS = 64
+
+
+def header(xid, kind, *chunks, version=1):
+    """A header of version 1, with the three chunk lists if they are given as bytes."""
+    return words(xid, version, 32, kind) + (b"".join(chunks) or words(0, 0, 0))
+
+
+def error_chunk(xid):
+    return words(xid, 1, CREDITS, ERROR, ERR_CHUNK)
+
+
+def run(lab):
+    guest, = lab.boot()
+    guest.run("knfsd")
+    peer = RawPeer(lab, guest.address)
+    check(peer.private_data[:8].hex() == "f6ab0e1801000303", "private data:", peer.private_data.hex())
+
+    def answers(what, message, expected):
+        got = peer.ask(message)
+        check(got == expected, f"{what}: {got.hex()}, expected {expected.hex()}")
+
+    # Errors that keep the connection.
+    answers("a version that is not 1", header(1, MSG, version=9) + null_call(1),
+            words(1, 9, CREDITS, ERROR, ERR_VERS, 1, 1))  # the caller's version in its own place, against the RFC
+    answers("RDMA_MSGP", header(2, MSGP, words(64, 4096, 0, 0, 0)) + null_call(2), error_chunk(2))
+    answers("an unknown type", header(3, 9) + null_call(3), error_chunk(3))
+    answers("a Read list that does not end", header(4, MSG, words(1, 0, 7, 64, 0, 0)), error_chunk(4))
+    answers("Position 6", header(5, MSG, words(1, 6), peer.segment(0, 64), words(0, 0, 0)) + null_call(5),
+            error_chunk(5))
+    peer.put(0, bytes(64))
+    answers("a Reply chunk of 8 bytes for 24", header(6, MSG, words(0, 0, 1, 1), peer.segment(0, 8)) + null_call(6),
+            error_chunk(6))
+    # Nobody to answer.
+    peer.send(words(7, 1, 32, DONE))
+    peer.send(words(8, 1, 32, ERROR, ERR_CHUNK))
+    # What is uncommon and sound.
+    answers("RDMA_MSG", header(9, MSG) + null_call(9), words(9, 1, CREDITS, MSG, 0, 0, 0) + null_reply(9))
+    answers("an unused Write chunk",
+            header(10, MSG, words(0, 1, 2), peer.segment(0, 1000), peer.segment(1000, 24), words(0, 0)) + null_call(10),
+            words(10, 1, CREDITS, MSG, 0, 1, 2) + peer.segment(0, 0) + peer.segment(1000, 0) + words(0, 0) +
+            null_reply(10))
+    answers("a Reply chunk", header(11, MSG, words(0, 0), words(1, 2), peer.segment(0, 20), peer.segment(100, 20)) +
+            null_call(11), words(11, 1, CREDITS, NOMSG, 0, 0, 1, 2) + peer.segment(0, 20) + peer.segment(100, 4))
+    check(peer.get(0, 20) + peer.get(100, 4) == null_reply(11), "the Reply in the Reply chunk")
+    check(peer.get(104, 16) == bytes(16), "more was written than the Reply")
+    call = null_call(12)
+    peer.put(200, call[:20])
+    peer.put(300, call[20:])
+    answers("a Position Zero Read chunk", header(12, NOMSG, words(1, 0), peer.segment(200, 20), words(1, 0),
+                                                 peer.segment(300, 20), words(0, 0, 0)),
+            words(12, 1, CREDITS, MSG, 0, 0, 0) + null_reply(12))
+    # A handle that is none: the server's Read fails, and with it the connection.
+    peer.send(header(13, NOMSG, words(1, 0, 0xbad, 64, 0, 0, 0, 0, 0)))
+    peer.line("disconnected")
+    peer.close()
+    # Others are none the worse for it.
+    lab.host("ping", [lab.rpcrdma, "ping", "-c", "1", "--program", "nfs", guest.address]).wait()
+
+    report = lab.analyze(errors={"HDR-03", "DEP-01", "HDR-05", "HDR-06", "RD-02", "RD-12"})
+    of_server = {finding["rule"]: finding["severity"] for finding in report["findings"] if finding["role"] == "server"}
+    check(of_server == {"ERR-04": "note", "CONN-LOST": "warning"}, "findings about the server:", of_server)
