@@ -306,6 +306,7 @@ Keep RequesterCore::receive(const Received& message) {
       return Keep::kNo;
     }
     --handles_;
+    ++counters_.invalidated;
     if (tells()) tell_withdrawn(trace_, message.invalidated, trace::kPeer, message.at);
   }
   c.outcome.times.replied = message.at;

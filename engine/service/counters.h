@@ -29,6 +29,7 @@ inline void add(protocol::RequesterCounters& sum, const protocol::RequesterCount
   sum.unmatched += c.unmatched;
   sum.malformed += c.malformed;
   sum.zero_grants += c.zero_grants;
+  sum.invalidated += c.invalidated;
   sum.stalls += c.stalls;
   sum.inline_calls += c.inline_calls;
   sum.read_chunks += c.read_chunks;

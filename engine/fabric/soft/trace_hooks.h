@@ -32,14 +32,14 @@ namespace rpcrdma::soft {
 
 // A Write of the peer's is complete, or a Read is begun. `front`: a Write's first bytes.
 [[gnu::noinline]] void tell_peer_operation(const trace::ConnectionTracer& trace,
-                                                      trace::Transfer kind, const wire::Reth& reth,
-                                                      std::uint32_t last_psn, wire::Bytes front,
-                                                      fabric::Time now);
+                                           trace::Transfer kind, const wire::Reth& reth,
+                                           std::uint32_t last_psn, wire::Bytes front,
+                                           fabric::Time now);
 // The last response of a Read of the peer's goes out, or what it reads is not exposed any more.
 [[gnu::noinline]] void tell_peer_read_end(const trace::ConnectionTracer& trace,
-                                                     std::uint32_t last_psn, fabric::Status status,
-                                                     std::uint32_t length, wire::Bytes front,
-                                                     fabric::Time now);
+                                          std::uint32_t last_psn, fabric::Status status,
+                                          std::uint32_t length, wire::Bytes front,
+                                          fabric::Time now);
 
 // A declared fault is done to a packet. `rule`: as it was written.
 [[gnu::noinline, gnu::cold]] void tell_fault(const trace::ConnectionTracer& trace,

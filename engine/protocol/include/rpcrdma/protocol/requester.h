@@ -84,6 +84,7 @@ struct RequesterCounters {
   std::uint64_t unmatched = 0;    // Replies and errors whose XID nobody waits for
   std::uint64_t malformed = 0;    // messages that are no Reply
   std::uint64_t zero_grants = 0;  // taken as one
+  std::uint64_t invalidated = 0;  // Replies by Send With Invalidate
   std::uint64_t stalls = 0;       // Calls that waited for a credit
   std::uint64_t inline_calls = 0, read_chunks = 0, write_chunks = 0, reply_chunks = 0,
                 long_calls = 0;

@@ -1,0 +1,14 @@
+// Without libtirpc.
+#include <rpcrdma/nfs_probe/mount.h>
+
+namespace rpcrdma::nfs_probe {
+
+fabric::Expected<Mounted> mount(const MountServer& /*server*/, const std::string& /*path*/) {
+  return fabric::fail(fabric::Errc::kSystem,
+                      "this program was built without libtirpc, so it cannot ask for the handle of "
+                      "an export; give it one by --handle");
+}
+
+void unmount(const MountServer& /*server*/, const std::string& /*path*/) {}
+
+}  // namespace rpcrdma::nfs_probe

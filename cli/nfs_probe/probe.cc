@@ -1,0 +1,325 @@
+#include "caller.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/decode/upper_layer.h>
+#include <rpcrdma/nfs_probe/probe.h>
+#include <rpcrdma/service/program.h>
+#include <rpcrdma/stats/quantity.h>
+
+namespace rpcrdma::nfs_probe {
+
+namespace nfs3 = service::nfs3;
+using fabric::Expected;
+using nfs3::Handle;
+using protocol::StreamReader;
+
+namespace {
+
+constexpr std::uint32_t kListBytes = 32768;
+constexpr std::uint32_t kMode = 0600;
+// What is known of every server, until FSINFO tells more.
+constexpr std::uint32_t kUsualMost = 65536;
+// Of READ's results without data: status, attributes, count, end of file, the data's length.
+constexpr std::uint32_t kReadResults = 4 + 88 + 4 + 4 + 4;
+// The longest Reply of that, header of RPC-over-RDMA without chunks included.
+constexpr std::uint32_t kReadReplyBytes = 28 + service::kReplyHeaderBytes + kReadResults;
+
+std::string status_text(std::uint32_t status) {
+  const char* const name = decode::nfs3_status_name(status);
+  return name != nullptr ? name : fmt::format("nfsstat3 {}", status);
+}
+
+// Differs from size to size and from place to place.
+std::uint8_t content(std::uint32_t size, std::uint32_t at) {
+  return static_cast<std::uint8_t>((size * 2654435761U + at * 40503U) >> 8U);
+}
+
+// How the messages of one Call went, by what the requester has counted meanwhile.
+class Way {
+ public:
+  explicit Way(const Caller& caller) : caller_(caller), before_(now()) {}
+  [[nodiscard]] std::string text() const {
+    const protocol::RequesterCounters after = now();
+    if (after.long_calls != before_.long_calls) return "long Call";
+    if (after.read_chunks != before_.read_chunks) return "Read chunk";
+    if (after.bytes.write_chunks != before_.bytes.write_chunks) return "Write chunk";
+    if (after.bytes.reply_chunks != before_.bytes.reply_chunks) return "Reply chunk";
+    return "inline";
+  }
+
+ private:
+  [[nodiscard]] protocol::RequesterCounters now() const {
+    return caller_.client().requester(0).counters();
+  }
+
+  const Caller& caller_;
+  const protocol::RequesterCounters before_;
+};
+
+class Probe {
+ public:
+  Probe(service::Loop& loop, const Plan& plan, const std::function<void(const Step&)>& step)
+      : loop_(loop), plan_(plan), tell_(step), caller_(loop, plan.timeout) {}
+
+  Expected<Verdict> run() {
+    const auto connected = caller_.connect(plan_.client, plan_.interrupted);
+    if (!connected) return tl::unexpected(connected.error());
+    if (caller_.client().up() != 0) {
+      all_good_ = look() && make_file() && write_and_read() && commit();
+      // Whatever has happened, and also when it is not known whether the file was made.
+      if (may_exist_) all_good_ = remove() && all_good_;
+      look_at_server();
+    }
+    caller_.disconnect();
+    Verdict verdict;
+    verdict.good = all_good_ && !plan_.interrupted();
+    verdict.interrupted = plan_.interrupted();
+    verdict.left_behind = may_exist_;
+    verdict.server = server_;
+    return verdict;
+  }
+
+ private:
+  static Caller::Call call_of(Proc proc) {
+    Caller::Call call;
+    call.proc = proc;
+    call.most_results = nfs3::kMostResults;
+    return call;
+  }
+
+  // One Call, whose results `decode` reads, and of which `say` tells what was seen.
+  template <typename Value, typename Decode, typename Say>
+  bool step(const std::string& name, Caller::Call call, const Decode& decode, const Say& say) {
+    std::string said;
+    std::uint32_t status = nfs3::kOk;
+    const Way way(caller_);
+    call.results = [&](StreamReader& r) {
+      const nfs3::Result<Value> result = decode(r);
+      if (!result) return false;
+      status = result->status;
+      if (status == nfs3::kOk) said = say(result->value, way);
+      return true;
+    };
+    const auto problem = caller_.make(call);
+    refused_ = !problem && status != nfs3::kOk;
+    if (problem) return told(name, false, *problem);
+    if (refused_) return told(name, false, status_text(status));
+    if (failed_.empty()) return told(name, true, said);
+    return told(name, false, std::exchange(failed_, {}));
+  }
+  bool told(const std::string& name, bool good, const std::string& detail) {
+    tell_({name, good, detail, caller_.took()});
+    return good;
+  }
+  [[nodiscard]] bool goes_on() const { return !plan_.interrupted(); }
+
+  bool look() {
+    const auto problem = caller_.make({});
+    if (!told("NULL", !problem, problem.value_or("")) || !goes_on()) return false;
+    Caller::Call call = call_of(Proc::kGetattr);
+    call.arguments = [&](wire::XdrWriter& w) { nfs3::put_handle(w, plan_.folder); };
+    if (!step<nfs3::Attributes>("GETATTR", call, &nfs3::read_getattr,
+                                [this](const nfs3::Attributes& a, const Way&) {
+                                  if (a.type != nfs3::FileType::kFolder)
+                                    failed_ = "it is no folder";
+                                  return fmt::format("a folder, mode {:04o}", a.mode & 07777U);
+                                })) {
+      return false;
+    }
+    call.proc = Proc::kFsinfo;
+    if (!step<nfs3::FileSystem>(
+            "FSINFO", call, &nfs3::read_fsinfo, [this](const nfs3::FileSystem& fs, const Way&) {
+              server_.read_most = fs.read_most;
+              server_.write_most = fs.write_most;
+              return fmt::format("READ up to {}, WRITE up to {}", stats::format_bytes(fs.read_most),
+                                 stats::format_bytes(fs.write_most));
+            })) {
+      return false;
+    }
+    if (!goes_on()) return false;
+    call.proc = Proc::kReaddirplus;
+    call.arguments = [&](wire::XdrWriter& w) {
+      nfs3::put_readdirplus(w, plan_.folder, kListBytes);
+    };
+    call.most_results += kListBytes;
+    return step<nfs3::Listing>(
+        "READDIRPLUS", call, [](StreamReader& r) { return nfs3::read_readdirplus(r); },
+        [](const nfs3::Listing& list, const Way& way) {
+          return fmt::format("{} entries{}, {}", list.entries, list.whole ? "" : " and more",
+                             way.text());
+        });
+  }
+
+  bool make_file() {
+    if (!goes_on()) return false;
+    Caller::Call call = call_of(Proc::kCreate);
+    call.arguments = [&](wire::XdrWriter& w) {
+      nfs3::put_create(w, plan_.folder, plan_.file, kMode);
+    };
+    may_exist_ = true;
+    const std::string name = "CREATE " + plan_.file;
+    std::optional<Handle> made;
+    if (!step<std::optional<Handle>>(name, call, &nfs3::read_create,
+                                     [&](const std::optional<Handle>& h, const Way&) {
+                                       made = h;
+                                       return std::string(h ? "" : "without a handle");
+                                     })) {
+      // Refused, nothing was made, and what has that name is somebody else's. But not if it was
+      // refused when asked again, and without an answer who knows.
+      const bool asked_again = caller_.client().requester(0).counters().resent != 0;
+      if (refused_ && !asked_again) may_exist_ = false;
+      return false;
+    }
+    if (!made) {
+      call.proc = Proc::kLookup;
+      call.arguments = [&](wire::XdrWriter& w) { nfs3::put_name(w, plan_.folder, plan_.file); };
+      if (!step<Handle>("LOOKUP " + plan_.file, call, &nfs3::read_lookup,
+                        [&](const Handle& h, const Way&) {
+                          made = h;
+                          return std::string();
+                        })) {
+        return false;
+      }
+    }
+    file_ = *made;
+    return true;
+  }
+
+  bool write_and_read() {
+    const std::uint32_t read_most = server_.read_most != 0 ? server_.read_most : kUsualMost;
+    const std::uint32_t write_most = server_.write_most != 0 ? server_.write_most : kUsualMost;
+    std::vector<std::uint32_t> sizes = plan_.sizes;
+    if (sizes.empty()) {
+      const std::uint32_t call =
+          caller_.call_bytes([&](wire::XdrWriter& w) { nfs3::put_write(w, file_, 0, 0); });
+      sizes = default_sizes(caller_.client().info(0).thresholds, call, kReadReplyBytes,
+                            std::min(read_most, write_most));
+    }
+    for (const std::uint32_t size : sizes) {
+      if (!goes_on() || !write(size) || !goes_on() || !read(size)) return false;
+    }
+    return true;
+  }
+
+  bool write(std::uint32_t size) {
+    std::vector<std::uint8_t> data(size);
+    for (std::uint32_t i = 0; i < size; ++i) data[i] = content(size, i);
+    Caller::Call call = call_of(Proc::kWrite);
+    call.arguments = [&](wire::XdrWriter& w) { nfs3::put_write(w, file_, 0, size); };
+    call.data = data;
+    return step<nfs3::Written>(fmt::format("WRITE {}", size), call, &nfs3::read_write,
+                               [&](const nfs3::Written& w, const Way& way) {
+                                 if (w.count != size)
+                                   failed_ =
+                                       fmt::format("{} of {} bytes were written", w.count, size);
+                                 if (!verifier_) verifier_ = w.verifier;
+                                 return way.text() + (w.stable ? ", committed" : "");
+                               });
+  }
+
+  bool read(std::uint32_t size) {
+    // Where a result that does not fit inline comes to lie.
+    const auto block = loop_.memory().take(std::max(size, 1U));
+    if (!block) return told(fmt::format("READ {}", size), false, block.error().message);
+    std::memset(block->data, 0x5a, block->size);
+    Caller::Call call = call_of(Proc::kRead);
+    call.most_results = kReadResults;
+    call.arguments = [&](wire::XdrWriter& w) { nfs3::put_read(w, file_, 0, size); };
+    call.space = {block->data, size, block->memory};
+    const bool good = step<nfs3::Data>(
+        fmt::format("READ {}", size), call,
+        [&](StreamReader& r) { return nfs3::read_read(r, size); },
+        [&](const nfs3::Data& data, const Way& way) {
+          std::uint32_t same = 0;
+          while (same < data.bytes.size() && data.bytes[same] == content(size, same)) ++same;
+          if (data.bytes.size() != size) {
+            failed_ = fmt::format("{} of {} bytes came", data.bytes.size(), size);
+          } else if (same != size) {
+            failed_ = fmt::format("byte {} is not what was written", same);
+          }
+          return way.text() + ", the same data";
+        });
+    loop_.memory().give(*block);
+    return good;
+  }
+
+  bool commit() {
+    if (!goes_on()) return false;
+    Caller::Call call = call_of(Proc::kCommit);
+    call.arguments = [&](wire::XdrWriter& w) { nfs3::put_commit(w, file_); };
+    return step<nfs3::Verifier>("COMMIT", call, &nfs3::read_commit,
+                                [this](const nfs3::Verifier& v, const Way&) {
+                                  if (verifier_ && v != *verifier_) {
+                                    failed_ = "the server has started anew since the WRITEs";
+                                  }
+                                  return std::string();
+                                });
+  }
+
+  bool remove() {
+    Caller::Call call = call_of(Proc::kRemove);
+    call.arguments = [&](wire::XdrWriter& w) { nfs3::put_name(w, plan_.folder, plan_.file); };
+    std::uint32_t status = nfs3::kOk;
+    call.results = [&](StreamReader& r) {
+      const auto result = nfs3::read_remove(r);
+      if (result) status = result->status;
+      return result.has_value();
+    };
+    constexpr std::uint32_t kNoEntry = 2;
+    const auto problem = caller_.make(call);
+    if (problem) return told("REMOVE", false, *problem);
+    may_exist_ = status != nfs3::kOk && status != kNoEntry;
+    // A CREATE that was refused has made nothing: that is no failure of this step.
+    if (status == kNoEntry) return file_.size == 0;
+    return told("REMOVE", status == nfs3::kOk, status == nfs3::kOk ? "" : status_text(status));
+  }
+
+  void look_at_server() {
+    const service::Client& client = caller_.client();
+    server_.connection = client.info(0);
+    server_.granted = client.requester(0).granted();
+    server_.replies = client.requester(0).counters().replies;
+    server_.invalidated = client.requester(0).counters().invalidated;
+  }
+
+  service::Loop& loop_;
+  const Plan& plan_;
+  const std::function<void(const Step&)>& tell_;
+  Caller caller_;
+  Handle file_;
+  std::optional<nfs3::Verifier> verifier_;
+  std::string failed_;    // what is wrong with results that decode
+  bool refused_ = false;  // the last step, by the server
+  bool may_exist_ = false;
+  bool all_good_ = false;
+  Server server_;
+};
+
+}  // namespace
+
+Expected<Verdict> probe(service::Loop& loop, const Plan& plan,
+                        const std::function<void(const Step&)>& step) {
+  return Probe(loop, plan, step).run();
+}
+
+std::vector<std::uint32_t> default_sizes(const service::Thresholds& thresholds, std::uint32_t call,
+                                         std::uint32_t reply, std::uint32_t most) {
+  std::set<std::uint32_t> sizes;
+  const auto around = [&](std::uint32_t size) {
+    for (const std::uint32_t s : {size - 1, size, size + 1, size + 4}) {
+      if (s != 0 && s <= most) sizes.insert(s);
+    }
+  };
+  for (std::uint32_t s = 1; s <= 4; ++s) sizes.insert(std::min(s, most));
+  if (thresholds.send > call) around((thresholds.send - call) & ~3U);
+  if (thresholds.receive > reply) around((thresholds.receive - reply) & ~3U);
+  for (const std::uint32_t s : {1024U, 4096U, 8192U, 65536U, most}) around(s);
+  return {sizes.begin(), sizes.end()};
+}
+
+}  // namespace rpcrdma::nfs_probe

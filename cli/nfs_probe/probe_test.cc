@@ -1,0 +1,198 @@
+#include "tiny_nfs_for_tests.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <rpcrdma/nfs_probe/probe.h>
+#include <rpcrdma/service/server.h>
+#include <rpcrdma/soft/provider.h>
+
+namespace rpcrdma::nfs_probe {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+template <typename T>
+T must(fabric::Expected<T> value) {
+  EXPECT_TRUE(value) << value.error().message;
+  return std::move(*value);
+}
+
+// Server and probe in one loop, at an address of the test's own.
+class Probing : public ::testing::Test {
+ protected:
+  Probing() {
+    const auto pid = static_cast<unsigned>(::getpid());
+    soft::ProviderOptions options;
+    options.adapter.address =
+        fabric::make_ipv4(127, static_cast<std::uint8_t>(210 + pid / 65536 % 40),
+                          static_cast<std::uint8_t>(pid / 256), static_cast<std::uint8_t>(pid | 1));
+    provider = must(soft::SoftProvider::open(options));
+    loop = must(service::Loop::create(*provider));
+    service::Program* const programs[] = {&nfs};
+    server = must(service::Server::create(*loop, programs));
+    plan.client.server = options.adapter.address;
+    plan.folder = *service::nfs3::make_handle(std::vector<std::uint8_t>{0, 0, 0, 1});
+    plan.file = "probe";
+    plan.timeout = 60 * fabric::kSecond;
+    plan.interrupted = [this] { return asked_++ >= interrupt_after; };
+  }
+  // Names of steps that failed.
+  std::vector<std::string> run() {
+    verdict = must(probe(*loop, plan, [this](const Step& s) { steps.push_back(s); }));
+    std::vector<std::string> failed;
+    for (const Step& s : steps) {
+      if (!s.good) failed.push_back(s.name + ": " + s.detail);
+    }
+    return failed;
+  }
+  [[nodiscard]] std::string detail(const std::string& name) const {
+    const auto at = std::ranges::find(steps, name, &Step::name);
+    return at == steps.end() ? "no such step" : at->detail;
+  }
+
+  TinyNfs nfs;
+  std::unique_ptr<soft::SoftProvider> provider;
+  std::unique_ptr<service::Loop> loop;
+  std::unique_ptr<service::Server> server;
+  Plan plan;
+  int interrupt_after = INT32_MAX;
+  std::vector<Step> steps;
+  Verdict verdict;
+
+ private:
+  int asked_ = 0;
+};
+
+TEST_F(Probing, AGoodServerPassesAndIsLeftAsItWas) {
+  // More than goes inline.
+  for (int i = 0; i < 200; ++i) nfs.files["file" + std::to_string(i)];
+  const auto before = nfs.files;
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_TRUE(verdict.good);
+  EXPECT_FALSE(verdict.left_behind);
+  EXPECT_EQ(nfs.files, before);
+  EXPECT_EQ(steps.front().name, "NULL");
+  EXPECT_EQ(steps.back().name, "REMOVE");
+  EXPECT_EQ(detail("GETATTR"), "a folder, mode 0755");
+  EXPECT_EQ(detail("FSINFO"), "READ up to 64 KiB, WRITE up to 64 KiB");
+  EXPECT_EQ(detail("READDIRPLUS"), "201 entries, Reply chunk");
+  EXPECT_EQ(detail("WRITE 1"), "inline");
+  EXPECT_EQ(detail("READ 1"), "inline, the same data");
+  EXPECT_EQ(detail("WRITE 65536"), "Read chunk");
+  EXPECT_EQ(detail("READ 65536"), "Write chunk, the same data");
+  EXPECT_EQ(detail("WRITE 65537"), "no such step") << "more than the server takes";
+  EXPECT_EQ(verdict.server.read_most, 65536U);
+  EXPECT_EQ(verdict.server.connection.thresholds.send, 4096U);
+  EXPECT_GT(verdict.server.granted, 1U);
+}
+
+// One byte more than fits inline is in a chunk, in Calls and in Replies.
+TEST_F(Probing, SizesAreOnBothSidesOfWhatGoesInline) {
+  EXPECT_THAT(run(), IsEmpty());
+  for (const char* const what : {"WRITE ", "READ "}) {
+    std::uint32_t longest_inline = 0, shortest_chunk = UINT32_MAX;
+    for (const Step& s : steps) {
+      if (!s.name.starts_with(what)) continue;
+      const auto size = static_cast<std::uint32_t>(std::stoul(s.name.substr(s.name.find(' ') + 1)));
+      if (s.detail.starts_with("inline")) {
+        longest_inline = std::max(longest_inline, size);
+      } else {
+        shortest_chunk = std::min(shortest_chunk, size);
+      }
+    }
+    EXPECT_EQ(longest_inline + 1, shortest_chunk) << what;
+  }
+}
+
+TEST_F(Probing, SizesMayBeChosen) {
+  plan.sizes = {5, 5000};
+  nfs.hides_handles = true;
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_THAT(nfs.log,
+              ElementsAre("GETATTR", "FSINFO", "READDIRPLUS", "CREATE", "LOOKUP", "WRITE 5",
+                          "READ 5", "WRITE 5000", "READ 5000", "COMMIT", "REMOVE"));
+}
+
+TEST_F(Probing, TheFirstThingThatFailsEndsItButForRemoving) {
+  plan.sizes = {5000};
+  nfs.refuses[Proc::kWrite] = 28;
+  EXPECT_THAT(run(), ElementsAre("WRITE 5000: NFS3ERR_NOSPC"));
+  EXPECT_FALSE(verdict.good);
+  EXPECT_FALSE(verdict.left_behind);
+  EXPECT_EQ(steps.back().name, "REMOVE");
+  EXPECT_THAT(nfs.files, ElementsAre(::testing::Key("other")));
+}
+
+TEST_F(Probing, AFileThatIsSomebodyElsesIsNotTouched) {
+  plan.file = "other";
+  nfs.refuses[Proc::kCreate] = 17;
+  EXPECT_THAT(run(), ElementsAre("CREATE other: NFS3ERR_EXIST"));
+  EXPECT_THAT(nfs.log, Not(Contains("REMOVE")));
+  EXPECT_FALSE(verdict.left_behind);
+}
+
+TEST_F(Probing, WhatCannotBeRemovedIsSaid) {
+  plan.sizes = {5};
+  nfs.refuses[Proc::kRemove] = 13;
+  EXPECT_THAT(run(), ElementsAre("REMOVE: NFS3ERR_ACCES"));
+  EXPECT_TRUE(verdict.left_behind);
+}
+
+TEST_F(Probing, WrongDataIsFound) {
+  plan.sizes = {5000};
+  nfs.wrong_at = 4321;
+  EXPECT_THAT(run(), ElementsAre("READ 5000: byte 4321 is not what was written"));
+}
+
+TEST_F(Probing, AShortWriteIsFound) {
+  plan.sizes = {5000};
+  nfs.short_by = 1;
+  EXPECT_THAT(run(), ElementsAre("WRITE 5000: 4999 of 5000 bytes were written"));
+}
+
+TEST_F(Probing, AServerThatHasForgottenIsFound) {
+  plan.sizes = {5};
+  nfs.forgets = true;
+  EXPECT_THAT(run(), ElementsAre("COMMIT: the server has started anew since the WRITEs"));
+}
+
+TEST_F(Probing, NoAnswerIsAFailure) {
+  plan.sizes = {5};
+  plan.timeout = 200 * fabric::kMillisecond;
+  nfs.silent = Proc::kFsinfo;
+  EXPECT_THAT(run(), ElementsAre(HasSubstr("FSINFO: timed out")));
+}
+
+// Whenever it comes, what was made is removed.
+TEST_F(Probing, AnInterruptLeavesNothingBehind) {
+  plan.sizes = {5, 5000};
+  for (interrupt_after = 1; interrupt_after < 12; ++interrupt_after) {
+    nfs.log.clear();
+    EXPECT_THAT(run(), IsEmpty());
+    EXPECT_THAT(nfs.files, ElementsAre(::testing::Key("other"))) << interrupt_after;
+    EXPECT_FALSE(verdict.left_behind);
+    EXPECT_TRUE(verdict.interrupted || verdict.good);
+  }
+}
+
+TEST(DefaultSizes, AreWithinWhatTheServerTakes) {
+  EXPECT_THAT(default_sizes({}, 100, 200, 3), ElementsAre(1, 2, 3));
+  service::Thresholds thresholds;
+  thresholds.send = 1024;
+  thresholds.receive = 2048;
+  const auto sizes = default_sizes(thresholds, 100, 200, 4000);
+  // 924 and 1848 bytes of data go inline.
+  EXPECT_THAT(sizes, ElementsAre(1, 2, 3, 4, 923, 924, 925, 928, 1023, 1024, 1025, 1028, 1847, 1848,
+                                 1849, 1852, 3999, 4000));
+}
+
+}  // namespace
+}  // namespace rpcrdma::nfs_probe

@@ -1,0 +1,268 @@
+// rpcrdma nfs-probe
+#include "commands.h"
+#include "endpoint.h"
+#include "input.h"
+#include "interrupt.h"
+#include "parse.h"
+
+#include <array>
+#include <cstdio>
+#include <random>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <rpcrdma/nfs_probe/mount.h>
+#include <rpcrdma/nfs_probe/probe.h>
+#include <rpcrdma/stats/quantity.h>
+
+namespace rpcrdma::cli {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+using service::nfs3::Handle;
+
+struct Options {
+  std::string target;
+  std::string from;
+  EndpointOptions endpoint;
+  std::uint32_t mount_port = 0;
+  std::string handle;
+  std::vector<std::string> sizes;
+  std::string timeout = "10s";
+  bool json = false;
+};
+
+// HOST:/export, where an IPv6 address may stand in brackets.
+struct Target {
+  std::string host, path;
+};
+std::optional<Target> parse_target(const std::string& text) {
+  const std::size_t at = text.find(":/");
+  if (at == std::string::npos || at == 0) {
+    complain(fmt::format("nfs-probe: {}: give HOST:/FOLDER, as the server exports it", text));
+    return std::nullopt;
+  }
+  Target t{text.substr(0, at), text.substr(at + 1)};
+  if (t.host.size() > 2 && t.host.front() == '[' && t.host.back() == ']') {
+    t.host = t.host.substr(1, t.host.size() - 2);
+  }
+  return t;
+}
+
+std::optional<Handle> parse_handle(const std::string& hex) {
+  std::vector<std::uint8_t> bytes;
+  const auto digit = [](char c) -> int {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+  };
+  bool good = hex.size() % 2 == 0;
+  for (std::size_t i = 0; good && i + 1 < hex.size(); i += 2) {
+    const int high = digit(hex[i]), low = digit(hex[i + 1]);
+    good = high >= 0 && low >= 0;
+    if (good) bytes.push_back(static_cast<std::uint8_t>(high << 4 | low));
+  }
+  const auto handle = good ? service::nfs3::make_handle(bytes) : std::nullopt;
+  if (!handle) {
+    complain(fmt::format("nfs-probe: --handle {}: give 1 to {} bytes in hexadecimal", hex,
+                         Handle::kMost));
+  }
+  return handle;
+}
+
+std::string own_file_name() {
+  std::random_device random;
+  return fmt::format(".rpcrdma-probe-{}-{:08x}", ::getpid(), random());
+}
+
+std::string threshold_text(const service::Thresholds& t) {
+  return fmt::format("{} bytes inline to it, {} from it", t.send, t.receive);
+}
+
+std::string private_data_text(const service::Thresholds& t) {
+  if (!t.peer) return "no private data that makes sense: the thresholds are the defaults";
+  return fmt::format("private data: sends {}, receives {}, {} Send With Invalidate",
+                     t.peer->send_size(), t.peer->recv_size(),
+                     t.peer->remote_invalidation() ? "takes" : "does not ask for");
+}
+
+std::string invalidation_text(const nfs_probe::Server& s) {
+  return s.invalidated == 0
+             ? std::string("invalidated nothing by its Replies")
+             : fmt::format("invalidated memory by {} of {} Replies", s.invalidated, s.replies);
+}
+
+// What it does, as it does it.
+class Printer {
+ public:
+  explicit Printer(bool as_json) : json_(as_json) {}
+
+  void step(const nfs_probe::Step& s) {
+    if (!s.good && failed_.empty()) failed_ = s.name;
+    if (json_) {
+      steps_.push_back({{"step", s.name}, {"good", s.good}, {"detail", s.detail}, {"ns", s.took}});
+      return;
+    }
+    fmt::print("{:<7} {:<32} {:>9}  {}\n", s.good ? "ok" : "FAILED", s.name,
+               stats::format_duration(s.took), s.detail);
+    std::fflush(stdout);
+  }
+
+  void end(const nfs_probe::Verdict& v, const std::string& file) {
+    const service::Thresholds& t = v.server.connection.thresholds;
+    if (json_) {
+      json out = {{"good", v.good},
+                  {"interrupted", v.interrupted},
+                  {"steps", steps_},
+                  {"server",
+                   {{"inline_send", t.send},
+                    {"inline_receive", t.receive},
+                    {"private_data", t.peer.has_value()},
+                    {"takes_invalidation", t.peer && t.peer->remote_invalidation()},
+                    {"granted", v.server.granted},
+                    {"read_max", v.server.read_most},
+                    {"write_max", v.server.write_most},
+                    {"replies", v.server.replies},
+                    {"invalidated", v.server.invalidated}}}};
+      if (v.left_behind) out["left_behind"] = file;
+      fmt::print("{}\n", out.dump());
+      return;
+    }
+    fmt::print("\nthe server: {}; {}; grants {} credits; {}\n", threshold_text(t),
+               private_data_text(t), v.server.granted, invalidation_text(v.server));
+    if (v.left_behind) fmt::print("{} may still be there: it could not be removed\n", file);
+    if (v.interrupted) {
+      fmt::print("interrupted\n");
+    } else if (v.good) {
+      fmt::print("NFS version 3 over RPC-over-RDMA works\n");
+    } else {
+      fmt::print("NFS version 3 over RPC-over-RDMA does not work: {} failed\n", failed_);
+    }
+  }
+
+ private:
+  const bool json_;
+  json steps_ = json::array();
+  std::string failed_;
+};
+
+// Everything but the handle, which MOUNT tells.
+int probe(const Options& o, const Peers& peers, const Endpoint& endpoint, nfs_probe::Plan& plan,
+          Printer& printer, trace::Tracer* tracer) {
+  const auto provider = open_provider(endpoint, peers.from, tracer, "nfs-probe");
+  if (!provider) return kUnreadable;
+  const auto loop =
+      service::Loop::create(*provider, {.memory = {}, .spin = endpoint.spin, .tracer = tracer});
+  if (!loop) {
+    complain(fmt::format("nfs-probe: {}", loop.error().message));
+    return kUnreadable;
+  }
+  const std::array<service::Loop*, 1> loops{loop->get()};
+  const Interrupt interrupt(loops);
+  plan.client.server = peers.server;
+  plan.client.port = endpoint.port;
+  plan.client.inline_threshold = endpoint.inline_threshold;
+  plan.client.requester.credits = 128;  // as Linux asks for
+  plan.client.private_data = !o.endpoint.no_private_data;
+  plan.interrupted = &Interrupt::came;
+  const auto verdict =
+      nfs_probe::probe(**loop, plan, [&](const nfs_probe::Step& s) { printer.step(s); });
+  if (!verdict) {
+    complain(fmt::format("nfs-probe: {}: {}", server_text(peers.server, endpoint.port),
+                         verdict.error().message));
+    return kUnreadable;
+  }
+  printer.end(*verdict, plan.file);
+  return verdict->good ? kOk : kFindings;
+}
+
+int run_nfs_probe(const Options& o) {
+  const auto target = parse_target(o.target);
+  if (!target) return kUnreadable;
+  const auto peers = parse_peers(target->host, o.from, "nfs-probe");
+  if (!peers) return kUnreadable;
+  const auto endpoint = parse_endpoint(o.endpoint, "nfs-probe");
+  if (!endpoint) return kUnreadable;
+  const auto timeout = duration_option(o.timeout, "nfs-probe", "--timeout");
+  if (!timeout || !in_range(o.mount_port, 0, UINT16_MAX, "nfs-probe", "--mount-port")) {
+    return kUnreadable;
+  }
+  nfs_probe::Plan plan;
+  plan.timeout = *timeout;
+  plan.file = own_file_name();
+  for (const std::string& text : o.sizes) {
+    const auto size = size_option(text, "nfs-probe", "--sizes");
+    constexpr std::uint32_t kMost = 16U << 20;
+    if (!size || !in_range(*size, 1, kMost, "nfs-probe", "--sizes")) return kUnreadable;
+    plan.sizes.push_back(*size);
+  }
+
+  Printer printer(o.json);
+  nfs_probe::MountServer mount_server{peers->server, static_cast<std::uint16_t>(o.mount_port),
+                                      *timeout};
+  if (!o.handle.empty()) {
+    const auto handle = parse_handle(o.handle);
+    if (!handle) return kUnreadable;
+    plan.folder = *handle;
+  } else {
+    const fabric::Time begun = service::Loop::read_clock();
+    const auto mounted = nfs_probe::mount(mount_server, target->path);
+    if (!mounted) {
+      complain(fmt::format("nfs-probe: {}: {}", o.target, mounted.error().message));
+      return kUnreadable;
+    }
+    plan.folder = mounted->handle;
+    mount_server.port = mounted->port;
+    printer.step(
+        {"MOUNT", true,
+         fmt::format("TCP port {}, a handle of {} bytes", mounted->port, mounted->handle.size),
+         service::Loop::read_clock() - begun});
+  }
+  auto tracing = Tracing::start(
+      endpoint->tracing, fmt::format("nfs-probe of {}", server_text(peers->server, endpoint->port)),
+      "nfs-probe");
+  int status = kUnreadable;
+  if (tracing) {
+    status = tracing->finish(probe(o, *peers, *endpoint, plan, printer, tracing->add()));
+  }
+  if (o.handle.empty()) nfs_probe::unmount(mount_server, target->path);
+  return status;
+}
+
+}  // namespace
+
+Run add_nfs_probe(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("TARGET", options->target, "The server's address, and the folder that it exports")
+      ->type_name("HOST:/FOLDER")
+      ->required();
+  app.add_option("--from", options->from, "Own address")->type_name("ADDRESS");
+  app.add_option("--mount-port", options->mount_port,
+                 "TCP port of MOUNT; without it rpcbind is asked")
+      ->type_name("N");
+  app.add_option("--handle", options->handle,
+                 "The folder's file handle, in hexadecimal: then MOUNT is not needed")
+      ->type_name("HEX");
+  app.add_option("--sizes", options->sizes, "Bytes to write and read (those around all thresholds)")
+      ->type_name("SIZE,...")
+      ->delimiter(',');
+  app.add_option("--timeout", options->timeout, "Of each Call")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  app.add_flag("--json", options->json, "One object, at the end");
+  add_endpoint_options(app, options->endpoint);
+  app.footer(
+      "Tries a server of NFS version 3: MOUNT over TCP, then over RPC-over-RDMA NULL, GETATTR, "
+      "FSINFO, READDIRPLUS by a Reply chunk, and a file of its own that it makes in the folder, "
+      "writes by Read chunks and inline, reads by Write chunks and inline, compares, commits, and "
+      "removes, also after Ctrl-C.\n"
+      "Exit status: 0 all went well, 1 a step failed, 2 the server cannot be reached, or an "
+      "argument is wrong.");
+  return [options] { return run_nfs_probe(*options); };
+}
+
+}  // namespace rpcrdma::cli

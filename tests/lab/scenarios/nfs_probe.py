@@ -1,0 +1,37 @@
+"""`rpcrdma nfs-probe` on the host, by the user-space fabric, and the kernel's NFS server on a guest's rxe."""
+import json
+
+from machines import check
+
+
+def probe(lab, name, *arguments, status=0):
+    command = [lab.rpcrdma, "nfs-probe", "--json", "--timeout", "30s", *arguments]
+    return json.loads(lab.host(name, command).wait(100, status))
+
+
+def run(lab):
+    guest, = lab.boot()
+    guest.run("knfsd")
+    export = f"{guest.address}:/export"
+    whole = probe(lab, "whole", export)
+    steps = {step["step"].split(" ")[0] for step in whole["steps"]}
+    wanted = {"MOUNT", "NULL", "GETATTR", "FSINFO", "READDIRPLUS", "CREATE", "WRITE", "READ", "COMMIT", "REMOVE"}
+    check(steps == wanted, "steps:", sorted(steps))
+    ways = {step["detail"].split(",")[0] for step in whole["steps"] if step["step"].startswith(("READ ", "WRITE "))}
+    check(ways == {"inline", "Read chunk", "Write chunk"}, "data went:", ways)
+    server = whole["server"]
+    check((server["inline_send"], server["inline_receive"], server["granted"]) == (4096, 4096, 64),
+          "not what Linux says:", server)
+    check(server["invalidated"] > 0, "Linux has invalidated nothing")
+    # Thresholds of 1024 bytes, and no remote invalidation.
+    plain = probe(lab, "defaults", export, "--no-private-data", "--sizes", "1,1000,100000")
+    check(plain["server"]["inline_send"] == 1024 and plain["server"]["invalidated"] == 0, plain["server"])
+    # What the server refuses is said, and nothing is left behind.
+    guest.run("exportfs -o ro,fsid=1,insecure,no_subtree_check -i '*:/export'")
+    refused = probe(lab, "read-only", export, status=1)
+    failed = [(step["step"].split(" ")[0], step["detail"]) for step in refused["steps"] if not step["good"]]
+    check(failed == [("CREATE", "NFS3ERR_ROFS")], "what failed:", failed)
+    text = lab.host("nothing", [lab.rpcrdma, "nfs-probe", f"{guest.address}:/nothing"]).wait(20, 2)
+    check("MNT3ERR_NOENT" in text or "MNT3ERR_ACCES" in text, "of a folder that is not there:", text)
+    check(guest.run("ls -A /export").strip() == "", "left on the server:", guest.run("ls -A /export"))
+    lab.analyze()
