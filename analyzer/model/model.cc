@@ -439,6 +439,19 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
   impl_->observer.on_message(m, nullptr);
 }
 
+// What is seen of a message goes before what is told of it.
+void Model::on_call_told(const roce::Connection& rc, int caller, std::uint32_t xid,
+                         const roce::Procedure& procedure) {
+  const CallRef ref = impl_->at(rc.index).calls[static_cast<std::size_t>(caller)].find(xid);
+  Call* const call = ref.generation == 0 ? nullptr : impl_->pool.get(ref);
+  if (call == nullptr || call->message.rpc.known) return;
+  RpcInfo& info = call->message.rpc;
+  info.known = true;
+  info.program = procedure.program;
+  info.version = procedure.version;
+  info.procedure = procedure.number;
+}
+
 void Model::Impl::set_call_chunks(Call& call) {
   const Message& m = call.message;
   const auto add = [&](ChunkList list, std::uint32_t index, std::uint32_t position,

@@ -45,7 +45,6 @@ class Agreement : public trace::OwnRuntime {
     const Result r = run("RPCRDMA decode --json " + path(file));
     EXPECT_EQ(r.status, 0) << r.err;
     Messages messages;
-    std::set<std::pair<json, json>> long_calls;
     std::istringstream lines(r.out);
     for (std::string line; std::getline(lines, line);) {
       const json m = json::parse(line);
@@ -56,11 +55,6 @@ class Agreement : public trace::OwnRuntime {
                               "length", "invalidated_handle", "rpc"}) {
         told[key] = m.value(key, json());
       }
-      // What a long Call asks for stands in its chunk, of which the requester does not see again
-      // what is read again.
-      const std::pair<json, json> call{m["connection"], m["xid"]};
-      if (kind == "call" && m["proc"] == "RDMA_NOMSG") long_calls.insert(call);
-      if (long_calls.contains(call)) told.erase("rpc");
       told["answered"] = !m["match"].is_null();
       told["requested"] = m["credits"]["requested"];
       told["granted"] = m["credits"]["granted"];
@@ -81,11 +75,17 @@ class Agreement : public trace::OwnRuntime {
   }
 };
 
+// What a long Call asks for stands in its chunk: while nobody reads that, only its endpoint tells.
+bool same(json events, json packets) {
+  if (packets["proc"] == "RDMA_NOMSG" && packets["rpc"].is_null()) events["rpc"] = packets["rpc"];
+  return events == packets;
+}
+
 void expect_same(const Messages& events, const Messages& packets) {
   std::size_t different = 0;
   for (const auto& [key, told] : packets) {
     const auto it = events.find(key);
-    if (it != events.end() && it->second == told) continue;
+    if (it != events.end() && same(it->second, told)) continue;
     if (++different > 3) continue;
     ADD_FAILURE() << fmt::format("QP {} {} {} {:#x}", std::get<0>(key), std::get<1>(key),
                                  std::get<2>(key), std::get<3>(key))
