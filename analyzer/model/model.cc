@@ -167,6 +167,10 @@ std::uint64_t losses(const roce::Connection& connection) {
   return n;
 }
 
+bool cut_short(const Message& message, const roce::Connection& connection) {
+  return !message.complete && (!connection.recorded || message.header_length == 0);
+}
+
 void Model::Impl::note_setup(const roce::Connection& rc) {
   Connection& c = at(rc.index);
   c.pub.client = 0;

@@ -345,6 +345,19 @@ TEST_F(ModelTest, WhatTheCaptureCutShortIsNotMalformed) {
   EXPECT_EQ(told.messages[1].match, 1U);
 }
 
+TEST_F(ModelTest, TheFrontThatAnEndpointTellsIsNotCutShort) {
+  Message m;
+  m.complete = false;
+  m.header_length = 28;
+  EXPECT_TRUE(cut_short(m, connection));
+  connection.recorded = true;
+  EXPECT_FALSE(cut_short(m, connection));
+  m.header_length = 0;
+  EXPECT_TRUE(cut_short(m, connection));
+  m.complete = true;
+  EXPECT_FALSE(cut_short(m, connection));
+}
+
 TEST_F(ModelTest, LessThanAPrefixTellsNothing) {
   call(1);
   auto bytes = message(header(1, 64), rpc_reply(1));
