@@ -1,24 +1,30 @@
 // rpcrdma attach
 #include "commands.h"
 #include "input.h"
+#include "live_stream.h"
 #include "live_view.h"
+#include "ring_options.h"
 #include "whole_blocks.h"
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <rpcrdma/capture/source.h>
 #include <rpcrdma/trace_live/endpoints.h>
+#include <rpcrdma/trace_live/stream_file.h>
 
 namespace rpcrdma::cli {
 
@@ -29,6 +35,7 @@ using capture::FileDescriptor;
 struct Options {
   std::string endpoint;
   std::string write;
+  RingText ring;
   PrintOptions print;
 };
 
@@ -111,6 +118,36 @@ int keep(const Options& options, const FileDescriptor& from) {
   return kOk;
 }
 
+std::int64_t now_ns() {
+  return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+// Each file of a ring says who tells and what stands, so the stream is taken apart.
+int keep_ring(const Options& options, const capture::RingOptions& ring, FileDescriptor from) {
+  const auto file = trace::StreamFile::open(options.write, ring, options.endpoint, now_ns());
+  if (!file) return refused(file.error().message);
+  LiveStream stream(std::move(from));
+  capture::Expected<void> written;
+  bool attached = false;
+  while (written && stream.fd() >= 0) {
+    pollfd wait{stream.fd(), POLLIN, 0};
+    if (::poll(&wait, 1, -1) <= 0) continue;
+    stream.read([&](const capture::Frame& frame) {
+      if (written) written = (*file)->write(frame);
+      if (!std::exchange(attached, true)) say_attached(options);
+    });
+    if (written) written = (*file)->flush();
+  }
+  const auto finished = (*file)->finish(now_ns());
+  if (written) written = finished;
+  fmt::print(stderr, "rpcrdma: {}{} events written, {} lost: {}\n",
+             stopped != 0 || !written ? "" : options.endpoint + " has ended; ", (*file)->events(),
+             (*file)->lost(), (*file)->file());
+  if (!written) return refused(fmt::format("{}: {}", options.endpoint, written.error().message));
+  if (!stream.why().empty()) return refused(fmt::format("{}: {}", options.endpoint, stream.why()));
+  return kOk;
+}
+
 int show(const Options& options, FileDescriptor from, LiveView& view) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const auto source = capture::open_descriptor(std::move(from), options.endpoint);
@@ -143,9 +180,11 @@ int attach(const Options& options) {
                        print.json || print.verbose || print.hex || print.events;
   if (!options.write.empty() && selects) {
     return refused(
-        "attach: -w keeps all that comes, and prints nothing: no other option goes "
+        "attach: -w keeps all that comes, and prints nothing: no options of what is printed go "
         "with it");
   }
+  const auto ring = parse_ring(options.ring, kWrittenRing, !options.write.empty());
+  if (!ring) return refused("attach: " + ring.error());
   std::unique_ptr<LiveView> view;
   if (options.write.empty()) {
     auto printer = make_printer(print, "attach");
@@ -155,7 +194,8 @@ int attach(const Options& options) {
   auto stream = trace::connect_endpoint(options.endpoint);
   if (!stream) return refused(stream.error().message);
   const StopBySignal stop(stream->get());
-  return view ? show(options, std::move(*stream), *view) : keep(options, *stream);
+  if (view) return show(options, std::move(*stream), *view);
+  return ring->on() ? keep_ring(options, *ring, std::move(*stream)) : keep(options, *stream);
 }
 
 }  // namespace
@@ -169,6 +209,7 @@ Run add_attach(CLI::App& app) {
   app.add_option("-w,--write", options->write,
                  "Print nothing, and keep what comes in this pcapng file, - for standard output")
       ->type_name("FILE");
+  add_ring_options(app, options->ring, kWrittenRing);
   add_print_options(app, options->print);
   return [options] { return attach(*options); };
 }

@@ -4,6 +4,7 @@
 #include "live_view.h"
 #include "parse.h"
 #include "privileges.h"
+#include "ring_options.h"
 
 #include <chrono>
 #include <csignal>
@@ -35,9 +36,7 @@ struct Options {
   // What is written.
   std::string write;
   bool print_too = false;
-  std::uint32_t ring_files = 0;
-  std::string ring_size;
-  std::string ring_time;
+  RingText ring;
 };
 
 // The options that were text.
@@ -73,16 +72,10 @@ std::optional<Limits> parse(const Options& options) {
     limits.duration = std::chrono::nanoseconds(*ns);
   }
   limits.bytes = size("--max-bytes", options.max_bytes);
-  limits.ring.file_bytes = size("--ring-size", options.ring_size).value_or(0);
-  limits.ring.file_ns = duration("--ring-time", options.ring_time).value_or(0);
-  limits.ring.files = options.ring_files;
   if (options.live.interface.empty()) refuse("give an interface with -i (-D lists them)");
-  if (ok && options.write.empty() && (limits.ring.on() || limits.ring.files != 0)) {
-    refuse("a ring of files needs their name: -w FILE");
-  }
-  if (ok && limits.ring.files != 0 && !limits.ring.on()) {
-    refuse("--ring-files: give --ring-size or --ring-time too, which end a file");
-  }
+  const auto ring = parse_ring(options.ring, kWrittenRing, !options.write.empty());
+  if (ok && !ring) refuse(ring.error());
+  limits.ring = ring.value_or(capture::RingOptions{});
   const PrintOptions& print = options.print;
   const bool selects = !print.filter.empty() || !print.xid.empty() || !print.connections.empty() ||
                        !print.types.empty() || !print.from.empty() || !print.to.empty();
@@ -321,14 +314,7 @@ Run add_capture(CLI::App& app) {
                  "Write the packets to this pcapng file, - for standard output")
       ->type_name("FILE");
   app.add_flag("--print", options->print_too, "With -w: print the messages too");
-  app.add_option("--ring-files", options->ring_files,
-                 "With -w: keep only so many files, the newest")
-      ->type_name("N");
-  app.add_option("--ring-size", options->ring_size,
-                 "With -w: the size from which a new file begins")
-      ->type_name("SIZE");
-  app.add_option("--ring-time", options->ring_time, "With -w: how long until a new file begins")
-      ->type_name("DURATION");
+  add_ring_options(app, options->ring, kWrittenRing);
   app.add_option("--user", options->user,
                  "As root: become this user once the interface is open (who called sudo)")
       ->type_name("USER");

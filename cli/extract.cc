@@ -87,6 +87,11 @@ class Extractor : public model::Observer {
     return range.valid ? fmt::format(", file offset {}", range.offset) : std::string();
   }
 
+  // Endpoints record the fronts of what is moved.
+  [[nodiscard]] const char* source(const model::Message& m) const {
+    return context_.connection(m).recorded ? "recording" : "capture";
+  }
+
   void payload(const model::Message& m, const char* kind, const model::Call& call,
                const model::CallChunk& chunk, std::uint64_t length) {
     const bool complete = chunk.data.covers(length);
@@ -97,9 +102,10 @@ class Extractor : public model::Observer {
       return;
     }
     if (!complete) ++incomplete_;
-    fmt::print("{} {} bytes{}, {}{}\n", name, length,
-               complete ? "" : fmt::format(" (only {} in the capture)", chunk.data.head().size()),
-               report::rpc_label(call.message.rpc), file_place(call));
+    fmt::print(
+        "{} {} bytes{}, {}{}\n", name, length,
+        complete ? "" : fmt::format(" (only {} in the {})", chunk.data.head().size(), source(m)),
+        report::rpc_label(call.message.rpc), file_place(call));
   }
 
   void whole_message(const model::Message& m, const char* kind, const model::Rebuilt& rebuilt,
@@ -108,7 +114,7 @@ class Extractor : public model::Observer {
     if (!write(name, rebuilt.bytes)) return;
     if (!rebuilt.complete) ++incomplete_;
     fmt::print("{} {} bytes{}{}, {}\n", name, rebuilt.bytes.size(),
-               rebuilt.complete ? "" : " (incomplete in the capture)",
+               rebuilt.complete ? "" : fmt::format(" (incomplete in the {})", source(m)),
                rebuilt.guessed ? " (place of the Write chunk worked out)" : "",
                report::rpc_label(call.message.rpc));
   }
@@ -174,8 +180,9 @@ int extract(const Options& options) {
     return kUnreadable;
   if (extractor.files() == 0) complain("extract: nothing found that was asked for");
   if (extractor.incomplete() != 0) {
-    complain(fmt::format("extract: warning: {} of {} files are incomplete, since the capture is",
-                         extractor.incomplete(), extractor.files()));
+    complain(
+        fmt::format("extract: warning: {} of {} files are incomplete, since what they come from is",
+                    extractor.incomplete(), extractor.files()));
   }
   return kOk;
 }

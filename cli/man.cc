@@ -17,7 +17,7 @@ struct Example {
   const char* what;
 };
 
-constexpr std::array<Example, 29> kExamples{{
+constexpr std::array<Example, 31> kExamples{{
     {"", "rpcrdma analyze nfs.pcap", "What a capture holds, and what is wrong in it."},
     {"", "rpcrdma capture -i eth0", "The messages on an interface as they come."},
     {"", "source <(rpcrdma completion bash)", "Let the shell complete commands and options."},
@@ -36,6 +36,9 @@ constexpr std::array<Example, 29> kExamples{{
     {"attach", "ssh host rpcrdma attach server -w - | rpcrdma decode -",
      "An endpoint on another machine."},
     {"attach", "rpcrdma attach server -w - | wireshark -k -i -", "Look on with Wireshark."},
+    {"attach", "rpcrdma attach server -w server.pcapng --ring-size 100M --ring-files 20",
+     "Keep what it tells, the newest of it."},
+    {"top", "rpcrdma top", "Watch all endpoints that run, and that start meanwhile."},
     {"top", "rpcrdma top server", "Watch the endpoint \"server\"."},
     {"top", "rpcrdma top --once --seconds 10",
      "What all endpoints did in ten seconds, for a script."},

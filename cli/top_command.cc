@@ -5,13 +5,13 @@
 #include "screen.h"
 #include "terminal.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +38,7 @@ struct Options {
 
 constexpr std::int64_t kMillisecond = 1'000'000;
 constexpr std::int64_t kFrame = 100 * kMillisecond;  // from one drawing to the next
+constexpr std::int64_t kLook = 250 * kMillisecond;   // for endpoints that have started
 constexpr std::array kEnding{SIGINT, SIGTERM, SIGHUP};
 
 // The bytes in it are signals that came.
@@ -90,21 +91,30 @@ std::int64_t wall() {
 
 struct Endpoint {
   std::string name;
+  std::string path;  // of the socket by which it was found; empty: by its name
   LiveStream stream;
 };
 
 // Reads the endpoints, and shows what they tell.
 class Top {
  public:
-  Top(std::vector<Endpoint> endpoints, rules::Profile profile)
-      : endpoints_(std::move(endpoints)), gather_(profile), utf8_(utf8_wanted()) {
-    for (const Endpoint& e : endpoints_) gather_.add(e.name);
+  // `all`: those that run, and those that start later.
+  Top(rules::Profile profile, bool all) : gather_(profile), utf8_(utf8_wanted()), all_(all) {}
+
+  void add(Endpoint endpoint) {
+    gather_.add(endpoint.name);
+    endpoints_.push_back(std::move(endpoint));
   }
+  // Takes endpoints that are there and were not before. Error: nobody can look.
+  capture::Expected<void> look();
+  [[nodiscard]] bool empty() const { return endpoints_.empty(); }
 
   void run_live();
   void run_once(double seconds);
 
  private:
+  // Now and then.
+  void look(std::int64_t now_ns);
   // Waits for what comes first, and reads it: events, keys where `screen` is not null, signals.
   void wait(std::int64_t until_ns, Screen* screen);
   void signal(int number, Screen* screen);
@@ -119,7 +129,35 @@ class Top {
   top::KeyReader reader_;
   bool changed_ = true;  // by the user
   bool stopped_ = false;
+  bool all_;
+  std::int64_t look_at_ = 0;
 };
+
+capture::Expected<void> Top::look() {
+  const auto there = trace::find_endpoints();
+  if (!there) return tl::unexpected(there.error());
+  // Of one that has ended and gone, the name may be given again.
+  for (Endpoint& e : endpoints_) {
+    const auto stands = [&](const trace::RunningEndpoint& one) { return one.path == e.path; };
+    if (e.stream.fd() < 0 && std::ranges::none_of(*there, stands)) e.path.clear();
+  }
+  for (const trace::RunningEndpoint& one : *there) {
+    if (endpoints_.size() == top::Gather::kMostEndpoints) break;
+    const auto same = [&](const Endpoint& e) { return e.path == one.path; };
+    if (std::ranges::any_of(endpoints_, same)) continue;
+    // Else it has just ended, or was killed.
+    if (auto fd = trace::connect_endpoint(one.path)) {
+      add({one.name, one.path, LiveStream(std::move(*fd))});
+    }
+  }
+  return {};
+}
+
+void Top::look(std::int64_t now_ns) {
+  if (!all_ || now_ns < look_at_) return;
+  look_at_ = now_ns + kLook;
+  (void)look();  // what is wrong now may be mended when it looks again
+}
 
 bool Top::listening() const {
   for (const Endpoint& e : endpoints_) {
@@ -185,6 +223,7 @@ void Top::run_live() {
   std::int64_t next = 0;
   while (!view_.quit && !stopped_) {
     const std::int64_t now = monotonic();
+    look(now);
     gather_.tick(now);
     if (changed_ || now >= next) {
       const top::Size size = Screen::size();
@@ -208,6 +247,7 @@ void Top::run_once(double seconds) {
   const std::int64_t end = begin + static_cast<std::int64_t>(seconds * 1e9);
   gather_.tick(begin);
   while (!stopped_ && listening() && monotonic() < end) {
+    look(monotonic());
     wait(std::min(end, monotonic() + kFrame), nullptr);
     gather_.tick(monotonic());
   }
@@ -225,47 +265,23 @@ int refused(const std::string& why) {
   return kUnreadable;
 }
 
-// All that run when none is named; on failure one line on stderr and nothing.
-std::optional<std::vector<Endpoint>> connect(const std::vector<std::string>& named) {
-  std::vector<Endpoint> endpoints;
-  const auto add = [&](const std::string& name, const std::string& which) {
-    auto fd = trace::connect_endpoint(which);
-    if (!fd) {
-      complain(fd.error().message);
-      return false;
-    }
-    endpoints.push_back({name, LiveStream(std::move(*fd))});
-    return true;
-  };
-  for (const std::string& name : named) {
-    if (!add(name, name)) return std::nullopt;
-  }
-  if (!named.empty()) return endpoints;
-  const auto all = trace::list_endpoints();
-  if (!all) {
-    complain(all.error().message);
-    return std::nullopt;
-  }
-  for (const trace::RunningEndpoint& e : *all) {
-    const bool answers = e.since != 0;
-    if (answers && !add(e.name, e.path)) return std::nullopt;
-  }
-  if (endpoints.empty()) {
-    complain("top: no endpoint of this user runs");
-    return std::nullopt;
-  }
-  return endpoints;
-}
-
 int run(const Options& options) {
   if (!options.once) {
     if (const char* why = why_no_screen()) {
       return refused(fmt::format("top: {}; --once prints what would be shown", why));
     }
   }
-  auto endpoints = connect(options.endpoints);
-  if (!endpoints) return kUnreadable;
-  Top top(std::move(*endpoints), options.profile);
+  const bool all = options.endpoints.empty();
+  Top top(options.profile, all);
+  for (const std::string& name : options.endpoints) {
+    auto fd = trace::connect_endpoint(name);
+    if (!fd) return refused(fd.error().message);
+    top.add({name, {}, LiveStream(std::move(*fd))});
+  }
+  if (all) {
+    if (const auto looked = top.look(); !looked) return refused(looked.error().message);
+    if (options.once && top.empty()) return refused("top: no endpoint of this user runs");
+  }
   if (options.once) {
     top.run_once(options.seconds);
   } else {
@@ -280,7 +296,7 @@ Run add_top(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("ENDPOINT", options->endpoints,
                  "Names or processes, as `rpcrdma ls` lists them, or paths of sockets; none: all "
-                 "that run")
+                 "that run, and that start meanwhile")
       ->type_name("ENDPOINT");
   auto* once = app.add_flag("--once", options->once, "Print what there is to show, once, and end");
   app.add_option("--seconds", options->seconds, "With --once: after so many seconds")

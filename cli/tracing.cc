@@ -2,7 +2,6 @@
 
 #include "commands.h"
 #include "input.h"
-#include "parse.h"
 
 #include <fmt/format.h>
 
@@ -15,15 +14,7 @@ void add_tracing_options(CLI::App& app, TracingOptions& options) {
   app.add_option("--record", options.record,
                  "Record what happens, event by event, in this pcapng file")
       ->type_name("FILE");
-  app.add_option("--record-files", options.record_files,
-                 "With --record: keep only so many files, the newest")
-      ->type_name("N");
-  app.add_option("--record-size", options.record_size,
-                 "With --record: the size from which a new file begins")
-      ->type_name("SIZE");
-  app.add_option("--record-time", options.record_time,
-                 "With --record: how long until a new file begins")
-      ->type_name("DURATION");
+  add_ring_options(app, options.ring, kRecordedRing);
 }
 
 std::optional<TracingPlan> parse_tracing(const TracingOptions& options, const char* command) {
@@ -35,30 +26,9 @@ std::optional<TracingPlan> parse_tracing(const TracingOptions& options, const ch
   plan.name = options.name.empty() ? command : options.name;
   plan.live = !options.no_live;
   plan.record = options.record;
-  plan.ring.files = options.record_files;
-  if (!options.record_size.empty()) {
-    const auto bytes = parse_size(options.record_size);
-    if (!bytes) {
-      return refuse(fmt::format("--record-size {}: not a size; give bytes, or such as 500k, 64M",
-                                options.record_size));
-    }
-    plan.ring.file_bytes = *bytes;
-  }
-  if (!options.record_time.empty()) {
-    const auto ns = parse_duration(options.record_time);
-    if (!ns) {
-      return refuse(
-          fmt::format("--record-time {}: not a duration; give seconds, or such as 500ms, 5m, 1h",
-                      options.record_time));
-    }
-    plan.ring.file_ns = *ns;
-  }
-  if (plan.record.empty() && (plan.ring.on() || plan.ring.files != 0)) {
-    return refuse("a ring of files needs their name: --record FILE");
-  }
-  if (plan.ring.files != 0 && !plan.ring.on()) {
-    return refuse("--record-files: give --record-size or --record-time too, which end a file");
-  }
+  const auto ring = parse_ring(options.ring, kRecordedRing, !plan.record.empty());
+  if (!ring) return refuse(ring.error());
+  plan.ring = *ring;
   if (plan.record == "-") return refuse("--record -: standard output is for other things here");
   return plan;
 }

@@ -2,7 +2,8 @@
 // others of the user's can read, and with --record in a file.
 #pragma once
 
-#include <cstdint>
+#include "ring_options.h"
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,9 +19,7 @@ struct TracingOptions {
   std::string name;
   bool no_live = false;
   std::string record;
-  std::uint32_t record_files = 0;
-  std::string record_size;
-  std::string record_time;
+  RingText ring;
 };
 
 // --name, --no-live, --record, --record-files, --record-size, --record-time.

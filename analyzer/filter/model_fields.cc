@@ -162,7 +162,9 @@ class Reporter {
     number(FieldId::kRpcProcedure, rpc.procedure, procedure);
     if (program != nullptr) text(FieldId::kRpcProgramName, program);
     if (procedure != nullptr) text(FieldId::kRpcProcedureName, procedure);
-    if (m_.kind == Kind::kCall) number(FieldId::kRpcCredFlavor, rpc.cred_flavor);
+    if (m_.kind == Kind::kCall && rpc.header_seen) {
+      number(FieldId::kRpcCredFlavor, rpc.cred_flavor);
+    }
     if (rpc.ops.announced == 0) return;
     subtree(FieldId::kNfs);
     number(FieldId::kNfsMinorVersion, rpc.ops.minor);

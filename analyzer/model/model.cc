@@ -167,6 +167,10 @@ std::uint64_t losses(const roce::Connection& connection) {
   return n;
 }
 
+bool cut_short(const Message& message, const roce::Connection& connection) {
+  return !message.complete && (!connection.recorded || message.header_length == 0);
+}
+
 void Model::Impl::note_setup(const roce::Connection& rc) {
   Connection& c = at(rc.index);
   c.pub.client = 0;
@@ -437,6 +441,19 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
   m.malformed = header.error();
   ++c.pub.malformed;
   impl_->observer.on_message(m, nullptr);
+}
+
+// What is seen of a message goes before what is told of it.
+void Model::on_call_told(const roce::Connection& rc, int caller, std::uint32_t xid,
+                         const roce::Procedure& procedure) {
+  const CallRef ref = impl_->at(rc.index).calls[static_cast<std::size_t>(caller)].find(xid);
+  Call* const call = ref.generation == 0 ? nullptr : impl_->pool.get(ref);
+  if (call == nullptr || call->message.rpc.known) return;
+  RpcInfo& info = call->message.rpc;
+  info.known = true;
+  info.program = procedure.program;
+  info.version = procedure.version;
+  info.procedure = procedure.number;
 }
 
 void Model::Impl::set_call_chunks(Call& call) {

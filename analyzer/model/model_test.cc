@@ -18,6 +18,7 @@ struct Seen {
   std::int64_t latency;
   std::uint8_t caller;
   Credits credits;
+  RpcInfo rpc;
 };
 
 struct Ended {
@@ -34,7 +35,7 @@ struct Recorder : Observer {
   std::vector<Ended> ended;
   std::vector<std::uint32_t> identified;
   void on_message(const Message& m, const Call*) override {
-    messages.push_back({m.kind, m.xid, m.match_frame, m.latency_ns, m.caller, m.credits});
+    messages.push_back({m.kind, m.xid, m.match_frame, m.latency_ns, m.caller, m.credits, m.rpc});
   }
   void on_identified(const Call& call) override { identified.push_back(call.message.rpc.program); }
   void on_call_end(const Call& call, const Message* answer) override {
@@ -259,6 +260,32 @@ TEST_F(ModelTest, TheFrontOfALongCallIdentifiesItWhenNoMoreIsToBeSeen) {
   EXPECT_THAT(told.identified, ElementsAre(100003U));
 }
 
+TEST_F(ModelTest, ALongCallIsWhatItsEndpointSaysUntilItIsSeen) {
+  const wire::ReadSegment segments[1] = {{0, {5, 400, 0x1000}}};
+  wire::Header h = header(1, 32, wire::Proc::kNomsg);
+  h.reads = segments;
+  send(kClient, message(h));
+  model.on_call_told(connection, kServer, 1, {100003, 3, 7});  // it is none of the server's
+  model.on_call_told(connection, kClient, 2, {100003, 3, 7});
+  model.on_call_told(connection, kClient, 1, {100005, 4, 8});
+  EXPECT_TRUE(told.identified.empty());
+  reply(1);
+  ASSERT_FALSE(told.messages.empty());
+  EXPECT_EQ(told.messages.back().rpc.program, 100005U);
+  EXPECT_EQ(told.messages.back().rpc.version, 4U);
+  EXPECT_EQ(told.messages.back().rpc.procedure, 8U);
+
+  h = header(3, 32, wire::Proc::kNomsg);
+  h.reads = segments;
+  send(kClient, message(h));
+  model.on_call_told(connection, kClient, 3, {100005, 4, 8});
+  operate(kServer, roce::OpKind::kRead, segments[0].target, rpc_call(3, 100003, 3, 10));
+  EXPECT_THAT(told.identified, ElementsAre(100003U));
+  model.on_call_told(connection, kClient, 3, {100005, 4, 8});
+  reply(3);
+  EXPECT_EQ(told.messages.back().rpc.program, 100003U);
+}
+
 TEST_F(ModelTest, ErrorsAnswerCallsAndGrantNothing) {
   call(1);
   wire::Header h = header(1, 99, wire::Proc::kError);
@@ -316,6 +343,19 @@ TEST_F(ModelTest, WhatTheCaptureCutShortIsNotMalformed) {
   send(kServer, bytes, false);
   EXPECT_EQ(told.messages[1].kind, Kind::kReply);
   EXPECT_EQ(told.messages[1].match, 1U);
+}
+
+TEST_F(ModelTest, TheFrontThatAnEndpointTellsIsNotCutShort) {
+  Message m;
+  m.complete = false;
+  m.header_length = 28;
+  EXPECT_TRUE(cut_short(m, connection));
+  connection.recorded = true;
+  EXPECT_FALSE(cut_short(m, connection));
+  m.header_length = 0;
+  EXPECT_TRUE(cut_short(m, connection));
+  m.complete = true;
+  EXPECT_FALSE(cut_short(m, connection));
 }
 
 TEST_F(ModelTest, LessThanAPrefixTellsNothing) {

@@ -124,7 +124,7 @@ void write_rpc(JsonWriter& json, const model::Message& m) {
     }
     json.end();
   }
-  if (m.kind == model::Kind::kCall) {
+  if (rpc.header_seen && m.kind == model::Kind::kCall) {
     json.field("cred_flavor", wire::auth_flavor_name(rpc.cred_flavor));
   } else if (rpc.header_seen) {
     json.field("status", reply_status(rpc));

@@ -97,7 +97,10 @@ std::string message_line(const model::Message& m, const Context& context, const 
   if (m.kind == model::Kind::kOption) line += fmt::format(" type {}", m.opttype);
   if (m.has_invalidate) line += fmt::format(" inv {:#010x}", m.invalidated_handle);
   if (m.malformed) line += fmt::format(" {}", wire::describe(*m.malformed));
-  if (!m.complete) line += " (incomplete in the capture)";
+  if (model::cut_short(m, c)) {
+    line += c.recorded ? " (only the front of its header is in the recording)"
+                       : " (incomplete in the capture)";
+  }
   if (m.suspect) line += " (bad ICRC)";
   const std::string label = rpc_label(m.rpc);
   if (!label.empty()) line += fmt::format(" | {}", label);
@@ -106,9 +109,10 @@ std::string message_line(const model::Message& m, const Context& context, const 
     if (!status.empty()) line += fmt::format(" | {}", status);
   }
   if (m.kind == model::Kind::kReply || m.kind == model::Kind::kError) {
-    line += m.match_frame != 0 ? fmt::format(" | answers {} after {}", m.match_frame,
-                                             format_duration(m.latency_ns))
-                               : std::string(" | its Call is not in the capture");
+    line +=
+        m.match_frame != 0
+            ? fmt::format(" | answers {} after {}", m.match_frame, format_duration(m.latency_ns))
+            : fmt::format(" | its Call is not in the {}", c.recorded ? "recording" : "capture");
   }
   return line;
 }

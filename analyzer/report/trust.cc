@@ -26,8 +26,7 @@ rules::Trust gaps_of(const Report& r) {
     const bool one_sided =
         !c.recorded && (c.side[0].counters.packets == 0) != (c.side[1].counters.packets == 0);
     add(gaps.lost, lost, c.id);
-    // An endpoint tells the fronts of messages, which is all that anything here needs of them.
-    add(gaps.cut_short, c.recorded ? 0 : c.cut_short, c.id);
+    add(gaps.cut_short, c.cut_short, c.id);
     add(gaps.one_sided, one_sided ? 1 : 0, c.id);
     add(gaps.clock_steps_back, c.clock_stepped_back ? 1 : 0, c.id);
     add(gaps.begun_before, c.by_cm ? 0 : 1, c.id);

@@ -57,7 +57,7 @@ Diagnoses::OfConnection& Diagnoses::at(std::uint32_t index) {
 
 void Diagnoses::message(const model::Message& m) {
   OfConnection& c = at(m.connection);
-  c.cut_short += m.complete ? 0 : 1;
+  c.cut_short += model::cut_short(m, all_->connection(m.connection)) ? 1 : 0;
   c.starvation[m.caller].note(m);
   if (m.psn_known) c.recovery[m.sender].went_on(m.first_psn);
   const int client = model_->connection(m.connection).client;
@@ -127,8 +127,7 @@ void Diagnoses::close(const roce::Connection& connection) {
   const model::ConnectionModel& cm = model_->connection(connection.index);
   bool broken = false;
   if (cm.speaks == model::Speaks::kRpc) {
-    // An endpoint tells the fronts of messages, which is all that anything here needs of them.
-    note_closed(trust_, connection, connection.recorded ? 0 : c.cut_short);
+    note_closed(trust_, connection, c.cut_short);
     std::int64_t stalled = 0;
     for (int side = 0; side < 2; ++side) {
       const auto s = static_cast<std::size_t>(side);

@@ -22,6 +22,7 @@
 #include <rpcrdma/trace/upper_pdu.h>
 #include <rpcrdma/trace_reader/reader.h>
 #include <rpcrdma/wire/cm.h>
+#include <rpcrdma/wire/endian.h>
 
 namespace rpcrdma::trace_reader {
 
@@ -39,6 +40,8 @@ constexpr std::size_t kMaxNameBytes = 256;  // of an endpoint's name that tell i
 // count as ended, and Reads are given up.
 constexpr std::size_t kMaxOutstanding = 256;
 constexpr std::size_t kMaxOutstandingOfAll = 65536;
+// Calls that were told and not sent, of all connections. Of more it is not kept what they ask for.
+constexpr std::size_t kMaxUnsent = 65536;
 
 struct Outstanding {
   std::uint64_t id = 0;
@@ -78,8 +81,9 @@ struct State : roce::Connection {
   std::uint8_t local = 0;
   const Ring* ring = nullptr;  // of the thread that tells of it; null: not followed
   std::uint64_t gone_before = 0;
-  std::array<std::vector<Outstanding>, 2> outstanding;  // by initiator, in their order
-  std::array<std::uint32_t, 2> order{};                 // in place of PSNs
+  std::array<std::vector<Outstanding>, 2> outstanding;    // by initiator, in their order
+  std::array<std::uint32_t, 2> order{};                   // in place of PSNs
+  tsl::robin_map<std::uint32_t, roce::Procedure> unsent;  // own Calls without a Message, by XID
   roce::IdleKey idle;
 };
 
@@ -121,6 +125,7 @@ struct Reader::Impl {
   roce::ByConnection<State> connections;
   roce::IdleOrder idle;
   std::size_t outstanding = 0;  // operations, of all
+  std::size_t unsent = 0;       // Calls, of all
 
   void event(const trace::EventView& view, const PacketMeta& meta, std::uint64_t stream);
   EndpointState* new_endpoint(std::uint64_t stream);
@@ -135,6 +140,10 @@ struct Reader::Impl {
   void close_all(EndpointState& e);
   void take(State& c, const Event& event);
   void message(State& c, const Event& event);
+  void call(State& c, const Event& event);
+  void call_sent(State& c, Bytes message);
+  void call_end(State& c, const Event& event);
+  void forget_unsent(State& c, std::uint32_t xid);
   void begin_operation(State& c, const Event& event);
   void end_operation(State& c, const Event& event);
   void end(State& c, Outstanding& o, std::uint64_t bytes, bool complete, const PacketMeta& meta);
@@ -308,6 +317,8 @@ void Reader::Impl::let_go(State& c) {
 void Reader::Impl::close(State& c) {
   c.endpoint->open.erase(c.id);
   give_up_operations(c);
+  unsent -= c.unsent.size();
+  c.unsent.clear();
   listener.on_close(c);
 }
 
@@ -346,6 +357,12 @@ void Reader::Impl::take(State& c, const Event& event) {
     case trace::EventType::kFabric:
       fabric(c, event);
       break;
+    case trace::EventType::kCall:
+      call(c, event);
+      break;
+    case trace::EventType::kCallEnd:
+      call_end(c, event);
+      break;
     // What the model has no place for, or works out by itself.
     case trace::EventType::kEndpoint:
     case trace::EventType::kConnection:
@@ -354,8 +371,6 @@ void Reader::Impl::take(State& c, const Event& event) {
     case trace::EventType::kReceives:
     case trace::EventType::kCredits:
     case trace::EventType::kCreditWait:
-    case trace::EventType::kCall:
-    case trace::EventType::kCallEnd:
     case trace::EventType::kError:
     case trace::EventType::kFault:
     case trace::EventType::kLoss:
@@ -378,6 +393,38 @@ void Reader::Impl::message(State& c, const Event& event) {
   send.has_invalidate = told.has_invalidate != 0;
   send.invalidate_handle = told.invalidate;
   listener.on_send(c, send);
+  if (send.sender == c.local && !c.unsent.empty()) call_sent(c, send.data);
+}
+
+// The endpoint's own Calls are told before their Messages, its peer's behind them.
+void Reader::Impl::call(State& c, const Event& event) {
+  const auto told = *trace::read_event<trace::Call>(event.view);
+  if (told.program == 0) return;
+  const roce::Procedure procedure{told.program, told.version, told.procedure};
+  const std::uint8_t caller = event.side(told.side);
+  if (caller != c.local) {
+    listener.on_call_told(c, caller, told.xid, procedure);
+  } else if (unsent < kMaxUnsent && c.unsent.insert({told.xid, procedure}).second) {
+    ++unsent;
+  }
+}
+
+void Reader::Impl::call_sent(State& c, Bytes message) {
+  if (message.size() < sizeof(std::uint32_t)) return;
+  const auto xid = wire::load_be32(message.data());
+  const auto it = c.unsent.find(xid);
+  if (it == c.unsent.end()) return;
+  listener.on_call_told(c, c.local, xid, it->second);
+  forget_unsent(c, xid);
+}
+
+void Reader::Impl::call_end(State& c, const Event& event) {
+  const auto told = *trace::read_event<trace::CallEnd>(event.view);
+  if (event.side(told.side) == c.local) forget_unsent(c, told.xid);
+}
+
+void Reader::Impl::forget_unsent(State& c, std::uint32_t xid) {
+  unsent -= c.unsent.erase(xid);
 }
 
 void Reader::Impl::begin_operation(State& c, const Event& event) {

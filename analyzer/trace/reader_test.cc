@@ -41,6 +41,10 @@ struct Log : roce::Listener {
         s.has_invalidate ? fmt::format(" inv {}", s.invalidate_handle) : "");
     EXPECT_FALSE(s.psn_known);
   }
+  void on_call_told(const roce::Connection& c, int caller, std::uint32_t xid,
+                    const roce::Procedure& p) override {
+    add("{}: {:#x} of {} is {} v{} {}", c.index, xid, caller, p.program, p.version, p.number);
+  }
   void on_operation(const roce::Connection& c, roce::Operation& op) override {
     op.want_data = want_data;
     add("{}: {}, {} at {}", c.index, name(op), op.length, op.offset);
@@ -247,6 +251,65 @@ TEST(TraceReader, DataIsGivenToWhoWantsIt) {
   Reader reader(log, numbers);
   trace.for_each([&](auto data, const roce::PacketMeta& meta) { reader.frame(data, meta); });
   for (const std::string& line : log.lines) EXPECT_EQ(line.find("data"), std::string::npos) << line;
+}
+
+trace::Call told_call(std::uint8_t side, std::uint32_t xid, std::uint32_t program = 100003) {
+  trace::Call call;
+  call.side = side;
+  call.xid = xid;
+  call.program = program;
+  call.version = 3;
+  call.procedure = 7;
+  return call;
+}
+
+// The endpoint's own are told before they are sent, and again on a new connection.
+TEST(TraceReader, WhatCallsAskForIsToldBehindTheirMessages) {
+  TraceBuilder trace = opened();
+  trace.tell(7, told_call(0, 0x61626364));
+  trace.tell(7, told_call(0, 0x61626365, 0));  // it is not known
+  trace.tell(7, told_call(0, 0x61626366));
+  trace.tell(7, message(0, 8), bytes_of("abce...."));
+  trace.tell(7, message(0, 8), bytes_of("abcd...."));
+  trace.tell(7, message(0, 8), bytes_of("abcd...."));
+  trace.tell(7, message(1, 8), bytes_of("abcf...."));
+  trace.tell(7, told_call(1, 0x61626366));
+  trace::CallEnd end;
+  end.xid = 0x61626366;
+  end.side = 1;
+  trace.tell(7, end);
+  trace.tell(7, message(0, 8), bytes_of("abcf...."));
+  trace.tell(7, told_call(0, 0x61626367));
+  end.xid = 0x61626367;
+  end.side = 0;
+  trace.tell(7, end);
+  trace.tell(7, message(0, 8), bytes_of("abcg...."));
+  trace.tell(7, message(0, 8), bytes_of("abc"));
+  const Read read(trace);
+  EXPECT_THAT(read.behind_open(),
+              ElementsAre("0: send by 0 in 6: abce....", "0: send by 0 in 7: abcd....",
+                          "0: 0x61626364 of 0 is 100003 v3 7", "0: send by 0 in 8: abcd....",
+                          "0: send by 1 in 9: abcf....", "0: 0x61626366 of 1 is 100003 v3 7",
+                          "0: send by 0 in 12: abcf....", "0: 0x61626366 of 0 is 100003 v3 7",
+                          "0: send by 0 in 15: abcg....", "0: send by 0 in 16: abc of 8"));
+}
+
+TEST(TraceReader, CallsThatAreNeverSentAreBounded) {
+  TraceBuilder trace = opened();
+  constexpr std::uint32_t kMost = 65536;
+  for (std::uint32_t xid = 0; xid <= kMost; ++xid) trace.tell(7, told_call(0, xid));
+  trace.tell(7, message(0, 4), std::array<std::uint8_t, 4>{0, 1, 0, 0});
+  trace.tell(7, message(0, 4), std::array<std::uint8_t, 4>{0, 0, 0xff, 0xff});
+  tell_plain_connection(trace, 8);
+  trace.tell(7, trace::ConnectionEnd{});
+  trace.tell(8, told_call(0, 0x61626364));
+  trace.tell(8, message(0, 4), bytes_of("abcd"));
+  const Read read(trace);
+  std::vector<std::string> told;
+  std::ranges::copy_if(read.log.lines, std::back_inserter(told),
+                       [](const std::string& line) { return line.find(" is ") != line.npos; });
+  EXPECT_THAT(told,
+              ElementsAre("0: 0xffff of 0 is 100003 v3 7", "1: 0x61626364 of 0 is 100003 v3 7"));
 }
 
 TEST(TraceReader, PacketsBelow) {

@@ -10,6 +10,7 @@
 #include <rpcrdma/plot/units.h>
 #include <rpcrdma/report/context.h>
 #include <rpcrdma/top/draw.h>
+#include <rpcrdma/top/gather.h>
 
 namespace rpcrdma::top {
 
@@ -140,6 +141,7 @@ class Drawer {
 };
 
 std::string Drawer::whose() const {
+  if (s_.endpoints.empty()) return "waiting for an endpoint";
   if (s_.endpoints.size() == 1) {
     const ShownEndpoint& e = s_.endpoints.front();
     return e.role.empty() ? e.name : fmt::format("{}: {}", e.name, e.role);
@@ -151,6 +153,12 @@ std::string Drawer::whose() const {
 
 std::string Drawer::trouble() const {
   std::string ended;
+  if (s_.endpoints.size() >= Gather::kMostEndpoints) {
+    return fmt::format(" no more than {} endpoints are followed ", Gather::kMostEndpoints);
+  }
+  constexpr std::ptrdiff_t kNamed = 2;
+  const auto gone = std::ranges::count_if(s_.endpoints, &ShownEndpoint::ended);
+  if (gone > kNamed) return fmt::format(" {} endpoints have ended ", gone);
   for (const ShownEndpoint& e : s_.endpoints) {
     if (!e.ended) continue;
     ended += fmt::format("{}{} has ended{}{}", ended.empty() ? " " : ", ", e.name,
@@ -305,7 +313,11 @@ void Drawer::table(std::size_t rows) {
     if (i < s_.rows.size()) {
       connection(s_.rows[i], s_.rows[i].id == view_.selected);
     } else if (i == 0) {
-      add(row().put("      no connection yet", Style::kDim).take());
+      add(row()
+              .put(s_.endpoints.empty() ? "      no endpoint of this user runs; waiting for one"
+                                        : "      no connection yet",
+                   Style::kDim)
+              .take());
     } else {
       blank();
     }

@@ -176,6 +176,23 @@ TEST(Draw, AnEndpointThatEndedIsSaidToHave) {
   EXPECT_THAT(text(draw(shown, {}, {80, 24}, true)), HasSubstr("nfsd has ended"));
 }
 
+TEST(Draw, OfManyThatEndedTheirNumberIsSaid) {
+  Shown s = busy();
+  for (const char* name : {"load", "call", "ping"}) s.endpoints.push_back({name, {}, true, {}});
+  const std::string screen = text(draw(s, {}, {120, 24}, true));
+  EXPECT_THAT(screen, HasSubstr("3 endpoints have ended"));
+  EXPECT_THAT(screen, HasSubstr("4 endpoints: nfsd, load"));
+}
+
+TEST(Draw, WithoutAnEndpointItSaysThatItWaits) {
+  for (const Size size : {Size{80, 24}, Size{40, 10}}) {
+    const std::vector<Line> lines = draw({}, {}, size, true);
+    expect_exact(lines, size);
+    EXPECT_THAT(text(lines), HasSubstr("no endpoint of this user runs"));
+  }
+  EXPECT_THAT(text(draw({}, {}, {80, 24}, true)), HasSubstr("waiting for an endpoint"));
+}
+
 TEST(Draw, FindingsHaveTheirAdvice) {
   View view;
   view.page = Page::kFindings;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <rpcrdma/service/loop.h>
+#include <rpcrdma/trace/tracer.h>
 
 namespace rpcrdma::service {
 
@@ -130,6 +131,8 @@ struct Loop::Impl {
       });
       check_at = now + kDeadlineCheck;
     }
+    // What came has been worked on since, and what leaves now is told with the time of now.
+    if (any && trace::on(options.tracer)) now = monotonic();
     for_each([&](LoopMember& m) { m.flush(now); });
     std::erase(members, nullptr);
     if (any) busy = now;

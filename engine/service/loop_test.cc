@@ -5,6 +5,7 @@
 #include <deque>
 
 #include <rpcrdma/service/loop.h>
+#include <rpcrdma/trace/tracer.h>
 
 namespace rpcrdma::service {
 namespace {
@@ -132,6 +133,38 @@ TEST_F(LoopTest, OneThatLeavesTakesItsCookiesAlong) {
   provider.complete(cookie, 1);
   ASSERT_TRUE(loop->run_once(0));
   EXPECT_EQ(loop->counters().strays, 1U);
+}
+
+// Works on what comes until the clock shows another time.
+struct Busy : Member {
+  using Member::Member;
+  void on_completion(std::uint32_t, const fabric::Completion&, fabric::Time now) override {
+    came = now;
+    while (Loop::read_clock() <= now) {
+    }
+    worked = Loop::read_clock();
+  }
+  void flush(fabric::Time now) override { left = now; }
+
+  fabric::Time came = 0, worked = 0, left = 0;
+};
+
+TEST(LoopTime, WhoListensIsToldWhatATurnTook) {
+  Told provider;
+  trace::Tracer tracer(1, 4096);
+  LoopOptions options;
+  options.tracer = &tracer;
+  const auto loop = Loop::create(provider, options).value();
+  Busy busy(*loop);
+  const std::uint64_t cookie = loop->add_cookie(busy, 1);
+  provider.complete(cookie, 1);
+  ASSERT_TRUE(loop->run_once(0));
+  EXPECT_EQ(busy.left, busy.came);  // nobody listens, and the clock is read once
+  tracer.listen(true);
+  provider.complete(cookie, 2);
+  ASSERT_TRUE(loop->run_once(0));
+  EXPECT_GE(busy.left, busy.worked);
+  EXPECT_EQ(loop->now(), busy.left);
 }
 
 TEST_F(LoopTest, SleepsUntilTheNextDeadline) {

@@ -5,6 +5,8 @@
 #include "command.h"
 
 #include <csignal>
+#include <filesystem>
+#include <set>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -120,6 +122,40 @@ TEST_F(Attach, ShowsWhatTheRecordingShows) {
   EXPECT_THAT(shown, ::testing::ElementsAreArray(expected()));
 }
 
+// Each of them can be read by itself, and together they have what was told.
+TEST_F(Attach, KeepsARingOfFiles) {
+  std::vector<std::string> messages;
+  const auto add_messages = [](const std::string& file, std::vector<std::string>& to) {
+    for (const json& line : json_lines(run("RPCRDMA decode --json " + file).out)) {
+      if (line.contains("xid")) to.push_back(line["kind"].dump() + line["xid"].dump());
+    }
+  };
+  const auto hub = endpoint("nfsd");
+  trace::Tracer& tracer = *hub->add();
+  Background r({"attach", "nfsd", "-w", folder_.file("kept.pcapng"), "--ring-size", "8k"});
+  ASSERT_TRUE(r.wait_for("attached to nfsd")) << r.out;
+  tell(tracer, told());
+  hub->stop();
+  EXPECT_EQ(r.finish(), 0);
+  EXPECT_THAT(r.out, HasSubstr("nfsd has ended; "));
+  EXPECT_THAT(r.out, HasSubstr(" events written, 0 lost: " + folder_.file("kept_")));
+  std::set<std::string> files;
+  for (const auto& file : std::filesystem::directory_iterator(folder_.path())) {
+    if (file.path().filename().string().starts_with("kept_")) files.insert(file.path().string());
+  }
+  EXPECT_GT(files.size(), 2U);
+  for (const std::string& file : files) {
+    add_messages(file, messages);
+    const json report = json::parse(run("RPCRDMA analyze --json " + file).out);
+    EXPECT_EQ(report["recording"]["missing"], 0) << file;
+    EXPECT_EQ(report["connections"].size(), 1U) << file;
+  }
+  EXPECT_GT(expected().size(), 100U);  // which writes the file
+  std::vector<std::string> all;
+  add_messages(folder_.file("told.pcapng"), all);
+  EXPECT_EQ(messages, all);
+}
+
 TEST_F(Attach, FiltersSelect) {
   const auto hub = endpoint("nfsd");
   trace::Tracer& tracer = *hub->add();
@@ -192,6 +228,8 @@ TEST_F(Attach, SaysWhyItCannot) {
   const Result both = run("RPCRDMA attach nfsd -w x -Y nfs");
   EXPECT_EQ(both.status, 2);
   EXPECT_THAT(both.err, HasSubstr("-w"));
+  EXPECT_THAT(run("RPCRDMA attach nfsd --ring-size 8k").err, HasSubstr("-w FILE"));
+  EXPECT_THAT(run("RPCRDMA attach nfsd -w x --ring-files 2").err, HasSubstr("--ring-size or"));
   const Result full = run("RPCRDMA attach nfsd -w /dev/full");
   EXPECT_EQ(full.status, 2);
   EXPECT_THAT(full.err, HasSubstr("/dev/full: cannot write"));

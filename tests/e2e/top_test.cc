@@ -100,6 +100,23 @@ TEST_F(Top, KeepsWhatAnEndpointThatVanishedTold) {
   expect_restored(t);
 }
 
+TEST_F(Top, EndpointsThatStartLaterAreTaken) {
+  Terminal t({"top"});
+  EXPECT_TRUE(t.wait_for("no endpoint of this user runs; waiting for one")) << t.all();
+  start();
+  EXPECT_TRUE(t.wait_for("3 connections, 3 open")) << t.screen();
+  EXPECT_TRUE(t.wait_for("nfsd: server on 192.0.2.1"));
+  auto other = trace::Hub::start({.name = "load", .role = "load of 192.0.2.1"});
+  ASSERT_TRUE(other) << other.error().message;
+  ASSERT_TRUE((*other)->open_socket());
+  EXPECT_TRUE(t.wait_for("2 endpoints: nfsd, load"));
+  (*other)->stop();
+  EXPECT_TRUE(t.wait_for("load has ended"));
+  t.type("q");
+  EXPECT_EQ(t.finish(), 0);
+  expect_restored(t);
+}
+
 TEST_F(Top, SignalsGiveTheTerminalBack) {
   start();
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {

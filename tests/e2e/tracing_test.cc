@@ -211,6 +211,40 @@ TEST_F(Tracing, RunningCommandsCanBeRead) {
   EXPECT_FALSE(std::filesystem::exists(endpoints[0].path));
 }
 
+// A server is called as fast as it answers, more than may wait for a reader. The one reads between
+// the rounds, of which each is less than that; the other nothing until all is over.
+TEST_F(Tracing, AReaderThatStopsIsToldExactlyWhatItHasNotGot) {
+  constexpr int kRounds = 10;
+  constexpr std::uint64_t kCalls = 2500, kLeastEventsOfACall = 5;
+  Background server(serving({"--name", "store"}));
+  ASSERT_TRUE(server.wait_for("listening"));
+  trace::EventStream keeps_up(trace::connect_endpoint("store").value());
+  trace::EventStream stops(trace::connect_endpoint("store").value());
+  ASSERT_EQ(keeps_up.next()->type(), EventType::kEndpoint);
+  ASSERT_EQ(stops.next()->type(), EventType::kEndpoint);
+  for (int round = 0; round < kRounds; ++round) {
+    const Result r =
+        run("RPCRDMA load " + to_server() + "--depth 16 --count " + std::to_string(kCalls));
+    ASSERT_EQ(r.status, 0) << r.err;
+    auto event = keeps_up.next();
+    while (event && event->type() != EventType::kConnectionEnd) event = keeps_up.next();
+    ASSERT_TRUE(event);
+  }
+  const trace::Audit::Sums& all = keeps_up.audit.ring(1);
+  const std::uint64_t told = all.received;
+  EXPECT_GT(told, kRounds * kCalls * kLeastEventsOfACall);
+  keeps_up.read_until(1, told);
+  EXPECT_EQ(all.emitted, told);
+  EXPECT_EQ(all.lost, 0U);
+
+  stops.read_until(1, told);
+  const trace::Audit::Sums& part = stops.audit.ring(1);
+  EXPECT_EQ(part.emitted, told);
+  EXPECT_GT(part.lost, 0U);
+  EXPECT_EQ(part.received + part.lost, told);
+  stop(server);
+}
+
 TEST_F(Tracing, WhoMayNotBeReadHasNoSocket) {
   Background server(serving({"--no-live"}));
   ASSERT_TRUE(server.wait_for("listening"));

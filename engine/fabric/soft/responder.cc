@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <span>
 
 namespace rpcrdma::soft {
 
@@ -46,6 +45,7 @@ void Responder::start(const QpParameters& parameters) {
   parameters_ = parameters;
   expected_psn_ = parameters.receive_psn & wire::kPsnMask;
   newest_to_ack_ = psn_add(expected_psn_, wire::kPsnMask);  // one before: nothing yet
+  unended_reads_.assign(std::max<std::size_t>(parameters.responder_resources, 1), {});
 }
 
 fabric::Expected<void> Responder::post(const fabric::ReceiveRequest& request,
@@ -170,7 +170,7 @@ void Responder::add_read(const wire::RocePacket& packet, bool repeated) {
   a.psn = packet.bth.psn;
   a.handle = packet.reth.rkey;
   a.offset = packet.reth.va;
-  a.length = a.all = packet.reth.dma_length;
+  a.length = packet.reth.dma_length;
   answers_.push(a);
   ++(repeated ? repeats_waiting_ : reads_waiting_);
 }
@@ -346,25 +346,24 @@ Served Responder::read(const wire::RocePacket& packet, const MemoryTable& memory
   expected_psn_ = psn_add(expected_psn_, packets_of(reth.dma_length));
   if (trace_.on()) {
     const std::uint32_t last = psn_add(expected_psn_, wire::kPsnMask);
-    told_reads_[told_count_++ % told_reads_.size()] = last;
+    unended_reads_[next_unended_++ % unended_reads_.size()] = {last, reth};
     tell_peer_operation(trace_, trace::Transfer::kRead, reth, last, {}, now);
   }
   return {};
 }
 
-// Each Read ends once, though the peer may have asked again for what it had not got of it, or for
-// what it had. Of such a part the first bytes are not the Read's.
-void Responder::read_ended(const Answer& answer, std::uint32_t last_psn, Status status,
-                           const MemoryTable& memory, std::uint32_t qpn, fabric::Time now) {
+// Each Read ends once, and as a whole, though the peer may have asked again for what it had not got
+// of it, or for what it had.
+void Responder::read_ended(std::uint32_t last_psn, Status status, const MemoryTable& memory,
+                           std::uint32_t qpn, fabric::Time now) {
   if (!trace_.on()) return;
-  const auto known = std::span(told_reads_).first(std::min(told_count_, told_reads_.size()));
-  const auto at = std::ranges::find(known, last_psn);
-  if (at == known.end()) return;
-  *at = kNoPsn;
-  const bool whole = status == Status::kSuccess && !answer.repeated;
-  const wire::Reth reth{answer.offset - answer.all, answer.handle, answer.all};
-  tell_peer_read_end(trace_, last_psn, status, status == Status::kSuccess ? answer.all : 0,
-                     whole ? front_of(memory, qpn, reth, Access::kRemoteRead) : wire::Bytes(), now);
+  const auto read = std::ranges::find(unended_reads_, last_psn, &UnendedRead::last_psn);
+  if (read == unended_reads_.end()) return;
+  read->last_psn = kNoPsn;
+  const bool done = status == Status::kSuccess;
+  tell_peer_read_end(trace_, last_psn, status, done ? read->whole.dma_length : 0,
+                     done ? front_of(memory, qpn, read->whole, Access::kRemoteRead) : wire::Bytes(),
+                     now);
 }
 
 bool Responder::transmit(OutPacket& out, const MemoryTable& memory, std::uint32_t qpn, bool& fatal,
@@ -385,8 +384,7 @@ bool Responder::transmit(OutPacket& out, const MemoryTable& memory, std::uint32_
     if (from == nullptr) {
       // Withdrawn since it was asked for. As of a duplicate(), a repeated one may be over.
       --(a.repeated ? repeats_waiting_ : reads_waiting_);
-      read_ended(a, psn_add(a.psn, packets_of(a.length) - 1), Status::kRemoteAccess, memory, qpn,
-                 now);
+      read_ended(psn_add(a.psn, packets_of(a.length) - 1), Status::kRemoteAccess, memory, qpn, now);
       a.fatal = !a.repeated;
       if (a.fatal) refused_ = true;
       a.read = false;
@@ -427,7 +425,7 @@ bool Responder::transmit(OutPacket& out, const MemoryTable& memory, std::uint32_
   a.length -= bytes;
   if (last) {
     --(a.repeated ? repeats_waiting_ : reads_waiting_);
-    read_ended(a, psn_add(a.psn, wire::kPsnMask), Status::kSuccess, memory, qpn, now);
+    read_ended(psn_add(a.psn, wire::kPsnMask), Status::kSuccess, memory, qpn, now);
     answers_.pop();
   }
   return true;

@@ -8,8 +8,8 @@
 #include "ring.h"
 #include "slices.h"
 
-#include <array>
 #include <cstdint>
+#include <vector>
 
 #include <rpcrdma/fabric/error.h>
 #include <rpcrdma/fabric/time.h>
@@ -90,7 +90,6 @@ class Responder {
     std::uint8_t syndrome = 0;
     std::uint32_t psn = 0;  // of the next packet
     std::uint32_t handle = 0;
-    std::uint32_t all = 0;     // bytes that were asked for
     std::uint64_t offset = 0;  // of the next packet's data
     std::uint32_t length = 0;  // that is left, bytes
     bool begun = false;        // the first response packet was sent
@@ -103,8 +102,8 @@ class Responder {
   [[nodiscard]] Served refuse(wire::NakCode code, const char* reason,
                               fabric::Status receive_status = fabric::Status::kSuccess);
   void duplicate(const wire::RocePacket& packet, const MemoryTable& memory, std::uint32_t qpn);
-  void read_ended(const Answer& answer, std::uint32_t last_psn, fabric::Status status,
-                  const MemoryTable& memory, std::uint32_t qpn, fabric::Time now);
+  void read_ended(std::uint32_t last_psn, fabric::Status status, const MemoryTable& memory,
+                  std::uint32_t qpn, fabric::Time now);
   [[nodiscard]] bool in_sequence(const wire::OpcodeInfo& info) const;
   [[nodiscard]] bool fits(const wire::OpcodeInfo& info, std::size_t payload) const;
   void receive_not_ready();
@@ -132,10 +131,15 @@ class Responder {
   // Of the newest Send or Write packet that was executed. A Read is acknowledged by its response
   // alone: Linux's rxe takes an ACK that bears a Read's PSN for the Read's data.
   std::uint32_t newest_to_ack_ = 0;
-  // For the trace: PSNs of the last responses of Reads whose end was not told, newest over oldest.
+  // For the trace: Reads that were told to begin, and not to end. As many as the peer may have
+  // outstanding, which are its newest ones: a new one takes the place of the eldest.
+  struct UnendedRead {
+    std::uint32_t last_psn = kNoPsn;  // of its last response, which names it
+    wire::Reth whole;
+  };
   static constexpr std::uint32_t kNoPsn = ~std::uint32_t{0};
-  std::array<std::uint32_t, 64> told_reads_{};
-  std::size_t told_count_ = 0;
+  std::vector<UnendedRead> unended_reads_;
+  std::size_t next_unended_ = 0;
   std::uint32_t msn_ = 0;
   std::uint32_t msn_limit_ = 0;             // up to which the peer knows of Receives
   std::uint32_t sends_unacknowledged_ = 0;  // that ended since the last ACK was sent

@@ -186,7 +186,7 @@ TEST(SoftTrace, ThePeersReadsFromRequestToLastResponse) {
   EXPECT_EQ(qp.sent().size(), 3U);
   EXPECT_THAT(told.take(), ElementsAre("retransmission 1: psn 1280, count 1, code 0"));
 
-  // One that is asked for again before it was answered ends with what is asked for then.
+  // One of which the rest is asked for again before it was sent ends with that, as a whole.
   ask(kTheirPsn + 3, 0, 600);
   OutPacket out;
   ASSERT_TRUE(qp.side.qp.transmit(out, qp.now));
@@ -194,8 +194,48 @@ TEST(SoftTrace, ThePeersReadsFromRequestToLastResponse) {
   EXPECT_EQ(qp.sent().size(), 2U);
   EXPECT_THAT(told.take(), ElementsAre(::testing::StartsWith("read 1 #2: "),
                                        "retransmission 1: psn 1284, count 1, code 0",
-                                       "read end 1 #2: status 0, 344 bytes"));
-  EXPECT_THAT(told.tails[2], IsEmpty());
+                                       "read end 1 #2: status 0, 600 bytes"));
+  EXPECT_EQ(told.tails[2], std::vector<std::uint8_t>(trace::kOperationTail, 5));
+}
+
+// The peer lost what it was sent, and its requests for it come in another order.
+TEST(SoftTrace, EachReadEndsOnceThoughItIsAskedForAgainBehindOthers) {
+  LoneQp qp;
+  Told told(kServer);
+  qp.side.qp.set_trace({&told.tracer, kServer});
+  constexpr std::uint32_t kBytes = 2 * kMtu;
+  for (std::size_t n = 0; n < 3; ++n) {
+    std::fill_n(qp.side.buffer.begin() + static_cast<std::ptrdiff_t>(1000 + n * kBytes), kBytes,
+                static_cast<std::uint8_t>(n + 1));
+  }
+  const auto there = qp.side.expose(1000, 3 * kBytes, testing::kReadable);
+  const auto ask = [&](std::uint32_t n, std::uint32_t packet = 0) {
+    qp.give({.opcode = Opcode::kReadRequest,
+             .psn = kTheirPsn + 2 * n + packet,
+             .remote = {there.handle, there.offset + n * kBytes + packet * kMtu},
+             .length = kBytes - packet * kMtu});
+  };
+  for (std::uint32_t n = 0; n < 3; ++n) ask(n);
+  OutPacket out;
+  ASSERT_TRUE(qp.side.qp.transmit(out, qp.now));
+  ask(0, 1);  // and with it all that is behind it
+  EXPECT_EQ(qp.sent().size(), 1U);
+  ask(2);
+  EXPECT_EQ(qp.sent().size(), 2U);
+  ask(1);
+  EXPECT_EQ(qp.sent().size(), 2U);
+  ask(2);
+  EXPECT_EQ(qp.sent().size(), 2U);
+  const auto ends = told.take("read");
+  ASSERT_EQ(ends.size(), 6U);
+  EXPECT_THAT(
+      std::vector(ends.begin() + 3, ends.end()),
+      ElementsAre("read end 1 #1: status 0, 512 bytes", "read end 1 #3: status 0, 512 bytes",
+                  "read end 1 #2: status 0, 512 bytes"));
+  using Bytes = std::vector<std::uint8_t>;
+  EXPECT_THAT(std::vector(told.tails.begin() + 3, told.tails.end()),
+              ElementsAre(Bytes(trace::kOperationTail, 1), Bytes(trace::kOperationTail, 3),
+                          Bytes(trace::kOperationTail, 2)));
 }
 
 TEST(SoftTrace, AReadOfWhatIsWithdrawnMeanwhile) {

@@ -49,6 +49,12 @@ bool is_left_over(const std::string& file) {
   return socket && ::kill(static_cast<pid_t>(socket->process), 0) != 0 && errno == ESRCH;
 }
 
+void sort_by_name(std::vector<RunningEndpoint>& endpoints) {
+  std::sort(endpoints.begin(), endpoints.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.name, a.process) < std::tie(b.name, b.process);
+  });
+}
+
 // What its first event says.
 void ask(FileDescriptor fd, RunningEndpoint& endpoint) {
   const timeval patience{0, kPatience / kMicrosecond};
@@ -103,9 +109,24 @@ Expected<std::vector<RunningEndpoint>> list_endpoints() {
     endpoint.path = (*folder)->path + "/" + file;
     if (fd) ask(std::move(*fd), endpoint);
   }
-  std::sort(endpoints.begin(), endpoints.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.name, a.process) < std::tie(b.name, b.process);
-  });
+  sort_by_name(endpoints);
+  return endpoints;
+}
+
+Expected<std::vector<RunningEndpoint>> find_endpoints() {
+  std::vector<RunningEndpoint> endpoints;
+  const auto folder = open_runtime_folder();
+  if (!folder) return tl::unexpected(folder.error());
+  if (!*folder) return endpoints;
+  for (const std::string& file : files_in(**folder)) {
+    const auto socket = parse_file_name(file);
+    if (!socket) continue;
+    RunningEndpoint& endpoint = endpoints.emplace_back();
+    endpoint.name = socket->name;
+    endpoint.process = socket->process;
+    endpoint.path = (*folder)->path + "/" + file;
+  }
+  sort_by_name(endpoints);
   return endpoints;
 }
 

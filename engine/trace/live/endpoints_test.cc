@@ -47,6 +47,21 @@ TEST_F(TraceEndpointsThreads, NoneAtFirst) {
   EXPECT_EQ(error_of("server"), "no endpoint server runs here");
 }
 
+TEST_F(TraceEndpointsThreads, AreFoundByTheirSocketsAlone) {
+  EXPECT_THAT(find_endpoints().value(), IsEmpty());
+  const auto b = run("b/server", "server on ::1");
+  const auto a = run("a", "");
+  const auto found = find_endpoints().value();
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].name, "a");
+  EXPECT_EQ(found[1].name, "b_server");
+  EXPECT_EQ(found[1].process, static_cast<std::uint32_t>(::getpid()));
+  EXPECT_EQ(found[1].path, b->socket_path());
+  EXPECT_EQ(found[1].role, "");
+  std::filesystem::permissions(folder_ + "/rpcrdma", std::filesystem::perms::all);
+  EXPECT_FALSE(find_endpoints());
+}
+
 TEST_F(TraceEndpointsThreads, AreListedWithWhatTheySay) {
   const auto b = run("b/server", "server on ::1");
   const auto a = run("a", "");

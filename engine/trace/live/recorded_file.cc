@@ -27,6 +27,14 @@ capture::Frame frame_of(std::int64_t wall, std::span<const std::uint8_t> data) {
   return frame;
 }
 
+// Of times that may be anything.
+std::int64_t sum(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+std::int64_t difference(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+
 bool is(const EventHeader& header, EventType type) {
   return header.type == static_cast<std::uint16_t>(type);
 }
@@ -81,7 +89,7 @@ Expected<void> RecordedFile::write_event(std::int64_t wall, std::span<const std:
   if (!written) return written;
   if (is(header, EventType::kEndpoint)) {
     endpoint_.assign(event.begin(), event.end());
-    wall_offset_ = wall - header.time;
+    wall_offset_ = difference(wall, header.time);
     return {};
   }
   standing_.take(header, event);
@@ -115,7 +123,7 @@ void RecordedFile::put(const capture::RecordOptions::Put& put, std::int64_t time
                        std::span<const std::uint8_t> event) {
   data_.assign(kUpperPduTags.begin(), kUpperPduTags.end());
   data_.insert(data_.end(), event.begin(), event.end());
-  put(frame_of(time + wall_offset_, data_));
+  put(frame_of(sum(time, wall_offset_), data_));
 }
 
 void RecordedFile::put_losses(const capture::RecordOptions::Put& put_frame) {
@@ -128,7 +136,7 @@ void RecordedFile::put_losses(const capture::RecordOptions::Put& put_frame) {
 void RecordedFile::put_head(const capture::RecordOptions::Put& put_frame) {
   const auto view = *view_event(endpoint_);
   Endpoint endpoint = *read_event<Endpoint>(view);
-  endpoint.wall = time_ + wall_offset_;
+  endpoint.wall = sum(time_, wall_offset_);
   put(put_frame, time_, make_event(0, time_, endpoint, view.tail));
   for (Sums& s : rings_) s = {.in_file = 0, .lost = s.lost, .lost_before = s.lost};
   standing_.tell([&](const EventHeader& header, std::span<const std::uint8_t> event) {

@@ -27,6 +27,10 @@ class RecordedFile {
   // Whole blocks of events (event_batch.h), of which the first ever is an Endpoint event. They are
   // in the file afterwards.
   [[nodiscard]] capture::Expected<void> write(std::span<const std::uint8_t> blocks);
+  // The data of one such block, in the file when flush() has returned, or sooner.
+  [[nodiscard]] capture::Expected<void> write_event(std::int64_t wall,
+                                                    std::span<const std::uint8_t> data);
+  [[nodiscard]] capture::Expected<void> flush() { return recorder_->flush(); }
   [[nodiscard]] capture::Expected<void> finish(std::int64_t wall_now);
 
   [[nodiscard]] const std::string& file() const { return recorder_->file(); }  // the newest
@@ -41,7 +45,6 @@ class RecordedFile {
   };
 
   RecordedFile() = default;
-  capture::Expected<void> write_event(std::int64_t wall, std::span<const std::uint8_t> data);
   Sums& sums(std::uint32_t ring);
   [[nodiscard]] std::vector<std::uint8_t> loss(std::uint32_t ring, std::int64_t time);
   void put(const capture::RecordOptions::Put& put, std::int64_t time,

@@ -88,4 +88,8 @@ struct Call {
 [[nodiscard]] std::uint64_t losses(const roce::Connection& connection);
 inline constexpr std::uint64_t kLossesUnknown = UINT64_MAX;
 
+// The capture has only the beginning of a message. An endpoint tells the fronts of its messages on
+// purpose, which is all that anything needs of them: there only a header that is longer counts.
+[[nodiscard]] bool cut_short(const Message& message, const roce::Connection& connection);
+
 }  // namespace rpcrdma::model

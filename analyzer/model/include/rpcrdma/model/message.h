@@ -40,13 +40,14 @@ struct ChunkOperation {
   bool suspect = false;
 };
 
-// What the RPC header says. For a Reply, program, version and procedure are those of its Call.
+// What the RPC header says, or for a Call whose header is not to be seen, who told of it. For a
+// Reply, program, version and procedure are those of its Call.
 struct RpcInfo {
   bool known = false;  // program, version, procedure hold something
   std::uint32_t program = 0;
   std::uint32_t version = 0;
   std::uint32_t procedure = 0;
-  std::uint32_t cred_flavor = 0;  // Calls
+  std::uint32_t cred_flavor = 0;  // Calls, with header_seen
   bool header_seen = false;       // the RPC header of this very message was decoded
   wire::ReplyStat reply_stat = wire::ReplyStat::kAccepted;
   wire::AcceptStat accept_stat = wire::AcceptStat::kSuccess;

@@ -232,6 +232,8 @@ class Model final : public roce::Listener {
   void on_close(const roce::Connection& connection) override;
   void on_let_go(const roce::Connection& connection) override;
   void on_send(const roce::Connection& connection, const roce::SendMessage& send) override;
+  void on_call_told(const roce::Connection& connection, int caller, std::uint32_t xid,
+                    const roce::Procedure& procedure) override;
   void on_operation(const roce::Connection& connection, roce::Operation& op) override;
   void on_data(const roce::Connection& connection, const roce::Operation& op, std::uint64_t offset,
                std::span<const std::uint8_t> data) override;

@@ -15,6 +15,13 @@ struct PacketMeta {
   std::int64_t time_ns = 0;
 };
 
+// What an RPC Call asks for.
+struct Procedure {
+  std::uint32_t program = 0;
+  std::uint32_t version = 0;
+  std::uint32_t number = 0;
+};
+
 class Listener {
  public:
   virtual ~Listener() = default;
@@ -41,6 +48,13 @@ class Listener {
 
   virtual void on_send(const Connection& connection, const SendMessage& message) {
     (void)connection, (void)message;
+  }
+
+  // An endpoint tells what a Call of `caller` asks for, whether its RPC message is seen or not:
+  // after on_send() for its header. Packets do not tell that.
+  virtual void on_call_told(const Connection& connection, int caller, std::uint32_t xid,
+                            const Procedure& procedure) {
+    (void)connection, (void)caller, (void)xid, (void)procedure;
   }
 
   // The RETH was seen. Data follows if op.want_data is set here; op.tag stays with the operation.

@@ -1,5 +1,6 @@
 // From the events of live endpoints to what a live view shows. What is kept is bounded: by
-// connections, of which no more than roce::kMaxConnections are followed, and by kinds of findings.
+// connections, of which no more than roce::kMaxConnections are followed, by kinds of findings, and
+// by endpoints.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,8 @@ class Gather {
  public:
   // Kinds of findings that are kept; of more, the one that was seen longest ago is dropped.
   static constexpr std::size_t kMostFindings = 256;
+  // Endpoints in all, also such as have ended.
+  static constexpr std::size_t kMostEndpoints = 256;
   // A connection that is over is shown for so long.
   static constexpr std::int64_t kShownClosedNs = 30'000'000'000;
 

@@ -66,7 +66,9 @@ class Loop {
   // Lets a run_once() that sleeps return true. For any thread and for signal handlers.
   void wake() noexcept;
 
-  // CLOCK_MONOTONIC, of this turn; read anew after each sleep.
+  // CLOCK_MONOTONIC, of this turn: read when what has happened is there, before it is handed out.
+  // While somebody listens to the tracer it is read again before the members' flush(), so that a
+  // trace tells how long what was done in between took.
   [[nodiscard]] fabric::Time now() const;
   [[nodiscard]] const fabric::Time& clock() const;  // the same, to be read later
   // The same clock at this moment, for who measures within a turn.

@@ -23,6 +23,10 @@ struct RunningEndpoint {
 // does not answer is given a quarter of a second. Error: the folder is not to be trusted.
 [[nodiscard]] capture::Expected<std::vector<RunningEndpoint>> list_endpoints();
 
+// The same by the names of their sockets alone, without asking them, which they do not notice: one
+// that a killed endpoint left is among them. `role` and `since` are not filled.
+[[nodiscard]] capture::Expected<std::vector<RunningEndpoint>> find_endpoints();
+
 // `which`: a name, a process ID, or the path of a socket, which has a slash in it. What comes from
 // it is a capture for capture::open_descriptor(). Errors: there is none, or several of that name;
 // it cannot be connected to.

@@ -1,0 +1,52 @@
+#include "ring_options.h"
+
+#include "parse.h"
+
+#include <fmt/format.h>
+
+namespace rpcrdma::cli {
+
+void add_ring_options(CLI::App& app, RingText& text, const RingNames& names) {
+  const auto name = [&](const char* what) { return fmt::format("{}-{}", names.prefix, what); };
+  const auto with = [&](const char* what) { return fmt::format("With {}: {}", names.file, what); };
+  app.add_option(name("files"), text.files, with("keep only so many files, the newest"))
+      ->type_name("N");
+  app.add_option(name("size"), text.size, with("the size from which a new file begins"))
+      ->type_name("SIZE");
+  app.add_option(name("time"), text.time, with("how long until a new file begins"))
+      ->type_name("DURATION");
+}
+
+tl::expected<capture::RingOptions, std::string> parse_ring(const RingText& text,
+                                                           const RingNames& names, bool written) {
+  capture::RingOptions ring;
+  ring.files = text.files;
+  if (!text.size.empty()) {
+    const auto bytes = parse_size(text.size);
+    if (!bytes) {
+      return tl::unexpected(
+          fmt::format("{}-size {}: not a size; give bytes, or such as 500k, 64M, 1GiB",
+                      names.prefix, text.size));
+    }
+    ring.file_bytes = *bytes;
+  }
+  if (!text.time.empty()) {
+    const auto ns = parse_duration(text.time);
+    if (!ns) {
+      return tl::unexpected(
+          fmt::format("{}-time {}: not a duration; give seconds, or such as 500ms, 5m, 1h",
+                      names.prefix, text.time));
+    }
+    ring.file_ns = *ns;
+  }
+  if (!written && (ring.on() || ring.files != 0)) {
+    return tl::unexpected(fmt::format("a ring of files needs their name: {} FILE", names.file));
+  }
+  if (ring.files != 0 && !ring.on()) {
+    return tl::unexpected(
+        fmt::format("{0}-files: give {0}-size or {0}-time too, which end a file", names.prefix));
+  }
+  return ring;
+}
+
+}  // namespace rpcrdma::cli

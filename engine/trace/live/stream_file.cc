@@ -1,0 +1,70 @@
+#include "recorded_file.h"
+
+#include <utility>
+#include <vector>
+
+#include <rpcrdma/trace/upper_pdu.h>
+#include <rpcrdma/trace_live/hub.h>
+#include <rpcrdma/trace_live/stream_file.h>
+
+namespace rpcrdma::trace {
+
+using capture::Expected;
+
+struct StreamFile::Impl {
+  std::unique_ptr<RecordedFile> file;
+  bool begun = false;  // who tells is known
+  std::vector<std::uint8_t> data;
+};
+
+Expected<std::unique_ptr<StreamFile>> StreamFile::open(const std::string& path,
+                                                       const capture::RingOptions& ring,
+                                                       const std::string& name,
+                                                       std::int64_t wall_now) {
+  auto file = RecordedFile::open(path, ring, name, wall_now);
+  if (!file) return tl::unexpected(file.error());
+  auto impl = std::make_unique<Impl>();
+  impl->file = std::move(*file);
+  return std::unique_ptr<StreamFile>(new StreamFile(std::move(impl)));
+}
+
+StreamFile::StreamFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+StreamFile::~StreamFile() = default;
+
+Expected<void> StreamFile::write(const capture::Frame& frame) {
+  const auto event = event_in_pdu(frame.data);
+  const auto view = event ? view_event(*event) : std::nullopt;
+  if (!view || view->header.ring > Hub::kMostTracers || frame.time_ns < 0) {
+    return capture::fail("what comes is no event of an endpoint");
+  }
+  const bool begins = view->header.type == static_cast<std::uint16_t>(EventType::kEndpoint);
+  if (begins == impl_->begun) {
+    return capture::fail(begins ? "what comes begins anew"
+                                : "what comes does not say who tells it");
+  }
+  impl_->begun = true;
+  // Without what other tags there may be.
+  impl_->data.assign(kUpperPduTags.begin(), kUpperPduTags.end());
+  impl_->data.insert(impl_->data.end(), event->begin(), event->end());
+  return impl_->file->write_event(frame.time_ns, impl_->data);
+}
+
+Expected<void> StreamFile::flush() {
+  return impl_->file->flush();
+}
+
+Expected<void> StreamFile::finish(std::int64_t wall_now) {
+  return impl_->file->finish(wall_now);
+}
+
+const std::string& StreamFile::file() const {
+  return impl_->file->file();
+}
+std::uint64_t StreamFile::events() const {
+  return impl_->file->events();
+}
+std::uint64_t StreamFile::lost() const {
+  return impl_->file->lost();
+}
+
+}  // namespace rpcrdma::trace
