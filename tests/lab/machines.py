@@ -120,7 +120,8 @@ class Guest:
     def start(self, command):
         """Begins a command for sh; for wait()."""
         self.jobs += 1
-        line = f"(\nip() {{ /bin/ip \"$@\"; }}; tc() {{ /bin/tc \"$@\"; }} # not busybox's\n{command}\n) </dev/null 2>&1; status=$?; echo; echo @{self.jobs} $status\n"
+        own = 'ip() { /bin/ip "$@"; }; tc() { /bin/tc "$@"; }'  # not busybox's
+        line = f"(\n{own}\n{command}\n) </dev/null 2>&1; status=$?; echo; echo @{self.jobs} $status\n"
         try:
             self.process.stdin.write(line.encode())
             self.process.stdin.flush()
@@ -182,7 +183,7 @@ class Lab:
         ip("address", "add", "fd77::100/64", "dev", "lab", "nodad")
 
     def pack(self, files):
-        """The initramfs: the image's, then init, our program with its libraries, and FILES (SOURCE or SOURCE:TARGET)."""
+        """The initramfs: the image's, then init, our program with its libraries, FILES (SOURCE or SOURCE:TARGET)."""
         tree = self.folder / "files"
         places = [(ROOT / "tests/lab/guest/init", "init"), (ROOT / "tests/lab/guest/knfsd", "bin/knfsd"),
                   (self.rpcrdma, "bin/rpcrdma")]

@@ -6,7 +6,8 @@ def run(lab):
     server, client = lab.boot(2)
     for name, serve, ask in (
             ("rping", f"rping -s -a {server.address} -C 5 -S 500", f"rping -c -a {server.address} -C 5 -S 500"),
-            ("ib_send_lat", "ib_send_lat -d rxe0 -n 20 -s 300 -F", f"ib_send_lat -d rxe0 -n 20 -s 300 -F {server.address}"),
+            ("ib_send_lat", "ib_send_lat -d rxe0 -n 20 -s 300 -F",
+             f"ib_send_lat -d rxe0 -n 20 -s 300 -F {server.address}"),
             ("ib_write_bw", "ib_write_bw -R -n 10 -s 10000 -F", f"ib_write_bw -R -n 10 -s 10000 -F {server.address}"),
             ("ib_read_bw", "ib_read_bw -R -n 10 -s 10000 -F", f"ib_read_bw -R -n 10 -s 10000 -F {server.address}")):
         job = server.start(serve)

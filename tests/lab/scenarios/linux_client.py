@@ -1,4 +1,4 @@
-"""The kernel's NFS client against our server, which does not serve NFS: it connects, is told so, and the mount fails."""
+"""The kernel's NFS client against our server, which does not serve NFS: it connects, is told so, the mount fails."""
 from machines import HOST, HOST_TOO, check
 
 

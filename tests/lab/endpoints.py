@@ -1,0 +1,46 @@
+"""Our own server and load in guests, by their RDMA devices."""
+from machines import Unavailable, check, libraries
+
+LOAD = "load --procedure mix --size 0-64Ki --depth 4 --seed 3 --fail-above errors=0,mismatches=0"
+
+
+def need_verbs(lab):
+    """Skips the scenario if our program has no provider over rdma-core."""
+    if not any("librdmacm" in library for library in libraries(lab.rpcrdma)):
+        raise Unavailable("rpcrdma was built without rdma-core")
+
+
+class GuestServer:
+    """`rpcrdma serve` in a guest, on the guest's device."""
+
+    def __init__(self, guest, listen, *options):
+        self.guest, self.name = guest, f"/root/serve-{listen}"
+        self.command = f"rpcrdma serve --provider verbs --listen {listen} {' '.join(options)}"
+        self.start()
+
+    def start(self):
+        self.guest.run(f"{self.command} >{self.name}.log 2>&1 & echo $! >{self.name}.pid")
+        self.guest.until(f"grep -q listening {self.name}.log || ! kill -0 $(cat {self.name}.pid)")
+        text = self.guest.run(f"cat {self.name}.log")
+        check("listening" in text, "the server in the guest has ended:", text)
+
+    def kill(self):
+        """As a crash does; what it held is the kernel's again when this returns."""
+        self.guest.run(f"kill -9 $(cat {self.name}.pid)")
+        self.guest.until(f"! kill -0 $(cat {self.name}.pid)")
+
+    def end(self):
+        """Its summary."""
+        self.guest.run(f"kill -INT $(cat {self.name}.pid)")
+        self.guest.until(f"! kill -0 $(cat {self.name}.pid)")
+        return self.guest.run(f"cat {self.name}.log")
+
+
+def counted(lab, calls):
+    """The report on the wire, with so many Calls, all of which were answered."""
+    report = lab.analyze()
+    messages = report["messages"]
+    check((messages["call"], messages["reply"]) == (calls, calls), "Calls and Replies on the wire:", messages)
+    for kind in ("read", "write", "reply"):
+        check(any(connection["chunks"][kind]["chunks"] for connection in report["connections"]), f"no {kind} chunk")
+    return report

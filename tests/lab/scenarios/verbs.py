@@ -1,0 +1,46 @@
+"""Our endpoints on the RDMA devices of two guests: every kind of Call, loss, a server killed and started anew."""
+import re
+
+from endpoints import LOAD, GuestServer, counted, need_verbs
+from machines import check
+
+
+def run(lab):
+    need_verbs(lab)
+    one, two = lab.boot(2)
+    server = GuestServer(one, one.address)
+    text = two.run("rpcrdma ping --provider verbs -c 1 --port 7 " + one.address, 30, status=1)
+    check("rejected" in text, "nobody listens there:", text)
+    text = two.run(f"rpcrdma ping --provider verbs -c 3 -i 50ms {one.address}", 30)
+    check("3 sent, 3 answered" in text, "ping:", text)
+    six = GuestServer(one, "fd77::1", "--port 20050")
+    text = two.run("rpcrdma ping --provider verbs -c 3 -i 50ms --port 20050 fd77::1", 30)
+    check("3 sent, 3 answered" in text, "ping over IPv6:", text)
+    six.end()
+    two.run(f"rpcrdma {LOAD} -c 500 --provider verbs {one.address}", 60)
+    summary = server.end()
+    check("503 Calls: 503 answered with success, 0 with an error" in summary, "the server's summary:", summary)
+    counted(lab, 506)
+
+    # Loss. Linux 6.1's rxe may stop a send queue for good after a timeout; then Calls end by theirs.
+    server.start()
+    two.run("modprobe sch_netem; tc qdisc add dev eth0 root netem loss 1%")
+    text = two.run(f"rpcrdma {LOAD} -c 200 --timeout 3s --provider verbs {one.address}", 90, status=None)
+    two.run("tc qdisc del dev eth0 root")
+    outcome = re.search(r"200 Calls in .*\n(\d+) errors?, 0 mismatches", text)
+    check(outcome and int(outcome[1]) <= 20, "with loss:", text)
+    server.end()
+    check(lab.analyze()["packets"]["retransmitted"] > 0, "nothing was sent again, in spite of loss")
+
+    # Killed in the midst of Calls: the client connects anew, and sends again what was not answered.
+    server.start()
+    job = two.start(f"rpcrdma {LOAD} --rate 100 -c 1000 --provider verbs {one.address}")
+    one.until(f"grep -q connected {server.name}.log")
+    one.run("sleep 2")
+    server.kill()
+    server.start()
+    status, text = two.wait(job, 90)
+    check(status == 0, "the load went wrong:", text)
+    check(re.search(r"1000 Calls in .*\n0 errors, 0 mismatches", text), "not every Call was answered right:", text)
+    check("connection 1: " in server.end(), "the client did not come back")
+    lab.analyze()
