@@ -73,7 +73,7 @@ struct Adapter::Impl {
   std::mt19937_64 random;
   ConnectionManager cm;
   MemoryTable memory;
-  Completions completions;
+  fabric::Completions completions;
   std::deque<AdapterEvent> events;
   // Of a connection the last, which waits until its completions were taken.
   struct End {
@@ -85,7 +85,7 @@ struct Adapter::Impl {
   std::vector<std::uint32_t> free_slots;
   std::unordered_map<CmId, std::uint32_t> by_cm;  // to a slot
   std::unordered_map<std::uint16_t, std::uint64_t> listeners;
-  Ring<std::uint32_t> active{kMaxSlots + 1};
+  fabric::Ring<std::uint32_t> active{kMaxSlots + 1};
   unsigned burst = 0;  // packets that the front of `active` has sent in a row
   // Of slots. A deadline that moves away stays here until it comes: most timers are set anew for
   // each packet, and hardly any runs out.
