@@ -72,7 +72,7 @@ int run_command(int argc, char** argv) {
   add("fields", "List the fields that --filter knows", add_fields);
   add("header", "Decode one header given in hexadecimal", add_header);
   add("rules", "List the rules that captures are measured by, or explain some", add_rules);
-  add("serve", "Answer Calls over RPC-over-RDMA, without an RNIC", add_serve);
+  add("serve", "Answer Calls over RPC-over-RDMA, by an RDMA device or without one", add_serve);
   add("ping", "Ask a server whether it answers, and how fast", add_ping);
   add("call", "Make one Call, and show what went over the wire for it", add_call);
   add("load", "Call a server as fast as it answers, or at a rate, and measure", add_load);
