@@ -31,6 +31,12 @@ inline std::optional<fabric::Address> rnic_address() {
   return std::nullopt;
 }
 
+// Linux's rxe (of 6.1 at least) holds who uses a memory window to its rights, its connection and
+// its time, but not to its bounds, only to those of the memory that it is in.
+inline bool keeps_bounds(const fabric::Address& address) {
+  return !verbs::VerbsProvider::device_of(address).value_or("").starts_with("rxe");
+}
+
 inline std::unique_ptr<fabric::Provider> open_rnic(const fabric::Address& address,
                                                    trace::Tracer* tracer = nullptr) {
   verbs::VerbsOptions options;

@@ -74,7 +74,7 @@ void Adapter::on_received(Slot& slot, const ibv_wc& wc, const WorkName& work) {
   c.operation = Operation::kReceive;
   c.status = status;
   if (status == Status::kSuccess) {
-    translate_received(wc, c);
+    translate_received(wc, device_->abilities().kernel_flags, c);
     if (c.has_invalidated) (void)handles_.end(name_of(slot), c.invalidated);
   }
   completions_.push();

@@ -24,6 +24,9 @@ Abilities abilities_of(const ibv_device_attr& device, const ibv_port_attr& port,
   a.iwarp = iwarp;
   constexpr unsigned kType2 = IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
   a.windows = (device.device_cap_flags & kType2) != 0 && device.max_mw > 0;
+  // Linux's rxe writes its completions with the kernel's numbers of flags, also to programs.
+  constexpr std::uint32_t kRxe = 0xffffff;
+  a.kernel_flags = device.vendor_id == kRxe;
   a.invalidates = (device.device_cap_flags & IBV_DEVICE_MEM_MGT_EXTENSIONS) != 0;
   return a;
 }

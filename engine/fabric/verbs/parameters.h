@@ -20,8 +20,9 @@ struct Abilities {
   std::uint32_t initiator_depth = 0;
   std::uint64_t message = 0;  // bytes
   bool iwarp = false;
-  bool windows = false;      // memory windows of type 2
-  bool invalidates = false;  // Send with Invalidate
+  bool windows = false;       // memory windows of type 2
+  bool kernel_flags = false;  // a Receive that invalidated a handle says so by the kernel's flag
+  bool invalidates = false;   // Send with Invalidate
 };
 [[nodiscard]] Abilities abilities_of(const ibv_device_attr& device, const ibv_port_attr& port,
                                      bool iwarp);

@@ -101,12 +101,15 @@ Status translate(ibv_wc_status status) {
   }
 }
 
-void translate_received(const ibv_wc& from, fabric::Completion& to) {
+void translate_received(const ibv_wc& from, bool kernel_flags, fabric::Completion& to) {
+  // IB_WC_WITH_INVALIDATE there is what IBV_WC_IP_CSUM_OK is here, which no RC queue pair has.
+  const unsigned invalidate =
+      IBV_WC_WITH_INV | (kernel_flags ? static_cast<unsigned>(IBV_WC_IP_CSUM_OK) : 0U);
   to.bytes = from.byte_len;
   if ((from.wc_flags & IBV_WC_WITH_IMM) != 0) {
     to.has_immediate = true;
     to.immediate = ntohl(from.imm_data);
-  } else if ((from.wc_flags & IBV_WC_WITH_INV) != 0) {
+  } else if ((from.wc_flags & invalidate) != 0) {
     to.has_invalidated = true;
     to.invalidated = from.invalidated_rkey;
   }

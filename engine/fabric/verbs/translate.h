@@ -42,7 +42,8 @@ void translate(const fabric::SendRequest& request, std::uint32_t most_inline, ib
                Sges& sges);
 
 [[nodiscard]] fabric::Status translate(ibv_wc_status status);
-// What a Receive's completion tells beside its ID and status, if it succeeded.
-void translate_received(const ibv_wc& from, fabric::Completion& to);
+// What a Receive's completion tells beside its ID and status, if it succeeded. `kernel_flags`: as
+// in Abilities.
+void translate_received(const ibv_wc& from, bool kernel_flags, fabric::Completion& to);
 
 }  // namespace rpcrdma::verbs
