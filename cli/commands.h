@@ -35,5 +35,6 @@ using Run = std::function<int()>;
 [[nodiscard]] Run add_ping(CLI::App& app);
 [[nodiscard]] Run add_call(CLI::App& app);
 [[nodiscard]] Run add_load(CLI::App& app);
+[[nodiscard]] Run add_doctor(CLI::App& app);
 
 }  // namespace rpcrdma::cli

@@ -76,6 +76,7 @@ int run_command(int argc, char** argv) {
   add("ping", "Ask a server whether it answers, and how fast", add_ping);
   add("call", "Make one Call, and show what went over the wire for it", add_call);
   add("load", "Call a server as fast as it answers, or at a rate, and measure", add_load);
+  add("doctor", "Say what this machine has for RDMA, what lacks, and what to do", add_doctor);
   add("completion", "Print the script that lets a shell complete commands and options",
       add_completion);
   add("man", "Print the manual page of a command", add_man);
