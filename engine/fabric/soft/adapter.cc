@@ -114,7 +114,9 @@ struct Adapter::Impl {
       free_slots.pop_back();
     } else if (slots.size() < options.max_connections) {
       index = static_cast<std::uint32_t>(slots.size());
-      slots.emplace_back();
+      // Linux's connection manager remembers the numbers of queue pairs for a while after their
+      // end, and rejects who comes with one of them as stale: each program begins elsewhere.
+      slots.emplace_back().generation = static_cast<std::uint8_t>(random());
     } else {
       return fabric::fail(Errc::kNoRoom, "as many connections as are allowed");
     }
