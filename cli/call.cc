@@ -152,8 +152,8 @@ std::optional<Outcome> make_call(const Options& o, const Peers& peers, const End
   };
   const auto provider = open_provider(endpoint, peers.from, tracer, "call");
   if (!provider) return std::nullopt;
-  const auto loop =
-      service::Loop::create(*provider, {.memory = {}, .spin = endpoint.spin, .tracer = tracer});
+  const auto loop = service::Loop::create(*provider.provider,
+                                          {.memory = {}, .spin = endpoint.spin, .tracer = tracer});
   if (!loop) return refused(loop.error());
   auto pattern = echo::Pattern::create((*loop)->memory(), requests.longest());
   if (!pattern) return refused(pattern.error());
@@ -178,21 +178,30 @@ std::optional<Outcome> make_call(const Options& o, const Peers& peers, const End
 }
 
 int call(const Options& o) {
-  const auto peers = parse_peers(o.host, o.from, "call");
-  if (!peers) return kUnreadable;
   auto endpoint = parse_endpoint(o.endpoint, "call");
   if (!endpoint) return kUnreadable;
+  const auto peers = parse_peers(o.host, o.from, *endpoint, "call");
+  if (!peers) return kUnreadable;
   const auto requests = EchoRequests::parse(o.procedure, o.size, o.sleep, "call");
   if (!requests) return kUnreadable;
   const auto timeout = duration_option(o.timeout, "call", "--timeout");
   if (!timeout) return kUnreadable;
+  // What went over the wire is read again from the packets, or, where a device has those, from what
+  // this end told of itself.
+  const bool packets = endpoint->kind == ProviderKind::kSoft;
+  std::string& file = packets ? endpoint->provider.pcapng : endpoint->tracing.record;
+  if (!packets && endpoint->tracing.ring.on()) {
+    complain("call: --record-size, --record-time: it is one Call, which needs one file");
+    return kUnreadable;
+  }
   const TemporaryFile temporary;
-  if (endpoint->provider.pcapng.empty()) {
+  if (file.empty()) {
     if (temporary.path().empty()) {
       complain(fmt::format("call: a temporary file: {}", std::strerror(errno)));
       return kUnreadable;
     }
-    endpoint->provider.pcapng = temporary.path();
+    file = temporary.path();
+    endpoint->tracing.tell = packets;
   }
   auto tracing =
       Tracing::start(endpoint->tracing,
@@ -202,7 +211,7 @@ int call(const Options& o) {
   const int recorded = tracing->finish(kOk);
   if (!outcome) return kUnreadable;
 
-  const std::vector<std::string> paths{endpoint->provider.pcapng};
+  const std::vector<std::string> paths{file};
   CallView view;
   report::Pipeline pipeline(view, CallView::keep());
   view.set_pipeline(pipeline);
@@ -234,8 +243,9 @@ Run add_call(CLI::App& app) {
       ->capture_default_str();
   add_endpoint_options(app, options->endpoint);
   app.footer(
-      "Makes one Call, and shows what went over the wire for it, as its own packets tell: how the "
-      "connection was set up, headers with all fields, RDMA operations on the chunks, the Reply.\n"
+      "Makes one Call, and shows what went over the wire for it: how the connection was set up, "
+      "headers with all fields, RDMA operations on the chunks, the Reply. Its own packets tell; of "
+      "an RDMA device, which does not show them, what this end did itself.\n"
       "Exit status: 0 answered right, 1 any other answer, 2 the server cannot be reached, or an "
       "argument is wrong.");
   return [options] { return call(*options); };

@@ -36,5 +36,6 @@ using Run = std::function<int()>;
 [[nodiscard]] Run add_call(CLI::App& app);
 [[nodiscard]] Run add_load(CLI::App& app);
 [[nodiscard]] Run add_nfs_probe(CLI::App& app);
+[[nodiscard]] Run add_doctor(CLI::App& app);
 
 }  // namespace rpcrdma::cli

@@ -3,15 +3,13 @@
 #include "input.h"
 #include "parse.h"
 
-#include <cstring>
-
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
+#include <rpcrdma/fabric/file_descriptor.h>
+#include <rpcrdma/fabric/socket_address.h>
 #include <rpcrdma/service/loop.h>
+#include <rpcrdma/verbs/system.h>
 
 namespace rpcrdma::cli {
 
@@ -21,41 +19,48 @@ using fabric::Address;
 
 // From which the kernel would send to `peer`.
 std::optional<Address> route_source(const Address& peer) {
-  sockaddr_storage to{};
-  socklen_t length = 0;
-  if (peer.ipv6) {
-    auto& six = reinterpret_cast<sockaddr_in6&>(to);
-    six.sin6_family = AF_INET6;
-    six.sin6_port = htons(4791);
-    six.sin6_scope_id = peer.scope;
-    std::memcpy(&six.sin6_addr, peer.bytes.data(), 16);
-    length = sizeof(sockaddr_in6);
-  } else {
-    auto& four = reinterpret_cast<sockaddr_in&>(to);
-    four.sin_family = AF_INET;
-    four.sin_port = htons(4791);
-    std::memcpy(&four.sin_addr, peer.bytes.data(), 4);
-    length = sizeof(sockaddr_in);
+  const fabric::SocketAddress to = fabric::to_socket_address(peer, 4791);
+  const fabric::FileDescriptor fd(::socket(to.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  fabric::SocketAddress own{};
+  socklen_t length = sizeof own;
+  if (fd.get() < 0 || ::connect(fd.get(), &to.any, length_of(to)) != 0 ||
+      ::getsockname(fd.get(), &own.any, &length) != 0) {
+    return std::nullopt;
   }
-  const int fd = ::socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return std::nullopt;
-  sockaddr_storage own{};
-  length = peer.ipv6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-  socklen_t own_length = sizeof own;
-  const bool known = ::connect(fd, reinterpret_cast<const sockaddr*>(&to), length) == 0 &&
-                     ::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &own_length) == 0;
-  ::close(fd);
-  if (!known) return std::nullopt;
-  Address a;
-  a.ipv6 = own.ss_family == AF_INET6;
-  if (a.ipv6) {
-    const auto& six = reinterpret_cast<const sockaddr_in6&>(own);
-    std::memcpy(a.bytes.data(), &six.sin6_addr, 16);
-    a.scope = six.sin6_scope_id;
-  } else {
-    std::memcpy(a.bytes.data(), &reinterpret_cast<const sockaddr_in&>(own).sin_addr, 4);
+  const auto endpoint = to_endpoint(own);
+  return endpoint ? std::optional<Address>(endpoint->address) : std::nullopt;
+}
+
+std::optional<ProviderKind> parse_kind(const EndpointOptions& options, const char* command) {
+  const auto refuse = [&](const std::string& what) {
+    complain(fmt::format("{}: {}", command, what));
+    return std::nullopt;
+  };
+  const std::string& name = options.provider;
+  if (name != "auto" && name != "soft" && name != "verbs") {
+    return refuse(fmt::format("--provider {}: give auto, soft or verbs", name));
   }
-  return a;
+  const bool wants_soft = !options.faults.empty() || !options.pcapng.empty() || options.exact;
+  const bool wants_device = !options.device.empty() || options.gid_index;
+  if (wants_soft && (name == "verbs" || wants_device)) {
+    return refuse(
+        "--fault, --pcapng and --exact are about packets, which an RDMA device keeps to itself; "
+        "they are for --provider soft");
+  }
+  if (wants_device && name == "soft") {
+    return refuse("--device and --gid-index are for --provider verbs");
+  }
+  if (name == "soft" || wants_soft) return ProviderKind::kSoft;
+  return name == "verbs" || wants_device ? ProviderKind::kVerbs : ProviderKind::kAuto;
+}
+
+// The own address that --gid-index names, if there is one.
+std::optional<Address> gid_address(const Endpoint& endpoint, const char* command) {
+  const auto address =
+      verbs::address_of_gid(verbs::look_at_system(), endpoint.device, *endpoint.gid_index);
+  if (address) return *address;
+  complain(fmt::format("{}: --gid-index: {}", command, address.error().message));
+  return std::nullopt;
 }
 
 }  // namespace
@@ -70,6 +75,20 @@ void add_endpoint_options(CLI::App& app, EndpointOptions& options) {
       ->capture_default_str();
   app.add_flag("--no-private-data", options.no_private_data,
                "Offer nothing when connecting, and keep to 1024 bytes inline");
+  app.add_option("--provider", options.provider,
+                 "verbs: an RDMA device; soft: RDMA in user space; auto: verbs if the own address "
+                 "belongs to a device")
+      ->type_name("KIND")
+      ->check(CLI::IsMember({"auto", "soft", "verbs"}))
+      ->capture_default_str();
+  app.add_option("--device", options.device,
+                 "The RDMA device that the own address belongs to (`rpcrdma doctor` lists them); "
+                 "with a port: mlx5_0:2")
+      ->type_name("DEVICE");
+  app.add_option("--gid-index", options.gid_index,
+                 "Entry of the device's GID table, whose IP address is the own one")
+      ->type_name("N")
+      ->needs("--device");
   app.add_option("--fault", options.faults,
                  "What is to go wrong with packets, such as 'drop rate=0.01 seed=7' "
                  "(docs/faults.md)")
@@ -93,6 +112,11 @@ std::optional<Endpoint> parse_endpoint(const EndpointOptions& options, const cha
     return std::nullopt;
   }
   e.inline_threshold = static_cast<std::uint32_t>(*threshold);
+  const auto kind = parse_kind(options, command);
+  if (!kind) return std::nullopt;
+  e.kind = *kind;
+  e.device = options.device;
+  e.gid_index = options.gid_index;
   std::string plan;
   for (const std::string& text : options.faults) {
     // Each by itself, for the place of what is wrong.
@@ -121,17 +145,51 @@ std::optional<Endpoint> parse_endpoint(const EndpointOptions& options, const cha
   return e;
 }
 
-std::unique_ptr<soft::SoftProvider> open_provider(const Endpoint& endpoint, const Address& address,
-                                                  trace::Tracer* tracer, const char* command) {
+bool choose_provider(Endpoint& endpoint, const Address& own, const char* command) {
+  if (endpoint.gid_index) {
+    const auto address = gid_address(endpoint, command);
+    if (!address) return false;
+    if (*address != own) {
+      complain(fmt::format("{}: --gid-index {} is {}, and the own address {}", command,
+                           *endpoint.gid_index, address->to_string(), own.to_string()));
+      return false;
+    }
+  }
+  if (endpoint.kind != ProviderKind::kAuto) return true;
+  const auto device = verbs::VerbsProvider::device_of(own);
+  if (!device) {
+    complain(fmt::format("{}: no RDMA device is used: {}", command, device.error().message));
+  }
+  endpoint.kind = device && !device->empty() ? ProviderKind::kVerbs : ProviderKind::kSoft;
+  return true;
+}
+
+OpenProvider open_provider(const Endpoint& endpoint, const Address& address, trace::Tracer* tracer,
+                           const char* command) {
+  const auto refuse = [&](const fabric::Error& error) {
+    complain(fmt::format("{}: {}", command, error.message));
+    return OpenProvider();
+  };
+  OpenProvider open;
+  if (endpoint.kind == ProviderKind::kVerbs) {
+    verbs::VerbsOptions options;
+    options.address = address;
+    options.device = endpoint.device.substr(0, endpoint.device.find(':'));
+    options.tracer = tracer;
+    auto provider = verbs::VerbsProvider::open(options);
+    if (!provider) return refuse(provider.error());
+    open.device = (*provider)->device();
+    open.provider = std::move(*provider);
+    return open;
+  }
   soft::ProviderOptions options = endpoint.provider;
   options.adapter.address = address;
   options.adapter.tracer = tracer;
   auto provider = soft::SoftProvider::open(options);
-  if (!provider) {
-    complain(fmt::format("{}: {}", command, provider.error().message));
-    return nullptr;
-  }
-  return std::move(*provider);
+  if (!provider) return refuse(provider.error());
+  open.soft = provider->get();
+  open.provider = std::move(*provider);
+  return open;
 }
 
 void add_peers(CLI::App& app, std::string& host, std::string& from) {
@@ -143,7 +201,7 @@ void add_peers(CLI::App& app, std::string& host, std::string& from) {
 }
 
 std::optional<Peers> parse_peers(const std::string& host, const std::string& from,
-                                 const char* command) {
+                                 Endpoint& endpoint, const char* command) {
   Peers peers;
   const auto server = fabric::parse_address(host);
   if (!server) {
@@ -151,17 +209,17 @@ std::optional<Peers> parse_peers(const std::string& host, const std::string& fro
     return std::nullopt;
   }
   peers.server = *server;
-  if (!from.empty()) {
+  if (from.empty() && endpoint.gid_index) {
+    const auto own = gid_address(endpoint, command);
+    if (!own) return std::nullopt;
+    peers.from = *own;
+  } else if (!from.empty()) {
     const auto own = fabric::parse_address(from);
     if (!own) {
       complain(fmt::format("{}: --from: {}", command, own.error().message));
       return std::nullopt;
     }
     peers.from = *own;
-    if (peers.from.ipv6 != peers.server.ipv6) {
-      complain(fmt::format("{}: --from {}: HOST is of the other IP version", command, from));
-      return std::nullopt;
-    }
   } else {
     const auto own = route_source(peers.server);
     if (!own) {
@@ -174,7 +232,13 @@ std::optional<Peers> parse_peers(const std::string& host, const std::string& fro
                      : *own;
     peers.from_was_chosen = true;
   }
-  if (peers.from == peers.server) {
+  if (peers.from.ipv6 != peers.server.ipv6) {
+    complain(fmt::format("{}: --from {}: HOST is of the other IP version", command,
+                         peers.from.to_string()));
+    return std::nullopt;
+  }
+  if (!choose_provider(endpoint, peers.from, command)) return std::nullopt;
+  if (peers.from == peers.server && endpoint.kind == ProviderKind::kSoft) {
     complain(fmt::format(
         "{}: {} is the own address too, and both ends need UDP port 4791; give another --from",
         command, host));

@@ -1,5 +1,5 @@
-// What every command that speaks the protocol itself has in common: addresses, the user-space
-// provider, and the options of both.
+// What every command that speaks the protocol itself has in common: addresses, the provider, and
+// the options of both.
 #pragma once
 
 #include "tracing.h"
@@ -14,6 +14,7 @@
 
 #include <rpcrdma/service/client.h>
 #include <rpcrdma/soft/provider.h>
+#include <rpcrdma/verbs/provider.h>
 
 namespace rpcrdma::cli {
 
@@ -25,41 +26,61 @@ struct EndpointOptions {
   std::string pcapng;
   bool exact = false;
   bool busy_poll = false;
+  std::string provider = "auto";
+  std::string device;
+  std::optional<std::uint32_t> gid_index;
   TracingOptions tracing;
 };
 
-// --port, --inline, --no-private-data, --fault, --pcapng, --exact, --busy-poll, and those of
-// tracing.
+// --port, --inline, --no-private-data, --provider, --device, --gid-index, --fault, --pcapng,
+// --exact, --busy-poll, and those of tracing.
 void add_endpoint_options(CLI::App& app, EndpointOptions& options);
+
+enum class ProviderKind : std::uint8_t { kAuto, kSoft, kVerbs };
 
 // The options that were text. On what makes no sense a line on stderr, which begins with the name
 // of the command, and nothing.
 struct Endpoint {
   std::uint16_t port = 0;
   std::uint32_t inline_threshold = 0;
-  soft::ProviderOptions provider;  // but for the address
+  ProviderKind kind = ProviderKind::kAuto;  // until choose_provider()
+  std::string device;                       // "mlx5_0", "mlx5_0:2"; empty: that of the address
+  std::optional<std::uint32_t> gid_index;
+  soft::ProviderOptions provider;  // of soft, but for the address
   fabric::Time spin = 0;
   TracingPlan tracing;
 };
 [[nodiscard]] std::optional<Endpoint> parse_endpoint(const EndpointOptions& options,
                                                      const char* command);
 
-// A provider on this address; a line on stderr and null when there is none to be had. `tracer`: who
-// is told what happens to its packets; null: nobody.
-[[nodiscard]] std::unique_ptr<soft::SoftProvider> open_provider(const Endpoint& endpoint,
-                                                                const fabric::Address& address,
-                                                                trace::Tracer* tracer,
-                                                                const char* command);
+// Makes of ProviderKind::kAuto what fits the own address: verbs, if that belongs to an RDMA device
+// and nothing is asked for that only soft has. Else a line on stderr and false.
+[[nodiscard]] bool choose_provider(Endpoint& endpoint, const fabric::Address& own,
+                                   const char* command);
 
-// HOST and --from of the commands that call. A server and a client on one machine both need UDP
-// port 4791, so their addresses differ.
+// One of the two kinds.
+struct OpenProvider {
+  std::unique_ptr<fabric::Provider> provider;  // null: there is none to be had
+  const soft::SoftProvider* soft = nullptr;    // the same, if it is of that kind
+  std::string device;                          // else its device
+
+  explicit operator bool() const { return provider != nullptr; }
+};
+// A provider on this address; a line on stderr and nothing when there is none to be had. `tracer`:
+// who is told what happens to its packets; null: nobody.
+[[nodiscard]] OpenProvider open_provider(const Endpoint& endpoint, const fabric::Address& address,
+                                         trace::Tracer* tracer, const char* command);
+
+// HOST and --from of the commands that call. Over soft, a server and a client on one machine both
+// need UDP port 4791, so their addresses differ.
 struct Peers {
   fabric::Address server;
   fabric::Address from;
   bool from_was_chosen = false;
 };
+// Chooses the provider, too.
 [[nodiscard]] std::optional<Peers> parse_peers(const std::string& host, const std::string& from,
-                                               const char* command);
+                                               Endpoint& endpoint, const char* command);
 void add_peers(CLI::App& app, std::string& host, std::string& from);
 
 // A duration, a size, as an option has it; else a line on stderr and nothing.

@@ -63,10 +63,10 @@ struct Plan {
 };
 
 std::optional<Plan> parse(const Options& o) {
-  const auto peers = parse_peers(o.host, o.from, "load");
-  if (!peers) return std::nullopt;
-  const auto endpoint = parse_endpoint(o.endpoint, "load");
+  auto endpoint = parse_endpoint(o.endpoint, "load");
   if (!endpoint) return std::nullopt;
+  const auto peers = parse_peers(o.host, o.from, *endpoint, "load");
+  if (!peers) return std::nullopt;
   const auto requests = EchoRequests::parse(o.procedures, o.size, o.sleep, "load");
   if (!requests) return std::nullopt;
   Plan plan{*peers, *endpoint, *requests, {}, {}, 0, {}};
@@ -90,10 +90,12 @@ std::optional<Plan> parse(const Options& o) {
   }
   // 127.0.0.2, 127.0.0.3, and so on: a network of any other kind has no addresses to spare.
   const fabric::Address& from = plan.peers.from;
-  if (o.threads > 1 && (from.ipv6 || from.bytes[0] != 127 || from.bytes[3] + o.threads > 254)) {
+  const bool soft = plan.endpoint.kind == ProviderKind::kSoft;
+  if (soft && o.threads > 1 &&
+      (from.ipv6 || from.bytes[0] != 127 || from.bytes[3] + o.threads > 254)) {
     complain(
-        fmt::format("load: --threads {}: each needs an address of its own, those behind "
-                    "--from, which is possible in 127.0.0.0/8 only",
+        fmt::format("load: --threads {}: without an RDMA device each needs an address of its own, "
+                    "those behind --from, which is possible in 127.0.0.0/8 only",
                     o.threads));
     return std::nullopt;
   }
@@ -126,6 +128,7 @@ std::optional<Plan> parse(const Options& o) {
 
 fabric::Address address_of(const Plan& plan, std::uint32_t thread) {
   fabric::Address own = plan.peers.from;
+  if (plan.endpoint.kind == ProviderKind::kVerbs) return own;
   for (std::uint32_t left = thread; left != 0;) {
     ++own.bytes[3];
     if (own != plan.peers.server) --left;
@@ -326,7 +329,8 @@ Run add_load(CLI::App& app) {
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--threads", options->threads,
-                 "Threads, each with an address of its own: --from and those behind it")
+                 "Threads; without an RDMA device each has an address of its own: --from and those "
+                 "behind it")
       ->type_name("N")
       ->capture_default_str();
   app.add_option("-c,--count", options->count, "End after so many Calls")->type_name("N");

@@ -22,7 +22,7 @@ constexpr Time kPatience = 2 * fabric::kSecond;
 
 }  // namespace
 
-LoadWorker::LoadWorker(std::unique_ptr<soft::SoftProvider> provider, const WorkerOptions& options,
+LoadWorker::LoadWorker(OpenProvider provider, const WorkerOptions& options,
                        const EchoRequests& requests)
     : options_(options),
       requests_(requests),
@@ -35,11 +35,11 @@ LoadWorker::~LoadWorker() {
   client_.reset();
 }
 
-Expected<std::unique_ptr<LoadWorker>> LoadWorker::create(
-    std::unique_ptr<soft::SoftProvider> provider, const WorkerOptions& options,
-    const EchoRequests& requests) {
+Expected<std::unique_ptr<LoadWorker>> LoadWorker::create(OpenProvider provider,
+                                                         const WorkerOptions& options,
+                                                         const EchoRequests& requests) {
   std::unique_ptr<LoadWorker> w(new LoadWorker(std::move(provider), options, requests));
-  auto loop = service::Loop::create(*w->provider_,
+  auto loop = service::Loop::create(*w->provider_.provider,
                                     {.memory = {}, .spin = options.spin, .tracer = options.tracer});
   if (!loop) return tl::unexpected(loop.error());
   w->loop_ = std::move(*loop);
@@ -186,7 +186,7 @@ void LoadWorker::disconnect() {
 }
 
 metrics::Parts LoadWorker::metrics_parts() {
-  return {loop_.get(), provider_.get(), nullptr, client_.get(),
+  return {loop_.get(), provider_.soft, nullptr, client_.get(),
           [this](metrics::Snapshot& snapshot) { tell(snapshot); }};
 }
 

@@ -33,8 +33,7 @@ class LoadWorker : service::ClientObserver {
  public:
   // `requests` outlives it.
   [[nodiscard]] static fabric::Expected<std::unique_ptr<LoadWorker>> create(
-      std::unique_ptr<soft::SoftProvider> provider, const WorkerOptions& options,
-      const EchoRequests& requests);
+      OpenProvider provider, const WorkerOptions& options, const EchoRequests& requests);
   ~LoadWorker() override;
 
   [[nodiscard]] service::Loop& loop() { return *loop_; }
@@ -70,8 +69,7 @@ class LoadWorker : service::ClientObserver {
   static constexpr std::size_t kRpcStatuses =
       static_cast<std::size_t>(service::RpcStatus::kNoReply) + 1;
 
-  LoadWorker(std::unique_ptr<soft::SoftProvider> provider, const WorkerOptions& options,
-             const EchoRequests& requests);
+  LoadWorker(OpenProvider provider, const WorkerOptions& options, const EchoRequests& requests);
 
   void tell(metrics::Snapshot& snapshot) const;
   void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t connection) override;
@@ -84,7 +82,7 @@ class LoadWorker : service::ClientObserver {
 
   WorkerOptions options_;
   const EchoRequests& requests_;
-  std::unique_ptr<soft::SoftProvider> provider_;
+  OpenProvider provider_;
   std::unique_ptr<service::Loop> loop_;
   std::unique_ptr<service::echo::Pattern> pattern_;
   std::vector<Slot> slots_;

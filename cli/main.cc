@@ -72,12 +72,13 @@ int run_command(int argc, char** argv) {
   add("fields", "List the fields that --filter knows", add_fields);
   add("header", "Decode one header given in hexadecimal", add_header);
   add("rules", "List the rules that captures are measured by, or explain some", add_rules);
-  add("serve", "Answer Calls over RPC-over-RDMA, without an RNIC", add_serve);
+  add("serve", "Answer Calls over RPC-over-RDMA, by an RDMA device or without one", add_serve);
   add("ping", "Ask a server whether it answers, and how fast", add_ping);
   add("call", "Make one Call, and show what went over the wire for it", add_call);
   add("load", "Call a server as fast as it answers, or at a rate, and measure", add_load);
   add("nfs-probe", "Try an NFS server over RPC-over-RDMA, step by step, and say what fails",
       add_nfs_probe);
+  add("doctor", "Say what this machine has for RDMA, what lacks, and what to do", add_doctor);
   add("completion", "Print the script that lets a shell complete commands and options",
       add_completion);
   add("man", "Print the manual page of a command", add_man);

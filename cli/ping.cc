@@ -219,8 +219,8 @@ int ping(const Options& o, const Endpoint& endpoint, const Pinger::Plan& plan,
          trace::Tracer* tracer) {
   const auto provider = open_provider(endpoint, plan.peers.from, tracer, "ping");
   if (!provider) return kUnreadable;
-  const auto loop =
-      service::Loop::create(*provider, {.memory = {}, .spin = endpoint.spin, .tracer = tracer});
+  const auto loop = service::Loop::create(*provider.provider,
+                                          {.memory = {}, .spin = endpoint.spin, .tracer = tracer});
   if (!loop) {
     complain(fmt::format("ping: {}", loop.error().message));
     return kUnreadable;
@@ -245,10 +245,10 @@ int ping(const Options& o, const Endpoint& endpoint, const Pinger::Plan& plan,
 }
 
 int run_ping(const Options& o) {
-  const auto peers = parse_peers(o.host, o.from, "ping");
-  if (!peers) return kUnreadable;
-  const auto endpoint = parse_endpoint(o.endpoint, "ping");
+  auto endpoint = parse_endpoint(o.endpoint, "ping");
   if (!endpoint) return kUnreadable;
+  const auto peers = parse_peers(o.host, o.from, *endpoint, "ping");
+  if (!peers) return kUnreadable;
   const auto target = parse_target(o);
   if (!target) return kUnreadable;
   const auto interval = duration_option(o.interval, "ping", "--interval");

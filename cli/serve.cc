@@ -63,7 +63,7 @@ class Doorkeeper : public service::ServerObserver {
   bool quiet_;
 };
 
-void print_summary(const service::ServerCounters& c, const soft::ProviderCounters& packets) {
+void print_summary(const service::ServerCounters& c, const OpenProvider& provider) {
   const auto& calls = c.calls;
   fmt::print("{} connection{}, {} Calls: {} answered with success, {} with an error\n", c.accepted,
              c.accepted == 1 ? "" : "s", calls.calls, calls.success,
@@ -72,6 +72,8 @@ void print_summary(const service::ServerCounters& c, const soft::ProviderCounter
              stats::format_bytes(c.responder.bytes.read()),
              stats::format_bytes(c.responder.bytes.written()),
              c.responder.error_version + c.responder.error_chunk);
+  if (provider.soft == nullptr) return;
+  const soft::ProviderCounters packets = provider.soft->counters();
   fmt::print("{} packets sent, {} received\n", packets.udp.sent_packets,
              packets.udp.received_packets);
 }
@@ -99,7 +101,7 @@ struct Plan {
 };
 
 std::optional<Plan> parse(const Options& options) {
-  const auto endpoint = parse_endpoint(options.endpoint, "serve");
+  auto endpoint = parse_endpoint(options.endpoint, "serve");
   if (!endpoint) return std::nullopt;
   if (!in_range(options.credits, 1, kMostCredits, "serve", "--credits") ||
       !in_range(options.max_connections, 1, kMostConnections, "serve", "--max-connections") ||
@@ -118,6 +120,7 @@ std::optional<Plan> parse(const Options& options) {
     complain(fmt::format("serve: --listen: {}", address.error().message));
     return std::nullopt;
   }
+  if (!choose_provider(*endpoint, *address, "serve")) return std::nullopt;
   std::optional<MetricsAddress> metrics_address;
   if (!options.metrics.empty()) {
     metrics_address = parse_metrics(options.metrics, "serve");
@@ -149,7 +152,7 @@ int serve(const Options& options, const Plan& plan, trace::Tracer* tracer) {
   protocol::MemoryPool::Options memory;
   memory.limit = std::max(memory.limit, kBulksInMemory * plan.max_bulk);
   const auto loop = service::Loop::create(
-      *provider, {.memory = memory, .spin = plan.endpoint.spin, .tracer = tracer});
+      *provider.provider, {.memory = memory, .spin = plan.endpoint.spin, .tracer = tracer});
   if (!loop) return refused(loop.error());
   const auto echo = service::echo::EchoProgram::create((*loop)->memory(), plan.max_bulk,
                                                        &service::Loop::read_clock);
@@ -166,7 +169,7 @@ int serve(const Options& options, const Plan& plan, trace::Tracer* tracer) {
       }
     };
     metrics = Metrics::open(*plan.metrics,
-                            {{loop->get(), provider.get(), server->get(), nullptr, more}}, "serve");
+                            {{loop->get(), provider.soft, server->get(), nullptr, more}}, "serve");
     if (metrics == nullptr) return kUnreadable;
   }
 
@@ -174,9 +177,10 @@ int serve(const Options& options, const Plan& plan, trace::Tracer* tracer) {
   const Interrupt interrupt(loops);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   for (const service::Program* p : programs) {
-    fmt::print("listening on {}: {} (program {:#x} version {}), {} credits, {} bytes inline\n",
-               server_text(plan.address, plan.endpoint.port), p->name(), p->number(), p->version(),
-               options.credits,
+    fmt::print("listening on {}{}: {} (program {:#x} version {}), {} credits, {} bytes inline\n",
+               server_text(plan.address, plan.endpoint.port),
+               provider.soft != nullptr ? "" : fmt::format(" ({})", provider.device), p->name(),
+               p->number(), p->version(), options.credits,
                options.endpoint.no_private_data ? 1024 : plan.endpoint.inline_threshold);
   }
   if (plan.metrics) {
@@ -189,7 +193,7 @@ int serve(const Options& options, const Plan& plan, trace::Tracer* tracer) {
     if (!going) result = tl::unexpected(going.error());
   }
   if (result) result = close_all(**loop, **server);
-  print_summary((*server)->counters(), provider->counters());
+  print_summary((*server)->counters(), provider);
   return result ? kOk : refused(result.error());
 }
 
@@ -233,8 +237,9 @@ Run add_serve(CLI::App& app) {
   add_metrics_option(app, options->metrics);
   app.add_flag("-q,--quiet", options->quiet, "Do not tell who comes and goes");
   app.footer(
-      "Serves the program ECHO (engine/service/echo.x) over RPC-over-RDMA version 1, by RDMA in "
-      "user space: RoCEv2 over UDP port 4791, without rights and without an RNIC.\n"
+      "Serves the program ECHO (engine/service/echo.x) over RPC-over-RDMA version 1: by the RDMA "
+      "device that ADDRESS belongs to (docs/verbs.md), or else by RDMA in user space, which is "
+      "RoCEv2 over UDP port 4791, without rights and without an RNIC.\n"
       "Prints a line when it listens. Ctrl-C ends it, with a summary.");
   return [options] { return run_server(*options); };
 }

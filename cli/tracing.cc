@@ -36,6 +36,7 @@ std::optional<TracingPlan> parse_tracing(const TracingOptions& options, const ch
 std::optional<Tracing> Tracing::start(const TracingPlan& plan, const std::string& role,
                                       const char* command) {
   Tracing tracing(command);
+  tracing.tell_ = plan.tell;
   if (!plan.live && plan.record.empty()) return tracing;
   trace::HubOptions options;
   options.name = plan.name;
@@ -72,6 +73,7 @@ int Tracing::finish(int status) {
       complain(fmt::format("{}: --record: {}", command_, r.error));
       status = kUnreadable;
     }
+    if (!tell_) continue;
     fmt::print(stderr, "rpcrdma: {} events recorded, {} lost: {}\n", r.events, r.lost, r.file);
   }
   return status;

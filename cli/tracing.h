@@ -31,6 +31,7 @@ struct TracingPlan {
   bool live = true;
   std::string record;  // empty: nothing is recorded
   capture::RingOptions ring;
+  bool tell = true;  // on stderr, at the end, what was recorded
 };
 // On what makes no sense a line on stderr, which begins with the name of the command, and nothing.
 [[nodiscard]] std::optional<TracingPlan> parse_tracing(const TracingOptions& options,
@@ -55,6 +56,7 @@ class Tracing {
   explicit Tracing(const char* command) : command_(command) {}
 
   const char* command_;
+  bool tell_ = true;
   std::unique_ptr<trace::Hub> hub_;  // null: nobody is told
 };
 

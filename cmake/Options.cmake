@@ -4,6 +4,7 @@ option(RPCRDMA_BENCH "Build the benchmarks (Google Benchmark, libtirpc)" OFF)
 option(RPCRDMA_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
 option(RPCRDMA_CLI "Build the command rpcrdma" ON)
 option(RPCRDMA_LIVE "Capture from interfaces (libpcap)" ON)
+option(RPCRDMA_VERBS "RDMA devices by rdma-core (librdmacm, libibverbs)" ON)
 option(RPCRDMA_METRICS "Serve metrics for Prometheus (prometheus-cpp)" ON)
 option(RPCRDMA_WERROR "Treat warnings as errors" ON)
 set(RPCRDMA_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined or thread")
@@ -21,6 +22,12 @@ endif()
 # Found for all folders: whoever links the endpoint's metrics links it too.
 if(RPCRDMA_METRICS)
   find_package(prometheus-cpp QUIET COMPONENTS core pull)
+endif()
+
+# The same goes for whoever links the provider of verbs.
+find_package(PkgConfig QUIET)
+if(RPCRDMA_VERBS AND PKG_CONFIG_FOUND)
+  pkg_check_modules(rdma_core QUIET IMPORTED_TARGET GLOBAL librdmacm libibverbs)
 endif()
 
 # Codecs are called across folders for every packet, so the programs are optimized as a whole. The

@@ -72,7 +72,7 @@ std::vector<MetricFamily> families(std::span<const Snapshot> snapshots, fabric::
     for (const ClientErrors& e : s.client_errors) {
       all.add(kErrors, {{"role", "client"}, {"kind", e.kind}}, e.calls);
     }
-    add(all, s.packets);
+    if (s.packets) add(all, *s.packets);
     add(all, s.memory);
     oldest = std::min(oldest, s.taken);
   }

@@ -78,7 +78,7 @@ Snapshot client_snapshot() {
   f.counters.durations.reply.add(fabric::kMicrosecond);
   s.client_errors = {{"PROG_UNAVAIL", 31}, {"wrong_data", 32}};
 
-  soft::ProviderCounters& p = s.packets;
+  soft::ProviderCounters& p = s.packets.emplace();
   n.fill(p.udp.received_packets, p.udp.sent_packets, p.udp.received_bytes, p.udp.sent_bytes,
          p.udp.icrc_bad, p.udp.too_short, p.adapter.malformed, p.adapter.strays, p.damaged,
          p.not_sent, p.udp.refused);  // 23 to 33

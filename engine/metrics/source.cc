@@ -68,7 +68,7 @@ Snapshot Source::take(fabric::Time now) const {
   s.taken = now;
   if (parts_.server != nullptr) s.server = figures(*parts_.server);
   if (parts_.client != nullptr) s.client = figures(*parts_.client);
-  s.packets = parts_.provider->counters();
+  if (parts_.provider != nullptr) s.packets = parts_.provider->counters();
   protocol::MemoryPool& memory = parts_.loop->memory();
   s.memory = {memory.registered(), memory.in_use(), parts_.loop->options().memory.limit};
   if (parts_.more) parts_.more(s);

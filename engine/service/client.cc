@@ -105,7 +105,7 @@ struct Client::Impl : LoopMember {
       : loop(l),
         options(o),
         observer(w),
-        private_data(own_private_data(o.inline_threshold, true)),
+        private_data(own_private_data(o.inline_threshold, l.provider().limits().takes_invalidate)),
         random(std::random_device()()) {
     for (std::uint32_t i = 0; i < options.connections; ++i) {
       links.push_back(std::make_unique<Link>(observer, counters.durations, options.requester, i));

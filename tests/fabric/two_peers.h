@@ -1,5 +1,5 @@
-// Two endpoints of the user-space fabric in one thread, on two loopback addresses of this process's
-// own, connected to each other.
+// Two endpoints in one thread that are connected to each other: of any provider, or of the
+// user-space fabric on two loopback addresses of this process's own.
 #pragma once
 
 #include <array>
@@ -20,23 +20,29 @@ inline constexpr std::uint16_t kPort = 20049;
 inline constexpr fabric::Access kReadAndWrite =
     fabric::Access::kRemoteRead | fabric::Access::kRemoteWrite;
 
-struct Peer {
-  std::unique_ptr<soft::SoftProvider> provider;
+template <typename Provider>
+struct PeerOf {
+  std::unique_ptr<Provider> provider;
   std::unique_ptr<fabric::Connection> connection;
   std::vector<std::uint8_t> buffer;
   fabric::Memory memory;
   std::vector<fabric::Completion> done;
   std::vector<fabric::Event> events;
 
-  Peer(const soft::ProviderOptions& options, std::size_t bytes) : buffer(bytes) {
-    auto opened = soft::SoftProvider::open(options);
-    EXPECT_TRUE(opened) << (opened ? "" : opened.error().message);
-    if (!opened) return;
-    provider = std::move(*opened);
+  PeerOf(std::unique_ptr<Provider> opened, std::size_t bytes)
+      : provider(std::move(opened)), buffer(bytes) {
+    if (provider == nullptr) return;
     memory = provider->remember(buffer).value();
     done.reserve(4096);
   }
-  ~Peer() { connection.reset(); }
+  ~PeerOf() {
+    connection.reset();
+    // Requests that nobody has taken up are connections, too.
+    events.clear();
+    if (provider != nullptr) provider->forget(memory);
+  }
+  PeerOf(const PeerOf&) = delete;
+  PeerOf& operator=(const PeerOf&) = delete;
 
   void step() {
     provider->progress();
@@ -74,6 +80,15 @@ struct Peer {
   }
 };
 
+// Null, and a failure, when it cannot be had.
+inline std::unique_ptr<soft::SoftProvider> open_soft(const soft::ProviderOptions& options) {
+  auto opened = soft::SoftProvider::open(options);
+  EXPECT_TRUE(opened) << (opened ? "" : opened.error().message);
+  return opened ? std::move(*opened) : nullptr;
+}
+
+using Peer = PeerOf<soft::SoftProvider>;
+
 // Addresses that no other test on this machine uses at this time.
 inline fabric::Address own_address(std::uint8_t last) {
   const auto pid = static_cast<std::uint32_t>(::getpid());
@@ -81,15 +96,13 @@ inline fabric::Address own_address(std::uint8_t last) {
                            static_cast<std::uint8_t>(pid / 100), last);
 }
 
-class TwoPeers {
+template <typename Provider>
+class TwoPeersOf {
  public:
-  explicit TwoPeers(const soft::ProviderOptions& options = {}, std::size_t bytes = 4U << 20)
-      : TwoPeers(options, own_address(1), own_address(2), bytes) {}
-  TwoPeers(const soft::ProviderOptions& options, const fabric::Address& from,
-           const fabric::Address& to, std::size_t bytes = 4U << 20)
-      : client(with(options, from, ".client"), bytes),
-        server(with(options, to, ".server"), bytes),
-        server_address_(to) {}
+  // `to`: the address of the second, which listens.
+  TwoPeersOf(std::unique_ptr<Provider> first, std::unique_ptr<Provider> second,
+             const fabric::Address& to, std::size_t bytes = 4U << 20)
+      : client(std::move(first), bytes), server(std::move(second), bytes), server_address_(to) {}
 
   // One and the other by turns, until `condition` holds; false when both have been silent for ten
   // seconds.
@@ -107,15 +120,19 @@ class TwoPeers {
     return true;
   }
 
-  void connect() {
+  // Until the server is asked.
+  void request(const fabric::ConnectionOptions& options = {}) {
     listener = server.provider->listen(kPort, 0).value();
-    client.connection =
-        client.provider->connect(server_address_, kPort, fabric::ConnectionOptions{}).value();
-    ASSERT_TRUE(until([&] { return !server.events.empty(); }));
+    client.connection = client.provider->connect(server_address_, kPort, options).value();
+    ASSERT_TRUE(until([&] { return !server.events.empty() || !client.events.empty(); }));
+    ASSERT_EQ(server.events.size(), 1U) << (client.events.empty() ? "" : client.events[0].reason);
     ASSERT_EQ(server.events[0].type, fabric::EventType::kRequest);
     server.connection = std::move(server.events[0].request);
+  }
+  void connect(const fabric::ConnectionOptions& options = {}) {
+    ASSERT_NO_FATAL_FAILURE(request(options));
     server.events.clear();
-    ASSERT_TRUE(server.connection->accept({}));
+    ASSERT_TRUE(server.connection->accept(options));
     ASSERT_TRUE(until([&] { return !server.events.empty() && !client.events.empty(); }));
     ASSERT_EQ(server.events[0].type, fabric::EventType::kEstablished)
         << server.events[0].reject_reason << " " << server.events[0].reason;
@@ -124,18 +141,29 @@ class TwoPeers {
     client.events.clear();
   }
 
-  Peer client;
-  Peer server;
+  PeerOf<Provider> client;
+  PeerOf<Provider> server;
   std::unique_ptr<fabric::Listener> listener;
 
  private:
   fabric::Address server_address_;
+};
 
-  static soft::ProviderOptions with(soft::ProviderOptions options, const fabric::Address& address,
-                                    const char* suffix) {
+class TwoPeers : public TwoPeersOf<soft::SoftProvider> {
+ public:
+  explicit TwoPeers(const soft::ProviderOptions& options = {}, std::size_t bytes = 4U << 20)
+      : TwoPeers(options, own_address(1), own_address(2), bytes) {}
+  TwoPeers(const soft::ProviderOptions& options, const fabric::Address& from,
+           const fabric::Address& to, std::size_t bytes = 4U << 20)
+      : TwoPeersOf(open(options, from, ".client"), open(options, to, ".server"), to, bytes) {}
+
+ private:
+  static std::unique_ptr<soft::SoftProvider> open(soft::ProviderOptions options,
+                                                  const fabric::Address& address,
+                                                  const char* suffix) {
     options.adapter.address = address;
     if (!options.pcapng.empty()) options.pcapng += suffix;
-    return options;
+    return open_soft(options);
   }
 };
 

@@ -46,7 +46,8 @@ struct BadPeer : Peer {
   static constexpr std::size_t kSendArea = 512U << 10;
   static constexpr std::size_t kChunkArea = 1U << 20;  // from here on, for chunks
 
-  BadPeer(std::uint8_t host, std::string_view faults) : Peer(at(host, faults), 4U << 20) {}
+  BadPeer(std::uint8_t host, std::string_view faults)
+      : Peer(open_soft(at(host, faults)), 4U << 20) {}
 
   static soft::ProviderOptions at(std::uint8_t host, std::string_view faults) {
     soft::ProviderOptions options;

@@ -155,8 +155,8 @@ TEST(Metrics, BothSidesTellTheSame) {
   EXPECT_TRUE(c.client->counters.requester.bytes == s.server->counters.responder.bytes);
 
   for (const Snapshot* each : {&s, &c}) {
-    EXPECT_GT(each->packets.udp.sent_packets, 44U);
-    EXPECT_GT(each->packets.queue_pairs.packets_in, 44U);
+    EXPECT_GT(each->packets->udp.sent_packets, 44U);
+    EXPECT_GT(each->packets->queue_pairs.packets_in, 44U);
     EXPECT_GT(each->memory.in_use, 0U);
     EXPECT_GE(each->memory.registered, each->memory.in_use);
     EXPECT_GE(each->memory.limit, each->memory.registered);

@@ -73,7 +73,7 @@ struct Adapter::Impl {
   std::mt19937_64 random;
   ConnectionManager cm;
   MemoryTable memory;
-  Completions completions;
+  fabric::Completions completions;
   std::deque<AdapterEvent> events;
   // Of a connection the last, which waits until its completions were taken.
   struct End {
@@ -85,7 +85,7 @@ struct Adapter::Impl {
   std::vector<std::uint32_t> free_slots;
   std::unordered_map<CmId, std::uint32_t> by_cm;  // to a slot
   std::unordered_map<std::uint16_t, std::uint64_t> listeners;
-  Ring<std::uint32_t> active{kMaxSlots + 1};
+  fabric::Ring<std::uint32_t> active{kMaxSlots + 1};
   unsigned burst = 0;  // packets that the front of `active` has sent in a row
   // Of slots. A deadline that moves away stays here until it comes: most timers are set anew for
   // each packet, and hardly any runs out.
@@ -114,7 +114,9 @@ struct Adapter::Impl {
       free_slots.pop_back();
     } else if (slots.size() < options.max_connections) {
       index = static_cast<std::uint32_t>(slots.size());
-      slots.emplace_back();
+      // Linux's connection manager remembers the numbers of queue pairs for a while after their
+      // end, and rejects who comes with one of them as stale: each program begins elsewhere.
+      slots.emplace_back().generation = static_cast<std::uint8_t>(random());
     } else {
       return fabric::fail(Errc::kNoRoom, "as many connections as are allowed");
     }

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <variant>
 
 #include <gmock/gmock.h>
@@ -555,6 +556,18 @@ TEST(Adapter, ManyConnectionsAtOnce) {
   while (a.take(e)) ++(e.type == EventType::kEstablished ? established : rejected);
   EXPECT_EQ(established, 300U);
   EXPECT_EQ(rejected, 100U);
+}
+
+// Else a program that is run again seems to be the one before, to a peer that remembers that.
+TEST(Adapter, QueuePairNumbersBeginSomewhereElseEachTime) {
+  std::set<std::uint32_t> numbers;
+  for (std::uint64_t seed = 0; seed < 64; ++seed) {
+    AdapterOptions options;
+    options.address = address(1);
+    Adapter adapter(options, seed);
+    numbers.insert(adapter.connect(address(2), kPort, {}, 0).value());
+  }
+  EXPECT_GT(numbers.size(), 32U);
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 #include "link_mtu.h"
 
-#include "file_descriptor.h"
 #include "ip_headers.h"
-#include "socket_address.h"
 
 #include <algorithm>
 #include <cstring>
@@ -13,6 +11,8 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <rpcrdma/fabric/file_descriptor.h>
+#include <rpcrdma/fabric/socket_address.h>
 #include <rpcrdma/wire/icrc.h>
 #include <rpcrdma/wire/roce.h>
 
@@ -26,14 +26,14 @@ struct FreeInterfaces {
 bool has_address(const ifaddrs& entry, const fabric::Address& local) {
   const int family = local.ipv6 ? AF_INET6 : AF_INET;
   if (entry.ifa_addr == nullptr || entry.ifa_addr->sa_family != family) return false;
-  SocketAddress address;
+  fabric::SocketAddress address;
   std::memcpy(&address, entry.ifa_addr, local.ipv6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in));
   const auto endpoint = to_endpoint(address);
   return endpoint && endpoint->address == local;
 }
 
 std::uint32_t mtu_of(const char* interface) {
-  const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const fabric::FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   ifreq request{};
   std::strncpy(request.ifr_name, interface, sizeof request.ifr_name - 1);
   if (::ioctl(socket.get(), SIOCGIFMTU, &request) != 0) return 0;

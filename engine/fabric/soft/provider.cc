@@ -1,4 +1,3 @@
-#include "file_descriptor.h"
 #include "link_mtu.h"
 #include "slices.h"
 #include "trace_hooks.h"
@@ -14,6 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
+#include <rpcrdma/fabric/file_descriptor.h>
 #include <rpcrdma/soft/fault_gate.h>
 #include <rpcrdma/soft/frame.h>
 #include <rpcrdma/soft/packet_log.h>
@@ -292,8 +292,8 @@ class Soft : public SoftProvider {
   trace::Tracer* const tracer_;
   std::unique_ptr<PacketLog> log_;
   UdpSocket socket_;
-  FileDescriptor epoll_;
-  FileDescriptor timer_;
+  fabric::FileDescriptor epoll_;
+  fabric::FileDescriptor timer_;
   Time timer_set_ = fabric::kNever;
   std::uint32_t watched_ = 0;  // events of the socket that epoll_ tells of
   int polls_ = 0;              // calls of progress() since the owner was about to sleep

@@ -42,7 +42,7 @@ struct Flying {
 
 struct Side {
   MemoryTable memory;
-  Completions completions;
+  fabric::Completions completions;
   std::vector<std::uint8_t> buffer;
   fabric::Memory whole;
   QueuePair qp;

@@ -9,7 +9,7 @@ using fabric::Operation;
 using fabric::Status;
 
 QueuePair::QueuePair(std::uint32_t qpn, std::uint64_t cookie, const fabric::QueueDepths& depths,
-                     MemoryTable& memory, Completions& completions)
+                     MemoryTable& memory, fabric::Completions& completions)
     : cookie_(cookie),
       memory_(memory),
       completions_(completions),

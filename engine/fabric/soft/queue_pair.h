@@ -3,13 +3,13 @@
 // Sans-I/O: packets and time come in, packets and completions go out.
 #pragma once
 
-#include "completions.h"
 #include "memory_table.h"
 #include "requester.h"
 #include "responder.h"
 
 #include <cstdint>
 
+#include <rpcrdma/fabric/completions.h>
 #include <rpcrdma/fabric/provider.h>
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/fabric/work.h>
@@ -28,7 +28,7 @@ enum class QpState : std::uint8_t {
 class QueuePair {
  public:
   QueuePair(std::uint32_t qpn, std::uint64_t cookie, const fabric::QueueDepths& depths,
-            MemoryTable& memory, Completions& completions);
+            MemoryTable& memory, fabric::Completions& completions);
   ~QueuePair();
   QueuePair(const QueuePair&) = delete;
   QueuePair& operator=(const QueuePair&) = delete;
@@ -81,7 +81,7 @@ class QueuePair {
 
   std::uint64_t cookie_;
   MemoryTable& memory_;
-  Completions& completions_;
+  fabric::Completions& completions_;
   HandleOwner owner_;
   QpState state_ = QpState::kInit;
   const char* reason_ = "";

@@ -174,7 +174,7 @@ TEST(RcAccess, ACopyOfAReadThatComesTooLateEndsNothing) {
 
 TEST(RcAccess, AnothersHandle) {
   MemoryTable memory;
-  Completions completions;
+  fabric::Completions completions;
   std::vector<std::uint8_t> bytes(1000);
   const fabric::Memory whole = memory.remember(bytes).value();
   QueuePair mine(0x11, 1, {4, 4, 4}, memory, completions);
@@ -207,7 +207,7 @@ TEST(RcAccess, AnothersHandle) {
 
 TEST(RcAccess, AnothersHandleIsNotInvalidatedByASend) {
   MemoryTable memory;
-  Completions completions;
+  fabric::Completions completions;
   std::vector<std::uint8_t> bytes(1000);
   const fabric::Memory whole = memory.remember(bytes).value();
   QueuePair mine(0x11, 1, {4, 4, 4}, memory, completions);

@@ -10,12 +10,12 @@
 
 #include "memory_table.h"
 #include "qp_parameters.h"
-#include "ring.h"
 #include "slices.h"
 
 #include <cstdint>
 
 #include <rpcrdma/fabric/error.h>
+#include <rpcrdma/fabric/ring.h>
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/fabric/work.h>
 #include <rpcrdma/soft/packet.h>
@@ -101,7 +101,7 @@ class Requester {
 
   // Requests from begin to una_ are over, una_ is the oldest that is not, next_ the one that is
   // being sent; then come those that are waiting.
-  Ring<SendWork> work_;
+  fabric::Ring<SendWork> work_;
   QpCounters& counters_;
   const trace::ConnectionTracer& trace_;
   QpParameters parameters_;
@@ -111,12 +111,12 @@ class Requester {
   std::uint64_t next_ = 0;
   std::uint32_t next_packet_ = 0;
   std::uint32_t next_psn_ = 0;
-  std::uint32_t sent_psn_ = 0;      // behind the highest that was ever sent
-  std::uint32_t ssn_ = 0;           // of the newest message that was posted
-  std::uint32_t msn_limit_ = 0;     // messages up to this one have a Receive
-  bool limited_ = false;            // the peer counts its Receives
-  std::uint32_t window_ = 0;        // packets
-  Ring<std::uint32_t> reads_{256};  // PSN behind each Read request that is not answered
+  std::uint32_t sent_psn_ = 0;              // behind the highest that was ever sent
+  std::uint32_t ssn_ = 0;                   // of the newest message that was posted
+  std::uint32_t msn_limit_ = 0;             // messages up to this one have a Receive
+  bool limited_ = false;                    // the peer counts its Receives
+  std::uint32_t window_ = 0;                // packets
+  fabric::Ring<std::uint32_t> reads_{256};  // PSN behind each Read request that is not answered
   // The peer has shown that the oldest packet is missing, and it was sent again: a copy of the NAK,
   // or others of the responses that showed it, say nothing new. If it is lost again the timer
   // tells.

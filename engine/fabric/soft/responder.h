@@ -5,13 +5,13 @@
 
 #include "memory_table.h"
 #include "qp_parameters.h"
-#include "ring.h"
 #include "slices.h"
 
 #include <cstdint>
 #include <vector>
 
 #include <rpcrdma/fabric/error.h>
+#include <rpcrdma/fabric/ring.h>
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/fabric/work.h>
 #include <rpcrdma/soft/packet.h>
@@ -119,12 +119,12 @@ class Responder {
                 fabric::Completion& message);
   [[nodiscard]] std::uint32_t packets_of(std::uint32_t length) const;
 
-  Ring<ReceiveWork> receives_;
+  fabric::Ring<ReceiveWork> receives_;
   QpCounters& counters_;
   const trace::ConnectionTracer& trace_;
   QpParameters parameters_;
   // 255 Reads, 255 that are repeated, and what stands between them.
-  Ring<Answer> answers_{1024};
+  fabric::Ring<Answer> answers_{1024};
   std::uint32_t reads_waiting_ = 0;    // of answers_, for the first time
   std::uint32_t repeats_waiting_ = 0;  // of answers_
   std::uint32_t expected_psn_ = 0;

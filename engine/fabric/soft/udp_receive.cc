@@ -87,7 +87,7 @@ bool ReceiveRing::next(InPacket& packet) {
 bool ReceiveRing::open() {
   msghdr& message = messages_[at_].msg_hdr;
   const std::size_t bytes = messages_[at_].msg_len;
-  const std::optional<Endpoint> from = to_endpoint(names_[at_]);
+  const std::optional<fabric::Endpoint> from = to_endpoint(names_[at_]);
   const auto* const content = static_cast<const std::uint8_t*>(contents_[at_].iov_base);
   ++at_;
   ++shared_.counters.received_batches;

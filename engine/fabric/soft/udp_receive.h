@@ -1,12 +1,13 @@
 // Buffers that datagrams are received into, and the walk over what is in them.
 #pragma once
 
-#include "socket_address.h"
 #include "udp_state.h"
 
 #include <array>
 #include <memory>
 #include <optional>
+
+#include <rpcrdma/fabric/socket_address.h>
 
 namespace rpcrdma::soft {
 
@@ -39,7 +40,7 @@ class ReceiveRing {
   std::unique_ptr<std::uint8_t[]> memory_;
   std::array<mmsghdr, kBuffers> messages_{};
   std::array<iovec, kBuffers> contents_{};
-  std::array<SocketAddress, kBuffers> names_{};
+  std::array<fabric::SocketAddress, kBuffers> names_{};
   std::array<Control, kBuffers> controls_{};
   // Calls in a row that brought something: one message comes alone, several ask for more at once.
   unsigned in_a_row_ = 0;

@@ -1,10 +1,11 @@
 // The packets that wait to be sent as one batch.
 #pragma once
 
-#include "socket_address.h"
 #include "udp_state.h"
 
 #include <memory>
+
+#include <rpcrdma/fabric/socket_address.h>
 
 namespace rpcrdma::soft {
 
@@ -32,7 +33,7 @@ class SendBatch {
   std::size_t most_;              // datagrams in a batch
   bool joining_refused_ = false;  // for this batch
   Path path_;                     // of the batch; of the one before while there is none
-  SocketAddress to_;
+  fabric::SocketAddress to_;
   std::unique_ptr<std::uint8_t[]> buffer_;
   std::size_t datagrams_ = 0;
   std::size_t each_ = 0;   // bytes of every datagram but the last, which may be shorter

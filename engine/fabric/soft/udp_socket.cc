@@ -1,4 +1,3 @@
-#include "file_descriptor.h"
 #include "udp_receive.h"
 #include "udp_send.h"
 
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 #include <netinet/udp.h>
 
+#include <rpcrdma/fabric/file_descriptor.h>
 #include <rpcrdma/soft/udp_socket.h>
 #include <rpcrdma/wire/roce.h>
 
@@ -63,7 +63,7 @@ bool unspecified(const fabric::Address& address) {
 struct UdpSocket::State {
   State(int fd, const fabric::Address& local) : descriptor(fd), shared{fd, local, nullptr, {}} {}
 
-  FileDescriptor descriptor;
+  fabric::FileDescriptor descriptor;
   UdpShared shared;
   std::optional<SendBatch> batch;
   ReceiveRing ring{shared};
@@ -103,7 +103,7 @@ fabric::Expected<UdpSocket> UdpSocket::open(const fabric::Address& local,
   // datagram.
   set(fd, IPPROTO_UDP, UDP_GRO, 1);
   const bool joins = !options.exact && set(fd, IPPROTO_UDP, UDP_SEGMENT, 0);
-  const SocketAddress address = to_socket_address(local, wire::kRoceUdpPort);
+  const fabric::SocketAddress address = to_socket_address(local, wire::kRoceUdpPort);
   if (::bind(fd, &address.any, length_of(address)) != 0) {
     return fail(Errc::kSystem, why_not_bound(local, errno));
   }

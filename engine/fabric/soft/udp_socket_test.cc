@@ -2,7 +2,6 @@
 #include "failing_send.h"
 #include "own_network_for_tests.h"
 #include "packet_testing.h"
-#include "socket_address.h"
 
 #include <algorithm>
 #include <array>
@@ -15,6 +14,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <rpcrdma/fabric/socket_address.h>
 #include <rpcrdma/soft/udp_socket.h>
 #include <rpcrdma/wire/icrc.h>
 #include <rpcrdma/wire/roce.h>
@@ -254,7 +254,7 @@ class Stranger {
  public:
   explicit Stranger(const Address& local, std::uint16_t port = 0)
       : fd_(::socket(local.ipv6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
-    const SocketAddress address = to_socket_address(local, port);
+    const fabric::SocketAddress address = to_socket_address(local, port);
     if (::bind(fd_, &address.any, length_of(address)) != 0) throw std::runtime_error("bind");
   }
   ~Stranger() { ::close(fd_); }
@@ -267,7 +267,7 @@ class Stranger {
     ASSERT_EQ(::setsockopt(fd_, IPPROTO_UDP, UDP_NO_CHECK6_TX, &yes, sizeof yes), 0);
   }
   void send(const Address& to, wire::Bytes bytes) const {
-    const SocketAddress address = to_socket_address(to, wire::kRoceUdpPort);
+    const fabric::SocketAddress address = to_socket_address(to, wire::kRoceUdpPort);
     ASSERT_EQ(::sendto(fd_, bytes.data(), bytes.size(), 0, &address.any, length_of(address)),
               static_cast<ssize_t>(bytes.size()));
   }
@@ -280,7 +280,7 @@ class Stranger {
     return bytes;
   }
   [[nodiscard]] std::uint16_t port() const {
-    SocketAddress address;
+    fabric::SocketAddress address;
     socklen_t length = sizeof address;
     if (::getsockname(fd_, &address.any, &length) != 0) return 0;
     return to_endpoint(address)->port;
@@ -517,7 +517,7 @@ TEST_F(UdpSocketTest, NothingIsAllocatedPerPacket) {
 TEST_F(UdpSocketTest, IfRawSocketsAreAllowedTheKernelsHeaderIsAsItIsTaken) {
   const int raw = ::socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_UDP);
   if (raw < 0) GTEST_SKIP() << std::strerror(errno);
-  const SocketAddress address = to_socket_address(b_, 0);
+  const fabric::SocketAddress address = to_socket_address(b_, 0);
   ASSERT_EQ(::bind(raw, &address.any, length_of(address)), 0);
   UdpSocket a = open_at(a_), b = open_at(b_);
   const auto payload = pattern(64, 1);

@@ -51,8 +51,8 @@ struct Snapshot {
   std::optional<ServerFigures> server;
   std::optional<ClientFigures> client;
   std::vector<ProcedureCalls> procedures;
-  std::vector<ClientErrors> client_errors;  // of Calls that had a Reply
-  soft::ProviderCounters packets;
+  std::vector<ClientErrors> client_errors;        // of Calls that had a Reply
+  std::optional<soft::ProviderCounters> packets;  // of a provider that has packets of its own
   MemoryFigures memory;
 };
 

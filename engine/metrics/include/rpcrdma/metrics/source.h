@@ -19,9 +19,9 @@ namespace rpcrdma::metrics {
 // What there is to be told of. All of it outlives the Source.
 struct Parts {
   service::Loop* loop = nullptr;
-  const soft::SoftProvider* provider = nullptr;
-  const service::Server* server = nullptr;  // null: there is none
-  const service::Client* client = nullptr;  // null: there is none
+  const soft::SoftProvider* provider = nullptr;  // null: it is another one, which counts nothing
+  const service::Server* server = nullptr;       // null: there is none
+  const service::Client* client = nullptr;       // null: there is none
   // Adds what only the owner counts, in the loop's thread; may be empty.
   std::function<void(Snapshot&)> more;
 };

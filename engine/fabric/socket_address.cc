@@ -1,10 +1,10 @@
-#include "socket_address.h"
-
 #include <cstring>
 
-namespace rpcrdma::soft {
+#include <rpcrdma/fabric/socket_address.h>
 
-SocketAddress to_socket_address(const fabric::Address& address, std::uint16_t port) {
+namespace rpcrdma::fabric {
+
+SocketAddress to_socket_address(const Address& address, std::uint16_t port) {
   SocketAddress out;
   if (address.ipv6) {
     out.v6 = {};
@@ -41,4 +41,4 @@ std::optional<Endpoint> to_endpoint(const SocketAddress& address) {
   return endpoint;
 }
 
-}  // namespace rpcrdma::soft
+}  // namespace rpcrdma::fabric

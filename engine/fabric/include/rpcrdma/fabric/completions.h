@@ -1,27 +1,27 @@
 // Completions that wait to be taken. There are never more of them than work requests were posted.
 #pragma once
 
-#include "ring.h"
-
 #include <limits>
 #include <span>
 
+#include <rpcrdma/fabric/ring.h>
 #include <rpcrdma/fabric/work.h>
 
-namespace rpcrdma::soft {
+namespace rpcrdma::fabric {
 
 class Completions {
  public:
-  // The one that push() adds, to be filled in place; of the queue pair `qpn`.
-  [[nodiscard]] fabric::Completion& next(std::uint32_t qpn) {
+  // The one that push() adds, to be filled in place; of the connection `owner`, as its provider names
+  // it: not 0.
+  [[nodiscard]] Completion& next(std::uint32_t owner) {
     Waiting& w = waiting_.next();
     w.completion = {};
-    w.qpn = qpn;
+    w.owner = owner;
     return w.completion;
   }
   void push() { waiting_.push(); }
 
-  [[nodiscard]] std::size_t take(std::span<fabric::Completion> out) {
+  [[nodiscard]] std::size_t take(std::span<Completion> out) {
     std::size_t n = 0;
     for (; n < out.size() && !waiting_.empty(); ++n) {
       out[n] = waiting_.front().completion;
@@ -30,10 +30,10 @@ class Completions {
     }
     return n;
   }
-  // Those of `qpn` are not given any more.
-  void forget(std::uint32_t qpn) {
+  // Those of `owner` are not given any more.
+  void forget(std::uint32_t owner) {
     for (std::uint64_t n = waiting_.begin(); n != waiting_.end(); ++n) {
-      if (waiting_[n].qpn == qpn) waiting_[n].qpn = kForgotten;
+      if (waiting_[n].owner == owner) waiting_[n].owner = kForgotten;
     }
     skip_forgotten();
   }
@@ -45,16 +45,16 @@ class Completions {
   [[nodiscard]] std::uint64_t taken() const { return waiting_.begin(); }
 
  private:
-  static constexpr std::uint32_t kForgotten = 0;  // no queue pair's number
+  static constexpr std::uint32_t kForgotten = 0;
   struct Waiting {
-    fabric::Completion completion;
-    std::uint32_t qpn = kForgotten;
+    Completion completion;
+    std::uint32_t owner = kForgotten;
   };
   void skip_forgotten() {
-    while (!waiting_.empty() && waiting_.front().qpn == kForgotten) waiting_.pop();
+    while (!waiting_.empty() && waiting_.front().owner == kForgotten) waiting_.pop();
   }
 
   Ring<Waiting> waiting_{std::numeric_limits<std::size_t>::max()};  // never forgotten at the front
 };
 
-}  // namespace rpcrdma::soft
+}  // namespace rpcrdma::fabric

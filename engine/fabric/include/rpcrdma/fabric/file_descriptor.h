@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-namespace rpcrdma::soft {
+namespace rpcrdma::fabric {
 
 class FileDescriptor {
  public:
@@ -28,4 +28,4 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-}  // namespace rpcrdma::soft
+}  // namespace rpcrdma::fabric

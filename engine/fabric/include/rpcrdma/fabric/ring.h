@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-namespace rpcrdma::soft {
+namespace rpcrdma::fabric {
 
 template <typename T>
 class Ring {
@@ -62,4 +62,4 @@ class Ring {
   std::uint64_t end_ = 0;
 };
 
-}  // namespace rpcrdma::soft
+}  // namespace rpcrdma::fabric

@@ -9,7 +9,7 @@
 
 #include <rpcrdma/fabric/address.h>
 
-namespace rpcrdma::soft {
+namespace rpcrdma::fabric {
 
 union SocketAddress {
   sockaddr any;
@@ -18,13 +18,13 @@ union SocketAddress {
 };
 
 struct Endpoint {
-  fabric::Address address;
+  Address address;
   std::uint16_t port = 0;
 };
 
-[[nodiscard]] SocketAddress to_socket_address(const fabric::Address& address, std::uint16_t port);
+[[nodiscard]] SocketAddress to_socket_address(const Address& address, std::uint16_t port);
 [[nodiscard]] socklen_t length_of(const SocketAddress& address);
 // Nothing for a family that is not IP's.
 [[nodiscard]] std::optional<Endpoint> to_endpoint(const SocketAddress& address);
 
-}  // namespace rpcrdma::soft
+}  // namespace rpcrdma::fabric

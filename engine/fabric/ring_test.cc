@@ -1,8 +1,8 @@
-#include "ring.h"
-
 #include <gtest/gtest.h>
 
-namespace rpcrdma::soft {
+#include <rpcrdma/fabric/ring.h>
+
+namespace rpcrdma::fabric {
 namespace {
 
 TEST(Ring, ElementsKeepTheirNumberWhileItGrows) {
@@ -42,4 +42,4 @@ TEST(Ring, IsFullAtItsLimit) {
 }
 
 }  // namespace
-}  // namespace rpcrdma::soft
+}  // namespace rpcrdma::fabric

@@ -1,0 +1,53 @@
+// rpcrdma doctor
+#include "commands.h"
+#include "input.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/capture/source.h>
+#include <rpcrdma/doctor/verdict.h>
+#include <rpcrdma/verbs/provider.h>
+
+namespace rpcrdma::cli {
+
+namespace {
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+int examine(bool json) {
+  const auto machine = doctor::look_at_machine("", variable("PATH"), variable("HOME"));
+  if (!machine) {
+    complain(fmt::format("doctor: {}", machine.error().message));
+    return kUnreadable;
+  }
+  doctor::Build build;
+  build.verbs = verbs::VerbsProvider::available();
+  if (const auto interfaces = capture::list_interfaces()) {
+    build.live = true;
+    for (const auto& i : *interfaces) build.interfaces.push_back(i.name);
+  }
+  const auto lines = doctor::judge(*machine, build);
+  fmt::print("{}", json ? doctor::to_json(*machine, lines) : doctor::to_text(lines));
+  return kOk;
+}
+
+}  // namespace
+
+Run add_doctor(CLI::App& app) {
+  auto json = std::make_shared<bool>(false);
+  app.add_flag("--json", *json, "One JSON object (docs/verbs.md)");
+  app.footer(
+      "Looks at RDMA devices, their ports, addresses and MTUs, modules, rights, limits, rpcbind, "
+      "and what capturing and Wireshark need; each with what to do about it. It changes nothing.\n"
+      "Exit status: 0, 2 when it cannot look.");
+  return [json] { return examine(*json); };
+}
+
+}  // namespace rpcrdma::cli

@@ -1,0 +1,123 @@
+#include "adapter.h"
+
+#include <algorithm>
+
+#include <poll.h>
+
+namespace rpcrdma::verbs {
+
+using fabric::Errc;
+using fabric::Expected;
+
+namespace {
+
+constexpr unsigned kGenerationBits = 8;
+constexpr std::size_t kMostSlots = 1U << 16;
+
+}  // namespace
+
+Adapter::Adapter(std::unique_ptr<Device> device, trace::Tracer* tracer)
+    : device_(std::move(device)),
+      tracer_(tracer),
+      queues_(device_->context(), device_->completions(), device_->abilities().completions),
+      handles_(device_->domain(), device_->abilities().windows) {}
+
+Adapter::~Adapter() {
+  for (const auto& slot : slots_) {
+    if (slot->alive()) stop(*slot);
+    if (slot->id != nullptr) (void)::rdma_destroy_id(slot->id);
+  }
+}
+
+Slot* Adapter::find(Name name) {
+  const std::uint32_t index = name >> kGenerationBits;
+  if (index >= slots_.size()) return nullptr;
+  Slot& s = *slots_[index];
+  return s.phase != Phase::kFree && name_of(s) == name ? &s : nullptr;
+}
+
+Name Adapter::name_of(const Slot& slot) const {
+  return slot.index << kGenerationBits | slot.generation;
+}
+
+Slot* Adapter::take_slot() {
+  if (free_.empty()) {
+    if (slots_.size() == kMostSlots) return nullptr;
+    slots_.push_back(std::make_unique<Slot>());
+    slots_.back()->index = static_cast<std::uint32_t>(slots_.size() - 1);
+    free_.push_back(slots_.back()->index);
+  }
+  Slot& s = *slots_[free_.back()];
+  free_.pop_back();
+  const std::uint32_t index = s.index;
+  const auto generation = static_cast<std::uint8_t>(s.generation + 1);
+  s = Slot();
+  s.index = index;
+  s.generation = generation == 0 ? 1 : generation;
+  return &s;
+}
+
+void Adapter::free_slot(Slot& slot) {
+  if (slot.id != nullptr) (void)::rdma_destroy_id(slot.id);
+  slot.id = nullptr;
+  if (slot.phase == Phase::kLingering) --lingering_;
+  slot.phase = Phase::kFree;
+  slot.held = {};
+  free_.push_back(slot.index);
+}
+
+Slot* Adapter::slot_of(const rdma_cm_id* id) {
+  return find(static_cast<Name>(reinterpret_cast<std::uintptr_t>(id->context)));
+}
+
+std::array<int, 3> Adapter::descriptors() const {
+  return {device_->events()->fd, device_->completions()->fd, device_->context()->async_fd};
+}
+
+void Adapter::progress(bool look) {
+  post_waiting();
+  if (look) {
+    const std::array<int, 3> fds = descriptors();
+    std::array<pollfd, 3> ready{};
+    for (std::size_t i = 0; i < fds.size(); ++i) ready[i] = {fds[i], POLLIN, 0};
+    if (::poll(ready.data(), ready.size(), 0) > 0) {
+      if (ready[1].revents != 0) queues_.drain_channel();
+      // What came before a connection's end is to be known before that.
+      poll(INT_MAX);
+      if (ready[0].revents != 0) read_cm_events();
+      if (ready[2].revents != 0) read_device_events();
+    }
+  }
+  constexpr int kBatchesAtOnce = 4;
+  poll(kBatchesAtOnce);
+  if (failing_.empty()) return;
+  // They may know better why.
+  read_device_events();
+  read_cm_events();
+  finish_failed();
+}
+
+bool Adapter::arm() {
+  post_waiting();
+  const auto anything = [&] {
+    return !completions_.empty() || !events_.empty() || !ends_.empty() || !failing_.empty();
+  };
+  if (anything()) return false;
+  queues_.arm();
+  poll(INT_MAX);
+  return !anything();
+}
+
+bool Adapter::take(Told& told) {
+  if (!events_.empty()) {
+    told = std::move(events_.front());
+    events_.pop_front();
+    return true;
+  }
+  if (ends_.empty() || ends_.front().after > completions_.taken()) return false;
+  told = std::move(ends_.front().told);
+  ends_.pop_front();
+  return true;
+}
+
+}  // namespace rpcrdma::verbs

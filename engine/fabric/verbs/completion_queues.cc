@@ -1,0 +1,71 @@
+#include "completion_queues.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace rpcrdma::verbs {
+
+namespace {
+
+// As many places a queue as a few dozen usual connections need.
+constexpr std::uint32_t kPlaces = 16384;
+// An acknowledgement takes a lock, so it is done for many.
+constexpr unsigned kAcknowledgeAt = 64;
+
+}  // namespace
+
+CompletionQueues::~CompletionQueues() {
+  for (Queue& q : queues_) {
+    if (q.unacknowledged != 0) ::ibv_ack_cq_events(q.queue, q.unacknowledged);
+    (void)::ibv_destroy_cq(q.queue);
+  }
+}
+
+fabric::Expected<CompletionQueues::Share> CompletionQueues::take(std::uint32_t places) {
+  const auto found = std::find_if(queues_.begin(), queues_.end(),
+                                  [&](const Queue& q) { return q.places - q.taken >= places; });
+  if (found != queues_.end()) {
+    found->taken += places;
+    return Share{found->queue, static_cast<std::uint32_t>(found - queues_.begin()), places};
+  }
+  const std::uint32_t size = std::max(places, std::min(kPlaces, most_));
+  Queue fresh;
+  fresh.queue = ::ibv_create_cq(context_, static_cast<int>(size), nullptr, channel_, 0);
+  if (fresh.queue == nullptr) {
+    return fabric::fail(fabric::Errc::kSystem, fmt::format("a completion queue of {} places: {}",
+                                                           size, std::strerror(errno)));
+  }
+  fresh.places = size;
+  fresh.taken = places;
+  queues_.push_back(fresh);
+  return Share{fresh.queue, static_cast<std::uint32_t>(queues_.size() - 1), places};
+}
+
+void CompletionQueues::give(const Share& share) {
+  if (share.queue != nullptr) queues_[share.index].taken -= share.places;
+}
+
+void CompletionQueues::arm() {
+  for (Queue& q : queues_) {
+    if (!q.armed) q.armed = ::ibv_req_notify_cq(q.queue, 0) == 0;
+  }
+}
+
+void CompletionQueues::drain_channel() {
+  ibv_cq* told = nullptr;
+  void* context = nullptr;
+  while (::ibv_get_cq_event(channel_, &told, &context) == 0) {
+    for (Queue& q : queues_) {
+      if (q.queue != told) continue;
+      q.armed = false;
+      if (++q.unacknowledged < kAcknowledgeAt) continue;
+      ::ibv_ack_cq_events(q.queue, q.unacknowledged);
+      q.unacknowledged = 0;
+    }
+  }
+}
+
+}  // namespace rpcrdma::verbs
