@@ -155,8 +155,8 @@ int probe(const Options& o, const Peers& peers, const Endpoint& endpoint, nfs_pr
           Printer& printer, trace::Tracer* tracer) {
   const auto provider = open_provider(endpoint, peers.from, tracer, "nfs-probe");
   if (!provider) return kUnreadable;
-  const auto loop =
-      service::Loop::create(*provider, {.memory = {}, .spin = endpoint.spin, .tracer = tracer});
+  const auto loop = service::Loop::create(*provider.provider,
+                                          {.memory = {}, .spin = endpoint.spin, .tracer = tracer});
   if (!loop) {
     complain(fmt::format("nfs-probe: {}", loop.error().message));
     return kUnreadable;
@@ -183,10 +183,10 @@ int probe(const Options& o, const Peers& peers, const Endpoint& endpoint, nfs_pr
 int run_nfs_probe(const Options& o) {
   const auto target = parse_target(o.target);
   if (!target) return kUnreadable;
-  const auto peers = parse_peers(target->host, o.from, "nfs-probe");
-  if (!peers) return kUnreadable;
-  const auto endpoint = parse_endpoint(o.endpoint, "nfs-probe");
+  auto endpoint = parse_endpoint(o.endpoint, "nfs-probe");
   if (!endpoint) return kUnreadable;
+  const auto peers = parse_peers(target->host, o.from, *endpoint, "nfs-probe");
+  if (!peers) return kUnreadable;
   const auto timeout = duration_option(o.timeout, "nfs-probe", "--timeout");
   if (!timeout || !in_range(o.mount_port, 0, UINT16_MAX, "nfs-probe", "--mount-port")) {
     return kUnreadable;
