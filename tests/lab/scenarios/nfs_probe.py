@@ -1,4 +1,5 @@
-"""`rpcrdma nfs-probe` on the host, by the user-space fabric, and the kernel's NFS server on a guest's rxe."""
+"""`rpcrdma nfs-probe` and the kernel's NFS server on a guest's rxe: by the user-space fabric of the host, and by
+verbs on another guest's rxe."""
 import json
 
 from machines import check
@@ -10,7 +11,7 @@ def probe(lab, name, *arguments, status=0):
 
 
 def run(lab):
-    guest, = lab.boot()
+    guest, other = lab.boot(2)
     guest.run("knfsd")
     export = f"{guest.address}:/export"
     whole = probe(lab, "whole", export)
@@ -26,6 +27,10 @@ def run(lab):
     # Thresholds of 1024 bytes, and no remote invalidation.
     plain = probe(lab, "defaults", export, "--no-private-data", "--sizes", "1,1000,100000")
     check(plain["server"]["inline_send"] == 1024 and plain["server"]["invalidated"] == 0, plain["server"])
+    # The same by verbs.
+    said = json.loads(other.run(f"rpcrdma nfs-probe --json --timeout 30s {export}", 100))
+    check(said["good"] and said["server"]["granted"] == 64, "by verbs:", said)
+    check(len(said["steps"]) == len(whole["steps"]), "steps by verbs:", said)
     # What the server refuses is said, and nothing is left behind.
     guest.run("exportfs -o ro,fsid=1,insecure,no_subtree_check -i '*:/export'")
     refused = probe(lab, "read-only", export, status=1)
