@@ -1,6 +1,7 @@
 """`rpcrdma nfs-probe` and the kernel's NFS server on a guest's rxe: by the user-space fabric of the host, and by
 verbs on another guest's rxe."""
 import json
+import signal
 
 from machines import check
 
@@ -31,6 +32,17 @@ def run(lab):
     said = json.loads(other.run(f"rpcrdma nfs-probe --json --timeout 30s {export}", 100))
     check(said["good"] and said["server"]["granted"] == 64, "by verbs:", said)
     check(len(said["steps"]) == len(whole["steps"]), "steps by verbs:", said)
+    for version in ("3", "4"):
+        text = other.run(f"rpcrdma ping -c 1 --program nfs --version {version} {guest.address}", 30)
+        check("1 sent, 1 answered" in text, "NULL by verbs:", text)
+    # Ctrl-C in the midst of it.
+    program = lab.host("interrupted", [lab.rpcrdma, "nfs-probe", "--timeout", "30s", "--sizes",
+                                        ",".join(["60000"] * 1000), export])
+    program.until("WRITE 60000")
+    program.process.send_signal(signal.SIGINT)
+    text = program.wait(30, 1)
+    check("REMOVE" in text and "interrupted" in text, "after Ctrl-C:", text)
+    check(guest.run("ls -A /export").strip() == "", "left on the server after Ctrl-C:", text)
     # What the server refuses is said, and nothing is left behind.
     guest.run("exportfs -o ro,fsid=1,insecure,no_subtree_check -i '*:/export'")
     refused = probe(lab, "read-only", export, status=1)
