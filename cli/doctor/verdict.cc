@@ -216,15 +216,15 @@ class Judge {
                  "apt-get install wireshark, or tshark; rpcrdma needs neither");
     }
     add("Wireshark", Health::kGood, machine_.wireshark);
-    const auto part = [&](const char* subject, const std::vector<std::string>& files) {
-      if (files.empty()) {
-        return add(subject, Health::kNote, "is not installed",
-                   "Wireshark's own dissector of RPC-over-RDMA is used");
-      }
+    const auto part = [&](const char* subject, const std::vector<std::string>& files,
+                          const char* without) {
+      if (files.empty()) return add(subject, Health::kNote, "is not installed", without);
       add(subject, Health::kGood, fmt::format("{}", fmt::join(files, ", ")));
     };
-    part("Wireshark's plugin", machine_.plugins);
-    part("Wireshark's extcap", machine_.extcaps);
+    part("Wireshark's plugin", machine_.plugins,
+         "Wireshark's own dissector of RPC-over-RDMA is used");
+    part("Wireshark's extcap", machine_.extcaps,
+         "`rpcrdma attach NAME -w - | wireshark -k -i -` shows an endpoint that runs");
   }
 
   const Machine& machine_;

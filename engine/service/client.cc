@@ -107,6 +107,10 @@ struct Client::Impl : LoopMember {
         observer(w),
         private_data(own_private_data(o.inline_threshold, l.provider().limits().takes_invalidate)),
         random(std::random_device()()) {
+    // What the peer reads or writes at once, a device like this one can.
+    if (const std::uint32_t most = l.provider().limits().message; most != 0) {
+      options.max_segment = std::min(options.max_segment, most);
+    }
     for (std::uint32_t i = 0; i < options.connections; ++i) {
       links.push_back(std::make_unique<Link>(observer, counters.durations, options.requester, i));
       links.back()->backoff = options.backoff_first;

@@ -157,7 +157,9 @@ Expected<void> Adapter::make_queue_pair(Slot& slot) {
     }
     return {};
   }
-  const fabric::Error error = system_error("a queue pair");
+  // Which is what it says of a request that its peer has taken back, too.
+  const fabric::Error error = system_error(
+      slot.active ? "a queue pair cannot be had" : "a queue pair for this request cannot be had");
   queues_.give(std::exchange(slot.completions, {}));
   return tl::unexpected(error);
 }
