@@ -112,7 +112,9 @@ struct Client::Impl : LoopMember {
       options.max_segment = std::min(options.max_segment, most);
     }
     for (std::uint32_t i = 0; i < options.connections; ++i) {
-      links.push_back(std::make_unique<Link>(observer, counters.durations, options.requester, i));
+      protocol::RequesterOptions requester = options.requester;
+      requester.first_xid = static_cast<std::uint32_t>(random());
+      links.push_back(std::make_unique<Link>(observer, counters.durations, requester, i));
       links.back()->backoff = options.backoff_first;
       links.back()->due = 0;
       watch(*links.back());

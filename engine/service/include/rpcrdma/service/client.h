@@ -24,7 +24,9 @@ struct ClientOptions {
   // unless both peers send private data.
   std::uint32_t inline_threshold = 4096;
   bool private_data = true;              // send it, and take the peer's (RFC 8797)
-  protocol::RequesterOptions requester;  // of each connection
+  // Of each connection; its first XID is drawn at random, or a server that remembers what it has
+  // answered might take its Calls for those of another connection, or of a client before this one.
+  protocol::RequesterOptions requester;
   std::uint32_t max_segment = 1U << 30;  // bytes of one exposed segment
   // In which a connection must be established, and one that closes be gone.
   fabric::Time connect_timeout = 10 * fabric::kSecond;
