@@ -125,8 +125,8 @@ Expected<std::unique_ptr<Device>> Device::open(const VerbsOptions& options) {
 }
 
 Expected<fabric::Memory> Device::remember(std::span<std::uint8_t> memory) {
-  Owned<ibv_mr> made(
-      ::ibv_reg_mr(domain_.get(), memory.data(), memory.size(), local_access(abilities_)));
+  Owned<ibv_mr> made(::ibv_reg_mr(domain_.get(), memory.data(), memory.size(),
+                                  static_cast<unsigned>(local_access(abilities_))));
   if (!made) {
     const int error = errno;
     return fabric::fail(Errc::kSystem, registration_advice(error, memory.size(), look_at_system()));

@@ -32,7 +32,7 @@ Handles::Window Handles::take_window(std::uint32_t owner) {
 }
 
 ibv_mr* Handles::register_memory(std::uint32_t owner, void* data, std::size_t length, int access) {
-  ibv_mr* const made = ::ibv_reg_mr(domain_, data, length, access);
+  ibv_mr* const made = ::ibv_reg_mr(domain_, data, length, static_cast<unsigned>(access));
   if (made == nullptr) return nullptr;
   entries_[key_of(made->rkey)] = {nullptr, made, owner, made->rkey, false};
   ++count_[owner];

@@ -11,8 +11,8 @@ namespace rpcrdma::fabric {
 
 class Completions {
  public:
-  // The one that push() adds, to be filled in place; of the connection `owner`, as its provider names
-  // it: not 0.
+  // The one that push() adds, to be filled in place; of the connection `owner`, as its provider
+  // names it: not 0.
   [[nodiscard]] Completion& next(std::uint32_t owner) {
     Waiting& w = waiting_.next();
     w.completion = {};

@@ -23,7 +23,7 @@ struct ClientOptions {
   // Bytes that are sent and received inline at most, in KiB steps from 1 KiB to 256 KiB; 1024
   // unless both peers send private data.
   std::uint32_t inline_threshold = 4096;
-  bool private_data = true;              // send it, and take the peer's (RFC 8797)
+  bool private_data = true;  // send it, and take the peer's (RFC 8797)
   // Of each connection; its first XID is drawn at random, or a server that remembers what it has
   // answered might take its Calls for those of another connection, or of a client before this one.
   protocol::RequesterOptions requester;

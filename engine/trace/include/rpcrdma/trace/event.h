@@ -7,10 +7,10 @@
 // meaning; fields are only appended to a struct, whose length the header tells, so a reader takes
 // what it knows of it (see read()); types that a reader does not know are skipped, and counted.
 //
-// Times are CLOCK_MONOTONIC, nanoseconds. What came has the time at which its thread found it, before
-// it worked on it; what goes has that at which it is handed to the fabric. In between a thread does
-// not read the clock, so what it did with several things that came at once has the time at which it
-// found them. Which side did something: 0 this endpoint, 1 its peer.
+// Times are CLOCK_MONOTONIC, nanoseconds. What came has the time at which its thread found it,
+// before it worked on it; what goes has that at which it is handed to the fabric. In between a
+// thread does not read the clock, so what it did with several things that came at once has the time
+// at which it found them. Which side did something: 0 this endpoint, 1 its peer.
 #pragma once
 
 #include <array>
