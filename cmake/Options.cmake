@@ -6,6 +6,7 @@ option(RPCRDMA_CLI "Build the command rpcrdma" ON)
 option(RPCRDMA_LIVE "Capture from interfaces (libpcap)" ON)
 option(RPCRDMA_VERBS "RDMA devices by rdma-core (librdmacm, libibverbs)" ON)
 option(RPCRDMA_METRICS "Serve metrics for Prometheus (prometheus-cpp)" ON)
+option(RPCRDMA_TESTS_BY_PROGRAM "Let ctest run a test program's cases in one process" OFF)
 option(RPCRDMA_WERROR "Treat warnings as errors" ON)
 set(RPCRDMA_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined or thread")
 
@@ -38,9 +39,20 @@ if(CMAKE_BUILD_TYPE STREQUAL Release AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   set(CMAKE_RANLIB ${CMAKE_CXX_COMPILER_RANLIB})
 endif()
 
+# With it a file need not include by itself what it uses: that is looked after by the other builds.
+if(RPCRDMA_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  set(RPCRDMA_PRECOMPILE ON)
+endif()
+
 find_program(RPCRDMA_CCACHE ccache)
 if(RPCRDMA_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${RPCRDMA_CCACHE})
+  if(RPCRDMA_PRECOMPILE)
+    # ccache asks to be told that headers compiled in advance may serve it.
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+        CCACHE_SLOPPINESS=pch_defines,time_macros ${RPCRDMA_CCACHE})
+    add_compile_options(-fpch-preprocess)
+  endif()
 endif()
 
 add_library(rpcrdma_flags INTERFACE)

@@ -23,12 +23,30 @@ function(rpcrdma_program target)
   endif()
 endfunction()
 
-# rpcrdma_test(NAME SOURCES ... LINK ...): GoogleTest cases, each found by ctest on its own.
+# GoogleTest's headers, compiled once for all tests. The program exists to hold them: what is
+# compiled in advance serves those with its own options alone, and -fPIE is one.
+function(rpcrdma_test_headers)
+  if(TARGET rpcrdma_test_headers OR NOT RPCRDMA_PRECOMPILE)
+    return()
+  endif()
+  set(main ${CMAKE_BINARY_DIR}/rpcrdma_test_headers.cc)
+  file(CONFIGURE OUTPUT ${main} CONTENT "int main() {}\n")
+  add_executable(rpcrdma_test_headers EXCLUDE_FROM_ALL ${main})
+  target_link_libraries(rpcrdma_test_headers PRIVATE GTest::gmock_main rpcrdma_flags)
+  target_compile_options(rpcrdma_test_headers PRIVATE -O0)
+  target_precompile_headers(rpcrdma_test_headers PRIVATE
+    <algorithm> <array> <map> <memory> <optional> <random> <span> <sstream> <string> <vector>
+    <gmock/gmock.h> <gtest/gtest.h>)
+endfunction()
+
+# rpcrdma_test(NAME [OPTIMIZED] [SHARDS N] SOURCES ... LINK ...): GoogleTest cases, each found by
+# ctest on its own, or with RPCRDMA_TESTS_BY_PROGRAM all of a program, or of one of its N shards, as
+# one. OPTIMIZED: the test's own work is much.
 function(rpcrdma_test name)
   if(NOT RPCRDMA_TESTS)
     return()
   endif()
-  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "OPTIMIZED" "SHARDS" "SOURCES;LINK" ${ARGN})
   find_package(GTest REQUIRED)
   include(GoogleTest)
   add_executable(${name} ${arg_SOURCES})
@@ -37,13 +55,31 @@ function(rpcrdma_test name)
     RPCRDMA_TEST_CAPTURES="${CMAKE_SOURCE_DIR}/tests/captures")
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock_main rpcrdma_flags)
   # What is tested is optimized; to optimize the tests takes longer than to run them.
-  if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+  if(arg_OPTIMIZED)
+    target_compile_options(${name} PRIVATE -O2)
+  elseif(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
     target_compile_options(${name} PRIVATE -O0)
+    rpcrdma_test_headers()
+    if(TARGET rpcrdma_test_headers)
+      target_precompile_headers(${name} REUSE_FROM rpcrdma_test_headers)
+    endif()
   endif()
   if(RPCRDMA_WHOLE_PROGRAM)
     target_link_options(${name} PRIVATE -fno-lto)
   endif()
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  if(NOT RPCRDMA_TESTS_BY_PROGRAM)
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+    return()
+  endif()
+  if(NOT arg_SHARDS)
+    set(arg_SHARDS 1)
+  endif()
+  math(EXPR last "${arg_SHARDS} - 1")
+  foreach(shard RANGE ${last})
+    add_test(NAME ${name}.${shard} COMMAND ${name})
+    set_tests_properties(${name}.${shard} PROPERTIES TIMEOUT 900
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
 endfunction()
 
 # rpcrdma_fuzzer(NAME SOURCES ... LINK ... CORPUS dir): a libFuzzer program; its corpus is in the repo.
