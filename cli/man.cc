@@ -75,7 +75,8 @@ constexpr const char* kExitStatus =
     ".TP\n.B 1\n"
     "analyze: there are findings of severity error. header: the header is malformed. ping: nothing "
     "answered. load: a limit was passed, data was wrong, or no Call was "
-    "answered. call: any other answer than the right one.\n"
+    "answered. call: any other answer than the right one. nfs-probe: a step "
+    "failed.\n"
     ".TP\n.B 2\nSomething cannot be read or written, a server cannot be reached, or an argument is "
     "wrong.\n";
 

@@ -33,7 +33,7 @@ class Probing : public ::testing::Test {
     soft::ProviderOptions options;
     options.adapter.address =
         fabric::make_ipv4(127, static_cast<std::uint8_t>(210 + pid / 65536 % 40),
-                          static_cast<std::uint8_t>(pid / 256), static_cast<std::uint8_t>(pid | 1));
+                          static_cast<std::uint8_t>(pid / 256), static_cast<std::uint8_t>(pid));
     provider = must(soft::SoftProvider::open(options));
     loop = must(service::Loop::create(*provider));
     service::Program* const programs[] = {&nfs};
