@@ -194,10 +194,14 @@ Findings findings_of(const json& report, const std::set<std::string>& left_out) 
   return all;
 }
 
+// Messages of connection management are spared: of a client whose DREQ is lost and that is gone the
+// server's packets show that it asked in vain for an acknowledgement, which is CONN-LOST, and of
+// events only the reason of the connection's end says so.
 TEST_F(Agreement, OfAMixedLoadUnderFaults) {
   run_load({"--credits", "8"},
            " --procedure mix --size 1-20000 --depth 12 --connections 3 --count 400 --fault 'drop "
-           "rate=0.01 seed=7; duplicate rate=0.01 seed=2; reorder by=2 rate=0.01 seed=3'");
+           "op=request|response rate=0.01 seed=7; duplicate rate=0.01 seed=2; reorder by=2 "
+           "rate=0.01 seed=3'");
   for (const std::string side : {"client", "server"}) {
     const Messages of_packets = messages_of(side + "-packets.pcapng");
     const Messages of_events = messages_of(side + "-events.pcapng");
