@@ -7,13 +7,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <rpc/rpc.h>
 #include <rpc/rpcb_prot.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
+#include <rpcrdma/fabric/file_descriptor.h>
+#include <rpcrdma/fabric/socket_address.h>
 #include <rpcrdma/nfs_probe/mount.h>
 
 namespace rpcrdma::nfs_probe {
@@ -22,6 +22,7 @@ namespace {
 using fabric::Errc;
 using fabric::Expected;
 using fabric::fail;
+using fabric::FileDescriptor;
 
 constexpr rpcprog_t kMount = 100005;
 constexpr rpcvers_t kMountVersion = 3;
@@ -84,60 +85,23 @@ std::string refusal(unsigned status) {
   }
 }
 
-class Socket {
- public:
-  explicit Socket(int fd) : fd_(fd) {}
-  ~Socket() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  Socket& operator=(Socket&&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-union AnyAddress {
-  sockaddr any;
-  sockaddr_in v4;
-  sockaddr_in6 v6;
-};
-
-socklen_t fill(AnyAddress& to, const fabric::Address& address, std::uint16_t port) {
-  std::memset(&to, 0, sizeof to);
-  if (!address.ipv6) {
-    to.v4.sin_family = AF_INET;
-    to.v4.sin_port = htons(port);
-    std::memcpy(&to.v4.sin_addr, address.bytes.data(), sizeof to.v4.sin_addr);
-    return sizeof to.v4;
-  }
-  to.v6.sin6_family = AF_INET6;
-  to.v6.sin6_port = htons(port);
-  to.v6.sin6_scope_id = address.scope;
-  std::memcpy(&to.v6.sin6_addr, address.bytes.data(), sizeof to.v6.sin6_addr);
-  return sizeof to.v6;
-}
-
 int milliseconds(fabric::Time time) {
   return static_cast<int>(time / fabric::kMillisecond);
 }
 
 // From a port below 1024 where that can be had: many exports are for such only.
-Expected<Socket> connect_tcp(const MountServer& server, std::uint16_t port, const char* whose) {
-  AnyAddress to;
-  const socklen_t length = fill(to, server.address, port);
+Expected<FileDescriptor> connect_tcp(const MountServer& server, std::uint16_t port,
+                                     const char* whose) {
+  const fabric::SocketAddress to = fabric::to_socket_address(server.address, port);
   const auto refused = [&](int error) {
     return fail(Errc::kNotConnected,
                 fmt::format("{} at {} TCP port {}: {}", whose, server.address.to_string(), port,
                             std::strerror(error)));
   };
-  Socket socket(::socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  FileDescriptor socket(::socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (socket.get() < 0) return refused(errno);
   (void)::bindresvport_sa(socket.get(), nullptr);
-  if (::connect(socket.get(), &to.any, length) != 0) {
+  if (::connect(socket.get(), &to.any, length_of(to)) != 0) {
     if (errno != EINPROGRESS) return refused(errno);
     pollfd wait{socket.get(), POLLOUT, 0};
     const int n = ::poll(&wait, 1, milliseconds(server.timeout));
@@ -161,9 +125,9 @@ class RpcClient {
                                     rpcprog_t program, rpcvers_t version, const char* name) {
     auto socket = connect_tcp(server, port, name);
     if (!socket) return tl::unexpected(socket.error());
-    AnyAddress to;
+    fabric::SocketAddress to = fabric::to_socket_address(server.address, port);
     netbuf address{};
-    address.len = address.maxlen = fill(to, server.address, port);
+    address.len = address.maxlen = length_of(to);
     address.buf = &to;
     CLIENT* const client = ::clnt_vc_create(socket->get(), &address, program, version, 0, 0);
     if (client == nullptr) return fail(Errc::kSystem, fmt::format("{}: {}", name, rpc_error()));
@@ -198,11 +162,11 @@ class RpcClient {
   }
 
  private:
-  RpcClient(Socket socket, CLIENT* client, fabric::Time timeout, const char* name)
+  RpcClient(FileDescriptor socket, CLIENT* client, fabric::Time timeout, const char* name)
       : socket_(std::move(socket)), client_(client), timeout_(timeout), name_(name) {}
   static const char* rpc_error() { return ::clnt_sperrno(rpc_createerr.cf_stat); }
 
-  Socket socket_;
+  FileDescriptor socket_;
   CLIENT* client_;
   fabric::Time timeout_;
   const char* name_;
