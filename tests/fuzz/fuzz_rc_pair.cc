@@ -188,7 +188,7 @@ class Target {
   }
 
   MemoryTable memory_;
-  Completions completions_;
+  fabric::Completions completions_;
   std::vector<std::uint8_t> memory_bytes_;
   fabric::Memory whole_;
   QueuePair qp_{0x11, 1, {8, 8, 8}, memory_, completions_};
