@@ -2,6 +2,7 @@
 // virtual time (RFC 8167): each direction has its own credits and XIDs, and none waits for the
 // other.
 #include "messages_for_tests.h"
+#include "options_for_tests.h"
 #include "sim_host_for_tests.h"
 
 #include <cstdlib>
@@ -20,6 +21,7 @@ namespace {
 
 using testing::CallPlanForTest;
 using testing::Message;
+using testing::options_with;
 using testing::random_plan;
 using testing::ReceivedCall;
 using testing::SimHost;
@@ -444,7 +446,7 @@ PairOptions random_pair(std::uint64_t seed, soft::Random& random, double rate) {
     p->requester.first_xid = static_cast<std::uint32_t>(seed);
   }
   const auto threshold = static_cast<std::uint32_t>(1024U << random.below(3));
-  o.channel = {threshold, threshold, random.chance(0.5) ? 1U << 30 : 5000U};
+  o.channel = options_with(threshold, random.chance(0.5) ? 1U << 30 : 5000U);
   o.adapter.mtu = 1024;
   o.adapter.flow_control = random.chance(0.5);
   o.adapter.ack_timeout = 8;  // 1 ms

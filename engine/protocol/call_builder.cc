@@ -20,6 +20,7 @@ class CallBuilder {
       : link_(link), plan_(plan), content_(content), expose_id_(expose_id), flight_(flight) {}
 
   Expected<void> run() {
+    flight_.version = content_.version;
     if (auto done = take_blocks(); !done) return done;
     if (auto done = expose_reads(); !done) return done;
     flight_.read_segments = flight_.segment_count;
@@ -140,7 +141,13 @@ class CallBuilder {
       writes[i] = segments.subspan(at, flight_.write_segments[i]);
       at += flight_.write_segments[i];
     }
+    if (content_.version == kVersionTwo && link_.options.takes_invalidate &&
+        flight_.segment_count != 0) {
+      flight_.inv_handle = flight_.segments[0].handle;
+    }
     wire::Header header;
+    header.vers = content_.version;
+    header.inv_handle = flight_.inv_handle;
     header.xid = content_.xid;
     header.credit = content_.credits;
     header.proc = plan_.long_call ? wire::Proc::kNomsg : wire::Proc::kMsg;
@@ -171,6 +178,27 @@ class CallBuilder {
 Expected<void> build_call(Link& link, const CallPlan& plan, const CallContent& content,
                           std::uint64_t expose_id, Flight& flight) {
   return CallBuilder(link, plan, content, expose_id, flight).run();
+}
+
+Expected<void> build_option(Link& link, std::uint32_t type, wire::Bytes info,
+                            const CallContent& content, Flight& flight) {
+  wire::Header header;
+  header.vers = content.version;
+  header.xid = content.xid;
+  header.credit = content.credits;
+  header.proc = wire::Proc::kOptional;
+  header.opttype = type;
+  header.optinfo = info;
+  const std::size_t bytes = wire::encoded_size(header);
+  const auto taken = link.pool.take(static_cast<std::uint32_t>(bytes));
+  if (!taken) return tl::unexpected(taken.error());
+  flight.version = content.version;
+  flight.send = *taken;
+  flight.send_bytes = static_cast<std::uint32_t>(bytes);
+  if (const auto done = wire::encode_header(header, {taken->data, bytes}); !done) {
+    return fabric::fail(Errc::kBadArgument, done.error().what);
+  }
+  return {};
 }
 
 }  // namespace rpcrdma::protocol

@@ -13,6 +13,7 @@
 namespace rpcrdma::protocol {
 
 struct CallContent {
+  std::uint32_t version = kVersionOne;
   std::uint32_t xid = 0;
   std::uint32_t credits = 0;  // asked for
   std::span<const Piece> message;
@@ -25,5 +26,9 @@ struct CallContent {
 [[nodiscard]] fabric::Expected<void> build_call(Link& link, const CallPlan& plan,
                                                 const CallContent& content, std::uint64_t expose_id,
                                                 Flight& flight);
+
+// An RDMA2_OPTIONAL message without payload. Error: kNoRoom from the pool.
+[[nodiscard]] fabric::Expected<void> build_option(Link& link, std::uint32_t type, wire::Bytes info,
+                                                  const CallContent& content, Flight& flight);
 
 }  // namespace rpcrdma::protocol

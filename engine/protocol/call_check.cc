@@ -30,6 +30,8 @@ class CallChecker {
 
   [[nodiscard]] CallVerdict run() {
     verdict_.xid = header_.xid;
+    verdict_.version = call_.version = header_.vers;
+    call_.inv_handle = header_.vers == kVersionTwo ? header_.inv_handle : 0;
     call_.xid = header_.xid;
     call_.credit = header_.credit;
     call_.long_call = header_.proc == Proc::kNomsg;
@@ -38,7 +40,10 @@ class CallChecker {
     call_.segment_count = 0;
     call_.read_bytes = 0;
     call_.offer = {};
-    if (payload() && read_list() && stream() && positions() && write_list()) reply_chunk();
+    if (payload() && chunks_allowed() && read_list() && stream() && positions() && write_list() &&
+        reply_chunk()) {
+      inv_handle();
+    }
     return verdict_;
   }
 
@@ -52,10 +57,24 @@ class CallChecker {
 
   bool payload() {
     if (!call_.long_call) {
-      verdict_ = check_stream(call_.payload, header_.xid);
+      verdict_ = check_stream(call_.payload, header_.xid, header_.vers);
       return verdict_.answer == CallAnswer::kServe;
     }
     return call_.payload.empty() || refuse("HDR-07", "bytes follow the header of an RDMA_NOMSG");
+  }
+
+  bool chunks_allowed() {
+    const bool none = header_.reads.empty() && header_.writes.empty() && !header_.reply;
+    return options_.chunks || none || refuse("BI-04", "chunks are not supported in this direction");
+  }
+
+  // Of a Write chunk or Reply chunk without bytes a handle may be anything.
+  bool inv_handle() {
+    if (call_.inv_handle == 0) return true;
+    const auto known = std::span(call_.segments).first(call_.segment_count);
+    return std::ranges::any_of(known,
+                               [&](const auto& s) { return s.handle == call_.inv_handle; }) ||
+           refuse("V2-03", "rdma_inv_handle is none of the Call's handles");
   }
 
   bool add(const wire::Segment& segment) {
@@ -189,11 +208,25 @@ class CallChecker {
   std::uint64_t stream_bytes_ = 0;  // without what Read chunks bring
 };
 
+bool is_proc_of_two(std::uint32_t proc) {
+  switch (static_cast<Proc>(proc)) {
+    case Proc::kMsg:
+    case Proc::kNomsg:
+    case Proc::kError:
+    case Proc::kOptional:
+      return true;
+    case Proc::kMsgp:
+    case Proc::kDone:
+      break;
+  }
+  return false;
+}
+
 }  // namespace
 
-CallVerdict check_stream(wire::Bytes stream, std::uint32_t xid) {
-  const auto verdict = [xid](CallAnswer answer, const char* rule, const char* reason) {
-    return CallVerdict{answer, xid, rule, reason};
+CallVerdict check_stream(wire::Bytes stream, std::uint32_t xid, std::uint32_t version) {
+  const auto verdict = [=](CallAnswer answer, const char* rule, const char* reason) {
+    return CallVerdict{answer, xid, rule, reason, version};
   };
   if (stream.size() < kLeastStreamBytes) {
     return verdict(CallAnswer::kErrorChunk, "HDR-07", kNoMessage);
@@ -205,6 +238,10 @@ CallVerdict check_stream(wire::Bytes stream, std::uint32_t xid) {
     case static_cast<std::uint32_t>(wire::MsgType::kCall):
       return verdict(CallAnswer::kServe, "", "");
     case static_cast<std::uint32_t>(wire::MsgType::kReply):
+      // A Reply of version 2 does not come so far.
+      if (version == kVersionTwo) {
+        return verdict(CallAnswer::kErrorChunk, "V2-02", "rdma_direction is not msg_type");
+      }
       return verdict(CallAnswer::kIgnore, "BI-03", "a Reply, to nothing that was asked");
     default:
       return verdict(CallAnswer::kErrorChunk, "HDR-07", "msg_type is not CALL or REPLY");
@@ -212,18 +249,35 @@ CallVerdict check_stream(wire::Bytes stream, std::uint32_t xid) {
 }
 
 CallVerdict check_call(wire::Bytes message, const wire::Result<wire::HeaderView>& header,
-                       const ResponderOptions& options, CheckedCall& call) {
+                       const Versions& versions, const ResponderOptions& options,
+                       CheckedCall& call) {
   const auto prefix = wire::decode_prefix(message);
   if (!prefix) return {CallAnswer::kIgnore, 0, prefix.error().rule, prefix.error().what};
   const auto verdict = [&](CallAnswer answer, const char* rule, const char* reason) {
-    return CallVerdict{answer, prefix->xid, rule, reason};
+    return CallVerdict{answer, prefix->xid, rule, reason, prefix->vers};
   };
   // RDMA_ERROR has the same number in every version (RFC 8166 section 4.2).
   if (prefix->proc == static_cast<std::uint32_t>(Proc::kError)) {
     return verdict(CallAnswer::kIgnore, "ERR-06", "an RDMA_ERROR, for nothing that was asked");
   }
-  if (prefix->vers != 1) {
-    return verdict(CallAnswer::kErrorVersion, "HDR-03", "rdma_vers is not 1");
+  if (!versions.contains(prefix->vers)) {
+    return verdict(CallAnswer::kErrorVersion, "HDR-03", "rdma_vers is not spoken here");
+  }
+  if (prefix->vers == kVersionTwo) {
+    if (!is_proc_of_two(prefix->proc)) {
+      return verdict(CallAnswer::kErrorProc, "V2-08", "rdma_proc is not one of 0, 1, 4, 5");
+    }
+    if (!header) return verdict(CallAnswer::kErrorChunk, header.error().rule, header.error().what);
+    if (header->direction == wire::MsgType::kReply) {
+      return verdict(CallAnswer::kIgnore, "HDR-10", "a Reply, to nothing that was asked");
+    }
+    if (header->proc != Proc::kOptional) {
+      return CallChecker(message, *header, options, call).run();
+    }
+    call.version = header->vers;
+    call.xid = header->xid;
+    call.credit = header->credit;
+    return verdict(CallAnswer::kOption, "", "");
   }
   if (prefix->proc == static_cast<std::uint32_t>(Proc::kDone)) {
     return verdict(CallAnswer::kIgnore, "DEP-01", "an RDMA_DONE, which nothing waits for");

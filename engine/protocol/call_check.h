@@ -10,6 +10,7 @@
 #include <rpcrdma/protocol/message.h>
 #include <rpcrdma/protocol/reduction.h>
 #include <rpcrdma/protocol/responder.h>
+#include <rpcrdma/protocol/versions.h>
 #include <rpcrdma/wire/header.h>
 
 namespace rpcrdma::protocol {
@@ -38,8 +39,10 @@ struct CheckedCall {
     return std::span(reads).first(read_count);
   }
 
+  std::uint32_t version = kVersionOne;
   std::uint32_t xid = 0;
-  std::uint32_t credit = 0;  // that is asked for
+  std::uint32_t credit = 0;      // that is asked for
+  std::uint32_t inv_handle = 0;  // version 2: that the Reply may invalidate; 0: none
   // RDMA_NOMSG: reads[0] is at Position Zero and brings the stream.
   bool long_call = false;
   wire::Bytes payload;  // RDMA_MSG: the stream without what Read chunks bring; in the message
@@ -58,8 +61,13 @@ struct CheckedCall {
 enum class CallAnswer : std::uint8_t {
   kServe,
   kIgnore,        // not a Call: errors are not answered with errors (ERR-06)
-  kErrorVersion,  // RDMA_ERROR, ERR_VERS, 1..1
-  kErrorChunk,    // RDMA_ERROR, ERR_CHUNK
+  kErrorVersion,  // RDMA_ERROR, ERR_VERS, with the versions that are spoken
+  kErrorChunk,    // RDMA_ERROR, ERR_CHUNK; version 2: RDMA2_ERR_BAD_XDR
+  // Version 2 only.
+  kOption,       // RDMA2_OPTIONAL without payload
+  kErrorProc,    // RDMA2_ERR_INVAL_PROC
+  kErrorOption,  // RDMA2_ERR_INVAL_OPTION
+  kCantReply,    // RDMA2_ERR_CANT_REPLY
 };
 
 struct CallVerdict {
@@ -67,16 +75,19 @@ struct CallVerdict {
   std::uint32_t xid = 0;    // of the RDMA_ERROR (ERR-01)
   const char* rule = "";    // the broken rule's ID; empty for a limit of this responder's
   const char* reason = "";  // one clause for a person
+  std::uint32_t version = kVersionOne;  // of the Call, and so of the RDMA_ERROR but for ERR_VERS
 };
 
 // `message` is the content of a Send, and `header` what decode_header() says of it. `call` is to be
 // used only if the answer is kServe; then its payload points into `message`.
 [[nodiscard]] CallVerdict check_call(wire::Bytes message,
                                      const wire::Result<wire::HeaderView>& header,
-                                     const ResponderOptions& options, CheckedCall& call);
+                                     const Versions& versions, const ResponderOptions& options,
+                                     CheckedCall& call);
 
 // Whether a stream can be that of the Call: it begins with its XID and the word CALL (HDR-02).
 // check_call() has asked it of an RDMA_MSG; a Position Zero Read chunk has to be pulled before.
-[[nodiscard]] CallVerdict check_stream(wire::Bytes stream, std::uint32_t xid);
+[[nodiscard]] CallVerdict check_stream(wire::Bytes stream, std::uint32_t xid,
+                                       std::uint32_t version);
 
 }  // namespace rpcrdma::protocol

@@ -45,8 +45,8 @@ struct Checked {
 std::unique_ptr<Checked> check(const std::string& words, const ResponderOptions& options = {}) {
   auto checked = std::make_unique<Checked>();
   checked->message = hex(words);
-  checked->verdict =
-      check_call(checked->message, wire::decode_header(checked->message), options, checked->call);
+  checked->verdict = check_call(checked->message, wire::decode_header(checked->message), {},
+                                options, checked->call);
   return checked;
 }
 
@@ -166,9 +166,10 @@ TEST(CallCheckTest, NothingOfTheCallBeforeIsLeft) {
   const auto first = hex(kMsg + read("00000008", "00000005") + kEnd + "00000001 00000001 " +
                          segment("0000000c", "00001000") + kEnd + "00000001 00000001 " +
                          segment("0000000f", "00004000") + kCall);
-  ASSERT_EQ(check_call(first, wire::decode_header(first), {}, call).answer, CallAnswer::kServe);
+  ASSERT_EQ(check_call(first, wire::decode_header(first), {}, {}, call).answer, CallAnswer::kServe);
   const auto second = hex(kMsg + kNoLists + kCall);
-  ASSERT_EQ(check_call(second, wire::decode_header(second), {}, call).answer, CallAnswer::kServe);
+  ASSERT_EQ(check_call(second, wire::decode_header(second), {}, {}, call).answer,
+            CallAnswer::kServe);
   EXPECT_EQ(call.read_bytes, 0U);
   EXPECT_EQ(call.read_count, 0U);
   EXPECT_EQ(call.segment_count, 0U);
@@ -417,14 +418,16 @@ TEST(CallCheckTest, AMessageIsShorterThanTwoGiB) {
 }
 
 TEST(CallCheckTest, AStreamIsThatOfItsCall) {
-  EXPECT_EQ(check_stream(hex("11223344 00000000"), 0x11223344).answer, CallAnswer::kServe);
-  expect_verdict(check_stream(hex("11223344 000000"), 0x11223344), CallAnswer::kErrorChunk,
-                 "HDR-07");
-  expect_verdict(check_stream(hex("11223345 00000000"), 0x11223344), CallAnswer::kErrorChunk,
-                 "HDR-02");
-  expect_verdict(check_stream(hex("11223344 00000001"), 0x11223344), CallAnswer::kIgnore, "BI-03");
-  expect_verdict(check_stream(hex("11223344 00000003"), 0x11223344), CallAnswer::kErrorChunk,
-                 "HDR-07");
+  EXPECT_EQ(check_stream(hex("11223344 00000000"), 0x11223344, kVersionOne).answer,
+            CallAnswer::kServe);
+  expect_verdict(check_stream(hex("11223344 000000"), 0x11223344, kVersionOne),
+                 CallAnswer::kErrorChunk, "HDR-07");
+  expect_verdict(check_stream(hex("11223345 00000000"), 0x11223344, kVersionOne),
+                 CallAnswer::kErrorChunk, "HDR-02");
+  expect_verdict(check_stream(hex("11223344 00000001"), 0x11223344, kVersionOne),
+                 CallAnswer::kIgnore, "BI-03");
+  expect_verdict(check_stream(hex("11223344 00000003"), 0x11223344, kVersionOne),
+                 CallAnswer::kErrorChunk, "HDR-07");
 }
 
 TEST(CallCheckTest, NothingIsAllocated) {
@@ -434,9 +437,9 @@ TEST(CallCheckTest, NothingIsAllocated) {
   CheckedCall call;
   CallAnswer answers[3] = {};
   EXPECT_EQ(allocations_in([&] {
-              answers[0] = check_call(good, wire::decode_header(good), {}, call).answer;
-              answers[1] = check_call(bad, wire::decode_header(bad), {}, call).answer;
-              answers[2] = check_call(odd, wire::decode_header(odd), {}, call).answer;
+              answers[0] = check_call(good, wire::decode_header(good), {}, {}, call).answer;
+              answers[1] = check_call(bad, wire::decode_header(bad), {}, {}, call).answer;
+              answers[2] = check_call(odd, wire::decode_header(odd), {}, {}, call).answer;
             }),
             0U);
   EXPECT_EQ(answers[0], CallAnswer::kServe);

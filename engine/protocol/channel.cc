@@ -6,6 +6,7 @@
 #include "work_id.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -28,13 +29,16 @@ constexpr std::uint32_t kUnsignaled = 2 * kMaxSegments;
 // Of a usual Call: a Read or Write chunk, and a Reply chunk.
 constexpr std::uint32_t kHandlesOfCall = 4;
 
-// With both roles (RFC 8167 section 5): an RDMA_MSG says itself what it is; an RDMA_NOMSG is a Call
-// if its stream has to be read, and a Reply if it was written. What cannot be told and has the XID
-// of a Call that waits is taken for its Reply.
+// With both roles (RFC 8167 section 5): a message of version 2 says its direction; an RDMA_MSG says
+// itself what it is; an RDMA_NOMSG is a Call if its stream has to be read, and a Reply if it was
+// written. What cannot be told and has the XID of a Call that waits is taken for its Reply.
 bool is_reply(const Received& message, const RequesterCore& requester) {
   const auto prefix = wire::decode_prefix(message.message());
   if (!prefix) return false;
   if (prefix->proc == static_cast<std::uint32_t>(wire::Proc::kError)) return true;
+  if (message.header && message.header->vers == kVersionTwo) {
+    return message.header->direction == wire::MsgType::kReply;
+  }
   if (is_inline(message, wire::MsgType::kReply)) return true;
   if (is_inline(message, wire::MsgType::kCall)) return false;
   if (message.header && message.header->proc == wire::Proc::kNomsg) {
@@ -44,6 +48,11 @@ bool is_reply(const Received& message, const RequesterCore& requester) {
   return requester.expects(prefix->xid);
 }
 
+std::uint32_t longest_message(const ChannelOptions& options) {
+  const bool two = options.versions.contains(kVersionTwo);
+  return std::max(options.terms.inline_receive, two ? options.terms.inline_receive_2 : 0);
+}
+
 }  // namespace
 
 struct Channel::Impl {
@@ -51,15 +60,17 @@ struct Channel::Impl {
       : requester(q),
         responder(s),
         link(pool, options,
-             (q != nullptr ? q->max_flights() : 0) + (s != nullptr ? s->max_serving() : 0)),
-        receives(pool, credits() + kSpareReceives, options.inline_receive),
-        receive_bytes(options.inline_receive) {
-    if (q != nullptr)
-      link.handles = std::max<std::uint32_t>(kMaxSegments, kHandlesOfCall * q->own_credits());
+             (q != nullptr ? q->max_flights() : max_flights(options.later_credits)) +
+                 (s != nullptr ? s->max_serving() : 0)),
+        receives(pool, credits() + kSpareReceives, longest_message(options)),
+        receive_bytes(longest_message(options)) {
+    link.follows = q == nullptr;
+    const std::uint32_t own = q != nullptr ? q->own_credits() : options.later_credits;
+    if (own != 0) link.handles = std::max<std::uint32_t>(kMaxSegments, kHandlesOfCall * own);
   }
 
   [[nodiscard]] std::uint32_t credits() const {
-    return (requester != nullptr ? requester->own_credits() : 0) +
+    return (requester != nullptr ? requester->own_credits() : link.options.later_credits) +
            (responder != nullptr ? responder->own_credits() : 0);
   }
 
@@ -165,9 +176,8 @@ fabric::Connection& Channel::connection() {
   return *impl_->connection;
 }
 
-void Channel::agree(std::uint32_t inline_send, std::uint32_t inline_receive) {
-  impl_->link.options.inline_send = inline_send;
-  impl_->link.options.inline_receive = inline_receive;
+void Channel::agree(const Terms& terms) {
+  impl_->link.options.terms = terms;
 }
 
 void Channel::established(Time now) {
@@ -176,6 +186,31 @@ void Channel::established(Time now) {
   i.link.established = true;
   if (i.link.trace.on()) tell_receives(i.link.trace, i.receives.posted(), i.receives.posted(), now);
   if (i.requester != nullptr) i.requester->established(now);
+}
+
+void Channel::attach(Requester& requester, Time now) {
+  Impl& i = *impl_;
+  i.link.now = now;
+  i.requester = requester.impl_.get();
+  i.requester->attach(i.link);
+  i.requester->established(now);
+}
+
+void Channel::detach_requester(Time now) {
+  if (impl_->requester == nullptr) return;
+  std::exchange(impl_->requester, nullptr)->detach(now);
+}
+
+bool Channel::has_requester() const {
+  return impl_->requester != nullptr;
+}
+
+std::uint32_t Channel::version() const {
+  return impl_->link.version;
+}
+
+bool Channel::lacks_version_two() const {
+  return impl_->link.tried_two != fabric::kNever && !impl_->link.has_two;
 }
 
 void Channel::completed(const fabric::Completion& completion, Time now) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fake_fabric_for_tests.h"
+#include "options_for_tests.h"
 
 #include <optional>
 #include <span>
@@ -58,6 +59,12 @@ inline OpenHeader open(const Buffer& message) {
   o.header.credit = h->credit;
   o.header.proc = h->proc;
   o.header.error = h->error;
+  o.header.direction = h->direction;
+  o.header.inv_handle = h->inv_handle;
+  o.header.processed = h->processed;
+  o.header.segment_index = h->segment_index;
+  o.header.length_needed = h->length_needed;
+  o.header.opttype = h->opttype;
   o.header.vers_low = h->vers_low;
   o.header.vers_high = h->vers_high;
   for (const wire::ReadSegment r : h->reads) o.reads.push_back(r);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "messages_for_tests.h"
+#include "options_for_tests.h"
 #include "sim_host_for_tests.h"
 
 #include <functional>

@@ -22,6 +22,7 @@ class FakeFabric : public fabric::testing::NullProvider {
     std::vector<fabric::Slice> local;
     std::uint32_t handle = 0;
     std::uint64_t offset = 0;
+    std::uint32_t invalidate = 0;
     bool signaled = false;
   };
   struct Receive {
@@ -80,6 +81,7 @@ class FakeFabric : public fabric::testing::NullProvider {
         p.operation = r.operation;
         p.handle = r.remote_handle;
         p.offset = r.remote_offset;
+        p.invalidate = r.invalidate;
         p.signaled = r.signaled;
         p.local.assign(r.local.begin(), r.local.end());
         for (const fabric::Slice& s : r.local) {

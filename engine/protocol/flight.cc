@@ -18,6 +18,8 @@ void Flight::start(std::uint32_t of_call) {
   call = of_call;
   send_bytes = 0;
   sent = false;
+  version = kVersionOne;
+  inv_handle = 0;
   segment_count = read_segments = write_chunks = reply_segments = 0;
   next_fence = fencing = 0;
   copy_count = 0;
@@ -42,6 +44,8 @@ OfferedChunks Flight::offered() const {
   std::copy_n(write_segments.begin(), write_chunks, o.write_segments.begin());
   o.write_chunks = write_chunks;
   o.reply_segments = reply_segments;
+  o.version = version;
+  o.inv_handle = inv_handle;
   o.reply_memory = reply.data;
   return o;
 }

@@ -11,6 +11,7 @@
 #include <rpcrdma/protocol/memory_pool.h>
 #include <rpcrdma/protocol/message.h>
 #include <rpcrdma/protocol/reduction.h>
+#include <rpcrdma/protocol/versions.h>
 #include <rpcrdma/wire/chunks.h>
 
 namespace rpcrdma::protocol {
@@ -20,6 +21,8 @@ struct Flight {
   bool used = false;
   std::uint32_t call = kNoSlot;  // kNoSlot: it has ended
 
+  std::uint32_t version = kVersionOne;
+  std::uint32_t inv_handle = 0;  // version 2: the one that the Reply may invalidate; 0: none
   Block send;
   std::uint32_t send_bytes = 0;
   bool sent = false;  // the Send is complete, or there is none

@@ -25,6 +25,7 @@ struct Link {
   Link(MemoryPool& p, const ChannelOptions& o, std::size_t work_slots)
       : pool(p), options(o), trace{o.tracer, o.connection}, work(work_slots) {
     options.max_segment = std::max(options.max_segment, 1U);
+    version = options.versions.high;
   }
 
   // Nothing more is sent over it. `side`: whose fault it is; `xid`: of a Call that it is about.
@@ -34,10 +35,24 @@ struct Link {
     failure = std::move(reason);
   }
   [[nodiscard]] bool open() const { return established && !down && failure.empty(); }
-  // Those of Calls sent here, or of Calls received here.
-  [[nodiscard]] Limits limits(bool as_requester) const {
-    return as_requester ? Limits{options.inline_send, options.inline_receive, options.max_segment}
-                        : Limits{options.inline_receive, options.inline_send, options.max_segment};
+  // Those of Calls sent here. The first of version 2 is short, and so had better be its Reply: both
+  // thresholds change with that (section 6.1 of draft-cel-nfsv4-rpcrdma-version-two-02).
+  [[nodiscard]] Limits call_limits() const {
+    const bool two = version == kVersionTwo;
+    std::uint32_t send = two ? options.terms.inline_send_2 : options.terms.inline_send;
+    std::uint32_t receive = two ? options.terms.inline_receive_2 : options.terms.inline_receive;
+    if (two && !confirmed) {
+      send = std::min(send, kFirstMessageThreshold);
+      receive = std::min(receive, kFirstMessageThreshold);
+    }
+    return {send, receive, options.max_segment, empty_header_bytes(version)};
+  }
+  // Those of Calls received here.
+  [[nodiscard]] Limits reply_limits(std::uint32_t call_version) const {
+    const bool two = call_version == kVersionTwo;
+    return {two ? options.terms.inline_receive_2 : options.terms.inline_receive,
+            two ? options.terms.inline_send_2 : options.terms.inline_send, options.max_segment,
+            empty_header_bytes(call_version)};
   }
 
   MemoryPool& pool;
@@ -47,6 +62,12 @@ struct Link {
   WorkQueue work;
   fabric::Connection* connection = nullptr;
   std::uint32_t handles = 0;  // that may be exposed at the same time
+  // Of the Calls that are sent here, and those that come have the same (RFC 8167 section 5.1).
+  std::uint32_t version = kVersionOne;
+  bool follows = false;                     // the peer chooses it, by its first Call
+  bool confirmed = false;                   // the peer has sent something in it that is no error
+  fabric::Time tried_two = fabric::kNever;  // when the first message of version 2 was sent
+  bool has_two = false;                     // and it was answered in it
   bool established = false;
   bool down = false;  // nothing is accessed any more, or the last completions are coming
   std::string failure;

@@ -23,11 +23,14 @@ struct Received {
 // Who the block belongs to now.
 enum class Keep : bool { kNo, kYes };
 
-// What an RPC message with an RDMA_MSG header says it is; others, and none, are neither.
+// What an RPC message with an RDMA_MSG header says it is, or a message of version 2; others, and
+// none, are neither.
 [[nodiscard]] inline bool is_inline(const Received& message, wire::MsgType type) {
-  if (!message.header || message.header->vers != 1 || message.header->proc != wire::Proc::kMsg) {
-    return false;
+  if (!message.header) return false;
+  if (message.header->vers != 1) {
+    return message.header->proc != wire::Proc::kError && message.header->direction == type;
   }
+  if (message.header->proc != wire::Proc::kMsg) return false;
   const wire::Bytes rpc = message.payload();
   return rpc.size() >= 8 && wire::load_be32(rpc.data() + 4) == static_cast<std::uint32_t>(type);
 }

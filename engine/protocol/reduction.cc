@@ -10,23 +10,20 @@ using fabric::Errc;
 using fabric::Expected;
 using wire::xdr_padded;
 
-// The four fixed words, and a marker for each of the three lists: of absence, or behind the last
-// element. The Reply chunk's own marker is one of them.
-constexpr std::uint64_t kEmptyListsBytes = wire::kPrefixBytes + 12;
-
 constexpr std::uint64_t read_chunk_bytes(std::uint64_t segments) {
   return wire::kReadEntryBytes * segments;
 }
 constexpr std::uint64_t write_chunk_bytes(std::uint64_t segments) {
   return 8 + wire::kSegmentBytes * segments;  // marker, count
 }
+// The Reply chunk's own marker is that of an empty header.
 constexpr std::uint64_t reply_chunk_bytes(std::uint64_t segments) {
   return 4 + wire::kSegmentBytes * segments;  // count
 }
 
 // A header as it grows, in numbers that hostile or absurd lengths cannot wrap.
 struct Size {
-  std::uint64_t header = kEmptyListsBytes;
+  std::uint64_t header = 0;
   std::uint64_t segments = 0;
 };
 
@@ -43,12 +40,16 @@ bool positions_are_aligned(std::span<const Piece> message) {
 Expected<Size> plan_offer(const Limits& limits, std::span<const ResultSpace> results,
                           std::uint32_t max_reply, CallPlan& plan) {
   Size size;
+  size.header = limits.empty_header;
   std::uint64_t result_bytes = 0;
   for (const ResultSpace& result : results) result_bytes += xdr_padded(result.length);
   if (max_reply + result_bytes > kMaxMessageBytes) {
     return fabric::fail(Errc::kBadArgument, "the Reply may be of 2 GiB and more");
   }
   if (size.header + max_reply + result_bytes <= limits.reply_threshold) return size;
+  if (limits.inline_only) {
+    return fabric::fail(Errc::kBadArgument, "the Reply may need a chunk, and none may be used");
+  }
 
   if (result_bytes != 0) {
     plan.write_list = true;
@@ -93,6 +94,15 @@ CallPlan finished(CallPlan plan, const Size& size, std::uint64_t inline_bytes) {
   return plan;
 }
 
+// Of a Reply without Reply chunk.
+std::uint64_t returned_header(const Limits& limits, const Offer& offer) {
+  std::uint64_t header = limits.empty_header;
+  for (std::uint32_t n = 0; n < offer.write_chunks; ++n) {
+    header += write_chunk_bytes(offer.write_segments[n]);
+  }
+  return header;
+}
+
 bool fits(const Size& size, std::uint64_t inline_bytes, std::uint32_t threshold) {
   return size.segments <= kMaxSegments && size.header + inline_bytes <= threshold;
 }
@@ -128,7 +138,11 @@ Expected<CallPlan> plan_call(const Limits& limits, std::span<const Piece> messag
     size.segments += segments;
     inline_bytes -= xdr_padded(message[i].bytes.size());
   }
-  if (fits(size, inline_bytes, limits.call_threshold)) return finished(plan, size, inline_bytes);
+  const bool fits_so = fits(size, inline_bytes, limits.call_threshold);
+  if (limits.inline_only && (!fits_so || size.segments != 0)) {
+    return fabric::fail(Errc::kBadArgument, "the Call needs a chunk, and none may be used");
+  }
+  if (fits_so) return finished(plan, size, inline_bytes);
 
   plan.by_read = {};
   plan.long_call = true;
@@ -146,7 +160,11 @@ Expected<CallPlan> plan_call(const Limits& limits, std::span<const Piece> messag
 }
 
 Expected<ReplyPlan> plan_reply(const Limits& limits, std::span<const Piece> message,
-                               const Offer& offer) {
+                               const Offer& offer, Shortage* shortage) {
+  const auto short_of = [&](std::uint32_t chunk, std::uint64_t bytes, const char* why) {
+    if (shortage != nullptr) *shortage = {chunk, bytes};
+    return fabric::fail(Errc::kNoRoom, why);
+  };
   if (message.size() > kMaxPieces) return fabric::fail(Errc::kBadArgument, "too many pieces");
   std::uint64_t stream = stream_bytes(message);
   if (stream > kMaxMessageBytes) {
@@ -158,34 +176,38 @@ Expected<ReplyPlan> plan_reply(const Limits& limits, std::span<const Piece> mess
   for (std::size_t i = 0; i < message.size(); ++i) {
     if (!message[i].ddp) continue;
     if (result == offer.write_chunks) break;
-    const std::uint64_t room = offer.write_chunk[result++];
+    const std::uint32_t chunk = result++;
+    const std::uint64_t room = offer.write_chunk[chunk];
     const std::uint64_t bytes = message[i].bytes.size();
     if (bytes == 0 || room == 0) continue;
-    if (bytes > room) return fabric::fail(Errc::kNoRoom, "a Write chunk is too small");
+    if (bytes > room) return short_of(chunk, bytes, "a Write chunk is too small");
     plan.by_write[i] = true;
     stream -= xdr_padded(bytes);
   }
 
-  std::uint64_t header = kEmptyListsBytes;
-  for (std::uint32_t n = 0; n < offer.write_chunks; ++n) {
-    header += write_chunk_bytes(offer.write_segments[n]);
-  }
+  std::uint64_t header = returned_header(limits, offer);
   if (header + stream > limits.reply_threshold) {
     if (!offer.has_reply_chunk) {
-      return fabric::fail(Errc::kNoRoom, "the Reply does not fit inline, and has no Reply chunk");
+      return short_of(Shortage::kReplyChunk, stream,
+                      "the Reply does not fit inline, and has no Reply chunk");
     }
     if (stream > offer.reply_chunk) {
-      return fabric::fail(Errc::kNoRoom, "the Reply chunk is too small");
+      return short_of(Shortage::kReplyChunk, stream, "the Reply chunk is too small");
     }
     plan.long_reply = true;
     header += reply_chunk_bytes(offer.reply_segments);
     if (header > limits.reply_threshold) {
-      return fabric::fail(Errc::kNoRoom, "the chunks have more segments than a Reply has room for");
+      return short_of(Shortage::kUnknown, 0,
+                      "the chunks have more segments than a Reply has room for");
     }
   }
   plan.header_bytes = static_cast<std::uint32_t>(header);
   plan.stream_bytes = static_cast<std::uint32_t>(stream);
   return plan;
+}
+
+bool reply_header_fits(const Limits& limits, const Offer& offer) {
+  return returned_header(limits, offer) <= limits.reply_threshold;
 }
 
 }  // namespace rpcrdma::protocol

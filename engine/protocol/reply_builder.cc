@@ -130,6 +130,9 @@ class ReplyBuilder {
       writes[n] = returned(call.writes[n], written_[n]);
     }
     wire::Header header;
+    header.vers = call.version;
+    header.direction = wire::MsgType::kReply;
+    header.inv_handle = call.inv_handle;
     header.xid = call.xid;
     header.credit = grant;
     header.proc = plan_.long_reply ? wire::Proc::kNomsg : wire::Proc::kMsg;
@@ -154,6 +157,16 @@ class ReplyBuilder {
   std::array<wire::Segment, kMaxSegments> segments_;
 };
 
+// A header and nothing else.
+Expected<void> build_bare(MemoryPool& pool, const wire::Header& header, Serving& serving) {
+  const std::size_t bytes = wire::encoded_size(header);
+  if (auto done = take(pool, bytes, serving.send); !done) return done;
+  (void)wire::encode_header(header, {serving.send.data, bytes});
+  serving.send_bytes = static_cast<std::uint32_t>(bytes);
+  serving.writer.clear();
+  return {};
+}
+
 }  // namespace
 
 Expected<void> build_reply(MemoryPool& pool, const ReplyPlan& plan, std::span<const Piece> message,
@@ -161,20 +174,22 @@ Expected<void> build_reply(MemoryPool& pool, const ReplyPlan& plan, std::span<co
   return ReplyBuilder(plan, message, serving).run(pool, grant);
 }
 
-Expected<void> build_error(MemoryPool& pool, wire::RdmaErr error, std::uint32_t xid,
-                           std::uint32_t grant, Serving& serving) {
+Expected<void> build_error(MemoryPool& pool, wire::Header error, Serving& serving) {
+  error.proc = wire::Proc::kError;
+  return build_bare(pool, error, serving);
+}
+
+Expected<void> build_option_reply(MemoryPool& pool, std::uint32_t type, wire::Bytes info,
+                                  std::uint32_t grant, Serving& serving) {
   wire::Header header;
-  header.xid = xid;
+  header.vers = serving.call.version;
+  header.xid = serving.call.xid;
   header.credit = grant;
-  header.proc = wire::Proc::kError;
-  header.error = error;
-  header.vers_low = header.vers_high = 1;
-  const std::size_t bytes = wire::encoded_size(header);
-  if (auto done = take(pool, bytes, serving.send); !done) return done;
-  (void)wire::encode_header(header, {serving.send.data, bytes});
-  serving.send_bytes = static_cast<std::uint32_t>(bytes);
-  serving.writer.clear();
-  return {};
+  header.proc = wire::Proc::kOptional;
+  header.direction = wire::MsgType::kReply;
+  header.opttype = type;
+  header.optinfo = info;
+  return build_bare(pool, header, serving);
 }
 
 std::uint64_t write_chunk_bytes(const ReplyPlan& plan, std::span<const Piece> message) {

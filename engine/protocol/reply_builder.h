@@ -16,10 +16,13 @@ namespace rpcrdma::protocol {
 [[nodiscard]] fabric::Expected<void> build_reply(MemoryPool& pool, const ReplyPlan& plan,
                                                  std::span<const Piece> message,
                                                  std::uint32_t grant, Serving& serving);
-// `error`: ERR_VERS says 1..1.
-[[nodiscard]] fabric::Expected<void> build_error(MemoryPool& pool, wire::RdmaErr error,
-                                                 std::uint32_t xid, std::uint32_t grant,
+// `error`: with what it says; xid and credit are in it, too.
+[[nodiscard]] fabric::Expected<void> build_error(MemoryPool& pool, wire::Header error,
                                                  Serving& serving);
+// The answer to an RDMA2_OPTIONAL message.
+[[nodiscard]] fabric::Expected<void> build_option_reply(MemoryPool& pool, std::uint32_t type,
+                                                        wire::Bytes info, std::uint32_t grant,
+                                                        Serving& serving);
 // Bytes that build_reply() has put into Write chunks.
 [[nodiscard]] std::uint64_t write_chunk_bytes(const ReplyPlan& plan,
                                               std::span<const Piece> message);

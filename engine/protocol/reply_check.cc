@@ -49,11 +49,15 @@ const char* check_lists(const wire::HeaderView& header, const OfferedChunks& off
 const char* check(const Received& message, std::uint32_t xid, const OfferedChunks& offered,
                   CheckedReply& reply) {
   const auto prefix = wire::decode_prefix(message.message());
-  if (prefix && prefix->vers != 1) return "rdma_vers is not the Call's";
+  if (prefix && prefix->vers != offered.version) return "rdma_vers is not the Call's";
   if (!message.header) return message.header.error().what;
   const wire::HeaderView& header = *message.header;
   if (header.proc != Proc::kMsg && header.proc != Proc::kNomsg) {
     return "it is neither RDMA_MSG nor RDMA_NOMSG";
+  }
+  if (header.vers == kVersionTwo) {
+    if (header.direction != wire::MsgType::kReply) return "rdma_direction is not REPLY";
+    if (header.inv_handle != offered.inv_handle) return "rdma_inv_handle is not the Call's";
   }
   std::uint64_t reply_bytes = 0;
   const char* const reason = check_lists(header, offered, reply, reply_bytes);
@@ -76,6 +80,24 @@ const char* check(const Received& message, std::uint32_t xid, const OfferedChunk
 }
 
 }  // namespace
+
+CheckedReply check_option_reply(const Received& message, std::uint32_t type) {
+  CheckedReply reply;
+  const auto reject = [&](const char* reason) {
+    reply.reason = reason;
+    return reply;
+  };
+  if (!message.header) return reject(message.header.error().what);
+  const wire::HeaderView& header = *message.header;
+  if (header.vers != kVersionTwo || header.proc != Proc::kOptional) {
+    return reject("it is no RDMA2_OPTIONAL");
+  }
+  if (header.direction != wire::MsgType::kReply) return reject("rdma_optdir is not REPLY");
+  if (header.opttype != type) return reject("rdma_opttype is another");
+  if (!message.payload().empty()) return reject("bytes follow the header of an RDMA2_OPTIONAL");
+  reply.stream = header.optinfo;
+  return reply;
+}
 
 CheckedReply check_reply(const Received& message, std::uint32_t xid, const OfferedChunks& offered) {
   CheckedReply reply;

@@ -9,11 +9,14 @@
 #include <span>
 
 #include <rpcrdma/protocol/message.h>
+#include <rpcrdma/protocol/versions.h>
 
 namespace rpcrdma::protocol {
 
 // What a Call offered for its Reply.
 struct OfferedChunks {
+  std::uint32_t version = kVersionOne;      // of the Call
+  std::uint32_t inv_handle = 0;             // rdma_inv_handle of the Call
   std::span<const wire::Segment> segments;  // of the Write chunks in order, then the Reply chunk
   std::array<std::uint32_t, kMaxResults> write_segments{};
   std::uint32_t write_chunks = 0;
@@ -28,6 +31,9 @@ struct CheckedReply {
 
   [[nodiscard]] bool ok() const { return *reason == 0; }
 };
+
+// The answer to an RDMA2_OPTIONAL message: its rdma_optinfo is the stream.
+[[nodiscard]] CheckedReply check_option_reply(const Received& message, std::uint32_t type);
 
 // Of a message with the Call's XID that is not an RDMA_ERROR.
 [[nodiscard]] CheckedReply check_reply(const Received& message, std::uint32_t xid,

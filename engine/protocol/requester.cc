@@ -18,6 +18,12 @@ const char* call_status_name(CallStatus status) {
       return "cannot be sent";
     case CallStatus::kClosed:
       return "closed";
+    case CallStatus::kCantReply:
+      return "CANT_REPLY";
+    case CallStatus::kErrorProc:
+      return "INVAL_PROC";
+    case CallStatus::kErrorOption:
+      return "INVAL_OPTION";
   }
   return "unknown";
 }
@@ -29,6 +35,9 @@ Requester::~Requester() = default;
 fabric::Expected<std::uint32_t> Requester::call(const CallSpec& spec, fabric::Time now) {
   return impl_->call(spec, now);
 }
+fabric::Expected<std::uint32_t> Requester::option(const OptionSpec& spec, fabric::Time now) {
+  return impl_->option(spec, now);
+}
 void Requester::close(fabric::Time now) {
   impl_->close(now);
 }
@@ -37,6 +46,9 @@ fabric::Time Requester::deadline() const {
 }
 void Requester::expire(fabric::Time now) {
   impl_->expire(now);
+}
+bool Requester::idle() const {
+  return impl_->idle();
 }
 std::uint32_t Requester::outstanding() const {
   return impl_->outstanding();

@@ -21,8 +21,12 @@ RequesterOptions sane(RequesterOptions options) {
   return options;
 }
 
+// How often a Call is sent again because its Reply has too little room: once for each chunk, or a
+// peer that always asks for more would keep it for ever.
+constexpr std::uint8_t kMaxEnlargements = kMaxResults + 1;
+
 // ERR_VERS has the same form in every version (RFC 8166 section 4.5.1); which version a peer that
-// has no version 1 puts there is its own affair.
+// does not speak that of the Call puts there is its own affair.
 bool decode_version_error(wire::Bytes message, std::uint32_t& low, std::uint32_t& high) {
   wire::XdrReader r(message);
   r.skip(wire::kPrefixBytes - 4);
@@ -63,30 +67,64 @@ fabric::Expected<std::uint32_t> RequesterCore::call(const CallSpec& spec, Time n
   if (spec.message.empty() || spec.message[0].ddp || spec.message[0].bytes.size() < 4) {
     return fabric::fail(Errc::kBadArgument, "the message does not begin with the XID's place");
   }
-  const std::uint32_t index = calls_.take();
+  const std::uint32_t index = new_call(spec.timeout, spec.cookie, now);
   if (index == kNoSlot) return fabric::fail(Errc::kNoRoom);
+  Call& c = calls_[index];
+  std::copy(spec.message.begin(), spec.message.end(), c.pieces.begin());
+  c.piece_count = static_cast<std::uint32_t>(spec.message.size());
+  std::copy(spec.results.begin(), spec.results.end(), c.results.begin());
+  c.result_count = static_cast<std::uint32_t>(spec.results.size());
+  c.max_reply = spec.max_reply;
+  enqueue(index, now);
+  return c.xid;
+}
+
+fabric::Expected<std::uint32_t> RequesterCore::option(const OptionSpec& spec, Time now) {
+  if (closed_) return fabric::fail(Errc::kNotConnected, "the requester was closed");
+  if (spec.info.size() > kMaxOptionInfo) {
+    return fabric::fail(Errc::kBadArgument, "rdma_optinfo is too long");
+  }
+  const std::uint32_t index = new_call(spec.timeout, spec.cookie, now);
+  if (index == kNoSlot) return fabric::fail(Errc::kNoRoom);
+  Call& c = calls_[index];
+  c.is_option = true;
+  c.option_type = spec.type;
+  std::copy(spec.info.begin(), spec.info.end(), c.info.begin());
+  c.info_bytes = static_cast<std::uint8_t>(spec.info.size());
+  c.piece_count = c.result_count = 0;
+  c.max_reply = 0;
+  enqueue(index, now);
+  return c.xid;
+}
+
+std::uint32_t RequesterCore::new_call(Time timeout, std::uint64_t cookie, Time now) {
+  const std::uint32_t index = calls_.take();
+  if (index == kNoSlot) return kNoSlot;
   Call& c = calls_[index];
   while (by_xid_.find(next_xid_) != kNoSlot) ++next_xid_;
   c.xid = next_xid_++;
   by_xid_.insert(c.xid, index);
   c.used = true;
   c.flight = kNoSlot;
-  std::copy(spec.message.begin(), spec.message.end(), c.pieces.begin());
-  c.piece_count = static_cast<std::uint32_t>(spec.message.size());
-  std::copy(spec.results.begin(), spec.results.end(), c.results.begin());
-  c.result_count = static_cast<std::uint32_t>(spec.results.size());
-  c.max_reply = spec.max_reply;
-  c.deadline = due(now, spec.timeout);
+  c.deadline = due(now, timeout);
   next_deadline_ = std::min(next_deadline_, c.deadline);
   c.outcome = {};
-  c.outcome.cookie = spec.cookie;
+  c.outcome.cookie = cookie;
   c.outcome.xid = c.xid;
   c.outcome.times.called = now;
   c.outcome.attempts = 0;
   c.result_bytes = {};
   c.wants_credit = false;
+  c.again = c.lost = false;
+  c.is_option = false;
+  c.enlargements = 0;
+  return index;
+}
+
+void RequesterCore::enqueue(std::uint32_t index, Time now) {
+  Call& c = calls_[index];
   ++counters_.calls;
-  if (tells()) tell_call(trace_, c.xid, trace::kHere, c.pieces[0].bytes, now);
+  if (tells()) tell_call(trace_, c.xid, trace::kHere, c.stream(), now);
   c.state = State::kWaiting;
   const bool stalls = credits_.outstanding() + waiting_.size() >= credits_.limit();
   waiting_.push_back(index);
@@ -95,7 +133,6 @@ fabric::Expected<std::uint32_t> RequesterCore::call(const CallSpec& spec, Time n
     begin_credit_wait(c, now);
     if (tells()) tell_own_credits(now);
   }
-  return c.xid;
 }
 
 void RequesterCore::close(Time now) {
@@ -104,6 +141,13 @@ void RequesterCore::close(Time now) {
     const std::uint32_t index = waiting_.front();
     end(index, CallStatus::kClosed, "the requester was closed", now);
     finish(index, pool_, now);
+  }
+  for (std::uint32_t i = ending_.front(); i != kNoSlot; i = calls_[i].next) {
+    Call& c = calls_[i];
+    if (!std::exchange(c.again, false)) continue;
+    c.deadline = fabric::kNever;
+    c.outcome.status = CallStatus::kClosed;
+    c.outcome.reason = "the requester was closed";
   }
   while (!sent_.empty()) {
     const std::uint32_t index = sent_.front();
@@ -126,7 +170,7 @@ void RequesterCore::established(Time now) {
   for (std::uint32_t i = waiting_.front(), n = 0; i != kNoSlot; i = calls_[i].next, ++n) {
     Call& c = calls_[i];
     c.wants_credit = false;
-    if (tells()) tell_call(trace_, c.xid, trace::kHere, c.pieces[0].bytes, now);
+    if (tells()) tell_call(trace_, c.xid, trace::kHere, c.stream(), now);
     if (n >= credits_.limit()) begin_credit_wait(c, now);
   }
   if (tells()) tell_own_credits(now);
@@ -164,6 +208,7 @@ void RequesterCore::detach(Time now) {
   for (std::uint32_t i = sent_.front(); i != kNoSlot; i = calls_[i].next) {
     Call& c = calls_[i];
     c.state = State::kWaiting;
+    c.lost = true;
     flights_[std::exchange(c.flight, kNoSlot)].call = kNoSlot;
   }
   waiting_.take_before(sent_);
@@ -188,24 +233,21 @@ void RequesterCore::flush(Time now) {
 
 RequesterCore::Try RequesterCore::try_send(std::uint32_t index, Time now) {
   Call& c = calls_[index];
-  const CallContent content{c.xid, credits_.own(), std::span(c.pieces).first(c.piece_count),
-                            std::span(c.results).first(c.result_count)};
   const auto refuse = [&](const fabric::Error& error) {
     if (tells()) tell_error(trace_, trace::kHere, c.xid, error.message, now);
     end(index, CallStatus::kCannotSend, error.message.c_str(), now);
     finish(index, pool_, now);
     return Try::kEnded;
   };
-  const auto plan = plan_call(link_->limits(true), content.message, content.results, c.max_reply);
-  if (!plan) return refuse(plan.error());
-  if (handles_ + plan->segments > link_->handles) return Try::kWait;
+  const auto planned = plan(c);
+  if (!planned) return refuse(planned.error());
+  if (handles_ + planned->segments > link_->handles) return Try::kWait;
   const bool alone = flights_.in_use() == 0;
   const std::uint32_t at = flights_.take();
   if (at == kNoSlot) return Try::kWait;
   Flight& f = flights_[at];
   f.start(index);
-  const auto built =
-      build_call(*link_, *plan, content, WorkId{WorkKind::kExpose, at, f.generation}.encode(), f);
+  const auto built = build(c, *planned, WorkId{WorkKind::kExpose, at, f.generation}.encode(), f);
   if (!built && f.segment_count == 0) {
     release(at, *pool_);
     const Errc code = built.error().code;
@@ -229,13 +271,39 @@ RequesterCore::Try RequesterCore::try_send(std::uint32_t index, Time now) {
   }
   c.outcome.times.sent = now;
   c.outcome.times.arrived = 0;
-  if (++c.outcome.attempts > 1) ++counters_.resent;
-  count(*plan, c);
+  ++c.outcome.attempts;
+  if (c.lost) ++counters_.resent;
+  count(*planned, c);
+  if (link_->version == kVersionTwo) link_->tried_two = std::min(link_->tried_two, now);
   link_->work.add(*this, at);
   return Try::kSent;
 }
 
+fabric::Expected<CallPlan> RequesterCore::plan(const Call& call) const {
+  if (call.is_option) {
+    if (link_->version == kVersionTwo) return CallPlan{};
+    return fabric::fail(Errc::kBadArgument, "options need version 2, which the peer lacks");
+  }
+  Limits limits = link_->call_limits();
+  limits.inline_only = options_.inline_only;
+  return plan_call(limits, std::span(call.pieces).first(call.piece_count),
+                   std::span(call.results).first(call.result_count), call.max_reply);
+}
+
+fabric::Expected<void> RequesterCore::build(const Call& call, const CallPlan& plan,
+                                            std::uint64_t expose_id, Flight& flight) {
+  CallContent content{link_->version, call.xid, credits_.own(), {}, {}};
+  if (call.is_option) {
+    const wire::Bytes info = std::span(call.info).first(call.info_bytes);
+    return build_option(*link_, call.option_type, info, content, flight);
+  }
+  content.message = std::span(call.pieces).first(call.piece_count);
+  content.results = std::span(call.results).first(call.result_count);
+  return build_call(*link_, plan, content, expose_id, flight);
+}
+
 void RequesterCore::count(const CallPlan& plan, const Call& call) {
+  if (call.is_option) return;
   const auto reads = std::count(plan.by_read.begin(), plan.by_read.end(), true);
   counters_.read_chunks += static_cast<std::uint64_t>(reads);
   if (plan.long_call) {
@@ -301,7 +369,9 @@ Keep RequesterCore::receive(const Received& message) {
   Call& c = calls_[index];
   Flight& f = flights_[c.flight];
   if (message.has_invalidated) {
-    if (!f.forget_handle(message.invalidated)) {
+    // Version 2 says which one it may be; version 1 leaves it to the responder.
+    const bool may = f.version != kVersionTwo || message.invalidated == f.inv_handle;
+    if (!may || !f.forget_handle(message.invalidated)) {
       link_->fail("a Reply invalidated a handle that is not its Call's", trace::kPeer, c.xid);
       return Keep::kNo;
     }
@@ -321,22 +391,28 @@ void RequesterCore::judge(std::uint32_t index, const Received& message) {
   Call& c = calls_[index];
   CallOutcome& o = c.outcome;
   if (decode_version_error(message.message(), o.vers_low, o.vers_high)) {
-    ++counters_.error_version;
-    return end(index, CallStatus::kErrorVersion, "the peer does not speak version 1", message.at);
+    return judge_version_error(index, message.at);
   }
   o.vers_low = o.vers_high = 0;
-  if (message.header && message.header->vers == 1 && message.header->proc == wire::Proc::kError) {
-    ++counters_.error_chunk;
-    return end(index, CallStatus::kErrorChunk,
-               "the peer could not read the header, or not place the Reply", message.at);
+  const Flight& f = flights_[c.flight];
+  if (message.header && message.header->vers == f.version &&
+      message.header->proc == wire::Proc::kError) {
+    return judge_error(index, *message.header, message.at);
   }
-  const CheckedReply reply = check_reply(message, c.xid, flights_[c.flight].offered());
+  const CheckedReply reply = c.is_option ? check_option_reply(message, c.option_type)
+                                         : check_reply(message, c.xid, f.offered());
   if (!reply.ok()) {
     ++counters_.malformed;
     if (tells()) tell_error(trace_, trace::kPeer, c.xid, reply.reason, message.at);
     return end(index, CallStatus::kBadReply, reply.reason, message.at);
   }
-  count(message, reply);
+  link_->confirmed = true;
+  if (f.version == kVersionTwo) link_->has_two = true;
+  if (c.is_option) {
+    ++counters_.replies;
+  } else {
+    count(message, reply);
+  }
   if (message.header->credit == 0) {
     ++counters_.zero_grants;
     if (tells()) tell_error(trace_, trace::kPeer, c.xid, "a grant of zero credits", message.at);
@@ -345,6 +421,107 @@ void RequesterCore::judge(std::uint32_t index, const Received& message) {
   c.result_bytes = reply.result_bytes;
   o.reply = reply.stream;
   end(index, CallStatus::kReplied, "", message.at);
+}
+
+void RequesterCore::judge_version_error(std::uint32_t index, Time now) {
+  Call& c = calls_[index];
+  CallOutcome& o = c.outcome;
+  const std::uint32_t refused = flights_[c.flight].version;
+  ++counters_.error_version;
+  const auto common = highest_common(link_->options.versions, {o.vers_low, o.vers_high});
+  // Downwards only, so that no peer keeps it going round.
+  const bool lower = common && *common < refused;
+  if (!lower && link_->version >= refused) {
+    return end(index, CallStatus::kErrorVersion, "the peer speaks none of our versions", now);
+  }
+  if (lower && *common < link_->version) {
+    link_->version = *common;
+    link_->confirmed = false;
+  }
+  ++counters_.renegotiated;
+  end_again(index, now);
+}
+
+void RequesterCore::judge_error(std::uint32_t index, const wire::HeaderView& header, Time now) {
+  Call& c = calls_[index];
+  CallOutcome& o = c.outcome;
+  // Though it says nothing of the peer's credits.
+  if (header.vers == kVersionTwo) link_->has_two = true;
+  switch (header.error) {
+    case wire::RdmaErr::kCantReply:
+      ++counters_.cant_reply;
+      if (enlarge(c, header)) {
+        ++counters_.enlarged;
+        return end_again(index, now);
+      }
+      o.processed = header.processed;
+      o.segment_index = header.segment_index;
+      o.length_needed = header.length_needed;
+      return end(index, CallStatus::kCantReply,
+                 "the Reply is longer than what the Call offered for it", now);
+    case wire::RdmaErr::kInvalProc:
+      ++counters_.error_chunk;
+      return end(index, CallStatus::kErrorProc, "the peer does not know the kind of message", now);
+    case wire::RdmaErr::kInvalOption:
+      ++counters_.error_option;
+      return end(index, CallStatus::kErrorOption, "the peer does not know the option", now);
+    case wire::RdmaErr::kVers:
+    case wire::RdmaErr::kChunk:
+      break;
+  }
+  ++counters_.error_chunk;
+  end(index, CallStatus::kErrorChunk,
+      header.vers == kVersionTwo ? "the peer could not read the header"
+                                 : "the peer could not read the header, or not place the Reply",
+      now);
+}
+
+bool RequesterCore::enlarge(Call& call, const wire::HeaderView& error) {
+  if (call.is_option || call.enlargements == kMaxEnlargements) return false;
+  const Flight& f = flights_[call.flight];
+  const std::span segments = std::span(f.segments).first(f.segment_count).subspan(f.read_segments);
+  if (error.segment_index > segments.size()) return false;
+  ++call.enlargements;
+  // Which chunk the segment belongs to, and what that has before it. Of an unknown one, and with
+  // no Reply chunk offered, it can be that which is missing.
+  std::uint32_t chunk = 0;
+  std::uint32_t first = 0;  // of the chunk
+  const std::uint32_t at = error.segment_index - 1;
+  if (error.segment_index == 0) {
+    if (f.reply_segments != 0) return false;
+    chunk = f.write_chunks;
+  } else {
+    while (chunk < f.write_chunks && at >= first + f.write_segments[chunk]) {
+      first += f.write_segments[chunk++];
+    }
+  }
+  std::uint64_t bytes = error.length_needed;
+  for (std::uint32_t i = first; error.segment_index != 0 && i < at; ++i)
+    bytes += segments[i].length;
+  if (chunk < f.write_chunks) {
+    ResultSpace& space = call.results[chunk];
+    return bytes > space.length && owner_.on_short_result(call.outcome.cookie, chunk, bytes, space);
+  }
+  if (bytes <= call.max_reply || bytes > options_.most_reply) return false;
+  call.max_reply = static_cast<std::uint32_t>(bytes);
+  return true;
+}
+
+Time RequesterCore::negotiation_deadline() const {
+  if (link_ == nullptr || !link_->open() || link_->has_two || link_->version != kVersionTwo ||
+      link_->tried_two == fabric::kNever) {
+    return fabric::kNever;
+  }
+  return due(link_->tried_two, link_->options.negotiation_timeout);
+}
+
+void RequesterCore::end_again(std::uint32_t index, Time now) {
+  Call& c = calls_[index];
+  const Time deadline = c.deadline;
+  end(index, CallStatus::kReplied, "", now);
+  c.deadline = deadline;
+  c.again = true;
+  c.outcome.vers_low = c.outcome.vers_high = 0;
 }
 
 void RequesterCore::end(std::uint32_t index, CallStatus status, const char* reason, Time now) {
@@ -373,7 +550,7 @@ bool RequesterCore::unsend(Call& c) {
   flights_[c.flight].sent = true;
   if (--c.outcome.attempts == 0) {
     c.outcome.times.sent = 0;
-  } else {
+  } else if (c.lost) {
     --counters_.resent;
   }
   return true;
@@ -421,6 +598,9 @@ void RequesterCore::completed(const WorkId& id, Time now) {
 }
 
 void RequesterCore::expire(Time now) {
+  if (now >= negotiation_deadline()) {
+    link_->fail("no answer to the first message of version 2", trace::kPeer);
+  }
   if (now < next_deadline_) return;
   next_deadline_ = fabric::kNever;
   for (std::uint32_t i = 0; i < calls_.size(); ++i) {
@@ -431,6 +611,14 @@ void RequesterCore::expire(Time now) {
       continue;
     }
     ++counters_.timeouts;
+    if (c.state == State::kEnding) {
+      // About to be sent again, and told instead as soon as its memory is fenced.
+      c.again = false;
+      c.deadline = fabric::kNever;
+      c.outcome.status = CallStatus::kTimedOut;
+      c.outcome.reason = "it was refused, and not answered in time";
+      continue;
+    }
     const bool has_flight = c.state == State::kSent;
     const bool was_sent = has_flight && !unsend(c);
     end(i, CallStatus::kTimedOut, was_sent ? "no Reply came in time" : "it was not sent in time",
@@ -445,8 +633,22 @@ void RequesterCore::expire(Time now) {
   }
 }
 
+void RequesterCore::wait_again(std::uint32_t index, MemoryPool& pool) {
+  Call& c = calls_[index];
+  c.again = false;
+  const std::uint32_t at = std::exchange(c.flight, kNoSlot);
+  Flight& f = flights_[at];
+  f.call = kNoSlot;
+  f.give_blocks(pool);
+  if (f.sent) release(at, pool);
+  ending_.remove(index);
+  c.state = State::kWaiting;
+  waiting_.push_front(index);
+}
+
 void RequesterCore::finish(std::uint32_t index, MemoryPool* pool, Time now) {
   Call& c = calls_[index];
+  if (c.again) return wait_again(index, *pool);
   CallOutcome outcome = c.outcome;
   outcome.times.ended = now;
   if (trace_.on()) tell_call_end(trace_, outcome);

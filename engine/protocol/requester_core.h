@@ -2,8 +2,9 @@
 // connection), is sent, or ends: its outcome is known, but a peer can still reach its memory.
 //
 //   call() -> waiting -> sent -> ending -> on_outcome()
-//                ^        |
-//                +--------+ the connection was lost
+//                ^        |         |
+//                +--------+---------+
+//     the connection was lost, or the peer wants it in another version or with more room
 //
 // What it has on a connection is a Flight. Withdrawals are posted by flush(), so that they leave
 // with what else is to be posted, and wait there for room.
@@ -19,10 +20,17 @@
 #include "work_id.h"
 #include "xid_table.h"
 
+#include <algorithm>
+
 #include <rpcrdma/protocol/requester.h>
 #include <rpcrdma/trace/connection_tracer.h>
 
 namespace rpcrdma::protocol {
+
+// Of a requester with so many credits: those of Calls, and as many whose Calls have ended.
+[[nodiscard]] constexpr std::uint32_t max_flights(std::uint32_t credits) {
+  return 2 * credits;
+}
 
 class RequesterCore : public WorkSource {
  public:
@@ -30,7 +38,9 @@ class RequesterCore : public WorkSource {
 
   // As of Requester.
   [[nodiscard]] fabric::Expected<std::uint32_t> call(const CallSpec& spec, fabric::Time now);
+  [[nodiscard]] fabric::Expected<std::uint32_t> option(const OptionSpec& spec, fabric::Time now);
   void close(fabric::Time now);
+  [[nodiscard]] bool idle() const { return calls_.in_use() == 0 && flights_.in_use() == 0; }
   [[nodiscard]] std::uint32_t outstanding() const { return sent_.size() + ending_.size(); }
   [[nodiscard]] std::uint32_t waiting() const { return waiting_.size(); }
   [[nodiscard]] std::uint32_t granted() const { return credits_.limit(); }
@@ -43,7 +53,9 @@ class RequesterCore : public WorkSource {
   // Nothing reaches memory through it any more.
   void detach(fabric::Time now);
   void flush(fabric::Time now);
-  [[nodiscard]] fabric::Time deadline() const { return next_deadline_; }
+  [[nodiscard]] fabric::Time deadline() const {
+    return std::min(next_deadline_, negotiation_deadline());
+  }
   void expire(fabric::Time now);
   [[nodiscard]] Keep receive(const Received& message);
   // A Send, or a withdrawal, has succeeded.
@@ -54,7 +66,7 @@ class RequesterCore : public WorkSource {
   [[nodiscard]] bool expects(std::uint32_t xid) const;
   // Of its Receives and its work at the same time.
   [[nodiscard]] std::uint32_t own_credits() const { return credits_.own(); }
-  [[nodiscard]] std::uint32_t max_flights() const { return 2 * credits_.own(); }
+  [[nodiscard]] std::uint32_t max_flights() const { return protocol::max_flights(credits_.own()); }
 
  private:
   enum class State : std::uint8_t { kWaiting, kSent, kEnding };
@@ -64,6 +76,12 @@ class RequesterCore : public WorkSource {
     State state = State::kWaiting;
     bool used = false;
     bool wants_credit = false;  // kWaiting: there was none when it was made
+    bool lost = false;          // it was sent on a connection that is gone
+    bool again = false;         // kEnding: it is to be sent again
+    bool is_option = false;     // RDMA2_OPTIONAL, with what stands in `info`
+    std::uint8_t enlargements = 0;
+    std::uint8_t info_bytes = 0;
+    std::uint32_t option_type = 0;
     std::uint32_t xid = 0;
     std::uint32_t flight = kNoSlot;
     std::array<Piece, kMaxPieces> pieces;
@@ -74,10 +92,23 @@ class RequesterCore : public WorkSource {
     fabric::Time deadline = fabric::kNever;
     CallOutcome outcome;  // as far as it is known
     std::array<std::uint32_t, kMaxResults> result_bytes;
+    std::array<std::uint8_t, kMaxOptionInfo> info;
+
+    // Its front, of which there is none for an option.
+    [[nodiscard]] wire::Bytes stream() const {
+      return piece_count == 0 ? wire::Bytes() : pieces[0].bytes;
+    }
   };
   enum class Try : std::uint8_t { kSent, kEnded, kWait };
 
+  // A free one, to be filled in; kNoSlot: there is none.
+  [[nodiscard]] std::uint32_t new_call(fabric::Time timeout, std::uint64_t cookie,
+                                       fabric::Time now);
+  void enqueue(std::uint32_t index, fabric::Time now);
   [[nodiscard]] Try try_send(std::uint32_t index, fabric::Time now);
+  [[nodiscard]] fabric::Expected<CallPlan> plan(const Call& call) const;
+  [[nodiscard]] fabric::Expected<void> build(const Call& call, const CallPlan& plan,
+                                             std::uint64_t expose_id, Flight& flight);
   void post_fences();
   // Its outcome is known: when its memory is fenced it is told.
   void end(std::uint32_t index, CallStatus status, const char* reason, fabric::Time now);
@@ -86,7 +117,16 @@ class RequesterCore : public WorkSource {
   [[nodiscard]] bool unsend(Call& call);
   // `pool`: of its blocks; not looked at if it was never sent.
   void finish(std::uint32_t index, MemoryPool* pool, fabric::Time now);
+  // As end(), but it is sent again when its memory is fenced.
+  void wait_again(std::uint32_t index, MemoryPool& pool);
+  void end_again(std::uint32_t index, fabric::Time now);
   void judge(std::uint32_t index, const Received& message);
+  void judge_version_error(std::uint32_t index, fabric::Time now);
+  void judge_error(std::uint32_t index, const wire::HeaderView& header, fabric::Time now);
+  // Makes room for a Reply as the peer asks for it; false: it cannot be.
+  [[nodiscard]] bool enlarge(Call& call, const wire::HeaderView& error);
+  // When the first message of version 2 must have been answered.
+  [[nodiscard]] fabric::Time negotiation_deadline() const;
   void release(std::uint32_t flight, MemoryPool& pool);
   void count(const CallPlan& plan, const Call& call);
   void count(const Received& message, const CheckedReply& reply);

@@ -17,6 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::open;
 using testing::OpenHeader;
+using testing::options_with;
 using testing::words;
 
 constexpr auto kRead = fabric::Access::kRemoteRead;
@@ -128,7 +129,7 @@ class RequesterTest : public testing::ChannelTest, public RequesterOwner {
   fabric::Memory memory;
 };
 
-constexpr ChannelOptions kSmallSegments{1024, 1024, 1000};
+constexpr ChannelOptions kSmallSegments{.max_segment = 1000};
 
 TEST_F(RequesterTest, AnInlineCallAndItsReply) {
   make({.credits = 8, .first_xid = 77});
@@ -454,7 +455,12 @@ INSTANTIATE_TEST_SUITE_P(
                        h.reads.push_back({0, {1, 2, 3}});
                      },
                      "Read list"},
-        HostileReply{"Version2", [](OpenHeader& h, Buffer&) { h.header.vers = 2; }, "rdma_vers"},
+        HostileReply{"Version2",
+                     [](OpenHeader& h, Buffer&) {
+                       h.header.vers = 2;
+                       h.header.direction = wire::MsgType::kReply;
+                     },
+                     "rdma_vers"},
         HostileReply{"Msgp", [](OpenHeader& h, Buffer&) { h.header.proc = wire::Proc::kMsgp; },
                      "neither RDMA_MSG"},
         HostileReply{"Done", [](OpenHeader& h, Buffer&) { h.header.proc = wire::Proc::kDone; },
@@ -711,7 +717,7 @@ TEST_F(RequesterTest, WhatWasAnsweredButNotFencedEndsWithTheConnection) {
 }
 
 TEST_F(RequesterTest, ThresholdsAreThoseOfTheConnection) {
-  make({.credits = 8}, {4096, 4096, 1U << 30});
+  make({.credits = 8}, options_with(4096));
   const std::array<Piece, 2> message{Piece{small, nullptr, false},
                                      Piece{{memory_bytes.data(), 2000}, &memory, true}};
   CallSpec spec;
@@ -720,7 +726,7 @@ TEST_F(RequesterTest, ThresholdsAreThoseOfTheConnection) {
   const std::uint32_t xid = requester->call(spec, now).value();
   channel->flush(now);
   EXPECT_THAT(open(sent()).reads, IsEmpty());
-  start_again({1024, 1024, 1U << 30});
+  start_again(options_with(1024));
   EXPECT_EQ(open(sent()).reads.size(), 1U);
   EXPECT_EQ(open(sent()).header.xid, xid);
 }
@@ -780,7 +786,7 @@ TEST_F(RequesterTest, XidsAreNotUsedTwiceAtATime) {
 }
 
 TEST_F(RequesterTest, AMessageThatDoesNotFitEndsWithAReason) {
-  make({.credits = 8}, {1024, 1024, 10});  // a hundred segments
+  make({.credits = 8}, options_with(1024, 10));  // a hundred segments
   call_with_chunks();
   ASSERT_EQ(told.size(), 1U);
   EXPECT_EQ(told[0].status, CallStatus::kCannotSend);
@@ -923,7 +929,7 @@ TEST_F(RequesterTest, WithdrawalsWaitForRoomToo) {
 }
 
 TEST_F(RequesterTest, ACallWaitsForHandles) {
-  make({.credits = 16}, {2048, 2048, 64});
+  make({.credits = 16}, options_with(2048, 64));
   arrive(reply_to(call()));
   // 40 segments each, of 64 that may be valid at a time.
   const auto big_call = [&] {

@@ -3,7 +3,9 @@
 #include "trace_hooks.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <optional>
 
 namespace rpcrdma::protocol {
 
@@ -126,7 +128,8 @@ Keep ResponderCore::receive(const Received& message) {
 
 Keep ResponderCore::begin(std::uint32_t index, const Received& message) {
   Serving& s = serving_[index];
-  const CallVerdict verdict = check_call(message.message(), message.header, options_, s.call);
+  const CallVerdict verdict =
+      check_call(message.message(), message.header, link_->options.versions, options_, s.call);
   if (verdict.answer == CallAnswer::kIgnore) {
     ++counters_.ignored;
     if (link_->trace.on()) {
@@ -144,16 +147,59 @@ Keep ResponderCore::begin(std::uint32_t index, const Received& message) {
   ++counters_.calls;
   s.handed_up = false;
   s.replied_at = 0;
-  if (verdict.answer == CallAnswer::kServe) asked_ = s.call.credit;
+  s.has_invalidate = false;
+  const bool is_good =
+      verdict.answer == CallAnswer::kServe || verdict.answer == CallAnswer::kOption;
+  if (is_good) {
+    asked_ = s.call.credit;
+    if (link_->follows) {
+      link_->version = s.call.version;
+      link_->confirmed = true;
+    }
+  }
   if (link_->trace.on()) tell_their_credits(link_->now);
   if (verdict.answer == CallAnswer::kServe) return serve(index, message);
+  if (verdict.answer == CallAnswer::kOption) return answer_option(index, message);
   refuse(index, verdict, trace::kPeer, link_->now);
+  return Keep::kNo;
+}
+
+Keep ResponderCore::answer_option(std::uint32_t index, const Received& message) {
+  Serving& s = serving_[index];
+  s.received_at = message.at;
+  const wire::HeaderView& header = *message.header;
+  const OptionRegistry::Handler* const handler =
+      options_.options != nullptr ? options_.options->find(header.opttype) : nullptr;
+  CallVerdict verdict{CallAnswer::kErrorOption, header.xid, "V2-08", "rdma_opttype is not known",
+                      header.vers};
+  std::array<std::uint8_t, kMaxOptionInfo> out{};
+  std::optional<std::size_t> bytes;
+  if (handler != nullptr) {
+    bytes = message.payload().empty() ? (*handler)(header.optinfo, link_->now, out) : std::nullopt;
+    verdict.answer = CallAnswer::kErrorChunk;
+    verdict.reason = "the option has another content";
+  }
+  if (!bytes) {
+    refuse(index, verdict, trace::kPeer, link_->now);
+    return Keep::kNo;
+  }
+  ++counters_.options;
+  if (!build_option_reply(*pool_, header.opttype, std::span(out).first(*bytes), grant_, s)) {
+    link_->fail("there is no memory for an answer", trace::kHere, header.xid);
+  }
+  send(index, State::kRefusing, link_->now);
   return Keep::kNo;
 }
 
 Keep ResponderCore::serve(std::uint32_t index, const Received& message) {
   Serving& s = serving_[index];
   s.received_at = message.at;
+  if (s.call.version == kVersionTwo &&
+      !reply_header_fits(link_->reply_limits(s.call.version), s.call.offer)) {
+    refuse_short(index, {}, "the chunks have more segments than a Reply has room for", false,
+                 link_->now);
+    return Keep::kNo;
+  }
   const Keep keep = s.call.long_call ? Keep::kNo : Keep::kYes;
   if (keep == Keep::kYes) s.received = message.block;
   if (s.call.read_count == 0) {
@@ -194,7 +240,8 @@ void ResponderCore::pull(Time now) {
       retry_at_ = due(now, kRetry);
       return;
     }
-    refuse(index, {CallAnswer::kErrorChunk, s.call.xid, "", kNoMemory}, trace::kHere, now);
+    refuse(index, {CallAnswer::kErrorChunk, s.call.xid, "", kNoMemory, s.call.version},
+           trace::kHere, now);
   }
 }
 
@@ -236,19 +283,28 @@ fabric::Expected<void> ResponderCore::reply(std::uint64_t id, std::span<const Pi
     return fabric::fail(Errc::kNotConnected);
   }
   const bool starts_well = !message.empty() && !message[0].ddp && message[0].bytes.size() >= 4;
-  auto plan = starts_well ? plan_reply(link_->limits(false), message, s->call.offer)
-                          : fabric::fail(Errc::kBadArgument,
-                                         "the Reply does not begin with the XID's place");
+  Shortage shortage;
+  auto plan =
+      starts_well
+          ? plan_reply(link_->reply_limits(s->call.version), message, s->call.offer, &shortage)
+          : fabric::fail(Errc::kBadArgument, "the Reply does not begin with the XID's place");
   auto built = plan.map([](const ReplyPlan&) {});
   if (plan) built = build_reply(*pool_, *plan, message, grant_, *s);
   if (!built) {
     // All but what the Call offered is ours.
     const bool offers_too_little = !plan && plan.error().code == Errc::kNoRoom;
     const std::string& why = built.error().message;
-    refuse(index, {CallAnswer::kErrorChunk, s->call.xid, "", why.empty() ? kNoMemory : why.c_str()},
+    if (offers_too_little && s->call.version == kVersionTwo) {
+      refuse_short(index, shortage, why.c_str(), true, now);
+      return built;
+    }
+    refuse(index,
+           {CallAnswer::kErrorChunk, s->call.xid, "", why.empty() ? kNoMemory : why.c_str(),
+            s->call.version},
            offers_too_little ? trace::kPeer : trace::kHere, now);
     return built;
   }
+  choose_invalidation(*s);
   ++counters_.replies;
   counters_.service.add(now - s->received_at);
   MessageBytes& bytes = counters_.bytes;
@@ -258,17 +314,89 @@ fabric::Expected<void> ResponderCore::reply(std::uint64_t id, std::span<const Pi
   return {};
 }
 
+// Version 1 leaves the choice to the responder, where both peers can (RFC 8797); in version 2 it is
+// the requester's (section 5.2.3 of draft-cel-nfsv4-rpcrdma-version-two-02).
+void ResponderCore::choose_invalidation(Serving& serving) const {
+  if (!link_->options.sends_invalidate) return;
+  const CheckedCall& call = serving.call;
+  if (call.version == kVersionTwo) {
+    serving.invalidates = call.inv_handle;
+    serving.has_invalidate = call.inv_handle != 0;
+  } else if (link_->options.terms.remote_invalidation) {
+    const auto known = std::span(call.segments).first(call.segment_count);
+    const auto one = std::ranges::find_if(known, [](const auto& s) { return s.length != 0; });
+    serving.has_invalidate = one != known.end();
+    if (serving.has_invalidate) serving.invalidates = one->handle;
+  }
+}
+
+void ResponderCore::refuse_short(std::uint32_t index, const Shortage& shortage, const char* why,
+                                 bool processed, Time now) {
+  const CheckedCall& call = serving_[index].call;
+  const bool of_reply = shortage.chunk == Shortage::kReplyChunk;
+  wire::Header details;
+  details.processed = processed;
+  if (of_reply && !call.offer.has_reply_chunk) {
+    // There is none to point at, and this is how long it would have to be.
+    details.length_needed = static_cast<std::uint32_t>(shortage.bytes);
+  } else if (shortage.chunk != Shortage::kUnknown) {
+    // A chunk is filled in order, so what it lacks is missing at its last segment.
+    const ChunkRange& chunk = of_reply ? call.reply : call.writes[shortage.chunk];
+    std::uint64_t before = 0;
+    for (const wire::Segment& s : call.of({chunk.first, chunk.count - 1})) before += s.length;
+    std::uint32_t first = call.segment_count;
+    for (std::uint32_t n = 0; n < call.offer.write_chunks; ++n) {
+      first = std::min(first, call.writes[n].first);
+    }
+    if (call.offer.has_reply_chunk) first = std::min(first, call.reply.first);
+    details.segment_index = chunk.first + chunk.count - first;
+    details.length_needed = static_cast<std::uint32_t>(shortage.bytes - before);
+  }
+  refuse(index, {CallAnswer::kCantReply, call.xid, "V2-09", why, call.version}, trace::kPeer, now,
+         details);
+}
+
 void ResponderCore::refuse(std::uint32_t index, const CallVerdict& verdict, std::uint8_t side,
-                           Time now) {
+                           Time now, const wire::Header& details) {
   Serving& s = serving_[index];
   give_blocks(s);
-  const bool version = verdict.answer == CallAnswer::kErrorVersion;
-  const wire::RdmaErr error = version ? wire::RdmaErr::kVers : wire::RdmaErr::kChunk;
-  ++(version ? counters_.error_version : counters_.error_chunk);
-  if (link_->trace.on()) {
-    tell_refused(link_->trace, side, error, verdict.xid, verdict.rule, verdict.reason, now);
+  wire::Header error = details;
+  error.xid = verdict.xid;
+  error.credit = grant_;
+  error.vers = verdict.version;
+  switch (verdict.answer) {
+    case CallAnswer::kErrorVersion:
+      ++counters_.error_version;
+      error.error = wire::RdmaErr::kVers;
+      // One that is spoken here, whatever the peer speaks (ERR-04).
+      error.vers = error.vers_low = link_->options.versions.low;
+      error.vers_high = link_->options.versions.high;
+      break;
+    case CallAnswer::kErrorProc:
+      ++counters_.error_proc;
+      error.error = wire::RdmaErr::kInvalProc;
+      break;
+    case CallAnswer::kErrorOption:
+      ++counters_.error_option;
+      error.error = wire::RdmaErr::kInvalOption;
+      break;
+    case CallAnswer::kCantReply:
+      ++counters_.cant_reply;
+      error.error = wire::RdmaErr::kCantReply;
+      break;
+    case CallAnswer::kErrorChunk:
+    case CallAnswer::kServe:
+    case CallAnswer::kIgnore:
+    case CallAnswer::kOption:
+      ++counters_.error_chunk;
+      error.error = wire::RdmaErr::kChunk;
+      break;
   }
-  if (!build_error(*pool_, error, verdict.xid, grant_, s)) {
+  if (link_->trace.on()) {
+    tell_refused(link_->trace, side, error.vers, error.error, verdict.xid, verdict.rule,
+                 verdict.reason, now);
+  }
+  if (!build_error(*pool_, error, s)) {
     link_->fail("there is no memory for an RDMA_ERROR", trace::kHere, verdict.xid);
   }
   send(index, State::kRefusing, now);
@@ -298,7 +426,11 @@ bool ResponderCore::next_work(std::uint32_t slot, WorkRequest& work) {
     work.xid = s.call.xid;
     return false;
   }
-  // The place where a Reply may invalidate one of the Call's handles (Send With Invalidate).
+  if (s.has_invalidate && s.state == State::kReplying) {
+    work.request.operation = fabric::Operation::kSendInvalidate;
+    work.request.invalidate = s.invalidates;
+    ++counters_.invalidated;
+  }
   work.request.id = WorkId{WorkKind::kReplySend, slot, s.generation}.encode();
   s.replied_at = link_->now;
   work.slices[0] = s.send.slice(s.send_bytes);
@@ -317,9 +449,10 @@ void ResponderCore::completed(const WorkId& id, Time now) {
   } else if (s->state == State::kReading) {
     transfer_ends(now);
     if (link_->trace.on()) tell_reads_ended(link_->trace, *s, id.slot, now);
-    const CallVerdict verdict = check_stream(s->stream, s->call.xid);
+    const CallVerdict verdict = check_stream(s->stream, s->call.xid, s->call.version);
     if (verdict.answer == CallAnswer::kServe) return hand_up(id.slot, now);
-    refuse(id.slot, {CallAnswer::kErrorChunk, s->call.xid, verdict.rule, verdict.reason},
+    refuse(id.slot,
+           {CallAnswer::kErrorChunk, s->call.xid, verdict.rule, verdict.reason, s->call.version},
            trace::kPeer, now);
   }
   // There may be memory now.

@@ -56,8 +56,15 @@ class ResponderCore : public WorkSource {
   // Begins with the Read chunks of those that wait, as far as there is memory.
   void pull(fabric::Time now);
   void hand_up(std::uint32_t index, fabric::Time pulled);
-  // `verdict`: what is wrong with the Call; `side`: by whom.
-  void refuse(std::uint32_t index, const CallVerdict& verdict, std::uint8_t side, fabric::Time now);
+  [[nodiscard]] Keep answer_option(std::uint32_t index, const Received& message);
+  // `verdict`: what is wrong with the Call; `side`: by whom; `details`: of RDMA2_ERR_CANT_REPLY.
+  void refuse(std::uint32_t index, const CallVerdict& verdict, std::uint8_t side, fabric::Time now,
+              const wire::Header& details = {});
+  // What its Call offered is too little, which was found after the upper layer processed it, or
+  // before.
+  void refuse_short(std::uint32_t index, const Shortage& shortage, const char* why, bool processed,
+                    fabric::Time now);
+  void choose_invalidation(Serving& serving) const;
   void send(std::uint32_t index, Serving::State state, fabric::Time now);
   void release(std::uint32_t index);
   void give_blocks(Serving& serving);

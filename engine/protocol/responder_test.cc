@@ -19,6 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::open;
 using testing::OpenHeader;
+using testing::options_with;
 using testing::words;
 
 struct Seen {
@@ -575,7 +576,7 @@ TEST_F(ResponderTest, ReadsAndWritesWaitForRoomInTheSendQueue) {
   for (std::uint32_t i = 0; i < 40; ++i) h.reads.push_back({12, {i, 4, i}});
   fabric.send_room = 7;
   // A header of forty entries is longer than the default threshold.
-  make({.credits = 8}, {4096, 4096, 1U << 30});
+  make({.credits = 8}, options_with(4096));
   arrive(h.encode(call_stream(5)));
   EXPECT_EQ(fabric.posted.size(), 7U);
   for (int i = 0; i < 11; ++i) {

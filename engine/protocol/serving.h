@@ -20,7 +20,7 @@ struct Serving {
     kReading,   // its Read chunks are being pulled
     kOwned,     // the upper layer has it
     kReplying,  // the upper layer's Reply is under way
-    kRefusing,  // an RDMA_ERROR is, of which the upper layer hears nothing
+    kRefusing,  // an RDMA_ERROR is, or an option's answer: the upper layer hears nothing of it
   };
   std::uint32_t generation = 0;
   State state = State::kFree;
@@ -39,6 +39,9 @@ struct Serving {
   std::uint32_t chunk = 0;         // that it belongs to
   std::uint32_t chunk_at = 0;      // bytes of the chunk that are read, or being so
   std::uint32_t block_at = 0;      // where the chunk begins in `chunks`
+
+  std::uint32_t invalidates = 0;  // the handle that its Reply invalidates
+  bool has_invalidate = false;
 
   Block send;
   std::uint32_t send_bytes = 0;

@@ -26,6 +26,14 @@ class SlotList {
     last_ = index;
     ++size_;
   }
+  void push_front(std::uint32_t index) {
+    T& slot = slots_[index];
+    slot.previous = kNoSlot;
+    slot.next = first_;
+    (first_ == kNoSlot ? last_ : slots_[first_].previous) = index;
+    first_ = index;
+    ++size_;
+  }
   void remove(std::uint32_t index) {
     const T& slot = slots_[index];
     (slot.previous == kNoSlot ? first_ : slots_[slot.previous].next) = slot.next;

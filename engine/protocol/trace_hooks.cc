@@ -219,11 +219,12 @@ void tell_error(const ConnectionTracer& trace, std::uint8_t side, std::uint32_t 
   trace.tell(now, trace::Error{xid, side, {}}, as_bytes(reason));
 }
 
-void tell_refused(const ConnectionTracer& trace, std::uint8_t side, wire::RdmaErr error,
-                  std::uint32_t xid, std::string_view rule, std::string_view reason, Time now) {
+void tell_refused(const ConnectionTracer& trace, std::uint8_t side, std::uint32_t version,
+                  wire::RdmaErr error, std::uint32_t xid, std::string_view rule,
+                  std::string_view reason, Time now) {
   constexpr std::size_t kLongest = 256;
   std::array<char, kLongest> text;
-  const char* const name = wire::rdma_err_name(1, static_cast<std::uint32_t>(error));
+  const char* const name = wire::rdma_err_name(version, static_cast<std::uint32_t>(error));
   const auto written =
       rule.empty() ? fmt::format_to_n(text.data(), kLongest, "{}: {}", name, reason)
                    : fmt::format_to_n(text.data(), kLongest, "{}: {} ({})", name, reason, rule);

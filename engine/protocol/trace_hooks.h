@@ -61,9 +61,10 @@ namespace rpcrdma::protocol {
 
 [[gnu::noinline]] void tell_error(const trace::ConnectionTracer& trace, std::uint8_t side,
                                   std::uint32_t xid, std::string_view reason, fabric::Time now);
-// A Call is answered with an RDMA_ERROR. `rule`: its ID, or empty.
+// A Call is answered with an RDMA_ERROR of `version`. `rule`: its ID, or empty.
 [[gnu::noinline]] void tell_refused(const trace::ConnectionTracer& trace, std::uint8_t side,
-                                    wire::RdmaErr error, std::uint32_t xid, std::string_view rule,
-                                    std::string_view reason, fabric::Time now);
+                                    std::uint32_t version, wire::RdmaErr error, std::uint32_t xid,
+                                    std::string_view rule, std::string_view reason,
+                                    fabric::Time now);
 
 }  // namespace rpcrdma::protocol

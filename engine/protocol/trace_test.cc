@@ -522,7 +522,7 @@ TEST_F(TraceTest, ResponderRefusesAHeader) {
   other[7] = 9;
   arrive(other);
   EXPECT_THAT(told.take("error"),
-              ElementsAre("error by 1, xid 6: ERR_VERS: rdma_vers is not 1 (HDR-03)"));
+              ElementsAre("error by 1, xid 6: ERR_VERS: rdma_vers is not spoken here (HDR-03)"));
 }
 
 TEST_F(TraceTest, ResponderRefusesAStream) {

@@ -15,6 +15,7 @@
 #include <rpcrdma/protocol/memory_pool.h>
 #include <rpcrdma/protocol/requester.h>
 #include <rpcrdma/protocol/responder.h>
+#include <rpcrdma/protocol/versions.h>
 
 namespace rpcrdma::trace {
 class Tracer;
@@ -22,10 +23,33 @@ class Tracer;
 
 namespace rpcrdma::protocol {
 
+// What the peers agreed on while they connected (RFC 8797).
+struct Terms {
+  // Inline thresholds of version 1, bytes: of a Send at most, and of what comes; 1024 without
+  // private data (INL-01).
+  std::uint32_t inline_send = 1024;
+  std::uint32_t inline_receive = 1024;
+  // Replies of version 1 may invalidate one of their Call's handles: both peers set the flag R.
+  bool remote_invalidation = false;
+  // Inline thresholds of version 2, bytes; of the first message kFirstMessageThreshold.
+  std::uint32_t inline_send_2 = kVersionTwoThreshold;
+  std::uint32_t inline_receive_2 = kVersionTwoThreshold;
+};
+
 struct ChannelOptions {
-  std::uint32_t inline_send = 1024;  // bytes of a Send at most; 1024 without private data (INL-01)
-  std::uint32_t inline_receive = 1024;   // bytes of each Receive
+  Terms terms{};
+  // A Receive is as long as what may come of any version.
+  Versions versions{};
+  // In which the first message of version 2 must be answered, or the connection is given up: see
+  // lacks_version_two().
+  fabric::Time negotiation_timeout = 10 * fabric::kSecond;
   std::uint32_t max_segment = 1U << 30;  // bytes of one exposed segment
+  // What the device can (fabric::Limits): Replies that invalidate a handle are sent only if it
+  // sends such, and Calls of version 2 name one that may be invalidated only if it takes them.
+  bool sends_invalidate = false;
+  bool takes_invalidate = false;
+  // Receives and work for a requester that comes later, see attach(): its credits at most.
+  std::uint32_t later_credits = 0;
   // Who is told what happens on it and to its Calls, and under which number (see
   // trace/connection_tracer.h); null: nobody. It outlives the roles. That the connection is there,
   // and its end, are its owner's to tell: before established(), and after the channel's end.
@@ -48,11 +72,25 @@ class Channel {
   // Takes a connection that is about to be set up, and posts the Receives. Error: kNoRoom, kSystem.
   [[nodiscard]] fabric::Expected<void> begin(std::unique_ptr<fabric::Connection> connection);
   [[nodiscard]] fabric::Connection& connection();
-  // The inline thresholds that the peers agreed on while they connected, bytes, instead of those in
-  // the options: before established(). Receives stay as long as they are, so `inline_receive` is at
-  // most that.
-  void agree(std::uint32_t inline_send, std::uint32_t inline_receive);
+  // Instead of the terms in the options: before established(). Receives stay as long as they are,
+  // so `inline_receive` is at most that.
+  void agree(const Terms& terms);
   void established(fabric::Time now);
+  // A requester for a channel that is established and has none, with `later_credits` or fewer. When
+  // the channel ends, its Calls wait for the next one.
+  void attach(Requester& requester, fabric::Time now);
+  [[nodiscard]] bool has_requester() const;
+  // Takes it away again, so that another may come: one of which nothing is under way, see
+  // Requester::idle().
+  void detach_requester(fabric::Time now);
+
+  // The version that Calls are sent in from here: the highest, until the peer says that it does not
+  // speak it; without a requester that of the Calls that come.
+  [[nodiscard]] std::uint32_t version() const;
+  // Version 2 was tried, and the peer has not answered in it: the next connection had better begin
+  // with version 1, or this may go on for ever (section 6.2 of
+  // draft-cel-nfsv4-rpcrdma-version-two-02).
+  [[nodiscard]] bool lacks_version_two() const;
 
   void completed(const fabric::Completion& completion, fabric::Time now);
   // No completion follows.

@@ -9,6 +9,7 @@
 
 #include <rpcrdma/fabric/error.h>
 #include <rpcrdma/protocol/message.h>
+#include <rpcrdma/protocol/versions.h>
 
 namespace rpcrdma::protocol {
 
@@ -16,7 +17,18 @@ struct Limits {
   std::uint32_t call_threshold = 1024;   // inline threshold of Calls, bytes, header included
   std::uint32_t reply_threshold = 1024;  // of Replies
   std::uint32_t max_segment = 1U << 30;  // bytes of one segment; longer chunks have several
+  // Of a header whose chunk lists are empty, bytes: see empty_header_bytes().
+  std::uint32_t empty_header = 28;
+  // No chunks at all: what does not fit without is not sent (draft-cel-nfsv4-rpcrdma-bidirection-01
+  // section 2.4).
+  bool inline_only = false;
 };
+
+// RDMA_MSG and RDMA_NOMSG of a version: the four fixed words, in version 2 rdma_direction and
+// rdma_inv_handle, and a marker for each of the three lists.
+[[nodiscard]] constexpr std::uint32_t empty_header_bytes(std::uint32_t version) {
+  return version == kVersionTwo ? 36 : 28;
+}
 
 // Segments of a chunk: all but the last are max_segment long. None for a chunk of no bytes.
 [[nodiscard]] constexpr std::uint64_t segment_count(std::uint64_t bytes,
@@ -67,12 +79,23 @@ struct ReplyPlan {
   std::uint32_t stream_bytes = 0;  // without what Write chunks hold, exact
 };
 
+// Which of the offered chunks a Reply is too long for, by its number in the Write list.
+struct Shortage {
+  static constexpr std::uint32_t kReplyChunk = UINT32_MAX;
+  static constexpr std::uint32_t kUnknown = UINT32_MAX - 1;
+  std::uint32_t chunk = kUnknown;
+  std::uint64_t bytes = 0;  // that it would have to have; of an unknown one 0
+};
+
 // Every DDP-eligible piece goes into its Write chunk if the Call has one with room for any byte
 // (WR-10): a Write chunk without is how a requester says that this result is to come inline.
-// Errors: kNoRoom when the chunks that were offered are too small or missing: answer ERR_CHUNK;
-// kBadArgument for too many pieces.
+// Errors: kNoRoom when the chunks that were offered are too small or missing, of which `shortage`
+// then tells: answer ERR_CHUNK, or RDMA2_ERR_CANT_REPLY; kBadArgument for too many pieces.
 [[nodiscard]] fabric::Expected<ReplyPlan> plan_reply(const Limits& limits,
                                                      std::span<const Piece> message,
-                                                     const Offer& offer);
+                                                     const Offer& offer,
+                                                     Shortage* shortage = nullptr);
+// The Write list that comes back with every Reply leaves room in a Send for itself.
+[[nodiscard]] bool reply_header_fits(const Limits& limits, const Offer& offer);
 
 }  // namespace rpcrdma::protocol

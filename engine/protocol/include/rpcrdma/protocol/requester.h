@@ -14,6 +14,7 @@
 
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/protocol/message.h>
+#include <rpcrdma/protocol/options.h>
 
 namespace rpcrdma::protocol {
 
@@ -33,11 +34,17 @@ struct CallSpec {
 enum class CallStatus : std::uint8_t {
   kReplied,       // the RPC layer says what the Reply says
   kTimedOut,      // if it was sent, the connection is given up: a Reply may still come
-  kErrorVersion,  // RDMA_ERROR, ERR_VERS: the peer does not speak version 1
-  kErrorChunk,  // RDMA_ERROR, ERR_CHUNK: the peer could not read the header, or not place the Reply
+  kErrorVersion,  // RDMA_ERROR, ERR_VERS: the peer speaks none of our versions
+  // RDMA_ERROR, ERR_CHUNK: the peer could not read the header, or not place the Reply. Version 2,
+  // RDMA2_ERR_BAD_XDR: it could not read the header.
+  kErrorChunk,
   kBadReply,    // the Reply breaks the protocol: see `reason`
   kCannotSend,  // does not fit the thresholds: see `reason`
   kClosed,      // the requester was closed
+  // Version 2 only.
+  kCantReply,    // RDMA2_ERR_CANT_REPLY: the Reply is longer than what the Call offered for it
+  kErrorProc,    // RDMA2_ERR_INVAL_PROC: the peer does not know the kind of message
+  kErrorOption,  // RDMA2_ERR_INVAL_OPTION: the peer does not know the option
 };
 [[nodiscard]] const char* call_status_name(CallStatus status);
 
@@ -60,8 +67,21 @@ struct CallOutcome {
   // Bytes that the peer wrote into each of the results' memory; 0: it is in `reply`, or absent.
   std::span<const std::uint32_t> result_bytes;
   CallTimes times;
-  std::uint32_t attempts = 0;                 // connections it was sent on
+  std::uint32_t attempts = 0;                 // how often it was sent
   std::uint32_t vers_low = 0, vers_high = 0;  // kErrorVersion
+  // kCantReply, as the peer says: whether the upper layer had processed the Call, which segment of
+  // Write list and Reply chunk is too short, from 1 on, or 0, and what it would have to be, bytes.
+  bool processed = false;
+  std::uint32_t segment_index = 0, length_needed = 0;
+};
+
+// An RDMA2_OPTIONAL message without payload, which a Call is in all else: it takes a credit, and
+// ends with an outcome, whose `reply` is the rdma_optinfo of the answer.
+struct OptionSpec {
+  std::uint32_t type = 0;                 // rdma_opttype
+  wire::Bytes info;                       // rdma_optinfo, kMaxOptionInfo at most; is copied
+  fabric::Time timeout = fabric::kNever;  // from option() on
+  std::uint64_t cookie = 0;
 };
 
 class RequesterOwner {
@@ -69,18 +89,34 @@ class RequesterOwner {
   virtual ~RequesterOwner() = default;
   // May call() again.
   virtual void on_outcome(const CallOutcome& outcome) = 0;
+  // Version 2: a result of `bytes` does not fit the space that its Call offered. False: the Call
+  // ends as kCantReply; true: it is sent again with `space`, which the owner has made large enough,
+  // under its XID. The peer may have processed it already, and will do so again.
+  [[nodiscard]] virtual bool on_short_result(std::uint64_t /*cookie*/, std::size_t /*result*/,
+                                             std::uint64_t /*bytes*/, ResultSpace& /*space*/) {
+    return false;
+  }
 };
 
 struct RequesterOptions {
   std::uint32_t credits = 32;      // asked for in each Call, at most so many outstanding
   std::uint32_t max_calls = 1024;  // outstanding and waiting
   std::uint32_t first_xid = 1;
+  // No chunks: a Call that does not fit inline, or whose Reply may not, is not sent
+  // (draft-cel-nfsv4-rpcrdma-bidirection-01 sections 2.4, 2.5).
+  bool inline_only = false;
+  // Version 2: a Reply chunk that a peer finds too short is offered again as long as it asks for,
+  // up to so many bytes. 0: not.
+  std::uint32_t most_reply = 1U << 20;
 };
 
 struct RequesterCounters {
   std::uint64_t calls = 0, replies = 0, timeouts = 0;
   std::uint64_t error_version = 0, error_chunk = 0;  // RDMA_ERRORs received for a Call
+  std::uint64_t error_option = 0, cant_reply = 0;    // of version 2, too
   std::uint64_t resent = 0;                          // on a new connection
+  std::uint64_t renegotiated = 0;                    // sent again in another version
+  std::uint64_t enlarged = 0;                        // sent again with more room for the Reply
   std::uint64_t unmatched = 0;    // Replies and errors whose XID nobody waits for
   std::uint64_t malformed = 0;    // messages that are no Reply
   std::uint64_t zero_grants = 0;  // taken as one
@@ -102,6 +138,8 @@ class Requester {
   // wait; kBadArgument for too many pieces or results, or a first piece without the XID's place;
   // kNotConnected after close(). May be called without a connection.
   [[nodiscard]] fabric::Expected<std::uint32_t> call(const CallSpec& spec, fabric::Time now);
+  // As call(); in version 2 alone, where the peer has that: else it ends as kCannotSend.
+  [[nodiscard]] fabric::Expected<std::uint32_t> option(const OptionSpec& spec, fabric::Time now);
   // All that wait end as kClosed, once their memory is fenced: at once, from within, what was not
   // sent.
   void close(fabric::Time now);
@@ -110,6 +148,8 @@ class Requester {
   [[nodiscard]] fabric::Time deadline() const;
   void expire(fabric::Time now);
 
+  // No Call is there, and nothing of an earlier one is under way.
+  [[nodiscard]] bool idle() const;
   [[nodiscard]] std::uint32_t outstanding() const;     // sent and not ended
   [[nodiscard]] std::uint32_t waiting() const;         // for credit, or a connection
   [[nodiscard]] std::uint32_t granted() const;         // 1 before the first Reply of a connection

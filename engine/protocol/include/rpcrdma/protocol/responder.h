@@ -13,6 +13,7 @@
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/protocol/durations.h>
 #include <rpcrdma/protocol/message.h>
+#include <rpcrdma/protocol/options.h>
 #include <rpcrdma/protocol/reduction.h>
 #include <rpcrdma/protocol/stream_reader.h>
 
@@ -46,6 +47,11 @@ struct ResponderOptions {
   std::uint32_t credits = 32;                 // granted, and Receives posted
   std::uint64_t max_chunk_bytes = 16U << 20;  // of all Read chunks of a Call together
   std::uint32_t max_segments = kMaxSegments;  // of all chunks of a Call together
+  // False: Calls with chunks get ERR_CHUNK, as those in the reverse direction may (RFC 8167 section
+  // 5.3).
+  bool chunks = true;
+  // What is answered of RDMA2_OPTIONAL messages; null: nothing. It outlives the responder.
+  const OptionRegistry* options = nullptr;
   // Of the Read chunks of all Calls that are being served, bytes: Calls beyond wait for others to
   // end. One alone may have max_chunk_bytes. They wait, too, while that would leave less than a
   // quarter of the pool for everything else.
@@ -58,8 +64,10 @@ struct ResponderOptions {
 
 struct ResponderCounters {
   std::uint64_t calls = 0, replies = 0;
-  std::uint64_t error_version = 0, error_chunk = 0;  // RDMA_ERRORs sent
-  std::uint64_t ignored = 0;                         // errors and DONE messages of the peer's
+  std::uint64_t error_version = 0, error_chunk = 0;                // RDMA_ERRORs sent
+  std::uint64_t error_proc = 0, error_option = 0, cant_reply = 0;  // of version 2, too
+  std::uint64_t options = 0;                                       // RDMA2_OPTIONAL answered
+  std::uint64_t ignored = 0;      // errors and DONE messages of the peer's
   std::uint64_t over_credit = 0;  // Calls beyond what was granted; they end the connection
   std::uint64_t delayed = 0;      // Calls that waited for memory for their Read chunks
   MessageBytes bytes;             // of Calls that were handed up, and of Replies
@@ -78,7 +86,8 @@ class Responder {
   // The Reply: an RPC message whose first word is filled in. DDP-eligible pieces stand in the order
   // of the Call's Write chunks; one without bytes leaves its chunk unused. The bytes of a piece
   // with `memory` stay as they are until on_sent(id); others are copied at once. Errors: kNoRoom:
-  // the Call offered too little, and the peer was answered ERR_CHUNK; kNotConnected: the Call was
+  // the Call offered too little, and the peer was answered ERR_CHUNK, or RDMA2_ERR_CANT_REPLY;
+  // kNotConnected: the Call was
   // cancelled. Either way the Call has ended.
   [[nodiscard]] fabric::Expected<void> reply(std::uint64_t id, std::span<const Piece> message,
                                              fabric::Time now);
