@@ -4,6 +4,7 @@
 #include "trace_hooks.h"
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -72,6 +73,18 @@ struct Link : protocol::RequesterOwner {
       : observer(o), durations(d), number(n), requester(*this, options) {
     info.number = n;
   }
+  // The server may call, too. `answered_later`: there is something to flush.
+  void serve(const ClientOptions& options, Loop& loop, std::function<void()> answered_later) {
+    dispatcher.emplace(options.programs, options.server, loop.memory(), loop.clock());
+    responder.emplace(*dispatcher, options.reverse);
+    dispatcher->attach([this](std::uint64_t id, std::span<const protocol::Piece> message,
+                              Time at) { return responder->reply(id, message, at); },
+                       std::move(answered_later));
+  }
+  [[nodiscard]] bool busy() const {
+    return requester.outstanding() + requester.waiting() != 0 ||
+           (responder && responder->outstanding() != 0);
+  }
 
   void on_outcome(const protocol::CallOutcome& outcome) override {
     if (outcome.status == protocol::CallStatus::kReplied) durations.add(outcome.times);
@@ -83,6 +96,8 @@ struct Link : protocol::RequesterOwner {
   const std::uint32_t number;
   bool silent = false;  // the client ends
   protocol::Requester requester;
+  std::optional<Dispatcher> dispatcher;
+  std::optional<protocol::Responder> responder;
   std::unique_ptr<protocol::Channel> channel;
   ConnectionInfo info;
   LinkState state = LinkState::kWaiting;
@@ -93,6 +108,7 @@ struct Link : protocol::RequesterOwner {
   Time backoff = 0;                // the next one
   Time up_since = fabric::kNever;  // this connection
   std::uint64_t replies = 0;       // before it
+  bool avoids_two = false;         // version 2, see remember_version()
   Time due = fabric::kNever;       // of the state: when it has lasted long enough
   Time probed = 0;
   Time asked = 0;      // by the first probe since something was heard
@@ -104,19 +120,25 @@ struct Client::Impl : LoopMember {
   Impl(Loop& l, const ClientOptions& o, ClientObserver& w)
       : loop(l),
         options(o),
+        programs(o.programs.begin(), o.programs.end()),
         observer(w),
-        private_data(own_private_data(o.inline_threshold, l.provider().limits().takes_invalidate)),
+        takes_invalidate(o.remote_invalidation && l.provider().limits().takes_invalidate),
+        private_data(own_private_data(o.inline_threshold, takes_invalidate)),
         random(std::random_device()()) {
     // What the peer reads or writes at once, a device like this one can.
     if (const std::uint32_t most = l.provider().limits().message; most != 0) {
       options.max_segment = std::min(options.max_segment, most);
     }
+    options.programs = programs;
     for (std::uint32_t i = 0; i < options.connections; ++i) {
       protocol::RequesterOptions requester = options.requester;
       requester.first_xid = static_cast<std::uint32_t>(random());
       links.push_back(std::make_unique<Link>(observer, counters.durations, requester, i));
       links.back()->backoff = options.backoff_first;
       links.back()->due = 0;
+      if (!options.programs.empty()) {
+        links.back()->serve(options, loop, [this, i] { mark(*links[i]); });
+      }
       watch(*links.back());
     }
     loop.join(*this);
@@ -154,11 +176,21 @@ struct Client::Impl : LoopMember {
     link.trace = new_trace_connection(loop);
     link.established = false;
     // Receives are as long as ours may be; what may be sent is known when the peer has answered.
-    link.channel = std::make_unique<protocol::Channel>(
-        loop.memory(),
-        protocol::ChannelOptions{kLeastThreshold, options.inline_threshold, options.max_segment,
-                                 loop.tracer(), link.trace},
-        &link.requester, nullptr);
+    protocol::ChannelOptions channel;
+    channel.terms =
+        terms_of(options.version, {kLeastThreshold, options.inline_threshold, {}, false});
+    channel.versions = options.version.versions;
+    if (link.avoids_two) channel.versions.high = protocol::kVersionOne;
+    channel.negotiation_timeout = options.version.negotiation_timeout;
+    channel.max_segment = options.max_segment;
+    channel.takes_invalidate = takes_invalidate;
+    // In version 1 Replies of the reverse direction invalidate nothing, and the terms say so.
+    channel.sends_invalidate =
+        options.remote_invalidation && loop.provider().limits().sends_invalidate;
+    channel.tracer = loop.tracer();
+    channel.connection = link.trace;
+    link.channel = std::make_unique<protocol::Channel>(loop.memory(), channel, &link.requester,
+                                                       link.responder ? &*link.responder : nullptr);
     link.cookie = loop.add_cookie(*this, link.number);
     fabric::ConnectionOptions connection;
     connection.cookie = link.cookie;
@@ -181,7 +213,7 @@ struct Client::Impl : LoopMember {
     link.up_since = now;
     link.info.peer = options.server;
     link.info.thresholds =
-        agree(options.inline_threshold, options.private_data, event.private_data);
+        agree(options.inline_threshold, options.private_data, takes_invalidate, event.private_data);
     link.info.since = now;
     link.established = true;
     tell_established(
@@ -189,11 +221,25 @@ struct Client::Impl : LoopMember {
         {true, options.port, options.private_data ? wire::Bytes(private_data) : wire::Bytes(),
          event.private_data, link.info.thresholds, event},
         now);
-    link.channel->agree(link.info.thresholds.send, link.info.thresholds.receive);
+    protocol::Terms terms = terms_of(options.version, link.info.thresholds);
+    terms.remote_invalidation = false;  // of Replies that are sent here
+    link.channel->agree(terms);
     link.channel->established(now);
     mark(link);
     observer.on_connected(link.info);
     check_finished(link, now);
+  }
+
+  // A peer that never answered in version 2 is asked in version 1 from now on, unless it does not
+  // answer that either: then it was something else that failed.
+  void remember_version(Link& link) const {
+    if (link.channel == nullptr || !options.version.versions.contains(protocol::kVersionOne))
+      return;
+    if (link.channel->lacks_version_two()) {
+      link.avoids_two = true;
+    } else if (link.avoids_two && link.requester.counters().replies == link.replies) {
+      link.avoids_two = false;
+    }
   }
 
   // A peer that accepts each connection only to drop it, with the first Call perhaps, is asked less
@@ -207,6 +253,7 @@ struct Client::Impl : LoopMember {
   void lost(Link& link, const EndedConnection& end, Time now) {
     const std::string why(end.what);
     const bool asked_for = link.state == LinkState::kClosing && link.what.empty();
+    remember_version(link);
     detach(link, {end.side, end.reject_reason, why}, now);
     if (asked_for || closing) {
       link.state = LinkState::kClosed;
@@ -244,7 +291,7 @@ struct Client::Impl : LoopMember {
   }
 
   void check_finished(Link& link, Time now) {
-    if (!finishing || link.requester.outstanding() + link.requester.waiting() != 0) return;
+    if (!finishing || link.busy()) return;
     switch (link.state) {
       case LinkState::kUp:
         return disconnect(link, {}, now);
@@ -367,17 +414,27 @@ struct Client::Impl : LoopMember {
   }
 
   [[nodiscard]] Time deadline_of(const Link& link) const {
-    return std::min({link.due, link.requester.deadline(), probe_due(link)});
+    return std::min({link.due, link.requester.deadline(), serving_due(link), probe_due(link)});
+  }
+
+  // Of a responder here; a requester has deadlines without a connection, too.
+  [[nodiscard]] static Time serving_due(const Link& link) {
+    return link.responder && link.channel != nullptr ? link.channel->deadline() : fabric::kNever;
   }
 
   void watch(const Link& link) { timers.hasten(link.number, deadline_of(link)); }
 
   [[nodiscard]] Time deadline() const override {
     if (!dirty.empty()) return 0;
-    return timers.first_time();
+    Time least = timers.first_time();
+    for (const Program* p : options.programs) least = std::min(least, p->deadline());
+    return least;
   }
 
   void expire(Time now) override {
+    for (Program* p : options.programs) {
+      if (p->deadline() <= now) p->expire(now);
+    }
     while (timers.first_time() <= now) {
       Link& link = *links[timers.first()];
       timers.remove(link.number);
@@ -389,6 +446,10 @@ struct Client::Impl : LoopMember {
   void expire(Link& link, Time now) {
     if (link.requester.deadline() <= now) {
       link.requester.expire(now);
+      mark(link);
+    }
+    if (serving_due(link) <= now) {
+      link.channel->expire(now);
       mark(link);
     }
     if (probe_due(link) <= now) {
@@ -436,16 +497,24 @@ struct Client::Impl : LoopMember {
   }
 
   Expected<std::uint32_t> call(Link* link, const protocol::CallSpec& spec) {
-    if (finishing || link == nullptr || link->state == LinkState::kClosed) {
-      return fabric::fail(fabric::Errc::kNotConnected, "the client is closed");
-    }
-    mark(*link);
+    if (!usable(link)) return fabric::fail(fabric::Errc::kNotConnected, "the client is closed");
     return link->requester.call(spec, loop.now());
+  }
+  Expected<std::uint32_t> option(Link* link, const protocol::OptionSpec& spec) {
+    if (!usable(link)) return fabric::fail(fabric::Errc::kNotConnected, "the client is closed");
+    return link->requester.option(spec, loop.now());
+  }
+  [[nodiscard]] bool usable(Link* link) {
+    if (finishing || link == nullptr || link->state == LinkState::kClosed) return false;
+    mark(*link);
+    return true;
   }
 
   Loop& loop;
   ClientOptions options;
+  const std::vector<Program*> programs;  // of the options
   ClientObserver& observer;
+  const bool takes_invalidate;
   const std::array<std::uint8_t, wire::kPrivateDataBytes> private_data;
   ClientCounters counters;  // without the requesters'
   std::vector<std::unique_ptr<Link>> links;
@@ -463,6 +532,7 @@ Expected<std::unique_ptr<Client>> Client::create(Loop& loop, const ClientOptions
     return fabric::fail(fabric::Errc::kBadArgument,
                         "an inline threshold is 1 to 256 KiB, in whole KiB");
   }
+  if (auto checked = check(options.version); !checked) return tl::unexpected(checked.error());
   if (options.connections == 0 || options.requester.credits == 0 ||
       options.requester.max_calls == 0 || options.connect_timeout <= 0 || options.probe <= 0 ||
       options.backoff_first <= 0 || options.backoff_most < options.backoff_first) {
@@ -481,6 +551,10 @@ Expected<std::uint32_t> Client::call(const protocol::CallSpec& spec) {
 Expected<std::uint32_t> Client::call_on(std::uint32_t connection, const protocol::CallSpec& spec) {
   return impl_->call(connection < impl_->links.size() ? impl_->links[connection].get() : nullptr,
                      spec);
+}
+
+Expected<std::uint32_t> Client::option(const protocol::OptionSpec& spec) {
+  return impl_->option(impl_->least_busy(), spec);
 }
 
 void Client::finish() {
@@ -536,7 +610,12 @@ std::uint32_t Client::waiting() const {
 
 ClientCounters Client::counters() const {
   ClientCounters sum = impl_->counters;
-  for (const auto& link : impl_->links) add(sum.requester, link->requester.counters());
+  for (const auto& link : impl_->links) {
+    add(sum.requester, link->requester.counters());
+    if (!link->responder) continue;
+    add(sum.reverse, link->responder->counters());
+    sum.reverse_calls += link->dispatcher->counters();
+  }
   return sum;
 }
 

@@ -11,6 +11,10 @@ inline void add(protocol::ResponderCounters& sum, const protocol::ResponderCount
   sum.replies += c.replies;
   sum.error_version += c.error_version;
   sum.error_chunk += c.error_chunk;
+  sum.error_proc += c.error_proc;
+  sum.error_option += c.error_option;
+  sum.cant_reply += c.cant_reply;
+  sum.options += c.options;
   sum.ignored += c.ignored;
   sum.over_credit += c.over_credit;
   sum.delayed += c.delayed;
@@ -25,7 +29,11 @@ inline void add(protocol::RequesterCounters& sum, const protocol::RequesterCount
   sum.timeouts += c.timeouts;
   sum.error_version += c.error_version;
   sum.error_chunk += c.error_chunk;
+  sum.error_option += c.error_option;
+  sum.cant_reply += c.cant_reply;
   sum.resent += c.resent;
+  sum.renegotiated += c.renegotiated;
+  sum.enlarged += c.enlarged;
   sum.unmatched += c.unmatched;
   sum.malformed += c.malformed;
   sum.zero_grants += c.zero_grants;

@@ -58,6 +58,7 @@ DispatcherState::DispatcherState(std::span<Program* const> programs, const fabri
 void DispatcherState::orphan() {
   reply_to_ = nullptr;
   answered_later_ = nullptr;
+  bind_ = nullptr;
   for (Slot& slot : slots_) {
     for (std::uint32_t i = 0; i < slot.block_count; ++i) memory_->give(slot.blocks[i]);
     slot.block_count = 0;
@@ -216,6 +217,13 @@ void DispatcherState::end(std::uint64_t id) {
   if (!slots_[slot].token) remove(slot);
 }
 
+Expected<void> DispatcherState::bind(std::shared_ptr<ReverseClient> client) {
+  if (!bind_) {
+    return fabric::fail(fabric::Errc::kBadArgument, "there are no Calls in the reverse direction");
+  }
+  return bind_(std::move(client));
+}
+
 Expected<protocol::Block> DispatcherState::take(std::uint64_t id, std::uint32_t bytes) {
   if (memory_ == nullptr) return fabric::fail(fabric::Errc::kNotConnected);
   const std::size_t slot = find_or_add(id);
@@ -296,6 +304,10 @@ Expected<protocol::Block> Call::take(std::uint32_t bytes) {
   return state_.take(id_, bytes);
 }
 
+Expected<void> Call::bind(std::shared_ptr<ReverseClient> client) {
+  return state_.bind(std::move(client));
+}
+
 Expected<void> Call::reply(std::span<const protocol::Piece> results) {
   if (ended_) return fabric::fail(fabric::Errc::kNotConnected);
   ended_ = true;
@@ -358,8 +370,8 @@ Dispatcher::~Dispatcher() {
   state_->orphan();
 }
 
-void Dispatcher::attach(ReplyTo reply_to, std::function<void()> answered_later) {
-  state_->attach(std::move(reply_to), std::move(answered_later));
+void Dispatcher::attach(ReplyTo reply_to, std::function<void()> answered_later, Bind bind) {
+  state_->attach(std::move(reply_to), std::move(answered_later), std::move(bind));
 }
 void Dispatcher::on_call(const protocol::IncomingCall& call) {
   state_->on_call(call);

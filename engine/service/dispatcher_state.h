@@ -15,9 +15,11 @@ class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
   DispatcherState(std::span<Program* const> programs, const fabric::Address& peer,
                   protocol::MemoryPool& memory, const fabric::Time& clock);
 
-  void attach(Dispatcher::ReplyTo reply_to, std::function<void()> answered_later) {
+  void attach(Dispatcher::ReplyTo reply_to, std::function<void()> answered_later,
+              Dispatcher::Bind bind) {
     reply_to_ = std::move(reply_to);
     answered_later_ = std::move(answered_later);
+    bind_ = std::move(bind);
   }
   // The dispatcher is gone, and its memory is to be in the pool before that ends.
   void orphan();
@@ -29,6 +31,7 @@ class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
   [[nodiscard]] const DispatcherCounters& counters() const { return counters_; }
 
   // For Call and Deferred.
+  fabric::Expected<void> bind(std::shared_ptr<ReverseClient> client);
   fabric::Expected<protocol::Block> take(std::uint64_t id, std::uint32_t bytes);
   fabric::Expected<void> reply(std::uint64_t id, std::span<const protocol::Piece> results);
   fabric::Expected<void> fail(std::uint64_t id, CallError error);
@@ -67,6 +70,7 @@ class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
   const fabric::Time* clock_;
   Dispatcher::ReplyTo reply_to_;          // empty: nobody is there
   std::function<void()> answered_later_;  // may be empty
+  Dispatcher::Bind bind_;                 // may be empty
   std::vector<std::uint64_t> ids_;        // of slots_, apart so that they are found quickly
   std::vector<Slot> slots_;
   DispatcherCounters counters_;

@@ -9,6 +9,7 @@
 
 #include <rpcrdma/fabric/time_heap.h>
 #include <rpcrdma/protocol/channel.h>
+#include <rpcrdma/service/reverse_client.h>
 #include <rpcrdma/service/server.h>
 
 namespace rpcrdma::service {
@@ -40,6 +41,7 @@ struct Connection {
 
   Dispatcher dispatcher;
   protocol::Responder responder;
+  std::shared_ptr<ReverseClient> reverse;
   std::unique_ptr<protocol::Channel> channel;
   ConnectionInfo info;
   std::uint64_t cookie = 0;
@@ -78,7 +80,9 @@ struct Server::Impl : LoopMember {
         programs(p.begin(), p.end()),
         options(o),
         observer(w != nullptr ? *w : silent),
-        private_data(own_private_data(o.inline_threshold, false)),
+        invalidates(o.remote_invalidation && l.provider().limits().sends_invalidate &&
+                    l.provider().limits().takes_invalidate),
+        private_data(own_private_data(o.inline_threshold, invalidates)),
         granted(o.responder.credits) {
     loop.join(*this);
   }
@@ -132,15 +136,22 @@ struct Server::Impl : LoopMember {
     auto c = std::make_unique<Connection>(programs, event.peer, loop, options.responder);
     c->info.number = ++last_number;
     c->info.peer = event.peer;
-    c->info.thresholds = agree(options.inline_threshold, options.private_data, event.private_data);
+    c->info.thresholds =
+        agree(options.inline_threshold, options.private_data, invalidates, event.private_data);
     c->active = c->changed = now;
     c->trace = new_trace_connection(loop);
     if (c->trace != 0) c->peer_private_data = std::move(event.private_data);
-    const Thresholds& t = c->info.thresholds;
-    c->channel = std::make_unique<protocol::Channel>(
-        loop.memory(),
-        protocol::ChannelOptions{t.send, t.receive, options.max_segment, loop.tracer(), c->trace},
-        nullptr, &c->responder);
+    protocol::ChannelOptions channel;
+    channel.terms = terms_of(options.version, c->info.thresholds);
+    channel.versions = options.version.versions;
+    channel.max_segment = options.max_segment;
+    channel.sends_invalidate = invalidates;
+    channel.takes_invalidate = invalidates;
+    channel.later_credits = options.reverse_credits;
+    channel.tracer = loop.tracer();
+    channel.connection = c->trace;
+    c->channel =
+        std::make_unique<protocol::Channel>(loop.memory(), channel, nullptr, &c->responder);
 
     if (free_keys.empty()) {
       free_keys.push_back(static_cast<std::uint32_t>(slots.size()));
@@ -151,7 +162,10 @@ struct Server::Impl : LoopMember {
         [r = &c->responder](std::uint64_t id, std::span<const protocol::Piece> message, Time at) {
           return r->reply(id, message, at);
         },
-        [this, key] { mark(key); });
+        [this, key] { mark(key); },
+        [this, key](std::shared_ptr<ReverseClient> client) {
+          return bind(key, std::move(client));
+        });
     c->cookie = loop.add_cookie(*this, key);
     fabric::ConnectionOptions connection;
     connection.cookie = c->cookie;
@@ -188,6 +202,7 @@ struct Server::Impl : LoopMember {
     }
     // The connection first, and then nobody reaches the memory of its Calls any more.
     c->channel.reset();
+    if (c->reverse != nullptr) ReverseBinding::unbind(*c->reverse);
     const EndedConnection end{side, 0, what};
     was_up ? tell_end(loop, c->trace, end, loop.now())
            : tell_failed(loop, c->trace, end, c->info.peer, loop.now());
@@ -201,6 +216,30 @@ struct Server::Impl : LoopMember {
     } else {
       observer.on_rejected(c->info.peer, what);
     }
+  }
+
+  Expected<void> bind(std::uint32_t key, std::shared_ptr<ReverseClient> client) {
+    Connection& c = *slots[key];
+    if (c.reverse == client) return {};
+    const bool is_taken = c.reverse != nullptr && !c.reverse->requester().idle();
+    if (is_taken || ReverseBinding::credits(*client) > options.reverse_credits) {
+      return fabric::fail(fabric::Errc::kBadArgument,
+                          "the connection has no credits for Calls in the reverse direction");
+    }
+    // A client that has come back before the end of its last connection was seen here.
+    for (std::uint32_t other = 0; other < slots.size(); ++other) {
+      if (slots[other] == nullptr || slots[other]->reverse != client) continue;
+      remove(other, CloseReason::kStopped, "its client has another connection", trace::kHere);
+    }
+    if (c.reverse != nullptr) {
+      c.channel->detach_requester(loop.now());
+      ReverseBinding::unbind(*c.reverse);
+    }
+    c.reverse = std::move(client);
+    ReverseBinding::bind(*c.reverse, [this, key] { mark(key); });
+    c.channel->attach(ReverseBinding::requester(*c.reverse), loop.now());
+    mark(key);
+    return {};
   }
 
   std::uint64_t& count_of(CloseReason reason) {
@@ -335,8 +374,14 @@ struct Server::Impl : LoopMember {
         break;
     }
     Time least = std::min(c.channel->deadline(), probe_due(c));
-    if (c.responder.outstanding() == 0) least = std::min(least, later(c.active, options.idle));
+    if (is_idle(c)) least = std::min(least, later(c.active, options.idle));
     return least;
+  }
+
+  [[nodiscard]] static bool is_idle(const Connection& c) {
+    if (c.responder.outstanding() != 0) return false;
+    if (c.reverse == nullptr) return true;
+    return c.reverse->requester().outstanding() + c.reverse->requester().waiting() == 0;
   }
 
   void watch(std::uint32_t key) { timers.hasten(key, deadline_of(*slots[key])); }
@@ -374,7 +419,7 @@ struct Server::Impl : LoopMember {
       c.probed = now;
       c.channel->probe();
     }
-    if (c.responder.outstanding() == 0 && later(c.active, options.idle) <= now) {
+    if (is_idle(c) && later(c.active, options.idle) <= now) {
       begin_close(c, CloseReason::kIdle, "no Calls", now);
     }
   }
@@ -384,7 +429,8 @@ struct Server::Impl : LoopMember {
   ServerOptions options;
   ServerObserver silent;
   ServerObserver& observer;
-  // The responder's side of private data says nothing of invalidation: R is the requester's.
+  // The flag R says of both roles that they can (RFC 8797 section 4.1).
+  const bool invalidates;
   const std::array<std::uint8_t, wire::kPrivateDataBytes> private_data;
   std::unique_ptr<fabric::Listener> listener;
   std::vector<std::unique_ptr<Connection>> slots;  // by key; null: free
@@ -406,6 +452,7 @@ Expected<std::unique_ptr<Server>> Server::create(Loop& loop, std::span<Program* 
     return fabric::fail(fabric::Errc::kBadArgument,
                         "an inline threshold is 1 to 256 KiB, in whole KiB");
   }
+  if (auto checked = check(options.version); !checked) return tl::unexpected(checked.error());
   if (options.responder.credits == 0 || options.max_connections == 0 || options.idle <= 0 ||
       options.probe <= 0 || options.handshake <= 0) {
     return fabric::fail(fabric::Errc::kBadArgument, "a limit is 0");

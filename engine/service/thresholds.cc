@@ -4,7 +4,8 @@
 
 namespace rpcrdma::service {
 
-Thresholds agree(std::uint32_t own, bool sent, wire::Bytes peer_private_data) {
+Thresholds agree(std::uint32_t own, bool sent, bool remote_invalidation,
+                 wire::Bytes peer_private_data) {
   Thresholds result;
   const auto peer = wire::decode_private_data(peer_private_data);
   if (!peer) return result;
@@ -12,6 +13,7 @@ Thresholds agree(std::uint32_t own, bool sent, wire::Bytes peer_private_data) {
   if (!sent) return result;
   result.send = std::min(own, peer->recv_size());
   result.receive = std::min(own, peer->send_size());
+  result.remote_invalidation = remote_invalidation && peer->remote_invalidation();
   return result;
 }
 

@@ -17,7 +17,8 @@ inline constexpr std::uint32_t kMostThreshold = 256U << 10;
   return bytes >= kLeastThreshold && bytes <= kMostThreshold && bytes % 1024 == 0;
 }
 
-// Requesters here know what to do when a peer invalidates a handle for them.
+// `remote_invalidation`: as a requester this side knows what to do when a peer invalidates a handle
+// for it, and as a responder it does so.
 [[nodiscard]] inline std::array<std::uint8_t, wire::kPrivateDataBytes> own_private_data(
     std::uint32_t threshold, bool remote_invalidation) {
   wire::PrivateData data;

@@ -17,17 +17,17 @@ std::vector<std::uint8_t> sizes(std::uint32_t send, std::uint32_t receive) {
 }
 
 TEST(Thresholds, TheSmallerHolds) {
-  const Thresholds t = agree(4096, true, sizes(2048, 8192));
+  const Thresholds t = agree(4096, true, false, sizes(2048, 8192));
   EXPECT_EQ(t.send, 4096U);
   EXPECT_EQ(t.receive, 2048U);
-  const Thresholds u = agree(65536, true, sizes(262144, 1024));
+  const Thresholds u = agree(65536, true, false, sizes(262144, 1024));
   EXPECT_EQ(u.send, 1024U);
   EXPECT_EQ(u.receive, 65536U);
 }
 
 TEST(Thresholds, WithoutPrivateData1024) {
   for (const bool sent : {true, false}) {
-    const Thresholds t = agree(4096, sent, {});
+    const Thresholds t = agree(4096, sent, false, {});
     EXPECT_EQ(t.send, 1024U);
     EXPECT_EQ(t.receive, 1024U);
     EXPECT_FALSE(t.peer);
@@ -39,17 +39,17 @@ TEST(Thresholds, PrivateDataThatMakesNoSenseIsNone) {
   for (const std::size_t at : {0U, 1U, 2U, 3U, 4U}) {  // magic, version
     auto bad = good;
     bad[at] ^= 0x10;
-    EXPECT_EQ(agree(4096, true, bad).send, 1024U) << at;
+    EXPECT_EQ(agree(4096, true, false, bad).send, 1024U) << at;
   }
-  EXPECT_EQ(agree(4096, true, wire::Bytes(good).first(7)).receive, 1024U);
+  EXPECT_EQ(agree(4096, true, false, wire::Bytes(good).first(7)).receive, 1024U);
   // What stands behind it is another's.
   auto longer = good;
   longer.resize(56, 0xff);
-  EXPECT_EQ(agree(4096, true, longer).send, 4096U);
+  EXPECT_EQ(agree(4096, true, false, longer).send, 4096U);
 }
 
 TEST(Thresholds, OfOneWhoDidNotSayNobodyKnows) {
-  const Thresholds t = agree(4096, false, sizes(4096, 4096));
+  const Thresholds t = agree(4096, false, false, sizes(4096, 4096));
   EXPECT_EQ(t.send, 1024U);
   EXPECT_EQ(t.receive, 1024U);
   EXPECT_TRUE(t.peer);

@@ -1,4 +1,4 @@
-// A client of RPC programs over RPC-over-RDMA version 1: one or several connections to a server,
+// A client of RPC programs over RPC-over-RDMA: one or several connections to a server,
 // which come back by themselves when they are lost, with Calls that were sent sent again under
 // their XIDs.
 #pragma once
@@ -11,8 +11,10 @@
 #include <rpcrdma/protocol/durations.h>
 #include <rpcrdma/protocol/requester.h>
 #include <rpcrdma/service/connection_info.h>
+#include <rpcrdma/service/dispatcher.h>
 #include <rpcrdma/service/loop.h>
 #include <rpcrdma/service/rpc_message.h>
+#include <rpcrdma/service/version_options.h>
 
 namespace rpcrdma::service {
 
@@ -24,9 +26,17 @@ struct ClientOptions {
   // unless both peers send private data.
   std::uint32_t inline_threshold = 4096;
   bool private_data = true;  // send it, and take the peer's (RFC 8797)
+  VersionOptions version;
+  // Replies may invalidate a handle of their Call where the device allows it: the flag R of private
+  // data, and rdma_inv_handle of version 2.
+  bool remote_invalidation = true;
   // Of each connection; its first XID is drawn at random, or a server that remembers what it has
   // answered might take its Calls for those of another connection, or of a client before this one.
   protocol::RequesterOptions requester;
+  // What the server may call over these connections (RFC 8167); none: it may not. They outlive the
+  // client. finish() leaves it to its caller to know that no more Calls of the server's will come.
+  std::span<Program* const> programs;
+  protocol::ResponderOptions reverse{.credits = 16};
   std::uint32_t max_segment = 1U << 30;  // bytes of one exposed segment
   // In which a connection must be established, and one that closes be gone.
   fabric::Time connect_timeout = 10 * fabric::kSecond;
@@ -68,6 +78,8 @@ struct ClientCounters {
   std::uint64_t rejected = 0, unreachable = 0, timed_out = 0, lost = 0, given_up = 0;
   protocol::RequesterCounters requester;  // of all connections
   CallDurations durations;
+  protocol::ResponderCounters reverse;  // Calls of the server's
+  DispatcherCounters reverse_calls;
 };
 
 class ClientObserver {
@@ -100,6 +112,9 @@ class Client {
   [[nodiscard]] fabric::Expected<std::uint32_t> call(const protocol::CallSpec& spec);
   [[nodiscard]] fabric::Expected<std::uint32_t> call_on(std::uint32_t connection,
                                                         const protocol::CallSpec& spec);
+
+  // As protocol::Requester::option(), on the connection with the fewest Calls.
+  [[nodiscard]] fabric::Expected<std::uint32_t> option(const protocol::OptionSpec& spec);
 
   // Orderly: takes no more Calls, and disconnects when those there are have ended.
   void finish();

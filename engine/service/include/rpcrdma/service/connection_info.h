@@ -17,14 +17,17 @@ struct Thresholds {
   std::uint32_t send = 1024;
   std::uint32_t receive = 1024;
   std::optional<wire::PrivateData> peer;  // as the peer sent it
+  bool remote_invalidation = false;       // both set the flag R
 
   friend bool operator==(const Thresholds& a, const Thresholds& b) {
     return a.send == b.send && a.receive == b.receive && a.peer.has_value() == b.peer.has_value();
   }
 };
 
-// `own`: bytes that this side sends and receives at most. `sent`: it sent private data itself.
-[[nodiscard]] Thresholds agree(std::uint32_t own, bool sent, wire::Bytes peer_private_data);
+// `own`: bytes that this side sends and receives at most. `sent`: it sent private data itself, with
+// the flag R if it does `remote_invalidation`.
+[[nodiscard]] Thresholds agree(std::uint32_t own, bool sent, bool remote_invalidation,
+                               wire::Bytes peer_private_data);
 
 struct ConnectionInfo {
   std::uint32_t number = 0;  // server: counted from 1; client: its connections from 0

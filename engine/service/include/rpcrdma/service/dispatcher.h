@@ -45,7 +45,9 @@ class Dispatcher : public protocol::ResponderOwner {
   // answered, since its channel has something to flush then. Before the first Call.
   using ReplyTo = std::function<fabric::Expected<void>(
       std::uint64_t id, std::span<const protocol::Piece> message, fabric::Time now)>;
-  void attach(ReplyTo reply_to, std::function<void()> answered_later = {});
+  // `bind`: see Call::bind(); empty: it cannot be.
+  using Bind = std::function<fabric::Expected<void>(std::shared_ptr<ReverseClient> client)>;
+  void attach(ReplyTo reply_to, std::function<void()> answered_later = {}, Bind bind = {});
 
   void on_call(const protocol::IncomingCall& call) override;
   void on_sent(std::uint64_t id) override;

@@ -37,6 +37,7 @@ enum class CallError : std::uint8_t {
 };
 
 class DispatcherState;
+class ReverseClient;
 
 // A Call that is to be answered later, from within the same loop. It belongs to one handler, may
 // be moved, and outlive the connection and the server. Not answered: SYSTEM_ERR when it is
@@ -98,6 +99,10 @@ class Call {
   fabric::Expected<void> reply(std::span<const protocol::Piece> results);
   fabric::Expected<void> fail(CallError error);
   [[nodiscard]] Deferred defer();
+  // From now on Calls of `client` go over this Call's connection, in the reverse direction; its
+  // peer has said that it takes them. Errors: kBadArgument where there is none (a client's
+  // program, a server without reverse credits), or another was bound already.
+  [[nodiscard]] fabric::Expected<void> bind(std::shared_ptr<ReverseClient> client);
 
  private:
   friend class DispatcherState;

@@ -1,4 +1,4 @@
-// A server of RPC programs over RPC-over-RDMA version 1: accepts connections, and answers their
+// A server of RPC programs over RPC-over-RDMA: accepts connections, and answers their
 // Calls from within the loop that it joined. A peer that breaks the protocol loses its own
 // connection and nobody else's.
 #pragma once
@@ -13,6 +13,7 @@
 #include <rpcrdma/service/connection_info.h>
 #include <rpcrdma/service/dispatcher.h>
 #include <rpcrdma/service/loop.h>
+#include <rpcrdma/service/version_options.h>
 
 namespace rpcrdma::service {
 
@@ -23,8 +24,14 @@ struct ServerOptions {
   // Bytes that are sent and received inline at most, in KiB steps from 1 KiB to 256 KiB; 1024
   // without private data.
   std::uint32_t inline_threshold = 4096;
-  bool private_data = true;              // send it, and take the peer's (RFC 8797)
+  bool private_data = true;  // send it, and take the peer's (RFC 8797)
+  VersionOptions version{{protocol::kVersionOne, protocol::kVersionTwo}};
+  // Replies invalidate one of their Call's handles (Send With Invalidate) where both peers and the
+  // device can: in version 1 where both set the flag R, in version 2 if the Call says so.
+  bool remote_invalidation = true;
   protocol::ResponderOptions responder;  // credits, bytes and segments of chunks
+  // Calls that programs may have outstanding to the client of a connection (RFC 8167); 0: none.
+  std::uint32_t reverse_credits = 0;
   std::uint32_t max_segment = 1U << 30;  // bytes of one exposed segment
   // More are rejected, but for an eighth more of peers that have none, so that no peer shuts out
   // all others; and so are those that come while seven eighths of the loop's memory are in use, as

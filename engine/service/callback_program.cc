@@ -1,0 +1,303 @@
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <rpcrdma/service/callback.h>
+#include <rpcrdma/service/reverse_client.h>
+
+namespace rpcrdma::service::callback {
+
+using fabric::Time;
+using protocol::Piece;
+
+namespace {
+
+std::optional<Plan> read_plan(protocol::StreamReader& arguments) {
+  Plan plan;
+  plan.session = arguments.u64();
+  plan.count = arguments.u32();
+  const std::uint32_t proc = arguments.u32();
+  plan.request.proc = static_cast<echo::Proc>(proc);
+  plan.request.length = arguments.u32();
+  plan.request.count = arguments.u32();
+  plan.request.sleep = arguments.u32();
+  plan.depth = arguments.u32();
+  if (!arguments.ok() || !arguments.at_end() || proc >= echo::kProcedures || plan.depth == 0) {
+    return std::nullopt;
+  }
+  return plan;
+}
+
+std::optional<std::uint64_t> read_session(protocol::StreamReader& arguments) {
+  const std::uint64_t session = arguments.u64();
+  if (!arguments.ok() || !arguments.at_end()) return std::nullopt;
+  return session;
+}
+
+}  // namespace
+
+// Calls of one client's asking. It lives as long as a connection is bound to it, too, since that
+// has its requester.
+class Session : public ReverseObserver {
+ public:
+  Session(std::uint64_t name, protocol::MemoryPool& memory, echo::Pattern& pattern,
+          const fabric::Time& clock, const ProgramOptions& options)
+      : name_(name),
+        memory_(memory),
+        pattern_(pattern),
+        clock_(clock),
+        options_(options),
+        unbound_at_(clock),
+        client_(*this, requester_options(options, name), clock) {}
+
+  [[nodiscard]] std::uint64_t name() const { return name_; }
+  [[nodiscard]] ReverseClient& client() { return client_; }
+
+  // Asks for so many more.
+  void add(const Plan& plan) {
+    if (plan.count == 0) return;
+    request_ = plan.request;
+    depth_ = std::min({plan.depth, options_.depth, protocol::RequesterOptions().max_calls});
+    left_ = std::min<std::uint64_t>(left_ + plan.count, UINT32_MAX);
+  }
+  // As many as may be outstanding; those that were sent on another connection go first.
+  void go_on() {
+    while (left_ != 0 && outstanding_ < depth_) {
+      if (begin_one()) {
+        --left_;
+      } else if (outstanding_ != 0) {
+        break;  // with the end of one of these there may be memory
+      } else {
+        // Nothing will change for those that are left, however many a peer has asked for.
+        result_.failed += static_cast<std::uint32_t>(std::exchange(left_, 0));
+      }
+    }
+    if (done()) tell_waiting();
+  }
+  void wait(Deferred call) {
+    waiting_.push_back(std::move(call));
+    if (done()) tell_waiting();
+  }
+  [[nodiscard]] Result result() const {
+    Result result = result_;
+    result.resent = static_cast<std::uint32_t>(client_.requester().counters().resent);
+    return result;
+  }
+  void stop() {
+    left_ = 0;
+    if (done()) tell_waiting();
+  }
+  void close() {
+    left_ = 0;
+    client_.close();
+    tell_waiting();
+  }
+
+  [[nodiscard]] Time deadline() const {
+    if (client_.bound()) return fabric::kNever;
+    return std::min(unbound_at_ + options_.forgotten, client_.deadline());
+  }
+  // False: it is to be forgotten.
+  [[nodiscard]] bool expire(Time now) {
+    client_.expire(now);
+    return client_.bound() || now < unbound_at_ + options_.forgotten;
+  }
+
+  void on_outcome(const protocol::CallOutcome& outcome) override {
+    const auto slot = static_cast<std::size_t>(outcome.cookie);
+    --outstanding_;
+    switch (calls_[slot].check(outcome)) {
+      case echo::Verdict::kRight:
+        ++result_.right;
+        break;
+      case echo::Verdict::kRpcError:
+        ++(outcome.status == protocol::CallStatus::kReplied ? result_.wrong : result_.failed);
+        break;
+      case echo::Verdict::kStatus:
+      case echo::Verdict::kMalformed:
+      case echo::Verdict::kWrongData:
+        ++result_.wrong;
+        break;
+    }
+    free_.push_back(slot);
+    go_on();
+  }
+  void on_unbound() override { unbound_at_ = clock_; }
+
+ private:
+  static protocol::RequesterOptions requester_options(const ProgramOptions& options,
+                                                      std::uint64_t name) {
+    protocol::RequesterOptions r;
+    r.credits = r.max_calls = options.depth;
+    r.first_xid = static_cast<std::uint32_t>(name ^ name >> 32U);
+    r.inline_only = options.inline_only;
+    return r;
+  }
+
+  [[nodiscard]] bool done() const { return left_ == 0 && outstanding_ == 0; }
+
+  [[nodiscard]] bool begin_one() {
+    if (free_.empty()) {
+      auto made = echo::EchoCall::create(memory_, pattern_, options_.longest);
+      if (!made) return false;
+      free_.push_back(calls_.size());
+      calls_.push_back(std::move(*made));
+    }
+    const std::size_t slot = free_.back();
+    request_.seed = seed_++;
+    auto spec = calls_[slot].begin(request_);
+    if (!spec) return false;
+    spec->cookie = slot;
+    spec->timeout = options_.timeout;
+    if (!client_.call(*spec)) return false;
+    free_.pop_back();
+    ++outstanding_;
+    return true;
+  }
+
+  void tell_waiting() {
+    const Result r = result();
+    std::array<std::uint8_t, 20> words{};
+    wire::XdrWriter writer(words);
+    for (const std::uint32_t word :
+         {static_cast<std::uint32_t>(r.status), r.right, r.wrong, r.failed, r.resent}) {
+      writer.u32(word);
+    }
+    const Piece piece{words, nullptr, false};
+    for (Deferred& call : std::exchange(waiting_, {})) (void)call.reply({&piece, 1});
+  }
+
+  const std::uint64_t name_;
+  protocol::MemoryPool& memory_;
+  echo::Pattern& pattern_;
+  const fabric::Time& clock_;
+  const ProgramOptions options_;
+  echo::Request request_;
+  std::uint32_t depth_ = 1;
+  std::uint64_t left_ = 0;
+  std::uint32_t outstanding_ = 0;
+  std::uint32_t seed_ = 0;
+  Result result_;
+  std::vector<echo::EchoCall> calls_;
+  std::vector<std::size_t> free_;  // of these
+  std::vector<Deferred> waiting_;
+  Time unbound_at_;
+  ReverseClient client_;  // goes first: its Calls are the others'
+};
+
+struct CallbackProgram::Impl {
+  Impl(protocol::MemoryPool& m, const fabric::Time& c, echo::Pattern p, const ProgramOptions& o)
+      : memory(m), clock(c), pattern(std::move(p)), options(o) {}
+
+  void reply(Call& call, Status status) const {
+    std::array<std::uint8_t, 4> word{};
+    wire::store_be32(word.data(), static_cast<std::uint32_t>(status));
+    const Piece piece{word, nullptr, false};
+    (void)call.reply({&piece, 1});
+  }
+
+  [[nodiscard]] std::shared_ptr<Session> find(std::uint64_t name) const {
+    const auto at = std::ranges::find(sessions, name, [](const auto& s) { return s->name(); });
+    return at == sessions.end() ? nullptr : *at;
+  }
+
+  void start(Call& call) {
+    const auto plan = read_plan(call.arguments());
+    if (!plan) return (void)call.fail(CallError::kGarbageArgs);
+    std::shared_ptr<Session> session = find(plan->session);
+    const bool is_new = session == nullptr;
+    if (is_new) {
+      if (sessions.size() >= options.sessions) return reply(call, Status::kRefused);
+      session = std::make_shared<Session>(plan->session, memory, pattern, clock, options);
+    }
+    if (!call.bind({session, &session->client()})) return reply(call, Status::kRefused);
+    if (is_new) sessions.push_back(session);
+    session->add(*plan);
+    reply(call, Status::kOk);
+    session->go_on();
+  }
+
+  void wait(Call& call) {
+    const auto name = read_session(call.arguments());
+    if (!name) return (void)call.fail(CallError::kGarbageArgs);
+    const auto session = find(*name);
+    if (session == nullptr) {
+      const std::array<std::uint8_t, 20> words{0, 0, 0,
+                                               static_cast<std::uint8_t>(Status::kNoSession)};
+      const Piece piece{words, nullptr, false};
+      return (void)call.reply({&piece, 1});
+    }
+    session->wait(call.defer());
+  }
+
+  void end(Call& call) {
+    const auto name = read_session(call.arguments());
+    if (!name) return (void)call.fail(CallError::kGarbageArgs);
+    const auto session = find(*name);
+    if (session == nullptr) return reply(call, Status::kNoSession);
+    std::erase(sessions, session);
+    reply(call, Status::kOk);
+    session->close();
+  }
+
+  void stop(Call& call) {
+    const auto name = read_session(call.arguments());
+    if (!name) return (void)call.fail(CallError::kGarbageArgs);
+    const auto session = find(*name);
+    if (session == nullptr) return reply(call, Status::kNoSession);
+    reply(call, Status::kOk);
+    session->stop();
+  }
+
+  std::vector<Procedure> procedures() {
+    const auto row = [this](Proc proc, const char* name, void (Impl::*handler)(Call&),
+                            std::uint32_t longest) {
+      return Procedure{static_cast<std::uint32_t>(proc), name,
+                       [this, handler](Call& c) { (this->*handler)(c); }, Binding{0, 0, longest}};
+    };
+    return {{0, "NULL", [](Call& c) { (void)c.reply({}); }, {}},
+            row(Proc::kStart, "START", &Impl::start, 4),
+            row(Proc::kWait, "WAIT", &Impl::wait, 20),
+            row(Proc::kEnd, "END", &Impl::end, 4),
+            row(Proc::kStop, "STOP", &Impl::stop, 4)};
+  }
+
+  protocol::MemoryPool& memory;
+  const fabric::Time& clock;
+  echo::Pattern pattern;
+  const ProgramOptions options;
+  std::vector<std::shared_ptr<Session>> sessions;
+};
+
+fabric::Expected<std::unique_ptr<CallbackProgram>> CallbackProgram::create(
+    protocol::MemoryPool& memory, const fabric::Time& clock, const ProgramOptions& options) {
+  auto pattern = echo::Pattern::create(memory, options.longest);
+  if (!pattern) return tl::unexpected(pattern.error());
+  return std::unique_ptr<CallbackProgram>(
+      new CallbackProgram(std::make_unique<Impl>(memory, clock, std::move(*pattern), options)));
+}
+
+CallbackProgram::CallbackProgram(std::unique_ptr<Impl> impl)
+    : Program(kProgram, kVersion, "callback", impl->procedures()), impl_(std::move(impl)) {}
+CallbackProgram::~CallbackProgram() = default;
+
+Time CallbackProgram::deadline() const {
+  Time least = fabric::kNever;
+  for (const auto& s : impl_->sessions) least = std::min(least, s->deadline());
+  return least;
+}
+
+void CallbackProgram::expire(Time now) {
+  // Closing one tells its Calls' outcomes, and nothing else of the others.
+  const auto gone = std::ranges::stable_partition(
+      impl_->sessions, [now](const auto& session) { return session->expire(now); });
+  std::vector<std::shared_ptr<Session>> forgotten(gone.begin(), gone.end());
+  impl_->sessions.erase(gone.begin(), gone.end());
+  for (const auto& session : forgotten) session->close();
+}
+
+std::size_t CallbackProgram::sessions() const {
+  return impl_->sessions.size();
+}
+
+}  // namespace rpcrdma::service::callback
