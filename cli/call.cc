@@ -143,7 +143,7 @@ struct Outcome {
 };
 
 // All that holds packets back is gone at its end, so that the file of packets is whole.
-std::optional<Outcome> make_call(const Options& o, const Peers& peers, const Endpoint& endpoint,
+std::optional<Outcome> make_call(const Peers& peers, const Endpoint& endpoint,
                                  const EchoRequests& requests, Time timeout,
                                  trace::Tracer* tracer) {
   const auto refused = [](const fabric::Error& error) {
@@ -164,9 +164,7 @@ std::optional<Outcome> make_call(const Options& o, const Peers& peers, const End
 
   service::ClientOptions client;
   client.server = peers.server;
-  client.port = endpoint.port;
-  client.inline_threshold = endpoint.inline_threshold;
-  client.private_data = !o.endpoint.no_private_data;
+  apply(endpoint, client);
   soft::Random random(1);
   Caller caller(**loop, *call);
   if (const auto made = caller.run(client, requests.next(random), timeout); !made) {
@@ -207,7 +205,7 @@ int call(const Options& o) {
       Tracing::start(endpoint->tracing,
                      fmt::format("call of {}", server_text(peers->server, endpoint->port)), "call");
   if (!tracing) return kUnreadable;
-  const auto outcome = make_call(o, *peers, *endpoint, *requests, *timeout, tracing->add());
+  const auto outcome = make_call(*peers, *endpoint, *requests, *timeout, tracing->add());
   const int recorded = tracing->finish(kOk);
   if (!outcome) return kUnreadable;
 

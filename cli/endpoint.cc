@@ -75,6 +75,18 @@ void add_endpoint_options(CLI::App& app, EndpointOptions& options) {
       ->capture_default_str();
   app.add_flag("--no-private-data", options.no_private_data,
                "Offer nothing when connecting, and keep to 1024 bytes inline");
+  app.add_option(
+         "--rdma-version", options.versions,
+         "Versions of RPC-over-RDMA that are spoken: 1, 2, or 1-2. A client begins with the "
+         "higher, and falls back to what the server speaks")
+      ->type_name("VERSIONS")
+      ->check(CLI::IsMember({"1", "2", "1-2"}))
+      ->capture_default_str();
+  app.add_flag("--private-data-v2", options.private_data_for_two,
+               "Let private data raise version 2's inline thresholds of 4096 bytes, too, if the "
+               "peer does the same");
+  app.add_flag("--no-remote-invalidation", options.no_remote_invalidation,
+               "No Send With Invalidate");
   app.add_option("--provider", options.provider,
                  "verbs: an RDMA device; soft: RDMA in user space; auto: verbs if the own address "
                  "belongs to a device")
@@ -101,6 +113,22 @@ void add_endpoint_options(CLI::App& app, EndpointOptions& options) {
   add_tracing_options(app, options.tracing);
 }
 
+void apply(const Endpoint& endpoint, service::ClientOptions& client) {
+  client.port = endpoint.port;
+  client.inline_threshold = endpoint.inline_threshold;
+  client.private_data = endpoint.private_data;
+  client.remote_invalidation = endpoint.remote_invalidation;
+  client.version = endpoint.version;
+}
+
+void apply(const Endpoint& endpoint, service::ServerOptions& server) {
+  server.port = endpoint.port;
+  server.inline_threshold = endpoint.inline_threshold;
+  server.private_data = endpoint.private_data;
+  server.remote_invalidation = endpoint.remote_invalidation;
+  server.version = endpoint.version;
+}
+
 std::optional<Endpoint> parse_endpoint(const EndpointOptions& options, const char* command) {
   Endpoint e;
   if (!in_range(options.port, 1, UINT16_MAX, command, "--port")) return std::nullopt;
@@ -112,6 +140,10 @@ std::optional<Endpoint> parse_endpoint(const EndpointOptions& options, const cha
     return std::nullopt;
   }
   e.inline_threshold = static_cast<std::uint32_t>(*threshold);
+  e.private_data = !options.no_private_data;
+  e.remote_invalidation = !options.no_remote_invalidation;
+  e.version.versions = {options.versions == "2" ? 2U : 1U, options.versions == "1" ? 1U : 2U};
+  e.version.private_data_for_two = options.private_data_for_two;
   const auto kind = parse_kind(options, command);
   if (!kind) return std::nullopt;
   e.kind = *kind;

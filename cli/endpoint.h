@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include <rpcrdma/service/client.h>
+#include <rpcrdma/service/server.h>
 #include <rpcrdma/soft/provider.h>
 #include <rpcrdma/verbs/provider.h>
 
@@ -22,6 +23,9 @@ struct EndpointOptions {
   std::uint32_t port = 20049;
   std::string inline_threshold = "4Ki";
   bool no_private_data = false;
+  std::string versions = "1";
+  bool private_data_for_two = false;
+  bool no_remote_invalidation = false;
   std::vector<std::string> faults;
   std::string pcapng;
   bool exact = false;
@@ -32,7 +36,8 @@ struct EndpointOptions {
   TracingOptions tracing;
 };
 
-// --port, --inline, --no-private-data, --provider, --device, --gid-index, --fault, --pcapng,
+// --port, --inline, --no-private-data, --rdma-version, --private-data-v2,
+// --no-remote-invalidation, --provider, --device, --gid-index, --fault, --pcapng,
 // --exact, --busy-poll, and those of tracing.
 void add_endpoint_options(CLI::App& app, EndpointOptions& options);
 
@@ -43,6 +48,9 @@ enum class ProviderKind : std::uint8_t { kAuto, kSoft, kVerbs };
 struct Endpoint {
   std::uint16_t port = 0;
   std::uint32_t inline_threshold = 0;
+  bool private_data = true;
+  bool remote_invalidation = true;
+  service::VersionOptions version;
   ProviderKind kind = ProviderKind::kAuto;  // until choose_provider()
   std::string device;                       // "mlx5_0", "mlx5_0:2"; empty: that of the address
   std::optional<std::uint32_t> gid_index;
@@ -52,6 +60,10 @@ struct Endpoint {
 };
 [[nodiscard]] std::optional<Endpoint> parse_endpoint(const EndpointOptions& options,
                                                      const char* command);
+
+// What of it is a client's or a server's.
+void apply(const Endpoint& endpoint, service::ClientOptions& client);
+void apply(const Endpoint& endpoint, service::ServerOptions& server);
 
 // Makes of ProviderKind::kAuto what fits the own address: verbs, if that belongs to an RDMA device
 // and nothing is asked for that only soft has. Else a line on stderr and false.

@@ -48,6 +48,8 @@ struct Options {
   std::string timeout = "10s";
   std::vector<std::string> limits;
   std::string metrics;
+  bool reverse = false;
+  bool both = false;
   bool json = false;
 };
 
@@ -147,10 +149,8 @@ std::optional<Workers> make_workers(const Options& o, const Plan& plan, Tracing&
     WorkerOptions w;
     w.tracer = tracer;
     w.client.server = plan.peers.server;
-    w.client.port = plan.endpoint.port;
+    apply(plan.endpoint, w.client);
     w.client.connections = o.connections / o.threads + (i < o.connections % o.threads ? 1 : 0);
-    w.client.inline_threshold = plan.endpoint.inline_threshold;
-    w.client.private_data = !o.endpoint.no_private_data;
     w.client.requester.credits = o.depth;
     w.client.requester.max_calls = o.depth;
     w.depth = o.depth;
@@ -159,6 +159,12 @@ std::optional<Workers> make_workers(const Options& o, const Plan& plan, Tracing&
     w.pace = plan.pace;
     w.pace.thread = i;
     w.seed = o.seed + i * 0x632be59bd9b4e019U;
+    w.forward = !o.reverse;
+    if (o.reverse || o.both) {
+      const std::uint64_t share = o.count / o.threads + (i < o.count % o.threads ? 1 : 0);
+      soft::Random random(w.seed);
+      w.reverse = ReversePlan{share, plan.requests.next(random), o.depth};
+    }
     auto worker = LoadWorker::create(std::move(provider), w, plan.requests);
     if (!worker) {
       complain(fmt::format("load: {}", worker.error().message));
@@ -241,6 +247,13 @@ load::Result collect(const Workers& workers, const rusage& before, const rusage&
     const service::ClientCounters counters = w->counters();
     r.lost += counters.lost;
     r.stalls += counters.requester.stalls;
+    if (const auto reverse = w->reverse_result()) {
+      if (!r.reverse) r.reverse.emplace();
+      r.reverse->right += reverse->right;
+      r.reverse->wrong += reverse->wrong;
+      r.reverse->failed += reverse->failed;
+      r.reverse->resent += reverse->resent;
+    }
   }
   r.elapsed = ended - begun;
   r.user = as_time(after.ru_utime) - as_time(before.ru_utime);
@@ -290,7 +303,8 @@ int make_load(const Options& o, const Plan& plan, Tracing& tracing) {
   fmt::print("{}", o.json ? load::to_json(setup, result) + '\n' : load::to_text(setup, result));
   for (const std::string& limit : result.failed) complain(fmt::format("load: {}", limit));
   if (!whole) return kUnreadable;
-  const bool wrong = result.tally.mismatches() != 0 || result.tally.right() == 0;
+  const bool wrong = result.tally.mismatches() != 0 || (!o.reverse && result.tally.right() == 0) ||
+                     (result.reverse && (result.reverse->wrong != 0 || result.reverse->right == 0));
   return wrong || !result.failed.empty() ? kFindings : kOk;
 }
 
@@ -337,6 +351,10 @@ Run add_load(CLI::App& app) {
   app.add_option("--duration", options->duration,
                  "End after so long: seconds, or 500ms, 5m (10s, unless there is a count)")
       ->type_name("DURATION");
+  app.add_flag("--reverse", options->reverse,
+               "Let the server call, over these connections (RFC 8167): --procedure, --size, "
+               "--depth, --count and --duration are those of its Calls, which are all alike");
+  app.add_flag("--both", options->both, "Calls in both directions at once")->excludes("--reverse");
   app.add_option("--rate", options->rate,
                  "Calls a second; latencies count from when a Call was due (as fast as answers "
                  "come)")

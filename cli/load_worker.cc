@@ -55,7 +55,20 @@ Expected<std::unique_ptr<LoadWorker>> LoadWorker::create(OpenProvider provider,
     w->slots_.push_back({std::move(*call), i % options.client.connections, 0});
     w->free_.push_back(count - 1 - i);
   }
-  auto client = service::Client::create(*w->loop_, options.client, *w);
+  service::ClientOptions client_options = options.client;
+  if (options.reverse) {
+    auto served = echo::EchoProgram::create(w->loop_->memory(), requests.longest(),
+                                            &service::Loop::read_clock);
+    if (!served) return tl::unexpected(served.error());
+    w->echo_ = std::move(*served);
+    w->programs_.push_back(w->echo_.get());
+    client_options.programs = w->programs_;
+    client_options.reverse.credits = options.reverse->depth;
+    // Besides the load's there are Calls that ask for the others.
+    client_options.requester.max_calls += 4;
+    w->reverse_.emplace(*options.reverse, options.client.connections, options.seed);
+  }
+  auto client = service::Client::create(*w->loop_, client_options, *w);
   if (!client) return tl::unexpected(client.error());
   w->client_ = std::move(*client);
   return w;
@@ -74,6 +87,9 @@ Expected<void> LoadWorker::run() {
   running_ = true;
   begun_ = ended_ = loop_->now();
   pacer_.begin(begun_);
+  if (reverse_) {
+    for (std::uint32_t i = 0; i < client_->connections(); ++i) reverse_->on_connected(*client_, i);
+  }
   Time give_up = fabric::kNever;
   while (true) {
     if (Interrupt::came() && give_up == fabric::kNever) {
@@ -81,9 +97,16 @@ Expected<void> LoadWorker::run() {
       give_up = loop_->now() + kPatience;
     }
     begin_due();
+    if (reverse_ && failure_.empty()) failure_ = reverse_->failure();
     if (!failure_.empty()) return fabric::fail(fabric::Errc::kBadArgument, failure_);
-    const bool over = pacer_.due(loop_->now()) == fabric::kNever;
-    if (over && free_.size() == slots_.size()) return {};
+    if (reverse_ && !reverse_stopped_ && loop_->now() >= pacer_.end()) {
+      reverse_->stop(*client_);
+      reverse_stopped_ = true;
+    }
+    const bool reverse_over = !reverse_ || reverse_->over();
+    if (!reverse_over) ended_ = loop_->now();
+    const bool over = !options_.forward || pacer_.due(loop_->now()) == fabric::kNever;
+    if (over && free_.size() == slots_.size() && reverse_over) return {};
     if (loop_->now() >= give_up) return {};
     const Time until = wait_until(give_up);
     const auto going = loop_->run_once(until == fabric::kNever ? until : until - loop_->now());
@@ -93,11 +116,14 @@ Expected<void> LoadWorker::run() {
 
 Time LoadWorker::wait_until(Time give_up) const {
   // Without a free slot only an outcome helps.
-  const Time due = free_.empty() ? fabric::kNever : pacer_.due(loop_->now());
+  Time due = fabric::kNever;
+  if (options_.forward && !free_.empty()) due = pacer_.due(loop_->now());
+  if (reverse_ && !reverse_stopped_) due = std::min(due, pacer_.end());
   return std::max(std::min(due, give_up), loop_->now());
 }
 
 void LoadWorker::begin_due() {
+  if (!options_.forward) return;
   const Time now = loop_->now();
   while (!free_.empty() && failure_.empty()) {
     const Time due = pacer_.due(now);
@@ -126,7 +152,17 @@ void LoadWorker::begin(std::uint32_t number, Time due) {
   free_.push_back(number);
 }
 
+void LoadWorker::on_connected(const service::ConnectionInfo& info) {
+  if (running_ && reverse_) reverse_->on_connected(*client_, info.number);
+}
+
+std::optional<service::callback::Result> LoadWorker::reverse_result() const {
+  if (!reverse_) return std::nullopt;
+  return reverse_->result();
+}
+
 void LoadWorker::on_outcome(const protocol::CallOutcome& outcome, std::uint32_t /*connection*/) {
+  if ((outcome.cookie & ReverseLoad::kCookie) != 0) return reverse_->on_outcome(*client_, outcome);
   const auto number = static_cast<std::uint32_t>(outcome.cookie);
   Slot& slot = slots_[number];
   const echo::Verdict verdict = slot.call.check(outcome);

@@ -3,10 +3,12 @@
 
 #include "echo_requests.h"
 #include "endpoint.h"
+#include "reverse_load.h"
 
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,8 @@ struct WorkerOptions {
   trace::Tracer* tracer = nullptr;  // of the loop
   load::PacerOptions pace;
   std::uint64_t seed = 0;
+  bool forward = true;                 // make Calls
+  std::optional<ReversePlan> reverse;  // ask for some
 };
 
 class LoadWorker : service::ClientObserver {
@@ -57,6 +61,8 @@ class LoadWorker : service::ClientObserver {
   [[nodiscard]] std::uint64_t not_begun() const { return pacer_.missed(); }
   [[nodiscard]] std::uint64_t abandoned() const { return slots_.size() - free_.size(); }
   [[nodiscard]] service::ClientCounters counters() const { return client_->counters(); }
+  // Of the Calls that were asked for; without, nothing.
+  [[nodiscard]] std::optional<service::callback::Result> reverse_result() const;
 
  private:
   // A place for a Call: depth of them for each connection.
@@ -73,6 +79,7 @@ class LoadWorker : service::ClientObserver {
 
   void tell(metrics::Snapshot& snapshot) const;
   void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t connection) override;
+  void on_connected(const service::ConnectionInfo& info) override;
   void on_lost(std::uint32_t connection, std::string_view what, fabric::Time retry) override;
 
   // Begins what is due, as far as there is room.
@@ -87,6 +94,10 @@ class LoadWorker : service::ClientObserver {
   std::unique_ptr<service::echo::Pattern> pattern_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
+  // What the server calls, and that it is asked to.
+  std::unique_ptr<service::echo::EchoProgram> echo_;
+  std::vector<service::Program*> programs_;
+  std::optional<ReverseLoad> reverse_;
   std::unique_ptr<service::Client> client_;
   load::Pacer pacer_;
   soft::Random random_;
@@ -94,6 +105,7 @@ class LoadWorker : service::ClientObserver {
   fabric::Time begun_ = 0;
   fabric::Time ended_ = 0;
   bool running_ = false;
+  bool reverse_stopped_ = false;
   std::string failure_;
   // Replies that tell of no success, by service::RpcStatus; and by the program's own status.
   std::array<std::uint64_t, kRpcStatuses> rpc_errors_{};

@@ -151,8 +151,8 @@ class Printer {
 };
 
 // Everything but the handle, which MOUNT tells.
-int probe(const Options& o, const Peers& peers, const Endpoint& endpoint, nfs_probe::Plan& plan,
-          Printer& printer, trace::Tracer* tracer) {
+int probe(const Peers& peers, const Endpoint& endpoint, nfs_probe::Plan& plan, Printer& printer,
+          trace::Tracer* tracer) {
   const auto provider = open_provider(endpoint, peers.from, tracer, "nfs-probe");
   if (!provider) return kUnreadable;
   const auto loop = service::Loop::create(*provider.provider,
@@ -164,10 +164,8 @@ int probe(const Options& o, const Peers& peers, const Endpoint& endpoint, nfs_pr
   const std::array<service::Loop*, 1> loops{loop->get()};
   const Interrupt interrupt(loops);
   plan.client.server = peers.server;
-  plan.client.port = endpoint.port;
-  plan.client.inline_threshold = endpoint.inline_threshold;
+  apply(endpoint, plan.client);
   plan.client.requester.credits = 128;  // as Linux asks for
-  plan.client.private_data = !o.endpoint.no_private_data;
   plan.interrupted = &Interrupt::came;
   const auto verdict =
       nfs_probe::probe(**loop, plan, [&](const nfs_probe::Step& s) { printer.step(s); });
@@ -227,7 +225,7 @@ int run_nfs_probe(const Options& o) {
       "nfs-probe");
   int status = kUnreadable;
   if (tracing) {
-    status = tracing->finish(probe(o, *peers, *endpoint, plan, printer, tracing->add()));
+    status = tracing->finish(probe(*peers, *endpoint, plan, printer, tracing->add()));
   }
   if (o.handle.empty()) nfs_probe::unmount(mount_server, target->path);
   return status;

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <rpcrdma/decode/programs.h>
+#include <rpcrdma/protocol/time_echo.h>
 #include <rpcrdma/service/client.h>
 #include <rpcrdma/service/echo.h>
 #include <rpcrdma/service/rpc_message.h>
@@ -35,6 +36,7 @@ struct Options {
   std::string interval = "1s";
   std::string wait = "2s";
   bool quiet = false;
+  bool time_echo = false;
 };
 
 struct Target {
@@ -84,6 +86,7 @@ class Pinger : service::ClientObserver {
     Time interval = 0;
     Time wait = 0;
     bool quiet = false;
+    bool time_echo = false;  // instead of Calls
   };
   Pinger(const Plan& plan, service::Loop& loop)
       : plan_(plan), loop_(loop), header_(plan.target.program, plan.target.version, 0) {}
@@ -140,7 +143,14 @@ class Pinger : service::ClientObserver {
     return going.map([](bool) {});
   }
 
+  fabric::Expected<void> send_option() {
+    const auto info = protocol::encode_time_echo(service::Loop::read_clock());
+    return client_->option({protocol::kTimeEchoOption, info, plan_.wait, ++sent_})
+        .map([](std::uint32_t) {});
+  }
+
   fabric::Expected<void> send() {
+    if (plan_.time_echo) return send_option();
     const std::array<protocol::Piece, 1> message{header_.piece()};
     protocol::CallSpec spec;
     spec.message = message;
@@ -184,6 +194,9 @@ class Pinger : service::ClientObserver {
 
   void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t connection) override {
     ++ended_calls_;
+    if (plan_.time_echo && outcome.status == protocol::CallStatus::kReplied) {
+      return on_echo(outcome);
+    }
     const service::ReplyReader reply(outcome);
     if (outcome.status == protocol::CallStatus::kReplied) {
       latency_.add(outcome.times.ended - outcome.times.called);
@@ -198,6 +211,19 @@ class Pinger : service::ClientObserver {
     } else if (!plan_.quiet && outcome.status != protocol::CallStatus::kClosed) {
       fmt::print("no answer to seq={}: {}\n", outcome.cookie, service::describe(outcome, reply));
     }
+  }
+
+  void on_echo(const protocol::CallOutcome& outcome) {
+    const auto echo = protocol::decode_time_echo(outcome.reply);
+    if (!echo) {
+      fmt::print("answer to seq={}: not what was asked for\n", outcome.cookie);
+      return;
+    }
+    latency_.add(outcome.times.ended - outcome.times.called);
+    if (plan_.quiet) return;
+    fmt::print("time from {}: seq={} xid={:#010x} sent={} answered={} time={}\n",
+               plan_.peers.server.to_string(), outcome.cookie, outcome.xid, echo->sent,
+               echo->answered, stats::format_duration(outcome.times.ended - outcome.times.called));
   }
 
   [[nodiscard]] bool closing() const { return over() || Interrupt::came(); }
@@ -215,8 +241,7 @@ class Pinger : service::ClientObserver {
   std::string failure_;
 };
 
-int ping(const Options& o, const Endpoint& endpoint, const Pinger::Plan& plan,
-         trace::Tracer* tracer) {
+int ping(const Endpoint& endpoint, const Pinger::Plan& plan, trace::Tracer* tracer) {
   const auto provider = open_provider(endpoint, plan.peers.from, tracer, "ping");
   if (!provider) return kUnreadable;
   const auto loop = service::Loop::create(*provider.provider,
@@ -231,9 +256,7 @@ int ping(const Options& o, const Endpoint& endpoint, const Pinger::Plan& plan,
 
   service::ClientOptions client;
   client.server = plan.peers.server;
-  client.port = endpoint.port;
-  client.inline_threshold = endpoint.inline_threshold;
-  client.private_data = !o.endpoint.no_private_data;
+  apply(endpoint, client);
   Pinger pinger(plan, **loop);
   const auto result = pinger.run(client);
   if (!result) {
@@ -255,12 +278,13 @@ int run_ping(const Options& o) {
   if (!interval) return kUnreadable;
   const auto wait = duration_option(o.wait, "ping", "--wait");
   if (!wait) return kUnreadable;
-  const Pinger::Plan plan{*peers, endpoint->port, *target, o.count, *interval, *wait, o.quiet};
+  const Pinger::Plan plan{*peers,    endpoint->port, *target, o.count,
+                          *interval, *wait,          o.quiet, o.time_echo};
   auto tracing =
       Tracing::start(endpoint->tracing,
                      fmt::format("ping of {}", server_text(peers->server, endpoint->port)), "ping");
   if (!tracing) return kUnreadable;
-  return tracing->finish(ping(o, *endpoint, plan, tracing->add()));
+  return tracing->finish(ping(*endpoint, plan, tracing->add()));
 }
 
 }  // namespace
@@ -281,10 +305,14 @@ Run add_ping(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--version", options->version, "Of the program (nfs: 4; others: 1)")
       ->type_name("N");
+  app.add_flag(
+      "--time-echo", options->time_echo,
+      "Ask for the server's time by an RDMA2_OPTIONAL message (docs/versions.md) instead of "
+      "calling; needs --rdma-version 2");
   app.add_flag("-q,--quiet", options->quiet, "Only the statistics");
   add_endpoint_options(app, options->endpoint);
   app.footer(
-      "Calls procedure 0, which does nothing, of any program over RPC-over-RDMA version 1. An "
+      "Calls procedure 0, which does nothing, of any program over RPC-over-RDMA. An "
       "error of the program's, such as PROG_UNAVAIL, is an answer too.\n"
       "Exit status: 0 there were answers, 1 there were none, 2 an argument is wrong.");
   return [options] { return run_ping(*options); };

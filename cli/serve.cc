@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include <rpcrdma/protocol/time_echo.h>
+#include <rpcrdma/service/callback.h>
 #include <rpcrdma/service/echo.h>
 #include <rpcrdma/service/server.h>
 #include <rpcrdma/stats/quantity.h>
@@ -35,6 +37,8 @@ struct Options {
   std::string max_bulk = "16Mi";
   std::string idle;
   std::string metrics;
+  std::uint32_t reverse_credits = 8;
+  bool reverse_inline_only = false;
   bool quiet = false;
 };
 
@@ -104,6 +108,7 @@ std::optional<Plan> parse(const Options& options) {
   auto endpoint = parse_endpoint(options.endpoint, "serve");
   if (!endpoint) return std::nullopt;
   if (!in_range(options.credits, 1, kMostCredits, "serve", "--credits") ||
+      !in_range(options.reverse_credits, 0, kMostCredits, "serve", "--reverse-credits") ||
       !in_range(options.max_connections, 1, kMostConnections, "serve", "--max-connections") ||
       !in_range(options.max_calls, 1, kMostCalls, "serve", "--max-calls")) {
     return std::nullopt;
@@ -132,10 +137,9 @@ std::optional<Plan> parse(const Options& options) {
     if (!idle) return std::nullopt;
     server_options.idle = *idle;
   }
-  server_options.port = endpoint->port;
-  server_options.inline_threshold = endpoint->inline_threshold;
-  server_options.private_data = !options.endpoint.no_private_data;
+  apply(*endpoint, server_options);
   server_options.responder.credits = options.credits;
+  server_options.reverse_credits = options.reverse_credits;
   server_options.responder.max_chunk_bytes = *bulk;
   server_options.max_connections = options.max_connections;
   server_options.max_calls = options.max_calls;
@@ -157,9 +161,24 @@ int serve(const Options& options, const Plan& plan, trace::Tracer* tracer) {
   const auto echo = service::echo::EchoProgram::create((*loop)->memory(), plan.max_bulk,
                                                        &service::Loop::read_clock);
   if (!echo) return refused(echo.error());
-  const std::array<service::Program*, 1> programs{echo->get()};
+  std::vector<service::Program*> programs{echo->get()};
+  service::callback::ProgramOptions callbacks;
+  callbacks.depth = options.reverse_credits;
+  callbacks.inline_only = options.reverse_inline_only;
+  std::unique_ptr<service::callback::CallbackProgram> callback;
+  if (options.reverse_credits != 0) {
+    auto made =
+        service::callback::CallbackProgram::create((*loop)->memory(), (*loop)->clock(), callbacks);
+    if (!made) return refused(made.error());
+    callback = std::move(*made);
+    programs.push_back(callback.get());
+  }
+  protocol::OptionRegistry version_two;
+  protocol::add_time_echo(version_two);
+  service::ServerOptions server_options = plan.server;
+  server_options.responder.options = &version_two;
   Doorkeeper doorkeeper(options.quiet);
-  const auto server = service::Server::create(**loop, programs, plan.server, &doorkeeper);
+  const auto server = service::Server::create(**loop, programs, server_options, &doorkeeper);
   if (!server) return refused(server.error());
   std::unique_ptr<Metrics> metrics;
   if (plan.metrics) {
@@ -211,6 +230,7 @@ int run_server(const Options& options) {
 
 Run add_serve(CLI::App& app) {
   auto options = std::make_shared<Options>();
+  options->endpoint.versions = "1-2";
   app.add_option("-l,--listen", options->listen, "The address to serve on, of this machine")
       ->type_name("ADDRESS")
       ->required();
@@ -232,12 +252,19 @@ Run add_serve(CLI::App& app) {
                  "Bytes of one Call's Read chunks, and of one bulk result")
       ->type_name("SIZE")
       ->capture_default_str();
+  app.add_option("--reverse-credits", options->reverse_credits,
+                 "Calls outstanding to a client that asks for some (`rpcrdma load --reverse`); 0: "
+                 "none")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_flag("--reverse-inline-only", options->reverse_inline_only,
+               "Use no chunks for them: what does not fit inline is not called");
   app.add_option("--idle", options->idle, "Close connections without Calls for so long (never)")
       ->type_name("DURATION");
   add_metrics_option(app, options->metrics);
   app.add_flag("-q,--quiet", options->quiet, "Do not tell who comes and goes");
   app.footer(
-      "Serves the program ECHO (engine/service/echo.x) over RPC-over-RDMA version 1: by the RDMA "
+      "Serves the program ECHO (engine/service/echo.x) over RPC-over-RDMA: by the RDMA "
       "device that ADDRESS belongs to (docs/verbs.md), or else by RDMA in user space, which is "
       "RoCEv2 over UDP port 4791, without rights and without an RNIC.\n"
       "Prints a line when it listens. Ctrl-C ends it, with a summary.");

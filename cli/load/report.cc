@@ -105,6 +105,20 @@ std::string format_call_rate(double per_second) {
   return fmt::format("{:.{}f}", per_second, per_second < 999.95 ? 1 : 0);
 }
 
+namespace {
+
+void add_reverse(std::string& out, const Result& r) {
+  const Reverse& v = *r.reverse;
+  const auto to = std::back_inserter(out);
+  fmt::format_to(to, "reverse: {} right in {}: {} calls/s; {} wrong, {} failed", v.right,
+                 format_duration(r.elapsed), format_call_rate(per_second(v.right, r.elapsed)),
+                 v.wrong, v.failed);
+  if (v.resent != 0) fmt::format_to(to, ", {} sent again", v.resent);
+  out += '\n';
+}
+
+}  // namespace
+
 std::string to_text(const Setup& s, const Result& r) {
   const Tally& t = r.tally;
   std::string out;
@@ -113,6 +127,8 @@ std::string to_text(const Setup& s, const Result& r) {
                  counted(s.connections, "connection", "connections"), s.depth,
                  counted(s.threads, "thread", "threads"),
                  s.rate == 0 ? std::string() : fmt::format(", {:g} calls/s wanted", s.rate));
+  if (r.reverse) add_reverse(out, r);
+  if (r.reverse && t.calls() == 0) return out;
   fmt::format_to(to, "{}{} in {}: {} calls/s, {} ({})\n", r.interrupted ? "interrupted: " : "",
                  counted(t.calls(), "Call", "Calls"), format_duration(r.elapsed),
                  format_call_rate(per_second(t.right(), r.elapsed)),
@@ -172,35 +188,40 @@ std::string to_json(const Setup& s, const Result& r) {
   }
   Json reasons = Json::object();
   for (const auto& [reason, count] : t.reasons()) reasons[reason] = count;
-  const Json report{
-      {"server", s.server},
-      {"from", s.from},
-      {"connections", s.connections},
-      {"depth", s.depth},
-      {"threads", s.threads},
-      {"rate", s.rate},
-      {"seed", s.seed},
-      {"calls", t.calls()},
-      {"errors", t.errors()},
-      {"mismatches", t.mismatches()},
-      {"reasons", reasons},
-      {"not_begun", r.not_begun},
-      {"abandoned", r.abandoned},
-      {"connections_lost", r.lost},
-      {"sent_again", t.resent()},
-      {"credit_stalls", r.stalls},
-      {"interrupted", r.interrupted},
-      {"seconds", static_cast<double>(r.elapsed) / 1e9},
-      {"calls_per_second", per_second(t.right(), r.elapsed)},
-      {"bytes", t.bytes()},
-      {"bytes_per_second", per_second(t.bytes(), r.elapsed)},
-      {"cpu_us_per_call",
-       {{"user", cpu_us(r.user, t.calls())}, {"system", cpu_us(r.system, t.calls())}}},
-      {"latency_us", latency_json(t.latency())},
-      {"parts_us", parts},
-      {"implausible", t.implausible()},
-      {"procedures", procedures},
-      {"failed", r.failed}};
+  Json report{{"server", s.server},
+              {"from", s.from},
+              {"connections", s.connections},
+              {"depth", s.depth},
+              {"threads", s.threads},
+              {"rate", s.rate},
+              {"seed", s.seed},
+              {"calls", t.calls()},
+              {"errors", t.errors()},
+              {"mismatches", t.mismatches()},
+              {"reasons", reasons},
+              {"not_begun", r.not_begun},
+              {"abandoned", r.abandoned},
+              {"connections_lost", r.lost},
+              {"sent_again", t.resent()},
+              {"credit_stalls", r.stalls},
+              {"interrupted", r.interrupted},
+              {"seconds", static_cast<double>(r.elapsed) / 1e9},
+              {"calls_per_second", per_second(t.right(), r.elapsed)},
+              {"bytes", t.bytes()},
+              {"bytes_per_second", per_second(t.bytes(), r.elapsed)},
+              {"cpu_us_per_call",
+               {{"user", cpu_us(r.user, t.calls())}, {"system", cpu_us(r.system, t.calls())}}},
+              {"latency_us", latency_json(t.latency())},
+              {"parts_us", parts},
+              {"implausible", t.implausible()},
+              {"procedures", procedures},
+              {"failed", r.failed}};
+  if (r.reverse) {
+    report["reverse"] = {{"right", r.reverse->right},
+                         {"wrong", r.reverse->wrong},
+                         {"failed", r.reverse->failed},
+                         {"sent_again", r.reverse->resent}};
+  }
   return report.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

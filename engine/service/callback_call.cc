@@ -25,8 +25,8 @@ const char* status_name(Status status) {
 }
 
 CallbackCall::CallbackCall()
-    : headers_{header(Proc::kStart), header(Proc::kWait), header(Proc::kEnd),
-               header(Proc::kStop)} {}
+    : headers_{header(Proc::kStart), header(Proc::kWait), header(Proc::kEnd), header(Proc::kStop)} {
+}
 
 protocol::CallSpec CallbackCall::spec(Proc proc, wire::Bytes arguments) {
   pieces_[0] = headers_[static_cast<std::size_t>(proc) - 1].piece();

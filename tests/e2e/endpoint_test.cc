@@ -292,6 +292,68 @@ TEST_F(Endpoint, PacketsThatWereWrittenAreAnalyzedWithoutErrors) {
   }
 }
 
+TEST_F(Endpoint, BothVersionsAndDirectionsAreAnalyzedWithoutErrors) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  for (const std::string version : {"1", "2", "1-2"}) {
+    for (const std::string direction : {"", "--reverse", "--both"}) {
+      const std::string packets = folder_.file(version + direction + ".packets.pcapng");
+      const std::string recording = folder_.file(version + direction + ".recording.pcapng");
+      const json r = load("--rdma-version " + version + " " + direction +
+                          " --procedure mix --size 1-60000 --count 40 --depth 4 --pcapng " +
+                          packets + " --record " + recording);
+      const std::uint64_t forward = direction == "--reverse" ? 0 : 40;
+      EXPECT_EQ(r["calls"], forward);
+      EXPECT_EQ(r["errors"], 0) << r["reasons"];
+      EXPECT_EQ(r["connections_lost"], 0);
+      if (!direction.empty()) {
+        EXPECT_EQ(r["reverse"]["right"], 40) << r["reverse"];
+      }
+      for (const std::string& file : {packets, recording}) {
+        const Result analysis = run("RPCRDMA analyze --json " + file);
+        EXPECT_EQ(analysis.status, 0) << run("RPCRDMA analyze " + file).out;
+        const json report = json::parse(analysis.out, nullptr, false);
+        for (const json& finding : report["findings"]) EXPECT_NE(finding["severity"], "error");
+        ASSERT_EQ(report["connections"].size(), 1U);
+      }
+    }
+  }
+  stop(server);
+}
+
+TEST_F(Endpoint, AClientFallsBackToTheVersionOfTheServer) {
+  Background server(serving({"--rdma-version", "1"}));
+  ASSERT_TRUE(server.wait_for("listening"));
+  const json r = load("--rdma-version 1-2 --procedure mix --count 30 --depth 4");
+  EXPECT_EQ(r["errors"], 0) << r["reasons"];
+  EXPECT_EQ(r["connections_lost"], 0);
+  const json two = load("--rdma-version 2 --procedure null --count 3", 1);
+  EXPECT_EQ(two["errors"], 3);
+  stop(server);
+}
+
+TEST_F(Endpoint, AnOptionOfVersionTwoTellsTheServersTime) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  const Result r = run("RPCRDMA ping " + to_server() + "-c 2 -i 1ms --time-echo --rdma-version 2");
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("time from " + server_ + ": seq=2 xid=0x"));
+  EXPECT_THAT(r.out, HasSubstr("2 sent, 2 answered"));
+  const Result one = run("RPCRDMA ping " + to_server() + "-c 1 --time-echo -W 100ms");
+  EXPECT_EQ(one.status, 1);
+  EXPECT_THAT(one.out, HasSubstr("options need version 2"));
+  stop(server);
+}
+
+TEST_F(Endpoint, AServerWithoutReverseCreditsMakesNoReverseCalls) {
+  Background server(serving({"--reverse-credits", "0"}));
+  ASSERT_TRUE(server.wait_for("listening"));
+  const Result r = run("RPCRDMA load " + to_server() + "--reverse --count 1");
+  EXPECT_EQ(r.status, 2);
+  EXPECT_THAT(r.err, HasSubstr("the server makes no reverse Calls: PROG_UNAVAIL"));
+  stop(server);
+}
+
 TEST_F(Endpoint, OneCallIsShownStepByStep) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("listening"));

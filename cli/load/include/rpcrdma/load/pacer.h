@@ -29,6 +29,8 @@ class Pacer {
   // When the next Call is due, which may be past; without a rate that is `now`. kNever: there are
   // to be no more.
   [[nodiscard]] fabric::Time due(fabric::Time now) const;
+  // No Call is due from then on; kNever: not by time.
+  [[nodiscard]] fabric::Time end() const { return end_; }
   // That Call has begun.
   void took() { ++taken_; }
 

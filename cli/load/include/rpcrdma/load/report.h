@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,12 @@ struct Setup {
   std::vector<std::string> procedures;  // names by their numbers in the tally
 };
 
+// Calls that the server made to this end.
+struct Reverse {
+  std::uint64_t right = 0, wrong = 0, failed = 0;
+  std::uint64_t resent = 0;  // on another connection
+};
+
 struct Result {
   Tally tally;
   fabric::Time elapsed = 0;     // from the first Call to the last outcome
@@ -31,6 +38,7 @@ struct Result {
   std::uint64_t lost = 0;       // connections that were lost
   std::uint64_t stalls = 0;     // Calls that waited for a credit
   bool interrupted = false;
+  std::optional<Reverse> reverse;
   std::vector<std::string> failed;  // limits that were passed
 };
 

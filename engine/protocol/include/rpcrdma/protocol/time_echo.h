@@ -1,5 +1,5 @@
 // An OPTIONAL feature of version 2 of our own, which shows that extensions work, in either
-// direction: a time stamp that comes back, with that of who answered (docs/options.md). In XDR:
+// direction: a time stamp that comes back, with that of who answered (docs/versions.md). In XDR:
 //
 //   const TIME_ECHO = 0x54454348;            /* rdma_opttype: "TECH" */
 //   struct time_echo_call  { unsigned hyper te_sent; };

@@ -1,0 +1,95 @@
+#include "reverse_load.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/service/rpc_message.h>
+#include <rpcrdma/soft/random.h>
+
+namespace rpcrdma::cli {
+
+using service::callback::CallbackCall;
+using service::callback::Proc;
+using service::callback::Status;
+
+ReverseLoad::ReverseLoad(const ReversePlan& plan, std::uint32_t connections, std::uint64_t seed)
+    : sessions_(connections) {
+  soft::Random random(seed);
+  for (std::uint32_t i = 0; i < connections; ++i) {
+    service::callback::Plan& p = sessions_[i].plan;
+    // Other clients choose names as well.
+    p.session = random.next() ^ static_cast<std::uint64_t>(service::Loop::read_clock());
+    const std::uint64_t share = plan.count / connections + (i < plan.count % connections ? 1 : 0);
+    p.count = plan.count == 0
+                  ? UINT32_MAX
+                  : static_cast<std::uint32_t>(std::min<std::uint64_t>(share, UINT32_MAX));
+    p.request = plan.request;
+    p.depth = plan.depth;
+  }
+}
+
+void ReverseLoad::call(service::Client& client, std::uint32_t connection, protocol::CallSpec spec,
+                       Proc proc) {
+  spec.cookie = kCookie | std::uint64_t{connection} << 8U | static_cast<std::uint64_t>(proc);
+  const auto made = client.call_on(connection, spec);
+  if (!made) fail(made.error().message);
+}
+
+void ReverseLoad::fail(std::string why) {
+  if (failure_.empty()) failure_ = std::move(why);
+}
+
+void ReverseLoad::on_connected(service::Client& client, std::uint32_t connection) {
+  Session& s = sessions_[connection];
+  if (s.state == State::kEnding || s.state == State::kOver) return;
+  const bool again = std::exchange(s.state, State::kAsked) == State::kAsked;
+  if (again) s.plan.count = 0;
+  call(client, connection, s.start.start(s.plan), Proc::kStart);
+  // A Call that waits already is sent again by itself.
+  if (!again) call(client, connection, s.wait.wait(s.plan.session), Proc::kWait);
+}
+
+void ReverseLoad::on_outcome(service::Client& client, const protocol::CallOutcome& outcome) {
+  const auto connection = static_cast<std::uint32_t>((outcome.cookie & ~kCookie) >> 8U);
+  const auto proc = static_cast<Proc>(outcome.cookie & 0xff);
+  Session& s = sessions_[connection];
+  if (outcome.status == protocol::CallStatus::kClosed) return;
+  const auto result = CallbackCall::read(outcome, proc);
+  if (!result) {
+    const service::ReplyReader reply(outcome);
+    return fail(
+        fmt::format("the server makes no reverse Calls: {}", service::describe(outcome, reply)));
+  }
+  if (result->status != Status::kOk) return fail(status_name(result->status));
+  if (proc == Proc::kEnd) s.state = State::kOver;
+  if (proc != Proc::kWait) return;
+  s.result = *result;
+  s.state = State::kEnding;
+  call(client, connection, s.stop.end(s.plan.session), Proc::kEnd);
+}
+
+void ReverseLoad::stop(service::Client& client) {
+  for (std::uint32_t i = 0; i < sessions_.size(); ++i) {
+    Session& s = sessions_[i];
+    if (s.state == State::kAsked) call(client, i, s.stop.stop(s.plan.session), Proc::kStop);
+  }
+}
+
+bool ReverseLoad::over() const {
+  return std::ranges::all_of(sessions_, [](const Session& s) { return s.state == State::kOver; });
+}
+
+service::callback::Result ReverseLoad::result() const {
+  service::callback::Result sum;
+  for (const Session& s : sessions_) {
+    sum.right += s.result.right;
+    sum.wrong += s.result.wrong;
+    sum.failed += s.result.failed;
+    sum.resent += s.result.resent;
+  }
+  return sum;
+}
+
+}  // namespace rpcrdma::cli
