@@ -183,6 +183,10 @@ struct Client::Impl : LoopMember {
     if (link.avoids_two) channel.versions.high = protocol::kVersionOne;
     channel.negotiation_timeout = options.version.negotiation_timeout;
     channel.max_segment = options.max_segment;
+    // A peer's segment may be longer than what the device moves at once.
+    if (const std::uint32_t most = loop.provider().limits().message; most != 0) {
+      channel.max_transfer = most;
+    }
     channel.takes_invalidate = takes_invalidate;
     // In version 1 Replies of the reverse direction invalidate nothing, and the terms say so.
     channel.sends_invalidate =

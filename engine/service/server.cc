@@ -145,6 +145,10 @@ struct Server::Impl : LoopMember {
     channel.terms = terms_of(options.version, c->info.thresholds);
     channel.versions = options.version.versions;
     channel.max_segment = options.max_segment;
+    // A peer's segment may be longer than what the device moves at once.
+    if (const std::uint32_t most = loop.provider().limits().message; most != 0) {
+      channel.max_transfer = most;
+    }
     channel.sends_invalidate = invalidates;
     channel.takes_invalidate = invalidates;
     channel.later_credits = options.reverse_credits;
