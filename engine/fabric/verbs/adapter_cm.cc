@@ -276,6 +276,7 @@ Told* Adapter::finish(Slot& slot, EventType type, std::string reason) {
   flush_unfinished(slot);
   slot.phase = Phase::kDown;
   Told& told = tell_end(type, slot);
+  told.event.failed = type == EventType::kDisconnected && !slot.reason.empty();
   told.event.reason = std::move(reason);
   return &told;
 }
@@ -313,6 +314,7 @@ void Adapter::lose(const std::string& why) {
     if (slot->phase == Phase::kLingering) {
       free_slot(*slot);
     } else {
+      if (slot->reason.empty()) slot->reason = why;
       (void)finish(*slot, EventType::kDisconnected, why);
       slot->leaving = false;
     }

@@ -59,7 +59,7 @@ struct Slot {
   std::uint16_t port = 0;  // kRequested: the listener's
   std::uint64_t cookie = 0;
   fabric::Address peer;
-  std::string reason;  // why it failed
+  std::string reason;  // why it failed; empty: it did not, or only the end of its work shows it
 
   // As ConnectionOptions.
   fabric::QueueDepths depths;
