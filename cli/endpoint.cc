@@ -101,6 +101,12 @@ void add_endpoint_options(CLI::App& app, EndpointOptions& options) {
                  "Entry of the device's GID table, whose IP address is the own one")
       ->type_name("N")
       ->needs("--device");
+  app.add_option("--handles", options.handles,
+                 "What memory is exposed by, on an RDMA device: memory windows, registrations, or "
+                 "what works best on it")
+      ->type_name("KIND")
+      ->check(CLI::IsMember({"auto", "windows", "registrations"}))
+      ->capture_default_str();
   app.add_option("--fault", options.faults,
                  "What is to go wrong with packets, such as 'drop rate=0.01 seed=7' "
                  "(docs/faults.md)")
@@ -149,6 +155,9 @@ std::optional<Endpoint> parse_endpoint(const EndpointOptions& options, const cha
   e.kind = *kind;
   e.device = options.device;
   e.gid_index = options.gid_index;
+  e.handles = options.handles == "windows"         ? verbs::HandleKind::kWindows
+              : options.handles == "registrations" ? verbs::HandleKind::kRegistrations
+                                                   : verbs::HandleKind::kAuto;
   std::string plan;
   for (const std::string& text : options.faults) {
     // Each by itself, for the place of what is wrong.
@@ -207,6 +216,7 @@ OpenProvider open_provider(const Endpoint& endpoint, const Address& address, tra
     verbs::VerbsOptions options;
     options.address = address;
     options.device = endpoint.device.substr(0, endpoint.device.find(':'));
+    options.handles = endpoint.handles;
     options.tracer = tracer;
     auto provider = verbs::VerbsProvider::open(options);
     if (!provider) return refuse(provider.error());

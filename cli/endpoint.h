@@ -33,11 +33,12 @@ struct EndpointOptions {
   std::string provider = "auto";
   std::string device;
   std::optional<std::uint32_t> gid_index;
+  std::string handles = "auto";
   TracingOptions tracing;
 };
 
 // --port, --inline, --no-private-data, --rdma-version, --private-data-v2,
-// --no-remote-invalidation, --provider, --device, --gid-index, --fault, --pcapng,
+// --no-remote-invalidation, --provider, --device, --gid-index, --handles, --fault, --pcapng,
 // --exact, --busy-poll, and those of tracing.
 void add_endpoint_options(CLI::App& app, EndpointOptions& options);
 
@@ -54,6 +55,7 @@ struct Endpoint {
   ProviderKind kind = ProviderKind::kAuto;  // until choose_provider()
   std::string device;                       // "mlx5_0", "mlx5_0:2"; empty: that of the address
   std::optional<std::uint32_t> gid_index;
+  verbs::HandleKind handles = verbs::HandleKind::kAuto;
   soft::ProviderOptions provider;  // of soft, but for the address
   fabric::Time spin = 0;
   TracingPlan tracing;

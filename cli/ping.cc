@@ -4,6 +4,7 @@
 #include "input.h"
 #include "interrupt.h"
 #include "parse.h"
+#include "rpc_program.h"
 
 #include <algorithm>
 #include <array>
@@ -12,10 +13,9 @@
 
 #include <fmt/format.h>
 
-#include <rpcrdma/decode/programs.h>
 #include <rpcrdma/protocol/time_echo.h>
 #include <rpcrdma/service/client.h>
-#include <rpcrdma/service/echo.h>
+#include <rpcrdma/service/program.h>
 #include <rpcrdma/service/rpc_message.h>
 #include <rpcrdma/stats/histogram.h>
 #include <rpcrdma/stats/quantity.h>
@@ -39,31 +39,10 @@ struct Options {
   bool time_echo = false;
 };
 
-struct Target {
-  std::uint32_t program = 0;
-  std::uint32_t version = 0;
-};
-
-std::optional<Target> parse_target(const Options& o) {
-  struct Known {
-    const char* name;
-    Target target;
-  };
-  constexpr std::array<Known, 3> kKnown{{
-      {"echo", {service::echo::kProgram, service::echo::kVersion}},
-      {"nfs", {decode::kProgNfs, 4}},
-      {"rdmaconfig", {decode::kProgRdmaConfig, 1}},
-  }};
-  Target target;
-  target.version = 1;
-  const auto known = std::find_if(kKnown.begin(), kKnown.end(),
-                                  [&](const Known& k) { return o.program == k.name; });
-  if (known != kKnown.end()) {
-    target = known->target;
-  } else if (const auto number = parse_u32(o.program)) {
-    target.program = *number;
-  } else {
-    complain(fmt::format("ping: --program {}: give echo, nfs, rdmaconfig, or a number", o.program));
+std::optional<RpcProgram> parse_target(const Options& o) {
+  auto target = parse_program(o.program);
+  if (!target) {
+    complain(fmt::format("ping: --program {}: give {}", o.program, kProgramNames));
     return std::nullopt;
   }
   if (o.version.empty()) return target;
@@ -72,7 +51,7 @@ std::optional<Target> parse_target(const Options& o) {
     complain(fmt::format("ping: --version {}: not a number of 32 bits", o.version));
     return std::nullopt;
   }
-  target.version = *version;
+  target->version = *version;
   return target;
 }
 
@@ -81,7 +60,7 @@ class Pinger : service::ClientObserver {
   struct Plan {
     Peers peers;
     std::uint16_t port = 0;
-    Target target;
+    RpcProgram target;
     std::uint32_t count = 0;  // 0: without end
     Time interval = 0;
     Time wait = 0;
@@ -89,7 +68,7 @@ class Pinger : service::ClientObserver {
     bool time_echo = false;  // instead of Calls
   };
   Pinger(const Plan& plan, service::Loop& loop)
-      : plan_(plan), loop_(loop), header_(plan.target.program, plan.target.version, 0) {}
+      : plan_(plan), loop_(loop), header_(plan.target.number, plan.target.version, 0) {}
 
   // Error: there was never a connection, or the provider is gone.
   fabric::Expected<void> run(const service::ClientOptions& options) {
@@ -178,7 +157,7 @@ class Pinger : service::ClientObserver {
     if (connected_ && !plan_.quiet) fmt::print("connected again\n");
     if (!connected_) {
       fmt::print("PING {}, program {:#x} version {}, from {}: {} bytes inline to it, {} from it\n",
-                 server_text(c.peer, plan_.port), plan_.target.program, plan_.target.version,
+                 server_text(c.peer, plan_.port), plan_.target.number, plan_.target.version,
                  plan_.peers.from.to_string(), c.thresholds.send, c.thresholds.receive);
     }
     connected_ = true;
@@ -300,7 +279,7 @@ Run add_ping(CLI::App& app) {
                  "For an answer; without one the connection is given up, and made anew")
       ->type_name("DURATION")
       ->capture_default_str();
-  app.add_option("--program", options->program, "echo, nfs, rdmaconfig, or a number")
+  app.add_option("--program", options->program, kProgramNames)
       ->type_name("PROGRAM")
       ->capture_default_str();
   app.add_option("--version", options->version, "Of the program (nfs: 4; others: 1)")

@@ -4,14 +4,19 @@
 #include "input.h"
 #include "interrupt.h"
 #include "metrics_option.h"
+#include "parse.h"
+#include "rpc_program.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include <rpcrdma/decode/programs.h>
 #include <rpcrdma/protocol/time_echo.h>
 #include <rpcrdma/service/callback.h>
 #include <rpcrdma/service/echo.h>
@@ -27,6 +32,7 @@ constexpr std::uint32_t kMostConnections = 16384;
 constexpr std::uint32_t kMostCalls = 1U << 20;
 // The program's own data takes two, and a part is for what else Calls need.
 constexpr std::uint64_t kBulksInMemory = 8;
+constexpr std::size_t kMostNullPrograms = 64;
 
 struct Options {
   std::string listen;
@@ -36,6 +42,7 @@ struct Options {
   std::uint32_t max_calls = 4096;
   std::string max_bulk = "16Mi";
   std::string idle;
+  std::vector<std::string> null_programs;
   std::string metrics;
   std::uint32_t reverse_credits = 8;
   bool reverse_inline_only = false;
@@ -101,8 +108,45 @@ struct Plan {
   fabric::Address address;
   std::uint32_t max_bulk = 0;
   service::ServerOptions server;
+  std::vector<RpcProgram> null_programs;
   std::optional<MetricsAddress> metrics;
 };
+
+// Of "PROGRAM:VERSION". Its NULL is served, and no other procedure: as much as a client needs that
+// asks by it whether a server is there.
+std::optional<RpcProgram> parse_null_program(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  auto program = parse_program(std::string_view(text).substr(0, colon));
+  const auto version = colon == std::string::npos
+                           ? std::nullopt
+                           : parse_u32(std::string_view(text).substr(colon + 1));
+  if (!program || !version) {
+    complain(
+        fmt::format("serve: --null-program {}: give PROGRAM:VERSION, such as nfs:4; PROGRAM is {}",
+                    text, kProgramNames));
+    return std::nullopt;
+  }
+  if (program->number == service::echo::kProgram) {
+    complain(fmt::format("serve: --null-program {}: echo is served anyway", text));
+    return std::nullopt;
+  }
+  program->version = *version;
+  return program;
+}
+
+std::optional<std::vector<RpcProgram>> parse_null_programs(const std::vector<std::string>& texts) {
+  if (texts.size() > kMostNullPrograms) {
+    complain(fmt::format("serve: --null-program: more than {}", kMostNullPrograms));
+    return std::nullopt;
+  }
+  std::vector<RpcProgram> programs;
+  for (const std::string& text : texts) {
+    const auto program = parse_null_program(text);
+    if (!program) return std::nullopt;
+    programs.push_back(*program);
+  }
+  return programs;
+}
 
 std::optional<Plan> parse(const Options& options) {
   auto endpoint = parse_endpoint(options.endpoint, "serve");
@@ -131,6 +175,8 @@ std::optional<Plan> parse(const Options& options) {
     metrics_address = parse_metrics(options.metrics, "serve");
     if (!metrics_address) return std::nullopt;
   }
+  auto null_programs = parse_null_programs(options.null_programs);
+  if (!null_programs) return std::nullopt;
   service::ServerOptions server_options;
   if (!options.idle.empty()) {
     const auto idle = duration_option(options.idle, "serve", "--idle");
@@ -143,7 +189,8 @@ std::optional<Plan> parse(const Options& options) {
   server_options.responder.max_chunk_bytes = *bulk;
   server_options.max_connections = options.max_connections;
   server_options.max_calls = options.max_calls;
-  return Plan{*endpoint, *address, *bulk, server_options, metrics_address};
+  return Plan{*endpoint,      *address, *bulk, server_options, std::move(*null_programs),
+              metrics_address};
 }
 
 int serve(const Options& options, const Plan& plan, trace::Tracer* tracer) {
@@ -172,6 +219,14 @@ int serve(const Options& options, const Plan& plan, trace::Tracer* tracer) {
     if (!made) return refused(made.error());
     callback = std::move(*made);
     programs.push_back(callback.get());
+  }
+  std::vector<std::unique_ptr<service::Program>> null_programs;
+  for (const RpcProgram& p : plan.null_programs) {
+    const char* const name = decode::program_name(p.number, p.version, 0);
+    null_programs.push_back(std::make_unique<service::Program>(
+        p.number, p.version, fmt::format("NULL of {}", name != nullptr ? name : "another"),
+        std::vector<service::Procedure>{}));
+    programs.push_back(null_programs.back().get());
   }
   protocol::OptionRegistry version_two;
   protocol::add_time_echo(version_two);
@@ -261,12 +316,22 @@ Run add_serve(CLI::App& app) {
                "Use no chunks for them: what does not fit inline is not called");
   app.add_option("--idle", options->idle, "Close connections without Calls for so long (never)")
       ->type_name("DURATION");
+  app.add_option(
+         "--null-program", options->null_programs,
+         "Answer procedure 0 of this program's version too, and PROC_UNAVAIL to its others; "
+         "several with commas between, such as nfs:3,nfs:4")
+      ->type_name("PROGRAM:VERSION")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   add_metrics_option(app, options->metrics);
   app.add_flag("-q,--quiet", options->quiet, "Do not tell who comes and goes");
   app.footer(
       "Serves the program ECHO (engine/service/echo.x) over RPC-over-RDMA: by the RDMA "
       "device that ADDRESS belongs to (docs/verbs.md), or else by RDMA in user space, which is "
       "RoCEv2 over UDP port 4791, without rights and without an RNIC.\n"
+      "NFS is not served. With --null-program nfs:4 NFS clients find a server that answers, and "
+      "that "
+      "can do nothing for them.\n"
       "Prints a line when it listens. Ctrl-C ends it, with a summary.");
   return [options] { return run_server(*options); };
 }

@@ -69,7 +69,9 @@ void connections(const Report& r, const Write& write) {
     const roce::SideCounters& server = c.side[1].counters;
     row.number(c.id);
     for (const EndPoint& e : c.side) row.text(e.address).number(e.qpn);
-    row.text(protocol_name(c.speaks)).number(c.version).text(state_name(c.state));
+    row.text(protocol_name(c.speaks));
+    c.version != 0 ? row.number(c.version) : row.none();
+    row.text(state_name(c.state));
     row.number(c.first_frame).number(c.last_frame);
     const Direction& d = c.direction[0];
     const Direction& back = c.direction[1];

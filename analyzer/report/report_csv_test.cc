@@ -77,6 +77,13 @@ std::string cell(const std::vector<std::vector<std::string>>& rows, const std::s
                              : rows[1][static_cast<std::size_t>(at - rows[0].begin())];
 }
 
+TEST(Csv, WithoutAMessageThereIsNoVersion) {
+  Report r = report_with("10.0.0.2");
+  EXPECT_EQ(cell(parse(table(r, Table::kConnections)), "version"), "1");
+  r.connections[0].version = 0;
+  EXPECT_EQ(cell(parse(table(r, Table::kConnections)), "version"), "");
+}
+
 TEST(Csv, ValuesStandUnderTheirNames) {
   const Report r = report_with("10.0.0.2");
   const auto connections = parse(table(r, Table::kConnections));

@@ -47,6 +47,14 @@ TEST(Html, TellsAll) {
   }
 }
 
+TEST(Html, WithoutAMessageThereIsNoVersion) {
+  Report r = report_with("10.0.0.2");
+  EXPECT_NE(page(r, "x").find(">RPC-over-RDMA v1<"), std::string::npos);
+  r.connections[0].version = 0;
+  EXPECT_NE(page(r, "x").find(">RPC-over-RDMA<"), std::string::npos);
+  EXPECT_EQ(page(r, "x").find("RPC-over-RDMA v"), std::string::npos);
+}
+
 // However a machine, a file or a malformed message calls itself, no markup comes of it.
 TEST(Html, TextFromACaptureIsNoMarkup) {
   const std::string evil =

@@ -89,7 +89,9 @@ void connection_text(std::string& out, const Connection& c, const Paint& paint) 
                        c.side[0].counters.packets, c.side[1].counters.packets);
     return;
   }
-  out += fmt::format("  protocol   RPC-over-RDMA version {}, {} messages", c.version, c.messages);
+  // Without a header none is known: of a connection that was refused, for instance.
+  const std::string version = c.version != 0 ? fmt::format(" version {}", c.version) : "";
+  out += fmt::format("  protocol   RPC-over-RDMA{}, {} messages", version, c.messages);
   if (c.malformed != 0) out += fmt::format(", {} malformed", c.malformed);
   out += '\n';
   if (c.by_cm || c.recorded) {

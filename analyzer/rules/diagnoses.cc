@@ -137,6 +137,17 @@ void Diagnoses::close(const roce::Connection& connection) {
       broken |= c.recovery[s].tell_fatal(findings_, connection, side);
       stalled += c.recovery[s].stalled_ns();
     }
+    if (!broken && !connection.failure.empty()) {
+      broken = true;
+      Evidence e;
+      e.connection = &connection;
+      // Who finds it ends the connection, for what the other does or does not do.
+      e.side = connection.closed_by < 0 ? -1 : 1 - connection.closed_by;
+      e.frames = {connection.closed_frame, 0};
+      findings_.add(RuleId::kConnLost, e, [&] {
+        return fmt::format("the endpoint found that it failed: {}", connection.failure);
+      });
+    }
     const bool whole = model::losses(connection) == 0 && roce::both_directions_seen(connection);
     if (!broken && connection.state == roce::State::kClosed && c.cut_off != 0 && whole) {
       broken = true;

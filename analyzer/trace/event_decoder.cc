@@ -113,6 +113,7 @@ void fields(Fields<trace::Connection> f) {
 void fields(Fields<trace::ConnectionEnd> f) {
   f.by(f.told.side);
   f.number(FieldId::kTraceEstablished, f.told.established);
+  f.number(FieldId::kTraceFailed, f.told.failed);
   f.known(FieldId::kTraceRejectReason, f.told.reject_reason);
   f.tail_text(FieldId::kTraceReason);
 }

@@ -17,6 +17,7 @@
 
 #include <tsl/robin_map.h>
 
+#include <rpcrdma/decode/text_sink.h>
 #include <rpcrdma/roce/by_connection.h>
 #include <rpcrdma/roce/idle_order.h>
 #include <rpcrdma/trace/upper_pdu.h>
@@ -56,6 +57,14 @@ struct Ring {
   std::uint64_t accounted = 0;
   std::uint64_t gone = 0;  // all that are known not to be here
 };
+
+// What an endpoint says for a person: of a recording that may hold anything.
+std::string words(Bytes tail) {
+  constexpr std::size_t kLongest = 256;
+  const Bytes part = tail.first(std::min(tail.size(), kLongest));
+  if (part.empty()) return "its endpoint does not say what";
+  return decode::escape_text({reinterpret_cast<const char*>(part.data()), part.size()});
+}
 
 struct State;
 
@@ -341,6 +350,7 @@ void Reader::Impl::take(State& c, const Event& event) {
       c.closed_by = event.side(told.side);
       c.closed_frame = event.meta.frame;
       c.reject_reason = told.reject_reason;
+      if (told.failed != 0) c.failure = words(event.view.tail);
       close(c);
       idle.requeue(c, c.idle);
       break;

@@ -356,6 +356,25 @@ TEST(TraceReader, AConnectionEnds) {
   EXPECT_EQ(read.reader.reader_stats().unplaced, 1U);
 }
 
+TEST(TraceReader, AConnectionFails) {
+  trace::ConnectionEnd end;
+  end.established = end.failed = 1;
+  TraceBuilder trace = opened();
+  trace.tell(7, end, bytes_of("no \x1b[1mACK"));
+  EXPECT_EQ(Read(trace).connection().failure, "no \\x1b[1mACK");
+  TraceBuilder wordless = opened();
+  wordless.tell(7, end);
+  EXPECT_NE(Read(wordless).connection().failure, "");
+  TraceBuilder endless = opened();
+  endless.tell(7, end, std::vector<std::uint8_t>(10'000, 'x'));
+  EXPECT_THAT(Read(endless).connection().failure, ::testing::SizeIs(256));
+  // As older endpoints told it: nothing is known of a failure.
+  TraceBuilder older = opened();
+  end.failed = 0;
+  older.tell(7, end, bytes_of("Send failed"));
+  EXPECT_EQ(Read(older).connection().failure, "");
+}
+
 TEST(TraceReader, TheRecordingEnds) {
   TraceBuilder trace = opened();
   tell_plain_connection(trace, 8);

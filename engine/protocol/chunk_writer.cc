@@ -20,7 +20,8 @@ void ChunkWriter::add(const fabric::Slice& source) {
   transfers_[transfer_count_ - 1].sources_end = source_count_;
 }
 
-bool ChunkWriter::next(std::span<const wire::Segment> segments, WorkRequest& work) {
+bool ChunkWriter::next(std::span<const wire::Segment> segments, std::uint32_t most,
+                       WorkRequest& work) {
   while (transfer_ < transfer_count_ && source_ == transfers_[transfer_].sources_end) {
     ++transfer_;
     segment_ = segment_at_ = 0;
@@ -37,10 +38,11 @@ bool ChunkWriter::next(std::span<const wire::Segment> segments, WorkRequest& wor
   work.request.remote_handle = segment.handle;
   work.request.remote_offset = segment.offset + segment_at_;
   work.request.signaled = false;
-  while (source_ < t.sources_end && segment_at_ < segment.length &&
-         work.slice_count < fabric::kMaxSlices) {
+  std::uint32_t left = std::min(most, segment.length - segment_at_);
+  while (source_ < t.sources_end && left != 0 && work.slice_count < fabric::kMaxSlices) {
     const fabric::Slice& from = sources_[source_];
-    const std::uint32_t bytes = std::min(from.length - source_at_, segment.length - segment_at_);
+    const std::uint32_t bytes = std::min(from.length - source_at_, left);
+    left -= bytes;
     work.slices[work.slice_count++] = {from.data + source_at_, bytes, from.local_key};
     segment_at_ += bytes;
     source_at_ += bytes;

@@ -1,6 +1,6 @@
 // The RDMA Writes that put parts of a Reply into the segments of chunks: each segment is filled
-// before the next is begun (RFC 8166 section 3.4.6), and a request is as long as slices and segment
-// allow.
+// before the next is begun (RFC 8166 section 3.4.6), and a request is as long as slices, segment
+// and fabric allow.
 #pragma once
 
 #include "call_check.h"
@@ -18,9 +18,11 @@ class ChunkWriter {
   void begin(const ChunkRange& chunk);
   void add(const fabric::Slice& source);
 
-  // The next Write; false: there is none left. `segments`: what ranges of chunks are parts of.
-  [[nodiscard]] bool next(std::span<const wire::Segment> segments, WorkRequest& work);
-  // How many that has given; fewer than 256.
+  // The next Write; false: there is none left. `segments`: what ranges of chunks are parts of;
+  // `most`: bytes of one Write.
+  [[nodiscard]] bool next(std::span<const wire::Segment> segments, std::uint32_t most,
+                          WorkRequest& work);
+  // How many that has given, modulo 256, which only Writes that `most` cuts into very many reach.
   [[nodiscard]] std::uint8_t given() const { return given_; }
 
  private:
@@ -31,7 +33,8 @@ class ChunkWriter {
   // Each piece, and its roundup.
   static constexpr std::size_t kMaxSources = 2 * kMaxPieces;
   static constexpr std::size_t kMaxTransfers = kMaxResults + 1;
-  // A Write ends with a segment, with a transfer, or with as many sources as it may have.
+  // A Write ends with a segment, with a transfer, with as many sources as it may have, or where the
+  // fabric's limit is.
   static_assert(kMaxSegments + kMaxTransfers + kMaxSources <= UINT8_MAX);
 
   std::array<fabric::Slice, kMaxSources> sources_;

@@ -188,7 +188,7 @@ TEST(ChunkWriter, FillsSegmentsInOrder) {
     }
     std::vector<std::uint8_t> all;
     WorkRequest work;
-    while (work = {}, writer.next(segments, work)) {
+    while (work = {}, writer.next(segments, UINT32_MAX, work)) {
       EXPECT_FALSE(work.request.signaled);
       EXPECT_GE(work.slice_count, 1U);
       std::vector<std::uint8_t>& there = written[work.request.remote_handle];

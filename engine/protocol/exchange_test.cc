@@ -174,6 +174,9 @@ ExchangeOptions random_options(std::uint64_t seed, soft::Random& random, double 
                           : kVersions[random.below(3)];
   o.client.takes_invalidate = o.server.terms.remote_invalidation = random.chance(0.5);
   o.server.sends_invalidate = random.chance(0.7);
+  if (random.chance(0.5)) {
+    o.server.max_transfer = 200U + static_cast<std::uint32_t>(random.below(3000));
+  }
   o.requester.credits = 1 + static_cast<std::uint32_t>(random.below(16));
   o.responder.credits = 1 + static_cast<std::uint32_t>(random.below(16));
   o.requester.first_xid = static_cast<std::uint32_t>(random.next());

@@ -50,6 +50,7 @@ class FakeFabric : public fabric::testing::NullProvider {
   std::optional<fabric::Errc> refuse_send, refuse_receive, refuse_expose, refuse_withdrawal;
   std::size_t expose_room = SIZE_MAX;  // exposures before refuse_expose counts
   std::uint64_t registrations = 0;
+  std::optional<std::uint64_t> accepted;  // with this cookie
 
   [[nodiscard]] std::unique_ptr<fabric::Connection> connection() {
     posted.clear();
@@ -122,7 +123,10 @@ class FakeFabric : public fabric::testing::NullProvider {
       f_.withdrawn.push_back({id, handle});
       return {};
     }
-    fabric::Expected<void> accept(const fabric::ConnectionOptions&) override { return {}; }
+    fabric::Expected<void> accept(const fabric::ConnectionOptions& options) override {
+      f_.accepted = options.cookie;
+      return {};
+    }
     fabric::Expected<void> reject(std::span<const std::uint8_t>) override { return {}; }
     void disconnect() override {}
 

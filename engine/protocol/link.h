@@ -25,6 +25,7 @@ struct Link {
   Link(MemoryPool& p, const ChannelOptions& o, std::size_t work_slots)
       : pool(p), options(o), trace{o.tracer, o.connection}, work(work_slots) {
     options.max_segment = std::max(options.max_segment, 1U);
+    options.max_transfer = std::max(options.max_transfer, 1U);
     version = options.versions.high;
   }
 

@@ -415,13 +415,12 @@ void ResponderCore::send(std::uint32_t index, State state, Time now) {
 bool ResponderCore::next_work(std::uint32_t slot, WorkRequest& work) {
   Serving& s = serving_[slot];
   if (s.state == State::kReading) {
-    const auto part = static_cast<std::uint8_t>(s.next_segment);
     work.xid = s.call.xid;
-    work.request.id = WorkId{WorkKind::kRead, slot, s.generation, part}.encode();
-    return s.next_read(work);
+    work.request.id = WorkId{WorkKind::kRead, slot, s.generation, s.reads}.encode();
+    return s.next_read(link_->options.max_transfer, work);
   }
   const std::uint8_t part = s.writer.given();
-  if (s.writer.next(s.call.segments, work)) {
+  if (s.writer.next(s.call.segments, link_->options.max_transfer, work)) {
     work.request.id = WorkId{WorkKind::kWrite, slot, s.generation, part}.encode();
     work.xid = s.call.xid;
     return false;
@@ -448,7 +447,9 @@ void ResponderCore::completed(const WorkId& id, Time now) {
     release(id.slot);
   } else if (s->state == State::kReading) {
     transfer_ends(now);
-    if (link_->trace.on()) tell_reads_ended(link_->trace, *s, id.slot, now);
+    if (link_->trace.on()) {
+      tell_reads_ended(link_->trace, *s, link_->options.max_transfer, id.slot, now);
+    }
     const CallVerdict verdict = check_stream(s->stream, s->call.xid, s->call.version);
     if (verdict.answer == CallAnswer::kServe) return hand_up(id.slot, now);
     refuse(id.slot,

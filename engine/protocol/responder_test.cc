@@ -3,6 +3,8 @@
 #include "channel_for_tests.h"
 
 #include <functional>
+#include <set>
+#include <tuple>
 
 #include <rpcrdma/protocol/requester.h>
 #include <rpcrdma/protocol/responder.h>
@@ -187,6 +189,64 @@ TEST_F(ResponderTest, ReadChunksAreReadWholeBeforeTheCallIsHandedUp) {
   EXPECT_EQ(seen[0].received, 2000);
   EXPECT_EQ(seen[0].pulled, 3000);
   EXPECT_EQ(responder->counters().bytes.read_chunks, 158U);
+}
+
+TEST_F(ResponderTest, LongSegmentsAreReadInPartsThatTheFabricDoesAtOnce) {
+  make({.credits = 8}, {.max_transfer = 100});
+  OpenHeader h = open_call(5);
+  h.reads = {{12, {1, 250, 1000}}, {12, {2, 100, 2000}}, {20, {3, 101, 1ULL << 63}}};
+  h.reads[2].position = 12 + 352;
+  arrive(h.encode(call_stream(5)));
+  using Part = std::tuple<std::uint32_t, std::uint64_t, std::uint32_t>;
+  std::vector<Part> reads;
+  std::set<std::uint64_t> ids;
+  for (const auto& p : fabric.posted) {
+    EXPECT_EQ(p.operation, Operation::kRead);
+    EXPECT_EQ(p.signaled, reads.size() == 5);
+    fill(p, static_cast<std::uint8_t>(reads.size()));
+    reads.emplace_back(p.handle, p.offset, p.local[0].length);
+    ids.insert(p.id);
+  }
+  const std::uint64_t high = 1ULL << 63;
+  EXPECT_THAT(reads, ElementsAre(Part{1, 1000, 100}, Part{1, 1100, 100}, Part{1, 1200, 50},
+                                 Part{2, 2000, 100}, Part{3, high, 100}, Part{3, high + 100, 1}));
+  EXPECT_THAT(ids, ::testing::SizeIs(6));
+  complete_posted();
+  ASSERT_EQ(seen.size(), 1U);
+  Buffer first(100, 0);
+  first.resize(200, 1);
+  first.resize(250, 2);
+  first.resize(350, 3);
+  Buffer second(100, 4);
+  second.resize(101, 5);
+  EXPECT_THAT(seen[0].items, ElementsAre(std::pair(12U, first), std::pair(364U, second)));
+}
+
+TEST_F(ResponderTest, LongSegmentsAreWrittenInPartsThatTheFabricDoesAtOnce) {
+  make({.credits = 8}, {.max_transfer = 100});
+  OpenHeader h = open_call(5);
+  h.writes = {{{1, 250, 1000}, {2, 1000, 5000}}};
+  h.reply = {{3, 2000, 9000}};
+  arrive(h.encode(call_stream(5)));
+  const Buffer head = words({0, 1, 400});
+  ASSERT_TRUE(reply(seen[0].id, {{head, nullptr, false},
+                                 {{memory_bytes.data(), 400}, &memory, true},
+                                 {{memory_bytes.data(), 1100}, &memory, false}}));
+  std::map<std::uint32_t, Buffer> written;
+  const std::map<std::uint32_t, std::uint64_t> begins{{1, 1000}, {2, 5000}, {3, 9000}};
+  for (const auto& p : fabric.posted) {
+    if (p.operation != Operation::kWrite) continue;
+    Buffer& there = written[p.handle];
+    EXPECT_EQ(p.offset, begins.at(p.handle) + there.size());
+    EXPECT_LE(p.bytes.size(), 100U);
+    there.insert(there.end(), p.bytes.begin(), p.bytes.end());
+  }
+  EXPECT_EQ(written[1], Buffer(memory_bytes.begin(), memory_bytes.begin() + 250));
+  EXPECT_EQ(written[2], Buffer(memory_bytes.begin() + 250, memory_bytes.begin() + 400));
+  EXPECT_EQ(written[3].size(), 12U + 1100U);
+  EXPECT_EQ(fabric.posted.back().operation, Operation::kSend);
+  EXPECT_EQ(open(sent()).writes,
+            (std::vector<std::vector<wire::Segment>>{{{1, 250, 1000}, {2, 150, 5000}}}));
 }
 
 TEST_F(ResponderTest, APositionZeroChunkIsTheStream) {

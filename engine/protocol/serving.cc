@@ -1,5 +1,6 @@
 #include "serving.h"
 
+#include <algorithm>
 #include <initializer_list>
 
 namespace rpcrdma::protocol {
@@ -19,7 +20,8 @@ std::uint64_t chunk_block_bytes(const CheckedCall& call) {
 }
 
 void Serving::place_chunks() {
-  next_segment = chunk = chunk_at = block_at = 0;
+  next_segment = segment_at = chunk = chunk_at = block_at = 0;
+  reads = 0;
   item_count = 0;
   if (!call.long_call) stream = call.payload;
   std::uint32_t at = 0;
@@ -39,16 +41,22 @@ wire::Bytes Serving::chunk_content(std::uint32_t n) const {
   return n == 0 ? stream : items[n - 1].bytes;
 }
 
-bool Serving::next_read(WorkRequest& work) {
+bool Serving::next_read(std::uint32_t most, WorkRequest& work) {
   const ReadChunk& c = call.reads[chunk];
   const wire::Segment& segment = call.segments[next_segment];
+  const std::uint32_t bytes = std::min(most, segment.length - segment_at);
   work.request.operation = fabric::Operation::kRead;
   work.request.remote_handle = segment.handle;
-  work.request.remote_offset = segment.offset;
-  work.slices[0] = chunks.slice(segment.length, block_at + chunk_at);
+  work.request.remote_offset = segment.offset + segment_at;
+  work.slices[0] = chunks.slice(bytes, block_at + chunk_at);
   work.slice_count = 1;
-  chunk_at += segment.length;
-  ++next_segment;
+  ++reads;
+  chunk_at += bytes;
+  segment_at += bytes;
+  if (segment_at == segment.length) {
+    ++next_segment;
+    segment_at = 0;
+  }
   if (chunk_at == c.bytes) {
     ++chunk;
     block_at += aligned(c.bytes);

@@ -36,6 +36,8 @@ struct Serving {
   std::uint32_t item_count = 0;
   wire::Bytes stream;
   std::uint32_t next_segment = 0;  // to be read
+  std::uint32_t segment_at = 0;    // bytes of it that are read, or being so
+  std::uint8_t reads = 0;          // that next_read() has given, modulo 256
   std::uint32_t chunk = 0;         // that it belongs to
   std::uint32_t chunk_at = 0;      // bytes of the chunk that are read, or being so
   std::uint32_t block_at = 0;      // where the chunk begins in `chunks`
@@ -52,8 +54,8 @@ struct Serving {
   void place_chunks();
   // What the n-th Read chunk brings.
   [[nodiscard]] wire::Bytes chunk_content(std::uint32_t n) const;
-  // The next Read; true: it is the last.
-  bool next_read(WorkRequest& work);
+  // The next Read, of `most` bytes at most; true: it is the last.
+  bool next_read(std::uint32_t most, WorkRequest& work);
   void give_blocks(MemoryPool& pool);
 };
 

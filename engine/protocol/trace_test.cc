@@ -36,9 +36,10 @@ class TraceTest : public testing::ChannelTest, public RequesterOwner, public Res
     if (!requester) requester.emplace(*this, RequesterOptions{.credits = 4});
     start(&*requester, nullptr, {.tracer = &told.tracer, .connection = connection});
   }
-  void be_responder() {
+  void be_responder(std::uint32_t max_transfer = 1U << 30) {
     responder.emplace(*this, ResponderOptions{.credits = 4});
-    start(nullptr, &*responder, {.tracer = &told.tracer, .connection = kConnection});
+    start(nullptr, &*responder,
+          {.max_transfer = max_transfer, .tracer = &told.tracer, .connection = kConnection});
     (void)told.take();
   }
   void on_outcome(const CallOutcome&) override { ++outcomes; }
@@ -448,6 +449,24 @@ TEST_F(TraceTest, ResponderReadChunks) {
   complete_posted();
   EXPECT_THAT(told.take("call end"),
               ElementsAre("call end 1 xid 5: status 0, attempts 0, 1000 2000 3000 4000"));
+}
+
+TEST_F(TraceTest, ResponderReadChunkInParts) {
+  be_responder(200);
+  OpenHeader h = open_call(5);
+  h.reads = {{12, {1, 300, 0x1000}}};
+  arrive(h.encode(call_stream(5)));
+  EXPECT_THAT(told.take("read"), ElementsAre("read 0 #1: 1 at 1000, 200 bytes, xid 5",
+                                             "read 0 #2: 1 at 10c8, 100 bytes, xid 5"));
+  for (std::uint8_t i = 0; i < 2; ++i) {
+    const fabric::Slice& s = fabric.posted[i].local[0];
+    std::memset(s.data, i + 1, s.length);
+  }
+  complete_posted();
+  EXPECT_THAT(told.take("read end"), ElementsAre("read end 0 #1: status 0, 200 bytes",
+                                                 "read end 0 #2: status 0, 100 bytes"));
+  EXPECT_THAT(told.tails[0], ::testing::Each(1));
+  EXPECT_THAT(told.tails[1], ::testing::Each(2));
 }
 
 TEST_F(TraceTest, ResponderLongCallWithAnItem) {

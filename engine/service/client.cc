@@ -183,6 +183,10 @@ struct Client::Impl : LoopMember {
     if (link.avoids_two) channel.versions.high = protocol::kVersionOne;
     channel.negotiation_timeout = options.version.negotiation_timeout;
     channel.max_segment = options.max_segment;
+    // A peer's segment may be longer than what the device moves at once.
+    if (const std::uint32_t most = loop.provider().limits().message; most != 0) {
+      channel.max_transfer = most;
+    }
     channel.takes_invalidate = takes_invalidate;
     // In version 1 Replies of the reverse direction invalidate nothing, and the terms say so.
     channel.sends_invalidate =
@@ -254,7 +258,7 @@ struct Client::Impl : LoopMember {
     const std::string why(end.what);
     const bool asked_for = link.state == LinkState::kClosing && link.what.empty();
     remember_version(link);
-    detach(link, {end.side, end.reject_reason, why}, now);
+    detach(link, {end.side, end.reject_reason, why, end.failed}, now);
     if (asked_for || closing) {
       link.state = LinkState::kClosed;
       link.due = fabric::kNever;
@@ -349,14 +353,16 @@ struct Client::Impl : LoopMember {
         if (link.state == LinkState::kUp) ++counters.lost;
         // Of the two the failure says what failed, too.
         if (link.state == LinkState::kClosing) {
-          lost(link, {trace::kHere, 0, or_else(link.what, or_else(event.reason, "disconnected"))},
+          lost(link,
+               {trace::kHere, 0, or_else(link.what, or_else(event.reason, "disconnected")),
+                event.failed},
                now);
         } else {
           // Who found that something failed is who ends it.
           const std::string& failure = link.channel->failure();
           lost(link,
-               {failure.empty() ? trace::kPeer : trace::kHere, 0,
-                or_else(failure, or_else(event.reason, "disconnected"))},
+               {failure.empty() && !event.failed ? trace::kPeer : trace::kHere, 0,
+                or_else(failure, or_else(event.reason, "disconnected")), event.failed},
                now);
         }
         break;

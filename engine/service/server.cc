@@ -145,6 +145,10 @@ struct Server::Impl : LoopMember {
     channel.terms = terms_of(options.version, c->info.thresholds);
     channel.versions = options.version.versions;
     channel.max_segment = options.max_segment;
+    // A peer's segment may be longer than what the device moves at once.
+    if (const std::uint32_t most = loop.provider().limits().message; most != 0) {
+      channel.max_transfer = most;
+    }
     channel.sends_invalidate = invalidates;
     channel.takes_invalidate = invalidates;
     channel.later_credits = options.reverse_credits;
@@ -188,8 +192,9 @@ struct Server::Impl : LoopMember {
     share_credits();
   }
 
-  // `side`: who ended it, unless we are closing it already.
-  void remove(std::uint32_t key, CloseReason reason, std::string_view what, std::uint8_t side) {
+  // `side`: who ended it, unless we are closing it already; `failed`: see fabric::Event.
+  void remove(std::uint32_t key, CloseReason reason, std::string_view what, std::uint8_t side,
+              bool failed = false) {
     const std::unique_ptr<Connection> c = std::move(slots[key]);
     timers.remove(key);
     free_keys.push_back(key);
@@ -203,7 +208,7 @@ struct Server::Impl : LoopMember {
     // The connection first, and then nobody reaches the memory of its Calls any more.
     c->channel.reset();
     if (c->reverse != nullptr) ReverseBinding::unbind(*c->reverse);
-    const EndedConnection end{side, 0, what};
+    const EndedConnection end{side, 0, what, failed};
     was_up ? tell_end(loop, c->trace, end, loop.now())
            : tell_failed(loop, c->trace, end, c->info.peer, loop.now());
     add(counters.responder, c->responder.counters());
@@ -311,9 +316,10 @@ struct Server::Impl : LoopMember {
         // Who found that something failed is who ends it.
         if (const std::string& failure = c.channel->failure(); !failure.empty()) {
           event.reason = failure;
-          remove(key, CloseReason::kPeer, event.reason, trace::kHere);
+          remove(key, CloseReason::kPeer, event.reason, trace::kHere, event.failed);
         } else {
-          remove(key, CloseReason::kPeer, event.reason, trace::kPeer);
+          remove(key, CloseReason::kPeer, event.reason, event.failed ? trace::kHere : trace::kPeer,
+                 event.failed);
         }
         break;
       case EventType::kRequest:

@@ -20,6 +20,7 @@ void tell(Loop& loop, std::uint32_t connection, const EndedConnection& end, bool
   event.side = end.side;
   event.established = established ? 1 : 0;
   event.reject_reason = end.reject_reason;
+  event.failed = end.failed ? 1 : 0;
   loop.tracer()->tell(connection, now, event, as_bytes(what));
 }
 

@@ -30,6 +30,7 @@ struct EndedConnection {
   std::uint8_t side = trace::kHere;  // who ended it
   std::uint16_t reject_reason = 0;   // see fabric::Event
   std::string_view what;             // one clause for a person
+  bool failed = false;               // see fabric::Event
 };
 // Of a connection that was established, or, as nothing else tells of it, of one that was not: with
 // the peer's address.

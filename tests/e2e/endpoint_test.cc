@@ -9,6 +9,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class Endpoint : public ::testing::Test {
@@ -55,6 +56,29 @@ TEST_F(Endpoint, PingIsAnswered) {
   EXPECT_THAT(other.out, HasSubstr("PROG_UNAVAIL"));
   stop(server);
   EXPECT_THAT(server.out, HasSubstr("2 connections, 4 Calls: 3 answered with success, 1 with an"));
+}
+
+TEST_F(Endpoint, OfOtherProgramsTheirNullIsServedIfAskedFor) {
+  Background server(serving({"--null-program", "nfs:3,nfs:4", "--null-program", "100227:3"}));
+  ASSERT_TRUE(server.wait_for("NULL of NFSACL (program 0x18783 version 3)")) << server.out;
+  const auto answer = [&](const std::string& program) {
+    const Result r = run("RPCRDMA ping " + to_server() + "-c 1 --program " + program);
+    EXPECT_EQ(r.status, 0) << r.err;
+    return r.out;
+  };
+  for (const char* served : {"nfs --version 3", "nfs --version 4", "100227 --version 3", "echo"}) {
+    const std::string text = answer(served);
+    EXPECT_THAT(text, HasSubstr("1 sent, 1 answered")) << served;
+    EXPECT_THAT(text, Not(HasSubstr("PROG_"))) << served;
+  }
+  EXPECT_THAT(answer("nfs --version 2"), HasSubstr("PROG_MISMATCH"));
+  EXPECT_THAT(answer("100005"), HasSubstr("PROG_UNAVAIL"));
+  // What there is besides is refused at once.
+  const Result probe =
+      run("RPCRDMA nfs-probe " + server_ + ":/ --from " + client_ + " --handle 0102030405060708");
+  EXPECT_EQ(probe.status, 1) << probe.err;
+  EXPECT_THAT(probe.out, HasSubstr("PROC_UNAVAIL"));
+  stop(server);
 }
 
 TEST_F(Endpoint, PingWithoutAServerSaysSoInOneLine) {
@@ -392,6 +416,10 @@ TEST(EndpointUsage, BadArgumentsGiveOneLine) {
   refused("serve --listen 127.0.0.1 --credits 0", "--credits 0");
   refused("serve --listen 127.0.0.1 --inline 5000", "--inline 5000: not a multiple of 1Ki");
   refused("serve --listen 127.0.0.1 --max-bulk 1G", "--max-bulk 1G");
+  refused("serve --listen 127.0.0.1 --null-program nfs", "give PROGRAM:VERSION, such as nfs:4");
+  refused("serve --listen 127.0.0.1 --null-program nfs:x", "--null-program nfs:x");
+  refused("serve --listen 127.0.0.1 --null-program nsf:3", "--null-program nsf:3");
+  refused("serve --listen 127.0.0.1 --null-program nfs:3,echo:1", "echo is served anyway");
   refused("serve --listen 127.0.0.1 --fault 'drop op=sned'",
           "--fault: line 1, column 9: there is no opcode \"sned\"");
   refused("serve --listen 127.0.0.1 --pcapng /nonexistent/x", "/nonexistent/x");

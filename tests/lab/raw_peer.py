@@ -20,6 +20,19 @@ def null_call(xid, program=100003, version=3):
     return words(xid, 0, 2, program, version, 0, 0, 0, 0, 0)
 
 
+def opaque(data):
+    """With its length and roundup."""
+    return words(len(data)) + data + bytes(-len(data) % 4)
+
+
+def nfs4_read_call(xid, path, count):
+    """An NFS version 4.0 COMPOUND that reads a file from its start, with the anonymous stateid."""
+    credential = words(1, 20, 0, 0, 0, 0, 0)  # AUTH_SYS: root, of a machine without a name
+    lookups = [words(15) + opaque(name.encode()) for name in path.split("/")]
+    operations = [words(24), *lookups, words(25) + bytes(16) + words(0, 0, count)]
+    return (words(xid, 0, 2, 100003, 4, 1) + credential + words(0, 0, 0, 0, len(operations)) + b"".join(operations))
+
+
 def null_reply(xid):
     return words(xid, 1, 0, 0, 0, 0)
 

@@ -137,6 +137,31 @@ TEST(ServiceTrace, ConnectionsAreToldThoughNobodyListens) {
   EXPECT_EQ(of_client.all[1].as<trace::ConnectionEnd>().side, trace::kHere);
 }
 
+// A client that is gone without a word: the server asks until its fabric gives up.
+TEST(ServiceTrace, AConnectionThatFailsIsToldFromOneThatIsClosed) {
+  Events of_server(1);
+  service::ServerOptions options;
+  options.probe = 50 * fabric::kMillisecond;
+  ServerParts parts(options, {}, told_to(of_server));
+  for (const char* faults : {"", "drop op=cm-dreq"}) {
+    ClientHost host(1, faults);
+    EchoClient echo(host);
+    echo.call({Proc::kNull, 0, 0, 0, 0});
+    ASSERT_TRUE(both_until(host, parts, [&] { return echo.done.size() == 1; }));
+  }
+  const fabric::Time end = parts.loop->now() + 20 * fabric::kSecond;
+  while (parts.server->connections() != 0 && parts.loop->now() < end) {
+    ASSERT_TRUE(parts.loop->run_once(fabric::kSecond));
+  }
+  const auto ends = of_server.of(EventType::kConnectionEnd);
+  ASSERT_THAT(ends, SizeIs(2));
+  EXPECT_EQ(ends[0].as<trace::ConnectionEnd>().failed, 0);
+  EXPECT_EQ(ends[0].as<trace::ConnectionEnd>().side, trace::kPeer);
+  EXPECT_EQ(ends[1].as<trace::ConnectionEnd>().failed, 1);
+  EXPECT_EQ(ends[1].as<trace::ConnectionEnd>().side, trace::kHere);
+  EXPECT_THAT(ends[1].tail(), ::testing::HasSubstr("retries exceeded"));
+}
+
 TEST(ServiceTrace, ConnectionsThatDoNotCome) {
   Events of_server(1), of_client(2);
   service::ServerOptions server_options;

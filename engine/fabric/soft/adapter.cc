@@ -199,7 +199,9 @@ struct Adapter::Impl {
   void check_failed(Slot& s, Time now) {
     if (s.qp->state() != QpState::kError || s.phase == Phase::kDown) return;
     s.phase = Phase::kDown;
-    tell(EventType::kDisconnected, s).reason = s.qp->reason();
+    AdapterEvent& told = tell(EventType::kDisconnected, s);
+    told.failed = true;
+    told.reason = s.qp->reason();
     cm.disconnect(s.cm, now);
   }
 

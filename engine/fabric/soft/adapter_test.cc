@@ -495,9 +495,12 @@ TEST(Adapter, AFailedConnectionEndsOnBothSidesAndOthersLiveOn) {
   ASSERT_EQ(a.take(done), 1U);
   EXPECT_EQ(done[0].status, Status::kRemoteAccess);
   EXPECT_THAT(there, ::testing::Each(0));
-  EXPECT_EQ(next(a).type, EventType::kDisconnected);
+  const AdapterEvent failed = next(a);
+  EXPECT_EQ(failed.type, EventType::kDisconnected);
+  EXPECT_TRUE(failed.failed);
   const AdapterEvent refused = next(b);
   EXPECT_EQ(refused.type, EventType::kDisconnected);
+  EXPECT_TRUE(refused.failed);
   EXPECT_EQ(refused.connection, bad.server);
   EXPECT_EQ(refused.reason, "a Write outside of what is exposed to it");
   ASSERT_TRUE(a.post_send(good.client, {&w, 1}));

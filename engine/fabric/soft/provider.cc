@@ -210,6 +210,7 @@ class Soft : public SoftProvider {
     event.reject_reason = adapter_event_.reject_reason;
     event.responder_resources = adapter_event_.responder_resources;
     event.initiator_depth = adapter_event_.initiator_depth;
+    event.failed = adapter_event_.failed;
     event.reason = std::move(adapter_event_.reason);
     event.request.reset();
     if (event.type == fabric::EventType::kRequest) {

@@ -100,6 +100,7 @@ class Adapter {
   void read_cm_events();
   void on_cm(CmEvent& e);
   void on_request(CmEvent& e);
+  [[nodiscard]] bool resolve_again(Slot& slot);
   void on_route(Slot& slot);
   void established(Slot& slot, CmEvent* e);
   void read_device_events();

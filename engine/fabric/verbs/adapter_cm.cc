@@ -20,8 +20,14 @@ using fabric::Expected;
 
 namespace {
 
-constexpr int kResolveTimeout = 5000;  // milliseconds
+constexpr int kRouteTimeout = 5000;  // milliseconds
+// Linux may miss that a neighbour has answered, and looks again when the time is over.
+constexpr int kAddressTimeout = 1000;
+constexpr std::uint8_t kAddressTries = 5;
 constexpr int kBacklog = 1024;
+// After which what is not acknowledged is sent again, 4.096 us * 2^n: 268 ms. Linux takes 2.1 s for
+// RoCE, which every lost last packet of a message, and every lost ACK of one, would cost.
+constexpr std::uint8_t kAckTimeout = 16;
 // Of connections whose owners have gone, so many may wait for their peers to agree.
 constexpr std::size_t kMostLingering = 1024;
 constexpr std::array<std::uint32_t, 3> kInline{256, 64, 0};  // bytes, as much as can be had
@@ -48,6 +54,13 @@ std::uint32_t peer_qpn(ibv_qp* qp) {
   ibv_qp_init_attr initial{};
   if (::ibv_query_qp(qp, &attributes, IBV_QP_DEST_QPN, &initial) != 0) return 0;
   return attributes.dest_qp_num;
+}
+
+// Before the queue pair is made ready. A device that has timeouts of its own, as iWARP's, refuses:
+// then those are used.
+void set_ack_timeout(rdma_cm_id* id) {
+  std::uint8_t timeout = kAckTimeout;
+  (void)::rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof timeout);
 }
 
 // Events have a negative errno, or a reason of the protocol's.
@@ -120,13 +133,23 @@ Expected<Name> Adapter::connect(const fabric::Address& peer, std::uint16_t port,
   s->peer = peer;
   s->id = id->release();
   s->id->context = reinterpret_cast<void*>(std::uintptr_t{name_of(*s)});
+  set_ack_timeout(s->id);
   fabric::SocketAddress to = fabric::to_socket_address(peer, port);
-  if (::rdma_resolve_addr(s->id, nullptr, &to.any, kResolveTimeout) != 0) {
+  s->tries_left = kAddressTries - 1;
+  s->port = port;
+  if (::rdma_resolve_addr(s->id, nullptr, &to.any, kAddressTimeout) != 0) {
     const fabric::Error error = system_error("rdma_resolve_addr");
     free_slot(*s);
     return tl::unexpected(error);
   }
   return name_of(*s);
+}
+
+bool Adapter::resolve_again(Slot& slot) {
+  if (slot.phase != Phase::kResolving || slot.tries_left == 0) return false;
+  --slot.tries_left;
+  fabric::SocketAddress to = fabric::to_socket_address(slot.peer, slot.port);
+  return ::rdma_resolve_addr(slot.id, nullptr, &to.any, kAddressTimeout) == 0;
 }
 
 Expected<void> Adapter::make_queue_pair(Slot& slot) {
@@ -195,6 +218,7 @@ Expected<void> Adapter::accept(Name name, const fabric::ConnectionOptions& optio
   s->responder_resources = std::min(s->responder_resources, wanted);
   s->initiator_depth = std::min(s->initiator_depth, served);
   if (auto made = make_queue_pair(*s); !made) return made;
+  set_ack_timeout(s->id);
   rdma_conn_param p{};
   p.private_data = s->private_data.data();
   p.private_data_len = static_cast<std::uint8_t>(s->private_data.size());
@@ -276,6 +300,7 @@ Told* Adapter::finish(Slot& slot, EventType type, std::string reason) {
   flush_unfinished(slot);
   slot.phase = Phase::kDown;
   Told& told = tell_end(type, slot);
+  told.event.failed = type == EventType::kDisconnected && !slot.reason.empty();
   told.event.reason = std::move(reason);
   return &told;
 }
@@ -313,6 +338,7 @@ void Adapter::lose(const std::string& why) {
     if (slot->phase == Phase::kLingering) {
       free_slot(*slot);
     } else {
+      if (slot->reason.empty()) slot->reason = why;
       (void)finish(*slot, EventType::kDisconnected, why);
       slot->leaving = false;
     }
@@ -406,7 +432,7 @@ void Adapter::on_cm(CmEvent& e) {
   if (s == nullptr) return;
   switch (e.type) {
     case RDMA_CM_EVENT_ADDR_RESOLVED:
-      if (s->phase == Phase::kResolving && ::rdma_resolve_route(s->id, kResolveTimeout) != 0) {
+      if (s->phase == Phase::kResolving && ::rdma_resolve_route(s->id, kRouteTimeout) != 0) {
         (void)finish(*s, EventType::kUnreachable, system_error("rdma_resolve_route").message);
       }
       break;
@@ -414,6 +440,7 @@ void Adapter::on_cm(CmEvent& e) {
       if (s->phase == Phase::kResolving) on_route(*s);
       break;
     case RDMA_CM_EVENT_ADDR_ERROR:
+      if (e.status == -ETIMEDOUT && resolve_again(*s)) break;
       (void)finish(*s, EventType::kUnreachable,
                    with_status("the peer's address cannot be resolved on this device", e.status));
       break;

@@ -106,6 +106,7 @@ Expected<std::unique_ptr<Device>> Device::open(const VerbsOptions& options) {
   }
   d->domain_.reset(::ibv_alloc_pd(context));
   if (!d->domain_) return refuse("ibv_alloc_pd");
+  d->abilities_.windows &= wants_windows(d->abilities_, options.handles);
   // A device may name windows among what it can and refuse them all the same.
   if (d->abilities_.windows) {
     ibv_mw* const window = ::ibv_alloc_mw(d->domain_.get(), IBV_MW_TYPE_2);
@@ -114,6 +115,9 @@ Expected<std::unique_ptr<Device>> Device::open(const VerbsOptions& options) {
     } else {
       (void)::ibv_dealloc_mw(window);
     }
+  }
+  if (options.handles == HandleKind::kWindows && !d->abilities_.windows) {
+    return fabric::fail(Errc::kSystem, fmt::format("{} has no memory windows of type 2", d->name_));
   }
   d->limits_ = limits_of(d->abilities_);
   d->completions_.reset(::ibv_create_comp_channel(context));

@@ -26,9 +26,14 @@ Abilities abilities_of(const ibv_device_attr& device, const ibv_port_attr& port,
   a.windows = (device.device_cap_flags & kType2) != 0 && device.max_mw > 0;
   // Linux's rxe writes its completions with the kernel's numbers of flags, also to programs.
   constexpr std::uint32_t kRxe = 0xffffff;
-  a.kernel_flags = device.vendor_id == kRxe;
+  a.kernel_flags = a.windows_stall = device.vendor_id == kRxe;
   a.invalidates = (device.device_cap_flags & IBV_DEVICE_MEM_MGT_EXTENSIONS) != 0;
   return a;
+}
+
+bool wants_windows(const Abilities& a, HandleKind handles) {
+  if (handles != HandleKind::kAuto) return handles == HandleKind::kWindows;
+  return a.windows && !a.windows_stall;
 }
 
 fabric::Limits limits_of(const Abilities& a) {

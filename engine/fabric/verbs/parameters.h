@@ -7,6 +7,7 @@
 #include <infiniband/verbs.h>
 
 #include <rpcrdma/fabric/provider.h>
+#include <rpcrdma/verbs/provider.h>
 
 namespace rpcrdma::verbs {
 
@@ -20,12 +21,18 @@ struct Abilities {
   std::uint32_t initiator_depth = 0;
   std::uint64_t message = 0;  // bytes
   bool iwarp = false;
-  bool windows = false;       // memory windows of type 2
+  bool windows = false;  // memory windows of type 2
+  // A send queue with windows' work in it may stop for good when packets before that are sent
+  // again.
+  bool windows_stall = false;
   bool kernel_flags = false;  // a Receive that invalidated a handle says so by the kernel's flag
   bool invalidates = false;   // Send with Invalidate
 };
 [[nodiscard]] Abilities abilities_of(const ibv_device_attr& device, const ibv_port_attr& port,
                                      bool iwarp);
+
+// Whether handles are to be windows; asked for, they need not be there.
+[[nodiscard]] bool wants_windows(const Abilities& a, HandleKind handles);
 
 [[nodiscard]] fabric::Limits limits_of(const Abilities& a);
 

@@ -60,6 +60,19 @@ TEST(VerbsParameters, WithoutWindowsNoPeerMayInvalidate) {
   EXPECT_FALSE(l.sends_invalidate || l.takes_invalidate);
 }
 
+TEST(VerbsParameters, WindowsAreUsedWhereTheyAreThereAndWork) {
+  Abilities a = abilities_of(device(), port(), false);
+  EXPECT_TRUE(wants_windows(a, HandleKind::kAuto));
+  EXPECT_FALSE(wants_windows(a, HandleKind::kRegistrations));
+  a.windows = false;
+  EXPECT_FALSE(wants_windows(a, HandleKind::kAuto));
+  ibv_device_attr rxe = device();
+  rxe.vendor_id = 0xffffff;
+  a = abilities_of(rxe, port(), false);
+  EXPECT_FALSE(wants_windows(a, HandleKind::kAuto));
+  EXPECT_TRUE(wants_windows(a, HandleKind::kWindows));
+}
+
 TEST(VerbsParameters, MemoryHasTheLeastRights) {
   Abilities a = abilities_of(device(), port(), false);
   EXPECT_EQ(local_access(a), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);

@@ -56,10 +56,11 @@ struct Slot {
   bool failing = false;    // stands in the list of those that failed
   bool dirty = false;      // its chain waits in the list of such
   rdma_cm_id* id = nullptr;
-  std::uint16_t port = 0;  // kRequested: the listener's
+  std::uint16_t port = 0;       // kRequested: the listener's; kResolving: the peer's
+  std::uint8_t tries_left = 0;  // kResolving: its address
   std::uint64_t cookie = 0;
   fabric::Address peer;
-  std::string reason;  // why it failed
+  std::string reason;  // why it failed; empty: it did not, or only the end of its work shows it
 
   // As ConnectionOptions.
   fabric::QueueDepths depths;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <rpcrdma/capture/address.h>
@@ -98,6 +99,7 @@ struct Connection {
   // there are no counts, but for those of retransmissions and refusals.
   bool recorded = false;
   std::uint64_t events_lost = 0;  // of the thread that tells of it, that the recording lacks
+  std::string failure;  // what failed and so ended it, in its endpoint's words as printable ASCII
 };
 
 // What both sides sent is seen, as far as it is not lost.

@@ -125,6 +125,9 @@ struct Event {
   // serves; kEstablished: what was agreed.
   std::uint8_t responder_resources = 0;
   std::uint8_t initiator_depth = 0;
+  // kDisconnected: something failed, here or at the peer, which the fabric found out; otherwise one
+  // of the two disconnected.
+  bool failed = false;
   std::string reason;  // of an end: one clause for a person
 };
 

@@ -44,6 +44,9 @@ struct ChannelOptions {
   // lacks_version_two().
   fabric::Time negotiation_timeout = 10 * fabric::kSecond;
   std::uint32_t max_segment = 1U << 30;  // bytes of one exposed segment
+  // Bytes of one RDMA Read or Write, as much as the fabric does at once (fabric::Limits); longer
+  // segments of the peer's are read and written in parts. Not 0.
+  std::uint32_t max_transfer = 1U << 30;
   // What the device can (fabric::Limits): Replies that invalidate a handle are sent only if it
   // sends such, and Calls of version 2 name one that may be invalidated only if it takes them.
   bool sends_invalidate = false;

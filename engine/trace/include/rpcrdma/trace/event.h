@@ -90,7 +90,10 @@ struct ConnectionEnd {
   std::uint8_t side = 0;         // who ended it, as far as that is known
   std::uint8_t established = 0;  // 0: it never was
   std::uint16_t reject_reason = 0;
-  std::uint32_t reserved = 0;
+  // 1: the fabric found that something failed, no acknowledgement for instance, and neither side
+  // asked for the end.
+  std::uint8_t failed = 0;
+  std::array<std::uint8_t, 3> reserved{};
 };
 
 // A Send went out (side 0: handed to the fabric), or came in (side 1). Tail: its first bytes.

@@ -57,6 +57,7 @@ struct AdapterEvent {
   std::uint16_t reject_reason = 0;
   std::uint8_t responder_resources = 0;
   std::uint8_t initiator_depth = 0;
+  bool failed = false;
   std::string reason;
 };
 

@@ -18,9 +18,17 @@ class Tracer;
 
 namespace rpcrdma::verbs {
 
+// What a handle is made of: a memory window of type 2, or a registration of its own.
+enum class HandleKind : std::uint8_t {
+  kAuto,  // windows, if the device has them and goes on with them when packets are lost
+  kWindows,
+  kRegistrations,
+};
+
 struct VerbsOptions {
   fabric::Address address;  // of an interface of the device; its own port space is RDMA_PS_TCP
   std::string device;       // that the address has to belong to; empty: whichever it is
+  HandleKind handles = HandleKind::kAuto;
   // Is told of ports and devices that change, as errors of no connection; null: nobody.
   trace::Tracer* tracer = nullptr;
 };
