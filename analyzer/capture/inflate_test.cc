@@ -61,6 +61,10 @@ struct Codec {
   ByteVector (*compress)(const ByteVector&);
 };
 
+void PrintTo(const Codec& c, std::ostream* out) {
+  *out << c.name;
+}
+
 class InflateTest : public ::testing::TestWithParam<Codec> {};
 
 TEST_P(InflateTest, AnyPieceSizes) {

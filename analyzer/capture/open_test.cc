@@ -34,6 +34,10 @@ struct Known {
   std::size_t roce;  // UDP destination port 4791, as tshark counts them
 };
 
+void PrintTo(const Known& k, std::ostream* out) {
+  *out << k.name;
+}
+
 class RealCapture : public ::testing::TestWithParam<Known> {};
 
 TEST_P(RealCapture, FramesAndRocePackets) {

@@ -55,6 +55,10 @@ struct ProcedureCase {
   const char* name;  // of the last procedure
 };
 
+void PrintTo(const ProcedureCase& c, std::ostream* out) {
+  *out << c.program << " version " << c.version;
+}
+
 class LastProcedureTest : public testing::TestWithParam<ProcedureCase> {};
 
 TEST_P(LastProcedureTest, IsNamedAndNothingBehindIt) {

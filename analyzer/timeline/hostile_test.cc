@@ -19,10 +19,17 @@ using report::testing::kServerQp;
 using report::testing::packet;
 using wire::Opcode;
 
-using Make = std::unique_ptr<Format> (*)(Write);
+struct Maker {
+  const char* name;
+  std::unique_ptr<Format> (*make)(Write);
+};
+
+void PrintTo(const Maker& maker, std::ostream* out) {
+  *out << maker.name;
+}
 
 class HostileTimeline : public report::testing::Hostile,
-                        public ::testing::WithParamInterface<Make> {
+                        public ::testing::WithParamInterface<Maker> {
  protected:
   HostileTimeline() { timeline_.set_context({&own_.connections(), &own_.model()}, own_.frames()); }
 
@@ -48,7 +55,7 @@ class HostileTimeline : public report::testing::Hostile,
 
   std::uint64_t written_ = 0;
   std::unique_ptr<Format> format_ =
-      GetParam()([this](std::string_view piece) { written_ += piece.size(); });
+      GetParam().make([this](std::string_view piece) { written_ += piece.size(); });
   Timeline timeline_{*format_, rules::Profile::k8166};
   report::Pipeline own_{timeline_, {}};
 };
@@ -92,10 +99,10 @@ TEST_P(HostileTimeline, AClockThatRunsBack) {
             kMiB / 16);
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, HostileTimeline, ::testing::Values(make_perfetto, make_qlog),
-                         [](const ::testing::TestParamInfo<Make>& made) {
-                           return made.index == 0 ? "perfetto" : "qlog";
-                         });
+INSTANTIATE_TEST_SUITE_P(Formats, HostileTimeline,
+                         ::testing::Values(Maker{"perfetto", make_perfetto},
+                                           Maker{"qlog", make_qlog}),
+                         [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
 }  // namespace rpcrdma::timeline

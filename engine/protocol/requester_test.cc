@@ -416,6 +416,10 @@ struct HostileReply {
   const char* reason;
 };
 
+void PrintTo(const HostileReply& h, std::ostream* out) {
+  *out << h.name;
+}
+
 class HostileReplyTest : public RequesterTest,
                          public ::testing::WithParamInterface<HostileReply> {};
 

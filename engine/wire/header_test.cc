@@ -492,6 +492,10 @@ struct BodilessError {
   const char* word;
 };
 
+void PrintTo(const BodilessError& b, std::ostream* out) {
+  *out << b.word;
+}
+
 class HeaderV2BodilessErrorTest : public testing::TestWithParam<BodilessError> {};
 
 TEST_P(HeaderV2BodilessErrorTest, IsTwentyBytesBothWays) {

@@ -37,6 +37,10 @@ struct Kind {
   std::size_t bth;  // with headers of the least length
 };
 
+void PrintTo(const Kind& k, std::ostream* out) {
+  *out << k.name;
+}
+
 constexpr Kind kKinds[] = {
     {IcrcKind::kRoceV2Ipv4, "RoceV2Ipv4", 28}, {IcrcKind::kRoceV2Ipv6, "RoceV2Ipv6", 48},
     {IcrcKind::kRoceV1, "RoceV1", 40},         {IcrcKind::kNativeGrh, "NativeGrh", 48},
@@ -182,6 +186,10 @@ struct Capture {
   const char* file;
   std::size_t packets;
 };
+
+void PrintTo(const Capture& c, std::ostream* out) {
+  *out << c.file;
+}
 
 class IcrcCaptureTest : public testing::TestWithParam<Capture> {};
 

@@ -155,6 +155,10 @@ struct PlainArm {
   const char* word;
 };
 
+void PrintTo(const PlainArm& p, std::ostream* out) {
+  *out << p.word;
+}
+
 class RpcAcceptedTest : public testing::TestWithParam<PlainArm> {};
 
 TEST_P(RpcAcceptedTest, IsTheStatAloneBothWays) {

@@ -4,6 +4,7 @@
 #include "two_peers.h"
 
 #include <algorithm>
+#include <ostream>
 
 namespace rpcrdma {
 namespace {
@@ -31,12 +32,23 @@ std::unique_ptr<Pair> rnic_pair() {
                                 *address);
 }
 
-using Make = std::unique_ptr<Pair> (*)();
+struct Maker {
+  const char* name;
+  std::unique_ptr<Pair> (*pair)();  // null where it cannot be had
+};
 
-class FabricContract : public ::testing::TestWithParam<Make> {
+constexpr Maker kSoft{"Soft", soft_pair};
+constexpr Maker kRnic{"NeedsRnic", rnic_pair};
+
+// GoogleTest lists a case with its parameter, which is to be the same in each run.
+void PrintTo(const Maker& maker, std::ostream* out) {
+  *out << maker.name;
+}
+
+class FabricContract : public ::testing::TestWithParam<Maker> {
  protected:
   void SetUp() override {
-    pair_ = GetParam()();
+    pair_ = GetParam().pair();
     if (pair_ == nullptr) GTEST_SKIP() << "this machine has no RDMA device that is up";
     auto& bytes = pair_->client.buffer;
     std::uint32_t x = 1;
@@ -205,7 +217,7 @@ TEST_P(FabricContract, RightsHold) {
 }
 
 TEST_P(FabricContract, BoundsHold) {
-  if (GetParam() == &rnic_pair && !testing::keeps_bounds(*testing::rnic_address())) {
+  if (GetParam().pair == rnic_pair && !testing::keeps_bounds(*testing::rnic_address())) {
     GTEST_SKIP() << "this device keeps no bounds";
   }
   Pair& p = *pair_;
@@ -369,11 +381,10 @@ TEST_P(FabricContract, AMessageWithoutAReceiveEndsTheConnectionOfWhoDoesNotWait)
   EXPECT_EQ(p.client.done.at(0).status, Status::kRnrRetriesExceeded);
 }
 
-std::string name_of(const ::testing::TestParamInfo<Make>& info) {
-  return info.param == &soft_pair ? "Soft" : "NeedsRnic";
+std::string name_of(const ::testing::TestParamInfo<Maker>& info) {
+  return info.param.name;
 }
-INSTANTIATE_TEST_SUITE_P(Providers, FabricContract, ::testing::Values(&soft_pair, &rnic_pair),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(Providers, FabricContract, ::testing::Values(kSoft, kRnic), name_of);
 
 }  // namespace
 }  // namespace rpcrdma
