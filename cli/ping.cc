@@ -4,6 +4,7 @@
 #include "input.h"
 #include "interrupt.h"
 #include "parse.h"
+#include "rpcbind_option.h"
 
 #include <algorithm>
 #include <array>
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <rpcrdma/decode/programs.h>
+#include <rpcrdma/rpcbind/rpcbind.h>
 #include <rpcrdma/service/client.h>
 #include <rpcrdma/service/echo.h>
 #include <rpcrdma/service/rpc_message.h>
@@ -29,11 +31,12 @@ struct Options {
   std::string host;
   std::string from;
   EndpointOptions endpoint;
-  std::string program = "echo";
+  std::string program;
   std::string version;
   std::uint32_t count = 0;
   std::string interval = "1s";
   std::string wait = "2s";
+  bool rpcbind = false;
   bool quiet = false;
 };
 
@@ -54,14 +57,18 @@ std::optional<Target> parse_target(const Options& o) {
   }};
   Target target;
   target.version = 1;
-  const auto known = std::find_if(kKnown.begin(), kKnown.end(),
-                                  [&](const Known& k) { return o.program == k.name; });
+  const std::string name = o.program.empty() ? "echo" : o.program;
+  const auto known =
+      std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& k) { return name == k.name; });
   if (known != kKnown.end()) {
     target = known->target;
-  } else if (const auto number = parse_u32(o.program)) {
+  } else if (const auto number = parse_u32(name)) {
     target.program = *number;
+  } else if (const auto named = rpcbind::program_by_name(name)) {
+    target.program = *named;
   } else {
-    complain(fmt::format("ping: --program {}: give echo, nfs, rdmaconfig, or a number", o.program));
+    complain(fmt::format(
+        "ping: --program {}: give echo, nfs, rdmaconfig, a name of /etc/rpc, or a number", name));
     return std::nullopt;
   }
   if (o.version.empty()) return target;
@@ -255,6 +262,9 @@ int run_ping(const Options& o) {
   if (!interval) return kUnreadable;
   const auto wait = duration_option(o.wait, "ping", "--wait");
   if (!wait) return kUnreadable;
+  if (o.rpcbind) {
+    endpoint->port = ask_rpcbind(peers->server, target->program, target->version, "ping");
+  }
   const Pinger::Plan plan{*peers, endpoint->port, *target, o.count, *interval, *wait, o.quiet};
   auto tracing =
       Tracing::start(endpoint->tracing,
@@ -276,18 +286,25 @@ Run add_ping(CLI::App& app) {
                  "For an answer; without one the connection is given up, and made anew")
       ->type_name("DURATION")
       ->capture_default_str();
-  app.add_option("--program", options->program, "echo, nfs, rdmaconfig, or a number")
-      ->type_name("PROGRAM")
-      ->capture_default_str();
+  app.add_option("--program", options->program,
+                 "echo (when none is given), nfs, rdmaconfig, a name of /etc/rpc, or a number; its "
+                 "port is asked for at rpcbind, unless --port tells it")
+      ->type_name("PROGRAM");
   app.add_option("--version", options->version, "Of the program (nfs: 4; others: 1)")
       ->type_name("N");
   app.add_flag("-q,--quiet", options->quiet, "Only the statistics");
   add_endpoint_options(app, options->endpoint);
+  add_ask_rpcbind(app, options->rpcbind);
   app.footer(
       "Calls procedure 0, which does nothing, of any program over RPC-over-RDMA version 1. An "
       "error of the program's, such as PROG_UNAVAIL, is an answer too.\n"
+      "Where rpcbind cannot be asked or does not know the program, a line says so and port 20049 "
+      "is tried.\n"
       "Exit status: 0 there were answers, 1 there were none, 2 an argument is wrong.");
-  return [options] { return run_ping(*options); };
+  return [options, port = app.get_option("--port")] {
+    options->rpcbind |= !options->program.empty() && port->count() == 0;
+    return run_ping(*options);
+  };
 }
 
 }  // namespace rpcrdma::cli

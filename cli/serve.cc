@@ -4,6 +4,7 @@
 #include "input.h"
 #include "interrupt.h"
 #include "metrics_option.h"
+#include "rpcbind_option.h"
 
 #include <algorithm>
 #include <array>
@@ -35,6 +36,7 @@ struct Options {
   std::string max_bulk = "16Mi";
   std::string idle;
   std::string metrics;
+  bool rpcbind = false;
   bool quiet = false;
 };
 
@@ -176,6 +178,10 @@ int serve(const Options& options, const Plan& plan, trace::Tracer* tracer) {
   const std::array<service::Loop*, 1> loops{loop->get()};
   const Interrupt interrupt(loops);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  auto announcement = options.rpcbind
+                          ? announce(programs, {plan.address, plan.endpoint.port}, "serve")
+                          : std::nullopt;
+  if (options.rpcbind && !announcement) return kUnreadable;
   for (const service::Program* p : programs) {
     fmt::print("listening on {}{}: {} (program {:#x} version {}), {} credits, {} bytes inline\n",
                server_text(plan.address, plan.endpoint.port),
@@ -191,6 +197,12 @@ int serve(const Options& options, const Plan& plan, trace::Tracer* tracer) {
   while (result && !Interrupt::came()) {
     const auto going = (*loop)->run_once();
     if (!going) result = tl::unexpected(going.error());
+  }
+  // First of all, so that nobody is sent here who would not be let in.
+  if (announcement) {
+    if (const auto gone = announcement->withdraw(); !gone) {
+      complain(fmt::format("serve: --rpcbind: {}", gone.error().message));
+    }
   }
   if (result) result = close_all(**loop, **server);
   print_summary((*server)->counters(), provider);
@@ -235,6 +247,8 @@ Run add_serve(CLI::App& app) {
   app.add_option("--idle", options->idle, "Close connections without Calls for so long (never)")
       ->type_name("DURATION");
   add_metrics_option(app, options->metrics);
+  app.add_flag("--rpcbind", options->rpcbind,
+               "Register with this machine's rpcbind, over netid rdma or rdma6, until the end");
   app.add_flag("-q,--quiet", options->quiet, "Do not tell who comes and goes");
   app.footer(
       "Serves the program ECHO (engine/service/echo.x) over RPC-over-RDMA version 1: by the RDMA "
