@@ -17,7 +17,10 @@ std::string end_text(const EndPoint& e) {
 }
 
 std::string protocol_text(const Connection& c) {
-  if (c.speaks == model::Speaks::kRpc) return fmt::format("RPC-over-RDMA v{}", c.version);
+  if (c.speaks == model::Speaks::kRpc) {
+    return fmt::format("RPC-over-RDMA v{}{}", c.version,
+                       c.dialect.name.empty() ? "" : fmt::format(" ({})", c.dialect.name));
+  }
   return c.sends != 0 ? "other" : "no Send seen";
 }
 
