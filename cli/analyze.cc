@@ -17,6 +17,7 @@ struct Options {
   std::vector<std::string> paths;
   unsigned jobs = 0;
   rules::Profile profile = rules::Profile::k8166;
+  std::optional<wire::Dialect> dialect;
   std::string filter;
   ReportOutput output;
 };
@@ -27,6 +28,7 @@ int analyze(const Options& options) {
   const auto source = open_input(options.paths);
   if (!source) return kUnreadable;
   model::ModelOptions keep;
+  keep.dialect = options.dialect;
   keep.keep_bytes = filter && filter->needs_bytes();
   // Never destroyed: the process ends with the command, and the kernel takes its memory back faster
   // than it could be freed piece by piece.
@@ -46,6 +48,7 @@ Run add_analyze(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_files(app, options->paths)->required();
   add_profile(app, options->profile);
+  add_dialect(app, options->dialect);
   add_filter(app, options->filter, "Count only Calls and Replies");
   add_report_output(app, options->output);
   add_jobs(app, options->jobs);

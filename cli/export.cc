@@ -24,6 +24,7 @@ struct Options {
   std::string format;
   std::string output = "-";
   std::string filter;
+  std::optional<wire::Dialect> dialect;
   rules::Profile profile = rules::Profile::k8166;
   unsigned jobs = 0;
 };
@@ -43,6 +44,7 @@ bool produce(capture::Source& source, const Options& options, std::optional<filt
   const auto format =
       options.format == "qlog" ? timeline::make_qlog(write) : timeline::make_perfetto(write);
   model::ModelOptions keep;
+  keep.dialect = options.dialect;
   keep.keep_bytes = filter && filter->needs_bytes();
   const auto timeline =
       filter ? std::make_unique<timeline::Timeline>(*format, options.profile, std::move(*filter))
@@ -96,6 +98,7 @@ Run add_export(CLI::App& app) {
       ->type_name("FILE")
       ->capture_default_str();
   add_profile(app, options->profile);
+  add_dialect(app, options->dialect);
   add_filter(app, options->filter, "Only Calls with their Replies");
   add_jobs(app, options->jobs);
   return [options] { return export_timeline(*options); };

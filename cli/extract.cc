@@ -23,6 +23,7 @@ namespace rpcrdma::cli {
 namespace {
 
 struct Options {
+  std::optional<wire::Dialect> dialect;
   std::vector<std::string> paths;
   unsigned jobs = 0;
   std::string directory = ".";
@@ -172,6 +173,7 @@ int extract(const Options& options) {
   }
   Extractor extractor(options, xid, std::move(filter));
   model::ModelOptions keep;
+  keep.dialect = options.dialect;
   keep.keep_chunks = true;
   keep.keep_bytes = true;
   report::Pipeline pipeline(extractor, keep);
@@ -203,6 +205,7 @@ Run add_extract(CLI::App& app) {
   app.add_flag("--message", options->messages,
                "Whole RPC messages, their chunks put back where they belong")
       ->excludes(kind);
+  add_dialect(app, options->dialect);
   add_jobs(app, options->jobs);
   app.footer(
       "A file a chunk: FRAME-XID-KIND-INDEX.bin. FRAME is that of the Call for Read chunks, of the "

@@ -15,6 +15,7 @@
 #include <rpcrdma/decode/decoder.h>
 #include <rpcrdma/decode/json_sink.h>
 #include <rpcrdma/decode/text_sink.h>
+#include <rpcrdma/wire/dialect.h>
 #include <rpcrdma/wire/header.h>
 
 namespace rpcrdma::cli {
@@ -25,6 +26,7 @@ struct Options {
   std::vector<std::string> hex;
   std::string kind = "message";
   bool json = false;
+  std::optional<wire::Dialect> dialect;
 };
 
 std::string read_stdin() {
@@ -59,13 +61,18 @@ class Watching : public Base {
   bool malformed_ = false;
 };
 
-bool is_header_only(const std::string& kind, wire::Bytes bytes) {
+bool is_header_only(const std::string& kind, wire::Bytes bytes, wire::Dialect dialect) {
   if (kind != "message") return false;
+  if (dialect != wire::Dialect::kDraft02) {
+    const auto header = wire::decode_later_header(dialect, bytes);
+    return header && header->length == bytes.size();
+  }
   const auto header = wire::decode_header(bytes);
   return header && header->length == bytes.size();
 }
 
-void decode_as(const std::string& kind, wire::Bytes bytes, decode::Sink& sink) {
+void decode_as(const std::string& kind, wire::Bytes bytes, wire::Dialect dialect,
+               decode::Sink& sink) {
   if (kind == "rpc") {
     decode::decode_rpc_message(bytes, sink);
   } else if (kind == "private-data") {
@@ -73,7 +80,7 @@ void decode_as(const std::string& kind, wire::Bytes bytes, decode::Sink& sink) {
   } else if (kind == "cm") {
     decode::decode_cm(bytes, sink);
   } else {
-    decode::decode_message(bytes, sink);
+    decode::decode_message(bytes, sink, nullptr, dialect);
   }
 }
 
@@ -91,16 +98,19 @@ int header(const Options& options) {
         "0000000100000001...");
     return kUnreadable;
   }
-  const bool header_only = is_header_only(options.kind, *bytes);
+  const auto told = wire::tell_dialect(*bytes);
+  const wire::Dialect dialect =
+      options.dialect.value_or(told ? told->dialect : wire::Dialect::kDraft02);
+  const bool header_only = is_header_only(options.kind, *bytes, dialect);
   if (options.json) {
     Watching<decode::JsonSink> sink(header_only);
-    decode_as(options.kind, *bytes, sink);
+    decode_as(options.kind, *bytes, dialect, sink);
     fmt::print("{}\n", sink.take().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     return sink.malformed() ? kFindings : kOk;
   }
   std::string out;
   Watching<decode::TextSink> sink(header_only, out);
-  decode_as(options.kind, *bytes, sink);
+  decode_as(options.kind, *bytes, dialect, sink);
   std::fwrite(out.data(), 1, out.size(), stdout);
   return sink.malformed() ? kFindings : kOk;
 }
@@ -116,6 +126,7 @@ Run add_header(CLI::App& app) {
                  "private-data, cm (a MAD)")
       ->check(CLI::IsMember({"message", "rpc", "private-data", "cm"}))
       ->capture_default_str();
+  add_dialect(app, options->dialect);
   app.add_flag("--json", options->json, "One JSON object");
   app.footer("Exit status: 0 well-formed, 1 malformed, 2 not hexadecimal.");
   return [options] { return header(*options); };

@@ -60,6 +60,26 @@ void add_profile(CLI::App& app, rules::Profile& profile) {
       ->type_name("RFC");
 }
 
+void add_dialect(CLI::App& app, std::optional<wire::Dialect>& dialect) {
+  std::vector<std::string> names{"auto"};
+  for (std::size_t i = 0; i < wire::kDialects; ++i) {
+    names.emplace_back(wire::dialect_name(static_cast<wire::Dialect>(i)));
+  }
+  app.add_option_function<std::string>(
+         "--v2-dialect",
+         [&dialect](const std::string& name) {
+           dialect.reset();
+           for (std::size_t i = 0; i < wire::kDialects; ++i) {
+             const auto d = static_cast<wire::Dialect>(i);
+             if (name == wire::dialect_name(d)) dialect = d;
+           }
+         },
+         "Which drafts of RPC-over-RDMA version 2 its messages are of; auto (the default): what "
+         "each connection's messages show, else draft-02")
+      ->check(CLI::IsMember(names))
+      ->type_name("NAME");
+}
+
 void add_jobs(CLI::App& app, unsigned& jobs) {
   app.add_option("-j,--jobs", jobs, "Threads at most (as many as there are cores)")->type_name("N");
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include <rpcrdma/capture/source.h>
 #include <rpcrdma/report/pipeline.h>
 #include <rpcrdma/rules/rule.h>
+#include <rpcrdma/wire/dialect.h>
 
 namespace rpcrdma::cli {
 
@@ -28,6 +30,9 @@ CLI::Option* add_files(CLI::App& app, std::vector<std::string>& paths);
 
 // The option -j of every command that reads a capture.
 void add_jobs(CLI::App& app, unsigned& jobs);
+
+// The option --v2-dialect of every command that reads messages; nothing: auto.
+void add_dialect(CLI::App& app, std::optional<wire::Dialect>& dialect);
 
 // The option --profile of every command that measures by the rules.
 void add_profile(CLI::App& app, rules::Profile& profile);

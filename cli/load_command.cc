@@ -5,6 +5,7 @@
 #include "interrupt.h"
 #include "load_worker.h"
 #include "metrics_option.h"
+#include "rpcbind_option.h"
 
 #include <algorithm>
 #include <chrono>
@@ -48,6 +49,7 @@ struct Options {
   std::string timeout = "10s";
   std::vector<std::string> limits;
   std::string metrics;
+  bool rpcbind = false;
   bool reverse = false;
   bool both = false;
   bool json = false;
@@ -124,6 +126,10 @@ std::optional<Plan> parse(const Options& o) {
   if (!o.metrics.empty()) {
     plan.metrics = parse_metrics(o.metrics, "load");
     if (!plan.metrics) return std::nullopt;
+  }
+  if (o.rpcbind) {
+    plan.endpoint.port =
+        ask_rpcbind(plan.peers.server, service::echo::kProgram, service::echo::kVersion, "load");
   }
   return plan;
 }
@@ -375,6 +381,7 @@ Run add_load(CLI::App& app) {
   add_metrics_option(app, options->metrics);
   app.add_flag("--json", options->json, "One JSON object (docs/load.md)");
   add_endpoint_options(app, options->endpoint);
+  add_ask_rpcbind(app, options->rpcbind);
   app.footer(
       "Calls the program ECHO of `rpcrdma serve` and checks all data that comes back. Connections "
       "that are lost are made anew, and their Calls sent again.\n"

@@ -72,6 +72,7 @@ class Printer final : public MessagePrinter,
 
   [[nodiscard]] model::ModelOptions keep() const override {
     model::ModelOptions keep;
+    keep.dialect = options_.dialect;
     keep.keep_bytes =
         options_.verbose || options_.hex || (selection_.filter && selection_.filter->needs_bytes());
     return keep;
@@ -202,8 +203,7 @@ class Printer final : public MessagePrinter,
       return false;
     }
     if (options_.types.empty()) return true;
-    return type_asked_for(model::kind_name(m.kind)) ||
-           type_asked_for(wire::proc_name(m.version, m.proc));
+    return type_asked_for(model::kind_name(m.kind)) || type_asked_for(model::type_name(m));
   }
 
   [[nodiscard]] bool to_be_written(std::uint64_t id) const {
@@ -395,7 +395,7 @@ std::optional<Selection> parse(const PrintOptions& options, const char* command)
 
 std::vector<std::string> message_types() {
   std::vector<std::string> types;
-  for (int kind = 0; kind <= static_cast<int>(model::Kind::kMalformed); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(model::Kind::kControl); ++kind) {
     types.emplace_back(model::kind_name(static_cast<model::Kind>(kind)));
   }
   types.emplace_back(kEventType);
@@ -403,6 +403,15 @@ std::vector<std::string> message_types() {
     for (std::uint32_t proc = 0; proc <= 5; ++proc) {
       const std::string name = wire::proc_name(version, proc);
       if (name != "unknown") types.push_back(name);
+    }
+  }
+  for (std::size_t i = 1; i < wire::kDialects; ++i) {
+    constexpr std::uint32_t kLast = 13;
+    for (std::uint32_t type = 0; type <= kLast; ++type) {
+      const std::string name = wire::later_type_name(static_cast<wire::Dialect>(i), type);
+      if (name != "unknown" && std::find(types.begin(), types.end(), name) == types.end()) {
+        types.push_back(name);
+      }
     }
   }
   return types;
@@ -430,6 +439,7 @@ void add_print_options(CLI::App& app, PrintOptions& options) {
       ->type_name("TIME");
   app.add_option("--to", options.to, "Only up to this time")->type_name("TIME");
   add_profile(app, options.profile);
+  add_dialect(app, options.dialect);
   add_filter(app, options.filter);
   app.footer(
       "A line: frame, time (UTC), sender.QP > receiver.QP: kind, XID, type, credit value, chunks "

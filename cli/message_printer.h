@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 
 #include <rpcrdma/report/pipeline.h>
 #include <rpcrdma/rules/rule.h>
+#include <rpcrdma/wire/dialect.h>
 
 namespace rpcrdma::cli {
 
@@ -25,6 +27,7 @@ struct PrintOptions {
   std::string to;
   std::string filter;
   rules::Profile profile = rules::Profile::k8166;
+  std::optional<wire::Dialect> dialect;  // of version 2; nothing: told from messages
   // Findings that belong to no message still to be written have lines of their own.
   bool own_findings = true;
   // A filter that asks for findings may hold messages back until those that are late are there.

@@ -5,6 +5,7 @@
 #include "interrupt.h"
 #include "parse.h"
 #include "rpc_program.h"
+#include "rpcbind_option.h"
 
 #include <algorithm>
 #include <array>
@@ -30,17 +31,18 @@ struct Options {
   std::string host;
   std::string from;
   EndpointOptions endpoint;
-  std::string program = "echo";
+  std::string program;
   std::string version;
   std::uint32_t count = 0;
   std::string interval = "1s";
   std::string wait = "2s";
+  bool rpcbind = false;
   bool quiet = false;
   bool time_echo = false;
 };
 
 std::optional<RpcProgram> parse_target(const Options& o) {
-  auto target = parse_program(o.program);
+  auto target = parse_program(o.program.empty() ? "echo" : o.program);
   if (!target) {
     complain(fmt::format("ping: --program {}: give {}", o.program, kProgramNames));
     return std::nullopt;
@@ -257,6 +259,9 @@ int run_ping(const Options& o) {
   if (!interval) return kUnreadable;
   const auto wait = duration_option(o.wait, "ping", "--wait");
   if (!wait) return kUnreadable;
+  if (o.rpcbind) {
+    endpoint->port = ask_rpcbind(peers->server, target->number, target->version, "ping");
+  }
   const Pinger::Plan plan{*peers,    endpoint->port, *target, o.count,
                           *interval, *wait,          o.quiet, o.time_echo};
   auto tracing =
@@ -279,9 +284,11 @@ Run add_ping(CLI::App& app) {
                  "For an answer; without one the connection is given up, and made anew")
       ->type_name("DURATION")
       ->capture_default_str();
-  app.add_option("--program", options->program, kProgramNames)
-      ->type_name("PROGRAM")
-      ->capture_default_str();
+  app.add_option("--program", options->program,
+                 fmt::format("{} (echo when none is given); its port is asked for at rpcbind, "
+                             "unless --port tells it",
+                             kProgramNames))
+      ->type_name("PROGRAM");
   app.add_option("--version", options->version, "Of the program (nfs: 4; others: 1)")
       ->type_name("N");
   app.add_flag(
@@ -290,11 +297,17 @@ Run add_ping(CLI::App& app) {
       "calling; needs --rdma-version 2");
   app.add_flag("-q,--quiet", options->quiet, "Only the statistics");
   add_endpoint_options(app, options->endpoint);
+  add_ask_rpcbind(app, options->rpcbind);
   app.footer(
       "Calls procedure 0, which does nothing, of any program over RPC-over-RDMA. An "
       "error of the program's, such as PROG_UNAVAIL, is an answer too.\n"
+      "Where rpcbind cannot be asked or does not know the program, a line says so and port 20049 "
+      "is tried.\n"
       "Exit status: 0 there were answers, 1 there were none, 2 an argument is wrong.");
-  return [options] { return run_ping(*options); };
+  return [options, port = app.get_option("--port")] {
+    options->rpcbind |= !options->program.empty() && port->count() == 0;
+    return run_ping(*options);
+  };
 }
 
 }  // namespace rpcrdma::cli

@@ -2,7 +2,10 @@
 
 #include "parse.h"
 
+#include <string>
+
 #include <rpcrdma/decode/programs.h>
+#include <rpcrdma/rpcbind/rpcbind.h>
 #include <rpcrdma/service/echo.h>
 
 namespace rpcrdma::cli {
@@ -11,9 +14,9 @@ std::optional<RpcProgram> parse_program(std::string_view text) {
   if (text == "echo") return RpcProgram{service::echo::kProgram, service::echo::kVersion};
   if (text == "nfs") return RpcProgram{decode::kProgNfs, 4};
   if (text == "rdmaconfig") return RpcProgram{decode::kProgRdmaConfig, 1};
-  const auto number = parse_u32(text);
-  if (!number) return std::nullopt;
-  return RpcProgram{*number, 1};
+  if (const auto number = parse_u32(text)) return RpcProgram{*number, 1};
+  if (const auto named = rpcbind::program_by_name(std::string(text))) return RpcProgram{*named, 1};
+  return std::nullopt;
 }
 
 }  // namespace rpcrdma::cli

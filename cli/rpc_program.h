@@ -13,7 +13,8 @@ struct RpcProgram {
 };
 
 // For help and complaints: what parse_program() takes.
-inline constexpr const char* kProgramNames = "echo, nfs, rdmaconfig, or a number";
+inline constexpr const char* kProgramNames =
+    "echo, nfs, rdmaconfig, a name of /etc/rpc, or a number";
 
 // Nothing for what is neither a name that is known nor a number of 32 bits.
 [[nodiscard]] std::optional<RpcProgram> parse_program(std::string_view text);

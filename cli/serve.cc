@@ -6,6 +6,7 @@
 #include "metrics_option.h"
 #include "parse.h"
 #include "rpc_program.h"
+#include "rpcbind_option.h"
 
 #include <algorithm>
 #include <array>
@@ -46,6 +47,7 @@ struct Options {
   std::string metrics;
   std::uint32_t reverse_credits = 8;
   bool reverse_inline_only = false;
+  bool rpcbind = false;
   bool quiet = false;
 };
 
@@ -250,6 +252,10 @@ int serve(const Options& options, const Plan& plan, trace::Tracer* tracer) {
   const std::array<service::Loop*, 1> loops{loop->get()};
   const Interrupt interrupt(loops);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  auto announcement = options.rpcbind
+                          ? announce(programs, {plan.address, plan.endpoint.port}, "serve")
+                          : std::nullopt;
+  if (options.rpcbind && !announcement) return kUnreadable;
   for (const service::Program* p : programs) {
     fmt::print("listening on {}{}: {} (program {:#x} version {}), {} credits, {} bytes inline\n",
                server_text(plan.address, plan.endpoint.port),
@@ -265,6 +271,12 @@ int serve(const Options& options, const Plan& plan, trace::Tracer* tracer) {
   while (result && !Interrupt::came()) {
     const auto going = (*loop)->run_once();
     if (!going) result = tl::unexpected(going.error());
+  }
+  // First of all, so that nobody is sent here who would not be let in.
+  if (announcement) {
+    if (const auto gone = announcement->withdraw(); !gone) {
+      complain(fmt::format("serve: --rpcbind: {}", gone.error().message));
+    }
   }
   if (result) result = close_all(**loop, **server);
   print_summary((*server)->counters(), provider);
@@ -324,6 +336,8 @@ Run add_serve(CLI::App& app) {
       ->delimiter(',')
       ->allow_extra_args(false);
   add_metrics_option(app, options->metrics);
+  app.add_flag("--rpcbind", options->rpcbind,
+               "Register with this machine's rpcbind, over netid rdma or rdma6, until the end");
   app.add_flag("-q,--quiet", options->quiet, "Do not tell who comes and goes");
   app.footer(
       "Serves the program ECHO (engine/service/echo.x) over RPC-over-RDMA: by the RDMA "

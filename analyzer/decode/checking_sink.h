@@ -41,7 +41,8 @@ class CheckingSink : public Sink {
   }
 
   void text(FieldId id, std::size_t offset, std::size_t length, std::string_view value) override {
-    field(id, offset, length, spec(id).type == FieldType::kString && length == value.size());
+    field(id, offset, length,
+          spec(id).type == FieldType::kString && (length == value.size() || length == 0));
   }
 
   void error(const wire::DecodeError& error) override {

@@ -41,6 +41,8 @@ class FieldWriter {
     sink_->text(id, base_ + offset, value.size(),
                 {reinterpret_cast<const char*>(value.data()), value.size()});
   }
+  // What stands in no bytes, but follows from them.
+  void text(FieldId id, std::string_view value) const { sink_->text(id, base_, 0, value); }
   void error(wire::DecodeError error) const {
     error.offset += static_cast<std::uint32_t>(base_);
     sink_->error(error);

@@ -3,6 +3,7 @@
 #include <rpcrdma/decode/possible_names.h>
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/decode/upper_layer.h>
+#include <rpcrdma/wire/dialect.h>
 #include <rpcrdma/wire/header.h>
 
 namespace rpcrdma::decode {
@@ -11,6 +12,10 @@ namespace {
 constexpr std::uint32_t kPrograms[] = {kProgPortmap,    kProgNfs,  kProgMount,
                                        kProgNlm,        kProgNsm,  kProgNfsAcl,
                                        kProgRdmaConfig, kProgEcho, kProgNfsCallback};
+constexpr wire::Dialect kLaterDialects[] = {wire::Dialect::kCel03, wire::Dialect::kFlags,
+                                            wire::Dialect::kIetf03};
+constexpr std::uint32_t kLastError = 100;  // and type
+constexpr std::uint32_t kLastProperty = 6;
 constexpr std::uint32_t kLastVersion = 4;     // of any program that is known
 constexpr std::uint32_t kLastProcedure = 31;  // of any of those
 constexpr std::uint32_t kLastOperation = 127;
@@ -55,6 +60,10 @@ bool names_depend_on_context(FieldId id) {
   switch (id) {
     case FieldId::kProc:
     case FieldId::kError:
+    case FieldId::kPropertyId:
+    case FieldId::kPropertyDone:
+    case FieldId::kPropertyRejected:
+    case FieldId::kPropertyUnchanging:
     case FieldId::kRpcProgram:
     case FieldId::kRpcProcedure:
     case FieldId::kNfsOp:
@@ -75,6 +84,23 @@ std::vector<ValueName> possible_names(FieldId id) {
           add(names, value,
               id == FieldId::kProc ? wire::proc_name(version, value)
                                    : wire::rdma_err_name(version, value));
+        }
+      }
+      for (const wire::Dialect dialect : kLaterDialects) {
+        for (std::uint32_t value = 0; value <= kLastError; ++value) {
+          add(names, value,
+              id == FieldId::kProc ? wire::later_type_name(dialect, value)
+                                   : wire::later_error_name(dialect, value));
+        }
+      }
+      break;
+    case FieldId::kPropertyId:
+    case FieldId::kPropertyDone:
+    case FieldId::kPropertyRejected:
+    case FieldId::kPropertyUnchanging:
+      for (const wire::Dialect dialect : kLaterDialects) {
+        for (std::uint32_t value = 1; value <= kLastProperty; ++value) {
+          add(names, value, wire::property_name(dialect, value));
         }
       }
       break;

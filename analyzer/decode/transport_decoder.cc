@@ -1,6 +1,8 @@
 // The RPC-over-RDMA transport header. Every item's offset follows from the items before it; where
 // those are chunk lists their views say how many there are.
+#include "chunk_fields.h"
 #include "field_writer.h"
+#include "later_header.h"
 #include "rpc_decoder.h"
 
 #include <cinttypes>
@@ -15,101 +17,12 @@ namespace {
 using wire::HeaderView;
 using wire::Proc;
 
-constexpr std::size_t kWord = 4;
 constexpr std::size_t kBody = wire::kPrefixBytes;
 
-void segment_fields(const FieldWriter& out, std::size_t offset, const wire::Segment& segment) {
-  out.word(FieldId::kSegmentHandle, offset, segment.handle);
-  out.word(FieldId::kSegmentLength, offset + 4, segment.length);
-  out.number(FieldId::kSegmentOffset, offset + 8, 8, segment.offset);
-}
-
-Summary& describe_segment(Summary& summary, const wire::Segment& segment) {
-  return summary.add("%" PRIu32 " byte%s at 0x%016" PRIx64 ", handle 0x%08" PRIx32, segment.length,
-                     plural(segment.length), segment.offset, segment.handle);
-}
-
-Summary describe_chunk(std::uint64_t bytes, std::uint32_t segments) {
-  Summary summary;
-  summary.add("%" PRIu64 " byte%s in %" PRIu32 " segment%s", bytes, plural(bytes), segments,
-              plural(segments));
-  return summary;
-}
-
-// The entries [first, end) of the list, which have one Position.
-void read_chunk(const FieldWriter& out, std::size_t offset, const wire::ReadListView& reads,
-                std::uint32_t first, std::uint32_t end) {
-  std::uint64_t bytes = 0;
-  for (std::uint32_t i = first; i < end; ++i) bytes += reads[i].target.length;
-  Summary summary = describe_chunk(bytes, end - first);
-  summary.add(" at Position %" PRIu32, reads[first].position);
-
-  out.open(FieldId::kReadChunk, offset, (end - first) * wire::kReadEntryBytes, summary.view());
-  for (std::uint32_t i = first; i < end; ++i, offset += wire::kReadEntryBytes) {
-    const wire::ReadSegment entry = reads[i];
-    Summary line;
-    out.open(FieldId::kSegment, offset + kWord, wire::kReadEntryBytes - kWord,
-             describe_segment(line, entry.target).view());
-    out.word(FieldId::kReadPosition, offset + kWord, entry.position);
-    segment_fields(out, offset + 2 * kWord, entry.target);
-    out.close();
-  }
-  out.close();
-}
-
-// Returns the offset behind the list, as the next two do.
-std::size_t read_list(const FieldWriter& out, std::size_t offset, const wire::ReadListView& reads) {
-  const std::size_t length = reads.size() * wire::kReadEntryBytes + kWord;
-  out.number(FieldId::kReadCount, offset, length, reads.size());
-  for (std::uint32_t first = 0; first < reads.size();) {
-    std::uint32_t end = first + 1;
-    while (end < reads.size() && reads[end].position == reads[first].position) ++end;
-    read_chunk(out, offset + first * wire::kReadEntryBytes, reads, first, end);
-    first = end;
-  }
-  return offset + length;
-}
-
-// `offset` is that of the count word.
-std::size_t chunk_segments(const FieldWriter& out, std::size_t offset, FieldId chunk_id,
-                           FieldId count_id, const wire::WriteChunkView& chunk) {
-  const std::size_t length = kWord + chunk.size() * wire::kSegmentBytes;
-  out.open(chunk_id, offset, length,
-           describe_chunk(wire::total_length(chunk), chunk.size()).view());
-  out.word(count_id, offset, chunk.size());
-  std::size_t at = offset + kWord;
-  for (const wire::Segment segment : chunk) {
-    Summary line;
-    out.open(FieldId::kSegment, at, wire::kSegmentBytes, describe_segment(line, segment).view());
-    segment_fields(out, at, segment);
-    out.close();
-    at += wire::kSegmentBytes;
-  }
-  out.close();
-  return offset + length;
-}
-
-std::size_t write_list(const FieldWriter& out, std::size_t offset,
-                       const wire::WriteListView& writes) {
-  std::size_t end = offset + kWord;
-  for (const wire::WriteChunkView chunk : writes) {
-    end += 2 * kWord + chunk.size() * wire::kSegmentBytes;
-  }
-  out.number(FieldId::kWriteCount, offset, end - offset, writes.size());
-  std::size_t at = offset;
-  for (const wire::WriteChunkView chunk : writes) {
-    at = chunk_segments(out, at + kWord, FieldId::kWriteChunk, FieldId::kWriteSegments, chunk);
-  }
-  return end;
-}
-
 void chunk_lists(const FieldWriter& out, std::size_t offset, const HeaderView& header) {
-  offset = read_list(out, offset, header.reads);
+  offset = read_list(out, offset, FieldId::kReadCount, header.reads);
   offset = write_list(out, offset, header.writes);
-  out.number(FieldId::kReplyPresent, offset, kWord, header.reply.has_value() ? 1 : 0);
-  if (header.reply) {
-    chunk_segments(out, offset + kWord, FieldId::kReplyChunk, FieldId::kReplyCount, *header.reply);
-  }
+  reply_chunk(out, offset, header.reply);
 }
 
 void error_fields(const FieldWriter& out, const HeaderView& header) {
@@ -155,16 +68,21 @@ void body_fields(const FieldWriter& out, const HeaderView& header) {
   }
 }
 
-void prefix_fields(const FieldWriter& out, const wire::Prefix& prefix, std::size_t available) {
+void prefix_fields(const FieldWriter& out, const wire::Prefix& prefix, std::size_t available,
+                   const char* proc_name) {
   if (available >= 4) out.word(FieldId::kXid, 0, prefix.xid);
   if (available >= 8) out.word(FieldId::kVersion, 4, prefix.vers);
   if (available >= 12) out.word(FieldId::kCredit, 8, prefix.credit);
-  if (available >= 16) {
-    out.word(FieldId::kProc, 12, prefix.proc, wire::proc_name(prefix.vers, prefix.proc));
-  }
+  if (available >= 16) out.word(FieldId::kProc, 12, prefix.proc, proc_name);
 }
 
-void malformed_header(const FieldWriter& out, wire::Bytes send, const wire::DecodeError& error) {
+const char* proc_name(const wire::Prefix& prefix, wire::Dialect dialect) {
+  return prefix.vers == 2 ? wire::later_type_name(dialect, prefix.proc)
+                          : wire::proc_name(prefix.vers, prefix.proc);
+}
+
+void malformed_header(const FieldWriter& out, wire::Bytes send, const wire::DecodeError& error,
+                      wire::Dialect dialect) {
   wire::XdrReader reader(send);
   wire::Prefix prefix;
   prefix.xid = reader.u32();
@@ -172,18 +90,48 @@ void malformed_header(const FieldWriter& out, wire::Bytes send, const wire::Deco
   prefix.credit = reader.u32();
   prefix.proc = reader.u32();
   out.open(FieldId::kTransport, 0, send.size(), "malformed");
-  prefix_fields(out, prefix, send.size());
+  prefix_fields(out, prefix, send.size(), proc_name(prefix, dialect));
   out.error(error);
   out.close();
 }
 
+void later_message(const FieldWriter& out, wire::Bytes send, wire::Dialect dialect,
+                   const ProcedureId* call) {
+  const auto decoded = wire::decode_later_header(dialect, send);
+  if (!decoded) return malformed_header(out, send, decoded.error(), dialect);
+  const wire::LaterHeader& header = *decoded;
+  const char* const type = wire::later_type_name(dialect, header.type);
+  Summary summary;
+  summary.add("version 2 (%s), %s, XID 0x%08" PRIx32 ", credit %" PRIu32,
+              wire::dialect_name(dialect), type, header.xid, header.credit);
+  out.open(FieldId::kTransport, 0, header.length, summary.view());
+  prefix_fields(out, {header.xid, 2, header.credit, header.type}, wire::kPrefixBytes, type);
+  later_fields(out, header);
+  out.close();
+
+  const wire::Bytes payload = send.subspan(header.length);
+  // Behind the first part of an RPC message the others have none of its header.
+  const bool begins = payload.size() >= 4 && wire::load_be32(payload.data()) == header.xid;
+  if (header.use == wire::HeaderUse::kInline && begins) {
+    decode_rpc_fields(out.at(header.length), payload,
+                      {header.reads.value_or(wire::ReadListView()),
+                       header.writes.value_or(wire::WriteListView()), call});
+  } else if (!payload.empty()) {
+    out.bytes(FieldId::kPayload, header.length, payload);
+  }
+}
+
 }  // namespace
 
-void decode_message(wire::Bytes send, Sink& sink, const ProcedureId* call) {
+void decode_message(wire::Bytes send, Sink& sink, const ProcedureId* call, wire::Dialect dialect) {
   const FieldWriter out(sink);
+  const auto prefix = wire::decode_prefix(send);
+  if (dialect != wire::Dialect::kDraft02 && prefix && prefix->vers == 2) {
+    return later_message(out, send, dialect, call);
+  }
   const auto decoded = wire::decode_header(send);
   if (!decoded) {
-    malformed_header(out, send, decoded.error());
+    malformed_header(out, send, decoded.error(), wire::Dialect::kDraft02);
     return;
   }
   const HeaderView& header = *decoded;
@@ -193,7 +141,8 @@ void decode_message(wire::Bytes send, Sink& sink, const ProcedureId* call) {
   summary.add("version %" PRIu32 ", %s, XID 0x%08" PRIx32 ", credit %" PRIu32, header.vers,
               wire::proc_name(header.vers, proc), header.xid, header.credit);
   out.open(FieldId::kTransport, 0, header.length, summary.view());
-  prefix_fields(out, {header.xid, header.vers, header.credit, proc}, wire::kPrefixBytes);
+  prefix_fields(out, {header.xid, header.vers, header.credit, proc}, wire::kPrefixBytes,
+                wire::proc_name(header.vers, proc));
   body_fields(out, header);
   out.close();
 

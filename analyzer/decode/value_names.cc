@@ -4,6 +4,7 @@
 
 #include <rpcrdma/trace/event.h>
 #include <rpcrdma/wire/cm.h>
+#include <rpcrdma/wire/dialect.h>
 #include <rpcrdma/wire/header.h>
 #include <rpcrdma/wire/roce.h>
 #include <rpcrdma/wire/rpc.h>
@@ -38,9 +39,12 @@ ValueNames make_value_names() {
   names.proc = collect_versions(5, wire::proc_name);
   names.error = collect_versions(5, wire::rdma_err_name);
   names.msg_type = {{0, "Call"}, {1, "Reply"}};
+  names.dialect = {{1, "cel-03"}, {2, "flags"}, {3, "ietf-03"}};
+  names.property = collect(
+      6, [](std::uint32_t value) { return wire::property_name(wire::Dialect::kIetf03, value); });
 
   names.kind = {{0, "call"},   {1, "reply"},     {2, "error"}, {3, "done"},
-                {4, "option"}, {5, "malformed"}, {6, "event"}};
+                {4, "option"}, {5, "malformed"}, {6, "event"}, {7, "control"}};
   names.peer = {{0, "client"}, {1, "server"}};
 
   names.trace_event = collect(trace::kEventTypes, [](std::uint32_t value) {

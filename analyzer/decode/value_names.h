@@ -14,6 +14,8 @@ struct ValueNames {
   std::vector<ValueName> proc;
   std::vector<ValueName> error;
   std::vector<ValueName> msg_type;
+  std::vector<ValueName> dialect;
+  std::vector<ValueName> property;
 
   std::vector<ValueName> kind;
   std::vector<ValueName> peer;

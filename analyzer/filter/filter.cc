@@ -93,7 +93,8 @@ bool Filter::matches(const Inputs& in) {
       const model::Message& m = *in.message;
       const decode::ProcedureId id{m.rpc.program, m.rpc.version, m.rpc.procedure};
       decode::decode_message(m.bytes, f.values,
-                             m.kind == model::Kind::kReply && m.rpc.known ? &id : nullptr);
+                             m.kind == model::Kind::kReply && m.rpc.known ? &id : nullptr,
+                             m.dialect);
     }
     return holds(c, f.values);
   });

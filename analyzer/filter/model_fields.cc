@@ -55,7 +55,7 @@ class Reporter {
     if (m_.header_length != 0) lists();
     if (m_.kind == Kind::kError) {
       const auto code = static_cast<std::uint32_t>(m_.error);
-      number(FieldId::kError, code, wire::rdma_err_name(m_.version, code));
+      number(FieldId::kError, code, model::error_name(m_));
     }
     if (m_.kind == Kind::kCall || m_.kind == Kind::kReply) rpc();
     ledger();
@@ -113,7 +113,7 @@ class Reporter {
     number(FieldId::kXid, m_.xid);
     number(FieldId::kVersion, m_.version);
     number(FieldId::kCredit, m_.credit);
-    number(FieldId::kProc, m_.proc, wire::proc_name(m_.version, m_.proc));
+    number(FieldId::kProc, m_.proc, model::type_name(m_));
   }
 
   void segment(const wire::Segment& s) {
@@ -125,7 +125,12 @@ class Reporter {
 
   void lists() {
     const auto proc = static_cast<wire::Proc>(m_.proc);
-    if (proc != wire::Proc::kMsg && proc != wire::Proc::kNomsg && proc != wire::Proc::kMsgp) return;
+    const bool plain =
+        proc == wire::Proc::kMsg || proc == wire::Proc::kNomsg || proc == wire::Proc::kMsgp;
+    if (!plain &&
+        !(model::later_dialect(m_) && (m_.kind == Kind::kCall || m_.kind == Kind::kReply))) {
+      return;
+    }
     number(FieldId::kReadCount, m_.reads.size());
     if (!m_.reads.empty()) subtree(FieldId::kReadChunk);
     for (const wire::ReadSegment& read : m_.reads) {

@@ -17,6 +17,8 @@ const char* kind_name(Kind kind) {
       return "option";
     case Kind::kMalformed:
       return "malformed";
+    case Kind::kControl:
+      return "control";
   }
   return "unknown";
 }
@@ -31,6 +33,24 @@ const char* chunk_list_name(ChunkList list) {
       return "reply";
   }
   return "unknown";
+}
+
+const char* type_name(const Message& m) {
+  return later_dialect(m) ? wire::later_type_name(m.dialect, m.proc)
+                          : wire::proc_name(m.version, m.proc);
+}
+
+const char* error_name(const Message& m) {
+  const auto code = static_cast<std::uint32_t>(m.error);
+  return later_dialect(m) ? wire::later_error_name(m.dialect, code)
+                          : wire::rdma_err_name(m.version, code);
+}
+
+bool is_external(const Message& m) {
+  if (m.dialect != wire::Dialect::kIetf03) {
+    return m.proc == static_cast<std::uint32_t>(wire::Proc::kNomsg);
+  }
+  return m.proc == wire::kCallExternal || m.proc == wire::kReplyExternal;
 }
 
 void Message::reset() {
@@ -49,6 +69,7 @@ void Message::reset() {
   segment_index = length_needed = 0;
   inv_handle = opttype = header_length = 0;
   xid = version = credit = proc = 0;
+  dialect = wire::Dialect::kDraft02;
   rpc = RpcInfo{};
   credits = Credits{};
   match_frame = 0;

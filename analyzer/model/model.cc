@@ -17,6 +17,7 @@
 #include <rpcrdma/model/recognise.h>
 #include <rpcrdma/roce/by_connection.h>
 #include <rpcrdma/wire/cm.h>
+#include <rpcrdma/wire/dialect.h>
 #include <rpcrdma/wire/endian.h>
 #include <rpcrdma/wire/xdr.h>
 
@@ -68,6 +69,10 @@ struct Model::Impl {
   // Of a SEND that nobody looked at ahead.
   wire::Result<wire::HeaderView> late_header;
   wire::Result<wire::RpcView> late_rpc;
+  // Of a CALL_EXTERNAL: its Read list, behind which the Call's own chunk stands in the header's.
+  wire::ReadListView more_reads;
+  // The last part of an RPC message: its header came with the first.
+  bool tail_only = false;
   std::size_t outstanding_bytes = 0;
   Message scratch;  // used again for every message that is no Call
 
@@ -103,6 +108,9 @@ struct Model::Impl {
   void close_calls(Connection& c);
   void note_setup(const roce::Connection& rc);
   void thresholds(Connection& c, const roce::Connection& rc);
+  void tell_dialect(Connection& c, const roce::SendMessage& send);
+  bool later_dialect(Connection& c, const roce::SendMessage& send, bool decodes);
+  bool later_message(const roce::Connection& rc, Connection& c, const roce::SendMessage& send);
   MsgType guess_direction(Connection& c, std::uint8_t sender, std::uint32_t xid);
   MsgType direction(Connection& c, const roce::SendMessage& send, const wire::HeaderView& h,
                     const EarlySend* early);
@@ -227,6 +235,11 @@ void Model::on_merge(const roce::Connection& into, const roce::Connection& from)
   }
   if (b.pub.speaks == Speaks::kRpc) a.pub.speaks = Speaks::kRpc;
   if (a.pub.version == 0) a.pub.version = b.pub.version;
+  if (a.pub.dialect == wire::Dialect::kDraft02) {
+    a.pub.dialect = b.pub.dialect;
+    a.pub.dialect_frame = b.pub.dialect_frame;
+    a.pub.dialect_reason = b.pub.dialect_reason;
+  }
   a.pub.sends += b.pub.sends;
   a.pub.messages += b.pub.messages;
   a.pub.malformed += b.pub.malformed;
@@ -278,6 +291,7 @@ void Model::Impl::close_calls(Connection& c) {
 void Model::Impl::fill_lists(const wire::HeaderView& h, Message& m) {
   m.header_length = h.length;
   m.reads.assign(h.reads.begin(), h.reads.end());
+  if (!more_reads.empty()) m.reads.insert(m.reads.end(), more_reads.begin(), more_reads.end());
   m.write_segments.clear();
   m.write_counts.clear();
   for (const wire::WriteChunkView chunk : h.writes) {
@@ -323,6 +337,7 @@ void Model::Impl::begin_message(const roce::Connection& rc, const roce::SendMess
     m.version = prefix->vers;
     m.credit = prefix->credit;
     m.proc = prefix->proc;
+    if (m.version == 2) m.dialect = at(rc.index).pub.dialect;
   }
 }
 
@@ -381,6 +396,11 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
   ++c.pub.messages;
   c.pub.inline_bytes += send.wire_length;
 
+  if (data.size() >= wire::kPrefixBytes && wire::load_be32(data.data() + 4) == 2) [[unlikely]] {
+    if (impl_->later_dialect(c, send, header.has_value()) && impl_->later_message(rc, c, send)) {
+      return;
+    }
+  }
   if (header) {
     const bool is_call =
         header->proc == Proc::kMsg || header->proc == Proc::kNomsg || header->proc == Proc::kMsgp
@@ -443,6 +463,111 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
   impl_->observer.on_message(m, nullptr);
 }
 
+// Whether this message of version 2 is of a later dialect than what decode_header() knows.
+bool Model::Impl::later_dialect(Connection& c, const roce::SendMessage& send, bool decodes) {
+  if (options.dialect) {
+    c.pub.dialect = *options.dialect;
+    c.pub.dialect_reason = "as told";
+  } else if (c.pub.dialect == wire::Dialect::kDraft02 && send.complete) {
+    // Of those that it decodes, errors and options could be something else.
+    const std::uint32_t proc = wire::load_be32(send.data.data() + 12);
+    if (!decodes || proc >= static_cast<std::uint32_t>(Proc::kError)) tell_dialect(c, send);
+  }
+  return c.pub.dialect != wire::Dialect::kDraft02;
+}
+
+void Model::Impl::tell_dialect(Connection& c, const roce::SendMessage& send) {
+  const auto told = wire::tell_dialect(send.data);
+  if (!told) return;
+  c.pub.dialect = told->dialect;
+  c.pub.dialect_frame = send.frame;
+  c.pub.dialect_reason = told->reason;
+}
+
+namespace {
+
+// What all dialects' Calls, Replies and errors have in common. The lists of a CALL_EXTERNAL are
+// two: the Call's own chunk is in `reads` here.
+wire::HeaderView common_header(const wire::LaterHeader& later) {
+  wire::HeaderView h;
+  h.xid = later.xid;
+  h.vers = 2;
+  h.credit = later.credit;
+  h.proc = later.use == wire::HeaderUse::kExternal   ? Proc::kNomsg
+           : later.use == wire::HeaderUse::kError    ? Proc::kError
+           : later.use == wire::HeaderUse::kOptional ? Proc::kOptional
+                                                     : Proc::kMsg;
+  h.direction = later.direction;
+  h.inv_handle = later.inv_handle.value_or(0);
+  if (later.reads) h.reads = *later.reads;
+  if (later.call_reads) h.reads = *later.call_reads;
+  if (later.writes) h.writes = *later.writes;
+  h.reply = later.reply;
+  h.error = static_cast<wire::RdmaErr>(later.error);
+  if (later.error_body == wire::ErrorBody::kVersions) {
+    h.vers_low = later.error_words[0];
+    h.vers_high = later.error_words[1];
+  }
+  h.opttype = later.opttype;
+  h.length = later.length;
+  return h;
+}
+
+}  // namespace
+
+// False: too little of it was captured.
+bool Model::Impl::later_message(const roce::Connection& rc, Connection& c,
+                                const roce::SendMessage& whole) {
+  roce::SendMessage send = whole;
+  send.early = nullptr;  // was made of it as of draft-02
+  const auto later = wire::decode_later_header(c.pub.dialect, send.data);
+  if (!later && !send.complete) return false;
+  Message& m = scratch;
+  m.reset();
+  if (!later) {
+    begin_message(rc, send, nullptr, m);
+    m.kind = Kind::kMalformed;
+    m.malformed = later.error();
+    ++c.pub.malformed;
+    observer.on_message(m, nullptr);
+    return true;
+  }
+  const wire::HeaderView h = common_header(*later);
+  const auto peer = static_cast<std::uint8_t>(1 - send.sender);
+  const bool reply = later->direction == MsgType::kReply;
+  more_reads = later->call_reads ? *later->reads : wire::ReadListView();
+  tail_only = later->use == wire::HeaderUse::kInline &&
+              (send.data.size() < h.length + 4U ||
+               wire::load_be32(send.data.data() + h.length) != later->xid);
+  const bool conveys =
+      later->use == wire::HeaderUse::kInline || later->use == wire::HeaderUse::kExternal;
+  if (conveys && !reply) {
+    call(rc, c, send, &h);
+  } else {
+    begin_message(rc, send, &h, m);
+    fill_lists(h, m);
+    m.caller = reply ? peer : send.sender;
+    if (conveys || later->use == wire::HeaderUse::kError) {
+      m.kind = conveys ? Kind::kReply : Kind::kError;
+      m.caller = peer;
+      answer(c, send, &h, m);
+    } else {
+      c.pub.version = 2;
+      const bool option = later->use == wire::HeaderUse::kOptional;
+      m.kind = option ? Kind::kOption : Kind::kControl;
+      c.pub.options += option ? 1 : 0;
+      const bool of_connection =
+          later->use == wire::HeaderUse::kGrant || later->use == wire::HeaderUse::kProperties;
+      if (of_connection && c.pub.client >= 0) m.caller = static_cast<std::uint8_t>(c.pub.client);
+      m.credits = c.pub.caller[m.caller].credits;
+      observer.on_message(m, nullptr);
+    }
+  }
+  more_reads = {};
+  tail_only = false;
+  return true;
+}
+
 // What is seen of a message goes before what is told of it.
 void Model::on_call_told(const roce::Connection& rc, int caller, std::uint32_t xid,
                          const roce::Procedure& procedure) {
@@ -497,6 +622,7 @@ void Model::Impl::set_call_chunks(Call& call) {
 }
 
 void Model::Impl::decode_call_rpc(Call& call, wire::Bytes rpc_message, const EarlySend* early) {
+  if (tail_only) return;
   if (rpc_message.size() >= 4) call.message.rpc_xid = wire::load_be32(rpc_message.data());
   const wire::Result<wire::RpcView>& rpc = rpc_of(rpc_message, early);
   if (!rpc || rpc->type != MsgType::kCall) return;
@@ -518,6 +644,7 @@ void Model::Impl::decode_call_rpc(Call& call, wire::Bytes rpc_message, const Ear
 }
 
 void Model::Impl::decode_reply_rpc(Message& m, wire::Bytes rpc_message, const EarlySend* early) {
+  if (tail_only) return;
   if (rpc_message.size() >= 4) m.rpc_xid = wire::load_be32(rpc_message.data());
   const wire::Result<wire::RpcView>& rpc = rpc_of(rpc_message, early);
   if (!rpc || rpc->type != MsgType::kReply) return;

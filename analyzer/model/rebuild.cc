@@ -53,7 +53,7 @@ std::uint64_t reply_chunk_length(const Message& reply) {
 // The RPC message without what travelled in chunks of their own: inline, or by Position Zero chunk
 // or Reply chunk. False: bytes of it are missing.
 bool reduced_call(const Call& call, std::vector<std::uint8_t>& out) {
-  if (call.message.proc != static_cast<std::uint32_t>(wire::Proc::kNomsg)) {
+  if (!is_external(call.message)) {
     const wire::Bytes payload = inline_payload(call.message);
     out.assign(payload.begin(), payload.end());
     return call.message.complete;
@@ -68,7 +68,7 @@ bool reduced_call(const Call& call, std::vector<std::uint8_t>& out) {
 }
 
 bool reduced_reply(const Call& call, const Message& reply, std::vector<std::uint8_t>& out) {
-  if (reply.proc != static_cast<std::uint32_t>(wire::Proc::kNomsg)) {
+  if (!is_external(reply)) {
     const wire::Bytes payload = inline_payload(reply);
     out.assign(payload.begin(), payload.end());
     return reply.complete;

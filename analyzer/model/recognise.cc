@@ -1,4 +1,5 @@
 #include <rpcrdma/model/recognise.h>
+#include <rpcrdma/wire/dialect.h>
 #include <rpcrdma/wire/header.h>
 #include <rpcrdma/wire/rpc.h>
 
@@ -21,11 +22,22 @@ bool credible_rpc(wire::Bytes payload, std::uint32_t xid) {
   return rpc->call.xid == xid && rpc->call.rpcvers == 2;
 }
 
+// Of version 2's later dialects: only where an RPC message follows.
+bool recognise_later(wire::Bytes send) {
+  const auto told = wire::tell_dialect(send);
+  if (!told) return false;
+  const auto header = wire::decode_later_header(told->dialect, send);
+  return header && header->credit <= kMaxCredibleCredit &&
+         header->use == wire::HeaderUse::kInline &&
+         credible_rpc(send.subspan(header->length), header->xid);
+}
+
 }  // namespace
 
 bool recognise(wire::Bytes send) {
   const auto header = wire::decode_header(send);
-  if (!header || header->credit > kMaxCredibleCredit) return false;
+  if (!header) return recognise_later(send);
+  if (header->credit > kMaxCredibleCredit) return false;
   const wire::Bytes rest = send.subspan(header->length);
   switch (header->proc) {
     case wire::Proc::kMsg:

@@ -77,7 +77,9 @@ void Analysis::on_message(const model::Message& m, const model::Call* call) {
 
 TrafficBin& Analysis::count(const model::Message& m) {
   ++report_.messages.kinds[static_cast<std::size_t>(m.kind)];
-  ++procs_[m.version == 2 ? 1 : 0][std::min(m.proc, 6U)];
+  std::array<std::uint64_t, 15>& procs =
+      procs_[m.version == 2 ? 1 + static_cast<std::size_t>(m.dialect) : 0];
+  ++procs[std::min<std::size_t>(m.proc, procs.size() - 1)];
   TrafficBin& bin = report_.traffic.at(m.time_ns);
   bin.inline_bytes += m.wire_length;
   if (m.kind == model::Kind::kCall) ++bin.calls;
@@ -337,11 +339,15 @@ void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& sour
   c.packets = pipeline.connections().stats();
   report_.recording = events_->recording();
   report_.recording.events = pipeline.events();
-  for (std::uint32_t version = 1; version <= 2; ++version) {
-    for (std::uint32_t proc = 0; proc < procs_[0].size(); ++proc) {
-      const std::uint64_t n = procs_[version - 1][proc];
+  for (std::size_t i = 0; i < procs_.size(); ++i) {
+    for (std::uint32_t proc = 0; proc < procs_[i].size(); ++proc) {
+      const std::uint64_t n = procs_[i][proc];
+      if (n == 0) continue;
       // Several are "unknown".
-      if (n != 0) report_.messages.types[wire::proc_name(version, proc)] += n;
+      const char* const name = i == 0
+                                   ? wire::proc_name(1, proc)
+                                   : wire::later_type_name(static_cast<wire::Dialect>(i - 1), proc);
+      report_.messages.types[name] += n;
     }
   }
   finish_connections(pipeline);

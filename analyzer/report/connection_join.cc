@@ -86,6 +86,7 @@ void add(Connection& to, const Connection& from) {
   to.closed_frame = from.closed_frame;
   if (to.path_mtu == 0) to.path_mtu = from.path_mtu;
   if (from.version != 0) to.version = from.version;
+  if (to.dialect.name.empty()) to.dialect = from.dialect;
   to.recorded |= from.recorded;
   to.events_lost += from.events_lost;
   to.operations_unseen |= from.operations_unseen;

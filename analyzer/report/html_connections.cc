@@ -18,7 +18,9 @@ std::string end_text(const EndPoint& e) {
 
 std::string protocol_text(const Connection& c) {
   if (c.speaks == model::Speaks::kRpc) {
-    return c.version != 0 ? fmt::format("RPC-over-RDMA v{}", c.version) : "RPC-over-RDMA";
+    const std::string dialect = c.dialect.name.empty() ? "" : fmt::format(" ({})", c.dialect.name);
+    return c.version != 0 ? fmt::format("RPC-over-RDMA v{}{}", c.version, dialect)
+                          : "RPC-over-RDMA";
   }
   return c.sends != 0 ? "other" : "no Send seen";
 }

@@ -58,11 +58,11 @@ void error_fields(JsonWriter& json, const model::Message& m) {
   const auto code = static_cast<std::uint32_t>(m.error);
   json.object("error");
   json.field("code", code);
-  json.field("name", wire::rdma_err_name(m.version, code));
+  json.field("name", model::error_name(m));
   if (m.error == wire::RdmaErr::kVers) {
     json.field("vers_low", m.vers_low);
     json.field("vers_high", m.vers_high);
-  } else if (m.error == wire::RdmaErr::kCantReply) {
+  } else if (m.error == wire::RdmaErr::kCantReply && !model::later_dialect(m)) {
     json.field("processed", m.processed);
     json.field("segment_index", m.segment_index);
     json.field("length_needed", m.length_needed);
@@ -136,8 +136,9 @@ void write_header(JsonWriter& json, const model::Message& m) {
   json.field("kind", model::kind_name(m.kind));
   json.field("xid", m.xid);
   json.field("version", m.version);
+  if (model::later_dialect(m)) json.field("dialect", wire::dialect_name(m.dialect));
   json.field("credit", m.credit);
-  json.field("proc", wire::proc_name(m.version, m.proc));
+  json.field("proc", model::type_name(m));
   chunk_lists(json, m);
   if (m.kind == model::Kind::kError) error_fields(json, m);
   if (m.kind == model::Kind::kOption) json.field("option_type", m.opttype);

@@ -25,6 +25,7 @@ const char* colour_of(const model::Message& m, bool reverse) {
       return "\033[31m";
     case model::Kind::kDone:
     case model::Kind::kOption:
+    case model::Kind::kControl:
       return "\033[33m";
   }
   return "";
@@ -67,11 +68,10 @@ std::string chunks_text(const model::Message& m) {
 }
 
 std::string error_text(const model::Message& m) {
-  std::string text =
-      fmt::format(" {}", wire::rdma_err_name(m.version, static_cast<std::uint32_t>(m.error)));
+  std::string text = fmt::format(" {}", model::error_name(m));
   if (m.error == wire::RdmaErr::kVers) {
     text += fmt::format(" speaks {}..{}", m.vers_low, m.vers_high);
-  } else if (m.error == wire::RdmaErr::kCantReply) {
+  } else if (m.error == wire::RdmaErr::kCantReply && !model::later_dialect(m)) {
     text += fmt::format(" segment {} needs {} bytes{}", m.segment_index, m.length_needed,
                         m.processed ? ", processed" : "");
   }
@@ -89,9 +89,9 @@ std::string message_line(const model::Message& m, const Context& context, const 
   if (style.colour) line += colour_of(m, reverse);
   line += fmt::format("{}{}", reverse ? "reverse " : "", model::kind_name(m.kind));
   if (style.colour) line += kReset;
-  line +=
-      fmt::format(" {:#010x} {} credit {}", m.xid, wire::proc_name(m.version, m.proc), m.credit);
+  line += fmt::format(" {:#010x} {} credit {}", m.xid, model::type_name(m), m.credit);
   if (m.version > 1) line += fmt::format(" v{}", m.version);
+  if (model::later_dialect(m)) line += fmt::format(" ({})", wire::dialect_name(m.dialect));
   line += chunks_text(m);
   if (m.kind == model::Kind::kError) line += error_text(m);
   if (m.kind == model::Kind::kOption) line += fmt::format(" type {}", m.opttype);
@@ -135,7 +135,7 @@ std::string message_tree(const model::Message& m, const model::Call* call, const
   filter::model_fields(in, kBefore, sink);
   const decode::ProcedureId id{m.rpc.program, m.rpc.version, m.rpc.procedure};
   decode::decode_message(m.bytes, sink,
-                         m.kind == model::Kind::kReply && m.rpc.known ? &id : nullptr);
+                         m.kind == model::Kind::kReply && m.rpc.known ? &id : nullptr, m.dialect);
   filter::model_fields(in, kBehind, sink);
   return out;
 }

@@ -130,6 +130,13 @@ void connection(JsonWriter& json, const Connection& c) {
                 wire::service_port(c.service_id));
   json.optional("path_mtu", c.path_mtu != 0, c.path_mtu);
   json.optional("version", c.version != 0, c.version);
+  if (!c.dialect.name.empty()) {
+    json.object("dialect");
+    json.field("name", c.dialect.name);
+    json.optional("frame", c.dialect.frame != 0, c.dialect.frame);
+    json.field("reason", c.dialect.reason);
+    json.end();
+  }
   json.field("sends", c.sends);
   json.field("messages", c.messages);
   json.field("calls", forward.calls + reverse.calls);

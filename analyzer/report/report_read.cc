@@ -99,7 +99,10 @@ class Reader {
 
   void messages(const JsonNode& n) {
     for (std::size_t i = 0; i < r_.messages.kinds.size(); ++i) {
-      n.into(model::kind_name(static_cast<model::Kind>(i)), r_.messages.kinds[i]);
+      const char* const kind = model::kind_name(static_cast<model::Kind>(i));
+      // Reports of before version 2's later dialects were known have none of theirs.
+      if (i == static_cast<std::size_t>(model::Kind::kControl) && !n.has(kind)) continue;
+      n.into(kind, r_.messages.kinds[i]);
     }
     n.get("types").for_each_member([&](std::string_view name, const JsonNode& count) {
       r_.messages.types[std::string(name)] = count.u64();
@@ -204,6 +207,12 @@ class Reader {
     if (n.has("service_id")) n.into("service_id", c.service_id);
     if (n.has("path_mtu")) n.into("path_mtu", c.path_mtu);
     if (n.has("version")) n.into("version", c.version);
+    if (n.has("dialect")) {
+      const JsonNode d = n.get("dialect");
+      d.into("name", c.dialect.name);
+      if (d.has("frame")) d.into("frame", c.dialect.frame);
+      d.into("reason", c.dialect.reason);
+    }
     n.into("sends", c.sends);
     n.into("messages", c.messages);
     n.into("malformed", c.malformed);

@@ -94,6 +94,13 @@ void connection_text(std::string& out, const Connection& c, const Paint& paint) 
   out += fmt::format("  protocol   RPC-over-RDMA{}, {} messages", version, c.messages);
   if (c.malformed != 0) out += fmt::format(", {} malformed", c.malformed);
   out += '\n';
+  if (!c.dialect.name.empty()) {
+    out += printable(fmt::format(
+               "  dialect    {}: {}{}; no rules are known of it", c.dialect.name,
+               c.dialect.frame != 0 ? fmt::format("frame {}, ", c.dialect.frame) : std::string(),
+               c.dialect.reason)) +
+           '\n';
+  }
   if (c.by_cm || c.recorded) {
     out += fmt::format("  private    client: {}; server: {}\n", private_data_text(c.side[0]),
                        private_data_text(c.side[1]));

@@ -1,6 +1,7 @@
 #include "summary.h"
 
 #include <rpcrdma/wire/cm.h>
+#include <rpcrdma/wire/dialect.h>
 
 namespace rpcrdma::report {
 
@@ -54,6 +55,9 @@ Connection summarize(const roce::Connection& c, const model::ConnectionModel& m)
   if (r.by_cm) r.service_id = c.service_id;
   r.path_mtu = c.path_mtu;
   r.version = m.version;
+  if (m.dialect != wire::Dialect::kDraft02) {
+    r.dialect = {wire::dialect_name(m.dialect), m.dialect_frame, m.dialect_reason};
+  }
   r.sends = m.sends;
   r.messages = m.messages;
   r.malformed = m.malformed;

@@ -322,6 +322,8 @@ void check_answers(const model::Message& m, const model::Call* call, const Scene
         note_echoed_version(m, history);
       }
       break;
+    case Kind::kControl:
+      break;
   }
 }
 

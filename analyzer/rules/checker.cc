@@ -9,6 +9,14 @@
 
 namespace rpcrdma::rules {
 
+namespace {
+
+bool later_dialect(const Scene& scene) {
+  return scene.model.dialect != wire::Dialect::kDraft02;
+}
+
+}  // namespace
+
 struct Checker::Impl {
   explicit Impl(Findings& f) : findings(f), diagnoses(f) {}
 
@@ -20,6 +28,7 @@ struct Checker::Impl {
   struct Remembered {
     AnswerHistory answers;
     AgreedConfiguration agreed;
+    bool later_dialect = false;  // what was found before that was known is dropped
   };
   roce::ByConnection<Remembered> remembered;  // while the connection is open
   Scratch scratch;
@@ -61,7 +70,17 @@ const Trust& Checker::trust() const {
   return impl_->diagnoses.trust();
 }
 
+// Of the later dialects of version 2 there are no rules here: what was said about the connection's
+// messages before its dialect was known is taken back, and no more is said.
 void Checker::on_message(const model::Message& m, const model::Call* call) {
+  if (model::later_dialect(m)) {
+    const roce::Connection& connection = impl_->connections->connection(m.connection);
+    bool& known = impl_->remembered[m.connection].later_dialect;
+    if (!known) impl_->findings.take_back(connection);
+    known = true;
+    impl_->findings.message_seen(connection);
+    return;
+  }
   impl_->diagnoses.message(m);
   const Scene scene = impl_->scene(m);
   note_certainty(m, scene);
@@ -85,6 +104,7 @@ void Checker::on_message(const model::Message& m, const model::Call* call) {
 }
 
 void Checker::on_identified(const model::Call& call) {
+  if (model::later_dialect(call.message)) return;
   const Scene scene = impl_->scene(call.message);
   check_identified_xid(call, scene);
   check_identified_arguments(call, scene, impl_->scratch);
@@ -92,6 +112,7 @@ void Checker::on_identified(const model::Call& call) {
 
 void Checker::on_call_end(const model::Call& call, const model::Message* answer) {
   const Scene scene = impl_->scene(call.message);
+  if (later_dialect(scene)) return;
   note_end(call, scene.history);
   check_unidentified(call, scene);
   if (answer != nullptr) {
@@ -125,8 +146,9 @@ void Checker::on_merge(const roce::Connection& into, const roce::Connection& fro
 }
 
 void Checker::on_close(const roce::Connection& connection) {
-  if (const auto scene = impl_->scene(connection)) {
-    check_packets(*scene);
+  const auto scene = impl_->scene(connection);
+  if (scene) check_packets(*scene);
+  if (scene && !later_dialect(*scene)) {
     check_reconnect_end(*scene);
     check_answers_at_close(*scene, impl_->remembered[connection.index].answers);
   }
@@ -144,7 +166,8 @@ void Checker::on_refusal(const roce::Connection& connection, int sender, const w
                          std::uint32_t psn, const roce::PacketMeta& meta) {
   impl_->diagnoses.refusal(connection, sender, aeth, psn, meta);
   if (!aeth.is_rnr()) return;
-  if (const auto scene = impl_->scene(connection)) check_rnr(sender, psn, meta.frame, *scene);
+  const auto scene = impl_->scene(connection);
+  if (scene && !later_dialect(*scene)) check_rnr(sender, psn, meta.frame, *scene);
 }
 
 void Checker::on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
@@ -155,13 +178,14 @@ void Checker::on_sent_again(const roce::Connection& connection, int sender, std:
 void Checker::on_operation(const roce::Connection& connection, const roce::Operation& op,
                            const model::Call* call, std::uint32_t segment) {
   const auto scene = impl_->scene(connection);
-  if (scene) check_operation(op, call, segment, *scene);
+  if (scene && !later_dialect(*scene)) check_operation(op, call, segment, *scene);
 }
 
 void Checker::on_operation_end(const roce::Connection& connection, const roce::Operation& op,
                                const model::Call* call, std::uint32_t segment) {
   (void)segment;
-  if (const auto scene = impl_->scene(connection)) check_operation_end(op, call, *scene);
+  const auto scene = impl_->scene(connection);
+  if (scene && !later_dialect(*scene)) check_operation_end(op, call, *scene);
 }
 
 }  // namespace rpcrdma::rules

@@ -139,6 +139,7 @@ bool check_credits(const model::Message& m, const model::Call* call, const Scene
       break;
     case Kind::kOption:
     case Kind::kMalformed:
+    case Kind::kControl:
       break;
   }
   return true;

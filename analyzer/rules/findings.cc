@@ -300,6 +300,29 @@ void Findings::connections_merged(const roce::Connection& into, const roce::Conn
   }
 }
 
+void Findings::take_back(const roce::Connection& connection) {
+  const auto waiting = impl_->waiting.find(connection.index);
+  if (waiting != impl_->waiting.end()) {
+    for (const Impl::Pending& p : waiting->second.pending) {
+      if (impl_->options.on_settled) impl_->options.on_settled(p.evidence);
+    }
+    impl_->waiting_count -= waiting->second.pending.size();
+    impl_->waiting.erase(waiting);
+  }
+  const auto of_messages = [](RuleId id) {
+    const Where where = rule(id).where;
+    return where == Where::kHeader || where == Where::kPair || where == Where::kConnection;
+  };
+  for (auto at = impl_->index.lower_bound({connection.index, RuleId{}, INT_MIN, 0});
+       at != impl_->index.end() && std::get<0>(at->first) == connection.index; ++at) {
+    if (of_messages(std::get<1>(at->first))) impl_->kept[at->second].finding.count = 0;
+  }
+  for (auto at = impl_->held_back.lower_bound({connection.index, RuleId{}, nullptr});
+       at != impl_->held_back.end() && std::get<0>(at->first) == connection.index;) {
+    at = of_messages(std::get<1>(at->first)) ? impl_->held_back.erase(at) : std::next(at);
+  }
+}
+
 void Findings::connection_let_go(const roce::Connection& connection) {
   connection_closed(connection);
   for (auto at = impl_->index.lower_bound({connection.index, RuleId{}, INT_MIN, 0});

@@ -326,7 +326,7 @@ class Perfetto final : public Format {
     const model::Message& m = call.message;
     const model::Message* const answer = ended.answer;
     args_.field("xid", hex(m.xid));
-    args_.field("type", wire::proc_name(m.version, m.proc));
+    args_.field("type", model::type_name(m));
     if (m.rpc.known) {
       args_.field("rpc", report::rpc_label(m.rpc));
       args_.field("program", m.rpc.program);

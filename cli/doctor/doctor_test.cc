@@ -145,6 +145,13 @@ TEST_F(Doctor, RightsToCapture) {
   EXPECT_EQ(only(judged({true, false, {}}), "capturing").health, Health::kMissing);
 }
 
+TEST_F(Doctor, RpcbindAndWhoNeedsIt) {
+  EXPECT_EQ(only(judged(), "rpcbind").health, Health::kNote);
+  EXPECT_THAT(only(judged(), "rpcbind").advice, HasSubstr("rpcrdma serve --rpcbind"));
+  root_.put("/run/rpcbind.sock");
+  EXPECT_EQ(only(judged(), "rpcbind").health, Health::kGood);
+}
+
 TEST_F(Doctor, WiresharkAndWhatItLoads) {
   EXPECT_EQ(only(judged(), "Wireshark").health, Health::kNote);
   EXPECT_THAT(about(judged(), "Wireshark's plugin"), IsEmpty());

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <rpcrdma/doctor/machine.h>
+#include <rpcrdma/rpcbind/rpcbind.h>
 
 namespace rpcrdma::doctor {
 
@@ -124,7 +125,7 @@ fabric::Expected<Machine> look_at_machine(const std::string& root, const std::st
   m.rdma = verbs::look_at_system(root);
   m.netdevs = netdevs_of(root, m.rdma);
   m.rxe_available = has_module(root, "rdma_rxe");
-  m.rpcbind = is_there(root + "/run/rpcbind.sock");
+  m.rpcbind = is_there(root + rpcbind::kLocalSocket);
   m.may_capture = may_capture(root);
   m.wireshark = find_program(root, path, {"wireshark", "tshark"});
   std::vector<std::string> plugins{

@@ -177,9 +177,11 @@ class Judge {
   }
 
   void rpcbind() {
-    if (machine_.rpcbind) return add("rpcbind", Health::kGood, "runs");
+    if (machine_.rpcbind)
+      return add("rpcbind", Health::kGood, "runs (`rpcrdma serve --rpcbind` registers with it)");
     add("rpcbind", Health::kNote, "does not run",
-        "only NFS version 3 needs it: `systemctl start rpcbind`");
+        "NFS version 3 needs it, and `rpcrdma serve --rpcbind`: `systemctl start rpcbind`; "
+        "`rpcrdma ping` does without");
   }
 
   void capture() {

@@ -171,9 +171,10 @@ std::vector<std::string> all_captures(const TemporaryFolder& folder) {
   write_file(folder.file("lossy.pcap"), lossy());
   write_file(folder.file("middle.pcap"), middle());
   return {
-      capture("linux-nfs41.pcap"),   capture("linux-nfs3.pcap"),       capture("linux-deleg.pcap"),
-      capture("linux-non-rpc.pcap"), capture("roce-icrc-oracle.pcap"), folder.file("unusual.pcap"),
-      folder.file("rejected.pcap"),  folder.file("lossy.pcap"),        folder.file("middle.pcap")};
+      capture("linux-nfs41.pcap"),    capture("linux-nfs3.pcap"),       capture("linux-deleg.pcap"),
+      capture("linux-non-rpc.pcap"),  capture("roce-icrc-oracle.pcap"), folder.file("unusual.pcap"),
+      folder.file("rejected.pcap"),   folder.file("lossy.pcap"),        folder.file("middle.pcap"),
+      capture("dialects/flags.pcap"), capture("dialects/ietf-03.pcap")};
 }
 
 void expect_documented(const std::string& command) {
@@ -294,8 +295,8 @@ TEST(JsonDocs, ExportToQlogWritesWhatIsDocumented) {
     }
   };
   take("### rpcrdma:message",
-       {"kind", "xid", "version", "credit", "proc", "read_list", "write_list", "reply_chunk",
-        "error", "option_type", "inv_handle", "malformed", "rpc"});
+       {"kind", "xid", "version", "dialect", "credit", "proc", "read_list", "write_list",
+        "reply_chunk", "error", "option_type", "inv_handle", "malformed", "rpc"});
   take("### rpcrdma:call_ended", {"rpc"});
   docs.table("### rpcrdma:call_ended").erase("rpc.status");  // of Replies
   for (const std::string& text : exported_as("qlog")) {

@@ -22,7 +22,7 @@ using namespace rpcrdma;
 void run(std::uint8_t kind, wire::Bytes bytes, decode::Sink& sink) {
   static constexpr decode::ProcedureId kCompound{decode::kProgNfs, 4, 1};
   static constexpr decode::ProcedureId kRead{decode::kProgNfs, 3, 6};
-  switch (kind % 7) {
+  switch (kind % 10) {
     case 0:
       decode::decode_message(bytes, sink);
       break;
@@ -40,6 +40,15 @@ void run(std::uint8_t kind, wire::Bytes bytes, decode::Sink& sink) {
       break;
     case 5:
       decode::decode_cm(bytes, sink);
+      break;
+    case 7:
+      decode::decode_message(bytes, sink, nullptr, wire::Dialect::kCel03);
+      break;
+    case 8:
+      decode::decode_message(bytes, sink, &kCompound, wire::Dialect::kFlags);
+      break;
+    case 9:
+      decode::decode_message(bytes, sink, &kCompound, wire::Dialect::kIetf03);
       break;
     default:
       if (const auto packet = wire::decode_roce(bytes, bytes.size())) {

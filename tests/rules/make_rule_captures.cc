@@ -1,5 +1,7 @@
 // make_rule_captures FOLDER [NAME...]: writes the capture of every breaking scene, or of those
 // named, as FOLDER/NAME.pcap.
+// make_rule_captures --dialects FOLDER: writes those of version 2's later dialects.
+#include "dialect_scenes.h"
 #include "registry.h"
 
 #include <algorithm>
@@ -8,26 +10,40 @@
 #include <string>
 #include <vector>
 
+namespace {
+
+using namespace rpcrdma::scenes;
+
+bool write(const std::string& folder, const std::string& name,
+           const std::function<void(Scene&)>& make) {
+  Scene scene;
+  make(scene);
+  const Bytes file = scene.pcap();
+  const std::string path = folder + "/" + name + ".pcap";
+  std::ofstream out(path, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
+  if (!out.flush()) std::fprintf(stderr, "%s: cannot write\n", path.c_str());
+  return out.good();
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  using namespace rpcrdma::scenes;
-  if (argc < 2) {
-    std::fputs("usage: make_rule_captures FOLDER [NAME...]\n", stderr);
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (arguments.empty()) {
+    std::fputs("usage: make_rule_captures [--dialects] FOLDER [NAME...]\n", stderr);
     return 2;
   }
-  const std::vector<std::string> names(argv + 2, argv + argc);
+  if (arguments.size() == 2 && arguments[0] == "--dialects") {
+    for (const DialectScene& d : dialect_scenes()) {
+      if (!write(arguments[1], d.name, d.make)) return 2;
+    }
+    return 0;
+  }
+  const std::vector<std::string> names(arguments.begin() + 1, arguments.end());
   for (const RuleScene& r : all_scenes()) {
     if (!names.empty() && std::find(names.begin(), names.end(), r.file()) == names.end()) continue;
-    Scene scene;
-    r.breaks(scene);
-    const Bytes file = scene.pcap();
-    const std::string path = std::string(argv[1]) + "/" + r.file() + ".pcap";
-    std::ofstream out(path, std::ios::binary);
-    out.write(reinterpret_cast<const char*>(file.data()),
-              static_cast<std::streamsize>(file.size()));
-    if (!out.flush()) {
-      std::fprintf(stderr, "%s: cannot write\n", path.c_str());
-      return 2;
-    }
+    if (!write(arguments[0], r.file(), r.breaks)) return 2;
   }
   return 0;
 }

@@ -5,6 +5,7 @@
 
 #include <rpcrdma/decode/sink.h>
 #include <rpcrdma/decode/upper_layer.h>
+#include <rpcrdma/wire/dialect.h>
 #include <rpcrdma/wire/error.h>
 #include <rpcrdma/wire/roce.h>
 
@@ -16,7 +17,10 @@ namespace rpcrdma::decode {
 // `call`: the procedure of the matching Call, when a Reply is decoded and its Call is known; a
 // Reply does not say what it answers. With it a COMPOUND's results and those of CONF_RDMA are taken
 // apart.
-void decode_message(wire::Bytes send, Sink& sink, const ProcedureId* call = nullptr);
+//
+// `dialect`: of a message of version 2; wire::tell_dialect() and the model know it.
+void decode_message(wire::Bytes send, Sink& sink, const ProcedureId* call = nullptr,
+                    wire::Dialect dialect = wire::Dialect::kDraft02);
 
 // An RPC message on its own, such as one that was moved by a Position Zero Read chunk or a Reply
 // chunk.

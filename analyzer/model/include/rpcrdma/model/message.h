@@ -10,12 +10,15 @@
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/decode/upper_layer.h>
 #include <rpcrdma/roce/operation.h>
+#include <rpcrdma/wire/dialect.h>
 #include <rpcrdma/wire/header.h>
 #include <rpcrdma/wire/rpc.h>
 
 namespace rpcrdma::model {
 
-enum class Kind : std::uint8_t { kCall, kReply, kError, kDone, kOption, kMalformed };
+// kControl: what the later dialects of version 2 send besides Calls, Replies and errors: grants,
+// transport properties, and parts of RPC messages that go on in another Send.
+enum class Kind : std::uint8_t { kCall, kReply, kError, kDone, kOption, kMalformed, kControl };
 [[nodiscard]] const char* kind_name(Kind kind);  // "call", "reply", ...
 
 // Which list of a header a chunk stands in.
@@ -83,10 +86,11 @@ struct Message {
   std::uint32_t version = 0;
   std::uint32_t credit = 0;
   std::uint32_t proc = 0;
-  std::uint32_t header_length = 0;  // bytes
-  std::uint64_t wire_length = 0;    // of the SEND, bytes
-  bool complete = true;             // all bytes of the SEND were captured
-  bool suspect = false;             // a packet of it had a bad ICRC
+  wire::Dialect dialect = wire::Dialect::kDraft02;  // of its connection, if it is of version 2
+  std::uint32_t header_length = 0;                  // bytes
+  std::uint64_t wire_length = 0;                    // of the SEND, bytes
+  bool complete = true;                             // all bytes of the SEND were captured
+  bool suspect = false;                             // a packet of it had a bad ICRC
 
   std::vector<wire::ReadSegment> reads;
   std::vector<wire::Segment> write_segments;  // of all Write chunks, one after the other
@@ -124,6 +128,17 @@ struct Message {
   // times, sender, kind) is left as it is.
   void reset();
 };
+
+// Whether it is of version 2, and of a later dialect than the drafts whose rules are known.
+[[nodiscard]] inline bool later_dialect(const Message& m) {
+  return m.dialect != wire::Dialect::kDraft02;
+}
+// The names of its rdma_proc and of its rdma_err, as its version and dialect have them.
+[[nodiscard]] const char* type_name(const Message& m);
+[[nodiscard]] const char* error_name(const Message& m);
+
+// Whether the RPC message is in a chunk: an RDMA_NOMSG, or what a later dialect has for it.
+[[nodiscard]] bool is_external(const Message& m);
 
 // The segments of each Write chunk in turn.
 template <typename Function>

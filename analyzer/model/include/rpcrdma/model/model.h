@@ -46,6 +46,11 @@ struct ConnectionModel {
   int client = -1;  // the side that is the RPC client; -1 while unknown
   bool client_certain = false;
   std::uint32_t version = 0;  // of the latest message
+  // Of its messages of version 2. A later one than draft-02 was told by `dialect_reason`, in the
+  // message that ends with `dialect_frame`; 0: by who started the analysis.
+  wire::Dialect dialect = wire::Dialect::kDraft02;
+  std::uint64_t dialect_frame = 0;
+  const char* dialect_reason = "";  // a constant
   std::array<CallerCounts, 2> caller;
   std::array<bool, 2> has_private_data{};
   std::array<wire::PrivateData, 2> private_data;
@@ -82,6 +87,8 @@ struct ModelOptions {
   // What all outstanding Calls together may take, without what RDMA operations moved; the oldest is
   // forgotten when more come.
   std::size_t max_outstanding_bytes = std::size_t{256} << 20;
+  // Of all messages of version 2; nothing: it is told from them, for each connection by itself.
+  std::optional<wire::Dialect> dialect;
   // Service port on which less is asked of the first message to be taken for one.
   std::uint16_t rpc_port = 20049;
 };

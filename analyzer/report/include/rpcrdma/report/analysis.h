@@ -100,8 +100,9 @@ class Analysis : public model::Observer {
   rules::Findings findings_;
   rules::Checker checker_;
   std::unique_ptr<EventSums> events_;
-  std::unique_ptr<Selection> selection_;                 // null: all messages count
-  std::array<std::array<std::uint64_t, 7>, 2> procs_{};  // by version, by rdma_proc; 6: any other
+  std::unique_ptr<Selection> selection_;  // null: all messages count
+  // By version, version 2 by dialect; by rdma_proc, the last being any other.
+  std::array<std::array<std::uint64_t, 15>, 1 + wire::kDialects> procs_{};
   std::uint64_t outstanding_ = 0;
   // In front of report_.procedures, for every Call that ends.
   struct RecentProcedure {

@@ -51,7 +51,7 @@ struct CaptureSummary {
 };
 
 struct MessageCounts {
-  std::array<std::uint64_t, 6> kinds{};  // by model::Kind
+  std::array<std::uint64_t, 7> kinds{};  // by model::Kind
   // By the name of rdma_proc, such as "RDMA_MSG".
   std::map<std::string, std::uint64_t> types;
 };
@@ -97,9 +97,17 @@ struct Direction {
   std::uint32_t in_use_max = 0;
 };
 
+// Of a connection that speaks version 2, where it is a later one than draft-02.
+struct Dialect {
+  std::string name;         // "ietf-03"; empty: none of them
+  std::uint64_t frame = 0;  // of the message that showed it; 0: it was told
+  std::string reason;       // what showed it
+};
+
 struct Connection {
   std::uint32_t id = 0;
   model::Speaks speaks = model::Speaks::kUnknown;
+  Dialect dialect;
   std::array<EndPoint, 2> side;
   Roles roles = Roles::kUnknown;
   bool by_cm = false;              // its set-up was seen, or told by its endpoint

@@ -93,6 +93,9 @@ class Findings {
   void connection_closed(const roce::Connection& connection);
   // What was found of `from` is of `into`, whose other direction it is.
   void connections_merged(const roce::Connection& into, const roce::Connection& from);
+  // What was found in its messages was measured by rules that are not theirs. What has been told of
+  // each occurrence stays told.
+  void take_back(const roce::Connection& connection);
   // Its findings get the names that only it knows.
   void connection_let_go(const roce::Connection& connection);
   void finish();

@@ -1,0 +1,48 @@
+// A server's programs, known to rpcbind as long as it serves them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <rpcrdma/rpcbind/rpcbind.h>
+
+namespace rpcrdma::rpcbind {
+
+struct Program {
+  std::uint32_t number = 0;
+  std::uint32_t version = 0;
+};
+
+class Announcement {
+ public:
+  // Registers all of them over RDMA at this address. What was registered in their place, by a
+  // server that has ended without a word most likely, is replaced: rpcbind has one address a
+  // program, version and netid. Error: as those of rpcbind.h; kNotConnected also when it belongs to
+  // another user, and then none of them is registered.
+  static fabric::Expected<Announcement> make(const Server& rpcbind, const fabric::Endpoint& address,
+                                             std::span<const Program> programs);
+  // Withdraws, if that was not done; what goes wrong then is not told.
+  ~Announcement();
+  Announcement(Announcement&& other) noexcept;
+  Announcement(const Announcement&) = delete;
+  Announcement& operator=(const Announcement&) = delete;
+  Announcement& operator=(Announcement&&) = delete;
+
+  // Unregisters those of them that are still registered with this address.
+  [[nodiscard]] fabric::Expected<void> withdraw();
+
+  [[nodiscard]] const std::vector<Registration>& registered() const { return registered_; }
+  [[nodiscard]] const std::vector<Registration>& replaced() const { return replaced_; }
+
+ private:
+  explicit Announcement(const Server& rpcbind) : rpcbind_(rpcbind) {}
+  fabric::Expected<void> add(const Registration& what);
+
+  Server rpcbind_;
+  std::vector<Registration> registered_;
+  std::vector<Registration> replaced_;
+};
+
+}  // namespace rpcrdma::rpcbind

@@ -1,0 +1,71 @@
+// Calls of programs that are beside RDMA, rpcbind and MOUNT, over TCP or a local socket (RFC 5531).
+// Messages are libtirpc's; what carries them is not: libtirpc's own client waits anew for each
+// piece of an answer, so a server that sends an octet now and then would hold it forever. For
+// builds with libtirpc.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <rpc/rpc.h>
+
+#include <rpcrdma/fabric/address.h>
+#include <rpcrdma/fabric/error.h>
+#include <rpcrdma/fabric/file_descriptor.h>
+#include <rpcrdma/fabric/time.h>
+
+namespace rpcrdma::rpcbind {
+
+// CLOCK_MONOTONIC, which deadlines are of.
+[[nodiscard]] fabric::Time now();
+
+struct Procedure {
+  std::uint32_t program = 0;
+  std::uint32_t version = 0;
+  std::uint32_t procedure = 0;
+};
+
+class StreamClient {
+ public:
+  // `name` of the server, for messages; `until`: all of it has to be over by then. TCP goes from a
+  // port below 1024 where that can be had: many servers ask for it. Error: kNotConnected.
+  static fabric::Expected<StreamClient> connect(const fabric::Address& address, std::uint16_t port,
+                                                std::string name, fabric::Time until);
+  static fabric::Expected<StreamClient> connect(const std::string& socket, std::string name,
+                                                fabric::Time until);
+
+  // Calls with this user's AUTH_SYS and waits for the Reply. Errors: kNotConnected, there is none
+  // in time; kBadArgument, it is an error of RPC; kSystem, it cannot be decoded. Of what was
+  // decoded until then `result` may hold a part.
+  template <typename Argument, typename Result>
+  fabric::Expected<void> call(const Procedure& procedure, bool_t (*encode)(XDR*, Argument*),
+                              Argument* argument, bool_t (*decode)(XDR*, Result*), Result* result) {
+    // Its signature is that of the functions of XDR, whatever they are of.
+    return call_any(procedure, reinterpret_cast<xdrproc_t>(encode), argument,
+                    reinterpret_cast<xdrproc_t>(decode), result);
+  }
+
+ private:
+  StreamClient(fabric::FileDescriptor socket, std::string name, fabric::Time until)
+      : socket_(std::move(socket)), name_(std::move(name)), until_(until) {}
+
+  static fabric::Expected<StreamClient> connect_to(fabric::FileDescriptor socket,
+                                                   const sockaddr* address, socklen_t length,
+                                                   std::string name, const std::string& where,
+                                                   fabric::Time until);
+  fabric::Expected<void> call_any(const Procedure& procedure, xdrproc_t encode, void* argument,
+                                  xdrproc_t decode, void* result);
+  fabric::Expected<void> send(std::span<const char> bytes);
+  fabric::Expected<void> receive(std::span<char> bytes);
+  fabric::Expected<std::vector<char>> receive_record();
+  [[nodiscard]] tl::unexpected<fabric::Error> lost(const std::string& what) const;
+
+  fabric::FileDescriptor socket_;
+  std::string name_;
+  fabric::Time until_;
+  std::uint32_t xid_ = 1;
+};
+
+}  // namespace rpcrdma::rpcbind
