@@ -43,8 +43,8 @@ ValueNames make_value_names() {
   names.property = collect(
       6, [](std::uint32_t value) { return wire::property_name(wire::Dialect::kIetf03, value); });
 
-  names.kind = {{0, "call"},   {1, "reply"},     {2, "error"}, {3, "done"},
-                {4, "option"}, {5, "malformed"}, {6, "event"}, {7, "control"}};
+  names.kind = {{0, "call"},   {1, "reply"},     {2, "error"},   {3, "done"},
+                {4, "option"}, {5, "malformed"}, {6, "control"}, {7, "event"}};
   names.peer = {{0, "client"}, {1, "server"}};
 
   names.trace_event = collect(trace::kEventTypes, [](std::uint32_t value) {

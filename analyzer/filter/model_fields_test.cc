@@ -102,7 +102,7 @@ TEST(ModelFields, OfAMalformedMessageOnlyWhatWasRead) {
 
 TEST(ModelFields, KindsAreThoseOfTheModelAndEvents) {
   const auto names = decode::spec(FieldId::kKind).values;
-  constexpr std::size_t kKinds = 6;
+  constexpr std::size_t kKinds = 7;
   ASSERT_EQ(names.size(), kKinds + 1);
   for (const decode::ValueName& name : names.first(kKinds)) {
     EXPECT_STREQ(name.name, model::kind_name(static_cast<model::Kind>(name.value)));
