@@ -39,17 +39,9 @@ if(CMAKE_BUILD_TYPE STREQUAL Release AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   set(CMAKE_RANLIB ${CMAKE_CXX_COMPILER_RANLIB})
 endif()
 
-# To read headers takes longer than to compile a file, so files are compiled several at a time: those
-# of tests, and with sanitizers all; and GoogleTest's headers are compiled once. Such a file need not
-# include by itself what it uses: that is looked after by the other builds.
-if(NOT CMAKE_BUILD_TYPE STREQUAL Debug)
-  set(RPCRDMA_TOGETHER_TESTS ON)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    set(RPCRDMA_PRECOMPILE ON)
-  endif()
-endif()
-if(RPCRDMA_SANITIZE)
-  set(RPCRDMA_TOGETHER_ALL ON)
+# With it a file need not include by itself what it uses: that is looked after by the other builds.
+if(RPCRDMA_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  set(RPCRDMA_PRECOMPILE ON)
 endif()
 
 find_program(RPCRDMA_CCACHE ccache)
@@ -59,7 +51,7 @@ if(RPCRDMA_CCACHE)
     # ccache asks to be told that headers compiled in advance may serve it.
     set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
         CCACHE_SLOPPINESS=pch_defines,time_macros ${RPCRDMA_CCACHE})
-    set(RPCRDMA_PRECOMPILED_BY_CCACHE -fpch-preprocess)
+    add_compile_options(-fpch-preprocess)
   endif()
 endif()
 

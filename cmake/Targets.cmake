@@ -1,21 +1,10 @@
 # One target a folder: a target sees the headers of those it links and of no others, so an include
 # against the direction of dependencies does not build.
 
-# rpcrdma_together(TARGET [FILE...]): its files are compiled as one, but each of the named alone, that
-# gives a name of its own to something else than another file does.
-function(rpcrdma_together target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
-  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    # It takes an included file for a header, which should have no anonymous namespace.
-    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
-  endif()
-endfunction()
-
-# rpcrdma_library(NAME SOURCES ... [ALONE ...] LINK ... PRIVATE_LINK ...)
-# The folder's public headers live in include/rpcrdma/NAME. ALONE: see rpcrdma_together().
+# rpcrdma_library(NAME SOURCES ... LINK ... PRIVATE_LINK ...)
+# The folder's public headers live in include/rpcrdma/NAME.
 function(rpcrdma_library name)
-  cmake_parse_arguments(arg "" "" "SOURCES;ALONE;LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
   add_library(rpcrdma_${name} STATIC ${arg_SOURCES})
   add_library(rpcrdma::${name} ALIAS rpcrdma_${name})
   target_include_directories(rpcrdma_${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/include
@@ -23,9 +12,6 @@ function(rpcrdma_library name)
   target_link_libraries(rpcrdma_${name} PUBLIC ${arg_LINK} PRIVATE rpcrdma_flags ${arg_PRIVATE_LINK})
   if(RPCRDMA_WHOLE_PROGRAM)
     target_compile_options(rpcrdma_${name} PRIVATE -flto=auto -ffat-lto-objects)
-  endif()
-  if(RPCRDMA_TOGETHER_ALL)
-    rpcrdma_together(rpcrdma_${name} ${arg_ALONE})
   endif()
 endfunction()
 
@@ -47,20 +33,20 @@ function(rpcrdma_test_headers)
   file(CONFIGURE OUTPUT ${main} CONTENT "int main() {}\n")
   add_executable(rpcrdma_test_headers EXCLUDE_FROM_ALL ${main})
   target_link_libraries(rpcrdma_test_headers PRIVATE GTest::gmock_main rpcrdma_flags)
-  target_compile_options(rpcrdma_test_headers PRIVATE -O0 ${RPCRDMA_PRECOMPILED_BY_CCACHE})
+  target_compile_options(rpcrdma_test_headers PRIVATE -O0)
   target_precompile_headers(rpcrdma_test_headers PRIVATE
     <algorithm> <array> <map> <memory> <optional> <random> <span> <sstream> <string> <vector>
     <gmock/gmock.h> <gtest/gtest.h>)
 endfunction()
 
-# rpcrdma_test(NAME [OPTIMIZED] [SHARDS N] SOURCES ... [ALONE ...] LINK ...): GoogleTest cases, each
-# found by ctest on its own, or with RPCRDMA_TESTS_BY_PROGRAM all of a program, or of one of its N
-# shards, as one. OPTIMIZED: the test's own work is much. ALONE: see rpcrdma_together().
+# rpcrdma_test(NAME [OPTIMIZED] [SHARDS N] SOURCES ... LINK ...): GoogleTest cases, each found by
+# ctest on its own, or with RPCRDMA_TESTS_BY_PROGRAM all of a program, or of one of its N shards, as
+# one. OPTIMIZED: the test's own work is much.
 function(rpcrdma_test name)
   if(NOT RPCRDMA_TESTS)
     return()
   endif()
-  cmake_parse_arguments(arg "OPTIMIZED" "SHARDS" "SOURCES;ALONE;LINK" ${ARGN})
+  cmake_parse_arguments(arg "OPTIMIZED" "SHARDS" "SOURCES;LINK" ${ARGN})
   find_package(GTest REQUIRED)
   include(GoogleTest)
   add_executable(${name} ${arg_SOURCES})
@@ -76,11 +62,7 @@ function(rpcrdma_test name)
     rpcrdma_test_headers()
     if(TARGET rpcrdma_test_headers)
       target_precompile_headers(${name} REUSE_FROM rpcrdma_test_headers)
-      target_compile_options(${name} PRIVATE ${RPCRDMA_PRECOMPILED_BY_CCACHE})
     endif()
-  endif()
-  if(RPCRDMA_TOGETHER_TESTS)
-    rpcrdma_together(${name} ${arg_ALONE})
   endif()
   if(RPCRDMA_WHOLE_PROGRAM)
     target_link_options(${name} PRIVATE -fno-lto)
