@@ -1,14 +1,12 @@
 #include "value_names.h"
 
-#include <array>
-
 #include <rpcrdma/decode/schema.h>
 
 namespace rpcrdma::decode {
 
 std::span<const FieldSpec> schema() {
   static const ValueNames& names = value_names();
-  static const std::array fields = {
+  static const FieldSpec fields[] = {
 #define RPCRDMA_FIELD(id, name, type, base, label, help, values) \
   FieldSpec{FieldId::id, name, FieldType::type, Base::base, label, help, names.values},
 #include <rpcrdma/decode/fields.def>

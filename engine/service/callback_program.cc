@@ -289,10 +289,11 @@ Time CallbackProgram::deadline() const {
 
 void CallbackProgram::expire(Time now) {
   // Closing one tells its Calls' outcomes, and nothing else of the others.
-  const auto gone = std::ranges::stable_partition(
-      impl_->sessions, [now](const auto& session) { return session->expire(now); });
-  std::vector<std::shared_ptr<Session>> forgotten(gone.begin(), gone.end());
-  impl_->sessions.erase(gone.begin(), gone.end());
+  const auto gone =
+      std::stable_partition(impl_->sessions.begin(), impl_->sessions.end(),
+                            [now](const auto& session) { return session->expire(now); });
+  const std::vector<std::shared_ptr<Session>> forgotten(gone, impl_->sessions.end());
+  impl_->sessions.erase(gone, impl_->sessions.end());
   for (const auto& session : forgotten) session->close();
 }
 

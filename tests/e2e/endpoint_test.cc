@@ -389,7 +389,7 @@ TEST_F(Endpoint, OneCallIsShownStepByStep) {
         "Read chunk: 10000 bytes in 1 segment at Position 48\n",
         "server: RDMA Read of 10000 bytes, handle 0x", "read chunk 0 segment 0\n",
         "server: RDMA Write of 10000 bytes, handle 0x", "write chunk 0 segment 0\n",
-        "server: Send, ", "Accept status: SUCCESS (0)\n", "client: CM DREQ\n",
+        "server: Send With Invalidate, ", "Accept status: SUCCESS (0)\n", "client: CM DREQ\n",
         "answered right after "}) {
     const std::size_t found = r.out.find(step, at);
     ASSERT_NE(found, std::string::npos) << step << r.out;

@@ -47,6 +47,8 @@ std::uint64_t total(std::span<const Segment> segments) {
 // The header that the description stands for is the one that was received.
 void check_same_header(const CheckedCall& call, Bytes message) {
   rpcrdma::wire::Header header;
+  header.vers = call.version;
+  header.inv_handle = call.inv_handle;
   header.xid = call.xid;
   header.credit = call.credit;
   header.proc = call.long_call ? rpcrdma::wire::Proc::kNomsg : rpcrdma::wire::Proc::kMsg;
@@ -149,9 +151,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Bytes message(data + 2, size - 2);
   const auto header = rpcrdma::wire::decode_header(message);
   CheckedCall call;
-  const CallVerdict verdict = check_call(message, header, options, call);
+  constexpr Versions kVersions{1, 2};
+  const CallVerdict verdict = check_call(message, header, kVersions, options, call);
   const auto prefix = rpcrdma::wire::decode_prefix(message);
   require(verdict.xid == (prefix ? prefix->xid : 0));
+  if (verdict.answer == CallAnswer::kOption) return 0;
   if (verdict.answer == CallAnswer::kServe) {
     check_same_header(call, message);
     check_limits(call, options);
@@ -164,6 +168,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!prefix) return 0;
   require(prefix->proc != 4 || verdict.answer == CallAnswer::kIgnore);
   require((verdict.answer == CallAnswer::kErrorVersion) ==
-          (prefix->vers != 1 && prefix->proc != 4));
+          (!kVersions.contains(prefix->vers) && prefix->proc != 4));
   return 0;
 }

@@ -45,6 +45,8 @@ class OnEach : public service::ClientObserver {
 TEST(Footprint, AThousandConnections) {
   service::ServerOptions options;
   options.max_connections = kConnections;
+  // Of version 2 a Receive has 4096 bytes at least.
+  options.version.versions = {protocol::kVersionOne, protocol::kVersionOne};
   options.inline_threshold = kThreshold;
   ServerParts parts(options);
   ClientHost host;
