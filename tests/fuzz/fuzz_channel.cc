@@ -34,7 +34,8 @@ using fuzz::require;
 constexpr std::uint32_t kCredits = 4;
 constexpr std::uint32_t kArea = 6000;
 constexpr std::size_t kCalls = 8;  // of ours at a time
-constexpr ChannelOptions kOptions{.max_segment = 1500};
+constexpr ChannelOptions kOptions{
+    .versions = {1, 2}, .max_segment = 1500, .sends_invalidate = true, .takes_invalidate = true};
 
 // So that a sanitizer sees whether it may be read.
 void touch(wire::Bytes bytes) {
@@ -179,7 +180,7 @@ class Target : public RequesterOwner, public ResponderOwner {
     }
     for (const auto& p : fabric_.posted) {
       if (WorkId::decode(p.id).kind == WorkKind::kCallSend) last_call_ = p.bytes;
-      require(p.bytes.size() <= kOptions.terms.inline_send || p.operation == Operation::kWrite);
+      require(p.bytes.size() <= kOptions.terms.inline_send_2 || p.operation == Operation::kWrite);
     }
   }
 
