@@ -2,9 +2,14 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -28,9 +33,12 @@ namespace {
 constexpr std::chrono::seconds kPatience{1};
 // A scrape takes one of the threads, and so does somebody who connects and says nothing, until the
 // server's own patience ends: milliseconds.
-constexpr const char* kThreads = "4";
+constexpr std::size_t kThreads = 4;
 constexpr const char* kSilence = "2000";
 constexpr std::chrono::milliseconds kBetweenKnocks{10};
+// For the HTTP server's threads to have begun.
+constexpr std::chrono::seconds kBeginning{2};
+constexpr std::chrono::milliseconds kBetweenLooks{1};
 
 // Where it listens.
 struct Place {
@@ -57,6 +65,29 @@ Expected<void> try_to_listen(const Place& place) {
   ::close(fd);
   if (!can) return refused(error);
   return {};
+}
+
+// Threads of this process that the HTTP server has given its name.
+std::size_t http_threads() {
+  std::size_t count = 0;
+  std::error_code gone;  // a thread that ends meanwhile
+  for (std::filesystem::directory_iterator task("/proc/self/task", gone), end; !gone && task != end;
+       task.increment(gone)) {
+    std::string name;
+    std::ifstream comm(task->path() / "comm");
+    std::getline(comm, name);
+    if (name.starts_with("civetweb-")) ++count;
+  }
+  return count;
+}
+
+// Each of its threads begins by letting SIGPIPE be ignored in the whole process, then takes its
+// name: what that signal was can be restored only after the last of them has come so far.
+void wait_for_http_threads(std::size_t count) {
+  const auto until = std::chrono::steady_clock::now() + kBeginning;
+  while (http_threads() < count && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
 }
 
 // While it lives, threads that are begun take no signals, which are for those that know what to do;
@@ -87,9 +118,9 @@ struct Exposer::Impl {
   Impl(Place where, std::span<Source* const> sources)
       : place(std::move(where)),
         collector(std::make_shared<Collector>(sources, kPatience)),
-        http(std::make_unique<prometheus::Exposer>(
-            std::vector<std::string>{"listening_ports", place.text, "num_threads", kThreads,
-                                     "request_timeout_ms", kSilence})) {
+        http(std::make_unique<prometheus::Exposer>(std::vector<std::string>{
+            "listening_ports", place.text, "num_threads", fmt::format("{}", kThreads),
+            "request_timeout_ms", kSilence})) {
     http->RegisterCollectable(collector);
   }
   ~Impl() {
@@ -133,8 +164,11 @@ Expected<std::unique_ptr<Exposer>> Exposer::open(const fabric::Address& address,
   Place place(address, port);
   if (const auto can = try_to_listen(place); !can) return tl::unexpected(can.error());
   const SignalsKept kept;
+  const std::size_t before = http_threads();
   try {
-    return std::unique_ptr<Exposer>(new Exposer(std::make_unique<Impl>(std::move(place), sources)));
+    auto impl = std::make_unique<Impl>(std::move(place), sources);
+    wait_for_http_threads(before + kThreads + 1);  // and the one that listens
+    return std::unique_ptr<Exposer>(new Exposer(std::move(impl)));
   } catch (const std::exception& e) {
     return fabric::fail(Errc::kSystem, e.what());
   }
