@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <utility>
 #include <vector>
 
@@ -34,17 +35,62 @@ std::optional<std::uint64_t> read_session(protocol::StreamReader& arguments) {
   return session;
 }
 
+// Bytes that the client writes back to where this end offers them.
+std::uint32_t bulk_result(const echo::Request& request) {
+  const bool has = request.proc == echo::Proc::kSource || request.proc == echo::Proc::kEchoBulk;
+  return has ? request.length : 0;
+}
+
 }  // namespace
+
+// Memory for results that all sessions share.
+struct Budget {
+  std::uint64_t left = 0;
+};
+
+// A Call to be made again and again, with space for results of so many bytes.
+class ReverseCall {
+ public:
+  // Nothing: there is no memory for it.
+  [[nodiscard]] static std::unique_ptr<ReverseCall> create(protocol::MemoryPool& memory,
+                                                           echo::Pattern& pattern, Budget& budget,
+                                                           std::uint32_t bytes) {
+    // A block is a power of two.
+    const std::uint64_t cost = bytes == 0 ? 0 : std::bit_ceil(bytes);
+    if (cost > budget.left) return nullptr;
+    auto call = echo::EchoCall::create(memory, pattern, bytes);
+    if (!call) return nullptr;
+    return std::unique_ptr<ReverseCall>(new ReverseCall(std::move(*call), budget, bytes, cost));
+  }
+  ~ReverseCall() { budget_.left += cost_; }
+  ReverseCall(const ReverseCall&) = delete;
+  ReverseCall& operator=(const ReverseCall&) = delete;
+
+  [[nodiscard]] std::uint32_t bytes() const { return bytes_; }
+  [[nodiscard]] echo::EchoCall& call() { return call_; }
+
+ private:
+  ReverseCall(echo::EchoCall call, Budget& budget, std::uint32_t bytes, std::uint64_t cost)
+      : call_(std::move(call)), budget_(budget), bytes_(bytes), cost_(cost) {
+    budget_.left -= cost_;
+  }
+
+  echo::EchoCall call_;
+  Budget& budget_;
+  const std::uint32_t bytes_;
+  const std::uint64_t cost_;
+};
 
 // Calls of one client's asking. It lives as long as a connection is bound to it, too, since that
 // has its requester.
 class Session : public ReverseObserver {
  public:
-  Session(std::uint64_t name, protocol::MemoryPool& memory, echo::Pattern& pattern,
+  Session(std::uint64_t name, protocol::MemoryPool& memory, echo::Pattern& pattern, Budget& budget,
           const fabric::Time& clock, const ProgramOptions& options)
       : name_(name),
         memory_(memory),
         pattern_(pattern),
+        budget_(budget),
         clock_(clock),
         options_(options),
         unbound_at_(clock),
@@ -106,7 +152,7 @@ class Session : public ReverseObserver {
   void on_outcome(const protocol::CallOutcome& outcome) override {
     const auto slot = static_cast<std::size_t>(outcome.cookie);
     --outstanding_;
-    switch (calls_[slot].check(outcome)) {
+    switch (calls_[slot]->call().check(outcome)) {
       case echo::Verdict::kRight:
         ++result_.right;
         break;
@@ -138,14 +184,19 @@ class Session : public ReverseObserver {
 
   [[nodiscard]] bool begin_one() {
     if (free_.empty()) {
-      auto made = echo::EchoCall::create(memory_, pattern_, options_.longest);
-      if (!made) return false;
       free_.push_back(calls_.size());
-      calls_.push_back(std::move(*made));
+      calls_.emplace_back();
     }
     const std::size_t slot = free_.back();
+    const std::uint32_t bytes = bulk_result(request_);
+    if (calls_[slot] == nullptr || calls_[slot]->bytes() < bytes) {
+      calls_[slot] = nullptr;  // its memory may be what is needed
+      if (bytes > options_.longest) return false;
+      calls_[slot] = ReverseCall::create(memory_, pattern_, budget_, bytes);
+      if (calls_[slot] == nullptr) return false;
+    }
     request_.seed = seed_++;
-    auto spec = calls_[slot].begin(request_);
+    auto spec = calls_[slot]->call().begin(request_);
     if (!spec) return false;
     spec->cookie = slot;
     spec->timeout = options_.timeout;
@@ -170,6 +221,7 @@ class Session : public ReverseObserver {
   const std::uint64_t name_;
   protocol::MemoryPool& memory_;
   echo::Pattern& pattern_;
+  Budget& budget_;
   const fabric::Time& clock_;
   const ProgramOptions options_;
   echo::Request request_;
@@ -178,7 +230,7 @@ class Session : public ReverseObserver {
   std::uint32_t outstanding_ = 0;
   std::uint32_t seed_ = 0;
   Result result_;
-  std::vector<echo::EchoCall> calls_;
+  std::vector<std::unique_ptr<ReverseCall>> calls_;
   std::vector<std::size_t> free_;  // of these
   std::vector<Deferred> waiting_;
   Time unbound_at_;
@@ -187,7 +239,7 @@ class Session : public ReverseObserver {
 
 struct CallbackProgram::Impl {
   Impl(protocol::MemoryPool& m, const fabric::Time& c, echo::Pattern p, const ProgramOptions& o)
-      : memory(m), clock(c), pattern(std::move(p)), options(o) {}
+      : memory(m), clock(c), pattern(std::move(p)), options(o), budget{o.memory} {}
 
   void reply(Call& call, Status status) const {
     std::array<std::uint8_t, 4> word{};
@@ -208,7 +260,7 @@ struct CallbackProgram::Impl {
     const bool is_new = session == nullptr;
     if (is_new) {
       if (sessions.size() >= options.sessions) return reply(call, Status::kRefused);
-      session = std::make_shared<Session>(plan->session, memory, pattern, clock, options);
+      session = std::make_shared<Session>(plan->session, memory, pattern, budget, clock, options);
     }
     if (!call.bind({session, &session->client()})) return reply(call, Status::kRefused);
     if (is_new) sessions.push_back(session);
@@ -266,6 +318,7 @@ struct CallbackProgram::Impl {
   const fabric::Time& clock;
   echo::Pattern pattern;
   const ProgramOptions options;
+  Budget budget;  // outlives the sessions
   std::vector<std::shared_ptr<Session>> sessions;
 };
 

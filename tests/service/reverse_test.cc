@@ -160,6 +160,21 @@ TEST(Reverse, MoreCallsThanTheServerHasMemoryOrCreditsForEnd) {
   EXPECT_EQ(client.wait(kSession)->right, 100U);
 }
 
+TEST(Reverse, ResultsTakeNoMoreMemoryThanThereIsForThem) {
+  service::callback::ProgramOptions callbacks;
+  callbacks.memory = 100'000;
+  CallbackServer server(with_reverse(), callbacks);
+  ClientHost host;
+  CallbackClient client(host, server, speaking({2, 2}));
+  // One at a time finds room, and the others wait for it.
+  ASSERT_TRUE(client.start(plan_of(20, Proc::kSource, 60'000, 0, 8)));
+  EXPECT_EQ(client.wait(kSession)->right, 20U);
+  ASSERT_TRUE(client.start(plan_of(20, Proc::kEcho, 500, 0, 8)));
+  EXPECT_EQ(client.wait(kSession)->right, 40U);
+  ASSERT_TRUE(client.start(plan_of(5, Proc::kSource, 200'000)));
+  EXPECT_EQ(client.wait(kSession)->failed, 5U);
+}
+
 TEST(Reverse, SessionsAreBoundedAndForgotten) {
   service::callback::ProgramOptions callbacks;
   callbacks.sessions = 2;

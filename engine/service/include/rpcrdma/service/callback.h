@@ -35,9 +35,12 @@ struct Result {
 };
 
 struct ProgramOptions {
-  std::uint32_t sessions = 64;                    // at the same time
-  std::uint32_t depth = 8;                        // Calls outstanding of one, and its credits
-  std::uint32_t longest = 1U << 20;               // bytes of a Call's data
+  std::uint32_t sessions = 64;       // at the same time
+  std::uint32_t depth = 8;           // Calls outstanding of one, and its credits
+  std::uint32_t longest = 1U << 20;  // bytes of a Call's data
+  // Bytes for the results of all Calls of all sessions together: what does not fit waits for others
+  // of its session to end, or fails.
+  std::uint64_t memory = 64U << 20;
   fabric::Time timeout = 30 * fabric::kSecond;    // of a reverse Call
   fabric::Time forgotten = 60 * fabric::kSecond;  // a session without a connection, after so long
   bool inline_only = false;  // no chunks (draft-cel-nfsv4-rpcrdma-bidirection-01 section 2.4)
