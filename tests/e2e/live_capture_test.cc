@@ -2,6 +2,7 @@
 // the frames of a capture are sent as they are.
 #include "background.h"
 #include "command.h"
+#include "loopback_up.h"
 #include "pcap_edit.h"
 
 #include <algorithm>
@@ -14,7 +15,6 @@
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <sched.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -27,13 +27,7 @@ constexpr std::size_t kRecordHeader = 16;
 bool enter_namespace() {
   static const bool entered = [] {
     if (::unshare(CLONE_NEWNET) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
-    const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    ifreq request{};
-    std::strcpy(request.ifr_name, "lo");
-    request.ifr_flags = IFF_UP;
-    const bool up = ::ioctl(fd, SIOCSIFFLAGS, &request) == 0;
-    ::close(fd);
-    return up;
+    return set_loopback_up();
   }();
   return entered;
 }

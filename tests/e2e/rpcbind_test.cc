@@ -3,6 +3,7 @@
 #include "../../engine/rpcbind/fake_server_for_tests.h"
 #include "background.h"
 #include "command.h"
+#include "loopback_up.h"
 
 #include <algorithm>
 #include <csignal>
@@ -10,9 +11,7 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <net/if.h>
 #include <sched.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
@@ -48,13 +47,7 @@ bool enter_namespaces() {
         ::mount("none", "/run", "tmpfs", 0, nullptr) != 0 || ::mkdir("/run/rpcbind", 0755) != 0) {
       return false;
     }
-    const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    ifreq request{};
-    std::strcpy(request.ifr_name, "lo");
-    request.ifr_flags = IFF_UP;
-    const bool up = ::ioctl(fd, SIOCSIFFLAGS, &request) == 0;
-    ::close(fd);
-    return up;
+    return set_loopback_up();
   }();
   return entered;
 }
