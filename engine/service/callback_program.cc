@@ -85,9 +85,11 @@ class ReverseCall {
 // has its requester.
 class Session : public ReverseObserver {
  public:
-  Session(std::uint64_t name, protocol::MemoryPool& memory, echo::Pattern& pattern, Budget& budget,
-          const fabric::Time& clock, const ProgramOptions& options)
+  Session(std::uint64_t name, const fabric::Address& peer, protocol::MemoryPool& memory,
+          echo::Pattern& pattern, Budget& budget, const fabric::Time& clock,
+          const ProgramOptions& options)
       : name_(name),
+        peer_(peer),
         memory_(memory),
         pattern_(pattern),
         budget_(budget),
@@ -97,6 +99,8 @@ class Session : public ReverseObserver {
         client_(*this, requester_options(options, name), clock) {}
 
   [[nodiscard]] std::uint64_t name() const { return name_; }
+  // Whoever else guesses its name has nothing to do with it.
+  [[nodiscard]] bool is_of(const fabric::Address& peer) const { return peer_ == peer; }
   [[nodiscard]] ReverseClient& client() { return client_; }
 
   // Asks for so many more.
@@ -219,6 +223,7 @@ class Session : public ReverseObserver {
   }
 
   const std::uint64_t name_;
+  const fabric::Address peer_;
   protocol::MemoryPool& memory_;
   echo::Pattern& pattern_;
   Budget& budget_;
@@ -248,19 +253,22 @@ struct CallbackProgram::Impl {
     (void)call.reply({&piece, 1});
   }
 
-  [[nodiscard]] std::shared_ptr<Session> find(std::uint64_t name) const {
-    const auto at = std::ranges::find(sessions, name, [](const auto& s) { return s->name(); });
+  [[nodiscard]] std::shared_ptr<Session> find(std::uint64_t name,
+                                              const fabric::Address& peer) const {
+    const auto at = std::ranges::find_if(
+        sessions, [&](const auto& s) { return s->name() == name && s->is_of(peer); });
     return at == sessions.end() ? nullptr : *at;
   }
 
   void start(Call& call) {
     const auto plan = read_plan(call.arguments());
     if (!plan) return (void)call.fail(CallError::kGarbageArgs);
-    std::shared_ptr<Session> session = find(plan->session);
+    std::shared_ptr<Session> session = find(plan->session, call.peer());
     const bool is_new = session == nullptr;
     if (is_new) {
       if (sessions.size() >= options.sessions) return reply(call, Status::kRefused);
-      session = std::make_shared<Session>(plan->session, memory, pattern, budget, clock, options);
+      session = std::make_shared<Session>(plan->session, call.peer(), memory, pattern, budget,
+                                          clock, options);
     }
     if (!call.bind({session, &session->client()})) return reply(call, Status::kRefused);
     if (is_new) sessions.push_back(session);
@@ -272,7 +280,7 @@ struct CallbackProgram::Impl {
   void wait(Call& call) {
     const auto name = read_session(call.arguments());
     if (!name) return (void)call.fail(CallError::kGarbageArgs);
-    const auto session = find(*name);
+    const auto session = find(*name, call.peer());
     if (session == nullptr) {
       const std::array<std::uint8_t, 20> words{0, 0, 0,
                                                static_cast<std::uint8_t>(Status::kNoSession)};
@@ -285,7 +293,7 @@ struct CallbackProgram::Impl {
   void end(Call& call) {
     const auto name = read_session(call.arguments());
     if (!name) return (void)call.fail(CallError::kGarbageArgs);
-    const auto session = find(*name);
+    const auto session = find(*name, call.peer());
     if (session == nullptr) return reply(call, Status::kNoSession);
     std::erase(sessions, session);
     reply(call, Status::kOk);
@@ -295,7 +303,7 @@ struct CallbackProgram::Impl {
   void stop(Call& call) {
     const auto name = read_session(call.arguments());
     if (!name) return (void)call.fail(CallError::kGarbageArgs);
-    const auto session = find(*name);
+    const auto session = find(*name, call.peer());
     if (session == nullptr) return reply(call, Status::kNoSession);
     reply(call, Status::kOk);
     session->stop();

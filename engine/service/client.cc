@@ -1,3 +1,4 @@
+#include "channel_options.h"
 #include "counters.h"
 #include "later.h"
 #include "thresholds.h"
@@ -176,23 +177,15 @@ struct Client::Impl : LoopMember {
     link.trace = new_trace_connection(loop);
     link.established = false;
     // Receives are as long as ours may be; what may be sent is known when the peer has answered.
-    protocol::ChannelOptions channel;
+    protocol::ChannelOptions channel =
+        channel_options(loop, options.version, options.max_segment, link.trace);
     channel.terms =
         terms_of(options.version, {kLeastThreshold, options.inline_threshold, {}, false});
-    channel.versions = options.version.versions;
     if (link.avoids_two) channel.versions.high = protocol::kVersionOne;
-    channel.negotiation_timeout = options.version.negotiation_timeout;
-    channel.max_segment = options.max_segment;
-    // A peer's segment may be longer than what the device moves at once.
-    if (const std::uint32_t most = loop.provider().limits().message; most != 0) {
-      channel.max_transfer = most;
-    }
     channel.takes_invalidate = takes_invalidate;
     // In version 1 Replies of the reverse direction invalidate nothing, and the terms say so.
     channel.sends_invalidate =
         options.remote_invalidation && loop.provider().limits().sends_invalidate;
-    channel.tracer = loop.tracer();
-    channel.connection = link.trace;
     link.channel = std::make_unique<protocol::Channel>(loop.memory(), channel, &link.requester,
                                                        link.responder ? &*link.responder : nullptr);
     link.cookie = loop.add_cookie(*this, link.number);

@@ -1,3 +1,4 @@
+#include "channel_options.h"
 #include "counters.h"
 #include "later.h"
 #include "thresholds.h"
@@ -141,19 +142,12 @@ struct Server::Impl : LoopMember {
     c->active = c->changed = now;
     c->trace = new_trace_connection(loop);
     if (c->trace != 0) c->peer_private_data = std::move(event.private_data);
-    protocol::ChannelOptions channel;
+    protocol::ChannelOptions channel =
+        channel_options(loop, options.version, options.max_segment, c->trace);
     channel.terms = terms_of(options.version, c->info.thresholds);
-    channel.versions = options.version.versions;
-    channel.max_segment = options.max_segment;
-    // A peer's segment may be longer than what the device moves at once.
-    if (const std::uint32_t most = loop.provider().limits().message; most != 0) {
-      channel.max_transfer = most;
-    }
     channel.sends_invalidate = invalidates;
     channel.takes_invalidate = invalidates;
     channel.later_credits = options.reverse_credits;
-    channel.tracer = loop.tracer();
-    channel.connection = c->trace;
     c->channel =
         std::make_unique<protocol::Channel>(loop.memory(), channel, nullptr, &c->responder);
 

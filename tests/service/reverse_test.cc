@@ -108,6 +108,21 @@ TEST(Reverse, AClientThatComesBackUnseenTakesItsSessionAlong) {
   EXPECT_EQ(server.told.closed.size(), 1U);
 }
 
+TEST(Reverse, AnotherClientHasNothingOfASessionWhoseNameItKnows) {
+  CallbackServer server(with_reverse());
+  ClientHost host;
+  CallbackClient client(host, server, speaking({1, 1}));
+  Plan plan = plan_of(2, Proc::kSleep, 0);
+  plan.request.sleep = 100'000;
+  ASSERT_TRUE(client.start(plan));
+  ClientHost other_host(3);
+  CallbackClient other(other_host, server, speaking({1, 1}));
+  EXPECT_EQ(other.end(kSession)->status, Status::kNoSession);
+  EXPECT_EQ(other.wait(kSession)->status, Status::kNoSession);
+  EXPECT_EQ(client.wait(kSession)->right, 2U);
+  EXPECT_TRUE(client.lost.empty());
+}
+
 TEST(Reverse, AServerWithoutReverseCreditsRefuses) {
   CallbackServer server;
   ClientHost host;
