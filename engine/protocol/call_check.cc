@@ -14,14 +14,6 @@ using wire::xdr_padded;
 constexpr std::size_t kLeastStreamBytes = 8;
 constexpr const char* kNoMessage = "the stream ends before the XID and msg_type do";
 
-// Of the segments' content, offset + length may be 2^64 but not more (RD-09).
-constexpr std::uint64_t last_byte(const wire::Segment& segment) {
-  return segment.offset + (segment.length - 1);
-}
-bool wraps(const wire::Segment& segment) {
-  return segment.length != 0 && last_byte(segment) < segment.offset;
-}
-
 class CallChecker {
  public:
   CallChecker(wire::Bytes message, const wire::HeaderView& header, const ResponderOptions& options,
@@ -34,14 +26,8 @@ class CallChecker {
     call_.inv_handle = header_.vers == kVersionTwo ? header_.inv_handle : 0;
     call_.xid = header_.xid;
     call_.credit = header_.credit;
-    call_.long_call = header_.proc == Proc::kNomsg;
-    call_.payload = message_.subspan(header_.length);
-    call_.read_count = 0;
-    call_.segment_count = 0;
-    call_.read_bytes = 0;
     call_.offer = {};
-    if (payload() && chunks_allowed() && read_list() && stream() && positions() && write_list() &&
-        reply_chunk()) {
+    if (payload() && chunks_allowed() && read_list() && write_list() && reply_chunk()) {
       inv_handle();
     }
     return verdict_;
@@ -56,11 +42,12 @@ class CallChecker {
   }
 
   bool payload() {
-    if (!call_.long_call) {
-      verdict_ = check_stream(call_.payload, header_.xid, header_.vers);
+    const wire::Bytes payload = message_.subspan(header_.length);
+    if (header_.proc != Proc::kNomsg) {
+      verdict_ = check_stream(payload, header_.xid, header_.vers);
       return verdict_.answer == CallAnswer::kServe;
     }
-    return call_.payload.empty() || refuse("HDR-07", "bytes follow the header of an RDMA_NOMSG");
+    return payload.empty() || refuse("HDR-07", "bytes follow the header of an RDMA_NOMSG");
   }
 
   bool chunks_allowed() {
@@ -77,96 +64,17 @@ class CallChecker {
            refuse("V2-03", "rdma_inv_handle is none of the Call's handles");
   }
 
-  bool add(const wire::Segment& segment) {
-    if (call_.segment_count == std::min<std::size_t>(options_.max_segments, kMaxSegments)) {
-      return refuse("", "the chunks have more segments than are accepted");
-    }
-    if (wraps(segment)) return refuse("RD-09", "a segment's offset + length passes 2^64");
-    call_.segments[call_.segment_count++] = segment;
-    return true;
-  }
-
   bool read_list() {
-    for (const wire::ReadSegment read : header_.reads) {
-      if (read.position % 4 != 0) return refuse("RD-02", "a Position is not a multiple of 4");
-      if (read.target.length == 0) return refuse("RD-08", "a Read segment has no bytes");
-      call_.read_bytes += read.target.length;
-      if (call_.read_bytes > std::min(options_.max_chunk_bytes, kMaxMessageBytes)) {
-        return refuse("", "the Read chunks are longer than is accepted");
-      }
-      if (!add(read.target) || !overlaps_none_before()) return false;
-      if (!join(read)) return false;
-    }
-    return true;
-  }
-
-  // Every Read segment so far belongs to the Read list, the last is the new one.
-  bool overlaps_none_before() {
-    const wire::Segment& added = call_.segments[call_.segment_count - 1];
-    for (std::uint32_t i = 0; i + 1 < call_.segment_count; ++i) {
-      const wire::Segment& other = call_.segments[i];
-      if (other.handle == added.handle && other.offset <= last_byte(added) &&
-          added.offset <= last_byte(other)) {
-        return refuse("RD-09", "two Read segments of one handle overlap");
-      }
-    }
-    return true;
-  }
-
-  // Puts the segment into its chunk: that of the entry before, or a new one.
-  bool join(const wire::ReadSegment& read) {
-    if (call_.read_count != 0) {
-      ReadChunk& last = call_.reads[call_.read_count - 1];
-      if (read.position == last.position) {
-        last.bytes += read.target.length;
-        ++last.segments.count;
-        return true;
-      }
-      if (read.position < last.position) return refuse("RD-03", "the Positions decrease");
-    }
-    call_.reads[call_.read_count++] = {
-        read.position, read.target.length, {call_.segment_count - 1, 1}};
-    return true;
-  }
-
-  bool stream() {
-    const bool position_zero = call_.read_count != 0 && call_.reads[0].position == 0;
-    if (call_.long_call && !position_zero) {
-      return refuse("RD-04", "an RDMA_NOMSG Call has no Position Zero Read chunk");
-    }
-    if (!call_.long_call && position_zero) {
-      return refuse("RD-04", "an RDMA_MSG has a Position Zero Read chunk");
-    }
-    stream_bytes_ = call_.long_call ? call_.reads[0].bytes : call_.payload.size();
-    if (stream_bytes_ < kLeastStreamBytes) {
-      return refuse("HDR-07", kNoMessage);
-    }
-    return true;
-  }
-
-  // The other Read chunks' places in the unreduced stream, in 64 bits.
-  bool positions() {
-    std::uint64_t end = 0;     // of the chunk before
-    std::uint64_t chunks = 0;  // bytes of all before, with roundup
-    for (const ReadChunk& chunk : call_.read_chunks()) {
-      if (chunk.position == 0) continue;
-      if (chunk.position < end) return refuse("RD-06", "two Read chunks overlap in the stream");
-      if (chunk.position - chunks > stream_bytes_) {
-        return refuse("RD-05", "a Position lies beyond the stream");
-      }
-      end = chunk.position + xdr_padded(chunk.bytes);
-      chunks += xdr_padded(chunk.bytes);
-    }
-    if (stream_bytes_ + chunks > kMaxMessageBytes) {
-      return refuse("", "the message is of 2 GiB and more");
-    }
-    return true;
+    const ReadLimits limits{options_.max_chunk_bytes, options_.max_segments};
+    const Refusal bad = check_read_list(header_, message_.subspan(header_.length), limits, call_);
+    return !bad || refuse(bad.rule, bad.reason);
   }
 
   bool add_all(const wire::WriteChunkView& chunk, ChunkRange& range) {
     range = {call_.segment_count, 0};
     for (const wire::Segment segment : chunk) {
-      if (!add(segment)) return false;
+      const Refusal bad = add_segment(segment, options_.max_segments, call_);
+      if (bad) return refuse(bad.rule, bad.reason);
     }
     range.count = call_.segment_count - range.first;
     return true;
@@ -205,7 +113,6 @@ class CallChecker {
   const ResponderOptions& options_;
   CheckedCall& call_;
   CallVerdict verdict_;
-  std::uint64_t stream_bytes_ = 0;  // without what Read chunks bring
 };
 
 bool is_proc_of_two(std::uint32_t proc) {

@@ -3,6 +3,8 @@
 // that a peer says is used as a length or an index before it is here.
 #pragma once
 
+#include "read_list_check.h"
+
 #include <array>
 #include <cstdint>
 #include <span>
@@ -15,47 +17,17 @@
 
 namespace rpcrdma::protocol {
 
-// A part of CheckedCall::segments.
-struct ChunkRange {
-  std::uint32_t first = 0;
-  std::uint32_t count = 0;
-};
-
-struct ReadChunk {
-  std::uint32_t position = 0;  // a multiple of 4; 0: all of the stream
-  std::uint32_t bytes = 0;     // of all its segments; at least 1
-  ChunkRange segments;
-};
-
-// A Call that may be served. Read chunks are in order of position, do not overlap, and lie within
-// the stream; the totals keep the limits.
-struct CheckedCall {
+// A Call that may be served. Its segments: Read list, Write list, Reply chunk.
+struct CheckedCall : CheckedReads {
   CheckedCall() {}  // not "= default": see wire::HeaderView
-
-  [[nodiscard]] std::span<const wire::Segment> of(const ChunkRange& range) const {
-    return std::span(segments).subspan(range.first, range.count);
-  }
-  [[nodiscard]] std::span<const ReadChunk> read_chunks() const {
-    return std::span(reads).first(read_count);
-  }
 
   std::uint32_t version = kVersionOne;
   std::uint32_t xid = 0;
   std::uint32_t credit = 0;      // that is asked for
   std::uint32_t inv_handle = 0;  // version 2: that the Reply may invalidate; 0: none
-  // RDMA_NOMSG: reads[0] is at Position Zero and brings the stream.
-  bool long_call = false;
-  wire::Bytes payload;  // RDMA_MSG: the stream without what Read chunks bring; in the message
-
-  std::uint32_t read_count = 0;
-  std::uint32_t segment_count = 0;
-  std::uint64_t read_bytes = 0;  // of all Read chunks
   std::array<ChunkRange, kMaxResults> writes;
   ChunkRange reply;
   Offer offer;  // lengths of `writes` and `reply`, and how many there are
-  // Only as many as read_count and segment_count say have been filled in.
-  std::array<ReadChunk, kMaxSegments> reads;
-  std::array<wire::Segment, kMaxSegments> segments;  // Read list, Write list, Reply chunk
 };
 
 enum class CallAnswer : std::uint8_t {

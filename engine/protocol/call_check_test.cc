@@ -74,7 +74,7 @@ TEST(CallCheckTest, AShortCall) {
   ASSERT_EQ(c->verdict.answer, CallAnswer::kServe) << c->verdict.reason;
   EXPECT_EQ(c->call.xid, 0x11223344U);
   EXPECT_EQ(c->call.credit, 0x20U);
-  EXPECT_FALSE(c->call.long_call);
+  EXPECT_FALSE(c->call.is_long);
   EXPECT_EQ(c->call.payload.data(), c->message.data() + 28);
   EXPECT_EQ(c->call.payload.size(), 24U);
   EXPECT_TRUE(c->call.read_chunks().empty());
@@ -125,7 +125,7 @@ TEST(CallCheckTest, ALongCall) {
                        read("00000000", "00000004", "0000000000003000") +
                        read("00000024", "00000007", "0000000000005000") + kEnd + kEnd + kEnd);
   ASSERT_EQ(c->verdict.answer, CallAnswer::kServe) << c->verdict.reason;
-  EXPECT_TRUE(c->call.long_call);
+  EXPECT_TRUE(c->call.is_long);
   EXPECT_TRUE(c->call.payload.empty());
   ASSERT_EQ(c->call.read_count, 2U);
   EXPECT_EQ(c->call.reads[0].bytes, 0x24U);

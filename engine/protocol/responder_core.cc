@@ -93,7 +93,7 @@ void ResponderCore::transfer_ends(Time now) {
 }
 
 void ResponderCore::give_blocks(Serving& serving) {
-  pulled_ -= serving.chunks.size;
+  pulled_ -= serving.pulled.block.size;
   serving.give_blocks(*pool_);
 }
 
@@ -200,10 +200,10 @@ Keep ResponderCore::serve(std::uint32_t index, const Received& message) {
                  link_->now);
     return Keep::kNo;
   }
-  const Keep keep = s.call.long_call ? Keep::kNo : Keep::kYes;
+  const Keep keep = s.call.is_long ? Keep::kNo : Keep::kYes;
   if (keep == Keep::kYes) s.received = message.block;
   if (s.call.read_count == 0) {
-    s.place_chunks();
+    s.pulled.place(s.call);
     hand_up(index, message.at);
   } else {
     s.state = State::kWaiting;
@@ -227,9 +227,9 @@ void ResponderCore::pull(Time now) {
     auto block =
         room ? pool_->take(static_cast<std::uint32_t>(bytes)) : fabric::fail(Errc::kNoRoom);
     if (block) {
-      s.chunks = *block;
+      s.pulled.block = *block;
       pulled_ += block->size;
-      s.place_chunks();
+      s.pulled.place(s.call);
       s.state = State::kReading;
       transfer_begins(now);
       link_->work.add(*this, index);
@@ -251,21 +251,21 @@ void ResponderCore::hand_up(std::uint32_t index, Time pulled) {
   s.handed_up = true;
   s.pulled_at = pulled;
   if (link_->trace.on()) {
-    tell_call(link_->trace, s.call.xid, trace::kPeer, s.stream, link_->now);
+    tell_call(link_->trace, s.call.xid, trace::kPeer, s.pulled.stream, link_->now);
   }
   MessageBytes& bytes = counters_.bytes;
-  if (s.call.long_call) {
-    bytes.long_calls += s.stream.size();
-    bytes.read_chunks += s.call.read_bytes - s.stream.size();
+  if (s.call.is_long) {
+    bytes.long_calls += s.pulled.stream.size();
+    bytes.read_chunks += s.call.read_bytes - s.pulled.stream.size();
   } else {
-    bytes.inline_calls += s.stream.size();
+    bytes.inline_calls += s.pulled.stream.size();
     bytes.read_chunks += s.call.read_bytes;
   }
   IncomingCall call;
   call.id = id_of(index);
   call.xid = s.call.xid;
-  call.stream = s.stream;
-  call.items = std::span<const Placed>(s.items).first(s.item_count);
+  call.stream = s.pulled.stream;
+  call.items = std::span<const Placed>(s.pulled.items).first(s.pulled.item_count);
   call.offer = s.call.offer;
   call.received = s.received_at;
   call.pulled = pulled;
@@ -416,8 +416,8 @@ bool ResponderCore::next_work(std::uint32_t slot, WorkRequest& work) {
   Serving& s = serving_[slot];
   if (s.state == State::kReading) {
     work.xid = s.call.xid;
-    work.request.id = WorkId{WorkKind::kRead, slot, s.generation, s.reads}.encode();
-    return s.next_read(link_->options.max_transfer, work);
+    work.request.id = WorkId{WorkKind::kRead, slot, s.generation, s.pulled.reads}.encode();
+    return s.pulled.next_read(s.call, link_->options.max_transfer, work);
   }
   const std::uint8_t part = s.writer.given();
   if (s.writer.next(s.call.segments, link_->options.max_transfer, work)) {
@@ -448,9 +448,9 @@ void ResponderCore::completed(const WorkId& id, Time now) {
   } else if (s->state == State::kReading) {
     transfer_ends(now);
     if (link_->trace.on()) {
-      tell_reads_ended(link_->trace, *s, link_->options.max_transfer, id.slot, now);
+      tell_reads_ended(link_->trace, s->call, s->pulled, link_->options.max_transfer, id, now);
     }
-    const CallVerdict verdict = check_stream(s->stream, s->call.xid, s->call.version);
+    const CallVerdict verdict = check_stream(s->pulled.stream, s->call.xid, s->call.version);
     if (verdict.answer == CallAnswer::kServe) return hand_up(id.slot, now);
     refuse(id.slot,
            {CallAnswer::kErrorChunk, s->call.xid, verdict.rule, verdict.reason, s->call.version},

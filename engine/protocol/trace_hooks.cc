@@ -97,20 +97,21 @@ void tell_posted(const ConnectionTracer& trace, std::span<const WorkRequest> wor
   }
 }
 
-void tell_reads_ended(const ConnectionTracer& trace, const Serving& serving, std::uint32_t most,
-                      std::uint32_t slot, Time now) {
-  std::uint8_t part = 0;
+void tell_reads_ended(const ConnectionTracer& trace, const CheckedReads& message,
+                      const PulledChunks& pulled, std::uint32_t most, WorkId id, Time now) {
+  id.part = 0;
   std::uint32_t number = 0;
-  for (const ReadChunk& chunk : serving.call.read_chunks()) {
-    wire::Bytes content = serving.chunk_content(number++);
-    for (const wire::Segment& segment : serving.call.of(chunk.segments)) {
+  for (const ReadChunk& chunk : message.read_chunks()) {
+    wire::Bytes content = pulled.content(message, number++);
+    for (const wire::Segment& segment : message.of(chunk.segments)) {
       for (std::uint32_t left = segment.length; left != 0;) {
         trace::OperationEnd event;
         event.kind = trace::Transfer::kRead;
         event.side = trace::kHere;
         event.status = static_cast<std::uint8_t>(Status::kSuccess);
         event.length = std::min(left, most);
-        event.id = WorkId{WorkKind::kRead, slot, serving.generation, part++}.encode();
+        event.id = id.encode();
+        ++id.part;
         trace.tell(now, event,
                    content.first(std::min<std::size_t>(event.length, trace::kOperationTail)));
         content = content.subspan(event.length);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "serving.h"
+#include "work_id.h"
 #include "work_queue.h"
 
 #include <cstdint>
@@ -30,10 +31,11 @@ namespace rpcrdma::protocol {
 // Work was handed to the fabric: Messages, and Operations, whose ids are the requests'.
 [[gnu::noinline]] void tell_posted(const trace::ConnectionTracer& trace,
                                    std::span<const WorkRequest> work, fabric::Time now);
-// All Reads of a Call are complete, each of which had `most` bytes at most.
+// All Reads for a message are complete, each of which had `most` bytes at most. `id`: theirs, but
+// for the part.
 [[gnu::noinline]] void tell_reads_ended(const trace::ConnectionTracer& trace,
-                                        const Serving& serving, std::uint32_t most,
-                                        std::uint32_t slot, fabric::Time now);
+                                        const CheckedReads& message, const PulledChunks& pulled,
+                                        std::uint32_t most, WorkId id, fabric::Time now);
 // A request failed, which the Error behind it explains: if it is an Operation, that has ended.
 [[gnu::noinline]] void tell_failed(const trace::ConnectionTracer& trace,
                                    const fabric::Completion& completion, fabric::Time now);

@@ -51,7 +51,7 @@ void check_same_header(const CheckedCall& call, Bytes message) {
   header.inv_handle = call.inv_handle;
   header.xid = call.xid;
   header.credit = call.credit;
-  header.proc = call.long_call ? rpcrdma::wire::Proc::kNomsg : rpcrdma::wire::Proc::kMsg;
+  header.proc = call.is_long ? rpcrdma::wire::Proc::kNomsg : rpcrdma::wire::Proc::kMsg;
   const auto reads = read_list(call);
   header.reads = reads;
   std::vector<rpcrdma::wire::WriteChunk> writes;
@@ -78,7 +78,7 @@ void check_limits(const CheckedCall& call, const ResponderOptions& options) {
   std::uint64_t bytes = 0;
   for (const ReadChunk& chunk : call.read_chunks()) bytes += chunk.bytes;
   require(bytes == call.read_bytes);
-  require(call.long_call == (call.read_count != 0 && call.reads[0].position == 0));
+  require(call.is_long == (call.read_count != 0 && call.reads[0].position == 0));
 }
 
 void read_stream(const CheckedCall& call) {
