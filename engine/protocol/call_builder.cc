@@ -150,7 +150,16 @@ class CallBuilder {
     header.inv_handle = flight_.inv_handle;
     header.xid = content_.xid;
     header.credit = content_.credits;
-    header.proc = plan_.long_call ? wire::Proc::kNomsg : wire::Proc::kMsg;
+    header.proc = plan_.long_call ? wire::Proc::kNomsg
+                  : plan_.padded  ? wire::Proc::kMsgp
+                                  : wire::Proc::kMsg;
+    Padding padding;
+    if (plan_.padded) {
+      padding = link_.options.terms.padding;
+      padding.origin = plan_.header_bytes;
+      header.align = padding.align;
+      header.thresh = padding.thresh;
+    }
     header.reads = std::span(reads).first(flight_.read_segments);
     header.writes = std::span(writes).first(flight_.write_chunks);
     if (flight_.reply_segments != 0) header.reply = segments.subspan(at, flight_.reply_segments);
@@ -159,8 +168,8 @@ class CallBuilder {
     if (!length) return fabric::fail(Errc::kBadArgument, length.error().what);
     flight_.send_bytes = static_cast<std::uint32_t>(*length);
     if (!plan_.long_call) {
-      flight_.send_bytes += static_cast<std::uint32_t>(
-          write_stream(content_.message, plan_.by_read, content_.xid, flight_.send.data + *length));
+      flight_.send_bytes += static_cast<std::uint32_t>(write_stream(
+          content_.message, plan_.by_read, content_.xid, flight_.send.data + *length, padding));
     }
     return {};
   }

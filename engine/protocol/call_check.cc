@@ -27,7 +27,8 @@ class CallChecker {
     call_.xid = header_.xid;
     call_.credit = header_.credit;
     call_.offer = {};
-    if (payload() && chunks_allowed() && read_list() && write_list() && reply_chunk()) {
+    if (payload() && chunks_allowed() && read_list() && padding() && write_list() &&
+        reply_chunk()) {
       inv_handle();
     }
     return verdict_;
@@ -53,6 +54,13 @@ class CallChecker {
   bool chunks_allowed() {
     const bool none = header_.reads.empty() && header_.writes.empty() && !header_.reply;
     return options_.chunks || none || refuse("BI-04", "chunks are not supported in this direction");
+  }
+
+  bool padding() {
+    if (header_.proc != Proc::kMsgp) return true;
+    call_.padding = {header_.align, header_.thresh, header_.length};
+    return (header_.align != 0 && header_.align <= kMaxAlign) ||
+           refuse("DEP-01", "rdma_align is 0, or more than a page");
   }
 
   // Of a Write chunk or Reply chunk without bytes a handle may be anything.
@@ -187,9 +195,10 @@ CallVerdict check_call(wire::Bytes message, const wire::Result<wire::HeaderView>
     return verdict(CallAnswer::kOption, "", "");
   }
   if (prefix->proc == static_cast<std::uint32_t>(Proc::kDone)) {
+    if (options.rfc5666) return verdict(CallAnswer::kDone, "", "");
     return verdict(CallAnswer::kIgnore, "DEP-01", "an RDMA_DONE, which nothing waits for");
   }
-  if (prefix->proc == static_cast<std::uint32_t>(Proc::kMsgp)) {
+  if (prefix->proc == static_cast<std::uint32_t>(Proc::kMsgp) && !options.rfc5666) {
     return verdict(CallAnswer::kErrorChunk, "DEP-01", "RDMA_MSGP is not accepted");
   }
   if (!header) return verdict(CallAnswer::kErrorChunk, header.error().rule, header.error().what);

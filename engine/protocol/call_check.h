@@ -32,6 +32,7 @@ struct CheckedCall : CheckedReads {
 
 enum class CallAnswer : std::uint8_t {
   kServe,
+  kDone,          // RDMA_DONE: RFC 5666's
   kIgnore,        // not a Call: errors are not answered with errors (ERR-06)
   kErrorVersion,  // RDMA_ERROR, ERR_VERS, with the versions that are spoken
   kErrorChunk,    // RDMA_ERROR, ERR_CHUNK; version 2: RDMA2_ERR_BAD_XDR

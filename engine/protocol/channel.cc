@@ -28,6 +28,8 @@ constexpr std::uint32_t kSpareReceives = 2;
 constexpr std::uint32_t kUnsignaled = 2 * kMaxSegments;
 // Of a usual Call: a Read or Write chunk, and a Reply chunk.
 constexpr std::uint32_t kHandlesOfCall = 4;
+// Of a usual Reply that is read.
+constexpr std::uint32_t kHandlesOfReply = 2;
 
 // With both roles (RFC 8167 section 5): a message of version 2 says its direction; an RDMA_MSG says
 // itself what it is; an RDMA_NOMSG is a Call if its stream has to be read, and a Reply if it was
@@ -41,9 +43,10 @@ bool is_reply(const Received& message, const RequesterCore& requester) {
   }
   if (is_inline(message, wire::MsgType::kReply)) return true;
   if (is_inline(message, wire::MsgType::kCall)) return false;
+  if (message.header && message.header->proc == wire::Proc::kDone) return false;
   if (message.header && message.header->proc == wire::Proc::kNomsg) {
-    if (!message.header->reads.empty()) return false;
-    if (message.header->reply) return true;
+    if (message.header->reply) return message.header->reads.empty();
+    if (!message.header->reads.empty() && !requester.reads_replies()) return false;
   }
   return requester.expects(prefix->xid);
 }
@@ -62,16 +65,24 @@ struct Channel::Impl {
         link(pool, options,
              (q != nullptr ? q->max_flights() : max_flights(options.later_credits)) +
                  (s != nullptr ? s->max_serving() : 0)),
-        receives(pool, credits() + kSpareReceives, longest_message(options)),
+        receives(pool, receive_count(), longest_message(options)),
         receive_bytes(longest_message(options)) {
     link.follows = q == nullptr;
     const std::uint32_t own = q != nullptr ? q->own_credits() : options.later_credits;
+    if (s != nullptr && s->replies_by_reads()) {
+      link.reply_handles = kMaxSegments + kHandlesOfReply * s->own_credits();
+    }
     if (own != 0) link.handles = std::max<std::uint32_t>(kMaxSegments, kHandlesOfCall * own);
   }
 
   [[nodiscard]] std::uint32_t credits() const {
     return (requester != nullptr ? requester->own_credits() : link.options.later_credits) +
            (responder != nullptr ? responder->own_credits() : 0);
+  }
+
+  [[nodiscard]] std::uint32_t receive_count() const {
+    return credits() + kSpareReceives +
+           (responder != nullptr ? responder->receives() - responder->own_credits() : 0);
   }
 
   void end() {
@@ -152,7 +163,7 @@ fabric::QueueDepths Channel::depths() const {
   fabric::QueueDepths depths;
   depths.receive = i.receives.count();
   depths.send = kUnsignaled + 2 * i.credits();
-  depths.handles = i.link.handles;
+  depths.handles = i.link.handles + i.link.reply_handles;
   return depths;
 }
 
@@ -234,10 +245,13 @@ void Channel::completed(const fabric::Completion& completion, Time now) {
       return i.receive(id.slot, completion, now);
     case WorkKind::kCallSend:
     case WorkKind::kFence:
+    case WorkKind::kReplyRead:
+    case WorkKind::kDoneSend:
       if (i.requester != nullptr) i.requester->completed(id, now);
       return;
     case WorkKind::kRead:
     case WorkKind::kReplySend:
+    case WorkKind::kReplyFence:
       if (i.responder != nullptr) i.responder->completed(id, now);
       return;
     case WorkKind::kExpose:
@@ -279,6 +293,7 @@ void Channel::flush(Time now) {
   Expected<void> posted = receives.map([](std::uint32_t) {});
   if (posted && i.link.open()) {
     if (i.requester != nullptr) i.requester->flush(now);
+    if (i.responder != nullptr) i.responder->flush();
     posted = i.link.work.post(*i.connection, i.link.trace, now);
   }
   if (posted) return;

@@ -23,6 +23,7 @@ void Flight::start(std::uint32_t of_call) {
   segment_count = read_segments = write_chunks = reply_segments = 0;
   next_fence = fencing = 0;
   copy_count = 0;
+  pull = kNoSlot;
 }
 
 bool Flight::nothing_to_fence() const {

@@ -41,12 +41,18 @@ struct Flight {
 
   std::array<Block, kMaxPieces> copies;  // of what is read from here
   std::uint32_t copy_count = 0;
+  std::uint32_t pull = kNoSlot;  // what its Reply has by Read chunks is being read
+
   Block reply;     // the Reply chunk
   Block received;  // the Reply's Receive
 
   void start(std::uint32_t of_call);
   // No handle that the peer could use is left. For one that no withdrawal was posted for.
   [[nodiscard]] bool nothing_to_fence() const;
+  // No handle is left, and no withdrawal is under way.
+  [[nodiscard]] bool fenced() const {
+    return nothing_to_fence() || (fencing == 0 && next_fence == segment_count);
+  }
   // False: the peer was given no such handle, or it was withdrawn.
   bool forget_handle(std::uint32_t handle);
   [[nodiscard]] OfferedChunks offered() const;

@@ -46,7 +46,10 @@ struct Link {
       send = std::min(send, kFirstMessageThreshold);
       receive = std::min(receive, kFirstMessageThreshold);
     }
-    return {send, receive, options.max_segment, empty_header_bytes(version)};
+    Limits limits{send, receive, options.max_segment, empty_header_bytes(version)};
+    if (!two) limits.padding = options.terms.padding;
+    limits.read_chunks = options.terms.peer_reads;
+    return limits;
   }
   // Those of Calls received here.
   [[nodiscard]] Limits reply_limits(std::uint32_t call_version) const {
@@ -62,7 +65,9 @@ struct Link {
   fabric::Time now = 0;  // when its owner called it last
   WorkQueue work;
   fabric::Connection* connection = nullptr;
-  std::uint32_t handles = 0;  // that may be exposed at the same time
+  // That may be exposed at the same time, by the requester and by the responder.
+  std::uint32_t handles = 0;
+  std::uint32_t reply_handles = 0;
   // Of the Calls that are sent here, and those that come have the same (RFC 8167 section 5.1).
   std::uint32_t version = kVersionOne;
   bool follows = false;                     // the peer chooses it, by its first Call

@@ -160,11 +160,11 @@ class TestCall {
       }
     }
     if (o.status != CallStatus::kReplied) return;
-    std::vector<Placed> items;
+    std::vector<Placed> items(o.items.begin(), o.items.end());
     for (std::size_t i = 0; i < o.result_bytes.size(); ++i) {
       items.push_back({kAnyPosition, {spaces_[i].data, o.result_bytes[i]}});
     }
-    StreamReader r(o.reply, items);
+    StreamReader r(o.reply, items, o.padding);
     EXPECT_EQ(r.u32(), o.xid);
     EXPECT_EQ(r.u32(), 1U);
     EXPECT_EQ(r.u32(), o.cookie);
@@ -195,7 +195,7 @@ class TestCall {
 // A Call as its responder gets it.
 class ReceivedCall {
  public:
-  explicit ReceivedCall(const IncomingCall& call) : reader_(call.stream, call.items) {
+  explicit ReceivedCall(const IncomingCall& call) : reader_(call.stream, call.items, call.padding) {
     EXPECT_EQ(reader_.u32(), call.xid);
     EXPECT_EQ(reader_.u32(), 0U);
     cookie_ = reader_.u32();

@@ -40,7 +40,7 @@ struct CheckedReads {
   // RDMA_NOMSG: reads[0] is at Position Zero and brings the stream.
   bool is_long = false;
   wire::Bytes payload;  // else the stream without what Read chunks bring; in the message
-  Padding padding;      // of the payload
+  Padding padding{};    // of the payload
 
   std::uint32_t read_count = 0;
   std::uint32_t segment_count = 0;

@@ -30,7 +30,9 @@ enum class Keep : bool { kNo, kYes };
   if (message.header->vers != 1) {
     return message.header->proc != wire::Proc::kError && message.header->direction == type;
   }
-  if (message.header->proc != wire::Proc::kMsg) return false;
+  if (message.header->proc != wire::Proc::kMsg && message.header->proc != wire::Proc::kMsgp) {
+    return false;
+  }
   const wire::Bytes rpc = message.payload();
   return rpc.size() >= 8 && wire::load_be32(rpc.data() + 4) == static_cast<std::uint32_t>(type);
 }

@@ -1,3 +1,5 @@
+#include "stream_writer.h"
+
 #include <algorithm>
 
 #include <rpcrdma/protocol/reduction.h>
@@ -46,7 +48,9 @@ Expected<Size> plan_offer(const Limits& limits, std::span<const ResultSpace> res
   if (max_reply + result_bytes > kMaxMessageBytes) {
     return fabric::fail(Errc::kBadArgument, "the Reply may be of 2 GiB and more");
   }
-  if (size.header + max_reply + result_bytes <= limits.reply_threshold) return size;
+  if (limits.offer_nothing || size.header + max_reply + result_bytes <= limits.reply_threshold) {
+    return size;
+  }
   if (limits.inline_only) {
     return fabric::fail(Errc::kBadArgument, "the Reply may need a chunk, and none may be used");
   }
@@ -76,11 +80,11 @@ Expected<Size> plan_offer(const Limits& limits, std::span<const ResultSpace> res
 // The largest DDP-eligible piece that is still inline and whose Read chunk would make the Send
 // shorter; message.size() if there is none.
 std::size_t next_to_reduce(const Limits& limits, std::span<const Piece> message,
-                           const CallPlan& plan) {
+                           const std::array<bool, kMaxPieces>& by_read) {
   std::size_t best = message.size();
   for (std::size_t i = 0; i < message.size(); ++i) {
     const std::uint64_t bytes = message[i].bytes.size();
-    if (!message[i].ddp || plan.by_read[i]) continue;
+    if (!message[i].ddp || by_read[i]) continue;
     if (xdr_padded(bytes) <= read_chunk_bytes(segment_count(bytes, limits.max_segment))) continue;
     if (best == message.size() || bytes > message[best].bytes.size()) best = i;
   }
@@ -94,6 +98,20 @@ CallPlan finished(CallPlan plan, const Size& size, std::uint64_t inline_bytes) {
   return plan;
 }
 
+// With padding, where that fits as well.
+CallPlan padded(const Limits& limits, std::span<const Piece> message, CallPlan plan) {
+  constexpr std::uint32_t kPaddingWords = 8;
+  Padding padding = limits.padding;
+  if (padding.align == 0 || !may_be_padded(message, padding)) return plan;
+  padding.origin = plan.header_bytes + kPaddingWords;
+  const std::uint64_t bytes = padding_bytes(message, plan.by_read, padding);
+  if (bytes == 0 || padding.origin + plan.inline_bytes + bytes > limits.call_threshold) return plan;
+  plan.padded = true;
+  plan.header_bytes += kPaddingWords;
+  plan.inline_bytes += static_cast<std::uint32_t>(bytes);
+  return plan;
+}
+
 // Of a Reply without Reply chunk.
 std::uint64_t returned_header(const Limits& limits, const Offer& offer) {
   std::uint64_t header = limits.empty_header;
@@ -101,6 +119,38 @@ std::uint64_t returned_header(const Limits& limits, const Offer& offer) {
     header += write_chunk_bytes(offer.write_segments[n]);
   }
   return header;
+}
+
+// The rest of a Reply that has no room elsewhere, with what returned_header() says of it so far.
+Expected<ReplyPlan> plan_reply_reads(const Limits& limits, std::span<const Piece> message,
+                                     std::uint64_t header, std::uint64_t stream, ReplyPlan plan) {
+  Size size{header, 0};
+  // Of a message that is partly written, too, positions would be read in more than one way.
+  const bool is_written = std::ranges::find(plan.by_write, true) != plan.by_write.end();
+  std::uint64_t inline_bytes = stream;
+  while (!is_written && size.header + inline_bytes > limits.reply_threshold) {
+    const std::size_t i = next_to_reduce(limits, message, plan.by_read);
+    if (i == message.size()) break;
+    plan.by_read[i] = true;
+    const std::uint64_t segments = segment_count(message[i].bytes.size(), limits.max_segment);
+    size.header += read_chunk_bytes(segments);
+    size.segments += segments;
+    inline_bytes -= xdr_padded(message[i].bytes.size());
+  }
+  if (size.header + inline_bytes > limits.reply_threshold) {
+    plan.by_read = {};
+    plan.read_reply = true;
+    const std::uint64_t segments = segment_count(stream, limits.max_segment);
+    size = {header + read_chunk_bytes(segments), segments};
+    inline_bytes = stream;
+  }
+  if (size.segments > kMaxSegments || size.header > limits.reply_threshold) {
+    return fabric::fail(Errc::kNoRoom, "the chunks have more segments than a Reply has room for");
+  }
+  plan.read_segments = static_cast<std::uint32_t>(size.segments);
+  plan.header_bytes = static_cast<std::uint32_t>(size.header);
+  plan.stream_bytes = static_cast<std::uint32_t>(inline_bytes);
+  return plan;
 }
 
 bool fits(const Size& size, std::uint64_t inline_bytes, std::uint32_t threshold) {
@@ -129,8 +179,8 @@ Expected<CallPlan> plan_call(const Limits& limits, std::span<const Piece> messag
 
   Size size = *offer;
   std::uint64_t inline_bytes = stream;
-  while (!fits(size, inline_bytes, limits.call_threshold)) {
-    const std::size_t i = next_to_reduce(limits, message, plan);
+  while (limits.read_chunks && !fits(size, inline_bytes, limits.call_threshold)) {
+    const std::size_t i = next_to_reduce(limits, message, plan.by_read);
     if (i == message.size()) break;
     plan.by_read[i] = true;
     const std::uint64_t segments = segment_count(message[i].bytes.size(), limits.max_segment);
@@ -142,7 +192,10 @@ Expected<CallPlan> plan_call(const Limits& limits, std::span<const Piece> messag
   if (limits.inline_only && (!fits_so || size.segments != 0)) {
     return fabric::fail(Errc::kBadArgument, "the Call needs a chunk, and none may be used");
   }
-  if (fits_so) return finished(plan, size, inline_bytes);
+  if (fits_so) return padded(limits, message, finished(plan, size, inline_bytes));
+  if (!limits.read_chunks) {
+    return fabric::fail(Errc::kBadArgument, "the Call needs a Read chunk, and the peer reads none");
+  }
 
   plan.by_read = {};
   plan.long_call = true;
@@ -187,6 +240,10 @@ Expected<ReplyPlan> plan_reply(const Limits& limits, std::span<const Piece> mess
 
   std::uint64_t header = returned_header(limits, offer);
   if (header + stream > limits.reply_threshold) {
+    const bool has_room = offer.has_reply_chunk && stream <= offer.reply_chunk;
+    if (limits.reply_reads && !has_room) {
+      return plan_reply_reads(limits, message, header, stream, plan);
+    }
     if (!offer.has_reply_chunk) {
       return short_of(Shortage::kReplyChunk, stream,
                       "the Reply does not fit inline, and has no Reply chunk");

@@ -27,11 +27,13 @@ std::uint32_t padded(const Piece& piece) {
 
 class ReplyBuilder {
  public:
-  ReplyBuilder(const ReplyPlan& plan, std::span<const Piece> message, Serving& serving)
-      : plan_(plan), message_(message), serving_(serving) {}
+  ReplyBuilder(Link& link, const ReplyPlan& plan, std::span<const Piece> message,
+               const ReplyTerms& terms, Serving& serving)
+      : link_(link), plan_(plan), message_(message), terms_(terms), serving_(serving) {}
 
-  Expected<void> run(MemoryPool& pool, std::uint32_t grant) {
-    const std::uint32_t inline_bytes = plan_.long_reply ? 0 : plan_.stream_bytes;
+  Expected<void> run() {
+    MemoryPool& pool = link_.pool;
+    const std::uint32_t inline_bytes = is_nomsg() ? 0 : plan_.stream_bytes;
     if (auto done = take(pool, plan_.header_bytes + inline_bytes, serving_.send); !done) {
       return done;
     }
@@ -42,23 +44,27 @@ class ReplyBuilder {
     serving_.writer.clear();
     write_results();
     if (plan_.long_reply) write_stream_apart();
-    return encode(grant);
+    if (plan_.read_segments != 0) {
+      if (auto done = expose_reads(); !done) return done;
+    }
+    return encode();
   }
 
  private:
   // The XID is not written into the owner's memory.
   [[nodiscard]] bool stays(std::size_t i) const { return message_[i].memory != nullptr && i != 0; }
-  // A piece that is written by RDMA.
-  [[nodiscard]] bool is_written(std::size_t i) const {
-    return plan_.by_write[i] || plan_.long_reply;
+  // A piece that is written or read by RDMA. What is read at Position Zero is one copy.
+  [[nodiscard]] bool is_apart(std::size_t i) const {
+    return plan_.by_write[i] || plan_.by_read[i] || plan_.long_reply;
   }
+  [[nodiscard]] bool is_nomsg() const { return plan_.long_reply || plan_.read_reply; }
 
   [[nodiscard]] std::uint64_t copied_bytes() const {
-    std::uint64_t sum = 0;
+    std::uint64_t sum = plan_.read_reply ? plan_.stream_bytes : 0;
     for (std::size_t i = 0; i < message_.size(); ++i) {
-      if (!is_written(i)) continue;
+      if (!is_apart(i)) continue;
       const Piece& p = message_[i];
-      const std::uint64_t all = plan_.by_write[i] ? p.bytes.size() : padded(p);
+      const std::uint64_t all = plan_.long_reply && !plan_.by_write[i] ? padded(p) : p.bytes.size();
       sum += stays(i) ? all - p.bytes.size() : all;
     }
     return sum;
@@ -111,6 +117,38 @@ class ReplyBuilder {
     }
   }
 
+  Expected<void> expose_reads() {
+    if (plan_.read_reply) {
+      const auto bytes = static_cast<std::uint32_t>(write_stream(
+          message_, plan_.by_write, serving_.call.xid, serving_.copies.data + copied_));
+      return expose(serving_.copies.slice(bytes, copied_), *serving_.copies.memory, 0);
+    }
+    std::uint64_t position = 0;
+    for (std::size_t i = 0; i < message_.size(); ++i) {
+      const Piece& p = message_[i];
+      if (plan_.by_read[i]) {
+        const bool in_copies = !stays(i);
+        const fabric::Slice part = in_copies ? copy(p.bytes, 0) : in_place(p);
+        auto done = expose(part, in_copies ? *serving_.copies.memory : *p.memory,
+                           static_cast<std::uint32_t>(position));
+        if (!done) return done;
+      }
+      position += padded(p);
+    }
+    return {};
+  }
+  Expected<void> expose(const fabric::Slice& part, const fabric::Memory& memory,
+                        std::uint32_t position) {
+    return terms_.exposer->expose(link_, serving_.reads, part, memory, position);
+  }
+
+  // What a Write chunk is said to hold.
+  [[nodiscard]] std::uint64_t counted(std::uint32_t chunk) const {
+    const std::uint64_t bytes = written_[chunk];
+    const std::uint64_t all = wire::xdr_padded(bytes);
+    return terms_.counts_roundup && all <= serving_.call.offer.write_chunk[chunk] ? all : bytes;
+  }
+
   // A chunk as it was offered, with the lengths that were filled.
   wire::WriteChunk returned(const ChunkRange& chunk, std::uint64_t bytes) {
     const std::span<wire::Segment> out = std::span(segments_).subspan(chunk.first, chunk.count);
@@ -123,34 +161,39 @@ class ReplyBuilder {
     return out;
   }
 
-  Expected<void> encode(std::uint32_t grant) {
+  Expected<void> encode() {
     const CheckedCall& call = serving_.call;
     std::array<wire::WriteChunk, kMaxResults> writes;
     for (std::uint32_t n = 0; n < call.offer.write_chunks; ++n) {
-      writes[n] = returned(call.writes[n], written_[n]);
+      writes[n] = returned(call.writes[n], counted(n));
     }
     wire::Header header;
     header.vers = call.version;
     header.direction = wire::MsgType::kReply;
     header.inv_handle = call.inv_handle;
     header.xid = call.xid;
-    header.credit = grant;
-    header.proc = plan_.long_reply ? wire::Proc::kNomsg : wire::Proc::kMsg;
+    header.credit = terms_.grant;
+    header.proc = is_nomsg() ? wire::Proc::kNomsg : wire::Proc::kMsg;
+    if (plan_.read_segments != 0) header.reads = (*terms_.exposer)[serving_.reads].list();
     header.writes = std::span(writes).first(call.offer.write_chunks);
     if (plan_.long_reply) header.reply = returned(call.reply, plan_.stream_bytes);
     const auto length =
         wire::encode_header(header, {serving_.send.data, std::size_t{plan_.header_bytes}});
     if (!length) return fabric::fail(fabric::Errc::kBadArgument, length.error().what);
     serving_.send_bytes = static_cast<std::uint32_t>(*length);
-    if (!plan_.long_reply) {
+    if (!is_nomsg()) {
+      std::array<bool, kMaxPieces> apart = plan_.by_write;
+      for (std::size_t i = 0; i < message_.size(); ++i) apart[i] = apart[i] || plan_.by_read[i];
       serving_.send_bytes += static_cast<std::uint32_t>(
-          write_stream(message_, plan_.by_write, call.xid, serving_.send.data + *length));
+          write_stream(message_, apart, call.xid, serving_.send.data + *length));
     }
     return {};
   }
 
+  Link& link_;
   const ReplyPlan& plan_;
   const std::span<const Piece> message_;
+  const ReplyTerms& terms_;
   Serving& serving_;
   std::uint32_t copied_ = 0;
   std::array<std::uint64_t, kMaxResults> written_{};
@@ -169,9 +212,9 @@ Expected<void> build_bare(MemoryPool& pool, const wire::Header& header, Serving&
 
 }  // namespace
 
-Expected<void> build_reply(MemoryPool& pool, const ReplyPlan& plan, std::span<const Piece> message,
-                           std::uint32_t grant, Serving& serving) {
-  return ReplyBuilder(plan, message, serving).run(pool, grant);
+Expected<void> build_reply(Link& link, const ReplyPlan& plan, std::span<const Piece> message,
+                           const ReplyTerms& terms, Serving& serving) {
+  return ReplyBuilder(link, plan, message, terms, serving).run();
 }
 
 Expected<void> build_error(MemoryPool& pool, wire::Header error, Serving& serving) {

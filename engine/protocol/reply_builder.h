@@ -2,6 +2,7 @@
 // written, and the Writes that come before it; or the Send of an RDMA_ERROR.
 #pragma once
 
+#include "done_table.h"
 #include "link.h"
 #include "serving.h"
 
@@ -12,10 +13,19 @@
 
 namespace rpcrdma::protocol {
 
-// Error: the pool's. `grant`: credits.
-[[nodiscard]] fabric::Expected<void> build_reply(MemoryPool& pool, const ReplyPlan& plan,
+// What a Reply has beyond its message.
+struct ReplyTerms {
+  std::uint32_t grant = 1;
+  // RFC 5666 section 3.7: the lengths of Write chunks count roundup.
+  bool counts_roundup = false;
+  // Who exposes what is to be read, in `serving.reads`; null: there is no such thing.
+  DoneTable* exposer = nullptr;
+};
+
+// Errors: the pool's; the connection's, after which what was exposed must be withdrawn.
+[[nodiscard]] fabric::Expected<void> build_reply(Link& link, const ReplyPlan& plan,
                                                  std::span<const Piece> message,
-                                                 std::uint32_t grant, Serving& serving);
+                                                 const ReplyTerms& terms, Serving& serving);
 // `error`: with what it says; xid and credit are in it, too.
 [[nodiscard]] fabric::Expected<void> build_error(MemoryPool& pool, wire::Header error,
                                                  Serving& serving);

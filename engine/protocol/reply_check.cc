@@ -27,7 +27,8 @@ const char* check_chunk(const wire::WriteChunkView& chunk, std::span<const wire:
 
 const char* check_lists(const wire::HeaderView& header, const OfferedChunks& offered,
                         CheckedReply& reply, std::uint64_t& reply_bytes) {
-  if (!header.reads.empty()) return "a Reply has a Read list";
+  reply.has_reads = !header.reads.empty();
+  if (reply.has_reads && !offered.rfc5666) return "a Reply has a Read list";
   if (header.writes.size() != offered.write_chunks) {
     return "the Write list came back with another number of chunks";
   }
@@ -52,7 +53,8 @@ const char* check(const Received& message, std::uint32_t xid, const OfferedChunk
   if (prefix && prefix->vers != offered.version) return "rdma_vers is not the Call's";
   if (!message.header) return message.header.error().what;
   const wire::HeaderView& header = *message.header;
-  if (header.proc != Proc::kMsg && header.proc != Proc::kNomsg) {
+  const bool is_padded = header.proc == Proc::kMsgp && offered.rfc5666;
+  if (header.proc != Proc::kMsg && header.proc != Proc::kNomsg && !is_padded) {
     return "it is neither RDMA_MSG nor RDMA_NOMSG";
   }
   if (header.vers == kVersionTwo) {
@@ -62,24 +64,33 @@ const char* check(const Received& message, std::uint32_t xid, const OfferedChunk
   std::uint64_t reply_bytes = 0;
   const char* const reason = check_lists(header, offered, reply, reply_bytes);
   if (*reason != 0) return reason;
-  if (header.proc == Proc::kMsg) {
+  if (is_padded) {
+    if (header.align == 0 || header.align > kMaxAlign)
+      return "rdma_align is 0, or more than a page";
+    reply.padding = {header.align, header.thresh, header.length};
+  }
+  if (header.proc == Proc::kNomsg && reply.has_reads) return "";
+  if (header.proc != Proc::kNomsg) {
     if (reply_bytes != 0) return "an RDMA_MSG says that its Reply chunk was written";
     reply.stream = message.payload();
   } else {
     if (reply_bytes == 0) return "an RDMA_NOMSG has nothing in a Reply chunk";
     reply.stream = {offered.reply_memory, static_cast<std::size_t>(reply_bytes)};
   }
-  // XID and msg_type; what follows is the RPC layer's.
-  if (reply.stream.size() < 8) return "the stream ends before the XID and msg_type do";
-  if (wire::load_be32(reply.stream.data()) != xid) return "the RPC message has another XID";
-  if (wire::load_be32(reply.stream.data() + 4) !=
-      static_cast<std::uint32_t>(wire::MsgType::kReply)) {
+  return check_reply_stream(reply.stream, xid);
+}
+
+}  // namespace
+
+// XID and msg_type; what follows is the RPC layer's.
+const char* check_reply_stream(wire::Bytes stream, std::uint32_t xid) {
+  if (stream.size() < 8) return "the stream ends before the XID and msg_type do";
+  if (wire::load_be32(stream.data()) != xid) return "the RPC message has another XID";
+  if (wire::load_be32(stream.data() + 4) != static_cast<std::uint32_t>(wire::MsgType::kReply)) {
     return "msg_type is not REPLY";
   }
   return "";
 }
-
-}  // namespace
 
 CheckedReply check_option_reply(const Received& message, std::uint32_t type) {
   CheckedReply reply;

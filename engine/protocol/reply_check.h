@@ -9,6 +9,7 @@
 #include <span>
 
 #include <rpcrdma/protocol/message.h>
+#include <rpcrdma/protocol/padding.h>
 #include <rpcrdma/protocol/versions.h>
 
 namespace rpcrdma::protocol {
@@ -22,11 +23,15 @@ struct OfferedChunks {
   std::uint32_t write_chunks = 0;
   std::uint32_t reply_segments = 0;            // 0: no Reply chunk
   const std::uint8_t* reply_memory = nullptr;  // of the Reply chunk
+  // RFC 5666: the Reply may have padding, or a Read list, whose content the caller gets.
+  bool rfc5666 = false;
 };
 
 struct CheckedReply {
   const char* reason = "";  // why it is none; empty: it is
   wire::Bytes stream;
+  Padding padding{};       // of the stream
+  bool has_reads = false;  // a Read list, which nothing but its presence is known of
   std::array<std::uint32_t, kMaxResults> result_bytes{};
 
   [[nodiscard]] bool ok() const { return *reason == 0; }
@@ -38,5 +43,8 @@ struct CheckedReply {
 // Of a message with the Call's XID that is not an RDMA_ERROR.
 [[nodiscard]] CheckedReply check_reply(const Received& message, std::uint32_t xid,
                                        const OfferedChunks& offered);
+
+// Why the stream of a Reply cannot be that; empty: it can.
+[[nodiscard]] const char* check_reply_stream(wire::Bytes stream, std::uint32_t xid);
 
 }  // namespace rpcrdma::protocol

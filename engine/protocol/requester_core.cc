@@ -46,6 +46,7 @@ RequesterCore::RequesterCore(RequesterOwner& owner, const RequesterOptions& opti
       credits_(options_.credits),
       calls_(options_.max_calls),
       flights_(max_flights()),
+      pulls_(options_.rfc5666 ? options_.credits : 0),
       to_fence_(max_flights()) {}
 
 SlotList<RequesterCore::Call>& RequesterCore::list_of(State state) {
@@ -152,8 +153,9 @@ void RequesterCore::close(Time now) {
   while (!sent_.empty()) {
     const std::uint32_t index = sent_.front();
     (void)unsend(calls_[index]);
+    const bool is_answered = flights_[calls_[index].flight].pull != kNoSlot;
     end(index, CallStatus::kClosed, "the requester was closed", now);
-    fence(index, now);
+    if (!is_answered) fence(index, now);
   }
 }
 
@@ -219,6 +221,7 @@ void RequesterCore::detach(Time now) {
     if (f.call == kNoSlot) release(i, pool);
   }
   while (!ending_.empty()) finish(ending_.front(), &pool, now);
+  pulls_.clear(pool);
   trace_.connection = 0;
 }
 
@@ -286,6 +289,8 @@ fabric::Expected<CallPlan> RequesterCore::plan(const Call& call) const {
   }
   Limits limits = link_->call_limits();
   limits.inline_only = options_.inline_only;
+  limits.offer_nothing =
+      options_.rfc5666 && options_.offer_nothing && link_->version == kVersionOne;
   return plan_call(limits, std::span(call.pieces).first(call.piece_count),
                    std::span(call.results).first(call.result_count), call.max_reply);
 }
@@ -311,6 +316,7 @@ void RequesterCore::count(const CallPlan& plan, const Call& call) {
   } else if (reads == 0) {
     ++counters_.inline_calls;
   }
+  if (plan.padded) ++counters_.padded_calls;
   if (plan.write_list) counters_.write_chunks += call.result_count;
   if (plan.reply_chunk != 0) ++counters_.reply_chunks;
 
@@ -326,7 +332,7 @@ void RequesterCore::count(const CallPlan& plan, const Call& call) {
 void RequesterCore::count(const Received& message, const CheckedReply& reply) {
   ++counters_.replies;
   MessageBytes& bytes = counters_.bytes;
-  const bool is_inline = message.header->proc == wire::Proc::kMsg;
+  const bool is_inline = message.header->proc != wire::Proc::kNomsg;
   (is_inline ? bytes.inline_replies : bytes.reply_chunks) += reply.stream.size();
   for (const std::uint32_t written : reply.result_bytes) bytes.write_chunks += written;
 }
@@ -342,6 +348,7 @@ bool RequesterCore::next_work(std::uint32_t slot, WorkRequest& work) {
 bool RequesterCore::expects(std::uint32_t xid) const {
   const std::uint32_t index = by_xid_.find(xid);
   return index != kNoSlot && calls_[index].state == State::kSent &&
+         flights_[calls_[index].flight].pull == kNoSlot &&
          !link_->work.holds(*this, calls_[index].flight);
 }
 
@@ -381,7 +388,7 @@ Keep RequesterCore::receive(const Received& message) {
   }
   c.outcome.times.replied = message.at;
   judge(index, message);
-  if (!f.nothing_to_fence()) f.received = message.block;
+  if (!f.nothing_to_fence() || f.pull != kNoSlot) f.received = message.block;
   const Keep keep = f.received ? Keep::kYes : Keep::kNo;
   fence(index, message.at);
   return keep;
@@ -399,8 +406,10 @@ void RequesterCore::judge(std::uint32_t index, const Received& message) {
       message.header->proc == wire::Proc::kError) {
     return judge_error(index, *message.header, message.at);
   }
+  OfferedChunks offered = f.offered();
+  offered.rfc5666 = options_.rfc5666 && f.version == kVersionOne;
   const CheckedReply reply = c.is_option ? check_option_reply(message, c.option_type)
-                                         : check_reply(message, c.xid, f.offered());
+                                         : check_reply(message, c.xid, offered);
   if (!reply.ok()) {
     ++counters_.malformed;
     if (tells()) tell_error(trace_, trace::kPeer, c.xid, reply.reason, message.at);
@@ -420,7 +429,49 @@ void RequesterCore::judge(std::uint32_t index, const Received& message) {
   credits_.grant(message.header->credit);
   c.result_bytes = reply.result_bytes;
   o.reply = reply.stream;
+  o.padding = reply.padding;
+  if (reply.has_reads) return pull(index, message);
   end(index, CallStatus::kReplied, "", message.at);
+}
+
+void RequesterCore::pull(std::uint32_t index, const Received& message) {
+  Call& c = calls_[index];
+  // No more than the Call has asked for.
+  std::uint64_t most = wire::xdr_padded(c.max_reply);
+  for (std::uint32_t i = 0; i < c.result_count; ++i) most += wire::xdr_padded(c.results[i].length);
+  const auto slot = pulls_.begin(*link_, message, most, c.flight, credits_.own());
+  if (!slot) {
+    ++counters_.malformed;
+    if (tells()) tell_error(trace_, trace::kPeer, c.xid, slot.error(), message.at);
+    return end(index, CallStatus::kBadReply, slot.error(), message.at);
+  }
+  ++counters_.read_replies;
+  counters_.bytes.reply_reads += pulls_[*slot].message.read_bytes;
+  flights_[c.flight].pull = *slot;
+}
+
+void RequesterCore::pull_completed(const WorkId& id, Time now) {
+  const ReplyPulls::Step step = pulls_.completed(*link_, id);
+  if (step != ReplyPulls::Step::kDone) return;
+  Flight& f = flights_[pulls_[id.slot].flight];
+  const std::uint32_t index = f.call;
+  Call& c = calls_[index];
+  // Of a Call that was closed meanwhile nothing but its end is to be told.
+  if (c.state == State::kSent) {
+    const PulledChunks& pulled = pulls_[id.slot].pulled;
+    const char* const reason = check_reply_stream(pulled.stream, c.xid);
+    c.outcome.reply = pulled.stream;
+    c.outcome.items = std::span(pulled.items).first(pulled.item_count);
+    if (*reason != 0 && tells()) tell_error(trace_, trace::kPeer, c.xid, reason, now);
+    end(index, *reason == 0 ? CallStatus::kReplied : CallStatus::kBadReply, reason, now);
+  }
+  settle(index, now);
+}
+
+void RequesterCore::settle(std::uint32_t index, Time now) {
+  const Flight& f = flights_[calls_[index].flight];
+  const bool is_pulled = f.pull == kNoSlot || pulls_[f.pull].finished;
+  if (is_pulled && f.fenced()) finish(index, pool_, now);
 }
 
 void RequesterCore::judge_version_error(std::uint32_t index, Time now) {
@@ -539,7 +590,7 @@ void RequesterCore::end(std::uint32_t index, CallStatus status, const char* reas
 void RequesterCore::fence(std::uint32_t index, Time now) {
   Flight& f = flights_[calls_[index].flight];
   if (f.nothing_to_fence()) {
-    finish(index, pool_, now);
+    settle(index, now);
   } else {
     to_fence_.push(calls_[index].flight);
   }
@@ -580,6 +631,9 @@ void RequesterCore::post_fences() {
 }
 
 void RequesterCore::completed(const WorkId& id, Time now) {
+  if (id.kind == WorkKind::kReplyRead || id.kind == WorkKind::kDoneSend) {
+    return pull_completed(id, now);
+  }
   Flight* const f = flights_.find(id.slot, id.generation);
   if (f == nullptr || !f->used) return;
   if (id.kind == WorkKind::kCallSend) {
@@ -591,9 +645,7 @@ void RequesterCore::completed(const WorkId& id, Time now) {
     --f->fencing;
     --handles_;
     if (tells()) tell_withdrawn(trace_, f->segments[id.part].handle, trace::kHere, now);
-    if (f->call != kNoSlot && f->fencing == 0 && f->next_fence == f->segment_count) {
-      finish(f->call, pool_, now);
-    }
+    if (f->call != kNoSlot && f->fenced()) settle(f->call, now);
   }
 }
 
@@ -657,8 +709,10 @@ void RequesterCore::finish(std::uint32_t index, MemoryPool* pool, Time now) {
   // The Reply lies in one of these until it has been told.
   Block reply;
   Block received;
+  std::uint32_t pull = kNoSlot;
   if (c.flight != kNoSlot) {
     Flight& f = flights_[c.flight];
+    pull = std::exchange(f.pull, kNoSlot);
     reply = std::exchange(f.reply, {});
     received = std::exchange(f.received, {});
     f.call = kNoSlot;
@@ -672,6 +726,7 @@ void RequesterCore::finish(std::uint32_t index, MemoryPool* pool, Time now) {
   owner_.on_outcome(outcome);
   if (reply) pool->give(reply);
   if (received) pool->give(received);
+  if (pull != kNoSlot) pulls_.give(pull, *pool);
 }
 
 void RequesterCore::release(std::uint32_t at, MemoryPool& pool) {
@@ -680,6 +735,7 @@ void RequesterCore::release(std::uint32_t at, MemoryPool& pool) {
   f.give_blocks(pool);
   f.used = false;
   f.call = kNoSlot;
+  f.pull = kNoSlot;
   flights_.give(at);
 }
 

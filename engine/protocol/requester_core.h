@@ -16,6 +16,7 @@
 #include "flight.h"
 #include "link.h"
 #include "received.h"
+#include "reply_pulls.h"
 #include "slot_list.h"
 #include "work_id.h"
 #include "xid_table.h"
@@ -64,6 +65,8 @@ class RequesterCore : public WorkSource {
 
   // A Call with this XID waits for its Reply: it was posted.
   [[nodiscard]] bool expects(std::uint32_t xid) const;
+  // Replies can have Read lists.
+  [[nodiscard]] bool reads_replies() const { return options_.rfc5666; }
   // Of its Receives and its work at the same time.
   [[nodiscard]] std::uint32_t own_credits() const { return credits_.own(); }
   [[nodiscard]] std::uint32_t max_flights() const { return protocol::max_flights(credits_.own()); }
@@ -121,6 +124,11 @@ class RequesterCore : public WorkSource {
   void wait_again(std::uint32_t index, MemoryPool& pool);
   void end_again(std::uint32_t index, fabric::Time now);
   void judge(std::uint32_t index, const Received& message);
+  // A Reply is believed, and to be read as far as it has Read chunks.
+  void pull(std::uint32_t index, const Received& message);
+  void pull_completed(const WorkId& id, fabric::Time now);
+  // Tells its outcome, if nothing of it is under way any more.
+  void settle(std::uint32_t index, fabric::Time now);
   void judge_version_error(std::uint32_t index, fabric::Time now);
   void judge_error(std::uint32_t index, const wire::HeaderView& header, fabric::Time now);
   // Makes room for a Reply as the peer asks for it; false: it cannot be.
@@ -156,6 +164,7 @@ class RequesterCore : public WorkSource {
   SlotList<Call> sent_{calls_};  // in the order of their sending
   SlotList<Call> ending_{calls_};
   XidTable by_xid_;
+  ReplyPulls pulls_;
   FixedRing<std::uint32_t> to_fence_;            // flights
   std::uint32_t handles_ = 0;                    // exposed and not fenced
   std::uint32_t credit_waiters_ = 0;             // of waiting_

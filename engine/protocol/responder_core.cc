@@ -32,6 +32,7 @@ ResponderCore::ResponderCore(ResponderOwner& owner, const ResponderOptions& opti
       serving_(max_serving()),
       parked_(options_.credits),
       waiting_(max_serving()),
+      done_(options_.rfc5666 ? options_.credits : 0),
       grant_(options_.credits) {}
 
 void ResponderCore::grant(std::uint32_t credits) {
@@ -57,6 +58,8 @@ void ResponderCore::detach() {
   transfers_ = 0;
   retry_at_ = fabric::kNever;
   waiting_.clear();
+  done_.clear();
+  reading_ = 0;
   for (; !parked_.empty(); parked_.pop()) pool_->give(parked_.front().block);
   for (std::uint32_t i = 0; i < serving_.size(); ++i) {
     Serving& s = serving_[i];
@@ -66,7 +69,7 @@ void ResponderCore::detach() {
     s.state = State::kFree;
     if (s.handed_up && link.trace.on()) tell_call_end(link.trace, s, link.now);
     if (state == State::kOwned) owner_.on_cancelled(id);
-    if (state == State::kReplying) owner_.on_sent(id);
+    if (state == State::kReplying || state == State::kExposed) owner_.on_sent(id);
     give_blocks(s);
     serving_.give(i);
   }
@@ -74,12 +77,18 @@ void ResponderCore::detach() {
 
 Time ResponderCore::deadline() const {
   if (link_ == nullptr || link_->down || !link_->failure.empty()) return fabric::kNever;
-  return transfers_ == 0 ? retry_at_ : std::min(retry_at_, due(progress_, options_.patience));
+  const Time own = std::min(retry_at_, done_.deadline());
+  return transfers_ == 0 ? own : std::min(own, due(progress_, options_.patience));
 }
 
 void ResponderCore::expire(Time now) {
   if (now < deadline()) return;
   if (retry_at_ <= now) return pull(now);
+  if (done_.deadline() <= now) {
+    std::uint32_t xid = 0;
+    if (!done_.overdue(now, xid)) return;
+    return link_->fail("no RDMA_DONE came for a Reply with Read chunks", trace::kPeer, xid);
+  }
   link_->fail("neither Read chunks nor a Reply got through for too long", trace::kPeer);
 }
 
@@ -113,7 +122,24 @@ void ResponderCore::tell_their_credits(Time now) const {
   tell_credits(link_->trace, credits, now);
 }
 
+void ResponderCore::receive_done(std::uint32_t xid) {
+  if (done_.done(xid)) {
+    ++counters_.done;
+    return;
+  }
+  ++counters_.ignored;
+  if (link_->trace.on()) {
+    tell_error(link_->trace, trace::kPeer, xid, "an RDMA_DONE, which nothing waits for",
+               link_->now);
+  }
+}
+
 Keep ResponderCore::receive(const Received& message) {
+  // It needs no slot, and there may be none.
+  if (options_.rfc5666 && message.header && message.header->proc == wire::Proc::kDone) {
+    receive_done(message.header->xid);
+    return Keep::kNo;
+  }
   const std::uint32_t index = serving_.take();
   if (index != kNoSlot) return begin(index, message);
   if (outstanding_ >= highest_grant_) {
@@ -130,7 +156,7 @@ Keep ResponderCore::begin(std::uint32_t index, const Received& message) {
   Serving& s = serving_[index];
   const CallVerdict verdict =
       check_call(message.message(), message.header, link_->options.versions, options_, s.call);
-  if (verdict.answer == CallAnswer::kIgnore) {
+  if (verdict.answer == CallAnswer::kIgnore || verdict.answer == CallAnswer::kDone) {
     ++counters_.ignored;
     if (link_->trace.on()) {
       tell_error(link_->trace, trace::kPeer, verdict.xid, verdict.reason, link_->now);
@@ -148,6 +174,7 @@ Keep ResponderCore::begin(std::uint32_t index, const Received& message) {
   s.handed_up = false;
   s.replied_at = 0;
   s.has_invalidate = false;
+  s.reads = kNoSlot;
   const bool is_good =
       verdict.answer == CallAnswer::kServe || verdict.answer == CallAnswer::kOption;
   if (is_good) {
@@ -194,6 +221,13 @@ Keep ResponderCore::answer_option(std::uint32_t index, const Received& message) 
 Keep ResponderCore::serve(std::uint32_t index, const Received& message) {
   Serving& s = serving_[index];
   s.received_at = message.at;
+  if (s.call.read_count != 0 && link_->options.terms.max_reads == 0) {
+    refuse(index,
+           {CallAnswer::kErrorChunk, s.call.xid, "DEP-02", "the peer lets nobody read from it",
+            s.call.version},
+           trace::kPeer, link_->now);
+    return Keep::kNo;
+  }
   if (s.call.version == kVersionTwo &&
       !reply_header_fits(link_->reply_limits(s.call.version), s.call.offer)) {
     refuse_short(index, {}, "the chunks have more segments than a Reply has room for", false,
@@ -219,6 +253,7 @@ void ResponderCore::pull(Time now) {
   for (; !waiting_.empty(); waiting_.pop()) {
     const std::uint32_t index = waiting_.front();
     Serving& s = serving_[index];
+    if (reading_ >= link_->options.terms.max_reads) return;
     const std::uint64_t bytes = std::bit_ceil(chunk_block_bytes(s.call));
     // The end of one of the others lets it try again.
     if (pulled_ != 0 && pulled_ + bytes > options_.max_pulled_bytes) return;
@@ -231,6 +266,7 @@ void ResponderCore::pull(Time now) {
       pulled_ += block->size;
       s.pulled.place(s.call);
       s.state = State::kReading;
+      ++reading_;
       transfer_begins(now);
       link_->work.add(*this, index);
       continue;
@@ -266,6 +302,7 @@ void ResponderCore::hand_up(std::uint32_t index, Time pulled) {
   call.xid = s.call.xid;
   call.stream = s.pulled.stream;
   call.items = std::span<const Placed>(s.pulled.items).first(s.pulled.item_count);
+  call.padding = s.call.padding;
   call.offer = s.call.offer;
   call.received = s.received_at;
   call.pulled = pulled;
@@ -286,10 +323,11 @@ fabric::Expected<void> ResponderCore::reply(std::uint64_t id, std::span<const Pi
   Shortage shortage;
   auto plan =
       starts_well
-          ? plan_reply(link_->reply_limits(s->call.version), message, s->call.offer, &shortage)
+          ? plan_reply(reply_limits(s->call, message), message, s->call.offer, &shortage)
           : fabric::fail(Errc::kBadArgument, "the Reply does not begin with the XID's place");
   auto built = plan.map([](const ReplyPlan&) {});
-  if (plan) built = build_reply(*pool_, *plan, message, grant_, *s);
+  if (plan) built = build(index, *plan, message);
+  if (!built && s->state == State::kRefusing) return built;
   if (!built) {
     // All but what the Call offered is ours.
     const bool offers_too_little = !plan && plan.error().code == Errc::kNoRoom;
@@ -308,10 +346,46 @@ fabric::Expected<void> ResponderCore::reply(std::uint64_t id, std::span<const Pi
   ++counters_.replies;
   counters_.service.add(now - s->received_at);
   MessageBytes& bytes = counters_.bytes;
-  (plan->long_reply ? bytes.reply_chunks : bytes.inline_replies) += plan->stream_bytes;
+  if (!plan->read_reply) {
+    (plan->long_reply ? bytes.reply_chunks : bytes.inline_replies) += plan->stream_bytes;
+  }
   bytes.write_chunks += write_chunk_bytes(*plan, message);
+  if (s->reads != kNoSlot) {
+    ++counters_.read_replies;
+    bytes.reply_reads += done_[s->reads].bytes;
+    done_.sent(s->reads, due(now, options_.done_timeout));
+  }
   send(index, State::kReplying, now);
   return {};
+}
+
+Limits ResponderCore::reply_limits(const CheckedCall& call, std::span<const Piece> message) const {
+  Limits limits = link_->reply_limits(call.version);
+  const std::uint64_t bytes = stream_bytes(message);
+  limits.reply_reads = options_.rfc5666 && call.version == kVersionOne &&
+                       link_->options.terms.max_reads != 0 && done_.size() < options_.credits &&
+                       done_.bytes() + bytes <= options_.max_exposed_bytes &&
+                       done_.handles() + kMaxSegments <= link_->reply_handles;
+  return limits;
+}
+
+fabric::Expected<void> ResponderCore::build(std::uint32_t index, const ReplyPlan& plan,
+                                            std::span<const Piece> message) {
+  Serving& s = serving_[index];
+  if (plan.read_segments != 0) s.reads = done_.take(index, s.call.xid);
+  const ReplyTerms terms{grant_now(), options_.rfc5666, &done_};
+  auto built = build_reply(*link_, plan, message, terms, s);
+  if (!built && s.reads != kNoSlot) {
+    done_.give_up(std::exchange(s.reads, kNoSlot));
+    // Its memory stays as it is until nothing of it is exposed.
+    s.state = State::kRefusing;
+    link_->fail(built.error().message, trace::kHere, s.call.xid);
+  }
+  return built;
+}
+
+std::uint32_t ResponderCore::grant_now() const {
+  return std::max(grant_, done_.size() + 1) - done_.size();
 }
 
 // Version 1 leaves the choice to the responder, where both peers can (RFC 8797); in version 2 it is
@@ -362,7 +436,7 @@ void ResponderCore::refuse(std::uint32_t index, const CallVerdict& verdict, std:
   give_blocks(s);
   wire::Header error = details;
   error.xid = verdict.xid;
-  error.credit = grant_;
+  error.credit = grant_now();
   error.vers = verdict.version;
   switch (verdict.answer) {
     case CallAnswer::kErrorVersion:
@@ -387,6 +461,7 @@ void ResponderCore::refuse(std::uint32_t index, const CallVerdict& verdict, std:
     case CallAnswer::kErrorChunk:
     case CallAnswer::kServe:
     case CallAnswer::kIgnore:
+    case CallAnswer::kDone:
     case CallAnswer::kOption:
       ++counters_.error_chunk;
       error.error = wire::RdmaErr::kChunk;
@@ -406,8 +481,8 @@ void ResponderCore::send(std::uint32_t index, State state, Time now) {
   serving_[index].state = state;
   transfer_begins(now);
   --outstanding_;
-  highest_grant_ = std::max(highest_grant_, grant_);
-  told_grant_ = grant_;
+  told_grant_ = grant_now();
+  highest_grant_ = std::max(highest_grant_, told_grant_);
   if (link_->trace.on()) tell_their_credits(now);
   link_->work.add(*this, index);
 }
@@ -417,7 +492,11 @@ bool ResponderCore::next_work(std::uint32_t slot, WorkRequest& work) {
   if (s.state == State::kReading) {
     work.xid = s.call.xid;
     work.request.id = WorkId{WorkKind::kRead, slot, s.generation, s.pulled.reads}.encode();
-    return s.pulled.next_read(s.call, link_->options.max_transfer, work);
+    const bool last = s.pulled.next_read(s.call, link_->options.max_transfer, work);
+    if (link_->options.terms.max_reads == UINT32_MAX) return last;
+    // Each slot has one under way, and so many slots.
+    work.request.signaled = true;
+    return true;
   }
   const std::uint8_t part = s.writer.given();
   if (s.writer.next(s.call.segments, link_->options.max_transfer, work)) {
@@ -438,25 +517,51 @@ bool ResponderCore::next_work(std::uint32_t slot, WorkRequest& work) {
 }
 
 void ResponderCore::completed(const WorkId& id, Time now) {
+  if (id.kind == WorkKind::kReplyFence) return reads_ended(id, now);
   Serving* const s = serving_.find(id.slot, id.generation);
   if (s == nullptr) return;
   if (id.kind == WorkKind::kReplySend) {
     if (s->state != State::kReplying && s->state != State::kRefusing) return;
     transfer_ends(now);
+    if (s->reads != kNoSlot) {
+      s->state = State::kExposed;
+      return;
+    }
     if (s->state == State::kReplying) owner_.on_sent(id_of(id.slot));
     release(id.slot);
   } else if (s->state == State::kReading) {
+    if (!s->pulled.all_read(s->call)) {
+      progress_ = now;
+      return link_->work.add(*this, id.slot);
+    }
     transfer_ends(now);
+    --reading_;
     if (link_->trace.on()) {
       tell_reads_ended(link_->trace, s->call, s->pulled, link_->options.max_transfer, id, now);
     }
     const CallVerdict verdict = check_stream(s->pulled.stream, s->call.xid, s->call.version);
-    if (verdict.answer == CallAnswer::kServe) return hand_up(id.slot, now);
+    if (verdict.answer == CallAnswer::kServe) {
+      hand_up(id.slot, now);
+      // What the peer lets be read at a time is another's now; memory is not, yet.
+      if (link_ != nullptr && link_->options.terms.max_reads != UINT32_MAX) pull(now);
+      return;
+    }
     refuse(id.slot,
            {CallAnswer::kErrorChunk, s->call.xid, verdict.rule, verdict.reason, s->call.version},
            trace::kPeer, now);
   }
   // There may be memory now.
+  pull(now);
+}
+
+void ResponderCore::reads_ended(const WorkId& id, Time now) {
+  const std::uint32_t index = done_.fenced(*link_, id.slot, id.generation, id.part);
+  if (index == kNoSlot) return;
+  Serving& s = serving_[index];
+  s.reads = kNoSlot;
+  if (s.state != State::kExposed) return;
+  owner_.on_sent(id_of(index));
+  release(index);
   pull(now);
 }
 

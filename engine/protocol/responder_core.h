@@ -8,6 +8,7 @@
 // lets us read is bounded, and never takes the quarter of the pool that all else lives on.
 #pragma once
 
+#include "done_table.h"
 #include "fixed_ring.h"
 #include "link.h"
 #include "received.h"
@@ -40,8 +41,16 @@ class ResponderCore : public WorkSource {
   // A Reply's Send, or the last Read of a Call, has succeeded.
   void completed(const WorkId& id, fabric::Time now);
   [[nodiscard]] bool next_work(std::uint32_t slot, WorkRequest& work) override;
+  void flush() {
+    if (link_ != nullptr) done_.post_fences(*link_);
+  }
 
   [[nodiscard]] std::uint32_t own_credits() const { return options_.credits; }
+  // An RDMA_DONE can come while each credit is in use by a Call.
+  [[nodiscard]] std::uint32_t receives() const {
+    return options_.rfc5666 ? 2 * options_.credits : options_.credits;
+  }
+  [[nodiscard]] bool replies_by_reads() const { return options_.rfc5666; }
   [[nodiscard]] std::uint32_t max_serving() const { return 2 * options_.credits; }
 
  private:
@@ -64,6 +73,16 @@ class ResponderCore : public WorkSource {
   // before.
   void refuse_short(std::uint32_t index, const Shortage& shortage, const char* why, bool processed,
                     fabric::Time now);
+  // Of a Reply to a Call of this version, bytes.
+  [[nodiscard]] Limits reply_limits(const CheckedCall& call, std::span<const Piece> message) const;
+  [[nodiscard]] fabric::Expected<void> build(std::uint32_t index, const ReplyPlan& plan,
+                                             std::span<const Piece> message);
+  // A handle of a Reply's Read chunk is withdrawn.
+  void reads_ended(const WorkId& id, fabric::Time now);
+  void receive_done(std::uint32_t xid);
+  // What Replies grant: without those whose RDMA_DONE is still to come, which takes a credit
+  // (RFC 5666 section 11).
+  [[nodiscard]] std::uint32_t grant_now() const;
   void choose_invalidation(Serving& serving) const;
   void send(std::uint32_t index, Serving::State state, fabric::Time now);
   void release(std::uint32_t index);
@@ -83,7 +102,9 @@ class ResponderCore : public WorkSource {
   Slots<Serving> serving_;
   FixedRing<Parked> parked_;
   FixedRing<std::uint32_t> waiting_;  // slots
-  std::uint64_t pulled_ = 0;          // bytes of the blocks for Read chunks
+  DoneTable done_;
+  std::uint32_t reading_ = 0;  // slots whose Read chunks are being pulled
+  std::uint64_t pulled_ = 0;   // bytes of the blocks for Read chunks
   fabric::Time retry_at_ = fabric::kNever;
   std::uint32_t transfers_ = 0;  // under way
   fabric::Time progress_ = 0;    // when one ended, or the first began

@@ -4,6 +4,7 @@
 #include "call_check.h"
 #include "chunk_writer.h"
 #include "pulled_chunks.h"
+#include "slots.h"
 
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/protocol/memory_pool.h>
@@ -17,6 +18,7 @@ struct Serving {
     kReading,   // its Read chunks are being pulled
     kOwned,     // the upper layer has it
     kReplying,  // the upper layer's Reply is under way
+    kExposed,   // it was sent, and the peer reads what of it is exposed
     kRefusing,  // an RDMA_ERROR is, or an option's answer: the upper layer hears nothing of it
   };
   std::uint32_t generation = 0;
@@ -29,6 +31,8 @@ struct Serving {
   fabric::Time replied_at = 0;  // its Reply, or RDMA_ERROR, goes to the fabric; 0: not yet
 
   PulledChunks pulled;  // its Read chunks, and what is read of the Call
+
+  std::uint32_t reads = kNoSlot;  // of its Reply, in the DoneTable
 
   std::uint32_t invalidates = 0;  // the handle that its Reply invalidates
   bool has_invalidate = false;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <rpcrdma/protocol/stream_reader.h>
 
 namespace rpcrdma::protocol {
@@ -5,33 +7,32 @@ namespace rpcrdma::protocol {
 using wire::Bytes;
 using wire::xdr_padded;
 
-StreamReader::StreamReader(Bytes stream, std::span<const Placed> items)
-    : stream_(stream), items_(items), ok_(items_fit()) {}
+StreamReader::StreamReader(Bytes stream, std::span<const Placed> items, const Padding& padding)
+    : stream_(stream), padding_(padding) {
+  const auto any = std::ranges::find(items, kAnyPosition, &Placed::position);
+  items_ = items.first(static_cast<std::size_t>(any - items.begin()));
+  results_ = items.subspan(items_.size());
+  ok_ = items_fit();
+}
 
 // Positions count the items and their roundup; what is left of a position without the items before
 // it is a place in the stream.
 bool StreamReader::items_fit() const {
-  const bool placed = !items_.empty() && items_.front().position != kAnyPosition;
   std::uint64_t end = 0;    // of the item before
   std::uint64_t items = 0;  // bytes of all before
   for (const Placed& item : items_) {
-    if ((item.position != kAnyPosition) != placed) return false;
-    if (!placed) continue;
     if (item.position % 4 != 0 || item.position < end) return false;
     if (item.position - items > stream_.size()) return false;
     items += xdr_padded(item.bytes.size());
     end = item.position + xdr_padded(item.bytes.size());
   }
-  return true;
+  return std::ranges::all_of(results_, [](const Placed& r) { return r.position == kAnyPosition; });
 }
 
 bool StreamReader::need(std::uint64_t bytes) {
   if (!ok_ || bytes > stream_.size() - offset_) return ok_ = false;
   // Scalars, counts and inline content do not reach into an item.
-  if (item_ < items_.size()) {
-    const std::uint64_t next = items_[item_].position;
-    if (next != kAnyPosition && bytes > next - position_) return ok_ = false;
-  }
+  if (item_ < items_.size() && bytes > items_[item_].position - position_) return ok_ = false;
   return true;
 }
 
@@ -51,10 +52,23 @@ std::uint64_t StreamReader::u64() {
   return v;
 }
 
+// Padding is no part of the message, and positions do not count it.
+void StreamReader::skip_padding(std::uint32_t length) {
+  const std::uint32_t bytes = padding_.before(offset_, length);
+  if (bytes > stream_.size() - offset_) {
+    ok_ = false;
+  } else {
+    offset_ += bytes;
+  }
+}
+
 Bytes StreamReader::opaque(std::uint32_t max) {
   const std::uint32_t length = u32();
   if (length > max) ok_ = false;
-  return ok_ ? content(length) : Bytes{};
+  if (!ok_) return {};
+  if (at_item()) return take(items_[item_++].bytes, length);
+  skip_padding(length);
+  return content(length);
 }
 
 Bytes StreamReader::opaque_fixed(std::uint32_t length) {
@@ -65,22 +79,31 @@ Bytes StreamReader::opaque_result(std::uint32_t max) {
   const std::uint32_t length = u32();
   if (length > max) ok_ = false;
   if (!ok_) return {};
-  if (item_ == items_.size() || items_[item_].position != kAnyPosition) return content(length);
-  if (!items_[item_].bytes.empty()) return take_item(length);
-  ++item_;  // a Write chunk that was not used
+  if (at_item()) {
+    // Of this result a Write chunk that was offered is not used.
+    if (result_ < results_.size()) ++result_;
+    return take(items_[item_++].bytes, length);
+  }
+  if (result_ < results_.size()) {
+    const Bytes written = results_[result_++].bytes;
+    if (!written.empty()) return take(written, length);
+  }
+  skip_padding(length);
   return content(length);
 }
 
 bool StreamReader::at_end() const {
-  if (!ok_ || offset_ != stream_.size()) return false;
-  for (const Placed& item : items_.subspan(item_)) {
-    if (item.position != kAnyPosition || !item.bytes.empty()) return false;
-  }
-  return true;
+  return ok_ && offset_ == stream_.size() && item_ == items_.size() &&
+         std::ranges::all_of(results_.subspan(result_),
+                             [](const Placed& r) { return r.bytes.empty(); });
+}
+
+bool StreamReader::at_item() const {
+  return item_ < items_.size() && items_[item_].position == position_;
 }
 
 Bytes StreamReader::content(std::uint32_t length) {
-  if (item_ < items_.size() && items_[item_].position == position_) return take_item(length);
+  if (at_item()) return take(items_[item_++].bytes, length);
   if (!need(xdr_padded(length))) return {};
   const Bytes v = stream_.subspan(offset_, length);
   offset_ += static_cast<std::size_t>(xdr_padded(length));
@@ -88,15 +111,13 @@ Bytes StreamReader::content(std::uint32_t length) {
   return v;
 }
 
-Bytes StreamReader::take_item(std::uint32_t length) {
-  const Bytes bytes = items_[item_].bytes;
-  if (bytes.size() != length && bytes.size() != xdr_padded(length)) {
+Bytes StreamReader::take(Bytes item, std::uint32_t length) {
+  if (item.size() != length && item.size() != xdr_padded(length)) {
     ok_ = false;
     return {};
   }
-  ++item_;
   position_ += xdr_padded(length);
-  return bytes.first(length);
+  return item.first(length);
 }
 
 }  // namespace rpcrdma::protocol

@@ -123,9 +123,10 @@ void tell_reads_ended(const ConnectionTracer& trace, const CheckedReads& message
 
 void tell_failed(const ConnectionTracer& trace, const fabric::Completion& completion, Time now) {
   const WorkKind kind = WorkId::decode(completion.id).kind;
-  if (kind != WorkKind::kRead && kind != WorkKind::kWrite && kind != WorkKind::kProbe) return;
+  const bool is_read = kind == WorkKind::kRead || kind == WorkKind::kReplyRead;
+  if (!is_read && kind != WorkKind::kWrite && kind != WorkKind::kProbe) return;
   trace::OperationEnd event;
-  event.kind = kind == WorkKind::kRead ? trace::Transfer::kRead : trace::Transfer::kWrite;
+  event.kind = is_read ? trace::Transfer::kRead : trace::Transfer::kWrite;
   event.side = trace::kHere;
   event.status = static_cast<std::uint8_t>(completion.status);
   event.id = completion.id;

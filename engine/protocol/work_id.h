@@ -15,7 +15,10 @@ enum class WorkKind : std::uint8_t {
   kRead,       // the responder's: of a Call's Read chunks
   kWrite,      // into a Write chunk or the Reply chunk
   kReplySend,  // of a Reply or an RDMA_ERROR
-  kProbe
+  kProbe,
+  kReplyFence,  // the responder's: a handle of a Reply's Read chunk is withdrawn
+  kReplyRead,   // the requester's: of a Reply's Read chunks
+  kDoneSend     // of the RDMA_DONE for those
 };
 
 struct WorkId {

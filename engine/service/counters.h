@@ -21,6 +21,8 @@ inline void add(protocol::ResponderCounters& sum, const protocol::ResponderCount
   sum.bytes += c.bytes;
   sum.service += c.service;
   sum.invalidated += c.invalidated;
+  sum.read_replies += c.read_replies;
+  sum.done += c.done;
 }
 
 inline void add(protocol::RequesterCounters& sum, const protocol::RequesterCounters& c) {
@@ -39,6 +41,8 @@ inline void add(protocol::RequesterCounters& sum, const protocol::RequesterCount
   sum.zero_grants += c.zero_grants;
   sum.invalidated += c.invalidated;
   sum.stalls += c.stalls;
+  sum.padded_calls += c.padded_calls;
+  sum.read_replies += c.read_replies;
   sum.inline_calls += c.inline_calls;
   sum.read_chunks += c.read_chunks;
   sum.write_chunks += c.write_chunks;

@@ -13,6 +13,7 @@
 
 #include <rpcrdma/fabric/provider.h>
 #include <rpcrdma/protocol/memory_pool.h>
+#include <rpcrdma/protocol/padding.h>
 #include <rpcrdma/protocol/requester.h>
 #include <rpcrdma/protocol/responder.h>
 #include <rpcrdma/protocol/versions.h>
@@ -34,6 +35,12 @@ struct Terms {
   // Inline thresholds of version 2, bytes; of the first message kFirstMessageThreshold.
   std::uint32_t inline_send_2 = kVersionTwoThreshold;
   std::uint32_t inline_receive_2 = kVersionTwoThreshold;
+  // What the Connection Configuration Protocol tells of the peer (RFC 5666 section 6.2): how Calls
+  // to it are padded; how many RDMA Reads may be under way to it at a time, 0: none; whether it
+  // reads Read chunks.
+  Padding padding{};
+  std::uint32_t max_reads = UINT32_MAX;
+  bool peer_reads = true;
 };
 
 struct ChannelOptions {
@@ -75,8 +82,8 @@ class Channel {
   // Takes a connection that is about to be set up, and posts the Receives. Error: kNoRoom, kSystem.
   [[nodiscard]] fabric::Expected<void> begin(std::unique_ptr<fabric::Connection> connection);
   [[nodiscard]] fabric::Connection& connection();
-  // Instead of the terms in the options: before established(). Receives stay as long as they are,
-  // so `inline_receive` is at most that.
+  // Instead of the terms in the options. Receives stay as long as they are, so `inline_receive` is
+  // at most that.
   void agree(const Terms& terms);
   void established(fabric::Time now);
   // A requester for a channel that is established and has none, with `later_credits` or fewer. When

@@ -45,6 +45,7 @@ struct MessageBytes {
   std::uint64_t long_calls = 0;    // Position Zero Read chunks
   std::uint64_t write_chunks = 0;  // of results
   std::uint64_t reply_chunks = 0;
+  std::uint64_t reply_reads = 0;  // RFC 5666: of Replies that the requester reads
 
   [[nodiscard]] std::uint64_t read() const { return read_chunks + long_calls; }
   [[nodiscard]] std::uint64_t written() const { return write_chunks + reply_chunks; }
@@ -57,6 +58,7 @@ struct MessageBytes {
     long_calls += o.long_calls;
     write_chunks += o.write_chunks;
     reply_chunks += o.reply_chunks;
+    reply_reads += o.reply_reads;
     return *this;
   }
 };

@@ -9,6 +9,7 @@
 
 #include <rpcrdma/fabric/error.h>
 #include <rpcrdma/protocol/message.h>
+#include <rpcrdma/protocol/padding.h>
 #include <rpcrdma/protocol/versions.h>
 
 namespace rpcrdma::protocol {
@@ -22,6 +23,15 @@ struct Limits {
   // No chunks at all: what does not fit without is not sent (draft-cel-nfsv4-rpcrdma-bidirection-01
   // section 2.4).
   bool inline_only = false;
+  // RFC 5666 only. What of a Call is padded: see Padding.
+  Padding padding{};
+  // Whether the messages of the other side may have Read chunks: Calls (its maxrdmaread), and
+  // Replies (section 3.5).
+  bool read_chunks = true;
+  bool reply_reads = false;
+  // Of a Call: no Write chunks and no Reply chunk are offered, so that its Reply is inline or comes
+  // by Read chunks.
+  bool offer_nothing = false;
 };
 
 // RDMA_MSG and RDMA_NOMSG of a version: the four fixed words, in version 2 rdma_direction and
@@ -40,6 +50,7 @@ struct Limits {
 struct CallPlan {
   bool long_call = false;                  // RDMA_NOMSG: all of it in a Position Zero Read chunk
   std::array<bool, kMaxPieces> by_read{};  // pieces that are Read chunks
+  bool padded = false;                     // RDMA_MSGP
   bool write_list = false;                 // a Write chunk for each of the results, in order; one
                                            // for a result of no bytes has no segment
   std::uint32_t reply_chunk = 0;           // bytes of the Reply chunk that is offered; 0: none
@@ -72,6 +83,11 @@ struct Offer {
 // Of a Reply.
 struct ReplyPlan {
   bool long_reply = false;  // RDMA_NOMSG: the stream goes into the Reply chunk
+  // RFC 5666 only. RDMA_NOMSG: the stream is a Position Zero Read chunk; pieces, by their index in
+  // the message, that are Read chunks; and segments of all those.
+  bool read_reply = false;
+  std::array<bool, kMaxPieces> by_read{};
+  std::uint32_t read_segments = 0;
   // Pieces, by their index in the message, that Write chunks hold: the n-th DDP-eligible piece is
   // in the n-th Write chunk.
   std::array<bool, kMaxPieces> by_write{};
@@ -88,7 +104,9 @@ struct Shortage {
 };
 
 // Every DDP-eligible piece goes into its Write chunk if the Call has one with room for any byte
-// (WR-10): a Write chunk without is how a requester says that this result is to come inline.
+// (WR-10): a Write chunk without is how a requester says that this result is to come inline. With
+// `reply_reads`, what finds no room is left to be read: DDP-eligible pieces, the largest first, or
+// all of the stream.
 // Errors: kNoRoom when the chunks that were offered are too small or missing, of which `shortage`
 // then tells: answer ERR_CHUNK, or RDMA2_ERR_CANT_REPLY; kBadArgument for too many pieces.
 [[nodiscard]] fabric::Expected<ReplyPlan> plan_reply(const Limits& limits,

@@ -15,6 +15,8 @@
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/protocol/message.h>
 #include <rpcrdma/protocol/options.h>
+#include <rpcrdma/protocol/padding.h>
+#include <rpcrdma/protocol/stream_reader.h>
 
 namespace rpcrdma::protocol {
 
@@ -64,6 +66,8 @@ struct CallOutcome {
   const char* reason = "";  // for a person
   // The Reply's stream without what Write chunks hold; valid during the call that tells it.
   wire::Bytes reply;
+  Padding padding{};              // of `reply`
+  std::span<const Placed> items;  // RFC 5666: what Read chunks of the Reply brought; valid as long
   // Bytes that the peer wrote into each of the results' memory; 0: it is in `reply`, or absent.
   std::span<const std::uint32_t> result_bytes;
   CallTimes times;
@@ -108,6 +112,13 @@ struct RequesterOptions {
   // Version 2: a Reply chunk that a peer finds too short is offered again as long as it asks for,
   // up to so many bytes. 0: not.
   std::uint32_t most_reply = 1U << 20;
+  // What RFC 8166 took out of RFC 5666: RDMA_MSGP is taken, and sent once the peer has said how it
+  // wants it (Terms::padding); Replies may have Read chunks, which are read and acknowledged by
+  // RDMA_DONE. A Call keeps its credit until that has arrived.
+  bool rfc5666 = false;
+  // With `rfc5666`: Calls offer neither Write chunks nor a Reply chunk, as by requesters that do
+  // not know where results are to go until they come (section 3.4).
+  bool offer_nothing = false;
 };
 
 struct RequesterCounters {
@@ -122,6 +133,8 @@ struct RequesterCounters {
   std::uint64_t zero_grants = 0;  // taken as one
   std::uint64_t invalidated = 0;  // Replies by Send With Invalidate
   std::uint64_t stalls = 0;       // Calls that waited for a credit
+  std::uint64_t padded_calls = 0,
+                read_replies = 0;  // RFC 5666: RDMA_MSGP; Replies with Read chunks
   std::uint64_t inline_calls = 0, read_chunks = 0, write_chunks = 0, reply_chunks = 0,
                 long_calls = 0;
   MessageBytes bytes;  // of Calls as often as they were sent, and of Replies

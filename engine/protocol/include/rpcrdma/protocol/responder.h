@@ -14,6 +14,7 @@
 #include <rpcrdma/protocol/durations.h>
 #include <rpcrdma/protocol/message.h>
 #include <rpcrdma/protocol/options.h>
+#include <rpcrdma/protocol/padding.h>
 #include <rpcrdma/protocol/reduction.h>
 #include <rpcrdma/protocol/stream_reader.h>
 
@@ -27,6 +28,7 @@ struct IncomingCall {
   std::uint32_t xid = 0;
   wire::Bytes stream;             // RPC header and arguments without what Read chunks brought
   std::span<const Placed> items;  // what they brought, in order of position
+  Padding padding{};              // of the stream
   Offer offer;
   fabric::Time received = 0;  // its Send arrived
   fabric::Time pulled = 0;    // its Read chunks were all there; without any, as received
@@ -50,6 +52,15 @@ struct ResponderOptions {
   // False: Calls with chunks get ERR_CHUNK, as those in the reverse direction may (RFC 8167 section
   // 5.3).
   bool chunks = true;
+  // What RFC 8166 took out of RFC 5666: RDMA_MSGP is taken; what a Reply has no room for elsewhere
+  // is left to be read, until the peer's RDMA_DONE; and the lengths of Write chunks count the
+  // roundup of what they hold (section 3.7).
+  bool rfc5666 = false;
+  // In which the RDMA_DONE for a Reply has to come, or the connection is given up; until then its
+  // credit is not granted again. Of all Replies that wait for theirs, bytes that may be exposed:
+  // others get ERR_CHUNK.
+  fabric::Time done_timeout = 30 * fabric::kSecond;
+  std::uint64_t max_exposed_bytes = 16U << 20;
   // What is answered of RDMA2_OPTIONAL messages; null: nothing. It outlives the responder.
   const OptionRegistry* options = nullptr;
   // Of the Read chunks of all Calls that are being served, bytes: Calls beyond wait for others to
@@ -74,6 +85,8 @@ struct ResponderCounters {
   // Of Calls that were replied to: from their Receives until reply(), by the clock given to both.
   Durations service;
   std::uint64_t invalidated = 0;  // Replies sent with Send With Invalidate
+  // RFC 5666: Replies with Read chunks, and those that were acknowledged.
+  std::uint64_t read_replies = 0, done = 0;
 };
 
 class Responder {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include <rpcrdma/fabric/provider.h>
+#include <rpcrdma/protocol/padding.h>
 #include <rpcrdma/wire/xdr.h>
 
 namespace rpcrdma::protocol {
@@ -24,9 +25,10 @@ struct Placed {
 
 class StreamReader {
  public:
-  // `items` in order of position, or all of kAnyPosition; both stay the caller's. ok() is false
-  // from the start for items that overlap, are out of order, or lie beyond the stream.
-  StreamReader(wire::Bytes stream, std::span<const Placed> items);
+  // `items` in order of position, those of kAnyPosition last; both stay the caller's. ok() is false
+  // from the start for items that overlap, are out of order, or lie beyond the stream. `padding`:
+  // of the stream.
+  StreamReader(wire::Bytes stream, std::span<const Placed> items, const Padding& padding = {});
 
   [[nodiscard]] bool ok() const { return ok_; }
   std::uint32_t u32();
@@ -46,13 +48,18 @@ class StreamReader {
  private:
   [[nodiscard]] bool items_fit() const;
   bool need(std::uint64_t bytes);
+  void skip_padding(std::uint32_t length);
+  [[nodiscard]] bool at_item() const;
   wire::Bytes content(std::uint32_t length);
-  wire::Bytes take_item(std::uint32_t length);
+  wire::Bytes take(wire::Bytes item, std::uint32_t length);
 
   wire::Bytes stream_;
-  std::span<const Placed> items_;
+  std::span<const Placed> items_;    // with positions
+  std::span<const Placed> results_;  // without
+  Padding padding_;
   std::size_t offset_ = 0;
   std::size_t item_ = 0;
+  std::size_t result_ = 0;
   std::uint64_t position_ = 0;
   bool ok_ = true;
 };
