@@ -54,6 +54,22 @@ std::optional<ProviderKind> parse_kind(const EndpointOptions& options, const cha
   return name == "verbs" || wants_device ? ProviderKind::kVerbs : ProviderKind::kAuto;
 }
 
+// What came after RFC 5666 goes with it.
+bool parse_profile(const EndpointOptions& options, Endpoint& e, const char* command) {
+  e.config.max_reads = options.max_reads;
+  if (options.profile == "rfc8166") return true;
+  if (options.versions == "2") {
+    complain(
+        fmt::format("{}: --profile rfc5666 is of version 1, and --rdma-version 2 is not", command));
+    return false;
+  }
+  e.profile = service::Profile::k5666;
+  e.private_data = false;
+  e.remote_invalidation = false;
+  e.version.versions = {1, 1};
+  return true;
+}
+
 // The own address that --gid-index names, if there is one.
 std::optional<Address> gid_address(const Endpoint& endpoint, const char* command) {
   const auto address =
@@ -87,6 +103,19 @@ void add_endpoint_options(CLI::App& app, EndpointOptions& options) {
                "peer does the same");
   app.add_flag("--no-remote-invalidation", options.no_remote_invalidation,
                "No Send With Invalidate");
+  app.add_option(
+         "--profile", options.profile,
+         "rfc8166: version 1 as it is deployed; rfc5666: with what that took out, RDMA_MSGP, "
+         "Replies with Read chunks, RDMA_DONE and the Connection Configuration Protocol, and "
+         "without private data, version 2 and remote invalidation (docs/rfc5666.md)")
+      ->type_name("PROFILE")
+      ->check(CLI::IsMember({"rfc8166", "rfc5666"}))
+      ->capture_default_str();
+  app.add_option(
+         "--max-reads", options.max_reads,
+         "--profile rfc5666: RDMA Reads that the peer may have under way at a time; 0: none")
+      ->type_name("N")
+      ->capture_default_str();
   app.add_option("--provider", options.provider,
                  "verbs: an RDMA device; soft: RDMA in user space; auto: verbs if the own address "
                  "belongs to a device")
@@ -125,6 +154,8 @@ void apply(const Endpoint& endpoint, service::ClientOptions& client) {
   client.private_data = endpoint.private_data;
   client.remote_invalidation = endpoint.remote_invalidation;
   client.version = endpoint.version;
+  client.profile = endpoint.profile;
+  client.config = endpoint.config;
 }
 
 void apply(const Endpoint& endpoint, service::ServerOptions& server) {
@@ -133,6 +164,8 @@ void apply(const Endpoint& endpoint, service::ServerOptions& server) {
   server.private_data = endpoint.private_data;
   server.remote_invalidation = endpoint.remote_invalidation;
   server.version = endpoint.version;
+  server.profile = endpoint.profile;
+  server.config = endpoint.config;
 }
 
 std::optional<Endpoint> parse_endpoint(const EndpointOptions& options, const char* command) {
@@ -150,6 +183,7 @@ std::optional<Endpoint> parse_endpoint(const EndpointOptions& options, const cha
   e.remote_invalidation = !options.no_remote_invalidation;
   e.version.versions = {options.versions == "2" ? 2U : 1U, options.versions == "1" ? 1U : 2U};
   e.version.private_data_for_two = options.private_data_for_two;
+  if (!parse_profile(options, e, command)) return std::nullopt;
   const auto kind = parse_kind(options, command);
   if (!kind) return std::nullopt;
   e.kind = *kind;

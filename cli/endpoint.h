@@ -26,6 +26,8 @@ struct EndpointOptions {
   std::string versions = "1";
   bool private_data_for_two = false;
   bool no_remote_invalidation = false;
+  std::string profile = "rfc8166";
+  std::uint32_t max_reads = 16;
   std::vector<std::string> faults;
   std::string pcapng;
   bool exact = false;
@@ -38,7 +40,8 @@ struct EndpointOptions {
 };
 
 // --port, --inline, --no-private-data, --rdma-version, --private-data-v2,
-// --no-remote-invalidation, --provider, --device, --gid-index, --handles, --fault, --pcapng,
+// --no-remote-invalidation, --profile, --max-reads, --provider, --device, --gid-index, --handles,
+// --fault, --pcapng,
 // --exact, --busy-poll, and those of tracing.
 void add_endpoint_options(CLI::App& app, EndpointOptions& options);
 
@@ -52,6 +55,8 @@ struct Endpoint {
   bool private_data = true;
   bool remote_invalidation = true;
   service::VersionOptions version;
+  service::Profile profile = service::Profile::k8166;
+  service::ConfigOptions config;
   ProviderKind kind = ProviderKind::kAuto;  // until choose_provider()
   std::string device;                       // "mlx5_0", "mlx5_0:2"; empty: that of the address
   std::optional<std::uint32_t> gid_index;

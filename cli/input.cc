@@ -53,10 +53,10 @@ void add_profile(CLI::App& app, rules::Profile& profile) {
   app.add_option_function<std::string>(
          "--profile",
          [&profile](const std::string& name) {
-           profile = name == "5666" ? rules::Profile::k5666 : rules::Profile::k8166;
+           profile = name.ends_with("5666") ? rules::Profile::k5666 : rules::Profile::k8166;
          },
          "Measure by RFC 8166 (the default) or by RFC 5666")
-      ->check(CLI::IsMember({"8166", "5666"}))
+      ->check(CLI::IsMember({"8166", "5666", "rfc8166", "rfc5666"}))
       ->type_name("RFC");
 }
 

@@ -51,6 +51,7 @@ struct Options {
   std::string metrics;
   bool rpcbind = false;
   bool reverse = false;
+  bool no_offer = false;
   bool both = false;
   bool json = false;
 };
@@ -79,6 +80,10 @@ std::optional<Plan> parse(const Options& o) {
       complain(fmt::format("load: --fail-above: {}", added.error().message));
       return std::nullopt;
     }
+  }
+  if (o.no_offer && endpoint->profile != service::Profile::k5666) {
+    complain("load: --no-offer needs --profile rfc5666");
+    return std::nullopt;
   }
   if (!in_range(o.depth, 1, kMostDepth, "load", "--depth") ||
       !in_range(o.connections, 1, kMostConnections, "load", "--connections") ||
@@ -159,6 +164,7 @@ std::optional<Workers> make_workers(const Options& o, const Plan& plan, Tracing&
     w.client.connections = o.connections / o.threads + (i < o.connections % o.threads ? 1 : 0);
     w.client.requester.credits = o.depth;
     w.client.requester.max_calls = o.depth;
+    w.client.requester.offer_nothing = o.no_offer;
     w.depth = o.depth;
     w.timeout = plan.timeout;
     w.spin = plan.endpoint.spin;
@@ -357,6 +363,8 @@ Run add_load(CLI::App& app) {
   app.add_option("--duration", options->duration,
                  "End after so long: seconds, or 500ms, 5m (10s, unless there is a count)")
       ->type_name("DURATION");
+  app.add_flag("--no-offer", options->no_offer,
+               "--profile rfc5666: offer no memory for Replies, so that long ones are read");
   app.add_flag("--reverse", options->reverse,
                "Let the server call, over these connections (RFC 8167): --procedure, --size, "
                "--depth, --count and --duration are those of its Calls, which are all alike");

@@ -47,6 +47,7 @@ struct Options {
   std::string metrics;
   std::uint32_t reverse_credits = 8;
   bool reverse_inline_only = false;
+  std::uint32_t align = 64;
   bool rpcbind = false;
   bool quiet = false;
 };
@@ -61,6 +62,11 @@ class Doorkeeper : public service::ServerObserver {
     fmt::print("connection {}: {} connected, {} bytes inline from it, {} to it{}\n", c.number,
                c.peer.to_string(), c.thresholds.receive, c.thresholds.send,
                c.thresholds.peer ? "" : " (it sent no private data)");
+  }
+  void on_configured(const service::ConnectionInfo& c) override {
+    if (quiet_) return;
+    fmt::print("connection {}: {} configured, {} bytes inline from it, {} to it\n", c.number,
+               c.peer.to_string(), c.thresholds.receive, c.thresholds.send);
   }
   void on_closed(const service::ConnectionInfo& c, service::CloseReason reason,
                  std::string_view what) override {
@@ -155,6 +161,7 @@ std::optional<Plan> parse(const Options& options) {
   if (!endpoint) return std::nullopt;
   if (!in_range(options.credits, 1, kMostCredits, "serve", "--credits") ||
       !in_range(options.reverse_credits, 0, kMostCredits, "serve", "--reverse-credits") ||
+      !in_range(options.align, 0, protocol::kMaxAlign, "serve", "--align") ||
       !in_range(options.max_connections, 1, kMostConnections, "serve", "--max-connections") ||
       !in_range(options.max_calls, 1, kMostCalls, "serve", "--max-calls")) {
     return std::nullopt;
@@ -186,6 +193,7 @@ std::optional<Plan> parse(const Options& options) {
     server_options.idle = *idle;
   }
   apply(*endpoint, server_options);
+  server_options.config.align = options.align;
   server_options.responder.credits = options.credits;
   server_options.reverse_credits = options.reverse_credits;
   server_options.responder.max_chunk_bytes = *bulk;
@@ -326,6 +334,11 @@ Run add_serve(CLI::App& app) {
       ->capture_default_str();
   app.add_flag("--reverse-inline-only", options->reverse_inline_only,
                "Use no chunks for them: what does not fit inline is not called");
+  app.add_option(
+         "--align", options->align,
+         "--profile rfc5666: what clients are told to align opaques to by padding; 0: nothing")
+      ->type_name("BYTES")
+      ->capture_default_str();
   app.add_option("--idle", options->idle, "Close connections without Calls for so long (never)")
       ->type_name("DURATION");
   app.add_option(

@@ -10,6 +10,7 @@
 #include "reduction.h"
 
 #include <algorithm>
+#include <optional>
 #include <variant>
 
 #include <rpcrdma/model/early.h>
@@ -19,6 +20,7 @@
 #include <rpcrdma/wire/cm.h>
 #include <rpcrdma/wire/dialect.h>
 #include <rpcrdma/wire/endian.h>
+#include <rpcrdma/wire/rdmaconfig.h>
 #include <rpcrdma/wire/xdr.h>
 
 namespace rpcrdma::model {
@@ -36,6 +38,11 @@ constexpr std::uint64_t make_tag(CallRef ref, std::uint32_t segment) {
          (segment & 0xffff);
 }
 constexpr std::uint64_t kTagBits = 0xffffff;
+
+bool is_configuration(const RpcInfo& rpc) {
+  return rpc.known && rpc.program == wire::kRdmaConfigProgram &&
+         rpc.procedure == wire::kRdmaConfigProcConf;
+}
 
 const EarlySend* early_of(const roce::SendMessage& send) {
   return static_cast<const EarlySend*>(send.early);
@@ -57,7 +64,8 @@ struct Model::Impl {
     ConnectionModel pub;
     std::array<CallTable, 2> calls;
     std::uint32_t merged_into = UINT32_MAX;
-    bool expected = false;  // set up to the port of NFS/RDMA
+    bool expected = false;                         // set up to the port of NFS/RDMA
+    std::optional<wire::RdmaConfigRequest> asked;  // by the last CONF_RDMA
   };
 
   Observer& observer;
@@ -114,6 +122,7 @@ struct Model::Impl {
   MsgType guess_direction(Connection& c, std::uint8_t sender, std::uint32_t xid);
   MsgType direction(Connection& c, const roce::SendMessage& send, const wire::HeaderView& h,
                     const EarlySend* early);
+  void note_configured(Connection& c, wire::Bytes rpc_message);
   bool answers_outstanding(Connection& c, std::uint8_t sender, std::uint32_t xid) {
     return c.calls[1 - sender].find(xid).generation != 0;
   }
@@ -352,7 +361,14 @@ MsgType Model::Impl::direction(Connection& c, const roce::SendMessage& send,
     case Proc::kDone:
       return MsgType::kCall;
     case Proc::kNomsg:
-      if (!h.reads.empty() && h.reads[0].position == 0) return MsgType::kCall;
+      if (!h.reads.empty() && h.reads[0].position == 0) {
+        // By RFC 5666 a Reply can be read, too: by a server that has called nothing, to a Call that
+        // waits. A Call like that would have the XID by chance, and expect no long Reply.
+        const bool answers = !h.reply && c.pub.client_certain && c.pub.client != send.sender &&
+                             c.pub.caller[send.sender].calls == 0 &&
+                             answers_outstanding(c, send.sender, h.xid);
+        return answers ? MsgType::kReply : MsgType::kCall;
+      }
       if (h.reply && !h.reply->empty()) {
         // A Call that lacks its Position Zero chunk? From a client to which nothing was called.
         const bool caller = c.pub.client_certain && c.pub.client == send.sender &&
@@ -633,6 +649,11 @@ void Model::Impl::decode_call_rpc(Call& call, wire::Bytes rpc_message, const Ear
   info.procedure = rpc->call.proc;
   info.cred_flavor = rpc->call.cred.flavor;
   call.identified = true;
+  if (is_configuration(info)) {
+    const auto asked = wire::decode_rdmaconfig_request(rpc_message.subspan(rpc->length));
+    at(call.message.connection).asked =
+        asked ? std::optional<wire::RdmaConfigRequest>(*asked) : std::nullopt;
+  }
   if (early != nullptr && early->ops) {
     info.ops = *early->ops;
     return;
@@ -728,6 +749,16 @@ void Model::Impl::count_outstanding(CallRef ref) {
   }
 }
 
+// The thresholds that the Connection Configuration Protocol has agreed on (RFC 5666 section 6.2).
+void Model::Impl::note_configured(Connection& c, wire::Bytes rpc_message) {
+  const auto rpc = wire::decode_rpc(rpc_message);
+  if (!rpc || rpc->type != MsgType::kReply || !c.asked) return;
+  const auto reply = wire::decode_rdmaconfig_reply(rpc_message.subspan(rpc->length));
+  if (!reply) return;
+  c.pub.thresholds.call = reply->maxcall_sendsize;
+  c.pub.thresholds.reply = c.asked->maxreply_sendsize;
+}
+
 void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wire::HeaderView* h,
                          Message& m) {
   CallerCounts& counts = c.pub.caller[m.caller];
@@ -760,6 +791,9 @@ void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wir
         if (chunk.list == ChunkList::kReply) decode_reply_rpc(m, chunk.data.head(), nullptr);
       }
     }
+  }
+  if (call != nullptr && h != nullptr && m.kind == Kind::kReply && is_configuration(m.rpc)) {
+    note_configured(c, send.data.subspan(h->length));
   }
   if (call == nullptr) {
     ++counts.unmatched_replies;

@@ -76,7 +76,7 @@ fabric::Expected<std::uint32_t> RequesterCore::call(const CallSpec& spec, Time n
   std::copy(spec.results.begin(), spec.results.end(), c.results.begin());
   c.result_count = static_cast<std::uint32_t>(spec.results.size());
   c.max_reply = spec.max_reply;
-  enqueue(index, now);
+  enqueue(index, spec.first, now);
   return c.xid;
 }
 
@@ -94,7 +94,7 @@ fabric::Expected<std::uint32_t> RequesterCore::option(const OptionSpec& spec, Ti
   c.info_bytes = static_cast<std::uint8_t>(spec.info.size());
   c.piece_count = c.result_count = 0;
   c.max_reply = 0;
-  enqueue(index, now);
+  enqueue(index, false, now);
   return c.xid;
 }
 
@@ -122,13 +122,14 @@ std::uint32_t RequesterCore::new_call(Time timeout, std::uint64_t cookie, Time n
   return index;
 }
 
-void RequesterCore::enqueue(std::uint32_t index, Time now) {
+void RequesterCore::enqueue(std::uint32_t index, bool first, Time now) {
   Call& c = calls_[index];
   ++counters_.calls;
   if (tells()) tell_call(trace_, c.xid, trace::kHere, c.stream(), now);
   c.state = State::kWaiting;
-  const bool stalls = credits_.outstanding() + waiting_.size() >= credits_.limit();
-  waiting_.push_back(index);
+  const std::uint32_t before = first ? 0 : waiting_.size();
+  const bool stalls = credits_.outstanding() + before >= credits_.limit();
+  first ? waiting_.push_front(index) : waiting_.push_back(index);
   if (stalls) {
     ++counters_.stalls;
     begin_credit_wait(c, now);

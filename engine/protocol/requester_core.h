@@ -107,7 +107,7 @@ class RequesterCore : public WorkSource {
   // A free one, to be filled in; kNoSlot: there is none.
   [[nodiscard]] std::uint32_t new_call(fabric::Time timeout, std::uint64_t cookie,
                                        fabric::Time now);
-  void enqueue(std::uint32_t index, fabric::Time now);
+  void enqueue(std::uint32_t index, bool first, fabric::Time now);
   [[nodiscard]] Try try_send(std::uint32_t index, fabric::Time now);
   [[nodiscard]] fabric::Expected<CallPlan> plan(const Call& call) const;
   [[nodiscard]] fabric::Expected<void> build(const Call& call, const CallPlan& plan,

@@ -1,6 +1,7 @@
 #include "channel_options.h"
 #include "counters.h"
 #include "later.h"
+#include "rdma_config.h"
 #include "thresholds.h"
 #include "trace_hooks.h"
 
@@ -88,6 +89,10 @@ struct Link : protocol::RequesterOwner {
   }
 
   void on_outcome(const protocol::CallOutcome& outcome) override {
+    if (configuring == outcome.xid) {
+      configuring.reset();
+      return configured(outcome);
+    }
     if (outcome.status == protocol::CallStatus::kReplied) durations.add(outcome.times);
     if (!silent) observer.on_outcome(outcome, number);
   }
@@ -100,6 +105,8 @@ struct Link : protocol::RequesterOwner {
   std::optional<Dispatcher> dispatcher;
   std::optional<protocol::Responder> responder;
   std::unique_ptr<protocol::Channel> channel;
+  std::optional<std::uint32_t> configuring;  // the XID of CONF_RDMA, while that is outstanding
+  std::function<void(const protocol::CallOutcome&)> configured;
   ConnectionInfo info;
   LinkState state = LinkState::kWaiting;
   std::uint64_t cookie = 0;
@@ -125,18 +132,26 @@ struct Client::Impl : LoopMember {
         observer(w),
         takes_invalidate(o.remote_invalidation && l.provider().limits().takes_invalidate),
         private_data(own_private_data(o.inline_threshold, takes_invalidate)),
+        config_call(o.inline_threshold, o.config),
         random(std::random_device()()) {
     // What the peer reads or writes at once, a device like this one can.
     if (const std::uint32_t most = l.provider().limits().message; most != 0) {
       options.max_segment = std::min(options.max_segment, most);
     }
     options.programs = programs;
+    if (options.profile == Profile::k5666) {
+      options.requester.rfc5666 = true;
+      ++options.requester.max_calls;  // for CONF_RDMA
+    }
     for (std::uint32_t i = 0; i < options.connections; ++i) {
       protocol::RequesterOptions requester = options.requester;
       requester.first_xid = static_cast<std::uint32_t>(random());
       links.push_back(std::make_unique<Link>(observer, counters.durations, requester, i));
       links.back()->backoff = options.backoff_first;
       links.back()->due = 0;
+      links.back()->configured = [this, i](const protocol::CallOutcome& outcome) {
+        configured(*links[i], outcome);
+      };
       if (!options.programs.empty()) {
         links.back()->serve(options, loop, [this, i] { mark(*links[i]); });
       }
@@ -221,10 +236,36 @@ struct Client::Impl : LoopMember {
     protocol::Terms terms = terms_of(options.version, link.info.thresholds);
     terms.remote_invalidation = false;  // of Replies that are sent here
     link.channel->agree(terms);
+    link.info.configured.reset();
     link.channel->established(now);
+    if (options.profile == Profile::k5666) configure(link, now);
     mark(link);
     observer.on_connected(link.info);
     check_finished(link, now);
+  }
+
+  // Before anything else is sent; one that was lost with the last connection is sent again anyway.
+  void configure(Link& link, Time now) {
+    if (link.configuring) return;
+    protocol::CallSpec spec = config_call.spec();
+    spec.timeout = options.connect_timeout;
+    const auto xid = link.requester.call(spec, now);
+    if (xid) link.configuring = *xid;
+  }
+
+  void configured(Link& link, const protocol::CallOutcome& outcome) {
+    if (link.state != LinkState::kUp) return;
+    const auto reply = RdmaConfigCall::read(outcome);
+    if (reply) {
+      protocol::Terms terms = terms_of(options.version, link.info.thresholds);
+      terms.remote_invalidation = false;  // of Replies that are sent here
+      configure_client(*reply, options.inline_threshold, options.config, terms);
+      link.channel->agree(terms);
+      link.info.thresholds.send = terms.inline_send;
+      link.info.thresholds.receive = terms.inline_receive;
+      link.info.configured = reply;
+    }
+    if (!link.silent) observer.on_configured(link.info);
   }
 
   // A peer that never answered in version 2 is asked in version 1 from now on, unless it does not
@@ -515,6 +556,7 @@ struct Client::Impl : LoopMember {
   ClientObserver& observer;
   const bool takes_invalidate;
   const std::array<std::uint8_t, wire::kPrivateDataBytes> private_data;
+  const RdmaConfigCall config_call;
   ClientCounters counters;  // without the requesters'
   std::vector<std::unique_ptr<Link>> links;
   std::vector<std::uint32_t> dirty, flushing;  // links with work for flush()

@@ -59,6 +59,7 @@ void DispatcherState::orphan() {
   reply_to_ = nullptr;
   answered_later_ = nullptr;
   bind_ = nullptr;
+  configure_ = nullptr;
   for (Slot& slot : slots_) {
     for (std::uint32_t i = 0; i < slot.block_count; ++i) memory_->give(slot.blocks[i]);
     slot.block_count = 0;
@@ -140,7 +141,7 @@ void DispatcherState::dispatch(const protocol::IncomingCall& incoming, const wir
     return;
   }
   // No binding makes the RPC header DDP-eligible.
-  protocol::StreamReader arguments(incoming.stream, incoming.items);
+  protocol::StreamReader arguments(incoming.stream, incoming.items, incoming.padding);
   if (incoming.items.size() > procedure->binding.arguments ||
       (!incoming.items.empty() && incoming.items.front().position < header_bytes)) {
     (void)fail(incoming.id, CallError::kGarbageArgs);
@@ -222,6 +223,13 @@ Expected<void> DispatcherState::bind(std::shared_ptr<ReverseClient> client) {
     return fabric::fail(fabric::Errc::kBadArgument, "there are no Calls in the reverse direction");
   }
   return bind_(std::move(client));
+}
+
+Expected<wire::RdmaConfigReply> DispatcherState::configure(const wire::RdmaConfigRequest& request) {
+  if (!configure_) {
+    return fabric::fail(fabric::Errc::kBadArgument, "the connection cannot be configured");
+  }
+  return configure_(request);
 }
 
 Expected<protocol::Block> DispatcherState::take(std::uint64_t id, std::uint32_t bytes) {
@@ -308,6 +316,10 @@ Expected<void> Call::bind(std::shared_ptr<ReverseClient> client) {
   return state_.bind(std::move(client));
 }
 
+Expected<wire::RdmaConfigReply> Call::configure(const wire::RdmaConfigRequest& request) {
+  return state_.configure(request);
+}
+
 Expected<void> Call::reply(std::span<const protocol::Piece> results) {
   if (ended_) return fabric::fail(fabric::Errc::kNotConnected);
   ended_ = true;
@@ -370,8 +382,10 @@ Dispatcher::~Dispatcher() {
   state_->orphan();
 }
 
-void Dispatcher::attach(ReplyTo reply_to, std::function<void()> answered_later, Bind bind) {
-  state_->attach(std::move(reply_to), std::move(answered_later), std::move(bind));
+void Dispatcher::attach(ReplyTo reply_to, std::function<void()> answered_later, Bind bind,
+                        Configure configure) {
+  state_->attach(std::move(reply_to), std::move(answered_later), std::move(bind),
+                 std::move(configure));
 }
 void Dispatcher::on_call(const protocol::IncomingCall& call) {
   state_->on_call(call);

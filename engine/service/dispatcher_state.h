@@ -16,10 +16,11 @@ class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
                   protocol::MemoryPool& memory, const fabric::Time& clock);
 
   void attach(Dispatcher::ReplyTo reply_to, std::function<void()> answered_later,
-              Dispatcher::Bind bind) {
+              Dispatcher::Bind bind, Dispatcher::Configure configure) {
     reply_to_ = std::move(reply_to);
     answered_later_ = std::move(answered_later);
     bind_ = std::move(bind);
+    configure_ = std::move(configure);
   }
   // The dispatcher is gone, and its memory is to be in the pool before that ends.
   void orphan();
@@ -32,6 +33,7 @@ class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
 
   // For Call and Deferred.
   fabric::Expected<void> bind(std::shared_ptr<ReverseClient> client);
+  fabric::Expected<wire::RdmaConfigReply> configure(const wire::RdmaConfigRequest& request);
   fabric::Expected<protocol::Block> take(std::uint64_t id, std::uint32_t bytes);
   fabric::Expected<void> reply(std::uint64_t id, std::span<const protocol::Piece> results);
   fabric::Expected<void> fail(std::uint64_t id, CallError error);
@@ -71,6 +73,7 @@ class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
   Dispatcher::ReplyTo reply_to_;          // empty: nobody is there
   std::function<void()> answered_later_;  // may be empty
   Dispatcher::Bind bind_;                 // may be empty
+  Dispatcher::Configure configure_;       // may be empty
   std::vector<std::uint64_t> ids_;        // of slots_, apart so that they are found quickly
   std::vector<Slot> slots_;
   DispatcherCounters counters_;

@@ -108,12 +108,20 @@ ReplyReader::ReplyReader(const protocol::CallOutcome& outcome,
   header_ = rpc->reply;
   status_ = status_of(header_);
   if (status_ != RpcStatus::kSuccess) return;
-  const std::size_t count = std::min({spaces.size(), outcome.result_bytes.size(), placed_.size()});
-  for (std::size_t i = 0; i < count; ++i) {
-    placed_[i].position = protocol::kAnyPosition;
-    placed_[i].bytes = {spaces[i].data, std::min(outcome.result_bytes[i], spaces[i].length)};
+  if (outcome.items.size() > kMaxReadItems) {
+    status_ = RpcStatus::kMalformed;
+    return;
   }
-  results_ = protocol::StreamReader(outcome.reply, std::span(placed_).first(count));
+  std::size_t count = 0;
+  for (const protocol::Placed& item : outcome.items) placed_[count++] = item;
+  const std::size_t results =
+      std::min({spaces.size(), outcome.result_bytes.size(), protocol::kMaxResults});
+  for (std::size_t i = 0; i < results; ++i) {
+    const wire::Bytes bytes(spaces[i].data, std::min(outcome.result_bytes[i], spaces[i].length));
+    placed_[count++] = {protocol::kAnyPosition, bytes, nullptr};
+  }
+  results_ =
+      protocol::StreamReader(outcome.reply, std::span(placed_).first(count), outcome.padding);
   (void)results_.opaque_fixed(rpc->length);
 }
 

@@ -1,6 +1,7 @@
 #include "channel_options.h"
 #include "counters.h"
 #include "later.h"
+#include "rdma_config.h"
 #include "thresholds.h"
 #include "trace_hooks.h"
 
@@ -85,6 +86,10 @@ struct Server::Impl : LoopMember {
                     l.provider().limits().takes_invalidate),
         private_data(own_private_data(o.inline_threshold, invalidates)),
         granted(o.responder.credits) {
+    if (options.profile == Profile::k5666) {
+      options.responder.rfc5666 = true;
+      programs.push_back(&config_program);
+    }
     loop.join(*this);
   }
   ~Impl() override {
@@ -145,11 +150,15 @@ struct Server::Impl : LoopMember {
     protocol::ChannelOptions channel =
         channel_options(loop, options.version, options.max_segment, c->trace);
     channel.terms = terms_of(options.version, c->info.thresholds);
+    const protocol::Terms agreed = channel.terms;
+    // CONF_RDMA can raise it later, and Receives are as long as they are.
+    if (options.profile == Profile::k5666) channel.terms.inline_receive = options.inline_threshold;
     channel.sends_invalidate = invalidates;
     channel.takes_invalidate = invalidates;
     channel.later_credits = options.reverse_credits;
     c->channel =
         std::make_unique<protocol::Channel>(loop.memory(), channel, nullptr, &c->responder);
+    c->channel->agree(agreed);
 
     if (free_keys.empty()) {
       free_keys.push_back(static_cast<std::uint32_t>(slots.size()));
@@ -161,9 +170,11 @@ struct Server::Impl : LoopMember {
           return r->reply(id, message, at);
         },
         [this, key] { mark(key); },
-        [this, key](std::shared_ptr<ReverseClient> client) {
-          return bind(key, std::move(client));
-        });
+        [this, key](std::shared_ptr<ReverseClient> client) { return bind(key, std::move(client)); },
+        options.profile == Profile::k5666
+            ? [this,
+               key](const wire::RdmaConfigRequest& request) { return configure(key, request); }
+            : Dispatcher::Configure());
     c->cookie = loop.add_cookie(*this, key);
     fabric::ConnectionOptions connection;
     connection.cookie = c->cookie;
@@ -239,6 +250,19 @@ struct Server::Impl : LoopMember {
     c.channel->attach(ReverseBinding::requester(*c.reverse), loop.now());
     mark(key);
     return {};
+  }
+
+  Expected<wire::RdmaConfigReply> configure(std::uint32_t key,
+                                            const wire::RdmaConfigRequest& request) {
+    Connection& c = *slots[key];
+    protocol::Terms terms = terms_of(options.version, c.info.thresholds);
+    configure_server(request, options.inline_threshold, terms);
+    c.info.thresholds.send = terms.inline_send;
+    c.info.thresholds.receive = terms.inline_receive;
+    c.info.configured = answer(options.inline_threshold, options.config);
+    c.channel->agree(terms);
+    observer.on_configured(c.info);
+    return *c.info.configured;
   }
 
   std::uint64_t& count_of(CloseReason reason) {
@@ -425,6 +449,7 @@ struct Server::Impl : LoopMember {
   }
 
   Loop& loop;
+  RdmaConfigProgram config_program;
   std::vector<Program*> programs;
   ServerOptions options;
   ServerObserver silent;

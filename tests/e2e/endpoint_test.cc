@@ -345,6 +345,34 @@ TEST_F(Endpoint, BothVersionsAndDirectionsAreAnalyzedWithoutErrors) {
   stop(server);
 }
 
+// The packets, and what each end tells, of what RFC 5666 alone has.
+TEST_F(Endpoint, TheProfileOfRfc5666IsAnalyzedWithoutErrors) {
+  for (const std::string offer : {"", "--no-offer "}) {
+    const std::string name = offer.empty() ? "offer" : "no-offer";
+    const std::string packets = folder_.file(name + ".packets.pcapng");
+    const std::string events = folder_.file(name + ".events.pcapng");
+    Background server(serving({"--profile", "rfc5666", "--inline", "8Ki", "--pcapng", packets}));
+    ASSERT_TRUE(server.wait_for("listening"));
+    const Result r = run("RPCRDMA load " + to_server() +
+                         "--profile rfc5666 --procedure mix --size 0-20k --count 200 --depth 4 " +
+                         offer + "--json --record " + events);
+    EXPECT_EQ(r.status, 0) << r.err;
+    EXPECT_TRUE(server.wait_for("configured, 8192 bytes inline from it, 4096 to it"));
+    stop(server);
+    for (const std::string& file : {packets, events}) {
+      const json report = json::parse(run("RPCRDMA analyze --profile 5666 --json " + file).out);
+      EXPECT_EQ(report["connections"][0]["thresholds"]["call"], 8192);
+      for (const json& f : report["findings"]) {
+        EXPECT_NE(f["severity"], "error") << f;
+        EXPECT_NE(f["severity"], "warning") << f;
+      }
+      const std::string lines = run("RPCRDMA decode --profile 5666 " + file).out;
+      EXPECT_THAT(lines, HasSubstr("RDMA_MSGP"));
+      EXPECT_EQ(lines.find("RDMA_DONE") == std::string::npos, offer.empty());
+    }
+  }
+}
+
 TEST_F(Endpoint, AClientFallsBackToTheVersionOfTheServer) {
   Background server(serving({"--rdma-version", "1"}));
   ASSERT_TRUE(server.wait_for("listening"));
@@ -409,6 +437,9 @@ TEST(EndpointUsage, BadArgumentsGiveOneLine) {
     EXPECT_THAT(r.err, HasSubstr(part)) << arguments;
     EXPECT_EQ(r.out, "") << arguments;
   };
+  refused("serve --listen 127.0.0.1 --profile rfc5666 --rdma-version 2", "version 1");
+  refused("serve --listen 127.0.0.1 --profile rfc5666 --align 5000", "--align");
+  refused("load 127.0.0.1 --no-offer", "--no-offer needs --profile rfc5666");
   refused("serve", "--listen");
   refused("serve --listen localhost", "\"localhost\" is not an IPv4 or IPv6 address");
   refused("serve --listen 192.0.2.1", "192.0.2.1");

@@ -49,6 +49,17 @@ void configured(Scene& s, std::size_t bytes) {
   c.reply(reply(2));
 }
 
+// Inline thresholds by CONF_RDMA, and a Reply of 2000 bytes and its headers.
+void configured_reply(Scene& s, std::uint32_t max_reply) {
+  ConnectOptions options;
+  options.client_private = options.server_private = {};
+  Connection& c = s.connect(options);
+  c.call(call(1, rpc_call(1, kConfiguration, 1, 1, Xdr().u32(4096).u32(max_reply).u32(8).bytes())));
+  c.reply(reply(1, rpc_reply(1, Xdr().u32(4096).u32(4).u32(8).bytes())));
+  c.call(call(2));
+  c.reply(reply(2, rpc_reply(2, Bytes(2000))));
+}
+
 void add_procedures(Scenes& scenes) {
   scenes.push_back({.rule = "DEP-01", .breaks = padded_call, .keeps = one_exchange});
   scenes.push_back({.rule = "DEP-01",
@@ -72,6 +83,12 @@ void add_configuration(Scenes& scenes) {
   scenes.push_back({.rule = "DEP-02",
                     .breaks = [](Scene& s) { configured(s, 3000); },
                     .keeps = [](Scene& s) { configured(s, 1000); },
+                    .profile = rules::Profile::k5666});
+  scenes.push_back({.rule = "RP-04",
+                    .guilty = Guilty::kServer,
+                    .breaks = [](Scene& s) { configured_reply(s, 1024); },
+                    .keeps = [](Scene& s) { configured_reply(s, 4096); },
+                    .variant = "configured",
                     .profile = rules::Profile::k5666});
 }
 

@@ -85,6 +85,29 @@ void reply_with_reads(Scene& s, bool done) {
   c.disconnect();
 }
 
+// RFC 5666: a Reply that is a Read chunk as a whole.
+void long_reply_with_reads(Scene& s, bool done) {
+  Connection& c = s.connect();
+  c.exchange(1);
+  c.call(call(2));
+  const Bytes rpc = reply(2).rpc;
+  Message m;
+  m.xid = 2;
+  m.direction = wire::MsgType::kReply;
+  m.proc = wire::Proc::kNomsg;
+  m.reads = {{0, {0x200, static_cast<std::uint32_t>(rpc.size()), 0x1000}}};
+  c.reply(m);
+  c.read(kClient, 0x200, 0x1000, rpc);
+  if (done) {
+    Message d;
+    d.xid = 2;
+    d.proc = wire::Proc::kDone;
+    c.send(kClient, d);
+  }
+  c.exchange(3);
+  c.disconnect();
+}
+
 void add_reply(Scenes& scenes) {
   scenes.push_back({.rule = "RD-01",
                     .guilty = Guilty::kServer,
@@ -93,6 +116,11 @@ void add_reply(Scenes& scenes) {
   scenes.push_back({.rule = "RD-01",
                     .breaks = [](Scene& s) { reply_with_reads(s, false); },
                     .keeps = [](Scene& s) { reply_with_reads(s, true); },
+                    .profile = rules::Profile::k5666});
+  scenes.push_back({.rule = "RD-01",
+                    .breaks = [](Scene& s) { long_reply_with_reads(s, false); },
+                    .keeps = [](Scene& s) { long_reply_with_reads(s, true); },
+                    .variant = "long",
                     .profile = rules::Profile::k5666});
 }
 

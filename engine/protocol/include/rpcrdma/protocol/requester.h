@@ -31,6 +31,7 @@ struct CallSpec {
   std::uint32_t max_reply = 0;
   fabric::Time timeout = fabric::kNever;  // from call() on
   std::uint64_t cookie = 0;               // comes back in the outcome
+  bool first = false;                     // goes before all that wait
 };
 
 enum class CallStatus : std::uint8_t {

@@ -57,10 +57,10 @@ struct ResponderOptions {
   // roundup of what they hold (section 3.7).
   bool rfc5666 = false;
   // In which the RDMA_DONE for a Reply has to come, or the connection is given up; until then its
-  // credit is not granted again. Of all Replies that wait for theirs, bytes that may be exposed:
-  // others get ERR_CHUNK.
+  // credit is not granted again. Of all Replies that wait for theirs, bytes that may be exposed;
+  // others get ERR_CHUNK, but for one alone, which may have more.
   fabric::Time done_timeout = 30 * fabric::kSecond;
-  std::uint64_t max_exposed_bytes = 16U << 20;
+  std::uint64_t max_exposed_bytes = 64U << 20;
   // What is answered of RDMA2_OPTIONAL messages; null: nothing. It outlives the responder.
   const OptionRegistry* options = nullptr;
   // Of the Read chunks of all Calls that are being served, bytes: Calls beyond wait for others to

@@ -13,6 +13,7 @@
 #include <rpcrdma/service/connection_info.h>
 #include <rpcrdma/service/dispatcher.h>
 #include <rpcrdma/service/loop.h>
+#include <rpcrdma/service/profile.h>
 #include <rpcrdma/service/rpc_message.h>
 #include <rpcrdma/service/version_options.h>
 
@@ -27,6 +28,10 @@ struct ClientOptions {
   std::uint32_t inline_threshold = 4096;
   bool private_data = true;  // send it, and take the peer's (RFC 8797)
   VersionOptions version;
+  // k5666: `requester.rfc5666`, and the first Call of each connection is CONF_RDMA of the
+  // Connection Configuration Protocol; a server without it is taken as it is.
+  Profile profile = Profile::k8166;
+  ConfigOptions config;
   // Replies may invalidate a handle of their Call where the device allows it: the flag R of private
   // data, and rdma_inv_handle of version 2.
   bool remote_invalidation = true;
@@ -88,6 +93,8 @@ class ClientObserver {
   // Of call(); may call() again. `connection`: 0..connections - 1.
   virtual void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t connection) = 0;
   virtual void on_connected(const ConnectionInfo& /*connection*/) {}
+  // Profile::k5666: the server has answered CONF_RDMA, or refused it.
+  virtual void on_configured(const ConnectionInfo& /*connection*/) {}
   // `what`: one clause for a person. `retry`: when it is tried again, of the loop's clock;
   // fabric::kNever: not.
   virtual void on_lost(std::uint32_t /*connection*/, std::string_view /*what*/,

@@ -7,6 +7,7 @@
 #include <rpcrdma/fabric/address.h>
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/wire/private_data.h>
+#include <rpcrdma/wire/rdmaconfig.h>
 
 namespace rpcrdma::service {
 
@@ -34,6 +35,8 @@ struct ConnectionInfo {
   fabric::Address peer;
   Thresholds thresholds;
   fabric::Time since = 0;  // established, of the loop's clock
+  // What the server said in the Connection Configuration Protocol (RFC 5666 section 6.2).
+  std::optional<wire::RdmaConfigReply> configured;
 };
 
 }  // namespace rpcrdma::service

@@ -47,7 +47,11 @@ class Dispatcher : public protocol::ResponderOwner {
       std::uint64_t id, std::span<const protocol::Piece> message, fabric::Time now)>;
   // `bind`: see Call::bind(); empty: it cannot be.
   using Bind = std::function<fabric::Expected<void>(std::shared_ptr<ReverseClient> client)>;
-  void attach(ReplyTo reply_to, std::function<void()> answered_later = {}, Bind bind = {});
+  // `configure`: see Call::configure(); empty: it cannot be.
+  using Configure = std::function<fabric::Expected<wire::RdmaConfigReply>(
+      const wire::RdmaConfigRequest& request)>;
+  void attach(ReplyTo reply_to, std::function<void()> answered_later = {}, Bind bind = {},
+              Configure configure = {});
 
   void on_call(const protocol::IncomingCall& call) override;
   void on_sent(std::uint64_t id) override;

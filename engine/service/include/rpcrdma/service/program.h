@@ -16,6 +16,7 @@
 #include <rpcrdma/protocol/message.h>
 #include <rpcrdma/protocol/reduction.h>
 #include <rpcrdma/protocol/stream_reader.h>
+#include <rpcrdma/wire/rdmaconfig.h>
 #include <rpcrdma/wire/rpc.h>
 
 namespace rpcrdma::service {
@@ -103,6 +104,11 @@ class Call {
   // peer has said that it takes them. Errors: kBadArgument where there is none (a client's
   // program, a server without reverse credits), or another was bound already.
   [[nodiscard]] fabric::Expected<void> bind(std::shared_ptr<ReverseClient> client);
+  // RFC 5666 section 6.2: the peer says what it wants of this Call's connection, and is answered
+  // what it gets. Error: kBadArgument for the connection of a server of another profile, or a
+  // client's.
+  [[nodiscard]] fabric::Expected<wire::RdmaConfigReply> configure(
+      const wire::RdmaConfigRequest& request);
 
  private:
   friend class DispatcherState;

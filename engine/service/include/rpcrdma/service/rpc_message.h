@@ -66,7 +66,9 @@ class ReplyReader {
   [[nodiscard]] protocol::StreamReader& results() { return results_; }
 
  private:
-  std::array<protocol::Placed, protocol::kMaxResults> placed_;
+  // Of Read chunks, which a Reply can have by RFC 5666; more make it malformed.
+  static constexpr std::size_t kMaxReadItems = protocol::kMaxPieces;
+  std::array<protocol::Placed, kMaxReadItems + protocol::kMaxResults> placed_;
   wire::RpcReply header_;
   protocol::StreamReader results_;
   RpcStatus status_ = RpcStatus::kNoReply;

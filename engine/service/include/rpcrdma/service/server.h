@@ -13,6 +13,7 @@
 #include <rpcrdma/service/connection_info.h>
 #include <rpcrdma/service/dispatcher.h>
 #include <rpcrdma/service/loop.h>
+#include <rpcrdma/service/profile.h>
 #include <rpcrdma/service/version_options.h>
 
 namespace rpcrdma::service {
@@ -26,6 +27,9 @@ struct ServerOptions {
   std::uint32_t inline_threshold = 4096;
   bool private_data = true;  // send it, and take the peer's (RFC 8797)
   VersionOptions version{{protocol::kVersionOne, protocol::kVersionTwo}};
+  // k5666: `responder.rfc5666`, and the Connection Configuration Protocol is answered.
+  Profile profile = Profile::k8166;
+  ConfigOptions config;
   // Replies invalidate one of their Call's handles (Send With Invalidate) where both peers and the
   // device can: in version 1 where both set the flag R, in version 2 if the Call says so.
   bool remote_invalidation = true;
@@ -73,6 +77,8 @@ class ServerObserver {
  public:
   virtual ~ServerObserver() = default;
   virtual void on_connected(const ConnectionInfo& /*connection*/) {}
+  // Profile::k5666: by CONF_RDMA, which a client may send more than once.
+  virtual void on_configured(const ConnectionInfo& /*connection*/) {}
   // `what`: one clause for a person.
   virtual void on_closed(const ConnectionInfo& /*connection*/, CloseReason /*reason*/,
                          std::string_view /*what*/) {}
