@@ -45,7 +45,10 @@ void touch(wire::Bytes bytes) {
 
 class Target : public RequesterOwner, public ResponderOwner {
  public:
-  explicit Target(std::uint8_t roles) : roles_(roles % 3) { connect(); }
+  explicit Target(std::uint8_t how)
+      : roles_(how % 3), rfc5666_(how / 3 % 2 == 1), offer_nothing_(how / 6 % 2 == 1) {
+    connect();
+  }
   ~Target() override = default;
   Target(const Target&) = delete;
   Target& operator=(const Target&) = delete;
@@ -111,6 +114,7 @@ class Target : public RequesterOwner, public ResponderOwner {
     require(c.used && c.xid == o.xid);
     c.used = false;
     touch(o.reply);
+    for (const Placed& p : o.items) touch(p.bytes);
     for (std::size_t i = 0; i < o.result_bytes.size(); ++i) {
       require(o.result_bytes[i] <= c.result_length);
     }
@@ -125,7 +129,7 @@ class Target : public RequesterOwner, public ResponderOwner {
     require(theirs_.insert({c.id, false}).second);
     touch(c.stream);
     for (const Placed& p : c.items) touch(p.bytes);
-    StreamReader r(c.stream, c.items);
+    StreamReader r(c.stream, c.items, c.padding);
     r.u32();
     r.opaque();
     touch(r.opaque());
@@ -154,7 +158,13 @@ class Target : public RequesterOwner, public ResponderOwner {
   void connect() {
     refuse_nothing();
     down_ = false;
-    channel_ = std::make_unique<Channel>(pool_, kOptions, roles_ != 1 ? &requester_ : nullptr,
+    ChannelOptions options = kOptions;
+    if (rfc5666_) {
+      options.versions = {1, 1};
+      options.terms.padding = {64, 20, 0};
+      options.terms.max_reads = offer_nothing_ ? 2 : UINT32_MAX;
+    }
+    channel_ = std::make_unique<Channel>(pool_, options, roles_ != 1 ? &requester_ : nullptr,
                                          roles_ != 0 ? &responder_ : nullptr);
     require(channel_->begin(fabric_.connection()).has_value());
     channel_->established(now_);
@@ -249,6 +259,8 @@ class Target : public RequesterOwner, public ResponderOwner {
     const std::uint8_t proc = in.byte();
     h.proc = static_cast<wire::Proc>(proc % 5);
     if (proc >= 250) h.vers = 2;
+    h.align = proc;
+    h.thresh = proc / 8U;
     h.error = proc % 2 == 0 ? wire::RdmaErr::kVers : wire::RdmaErr::kChunk;
     h.reads = reads;
     std::optional<std::vector<wire::Segment>> reply;
@@ -349,8 +361,8 @@ class Target : public RequesterOwner, public ResponderOwner {
   // A completion of nothing that was posted.
   void stray(Input& in) {
     const std::uint8_t kind = in.byte();
-    if (kind % 8 == static_cast<std::uint8_t>(WorkKind::kReceive)) return;
-    WorkId id{static_cast<WorkKind>(kind % 8), in.byte() % 16U, 0};
+    if (kind % 12 == static_cast<std::uint8_t>(WorkKind::kReceive)) return;
+    WorkId id{static_cast<WorkKind>(kind % 12), in.byte() % 16U, 0};
     finish(id.encode(), Operation::kSend, some_status(in.byte()));
   }
 
@@ -447,13 +459,22 @@ class Target : public RequesterOwner, public ResponderOwner {
   }
 
   const unsigned roles_;  // 0: requester, 1: responder, 2: both
+  const bool rfc5666_;    // its profile
+  const bool offer_nothing_;
   testing::FakeFabric fabric_;
   // Not enough for everything.
   MemoryPool pool_{fabric_, {.slab_bytes = 1U << 14, .limit = 1U << 16}};
-  Requester requester_{*this, {.credits = kCredits, .max_calls = kCalls}};
+  Requester requester_{*this,
+                       {.credits = kCredits,
+                        .max_calls = kCalls,
+                        .rfc5666 = rfc5666_,
+                        .offer_nothing = offer_nothing_}};
   Responder responder_{*this,
                        {.credits = kCredits,
                         .max_chunk_bytes = 20'000,
+                        .rfc5666 = rfc5666_,
+                        .done_timeout = 200 * fabric::kMillisecond,
+                        .max_exposed_bytes = 3000,
                         .max_pulled_bytes = 10'000,
                         .patience = 300 * fabric::kMillisecond}};
   std::unique_ptr<Channel> channel_;

@@ -80,6 +80,15 @@ CASES = {
     "refused": bytes([RESPONDER]) + message(130, 250, NEITHER) + message(131, 12, CALL) + DONE_OK * 2,
     "grants": bytes([RESPONDER, 11, 1]) + message(130, MSG, CALL, FILL) + reply() + bytes([11, 7]),
     "both": bytes([BOTH]) + call(0) + message(0, MSG, CALL, FILL) + returned() + reply() + message(9, DONE, NEITHER),
+    "read-reply": bytes([9]) + call(0, LONG) + DONE_OK + message(0, MSG, REPLY, FILL, [(3, 1, 9, 0)])
+    + DONE_OK * 3,
+    "read-long-reply": bytes([9]) + call(0, LONG) + DONE_OK + message(0, NOMSG, NEITHER, b"", [(0, 1, 9, 0)])
+    + DONE_OK * 3,
+    "serve-read-reply": bytes([4]) + message(130, MSG, CALL, FILL) + reply(0, 3 | 8, 250) + DONE_OK
+    + message(130, DONE, NEITHER) + WITHDRAWN * 3,
+    "serve-late-done": bytes([4]) + message(130, MSG, CALL, FILL) + reply(0, 3, 250) + DONE_OK + bytes([7, 201]),
+    "serve-padded": bytes([4]) + message(130, 2 + 60, CALL, FILL) + reply() + DONE_OK,
+    "both-5666": bytes([5]) + call(0) + message(0, DONE, NEITHER) + message(0, MSG, REPLY, FILL, [(3, 1, 9, 0)]),
     "noise": bytes([BOTH, 0, 5]) + b"12345" + bytes([2, 10, 2, 1, 0, 10, 4, 0, 250]),
 }
 
