@@ -113,9 +113,10 @@ std::size_t guess_item(wire::Bytes results, std::span<const std::uint64_t> chunk
   return 0;
 }
 
-// Of the echo program only names are known.
+// Of this project's own programs only names are known.
 bool knows_results(const ProcedureId& id) {
-  return id.program != kProgEcho && procedure_name(id.program, id.version, id.procedure) != nullptr;
+  return !is_own_program(id.program) &&
+         procedure_name(id.program, id.version, id.procedure) != nullptr;
 }
 
 }  // namespace

@@ -9,9 +9,9 @@
 namespace rpcrdma::decode {
 namespace {
 
-constexpr std::uint32_t kPrograms[] = {kProgPortmap,    kProgNfs,  kProgMount,
-                                       kProgNlm,        kProgNsm,  kProgNfsAcl,
-                                       kProgRdmaConfig, kProgEcho, kProgNfsCallback};
+constexpr std::uint32_t kPrograms[] = {
+    kProgPortmap,    kProgNfs,  kProgMount,        kProgNlm,      kProgNsm,      kProgNfsAcl,
+    kProgRdmaConfig, kProgEcho, kProgEchoCallback, kProgTransfer, kProgSelftest, kProgNfsCallback};
 constexpr wire::Dialect kLaterDialects[] = {wire::Dialect::kCel03, wire::Dialect::kFlags,
                                             wire::Dialect::kIetf03};
 constexpr std::uint32_t kLastError = 100;  // and type

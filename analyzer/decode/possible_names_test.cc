@@ -22,6 +22,7 @@ TEST(PossibleNames, OfEveryContext) {
   EXPECT_TRUE(has(FieldId::kError, 2, "ERR_CHUNK"));
   EXPECT_TRUE(has(FieldId::kRpcProgram, kProgNfsCallback, "NFS_CB"));
   EXPECT_TRUE(has(FieldId::kRpcProgram, kProgEcho, "ECHO"));
+  EXPECT_TRUE(has(FieldId::kRpcProgram, kProgEchoCallback, "ECHO_CALLBACK"));
   EXPECT_TRUE(has(FieldId::kRpcProcedure, 1, "COMPOUND"));
   EXPECT_TRUE(has(FieldId::kRpcProcedure, 4, "ECHO_BULK"));
   EXPECT_TRUE(has(FieldId::kRpcProcedure, 7, "WRITE"));

@@ -49,6 +49,10 @@ constexpr const char* kRdmaConfig[] = {"NULL", "CONF_RDMA"};
 
 // engine/service/echo.x.
 constexpr const char* kEcho[] = {"NULL", "ECHO", "SINK", "SOURCE", "ECHO_BULK", "LIST", "SLEEP"};
+// engine/service/callback.x, cli/selftest/selftest.x.
+constexpr const char* kEchoCallback[] = {"NULL", "START", "WAIT", "END", "STOP"};
+constexpr const char* kTransfer[] = {"NULL", "TRANSFER"};
+constexpr const char* kSelftest[] = {"NULL", "START", "WAIT", "JUDGE"};
 
 bool is_callback(std::uint32_t program, std::uint32_t version, std::uint32_t procedure) {
   return is_transient_program(program) && (version == 1 || version == 4) && procedure <= 1;
@@ -88,6 +92,15 @@ Names names_of(std::uint32_t program, std::uint32_t version) {
     case kProgEcho:
       if (version == 1) return kEcho;
       break;
+    case kProgEchoCallback:
+      if (version == 1) return kEchoCallback;
+      break;
+    case kProgTransfer:
+      if (version == 1) return kTransfer;
+      break;
+    case kProgSelftest:
+      if (version == 1) return kSelftest;
+      break;
     default:
       break;
   }
@@ -114,6 +127,12 @@ const char* program_name(std::uint32_t program, std::uint32_t version, std::uint
       return "RDMACONFIG";
     case kProgEcho:
       return "ECHO";
+    case kProgEchoCallback:
+      return "ECHO_CALLBACK";
+    case kProgTransfer:
+      return "TRANSFER";
+    case kProgSelftest:
+      return "SELFTEST";
     default:
       return is_callback(program, version, procedure) ? "NFS_CB" : nullptr;
   }

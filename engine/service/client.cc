@@ -231,7 +231,7 @@ struct Client::Impl : LoopMember {
     tell_established(
         loop, link.trace,
         {true, options.port, options.private_data ? wire::Bytes(private_data) : wire::Bytes(),
-         event.private_data, link.info.thresholds, event},
+         event.private_data, link.info.thresholds, event, options.version.versions},
         now);
     protocol::Terms terms = terms_of(options.version, link.info.thresholds);
     terms.remote_invalidation = false;  // of Replies that are sent here

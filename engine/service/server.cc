@@ -318,7 +318,7 @@ struct Server::Impl : LoopMember {
         tell_established(
             loop, c.trace,
             {false, options.port, options.private_data ? wire::Bytes(private_data) : wire::Bytes(),
-             c.peer_private_data, c.info.thresholds, event},
+             c.peer_private_data, c.info.thresholds, event, options.version.versions},
             now);
         c.peer_private_data = {};
         observer.on_connected(c.info);

@@ -40,7 +40,10 @@ void tell_established(Loop& loop, std::uint32_t connection, const EstablishedCon
   event.peer_qpn = what.event.peer_qpn;
   event.port = what.port;
   event.active = what.active ? 1 : 0;
-  event.version = 1;
+  // Of two it is known with the first Reply.
+  if (what.versions.low == what.versions.high) {
+    event.version = static_cast<std::uint8_t>(what.versions.low);
+  }
   event.inline_send = what.thresholds.send;
   event.inline_receive = what.thresholds.receive;
   event.sent_private_data = static_cast<std::uint16_t>(what.sent.size());

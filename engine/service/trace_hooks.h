@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <rpcrdma/fabric/provider.h>
+#include <rpcrdma/protocol/versions.h>
 #include <rpcrdma/service/connection_info.h>
 #include <rpcrdma/service/loop.h>
 #include <rpcrdma/trace/connection_tracer.h>
@@ -18,10 +19,11 @@ namespace rpcrdma::service {
 
 struct EstablishedConnection {
   bool active = false;
-  std::uint16_t port = 0;        // the listener's
-  wire::Bytes sent, received;    // private data
-  const Thresholds& thresholds;  // as agreed on
-  const fabric::Event& event;    // kEstablished
+  std::uint16_t port = 0;              // the listener's
+  wire::Bytes sent, received;          // private data
+  const Thresholds& thresholds;        // as agreed on
+  const fabric::Event& event;          // kEstablished
+  const protocol::Versions& versions;  // that this side speaks
 };
 void tell_established(Loop& loop, std::uint32_t connection, const EstablishedConnection& what,
                       fabric::Time now);

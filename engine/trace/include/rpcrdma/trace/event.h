@@ -75,7 +75,7 @@ struct Connection {
   std::uint32_t local_qpn = 0, peer_qpn = 0;          // 0: not known
   std::uint16_t port = 0;                             // of the listener
   std::uint8_t active = 0;                            // 1: this side connected
-  std::uint8_t version = 0;                           // of RPC-over-RDMA, where it is known already
+  std::uint8_t version = 0;                           // of RPC-over-RDMA; 0: messages will tell
   std::uint32_t inline_send = 0, inline_receive = 0;  // bytes, as agreed on
   std::uint16_t sent_private_data = 0;                // bytes of the tail; the rest is the peer's
   std::uint8_t responder_resources = 0, initiator_depth = 0;
