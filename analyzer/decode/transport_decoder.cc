@@ -8,7 +8,9 @@
 #include <cinttypes>
 
 #include <rpcrdma/decode/decoder.h>
+#include <rpcrdma/wire/endian.h>
 #include <rpcrdma/wire/header.h>
+#include <rpcrdma/wire/options.h>
 #include <rpcrdma/wire/xdr.h>
 
 namespace rpcrdma::decode {
@@ -38,6 +40,22 @@ void error_fields(const FieldWriter& out, const HeaderView& header) {
   }
 }
 
+void option_fields(const FieldWriter& out, const HeaderView& header) {
+  const bool is_time_echo = header.opttype == wire::kTimeEchoOption;
+  out.word(FieldId::kDirection, kBody, static_cast<std::uint32_t>(header.direction));
+  out.word(FieldId::kOptType, kBody + 4, header.opttype, is_time_echo ? "TIME_ECHO" : nullptr);
+  constexpr std::size_t kInfo = kBody + 12;
+  const wire::Bytes info = header.optinfo;
+  out.bytes(FieldId::kOptInfo, kInfo, info);
+  if (!is_time_echo) return;
+  if (info.size() == wire::kTimeEchoCallBytes || info.size() == wire::kTimeEchoReplyBytes) {
+    out.number(FieldId::kTimeEchoSent, kInfo, 8, wire::load_be64(info.data()));
+  }
+  if (info.size() == wire::kTimeEchoReplyBytes) {
+    out.number(FieldId::kTimeEchoAnswered, kInfo + 8, 8, wire::load_be64(info.data() + 8));
+  }
+}
+
 void body_fields(const FieldWriter& out, const HeaderView& header) {
   switch (header.proc) {
     case Proc::kMsg:
@@ -61,9 +79,7 @@ void body_fields(const FieldWriter& out, const HeaderView& header) {
       error_fields(out, header);
       break;
     case Proc::kOptional:
-      out.word(FieldId::kDirection, kBody, static_cast<std::uint32_t>(header.direction));
-      out.word(FieldId::kOptType, kBody + 4, header.opttype);
-      out.bytes(FieldId::kOptInfo, kBody + 12, header.optinfo);
+      option_fields(out, header);
       break;
   }
 }

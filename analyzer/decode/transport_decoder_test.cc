@@ -159,6 +159,15 @@ TEST(DecodeMessage, CantReply) {
             "    Length needed: 8192\n");
 }
 
+TEST(DecodeMessage, TheOptionTimeEcho) {
+  const std::string text =
+      message_text(from_hex("0000002a 00000002 00000010 00000005 00000001 54454348 00000010 "
+                            "0000000000000007 0000000100000000"));
+  EXPECT_THAT(text, ::testing::HasSubstr("Optional type: TIME_ECHO (1413825352)\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("Sent: 7\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("Answered: 4294967296\n"));
+}
+
 TEST(DecodeMessage, OptionalWithPayload) {
   EXPECT_EQ(message_text(from_hex(kOptional)),
             "RPC-over-RDMA: version 2, RDMA2_OPTIONAL, XID 0x0000002a, credit 16\n"

@@ -17,18 +17,18 @@
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/protocol/options.h>
 #include <rpcrdma/wire/error.h>
+#include <rpcrdma/wire/options.h>
 
 namespace rpcrdma::protocol {
 
-inline constexpr std::uint32_t kTimeEchoOption = 0x54454348;
+using wire::kTimeEchoCallBytes;
+using wire::kTimeEchoOption;
+using wire::kTimeEchoReplyBytes;
 
 struct TimeEcho {
   std::uint64_t sent = 0;      // by the requester's clock
   std::uint64_t answered = 0;  // by the responder's
 };
-
-inline constexpr std::size_t kTimeEchoCallBytes = 8;
-inline constexpr std::size_t kTimeEchoReplyBytes = 16;
 
 [[nodiscard]] std::array<std::uint8_t, kTimeEchoCallBytes> encode_time_echo(fabric::Time now);
 // Of an answer; nothing if it is none.
