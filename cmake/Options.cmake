@@ -64,4 +64,9 @@ if(RPCRDMA_SANITIZE)
   add_compile_options(-fsanitize=${RPCRDMA_SANITIZE} -fno-omit-frame-pointer
                       -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${RPCRDMA_SANITIZE})
+  # Two checks at every access take half of the compiler's time. A null pointer that is used traps
+  # anyway, and alignment is looked after by the fuzzers, which Clang compiles, and quicker.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND RPCRDMA_SANITIZE MATCHES undefined)
+    add_compile_options(-fno-sanitize=null,alignment)
+  endif()
 endif()
