@@ -1,0 +1,168 @@
+#include "scenes.h"
+
+namespace rpcrdma::hostile {
+
+namespace {
+
+using service::echo::Proc;
+
+service::ServerOptions calling_back() {
+  service::ServerOptions options;
+  options.reverse_credits = 8;
+  return options;
+}
+
+service::ClientOptions granting_one() {
+  service::ClientOptions options = HostileScene::one_version(1);
+  options.reverse.credits = 1;
+  return options;
+}
+
+Message sleeping_call(std::uint32_t xid) {
+  constexpr std::uint32_t kMicroseconds = 5000;
+  return scenes::call(xid, scenes::rpc_call(xid, service::echo::kProgram, service::echo::kVersion,
+                                            static_cast<std::uint32_t>(Proc::kSleep),
+                                            scenes::Xdr().u32(kMicroseconds).bytes()));
+}
+
+// Our client says that it takes reverse Calls.
+void create_session(AgainstClient& s) {
+  const Message call = s.call({.rpc = scenes::nfs4::create_session_call(0)});
+  s.send(AgainstClient::reply_to(call, scenes::nfs4::create_session_reply(call.xid)));
+  s.run_for(fabric::kMillisecond);
+}
+
+void add_credits_and_versions(Matrix& to) {
+  to.push_back({.rule = "BI-01",
+                .did = "has two reverse Calls outstanding where one is granted, as many as it "
+                       "grants itself",
+                .answer = "its Call is answered; connection ended: the peer sent more Calls than "
+                          "it was granted credits",
+                .client =
+                    [](AgainstClient& s) {
+                      s.accept();
+                      create_session(s);
+                      s.send(scenes::call(0x51));
+                      (void)s.next();
+                      s.send(sleeping_call(0x52));
+                      s.send(sleeping_call(0x53));
+                      s.run_for(10 * fabric::kMillisecond);
+                    },
+                .client_options = granting_one(),
+                .serves = true});
+  to.push_back({.rule = "BI-02",
+                .did = "sends a reverse Call of version 2 where forward Calls are of version 1",
+                .answer = "ERR_VERS, versions 1 to 1; its Call is answered",
+                .client =
+                    [](AgainstClient& s) {
+                      s.accept();
+                      create_session(s);
+                      s.send(scenes::version2(scenes::call(0x51)));
+                    },
+                .serves = true});
+  to.push_back({.rule = "HDR-04",
+                .did = "answers a reverse Call of version 1 in version 2",
+                .answer = "its reverse Calls: 0 answered, 1 failed",
+                .server =
+                    [](AgainstServer& s) {
+                      s.connect();
+                      const Message call = s.ask_for_reverse_calls(Proc::kNull, 0);
+                      s.send(
+                          scenes::version2(scenes::reply(call.xid, scenes::rpc_reply(call.xid))));
+                      s.wait_for_reverse_calls();
+                    },
+                .server_options = calling_back()});
+  to.push_back({.rule = "FC-02",
+                .did = "grants nothing to reverse Calls",
+                .answer = "its reverse Calls: 1 answered, 0 failed",
+                .server =
+                    [](AgainstServer& s) {
+                      s.connect();
+                      const Message call = s.ask_for_reverse_calls(Proc::kNull, 0);
+                      Message reply = scenes::reply(call.xid, scenes::rpc_reply(call.xid));
+                      reply.credit = 0;
+                      s.send(reply);
+                      s.wait_for_reverse_calls();
+                    },
+                .server_options = calling_back()});
+  const auto wrong_type = [](Message m) {
+    m.rpc[7] = 7;
+    return m;
+  };
+  to.push_back({.rule = "BI-03",
+                .did = "sends an RPC message whose msg_type is 7",
+                .answer = "ERR_CHUNK",
+                .server = client_sends(wrong_type(scenes::call(2)))});
+  to.push_back({.rule = "BI-03",
+                .did = "answers by an RPC message whose msg_type is 7",
+                .answer = "its Call ends, bad Reply: msg_type is not REPLY",
+                .client = server_answers([wrong_type](const Message& c) {
+                  return wrong_type(AgainstClient::reply_to(c));
+                })});
+}
+
+void add_readiness(Matrix& to) {
+  to.push_back({.rule = "BI-04",
+                .did = "does not answer a reverse Call with chunks, while it makes Calls itself",
+                .answer = "connection ended: a Call timed out",
+                .server =
+                    [](AgainstServer& s) {
+                      s.connect();
+                      (void)s.ask_for_reverse_calls(Proc::kSink, 50'000);
+                      s.exchange();
+                      s.run_for(31 * fabric::kSecond);
+                    },
+                .server_options = calling_back()});
+  to.push_back({.rule = "BI-05",
+                .did = "makes a reverse Call before the client has created a session",
+                .answer = "Reply, PROG_UNAVAIL; its Call is answered",
+                .client =
+                    [](AgainstClient& s) {
+                      s.accept();
+                      const Message call = s.call({.rpc = scenes::nfs4::getattr_call(0)});
+                      s.send(AgainstClient::reply_to(call, scenes::nfs4::getattr_reply(call.xid)));
+                      s.send(scenes::call(0x51, scenes::nfs4::callback_call(0x51)));
+                    },
+                .serves = true});
+  to.push_back({.rule = "BI-06",
+                .did = "has no Receive for the reverse Calls that it asked for",
+                .answer = "its reverse Calls: 1 answered, 0 failed",
+                .server =
+                    [](AgainstServer& s) {
+                      s.connect({.receives = 1});
+                      s.ask(Proc::kNull, 0);
+                      s.run_for(20 * fabric::kMillisecond);
+                      s.post_receives(AgainstServer::kReceives);
+                      const Message call = s.next_reverse_call();
+                      s.send(scenes::reply(call.xid, scenes::rpc_reply(call.xid)));
+                      s.wait_for_reverse_calls();
+                    },
+                .server_options = calling_back(),
+                .not_in_recording = "RNR NAKs are its device's affair"});
+  to.push_back({.rule = "BI-07",
+                .did = "connects to its client, to send a reverse Call again",
+                .answer = "Reply, SUCCESS; its Call is answered",
+                .client =
+                    [](AgainstClient& s) {
+                      s.listen();
+                      s.accept();
+                      create_session(s);
+                      const Message call = sleeping_call(0x51);
+                      s.send(call);
+                      s.run_for(fabric::kMillisecond);
+                      s.disconnect();
+                      s.connect();
+                      s.send(call);
+                      s.run_for(10 * fabric::kMillisecond);
+                    },
+                .serves = true});
+}
+
+}  // namespace
+
+void add_reverse_scenes(Matrix& to) {
+  add_credits_and_versions(to);
+  add_readiness(to);
+}
+
+}  // namespace rpcrdma::hostile
