@@ -29,25 +29,24 @@ std::unique_ptr<service::echo::EchoProgram> echo_in(service::Loop& loop) {
 }  // namespace
 
 AgainstClient::AgainstClient(service::ClientOptions options, bool serves)
-    : Stage(kBad),
-      host_(std::make_unique<Host>(network.net, adapter_at(kOurs, &tracer_), 1, &tap_)),
-      loop_(*host_, in(network, &tracer_)),
+    : host_(std::make_unique<Host>(network_.net, adapter_at(kOurs, &tracer_), 1, &tap_)),
+      loop_(*host_, in(network_, &tracer_)),
       echo_(echo_in(*loop_.loop)),
       plain_(plain_program()),
       programs_{echo_.get(), plain_.get()},
       idle_(loop_.loop->memory().in_use()),
       block_(loop_.loop->memory().take(kBlock).value()),
-      listener_(peer.provider->listen(service::kDefaultPort, 0).value()),
-      other_host_(std::make_unique<Host>(network.net, adapter_at(kOther), 2)),
-      other_loop_(service::Loop::create(*other_host_, in(network, nullptr)).value()),
+      listener_(peer_.provider->listen(service::kDefaultPort, 0).value()),
+      other_host_(std::make_unique<Host>(network_.net, adapter_at(kOther), 2)),
+      other_loop_(service::Loop::create(*other_host_, in(network_, nullptr)).value()),
       other_echo_(echo_in(*other_loop_)),
       other_programs_{other_echo_.get()},
       other_server_(service::Server::create(*other_loop_, other_programs_).value()),
-      other(std::make_unique<OtherClient>(network, loop_, kOther)) {
+      other(std::make_unique<OtherClient>(network_, loop_, kOther)) {
   options.server = kBad;
   if (serves) options.programs = programs_;
   client = service::Client::create(*loop_.loop, options, *this).value();
-  network.turns.emplace_back([this] {
+  network_.turns.emplace_back([this] {
     EXPECT_TRUE(loop_.loop->run_once(0));
     EXPECT_TRUE(other_loop_->run_once(0));
     if (other != nullptr) other->turn();
@@ -59,18 +58,18 @@ AgainstClient::~AgainstClient() = default;
 
 void AgainstClient::accept(const Accept& how) {
   last_ = how;
-  until([&] { return peer.saw(fabric::EventType::kRequest); }, "a request to connect");
+  until([&] { return peer_.saw(fabric::EventType::kRequest); }, "a request to connect");
   const auto found =
-      std::ranges::find(peer.events, fabric::EventType::kRequest, &fabric::Event::type);
-  if (found == peer.events.end()) return;
-  const std::size_t before = peer.count(fabric::EventType::kEstablished);
+      std::ranges::find(peer_.events, fabric::EventType::kRequest, &fabric::Event::type);
+  if (found == peer_.events.end()) return;
+  const std::size_t before = peer_.count(fabric::EventType::kEstablished);
   found->type = fabric::EventType::kUnreachable;  // it is not looked at again
   take(std::move(found->request), how.receives);
   fabric::ConnectionOptions o;
   o.private_data = how.private_data;
   o.initiator_depth = how.initiator_depth;
-  EXPECT_TRUE(peer.connection->accept(o));
-  until([&] { return peer.count(fabric::EventType::kEstablished) > before; }, "a connection");
+  EXPECT_TRUE(peer_.connection->accept(o));
+  until([&] { return peer_.count(fabric::EventType::kEstablished) > before; }, "a connection");
 }
 
 void AgainstClient::listen() {
@@ -78,11 +77,11 @@ void AgainstClient::listen() {
 }
 
 void AgainstClient::connect() {
-  const std::size_t before = peer.count(fabric::EventType::kEstablished);
+  const std::size_t before = peer_.count(fabric::EventType::kEstablished);
   fabric::ConnectionOptions o;
   o.private_data = last_.private_data;
-  take(peer.provider->connect(kOurs, service::kDefaultPort, o).value(), kReceives);
-  until([&] { return peer.count(fabric::EventType::kEstablished) > before; }, "a connection");
+  take(peer_.provider->connect(kOurs, service::kDefaultPort, o).value(), kReceives);
+  until([&] { return peer_.count(fabric::EventType::kEstablished) > before; }, "a connection");
 }
 
 void AgainstClient::make(const Call& call) {
@@ -182,8 +181,8 @@ std::string AgainstClient::told() {
 }
 
 std::string AgainstClient::lives() {
-  if (server_ != nullptr) peer_down = true;
-  const bool same = client->state(0) == service::LinkState::kUp && !peer_down;
+  if (server_ != nullptr) is_down_ = true;
+  const bool same = client->state(0) == service::LinkState::kUp && !is_down_;
   if (!same) {
     last_.receives = kReceives;
     seen_ = came_.size();
@@ -202,12 +201,15 @@ std::string AgainstClient::lives() {
 }
 
 void AgainstClient::leave() {
+  // Of what was under way nothing is left, before the connection takes it along.
+  until([&] { return client->requester(0).idle(); }, "the end of all that was under way");
   client->finish();
   other->finish();
   until([&] { return client->closed() && other->closed(); }, "the end of all connections");
   client.reset();
   other.reset();
   server_.reset();
+  EXPECT_EQ(host_->adapter.connections(), 0U);
   loop_.loop->memory().give(block_);
   EXPECT_EQ(loop_.loop->memory().in_use(), idle_);
 }

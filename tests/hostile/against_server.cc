@@ -24,9 +24,8 @@ service::LoopOptions in(const Network& network, trace::Tracer* tracer) {
 }  // namespace
 
 AgainstServer::AgainstServer(const service::ServerOptions& options)
-    : Stage(kBad),
-      host_(std::make_unique<Host>(network.net, adapter_at(kOurs, &tracer_), 1, &tap_)),
-      loop_(service::Loop::create(*host_, in(network, &tracer_)).value()),
+    : host_(std::make_unique<Host>(network_.net, adapter_at(kOurs, &tracer_), 1, &tap_)),
+      loop_(service::Loop::create(*host_, in(network_, &tracer_)).value()),
       echo_(service::echo::EchoProgram::create(loop_->memory(), testing::kLongest).value()),
       callback_(
           service::callback::CallbackProgram::create(loop_->memory(), loop_->clock()).value()),
@@ -35,10 +34,10 @@ AgainstServer::AgainstServer(const service::ServerOptions& options)
       programs_{echo_.get(), callback_.get(), plain_.get(), nfs_.get()},
       idle_(loop_->memory().in_use()),
       server(service::Server::create(*loop_, programs_, options, &observer_).value()),
-      other_host_(std::make_unique<Host>(network.net, adapter_at(kOther), 2)),
-      other_loop_(*other_host_, in(network, nullptr)),
-      other(std::make_unique<OtherClient>(network, other_loop_, kOurs)) {
-  network.turns.emplace_back([this] {
+      other_host_(std::make_unique<Host>(network_.net, adapter_at(kOther), 2)),
+      other_loop_(*other_host_, in(network_, nullptr)),
+      other(std::make_unique<OtherClient>(network_, other_loop_, kOurs)) {
+  network_.turns.emplace_back([this] {
     EXPECT_TRUE(loop_->run_once(0));
     EXPECT_TRUE(other_loop_.loop->run_once(0));
     if (other != nullptr) other->turn();
@@ -50,12 +49,11 @@ AgainstServer::~AgainstServer() = default;
 
 void AgainstServer::connect(const Connect& how) {
   last_ = how;
-  const std::size_t before = peer.count(fabric::EventType::kEstablished);
+  const std::size_t before = peer_.count(fabric::EventType::kEstablished);
   fabric::ConnectionOptions o;
   o.private_data = how.private_data;
-  o.rnr_retry_count = how.rnr_retry_count;
-  take(peer.provider->connect(kOurs, service::kDefaultPort, o).value(), how.receives);
-  until([&] { return peer.count(fabric::EventType::kEstablished) > before; }, "a connection");
+  take(peer_.provider->connect(kOurs, service::kDefaultPort, o).value(), how.receives);
+  until([&] { return peer_.count(fabric::EventType::kEstablished) > before; }, "a connection");
 }
 
 void AgainstServer::exchange() {
@@ -97,7 +95,9 @@ void AgainstServer::wait_for_reverse_calls() {
   const auto word = [&](std::size_t n) {
     return wire::load_be32(reply.rpc.data() + kResults + 4 * n);
   };
-  of_reverse_calls = fmt::format("its reverse Calls: {} answered, {} failed", word(1), word(3));
+  of_reverse_calls =
+      fmt::format("its reverse Calls: {} answered, {} otherwise than asked, {} failed", word(1),
+                  word(2), word(3));
 }
 
 std::string AgainstServer::told() {
@@ -116,7 +116,7 @@ std::string AgainstServer::told() {
 }
 
 std::string AgainstServer::lives() {
-  const bool same = !peer_down;
+  const bool same = !is_down_;
   if (!same) {
     last_.receives = kReceives;
     connect(last_);
@@ -126,12 +126,13 @@ std::string AgainstServer::lives() {
 }
 
 void AgainstServer::leave() {
-  peer.connection.reset();
+  until([&] { return server->outstanding() == 0; }, "the end of all Calls");
+  peer_.connection.reset();
   earlier_.clear();
   other->finish();
   until([&] { return server->connections() == 0 && other->closed(); },
         "the end of all connections");
-  EXPECT_EQ(server->outstanding(), 0U);
+  EXPECT_EQ(host_->adapter.connections(), 0U);
   // Sessions of reverse Calls wait for their client to come back.
   until([&] { return loop_->memory().in_use() == idle_; }, "all memory given back");
 }

@@ -16,8 +16,6 @@ class AgainstServer : public Stage {
   struct Connect {
     Bytes private_data = scenes::private_data(4096, 4096, true);
     std::size_t receives = kReceives;
-    std::uint8_t rnr_retry_count = 7;
-    bool wait = true;
   };
   void connect(const Connect& how);
   void connect() { connect(Connect()); }
@@ -26,8 +24,7 @@ class AgainstServer : public Stage {
   void exchange();
   std::uint32_t version = 1;
 
-  // Our server makes reverse Calls of the echo program; returns the first, or
-  // does not wait for it.
+  // Our server makes a reverse Call of the echo program, and it is waited for or not.
   [[nodiscard]] Message ask_for_reverse_calls(service::echo::Proc proc, std::uint32_t bytes) {
     ask(proc, bytes);
     return next_reverse_call();

@@ -10,13 +10,6 @@ service::ServerOptions granting(std::uint32_t credits) {
   return options;
 }
 
-Message sleeping_call(std::uint32_t xid) {
-  constexpr std::uint32_t kMicroseconds = 5000;
-  return scenes::call(xid, scenes::rpc_call(xid, service::echo::kProgram, service::echo::kVersion,
-                                            static_cast<std::uint32_t>(service::echo::Proc::kSleep),
-                                            scenes::Xdr().u32(kMicroseconds).bytes()));
-}
-
 auto together(std::uint32_t calls) {
   return [calls](AgainstServer& s) {
     s.connect();

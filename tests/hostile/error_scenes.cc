@@ -101,11 +101,26 @@ void add_order(Matrix& to) {
                 }});
 }
 
+void add_refusals(Matrix& to) {
+  service::ClientOptions both = HostileScene::one_version(1);
+  both.version.versions = {1, 2};
+  to.push_back({.rule = "ERR-05",
+                .did = "refuses version 2 by an ERR_CHUNK of version 1",
+                .answer = "its Call ends, bad Reply: rdma_vers is not the Call's",
+                .client =
+                    [](AgainstClient& s) {
+                      s.accept();
+                      s.send(err_chunk(s.call().xid));
+                    },
+                .client_options = both});
+}
+
 }  // namespace
 
 void add_error_scenes(Matrix& to) {
   add_forms(to);
   add_order(to);
+  add_refusals(to);
 }
 
 }  // namespace rpcrdma::hostile

@@ -6,11 +6,6 @@ namespace {
 
 constexpr const char* kNeverCame = "its device refused the message";
 
-Message long_call(std::uint32_t xid, std::size_t arguments) {
-  return scenes::call(xid,
-                      scenes::rpc_call(xid, scenes::kPlainProgram, 1, 1, Bytes(arguments, 0x11)));
-}
-
 Message long_reply(const Message& call, std::size_t results) {
   return AgainstClient::reply_to(call, scenes::rpc_reply(call.xid, Bytes(results, 0x22)));
 }

@@ -29,7 +29,6 @@ const std::vector<HostileScene>& all_scenes() {
 
 const std::vector<Unseen>& all_unseen() {
   static const std::vector<Unseen> kAll{
-      {"ERR-05", "the answer to a header that cannot be read: a requester of ours sends none"},
       {"WR-09",
        "what a requester assumes of memory that it offered shows in nothing that it sends: a duty "
        "towards its own upper layer"},

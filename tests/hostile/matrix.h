@@ -28,11 +28,8 @@ struct HostileScene {
   service::ClientOptions client_options = one_version(1);
   bool serves = false;  // the client, in the reverse direction
   rules::Profile profile = rules::Profile::k8166;
-  // Why the finding is in the packets or in the recording alone; empty: it is in both.
-  std::string not_in_packets = {};
+  // Why the finding is in the packets alone; empty: it is in the recording, too.
   std::string not_in_recording = {};
-  // Rules that name our endpoint, and why that is right.
-  std::vector<std::string> ours_too = {};
 
   [[nodiscard]] static service::ClientOptions one_version(std::uint32_t version) {
     service::ClientOptions options;

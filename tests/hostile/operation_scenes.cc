@@ -25,7 +25,7 @@ auto before_reply(
     const Message call = s.read(kCount);
     operations(s, call.writes[0][0]);
     s.run_for(fabric::kMillisecond);
-    if (!s.peer_down) s.send(read_reply(call));
+    if (!s.is_down()) s.send(read_reply(call));
   };
 }
 
@@ -47,9 +47,8 @@ void add_targets(Matrix& to) {
   to.push_back({.rule = "OPS-01",
                 .did = "reads what is there to be written",
                 .answer = "connection ended: a Read outside of what is exposed to it",
-                .client = before_reply([](AgainstClient& s, const wire::Segment& segment) {
-                  static_cast<Stage&>(s).read(segment);
-                }),
+                .client = before_reply(
+                    [](AgainstClient& s, const wire::Segment& segment) { s.Stage::read(segment); }),
                 .not_in_recording = "its device refused the Read"});
   to.push_back({.rule = "OPS-01",
                 .did = "writes to the server's memory, as no client may",
@@ -92,7 +91,7 @@ void add_order(Matrix& to) {
                   const Message call = s.write(kCount);
                   wire::Segment part = call.reads[0].target;
                   part.length = 200;
-                  static_cast<Stage&>(s).read(part);
+                  s.Stage::read(part);
                   s.send(
                       AgainstClient::reply_to(call, scenes::nfs3::write_reply(call.xid, kCount)));
                 }});
@@ -118,7 +117,7 @@ void add_packets(Matrix& to) {
                 .client =
                     [](AgainstClient& s) {
                       s.accept();
-                      s.peer.provider->change_incoming = [](Bytes& p) { allow_reads(p, kReads); };
+                      s.its_host().change_incoming = [](Bytes& p) { allow_reads(p, kReads); };
                       s.disconnect();
                       s.accept({.initiator_depth = kReads});
                       s.exchange();
@@ -126,9 +125,9 @@ void add_packets(Matrix& to) {
                       part.length = 200;
                       s.ours().gather_reads = kReads;
                       for (std::uint8_t i = 0; i < kReads; ++i, part.offset += part.length) {
-                        static_cast<Stage&>(s).read(part, true);
+                        s.Stage::read(part, true);
                       }
-                      s.until([&] { return s.peer_down; }, "the end of the connection");
+                      s.until([&] { return s.is_down(); }, "the end of the connection");
                     },
                 .not_in_recording = "its device refused the Reads"});
   to.push_back({.rule = "OPS-05",
@@ -139,15 +138,15 @@ void add_packets(Matrix& to) {
                       s.accept();
                       s.exchange();
                       const Message call = s.call();
-                      s.peer.provider->change_outgoing = [](soft::OutPacket& p) {
+                      s.its_host().change_outgoing = [](soft::OutPacket& p) {
                         constexpr auto kOnly = static_cast<std::uint8_t>(wire::Opcode::kSendOnly);
                         constexpr auto kMiddle =
                             static_cast<std::uint8_t>(wire::Opcode::kSendMiddle);
                         if (p.header[0] == kOnly) p.header[0] = kMiddle;
                       };
                       s.send(AgainstClient::reply_to(call));
-                      s.until([&] { return s.peer_down; }, "the end of the connection");
-                      s.peer.provider->change_outgoing = {};
+                      s.until([&] { return s.is_down(); }, "the end of the connection");
+                      s.its_host().change_outgoing = {};
                     },
                 .not_in_recording = "an endpoint does not see packets"});
   to.push_back({.rule = "OPS-06",

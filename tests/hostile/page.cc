@@ -9,8 +9,9 @@ namespace {
 constexpr const char* kIntroduction =
     R"(# Hostile peers
 
-Each of the 91 rules, broken on purpose by a scripted peer that sends any bytes in any order: against our
-server as a client, against our client as a server, and in the reverse direction. Server and client are
+The 91 rules that `rpcrdma rules` lists of the specifications, each broken on purpose by a scripted peer that
+sends any bytes in any order: against our server as a client, against our client as a server, and in the
+reverse direction. Where no peer can break a rule, the table says why. Server and client are
 those of `engine/service` with their default options or what the scene needs, over the soft fabric in a
 simulated network. This file is made by `hostile_test` (tests/hostile), which plays every scene and
 compares; do not edit it.
@@ -22,9 +23,11 @@ compares; do not edit it.
 - **Others**: another client of the same server, or another server of the same client, had its Calls answered
   rightly while this went on, and afterwards.
 - **Analyzer**: what `rpcrdma analyze` finds by the rule, and whom it blames, in the packets of our endpoint
-  and in the recording that it made of itself, unless it says that one of the two does not show it. No
-  finding by a rule blames our endpoint or the others. Afterwards all memory of the connections was given
-  back.
+  and in the recording that it made of itself, unless it says why that does not show it. No error or warning
+  by a rule blames our endpoint or the others.
+
+When a scene is over, nothing is under way at our endpoint, and with the connections all their memory is given
+back.
 
 )";
 

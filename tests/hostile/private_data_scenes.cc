@@ -56,11 +56,6 @@ void add_both(Matrix& to, const char* rule, const std::string& did, const Bytes&
                 .client = server_with(private_data, threshold)});
 }
 
-Message long_call(std::uint32_t xid, std::size_t arguments) {
-  return scenes::call(xid,
-                      scenes::rpc_call(xid, scenes::kPlainProgram, 1, 1, Bytes(arguments, 0x11)));
-}
-
 }  // namespace
 
 void add_private_data_scenes(Matrix& to) {

@@ -19,6 +19,20 @@ namespace rpcrdma::hostile {
   return content;
 }
 
+// A Call of the echo program that is answered after five milliseconds.
+[[nodiscard]] inline Message sleeping_call(std::uint32_t xid) {
+  constexpr std::uint32_t kMicroseconds = 5000;
+  return scenes::call(xid, scenes::rpc_call(xid, service::echo::kProgram, service::echo::kVersion,
+                                            static_cast<std::uint32_t>(service::echo::Proc::kSleep),
+                                            scenes::Xdr().u32(kMicroseconds).bytes()));
+}
+
+// A plain Call with so many bytes of arguments.
+[[nodiscard]] inline Message long_call(std::uint32_t xid, std::size_t arguments) {
+  return scenes::call(xid,
+                      scenes::rpc_call(xid, scenes::kPlainProgram, 1, 1, Bytes(arguments, 0x11)));
+}
+
 // A client that has had one Call answered sends this, and no more.
 [[nodiscard]] inline auto client_sends(Bytes content) {
   return [content](AgainstServer& s) {

@@ -51,40 +51,40 @@ void OtherClient::finish() {
 
 // ----- Stage
 
-Stage::Stage(fabric::Address address)
-    : peer(std::make_unique<Host>(network.net, adapter_at(address), 3), 2U << 20) {
+Stage::Stage() : peer_(std::make_unique<Host>(network_.net, adapter_at(kBad), 3), 2U << 20) {
   tracer_.listen(true);
-  network.turns.emplace_back([this] { turn(); });
+  network_.turns.emplace_back([this] { turn(); });
 }
 
 void Stage::turn() {
-  peer.step();
-  for (; done_ < peer.done.size(); ++done_) {
-    const fabric::Completion& c = peer.done[done_];
+  peer_.step();
+  for (; done_ < peer_.done.size(); ++done_) {
+    const fabric::Completion& c = peer_.done[done_];
     if (c.operation != fabric::Operation::kReceive || c.status != fabric::Status::kSuccess)
       continue;
-    const auto at = peer.buffer.begin() + static_cast<std::ptrdiff_t>(c.id * Peer::kReceiveBytes);
+    const auto at = peer_.buffer.begin() + static_cast<std::ptrdiff_t>(
+                                               c.id * testing::ScriptedPeerOf<Host>::kReceiveBytes);
     came_.emplace_back(at, at + c.bytes);
   }
-  for (; events_ < peer.events.size(); ++events_) {
-    const fabric::EventType type = peer.events[events_].type;
-    if (type == fabric::EventType::kDisconnected) peer_down = true;
+  for (; events_ < peer_.events.size(); ++events_) {
+    const fabric::EventType type = peer_.events[events_].type;
+    if (type == fabric::EventType::kDisconnected) is_down_ = true;
   }
 }
 
 void Stage::until(const std::function<bool()>& condition, const char* what) {
-  EXPECT_TRUE(network.until(condition)) << "never: " << what;
+  EXPECT_TRUE(network_.until(condition)) << "never: " << what;
 }
 
 void Stage::take(std::unique_ptr<fabric::Connection> connection, std::size_t receives) {
-  if (peer.connection != nullptr) earlier_.push_back(std::move(peer.connection));
-  peer.connection = std::move(connection);
-  peer_down = false;
+  if (peer_.connection != nullptr) earlier_.push_back(std::move(peer_.connection));
+  peer_.connection = std::move(connection);
+  is_down_ = false;
   post_receives(receives);
 }
 
 void Stage::post_receives(std::size_t receives) {
-  peer.post_receives(receives, receives_);
+  peer_.post_receives(receives, receives_);
   receives_ += receives;
 }
 
@@ -93,7 +93,7 @@ void Stage::send(const Message& message) {
 }
 
 void Stage::send(const Bytes& content, std::uint32_t invalidate) {
-  peer.send(sends_++, content, invalidate);
+  peer_.send(sends_++, content, invalidate);
 }
 
 Bytes Stage::next() {
@@ -106,32 +106,33 @@ Message Stage::next_message() {
 }
 
 wire::Segment Stage::expose(std::uint32_t length, std::size_t index) {
-  const fabric::Exposure e = peer.expose(Peer::kChunkArea + index * kMemory, length);
+  const fabric::Exposure e =
+      peer_.expose(testing::ScriptedPeerOf<Host>::kChunkArea + index * kMemory, length);
   return {e.handle, length, e.offset};
 }
 
 std::uint8_t* Stage::memory(std::size_t index) {
-  return peer.buffer.data() + Peer::kChunkArea + index * kMemory;
+  return peer_.buffer.data() + testing::ScriptedPeerOf<Host>::kChunkArea + index * kMemory;
 }
 
 void Stage::write(const wire::Segment& to, const Bytes& data, bool at_once) {
   const std::uint64_t id = kOperationIds + operations_++;
   std::copy(data.begin(), data.end(), memory(8));
-  peer.post(fabric::Operation::kWrite, id, Peer::kChunkArea + 8 * kMemory, data.size(),
-            {to.handle, to.offset});
-  if (!at_once) until([&] { return peer.completion(id) != nullptr; }, "the end of a Write");
+  peer_.post(fabric::Operation::kWrite, id, testing::ScriptedPeerOf<Host>::kChunkArea + 8 * kMemory,
+             data.size(), {to.handle, to.offset});
+  if (!at_once) until([&] { return peer_.completion(id) != nullptr; }, "the end of a Write");
 }
 
 void Stage::read(const wire::Segment& from, bool at_once) {
   const std::uint64_t id = kOperationIds + operations_++;
-  peer.post(fabric::Operation::kRead, id, Peer::kChunkArea + 9 * kMemory, from.length,
-            {from.handle, from.offset});
-  if (!at_once) until([&] { return peer.completion(id) != nullptr; }, "the end of a Read");
+  peer_.post(fabric::Operation::kRead, id, testing::ScriptedPeerOf<Host>::kChunkArea + 9 * kMemory,
+             from.length, {from.handle, from.offset});
+  if (!at_once) until([&] { return peer_.completion(id) != nullptr; }, "the end of a Read");
 }
 
 void Stage::disconnect() {
-  peer.connection->disconnect();
-  until([&] { return peer_down; }, "the end of a connection");
+  peer_.connection->disconnect();
+  until([&] { return is_down_; }, "the end of a connection");
 }
 
 void Stage::disconnect_earlier() {

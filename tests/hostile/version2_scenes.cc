@@ -18,11 +18,6 @@ Message error(std::uint32_t xid, RdmaErr code) {
   return m;
 }
 
-Message long_call(std::uint32_t xid, std::size_t arguments) {
-  return version2(scenes::call(
-      xid, scenes::rpc_call(xid, scenes::kPlainProgram, 1, 1, Bytes(arguments, 0x11))));
-}
-
 auto client_sends_2(Bytes content) {
   return [content](AgainstServer& s) {
     s.version = 2;
@@ -105,7 +100,7 @@ void add_negotiation(Matrix& to) {
                 .server = [](AgainstServer& s) {
                   s.version = 2;
                   s.connect({.private_data = {}});
-                  s.send(long_call(2, 1500));
+                  s.send(version2(long_call(2, 1500)));
                 }});
   to.push_back({.rule = "V2-05",
                 .did = "sends a message of version 2 longer than any Receive",
@@ -115,25 +110,18 @@ void add_negotiation(Matrix& to) {
                       s.version = 2;
                       s.connect({.private_data = {}});
                       s.exchange();
-                      s.send(long_call(2, 5000));
+                      s.send(version2(long_call(2, 5000)));
                     },
                 .not_in_recording = "its device refused the message"});
-  to.push_back(
-      {.rule = "V2-06",
-       .did = "sends two Calls of version 2 before the first Reply",
-       .answer = "connection ended: the peer sent more Calls than it was granted credits",
-       .server = [](AgainstServer& s) {
-         constexpr std::uint32_t kMicroseconds = 5000;
-         s.version = 2;
-         s.connect();
-         for (std::uint32_t xid = 2; xid <= 3; ++xid) {
-           s.send(version2(scenes::call(
-               xid, scenes::rpc_call(xid, service::echo::kProgram, service::echo::kVersion,
-                                     static_cast<std::uint32_t>(service::echo::Proc::kSleep),
-                                     scenes::Xdr().u32(kMicroseconds).bytes()))));
-         }
-         s.run_for(10 * fabric::kMillisecond);
-       }});
+  to.push_back({.rule = "V2-06",
+                .did = "sends two Calls of version 2 before the first Reply",
+                .answer = "connection ended: the peer sent more Calls than it was granted credits",
+                .server = [](AgainstServer& s) {
+                  s.version = 2;
+                  s.connect();
+                  for (std::uint32_t xid = 2; xid <= 3; ++xid) s.send(version2(sleeping_call(xid)));
+                  s.run_for(10 * fabric::kMillisecond);
+                }});
   service::ServerOptions one;
   one.version.versions = {1, 1};
   to.push_back({.rule = "V2-07",
