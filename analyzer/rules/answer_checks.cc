@@ -96,6 +96,14 @@ void check_answer_to_nothing(const model::Message& m, const Scene& scene,
 
 void check_unmatched(const model::Message& m, const Scene& scene, AnswerHistory& history) {
   const auto peer = static_cast<std::uint8_t>(1 - m.sender);
+  // Two Calls with one XID get two answers, and it is not the responder who made them alike.
+  const auto is_due = [](const PastMessage& p) {
+    return p.fate == Fate::kSuperseded && !p.answered;
+  };
+  if (PastMessage* past = history.find(peer, m.xid, is_due)) {
+    past->answered = true;
+    return;
+  }
   if (PastMessage* past = history.find(peer, m.xid)) {
     switch (past->fate) {
       case Fate::kReplied:
@@ -109,6 +117,8 @@ void check_unmatched(const model::Message& m, const Scene& scene, AnswerHistory&
       case Fate::kDone:
         if (m.kind == Kind::kError) check_error_to_answer(m, *past, "RDMA_DONE", scene);
         return;
+      case Fate::kSuperseded:
+        break;
     }
   }
   if (m.kind == Kind::kError) {
@@ -314,7 +324,9 @@ void check_answers(const model::Message& m, const model::Call* call, const Scene
       remember(past_of(m, Fate::kOption), scene, history);
       break;
     case Kind::kMalformed:
-      // An RDMA_ERROR of some version gets no answer; it may be one.
+      // An RDMA_ERROR of some version gets no answer; it may be one. So may what ends before it
+      // says what it is.
+      if (m.wire_length < wire::kPrefixBytes) break;
       if (m.proc != static_cast<std::uint32_t>(wire::Proc::kError)) {
         remember(past_of(m, Fate::kMalformed), scene, history);
         history.malformed_seen = true;
@@ -332,10 +344,12 @@ void check_answers(const model::Message& m, const model::Call* call, const Scene
 void check_unanswered(const model::Call& call, const Scene& scene, const AnswerHistory& history) {
   const roce::Connection& c = scene.connection;
   const model::Message& m = call.message;
+  if (scene.history.misdirected.has(m.id)) return;
   const auto responder = 1 - m.caller;
   const bool closed = c.state == roce::State::kClosed;
   const bool passed_over = closed && history.latest_answered[m.caller] > m.id;
-  const bool closed_on = closed && c.closed_by == responder;
+  // Who was given cause may end the connection.
+  const bool closed_on = closed && c.closed_by == responder && !scene.history.gave_cause[m.caller];
   if (!closed_on && !passed_over && c.last_ns - m.time_ns < kLongNs) return;
   Evidence e = evidence(m, c, responder);
   e.topic = 2;
@@ -375,6 +389,7 @@ void note_call_end(const model::Call& call, const model::Message* answer, const 
     }
     case model::Ending::kSuperseded:
       history.superseded = {call.message.frame, call.losses_before, call.message.suspect};
+      remember(past_of(call.message, Fate::kSuperseded), scene, history);
       history.incomplete = true;
       break;
     case model::Ending::kForgotten:

@@ -13,11 +13,12 @@
 namespace rpcrdma::rules {
 
 enum class Fate : std::uint8_t {
-  kReplied,    // a Call with its Reply
-  kRefused,    // a Call ended by RDMA_ERROR
-  kMalformed,  // a message whose header cannot be parsed: may be a Call, and gets an RDMA_ERROR
-  kOption,     // version 2: RDMA2_OPTIONAL, which may get an RDMA_ERROR
-  kDone,       // RDMA_DONE, which gets none
+  kReplied,     // a Call with its Reply
+  kRefused,     // a Call ended by RDMA_ERROR
+  kMalformed,   // a message whose header cannot be parsed: may be a Call, and gets an RDMA_ERROR
+  kOption,      // version 2: RDMA2_OPTIONAL, which may get an RDMA_ERROR
+  kDone,        // RDMA_DONE, which gets none
+  kSuperseded,  // a Call that a later one with its XID has put an end to: may yet be answered
 };
 
 struct PastMessage {
@@ -26,7 +27,7 @@ struct PastMessage {
   std::uint32_t proc = 0;
   std::uint8_t sender = 0;
   Fate fate = Fate::kReplied;
-  bool answered = false;        // kMalformed, kOption
+  bool answered = false;        // kMalformed, kOption, kSuperseded
   bool done_due = false;        // kReplied: the Reply has Read chunks, and RDMA_DONE has not come
   bool cant_reply = false;      // kRefused: by RDMA2_ERR_CANT_REPLY
   std::uint64_t offered = 0;    // then: bytes for results

@@ -165,8 +165,12 @@ void Checker::on_let_go(const roce::Connection& connection) {
 void Checker::on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                          std::uint32_t psn, const roce::PacketMeta& meta) {
   impl_->diagnoses.refusal(connection, sender, aeth, psn, meta);
-  if (!aeth.is_rnr()) return;
   const auto scene = impl_->scene(connection);
+  constexpr auto kSequenceError = static_cast<std::uint8_t>(wire::NakCode::kPsnSequence);
+  if (scene && aeth.is_nak() && aeth.value() != kSequenceError) {
+    scene->history.gave_cause[static_cast<std::size_t>(1 - sender)] = true;
+  }
+  if (!aeth.is_rnr()) return;
   if (scene && !later_dialect(*scene)) check_rnr(sender, psn, meta.frame, *scene);
 }
 

@@ -74,6 +74,7 @@ void accuse_over_grant(const model::Message& m, const Ledger& ledger, const Scen
 bool check_call(const model::Message& m, const Scene& scene) {
   const Ledger& ledger = scene.history.ledger[m.caller];
   if (m.credits.in_use + ledger.answered <= ledger.allowed) return true;
+  scene.history.gave_cause[m.sender] = true;
   if (ledger.grant_frame == 0) {
     accuse_before_first_grant(m, ledger, scene);
   } else {

@@ -56,7 +56,7 @@ void check_roundup_accepted(const model::Message& m, const model::Call& call, co
   if (call.message.reads.empty() || !refused_as_unreadable(m)) return;
   // A chunk for results may have been too short.
   if (call.message.has_reply_chunk || !call.message.write_counts.empty()) return;
-  if (scene.history.is_faulty(call.message.id)) return;
+  if (scene.history.faulty.has(call.message.id)) return;
   join_read_chunks(call.message.reads, s.reads);
   const ReadChunk& c = s.reads.front();
   // Of one chunk that is otherwise well: anything else may be what was refused.

@@ -67,32 +67,44 @@ struct RangeOffered {
   std::uint64_t frame = 0;          // of it; 0: none
 };
 
+// Those of some kind that came last, by model::Message::id.
+class LatestMessages {
+ public:
+  void note(std::uint64_t message) { ring_[next_++ % ring_.size()] = message; }
+  [[nodiscard]] bool has(std::uint64_t message) const {
+    return std::find(ring_.begin(), ring_.end(), message) != ring_.end();
+  }
+
+ private:
+  std::array<std::uint64_t, 8> ring_{};
+  std::size_t next_ = 0;
+};
+
 struct Past;
 
 struct ConnectionHistory {
   static constexpr std::size_t kEnded = 256;
-  static constexpr std::size_t kFaulty = 8;
 
   // Calls with a wrong Read list: refused for that, whatever else is about them.
-  void note_faulty(std::uint64_t message) { faulty[faulty_next++ % kFaulty] = message; }
-  [[nodiscard]] bool is_faulty(std::uint64_t message) const {
-    return std::find(faulty.begin(), faulty.end(), message) != faulty.end();
-  }
+  LatestMessages faulty;
+  // Calls by their rdma_direction, with another msg_type: a receiver may make nothing of them.
+  LatestMessages misdirected;
 
   bool begun = false;            // its first message was seen
   std::array<Ledger, 2> ledger;  // by the side that calls
   std::array<SideHistory, 2> side;
-  std::array<RangeOffered, 2> versions;   // to the caller on this side
-  std::array<bool, 2> spoke_v2{};         // a version 2 message other than an error came from it
-  std::uint32_t forward_versions = 0;     // of forward Calls, a bit each
+  std::array<RangeOffered, 2> versions;  // to the caller on this side
+  std::array<bool, 2> spoke_v2{};        // a version 2 message other than an error came from it
+  std::uint32_t forward_versions = 0;    // of forward Calls, a bit each
+  // It sent what its peer may end the connection for: more Calls or longer messages than that
+  // takes, or what its adapter refused.
+  std::array<bool, 2> gave_cause{};
   bool ready_for_reverse = false;         // the client has told so, or may have
   bool configured = false;                // by the Connection Configuration Protocol
   std::uint64_t latest_forward_call = 0;  // model::Message::id
   std::vector<EndedSegment> ended;        // a ring of at most kEnded
   std::size_t ended_next = 0;
   std::array<std::vector<std::uint32_t>, 2> reads;  // PSNs of RDMA READs in flight, by initiator
-  std::array<std::uint64_t, kFaulty> faulty{};      // a ring of model::Message::id
-  std::size_t faulty_next = 0;
   // Why what rests on all SENDs having been seen, on all messages having been read, and on all
   // chunk lists, cannot be told; null: it can.
   const char* sends_unsure = nullptr;

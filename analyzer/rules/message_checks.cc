@@ -16,6 +16,15 @@ void check_version(const model::Message& m, const model::Call& call, const Scene
   if (m.version == call.message.version) return;
   // The version of an ERR_VERS is another matter (ERR-04).
   if (m.kind == Kind::kError && m.error == wire::RdmaErr::kVers) return;
+  // A responder that answers an error in its own version does not speak the Call's.
+  if (m.kind == Kind::kError && m.version == 1) {
+    return scene.findings.add(RuleId::kErr05, pair_evidence(m, call, scene), [&] {
+      return fmt::format(
+          "a Call of version {} was refused with {} of version 1 in place of ERR_VERS",
+          call.message.version,
+          wire::rdma_err_name(m.version, static_cast<std::uint32_t>(m.error)));
+    });
+  }
   scene.findings.add(RuleId::kHdr04, pair_evidence(m, call, scene), [&] {
     return fmt::format("rdma_vers is {} in the Call and {} in its answer", call.message.version,
                        m.version);

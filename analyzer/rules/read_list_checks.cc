@@ -18,7 +18,7 @@ using wire::Proc;
 // One finding a message, however many segments are wrong.
 template <typename Text>
 void accuse(RuleId id, const model::Message& m, const Scene& scene, const Text& text) {
-  scene.history.note_faulty(m.id);
+  scene.history.faulty.note(m.id);
   scene.findings.add(id, evidence(m, scene.connection, m.sender), text);
 }
 

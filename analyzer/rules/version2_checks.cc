@@ -25,6 +25,7 @@ void check_direction(const model::Message& m, const Scene& scene) {
   if (type > 1 || static_cast<wire::MsgType>(type) == direction(m)) return;
   // Only an RPC message has a msg_type, and what follows an OPTIONAL may be anything.
   if (wire::load_be32(m.payload.data()) != m.xid) return;
+  scene.history.misdirected.note(m.id);
   scene.findings.add(RuleId::kV202, evidence(m, scene.connection, m.sender), [&] {
     return fmt::format("its direction is {}, the msg_type of its RPC message {}",
                        type == 0 ? "REPLY" : "CALL", type == 0 ? "CALL" : "REPLY");

@@ -51,6 +51,13 @@ class TraceBuilder {
     return *this;
   }
 
+  // An event that an endpoint has told, with its header, at its own time.
+  TraceBuilder& repeat(const trace::EventHeader& header, std::span<const std::uint8_t> event) {
+    now = header.time;
+    ++emitted_;
+    return raw(event);
+  }
+
   // So many events are lost here, of which a Loss event tells before the next one.
   TraceBuilder& lose(std::uint64_t events) {
     emitted_ += events;

@@ -46,10 +46,14 @@ struct Loop::Impl {
   };
 
   Impl(fabric::Provider& p, const LoopOptions& o, int fd)
-      : provider(p), options(o), pool(p, o.memory), wake_fd(fd), now(monotonic()), busy(now) {}
+      : provider(p), options(o), pool(p, o.memory), wake_fd(fd), now(read()), busy(now) {}
   ~Impl() { ::close(wake_fd); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
+
+  [[nodiscard]] Time read() const {
+    return options.clock != nullptr ? *options.clock : monotonic();
+  }
 
   Route* route(std::uint64_t cookie) {
     const auto index = static_cast<std::uint32_t>(cookie);
@@ -115,7 +119,7 @@ struct Loop::Impl {
   // True when there was anything.
   Expected<bool> work() {
     provider.progress();
-    now = monotonic();
+    now = read();
     // Before a connection's first completion it is established, and after its last comes its end.
     bool any = give_events();
     if (lost.empty() && give_completions()) {
@@ -132,7 +136,7 @@ struct Loop::Impl {
       check_at = now + kDeadlineCheck;
     }
     // What came has been worked on since, and what leaves now is told with the time of now.
-    if (any && trace::on(options.tracer)) now = monotonic();
+    if (any && trace::on(options.tracer)) now = read();
     for_each([&](LoopMember& m) { m.flush(now); });
     std::erase(members, nullptr);
     if (any) busy = now;
@@ -149,7 +153,7 @@ struct Loop::Impl {
   bool sleep(Time until) {
     if (!provider.may_sleep()) return false;
     std::array<epoll_event, 4> events{};
-    const Time left = std::max<Time>(until - monotonic(), 0);
+    const Time left = std::max<Time>(until - read(), 0);
     const timespec timeout{left / fabric::kSecond, left % fabric::kSecond};
     ++counters.sleeps;
     // Of the provider's own instance, not through another one or poll(): the kernel then lets who

@@ -82,6 +82,23 @@ class LoopTest : public ::testing::Test {
 
 using Log = std::vector<std::string>;
 
+TEST(LoopClock, IsThatOfTheOptions) {
+  Told provider;
+  fabric::Time clock = 5 * fabric::kSecond;
+  LoopOptions options;
+  options.clock = &clock;
+  const auto loop = Loop::create(provider, options).value();
+  Member member(*loop);
+  member.due = 6 * fabric::kSecond;
+  ASSERT_TRUE(loop->run_once(0));
+  EXPECT_EQ(loop->now(), clock);
+  EXPECT_EQ(member.expired, 0);
+  clock = member.due;
+  ASSERT_TRUE(loop->run_once(0));
+  EXPECT_EQ(loop->now(), clock);
+  EXPECT_EQ(member.expired, 1);
+}
+
 TEST_F(LoopTest, EachGetsItsOwn) {
   const std::uint64_t a7 = loop->add_cookie(a, 7);
   const std::uint64_t b7 = loop->add_cookie(b, 7);

@@ -120,6 +120,27 @@ void add_grant_scenes(Scenes& scenes) {
                         }});
 }
 
+// The server has had enough, and ends the connection with Calls unanswered.
+void add_ended_scenes(Scenes& scenes) {
+  scenes.push_back({.rule = "FC-01",
+                    .guilty = Guilty::kClient,
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          exchange(c, 1, 2);
+                          for (std::uint32_t xid = 2; xid <= 4; ++xid) c.call(call(xid));
+                          c.disconnect(kServer);
+                        },
+                    .keeps =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          exchange(c, 1, 2);
+                          c.disconnect(kServer);
+                        },
+                    .also = {"CONN-LOST"},
+                    .variant = "ended"});
+}
+
 void add_receive_scenes(Scenes& scenes) {
   scenes.push_back({.rule = "FC-04",
                     .guilty = Guilty::kServer,
@@ -199,6 +220,7 @@ void add_reconnect_scenes(Scenes& scenes) {
 
 void add_credit_scenes(Scenes& scenes) {
   add_grant_scenes(scenes);
+  add_ended_scenes(scenes);
   add_receive_scenes(scenes);
   add_reconnect_scenes(scenes);
   scenes.push_back({.rule = "FC-02",

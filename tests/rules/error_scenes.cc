@@ -85,6 +85,10 @@ void add_causes(Scenes& scenes) {
                          answered(with_byte(call(2), 7, 9), encode(err_vers(2)))));
   scenes.back().both = {"HDR-03"};
   scenes.back().variant = "version";
+  const Message v2 = version2(call(2));
+  scenes.push_back(
+      scene("ERR-05", answered(v2, {encode(err_chunk(2))}), answered(v2, {encode(err_vers(2))})));
+  scenes.back().variant = "version-2";
   // Nothing comes for it, and the connection goes on.
   const auto passed_over = [](bool refused) {
     return [refused](Scene& s) {

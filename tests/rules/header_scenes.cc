@@ -75,6 +75,16 @@ void long_reply(Scene& s, bool marked) {
 
 void add_malformed(Scenes& scenes) {
   scenes.push_back({.rule = "HDR-01", .breaks = bad_call(Bytes(12)), .keeps = two_exchanges});
+  // Nobody can say whether it wanted an answer.
+  scenes.push_back({.rule = "HDR-01",
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.send(kClient, Bytes(12));
+                          c.exchange(1);
+                        },
+                    .keeps = two_exchanges,
+                    .variant = "goes-on"});
   scenes.push_back({.rule = "HDR-03",
                     .breaks = bad_call(with_byte(call(2), 7, 9), err_vers(2)),
                     .keeps = two_exchanges});
@@ -146,6 +156,19 @@ void add_xid(Scenes& scenes) {
                           c.reply(reply(3));
                           c.exchange(2);
                         }});
+  // Each of the two is answered, for which nobody can blame the server.
+  scenes.push_back({.rule = "HDR-09",
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.exchange(1);
+                          c.call(call(2));
+                          c.call(call(2));
+                          c.reply(reply(2));
+                          c.reply(reply(2));
+                        },
+                    .keeps = two_exchanges,
+                    .variant = "both-answered"});
 }
 
 void add_answers(Scenes& scenes) {

@@ -10,8 +10,6 @@
 
 namespace rpcrdma::scenes {
 
-namespace {
-
 Outcome run_file(const Bytes& file, rules::Profile profile) {
   const auto source = capture::open_memory(file);
   if (!source) {
@@ -28,8 +26,6 @@ Outcome run_file(const Bytes& file, rules::Profile profile) {
   checker.finish();
   return {findings.list(), findings.withheld()};
 }
-
-}  // namespace
 
 Outcome run(const Scene& scene, rules::Profile profile) {
   return run_file(scene.pcap(), profile);

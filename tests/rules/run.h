@@ -15,6 +15,9 @@ struct Outcome {
   std::vector<rules::Withheld> withheld;
 };
 
+// A capture or recording.
+[[nodiscard]] Outcome run_file(const Bytes& file, rules::Profile profile);
+
 [[nodiscard]] Outcome run(const Scene& scene, rules::Profile profile);
 
 // The same scene as one of its endpoints tells it, on `side`, in a recording.

@@ -79,6 +79,20 @@ void add_headers(Scenes& scenes) {
                     }),
                     .keeps = after_exchange(good),
                     .also = {"HDR-10"}});
+  // What the client made of it is its own affair.
+  scenes.push_back({.rule = "V2-02",
+                    .guilty = Guilty::kServer,
+                    .breaks = after_exchange([](Connection& c) {
+                      c.call(v2_call(2));
+                      Message m = v2_reply(2);
+                      m.direction = wire::MsgType::kCall;
+                      c.send(kServer, m);
+                      c.reply(v2_reply(2));
+                      c.disconnect();
+                    }),
+                    .keeps = after_exchange(good),
+                    .also = {"CONN-LOST"},
+                    .variant = "passed-over"});
   scenes.push_back({.rule = "V2-03",
                     .guilty = Guilty::kClient,
                     .breaks = after_exchange([](Connection& c) { read(c, 0x999, 0x999); }),

@@ -3,16 +3,11 @@
 
 #include "../../engine/protocol/channel_for_tests.h"
 #include "hosts.h"
-
-#include <algorithm>
-#include <string>
-#include <vector>
+#include "scripted_peer.h"
 
 #include <rpcrdma/wire/xdr.h>
 
 namespace rpcrdma::testing {
-
-using ByteVector = std::vector<std::uint8_t>;
 
 template <typename... Word>
 ByteVector words(Word... values) {
@@ -41,53 +36,15 @@ inline ByteVector null_call(std::uint32_t xid) {
   return open_header(xid).encode(echo_call(xid, service::echo::Proc::kNull));
 }
 
-struct BadPeer : Peer {
-  static constexpr std::size_t kReceiveBytes = 4096;
-  static constexpr std::size_t kSendArea = 512U << 10;
-  static constexpr std::size_t kChunkArea = 1U << 20;  // from here on, for chunks
-
+struct BadPeer : ScriptedPeerOf<soft::SoftProvider> {
   BadPeer(std::uint8_t host, std::string_view faults)
-      : Peer(open_soft(at(host, faults)), 4U << 20) {}
+      : ScriptedPeerOf(open_soft(at(host, faults)), 4U << 20) {}
 
   static soft::ProviderOptions at(std::uint8_t host, std::string_view faults) {
     soft::ProviderOptions options;
     options.adapter.address = own_address(host);
     options.faults = soft::parse_faults(faults).value();
     return options;
-  }
-  // Numbered from `first` on, each with a place of its own.
-  void post_receives(std::uint64_t count, std::uint64_t first = 0) {
-    for (std::uint64_t i = first; i < first + count; ++i) {
-      receive(i, i * kReceiveBytes, kReceiveBytes);
-    }
-  }
-  [[nodiscard]] std::size_t count(fabric::EventType type) const {
-    return static_cast<std::size_t>(std::ranges::count(events, type, &fabric::Event::type));
-  }
-  [[nodiscard]] bool saw(fabric::EventType type) const { return count(type) != 0; }
-  [[nodiscard]] std::size_t succeeded(fabric::Operation operation) const {
-    return static_cast<std::size_t>(std::ranges::count_if(done, [=](const fabric::Completion& c) {
-      return c.operation == operation && c.status == fabric::Status::kSuccess;
-    }));
-  }
-  [[nodiscard]] std::size_t received() const { return succeeded(fabric::Operation::kReceive); }
-  [[nodiscard]] const fabric::Completion* completion(std::uint64_t id) const {
-    const auto found = std::ranges::find(done, id, &fabric::Completion::id);
-    return found == done.end() ? nullptr : &*found;
-  }
-  // What came into the n-th Receive.
-  [[nodiscard]] ByteVector message(std::uint64_t n) const {
-    const fabric::Completion* const c = completion(n);
-    const auto begin = buffer.begin() + static_cast<std::ptrdiff_t>(n * kReceiveBytes);
-    return {begin, begin + static_cast<std::ptrdiff_t>(c != nullptr ? c->bytes : 0)};
-  }
-  [[nodiscard]] std::uint32_t word(std::size_t n, std::size_t at_word) const {
-    return wire::load_be32(buffer.data() + n * kReceiveBytes + 4 * at_word);
-  }
-  void send(std::uint64_t n, const ByteVector& message) {
-    const std::size_t at = kSendArea + n * kReceiveBytes;
-    std::copy(message.begin(), message.end(), buffer.begin() + static_cast<std::ptrdiff_t>(at));
-    post(fabric::Operation::kSend, 100 + n, at, message.size());
   }
 };
 

@@ -118,12 +118,10 @@ inline service::ClientOptions to_server() {
   return options;
 }
 
-// A provider, a loop, and what echo Calls need.
-struct ClientHost {
-  explicit ClientHost(std::uint8_t host = 1, std::string_view faults = {},
-                      trace::Tracer* tracer = nullptr)
-      : provider(open_provider(host, faults, {}, tracer)),
-        loop(service::Loop::create(*provider, {.memory = {}, .spin = 0, .tracer = tracer}).value()),
+// A loop, and what echo Calls need.
+struct LoopHost {
+  LoopHost(fabric::Provider& provider, const service::LoopOptions& options)
+      : loop(service::Loop::create(provider, options).value()),
         pattern(service::echo::Pattern::create(loop->memory(), kLongest).value()) {}
 
   // False when it did not come so within twenty seconds.
@@ -139,9 +137,20 @@ struct ClientHost {
     return true;
   }
 
-  std::unique_ptr<soft::SoftProvider> provider;
   std::unique_ptr<service::Loop> loop;
   service::echo::Pattern pattern;
+};
+
+struct OpenedProvider {
+  std::unique_ptr<soft::SoftProvider> provider;
+};
+
+// With a provider of its own.
+struct ClientHost : OpenedProvider, LoopHost {
+  explicit ClientHost(std::uint8_t host = 1, std::string_view faults = {},
+                      trace::Tracer* tracer = nullptr)
+      : OpenedProvider{open_provider(host, faults, {}, tracer)},
+        LoopHost(*provider, {.memory = {}, .spin = 0, .tracer = tracer}) {}
 };
 
 struct Done {
@@ -158,7 +167,7 @@ struct Done {
 // A client that makes echo Calls and keeps how they ended.
 class EchoClient : public service::ClientObserver {
  public:
-  explicit EchoClient(ClientHost& host, const service::ClientOptions& options = to_server())
+  explicit EchoClient(LoopHost& host, const service::ClientOptions& options = to_server())
       : host_(host), client_(service::Client::create(*host.loop, options, *this).value()) {}
 
   // Returns the XID.
@@ -220,7 +229,7 @@ class EchoClient : public service::ClientObserver {
   std::function<void()> on_done;
 
  private:
-  ClientHost& host_;
+  LoopHost& host_;
   std::deque<service::echo::EchoCall> calls_;
   std::vector<std::size_t> free_;
   std::unique_ptr<service::Client> client_;

@@ -39,6 +39,9 @@ struct LoopOptions {
   // Who is told what happens on its members' connections; null: nobody. It outlives the loop, and
   // is best the provider's, too.
   trace::Tracer* tracer = nullptr;
+  // In place of CLOCK_MONOTONIC, for a provider in simulated time: whoever moves it on calls
+  // run_once(0), so that the loop never sleeps. Null: the system's. It outlives the loop.
+  const fabric::Time* clock = nullptr;
 };
 
 struct LoopCounters {
@@ -66,9 +69,9 @@ class Loop {
   // Lets a run_once() that sleeps return true. For any thread and for signal handlers.
   void wake() noexcept;
 
-  // CLOCK_MONOTONIC, of this turn: read when what has happened is there, before it is handed out.
-  // While somebody listens to the tracer it is read again before the members' flush(), so that a
-  // trace tells how long what was done in between took.
+  // CLOCK_MONOTONIC, or the clock of the options, of this turn: read when what has happened is
+  // there, before it is handed out. While somebody listens to the tracer it is read again before
+  // the members' flush(), so that a trace tells how long what was done in between took.
   [[nodiscard]] fabric::Time now() const;
   [[nodiscard]] const fabric::Time& clock() const;  // the same, to be read later
   // The same clock at this moment, for who measures within a turn.

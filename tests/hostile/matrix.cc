@@ -1,0 +1,39 @@
+#include "matrix.h"
+
+namespace rpcrdma::hostile {
+
+void PrintTo(const HostileScene& scene, std::ostream* out) {
+  *out << scene.rule << ": " << scene.did;
+}
+
+const std::vector<HostileScene>& all_scenes() {
+  static const Matrix kAll = [] {
+    Matrix m;
+    add_header_scenes(m);
+    add_credit_scenes(m);
+    add_inline_scenes(m);
+    add_read_list_scenes(m);
+    add_write_list_scenes(m);
+    add_reply_chunk_scenes(m);
+    add_error_scenes(m);
+    add_deprecated_scenes(m);
+    add_reverse_scenes(m);
+    add_private_data_scenes(m);
+    add_invalidation_scenes(m);
+    add_operation_scenes(m);
+    add_version2_scenes(m);
+    return m;
+  }();
+  return kAll;
+}
+
+const std::vector<Unseen>& all_unseen() {
+  static const std::vector<Unseen> kAll{
+      {"WR-09",
+       "what a requester assumes of memory that it offered shows in nothing that it sends: a duty "
+       "towards its own upper layer"},
+  };
+  return kAll;
+}
+
+}  // namespace rpcrdma::hostile

@@ -1,0 +1,114 @@
+// One endpoint of ours, which is watched, a scripted peer that breaks the rules against it, and
+// others that do not.
+#pragma once
+
+#include "../rules/scene.h"
+#include "../service/hosts.h"
+#include "../service/scripted_peer.h"
+#include "network.h"
+#include "programs.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rpcrdma/trace/tracer.h>
+
+namespace rpcrdma::hostile {
+
+using scenes::Message;
+
+inline const fabric::Address kOurs = fabric::make_ipv4(192, 0, 2, 1);
+inline const fabric::Address kOther = fabric::make_ipv4(192, 0, 2, 2);  // keeps all rules
+inline const fabric::Address kBad = fabric::make_ipv4(192, 0, 2, 3);
+
+[[nodiscard]] soft::AdapterOptions adapter_at(const fabric::Address& address,
+                                              trace::Tracer* tracer = nullptr);
+
+// Makes Calls all the time, less and less often: whatever happens to others, they are answered.
+class OtherClient {
+ public:
+  OtherClient(Network& network, testing::LoopHost& host, const fabric::Address& server);
+  [[nodiscard]] std::size_t answered() const { return echo_.done.size(); }
+  [[nodiscard]] bool all_right() const { return echo_.all_right(); }
+  void hurry();  // from now on often again
+  void turn();
+  void finish();
+  [[nodiscard]] bool closed() { return echo_.client().closed(); }
+
+ private:
+  Network& network_;
+  testing::EchoClient echo_;
+  fabric::Time next_ = 0;
+  fabric::Time gap_ = 0;
+  std::uint32_t seed_ = 0;
+  bool finishing_ = false;
+};
+
+class Stage {
+ public:
+  static constexpr std::size_t kReceives = 40;   // of a connection
+  static constexpr std::size_t kMemory = 65536;  // bytes of each part of memory() at most
+
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+  virtual ~Stage() = default;
+
+  // ----- the scripted peer
+
+  // Messages are sent as they are, by Send With Invalidate if they say so.
+  void send(const Message& message);
+  void send(const Bytes& content, std::uint32_t invalidate = 0);
+  // The next message that came to it.
+  [[nodiscard]] Bytes next();
+  [[nodiscard]] Message next_message();
+  [[nodiscard]] bool anything_came() const { return came_.size() > seen_; }
+  // Memory of its own, in parts that count from 0: exposed to us.
+  [[nodiscard]] wire::Segment expose(std::uint32_t length, std::size_t part = 0);
+  [[nodiscard]] std::uint8_t* memory(std::size_t part = 0);
+  // RDMA Write to, and Read of, our memory; waits for its end unless `at_once`.
+  void write(const wire::Segment& to, const Bytes& data, bool at_once = false);
+  void read(const wire::Segment& from, bool at_once = false);
+  void post_receives(std::size_t receives);
+  // Its connection ends; or those that it had before.
+  void disconnect();
+  void disconnect_earlier();
+  // Its latest connection has ended.
+  [[nodiscard]] bool is_down() const { return is_down_; }
+  [[nodiscard]] Host& its_host() { return *peer_.provider; }
+
+  // ----- time
+
+  void run_for(fabric::Time time) { network_.run_for(time); }
+  // `what`: for a failure.
+  void until(const std::function<bool()>& condition, const char* what);
+
+  // ----- what was seen of our endpoint
+
+  // What its adapter sent and received, and what it told of itself, each as a file.
+  [[nodiscard]] const Bytes& packets() const { return tap_.pcapng(); }
+  [[nodiscard]] Bytes recording();
+
+ protected:
+  Stage();
+  // Takes a connection as the scripted peer's, with Receives.
+  void take(std::unique_ptr<fabric::Connection> connection, std::size_t receives);
+
+  // In the order in which they need each other.
+  Network network_;
+  trace::Tracer tracer_{1, 1U << 22};
+  Tap tap_;
+  testing::ScriptedPeerOf<Host> peer_;
+  std::vector<std::unique_ptr<fabric::Connection>> earlier_;
+  bool is_down_ = false;
+  std::vector<Bytes> came_;
+  std::size_t seen_ = 0;  // of these
+
+ private:
+  void turn();
+
+  std::size_t done_ = 0, events_ = 0;  // completions and events that were looked at
+  std::uint64_t receives_ = 0, sends_ = 0, operations_ = 0;
+};
+
+}  // namespace rpcrdma::hostile

@@ -1,0 +1,145 @@
+#include "scenes.h"
+
+namespace rpcrdma::hostile {
+
+namespace {
+
+constexpr std::uint32_t kCount = 8000;  // too long to come inline
+
+using Change = std::function<void(Message& reply)>;
+
+// An NFS READ of kCount bytes, `written` of which are written, and the Reply as `change` has it.
+auto nfs_read(const Change& change, std::uint32_t written = kCount) {
+  return [=](AgainstClient& s) {
+    s.accept();
+    s.exchange();
+    const Message call = s.read(kCount);
+    Message reply = AgainstClient::reply_to(call, scenes::nfs3::read_reply(call.xid, kCount).rpc);
+    std::uint32_t left = written;
+    for (std::size_t i = 0; i < call.writes[0].size(); ++i) {
+      const wire::Segment& segment = call.writes[0][i];
+      const std::uint32_t length = std::min(left, segment.length);
+      if (length != 0) s.write(segment, scenes::pattern(length));
+      reply.writes[0][i].length = length;
+      left -= length;
+    }
+    change(reply);
+    s.send(reply);
+  };
+}
+
+Bytes failed_read(std::uint32_t xid) {
+  constexpr std::uint32_t kIo = 5;
+  return scenes::rpc_reply(xid, scenes::Xdr().u32(kIo).u32(0).bytes());
+}
+
+service::ClientOptions in_segments_of(std::uint32_t bytes) {
+  service::ClientOptions options = HostileScene::one_version(1);
+  options.max_segment = bytes;
+  return options;
+}
+
+// `length` bytes of results in a chunk, a READ of `count` bytes.
+auto with_room(std::uint32_t count, std::uint32_t room, std::uint32_t returned) {
+  return [=](AgainstClient& s) {
+    s.accept();
+    s.exchange();
+    const Message call = s.call({.rpc = scenes::nfs3::read_call(0, count), .result = room});
+    s.write(call.writes[0][0], scenes::pattern(returned));
+    Message reply = AgainstClient::reply_to(call, scenes::nfs3::read_reply(call.xid, count).rpc);
+    reply.writes[0][0].length = returned;
+    s.send(reply);
+  };
+}
+
+void add_copies(Matrix& to) {
+  to.push_back({.rule = "WR-01",
+                .did = "returns a Write chunk with a segment more",
+                .answer = "its Call ends, bad Reply: a chunk came back with another number of "
+                          "segments",
+                .client = nfs_read([](Message& r) {
+                  r.writes[0].push_back({0x101, 0, 0x2000});
+                })});
+  to.push_back({.rule = "WR-01",
+                .did = "returns one Write chunk too many",
+                .answer = "its Call ends, bad Reply: the Write list came back with another number "
+                          "of chunks",
+                .client = nfs_read([](Message& r) {
+                  r.writes.push_back({{0x101, 0, 0x2000}});
+                })});
+  to.push_back({.rule = "WR-02",
+                .did = "returns a Write segment with another handle",
+                .answer = "its Call ends, bad Reply: a segment came back with another handle",
+                .client = nfs_read([](Message& r) { ++r.writes[0][0].handle; })});
+  to.push_back({.rule = "WR-02",
+                .did = "returns a Write segment with another offset",
+                .answer = "its Call ends, bad Reply: a segment came back with another offset",
+                .client = nfs_read([](Message& r) { ++r.writes[0][0].offset; })});
+  to.push_back(
+      {.rule = "WR-03",
+       .did = "returns a Write segment longer than it was offered",
+       .answer = "its Call ends, bad Reply: a segment came back longer than it was offered",
+       .client = nfs_read([](Message& r) { r.writes[0][0].length += 8; })});
+  to.push_back({.rule = "WR-04",
+                .did = "uses the second segment while the first is not full",
+                .answer = "its Call ends, bad Reply: a chunk was filled with a gap",
+                .client = nfs_read([](Message& r) { r.writes[0][0].length -= 96; }),
+                .client_options = in_segments_of(4096)});
+}
+
+void add_use(Matrix& to) {
+  to.push_back({.rule = "WR-05",
+                .did = "leaves out a Write chunk that it did not use",
+                .answer = "its Call ends, bad Reply: the Write list came back with another number "
+                          "of chunks",
+                .client = nfs_read(
+                    [](Message& r) {
+                      r.rpc = failed_read(r.xid);
+                      r.writes.clear();
+                    },
+                    0)});
+  to.push_back({.rule = "WR-05",
+                .did = "fails a READ, and says that all of the Write chunk was written",
+                .answer = "its Call is answered",
+                .client = nfs_read([](Message& r) { r.rpc = failed_read(r.xid); })});
+  to.push_back({.rule = "WR-06",
+                .did = "returns one result in two Write chunks",
+                .answer = "its Call is answered",
+                .client = [](AgainstClient& s) {
+                  s.accept();
+                  s.exchange();
+                  const Message call = s.call(
+                      {.rpc = scenes::nfs3::read_call(0, kCount), .result = kCount, .results = 2});
+                  Message reply =
+                      AgainstClient::reply_to(call, scenes::nfs3::read_reply(call.xid, kCount).rpc);
+                  for (std::size_t i = 0; i < call.writes.size(); ++i) {
+                    s.write(call.writes[i][0], scenes::pattern(kCount));
+                    reply.writes[i][0].length = kCount;
+                  }
+                  s.send(reply);
+                }});
+  to.push_back({.rule = "WR-07",
+                .did = "counts roundup in the returned length",
+                .answer = "its Call is answered",
+                .client = with_room(8001, 8004, 8004)});
+  to.push_back({.rule = "WR-08",
+                .did = "returns a READ of 8,000 bytes with a Write chunk of 7,000",
+                .answer = "its Call is answered",
+                .client = with_room(8000, 8000, 7000)});
+  to.push_back(
+      {.rule = "WR-10",
+       .did = "sends inline what the Write chunk was offered for",
+       .answer = "its Call is answered",
+       .client = nfs_read(
+           [](Message& r) { r.rpc = scenes::nfs3::read_reply_inline(r.xid, scenes::pattern(300)); },
+           0)});
+}
+
+}  // namespace
+
+void add_write_list_scenes(Matrix& to) {
+  add_copies(to);
+  add_use(to);
+}
+
+}  // namespace rpcrdma::hostile
