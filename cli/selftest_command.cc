@@ -29,9 +29,9 @@ using fabric::Expected;
 
 constexpr const char* kCommand = "selftest";
 constexpr const char* kLoss = "drop rate=0.01 seed=1";
-// Of the form that takes no address.
-constexpr const char* kServer = "127.0.0.1";
-constexpr const char* kClient = "127.0.0.2";
+// Of the form that takes no address: not where somebody serves, who needs the UDP port, too.
+constexpr const char* kServer = "127.82.80.1";
+constexpr const char* kClient = "127.82.80.2";
 
 struct Options {
   std::string host;
@@ -301,7 +301,7 @@ Run add_selftest(CLI::App& app) {
       "either version and different profiles, with and without loss; compares every byte; and lets "
       "the analyzer judge the recording that each end makes of each of these cells "
       "(docs/selftest.md).\n"
-      "Without arguments both ends are here, on 127.0.0.1 and 127.0.0.2, by RDMA in user space.\n"
+      "Without arguments both ends are here, on 127.82.80.1 and 127.82.80.2, by RDMA in user space.\n"
       "Exit status: 0 every cell passed; 1 a cell failed; 2 the other half cannot be reached, or "
       "an argument is wrong.");
   return [options] { return run_selftest(*options); };

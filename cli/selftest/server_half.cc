@@ -28,27 +28,20 @@ void answer(Answer& to, const control::Words& words) {
   (void)to.reply({&piece, 1});
 }
 
-// A connection among those of all servers.
-struct Key {
-  std::size_t server = 0;
-  std::uint32_t number = 0;
-  friend bool operator==(const Key&, const Key&) = default;
-};
-
 // A cell on its connection.
 class Session : public service::ReverseObserver {
  public:
-  Session(const control::Plan& plan, const Key& key, protocol::MemoryPool& memory,
+  Session(const control::Plan& plan, protocol::MemoryPool& memory,
           const service::echo::Pattern& pattern, const fabric::Time& clock)
       : plan_(plan),
-        key_(key),
         run_(memory, pattern,
              {transfers_of(plan.shape, plan.terms), kDepth, 30 * fabric::kSecond, plan.inline_only},
              [this](const protocol::CallSpec& spec) { return client_.call(spec); }),
         client_(*this, requester_options(plan), clock) {}
 
   [[nodiscard]] const control::Plan& plan() const { return plan_; }
-  [[nodiscard]] const Key& key() const { return key_; }
+  // Its connection is no more.
+  [[nodiscard]] bool over() const { return over_; }
   [[nodiscard]] service::ReverseClient& client() { return client_; }
 
   [[nodiscard]] bool add(std::uint32_t count) {
@@ -67,6 +60,7 @@ class Session : public service::ReverseObserver {
     run_.on_outcome(outcome);
     tell();
   }
+  void on_unbound() override { over_ = true; }
 
  private:
   static protocol::RequesterOptions requester_options(const control::Plan& plan) {
@@ -91,7 +85,7 @@ class Session : public service::ReverseObserver {
   }
 
   const control::Plan plan_;
-  const Key key_;
+  bool over_ = false;
   std::uint32_t asked_ = 0;
   std::optional<Deferred> waiting_;
   TransferRun run_;
@@ -100,9 +94,9 @@ class Session : public service::ReverseObserver {
 
 }  // namespace
 
-struct ServerHalf::Impl {
+struct ServerHalf::Impl : service::ServerObserver {
   Impl(Recorder& r, const ServerHalfOptions& o) : recorder(r), options(o) {}
-  ~Impl() {
+  ~Impl() override {
     servers.clear();
     session.reset();
   }
@@ -126,15 +120,13 @@ struct ServerHalf::Impl {
       return fabric::fail(fabric::Errc::kBadArgument,
                           fmt::format("{} ports are needed from {} on", count, options.port));
     }
-    doors.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
-      doors.push_back({*this, i});
       service::ServerOptions server;
       server.port = static_cast<std::uint16_t>(options.port + i);
       server.inline_threshold = options.inline_threshold;
       server.max_connections = kMaxConnections;
       apply(combinations()[i], server);
-      auto listening = service::Server::create(*loop, programs, server, &doors.back());
+      auto listening = service::Server::create(*loop, programs, server, this);
       if (!listening) return tl::unexpected(listening.error());
       servers.push_back(std::move(*listening));
     }
@@ -165,11 +157,9 @@ struct ServerHalf::Impl {
   }
 
   Status begin(Call& call, const control::Plan& plan) {
-    if (open.size() != 1) return Status::kBusy;
     if (session != nullptr) return session->plan().cell == plan.cell ? Status::kOk : Status::kBusy;
     if (!recorder.recording()) return Status::kRefused;
-    auto made =
-        std::make_shared<Session>(plan, open.front(), loop->memory(), *pattern, loop->clock());
+    auto made = std::make_shared<Session>(plan, loop->memory(), *pattern, loop->clock());
     if (!call.bind({made, &made->client()})) return Status::kRefused;
     session = std::move(made);
     return Status::kOk;
@@ -207,28 +197,10 @@ struct ServerHalf::Impl {
     return recording;
   }
 
-  // ----- connections, of which a recording begins before the first, and ends with a cell's
+  // ----- connections: a recording ends with a cell's, and the next one begins
 
-  struct Door : service::ServerObserver {
-    Door(Impl& i, std::size_t n) : impl(&i), server(n) {}
-    void on_connected(const service::ConnectionInfo& c) override {
-      impl->connected({server, c.number});
-    }
-    void on_closed(const service::ConnectionInfo& c, service::CloseReason,
-                   std::string_view) override {
-      impl->closed({server, c.number});
-    }
-    Impl* impl;
-    std::size_t server;
-  };
-
-  void connected(const Key& key) { open.push_back(key); }
-
-  void closed(const Key& key) {
-    std::erase(open, key);
-    if (session != nullptr && session->key() == key) end_session();
-    // Later it begins with the next cell; without one START is refused.
-    if (open.empty() && !recorder.recording()) (void)recorder.begin();
+  void on_closed(const service::ConnectionInfo&, service::CloseReason, std::string_view) override {
+    if (session != nullptr && session->over()) end_session();
   }
 
   void end_session() {
@@ -239,6 +211,8 @@ struct ServerHalf::Impl {
     judged_cell = plan.cell;
     ++cells;
     if (!judgement.errors.empty()) ++bad_cells;
+    // Without one START is refused.
+    (void)recorder.begin();
     if (!asking) return;
     Deferred to = std::move(*asking);
     asking.reset();
@@ -252,8 +226,6 @@ struct ServerHalf::Impl {
   std::unique_ptr<TransferProgram> transfer;
   std::unique_ptr<service::Program> control_program;
   std::vector<service::Program*> programs;
-  std::vector<Door> doors;
-  std::vector<Key> open;  // connections
   std::shared_ptr<Session> session;
   std::optional<Deferred> asking;  // for the end of the session
   std::optional<std::uint32_t> judged_cell;
