@@ -67,12 +67,13 @@ void add_matrix(std::string& out, std::vector<Done> cells) {
       marks[static_cast<std::size_t>(at->cell.shape)] = mark(*at);
     }
     for (const char* const text : marks) fmt::format_to(to, "{:>6}", text);
+    out.resize(out.find_last_not_of(' ') + 1);
     out += '\n';
   }
 }
 
 struct Sums {
-  std::uint64_t passed = 0, calls = 0, refused = 0, lost = 0, lossy = 0;
+  std::uint64_t passed = 0, calls = 0, refused = 0, lost = 0, lossy = 0, lucky = 0;
   fabric::Time elapsed = 0;
 };
 Sums sums_of(const std::vector<Done>& cells) {
@@ -83,6 +84,7 @@ Sums sums_of(const std::vector<Done>& cells) {
     sums.refused += d.result.refused;
     sums.lost += d.result.lost;
     sums.lossy += d.cell.lossy ? 1 : 0;
+    sums.lucky += d.cell.lossy && d.result.lost == 0 ? 1 : 0;
     sums.elapsed += d.elapsed;
   }
   return sums;
@@ -110,7 +112,8 @@ std::string to_text(const Setup& setup, const std::vector<Done>& cells) {
   fmt::format_to(to, "{} Calls with every byte as it has to be, {} refused\n", sums.calls,
                  sums.refused);
   if (sums.lossy != 0) {
-    fmt::format_to(to, "{} packets lost on purpose in {} cells\n", sums.lost, sums.lossy);
+    fmt::format_to(to, "{} packets lost on purpose in {} cells, nothing in {} of them\n", sums.lost,
+                   sums.lossy, sums.lucky);
   }
   return out;
 }
