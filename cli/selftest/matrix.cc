@@ -21,6 +21,9 @@ constexpr std::array kCombinations{
     Combination{"v1", "v1", kOne, kOne, 1, Profile::kDraft01},
     Combination{"v2", "v1", kBoth, kOne, 1, Profile::kDraft01},
     Combination{"v1", "v2", kOne, kBoth, 1, Profile::kDraft01},
+    Combination{"v1", "v1", kOne, kOne, 1, Profile::kRfc5666},
+    Combination{"v2", "v1", kBoth, kOne, 1, Profile::kRfc5666},
+    Combination{"v1", "v2", kOne, kBoth, 1, Profile::kRfc5666},
 };
 
 struct ProfileRow {
@@ -29,7 +32,8 @@ struct ProfileRow {
   bool reverse_inline_only;
 };
 constexpr std::array kProfiles{ProfileRow{"rfc8166", rules::Profile::k8166, false},
-                               ProfileRow{"draft-01", rules::Profile::k8166, true}};
+                               ProfileRow{"draft-01", rules::Profile::k8166, true},
+                               ProfileRow{"rfc5666", rules::Profile::k5666, false}};
 const ProfileRow& row(Profile profile) {
   return kProfiles[static_cast<std::size_t>(profile)];
 }
@@ -97,12 +101,14 @@ void apply(const Combination& combination, service::ClientOptions& options) {
   options.max_segment = kMaxSegment;
   options.reverse.credits = kReverseCredits;
   options.reverse.chunks = !reverse_is_inline_only(combination.profile);
+  options.requester.rfc5666 = rules_of(combination.profile) == rules::Profile::k5666;
 }
 
 void apply(const Combination& combination, service::ServerOptions& options) {
   options.version.versions = combination.server_versions;
   options.max_segment = kMaxSegment;
   options.reverse_credits = kReverseCredits;
+  options.responder.rfc5666 = rules_of(combination.profile) == rules::Profile::k5666;
 }
 
 const char* direction_name(Direction direction) {

@@ -20,6 +20,8 @@ namespace rpcrdma::selftest {
 enum class Profile : std::uint8_t {
   kRfc8166,
   kDraft01,  // draft-cel-nfsv4-rpcrdma-bidirection-01: reverse Calls without chunks
+  kRfc5666,  // what RFC 8166 took out of it, by requester and responder; reverse Calls are RFC
+             // 8167's
 };
 [[nodiscard]] const char* profile_name(Profile profile);  // "rfc8166", "draft-01"
 // By which its recordings are measured.
