@@ -124,10 +124,10 @@ std::optional<std::uint32_t> read_limit(std::size_t side, const roce::Connection
 
 void check_reads_in_flight(const roce::Operation& op, const Scene& scene) {
   if (op.kind != OpKind::kRead || op.suspect) return;
-  if (scene.connection.side[op.initiator].reads_told_early) return;
   std::vector<std::uint32_t>& reads = scene.history.reads[op.initiator];
   if (reads.size() >= kMaxReads) reads.erase(reads.begin());
   reads.push_back(op.psn);
+  if (scene.connection.side[op.initiator].reads_told_early) return;
   const auto limit = read_limit(op.initiator, scene.connection);
   if (!limit || reads.size() <= *limit) return;
   Evidence e = operation_evidence(op, scene);
