@@ -10,7 +10,8 @@ namespace rpcrdma::cli {
 // Exit status of every command.
 inline constexpr int kOk = 0;
 // analyze: findings of severity error; header: malformed; load: a limit was passed, or data was
-// wrong; ping, call: no answer; nfs-probe: a step failed
+// wrong; ping, call: no answer; nfs-probe: a step failed;
+// selftest: a cell failed
 inline constexpr int kFindings = 1;
 // Input that cannot be read, a server that cannot be reached, or bad arguments.
 inline constexpr int kUnreadable = 2;
@@ -36,6 +37,7 @@ using Run = std::function<int()>;
 [[nodiscard]] Run add_call(CLI::App& app);
 [[nodiscard]] Run add_load(CLI::App& app);
 [[nodiscard]] Run add_nfs_probe(CLI::App& app);
+[[nodiscard]] Run add_selftest(CLI::App& app);
 [[nodiscard]] Run add_doctor(CLI::App& app);
 
 }  // namespace rpcrdma::cli

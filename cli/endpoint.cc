@@ -81,6 +81,29 @@ std::optional<Address> gid_address(const Endpoint& endpoint, const char* command
 
 }  // namespace
 
+void add_provider_options(CLI::App& app, EndpointOptions& options) {
+  app.add_option("--provider", options.provider,
+                 "verbs: an RDMA device; soft: RDMA in user space; auto: verbs if the own address "
+                 "belongs to a device")
+      ->type_name("KIND")
+      ->check(CLI::IsMember({"auto", "soft", "verbs"}))
+      ->capture_default_str();
+  app.add_option("--device", options.device,
+                 "The RDMA device that the own address belongs to (`rpcrdma doctor` lists them); "
+                 "with a port: mlx5_0:2")
+      ->type_name("DEVICE");
+  app.add_option("--gid-index", options.gid_index,
+                 "Entry of the device's GID table, whose IP address is the own one")
+      ->type_name("N")
+      ->needs("--device");
+  app.add_option("--handles", options.handles,
+                 "What memory is exposed by, on an RDMA device: memory windows, registrations, or "
+                 "what works best on it")
+      ->type_name("KIND")
+      ->check(CLI::IsMember({"auto", "windows", "registrations"}))
+      ->capture_default_str();
+}
+
 void add_endpoint_options(CLI::App& app, EndpointOptions& options) {
   app.add_option("-p,--port", options.port, "The server's port of RPC-over-RDMA")
       ->type_name("PORT")
@@ -116,26 +139,7 @@ void add_endpoint_options(CLI::App& app, EndpointOptions& options) {
          "--profile rfc5666: RDMA Reads that the peer may have under way at a time; 0: none")
       ->type_name("N")
       ->capture_default_str();
-  app.add_option("--provider", options.provider,
-                 "verbs: an RDMA device; soft: RDMA in user space; auto: verbs if the own address "
-                 "belongs to a device")
-      ->type_name("KIND")
-      ->check(CLI::IsMember({"auto", "soft", "verbs"}))
-      ->capture_default_str();
-  app.add_option("--device", options.device,
-                 "The RDMA device that the own address belongs to (`rpcrdma doctor` lists them); "
-                 "with a port: mlx5_0:2")
-      ->type_name("DEVICE");
-  app.add_option("--gid-index", options.gid_index,
-                 "Entry of the device's GID table, whose IP address is the own one")
-      ->type_name("N")
-      ->needs("--device");
-  app.add_option("--handles", options.handles,
-                 "What memory is exposed by, on an RDMA device: memory windows, registrations, or "
-                 "what works best on it")
-      ->type_name("KIND")
-      ->check(CLI::IsMember({"auto", "windows", "registrations"}))
-      ->capture_default_str();
+  add_provider_options(app, options);
   app.add_option("--fault", options.faults,
                  "What is to go wrong with packets, such as 'drop rate=0.01 seed=7' "
                  "(docs/faults.md)")

@@ -44,6 +44,8 @@ struct EndpointOptions {
 // --fault, --pcapng,
 // --exact, --busy-poll, and those of tracing.
 void add_endpoint_options(CLI::App& app, EndpointOptions& options);
+// Of these: --provider, --device, --gid-index, --handles.
+void add_provider_options(CLI::App& app, EndpointOptions& options);
 
 enum class ProviderKind : std::uint8_t { kAuto, kSoft, kVerbs };
 

@@ -78,6 +78,8 @@ int run_command(int argc, char** argv) {
   add("load", "Call a server as fast as it answers, or at a rate, and measure", add_load);
   add("nfs-probe", "Try an NFS server over RPC-over-RDMA, step by step, and say what fails",
       add_nfs_probe);
+  add("selftest", "Try every kind of Call between ends of all versions, and print the matrix",
+      add_selftest);
   add("doctor", "Say what this machine has for RDMA, what lacks, and what to do", add_doctor);
   add("completion", "Print the script that lets a shell complete commands and options",
       add_completion);

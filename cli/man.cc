@@ -17,7 +17,7 @@ struct Example {
   const char* what;
 };
 
-constexpr std::array<Example, 31> kExamples{{
+constexpr std::array<Example, 33> kExamples{{
     {"", "rpcrdma analyze nfs.pcap", "What a capture holds, and what is wrong in it."},
     {"", "rpcrdma capture -i eth0", "The messages on an interface as they come."},
     {"", "source <(rpcrdma completion bash)", "Let the shell complete commands and options."},
@@ -67,6 +67,10 @@ constexpr std::array<Example, 31> kExamples{{
      "How many bytes a second?"},
     {"load", "rpcrdma load 127.0.0.1 --rate 1000 --count 10000 --fail-above p99=1ms,errors=0",
      "A thousand Calls a second, and status 1 unless nearly all are answered in time."},
+    {"selftest", "rpcrdma selftest", "Do both ends do all that they can, here and by themselves?"},
+    {"selftest", "rpcrdma selftest 10.0.0.1 --only v2,both",
+     "And with `rpcrdma selftest --listen 10.0.0.1` there: what has version 2, in both "
+     "directions."},
 }};
 
 constexpr const char* kExitStatus =
@@ -76,7 +80,7 @@ constexpr const char* kExitStatus =
     "analyze: there are findings of severity error. header: the header is malformed. ping: nothing "
     "answered. load: a limit was passed, data was wrong, or no Call was "
     "answered. call: any other answer than the right one. nfs-probe: a step "
-    "failed.\n"
+    "failed. selftest: a cell failed.\n"
     ".TP\n.B 2\nSomething cannot be read or written, a server cannot be reached, or an argument is "
     "wrong.\n";
 

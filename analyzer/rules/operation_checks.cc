@@ -127,6 +127,7 @@ void check_reads_in_flight(const roce::Operation& op, const Scene& scene) {
   std::vector<std::uint32_t>& reads = scene.history.reads[op.initiator];
   if (reads.size() >= kMaxReads) reads.erase(reads.begin());
   reads.push_back(op.psn);
+  if (scene.connection.side[op.initiator].reads_told_early) return;
   const auto limit = read_limit(op.initiator, scene.connection);
   if (!limit || reads.size() <= *limit) return;
   Evidence e = operation_evidence(op, scene);

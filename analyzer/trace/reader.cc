@@ -305,6 +305,7 @@ State* Reader::Impl::open(EndpointState& e, const trace::EventView& view, const 
   c.side[own].cm.responder_resources = c.side[1 - own].cm.initiator_depth =
       told.responder_resources;
   c.side[own].cm.initiator_depth = c.side[1 - own].cm.responder_resources = told.initiator_depth;
+  c.side[own].reads_told_early = true;
   c.side[1 - own].operations_unseen = told.sees_peer_operations == 0;
   c.ring = view.header.ring != 0 ? ring_of(e, view.header.ring) : nullptr;
   c.gone_before = c.ring != nullptr ? c.ring->gone : 0;

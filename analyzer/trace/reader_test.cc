@@ -160,6 +160,8 @@ TEST(TraceReader, AConnectionOfThePassiveSide) {
   EXPECT_EQ(c.side[1].qpn, 0x100U);
   EXPECT_TRUE(c.side[0].operations_unseen);
   EXPECT_FALSE(c.side[1].operations_unseen);
+  EXPECT_FALSE(c.side[0].reads_told_early);
+  EXPECT_TRUE(c.side[1].reads_told_early);
   EXPECT_EQ(c.side[1].cm.responder_resources, 4);
   EXPECT_EQ(c.side[0].cm.initiator_depth, 4);
   EXPECT_EQ(c.side[0].cm.responder_resources, 2);

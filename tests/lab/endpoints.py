@@ -11,11 +11,11 @@ def need_verbs(lab):
 
 
 class GuestServer:
-    """`rpcrdma serve` in a guest, on the guest's device."""
+    """`rpcrdma serve`, or another command that listens, in a guest, on the guest's device."""
 
-    def __init__(self, guest, listen, *options):
-        self.guest, self.name = guest, f"/root/serve-{listen}"
-        self.command = f"rpcrdma serve --provider verbs --listen {listen} {' '.join(options)}"
+    def __init__(self, guest, listen, *options, command="serve"):
+        self.guest, self.name = guest, f"/root/{command}-{listen}"
+        self.command = f"rpcrdma {command} --provider verbs --listen {listen} {' '.join(options)}"
         self.start()
 
     def start(self):

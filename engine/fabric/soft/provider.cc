@@ -220,7 +220,8 @@ class Soft : public SoftProvider {
   }
 
   ProviderCounters counters() const override {
-    return {adapter_.counters(), adapter_.queue_pairs(), socket_.counters(), not_sent_, damaged_};
+    return {adapter_.counters(), adapter_.queue_pairs(), socket_.counters(), not_sent_, damaged_,
+            faults_applied_};
   }
 
  private:
@@ -270,6 +271,7 @@ class Soft : public SoftProvider {
     faults_.offer(
         direction, path, datagram, now, [&](auto... packet) { go_on(packet..., now); },
         [&](const FaultVerdict& verdict) {
+          ++faults_applied_;
           if (!trace::on(tracer_)) return;
           const std::uint32_t dest_qp = wire::load_be24(datagram.data() + 5);
           tell_fault({tracer_, adapter_.trace_connection(direction, path, dest_qp)}, direction,
@@ -304,6 +306,7 @@ class Soft : public SoftProvider {
   AdapterEvent adapter_event_;
   std::uint64_t not_sent_ = 0;
   std::uint64_t damaged_ = 0;
+  std::uint64_t faults_applied_ = 0;
 };
 
 }  // namespace

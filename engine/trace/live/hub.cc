@@ -117,6 +117,30 @@ class Hub::Impl {
     return counters;
   }
 
+  std::vector<RecordCounters> end_recordings() {
+    std::deque<Recording> ended;
+    const bool done = in_thread([&] {
+      pass();
+      {
+        const std::lock_guard lock(mutex_);
+        ended.swap(recordings_);
+      }
+      const std::int64_t now = monotonic_ns();
+      for (Recording& recording : ended) {
+        recording.end(now);
+        std::erase(sinks_, &recording);
+      }
+      if (!listens()) nobody_listens();
+    });
+    if (!done) return recordings();
+    std::vector<RecordCounters> counters;
+    for (Recording& recording : ended) {
+      recording.finish();
+      counters.push_back(recording.counters());
+    }
+    return counters;
+  }
+
   void stop() {
     if (!thread_.joinable()) return;
     {
@@ -240,7 +264,10 @@ class Hub::Impl {
   void sweep() {
     if (std::erase_if(sinks_, [](const Sink* sink) { return sink->over(); }) == 0) return;
     if (readers_) readers_->sweep();
-    if (listens()) return;
+    if (!listens()) nobody_listens();
+  }
+
+  void nobody_listens() {
     listen(false);
     drain_.standing().forget_credits();
   }
@@ -333,6 +360,9 @@ Expected<void> Hub::record(const std::string& path, const capture::RingOptions& 
 }
 std::vector<RecordCounters> Hub::recordings() const {
   return impl_->recordings();
+}
+std::vector<RecordCounters> Hub::end_recordings() {
+  return impl_->end_recordings();
 }
 void Hub::stop() {
   impl_->stop();

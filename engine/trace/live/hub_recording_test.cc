@@ -56,6 +56,32 @@ TEST_F(TraceRecordingThreads, AllThatIsToldIsInTheFile) {
   EXPECT_EQ(counters[0].error, "");
 }
 
+TEST_F(TraceRecordingThreads, OneAfterAnother) {
+  Hub& hub = start();
+  Tracer& tracer = *hub.add();
+  EXPECT_THAT(hub.end_recordings(), SizeIs(0));
+  for (const std::string name : {"a.pcapng", "b.pcapng"}) {
+    ASSERT_TRUE(hub.record(path(name)));
+    const std::uint32_t connection = tracer.new_connection();
+    tracer.tell(connection, 1, Connection{});
+    tell(tracer, 3000);
+    tracer.tell(connection, 2, ConnectionEnd{});
+    const auto ended = hub.end_recordings();
+    EXPECT_FALSE(on(&tracer));
+    ASSERT_THAT(ended, SizeIs(1));
+    EXPECT_EQ(ended[0].file, path(name));
+    EXPECT_EQ(ended[0].events, 3002U);
+    EXPECT_EQ(ended[0].lost, 0U);
+    EXPECT_THAT(hub.recordings(), SizeIs(0));
+    EventStream stream(path(name));
+    EXPECT_THAT(stream.rest(), SizeIs(3004));  // and the endpoint, and the sums
+    EXPECT_TRUE(stream.audit.is_complete());
+    EXPECT_EQ(stream.stats().damage, "");
+  }
+  hub.stop();
+  EXPECT_THAT(hub.end_recordings(), SizeIs(0));
+}
+
 TEST_F(TraceRecordingThreads, FilesOfARing) {
   constexpr std::uint64_t kEvents = 5000;
   Hub& hub = start();

@@ -69,6 +69,9 @@ struct Side {
   SideCounters counters;
   bool operations_unseen =
       false;  // its RDMA READs and WRITEs: the endpoint that tells is the other
+  // It tells itself, and of its RDMA READs as it hands them to its device, which holds back those
+  // that are more than it may have in flight.
+  bool reads_told_early = false;
 };
 
 struct Connection {

@@ -29,6 +29,7 @@ struct ProviderCounters {
   UdpCounters udp;
   std::uint64_t not_sent = 0;  // packets for which the socket had no room; sent again when missed
   std::uint64_t damaged = 0;   // received packets that a declared fault made worthless
+  std::uint64_t faults = 0;    // packets that a declared fault was for, either way
 };
 
 class SoftProvider : public fabric::Provider {

@@ -70,6 +70,10 @@ class Hub {
                                                const capture::RingOptions& ring = {});
   // In the order of record().
   [[nodiscard]] std::vector<RecordCounters> recordings() const;
+  // Ends all that are under way, while the endpoint goes on: what was told until now is in their
+  // files when this returns. They are forgotten; what recordings() would have said of them comes
+  // back.
+  std::vector<RecordCounters> end_recordings();
 
   // Takes what is left in the rings, tells each reader its sums, and ends all streams and files.
   // The endpoint's threads tell no more then, or it is lost. A reader of the socket that does not

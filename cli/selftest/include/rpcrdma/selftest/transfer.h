@@ -1,0 +1,79 @@
+// The program TRANSFER (selftest.x): what serves it, and one Call of it. Each end compares every
+// byte that came with what it has to be.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <rpcrdma/protocol/memory_pool.h>
+#include <rpcrdma/protocol/requester.h>
+#include <rpcrdma/selftest/shape.h>
+#include <rpcrdma/service/echo.h>
+#include <rpcrdma/service/program.h>
+#include <rpcrdma/service/rpc_message.h>
+
+namespace rpcrdma::selftest {
+
+inline constexpr std::uint32_t kTransferProgram = 0x20525246;
+inline constexpr std::uint32_t kTransferVersion = 1;
+inline constexpr std::uint32_t kMaxFiller = 1U << 18;  // bytes
+inline constexpr std::uint32_t kMaxItem = 1U << 20;    // bytes
+
+// Answers that are wrong on purpose, to see that it is noticed.
+enum class Damage : std::uint8_t {
+  kNone,
+  kByte,    // one byte of the first result, or of the filler, is another
+  kLength,  // the first result, or the filler, is one byte shorter
+};
+
+class TransferProgram : public service::Program {
+ public:
+  // `pattern`: of kMaxItem bytes; it outlives the program.
+  explicit TransferProgram(const service::echo::Pattern& pattern, Damage damage = Damage::kNone);
+
+ private:
+  void transfer(service::Call& call) const;
+
+  const service::echo::Pattern& pattern_;
+  const Damage damage_;
+};
+
+// The memory of one Call, to be used again and again; it lives until the Call has ended.
+class TransferCall {
+ public:
+  // Both outlive it; `pattern`: of kMaxItem bytes.
+  TransferCall(protocol::MemoryPool& memory, const service::echo::Pattern& pattern);
+  ~TransferCall();
+  TransferCall(const TransferCall&) = delete;
+  TransferCall& operator=(const TransferCall&) = delete;
+
+  // What to call, valid until the next begin(). Its timeout and cookie are the caller's to fill in.
+  // Errors: as MemoryPool::take().
+  [[nodiscard]] fabric::Expected<protocol::CallSpec> begin(const Transfer& transfer,
+                                                           std::uint32_t seed);
+  // What is wrong with the Reply, one clause; empty: nothing.
+  [[nodiscard]] std::string check(const protocol::CallOutcome& outcome) const;
+  [[nodiscard]] const Transfer& transfer() const { return transfer_; }
+
+ private:
+  [[nodiscard]] fabric::Expected<void> make_room();
+  [[nodiscard]] std::string check(protocol::StreamReader& results) const;
+
+  protocol::MemoryPool& memory_;
+  const service::echo::Pattern& pattern_;
+  const service::CallHeader null_;
+  const service::CallHeader header_;
+  Transfer transfer_;
+  std::uint32_t seed_ = 0;
+  std::vector<std::uint8_t> head_;  // all but the arguments behind the first
+  std::array<std::array<std::uint8_t, 4>, kMaxItems + 1> words_{};
+  std::array<protocol::Piece, protocol::kMaxPieces> pieces_;
+  protocol::Block room_;  // for results
+  std::array<protocol::ResultSpace, kMaxItems> spaces_;
+};
+
+}  // namespace rpcrdma::selftest
