@@ -146,8 +146,12 @@ struct ClientHalf::Impl {
     client.requester.credits = 2 * kDepth;
     apply(combination, client);
     if (auto made = contact.connect(*loop, client); !made) return tl::unexpected(made.error());
+    // By RFC 5666 thresholds are known with the answer to the first Call.
+    const bool configures = client.profile == service::Profile::k5666;
     auto up = until(
-        contact, [&] { return contact.up(); }, failures);
+        contact,
+        [&] { return contact.up() && (!configures || contact.client().info(0).configured); },
+        failures);
     // Not a matter of the cell.
     if (up && !*up) return fabric::fail(fabric::Errc::kNotConnected, failures.back());
     return up;

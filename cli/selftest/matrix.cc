@@ -96,19 +96,32 @@ std::span<const Combination> combinations() {
   return kCombinations;
 }
 
+namespace {
+
+// RFC 5666 has no private data: its own protocol agrees on the thresholds.
+template <typename Options>
+void speak_profile(const Combination& combination, Options& options) {
+  if (rules_of(combination.profile) != rules::Profile::k5666) return;
+  options.profile = service::Profile::k5666;
+  options.private_data = false;
+  options.remote_invalidation = false;
+}
+
+}  // namespace
+
 void apply(const Combination& combination, service::ClientOptions& options) {
   options.version.versions = combination.client_versions;
   options.max_segment = kMaxSegment;
   options.reverse.credits = kReverseCredits;
   options.reverse.chunks = !reverse_is_inline_only(combination.profile);
-  options.requester.rfc5666 = rules_of(combination.profile) == rules::Profile::k5666;
+  speak_profile(combination, options);
 }
 
 void apply(const Combination& combination, service::ServerOptions& options) {
   options.version.versions = combination.server_versions;
   options.max_segment = kMaxSegment;
   options.reverse_credits = kReverseCredits;
-  options.responder.rfc5666 = rules_of(combination.profile) == rules::Profile::k5666;
+  speak_profile(combination, options);
 }
 
 const char* direction_name(Direction direction) {
