@@ -301,7 +301,8 @@ Run add_selftest(CLI::App& app) {
       "either version and different profiles, with and without loss; compares every byte; and lets "
       "the analyzer judge the recording that each end makes of each of these cells "
       "(docs/selftest.md).\n"
-      "Without arguments both ends are here, on 127.82.80.1 and 127.82.80.2, by RDMA in user space.\n"
+      "Without arguments both ends are here, on 127.82.80.1 and 127.82.80.2, by RDMA in user "
+      "space.\n"
       "Exit status: 0 every cell passed; 1 a cell failed; 2 the other half cannot be reached, or "
       "an argument is wrong.");
   return [options] { return run_selftest(*options); };

@@ -364,8 +364,7 @@ Limits ResponderCore::reply_limits(const CheckedCall& call, std::span<const Piec
   const std::uint64_t bytes = stream_bytes(message);
   limits.reply_reads = options_.rfc5666 && call.version == kVersionOne &&
                        link_->options.terms.max_reads != 0 && done_.size() < options_.credits &&
-                       (done_.size() == 0 ||
-                        done_.bytes() + bytes <= options_.max_exposed_bytes) &&
+                       (done_.size() == 0 || done_.bytes() + bytes <= options_.max_exposed_bytes) &&
                        done_.handles() + kMaxSegments <= link_->reply_handles;
   return limits;
 }

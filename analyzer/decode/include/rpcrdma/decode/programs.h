@@ -12,8 +12,8 @@ inline constexpr std::uint32_t kProgNlm = 100021;
 inline constexpr std::uint32_t kProgNsm = 100024;
 inline constexpr std::uint32_t kProgNfsAcl = 100227;
 inline constexpr std::uint32_t kProgRdmaConfig = 100417;
-// This project's own, for measuring and for tests: engine/service/echo.x, engine/service/callback.x,
-// and of cli/selftest/selftest.x the two.
+// This project's own, for measuring and for tests: engine/service/echo.x,
+// engine/service/callback.x, and of cli/selftest/selftest.x the two.
 inline constexpr std::uint32_t kProgEcho = 0x20525244;
 inline constexpr std::uint32_t kProgEchoCallback = 0x20525245;
 inline constexpr std::uint32_t kProgTransfer = 0x20525246;
