@@ -20,6 +20,7 @@ tl::expected<std::uint32_t, const char*> ReplyPulls::begin(Link& link, const Rec
     give(slot, link.pool);
     return tl::unexpected<const char*>(why);
   };
+  if (link.options.terms.max_reads == 0) return fail("its Read chunks are not to be read");
   const Refusal bad =
       check_read_list(*reply.header, reply.payload(), {most, kMaxSegments}, p.message);
   if (bad) return fail(bad.reason);

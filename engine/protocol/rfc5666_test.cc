@@ -365,6 +365,45 @@ TEST_F(Rfc5666Channel, AReplyThatIsLongerThanAskedForIsNotRead) {
   EXPECT_THAT(statuses, ElementsAre(CallStatus::kBadReply));
 }
 
+TEST_F(Rfc5666Channel, AReplyToBeReadFromWhomNobodyMayReadIsRefused) {
+  ChannelOptions o;
+  o.terms.max_reads = 0;
+  request({.credits = 4}, o);
+  const std::uint32_t xid = call(1000);
+  complete_posted();
+  arrive(reply_with(xid, {{12, {77, 100, 16}}}).encode(words({xid, 1, 100})));
+  EXPECT_TRUE(fabric.posted.empty());
+  EXPECT_THAT(statuses, ElementsAre(CallStatus::kBadReply));
+}
+
+TEST_F(Rfc5666Channel, OnlySoManyRepliesAreReadAtATime) {
+  ChannelOptions o;
+  o.terms.max_reads = 1;
+  request({.credits = 4}, o);
+  const std::uint32_t first = call(1000);
+  complete_posted();
+  arrive(reply_with(first, {}).encode(words({first, 1, 0})));  // which grants four
+  const std::array<std::uint32_t, 2> xids{call(1000), call(1000)};
+  complete_posted();
+  for (const std::uint32_t xid : xids) {
+    arrive(
+        reply_with(xid, {{12, {xid, 50, 16}}, {12, {xid, 50, 100}}}).encode(words({xid, 1, 100})));
+  }
+  std::vector<std::uint32_t> read;
+  while (!fabric.posted.empty()) {
+    std::uint32_t under_way = 0;
+    for (const auto& p : fabric.posted)
+      under_way += p.operation == fabric::Operation::kRead ? 1U : 0U;
+    EXPECT_LE(under_way, 1U);
+    const auto p = fabric.posted.front();
+    fabric.posted.erase(fabric.posted.begin());
+    if (p.operation == fabric::Operation::kRead) read.push_back(p.handle);
+    complete(p.id, p.operation);
+  }
+  EXPECT_THAT(read, ElementsAre(xids[0], xids[0], xids[1], xids[1]));
+  EXPECT_EQ(statuses.size(), 3U);
+}
+
 TEST_F(Rfc5666Channel, AReplyWhoseStreamIsNoReplyIsRefused) {
   request({.credits = 4});
   const std::uint32_t xid = call(1000);
