@@ -1,4 +1,5 @@
 """Messages made by hand, from the host to a server, by raw_peer."""
+import os
 import queue
 import struct
 import subprocess
@@ -41,7 +42,8 @@ class RawPeer:
     """A connection to a server, and what comes on it."""
 
     def __init__(self, lab, server):
-        self.process = subprocess.Popen([lab.rpcrdma.replace("rpcrdma", "raw_peer"), HOST, server], text=True,
+        program = os.path.join(os.path.dirname(lab.rpcrdma), "raw_peer")
+        self.process = subprocess.Popen([program, HOST, server], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.lines = queue.Queue()
         threading.Thread(target=lambda: [self.lines.put(line.split()) for line in self.process.stdout],

@@ -2,6 +2,12 @@
 from machines import check
 
 
+def again_and_again(command, seconds):
+    """What connects before the other listens ends at once; and with rdma_cm perftest does so twice, so that the
+    other can be left waiting for somebody who has gone."""
+    return f"for i in 1 2 3 4 5 6 7 8 9; do timeout {seconds} {command} && exit; sleep 0.5; done; exit 1"
+
+
 def run(lab):
     server, client = lab.boot(2)
     for name, serve, ask in (
@@ -10,9 +16,8 @@ def run(lab):
              f"ib_send_lat -d rxe0 -n 20 -s 300 -F {server.address}"),
             ("ib_write_bw", "ib_write_bw -R -n 10 -s 10000 -F", f"ib_write_bw -R -n 10 -s 10000 -F {server.address}"),
             ("ib_read_bw", "ib_read_bw -R -n 10 -s 10000 -F", f"ib_read_bw -R -n 10 -s 10000 -F {server.address}")):
-        job = server.start(serve)
-        # What connects before the other listens ends at once.
-        client.run(f"for i in 1 2 3 4 5 6 7 8 9; do {ask} && exit; sleep 0.5; done; exit 1", 40)
+        job = server.start(again_and_again(serve, 12))
+        client.run(again_and_again(ask, 6), 60)
         status, text = server.wait(job, 20)
         check(status is not None, name, "has not ended at the server:", text)
     report = lab.analyze()
