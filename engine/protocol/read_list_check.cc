@@ -76,7 +76,7 @@ class ReadListChecker {
   Refusal stream() {
     const bool position_zero = message_.read_count != 0 && message_.reads[0].position == 0;
     if (message_.is_long && !position_zero) {
-      return {"RD-04", "an RDMA_NOMSG Call has no Position Zero Read chunk"};
+      return {"RD-04", "an RDMA_NOMSG has no Position Zero Read chunk"};
     }
     if (!message_.is_long && position_zero) {
       return {"RD-04", "an RDMA_MSG has a Position Zero Read chunk"};

@@ -50,19 +50,7 @@ class SimHost : public soft::SimNode, public fabric::testing::NullProvider {
   bool take(fabric::Event& event) override {
     soft::AdapterEvent e;
     if (!adapter.take(e)) return false;
-    event = {};
-    event.type = e.type;
-    event.cookie = e.cookie;
-    event.peer = e.peer;
-    event.local = e.local;
-    event.local_qpn = e.local_qpn;
-    event.peer_qpn = e.peer_qpn;
-    event.private_data = std::move(e.private_data);
-    event.reject_reason = e.reject_reason;
-    event.responder_resources = e.responder_resources;
-    event.initiator_depth = e.initiator_depth;
-    event.failed = e.failed;
-    event.reason = std::move(e.reason);
+    soft::move_event(e, event);
     if (e.type == fabric::EventType::kRequest) {
       event.request = std::make_unique<SimConnection>(*this, e.connection);
     }

@@ -200,19 +200,7 @@ class Soft : public SoftProvider {
 
   bool take(fabric::Event& event) override {
     if (!adapter_.take(adapter_event_)) return false;
-    event.type = adapter_event_.type;
-    event.cookie = adapter_event_.cookie;
-    event.peer = adapter_event_.peer;
-    event.local = adapter_event_.local;
-    event.local_qpn = adapter_event_.local_qpn;
-    event.peer_qpn = adapter_event_.peer_qpn;
-    event.private_data = std::move(adapter_event_.private_data);
-    event.reject_reason = adapter_event_.reject_reason;
-    event.responder_resources = adapter_event_.responder_resources;
-    event.initiator_depth = adapter_event_.initiator_depth;
-    event.failed = adapter_event_.failed;
-    event.reason = std::move(adapter_event_.reason);
-    event.request.reset();
+    move_event(adapter_event_, event);
     if (event.type == fabric::EventType::kRequest) {
       event.request = std::make_unique<SoftConnection>(adapter_, adapter_event_.connection);
     }

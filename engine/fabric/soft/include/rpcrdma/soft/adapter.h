@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <rpcrdma/fabric/provider.h>
@@ -60,6 +61,23 @@ struct AdapterEvent {
   bool failed = false;
   std::string reason;
 };
+
+// The same as its provider tells it, without `request`, which is the provider's to make.
+inline void move_event(AdapterEvent& from, fabric::Event& to) {
+  to.type = from.type;
+  to.cookie = from.cookie;
+  to.peer = from.peer;
+  to.local = from.local;
+  to.local_qpn = from.local_qpn;
+  to.peer_qpn = from.peer_qpn;
+  to.private_data = std::move(from.private_data);
+  to.reject_reason = from.reject_reason;
+  to.responder_resources = from.responder_resources;
+  to.initiator_depth = from.initiator_depth;
+  to.failed = from.failed;
+  to.reason = std::move(from.reason);
+  to.request.reset();
+}
 
 struct AdapterCounters {
   std::uint64_t packets_in = 0, packets_out = 0;
