@@ -37,6 +37,12 @@ class AgainstClient : public Stage, private service::ClientObserver {
   [[nodiscard]] Message call(const Call& call);
   [[nodiscard]] Message call();  // of the program without a binding, no two alike
   [[nodiscard]] Message read(std::uint32_t count);
+  // The same, on a connection that was accepted and has its credits.
+  [[nodiscard]] Message begin_with_read(std::uint32_t count) {
+    accept();
+    exchange();
+    return read(count);
+  }
   [[nodiscard]] Message write(std::uint32_t count);
   [[nodiscard]] Message readdir(std::uint32_t count);
   using Stage::read;

@@ -28,9 +28,7 @@ void add_invalidation_scenes(Matrix& to) {
                 .answer = "its Call is answered",
                 .client =
                     [](AgainstClient& s) {
-                      s.accept();
-                      s.exchange();
-                      const Message call = s.read(kCount);
+                      const Message call = s.begin_with_read(kCount);
                       Message reply = good_read(s, call);
                       reply.invalidate = call.writes[0][0].handle;
                       s.send(reply);
@@ -40,9 +38,7 @@ void add_invalidation_scenes(Matrix& to) {
                 .did = "invalidates a handle of another Call with its Reply",
                 .answer = "connection ended: a Reply invalidated a handle that is not its Call's",
                 .client = [](AgainstClient& s) {
-                  s.accept();
-                  s.exchange();
-                  const Message first = s.read(kCount);
+                  const Message first = s.begin_with_read(kCount);
                   const Message second = s.read(kCount);
                   Message reply = good_read(s, first);
                   reply.invalidate = second.writes[0][0].handle;
@@ -77,9 +73,7 @@ void add_invalidation_scenes(Matrix& to) {
                 .answer = "its Call ends, ERR_CHUNK: the peer could not read the header, or not "
                           "place the Reply",
                 .client = [](AgainstClient& s) {
-                  s.accept();
-                  s.exchange();
-                  const Message call = s.read(kCount);
+                  const Message call = s.begin_with_read(kCount);
                   Message error = scenes::err_chunk(call.xid);
                   error.invalidate = call.writes[0][0].handle;
                   s.send(error);
@@ -90,9 +84,7 @@ void add_invalidation_scenes(Matrix& to) {
        .answer = "its Call is answered; connection ended: a Write outside of what is exposed to it",
        .client =
            [](AgainstClient& s) {
-             s.accept();
-             s.exchange();
-             const Message call = s.read(kCount);
+             const Message call = s.begin_with_read(kCount);
              Message reply = good_read(s, call);
              reply.invalidate = call.writes[0][0].handle;
              s.send(reply);

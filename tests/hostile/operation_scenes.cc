@@ -20,9 +20,7 @@ Message read_reply(const Message& call) {
 auto before_reply(
     const std::function<void(AgainstClient& s, const wire::Segment& to)>& operations) {
   return [=](AgainstClient& s) {
-    s.accept();
-    s.exchange();
-    const Message call = s.read(kCount);
+    const Message call = s.begin_with_read(kCount);
     operations(s, call.writes[0][0]);
     s.run_for(fabric::kMillisecond);
     if (!s.is_down()) s.send(read_reply(call));
@@ -69,9 +67,7 @@ void add_order(Matrix& to) {
        .answer = "its Call is answered",
        .client =
            [](AgainstClient& s) {
-             s.accept();
-             s.exchange();
-             const Message call = s.read(kCount);
+             const Message call = s.begin_with_read(kCount);
              s.send(read_reply(call));
              s.write(call.writes[0][0], scenes::pattern(kCount));
            },

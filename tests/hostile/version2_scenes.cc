@@ -40,9 +40,7 @@ HostileScene of_client(const char* rule, const std::string& did, const std::stri
 // An NFS READ, answered well but for what `change` makes of it.
 auto nfs_read(const std::function<void(Message& reply, const Message& call)>& change) {
   return [=](AgainstClient& s) {
-    s.accept();
-    s.exchange();
-    const Message call = s.read(kCount);
+    const Message call = s.begin_with_read(kCount);
     s.write(call.writes[0][0], scenes::pattern(kCount));
     Message reply = AgainstClient::reply_to(call, scenes::nfs3::read_reply(call.xid, kCount).rpc);
     reply.writes = call.writes;

@@ -11,9 +11,7 @@ using Change = std::function<void(Message& reply)>;
 // An NFS READ of kCount bytes, `written` of which are written, and the Reply as `change` has it.
 auto nfs_read(const Change& change, std::uint32_t written = kCount) {
   return [=](AgainstClient& s) {
-    s.accept();
-    s.exchange();
-    const Message call = s.read(kCount);
+    const Message call = s.begin_with_read(kCount);
     Message reply = AgainstClient::reply_to(call, scenes::nfs3::read_reply(call.xid, kCount).rpc);
     std::uint32_t left = written;
     for (std::size_t i = 0; i < call.writes[0].size(); ++i) {
