@@ -1,3 +1,5 @@
+#include "half_parts.h"
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -96,18 +98,11 @@ class Contact : public service::ClientObserver {
 
 }  // namespace
 
-struct ClientHalf::Impl {
+struct ClientHalf::Impl : HalfParts {
   Impl(Recorder& r, ClientHalfOptions o) : recorder(r), options(std::move(o)) {}
 
   Expected<void> begin(fabric::Provider& provider) {
-    auto made =
-        service::Loop::create(provider, {.memory = {}, .spin = 0, .tracer = recorder.tracer()});
-    if (!made) return tl::unexpected(made.error());
-    loop = std::move(*made);
-    auto bytes = service::echo::Pattern::create(loop->memory(), kMaxItem);
-    if (!bytes) return tl::unexpected(bytes.error());
-    pattern.emplace(std::move(*bytes));
-    transfer = std::make_unique<TransferProgram>(*pattern, options.damage);
+    if (auto opened = open(provider, recorder, options.damage); !opened) return opened;
     programs = {transfer.get()};
     return {};
   }
@@ -349,9 +344,6 @@ struct ClientHalf::Impl {
 
   Recorder& recorder;
   const ClientHalfOptions options;
-  std::unique_ptr<service::Loop> loop;
-  std::optional<service::echo::Pattern> pattern;
-  std::unique_ptr<TransferProgram> transfer;
   std::vector<service::Program*> programs;
   Time give_up = 0;
 };

@@ -1,3 +1,5 @@
+#include "half_parts.h"
+
 #include <optional>
 #include <utility>
 #include <vector>
@@ -94,7 +96,7 @@ class Session : public service::ReverseObserver {
 
 }  // namespace
 
-struct ServerHalf::Impl : service::ServerObserver {
+struct ServerHalf::Impl : HalfParts, service::ServerObserver {
   Impl(Recorder& r, const ServerHalfOptions& o) : recorder(r), options(o) {}
   ~Impl() override {
     servers.clear();
@@ -104,14 +106,7 @@ struct ServerHalf::Impl : service::ServerObserver {
   Impl& operator=(const Impl&) = delete;
 
   fabric::Expected<void> listen(fabric::Provider& provider) {
-    auto made =
-        service::Loop::create(provider, {.memory = {}, .spin = 0, .tracer = recorder.tracer()});
-    if (!made) return tl::unexpected(made.error());
-    loop = std::move(*made);
-    auto bytes = service::echo::Pattern::create(loop->memory(), kMaxItem);
-    if (!bytes) return tl::unexpected(bytes.error());
-    pattern.emplace(std::move(*bytes));
-    transfer = std::make_unique<TransferProgram>(*pattern, options.damage);
+    if (auto opened = open(provider, recorder, options.damage); !opened) return opened;
     control_program = std::make_unique<service::Program>(control::kProgram, control::kVersion,
                                                          "selftest", procedures());
     programs = {transfer.get(), control_program.get()};
@@ -221,9 +216,6 @@ struct ServerHalf::Impl : service::ServerObserver {
 
   Recorder& recorder;
   const ServerHalfOptions options;
-  std::unique_ptr<service::Loop> loop;
-  std::optional<service::echo::Pattern> pattern;
-  std::unique_ptr<TransferProgram> transfer;
   std::unique_ptr<service::Program> control_program;
   std::vector<service::Program*> programs;
   std::shared_ptr<Session> session;
