@@ -11,7 +11,8 @@ using decode::FieldType;
 bool is_filter_field(decode::FieldId id) {
   const std::string_view name = decode::spec(id).name;
   const std::string_view protocol = name.substr(0, name.find('.'));
-  return protocol != "cm" && protocol != "ib" && !name.starts_with("rpcrdma.pd");
+  return protocol != "cm" && protocol != "ib" && !name.starts_with("rpcrdma.pd") &&
+         !name.starts_with("rpcrdma.packet");
 }
 
 ValueClass value_class(FieldType type) {

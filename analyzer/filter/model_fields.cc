@@ -203,6 +203,7 @@ class Reporter {
     if (m_.match_frame != 0) number(FieldId::kMatchFrame, m_.match_frame);
     if (m_.latency_ns >= 0) number(FieldId::kLatency, static_cast<std::uint64_t>(m_.latency_ns));
     if (in_.call == nullptr) return;
+    number(FieldId::kExchange, in_.call->message.id);
     number(FieldId::kOperations, in_.call->operations_total);
     if (wanted(FieldId::kMoved)) {
       std::uint64_t moved = 0;
@@ -317,7 +318,8 @@ const FieldSet& fields_of_model() {
                                                               FieldId::kCreditInUse,
                                                               FieldId::kThresholdCall,
                                                               FieldId::kThresholdReply,
-                                                              FieldId::kInvalidatedHandle});
+                                                              FieldId::kInvalidatedHandle,
+                                                              FieldId::kExchange});
   return set;
 }
 

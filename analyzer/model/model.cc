@@ -853,7 +853,7 @@ void Model::on_operation(const roce::Connection& rc, roce::Operation& op) {
 
 void Model::on_data(const roce::Connection& rc, const roce::Operation& op, std::uint64_t offset,
                     std::span<const std::uint8_t> data) {
-  (void)rc;
+  impl_->observer.on_operation_data(rc, op);
   Call* call = impl_->tagged(op.tag);
   const auto index = static_cast<std::uint32_t>(op.tag & 0xffff);
   if (call == nullptr || index >= call->segments.size()) return;

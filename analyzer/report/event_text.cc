@@ -78,12 +78,15 @@ std::string event_line(const Event& event, const TextStyle& style) {
     line += fmt::format("{} - {}: ", end_text(c->side[event.local]),
                         end_text(c->side[1U - event.local]));
   }
+  return line + event_summary(event, style) + '\n';
+}
+
+std::string event_summary(const Event& event, const TextStyle& style) {
   const char* const name = trace::event_type_name(event.type());
   const char* const colour = is_trouble(event.type()) ? "\033[31m" : "\033[34m";
-  line += style.colour ? fmt::format("{}{}\033[0m", colour, name) : std::string(name);
+  std::string line = style.colour ? fmt::format("{}{}\033[0m", colour, name) : std::string(name);
   LineSink sink(line);
   trace_reader::decode_event(event, sink);
-  line += '\n';
   return line;
 }
 

@@ -83,9 +83,16 @@ std::string error_text(const model::Message& m) {
 std::string message_line(const model::Message& m, const Context& context, const TextStyle& style) {
   const roce::Connection& c = context.connection(m);
   const std::size_t sender = context.sender(m);
+  return fmt::format("{:>6} {} {} > {}: {}", m.frame, format_clock(m.time_ns),
+                     end_text(c.side[sender]), end_text(c.side[1 - sender]),
+                     message_summary(m, context, style));
+}
+
+std::string message_summary(const model::Message& m, const Context& context,
+                            const TextStyle& style) {
+  const roce::Connection& c = context.connection(m);
   const bool reverse = context.model->reverse(m);
-  std::string line = fmt::format("{:>6} {} {} > {}: ", m.frame, format_clock(m.time_ns),
-                                 end_text(c.side[sender]), end_text(c.side[1 - sender]));
+  std::string line;
   if (style.colour) line += colour_of(m, reverse);
   line += fmt::format("{}{}", reverse ? "reverse " : "", model::kind_name(m.kind));
   if (style.colour) line += kReset;

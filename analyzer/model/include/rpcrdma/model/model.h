@@ -144,6 +144,10 @@ class Observer {
                             const Call* call, std::uint32_t segment) {
     (void)connection, (void)op, (void)call, (void)segment;
   }
+  // A packet of it brought data that the model looks at; op.last_frame is its frame.
+  virtual void on_operation_data(const roce::Connection& connection, const roce::Operation& op) {
+    (void)connection, (void)op;
+  }
   virtual void on_operation_end(const roce::Connection& connection, const roce::Operation& op,
                                 const Call* call, std::uint32_t segment) {
     (void)connection, (void)op, (void)call, (void)segment;
@@ -206,6 +210,10 @@ class ObserverPair final : public Observer {
                     std::uint32_t segment) override {
     first_.on_operation(connection, op, call, segment);
     second_.on_operation(connection, op, call, segment);
+  }
+  void on_operation_data(const roce::Connection& connection, const roce::Operation& op) override {
+    first_.on_operation_data(connection, op);
+    second_.on_operation_data(connection, op);
   }
   void on_operation_end(const roce::Connection& connection, const roce::Operation& op,
                         const Call* call, std::uint32_t segment) override {

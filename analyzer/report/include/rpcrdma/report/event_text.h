@@ -12,6 +12,8 @@ namespace rpcrdma::report {
 // "   12 08:16:26.140227 10.0.0.1.17 - 10.0.0.2.18: credit wait | XID 0xe222da5e, begins": what
 // tells stands first, then its peer. Ends with a newline, as the others do.
 [[nodiscard]] std::string event_line(const trace_reader::Event& event, const TextStyle& style);
+// What that line says of the event itself, without when it was and on which connection.
+[[nodiscard]] std::string event_summary(const trace_reader::Event& event, const TextStyle& style);
 [[nodiscard]] std::string event_tree(const trace_reader::Event& event, const Context& context);
 [[nodiscard]] std::string event_json(const trace_reader::Event& event, const Context& context);
 

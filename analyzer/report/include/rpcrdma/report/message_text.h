@@ -14,6 +14,10 @@ struct TextStyle {
 [[nodiscard]] std::string message_line(const model::Message& m, const Context& context,
                                        const TextStyle& style);
 
+// What that line says of the message itself, without when it was sent and who sent it to whom.
+[[nodiscard]] std::string message_summary(const model::Message& m, const Context& context,
+                                          const TextStyle& style);
+
 // The fields of the header and the RPC message, and what the model knows. Needs a model that keeps
 // bytes.
 [[nodiscard]] std::string message_tree(const model::Message& m, const model::Call* call,

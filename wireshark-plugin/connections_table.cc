@@ -1,0 +1,108 @@
+// Connections with what they agreed upon: -z rpcrdma,connections; and what went through chunks:
+// -z rpcrdma,chunks.
+#include "plugin.h"
+#include "statistics.h"
+
+#include <cstring>
+
+namespace rpcrdma::wireshark {
+
+namespace {
+
+using notes::ConnectionRow;
+
+std::string version_of(const ConnectionRow& c) {
+  if (c.version == 0) return "-";
+  std::string text = std::to_string(c.version);
+  if (c.version == 2) text += std::string(" (") + wire::dialect_name(c.dialect) + ")";
+  return text;
+}
+
+void put_connection(stat_tap_table* table, TableRows& rows, const ConnectionRow& c) {
+  put_row(table, rows, c.id,
+          {cell(c.id), cell(c.client), cell(c.server), cell(version_of(c)),
+           cell(std::string(c.set_up_seen ? "seen" : "before the capture")), cell(c.private_data),
+           cell(c.invalidation), cell(c.threshold_call), cell(c.threshold_reply), cell(c.calls),
+           cell(c.reverse_calls), cell(c.replies), cell(c.errors), cell(c.unanswered),
+           cell(c.requested), cell(c.granted_min), cell(c.granted_max), cell(c.in_use_max)});
+}
+
+void put_chunks(stat_tap_table* table, TableRows& rows, const ConnectionRow& c) {
+  put_row(table, rows, c.id,
+          {cell(c.id), cell(c.inline_bytes), cell(c.chunks[0]), cell(c.chunk_bytes[0]),
+           cell(c.chunks[1]), cell(c.chunk_bytes[1]), cell(c.chunks[2]), cell(c.chunk_bytes[2]),
+           cell(c.stray_operations)});
+}
+
+using Put = void (*)(stat_tap_table*, TableRows&, const ConnectionRow&);
+
+// While a capture is being read its connections change with every message. Of a window that shows
+// them meanwhile each change is told; tshark prints them at the end.
+template <Put kPut>
+void frame(stat_tap_table* table, TableRows& rows, const Tapped& tapped) {
+  if (tapped.note == nullptr || tapped.note->connection == 0) return;
+  const std::uint32_t id = tapped.note->connection;
+  const bool known = rows.row.count(id) != 0;
+  if (known && (tapped.session->finished() || tapped.note->message == 0)) return;
+  const char* const program = g_get_prgname();
+  if (known && program != nullptr && std::strcmp(program, "tshark") == 0) return;
+  const ConnectionRow* const c = tapped.session->connection(id);
+  if (c != nullptr) kPut(table, rows, *c);
+}
+
+template <Put kPut>
+void complete(stat_tap_table* table, TableRows& rows) {
+  const notes::Session* const s = session();
+  if (s == nullptr) return;
+  std::vector<std::uint64_t> ids;
+  for (const auto& [id, row] : rows.row) ids.push_back(id);
+  for (const std::uint64_t id : ids) {
+    const ConnectionRow* const c = s->connection(static_cast<std::uint32_t>(id));
+    if (c != nullptr) kPut(table, rows, *c);
+  }
+}
+
+}  // namespace
+
+TableKind connections_table() {
+  return {"RPC-over-RDMA Connections",
+          "rpcrdma,connections",
+          {{TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Connection", "%u"},
+           {TABLE_ITEM_STRING, TAP_ALIGN_LEFT, "Client", "%s"},
+           {TABLE_ITEM_STRING, TAP_ALIGN_LEFT, "Server", "%s"},
+           {TABLE_ITEM_STRING, TAP_ALIGN_LEFT, "Version", "%s"},
+           {TABLE_ITEM_STRING, TAP_ALIGN_LEFT, "Set-up", "%s"},
+           {TABLE_ITEM_STRING, TAP_ALIGN_LEFT, "Private data", "%s"},
+           {TABLE_ITEM_STRING, TAP_ALIGN_LEFT, "Remote Invalidation", "%s"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Call threshold", "%u"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Reply threshold", "%u"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Calls", "%u"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Reverse Calls", "%u"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Replies", "%u"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Errors", "%u"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Unanswered", "%u"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Credits requested", "%u"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Least granted", "%u"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Most granted", "%u"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Most in use", "%u"}},
+          frame<put_connection>,
+          complete<put_connection>};
+}
+
+TableKind chunks_table() {
+  return {"RPC-over-RDMA Chunks",
+          "rpcrdma,chunks",
+          {{TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Connection", "%u"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Inline bytes", "%u"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Read chunks", "%u"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Bytes read", "%u"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Write chunks", "%u"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Bytes written", "%u"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Reply chunks", "%u"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Bytes in Replies", "%u"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Operations elsewhere", "%u"}},
+          frame<put_chunks>,
+          complete<put_chunks>};
+}
+
+}  // namespace rpcrdma::wireshark

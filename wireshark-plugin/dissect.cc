@@ -1,0 +1,532 @@
+// The way of a frame. The dissectors that Wireshark has for RoCE are called by ours, which give
+// each frame to the analyzer first, once and in order; so all that can be known of it is known when
+// it is shown. Payload comes back by the heuristic of "infiniband.payload"; packets without any,
+// such as ACKs and RDMA Read requests, are added to when Wireshark's dissector is done with them.
+#include "paint.h"
+#include "plugin.h"
+#include "rules.h"
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+#include <rpcrdma/decode/decoder.h>
+#include <rpcrdma/trace/read.h>
+#include <rpcrdma/trace/upper_pdu.h>
+
+namespace rpcrdma::wireshark {
+
+namespace {
+
+using decode::FieldId;
+using notes::Foreign;
+using notes::FrameNote;
+using notes::MessageNote;
+using notes::Ref;
+using notes::RpcNote;
+using notes::Session;
+
+constexpr const char* kColumn = "RPCoRDMA";
+constexpr guint32 kRocePort = 4791;
+// RoCEv2 senders take source ports from here on; Wireshark gives packets from others to whom the
+// lower port belongs.
+constexpr guint32 kEntropyPorts = 0xC000;
+
+std::unique_ptr<Session> current;
+// What was decoded of the frame that is being shown: here, since a longjmp() may pass by.
+notes::Tape scratch;
+guint32 painted = 0;  // the frame to which the heuristic has added
+
+dissector_handle_t rpc_handle = nullptr;
+heur_dtbl_entry_t* built_in = nullptr;
+int built_in_protocol = -1;
+
+// ---- into the analyzer
+
+int link_type(int encapsulation) {
+  switch (encapsulation) {
+    case WTAP_ENCAP_ETHERNET:
+      return 1;
+    case WTAP_ENCAP_RAW_IP:
+      return 101;
+    case WTAP_ENCAP_RAW_IP4:
+      return 228;
+    case WTAP_ENCAP_RAW_IP6:
+      return 229;
+    case WTAP_ENCAP_SLL:
+      return 113;
+    case WTAP_ENCAP_SLL2:
+      return 276;
+    case WTAP_ENCAP_ERF:
+      return 197;
+    case WTAP_ENCAP_INFINIBAND:
+      return 247;
+    case WTAP_ENCAP_WIRESHARK_UPPER_PDU:
+      return 252;
+    default:
+      return -1;
+  }
+}
+
+bool frame_of(packet_info* pinfo, capture::Frame& frame) {
+  if (pinfo->data_src == nullptr) return false;
+  tvbuff_t* const whole =
+      get_data_source_tvb(static_cast<struct data_source*>(pinfo->data_src->data));
+  const int link = link_type(pinfo->rec->rec_header.packet_header.pkt_encap);
+  if (whole == nullptr || link < 0) return false;
+  const guint captured = tvb_captured_length(whole);
+  frame.number = pinfo->num;
+  frame.time_ns =
+      static_cast<std::int64_t>(pinfo->abs_ts.secs) * 1'000'000'000 + pinfo->abs_ts.nsecs;
+  frame.original = pinfo->fd->pkt_len;
+  frame.interface = (pinfo->rec->presence_flags & WTAP_HAS_INTERFACE_ID) != 0
+                        ? pinfo->rec->rec_header.packet_header.interface_id
+                        : 0;
+  frame.link = static_cast<capture::LinkType>(link);
+  frame.data = {tvb_get_ptr(whole, 0, static_cast<gint>(captured)), captured};
+  return true;
+}
+
+// Findings that came with no frame, or after the last one, are asked for when statistics are drawn.
+void finish() {
+  if (current) current->finish();
+}
+
+// tshark draws statistics when it has read the file, and does not say so otherwise when it reads it
+// once. Those that were started last are drawn first.
+void finish_before_statistics() {
+  static bool asked_for = false;
+  if (asked_for) remove_tap_listener(&current);
+  asked_for = true;
+  const char* const program = g_get_prgname();
+  if (program == nullptr || std::strcmp(program, "tshark") != 0) return;
+  GString* const error = register_tap_listener(
+      "rpcrdma", &current, nullptr, TL_REQUIRES_NOTHING, nullptr, nullptr,
+      [](void*) {
+        finish();
+        complete_statistics();
+      },
+      nullptr);
+  if (error != nullptr) g_string_free(error, TRUE);
+}
+
+// Gives the frame to the analyzer when it is seen for the first time, and tells taps what came of
+// it.
+const FrameNote* look_at(packet_info* pinfo) {
+  if (!current || !proto_is_protocol_enabled(find_protocol_by_id(registered.protocol))) {
+    return nullptr;
+  }
+  Tapped tapped;
+  tapped.session = current.get();
+  if (!PINFO_FD_VISITED(pinfo) && !current->finished()) {
+    static const Session* begun = nullptr;
+    if (begun != current.get()) {
+      begun = current.get();
+      finish_before_statistics();
+    }
+    capture::Frame frame;
+    tapped.first_time = true;
+    tapped.told_from = current->findings();
+    if (frame_of(pinfo, frame)) current->frame(frame);
+    tapped.told_to = current->findings();
+  }
+  const FrameNote* const note = current->find(pinfo->num);
+  tapped.note = note;
+  if ((note != nullptr || tapped.told_from != tapped.told_to) &&
+      have_tap_listener(registered.tap)) {
+    auto* const queued = wmem_new(pinfo->pool, Tapped);
+    *queued = tapped;
+    tap_queue_packet(registered.tap, pinfo, queued);
+  }
+  return note;
+}
+
+// ---- onto the screen
+
+proto_tree* add_protocol(tvbuff_t* tvb, int length, const char* summary, proto_tree* tree) {
+  proto_item* const item =
+      proto_tree_add_protocol_format(tree, registered.protocol, tvb, 0, length, "RPC-over-RDMA%s%s",
+                                     summary[0] != 0 ? ", " : "", summary);
+  return proto_item_add_subtree(item, registered.tree);
+}
+
+// What follows the kind and the XID in a message's line, up to what the RPC is: for a line that
+// Wireshark's own dissectors begin.
+std::string_view transport_part(const char* summary) {
+  std::string_view text(summary);
+  for (int words = 0; words < 2; ++words) {
+    const std::size_t space = text.find(' ');
+    if (space == std::string_view::npos) return {};
+    text.remove_prefix(space + 1);
+  }
+  return text.substr(0, text.find(" | "));
+}
+
+// The bytes of a message's Send. `tvb`: where they are, if one packet brought them.
+tvbuff_t* send_of(const MessageNote& m, tvbuff_t* tvb, packet_info* pinfo) {
+  if (m.bytes.empty()) return tvb;
+  const auto length = static_cast<guint>(m.bytes.size());
+  tvbuff_t* const whole =
+      tvb_new_child_real_data(tvb, m.bytes.data(), length, static_cast<gint>(length));
+  add_new_data_source(pinfo, whole, "RDMA Send");
+  return whole;
+}
+
+void decode_send(const MessageNote& m, tvbuff_t* send, Foreign foreign) {
+  scratch.clear();
+  notes::TapeSink sink(scratch, foreign);
+  const guint captured = tvb_captured_length(send);
+  const bool reply = m.kind == model::Kind::kReply && m.procedure_known;
+  decode::decode_message({tvb_get_ptr(send, 0, static_cast<gint>(captured)), captured}, sink,
+                         reply ? &m.procedure : nullptr, m.dialect);
+}
+
+// To Wireshark's own dissectors; false if none of them knows the program.
+bool call_rpc(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, guint32 conversation) {
+  const port_type type = pinfo->ptype;
+  const guint32 source = pinfo->srcport;
+  const guint32 destination = pinfo->destport;
+  // Not the QPs, of which one is not known until both directions were seen, and which are used
+  // again: a number of our own, beyond those that QPs have.
+  pinfo->ptype = PT_IBQP;
+  pinfo->srcport = pinfo->destport = 0x40000000U + conversation;
+  volatile int taken = 0;
+  TRY {
+    taken = call_dissector_only(rpc_handle, tvb, pinfo, tree, nullptr);
+  }
+  CATCH_NONFATAL_ERRORS {
+    show_exception(tvb, pinfo, tree, EXCEPT_CODE, GET_MESSAGE);
+    taken = 1;
+  }
+  ENDTRY;
+  pinfo->ptype = type;
+  pinfo->srcport = source;
+  pinfo->destport = destination;
+  return taken != 0;
+}
+
+// An RPC message that is whole now. `send`: of the message in this frame, if it has one.
+void show_rpc(const RpcNote& rpc, tvbuff_t* send, tvbuff_t* tvb, packet_info* pinfo,
+              proto_tree* ours, proto_tree* tree) {
+  const MessageNote& m = current->message(rpc.message);
+  tvbuff_t* message = nullptr;
+  if (rpc.in_send && m.frame == pinfo->num && send != nullptr &&
+      rpc.offset <= tvb_captured_length(send)) {
+    const guint captured = std::min(rpc.length, tvb_captured_length(send) - rpc.offset);
+    message = tvb_new_subset_length_caplen(send, static_cast<gint>(rpc.offset),
+                                           static_cast<gint>(captured),
+                                           static_cast<gint>(rpc.reported_length));
+  } else if (!rpc.in_send) {
+    message = tvb_new_child_real_data(tvb, rpc.bytes.data(), rpc.length,
+                                      static_cast<gint>(rpc.reported_length));
+    add_new_data_source(pinfo, message, "RPC message");
+    if (m.frame != pinfo->num) paint_frame(FieldId::kPacketHeader, m.frame, tvb, ours);
+  }
+  if (message == nullptr) return;
+  if (call_rpc(message, pinfo, tree, rpc.conversation)) {
+    const std::string_view transport = transport_part(m.summary.c_str());
+    col_append_fstr(pinfo->cinfo, COL_INFO, " | %.*s", static_cast<int>(transport.size()),
+                    transport.data());
+    return;
+  }
+  col_set_str(pinfo->cinfo, COL_PROTOCOL, kColumn);
+  col_add_str(pinfo->cinfo, COL_INFO, m.summary.c_str());
+  if (ours == nullptr) return;
+  scratch.clear();
+  const guint captured = tvb_captured_length(message);
+  {
+    notes::TapeSink sink(scratch, Foreign::kAsText);
+    decode::decode_rpc_message({tvb_get_ptr(message, 0, static_cast<gint>(captured)), captured},
+                               sink, m.kind == model::Kind::kReply ? &m.procedure : nullptr);
+  }
+  paint(scratch, message, 0, ours);
+}
+
+void show_findings(const FrameNote& note, tvbuff_t* tvb, packet_info* pinfo, proto_tree* ours) {
+  for (Ref r = note.finding; r != 0; r = current->finding(r).next) {
+    add_finding(current->finding(r), tvb, pinfo, ours);
+  }
+}
+
+// The message of the frame; its RPC message, where it is dissected, comes later.
+void show_message(const MessageNote& m, tvbuff_t* send, packet_info* pinfo, proto_tree* ours) {
+  col_set_str(pinfo->cinfo, COL_PROTOCOL, kColumn);
+  col_add_str(pinfo->cinfo, COL_INFO, m.summary.c_str());
+  const bool elsewhere = m.rpc_frame != 0 && m.rpc_frame != pinfo->num;
+  if (elsewhere) {
+    col_append_fstr(pinfo->cinfo, COL_INFO, " | whole in %" G_GUINT64_FORMAT,
+                    static_cast<guint64>(m.rpc_frame));
+  }
+  if (ours == nullptr) return;
+  paint(m.before, send, 0, ours);
+  decode_send(m, send, m.rpc_frame == pinfo->num ? Foreign::kLeaveOut : Foreign::kAsText);
+  paint(scratch, send, 0, ours, &m.operations);
+  if (elsewhere) paint_frame(FieldId::kPacketWhole, m.rpc_frame, send, ours);
+  paint(m.behind, send, 0, ours);
+}
+
+void show_operation(const FrameNote& note, tvbuff_t* tvb, packet_info* pinfo, proto_tree* ours) {
+  const notes::OperationNote& o = current->operation(note.operation);
+  const MessageNote& call = current->message(o.call);
+  col_set_str(pinfo->cinfo, COL_PROTOCOL, kColumn);
+  col_append_fstr(pinfo->cinfo, COL_INFO, "| %s chunk of the Call in %" G_GUINT64_FORMAT "%s%s%s",
+                  model::chunk_list_name(o.operation.list), static_cast<guint64>(call.frame),
+                  call.label.empty() ? "" : " (", call.label.c_str(),
+                  call.label.empty() ? "" : ")");
+  if (ours == nullptr) return;
+  proto_item_set_generated(proto_tree_add_uint(ours, hf(FieldId::kExchange), tvb, 0, 0, o.call));
+  paint_operation(o, call.frame, note.sent_again, tvb, ours);
+}
+
+void show_connection(const FrameNote& note, tvbuff_t* tvb, proto_tree* ours) {
+  if (note.connection == 0 || note.message != 0) return;
+  proto_item_set_generated(
+      proto_tree_add_uint(ours, hf(FieldId::kConnection), tvb, 0, 0, note.connection));
+}
+
+// All that is to be said of a frame. `tvb`: the payload of its packet, or, where there is none, all
+// of it. `send`: that is a Send.
+void show(const FrameNote& note, tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree) {
+  const char* const protocol = pinfo->current_proto;
+  pinfo->current_proto = "RPC-over-RDMA";  // whose findings it is about
+  const MessageNote* const m = note.message != 0 ? &current->message(note.message) : nullptr;
+  tvbuff_t* const send = m != nullptr ? send_of(*m, tvb, pinfo) : nullptr;
+  const int length = m != nullptr ? std::min(static_cast<int>(m->header_length),
+                                             static_cast<int>(tvb_captured_length(send)))
+                                  : 0;
+  proto_tree* const ours = tree == nullptr
+                               ? nullptr
+                               : add_protocol(send != nullptr ? send : tvb, length,
+                                              m != nullptr ? m->summary.c_str() : "", tree);
+  if (m != nullptr) show_message(*m, send, pinfo, ours);
+  if (note.operation != 0) show_operation(note, tvb, pinfo, ours);
+  show_connection(note, tvb, ours);
+  show_findings(note, tvb, pinfo, ours);
+  // Last, since it takes what is left of the line, and may leave by an exception of its own.
+  for (Ref r = note.rpc; r != 0; r = current->rpc(r).next) {
+    show_rpc(current->rpc(r), send, tvb, pinfo, ours, tree);
+  }
+  pinfo->current_proto = protocol;
+}
+
+// ---- Wireshark's entrances
+
+// The built-in dissector keeps what it knows, version 1, where the user wants that.
+bool leave_to_built_in(const FrameNote& note) {
+  if (preferences.precedence) return false;
+  return note.message == 0 || current->message(note.message).version == 1;
+}
+
+gboolean dissect_payload(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
+  (void)data;
+  const FrameNote* const note = current ? current->find(pinfo->num) : nullptr;
+  if (note == nullptr || (note->message == 0 && note->operation == 0 && note->rpc == 0))
+    return FALSE;
+  if (leave_to_built_in(*note)) return FALSE;
+  painted = pinfo->num;
+  show(*note, tvb, pinfo, tree);
+  return TRUE;
+}
+
+// Decode As: also what the analyzer does not take for RPC-over-RDMA.
+int dissect_as(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
+  const auto length = static_cast<int>(tvb_captured_length(tvb));
+  if (dissect_payload(tvb, pinfo, tree, data)) return length;
+  painted = pinfo->num;
+  col_set_str(pinfo->cinfo, COL_PROTOCOL, kColumn);
+  if (tree == nullptr) return length;
+  proto_tree* const ours = add_protocol(tvb, length, "", tree);
+  scratch.clear();
+  {
+    notes::TapeSink sink(scratch, Foreign::kAsText);
+    decode::decode_message({tvb_get_ptr(tvb, 0, length), static_cast<std::size_t>(length)}, sink);
+  }
+  paint(scratch, tvb, 0, ours);
+  return length;
+}
+
+// Connections are set up and ended alike whatever they carry.
+bool has_something_to_say(const FrameNote& note) {
+  return note.operation != 0 || note.rpc != 0 || note.finding != 0 ||
+         current->speaks_rpc(note.connection);
+}
+
+bool built_in_has_it(packet_info* pinfo) {
+  for (wmem_list_frame_t* layer = wmem_list_head(pinfo->layers); layer != nullptr;
+       layer = wmem_list_frame_next(layer)) {
+    if (GPOINTER_TO_INT(wmem_list_frame_data(layer)) == built_in_protocol) return true;
+  }
+  return false;
+}
+
+// Around a dissector of RoCE.
+template <int kWhich>
+int dissect_around(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data);
+
+struct Around {
+  const char* table;
+  guint32 value;
+  dissector_handle_t ours;
+  dissector_handle_t theirs;
+};
+
+int dissect_packet(const Around& around, tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree,
+                   void* data) {
+  const FrameNote* const note = look_at(pinfo);
+  painted = 0;
+  const int length = around.theirs != nullptr
+                         ? call_dissector_only(around.theirs, tvb, pinfo, tree, data)
+                         : call_data_dissector(tvb, pinfo, tree);
+  // A Send that was not offered to us is somebody else's by the user's wish.
+  if (note != nullptr && painted != pinfo->num && note->message == 0 && !built_in_has_it(pinfo) &&
+      !leave_to_built_in(*note) && has_something_to_say(*note)) {
+    show(*note, tvb, pinfo, tree);
+  }
+  return length;
+}
+
+enum : int { kUdp, kEthertype, kLink, kErf, kAll };
+std::array<Around, kAll> around = {{{"udp.port", kRocePort, nullptr, nullptr},
+                                    {"ethertype", 0x8915, nullptr, nullptr},
+                                    {"wtap_encap", WTAP_ENCAP_INFINIBAND, nullptr, nullptr},
+                                    {"erf.types.type", 21, nullptr, nullptr}}};
+
+template <int kWhich>
+int dissect_around(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
+  return dissect_packet(around[kWhich], tvb, pinfo, tree, data);
+}
+
+dissector_handle_t udp_handle = nullptr;
+dissector_handle_t before_udp_handle = nullptr;
+
+// UDP asks who has the lower port first. Who has a conversation is asked before that.
+int dissect_before_udp(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
+  if (!PINFO_FD_VISITED(pinfo) && tvb_captured_length(tvb) >= 4) {
+    const guint32 source = tvb_get_ntohs(tvb, 0);
+    const guint32 port = around[kUdp].value;
+    if (source < kEntropyPorts && source != port && tvb_get_ntohs(tvb, 2) == port) {
+      const conversation_type type = CONVERSATION_UDP;
+      if (find_conversation(pinfo->num, &pinfo->dst, &pinfo->src, type, port, source,
+                            NO_ADDR_B | NO_PORT_B) == nullptr) {
+        conversation_t* const conversation = conversation_new(
+            pinfo->num, &pinfo->dst, &pinfo->src, type, port, source, NO_ADDR2 | NO_PORT2);
+        conversation_set_dissector(conversation, around[kUdp].ours);
+      }
+    }
+  }
+  return call_dissector_only(udp_handle, tvb, pinfo, tree, data);
+}
+
+// What an endpoint tells: named in its recordings.
+int dissect_event(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
+  (void)data;
+  const FrameNote* const note = look_at(pinfo);
+  const guint captured = tvb_captured_length(tvb);
+  col_set_str(pinfo->cinfo, COL_PROTOCOL, kColumn);
+  if (note == nullptr) return static_cast<int>(captured);
+  if (note->event != 0) {
+    const notes::EventNote& event = current->event(note->event);
+    col_add_str(pinfo->cinfo, COL_INFO, event.summary.c_str());
+    if (tree != nullptr) {
+      proto_tree* const ours =
+          add_protocol(tvb, static_cast<int>(captured), event.summary.c_str(), tree);
+      show_connection(*note, tvb, ours);
+      paint(event.fields, tvb, 0, ours);
+      show_findings(*note, tvb, pinfo, ours);
+    }
+    return static_cast<int>(captured);
+  }
+  tvbuff_t* payload = tvb;
+  const auto view = trace::view_event({tvb_get_ptr(tvb, 0, static_cast<gint>(captured)), captured});
+  if (view) {
+    payload =
+        tvb_new_subset_length(tvb, static_cast<gint>(sizeof view->header + view->fixed.size()),
+                              static_cast<gint>(view->tail.size()));
+  }
+  show(*note, payload, pinfo, tree);
+  return static_cast<int>(captured);
+}
+
+gboolean dissect_private_data(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
+  (void)data;
+  constexpr guint32 kMagic = 0xf6ab0e18;
+  if (tvb_captured_length(tvb) < 8 || tvb_get_ntohl(tvb, 0) != kMagic) return FALSE;
+  col_append_str(pinfo->cinfo, COL_INFO, ", RPC-over-RDMA");
+  if (tree == nullptr) return TRUE;
+  scratch.clear();
+  {
+    notes::TapeSink sink(scratch);
+    decode::decode_private_data({tvb_get_ptr(tvb, 0, 8), 8}, sink);
+  }
+  paint(scratch, tvb, 0, add_protocol(tvb, 8, "private data", tree));
+  return TRUE;
+}
+
+// A new capture, or the same once more. The dissectors around which ours are can have been put back
+// meanwhile, by a change of preferences.
+void begin() {
+  take_precedence();
+  around[kUdp].value = prefs_get_uint_value("infiniband", "rroce.port");
+  for (Around& a : around) {
+    const dissector_table_t table = find_dissector_table(a.table);
+    if (table == nullptr) continue;
+    const dissector_handle_t now = dissector_get_uint_handle(table, a.value);
+    if (now == a.ours) continue;
+    a.theirs = now;
+    dissector_add_uint(a.table, a.value, a.ours);
+  }
+  notes::Options options;
+  options.profile = preferences.profile == 5666 ? rules::Profile::k5666 : rules::Profile::k8166;
+  if (preferences.dialect >= 0) options.dialect = static_cast<wire::Dialect>(preferences.dialect);
+  options.rpc_port = static_cast<std::uint16_t>(preferences.rpc_port);
+  current = std::make_unique<Session>(options);
+}
+
+void end() {
+  current.reset();
+  notes::Tape().swap(scratch);
+}
+
+}  // namespace
+
+Session* session() {
+  return current.get();
+}
+
+void take_precedence() {
+  if (built_in != nullptr) built_in->enabled = !preferences.precedence;
+}
+
+void hand_off() {
+  rpc_handle = find_dissector_add_dependency("rpc", registered.protocol);
+  udp_handle = find_dissector("udp");
+  built_in = find_heur_dissector_by_unique_short_name("rpcrdma_infiniband");
+  built_in_protocol = proto_get_id_by_filter_name("rpcordma");
+
+  around[kUdp].ours = create_dissector_handle(dissect_around<kUdp>, registered.around_infiniband);
+  around[kEthertype].ours =
+      create_dissector_handle(dissect_around<kEthertype>, registered.around_infiniband);
+  around[kLink].ours = create_dissector_handle(dissect_around<kLink>, registered.around_infiniband);
+  around[kErf].ours = create_dissector_handle(dissect_around<kErf>, registered.around_infiniband);
+  if (udp_handle != nullptr) {
+    before_udp_handle = create_dissector_handle(dissect_before_udp, registered.before_udp);
+    constexpr guint32 kUdpProtocol = 17;
+    dissector_add_uint("ip.proto", kUdpProtocol, before_udp_handle);
+  }
+
+  heur_dissector_add("infiniband.payload", dissect_payload, "RPC-over-RDMA (rpcrdma-scope)",
+                     "rpcrdma_scope", registered.protocol, HEURISTIC_ENABLE);
+  heur_dissector_add("infiniband.mad.cm.private", dissect_private_data,
+                     "RPC-over-RDMA private data", "rpcrdma_scope_private", registered.protocol,
+                     HEURISTIC_ENABLE);
+  dissector_add_for_decode_as("infiniband",
+                              create_dissector_handle(dissect_as, registered.protocol));
+  register_dissector(trace::kDissector.data(), dissect_event, registered.protocol);
+
+  register_init_routine(begin);
+  register_cleanup_routine(end);
+  register_postseq_cleanup_routine(finish);
+}
+
+}  // namespace rpcrdma::wireshark

@@ -1,0 +1,80 @@
+// What is wrong, by rule and connection: -z rpcrdma,findings.
+#include "plugin.h"
+#include "statistics.h"
+
+#include <algorithm>
+
+#include <rpcrdma/rules/rule.h>
+
+namespace rpcrdma::wireshark {
+
+namespace {
+
+enum : std::size_t { kSeverity, kRule, kCount, kConnection, kPeer, kFrame, kText };
+
+std::uint64_t key_of(const notes::FindingNote& f) {
+  return static_cast<std::uint64_t>(f.severity) << 56U | static_cast<std::uint64_t>(f.rule) << 32U |
+         f.connection;
+}
+
+void add(stat_tap_table* table, TableRows& rows, const notes::FindingNote& f) {
+  const auto it = rows.row.find(key_of(f));
+  if (it != rows.row.end()) {
+    guint& count = table->elements[it->second][kCount].value.uint_value;
+    count += static_cast<guint>(std::min<std::uint64_t>(f.count, G_MAXUINT - count));
+    return;
+  }
+  put_row(table, rows, key_of(f),
+          {cell(std::string(rules::severity_name(f.severity))),
+           cell(std::string(rules::rule(f.rule).name)), cell(f.count), cell(f.connection),
+           cell(f.peer), cell(f.frame), cell(f.text)});
+}
+
+void frame(stat_tap_table* table, TableRows& rows, const Tapped& tapped) {
+  for_each_finding(tapped, [&](const notes::FindingNote& f) { add(table, rows, f); });
+  if (tapped.first_time) rows.findings_seen = tapped.told_to;
+}
+
+// Errors first, as they were found. Whoever shows the table has not seen its rows yet.
+void sort(stat_tap_table* table, TableRows& rows) {
+  std::vector<Cell*> sorted;
+  std::uint64_t previous = 0;
+  for (const auto& [key, row] : rows.row) {
+    sorted.push_back(table->elements[row]);
+    previous = key;
+  }
+  static_cast<void>(previous);
+  guint at = 0;
+  for (auto& [key, row] : rows.row) {
+    table->elements[at] = sorted[at];
+    row = at++;
+  }
+}
+
+// Those that no frame brought: on Calls that were not answered, and such as rest on the whole.
+void complete(stat_tap_table* table, TableRows& rows) {
+  const notes::Session* const s = session();
+  if (s == nullptr || rows.filtered) return;
+  for (; rows.findings_seen < s->findings(); ++rows.findings_seen) {
+    add(table, rows, s->finding(static_cast<notes::Ref>(rows.findings_seen + 1)));
+  }
+  sort(table, rows);
+}
+
+}  // namespace
+
+TableKind findings_table() {
+  return {"RPC-over-RDMA Findings",
+          "rpcrdma,findings",
+          {{TABLE_ITEM_STRING, TAP_ALIGN_LEFT, "Severity", "%s"},
+           {TABLE_ITEM_STRING, TAP_ALIGN_LEFT, "Rule", "%s"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Count", "%u"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Connection", "%u"},
+           {TABLE_ITEM_STRING, TAP_ALIGN_LEFT, "At fault", "%s"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "First frame", "%u"},
+           {TABLE_ITEM_STRING, TAP_ALIGN_LEFT, "What", "%s"}},
+          frame,
+          complete};
+}
+
+}  // namespace rpcrdma::wireshark

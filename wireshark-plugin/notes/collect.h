@@ -1,0 +1,79 @@
+// The inside of a Session: hears what the analyzer says and writes it down.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <rpcrdma/notes/session.h>
+#include <rpcrdma/report/context.h>
+#include <rpcrdma/report/pipeline.h>
+#include <rpcrdma/rules/checker.h>
+
+namespace rpcrdma::notes {
+
+struct Session::Impl final : model::Observer, trace_reader::Observer {
+  explicit Impl(const Options& options);
+
+  // model::Observer
+  void on_message(const model::Message& m, const model::Call* call) override;
+  void on_identified(const model::Call& call) override;
+  void on_call_end(const model::Call& call, const model::Message* answer) override;
+  void on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
+             const roce::PacketMeta& meta) override;
+  void on_let_go(const roce::Connection& connection) override;
+  void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
+                  std::uint32_t psn, const roce::PacketMeta& meta) override;
+  void on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
+                     std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) override;
+  void on_operation(const roce::Connection& connection, const roce::Operation& op,
+                    const model::Call* call, std::uint32_t segment) override;
+  void on_operation_data(const roce::Connection& connection, const roce::Operation& op) override;
+  void on_operation_end(const roce::Connection& connection, const roce::Operation& op,
+                        const model::Call* call, std::uint32_t segment) override;
+  // trace_reader::Observer
+  void on_event(const trace_reader::Event& event) override;
+
+  void on_finding(const rules::Occurrence& o);
+
+  [[nodiscard]] const ConnectionRow* row(std::uint32_t id) const;
+  [[nodiscard]] bool speaks_rpc(std::uint32_t index) const;
+
+  // The note of a frame, made if it is not there.
+  FrameNote& note(std::uint64_t frame);
+  FrameNote& note(std::uint64_t frame, const roce::Connection& connection);
+  MessageNote& message(std::uint64_t id);
+  // Writes down what is concluded of `m`, over what was there.
+  void conclude(MessageNote& note, const model::Message& m, const model::Call* call) const;
+  // Its RPC message is known as far as it ever will be: goes to the frame that is being looked at,
+  // if it is whole.
+  void call_is_here(const model::Call& call);
+  void reply_is_here(const model::Message& reply, const model::Call& call);
+  void inline_rpc(const model::Message& m, RpcNote& rpc) const;
+  void place(const model::Message& m, const model::Call& call, RpcNote rpc);
+
+  report::Context context;
+  rules::Findings all_findings;
+  rules::Checker checker;
+  model::ObserverPair both;
+  report::Pipeline pipeline;
+
+  std::vector<std::uint32_t> frame_refs;  // by frame number
+  std::deque<FrameNote> frames;
+  std::deque<MessageNote> messages;  // by the model's ID
+  std::deque<OperationNote> operations;
+  std::deque<RpcNote> rpcs;
+  std::deque<FindingNote> findings;
+  std::deque<EventNote> events;
+  mutable std::vector<ConnectionRow> rows;  // by ID - 1; ID 0: it has none yet
+  // Those under way, by connection, initiator and first PSN.
+  std::unordered_map<std::uint64_t, Ref> open_operations;
+
+  std::uint64_t newest = 0;  // the frame that is being looked at
+  bool finished = false;
+  const char* failure = nullptr;
+};
+
+}  // namespace rpcrdma::notes

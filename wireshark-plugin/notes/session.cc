@@ -1,0 +1,94 @@
+// The analyzer's pipeline with an observer that writes down, for each frame, what Wireshark is to
+// show with it.
+//
+// A message stands with the frame in which its Send ends. Its RPC message goes to Wireshark's own
+// dissectors once, in the frame with which all of it is there: that of the Send, or of the last
+// RDMA Read response for a Call with Read chunks. That must be the frame that is being looked at
+// when it is known, since Wireshark's dissectors match Calls and Replies in the order of frames; a
+// message that was held back behind a gap in the capture is dissected with a later frame than its
+// own.
+#include "collect.h"
+
+#include <algorithm>
+#include <exception>
+
+namespace rpcrdma::notes {
+
+namespace {
+
+// With every frame number a word is kept; one that no capture has would take all memory.
+constexpr std::uint64_t kMaxFrame = UINT32_MAX;
+
+}  // namespace
+
+Session::Session(const Options& options) : impl_(std::make_unique<Impl>(options)) {}
+Session::~Session() = default;
+
+void Session::frame(const capture::Frame& frame) noexcept {
+  Impl& s = *impl_;
+  if (s.failure != nullptr || s.finished || frame.number <= s.newest || frame.number > kMaxFrame) {
+    return;
+  }
+  s.newest = frame.number;
+  try {
+    s.pipeline.frame(frame);
+  } catch (const std::exception&) {
+    s.failure = "out of memory: what follows is not analyzed";
+  }
+}
+
+void Session::finish() noexcept {
+  Impl& s = *impl_;
+  if (s.finished || s.failure != nullptr) return;
+  s.finished = true;
+  try {
+    s.pipeline.finish();
+    s.checker.finish();
+  } catch (const std::exception&) {
+    s.failure = "out of memory: findings are not complete";
+  }
+}
+
+bool Session::finished() const {
+  return impl_->finished;
+}
+const char* Session::failure() const {
+  return impl_->failure == nullptr ? "" : impl_->failure;
+}
+
+const FrameNote* Session::find(std::uint64_t frame) const {
+  const Impl& s = *impl_;
+  if (frame >= s.frame_refs.size() || s.frame_refs[frame] == 0) return nullptr;
+  return &s.frames[s.frame_refs[frame] - 1];
+}
+
+const MessageNote& Session::message(Ref ref) const {
+  return impl_->messages[ref - 1];
+}
+const OperationNote& Session::operation(Ref ref) const {
+  return impl_->operations[ref - 1];
+}
+const RpcNote& Session::rpc(Ref ref) const {
+  return impl_->rpcs[ref - 1];
+}
+const FindingNote& Session::finding(Ref ref) const {
+  return impl_->findings[ref - 1];
+}
+const EventNote& Session::event(Ref ref) const {
+  return impl_->events[ref - 1];
+}
+std::size_t Session::findings() const {
+  return impl_->findings.size();
+}
+
+std::uint32_t Session::connections() const {
+  return static_cast<std::uint32_t>(impl_->rows.size());
+}
+const ConnectionRow* Session::connection(std::uint32_t id) const {
+  return impl_->row(id);
+}
+bool Session::speaks_rpc(std::uint32_t id) const {
+  return id != 0 && impl_->speaks_rpc(id - 1);
+}
+
+}  // namespace rpcrdma::notes

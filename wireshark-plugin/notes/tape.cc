@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <string>
+
+#include <rpcrdma/decode/json_sink.h>
+#include <rpcrdma/decode/text_sink.h>
+#include <rpcrdma/notes/tape.h>
+
+namespace rpcrdma::notes {
+
+namespace {
+
+using decode::FieldId;
+using Kind = TapeEntry::Kind;
+
+bool is_ours(FieldId id) {
+  return std::string_view(decode::spec(id).name).starts_with("rpcrdma");
+}
+
+}  // namespace
+
+void TapeSink::put(std::uint64_t value) {
+  while (value >= 0x80) {
+    out_.push_back(static_cast<std::uint8_t>(value | 0x80));
+    value >>= 7;
+  }
+  out_.push_back(static_cast<std::uint8_t>(value));
+}
+
+void TapeSink::put_text(std::string_view text) {
+  put(text.size());
+  out_.insert(out_.end(), text.begin(), text.end());
+  out_.push_back(0);
+}
+
+bool TapeSink::begin(std::uint8_t kind, FieldId id, std::size_t offset, std::size_t length) {
+  if (left_ == 0) return false;
+  --left_;
+  out_.push_back(kind);
+  put(static_cast<std::uint64_t>(id));
+  put(offset);
+  put(length);
+  return true;
+}
+
+bool TapeSink::foreign(FieldId id, std::size_t offset, std::size_t length, std::string_view value) {
+  if (is_ours(id)) return false;
+  if (foreign_ == Foreign::kAsText &&
+      begin(static_cast<std::uint8_t>(Kind::kForeign), id, offset, length)) {
+    put_text(value);
+  }
+  return true;
+}
+
+void TapeSink::open(FieldId id, std::size_t offset, std::size_t length, std::string_view summary) {
+  if (skipped_depth_ != 0) {
+    ++skipped_depth_;
+    return;
+  }
+  const bool ours = is_ours(id);
+  if (!ours && foreign_ == Foreign::kLeaveOut) {
+    skipped_depth_ = 1;
+    return;
+  }
+  if (begin(static_cast<std::uint8_t>(ours ? Kind::kOpen : Kind::kForeignOpen), id, offset,
+            length)) {
+    put_text(decode::valid_utf8(summary));
+  } else {
+    skipped_depth_ = 1;
+  }
+}
+
+void TapeSink::close() {
+  if (skipped_depth_ != 0) {
+    --skipped_depth_;
+  } else {
+    out_.push_back(static_cast<std::uint8_t>(Kind::kClose));
+  }
+}
+
+void TapeSink::number(FieldId id, std::size_t offset, std::size_t length, std::uint64_t value,
+                      const char* name) {
+  if (skipped_depth_ != 0) return;
+  if (!is_ours(id)) {
+    if (foreign_ == Foreign::kAsText) {
+      foreign(id, offset, length, decode::format_value(decode::spec(id), value, name));
+    }
+    return;
+  }
+  if (!begin(static_cast<std::uint8_t>(Kind::kNumber), id, offset, length)) return;
+  put(value);
+  put_text(name != nullptr ? name : "");
+}
+
+void TapeSink::bytes(FieldId id, std::size_t offset, std::size_t length, wire::Bytes value) {
+  if (skipped_depth_ != 0) return;
+  if (!is_ours(id)) {
+    if (foreign_ == Foreign::kAsText) {
+      constexpr std::size_t kShown = 64;
+      foreign(id, offset, length,
+              decode::format_bytes(decode::spec(id), value.first(std::min(value.size(), kShown))));
+    }
+    return;
+  }
+  if (!begin(static_cast<std::uint8_t>(Kind::kBytes), id, offset, length)) return;
+  put_text({reinterpret_cast<const char*>(value.data()), value.size()});
+}
+
+void TapeSink::text(FieldId id, std::size_t offset, std::size_t length, std::string_view value) {
+  if (skipped_depth_ != 0) return;
+  const std::string clean = decode::valid_utf8(decode::escape_text(value));
+  if (foreign(id, offset, length, clean)) return;
+  if (begin(static_cast<std::uint8_t>(Kind::kText), id, offset, length)) put_text(clean);
+}
+
+void TapeSink::error(const wire::DecodeError& error) {
+  if (skipped_depth_ != 0) return;
+  if (begin(static_cast<std::uint8_t>(Kind::kError), FieldId::kMalformed, error.offset, 0)) {
+    put_text(wire::describe(error));
+  }
+}
+
+std::uint64_t TapeReader::get() {
+  std::uint64_t value = 0;
+  for (unsigned shift = 0; at_ != end_; shift += 7) {
+    const std::uint8_t byte = *at_++;
+    value |= static_cast<std::uint64_t>(byte & 0x7fU) << shift;
+    if ((byte & 0x80U) == 0) break;
+  }
+  return value;
+}
+
+void TapeReader::get_text(TapeEntry& out) {
+  out.text_length = static_cast<std::size_t>(get());
+  out.text = reinterpret_cast<const char*>(at_);
+  at_ += out.text_length + 1;
+}
+
+bool TapeReader::next(TapeEntry& out) {
+  if (at_ == end_) return false;
+  out = {};
+  out.kind = static_cast<Kind>(*at_++);
+  if (out.kind == Kind::kClose) return true;
+  out.id = static_cast<FieldId>(get());
+  out.offset = static_cast<std::size_t>(get());
+  out.length = static_cast<std::size_t>(get());
+  if (out.kind == Kind::kNumber) out.value = get();
+  get_text(out);
+  return true;
+}
+
+}  // namespace rpcrdma::notes

@@ -1,0 +1,49 @@
+// What Wireshark asks of a plugin.
+#include "plugin.h"
+
+// In C++ a constant of a namespace is not seen outside unless it has been declared so before.
+extern "C" {
+#define RPCRDMA_EXPORT __attribute__((visibility("default")))
+RPCRDMA_EXPORT extern const char plugin_version[];
+RPCRDMA_EXPORT extern const int plugin_want_major;
+RPCRDMA_EXPORT extern const int plugin_want_minor;
+RPCRDMA_EXPORT void plugin_register();
+}
+
+const char plugin_version[] = RPCRDMA_VERSION;
+const int plugin_want_major = WIRESHARK_VERSION_MAJOR;
+const int plugin_want_minor = WIRESHARK_VERSION_MINOR;
+
+namespace rpcrdma::wireshark {
+
+Registered registered;
+
+namespace {
+
+void register_protocol() {
+  // Wireshark's own has the names RPCoRDMA and rpcordma.
+  registered.protocol =
+      proto_register_protocol("RPC-over-RDMA (rpcrdma-scope)", "RPC-over-RDMA", "rpcrdma");
+  registered.around_infiniband = proto_register_protocol_in_name_only(
+      "RoCE (rpcrdma-scope)", "RoCE (rpcrdma-scope)", "rpcrdma.around_roce",
+      proto_get_id_by_filter_name("infiniband"), FT_PROTOCOL);
+  registered.before_udp = proto_register_protocol_in_name_only(
+      "UDP (rpcrdma-scope)", "UDP (rpcrdma-scope)", "rpcrdma.before_udp",
+      proto_get_id_by_filter_name("udp"), FT_PROTOCOL);
+  registered.tap = register_tap("rpcrdma");
+  register_fields();
+  register_rules();
+  register_preferences();
+  register_statistics();
+  register_conversation_filters();
+}
+
+}  // namespace
+
+}  // namespace rpcrdma::wireshark
+
+void plugin_register() {
+  static const proto_plugin plugin = {rpcrdma::wireshark::register_protocol,
+                                      rpcrdma::wireshark::hand_off};
+  proto_register_plugin(&plugin);
+}

@@ -1,0 +1,79 @@
+// What the parts of the plugin share. Wireshark dissects in one thread.
+#pragma once
+
+#include "wireshark.h"
+
+#include <array>
+#include <cstdint>
+
+#include <rpcrdma/decode/schema.h>
+#include <rpcrdma/notes/session.h>
+
+namespace rpcrdma::wireshark {
+
+// The protocol, its fields and its subtrees.
+struct Registered {
+  int protocol = -1;
+  // In whose names ours are called around Wireshark's dissectors of RoCE and before that of UDP:
+  // whoever switches our protocol off keeps those.
+  int around_infiniband = -1;
+  int before_udp = -1;
+  int tap = 0;
+  int tree = -1;                                 // ett of every subtree
+  std::array<int, decode::kFieldCount> field{};  // hf by FieldId; 0: a field that is not ours
+};
+extern Registered registered;
+
+[[nodiscard]] inline int hf(decode::FieldId id) {
+  return registered.field[static_cast<std::size_t>(id)];
+}
+
+// What the user can choose: see preferences.cc.
+struct Preferences {
+  Boolean precedence = TRUE;
+  gint profile = 8166;
+  gint dialect = -1;  // a wire::Dialect; -1: told from the messages
+  Uint rpc_port = 20049;
+};
+extern Preferences preferences;
+
+void register_fields();
+void register_rules();
+void register_preferences();
+// Once all dissectors are there.
+void take_precedence();
+void hand_off();
+void register_statistics();
+// All frames have come and the session is finished: what only that showed goes to the tables.
+void complete_statistics();
+void register_conversation_filters();
+
+// The capture that is being looked at. Null between captures.
+[[nodiscard]] notes::Session* session();
+
+// What goes to taps with a frame: lives as long as the frame is being dissected.
+struct Tapped {
+  const notes::Session* session = nullptr;
+  const notes::FrameNote* note = nullptr;  // null: nothing but findings on earlier frames
+  // Findings that became known with this frame, when it is seen for the first time; otherwise those
+  // are told that the frame has.
+  bool first_time = false;
+  std::size_t told_from = 0, told_to = 0;
+};
+
+// Calls f(finding) for those that a tap counts with this frame: all of them once, whether frames
+// are gone through once or again.
+template <typename Function>
+void for_each_finding(const Tapped& tapped, Function&& f) {
+  if (tapped.first_time) {
+    for (std::size_t i = tapped.told_from; i < tapped.told_to; ++i) {
+      f(tapped.session->finding(static_cast<notes::Ref>(i + 1)));
+    }
+  } else if (tapped.note != nullptr) {
+    for (notes::Ref r = tapped.note->finding; r != 0; r = tapped.session->finding(r).next) {
+      f(tapped.session->finding(r));
+    }
+  }
+}
+
+}  // namespace rpcrdma::wireshark

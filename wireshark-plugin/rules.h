@@ -1,0 +1,14 @@
+// Findings as Wireshark's expert information.
+#pragma once
+
+#include "wireshark.h"
+
+#include <rpcrdma/notes/note.h>
+
+namespace rpcrdma::wireshark {
+
+// Adds a finding to `tree`, and says so to the expert.
+void add_finding(const notes::FindingNote& finding, tvbuff_t* tvb, packet_info* pinfo,
+                 proto_tree* tree);
+
+}  // namespace rpcrdma::wireshark

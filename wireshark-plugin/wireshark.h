@@ -1,0 +1,62 @@
+// Wireshark's headers, and what differs between its versions: 4.0 (Debian 12), 4.2 and 4.4.
+#pragma once
+
+// Templates of GLib's must not come into the `extern "C"` of those headers that have one around
+// their includes.
+#include <epan/addr_resolv.h>
+#include <epan/conversation.h>
+#include <epan/conversation_filter.h>
+#include <epan/epan_dissect.h>
+#include <epan/exceptions.h>
+#include <epan/expert.h>
+#include <epan/packet.h>
+#include <epan/prefs.h>
+#include <epan/proto.h>
+#include <epan/srt_table.h>
+#include <epan/stat_groups.h>
+#include <epan/stat_tap_ui.h>
+#include <epan/tap.h>
+#include <epan/tvbuff.h>
+#include <glib.h>
+#include <wiretap/wtap.h>
+#include <ws_version.h>
+#include <wsutil/nstime.h>
+
+// It has no such thing of its own.
+extern "C" {
+#include <epan/show_exception.h>
+}
+
+#define RPCRDMA_WIRESHARK(major, minor) \
+  (WIRESHARK_VERSION_MAJOR > (major) || \
+   (WIRESHARK_VERSION_MAJOR == (major) && WIRESHARK_VERSION_MINOR >= (minor)))
+
+namespace rpcrdma::wireshark {
+
+// 4.2 has C99's types where 4.0 has GLib's.
+#if RPCRDMA_WIRESHARK(4, 2)
+using Boolean = bool;
+using Uint = unsigned int;
+#else
+using Boolean = gboolean;
+using Uint = guint;
+#endif
+
+// 4.2 gives conversation filters a pointer of their own.
+using IsFilterValid = Boolean (*)(packet_info*);
+using BuildFilter = char* (*)(packet_info*);
+#if RPCRDMA_WIRESHARK(4, 2)
+template <IsFilterValid kValid, BuildFilter kBuild>
+void add_conversation_filter(const char* protocol, const char* title) {
+  register_conversation_filter(
+      protocol, title, [](packet_info* pinfo, void*) { return kValid(pinfo); },
+      [](packet_info* pinfo, void*) { return kBuild(pinfo); }, nullptr);
+}
+#else
+template <IsFilterValid kValid, BuildFilter kBuild>
+void add_conversation_filter(const char* protocol, const char* title) {
+  register_conversation_filter(protocol, title, kValid, kBuild);
+}
+#endif
+
+}  // namespace rpcrdma::wireshark
