@@ -155,6 +155,8 @@ proto_tree* add_protocol(tvbuff_t* tvb, int length, const char* summary, proto_t
 // Wireshark's own dissectors begin.
 std::string_view transport_part(const char* summary) {
   std::string_view text(summary);
+  constexpr std::string_view kReverse = "reverse ";
+  if (text.substr(0, kReverse.size()) == kReverse) text.remove_prefix(kReverse.size());
   for (int words = 0; words < 2; ++words) {
     const std::size_t space = text.find(' ');
     if (space == std::string_view::npos) return {};
@@ -180,6 +182,11 @@ void decode_send(const MessageNote& m, tvbuff_t* send, Foreign foreign) {
   const bool reply = m.kind == model::Kind::kReply && m.procedure_known;
   decode::decode_message({tvb_get_ptr(send, 0, static_cast<gint>(captured)), captured}, sink,
                          reply ? &m.procedure : nullptr, m.dialect);
+}
+
+// What Wireshark's dissector does not know it takes for the middle of something.
+bool is_known_program(std::uint32_t program) {
+  return std::strcmp(rpc_prog_name(program), "Unknown") != 0;
 }
 
 // To Wireshark's own dissectors; false if none of them knows the program.
@@ -224,7 +231,8 @@ void show_rpc(const RpcNote& rpc, tvbuff_t* send, tvbuff_t* tvb, packet_info* pi
     if (m.frame != pinfo->num) paint_frame(FieldId::kPacketHeader, m.frame, tvb, ours);
   }
   if (message == nullptr) return;
-  if (call_rpc(message, pinfo, tree, rpc.conversation)) {
+  if (m.procedure_known && is_known_program(m.procedure.program) &&
+      call_rpc(message, pinfo, tree, rpc.conversation)) {
     const std::string_view transport = transport_part(m.summary.c_str());
     col_append_fstr(pinfo->cinfo, COL_INFO, " | %.*s", static_cast<int>(transport.size()),
                     transport.data());
@@ -418,6 +426,29 @@ int dissect_before_udp(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void
   return call_dissector_only(udp_handle, tvb, pinfo, tree, data);
 }
 
+void set_side(address* to, const capture::Address& side) {
+  switch (side.kind) {
+    case capture::AddressKind::kIpv4:
+      return set_address(to, AT_IPv4, 4, side.bytes.data());
+    case capture::AddressKind::kIpv6:
+    case capture::AddressKind::kGid:
+      return set_address(to, AT_IPv6, 16, side.bytes.data());
+    case capture::AddressKind::kLid:
+    case capture::AddressKind::kNone:
+      return;
+  }
+}
+
+// Events have no addresses but those of their connection.
+void set_addresses(const FrameNote& note, packet_info* pinfo) {
+  const auto* const ends = current->ends(note.connection);
+  if (ends == nullptr || note.sender >= ends->size()) return;
+  set_side(&pinfo->net_src, (*ends)[note.sender]);
+  set_side(&pinfo->net_dst, (*ends)[1 - note.sender]);
+  copy_address_shallow(&pinfo->src, &pinfo->net_src);
+  copy_address_shallow(&pinfo->dst, &pinfo->net_dst);
+}
+
 // What an endpoint tells: named in its recordings.
 int dissect_event(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
   (void)data;
@@ -425,6 +456,7 @@ int dissect_event(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* dat
   const guint captured = tvb_captured_length(tvb);
   col_set_str(pinfo->cinfo, COL_PROTOCOL, kColumn);
   if (note == nullptr) return static_cast<int>(captured);
+  set_addresses(*note, pinfo);
   if (note->event != 0) {
     const notes::EventNote& event = current->event(note->event);
     col_add_str(pinfo->cinfo, COL_INFO, event.summary.c_str());
@@ -480,6 +512,7 @@ void begin() {
   options.profile = preferences.profile == 5666 ? rules::Profile::k5666 : rules::Profile::k8166;
   if (preferences.dialect >= 0) options.dialect = static_cast<wire::Dialect>(preferences.dialect);
   options.rpc_port = static_cast<std::uint16_t>(preferences.rpc_port);
+  options.is_dissected = is_known_program;
   current = std::make_unique<Session>(options);
 }
 

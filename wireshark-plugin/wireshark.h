@@ -22,8 +22,9 @@
 #include <ws_version.h>
 #include <wsutil/nstime.h>
 
-// It has no such thing of its own.
+// These have no such thing of their own.
 extern "C" {
+#include <epan/dissectors/packet-rpc.h>
 #include <epan/show_exception.h>
 }
 

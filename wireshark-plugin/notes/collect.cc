@@ -33,12 +33,15 @@ const filter::FieldSet& fields_before() {
   return set;
 }
 
+const filter::FieldSet& fields_of_ledger() {
+  static const filter::FieldSet set = filter::field_set(
+      {FieldId::kCreditRequested, FieldId::kCreditGranted, FieldId::kCreditInUse,
+       FieldId::kThresholdCall, FieldId::kThresholdReply, FieldId::kInvalidatedHandle});
+  return set;
+}
+
 const filter::FieldSet& fields_behind() {
-  static const filter::FieldSet set =
-      filter::fields_of_answer() |
-      filter::field_set({FieldId::kCreditRequested, FieldId::kCreditGranted, FieldId::kCreditInUse,
-                         FieldId::kThresholdCall, FieldId::kThresholdReply,
-                         FieldId::kInvalidatedHandle});
+  static const filter::FieldSet set = filter::fields_of_answer() | fields_of_ledger();
   return set;
 }
 
@@ -78,7 +81,8 @@ const char* which(bool client, bool server) {
 }  // namespace
 
 Session::Impl::Impl(const Options& options)
-    : all_findings({options.profile, [this](const rules::Occurrence& o) { on_finding(o); }}),
+    : is_dissected(options.is_dissected),
+      all_findings({options.profile, [this](const rules::Occurrence& o) { on_finding(o); }}),
       checker(all_findings),
       both(checker, *this),
       pipeline(both, model_options(options), this) {
@@ -103,6 +107,12 @@ FrameNote& Session::Impl::note(std::uint64_t frame, const roce::Connection& conn
   return n;
 }
 
+void Session::Impl::told_by(FrameNote& n, const roce::Connection& connection, std::size_t side) {
+  n.sender = static_cast<std::uint8_t>(side);
+  ends.try_emplace(n.connection, std::array<capture::Address, 2>{connection.side[0].address,
+                                                                 connection.side[1].address});
+}
+
 MessageNote& Session::Impl::message(std::uint64_t id) {
   if (id > messages.size()) messages.resize(id);
   return messages[id - 1];
@@ -125,7 +135,9 @@ void Session::Impl::conclude(MessageNote& n, const model::Message& m,
   TapeSink before(n.before);
   filter::model_fields(in, fields_before(), before);
   TapeSink behind(n.behind);
-  filter::model_fields(in, fields_behind(), behind);
+  // What was moved for a Call is known when it is over.
+  const bool waits = m.kind == Kind::kCall && m.match_frame == 0;
+  filter::model_fields(in, waits ? fields_of_ledger() : fields_behind(), behind);
   if (call != nullptr) n.operations = call->operations;
 }
 
@@ -144,6 +156,9 @@ void Session::Impl::on_message(const model::Message& m, const model::Call* call)
   FrameNote& frame = note(m.frame);
   frame.connection = n.connection;
   frame.message = static_cast<Ref>(m.id);
+  if (const roce::Connection& c = context.connection(m); c.recorded) {
+    told_by(frame, c, context.sender(m));
+  }
   if (call != nullptr && m.kind == Kind::kCall) {
     if (!model::is_external(m) && !has_read_chunks(m)) call_is_here(*call);
   } else if (call != nullptr && m.kind == Kind::kReply) {
@@ -192,6 +207,12 @@ void Session::Impl::inline_rpc(const model::Message& m, RpcNote& rpc) const {
                             : rpc.length;
 }
 
+// Of an RPC message that is in a chunk at least our own fields are shown.
+bool Session::Impl::worth_rebuilding(const model::Message& m) const {
+  return model::is_external(m) || is_dissected == nullptr ||
+         (m.rpc.known && is_dissected(m.rpc.program));
+}
+
 void Session::Impl::call_is_here(const model::Call& call) {
   const model::Message& m = call.message;
   if (is_padded(m) || m.header_length == 0) return;
@@ -199,6 +220,7 @@ void Session::Impl::call_is_here(const model::Call& call) {
   if (!model::is_external(m) && !has_read_chunks(m)) {
     inline_rpc(m, rpc);
   } else {
+    if (!worth_rebuilding(m)) return;
     model::Rebuilt rebuilt = model::rebuild_call(call);
     if (!rebuilt.complete) return;
     rpc.bytes = std::move(rebuilt.bytes);
@@ -218,6 +240,7 @@ void Session::Impl::reply_is_here(const model::Message& reply, const model::Call
   if (!model::is_external(reply) && !written && !has_read_chunks(reply)) {
     inline_rpc(reply, rpc);
   } else {
+    if (!worth_rebuilding(reply)) return;
     model::Rebuilt rebuilt = model::rebuild_reply(call, reply);
     if (!rebuilt.complete) return;
     rpc.bytes = std::move(rebuilt.bytes);
@@ -299,6 +322,7 @@ void Session::Impl::on_event(const trace_reader::Event& event) {
   FrameNote& frame = event.connection != nullptr ? note(event.meta.frame, *event.connection)
                                                  : note(event.meta.frame);
   frame.event = static_cast<Ref>(events.size());
+  if (event.connection != nullptr) told_by(frame, *event.connection, event.local);
 }
 
 void Session::Impl::on_finding(const rules::Occurrence& o) {

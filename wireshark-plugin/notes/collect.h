@@ -44,6 +44,8 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
   // The note of a frame, made if it is not there.
   FrameNote& note(std::uint64_t frame);
   FrameNote& note(std::uint64_t frame, const roce::Connection& connection);
+  // `side` of the connection tells of itself, in a recording.
+  void told_by(FrameNote& note, const roce::Connection& connection, std::size_t side);
   MessageNote& message(std::uint64_t id);
   // Writes down what is concluded of `m`, over what was there.
   void conclude(MessageNote& note, const model::Message& m, const model::Call* call) const;
@@ -54,6 +56,9 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
   void inline_rpc(const model::Message& m, RpcNote& rpc) const;
   void place(const model::Message& m, const model::Call& call, RpcNote rpc);
 
+  [[nodiscard]] bool worth_rebuilding(const model::Message& m) const;
+
+  bool (*is_dissected)(std::uint32_t);
   report::Context context;
   rules::Findings all_findings;
   rules::Checker checker;
@@ -68,6 +73,7 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
   std::deque<FindingNote> findings;
   std::deque<EventNote> events;
   mutable std::vector<ConnectionRow> rows;  // by ID - 1; ID 0: it has none yet
+  std::unordered_map<std::uint32_t, std::array<capture::Address, 2>> ends;  // by ID
   // Those under way, by connection, initiator and first PSN.
   std::unordered_map<std::uint64_t, Ref> open_operations;
 

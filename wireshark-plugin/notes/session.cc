@@ -87,6 +87,11 @@ std::uint32_t Session::connections() const {
 const ConnectionRow* Session::connection(std::uint32_t id) const {
   return impl_->row(id);
 }
+const std::array<capture::Address, 2>* Session::ends(std::uint32_t id) const {
+  const auto it = impl_->ends.find(id);
+  return it != impl_->ends.end() ? &it->second : nullptr;
+}
+
 bool Session::speaks_rpc(std::uint32_t id) const {
   return id != 0 && impl_->speaks_rpc(id - 1);
 }

@@ -84,7 +84,11 @@ struct EventNote {
 
 struct FrameNote {
   std::uint32_t connection = 0;  // ID; 0: none
-  Ref message = 0;               // whose Send ends with this frame
+  // Whose words these are, of a recording: an index to Session::ends() of the connection. Of
+  // packets it is not set, they have addresses of their own.
+  std::uint8_t sender = kNoSender;
+  static constexpr std::uint8_t kNoSender = 2;
+  Ref message = 0;  // whose Send ends with this frame
   Ref operation = 0;
   Ref rpc = 0, last_rpc = 0;          // of a list
   Ref finding = 0, last_finding = 0;  // of a list

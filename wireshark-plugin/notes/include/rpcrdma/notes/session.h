@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include <rpcrdma/capture/address.h>
 #include <rpcrdma/capture/source.h>
 #include <rpcrdma/notes/note.h>
 #include <rpcrdma/rules/rule.h>
@@ -21,6 +22,9 @@ struct Options {
   rules::Profile profile = rules::Profile::k8166;
   std::optional<wire::Dialect> dialect;  // of version 2; nothing: told from the messages
   std::uint16_t rpc_port = 20049;        // where RPC-over-RDMA is expected
+  // Whether somebody dissects the messages of a program: those of others are not put together with
+  // their chunks. Null: all are.
+  bool (*is_dissected)(std::uint32_t program) = nullptr;
 };
 
 // A connection as it stands.
@@ -73,6 +77,8 @@ class Session {
   [[nodiscard]] std::uint32_t connections() const;
   [[nodiscard]] const ConnectionRow* connection(std::uint32_t id) const;
 
+  // The addresses of both sides of a connection that an endpoint tells of; null: not known.
+  [[nodiscard]] const std::array<capture::Address, 2>* ends(std::uint32_t id) const;
   // Whether it is one of those, as far as is known.
   [[nodiscard]] bool speaks_rpc(std::uint32_t id) const;
 
