@@ -337,10 +337,19 @@ gboolean dissect_payload(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, vo
   return TRUE;
 }
 
+// Does a message begin with this packet?
+bool begins_send(const void* data) {
+  if (data == nullptr) return false;
+  const wire::OpcodeInfo& opcode =
+      wire::opcode_info(static_cast<const infinibandinfo*>(data)->opCode);
+  return opcode.send && opcode.first;
+}
+
 // Decode As: also what the analyzer does not take for RPC-over-RDMA.
 int dissect_as(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
   const auto length = static_cast<int>(tvb_captured_length(tvb));
   if (dissect_payload(tvb, pinfo, tree, data)) return length;
+  if (!begins_send(data)) return 0;
   painted = pinfo->num;
   col_set_str(pinfo->cinfo, COL_PROTOCOL, kColumn);
   if (tree == nullptr) return length;

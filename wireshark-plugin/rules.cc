@@ -55,10 +55,12 @@ int pi_of(Severity severity) {
 // "rpcrdma.rule.FC-01" is the rule at the severity that it has by RFC 8166; where a breach does
 // less harm, or is measured by RFC 5666, that is told as "rpcrdma.rule.FC-01.warning".
 void register_rules() {
-  static std::deque<std::string> names;
+  static std::deque<std::string> names, summaries;
   static std::vector<ei_register_info> infos;
   infos.reserve(rules::rules().size() * kSeverities);
   for (const rules::Rule& rule : rules::rules()) {
+    const char* const summary =
+        summaries.emplace_back(std::string(rule.name) + ": " + rule.sentence).c_str();
     const Level most = std::max(rule.level5666, rule.level8166);
     for (const Severity severity : {Severity::kError, Severity::kWarning, Severity::kNote}) {
       if (level_of(severity) > most) continue;
@@ -69,7 +71,7 @@ void register_rules() {
       names.push_back(std::move(name));
       infos.push_back(
           {&experts()[static_cast<std::size_t>(rule.id)][static_cast<std::size_t>(severity)],
-           {names.back().c_str(), PI_PROTOCOL, pi_of(severity), rule.sentence, EXPFILL}});
+           {names.back().c_str(), PI_PROTOCOL, pi_of(severity), summary, EXPFILL}});
     }
   }
   expert_register_field_array(expert_register_protocol(registered.protocol), infos.data(),

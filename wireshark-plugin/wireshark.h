@@ -24,6 +24,7 @@
 
 // These have no such thing of their own.
 extern "C" {
+#include <epan/dissectors/packet-infiniband.h>
 #include <epan/dissectors/packet-rpc.h>
 #include <epan/show_exception.h>
 }
