@@ -284,13 +284,33 @@ void show_operation(const FrameNote& note, tvbuff_t* tvb, packet_info* pinfo, pr
                   call.label.empty() ? "" : ")");
   if (ours == nullptr) return;
   proto_item_set_generated(proto_tree_add_uint(ours, hf(FieldId::kExchange), tvb, 0, 0, o.call));
-  paint_operation(o, call.frame, note.sent_again, tvb, ours);
+  paint_operation(o, call.frame, tvb, ours);
 }
 
 void show_connection(const FrameNote& note, tvbuff_t* tvb, proto_tree* ours) {
   if (note.connection == 0 || note.message != 0) return;
   proto_item_set_generated(
       proto_tree_add_uint(ours, hf(FieldId::kConnection), tvb, 0, 0, note.connection));
+}
+
+// Packets sent again, and refused.
+void show_trouble(const FrameNote& note, tvbuff_t* tvb, packet_info* pinfo, proto_tree* ours) {
+  if (note.sent_again) {
+    col_append_str(pinfo->cinfo, COL_INFO, note.message != 0 ? " | sent again" : "| sent again");
+    if (ours != nullptr) {
+      proto_item_set_generated(
+          proto_tree_add_boolean(ours, hf(FieldId::kPacketSentAgain), tvb, 0, 0, 1));
+    }
+  }
+  if (note.refusal == nullptr) return;
+  // Other NAKs Wireshark names itself.
+  if (std::strstr(note.refusal, "RNR") != nullptr) {
+    col_append_fstr(pinfo->cinfo, COL_INFO, "| %s", note.refusal);
+  }
+  if (ours != nullptr) {
+    proto_item_set_generated(
+        proto_tree_add_string(ours, hf(FieldId::kPacketRefusal), tvb, 0, 0, note.refusal));
+  }
 }
 
 // All that is to be said of a frame. `tvb`: the payload of its packet, or, where there is none, all
@@ -310,6 +330,7 @@ void show(const FrameNote& note, tvbuff_t* tvb, packet_info* pinfo, proto_tree* 
   if (m != nullptr) show_message(*m, send, pinfo, ours);
   if (note.operation != 0) show_operation(note, tvb, pinfo, ours);
   show_connection(note, tvb, ours);
+  show_trouble(note, tvb, pinfo, ours);
   show_findings(note, tvb, pinfo, ours);
   // Last, since it takes what is left of the line, and may leave by an exception of its own.
   for (Ref r = note.rpc; r != 0; r = current->rpc(r).next) {

@@ -225,8 +225,8 @@ void paint(const notes::Tape& tape, tvbuff_t* tvb, int base, proto_tree* tree,
   }
 }
 
-void paint_operation(const notes::OperationNote& note, std::uint64_t call_frame, bool sent_again,
-                     tvbuff_t* tvb, proto_tree* tree) {
+void paint_operation(const notes::OperationNote& note, std::uint64_t call_frame, tvbuff_t* tvb,
+                     proto_tree* tree) {
   const model::ChunkOperation& o = note.operation;
   const char* const kind = o.kind == roce::OpKind::kRead ? "RDMA READ" : "RDMA WRITE";
   proto_item* item = proto_tree_add_none_format(
@@ -247,9 +247,6 @@ void paint_operation(const notes::OperationNote& note, std::uint64_t call_frame,
     generated(proto_tree_add_time(below, hf(FieldId::kOpTime), tvb, 0, 0, &time));
   }
   paint_frame(FieldId::kPacketCall, call_frame, tvb, below);
-  if (sent_again) {
-    generated(proto_tree_add_boolean(tree, hf(FieldId::kPacketSentAgain), tvb, 0, 0, 1));
-  }
 }
 
 }  // namespace rpcrdma::wireshark

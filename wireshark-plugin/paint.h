@@ -17,7 +17,7 @@ void paint(const notes::Tape& tape, tvbuff_t* tvb, int base, proto_tree* tree,
 void paint_frame(decode::FieldId id, std::uint64_t frame, tvbuff_t* tvb, proto_tree* tree);
 
 // The operation that the frame is a packet of.
-void paint_operation(const notes::OperationNote& note, std::uint64_t call_frame, bool sent_again,
-                     tvbuff_t* tvb, proto_tree* tree);
+void paint_operation(const notes::OperationNote& note, std::uint64_t call_frame, tvbuff_t* tvb,
+                     proto_tree* tree);
 
 }  // namespace rpcrdma::wireshark

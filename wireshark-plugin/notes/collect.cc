@@ -258,8 +258,10 @@ void Session::Impl::on_cm(const roce::Connection* connection, int sender, const 
 void Session::Impl::on_refusal(const roce::Connection& connection, int sender,
                                const wire::Aeth& aeth, std::uint32_t psn,
                                const roce::PacketMeta& meta) {
-  (void)sender, (void)aeth, (void)psn;
-  if (context.model->connection(connection.index).messages != 0) note(meta.frame, connection);
+  (void)sender, (void)psn;
+  if (context.model->connection(connection.index).messages == 0) return;
+  note(meta.frame, connection).refusal =
+      aeth.is_rnr() ? "RNR NAK: no Receive is posted" : wire::nak_name(aeth.value());
 }
 
 void Session::Impl::on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,

@@ -94,6 +94,7 @@ struct FrameNote {
   Ref finding = 0, last_finding = 0;  // of a list
   Ref event = 0;
   bool sent_again = false;
+  const char* refusal = nullptr;  // of a NAK: what it says, a constant
 };
 
 }  // namespace rpcrdma::notes
