@@ -6,6 +6,7 @@
 #include "plugin.h"
 #include "rules.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
@@ -169,8 +170,8 @@ std::string_view transport_part(const char* summary) {
 tvbuff_t* send_of(const MessageNote& m, tvbuff_t* tvb, packet_info* pinfo) {
   if (m.bytes.empty()) return tvb;
   const auto length = static_cast<guint>(m.bytes.size());
-  tvbuff_t* const whole =
-      tvb_new_child_real_data(tvb, m.bytes.data(), length, static_cast<gint>(length));
+  tvbuff_t* const whole = tvb_new_child_real_data(
+      tvb, m.bytes.data(), length, static_cast<gint>(std::max(length, m.wire_length)));
   add_new_data_source(pinfo, whole, "RDMA Send");
   return whole;
 }
@@ -347,17 +348,6 @@ bool leave_to_built_in(const FrameNote& note) {
   return note.message == 0 || current->message(note.message).version == 1;
 }
 
-gboolean dissect_payload(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
-  (void)data;
-  const FrameNote* const note = current ? current->find(pinfo->num) : nullptr;
-  if (note == nullptr || (note->message == 0 && note->operation == 0 && note->rpc == 0))
-    return FALSE;
-  if (leave_to_built_in(*note)) return FALSE;
-  painted = pinfo->num;
-  show(*note, tvb, pinfo, tree);
-  return TRUE;
-}
-
 // Does a message begin with this packet?
 bool begins_send(const void* data) {
   if (data == nullptr) return false;
@@ -366,21 +356,46 @@ bool begins_send(const void* data) {
   return opcode.send && opcode.first;
 }
 
-// Decode As: also what the analyzer does not take for RPC-over-RDMA.
-int dissect_as(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
+// What a message says of itself, where nothing else is known of it.
+void show_header(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, const char* what) {
   const auto length = static_cast<int>(tvb_captured_length(tvb));
-  if (dissect_payload(tvb, pinfo, tree, data)) return length;
-  if (!begins_send(data)) return 0;
   painted = pinfo->num;
   col_set_str(pinfo->cinfo, COL_PROTOCOL, kColumn);
-  if (tree == nullptr) return length;
-  proto_tree* const ours = add_protocol(tvb, length, "", tree);
+  col_append_fstr(pinfo->cinfo, COL_INFO, "%s", what);
+  if (tree == nullptr) return;
+  proto_tree* const ours = add_protocol(tvb, length, what, tree);
   scratch.clear();
   {
     notes::TapeSink sink(scratch, Foreign::kAsText);
     decode::decode_message({tvb_get_ptr(tvb, 0, length), static_cast<std::size_t>(length)}, sink);
   }
   paint(scratch, tvb, 0, ours);
+}
+
+gboolean dissect_payload(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
+  const FrameNote* const note = current ? current->find(pinfo->num) : nullptr;
+  if (note == nullptr && current && preferences.precedence && begins_send(data) &&
+      current->expects_messages(
+          {static_cast<const std::uint8_t*>(pinfo->net_dst.data),
+           static_cast<std::size_t>(pinfo->net_dst.data != nullptr ? pinfo->net_dst.len : 0)},
+          pinfo->destport)) {
+    show_header(tvb, pinfo, tree, "a message behind a gap in the capture");
+    return TRUE;
+  }
+  if (note == nullptr || (note->message == 0 && note->operation == 0 && note->rpc == 0))
+    return FALSE;
+  if (leave_to_built_in(*note)) return FALSE;
+  painted = pinfo->num;
+  show(*note, tvb, pinfo, tree);
+  return TRUE;
+}
+
+// Decode As: also what the analyzer does not take for RPC-over-RDMA.
+int dissect_as(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
+  const auto length = static_cast<int>(tvb_captured_length(tvb));
+  if (dissect_payload(tvb, pinfo, tree, data)) return length;
+  if (!begins_send(data)) return 0;
+  show_header(tvb, pinfo, tree, "by the user's wish");
   return length;
 }
 
@@ -413,12 +428,25 @@ int dissect_packet(const Around& around, tvbuff_t* tvb, packet_info* pinfo, prot
                    void* data) {
   const FrameNote* const note = look_at(pinfo);
   painted = 0;
-  const int length = around.theirs != nullptr
-                         ? call_dissector_only(around.theirs, tvb, pinfo, tree, data)
-                         : call_data_dissector(tvb, pinfo, tree);
-  // A Send that was not offered to us is somebody else's by the user's wish.
-  if (note != nullptr && painted != pinfo->num && note->message == 0 && !built_in_has_it(pinfo) &&
-      !leave_to_built_in(*note) && has_something_to_say(*note)) {
+  volatile int length = static_cast<int>(tvb_captured_length(tvb));
+  // Wireshark's dissector gives up on what the snap length has cut.
+  TRY {
+    length = around.theirs != nullptr ? call_dissector_only(around.theirs, tvb, pinfo, tree, data)
+                                      : call_data_dissector(tvb, pinfo, tree);
+  }
+  CATCH_NONFATAL_ERRORS {
+    show_exception(tvb, pinfo, tree, EXCEPT_CODE, GET_MESSAGE);
+  }
+  ENDTRY;
+  // What the snap length has cut is not offered to anybody. Another Send that was not offered to us
+  // is somebody else's by the user's wish.
+  const bool cut = tvb_captured_length(tvb) < tvb_reported_length(tvb);
+  if (note != nullptr && painted != pinfo->num && (note->message == 0 || cut) &&
+      !built_in_has_it(pinfo) && !leave_to_built_in(*note) && has_something_to_say(*note)) {
+    if (cut) {  // Wireshark takes it for broken, and says so
+      col_clear_fence(pinfo->cinfo, COL_INFO);
+      col_set_str(pinfo->cinfo, COL_INFO, "cut short ");
+    }
     show(*note, tvb, pinfo, tree);
   }
   return length;

@@ -113,6 +113,13 @@ void Session::Impl::told_by(FrameNote& n, const roce::Connection& connection, st
                                                                  connection.side[1].address});
 }
 
+std::string Session::Impl::receiver(std::span<const std::uint8_t> address, std::uint32_t qpn) {
+  std::string key(address.begin(), address.end());
+  key.resize(16);
+  for (unsigned shift = 0; shift < 24; shift += 8) key += static_cast<char>(qpn >> shift & 0xffU);
+  return key;
+}
+
 MessageNote& Session::Impl::message(std::uint64_t id) {
   if (id > messages.size()) messages.resize(id);
   return messages[id - 1];
@@ -149,15 +156,21 @@ void Session::Impl::on_message(const model::Message& m, const model::Call* call)
   n.reverse = context.model->reverse(m);
   n.version = m.version;
   n.header_length = m.header_length;
+  n.wire_length = static_cast<std::uint32_t>(std::min<std::uint64_t>(m.wire_length, INT32_MAX));
   n.dialect = m.dialect;
   n.call = call != nullptr ? static_cast<Ref>(call->message.id) : 0;
-  if (m.first_frame != m.frame) n.bytes = m.bytes;
+  if (m.first_frame != m.frame || !m.complete) n.bytes = m.bytes;
   conclude(n, m, call);
   FrameNote& frame = note(m.frame);
   frame.connection = n.connection;
   frame.message = static_cast<Ref>(m.id);
-  if (const roce::Connection& c = context.connection(m); c.recorded) {
+  const roce::Connection& c = context.connection(m);
+  if (c.recorded) {
     told_by(frame, c, context.sender(m));
+  } else if (frame.message == m.id && context.model->connection(c.index).messages <= 2) {
+    for (const roce::Side& side : c.side) {
+      if (side.qpn_known) receivers.insert(receiver(side.address.bytes, side.qpn));
+    }
   }
   if (call != nullptr && m.kind == Kind::kCall) {
     if (!model::is_external(m) && !has_read_chunks(m)) call_is_here(*call);

@@ -5,6 +5,7 @@
 #include <deque>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <rpcrdma/notes/session.h>
@@ -74,6 +75,10 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
   std::deque<EventNote> events;
   mutable std::vector<ConnectionRow> rows;  // by ID - 1; ID 0: it has none yet
   std::unordered_map<std::uint32_t, std::array<capture::Address, 2>> ends;  // by ID
+  // Addresses and QPNs to which messages were sent: as keys, to be found for any packet.
+  std::unordered_set<std::string> receivers;
+  [[nodiscard]] static std::string receiver(std::span<const std::uint8_t> address,
+                                            std::uint32_t qpn);
   // Those under way, by connection, initiator and first PSN.
   std::unordered_map<std::uint64_t, Ref> open_operations;
 

@@ -92,6 +92,10 @@ const std::array<capture::Address, 2>* Session::ends(std::uint32_t id) const {
   return it != impl_->ends.end() ? &it->second : nullptr;
 }
 
+bool Session::expects_messages(std::span<const std::uint8_t> address, std::uint32_t qpn) const {
+  return impl_->receivers.count(Impl::receiver(address, qpn)) != 0;
+}
+
 bool Session::speaks_rpc(std::uint32_t id) const {
   return id != 0 && impl_->speaks_rpc(id - 1);
 }

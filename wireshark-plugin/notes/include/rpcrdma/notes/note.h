@@ -39,8 +39,9 @@ struct MessageNote {
   decode::ProcedureId procedure;  // with procedure_known
   std::string label;    // of its procedure, as statistics have it: "NFS v4 READ"; empty: not known
   std::string summary;  // one line
-  // The Send, where it came in several packets; of one packet's it is that packet's payload.
+  // The Send, where it came in several packets or cut short; otherwise it is its packet's payload.
   std::vector<std::uint8_t> bytes;
+  std::uint32_t wire_length = 0;  // of the Send
   Tape before;  // fields that are concluded of it, to be shown before those of its header
   Tape behind;  // and behind them
   std::vector<model::ChunkOperation> operations;  // of its Call

@@ -82,6 +82,11 @@ class Session {
   // Whether it is one of those, as far as is known.
   [[nodiscard]] bool speaks_rpc(std::uint32_t id) const;
 
+  // Whether Sends to this queue pair are messages: for packets of which nothing is said yet, since
+  // they are held back behind a gap in the capture until that is known for loss or filled.
+  [[nodiscard]] bool expects_messages(std::span<const std::uint8_t> address,
+                                      std::uint32_t qpn) const;
+
   // Why nothing more is noted; empty: all is well.
   [[nodiscard]] const char* failure() const;
 
