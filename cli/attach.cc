@@ -4,7 +4,6 @@
 #include "live_stream.h"
 #include "live_view.h"
 #include "ring_options.h"
-#include "whole_blocks.h"
 
 #include <array>
 #include <cerrno>
@@ -23,6 +22,7 @@
 #include <unistd.h>
 
 #include <rpcrdma/capture/source.h>
+#include <rpcrdma/capture/whole_blocks.h>
 #include <rpcrdma/trace_live/endpoints.h>
 #include <rpcrdma/trace_live/stream_file.h>
 
@@ -95,7 +95,7 @@ int keep(const Options& options, const FileDescriptor& from) {
   const std::string name = standard ? "standard output" : options.write;
   if (to.get() < 0) return refused(fmt::format("{}: {}", name, std::strerror(errno)));
   std::signal(SIGPIPE, SIG_IGN);
-  WholeBlocks blocks;
+  capture::WholeBlocks blocks;
   std::array<std::uint8_t, std::size_t{64} << 10> buffer;
   std::uint64_t written = 0;
   while (!blocks.broken()) {

@@ -98,10 +98,11 @@ RunningEndpoint named(const RuntimeFolder& folder, const std::string& file,
   return endpoint;
 }
 
-// Where each has its packets, if it has. Only a socket that belongs to nobody is knocked at: it may
-// be one that a killed process left.
-void add_packets(const RuntimeFolder& folder, const std::vector<std::string>& files,
-                 std::vector<RunningEndpoint>& endpoints) {
+// Where each has its packets, if it has. Returns the files of those that belong to none of them.
+std::vector<std::string> add_packets(const RuntimeFolder& folder,
+                                     const std::vector<std::string>& files,
+                                     std::vector<RunningEndpoint>& endpoints) {
+  std::vector<std::string> of_nobody;
   for (const std::string& file : files) {
     auto socket = parse_file_name(file);
     if (!socket || !socket->packets) continue;
@@ -111,10 +112,11 @@ void add_packets(const RuntimeFolder& folder, const std::vector<std::string>& fi
                                  [&](const auto& endpoint) { return endpoint.path == path; });
     if (of != endpoints.end()) {
       of->packets = folder.path + "/" + file;
-    } else if (const auto fd = connect_socket(folder, file); !fd && fd.error() == ECONNREFUSED) {
-      ::unlinkat(folder.fd.get(), file.c_str(), 0);
+    } else {
+      of_nobody.push_back(file);
     }
   }
+  return of_nobody;
 }
 
 Expected<RunningEndpoint> choose(const std::string& which) {
@@ -152,7 +154,10 @@ Expected<std::vector<RunningEndpoint>> list_endpoints() {
     RunningEndpoint& endpoint = endpoints.emplace_back(named(**folder, file, *socket));
     if (fd) ask(std::move(*fd), endpoint);
   }
-  add_packets(**folder, files, endpoints);
+  for (const std::string& file : add_packets(**folder, files, endpoints)) {
+    const auto fd = connect_socket(**folder, file);
+    if (!fd && fd.error() == ECONNREFUSED) ::unlinkat((*folder)->fd.get(), file.c_str(), 0);
+  }
   sort_by_name(endpoints);
   return endpoints;
 }
@@ -162,10 +167,12 @@ Expected<std::vector<RunningEndpoint>> find_endpoints() {
   const auto folder = open_runtime_folder();
   if (!folder) return tl::unexpected(folder.error());
   if (!*folder) return endpoints;
-  for (const std::string& file : files_in(**folder)) {
+  const std::vector<std::string> files = files_in(**folder);
+  for (const std::string& file : files) {
     const auto socket = parse_file_name(file);
     if (socket && !socket->packets) endpoints.push_back(named(**folder, file, *socket));
   }
+  add_packets(**folder, files, endpoints);
   sort_by_name(endpoints);
   return endpoints;
 }
