@@ -65,6 +65,15 @@ std::vector<WithheldGroup> withheld_of(const Report& r) {
   return list;
 }
 
+std::string left_out_text(std::uint64_t types) {
+  std::vector<std::string_view> names;
+  for (unsigned n = 1; n <= trace::kEventTypes; ++n) {
+    const auto type = static_cast<trace::EventType>(n);
+    if ((types & trace::type_bit(type)) != 0) names.emplace_back(trace::event_type_name(type));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 std::string packets(std::uint64_t n) {
   return fmt::format("{} packet{}", n, n == 1 ? "" : "s");
 }
@@ -107,7 +116,7 @@ ReportTrust trust_of(const Report& r) {
   t.complete = t.gaps.complete() && !t.damaged && c.dropped == 0 && c.cut_short == 0 &&
                c.packets.icrc_unchecked == 0 && c.packets.lost_capture == 0 &&
                r.unlisted.connections == 0 && r.recording.events.lost == 0 &&
-               r.recording.events.missing == 0;
+               r.recording.events.missing == 0 && r.recording.events.left_out == 0;
   return t;
 }
 
@@ -141,11 +150,20 @@ std::vector<TrustLine> trust_lines(const Report& r) {
     add("events", fmt::format("{} of {} that endpoints had to tell are not in the recording{}",
                               e.lost + e.missing, e.emitted, of));
   }
+  const std::string left_out = left_out_text(r.recording.events.left_out);
+  if (!left_out.empty()) {
+    add("left out", fmt::format("events of types that were not wanted in the recording: {}; that "
+                                "there are none tells nothing",
+                                left_out));
+  }
   if (t.gaps.operations_unseen.amount != 0) {
     add("operations",
-        fmt::format("RDMA Reads and Writes of the peer are not told: {}; its endpoint's device "
-                    "does not show them",
-                    where(t.gaps.operations_unseen)));
+        left_out.empty()
+            ? fmt::format("RDMA Reads and Writes of the peer are not told: {}; its endpoint's "
+                          "device does not show them",
+                          where(t.gaps.operations_unseen))
+            : fmt::format("RDMA Reads and Writes are not told, or not all: {}",
+                          where(t.gaps.operations_unseen)));
   }
   if (r.unlisted.connections != 0) {
     add("summed up",
