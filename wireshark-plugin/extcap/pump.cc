@@ -87,6 +87,9 @@ class Pump {
   void end() {
     if (ended_) return;
     ended_ = true;
+    if (!edit_.begun() && !by_signal_) {
+      why_ = "the endpoint has ended, or it has as many readers as it takes";
+    }
     edit_.end(waiting_);
   }
 

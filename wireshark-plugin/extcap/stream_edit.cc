@@ -75,6 +75,7 @@ void put_packet(Bytes block, std::size_t old, Bytes data, Bytes more,
 }  // namespace
 
 bool StreamEdit::add(Bytes blocks, std::vector<std::uint8_t>& out) {
+  begun_ = begun_ || !blocks.empty();
   while (!blocks.empty()) {
     const std::size_t length = word(blocks, kLengthAt);
     if (!block(blocks.first(length), out)) return false;
@@ -120,7 +121,7 @@ bool StreamEdit::event(Bytes block, Bytes data, std::vector<std::uint8_t>& out) 
 }
 
 void StreamEdit::end(std::vector<std::uint8_t>& out) const {
-  if (!options_.packets) put_statistics(out);
+  if (begun_ && !options_.packets) put_statistics(out);
 }
 
 void StreamEdit::put_statistics(std::vector<std::uint8_t>& out) const {

@@ -26,6 +26,8 @@ class StreamEdit {
   // `blocks`: whole ones, as capture::WholeBlocks gives them; they may be anybody's. What is to be
   // written is appended to `out`. False: they are not an endpoint's; nothing more can be done.
   [[nodiscard]] bool add(std::span<const std::uint8_t> blocks, std::vector<std::uint8_t>& out);
+  // Something has come.
+  [[nodiscard]] bool begun() const { return begun_; }
   // Nothing follows.
   void end(std::vector<std::uint8_t>& out) const;
 
@@ -38,6 +40,7 @@ class StreamEdit {
 
   const Options options_;
   EventEdit events_;
+  bool begun_ = false;
   std::int64_t time_ = 0;  // of the latest packet: since the epoch, ns
   std::uint64_t lost_told_ = 0;
 };
