@@ -56,7 +56,7 @@ void EventEdit::put(trace::EventHeader header, std::span<const std::uint8_t> fix
   header.tail = static_cast<std::uint32_t>(tail.size());
   event_.assign(trace::event_bytes(header), 0);
   std::memcpy(event_.data(), &header, sizeof header);
-  auto at = std::copy(fixed.begin(), fixed.end(), event_.begin() + sizeof header);
+  std::uint8_t* const at = std::copy(fixed.begin(), fixed.end(), event_.data() + sizeof header);
   std::copy(tail.begin(), tail.end(), at);
 }
 

@@ -4,12 +4,13 @@
 
 #include "../../engine/trace/live/hub_for_tests.h"
 
+#include <array>
 #include <csignal>
-#include <fstream>
-#include <iterator>
+#include <filesystem>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -98,6 +99,28 @@ TEST_F(ExtcapPump, EndsBySignalWhileNobodyReads) {
   ::kill(child_, SIGTERM);
   const int status = finish();
   EXPECT_TRUE(status == 7 || status == 128 + SIGTERM) << status;  // before it takes signals
+}
+
+// One that has as many readers as it takes closes the connection at once.
+TEST_F(ExtcapPump, AnEndpointThatTellsNothingIsAnError) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const FileDescriptor from(ends[0]);
+  ::close(ends[1]);
+  const FileDescriptor file(::open(path("file").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  const auto done = pump(from, file, -1, StreamEdit({}));
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error(), HasSubstr("as many readers"));
+  EXPECT_EQ(std::filesystem::file_size(path("file")), 0U);
+}
+
+TEST_F(ExtcapPump, WhatIsNoStreamIsAnError) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const FileDescriptor from(ends[0]), to(ends[1]);
+  ASSERT_EQ(::write(to.get(), "no pcapng at all", 16), 16);
+  const FileDescriptor file(::open(path("file").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  EXPECT_THAT(pump(from, file, -1, StreamEdit({})).error(), HasSubstr("no stream of events"));
 }
 
 TEST_F(ExtcapPump, APipeThatNobodyReadsIsAnError) {
