@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <rpcrdma/trace_reader/event_decoder.h>
+
 namespace rpcrdma::report {
 
 namespace {
@@ -63,15 +65,6 @@ std::vector<WithheldGroup> withheld_of(const Report& r) {
   std::stable_sort(list.begin(), list.end(),
                    [](const auto& a, const auto& b) { return a.count > b.count; });
   return list;
-}
-
-std::string left_out_text(std::uint64_t types) {
-  std::vector<std::string_view> names;
-  for (unsigned n = 1; n <= trace::kEventTypes; ++n) {
-    const auto type = static_cast<trace::EventType>(n);
-    if ((types & trace::type_bit(type)) != 0) names.emplace_back(trace::event_type_name(type));
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string packets(std::uint64_t n) {
@@ -150,7 +143,7 @@ std::vector<TrustLine> trust_lines(const Report& r) {
     add("events", fmt::format("{} of {} that endpoints had to tell are not in the recording{}",
                               e.lost + e.missing, e.emitted, of));
   }
-  const std::string left_out = left_out_text(r.recording.events.left_out);
+  const std::string left_out = trace_reader::type_names(r.recording.events.left_out);
   if (!left_out.empty()) {
     add("left out", fmt::format("events of types that were not wanted in the recording: {}; that "
                                 "there are none tells nothing",

@@ -170,6 +170,8 @@ TEST_F(ExtcapLive, WhatIsLeftOutIsNotJudged) {
     const json report = analyzed(path(std::to_string(i) + ".pcapng"));
     EXPECT_EQ(report["recording"]["missing"], 0);
     EXPECT_FALSE(report["recording"]["left_out"].empty());
+    EXPECT_THAT(run("RPCRDMA decode --events " + path(std::to_string(i) + ".pcapng")).out,
+                HasSubstr("Left out \""));
     EXPECT_EQ(report["connections"].size(), 1U);
     EXPECT_EQ(report["connections"][0]["operations_unseen"], true);
     EXPECT_EQ(report["trust"]["complete"], false);
