@@ -4,7 +4,6 @@
 #include "live_stream.h"
 #include "live_view.h"
 #include "ring_options.h"
-#include "whole_blocks.h"
 
 #include <array>
 #include <cerrno>
@@ -23,6 +22,7 @@
 #include <unistd.h>
 
 #include <rpcrdma/capture/source.h>
+#include <rpcrdma/capture/whole_blocks.h>
 #include <rpcrdma/trace_live/endpoints.h>
 #include <rpcrdma/trace_live/stream_file.h>
 
@@ -34,6 +34,7 @@ using capture::FileDescriptor;
 
 struct Options {
   std::string endpoint;
+  bool packets = false;
   std::string write;
   RingText ring;
   PrintOptions print;
@@ -95,7 +96,7 @@ int keep(const Options& options, const FileDescriptor& from) {
   const std::string name = standard ? "standard output" : options.write;
   if (to.get() < 0) return refused(fmt::format("{}: {}", name, std::strerror(errno)));
   std::signal(SIGPIPE, SIG_IGN);
-  WholeBlocks blocks;
+  capture::WholeBlocks blocks;
   std::array<std::uint8_t, std::size_t{64} << 10> buffer;
   std::uint64_t written = 0;
   while (!blocks.broken()) {
@@ -161,15 +162,19 @@ int show(const Options& options, FileDescriptor from, LiveView& view) {
     if (frame.number == 1) say_attached(options);
     view.frame(frame);
   }
-  view.finish(0);
   const capture::SourceStats& stats = (*source)->stats();
+  view.finish(options.packets ? stats.dropped : 0);
   if (stopped == 0 && !stats.damage.empty()) {
     complain(fmt::format("warning: {}: {}", options.endpoint, stats.damage));
   }
-  const trace_reader::ReaderStats events = view.events();
-  fmt::print(stderr, "rpcrdma: {}{} events, {} lost\n",
-             stopped != 0 ? "" : options.endpoint + " has ended; ", events.events,
-             events.lost + events.missing);
+  const std::string ended = stopped != 0 ? "" : options.endpoint + " has ended; ";
+  if (options.packets) {
+    fmt::print(stderr, "rpcrdma: {}{} packets, {} lost\n", ended, stats.frames, stats.dropped);
+  } else {
+    const trace_reader::ReaderStats events = view.events();
+    fmt::print(stderr, "rpcrdma: {}{} events, {} lost\n", ended, events.events,
+               events.lost + events.missing);
+  }
   return status;
 }
 
@@ -185,13 +190,17 @@ int attach(const Options& options) {
   }
   const auto ring = parse_ring(options.ring, kWrittenRing, !options.write.empty());
   if (!ring) return refused("attach: " + ring.error());
+  if (options.packets && ring->on()) {
+    return refused("attach: --packets goes into one file, and into no ring of files");
+  }
   std::unique_ptr<LiveView> view;
   if (options.write.empty()) {
     auto printer = make_printer(print, "attach");
     if (!printer) return kUnreadable;
     view = std::make_unique<LiveView>(std::move(printer));
   }
-  auto stream = trace::connect_endpoint(options.endpoint);
+  auto stream = options.packets ? trace::connect_packets(options.endpoint)
+                                : trace::connect_endpoint(options.endpoint);
   if (!stream) return refused(stream.error().message);
   const StopBySignal stop(stream->get());
   if (view) return show(options, std::move(*stream), *view);
@@ -206,6 +215,8 @@ Run add_attach(CLI::App& app) {
                  "Its name or process, as `rpcrdma ls` lists them, or the path of its socket")
       ->type_name("ENDPOINT")
       ->required();
+  app.add_flag("--packets", options->packets,
+               "The packets of an endpoint over soft, and not what it tells of itself");
   app.add_option("-w,--write", options->write,
                  "Print nothing, and keep what comes in this pcapng file, - for standard output")
       ->type_name("FILE");

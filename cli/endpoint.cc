@@ -234,12 +234,14 @@ bool choose_provider(Endpoint& endpoint, const Address& own, const char* command
       return false;
     }
   }
-  if (endpoint.kind != ProviderKind::kAuto) return true;
-  const auto device = verbs::VerbsProvider::device_of(own);
-  if (!device) {
-    complain(fmt::format("{}: no RDMA device is used: {}", command, device.error().message));
+  if (endpoint.kind == ProviderKind::kAuto) {
+    const auto device = verbs::VerbsProvider::device_of(own);
+    if (!device) {
+      complain(fmt::format("{}: no RDMA device is used: {}", command, device.error().message));
+    }
+    endpoint.kind = device && !device->empty() ? ProviderKind::kVerbs : ProviderKind::kSoft;
   }
-  endpoint.kind = device && !device->empty() ? ProviderKind::kVerbs : ProviderKind::kSoft;
+  endpoint.tracing.packets = endpoint.kind == ProviderKind::kSoft;
   return true;
 }
 

@@ -1,8 +1,6 @@
 // What comes from a live endpoint, taken as far as it is there, without waiting for more.
 #pragma once
 
-#include "whole_blocks.h"
-
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -10,6 +8,7 @@
 
 #include <rpcrdma/capture/file_descriptor.h>
 #include <rpcrdma/capture/source.h>
+#include <rpcrdma/capture/whole_blocks.h>
 
 namespace rpcrdma::cli {
 
@@ -34,7 +33,7 @@ class LiveStream {
              const std::function<void(const capture::Frame&)>& take);
 
   capture::FileDescriptor fd_;
-  WholeBlocks blocks_;
+  capture::WholeBlocks blocks_;
   std::vector<std::uint8_t> buffer_;
   // The section's and interface's blocks, and room behind them: with them, any later blocks are a
   // capture.

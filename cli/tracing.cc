@@ -49,6 +49,8 @@ std::optional<Tracing> Tracing::start(const TracingPlan& plan, const std::string
   if (plan.live) {
     if (const auto open = (*hub)->open_socket(); !open) {
       complain(fmt::format("{}: warning: no live socket: {}", command, open.error().message));
+    } else if (const auto packets = plan.packets ? (*hub)->open_packet_socket() : open; !packets) {
+      complain(fmt::format("{}: warning: no live packets: {}", command, packets.error().message));
     }
   }
   if (!plan.record.empty()) {

@@ -150,10 +150,10 @@ void PcapngBlocks::statistics(const Statistics& statistics) {
   begin(kInterfaceStatistics);
   put(std::uint32_t{0});  // the interface
   put_time(statistics.last_ns);
-  option_time(kIsbStarttime, statistics.first_ns);
+  if (statistics.first_ns != 0) option_time(kIsbStarttime, statistics.first_ns);
   option_time(kIsbEndtime, statistics.last_ns);
   option_u64(kIsbIfrecv, statistics.received);
-  option_u64(kIsbOsdrop, statistics.dropped);
+  option_u64(statistics.by_interface ? kIsbIfdrop : kIsbOsdrop, statistics.dropped);
   end_options();
   end();
 }

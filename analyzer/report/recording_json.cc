@@ -2,11 +2,37 @@
 
 #include "histogram_json.h"
 
+#include <array>
+
 #include <rpcrdma/decode/schema.h>
 
 namespace rpcrdma::report {
 
 namespace {
+
+void write_left_out(JsonWriter& json, std::uint64_t types) {
+  json.array("left_out");
+  for (unsigned n = 1; n <= trace::kEventTypes; ++n) {
+    const auto type = static_cast<trace::EventType>(n);
+    if ((types & trace::type_bit(type)) != 0) json.value(trace::event_type_name(type));
+  }
+  json.end();
+}
+
+// Reports of before it was told have none.
+std::uint64_t read_left_out(const JsonNode& n) {
+  if (!n.has("left_out")) return 0;
+  std::array<const char*, trace::kEventTypes> names{};
+  for (unsigned i = 0; i < names.size(); ++i) {
+    names[i] = trace::event_type_name(static_cast<trace::EventType>(i + 1));
+  }
+  std::uint64_t types = 0;
+  n.get("left_out").for_each([&](const JsonNode& name) {
+    types |=
+        trace::type_bit(static_cast<trace::EventType>(name.one_of(names.data(), names.size()) + 1));
+  });
+  return types;
+}
 
 void write_times(JsonWriter& json, const char* key, const RecordedTimes& t) {
   json.object(key);
@@ -66,6 +92,7 @@ void write_recording(JsonWriter& json, const Recording& r) {
   const auto number = [&json](const char* key, std::uint64_t value) { json.field(key, value); };
   json.object("recording");
   for_each_counter(r.events, number);
+  write_left_out(json, r.events.left_out);
   json.array("endpoints");
   for (const RecordedEndpoint& e : r.endpoints) {
     json.object();
@@ -106,6 +133,7 @@ void write_recording(JsonWriter& json, const Recording& r) {
 void read_recording(const JsonNode& n, Recording& r) {
   const auto number = [&n](const char* key, std::uint64_t& value) { n.into(key, value); };
   for_each_counter(r.events, number);
+  r.events.left_out = read_left_out(n);
   const JsonNode endpoints = n.get("endpoints");
   if (endpoints.size() > kMaxRecordedEndpoints) endpoints.fail("more than are kept");
   endpoints.for_each([&](const JsonNode& e) {

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <rpcrdma/trace_reader/event_decoder.h>
+
 namespace rpcrdma::report {
 
 namespace {
@@ -107,7 +109,7 @@ ReportTrust trust_of(const Report& r) {
   t.complete = t.gaps.complete() && !t.damaged && c.dropped == 0 && c.cut_short == 0 &&
                c.packets.icrc_unchecked == 0 && c.packets.lost_capture == 0 &&
                r.unlisted.connections == 0 && r.recording.events.lost == 0 &&
-               r.recording.events.missing == 0;
+               r.recording.events.missing == 0 && r.recording.events.left_out == 0;
   return t;
 }
 
@@ -141,11 +143,20 @@ std::vector<TrustLine> trust_lines(const Report& r) {
     add("events", fmt::format("{} of {} that endpoints had to tell are not in the recording{}",
                               e.lost + e.missing, e.emitted, of));
   }
+  const std::string left_out = trace_reader::type_names(r.recording.events.left_out);
+  if (!left_out.empty()) {
+    add("left out", fmt::format("events of types that were not wanted in the recording: {}; that "
+                                "there are none tells nothing",
+                                left_out));
+  }
   if (t.gaps.operations_unseen.amount != 0) {
     add("operations",
-        fmt::format("RDMA Reads and Writes of the peer are not told: {}; its endpoint's device "
-                    "does not show them",
-                    where(t.gaps.operations_unseen)));
+        left_out.empty()
+            ? fmt::format("RDMA Reads and Writes of the peer are not told: {}; its endpoint's "
+                          "device does not show them",
+                          where(t.gaps.operations_unseen))
+            : fmt::format("RDMA Reads and Writes are not told, or not all: {}",
+                          where(t.gaps.operations_unseen)));
   }
   if (r.unlisted.connections != 0) {
     add("summed up",

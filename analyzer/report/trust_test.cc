@@ -53,6 +53,14 @@ TEST(Trust, TellsThatIcrcsAreNotVisible) {
   EXPECT_EQ(trust_of(r).icrc, IcrcSeen::kUnchecked);
 }
 
+TEST(Trust, NamesWhatWasLeftOut) {
+  Report r = report_of("linux-nfs41.pcap");
+  r.recording.events.left_out = trace::type_bit(trace::EventType::kOperation) |
+                                trace::type_bit(trace::EventType::kOperationEnd);
+  EXPECT_FALSE(trust_of(r).complete);
+  EXPECT_TRUE(line(r, "left out").find(": operation, operation end;") != std::string::npos);
+}
+
 TEST(Trust, GroupsWhatWasWithheldByReason) {
   Report r = report_of("linux-nfs41.pcap");
   r.withheld.push_back({{"FC-01", 1, 2, "the capture lost packets of the connection"}});

@@ -32,7 +32,7 @@ const char* const kNoBeginning = "the set-up of the connection is not in the cap
 const char* const kClock = "the capture's clock stepped back";
 const char* const kEventsLost = "the recording lacks events of the connection";
 const char* const kOperationsUnseen =
-    "the endpoint that was recorded does not see its peer's RDMA operations";
+    "the recording does not tell of the RDMA operations of that side";
 
 // Of a REQ without its REP, only one side's numbers are known.
 bool setup_seen(const roce::Connection& c) {

@@ -70,6 +70,8 @@ void Turns::tell(Findings& findings, const roce::Connection& connection, int cli
   e.side = 1 - client;
   if (connection.recorded && packets_went_wrong(connection)) {
     e.unsure = "packets were lost, and how long that took an endpoint does not see";
+  } else if (connection.side[0].operations_unseen && connection.side[1].operations_unseen) {
+    e.unsure = "the recording is without RDMA operations, and how long they took is not known";
   }
   findings.add(RuleId::kSlowPeer, e, [&] {
     std::string text = fmt::format("{} from Call to Reply on average of {} Calls",

@@ -90,6 +90,9 @@ void fields(Fields<trace::Endpoint> f) {
   f.number(FieldId::kTraceProcess, f.told.process);
   f.known(FieldId::kTraceSince, f.told.since);
   f.number(FieldId::kTraceFormat, f.told.format);
+  if (f.told.left_out != 0) {
+    f.text(FieldId::kTraceLeftOut, f.told.left_out, type_names(f.told.left_out));
+  }
 }
 
 void fields(Fields<trace::Connection> f) {
@@ -280,6 +283,17 @@ void decode_event(const Event& event, decode::Sink& sink) {
                 nullptr);
   }
   if (const Report report = type_of(event.type()).report) report(event, sink);
+}
+
+std::string type_names(std::uint64_t types) {
+  std::string names;
+  for (std::uint16_t n = 1; n <= trace::kEventTypes; ++n) {
+    const auto type = static_cast<EventType>(n);
+    if ((types & trace::type_bit(type)) == 0) continue;
+    if (!names.empty()) names += ", ";
+    names += trace::event_type_name(type);
+  }
+  return names;
 }
 
 std::optional<std::uint32_t> xid_of(const Event& event) {

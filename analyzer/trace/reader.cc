@@ -7,6 +7,10 @@
 // order here, as packets must be. Only the ends of RDMA Writes are not told: they have ended when a
 // later message of their side is there (RC order).
 //
+// Left out. Whoever kept a stream may have wanted some types only. Without the operations all are
+// unseen; without the messages that advertise their memory they cannot be judged, and are unseen
+// too.
+//
 // Loss. A Loss event stands where events are missing, with sums over one thread's ring. What those
 // sums do not explain is missing in the recording itself. Either way the connections that the
 // thread tells of are not whole any more: Connection::events_lost.
@@ -80,6 +84,7 @@ struct EndpointState {
   EndpointKey key;
   std::uint64_t stream = 0;        // that tells its events now
   std::int64_t begun = INT64_MIN;  // when that began, by the endpoint's clock
+  bool shows_operations = true;    // else they, or what they are judged by, were left out
   std::map<std::uint32_t, Ring> rings;
   tsl::robin_map<std::uint32_t, State*> open;  // by the endpoint's own number
 };
@@ -200,6 +205,11 @@ void Reader::Impl::begin_stream(const trace::EventView& view, std::uint64_t stre
   e->key = key;
   e->stream = stream;
   e->begun = view.header.time;
+  constexpr std::uint64_t kOperations = trace::type_bit(trace::EventType::kMessage) |
+                                        trace::type_bit(trace::EventType::kOperation) |
+                                        trace::type_bit(trace::EventType::kOperationEnd);
+  e->shows_operations = (told.left_out & kOperations) == 0;
+  stats.left_out |= told.left_out;
   streams[stream] = e;
   // Sums begin anew.
   for (auto& [number, ring] : e->rings) ring = {.gone = ring.gone};
@@ -306,7 +316,8 @@ State* Reader::Impl::open(EndpointState& e, const trace::EventView& view, const 
       told.responder_resources;
   c.side[own].cm.initiator_depth = c.side[1 - own].cm.responder_resources = told.initiator_depth;
   c.side[own].reads_told_early = true;
-  c.side[1 - own].operations_unseen = told.sees_peer_operations == 0;
+  c.side[own].operations_unseen = !e.shows_operations;
+  c.side[1 - own].operations_unseen = !e.shows_operations || told.sees_peer_operations == 0;
   c.ring = view.header.ring != 0 ? ring_of(e, view.header.ring) : nullptr;
   c.gone_before = c.ring != nullptr ? c.ring->gone : 0;
   e.open[c.id] = &c;
@@ -360,10 +371,10 @@ void Reader::Impl::take(State& c, const Event& event) {
       message(c, event);
       break;
     case trace::EventType::kOperation:
-      begin_operation(c, event);
+      if (c.endpoint->shows_operations) begin_operation(c, event);
       break;
     case trace::EventType::kOperationEnd:
-      end_operation(c, event);
+      if (c.endpoint->shows_operations) end_operation(c, event);
       break;
     case trace::EventType::kFabric:
       fabric(c, event);

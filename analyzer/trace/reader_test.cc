@@ -146,6 +146,37 @@ TEST(TraceReader, AConnectionOfTheActiveSide) {
   EXPECT_EQ(c.first_frame, 2U);
 }
 
+// The first event says that whoever kept the rest did not want these.
+TraceBuilder without(std::uint64_t left_out) {
+  TraceBuilder trace;
+  trace::Endpoint endpoint;
+  endpoint.left_out = left_out;
+  trace.tell(0, endpoint);
+  tell_plain_connection(trace, 1);
+  trace::Operation write;
+  write.kind = trace::Transfer::kWrite;
+  write.length = 8;
+  trace.tell(1, write);
+  return trace;
+}
+
+TEST(TraceReader, WithoutOperationsAllOfThemAreUnseen) {
+  for (const auto type : {trace::EventType::kMessage, trace::EventType::kOperation,
+                          trace::EventType::kOperationEnd}) {
+    const Read read(without(trace::type_bit(type)));
+    EXPECT_TRUE(read.connection().side[0].operations_unseen);
+    EXPECT_TRUE(read.connection().side[1].operations_unseen);
+    EXPECT_THAT(read.log.lines, ElementsAre("open 0"));  // the Write cannot be judged
+  }
+}
+
+TEST(TraceReader, WhatIsLeftOutElseConcernsNoOperations) {
+  const Read read(without(trace::type_bit(trace::EventType::kCredits)));
+  EXPECT_FALSE(read.connection().side[0].operations_unseen);
+  EXPECT_FALSE(read.connection().side[1].operations_unseen);
+  EXPECT_EQ(read.log.lines.size(), 2U);
+}
+
 TEST(TraceReader, AConnectionOfThePassiveSide) {
   TraceBuilder trace;
   trace::Connection told = plain_connection();

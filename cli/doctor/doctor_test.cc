@@ -163,6 +163,7 @@ TEST_F(Doctor, WiresharkAndWhatItLoads) {
   root_.put(plugin);
   root_.put("/usr/lib/x86_64-linux-gnu/wireshark/extcap/rpcrdma-extcap");
   root_.put("/usr/lib/x86_64-linux-gnu/wireshark/extcap/sshdump");
+  root_.put("/usr/lib/x86_64-linux-gnu/wireshark/extcap/rpcrdma.old");
   const Machine machine = look("/home/me");
   EXPECT_THAT(machine.plugins, ElementsAre(plugin));
   EXPECT_THAT(machine.extcaps,

@@ -96,16 +96,17 @@ std::string find_program(const std::string& root, const std::string& path,
 }
 
 // Files of this project in one of the folders where Wireshark looks, which have a version's number
-// in the middle.
+// in the middle. `name`: what their own have in them.
 std::vector<std::string> find_parts(const std::string& root,
-                                    const std::vector<std::string>& folders) {
+                                    const std::vector<std::string>& folders,
+                                    std::string_view name) {
   std::vector<std::string> found;
   for (const std::string& folder : folders) {
     std::error_code error;
     for (fs::recursive_directory_iterator i(root + folder, error), end; i != end;
          i.increment(error)) {
       if (error) break;
-      if (i->path().filename().string().find("rpcrdma") == std::string::npos) continue;
+      if (i->path().filename().string().find(name) == std::string::npos) continue;
       found.push_back(i->path().string().substr(root.size()));
     }
   }
@@ -131,16 +132,13 @@ fabric::Expected<Machine> look_at_machine(const std::string& root, const std::st
   std::vector<std::string> plugins{
       "/usr/lib/x86_64-linux-gnu/wireshark/plugins", "/usr/lib/aarch64-linux-gnu/wireshark/plugins",
       "/usr/lib/wireshark/plugins", "/usr/local/lib/wireshark/plugins"};
-  std::vector<std::string> extcaps{"/usr/lib/x86_64-linux-gnu/wireshark/extcap",
-                                   "/usr/lib/aarch64-linux-gnu/wireshark/extcap",
-                                   "/usr/lib/wireshark/extcap", "/usr/local/lib/wireshark/extcap"};
-  if (!home.empty()) {
-    plugins.push_back(home + "/.local/lib/wireshark/plugins");
-    extcaps.push_back(home + "/.local/lib/wireshark/extcap");
-    extcaps.push_back(home + "/.config/wireshark/extcap");
-  }
-  m.plugins = find_parts(root, plugins);
-  m.extcaps = find_parts(root, extcaps);
+  // A user's own folder is none where Wireshark 4.0 looks.
+  const std::vector<std::string> extcaps{
+      "/usr/lib/x86_64-linux-gnu/wireshark/extcap", "/usr/lib/aarch64-linux-gnu/wireshark/extcap",
+      "/usr/lib/wireshark/extcap", "/usr/local/lib/wireshark/extcap"};
+  if (!home.empty()) plugins.push_back(home + "/.local/lib/wireshark/plugins");
+  m.plugins = find_parts(root, plugins, "rpcrdma");
+  m.extcaps = find_parts(root, extcaps, "rpcrdma-extcap");
   return m;
 }
 

@@ -226,7 +226,9 @@ class Judge {
     part("Wireshark's plugin", machine_.plugins,
          "Wireshark's own dissector of RPC-over-RDMA is used");
     part("Wireshark's extcap", machine_.extcaps,
-         "`rpcrdma attach NAME -w - | wireshark -k -i -` shows an endpoint that runs");
+         "install rpcrdma-extcap (docs/extcap.md), or `rpcrdma attach NAME -w - | wireshark -k -i "
+         "-` "
+         "shows an endpoint that runs");
   }
 
   const Machine& machine_;

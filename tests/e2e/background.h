@@ -15,8 +15,10 @@ namespace rpcrdma::e2e {
 
 class Background {
  public:
-  // What it writes is `out`; but its standard output goes to `file` where one is named.
-  explicit Background(const std::vector<std::string>& arguments, const std::string& file = {}) {
+  // What it writes is `out`; but its standard output goes to `file` where one is named. `program`:
+  // another one, by its path or as a shell finds it.
+  explicit Background(const std::vector<std::string>& arguments, const std::string& file = {},
+                      std::string program = RPCRDMA_COMMAND) {
     std::array<int, 2> ends{};
     EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
     child_ = ::fork();
@@ -28,12 +30,11 @@ class Background {
       ::unsetenv("SUDO_UID");  // captures would become that user's
       ::alarm(100);            // a hang is a failure
       std::vector<char*> argv;
-      std::string program = RPCRDMA_COMMAND;
       argv.push_back(program.data());
       std::vector<std::string> copies = arguments;
       for (std::string& argument : copies) argv.push_back(argument.data());
       argv.push_back(nullptr);
-      ::execv(program.c_str(), argv.data());
+      ::execvp(program.c_str(), argv.data());
       ::_exit(127);
     }
     ::close(ends[1]);

@@ -292,5 +292,28 @@ TEST(TracingUsage, BadArgumentsGiveOneLine) {
   refused("--record x --pcapng x", "the same file");
 }
 
+// Live, and byte by byte what the same endpoint writes into a file.
+TEST_F(Tracing, PacketsAreShownLive) {
+  const std::string file = path("packets.pcapng"), live = path("live.pcapng");
+  Background server(serving({"--pcapng", file}));
+  ASSERT_TRUE(server.wait_for("listening"));
+  Background attached({"attach", "serve", "--packets", "-w", live});
+  Background shown({"attach", "serve", "--packets", "--json"}, path("shown"));
+  ASSERT_TRUE(attached.wait_for("attached to serve"));
+  Background ping({"ping", server_, "--from", client_, "--no-live", "-i", "0.01"});
+  ASSERT_TRUE(shown.wait_for("attached to serve"));
+  ASSERT_TRUE(ping.wait_for("\n"));
+  ping.signal(SIGINT);
+  ping.finish();
+  stop(server);
+  EXPECT_EQ(attached.finish(), 0);
+  EXPECT_EQ(shown.finish(), 0);
+  EXPECT_THAT(shown.out, HasSubstr(" packets, 0 lost"));
+  const std::string decode = "RPCRDMA decode --json ";
+  const std::string packets = run(decode + file).out;
+  EXPECT_FALSE(packets.empty());
+  EXPECT_EQ(run(decode + live).out, packets);
+}
+
 }  // namespace
 }  // namespace rpcrdma::e2e

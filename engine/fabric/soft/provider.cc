@@ -101,6 +101,7 @@ class Soft : public SoftProvider {
         socket_(std::move(socket)),
         faults_(options.faults) {
     if (log_ != nullptr) socket_.log_to(log_.get());
+    if (tracer_ != nullptr) socket_.show_to(&tracer_->packets());
   }
 
   Expected<void> watch() {

@@ -114,9 +114,7 @@ bool ReceiveRing::take(wire::Bytes datagram, InPacket& packet) {
   packet.path = &path_;
   packet.bytes = datagram.first(datagram.size() - wire::kIcrcBytes);
   packet.icrc = check_icrc_likely(path_, datagram, likely_ip_id_);
-  if (shared_.log != nullptr) {
-    shared_.log->received(wall_clock_ns(), path_, likely_ip_id_, datagram);
-  }
+  if (shared_.watched()) shared_.show_received(path_, likely_ip_id_, datagram);
   ++likely_ip_id_;
   switch (packet.icrc) {
     case IcrcCheck::kGood:

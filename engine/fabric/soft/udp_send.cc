@@ -113,7 +113,7 @@ bool SendBatch::send_joined() {
   ++shared_.counters.sent_batches;
   shared_.counters.sent_packets += datagrams_;
   shared_.counters.sent_bytes += bytes_;
-  if (shared_.log != nullptr) {
+  if (shared_.watched()) {
     for (std::size_t i = 0; i < datagrams_; ++i) log_sent(i * each_, static_cast<std::uint16_t>(i));
   }
   return true;
@@ -130,7 +130,7 @@ bool SendBatch::send_singly() {
       ++shared_.counters.sent_batches;
       ++shared_.counters.sent_packets;
       shared_.counters.sent_bytes += next.size();
-      if (shared_.log != nullptr) log_sent(gone_, 0);
+      if (shared_.watched()) log_sent(gone_, 0);
     }
     gone_ += next.size();
   }
@@ -155,7 +155,7 @@ void SendBatch::refused(int error, std::size_t packets) {
 }
 
 void SendBatch::log_sent(std::size_t offset, std::uint16_t ip_id) {
-  shared_.log->sent(wall_clock_ns(), path_, ip_id, datagram(offset));
+  shared_.show_sent(path_, ip_id, datagram(offset));
 }
 
 }  // namespace rpcrdma::soft

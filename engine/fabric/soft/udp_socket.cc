@@ -61,7 +61,8 @@ bool unspecified(const fabric::Address& address) {
 }  // namespace
 
 struct UdpSocket::State {
-  State(int fd, const fabric::Address& local) : descriptor(fd), shared{fd, local, nullptr, {}} {}
+  State(int fd, const fabric::Address& local)
+      : descriptor(fd), shared{fd, local, nullptr, {}, {}} {}
 
   fabric::FileDescriptor descriptor;
   UdpShared shared;
@@ -145,6 +146,10 @@ bool UdpSocket::next(InPacket& packet) {
 
 void UdpSocket::log_to(PacketLog* log) {
   state_->shared.log = log;
+}
+
+void UdpSocket::show_to(trace::PacketTap* tap) {
+  state_->shared.live = LivePackets(tap);
 }
 
 const UdpCounters& UdpSocket::counters() const {

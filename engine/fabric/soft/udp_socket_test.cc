@@ -7,6 +7,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 
 #include <gmock/gmock.h>
@@ -15,6 +17,7 @@
 #include <unistd.h>
 
 #include <rpcrdma/fabric/socket_address.h>
+#include <rpcrdma/soft/packet_log.h>
 #include <rpcrdma/soft/udp_socket.h>
 #include <rpcrdma/wire/icrc.h>
 #include <rpcrdma/wire/roce.h>
@@ -514,6 +517,46 @@ TEST_F(UdpSocketTest, NothingIsAllocatedPerPacket) {
 }
 
 // What the ICRC is taken over is not seen on a UDP socket.
+// Byte by byte what the log of the same socket has.
+TEST_F(UdpSocketTest, ShowsItsPacketsToWhoReadsThemLive) {
+  const std::string file = testing::TempDir() + "live_packets_" + std::to_string(::getpid());
+  std::vector<std::uint8_t> logged, shown;
+  trace::PacketTap tap(3);
+  trace::Ring& ring = tap.ring(1 << 20);
+  UdpSocket a = open_at(a_), b = open_at(b_);
+  const auto payload = pattern(1000, 1);
+  const auto exchange = [&](UdpSocket& from, UdpSocket& to, const Path& path) {
+    for (std::uint8_t i = 0; i < 5; ++i) ASSERT_TRUE(from.add(send_only(path, payload, i)));
+    ASSERT_TRUE(from.flush());
+    ASSERT_EQ(receive(to, 5).size(), 5U);
+  };
+  a.show_to(&tap);
+  exchange(a, b, path_);  // nobody reads
+  EXPECT_EQ(ring.emitted(), 0U);
+  {
+    auto log = PacketLog::create(file);
+    ASSERT_TRUE(log) << log.error().message;
+    a.log_to(&*log);
+    tap.listen(true);
+    exchange(a, b, path_);
+    exchange(b, a, back_);
+    a.log_to(nullptr);
+  }
+  tap.listen(false);
+  exchange(a, b, path_);
+  ring.read([&](const trace::EventHeader& header, std::span<const std::uint8_t> event) {
+    EXPECT_EQ(header.type, trace::kPacketBlock);
+    EXPECT_EQ(header.ring, 3U);
+    const auto block = event.subspan(sizeof header, header.tail);
+    shown.insert(shown.end(), block.begin(), block.end());
+  });
+  EXPECT_EQ(ring.emitted(), 10U);
+  std::ifstream in(file, std::ios::binary);
+  logged.assign(std::istreambuf_iterator<char>(in), {});
+  ::unlink(file.c_str());
+  EXPECT_NE(std::search(logged.begin(), logged.end(), shown.begin(), shown.end()), logged.end());
+}
+
 TEST_F(UdpSocketTest, IfRawSocketsAreAllowedTheKernelsHeaderIsAsItIsTaken) {
   const int raw = ::socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_UDP);
   if (raw < 0) GTEST_SKIP() << std::strerror(errno);

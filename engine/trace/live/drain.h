@@ -20,7 +20,8 @@ class Drain {
 
   using Out = std::function<void(const EventBatch&)>;
 
-  void add(Tracer& tracer) { sources_.push_back({&tracer.ring(), tracer.number(), 0}); }
+  void add(Tracer& tracer) { add(tracer.ring(), tracer.number()); }
+  void add(Ring& ring, std::uint32_t number) { sources_.push_back({&ring, number, 0}); }
 
   // All that is in the rings at its beginning. Losses come before the events that were told after
   // them. `out` may be empty: nobody reads, but what stands is kept. Returns how full the fullest

@@ -89,6 +89,53 @@ Expected<FileDescriptor> connect_path(const std::string& path) {
   return fail(fmt::format("{}: {}", path, std::strerror(error)));
 }
 
+RunningEndpoint named(const RuntimeFolder& folder, const std::string& file,
+                      const SocketName& socket) {
+  RunningEndpoint endpoint;
+  endpoint.name = socket.name;
+  endpoint.process = socket.process;
+  endpoint.path = folder.path + "/" + file;
+  return endpoint;
+}
+
+// Where each has its packets, if it has. Returns the files of those that belong to none of them.
+std::vector<std::string> add_packets(const RuntimeFolder& folder,
+                                     const std::vector<std::string>& files,
+                                     std::vector<RunningEndpoint>& endpoints) {
+  std::vector<std::string> of_nobody;
+  for (const std::string& file : files) {
+    auto socket = parse_file_name(file);
+    if (!socket || !socket->packets) continue;
+    socket->packets = false;
+    const std::string path = folder.path + "/" + to_file_name(*socket);
+    const auto of = std::find_if(endpoints.begin(), endpoints.end(),
+                                 [&](const auto& endpoint) { return endpoint.path == path; });
+    if (of != endpoints.end()) {
+      of->packets = folder.path + "/" + file;
+    } else {
+      of_nobody.push_back(file);
+    }
+  }
+  return of_nobody;
+}
+
+Expected<RunningEndpoint> choose(const std::string& which) {
+  const auto endpoints = list_endpoints();
+  if (!endpoints) return tl::unexpected(endpoints.error());
+  const RunningEndpoint* found = nullptr;
+  for (const RunningEndpoint& endpoint : *endpoints) {
+    if (std::to_string(endpoint.process) == which) return endpoint;
+    if (endpoint.name != which) continue;
+    if (found != nullptr) {
+      return fail(fmt::format("there are several endpoints named {}; name the process, such as {}",
+                              which, endpoint.process));
+    }
+    found = &endpoint;
+  }
+  if (found == nullptr) return fail(fmt::format("no endpoint {} runs here", which));
+  return *found;
+}
+
 }  // namespace
 
 Expected<std::vector<RunningEndpoint>> list_endpoints() {
@@ -96,18 +143,20 @@ Expected<std::vector<RunningEndpoint>> list_endpoints() {
   const auto folder = open_runtime_folder();
   if (!folder) return tl::unexpected(folder.error());
   if (!*folder) return endpoints;
-  for (const std::string& file : files_in(**folder)) {
+  const std::vector<std::string> files = files_in(**folder);
+  for (const std::string& file : files) {
     if (is_left_over(file)) ::unlinkat((*folder)->fd.get(), file.c_str(), 0);
     const auto socket = parse_file_name(file);
-    if (!socket) continue;
+    if (!socket || socket->packets) continue;
     auto fd = connect_socket(**folder, file);
     if (!fd && fd.error() == ECONNREFUSED) ::unlinkat((*folder)->fd.get(), file.c_str(), 0);
     if (!fd && fd.error() != EAGAIN) continue;
-    RunningEndpoint& endpoint = endpoints.emplace_back();
-    endpoint.name = socket->name;
-    endpoint.process = socket->process;
-    endpoint.path = (*folder)->path + "/" + file;
+    RunningEndpoint& endpoint = endpoints.emplace_back(named(**folder, file, *socket));
     if (fd) ask(std::move(*fd), endpoint);
+  }
+  for (const std::string& file : add_packets(**folder, files, endpoints)) {
+    const auto fd = connect_socket(**folder, file);
+    if (!fd && fd.error() == ECONNREFUSED) ::unlinkat((*folder)->fd.get(), file.c_str(), 0);
   }
   sort_by_name(endpoints);
   return endpoints;
@@ -118,34 +167,31 @@ Expected<std::vector<RunningEndpoint>> find_endpoints() {
   const auto folder = open_runtime_folder();
   if (!folder) return tl::unexpected(folder.error());
   if (!*folder) return endpoints;
-  for (const std::string& file : files_in(**folder)) {
+  const std::vector<std::string> files = files_in(**folder);
+  for (const std::string& file : files) {
     const auto socket = parse_file_name(file);
-    if (!socket) continue;
-    RunningEndpoint& endpoint = endpoints.emplace_back();
-    endpoint.name = socket->name;
-    endpoint.process = socket->process;
-    endpoint.path = (*folder)->path + "/" + file;
+    if (socket && !socket->packets) endpoints.push_back(named(**folder, file, *socket));
   }
+  add_packets(**folder, files, endpoints);
   sort_by_name(endpoints);
   return endpoints;
 }
 
 Expected<FileDescriptor> connect_endpoint(const std::string& which) {
   if (which.find('/') != std::string::npos) return connect_path(which);
-  const auto endpoints = list_endpoints();
-  if (!endpoints) return tl::unexpected(endpoints.error());
-  const RunningEndpoint* found = nullptr;
-  for (const RunningEndpoint& endpoint : *endpoints) {
-    if (std::to_string(endpoint.process) == which) return connect_path(endpoint.path);
-    if (endpoint.name != which) continue;
-    if (found != nullptr) {
-      return fail(fmt::format("there are several endpoints named {}; name the process, such as {}",
-                              which, endpoint.process));
-    }
-    found = &endpoint;
-  }
-  if (found == nullptr) return fail(fmt::format("no endpoint {} runs here", which));
-  return connect_path(found->path);
+  const auto endpoint = choose(which);
+  if (!endpoint) return tl::unexpected(endpoint.error());
+  return connect_path(endpoint->path);
+}
+
+Expected<FileDescriptor> connect_packets(const std::string& which) {
+  if (which.find('/') != std::string::npos) return connect_path(which);
+  const auto endpoint = choose(which);
+  if (!endpoint) return tl::unexpected(endpoint.error());
+  if (!endpoint->packets.empty()) return connect_path(endpoint->packets);
+  return fail(fmt::format(
+      "endpoint {} shows no packets: it does not run over RDMA in user space (--provider soft)",
+      which));
 }
 
 }  // namespace rpcrdma::trace

@@ -8,6 +8,7 @@
 
 #include <rpcrdma/capture/pcapng_blocks.h>
 #include <rpcrdma/trace/event.h>
+#include <rpcrdma/trace/packet_tap.h>
 #include <rpcrdma/trace/upper_pdu.h>
 
 namespace rpcrdma::trace {
@@ -22,11 +23,15 @@ struct EventBatch {
     std::uint64_t events = 0;
   };
 
-  // `wall_offset`: from the event's time to the block's.
+  // `wall_offset`: from the event's time to the block's. A packet is a block already.
   void put(const EventHeader& header, std::span<const std::uint8_t> event,
            std::int64_t wall_offset) {
     if (events.empty()) time = header.time;
-    blocks.packet(header.time + wall_offset, kUpperPduTags, event);
+    if (header.type == kPacketBlock) {
+      blocks.block(event.subspan(sizeof header, header.tail));
+    } else {
+      blocks.packet(header.time + wall_offset, kUpperPduTags, event);
+    }
     events.push_back({static_cast<std::uint32_t>(blocks.bytes().size()), header.ring});
   }
   void clear() {

@@ -2,6 +2,7 @@
 #include "drain.h"
 #include "make_event.h"
 #include "pace.h"
+#include "packet_feed.h"
 #include "quiet_thread.h"
 #include "reader_group.h"
 #include "recording.h"
@@ -33,6 +34,7 @@ using capture::fail;
 namespace {
 
 constexpr std::size_t kLeastRingBytes = 4096;
+constexpr std::size_t kLeastPacketRingBytes = std::size_t{128} << 10;  // some of the largest
 constexpr std::size_t kLeastReaderBytes = 4 * Drain::kBatchBytes;
 constexpr std::size_t kLeastRecordingBytes = std::size_t{1} << 20;
 constexpr std::int64_t kTick = kSecond;
@@ -62,6 +64,9 @@ class Hub::Impl {
     options_.ring_bytes = std::bit_ceil(std::max(options_.ring_bytes, kLeastRingBytes));
     options_.reader_bytes = std::max(options_.reader_bytes, kLeastReaderBytes);
     options_.recording_bytes = std::max(options_.recording_bytes, kLeastRecordingBytes);
+    options_.packet_ring_bytes =
+        std::bit_ceil(std::max(options_.packet_ring_bytes, kLeastPacketRingBytes));
+    options_.packet_reader_bytes = std::max(options_.packet_reader_bytes, kLeastReaderBytes);
     thread_ = start_quiet_thread([this] { run(); });
   }
 
@@ -73,14 +78,12 @@ class Hub::Impl {
     Tracer& tracer =
         tracers_.emplace_back(static_cast<std::uint32_t>(tracers_.size() + 1), options_.ring_bytes);
     tracer.listen(listening_);
+    if (packets_) packets_->add(tracer.packets());
     return &tracer;
   }
 
   Expected<void> open_socket() {
-    auto folder = make_runtime_folder();
-    if (!folder) return tl::unexpected(folder.error());
-    auto socket = ListeningSocket::open(std::move(*folder),
-                                        {options_.name, static_cast<std::uint32_t>(::getpid())});
+    auto socket = new_socket(false);
     if (!socket) return tl::unexpected(socket.error());
     const std::string path = socket->path();
     const bool done = in_thread(
@@ -94,6 +97,25 @@ class Hub::Impl {
   std::string socket_path() const {
     const std::lock_guard lock(mutex_);
     return socket_path_;
+  }
+
+  Expected<void> open_packet_socket() {
+    auto socket = new_socket(true);
+    if (!socket) return tl::unexpected(socket.error());
+    auto feed =
+        PacketFeed::start(std::move(*socket), {.interface = options_.name,
+                                               .ring_bytes = options_.packet_ring_bytes,
+                                               .reader_bytes = options_.packet_reader_bytes});
+    if (!feed) return tl::unexpected(feed.error());
+    const std::lock_guard lock(mutex_);
+    packets_ = std::move(*feed);
+    for (Tracer& tracer : tracers_) packets_->add(tracer.packets());
+    return {};
+  }
+
+  std::string packet_socket_path() const {
+    const std::lock_guard lock(mutex_);
+    return packets_ ? packets_->path() : std::string();
   }
 
   Expected<void> record(const std::string& path, const capture::RingOptions& ring) {
@@ -143,12 +165,15 @@ class Hub::Impl {
 
   void stop() {
     if (!thread_.joinable()) return;
+    std::unique_ptr<PacketFeed> packets;
     {
       const std::lock_guard lock(mutex_);
       stop_ = true;
       socket_path_.clear();
+      packets = std::move(packets_);
     }
     wake();
+    packets.reset();
     thread_.join();
     for (Recording& recording : recordings_) recording.finish();
   }
@@ -160,6 +185,13 @@ class Hub::Impl {
     const std::uint64_t one = 1;
     // It fails only when it is awake anyway.
     [[maybe_unused]] const ssize_t n = ::write(wake_.get(), &one, sizeof one);
+  }
+
+  [[nodiscard]] Expected<ListeningSocket> new_socket(bool packets) const {
+    auto folder = make_runtime_folder();
+    if (!folder) return tl::unexpected(folder.error());
+    return ListeningSocket::open(std::move(*folder),
+                                 {options_.name, static_cast<std::uint32_t>(::getpid()), packets});
   }
 
   // Done by the hub's thread when this returns true.
@@ -319,6 +351,7 @@ class Hub::Impl {
   std::vector<std::packaged_task<void()>> tasks_;
   std::deque<Recording> recordings_;
   std::string socket_path_;
+  std::unique_ptr<PacketFeed> packets_;
 
   // The thread's.
   std::int64_t wall_offset_;
@@ -354,6 +387,12 @@ Expected<void> Hub::open_socket() {
 }
 std::string Hub::socket_path() const {
   return impl_->socket_path();
+}
+Expected<void> Hub::open_packet_socket() {
+  return impl_->open_packet_socket();
+}
+std::string Hub::packet_socket_path() const {
+  return impl_->packet_socket_path();
 }
 Expected<void> Hub::record(const std::string& path, const capture::RingOptions& ring) {
   return impl_->record(path, ring);

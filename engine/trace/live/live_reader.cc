@@ -6,8 +6,12 @@
 
 namespace rpcrdma::trace {
 
-LiveReader::LiveReader(capture::FileDescriptor fd, std::string interface, std::size_t most_bytes)
-    : fd_(std::move(fd)), interface_(std::move(interface)), outlet_(most_bytes) {
+LiveReader::LiveReader(capture::FileDescriptor fd, std::string interface, std::size_t most_bytes,
+                       Content content)
+    : fd_(std::move(fd)),
+      interface_(std::move(interface)),
+      content_(content),
+      outlet_(most_bytes, content) {
   // Readers have nothing to say; what they send anyway is not kept.
   ::shutdown(fd_.get(), SHUT_RD);
 }
@@ -15,7 +19,10 @@ LiveReader::LiveReader(capture::FileDescriptor fd, std::string interface, std::s
 void LiveReader::begin(std::span<const std::uint8_t> endpoint, std::int64_t wall_offset) {
   capture::PcapngBlocks head;
   head.section();
-  head.interface({.name = interface_, .filter = {}, .link = capture::LinkType::kUpperPdu});
+  const bool packets = content_ == Content::kPackets;
+  head.interface({.name = interface_,
+                  .filter = {},
+                  .link = packets ? capture::LinkType::kEthernet : capture::LinkType::kUpperPdu});
   outlet_.begin(head.bytes(), wall_offset);
   outlet_.begin(endpoint, wall_offset);
   send();

@@ -12,7 +12,8 @@ namespace rpcrdma::trace {
 class LiveReader final : public Sink {
  public:
   // `fd`: connected, non-blocking. `interface`: its name in the stream.
-  LiveReader(capture::FileDescriptor fd, std::string interface, std::size_t most_bytes);
+  LiveReader(capture::FileDescriptor fd, std::string interface, std::size_t most_bytes,
+             Content content = Content::kEvents);
 
   void begin(std::span<const std::uint8_t> endpoint, std::int64_t wall_offset) override;
   void take(const EventBatch& batch) override;
@@ -31,6 +32,7 @@ class LiveReader final : public Sink {
 
   capture::FileDescriptor fd_;
   const std::string interface_;
+  const Content content_;
   Outlet outlet_;
   bool gone_ = false;
 };

@@ -54,9 +54,25 @@ void Outlet::tell(std::uint32_t ring, std::int64_t now) {
   s.told_emitted = s.received + s.lost;
   s.told_lost = s.lost;
   capture::PcapngBlocks block;
-  block.packet(now + wall_offset_, kUpperPduTags,
-               make_event(ring, now, Loss{s.told_emitted, s.told_lost}));
+  if (content_ == Content::kPackets) {
+    put_statistics(block, now + wall_offset_);
+  } else {
+    block.packet(now + wall_offset_, kUpperPduTags,
+                 make_event(ring, now, Loss{s.told_emitted, s.told_lost}));
+  }
   append(block.bytes());
+}
+
+// The latest of a stream holds.
+void Outlet::put_statistics(capture::PcapngBlocks& blocks, std::int64_t wall_now) const {
+  capture::PcapngBlocks::Statistics sum;
+  sum.last_ns = wall_now;
+  sum.by_interface = true;
+  for (const Sums& s : rings_) {
+    sum.received += s.received + s.lost;
+    sum.dropped += s.lost;
+  }
+  blocks.statistics(sum);
 }
 
 void Outlet::append(std::span<const std::uint8_t> blocks) {

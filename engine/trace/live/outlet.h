@@ -15,10 +15,14 @@
 
 namespace rpcrdma::trace {
 
+enum class Content : std::uint8_t { kEvents, kPackets };
+
 class Outlet {
  public:
-  // `most`: bytes that may wait; it should have room for several batches.
-  explicit Outlet(std::size_t most) : most_(most) {}
+  // `most`: bytes that may wait; it should have room for several batches. Of packets the sums of
+  // all rings together are told, in a block of statistics.
+  explicit Outlet(std::size_t most, Content content = Content::kEvents)
+      : most_(most), content_(content) {}
 
   // What the stream begins with: blocks that are counted by nobody.
   void begin(std::span<const std::uint8_t> blocks, std::int64_t wall_offset);
@@ -48,9 +52,11 @@ class Outlet {
   Sums& sums(std::uint32_t ring);
   bool has_room();
   void tell(std::uint32_t ring, std::int64_t now);
+  void put_statistics(capture::PcapngBlocks& blocks, std::int64_t wall_now) const;
   void append(std::span<const std::uint8_t> blocks);
 
   const std::size_t most_;
+  const Content content_;
   std::int64_t wall_offset_ = 0;
   std::vector<std::uint8_t> bytes_;
   std::size_t gone_ = 0;  // of these

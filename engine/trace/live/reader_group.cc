@@ -43,7 +43,8 @@ void ReaderGroup::accept(const std::function<void(LiveReader&)>& welcome) {
       return;
     }
     if (!may_read(fd.get()) || readers_.size() >= kMostReaders) continue;
-    readers_.push_back(std::make_unique<LiveReader>(std::move(fd), interface_, reader_bytes_));
+    readers_.push_back(
+        std::make_unique<LiveReader>(std::move(fd), interface_, reader_bytes_, content_));
     welcome(*readers_.back());
   }
 }

@@ -16,8 +16,12 @@ class ReaderGroup {
  public:
   static constexpr std::size_t kMostReaders = 16;
 
-  ReaderGroup(ListeningSocket socket, std::string interface, std::size_t reader_bytes)
-      : socket_(std::move(socket)), interface_(std::move(interface)), reader_bytes_(reader_bytes) {}
+  ReaderGroup(ListeningSocket socket, std::string interface, std::size_t reader_bytes,
+              Content content = Content::kEvents)
+      : socket_(std::move(socket)),
+        interface_(std::move(interface)),
+        reader_bytes_(reader_bytes),
+        content_(content) {}
 
   [[nodiscard]] std::string path() const { return socket_.path(); }
   [[nodiscard]] const std::vector<std::unique_ptr<LiveReader>>& readers() const { return readers_; }
@@ -39,6 +43,7 @@ class ReaderGroup {
   ListeningSocket socket_;
   const std::string interface_;
   const std::size_t reader_bytes_;
+  const Content content_;
   std::vector<std::unique_ptr<LiveReader>> readers_;
   bool may_accept_ = true;
 };

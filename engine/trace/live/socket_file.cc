@@ -21,6 +21,7 @@ using capture::FileDescriptor;
 
 constexpr std::size_t kLongestName = 64;
 constexpr std::string_view kSuffix = ".sock";
+constexpr std::string_view kPackets = ".packets";
 constexpr mode_t kOnlyTheUser = 0600;
 constexpr int kBacklog = 16;
 
@@ -52,15 +53,18 @@ std::string to_file_name(const SocketName& socket) {
   std::string name = socket.name.substr(0, kLongestName);
   std::replace_if(
       name.begin(), name.end(), [](char c) { return !belongs_into_a_name(c); }, '_');
-  return fmt::format("{}.{}{}", name.empty() ? "endpoint" : name, socket.process, kSuffix);
+  return fmt::format("{}.{}{}{}", name.empty() ? "endpoint" : name, socket.process,
+                     socket.packets ? kPackets : "", kSuffix);
 }
 
 std::optional<SocketName> parse_file_name(std::string_view file) {
   if (!file.ends_with(kSuffix)) return std::nullopt;
   file.remove_suffix(kSuffix.size());
+  SocketName socket;
+  socket.packets = file.ends_with(kPackets);
+  if (socket.packets) file.remove_suffix(kPackets.size());
   const std::size_t dot = file.find('.');
   if (dot == 0 || dot == std::string_view::npos) return std::nullopt;
-  SocketName socket;
   socket.name = file.substr(0, dot);
   const std::string_view process = file.substr(dot + 1);
   const auto [end, error] =

@@ -11,10 +11,12 @@
 
 namespace rpcrdma::trace {
 
-// NAME.PID.sock; in NAME stands _ for what does not belong into the name of a file.
+// NAME.PID.sock; in NAME stands _ for what does not belong into the name of a file. Where the same
+// endpoint's packets are: NAME.PID.packets.sock.
 struct SocketName {
   std::string name;
   std::uint32_t process = 0;
+  bool packets = false;
 };
 [[nodiscard]] std::string to_file_name(const SocketName& socket);
 // Nothing when `file` has not that form.

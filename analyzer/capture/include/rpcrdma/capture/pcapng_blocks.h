@@ -14,10 +14,12 @@ namespace rpcrdma::capture {
 class PcapngBlocks {
  public:
   struct Statistics {
-    std::int64_t first_ns = 0;  // begin and end of the capture
+    std::int64_t first_ns = 0;  // begin and end of the capture; 0: is not told
     std::int64_t last_ns = 0;
     std::uint64_t received = 0;
     std::uint64_t dropped = 0;
+    // By the interface itself, as Wireshark shows it; else by the system that captures from it.
+    bool by_interface = false;
   };
 
   // Each appends one whole block.
@@ -28,6 +30,10 @@ class PcapngBlocks {
   void packet(std::int64_t time_ns, std::span<const std::uint8_t> data,
               std::span<const std::uint8_t> more_data);
   void statistics(const Statistics& statistics);
+  // One that somebody else has made, whole.
+  void block(std::span<const std::uint8_t> bytes) {
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+  }
 
   [[nodiscard]] static std::size_t packet_bytes(const Frame& frame);
 

@@ -67,8 +67,8 @@ struct Side {
   bool qpn_known = false;
   CmSide cm;
   SideCounters counters;
-  bool operations_unseen =
-      false;  // its RDMA READs and WRITEs: the endpoint that tells is the other
+  // Its RDMA READs and WRITEs: the endpoint that tells is the other, or they were left out.
+  bool operations_unseen = false;
   // It tells itself, and of its RDMA READs as it hands them to its device, which holds back those
   // that are more than it may have in flight.
   bool reads_told_early = false;

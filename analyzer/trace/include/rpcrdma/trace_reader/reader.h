@@ -27,6 +27,8 @@ struct ReaderStats {
   std::uint64_t received = 0;
   std::uint64_t lost = 0;
   std::uint64_t missing = 0;
+  // Types (trace::type_bit()) that whoever kept a recording left out of it, of any of them.
+  std::uint64_t left_out = 0;
 
   [[nodiscard]] bool any() const { return events + unknown + malformed + passed_over != 0; }
 };

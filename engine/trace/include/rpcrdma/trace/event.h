@@ -45,6 +45,11 @@ enum class EventType : std::uint16_t {
 };
 inline constexpr std::uint16_t kEventTypes = 17;
 
+// Of a set of types.
+[[nodiscard]] constexpr std::uint64_t type_bit(EventType type) {
+  return std::uint64_t{1} << static_cast<unsigned>(type);
+}
+
 struct EventHeader {
   std::uint16_t type = 0;
   std::uint16_t fixed = 0;       // bytes of the struct that follows
@@ -64,6 +69,9 @@ struct Endpoint {
   std::uint32_t process = 0;     // its ID
   std::int64_t wall = 0;         // CLOCK_REALTIME at `time` of its header, ns
   std::int64_t since = 0;        // CLOCK_REALTIME when it began, ns
+  // Of these types (type_bit()) none is in the stream, since who kept it did not want them: that
+  // there is none tells nothing, and Loss events do not count them.
+  std::uint64_t left_out = 0;
 };
 
 // A connection is established, or a reader came later than that: told anew to each. It is told

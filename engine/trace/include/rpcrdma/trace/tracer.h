@@ -19,6 +19,7 @@
 #include <type_traits>
 
 #include <rpcrdma/trace/event.h>
+#include <rpcrdma/trace/packet_tap.h>
 #include <rpcrdma/trace/ring.h>
 
 namespace rpcrdma::trace {
@@ -33,13 +34,16 @@ inline constexpr bool kToldAlways =
 class Tracer {
  public:
   // `ring`: number in its events' headers, 1 to 255; `bytes`: of the ring, a power of two.
-  Tracer(std::uint32_t ring, std::size_t bytes) : ring_(bytes), spare_(bytes / 8), number_(ring) {}
+  Tracer(std::uint32_t ring, std::size_t bytes)
+      : ring_(bytes), spare_(bytes / 8), number_(ring), packets_(ring) {}
 
   [[nodiscard]] bool listening() const { return listening_.load(std::memory_order_relaxed); }
   // By the reader's thread.
   void listen(bool on) { listening_.store(on, std::memory_order_relaxed); }
   [[nodiscard]] Ring& ring() { return ring_; }
   [[nodiscard]] std::uint32_t number() const { return number_; }
+  // Of a provider that the thread drives.
+  [[nodiscard]] PacketTap& packets() { return packets_; }
 
   // `tail`: as many parts as make up the bytes behind the struct.
   template <typename Event>
@@ -74,6 +78,7 @@ class Tracer {
   std::atomic<bool> listening_{false};
   std::uint32_t number_;
   std::uint32_t connections_ = 0;
+  PacketTap packets_;
 };
 
 [[nodiscard]] inline bool on(const Tracer* tracer) {

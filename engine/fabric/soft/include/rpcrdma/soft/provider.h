@@ -14,7 +14,7 @@ namespace rpcrdma::soft {
 
 struct ProviderOptions {
   // `address` is the one to bind to; `mtu` is lowered to what its interface carries; `tracer` is
-  // told of faults, too.
+  // told of faults, and its PacketTap of packets, too.
   AdapterOptions adapter;
   UdpOptions udp;
   // A pcapng file into which everything sent and received goes, as Ethernet frames; empty: none.

@@ -12,6 +12,7 @@
 #include <rpcrdma/fabric/error.h>
 #include <rpcrdma/soft/frame.h>
 #include <rpcrdma/soft/packet.h>
+#include <rpcrdma/trace/packet_tap.h>
 
 namespace rpcrdma::soft {
 
@@ -90,6 +91,8 @@ class UdpSocket {
   // Everything sent and received is written to `log`, which lives until it is replaced; null: to
   // none.
   void log_to(PacketLog* log);
+  // And shown to those who read `tap`, while there are any; null: to none.
+  void show_to(trace::PacketTap* tap);
 
   [[nodiscard]] const UdpCounters& counters() const;
 

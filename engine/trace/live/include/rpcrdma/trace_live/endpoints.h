@@ -15,6 +15,7 @@ struct RunningEndpoint {
   std::string name;
   std::uint32_t process = 0;  // its ID
   std::string path;           // of its socket
+  std::string packets;        // of the socket where its packets are; empty: there is none
   std::string role;           // as it tells; empty when it does not answer
   std::int64_t since = 0;     // the epoch, ns; 0 when it does not answer
 };
@@ -31,5 +32,8 @@ struct RunningEndpoint {
 // it is a capture for capture::open_descriptor(). Errors: there is none, or several of that name;
 // it cannot be connected to.
 [[nodiscard]] capture::Expected<capture::FileDescriptor> connect_endpoint(const std::string& which);
+
+// The same for its packets. Another error: it has none to show, since its provider is a device.
+[[nodiscard]] capture::Expected<capture::FileDescriptor> connect_packets(const std::string& which);
 
 }  // namespace rpcrdma::trace

@@ -32,6 +32,10 @@ struct HubOptions {
   // That may wait for one reader of the socket, for one recording; 256 KiB and 1 MiB at least.
   std::size_t reader_bytes = std::size_t{4} << 20;
   std::size_t recording_bytes = std::size_t{16} << 20;
+  // The same of packets: the ring of each Tracer's provider, once somebody reads, and what may wait
+  // for one reader; 128 KiB and 256 KiB at least.
+  std::size_t packet_ring_bytes = std::size_t{8} << 20;
+  std::size_t packet_reader_bytes = std::size_t{16} << 20;
 };
 
 struct RecordCounters {
@@ -62,6 +66,14 @@ class Hub {
   // to be trusted, the socket cannot be made; there is one already.
   [[nodiscard]] capture::Expected<void> open_socket();
   [[nodiscard]] std::string socket_path() const;  // empty without one
+
+  // The same for the packets that the Tracers' providers tell (PacketTap), of which each reader
+  // gets all from when its stream begins: Ethernet frames in pcapng, where statistics (isb_ifrecv,
+  // isb_ifdrop) tell of those that were lost to it, now and then and at the end. Its socket is
+  // NAME.PID.packets.sock. They are taken out of their rings by a thread of their own, and only
+  // while somebody reads.
+  [[nodiscard]] capture::Expected<void> open_packet_socket();
+  [[nodiscard]] std::string packet_socket_path() const;  // empty without one
 
   // All that is told from when this returns is recorded in a pcapng file, or in a ring of files
   // each of which can be read by itself (capture/recorder.h has the names). Written each quarter of

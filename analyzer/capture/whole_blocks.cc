@@ -1,8 +1,8 @@
-#include "whole_blocks.h"
-
 #include <cstring>
 
-namespace rpcrdma::cli {
+#include <rpcrdma/capture/whole_blocks.h>
+
+namespace rpcrdma::capture {
 
 namespace {
 
@@ -35,4 +35,4 @@ std::span<const std::uint8_t> WholeBlocks::add(std::span<const std::uint8_t> byt
   return all.first(given_);
 }
 
-}  // namespace rpcrdma::cli
+}  // namespace rpcrdma::capture

@@ -1,11 +1,11 @@
-#include "whole_blocks.h"
-
 #include <algorithm>
 #include <cstring>
 
 #include <gtest/gtest.h>
 
-namespace rpcrdma::cli {
+#include <rpcrdma/capture/whole_blocks.h>
+
+namespace rpcrdma::capture {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
@@ -71,4 +71,4 @@ TEST(WholeBlocks, WhatCameBeforeTheDamageIsGiven) {
 }
 
 }  // namespace
-}  // namespace rpcrdma::cli
+}  // namespace rpcrdma::capture

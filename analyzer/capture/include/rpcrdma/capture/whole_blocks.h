@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace rpcrdma::cli {
+namespace rpcrdma::capture {
 
 class WholeBlocks {
  public:
@@ -26,4 +26,4 @@ class WholeBlocks {
   bool broken_ = false;
 };
 
-}  // namespace rpcrdma::cli
+}  // namespace rpcrdma::capture

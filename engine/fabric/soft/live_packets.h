@@ -1,0 +1,32 @@
+// Shows packets to those who read them live, as Ethernet frames of a pcapng file.
+#pragma once
+
+#include "pcapng_log.h"
+
+#include <vector>
+
+#include <rpcrdma/soft/packet.h>
+#include <rpcrdma/trace/packet_tap.h>
+
+namespace rpcrdma::soft {
+
+class LivePackets {
+ public:
+  LivePackets() = default;
+  // Null: nobody can read.
+  explicit LivePackets(trace::PacketTap* tap) : tap_(tap) {}
+
+  [[nodiscard]] bool on() const { return tap_ != nullptr && tap_->on(); }
+  // As of PacketLog; while it is on.
+  void sent(std::int64_t time_ns, const Path& path, std::uint16_t ip_id, wire::Bytes datagram);
+  void received(std::int64_t time_ns, const Path& path, std::uint16_t ip_id, wire::Bytes datagram);
+
+ private:
+  void show(std::int64_t time_ns, Direction direction, const Flow& flow, std::uint16_t ip_id,
+            wire::Bytes datagram);
+
+  trace::PacketTap* tap_ = nullptr;
+  std::vector<std::uint8_t> block_;  // that is being made: its room is kept
+};
+
+}  // namespace rpcrdma::soft

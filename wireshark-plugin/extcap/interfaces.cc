@@ -1,0 +1,115 @@
+#include "interfaces.h"
+
+#include "kinds.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/decode/json_sink.h>
+
+namespace rpcrdma::extcap {
+namespace {
+
+using trace::RunningEndpoint;
+
+constexpr std::string_view kPrefix = "rpcrdma.";
+constexpr std::string_view kPackets = ".packets";
+constexpr std::string_view kSocket = ".sock";
+
+// Of "/run/user/1000/rpcrdma/serve.4711.sock".
+std::string interface_of(const std::string& path) {
+  std::string_view file = path;
+  file.remove_prefix(file.rfind('/') + 1);
+  if (file.ends_with(kSocket)) file.remove_suffix(kSocket.size());
+  return fmt::format("{}{}", kPrefix, file);
+}
+
+// For a sentence in braces, which is a line.
+std::string in_braces(const std::string& text) {
+  std::string valid(decode::valid_utf8(text));
+  std::replace_if(
+      valid.begin(), valid.end(),
+      [](char c) { return (c >= 0 && c < ' ') || c == '{' || c == '}' || c == 0x7f; }, '_');
+  return valid;
+}
+
+std::string display(const RunningEndpoint& e, const char* what) {
+  const std::string role = e.since != 0 ? e.role : "does not answer";
+  return in_braces(fmt::format("{} of {}: {}{}process {}", what, e.name, role,
+                               role.empty() ? "" : ", ", e.process));
+}
+
+std::string unknown(const std::string& interface) {
+  return fmt::format(
+      "{}: no endpoint of this user runs by that name now; ask for the list of interfaces anew",
+      interface);
+}
+
+}  // namespace
+
+std::string events_interface(const RunningEndpoint& endpoint) {
+  return interface_of(endpoint.path);
+}
+
+std::string packets_interface(const RunningEndpoint& endpoint) {
+  return interface_of(endpoint.packets);
+}
+
+bool is_packets_interface(std::string_view interface) {
+  return interface.ends_with(kPackets);
+}
+
+bool is_interface(std::string_view interface) {
+  return interface.starts_with(kPrefix) && interface.size() > kPrefix.size();
+}
+
+std::string list_interfaces(const std::vector<RunningEndpoint>& endpoints) {
+  std::string text = "extcap {version=" RPCRDMA_VERSION "}{display=RPC-over-RDMA endpoints}\n";
+  const auto add = [&text](const std::string& interface, const std::string& display) {
+    text += fmt::format("interface {{value={}}}{{display={}}}\n", interface, display);
+  };
+  for (const RunningEndpoint& e : endpoints) {
+    add(events_interface(e), display(e, "RPC-over-RDMA events"));
+    if (!e.packets.empty()) add(packets_interface(e), display(e, "RoCEv2 packets"));
+  }
+  return text;
+}
+
+std::string list_link_types(std::string_view interface) {
+  return is_packets_interface(interface)
+             ? "dlt {number=1}{name=EN10MB}{display=RoCEv2 packets in Ethernet frames}\n"
+             : "dlt {number=252}{name=WIRESHARK_UPPER_PDU}{display=RPC-over-RDMA events}\n";
+}
+
+std::string list_options(std::string_view interface) {
+  const bool packets = is_packets_interface(interface);
+  std::string text = fmt::format(
+      "arg {{number=0}}{{call=--snaplen}}{{display=Snap length}}{{type=unsigned}}{{range=0,65535}}"
+      "{{default=0}}{{tooltip=Bytes of each {} that are kept; 0: all}}\n",
+      packets ? "packet" : "message, and of what RDMA Reads and Writes move,");
+  if (packets) return text;
+  text +=
+      "arg {number=1}{call=--events}{display=Events}{type=multicheck}"
+      "{tooltip=Who tells, connections and what was lost are always there}\n";
+  for (const Kind& kind : kKinds) {
+    text += fmt::format("value {{arg=1}}{{value={}}}{{display={}}}{{default=true}}\n", kind.name,
+                        kind.label);
+  }
+  return text;
+}
+
+tl::expected<capture::FileDescriptor, std::string> connect(const std::string& interface) {
+  const auto endpoints = trace::find_endpoints();
+  if (!endpoints) return tl::unexpected(endpoints.error().message);
+  for (const RunningEndpoint& e : *endpoints) {
+    const bool packets = !e.packets.empty() && packets_interface(e) == interface;
+    if (!packets && events_interface(e) != interface) continue;
+    auto fd = packets ? trace::connect_packets(e.packets) : trace::connect_endpoint(e.path);
+    if (!fd) return tl::unexpected(fd.error().message);
+    return std::move(*fd);
+  }
+  return tl::unexpected(unknown(interface));
+}
+
+}  // namespace rpcrdma::extcap

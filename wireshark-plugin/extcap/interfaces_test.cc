@@ -1,0 +1,63 @@
+#include "interfaces.h"
+
+#include "../../engine/trace/live/hub_for_tests.h"
+
+#include <gmock/gmock.h>
+
+namespace rpcrdma::extcap {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const trace::RunningEndpoint kServer{
+    .name = "a {server}",
+    .process = 4711,
+    .path = "/run/user/1000/rpcrdma/a__server_.4711.sock",
+    .packets = "/run/user/1000/rpcrdma/a__server_.4711.packets.sock",
+    .role = "server on\n10.0.0.1",
+    .since = 1};
+
+TEST(ExtcapInterfaces, EventsAndPacketsAreOneEach) {
+  const std::string text = list_interfaces({kServer});
+  EXPECT_THAT(text, HasSubstr("\ninterface {value=rpcrdma.a__server_.4711}{display=RPC-over-RDMA "
+                              "events of a _server_: server on_10.0.0.1, process 4711}\n"));
+  EXPECT_THAT(text, HasSubstr("\ninterface {value=rpcrdma.a__server_.4711.packets}{display=RoCEv2 "
+                              "packets of a _server_: server on_10.0.0.1, process 4711}\n"));
+  trace::RunningEndpoint on_a_device = kServer;
+  on_a_device.packets.clear();
+  on_a_device.since = 0;
+  EXPECT_THAT(list_interfaces({on_a_device}),
+              testing::AllOf(Not(HasSubstr("packets")), HasSubstr("does not answer")));
+}
+
+TEST(ExtcapInterfaces, SayWhatTheyCarryAndCanBeAskedFor) {
+  EXPECT_THAT(list_link_types("rpcrdma.x.1"), HasSubstr("{number=252}"));
+  EXPECT_THAT(list_link_types("rpcrdma.x.1.packets"), HasSubstr("{number=1}"));
+  EXPECT_THAT(list_options("rpcrdma.x.1"), HasSubstr("{call=--events}"));
+  EXPECT_THAT(list_options("rpcrdma.x.1"), HasSubstr("{call=--snaplen}"));
+  EXPECT_THAT(list_options("rpcrdma.x.1.packets"), Not(HasSubstr("{call=--events}")));
+  EXPECT_FALSE(is_interface("eth0"));
+  EXPECT_FALSE(is_interface("rpcrdma."));
+}
+
+class ExtcapConnect : public trace::HubTest {};
+
+TEST_F(ExtcapConnect, ByTheNameThatIsListed) {
+  start_with_socket({.name = "nfsd"});
+  ASSERT_TRUE(hub_->open_packet_socket());
+  const auto endpoints = trace::list_endpoints();
+  ASSERT_TRUE(endpoints);
+  ASSERT_EQ(endpoints->size(), 1U);
+  for (const std::string& name :
+       {events_interface(endpoints->front()), packets_interface(endpoints->front())}) {
+    const auto fd = extcap::connect(name);
+    ASSERT_TRUE(fd) << fd.error();
+    const auto source = capture::open_descriptor(capture::FileDescriptor(::dup(fd->get())), name);
+    EXPECT_TRUE(source);
+  }
+  EXPECT_THAT(extcap::connect("rpcrdma.nfsd.1").error(), HasSubstr("rpcrdma.nfsd.1: no endpoint"));
+}
+
+}  // namespace
+}  // namespace rpcrdma::extcap
