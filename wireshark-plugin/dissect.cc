@@ -99,9 +99,11 @@ void finish() {
 void finish_before_statistics() {
   static bool asked_for = false;
   if (asked_for) remove_tap_listener(&current);
-  asked_for = true;
+  asked_for = false;
   const char* const program = g_get_prgname();
   if (program == nullptr || std::strcmp(program, "tshark") != 0) return;
+  if (!have_tap_listener(registered.tap)) return;  // none of ours is to be drawn
+  asked_for = true;
   GString* const error = register_tap_listener(
       "rpcrdma", &current, nullptr, TL_REQUIRES_NOTHING, nullptr, nullptr,
       [](void*) {
@@ -275,14 +277,22 @@ void show_message(const MessageNote& m, tvbuff_t* send, packet_info* pinfo, prot
   paint(m.behind, send, 0, ours);
 }
 
+// What the line of an operation's packet says.
+void write_operation(const notes::OperationNote& o, const MessageNote& call, std::string& text) {
+  text = "| ";
+  text += model::chunk_list_name(o.operation.list);
+  text += " chunk of the Call in ";
+  text += std::to_string(call.frame);
+  if (!call.label.empty()) text.append(" (").append(call.label).append(")");
+}
+
 void show_operation(const FrameNote& note, tvbuff_t* tvb, packet_info* pinfo, proto_tree* ours) {
+  static std::string text;
   const notes::OperationNote& o = current->operation(note.operation);
   const MessageNote& call = current->message(o.call);
   col_set_str(pinfo->cinfo, COL_PROTOCOL, kColumn);
-  col_append_fstr(pinfo->cinfo, COL_INFO, "| %s chunk of the Call in %" G_GUINT64_FORMAT "%s%s%s",
-                  model::chunk_list_name(o.operation.list), static_cast<guint64>(call.frame),
-                  call.label.empty() ? "" : " (", call.label.c_str(),
-                  call.label.empty() ? "" : ")");
+  write_operation(o, call, text);
+  col_append_str(pinfo->cinfo, COL_INFO, text.c_str());
   if (ours == nullptr) return;
   proto_item_set_generated(proto_tree_add_uint(ours, hf(FieldId::kExchange), tvb, 0, 0, o.call));
   paint_operation(o, call.frame, tvb, ours);

@@ -34,13 +34,13 @@ std::uint16_t ip_checksum(const std::uint8_t* ip) {
   return static_cast<std::uint16_t>(~sum);
 }
 
-// True if the frame is RoCEv2 over IPv4 without options; its addresses then are those of `round`.
-bool readdress(std::uint8_t* frame, std::size_t length, std::uint32_t round) {
-  if (length < kEthernet + kIp + kUdp + wire::kBthBytes + 4) return false;
+// Gives a frame that is RoCEv2 over IPv4 without options the addresses of `round`, and counts it.
+void readdress(std::uint8_t* frame, std::size_t length, std::uint32_t round, Replayed& made) {
+  if (length < kEthernet + kIp + kUdp + wire::kBthBytes + 4) return;
   std::uint8_t* ip = frame + kEthernet;
   if (wire::load_be16(frame + 12) != 0x0800 || ip[0] != 0x45 || ip[9] != 17 ||
       wire::load_be16(ip + kIp + 2) != wire::kRoceUdpPort) {
-    return false;
+    return;
   }
   for (std::uint8_t* address : {ip + 12, ip + 16}) {
     wire::store_be16(address + 1, static_cast<std::uint16_t>(round));
@@ -48,10 +48,14 @@ bool readdress(std::uint8_t* frame, std::size_t length, std::uint32_t round) {
   wire::store_be16(ip + 10, 0);
   wire::store_be16(ip + 10, ip_checksum(ip));
   const std::size_t total = wire::load_be16(ip + 2);
-  if (kEthernet + total > length) return false;
+  if (kEthernet + total > length) return;
   wire::store_icrc(ip + total - 4,
                    wire::icrc(wire::IcrcKind::kRoceV2Ipv4, wire::Bytes(ip, total - 4), kIp + kUdp));
-  return true;
+  ++made.roce;
+  const std::uint8_t opcode = ip[kIp + kUdp];
+  const wire::OpcodeInfo& info = wire::opcode_info(opcode);
+  const bool connected = opcode >> 5 == static_cast<int>(wire::Service::kRc);
+  if (connected && info.send && info.last) ++made.sends;
 }
 
 std::uint32_t load_le32(const char* p) {
@@ -92,7 +96,7 @@ Replayed replay(const std::vector<std::string>& captures, std::uint64_t packets,
       std::memcpy(file.data() + at, &seconds, 4);
       std::memcpy(file.data() + at + 4, &micros, 4);
       auto* frame = reinterpret_cast<std::uint8_t*>(file.data() + at + kRecordHeader);
-      made.roce += readdress(frame, captured, round) ? 1 : 0;
+      readdress(frame, captured, round, made);
       ++made.packets;
       at += kRecordHeader + captured;
     }

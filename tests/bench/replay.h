@@ -10,6 +10,7 @@ namespace rpcrdma::bench {
 struct Replayed {
   std::uint64_t packets = 0;
   std::uint64_t roce = 0;
+  std::uint64_t sends = 0;  // of reliable connections, those sent again included
   std::uint64_t bytes = 0;
 };
 

@@ -125,26 +125,35 @@ MessageNote& Session::Impl::message(std::uint64_t id) {
   return messages[id - 1];
 }
 
-void Session::Impl::conclude(MessageNote& n, const model::Message& m,
-                             const model::Call* call) const {
+void Session::Impl::write(Tape& tape, const filter::Inputs& in, const filter::FieldSet& fields) {
+  draft.clear();
+  TapeSink sink(draft);
+  filter::model_fields(in, fields, sink);
+  tape.assign(draft.begin(), draft.end());
+}
+
+void Session::Impl::conclude(MessageNote& n, const model::Message& m, const model::Call* call) {
   n.connection = context.connection_id(m.connection);
   n.match_frame = m.match_frame;
   n.latency_ns = m.latency_ns;
-  n.summary = report::message_summary(m, context, {});
-  n.procedure_known = m.rpc.known;
-  if (m.rpc.known) {
-    n.procedure = {m.rpc.program, m.rpc.version, m.rpc.procedure};
-    n.label = report::procedure_label(m.rpc);
+  // A Call's line says nothing of its end.
+  const bool reverse = context.model->reverse(m);
+  const bool said = m.kind == Kind::kCall && !n.summary.empty() && n.reverse == reverse &&
+                    n.procedure_known == m.rpc.known;
+  n.reverse = reverse;
+  if (!said) {
+    n.summary = report::message_summary(m, context, {});
+    n.procedure_known = m.rpc.known;
+    if (m.rpc.known) {
+      n.procedure = {m.rpc.program, m.rpc.version, m.rpc.procedure};
+      n.label = report::procedure_label(m.rpc);
+    }
   }
   const filter::Inputs in = context.inputs(m, call, 0);
-  n.before.clear();
-  n.behind.clear();
-  TapeSink before(n.before);
-  filter::model_fields(in, fields_before(), before);
-  TapeSink behind(n.behind);
+  write(n.before, in, fields_before());
   // What was moved for a Call is known when it is over.
   const bool waits = m.kind == Kind::kCall && m.match_frame == 0;
-  filter::model_fields(in, waits ? fields_of_ledger() : fields_behind(), behind);
+  write(n.behind, in, waits ? fields_of_ledger() : fields_behind());
   if (call != nullptr) n.operations = call->operations;
 }
 
@@ -160,7 +169,10 @@ void Session::Impl::on_message(const model::Message& m, const model::Call* call)
   n.dialect = m.dialect;
   n.call = call != nullptr ? static_cast<Ref>(call->message.id) : 0;
   if (m.first_frame != m.frame || !m.complete) n.bytes = m.bytes;
-  conclude(n, m, call);
+  n.connection = context.connection_id(m.connection);
+  // An answer ends its Call, and is concluded with it.
+  const bool answers = call != nullptr && (m.kind == Kind::kReply || m.kind == Kind::kError);
+  if (!answers) conclude(n, m, call);
   FrameNote& frame = note(m.frame);
   frame.connection = n.connection;
   frame.message = static_cast<Ref>(m.id);

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include <rpcrdma/filter/model_fields.h>
 #include <rpcrdma/notes/session.h>
 #include <rpcrdma/report/context.h>
 #include <rpcrdma/report/pipeline.h>
@@ -49,7 +50,8 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
   void told_by(FrameNote& note, const roce::Connection& connection, std::size_t side);
   MessageNote& message(std::uint64_t id);
   // Writes down what is concluded of `m`, over what was there.
-  void conclude(MessageNote& note, const model::Message& m, const model::Call* call) const;
+  void conclude(MessageNote& note, const model::Message& m, const model::Call* call);
+  void write(Tape& tape, const filter::Inputs& in, const filter::FieldSet& fields);
   // Its RPC message is known as far as it ever will be: goes to the frame that is being looked at,
   // if it is whole.
   void call_is_here(const model::Call& call);
@@ -81,6 +83,8 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
                                             std::uint32_t qpn);
   // Those under way, by connection, initiator and first PSN.
   std::unordered_map<std::uint64_t, Ref> open_operations;
+
+  Tape draft;  // of one that is being written
 
   std::uint64_t newest = 0;  // the frame that is being looked at
   bool finished = false;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include <rpcrdma/decode/json_sink.h>
@@ -12,18 +13,38 @@ namespace {
 using decode::FieldId;
 using Kind = TapeEntry::Kind;
 
+// As most texts are: nothing in them is to be escaped.
+bool is_word(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
+// By FieldId.
+const std::vector<bool>& ours() {
+  static const std::vector<bool> all = [] {
+    std::vector<bool> is(decode::kFieldCount);
+    for (std::size_t i = 0; i < is.size(); ++i) {
+      is[i] = std::string_view(decode::schema()[i].name).starts_with("rpcrdma");
+    }
+    return is;
+  }();
+  return all;
+}
+
 bool is_ours(FieldId id) {
-  return std::string_view(decode::spec(id).name).starts_with("rpcrdma");
+  return ours()[static_cast<std::size_t>(id)];
 }
 
 }  // namespace
 
 void TapeSink::put(std::uint64_t value) {
+  std::array<std::uint8_t, 10> bytes;
+  std::size_t n = 0;
   while (value >= 0x80) {
-    out_.push_back(static_cast<std::uint8_t>(value | 0x80));
+    bytes[n++] = static_cast<std::uint8_t>(value | 0x80);
     value >>= 7;
   }
-  out_.push_back(static_cast<std::uint8_t>(value));
+  bytes[n++] = static_cast<std::uint8_t>(value);
+  out_.insert(out_.end(), bytes.begin(), bytes.begin() + n);
 }
 
 void TapeSink::put_text(std::string_view text) {
@@ -107,6 +128,10 @@ void TapeSink::bytes(FieldId id, std::size_t offset, std::size_t length, wire::B
 
 void TapeSink::text(FieldId id, std::size_t offset, std::size_t length, std::string_view value) {
   if (skipped_depth_ != 0) return;
+  if (is_ours(id) && is_word(value)) {
+    if (begin(static_cast<std::uint8_t>(Kind::kText), id, offset, length)) put_text(value);
+    return;
+  }
   const std::string clean = decode::valid_utf8(decode::escape_text(value));
   if (foreign(id, offset, length, clean)) return;
   if (begin(static_cast<std::uint8_t>(Kind::kText), id, offset, length)) put_text(clean);

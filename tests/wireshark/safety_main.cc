@@ -1,0 +1,13 @@
+#include "dissection.h"
+
+#include <gtest/gtest.h>
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  // ctest asks each build for the names of its cases.
+  if (::testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();
+  rpcrdma::wireshark::testing::init_wireshark(argv[0]);
+  const int status = RUN_ALL_TESTS();
+  rpcrdma::wireshark::testing::end_wireshark();
+  return status;
+}

@@ -1,0 +1,125 @@
+// The plugin on captures that are whole, damaged, and opened again and again: nothing crashes, no
+// dissector is at fault, and what a capture took is given back when it is closed.
+#include "../../analyzer/report/live_bytes.h"
+#include "damage.h"
+#include "dissection.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace rpcrdma::wireshark::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr unsigned kCopies = 200;      // of a real capture
+constexpr unsigned kShortCopies = 20;  // of one that breaks a rule
+constexpr std::size_t kWindow = 60;    // frames of a damaged copy
+
+const fs::path kCaptures = RPCRDMA_TEST_CAPTURES;
+
+// So many frames in a row: the beginning, with the connection's set-up, every fourth time.
+std::vector<Record> window(const std::vector<Record>& capture, std::size_t frames,
+                           std::uint64_t seed) {
+  if (capture.size() <= frames) return capture;
+  const std::size_t begin =
+      seed % 4 == 0 ? 0 : std::mt19937_64(seed)() % (capture.size() - frames + 1);
+  const auto first = capture.begin() + static_cast<std::ptrdiff_t>(begin);
+  return {first, first + static_cast<std::ptrdiff_t>(frames)};
+}
+
+// Copies share a file, as connections of their own: whenever Wireshark opens one it reads all its
+// tables of names anew, and keeps the old ones.
+constexpr unsigned kTogether = 20;
+
+void dissect_damaged(const std::vector<Record>& capture, unsigned copies, const std::string& name,
+                     bool speaks) {
+  std::uint64_t ours = 0;
+  std::vector<Record> file;
+  for (unsigned copy = 0; copy < copies; ++copy) {
+    std::vector<Record> spoilt = window(capture, kWindow, copy / kDamages);
+    readdress(spoilt, static_cast<std::uint8_t>(copy));
+    damage(spoilt, static_cast<Damage>(copy % kDamages), copy);
+    std::move(spoilt.begin(), spoilt.end(), std::back_inserter(file));
+    if ((copy + 1) % kTogether != 0) continue;
+    const Seen seen = dissect(file);
+    ASSERT_EQ(seen.bugs, "") << name << ", copies up to " << copy;
+    ours += seen.ours;
+    file.clear();
+  }
+  if (speaks) {
+    EXPECT_GT(ours, 0U) << name;
+  }
+}
+
+class Real : public ::testing::TestWithParam<const char*> {
+ protected:
+  bool speaks =
+      std::string(GetParam()).starts_with("linux") && std::string(GetParam()) != "linux-non-rpc";
+  std::vector<Record> capture = read_capture(kCaptures / (std::string(GetParam()) + ".pcap"));
+};
+
+INSTANTIATE_TEST_SUITE_P(WiresharkSafety, Real,
+                         ::testing::Values("linux-nfs41", "linux-nfs3", "linux-deleg",
+                                           "linux-non-rpc", "roce-icrc-oracle"),
+                         [](const auto& of) {
+                           std::string name = of.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST_P(Real, WholeIsDissectedWithoutFault) {
+  const Seen seen = dissect(capture);
+  EXPECT_EQ(seen.bugs, "");
+  EXPECT_EQ(seen.ours != 0, speaks);
+  // Wireshark's own dissector calls READs malformed.
+  EXPECT_EQ(seen.malformed, 0U);
+}
+
+TEST_P(Real, DamagedIsDissectedWithoutFault) {
+  dissect_damaged(capture, kCopies, GetParam(), speaks);
+}
+
+// Of ours, all of which is C++: Wireshark keeps some of its own each time.
+TEST(WiresharkReload, GivesMemoryBack) {
+  const std::vector<Record> capture = window(read_capture(kCaptures / "linux-nfs41.pcap"), 150, 0);
+  std::size_t after_5 = 0;
+  for (int reload = 1; reload <= 50; ++reload) {
+    static_cast<void>(dissect(capture));
+    if (reload == 5) after_5 = report::testing::heap().live;
+  }
+  EXPECT_LE(report::testing::heap().live, after_5 + 4096);
+}
+
+class Rules : public ::testing::TestWithParam<int> {};
+constexpr int kParts = 8;
+INSTANTIATE_TEST_SUITE_P(WiresharkSafety, Rules, ::testing::Range(0, kParts));
+
+// Every capture in which a rule is broken or kept, and those of the dialects of version 2.
+TEST_P(Rules, DamagedIsDissectedWithoutFault) {
+  std::vector<fs::path> paths;
+  for (const char* folder : {"rules", "dialects"}) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(kCaptures / folder)) {
+      if (entry.path().extension().string().starts_with(".pcap")) paths.push_back(entry.path());
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  ASSERT_GT(paths.size(), 100U);
+  for (std::size_t i = static_cast<std::size_t>(GetParam()); i < paths.size(); i += kParts) {
+    const std::vector<Record> capture = read_capture(paths[i]);
+    const Seen seen = dissect(capture);
+    ASSERT_EQ(seen.bugs, "") << paths[i];
+    EXPECT_GT(seen.ours, 0U) << paths[i];
+    dissect_damaged(capture, kShortCopies, paths[i], true);
+    if (HasFatalFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace rpcrdma::wireshark::testing
