@@ -1,0 +1,350 @@
+// The plugin and `rpcrdma decode` say the same of every message of every capture.
+#include "tshark.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include <rpcrdma/wire/dialect.h>
+
+namespace rpcrdma::wireshark_tests {
+namespace {
+
+// Field by field; both sides in the words of `rpcrdma decode --json`.
+using Fields = std::map<std::string, json>;
+using Messages = std::map<std::uint64_t, Fields>;  // by frame
+
+json text(const json* field) {
+  return field == nullptr ? json() : *field;
+}
+
+json truth(const json* field) {
+  return field == nullptr ? json() : json(*field == "1");
+}
+
+// Seconds with nine digits behind the point, as nanoseconds.
+json nanoseconds(const json* field) {
+  if (field == nullptr) return nullptr;
+  std::string digits = field->get<std::string>();
+  digits.erase(digits.find('.'), 1);
+  return std::stoll(digits, nullptr, 10);
+}
+
+json nanoseconds_of_us(const json& us) {
+  if (us.is_null()) return nullptr;
+  return std::llround(us.get<double>() * 1000);
+}
+
+json segment(const json& s) {
+  json one{{"handle", number(first(s, "rpcrdma.segment.handle"))},
+           {"length", number(first(s, "rpcrdma.segment.length"))},
+           {"offset", number(first(s, "rpcrdma.segment.offset"))}};
+  if (s.contains("rpcrdma.read.position")) {
+    one["position"] = number(first(s, "rpcrdma.read.position"));
+  }
+  return one;
+}
+
+json segments(const json& chunk) {
+  json list = json::array();
+  for (const json& s : all(chunk, "rpcrdma.segment")) list.push_back(segment(s));
+  return list;
+}
+
+// Frames of operations by segment: {list, chunk, segment, first frame, last frame}.
+void add_links(const json& chunk, const char* list, std::size_t index, json& links) {
+  std::size_t at = 0;
+  for (const json& s : all(chunk, "rpcrdma.segment")) {
+    const auto begin = all(s, "rpcrdma.packet.operation");
+    const auto end = all(s, "rpcrdma.packet.operation_end");
+    for (std::size_t i = 0; i < begin.size(); ++i) {
+      links.push_back(
+          {list, index, at, number(&begin[i]), i < end.size() ? number(&end[i]) : json()});
+    }
+    ++at;
+  }
+}
+
+const char* severity(const json& value) {
+  // Wireshark's PI_ERROR, PI_WARN and PI_NOTE.
+  if (value == "8388608") return "error";
+  if (value == "6291456") return "warning";
+  return value == "4194304" ? "note" : "unknown";
+}
+
+json findings(const json& layer) {
+  std::multiset<json> all_of;
+  const auto rules = all(layer, "rpcrdma.finding");
+  const auto trees = all(layer, "rpcrdma.finding_tree");
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const json level =
+        i < trees.size()
+            ? text(first(trees[i].value("_ws.expert", json::object()), "_ws.expert.severity"))
+            : json();
+    all_of.insert(json::array({rules[i], severity(level)}));
+  }
+  return all_of;
+}
+
+json operations(const json& layer) {
+  json list = json::array();
+  for (const json& o : all(layer, "rpcrdma.op")) {
+    list.push_back({{"kind", text(first(o, "rpcrdma.op.kind")) == "RDMA READ" ? "read" : "write"},
+                    {"handle", number(first(o, "rpcrdma.op.handle"))},
+                    {"offset", number(first(o, "rpcrdma.op.offset"))},
+                    {"length", number(first(o, "rpcrdma.op.length"))},
+                    {"bytes", number(first(o, "rpcrdma.op.bytes"))},
+                    {"first_frame", number(first(o, "rpcrdma.op.first_frame"))},
+                    {"last_frame", number(first(o, "rpcrdma.op.last_frame"))},
+                    {"time_ns", nanoseconds(first(o, "rpcrdma.op.time"))}});
+  }
+  return list;
+}
+
+wire::Dialect dialect(const json& name) {
+  for (std::size_t i = 0; i < wire::kDialects; ++i) {
+    const auto d = static_cast<wire::Dialect>(i);
+    if (name == wire::dialect_name(d)) return d;
+  }
+  return wire::Dialect::kDraft02;
+}
+
+Fields of_tshark(const json& layer) {
+  Fields f;
+  f["connection"] = number(first(layer, "rpcrdma.connection"));
+  f["direction"] = truth(first(layer, "rpcrdma.reverse")) == true ? "reverse" : "forward";
+  f["kind"] = text(first(layer, "rpcrdma.kind"));
+  f["source"] = {text(first(layer, "rpcrdma.src")), number(first(layer, "rpcrdma.src.qpn"))};
+  f["destination"] = {text(first(layer, "rpcrdma.dst")), number(first(layer, "rpcrdma.dst.qpn"))};
+  for (const char* name : {"xid", "version", "credit", "inv_handle", "length"}) {
+    f[name] = number(first(layer, std::string("rpcrdma.") + name));
+  }
+  f["dialect"] = text(first(layer, "rpcrdma.dialect"));
+  const json proc = number(first(layer, "rpcrdma.proc"));
+  f["proc"] = "unknown";  // of a header that ends before it, too
+  if (!proc.is_null() && !f["version"].is_null()) {
+    const auto version = f["version"].get<std::uint32_t>();
+    f["proc"] = version == 2
+                    ? wire::later_type_name(dialect(f["dialect"]), proc.get<std::uint32_t>())
+                    : wire::proc_name(version, proc.get<std::uint32_t>());
+  }
+  // decode tells of a 0 also where the header has no such word.
+  if (f["version"] == 2 && f["inv_handle"].is_null()) f["inv_handle"] = 0;
+  f["complete"] = truth(first(layer, "rpcrdma.complete"));
+  f["option_type"] = number(first(layer, "rpcrdma.opt.type"));
+  f["error"] = number(first(layer, "rpcrdma.error"));
+  f["match"] = number(first(layer, "rpcrdma.match.frame"));
+  f["latency_ns"] = nanoseconds(first(layer, "rpcrdma.latency"));
+  f["requested"] = number(first(layer, "rpcrdma.credit.requested"));
+  f["granted"] = number(first(layer, "rpcrdma.credit.granted"));
+  f["in_use"] = number(first(layer, "rpcrdma.credit.in_use"));
+  f["invalidated_handle"] = number(first(layer, "rpcrdma.invalidated_handle"));
+  f["operations"] = operations(layer);
+  f["findings"] = findings(layer);
+
+  json links = json::array();
+  json reads = json::array();
+  std::size_t chunk = 0;
+  for (const json& c : all(layer, "rpcrdma.read")) {
+    add_links(c, "read", chunk++, links);
+    for (const json& s : segments(c)) reads.push_back(s);
+  }
+  f["read_list"] = reads;
+  json writes = json::array();
+  chunk = 0;
+  for (const json& c : all(layer, "rpcrdma.write")) {
+    add_links(c, "write", chunk++, links);
+    writes.push_back(segments(c));
+  }
+  f["write_list"] = writes;
+  const json* reply = first(layer, "rpcrdma.reply");
+  f["reply_chunk"] = reply == nullptr ? json() : segments(*reply);
+  if (reply != nullptr) add_links(*reply, "reply", 0, links);
+  std::sort(links.begin(), links.end());
+  f["links"] = links;
+  return f;
+}
+
+Fields of_decode(const json& m) {
+  Fields f;
+  for (const char* name :
+       {"connection", "direction", "kind", "xid", "version", "credit", "inv_handle", "length",
+        "dialect", "proc", "complete", "option_type", "match", "invalidated_handle", "read_list",
+        "write_list", "reply_chunk"}) {
+    f[name] = m.value(name, json());
+  }
+  f["source"] = {m["source"]["address"], m["source"]["qpn"]};
+  f["destination"] = {m["destination"]["address"], m["destination"]["qpn"]};
+  f["error"] = m.contains("error") ? m["error"]["code"] : json();
+  f["latency_ns"] = nanoseconds_of_us(m["latency_us"]);
+  f["requested"] = m["credits"]["requested"];
+  f["granted"] = m["credits"]["granted"];
+  f["in_use"] = m["credits"]["in_use"];
+  json operations = json::array();
+  for (json o : m["operations"]) {
+    o["time_ns"] = nanoseconds_of_us(o["time_us"]);
+    // Where it belongs is shown with segments (links); that it is complete has no field.
+    for (const char* name : {"list", "chunk", "segment", "complete", "time_us"}) o.erase(name);
+    operations.push_back(o);
+  }
+  f["operations"] = operations;
+  std::multiset<json> rules;
+  for (const json& finding : m["findings"])
+    rules.insert(json::array({finding["rule"], finding["severity"]}));
+  f["findings"] = rules;
+  return f;
+}
+
+// Operations that `told`, this message or the other half of its Call, has for the chunks that this
+// message's header names: a Call's reads are told with it, what is written with its Reply.
+void add_links_of(const json& message, const json& told, json& links) {
+  for (const json& o : told["operations"]) {
+    const json& list = o["list"];
+    const bool named = list == "read"    ? !message["read_list"].empty()
+                       : list == "write" ? o["chunk"] < message["write_list"].size()
+                                         : !message["reply_chunk"].is_null();
+    if (named) links.push_back({list, o["chunk"], o["segment"], o["first_frame"], o["last_frame"]});
+  }
+}
+
+Messages by_tshark(const std::string& file) {
+  const Result r =
+      tshark("TSHARK -2 -r " + file + " -T json --no-duplicate-keys -J 'frame rpcrdma' -Y rpcrdma");
+  EXPECT_EQ(r.status, 0) << r.err;
+  Messages messages;
+  if (r.out.empty()) return messages;
+  const json packets = json::parse(r.out);
+  for (const json& packet : packets) {
+    const json& layers = packet["_source"]["layers"];
+    for (const json& layer : all(layers, "rpcrdma")) {
+      if (!layer.contains("rpcrdma.kind")) continue;
+      const std::uint64_t frame = std::stoull(layers["frame"]["frame.number"].get<std::string>());
+      EXPECT_TRUE(messages.emplace(frame, of_tshark(layer)).second)
+          << file << " frame " << frame << " has two messages";
+    }
+  }
+  return messages;
+}
+
+Messages by_decode(const std::string& file) {
+  const Result r = tshark("RPCRDMA decode --json " + file);
+  EXPECT_EQ(r.status, 0) << r.err;
+  std::map<std::uint64_t, json> lines;
+  for (json& m : e2e::json_lines(r.out)) lines.emplace(m["frame"].get<std::uint64_t>(), m);
+  Messages messages;
+  for (const auto& [frame, m] : lines) {
+    Fields& fields = messages.emplace(frame, of_decode(m)).first->second;
+    json links = json::array();
+    add_links_of(m, m, links);
+    const auto other = m["match"].is_null() ? lines.end() : lines.find(m["match"]);
+    if (other != lines.end()) add_links_of(m, other->second, links);
+    std::sort(links.begin(), links.end());
+    fields["links"] = links;
+  }
+  return messages;
+}
+
+// What decode says of no message, since its evidence is more than one, or an operation. Wireshark
+// shows it with a frame of its evidence, which may have a message.
+std::set<json> findings_of_connections(const std::string& file, const Messages& told) {
+  std::set<json> rest;
+  const Result r = tshark("RPCRDMA analyze --json " + file);
+  EXPECT_LE(r.status, 1) << r.err;  // 1: there are errors
+  const json report = json::parse(r.out);
+  std::map<json, std::uint64_t> with_messages;
+  for (const auto& [frame, fields] : told) {
+    for (const json& f : fields.at("findings")) ++with_messages[f];
+  }
+  std::map<json, std::uint64_t> counted;
+  for (const json& f : report["findings"]) {
+    counted[json::array({f["rule"], f["severity"]})] += f["count"].get<std::uint64_t>();
+  }
+  for (const auto& [finding, count] : counted) {
+    if (count > with_messages[finding]) rest.insert(finding);
+  }
+  return rest;
+}
+
+bool said(const json& by_decode, const json& seen, const std::set<json>& of_connections) {
+  std::multiset<json> more = seen;
+  for (const json& f : by_decode) {
+    const auto it = more.find(f);
+    if (it == more.end()) return false;
+    more.erase(it);
+  }
+  return std::all_of(more.begin(), more.end(),
+                     [&](const json& f) { return of_connections.contains(f); });
+}
+
+json of_reads(const json& links) {
+  json reads = json::array();
+  for (const json& link : links) {
+    if (link[0] == "read") reads.push_back(link);
+  }
+  return reads;
+}
+
+void expect_same(const std::string& file) {
+  const std::string name = std::filesystem::path(file).filename();
+  const Messages shown = by_tshark(Tshark::instance().copy(file));
+  const Messages told = by_decode(file);
+  const std::set<json> of_connections = findings_of_connections(file, told);
+  std::size_t different = 0;
+  for (const auto& [frame, fields] : told) {
+    const auto it = shown.find(frame);
+    if (it == shown.end()) {
+      ADD_FAILURE() << name << " frame " << frame << ": no message in Wireshark";
+      continue;
+    }
+    for (const auto& [field, value] : fields) {
+      const auto ours = it->second.find(field);
+      json seen = ours == it->second.end() ? json() : ours->second;
+      // Of a Call without an answer decode does not tell what was written for it.
+      if (field == "links" && fields.at("match").is_null()) seen = of_reads(seen);
+      if (seen == value || (field == "findings" && said(value, seen, of_connections))) continue;
+      if (++different > 20) continue;
+      ADD_FAILURE() << name << " frame " << frame << " " << field << "\nWireshark " << seen
+                    << "\ndecode    " << value;
+    }
+  }
+  EXPECT_EQ(different, 0U) << name;
+  for (const auto& [frame, fields] : shown) {
+    EXPECT_TRUE(told.contains(frame)) << name << " frame " << frame << ": no message in decode";
+  }
+}
+
+std::vector<std::string> captures() {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(RPCRDMA_TEST_CAPTURES)) {
+    if (entry.path().extension().string().starts_with(".pcap")) {
+      files.push_back(entry.path().string());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+class WiresharkAgrees : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(WiresharkAgrees, WithDecode) {
+  expect_same(GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Captures, WiresharkAgrees, ::testing::ValuesIn(captures()),
+                         [](const auto& instance) {
+                           std::string name = std::filesystem::path(instance.param).stem();
+                           std::replace_if(
+                               name.begin(), name.end(),
+                               [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+                           return name;
+                         });
+
+TEST(WiresharkAgreement, HasCaptures) {
+  EXPECT_GT(captures().size(), 150U);
+}
+
+}  // namespace
+}  // namespace rpcrdma::wireshark_tests
