@@ -1,0 +1,95 @@
+// Runs tshark with the plugin that was built, without installing it.
+#pragma once
+
+#include "../e2e/command.h"
+
+namespace rpcrdma::wireshark_tests {
+
+using e2e::capture;
+using e2e::Result;
+using nlohmann::json;
+
+// A home of its own: no preferences and no plugins but ours. As root tshark passes over both, so
+// there it runs as somebody else, who may read nothing else of ours.
+class Tshark {
+ public:
+  static const Tshark& instance() {
+    static const Tshark one;
+    return one;
+  }
+
+  // Where somebody else can read it.
+  [[nodiscard]] std::string copy(const std::string& file) const {
+    std::string to = home_.file(std::to_string(++copies_) + "-" +
+                                std::filesystem::path(file).filename().string());
+    std::filesystem::copy_file(file, to);
+    open_to_all(to);
+    return to;
+  }
+  // A path for a file that tests make.
+  [[nodiscard]] std::string file(const std::string& name) const { return home_.file(name); }
+
+  // `shell`: a command line in which TSHARK stands for tshark with the plugin, PLAIN for tshark as
+  // it is without, and RPCRDMA for the command.
+  [[nodiscard]] Result run(const std::string& shell) const {
+    return e2e::run("TSHARK() { " + as_user("p") + " \"$@\"; }; PLAIN() { " + as_user("none") +
+                    " \"$@\"; }; " + shell);
+  }
+
+ private:
+  Tshark() {
+    const std::string plugins = home_.file("p/" RPCRDMA_WIRESHARK_VERSION "/epan");
+    std::filesystem::create_directories(plugins);
+    std::filesystem::create_directories(home_.file("none"));
+    std::filesystem::copy_file(RPCRDMA_PLUGIN, plugins + "/rpcrdma_scope.so");
+    open_to_all(home_.path());
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(home_.path())) {
+      open_to_all(entry.path());
+    }
+  }
+
+  static void open_to_all(const std::filesystem::path& path) {
+    using std::filesystem::perms;
+    std::filesystem::permissions(
+        path, std::filesystem::is_directory(path)
+                  ? perms::owner_all | perms::group_read | perms::group_exec | perms::others_read |
+                        perms::others_exec
+                  : perms::owner_all | perms::group_read | perms::others_read);
+  }
+
+  [[nodiscard]] std::string as_user(const std::string& plugins) const {
+    const std::string environment = "env LC_ALL=C.UTF-8 TZ=UTC HOME=" + home_.path() +
+                                    " WIRESHARK_PLUGIN_DIR=" + home_.file(plugins) + " tshark";
+    if (geteuid() != 0) return environment;
+    return "setpriv --reuid=65534 --regid=65534 --clear-groups " + environment;
+  }
+
+  e2e::TemporaryFolder home_;
+  mutable int copies_ = 0;
+};
+
+inline Result tshark(const std::string& shell) {
+  return Tshark::instance().run(shell);
+}
+
+// What stands under `name` of a tree of fields: tshark writes one as it is, more as a list.
+inline std::vector<json> all(const json& tree, const std::string& name) {
+  const auto it = tree.find(name);
+  if (it == tree.end()) return {};
+  if (it->is_array()) return it->get<std::vector<json>>();
+  return {*it};
+}
+
+inline const json* first(const json& tree, const std::string& name) {
+  const auto it = tree.find(name);
+  if (it == tree.end()) return nullptr;
+  return it->is_array() ? &it->front() : &*it;
+}
+
+// A number as tshark writes it, decimal or hexadecimal.
+inline json number(const json* field) {
+  if (field == nullptr) return nullptr;
+  return std::stoull(field->get<std::string>(), nullptr, 0);
+}
+
+}  // namespace rpcrdma::wireshark_tests
