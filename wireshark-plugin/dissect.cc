@@ -596,7 +596,10 @@ Session* session() {
 }
 
 void take_precedence() {
-  if (built_in != nullptr) built_in->enabled = !preferences.precedence;
+  if (built_in == nullptr) return;
+  // Who switches ours off wants the other one back.
+  const bool ours = proto_is_protocol_enabled(find_protocol_by_id(registered.protocol)) != 0;
+  built_in->enabled = !(preferences.precedence && ours);
 }
 
 void hand_off() {

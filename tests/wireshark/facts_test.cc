@@ -1,0 +1,307 @@
+// What Wireshark's own dissectors make of the messages that the plugin gives them: captures of
+// Linux, read once unless said otherwise.
+#include "../e2e/pcap_edit.h"
+#include "lines.h"
+
+#include <algorithm>
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace rpcrdma::wireshark_tests {
+namespace {
+
+std::string hex(const std::string& bytes) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += kDigits[byte >> 4U];
+    text += kDigits[byte & 15U];
+  }
+  return text;
+}
+
+// The payload of READs or WRITEs as `rpcrdma extract` has it, by XID and in hexadecimal. `kind`: of
+// the chunks. `procedure`: whose.
+std::map<std::uint64_t, std::string> extracted(const std::string& name, const std::string& kind,
+                                               const std::string& procedure) {
+  const e2e::TemporaryFolder folder;
+  const Result r =
+      tshark("RPCRDMA extract -d " + folder.path() + " --kind " + kind + " " + capture(name));
+  std::map<std::uint64_t, std::string> data;
+  for (const std::string& line : lines(r.out)) {
+    // 00000933-0x387f06ed-write-0.bin 32768 bytes, NFS v3 READ, file offset 0
+    if (line.find(" " + procedure) == std::string::npos ||
+        line.find("file offset") == std::string::npos) {
+      continue;
+    }
+    const std::string file = line.substr(0, line.find(' '));
+    data[std::stoull(split(file, "-")[1], nullptr, 16)] =
+        hex(e2e::read_file(folder.file(std::filesystem::path(file).filename())));
+  }
+  return data;
+}
+
+// By XID.
+std::map<std::uint64_t, std::string> dissected(const std::string& file, const std::string& filter) {
+  std::map<std::uint64_t, std::string> data;
+  for (const Row& row : fields("-r " + file + " -Y '" + filter + "' -e rpc.xid -e nfs.data")) {
+    data[std::stoull(row[0], nullptr, 16)] = row[1];
+  }
+  return data;
+}
+
+constexpr const char* kReadReplies =
+    "rpc.msgtyp == 1 && (nfs.procedure_v3 == 6 || nfs.opcode == 25)";
+constexpr const char* kWriteCalls =
+    "rpc.msgtyp == 0 && (nfs.procedure_v3 == 7 || nfs.opcode == 38)";
+
+class NfsCapture : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(NfsCapture, NothingIsMalformed) {
+  for (const char* passes : {"", "-2 "}) {
+    const auto rows = fields(passes + std::string("-r ") + readable(GetParam()) +
+                             " -Y 'rpc || _ws.malformed' -e frame.number -e _ws.malformed");
+    EXPECT_GT(rows.size(), 100U);
+    for (const Row& row : rows) EXPECT_EQ(row[1], "") << "frame " << row[0];
+  }
+}
+
+TEST_P(NfsCapture, EveryReadReplyHasItsData) {
+  const auto told = extracted(GetParam(), "write", "READ");
+  const auto shown = dissected(readable(GetParam()), kReadReplies);
+  EXPECT_FALSE(told.empty());
+  EXPECT_EQ(shown.size(), told.size());
+  for (const auto& [xid, data] : told) {
+    const auto it = shown.find(xid);
+    ASSERT_NE(it, shown.end()) << "XID " << xid;
+    EXPECT_TRUE(it->second == data) << "XID " << xid << ": " << it->second.size() / 2
+                                    << " bytes in Wireshark, " << data.size() / 2;
+  }
+}
+
+TEST_P(NfsCapture, ReadRepliesSayHowLongTheirDataIs) {
+  for (const Row& row : fields("-r " + readable(GetParam()) + " -Y '" + kReadReplies +
+                               "' -e frame.number -e nfs.count3 -e nfs.read.data_length "
+                               "-e nfs.data")) {
+    const std::string& length = row[1].empty() ? row[2] : row[1];
+    ASSERT_FALSE(length.empty()) << "frame " << row[0];
+    EXPECT_EQ(row[3].size() / 2, std::stoull(length)) << "frame " << row[0];
+  }
+}
+
+// Where its arguments are whole: at the last response of the server's RDMA Reads.
+TEST_P(NfsCapture, WriteCallsAreShownWithTheLastOfTheirData) {
+  std::map<std::uint64_t, std::uint64_t> whole;  // by XID
+  const Result r = tshark("RPCRDMA decode --json " + capture(GetParam()));
+  for (const json& m : e2e::json_lines(r.out)) {
+    if (m["kind"] != "call" || m["read_list"].empty()) continue;
+    std::uint64_t& last = whole[m["xid"]];
+    for (const json& o : m["operations"]) {
+      if (o["list"] == "read") last = std::max(last, o["last_frame"].get<std::uint64_t>());
+    }
+  }
+  const auto rows =
+      fields("-r " + readable(GetParam()) + " -Y '" + kWriteCalls + "' -e frame.number -e rpc.xid");
+  std::size_t seen = 0;
+  for (const Row& row : rows) {
+    const auto it = whole.find(std::stoull(row[1], nullptr, 16));
+    if (it == whole.end()) continue;
+    ++seen;
+    EXPECT_EQ(std::stoull(row[0]), it->second) << "XID " << row[1];
+  }
+  EXPECT_EQ(seen, whole.size());
+}
+
+TEST_P(NfsCapture, WriteCallsHaveTheirData) {
+  const auto shown = dissected(readable(GetParam()), kWriteCalls);
+  EXPECT_FALSE(shown.empty());
+  for (const auto& [xid, data] : extracted(GetParam(), "read", "WRITE")) {
+    const auto it = shown.find(xid);
+    ASSERT_NE(it, shown.end()) << "XID " << xid;
+    EXPECT_TRUE(it->second == data) << "XID " << xid << ": " << it->second.size() / 2
+                                    << " bytes in Wireshark, " << data.size() / 2;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Linux, NfsCapture, ::testing::ValuesIn(nfs_captures()),
+                         [](const auto& instance) {
+                           return std::filesystem::path(instance.param).stem().string().substr(6);
+                         });
+
+std::size_t rather_long_names(const std::string& name, const std::string& filter,
+                              const std::string& field) {
+  std::set<std::string> names;
+  for (const Row& row : fields("-r " + readable(name) + " -Y '" + filter + "' -e " + field)) {
+    for (const std::string& one : split(row[0], ",")) {
+      if (one.starts_with("a_rather_long_file_name")) names.insert(one);
+    }
+  }
+  return names.size();
+}
+
+TEST(WiresharkShows, DirectoriesThatCameInReplyChunks) {
+  EXPECT_EQ(rather_long_names("linux-nfs3.pcap", "rpc.msgtyp == 1 && nfs.procedure_v3 == 17",
+                              "nfs.readdirplus.entry.name"),
+            120U);
+  EXPECT_EQ(
+      rather_long_names("linux-nfs41.pcap", "rpc.msgtyp == 1 && nfs.opcode == 26", "nfs.name"),
+      120U);
+}
+
+TEST(WiresharkShows, WhatASymbolicLinkIsTo) {
+  const auto rows = fields("-r " + readable("linux-nfs3.pcap") +
+                           " -Y 'rpc.msgtyp == 0 && nfs.procedure_v3 == 10' -e nfs.symlink.to");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_GT(rows[0][0].size(), 100U);
+  EXPECT_EQ(rows[0][0].find_first_not_of('y'), std::string::npos);
+}
+
+TEST(WiresharkShows, NoRpcWhereThereIsNone) {
+  EXPECT_TRUE(
+      fields("-r " + readable("linux-non-rpc.pcap") + " -Y rpcrdma -e frame.number").empty());
+  EXPECT_FALSE(
+      fields("-r " + readable("linux-non-rpc.pcap") + " -Y infiniband -e frame.number").empty());
+}
+
+TEST(WiresharkShows, MessagesOfAnUnknownVersion) {
+  const auto rows = fields("-r " + readable("rules/HDR-03.pcap") +
+                           " -Y rpcrdma.version==9 -e rpcrdma.kind -e rpcrdma.finding");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0][0], "malformed");
+  EXPECT_EQ(rows[0][1], "HDR-03");
+}
+
+TEST(WiresharkShows, CapturesThatBeginInAConnection) {
+  const std::string whole = readable("linux-nfs3.pcap");
+  const std::string cut = Tshark::instance().file("begun.pcap");
+  ASSERT_EQ(tshark("editcap -r " + whole + " " + cut + " 600-1438 && chmod a+r " + cut).status, 0);
+  const auto reads = dissected(whole, kReadReplies);
+  EXPECT_EQ(reads.size(), 10U);
+  EXPECT_EQ(dissected(cut, kReadReplies), reads);
+  EXPECT_EQ(dissected(cut, kWriteCalls), dissected(whole, kWriteCalls));
+}
+
+// What was changed of every packet changes nothing of what is shown of it.
+template <class Change>
+void expect_as_usual(const std::string& name, Change change) {
+  const std::string whole = readable("linux-nfs3.pcap");
+  const std::string columns =
+      " -Y rpcrdma -e frame.number -e rpcrdma.xid -e rpcrdma.kind -e rpcrdma.op.first_frame "
+      "-e rpcrdma.match.frame -e rpcrdma.bad_icrc -e nfs.data -e nfs.readdirplus.entry.name";
+  e2e::PcapEdit edit(e2e::read_file(whole));
+  std::size_t changed = 0;
+  for (std::string& record : edit.records) {
+    if (e2e::PcapEdit::opcode(record) < 0) continue;
+    change(record);
+    ++changed;
+  }
+  EXPECT_GT(changed, 1000U);
+  const std::string file = Tshark::instance().file(name + ".pcap");
+  e2e::write_file(file, edit.file());
+  const auto usual = fields("-r " + whole + columns);
+  EXPECT_GT(usual.size(), 800U);
+  EXPECT_EQ(fields("-r " + file + columns), usual);
+}
+
+constexpr std::size_t kEthernet = 16;  // behind the record's header
+constexpr std::size_t kIp = kEthernet + 14;
+constexpr std::size_t kUdp = kIp + 20;
+
+void lengthen(std::string& record, std::uint32_t by) {
+  for (const std::size_t at : {8U, 12U}) {
+    std::uint32_t length = 0;
+    std::memcpy(&length, record.data() + at, 4);
+    length += by;
+    std::memcpy(record.data() + at, &length, 4);
+  }
+}
+
+// TFTP and DNS have ports below RoCE's, and Wireshark asks them first.
+class SourcePort : public ::testing::TestWithParam<int> {};
+
+TEST_P(SourcePort, OfAnotherProtocolDoesNotMislead) {
+  expect_as_usual("port-" + std::to_string(GetParam()), [](std::string& record) {
+    record[kUdp] = 0;
+    record[kUdp + 1] = static_cast<char>(GetParam());
+    e2e::mend_icrc(record);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Lower, SourcePort, ::testing::Values(53, 69));
+
+TEST(WiresharkShows, TaggedFrames) {
+  expect_as_usual("vlan", [](std::string& record) {
+    record.insert(kEthernet + 12, std::string("\x81\0\0\x07", 4));
+    lengthen(record, 4);
+  });
+}
+
+TEST(WiresharkShows, RoceOverIpv6) {
+  expect_as_usual("ipv6", [](std::string& record) {
+    const std::string length = record.substr(kUdp + 4, 2);
+    const std::string prefix("\xfd\0\0\0\0\0\0\0\0\0\0\0", 12);
+    const std::string ip = std::string("\x60\0\0\0", 4) + length + "\x11\x40" + prefix +
+                           record.substr(kIp + 12, 4) + prefix + record.substr(kIp + 16, 4);
+    record.replace(kEthernet + 12, 2, "\x86\xdd");
+    record.replace(kIp, 20, ip);
+    lengthen(record, 20);
+    const std::vector<std::uint8_t> covered(record.begin() + kIp, record.end() - 4);
+    std::uint8_t icrc[4];
+    wire::store_icrc(icrc, wire::icrc(wire::IcrcKind::kRoceV2Ipv6, covered, 40 + 8));
+    record.replace(record.size() - 4, 4, reinterpret_cast<const char*>(icrc), 4);
+  });
+}
+
+// One Call, its Reply, all packets of their operations, and nothing else.
+TEST(WiresharkShows, WhatBelongsToAnExchange) {
+  const std::string file = readable("linux-nfs3.pcap");
+  json call;
+  const Result r = tshark("RPCRDMA decode --json " + capture("linux-nfs3.pcap"));
+  for (const json& m : e2e::json_lines(r.out)) {
+    if (m["kind"] == "call" && m["rpc"]["procedure_name"] == "READ") {
+      call = m;
+      break;
+    }
+  }
+  ASSERT_FALSE(call.is_null());
+  const std::string frame = call["frame"].dump();
+  const auto exchange =
+      fields("-2 -r " + file + " -Y frame.number==" + frame + " -e rpcrdma.exchange");
+  ASSERT_EQ(exchange.size(), 1U);
+  std::set<std::uint64_t> messages;
+  std::set<std::uint64_t> moved;
+  for (const Row& row : fields(
+           "-2 -r " + file + " -Y rpcrdma.exchange==" + exchange[0][0] +
+           " -e frame.number -e rpcrdma.kind -e rpcrdma.packet.call -e infiniband.reth.dmalen")) {
+    if (row[1].empty()) {
+      EXPECT_EQ(row[2], frame) << "frame " << row[0];
+      moved.insert(std::stoull(row[0]));
+    } else {
+      messages.insert(std::stoull(row[0]));
+    }
+  }
+  EXPECT_EQ(messages, (std::set<std::uint64_t>{call["frame"], call["match"]}));
+  // 32768 bytes at a path MTU of 1024.
+  EXPECT_EQ(moved.size(), 32U);
+}
+
+TEST(WiresharkKnows, EveryFieldOfOurs) {
+  std::set<std::string> known;
+  for (const std::string& line : lines(tshark("TSHARK -G fields").out)) {
+    const Row columns = split(line, "\t");
+    if (columns.size() > 2) known.insert(columns[2]);
+  }
+  std::size_t ours = 0;
+  for (const std::string& line : lines(tshark("RPCRDMA fields").out)) {
+    const std::string name = line.substr(0, line.find(' '));
+    if (!name.starts_with("rpcrdma.")) continue;
+    ++ours;
+    EXPECT_TRUE(known.contains(name)) << name;
+  }
+  EXPECT_GT(ours, 100U);
+}
+
+}  // namespace
+}  // namespace rpcrdma::wireshark_tests
