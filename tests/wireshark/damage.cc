@@ -67,12 +67,13 @@ void reorder(std::vector<Record>& capture, Random& random) {
 
 }  // namespace
 
-void readdress(std::vector<Record>& capture, std::uint8_t copy) {
+void readdress(std::vector<Record>& capture, std::uint16_t copy) {
   for (Record& r : capture) {
     const std::size_t icrc = icrc_at(r);
     if (icrc == 0) continue;
-    // The second bytes of both.
-    r.data[kEthernet + 13] = r.data[kEthernet + 17] = copy;
+    // The middle bytes of both.
+    wire::store_be16(&r.data[kEthernet + 13], copy);
+    wire::store_be16(&r.data[kEthernet + 17], copy);
     sign(r, icrc);
   }
 }

@@ -20,7 +20,7 @@ enum class Damage : std::uint8_t {
 inline constexpr unsigned kDamages = 5;
 
 // Gives all RoCEv2 packets other addresses, those of a copy's own.
-void readdress(std::vector<Record>& capture, std::uint8_t copy);
+void readdress(std::vector<Record>& capture, std::uint16_t copy);
 
 void damage(std::vector<Record>& capture, Damage kind, std::uint64_t seed);
 

@@ -166,12 +166,6 @@ void init_wireshark(const char* program) {
   }
 }
 
-void end_wireshark() {
-  col_cleanup(&columns);
-  epan_cleanup();
-  wtap_cleanup();
-}
-
 std::vector<Record> read_capture(const std::string& path) {
   std::vector<Record> records;
   int error = 0;

@@ -20,7 +20,6 @@ struct Record {
 // Initialises libwiretap and libwireshark, with the plugin's own code and no plugins from folders;
 // once, from main(). Ends the program with a message where that fails.
 void init_wireshark(const char* program);
-void end_wireshark();
 
 // All records of a capture file, by libwiretap. Fails the test if it cannot be opened.
 [[nodiscard]] std::vector<Record> read_capture(const std::string& path);
