@@ -114,10 +114,22 @@ void finish_before_statistics() {
   if (error != nullptr) g_string_free(error, TRUE);
 }
 
+// tshark that reads a file once shows a frame when it comes, and never again; with -2 it shows none
+// when they come.
+Session::Use use_of(packet_info* pinfo, const proto_tree* tree) {
+  static const bool is_tshark = [] {
+    const char* const program = g_get_prgname();
+    return program != nullptr && std::strcmp(program, "tshark") == 0;
+  }();
+  if (!is_tshark || pinfo->cinfo == nullptr) return Session::Use::kAgain;
+  return tree != nullptr ? Session::Use::kOnce : Session::Use::kOnceWithoutFields;
+}
+
 // Gives the frame to the analyzer when it is seen for the first time, and tells taps what came of
 // it.
-const FrameNote* look_at(packet_info* pinfo) {
-  if (!current || !proto_is_protocol_enabled(find_protocol_by_id(registered.protocol))) {
+const FrameNote* look_at(packet_info* pinfo, const proto_tree* tree) {
+  static protocol_t* const ours = find_protocol_by_id(registered.protocol);
+  if (!current || !proto_is_protocol_enabled(ours)) {
     return nullptr;
   }
   Tapped tapped;
@@ -131,6 +143,7 @@ const FrameNote* look_at(packet_info* pinfo) {
     capture::Frame frame;
     tapped.first_time = true;
     tapped.told_from = current->findings();
+    current->set_use(use_of(pinfo, tree));
     if (frame_of(pinfo, frame)) current->frame(frame);
     tapped.told_to = current->findings();
   }
@@ -277,22 +290,34 @@ void show_message(const MessageNote& m, tvbuff_t* send, packet_info* pinfo, prot
   paint(m.behind, send, 0, ours);
 }
 
-// What the line of an operation's packet says.
-void write_operation(const notes::OperationNote& o, const MessageNote& call, std::string& text) {
+// What the line of an operation's packet says. Mostly it is of the same operation as the one
+// before.
+const char* operation_text(Ref ref, const notes::OperationNote& o, const MessageNote& call) {
+  static std::string text;
+  static Ref last = 0;
+  static std::uint64_t last_call = 0;
+  static std::size_t last_label = 0;
+  static model::ChunkList last_list = model::ChunkList::kRead;
+  const bool same = ref == last && call.frame == last_call && call.label.size() == last_label &&
+                    o.operation.list == last_list;
+  last = ref;
+  last_list = o.operation.list;
+  last_call = call.frame;
+  last_label = call.label.size();
+  if (same) return text.c_str();
   text = "| ";
   text += model::chunk_list_name(o.operation.list);
   text += " chunk of the Call in ";
   text += std::to_string(call.frame);
   if (!call.label.empty()) text.append(" (").append(call.label).append(")");
+  return text.c_str();
 }
 
 void show_operation(const FrameNote& note, tvbuff_t* tvb, packet_info* pinfo, proto_tree* ours) {
-  static std::string text;
   const notes::OperationNote& o = current->operation(note.operation);
   const MessageNote& call = current->message(o.call);
   col_set_str(pinfo->cinfo, COL_PROTOCOL, kColumn);
-  write_operation(o, call, text);
-  col_append_str(pinfo->cinfo, COL_INFO, text.c_str());
+  col_append_str(pinfo->cinfo, COL_INFO, operation_text(note.operation, o, call));
   if (ours == nullptr) return;
   proto_item_set_generated(proto_tree_add_uint(ours, hf(FieldId::kExchange), tvb, 0, 0, o.call));
   paint_operation(o, call.frame, tvb, ours);
@@ -436,7 +461,7 @@ struct Around {
 
 int dissect_packet(const Around& around, tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree,
                    void* data) {
-  const FrameNote* const note = look_at(pinfo);
+  const FrameNote* const note = look_at(pinfo, tree);
   painted = 0;
   volatile int length = static_cast<int>(tvb_captured_length(tvb));
   // Wireshark's dissector gives up on what the snap length has cut.
@@ -520,7 +545,7 @@ void set_addresses(const FrameNote& note, packet_info* pinfo) {
 // What an endpoint tells: named in its recordings.
 int dissect_event(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
   (void)data;
-  const FrameNote* const note = look_at(pinfo);
+  const FrameNote* const note = look_at(pinfo, tree);
   const guint captured = tvb_captured_length(tvb);
   col_set_str(pinfo->cinfo, COL_PROTOCOL, kColumn);
   if (note == nullptr) return static_cast<int>(captured);

@@ -24,7 +24,10 @@ void append(std::vector<std::uint8_t>& out, wire::Bytes bytes) {
 
 // Data of a chunk and its roundup. False when the capture does not have all of it.
 bool append_chunk(std::vector<std::uint8_t>& out, const CallChunk& chunk, std::uint64_t length) {
-  const auto data = chunk.data.prefix(length);
+  const auto& extents = chunk.data.extents();
+  wire::Bytes data;
+  if (!extents.empty() && extents.front().offset == 0) data = extents.front().bytes;
+  data = data.first(static_cast<std::size_t>(std::min<std::uint64_t>(length, data.size())));
   append(out, data);
   if (data.size() == length) {
     out.resize(out.size() + static_cast<std::size_t>(wire::xdr_padded(length) - length));
@@ -105,10 +108,22 @@ bool is_position_zero(const CallChunk& chunk) {
 
 }  // namespace
 
+namespace {
+
+// Bytes of all its chunks, with room for roundup.
+std::size_t held(const Call& call) {
+  std::size_t sum = 0;
+  for (const CallChunk& chunk : call.chunks) sum += chunk.data.held() + sizeof(std::uint32_t);
+  return sum;
+}
+
+}  // namespace
+
 Rebuilt rebuild_call(const Call& call) {
   Rebuilt result;
   std::vector<std::uint8_t> reduced;
   result.complete = reduced_call(call, reduced);
+  result.bytes.reserve(reduced.size() + held(call));
   // Positions count in the message that is being built, so chunks go in one after the other.
   std::size_t used = 0;
   for (const CallChunk& chunk : call.chunks) {
@@ -186,6 +201,7 @@ Rebuilt rebuild_reply(const Call& call, const Message& reply) {
     result.bytes = std::move(reduced);
     return result;
   }
+  result.bytes.reserve(reduced.size() + held(call));
   std::size_t used = 0;
   std::size_t chunks_placed = 0;
   for (std::size_t i = 0; i < found.count; ++i) {

@@ -88,8 +88,8 @@ std::string message_line(const model::Message& m, const Context& context, const 
                      message_summary(m, context, style));
 }
 
-std::string message_summary(const model::Message& m, const Context& context,
-                            const TextStyle& style) {
+std::string transport_summary(const model::Message& m, const Context& context,
+                              const TextStyle& style) {
   const roce::Connection& c = context.connection(m);
   const bool reverse = context.model->reverse(m);
   std::string line;
@@ -109,6 +109,12 @@ std::string message_summary(const model::Message& m, const Context& context,
                        : " (incomplete in the capture)";
   }
   if (m.suspect) line += " (bad ICRC)";
+  return line;
+}
+
+std::string message_summary(const model::Message& m, const Context& context,
+                            const TextStyle& style) {
+  std::string line = transport_summary(m, context, style);
   const std::string label = rpc_label(m.rpc);
   if (!label.empty()) line += fmt::format(" | {}", label);
   if (m.kind == model::Kind::kReply) {
@@ -119,7 +125,8 @@ std::string message_summary(const model::Message& m, const Context& context,
     line +=
         m.match_frame != 0
             ? fmt::format(" | answers {} after {}", m.match_frame, format_duration(m.latency_ns))
-            : fmt::format(" | its Call is not in the {}", c.recorded ? "recording" : "capture");
+            : fmt::format(" | its Call is not in the {}",
+                          context.connection(m).recorded ? "recording" : "capture");
   }
   return line;
 }

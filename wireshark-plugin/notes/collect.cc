@@ -142,13 +142,18 @@ void Session::Impl::conclude(MessageNote& n, const model::Message& m, const mode
                     n.procedure_known == m.rpc.known;
   n.reverse = reverse;
   if (!said) {
-    n.summary = report::message_summary(m, context, {});
+    // Where its RPC message speaks for itself, and nobody asks again, that is enough.
+    const bool brief = use == Use::kOnceWithoutFields && n.rpc_frame == m.frame && m.rpc.known &&
+                       is_dissected != nullptr && is_dissected(m.rpc.program);
+    n.summary =
+        brief ? report::transport_summary(m, context, {}) : report::message_summary(m, context, {});
     n.procedure_known = m.rpc.known;
     if (m.rpc.known) {
       n.procedure = {m.rpc.program, m.rpc.version, m.rpc.procedure};
       n.label = report::procedure_label(m.rpc);
     }
   }
+  if (use == Use::kOnceWithoutFields) return;
   const filter::Inputs in = context.inputs(m, call, 0);
   write(n.before, in, fields_before());
   // What was moved for a Call is known when it is over.
@@ -172,7 +177,6 @@ void Session::Impl::on_message(const model::Message& m, const model::Call* call)
   n.connection = context.connection_id(m.connection);
   // An answer ends its Call, and is concluded with it.
   const bool answers = call != nullptr && (m.kind == Kind::kReply || m.kind == Kind::kError);
-  if (!answers) conclude(n, m, call);
   FrameNote& frame = note(m.frame);
   frame.connection = n.connection;
   frame.message = static_cast<Ref>(m.id);
@@ -189,6 +193,7 @@ void Session::Impl::on_message(const model::Message& m, const model::Call* call)
   } else if (call != nullptr && m.kind == Kind::kReply) {
     reply_is_here(m, *call);
   }
+  if (!answers) conclude(n, m, call);
 }
 
 void Session::Impl::on_identified(const model::Call& call) {
@@ -220,6 +225,17 @@ void Session::Impl::place(const model::Message& m, const model::Call& call, RpcN
   const auto ref = static_cast<Ref>(rpcs.size());
   (frame.rpc == 0 ? frame.rpc : rpcs[frame.last_rpc - 1].next) = ref;
   frame.last_rpc = ref;
+}
+
+void Session::Impl::forget_rpcs() {
+  if (use == Use::kAgain) {
+    first_kept_rpc = rpcs.size();
+    return;
+  }
+  for (; first_kept_rpc < rpcs.size(); ++first_kept_rpc) {
+    std::vector<std::uint8_t>().swap(rpcs[first_kept_rpc].bytes);
+    rpcs[first_kept_rpc].length = 0;
+  }
 }
 
 void Session::Impl::inline_rpc(const model::Message& m, RpcNote& rpc) const {

@@ -61,6 +61,11 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
 
   [[nodiscard]] bool worth_rebuilding(const model::Message& m) const;
 
+  // Those of the frame before, where nobody looks at frames again.
+  void forget_rpcs();
+
+  Use use = Use::kAgain;
+  std::size_t first_kept_rpc = 0;
   bool (*is_dissected)(std::uint32_t);
   report::Context context;
   rules::Findings all_findings;

@@ -24,12 +24,17 @@ constexpr std::uint64_t kMaxFrame = UINT32_MAX;
 Session::Session(const Options& options) : impl_(std::make_unique<Impl>(options)) {}
 Session::~Session() = default;
 
+void Session::set_use(Use use) {
+  impl_->use = use;
+}
+
 void Session::frame(const capture::Frame& frame) noexcept {
   Impl& s = *impl_;
   if (s.failure != nullptr || s.finished || frame.number <= s.newest || frame.number > kMaxFrame) {
     return;
   }
   s.newest = frame.number;
+  s.forget_rpcs();
   try {
     s.pipeline.frame(frame);
   } catch (const std::exception&) {

@@ -14,9 +14,12 @@ struct TextStyle {
 [[nodiscard]] std::string message_line(const model::Message& m, const Context& context,
                                        const TextStyle& style);
 
-// What that line says of the message itself, without when it was sent and who sent it to whom.
+// What that line says of the message itself, without when it was sent and who sent it to whom; and
+// of that what the transport header says, without the RPC message.
 [[nodiscard]] std::string message_summary(const model::Message& m, const Context& context,
                                           const TextStyle& style);
+[[nodiscard]] std::string transport_summary(const model::Message& m, const Context& context,
+                                            const TextStyle& style);
 
 // The fields of the header and the RPC message, and what the model knows. Needs a model that keeps
 // bytes.

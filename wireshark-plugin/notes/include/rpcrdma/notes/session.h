@@ -54,6 +54,11 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  // What is going to be asked of notes: whoever reads a capture once and goes on needs no fields
+  // where he shows none, and no RPC message longer than for its frame.
+  enum class Use : std::uint8_t { kAgain, kOnce, kOnceWithoutFields };
+  void set_use(Use use);
+
   // The frames of a capture in their order, each once; one that came before is passed over. Those
   // without RDMA may be left out.
   void frame(const capture::Frame& frame) noexcept;
