@@ -89,6 +89,12 @@ bool frame_of(packet_info* pinfo, capture::Frame& frame) {
   return true;
 }
 
+// The user can switch protocols off.
+bool is_switched_on() {
+  static protocol_t* const ours = find_protocol_by_id(registered.protocol);
+  return proto_is_protocol_enabled(ours);
+}
+
 // Findings that came with no frame, or after the last one, are asked for when statistics are drawn.
 void finish() {
   if (current) current->finish();
@@ -128,8 +134,7 @@ Session::Use use_of(packet_info* pinfo, const proto_tree* tree) {
 // Gives the frame to the analyzer when it is seen for the first time, and tells taps what came of
 // it.
 const FrameNote* look_at(packet_info* pinfo, const proto_tree* tree) {
-  static protocol_t* const ours = find_protocol_by_id(registered.protocol);
-  if (!current || !proto_is_protocol_enabled(ours)) {
+  if (!current || !is_switched_on()) {
     return nullptr;
   }
   Tapped tapped;
@@ -503,7 +508,7 @@ dissector_handle_t before_udp_handle = nullptr;
 
 // UDP asks who has the lower port first. Who has a conversation is asked before that.
 int dissect_before_udp(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
-  if (!PINFO_FD_VISITED(pinfo) && tvb_captured_length(tvb) >= 4) {
+  if (!PINFO_FD_VISITED(pinfo) && tvb_captured_length(tvb) >= 4 && is_switched_on()) {
     const guint32 source = tvb_get_ntohs(tvb, 0);
     const guint32 port = around[kUdp].value;
     if (source < kEntropyPorts && source != port && tvb_get_ntohs(tvb, 2) == port) {

@@ -32,18 +32,14 @@ void add(stat_tap_table* table, TableRows& rows, const notes::FindingNote& f) {
 
 void frame(stat_tap_table* table, TableRows& rows, const Tapped& tapped) {
   for_each_finding(tapped, [&](const notes::FindingNote& f) { add(table, rows, f); });
-  if (tapped.first_time) rows.findings_seen = tapped.told_to;
+  // Whoever goes through the frames again finds each finding with one of them.
+  rows.findings_seen = tapped.first_time ? tapped.told_to : tapped.session->findings();
 }
 
 // Errors first, as they were found. Whoever shows the table has not seen its rows yet.
 void sort(stat_tap_table* table, TableRows& rows) {
   std::vector<Cell*> sorted;
-  std::uint64_t previous = 0;
-  for (const auto& [key, row] : rows.row) {
-    sorted.push_back(table->elements[row]);
-    previous = key;
-  }
-  static_cast<void>(previous);
+  for (const auto& [key, row] : rows.row) sorted.push_back(table->elements[row]);
   guint at = 0;
   for (auto& [key, row] : rows.row) {
     table->elements[at] = sorted[at];
