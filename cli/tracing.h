@@ -30,7 +30,7 @@ struct TracingPlan {
   std::string name;
   bool live = true;
   bool packets = false;  // there is a live socket of packets too
-  std::string record;  // empty: nothing is recorded
+  std::string record;    // empty: nothing is recorded
   capture::RingOptions ring;
   bool tell = true;  // on stderr, at the end, what was recorded
 };
