@@ -453,10 +453,7 @@ bool built_in_has_it(packet_info* pinfo) {
   return false;
 }
 
-// Around a dissector of RoCE.
-template <int kWhich>
-int dissect_around(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data);
-
+// Around a dissector of RoCE, or around that of UDP, which is where RoCEv2 comes from.
 struct Around {
   const char* table;
   guint32 value;
@@ -464,23 +461,28 @@ struct Around {
   dissector_handle_t theirs;
 };
 
-int dissect_packet(const Around& around, tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree,
-                   void* data) {
-  const FrameNote* const note = look_at(pinfo, tree);
-  painted = 0;
+// Wireshark's dissector gives up on what the snap length has cut.
+int call_for_cut(dissector_handle_t theirs, tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree,
+                 void* data) {
   volatile int length = static_cast<int>(tvb_captured_length(tvb));
-  // Wireshark's dissector gives up on what the snap length has cut.
   TRY {
-    length = around.theirs != nullptr ? call_dissector_only(around.theirs, tvb, pinfo, tree, data)
-                                      : call_data_dissector(tvb, pinfo, tree);
+    length = call_dissector_only(theirs, tvb, pinfo, tree, data);
   }
   CATCH_NONFATAL_ERRORS {
     show_exception(tvb, pinfo, tree, EXCEPT_CODE, GET_MESSAGE);
   }
   ENDTRY;
+  return length;
+}
+
+int dissect_packet(dissector_handle_t theirs, const FrameNote* note, tvbuff_t* tvb,
+                   packet_info* pinfo, proto_tree* tree, void* data) {
+  painted = 0;
+  const bool cut = tvb_captured_length(tvb) < tvb_reported_length(tvb);
+  const int length = cut ? call_for_cut(theirs, tvb, pinfo, tree, data)
+                         : call_dissector_only(theirs, tvb, pinfo, tree, data);
   // What the snap length has cut is not offered to anybody. Another Send that was not offered to us
   // is somebody else's by the user's wish.
-  const bool cut = tvb_captured_length(tvb) < tvb_reported_length(tvb);
   if (note != nullptr && painted != pinfo->num && (note->message == 0 || cut) &&
       !built_in_has_it(pinfo) && !leave_to_built_in(*note) && has_something_to_say(*note)) {
     if (cut) {  // Wireshark takes it for broken, and says so
@@ -492,36 +494,123 @@ int dissect_packet(const Around& around, tvbuff_t* tvb, packet_info* pinfo, prot
   return length;
 }
 
-enum : int { kUdp, kEthertype, kLink, kErf, kAll };
-std::array<Around, kAll> around = {{{"udp.port", kRocePort, nullptr, nullptr},
-                                    {"ethertype", 0x8915, nullptr, nullptr},
+enum : int { kEthertype, kLink, kErf, kAll };
+std::array<Around, kAll> around = {{{"ethertype", 0x8915, nullptr, nullptr},
                                     {"wtap_encap", WTAP_ENCAP_INFINIBAND, nullptr, nullptr},
                                     {"erf.types.type", 21, nullptr, nullptr}}};
 
 template <int kWhich>
 int dissect_around(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
-  return dissect_packet(around[kWhich], tvb, pinfo, tree, data);
+  return dissect_packet(around[kWhich].theirs, look_at(pinfo, tree), tvb, pinfo, tree, data);
 }
 
 dissector_handle_t udp_handle = nullptr;
-dissector_handle_t before_udp_handle = nullptr;
+dissector_table_t udp_ports = nullptr;
 
 // UDP asks who has the lower port first. Who has a conversation is asked before that.
-int dissect_before_udp(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
-  if (!PINFO_FD_VISITED(pinfo) && tvb_captured_length(tvb) >= 4 && is_switched_on()) {
-    const guint32 source = tvb_get_ntohs(tvb, 0);
-    const guint32 port = around[kUdp].value;
-    if (source < kEntropyPorts && source != port && tvb_get_ntohs(tvb, 2) == port) {
-      const conversation_type type = CONVERSATION_UDP;
-      if (find_conversation(pinfo->num, &pinfo->dst, &pinfo->src, type, port, source,
-                            NO_ADDR_B | NO_PORT_B) == nullptr) {
-        conversation_t* const conversation = conversation_new(
-            pinfo->num, &pinfo->dst, &pinfo->src, type, port, source, NO_ADDR2 | NO_PORT2);
-        conversation_set_dissector(conversation, around[kUdp].ours);
-      }
+void claim(packet_info* pinfo, guint32 source) {
+  const dissector_handle_t roce = dissector_get_uint_handle(udp_ports, kRocePort);
+  if (roce == nullptr || find_conversation(pinfo->num, &pinfo->dst, &pinfo->src, CONVERSATION_UDP,
+                                           kRocePort, source, NO_ADDR_B | NO_PORT_B) != nullptr) {
+    return;
+  }
+  conversation_set_dissector(
+      conversation_new(pinfo->num, &pinfo->dst, &pinfo->src, CONVERSATION_UDP, kRocePort, source,
+                       NO_ADDR2 | NO_PORT2),
+      roce);
+}
+
+// Only the columns are asked for, and of those none that Wireshark's dissectors would have to fill.
+bool only_plain_columns(packet_info* pinfo, const proto_tree* tree) {
+  if (use_of(pinfo, tree) != Session::Use::kOnceWithoutFields ||
+      tap_listeners_require_dissection()) {
+    return false;
+  }
+  for (int i = 0; i < pinfo->cinfo->num_cols; ++i) {
+    switch (pinfo->cinfo->columns[i].col_fmt) {
+      case COL_NUMBER:
+      case COL_CLS_TIME:
+      case COL_ABS_TIME:
+      case COL_REL_TIME:
+      case COL_DELTA_TIME:
+      case COL_DEF_SRC:
+      case COL_DEF_DST:
+      case COL_PROTOCOL:
+      case COL_PACKET_LENGTH:
+      case COL_INFO:
+        break;
+      default:
+        return false;
     }
   }
-  return call_dissector_only(udp_handle, tvb, pinfo, tree, data);
+  return true;
+}
+
+// "RC RDMA Write First ", as Wireshark says it; null for what is no RDMA Read or Write, or has
+// immediate data.
+const char* operation_name(std::uint8_t opcode) {
+  switch (opcode) {
+    case 6:
+      return "RC RDMA Write First ";
+    case 7:
+      return "RC RDMA Write Middle ";
+    case 8:
+      return "RC RDMA Write Last ";
+    case 10:
+      return "RC RDMA Write Only ";
+    case 12:
+      return "RC RDMA Read Request ";
+    case 13:
+      return "RC RDMA Read Response First ";
+    case 14:
+      return "RC RDMA Read Response Middle ";
+    case 15:
+      return "RC RDMA Read Response Last ";
+    case 16:
+      return "RC RDMA Read Response Only ";
+    default:
+      return nullptr;
+  }
+}
+
+// Most packets of a capture move chunks. Where no more is asked for than their line, that is
+// written without Wireshark's dissectors: they would find nothing that is not known here already.
+bool write_line(const FrameNote& note, tvbuff_t* tvb, packet_info* pinfo) {
+  constexpr int kBth = 8;
+  constexpr int kBthBytes = 12;
+  if (note.operation == 0 || note.message != 0 || note.rpc != 0 || note.sent_again ||
+      tvb_captured_length(tvb) != tvb_reported_length(tvb) ||
+      tvb_captured_length(tvb) < kBth + kBthBytes || !preferences.precedence) {
+    return false;
+  }
+  const char* const name = operation_name(tvb_get_guint8(tvb, kBth));
+  if (name == nullptr) return false;
+  const notes::OperationNote& o = current->operation(note.operation);
+  std::array<char, 16> qp;
+  g_snprintf(qp.data(), static_cast<gulong>(qp.size()), "QP=0x%06x ",
+             tvb_get_ntoh24(tvb, kBth + 5));
+  col_set_str(pinfo->cinfo, COL_PROTOCOL, kColumn);
+  col_add_str(pinfo->cinfo, COL_INFO, name);
+  col_append_str(pinfo->cinfo, COL_INFO, qp.data());
+  col_append_str(pinfo->cinfo, COL_INFO,
+                 operation_text(note.operation, o, current->message(o.call)));
+  return true;
+}
+
+int dissect_around_udp(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
+  if (tvb_captured_length(tvb) < 4 || tvb_get_ntohs(tvb, 2) != kRocePort) {
+    return call_dissector_only(udp_handle, tvb, pinfo, tree, data);
+  }
+  const guint32 source = tvb_get_ntohs(tvb, 0);
+  if (source < kEntropyPorts && source != kRocePort && !PINFO_FD_VISITED(pinfo) &&
+      is_switched_on()) {
+    claim(pinfo, source);
+  }
+  const FrameNote* const note = look_at(pinfo, tree);
+  if (note != nullptr && only_plain_columns(pinfo, tree) && write_line(*note, tvb, pinfo)) {
+    return static_cast<int>(tvb_captured_length(tvb));
+  }
+  return dissect_packet(udp_handle, note, tvb, pinfo, tree, data);
 }
 
 void set_side(address* to, const capture::Address& side) {
@@ -593,16 +682,14 @@ gboolean dissect_private_data(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tre
   return TRUE;
 }
 
-// A new capture, or the same once more. The dissectors around which ours are can have been put back
-// meanwhile, by a change of preferences.
+// A new capture, or the same once more.
 void begin() {
   take_precedence();
-  around[kUdp].value = prefs_get_uint_value("infiniband", "rroce.port");
   for (Around& a : around) {
     const dissector_table_t table = find_dissector_table(a.table);
     if (table == nullptr) continue;
     const dissector_handle_t now = dissector_get_uint_handle(table, a.value);
-    if (now == a.ours) continue;
+    if (now == nullptr || now == a.ours) continue;
     a.theirs = now;
     dissector_add_uint(a.table, a.value, a.ours);
   }
@@ -638,16 +725,14 @@ void hand_off() {
   built_in = find_heur_dissector_by_unique_short_name("rpcrdma_infiniband");
   built_in_protocol = proto_get_id_by_filter_name("rpcordma");
 
-  around[kUdp].ours = create_dissector_handle(dissect_around<kUdp>, registered.around_infiniband);
   around[kEthertype].ours =
       create_dissector_handle(dissect_around<kEthertype>, registered.around_infiniband);
   around[kLink].ours = create_dissector_handle(dissect_around<kLink>, registered.around_infiniband);
   around[kErf].ours = create_dissector_handle(dissect_around<kErf>, registered.around_infiniband);
-  if (udp_handle != nullptr) {
-    before_udp_handle = create_dissector_handle(dissect_before_udp, registered.before_udp);
-    constexpr guint32 kUdpProtocol = 17;
-    dissector_add_uint("ip.proto", kUdpProtocol, before_udp_handle);
-  }
+  udp_ports = find_dissector_table("udp.port");
+  constexpr guint32 kUdpProtocol = 17;
+  dissector_add_uint("ip.proto", kUdpProtocol,
+                     create_dissector_handle(dissect_around_udp, registered.around_udp));
 
   heur_dissector_add("infiniband.payload", dissect_payload, "RPC-over-RDMA (rpcrdma-scope)",
                      "rpcrdma_scope", registered.protocol, HEURISTIC_ENABLE);

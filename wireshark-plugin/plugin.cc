@@ -25,10 +25,10 @@ void register_protocol() {
   registered.protocol =
       proto_register_protocol("RPC-over-RDMA (rpcrdma-scope)", "RPC-over-RDMA", "rpcrdma");
   registered.around_infiniband = proto_register_protocol_in_name_only(
-      "RoCE (rpcrdma-scope)", "RoCE (rpcrdma-scope)", "rpcrdma.around_roce",
+      "InfiniBand (rpcrdma-scope)", "InfiniBand (rpcrdma-scope)", "rpcrdma.around_infiniband",
       proto_get_id_by_filter_name("infiniband"), FT_PROTOCOL);
-  registered.before_udp = proto_register_protocol_in_name_only(
-      "UDP (rpcrdma-scope)", "UDP (rpcrdma-scope)", "rpcrdma.before_udp",
+  registered.around_udp = proto_register_protocol_in_name_only(
+      "UDP (rpcrdma-scope)", "UDP (rpcrdma-scope)", "rpcrdma.around_udp",
       proto_get_id_by_filter_name("udp"), FT_PROTOCOL);
   registered.tap = register_tap("rpcrdma");
   register_fields();

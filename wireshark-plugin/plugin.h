@@ -14,10 +14,10 @@ namespace rpcrdma::wireshark {
 // The protocol, its fields and its subtrees.
 struct Registered {
   int protocol = -1;
-  // In whose names ours are called around Wireshark's dissectors of RoCE and before that of UDP:
-  // whoever switches our protocol off keeps those.
+  // In whose names ours are called around Wireshark's dissectors of InfiniBand and UDP: whoever
+  // switches our protocol off keeps those.
   int around_infiniband = -1;
-  int before_udp = -1;
+  int around_udp = -1;
   int tap = 0;
   int tree = -1;                                 // ett of every subtree
   std::array<int, decode::kFieldCount> field{};  // hf by FieldId; 0: a field that is not ours

@@ -4,6 +4,7 @@
 // Templates of GLib's must not come into the `extern "C"` of those headers that have one around
 // their includes.
 #include <epan/addr_resolv.h>
+#include <epan/column-info.h>
 #include <epan/conversation.h>
 #include <epan/conversation_filter.h>
 #include <epan/epan_dissect.h>

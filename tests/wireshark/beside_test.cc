@@ -51,6 +51,20 @@ INSTANTIATE_TEST_SUITE_P(Linux, Beside,
                            return name;
                          });
 
+// Where only lines are asked for, those of RDMA Reads and Writes are written without Wireshark's
+// dissectors, and of messages less is kept.
+TEST(WiresharkLines, AreTheSameWithATreeAndWithout) {
+  for (const char* name : {"linux-nfs3.pcap", "linux-nfs41.pcap", "linux-deleg.pcap",
+                           "linux-non-rpc.pcap", "rules/RP-02.pcap", "rules/RETX-STORM.pcap",
+                           "rules/CONN-LOST-access.pcap", "dialects/ietf-03.pcap"}) {
+    const std::string file = readable(name);
+    const Row alone = lines(tshark("TSHARK -r " + file).out);
+    const Row with_tree = lines(tshark("TSHARK -Y frame -r " + file).out);
+    EXPECT_FALSE(alone.empty());
+    EXPECT_EQ(alone, with_tree) << name;
+  }
+}
+
 TEST(DecodeAs, ShowsHeadersOfSendsThatWereNotRecognised) {
   const std::string file = readable("linux-non-rpc.pcap");
   const auto sends = fields("-r " + file + " -Y 'infiniband.bth.opcode == 4' -e frame.number");

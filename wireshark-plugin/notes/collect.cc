@@ -144,7 +144,7 @@ void Session::Impl::conclude(MessageNote& n, const model::Message& m, const mode
   if (!said) {
     // Where its RPC message speaks for itself, and nobody asks again, that is enough.
     const bool brief = use == Use::kOnceWithoutFields && n.rpc_frame == m.frame && m.rpc.known &&
-                       is_dissected != nullptr && is_dissected(m.rpc.program);
+                       m.rpc.header_seen && is_dissected != nullptr && is_dissected(m.rpc.program);
     n.summary =
         brief ? report::transport_summary(m, context, {}) : report::message_summary(m, context, {});
     n.procedure_known = m.rpc.known;
@@ -283,7 +283,8 @@ void Session::Impl::reply_is_here(const model::Message& reply, const model::Call
   } else {
     if (!worth_rebuilding(reply)) return;
     model::Rebuilt rebuilt = model::rebuild_reply(call, reply);
-    if (!rebuilt.complete) return;
+    // A Reply chunk can be returned empty, which no RPC message is.
+    if (!rebuilt.complete || rebuilt.bytes.empty()) return;
     rpc.bytes = std::move(rebuilt.bytes);
     rpc.length = rpc.reported_length = static_cast<std::uint32_t>(rpc.bytes.size());
   }
