@@ -412,7 +412,7 @@ void show_header(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, const char
   paint(scratch, tvb, 0, ours);
 }
 
-gboolean dissect_payload(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
+Boolean dissect_payload(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
   const FrameNote* const note = current ? current->find(pinfo->num) : nullptr;
   if (note == nullptr && current && preferences.precedence && begins_send(data) &&
       current->expects_messages(
@@ -667,7 +667,7 @@ int dissect_event(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* dat
   return static_cast<int>(captured);
 }
 
-gboolean dissect_private_data(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
+Boolean dissect_private_data(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
   (void)data;
   constexpr guint32 kMagic = 0xf6ab0e18;
   if (tvb_captured_length(tvb) < 8 || tvb_get_ntohl(tvb, 0) != kMagic) return FALSE;

@@ -33,7 +33,7 @@ struct Preferences {
   Boolean precedence = TRUE;
   gint profile = 8166;
   gint dialect = -1;  // a wire::Dialect; -1: told from the messages
-  Uint rpc_port = 20049;
+  guint rpc_port = 20049;
 };
 extern Preferences preferences;
 

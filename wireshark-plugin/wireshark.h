@@ -36,13 +36,11 @@ extern "C" {
 
 namespace rpcrdma::wireshark {
 
-// 4.2 has C99's types where 4.0 has GLib's.
-#if RPCRDMA_WIRESHARK(4, 2)
+// 4.4 has C99's types where those before it have GLib's.
+#if RPCRDMA_WIRESHARK(4, 4)
 using Boolean = bool;
-using Uint = unsigned int;
 #else
 using Boolean = gboolean;
-using Uint = guint;
 #endif
 
 // 4.2 gives conversation filters a pointer of their own.
