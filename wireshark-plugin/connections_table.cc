@@ -3,8 +3,6 @@
 #include "plugin.h"
 #include "statistics.h"
 
-#include <cstring>
-
 namespace rpcrdma::wireshark {
 
 namespace {
@@ -44,8 +42,7 @@ void frame(stat_tap_table* table, TableRows& rows, const Tapped& tapped) {
   const std::uint32_t id = tapped.note->connection;
   const bool known = rows.row.count(id) != 0;
   if (known && (tapped.session->finished() || tapped.note->message == 0)) return;
-  const char* const program = g_get_prgname();
-  if (known && program != nullptr && std::strcmp(program, "tshark") == 0) return;
+  if (known && is_tshark()) return;
   const ConnectionRow* const c = tapped.session->connection(id);
   if (c != nullptr) kPut(table, rows, *c);
 }

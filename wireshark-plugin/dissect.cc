@@ -106,8 +106,7 @@ void finish_before_statistics() {
   static bool asked_for = false;
   if (asked_for) remove_tap_listener(&current);
   asked_for = false;
-  const char* const program = g_get_prgname();
-  if (program == nullptr || std::strcmp(program, "tshark") != 0) return;
+  if (!is_tshark()) return;
   if (!have_tap_listener(registered.tap)) return;  // none of ours is to be drawn
   asked_for = true;
   GString* const error = register_tap_listener(
@@ -123,11 +122,7 @@ void finish_before_statistics() {
 // tshark that reads a file once shows a frame when it comes, and never again; with -2 it shows none
 // when they come.
 Session::Use use_of(packet_info* pinfo, const proto_tree* tree) {
-  static const bool is_tshark = [] {
-    const char* const program = g_get_prgname();
-    return program != nullptr && std::strcmp(program, "tshark") == 0;
-  }();
-  if (!is_tshark || pinfo->cinfo == nullptr) return Session::Use::kAgain;
+  if (!is_tshark() || pinfo->cinfo == nullptr) return Session::Use::kAgain;
   return tree != nullptr ? Session::Use::kOnce : Session::Use::kOnceWithoutFields;
 }
 
@@ -707,6 +702,14 @@ void end() {
 }
 
 }  // namespace
+
+bool is_tshark() {
+  static const bool is = [] {
+    const char* const program = g_get_prgname();
+    return program != nullptr && std::strcmp(program, "tshark") == 0;
+  }();
+  return is;
+}
 
 Session* session() {
   return current.get();

@@ -48,6 +48,10 @@ void register_statistics();
 void complete_statistics();
 void register_conversation_filters();
 
+// Whether this is tshark, which reads a file and is done with it, and not Wireshark, where a person
+// looks at frames again and again.
+[[nodiscard]] bool is_tshark();
+
 // The capture that is being looked at. Null between captures.
 [[nodiscard]] notes::Session* session();
 

@@ -47,7 +47,7 @@ void free_item(stat_tap_table* table, guint row, guint column, Cell* data) {
   open_tables().erase(table);
 }
 
-// Empty rows stay, since the window that shows them keeps pointers.
+// For frames that are gone through again. The window that shows the rows lets them go, too.
 void reset(stat_tap_table* table) {
   const auto it = open_tables().find(table);
   if (it == open_tables().end()) return;
