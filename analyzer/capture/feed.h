@@ -53,6 +53,12 @@ class Feed {
     return base_ + static_cast<std::uint64_t>(cursor_ - begin_);
   }
 
+  // Moves the cursor forward to `offset`; false where that cannot be done.
+  [[nodiscard]] virtual bool begin_at(std::uint64_t offset) {
+    (void)offset;
+    return false;
+  }
+
   // Pieces given out stay readable until the cursor is kReadableBehind bytes further.
   [[nodiscard]] virtual bool stays() const { return false; }
 

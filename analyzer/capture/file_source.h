@@ -20,7 +20,20 @@ class FileSource : public Source {
 
   [[nodiscard]] bool frames_stay() const final { return feed_->stays(); }
 
+  // For open_file_at(): goes to a mark of the same file. False: the file does not reach that far,
+  // or the mark is of a file of another format.
+  [[nodiscard]] bool go_to(const Mark& mark) {
+    if (!take_format(mark) || !feed_->begin_at(mark.offset)) return false;
+    stats_.frames = mark.frames;
+    return true;
+  }
+  // Where the bytes are mapped, and so can be read at any place.
+  void allow_marks() { marks_ = true; }
+
  protected:
+  // What a mark says of the format is in force from here on.
+  [[nodiscard]] virtual bool take_format(const Mark& mark) = 0;
+
   // `bytes_total`: of the file as stored, 0 when not known.
   FileSource(std::unique_ptr<Feed> feed, std::string name, std::uint64_t bytes_total)
       : feed_(std::move(feed)), name_(std::move(name)) {
@@ -37,6 +50,7 @@ class FileSource : public Source {
 
   std::unique_ptr<Feed> feed_;
   std::string name_;
+  bool marks_ = false;
   mutable SourceStats stats_;  // bytes_read is brought up to date when somebody asks
 
  private:

@@ -43,6 +43,13 @@ MappedFile::~MappedFile() {
   ::munmap(map_, mapped_);
 }
 
+bool MappedFile::begin_at(std::uint64_t offset) {
+  if (offset > size_ || offset < Feed::offset()) return false;
+  cursor_ = end_ = map_ + offset;
+  released_ = page_floor(static_cast<std::size_t>(offset));
+  return true;
+}
+
 // False when the file has become shorter than it was.
 bool MappedFile::check_size() {
   struct stat status {};

@@ -27,6 +27,7 @@ class MappedFile final : public Feed {
   [[nodiscard]] static std::unique_ptr<MappedFile> map(FileDescriptor& fd, std::uint64_t size);
   ~MappedFile() override;
   [[nodiscard]] bool stays() const override { return true; }
+  [[nodiscard]] bool begin_at(std::uint64_t offset) override;
 
  private:
   MappedFile(FileDescriptor fd, std::uint8_t* map, std::size_t size);

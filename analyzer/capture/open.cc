@@ -24,6 +24,7 @@ namespace rpcrdma::capture {
 namespace {
 
 using OpenResult = Expected<std::unique_ptr<Source>>;
+using OpenedFile = Expected<std::unique_ptr<FileSource>>;
 
 constexpr std::size_t kMagicBytes = 4;
 
@@ -31,7 +32,7 @@ tl::unexpected<Error> fail_errno(const std::string& name, int error) {
   return fail(name + ": " + std::strerror(error));
 }
 
-OpenResult not_a_capture(Feed& feed, const std::string& name) {
+OpenedFile not_a_capture(Feed& feed, const std::string& name) {
   const std::uint8_t* start = feed.need(kKindBytes);
   if (start == nullptr) start = feed.need(feed.available());
   if (!feed.failure().empty()) return fail(name + ": " + feed.failure());
@@ -43,7 +44,7 @@ OpenResult not_a_capture(Feed& feed, const std::string& name) {
   return fail(name + ": not a capture file: it looks like " + file_kind({start, size}) + damage);
 }
 
-OpenResult open_feed(std::unique_ptr<Feed> feed, std::string name, std::uint64_t bytes_total) {
+OpenedFile open_feed(std::unique_ptr<Feed> feed, std::string name, std::uint64_t bytes_total) {
   const std::uint8_t* const p = feed->need(kMagicBytes);
   if (p == nullptr) return not_a_capture(*feed, name);
   for (const bool swapped : {false, true}) {
@@ -71,7 +72,7 @@ std::unique_ptr<ByteStream> decompressed(Compression how, std::unique_ptr<ByteSt
   return stream;
 }
 
-OpenResult open_stream(std::unique_ptr<ByteStream> stream, std::string name,
+OpenedFile open_stream(std::unique_ptr<ByteStream> stream, std::string name,
                        std::uint64_t bytes_total) {
   std::vector<std::uint8_t> start(kCompressionBytes);
   std::size_t filled = 0;
@@ -88,14 +89,16 @@ OpenResult open_stream(std::unique_ptr<ByteStream> stream, std::string name,
                    std::move(name), bytes_total);
 }
 
-OpenResult open_regular(FileDescriptor fd, std::string name, std::uint64_t size) {
+OpenedFile open_regular(FileDescriptor fd, std::string name, std::uint64_t size) {
   if (size == 0) return fail(name + ": the file is empty");
   std::array<std::uint8_t, kCompressionBytes> start{};
   const ssize_t n = ::pread(fd.get(), start.data(), start.size(), 0);
   if (n < 0) return fail_errno(name, errno);
   if (compression({start.data(), static_cast<std::size_t>(n)}) == Compression::kNone) {
     if (auto mapped = MappedFile::map(fd, size)) {
-      return open_feed(std::move(mapped), std::move(name), size);
+      auto source = open_feed(std::move(mapped), std::move(name), size);
+      if (source) (*source)->allow_marks();
+      return source;
     }
   }
   return open_stream(std::make_unique<DescriptorStream>(std::move(fd)), std::move(name), size);
@@ -103,10 +106,9 @@ OpenResult open_regular(FileDescriptor fd, std::string name, std::uint64_t size)
 
 }  // namespace
 
-OpenResult open_file(const std::string& path) {
-  if (path == "-") {
-    return open_stream(std::make_unique<DescriptorStream>(STDIN_FILENO), "standard input", 0);
-  }
+namespace {
+
+OpenedFile open_path(const std::string& path) {
   FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) return fail_errno(path, errno);
   struct stat status {};
@@ -115,7 +117,26 @@ OpenResult open_file(const std::string& path) {
   if (S_ISREG(status.st_mode)) {
     return open_regular(std::move(fd), path, static_cast<std::uint64_t>(status.st_size));
   }
-  return open_descriptor(std::move(fd), path);
+  return open_stream(std::make_unique<DescriptorStream>(std::move(fd)), path, 0);
+}
+
+}  // namespace
+
+OpenResult open_file(const std::string& path) {
+  if (path == "-") {
+    return open_stream(std::make_unique<DescriptorStream>(STDIN_FILENO), "standard input", 0);
+  }
+  return open_path(path);
+}
+
+OpenResult open_file_at(const std::string& path, const Mark& mark) {
+  auto source = open_path(path);
+  if (!source) return tl::unexpected(source.error());
+  if (!(*source)->go_to(mark)) {
+    return fail(path + ": the file was changed: what was read of it at offset " +
+                std::to_string(mark.offset) + " is not there any more");
+  }
+  return source;
 }
 
 OpenResult open_descriptor(FileDescriptor fd, std::string name) {

@@ -18,9 +18,10 @@ constexpr std::int64_t kNeighbourSeconds = 86400;
 
 }  // namespace
 
-Expected<std::unique_ptr<Source>> PcapReader::open(std::unique_ptr<Feed> feed, std::uint32_t magic,
-                                                   ByteOrder order, std::string name,
-                                                   std::uint64_t bytes_total) {
+Expected<std::unique_ptr<FileSource>> PcapReader::open(std::unique_ptr<Feed> feed,
+                                                       std::uint32_t magic, ByteOrder order,
+                                                       std::string name,
+                                                       std::uint64_t bytes_total) {
   const std::uint8_t* const p = feed->need(kPcapHeaderBytes);
   if (p == nullptr) {
     if (!feed->failure().empty()) return fail(name + ": " + feed->failure());
@@ -34,7 +35,7 @@ Expected<std::unique_ptr<Source>> PcapReader::open(std::unique_ptr<Feed> feed, s
     return fail(name + ": pcap version " + std::to_string(major) + "." + std::to_string(minor) +
                 " is not supported, only 2.4");
   }
-  return std::unique_ptr<Source>(
+  return std::unique_ptr<FileSource>(
       new PcapReader(std::move(feed), magic, order, std::move(name), bytes_total, p));
 }
 

@@ -20,14 +20,20 @@ inline constexpr std::uint32_t kPcapModified = 0xa1b2cd34;
 class PcapReader final : public FileSource {
  public:
   // `magic` is the one that stands at the cursor, in `order`.
-  [[nodiscard]] static Expected<std::unique_ptr<Source>> open(std::unique_ptr<Feed> feed,
-                                                              std::uint32_t magic, ByteOrder order,
-                                                              std::string name,
-                                                              std::uint64_t bytes_total);
+  [[nodiscard]] static Expected<std::unique_ptr<FileSource>> open(std::unique_ptr<Feed> feed,
+                                                                  std::uint32_t magic,
+                                                                  ByteOrder order, std::string name,
+                                                                  std::uint64_t bytes_total);
 
   [[nodiscard]] Expected<bool> next(Frame& frame) override;
+  [[nodiscard]] std::optional<Mark> mark() const override {
+    if (!marks_) return std::nullopt;
+    return Mark{feed_->offset(), stats_.frames, nullptr};
+  }
 
  private:
+  [[nodiscard]] bool take_format(const Mark& mark) override { return mark.format == nullptr; }
+
   struct Record {
     std::uint32_t seconds;
     std::uint32_t fraction;

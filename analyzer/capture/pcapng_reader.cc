@@ -37,8 +37,9 @@ bool byte_order_of(const std::uint8_t* magic, ByteOrder& order) {
 
 }  // namespace
 
-Expected<std::unique_ptr<Source>> PcapngReader::open(std::unique_ptr<Feed> feed, std::string name,
-                                                     std::uint64_t bytes_total) {
+Expected<std::unique_ptr<FileSource>> PcapngReader::open(std::unique_ptr<Feed> feed,
+                                                         std::string name,
+                                                         std::uint64_t bytes_total) {
   const std::uint8_t* const p = feed->need(kSmallestSection);
   if (p == nullptr) {
     if (!feed->failure().empty()) return fail(name + ": " + feed->failure());
@@ -55,7 +56,8 @@ Expected<std::unique_ptr<Source>> PcapngReader::open(std::unique_ptr<Feed> feed,
     return fail(name + ": pcapng version " + std::to_string(major) + "." +
                 std::to_string(order.u16(p + 14)) + " is not supported, only 1.x");
   }
-  return std::unique_ptr<Source>(new PcapngReader(std::move(feed), std::move(name), bytes_total));
+  return std::unique_ptr<FileSource>(
+      new PcapngReader(std::move(feed), std::move(name), bytes_total));
 }
 
 Expected<bool> PcapngReader::next(Frame& frame) {
@@ -109,6 +111,23 @@ Expected<bool> PcapngReader::next(Frame& frame) {
   }
 }
 
+std::optional<Mark> PcapngReader::mark() const {
+  if (!marks_) return std::nullopt;
+  if (format_ == nullptr) {
+    format_ =
+        std::make_shared<const Mark::Format>(Mark::Format{order_, first_interface_, interfaces_});
+  }
+  return Mark{feed_->offset(), stats_.frames, format_};
+}
+
+bool PcapngReader::take_format(const Mark& mark) {
+  if (mark.format == nullptr) return false;
+  order_ = mark.format->order;
+  first_interface_ = mark.format->first_interface;
+  interfaces_ = mark.format->interfaces;
+  return true;
+}
+
 PcapngReader::Bytes PcapngReader::whole_block(std::uint32_t total) {
   if (!possible_length(total)) return {};
   const std::uint8_t* const p = feed_->need(total);
@@ -143,6 +162,7 @@ Expected<bool> PcapngReader::begin_section() {
   feed_->advance(total);
   first_interface_ += static_cast<std::uint32_t>(interfaces_.size());
   interfaces_.clear();
+  format_.reset();
   return true;
 }
 
@@ -169,6 +189,7 @@ const char* PcapngReader::add_interface(Bytes block) {
       tsoffset = static_cast<std::int64_t>(order_.u64(value.data()));
     }
   });
+  format_.reset();
   interfaces_.push_back({.link = static_cast<LinkType>(order_.u16(block.data() + 8)),
                          .snaplen = order_.u32(block.data() + 12),
                          .time = TimeScale(tsresol, tsoffset)});

@@ -15,14 +15,18 @@ namespace rpcrdma::capture {
 class PcapngReader final : public FileSource {
  public:
   // The cursor stands at a Section Header Block.
-  [[nodiscard]] static Expected<std::unique_ptr<Source>> open(std::unique_ptr<Feed> feed,
-                                                              std::string name,
-                                                              std::uint64_t bytes_total);
+  [[nodiscard]] static Expected<std::unique_ptr<FileSource>> open(std::unique_ptr<Feed> feed,
+                                                                  std::string name,
+                                                                  std::uint64_t bytes_total);
 
   [[nodiscard]] Expected<bool> next(Frame& frame) override;
+  [[nodiscard]] std::optional<Mark> mark() const override;
 
  private:
+  friend struct Mark::Format;
   using Bytes = std::span<const std::uint8_t>;
+
+  [[nodiscard]] bool take_format(const Mark& mark) override;
 
   struct Interface {
     LinkType link;
@@ -71,6 +75,14 @@ class PcapngReader final : public FileSource {
   ByteOrder order_;
   std::uint32_t first_interface_ = 0;  // of the section, counted over the whole file
   std::vector<Interface> interfaces_;  // of the section
+  // The same for marks, made when the first one is asked for and dropped when it changes.
+  mutable std::shared_ptr<const Mark::Format> format_;
+};
+
+struct Mark::Format {
+  ByteOrder order;
+  std::uint32_t first_interface = 0;
+  std::vector<PcapngReader::Interface> interfaces;
 };
 
 }  // namespace rpcrdma::capture

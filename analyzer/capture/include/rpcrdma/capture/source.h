@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,6 +50,16 @@ struct SourceStats {
   std::string damage;
 };
 
+// A place between two frames of a file, where reading can begin again without what stands before.
+struct Mark {
+  std::uint64_t offset = 0;  // in the file, bytes
+  std::uint64_t frames = 0;  // before it
+  // What the frames behind it need from those before: a section's interfaces. Shared by all marks
+  // for which it is the same; null where nothing is needed.
+  struct Format;
+  std::shared_ptr<const Format> format;
+};
+
 inline constexpr std::size_t kReadableBehind = std::size_t{8} << 20;
 
 class Source {
@@ -65,6 +76,11 @@ class Source {
   // the file at least, so that another thread may still look at them.
   [[nodiscard]] virtual bool frames_stay() const { return false; }
 
+  // Where the frame stands that next() gives next; nothing where frames cannot be read twice: of a
+  // pipe, an interface, a compressed file, several files as one. As next(), for one thread at a
+  // time.
+  [[nodiscard]] virtual std::optional<Mark> mark() const { return std::nullopt; }
+
   [[nodiscard]] virtual const SourceStats& stats() const = 0;
 };
 
@@ -73,6 +89,13 @@ class Source {
 // compressed files go through a buffer of bounded size. Errors: cannot open; not a capture file
 // (the message names what was found); an unsupported version.
 [[nodiscard]] Expected<std::unique_ptr<Source>> open_file(const std::string& path);
+
+// Opens a file again to read on behind a mark that a Source of open_file() gave of it. Frames have
+// the numbers, times and interfaces that they had then. What does not stand there any more, because
+// the file was changed meanwhile, is damage, as in any file. Errors: those of open_file(); the file
+// is another one now, or ends before the mark.
+[[nodiscard]] Expected<std::unique_ptr<Source>> open_file_at(const std::string& path,
+                                                             const Mark& mark);
 
 // Several files as one capture in order of time, as mergecap would join them: always the earliest
 // of the frames that come next in each file, of equal times that of the file named first. So files
