@@ -11,7 +11,6 @@ namespace rpcrdma::capture {
 namespace {
 
 constexpr std::string_view kApplication = "rpcrdma";
-constexpr std::uint8_t kNanoseconds = 9;
 constexpr std::size_t kPacketBytes = 32;  // of an Enhanced Packet Block without its data
 constexpr std::size_t kLengthAt = 4;      // in a block
 
@@ -101,7 +100,7 @@ void PcapngBlocks::interface(const Interface& interface) {
   put(std::uint16_t{0});
   put(interface.snaplen);
   option_text(kIfName, interface.name);
-  option(kIfTsresol, {&kNanoseconds, 1});
+  option(kIfTsresol, {&kTsresol, 1});
   // A zero byte in front says that it is a filter in libpcap's language.
   if (!interface.filter.empty()) option_text(kIfFilter, std::string(1, '\0') + interface.filter);
   end_options();
@@ -112,17 +111,17 @@ std::size_t PcapngBlocks::packet_bytes(const Frame& frame) {
   return kPacketBytes + frame.data.size() + padding(frame.data.size());
 }
 
-void PcapngBlocks::packet(const Frame& frame) {
-  packet(frame.time_ns, frame.original, frame.data, {});
+void PcapngBlocks::packet(const Frame& frame, std::uint32_t interface) {
+  packet(interface, frame.time_ns, frame.original, frame.data, {});
 }
 
 void PcapngBlocks::packet(std::int64_t time_ns, std::span<const std::uint8_t> data,
                           std::span<const std::uint8_t> more_data) {
-  packet(time_ns, data.size() + more_data.size(), data, more_data);
+  packet(0, time_ns, data.size() + more_data.size(), data, more_data);
 }
 
 // In one piece: of these there are millions.
-void PcapngBlocks::packet(std::int64_t time_ns, std::size_t original,
+void PcapngBlocks::packet(std::uint32_t interface, std::int64_t time_ns, std::size_t original,
                           std::span<const std::uint8_t> data,
                           std::span<const std::uint8_t> more_data) {
   const std::size_t captured = data.size() + more_data.size();
@@ -130,7 +129,7 @@ void PcapngBlocks::packet(std::int64_t time_ns, std::size_t original,
   const auto ticks = static_cast<std::uint64_t>(time_ns);
   const std::array<std::uint32_t, 7> head{kEnhancedPacket,
                                           total,
-                                          0,  // the interface
+                                          interface,
                                           static_cast<std::uint32_t>(ticks >> 32),
                                           static_cast<std::uint32_t>(ticks),
                                           static_cast<std::uint32_t>(captured),

@@ -1,5 +1,5 @@
-// The blocks of a pcapng file (draft-ietf-opsawg-pcapng section 4) with one interface, in the byte
-// order of this machine and in nanoseconds.
+// The blocks of a pcapng file (draft-ietf-opsawg-pcapng section 4), in the byte order of this
+// machine and in nanoseconds.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,8 @@ namespace rpcrdma::capture {
 
 class PcapngBlocks {
  public:
+  static constexpr std::uint8_t kTsresol = 9;  // nanoseconds
+
   struct Statistics {
     std::int64_t first_ns = 0;  // begin and end of the capture; 0: is not told
     std::int64_t last_ns = 0;
@@ -25,7 +27,8 @@ class PcapngBlocks {
   // Each appends one whole block.
   void section();
   void interface(const Interface& interface);
-  void packet(const Frame& frame);
+  // `interface`: which of the section's, from 0.
+  void packet(const Frame& frame, std::uint32_t interface = 0);
   // The same for one that was not cut, whose data are in two parts.
   void packet(std::int64_t time_ns, std::span<const std::uint8_t> data,
               std::span<const std::uint8_t> more_data);
@@ -41,8 +44,8 @@ class PcapngBlocks {
   void clear() { bytes_.clear(); }
 
  private:
-  void packet(std::int64_t time_ns, std::size_t original, std::span<const std::uint8_t> data,
-              std::span<const std::uint8_t> more_data);
+  void packet(std::uint32_t interface, std::int64_t time_ns, std::size_t original,
+              std::span<const std::uint8_t> data, std::span<const std::uint8_t> more_data);
   void begin(std::uint32_t type);
   void end();
   template <typename T>

@@ -1,0 +1,129 @@
+#include "pcapng_reader.h"
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <rpcrdma/capture/file_descriptor.h>
+#include <rpcrdma/capture/frame_file.h>
+#include <rpcrdma/capture/pcapng_blocks.h>
+
+namespace rpcrdma::capture {
+namespace {
+
+constexpr std::size_t kFlushBytes = std::size_t{256} << 10;
+constexpr mode_t kOnlyTheUser = 0600;
+
+}  // namespace
+
+struct FrameFile::Impl {
+  struct Known {
+    std::uint32_t file;
+    std::uint32_t interface;
+    LinkType link;
+  };
+
+  FileDescriptor fd;
+  std::string name;  // for errors
+  std::string path;
+  PcapngBlocks blocks;
+  std::uint64_t written = 0;  // bytes
+  std::uint64_t frames = 0;
+  std::vector<Known> interfaces;
+  std::size_t latest = 0;  // of interfaces
+  mutable std::shared_ptr<const Mark::Format> format;
+
+  std::uint32_t interface_of(const Frame& frame) {
+    const auto is = [&](const Known& k) {
+      return k.file == frame.file && k.interface == frame.interface && k.link == frame.link;
+    };
+    if (latest < interfaces.size() && is(interfaces[latest])) {
+      return static_cast<std::uint32_t>(latest);
+    }
+    for (latest = 0; latest < interfaces.size(); ++latest) {
+      if (is(interfaces[latest])) return static_cast<std::uint32_t>(latest);
+    }
+    interfaces.push_back({frame.file, frame.interface, frame.link});
+    Interface description;
+    description.name = std::to_string(latest);
+    description.link = frame.link;
+    blocks.interface(description);
+    format.reset();
+    return static_cast<std::uint32_t>(latest);
+  }
+};
+
+FrameFile::FrameFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+FrameFile::~FrameFile() = default;
+
+Expected<std::unique_ptr<FrameFile>> FrameFile::temporary(const std::string& folder) {
+  auto impl = std::make_unique<Impl>();
+  impl->name = "a file in " + folder;
+  impl->fd = FileDescriptor(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kOnlyTheUser));
+  if (impl->fd.get() < 0) {  // a file system without such files
+    std::string path = folder + "/rpcrdma.XXXXXX";
+    impl->fd = FileDescriptor(::mkostemp(path.data(), O_CLOEXEC));
+    if (impl->fd.get() < 0) return fail(impl->name + ": " + std::strerror(errno));
+    ::unlink(path.c_str());
+  }
+  impl->path = "/proc/self/fd/" + std::to_string(impl->fd.get());
+  impl->blocks.section();
+  return std::unique_ptr<FrameFile>(new FrameFile(std::move(impl)));
+}
+
+Expected<std::unique_ptr<FrameFile>> FrameFile::create(const std::string& path) {
+  auto impl = std::make_unique<Impl>();
+  impl->name = impl->path = path;
+  impl->fd =
+      FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOnlyTheUser));
+  if (impl->fd.get() < 0) return fail(path + ": " + std::strerror(errno));
+  impl->blocks.section();
+  return std::unique_ptr<FrameFile>(new FrameFile(std::move(impl)));
+}
+
+Expected<void> FrameFile::write(const Frame& frame) {
+  Impl& s = *impl_;
+  const std::uint32_t interface = s.interface_of(frame);
+  s.blocks.packet(frame, interface);
+  ++s.frames;
+  return s.blocks.bytes().size() >= kFlushBytes ? flush() : Expected<void>{};
+}
+
+Expected<void> FrameFile::flush() {
+  Impl& s = *impl_;
+  const std::vector<std::uint8_t>& bytes = s.blocks.bytes();
+  for (std::size_t at = 0; at < bytes.size();) {
+    const ssize_t n = ::write(s.fd.get(), bytes.data() + at, bytes.size() - at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail(s.name + ": " + std::strerror(errno));
+    at += static_cast<std::size_t>(n);
+  }
+  s.written += bytes.size();
+  s.blocks.clear();
+  return {};
+}
+
+const std::string& FrameFile::path() const {
+  return impl_->path;
+}
+std::uint64_t FrameFile::frames() const {
+  return impl_->frames;
+}
+
+Mark FrameFile::mark() const {
+  const Impl& s = *impl_;
+  if (s.format == nullptr) {
+    auto format = std::make_shared<Mark::Format>();
+    for (const Impl::Known& known : s.interfaces) {
+      format->interfaces.push_back(
+          {.link = known.link, .snaplen = 0, .time = TimeScale(PcapngBlocks::kTsresol, 0)});
+    }
+    s.format = std::move(format);
+  }
+  return {s.written + s.blocks.bytes().size(), s.frames, s.format};
+}
+
+}  // namespace rpcrdma::capture
