@@ -1,7 +1,6 @@
 // rpcrdma attach
 #include "commands.h"
 #include "input.h"
-#include "live_stream.h"
 #include "live_view.h"
 #include "ring_options.h"
 
@@ -21,6 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <rpcrdma/capture/live_stream.h>
 #include <rpcrdma/capture/source.h>
 #include <rpcrdma/capture/whole_blocks.h>
 #include <rpcrdma/trace_live/endpoints.h>
@@ -127,7 +127,7 @@ std::int64_t now_ns() {
 int keep_ring(const Options& options, const capture::RingOptions& ring, FileDescriptor from) {
   const auto file = trace::StreamFile::open(options.write, ring, options.endpoint, now_ns());
   if (!file) return refused(file.error().message);
-  LiveStream stream(std::move(from));
+  capture::LiveStream stream(std::move(from));
   capture::Expected<void> written;
   bool attached = false;
   while (written && stream.fd() >= 0) {

@@ -1,7 +1,6 @@
 // rpcrdma top
 #include "commands.h"
 #include "input.h"
-#include "live_stream.h"
 #include "screen.h"
 #include "terminal.h"
 
@@ -20,6 +19,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <rpcrdma/capture/live_stream.h>
 #include <rpcrdma/top/draw.h>
 #include <rpcrdma/top/gather.h>
 #include <rpcrdma/top/keys.h>
@@ -92,7 +92,7 @@ std::int64_t wall() {
 struct Endpoint {
   std::string name;
   std::string path;  // of the socket by which it was found; empty: by its name
-  LiveStream stream;
+  capture::LiveStream stream;
 };
 
 // Reads the endpoints, and shows what they tell.
@@ -147,7 +147,7 @@ capture::Expected<void> Top::look() {
     if (std::ranges::any_of(endpoints_, same)) continue;
     // Else it has just ended, or was killed.
     if (auto fd = trace::connect_endpoint(one.path)) {
-      add({one.name, one.path, LiveStream(std::move(*fd))});
+      add({one.name, one.path, capture::LiveStream(std::move(*fd))});
     }
   }
   return {};
@@ -209,7 +209,7 @@ void Top::wait(std::int64_t until_ns, Screen* screen) {
   if (fds[1].revents != 0) keys();
   for (std::size_t i = 0; i < endpoints_.size(); ++i) {
     if (fds[i + 2].revents == 0) continue;
-    LiveStream& stream = endpoints_[i].stream;
+    capture::LiveStream& stream = endpoints_[i].stream;
     const auto number = static_cast<std::uint32_t>(i);
     stream.read([&](const capture::Frame& frame) { gather_.frame(number, frame); });
     if (stream.fd() < 0) gather_.ended(number, stream.why());
@@ -276,7 +276,7 @@ int run(const Options& options) {
   for (const std::string& name : options.endpoints) {
     auto fd = trace::connect_endpoint(name);
     if (!fd) return refused(fd.error().message);
-    top.add({name, {}, LiveStream(std::move(*fd))});
+    top.add({name, {}, capture::LiveStream(std::move(*fd))});
   }
   if (all) {
     if (const auto looked = top.look(); !looked) return refused(looked.error().message);

@@ -10,30 +10,29 @@
 #include <rpcrdma/capture/source.h>
 #include <rpcrdma/capture/whole_blocks.h>
 
-namespace rpcrdma::cli {
+namespace rpcrdma::capture {
 
 class LiveStream {
  public:
   // Of trace::connect_endpoint().
-  explicit LiveStream(capture::FileDescriptor fd);
+  explicit LiveStream(FileDescriptor fd);
 
   // To wait for; -1 when nothing more will come.
   [[nodiscard]] int fd() const { return fd_.get(); }
 
   // Reads once, and gives `take` each frame that is whole; valid during the call. Some hundred KiB
   // at most, so the caller is soon back.
-  void read(const std::function<void(const capture::Frame&)>& take);
+  void read(const std::function<void(const Frame&)>& take);
 
   // Why nothing more comes, unless the endpoint itself has ended the stream.
   [[nodiscard]] const std::string& why() const { return why_; }
 
  private:
   void end(std::string why);
-  void parse(std::span<const std::uint8_t> blocks,
-             const std::function<void(const capture::Frame&)>& take);
+  void parse(std::span<const std::uint8_t> blocks, const std::function<void(const Frame&)>& take);
 
-  capture::FileDescriptor fd_;
-  capture::WholeBlocks blocks_;
+  FileDescriptor fd_;
+  WholeBlocks blocks_;
   std::vector<std::uint8_t> buffer_;
   // The section's and interface's blocks, and room behind them: with them, any later blocks are a
   // capture.
@@ -43,4 +42,4 @@ class LiveStream {
   std::string why_;
 };
 
-}  // namespace rpcrdma::cli
+}  // namespace rpcrdma::capture

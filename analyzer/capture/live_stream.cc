@@ -1,5 +1,3 @@
-#include "live_stream.h"
-
 #include <cerrno>
 #include <cstring>
 #include <span>
@@ -7,7 +5,9 @@
 
 #include <sys/socket.h>
 
-namespace rpcrdma::cli {
+#include <rpcrdma/capture/live_stream.h>
+
+namespace rpcrdma::capture {
 
 namespace {
 
@@ -23,14 +23,14 @@ std::uint32_t word(std::span<const std::uint8_t> bytes, std::size_t at) {
 
 }  // namespace
 
-LiveStream::LiveStream(capture::FileDescriptor fd) : fd_(std::move(fd)), buffer_(kAtOnce) {}
+LiveStream::LiveStream(FileDescriptor fd) : fd_(std::move(fd)), buffer_(kAtOnce) {}
 
 void LiveStream::end(std::string why) {
   why_ = std::move(why);
   fd_.close();
 }
 
-void LiveStream::read(const std::function<void(const capture::Frame&)>& take) {
+void LiveStream::read(const std::function<void(const Frame&)>& take) {
   const ssize_t n = ::recv(fd_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
   if (n < 0) {
     if (errno != EAGAIN && errno != EINTR) end(std::strerror(errno));
@@ -42,7 +42,7 @@ void LiveStream::read(const std::function<void(const capture::Frame&)>& take) {
 }
 
 void LiveStream::parse(std::span<const std::uint8_t> blocks,
-                       const std::function<void(const capture::Frame&)>& take) {
+                       const std::function<void(const Frame&)>& take) {
   while (!head_whole_ && !blocks.empty()) {
     const std::uint32_t type = word(blocks, 0);
     head_whole_ = type != kSection && type != kInterface;
@@ -56,9 +56,9 @@ void LiveStream::parse(std::span<const std::uint8_t> blocks,
   if (blocks.empty()) return;
   capture_.resize(head_);
   capture_.insert(capture_.end(), blocks.begin(), blocks.end());
-  const auto source = capture::open_memory(capture_);
+  const auto source = open_memory(capture_);
   if (!source) return end(source.error().message);
-  capture::Frame frame;
+  Frame frame;
   for (;;) {
     const auto more = (*source)->next(frame);
     if (!more) return end(more.error().message);
@@ -68,4 +68,4 @@ void LiveStream::parse(std::span<const std::uint8_t> blocks,
   if (!(*source)->stats().damage.empty()) end((*source)->stats().damage);
 }
 
-}  // namespace rpcrdma::cli
+}  // namespace rpcrdma::capture

@@ -1,0 +1,65 @@
+#include "test_capture.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <rpcrdma/capture/live_stream.h>
+
+namespace rpcrdma::capture {
+namespace {
+
+class LiveStreams : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
+    endpoint_ = FileDescriptor(ends[0]);
+    stream_ = std::make_unique<LiveStream>(FileDescriptor(ends[1]));
+  }
+  void send(const ByteVector& bytes) const {
+    ASSERT_EQ(::write(endpoint_.get(), bytes.data(), bytes.size()), std::ssize(bytes));
+  }
+  std::vector<ByteVector> read() {
+    std::vector<ByteVector> all;
+    stream_->read([&](const Frame& f) { all.emplace_back(f.data.begin(), f.data.end()); });
+    return all;
+  }
+
+  FileDescriptor endpoint_;
+  std::unique_ptr<LiveStream> stream_;
+};
+
+TEST_F(LiveStreams, GivesEachFrameWhenItIsWholeAndDoesNotWait) {
+  const Writer le;
+  EXPECT_TRUE(read().empty());
+  const ByteVector head = le.section() + le.interface(252) + le.packet(0, 1, {1, 2});
+  const ByteVector next = le.packet(0, 2, {3, 4, 5});
+  send(head);
+  EXPECT_EQ(read(), std::vector<ByteVector>({{1, 2}}));
+  send(ByteVector(next.begin(), next.begin() + 10));
+  EXPECT_TRUE(read().empty());
+  send(ByteVector(next.begin() + 10, next.end()));
+  EXPECT_EQ(read(), std::vector<ByteVector>({{3, 4, 5}}));
+  EXPECT_GE(stream_->fd(), 0);
+}
+
+TEST_F(LiveStreams, AnEndOfTheEndpointIsNoError) {
+  const Writer le;
+  send(le.section() + le.interface(252) + le.packet(0, 1, {1}));
+  endpoint_.close();
+  EXPECT_EQ(read().size(), 1u);
+  EXPECT_TRUE(read().empty());
+  EXPECT_EQ(stream_->fd(), -1);
+  EXPECT_EQ(stream_->why(), "");
+}
+
+TEST_F(LiveStreams, WhatIsNoPcapngEndsItWithAReason) {
+  send(ByteVector(64, 0x55));
+  EXPECT_TRUE(read().empty());
+  EXPECT_EQ(stream_->fd(), -1);
+  EXPECT_NE(stream_->why(), "");
+}
+
+}  // namespace
+}  // namespace rpcrdma::capture
