@@ -59,6 +59,10 @@ bool Filter::needs_bytes() const {
   return impl_->of_bytes.any();
 }
 
+const FieldSet& Filter::fields() const {
+  return impl_->wanted;
+}
+
 bool Filter::needs_answer() const {
   return (impl_->wanted & fields_of_answer()).any();
 }

@@ -403,7 +403,7 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
   // Too little was captured to tell anything.
   if (!send.complete && data.size() < wire::kPrefixBytes) return;
   if (c.pub.speaks != Speaks::kRpc) {
-    if (!recognise(data) && !(c.expected && resembles(data))) {
+    if (!impl_->options.all_speak && !recognise(data) && !(c.expected && resembles(data))) {
       if (c.pub.speaks == Speaks::kUnknown && c.pub.sends >= 16) c.pub.speaks = Speaks::kOther;
       return;
     }

@@ -43,6 +43,7 @@ struct Stream {
   enum class Assembly : std::uint8_t { kIdle, kSend, kWrite, kSkip };
 
   bool started = false;     // `next` is known
+  bool skipped = false;     // it begins with whatever packet comes first
   bool seen = false;        // a request was seen
   std::uint32_t first = 0;  // its PSN
   std::uint32_t next = 0;   // the PSN expected next
@@ -172,6 +173,7 @@ struct Tracker::Impl {
   std::array<CacheEntry, kCacheEntries> cache{};
 
   void packet(const PreparedPacket& prepared);
+  void skip();
   void finish();
 
   // tracker.cc

@@ -151,7 +151,7 @@ void Tracker::Impl::request(ConnectionState& c, int sender, const Packet& p,
   if (!s.seen && !p.suspect) {
     s.seen = true;
     s.first = psn;
-    s.next = first_psn(c, psn);
+    if (!s.skipped) s.next = first_psn(c, psn);
     if (s.next == psn) {
       s.assembly = p.info->first ? Stream::Assembly::kIdle : Stream::Assembly::kSkip;
     }
@@ -632,7 +632,7 @@ void Tracker::Impl::note_reads_answered(ConnectionState& c, int sender, std::uin
 // The peer has executed the requests of `sender` up to `psn`.
 void Tracker::Impl::note_acknowledged(ConnectionState& c, int sender, std::uint32_t psn) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
-  if (s.started && !s.seen) s.next = first_psn(c, psn);
+  if (s.started && !s.seen && !s.skipped) s.next = first_psn(c, psn);
   // What was never sent cannot be acknowledged, save for a credible loss.
   if (!s.started || psn_diff(psn, s.next) >= kMaxCredibleLoss) return;
   const bool stale = psn_diff(s.acked, s.next) >= kMaxCredibleLoss;

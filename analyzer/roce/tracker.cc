@@ -33,6 +33,9 @@ Tracker::~Tracker() = default;
 void Tracker::packet(const PreparedPacket& packet) {
   impl_->packet(packet);
 }
+void Tracker::skip() {
+  impl_->skip();
+}
 void Tracker::finish() {
   impl_->finish();
 }
@@ -169,6 +172,16 @@ void Tracker::Impl::packet(const PreparedPacket& prepared) {
     request(c, ref.sender, p, transport);
     c.stream[ref.sender].last_ns = meta.time_ns;
   }
+}
+
+void Tracker::Impl::skip() {
+  connections.for_each([](ConnectionState& c) {
+    for (Stream& s : c.stream) {
+      if (s.seen) continue;
+      s.started = false;
+      s.skipped = true;
+    }
+  });
 }
 
 void Tracker::Impl::finish() {

@@ -584,6 +584,22 @@ TEST_F(CmTest, TheFirstPacketOfASideIsMissed) {
   EXPECT_EQ(told.sends.size(), 2U);
 }
 
+TEST_F(CmTest, WhatIsLeftOutBehindTheSetUpIsNoLoss) {
+  req(1, kQpA, 5000);
+  rep(9, 1, kQpB, 7000);
+  tracker.skip();
+  a(packet(Opcode::kSendOnly, kQpB, 5900, pattern(8)));
+  b(ack(kQpA, 5900));
+  b(packet(Opcode::kSendOnly, kQpA, 7777, pattern(8)));
+  ASSERT_EQ(tracker.connection_count(), 1U);
+  EXPECT_EQ(told.sends.size(), 2U);
+  EXPECT_EQ(tracker.stats().lost_capture, 0U);
+  // From there on packets that are missing are missed again.
+  a(packet(Opcode::kSendOnly, kQpB, 5903, pattern(8)));
+  b(ack(kQpA, 5903));
+  EXPECT_EQ(tracker.stats().lost_capture, 2U);
+}
+
 TEST_F(CmTest, ARejBelongsToTheRequestThatItNames) {
   req(1, kQpA, 100);
   rep(9, 1, kQpB, 200);

@@ -2,12 +2,14 @@
 // fields are those of the schema; docs/filter.md describes both.
 #pragma once
 
+#include <bitset>
 #include <functional>
 #include <memory>
 #include <string_view>
 
 #include <tl/expected.hpp>
 
+#include <rpcrdma/decode/schema.h>
 #include <rpcrdma/decode/sink.h>
 #include <rpcrdma/filter/error.h>
 #include <rpcrdma/filter/inputs.h>
@@ -30,6 +32,8 @@ class Filter {
   // It asks for fields that stand in the message's bytes alone: Inputs::message needs its `bytes`,
   // that is a model with ModelOptions::keep_bytes. Otherwise no byte is decoded.
   [[nodiscard]] bool needs_bytes() const;
+  // The fields that it asks for.
+  [[nodiscard]] const std::bitset<decode::kFieldCount>& fields() const;
   // It asks for fields that a Call has only when it is over: latency, match, RDMA operations.
   [[nodiscard]] bool needs_answer() const;
   // It asks for rules that the message breaks, some of which are found when later ones are seen.

@@ -89,6 +89,9 @@ struct ModelOptions {
   std::size_t max_outstanding_bytes = std::size_t{256} << 20;
   // Of all messages of version 2; nothing: it is told from them, for each connection by itself.
   std::optional<wire::Dialect> dialect;
+  // Every SEND counts as a message, be it broken: for those who look again at connections of which
+  // it is known.
+  bool all_speak = false;
   // Service port on which less is asked of the first message to be taken for one.
   std::uint16_t rpc_port = 20049;
 };

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include <rpcrdma/decode/sink.h>
 #include <rpcrdma/report/context.h>
 #include <rpcrdma/report/message_text.h>
 #include <rpcrdma/trace_reader/event.h>

@@ -40,6 +40,10 @@ class Tracker final : public Connections {
   // Takes one packet that was prepared, in capture order.
   void packet(const PreparedPacket& packet);
 
+  // Of connections that are set up and have sent nothing yet, what comes next is from later in the
+  // capture: that packets before it are not there is no loss.
+  void skip();
+
   // The capture ended: what is held back is given out and every connection is closed.
   void finish();
 

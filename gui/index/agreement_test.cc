@@ -1,0 +1,201 @@
+// What a window shows of a capture is what the analyzer says when it reads it once from front to
+// back: rows, filters, and stretches that are read again.
+#include "testing.h"
+
+#include <map>
+
+#include <gmock/gmock.h>
+
+#include <rpcrdma/index/excerpt.h>
+#include <rpcrdma/report/analysis.h>
+#include <rpcrdma/report/message_text.h>
+#include <rpcrdma/report/pipeline.h>
+
+namespace rpcrdma::index {
+namespace {
+
+using testing::Loaded;
+
+// The analyzer's own word on each message.
+class Reference final : public model::Observer {
+ public:
+  explicit Reference(const std::string& path) : pipeline_(*this, keep()) {
+    context_ = {&pipeline_.connections(), &pipeline_.model()};
+    auto source = capture::open_file(path);
+    if (!source) return;
+    static_cast<void>(pipeline_.run(**source, {}, 1));
+    pipeline_.finish();
+  }
+  struct One {
+    model::Message message;
+    std::string tree;
+    bool over = true;
+  };
+  std::map<std::uint64_t, One> all;
+
+  [[nodiscard]] const report::Context& context() const { return context_; }
+  [[nodiscard]] const report::Pipeline& pipeline() const { return pipeline_; }
+
+  // Of each message when all is known of it.
+  std::function<void(const model::Message&, const model::Call*)> whole;
+
+ private:
+  static model::ModelOptions keep() {
+    model::ModelOptions o;
+    o.keep_bytes = true;
+    return o;
+  }
+  void note(const model::Message& m, const model::Call* call) {
+    One& one = all[m.id];
+    one.message = m;
+    one.tree = report::message_tree(m, call, context_);
+  }
+  void on_message(const model::Message& m, const model::Call* call) override { note(m, call); }
+  void on_identified(const model::Call& call) override { note(call.message, &call); }
+  void on_call_end(const model::Call& call, const model::Message*) override {
+    note(call.message, &call);
+  }
+
+  report::Pipeline pipeline_;
+  report::Context context_;
+};
+
+class Captures : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Captures, EveryMessageHasARowThatTellsItsParts) {
+  const Reference reference(GetParam());
+  const Loaded loaded(GetParam());
+  loaded.store.read([&](const Content& c) {
+    ASSERT_EQ(c.rows.size(), reference.all.size());
+    EXPECT_EQ(c.progress.error, "");
+    for (const auto& [id, one] : reference.all) {
+      const MessageRow& row = c.rows[id - 1];
+      const model::Message& m = one.message;
+      SCOPED_TRACE("message " + std::to_string(id));
+      EXPECT_EQ(row.frame, m.frame);
+      EXPECT_EQ(row.time_ns, m.time_ns);
+      EXPECT_EQ(row.xid, m.xid);
+      EXPECT_EQ(row.kind, m.kind);
+      EXPECT_EQ(row.credit, m.credit);
+      EXPECT_EQ(row.latency_ns, m.latency_ns);
+      EXPECT_EQ(row.match != 0 ? c.rows[row.match - 1].frame : 0, m.match_frame);
+      EXPECT_EQ(row.in_use, m.credits.in_use);
+      EXPECT_EQ(row.procedure != 0 ? c.procedures[row.procedure].whole : "",
+                report::rpc_label(m.rpc));
+      if (m.kind == model::Kind::kReply) {
+        EXPECT_EQ(row.outcome != 0 ? c.outcomes[row.outcome].text : "",
+                  report::reply_status(m.rpc));
+      }
+      EXPECT_EQ(c.connection_id(row.connection), reference.context().connection_id(m.connection));
+    }
+  });
+}
+
+TEST_P(Captures, CreditsAreThoseOfTheMessages) {
+  const Reference reference(GetParam());
+  const Loaded loaded(GetParam());
+  loaded.store.read([&](const Content& c) {
+    std::uint64_t messages = 0;
+    for (const auto& log : c.credits) {
+      for (std::size_t i = 0; log != nullptr && i < log->size(); ++i) {
+        const CreditEntry& e = log->entry(i);
+        if (e.message == 0) continue;
+        ++messages;
+        EXPECT_EQ(e.in_use, c.rows[e.message - 1].in_use);
+        EXPECT_EQ(e.granted, c.rows[e.message - 1].granted);
+      }
+    }
+    std::uint64_t with_credits = 0;
+    for (const auto& [id, one] : reference.all) {
+      with_credits += one.message.kind == model::Kind::kCall ||
+                      one.message.kind == model::Kind::kReply ||
+                      one.message.kind == model::Kind::kError;
+    }
+    EXPECT_EQ(messages, with_credits);
+  });
+}
+
+TEST_P(Captures, FindingsAreThoseOfTheReport) {
+  report::Analysis analysis;
+  report::Pipeline pipeline(analysis, {}, &analysis.events());
+  analysis.set_context({&pipeline.connections(), &pipeline.model()});
+  auto source = capture::open_file(GetParam());
+  ASSERT_TRUE(source);
+  ASSERT_TRUE(pipeline.run(**source, {}, 1));
+  pipeline.finish();
+  analysis.finish(pipeline, (*source)->stats());
+  std::map<std::string, std::uint64_t> expected;
+  for (const report::Finding& f : analysis.report().findings) {
+    // What a report concludes from its own totals, and sums of the capture as a whole.
+    if (!f.concluded && f.rule != "CAPTURE" && f.rule != "ICRC") expected[f.rule] += f.count;
+  }
+  const Loaded loaded(GetParam());
+  std::map<std::string, std::uint64_t> found;
+  loaded.store.read([&](const Content& c) {
+    for (const FoundKind& kind : c.kinds) {
+      const std::string rule = kind.rule->name;
+      if (rule != "CAPTURE" && rule != "ICRC") found[rule] += kind.count;
+    }
+  });
+  EXPECT_EQ(found, expected);
+}
+
+TEST_P(Captures, AFilterTakesWhatItTakesOfTheWholeRead) {
+  const Loaded loaded(GetParam());
+  // Asked of rows, and with a condition that any message meets and rows know nothing of, of frames.
+  for (const std::string text :
+       {"rpcrdma.credit < 32", "rpcrdma.kind == \"call\"", "rpcrdma.proc == RDMA_NOMSG",
+        "rpcrdma.latency > 0.0001", "nfs.op == READ", "rpc.status == \"ok\"",
+        "rpcrdma.operations > 1 || rpcrdma.moved >= 4096", "!rpcrdma.match.frame",
+        "rpcrdma.credit.in_use >= 2 && rpcrdma.connection == 1", "rpcrdma.finding",
+        "rpc.program == NFS && rpc.procedure == 1", "rpcrdma.reverse", "rpcrdma.error",
+        "rpcrdma.exchange == 3", "rpcrdma.xid in {0x1..0x80000000}"}) {
+    const auto by_rows = testing::search(loaded, text);
+    const auto by_frames =
+        testing::search(loaded, "(" + text + ") && (rpcrdma.threshold.call || frame.number)");
+    EXPECT_EQ(by_rows, by_frames) << text;
+  }
+}
+
+TEST_P(Captures, AStretchReadAgainIsAsItWas) {
+  const Reference reference(GetParam());
+  const Loaded loaded(GetParam());
+  const std::uint64_t count = loaded.store.read([](const Content& c) { return c.rows.size(); });
+  const std::atomic<bool> never{false};
+  // A prime number apart, so that all places are met.
+  const std::uint64_t apart = count > 400 ? 37 : 1;
+  std::uint64_t looked = 0;
+  std::uint64_t trees = 0;
+  for (std::uint64_t id = 1; id <= count; id += apart) {
+    const Stretch stretch = loaded.store.read([&](const Content& c) { return stretch_of(c, id); });
+    const auto excerpt = read_excerpt(loaded.store, loaded.loading->frames(), stretch, never);
+    ASSERT_TRUE(excerpt) << excerpt.error().message;
+    ++looked;
+    const Excerpt::Message* const m = excerpt->find(id);
+    if (m == nullptr) {
+      ADD_FAILURE() << "message " << id << " of frame " << reference.all.at(id).message.frame;
+      continue;
+    }
+    const model::Message& was = reference.all.at(id).message;
+    EXPECT_EQ(m->message.bytes, was.bytes);
+    EXPECT_EQ(m->message.kind, was.kind);
+    EXPECT_EQ(m->message.xid, was.xid);
+    trees += m->message.match_frame == was.match_frame;
+    EXPECT_EQ(m->message.match_frame, was.match_frame) << "message " << id;
+    EXPECT_EQ(m->message.rpc.known, was.rpc.known) << "message " << id;
+  }
+  EXPECT_EQ(looked, trees);
+}
+
+std::string name(const ::testing::TestParamInfo<std::string>& info) {
+  std::string text = info.param.substr(std::string(RPCRDMA_TEST_CAPTURES).size() + 1);
+  for (char& c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return text;
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Captures, ::testing::ValuesIn(testing::captures()), name);
+
+}  // namespace
+}  // namespace rpcrdma::index

@@ -1,0 +1,646 @@
+// Everything but rows is small or bounded: kinds of findings, procedures and outcomes, credits of
+// connections, slow Calls. Rows are appended, and changed once when their Call is over.
+#include "collector.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/decode/text_sink.h>
+#include <rpcrdma/model/outcome.h>
+#include <rpcrdma/model/rebuild.h>
+#include <rpcrdma/report/event_text.h>
+#include <rpcrdma/trace_reader/event_decoder.h>
+#include <rpcrdma/wire/roce.h>
+
+namespace rpcrdma::index {
+
+namespace {
+
+using model::Kind;
+
+// Whatever a capture holds; of more, texts are not told apart.
+constexpr std::size_t kMaxTexts = 65536;
+constexpr std::size_t kMaxKinds = 4096;       // of findings
+constexpr std::size_t kMaxFound = 1'000'000;  // findings on messages that can be looked up
+constexpr std::size_t kMaxNotable = 10'000;
+constexpr std::size_t kMaxSetUpFrames = 16;  // of one connection
+constexpr std::size_t kMaxChunkSums = 1024;  // connections
+constexpr std::size_t kMaxProcedures = 512;  // with times: 180 KiB each
+constexpr std::size_t kMaxWaits = 100'000;   // of one direction
+constexpr std::size_t kMaxAsked = 65536;
+
+model::ModelOptions model_options(std::optional<wire::Dialect> dialect) {
+  model::ModelOptions options;
+  options.dialect = dialect;
+  return options;
+}
+
+std::uint32_t saturated(std::uint64_t n) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(n, UINT32_MAX));
+}
+
+template <typename T>
+void append(std::string& key, const T& value) {
+  key.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+std::uint64_t asked_key(std::uint32_t connection, std::uint32_t xid) {
+  return std::uint64_t{connection} << 32U | xid;
+}
+
+const char* which(bool client, bool server) {
+  if (client && server) return "both";
+  return client ? "client" : server ? "server" : "neither";
+}
+
+std::string end_text(const roce::Side& side) {
+  std::string text = side.address.to_string();
+  if (side.qpn_known) text += fmt::format(" QP {}", side.qpn);
+  return text;
+}
+
+report::ProcedureKey key_of(const model::RpcInfo& rpc, bool reverse) {
+  report::ProcedureKey key;
+  key.reverse = reverse;
+  if (!rpc.known) return key;
+  key.program = rpc.program;
+  key.version = rpc.version;
+  key.procedure = rpc.procedure;
+  key.operation = report::principal_operation(rpc);
+  return key;
+}
+
+bool failed(const model::Message& answer) {
+  if (answer.kind == Kind::kError) return true;
+  return answer.rpc.header_seen && (answer.rpc.reply_stat != wire::ReplyStat::kAccepted ||
+                                    answer.rpc.accept_stat != wire::AcceptStat::kSuccess);
+}
+
+template <typename T>
+T& at(std::vector<T>& list, std::size_t i) {
+  if (i >= list.size()) list.resize(i + 1);
+  return list[i];
+}
+
+}  // namespace
+
+Collector::Collector(Store& store, rules::Profile profile, std::optional<wire::Dialect> dialect)
+    : store_(store),
+      findings_({profile, [this](const rules::Occurrence& o) { on_finding(o); }}),
+      checker_(findings_),
+      both_(checker_, *this),
+      pipeline_(both_, model_options(dialect), this) {
+  context_ = {&pipeline_.connections(), &pipeline_.model()};
+  checker_.attach(pipeline_.connections(), pipeline_.model());
+}
+
+void Collector::mark(const capture::Mark& mark) {
+  marks_.push_back(mark);
+}
+
+std::uint32_t Collector::procedure_of(const model::RpcInfo& rpc) {
+  if (!rpc.known) return 0;
+  draft_.clear();
+  append(draft_, rpc.program);
+  append(draft_, rpc.version);
+  append(draft_, rpc.procedure);
+  append(draft_, rpc.ops.announced);
+  append(draft_, rpc.ops.minor);
+  for (std::uint32_t i = 0; i < rpc.ops.kept; ++i) append(draft_, rpc.ops.op[i]);
+  if (const auto it = procedures_.find(draft_); it != procedures_.end()) return it->second;
+  if (procedures_.size() == kMaxTexts) return 0;
+  const auto ref = static_cast<std::uint32_t>(procedures_.size() + 1);
+  procedures_.emplace(draft_, ref);
+  new_procedures_.push_back({rpc, report::procedure_label(rpc), report::rpc_label(rpc)});
+  return ref;
+}
+
+std::uint32_t Collector::outcome_of(const model::RpcInfo& rpc) {
+  if (!rpc.header_seen) return 0;
+  draft_.clear();
+  append(draft_, rpc.reply_stat);
+  append(draft_, rpc.accept_stat);
+  append(draft_, rpc.reject_stat);
+  append(draft_, rpc.has_status);
+  append(draft_, rpc.status);
+  // What a status is called depends on the program.
+  append(draft_, rpc.program);
+  append(draft_, rpc.version);
+  if (const auto it = outcomes_.find(draft_); it != outcomes_.end()) return it->second;
+  if (outcomes_.size() == kMaxTexts) return 0;
+  const auto ref = static_cast<std::uint32_t>(outcomes_.size() + 1);
+  outcomes_.emplace(draft_, ref);
+  new_outcomes_.push_back({rpc, report::reply_status(rpc)});
+  return ref;
+}
+
+void Collector::credit(const model::Message& m) {
+  if (m.kind != Kind::kCall && m.kind != Kind::kReply && m.kind != Kind::kError) return;
+  credits_.push_back(
+      {m.connection,
+       m.caller,
+       {m.time_ns, m.id, m.credits.requested, m.credits.granted, m.credits.in_use, 0}});
+}
+
+void Collector::on_message(const model::Message& m, const model::Call* call) {
+  MessageRow row;
+  row.time_ns = m.time_ns;
+  row.frame = m.frame;
+  row.first_frame = saturated(m.frame - m.first_frame);
+  row.connection = m.connection;
+  row.xid = m.xid;
+  row.version = m.version;
+  row.credit = m.credit;
+  row.proc = m.proc;
+  row.requested = m.credits.requested;
+  row.granted = m.credits.granted;
+  row.in_use = m.credits.in_use;
+  row.length = saturated(m.wire_length);
+  std::uint64_t bytes = 0;
+  for (const wire::ReadSegment& s : m.reads) bytes += s.target.length;
+  row.read_bytes = saturated(bytes);
+  row.read_segments = saturated(m.reads.size());
+  bytes = 0;
+  for (const wire::Segment& s : m.write_segments) bytes += s.length;
+  row.write_bytes = saturated(bytes);
+  row.write_chunks = saturated(m.write_counts.size());
+  bytes = 0;
+  for (const wire::Segment& s : m.reply_segments) bytes += s.length;
+  row.reply_bytes = saturated(bytes);
+  row.procedure = procedure_of(m.rpc);
+  if (m.kind == Kind::kReply) row.outcome = outcome_of(m.rpc);
+  row.handle = m.invalidated_handle;
+  row.error = static_cast<std::uint8_t>(m.error);
+  row.kind = m.kind;
+  row.sender = m.sender;
+  row.caller = m.caller;
+  row.dialect = m.dialect;
+  const auto set = [&row](MessageRow::Flag flag, bool on) {
+    if (on) row.flags = static_cast<std::uint16_t>(row.flags | flag);
+  };
+  set(MessageRow::kComplete, m.complete);
+  set(MessageRow::kSuspect, m.suspect);
+  set(MessageRow::kInvalidates, m.has_invalidate);
+  set(MessageRow::kReplyChunk, m.has_reply_chunk);
+  set(MessageRow::kHeader, m.header_length != 0);
+  set(MessageRow::kOfCall, call != nullptr);
+  set(MessageRow::kOver, call == nullptr || m.kind != Kind::kCall);
+  set(MessageRow::kXidElsewhere, !m.rpc_xid || *m.rpc_xid != m.xid);
+  set(MessageRow::kMoreNeeded, m.malformed.has_value());
+  if (call != nullptr && m.kind != Kind::kCall) {
+    row.match = call->message.id;
+    row.latency_ns = m.latency_ns;
+    row.operations = saturated(call->operations_total);
+    for (const model::CallChunk& chunk : call->chunks) row.moved += chunk.moved;
+  }
+  // IDs count without gaps.
+  ++messages_;
+  rows_.push_back(row);
+  credit(m);
+  touch(m.connection);
+  if (m.kind == Kind::kCall && call != nullptr) {
+    for (const model::CallChunk& chunk : call->chunks) {
+      offered_.push_back({m.connection, static_cast<std::uint8_t>(chunk.list), chunk.length});
+    }
+  }
+}
+
+void Collector::patch(const model::Message& m, const model::Call& call, bool over) {
+  std::uint64_t moved = 0;
+  for (const model::CallChunk& chunk : call.chunks) moved += chunk.moved;
+  patches_.push_back(
+      {m.id, m.latency_ns, 0, moved, saturated(call.operations_total), procedure_of(m.rpc), over});
+}
+
+void Collector::on_identified(const model::Call& call) {
+  patch(call.message, call, false);
+}
+
+void Collector::on_call_end(const model::Call& call, const model::Message* answer) {
+  patch(call.message, call, true);
+  if (answer != nullptr) patches_.back().match = answer->id;
+  const model::Message& m = call.message;
+  const bool reverse = context_.model->reverse(m);
+  Ended e{key_of(m.rpc, reverse),
+          patches_.back().procedure,
+          answer != nullptr && failed(*answer),
+          answer != nullptr ? answer->latency_ns : -1,
+          -1,
+          -1,
+          -1,
+          m.id,
+          m.frame,
+          m.time_ns};
+  if (answer != nullptr && call.first_op_ns >= 0) {
+    e.before = call.first_op_ns - m.time_ns;
+    e.data = call.last_op_ns - call.first_op_ns;
+    e.after = answer->time_ns - call.last_op_ns;
+  }
+  ended_.push_back(e);
+  const roce::Connection& c = context_.connection(m);
+  if (c.recorded && asked_.size() < kMaxAsked) {
+    asked_[asked_key(context_.model->canonical(m.connection), m.xid)] = e.key;
+  }
+}
+
+void Collector::set_up(std::uint32_t index, std::uint64_t frame) {
+  set_up_.emplace_back(context_.model->canonical(index), frame);
+}
+
+void Collector::on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
+                      const roce::PacketMeta& meta) {
+  (void)sender;
+  if (connection == nullptr) return;
+  const bool sets_up = std::holds_alternative<wire::CmReq>(mad.message) ||
+                       std::holds_alternative<wire::CmRep>(mad.message) ||
+                       std::holds_alternative<wire::CmRtu>(mad.message);
+  if (sets_up) set_up(connection->index, meta.frame);
+  touch(connection->index);
+}
+
+void Collector::on_merge(const roce::Connection& into, const roce::Connection& from) {
+  merged_.emplace_back(from.index, into.index);
+  touch(into.index);
+}
+
+void Collector::on_let_go(const roce::Connection& connection) {
+  let_go_.push_back(info(connection.index));
+  touched_.erase(connection.index);
+}
+
+void Collector::on_operation_end(const roce::Connection& connection, const roce::Operation& op,
+                                 const model::Call* call, std::uint32_t segment) {
+  if (call == nullptr || segment >= call->segments.size()) return;
+  moved_.push_back({connection.index, static_cast<std::uint8_t>(call->segments[segment].list),
+                    op.last_ns, op.bytes});
+}
+
+void Collector::parts(const trace_reader::Event& event, const trace::CallEnd& end) {
+  if (event.connection == nullptr) return;
+  const auto key = asked_key(context_.model->canonical(event.connection->index), end.xid);
+  std::int64_t waited = -1;
+  if (const auto it = waited_.find(key); it != waited_.end()) {
+    waited = it->second.took_ns;
+    waited_.erase(it);
+  }
+  const auto it = asked_.find(key);
+  if (it == asked_.end()) return;
+  const auto between = [](std::int64_t from, std::int64_t to) {
+    return from != 0 && to != 0 && to >= from ? to - from : std::int64_t{-1};
+  };
+  parts_.push_back({it->second,
+                    {waited, between(end.called, end.sent), between(end.sent, end.replied),
+                     between(end.replied, end.ended)}});
+  asked_.erase(it);
+}
+
+void Collector::on_event(const trace_reader::Event& event) {
+  const std::uint32_t none = UINT32_MAX;
+  const std::uint32_t index = event.connection != nullptr ? event.connection->index : none;
+  switch (event.type()) {
+    case trace::EventType::kEndpoint:
+    case trace::EventType::kConnection:
+      if (index != none) set_up(index, event.meta.frame);
+      break;
+    case trace::EventType::kCredits: {
+      const auto credits = trace::read_event<trace::Credits>(event.view);
+      if (!credits || index == none) return;
+      credits_.push_back({index,
+                          event.side(credits->side),
+                          {event.meta.time_ns, 0, credits->requested, credits->granted,
+                           credits->in_use, credits->waiting}});
+      return;
+    }
+    case trace::EventType::kCreditWait: {
+      const auto wait = trace::read_event<trace::CreditWait>(event.view);
+      if (!wait || index == none) return;
+      waits_.push_back({index, event.local, wait->begun != 0, wait->xid, event.meta.time_ns});
+      const auto key = asked_key(context_.model->canonical(index), wait->xid);
+      if (wait->begun != 0 && waited_.size() < kMaxAsked) {
+        waited_[key].begun_ns = event.meta.time_ns;
+      } else if (const auto it = waited_.find(key); wait->begun == 0 && it != waited_.end()) {
+        it->second.took_ns = event.meta.time_ns - it->second.begun_ns;
+      }
+      return;
+    }
+    case trace::EventType::kCallEnd: {
+      const auto end = trace::read_event<trace::CallEnd>(event.view);
+      if (end) parts(event, *end);
+      return;
+    }
+    default:
+      break;
+  }
+  if (!trace_reader::is_notable(event)) return;
+  if (notable_told_ == kMaxNotable) {
+    ++notable_omitted_;
+    return;
+  }
+  ++notable_told_;
+  notable_.push_back({event.meta.frame, event.meta.time_ns,
+                      index == none ? 0 : context_.connection_id(index),
+                      report::event_summary(event, {})});
+}
+
+void Collector::on_finding(const rules::Occurrence& o) {
+  const rules::Evidence& e = o.evidence;
+  Breach b{&o.rule,  o.severity, 0,
+           {},       {},         o.text,
+           o.advice, e.message,  e.frames[1] != 0 ? e.frames[1] : e.frames[0],
+           e.count};
+  if (e.connection != nullptr) {
+    b.connection = context_.connection_id(e.connection->index);
+    if (e.side >= 0) {
+      b.peer = e.connection->side[static_cast<std::size_t>(e.side)].address.to_string();
+      const int client = context_.model->connection(e.connection->index).client;
+      if (client >= 0) b.role = e.side == client ? "client" : "server";
+    }
+    touch(e.connection->index);
+  }
+  breaches_.push_back(std::move(b));
+}
+
+ConnectionInfo Collector::info(std::uint32_t index) const {
+  ConnectionInfo r;
+  const roce::Connection* const c = context_.connections->find(index);
+  if (c == nullptr || c->merged_away) return r;
+  const model::ConnectionModel& cm = context_.model->connection(c->index);
+  if (cm.speaks != model::Speaks::kRpc && cm.messages == 0) return r;
+  const std::size_t client = cm.client > 0 ? 1 : 0;
+  const std::size_t server = 1 - client;
+  r.id = context_.connection_id(c->index);
+  r.client = static_cast<std::uint8_t>(client);
+  r.end = {end_text(c->side[client]), end_text(c->side[server])};
+  r.roles = cm.client < 0       ? report::Roles::kUnknown
+            : cm.client_certain ? report::Roles::kCertain
+                                : report::Roles::kLikely;
+  r.set_up_seen = c->setup == roce::Setup::kCm;
+  r.recorded = c->recorded;
+  r.version = cm.version;
+  r.dialect = cm.dialect;
+  r.thresholds = cm.thresholds;
+  r.private_data = which(cm.has_private_data[client], cm.has_private_data[server]);
+  const auto invalidates = [&](std::size_t side) {
+    return cm.has_private_data[side] && cm.private_data[side].remote_invalidation();
+  };
+  r.invalidation = which(invalidates(client), invalidates(server));
+  r.state = c->state;
+  if (c->state == roce::State::kRejected) {
+    r.ended = "rejected: " + std::string(wire::cm_rej_reason(c->reject_reason));
+  } else if (!c->failure.empty()) {
+    r.ended = c->failure;
+  } else if (c->closed_by >= 0) {
+    r.ended = std::string("closed by the ") +
+              (static_cast<std::size_t>(c->closed_by) == client ? "client" : "server");
+  }
+  r.direction = {cm.caller[client], cm.caller[server]};
+  r.messages = cm.messages;
+  r.inline_bytes = cm.inline_bytes;
+  r.chunks = cm.chunks;
+  r.chunk_bytes = cm.chunk_bytes;
+  for (const roce::Side& side : c->side) {
+    r.retransmitted += side.counters.retransmitted;
+    r.refused += side.counters.rnr;
+    for (const std::uint64_t naks : side.counters.naks) r.refused += naks;
+    r.lost += side.counters.lost_capture;
+  }
+  r.lost += c->events_lost;
+  r.first_ns = c->first_ns;
+  r.last_ns = c->last_ns;
+  return r;
+}
+
+void Collector::put_rows(Content& to) {
+  for (const MessageRow& row : rows_) to.rows.push_back(row);
+  for (const Patch& p : patches_) {
+    if (p.message == 0 || p.message > to.rows.size()) continue;
+    MessageRow& row = to.rows[p.message - 1];
+    row.latency_ns = p.latency_ns;
+    if (p.match != 0) row.match = p.match;
+    row.moved = p.moved;
+    row.operations = p.operations;
+    if (p.procedure != 0) row.procedure = p.procedure;
+    if (p.over) row.flags |= MessageRow::kOver;
+  }
+  to.procedures.insert(to.procedures.end(), new_procedures_.begin(), new_procedures_.end());
+  to.outcomes.insert(to.outcomes.end(), new_outcomes_.begin(), new_outcomes_.end());
+  for (const auto& [index, frame] : set_up_) {
+    auto& frames = at(to.set_up, index);
+    if (frames.size() < kMaxSetUpFrames) frames.push_back(frame);
+  }
+  to.marks.insert(to.marks.end(), marks_.begin(), marks_.end());
+}
+
+void Collector::put_credits(Content& to) {
+  for (const Credit& c : credits_) {
+    const bool turned = context_.model->canonical(c.connection) != c.connection;
+    const std::size_t slot =
+        std::size_t{context_.model->canonical(c.connection)} * 2 + (turned ? 1U - c.side : c.side);
+    auto& log = at(to.credits, slot);
+    if (log == nullptr) log = std::make_unique<CreditLog>();
+    CreditEntry entry = c.entry;
+    // Messages do not tell who waits: that is as an endpoint said last.
+    if (entry.message != 0 && log->size() != 0) {
+      entry.waiting = log->entry(log->size() - 1).waiting;
+    }
+    log->add(entry);
+  }
+  for (const Waiting& w : waits_) {
+    const std::size_t slot = std::size_t{context_.model->canonical(w.connection)} * 2 + w.side;
+    auto& list = at(to.waits, slot);
+    if (w.begun) {
+      if (list.size() < kMaxWaits) list.push_back({w.time_ns, INT64_MAX, w.xid});
+      continue;
+    }
+    const auto same = [&w](const Content::Wait& wait) {
+      return wait.to_ns == INT64_MAX && wait.xid == w.xid;
+    };
+    const auto it = std::find_if(list.rbegin(), list.rend(), same);
+    if (it != list.rend()) it->to_ns = w.time_ns;
+  }
+}
+
+void Collector::put_findings(Content& to) {
+  for (const Breach& b : breaches_) {
+    ++to.found_total[static_cast<std::size_t>(b.severity)];
+    if (b.connection != 0) {
+      ++at(to.connections, b.connection - 1).findings[static_cast<std::size_t>(b.severity)];
+    }
+    draft_.assign(b.rule->name);
+    append(draft_, b.severity);
+    append(draft_, b.connection);
+    draft_ += b.peer;
+    auto it = kinds_.find(draft_);
+    if (it == kinds_.end()) {
+      if (to.kinds.size() == kMaxKinds) continue;
+      it = kinds_.emplace(draft_, static_cast<std::uint32_t>(to.kinds.size())).first;
+      FoundKind& kind = to.kinds.emplace_back();
+      kind.rule = b.rule;
+      kind.severity = b.severity;
+      kind.connection = b.connection;
+      kind.peer = b.peer;
+      kind.role = b.role;
+      kind.text = b.text;
+      kind.advice = b.advice;
+    }
+    FoundKind& kind = to.kinds[it->second];
+    kind.count += b.count;
+    if (kind.places.size() < FoundKind::kMostPlaces) kind.places.push_back({b.message, b.frame});
+    if (b.message == 0 || b.message > to.rows.size()) continue;
+    MessageRow& row = to.rows[b.message - 1];
+    row.worst = std::min(row.worst, static_cast<std::uint8_t>(b.severity));
+    if (to.found.size() == kMaxFound) continue;
+    to.found.push_back({b.message, it->second});
+    to.kinds_of.emplace(b.message, it->second);
+  }
+}
+
+void Collector::put_times(Content& to) {
+  const auto times_of = [&to, this](const report::ProcedureKey& key,
+                                    std::uint32_t procedure) -> ProcedureTimes& {
+    auto it = to.times.find(key);
+    if (it != to.times.end()) return it->second;
+    const bool full = to.times.size() >= kMaxProcedures;
+    const report::ProcedureKey used = full ? report::ProcedureKey::others(key.reverse) : key;
+    ProcedureTimes& made = to.times[used];
+    made.key = used;
+    if (made.label.empty()) {
+      made.label = full ? "all others"
+                   : procedure < to.procedures.size() && procedure != 0
+                       ? to.procedures[procedure].label
+                       : "not known";
+    }
+    return made;
+  };
+  for (const Ended& e : ended_) {
+    ProcedureTimes& t = times_of(e.key, e.procedure);
+    ++t.calls;
+    ++to.calls_over;
+    if (e.error) ++t.errors;
+    if (e.latency < 0) continue;
+    t.total.add(e.latency);
+    if (e.before >= 0) {
+      t.before_data.add(e.before);
+      t.data.add(e.data);
+      t.after_data.add(e.after);
+    }
+    if (t.slowest.size() == ProcedureTimes::kMostSlow && t.slowest.back().latency_ns >= e.latency) {
+      continue;
+    }
+    const ProcedureTimes::Slow slow{e.latency, e.message, e.frame, e.time_ns};
+    t.slowest.insert(
+        std::upper_bound(t.slowest.begin(), t.slowest.end(), slow,
+                         [](const auto& a, const auto& b) { return a.latency_ns > b.latency_ns; }),
+        slow);
+    if (t.slowest.size() > ProcedureTimes::kMostSlow) t.slowest.pop_back();
+  }
+  for (const Parts& p : parts_) {
+    ProcedureTimes& t = times_of(p.key, 0);
+    stats::Histogram* const parts[] = {&t.waiting, &t.sending, &t.turn, &t.completion};
+    for (std::size_t i = 0; i < p.ns.size(); ++i) {
+      if (p.ns[i] >= 0) parts[i]->add(p.ns[i]);
+    }
+  }
+  const auto sums_of = [&to, this](std::uint32_t connection) -> ChunkSums* {
+    const std::uint32_t index = context_.model->canonical(connection);
+    if (index >= kMaxChunkSums) return nullptr;
+    auto& sums = at(to.chunks, index);
+    if (sums == nullptr) sums = std::make_unique<ChunkSums>();
+    return sums.get();
+  };
+  for (const Moved& m : moved_) {
+    if (ChunkSums* const sums = sums_of(m.connection)) {
+      sums->over_time.at(m.time_ns).bytes[m.list] += m.bytes;
+    }
+  }
+  for (const Offered& o : offered_) {
+    if (ChunkSums* const sums = sums_of(o.connection)) {
+      const auto power = std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(o.length)),
+                                               sums->sizes[o.list].size() - 1);
+      ++sums->sizes[o.list][power];
+    }
+  }
+}
+
+void Collector::put_connections(Content& to) {
+  for (const auto& [from, into] : merged_) {
+    while (to.goes_on_as.size() <= from) {
+      to.goes_on_as.push_back(static_cast<std::uint32_t>(to.goes_on_as.size()));
+    }
+    to.goes_on_as[from] = into;
+    for (std::uint32_t& index : to.goes_on_as) {
+      if (index == from) index = into;
+    }
+    if (from < to.connections.size()) to.connections[from] = {};
+  }
+  const auto put = [&to](ConnectionInfo info, std::uint32_t index) {
+    if (info.id == 0) return;
+    ConnectionInfo& place = at(to.connections, index);
+    info.findings = place.findings;
+    place = std::move(info);
+  };
+  for (ConnectionInfo& info : let_go_) {
+    const std::uint32_t index = info.id - 1;
+    if (info.id != 0) put(std::move(info), index);
+  }
+  for (const std::uint32_t index : touched_) put(info(index), index);
+}
+
+void Collector::put_integrity(Content& to, const capture::SourceStats& source) const {
+  const report::FrameCounts& frames = pipeline_.frames();
+  Integrity& i = to.integrity;
+  i.frames = frames.total;
+  i.cut_short = frames.cut_short;
+  i.fragments = frames.fragments;
+  i.unknown_link = frames.unknown_link;
+  i.dropped = pipeline_.dropped(source);
+  i.file_cut_short = source.cut_short;
+  i.damage = source.damage;
+  i.events = pipeline_.events();
+  i.finished = finished_;
+  if (finished_) i.trust = checker_.trust();
+  to.first_ns = frames.first_ns;
+  to.last_ns = frames.last_ns;
+  to.progress.bytes_read = source.bytes_read;
+  to.progress.bytes_total = source.bytes_total;
+}
+
+void Collector::commit(const capture::SourceStats& source) {
+  store_.write([&](Content& to) {
+    put_rows(to);
+    put_connections(to);
+    put_credits(to);
+    put_findings(to);
+    put_times(to);
+    put_integrity(to, source);
+    to.notable.insert(to.notable.end(), notable_.begin(), notable_.end());
+    to.notable_omitted = notable_omitted_;
+  });
+  rows_.clear();
+  patches_.clear();
+  credits_.clear();
+  waits_.clear();
+  breaches_.clear();
+  ended_.clear();
+  parts_.clear();
+  moved_.clear();
+  offered_.clear();
+  notable_.clear();
+  marks_.clear();
+  new_procedures_.clear();
+  new_outcomes_.clear();
+  set_up_.clear();
+  merged_.clear();
+  touched_.clear();
+  let_go_.clear();
+}
+
+void Collector::finish(const capture::SourceStats& source) {
+  pipeline_.finish();
+  checker_.finish();
+  finished_ = true;
+  commit(source);
+}
+
+}  // namespace rpcrdma::index

@@ -1,0 +1,168 @@
+// Hears what the analyzer says of a capture and writes it down for a Store, in batches.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include <rpcrdma/index/store.h>
+#include <rpcrdma/report/context.h>
+#include <rpcrdma/report/pipeline.h>
+#include <rpcrdma/rules/checker.h>
+
+namespace rpcrdma::index {
+
+class Collector final : public model::Observer, public trace_reader::Observer {
+ public:
+  // `store` must outlive this.
+  Collector(Store& store, rules::Profile profile, std::optional<wire::Dialect> dialect);
+
+  [[nodiscard]] report::Pipeline& pipeline() { return pipeline_; }
+
+  // Of frame Content::kMarkEvery * n + 1, for each n in its turn.
+  void mark(const capture::Mark& mark);
+  // What came since the last time goes to the store.
+  void commit(const capture::SourceStats& source);
+  // There is enough of it to be worth it.
+  [[nodiscard]] bool due() const { return rows_.size() + patches_.size() >= kBatch; }
+  // The source has ended: what waited is told too.
+  void finish(const capture::SourceStats& source);
+
+  // model::Observer
+  void on_message(const model::Message& m, const model::Call* call) override;
+  void on_identified(const model::Call& call) override;
+  void on_call_end(const model::Call& call, const model::Message* answer) override;
+  void on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
+             const roce::PacketMeta& meta) override;
+  void on_open(const roce::Connection& connection) override { touch(connection.index); }
+  void on_merge(const roce::Connection& into, const roce::Connection& from) override;
+  void on_close(const roce::Connection& connection) override { touch(connection.index); }
+  void on_let_go(const roce::Connection& connection) override;
+  void on_operation_end(const roce::Connection& connection, const roce::Operation& op,
+                        const model::Call* call, std::uint32_t segment) override;
+  // trace_reader::Observer
+  void on_event(const trace_reader::Event& event) override;
+
+ private:
+  static constexpr std::size_t kBatch = 512;
+
+  struct Patch {  // of a row that is in the store, or in rows_
+    std::uint64_t message;
+    std::int64_t latency_ns;
+    std::uint64_t match;
+    std::uint64_t moved;
+    std::uint32_t operations;
+    std::uint32_t procedure;
+    bool over;
+  };
+  struct Credit {
+    std::uint32_t connection;
+    std::uint8_t side;
+    CreditEntry entry;
+  };
+  struct Waiting {
+    std::uint32_t connection;
+    std::uint8_t side;
+    bool begun;
+    std::uint32_t xid;
+    std::int64_t time_ns;
+  };
+  struct Breach {
+    const rules::Rule* rule;
+    rules::Severity severity;
+    std::uint32_t connection;  // ID
+    std::string peer, role, text;
+    const char* advice;
+    std::uint64_t message, frame, count;
+  };
+  struct Ended {  // a Call
+    report::ProcedureKey key;
+    std::uint32_t procedure;
+    bool error;
+    std::int64_t latency, before, data, after;  // -1: not known
+    std::uint64_t message, frame;
+    std::int64_t time_ns;
+  };
+  struct Parts {  // of a Call's time, as its endpoint tells
+    report::ProcedureKey key;
+    std::array<std::int64_t, 4> ns;  // -1: none
+  };
+  struct Moved {
+    std::uint32_t connection;
+    std::uint8_t list;
+    std::int64_t time_ns;
+    std::uint64_t bytes;
+  };
+  struct Offered {
+    std::uint32_t connection;
+    std::uint8_t list;
+    std::uint64_t length;
+  };
+
+  void touch(std::uint32_t index) { touched_.insert(context_.model->canonical(index)); }
+  [[nodiscard]] std::uint32_t procedure_of(const model::RpcInfo& rpc);
+  [[nodiscard]] std::uint32_t outcome_of(const model::RpcInfo& rpc);
+  void patch(const model::Message& m, const model::Call& call, bool over);
+  void credit(const model::Message& m);
+  void set_up(std::uint32_t index, std::uint64_t frame);
+  void on_finding(const rules::Occurrence& o);
+  void parts(const trace_reader::Event& event, const trace::CallEnd& end);
+  [[nodiscard]] ConnectionInfo info(std::uint32_t index) const;
+
+  // The parts of commit().
+  void put_rows(Content& to);
+  void put_credits(Content& to);
+  void put_findings(Content& to);
+  void put_times(Content& to);
+  void put_connections(Content& to);
+  void put_integrity(Content& to, const capture::SourceStats& source) const;
+
+  Store& store_;
+  report::Context context_;
+  rules::Findings findings_;
+  rules::Checker checker_;
+  model::ObserverPair both_;
+  report::Pipeline pipeline_;
+
+  std::uint64_t messages_ = 0;  // so many rows were made
+  bool finished_ = false;
+
+  // What waits for commit().
+  std::vector<MessageRow> rows_;
+  std::vector<Patch> patches_;
+  std::vector<Credit> credits_;
+  std::vector<Waiting> waits_;
+  std::vector<Breach> breaches_;
+  std::vector<Ended> ended_;
+  std::vector<Parts> parts_;
+  std::vector<Moved> moved_;
+  std::vector<Offered> offered_;
+  std::vector<Notable> notable_;
+  std::uint64_t notable_omitted_ = 0;
+  std::vector<capture::Mark> marks_;
+  std::vector<ProcedureText> new_procedures_;
+  std::vector<Outcome> new_outcomes_;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> set_up_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> merged_;
+  std::unordered_set<std::uint32_t> touched_;
+  std::vector<ConnectionInfo> let_go_;
+
+  // What is remembered.
+  std::unordered_map<std::string, std::uint32_t> procedures_, outcomes_, kinds_;
+  std::string draft_;
+  std::uint64_t notable_told_ = 0;
+  // Waits for a credit: when one began that is under way, or how long it took; by the same key.
+  struct Waited {
+    std::int64_t begun_ns = -1;
+    std::int64_t took_ns = -1;
+  };
+  std::unordered_map<std::uint64_t, Waited> waited_;
+  // What Calls asked for whose endpoint has still to tell how their time was spent, by connection
+  // and XID.
+  std::unordered_map<std::uint64_t, report::ProcedureKey> asked_;
+};
+
+}  // namespace rpcrdma::index

@@ -1,0 +1,410 @@
+// The analyzer runs once more, over the stretch alone. What it needs to know from before, how the
+// connections were set up, it is given first; then it is told that frames are left out. What only
+// the whole capture tells (who is the client, credits, dialect) comes from the store.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/index/excerpt.h>
+#include <rpcrdma/model/rebuild.h>
+#include <rpcrdma/report/context.h>
+#include <rpcrdma/report/event_text.h>
+#include <rpcrdma/report/pipeline.h>
+#include <rpcrdma/trace_reader/event_decoder.h>
+
+namespace rpcrdma::index {
+
+namespace {
+
+// More does nobody look at, and a Call may have been outstanding for all of a capture.
+constexpr std::uint64_t kMaxFrames = 200'000;
+constexpr std::size_t kMaxMessages = 4096;
+constexpr std::size_t kMaxEvents = 65536;
+constexpr std::uint64_t kMaxKeptBytes = 64ULL << 20;
+// How far behind the last message its answer is looked for.
+constexpr std::uint64_t kNear = 20'000;
+
+// What the store knows of the stretch.
+struct Known {
+  std::map<std::uint64_t, std::vector<std::pair<std::uint64_t, MessageRow>>> rows;  // by frame
+  std::set<std::uint64_t> set_up;
+  std::optional<capture::Mark> mark;  // before the first frame
+  std::uint64_t mark_frame = 0;       // that follows it
+  std::vector<capture::Mark> set_up_marks;
+  std::vector<ConnectionInfo> connections;
+  std::optional<wire::Dialect> dialect;
+  bool missing = false;
+};
+
+class Reader final : public model::Observer, public trace_reader::Observer {
+ public:
+  Reader(const Known& known, const Stretch& stretch)
+      : known_(known), stretch_(stretch), pipeline_(*this, options(known), this) {
+    context_ = {&pipeline_.connections(), &pipeline_.model()};
+  }
+
+  [[nodiscard]] report::Pipeline& pipeline() { return pipeline_; }
+  void begin() { begun_ = true; }
+  Excerpt take() {
+    std::stable_sort(excerpt_.events.begin(), excerpt_.events.end(),
+                     [](const auto& a, const auto& b) { return a.frame < b.frame; });
+    return std::move(excerpt_);
+  }
+
+  void on_message(const model::Message& m, const model::Call* call) override {
+    if (!begun_ || row_of(m) == 0) return;
+    if (excerpt_.messages.size() == kMaxMessages) {
+      excerpt_.cut = true;
+      return;
+    }
+    Excerpt::Message& made = excerpt_.messages.emplace_back();
+    at_[m.id] = excerpt_.messages.size() - 1;
+    fill(made, m);
+    // A Reply is whole with its Call, which ends with it.
+    if (call != nullptr && m.kind != model::Kind::kCall) rebuild(made, *call);
+  }
+
+  void on_call_end(const model::Call& call, const model::Message* answer) override {
+    const auto kept = std::make_shared<const model::Call>(call);
+    if (const auto it = at_.find(call.message.id); it != at_.end()) {
+      Excerpt::Message& made = excerpt_.messages[it->second];
+      const std::uint64_t id = made.id;
+      fill(made, call.message);
+      made.id = id;
+      made.call = kept;
+      rebuild(made, call);
+    }
+    if (answer == nullptr) return;
+    if (const auto it = at_.find(answer->id); it != at_.end()) {
+      excerpt_.messages[it->second].call = kept;
+    }
+  }
+
+  void on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
+             const roce::PacketMeta& meta) override {
+    if (connection == nullptr) return;
+    event({Excerpt::Event::Kind::kSetUp, meta, *connection, sender,
+           fmt::format("CM {}",
+                       wire::cm_name(static_cast<wire::CmAttribute>(mad.header.attribute_id)))});
+  }
+
+  void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
+                  std::uint32_t psn, const roce::PacketMeta& meta) override {
+    event(
+        {Excerpt::Event::Kind::kRefusal, meta, connection, sender,
+         fmt::format("{}, PSN {}",
+                     aeth.is_rnr() ? "RNR NAK: no Receive is posted" : wire::nak_name(aeth.value()),
+                     psn)});
+  }
+
+  void on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
+                     std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) override {
+    (void)idle_ns, (void)begins;
+    event({Excerpt::Event::Kind::kSentAgain, meta, connection, sender,
+           fmt::format("sent again, PSN {}", psn)});
+  }
+
+  void on_operation_end(const roce::Connection& connection, const roce::Operation& op,
+                        const model::Call* call, std::uint32_t segment) override {
+    const bool read = op.kind == roce::OpKind::kRead;
+    std::string text = fmt::format("RDMA {} {} bytes, handle {:#010x}", read ? "Read" : "Write",
+                                   op.length, op.handle);
+    if (call != nullptr && segment < call->segments.size()) {
+      const model::CallSegment& target = call->segments[segment];
+      text += fmt::format(", {} chunk {} segment {}", model::chunk_list_name(target.list),
+                          call->chunks[target.chunk].index, target.index);
+    }
+    Excerpt::Event* const made = event({Excerpt::Event::Kind::kOperation,
+                                        {op.first_frame, op.first_ns},
+                                        connection,
+                                        op.initiator,
+                                        std::move(text)});
+    if (made == nullptr) return;
+    made->last_frame = op.last_frame;
+    made->to_ns = op.last_ns;
+    made->read = read;
+    made->complete = op.complete;
+    made->suspect = op.suspect;
+    made->bytes = op.bytes;
+    if (call != nullptr) made->call = row_of(call->message);
+  }
+
+  void on_event(const trace_reader::Event& e) override {
+    switch (e.type()) {
+      case trace::EventType::kMessage:
+      case trace::EventType::kOperation:
+      case trace::EventType::kOperationEnd:
+        return;  // seen as what they are
+      default:
+        break;
+    }
+    if (e.connection == nullptr) return;
+    event({Excerpt::Event::Kind::kTold, e.meta, *e.connection, e.local,
+           report::event_summary(e, {})});
+  }
+
+ private:
+  static model::ModelOptions options(const Known& known) {
+    model::ModelOptions o;
+    o.keep_bytes = true;
+    o.keep_chunks = true;
+    o.all_speak = true;
+    o.max_kept_bytes = kMaxKeptBytes;
+    o.dialect = known.dialect;
+    return o;
+  }
+
+  // The side of a connection that the store knows as its client's is 0.
+  [[nodiscard]] const ConnectionInfo* info(const roce::Connection& c) const {
+    for (const ConnectionInfo& i : known_.connections) {
+      const auto is = [&](const roce::Side& side, std::size_t end) {
+        std::string text = side.address.to_string();
+        if (side.qpn_known) text += fmt::format(" QP {}", side.qpn);
+        return text == i.end[end];
+      };
+      for (std::size_t turned = 0; turned < 2; ++turned) {
+        const bool a = is(c.side[0], turned);
+        const bool b = is(c.side[1], 1 - turned);
+        if (a && (b || !c.side[1].qpn_known)) return &i;
+        if (b && !c.side[0].qpn_known) return &i;
+      }
+    }
+    return nullptr;
+  }
+  [[nodiscard]] static std::uint8_t end_of(const ConnectionInfo* i, const roce::Connection& c,
+                                           std::size_t side) {
+    if (i == nullptr) return static_cast<std::uint8_t>(side);
+    std::string text = c.side[side].address.to_string();
+    if (c.side[side].qpn_known) text += fmt::format(" QP {}", c.side[side].qpn);
+    return text == i->end[0] ? 0 : text == i->end[1] ? 1 : static_cast<std::uint8_t>(side);
+  }
+
+  // Which of the store's messages it is.
+  [[nodiscard]] std::uint64_t row_of(const model::Message& m) const {
+    const auto it = known_.rows.find(m.frame);
+    if (it == known_.rows.end()) return 0;
+    for (const auto& [id, row] : it->second) {
+      if (row.xid == m.xid && row.length == m.wire_length) return id;
+    }
+    return 0;
+  }
+
+  void fill(Excerpt::Message& made, const model::Message& m) {
+    made.message = m;
+    made.message.payload = {};
+    const roce::Connection& c = context_.connection(m);
+    const std::size_t sender = context_.sender(m);
+    made.sender = c.side[sender];
+    made.receiver = c.side[1 - sender];
+    made.reverse = context_.model->reverse(m);
+    made.thresholds = context_.model->connection(c.index).thresholds;
+    made.id = row_of(m);
+    const ConnectionInfo* const i = info(c);
+    if (i != nullptr) {
+      made.connection = i->id;
+      made.thresholds = i->thresholds;
+    }
+    if (made.id == 0) return;
+    // What only the whole capture tells.
+    for (const auto& [id, row] : known_.rows.find(m.frame)->second) {
+      if (id != made.id) continue;
+      made.message.credits = {row.requested, row.granted, row.in_use};
+      if (row.latency_ns >= 0) made.message.latency_ns = row.latency_ns;
+    }
+  }
+
+  static void rebuild(Excerpt::Message& made, const model::Call& call) {
+    const model::Message& m = made.message;
+    if (m.kind != model::Kind::kCall && m.kind != model::Kind::kReply) return;
+    const bool chunks = model::is_external(m) || !m.reads.empty() ||
+                        std::any_of(m.write_segments.begin(), m.write_segments.end(),
+                                    [](const wire::Segment& s) { return s.length != 0; });
+    if (!chunks || (m.kind == model::Kind::kCall && !model::is_external(m) && m.reads.empty())) {
+      return;
+    }
+    model::Rebuilt whole =
+        m.kind == model::Kind::kCall ? model::rebuild_call(call) : model::rebuild_reply(call, m);
+    if (whole.complete) made.rebuilt = std::move(whole.bytes);
+  }
+
+  struct Happened {
+    Excerpt::Event::Kind kind;
+    roce::PacketMeta meta;
+    const roce::Connection& connection;
+    int sender;
+    std::string text;
+  };
+  Excerpt::Event* event(Happened h) {
+    if (h.meta.frame < stretch_.first_frame) return nullptr;
+    if (excerpt_.events.size() == kMaxEvents) {
+      excerpt_.cut = true;
+      return nullptr;
+    }
+    const ConnectionInfo* const i = info(h.connection);
+    Excerpt::Event& made = excerpt_.events.emplace_back();
+    made.kind = h.kind;
+    made.frame = made.last_frame = h.meta.frame;
+    made.from_ns = made.to_ns = h.meta.time_ns;
+    made.connection = i != nullptr ? i->id : 0;
+    made.sender = end_of(i, h.connection, static_cast<std::size_t>(h.sender));
+    made.text = std::move(h.text);
+    return &made;
+  }
+
+  const Known& known_;
+  const Stretch& stretch_;
+  report::Pipeline pipeline_;
+  report::Context context_;
+  bool begun_ = false;
+  Excerpt excerpt_;
+  std::map<std::uint64_t, std::size_t> at_;  // messages, by the ID that they have here
+};
+
+Known look_up(const Store& store, const Stretch& stretch) {
+  return store.read([&](const Content& c) {
+    Known known;
+    const std::uint64_t n = (stretch.first_frame - 1) / Content::kMarkEvery;
+    if (stretch.first_frame == 0 || n >= c.marks.size()) {
+      known.missing = true;
+      return known;
+    }
+    known.mark = c.marks[n];
+    known.mark_frame = n * Content::kMarkEvery + 1;
+    std::vector<std::uint32_t> connections = stretch.connections;
+    // Rows are in the order of their ends but for a few that were held back.
+    constexpr std::size_t kSlack = 4096;
+    std::size_t low = 0;
+    std::size_t high = c.rows.size();
+    while (low < high) {
+      const std::size_t middle = low + (high - low) / 2;
+      if (c.rows[middle].frame < stretch.first_frame) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    std::size_t behind = 0;
+    for (std::size_t i = low > kSlack ? low - kSlack : 0; i < c.rows.size() && behind < kSlack;
+         ++i) {
+      const MessageRow& row = c.rows[i];
+      if (row.frame > stretch.last_frame) ++behind;
+      if (row.frame < stretch.first_frame || row.frame > stretch.last_frame) continue;
+      known.rows[row.frame].emplace_back(i + 1, row);
+      const std::uint32_t index = c.canonical(row.connection);
+      if (stretch.connections.empty() && connections.size() < 64 &&
+          std::find(connections.begin(), connections.end(), index) == connections.end()) {
+        connections.push_back(index);
+      }
+    }
+    bool one_dialect = true;
+    for (const std::uint32_t index : connections) {
+      if (const ConnectionInfo* const info = c.connection(index)) {
+        known.connections.push_back(*info);
+        if (info->version >= 2) {
+          if (known.dialect && *known.dialect != info->dialect) one_dialect = false;
+          known.dialect = info->dialect;
+        }
+      }
+      if (index >= c.set_up.size()) continue;
+      for (const std::uint64_t frame : c.set_up[index]) {
+        if (frame < known.mark_frame) known.set_up.insert(frame);
+      }
+    }
+    if (!one_dialect) known.dialect.reset();
+    for (const std::uint64_t frame : known.set_up) {
+      known.set_up_marks.push_back(c.marks[(frame - 1) / Content::kMarkEvery]);
+    }
+    return known;
+  });
+}
+
+}  // namespace
+
+const Excerpt::Message* Excerpt::find(std::uint64_t id) const {
+  for (const Message& m : messages) {
+    if (m.id == id) return &m;
+  }
+  return nullptr;
+}
+
+Stretch stretch_of(const Content& content, std::uint64_t id) {
+  return stretch_of(content, id, id);
+}
+
+Stretch stretch_of(const Content& content, std::uint64_t first, std::uint64_t last) {
+  Stretch s;
+  if (first == 0 || last > content.rows.size() || first > last) return s;
+  s.first_frame = UINT64_MAX;
+  const auto cover = [&s](const MessageRow& row) {
+    s.first_frame = std::min(s.first_frame, row.frame - row.first_frame);
+    s.last_frame = std::max(s.last_frame, row.frame);
+  };
+  for (std::uint64_t id = first; id <= last; ++id) cover(content.rows[id - 1]);
+  const std::uint64_t latest = s.last_frame + kNear;
+  for (std::uint64_t id = first; id <= last; ++id) {
+    const MessageRow& row = content.rows[id - 1];
+    const std::uint32_t index = content.canonical(row.connection);
+    if (std::find(s.connections.begin(), s.connections.end(), index) == s.connections.end()) {
+      s.connections.push_back(index);
+    }
+    if (row.match == 0 || row.match > content.rows.size()) continue;
+    const MessageRow& other = content.rows[row.match - 1];
+    if (first == last || (other.frame <= latest && other.frame + kNear >= s.first_frame)) {
+      cover(other);
+    }
+  }
+  return s;
+}
+
+capture::Expected<Excerpt> read_excerpt(const Store& store, const std::string& frames,
+                                        const Stretch& stretch,
+                                        const std::atomic<bool>& cancelled) {
+  const Known known = look_up(store, stretch);
+  if (known.missing) return capture::fail("these frames were not kept");
+  Reader reader(known, stretch);
+  capture::Frame frame;
+  // How the connections were set up.
+  auto mark = known.set_up_marks.begin();
+  std::unique_ptr<capture::Source> source;
+  std::uint64_t offset = UINT64_MAX;
+  for (const std::uint64_t wanted : known.set_up) {
+    if (mark->offset != offset) {
+      auto opened = capture::open_file_at(frames, *mark);
+      if (!opened) return tl::unexpected(opened.error());
+      source = std::move(*opened);
+      offset = mark->offset;
+      frame.number = 0;
+    }
+    ++mark;
+    while (frame.number < wanted) {
+      const auto more = source->next(frame);
+      if (!more) return tl::unexpected(more.error());
+      if (!*more) return capture::fail(frames + ": the file was changed: a frame is missing");
+    }
+    reader.pipeline().frame(frame);
+  }
+  if (!known.set_up.empty()) reader.pipeline().skip();
+  auto opened = capture::open_file_at(frames, *known.mark);
+  if (!opened) return tl::unexpected(opened.error());
+  reader.begin();
+  bool cut = false;
+  while (!cancelled.load(std::memory_order_relaxed)) {
+    const auto more = (*opened)->next(frame);
+    if (!more) return tl::unexpected(more.error());
+    if (!*more || frame.number > stretch.last_frame) break;
+    if (frame.number < stretch.first_frame) continue;
+    if (frame.number - stretch.first_frame >= kMaxFrames) {
+      cut = true;
+      break;
+    }
+    reader.pipeline().frame(frame);
+  }
+  reader.pipeline().finish();
+  Excerpt excerpt = reader.take();
+  excerpt.cut = excerpt.cut || cut;
+  return excerpt;
+}
+
+}  // namespace rpcrdma::index

@@ -1,0 +1,62 @@
+// Credits of one direction of a connection over time, at any scale: what a window of time shows is
+// found in steps that depend on its columns and not on the messages in it, and no extreme is lost.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <rpcrdma/index/chunked.h>
+
+namespace rpcrdma::index {
+
+struct CreditEntry {
+  std::int64_t time_ns = 0;
+  std::uint64_t message = 0;    // ID; 0: an endpoint told of it beside messages
+  std::uint32_t requested = 0;  // by the latest Call
+  std::uint32_t granted = 0;    // by the latest Reply; 0 before the first
+  std::uint32_t in_use = 0;     // Calls outstanding
+  std::uint32_t waiting = 0;    // Calls that wait for a credit, as far as an endpoint tells
+};
+
+// What was the case in a stretch of time.
+struct CreditSpan {
+  std::int64_t from_ns = 0, to_ns = 0;
+  bool any = false;  // otherwise nothing is known yet
+  std::uint32_t requested_min = 0, requested_max = 0;
+  std::uint32_t granted_min = 0, granted_max = 0;
+  std::uint32_t in_use_min = 0, in_use_max = 0;
+  std::uint32_t waiting_max = 0;
+  // At some moment no further Call could go: all that was granted was in use, or Calls waited.
+  bool exhausted = false;
+
+  void add(const CreditEntry& e);
+  void add(const CreditSpan& s);
+};
+
+class CreditLog {
+ public:
+  // In order of time; one that is earlier than the one before counts as that.
+  void add(CreditEntry entry);
+
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+  [[nodiscard]] const CreditEntry& entry(std::size_t i) const { return entries_[i]; }
+  // The latest entry at or before a time; size() when there is none.
+  [[nodiscard]] std::size_t at(std::int64_t time_ns) const;
+  // [from, to) in `count` columns of equal width; what was the case when a column begins counts.
+  [[nodiscard]] std::vector<CreditSpan> columns(std::int64_t from_ns, std::int64_t to_ns,
+                                                std::size_t count) const;
+  [[nodiscard]] std::size_t footprint() const;
+
+ private:
+  static constexpr std::size_t kFan = 32;  // entries in one of the first level, and so on
+  static constexpr std::size_t kLevels = 4;
+
+  // Adds entries [first, last) to `span`.
+  void sum(std::size_t first, std::size_t last, CreditSpan& span) const;
+
+  Chunked<CreditEntry, 64> entries_;
+  std::vector<CreditSpan> levels_[kLevels];
+};
+
+}  // namespace rpcrdma::index

@@ -1,0 +1,208 @@
+// What is known of a capture or of live endpoints while it is read, for those who show it: written
+// by one thread in batches, read by others at any time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <rpcrdma/capture/source.h>
+#include <rpcrdma/index/chunked.h>
+#include <rpcrdma/index/credits.h>
+#include <rpcrdma/index/row.h>
+#include <rpcrdma/report/report.h>
+#include <rpcrdma/rules/findings.h>
+#include <rpcrdma/rules/trust.h>
+#include <rpcrdma/trace_reader/reader.h>
+
+namespace rpcrdma::index {
+
+// A connection as it stands.
+struct ConnectionInfo {
+  std::uint32_t id = 0;            // as reports have it; 0: it is none of ours
+  std::array<std::string, 2> end;  // address and QPN; 0 the client, as far as that is known
+  std::uint8_t client = 0;         // which side of the tracker's that is
+  report::Roles roles = report::Roles::kUnknown;
+  bool set_up_seen = false;
+  bool recorded = false;  // told by its endpoint, not found in packets
+  std::uint32_t version = 0;
+  wire::Dialect dialect = wire::Dialect::kDraft02;
+  model::InlineThresholds thresholds;
+  std::string private_data, invalidation;  // who sent it, and who supports it: "both", "client"
+  roce::State state = roce::State::kOpen;
+  std::string ended;                             // why, and by whom; empty while it is up
+  std::array<model::CallerCounts, 2> direction;  // 0 forward, 1 reverse
+  std::uint64_t messages = 0;
+  std::uint64_t inline_bytes = 0;
+  std::array<std::uint64_t, 3> chunks{};         // by model::ChunkList
+  std::array<std::uint64_t, 3> chunk_bytes{};    // moved
+  std::uint64_t retransmitted = 0, refused = 0;  // packets sent again; NAKs and RNR NAKs
+  std::uint64_t lost = 0;                        // by the capture, or events
+  std::int64_t first_ns = 0, last_ns = 0;
+  // So many findings on it, by rules::Severity.
+  std::array<std::uint64_t, 3> findings{};
+};
+
+// Breaches of one rule on one connection by one side, as one.
+struct FoundKind {
+  const rules::Rule* rule = nullptr;
+  rules::Severity severity = rules::Severity::kNote;
+  std::uint32_t connection = 0;  // ID; 0: of none
+  std::string peer;              // at fault; empty: neither
+  std::string role;              // "client", "server"; empty: not known
+  std::uint64_t count = 0;
+  std::string text;  // of the first
+  std::string advice;
+  struct Place {
+    std::uint64_t message = 0;  // 0: of none
+    std::uint64_t frame = 0;
+  };
+  std::vector<Place> places;  // the first ones
+  static constexpr std::size_t kMostPlaces = 100;
+};
+
+// One breach: which kind of them, and on which message.
+struct Found {
+  std::uint64_t message = 0;
+  std::uint32_t kind = 0;
+};
+
+// How long Calls of one procedure took, and what they waited for. Nanoseconds.
+struct ProcedureTimes {
+  report::ProcedureKey key;
+  std::string label;
+  std::uint64_t calls = 0, errors = 0;
+  stats::Histogram total;
+  // Of Calls with RDMA operations: to the first, to the end of the last, to the Reply.
+  stats::Histogram before_data, data, after_data;
+  // As endpoints measured them: waiting for a credit, until it was handed to the fabric, from there
+  // to its Reply, until nothing of it was under way.
+  stats::Histogram waiting, sending, turn, completion;
+  struct Slow {
+    std::int64_t latency_ns = 0;
+    std::uint64_t message = 0;  // the Call
+    std::uint64_t frame = 0;
+    std::int64_t time_ns = 0;
+  };
+  std::vector<Slow> slowest;  // first the slowest
+  static constexpr std::size_t kMostSlow = 50;
+};
+
+// Bytes that went through chunks, by model::ChunkList, over time, and how large chunks were.
+struct ChunkBin {
+  std::array<std::uint64_t, 3> bytes{};
+  void join(const ChunkBin& other) {
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] += other.bytes[i];
+  }
+};
+struct ChunkSums {
+  report::Series<ChunkBin> over_time;
+  std::array<std::array<std::uint64_t, 33>, 3> sizes{};  // by list, by the length's power of two
+};
+
+// What an endpoint told beside messages, and a person wants to know.
+struct Notable {
+  std::uint64_t frame = 0;
+  std::int64_t time_ns = 0;
+  std::uint32_t connection = 0;  // ID; 0: of none
+  std::string text;
+};
+
+// Whether what is shown is all there was.
+struct Integrity {
+  std::uint64_t frames = 0, cut_short = 0, fragments = 0, unknown_link = 0;
+  std::uint64_t dropped = 0;       // while capturing
+  std::uint64_t lost_capture = 0;  // packets that their receiver acknowledged
+  bool file_cut_short = false;
+  std::string damage;
+  trace_reader::ReaderStats events;
+  bool finished = false;
+  rules::Trust trust;  // with `finished`
+};
+
+struct Progress {
+  std::uint64_t bytes_read = 0, bytes_total = 0;  // of the file as stored; total 0: not known
+  bool finished = false;
+  bool cancelled = false;
+  std::string error;  // why it ended before its end
+};
+
+// Everything below is as of the latest batch. Only to be looked at through Store::read().
+struct Content {
+  Chunked<MessageRow> rows;
+  std::vector<ProcedureText> procedures{1};  // by MessageRow::procedure
+  std::vector<Outcome> outcomes{1};          // by MessageRow::outcome
+  std::vector<ConnectionInfo> connections;   // by index
+  std::vector<std::uint32_t> goes_on_as;     // index under which a connection goes on
+  // By index * 2 + side that calls.
+  std::vector<std::unique_ptr<CreditLog>> credits;
+  std::vector<std::unique_ptr<ChunkSums>> chunks;  // by index
+  // Calls that waited for a credit, as endpoints tell, by index * 2 + side.
+  struct Wait {
+    std::int64_t from_ns = 0, to_ns = 0;  // to_ns INT64_MAX: still
+    std::uint32_t xid = 0;
+  };
+  std::vector<std::vector<Wait>> waits;
+  std::vector<FoundKind> kinds;
+  Chunked<Found> found;                        // on messages, in the order found
+  std::array<std::uint64_t, 3> found_total{};  // by rules::Severity
+  std::unordered_multimap<std::uint64_t, std::uint32_t> kinds_of;  // by message
+  std::map<report::ProcedureKey, ProcedureTimes> times;
+  std::vector<Notable> notable;
+  std::uint64_t notable_omitted = 0;
+  // Frames that set a connection up, by index: whoever reads later ones needs them.
+  std::vector<std::vector<std::uint64_t>> set_up;
+  std::vector<capture::Mark> marks;  // before frame kMarkEvery * n + 1
+  Integrity integrity;
+  Progress progress;
+  std::int64_t first_ns = 0;  // of the first frame
+  std::int64_t last_ns = 0;
+  std::uint64_t calls_over = 0;
+
+  static constexpr std::uint64_t kMarkEvery = 128;
+
+  // The index under which it is known now.
+  [[nodiscard]] std::uint32_t canonical(std::uint32_t index) const {
+    return index < goes_on_as.size() ? goes_on_as[index] : index;
+  }
+  [[nodiscard]] std::uint32_t connection_id(std::uint32_t index) const {
+    return canonical(index) + 1;
+  }
+  // Null: not known (yet).
+  [[nodiscard]] const ConnectionInfo* connection(std::uint32_t index) const {
+    const std::uint32_t at = canonical(index);
+    return at < connections.size() && connections[at].id != 0 ? &connections[at] : nullptr;
+  }
+  // Which end of ConnectionInfo sent it; and whether it is of the reverse direction.
+  [[nodiscard]] std::size_t sender(const MessageRow& row) const;
+  [[nodiscard]] bool reverse(const MessageRow& row) const;
+  // What its line says: "reply 0x2a RDMA_MSG credit 32 write 65536 | NFS v4 READ | ok".
+  [[nodiscard]] std::string summary(const MessageRow& row) const;
+  [[nodiscard]] std::size_t footprint() const;  // of rows, credits, findings; bytes
+};
+
+class Store {
+ public:
+  // Calls f(const Content&) while nothing is written. To be short: the reading thread waits.
+  template <typename Function>
+  auto read(Function&& f) const {
+    const std::scoped_lock lock(mutex_);
+    return f(static_cast<const Content&>(content_));
+  }
+  template <typename Function>
+  void write(Function&& f) {
+    const std::scoped_lock lock(mutex_);
+    f(content_);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Content content_;
+};
+
+}  // namespace rpcrdma::index

@@ -1,0 +1,338 @@
+// What can be read at any place, a plain file, stays where it is, and only some places in it are
+// remembered. Everything else is kept as it comes, so that all can be looked at again alike.
+#include "collector.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <rpcrdma/capture/live_stream.h>
+#include <rpcrdma/index/loading.h>
+
+namespace rpcrdma::index {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+// So often at most somebody who looks is told, unless much has come.
+constexpr auto kCommitEvery = std::chrono::milliseconds(20);
+
+// A source whose frames are counted and marked as they pass.
+class Watched final : public capture::Source {
+ public:
+  Watched(std::unique_ptr<capture::Source> source, const std::atomic<bool>& cancelled)
+      : source_(std::move(source)), cancelled_(cancelled) {}
+
+  capture::Expected<bool> next(capture::Frame& frame) override {
+    if (cancelled_.load(std::memory_order_relaxed)) return false;
+    if (frames_ % Content::kMarkEvery == 0) {
+      if (const auto mark = source_->mark()) {
+        const std::scoped_lock lock(mutex_);
+        marks_.push_back(*mark);
+      }
+    }
+    auto more = source_->next(frame);
+    if (more && *more) ++frames_;
+    return more;
+  }
+  [[nodiscard]] bool frames_stay() const override { return source_->frames_stay(); }
+  [[nodiscard]] const capture::SourceStats& stats() const override { return source_->stats(); }
+
+  void take_marks(Collector& to) {
+    const std::scoped_lock lock(mutex_);
+    for (const capture::Mark& mark : marks_) to.mark(mark);
+    marks_.clear();
+  }
+
+ private:
+  std::unique_ptr<capture::Source> source_;
+  const std::atomic<bool>& cancelled_;
+  std::uint64_t frames_ = 0;
+  std::mutex mutex_;  // one thread reads, another gives what was read to the collector
+  std::vector<capture::Mark> marks_;
+};
+
+bool readable(int fd) {
+  pollfd wait{fd, POLLIN, 0};
+  return ::poll(&wait, 1, 0) > 0;
+}
+
+}  // namespace
+
+struct Loading::Impl {
+  Impl(Store& to, const LoadOptions& with, Changed tell)
+      : store(to),
+        options(with),
+        changed(std::move(tell)),
+        wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+  Store& store;
+  LoadOptions options;
+  Changed changed;
+  std::string frames;
+  std::unique_ptr<capture::FrameFile> spool;
+  std::atomic<bool> cancelled{false};
+  capture::FileDescriptor wake;
+  std::unique_ptr<capture::LiveSource> live;
+  std::thread thread;
+
+  // Of what is kept.
+  std::uint64_t kept = 0;
+  bool keeping = true;
+  std::string trouble;
+  Clock::time_point committed = Clock::now();
+
+  capture::Expected<void> keep_frames() {
+    auto file = capture::FrameFile::temporary(options.folder);
+    if (!file) return tl::unexpected(file.error());
+    spool = std::move(*file);
+    frames = spool->path();
+    return {};
+  }
+
+  void note(const capture::Expected<void>& written) {
+    if (written || !keeping) return;
+    keeping = false;
+    trouble =
+        "from here on messages are shown, but not what is in them: " + written.error().message;
+  }
+
+  // One frame of a source that does not stay. `number`s count over all of them.
+  void take(Collector& collector, capture::Frame frame) {
+    frame.number = ++kept;
+    if (keeping) {
+      if ((kept - 1) % Content::kMarkEvery == 0) collector.mark(spool->mark());
+      note(spool->write(frame));
+    }
+    collector.pipeline().frame(frame);
+  }
+
+  void commit(Collector& collector, capture::SourceStats stats) {
+    if (keeping) note(spool->flush());
+    if (!trouble.empty()) stats.damage += (stats.damage.empty() ? "" : "; ") + trouble;
+    stats.frames = kept;
+    collector.commit(stats);
+    committed = Clock::now();
+    changed();
+  }
+  void commit_if_due(Collector& collector, const capture::SourceStats& stats) {
+    if (collector.due() || Clock::now() - committed >= kCommitEvery) commit(collector, stats);
+  }
+
+  void end(Collector& collector, capture::SourceStats stats, const std::string& error) {
+    if (spool != nullptr && keeping) note(spool->flush());
+    if (!trouble.empty()) stats.damage += (stats.damage.empty() ? "" : "; ") + trouble;
+    collector.finish(stats);
+    store.write([&](Content& c) {
+      c.progress.finished = true;
+      c.progress.cancelled = cancelled;
+      c.progress.error = error;
+    });
+    changed();
+  }
+
+  // Nothing may escape from a thread.
+  template <typename Work>
+  void start(Work&& work) {
+    thread = std::thread([this, run = std::forward<Work>(work)]() mutable {
+      try {
+        run();
+      } catch (const std::exception& e) {
+        store.write([&](Content& c) {
+          c.progress.finished = true;
+          c.progress.error = std::string("what follows is not shown: ") + e.what();
+        });
+        changed();
+      }
+    });
+  }
+
+  void read_file(std::unique_ptr<capture::Source> source) {
+    Collector collector(store, options.profile, options.dialect);
+    Watched watched(std::move(source), cancelled);
+    const unsigned threads =
+        options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+    const auto read = collector.pipeline().run(
+        watched,
+        [&](const capture::SourceStats& stats) {
+          watched.take_marks(collector);
+          if (!collector.due() && Clock::now() - committed < kCommitEvery) return;
+          collector.commit(stats);
+          committed = Clock::now();
+          changed();
+        },
+        threads);
+    watched.take_marks(collector);
+    end(collector, watched.stats(), read ? "" : read.error().message);
+  }
+
+  // A pipe, a compressed file, several files: kept as it comes. `fd`: of what may make a reader
+  // wait; -1: nothing does.
+  void read_stream(std::unique_ptr<capture::Source> source, int fd) {
+    Collector collector(store, options.profile, options.dialect);
+    capture::Frame frame;
+    std::string error;
+    while (!cancelled) {
+      if (fd >= 0 && !readable(fd)) {
+        commit(collector, source->stats());
+        while (!cancelled && !wait(fd)) {
+        }
+        if (cancelled) break;
+      }
+      const auto more = source->next(frame);
+      if (!more) error = more.error().message;
+      if (!more || !*more) break;
+      take(collector, frame);
+      if (kept % 256 == 0) commit_if_due(collector, source->stats());
+    }
+    end(collector, source->stats(), error);
+  }
+
+  // Until there is something to read, or to stop for. False: to stop.
+  [[nodiscard]] bool wait(int fd) const {
+    std::array<pollfd, 2> waits{pollfd{fd, POLLIN, 0}, pollfd{wake.get(), POLLIN, 0}};
+    return ::poll(waits.data(), waits.size(), -1) >= 0 && waits[0].revents != 0;
+  }
+
+  void read_interface() {
+    Collector collector(store, options.profile, options.dialect);
+    capture::Frame frame;
+    std::string error;
+    while (!cancelled) {
+      const auto polled = live->poll(frame);
+      if (!polled) error = polled.error().message;
+      if (!polled || *polled == capture::LiveSource::Polled::kStopped) break;
+      if (*polled == capture::LiveSource::Polled::kFrame) take(collector, frame);
+      commit_if_due(collector, live->stats());
+    }
+    end(collector, live->stats(), error);
+  }
+
+  void read_endpoints(std::vector<Stream> streams) {
+    Collector collector(store, options.profile, options.dialect);
+    struct Open {
+      std::string name;
+      capture::LiveStream stream;
+    };
+    std::vector<Open> open;
+    for (Stream& s : streams) open.push_back({s.name, capture::LiveStream(std::move(s.fd))});
+    capture::SourceStats stats;
+    std::string error;
+    std::vector<pollfd> waits;
+    bool fresh = false;  // something came that was not committed
+    while (!cancelled) {
+      waits.clear();
+      waits.push_back({wake.get(), POLLIN, 0});
+      for (const Open& o : open) waits.push_back({o.stream.fd(), POLLIN, 0});
+      const bool any =
+          std::any_of(open.begin(), open.end(), [](const Open& o) { return o.stream.fd() >= 0; });
+      if (!any) break;
+      const auto left = kCommitEvery - (Clock::now() - committed);
+      const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(left).count();
+      const int bound = fresh ? static_cast<int>(std::clamp<std::int64_t>(ms + 1, 0, 100)) : -1;
+      if (::poll(waits.data(), waits.size(), bound) < 0 && errno != EINTR) break;
+      for (std::size_t i = 0; i < open.size(); ++i) {
+        if (waits[i + 1].revents == 0 || open[i].stream.fd() < 0) continue;
+        open[i].stream.read([&](capture::Frame frame) {
+          frame.file = static_cast<std::uint32_t>(i);
+          take(collector, frame);
+          fresh = true;
+        });
+        if (open[i].stream.fd() < 0 && !open[i].stream.why().empty()) {
+          error += (error.empty() ? "" : "; ") + open[i].name + ": " + open[i].stream.why();
+        }
+      }
+      if (fresh && (collector.due() || Clock::now() - committed >= kCommitEvery)) {
+        commit(collector, stats);
+        fresh = false;
+      }
+    }
+    end(collector, stats, error);
+  }
+};
+
+Loading::Loading(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Loading::~Loading() {
+  cancel();
+  if (impl_->thread.joinable()) impl_->thread.join();
+}
+
+void Loading::cancel() {
+  impl_->cancelled = true;
+  if (impl_->live != nullptr) impl_->live->stop();
+  const std::uint64_t one = 1;
+  static_cast<void>(::write(impl_->wake.get(), &one, sizeof one) == 0);
+}
+
+const std::string& Loading::frames() const {
+  return impl_->frames;
+}
+const LoadOptions& Loading::options() const {
+  return impl_->options;
+}
+
+capture::Expected<std::unique_ptr<Loading>> Loading::files(Store& store,
+                                                           const std::vector<std::string>& paths,
+                                                           const LoadOptions& options,
+                                                           Changed changed) {
+  auto impl = std::make_unique<Impl>(store, options, std::move(changed));
+  Impl* const i = impl.get();
+  if (paths.size() == 1 && paths.front() == "-") {
+    if (auto kept = i->keep_frames(); !kept) return tl::unexpected(kept.error());
+    // Opening reads the first bytes, which may be long in coming.
+    i->start([i] {
+      capture::Expected<std::unique_ptr<capture::Source>> source = tl::unexpected(capture::Error{});
+      if (i->wait(STDIN_FILENO)) source = capture::open_file("-");
+      if (source) return i->read_stream(std::move(*source), STDIN_FILENO);
+      i->store.write([&](Content& c) {
+        c.progress.finished = true;
+        c.progress.cancelled = i->cancelled;
+        c.progress.error = source.error().message;
+      });
+      i->changed();
+    });
+    return std::unique_ptr<Loading>(new Loading(std::move(impl)));
+  }
+  auto source = paths.size() == 1 ? capture::open_file(paths.front()) : capture::open_files(paths);
+  if (!source) return tl::unexpected(source.error());
+  if ((*source)->mark()) {
+    i->frames = paths.front();
+    i->start([i, s = std::move(*source)]() mutable { i->read_file(std::move(s)); });
+  } else {
+    if (auto kept = i->keep_frames(); !kept) return tl::unexpected(kept.error());
+    i->start([i, s = std::move(*source)]() mutable { i->read_stream(std::move(s), -1); });
+  }
+  return std::unique_ptr<Loading>(new Loading(std::move(impl)));
+}
+
+capture::Expected<std::unique_ptr<Loading>> Loading::endpoints(Store& store,
+                                                               std::vector<Stream> streams,
+                                                               const LoadOptions& options,
+                                                               Changed changed) {
+  auto impl = std::make_unique<Impl>(store, options, std::move(changed));
+  if (auto kept = impl->keep_frames(); !kept) return tl::unexpected(kept.error());
+  Impl* const i = impl.get();
+  i->start([i, s = std::move(streams)]() mutable { i->read_endpoints(std::move(s)); });
+  return std::unique_ptr<Loading>(new Loading(std::move(impl)));
+}
+
+capture::Expected<std::unique_ptr<Loading>> Loading::interface(
+    Store& store, std::unique_ptr<capture::LiveSource> source, const LoadOptions& options,
+    Changed changed) {
+  auto impl = std::make_unique<Impl>(store, options, std::move(changed));
+  if (auto kept = impl->keep_frames(); !kept) return tl::unexpected(kept.error());
+  impl->live = std::move(source);
+  Impl* const i = impl.get();
+  i->start([i] { i->read_interface(); });
+  return std::unique_ptr<Loading>(new Loading(std::move(impl)));
+}
+
+}  // namespace rpcrdma::index

@@ -1,0 +1,368 @@
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <rpcrdma/filter/model_fields.h>
+#include <rpcrdma/index/search.h>
+#include <rpcrdma/report/context.h>
+#include <rpcrdma/report/pipeline.h>
+
+namespace rpcrdma::index {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using decode::FieldId;
+
+constexpr auto kStep = std::chrono::milliseconds(15);
+constexpr std::size_t kRowsAtOnce =
+    1024;  // looked at while the store is locked: under a millisecond
+constexpr std::size_t kFramesAtOnce = 256;
+
+// Of rows as messages: what model_fields() needs for the fields of rows.
+class RowMessage {
+ public:
+  // Valid until the next call; `content` locked.
+  const filter::Inputs& of(const Content& content, std::uint64_t id) {
+    const MessageRow& row = content.rows[id - 1];
+    m_.id = id;
+    m_.frame = row.frame;
+    m_.first_frame = row.frame - row.first_frame;
+    m_.time_ns = row.time_ns;
+    m_.connection = row.connection;
+    m_.sender = row.sender;
+    m_.caller = row.caller;
+    m_.kind = row.kind;
+    m_.xid = row.xid;
+    m_.version = row.version;
+    m_.credit = row.credit;
+    m_.proc = row.proc;
+    m_.dialect = row.dialect;
+    m_.header_length = row.is(MessageRow::kHeader) ? 1 : 0;
+    m_.wire_length = row.length;
+    m_.complete = row.is(MessageRow::kComplete);
+    m_.suspect = row.is(MessageRow::kSuspect);
+    m_.error = static_cast<wire::RdmaErr>(row.error);
+    m_.has_invalidate = row.is(MessageRow::kInvalidates);
+    m_.invalidated_handle = row.handle;
+    m_.rpc = row.procedure != 0 ? content.procedures[row.procedure].rpc : model::RpcInfo{};
+    m_.rpc.header_seen = false;
+    if (row.outcome != 0) {
+      const model::RpcInfo& o = content.outcomes[row.outcome].rpc;
+      m_.rpc.header_seen = true;
+      m_.rpc.reply_stat = o.reply_stat;
+      m_.rpc.accept_stat = o.accept_stat;
+      m_.rpc.reject_stat = o.reject_stat;
+      m_.rpc.has_status = o.has_status;
+      m_.rpc.status = o.status;
+    }
+    m_.credits = {row.requested, row.granted, row.in_use};
+    m_.match_frame =
+        row.match != 0 && row.match <= content.rows.size() ? content.rows[row.match - 1].frame : 0;
+    m_.latency_ns = row.latency_ns;
+    in_.message = &m_;
+    in_.call = nullptr;
+    if (row.is(MessageRow::kOfCall)) {
+      call_.message.id = row.kind == model::Kind::kCall ? id : row.match;
+      call_.operations_total = row.operations;
+      call_.chunks.resize(1);
+      call_.chunks[0].moved = row.moved;
+      in_.call = &call_;
+    }
+    in_.connection = content.connection_id(row.connection);
+    in_.reverse = content.reverse(row);
+    in_.start_ns = content.first_ns;
+    findings_.clear();
+    if (row.worst != MessageRow::kNothingFound) {
+      const auto [begin, end] = content.kinds_of.equal_range(id);
+      for (auto it = begin; it != end; ++it) {
+        findings_.emplace_back(content.kinds[it->second].rule->name);
+      }
+    }
+    in_.findings = findings_;
+    return in_;
+  }
+
+ private:
+  model::Message m_;
+  model::Call call_;
+  filter::Inputs in_;
+  std::vector<std::string_view> findings_;
+};
+
+struct Way {
+  virtual ~Way() = default;
+  // Some more of the messages; IDs of those that match are appended. False: nothing more to do.
+  virtual bool some(std::vector<std::uint64_t>& matches) = 0;
+  [[nodiscard]] virtual std::uint64_t done() const = 0;
+  [[nodiscard]] virtual const std::string& error() const = 0;
+};
+
+// A Call is looked at again when it is over, and any message when something is found on it.
+class ByRows final : public Way {
+ public:
+  ByRows(const Store& store, filter::Filter filter)
+      : store_(store),
+        filter_(std::move(filter)),
+        late_(filter_.needs_answer()),
+        findings_(filter_.needs_findings()) {}
+
+  bool some(std::vector<std::uint64_t>& matches) override {
+    return store_.read([&](const Content& c) {
+      const std::uint64_t last = std::min<std::uint64_t>(c.rows.size(), done_ + kRowsAtOnce);
+      const bool more = last != done_;
+      while (done_ < last) look(c, ++done_, matches);
+      if (more) return true;
+      // What was not known when it was looked at.
+      bool any = false;
+      for (std::size_t i = 0; i < open_.size();) {
+        const MessageRow& row = c.rows[open_[i] - 1];
+        if (!row.is(MessageRow::kOver) && (late_ || row.procedure == 0)) {
+          ++i;
+          continue;
+        }
+        const std::uint64_t id = open_[i];
+        open_[i] = open_.back();
+        open_.pop_back();
+        any = check(c, id, matches) || any;
+      }
+      if (!findings_) return any;
+      for (; found_ < c.found.size(); ++found_) {
+        any = check(c, c.found[found_].message, matches) || any;
+      }
+      return any;
+    });
+  }
+  [[nodiscard]] std::uint64_t done() const override { return done_; }
+  [[nodiscard]] const std::string& error() const override { return error_; }
+
+ private:
+  void look(const Content& c, std::uint64_t id, std::vector<std::uint64_t>& matches) {
+    const MessageRow& row = c.rows[id - 1];
+    if (row.kind == model::Kind::kCall && !row.is(MessageRow::kOver) &&
+        (late_ || row.procedure == 0)) {
+      open_.push_back(id);
+      return;
+    }
+    if (!filter_.matches(message_.of(c, id))) return;
+    matches.push_back(id);
+    if (findings_) taken_.insert(id);
+  }
+  bool check(const Content& c, std::uint64_t id, std::vector<std::uint64_t>& matches) {
+    if (id > done_ || taken_.count(id) != 0 || !filter_.matches(message_.of(c, id))) return false;
+    matches.push_back(id);
+    if (findings_) taken_.insert(id);
+    return true;
+  }
+
+  const Store& store_;
+  filter::Filter filter_;
+  bool late_, findings_;
+  RowMessage message_;
+  std::uint64_t done_ = 0;
+  std::vector<std::uint64_t> open_;          // Calls that may match yet
+  std::size_t found_ = 0;                    // of Content::found
+  std::unordered_set<std::uint64_t> taken_;  // with findings_, those that match
+  std::string error_;
+};
+
+// The model gives messages the IDs that they had the first time, since it sees the same frames.
+class ByFrames final : public Way, private model::Observer {
+ public:
+  ByFrames(const Store& store, std::string frames, filter::Filter filter)
+      : store_(store),
+        frames_(std::move(frames)),
+        filter_(std::move(filter)),
+        late_(filter_.needs_answer()),
+        pipeline_(*this, options(filter_)) {
+    context_ = {&pipeline_.connections(), &pipeline_.model()};
+  }
+
+  bool some(std::vector<std::uint64_t>& matches) override {
+    matches_ = &matches;
+    if (finished_ || !error_.empty()) return false;
+    std::uint64_t known = 0;
+    bool whole = false;
+    std::optional<capture::Mark> mark;
+    store_.read([&](const Content& c) {
+      known = c.integrity.frames;
+      whole = c.progress.finished;
+      start_ns_ = c.first_ns;
+      if (!c.marks.empty() && source_ == nullptr) mark = c.marks.front();
+    });
+    // A file that grows is mapped as long as it was: what came since needs it opened again.
+    if (source_ == nullptr || (at_ < known && at_ == opened_for_)) {
+      if (source_ != nullptr) mark = source_->mark();
+      if (!mark) return false;
+      auto opened = capture::open_file_at(frames_, *mark);
+      if (!opened) {
+        error_ = opened.error().message;
+        return false;
+      }
+      source_ = std::move(*opened);
+      opened_for_ = known;
+    }
+    bool any = false;
+    const std::uint64_t until = std::min(known, opened_for_);
+    for (std::size_t i = 0; i < kFramesAtOnce && at_ < until; ++i) {
+      capture::Frame frame;
+      const auto more = source_->next(frame);
+      if (!more || !*more) {
+        error_ =
+            more ? frames_ + ": the file was changed: frames are missing" : more.error().message;
+        return false;
+      }
+      at_ = frame.number;
+      pipeline_.frame(frame);
+      any = true;
+    }
+    if (!any && whole && at_ >= known) {
+      pipeline_.finish();
+      finished_ = true;
+    }
+    return any;
+  }
+  [[nodiscard]] std::uint64_t done() const override { return done_; }
+  [[nodiscard]] const std::string& error() const override { return error_; }
+
+ private:
+  static model::ModelOptions options(const filter::Filter& filter) {
+    model::ModelOptions o;
+    o.keep_bytes = filter.needs_bytes();
+    return o;
+  }
+
+  void on_message(const model::Message& m, const model::Call* call) override {
+    done_ = m.id;
+    if (m.kind == model::Kind::kCall && call != nullptr && (late_ || !m.rpc.known)) {
+      open_.insert(m.id);
+    } else if (matches(m, call)) {
+      matches_->push_back(m.id);
+    }
+  }
+  void on_identified(const model::Call& call) override {
+    if (!late_) decide(call);
+  }
+  void on_call_end(const model::Call& call, const model::Message*) override { decide(call); }
+  void decide(const model::Call& call) {
+    if (open_.erase(call.message.id) == 0 || !matches(call.message, &call)) return;
+    matches_->push_back(call.message.id);
+  }
+
+  bool matches(const model::Message& m, const model::Call* call) {
+    filter::Inputs in = context_.inputs(m, call, start_ns_);
+    rules_.clear();
+    if (filter_.needs_findings()) {
+      store_.read([&](const Content& c) {
+        const auto [begin, end] = c.kinds_of.equal_range(m.id);
+        for (auto it = begin; it != end; ++it) {
+          rules_.emplace_back(c.kinds[it->second].rule->name);
+        }
+      });
+    }
+    in.findings = rules_;
+    return filter_.matches(in);
+  }
+
+  const Store& store_;
+  std::string frames_;
+  filter::Filter filter_;
+  bool late_;
+  report::Pipeline pipeline_;
+  report::Context context_;
+  std::unique_ptr<capture::Source> source_;
+  std::uint64_t opened_for_ = 0;  // so many frames were known then
+  std::uint64_t at_ = 0;          // frames read
+  std::int64_t start_ns_ = 0;
+  bool finished_ = false;
+  std::vector<std::uint64_t>* matches_ = nullptr;
+  std::unordered_set<std::uint64_t> open_;  // Calls of which not enough is known yet
+  std::uint64_t done_ = 0;
+  std::vector<std::string_view> rules_;
+  std::string error_;
+};
+
+}  // namespace
+
+const filter::FieldSet& Search::fields_of_rows() {
+  static const filter::FieldSet set = filter::field_set({FieldId::kFrameNumber,
+                                                         FieldId::kFrameTime,
+                                                         FieldId::kFrameTimeRelative,
+                                                         FieldId::kConnection,
+                                                         FieldId::kKind,
+                                                         FieldId::kReverse,
+                                                         FieldId::kPeer,
+                                                         FieldId::kSendLength,
+                                                         FieldId::kComplete,
+                                                         FieldId::kBadIcrc,
+                                                         FieldId::kFinding,
+                                                         FieldId::kTransport,
+                                                         FieldId::kXid,
+                                                         FieldId::kVersion,
+                                                         FieldId::kCredit,
+                                                         FieldId::kProc,
+                                                         FieldId::kError,
+                                                         FieldId::kRpcProgram,
+                                                         FieldId::kRpcProgramVersion,
+                                                         FieldId::kRpcProcedure,
+                                                         FieldId::kRpcProgramName,
+                                                         FieldId::kRpcProcedureName,
+                                                         FieldId::kRpcStatus,
+                                                         FieldId::kRpcReplyStat,
+                                                         FieldId::kRpcAcceptStat,
+                                                         FieldId::kRpcRejectStat,
+                                                         FieldId::kNfsMinorVersion,
+                                                         FieldId::kNfsStatus,
+                                                         FieldId::kNfsOp,
+                                                         FieldId::kCreditRequested,
+                                                         FieldId::kCreditGranted,
+                                                         FieldId::kCreditInUse,
+                                                         FieldId::kInvalidatedHandle,
+                                                         FieldId::kMatchFrame,
+                                                         FieldId::kLatency,
+                                                         FieldId::kOperations,
+                                                         FieldId::kMoved,
+                                                         FieldId::kExchange,
+                                                         FieldId::kRpcMsgType});
+  return set;
+}
+
+struct Search::Impl {
+  const Store& store;
+  std::unique_ptr<Way> way;
+  bool reads = false;
+};
+
+Search::Search(const Store& store, std::string frames, filter::Filter filter)
+    : impl_(std::make_unique<Impl>(Impl{store, nullptr, false})) {
+  impl_->reads = (filter.fields() & ~fields_of_rows()).any();
+  if (impl_->reads) {
+    impl_->way = std::make_unique<ByFrames>(store, std::move(frames), std::move(filter));
+  } else {
+    impl_->way = std::make_unique<ByRows>(store, std::move(filter));
+  }
+}
+
+Search::~Search() = default;
+
+bool Search::reads() const {
+  return impl_->reads;
+}
+
+Search::Found Search::step() {
+  Found found;
+  const Clock::time_point until = Clock::now() + kStep;
+  bool more = true;
+  while (more && Clock::now() < until) more = impl_->way->some(found.messages);
+  std::sort(found.messages.begin(), found.messages.end());
+  found.idle = !more;
+  found.done = impl_->way->done();
+  found.error = impl_->way->error();
+  found.total = impl_->store.read([](const Content& c) { return c.rows.size(); });
+  return found;
+}
+
+}  // namespace rpcrdma::index

@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+
+#include <rpcrdma/index/store.h>
+#include <rpcrdma/report/context.h>
+
+namespace rpcrdma::index {
+
+namespace {
+
+// As much of a message as its names need.
+model::Message named(const MessageRow& row) {
+  model::Message m;
+  m.kind = row.kind;
+  m.version = row.version;
+  m.proc = row.proc;
+  m.dialect = row.dialect;
+  m.error = static_cast<wire::RdmaErr>(row.error);
+  return m;
+}
+
+std::string amount(std::uint32_t bytes, std::uint32_t parts) {
+  std::string text = bytes == UINT32_MAX ? "4 GiB or more" : fmt::format("{}", bytes);
+  if (parts > 1) text += fmt::format("/{}", parts);
+  return text;
+}
+
+}  // namespace
+
+std::size_t Content::sender(const MessageRow& row) const {
+  const std::size_t side =
+      canonical(row.connection) == row.connection ? row.sender : 1U - row.sender;
+  const ConnectionInfo* const c = connection(row.connection);
+  return c != nullptr && c->client == 1 ? 1 - side : side;
+}
+
+bool Content::reverse(const MessageRow& row) const {
+  const ConnectionInfo* const c = connection(row.connection);
+  if (c == nullptr || c->roles == report::Roles::kUnknown) return false;
+  const unsigned caller =
+      canonical(row.connection) == row.connection ? row.caller : 1U - row.caller;
+  return caller != c->client;
+}
+
+std::string Content::summary(const MessageRow& row) const {
+  const model::Message m = named(row);
+  std::string line =
+      fmt::format("{}{} {:#010x} {} credit {}", reverse(row) ? "reverse " : "",
+                  model::kind_name(row.kind), row.xid, model::type_name(m), row.credit);
+  if (row.version > 1) line += fmt::format(" v{}", row.version);
+  if (row.read_segments != 0) {
+    line += " read " + amount(row.read_bytes, row.read_segments);
+  }
+  if (row.write_chunks != 0) line += " write " + amount(row.write_bytes, row.write_chunks);
+  if (row.is(MessageRow::kReplyChunk)) line += " reply " + amount(row.reply_bytes, 1);
+  if (row.kind == model::Kind::kError) line += fmt::format(" {}", model::error_name(m));
+  if (row.is(MessageRow::kInvalidates)) line += fmt::format(" inv {:#010x}", row.handle);
+  if (!row.is(MessageRow::kComplete)) line += " (incomplete)";
+  if (row.is(MessageRow::kSuspect)) line += " (bad ICRC)";
+  if (row.procedure != 0) line += " | " + procedures[row.procedure].whole;
+  if (row.outcome != 0) line += " | " + outcomes[row.outcome].text;
+  if (row.kind == model::Kind::kReply && row.match == 0) line += " | its Call is not there";
+  return line;
+}
+
+std::size_t Content::footprint() const {
+  std::size_t bytes = rows.footprint() + found.footprint();
+  for (const auto& log : credits) {
+    if (log != nullptr) bytes += log->footprint();
+  }
+  for (const auto& sums : chunks) {
+    if (sums != nullptr) bytes += sizeof(ChunkSums);
+  }
+  bytes += marks.capacity() * sizeof(capture::Mark);
+  // A node of the table: its key and value, the hash and a pointer.
+  bytes += kinds_of.size() * 40 + kinds_of.bucket_count() * sizeof(void*);
+  return bytes;
+}
+
+}  // namespace rpcrdma::index
