@@ -31,7 +31,6 @@ struct Known {
   std::map<std::uint64_t, std::vector<std::pair<std::uint64_t, MessageRow>>> rows;  // by frame
   std::set<std::uint64_t> set_up;
   std::optional<capture::Mark> mark;  // before the first frame
-  std::uint64_t mark_frame = 0;       // that follows it
   std::vector<capture::Mark> set_up_marks;
   std::vector<ConnectionInfo> connections;
   std::optional<wire::Dialect> dialect;
@@ -271,7 +270,6 @@ Known look_up(const Store& store, const Stretch& stretch) {
       return known;
     }
     known.mark = c.marks[n];
-    known.mark_frame = n * Content::kMarkEvery + 1;
     std::vector<std::uint32_t> connections = stretch.connections;
     // Rows are in the order of their ends but for a few that were held back.
     constexpr std::size_t kSlack = 4096;
@@ -309,7 +307,7 @@ Known look_up(const Store& store, const Stretch& stretch) {
       }
       if (index >= c.set_up.size()) continue;
       for (const std::uint64_t frame : c.set_up[index]) {
-        if (frame < known.mark_frame) known.set_up.insert(frame);
+        if (frame < stretch.first_frame) known.set_up.insert(frame);
       }
     }
     if (!one_dialect) known.dialect.reset();

@@ -12,7 +12,6 @@
 namespace rpcrdma::index {
 namespace {
 
-using testing::capture;
 using ::testing::HasSubstr;
 using testing::Loaded;
 
@@ -24,12 +23,12 @@ TEST(Loading, SaysWhatCannotBeOpened) {
 }
 
 TEST(Loading, SeveralFilesAreOneCaptureThatCanBeLookedAtAgain) {
-  const Loaded one(capture("linux-nfs3.pcap"));
-  const Loaded both({capture("linux-nfs3.pcap"), capture("linux-nfs41.pcap")});
+  const Loaded one(testing::capture("linux-nfs3.pcap"));
+  const Loaded both({testing::capture("linux-nfs3.pcap"), testing::capture("linux-nfs41.pcap")});
   const auto rows = [](const Loaded& l) {
     return l.store.read([](const Content& c) { return c.rows.size(); });
   };
-  const Loaded other(capture("linux-nfs41.pcap"));
+  const Loaded other(testing::capture("linux-nfs41.pcap"));
   EXPECT_EQ(rows(both), rows(one) + rows(other));
   const std::atomic<bool> never{false};
   const Stretch stretch =
@@ -44,8 +43,8 @@ TEST(Loading, WithManyThreadsAsWithOne) {
   one.threads = 1;
   LoadOptions two;
   two.threads = 2;
-  const Loaded a({capture("linux-nfs41.pcap")}, one);
-  const Loaded b({capture("linux-nfs41.pcap")}, two);
+  const Loaded a({testing::capture("linux-nfs41.pcap")}, one);
+  const Loaded b({testing::capture("linux-nfs41.pcap")}, two);
   const auto count = [](const Loaded& l) {
     return l.store.read([](const Content& c) {
       return std::array<std::uint64_t, 3>{c.rows.size(), c.kinds.size(), c.marks.size()};
@@ -75,21 +74,51 @@ class Pipes : public ::testing::Test {
   std::unique_ptr<Loading> loading;
 };
 
-TEST_F(Pipes, WhatAnEndpointTellsIsThereAsItComes) {
-  const std::string path = capture("rules/FC-01-kept.pcapng");
-  std::ifstream file(std::filesystem::exists(path) ? path : capture("linux-nfs41.pcap"),
-                     std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
-  std::size_t sent = 0;
-  for (; sent < bytes.size() / 2;) {
-    const ssize_t n = ::write(endpoint.get(), bytes.data() + sent,
-                              std::min<std::size_t>(4096, bytes.size() / 2 - sent));
-    ASSERT_GT(n, 0);
-    sent += static_cast<std::size_t>(n);
+// As an endpoint tells: in pcapng, here of packets.
+std::string as_stream(const std::string& path) {
+  const std::string made = ::testing::TempDir() + "loading_test." + std::to_string(::getpid());
+  const auto to = capture::FrameFile::create(made);
+  const auto from = capture::open_file(path);
+  if (!to || !from) return {};
+  for (capture::Frame frame;;) {
+    const auto more = (*from)->next(frame);
+    if (!more || !*more || !(*to)->write(frame)) break;
   }
-  EXPECT_TRUE(watch.until([](const Content& c) { return c.progress.finished || !c.rows.empty(); }));
+  if (!(*to)->flush()) return {};
+  std::ifstream file(made, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  std::remove(made.c_str());
+  return bytes;
+}
+
+TEST_F(Pipes, WhatAnEndpointTellsIsThereAsItComes) {
+  const std::string bytes = as_stream(testing::capture("linux-nfs41.pcap"));
+  const auto send = [&](std::size_t from, std::size_t to) {
+    while (from < to) {
+      const ssize_t n = ::send(endpoint.get(), bytes.data() + from, to - from, MSG_NOSIGNAL);
+      ASSERT_GT(n, 0);
+      from += static_cast<std::size_t>(n);
+    }
+  };
+  send(0, bytes.size() / 2);
+  // While it goes on, and without its end in sight.
+  EXPECT_TRUE(watch.until([](const Content& c) { return !c.rows.empty(); }));
+  std::uint64_t half = 0;
+  EXPECT_TRUE(watch.until([&](const Content& c) {
+    half = c.rows.size();
+    return c.integrity.frames > 400;
+  }));
+  const std::atomic<bool> never{false};
+  const Stretch stretch = store.read([&](const Content& c) { return stretch_of(c, half); });
+  const auto excerpt = read_excerpt(store, loading->frames(), stretch, never);
+  ASSERT_TRUE(excerpt) << excerpt.error().message;
+  EXPECT_NE(excerpt->find(half), nullptr);
+  send(bytes.size() / 2, bytes.size());
   endpoint.close();
   EXPECT_TRUE(watch.until_finished());
+  const testing::Loaded whole(testing::capture("linux-nfs41.pcap"));
+  const auto rows = [](const Content& c) { return c.rows.size(); };
+  EXPECT_EQ(store.read(rows), whole.store.read(rows));
 }
 
 TEST_F(Pipes, NothingIsAnErrorAtTheEndOfAnEndpoint) {
