@@ -1,0 +1,121 @@
+#include "charts.h"
+
+#include <QBarCategoryAxis>
+#include <QBarSet>
+#include <QHBoxLayout>
+#include <QLineSeries>
+#include <QStackedBarSeries>
+#include <QValueAxis>
+#include <algorithm>
+
+#include <rpcrdma/stats/quantity.h>
+#include <rpcrdma/views/chunk_sizes_view.h>
+#include <rpcrdma/views/theme.h>
+
+namespace rpcrdma::gui {
+
+namespace {
+
+constexpr std::array<Ink, 3> kInks{Ink::kRead, Ink::kWrite, Ink::kReplyChunk};
+
+}  // namespace
+
+ChunkSizesView::ChunkSizesView(QWidget* parent)
+    : QWidget(parent),
+      sizes_(make_chart(tr("Chunks by size"), tr("Chunks by size"), this)),
+      rates_(make_chart(tr("MiB/s through chunks"), tr("Bytes through chunks over time"), this)) {
+  auto* const all = new QHBoxLayout(this);
+  all->setContentsMargins(0, 0, 0, 0);
+  all->addWidget(sizes_);
+  all->addWidget(rates_);
+}
+
+void ChunkSizesView::set_sizes(const ChunkSizes& sizes) {
+  shown_ = sizes;
+  draw();
+}
+
+void ChunkSizesView::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange) draw();
+}
+
+void ChunkSizesView::draw() {
+  const std::array<QString, 3> names{tr("Read"), tr("Write"), tr("Reply")};
+  QChart& chart = *sizes_->chart();
+  clear_chart(chart);
+  std::size_t first = 33;
+  std::size_t last = 0;
+  for (const auto& list : shown_.sizes) {
+    for (std::size_t power = 0; power < list.size(); ++power) {
+      if (list[power] == 0) continue;
+      first = std::min(first, power);
+      last = std::max(last, power);
+    }
+  }
+  if (first <= last) {
+    auto* const bars = new QStackedBarSeries;
+    QStringList labels;
+    double most = 1;
+    for (std::size_t power = first; power <= last; ++power) {
+      labels << "< " + QString::fromStdString(stats::format_bytes(std::uint64_t{1} << power));
+      quint64 sum = 0;
+      for (const auto& list : shown_.sizes) sum += list[power];
+      most = std::max(most, static_cast<double>(sum));
+    }
+    for (std::size_t l = 0; l < 3; ++l) {
+      auto* const set = new QBarSet(names[l]);
+      for (std::size_t power = first; power <= last; ++power) {
+        set->append(static_cast<double>(shown_.sizes[l][power]));
+      }
+      set->setColor(ink(palette(), kInks[l]));
+      bars->append(set);
+    }
+    chart.addSeries(bars);
+    auto* const size = new QBarCategoryAxis;
+    size->append(labels);
+    size->setLabelsAngle(labels.size() > 6 ? -60 : 0);
+    auto* const count = new QValueAxis;
+    count->setRange(0, most * 1.05);
+    count->setLabelFormat("%d");
+    chart.addAxis(size, Qt::AlignBottom);
+    chart.addAxis(count, Qt::AlignLeft);
+    bars->attachAxis(size);
+    bars->attachAxis(count);
+  }
+  dress(chart, palette());
+  QChart& rates = *rates_->chart();
+  clear_chart(rates);
+  if (!shown_.rates.empty()) {
+    auto* const time = new QValueAxis;
+    auto* const rate = new QValueAxis;
+    double most = 0.001;
+    for (const auto& bin : shown_.rates) {
+      for (const double r : bin.bytes_per_second) most = std::max(most, r / 1048576.0);
+    }
+    const double end = shown_.rates.back().seconds;
+    time->setRange(std::min(0.0, shown_.rates.front().seconds), std::max(end, 0.001));
+    time->setLabelFormat("%g");
+    time->setTitleText(tr("s"));
+    rate->setRange(0, most * 1.05);
+    rate->setLabelFormat("%g");
+    rates.addAxis(time, Qt::AlignBottom);
+    rates.addAxis(rate, Qt::AlignLeft);
+    for (std::size_t l = 0; l < 3; ++l) {
+      auto* const line = new QLineSeries;
+      line->setName(names[l]);
+      line->setPen(QPen(ink(palette(), kInks[l]), 2));
+      QList<QPointF> points;
+      for (const auto& bin : shown_.rates) {
+        points << QPointF(bin.seconds, bin.bytes_per_second[l] / 1048576.0);
+      }
+      line->replace(points);
+      rates.addSeries(line);
+      line->attachAxis(time);
+      line->attachAxis(rate);
+    }
+  }
+  dress(rates, palette());
+}
+
+}  // namespace rpcrdma::gui

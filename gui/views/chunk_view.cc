@@ -1,0 +1,304 @@
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QPainter>
+#include <QScrollBar>
+#include <QToolTip>
+#include <algorithm>
+
+#include <rpcrdma/stats/quantity.h>
+#include <rpcrdma/views/chunk_view.h>
+#include <rpcrdma/views/theme.h>
+
+namespace rpcrdma::gui {
+
+namespace {
+
+constexpr int kMargin = 10;
+
+QString bytes_text(std::uint64_t bytes) {
+  return QString::fromStdString(stats::format_bytes(bytes));
+}
+
+QString list_name(ChunkPicture::List list) {
+  switch (list) {
+    case ChunkPicture::List::kRead:
+      return QObject::tr("Read chunk");
+    case ChunkPicture::List::kWrite:
+      return QObject::tr("Write chunk");
+    case ChunkPicture::List::kReply:
+      return QObject::tr("Reply chunk");
+  }
+  return {};
+}
+
+QString chunk_text(const ChunkPicture::Chunk& chunk) {
+  std::uint64_t length = 0;
+  std::uint64_t moved = 0;
+  std::size_t operations = 0;
+  for (const ChunkPicture::Segment& s : chunk.segments) {
+    length += s.length;
+    moved += s.moved;
+    operations += s.operations.size();
+  }
+  QString text = list_name(chunk.list);
+  if (chunk.list != ChunkPicture::List::kReply) text += QString(" %1").arg(chunk.index);
+  if (chunk.list == ChunkPicture::List::kRead) {
+    text += QObject::tr(" at position %1").arg(chunk.position);
+  }
+  return text + QObject::tr(": %1 in %2, %3 moved in %4")
+                    .arg(bytes_text(length),
+                         chunk.segments.size() == 1
+                             ? QObject::tr("1 segment")
+                             : QObject::tr("%1 segments").arg(chunk.segments.size()),
+                         bytes_text(moved),
+                         operations == 1 ? QObject::tr("1 RDMA operation")
+                                         : QObject::tr("%1 RDMA operations").arg(operations));
+}
+
+QString operation_text(const ChunkPicture::Segment& s, const ChunkPicture::Operation& o) {
+  QString text = QObject::tr(
+                     "%1 of %2 at offset %3 of handle 0x%4\n%5 seen, frames %6 to %7, took "
+                     "%8")
+                     .arg(o.read ? "RDMA Read" : "RDMA Write", bytes_text(o.length))
+                     .arg(o.offset)
+                     .arg(s.handle, 8, 16, QChar('0'))
+                     .arg(bytes_text(o.bytes))
+                     .arg(o.first_frame)
+                     .arg(o.last_frame)
+                     .arg(QString::fromStdString(stats::format_duration(o.last_ns - o.first_ns)));
+  if (!o.complete) text += QObject::tr("\nNot all of it is in the capture");
+  if (o.suspect) text += QObject::tr("\nA packet of it has a wrong ICRC");
+  if (o.sent_again) text += QObject::tr("\nPackets of it were sent again");
+  return text;
+}
+
+}  // namespace
+
+ChunkView::ChunkView(QWidget* parent) : QAbstractScrollArea(parent) {
+  setFocusPolicy(Qt::StrongFocus);
+  setAccessibleName(tr("Chunks of the Call"));
+}
+
+void ChunkView::set_picture(ChunkPicture picture) {
+  picture_ = std::move(picture);
+  chosen_.reset();
+  verticalScrollBar()->setValue(0);
+  layout();
+}
+
+int ChunkView::row_height() const {
+  return fontMetrics().height() + 8;
+}
+
+QRect ChunkView::bar(int y) const {
+  const int left = kMargin + fontMetrics().horizontalAdvance("0x00000000  ");
+  const int right = viewport()->width() - kMargin - fontMetrics().horizontalAdvance("000.0 MiB ");
+  return {left, y + 3, std::max(40, right - left), row_height() - 6};
+}
+
+// A line for the title, then for each chunk one of words and one for each segment.
+int ChunkView::y_of(std::size_t chunk, std::size_t segment) const {
+  std::size_t lines = 1;
+  for (std::size_t c = 0; c < chunk; ++c) lines += 1 + picture_.chunks[c].segments.size();
+  lines += 1 + segment;
+  return (static_cast<int>(lines) - verticalScrollBar()->value()) * row_height();
+}
+
+std::uint64_t ChunkView::longest() const {
+  std::uint64_t most = 1;
+  for (const auto& chunk : picture_.chunks) {
+    for (const auto& s : chunk.segments) most = std::max(most, s.length);
+  }
+  return most;
+}
+
+std::vector<std::pair<std::uint64_t, std::uint64_t>> ChunkView::gaps(
+    const ChunkPicture::Segment& segment) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> moved;
+  for (const auto& o : segment.operations) {
+    if (o.bytes != 0) moved.emplace_back(o.offset, o.offset + o.bytes);
+  }
+  std::sort(moved.begin(), moved.end());
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> open;
+  std::uint64_t at = 0;
+  for (const auto& [from, to] : moved) {
+    if (from > at) open.emplace_back(at, from);
+    at = std::max(at, to);
+  }
+  if (at < segment.length) open.emplace_back(at, segment.length);
+  return open;
+}
+
+QRect ChunkView::rect_of(std::size_t chunk, std::size_t segment, std::size_t operation) const {
+  const ChunkPicture::Segment& s = picture_.chunks[chunk].segments[segment];
+  const ChunkPicture::Operation& o = s.operations[operation];
+  const QRect all = bar(y_of(chunk, segment));
+  const double scale = static_cast<double>(all.width()) / static_cast<double>(longest());
+  const auto x = [&](std::uint64_t byte) {
+    return all.left() + static_cast<int>(static_cast<double>(std::min(byte, s.length)) * scale);
+  };
+  const int from = x(o.offset);
+  return {from, all.top(), std::max(3, x(o.offset + std::max(o.bytes, o.length)) - from),
+          all.height()};
+}
+
+void ChunkView::layout() {
+  std::size_t lines = 1;
+  for (const auto& chunk : picture_.chunks) lines += 1 + chunk.segments.size();
+  const int page = std::max(1, viewport()->height() / row_height());
+  verticalScrollBar()->setPageStep(page);
+  verticalScrollBar()->setRange(
+      0, std::max(0, static_cast<int>(std::min<std::size_t>(lines, INT_MAX)) - page));
+  viewport()->update();
+}
+
+void ChunkView::resizeEvent(QResizeEvent* event) {
+  QAbstractScrollArea::resizeEvent(event);
+  layout();
+}
+
+void ChunkView::paintEvent(QPaintEvent* event) {
+  Q_UNUSED(event);
+  QPainter painter(viewport());
+  painter.fillRect(viewport()->rect(), palette().base());
+  const int height = row_height();
+  const int bottom = viewport()->height();
+  const int scrolled = verticalScrollBar()->value() * height;
+  const auto words = [&](int y, const QString& text, bool bold) {
+    QFont font = painter.font();
+    font.setBold(bold);
+    painter.setFont(font);
+    painter.setPen(palette().color(QPalette::Text));
+    painter.drawText(
+        QRect(kMargin, y, viewport()->width() - 2 * kMargin, height),
+        Qt::AlignVCenter | Qt::AlignLeft,
+        QFontMetrics(font).elidedText(text, Qt::ElideRight, viewport()->width() - 2 * kMargin));
+    font.setBold(false);
+    painter.setFont(font);
+  };
+  words(-scrolled, picture_.title, true);
+  const double scale = static_cast<double>(bar(0).width()) / static_cast<double>(longest());
+  for (std::size_t c = 0; c < picture_.chunks.size(); ++c) {
+    const ChunkPicture::Chunk& chunk = picture_.chunks[c];
+    const int head = y_of(c, 0) - height;
+    if (head > bottom) break;
+    words(head, chunk_text(chunk), false);
+    for (std::size_t n = 0; n < chunk.segments.size(); ++n) {
+      const int y = y_of(c, n);
+      if (y + height < 0) continue;
+      if (y > bottom) break;
+      const ChunkPicture::Segment& s = chunk.segments[n];
+      const QRect all = bar(y);
+      const QRect own(all.left(), all.top(),
+                      std::max(3, static_cast<int>(static_cast<double>(s.length) * scale)),
+                      all.height());
+      painter.setPen(palette().color(QPalette::PlaceholderText));
+      painter.drawText(QRect(kMargin, y, all.left() - kMargin, height), Qt::AlignVCenter,
+                       QString("0x%1").arg(s.handle, 8, 16, QChar('0')));
+      painter.drawText(QRect(own.right() + 6, y, viewport()->width() - own.right() - 8, height),
+                       Qt::AlignVCenter, bytes_text(s.length));
+      painter.fillRect(own, tint(palette(), palette().color(QPalette::Text), 0.06));
+      // What nobody moved.
+      const QBrush hatched(ink(palette(), Ink::kStall), Qt::BDiagPattern);
+      for (const auto& [from, to] : gaps(s)) {
+        const int x = own.left() + static_cast<int>(static_cast<double>(from) * scale);
+        const int end = own.left() + static_cast<int>(static_cast<double>(to) * scale);
+        painter.fillRect(
+            QRect(x, own.top(), std::max(1, end - x), own.height()),
+            s.operations.empty() ? QBrush(ink(palette(), Ink::kEvent), Qt::BDiagPattern) : hatched);
+      }
+      for (std::size_t i = 0; i < s.operations.size(); ++i) {
+        const ChunkPicture::Operation& o = s.operations[i];
+        const QRect box = rect_of(c, n, i);
+        const QColor colour = ink(palette(), o.read ? Ink::kRead : Ink::kWrite);
+        painter.fillRect(box, tint(palette(), colour, o.complete ? 0.75 : 0.35));
+        painter.setPen(QPen(o.suspect ? severity_colour(palette(), 0) : colour, 1,
+                            o.sent_again ? Qt::DashLine : Qt::SolidLine));
+        painter.drawRect(box.adjusted(0, 0, -1, -1));
+        if (o.sent_again) {
+          painter.fillRect(QRect(box.left(), box.bottom() - 3, box.width(), 3),
+                           severity_colour(palette(), 1));
+        }
+        if (chosen_ == Place{c, n, i}) {
+          painter.setPen(QPen(palette().color(QPalette::Text), 2));
+          painter.drawRect(box.adjusted(1, 1, -2, -2));
+        }
+      }
+      painter.setPen(palette().color(QPalette::Text));
+      painter.drawRect(own.adjusted(0, 0, -1, -1));
+    }
+  }
+  if (picture_.chunks.empty()) {
+    painter.setPen(palette().color(QPalette::PlaceholderText));
+    painter.drawText(viewport()->rect().adjusted(8, 8 + height, -8, -8),
+                     Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap,
+                     picture_.title.isEmpty() ? tr("Select a message") : tr("It has no chunks"));
+  }
+}
+
+std::vector<ChunkView::Place> ChunkView::places() const {
+  std::vector<Place> all;
+  for (std::size_t c = 0; c < picture_.chunks.size(); ++c) {
+    for (std::size_t s = 0; s < picture_.chunks[c].segments.size(); ++s) {
+      for (std::size_t o = 0; o < picture_.chunks[c].segments[s].operations.size(); ++o) {
+        all.push_back({c, s, o});
+      }
+    }
+  }
+  return all;
+}
+
+std::optional<ChunkView::Place> ChunkView::at(const QPoint& point) const {
+  // The last one painted is on top.
+  std::optional<Place> found;
+  for (const Place& p : places()) {
+    if (rect_of(p.chunk, p.segment, p.operation).contains(point)) found = p;
+  }
+  return found;
+}
+
+void ChunkView::mousePressEvent(QMouseEvent* event) {
+  const auto place = at(event->position().toPoint());
+  if (!place) return;
+  chosen_ = place;
+  viewport()->update();
+  const auto& s = picture_.chunks[place->chunk].segments[place->segment];
+  Q_EMIT frame_selected(s.operations[place->operation].last_frame);
+}
+
+void ChunkView::keyPressEvent(QKeyEvent* event) {
+  const std::vector<Place> all = places();
+  const int by = event->key() == Qt::Key_Right || event->key() == Qt::Key_Down ? 1
+                 : event->key() == Qt::Key_Left || event->key() == Qt::Key_Up  ? -1
+                                                                               : 0;
+  if (all.empty() || by == 0) return QAbstractScrollArea::keyPressEvent(event);
+  const auto it = chosen_ ? std::find(all.begin(), all.end(), *chosen_) : all.end();
+  const auto now = it == all.end() ? (by > 0 ? -1 : std::ssize(all)) : it - all.begin();
+  chosen_ =
+      all[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(now + by, 0, std::ssize(all) - 1))];
+  const int y = y_of(chosen_->chunk, chosen_->segment);
+  if (y < 0 || y + row_height() > viewport()->height()) {
+    verticalScrollBar()->setValue(verticalScrollBar()->value() + y / row_height() -
+                                  viewport()->height() / row_height() / 2);
+  }
+  viewport()->update();
+  const auto& s = picture_.chunks[chosen_->chunk].segments[chosen_->segment];
+  Q_EMIT frame_selected(s.operations[chosen_->operation].last_frame);
+}
+
+bool ChunkView::viewportEvent(QEvent* event) {
+  if (event->type() == QEvent::ToolTip) {
+    const auto* const help = static_cast<QHelpEvent*>(event);
+    if (const auto place = at(help->pos())) {
+      const auto& s = picture_.chunks[place->chunk].segments[place->segment];
+      QToolTip::showText(help->globalPos(), operation_text(s, s.operations[place->operation]),
+                         this);
+    } else {
+      QToolTip::hideText();
+    }
+    return true;
+  }
+  return QAbstractScrollArea::viewportEvent(event);
+}
+
+}  // namespace rpcrdma::gui

@@ -1,0 +1,439 @@
+// One column of the source for each two dots of width, drawn from its least to its most: so a
+// moment without credits is seen however much time is in sight.
+#include <QKeyEvent>
+#include <QPainter>
+#include <algorithm>
+#include <cmath>
+
+#include <rpcrdma/stats/quantity.h>
+#include <rpcrdma/views/credit_chart.h>
+#include <rpcrdma/views/theme.h>
+
+namespace rpcrdma::gui {
+
+namespace {
+
+constexpr int kColumn = 2;                  // dots
+constexpr std::int64_t kLeastWindow = 100;  // ns
+constexpr std::size_t kUndo = 100;
+
+// 1, 2 or 5 times a power of ten, so that there are at most `most` steps.
+double step_of(double range, double most) {
+  const double rough = range / std::max(1.0, most);
+  const double power = std::pow(10.0, std::floor(std::log10(std::max(rough, 1e-12))));
+  for (const double f : {1.0, 2.0, 5.0}) {
+    if (f * power >= rough) return f * power;
+  }
+  return 10 * power;
+}
+
+}  // namespace
+
+CreditChart::CreditChart(QWidget* parent) : QWidget(parent) {
+  setFocusPolicy(Qt::StrongFocus);
+  setMouseTracking(true);
+  setMinimumSize(240, 120);
+  setAccessibleName(tr("Credits over time"));
+  setToolTip(
+      tr("Wheel, + and -: zoom. Drag: zoom to. Shift and drag, arrow keys: move. "
+         "Backspace: undo. Home: all. Click: select the message."));
+}
+
+CreditChart::~CreditChart() = default;
+
+void CreditChart::set_source(const CreditSource* source) {
+  source_ = source;
+  first_ = last_ = from_ = to_ = 0;
+  columns_ = {};
+  undo_.clear();
+  redo_.clear();
+  selected_.reset();
+  refresh();
+}
+
+void CreditChart::refresh() {
+  const auto range = source_ != nullptr ? source_->range() : std::nullopt;
+  if (!range) {
+    columns_ = {};
+    update();
+    return;
+  }
+  const bool all = from_ == to_ || (from_ <= first_ && to_ >= last_);
+  const bool end = to_ >= last_;
+  const std::int64_t wide = to_ - from_;
+  first_ = range->first;
+  last_ = std::max(range->second, range->first + kLeastWindow);
+  if (all) {
+    from_ = first_;
+    to_ = last_;
+  } else if (end) {
+    to_ = last_;
+    from_ = last_ - wide;
+  }
+  ask();
+}
+
+QRect CreditChart::plot() const {
+  const int left = fontMetrics().horizontalAdvance("00000 ") + 8;
+  return rect().adjusted(left, fontMetrics().height() + 8, -10, -fontMetrics().height() - 10);
+}
+
+void CreditChart::ask() {
+  const int count = std::max(1, plot().width() / kColumn);
+  for (int direction = 0; direction < 2; ++direction) {
+    columns_[static_cast<std::size_t>(direction)] =
+        source_ != nullptr && to_ > from_ ? source_->columns(direction, from_, to_, count)
+                                          : std::vector<CreditColumn>{};
+  }
+  update();
+}
+
+void CreditChart::go(std::int64_t from, std::int64_t to) {
+  const std::int64_t wide = std::clamp<std::int64_t>(to - from, kLeastWindow, last_ - first_);
+  from = std::clamp(from, first_, last_ - wide);
+  from_ = from;
+  to_ = from + wide;
+  ask();
+}
+
+void CreditChart::set_window(std::int64_t from_ns, std::int64_t to_ns) {
+  if (source_ == nullptr || last_ <= first_) return;
+  const auto before = window();
+  go(from_ns, to_ns);
+  if (window() == before) return;
+  undo_.push_back(before);
+  if (undo_.size() > kUndo) undo_.erase(undo_.begin());
+  redo_.clear();
+}
+
+void CreditChart::undo() {
+  if (undo_.empty()) return;
+  redo_.push_back(window());
+  const auto [from, to] = undo_.back();
+  undo_.pop_back();
+  go(from, to);
+}
+
+void CreditChart::redo() {
+  if (redo_.empty()) return;
+  undo_.push_back(window());
+  const auto [from, to] = redo_.back();
+  redo_.pop_back();
+  go(from, to);
+}
+
+void CreditChart::show_all() {
+  set_window(first_, last_);
+}
+
+void CreditChart::set_selected(std::optional<std::int64_t> ns) {
+  selected_ = ns;
+  update();
+}
+
+std::int64_t CreditChart::time_at(int x) const {
+  const QRect area = plot();
+  const double part = static_cast<double>(x - area.left()) / std::max(1, area.width());
+  return from_ + static_cast<std::int64_t>(part * static_cast<double>(to_ - from_));
+}
+
+int CreditChart::x_of(std::int64_t ns) const {
+  const QRect area = plot();
+  const double part =
+      static_cast<double>(ns - from_) / static_cast<double>(std::max<std::int64_t>(1, to_ - from_));
+  return area.left() + static_cast<int>(std::clamp(part, -0.1, 1.1) * area.width());
+}
+
+std::array<CreditChart::Pane, 2> CreditChart::panes() const {
+  const QRect area = plot();
+  std::array<Pane, 2> all;
+  const bool both = !columns_[0].empty() && !columns_[1].empty();
+  const int gap = fontMetrics().height() + 4;
+  for (std::size_t d = 0; d < 2; ++d) {
+    if (columns_[d].empty()) continue;
+    all[d].area = area;
+    if (both) {
+      const int half = (area.height() - gap) / 2;
+      all[d].area = d == 0 ? QRect(area.left(), area.top(), area.width(), half)
+                           : QRect(area.left(), area.bottom() - half, area.width(), half);
+    }
+    for (const CreditColumn& c : columns_[d]) {
+      if (!c.any) continue;
+      all[d].top =
+          std::max({all[d].top, c.requested_max, c.granted_max, c.in_use_max, c.waiting_max});
+    }
+  }
+  return all;
+}
+
+void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) const {
+  const QRect& area = pane.area;
+  const auto& columns = columns_[static_cast<std::size_t>(direction)];
+  const double top = static_cast<double>(pane.top) * 1.08;
+  const auto y_of = [&](double value) {
+    return area.bottom() - static_cast<int>(value / top * area.height());
+  };
+  // The scale.
+  const double step = std::max(1.0, step_of(top, area.height() / (fontMetrics().height() * 1.8)));
+  for (double v = 0; v <= top; v += step) {
+    painter.setPen(QPen(palette().color(QPalette::Mid), 0, Qt::DotLine));
+    painter.drawLine(area.left(), y_of(v), area.right(), y_of(v));
+    painter.setPen(palette().color(QPalette::Text));
+    painter.drawText(
+        QRect(0, y_of(v) - fontMetrics().height() / 2, area.left() - 6, fontMetrics().height()),
+        Qt::AlignRight | Qt::AlignVCenter, QString::number(v));
+  }
+  const double per = static_cast<double>(area.width()) / static_cast<double>(columns.size());
+  const auto x = [&](std::size_t i) {
+    return area.left() + static_cast<int>(per * static_cast<double>(i));
+  };
+  // Moments at which nothing more could be sent.
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (!columns[i].any || !columns[i].exhausted) continue;
+    painter.fillRect(QRect(x(i), area.top(), std::max(1, x(i + 1) - x(i)), area.height()),
+                     tint(palette(), ink(palette(), Ink::kStall), 0.22));
+  }
+  struct Line {
+    Ink ink;
+    std::uint32_t CreditColumn::*least;
+    std::uint32_t CreditColumn::*most;
+    bool filled;
+  };
+  const Line lines[] = {
+      {Ink::kInUse, &CreditColumn::in_use_min, &CreditColumn::in_use_max, true},
+      {Ink::kWaiting, &CreditColumn::waiting_max, &CreditColumn::waiting_max, true},
+      {Ink::kRequested, &CreditColumn::requested_max, &CreditColumn::requested_max, false},
+      {Ink::kGranted, &CreditColumn::granted_min, &CreditColumn::granted_max, false},
+  };
+  for (const Line& line : lines) {
+    if (line.ink == Ink::kWaiting &&
+        std::none_of(columns.begin(), columns.end(),
+                     [](const CreditColumn& c) { return c.waiting_max != 0; })) {
+      continue;
+    }
+    const QColor colour = ink(palette(), line.ink);
+    int before = -1;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const CreditColumn& c = columns[i];
+      if (!c.any) {
+        before = -1;
+        continue;
+      }
+      const int low = y_of(c.*line.least);
+      const int high = y_of(c.*line.most);
+      if (line.filled) {
+        painter.fillRect(QRect(x(i), high, std::max(1, x(i + 1) - x(i)), area.bottom() - high),
+                         tint(palette(), colour, 0.25));
+      }
+      painter.setPen(QPen(colour, line.filled ? 1 : 2));
+      painter.drawLine(x(i), low, x(i), high);
+      painter.drawLine(x(i), high, x(i + 1), high);
+      if (before >= 0 && before != high) painter.drawLine(x(i), before, x(i), high);
+      before = high;
+    }
+  }
+  painter.setPen(palette().color(QPalette::Mid));
+  painter.drawRect(area.adjusted(0, 0, 0, 0));
+  // What is what.
+  int at = area.left();
+  const int y = area.top() - fontMetrics().height() - 3;
+  const auto word = [&](const QString& text, const QColor& colour) {
+    painter.fillRect(QRect(at, y + fontMetrics().height() / 3, 10, 6), colour);
+    painter.setPen(palette().color(QPalette::Text));
+    const int wide = fontMetrics().horizontalAdvance(text);
+    painter.drawText(at + 14, y + fontMetrics().ascent(), text);
+    at += wide + 28;
+  };
+  painter.setPen(palette().color(QPalette::Text));
+  const QString name = direction == 0 ? tr("Forward") : tr("Reverse");
+  painter.drawText(at, y + fontMetrics().ascent(), name);
+  at += fontMetrics().horizontalAdvance(name) + 16;
+  word(tr("granted"), ink(palette(), Ink::kGranted));
+  word(tr("requested"), ink(palette(), Ink::kRequested));
+  word(tr("in use"), ink(palette(), Ink::kInUse));
+  word(tr("waiting"), ink(palette(), Ink::kWaiting));
+  word(tr("no credit left"), tint(palette(), ink(palette(), Ink::kStall), 0.4));
+}
+
+void CreditChart::draw_axis(QPainter& painter) const {
+  const QRect area = plot();
+  const double span = static_cast<double>(to_ - from_);
+  const int wide = fontMetrics().horizontalAdvance("0000.000000 ms") + 16;
+  const double step = step_of(span, std::max(1, area.width() / wide));
+  const double begin = static_cast<double>(from_ - first_);
+  painter.setPen(palette().color(QPalette::Text));
+  for (double t = std::ceil(begin / step) * step; t <= begin + span; t += step) {
+    const int at = x_of(first_ + static_cast<std::int64_t>(t));
+    painter.drawLine(at, area.bottom(), at, area.bottom() + 4);
+    const double unit = step >= 1e8 ? 1e9 : step >= 1e5 ? 1e6 : 1e3;
+    const char* const name = step >= 1e8 ? "s" : step >= 1e5 ? "ms" : "us";
+    const int digits = std::max(0, static_cast<int>(std::ceil(-std::log10(step / unit) - 1e-9)));
+    const QString text = QString("%1 %2").arg(t / unit, 0, 'f', digits).arg(name);
+    const int half = fontMetrics().horizontalAdvance(text) / 2;
+    const int x = std::clamp(at - half, 0, width() - 2 * half);
+    painter.drawText(x, area.bottom() + 6 + fontMetrics().ascent(), text);
+  }
+}
+
+QString CreditChart::values_at(std::int64_t ns) const {
+  QString text;
+  for (std::size_t d = 0; d < 2; ++d) {
+    for (const CreditColumn& c : columns_[d]) {
+      if (!c.any || ns < c.from_ns || ns >= c.to_ns) continue;
+      const auto range = [](std::uint32_t low, std::uint32_t high) {
+        return low == high ? QString::number(low) : QString("%1 to %2").arg(low).arg(high);
+      };
+      if (!text.isEmpty()) text += '\n';
+      text += tr("%1: granted %2, requested %3, in use %4, waiting %5")
+                  .arg(d == 0 ? tr("forward") : tr("reverse"), range(c.granted_min, c.granted_max))
+                  .arg(c.requested_max)
+                  .arg(range(c.in_use_min, c.in_use_max))
+                  .arg(c.waiting_max);
+    }
+  }
+  return text;
+}
+
+void CreditChart::paintEvent(QPaintEvent* event) {
+  Q_UNUSED(event);
+  QPainter painter(this);
+  painter.fillRect(rect(), palette().base());
+  if (columns_[0].empty() && columns_[1].empty()) {
+    painter.setPen(palette().color(QPalette::PlaceholderText));
+    painter.drawText(rect().adjusted(8, 8, -8, -8),
+                     Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap,
+                     tr("Credits of the chosen connection are drawn here"));
+    return;
+  }
+  const auto all = panes();
+  for (int d = 0; d < 2; ++d) {
+    if (!columns_[static_cast<std::size_t>(d)].empty()) {
+      draw_pane(painter, d, all[static_cast<std::size_t>(d)]);
+    }
+  }
+  draw_axis(painter);
+  const QRect area = plot();
+  if (selected_ && *selected_ >= from_ && *selected_ <= to_) {
+    painter.setPen(QPen(palette().color(QPalette::Highlight), 2));
+    painter.drawLine(x_of(*selected_), area.top(), x_of(*selected_), area.bottom());
+  }
+  if (!cursor_ || !area.contains(*cursor_, area.center().y())) return;
+  if (pressed_ && !panning_) {
+    QColor over = palette().color(QPalette::Highlight);
+    over.setAlpha(60);
+    painter.fillRect(QRect(std::min(*pressed_, *cursor_), area.top(),
+                           std::abs(*cursor_ - *pressed_), area.height()),
+                     over);
+  }
+  painter.setPen(QPen(palette().color(QPalette::Text), 1, Qt::DashLine));
+  painter.drawLine(*cursor_, area.top(), *cursor_, area.bottom());
+  const std::int64_t ns = time_at(*cursor_);
+  const QString text = tr("at %1").arg(QString::fromStdString(
+                           stats::format_duration(std::max<std::int64_t>(0, ns - first_)))) +
+                       '\n' + values_at(ns);
+  const QRect size = fontMetrics().boundingRect(QRect(0, 0, 2000, 200), Qt::AlignLeft, text);
+  QRect box(*cursor_ + 10, area.top() + 6, size.width() + 12, size.height() + 8);
+  if (box.right() > width()) box.moveRight(*cursor_ - 10);
+  painter.fillRect(box, palette().color(QPalette::ToolTipBase));
+  painter.setPen(palette().color(QPalette::ToolTipText));
+  painter.drawRect(box);
+  painter.drawText(box.adjusted(6, 4, -6, -4), Qt::AlignLeft, text);
+}
+
+void CreditChart::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  ask();
+}
+
+void CreditChart::zoom(double factor, double around) {
+  const auto wide = static_cast<double>(to_ - from_);
+  const double middle = static_cast<double>(from_) + wide * around;
+  const double now = wide * factor;
+  set_window(static_cast<std::int64_t>(middle - now * around),
+             static_cast<std::int64_t>(middle + now * (1 - around)));
+}
+
+void CreditChart::pan(double part) {
+  const auto by = static_cast<std::int64_t>(static_cast<double>(to_ - from_) * part);
+  set_window(from_ + by, to_ + by);
+}
+
+void CreditChart::wheelEvent(QWheelEvent* event) {
+  const QRect area = plot();
+  const double around =
+      std::clamp((event->position().x() - area.left()) / std::max(1, area.width()), 0.0, 1.0);
+  zoom(std::pow(0.8, event->angleDelta().y() / 120.0), around);
+  event->accept();
+}
+
+void CreditChart::mousePressEvent(QMouseEvent* event) {
+  pressed_ = event->position().toPoint().x();
+  panning_ = event->button() == Qt::MiddleButton || (event->modifiers() & Qt::ShiftModifier) != 0;
+  pan_from_ = from_;
+  pan_to_ = to_;
+}
+
+void CreditChart::mouseMoveEvent(QMouseEvent* event) {
+  cursor_ = event->position().toPoint().x();
+  if (pressed_ && panning_) {
+    const double part = static_cast<double>(*pressed_ - *cursor_) / std::max(1, plot().width());
+    const auto by = static_cast<std::int64_t>(part * static_cast<double>(pan_to_ - pan_from_));
+    go(pan_from_ + by, pan_to_ + by);
+  }
+  update();
+}
+
+void CreditChart::mouseReleaseEvent(QMouseEvent* event) {
+  if (!pressed_) return;
+  const int from = *pressed_;
+  const int to = event->position().toPoint().x();
+  pressed_.reset();
+  if (panning_) {
+    if (window() != std::pair(pan_from_, pan_to_)) undo_.emplace_back(pan_from_, pan_to_);
+    panning_ = false;
+    return;
+  }
+  constexpr int kClick = 4;
+  if (std::abs(to - from) >= kClick) {
+    set_window(time_at(std::min(from, to)), time_at(std::max(from, to)));
+    return;
+  }
+  if (source_ == nullptr) return;
+  const auto all = panes();
+  const int y = event->position().toPoint().y();
+  const int direction = !columns_[1].empty() && y >= all[1].area.top() ? 1 : 0;
+  if (const quint64 id = source_->message_at(direction, time_at(to)); id != 0) {
+    Q_EMIT message_selected(id);
+  }
+}
+
+void CreditChart::leaveEvent(QEvent* event) {
+  QWidget::leaveEvent(event);
+  cursor_.reset();
+  update();
+}
+
+void CreditChart::keyPressEvent(QKeyEvent* event) {
+  const bool alt = (event->modifiers() & Qt::AltModifier) != 0;
+  switch (event->key()) {
+    case Qt::Key_Plus:
+    case Qt::Key_Equal:
+      return zoom(0.5, 0.5);
+    case Qt::Key_Minus:
+      return zoom(2, 0.5);
+    case Qt::Key_Left:
+      return alt ? undo() : pan(-0.2);
+    case Qt::Key_Right:
+      return alt ? redo() : pan(0.2);
+    case Qt::Key_Home:
+      return show_all();
+    case Qt::Key_End:
+      return set_window(last_ - (to_ - from_), last_);
+    case Qt::Key_Backspace:
+      return undo();
+    default:
+      return QWidget::keyPressEvent(event);
+  }
+}
+
+}  // namespace rpcrdma::gui

@@ -1,0 +1,102 @@
+// Credits over time: requested, granted, in use, waiting, of both directions on one axis.
+#pragma once
+
+#include <QWidget>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace rpcrdma::gui {
+
+struct CreditColumn {
+  std::int64_t from_ns = 0, to_ns = 0;
+  bool any = false;
+  std::uint32_t requested_max = 0;
+  std::uint32_t granted_min = 0, granted_max = 0;
+  std::uint32_t in_use_min = 0, in_use_max = 0;
+  std::uint32_t waiting_max = 0;
+  bool exhausted = false;  // at some moment nothing more could be sent
+};
+
+// Where the chart has its data from.
+class CreditSource {
+ public:
+  virtual ~CreditSource() = default;
+  // First and last moment; nothing without data.
+  [[nodiscard]] virtual std::optional<std::pair<std::int64_t, std::int64_t>> range() const = 0;
+  // Direction 0 is forward, 1 reverse; empty: there is nothing of it.
+  [[nodiscard]] virtual std::vector<CreditColumn> columns(int direction, std::int64_t from_ns,
+                                                          std::int64_t to_ns, int count) const = 0;
+  // The latest message at a moment; 0: none.
+  [[nodiscard]] virtual quint64 message_at(int direction, std::int64_t ns) const = 0;
+};
+
+class CreditChart : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit CreditChart(QWidget* parent = nullptr);
+  ~CreditChart() override;
+
+  // Null: nothing to show. The source is the caller's, and outlives its use.
+  void set_source(const CreditSource* source);
+  // Asks the source anew; goes with the end if that was in sight.
+  void refresh();
+
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> window() const { return {from_, to_}; }
+  void set_window(std::int64_t from_ns, std::int64_t to_ns);  // can be undone
+  void undo();
+  void redo();
+  void show_all();
+  // What was drawn last.
+  [[nodiscard]] const std::vector<CreditColumn>& drawn(int direction) const {
+    return columns_[static_cast<std::size_t>(direction)];
+  }
+  // What stands in the line of values under the cursor.
+  [[nodiscard]] QString values_at(std::int64_t ns) const;
+  void set_selected(std::optional<std::int64_t> ns);  // of the selected message
+
+ Q_SIGNALS:
+  void message_selected(quint64 id);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  [[nodiscard]] QSize sizeHint() const override { return {700, 260}; }
+
+ private:
+  struct Pane {
+    QRect area;
+    std::uint32_t top = 1;
+  };
+  void ask();
+  void go(std::int64_t from, std::int64_t to);  // without a note for undo
+  void zoom(double factor, double around);
+  void pan(double part);
+  [[nodiscard]] std::int64_t time_at(int x) const;
+  [[nodiscard]] int x_of(std::int64_t ns) const;
+  [[nodiscard]] QRect plot() const;
+  void draw_pane(QPainter& painter, int direction, const Pane& pane) const;
+  void draw_axis(QPainter& painter) const;
+  [[nodiscard]] std::array<Pane, 2> panes() const;
+
+  const CreditSource* source_ = nullptr;
+  std::int64_t first_ = 0, last_ = 0;  // of the source
+  std::int64_t from_ = 0, to_ = 0;     // shown
+  std::array<std::vector<CreditColumn>, 2> columns_;
+  std::vector<std::pair<std::int64_t, std::int64_t>> undo_, redo_;
+  std::optional<int> cursor_;  // x
+  std::optional<int> pressed_;
+  bool panning_ = false;
+  std::int64_t pan_from_ = 0, pan_to_ = 0;
+  std::optional<std::int64_t> selected_;
+};
+
+}  // namespace rpcrdma::gui

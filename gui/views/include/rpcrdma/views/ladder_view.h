@@ -1,0 +1,65 @@
+// What the two peers of a connection send each other, one below the other, as protocol text books
+// draw it.
+#pragma once
+
+#include <QAbstractScrollArea>
+#include <cstdint>
+#include <vector>
+
+namespace rpcrdma::gui {
+
+struct LadderItem {
+  enum class Kind : std::uint8_t { kCall, kReply, kError, kControl, kRead, kWrite, kSetUp, kTold };
+  Kind kind = Kind::kCall;
+  quint64 message = 0;   // ID; 0: it is none
+  quint64 exchange = 0;  // ID of the Call that it belongs to; 0: of none
+  quint64 frame = 0;
+  std::int64_t from_ns = 0, to_ns = 0;
+  int side = 0;  // who sends or tells: 0 the left one
+  bool reverse = false;
+  bool sent_again = false;
+  bool incomplete = false;
+  int severity = -1;  // of the worst finding; -1: none
+  QString label, detail;
+};
+
+class LadderView : public QAbstractScrollArea {
+  Q_OBJECT
+
+ public:
+  explicit LadderView(QWidget* parent = nullptr);
+
+  void set_peers(const QString& left, const QString& right);
+  // In order of time. `start_ns`: times count from there.
+  void set_items(std::vector<LadderItem> items, std::int64_t start_ns);
+  void set_selected(quint64 message);
+  [[nodiscard]] const std::vector<LadderItem>& items() const { return items_; }
+  [[nodiscard]] QRect rect_of(std::size_t item) const;  // in the viewport
+
+ Q_SIGNALS:
+  void message_selected(quint64 id);
+  void frame_selected(quint64 frame);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  bool viewportEvent(QEvent* event) override;
+
+ private:
+  [[nodiscard]] int row_height() const;
+  [[nodiscard]] int top() const;
+  void layout();
+  void draw(QPainter& painter, const LadderItem& item, int y, const LadderItem* before) const;
+  void choose(std::size_t item);
+
+  QString left_, right_;
+  std::vector<LadderItem> items_;
+  std::int64_t start_ns_ = 0;
+  quint64 selected_ = 0;
+  quint64 exchange_ = 0;  // of the selected message
+  std::size_t current_ = 0;
+};
+
+}  // namespace rpcrdma::gui

@@ -1,0 +1,60 @@
+// The columns that a table of messages can have.
+#pragma once
+
+#include <QString>
+#include <QStringList>
+#include <cstdint>
+#include <span>
+
+#include <rpcrdma/index/store.h>
+
+namespace rpcrdma::gui {
+
+enum class Column : std::uint8_t {
+  kFrame,
+  kTime,
+  kConnection,
+  kSource,
+  kDestination,
+  kKind,
+  kXid,
+  kType,
+  kCredit,
+  kRequested,
+  kGranted,
+  kInUse,
+  kLength,
+  kReadBytes,
+  kWriteBytes,
+  kReplyBytes,
+  kMoved,
+  kOperations,
+  kLatency,
+  kProcedure,
+  kStatus,
+  kFinding,
+  kInfo,
+};
+
+struct ColumnSpec {
+  Column column;
+  const char* title;
+  const char* help;
+  int characters;  // so wide it is at first
+  bool right;      // numbers
+  bool shown;      // at first
+};
+// In the order of Column.
+[[nodiscard]] std::span<const ColumnSpec> columns();
+
+enum class TimeFormat : std::uint8_t {
+  kAbsolute,  // time of day, UTC
+  kRelative,  // since the first frame
+  kDelta,     // since the message in the row above
+};
+
+// `before`: the message in the row above; null: there is none.
+[[nodiscard]] QString cell(const index::Content& content, std::uint64_t id, Column column,
+                           TimeFormat time, const index::MessageRow* before);
+
+}  // namespace rpcrdma::gui

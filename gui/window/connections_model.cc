@@ -1,0 +1,217 @@
+#include "connections_model.h"
+
+#include "colours.h"
+
+#include <QGuiApplication>
+#include <array>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/report/context.h>
+#include <rpcrdma/report/report.h>
+
+namespace rpcrdma::gui {
+
+namespace {
+
+struct Title {
+  const char* title;
+  const char* help;
+};
+
+enum : int {
+  kId,
+  kClient,
+  kServer,
+  kSource,
+  kVersion,
+  kThresholds,
+  kInvalidation,
+  kState,
+  kCalls,
+  kReverse,
+  kUnanswered,
+  kCallRate,
+  kCredits,
+  kBytes,
+  kByteRate,
+  kAgain,
+  kFindings,
+  kTitles,
+};
+
+constexpr std::array<Title, kTitles> kTitle{{
+    {"Conn.", "As reports number it"},
+    {"Client", "Address and QP of the RPC client; who called first where that is not certain"},
+    {"Server", "Address and QP of the RPC server"},
+    {"Seen", "In packets, with or without its set-up, or told by an endpoint"},
+    {"Version", "Of RPC-over-RDMA; of version 2 its dialect"},
+    {"Inline", "Inline thresholds: of Calls, of Replies; bytes"},
+    {"Remote inv.", "Who says that it supports Remote Invalidation"},
+    {"State", "Open, or how it ended"},
+    {"Calls", "Forward Calls"},
+    {"Reverse", "Calls of the server"},
+    {"Unanswered", "Calls without an answer"},
+    {"Calls/s", "On average while it was seen"},
+    {"Credits", "Forward: requested, granted (least to most), most in use"},
+    {"Chunks", "Bytes moved through chunks"},
+    {"Chunks/s", "Bytes through chunks a second, on average"},
+    {"Again", "Packets sent again; NAKs and RNR NAKs"},
+    {"Findings", "Errors, warnings and notes"},
+}};
+
+QString version_text(const index::ConnectionInfo& c) {
+  if (c.version == 0) return QString();
+  QString text = QString::number(c.version);
+  if (c.version >= 2 && c.dialect != wire::Dialect::kDraft02) {
+    text += QString(" (%1)").arg(wire::dialect_name(c.dialect));
+  }
+  return text;
+}
+
+QString state_text(const index::ConnectionInfo& c) {
+  QString text = report::state_name(c.state);
+  if (!c.ended.empty()) text += ": " + QString::fromStdString(c.ended);
+  return text;
+}
+
+QString text(const index::ConnectionInfo& c, double calls, double bytes, int column) {
+  const model::CallerCounts& f = c.direction[0];
+  const model::CallerCounts& r = c.direction[1];
+  switch (column) {
+    case kId:
+      return QString::number(c.id);
+    case kClient:
+      return QString::fromStdString(c.end[0]);
+    case kServer:
+      return QString::fromStdString(c.end[1]);
+    case kSource:
+      return c.recorded      ? "told by its endpoint"
+             : c.set_up_seen ? "from its set-up on"
+                             : "begun before";
+    case kVersion:
+      return version_text(c);
+    case kThresholds:
+      return QString("%1 / %2").arg(c.thresholds.call).arg(c.thresholds.reply);
+    case kInvalidation:
+      return QString::fromStdString(c.invalidation);
+    case kState:
+      return state_text(c);
+    case kCalls:
+      return QString::number(f.calls);
+    case kReverse:
+      return QString::number(r.calls);
+    case kUnanswered:
+      return QString::number(f.unmatched_calls + r.unmatched_calls);
+    case kCallRate:
+      return QString::number(calls, 'f', calls < 10 ? 1 : 0);
+    case kCredits:
+      return QString("%1, %2 to %3, %4")
+          .arg(f.requested_max)
+          .arg(f.granted_min)
+          .arg(f.granted_max)
+          .arg(f.in_use_max);
+    case kBytes:
+      return QString::fromStdString(
+          report::format_bytes(c.chunk_bytes[0] + c.chunk_bytes[1] + c.chunk_bytes[2]));
+    case kByteRate:
+      return QString::fromStdString(report::format_bytes(static_cast<std::uint64_t>(bytes))) + "/s";
+    case kAgain:
+      return QString("%1, %2").arg(c.retransmitted).arg(c.refused);
+    case kFindings:
+      return QString("%1, %2, %3").arg(c.findings[0]).arg(c.findings[1]).arg(c.findings[2]);
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+ConnectionsModel::ConnectionsModel(Document& document, QObject* parent)
+    : QAbstractTableModel(parent), document_(document) {
+  connect(&document_, &Document::changed, this, &ConnectionsModel::update);
+  connect(&document_, &Document::reset, this, [this] {
+    beginResetModel();
+    rows_.clear();
+    endResetModel();
+  });
+  update();
+}
+
+void ConnectionsModel::update() {
+  std::vector<Row> now;
+  document_.store().read([&now](const index::Content& c) {
+    for (std::uint32_t i = 0; i < c.connections.size(); ++i) {
+      const index::ConnectionInfo& info = c.connections[i];
+      if (info.id == 0 || c.canonical(i) != i) continue;
+      Row row{i, info};
+      const double seconds = static_cast<double>(info.last_ns - info.first_ns) / 1e9;
+      if (seconds > 0) {
+        row.calls_per_second =
+            static_cast<double>(info.direction[0].calls + info.direction[1].calls) / seconds;
+        row.bytes_per_second =
+            static_cast<double>(info.chunk_bytes[0] + info.chunk_bytes[1] + info.chunk_bytes[2]) /
+            seconds;
+      }
+      now.push_back(std::move(row));
+    }
+  });
+  const auto same = [](const Row& a, const Row& b) { return a.index == b.index; };
+  if (now.size() >= rows_.size() && std::equal(rows_.begin(), rows_.end(), now.begin(), same)) {
+    const int old = static_cast<int>(rows_.size());
+    if (now.size() > rows_.size()) {
+      beginInsertRows({}, old, static_cast<int>(now.size()) - 1);
+      rows_ = std::move(now);
+      endInsertRows();
+    } else {
+      rows_ = std::move(now);
+    }
+    if (old != 0) Q_EMIT dataChanged(index(0, 0), index(old - 1, kTitles - 1));
+    return;
+  }
+  beginResetModel();
+  rows_ = std::move(now);
+  endResetModel();
+}
+
+int ConnectionsModel::row_of(std::uint32_t wanted) const {
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (rows_[i].index == wanted) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+int ConnectionsModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(rows_.size());
+}
+int ConnectionsModel::columnCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : kTitles;
+}
+
+QVariant ConnectionsModel::data(const QModelIndex& at, int role) const {
+  if (!at.isValid() || at.row() >= rowCount()) return {};
+  const Row& row = rows_[static_cast<std::size_t>(at.row())];
+  if (role == Qt::DisplayRole || role == Qt::ToolTipRole) {
+    return text(row.info, row.calls_per_second, row.bytes_per_second, at.column());
+  }
+  if (role == Qt::ForegroundRole && at.column() == kFindings) {
+    for (std::uint8_t s = 0; s < 3; ++s) {
+      if (row.info.findings[s] != 0)
+        return severity_colour(QGuiApplication::palette(), static_cast<int>(s));
+    }
+  }
+  if (role == Qt::TextAlignmentRole) {
+    const bool right = at.column() == kId || (at.column() >= kCalls && at.column() <= kCallRate);
+    return static_cast<int>(Qt::AlignVCenter | (right ? Qt::AlignRight : Qt::AlignLeft));
+  }
+  return {};
+}
+
+QVariant ConnectionsModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal || section < 0 || section >= kTitles) return {};
+  if (role == Qt::DisplayRole) return tr(kTitle[static_cast<std::size_t>(section)].title);
+  if (role == Qt::ToolTipRole) return tr(kTitle[static_cast<std::size_t>(section)].help);
+  return {};
+}
+
+}  // namespace rpcrdma::gui

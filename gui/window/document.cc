@@ -1,0 +1,326 @@
+#include "document.h"
+
+#include "worker.h"
+
+#include <algorithm>
+
+#include <rpcrdma/trace_live/endpoints.h>
+
+namespace rpcrdma::gui {
+
+namespace {
+
+constexpr int kTellEveryMs = 50;
+
+QString text(const std::string& s) {
+  return QString::fromStdString(s);
+}
+
+}  // namespace
+
+Document::Document(QObject* parent)
+    : QObject(parent),
+      noted_(std::make_shared<std::atomic<bool>>(false)),
+      search_worker_(std::make_unique<Worker>()),
+      excerpt_worker_(std::make_unique<Worker>()) {
+  change_timer_.setSingleShot(true);
+  change_timer_.setInterval(kTellEveryMs);
+  connect(&change_timer_, &QTimer::timeout, this, &Document::tell_change);
+}
+
+Document::~Document() {
+  if (excerpt_cancelled_) *excerpt_cancelled_ = true;
+  if (ladder_cancelled_) *ladder_cancelled_ = true;
+  // Threads that look at the store end before it does.
+  search_worker_.reset();
+  excerpt_worker_.reset();
+  loading_.reset();
+}
+
+std::string Document::frames() const {
+  return loading_ ? loading_->frames() : std::string();
+}
+
+bool Document::take(std::unique_ptr<index::Store> store, std::unique_ptr<index::Loading> loading,
+                    const QString& title, const QStringList& files, bool live) {
+  if (excerpt_cancelled_) *excerpt_cancelled_ = true;
+  if (ladder_cancelled_) *ladder_cancelled_ = true;
+  search_.reset();
+  // Whoever still works on the old one is waited for.
+  search_worker_ = std::make_unique<Worker>();
+  excerpt_worker_ = std::make_unique<Worker>();
+  loading_ = std::move(loading);
+  store_ = std::move(store);
+  title_ = title;
+  files_ = files;
+  live_ = live;
+  told_finished_ = told_trouble_ = false;
+  searching_ = false;
+  found_.clear();
+  all_rows_ = 0;
+  selected_ = 0;
+  connection_.reset();
+  excerpt_.reset();
+  Q_EMIT reset();
+  const QString filter = std::exchange(filter_, {});
+  set_filter(filter);
+  tell_change();
+  return true;
+}
+
+bool Document::open(const QStringList& names) {
+  if (names.isEmpty()) return false;
+  auto store = std::make_unique<index::Store>();
+  std::vector<std::string> paths;
+  for (const QString& name : names) paths.push_back(name.toStdString());
+  auto loading =
+      index::Loading::files(*store, paths, {}, [this, noted = noted_] { note_change(); });
+  if (!loading) {
+    Q_EMIT trouble(text(loading.error().message));
+    return false;
+  }
+  const QString title = names.size() == 1
+                            ? (names.front() == "-" ? tr("standard input") : names.front())
+                            : tr("%1 and %2 more").arg(names.front()).arg(names.size() - 1);
+  return take(std::move(store), std::move(*loading), title, names, names.front() == "-");
+}
+
+bool Document::attach(const QStringList& endpoints) {
+  auto store = std::make_unique<index::Store>();
+  std::vector<index::Loading::Stream> streams;
+  for (const QString& name : endpoints) {
+    auto fd = trace::connect_endpoint(name.toStdString());
+    if (fd) {
+      streams.push_back({name.toStdString(), std::move(*fd)});
+    } else {
+      Q_EMIT trouble(text(fd.error().message));
+    }
+  }
+  if (streams.empty()) return false;
+  auto loading = index::Loading::endpoints(*store, std::move(streams), {},
+                                           [this, noted = noted_] { note_change(); });
+  if (!loading) {
+    Q_EMIT trouble(text(loading.error().message));
+    return false;
+  }
+  return take(std::move(store), std::move(*loading), endpoints.join(", "), {}, true);
+}
+
+bool Document::capture(const QString& interface, const QString& filter) {
+  capture::LiveOptions options;
+  options.interface = interface.toStdString();
+  options.filter = filter.toStdString();
+  options.only_roce = filter.isEmpty();
+  auto source = capture::open_live(options);
+  if (!source) {
+    Q_EMIT trouble(text(source.error().message));
+    return false;
+  }
+  auto store = std::make_unique<index::Store>();
+  auto loading = index::Loading::interface(*store, std::move(*source), {},
+                                           [this, noted = noted_] { note_change(); });
+  if (!loading) {
+    Q_EMIT trouble(text(loading.error().message));
+    return false;
+  }
+  return take(std::move(store), std::move(*loading), interface, {}, true);
+}
+
+void Document::stop() {
+  if (loading_) loading_->cancel();
+}
+
+// In the reading thread.
+void Document::note_change() {
+  if (noted_->exchange(true)) return;
+  QMetaObject::invokeMethod(
+      this,
+      [this] {
+        if (!change_timer_.isActive()) change_timer_.start();
+      },
+      Qt::QueuedConnection);
+}
+
+void Document::tell_change() {
+  *noted_ = false;
+  if (store_ == nullptr) return;
+  std::string error;
+  bool over = false;
+  store_->read([&](const index::Content& c) {
+    all_rows_ = c.rows.size();
+    over = c.progress.finished;
+    error = c.progress.error;
+  });
+  if (filter_.isEmpty()) {
+    Q_EMIT rows_changed();
+  } else {
+    search_on();
+  }
+  Q_EMIT changed();
+  if (!error.empty() && !std::exchange(told_trouble_, true)) Q_EMIT trouble(text(error));
+  if (over && !std::exchange(told_finished_, true)) Q_EMIT finished();
+}
+
+std::uint64_t Document::row_count() const {
+  return filter_.isEmpty() ? all_rows_ : found_.size();
+}
+
+std::uint64_t Document::message_at(std::uint64_t row) const {
+  return filter_.isEmpty() ? row + 1 : found_[row];
+}
+
+std::optional<std::uint64_t> Document::row_of(std::uint64_t message) const {
+  if (message == 0) return std::nullopt;
+  if (filter_.isEmpty()) {
+    return message <= all_rows_ ? std::optional(message - 1) : std::nullopt;
+  }
+  const auto it = std::lower_bound(found_.begin(), found_.end(), message);
+  if (it == found_.end() || *it != message) return std::nullopt;
+  return static_cast<std::uint64_t>(it - found_.begin());
+}
+
+bool Document::set_filter(const QString& wanted, filter::FilterError* error) {
+  const QString trimmed = wanted.trimmed();
+  std::optional<filter::Filter> compiled;
+  if (!trimmed.isEmpty()) {
+    auto made = filter::compile(trimmed.toStdString());
+    if (!made) {
+      if (error != nullptr) *error = made.error();
+      return false;
+    }
+    compiled = std::move(*made);
+  }
+  filter_ = trimmed;
+  search_.reset();
+  found_.clear();
+  last_found_ = {};
+  searching_ = false;
+  search_worker_->drop_waiting();
+  if (compiled && store_ != nullptr) {
+    search_ = std::make_shared<index::Search>(*store_, frames(), std::move(*compiled));
+    search_on();
+  }
+  Q_EMIT rows_changed();
+  return true;
+}
+
+Document::Searched Document::searched() const {
+  if (search_ == nullptr) return {};
+  return {last_found_.done, last_found_.total, !searching_};
+}
+
+void Document::search_on() {
+  if (searching_ || search_ == nullptr || !last_found_.error.empty()) return;
+  searching_ = true;
+  search_worker_->post(
+      this, [search = search_] { return std::make_pair(search.get(), search->step()); },
+      [this, of = search_](std::pair<index::Search*, index::Search::Found> result) {
+        // It may be of a filter that is not wanted any more.
+        if (result.first != search_.get()) return;
+        took(result.second);
+      });
+}
+
+void Document::took(const index::Search::Found& found) {
+  searching_ = false;
+  if (!found.messages.empty()) {
+    const auto middle = static_cast<std::ptrdiff_t>(found_.size());
+    const bool behind = found_.empty() || found.messages.front() > found_.back();
+    found_.insert(found_.end(), found.messages.begin(), found.messages.end());
+    // Only few come before others: Calls that ended late.
+    if (!behind) {
+      const auto from =
+          std::lower_bound(found_.begin(), found_.begin() + middle, found.messages.front());
+      std::inplace_merge(from, found_.begin() + middle, found_.end());
+    }
+  }
+  last_found_ = found;
+  if (!found.error.empty()) Q_EMIT trouble(text(found.error));
+  Q_EMIT rows_changed();
+  if (!found.idle) search_on();
+}
+
+void Document::select_message(std::uint64_t id) {
+  if (store_ == nullptr || id == selected_) return;
+  std::uint32_t index = 0;
+  const bool known = store_->read([&](const index::Content& c) {
+    if (id == 0 || id > c.rows.size()) return false;
+    index = c.canonical(c.rows[id - 1].connection);
+    return true;
+  });
+  if (!known) return;
+  selected_ = id;
+  excerpt_.reset();
+  if (excerpt_cancelled_) *excerpt_cancelled_ = true;
+  const auto cancelled = excerpt_cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  Q_EMIT message_selected(id);
+  if (connection_ != index) {
+    connection_ = index;
+    Q_EMIT connection_selected(index);
+  }
+  using Result = capture::Expected<index::Excerpt>;
+  excerpt_worker_->post(
+      this,
+      [store = store_.get(), file = frames(), id, cancelled]() -> Result {
+        if (*cancelled) return capture::fail({});
+        const auto stretch =
+            store->read([&](const index::Content& c) { return index::stretch_of(c, id); });
+        return index::read_excerpt(*store, file, stretch, *cancelled);
+      },
+      [this, cancelled](Result result) {
+        if (*cancelled) return;
+        if (!result) {
+          Q_EMIT trouble(text(result.error().message));
+          return;
+        }
+        excerpt_ = std::make_shared<const index::Excerpt>(std::move(*result));
+        Q_EMIT excerpt_read();
+      });
+}
+
+void Document::select_frame(std::uint64_t frame) {
+  if (store_ == nullptr) return;
+  // The message that ends with it, or the first that ends behind it.
+  const std::uint64_t id = store_->read([&](const index::Content& c) {
+    std::uint64_t low = 0;
+    std::uint64_t high = c.rows.size();
+    while (low < high) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      if (c.rows[middle].frame < frame) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return std::min<std::uint64_t>(low + 1, c.rows.size());
+  });
+  select_message(id);
+}
+
+void Document::select_connection(std::uint32_t index) {
+  if (connection_ == index) return;
+  connection_ = index;
+  Q_EMIT connection_selected(index);
+}
+
+void Document::read_ladder(std::uint64_t first, std::uint64_t last) {
+  if (store_ == nullptr || first == 0 || last < first) return;
+  if (ladder_cancelled_) *ladder_cancelled_ = true;
+  const auto cancelled = ladder_cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  using Result = std::shared_ptr<const index::Excerpt>;
+  excerpt_worker_->post(
+      this,
+      [store = store_.get(), file = frames(), first, last, cancelled]() -> Result {
+        if (*cancelled) return nullptr;
+        const auto stretch =
+            store->read([&](const index::Content& c) { return index::stretch_of(c, first, last); });
+        auto excerpt = index::read_excerpt(*store, file, stretch, *cancelled);
+        if (!excerpt) return nullptr;
+        return std::make_shared<const index::Excerpt>(std::move(*excerpt));
+      },
+      [this, cancelled, first, last](const Result& result) {
+        if (!*cancelled && result) Q_EMIT ladder_read(result, first, last);
+      });
+}
+
+}  // namespace rpcrdma::gui

@@ -1,0 +1,233 @@
+#include "field_tree.h"
+
+#include "sections.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QContextMenuEvent>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QMenu>
+
+#include <rpcrdma/decode/decoder.h>
+#include <rpcrdma/decode/text_sink.h>
+#include <rpcrdma/filter/filter.h>
+#include <rpcrdma/filter/model_fields.h>
+#include <rpcrdma/report/context.h>
+
+namespace rpcrdma::gui {
+
+namespace {
+
+using decode::FieldId;
+
+constexpr std::size_t kMostItems = 20'000;  // a header can have thousands of segments
+enum Role : int { kField = Qt::UserRole, kValue, kItem };
+
+const filter::FieldSet& fields_before() {
+  static const filter::FieldSet set = filter::field_set(
+      {FieldId::kFrameNumber, FieldId::kFrameTime, FieldId::kConnection, FieldId::kExchange,
+       FieldId::kKind, FieldId::kReverse, FieldId::kPeer, FieldId::kSource, FieldId::kSourceQpn,
+       FieldId::kDestination, FieldId::kDestinationQpn, FieldId::kSendLength, FieldId::kComplete,
+       FieldId::kBadIcrc});
+  return set;
+}
+
+const filter::FieldSet& fields_behind() {
+  static const filter::FieldSet set =
+      filter::fields_of_answer() |
+      filter::field_set({FieldId::kCreditRequested, FieldId::kCreditGranted, FieldId::kCreditInUse,
+                         FieldId::kThresholdCall, FieldId::kThresholdReply,
+                         FieldId::kInvalidatedHandle});
+  return set;
+}
+
+class TreeSink final : public decode::Sink {
+ public:
+  TreeSink(FieldTree::Of of, std::vector<FieldTree::Extent>& extents,
+           std::vector<QTreeWidgetItem*>& items)
+      : of_(of), extents_(extents), items_(items) {}
+
+  void begin(QTreeWidgetItem* root) { stack_ = {root}; }
+
+  void open(FieldId id, std::size_t offset, std::size_t length, std::string_view summary) override {
+    stack_.push_back(add(id, offset, length, QString::fromUtf8(summary.data(), size(summary)), {}));
+  }
+  void close() override {
+    if (stack_.size() > 1) stack_.pop_back();
+  }
+  void number(FieldId id, std::size_t offset, std::size_t length, std::uint64_t value,
+              const char* name) override {
+    const decode::FieldSpec& spec = decode::spec(id);
+    QVariant raw = QVariant::fromValue<quint64>(value);
+    add(id, offset, length, QString::fromStdString(decode::format_value(spec, value, name)), raw);
+  }
+  void bytes(FieldId id, std::size_t offset, std::size_t length, wire::Bytes value) override {
+    constexpr std::size_t kShown = 256;
+    std::string text =
+        decode::format_bytes(decode::spec(id), value.first(std::min(value.size(), kShown)));
+    if (value.size() > kShown) text += " ...";
+    add(id, offset, length, QString::fromStdString(text), {});
+  }
+  void text(FieldId id, std::size_t offset, std::size_t length, std::string_view value) override {
+    add(id, offset, length, QString::fromStdString(decode::escape_text(value)), {});
+  }
+  void error(const wire::DecodeError& e) override {
+    QTreeWidgetItem* const item =
+        add(FieldId::kMalformed, e.offset, 0, QString::fromStdString(wire::describe(e)), {});
+    if (item != nullptr) item->setForeground(1, QColor(220, 50, 47));
+  }
+
+ private:
+  static qsizetype size(std::string_view s) { return static_cast<qsizetype>(s.size()); }
+
+  QTreeWidgetItem* add(FieldId id, std::size_t offset, std::size_t length, const QString& value,
+                       const QVariant& raw) {
+    QTreeWidgetItem* const parent = stack_.back();
+    if (items_.size() >= kMostItems) return parent;
+    const decode::FieldSpec& spec = decode::spec(id);
+    auto* const item = new QTreeWidgetItem(parent, {QString(spec.label), value});
+    const int number = static_cast<int>(items_.size());
+    item->setData(0, kField, static_cast<int>(id));
+    item->setData(0, kItem, number);
+    if (raw.isValid()) item->setData(0, kValue, raw);
+    const QString help = field_help(id);
+    item->setToolTip(0, help);
+    item->setToolTip(1, help);
+    extents_.push_back({length != 0 ? of_ : FieldTree::Of::kNone, offset, length, number});
+    items_.push_back(item);
+    return item;
+  }
+
+  FieldTree::Of of_;
+  std::vector<FieldTree::Extent>& extents_;
+  std::vector<QTreeWidgetItem*>& items_;
+  std::vector<QTreeWidgetItem*> stack_;
+};
+
+}  // namespace
+
+FieldTree::FieldTree(QWidget* parent) : QTreeWidget(parent) {
+  setColumnCount(2);
+  setHeaderLabels({tr("Field"), tr("Value")});
+  setUniformRowHeights(true);
+  setAlternatingRowColors(true);
+  setAccessibleName(tr("Fields of the message"));
+  header()->setStretchLastSection(true);
+  header()->resizeSection(0, fontMetrics().averageCharWidth() * 34);
+  connect(this, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
+    if (showing_ || item == nullptr) return;
+    const QVariant number = item->data(0, kItem);
+    if (number.isValid()) {
+      Q_EMIT field_selected(extents_[static_cast<std::size_t>(number.toInt())]);
+    }
+  });
+  connect(this, &QTreeWidget::itemActivated, this, &FieldTree::open);
+}
+
+void FieldTree::show_message(const index::Excerpt::Message* message) {
+  showing_ = true;
+  clear();
+  extents_.clear();
+  items_.clear();
+  if (message != nullptr) {
+    const model::Message& m = message->message;
+    filter::Inputs in;
+    in.message = &m;
+    in.call = message->call.get();
+    in.connection = message->connection;
+    in.sender = &message->sender;
+    in.receiver = &message->receiver;
+    in.reverse = message->reverse;
+    in.thresholds = message->thresholds;
+    TreeSink sink(Of::kSend, extents_, items_);
+    auto* const known = new QTreeWidgetItem(
+        this, {tr("Message"), tr("%1, frame %2").arg(model::kind_name(m.kind)).arg(m.frame)});
+    sink.begin(known);
+    filter::model_fields(in, fields_before(), sink);
+    const decode::ProcedureId id{m.rpc.program, m.rpc.version, m.rpc.procedure};
+    const decode::ProcedureId* const call =
+        m.kind == model::Kind::kReply && m.rpc.known ? &id : nullptr;
+    auto* const header = new QTreeWidgetItem(this, {tr("Send"), tr("%1 bytes").arg(m.wire_length)});
+    sink.begin(header);
+    decode::decode_message(m.bytes, sink, call, m.dialect);
+    if (!message->rebuilt.empty()) {
+      auto* const whole = new QTreeWidgetItem(
+          this, {tr("Whole RPC message"),
+                 tr("%1 bytes, its chunks put back").arg(message->rebuilt.size())});
+      TreeSink rpc(Of::kRpc, extents_, items_);
+      rpc.begin(whole);
+      decode::decode_rpc_message(message->rebuilt, rpc, call);
+    }
+    auto* const concluded = new QTreeWidgetItem(this, {tr("Concluded"), QString()});
+    sink.begin(concluded);
+    filter::model_fields(in, fields_behind(), sink);
+    expandToDepth(2);
+  }
+  showing_ = false;
+}
+
+void FieldTree::select(int item) {
+  if (item < 0 || static_cast<std::size_t>(item) >= items_.size()) return;
+  QTreeWidgetItem* const at = items_[static_cast<std::size_t>(item)];
+  for (QTreeWidgetItem* p = at->parent(); p != nullptr; p = p->parent()) p->setExpanded(true);
+  setCurrentItem(at);
+  scrollToItem(at);
+}
+
+QString FieldTree::copy() const {
+  QString out;
+  const std::function<void(const QTreeWidgetItem*, int)> write = [&](const QTreeWidgetItem* item,
+                                                                     int depth) {
+    out += QString(depth * 2, ' ') + item->text(0);
+    if (!item->text(1).isEmpty()) out += ": " + item->text(1);
+    out += '\n';
+    for (int i = 0; i < item->childCount(); ++i) write(item->child(i), depth + 1);
+  };
+  if (const QTreeWidgetItem* const item = currentItem()) write(item, 0);
+  return out;
+}
+
+void FieldTree::open(QTreeWidgetItem* item) {
+  const QVariant field = item->data(0, kField);
+  if (!field.isValid()) return;
+  const decode::FieldSpec& spec = decode::spec(static_cast<FieldId>(field.toInt()));
+  if (spec.type == decode::FieldType::kFrame) {
+    Q_EMIT frame_wanted(item->data(0, kValue).toULongLong());
+  }
+}
+
+void FieldTree::keyPressEvent(QKeyEvent* event) {
+  if (event->matches(QKeySequence::Copy)) {
+    QApplication::clipboard()->setText(copy());
+    return;
+  }
+  QTreeWidget::keyPressEvent(event);
+}
+
+void FieldTree::contextMenuEvent(QContextMenuEvent* event) {
+  QTreeWidgetItem* const item = itemAt(event->pos());
+  if (item == nullptr) return;
+  QMenu menu;
+  menu.addAction(tr("&Copy"), this, [this] { QApplication::clipboard()->setText(copy()); });
+  menu.addAction(tr("Copy &value"), this,
+                 [item] { QApplication::clipboard()->setText(item->text(1)); });
+  const QVariant field = item->data(0, kField);
+  if (field.isValid()) {
+    const auto id = static_cast<FieldId>(field.toInt());
+    const QString name = decode::spec(id).name;
+    if (filter::is_filter_field(id)) {
+      const QVariant value = item->data(0, kValue);
+      if (value.isValid()) {
+        const QString wanted = QString("%1 == %2").arg(name).arg(value.toULongLong());
+        menu.addAction(tr("&Filter: %1").arg(wanted), this,
+                       [this, wanted] { Q_EMIT filter_wanted(wanted); });
+      }
+      menu.addAction(tr("Filter: %1").arg(name), this,
+                     [this, name] { Q_EMIT filter_wanted(name); });
+    }
+  }
+  menu.exec(event->globalPos());
+}
+
+}  // namespace rpcrdma::gui

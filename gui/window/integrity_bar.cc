@@ -1,0 +1,105 @@
+#include "integrity_bar.h"
+
+#include "colours.h"
+
+#include <rpcrdma/rules/trust.h>
+
+namespace rpcrdma::gui {
+
+IntegrityBar::IntegrityBar(Document& document, QWidget* parent)
+    : QToolButton(parent), document_(document) {
+  setAutoRaise(true);
+  setAccessibleName(tr("Trace integrity"));
+  connect(&document_, &Document::changed, this, &IntegrityBar::update_text);
+  connect(&document_, &Document::reset, this, &IntegrityBar::update_text);
+  update_text();
+}
+
+IntegrityBar::Words IntegrityBar::words(const index::Content& content, bool live) {
+  const index::Integrity& i = content.integrity;
+  Words w;
+  QStringList full;
+  if (i.events.any()) {
+    const quint64 missing = i.events.lost + i.events.missing;
+    w.line = tr("emitted %1 = received %2 + lost %3")
+                 .arg(i.events.emitted + i.events.missing)
+                 .arg(i.events.received)
+                 .arg(missing);
+    w.whole = missing == 0;
+    full << tr("%1 events of %2 endpoints, as far as they have told: emitted %3 = received %4 + "
+               "lost %5.")
+                .arg(i.events.events)
+                .arg(i.events.endpoints)
+                .arg(i.events.emitted)
+                .arg(i.events.received)
+                .arg(i.events.lost);
+    if (i.events.missing != 0) {
+      full << tr("%1 more events are missing in the recording itself.").arg(i.events.missing);
+    }
+    if (i.events.malformed != 0) {
+      full << tr("%1 frames hold no whole event.").arg(i.events.malformed);
+      w.whole = false;
+    }
+    if (i.events.unknown != 0) {
+      full << tr("%1 events are of types that are newer than this program.").arg(i.events.unknown);
+    }
+    if (i.events.left_out != 0) {
+      full << tr("Whoever kept this left out some kinds of events.");
+    }
+  } else {
+    w.line = tr("%1 frames, %2 dropped").arg(i.frames).arg(i.dropped);
+    full << tr("%1 frames; %2 dropped while capturing.").arg(i.frames).arg(i.dropped);
+  }
+  if (i.dropped != 0) w.whole = false;
+  if (i.cut_short != 0) full << tr("%1 packets are cut short.").arg(i.cut_short);
+  if (i.fragments != 0) full << tr("%1 fragments were not put together.").arg(i.fragments);
+  if (!i.damage.empty()) {
+    full << QString::fromStdString(i.damage) + '.';
+    w.whole = false;
+  }
+  quint64 lost = 0;
+  for (const index::ConnectionInfo& c : content.connections) {
+    if (!c.recorded) lost += c.lost;
+  }
+  if (lost != 0) {
+    full << tr("%1 packets were acknowledged by their receiver, and are not in the capture.")
+                .arg(lost);
+    w.line += tr(", %1 lost by the capture").arg(lost);
+    w.whole = false;
+  }
+  if (i.finished) {
+    if (i.trust.one_sided.amount != 0) {
+      full << tr("Of %1 connections only one direction is there.").arg(i.trust.one_sided.amount);
+      w.whole = false;
+    }
+    if (i.trust.begun_before.amount != 0) {
+      full << tr("The set-up of %1 connections is not there.").arg(i.trust.begun_before.amount);
+    }
+    if (i.trust.clock_steps_back.amount != 0) {
+      full << tr("Clocks step back on %1 connections.").arg(i.trust.clock_steps_back.amount);
+    }
+  } else if (!live) {
+    full << tr("It is still being read.");
+  }
+  full << (w.whole ? tr("Nothing that is concluded rests on missing data.")
+                   : tr("Findings that would rest on what is missing are left out or marked."));
+  w.full = full.join('\n');
+  return w;
+}
+
+void IntegrityBar::update_text() {
+  if (document_.is_empty()) {
+    setText({});
+    setToolTip({});
+    return;
+  }
+  const Words w = document_.store().read(
+      [this](const index::Content& c) { return words(c, document_.is_live()); });
+  setText(w.line);
+  setToolTip(w.full);
+  QPalette colours = parentWidget() != nullptr ? parentWidget()->palette() : palette();
+  if (!w.whole) colours.setColor(QPalette::ButtonText, severity_colour(colours, 1));
+  setPalette(colours);
+}
+
+}  // namespace rpcrdma::gui

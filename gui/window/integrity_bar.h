@@ -1,0 +1,29 @@
+// Whether what is shown is all there was: always in sight, and in full when asked.
+#pragma once
+
+#include "document.h"
+
+#include <QToolButton>
+
+namespace rpcrdma::gui {
+
+class IntegrityBar : public QToolButton {
+  Q_OBJECT
+
+ public:
+  explicit IntegrityBar(Document& document, QWidget* parent = nullptr);
+
+  // In one line, and in full. `whole` is false where something is missing.
+  struct Words {
+    QString line, full;
+    bool whole = true;
+  };
+  [[nodiscard]] static Words words(const index::Content& content, bool live);
+
+ private:
+  void update_text();
+
+  Document& document_;
+};
+
+}  // namespace rpcrdma::gui

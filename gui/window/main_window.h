@@ -1,0 +1,96 @@
+// The window: a document in the middle, and views of it around.
+#pragma once
+
+#include "document.h"
+
+#include <QActionGroup>
+#include <QLabel>
+#include <QMainWindow>
+#include <QProgressBar>
+#include <QSettings>
+
+class QDockWidget;
+class QTableView;
+
+namespace rpcrdma::gui {
+
+class ConnectionsModel;
+class DetailView;
+class FilterEdit;
+class FindingsView;
+class IntegrityBar;
+class MessageTable;
+class Panels;
+
+class MainWindow : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  // `settings`: where layouts and recent files are kept; the caller's, and outlives the window.
+  explicit MainWindow(QSettings& settings, QWidget* parent = nullptr);
+  ~MainWindow() override;
+
+  [[nodiscard]] Document& document() { return document_; }
+  [[nodiscard]] MessageTable& messages() { return *messages_; }
+  [[nodiscard]] FilterEdit& filter() { return *filter_; }
+  [[nodiscard]] DetailView& detail() { return *detail_; }
+  [[nodiscard]] FindingsView& findings() { return *findings_; }
+  [[nodiscard]] QTableView& connections() { return *connections_; }
+  // Null: there is none of that name, such as "credits".
+  [[nodiscard]] QDockWidget* dock(const QString& name) const;
+  // The line that says what went wrong last.
+  [[nodiscard]] QString message() const;
+
+  void open(const QStringList& names);
+  void attach(const QStringList& endpoints);
+
+ protected:
+  void closeEvent(QCloseEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  QDockWidget* add_dock(const QString& name, const QString& title, QWidget* widget,
+                        Qt::DockWidgetArea area);
+  void make_docks();
+  void make_menus();
+  void file_menu();
+  void edit_menu();
+  void view_menu();
+  void go_menu();
+  void source_menu();
+  void show_recent();
+  void note_recent(const QStringList& names);
+  void show_layouts();
+  void keep_layout(const QString& name);
+  void take_layout(const QString& name);
+  void apply_filter(const QString& text);
+  void show_progress();
+  void document_reset();
+  void show_trouble(const QString& text);
+  void export_messages();
+  void export_picture();
+  void go_to_dialog();
+
+  QSettings& settings_;
+  Document document_;
+  FilterEdit* filter_ = nullptr;
+  MessageTable* messages_ = nullptr;
+  DetailView* detail_ = nullptr;
+  FindingsView* findings_ = nullptr;
+  ConnectionsModel* connections_model_ = nullptr;
+  QTableView* connections_ = nullptr;
+  IntegrityBar* integrity_ = nullptr;
+  QLabel* counts_ = nullptr;
+  QLabel* trouble_ = nullptr;
+  QProgressBar* progress_ = nullptr;
+  QMenu* recent_ = nullptr;
+  QMenu* layouts_ = nullptr;
+  QMenu* view_ = nullptr;
+  QAction* stop_ = nullptr;
+  QAction* follow_ = nullptr;
+  Panels* panels_ = nullptr;
+  QByteArray first_layout_;
+};
+
+}  // namespace rpcrdma::gui

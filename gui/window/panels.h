@@ -1,0 +1,67 @@
+// Keeps the views of credits, chunks, the ladder and latency up to date with the document.
+#pragma once
+
+#include "document.h"
+
+#include <rpcrdma/views/chunk_sizes_view.h>
+#include <rpcrdma/views/chunk_view.h>
+#include <rpcrdma/views/credit_chart.h>
+#include <rpcrdma/views/ladder_view.h>
+#include <rpcrdma/views/latency_view.h>
+
+namespace rpcrdma::gui {
+
+class MessageTable;
+
+// The chart's questions, put to the store.
+class StoreCredits final : public CreditSource {
+ public:
+  StoreCredits(const index::Store& store, std::uint32_t connection)
+      : store_(store), connection_(connection) {}
+  [[nodiscard]] std::optional<std::pair<std::int64_t, std::int64_t>> range() const override;
+  [[nodiscard]] std::vector<CreditColumn> columns(int direction, std::int64_t from_ns,
+                                                  std::int64_t to_ns, int count) const override;
+  [[nodiscard]] quint64 message_at(int direction, std::int64_t ns) const override;
+
+ private:
+  [[nodiscard]] const index::CreditLog* log(const index::Content& c, int direction) const;
+
+  const index::Store& store_;
+  std::uint32_t connection_;
+};
+
+class Panels : public QObject {
+  Q_OBJECT
+
+ public:
+  Panels(Document& document, MessageTable& table, QWidget* parent);
+
+  CreditChart* credits;
+  ChunkView* chunks;
+  ChunkSizesView* chunk_sizes;
+  LadderView* ladder;
+  LatencyView* latency;
+
+  // What the excerpt has of one Call.
+  [[nodiscard]] static ChunkPicture picture_of(const index::Excerpt& excerpt, std::uint64_t id);
+  [[nodiscard]] static std::vector<LadderItem> ladder_of(const index::Excerpt& excerpt,
+                                                         const index::Store& store,
+                                                         std::uint32_t connection);
+  [[nodiscard]] static std::vector<LatencyProcedure> latency_of(const index::Content& content);
+
+ private:
+  void reset();
+  void changed();
+  void show_connection();
+  void show_sizes();
+  void want_ladder();
+
+  Document& document_;
+  MessageTable& table_;
+  std::unique_ptr<StoreCredits> source_;
+  QTimer ladder_timer_;
+  QTimer latency_timer_;
+  std::uint64_t calls_shown_ = UINT64_MAX;
+};
+
+}  // namespace rpcrdma::gui

@@ -1,0 +1,72 @@
+// A thread that does one thing after another, and gives each result back to the thread of the
+// interface. What waits is dropped when the worker ends.
+#pragma once
+
+#include <QCoreApplication>
+#include <QMetaObject>
+#include <QPointer>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace rpcrdma::gui {
+
+class Worker {
+ public:
+  Worker() : thread_([this] { run(); }) {}
+  ~Worker() {
+    {
+      const std::scoped_lock lock(mutex_);
+      ending_ = true;
+      waiting_.clear();
+    }
+    woken_.notify_one();
+    thread_.join();
+  }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // `work()` gives something that `done` takes, in the thread of `receiver`, unless that is gone.
+  template <typename Work, typename Done>
+  void post(QObject* receiver, Work work, Done done) {
+    {
+      const std::scoped_lock lock(mutex_);
+      waiting_.push_back([receiver, w = std::move(work), d = std::move(done)]() mutable {
+        auto result = std::make_shared<decltype(w())>(w());
+        QMetaObject::invokeMethod(
+            receiver, [d = std::move(d), result]() mutable { d(std::move(*result)); },
+            Qt::QueuedConnection);
+      });
+    }
+    woken_.notify_one();
+  }
+  // Whatever waits is not wanted any more.
+  void drop_waiting() {
+    const std::scoped_lock lock(mutex_);
+    waiting_.clear();
+  }
+
+ private:
+  void run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      woken_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
+      if (ending_) return;
+      auto work = std::move(waiting_.front());
+      waiting_.pop_front();
+      lock.unlock();
+      work();
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable woken_;
+  std::deque<std::function<void()>> waiting_;
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace rpcrdma::gui
