@@ -11,8 +11,8 @@ namespace rpcrdma::gui {
 
 namespace {
 
-constexpr int kLadderAfterMs = 60;     // scrolling has come to rest
-constexpr int kLatencyEachMs = 500;    // histograms are costly to draw
+constexpr int kLadderAfterMs = 60;          // scrolling has come to rest
+constexpr int kLatencyEachMs = 500;         // histograms are costly to draw
 constexpr std::uint64_t kLadderMost = 200;  // messages
 
 ChunkPicture::List list_of(model::ChunkList list) {
@@ -76,8 +76,7 @@ std::vector<CreditColumn> StoreCredits::columns(int direction, std::int64_t from
     std::vector<CreditColumn> out;
     const index::CreditLog* const l = log(c, direction);
     if (l == nullptr || l->size() == 0) return out;
-    for (const index::CreditSpan& s :
-         l->columns(from_ns, to_ns, static_cast<std::size_t>(count))) {
+    for (const index::CreditSpan& s : l->columns(from_ns, to_ns, static_cast<std::size_t>(count))) {
       CreditColumn column;
       column.from_ns = s.from_ns;
       column.to_ns = s.to_ns;
@@ -131,8 +130,8 @@ Panels::Panels(Document& document, MessageTable& table, QWidget* parent)
   connect(&document_, &Document::message_selected, this, [this](quint64 id) {
     ladder->set_selected(id);
     ladder_timer_.start();
-    const std::int64_t time = document_.store().read(
-        [id](const index::Content& c) { return c.rows[id - 1].time_ns; });
+    const std::int64_t time =
+        document_.store().read([id](const index::Content& c) { return c.rows[id - 1].time_ns; });
     credits->set_selected(time);
   });
   connect(&document_, &Document::excerpt_read, this, [this] {
@@ -143,9 +142,9 @@ Panels::Panels(Document& document, MessageTable& table, QWidget* parent)
   connect(&document_, &Document::ladder_read, this,
           [this](const std::shared_ptr<const index::Excerpt>& excerpt) {
             if (!document_.connection()) return;
-            ladder->set_items(ladder_of(*excerpt, document_.store(), *document_.connection()),
-                              document_.store().read(
-                                  [](const index::Content& c) { return c.first_ns; }));
+            ladder->set_items(
+                ladder_of(*excerpt, document_.store(), *document_.connection()),
+                document_.store().read([](const index::Content& c) { return c.first_ns; }));
             ladder->set_selected(document_.selected());
           });
   connect(&table_, &MessageTable::scrolled, this, [this] {
@@ -301,8 +300,8 @@ ChunkPicture Panels::picture_of(const index::Excerpt& excerpt, std::uint64_t id)
 std::vector<LadderItem> Panels::ladder_of(const index::Excerpt& excerpt, const index::Store& store,
                                           std::uint32_t connection) {
   std::vector<LadderItem> items;
-  const std::uint32_t id = store.read(
-      [&](const index::Content& c) { return c.connection_id(connection); });
+  const std::uint32_t id =
+      store.read([&](const index::Content& c) { return c.connection_id(connection); });
   store.read([&](const index::Content& c) {
     for (const index::Excerpt::Message& m : excerpt.messages) {
       if (m.id == 0 || m.id > c.rows.size()) continue;
@@ -390,21 +389,21 @@ std::vector<LatencyProcedure> Panels::latency_of(const index::Content& content) 
                            b.count});
     });
     const std::pair<const char*, const stats::Histogram*> parts[] = {
-        {"waiting for credit", &t.waiting},  {"until sent", &t.sending},
-        {"peer's turn", &t.turn},            {"completion", &t.completion},
-        {"to first RDMA", &t.before_data},   {"moving data", &t.data},
+        {"waiting for credit", &t.waiting}, {"until sent", &t.sending},
+        {"peer's turn", &t.turn},           {"completion", &t.completion},
+        {"to first RDMA", &t.before_data},  {"moving data", &t.data},
         {"data to Reply", &t.after_data},
     };
     for (const auto& [name, histogram] : parts) {
       if (histogram->count() == 0) continue;
-      p.parts.push_back({tr(name), static_cast<std::int64_t>(histogram->mean()),
-                         histogram->quantile(0.99)});
+      p.parts.push_back(
+          {tr(name), static_cast<std::int64_t>(histogram->mean()), histogram->quantile(0.99)});
     }
-    for (const auto& s : t.slowest) p.outliers.push_back({s.message, s.frame, s.latency_ns, s.time_ns});
+    for (const auto& s : t.slowest)
+      p.outliers.push_back({s.message, s.frame, s.latency_ns, s.time_ns});
     all.push_back(std::move(p));
   }
-  std::sort(all.begin(), all.end(),
-            [](const auto& a, const auto& b) { return a.calls > b.calls; });
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.calls > b.calls; });
   return all;
 }
 

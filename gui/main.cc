@@ -1,0 +1,62 @@
+// rpcrdma-gui: the window.
+#include "main_window.h"
+
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QIcon>
+#include <QSettings>
+#include <cstdio>
+#include <string_view>
+
+int main(int argc, char** argv) {
+  // Asked for help, no display is needed.
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const bool asks = word == "-h" || word == "--help" || word == "-v" || word == "--version";
+    if (asks && qgetenv("QT_QPA_PLATFORM").isEmpty()) qputenv("QT_QPA_PLATFORM", "offscreen");
+  }
+  const QApplication app(argc, argv);
+  QCoreApplication::setApplicationName("rpcrdma-gui");
+  QCoreApplication::setOrganizationName("rpcrdma");
+  QCoreApplication::setApplicationVersion(RPCRDMA_VERSION);
+  QApplication::setWindowIcon(QIcon(":/rpcrdma-gui.svg"));
+  QCommandLineParser options;
+  options.setApplicationDescription(
+      "Shows RPC-over-RDMA in captures, in recordings of endpoints, and in endpoints that run.");
+  options.addHelpOption();
+  options.addVersionOption();
+  options.addPositionalArgument("FILE",
+                                "Captures or recordings, as one in order of time; - for standard "
+                                "input",
+                                "[FILE...]");
+  const QCommandLineOption attach({"a", "attach"},
+                                  "Attaches to this running endpoint; may be given "
+                                  "more than once",
+                                  "ENDPOINT");
+  const QCommandLineOption filter({"Y", "filter"}, "Shows the messages that match only", "FILTER");
+  options.addOption(attach);
+  options.addOption(filter);
+  options.process(app);
+  QSettings settings;
+  rpcrdma::gui::MainWindow window(settings);
+  window.show();
+  if (options.isSet(attach)) {
+    window.attach(options.values(attach));
+  } else if (!options.positionalArguments().isEmpty()) {
+    window.open(options.positionalArguments());
+  }
+  const bool asked = options.isSet(attach) || !options.positionalArguments().isEmpty();
+  if (asked && window.document().is_empty()) {
+    std::fprintf(stderr, "rpcrdma-gui: %s\n", qPrintable(window.message()));
+    return 1;
+  }
+  if (options.isSet(filter)) {
+    rpcrdma::filter::FilterError error;
+    if (!window.document().set_filter(options.value(filter), &error)) {
+      std::fprintf(stderr, "rpcrdma-gui: --filter: %s\n",
+                   rpcrdma::filter::explain(options.value(filter).toStdString(), error).c_str());
+      return 1;
+    }
+  }
+  return QApplication::exec();
+}

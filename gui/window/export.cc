@@ -1,0 +1,72 @@
+#include "export.h"
+
+#include "document.h"
+
+#include <algorithm>
+
+#include <rpcrdma/capture/frame_file.h>
+
+namespace rpcrdma::gui {
+
+namespace {
+
+using Range = std::pair<std::uint64_t, std::uint64_t>;  // frames, the last one included
+
+// Where an exchange is far apart its two ends are kept, not all that lies between.
+constexpr std::uint64_t kWholeUpTo = 512;
+
+void add(std::vector<Range>& ranges, const index::MessageRow& row) {
+  ranges.emplace_back(row.frame - row.first_frame, row.frame);
+}
+
+}  // namespace
+
+capture::Expected<SavedMessages> save_messages(const Document& document, const QString& path) {
+  SavedMessages saved;
+  std::vector<Range> ranges;
+  std::optional<capture::Mark> mark;
+  document.store().read([&](const index::Content& c) {
+    if (!c.marks.empty()) mark = c.marks.front();
+    saved.messages = document.row_count();
+    std::vector<bool> seen(c.connections.size() + c.set_up.size() + 1);
+    for (std::uint64_t i = 0; i < saved.messages; ++i) {
+      const index::MessageRow& row = c.rows[document.message_at(i) - 1];
+      add(ranges, row);
+      const std::uint32_t index = c.canonical(row.connection);
+      if (index < c.set_up.size() && !seen[index]) {
+        seen[index] = true;
+        for (const std::uint64_t frame : c.set_up[index]) ranges.emplace_back(frame, frame);
+      }
+      if (row.match == 0 || row.match > c.rows.size()) continue;
+      const index::MessageRow& other = c.rows[row.match - 1];
+      add(ranges, other);
+      const std::uint64_t from = std::min(row.frame, other.frame);
+      const std::uint64_t to = std::max(row.frame, other.frame);
+      if (to - from <= kWholeUpTo) ranges.emplace_back(from, to);
+    }
+  });
+  if (!mark) return capture::fail("there are no frames to save");
+  std::sort(ranges.begin(), ranges.end());
+  auto source = capture::open_file_at(document.frames(), *mark);
+  if (!source) return tl::unexpected(source.error());
+  auto file = capture::FrameFile::create(path.toStdString());
+  if (!file) return tl::unexpected(file.error());
+  std::size_t at = 0;
+  std::uint64_t until = 0;  // the last frame that is wanted, as far as ranges were looked at
+  capture::Frame frame;
+  while (at < ranges.size() || frame.number < until) {
+    const auto more = (*source)->next(frame);
+    if (!more) return tl::unexpected(more.error());
+    if (!*more) break;
+    for (; at < ranges.size() && ranges[at].first <= frame.number; ++at) {
+      until = std::max(until, ranges[at].second);
+    }
+    if (frame.number > until) continue;
+    if (auto written = (*file)->write(frame); !written) return tl::unexpected(written.error());
+    ++saved.frames;
+  }
+  if (auto flushed = (*file)->flush(); !flushed) return tl::unexpected(flushed.error());
+  return saved;
+}
+
+}  // namespace rpcrdma::gui
