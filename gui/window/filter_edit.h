@@ -2,7 +2,7 @@
 // typed.
 #pragma once
 
-#include <QComboBox>
+#include <QAbstractItemView>
 #include <QCompleter>
 #include <QLineEdit>
 
@@ -21,6 +21,7 @@ class FilterEdit : public QLineEdit {
   // Filters that were used, the latest first.
   [[nodiscard]] const QStringList& history() const { return history_; }
   void set_history(const QStringList& history);
+  [[nodiscard]] QAbstractItemView* popup() const { return completer_->popup(); }
 
  Q_SIGNALS:
   // Enter was pressed on a filter that is right, or on nothing.

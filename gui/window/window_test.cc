@@ -1,0 +1,367 @@
+// The window with real captures: what a person does, by keys and mouse, and what is there to be
+// seen then. Runs without a screen; tests/gui runs it in a real window too.
+#include "connections_model.h"
+#include "detail_view.h"
+#include "export.h"
+#include "filter_edit.h"
+#include "findings_view.h"
+#include "integrity_bar.h"
+#include "main_window.h"
+#include "message_table.h"
+#include "panels.h"
+
+#include <QAbstractItemView>
+#include <QApplication>
+#include <QClipboard>
+#include <QDockWidget>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QMimeData>
+#include <QScrollBar>
+#include <QSignalSpy>
+#include <QTableView>
+#include <QTemporaryDir>
+#include <QTest>
+#include <array>
+#include <filesystem>
+
+#include <gmock/gmock.h>
+
+#include <rpcrdma/views/byte_view.h>
+
+namespace rpcrdma::gui {
+namespace {
+
+constexpr int kBound = 20'000;  // ms
+
+QString capture(const char* name) {
+  return QString(RPCRDMA_TEST_CAPTURES) + "/" + name;
+}
+
+class Window : public ::testing::Test {
+ protected:
+  Window() : settings(folder.filePath("settings"), QSettings::IniFormat), window(settings) {
+    window.show();
+    static_cast<void>(QTest::qWaitForWindowExposed(&window));
+  }
+
+  [[nodiscard]] Document& document() { return window.document(); }
+  [[nodiscard]] std::uint64_t rows() { return document().row_count(); }
+
+  void open(const char* name) {
+    window.open({capture(name)});
+    ASSERT_FALSE(document().is_empty()) << window.message().toStdString();
+    ASSERT_TRUE(QTest::qWaitFor([&] { return finished(); }, kBound));
+  }
+  [[nodiscard]] bool finished() {
+    bool over = false;
+    std::uint64_t all = 0;
+    document().store().read([&](const index::Content& c) {
+      over = c.progress.finished;
+      all = c.rows.size();
+    });
+    return over && (!document().filter().isEmpty() || rows() == all);
+  }
+  [[nodiscard]] bool wait_for_excerpt() {
+    return QTest::qWaitFor(
+        [&] {
+          const auto e = document().excerpt();
+          return e && e->find(document().selected()) != nullptr;
+        },
+        kBound);
+  }
+  void filter(const QString& text) {
+    FilterEdit& edit = window.filter();
+    edit.setFocus();
+    edit.clear();
+    QTest::keyClicks(&edit, text);
+    edit.popup()->hide();
+    QTest::keyClick(&edit, Qt::Key_Return);
+    ASSERT_TRUE(QTest::qWaitFor(
+        [&] {
+          const auto s = document().searched();
+          return s.finished && s.done == s.total;
+        },
+        kBound));
+  }
+  [[nodiscard]] QString cell(std::uint64_t row, Column column) {
+    return window.messages().text(row, column);
+  }
+
+  QTemporaryDir folder;
+  QSettings settings;
+  MainWindow window;
+};
+
+TEST_F(Window, ShowsEveryMessageOfACapture) {
+  open("linux-nfs41.pcap");
+  EXPECT_EQ(rows(), 100u);
+  EXPECT_EQ(cell(0, Column::kKind), "call");
+  EXPECT_EQ(cell(1, Column::kKind), "reply");
+  EXPECT_EQ(cell(0, Column::kProcedure), "NFS v4 NULL");
+  EXPECT_EQ(cell(1, Column::kStatus), "ok");
+  EXPECT_TRUE(window.windowTitle().contains("linux-nfs41.pcap"));
+}
+
+TEST_F(Window, AFilterThatIsTypedLeavesWhatMatches) {
+  open("linux-nfs41.pcap");
+  filter("rpcrdma.kind == \"reply\" && rpcrdma.moved > 0");
+  ASSERT_GT(rows(), 0u);
+  EXPECT_LT(rows(), 50u);
+  for (std::uint64_t row = 0; row < rows(); ++row) {
+    EXPECT_EQ(cell(row, Column::kKind), "reply");
+    EXPECT_GT(cell(row, Column::kMoved).toULongLong(), 0u);
+  }
+  QTest::keyClick(&window, Qt::Key_X, Qt::ControlModifier | Qt::ShiftModifier);
+  EXPECT_EQ(rows(), 100u);
+}
+
+TEST_F(Window, AFilterThatIsWrongSaysWhereAndChangesNothing) {
+  open("linux-nfs41.pcap");
+  FilterEdit& edit = window.filter();
+  edit.setFocus();
+  QTest::keyClicks(&edit, "rpcrdma.credit < banana");
+  edit.popup()->hide();
+  QTest::keyClick(&edit, Qt::Key_Return);
+  EXPECT_TRUE(edit.error().contains("character")) << edit.error().toStdString();
+  EXPECT_EQ(window.message(), edit.error());
+  EXPECT_EQ(rows(), 100u);
+}
+
+TEST_F(Window, NamesOfFieldsAreCompleted) {
+  FilterEdit& edit = window.filter();
+  edit.setFocus();
+  QTest::keyClicks(&edit, "rpcrdma.cred");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return edit.popup()->isVisible(); }, kBound));
+  QTest::keyClick(edit.popup(), Qt::Key_Down);
+  QTest::keyClick(edit.popup(), Qt::Key_Return);
+  EXPECT_EQ(edit.text(), "rpcrdma.credit");
+  EXPECT_EQ(edit.error(), "");
+}
+
+TEST_F(Window, FromAMessageToItsBytesAndBack) {
+  open("linux-nfs41.pcap");
+  window.messages().go_to(0);
+  ASSERT_TRUE(wait_for_excerpt());
+  FieldTree& tree = window.detail().tree();
+  const auto found = tree.findItems("XID", Qt::MatchExactly | Qt::MatchRecursive);
+  ASSERT_FALSE(found.isEmpty());
+  tree.setCurrentItem(found.front());
+  // The XID is the first word of the header.
+  EXPECT_EQ(window.detail().send_bytes().marked(), (std::pair<std::size_t, std::size_t>(0, 4)));
+  // The credit value is the third.
+  ByteView& bytes = window.detail().send_bytes();
+  QTest::mouseClick(bytes.viewport(), Qt::LeftButton, {}, bytes.rect_of(9).center());
+  ASSERT_NE(tree.currentItem(), nullptr);
+  EXPECT_EQ(tree.currentItem()->text(0), "Credit value");
+  EXPECT_EQ(tree.currentItem()->text(1), "128");
+  EXPECT_EQ(bytes.marked(), (std::pair<std::size_t, std::size_t>(8, 4)));
+  EXPECT_TRUE(tree.currentItem()->toolTip(0).contains("RFC 8166"));
+}
+
+TEST_F(Window, OneSelectionInAllViews) {
+  open("linux-nfs41.pcap");
+  filter("nfs.op == READ && rpcrdma.kind == \"call\" && rpcrdma.moved > 4096");
+  ASSERT_GT(rows(), 0u);
+  window.dock("chunks")->raise();
+  window.messages().go_to(0);
+  ASSERT_TRUE(wait_for_excerpt());
+  const ChunkView& chunks = *window.findChild<ChunkView*>();
+  ASSERT_FALSE(chunks.picture().chunks.empty());
+  const auto& segment = chunks.picture().chunks[0].segments.at(0);
+  EXPECT_GT(segment.operations.size(), 0u);
+  EXPECT_EQ(segment.moved, segment.length);
+  EXPECT_TRUE(ChunkView::gaps(segment).empty());
+  window.dock("ladder")->raise();
+  LadderView& ladder = *window.findChild<LadderView*>();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !ladder.items().empty(); }, kBound));
+  const quint64 call = document().selected();
+  const auto reply =
+      std::find_if(ladder.items().begin(), ladder.items().end(), [&](const LadderItem& i) {
+        return i.exchange == call && i.kind == LadderItem::Kind::kReply;
+      });
+  ASSERT_NE(reply, ladder.items().end());
+  const auto writes =
+      std::count_if(ladder.items().begin(), ladder.items().end(), [&](const LadderItem& i) {
+        return i.exchange == call && i.kind == LadderItem::Kind::kWrite;
+      });
+  EXPECT_EQ(static_cast<std::size_t>(writes), segment.operations.size());
+  const quint64 answer = reply->message;
+  const auto at = static_cast<std::size_t>(reply - ladder.items().begin());
+  // The ladder scrolls to it by itself once it is chosen by a key.
+  ladder.setFocus();
+  ladder.set_selected(answer);
+  QTest::mouseClick(ladder.viewport(), Qt::LeftButton, {}, ladder.rect_of(at).center());
+  EXPECT_EQ(document().selected(), answer);
+}
+
+TEST_F(Window, CopiesTextCsvAndJson) {
+  open("linux-nfs41.pcap");
+  MessageTable& table = window.messages();
+  table.go_to(0);
+  table.go_to(2, true);
+  QTest::keyClick(&table, Qt::Key_C, Qt::ControlModifier);
+  EXPECT_EQ(QApplication::clipboard()->text().count('\n'), 3);
+  const QString csv = table.copy(MessageTable::CopyAs::kCsv);
+  EXPECT_EQ(csv.count('\n'), 4);
+  EXPECT_TRUE(csv.startsWith("Frame,Time,"));
+  const QJsonArray json =
+      QJsonDocument::fromJson(table.copy(MessageTable::CopyAs::kJson).toUtf8()).array();
+  ASSERT_EQ(json.size(), 3);
+  EXPECT_EQ(json[1].toObject()["Kind"].toString(), "reply");
+}
+
+TEST_F(Window, TimesAreRelativeAbsoluteOrSinceTheRowAbove) {
+  open("linux-nfs41.pcap");
+  MessageTable& table = window.messages();
+  EXPECT_TRUE(cell(1, Column::kTime).startsWith("30.14"));
+  table.set_time_format(TimeFormat::kDelta);
+  EXPECT_EQ(cell(1, Column::kTime), "0.003297000");
+  table.set_time_format(TimeFormat::kAbsolute);
+  EXPECT_EQ(cell(1, Column::kTime).count(':'), 2);
+}
+
+TEST_F(Window, KeysGoThroughMessages) {
+  open("linux-nfs41.pcap");
+  MessageTable& table = window.messages();
+  table.setFocus();
+  QTest::keyClick(&table, Qt::Key_Down);
+  QTest::keyClick(&table, Qt::Key_Down);
+  EXPECT_EQ(table.current(), 1u);
+  QTest::keyClick(&table, Qt::Key_End);
+  EXPECT_EQ(table.current(), 99u);
+  EXPECT_EQ(table.visible().second, 99u);
+  // Of the last message, a Reply, the Call.
+  const QString xid = cell(99, Column::kXid);
+  QTest::keyClick(&window, Qt::Key_M, Qt::ControlModifier);
+  ASSERT_TRUE(table.current());
+  EXPECT_NE(table.current(), 99u);
+  EXPECT_EQ(cell(*table.current(), Column::kXid), xid);
+  QTest::keyClick(&table, Qt::Key_Home);
+  EXPECT_EQ(table.current(), 0u);
+}
+
+TEST_F(Window, AFindingLeadsToItsEvidence) {
+  open("rules/FC-02.pcap");
+  window.dock("findings")->raise();
+  QTreeWidget& tree = window.findings().tree();
+  const auto found = tree.findItems("FC-02", Qt::MatchExactly | Qt::MatchRecursive);
+  ASSERT_FALSE(found.isEmpty());
+  tree.setFocus();
+  tree.setCurrentItem(found.front());
+  window.findings().jump(1);
+  const quint64 id = document().selected();
+  ASSERT_NE(id, 0u);
+  EXPECT_EQ(cell(*document().row_of(id), Column::kFinding), "FC-02");
+  EXPECT_EQ(cell(*document().row_of(id), Column::kCredit), "0");
+}
+
+TEST_F(Window, WhatCannotBeReadIsSaidInOneLineAndLosesNothing) {
+  open("linux-nfs41.pcap");
+  window.open({"/nowhere/at/all.pcap"});
+  EXPECT_TRUE(window.message().contains("/nowhere/at/all.pcap"));
+  EXPECT_EQ(rows(), 100u);
+  EXPECT_FALSE(document().attach({"no-such-endpoint"}));
+  EXPECT_TRUE(window.message().contains("no-such-endpoint"));
+  EXPECT_EQ(rows(), 100u);
+}
+
+TEST_F(Window, FilesAreDroppedOnIt) {
+  QMimeData data;
+  data.setUrls({QUrl::fromLocalFile(capture("linux-nfs3.pcap"))});
+  QDragEnterEvent enter({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, {});
+  QApplication::sendEvent(&window, &enter);
+  EXPECT_TRUE(enter.isAccepted());
+  QDropEvent drop({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, {});
+  QApplication::sendEvent(&window, &drop);
+  ASSERT_FALSE(document().is_empty());
+  EXPECT_TRUE(QTest::qWaitFor([&] { return finished(); }, kBound));
+  EXPECT_GT(rows(), 0u);
+  EXPECT_EQ(settings.value("recent").toStringList().front(), capture("linux-nfs3.pcap"));
+}
+
+TEST_F(Window, MessagesThatAreShownAreSavedAndReadAgain) {
+  open("linux-nfs41.pcap");
+  filter("nfs.op == READ");
+  const std::uint64_t shown = rows();
+  ASSERT_GT(shown, 0u);
+  const QString path = folder.filePath("some.pcapng");
+  const auto saved = save_messages(document(), path);
+  ASSERT_TRUE(saved) << saved.error().message;
+  EXPECT_EQ(saved->messages, shown);
+  window.open({path});
+  ASSERT_TRUE(QTest::qWaitFor(
+      [&] {
+        const auto s = document().searched();
+        return s.finished && s.total != 0 && s.done == s.total && finished();
+      },
+      kBound));
+  EXPECT_EQ(rows(), shown);
+  const auto bad = save_messages(document(), "/nowhere/at/all.pcapng");
+  ASSERT_FALSE(bad);
+  EXPECT_NE(bad.error().message.find("/nowhere/at/all.pcapng"), std::string::npos);
+}
+
+TEST_F(Window, IntegrityIsAlwaysInSight) {
+  open("rules/CAPTURE-lost.pcap");
+  const IntegrityBar& bar = *window.findChild<IntegrityBar*>();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return bar.text().contains("lost by the capture"); }, kBound))
+      << bar.text().toStdString();
+  EXPECT_TRUE(bar.toolTip().contains("not in the capture"));
+}
+
+TEST_F(Window, ColumnsAreChosenAndKept) {
+  open("linux-nfs41.pcap");
+  EXPECT_FALSE(window.messages().is_shown(Column::kSource));
+  window.messages().show_column(Column::kSource, true);
+  EXPECT_TRUE(cell(0, Column::kSource).startsWith("10.77.0.2"));
+  window.close();
+  MainWindow again(settings);
+  EXPECT_TRUE(again.messages().is_shown(Column::kSource));
+}
+
+TEST_F(Window, ConnectionsAreListedAndChosen) {
+  open("linux-nfs41.pcap");
+  QTableView& table = window.connections();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return table.model()->rowCount() == 1; }, kBound));
+  const auto text = [&](int column) { return table.model()->index(0, column).data().toString(); };
+  EXPECT_EQ(text(1), "10.77.0.2 QP 17");
+  EXPECT_EQ(text(5), "4096 / 4096");
+  EXPECT_EQ(text(8), "50");
+  EXPECT_EQ(document().connection(), 0u);
+}
+
+TEST_F(Window, CreditsOfTheConnectionAreDrawn) {
+  open("linux-nfs41.pcap");
+  CreditChart& chart = *window.findChild<CreditChart*>();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !chart.drawn(0).empty(); }, kBound));
+  chart.refresh();
+  std::uint32_t granted = 0;
+  std::uint32_t in_use = 0;
+  for (const CreditColumn& c : chart.drawn(0)) {
+    granted = std::max(granted, c.granted_max);
+    in_use = std::max(in_use, c.in_use_max);
+  }
+  EXPECT_EQ(granted, 64u);
+  EXPECT_EQ(in_use, 3u);
+}
+
+// Every capture of the project, the damaged ones among them.
+TEST_F(Window, AnyCaptureCanBeOpenedAndLookedThrough) {
+  int opened = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(RPCRDMA_TEST_CAPTURES)) {
+    if (entry.path().extension() != ".pcap") continue;
+    ASSERT_NO_FATAL_FAILURE(
+        open(std::filesystem::relative(entry.path(), RPCRDMA_TEST_CAPTURES).c_str()));
+    ++opened;
+    if (rows() == 0) continue;
+    window.messages().go_to(rows() - 1);
+    ASSERT_TRUE(wait_for_excerpt()) << entry.path() << window.message().toStdString();
+    EXPECT_GT(window.detail().tree().topLevelItemCount(), 0);
+  }
+  EXPECT_GT(opened, 100);
+}
+
+}  // namespace
+}  // namespace rpcrdma::gui
