@@ -43,7 +43,8 @@ class Window : public ::testing::Test {
  protected:
   Window() : settings(folder.filePath("settings"), QSettings::IniFormat), window(settings) {
     window.show();
-    static_cast<void>(QTest::qWaitForWindowExposed(&window));
+    window.activateWindow();
+    static_cast<void>(QTest::qWaitForWindowActive(&window, kBound));
   }
 
   [[nodiscard]] Document& document() { return window.document(); }
