@@ -1,27 +1,32 @@
-// What the commands that call the program ECHO ask for: procedures by name, sizes, and what fits.
+// What a load of the program ECHO asks for: procedures by name, sizes, and what fits.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
+#include <tl/expected.hpp>
+
+#include <rpcrdma/fabric/time.h>
 #include <rpcrdma/load/choice.h>
 #include <rpcrdma/service/echo.h>
 
-namespace rpcrdma::cli {
+namespace rpcrdma::load {
 
 // "null", "echo-bulk": as people type them, and as reports name them, by number.
 [[nodiscard]] std::vector<std::string> echo_procedures();
 
+struct RequestError {
+  bool of_sizes = false;  // the procedures are all right
+  std::string message;    // one clause for a person
+};
+
 // Requests of a mix of procedures and sizes, drawn.
 class EchoRequests {
  public:
-  // `procedures`: names with weights, or "mix": each but SLEEP. On what makes no sense a line on
-  // stderr, which begins with the name of the command, and nothing.
-  [[nodiscard]] static std::optional<EchoRequests> parse(const std::string& procedures,
-                                                         const std::string& sizes,
-                                                         const std::string& sleep,
-                                                         const char* command);
+  // `procedures`: names with weights, or "mix": each but SLEEP. `sleep`: of SLEEP, up to a minute.
+  [[nodiscard]] static tl::expected<EchoRequests, RequestError> parse(const std::string& procedures,
+                                                                      const std::string& sizes,
+                                                                      fabric::Time sleep);
 
   [[nodiscard]] service::echo::Request next(soft::Random& random) const;
   // Bytes that a pattern needs, and the memory of a Call for its results.
@@ -29,12 +34,12 @@ class EchoRequests {
   [[nodiscard]] std::uint32_t longest_result() const;
 
  private:
-  EchoRequests(load::Mix mix, load::Sizes sizes, std::uint32_t sleep_us)
+  EchoRequests(Mix mix, Sizes sizes, std::uint32_t sleep_us)
       : mix_(std::move(mix)), sizes_(std::move(sizes)), sleep_us_(sleep_us) {}
 
-  load::Mix mix_;
-  load::Sizes sizes_;
+  Mix mix_;
+  Sizes sizes_;
   std::uint32_t sleep_us_;
 };
 
-}  // namespace rpcrdma::cli
+}  // namespace rpcrdma::load
