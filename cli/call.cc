@@ -1,7 +1,7 @@
 // rpcrdma call
 #include "call_view.h"
 #include "commands.h"
-#include "echo_requests.h"
+#include "echo_option.h"
 #include "endpoint.h"
 #include "input.h"
 #include "interrupt.h"
@@ -144,7 +144,7 @@ struct Outcome {
 
 // All that holds packets back is gone at its end, so that the file of packets is whole.
 std::optional<Outcome> make_call(const Peers& peers, const Endpoint& endpoint,
-                                 const EchoRequests& requests, Time timeout,
+                                 const load::EchoRequests& requests, Time timeout,
                                  trace::Tracer* tracer) {
   const auto refused = [](const fabric::Error& error) {
     complain(fmt::format("call: {}", error.message));
@@ -180,7 +180,7 @@ int call(const Options& o) {
   if (!endpoint) return kUnreadable;
   const auto peers = parse_peers(o.host, o.from, *endpoint, "call");
   if (!peers) return kUnreadable;
-  const auto requests = EchoRequests::parse(o.procedure, o.size, o.sleep, "call");
+  const auto requests = parse_echo(o.procedure, o.size, o.sleep, "call");
   if (!requests) return kUnreadable;
   const auto timeout = duration_option(o.timeout, "call", "--timeout");
   if (!timeout) return kUnreadable;

@@ -1,6 +1,5 @@
 #include "completion.h"
 
-#include "echo_requests.h"
 #include "message_printer.h"
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <rpcrdma/capture/source.h>
 #include <rpcrdma/decode/schema.h>
 #include <rpcrdma/filter/filter.h>
+#include <rpcrdma/load/echo_requests.h>
 #include <rpcrdma/rules/rule.h>
 #include <rpcrdma/trace_live/endpoints.h>
 
@@ -78,7 +78,7 @@ void filter_fields(const Word& word) {
 void procedures(const Word& word) {
   const std::size_t end = word.prefix.rfind(',') + 1;
   const Word last{word.before + word.prefix.substr(0, end), word.prefix.substr(end), word.found};
-  for (const std::string& name : echo_procedures()) last.add(name);
+  for (const std::string& name : load::echo_procedures()) last.add(name);
   if (end == 0) last.add("mix");
 }
 

@@ -1,5 +1,6 @@
 // rpcrdma load
 #include "commands.h"
+#include "echo_option.h"
 #include "endpoint.h"
 #include "input.h"
 #include "interrupt.h"
@@ -60,7 +61,7 @@ struct Options {
 struct Plan {
   Peers peers;
   Endpoint endpoint;
-  EchoRequests requests;
+  load::EchoRequests requests;
   load::Thresholds limits;
   load::PacerOptions pace;
   Time timeout = 0;
@@ -72,7 +73,7 @@ std::optional<Plan> parse(const Options& o) {
   if (!endpoint) return std::nullopt;
   const auto peers = parse_peers(o.host, o.from, *endpoint, "load");
   if (!peers) return std::nullopt;
-  const auto requests = EchoRequests::parse(o.procedures, o.size, o.sleep, "load");
+  const auto requests = parse_echo(o.procedures, o.size, o.sleep, "load");
   if (!requests) return std::nullopt;
   Plan plan{*peers, *endpoint, *requests, {}, {}, 0, {}};
   for (const std::string& text : o.limits) {
@@ -175,7 +176,7 @@ std::optional<Workers> make_workers(const Options& o, const Plan& plan, Tracing&
     if (o.reverse || o.both) {
       const std::uint64_t share = o.count / o.threads + (i < o.count % o.threads ? 1 : 0);
       soft::Random random(w.seed);
-      w.reverse = ReversePlan{share, plan.requests.next(random), o.depth};
+      w.reverse = load::ReversePlan{share, plan.requests.next(random), o.depth};
     }
     auto worker = LoadWorker::create(std::move(provider), w, plan.requests);
     if (!worker) {
@@ -310,7 +311,7 @@ int make_load(const Options& o, const Plan& plan, Tracing& tracing) {
   setup.threads = o.threads;
   setup.rate = o.rate;
   setup.seed = o.seed;
-  setup.procedures = echo_procedures();
+  setup.procedures = load::echo_procedures();
   result.failed = plan.limits.passed(result.tally);
   fmt::print("{}", o.json ? load::to_json(setup, result) + '\n' : load::to_text(setup, result));
   for (const std::string& limit : result.failed) complain(fmt::format("load: {}", limit));

@@ -23,7 +23,7 @@ constexpr Time kPatience = 2 * fabric::kSecond;
 }  // namespace
 
 LoadWorker::LoadWorker(OpenProvider provider, const WorkerOptions& options,
-                       const EchoRequests& requests)
+                       const load::EchoRequests& requests)
     : options_(options),
       requests_(requests),
       provider_(std::move(provider)),
@@ -37,7 +37,7 @@ LoadWorker::~LoadWorker() {
 
 Expected<std::unique_ptr<LoadWorker>> LoadWorker::create(OpenProvider provider,
                                                          const WorkerOptions& options,
-                                                         const EchoRequests& requests) {
+                                                         const load::EchoRequests& requests) {
   std::unique_ptr<LoadWorker> w(new LoadWorker(std::move(provider), options, requests));
   auto loop = service::Loop::create(*w->provider_.provider,
                                     {.memory = {}, .spin = options.spin, .tracer = options.tracer});
@@ -162,7 +162,8 @@ std::optional<service::callback::Result> LoadWorker::reverse_result() const {
 }
 
 void LoadWorker::on_outcome(const protocol::CallOutcome& outcome, std::uint32_t /*connection*/) {
-  if ((outcome.cookie & ReverseLoad::kCookie) != 0) return reverse_->on_outcome(*client_, outcome);
+  if ((outcome.cookie & load::ReverseLoad::kCookie) != 0)
+    return reverse_->on_outcome(*client_, outcome);
   const auto number = static_cast<std::uint32_t>(outcome.cookie);
   Slot& slot = slots_[number];
   const echo::Verdict verdict = slot.call.check(outcome);

@@ -1,9 +1,7 @@
 // One thread of a load: its own address, provider, loop, connections, and the Calls on them.
 #pragma once
 
-#include "echo_requests.h"
 #include "endpoint.h"
-#include "reverse_load.h"
 
 #include <array>
 #include <atomic>
@@ -12,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include <rpcrdma/load/echo_requests.h>
 #include <rpcrdma/load/pacer.h>
 #include <rpcrdma/load/report.h>
+#include <rpcrdma/load/reverse_load.h>
 #include <rpcrdma/load/tally.h>
 #include <rpcrdma/metrics/source.h>
 #include <rpcrdma/service/client.h>
@@ -29,15 +29,15 @@ struct WorkerOptions {
   trace::Tracer* tracer = nullptr;  // of the loop
   load::PacerOptions pace;
   std::uint64_t seed = 0;
-  bool forward = true;                 // make Calls
-  std::optional<ReversePlan> reverse;  // ask for some
+  bool forward = true;                       // make Calls
+  std::optional<load::ReversePlan> reverse;  // ask for some
 };
 
 class LoadWorker : service::ClientObserver {
  public:
   // `requests` outlives it.
   [[nodiscard]] static fabric::Expected<std::unique_ptr<LoadWorker>> create(
-      OpenProvider provider, const WorkerOptions& options, const EchoRequests& requests);
+      OpenProvider provider, const WorkerOptions& options, const load::EchoRequests& requests);
   ~LoadWorker() override;
 
   [[nodiscard]] service::Loop& loop() { return *loop_; }
@@ -75,7 +75,8 @@ class LoadWorker : service::ClientObserver {
   static constexpr std::size_t kRpcStatuses =
       static_cast<std::size_t>(service::RpcStatus::kNoReply) + 1;
 
-  LoadWorker(OpenProvider provider, const WorkerOptions& options, const EchoRequests& requests);
+  LoadWorker(OpenProvider provider, const WorkerOptions& options,
+             const load::EchoRequests& requests);
 
   void tell(metrics::Snapshot& snapshot) const;
   void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t connection) override;
@@ -88,7 +89,7 @@ class LoadWorker : service::ClientObserver {
   [[nodiscard]] fabric::Time wait_until(fabric::Time give_up) const;
 
   WorkerOptions options_;
-  const EchoRequests& requests_;
+  const load::EchoRequests& requests_;
   OpenProvider provider_;
   std::unique_ptr<service::Loop> loop_;
   std::unique_ptr<service::echo::Pattern> pattern_;
@@ -97,7 +98,7 @@ class LoadWorker : service::ClientObserver {
   // What the server calls, and that it is asked to.
   std::unique_ptr<service::echo::EchoProgram> echo_;
   std::vector<service::Program*> programs_;
-  std::optional<ReverseLoad> reverse_;
+  std::optional<load::ReverseLoad> reverse_;
   std::unique_ptr<service::Client> client_;
   load::Pacer pacer_;
   soft::Random random_;

@@ -85,6 +85,7 @@ struct Server::Impl : LoopMember {
         invalidates(o.remote_invalidation && l.provider().limits().sends_invalidate &&
                     l.provider().limits().takes_invalidate),
         private_data(own_private_data(o.inline_threshold, invalidates)),
+        most_granted(o.responder.credits),
         granted(o.responder.credits) {
     if (options.profile == Profile::k5666) {
       options.responder.rfc5666 = true;
@@ -294,7 +295,7 @@ struct Server::Impl : LoopMember {
 
   void share_credits() {
     const std::uint32_t share =
-        std::clamp(options.max_calls / std::max(count, 1U), 1U, options.responder.credits);
+        std::clamp(options.max_calls / std::max(count, 1U), 1U, most_granted);
     if (share == granted && share == options.responder.credits) return;
     granted = share;
     for (const auto& c : slots) {
@@ -465,6 +466,7 @@ struct Server::Impl : LoopMember {
   fabric::TimeHeap timers;
   std::uint32_t count = 0;
   std::uint32_t last_number = 0;
+  std::uint32_t most_granted;
   std::uint32_t granted;
   bool closing = false;
   ServerCounters counters;  // of connections that were
@@ -516,6 +518,11 @@ std::uint32_t Server::outstanding() const {
     if (c != nullptr) sum += c->responder.outstanding();
   }
   return sum;
+}
+
+void Server::grant(std::uint32_t most) {
+  impl_->most_granted = std::clamp(most, 1U, impl_->options.responder.credits);
+  impl_->share_credits();
 }
 
 std::uint32_t Server::granted() const {

@@ -374,6 +374,29 @@ TEST(Limits, CreditsAreSharedByAllConnections) {
   for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(echo.client().requester(i).granted(), 2U);
 }
 
+TEST(Limits, TheGrantChangesWhileAConnectionIsUp) {
+  ServerParts server;
+  ClientHost host;
+  EchoClient echo(host);
+  const auto granted_with_next_reply = [&] {
+    echo.call({Proc::kNull, 0, 0, 0, 0});
+    EXPECT_TRUE(host.until(
+        [&] {
+          EXPECT_TRUE(server.loop->run_once(0));
+          return echo.done.size() == echo.made;
+        },
+        fabric::kMillisecond));
+    return echo.client().requester(0).granted();
+  };
+  EXPECT_EQ(granted_with_next_reply(), 32U);
+  server.server->grant(3);
+  EXPECT_EQ(granted_with_next_reply(), 3U);
+  server.server->grant(0);
+  EXPECT_EQ(granted_with_next_reply(), 1U);
+  server.server->grant(1000);
+  EXPECT_EQ(granted_with_next_reply(), 32U);
+}
+
 TEST(Limits, ChunksBeyondAreAnsweredErrChunk) {
   service::ServerOptions server_options;
   server_options.responder.max_chunk_bytes = 65536;

@@ -445,6 +445,7 @@ class Gated {
   std::string gone() { return std::exchange(gone_, ""); }
   FaultGate& gate() { return gate_; }
   void expire(fabric::Time now) { gate_.expire(now, *this); }
+  void change(std::string_view rules) { gate_.change(plan(rules), *this); }
 
  private:
   FaultGate gate_;
@@ -524,6 +525,25 @@ TEST(FaultGate, DelaysUntilItsTime) {
   EXPECT_EQ(gated.gone(), "");
   gated.expire(6000);
   EXPECT_EQ(gated.gone(), "2 1");
+}
+
+TEST(FaultGate, AnotherPlanTakesThePlaceOfTheFirst) {
+  Gated gated("delay by=1s psn=1; reorder psn=2");
+  gated.offer(1, 0);
+  gated.offer(2, 0);
+  EXPECT_EQ(gated.gone(), "");
+  gated.change("drop count=2");
+  EXPECT_EQ(gated.gone(), "1 2");
+  EXPECT_EQ(gated.gate().deadline(), fabric::kNever);
+  for (std::uint32_t psn = 1; psn < 5; ++psn) gated.offer(psn, 0);
+  EXPECT_EQ(gated.gone(), "3 4");
+  gated.change("drop count=2");
+  for (std::uint32_t psn = 1; psn < 5; ++psn) gated.offer(psn, 0);
+  EXPECT_EQ(gated.gone(), "3 4");
+  gated.change("");
+  EXPECT_FALSE(gated.gate().active());
+  gated.offer(1, 0);
+  EXPECT_EQ(gated.gone(), "1");
 }
 
 TEST(FaultGate, KeepsBackNoMoreThanItMay) {

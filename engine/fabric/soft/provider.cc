@@ -208,6 +208,12 @@ class Soft : public SoftProvider {
     return true;
   }
 
+  void set_faults(FaultPlan faults) override {
+    const Time now = monotonic();
+    faults_.change(std::move(faults), [&](auto... packet) { go_on(packet..., now); });
+    (void)socket_.flush();  // what is left goes when the socket can take it
+  }
+
   ProviderCounters counters() const override {
     return {adapter_.counters(), adapter_.queue_pairs(), socket_.counters(), not_sent_, damaged_,
             faults_applied_};

@@ -82,5 +82,35 @@ TEST(SoftProvider, APacketThatCameWhileItsOwnerPolledIsNotSleptOver) {
   EXPECT_TRUE(readable(*to, kLong));
 }
 
+TEST(SoftProvider, ItsFaultsChangeWhileItRuns) {
+  const auto from = open(1);
+  const auto to = open(2);
+  ASSERT_TRUE(from && to);
+  const auto drop = parse_faults("drop dir=out");
+  const auto delay = parse_faults("delay dir=out by=60s");
+  ASSERT_TRUE(drop && delay);
+  from->set_faults(*drop);
+  const auto first = from->connect(address(2), 1, {});
+  ASSERT_TRUE(first);
+  from->progress();
+  EXPECT_EQ(from->counters().faults, 1U);
+  EXPECT_EQ(from->counters().udp.sent_packets, 0U);
+
+  from->set_faults(*delay);
+  const auto second = from->connect(address(2), 1, {});
+  ASSERT_TRUE(second);
+  from->progress();
+  EXPECT_EQ(from->counters().faults, 2U);
+  EXPECT_EQ(from->counters().udp.sent_packets, 0U);
+  // What was kept back goes, and so does what comes then.
+  from->set_faults({});
+  EXPECT_EQ(from->counters().udp.sent_packets, 1U);
+  const auto third = from->connect(address(2), 1, {});
+  ASSERT_TRUE(third);
+  from->progress();
+  EXPECT_EQ(from->counters().udp.sent_packets, 2U);
+  EXPECT_EQ(from->counters().faults, 2U);
+}
+
 }  // namespace
 }  // namespace rpcrdma::soft

@@ -101,6 +101,10 @@ class Server {
   // connections() is 0.
   void close();
 
+  // From now on a connection is granted so many credits at most: 1 to those of the options, for
+  // which its Receives are posted.
+  void grant(std::uint32_t most);
+
   [[nodiscard]] const ServerOptions& options() const;
   [[nodiscard]] std::uint32_t connections() const;
   [[nodiscard]] std::uint32_t outstanding() const;  // Calls received and not answered

@@ -14,7 +14,7 @@ class FaultGate {
  public:
   explicit FaultGate(FaultPlan plan, const FaultLimits& limits = {},
                      std::size_t max_delayed_bytes = 4 << 20)
-      : injector_(std::move(plan), limits), delayed_(max_delayed_bytes) {}
+      : limits_(limits), injector_(std::move(plan), limits), delayed_(max_delayed_bytes) {}
 
   [[nodiscard]] bool active() const { return injector_.active(); }
 
@@ -58,6 +58,14 @@ class FaultGate {
     offer(direction, path, datagram, now, go, [](const FaultVerdict&) {});
   }
 
+  // Another plan in place of this one, which begins to count anew. What the old one has kept back
+  // goes on at once: nothing would make it due in its turn any more.
+  template <typename Go>
+  void change(FaultPlan plan, Go&& go) {
+    injector_ = FaultInjector(std::move(plan), limits_);
+    expire(fabric::kNever - 1, go);
+  }
+
   // When a delayed packet is due; kNever.
   [[nodiscard]] fabric::Time deadline() const { return delayed_.deadline(); }
   template <typename Go>
@@ -72,6 +80,7 @@ class FaultGate {
   [[nodiscard]] std::uint64_t overflows() const { return overflows_; }
 
  private:
+  FaultLimits limits_;
   FaultInjector injector_;
   DelayedPackets delayed_;
   std::uint64_t overflows_ = 0;

@@ -38,6 +38,10 @@ class SoftProvider : public fabric::Provider {
   [[nodiscard]] static fabric::Expected<std::unique_ptr<SoftProvider>> open(
       const ProviderOptions& options);
 
+  // From now on, in place of the faults before; those count on in the counters. Packets that they
+  // have kept back go on.
+  virtual void set_faults(FaultPlan faults) = 0;
+
   [[nodiscard]] virtual ProviderCounters counters() const = 0;
 };
 

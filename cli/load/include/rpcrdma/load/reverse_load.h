@@ -9,7 +9,7 @@
 #include <rpcrdma/service/callback.h>
 #include <rpcrdma/service/client.h>
 
-namespace rpcrdma::cli {
+namespace rpcrdma::load {
 
 struct ReversePlan {
   std::uint64_t count = 0;  // of all connections; 0: until it is stopped
@@ -54,4 +54,4 @@ class ReverseLoad {
   std::string failure_;
 };
 
-}  // namespace rpcrdma::cli
+}  // namespace rpcrdma::load

@@ -1,15 +1,10 @@
-#include "echo_requests.h"
-
-#include "endpoint.h"
-#include "input.h"
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include <rpcrdma/stats/quantity.h>
+#include <rpcrdma/load/echo_requests.h>
 
-namespace rpcrdma::cli {
+namespace rpcrdma::load {
 
 namespace {
 
@@ -40,7 +35,7 @@ std::uint32_t most_of(Proc proc) {
   return UINT32_MAX;  // has no size
 }
 
-bool has(const load::Mix& mix, Proc proc) {
+bool has(const Mix& mix, Proc proc) {
   return mix.has(static_cast<std::uint32_t>(proc));
 }
 
@@ -58,42 +53,27 @@ std::vector<std::string> echo_procedures() {
   return names;
 }
 
-std::optional<EchoRequests> EchoRequests::parse(const std::string& procedures,
-                                                const std::string& sizes, const std::string& sleep,
-                                                const char* command) {
+tl::expected<EchoRequests, RequestError> EchoRequests::parse(const std::string& procedures,
+                                                             const std::string& sizes,
+                                                             fabric::Time sleep) {
   const std::vector<std::string> names = echo_procedures();
   const auto known = [&](std::string_view name) -> std::optional<std::uint32_t> {
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end()) return std::nullopt;
     return static_cast<std::uint32_t>(found - names.begin());
   };
-  auto mix = load::Mix::parse(procedures == "mix" ? kMix : procedures, known);
-  if (!mix) {
-    complain(fmt::format("{}: --procedure: {} (see `rpcrdma {} --help`)", command,
-                         mix.error().message, command));
-    return std::nullopt;
-  }
-  auto drawn = load::Sizes::parse(sizes);
-  if (!drawn) {
-    complain(fmt::format("{}: --size: {}", command, drawn.error().message));
-    return std::nullopt;
-  }
+  auto mix = Mix::parse(procedures == "mix" ? kMix : procedures, known);
+  if (!mix) return tl::unexpected(RequestError{false, mix.error().message});
+  auto drawn = Sizes::parse(sizes);
+  if (!drawn) return tl::unexpected(RequestError{true, drawn.error().message});
   for (std::uint32_t i = 0; i < names.size(); ++i) {
     const std::uint32_t most = most_of(static_cast<Proc>(i));
-    if (procedures == names[i] && drawn->largest() > most) {
-      complain(
-          fmt::format("{}: --size {}: {} takes {} bytes at most", command, sizes, names[i], most));
-      return std::nullopt;
-    }
+    if (procedures != names[i] || drawn->largest() <= most) continue;
+    return tl::unexpected(
+        RequestError{true, fmt::format("{}: {} takes {} bytes at most", sizes, names[i], most)});
   }
-  const auto pause = duration_option(sleep, command, "--sleep");
-  if (!pause) return std::nullopt;
-  if (*pause / fabric::kMicrosecond > echo::kMaxSleep) {
-    complain(fmt::format("{}: --sleep {}: more than a minute", command, sleep));
-    return std::nullopt;
-  }
-  return EchoRequests(std::move(*mix), std::move(*drawn),
-                      static_cast<std::uint32_t>(*pause / fabric::kMicrosecond));
+  const auto pause = std::clamp<fabric::Time>(sleep / fabric::kMicrosecond, 0, echo::kMaxSleep);
+  return EchoRequests(std::move(*mix), std::move(*drawn), static_cast<std::uint32_t>(pause));
 }
 
 echo::Request EchoRequests::next(soft::Random& random) const {
@@ -126,4 +106,4 @@ std::uint32_t EchoRequests::longest_result() const {
   return std::min(sizes_.largest(), echo::kMaxBulk);
 }
 
-}  // namespace rpcrdma::cli
+}  // namespace rpcrdma::load

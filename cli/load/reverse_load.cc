@@ -1,14 +1,13 @@
-#include "reverse_load.h"
-
 #include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include <rpcrdma/load/reverse_load.h>
 #include <rpcrdma/service/rpc_message.h>
 #include <rpcrdma/soft/random.h>
 
-namespace rpcrdma::cli {
+namespace rpcrdma::load {
 
 using service::callback::CallbackCall;
 using service::callback::Proc;
@@ -92,4 +91,4 @@ service::callback::Result ReverseLoad::result() const {
   return sum;
 }
 
-}  // namespace rpcrdma::cli
+}  // namespace rpcrdma::load

@@ -1,0 +1,17 @@
+// --procedure, --size and --sleep of the commands that call the program ECHO.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <rpcrdma/load/echo_requests.h>
+
+namespace rpcrdma::cli {
+
+// On what makes no sense a line on stderr, which begins with the name of the command, and nothing.
+[[nodiscard]] std::optional<load::EchoRequests> parse_echo(const std::string& procedures,
+                                                           const std::string& sizes,
+                                                           const std::string& sleep,
+                                                           const char* command);
+
+}  // namespace rpcrdma::cli

@@ -1,0 +1,170 @@
+#include "note.h"
+
+#include <QDateTime>
+#include <QHeaderView>
+#include <QPushButton>
+#include <QTimer>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+#include <QtConcurrentRun>
+#include <algorithm>
+#include <utility>
+
+#include <rpcrdma/sources/endpoint_list.h>
+#include <rpcrdma/trace_live/endpoints.h>
+
+namespace rpcrdma::gui {
+
+namespace {
+
+using Endpoints = capture::Expected<std::vector<trace::RunningEndpoint>>;
+
+constexpr int kPollEach = 1000;  // ms
+constexpr int kPathRole = Qt::UserRole;
+enum Column { kName, kRole, kProcess, kSince, kColumns };
+
+QString since_text(std::int64_t since_ns) {
+  if (since_ns == 0) return {};
+  const QDateTime since = QDateTime::fromMSecsSinceEpoch(since_ns / 1'000'000);
+  const bool today = since.date() == QDate::currentDate();
+  return since.toString(today ? QStringLiteral("HH:mm:ss") : QStringLiteral("yyyy-MM-dd HH:mm"));
+}
+
+QStringList paths_of(const std::vector<trace::RunningEndpoint>& endpoints) {
+  QStringList paths;
+  for (const trace::RunningEndpoint& e : endpoints) paths << QString::fromStdString(e.path);
+  return paths;
+}
+
+}  // namespace
+
+struct EndpointList::Impl {
+  QTreeWidget* tree = nullptr;
+  QPushButton* button = nullptr;
+  Note* note = nullptr;
+  QTimer* timer = nullptr;
+  QStringList known;    // sockets that were there when endpoints were last asked
+  bool asking = false;  // a thread is at it
+  bool asked = false;   // at all, so that `known` is so
+
+  void show(const Endpoints& endpoints);
+  void add(const trace::RunningEndpoint& endpoint) const;
+};
+
+void EndpointList::Impl::add(const trace::RunningEndpoint& endpoint) const {
+  const QString path = QString::fromStdString(endpoint.path);
+  const QString role = endpoint.role.empty() ? EndpointList::tr("(no answer)")
+                                             : QString::fromStdString(endpoint.role);
+  auto* item =
+      new QTreeWidgetItem(tree, {QString::fromStdString(endpoint.name), role,
+                                 QString::number(endpoint.process), since_text(endpoint.since)});
+  item->setData(kName, kPathRole, path);
+  item->setTextAlignment(kProcess, Qt::AlignRight | Qt::AlignVCenter);
+  for (int column = 0; column < kColumns; ++column) item->setToolTip(column, role + '\n' + path);
+}
+
+void EndpointList::Impl::show(const Endpoints& endpoints) {
+  QStringList selected;
+  for (const QTreeWidgetItem* item : tree->selectedItems()) {
+    selected << item->data(kName, kPathRole).toString();
+  }
+  const QString current =
+      tree->currentItem() != nullptr ? tree->currentItem()->data(kName, kPathRole).toString() : "";
+  tree->clear();
+  if (!endpoints) {
+    note->say(QString::fromStdString(endpoints.error().message));
+    return;
+  }
+  for (const trace::RunningEndpoint& e : *endpoints) add(e);
+  for (int i = 0; i < tree->topLevelItemCount(); ++i) {
+    QTreeWidgetItem* item = tree->topLevelItem(i);
+    const QString path = item->data(kName, kPathRole).toString();
+    if (path == current) tree->setCurrentItem(item, kName, QItemSelectionModel::NoUpdate);
+    if (selected.contains(path)) item->setSelected(true);
+  }
+  for (int column = 0; column < kColumns; ++column) tree->resizeColumnToContents(column);
+  note->say(endpoints->empty() ? EndpointList::tr("No endpoint of yours is running here. Each "
+                                                  "`rpcrdma serve` and `rpcrdma load` is one, and "
+                                                  "so are the two ends of a trial.")
+                               : QString());
+}
+
+EndpointList::EndpointList(QWidget* parent) : QWidget(parent), impl_(std::make_unique<Impl>()) {
+  Impl& m = *impl_;
+  m.tree = new QTreeWidget(this);
+  m.tree->setObjectName("endpoints");
+  m.tree->setHeaderLabels({tr("Endpoint"), tr("Role"), tr("Process"), tr("Since")});
+  m.tree->setRootIsDecorated(false);
+  m.tree->setAllColumnsShowFocus(true);
+  m.tree->setUniformRowHeights(true);
+  m.tree->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  m.tree->setAccessibleName(tr("Live endpoints"));
+  m.tree->setToolTip(tr("Endpoints of yours that run on this machine; several can be chosen"));
+  m.tree->header()->setStretchLastSection(true);
+  m.note = new Note(this);
+  m.button = new QPushButton(tr("&Attach"), this);
+  m.button->setObjectName("attach");
+  m.button->setToolTip(tr("Show what the chosen endpoints tell, while they run"));
+  m.button->setEnabled(false);
+  auto* row = new QHBoxLayout;
+  row->addStretch();
+  row->addWidget(m.button);
+  auto* layout = new QVBoxLayout(this);
+  layout->addWidget(m.tree, 1);
+  layout->addWidget(m.note);
+  layout->addLayout(row);
+  setFocusProxy(m.tree);
+
+  m.timer = new QTimer(this);
+  m.timer->setInterval(kPollEach);
+  const auto emit_attach = [this] {
+    const QStringList sockets = selected();
+    if (!sockets.isEmpty()) Q_EMIT attach(sockets);
+  };
+  connect(m.timer, &QTimer::timeout, this, &EndpointList::refresh);
+  connect(m.button, &QPushButton::clicked, this, emit_attach);
+  connect(m.tree, &QTreeWidget::itemActivated, this, emit_attach);
+  connect(m.tree, &QTreeWidget::itemSelectionChanged, this,
+          [this] { impl_->button->setEnabled(!impl_->tree->selectedItems().isEmpty()); });
+}
+
+EndpointList::~EndpointList() = default;
+
+QStringList EndpointList::selected() const {
+  QStringList sockets;
+  for (int i = 0; i < impl_->tree->topLevelItemCount(); ++i) {
+    const QTreeWidgetItem* item = impl_->tree->topLevelItem(i);
+    if (item->isSelected()) sockets << item->data(kName, kPathRole).toString();
+  }
+  return sockets;
+}
+
+void EndpointList::refresh() {
+  if (impl_->asking) return;
+  // Their names cost next to nothing; who they are is asked only when others are there.
+  const auto found = trace::find_endpoints();
+  QStringList paths = found ? paths_of(*found) : QStringList();
+  if (found && impl_->asked && paths == impl_->known) return;
+  impl_->asking = true;
+  QtConcurrent::run([] {
+    return std::make_shared<Endpoints>(trace::list_endpoints());
+  }).then(this, [this, paths = std::move(paths)](const std::shared_ptr<Endpoints>& endpoints) {
+    impl_->asking = false;
+    impl_->asked = true;
+    impl_->known = paths;
+    impl_->show(*endpoints);
+  });
+}
+
+void EndpointList::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  refresh();
+  impl_->timer->start();
+}
+
+void EndpointList::hideEvent(QHideEvent* event) {
+  QWidget::hideEvent(event);
+  impl_->timer->stop();
+}
+
+}  // namespace rpcrdma::gui

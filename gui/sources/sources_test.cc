@@ -1,0 +1,226 @@
+#include <QDoubleSpinBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QSlider>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QTimer>
+#include <QTreeWidget>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <rpcrdma/sources/endpoint_list.h>
+#include <rpcrdma/sources/interface_list.h>
+#include <rpcrdma/sources/trial_panel.h>
+#include <rpcrdma/trace_live/hub.h>
+
+namespace rpcrdma::gui {
+namespace {
+
+constexpr int kLong = 60'000;  // ms; nothing takes so long
+
+template <typename Condition>
+bool until(Condition condition) {
+  return QTest::qWaitFor(condition, kLong);
+}
+
+// Where RPCRDMA_TEST_PICTURES names a folder, for who wants to look at them.
+void picture(QWidget& widget, const char* name) {
+  const QString folder = qEnvironmentVariable("RPCRDMA_TEST_PICTURES");
+  QTest::qWait(0);  // what was shown has its place
+  if (!folder.isEmpty()) widget.grab().save(folder + '/' + name + ".png");
+}
+
+template <typename Widget>
+Widget* part(QWidget& widget, const char* name) {
+  auto* found = widget.findChild<Widget*>(name);
+  EXPECT_NE(found, nullptr) << name;
+  return found;
+}
+
+// Live sockets are in a folder of the test's.
+class Sources : public ::testing::Test {
+ protected:
+  Sources() { qputenv("XDG_RUNTIME_DIR", folder_.path().toUtf8()); }
+  ~Sources() override { qunsetenv("XDG_RUNTIME_DIR"); }
+
+  static std::unique_ptr<trace::Hub> endpoint(const std::string& name) {
+    auto hub = trace::Hub::start({.name = name, .role = "a test's " + name}).value();
+    EXPECT_TRUE(hub->open_socket());
+    return hub;
+  }
+
+ private:
+  QTemporaryDir folder_;
+};
+
+TEST_F(Sources, EndpointsComeAndGo) {
+  EndpointList list;
+  list.resize(560, 240);
+  auto& tree = *part<QTreeWidget>(list, "endpoints");
+  list.show();
+  const auto one = endpoint("one");
+  auto other = endpoint("other");
+  ASSERT_TRUE(until([&] { return tree.topLevelItemCount() == 2; }));
+  ASSERT_TRUE(until([&] { return tree.topLevelItem(0)->text(1) == "a test's one"; }));
+  EXPECT_EQ(tree.topLevelItem(0)->text(0), "one");
+  EXPECT_EQ(tree.topLevelItem(0)->text(2), QString::number(QCoreApplication::applicationPid()));
+  EXPECT_FALSE(tree.topLevelItem(0)->text(3).isEmpty());
+  tree.setCurrentItem(tree.topLevelItem(0));
+  picture(list, "endpoints");
+  // What is chosen stays so when others go.
+  other.reset();
+  ASSERT_TRUE(until([&] { return tree.topLevelItemCount() == 1; }));
+  EXPECT_EQ(list.selected(), QStringList{QString::fromStdString(one->socket_path())});
+}
+
+TEST_F(Sources, EndpointsAreAttachedToByMouseKeyAndButton) {
+  const auto one = endpoint("one");
+  const auto other = endpoint("other");
+  const QString one_socket = QString::fromStdString(one->socket_path());
+  const QString other_socket = QString::fromStdString(other->socket_path());
+  EndpointList list;
+  auto& tree = *part<QTreeWidget>(list, "endpoints");
+  auto& button = *part<QPushButton>(list, "attach");
+  QSignalSpy attach(&list, &EndpointList::attach);
+  list.show();
+  ASSERT_TRUE(until([&] { return tree.topLevelItemCount() == 2; }));
+  EXPECT_FALSE(button.isEnabled());
+  const QPoint second = tree.visualItemRect(tree.topLevelItem(1)).center();
+  QTest::mouseClick(tree.viewport(), Qt::LeftButton, {}, second);
+  QTest::mouseDClick(tree.viewport(), Qt::LeftButton, {}, second);
+  ASSERT_EQ(attach.size(), 1);
+  EXPECT_EQ(attach.takeFirst()[0].toStringList(), QStringList{other_socket});
+  QTest::keyClick(&tree, Qt::Key_Up);
+  QTest::keyClick(&tree, Qt::Key_Return);
+  ASSERT_EQ(attach.size(), 1);
+  EXPECT_EQ(attach.takeFirst()[0].toStringList(), QStringList{one_socket});
+  tree.selectAll();
+  QTest::mouseClick(&button, Qt::LeftButton);
+  ASSERT_EQ(attach.size(), 1);
+  EXPECT_EQ(attach.takeFirst()[0].toStringList(), (QStringList{one_socket, other_socket}));
+}
+
+TEST_F(Sources, AHiddenListDoesNotLook) {
+  EndpointList list;
+  auto& tree = *part<QTreeWidget>(list, "endpoints");
+  const auto one = endpoint("one");
+  list.show();
+  ASSERT_TRUE(until([&] { return tree.topLevelItemCount() == 1; }));
+  const auto& timer = *list.findChild<QTimer*>();
+  EXPECT_TRUE(timer.isActive());
+  list.hide();
+  EXPECT_FALSE(timer.isActive());
+  const auto other = endpoint("other");
+  list.show();
+  EXPECT_TRUE(until([&] { return tree.topLevelItemCount() == 2; }));
+}
+
+TEST_F(Sources, InterfacesAndAFilter) {
+  InterfaceList list(nullptr, [] {
+    return std::vector<capture::ListedInterface>{{"eth0", "The first"}, {"lo", ""}};
+  });
+  auto& tree = *part<QTreeWidget>(list, "interfaces");
+  auto& filter = *part<QLineEdit>(list, "filter");
+  QSignalSpy capture(&list, &InterfaceList::capture);
+  list.resize(480, 240);
+  list.show();
+  ASSERT_TRUE(until([&] { return tree.topLevelItemCount() == 2; }));
+  QTest::keyClick(&tree, Qt::Key_Down);
+  QTest::keyClicks(&filter, " host 10.0.0.1 ");
+  QTest::keyClick(&filter, Qt::Key_Return);
+  ASSERT_EQ(capture.size(), 1);
+  EXPECT_EQ(capture[0][0].toString(), "lo");
+  EXPECT_EQ(capture[0][1].toString(), "host 10.0.0.1");
+  picture(list, "interfaces");
+  list.show_problem("lo: no permission");
+  EXPECT_TRUE(part<QLabel>(list, "note")->text().startsWith("lo: no permission.\n"));
+  QTest::mouseClick(part<QPushButton>(list, "capture"), Qt::LeftButton);
+  EXPECT_FALSE(part<QLabel>(list, "note")->isVisible());
+  EXPECT_EQ(capture.size(), 2);
+}
+
+TEST_F(Sources, WhyThereAreNoInterfacesStandsInTheList) {
+  InterfaceList list(nullptr, []() -> capture::Expected<std::vector<capture::ListedInterface>> {
+    return capture::fail("this build cannot capture");
+  });
+  list.resize(480, 240);
+  list.show();
+  auto& note = *part<QLabel>(list, "note");
+  ASSERT_TRUE(until([&] { return note.isVisible(); }));
+  EXPECT_TRUE(note.text().startsWith("this build cannot capture.\n"));
+  EXPECT_FALSE(part<QPushButton>(list, "capture")->isEnabled());
+  picture(list, "no_interfaces");
+}
+
+qulonglong counter(TrialPanel& panel, const char* name) {
+  return QLocale().toULongLong(part<QLabel>(panel, name)->text());
+}
+
+TEST_F(Sources, ATrialRunsAndItsFaultsAreTurnedUpAndDown) {
+  TrialPanel panel;
+  panel.resize(panel.sizeHint().expandedTo({420, 900}));
+  panel.show();
+  picture(panel, "trial_before");
+  auto& button = *part<QPushButton>(panel, "start");
+  QSignalSpy started(&panel, &TrialPanel::started);
+  QSignalSpy stopped(&panel, &TrialPanel::stopped);
+  QTest::mouseClick(&button, Qt::LeftButton);
+  ASSERT_TRUE(started.wait(kLong));
+  EXPECT_EQ(started[0][0].toStringList(), panel.endpoints());
+  EXPECT_EQ(panel.endpoints().size(), 2);
+  ASSERT_TRUE(until([&] { return counter(panel, "calls") > 100; }));
+  EXPECT_EQ(part<QLabel>(panel, "force")->text(), "No faults");
+  EXPECT_FALSE(part<QWidget>(panel, "credits")->isEnabled());
+
+  auto& loss = *part<QWidget>(panel, "loss")->findChild<QSlider*>();
+  for (int i = 0; i < 5; ++i) QTest::keyClick(&loss, Qt::Key_PageUp);
+  EXPECT_EQ(part<QLabel>(panel, "force")->text(), "Faults in force: drop rate=0.100000");
+  ASSERT_TRUE(
+      until([&] { return counter(panel, "faults") > 10 && counter(panel, "retransmitted") > 5; }));
+  picture(panel, "trial_running");
+  QTest::keyClick(&loss, Qt::Key_Home);
+  EXPECT_EQ(part<QLabel>(panel, "force")->text(), "No faults");
+
+  // Rules that are none leave what is in force.
+  auto& rules = *part<QLineEdit>(panel, "rules");
+  QTest::keyClicks(&rules, "drip");
+  QTest::keyClick(&rules, Qt::Key_Return);
+  EXPECT_TRUE(part<QLabel>(panel, "note")->isVisible());
+  EXPECT_EQ(part<QLabel>(panel, "force")->text(), "No faults");
+  rules.clear();
+  QTest::keyClick(&rules, Qt::Key_Return);
+  EXPECT_FALSE(part<QLabel>(panel, "note")->isVisible());
+
+  part<QWidget>(panel, "granted")->findChild<QDoubleSpinBox*>()->setValue(5);
+  ASSERT_TRUE(until([&] { return counter(panel, "grant_now") == 5; }));
+  QTest::mouseClick(&button, Qt::LeftButton);
+  ASSERT_TRUE(stopped.wait(kLong));
+  EXPECT_FALSE(panel.running());
+  EXPECT_TRUE(panel.endpoints().isEmpty());
+  EXPECT_EQ(counter(panel, "errors"), 0U);
+}
+
+TEST_F(Sources, WhatATrialCannotBeStandsInThePanel) {
+  TrialPanel panel;
+  panel.show();
+  auto& sizes = *part<QLineEdit>(panel, "sizes");
+  sizes.setText("4X");
+  panel.start();
+  auto& note = *part<QLabel>(panel, "note");
+  ASSERT_TRUE(until([&] { return note.isVisible(); }));
+  EXPECT_TRUE(note.text().startsWith("sizes: "));
+  EXPECT_FALSE(panel.running());
+  // It can be mended.
+  QSignalSpy started(&panel, &TrialPanel::started);
+  sizes.setText("4k");
+  panel.start();
+  EXPECT_TRUE(started.wait(kLong));
+  EXPECT_FALSE(note.isVisible());
+}
+
+}  // namespace
+}  // namespace rpcrdma::gui
