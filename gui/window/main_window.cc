@@ -27,6 +27,9 @@
 #include <QToolBar>
 #include <QVBoxLayout>
 
+#include <rpcrdma/sources/endpoint_list.h>
+#include <rpcrdma/sources/interface_list.h>
+#include <rpcrdma/sources/trial_panel.h>
 #include <rpcrdma/views/byte_view.h>
 #include <rpcrdma/views/picture.h>
 
@@ -176,6 +179,48 @@ void MainWindow::make_docks() {
     before = made;
   }
   connect(panels_->chunks, &ChunkView::frame_selected, &document_, &Document::select_frame);
+  make_sources();
+}
+
+// Where there is something to look at. Beside the message, and out of the way until asked for.
+void MainWindow::make_sources() {
+  endpoints_ = new EndpointList(this);
+  trial_ = new TrialPanel(this);
+  interfaces_ = new InterfaceList(this);
+  QDockWidget* before = dock("detail");
+  const std::tuple<const char*, QString, QWidget*> all[] = {
+      {"endpoints", tr("Live endpoints"), endpoints_},
+      {"trial", tr("Try it"), trial_},
+      {"interfaces", tr("Capture"), interfaces_},
+  };
+  for (const auto& [name, title, widget] : all) {
+    QDockWidget* const made = add_dock(name, title, widget, Qt::RightDockWidgetArea);
+    tabifyDockWidget(before, made);
+    made->hide();
+    before = made;
+  }
+  connect(endpoints_, &EndpointList::attach, this, &MainWindow::attach);
+  connect(trial_, &TrialPanel::started, this, &MainWindow::attach);
+  connect(interfaces_, &InterfaceList::capture, this,
+          [this](const QString& interface, const QString& filter) {
+            const QMetaObject::Connection why =
+                connect(&document_, &Document::trouble, interfaces_, &InterfaceList::show_problem);
+            if (document_.capture(interface, filter)) messages_->set_following(true);
+            disconnect(why);
+          });
+}
+
+void MainWindow::show_dock(QDockWidget* dock) {
+  dock->show();
+  dock->raise();
+  QWidget* const inside = dock->widget();
+  QWidget* to = inside;
+  // The first in it that takes the keyboard.
+  while (to != nullptr && (to->focusPolicy() & Qt::TabFocus) == 0) {
+    to = to->nextInFocusChain();
+    if (to == inside) break;
+  }
+  if (to != nullptr) to->setFocus();
 }
 
 void MainWindow::make_menus() {
@@ -198,6 +243,12 @@ void MainWindow::file_menu() {
   });
   recent_ = file->addMenu(tr("Open &recent"));
   connect(recent_, &QMenu::aboutToShow, this, &MainWindow::show_recent);
+  file->addAction(tr("&Attach to a live endpoint"), QKeySequence(tr("Ctrl+E")), this,
+                  [this] { show_dock(dock("endpoints")); });
+  file->addAction(tr("&Try it: a server and a load"), QKeySequence(tr("Ctrl+T")), this,
+                  [this] { show_dock(dock("trial")); });
+  file->addAction(tr("&Capture from an interface"), QKeySequence(tr("Ctrl+I")), this,
+                  [this] { show_dock(dock("interfaces")); });
   stop_ =
       file->addAction(tr("&Stop reading"), QKeySequence(tr("Ctrl+.")), &document_, &Document::stop);
   stop_->setEnabled(false);
@@ -278,7 +329,7 @@ void MainWindow::go_menu() {
     if (other != 0) document_.select_message(other);
   });
   go->addSeparator();
-  go->addAction(tr("&Next place of the finding"), QKeySequence(tr("Ctrl+.,n")), this,
+  go->addAction(tr("&Next place of the finding"), QKeySequence(tr("Ctrl+Shift+N")), this,
                 [this] { findings_->jump(1); });
   const std::pair<QString, QString> views[] = {
       {"connections", tr("Alt+1")}, {"detail", tr("Alt+2")},     {"credits", tr("Alt+3")},
@@ -288,13 +339,7 @@ void MainWindow::go_menu() {
                 [this] { messages_->setFocus(); });
   for (const auto& [name, keys] : views) {
     QDockWidget* const d = dock(name);
-    go->addAction(d->windowTitle(), QKeySequence(keys), this, [d] {
-      d->show();
-      d->raise();
-      QWidget* const inside = d->widget();
-      (inside->focusProxy() != nullptr ? inside->focusProxy() : inside)->setFocus();
-      if (inside->focusPolicy() == Qt::NoFocus) inside->nextInFocusChain()->setFocus();
-    });
+    go->addAction(d->windowTitle(), QKeySequence(keys), this, [this, d] { show_dock(d); });
   }
 }
 

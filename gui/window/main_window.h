@@ -16,11 +16,14 @@ namespace rpcrdma::gui {
 
 class ConnectionsModel;
 class DetailView;
+class EndpointList;
 class FilterEdit;
 class FindingsView;
 class IntegrityBar;
 class MessageTable;
+class InterfaceList;
 class Panels;
+class TrialPanel;
 
 class MainWindow : public QMainWindow {
   Q_OBJECT
@@ -36,6 +39,8 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] DetailView& detail() { return *detail_; }
   [[nodiscard]] FindingsView& findings() { return *findings_; }
   [[nodiscard]] QTableView& connections() { return *connections_; }
+  [[nodiscard]] TrialPanel& trial() { return *trial_; }
+  [[nodiscard]] EndpointList& endpoints() { return *endpoints_; }
   // Null: there is none of that name, such as "credits".
   [[nodiscard]] QDockWidget* dock(const QString& name) const;
   // The line that says what went wrong last.
@@ -58,7 +63,8 @@ class MainWindow : public QMainWindow {
   void edit_menu();
   void view_menu();
   void go_menu();
-  void source_menu();
+  void make_sources();
+  void show_dock(QDockWidget* dock);
   void show_recent();
   void note_recent(const QStringList& names);
   void show_layouts();
@@ -90,6 +96,9 @@ class MainWindow : public QMainWindow {
   QAction* stop_ = nullptr;
   QAction* follow_ = nullptr;
   Panels* panels_ = nullptr;
+  TrialPanel* trial_ = nullptr;
+  EndpointList* endpoints_ = nullptr;
+  InterfaceList* interfaces_ = nullptr;
   QByteArray first_layout_;
 };
 

@@ -14,6 +14,7 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QDockWidget>
+#include <QDoubleSpinBox>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -28,6 +29,7 @@
 
 #include <gmock/gmock.h>
 
+#include <rpcrdma/sources/trial_panel.h>
 #include <rpcrdma/views/byte_view.h>
 
 namespace rpcrdma::gui {
@@ -346,6 +348,61 @@ TEST_F(Window, CreditsOfTheConnectionAreDrawn) {
   }
   EXPECT_EQ(granted, 64u);
   EXPECT_EQ(in_use, 3u);
+}
+
+// A server and a load of the program's own, seen as they run; then packets are lost.
+TEST_F(Window, ARunningEndpointIsSeenAndAFaultShowsItself) {
+  window.dock("trial")->show();
+  window.trial().start();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.trial().running(); }, kBound));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return rows() > 100; }, kBound))
+      << window.message().toStdString();
+  EXPECT_TRUE(document().is_live());
+  // Credits move.
+  CreditChart& chart = *window.findChild<CreditChart*>();
+  const auto most = [&] {
+    chart.refresh();
+    std::uint32_t in_use = 0;
+    for (const CreditColumn& c : chart.drawn(0)) in_use = std::max(in_use, c.in_use_max);
+    return in_use;
+  };
+  EXPECT_TRUE(QTest::qWaitFor([&] { return most() > 0; }, kBound));
+  const auto end = chart.window().second;
+  EXPECT_TRUE(QTest::qWaitFor(
+      [&] {
+        chart.refresh();
+        return chart.window().second > end;
+      },
+      kBound));
+  // Whether all that was told is here is always said.
+  const IntegrityBar& bar = *window.findChild<IntegrityBar*>();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return bar.text().startsWith("emitted "); }, kBound));
+  // From now on packets are lost: they are sent again, and that is found.
+  auto* const row = window.trial().findChild<QWidget*>("loss");
+  ASSERT_NE(row, nullptr);
+  auto* const loss = row->findChild<QDoubleSpinBox*>();
+  ASSERT_NE(loss, nullptr);
+  loss->setValue(20);
+  const auto again = [&] {
+    std::uint64_t sum = 0;
+    document().store().read([&](const index::Content& c) {
+      for (const index::ConnectionInfo& i : c.connections) sum += i.retransmitted;
+    });
+    return sum;
+  };
+  EXPECT_TRUE(QTest::qWaitFor([&] { return again() > 0; }, kBound));
+  EXPECT_TRUE(QTest::qWaitFor(
+      [&] {
+        return document().store().read([](const index::Content& c) { return !c.kinds.empty(); });
+      },
+      kBound));
+  window.messages().go_to(50);
+  EXPECT_TRUE(wait_for_excerpt());
+  EXPECT_GT(window.detail().tree().topLevelItemCount(), 0);
+  window.trial().stop();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !window.trial().running(); }, kBound));
+  // What was seen stays.
+  EXPECT_GT(rows(), 100u);
 }
 
 // Every capture of the project, the damaged ones among them.
