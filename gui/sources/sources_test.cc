@@ -178,7 +178,7 @@ TEST_F(Sources, ATrialRunsAndItsFaultsAreTurnedUpAndDown) {
 
   auto& loss = *part<QWidget>(panel, "loss")->findChild<QSlider*>();
   for (int i = 0; i < 5; ++i) QTest::keyClick(&loss, Qt::Key_PageUp);
-  EXPECT_EQ(part<QLabel>(panel, "force")->text(), "Faults in force: drop rate=0.100000");
+  EXPECT_EQ(part<QLabel>(panel, "force")->text(), "Faults in force: drop rate=0.1");
   ASSERT_TRUE(
       until([&] { return counter(panel, "faults") > 10 && counter(panel, "retransmitted") > 5; }));
   picture(panel, "trial_running");

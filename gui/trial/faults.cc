@@ -21,7 +21,11 @@ void add(std::string& text, const std::string& rule) {
 
 void add_share(std::string& text, const char* action, double share) {
   // Six digits are written: less than a millionth is none.
-  if (share >= 1e-6) add(text, fmt::format("{} rate={:.6f}", action, share));
+  if (!(share >= 1e-6)) return;
+  std::string digits = fmt::format("{:.6f}", share);
+  digits.erase(digits.find_last_not_of('0') + 1);
+  if (digits.back() == '.') digits.pop_back();
+  add(text, fmt::format("{} rate={}", action, digits));
 }
 
 std::string shares_to_text(const Faults& f) {

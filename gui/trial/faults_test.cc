@@ -13,7 +13,7 @@ TEST(TrialFaults, AreToldInTheLanguageOfRules) {
   f.loss = 0.01;
   f.corruption = 1;
   f.delay = 2 * fabric::kMillisecond;
-  EXPECT_EQ(to_text(f), "drop rate=0.010000; corrupt rate=1.000000; delay by=2000000ns");
+  EXPECT_EQ(to_text(f), "drop rate=0.01; corrupt rate=1; delay by=2000000ns");
   f.rules = "duplicate op=ack  # and no more";
   const auto plan = to_plan(f);
   ASSERT_TRUE(plan) << plan.error().message;
