@@ -226,8 +226,11 @@ void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) 
       const int low = y_of(c.*line.least);
       const int high = y_of(c.*line.most);
       if (line.filled) {
+        // What is in use is seen through what waits.
+        QColor below = colour;
+        below.setAlphaF(0.25F);
         painter.fillRect(QRect(x(i), high, std::max(1, x(i + 1) - x(i)), area.bottom() - high),
-                         tint(palette(), colour, 0.25));
+                         below);
       }
       painter.setPen(QPen(colour, line.filled ? 1 : 2));
       if (line.filled) {

@@ -20,6 +20,7 @@ class Steady : public CreditSource {
   std::int64_t begin = 0, end = 10 * kSecond;
   bool reverse = false;
   std::int64_t spike = 5 * kSecond;
+  std::uint32_t waiting = 40;
 
   std::optional<std::pair<std::int64_t, std::int64_t>> range() const override {
     return std::pair(begin, end);
@@ -41,7 +42,7 @@ class Steady : public CreditSource {
       c.in_use_min = c.in_use_max = 8;
       if (spike >= c.from_ns && spike < c.to_ns) {
         c.in_use_max = 32;
-        c.waiting_max = 40;
+        c.waiting_max = waiting;
       }
     }
     return all;
@@ -144,6 +145,15 @@ TEST_F(CreditChartTest, AMomentWithin10SecondsIsDrawn) {
   // Of the legend alone.
   const int without = dots_of(chart, waiting);
   EXPECT_GT(with, without + 50);
+}
+
+TEST_F(CreditChartTest, TheLeastAndTheMostInUseWithinAColumnAreDrawn) {
+  source.waiting = 0;
+  chart.refresh();
+  const int with = dots_of(chart, chart.palette().color(QPalette::Base));
+  source.spike = -1;
+  chart.refresh();
+  EXPECT_GT(dots_of(chart, chart.palette().color(QPalette::Base)), with + 50);
 }
 
 TEST_F(CreditChartTest, TheEndInSightIsFollowed) {
