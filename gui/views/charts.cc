@@ -3,6 +3,10 @@
 #include <QAbstractAxis>
 #include <QGraphicsLayout>
 #include <QLegend>
+#include <algorithm>
+#include <cmath>
+
+#include <rpcrdma/views/theme.h>
 
 namespace rpcrdma::gui {
 
@@ -16,8 +20,8 @@ void dress(QChart& chart, const QPalette& palette) {
   for (QAbstractAxis* const axis : chart.axes()) {
     axis->setLabelsColor(palette.color(QPalette::Text));
     axis->setTitleBrush(palette.text());
-    axis->setLinePenColor(palette.color(QPalette::Mid));
-    axis->setGridLineColor(palette.color(QPalette::Midlight));
+    axis->setLinePenColor(line_colour(palette));
+    axis->setGridLineColor(tint(palette, palette.color(QPalette::Text), 0.15));
   }
 }
 
@@ -31,6 +35,16 @@ QChartView* make_chart(const QString& title, const QString& name, QWidget* paren
   view->setMinimumSize(200, 120);
   dress(*chart, view->palette());
   return view;
+}
+
+void set_ticks(QValueAxis& axis, int most) {
+  const double rough = std::max(1e-9, (axis.max() - axis.min()) / most);
+  const double power = std::pow(10.0, std::floor(std::log10(rough)));
+  const double times = rough <= power ? 1 : rough <= 2 * power ? 2 : rough <= 5 * power ? 5 : 10;
+  axis.setTickType(QValueAxis::TicksDynamic);
+  axis.setTickAnchor(0);
+  axis.setTickInterval(times * power);
+  axis.setLabelFormat("%g");
 }
 
 void clear_chart(QChart& chart) {

@@ -8,7 +8,6 @@
 #include <QValueAxis>
 #include <algorithm>
 
-#include <rpcrdma/stats/quantity.h>
 #include <rpcrdma/views/chunk_sizes_view.h>
 #include <rpcrdma/views/theme.h>
 
@@ -18,12 +17,19 @@ namespace {
 
 constexpr std::array<Ink, 3> kInks{Ink::kRead, Ink::kWrite, Ink::kReplyChunk};
 
+// 2^power, short: Qt Charts leaves out labels that are wider than their bar.
+QString short_size(std::size_t power) {
+  const char* const units[] = {"", "K", "M", "G"};
+  return QString("%1%2").arg(1 << power % 10).arg(units[std::min<std::size_t>(power / 10, 3)]);
+}
+
 }  // namespace
 
 ChunkSizesView::ChunkSizesView(QWidget* parent)
     : QWidget(parent),
       sizes_(make_chart(tr("Chunks by size"), tr("Chunks by size"), this)),
       rates_(make_chart(tr("MiB/s through chunks"), tr("Bytes through chunks over time"), this)) {
+  setAccessibleName(tr("Sizes and rates of chunks"));
   auto* const all = new QHBoxLayout(this);
   all->setContentsMargins(0, 0, 0, 0);
   all->addWidget(sizes_);
@@ -58,7 +64,7 @@ void ChunkSizesView::draw() {
     QStringList labels;
     double most = 1;
     for (std::size_t power = first; power <= last; ++power) {
-      labels << "< " + QString::fromStdString(stats::format_bytes(std::uint64_t{1} << power));
+      labels << short_size(power);
       quint64 sum = 0;
       for (const auto& list : shown_.sizes) sum += list[power];
       most = std::max(most, static_cast<double>(sum));
@@ -74,10 +80,15 @@ void ChunkSizesView::draw() {
     chart.addSeries(bars);
     auto* const size = new QBarCategoryAxis;
     size->append(labels);
-    size->setLabelsAngle(labels.size() > 6 ? -60 : 0);
+    if (labels.size() > 8) {
+      QFont small = font();
+      small.setPointSizeF(small.pointSizeF() * (labels.size() > 14 ? 0.6 : 0.75));
+      size->setLabelsFont(small);
+    }
+    size->setTitleText(tr("less than, bytes"));
     auto* const count = new QValueAxis;
     count->setRange(0, most * 1.05);
-    count->setLabelFormat("%d");
+    set_ticks(*count, 5);
     chart.addAxis(size, Qt::AlignBottom);
     chart.addAxis(count, Qt::AlignLeft);
     bars->attachAxis(size);
@@ -95,10 +106,10 @@ void ChunkSizesView::draw() {
     }
     const double end = shown_.rates.back().seconds;
     time->setRange(std::min(0.0, shown_.rates.front().seconds), std::max(end, 0.001));
-    time->setLabelFormat("%g");
+    set_ticks(*time, 6);
     time->setTitleText(tr("s"));
     rate->setRange(0, most * 1.05);
-    rate->setLabelFormat("%g");
+    set_ticks(*rate, 5);
     rates.addAxis(time, Qt::AlignBottom);
     rates.addAxis(rate, Qt::AlignLeft);
     for (std::size_t l = 0; l < 3; ++l) {

@@ -31,28 +31,53 @@ QString list_name(ChunkPicture::List list) {
   return {};
 }
 
+QString operations_text(const ChunkPicture::Chunk& chunk) {
+  std::size_t reads = 0;
+  std::size_t writes = 0;
+  for (const ChunkPicture::Segment& s : chunk.segments) {
+    for (const ChunkPicture::Operation& o : s.operations) ++(o.read ? reads : writes);
+  }
+  const auto counted = [](std::size_t count, const QString& name) {
+    return QString("%1 %2%3").arg(count).arg(name, count == 1 ? "" : "s");
+  };
+  if (reads + writes == 0) return QObject::tr("no RDMA operation");
+  QStringList words;
+  if (reads != 0) words << counted(reads, "RDMA Read");
+  if (writes != 0) words << counted(writes, "RDMA Write");
+  return words.join(QObject::tr(" and "));
+}
+
+QString segments_text(const ChunkPicture::Chunk& chunk) {
+  return chunk.segments.size() == 1 ? QObject::tr("1 segment")
+                                    : QObject::tr("%1 segments").arg(chunk.segments.size());
+}
+
+QString segment_text(const ChunkPicture::Segment& s) {
+  return QObject::tr("Handle 0x%1, offset 0x%2\n%3, %4 moved")
+      .arg(s.handle, 8, 16, QChar('0'))
+      .arg(s.offset, 16, 16, QChar('0'))
+      .arg(bytes_text(s.length), bytes_text(s.moved));
+}
+
 QString chunk_text(const ChunkPicture::Chunk& chunk) {
   std::uint64_t length = 0;
   std::uint64_t moved = 0;
-  std::size_t operations = 0;
   for (const ChunkPicture::Segment& s : chunk.segments) {
     length += s.length;
     moved += s.moved;
-    operations += s.operations.size();
   }
   QString text = list_name(chunk.list);
   if (chunk.list != ChunkPicture::List::kReply) text += QString(" %1").arg(chunk.index);
   if (chunk.list == ChunkPicture::List::kRead) {
     text += QObject::tr(" at position %1").arg(chunk.position);
   }
+  if (moved == 0) {
+    return text +
+           QObject::tr(": %1 in %2, nothing moved").arg(bytes_text(length), segments_text(chunk));
+  }
   return text + QObject::tr(": %1 in %2, %3 moved in %4")
-                    .arg(bytes_text(length),
-                         chunk.segments.size() == 1
-                             ? QObject::tr("1 segment")
-                             : QObject::tr("%1 segments").arg(chunk.segments.size()),
-                         bytes_text(moved),
-                         operations == 1 ? QObject::tr("1 RDMA operation")
-                                         : QObject::tr("%1 RDMA operations").arg(operations));
+                    .arg(bytes_text(length), segments_text(chunk), bytes_text(moved),
+                         operations_text(chunk));
 }
 
 QString operation_text(const ChunkPicture::Segment& s, const ChunkPicture::Operation& o) {
@@ -116,7 +141,10 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> ChunkView::gaps(
     const ChunkPicture::Segment& segment) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> moved;
   for (const auto& o : segment.operations) {
-    if (o.bytes != 0) moved.emplace_back(o.offset, o.offset + o.bytes);
+    // An operation may have gone past its segment.
+    const std::uint64_t from = std::min(o.offset, segment.length);
+    const std::uint64_t to = from + std::min(o.bytes, segment.length - from);
+    if (to > from) moved.emplace_back(from, to);
   }
   std::sort(moved.begin(), moved.end());
   std::vector<std::pair<std::uint64_t, std::uint64_t>> open;
@@ -135,11 +163,12 @@ QRect ChunkView::rect_of(std::size_t chunk, std::size_t segment, std::size_t ope
   const QRect all = bar(y_of(chunk, segment));
   const double scale = static_cast<double>(all.width()) / static_cast<double>(longest());
   const auto x = [&](std::uint64_t byte) {
-    return all.left() + static_cast<int>(static_cast<double>(std::min(byte, s.length)) * scale);
+    return all.left() + static_cast<int>(static_cast<double>(byte) * scale);
   };
-  const int from = x(o.offset);
-  return {from, all.top(), std::max(3, x(o.offset + std::max(o.bytes, o.length)) - from),
-          all.height()};
+  const std::uint64_t begin = std::min(o.offset, s.length);
+  const std::uint64_t end = begin + std::min(std::max(o.bytes, o.length), s.length - begin);
+  const int from = x(begin);
+  return {from, all.top(), std::max(3, x(end) - from), all.height()};
 }
 
 void ChunkView::layout() {
@@ -257,6 +286,22 @@ std::optional<ChunkView::Place> ChunkView::at(const QPoint& point) const {
   return found;
 }
 
+QString ChunkView::text_at(const QPoint& point) const {
+  if (const auto place = at(point)) {
+    const auto& s = picture_.chunks[place->chunk].segments[place->segment];
+    return operation_text(s, s.operations[place->operation]) + "\n\n" + segment_text(s);
+  }
+  for (std::size_t c = 0; c < picture_.chunks.size(); ++c) {
+    for (std::size_t n = 0; n < picture_.chunks[c].segments.size(); ++n) {
+      const int y = y_of(c, n);
+      if (point.y() >= y && point.y() < y + row_height()) {
+        return segment_text(picture_.chunks[c].segments[n]);
+      }
+    }
+  }
+  return {};
+}
+
 void ChunkView::mousePressEvent(QMouseEvent* event) {
   const auto place = at(event->position().toPoint());
   if (!place) return;
@@ -289,12 +334,11 @@ void ChunkView::keyPressEvent(QKeyEvent* event) {
 bool ChunkView::viewportEvent(QEvent* event) {
   if (event->type() == QEvent::ToolTip) {
     const auto* const help = static_cast<QHelpEvent*>(event);
-    if (const auto place = at(help->pos())) {
-      const auto& s = picture_.chunks[place->chunk].segments[place->segment];
-      QToolTip::showText(help->globalPos(), operation_text(s, s.operations[place->operation]),
-                         this);
-    } else {
+    const QString text = text_at(help->pos());
+    if (text.isEmpty()) {
       QToolTip::hideText();
+    } else {
+      QToolTip::showText(help->globalPos(), text, this);
     }
     return true;
   }

@@ -100,6 +100,10 @@ void CreditChart::set_window(std::int64_t from_ns, std::int64_t to_ns) {
   if (source_ == nullptr || last_ <= first_) return;
   const auto before = window();
   go(from_ns, to_ns);
+  remember(before);
+}
+
+void CreditChart::remember(std::pair<std::int64_t, std::int64_t> before) {
   if (window() == before) return;
   undo_.push_back(before);
   if (undo_.size() > kUndo) undo_.erase(undo_.begin());
@@ -176,7 +180,7 @@ void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) 
   // The scale.
   const double step = std::max(1.0, step_of(top, area.height() / (fontMetrics().height() * 1.8)));
   for (double v = 0; v <= top; v += step) {
-    painter.setPen(QPen(palette().color(QPalette::Mid), 0, Qt::DotLine));
+    painter.setPen(QPen(line_colour(palette()), 0, Qt::DotLine));
     painter.drawLine(area.left(), y_of(v), area.right(), y_of(v));
     painter.setPen(palette().color(QPalette::Text));
     painter.drawText(
@@ -222,22 +226,32 @@ void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) 
       const int low = y_of(c.*line.least);
       const int high = y_of(c.*line.most);
       if (line.filled) {
+        // What is in use is seen through what waits.
+        QColor below = colour;
+        below.setAlphaF(0.25F);
         painter.fillRect(QRect(x(i), high, std::max(1, x(i + 1) - x(i)), area.bottom() - high),
-                         tint(palette(), colour, 0.25));
+                         below);
       }
       painter.setPen(QPen(colour, line.filled ? 1 : 2));
-      painter.drawLine(x(i), low, x(i), high);
+      if (line.filled) {
+        painter.fillRect(QRect(x(i), high, std::max(1, x(i + 1) - x(i)), low - high),
+                         tint(palette(), colour, 0.55));
+      } else {
+        painter.drawLine(x(i), low, x(i), high);
+      }
       painter.drawLine(x(i), high, x(i + 1), high);
       if (before >= 0 && before != high) painter.drawLine(x(i), before, x(i), high);
       before = high;
     }
   }
-  painter.setPen(palette().color(QPalette::Mid));
+  painter.setPen(line_colour(palette()));
   painter.drawRect(area.adjusted(0, 0, 0, 0));
   // What is what.
   int at = area.left();
   const int y = area.top() - fontMetrics().height() - 3;
   const auto word = [&](const QString& text, const QColor& colour) {
+    // One that would be cut off is left out; the values under the cursor have names too.
+    if (at + 14 + fontMetrics().horizontalAdvance(text) > width()) return;
     painter.fillRect(QRect(at, y + fontMetrics().height() / 3, 10, 6), colour);
     painter.setPen(palette().color(QPalette::Text));
     const int wide = fontMetrics().horizontalAdvance(text);
@@ -248,6 +262,7 @@ void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) 
   const QString name = direction == 0 ? tr("Forward") : tr("Reverse");
   painter.drawText(at, y + fontMetrics().ascent(), name);
   at += fontMetrics().horizontalAdvance(name) + 16;
+  if (direction == 1 && !columns_[0].empty()) return;  // it is above
   word(tr("granted"), ink(palette(), Ink::kGranted));
   word(tr("requested"), ink(palette(), Ink::kRequested));
   word(tr("in use"), ink(palette(), Ink::kInUse));
@@ -255,23 +270,46 @@ void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) 
   word(tr("no credit left"), tint(palette(), ink(palette(), Ink::kStall), 0.4));
 }
 
-void CreditChart::draw_axis(QPainter& painter) const {
+std::vector<CreditChart::TimeLabel> CreditChart::time_labels() const {
   const QRect area = plot();
   const double span = static_cast<double>(to_ - from_);
-  const int wide = fontMetrics().horizontalAdvance("0000.000000 ms") + 16;
-  const double step = step_of(span, std::max(1, area.width() / wide));
   const double begin = static_cast<double>(from_ - first_);
-  painter.setPen(palette().color(QPalette::Text));
-  for (double t = std::ceil(begin / step) * step; t <= begin + span; t += step) {
-    const int at = x_of(first_ + static_cast<std::int64_t>(t));
-    painter.drawLine(at, area.bottom(), at, area.bottom() + 4);
+  std::vector<TimeLabel> labels;
+  if (span <= 0 || area.width() <= 0) return labels;
+  const auto text_of = [](double t, double step) {
     const double unit = step >= 1e8 ? 1e9 : step >= 1e5 ? 1e6 : 1e3;
     const char* const name = step >= 1e8 ? "s" : step >= 1e5 ? "ms" : "us";
     const int digits = std::max(0, static_cast<int>(std::ceil(-std::log10(step / unit) - 1e-9)));
-    const QString text = QString("%1 %2").arg(t / unit, 0, 'f', digits).arg(name);
-    const int half = fontMetrics().horizontalAdvance(text) / 2;
-    const int x = std::clamp(at - half, 0, width() - 2 * half);
-    painter.drawText(x, area.bottom() + 6 + fontMetrics().ascent(), text);
+    return QString("%1 %2").arg(t / unit, 0, 'f', digits).arg(name);
+  };
+  // A finer step has longer labels: the number of steps is what the longest of them allows.
+  double step = 0;
+  for (int most = std::max(1, area.width() / (6 * fontMetrics().averageCharWidth())); most > 0;
+       --most) {
+    step = step_of(span, most);
+    const int wide = fontMetrics().horizontalAdvance(text_of(begin + span, step)) + 16;
+    if (step / span * area.width() >= wide) break;
+  }
+  int free = 0;
+  for (double n = std::ceil(begin / step); n * step <= begin + span; ++n) {
+    TimeLabel label;
+    label.tick = x_of(first_ + static_cast<std::int64_t>(n * step));
+    label.text = text_of(n * step, step);
+    const int wide = fontMetrics().horizontalAdvance(label.text);
+    label.x = std::clamp(label.tick - wide / 2, 0, std::max(0, width() - wide));
+    if (!labels.empty() && label.x < free) continue;
+    free = label.x + wide + 6;
+    labels.push_back(std::move(label));
+  }
+  return labels;
+}
+
+void CreditChart::draw_axis(QPainter& painter) const {
+  const QRect area = plot();
+  painter.setPen(palette().color(QPalette::Text));
+  for (const TimeLabel& label : time_labels()) {
+    painter.drawLine(label.tick, area.bottom(), label.tick, area.bottom() + 4);
+    painter.drawText(label.x, area.bottom() + 6 + fontMetrics().ascent(), label.text);
   }
 }
 
@@ -334,6 +372,7 @@ void CreditChart::paintEvent(QPaintEvent* event) {
   const QRect size = fontMetrics().boundingRect(QRect(0, 0, 2000, 200), Qt::AlignLeft, text);
   QRect box(*cursor_ + 10, area.top() + 6, size.width() + 12, size.height() + 8);
   if (box.right() > width()) box.moveRight(*cursor_ - 10);
+  if (box.left() < 0) box.moveLeft(0);
   painter.fillRect(box, palette().color(QPalette::ToolTipBase));
   painter.setPen(palette().color(QPalette::ToolTipText));
   painter.drawRect(box);
@@ -346,11 +385,11 @@ void CreditChart::resizeEvent(QResizeEvent* event) {
 }
 
 void CreditChart::zoom(double factor, double around) {
-  const auto wide = static_cast<double>(to_ - from_);
-  const double middle = static_cast<double>(from_) + wide * around;
-  const double now = wide * factor;
-  set_window(static_cast<std::int64_t>(middle - now * around),
-             static_cast<std::int64_t>(middle + now * (1 - around)));
+  // Times may count from 1970: differences alone fit a double.
+  const auto before = static_cast<double>(to_ - from_);
+  const double now = std::min(before * factor, static_cast<double>(last_ - first_));
+  const std::int64_t from = from_ + std::llround((before - now) * around);
+  set_window(from, from + std::llround(now));
 }
 
 void CreditChart::pan(double part) {
@@ -367,6 +406,7 @@ void CreditChart::wheelEvent(QWheelEvent* event) {
 }
 
 void CreditChart::mousePressEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton && event->button() != Qt::MiddleButton) return;
   pressed_ = event->position().toPoint().x();
   panning_ = event->button() == Qt::MiddleButton || (event->modifiers() & Qt::ShiftModifier) != 0;
   pan_from_ = from_;
@@ -389,8 +429,8 @@ void CreditChart::mouseReleaseEvent(QMouseEvent* event) {
   const int to = event->position().toPoint().x();
   pressed_.reset();
   if (panning_) {
-    if (window() != std::pair(pan_from_, pan_to_)) undo_.emplace_back(pan_from_, pan_to_);
     panning_ = false;
+    remember({pan_from_, pan_to_});
     return;
   }
   constexpr int kClick = 4;

@@ -61,26 +61,49 @@ void LadderView::set_peers(const QString& left, const QString& right) {
 }
 
 void LadderView::set_items(std::vector<LadderItem> items, std::int64_t start_ns) {
+  setting_ = true;
+  // Items come in front of others and leave there: this one is to stay where it is.
+  const auto first = static_cast<std::size_t>(verticalScrollBar()->value());
+  std::size_t kept = selected_ != 0 ? find(selected_, 0) : items_.size();
+  if (kept == items_.size()) kept = std::min(first, kept);
+  const LadderItem before = kept < items_.size() ? items_[kept] : LadderItem{};
+  const LadderItem current = current_ < items_.size() ? items_[current_] : LadderItem{};
   items_ = std::move(items);
   start_ns_ = start_ns;
-  current_ = 0;
   layout();
-  const quint64 selected = std::exchange(selected_, 0);
-  set_selected(selected);
+  const std::size_t now = find(before.message, before.frame);
+  if (now != items_.size()) {
+    verticalScrollBar()->setValue(static_cast<int>(now) - static_cast<int>(kept) +
+                                  static_cast<int>(first));
+  }
+  current_ = find(current.message, current.frame);
+  if (current_ == items_.size()) current_ = 0;
+  const std::size_t selected = selected_ != 0 ? find(selected_, 0) : items_.size();
+  exchange_ = selected != items_.size() ? items_[selected].exchange : 0;
+  setting_ = false;
+  viewport()->update();
+}
+
+std::size_t LadderView::find(quint64 message, quint64 frame) const {
+  if (message == 0 && frame == 0) return items_.size();
+  const auto it = std::find_if(items_.begin(), items_.end(), [&](const LadderItem& i) {
+    return message != 0 ? i.message == message : i.message == 0 && i.frame == frame;
+  });
+  return static_cast<std::size_t>(it - items_.begin());
 }
 
 void LadderView::set_selected(quint64 message) {
   selected_ = message;
   exchange_ = 0;
-  for (std::size_t i = 0; i < items_.size(); ++i) {
-    if (message == 0 || items_[i].message != message) continue;
+  if (const std::size_t i = find(message, 0); i != items_.size()) {
     exchange_ = items_[i].exchange;
     current_ = i;
     const int page = verticalScrollBar()->pageStep();
     const int at = static_cast<int>(i);
     const int first = verticalScrollBar()->value();
+    setting_ = true;
     if (at < first || at >= first + page) verticalScrollBar()->setValue(at - page / 3);
-    break;
+    setting_ = false;
   }
   viewport()->update();
 }
@@ -100,9 +123,20 @@ void LadderView::layout() {
   viewport()->update();
 }
 
+void LadderView::scrollContentsBy(int dx, int dy) {
+  QAbstractScrollArea::scrollContentsBy(dx, dy);
+  viewport()->update();
+  const QScrollBar& bar = *verticalScrollBar();
+  if (setting_ || dy == 0) return;
+  if (bar.value() == bar.minimum()) Q_EMIT more_wanted(true);
+  if (bar.value() == bar.maximum()) Q_EMIT more_wanted(false);
+}
+
 void LadderView::resizeEvent(QResizeEvent* event) {
   QAbstractScrollArea::resizeEvent(event);
+  setting_ = true;
   layout();
+  setting_ = false;
 }
 
 QRect LadderView::rect_of(std::size_t item) const {
@@ -127,7 +161,7 @@ void LadderView::draw(QPainter& painter, const LadderItem& item, int y,
                      tint(palette(), palette().color(QPalette::Highlight), 0.10));
   }
   // Life lines and time.
-  painter.setPen(QPen(palette().color(QPalette::Mid), 1));
+  painter.setPen(QPen(line_colour(palette()), 1));
   painter.drawLine(left, y, left, y + height);
   painter.drawLine(right, y, right, y + height);
   painter.setPen(palette().color(QPalette::PlaceholderText));

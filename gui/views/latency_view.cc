@@ -59,6 +59,7 @@ LatencyView::LatencyView(QWidget* parent)
       outliers_(make_table({tr("Slowest"), tr("Frame")}, tr("The slowest Calls"), this)),
       histogram_(make_chart({}, tr("Histogram of latency"), this)),
       parts_(make_chart({}, tr("Parts of latency"), this)) {
+  setAccessibleName(tr("Latency of Calls"));
   table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
   outliers_->horizontalHeader()->setStretchLastSection(true);
   auto* const charts = new QSplitter(Qt::Horizontal, this);
@@ -68,10 +69,12 @@ LatencyView::LatencyView(QWidget* parent)
   charts->setStretchFactor(0, 4);
   charts->setStretchFactor(1, 3);
   charts->setStretchFactor(2, 2);
+  charts->setSizes({400, 350, 200});
   auto* const split = new QSplitter(Qt::Vertical, this);
   split->addWidget(table_);
   split->addWidget(charts);
   split->setStretchFactor(1, 2);
+  split->setSizes({100, 200});
   auto* const all = new QVBoxLayout(this);
   all->setContentsMargins(0, 0, 0, 0);
   all->addWidget(split);
@@ -124,6 +127,8 @@ void LatencyView::show_current() {
   const int row = table_->currentRow();
   if (row < 0 || row >= std::ssize(procedures_)) {
     outliers_->setRowCount(0);
+    dress(*histogram_->chart(), palette());
+    dress(*parts_->chart(), palette());
     return;
   }
   const LatencyProcedure& p = procedures_[static_cast<std::size_t>(row)];
@@ -169,7 +174,7 @@ void LatencyView::show_current() {
     time->setTitleText(tr("us"));
     auto* const count = new QValueAxis;
     count->setRange(0, most * 1.05);
-    count->setLabelFormat("%d");
+    set_ticks(*count, 5);
     count->setTitleText(tr("Calls"));
     chart.addAxis(time, Qt::AlignBottom);
     chart.addAxis(count, Qt::AlignLeft);
@@ -211,8 +216,7 @@ void LatencyView::show_current() {
     name->append(names);
     auto* const us = new QValueAxis;
     us->setRange(0, longest * 1.05);
-    us->setLabelFormat("%g");
-    us->setTickCount(4);
+    set_ticks(*us, 4);
     parts.addAxis(name, Qt::AlignLeft);
     parts.addAxis(us, Qt::AlignBottom);
     bars->attachAxis(name);

@@ -70,4 +70,8 @@ QColor tint(const QPalette& palette, const QColor& colour, double part) {
           mix(base.blue(), colour.blue())};
 }
 
+QColor line_colour(const QPalette& palette) {
+  return tint(palette, palette.color(QPalette::Text), 0.3);
+}
+
 }  // namespace rpcrdma::gui

@@ -49,6 +49,8 @@ class ChunkView : public QAbstractScrollArea {
   // Bytes of a segment that nobody moved, from, to.
   [[nodiscard]] static std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps(
       const ChunkPicture::Segment& segment);
+  // What is told of a place: of an operation and its segment, or of a segment; empty: of nothing.
+  [[nodiscard]] QString text_at(const QPoint& point) const;
 
  Q_SIGNALS:
   void frame_selected(quint64 frame);

@@ -57,6 +57,13 @@ class CreditChart : public QWidget {
   [[nodiscard]] QString values_at(std::int64_t ns) const;
   void set_selected(std::optional<std::int64_t> ns);  // of the selected message
 
+  // A label below the chart: where it begins, and the place that it names.
+  struct TimeLabel {
+    int x = 0, tick = 0;
+    QString text;
+  };
+  [[nodiscard]] std::vector<TimeLabel> time_labels() const;
+
  Q_SIGNALS:
   void message_selected(quint64 id);
 
@@ -77,7 +84,8 @@ class CreditChart : public QWidget {
     std::uint32_t top = 1;
   };
   void ask();
-  void go(std::int64_t from, std::int64_t to);  // without a note for undo
+  void go(std::int64_t from, std::int64_t to);                  // without a note for undo
+  void remember(std::pair<std::int64_t, std::int64_t> before);  // for undo, if it differs
   void zoom(double factor, double around);
   void pan(double part);
   [[nodiscard]] std::int64_t time_at(int x) const;

@@ -30,7 +30,8 @@ class LadderView : public QAbstractScrollArea {
   explicit LadderView(QWidget* parent = nullptr);
 
   void set_peers(const QString& left, const QString& right);
-  // In order of time. `start_ns`: times count from there.
+  // In order of time. `start_ns`: times count from there. What is selected, or else what was the
+  // first in sight, stays where it is.
   void set_items(std::vector<LadderItem> items, std::int64_t start_ns);
   void set_selected(quint64 message);
   [[nodiscard]] const std::vector<LadderItem>& items() const { return items_; }
@@ -39,6 +40,8 @@ class LadderView : public QAbstractScrollArea {
  Q_SIGNALS:
   void message_selected(quint64 id);
   void frame_selected(quint64 frame);
+  // An end of the items was scrolled to, by a person.
+  void more_wanted(bool before);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -46,6 +49,7 @@ class LadderView : public QAbstractScrollArea {
   void mousePressEvent(QMouseEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   bool viewportEvent(QEvent* event) override;
+  void scrollContentsBy(int dx, int dy) override;
 
  private:
   [[nodiscard]] int row_height() const;
@@ -53,6 +57,8 @@ class LadderView : public QAbstractScrollArea {
   void layout();
   void draw(QPainter& painter, const LadderItem& item, int y, const LadderItem* before) const;
   void choose(std::size_t item);
+  // The same message, or else the same frame; none: items_.size().
+  [[nodiscard]] std::size_t find(quint64 message, quint64 frame) const;
 
   QString left_, right_;
   std::vector<LadderItem> items_;
@@ -60,6 +66,7 @@ class LadderView : public QAbstractScrollArea {
   quint64 selected_ = 0;
   quint64 exchange_ = 0;  // of the selected message
   std::size_t current_ = 0;
+  bool setting_ = false;  // what scrolls now is no person
 };
 
 }  // namespace rpcrdma::gui

@@ -33,5 +33,7 @@ enum class Ink : std::uint8_t {
 [[nodiscard]] QColor severity_colour(const QPalette& palette, int severity);
 // `part` of `colour` over the palette's base: 0 is the base, 1 the colour.
 [[nodiscard]] QColor tint(const QPalette& palette, const QColor& colour, double part);
+// Of axes, life lines and frames: QPalette::Mid is next to black in a dark window.
+[[nodiscard]] QColor line_colour(const QPalette& palette);
 
 }  // namespace rpcrdma::gui

@@ -1,0 +1,211 @@
+#include "views_testing.h"
+
+#include <QSignalSpy>
+#include <QTest>
+#include <QWheelEvent>
+
+#include <gtest/gtest.h>
+
+#include <rpcrdma/views/credit_chart.h>
+#include <rpcrdma/views/theme.h>
+
+namespace rpcrdma::gui {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+// Ten seconds of 32 credits, 8 in use, and a moment of 100 ns in which 40 Calls waited.
+class Steady : public CreditSource {
+ public:
+  std::int64_t begin = 0, end = 10 * kSecond;
+  bool reverse = false;
+  std::int64_t spike = 5 * kSecond;
+  std::uint32_t waiting = 40;
+
+  std::optional<std::pair<std::int64_t, std::int64_t>> range() const override {
+    return std::pair(begin, end);
+  }
+  std::vector<CreditColumn> columns(int direction, std::int64_t from, std::int64_t to,
+                                    int count) const override {
+    if (direction == 1 && !reverse) return {};
+    std::vector<CreditColumn> all(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i) {
+      CreditColumn& c = all[static_cast<std::size_t>(i)];
+      const auto at = [&](int n) {
+        return from + static_cast<std::int64_t>(static_cast<double>(to - from) * n / count);
+      };
+      c.from_ns = at(i);
+      c.to_ns = at(i + 1);
+      c.any = true;
+      c.requested_max = 32;
+      c.granted_min = c.granted_max = 32;
+      c.in_use_min = c.in_use_max = 8;
+      if (spike >= c.from_ns && spike < c.to_ns) {
+        c.in_use_max = 32;
+        c.waiting_max = waiting;
+      }
+    }
+    return all;
+  }
+  quint64 message_at(int direction, std::int64_t ns) const override {
+    return static_cast<quint64>((ns - begin) / kSecond + 1 + 100 * direction);
+  }
+};
+
+void wheel(CreditChart& chart, QPoint at, int by) {
+  QWheelEvent event(at, chart.mapToGlobal(at), {}, {0, by}, Qt::NoButton, Qt::NoModifier,
+                    Qt::NoScrollPhase, false);
+  QCoreApplication::sendEvent(&chart, &event);
+}
+
+class CreditChartTest : public testing::Test {
+ protected:
+  CreditChartTest() {
+    show(chart, 700, 300);
+    chart.set_source(&source);
+  }
+  std::int64_t wide() const { return chart.window().second - chart.window().first; }
+
+  Steady source;
+  CreditChart chart;
+};
+
+TEST_F(CreditChartTest, TheWheelZoomsAtTheCursorAndBackspaceUndoesIt) {
+  const auto all = chart.window();
+  EXPECT_EQ(all, std::pair(std::int64_t{0}, 10 * kSecond));
+  wheel(chart, {350, 150}, 120);
+  const auto near = chart.window();
+  EXPECT_LT(wide(), 9 * kSecond);
+  EXPECT_GT(near.first, 0);
+  EXPECT_LT(near.second, 10 * kSecond);
+  QTest::keyClick(&chart, Qt::Key_Backspace);
+  EXPECT_EQ(chart.window(), all);
+  QTest::keyClick(&chart, Qt::Key_Right, Qt::AltModifier);
+  EXPECT_EQ(chart.window(), near);
+  QTest::keyClick(&chart, Qt::Key_Left, Qt::AltModifier);
+  EXPECT_EQ(chart.window(), all);
+}
+
+TEST_F(CreditChartTest, KeysZoomAndMove) {
+  QTest::keyClick(&chart, Qt::Key_Plus);
+  EXPECT_EQ(wide(), 5 * kSecond);
+  const auto before = chart.window();
+  QTest::keyClick(&chart, Qt::Key_Right);
+  EXPECT_EQ(chart.window().first, before.first + kSecond);
+  QTest::keyClick(&chart, Qt::Key_Left);
+  EXPECT_EQ(chart.window(), before);
+  QTest::keyClick(&chart, Qt::Key_Minus);
+  EXPECT_EQ(wide(), 10 * kSecond);
+  QTest::keyClick(&chart, Qt::Key_Plus);
+  QTest::keyClick(&chart, Qt::Key_Home);
+  EXPECT_EQ(wide(), 10 * kSecond);
+}
+
+TEST_F(CreditChartTest, ADragZoomsToWhatItCovers) {
+  QTest::mousePress(&chart, Qt::LeftButton, {}, {200, 150});
+  QTest::mouseMove(&chart, {400, 150});
+  QTest::mouseRelease(&chart, Qt::LeftButton, {}, {400, 150});
+  EXPECT_LT(wide(), 4 * kSecond);
+  EXPECT_GT(wide(), 2 * kSecond);
+  const auto before = chart.window();
+  QTest::mousePress(&chart, Qt::LeftButton, Qt::ShiftModifier, {300, 150});
+  QTest::mouseMove(&chart, {400, 150});
+  QTest::mouseRelease(&chart, Qt::LeftButton, Qt::ShiftModifier, {400, 150});
+  EXPECT_LT(chart.window().first, before.first);
+  EXPECT_EQ(wide(), before.second - before.first);
+  QTest::keyClick(&chart, Qt::Key_Backspace);
+  EXPECT_EQ(chart.window(), before);
+}
+
+TEST_F(CreditChartTest, AnotherButtonNeitherZoomsNorSelects) {
+  const QSignalSpy told(&chart, &CreditChart::message_selected);
+  QTest::mousePress(&chart, Qt::RightButton, {}, {200, 150});
+  QTest::mouseRelease(&chart, Qt::RightButton, {}, {400, 150});
+  QTest::mouseClick(&chart, Qt::RightButton, {}, {300, 150});
+  EXPECT_EQ(wide(), 10 * kSecond);
+  EXPECT_EQ(told.size(), 0);
+}
+
+TEST_F(CreditChartTest, AClickSelectsTheMessageOfItsDirection) {
+  source.reverse = true;
+  chart.refresh();
+  const QSignalSpy told(&chart, &CreditChart::message_selected);
+  QTest::mouseClick(&chart, Qt::LeftButton, {}, {350, 80});
+  QTest::mouseClick(&chart, Qt::LeftButton, {}, {350, 240});
+  ASSERT_EQ(told.size(), 2);
+  EXPECT_LT(told[0][0].toULongLong(), 11U);
+  EXPECT_EQ(told[1][0].toULongLong(), told[0][0].toULongLong() + 100);
+}
+
+TEST_F(CreditChartTest, AMomentWithin10SecondsIsDrawn) {
+  const QColor waiting = ink(chart.palette(), Ink::kWaiting);
+  const int with = dots_of(chart, waiting);
+  source.spike = -1;
+  chart.refresh();
+  // Of the legend alone.
+  const int without = dots_of(chart, waiting);
+  EXPECT_GT(with, without + 50);
+}
+
+TEST_F(CreditChartTest, TheLeastAndTheMostInUseWithinAColumnAreDrawn) {
+  source.waiting = 0;
+  chart.refresh();
+  const int with = dots_of(chart, chart.palette().color(QPalette::Base));
+  source.spike = -1;
+  chart.refresh();
+  EXPECT_GT(dots_of(chart, chart.palette().color(QPalette::Base)), with + 50);
+}
+
+TEST_F(CreditChartTest, TheEndInSightIsFollowed) {
+  chart.set_window(8 * kSecond, 10 * kSecond);
+  source.end = 12 * kSecond;
+  chart.refresh();
+  EXPECT_EQ(chart.window(), std::pair(10 * kSecond, 12 * kSecond));
+  chart.set_window(3 * kSecond, 4 * kSecond);
+  source.end = 13 * kSecond;
+  chart.refresh();
+  EXPECT_EQ(chart.window(), std::pair(3 * kSecond, 4 * kSecond));
+  chart.show_all();
+  source.end = 14 * kSecond;
+  chart.refresh();
+  EXPECT_EQ(chart.window(), std::pair(std::int64_t{0}, 14 * kSecond));
+}
+
+// A double holds times since 1970 to a quarter of a microsecond alone.
+TEST_F(CreditChartTest, TimesSince1970AreZoomedToTheNanosecond) {
+  source.begin = 1'700'000'000 * kSecond + 1;
+  source.end = source.begin + 10 * kSecond;
+  chart.set_source(&source);
+  chart.set_window(source.begin + 2 * kSecond, source.begin + 2 * kSecond + 1000);
+  QTest::keyClick(&chart, Qt::Key_Plus);
+  EXPECT_EQ(chart.window(),
+            std::pair(source.begin + 2 * kSecond + 250, source.begin + 2 * kSecond + 750));
+}
+
+TEST_F(CreditChartTest, LabelsOfTimeNeverOverlap) {
+  source.end = 100'000 * kSecond;
+  chart.set_source(&source);
+  const QFontMetrics metrics = chart.fontMetrics();
+  for (std::int64_t span = source.end; span > 200; span /= 7) {
+    chart.set_window(source.end - span, source.end);
+    const auto labels = chart.time_labels();
+    ASSERT_FALSE(labels.empty()) << span;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      const int right = labels[i].x + metrics.horizontalAdvance(labels[i].text);
+      EXPECT_LE(right, chart.width());
+      EXPECT_GE(labels[i].x, 0);
+      if (i == 0) continue;
+      EXPECT_GT(labels[i].x, labels[i - 1].x + metrics.horizontalAdvance(labels[i - 1].text));
+      EXPECT_NE(labels[i].text, labels[i - 1].text);
+    }
+  }
+}
+
+TEST_F(CreditChartTest, ValuesUnderTheCursor) {
+  EXPECT_EQ(chart.values_at(kSecond), "forward: granted 32, requested 32, in use 8, waiting 0");
+  EXPECT_EQ(chart.values_at(5 * kSecond),
+            "forward: granted 32, requested 32, in use 8 to 32, waiting 40");
+}
+
+}  // namespace
+}  // namespace rpcrdma::gui

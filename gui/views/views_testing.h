@@ -1,0 +1,67 @@
+// What tests of several views need.
+#pragma once
+
+#include <QFile>
+#include <QImage>
+#include <QTemporaryDir>
+#include <QXmlStreamReader>
+
+#include <gtest/gtest.h>
+
+#include <rpcrdma/views/picture.h>
+
+namespace rpcrdma::gui {
+
+// A widget that was never shown has not the size that it was given.
+inline void show(QWidget& widget, int width, int height) {
+  widget.resize(width, height);
+  widget.show();
+}
+
+struct SvgText {
+  QStringList texts;
+  int images = 0;  // parts that are dots
+};
+
+// The words of what a widget draws, by its exported picture.
+inline SvgText svg_of(QWidget& widget) {
+  const QTemporaryDir folder;
+  const QString path = folder.filePath("a.svg");
+  EXPECT_EQ(save_svg(widget, path), QString());
+  QFile file(path);
+  EXPECT_TRUE(file.open(QIODevice::ReadOnly));
+  SvgText found;
+  QXmlStreamReader xml(&file);
+  while (!xml.atEnd()) {
+    if (xml.readNext() != QXmlStreamReader::StartElement) continue;
+    if (xml.name() == QLatin1String("text")) {
+      found.texts << xml.readElementText(QXmlStreamReader::IncludeChildElements);
+    } else if (xml.name() == QLatin1String("image")) {
+      ++found.images;
+    }
+  }
+  EXPECT_FALSE(xml.hasError()) << xml.errorString().toStdString();
+  return found;
+}
+
+inline QPalette dark_palette() {
+  QPalette dark(QColor(45, 45, 48));
+  dark.setColor(QPalette::Base, QColor(30, 30, 32));
+  dark.setColor(QPalette::AlternateBase, QColor(40, 40, 44));
+  dark.setColor(QPalette::Text, QColor(225, 225, 225));
+  dark.setColor(QPalette::WindowText, QColor(225, 225, 225));
+  dark.setColor(QPalette::PlaceholderText, QColor(150, 150, 150));
+  return dark;
+}
+
+// Dots that look like `colour`.
+inline int dots_of(QWidget& widget, const QColor& colour) {
+  const QImage image = widget.grab().toImage();
+  int dots = 0;
+  for (int y = 0; y < image.height(); ++y) {
+    for (int x = 0; x < image.width(); ++x) dots += image.pixelColor(x, y) == colour ? 1 : 0;
+  }
+  return dots;
+}
+
+}  // namespace rpcrdma::gui
