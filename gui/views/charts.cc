@@ -28,7 +28,7 @@ void dress(QChart& chart, const QPalette& palette) {
 QChartView* make_chart(const QString& title, const QString& name, QWidget* parent) {
   auto* const chart = new QChart;
   chart->setTitle(title);
-  chart->legend()->setAlignment(Qt::AlignBottom);
+  chart->legend()->setAlignment(Qt::AlignTop);
   auto* const view = new QChartView(chart, parent);
   view->setRenderHint(QPainter::Antialiasing);
   view->setAccessibleName(name);

@@ -105,7 +105,9 @@ void ChunkSizesView::draw() {
       for (const double r : bin.bytes_per_second) most = std::max(most, r / 1048576.0);
     }
     const double end = shown_.rates.back().seconds;
-    time->setRange(std::min(0.0, shown_.rates.front().seconds), std::max(end, 0.001));
+    // Where chunks were moved, and not what came before.
+    const double begin = shown_.rates.front().seconds;
+    time->setRange(begin, std::max(end, begin + 0.001));
     set_ticks(*time, 6);
     time->setTitleText(tr("s"));
     rate->setRange(0, most * 1.05);

@@ -60,21 +60,20 @@ LatencyView::LatencyView(QWidget* parent)
       histogram_(make_chart({}, tr("Histogram of latency"), this)),
       parts_(make_chart({}, tr("Parts of latency"), this)) {
   setAccessibleName(tr("Latency of Calls"));
-  table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
+  const int wide = fontMetrics().averageCharWidth();
+  table_->setColumnWidth(0, wide * 24);
+  for (int column = 1; column < table_->columnCount(); ++column) {
+    table_->setColumnWidth(column, wide * (column < 3 ? 8 : 11));
+  }
+  outliers_->setColumnWidth(0, wide * 11);
   outliers_->horizontalHeader()->setStretchLastSection(true);
-  auto* const charts = new QSplitter(Qt::Horizontal, this);
-  charts->addWidget(histogram_);
-  charts->addWidget(parts_);
-  charts->addWidget(outliers_);
-  charts->setStretchFactor(0, 4);
-  charts->setStretchFactor(1, 3);
-  charts->setStretchFactor(2, 2);
-  charts->setSizes({400, 350, 200});
-  auto* const split = new QSplitter(Qt::Vertical, this);
-  split->addWidget(table_);
-  split->addWidget(charts);
-  split->setStretchFactor(1, 2);
-  split->setSizes({100, 200});
+  // Side by side: where it stands there is more width than height.
+  auto* const split = new QSplitter(Qt::Horizontal, this);
+  for (QWidget* const part :
+       std::initializer_list<QWidget*>{table_, histogram_, parts_, outliers_}) {
+    split->addWidget(part);
+  }
+  split->setSizes({520, 360, 320, 170});
   auto* const all = new QVBoxLayout(this);
   all->setContentsMargins(0, 0, 0, 0);
   all->addWidget(split);
@@ -160,7 +159,7 @@ void LatencyView::show_current() {
     const QColor colour = ink(palette(), Ink::kCall);
     auto* const area = new QAreaSeries(upper);
     upper->setParent(area);
-    area->setName(p.label);
+    area->setName(tr("Calls, by us"));
     area->setColor(tint(palette(), colour, 0.45));
     area->setBorderColor(colour);
     chart.addSeries(area);
@@ -171,11 +170,9 @@ void LatencyView::show_current() {
     time->setBase(10);
     time->setRange(least_us * 0.8, most_us * 1.25);
     time->setLabelFormat("%g");
-    time->setTitleText(tr("us"));
     auto* const count = new QValueAxis;
     count->setRange(0, most * 1.05);
     set_ticks(*count, 5);
-    count->setTitleText(tr("Calls"));
     chart.addAxis(time, Qt::AlignBottom);
     chart.addAxis(count, Qt::AlignLeft);
     area->attachAxis(time);

@@ -141,8 +141,9 @@ void MainWindow::make_docks() {
   connections_->setAccessibleName(tr("Connections"));
   connections_->setTabKeyNavigation(false);
   connections_->setWordWrap(false);
+  connections_->horizontalHeader()->setHighlightSections(false);
   const int wide = fontMetrics().averageCharWidth();
-  const int widths[] = {6, 24, 24, 20, 9, 14, 12, 22, 9, 9, 11, 9, 18, 10, 12, 10, 12};
+  const int widths[] = {6, 22, 22, 20, 9, 13, 13, 20, 9, 9, 13, 9, 18, 11, 12, 11, 12};
   for (int i = 0; i < 17; ++i) connections_->setColumnWidth(i, wide * (widths[i] + 1));
   connect(connections_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& now) {
