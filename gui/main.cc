@@ -48,14 +48,14 @@ int main(int argc, char** argv) {
   const bool asked = options.isSet(attach) || !options.positionalArguments().isEmpty();
   if (asked && window.document().is_empty()) {
     std::fprintf(stderr, "rpcrdma-gui: %s\n", qPrintable(window.message()));
-    return 1;
+    return 2;
   }
   if (options.isSet(filter)) {
     rpcrdma::filter::FilterError error;
     if (!window.document().set_filter(options.value(filter), &error)) {
       std::fprintf(stderr, "rpcrdma-gui: --filter: %s\n",
                    rpcrdma::filter::explain(options.value(filter).toStdString(), error).c_str());
-      return 1;
+      return 2;
     }
   }
   return QApplication::exec();
