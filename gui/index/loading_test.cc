@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
+#include <random>
 
 #include <gmock/gmock.h>
 #include <sys/socket.h>
@@ -51,6 +52,39 @@ TEST(Loading, WithManyThreadsAsWithOne) {
     });
   };
   EXPECT_EQ(count(a), count(b));
+}
+
+// A capture with some of its bytes turned, its end cut off, or begun in the middle, of which the
+// window says what can be said.
+TEST(Loading, DamagedCapturesAreShownAsFarAsTheyGo) {
+  std::ifstream file(testing::capture("linux-nfs41.pcap"), std::ios::binary);
+  const std::string whole((std::istreambuf_iterator<char>(file)), {});
+  ASSERT_GT(whole.size(), 100'000u);
+  const std::string path = ::testing::TempDir() + "damaged." + std::to_string(::getpid());
+  std::mt19937 random(11);
+  const std::atomic<bool> never{false};
+  for (int round = 0; round < 60; ++round) {
+    std::string bytes = whole;
+    for (std::size_t i = 0; i < 1 + random() % 40; ++i) {
+      // The file's own header stays, so that it is a capture.
+      char& byte = bytes[24 + random() % (bytes.size() - 24)];
+      byte = static_cast<char>(byte ^ (1 << random() % 8));
+    }
+    if (round % 3 == 0) bytes.resize(24 + random() % (bytes.size() - 24));
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+    const Loaded loaded(path);
+    ASSERT_NE(loaded.loading, nullptr);
+    const std::uint64_t rows = loaded.store.read([](const Content& c) { return c.rows.size(); });
+    for (std::uint64_t id = 1; id <= rows; id += 1 + random() % 9) {
+      const Stretch stretch =
+          loaded.store.read([&](const Content& c) { return stretch_of(c, id); });
+      const auto excerpt = read_excerpt(loaded.store, path, stretch, never);
+      ASSERT_TRUE(excerpt) << excerpt.error().message;
+      EXPECT_NE(excerpt->find(id), nullptr) << "round " << round << ", message " << id;
+    }
+    static_cast<void>(testing::search(loaded, "rpcrdma.finding || rpc.xid < 7"));
+  }
+  std::remove(path.c_str());
 }
 
 class Pipes : public ::testing::Test {

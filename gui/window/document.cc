@@ -73,8 +73,7 @@ bool Document::open(const QStringList& names) {
   auto store = std::make_unique<index::Store>();
   std::vector<std::string> paths;
   for (const QString& name : names) paths.push_back(name.toStdString());
-  auto loading =
-      index::Loading::files(*store, paths, {}, [this, noted = noted_] { note_change(); });
+  auto loading = index::Loading::files(*store, paths, {}, [this] { note_change(); });
   if (!loading) {
     Q_EMIT trouble(text(loading.error().message));
     return false;
@@ -97,8 +96,8 @@ bool Document::attach(const QStringList& endpoints) {
     }
   }
   if (streams.empty()) return false;
-  auto loading = index::Loading::endpoints(*store, std::move(streams), {},
-                                           [this, noted = noted_] { note_change(); });
+  auto loading =
+      index::Loading::endpoints(*store, std::move(streams), {}, [this] { note_change(); });
   if (!loading) {
     Q_EMIT trouble(text(loading.error().message));
     return false;
@@ -117,8 +116,8 @@ bool Document::capture(const QString& interface, const QString& filter) {
     return false;
   }
   auto store = std::make_unique<index::Store>();
-  auto loading = index::Loading::interface(*store, std::move(*source), {},
-                                           [this, noted = noted_] { note_change(); });
+  auto loading =
+      index::Loading::interface(*store, std::move(*source), {}, [this] { note_change(); });
   if (!loading) {
     Q_EMIT trouble(text(loading.error().message));
     return false;

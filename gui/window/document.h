@@ -86,7 +86,6 @@ class Document : public QObject {
   void trouble(const QString& text);  // one line for a person
 
  private:
-  struct Shown;
   bool take(std::unique_ptr<index::Store> store, std::unique_ptr<index::Loading> loading,
             const QString& title, const QStringList& files, bool live);
   void note_change();

@@ -267,6 +267,8 @@ TEST_F(Window, WhatCannotBeReadIsSaidInOneLineAndLosesNothing) {
   EXPECT_EQ(rows(), 100u);
   EXPECT_FALSE(document().attach({"no-such-endpoint"}));
   EXPECT_TRUE(window.message().contains("no-such-endpoint"));
+  EXPECT_FALSE(document().capture("no-such-interface", {}));
+  EXPECT_TRUE(window.message().contains("no-such-interface")) << window.message().toStdString();
   EXPECT_EQ(rows(), 100u);
 }
 

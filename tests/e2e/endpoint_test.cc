@@ -345,6 +345,16 @@ TEST_F(Endpoint, BothVersionsAndDirectionsAreAnalyzedWithoutErrors) {
   stop(server);
 }
 
+TEST_F(Endpoint, BothDirectionsGoOnWithOneCallOutstanding) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  const json r = load("--both --count 20 --depth 1");
+  EXPECT_EQ(r["calls"], 20);
+  EXPECT_EQ(r["errors"], 0) << r["reasons"];
+  EXPECT_EQ(r["reverse"]["right"], 20) << r["reverse"];
+  stop(server);
+}
+
 // The packets, and what each end tells, of what RFC 5666 alone has.
 TEST_F(Endpoint, TheProfileOfRfc5666IsAnalyzedWithoutErrors) {
   for (const std::string offer : {"", "--no-offer "}) {

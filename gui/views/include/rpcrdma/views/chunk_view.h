@@ -63,7 +63,6 @@ class ChunkView : public QAbstractScrollArea {
   bool viewportEvent(QEvent* event) override;
 
  private:
-  struct Line;  // one that is painted
   struct Place {
     std::size_t chunk = 0, segment = 0, operation = 0;
     friend bool operator==(const Place&, const Place&) = default;
