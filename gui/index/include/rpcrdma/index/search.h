@@ -28,9 +28,9 @@ class Search {
   struct Found {
     std::vector<std::uint64_t> messages;  // IDs, sorted; of them may be some that are before
                                           // earlier ones, since a Call matches when it is over
-    std::uint64_t done = 0, total = 0;  // messages looked at, of those that there are
-    bool idle = false;                  // nothing more to do until the store grows
-    std::string error;                  // why it cannot go on; empty: it can
+    std::uint64_t done = 0, total = 0;    // messages looked at, of those that there are
+    bool idle = false;                    // nothing more to do until the store grows
+    std::string error;                    // why it cannot go on; empty: it can
   };
   // Goes on for some milliseconds. For one thread at a time.
   [[nodiscard]] Found step();
