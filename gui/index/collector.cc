@@ -26,8 +26,7 @@ constexpr std::size_t kMaxFound = 1'000'000;  // findings on messages that can b
 constexpr std::size_t kMaxNotable = 10'000;
 constexpr std::size_t kMaxSetUpFrames = 16;  // of one connection
 constexpr std::size_t kMaxChunkSums = 1024;  // connections
-constexpr std::size_t kMaxProcedures = 512;  // with times: 180 KiB each
-constexpr std::size_t kMaxWaits = 100'000;   // of one direction
+constexpr std::size_t kMaxProcedures = 512;  // with times: 45 KiB each
 constexpr std::size_t kMaxAsked = 65536;
 
 model::ModelOptions model_options(std::optional<wire::Dialect> dialect) {
@@ -315,7 +314,6 @@ void Collector::on_event(const trace_reader::Event& event) {
     case trace::EventType::kCreditWait: {
       const auto wait = trace::read_event<trace::CreditWait>(event.view);
       if (!wait || index == none) return;
-      waits_.push_back({index, event.local, wait->begun != 0, wait->xid, event.meta.time_ns});
       const auto key = asked_key(context_.model->canonical(index), wait->xid);
       if (wait->begun != 0 && waited_.size() < kMaxAsked) {
         waited_[key].begun_ns = event.meta.time_ns;
@@ -426,6 +424,7 @@ void Collector::put_rows(Content& to) {
   to.procedures.insert(to.procedures.end(), new_procedures_.begin(), new_procedures_.end());
   to.outcomes.insert(to.outcomes.end(), new_outcomes_.begin(), new_outcomes_.end());
   for (const auto& [index, frame] : set_up_) {
+    if (index >= Content::kMostConnections) continue;
     auto& frames = at(to.set_up, index);
     if (frames.size() < kMaxSetUpFrames) frames.push_back(frame);
   }
@@ -437,6 +436,7 @@ void Collector::put_credits(Content& to) {
     const bool turned = context_.model->canonical(c.connection) != c.connection;
     const std::size_t slot =
         std::size_t{context_.model->canonical(c.connection)} * 2 + (turned ? 1U - c.side : c.side);
+    if (slot / 2 >= Content::kMostConnections) continue;
     auto& log = at(to.credits, slot);
     if (log == nullptr) log = std::make_unique<CreditLog>();
     CreditEntry entry = c.entry;
@@ -446,25 +446,12 @@ void Collector::put_credits(Content& to) {
     }
     log->add(entry);
   }
-  for (const Waiting& w : waits_) {
-    const std::size_t slot = std::size_t{context_.model->canonical(w.connection)} * 2 + w.side;
-    auto& list = at(to.waits, slot);
-    if (w.begun) {
-      if (list.size() < kMaxWaits) list.push_back({w.time_ns, INT64_MAX, w.xid});
-      continue;
-    }
-    const auto same = [&w](const Content::Wait& wait) {
-      return wait.to_ns == INT64_MAX && wait.xid == w.xid;
-    };
-    const auto it = std::find_if(list.rbegin(), list.rend(), same);
-    if (it != list.rend()) it->to_ns = w.time_ns;
-  }
 }
 
 void Collector::put_findings(Content& to) {
   for (const Breach& b : breaches_) {
     ++to.found_total[static_cast<std::size_t>(b.severity)];
-    if (b.connection != 0) {
+    if (b.connection != 0 && b.connection <= Content::kMostConnections) {
       ++at(to.connections, b.connection - 1).findings[static_cast<std::size_t>(b.severity)];
     }
     draft_.assign(b.rule->name);
@@ -563,19 +550,45 @@ void Collector::put_times(Content& to) {
   }
 }
 
+// What was kept of `from` is of `into`, whose other direction it is.
+void Collector::join(Content& to, std::uint32_t from, std::uint32_t into) {
+  for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
+    const std::size_t slot = std::size_t{from} * 2 + side;
+    if (slot >= to.credits.size() || to.credits[slot] == nullptr) continue;
+    const std::unique_ptr<CreditLog> log = std::move(to.credits[slot]);
+    auto& kept = at(to.credits, std::size_t{into} * 2 + 1 - side);
+    if (kept == nullptr) kept = std::make_unique<CreditLog>();
+    kept->merge(*log);
+  }
+  if (from < to.set_up.size()) {
+    const std::vector<std::uint64_t> frames = std::move(to.set_up[from]);
+    auto& kept = at(to.set_up, into);
+    kept.insert(kept.end(), frames.begin(), frames.end());
+  }
+  if (from >= to.chunks.size() || to.chunks[from] == nullptr) return;
+  const std::unique_ptr<ChunkSums> sums = std::move(to.chunks[from]);
+  auto& kept = at(to.chunks, into);
+  if (kept == nullptr) kept = std::make_unique<ChunkSums>();
+  kept->over_time.merge(sums->over_time);
+  for (std::size_t list = 0; list < sums->sizes.size(); ++list) {
+    for (std::size_t i = 0; i < sums->sizes[list].size(); ++i) {
+      kept->sizes[list][i] += sums->sizes[list][i];
+    }
+  }
+}
+
 void Collector::put_connections(Content& to) {
   for (const auto& [from, into] : merged_) {
+    if (from >= Content::kMostConnections) continue;
     while (to.goes_on_as.size() <= from) {
       to.goes_on_as.push_back(static_cast<std::uint32_t>(to.goes_on_as.size()));
     }
     to.goes_on_as[from] = into;
-    for (std::uint32_t& index : to.goes_on_as) {
-      if (index == from) index = into;
-    }
+    join(to, from, into);
     if (from < to.connections.size()) to.connections[from] = {};
   }
   const auto put = [&to](ConnectionInfo info, std::uint32_t index) {
-    if (info.id == 0) return;
+    if (info.id == 0 || index >= Content::kMostConnections) return;
     ConnectionInfo& place = at(to.connections, index);
     info.findings = place.findings;
     place = std::move(info);
@@ -620,7 +633,6 @@ void Collector::commit(const capture::SourceStats& source) {
   rows_.clear();
   patches_.clear();
   credits_.clear();
-  waits_.clear();
   breaches_.clear();
   ended_.clear();
   parts_.clear();

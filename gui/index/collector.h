@@ -63,13 +63,6 @@ class Collector final : public model::Observer, public trace_reader::Observer {
     std::uint8_t side;
     CreditEntry entry;
   };
-  struct Waiting {
-    std::uint32_t connection;
-    std::uint8_t side;
-    bool begun;
-    std::uint32_t xid;
-    std::int64_t time_ns;
-  };
   struct Breach {
     const rules::Rule* rule;
     rules::Severity severity;
@@ -118,6 +111,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   void put_findings(Content& to);
   void put_times(Content& to);
   void put_connections(Content& to);
+  static void join(Content& to, std::uint32_t from, std::uint32_t into);
   void put_integrity(Content& to, const capture::SourceStats& source) const;
 
   Store& store_;
@@ -134,7 +128,6 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   std::vector<MessageRow> rows_;
   std::vector<Patch> patches_;
   std::vector<Credit> credits_;
-  std::vector<Waiting> waits_;
   std::vector<Breach> breaches_;
   std::vector<Ended> ended_;
   std::vector<Parts> parts_;

@@ -45,6 +45,18 @@ void CreditLog::add(CreditEntry entry) {
   }
 }
 
+void CreditLog::merge(const CreditLog& other) {
+  CreditLog both;
+  std::size_t a = 0;
+  std::size_t b = 0;
+  while (a < size() || b < other.size()) {
+    const bool mine =
+        b == other.size() || (a < size() && entries_[a].time_ns <= other.entries_[b].time_ns);
+    both.add(mine ? entries_[a++] : other.entries_[b++]);
+  }
+  *this = std::move(both);
+}
+
 void CreditLog::sum(std::size_t first, std::size_t last, CreditSpan& span) const {
   while (first < last) {
     std::size_t per = 1;

@@ -61,6 +61,18 @@ TEST(Credits, ColumnsSayWhatEachEntryInThemSays) {
   }
 }
 
+TEST(Credits, TwoLogsThatTurnOutToBeOneAreInOrder) {
+  CreditLog odd;
+  CreditLog even;
+  for (int i = 0; i < 200; ++i) (i % 2 != 0 ? odd : even).add(entry(i, 9, i % 7));
+  odd.merge(even);
+  ASSERT_EQ(odd.size(), 200u);
+  for (std::size_t i = 0; i < 200; ++i) {
+    EXPECT_EQ(odd.entry(i).time_ns, static_cast<std::int64_t>(i));
+    EXPECT_EQ(odd.entry(i).in_use, i % 7);
+  }
+}
+
 TEST(Credits, NothingIsKnownBeforeTheFirst) {
   CreditLog log;
   EXPECT_FALSE(log.columns(0, 100, 1).front().any);

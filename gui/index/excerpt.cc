@@ -270,6 +270,8 @@ Known look_up(const Store& store, const Stretch& stretch) {
       return known;
     }
     known.mark = c.marks[n];
+    const std::uint64_t last_frame =
+        std::min(stretch.last_frame, stretch.first_frame + kMaxFrames - 1);
     std::vector<std::uint32_t> connections = stretch.connections;
     // Rows are in the order of their ends but for a few that were held back.
     constexpr std::size_t kSlack = 4096;
@@ -287,8 +289,8 @@ Known look_up(const Store& store, const Stretch& stretch) {
     for (std::size_t i = low > kSlack ? low - kSlack : 0; i < c.rows.size() && behind < kSlack;
          ++i) {
       const MessageRow& row = c.rows[i];
-      if (row.frame > stretch.last_frame) ++behind;
-      if (row.frame < stretch.first_frame || row.frame > stretch.last_frame) continue;
+      if (row.frame > last_frame) ++behind;
+      if (row.frame < stretch.first_frame || row.frame > last_frame) continue;
       known.rows[row.frame].emplace_back(i + 1, row);
       const std::uint32_t index = c.canonical(row.connection);
       if (stretch.connections.empty() && connections.size() < 64 &&
@@ -349,7 +351,10 @@ Stretch stretch_of(const Content& content, std::uint64_t first, std::uint64_t la
     }
     if (row.match == 0 || row.match > content.rows.size()) continue;
     const MessageRow& other = content.rows[row.match - 1];
-    if (first == last || (other.frame <= latest && other.frame + kNear >= s.first_frame)) {
+    // Of one message all of its exchange, unless its ends are too far apart to be read at once.
+    const std::uint64_t apart = std::max(row.frame, other.frame) - std::min(row.frame, other.frame);
+    const bool near = other.frame <= latest && other.frame + kNear >= s.first_frame;
+    if (near || (first == last && apart + row.first_frame + other.first_frame < kMaxFrames)) {
       cover(other);
     }
   }

@@ -147,14 +147,11 @@ class ByRows final : public Way {
       open_.push_back(id);
       return;
     }
-    if (!filter_.matches(message_.of(c, id))) return;
-    matches.push_back(id);
-    if (findings_) taken_.insert(id);
+    if (filter_.matches(message_.of(c, id))) matches.push_back(id);
   }
   bool check(const Content& c, std::uint64_t id, std::vector<std::uint64_t>& matches) {
-    if (id > done_ || taken_.count(id) != 0 || !filter_.matches(message_.of(c, id))) return false;
+    if (id > done_ || !filter_.matches(message_.of(c, id))) return false;
     matches.push_back(id);
-    if (findings_) taken_.insert(id);
     return true;
   }
 
@@ -163,9 +160,8 @@ class ByRows final : public Way {
   bool late_, findings_;
   RowMessage message_;
   std::uint64_t done_ = 0;
-  std::vector<std::uint64_t> open_;          // Calls that may match yet
-  std::size_t found_ = 0;                    // of Content::found
-  std::unordered_set<std::uint64_t> taken_;  // with findings_, those that match
+  std::vector<std::uint64_t> open_;  // Calls that may match yet
+  std::size_t found_ = 0;            // of Content::found
   std::string error_;
 };
 
@@ -358,6 +354,8 @@ Search::Found Search::step() {
   bool more = true;
   while (more && Clock::now() < until) more = impl_->way->some(found.messages);
   std::sort(found.messages.begin(), found.messages.end());
+  found.messages.erase(std::unique(found.messages.begin(), found.messages.end()),
+                       found.messages.end());
   found.idle = !more;
   found.done = impl_->way->done();
   found.error = impl_->way->error();

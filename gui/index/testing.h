@@ -91,6 +91,7 @@ inline std::vector<std::uint64_t> search(const Loaded& loaded, const std::string
     if (found.idle) break;
   }
   std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
 }
 

@@ -231,6 +231,7 @@ void Document::took(const index::Search::Found& found) {
       const auto from =
           std::lower_bound(found_.begin(), found_.begin() + middle, found.messages.front());
       std::inplace_merge(from, found_.begin() + middle, found_.end());
+      found_.erase(std::unique(from, found_.end()), found_.end());
     }
   }
   last_found_ = found;

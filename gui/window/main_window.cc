@@ -2,6 +2,7 @@
 
 #include "connections_model.h"
 #include "detail_view.h"
+#include "events_view.h"
 #include "export.h"
 #include "filter_edit.h"
 #include "findings_view.h"
@@ -173,6 +174,7 @@ void MainWindow::make_docks() {
       {"latency", tr("Latency"), panels_->latency},
       {"findings", tr("Findings"), findings_},
       {"chunk-sizes", tr("Chunk sizes"), panels_->chunk_sizes},
+      {"events", tr("Events"), new EventsView(document_, this)},
   };
   for (const auto& [name, title, widget] : others) {
     QDockWidget* const made = add_dock(name, title, widget, Qt::BottomDockWidgetArea);
@@ -333,9 +335,9 @@ void MainWindow::go_menu() {
   go->addAction(tr("&Next place of the finding"), QKeySequence(tr("Ctrl+Shift+N")), this,
                 [this] { findings_->jump(1); });
   const std::pair<QString, QString> views[] = {
-      {"connections", tr("Alt+1")}, {"detail", tr("Alt+2")},     {"credits", tr("Alt+3")},
-      {"chunks", tr("Alt+4")},      {"ladder", tr("Alt+5")},     {"latency", tr("Alt+6")},
-      {"findings", tr("Alt+7")},    {"chunk-sizes", tr("Alt+8")}};
+      {"connections", tr("Alt+1")}, {"detail", tr("Alt+2")},      {"credits", tr("Alt+3")},
+      {"chunks", tr("Alt+4")},      {"ladder", tr("Alt+5")},      {"latency", tr("Alt+6")},
+      {"findings", tr("Alt+7")},    {"chunk-sizes", tr("Alt+8")}, {"events", tr("Alt+9")}};
   go->addAction(tr("&Messages"), QKeySequence(tr("Alt+0")), this,
                 [this] { messages_->setFocus(); });
   for (const auto& [name, keys] : views) {

@@ -2,6 +2,7 @@
 // seen then. Runs without a screen; tests/gui runs it in a real window too.
 #include "connections_model.h"
 #include "detail_view.h"
+#include "events_view.h"
 #include "export.h"
 #include "filter_edit.h"
 #include "findings_view.h"
@@ -360,6 +361,10 @@ TEST_F(Window, ARunningEndpointIsSeenAndAFaultShowsItself) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return rows() > 100; }, kBound))
       << window.message().toStdString();
   EXPECT_TRUE(document().is_live());
+  // Who they are is what endpoints tell first.
+  QTreeWidget& told = *window.findChild<EventsView*>();
+  EXPECT_TRUE(QTest::qWaitFor(
+      [&] { return !told.findItems("gui-server", Qt::MatchContains, 3).isEmpty(); }, kBound));
   // Credits move.
   CreditChart& chart = *window.findChild<CreditChart*>();
   const auto most = [&] {

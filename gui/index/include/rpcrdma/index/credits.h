@@ -39,6 +39,9 @@ class CreditLog {
   // In order of time; one that is earlier than the one before counts as that.
   void add(CreditEntry entry);
 
+  // What another one has, too: they turned out to be one.
+  void merge(const CreditLog& other);
+
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
   [[nodiscard]] const CreditEntry& entry(std::size_t i) const { return entries_[i]; }
   // The latest entry at or before a time; size() when there is none.
@@ -55,7 +58,7 @@ class CreditLog {
   // Adds entries [first, last) to `span`.
   void sum(std::size_t first, std::size_t last, CreditSpan& span) const;
 
-  Chunked<CreditEntry, 64> entries_;
+  Chunked<CreditEntry, 16> entries_;
   std::vector<CreditSpan> levels_[kLevels];
 };
 

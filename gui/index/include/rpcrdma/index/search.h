@@ -26,11 +26,12 @@ class Search {
   Search& operator=(const Search&) = delete;
 
   struct Found {
-    std::vector<std::uint64_t> messages;  // IDs, sorted; of them may be some that are before
-                                          // earlier ones, since a Call matches when it is over
-    std::uint64_t done = 0, total = 0;    // messages looked at, of those that there are
-    bool idle = false;                    // nothing more to do until the store grows
-    std::string error;                    // why it cannot go on; empty: it can
+    // IDs, sorted. Some may be before those of earlier steps, since a Call matches when it is over,
+    // and some may have been among them, where more was found on a message since.
+    std::vector<std::uint64_t> messages;
+    std::uint64_t done = 0, total = 0;  // messages looked at, of those that there are
+    bool idle = false;                  // nothing more to do until the store grows
+    std::string error;                  // why it cannot go on; empty: it can
   };
   // Goes on for some milliseconds. For one thread at a time.
   [[nodiscard]] Found step();

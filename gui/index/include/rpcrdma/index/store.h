@@ -138,16 +138,12 @@ struct Content {
   std::vector<ProcedureText> procedures{1};  // by MessageRow::procedure
   std::vector<Outcome> outcomes{1};          // by MessageRow::outcome
   std::vector<ConnectionInfo> connections;   // by index
-  std::vector<std::uint32_t> goes_on_as;     // index under which a connection goes on
+  std::vector<std::uint32_t> goes_on_as;     // index under which a connection goes on; its own: so
+  // Of connections whose index is kMostConnections or more only the messages are kept.
+  static constexpr std::uint32_t kMostConnections = 65536;
   // By index * 2 + side that calls.
   std::vector<std::unique_ptr<CreditLog>> credits;
   std::vector<std::unique_ptr<ChunkSums>> chunks;  // by index
-  // Calls that waited for a credit, as endpoints tell, by index * 2 + side.
-  struct Wait {
-    std::int64_t from_ns = 0, to_ns = 0;  // to_ns INT64_MAX: still
-    std::uint32_t xid = 0;
-  };
-  std::vector<std::vector<Wait>> waits;
   std::vector<FoundKind> kinds;
   Chunked<Found> found;                        // on messages, in the order found
   std::array<std::uint64_t, 3> found_total{};  // by rules::Severity
@@ -168,7 +164,8 @@ struct Content {
 
   // The index under which it is known now.
   [[nodiscard]] std::uint32_t canonical(std::uint32_t index) const {
-    return index < goes_on_as.size() ? goes_on_as[index] : index;
+    while (index < goes_on_as.size() && goes_on_as[index] != index) index = goes_on_as[index];
+    return index;
   }
   [[nodiscard]] std::uint32_t connection_id(std::uint32_t index) const {
     return canonical(index) + 1;
