@@ -1,6 +1,7 @@
 // What can be read at any place, a plain file, stays where it is, and only some places in it are
 // remembered. Everything else is kept as it comes, so that all can be looked at again alike.
 #include "collector.h"
+#include "pump.h"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +11,10 @@
 #include <cstring>
 #include <thread>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 
 #include <rpcrdma/capture/live_stream.h>
 #include <rpcrdma/index/loading.h>
@@ -59,6 +62,13 @@ class Watched final : public capture::Source {
   std::vector<capture::Mark> marks_;
 };
 
+// What can be read only once, and may keep a reader waiting.
+bool is_pipe(const std::string& path) {
+  struct stat status {};
+  if (path == "-") return ::fstat(STDIN_FILENO, &status) != 0 || !S_ISREG(status.st_mode);
+  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
 bool readable(int fd) {
   pollfd wait{fd, POLLIN, 0};
   return ::poll(&wait, 1, 0) > 0;
@@ -81,6 +91,7 @@ struct Loading::Impl {
   std::atomic<bool> cancelled{false};
   capture::FileDescriptor wake;
   std::unique_ptr<capture::LiveSource> live;
+  Pump pump;
   std::thread thread;
 
   // Of what is kept.
@@ -268,6 +279,7 @@ Loading::~Loading() {
 void Loading::cancel() {
   impl_->cancelled = true;
   if (impl_->live != nullptr) impl_->live->stop();
+  impl_->pump.stop();
   const std::uint64_t one = 1;
   static_cast<void>(::write(impl_->wake.get(), &one, sizeof one) == 0);
 }
@@ -285,17 +297,24 @@ capture::Expected<std::unique_ptr<Loading>> Loading::files(Store& store,
                                                            Changed changed) {
   auto impl = std::make_unique<Impl>(store, options, std::move(changed));
   Impl* const i = impl.get();
-  if (paths.size() == 1 && paths.front() == "-") {
+  if (paths.size() == 1 && is_pipe(paths.front())) {
     if (auto kept = i->keep_frames(); !kept) return tl::unexpected(kept.error());
+    capture::FileDescriptor from(
+        paths.front() == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                             : ::open(paths.front().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const std::string name = paths.front() == "-" ? "standard input" : paths.front();
+    if (from.get() < 0) return capture::fail(name + ": " + std::strerror(errno));
+    auto end = i->pump.start(std::move(from));
+    if (!end) return tl::unexpected(end.error());
     // Opening reads the first bytes, which may be long in coming.
-    i->start([i] {
-      capture::Expected<std::unique_ptr<capture::Source>> source = tl::unexpected(capture::Error{});
-      if (i->wait(STDIN_FILENO)) source = capture::open_file("-");
-      if (source) return i->read_stream(std::move(*source), STDIN_FILENO);
+    i->start([i, name, fd = end->get(),
+              e = std::make_shared<capture::FileDescriptor>(std::move(*end))]() mutable {
+      auto source = capture::open_descriptor(std::move(*e), name);
+      if (source) return i->read_stream(std::move(*source), fd);
       i->store.write([&](Content& c) {
         c.progress.finished = true;
         c.progress.cancelled = i->cancelled;
-        c.progress.error = source.error().message;
+        if (!i->cancelled) c.progress.error = source.error().message;
       });
       i->changed();
     });

@@ -5,8 +5,10 @@
 #include <fstream>
 #include <random>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <rpcrdma/index/excerpt.h>
 
@@ -84,6 +86,34 @@ TEST(Loading, DamagedCapturesAreShownAsFarAsTheyGo) {
     }
     static_cast<void>(testing::search(loaded, "rpcrdma.finding || rpc.xid < 7"));
   }
+  std::remove(path.c_str());
+}
+
+// Half a capture in a pipe, and then nothing: it is shown, and who has seen enough is let go.
+TEST(Loading, APipeThatSaysNoMoreKeepsNobody) {
+  const std::string path = ::testing::TempDir() + "pipe." + std::to_string(::getpid());
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  std::ifstream file(testing::capture("linux-nfs41.pcap"), std::ios::binary);
+  const std::string whole((std::istreambuf_iterator<char>(file)), {});
+  Store store;
+  testing::Watch watch(store);
+  LoadOptions options;
+  options.folder = ::testing::TempDir();
+  auto loading = Loading::files(store, {path}, options, watch.changed());
+  ASSERT_TRUE(loading) << loading.error().message;
+  const capture::FileDescriptor writer(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  ASSERT_GE(writer.get(), 0);
+  const std::size_t part = whole.size() / 2 + 5;
+  for (std::size_t at = 0; at < part;) {
+    const ssize_t n = ::write(writer.get(), whole.data() + at, part - at);
+    ASSERT_GT(n, 0);
+    at += static_cast<std::size_t>(n);
+  }
+  EXPECT_TRUE(watch.until([](const Content& c) { return c.rows.size() > 10; }));
+  (*loading)->cancel();
+  EXPECT_TRUE(watch.until_finished());
+  store.read([](const Content& c) { EXPECT_TRUE(c.progress.cancelled); });
+  loading->reset();
   std::remove(path.c_str());
 }
 
