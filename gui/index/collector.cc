@@ -53,6 +53,24 @@ const char* which(bool client, bool server) {
   return client ? "client" : server ? "server" : "neither";
 }
 
+const char* transport_of(const roce::Connection& c) {
+  if (c.recorded) {
+    return c.side[0].operations_unseen || c.side[1].operations_unseen ? "device" : "soft fabric";
+  }
+  switch (c.side[0].address.kind) {
+    case capture::AddressKind::kIpv4:
+    case capture::AddressKind::kIpv6:
+      return "RoCEv2";
+    case capture::AddressKind::kGid:
+      return "RoCEv1";
+    case capture::AddressKind::kLid:
+      return "InfiniBand";
+    case capture::AddressKind::kNone:
+      break;
+  }
+  return "";
+}
+
 std::string end_text(const roce::Side& side) {
   std::string text = side.address.to_string();
   if (side.qpn_known) text += fmt::format(" QP {}", side.qpn);
@@ -375,6 +393,7 @@ ConnectionInfo Collector::info(std::uint32_t index) const {
                                 : report::Roles::kLikely;
   r.set_up_seen = c->setup == roce::Setup::kCm;
   r.recorded = c->recorded;
+  r.transport = transport_of(*c);
   r.version = cm.version;
   r.dialect = cm.dialect;
   r.thresholds = cm.thresholds;

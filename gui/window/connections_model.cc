@@ -23,6 +23,7 @@ enum : int {
   kId,
   kClient,
   kServer,
+  kTransport,
   kSource,
   kVersion,
   kThresholds,
@@ -44,6 +45,7 @@ constexpr std::array<Title, kTitles> kTitle{{
     {"Conn.", "As reports number it"},
     {"Client", "Address and QP of the RPC client; who called first where that is not certain"},
     {"Server", "Address and QP of the RPC server"},
+    {"Transport", "Of its packets; of what an endpoint tells, its provider"},
     {"Seen", "In packets, with or without its set-up, or told by an endpoint"},
     {"Version", "Of RPC-over-RDMA; of version 2 its dialect"},
     {"Inline", "Inline thresholds: of Calls, of Replies; bytes"},
@@ -85,6 +87,8 @@ QString text(const index::ConnectionInfo& c, double calls, double bytes, int col
       return QString::fromStdString(c.end[0]);
     case kServer:
       return QString::fromStdString(c.end[1]);
+    case kTransport:
+      return c.transport;
     case kSource:
       return c.recorded      ? "told by its endpoint"
              : c.set_up_seen ? "from its set-up on"

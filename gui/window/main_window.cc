@@ -144,8 +144,8 @@ void MainWindow::make_docks() {
   connections_->setWordWrap(false);
   connections_->horizontalHeader()->setHighlightSections(false);
   const int wide = fontMetrics().averageCharWidth();
-  const int widths[] = {6, 22, 22, 20, 9, 13, 13, 20, 9, 9, 13, 9, 18, 11, 12, 11, 12};
-  for (int i = 0; i < 17; ++i) connections_->setColumnWidth(i, wide * (widths[i] + 1));
+  const int widths[] = {6, 22, 22, 11, 20, 9, 13, 13, 20, 9, 9, 13, 9, 18, 11, 12, 11, 12};
+  for (int i = 0; i < 18; ++i) connections_->setColumnWidth(i, wide * (widths[i] + 1));
   connect(connections_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& now) {
             if (now.isValid()) document_.select_connection(connections_model_->index_of(now.row()));

@@ -333,8 +333,9 @@ TEST_F(Window, ConnectionsAreListedAndChosen) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return table.model()->rowCount() == 1; }, kBound));
   const auto text = [&](int column) { return table.model()->index(0, column).data().toString(); };
   EXPECT_EQ(text(1), "10.77.0.2 QP 17");
-  EXPECT_EQ(text(5), "4096 / 4096");
-  EXPECT_EQ(text(8), "50");
+  EXPECT_EQ(text(3), "RoCEv2");
+  EXPECT_EQ(text(6), "4096 / 4096");
+  EXPECT_EQ(text(9), "50");
   EXPECT_EQ(document().connection(), 0u);
 }
 

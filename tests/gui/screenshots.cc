@@ -144,7 +144,19 @@ class Screens {
         QTest::qWaitFor([&] { return window_.document().row_count() > 4000; }, kBound);
     set("loss", 2);
     QTest::qWait(2500);
-    const bool saved = save(window_, "live");
+    bool saved = save(window_, "live");
+    raise("endpoints");
+    raise("events");
+    saved = saved &&
+            QTest::qWaitFor(
+                [&] {
+                  const auto* const list =
+                      window_.dock("endpoints")->widget()->findChild<QTreeWidget*>();
+                  return list != nullptr && list->topLevelItemCount() >= 2;
+                },
+                kBound) &&
+            save(window_, "events");
+    raise("trial");
     return some && saved && stop();
   }
 

@@ -30,6 +30,9 @@ struct ConnectionInfo {
   report::Roles roles = report::Roles::kUnknown;
   bool set_up_seen = false;
   bool recorded = false;  // told by its endpoint, not found in packets
+  // "RoCEv2", "RoCEv1", "InfiniBand"; of what an endpoint tells, its provider: "soft fabric", or
+  // "device" where that does not see what the peer does.
+  const char* transport = "";
   std::uint32_t version = 0;
   wire::Dialect dialect = wire::Dialect::kDraft02;
   model::InlineThresholds thresholds;
