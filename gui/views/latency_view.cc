@@ -139,7 +139,7 @@ void LatencyView::show_current() {
   }
   // How many Calls were in each bucket, over the logarithm of time.
   QChart& chart = *histogram_->chart();
-  auto* const upper = new QLineSeries;
+  QList<QPointF> outline;
   double most = 1;
   double least_us = 1e18;
   double most_us = 0;
@@ -147,16 +147,18 @@ void LatencyView::show_current() {
     const double from = std::max(0.001, static_cast<double>(b.from_ns) / 1e3);
     const double to = std::max(from * 1.001, static_cast<double>(b.to_ns) / 1e3);
     const auto count = static_cast<double>(b.count);
-    upper->append(from, 0);
-    upper->append(from, count);
-    upper->append(to, count);
-    upper->append(to, 0);
+    outline << QPointF(from, 0);
+    outline << QPointF(from, count);
+    outline << QPointF(to, count);
+    outline << QPointF(to, 0);
     most = std::max(most, count);
     least_us = std::min(least_us, from);
     most_us = std::max(most_us, to);
   }
   if (!p.buckets.empty()) {
     const QColor colour = ink(palette(), Ink::kCall);
+    auto* const upper = new QLineSeries;
+    upper->replace(outline);
     auto* const area = new QAreaSeries(upper);
     upper->setParent(area);
     area->setName(tr("Calls, by us"));

@@ -1,5 +1,8 @@
 #include "views_testing.h"
 
+#include <QAbstractSeries>
+#include <QChart>
+#include <QChartView>
 #include <QSignalSpy>
 #include <QTest>
 
@@ -55,6 +58,23 @@ TEST(LatencyView, ASlowCallThatIsClickedIsSelected) {
   EXPECT_EQ(view.outliers().rowCount(), 1);
   click(0);
   EXPECT_EQ(told.back()[0].toULongLong(), 99U);
+}
+
+// Its Calls were seen, and no answer. Nothing is left behind of what was not drawn, as a leak check
+// sees.
+TEST(LatencyView, AProcedureWithoutAnswersHasNoHistogram) {
+  LatencyView view;
+  std::vector<LatencyProcedure> all = procedures();
+  all[0].buckets.clear();
+  view.set_procedures(all);
+  EXPECT_EQ(view.table().item(0, 3)->text().toStdString(), "-");
+  int histograms = 0;
+  for (const QChartView* const chart : view.findChildren<QChartView*>()) {
+    if (chart->accessibleName() != "Histogram of latency") continue;
+    ++histograms;
+    EXPECT_TRUE(chart->chart()->series().isEmpty());
+  }
+  EXPECT_EQ(histograms, 1);
 }
 
 TEST(LatencyView, TheChosenProcedureStaysChosenWhenNumbersChange) {
