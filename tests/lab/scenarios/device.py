@@ -5,7 +5,8 @@ from machines import check
 def again_and_again(command, seconds):
     """What connects before the other listens ends at once; and with rdma_cm perftest does so twice, so that the
     other can be left waiting for somebody who has gone."""
-    return f"for i in 1 2 3 4 5 6 7 8 9; do timeout {seconds} {command} && exit; sleep 0.5; done; exit 1"
+    tries = " ".join(str(i) for i in range(30))
+    return f"for i in {tries}; do timeout {seconds} {command} && exit; sleep 0.5; done; exit 1"
 
 
 def run(lab):
