@@ -216,6 +216,9 @@ void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) 
       continue;
     }
     const QColor colour = ink(palette(), line.ink);
+    // All of a kind at once, and lines as thin rectangles: a pen's strokes cost many times as much.
+    const int thick = line.filled ? 1 : 2;
+    QList<QRect> below, body, strokes;
     int before = -1;
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const CreditColumn& c = columns[i];
@@ -225,27 +228,35 @@ void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) 
       }
       const int low = y_of(c.*line.least);
       const int high = y_of(c.*line.most);
+      const int left = x(i);
+      const int wide = std::max(1, x(i + 1) - left);
+      const auto upright = [&](int from, int to) {
+        strokes << QRect(left - thick / 2, std::min(from, to), thick, std::abs(to - from) + 1);
+      };
       if (line.filled) {
-        // What is in use is seen through what waits.
-        QColor below = colour;
-        below.setAlphaF(0.25F);
-        painter.fillRect(QRect(x(i), high, std::max(1, x(i + 1) - x(i)), area.bottom() - high),
-                         below);
+        below << QRect(left, high, wide, area.bottom() - high);
+        if (low != high) body << QRect(left, high, wide, low - high);
+      } else if (low != high) {
+        upright(low, high);
       }
-      painter.setPen(QPen(colour, line.filled ? 1 : 2));
-      if (line.filled) {
-        painter.fillRect(QRect(x(i), high, std::max(1, x(i + 1) - x(i)), low - high),
-                         tint(palette(), colour, 0.55));
-      } else {
-        painter.drawLine(x(i), low, x(i), high);
-      }
-      painter.drawLine(x(i), high, x(i + 1), high);
-      if (before >= 0 && before != high) painter.drawLine(x(i), before, x(i), high);
+      strokes << QRect(left, high - thick / 2, wide + 1, thick);
+      if (before >= 0 && before != high) upright(before, high);
       before = high;
     }
+    painter.setPen(Qt::NoPen);
+    // What is in use is seen through what waits.
+    QColor through = colour;
+    through.setAlphaF(0.25F);
+    painter.setBrush(through);
+    painter.drawRects(below);
+    painter.setBrush(tint(palette(), colour, 0.55));
+    painter.drawRects(body);
+    painter.setBrush(colour);
+    painter.drawRects(strokes);
   }
+  painter.setBrush(Qt::NoBrush);
   painter.setPen(line_colour(palette()));
-  painter.drawRect(area.adjusted(0, 0, 0, 0));
+  painter.drawRect(area);
   // What is what.
   int at = area.left();
   const int y = area.top() - fontMetrics().height() - 3;

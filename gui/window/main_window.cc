@@ -128,6 +128,8 @@ QDockWidget* MainWindow::add_dock(const QString& name, const QString& title, QWi
   made->setObjectName(name);
   made->setWidget(widget);
   addDockWidget(area, made);
+  connect(made, &QDockWidget::visibilityChanged, panels_,
+          [this, widget](bool seen) { panels_->set_in_sight(widget, seen); });
   return made;
 }
 

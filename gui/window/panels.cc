@@ -120,10 +120,7 @@ Panels::Panels(Document& document, MessageTable& table, QWidget* parent)
   latency_timer_.setSingleShot(true);
   latency_timer_.setInterval(kLatencyEachMs);
   connect(&ladder_timer_, &QTimer::timeout, this, &Panels::want_ladder);
-  connect(&latency_timer_, &QTimer::timeout, this, [this] {
-    latency->set_procedures(document_.store().read(latency_of));
-    show_sizes();
-  });
+  connect(&latency_timer_, &QTimer::timeout, this, &Panels::show_statistics);
   connect(&document_, &Document::reset, this, &Panels::reset);
   connect(&document_, &Document::changed, this, &Panels::changed);
   connect(&document_, &Document::connection_selected, this, &Panels::show_connection);
@@ -148,7 +145,7 @@ Panels::Panels(Document& document, MessageTable& table, QWidget* parent)
             ladder->set_selected(document_.selected());
           });
   connect(&table_, &MessageTable::scrolled, this, [this] {
-    if (ladder->isVisible()) ladder_timer_.start();
+    if (in_sight(ladder)) ladder_timer_.start();
   });
   const auto go = [this](quint64 id) { document_.select_message(id); };
   connect(credits, &CreditChart::message_selected, this, go);
@@ -178,7 +175,7 @@ void Panels::changed() {
     });
     if (first) document_.select_connection(*first);
   }
-  if (credits->isVisible()) credits->refresh();
+  if (in_sight(credits)) credits->refresh();
   const std::uint64_t calls =
       document_.store().read([](const index::Content& c) { return c.calls_over; });
   if (calls != calls_shown_ && !latency_timer_.isActive()) {
@@ -205,9 +202,30 @@ void Panels::show_connection() {
   show_sizes();
 }
 
+void Panels::set_in_sight(const QWidget* view, bool seen) {
+  if (!seen) {
+    in_sight_.erase(view);
+    return;
+  }
+  if (!in_sight_.insert(view).second) return;
+  if (view == credits) credits->refresh();
+  if (view == ladder) ladder_timer_.start();
+  if (view == latency) show_latency();
+  if (view == chunk_sizes) show_sizes();
+}
+
+void Panels::show_statistics() {
+  show_latency();
+  show_sizes();
+}
+
+void Panels::show_latency() {
+  if (in_sight(latency)) latency->set_procedures(document_.store().read(latency_of));
+}
+
 void Panels::show_sizes() {
   const auto connection = document_.connection();
-  if (!connection) return;
+  if (!connection || !in_sight(chunk_sizes)) return;
   ChunkSizes sizes;
   document_.store().read([&](const index::Content& c) {
     const std::uint32_t at = c.canonical(*connection);
@@ -234,7 +252,7 @@ void Panels::show_sizes() {
 }
 
 void Panels::want_ladder() {
-  if (!ladder->isVisible() || document_.row_count() == 0) return;
+  if (!in_sight(ladder) || document_.row_count() == 0) return;
   auto [first, last] = table_.visible();
   // Around the selected message, if that is in sight, else what is in sight.
   const auto row = document_.row_of(document_.selected());

@@ -3,6 +3,8 @@
 
 #include "document.h"
 
+#include <unordered_set>
+
 #include <rpcrdma/views/chunk_sizes_view.h>
 #include <rpcrdma/views/chunk_view.h>
 #include <rpcrdma/views/credit_chart.h>
@@ -42,6 +44,9 @@ class Panels : public QObject {
   LadderView* ladder;
   LatencyView* latency;
 
+  // A view comes into sight, or goes behind another. Nothing is drawn that nobody sees.
+  void set_in_sight(const QWidget* view, bool seen);
+
   // What the excerpt has of one Call.
   [[nodiscard]] static ChunkPicture picture_of(const index::Excerpt& excerpt, std::uint64_t id);
   [[nodiscard]] static std::vector<LadderItem> ladder_of(const index::Excerpt& excerpt,
@@ -52,7 +57,10 @@ class Panels : public QObject {
  private:
   void reset();
   void changed();
+  [[nodiscard]] bool in_sight(const QWidget* view) const { return in_sight_.contains(view); }
   void show_connection();
+  void show_statistics();
+  void show_latency();
   void show_sizes();
   void want_ladder();
 
@@ -62,6 +70,7 @@ class Panels : public QObject {
   QTimer ladder_timer_;
   QTimer latency_timer_;
   std::uint64_t calls_shown_ = UINT64_MAX;
+  std::unordered_set<const QWidget*> in_sight_;
 };
 
 }  // namespace rpcrdma::gui

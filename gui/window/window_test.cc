@@ -164,6 +164,25 @@ TEST_F(Window, FromAMessageToItsBytesAndBack) {
   EXPECT_TRUE(tree.currentItem()->toolTip(0).contains("RFC 8166"));
 }
 
+TEST_F(Window, WhatIsBehindAnotherViewIsDrawnWhenItComesIntoSight) {
+  LatencyView& latency = *window.findChild<LatencyView*>();
+  window.dock("credits")->raise();
+  QCoreApplication::processEvents();
+  open("linux-nfs41.pcap");
+  EXPECT_EQ(latency.table().rowCount(), 0);
+  window.dock("latency")->raise();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return latency.table().rowCount() != 0; }, kBound));
+  // Another capture while it is seen.
+  open("linux-nfs3.pcap");
+  ASSERT_TRUE(QTest::qWaitFor(
+      [&] {
+        const QTableWidgetItem* const first = latency.table().item(0, 0);
+        return first != nullptr && first->text().contains("v3");
+      },
+      kBound))
+      << latency.table().rowCount();
+}
+
 TEST_F(Window, OneSelectionInAllViews) {
   open("linux-nfs41.pcap");
   filter("nfs.op == READ && rpcrdma.kind == \"call\" && rpcrdma.moved > 4096");
