@@ -16,9 +16,12 @@
 #include <QClipboard>
 #include <QDockWidget>
 #include <QDoubleSpinBox>
+#include <QInputDialog>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QLineEdit>
+#include <QMenu>
 #include <QMimeData>
 #include <QScrollBar>
 #include <QSignalSpy>
@@ -30,7 +33,9 @@
 
 #include <gmock/gmock.h>
 
+#include <rpcrdma/capture/source.h>
 #include <rpcrdma/sources/trial_panel.h>
+#include <rpcrdma/trial/trial.h>
 #include <rpcrdma/views/byte_view.h>
 
 namespace rpcrdma::gui {
@@ -88,6 +93,24 @@ class Window : public ::testing::Test {
           return s.finished && s.done == s.total;
         },
         kBound));
+  }
+  // What the dialog that is open asks for.
+  void answer(const QString& text) {
+    QLineEdit* line = nullptr;
+    ASSERT_TRUE(QTest::qWaitFor(
+        [&] {
+          for (QInputDialog* const dialog : window.findChildren<QInputDialog*>()) {
+            if (dialog->isVisible()) line = dialog->findChild<QLineEdit*>();
+          }
+          return line != nullptr;
+        },
+        kBound));
+    QTest::keyClicks(line, text);
+    QTest::keyClick(line, Qt::Key_Return);
+    ASSERT_TRUE(
+        QTest::qWaitFor([&] { return window.findChildren<QInputDialog*>().isEmpty(); }, kBound));
+    window.activateWindow();
+    ASSERT_TRUE(QTest::qWaitForWindowActive(&window, kBound));
   }
   [[nodiscard]] QString cell(std::uint64_t row, Column column) {
     return window.messages().text(row, column);
@@ -346,6 +369,53 @@ TEST_F(Window, ColumnsAreChosenAndKept) {
   EXPECT_TRUE(again.messages().is_shown(Column::kSource));
 }
 
+TEST_F(Window, ALayoutIsKeptAndTakenAgain) {
+  QMenu* layouts = nullptr;
+  for (QMenu* const menu : window.findChildren<QMenu*>()) {
+    if (menu->title() == "&Layouts") layouts = menu;
+  }
+  ASSERT_NE(layouts, nullptr);
+  const auto choose = [&](const QString& text) {
+    Q_EMIT layouts->aboutToShow();
+    for (QAction* const action : layouts->actions()) {
+      if (action->text() != text) continue;
+      action->trigger();
+      return true;
+    }
+    return false;
+  };
+  window.dock("findings")->hide();
+  ASSERT_TRUE(choose("&Keep this one..."));
+  answer("no findings");
+  window.dock("findings")->show();
+  window.dock("credits")->hide();
+  ASSERT_TRUE(choose("no findings"));
+  EXPECT_TRUE(window.dock("findings")->isHidden());
+  EXPECT_FALSE(window.dock("credits")->isHidden());
+  ASSERT_TRUE(choose("As at &first"));
+  EXPECT_FALSE(window.dock("findings")->isHidden());
+  // And by the next window.
+  MainWindow next(settings);
+  QStringList names;
+  for (QMenu* const menu : next.findChildren<QMenu*>()) {
+    if (menu->title() != "&Layouts") continue;
+    Q_EMIT menu->aboutToShow();
+    for (const QAction* const action : menu->actions()) names << action->text();
+  }
+  EXPECT_TRUE(names.contains("no findings"));
+}
+
+TEST_F(Window, AFrameIsGoneTo) {
+  open("linux-nfs41.pcap");
+  QTest::keyClick(&window, Qt::Key_G, Qt::ControlModifier);
+  answer("88");
+  ASSERT_TRUE(wait_for_excerpt());
+  EXPECT_EQ(document().excerpt()->find(document().selected())->message.frame, 88u);
+  QTest::keyClick(&window, Qt::Key_G, Qt::ControlModifier);
+  answer("the last");
+  EXPECT_EQ(window.message(), "the last is no number of a frame");
+}
+
 TEST_F(Window, ConnectionsAreListedAndChosen) {
   open("linux-nfs41.pcap");
   QTableView& table = window.connections();
@@ -432,6 +502,39 @@ TEST_F(Window, ARunningEndpointIsSeenAndAFaultShowsItself) {
   window.trial().stop();
   EXPECT_TRUE(QTest::qWaitFor([&] { return !window.trial().running(); }, kBound));
   // What was seen stays.
+  EXPECT_GT(rows(), 100u);
+}
+
+TEST_F(Window, AnInterfaceIsWatched) {
+  capture::LiveOptions may;
+  may.interface = "lo";
+  if (!capture::open_live(may)) GTEST_SKIP() << "not permitted to capture on lo";
+  auto trial = trial::Trial::start({});
+  ASSERT_TRUE(trial) << trial.error().message;
+  QTest::keyClick(&window, Qt::Key_I, Qt::ControlModifier);
+  QDockWidget& dock = *window.dock("interfaces");
+  auto& list = *dock.findChild<QTreeWidget*>("interfaces");
+  const auto lo = [&] {
+    const auto found = list.findItems("lo", Qt::MatchExactly);
+    return found.isEmpty() ? nullptr : found.front();
+  };
+  ASSERT_TRUE(QTest::qWaitFor([&] { return lo() != nullptr; }, kBound));
+  list.setCurrentItem(lo());
+  auto& filter = *dock.findChild<QLineEdit*>("filter");
+  const std::string& at = (*trial)->server_address();
+  QTest::keyClicks(&filter, QString::fromStdString("host " + at.substr(0, at.find(' '))));
+  QTest::keyClick(&filter, Qt::Key_Return);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return rows() > 100; }, kBound))
+      << window.message().toStdString();
+  EXPECT_TRUE(document().is_live());
+  EXPECT_TRUE(window.windowTitle().contains("lo"));
+  EXPECT_TRUE(window.findChild<IntegrityBar*>()->text().contains("frames"));
+  window.messages().go_to(50);
+  ASSERT_TRUE(wait_for_excerpt());
+  EXPECT_GT(window.detail().tree().topLevelItemCount(), 0);
+  // What was captured stays when nothing more is.
+  QTest::keyClick(&window, Qt::Key_Period, Qt::ControlModifier);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return finished(); }, kBound));
   EXPECT_GT(rows(), 100u);
 }
 
