@@ -5,6 +5,8 @@
 #include <QBarSet>
 #include <QHeaderView>
 #include <QHorizontalBarSeries>
+#include <QLegend>
+#include <QLegendMarker>
 #include <QLineSeries>
 #include <QLogValueAxis>
 #include <QSplitter>
@@ -161,7 +163,6 @@ void LatencyView::show_current() {
     upper->replace(outline);
     auto* const area = new QAreaSeries(upper);
     upper->setParent(area);
-    area->setName(tr("Calls, by us"));
     area->setColor(tint(palette(), colour, 0.45));
     area->setBorderColor(colour);
     chart.addSeries(area);
@@ -172,6 +173,7 @@ void LatencyView::show_current() {
     time->setBase(10);
     time->setRange(least_us * 0.8, most_us * 1.25);
     time->setLabelFormat("%g");
+    time->setTitleText(tr("us"));
     auto* const count = new QValueAxis;
     count->setRange(0, most * 1.05);
     set_ticks(*count, 5);
@@ -179,6 +181,8 @@ void LatencyView::show_current() {
     chart.addAxis(count, Qt::AlignLeft);
     area->attachAxis(time);
     area->attachAxis(count);
+    // The axes say what it is; room for names is scarce.
+    for (QLegendMarker* const marker : chart.legend()->markers(area)) marker->setVisible(false);
     for (std::size_t i = 0; i < 3; ++i) {
       auto* const line = new QLineSeries;
       line->setName(QString("%1 %2").arg(lines[i].first, duration(lines[i].second)));

@@ -21,7 +21,7 @@ EventsView::EventsView(Document& document, QWidget* parent)
   setAlternatingRowColors(true);
   setAccessibleName(tr("What endpoints told"));
   const int wide = fontMetrics().averageCharWidth();
-  header()->resizeSection(0, wide * 20);
+  header()->resizeSection(0, fontMetrics().horizontalAdvance("00:00:00.000000000") + 2 * wide);
   header()->resizeSection(1, wide * 8);
   header()->resizeSection(2, wide * 10);
   header()->setStretchLastSection(true);
