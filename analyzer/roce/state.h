@@ -221,7 +221,9 @@ struct Tracker::Impl {
   void retransmitted(ConnectionState& c, int sender, std::uint64_t count, const Packet& p);
   void sent_again(ConnectionState& c, int sender, const Packet& p);
   void duplicate(ConnectionState& c, int sender, const Packet& p);
-  void settle_uncertain_read(ConnectionState& c, Stream& s, const Packet& p);
+  static bool misfits_read(const Stream& s, std::uint32_t psn);
+  void settle_uncertain_read(ConnectionState& c, Stream& s, const wire::RocePacket& later);
+  void settle_by_held(ConnectionState& c, Stream& s);
   void send_packet(ConnectionState& c, int sender, const Packet& p);
   void write_packet(ConnectionState& c, int sender, const Packet& p);
   void read_request(ConnectionState& c, int sender, const Packet& p);

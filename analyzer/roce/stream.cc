@@ -90,11 +90,17 @@ void Tracker::Impl::learn_mtu(ConnectionState& c, int sender, const Packet& p) {
   }
 }
 
-// The length of a READ in PSNs was a guess, and `p`, a later request, does not fit it: find the
-// path MTU with which it fits.
-void Tracker::Impl::settle_uncertain_read(ConnectionState& c, Stream& s, const Packet& p) {
+// The length of a READ in PSNs was a guess, and a later request does not fit it.
+bool Tracker::Impl::misfits_read(const Stream& s, std::uint32_t psn) {
+  return s.uncertain_read && psn != s.next && !s.reads.empty() &&
+         psn_diff(psn, s.reads.back().op.psn) > 0;
+}
+
+// That request is `later`: find the path MTU with which it fits.
+void Tracker::Impl::settle_uncertain_read(ConnectionState& c, Stream& s,
+                                          const wire::RocePacket& later) {
   ReadInProgress& read = s.reads.back();
-  const std::uint32_t psn = p.roce->bth.psn;
+  const std::uint32_t psn = later.bth.psn;
   const auto n = static_cast<std::uint32_t>(psn_diff(psn, read.op.psn));
   std::uint32_t fitting = 0;
   std::uint32_t mtu = 0;
@@ -105,8 +111,9 @@ void Tracker::Impl::settle_uncertain_read(ConnectionState& c, Stream& s, const P
   }
   const bool behind_guess = psn_diff(psn, s.next) < 0;
   // Inside the READ's own PSNs: the rest of it asked for again, after a response was lost?
-  const bool again = !p.info->write && p.info->reth && p.roce->reth.rkey == read.op.handle &&
-                     p.roce->reth.va - read.op.offset < read.op.length;
+  const wire::OpcodeInfo& info = wire::opcode_info(later.bth.opcode);
+  const bool again = !info.write && info.reth && later.reth.rkey == read.op.handle &&
+                     later.reth.va - read.op.offset < read.op.length;
   if (fitting == 0 && (!behind_guess || again)) return;
   if (fitting == 1) c.path_mtu = mtu;
   read.packets = n;
@@ -156,10 +163,7 @@ void Tracker::Impl::request(ConnectionState& c, int sender, const Packet& p,
       s.assembly = p.info->first ? Stream::Assembly::kIdle : Stream::Assembly::kSkip;
     }
   }
-  if (s.uncertain_read && psn != s.next && !p.suspect && !s.reads.empty() &&
-      psn_diff(psn, s.reads.back().op.psn) > 0) {
-    settle_uncertain_read(c, s, p);
-  }
+  if (misfits_read(s, psn) && !p.suspect) settle_uncertain_read(c, s, *p.roce);
   const std::int32_t ahead = psn_diff(psn, s.next);
   if (ahead < 0) {
     if (!p.suspect) duplicate(c, sender, p);
@@ -256,10 +260,19 @@ void Tracker::Impl::hold(ConnectionState& c, int sender, const Packet& p,
   }
 }
 
+// When the READ's turn came, requests behind it had been held already.
+void Tracker::Impl::settle_by_held(ConnectionState& c, Stream& s) {
+  const Held& front = s.held.front();
+  if (front.suspect || !misfits_read(s, front.psn)) return;
+  const auto decoded = wire::decode_roce(front.bytes, front.wire_length);
+  if (decoded) settle_uncertain_read(c, s, *decoded);
+}
+
 // Takes what has become next, and closes gaps that the peer has acknowledged.
 void Tracker::Impl::drain(ConnectionState& c, int sender) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
   while (!s.held.empty()) {
+    settle_by_held(c, s);
     const Held& front = s.held.front();
     const std::int32_t ahead = psn_diff(front.psn, s.next);
     if (ahead < 0) {
@@ -647,6 +660,7 @@ void Tracker::Impl::note_acknowledged(ConnectionState& c, int sender, std::uint3
 void Tracker::Impl::flush(ConnectionState& c, int sender) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
   while (!s.held.empty()) {
+    settle_by_held(c, s);
     const Held& front = s.held.front();
     // What was damaged and never acknowledged has not arrived.
     const bool arrived = !front.suspect || (s.acked_known && psn_diff(s.acked, front.psn) >= 0);

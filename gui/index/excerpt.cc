@@ -25,12 +25,18 @@ constexpr std::size_t kMaxEvents = 65536;
 constexpr std::uint64_t kMaxKeptBytes = 64ULL << 20;
 // How far behind the last message its answer is looked for.
 constexpr std::uint64_t kNear = 20'000;
+// So many frames before the stretch and, where something of it was not seen yet, behind it are read
+// too: where packets are missing or damaged the analyzer goes by what it has seen, and holds a
+// message back until it knows.
+constexpr std::uint64_t kAround = 512;
 
 // What the store knows of the stretch.
 struct Known {
   std::map<std::uint64_t, std::vector<std::pair<std::uint64_t, MessageRow>>> rows;  // by frame
+  std::size_t count = 0;                                                            // of rows
   std::set<std::uint64_t> set_up;
-  std::optional<capture::Mark> mark;  // before the first frame
+  std::uint64_t begin = 0;            // the first frame to be read, some before the stretch
+  std::optional<capture::Mark> mark;  // before that
   std::vector<capture::Mark> set_up_marks;
   std::vector<ConnectionInfo> connections;
   std::optional<wire::Dialect> dialect;
@@ -46,6 +52,8 @@ class Reader final : public model::Observer, public trace_reader::Observer {
 
   [[nodiscard]] report::Pipeline& pipeline() { return pipeline_; }
   void begin() { begun_ = true; }
+  // All of the stretch's messages have been seen.
+  [[nodiscard]] bool all_seen() const { return seen_.size() >= known_.count; }
   Excerpt take() {
     std::stable_sort(excerpt_.events.begin(), excerpt_.events.end(),
                      [](const auto& a, const auto& b) { return a.frame < b.frame; });
@@ -53,7 +61,9 @@ class Reader final : public model::Observer, public trace_reader::Observer {
   }
 
   void on_message(const model::Message& m, const model::Call* call) override {
-    if (!begun_ || row_of(m) == 0) return;
+    const std::uint64_t row = begun_ ? row_of(m) : 0;
+    if (row == 0) return;
+    seen_.insert(row);
     if (excerpt_.messages.size() == kMaxMessages) {
       excerpt_.cut = true;
       return;
@@ -236,7 +246,7 @@ class Reader final : public model::Observer, public trace_reader::Observer {
     std::string text;
   };
   Excerpt::Event* event(Happened h) {
-    if (h.meta.frame < stretch_.first_frame) return nullptr;
+    if (h.meta.frame < stretch_.first_frame || h.meta.frame > stretch_.last_frame) return nullptr;
     if (excerpt_.events.size() == kMaxEvents) {
       excerpt_.cut = true;
       return nullptr;
@@ -257,6 +267,7 @@ class Reader final : public model::Observer, public trace_reader::Observer {
   report::Pipeline pipeline_;
   report::Context context_;
   bool begun_ = false;
+  std::set<std::uint64_t> seen_;  // rows
   Excerpt excerpt_;
   std::map<std::uint64_t, std::size_t> at_;  // messages, by the ID that they have here
 };
@@ -264,7 +275,8 @@ class Reader final : public model::Observer, public trace_reader::Observer {
 Known look_up(const Store& store, const Stretch& stretch) {
   return store.read([&](const Content& c) {
     Known known;
-    const std::uint64_t n = (stretch.first_frame - 1) / Content::kMarkEvery;
+    known.begin = stretch.first_frame > kAround ? stretch.first_frame - kAround : 1;
+    const std::uint64_t n = (known.begin - 1) / Content::kMarkEvery;
     if (stretch.first_frame == 0 || n >= c.marks.size()) {
       known.missing = true;
       return known;
@@ -292,6 +304,7 @@ Known look_up(const Store& store, const Stretch& stretch) {
       if (row.frame > last_frame) ++behind;
       if (row.frame < stretch.first_frame || row.frame > last_frame) continue;
       known.rows[row.frame].emplace_back(i + 1, row);
+      ++known.count;
       const std::uint32_t index = c.canonical(row.connection);
       if (stretch.connections.empty() && connections.size() < 64 &&
           std::find(connections.begin(), connections.end(), index) == connections.end()) {
@@ -309,7 +322,7 @@ Known look_up(const Store& store, const Stretch& stretch) {
       }
       if (index >= c.set_up.size()) continue;
       for (const std::uint64_t frame : c.set_up[index]) {
-        if (frame < stretch.first_frame) known.set_up.insert(frame);
+        if (frame < known.begin) known.set_up.insert(frame);
       }
     }
     if (!one_dialect) known.dialect.reset();
@@ -396,9 +409,13 @@ capture::Expected<Excerpt> read_excerpt(const Store& store, const std::string& f
   while (!cancelled.load(std::memory_order_relaxed)) {
     const auto more = (*opened)->next(frame);
     if (!more) return tl::unexpected(more.error());
-    if (!*more || frame.number > stretch.last_frame) break;
-    if (frame.number < stretch.first_frame) continue;
-    if (frame.number - stretch.first_frame >= kMaxFrames) {
+    if (!*more) break;
+    if (frame.number > stretch.last_frame &&
+        (reader.all_seen() || frame.number > stretch.last_frame + kAround)) {
+      break;
+    }
+    if (frame.number < known.begin) continue;
+    if (frame.number >= stretch.first_frame + kMaxFrames) {
       cut = true;
       break;
     }

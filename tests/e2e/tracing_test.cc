@@ -302,7 +302,7 @@ TEST_F(Tracing, PacketsAreShownLive) {
   ASSERT_TRUE(attached.wait_for("attached to serve"));
   Background ping({"ping", server_, "--from", client_, "--no-live", "-i", "0.01"});
   ASSERT_TRUE(shown.wait_for("attached to serve"));
-  ASSERT_TRUE(ping.wait_for("\n"));
+  ASSERT_TRUE(ping.wait_for("seq=1"));
   ping.signal(SIGINT);
   ping.finish();
   stop(server);
