@@ -112,7 +112,10 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
   messages_->setFocus();
 }
 
-MainWindow::~MainWindow() = default;
+// Docks that go let others come into sight: by then nobody draws any more.
+MainWindow::~MainWindow() {
+  delete panels_;
+}
 
 QDockWidget* MainWindow::dock(const QString& name) const {
   return findChild<QDockWidget*>(name);
@@ -129,7 +132,7 @@ QDockWidget* MainWindow::add_dock(const QString& name, const QString& title, QWi
   made->setWidget(widget);
   addDockWidget(area, made);
   connect(made, &QDockWidget::visibilityChanged, panels_,
-          [this, widget](bool seen) { panels_->set_in_sight(widget, seen); });
+          [panels = panels_, widget](bool seen) { panels->set_in_sight(widget, seen); });
   return made;
 }
 
