@@ -273,6 +273,25 @@ TEST_F(ReadTest, PathMtuFoundFromTheNextPsn) {
   EXPECT_EQ(connection().path_mtu, kMtu);
 }
 
+TEST_F(ReadTest, PathMtuFoundFromAPsnThatWasHeldBehindIt) {
+  a(packet(Opcode::kSendOnly, kQpB, 48, pattern(4)));
+  a(request());  // held: the capture lost 49
+  a(packet(Opcode::kSendOnly, kQpB, 53, pattern(4)));
+  EXPECT_EQ(told.sends.size(), 1U);
+  tracker.finish();
+  EXPECT_EQ(told.sends.size(), 2U);
+  EXPECT_EQ(connection().path_mtu, kMtu);
+}
+
+TEST_F(ReadTest, PathMtuFoundWhenTheGapBeforeItIsAcknowledged) {
+  a(packet(Opcode::kSendOnly, kQpB, 48, pattern(4)));
+  a(request());
+  a(packet(Opcode::kSendOnly, kQpB, 53, pattern(4)));
+  b(ack(kQpA, 49));
+  EXPECT_EQ(told.sends.size(), 2U);
+  EXPECT_EQ(connection().path_mtu, kMtu);
+}
+
 TEST_F(ReadTest, ResponsesAgainAreRetransmissions) {
   a(request());
   for (std::uint32_t i = 0; i < 3; ++i) b(answer(i));
