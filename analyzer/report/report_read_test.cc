@@ -23,7 +23,7 @@ TEST(ReportRead, WhatWasWrittenIsReadAsTheSame) {
 
 TEST(ReportRead, TwoThreadsWriteWhatOneDoes) {
   Report report = report_of("linux-nfs41.pcap");
-  for (const std::size_t connections : {1, 255, 256, 257, 1500, 4000}) {
+  for (const std::size_t connections : {1U, 255U, 256U, 257U, 1500U, 4000U}) {
     report.connections.resize(connections, report.connections.front());
     for (std::size_t i = 0; i < connections; ++i) {
       report.connections[i].id = static_cast<std::uint32_t>(i + 1);

@@ -66,10 +66,12 @@ class Pair : public RequesterOwner, public ResponderOwner {
   }
   void run() {
     for (bool any = true; any;) {
-      any = take(client_host_, client_) | take(server_host_, server_);
+      any = take(client_host_, client_);
+      if (take(server_host_, server_)) any = true;
       if (client_) client_->flush(0);
       if (server_) server_->flush(0);
-      any |= carry(client_host_, server_host_) | carry(server_host_, client_host_);
+      if (carry(client_host_, server_host_)) any = true;
+      if (carry(server_host_, client_host_)) any = true;
     }
   }
 

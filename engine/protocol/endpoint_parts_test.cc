@@ -127,7 +127,7 @@ TEST(SlotList, LosesFromAnywhereAndJoins) {
   a.take_before(b);
   EXPECT_THAT(content(a, slots), ElementsAre(1, 3, 5, 6, 7));
   a.push_back(9);
-  for (const std::uint32_t i : {1, 3, 5, 6, 7}) a.remove(i);
+  for (const std::uint32_t i : {1U, 3U, 5U, 6U, 7U}) a.remove(i);
   EXPECT_THAT(content(a, slots), ElementsAre(9));
   a.remove(9);
   EXPECT_TRUE(a.empty());

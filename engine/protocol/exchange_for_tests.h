@@ -147,7 +147,9 @@ class Exchange : public RequesterOwner, public ResponderOwner {
   // Both sides take what there is, until there is nothing.
   void pump() {
     for (int i = 0; i < 1000; ++i) {
-      const bool any = take(client_host, client) | take(server_host, server) | answer();
+      bool any = take(client_host, client);
+      if (take(server_host, server)) any = true;
+      if (answer()) any = true;
       if (client != nullptr) client->flush(net.now());
       if (server != nullptr) server->flush(net.now());
       if (!any) return;

@@ -35,8 +35,8 @@ class DispatcherTest : public ::testing::Test {
          [](Call& c) {
            const std::uint32_t v = c.arguments().u32();
            if (!c.arguments().at_end()) return (void)c.fail(CallError::kGarbageArgs);
-           const ByteVector result = words(v + 1);
-           const protocol::Piece piece{result, nullptr, false};
+           const ByteVector sum = words(v + 1);
+           const protocol::Piece piece{sum, nullptr, false};
            (void)c.reply({&piece, 1});
          },
          {}},

@@ -503,8 +503,8 @@ void Collector::put_findings(Content& to) {
 }
 
 void Collector::put_times(Content& to) {
-  const auto times_of = [&to, this](const report::ProcedureKey& key,
-                                    std::uint32_t procedure) -> ProcedureTimes& {
+  const auto times_of = [&to](const report::ProcedureKey& key,
+                              std::uint32_t procedure) -> ProcedureTimes& {
     auto it = to.times.find(key);
     if (it != to.times.end()) return it->second;
     const bool full = to.times.size() >= kMaxProcedures;

@@ -64,7 +64,7 @@ TEST(Credits, ColumnsSayWhatEachEntryInThemSays) {
 TEST(Credits, TwoLogsThatTurnOutToBeOneAreInOrder) {
   CreditLog odd;
   CreditLog even;
-  for (int i = 0; i < 200; ++i) (i % 2 != 0 ? odd : even).add(entry(i, 9, i % 7));
+  for (std::uint32_t i = 0; i < 200; ++i) (i % 2 != 0 ? odd : even).add(entry(i, 9, i % 7));
   odd.merge(even);
   ASSERT_EQ(odd.size(), 200u);
   for (std::size_t i = 0; i < 200; ++i) {

@@ -210,7 +210,7 @@ void MessageTable::paintEvent(QPaintEvent* event) {
   const int height = row_height();
   const auto first = static_cast<std::uint64_t>(verticalScrollBar()->value());
   const std::uint64_t count = document_.row_count();
-  const auto [from, to] = selection();
+  const std::pair<std::uint64_t, std::uint64_t> chosen = selection();
   const int offset = horizontalScrollBar()->value();
   const std::uint64_t shown =
       std::min<std::uint64_t>(count - std::min(count, first),
@@ -222,7 +222,7 @@ void MessageTable::paintEvent(QPaintEvent* event) {
       if (id == 0 || id > c.rows.size()) continue;
       const index::MessageRow& r = c.rows[id - 1];
       const QRect line(0, static_cast<int>(i) * height, viewport()->width(), height);
-      const bool selected = row >= from && row <= to;
+      const bool selected = row >= chosen.first && row <= chosen.second;
       const RowColours colours = row_colours(palette(), r.kind, c.reverse(r), r.worst, coloured_);
       painter.fillRect(line, selected ? palette().highlight().color() : colours.background);
       const std::uint64_t above = row != 0 ? document_.message_at(row - 1) : 0;

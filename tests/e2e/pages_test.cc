@@ -144,7 +144,7 @@ TEST(Plots, AreForTerminalsAndForThoseWhoAsk) {
 TEST(Plots, KeepToTheWidthAndToAsciiWhereTheLocaleDoes) {
   const std::string analyze = "RPCRDMA analyze " + capture("linux-nfs41.pcap");
   const std::size_t text = run(analyze).out.size();
-  for (const std::size_t width : {40, 60, 80}) {
+  for (const std::size_t width : {40U, 60U, 80U}) {
     const Result r = run("unset LC_ALL LC_CTYPE LANG; LC_ALL=C COLUMNS=" + std::to_string(width) +
                          " " + analyze + " --plots");
     const std::string plots = r.out.substr(text);

@@ -47,7 +47,7 @@ TEST_F(RuntimeFolderTest, IsMadeForTheUserAlone) {
 }
 
 TEST_F(RuntimeFolderTest, OneThatOthersMayLookIntoIsRefused) {
-  for (const mode_t mode : {0750, 0701, 0777, 0500}) {
+  for (const mode_t mode : {0750U, 0701U, 0777U, 0500U}) {
     ASSERT_TRUE(::mkdir(own().c_str(), 0700) == 0 || errno == EEXIST);
     ASSERT_EQ(::chmod(own().c_str(), mode), 0);
     expect_refused("mode");
