@@ -36,6 +36,16 @@ wire::Bytes first_bytes(std::span<const fabric::Slice> slices, std::size_t limit
   return {copy.data(), at};
 }
 
+// What is told of a message of which `front` lies together: its whole header at least.
+wire::Bytes told_of(wire::Bytes front) {
+  if (front.size() <= trace::kMessageTail) return front;
+  const auto header = wire::decode_header(front);
+  const std::size_t bytes = header ? std::clamp(header->length + trace::kBehindHeader,
+                                                trace::kMessageTail, trace::kLongestMessageTail)
+                                   : trace::kLongestMessageTail;
+  return front.first(std::min(front.size(), bytes));
+}
+
 std::uint32_t length_of(std::span<const fabric::Slice> slices) {
   std::uint32_t sum = 0;
   for (const fabric::Slice& s : slices) sum += s.length;
@@ -69,7 +79,9 @@ void tell_sent(const ConnectionTracer& trace, const WorkRequest& work, Time now)
   event.length = length_of(slices);
   event.invalidate = work.request.invalidate;
   std::array<std::uint8_t, kLongestTail> copy;
-  trace.tell(now, event, first_bytes(slices, trace::kMessageTail, copy));
+  trace.tell(now, event,
+             slices.size() == 1 ? told_of({slices[0].data, slices[0].length})
+                                : first_bytes(slices, trace::kMessageTail, copy));
 }
 
 }  // namespace
@@ -81,7 +93,7 @@ void tell_received(const ConnectionTracer& trace, const fabric::Completion& comp
   event.has_invalidate = completion.has_invalidated ? 1 : 0;
   event.length = completion.bytes;
   event.invalidate = completion.invalidated;
-  trace.tell(now, event, message.first(std::min(message.size(), trace::kMessageTail)));
+  trace.tell(now, event, told_of(message));
 }
 
 void tell_receives(const ConnectionTracer& trace, std::uint32_t posted, std::uint32_t total,

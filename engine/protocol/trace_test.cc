@@ -225,6 +225,32 @@ TEST_F(TraceTest, OfALongMessageTheFirstBytes) {
   EXPECT_EQ(told.tails[0], Buffer(long_reply.begin(), long_reply.begin() + trace::kMessageTail));
 }
 
+TEST_F(TraceTest, OfALongHeaderAllAndTheFirstBytesBehindIt) {
+  be_responder();
+  OpenHeader o = open_call(1);
+  for (std::uint32_t i = 0; i < 25; ++i) o.reads.push_back({400, {i + 1, 8, 0x1000}});
+  const Buffer header = o.encode();
+  ASSERT_GT(header.size(), trace::kMessageTail);
+  Buffer message = header;
+  message.resize(1000, 0x77);
+  arrive(message);
+  EXPECT_THAT(told.take("message"), ElementsAre("message 1, 1000 bytes"));
+  EXPECT_EQ(told.tails[0],
+            Buffer(message.begin(), message.begin() + static_cast<std::ptrdiff_t>(
+                                                          header.size() + trace::kBehindHeader)));
+}
+
+TEST_F(TraceTest, OfALongMalformedMessageAsMuchAsOfALongHeader) {
+  be_responder();
+  Buffer message = open_call(1).encode();
+  // The Read list goes on to the end.
+  message.resize(message.size() - 12);
+  message.resize(900, 0xff);
+  arrive(message);
+  EXPECT_THAT(told.take("message 1"), ElementsAre("message 1, 900 bytes"));
+  EXPECT_EQ(told.tails[0], message);
+}
+
 TEST_F(TraceTest, CallsWaitForACredit) {
   be_requester();
   (void)told.take();

@@ -12,8 +12,12 @@ inline constexpr std::uint8_t kHere = 0;
 inline constexpr std::uint8_t kPeer = 1;
 
 // Of a Send, and of what an RDMA Read or Write moves, so many bytes are told: a usual header and
-// RPC header, and what an upper layer begins with.
+// RPC header, and what an upper layer begins with. Of a Send with a longer header that, too, and
+// some of what follows it; but never more than kLongestMessageTail, and as much of one that is
+// malformed.
 inline constexpr std::size_t kMessageTail = 512;
+inline constexpr std::size_t kBehindHeader = 256;
+inline constexpr std::size_t kLongestMessageTail = 16384;
 inline constexpr std::size_t kOperationTail = 256;
 
 struct ConnectionTracer {
