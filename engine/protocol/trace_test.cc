@@ -234,7 +234,7 @@ TEST_F(TraceTest, OfALongHeaderAllAndTheFirstBytesBehindIt) {
   Buffer message = header;
   message.resize(1000, 0x77);
   arrive(message);
-  EXPECT_THAT(told.take("message"), ElementsAre("message 1, 1000 bytes"));
+  EXPECT_THAT(told.take("message 1"), ElementsAre("message 1, 1000 bytes"));
   EXPECT_EQ(told.tails[0],
             Buffer(message.begin(), message.begin() + static_cast<std::ptrdiff_t>(
                                                           header.size() + trace::kBehindHeader)));
