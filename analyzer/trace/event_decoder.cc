@@ -54,6 +54,11 @@ class Fields {
                  nullptr);
   }
 
+  // Of the tail, without what stands at its end.
+  [[nodiscard]] std::size_t tail_bytes_before(std::size_t end) const {
+    const std::size_t all = event_.view.tail.size();
+    return all - std::min(all, end);
+  }
   // `length` bytes of the tail from `at` on, as far as it has them.
   void tail_text(FieldId id, std::size_t at = 0, std::size_t length = SIZE_MAX) {
     const Bytes part = tail(at, length);
@@ -118,7 +123,10 @@ void fields(Fields<trace::ConnectionEnd> f) {
   f.number(FieldId::kTraceEstablished, f.told.established);
   f.number(FieldId::kTraceFailed, f.told.failed);
   f.known(FieldId::kTraceRejectReason, f.told.reject_reason);
-  f.tail_text(FieldId::kTraceReason);
+  const std::size_t reason = f.tail_bytes_before(f.told.private_data);
+  f.tail_text(FieldId::kTraceReason, 0, reason);
+  f.tail_bytes(f.told.side == 0 ? FieldId::kTracePrivateSent : FieldId::kTracePrivateReceived,
+               reason);
 }
 
 void fields(Fields<trace::Message> f) {

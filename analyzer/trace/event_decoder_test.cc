@@ -54,6 +54,31 @@ TEST(EventDecoder, AConnection) {
   EXPECT_EQ(json["rpcrdma.trace.private_data.received"], "f6ab0e1801010303");
 }
 
+TEST(EventDecoder, ARejectionWithItsPrivateData) {
+  TraceBuilder trace;
+  const std::vector<std::uint8_t> why = {'f', 'u', 'l', 'l'};
+  const std::vector<std::uint8_t> data = {0xf6, 0xab};
+  trace::ConnectionEnd end;
+  end.side = 1;
+  end.reject_reason = 28;
+  end.private_data = 2;
+  trace.tell(7, end, why, data);
+  end.side = 0;
+  trace.tell(7, end, why, data);
+  end.private_data = 100;  // more than there is
+  trace.tell(7, end, why, data);
+  end.private_data = 0;  // as before there was this field
+  trace.tell(7, end, why);
+  const auto json = decoded(trace);
+  EXPECT_EQ(json[0]["rpcrdma.trace.reason"], "full");
+  EXPECT_EQ(json[0]["rpcrdma.trace.private_data.received"], "f6ab");
+  EXPECT_EQ(json[1]["rpcrdma.trace.private_data.sent"], "f6ab");
+  EXPECT_FALSE(json[2].contains("rpcrdma.trace.reason"));
+  EXPECT_EQ(json[2]["rpcrdma.trace.private_data.sent"], "66756c6cf6ab");
+  EXPECT_EQ(json[3]["rpcrdma.trace.reason"], "full");
+  EXPECT_FALSE(json[3].contains("rpcrdma.trace.private_data.sent"));
+}
+
 TEST(EventDecoder, TimesOfACall) {
   TraceBuilder trace;
   trace::CallEnd end;

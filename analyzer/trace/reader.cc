@@ -362,7 +362,7 @@ void Reader::Impl::take(State& c, const Event& event) {
       c.closed_by = event.side(told.side);
       c.closed_frame = event.meta.frame;
       c.reject_reason = told.reject_reason;
-      if (told.failed != 0) c.failure = words(event.view.tail);
+      if (told.failed != 0 && told.private_data == 0) c.failure = words(event.view.tail);
       close(c);
       idle.requeue(c, c.idle);
       break;

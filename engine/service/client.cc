@@ -292,7 +292,7 @@ struct Client::Impl : LoopMember {
     const std::string why(end.what);
     const bool asked_for = link.state == LinkState::kClosing && link.what.empty();
     remember_version(link);
-    detach(link, {end.side, end.reject_reason, why, end.failed}, now);
+    detach(link, {end.side, end.reject_reason, why, end.failed, end.private_data}, now);
     if (asked_for || closing) {
       link.state = LinkState::kClosed;
       link.due = fabric::kNever;
@@ -377,7 +377,8 @@ struct Client::Impl : LoopMember {
         break;
       case EventType::kRejected:
         ++counters.rejected;
-        lost(link, {trace::kPeer, event.reject_reason, rejection(event)}, now);
+        lost(link, {trace::kPeer, event.reject_reason, rejection(event), false, event.private_data},
+             now);
         break;
       case EventType::kUnreachable:
         ++counters.unreachable;

@@ -120,8 +120,8 @@ struct Server::Impl : LoopMember {
     ++counter;
     // The peer learns it, or that nobody answers.
     (void)event.request->reject(as_bytes(what));
-    tell_failed(loop, new_trace_connection(loop), {trace::kHere, kConsumerReject, what}, event.peer,
-                now);
+    tell_failed(loop, new_trace_connection(loop),
+                {trace::kHere, kConsumerReject, what, false, as_bytes(what)}, event.peer, now);
     observer.on_rejected(event.peer, what);
   }
 

@@ -14,6 +14,14 @@ wire::Bytes as_bytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
+// A rejection's message is as long whatever is said in it.
+wire::Bytes without_fill(wire::Bytes private_data) {
+  while (!private_data.empty() && private_data.back() == 0) {
+    private_data = private_data.first(private_data.size() - 1);
+  }
+  return private_data;
+}
+
 void tell(Loop& loop, std::uint32_t connection, const EndedConnection& end, bool established,
           std::string_view what, Time now) {
   trace::ConnectionEnd event;
@@ -21,7 +29,9 @@ void tell(Loop& loop, std::uint32_t connection, const EndedConnection& end, bool
   event.established = established ? 1 : 0;
   event.reject_reason = end.reject_reason;
   event.failed = end.failed ? 1 : 0;
-  loop.tracer()->tell(connection, now, event, as_bytes(what));
+  const wire::Bytes private_data = without_fill(end.private_data);
+  event.private_data = static_cast<std::uint16_t>(private_data.size());
+  loop.tracer()->tell(connection, now, event, as_bytes(what), private_data);
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ struct EndedConnection {
   std::uint16_t reject_reason = 0;   // see fabric::Event
   std::string_view what;             // one clause for a person
   bool failed = false;               // see fabric::Event
+  wire::Bytes private_data = {};     // of a rejection; zeros may follow it
 };
 // Of a connection that was established, or, as nothing else tells of it, of one that was not: with
 // the peer's address.

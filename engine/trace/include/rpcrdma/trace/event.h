@@ -92,7 +92,8 @@ struct Connection {
   std::array<std::uint8_t, 6> reserved{};
 };
 
-// Nothing follows of this connection. Tail: why, for a person.
+// Nothing follows of this connection. Tail: why, for a person; then the private data that came or
+// went with a rejection, but for zeros that fill its message.
 struct ConnectionEnd {
   static constexpr EventType kType = EventType::kConnectionEnd;
   std::uint8_t side = 0;         // who ended it, as far as that is known
@@ -101,7 +102,8 @@ struct ConnectionEnd {
   // 1: the fabric found that something failed, no acknowledgement for instance, and neither side
   // asked for the end.
   std::uint8_t failed = 0;
-  std::array<std::uint8_t, 3> reserved{};
+  std::uint8_t reserved = 0;
+  std::uint16_t private_data = 0;  // bytes at the end of the tail
 };
 
 // A Send went out (side 0: handed to the fabric), or came in (side 1). Tail: its first bytes.
