@@ -16,8 +16,10 @@ namespace {
 // cache; more was measured to be slower.
 constexpr std::size_t kStepBytes = std::size_t{1} << 20;
 
-// Each time pages are given back, every other processor at work here is interrupted.
-constexpr std::size_t kReleaseBytes = 4 * kStepBytes;
+// Each time pages are given back, every other processor at work here is interrupted; once more if
+// that parts a huge page.
+constexpr std::size_t kReleaseBytes = 8 * kStepBytes;
+constexpr std::size_t kHugePage = 2 * kStepBytes;
 
 std::size_t page_floor(std::size_t offset) {
   static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -102,7 +104,8 @@ bool MappedFile::populate(std::size_t from, std::size_t to) {
 
 void MappedFile::release_behind(std::size_t offset) {
   if (offset < released_ + kReadableBehind + kReleaseBytes) return;
-  const std::size_t keep = page_floor(offset - kReadableBehind);
+  const std::size_t passed = offset - kReadableBehind;
+  const std::size_t keep = passed - (reinterpret_cast<std::uintptr_t>(map_) + passed) % kHugePage;
   ::madvise(map_ + released_, keep - released_, MADV_DONTNEED);
   released_ = keep;
 }

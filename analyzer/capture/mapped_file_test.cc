@@ -60,8 +60,9 @@ TEST(MappedFile, ResidentMemoryDoesNotGrowWithTheFile) {
   }
   EXPECT_EQ((*source)->stats().frames, 300 * kMiB / 100'000);
   EXPECT_EQ(sum, (*source)->stats().frames * 0xee);
-  // What stays readable behind the cursor, and the window in use.
-  EXPECT_LT(most - before, kReadableBehind + 8 * kMiB);
+  // What stays readable behind the cursor, what is given back at once, the step that is in use, and
+  // a huge page that is not passed yet.
+  EXPECT_LT(most - before, kReadableBehind + 8 * kMiB + kMiB + 2 * kMiB);
 }
 
 TEST(MappedFile, RecordsAcrossStepsAreWhole) {

@@ -1,8 +1,9 @@
 // With several threads each does what can be done next. Batches of frames are read in the order of
-// the capture, one at a time; taken apart and their ICRCs verified, which is the larger part of the
-// work, all at the same time; and given to the tracker in order again, one at a time. A batch is
-// better given to the tracker by the thread that prepared it, whose cache holds it; but rather than
-// to wait for that one, another takes it.
+// the capture, one at a time; taken apart and their ICRCs verified, all at the same time; and given
+// to the tracker in order again, one at a time. Nearly half of all work is behind the tracker, and
+// its state is large: it stays in one processor's cache when one thread, at home there, does all of
+// that and prepares only what is left undone. But rather than to wait for that thread, which may
+// not be running, another that has nothing else to do takes its place for a batch.
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -208,36 +209,44 @@ struct Pipeline::Team {
     Stage stage = Stage::kFree;
     unsigned owner = 0;  // the only thread that fills it
   };
+  struct Member {
+    std::vector<Slot> slots;
+    // All slots were found in use: the next is not filled before half of them are free. Who is
+    // woken for each of them sleeps after each of them, and to wake it costs the thread that frees
+    // them.
+    bool full = false;
+    bool asleep = false;
+    std::atomic<bool> waiting = false;  // written under the lock; spun on without it
+    std::condition_variable wake;
+  };
 
   Team(Pipeline& of, capture::Source& from, unsigned threads)
       : pipeline(of),
         source(from),
-        per_thread(threads == 1 ? 1 : kBatchesPerThread),
-        slots(per_thread * threads),
-        in_order(slots.size()) {
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      slots[i].owner = static_cast<unsigned>(i / per_thread);
+        members(threads),
+        in_order(threads == 1 ? 1 : threads * kBatchesPerThread) {
+    for (unsigned i = 0; i < threads; ++i) {
+      members[i].slots = std::vector<Slot>(in_order.size() / threads);
+      for (Slot& slot : members[i].slots) slot.owner = i;
     }
     // All batches that are being worked on lie within what the source keeps readable.
-    max_batch_bytes = capture::kReadableBehind / (slots.size() + 1);
+    max_batch_bytes = capture::kReadableBehind / (in_order.size() + 1);
   }
 
-  // A processor may stand still for some batches' time while another works for someone else; half a
-  // megabyte each.
-  static constexpr std::size_t kBatchesPerThread = 4;
+  // A processor may stand still for some batches' time while another works for someone else; and
+  // who is ahead by all of them sleeps for half of them. Half a megabyte each.
+  static constexpr std::size_t kBatchesPerThread = 8;
   // A batch takes 50 to 100 us in each stage. To sleep and to be woken costs as much.
   static constexpr int kSpins = 1000;
+  static constexpr unsigned kHome = 0;  // the thread that the tracker is at home with
 
   Pipeline& pipeline;
   capture::Source& source;
-  const std::size_t per_thread;
   std::uint64_t max_batch_bytes = 0;
   capture::Error error;  // written by who hands over
 
   std::mutex deciding;  // guards all below; never held while there is work to do
-  std::condition_variable changed;
-  std::atomic<unsigned> changes = 0;  // counts them; the only one that is read without the lock
-  std::vector<Slot> slots;
+  std::vector<Member> members;
   std::vector<Slot*> in_order;  // the n-th batch of the capture is in place n % size
   std::uint64_t next_filled = 0;
   std::uint64_t next_handed = 0;
@@ -245,37 +254,60 @@ struct Pipeline::Team {
   bool filling = false;  // a thread reads the next batch; what is behind it cannot be read yet
   bool no_more = false;  // all of the source was read
 
-  void note_change() {
-    changes.fetch_add(1, std::memory_order_release);
-    changed.notify_all();
+  [[nodiscard]] bool done() const { return no_more && next_handed == next_filled; }
+
+  // One that `thread` may read the next batch into.
+  Slot* free_slot(unsigned thread) {
+    Member& member = members[thread];
+    const auto is_free = [](const Slot& s) { return s.stage == Stage::kFree; };
+    const auto all =
+        static_cast<std::size_t>(std::count_if(member.slots.begin(), member.slots.end(), is_free));
+    member.full = all == 0 || (member.full && 2 * all < member.slots.size());
+    if (member.full) return nullptr;
+    return &*std::find_if(member.slots.begin(), member.slots.end(), is_free);
   }
 
-  void wait_for_change(std::unique_lock<std::mutex>& lock) {
-    const unsigned before = changes.load(std::memory_order_relaxed);
-    lock.unlock();
-    for (int i = 0; i < kSpins; ++i) {
-      if (changes.load(std::memory_order_relaxed) != before) break;
-      __builtin_ia32_pause();
-    }
-    lock.lock();
-    changed.wait(lock, [&] { return changes.load(std::memory_order_relaxed) != before; });
-  }
-
-  // The oldest batch that was not handed over, if it can be now.
+  // The oldest batch that was not handed over, if it is ready and nobody is at the tracker.
   Slot* to_hand() {
     if (handing || next_handed == next_filled) return nullptr;
     Slot* const oldest = in_order[next_handed % in_order.size()];
     return oldest->stage == Stage::kReady ? oldest : nullptr;
   }
 
-  // One that `thread` can read the next batch into.
-  Slot* to_fill(unsigned thread) {
-    if (filling || no_more) return nullptr;
-    const auto own = slots.begin() + static_cast<std::ptrdiff_t>(thread * per_thread);
-    const auto end = own + static_cast<std::ptrdiff_t>(per_thread);
-    const auto found =
-        std::find_if(own, end, [](const Slot& s) { return s.stage == Stage::kFree; });
-    return found != end ? &*found : nullptr;
+  struct Work {
+    Slot* slot = nullptr;
+    bool to_hand = false;  // or else to fill
+  };
+  Work next_work(unsigned thread) {
+    Slot* const ready = to_hand();
+    if (ready != nullptr && thread == kHome) return {ready, true};
+    Slot* const free = free_slot(thread);
+    if (free == nullptr) return {ready, true};
+    return {filling || no_more ? nullptr : free, false};
+  }
+
+  // Called with the lock, by a thread that goes to work or leaves.
+  void wake_others() {
+    for (unsigned i = 0; i < members.size(); ++i) {
+      Member& member = members[i];
+      if (!member.waiting.load(std::memory_order_relaxed)) continue;
+      if (!done() && next_work(i).slot == nullptr) continue;
+      member.waiting.store(false, std::memory_order_relaxed);
+      if (member.asleep) member.wake.notify_one();
+    }
+  }
+
+  void wait(Member& member, std::unique_lock<std::mutex>& lock) {
+    member.waiting.store(true, std::memory_order_relaxed);
+    wake_others();
+    lock.unlock();
+    for (int i = 0; i < kSpins && member.waiting.load(std::memory_order_relaxed); ++i) {
+      __builtin_ia32_pause();
+    }
+    lock.lock();
+    member.asleep = true;
+    member.wake.wait(lock, [&] { return !member.waiting.load(std::memory_order_relaxed); });
+    member.asleep = false;
   }
 
   void hand_over(const Batch& batch, bool foreign) {
@@ -295,6 +327,7 @@ struct Pipeline::Team {
 
   void hand(Slot& slot, unsigned thread, const Tick& tick, std::unique_lock<std::mutex>& lock) {
     handing = true;
+    wake_others();
     lock.unlock();
     hand_over(slot.batch, slot.owner != thread);
     if (tick) tick(slot.batch.stats);
@@ -302,39 +335,38 @@ struct Pipeline::Team {
     handing = false;
     slot.stage = Stage::kFree;
     ++next_handed;
-    note_change();
   }
 
   void fill(Slot& slot, std::unique_lock<std::mutex>& lock) {
     filling = true;
     slot.stage = Stage::kFilling;
+    wake_others();
     lock.unlock();
     const bool more = slot.batch.read(source, max_batch_bytes);
     lock.lock();
     filling = false;
     no_more = !more;
     in_order[next_filled++ % in_order.size()] = &slot;
-    note_change();
+    wake_others();
     lock.unlock();
     slot.batch.prepare();
     lock.lock();
     slot.stage = Stage::kReady;
-    note_change();
   }
 
   void work(unsigned thread, const Tick& tick) {
     std::unique_lock lock(deciding);
-    while (!no_more || next_handed != next_filled) {
-      Slot* const ready = to_hand();
-      Slot* const free = to_fill(thread);
-      if (ready != nullptr && (ready->owner == thread || free == nullptr)) {
-        hand(*ready, thread, tick, lock);
-      } else if (free != nullptr) {
-        fill(*free, lock);
+    while (!done()) {
+      const Work next = next_work(thread);
+      if (next.slot == nullptr) {
+        wait(members[thread], lock);
+      } else if (next.to_hand) {
+        hand(*next.slot, thread, tick, lock);
       } else {
-        wait_for_change(lock);
+        fill(*next.slot, lock);
       }
     }
+    wake_others();
   }
 };
 
