@@ -23,7 +23,8 @@ constexpr std::uint64_t kFramesPerTick = 16384;
 // What a second thread costs to start is worth it from here on.
 constexpr std::uint64_t kWorthAThread = 4U << 20;  // bytes
 
-constexpr unsigned kMaxThreads = 32;
+// The tracker has enough to do with what three or four others prepare; each more takes memory.
+constexpr unsigned kMaxThreads = 16;
 
 constexpr std::size_t kCacheLine = 64;
 
@@ -221,10 +222,7 @@ struct Pipeline::Team {
   };
 
   Team(Pipeline& of, capture::Source& from, unsigned threads)
-      : pipeline(of),
-        source(from),
-        members(threads),
-        in_order(threads == 1 ? 1 : threads * kBatchesPerThread) {
+      : pipeline(of), source(from), members(threads), in_order(threads * batches_of_each(threads)) {
     for (unsigned i = 0; i < threads; ++i) {
       members[i].slots = std::vector<Slot>(in_order.size() / threads);
       for (Slot& slot : members[i].slots) slot.owner = i;
@@ -234,8 +232,12 @@ struct Pipeline::Team {
   }
 
   // A processor may stand still for some batches' time while another works for someone else; and
-  // who is ahead by all of them sleeps for half of them. Half a megabyte each.
-  static constexpr std::size_t kBatchesPerThread = 8;
+  // who is ahead by all of them sleeps for half of them. With more threads each needs fewer, since
+  // all wait for the same tracker. Half a megabyte each.
+  static constexpr std::size_t kBatches = 16, kFewest = 2, kMost = 8;  // of all; of each
+  static constexpr std::size_t batches_of_each(unsigned threads) {
+    return threads == 1 ? 1 : std::clamp(kBatches / threads, kFewest, kMost);
+  }
   // A batch takes 50 to 100 us in each stage. To sleep and to be woken costs as much.
   static constexpr int kSpins = 1000;
   static constexpr unsigned kHome = 0;  // the thread that the tracker is at home with
