@@ -267,9 +267,43 @@ void stream() {
   std::printf("%-54s %.2f M events/s\n", "hub, reader and recording, without loss", most / 1e6);
 }
 
-enum class Told : std::uint8_t { kNever, kToNobody, kToReaders };
-constexpr int kTold = 3;
-constexpr const char* kToldNames[kTold] = {"no tracer", "nobody listens", "reader and recording"};
+// kBeside: by endpoints that cannot tell, while the other processor is as busy as their readers
+// would keep it, with what someone else tells. Processors share caches, memory and their clock:
+// what a neighbour costs is no cost of telling.
+enum class Told : std::uint8_t { kNever, kToNobody, kToReaders, kBeside };
+constexpr int kTold = 4;
+constexpr const char* kToldNames[kTold] = {"no tracer", "nobody listens", "reader and recording",
+                                           "no tracer, readers beside"};
+
+// Tells so many events a second to a hub, a reader and a recording of its own, in a thread of its
+// own.
+class Neighbour {
+ public:
+  explicit Neighbour(double rate) : scope_(folder_.path), thread_([this, rate] { run(rate); }) {}
+  ~Neighbour() {
+    stop_ = true;
+    thread_.join();
+    scope_.finish();
+  }
+  Neighbour(const Neighbour&) = delete;
+  Neighbour& operator=(const Neighbour&) = delete;
+
+ private:
+  void run(double rate) {
+    const auto begin = Clock::now();
+    double told = 0;
+    while (!stop_) {
+      const double due = rate * std::chrono::duration<double>(Clock::now() - begin).count();
+      for (; told < due; told += kEventsOfACall) tell_call(scope_.tracer, now_ns(), 0);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+  Folder folder_;
+  Scope scope_;
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
 
 struct Loss {
   std::uint64_t emitted = 0, of_reader = 0, of_recording = 0;
@@ -278,9 +312,14 @@ struct Loss {
 // Both ends of a load, and who reads what they tell, on the other processor.
 class Observed {
  public:
-  explicit Observed(Told told) {
+  // `rate`: events a second, of who tells beside.
+  Observed(Told told, double rate) {
     if (told == Told::kNever) return;
     bench::pin_to(1);  // what a hub and a reader start
+    if (told == Told::kBeside) {
+      neighbour_.emplace(rate);
+      return;
+    }
     if (told == Told::kToReaders) {
       scope_.emplace(folder_.path);
       hub_ = scope_->hub.get();
@@ -311,6 +350,7 @@ class Observed {
   Folder folder_;
   std::optional<Scope> scope_;
   std::unique_ptr<trace::Hub> quiet_;
+  std::optional<Neighbour> neighbour_;
   trace::Hub* hub_ = nullptr;
 };
 
@@ -344,21 +384,25 @@ struct Measured {
   std::vector<double> p50, p99, rate, cpu;
 };
 
-// In turns: the load of endpoints without a tracer, and of those that tell nobody and readers.
+// In turns: the load of endpoints without a tracer, and of those that tell nobody and readers. In
+// the first turn the kinds come in order, so it is known what readers get when a neighbour tells.
 void load(const Load& load, int kinds) {
   constexpr int kTurns = 30;
+  constexpr std::uint64_t kWarmUp = 10;  // one in so many
+  constexpr double kWithWarmUp = 1 + 1.0 / kWarmUp;
   std::array<Measured, kTold> of;
   Loss loss;
+  double events_a_second = 0;  // when they were told to readers the last time
   for (int turn = 0; turn < kTurns; ++turn) {
     for (int i = 0; i < kinds; ++i) {
       const int kind = (turn + i) % kinds;  // who comes first may have it better
       Measured& m = of[static_cast<std::size_t>(kind)];
-      Observed observed(static_cast<Told>(kind));
+      Observed observed(static_cast<Told>(kind), events_a_second);
       {
         bench::RunningServer server(load.spin, load.server, observed.server);
         bench::pin_to(0);
         bench::Calls calls(load.spin, 1, load.depth, load.request.length, observed.client);
-        (void)calls.run(load.request, load.count / 10);
+        (void)calls.run(load.request, load.count / kWarmUp);
         calls.timed = true;
         const double before = own_cpu_seconds() + server.cpu_seconds();
         m.rate.push_back(calls.run(load.request, load.count));
@@ -368,7 +412,12 @@ void load(const Load& load, int kinds) {
         m.p50.push_back(p.p50);
         m.p99.push_back(p.p99);
       }
+      const std::uint64_t emitted_before = loss.emitted;
       observed.finish(loss);
+      if (loss.emitted == emitted_before) continue;
+      const double events_a_call = static_cast<double>(loss.emitted - emitted_before) /
+                                   (kWithWarmUp * static_cast<double>(load.count));
+      events_a_second = events_a_call * m.rate.back();
     }
   }
   std::printf("%s\n", load.name);
@@ -376,14 +425,17 @@ void load(const Load& load, int kinds) {
   for (int kind = 0; kind < kinds; ++kind) {
     const Measured& m = of[static_cast<std::size_t>(kind)];
     std::printf(
-        "  %-21s p50 %7.2f us %+5.1f %%  p99 %7.2f us %+5.1f %%  %7.0f Calls/s %+5.1f %%  "
+        "  %-25s p50 %7.2f us %+5.1f %%  p99 %7.2f us %+5.1f %%  %7.0f Calls/s %+5.1f %%  "
         "processor %6.3f us a Call %+5.1f %%\n",
         kToldNames[kind], median(m.p50), percent_more(m.p50, none.p50), median(m.p99),
         percent_more(m.p99, none.p99), median(m.rate), percent_more(m.rate, none.rate),
         median(m.cpu), percent_more(m.cpu, none.cpu));
   }
   if (loss.emitted == 0) return;
-  const double observed_calls = 1.1 * static_cast<double>(load.count) * kTurns;
+  const auto index = [](Told told) { return static_cast<std::size_t>(told); };
+  std::printf("  reader and recording, against readers beside: processor %+.1f %% a Call\n",
+              percent_more(of[index(Told::kToReaders)].cpu, of[index(Told::kBeside)].cpu));
+  const double observed_calls = kWithWarmUp * static_cast<double>(load.count) * kTurns;
   const auto percent = [&](std::uint64_t lost) {
     return 100 * static_cast<double>(lost) / static_cast<double>(loss.emitted);
   };
