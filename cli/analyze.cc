@@ -25,6 +25,7 @@ struct Options {
 int analyze(const Options& options) {
   std::optional<filter::Filter> filter;
   if (!read_filter(options.filter, "analyze", filter)) return kUnreadable;
+  if (!may_write(options.output, options.paths, "analyze")) return kUnreadable;
   const auto source = open_input(options.paths);
   if (!source) return kUnreadable;
   model::ModelOptions keep;

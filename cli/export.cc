@@ -29,15 +29,6 @@ struct Options {
   unsigned jobs = 0;
 };
 
-// It would be emptied before it is read.
-bool is_input(const std::string& output, const std::vector<std::string>& paths) {
-  return std::any_of(paths.begin(), paths.end(), [&](const std::string& path) {
-    std::error_code ignored;
-    return std::filesystem::is_regular_file(output, ignored) &&
-           std::filesystem::equivalent(path, output, ignored);
-  });
-}
-
 // False after an error, told on stderr. What was read until then is written all the same.
 bool produce(capture::Source& source, const Options& options, std::optional<filter::Filter> filter,
              const Write& write) {

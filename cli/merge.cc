@@ -41,6 +41,7 @@ bool read_whole(const std::string& path, std::string& text) {
 }
 
 int merge(const Options& options) {
+  if (!may_write(options.output, options.paths, "merge")) return kUnreadable;
   std::vector<report::Report> reports;
   for (const std::string& path : options.paths) {
     std::string text;

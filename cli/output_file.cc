@@ -2,10 +2,13 @@
 
 #include "input.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -17,6 +20,14 @@ namespace {
 constexpr std::size_t kOutputBuffer = std::size_t{1} << 18;
 
 }  // namespace
+
+bool is_input(const std::string& output, const std::vector<std::string>& inputs) {
+  return std::any_of(inputs.begin(), inputs.end(), [&](const std::string& path) {
+    std::error_code ignored;
+    return std::filesystem::is_regular_file(output, ignored) &&
+           std::filesystem::equivalent(path, output, ignored);
+  });
+}
 
 Write buffered_stdout() {
   // glibc takes the size only with the memory.

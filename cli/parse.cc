@@ -1,8 +1,10 @@
 #include "parse.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <ctime>
+#include <initializer_list>
 #include <span>
 
 namespace rpcrdma::cli {
@@ -28,22 +30,48 @@ int hex_digit(char c) {
   return -1;
 }
 
-// The bytes of a line such as "0010  e2 22 00 ... 01   ."......"; the line as it is if it is not
-// one.
-std::string_view dump_columns(std::string_view line) {
+bool begins_with_pair(std::string_view text) {
+  return text.size() >= 2 && hex_digit(text[0]) >= 0 && hex_digit(text[1]) >= 0 &&
+         (text.size() == 2 || text[2] == ' ');
+}
+
+// What stands before the first of these.
+std::string_view before(std::string_view text, std::initializer_list<std::string_view> ends) {
+  for (const std::string_view end : ends) text = text.substr(0, text.find(end));
+  return text;
+}
+
+// The bytes of a line of a hex dump, `so_far` bytes behind its beginning; the line as it is if it is
+// not one. Known are
+//   0010  e2 22 00 5a ... 01   ."......           tshark, Wireshark
+//   00000010  e2 22 00 ...  5a 01 ...  |."......| hexdump -C
+//   000010 e2 22 00 5a ... 01  >."......<         od -A x -t x1z
+//   00000010: e222 005a ... 0001  ."......        xxd
+//   0x0010:  e222 005a ... 0001  ."......         tcpdump -x
+std::string_view dump_columns(std::string_view line, std::size_t so_far) {
+  std::string_view rest = line.substr(std::min(line.size(), line.find_first_not_of(" \t")));
+  const bool prefixed = rest.starts_with("0x");
+  if (prefixed) rest.remove_prefix(2);
   std::size_t digits = 0;
-  while (digits < line.size() && hex_digit(line[digits]) >= 0) ++digits;
+  while (digits < rest.size() && hex_digit(rest[digits]) >= 0) ++digits;
   if (digits < 4 || digits > 8) return line;
-  std::string_view rest = line.substr(digits);
-  if (rest.starts_with(":")) {
-    rest.remove_prefix(1);
-  } else if (!rest.starts_with("  ")) {
-    return line;
+  std::size_t offset = 0;
+  std::from_chars(rest.data(), rest.data() + digits, offset, 16);
+  rest.remove_prefix(digits);
+  const bool colon = rest.starts_with(":");
+  if (colon) rest.remove_prefix(1);
+  const std::size_t blanks = std::min(rest.size(), rest.find_first_not_of(' '));
+  const std::string_view columns = rest.substr(blanks);
+  if (columns.empty()) {  // the last line of od and hexdump tells the length
+    return colon || (so_far != 0 && offset == so_far) ? columns : line;
   }
-  const std::size_t begin = rest.find_first_not_of(' ');
-  if (begin == std::string_view::npos) return {};
-  rest.remove_prefix(begin);
-  return rest.substr(0, rest.find("   "));
+  if (colon) {
+    // Between the bytes of "aa:bb:cc" there are no blanks.
+    return blanks != 0 ? before(columns, {"  "}) : line;
+  }
+  const bool dump = !prefixed && begins_with_pair(columns) &&
+                    (blanks >= 2 || (blanks == 1 && offset == so_far && digits > 4));
+  return dump ? before(columns, {"   ", " |", " >"}) : line;
 }
 
 }  // namespace
@@ -53,7 +81,7 @@ std::optional<std::vector<std::uint8_t>> parse_hex(std::string_view text) {
   int high = -1;
   while (!text.empty()) {
     const std::size_t newline = text.find('\n');
-    std::string_view line = dump_columns(text.substr(0, newline));
+    std::string_view line = dump_columns(text.substr(0, newline), bytes.size());
     text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
     for (std::size_t i = 0; i < line.size(); ++i) {
       const char c = line[i];

@@ -25,6 +25,14 @@ TEST(ParseHex, Separators) {
 TEST(ParseHex, Dumps) {
   EXPECT_EQ(parse_hex("0000  01 ab ff   ...\n0010  02\n"), (Bytes{0x01, 0xab, 0xff, 0x02}));
   EXPECT_EQ(parse_hex("00000000: 01ab ff\n"), (Bytes{0x01, 0xab, 0xff}));
+  EXPECT_EQ(parse_hex("00000000: 0161 ff          .a.\n"), (Bytes{0x01, 0x61, 0xff}));
+  EXPECT_EQ(parse_hex("\t0x0000:  0161 ff62            .a.b\n"), (Bytes{0x01, 0x61, 0xff, 0x62}));
+  EXPECT_EQ(parse_hex("00000000  01 61  ff 62   |.a.b|\n00000004\n"),
+            (Bytes{0x01, 0x61, 0xff, 0x62}));
+  EXPECT_EQ(parse_hex("000000 01 61 ff 62  >.a.b<\n000004\n"), (Bytes{0x01, 0x61, 0xff, 0x62}));
+  // Words, and no offset in front of them.
+  EXPECT_EQ(parse_hex("00000001  00000002"), (Bytes{0, 0, 0, 1, 0, 0, 0, 2}));
+  EXPECT_EQ(parse_hex("00000000"), (Bytes{0, 0, 0, 0}));
 }
 
 TEST(ParseHex, Refused) {

@@ -51,6 +51,11 @@ bool write_csv(const report::Report& report, const std::string& folder) {
   return true;
 }
 
+// What stands on standard output is the report itself.
+std::string names_a_file(const std::string& name) {
+  return name.empty() || name == "-" ? "needs the name of a file or folder" : "";
+}
+
 bool plots_wanted(const ReportOutput& output) {
   return !output.no_plots && (output.plots || isatty(fileno(stdout)) == 1);
 }
@@ -61,13 +66,22 @@ void add_report_output(CLI::App& app, ReportOutput& output) {
   auto* json = app.add_flag("--json", output.json, "One JSON object (docs/json.md)");
   app.add_flag("--all", output.all, "Every connection and finding, however many");
   app.add_option("--html", output.html, "Also write a page for a browser, all in one file")
+      ->check(names_a_file)
       ->type_name("FILE");
   app.add_option("--csv", output.csv, "Also write tables into this folder (docs/csv.md)")
+      ->check(names_a_file)
       ->type_name("DIR");
   auto* plots = app.add_flag("--plots", output.plots,
                              "Plots below the text even if it does not go to a terminal")
                     ->excludes(json);
   app.add_flag("--no-plots", output.no_plots, "No plots")->excludes(plots);
+}
+
+bool may_write(const ReportOutput& output, const std::vector<std::string>& paths,
+               const char* command) {
+  if (output.html.empty() || !is_input(output.html, paths)) return true;
+  complain(fmt::format("{}: --html: {}: is read, so it cannot be written", command, output.html));
+  return false;
 }
 
 int write_report(const report::Report& report, const std::vector<std::string>& paths,

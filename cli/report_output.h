@@ -27,4 +27,9 @@ void add_report_output(CLI::App& app, ReportOutput& output);
 [[nodiscard]] int write_report(const report::Report& report, const std::vector<std::string>& paths,
                                const ReportOutput& output, unsigned jobs);
 
+// Before anything is read: false, and a complaint by the command, where a file that is to be read
+// would be written over.
+[[nodiscard]] bool may_write(const ReportOutput& output, const std::vector<std::string>& paths,
+                             const char* command);
+
 }  // namespace rpcrdma::cli

@@ -122,7 +122,7 @@ class Merge final : public Source {
   }
 
  private:
-  // Its last frames may still be looked at: their mapping is kept, the descriptor is closed.
+  // Its last frames may still be looked at: their window is kept, the descriptor is closed.
   struct Kept {
     std::unique_ptr<Source> source;
     std::uint64_t passed;

@@ -15,7 +15,7 @@ struct MergeLimits {
   // limit of 1,024 descriptors, with room for what else the program has open.
   std::size_t open = 500;
   // With more files than this the frames do not stay, since every file that was read of late holds
-  // a mapping, of which a process has 65,530.
+  // memory of its own, of which a process may map 65,530 pieces.
   std::size_t staying = 10000;
 };
 

@@ -27,7 +27,7 @@ class FileSource : public Source {
     stats_.frames = mark.frames;
     return true;
   }
-  // Where the bytes are mapped, and so can be read at any place.
+  // Where the bytes can be read at any place.
   void allow_marks() { marks_ = true; }
 
  protected:

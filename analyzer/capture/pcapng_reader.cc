@@ -212,10 +212,12 @@ const char* PcapngReader::statistics(Bytes block) {
 
 void PcapngReader::update_drops(Interface& interface, std::uint64_t reported,
                                 std::uint64_t counted) {
+  // A file may say anything: the sum over its interfaces is not to overflow.
+  constexpr std::uint64_t kMostBelieved = std::uint64_t{1} << 44;
   stats_.dropped -= std::max(interface.drops_reported, interface.drops_counted);
-  interface.drops_reported = reported;
-  interface.drops_counted = counted;
-  stats_.dropped += std::max(reported, counted);
+  interface.drops_reported = std::min(reported, kMostBelieved);
+  interface.drops_counted = std::min(counted, kMostBelieved);
+  stats_.dropped += std::max(interface.drops_reported, interface.drops_counted);
 }
 
 const char* PcapngReader::enhanced_packet(Bytes block, Frame& frame) {
@@ -232,7 +234,7 @@ const char* PcapngReader::enhanced_packet(Bytes block, Frame& frame) {
   options(block, 28 + padded(fields.captured), [&](std::uint16_t code, Bytes value) {
     if (code == kEpbDropcount && value.size() == 8) {
       Interface& from = interfaces_[fields.interface];
-      update_drops(from, from.drops_reported, from.drops_counted + order_.u64(value.data()));
+      update_drops(from, from.drops_reported, from.drops_counted + std::min(order_.u64(value.data()), std::uint64_t{1} << 44));
     }
   });
   return nullptr;

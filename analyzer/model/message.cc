@@ -85,7 +85,7 @@ void Call::reset() {
   first_op_ns = last_op_ns = -1;
   losses_before = 0;
   digest = 0;
-  identified = false;
+  identified = doubled = false;
   ending = Ending::kClosed;
   counted = 0;
 }

@@ -48,6 +48,23 @@ const EarlySend* early_of(const roce::SendMessage& send) {
   return static_cast<const EarlySend*>(send.early);
 }
 
+bool has_position_zero(const wire::HeaderView& h) {
+  return std::any_of(h.reads.begin(), h.reads.end(),
+                     [](const wire::ReadSegment& s) { return s.position == 0; });
+}
+
+// By the msg_type, which stands behind the XID; nothing where there is neither. A TCP record mark
+// in front (HDR-08) is passed over.
+std::optional<MsgType> type_of(wire::Bytes rpc, std::uint32_t xid) {
+  if (rpc.size() >= 12 && wire::load_be32(rpc.data()) != xid &&
+      wire::load_be32(rpc.data() + 4) == xid && wire::load_be32(rpc.data() + 8) <= 1) {
+    return static_cast<MsgType>(wire::load_be32(rpc.data() + 8));
+  }
+  if (rpc.size() < 8) return std::nullopt;
+  const std::uint32_t type = wire::load_be32(rpc.data() + 4);
+  return type <= 1 ? std::optional(static_cast<MsgType>(type)) : std::nullopt;
+}
+
 bool is_nfs_procedure(const RpcInfo& rpc) {
   return rpc.known &&
          (rpc.program == decode::kProgNfs || rpc.program == decode::kProgNfsAcl ||
@@ -64,6 +81,7 @@ struct Model::Impl {
     ConnectionModel pub;
     std::array<CallTable, 2> calls;
     std::uint32_t merged_into = UINT32_MAX;
+    std::array<std::uint32_t, 2> latest_xid{};     // of each side's Calls
     bool expected = false;                         // set up to the port of NFS/RDMA
     std::optional<wire::RdmaConfigRequest> asked;  // by the last CONF_RDMA
   };
@@ -120,11 +138,16 @@ struct Model::Impl {
   bool later_dialect(Connection& c, const roce::SendMessage& send, bool decodes);
   bool later_message(const roce::Connection& rc, Connection& c, const roce::SendMessage& send);
   MsgType guess_direction(Connection& c, std::uint8_t sender, std::uint32_t xid);
-  MsgType direction(Connection& c, const roce::SendMessage& send, const wire::HeaderView& h,
-                    const EarlySend* early);
+  MsgType direction(const roce::Connection& rc, Connection& c, const roce::SendMessage& send,
+                    const wire::HeaderView& h, const EarlySend* early);
   void note_configured(Connection& c, wire::Bytes rpc_message);
   bool answers_outstanding(Connection& c, std::uint8_t sender, std::uint32_t xid) {
     return c.calls[1 - sender].find(xid).generation != 0;
+  }
+  // Counted up from an XID that the side has used already, as far as that can be told.
+  static bool near_own_calls(const Connection& c, std::uint8_t sender, std::uint32_t xid) {
+    constexpr std::uint32_t kNear = 0x10000;
+    return c.pub.caller[sender].calls != 0 && xid - c.latest_xid[sender] + kNear < 2 * kNear;
   }
   void note_credits(Connection& c, Message& m);
   void count_outstanding(CallRef ref);
@@ -179,7 +202,8 @@ void Model::on_cm(const roce::Connection* connection, int sender, const wire::Cm
 std::uint64_t losses(const roce::Connection& connection) {
   std::uint64_t n = connection.events_lost;
   for (const roce::Side& side : connection.side) {
-    n += side.counters.lost_capture + side.counters.reads_unseen;
+    n += side.counters.lost_capture + side.counters.reads_unseen +
+         side.counters.acknowledged_unseen;
   }
   return n;
 }
@@ -352,8 +376,9 @@ void Model::Impl::begin_message(const roce::Connection& rc, const roce::SendMess
 
 // Call or Reply? Version 2 says so; in version 1 the RPC message's own msg_type does, and for
 // RDMA_NOMSG the list that the message itself must be in.
-MsgType Model::Impl::direction(Connection& c, const roce::SendMessage& send,
-                               const wire::HeaderView& h, const EarlySend* early) {
+MsgType Model::Impl::direction(const roce::Connection& rc, Connection& c,
+                               const roce::SendMessage& send, const wire::HeaderView& h,
+                               const EarlySend* early) {
   if (h.vers == 2 && h.proc != Proc::kError) return h.direction;
   switch (h.proc) {
     case Proc::kError:
@@ -361,27 +386,27 @@ MsgType Model::Impl::direction(Connection& c, const roce::SendMessage& send,
     case Proc::kDone:
       return MsgType::kCall;
     case Proc::kNomsg:
-      if (!h.reads.empty() && h.reads[0].position == 0) {
-        // By RFC 5666 a Reply can be read, too: by a server that has called nothing, to a Call that
-        // waits. A Call like that would have the XID by chance, and expect no long Reply.
-        const bool answers = !h.reply && c.pub.client_certain && c.pub.client != send.sender &&
-                             c.pub.caller[send.sender].calls == 0 &&
+      if (has_position_zero(h)) {
+        // By RFC 5666 a Reply can be read, too: to a Call that waits. A Call like that would have
+        // the XID by chance, and expect no long Reply.
+        const bool answers = !h.reply && c.pub.client != send.sender &&
+                             !near_own_calls(c, send.sender, h.xid) &&
                              answers_outstanding(c, send.sender, h.xid);
         return answers ? MsgType::kReply : MsgType::kCall;
       }
       if (h.reply && !h.reply->empty()) {
-        // A Call that lacks its Position Zero chunk? From a client to which nothing was called.
-        const bool caller = c.pub.client_certain && c.pub.client == send.sender &&
-                            c.pub.caller[1U - send.sender].calls == 0;
+        // A Call that lacks its Position Zero chunk? From a client to which nothing was called, or
+        // nothing that this answers; where the beginning was seen.
+        const bool nothing_called = c.pub.caller[1U - send.sender].calls == 0;
+        const bool caller =
+            rc.setup == roce::Setup::kCm && c.pub.client == send.sender &&
+            (nothing_called || (losses(rc) == 0 && !answers_outstanding(c, send.sender, h.xid)));
         return caller ? MsgType::kCall : MsgType::kReply;
       }
       break;
     default:
       if (early != nullptr && early->rpc) return early->rpc->type;
-      if (send.data.size() >= h.length + 8) {
-        const std::uint32_t type = wire::load_be32(send.data.data() + h.length + 4);
-        if (type <= 1) return static_cast<MsgType>(type);
-      }
+      if (const auto type = type_of(send.data.subspan(h.length), h.xid)) return *type;
   }
   return guess_direction(c, send.sender, h.xid);
 }
@@ -420,7 +445,7 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
   if (header) {
     const bool is_call =
         header->proc == Proc::kMsg || header->proc == Proc::kNomsg || header->proc == Proc::kMsgp
-            ? impl_->direction(c, send, *header, early) == MsgType::kCall
+            ? impl_->direction(rc, c, send, *header, early) == MsgType::kCall
             : false;
     if (is_call) {
       impl_->call(rc, c, send, &*header);
@@ -701,12 +726,14 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const roce::Se
   if (h != nullptr) fill_lists(*h, m);
   c.pub.version = m.version;
   ++counts.calls;
+  c.latest_xid[caller] = m.xid;
   counts.credits.requested = m.credit;
   counts.requested_max = std::max(counts.requested_max, m.credit);
 
   const CallRef old = table.find(m.xid);
   if (old.generation != 0) {
     ++counts.superseded;
+    call.doubled = true;
     end_call(c, caller, old, Ending::kSuperseded, nullptr);
   }
   if (table.size() >= options.max_outstanding) {
@@ -839,7 +866,14 @@ void Model::on_operation(const roce::Connection& rc, roce::Operation& op) {
     impl_->observer.on_operation(rc, op, nullptr, 0);
     return;
   }
-  impl_->decide_client(c, owner, true);
+  if (c.pub.client_by_operations && c.pub.client != owner) {
+    // Both sides offer memory: reverse Calls have chunks here, and chunks tell nothing.
+    c.pub.client_certain = false;
+    c.pub.both_offer_memory = true;
+  } else if (!c.pub.client_certain && !c.pub.both_offer_memory) {
+    impl_->decide_client(c, owner, true);
+    c.pub.client_by_operations = true;
+  }
   op.tag = make_tag(target.call, target.segment);
   Call& call = *impl_->pool.get(target.call);
   if (call.first_op_ns < 0) call.first_op_ns = op.first_ns;

@@ -30,6 +30,7 @@ void add(roce::SideCounters& to, const roce::SideCounters& from) {
   to.lost_network += from.lost_network;
   to.lost_capture += from.lost_capture;
   to.reads_unseen += from.reads_unseen;
+  to.acknowledged_unseen += from.acknowledged_unseen;
   to.acks += from.acks;
   for (std::size_t i = 0; i < to.naks.size(); ++i) to.naks[i] += from.naks[i];
   to.rnr += from.rnr;

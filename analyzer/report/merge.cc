@@ -47,6 +47,7 @@ void add(CaptureSummary& to, const CaptureSummary& from) {
   to.events += from.events;
   to.cut_short += from.cut_short;
   to.fragments += from.fragments;
+  to.unknown_link += from.unknown_link;
   to.clock_steps_back += from.clock_steps_back;
   to.dropped += from.dropped;
   to.file_cut_short |= from.file_cut_short;

@@ -122,10 +122,13 @@ std::string message_summary(const model::Message& m, const Context& context,
     if (!status.empty()) line += fmt::format(" | {}", status);
   }
   if (m.kind == model::Kind::kReply || m.kind == model::Kind::kError) {
+    // What an RDMA_ERROR answers may be there, and be no Call that can be read.
+    const char* const missing =
+        m.kind == model::Kind::kError ? "no Call that can be read has its XID in" : "its Call is not in";
     line +=
         m.match_frame != 0
             ? fmt::format(" | answers {} after {}", m.match_frame, format_duration(m.latency_ns))
-            : fmt::format(" | its Call is not in the {}",
+            : fmt::format(" | {} the {}", missing,
                           context.connection(m).recorded ? "recording" : "capture");
   }
   return line;

@@ -28,7 +28,10 @@ const char* verdict_class(Health health) {
 }
 
 double seconds(const CaptureSummary& c) {
-  return (static_cast<double>(c.last_ns) - static_cast<double>(c.first_ns)) / 1e9;
+  // As integers first: a double has no nanoseconds since 1970.
+  const auto ns = static_cast<std::uint64_t>(std::max(c.first_ns, c.last_ns)) -
+                  static_cast<std::uint64_t>(std::min(c.first_ns, c.last_ns));
+  return static_cast<double>(ns) / 1e9;
 }
 
 std::string facts(const Report& r) {

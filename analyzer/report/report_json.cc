@@ -21,7 +21,10 @@ double microseconds(std::int64_t ns) {
   return static_cast<double>(ns) / 1e3;
 }
 double seconds(std::int64_t from, std::int64_t to) {
-  return (static_cast<double>(to) - static_cast<double>(from)) / 1e9;
+  // As integers first: a double has no nanoseconds since 1970. Files may have any times at all.
+  const auto ns = static_cast<std::uint64_t>(std::max(from, to)) -
+                  static_cast<std::uint64_t>(std::min(from, to));
+  return (to < from ? -1 : 1) * static_cast<double>(ns) / 1e9;
 }
 const char* direction_name(bool reverse) {
   return reverse ? "reverse" : "forward";
@@ -47,6 +50,7 @@ void counters(JsonWriter& json, const roce::SideCounters& c) {
   json.field("lost_network", c.lost_network);
   json.field("lost_capture", c.lost_capture);
   json.field("reads_unseen", c.reads_unseen);
+  json.field("acknowledged_unseen", c.acknowledged_unseen);
   json.field("acks", c.acks);
   json.object("naks");
   for (std::size_t i = 0; i < c.naks.size(); ++i) {
@@ -200,6 +204,7 @@ void packets(JsonWriter& json, const CaptureSummary& c) {
   json.field("malformed", p.malformed);
   json.field("cut_short", c.cut_short + p.icrc_unchecked);
   json.field("fragments", c.fragments);
+  json.field("unknown_link", c.unknown_link);
   json.end();
 }
 

@@ -84,6 +84,7 @@ class Reader {
       c.cut_short -= p.icrc_unchecked;
     }
     n.into("fragments", c.fragments);
+    n.into("unknown_link", c.unknown_link);
   }
 
   void capture(const JsonNode& n) {
@@ -144,6 +145,7 @@ class Reader {
     counters.into("lost_network", c.lost_network);
     counters.into("lost_capture", c.lost_capture);
     counters.into("reads_unseen", c.reads_unseen);
+    counters.into("acknowledged_unseen", c.acknowledged_unseen);
     counters.into("acks", c.acks);
     const JsonNode naks = counters.get("naks");
     for (std::size_t i = 0; i < c.naks.size(); ++i) {

@@ -38,6 +38,17 @@ rules::Trust gaps_of(const Report& r) {
   return gaps;
 }
 
+// Acknowledgements that stand before what they acknowledge.
+rules::Trust::Gap order_of(const Report& r) {
+  rules::Trust::Gap early;
+  for (const Connection& c : r.connections) {
+    if (c.speaks != model::Speaks::kRpc) continue;
+    add(early,
+        c.side[0].counters.acknowledged_unseen + c.side[1].counters.acknowledged_unseen, c.id);
+  }
+  return early;
+}
+
 IcrcSeen icrc_of(const roce::PacketStats& p) {
   if (p.icrc_bad != 0) return p.icrc_good == 0 ? IcrcSeen::kAllWrong : IcrcSeen::kSomeWrong;
   if (p.icrc_good != 0) return IcrcSeen::kGood;
@@ -107,6 +118,7 @@ ReportTrust trust_of(const Report& r) {
   t.damaged = c.file_cut_short || !c.damage.empty();
   t.withheld = withheld_of(r);
   t.complete = t.gaps.complete() && !t.damaged && c.dropped == 0 && c.cut_short == 0 &&
+               c.unknown_link == 0 && order_of(r).amount == 0 &&
                c.packets.icrc_unchecked == 0 && c.packets.lost_capture == 0 &&
                r.unlisted.connections == 0 && r.recording.events.lost == 0 &&
                r.recording.events.missing == 0 && r.recording.events.left_out == 0;
@@ -126,6 +138,12 @@ std::vector<TrustLine> trust_lines(const Report& r) {
   } else if (c.file_cut_short) {
     add("damaged", "a file ends within a record");
   }
+  if (c.unknown_link != 0) {
+    add("not read", fmt::format("{} frame{} of a link type that is not known here: what {} is not "
+                                "looked at",
+                                c.unknown_link, c.unknown_link == 1 ? "" : "s",
+                                c.unknown_link == 1 ? "it holds" : "they hold"));
+  }
   if (c.dropped != 0) {
     add("dropped", fmt::format("{} while capturing, by what the file says", packets(c.dropped)));
   }
@@ -135,6 +153,12 @@ std::vector<TrustLine> trust_lines(const Report& r) {
   } else if (p.lost_capture != 0) {
     add("lost", fmt::format("{} by the capture, not the network: of what is no RPC-over-RDMA",
                             packets(p.lost_capture)));
+  }
+  if (const auto early = order_of(r); early.amount != 0) {
+    add("order", fmt::format("{} acknowledgement{} what was not there yet: it is missing, or the "
+                             "directions are out of order: {}",
+                             early.amount, early.amount == 1 ? " is for" : "s are for",
+                             where(early)));
   }
   if (const auto& e = r.recording.events; e.lost + e.missing != 0) {
     const std::string of = t.gaps.events_lost.amount != 0

@@ -78,7 +78,10 @@ Verdict verdict(const Report& r) {
   const bool errors = r.has_errors();
   if (messages == 0 && !errors) {
     const bool told = r.recording.any();
-    return {Health::kNothing, p.roce == 0 && !told ? "No RDMA traffic in this capture."
+    return {Health::kNothing, p.roce == 0 && !told ? r.capture.unknown_link != 0
+                                                         ? "No RDMA traffic in what can be read of "
+                                                           "this capture."
+                                                         : "No RDMA traffic in this capture."
                               : !r.filter.empty()  ? "No message matches the filter."
                               : p.roce == 0        ? "No RPC-over-RDMA message in this recording."
                                                    : "No RPC-over-RDMA message in this capture."};

@@ -652,7 +652,11 @@ void Tracker::Impl::note_acknowledged(ConnectionState& c, int sender, std::uint3
   if (!s.acked_known || stale || psn_diff(psn, s.acked) > 0) {
     s.acked = psn;
     s.acked_known = true;
+    Side& side = c.side[static_cast<std::size_t>(sender)];
+    side.acked_known = true;
+    side.acked_psn = psn;
     if (!s.held.empty()) drain(c, sender);
+    if (s.seen && psn_diff(psn, s.next) >= 0) ++side.counters.acknowledged_unseen;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <rpcrdma/roce/psn.h>
 #include <rpcrdma/wire/header.h>
 
 namespace rpcrdma::rules {
@@ -280,6 +281,7 @@ void check_superseding(const model::Message& m, const Scene& scene, AnswerHistor
   e.frames = {old.frame, m.frame};
   e.losses_before = old.losses_before;
   e.suspect |= old.suspect;
+  e.unsure = unheard(1U - m.sender, m.id, scene);
   scene.findings.add(RuleId::kHdr09, e, [&] {
     return fmt::format("Call {:#010x} while the Call with this XID in frame {} is outstanding",
                        m.xid, old.frame);
@@ -346,6 +348,11 @@ void check_unanswered(const model::Call& call, const Scene& scene, const AnswerH
   const model::Message& m = call.message;
   if (scene.history.misdirected.has(m.id)) return;
   const auto responder = 1 - m.caller;
+  // What has not arrived cannot be answered, nor what its responder could not read: CONN-LOST tells.
+  const roce::Side& caller = c.side[m.caller];
+  const bool arrived =
+      !m.psn_known || !caller.acked_known || roce::psn_diff(caller.acked_psn, m.psn) >= 0;
+  if (!arrived || !scene.history.reads[static_cast<std::size_t>(responder)].empty()) return;
   const bool closed = c.state == roce::State::kClosed;
   const bool passed_over = closed && history.latest_answered[m.caller] > m.id;
   // Who was given cause may end the connection.
@@ -354,6 +361,7 @@ void check_unanswered(const model::Call& call, const Scene& scene, const AnswerH
   Evidence e = evidence(m, c, responder);
   e.topic = 2;
   e.unsure = scene.history.sends_unsure;
+  if (e.unsure == nullptr) e.unsure = unheard(static_cast<std::size_t>(responder), m.id, scene);
   scene.findings.add(RuleId::kHdr10, e, [&] {
     return closed ? fmt::format("Call {:#010x} was not answered{} when the connection was closed",
                                 m.xid, passed_over ? ", though a later one was," : "")

@@ -12,6 +12,7 @@ const char* const kDamaged = "a message of the connection came with a wrong ICRC
 const char* const kUnread = "a message of the connection cannot be read";
 const char* const kJoined = "the two directions of the connection were seen one after the other";
 const char* const kUnknownEnd = "a Call was sent again while it was outstanding";
+const char* const kUnheard = "nothing tells where the messages of the responder begin";
 const char* const kReplyReads = "the responder offered Read chunks of its own";
 
 // The RPC message's msg_type was not captured, so the model has guessed the direction.
@@ -27,6 +28,8 @@ void note_certainty(const model::Message& m, const Scene& scene) {
   const bool unread = m.kind == model::Kind::kMalformed;
   if (h.sends_unsure == nullptr && (unseen || direction_guessed(m))) h.sends_unsure = kCut;
   if (h.messages_unsure == nullptr) h.messages_unsure = unread ? kUnread : h.sends_unsure;
+  if (unread) h.unread[m.sender] = kUnread;
+  if (h.first_message[m.sender] == 0) h.first_message[m.sender] = m.id;
   if (h.lists_unsure == nullptr) {
     if (unread) {
       h.lists_unsure = kUnread;
@@ -38,6 +41,13 @@ void note_certainty(const model::Message& m, const Scene& scene) {
   }
 }
 
+const char* lists_unsure(const Scene& scene) {
+  const bool unseen = scene.model.sends != scene.model.messages;
+  return scene.history.lists_unsure != nullptr ? scene.history.lists_unsure
+         : unseen                               ? kCut
+                                                : nullptr;
+}
+
 // What the damaged message itself breaks is told, with a mark that it was damaged.
 void note_damage(const model::Message& m, const Scene& scene) {
   if (!m.suspect) return;
@@ -47,14 +57,23 @@ void note_damage(const model::Message& m, const Scene& scene) {
   }
 }
 
+const char* unheard(std::size_t side, std::uint64_t by, const Scene& scene) {
+  const roce::Side& s = scene.connection.side[side];
+  const std::uint64_t first = scene.history.first_message[side];
+  return s.cm.seen || scene.connection.recorded || (first != 0 && first < by) ? nullptr : kUnheard;
+}
+
 void note_joined(ConnectionHistory& h) {
   h.sends_unsure = h.messages_unsure = h.lists_unsure = kJoined;
 }
 
 void note_end(const model::Call& call, ConnectionHistory& h) {
-  const bool open =
-      call.ending == model::Ending::kSuperseded || call.ending == model::Ending::kForgotten;
-  if (open && h.lists_unsure == nullptr && !call.segments.empty()) h.lists_unsure = kUnknownEnd;
+  if (h.lists_unsure != nullptr) return;
+  // Of two Calls with one XID it is not known which an answer, or an RDMA operation, is for: the
+  // later one may have segments where this one has none.
+  const bool open = call.ending == model::Ending::kSuperseded ||
+                    (call.ending == model::Ending::kForgotten && !call.segments.empty());
+  if (open) h.lists_unsure = kUnknownEnd;
 }
 
 }  // namespace rpcrdma::rules

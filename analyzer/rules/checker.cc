@@ -6,10 +6,13 @@
 
 #include <rpcrdma/roce/by_connection.h>
 #include <rpcrdma/rules/checker.h>
+#include <rpcrdma/wire/cm.h>
 
 namespace rpcrdma::rules {
 
 namespace {
+
+constexpr std::uint16_t kRpcPort = 20049;  // RFC 8267 section 7: of NFS, where no other is told
 
 bool later_dialect(const Scene& scene) {
   return scene.model.dialect != wire::Dialect::kDraft02;
@@ -48,6 +51,17 @@ struct Checker::Impl {
     ConnectionHistory* h = history.find(c.index);
     if (h == nullptr) return std::nullopt;
     return Scene{findings, c, model->connection(c.index), false, *h, history};
+  }
+
+  // A connection that was set up, or refused, and on which nothing was said: it was for
+  // RPC-over-RDMA if its private data says so, or its port.
+  void check_silent(const roce::Connection& c) {
+    if (!c.side[0].cm.seen && !c.side[1].cm.seen) return;
+    const model::ConnectionModel& of = model->connection(c.index);
+    const bool by_port =
+        wire::is_rdma_ip_service(c.service_id) && wire::service_port(c.service_id) == kRpcPort;
+    if (!by_port && of.speaks != model::Speaks::kRpc) return;
+    check_private_data({findings, c, of, false, history.of(c.index), history});
   }
 };
 
@@ -92,7 +106,7 @@ void Checker::on_message(const model::Message& m, const model::Call* call) {
   const bool within_credit = check_credits(m, call, scene);
   check_negotiation(m, within_credit, scene);
   check_refused(m, within_credit, scene);
-  check_send_length(m, scene);
+  check_send_length(m, call, scene);
   check_reverse(m, scene);
   check_invalidation(m, call, scene);
   if (m.kind == model::Kind::kCall && call != nullptr) {
@@ -107,6 +121,7 @@ void Checker::on_identified(const model::Call& call) {
   if (model::later_dialect(call.message)) return;
   const Scene scene = impl_->scene(call.message);
   check_identified_xid(call, scene);
+  check_identified_program(call, scene);
   check_identified_arguments(call, scene, impl_->scratch);
 }
 
@@ -152,6 +167,7 @@ void Checker::on_close(const roce::Connection& connection) {
     check_reconnect_end(*scene);
     check_answers_at_close(*scene, impl_->remembered[connection.index].answers);
   }
+  if (!scene) impl_->check_silent(connection);
   impl_->remembered.erase(connection.index);
   impl_->diagnoses.close(connection);
   impl_->findings.connection_closed(connection);

@@ -6,6 +6,7 @@
 #include "history.h"
 #include "lists.h"
 
+#include <rpcrdma/decode/programs.h>
 #include <rpcrdma/rules/findings.h>
 
 namespace rpcrdma::rules {
@@ -22,6 +23,18 @@ struct Scene {
 // The evidence of a rule about a Call and its answer, which the responder broke.
 [[nodiscard]] Evidence pair_evidence(const model::Message& answer, const model::Call& call,
                                      const Scene& scene);
+
+// Its receiver may refuse this message, or end the connection for it.
+inline void note_faulty(const model::Message& m, const Scene& scene) {
+  scene.history.faulty.note(m.id);
+  scene.history.gave_cause[m.sender] = true;
+}
+// The upper-layer binding is known. The programs of NFSv4's callbacks have numbers that others may
+// use, too: but those are called by clients.
+[[nodiscard]] inline bool has_binding(const model::RpcInfo& rpc, const Scene& scene) {
+  return rpc.known && !may_be_wrapped(rpc) && decode::has_binding(procedure_of(rpc)) &&
+         (scene.reverse || !decode::is_transient_program(rpc.program));
+}
 
 // header_checks.cc: one message on its own.
 void check_header(const model::Message& m, const model::Call* call, const Scene& scene);
@@ -75,6 +88,7 @@ struct AgreedConfiguration {
 };
 void check_deprecated(const model::Message& m, const model::Call* call, const Scene& scene,
                       AgreedConfiguration& agreed);
+void check_identified_program(const model::Call& call, const Scene& scene);
 
 // message_checks.cc: all of the above that one message, or an answer and its Call, can break.
 void check_message(const model::Message& m, const model::Call* call, const Scene& scene,
@@ -82,9 +96,15 @@ void check_message(const model::Message& m, const model::Call* call, const Scene
 
 // certainty.cc: what the capture lacks, noted before all other checks of a message.
 void note_certainty(const model::Message& m, const Scene& scene);
+// As ConnectionHistory has it, and with the SENDs since the latest message, of which too little was
+// captured to make them one.
+[[nodiscard]] const char* lists_unsure(const Scene& scene);
 void note_damage(const model::Message& m, const Scene& scene);  // after all other checks of it
 void note_joined(ConnectionHistory& h);                         // of two directions
 void note_end(const model::Call& call, ConnectionHistory& h);
+// Why it cannot be told what `side` had sent before message `by`; null: it can. Its first packets
+// may be missing without a trace: neither a REQ or REP nor an earlier message tells their PSN.
+[[nodiscard]] const char* unheard(std::size_t side, std::uint64_t by, const Scene& scene);
 
 // credit_checks.cc: the two ledgers. Gives whether a Call was within its credit.
 bool check_credits(const model::Message& m, const model::Call* call, const Scene& scene);
@@ -94,7 +114,7 @@ void check_refused(const model::Message& m, bool within_credit, const Scene& sce
 void check_rnr(int sender, std::uint32_t psn, std::uint64_t frame, const Scene& scene);
 
 // inline_checks.cc: the length of a Send.
-void check_send_length(const model::Message& m, const Scene& scene);
+void check_send_length(const model::Message& m, const model::Call* call, const Scene& scene);
 // The most bytes that a Send of `side` may have; 0: not known.
 [[nodiscard]] std::uint32_t send_limit(std::size_t side, const Scene& scene);
 

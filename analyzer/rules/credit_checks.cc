@@ -18,9 +18,8 @@ namespace {
 
 using model::Kind;
 
-// Before its first Reply, on a connection of which the beginning was not seen. More Calls than that
-// are not kept as outstanding.
-constexpr std::uint32_t kUnknownGrant = 8192;
+// On a connection of which the beginning was not seen: more than any responder is known to grant.
+constexpr std::uint32_t kUnknownGrant = 1024;
 
 void begin_ledgers(const Scene& scene) {
   if (scene.history.begun) return;
@@ -33,13 +32,20 @@ Evidence credit_evidence(const model::Message& m, const Ledger& ledger, const Sc
   Evidence e = evidence(m, scene.connection, m.sender);
   if (ledger.grant_frame != 0) e.frames = {ledger.grant_frame, m.frame};
   e.unsure = scene.history.messages_unsure;
+  // What the caller itself has sent holds no grant to it. It may be one Call more, or answer one of
+  // the other direction.
+  const std::size_t caller = m.caller;
+  if (e.unsure != nullptr && e.unsure == scene.history.unread[caller] &&
+      scene.history.unread[1 - caller] == nullptr) {
+    e.unsure = scene.history.sends_unsure;
+  }
   return e;
 }
 
 // As if the grant of the connection before this one still held.
 bool within_past_grant(const model::Message& m, const Scene& scene) {
   const Past* past = scene.all.past(scene.connection, scene.history);
-  return past != nullptr &&
+  return past != nullptr && past->precedes(scene.connection) &&
          m.credits.in_use <= past->grant[History::place(scene.connection, m.sender)];
 }
 
@@ -74,6 +80,8 @@ void accuse_over_grant(const model::Message& m, const Ledger& ledger, const Scen
 bool check_call(const model::Message& m, const Scene& scene) {
   const Ledger& ledger = scene.history.ledger[m.caller];
   if (m.credits.in_use + ledger.answered <= ledger.allowed) return true;
+  // What was granted before the capture began is not known.
+  if (ledger.grant_frame == 0 && scene.connection.setup != roce::Setup::kCm) return true;
   scene.history.gave_cause[m.sender] = true;
   if (ledger.grant_frame == 0) {
     accuse_before_first_grant(m, ledger, scene);

@@ -36,12 +36,14 @@ void check_kept(const model::Message& m, const Scene& scene, const AgreedConfigu
   Evidence e = evidence(m, scene.connection, m.sender);
   e.frames = {agreed.frame, m.frame};
   if (m.wire_length > agreed.max_call) {
+    note_faulty(m, scene);
     scene.findings.add(RuleId::kDep02, e, [&] {
       return fmt::format("a Call of {} bytes, where maxcall_sendsize is {}", m.wire_length,
                          agreed.max_call);
     });
   }
   if (agreed.max_reads == 0 && !m.reads.empty()) {
+    note_faulty(m, scene);
     e.topic = 1;
     scene.findings.add(RuleId::kDep02, e, [] {
       return std::string("a Call with Read chunks, where maxrdmaread is 0");
@@ -51,15 +53,21 @@ void check_kept(const model::Message& m, const Scene& scene, const AgreedConfigu
 
 }  // namespace
 
+void check_identified_program(const model::Call& call, const Scene& scene) {
+  const model::Message& m = call.message;
+  if (scene.findings.profile() != Profile::k8166 || !is_configuration(m.rpc)) return;
+  scene.findings.add(RuleId::kDep02, evidence(m, scene.connection, m.sender), [] {
+    return std::string("a Call of the Connection Configuration Protocol");
+  });
+}
+
 void check_deprecated(const model::Message& m, const model::Call* call, const Scene& scene,
                       AgreedConfiguration& agreed) {
   check_msgp(m, scene);
   const bool configures = call != nullptr && is_configuration(call->message.rpc);
   if (scene.findings.profile() == Profile::k8166) {
-    if (!configures || m.kind != model::Kind::kCall) return;
-    return scene.findings.add(RuleId::kDep02, evidence(m, scene.connection, m.sender), [] {
-      return std::string("a Call of the Connection Configuration Protocol");
-    });
+    if (configures && m.kind == model::Kind::kCall) check_identified_program(*call, scene);
+    return;
   }
   if (scene.reverse) return;
   if (configures && m.kind == model::Kind::kReply) note_agreed(m, agreed);

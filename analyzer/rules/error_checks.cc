@@ -54,18 +54,21 @@ void check_error(const model::Message& m, const Scene& scene) {
 void check_roundup_accepted(const model::Message& m, const model::Call& call, const Scene& scene,
                             Scratch& s) {
   if (call.message.reads.empty() || !refused_as_unreadable(m)) return;
+  // Chunks in reverse Calls, and RDMA_MSGP, are refused by who does not take them.
+  if (scene.reverse || call.message.proc == static_cast<std::uint32_t>(wire::Proc::kMsgp)) return;
   // A chunk for results may have been too short.
   if (call.message.has_reply_chunk || !call.message.write_counts.empty()) return;
   if (scene.history.faulty.has(call.message.id)) return;
   join_read_chunks(call.message.reads, s.reads);
   const ReadChunk& c = s.reads.front();
   // Of one chunk that is otherwise well: anything else may be what was refused.
-  if (s.reads.size() != 1 || c.position == 0 || c.position % 4 != 0 || c.length % 4 == 0) return;
+  if (s.reads.size() != 1 || c.position == 0 || c.position % 4 != 0) return;
+  const bool with_roundup = scene.history.with_roundup.has(call.message.id);
+  if (c.length % 4 == 0 && !with_roundup) return;
   scene.findings.add(RuleId::kRd11, pair_evidence(m, call, scene), [&] {
     return fmt::format(
-        "a Call with a Read chunk of {} bytes, which has no roundup, was answered "
-        "with {}",
-        c.length,
+        "a Call with a Read chunk of {} bytes, which has {} roundup, was answered with {}",
+        c.length, with_roundup ? "its" : "no",
         m.kind == model::Kind::kError ? wire::rdma_err_name(m.version, 2) : "GARBAGE_ARGS");
   });
 }

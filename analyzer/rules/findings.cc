@@ -27,12 +27,21 @@ constexpr std::uint64_t kMessagesToWait = 32;
 constexpr std::size_t kMaxWaiting = 16384;
 
 const char* const kLost = "the capture lost packets of the connection";
+const char* const kOrder =
+    "the capture shows acknowledgements before what they acknowledge: that is missing, or out of "
+    "order";
 const char* const kOneDirection = "packets of one direction are not in the capture";
 const char* const kNoBeginning = "the set-up of the connection is not in the capture";
 const char* const kClock = "the capture's clock stepped back";
 const char* const kEventsLost = "the recording lacks events of the connection";
 const char* const kOperationsUnseen =
     "the recording does not tell of the RDMA operations of that side";
+
+bool lost_packets(const roce::Connection& c) {
+  return std::any_of(c.side.begin(), c.side.end(), [](const roce::Side& side) {
+    return side.counters.lost_capture + side.counters.reads_unseen != 0;
+  });
+}
 
 // Of a REQ without its REP, only one side's numbers are known.
 bool setup_seen(const roce::Connection& c) {
@@ -125,7 +134,7 @@ struct Findings::Impl {
     }
     if ((needs & kSteadyClock) != 0 && c->clock_stepped_back) return kClock;
     const std::uint64_t now = model::losses(*c);
-    const char* const lost = c->recorded ? kEventsLost : kLost;
+    const char* const lost = c->recorded ? kEventsLost : lost_packets(*c) ? kLost : kOrder;
     if ((needs & kLossFree) != 0 && now != 0) return lost;
     if ((needs & kLossFreeCall) != 0 && (now != losses || now != e.losses_before)) return lost;
     return nullptr;
@@ -152,7 +161,8 @@ struct Findings::Impl {
     const roce::Connection& c = *p.evidence.connection;
     // A damaged packet is used late, if at all.
     const bool damaged =
-        c.icrc_bad != 0 && c.icrc_good != 0 && ((r.needs | p.evidence.needs) & kLossFree) != 0;
+        c.icrc_bad != 0 && c.icrc_good != 0 &&
+        ((r.needs | p.evidence.needs) & (kLossFree | kLossFreeCall)) != 0;
     const bool doubted = p.evidence.doubted_caller >= 0 && calls_of_doubted(p.evidence) == p.calls;
     if (damaged || doubted) {
       p.evidence.at_most = std::min(p.evidence.at_most, Level::kWarning);

@@ -23,6 +23,7 @@ void check_decodes(const model::Message& m, const Scene& scene) {
   const Rule* broken = find_rule(m.malformed->rule);
   RuleId id = broken != nullptr ? broken->id : RuleId::kHdr06;
   if (id == RuleId::kHdr03 && echoes_version(m)) id = RuleId::kErr04;
+  note_faulty(m, scene);
   scene.findings.add(id, evidence(m, scene.connection, m.sender), [&] {
     if (id == RuleId::kErr04) return fmt::format("an ERR_VERS has rdma_vers {}", m.version);
     if (id == RuleId::kHdr03) return fmt::format("rdma_vers is {}", m.version);
@@ -31,18 +32,18 @@ void check_decodes(const model::Message& m, const Scene& scene) {
   });
 }
 
-// RFC 5531 section 11: a bit for the last fragment, and its length. An XID that looks like a
-// msg_type is told from one by the length alone.
+// RFC 5531 section 11: a bit for the last fragment, and its length. The bit alone is enough for one,
+// and so is the length; but an XID that looks like a msg_type is told from one by the length alone.
 bool has_record_mark(const model::Message& m, wire::Bytes rpc) {
   if (rpc.size() < 8) return false;
   const std::uint32_t mark = wire::load_be32(rpc.data());
-  if ((mark & 0x80000000U) == 0 || mark == m.xid || wire::load_be32(rpc.data() + 4) != m.xid) {
-    return false;
-  }
-  return m.xid > 1 || (mark & 0x7fffffffU) == m.wire_length - m.header_length - 4;
+  if (mark == m.xid || wire::load_be32(rpc.data() + 4) != m.xid) return false;
+  const bool right_length = (mark & 0x7fffffffU) == m.wire_length - m.header_length - 4;
+  return right_length || (m.xid > 1 && (mark & 0x80000000U) != 0);
 }
 
 void check_record_mark(const model::Message& m, wire::Bytes rpc, const Scene& scene) {
+  note_faulty(m, scene);
   scene.findings.add(RuleId::kHdr08, evidence(m, scene.connection, m.sender), [&] {
     return fmt::format("the word {:#010x} in front of the RPC message is a TCP record mark",
                        wire::load_be32(rpc.data()));
@@ -51,6 +52,7 @@ void check_record_mark(const model::Message& m, wire::Bytes rpc, const Scene& sc
 
 void check_xid(const model::Message& m, const Scene& scene) {
   if (!m.rpc_xid || *m.rpc_xid == m.xid) return;
+  note_faulty(m, scene);
   scene.findings.add(RuleId::kHdr02, evidence(m, scene.connection, m.sender), [&] {
     return fmt::format("rdma_xid is {:#010x}, the XID of its RPC message {:#010x}", m.xid,
                        *m.rpc_xid);
@@ -66,6 +68,7 @@ void check_payload(const model::Message& m, const Scene& scene) {
   const bool wants_message = proc == Proc::kMsg || proc == Proc::kMsgp;
   const RuleId id = m.version == 2 ? RuleId::kV201 : RuleId::kHdr07;
   const auto add = [&](const auto& text) {
+    note_faulty(m, scene);
     scene.findings.add(id, evidence(m, scene.connection, m.sender), text);
   };
   const char* name = wire::proc_name(m.version, m.proc);

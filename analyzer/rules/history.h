@@ -43,9 +43,10 @@ struct RefusedSend {
 };
 
 struct SideHistory {
-  static constexpr std::size_t kSent = 16;
-  std::array<SentMessage, kSent> sent;  // a ring
-  std::uint32_t sent_next = 0;
+  // A ring of those that may be under way: as many as there were Calls outstanding, within bounds.
+  static constexpr std::size_t kFewestSent = 16, kMostSent = 256;
+  std::vector<SentMessage> sent;
+  std::size_t sent_next = 0;
   RefusedSend refused;
   std::uint64_t judged_message = 0;  // its refusal was judged
 };
@@ -67,16 +68,23 @@ struct RangeOffered {
   std::uint64_t frame = 0;          // of it; 0: none
 };
 
-// Those of some kind that came last, by model::Message::id.
+// Those of some kind that came last, by model::Message::id. On most connections there is none.
 class LatestMessages {
  public:
-  void note(std::uint64_t message) { ring_[next_++ % ring_.size()] = message; }
+  void note(std::uint64_t message) {
+    if (ring_.size() < kKept) {
+      ring_.push_back(message);
+    } else {
+      ring_[next_++ % kKept] = message;
+    }
+  }
   [[nodiscard]] bool has(std::uint64_t message) const {
     return std::find(ring_.begin(), ring_.end(), message) != ring_.end();
   }
 
  private:
-  std::array<std::uint64_t, 8> ring_{};
+  static constexpr std::size_t kKept = 256;  // more than are usually outstanding
+  std::vector<std::uint64_t> ring_;
   std::size_t next_ = 0;
 };
 
@@ -85,12 +93,15 @@ struct Past;
 struct ConnectionHistory {
   static constexpr std::size_t kEnded = 256;
 
-  // Calls with a wrong Read list: refused for that, whatever else is about them.
+  // Calls that their responder may refuse, and that for it may end the connection.
   LatestMessages faulty;
+  // Calls with a Read chunk that includes roundup.
+  LatestMessages with_roundup;
   // Calls by their rdma_direction, with another msg_type: a receiver may make nothing of them.
   LatestMessages misdirected;
 
   bool begun = false;            // its first message was seen
+  std::array<std::uint64_t, 2> first_message{};  // of each side, model::Message::id; 0: none yet
   std::array<Ledger, 2> ledger;  // by the side that calls
   std::array<SideHistory, 2> side;
   std::array<RangeOffered, 2> versions;  // to the caller on this side
@@ -109,6 +120,7 @@ struct ConnectionHistory {
   // chunk lists, cannot be told; null: it can.
   const char* sends_unsure = nullptr;
   const char* messages_unsure = nullptr;
+  std::array<const char*, 2> unread{};  // messages of this side could not be read
   const char* lists_unsure = nullptr;
   // What History::past() found, and when: asked for every Call.
   Past* past = nullptr;
@@ -117,6 +129,7 @@ struct ConnectionHistory {
 
 // A Call that was not answered before its connection was lost.
 struct LostCall {
+  std::int64_t lost_ns = 0;  // when that ended
   capture::Address caller;
   std::uint32_t xid = 0;
   std::uint64_t digest = 0;  // model::Call::digest
@@ -134,7 +147,11 @@ struct Past {
   static constexpr std::size_t kLostCalls = 64;
   std::array<std::uint32_t, 2> limit{};  // of a Send by each of them, bytes; 0: not known
   std::array<std::uint32_t, 2> grant{};  // to each of them as a requester; 0: none
+  std::int64_t end_ns = INT64_MIN;       // of that connection
   std::vector<LostCall> lost;
+
+  // Its limits and grants are those that `next` may have been mistaken for.
+  [[nodiscard]] bool precedes(const roce::Connection& next) const { return end_ns <= next.first_ns; }
 };
 
 class History {
@@ -162,7 +179,8 @@ class History {
   [[nodiscard]] static std::size_t place(const roce::Connection& c, std::size_t side) {
     return c.side[side].address == pair_of(c).first ? 0 : 1;
   }
-  // `h` is the history of `c`.
+  // `h` is the history of `c`. Some of it may be of connections that ended after `c` had begun, and
+  // are none that it follows: see Past.
   [[nodiscard]] Past* past(const roce::Connection& c, ConnectionHistory& h) {
     if (h.past_found_at != past_changes_) {
       const auto it = past_.find(pair_of(c));

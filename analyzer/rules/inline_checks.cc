@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <rpcrdma/wire/rdmaconfig.h>
+
 namespace rpcrdma::rules {
 
 namespace {
@@ -34,13 +36,27 @@ void accuse(RuleId rule, const model::Message& m, const Scene& scene, std::uint3
   });
 }
 
+// Other thresholds may be in force from a CONF_RDMA on, unless it is refused.
+void note_configured(const model::Message& m, const model::Call& call, const Scene& scene) {
+  const model::RpcInfo& asked = call.message.rpc;
+  if (!asked.known || asked.program != wire::kRdmaConfigProgram ||
+      asked.procedure != wire::kRdmaConfigProcConf) {
+    return;
+  }
+  const bool refused = m.kind == model::Kind::kError ||
+                       (m.kind == model::Kind::kReply && m.rpc.header_seen &&
+                        (m.rpc.reply_stat != wire::ReplyStat::kAccepted ||
+                         m.rpc.accept_stat != wire::AcceptStat::kSuccess));
+  scene.history.configured = !refused;
+}
+
 // Which rule a version 1 Send over its limit breaks: the one that says where the limit comes from.
 void accuse_v1(const model::Message& m, const Scene& scene, std::uint32_t limit) {
   const wire::PrivateData& own = scene.model.private_data[m.sender];
   const wire::PrivateData& peer = scene.model.private_data[1 - m.sender];
   const Past* past = scene.all.past(scene.connection, scene.history);
   const std::uint32_t before =
-      past == nullptr ? 0 : past->limit[History::place(scene.connection, m.sender)];
+      past == nullptr || !past->precedes(scene.connection) ? 0 : past->limit[History::place(scene.connection, m.sender)];
   if (before > limit && m.wire_length <= before) {
     accuse(RuleId::kInl04, m, scene, limit,
            "the limit of the connection before this one would allow it and this one's");
@@ -93,11 +109,8 @@ std::uint32_t send_limit(std::size_t side, const Scene& scene) {
   return side == 0 ? scene.model.thresholds.call : scene.model.thresholds.reply;
 }
 
-void check_send_length(const model::Message& m, const Scene& scene) {
-  constexpr std::uint32_t kConfigurationProgram = 100417;
-  if (m.kind == model::Kind::kCall && m.rpc.known && m.rpc.program == kConfigurationProgram) {
-    scene.history.configured = true;
-  }
+void check_send_length(const model::Message& m, const model::Call* call, const Scene& scene) {
+  if (call != nullptr) note_configured(m, *call, scene);
   if (m.wire_length > kDefaultV1) {
     if (m.version == 2) {
       check_v2(m, scene);

@@ -74,7 +74,8 @@ void check_message(const model::Message& m, const model::Call* call, const Scene
     check_error(m, scene);
   }
   const bool answers = m.kind == Kind::kReply || m.kind == Kind::kError;
-  if (answers && call != nullptr && call->message.header_length != 0) {
+  // Of two Calls with one XID it is not known which it answers (HDR-09).
+  if (answers && call != nullptr && !call->doubled && call->message.header_length != 0) {
     check_pair(m, *call, scene, scratch);
   }
 }

@@ -45,7 +45,7 @@ Evidence operation_evidence(const roce::Operation& op, const Scene& scene) {
   e.side = op.initiator;
   e.frames = {op.first_frame, 0};
   e.suspect = op.suspect;
-  e.unsure = scene.history.lists_unsure;
+  e.unsure = lists_unsure(scene);
   return e;
 }
 
@@ -254,7 +254,7 @@ void check_bytes_written(const model::Message& reply, const model::Call& call, c
   Evidence e = evidence(reply, scene.connection, reply.sender);
   e.frames = {call.message.frame, reply.frame};
   e.losses_before = call.losses_before;
-  e.unsure = scene.history.lists_unsure;
+  e.unsure = lists_unsure(scene);
   const auto list_of = [&](ChunkList list) {
     const auto is = [list](const model::CallSegment& s) { return s.list == list; };
     const auto first = std::find_if(call.segments.begin(), call.segments.end(), is);
@@ -282,7 +282,7 @@ void check_bytes_read(const model::Message& reply, const model::Call& call, cons
   e.frames = {call.message.frame, reply.frame};
   e.losses_before = call.losses_before;
   e.topic = 1;
-  e.unsure = scene.history.lists_unsure;
+  e.unsure = lists_unsure(scene);
   // Once for a Call, which may have very many chunks.
   for (auto it = first; it != end;) {
     const auto next = std::find_if(it, end, [&](const auto& s) { return s.chunk != it->chunk; });
@@ -298,7 +298,7 @@ void check_shared_memory(const model::Call& call, const Scene& scene) {
   if (it == call.segments.end()) return;
   Evidence e = evidence(call.message, scene.connection, call.message.sender);
   e.losses_before = call.losses_before;
-  e.unsure = scene.history.lists_unsure;
+  e.unsure = lists_unsure(scene);
   scene.findings.add(RuleId::kOps06, e, [&] {
     return fmt::format(
         "Call {:#010x} offers memory of handle {:#010x} that an outstanding Call "

@@ -18,16 +18,19 @@ using wire::Proc;
 // One finding a message, however many segments are wrong.
 template <typename Text>
 void accuse(RuleId id, const model::Message& m, const Scene& scene, const Text& text) {
-  scene.history.faulty.note(m.id);
+  note_faulty(m, scene);
   scene.findings.add(id, evidence(m, scene.connection, m.sender), text);
 }
 
-void check_position_multiple(const model::Message& m, const Scene& scene, const Scratch& s) {
+// Also tells whether all are.
+bool check_position_multiple(const model::Message& m, const Scene& scene, const Scratch& s) {
   for (const ReadChunk& c : s.reads) {
     if (c.position % 4 == 0) continue;
-    return accuse(RuleId::kRd02, m, scene,
-                  [&] { return fmt::format("a Read chunk has Position {}", c.position); });
+    accuse(RuleId::kRd02, m, scene,
+           [&] { return fmt::format("a Read chunk has Position {}", c.position); });
+    return false;
   }
+  return true;
 }
 
 // Also tells whether the list is in order.
@@ -87,6 +90,19 @@ void sort_chunks(Scratch& s, bool in_order) {
   if (in_order) return;
   std::stable_sort(s.sorted.begin(), s.sorted.end(),
                    [](const ReadChunk& a, const ReadChunk& b) { return a.position < b.position; });
+  // Segments of one chunk that stood apart.
+  std::size_t kept = 0;
+  for (const ReadChunk& c : s.sorted) {
+    if (kept == 0 || s.sorted[kept - 1].position != c.position) {
+      s.sorted[kept++] = c;
+      continue;
+    }
+    ReadChunk& chunk = s.sorted[kept - 1];
+    chunk.length += c.length;
+    chunk.segments += c.segments;
+    chunk.last_length = c.last_length;
+  }
+  s.sorted.resize(kept);
 }
 
 // Chunks inside the message and apart from each other. True: their places can be relied on.
@@ -149,6 +165,7 @@ void check_count(const model::Message& m, const Scene& scene, const ReadChunk& c
                  std::uint32_t count) {
   if (c.length == count) return;
   if (c.length == wire::xdr_padded(count)) {
+    scene.history.with_roundup.note(m.id);
     if (c.segments < 2 || c.last_length > c.length - count) return;
     return accuse(RuleId::kRd10, m, scene, [&] {
       return fmt::format(
@@ -187,7 +204,7 @@ void check_items(const model::Message& m, const Scene& scene, Scratch& s, wire::
 
 // What the chunks took out of the arguments, for programs whose binding is known.
 void check_arguments(const model::Message& m, const Scene& scene, Scratch& s, wire::Bytes rpc) {
-  if (!m.rpc.known || may_be_wrapped(m.rpc) || !decode::has_binding(procedure_of(m.rpc))) return;
+  if (!has_binding(m.rpc, scene)) return;
   const auto header = wire::decode_rpc(rpc);
   if (!header || header->type != wire::MsgType::kCall) return;
   if (!find_removed(s, header->length)) return;
@@ -210,12 +227,13 @@ bool check_rpc_header(const model::Message& m, const Scene& scene, const Scratch
 // True: all chunks stand where chunks may stand.
 bool check_chunks(const model::Message& m, const Scene& scene, Scratch& s) {
   join_read_chunks(m.reads, s.reads);
-  check_position_multiple(m, scene, s);
+  const bool aligned = check_position_multiple(m, scene, s);
   const bool in_order = check_order(m, scene, s);
   sort_chunks(s, in_order);
   if (s.sorted.empty()) return false;
   if (check_roundup_chunk(m, scene, s)) return false;
-  return check_places(m, scene, s) && check_rpc_header(m, scene, s);
+  // A Position that is no multiple of four is behind data whose roundup was forgotten.
+  return check_places(m, scene, s) && check_rpc_header(m, scene, s) && aligned;
 }
 
 }  // namespace

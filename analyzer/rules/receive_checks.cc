@@ -2,6 +2,8 @@
 // of several packets and not be whole yet when its RNR NAK comes.
 #include "checks.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <rpcrdma/roce/psn.h>
@@ -25,7 +27,9 @@ void judge(const SentMessage& s, int receiver, std::uint64_t frame, const Scene&
   if (call && !s.within_credit) return;
   // A client that has not said that it is ready is not to blame: BI-05.
   if (call && s.reverse && !scene.history.ready_for_reverse) return;
-  const RuleId rule = s.reverse ? RuleId::kBi06 : call ? RuleId::kFc04 : RuleId::kFc05;
+  // An RDMA_DONE takes a credit as a Call does.
+  const bool by_credit = call || s.kind == Kind::kDone;
+  const RuleId rule = s.reverse ? RuleId::kBi06 : by_credit ? RuleId::kFc04 : RuleId::kFc05;
   Evidence e;
   e.connection = &scene.connection;
   e.side = receiver;
@@ -42,8 +46,17 @@ void judge(const SentMessage& s, int receiver, std::uint64_t frame, const Scene&
 
 void check_refused(const model::Message& m, bool within_credit, const Scene& scene) {
   SideHistory& sender = scene.history.side[m.sender];
-  SentMessage& s = sender.sent[sender.sent_next];
-  sender.sent_next = (sender.sent_next + 1) % SideHistory::kSent;
+  // Each Call outstanding, of either side, may have one Send under way; and the one just answered.
+  const std::size_t under_way = std::size_t{1} + scene.model.caller[0].credits.in_use +
+                                scene.model.caller[1].credits.in_use;
+  const std::size_t most =
+      std::clamp(under_way, SideHistory::kFewestSent, SideHistory::kMostSent);
+  if (sender.sent.size() < most && sender.sent_next == sender.sent.size()) {
+    sender.sent.emplace_back();
+  } else {
+    sender.sent_next %= sender.sent.size();
+  }
+  SentMessage& s = sender.sent[sender.sent_next++];
   s = {m.first_psn, m.psn, m.psn_known ? m.id : 0, m.frame, m.kind, scene.reverse, within_credit};
   if (sender.refused.frame == 0) return;
   if (covers(s, sender.refused.psn)) judge(s, 1 - m.sender, sender.refused.frame, scene);

@@ -36,6 +36,7 @@ void check_sent_again(const model::Call& call, const Scene& scene) {
   if (past == nullptr || past->lost.empty() || call.digest == 0) return;
   const capture::Address& caller = scene.connection.side[call.message.sender].address;
   for (auto lost = past->lost.begin(); lost != past->lost.end(); ++lost) {
+    if (lost->lost_ns > scene.connection.first_ns) continue;  // on another connection beside it
     if (lost->xid != call.message.xid || !(lost->caller == caller)) continue;
     if (lost->digest == call.digest) check_opened_by_server(call, *lost, scene);
     past->lost.erase(lost);
@@ -43,6 +44,7 @@ void check_sent_again(const model::Call& call, const Scene& scene) {
   }
   if (is_null(call)) return;
   for (LostCall& lost : past->lost) {
+    if (lost.lost_ns > scene.connection.first_ns) continue;
     if (lost.digest != call.digest || !(lost.caller == caller) || lost.again_frame != 0) continue;
     lost.again_frame = call.message.frame;
     lost.again_message = call.message.id;
@@ -58,6 +60,7 @@ void remember_lost_call(const model::Call& call, const Scene& scene) {
   Past& past = scene.all.make_past(scene.connection);
   if (past.lost.size() >= Past::kLostCalls) past.lost.erase(past.lost.begin());
   LostCall& lost = past.lost.emplace_back();
+  lost.lost_ns = scene.connection.last_ns;
   lost.caller = scene.connection.side[call.message.sender].address;
   lost.xid = call.message.xid;
   lost.digest = call.digest;
@@ -80,14 +83,17 @@ void check_reconnect_end(const Scene& scene) {
       e.at_most = Level::kWarning;  // it may be another Call with the same content
       e.unsure = scene.history.messages_unsure;
       scene.findings.add(RuleId::kFc08, e, [&] {
-        return fmt::format("Call {:#010x} of the connection before sent again as {:#010x}",
-                           lost.xid, lost.again_xid);
+        return fmt::format(
+            "Call {:#010x} of the connection before was not sent again; one with the same content "
+            "was sent as {:#010x}",
+            lost.xid, lost.again_xid);
       });
       return true;
     });
   }
   if (c.setup != roce::Setup::kCm || !scene.history.begun) return;
   Past& past = scene.all.make_past(c);
+  past.end_ns = c.last_ns;
   for (std::size_t side = 0; side < 2; ++side) {
     const Ledger& ledger = scene.history.ledger[side];
     past.limit[History::place(c, side)] = send_limit(side, scene);

@@ -111,7 +111,7 @@ void check_results(const model::Message& m, const model::Call& call, const Scene
   if (call.message.write_counts.empty() ||
       m.write_counts.size() != call.message.write_counts.size())
     return;
-  if (!id.known || may_be_wrapped(id) || !decode::has_binding(procedure_of(id))) return;
+  if (!has_binding(id, scene)) return;
   if (!m.rpc.header_seen || m.rpc.reply_stat != wire::ReplyStat::kAccepted ||
       m.rpc.accept_stat != wire::AcceptStat::kSuccess) {
     return;

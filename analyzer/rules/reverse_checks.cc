@@ -78,8 +78,13 @@ void check_reverse(const model::Message& m, const Scene& scene) {
 void check_reverse_end(const model::Call& call, const model::Message* answer, const Scene& scene) {
   if (!scene.reverse || !scene.model.client_certain || answer != nullptr) return;
   if (call.segments.empty() || scene.history.latest_forward_call < call.message.id) return;
+  // Where the capture merely ends the answer may have come later.
+  constexpr std::int64_t kSilentNs = 1'000'000'000;
   const bool given_up =
-      call.ending == model::Ending::kSuperseded || call.ending == model::Ending::kClosed;
+      call.ending == model::Ending::kSuperseded ||
+      (call.ending == model::Ending::kClosed &&
+       (scene.connection.state == roce::State::kClosed ||
+        scene.connection.last_ns - call.message.time_ns >= kSilentNs));
   if (!given_up || call.first_op_ns >= 0) return;
   Evidence e = evidence(call.message, scene.connection, 1 - call.message.sender);
   e.losses_before = call.losses_before;

@@ -21,29 +21,37 @@ std::uint64_t end_of(const wire::Segment& s) {
   return wraps(s) ? UINT64_MAX : s.offset + s.length;
 }
 
-// Two segments of one handle that overlap, at least one of them written to: two that are only read
-// do each other no harm. Null pointers when there are none.
-Pair find_overlap(std::vector<Offered>& segments) {
+struct Overlap {
+  Pair segments;         // null pointers when there are none
+  bool written = false;  // to one of them at least
+};
+
+// Two segments of one handle that overlap: of which one is written to, if there are such, since two
+// that are only read do each other no harm.
+Overlap find_overlap(std::vector<Offered>& segments) {
   std::sort(segments.begin(), segments.end(), [](const Offered& a, const Offered& b) {
     return std::pair(a.first.handle, a.first.offset) < std::pair(b.first.handle, b.first.offset);
   });
   // Those that reach furthest so far, of all and of the written ones.
   const wire::Segment* any = nullptr;
   const wire::Segment* written = nullptr;
+  Pair read;
   for (const auto& [segment, is_written] : segments) {
     if (segment.length == 0) continue;
     if (any != nullptr && any->handle != segment.handle) any = written = nullptr;
     const wire::Segment* before = is_written ? any : written;
-    if (before != nullptr && end_of(*before) > segment.offset) return {before, &segment};
+    if (before != nullptr && end_of(*before) > segment.offset) return {{before, &segment}, true};
+    if (any != nullptr && end_of(*any) > segment.offset) read = {any, &segment};
     if (any == nullptr || end_of(segment) > end_of(*any)) any = &segment;
     if (is_written) written = &segment;
   }
-  return {};
+  return {read, false};
 }
 
 void check_address_space(const model::Message& m, const model::Call& call, const Scene& scene) {
   for (const model::CallSegment& s : call.segments) {
     if (!wraps(s.target)) continue;
+    note_faulty(m, scene);
     return scene.findings.add(RuleId::kRd09, evidence(m, scene.connection, m.sender), [&] {
       return fmt::format("the segment at {:#x} with {} bytes goes on behind the last address",
                          s.target.offset, s.target.length);
@@ -58,12 +66,13 @@ void check_overlap(const model::Message& m, const model::Call& call, const Scene
   for (const model::CallSegment& s : call.segments) {
     scratch.segments.emplace_back(s.target, s.list != model::ChunkList::kRead);
   }
-  const auto overlap = find_overlap(scratch.segments);
-  if (overlap.first == nullptr) return;
+  const Overlap overlap = find_overlap(scratch.segments);
+  if (overlap.segments.first == nullptr) return;
   Evidence e = evidence(m, scene.connection, m.sender);
-  e.topic = 1;
+  e.topic = overlap.written ? 1 : 2;
+  if (!overlap.written) e.at_most = Level::kNote;
   scene.findings.add(RuleId::kRd09, e, [&] {
-    const auto [a, b] = overlap;
+    const auto [a, b] = overlap.segments;
     return fmt::format(
         "two segments of handle {:#010x} overlap: {} bytes at {:#x}, {} bytes at "
         "{:#x}",

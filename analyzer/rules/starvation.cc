@@ -28,6 +28,7 @@ void Starvation::note(const model::Message& m) {
     if (full && full_since_ < 0) full_since_ = m.time_ns;
   } else if (m.kind == model::Kind::kReply || m.kind == model::Kind::kError) {
     granted_ = m.credits.granted;
+    requested_ = m.credits.requested;
     if (full_since_ >= 0 && m.credits.in_use < m.credits.granted) {
       add_time(full_total_, m.time_ns - full_since_);
       full_longest_ = std::max(full_longest_, m.time_ns - full_since_);
@@ -43,14 +44,21 @@ void Starvation::tell(Findings& findings, const roce::Connection& connection, in
   if (waited_ < kEnoughCalls || share < kEnoughPercent) return;
   Evidence e;
   e.connection = &connection;
-  e.side = 1 - caller;  // it grants
+  // Who grants, unless no more was asked for.
+  const bool asked_for_more = requested_ > granted_;
+  e.side = asked_for_more ? 1 - caller : caller;
+  if (!asked_for_more) e.at_most = Level::kNote;
   e.frames = {first_waited_, last_waited_};
-  findings.add(RuleId::kCreditStarved, e, [&] {
+  const auto text = [&] {
     return fmt::format(
         "all {} credits were in use for {} in all ({} % of the time), at most {} at a stretch; "
-        "{} of {} Calls were sent as soon as a credit came back",
-        granted_, duration(full_total_), share, duration(full_longest_), waited_, calls_);
-  });
+        "{} of {} Calls were sent as soon as a credit came back{}",
+        granted_, duration(full_total_), share, duration(full_longest_), waited_, calls_,
+        asked_for_more ? "" : "; the requester has asked for no more");
+  };
+  if (asked_for_more) return findings.add(RuleId::kCreditStarved, e, text);
+  findings.add(RuleId::kCreditStarved, e, text,
+               "Have the requester ask for more credits, if it has more Calls to send at once.");
 }
 
 }  // namespace rpcrdma::rules

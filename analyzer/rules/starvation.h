@@ -17,7 +17,7 @@ class Starvation {
   std::uint64_t calls_ = 0;
   std::uint64_t waited_ = 0;                          // Calls sent as soon as a credit came back
   std::uint64_t first_waited_ = 0, last_waited_ = 0;  // frames
-  std::uint32_t granted_ = 0;
+  std::uint32_t granted_ = 0, requested_ = 0;
   std::int64_t first_ns_ = 0, last_ns_ = 0;
   std::int64_t full_since_ = -1;      // -1: a credit is free
   std::int64_t credit_back_ns_ = -1;  // a Reply ended a full ledger

@@ -158,6 +158,31 @@ void add_receive_scenes(Scenes& scenes) {
                           c.exchange(2);
                         },
                     .also = {"RNR"}});
+  // The first of many under way.
+  scenes.push_back({.rule = "FC-04",
+                    .guilty = Guilty::kServer,
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.exchange(1);
+                          c.acks = false;
+                          const std::uint32_t first = c.psn(kClient);
+                          for (std::uint32_t xid = 2; xid < 26; ++xid) c.call(call(xid));
+                          c.rnr(kServer, first);
+                          s.wait(1'000'000);
+                          c.resend(kClient, first);
+                          c.acks = true;
+                          for (std::uint32_t xid = 2; xid < 26; ++xid) c.reply(reply(xid));
+                        },
+                    .keeps =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.exchange(1);
+                          for (std::uint32_t xid = 2; xid < 26; ++xid) c.call(call(xid));
+                          for (std::uint32_t xid = 2; xid < 26; ++xid) c.reply(reply(xid));
+                        },
+                    .also = {"RNR", "RETX-STORM", "SLOW-NETWORK"},
+                    .variant = "many"});
   scenes.push_back({.rule = "FC-05",
                     .guilty = Guilty::kClient,
                     .breaks =
@@ -208,6 +233,23 @@ void add_reconnect_scenes(Scenes& scenes) {
       again.disconnect();
     };
   };
+  // On another connection that was there before: it is no Call sent again.
+  const auto beside = [sent_again_as](Scene& s) {
+    Connection& other = s.connect();
+    other.exchange(9);
+    Connection& c = s.connect();
+    c.exchange(1);
+    c.call(call(2));
+    c.disconnect();
+    other.exchange(10);
+    other.disconnect();
+  };
+  scenes.push_back({.rule = "FC-08",
+                    .guilty = Guilty::kClient,
+                    .breaks = sent_again_as(7),
+                    .keeps = beside,
+                    .both = {"CONN-LOST", "HDR-10", "RECONNECT"},
+                    .variant = "beside"});
   scenes.push_back({.rule = "FC-08",
                     .guilty = Guilty::kClient,
                     .breaks = sent_again_as(3),

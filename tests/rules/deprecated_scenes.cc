@@ -49,6 +49,19 @@ void configured(Scene& s, std::size_t bytes) {
   c.reply(reply(2));
 }
 
+// CONF_RDMA, refused, and then a Call of 2000 bytes of arguments, where nothing else allows it.
+void refused_configuration(Scene& s, std::size_t bytes) {
+  ConnectOptions options;
+  options.client_private = options.server_private = {};
+  Connection& c = s.connect(options);
+  c.call(call(1, rpc_call(1, kConfiguration, 1, 1, Xdr().u32(4096).u32(4096).u32(8).bytes())));
+  Bytes unavailable = rpc_reply(1);
+  unavailable[unavailable.size() - 1] = 1;  // PROG_UNAVAIL
+  c.reply(reply(1, unavailable));
+  c.call(call(2, rpc_call(2, kPlainProgram, 1, 1, Bytes(bytes))));
+  c.reply(reply(2));
+}
+
 // Inline thresholds by CONF_RDMA, and a Reply of 2000 bytes and its headers.
 void configured_reply(Scene& s, std::uint32_t max_reply) {
   ConnectOptions options;
@@ -80,6 +93,11 @@ void add_procedures(Scenes& scenes) {
 void add_configuration(Scenes& scenes) {
   scenes.push_back(
       {.rule = "DEP-02", .breaks = [](Scene& s) { configured(s, 1000); }, .keeps = one_exchange});
+  scenes.push_back({.rule = "INL-01",
+                    .breaks = [](Scene& s) { refused_configuration(s, 2000); },
+                    .keeps = [](Scene& s) { refused_configuration(s, 500); },
+                    .variant = "refused",
+                    .profile = rules::Profile::k5666});
   scenes.push_back({.rule = "DEP-02",
                     .breaks = [](Scene& s) { configured(s, 3000); },
                     .keeps = [](Scene& s) { configured(s, 1000); },

@@ -9,18 +9,23 @@ constexpr std::int64_t kMillisecond = 1'000'000;
 constexpr std::uint64_t kMemory = 0x7f0000000000;
 
 // Two Calls at a time with `grant` credits; each Reply takes a millisecond.
-void two_at_a_time(Scene& s, std::uint32_t grant) {
+void two_at_a_time(Scene& s, std::uint32_t grant, std::uint32_t request = 32) {
   Connection& c = s.connect();
+  const auto ask = [&](std::uint32_t xid) {
+    Message m = call(xid);
+    m.credit = request;
+    c.call(m);
+  };
   const auto answer = [&](std::uint32_t xid) {
     Message m = reply(xid);
     m.credit = grant;
     c.reply(m);
   };
-  c.call(call(1));
+  ask(1);
   answer(1);
-  c.call(call(2));
+  ask(2);
   for (std::uint32_t xid = 3; xid < 14; ++xid) {
-    c.call(call(xid));
+    ask(xid);
     s.wait(kMillisecond / 2);
     answer(xid - 1);
   }
@@ -246,6 +251,12 @@ void add_diagnosis_scenes(Scenes& scenes) {
                     .guilty = Guilty::kServer,
                     .breaks = [](Scene& s) { two_at_a_time(s, 2); },
                     .keeps = [](Scene& s) { two_at_a_time(s, 32); }});
+  // It has asked for no more: nobody holds it back.
+  scenes.push_back({.rule = "CREDIT-STARVED",
+                    .guilty = Guilty::kClient,
+                    .breaks = [](Scene& s) { two_at_a_time(s, 2, 2); },
+                    .keeps = [](Scene& s) { two_at_a_time(s, 32); },
+                    .variant = "asked-for"});
   scenes.push_back({.rule = "RNR",
                     .guilty = Guilty::kServer,
                     .breaks = not_ready,

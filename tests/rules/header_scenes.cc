@@ -73,6 +73,16 @@ void long_reply(Scene& s, bool marked) {
   c.reply(r);
 }
 
+// The server calls, with a record mark; the client takes it for what it is.
+void marked_callback(Scene& s, bool marked) {
+  Connection& c = s.connect();
+  c.call(call(1, nfs4::create_session_call(1)));
+  c.reply(reply(1, nfs4::create_session_reply(1)));
+  const Message m = call(0x51, nfs4::callback_call(0x51));
+  c.send(kServer, marked ? with_record_mark(m) : m);
+  c.send(kClient, reply(0x51, nfs4::callback_reply(0x51)));
+}
+
 void add_malformed(Scenes& scenes) {
   scenes.push_back({.rule = "HDR-01", .breaks = bad_call(Bytes(12)), .keeps = two_exchanges});
   // Nobody can say whether it wanted an answer.
@@ -88,6 +98,26 @@ void add_malformed(Scenes& scenes) {
   scenes.push_back({.rule = "HDR-03",
                     .breaks = bad_call(with_byte(call(2), 7, 9), err_vers(2)),
                     .keeps = two_exchanges});
+  // A server that ends the connection for it does not owe the next Call an answer.
+  const auto closed = [](bool bad) {
+    return [bad](Scene& s) {
+      Connection& c = s.connect();
+      c.exchange(1);
+      c.call(call(2));
+      if (bad) {
+        c.send(kClient, with_byte(call(3), 16, 0xff));
+        c.reply(err_chunk(3));
+      } else {
+        c.reply(reply(2));
+      }
+      c.disconnect(kServer);
+    };
+  };
+  scenes.push_back({.rule = "HDR-06",
+                    .breaks = closed(true),
+                    .keeps = closed(false),
+                    .also = {"CONN-LOST"},
+                    .variant = "closed"});
   scenes.push_back({.rule = "HDR-05",
                     .breaks = bad_call(with_byte(call(2), 15, 7), err_chunk(2)),
                     .keeps = two_exchanges});
@@ -108,6 +138,21 @@ void add_payload(Scenes& scenes) {
   scenes.push_back({.rule = "HDR-08",
                     .breaks = bad_call(encode(with_record_mark(call(2))), err_chunk(2)),
                     .keeps = two_exchanges});
+  // A fragment that is not the last.
+  const auto fragment = [] {
+    Message m = with_record_mark(call(2));
+    m.rpc[0] &= 0x7f;
+    return encode(m);
+  };
+  scenes.push_back({.rule = "HDR-08",
+                    .breaks = bad_call(fragment(), err_chunk(2)),
+                    .keeps = two_exchanges,
+                    .variant = "fragment"});
+  scenes.push_back({.rule = "HDR-08",
+                    .guilty = Guilty::kServer,
+                    .breaks = [](Scene& s) { marked_callback(s, true); },
+                    .keeps = [](Scene& s) { marked_callback(s, false); },
+                    .variant = "reverse"});
   scenes.push_back(
       {.rule = "HDR-08",
        .breaks =
@@ -156,6 +201,23 @@ void add_xid(Scenes& scenes) {
                           c.reply(reply(3));
                           c.exchange(2);
                         }});
+  // The later one has a chunk, which nobody reads for the earlier one's Reply.
+  scenes.push_back({.rule = "HDR-09",
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.exchange(1);
+                          c.call(call(2, nfs3::getattr_call(2)));
+                          const Reduced body = nfs3::write_call(2, 1000);
+                          Message m = call(2, body.rpc);
+                          m.reads = {{body.position, {0x100, 1000, 0x1000}}};
+                          c.call(m);
+                          c.reply(reply(2, nfs3::getattr_reply(2)));
+                          c.read(m.reads[0].target);
+                          c.reply(reply(2, nfs3::write_reply(2, 1000)));
+                        },
+                    .keeps = two_exchanges,
+                    .variant = "chunks"});
   // Each of the two is answered, for which nobody can blame the server.
   scenes.push_back({.rule = "HDR-09",
                     .breaks =

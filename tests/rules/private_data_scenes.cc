@@ -1,6 +1,7 @@
 #include "registry.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace rpcrdma::scenes {
 
@@ -67,6 +68,27 @@ void add_private_data_scenes(Scenes& scenes) {
       {.rule = "CMP-02", .guilty = Guilty::kClient, .breaks = changed(4, 2), .keeps = good});
   scenes.push_back(
       {.rule = "CMP-03", .guilty = Guilty::kClient, .breaks = changed(5, 0x81), .keeps = good});
+  // Nothing was said, or could be.
+  const auto silent = [](std::uint8_t flags, std::optional<std::uint16_t> reject) {
+    return [flags, reject](Scene& s) {
+      ConnectOptions options;
+      options.client_private[5] = flags;
+      options.reject = reject;
+      Connection& c = s.connect(options);
+      if (!reject) c.disconnect();
+    };
+  };
+  scenes.push_back({.rule = "CMP-03",
+                    .guilty = Guilty::kClient,
+                    .breaks = silent(0x81, std::nullopt),
+                    .keeps = silent(1, std::nullopt),
+                    .variant = "silent"});
+  scenes.push_back({.rule = "CMP-03",
+                    .guilty = Guilty::kClient,
+                    .breaks = silent(0x81, 28),
+                    .keeps = silent(1, 28),
+                    .both = {"CONN-LOST"},
+                    .variant = "rejected"});
   scenes.push_back(
       {.rule = "CMP-04", .guilty = Guilty::kClient, .breaks = told(1024), .keeps = told(2048)});
   scenes.push_back({.rule = "CMP-05",

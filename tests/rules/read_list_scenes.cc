@@ -86,9 +86,13 @@ void reply_with_reads(Scene& s, bool done) {
 }
 
 // RFC 5666: a Reply that is a Read chunk as a whole.
-void long_reply_with_reads(Scene& s, bool done) {
+void long_reply_with_reads(Scene& s, bool done, bool reverse = false) {
   Connection& c = s.connect();
   c.exchange(1);
+  if (reverse) {
+    c.send(kServer, call(0x5100'0000, nfs4::callback_call(0x5100'0000)));
+    c.send(kClient, reply(0x5100'0000, nfs4::callback_reply(0x5100'0000)));
+  }
   c.call(call(2));
   const Bytes rpc = reply(2).rpc;
   Message m;
@@ -108,7 +112,47 @@ void long_reply_with_reads(Scene& s, bool done) {
   c.disconnect();
 }
 
+// A long Call, Position Zero last in its list, on a connection with reverse Calls.
+void zero_last(Scene& s, bool last) {
+  Connection& c = s.connect();
+  c.call(call(1, nfs4::create_session_call(1)));
+  c.reply(reply(1, nfs4::create_session_reply(1)));
+  c.send(kServer, call(0x51, nfs4::callback_call(0x51)));
+  c.send(kClient, reply(0x51, nfs4::callback_reply(0x51)));
+  const Bytes rpc = call(2).rpc;
+  const wire::ReadSegment zero{0, {0x100, static_cast<std::uint32_t>(rpc.size()), 0x1000}};
+  const wire::ReadSegment data{44, {0x101, 8, 0x1000}};
+  Message m;
+  m.xid = 2;
+  m.proc = wire::Proc::kNomsg;
+  m.reads = last ? std::vector{data, zero} : std::vector{zero, data};
+  m.reply_chunk = std::vector<wire::Segment>{{0x102, 4096, 0x1000}};
+  c.call(m);
+  c.read(kServer, 0x100, 0x1000, rpc);
+  c.read(data.target);
+  Message r;
+  r.xid = 2;
+  r.proc = wire::Proc::kNomsg;
+  r.direction = wire::MsgType::kReply;
+  const Bytes result = reply(2).rpc;
+  c.write({0x102, 4096, 0x1000}, result);
+  r.reply_chunk = std::vector<wire::Segment>{
+      {0x102, static_cast<std::uint32_t>(result.size()), 0x1000}};
+  c.reply(r);
+}
+
 void add_reply(Scenes& scenes) {
+  scenes.push_back({.rule = "RD-03",
+                    .breaks = [](Scene& s) { zero_last(s, true); },
+                    .keeps = [](Scene& s) { zero_last(s, false); },
+                    .variant = "zero-last"});
+  // The server has called, too.
+  scenes.push_back({.rule = "RD-01",
+                    .breaks = [](Scene& s) { long_reply_with_reads(s, false, true); },
+                    .keeps = [](Scene& s) { long_reply_with_reads(s, true, true); },
+                    .variant = "long-reverse",
+                    .profile = rules::Profile::k5666});
+
   scenes.push_back({.rule = "RD-01",
                     .guilty = Guilty::kServer,
                     .breaks = [](Scene& s) { reply_with_reads(s, false); },
@@ -130,6 +174,14 @@ void add_positions(Scenes& scenes) {
   scenes.push_back({.rule = "RD-03",
                     .breaks = serve({{56, {0x100, 8, 0x1000}}, {44, {0x101, 8, 0x1000}}}),
                     .keeps = serve({{44, {0x100, 8, 0x1000}}, {56, {0x101, 8, 0x1000}}})});
+  // Segments of one chunk that stand apart, and overlap nothing.
+  scenes.push_back(
+      {.rule = "RD-03",
+       .breaks =
+           serve({{44, {0x100, 4, 0x1000}}, {52, {0x101, 8, 0x1000}}, {44, {0x102, 4, 0x1000}}}),
+       .keeps =
+           serve({{44, {0x100, 4, 0x1000}}, {44, {0x102, 4, 0x1000}}, {52, {0x101, 8, 0x1000}}}),
+       .variant = "interleaved"});
   scenes.push_back({.rule = "RD-05",
                     .breaks = refuse({{400, {0x100, 8, 0x1000}}}),
                     .keeps = serve({{56, {0x100, 8, 0x1000}}})});
@@ -210,7 +262,27 @@ void offer_results(Scene& s, const std::vector<wire::Segment>& segments) {
   c.reply(r);
 }
 
+// Data whose length is no multiple of four, refused because its memory wraps round.
+void refused_for_its_memory(Scene& s) {
+  Connection& c = s.connect();
+  c.exchange(1);
+  Message m = nfs_write(1001, {{1001}}, false);
+  m.reads[0].target.offset = 0xffff'ffff'ffff'ff00;
+  c.call(m);
+  c.reply(err_chunk(2));
+}
+
 void add_memory(Scenes& scenes) {
+  scenes.push_back({.rule = "RD-09",
+                    .breaks = refused_for_its_memory,
+                    .keeps = write(1001, {{1001}}),
+                    .variant = "refused"});
+  // Harmless, since nothing is written there.
+  scenes.push_back({.rule = "RD-09",
+                    .breaks = serve({{44, {0x100, 8, 0x1000}}, {56, {0x100, 8, 0x1004}}}),
+                    .keeps = serve({{44, {0x100, 8, 0x1000}}, {56, {0x100, 8, 0x1008}}}),
+                    .variant = "read-twice"});
+
   scenes.push_back({.rule = "RD-09",
                     .breaks = refuse({{44, {0x100, 100, 0xffff'ffff'ffff'ffc0}}}),
                     .keeps = serve({{44, {0x100, 64, 0xffff'ffff'ffff'ffc0}}})});
@@ -237,6 +309,17 @@ void add_binding(Scenes& scenes) {
                           c.reply(err_chunk(2));
                         },
                     .keeps = write(1001, {{1001}})});
+  scenes.push_back({.rule = "RD-11",
+                    .guilty = Guilty::kServer,
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = s.connect();
+                          c.exchange(1);
+                          c.call(nfs_write(1001, {{1004}}, false));
+                          c.reply(err_chunk(2));
+                        },
+                    .keeps = write(1001, {{1004}}),
+                    .variant = "with-roundup"});
   // The file handle of a GETATTR.
   scenes.push_back({.rule = "RD-12",
                     .breaks =

@@ -84,9 +84,9 @@ class Source {
   [[nodiscard]] virtual const SourceStats& stats() const = 0;
 };
 
-// Opens a capture file, or standard input for "-". Files are mapped and read without copying, and
-// what has been walked is given back, so resident memory does not grow with the file; pipes and
-// compressed files go through a buffer of bounded size. Errors: cannot open; not a capture file
+// Opens a capture file, or standard input for "-". Files are read through a window of some MiB, in
+// which frames stay where they are for a while; pipes and compressed files go through a buffer of
+// bounded size. Errors: cannot open; not a capture file
 // (the message names what was found); an unsupported version.
 [[nodiscard]] Expected<std::unique_ptr<Source>> open_file(const std::string& path);
 

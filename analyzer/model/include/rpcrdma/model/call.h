@@ -73,6 +73,8 @@ struct Call {
   // Of the RPC message in its SEND, all but the XID; 0: not known. The same Call sent again has it
   // too.
   std::uint64_t digest = 0;
+  // Another Call with its XID was outstanding when it came: an answer may be for either.
+  bool doubled = false;
   bool identified = false;  // the RPC header was seen (at once, or when Position Zero was read)
   Ending ending = Ending::kClosed;
   std::size_t counted = 0;  // of its footprint, in what all outstanding Calls take together

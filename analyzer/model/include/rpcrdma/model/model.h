@@ -65,6 +65,9 @@ struct ConnectionModel {
   std::array<std::uint64_t, 3> chunks{};
   std::uint64_t inline_bytes = 0;  // of SENDs with messages
   std::uint64_t stray_operations = 0;
+  // Which side is the client was told by RDMA operations alone; and then by others that it is not.
+  bool client_by_operations = false;
+  bool both_offer_memory = false;
 
   // 0 forward, 1 reverse; the caller taken for the client while that is unknown is forward.
   [[nodiscard]] bool reverse(std::uint8_t caller_side) const {

@@ -40,6 +40,9 @@ struct SideCounters {
   // RDMA READs that were answered, by what the peer sent later, of which the capture lacks
   // responses of this side.
   std::uint64_t reads_unseen = 0;
+  // How often the peer acknowledged what was not seen until then: the capture lacks it, or shows the
+  // two directions out of order.
+  std::uint64_t acknowledged_unseen = 0;
   std::uint64_t illegal_sequence = 0;  // opcodes out of First/Middle/Last order
   std::uint64_t wrong_length = 0;      // WRITEs of more or fewer bytes than their RETH says
   std::uint64_t wrong_payload = 0;     // packets other than the last of a message, no path MTU long
@@ -69,6 +72,9 @@ struct Side {
   SideCounters counters;
   // Its RDMA READs and WRITEs: the endpoint that tells is the other, or they were left out.
   bool operations_unseen = false;
+  // Its requests have arrived up to this PSN, by the peer's latest acknowledgement.
+  bool acked_known = false;
+  std::uint32_t acked_psn = 0;
   // It tells itself, and of its RDMA READs as it hands them to its device, which holds back those
   // that are more than it may have in flight.
   bool reads_told_early = false;
