@@ -177,7 +177,7 @@ struct Client::Impl : LoopMember {
   // were about to end are told.
   void detach(Link& link, const EndedConnection& end, Time now) {
     if (link.cookie != 0) loop.drop_cookie(std::exchange(link.cookie, 0));
-    std::exchange(link.channel, nullptr).reset();
+    if (const auto channel = std::exchange(link.channel, nullptr)) channel->close(now);
     const std::uint32_t number = std::exchange(link.trace, 0);
     if (number == 0) return;
     link.established ? tell_end(loop, number, end, now)
@@ -501,7 +501,7 @@ struct Client::Impl : LoopMember {
         return disconnect(link, "no sign of life", now);
       }
       link.probed = now;
-      link.channel->probe();
+      link.channel->probe(now);
     }
     if (link.due > now) return;
     switch (link.state) {

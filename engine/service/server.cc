@@ -212,6 +212,7 @@ struct Server::Impl : LoopMember {
       side = trace::kHere;
     }
     // The connection first, and then nobody reaches the memory of its Calls any more.
+    c->channel->close(loop.now());
     c->channel.reset();
     if (c->reverse != nullptr) ReverseBinding::unbind(*c->reverse);
     const EndedConnection end{side, 0, what, failed};
@@ -442,7 +443,7 @@ struct Server::Impl : LoopMember {
     }
     if (probe_due(c) <= now) {
       c.probed = now;
-      c.channel->probe();
+      c.channel->probe(now);
     }
     if (is_idle(c) && later(c.active, options.idle) <= now) {
       begin_close(c, CloseReason::kIdle, "no Calls", now);
