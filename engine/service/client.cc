@@ -181,7 +181,7 @@ struct Client::Impl : LoopMember {
     const std::uint32_t number = std::exchange(link.trace, 0);
     if (number == 0) return;
     link.established ? tell_end(loop, number, end, now)
-                     : tell_failed(loop, number, end, options.server, now);
+                     : tell_failed(loop, number, end, {true, options.port, options.server}, now);
   }
 
   void connect(Link& link, Time now) {
@@ -507,7 +507,7 @@ struct Client::Impl : LoopMember {
     switch (link.state) {
       case LinkState::kConnecting:
         ++counters.timed_out;
-        lost(link, {trace::kHere, 0, "no answer in time"}, now);
+        lost(link, {trace::kHere, 0, "no answer in time", true}, now);
         break;
       case LinkState::kWaiting:
         connect(link, now);
