@@ -76,7 +76,7 @@ Expected<void> RecordedFile::write(std::span<const std::uint8_t> blocks) {
     if (auto written = write_event(wall, data); !written) return written;
     blocks = blocks.subspan(u32(blocks, kTotalAt));
   }
-  return recorder_->flush();
+  return flush();
 }
 
 Expected<void> RecordedFile::write_event(std::int64_t wall, std::span<const std::uint8_t> data) {
@@ -87,17 +87,20 @@ Expected<void> RecordedFile::write_event(std::int64_t wall, std::span<const std:
   if (is(header, EventType::kLoss)) {
     return write_loss(wall, header, *read_event<Loss>(*view_event(event)));
   }
+  const bool is_endpoint = is(header, EventType::kEndpoint);
   auto written = recorder_->write(frame_of(wall, data));
   latest_wall_ = std::max(latest_wall_, wall);
+  if (!is_endpoint) unwritten_.push_back(given_);
+  ++given_;
+  count_written();
   if (!written) return written;
-  if (is(header, EventType::kEndpoint)) {
+  if (is_endpoint) {
     endpoint_.assign(event.begin(), event.end());
     wall_offset_ = difference(wall, header.time);
     return {};
   }
   standing_.take(header, event);
   ++sums(header.ring).in_file;
-  ++events_;
   return {};
 }
 
@@ -109,6 +112,7 @@ Expected<void> RecordedFile::write_loss(std::int64_t wall, const EventHeader& he
   told_loss_ = header;
   make_loss();
   auto written = recorder_->write(frame_of(wall, loss_data_));
+  ++given_;
   latest_wall_ = std::max(latest_wall_, wall);
   told_loss_.reset();
   return written;
@@ -118,8 +122,22 @@ void RecordedFile::make_loss() {
   put_event(loss_data_, loss(told_loss_->ring, told_loss_->time));
 }
 
+Expected<void> RecordedFile::flush() {
+  auto flushed = recorder_->flush();
+  count_written();
+  return flushed;
+}
+
 Expected<void> RecordedFile::finish(std::int64_t wall_now) {
-  return recorder_->finish(wall_now);
+  auto finished = recorder_->finish(wall_now);
+  count_written();
+  return finished;
+}
+
+void RecordedFile::count_written() {
+  for (; !unwritten_.empty() && unwritten_.front() < recorder_->frames(); unwritten_.pop_front()) {
+    ++events_;
+  }
 }
 
 std::uint64_t RecordedFile::lost() const {
@@ -143,6 +161,7 @@ void RecordedFile::put(const capture::RecordOptions::Put& put, std::int64_t wall
                        std::span<const std::uint8_t> event) {
   put_event(data_, event);
   put(frame_of(wall, data_));
+  ++given_;
 }
 
 void RecordedFile::put_losses(const capture::RecordOptions::Put& put_frame) {

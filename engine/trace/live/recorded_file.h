@@ -5,6 +5,7 @@
 #include "standing.h"
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,11 +32,12 @@ class RecordedFile {
   // The data of one such block, in the file when flush() has returned, or sooner.
   [[nodiscard]] capture::Expected<void> write_event(std::int64_t wall,
                                                     std::span<const std::uint8_t> data);
-  [[nodiscard]] capture::Expected<void> flush() { return recorder_->flush(); }
+  [[nodiscard]] capture::Expected<void> flush();
   [[nodiscard]] capture::Expected<void> finish(std::int64_t wall_now);
 
   [[nodiscard]] const std::string& file() const { return recorder_->file(); }  // the newest
-  [[nodiscard]] std::uint64_t events() const { return events_; }               // in all files
+  // In all files, as far as they could be written; without those told anew.
+  [[nodiscard]] std::uint64_t events() const { return events_; }
   [[nodiscard]] std::uint64_t lost() const;
 
  private:
@@ -46,6 +48,7 @@ class RecordedFile {
   };
 
   RecordedFile() = default;
+  void count_written();
   Sums& sums(std::uint32_t ring);
   [[nodiscard]] capture::Expected<void> write_loss(std::int64_t wall, const EventHeader& header,
                                                    const Loss& told);
@@ -66,7 +69,10 @@ class RecordedFile {
   std::int64_t latest_wall_ = 0;
   std::vector<Sums> rings_;  // by number
   std::uint64_t events_ = 0;
-  std::vector<std::uint8_t> data_;        // of a packet that is put at a file's end or beginning
+  std::uint64_t given_ = 0;  // to the recorder: frames
+  std::deque<std::uint64_t>
+      unwritten_;                   // events that may still wait there, by their number of those
+  std::vector<std::uint8_t> data_;  // of a packet that is put at a file's end or beginning
   std::optional<EventHeader> told_loss_;  // of the Loss event that is being written
   std::vector<std::uint8_t> loss_data_;   // of its packet
 };

@@ -5,9 +5,11 @@
 #include "stream_for_tests.h"
 
 #include <algorithm>
+#include <csignal>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 namespace rpcrdma::trace {
 namespace {
@@ -178,6 +180,27 @@ TEST_F(RecordedFileTest, NoFileBeginsBeforeTheOneBeforeItEnds) {
   const auto first = EventStream(found[0]).rest();
   const auto second = EventStream(found[1]).rest();
   for (const auto& event : first) EXPECT_LE(event.wall, second.front().wall);
+}
+
+// As on a full disk.
+TEST_F(RecordedFileTest, OnlyWhatIsWrittenIsCounted) {
+  open();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 3000;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  EventBatch batch;
+  const auto event = make_event(1, 10, Withdraw{});
+  for (int i = 0; i < 100; ++i) batch.put(told_of(event).header, event, kStart);
+  const auto written = file_->write(batch.blocks.bytes());
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  ASSERT_FALSE(written);
+  const auto told = EventStream(file_->file()).rest();
+  EXPECT_GT(told.size(), 10U);
+  EXPECT_EQ(file_->events(), told.size() - 1);
 }
 
 TEST_F(RecordedFileTest, ErrorsNameTheFile) {
