@@ -414,7 +414,7 @@ TEST_F(TraceTest, AnEndIsToldWithItsTime) {
   now = 2500;
   channel->close(now);
   EXPECT_THAT(told.take("call end"),
-              ElementsAre("call end 1 xid 1: status 0, attempts 0, 1000 0 0 2500"));
+              ElementsAre("call end 1 xid 1: status 0, attempts 0, 1000 1000 0 2500"));
 }
 
 TEST_F(TraceTest, AProbeIsToldWithItsTime) {
