@@ -4,13 +4,17 @@
 #include "live_view.h"
 #include "ring_options.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -23,6 +27,8 @@
 #include <rpcrdma/capture/live_stream.h>
 #include <rpcrdma/capture/source.h>
 #include <rpcrdma/capture/whole_blocks.h>
+#include <rpcrdma/trace/read.h>
+#include <rpcrdma/trace/upper_pdu.h>
 #include <rpcrdma/trace_live/endpoints.h>
 #include <rpcrdma/trace_live/stream_file.h>
 
@@ -85,6 +91,65 @@ bool write_all(int fd, std::span<const std::uint8_t> bytes) {
   return true;
 }
 
+// What whole blocks tell of what was lost to the reader: Loss events do, each of its thread's ring,
+// and of packets the interface's statistics, whose latest hold.
+class ToldLoss {
+ public:
+  void add(std::span<const std::uint8_t> blocks) {
+    while (blocks.size() >= kShortestBlock) {
+      const std::span<const std::uint8_t> block =
+          blocks.first(std::min<std::size_t>(word(blocks, 4), blocks.size()));
+      if (word(block, 0) == kEnhancedPacket) event(block);
+      if (word(block, 0) == kInterfaceStatistics) statistics(block);
+      blocks = blocks.subspan(block.size());
+    }
+  }
+  [[nodiscard]] std::uint64_t lost() const {
+    std::uint64_t sum = packets_;
+    for (const auto& [ring, lost] : events_) sum += lost;
+    return sum;
+  }
+
+ private:
+  static constexpr std::size_t kShortestBlock = 12;
+  // draft-ietf-opsawg-pcapng, sections 4.3 and 4.6.
+  static constexpr std::uint32_t kInterfaceStatistics = 5, kEnhancedPacket = 6;
+  static constexpr std::size_t kPacketLengthAt = 20, kPacketAt = 28, kOptionsAt = 20;
+  static constexpr std::uint16_t kIfDrop = 5;
+
+  template <typename T>
+  static T number(std::span<const std::uint8_t> bytes, std::size_t at) {
+    T value = 0;
+    if (at + sizeof value <= bytes.size()) std::memcpy(&value, bytes.data() + at, sizeof value);
+    return value;
+  }
+  static std::uint32_t word(std::span<const std::uint8_t> bytes, std::size_t at) {
+    return number<std::uint32_t>(bytes, at);
+  }
+
+  void event(std::span<const std::uint8_t> block) {
+    if (block.size() < kPacketAt) return;
+    const auto data = block.subspan(kPacketAt);
+    const auto event = trace::event_in_pdu(
+        data.first(std::min<std::size_t>(word(block, kPacketLengthAt), data.size())));
+    const auto view = event ? trace::view_event(*event) : std::nullopt;
+    const auto loss = view ? trace::read_event<trace::Loss>(*view) : std::nullopt;
+    if (loss) events_[view->header.ring] = loss->lost;
+  }
+  void statistics(std::span<const std::uint8_t> block) {
+    for (std::size_t at = kOptionsAt; at + 4 <= block.size();) {
+      const auto code = number<std::uint16_t>(block, at);
+      const std::size_t length = number<std::uint16_t>(block, at + 2);
+      if (code == 0) return;
+      if (code == kIfDrop) packets_ = number<std::uint64_t>(block, at + 4);
+      at += 4 + (length + 3) / 4 * 4;
+    }
+  }
+
+  std::map<std::uint32_t, std::uint64_t> events_;  // by ring
+  std::uint64_t packets_ = 0;
+};
+
 // Writes the stream as it comes.
 int keep(const Options& options, const FileDescriptor& from) {
   const bool standard = options.write == "-";
@@ -99,6 +164,7 @@ int keep(const Options& options, const FileDescriptor& from) {
   capture::WholeBlocks blocks;
   std::array<std::uint8_t, std::size_t{64} << 10> buffer;
   std::uint64_t written = 0;
+  ToldLoss loss;
   while (!blocks.broken()) {
     const ssize_t n = ::read(from.get(), buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;
@@ -112,10 +178,12 @@ int keep(const Options& options, const FileDescriptor& from) {
     }
     if (written == 0 && !whole.empty()) say_attached(options);
     written += whole.size();
+    loss.add(whole);
   }
   if (blocks.broken()) return refused(options.endpoint + ": what comes from it is no pcapng");
-  fmt::print(stderr, "rpcrdma: {}{} bytes written\n",
-             stopped != 0 ? "" : options.endpoint + " has ended; ", written);
+  fmt::print(stderr, "rpcrdma: {}{} bytes written, {} {} lost\n",
+             stopped != 0 ? "" : options.endpoint + " has ended; ", written, loss.lost(),
+             options.packets ? "packets" : "events");
   return kOk;
 }
 
@@ -139,8 +207,7 @@ int keep_ring(const Options& options, const capture::RingOptions& ring, FileDesc
     });
     if (written) written = (*file)->flush();
   }
-  const auto finished = (*file)->finish(now_ns());
-  if (written) written = finished;
+  if (written) written = (*file)->finish(now_ns());
   fmt::print(stderr, "rpcrdma: {}{} events written, {} lost: {}\n",
              stopped != 0 || !written ? "" : options.endpoint + " has ended; ", (*file)->events(),
              (*file)->lost(), (*file)->file());
@@ -178,7 +245,8 @@ int show(const Options& options, FileDescriptor from, LiveView& view) {
   return status;
 }
 
-int attach(const Options& options) {
+int attach(Options options) {
+  options.packets |= trace::is_packet_socket(options.endpoint);
   const PrintOptions& print = options.print;
   const bool selects = !print.filter.empty() || !print.xid.empty() || !print.connections.empty() ||
                        !print.types.empty() || !print.from.empty() || !print.to.empty() ||

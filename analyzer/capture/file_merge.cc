@@ -22,16 +22,19 @@ struct File {
   std::string path;
   std::unique_ptr<Source> source;  // null: not open yet, or read to its end
   Frame head;                      // the next frame, when open
+  std::int64_t begun_ns = 0;       // of its first frame
 };
 
 // Standing in the heap: the time of the file's next frame.
 struct Turn {
   std::int64_t time_ns;
+  std::int64_t begun_ns;  // of the file's first frame
   std::size_t file;
-  // The earliest is the greatest, as the heap of the standard library has it; of equals the file
-  // that was named first.
+  // The earliest is the greatest, as the heap of the standard library has it; of equals that of the
+  // file that began first, since a ring's next file may begin with the time at which the one before
+  // it ends; of those the file that was named first.
   friend bool operator<(const Turn& a, const Turn& b) {
-    return std::tie(b.time_ns, b.file) < std::tie(a.time_ns, a.file);
+    return std::tie(b.time_ns, b.begun_ns, b.file) < std::tie(a.time_ns, a.begun_ns, a.file);
   }
 };
 
@@ -63,7 +66,7 @@ class Merge final : public Source {
       }
       auto source = open_file(path);
       if (!source) return tl::unexpected(source.error());
-      File file{path, std::move(*source), {}};
+      File file{path, std::move(*source), {}, 0};
       sizes_known_ &= file.source->stats().bytes_total != 0;
       closed_.bytes_total += file.source->stats().bytes_total;
       frames_stay_ &= file.source->frames_stay();
@@ -73,7 +76,8 @@ class Merge final : public Source {
         note_closed(file);
         continue;
       }
-      turns_.push_back({file.head.time_ns, files_.size()});
+      file.begun_ns = file.head.time_ns;
+      turns_.push_back({file.begun_ns, file.begun_ns, files_.size()});
       if (is_regular(path)) {
         file.source.reset();
       } else {  // what cannot be read twice stays open
@@ -166,7 +170,7 @@ class Merge final : public Source {
       file.source.reset();
       return {};
     }
-    const Turn turn{file.head.time_ns, index};
+    const Turn turn{file.head.time_ns, file.begun_ns, index};
     if (turns_.empty() || turns_.front() < turn) return {};
     given_.reset();
     turns_.push_back(turn);

@@ -80,6 +80,13 @@ TEST(FileMerge, OfEqualTimesTheFileNamedFirst) {
   EXPECT_THAT(bytes_of(walk(open_files({b, a}))), ElementsAre(3, 4, 1, 2, 6, 5));
 }
 
+TEST(FileMerge, OfEqualTimesTheFileThatBeganFirst) {
+  TempFolder folder;
+  const std::string a = folder.file("a", pcap({{10, 1}, {11, 2}, {11, 3}}));
+  const std::string b = folder.file("b", pcap({{11, 4}, {9, 5}, {12, 6}}));
+  EXPECT_THAT(bytes_of(walk(open_files({b, a}))), ElementsAre(1, 2, 3, 4, 5, 6));
+}
+
 // As mergecap does: a frame goes behind those before it in its own file.
 TEST(FileMerge, StepBackWithinAFileKeepsItsOrder) {
   TempFolder folder;

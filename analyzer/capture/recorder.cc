@@ -1,3 +1,4 @@
+#include "pcapng_format.h"
 
 #include <algorithm>
 #include <array>
@@ -7,6 +8,8 @@
 #include <ctime>
 #include <deque>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include <fcntl.h>
 
@@ -37,6 +40,21 @@ std::string ring_name(const std::string& path, std::uint64_t number, std::int64_
   return path.substr(0, end) + middle.data() + path.substr(end);
 }
 
+// In whole blocks at the front of `bytes`.
+std::uint64_t packets_in(std::span<const std::uint8_t> bytes) {
+  std::uint64_t packets = 0;
+  while (bytes.size() >= 2 * sizeof(std::uint32_t)) {
+    std::uint32_t type = 0;
+    std::uint32_t length = 0;
+    std::memcpy(&type, bytes.data(), sizeof type);
+    std::memcpy(&length, bytes.data() + sizeof type, sizeof length);
+    if (length > bytes.size()) break;
+    packets += type == kEnhancedPacket ? 1 : 0;
+    bytes = bytes.subspan(length);
+  }
+  return packets;
+}
+
 class FileRecorder final : public Recorder {
  public:
   explicit FileRecorder(RecordOptions options) : options_(std::move(options)) {}
@@ -64,6 +82,7 @@ class FileRecorder final : public Recorder {
     if (frames_ != 0 && is_full(frame)) {
       const auto put = [this](const Frame& f) {
         ++frames_;
+        ++waiting_;
         blocks_.packet(f);
       };
       if (options_.at_end) options_.at_end(put);
@@ -74,6 +93,7 @@ class FileRecorder final : public Recorder {
     if (frames_++ == 0) begun_ns_ = frame.time_ns;
     if (blocks_.bytes().empty()) oldest_waiting_ns_ = frame.time_ns;
     blocks_.packet(frame);
+    ++waiting_;
     const bool due =
         blocks_.bytes().size() >= kFlushBytes || frame.time_ns - oldest_waiting_ns_ >= kFlushNs;
     return due ? flush() : Expected<void>{};
@@ -86,11 +106,16 @@ class FileRecorder final : public Recorder {
     while (left != 0) {
       const ssize_t n = ::write(fd_->get(), at, left);
       if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return fail(file_ + ": cannot write: " + std::strerror(errno));
+      if (n < 0) {
+        const int why = errno;
+        all_frames_ += packets_in(std::span(blocks_.bytes()).first(blocks_.bytes().size() - left));
+        return fail(file_ + ": cannot write: " + std::strerror(why));
+      }
       at += n;
       left -= static_cast<std::size_t>(n);
     }
     blocks_.clear();
+    all_frames_ += std::exchange(waiting_, 0);
     return {};
   }
 
@@ -105,6 +130,7 @@ class FileRecorder final : public Recorder {
   }
 
   const std::string& file() const override { return file_; }
+  std::uint64_t frames() const override { return all_frames_; }
 
  private:
   bool is_full(const Frame& frame) const {
@@ -127,6 +153,8 @@ class FileRecorder final : public Recorder {
   RecordOptions options_;
   PcapngBlocks blocks_;  // that wait to be written
   std::int64_t oldest_waiting_ns_ = 0;
+  std::uint64_t waiting_ = 0;     // frames among them
+  std::uint64_t all_frames_ = 0;  // written
   std::string file_;
   std::optional<FileDescriptor> fd_;
   std::uint64_t number_ = 0;      // of the ring's file

@@ -83,6 +83,7 @@ struct Model::Impl {
     std::uint32_t merged_into = UINT32_MAX;
     std::array<std::uint32_t, 2> latest_xid{};     // of each side's Calls
     bool expected = false;                         // set up to the port of NFS/RDMA
+    std::uint32_t unknown_sends = 0;               // whole ones, none of them RPC-over-RDMA
     std::optional<wire::RdmaConfigRequest> asked;  // by the last CONF_RDMA
   };
 
@@ -274,6 +275,7 @@ void Model::on_merge(const roce::Connection& into, const roce::Connection& from)
     a.pub.dialect_reason = b.pub.dialect_reason;
   }
   a.pub.sends += b.pub.sends;
+  a.unknown_sends += b.unknown_sends;
   a.pub.messages += b.pub.messages;
   a.pub.malformed += b.pub.malformed;
   a.pub.done += b.pub.done;
@@ -429,7 +431,10 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
   if (!send.complete && data.size() < wire::kPrefixBytes) return;
   if (c.pub.speaks != Speaks::kRpc) {
     if (!impl_->options.all_speak && !recognise(data) && !(c.expected && resembles(data))) {
-      if (c.pub.speaks == Speaks::kUnknown && c.pub.sends >= 16) c.pub.speaks = Speaks::kOther;
+      // The front of a message alone may be too little to know it by.
+      if (send.complete && c.pub.speaks == Speaks::kUnknown && ++c.unknown_sends >= 16) {
+        c.pub.speaks = Speaks::kOther;
+      }
       return;
     }
     c.pub.speaks = Speaks::kRpc;

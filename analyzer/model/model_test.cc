@@ -336,6 +336,20 @@ TEST_F(ModelTest, MalformedOnlyOnAConnectionThatSpeaksTheProtocol) {
   EXPECT_EQ(m().malformed, 1U);
 }
 
+TEST_F(ModelTest, ManySendsOfSomethingElse) {
+  std::vector<std::uint8_t> other(64, 0xee);
+  for (int i = 0; i < 16; ++i) send(kClient, other);
+  EXPECT_EQ(m().speaks, Speaks::kOther);
+}
+
+// Of a Call with a long chunk list the front alone is too little to know it by.
+TEST_F(ModelTest, FrontsOfSendsTellNothing) {
+  auto front = message(header(1, 64), rpc_reply(1));
+  front.resize(30);
+  for (int i = 0; i < 40; ++i) send(kClient, front, false);
+  EXPECT_EQ(m().speaks, Speaks::kUnknown);
+}
+
 TEST_F(ModelTest, WhatTheCaptureCutShortIsNotMalformed) {
   call(1);
   auto bytes = message(header(1, 64), rpc_reply(1));

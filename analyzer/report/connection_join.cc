@@ -49,6 +49,7 @@ void add(EndPoint& to, const EndPoint& from) {
   }
   if (!to.private_data) to.private_data = from.private_data;
   add(to.counters, from.counters);
+  to.resends_unseen &= from.resends_unseen;
 }
 
 void add(Direction& to, const Direction& from) {

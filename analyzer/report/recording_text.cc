@@ -69,6 +69,10 @@ std::vector<RecordingLine> recording_lines(const Recording& r) {
     add("endpoint",
         fmt::format("{}{}{}, process {}", e.name, e.role.empty() ? "" : ", ", e.role, e.process));
   }
+  add("not seen",
+      "what peers send again, and for how long a side stands still before it sends again: "
+      "RETX-STORM "
+      "of peers and SLOW-NETWORK are not judged");
   const auto calls = [&add](const char* name, const RecordedTimes& t, const std::string& text) {
     if (!text.empty()) {
       add(name, fmt::format("{} Call{}: {} (p50 / p99)", t.turn.count(),

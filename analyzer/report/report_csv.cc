@@ -81,7 +81,9 @@ void connections(const Report& r, const Write& write) {
     row.number(d.requested).number(d.granted).number(d.in_use_max);
     for (const std::uint64_t bytes : c.chunk_bytes) row.number(bytes);
     row.number(c.inline_bytes).number(client.packets).number(server.packets);
-    row.number(client.retransmitted).number(server.retransmitted);
+    for (const EndPoint& e : c.side) {
+      e.resends_unseen ? row.none() : row.number(e.counters.retransmitted);
+    }
     row.number(client.lost_network + server.lost_network);
     row.number(client.lost_capture + server.lost_capture);
     row.number(naks_of(client) + naks_of(server)).number(client.rnr + server.rnr);

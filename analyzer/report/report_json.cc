@@ -41,11 +41,12 @@ void ledger(JsonWriter& json, const char* key, const Direction& d) {
   json.end();
 }
 
-void counters(JsonWriter& json, const roce::SideCounters& c) {
+void counters(JsonWriter& json, const EndPoint& e) {
+  const roce::SideCounters& c = e.counters;
   json.object("counters");
   json.field("packets", c.packets);
   json.field("payload_bytes", c.payload_bytes);
-  json.field("retransmitted", c.retransmitted);
+  json.optional("retransmitted", !e.resends_unseen, c.retransmitted);
   json.field("reordered", c.reordered);
   json.field("lost_network", c.lost_network);
   json.field("lost_capture", c.lost_capture);
@@ -85,7 +86,7 @@ void end_point(JsonWriter& json, const char* key, const EndPoint& e) {
   } else {
     json.null("private_data");
   }
-  counters(json, e.counters);
+  counters(json, e);
   json.end();
 }
 

@@ -140,7 +140,8 @@ class Reader {
     roce::SideCounters& c = e.counters;
     counters.into("packets", c.packets);
     counters.into("payload_bytes", c.payload_bytes);
-    counters.into("retransmitted", c.retransmitted);
+    e.resends_unseen = !counters.has("retransmitted");
+    if (!e.resends_unseen) counters.into("retransmitted", c.retransmitted);
     counters.into("reordered", c.reordered);
     counters.into("lost_network", c.lost_network);
     counters.into("lost_capture", c.lost_capture);

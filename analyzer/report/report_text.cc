@@ -85,8 +85,10 @@ void connection_text(std::string& out, const Connection& c, const Paint& paint) 
   }
   if (c.speaks != model::Speaks::kRpc) {
     out += fmt::format("  protocol   {}; {} SENDs, {} + {} packets\n",
-                       c.sends != 0 ? "not RPC-over-RDMA" : "no SEND seen", c.sends,
-                       c.side[0].counters.packets, c.side[1].counters.packets);
+                       c.sends == 0                        ? "no SEND seen"
+                       : c.speaks == model::Speaks::kOther ? "not RPC-over-RDMA"
+                                                           : "not known",
+                       c.sends, c.side[0].counters.packets, c.side[1].counters.packets);
     return;
   }
   // Without a header none is known: of a connection that was refused, for instance.
@@ -245,8 +247,11 @@ void capture_text(const Report& r, const Paint& paint, std::string& out) {
         p.icrc_good, p.icrc_bad,
         p.icrc_unchecked != 0 ? fmt::format(", {} cut short", p.icrc_unchecked) : "");
   }
-  out += fmt::format("  from {} UTC; {} retransmitted, {} NAK, {} RNR\n\n", format_time(c.first_ns),
-                     p.retransmitted, p.nak, p.rnr);
+  const bool told = c.events == c.frames;
+  out += fmt::format(
+      "  from {} UTC; {} {}, {} NAK, {} RNR\n\n", format_time(c.first_ns), p.retransmitted,
+      told ? "packets sent again by the endpoints, by their peers not known" : "retransmitted",
+      p.nak, p.rnr);
   recording_text(r, paint, out);
   trust_text(r, paint, out);
 }

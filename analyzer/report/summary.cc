@@ -41,6 +41,10 @@ Connection summarize(const roce::Connection& c, const model::ConnectionModel& m)
   r.id = c.index + 1;
   r.speaks = m.speaks;
   r.side = {end_point(c.side[client], m, client), end_point(c.side[1 - client], m, 1 - client)};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const bool tells = c.side[i == 0 ? client : 1 - client].reads_told_early;
+    r.side[i].resends_unseen = c.recorded && !tells;
+  }
   r.roles = m.client_certain ? Roles::kCertain : m.client >= 0 ? Roles::kLikely : Roles::kUnknown;
   r.by_cm = c.setup == roce::Setup::kCm;
   r.recorded = c.recorded;

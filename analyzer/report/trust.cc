@@ -121,7 +121,8 @@ ReportTrust trust_of(const Report& r) {
                c.unknown_link == 0 && order_of(r).amount == 0 &&
                c.packets.icrc_unchecked == 0 && c.packets.lost_capture == 0 &&
                r.unlisted.connections == 0 && r.recording.events.lost == 0 &&
-               r.recording.events.missing == 0 && r.recording.events.left_out == 0;
+               r.recording.events.missing == 0 && r.recording.events.malformed == 0 &&
+               r.recording.events.left_out == 0;
   return t;
 }
 
@@ -166,6 +167,11 @@ std::vector<TrustLine> trust_lines(const Report& r) {
                                : std::string();
     add("events", fmt::format("{} of {} that endpoints had to tell are not in the recording{}",
                               e.lost + e.missing, e.emitted, of));
+  }
+  if (const std::uint64_t n = r.recording.events.malformed; n != 0) {
+    add("damaged", fmt::format("{} event{} of the recording cannot be read; what may rest on {} is "
+                               "withheld",
+                               n, n == 1 ? "" : "s", n == 1 ? "it" : "them"));
   }
   const std::string left_out = trace_reader::type_names(r.recording.events.left_out);
   if (!left_out.empty()) {

@@ -53,6 +53,13 @@ TEST(Trust, TellsThatIcrcsAreNotVisible) {
   EXPECT_EQ(trust_of(r).icrc, IcrcSeen::kUnchecked);
 }
 
+TEST(Trust, TellsOfEventsThatCannotBeRead) {
+  Report r = report_of("linux-nfs41.pcap");
+  r.recording.events.malformed = 2;
+  EXPECT_FALSE(trust_of(r).complete);
+  EXPECT_TRUE(line(r, "damaged").starts_with("2 events of the recording cannot be read"));
+}
+
 TEST(Trust, NamesWhatWasLeftOut) {
   Report r = report_of("linux-nfs41.pcap");
   r.recording.events.left_out = trace::type_bit(trace::EventType::kOperation) |

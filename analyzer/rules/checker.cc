@@ -190,6 +190,11 @@ void Checker::on_refusal(const roce::Connection& connection, int sender, const w
   if (scene && !later_dialect(*scene)) check_rnr(sender, psn, meta.frame, *scene);
 }
 
+void Checker::on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
+                                const roce::PacketMeta& meta) {
+  if (connection.recorded) impl_->diagnoses.told_again(connection, sender, count, meta);
+}
+
 void Checker::on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
                             std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) {
   impl_->diagnoses.retransmission(connection, sender, psn, idle_ns, begins, meta);

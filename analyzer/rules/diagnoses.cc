@@ -19,6 +19,34 @@ namespace {
 constexpr std::uint16_t kNfsRdmaPort = 20049;
 constexpr std::size_t kDeparted = 64;  // connections remembered for those that follow
 
+// Who tells of a connection itself speaks RPC-over-RDMA, at whatever port.
+bool is_rpc(const roce::Connection& c) {
+  return c.recorded || (wire::is_rdma_ip_service(c.service_id) &&
+                        wire::service_port(c.service_id) == kNfsRdmaPort);
+}
+
+void tell_refused(Findings& findings, const roce::Connection& c) {
+  Evidence e;
+  e.connection = &c;
+  e.side = c.closed_by;
+  e.frames = {c.closed_frame, 0};
+  findings.add(RuleId::kConnLost, e, [&] {
+    return fmt::format("the connection was refused with a REJ: {} (reason {}){}{}",
+                       wire::cm_rej_reason(c.reject_reason), c.reject_reason,
+                       c.failure.empty() ? "" : "; its endpoint: ", c.failure);
+  });
+}
+
+void tell_failed(Findings& findings, const roce::Connection& c) {
+  Evidence e;
+  e.connection = &c;
+  // Who finds it ends the connection, for what the other does or does not do.
+  e.side = c.closed_by < 0 ? -1 : 1 - c.closed_by;
+  e.frames = {c.closed_frame, 0};
+  findings.add(RuleId::kConnLost, e,
+               [&] { return fmt::format("the endpoint found that it failed: {}", c.failure); });
+}
+
 }  // namespace
 
 struct Diagnoses::OfConnection {
@@ -102,6 +130,11 @@ void Diagnoses::retransmission(const roce::Connection& connection, int sender, s
       .sent_again(psn, idle_ns, begins, meta);
 }
 
+void Diagnoses::told_again(const roce::Connection& connection, int sender, std::uint64_t count,
+                           const roce::PacketMeta& meta) {
+  at(connection.index).recovery[static_cast<std::size_t>(sender)].told_again(count, meta);
+}
+
 void Diagnoses::merge(const roce::Connection& into, const roce::Connection& from) {
   latest_index_ = UINT32_MAX;
   connections_.erase(into.index);
@@ -109,20 +142,14 @@ void Diagnoses::merge(const roce::Connection& into, const roce::Connection& from
 }
 
 void Diagnoses::close(const roce::Connection& connection) {
-  const bool expected = wire::is_rdma_ip_service(connection.service_id) &&
-                        wire::service_port(connection.service_id) == kNfsRdmaPort;
-  if (connection.state == roce::State::kRejected && expected) {
-    Evidence e;
-    e.connection = &connection;
-    e.side = connection.closed_by;
-    e.frames = {connection.closed_frame, 0};
-    findings_.add(RuleId::kConnLost, e, [&] {
-      return fmt::format("the connection was refused with a REJ: {} (reason {})",
-                         wire::cm_rej_reason(connection.reject_reason), connection.reject_reason);
-    });
-  }
+  const bool refused = connection.state == roce::State::kRejected;
+  const bool failed = !refused && !connection.failure.empty();
+  if (refused && is_rpc(connection)) tell_refused(findings_, connection);
   const auto it = connections_.find(connection.index);
-  if (it == connections_.end()) return;
+  if (it == connections_.end()) {
+    if (failed) tell_failed(findings_, connection);
+    return;
+  }
   const OfConnection& c = *it->second;
   const model::ConnectionModel& cm = model_->connection(connection.index);
   bool broken = false;
@@ -137,16 +164,9 @@ void Diagnoses::close(const roce::Connection& connection) {
       broken |= c.recovery[s].tell_fatal(findings_, connection, side);
       stalled += c.recovery[s].stalled_ns();
     }
-    if (!broken && !connection.failure.empty()) {
+    if (!broken && failed) {
       broken = true;
-      Evidence e;
-      e.connection = &connection;
-      // Who finds it ends the connection, for what the other does or does not do.
-      e.side = connection.closed_by < 0 ? -1 : 1 - connection.closed_by;
-      e.frames = {connection.closed_frame, 0};
-      findings_.add(RuleId::kConnLost, e, [&] {
-        return fmt::format("the endpoint found that it failed: {}", connection.failure);
-      });
+      tell_failed(findings_, connection);
     }
     const bool whole = model::losses(connection) == 0 && roce::both_directions_seen(connection);
     if (!broken && connection.state == roce::State::kClosed && c.cut_off != 0 && whole) {

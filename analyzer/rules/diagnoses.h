@@ -29,6 +29,9 @@ class Diagnoses {
                std::uint32_t psn, const roce::PacketMeta& meta);
   void retransmission(const roce::Connection& connection, int sender, std::uint32_t psn,
                       std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta);
+  // An endpoint tells so of packets that nobody sees.
+  void told_again(const roce::Connection& connection, int sender, std::uint64_t count,
+                  const roce::PacketMeta& meta);
   // Two directions turned out to be one connection: what was gathered of each is not whole.
   void merge(const roce::Connection& into, const roce::Connection& from);
   void close(const roce::Connection& connection);

@@ -58,6 +58,12 @@ void Recovery::sent_again(std::uint32_t psn, std::int64_t idle_ns, bool begins,
   longest_stall_ = std::max(longest_stall_, idle_ns);
 }
 
+void Recovery::told_again(std::uint64_t count, const roce::PacketMeta& meta) {
+  packets_ += count;
+  if (bursts_++ == 0) first_frame_ = meta.frame;
+  last_frame_ = meta.frame;
+}
+
 void Recovery::refused(const wire::Aeth& aeth, std::uint32_t psn, const roce::PacketMeta& meta) {
   if (aeth.is_rnr()) {
     if (rnr_++ == 0) {
@@ -86,7 +92,32 @@ void Recovery::went_on(std::uint32_t psn) {
   arrived(roce::psn_add(psn, wire::kPsnMask));
 }
 
+// The packets themselves are not seen: they are a storm where they are one even if all else was
+// sent in the smallest packets there are, and each packet was acknowledged.
+void Recovery::tell_told_storm(Findings& findings, const roce::Connection& c, int sender) const {
+  if (packets_ < kStormPackets) return;
+  std::uint64_t most = packets_;
+  bool unseen = false;
+  for (const roce::Side& side : c.side) {
+    most += side.counters.packets_at_most;
+    unseen |= side.operations_unseen;
+  }
+  Evidence e = about(c, -1, first_frame_, last_frame_);
+  e.topic = static_cast<std::uint32_t>(sender);
+  e.needs = kLossFree;
+  if (unseen || packets_ * kStormShare < most) {
+    e.unsure = "how many packets were sent in all an endpoint does not tell";
+  }
+  findings.add(RuleId::kRetxStorm, e, [&] {
+    return fmt::format(
+        "{} sent {} packets again, in {} bursts, of {} at most; for how long it stood still before "
+        "them its endpoint does not tell",
+        c.side[static_cast<std::size_t>(sender)].address.to_string(), packets_, bursts_, most);
+  });
+}
+
 void Recovery::tell_storm(Findings& findings, const roce::Connection& c, int sender) const {
+  if (c.recorded) return tell_told_storm(findings, c, sender);
   const std::uint64_t all = c.side[static_cast<std::size_t>(sender)].counters.packets;
   if (copies_ * 2 > packets_) return;
   if (packets_ < kStormPackets || packets_ * kStormShare < all) return;

@@ -13,6 +13,8 @@ class Recovery {
   // See roce::Listener::on_sent_again().
   void sent_again(std::uint32_t psn, std::int64_t idle_ns, bool begins,
                   const roce::PacketMeta& meta);
+  // As its endpoint tells of it: packets that nobody sees, all at once.
+  void told_again(std::uint64_t count, const roce::PacketMeta& meta);
   // The other side refused a request.
   void refused(const wire::Aeth& aeth, std::uint32_t psn, const roce::PacketMeta& meta);
   // The other side has what came up to this PSN.
@@ -30,6 +32,8 @@ class Recovery {
   [[nodiscard]] std::int64_t stalled_ns() const { return stalled_; }
 
  private:
+  void tell_told_storm(Findings& findings, const roce::Connection& connection, int sender) const;
+
   std::uint64_t packets_ = 0, bursts_ = 0;
   std::uint64_t copies_ = 0;  // packets that only the capture has twice
   std::uint32_t first_psn_ = 0;

@@ -65,10 +65,18 @@ void Turns::tell(Findings& findings, const roce::Connection& connection, int cli
     });
     return;
   }
+  const bool unknown_stalls = connection.recorded && packets_went_wrong(connection);
+  if (unknown_stalls) {
+    Evidence stalls = e;
+    stalls.unsure =
+        "for how long a side stood still before it sent packets again an endpoint does "
+        "not tell";
+    findings.add(RuleId::kSlowNetwork, stalls, [] { return std::string(); });
+  }
   const std::int64_t peer = latency_ - data_;
   if (latency_ < kSlow * n || percent(peer, latency_) < kPeerPercent) return;
   e.side = 1 - client;
-  if (connection.recorded && packets_went_wrong(connection)) {
+  if (unknown_stalls) {
     e.unsure = "packets were lost, and how long that took an endpoint does not see";
   } else if (connection.side[0].operations_unseen && connection.side[1].operations_unseen) {
     e.unsure = "the recording is without RDMA operations, and how long they took is not known";

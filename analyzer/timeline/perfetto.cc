@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -133,7 +134,7 @@ class Perfetto final : public Format {
     if (caller.ledger_track != track) no_credits(origin.id(), caller, time_ns);
     caller.ledger_track = track;
     caller.ledger = credits;
-    counter(origin.id(), track, credits, time_ns);
+    counter(origin.id(), caller, credits, time_ns);
   }
 
   void call_begun(const model::Call& call, const Origin& origin) override {
@@ -221,6 +222,7 @@ class Perfetto final : public Format {
     bool reverse = false;
     std::string_view ledger_track;  // empty: the ledger was not told
     model::Credits ledger;
+    std::int64_t ledger_ns = INT64_MIN;  // when it was told last
   };
   struct Connection {
     std::string name;
@@ -238,9 +240,11 @@ class Perfetto final : public Format {
                           : side.address.to_string() + ".?";
   }
 
-  void counter(std::uint32_t process, std::string_view track, const model::Credits& credits,
+  // A message that was held back behind a gap is told late: a counter's time goes on all the same.
+  void counter(std::uint32_t process, Caller& caller, const model::Credits& credits,
                std::int64_t time_ns) {
-    trace_.counter({process, kConnectionThread}, track, "credits", time_ns);
+    caller.ledger_ns = std::max(caller.ledger_ns, time_ns);
+    trace_.counter({process, kConnectionThread}, caller.ledger_track, "credits", caller.ledger_ns);
     args_.field("requested", credits.requested);
     args_.field("granted", credits.granted);
     args_.field("in_use", credits.in_use);
@@ -249,7 +253,7 @@ class Perfetto final : public Format {
 
   // A track goes on with its last value until it is told another.
   void no_credits(std::uint32_t process, Caller& caller, std::int64_t time_ns) {
-    if (!caller.ledger_track.empty()) counter(process, caller.ledger_track, {}, time_ns);
+    if (!caller.ledger_track.empty()) counter(process, caller, {}, time_ns);
     caller.ledger_track = {};
   }
   void no_credits(std::uint32_t process, Connection& connection, std::int64_t time_ns) {

@@ -203,6 +203,16 @@ TEST(Perfetto, CountersTellChanges) {
   }
 }
 
+TEST(Perfetto, CountersAreInOrderOfTime) {
+  Written w(make_perfetto);
+  w->credits({32, 16, 2}, testing::kOfClient, kStart + 3000);
+  w->credits({32, 16, 1}, testing::kOfClient, kStart + 1000);
+  w->closed(w.connection(), kStart + 2000);
+  const Trace trace = read_trace(w.text());
+  ASSERT_EQ(trace.counters.size(), 3U);
+  for (const json& counter : trace.counters) EXPECT_EQ(counter["ts"], 3);
+}
+
 TEST(Perfetto, WhatWasTheOtherDirectionGoesOnThere) {
   Written w(make_perfetto);
   roce::Connection other = testing::connection();

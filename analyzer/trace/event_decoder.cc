@@ -123,6 +123,11 @@ void fields(Fields<trace::ConnectionEnd> f) {
   f.number(FieldId::kTraceEstablished, f.told.established);
   f.number(FieldId::kTraceFailed, f.told.failed);
   f.known(FieldId::kTraceRejectReason, f.told.reject_reason);
+  if (f.told.peer != decltype(f.told.peer){}) {
+    f.address(FieldId::kTracePeer, f.told.peer);
+    f.number(FieldId::kTracePort, f.told.port);
+    f.number(FieldId::kTraceActive, f.told.active);
+  }
   const std::size_t reason = f.tail_bytes_before(f.told.private_data);
   f.tail_text(FieldId::kTraceReason, 0, reason);
   f.tail_bytes(f.told.side == 0 ? FieldId::kTracePrivateSent : FieldId::kTracePrivateReceived,

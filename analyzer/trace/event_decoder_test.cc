@@ -54,6 +54,21 @@ TEST(EventDecoder, AConnection) {
   EXPECT_EQ(json["rpcrdma.trace.private_data.received"], "f6ab0e1801010303");
 }
 
+TEST(EventDecoder, WhoRefusedAConnection) {
+  TraceBuilder trace;
+  trace::ConnectionEnd end;
+  trace.tell(7, end);  // as before there were these fields
+  end.peer = plain_connection().peer;
+  end.port = 20049;
+  end.active = 1;
+  trace.tell(7, end);
+  const auto json = decoded(trace);
+  EXPECT_FALSE(json[0].contains("rpcrdma.trace.peer"));
+  EXPECT_EQ(json[1]["rpcrdma.trace.peer"], "192.0.2.2");
+  EXPECT_EQ(json[1]["rpcrdma.trace.port"], 20049);
+  EXPECT_EQ(json[1]["rpcrdma.trace.active"], true);
+}
+
 TEST(EventDecoder, ARejectionWithItsPrivateData) {
   TraceBuilder trace;
   const std::vector<std::uint8_t> why = {'f', 'u', 'l', 'l'};

@@ -1,7 +1,11 @@
 // Streams and endpoints. An endpoint tells its events in a stream: a live connection, or a file of
 // a recording. A stream begins with an Endpoint event; one that names an endpoint which is known
 // already goes on with it (the next file of a ring), and what the stream before it still has is
-// passed over, since this one has it too.
+// passed over, since this one has it too. What it tells anew of a connection that is known is told
+// already, and is passed over, too.
+//
+// Time. What stood before a stream has the time that it was told at first: only what happened in it
+// can show that the clock steps back.
 //
 // Order. What an endpoint's thread tells is in the order in which it happened, so nothing is put in
 // order here, as packets must be. Only the ends of RDMA Writes are not told: they have ended when a
@@ -13,10 +17,14 @@
 //
 // Loss. A Loss event stands where events are missing, with sums over one thread's ring. What those
 // sums do not explain is missing in the recording itself. Either way the connections that the
-// thread tells of are not whole any more: Connection::events_lost.
+// thread tells of are not whole any more: Connection::events_lost. So is a frame that is no event,
+// whose thread is not known: it is missing to all connections of its endpoint, at once, and not
+// again when the sums show it.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <tsl/robin_map.h>
@@ -54,7 +62,8 @@ struct Outstanding {
 };
 
 struct Ring {
-  std::uint64_t received = 0;  // since the latest Endpoint event
+  std::uint64_t received = 0;  // since the latest Endpoint event, but for those:
+  std::uint64_t repeated = 0;  // told anew, since the latest Loss event
   // By the latest Loss event, and how many had been received when it came.
   std::uint64_t emitted = 0;
   std::uint64_t lost = 0;
@@ -84,7 +93,10 @@ struct EndpointState {
   EndpointKey key;
   std::uint64_t stream = 0;        // that tells its events now
   std::int64_t begun = INT64_MIN;  // when that began, by the endpoint's clock
+  std::uint64_t streams = 0;       // so many have begun
   bool shows_operations = true;    // else they, or what they are judged by, were left out
+  std::uint64_t damaged = 0;       // frames that are no events
+  std::uint64_t unexplained = 0;   // of these, that no sum has shown to be missing
   std::map<std::uint32_t, Ring> rings;
   tsl::robin_map<std::uint32_t, State*> open;  // by the endpoint's own number
 };
@@ -93,6 +105,7 @@ struct State : roce::Connection {
   EndpointState* endpoint = nullptr;
   std::uint32_t id = 0;  // the endpoint's own number
   std::uint8_t local = 0;
+  std::uint64_t begun_in = 0;  // by the number of its endpoint's streams
   const Ring* ring = nullptr;  // of the thread that tells of it; null: not followed
   std::uint64_t gone_before = 0;
   std::array<std::vector<Outstanding>, 2> outstanding;    // by initiator, in their order
@@ -101,7 +114,9 @@ struct State : roce::Connection {
   roce::IdleKey idle;
 };
 
+// None of what is not known.
 capture::Address address_of(const std::array<std::uint8_t, 16>& bytes) {
+  if (bytes == std::array<std::uint8_t, 16>{}) return {};
   constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
   return std::equal(kMapped.begin(), kMapped.end(), bytes.begin())
              ? capture::make_ipv4(bytes.data() + kMapped.size())
@@ -116,6 +131,42 @@ std::vector<std::uint8_t> without_trailing_zeros(Bytes data) {
 // A Connection event of one that was there before its stream.
 bool stood_before(const trace::EventView& view, const EndpointState& e) {
   return trace::read_event<trace::Connection>(view)->told_anew != 0 || view.header.time < e.begun;
+}
+
+// That as many bytes take at most: with the least path MTU there is, since no event tells it.
+std::uint64_t packets_of(std::uint64_t bytes) {
+  constexpr std::uint64_t kLeastMtu = 256;
+  return std::max<std::uint64_t>(1, (bytes + kLeastMtu - 1) / kLeastMtu);
+}
+
+// What a stream tells anew: it happened before it.
+bool is_standing(const trace::EventView& view, const EndpointState& e) {
+  switch (static_cast<trace::EventType>(view.header.type)) {
+    case trace::EventType::kConnection:
+      return stood_before(view, e);
+    case trace::EventType::kCredits:
+      return view.header.time < e.begun;
+    default:
+      return false;
+  }
+}
+
+// Events that the connection's story lacks, of all that were to be told.
+std::uint64_t gone(const EndpointState& e, const Ring* ring) {
+  return e.damaged + (ring != nullptr ? ring->gone : 0);
+}
+
+// The end of a connection that never was: no other event tells of it.
+std::optional<trace::Connection> never_established(const trace::EventView& view) {
+  if (view.header.type != static_cast<std::uint16_t>(trace::EventType::kConnectionEnd)) return {};
+  const auto told = *trace::read_event<trace::ConnectionEnd>(view);
+  if (told.established != 0) return {};
+  trace::Connection connection;
+  connection.peer = told.peer;
+  connection.port = told.port;
+  connection.active = told.active;
+  connection.sees_peer_operations = 1;  // there are none
+  return connection;
 }
 
 // Of `have` more than `had`; nothing when it is less.
@@ -146,19 +197,25 @@ struct Reader::Impl {
   EndpointState* endpoint_of(std::uint64_t stream);
   void begin_stream(const trace::EventView& view, std::uint64_t stream);
   Ring* ring_of(EndpointState& e, std::uint32_t number);
-  void account(Ring& ring, const trace::Loss& loss);
+  void account(EndpointState& e, Ring& ring, const trace::Loss& loss);
+  void count(EndpointState& e, const trace::EventView& view);
+  void damaged(std::uint64_t stream);
   State* open(EndpointState& e, const trace::EventView& view, const PacketMeta& meta);
+  State* add(EndpointState& e, const trace::EventView& view, const trace::Connection& told,
+             const PacketMeta& meta);
   void let_go(State& c);
   void close(State& c);
   void end_unseen(State& c);
   void close_all(EndpointState& e);
   void take(State& c, const Event& event);
+  void connection_end(State& c, const Event& event);
   void message(State& c, const Event& event);
   void call(State& c, const Event& event);
   void call_sent(State& c, Bytes message);
   void call_end(State& c, const Event& event);
   void forget_unsent(State& c, std::uint32_t xid);
   void begin_operation(State& c, const Event& event);
+  void count_packets(State& c, const roce::Operation& op);
   void end_operation(State& c, const Event& event);
   void end(State& c, Outstanding& o, std::uint64_t bytes, bool complete, const PacketMeta& meta);
   void end_writes(State& c, std::uint8_t side, const PacketMeta& meta);
@@ -205,6 +262,7 @@ void Reader::Impl::begin_stream(const trace::EventView& view, std::uint64_t stre
   e->key = key;
   e->stream = stream;
   e->begun = view.header.time;
+  ++e->streams;
   constexpr std::uint64_t kOperations = trace::type_bit(trace::EventType::kMessage) |
                                         trace::type_bit(trace::EventType::kOperation) |
                                         trace::type_bit(trace::EventType::kOperationEnd);
@@ -221,8 +279,9 @@ Ring* Reader::Impl::ring_of(EndpointState& e, std::uint32_t number) {
   return e.rings.size() < kMaxRings ? &e.rings[number] : nullptr;
 }
 
-void Reader::Impl::account(Ring& ring, const trace::Loss& loss) {
-  const std::uint64_t emitted = more(loss.emitted, ring.emitted);
+void Reader::Impl::account(EndpointState& e, Ring& ring, const trace::Loss& loss) {
+  const std::uint64_t emitted =
+      more(more(loss.emitted, ring.emitted), std::exchange(ring.repeated, 0));
   const std::uint64_t lost = more(loss.lost, ring.lost);
   const std::uint64_t received = ring.received - ring.accounted;
   const std::uint64_t missing = more(more(emitted, lost), received);
@@ -230,10 +289,35 @@ void Reader::Impl::account(Ring& ring, const trace::Loss& loss) {
   stats.received += received;
   stats.lost += lost;
   stats.missing += missing;
-  ring.gone += lost + missing;
+  const std::uint64_t explained = std::min(missing, e.unexplained);
+  e.unexplained -= explained;
+  ring.gone += lost + missing - explained;
   ring.emitted = loss.emitted;
   ring.lost = loss.lost;
   ring.accounted = ring.received;
+}
+
+// For the sums of its thread.
+void Reader::Impl::count(EndpointState& e, const trace::EventView& view) {
+  Ring* const ring = view.header.ring != 0 ? ring_of(e, view.header.ring) : nullptr;
+  if (ring == nullptr) return;
+  switch (static_cast<trace::EventType>(view.header.type)) {
+    case trace::EventType::kLoss:
+      return account(e, *ring, *trace::read_event<trace::Loss>(view));
+    case trace::EventType::kEndpoint:
+      return;
+    default:
+      ++ring->received;
+  }
+}
+
+void Reader::Impl::damaged(std::uint64_t stream) {
+  ++stats.malformed;
+  EndpointState* const e = endpoint_of(stream);
+  if (e == nullptr) return;
+  ++e->damaged;
+  ++e->unexplained;
+  for (auto& [id, c] : e->open) c->events_lost = gone(*e, c->ring) - c->gone_before;
 }
 
 void Reader::Impl::event(const trace::EventView& view, const PacketMeta& meta,
@@ -246,53 +330,62 @@ void Reader::Impl::event(const trace::EventView& view, const PacketMeta& meta,
     ++stats.passed_over;
     return;
   }
-  ++(known ? stats.events : stats.unknown);
-  Ring* const ring = view.header.ring != 0 ? ring_of(*e, view.header.ring) : nullptr;
-  if (type == trace::EventType::kLoss) {
-    if (ring != nullptr) account(*ring, *trace::read_event<trace::Loss>(view));
-  } else if (type != trace::EventType::kEndpoint && ring != nullptr) {
-    ++ring->received;
-  }
-  if (!known) return;
-
   State* c = nullptr;
   if (const auto it = e->open.find(view.header.connection); it != e->open.end()) c = it->second;
-  if (type == trace::EventType::kConnection && c != nullptr && !stood_before(view, *e)) {
+  const bool standing = known && is_standing(view, *e);
+  if (standing && c != nullptr && c->begun_in != e->streams) {
+    if (Ring* const ring = ring_of(*e, view.header.ring)) ++ring->repeated;
+    return;
+  }
+  ++(known ? stats.events : stats.unknown);
+  count(*e, view);
+  if (!known) return;
+
+  if (type == trace::EventType::kConnection && c != nullptr && !standing) {
     end_unseen(*c);  // the number was given again
     c = nullptr;
   }
-  const bool opens = type == trace::EventType::kConnection && c == nullptr;
-  if (opens) c = open(*e, view, meta);
+  const bool opens = c == nullptr && (c = open(*e, view, meta)) != nullptr;
   if (c != nullptr) {
     c->last_frame = meta.frame;
-    c->clock_stepped_back |= meta.time_ns < c->last_ns;
-    c->last_ns = meta.time_ns;
-    if (c->ring != nullptr) c->events_lost = c->ring->gone - c->gone_before;
+    if (!standing) {
+      c->clock_stepped_back |= meta.time_ns < c->last_ns;
+      c->last_ns = meta.time_ns;
+    }
+    c->events_lost = gone(*e, c->ring) - c->gone_before;
   }
   const Event told{view, meta, c, c != nullptr ? c->local : std::uint8_t{0}};
   if (observer != nullptr) observer->on_event(told);
   if (c == nullptr) {
     if (view.header.connection != 0) ++stats.unplaced;
-  } else if (opens) {
-    listener.on_open(*c);
-  } else {
-    take(*c, told);
+    return;
   }
+  if (opens) listener.on_open(*c);
+  take(*c, told);
 }
 
-// Null: no more indexes are to be had.
+// Null: it opens none, or no more indexes are to be had.
 State* Reader::Impl::open(EndpointState& e, const trace::EventView& view, const PacketMeta& meta) {
+  if (view.header.type == static_cast<std::uint16_t>(trace::EventType::kConnection)) {
+    return add(e, view, *trace::read_event<trace::Connection>(view), meta);
+  }
+  const auto never = never_established(view);
+  return never ? add(e, {view.header, view.fixed, {}}, *never, meta) : nullptr;
+}
+
+State* Reader::Impl::add(EndpointState& e, const trace::EventView& view,
+                         const trace::Connection& told, const PacketMeta& meta) {
   if (view.header.connection == 0 || numbers.next == UINT32_MAX) return nullptr;
   while (connections.size() >= roce::kMaxConnections) {
     let_go(idle.first([this](std::uint32_t index) -> State& { return *connections.find(index); }));
   }
-  const trace::Connection told = *trace::read_event<trace::Connection>(view);
   State& c = connections[numbers.next];
   c.index = numbers.next++;
   c.endpoint = &e;
+  c.begun_in = e.streams;
   c.id = view.header.connection;
   c.recorded = true;
-  c.setup = stood_before(view, e) ? roce::Setup::kInferred : roce::Setup::kCm;
+  c.setup = is_standing(view, e) ? roce::Setup::kInferred : roce::Setup::kCm;
   c.local = told.active != 0 ? 0 : 1;
   c.service_id = wire::kServiceIdRdmaTcp | told.port;
   c.first_frame = c.last_frame = meta.frame;
@@ -319,7 +412,7 @@ State* Reader::Impl::open(EndpointState& e, const trace::EventView& view, const 
   c.side[own].operations_unseen = !e.shows_operations;
   c.side[1 - own].operations_unseen = !e.shows_operations || told.sees_peer_operations == 0;
   c.ring = view.header.ring != 0 ? ring_of(e, view.header.ring) : nullptr;
-  c.gone_before = c.ring != nullptr ? c.ring->gone : 0;
+  c.gone_before = gone(e, c.ring);
   e.open[c.id] = &c;
   idle.add(c, c.idle);
   return &c;
@@ -356,17 +449,9 @@ void Reader::Impl::close_all(EndpointState& e) {
 
 void Reader::Impl::take(State& c, const Event& event) {
   switch (event.type()) {
-    case trace::EventType::kConnectionEnd: {
-      const auto told = *trace::read_event<trace::ConnectionEnd>(event.view);
-      c.state = told.established != 0 ? roce::State::kClosed : roce::State::kRejected;
-      c.closed_by = event.side(told.side);
-      c.closed_frame = event.meta.frame;
-      c.reject_reason = told.reject_reason;
-      if (told.failed != 0 && told.private_data == 0) c.failure = words(event.view.tail);
-      close(c);
-      idle.requeue(c, c.idle);
+    case trace::EventType::kConnectionEnd:
+      connection_end(c, event);
       break;
-    }
     case trace::EventType::kMessage:
       message(c, event);
       break;
@@ -400,6 +485,23 @@ void Reader::Impl::take(State& c, const Event& event) {
   }
 }
 
+void Reader::Impl::connection_end(State& c, const Event& event) {
+  const auto told = *trace::read_event<trace::ConnectionEnd>(event.view);
+  const bool refused = told.established == 0 && told.reject_reason != 0;
+  c.state = refused ? roce::State::kRejected : roce::State::kClosed;
+  // Of one that never was only a refusal is somebody's.
+  if (refused || told.established != 0) c.closed_by = event.side(told.side);
+  c.closed_frame = event.meta.frame;
+  c.reject_reason = told.reject_reason;
+  const Bytes tail = event.view.tail;
+  const Bytes reason =
+      tail.first(tail.size() - std::min<std::size_t>(tail.size(), told.private_data));
+  const bool by_peer = told.established == 0 && told.side != 0;
+  if (told.failed != 0 || (by_peer && !(refused && reason.empty()))) c.failure = words(reason);
+  close(c);
+  idle.requeue(c, c.idle);
+}
+
 void Reader::Impl::message(State& c, const Event& event) {
   const auto told = *trace::read_event<trace::Message>(event.view);
   roce::SendMessage send;
@@ -414,6 +516,7 @@ void Reader::Impl::message(State& c, const Event& event) {
   send.complete = send.data.size() == told.length;
   send.has_invalidate = told.has_invalidate != 0;
   send.invalidate_handle = told.invalidate;
+  c.side[send.sender].counters.packets_at_most += packets_of(told.length);
   listener.on_send(c, send);
   if (send.sender == c.local && !c.unsent.empty()) call_sent(c, send.data);
 }
@@ -470,6 +573,7 @@ void Reader::Impl::begin_operation(State& c, const Event& event) {
   op.length = told.length;
   op.offset = told.offset;
   op.psn = c.order[side]++ & wire::kPsnMask;
+  count_packets(c, op);
   op.first_frame = op.last_frame = event.meta.frame;
   op.first_ns = op.last_ns = event.meta.time_ns;
   listener.on_operation(c, op);
@@ -482,6 +586,13 @@ void Reader::Impl::begin_operation(State& c, const Event& event) {
   }
   list.push_back(o);
   ++outstanding;
+}
+
+void Reader::Impl::count_packets(State& c, const roce::Operation& op) {
+  const bool read = op.kind == OpKind::kRead;
+  if (read) ++c.side[op.initiator].counters.packets_at_most;
+  const std::size_t sender = read ? 1U - op.initiator : op.initiator;
+  c.side[sender].counters.packets_at_most += packets_of(op.length);
 }
 
 void Reader::Impl::end(State& c, Outstanding& o, std::uint64_t bytes, bool complete,
@@ -573,10 +684,7 @@ void Reader::frame(std::span<const std::uint8_t> data, const roce::PacketMeta& m
   const auto event = trace::event_in_pdu(data);
   if (!event) return;  // another dissector's
   const auto view = trace::view_event(*event);
-  if (!view) {
-    ++impl_->stats.malformed;
-    return;
-  }
+  if (!view) return impl_->damaged(stream);
   impl_->event(*view, meta, stream);
 }
 

@@ -408,6 +408,69 @@ TEST(TraceReader, AConnectionFails) {
   EXPECT_EQ(Read(older).connection().failure, "");
 }
 
+// Nothing else tells of it.
+TEST(TraceReader, AConnectionIsRefused) {
+  TraceBuilder trace;
+  trace.begin();
+  trace::ConnectionEnd end;
+  end.side = 1;
+  end.reject_reason = 28;
+  end.peer = plain_connection().peer;
+  end.port = 20049;
+  end.active = 1;
+  end.private_data = 4;
+  trace.tell(7, end, bytes_of("192.0.2.2: rejected"), bytes_of("full")).end();
+  const Read read(trace);
+  EXPECT_THAT(read.log.lines, ElementsAre("open 0", "close 0"));
+  const roce::Connection& c = read.connection();
+  EXPECT_TRUE(c.recorded);
+  EXPECT_EQ(c.setup, roce::Setup::kCm);
+  EXPECT_EQ(c.state, roce::State::kRejected);
+  EXPECT_EQ(c.reject_reason, 28);
+  EXPECT_EQ(c.closed_by, 1);
+  EXPECT_EQ(c.closed_frame, 2U);
+  EXPECT_EQ(c.failure, "192.0.2.2: rejected");
+  EXPECT_EQ(c.side[0].address.to_string(), "-");
+  EXPECT_EQ(c.side[1].address.to_string(), "192.0.2.2");
+  EXPECT_EQ(wire::service_port(c.service_id), 20049);
+  EXPECT_FALSE(c.side[0].operations_unseen || c.side[1].operations_unseen);
+  EXPECT_EQ(read.reader.reader_stats().unplaced, 0U);
+  EXPECT_EQ(read.reader.reader_stats().missing, 0U);
+}
+
+TEST(TraceReader, AServerRefusesAConnection) {
+  trace::ConnectionEnd end;
+  end.reject_reason = 28;
+  end.peer = plain_connection().peer;
+  TraceBuilder trace;
+  trace.tell(7, end);
+  const Read read(trace);
+  EXPECT_EQ(read.connection().state, roce::State::kRejected);
+  EXPECT_EQ(read.connection().closed_by, 1);
+  EXPECT_EQ(read.connection().side[0].address.to_string(), "192.0.2.2");
+}
+
+TEST(TraceReader, AConnectionCannotBeSetUp) {
+  trace::ConnectionEnd end;
+  end.active = 1;
+  end.failed = 1;
+  TraceBuilder trace;
+  trace.tell(7, end, bytes_of("no answer in time"));
+  const Read read(trace);
+  EXPECT_EQ(read.connection().state, roce::State::kClosed);
+  EXPECT_EQ(read.connection().closed_by, -1);
+  EXPECT_EQ(read.connection().failure, "no answer in time");
+  // It was asked for.
+  end.failed = 0;
+  TraceBuilder given_up;
+  given_up.tell(7, end, bytes_of("the client ends"));
+  EXPECT_EQ(Read(given_up).connection().failure, "");
+  end.side = 1;
+  TraceBuilder unreachable;
+  unreachable.tell(7, end, bytes_of("unreachable"));
+  EXPECT_EQ(Read(unreachable).connection().failure, "unreachable");
+}
+
 TEST(TraceReader, TheRecordingEnds) {
   TraceBuilder trace = opened();
   tell_plain_connection(trace, 8);
@@ -452,6 +515,31 @@ TEST(TraceReader, WhatTheRecordingLacksIsMissing) {
   EXPECT_EQ(read.connection().events_lost, 2U);
 }
 
+// At once, and once.
+TEST(TraceReader, WhatCannotBeReadIsMissing) {
+  TraceBuilder trace = opened();
+  trace.tell(7, message(0, 0));
+  trace.tell(7, message(0, 0));
+  Bytes& data = trace.frames().back().data;
+  data[28] = data[29] = data[30] = data[31] = 0xff;  // of the header's tail
+  Read read(trace);
+  EXPECT_EQ(read.connection().events_lost, 1U);
+  TraceBuilder end = trace;
+  end.frames().clear();
+  end.tell(7, message(0, 0)).end();
+  read.add(end);
+  EXPECT_EQ(read.connection().events_lost, 1U);
+  const ReaderStats s = read.reader.reader_stats();
+  EXPECT_EQ(s.malformed, 1U);
+  EXPECT_EQ(s.emitted, 4U);
+  EXPECT_EQ(s.missing, 1U);
+  // A connection that begins later lacks nothing.
+  end.frames().clear();
+  tell_plain_connection(end, 8);
+  read.add(end);
+  EXPECT_EQ(read.connection(1).events_lost, 0U);
+}
+
 TEST(TraceReader, LossIsThatOfOneThreadsConnections) {
   TraceBuilder one = opened(1);
   one.lose(5);
@@ -493,6 +581,51 @@ TEST(TraceReader, TheNextFileOfARingGoesOn) {
   EXPECT_EQ(read.reader.reader_stats().passed_over, 1U);
 }
 
+trace::Credits credits(std::uint8_t side, std::uint32_t granted) {
+  trace::Credits told;
+  told.side = side;
+  told.granted = granted;
+  return told;
+}
+
+// What the next file tells anew has the time that it was told at first.
+TEST(TraceReader, WhatIsToldAnewIsNoStepOfTheClock) {
+  TraceBuilder first = opened();
+  const std::int64_t then = first.now;
+  first.tell(7, credits(0, 4));
+  first.now += 100'000;
+  first.tell(7, message(0, 0)).end();
+  TraceBuilder second;
+  second.now = first.now;
+  second.begin();
+  const std::int64_t now = second.now;
+  trace::Connection anew = plain_connection();
+  anew.told_anew = 1;
+  second.now = then - 1000;
+  second.tell(7, anew).tell(7, credits(0, 4));
+  second.now = now;
+  second.tell(7, message(1, 0)).end();
+  Read read(first, 1);
+  read.add(second, 2);
+  EXPECT_FALSE(read.connection().clock_stepped_back);
+  EXPECT_EQ(read.connection().setup, roce::Setup::kCm);
+  // As if one file had it all.
+  const ReaderStats s = read.reader.reader_stats();
+  EXPECT_EQ(s.emitted, 4U);
+  EXPECT_EQ(s.received, 4U);
+  EXPECT_EQ(s.missing, 0U);
+  EXPECT_FALSE(Read(second).connection().clock_stepped_back);
+  EXPECT_EQ(Read(second).reader.reader_stats().emitted, 3U);
+}
+
+TEST(TraceReader, WhatHappensInAStreamShowsThatTheClockStepsBack) {
+  TraceBuilder trace = opened();
+  trace.tell(7, message(0, 0));
+  trace.now -= 1500;
+  trace.tell(7, message(1, 0));
+  EXPECT_TRUE(Read(trace).connection().clock_stepped_back);
+}
+
 TEST(TraceReader, OtherEndpointsHaveTheirOwnNumbers) {
   TraceBuilder first = opened();
   TraceBuilder second;
@@ -524,7 +657,9 @@ TEST(TraceReader, EventsOfNoConnectionThatWasToldOf) {
   TraceBuilder trace;
   trace.tell(9, message(0, 0));
   trace.tell(9, operation(kRead, 0, 5, 4, 1));
-  trace.tell(9, trace::ConnectionEnd{});
+  trace::ConnectionEnd end;
+  end.established = 1;
+  trace.tell(9, end);
   trace.tell(0, plain_connection());
   const Read read(trace);
   EXPECT_THAT(read.log.lines, IsEmpty());

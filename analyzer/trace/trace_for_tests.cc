@@ -147,6 +147,11 @@ void Teller::on_close(const roce::Connection& c) {
   event.side = c.closed_by < 0 ? 0 : told(c.closed_by);
   event.established = c.state == roce::State::kClosed ? 1 : 0;
   event.reject_reason = c.reject_reason;
+  if (event.established == 0) {
+    event.peer = mapped(c.side[1U - options_.side].address);
+    event.port = wire::service_port(c.service_id);
+    event.active = options_.side == 0 ? 1 : 0;
+  }
   to_.tell(c.index + 1, event);
 }
 

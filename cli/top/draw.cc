@@ -111,6 +111,7 @@ class Drawer {
   void blank() { add(row().take()); }
 
   [[nodiscard]] std::string whose() const;
+  [[nodiscard]] bool runs_again(const ShownEndpoint& ended) const;
   [[nodiscard]] std::string trouble() const;
   void title(bool live);
   void trace();
@@ -151,16 +152,22 @@ std::string Drawer::whose() const {
   return fmt::format("{} endpoints: {}", s_.endpoints.size(), names);
 }
 
+bool Drawer::runs_again(const ShownEndpoint& ended) const {
+  return std::ranges::any_of(
+      s_.endpoints, [&](const ShownEndpoint& e) { return !e.ended && e.name == ended.name; });
+}
+
 std::string Drawer::trouble() const {
   std::string ended;
   if (s_.endpoints.size() >= Gather::kMostEndpoints) {
     return fmt::format(" no more than {} endpoints are followed ", Gather::kMostEndpoints);
   }
   constexpr std::ptrdiff_t kNamed = 2;
-  const auto gone = std::ranges::count_if(s_.endpoints, &ShownEndpoint::ended);
+  const auto has_ended = [this](const ShownEndpoint& e) { return e.ended && !runs_again(e); };
+  const auto gone = std::ranges::count_if(s_.endpoints, has_ended);
   if (gone > kNamed) return fmt::format(" {} endpoints have ended ", gone);
   for (const ShownEndpoint& e : s_.endpoints) {
-    if (!e.ended) continue;
+    if (!has_ended(e)) continue;
     ended += fmt::format("{}{} has ended{}{}", ended.empty() ? " " : ", ", e.name,
                          e.why.empty() ? "" : ": ", e.why);
   }
@@ -174,10 +181,12 @@ void Drawer::title(bool live) {
   const std::string right = fmt::format(
       " {}, {} open  {} UTC ", plural(s_.connections, "connection"), s_.open, clock(s_.now_ns));
   Row r = row();
-  const std::size_t kept =
-      std::min(width_ / 2, plot::terminal_width(plot::fit_terminal(state, width_, utf8_)));
   r.put(" rpcrdma top  ", Style::kBar);
-  if (r.left() > kept + right.size()) {
+  if (r.left() > right.size()) {
+    // The counts and the time before anything else.
+    const std::size_t kept =
+        std::min({width_ / 2, r.left() - right.size(),
+                  plot::terminal_width(plot::fit_terminal(state, width_, utf8_))});
     r.cell(whose(), r.left() - kept - right.size(), Side::kLeft, Style::kBar);
     r.cell(state, kept, Side::kLeft, style);
     r.put(right, Style::kBar);

@@ -10,6 +10,7 @@ namespace rpcrdma::top {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::int64_t kNoon = 1'793'534'400'000'000'000;  // 2026-11-01 12:00:00 UTC
 
@@ -174,6 +175,24 @@ TEST(Draw, AnEndpointThatEndedIsSaidToHave) {
   shown.endpoints[0].ended = true;
   shown.endpoints[0].role = std::string(100, 'r');
   EXPECT_THAT(text(draw(shown, {}, {80, 24}, true)), HasSubstr("nfsd has ended"));
+}
+
+TEST(Draw, WhoEndedHidesNoCounts) {
+  Shown shown = busy();
+  shown.endpoints[0].ended = true;
+  shown.endpoints.push_back(
+      {"load", {}, true, "its stream is damaged, and far too long to be told"});
+  const std::string screen = text(draw(shown, {}, {80, 24}, true));
+  EXPECT_THAT(screen, HasSubstr("nfsd has ended"));
+  EXPECT_THAT(screen, HasSubstr(" open "));
+  EXPECT_THAT(screen, HasSubstr(" UTC"));
+}
+
+TEST(Draw, AnEndpointThatRunsAgainHasNotEnded) {
+  Shown shown = busy();
+  shown.endpoints[0].ended = true;
+  shown.endpoints.push_back({shown.endpoints[0].name, {}, false, {}});
+  EXPECT_THAT(text(draw(shown, {}, {80, 24}, true)), Not(HasSubstr("ended")));
 }
 
 TEST(Draw, OfManyThatEndedTheirNumberIsSaid) {

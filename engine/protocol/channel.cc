@@ -209,6 +209,7 @@ void Channel::attach(Requester& requester, Time now) {
 
 void Channel::detach_requester(Time now) {
   if (impl_->requester == nullptr) return;
+  impl_->link.now = now;
   std::exchange(impl_->requester, nullptr)->detach(now);
 }
 
@@ -266,19 +267,26 @@ void Channel::disconnected(Time now) {
   impl_->end();
 }
 
+void Channel::close(Time now) {
+  impl_->link.now = now;
+  impl_->connection.reset();
+  impl_->end();
+}
+
 Time Channel::heard() const {
   return impl_->heard;
 }
 
-void Channel::probe() {
-  const Link& link = impl_->link;
+void Channel::probe(Time now) {
+  Link& link = impl_->link;
+  link.now = now;
   if (!link.open()) return;
   WorkRequest nothing;
   nothing.request.id = WorkId{WorkKind::kProbe}.encode();
   nothing.request.operation = fabric::Operation::kWrite;
   // Without room for it much is under way, which is as good a question.
   if (!impl_->connection->post_send({&nothing.request, 1})) return;
-  if (link.trace.on()) tell_posted(link.trace, {&nothing, 1}, link.now);
+  if (link.trace.on()) tell_posted(link.trace, {&nothing, 1}, now);
 }
 
 void Channel::flush(Time now) {

@@ -62,6 +62,7 @@ void RequesterCore::move(std::uint32_t index, State to) {
 
 fabric::Expected<std::uint32_t> RequesterCore::call(const CallSpec& spec, Time now) {
   if (closed_) return fabric::fail(Errc::kNotConnected, "the requester was closed");
+  note_time(now);
   if (spec.message.size() > kMaxPieces || spec.results.size() > kMaxResults) {
     return fabric::fail(Errc::kBadArgument, "too many pieces or results");
   }
@@ -82,6 +83,7 @@ fabric::Expected<std::uint32_t> RequesterCore::call(const CallSpec& spec, Time n
 
 fabric::Expected<std::uint32_t> RequesterCore::option(const OptionSpec& spec, Time now) {
   if (closed_) return fabric::fail(Errc::kNotConnected, "the requester was closed");
+  note_time(now);
   if (spec.info.size() > kMaxOptionInfo) {
     return fabric::fail(Errc::kBadArgument, "rdma_optinfo is too long");
   }
@@ -138,6 +140,7 @@ void RequesterCore::enqueue(std::uint32_t index, bool first, Time now) {
 }
 
 void RequesterCore::close(Time now) {
+  note_time(now);
   closed_ = true;
   while (!waiting_.empty()) {
     const std::uint32_t index = waiting_.front();
@@ -651,6 +654,7 @@ void RequesterCore::completed(const WorkId& id, Time now) {
 }
 
 void RequesterCore::expire(Time now) {
+  note_time(now);
   if (now >= negotiation_deadline()) {
     link_->fail("no answer to the first message of version 2", trace::kPeer);
   }

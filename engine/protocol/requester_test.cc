@@ -1093,7 +1093,7 @@ TEST_F(RequesterTest, WhatSucceedsIsASignOfLifeAndAProbeAsksForOne) {
   now = 3000;
   arrive(reply_to(xid));
   EXPECT_EQ(channel->heard(), 3000);
-  channel->probe();
+  channel->probe(now);
   ASSERT_EQ(fabric.posted.size(), 2U);
   EXPECT_EQ(fabric.posted[1].operation, fabric::Operation::kWrite);
   EXPECT_THAT(fabric.posted[1].bytes, IsEmpty());

@@ -319,6 +319,7 @@ fabric::Expected<void> ResponderCore::reply(std::uint64_t id, std::span<const Pi
     s->state = State::kRefusing;
     return fabric::fail(Errc::kNotConnected);
   }
+  link_->now = now;
   const bool starts_well = !message.empty() && !message[0].ddp && message[0].bytes.size() >= 4;
   Shortage shortage;
   auto plan =

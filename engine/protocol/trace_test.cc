@@ -395,6 +395,37 @@ TEST_F(TraceTest, ACallThatTimesOutEndsTheConnection) {
   EXPECT_THAT(told.take(), ElementsAre("call end 0 xid 1: status 1, attempts 1, 1000 1000 0 1600"));
 }
 
+// A requester's user asks it directly, not by its channel.
+TEST_F(TraceTest, ATimeoutIsToldWithTheTimeAtWhichItIsFound) {
+  be_requester();
+  call(500);
+  (void)told.take();
+  now = 1500;
+  requester->expire(now);
+  EXPECT_THAT(told.take(), ElementsAre("credits 0: asked 4, granted 1, used 0, waiting 0",
+                                       "error by 1, xid 1: a Call timed out"));
+  EXPECT_THAT(told.times, ElementsAre(1500, 1500));
+}
+
+TEST_F(TraceTest, AnEndIsToldWithItsTime) {
+  be_responder();
+  arrive(open_call(1).encode(call_stream(1)));
+  (void)told.take();
+  now = 2500;
+  channel->close(now);
+  EXPECT_THAT(told.take("call end"),
+              ElementsAre("call end 1 xid 1: status 0, attempts 0, 1000 1000 0 2500"));
+}
+
+TEST_F(TraceTest, AProbeIsToldWithItsTime) {
+  be_requester();
+  (void)told.take();
+  now = 2500;
+  channel->probe(now);
+  (void)told.take();
+  EXPECT_THAT(told.times, ElementsAre(2500));
+}
+
 TEST_F(TraceTest, AForeignHandleIsInvalidated) {
   be_requester();
   call();
@@ -420,7 +451,7 @@ TEST_F(TraceTest, WorkThatFails) {
 TEST_F(TraceTest, AProbeIsAWriteOfNothing) {
   be_requester();
   (void)told.take();
-  channel->probe();
+  channel->probe(now);
   EXPECT_THAT(told.take(), ElementsAre("write 0 #1: 0 at 0, 0 bytes, xid 0"));
   complete(fabric.posted[0].id, Operation::kWrite, Status::kRetriesExceeded);
   EXPECT_THAT(told.take(), ElementsAre("write end 0 #1: status 9, 0 bytes",
@@ -677,7 +708,7 @@ TEST_F(TraceTest, WithoutAListenerNothingIsTold) {
   arrive(reply_to(1));
   arrive(reply_to(2));
   complete_posted();
-  channel->probe();
+  channel->probe(now);
   call(1);
   now = 5000;
   channel->expire(now);

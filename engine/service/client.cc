@@ -177,11 +177,11 @@ struct Client::Impl : LoopMember {
   // were about to end are told.
   void detach(Link& link, const EndedConnection& end, Time now) {
     if (link.cookie != 0) loop.drop_cookie(std::exchange(link.cookie, 0));
-    std::exchange(link.channel, nullptr).reset();
+    if (const auto channel = std::exchange(link.channel, nullptr)) channel->close(now);
     const std::uint32_t number = std::exchange(link.trace, 0);
     if (number == 0) return;
     link.established ? tell_end(loop, number, end, now)
-                     : tell_failed(loop, number, end, options.server, now);
+                     : tell_failed(loop, number, end, {true, options.port, options.server}, now);
   }
 
   void connect(Link& link, Time now) {
@@ -501,13 +501,13 @@ struct Client::Impl : LoopMember {
         return disconnect(link, "no sign of life", now);
       }
       link.probed = now;
-      link.channel->probe();
+      link.channel->probe(now);
     }
     if (link.due > now) return;
     switch (link.state) {
       case LinkState::kConnecting:
         ++counters.timed_out;
-        lost(link, {trace::kHere, 0, "no answer in time"}, now);
+        lost(link, {trace::kHere, 0, "no answer in time", true}, now);
         break;
       case LinkState::kWaiting:
         connect(link, now);

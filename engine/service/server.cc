@@ -121,7 +121,8 @@ struct Server::Impl : LoopMember {
     // The peer learns it, or that nobody answers.
     (void)event.request->reject(as_bytes(what));
     tell_failed(loop, new_trace_connection(loop),
-                {trace::kHere, kConsumerReject, what, false, as_bytes(what)}, event.peer, now);
+                {trace::kHere, kConsumerReject, what, false, as_bytes(what)},
+                {false, options.port, event.peer}, now);
     observer.on_rejected(event.peer, what);
   }
 
@@ -187,7 +188,8 @@ struct Server::Impl : LoopMember {
     if (!begun) {
       loop.drop_cookie(c->cookie);
       ++counters.rejected_memory;
-      tell_failed(loop, c->trace, {trace::kHere, 0, begun.error().message}, c->info.peer, now);
+      tell_failed(loop, c->trace, {trace::kHere, 0, begun.error().message},
+                  {false, options.port, c->info.peer}, now);
       return observer.on_rejected(c->info.peer, begun.error().message);
     }
     free_keys.pop_back();
@@ -212,11 +214,12 @@ struct Server::Impl : LoopMember {
       side = trace::kHere;
     }
     // The connection first, and then nobody reaches the memory of its Calls any more.
+    c->channel->close(loop.now());
     c->channel.reset();
     if (c->reverse != nullptr) ReverseBinding::unbind(*c->reverse);
     const EndedConnection end{side, 0, what, failed};
     was_up ? tell_end(loop, c->trace, end, loop.now())
-           : tell_failed(loop, c->trace, end, c->info.peer, loop.now());
+           : tell_failed(loop, c->trace, end, {false, options.port, c->info.peer}, loop.now());
     add(counters.responder, c->responder.counters());
     counters.calls += c->dispatcher.counters();
     if (c->state != State::kClosing) ++count_of(reason);
@@ -442,7 +445,7 @@ struct Server::Impl : LoopMember {
     }
     if (probe_due(c) <= now) {
       c.probed = now;
-      c.channel->probe();
+      c.channel->probe(now);
     }
     if (is_idle(c) && later(c.active, options.idle) <= now) {
       begin_close(c, CloseReason::kIdle, "no Calls", now);

@@ -22,11 +22,9 @@ wire::Bytes without_fill(wire::Bytes private_data) {
   return private_data;
 }
 
-void tell(Loop& loop, std::uint32_t connection, const EndedConnection& end, bool established,
-          std::string_view what, Time now) {
-  trace::ConnectionEnd event;
+void tell(Loop& loop, std::uint32_t connection, const EndedConnection& end,
+          trace::ConnectionEnd event, std::string_view what, Time now) {
   event.side = end.side;
-  event.established = established ? 1 : 0;
   event.reject_reason = end.reject_reason;
   event.failed = end.failed ? 1 : 0;
   const wire::Bytes private_data = without_fill(end.private_data);
@@ -64,13 +62,20 @@ void tell_established(Loop& loop, std::uint32_t connection, const EstablishedCon
 }
 
 void tell_end(Loop& loop, std::uint32_t connection, const EndedConnection& end, Time now) {
-  if (loop.tracer() != nullptr) tell(loop, connection, end, true, end.what, now);
+  if (loop.tracer() == nullptr) return;
+  trace::ConnectionEnd event;
+  event.established = 1;
+  tell(loop, connection, end, event, end.what, now);
 }
 
 void tell_failed(Loop& loop, std::uint32_t connection, const EndedConnection& end,
-                 const fabric::Address& peer, Time now) {
+                 const FailedConnection& what, Time now) {
   if (loop.tracer() == nullptr) return;
-  tell(loop, connection, end, false, fmt::format("{}: {}", peer.to_string(), end.what), now);
+  trace::ConnectionEnd event;
+  event.peer = what.peer.gid();
+  event.port = what.port;
+  event.active = what.active ? 1 : 0;
+  tell(loop, connection, end, event, fmt::format("{}: {}", what.peer.to_string(), end.what), now);
 }
 
 }  // namespace rpcrdma::service

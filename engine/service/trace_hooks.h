@@ -35,10 +35,14 @@ struct EndedConnection {
   bool failed = false;               // see fabric::Event
   wire::Bytes private_data = {};     // of a rejection; zeros may follow it
 };
-// Of a connection that was established, or, as nothing else tells of it, of one that was not: with
-// the peer's address.
+struct FailedConnection {
+  bool active = false;
+  std::uint16_t port = 0;  // the listener's
+  fabric::Address peer;
+};
+// Of a connection that was established, or of one that was not: nothing else tells of it.
 void tell_end(Loop& loop, std::uint32_t connection, const EndedConnection& end, fabric::Time now);
 void tell_failed(Loop& loop, std::uint32_t connection, const EndedConnection& end,
-                 const fabric::Address& peer, fabric::Time now);
+                 const FailedConnection& what, fabric::Time now);
 
 }  // namespace rpcrdma::service

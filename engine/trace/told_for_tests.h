@@ -22,15 +22,17 @@ class Told {
     tracer.listen(true);
   }
 
-  // What was told since the last call; `tails` are theirs.
+  // What was told since the last call; `tails` and `times` are theirs.
   [[nodiscard]] std::vector<std::string> take() {
     std::vector<std::string> lines;
     tails.clear();
+    times.clear();
     tracer.ring().read([&](const EventHeader& h, std::span<const std::uint8_t> bytes) {
       const EventView view = view_event(bytes).value();
       lines.push_back((h.connection == connection_ ? "" : format("[%u] ", h.connection)) +
                       line(view));
       tails.emplace_back(view.tail.begin(), view.tail.end());
+      times.push_back(h.time);
     });
     return lines;
   }
@@ -50,6 +52,7 @@ class Told {
 
   Tracer tracer;
   std::vector<std::vector<std::uint8_t>> tails;
+  std::vector<std::int64_t> times;  // of take() of all
 
  private:
   template <typename... Arguments>

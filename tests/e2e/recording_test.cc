@@ -11,6 +11,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <rpcrdma/trace_live/stream_file.h>
+
 namespace rpcrdma::e2e {
 namespace {
 
@@ -113,6 +115,46 @@ INSTANTIATE_TEST_SUITE_P(Linux, RecordingOf,
                          [](const auto& i) {
                            return std::get<1>(i.param) == 0 ? "Client" : "Server";
                          });
+
+// The same events into a ring of files, which are read in any order.
+TEST_F(Recording, TheFilesOfARingAreAsOne) {
+  const TraceBuilder events = told(kCapture, 0);
+  const json whole = analyzed(write("whole.pcapng", file_of(events)));
+  auto ring = trace::StreamFile::open(folder_.file("ring.pcapng"),
+                                      {.file_bytes = 8192, .file_ns = 0, .files = 0}, "test",
+                                      1'800'000'000'000'000'000);
+  ASSERT_TRUE(ring) << ring.error().message;
+  events.for_each([&](auto data, const roce::PacketMeta& meta) {
+    capture::Frame frame;
+    frame.time_ns = meta.time_ns;
+    frame.original = static_cast<std::uint32_t>(data.size());
+    frame.link = capture::LinkType::kUpperPdu;
+    frame.data = data;
+    ASSERT_TRUE((*ring)->write(frame));
+  });
+  ASSERT_TRUE((*ring)->finish(1'800'000'000'000'000'000));
+  const json files = analyzed("$(ls -r " + folder_.file("ring_*.pcapng") + ")");
+  EXPECT_GT(files["capture"]["files"], 5);
+  EXPECT_EQ(files["messages"], whole["messages"]);
+  EXPECT_EQ(files["withheld"], whole["withheld"]);
+  EXPECT_EQ(files["trust"], whole["trust"]);
+  ASSERT_EQ(files["connections"].size(), whole["connections"].size());
+  for (std::size_t i = 0; i < whole["connections"].size(); ++i) {
+    for (const char* key : {"setup", "state", "calls", "replies", "unmatched", "credits", "chunks",
+                            "events_lost", "clock_stepped_back", "first_time_ns", "last_time_ns"}) {
+      EXPECT_EQ(files["connections"][i][key], whole["connections"][i][key]) << key;
+    }
+  }
+  ASSERT_EQ(files["findings"].size(), whole["findings"].size());
+  for (std::size_t i = 0; i < whole["findings"].size(); ++i) {
+    for (const char* key : {"rule", "severity", "peer", "count"}) {
+      EXPECT_EQ(files["findings"][i][key], whole["findings"][i][key]) << key;
+    }
+  }
+  for (const char* key : {"emitted", "received", "lost", "missing", "unplaced", "passed_over"}) {
+    EXPECT_EQ(files["recording"][key], whole["recording"][key]) << key;
+  }
+}
 
 TEST_F(Recording, WithoutThePeersOperationsItSaysSo) {
   const json report = analyzed(write("told.pcapng", file_of(told(kCapture, 0, false))));

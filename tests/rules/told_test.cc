@@ -115,6 +115,42 @@ TEST(ToldWithoutThePeersOperations, WhatRestsOnThemIsWithheld) {
   }
 }
 
+RuleScene scene_of(const std::string& file) {
+  std::vector<RuleScene> all = all_scenes();
+  return *std::ranges::find_if(all, [&](const RuleScene& r) { return r.file() == file; });
+}
+
+// Whoever listens does not know which of its addresses was meant.
+TEST(ToldByAClient, ARefusal) {
+  const RuleScene r = scene_of("CONN-LOST-rejected");
+  Scene scene;
+  r.breaks(scene);
+  EXPECT_EQ(judged(run_told(scene, r.profile, kClient, true)), judged(run(scene, r.profile)));
+}
+
+bool withholds(const Outcome& outcome, const std::string& rule) {
+  return std::ranges::any_of(outcome.withheld, [&](const auto& w) { return w.rule == rule; });
+}
+
+// A small conversation in which much is sent again is one of small packets.
+TEST(ToldByEitherEnd, AStormIsOneWhateverThePacketsWere) {
+  const RuleScene r = scene_of("RETX-STORM");
+  Scene scene;
+  r.breaks(scene);
+  for (const Side side : {kClient, kServer}) {
+    const Outcome told = run_told(scene, r.profile, side, true);
+    EXPECT_EQ(std::ranges::count(told.findings, "RETX-STORM", &rules::Finding::rule), 1);
+    EXPECT_TRUE(withholds(run_told(scene, r.profile, side, false), "RETX-STORM"));
+  }
+}
+
+TEST(ToldByEitherEnd, HowLongANetworkHeldItUpIsNotKnown) {
+  const RuleScene r = scene_of("SLOW-NETWORK");
+  Scene scene;
+  r.breaks(scene);
+  EXPECT_TRUE(withholds(run_told(scene, r.profile, kClient, true), "SLOW-NETWORK"));
+}
+
 TEST(ToldByAPeer, MoreReadsInFlightThanTheDeviceHas) {
   for (const RuleScene& r : all_scenes()) {
     if (!shown_by_peers_only(r.rule)) continue;

@@ -186,6 +186,9 @@ TEST(ServiceTrace, ConnectionsThatDoNotCome) {
   const std::string said = "too many connections";
   EXPECT_EQ(ends[0].tail(), server_address + ": rejected, reason 28: " + said + said);
   EXPECT_EQ(end.private_data, said.size());
+  EXPECT_EQ(end.peer, own_address(kServerHost).gid());
+  EXPECT_EQ(end.port, 20049);
+  EXPECT_EQ(end.active, 1);
   ends = of_server.of(EventType::kConnectionEnd);
   ASSERT_THAT(ends, SizeIs(1));
   end = ends[0].as<trace::ConnectionEnd>();
@@ -194,6 +197,9 @@ TEST(ServiceTrace, ConnectionsThatDoNotCome) {
   EXPECT_EQ(end.reject_reason, 28);
   EXPECT_EQ(ends[0].tail(), own_address(1).to_string() + ": " + said + said);
   EXPECT_EQ(end.private_data, said.size());
+  EXPECT_EQ(end.peer, own_address(1).gid());
+  EXPECT_EQ(end.port, 20049);
+  EXPECT_EQ(end.active, 0);
   const auto connections = of_server.of(EventType::kConnection);
   ASSERT_THAT(connections, SizeIs(1));
   EXPECT_NE(connections[0].header.connection, ends[0].header.connection);

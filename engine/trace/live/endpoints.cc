@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -73,6 +74,14 @@ void ask(FileDescriptor fd, RunningEndpoint& endpoint) {
   endpoint.since = told->since;
 }
 
+// An endpoint sends at once who tells; where all its readers' places are taken it hangs up.
+bool hangs_up(const FileDescriptor& fd) {
+  pollfd answer{fd.get(), POLLIN, 0};
+  if (::poll(&answer, 1, static_cast<int>(kPatience / kMillisecond)) <= 0) return false;
+  char first = 0;
+  return ::recv(fd.get(), &first, sizeof first, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 Expected<FileDescriptor> connect_path(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   RuntimeFolder folder;
@@ -81,6 +90,12 @@ Expected<FileDescriptor> connect_path(const std::string& path) {
   int error = errno;
   if (folder.fd.get() >= 0) {
     auto fd = connect_socket(folder, path.substr(slash + 1));
+    if (fd && hangs_up(*fd)) {
+      return fail(
+          fmt::format("{}: it hangs up: {} readers, as many as it takes, are attached "
+                      "already, or it has just ended",
+                      path, kMostReaders));
+    }
     if (fd) return std::move(*fd);
     error = fd.error();
   }
@@ -175,6 +190,13 @@ Expected<std::vector<RunningEndpoint>> find_endpoints() {
   add_packets(**folder, files, endpoints);
   sort_by_name(endpoints);
   return endpoints;
+}
+
+bool is_packet_socket(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return false;
+  const auto socket = parse_file_name(std::string_view(path).substr(slash + 1));
+  return socket && socket->packets;
 }
 
 Expected<FileDescriptor> connect_endpoint(const std::string& which) {

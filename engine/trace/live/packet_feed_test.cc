@@ -149,6 +149,9 @@ TEST_F(TracePacketThreads, AreFoundBesideTheirEndpoint) {
             path("rpcrdma/nfsd." + std::to_string(::getpid()) + ".packets.sock"));
   EXPECT_EQ(find_endpoints()->size(), 1U);
   EXPECT_TRUE(connect_packets("nfsd"));
+  EXPECT_TRUE(is_packet_socket(hub_->packet_socket_path()));
+  EXPECT_FALSE(is_packet_socket(hub_->socket_path()));
+  EXPECT_FALSE(is_packet_socket("nfsd"));
   hub.stop();
   EXPECT_EQ(hub.packet_socket_path(), "");
   EXPECT_TRUE(std::filesystem::is_empty(path("rpcrdma")));

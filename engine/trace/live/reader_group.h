@@ -10,12 +10,12 @@
 
 #include <poll.h>
 
+#include <rpcrdma/trace_live/endpoints.h>
+
 namespace rpcrdma::trace {
 
 class ReaderGroup {
  public:
-  static constexpr std::size_t kMostReaders = 16;
-
   ReaderGroup(ListeningSocket socket, std::string interface, std::size_t reader_bytes,
               Content content = Content::kEvents)
       : socket_(std::move(socket)),

@@ -2,6 +2,8 @@
 
 #include "make_event.h"
 
+#include <algorithm>
+
 #include <rpcrdma/trace/upper_pdu.h>
 
 namespace rpcrdma::trace {
@@ -33,6 +35,11 @@ std::int64_t sum(std::int64_t a, std::int64_t b) {
 }
 std::int64_t difference(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+
+void put_event(std::vector<std::uint8_t>& data, std::span<const std::uint8_t> event) {
+  data.assign(kUpperPduTags.begin(), kUpperPduTags.end());
+  data.insert(data.end(), event.begin(), event.end());
 }
 
 bool is(const EventHeader& header, EventType type) {
@@ -69,7 +76,7 @@ Expected<void> RecordedFile::write(std::span<const std::uint8_t> blocks) {
     if (auto written = write_event(wall, data); !written) return written;
     blocks = blocks.subspan(u32(blocks, kTotalAt));
   }
-  return recorder_->flush();
+  return flush();
 }
 
 Expected<void> RecordedFile::write_event(std::int64_t wall, std::span<const std::uint8_t> data) {
@@ -78,28 +85,59 @@ Expected<void> RecordedFile::write_event(std::int64_t wall, std::span<const std:
   std::memcpy(&header, event.data(), sizeof header);
   time_ = header.time;
   if (is(header, EventType::kLoss)) {
-    const auto told = read_event<Loss>(*view_event(event));
-    sums(header.ring).lost = told->lost;
-    const auto mine = loss(header.ring, header.time);
-    data_.assign(kUpperPduTags.begin(), kUpperPduTags.end());
-    data_.insert(data_.end(), mine.begin(), mine.end());
-    return recorder_->write(frame_of(wall, data_));
+    return write_loss(wall, header, *read_event<Loss>(*view_event(event)));
   }
+  const bool is_endpoint = is(header, EventType::kEndpoint);
   auto written = recorder_->write(frame_of(wall, data));
+  latest_wall_ = std::max(latest_wall_, wall);
+  if (!is_endpoint) unwritten_.push_back(given_);
+  ++given_;
+  count_written();
   if (!written) return written;
-  if (is(header, EventType::kEndpoint)) {
+  if (is_endpoint) {
     endpoint_.assign(event.begin(), event.end());
     wall_offset_ = difference(wall, header.time);
     return {};
   }
   standing_.take(header, event);
   ++sums(header.ring).in_file;
-  ++events_;
   return {};
 }
 
+// If a new file begins with it, what it tells of stands at the end of the one before, and it is
+// made anew for the new one (put_head()) before the recorder takes its bytes.
+Expected<void> RecordedFile::write_loss(std::int64_t wall, const EventHeader& header,
+                                        const Loss& told) {
+  sums(header.ring).lost = told.lost;
+  told_loss_ = header;
+  make_loss();
+  auto written = recorder_->write(frame_of(wall, loss_data_));
+  ++given_;
+  latest_wall_ = std::max(latest_wall_, wall);
+  told_loss_.reset();
+  return written;
+}
+
+void RecordedFile::make_loss() {
+  put_event(loss_data_, loss(told_loss_->ring, told_loss_->time));
+}
+
+Expected<void> RecordedFile::flush() {
+  auto flushed = recorder_->flush();
+  count_written();
+  return flushed;
+}
+
 Expected<void> RecordedFile::finish(std::int64_t wall_now) {
-  return recorder_->finish(wall_now);
+  auto finished = recorder_->finish(wall_now);
+  count_written();
+  return finished;
+}
+
+void RecordedFile::count_written() {
+  for (; !unwritten_.empty() && unwritten_.front() < recorder_->frames(); unwritten_.pop_front()) {
+    ++events_;
+  }
 }
 
 std::uint64_t RecordedFile::lost() const {
@@ -119,17 +157,17 @@ std::vector<std::uint8_t> RecordedFile::loss(std::uint32_t ring, std::int64_t ti
   return make_event(ring, time, Loss{s.in_file + lost, lost});
 }
 
-void RecordedFile::put(const capture::RecordOptions::Put& put, std::int64_t time,
+void RecordedFile::put(const capture::RecordOptions::Put& put, std::int64_t wall,
                        std::span<const std::uint8_t> event) {
-  data_.assign(kUpperPduTags.begin(), kUpperPduTags.end());
-  data_.insert(data_.end(), event.begin(), event.end());
-  put(frame_of(sum(time, wall_offset_), data_));
+  put_event(data_, event);
+  put(frame_of(wall, data_));
+  ++given_;
 }
 
 void RecordedFile::put_losses(const capture::RecordOptions::Put& put_frame) {
   for (std::uint32_t ring = 0; ring < rings_.size(); ++ring) {
     const Sums& s = rings_[ring];
-    if (s.in_file + s.lost != s.lost_before) put(put_frame, time_, loss(ring, time_));
+    if (s.in_file + s.lost != s.lost_before) put(put_frame, latest_wall_, loss(ring, time_));
   }
 }
 
@@ -137,12 +175,14 @@ void RecordedFile::put_head(const capture::RecordOptions::Put& put_frame) {
   const auto view = *view_event(endpoint_);
   Endpoint endpoint = *read_event<Endpoint>(view);
   endpoint.wall = sum(time_, wall_offset_);
-  put(put_frame, time_, make_event(0, time_, endpoint, view.tail));
+  latest_wall_ = std::max(latest_wall_, endpoint.wall);
+  put(put_frame, latest_wall_, make_event(0, time_, endpoint, view.tail));
   for (Sums& s : rings_) s = {.in_file = 0, .lost = s.lost, .lost_before = s.lost};
   standing_.tell([&](const EventHeader& header, std::span<const std::uint8_t> event) {
-    put(put_frame, header.time, event);
+    put(put_frame, sum(header.time, wall_offset_), event);
     ++sums(header.ring).in_file;
   });
+  if (told_loss_) make_loss();
 }
 
 }  // namespace rpcrdma::trace

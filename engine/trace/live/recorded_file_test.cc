@@ -5,9 +5,11 @@
 #include "stream_for_tests.h"
 
 #include <algorithm>
+#include <csignal>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 namespace rpcrdma::trace {
 namespace {
@@ -131,6 +133,74 @@ TEST_F(RecordedFileTest, EachFileOfARingStandsAlone) {
   EXPECT_EQ(second.stats().dropped, 3U);
   EXPECT_EQ(file_->events(), 7U);
   EXPECT_EQ(file_->lost(), 9U);
+}
+
+// What it tells of is in the first file's sums, and the second one's begin anew.
+TEST_F(RecordedFileTest, AFileThatBeginsWithALoss) {
+  open({.file_bytes = 0, .file_ns = kSecond, .files = 0});
+  write(1, 0x01000005, 1, Connection{});
+  Credits credits;
+  credits.granted = 17;
+  credits.waiting = 3;
+  write(1, 0x01000005, 2, credits);
+  write(1, 0, kSecond + 3, Loss{6, 4});
+  write(1, 0x01000005, kSecond + 4, Withdraw{});
+  ASSERT_TRUE(file_->finish(kStart + 2 * kSecond));
+
+  const auto found = files();
+  ASSERT_THAT(found, SizeIs(2));
+  EventStream first(found[0]);
+  EXPECT_THAT(first.rest(), SizeIs(4));
+  EXPECT_EQ(first.audit.ring(1).emitted, 6U);
+  EXPECT_EQ(first.audit.ring(1).lost, 4U);
+
+  EventStream second(found[1]);
+  const auto told = second.rest();
+  ASSERT_THAT(told, SizeIs(5));
+  EXPECT_EQ(told[1].type(), EventType::kConnection);
+  EXPECT_EQ(told[2].as<Credits>().granted, 17U);
+  EXPECT_EQ(told[2].as<Credits>().waiting, 3U);
+  ASSERT_EQ(told[3].type(), EventType::kLoss);
+  EXPECT_EQ(told[3].header.ring, 1U);
+  EXPECT_EQ(told[3].as<Loss>().emitted, 2U);
+  EXPECT_EQ(told[3].as<Loss>().lost, 0U);
+  EXPECT_EQ(told[4].type(), EventType::kWithdraw);
+}
+
+// Two threads' events are not in order of time.
+TEST_F(RecordedFileTest, NoFileBeginsBeforeTheOneBeforeItEnds) {
+  open({.file_bytes = 0, .file_ns = kSecond, .files = 0});
+  write(1, 0x01000005, 1, Connection{});
+  write(1, 0x01000005, kSecond - 1, Withdraw{});
+  write(2, 0x02000005, kSecond - 3, Connection{});
+  write(2, 0x02000005, kSecond, Withdraw{});
+  ASSERT_TRUE(file_->finish(kStart + 2 * kSecond));
+  const auto found = files();
+  ASSERT_THAT(found, SizeIs(2));
+  const auto first = EventStream(found[0]).rest();
+  const auto second = EventStream(found[1]).rest();
+  for (const auto& event : first) EXPECT_LE(event.wall, second.front().wall);
+}
+
+// As on a full disk.
+TEST_F(RecordedFileTest, OnlyWhatIsWrittenIsCounted) {
+  open();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 3000;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  EventBatch batch;
+  const auto event = make_event(1, 10, Withdraw{});
+  for (int i = 0; i < 100; ++i) batch.put(told_of(event).header, event, kStart);
+  const auto written = file_->write(batch.blocks.bytes());
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  ASSERT_FALSE(written);
+  const auto told = EventStream(file_->file()).rest();
+  EXPECT_GT(told.size(), 10U);
+  EXPECT_EQ(file_->events(), told.size() - 1);
 }
 
 TEST_F(RecordedFileTest, ErrorsNameTheFile) {

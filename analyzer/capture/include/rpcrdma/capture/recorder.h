@@ -45,7 +45,8 @@ class Recorder {
  public:
   virtual ~Recorder() = default;
 
-  // The frame's own time decides whether a new file begins. Errors name the file.
+  // The frame's own time decides whether a new file begins; its bytes are taken after `at_begin`.
+  // Errors name the file.
   [[nodiscard]] virtual Expected<void> write(const Frame& frame) = 0;
 
   // No frame came for a while: what waits is written.
@@ -55,6 +56,8 @@ class Recorder {
   [[nodiscard]] virtual Expected<void> finish(std::int64_t now_ns) = 0;
 
   [[nodiscard]] virtual const std::string& file() const = 0;  // the newest one's path
+  // That the kernel has taken whole, into all files, those that were put among them.
+  [[nodiscard]] virtual std::uint64_t frames() const = 0;
 };
 
 // Begins the first file, which replaces one of the same name; only the user may read it. `now_ns`:

@@ -81,6 +81,8 @@ struct EndPoint {
   std::optional<std::uint32_t> rnr_retry_count;  // an endpoint does not tell it
   std::optional<PrivateData> private_data;
   roce::SideCounters counters;
+  // Only its peer's endpoint tells of the connection, which does not see what this one sends again.
+  bool resends_unseen = false;
 };
 
 // Calls of one direction, and their credits.

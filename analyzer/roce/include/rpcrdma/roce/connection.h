@@ -47,6 +47,9 @@ struct SideCounters {
   std::uint64_t wrong_length = 0;      // WRITEs of more or fewer bytes than their RETH says
   std::uint64_t wrong_payload = 0;     // packets other than the last of a message, no path MTU long
   std::uint64_t first_irregular = 0;   // frame of the first packet counted in one of these three
+  // Of a connection that its endpoint tells of, instead of `packets`: requests and READ responses
+  // that the side's messages and operations took at most, sent once each.
+  std::uint64_t packets_at_most = 0;
 };
 
 // What a side told in its REQ or REP; in a recording, what its endpoint knows of that.

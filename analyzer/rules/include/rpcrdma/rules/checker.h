@@ -34,6 +34,8 @@ class Checker final : public model::Observer {
   void on_let_go(const roce::Connection& connection) override;
   void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                   std::uint32_t psn, const roce::PacketMeta& meta) override;
+  void on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
+                         const roce::PacketMeta& meta) override;
   void on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
                      std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) override;
   void on_operation(const roce::Connection& connection, const roce::Operation& op,

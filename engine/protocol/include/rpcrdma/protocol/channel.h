@@ -105,13 +105,15 @@ class Channel {
   void completed(const fabric::Completion& completion, fabric::Time now);
   // No completion follows.
   void disconnected(fabric::Time now);
+  // Ends the connection, as the destructor does too, but what that tells has this time.
+  void close(fabric::Time now);
 
   // When the peer, or its fabric, last gave a sign of life.
   [[nodiscard]] fabric::Time heard() const;
   // Asks for one, by an empty RDMA Write that reaches no memory: a peer that took all it was sent
   // and then vanished would be waited for without end. Without an answer the connection ends as if
   // a Call had not arrived.
-  void probe();
+  void probe(fabric::Time now);
 
   // Posts what has gathered.
   void flush(fabric::Time now);

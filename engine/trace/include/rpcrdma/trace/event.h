@@ -104,6 +104,11 @@ struct ConnectionEnd {
   std::uint8_t failed = 0;
   std::uint8_t reserved = 0;
   std::uint16_t private_data = 0;  // bytes at the end of the tail
+  // As of Connection, of one that never was established: no other event tells of it. Else 0.
+  std::array<std::uint8_t, 16> peer{};
+  std::uint16_t port = 0;
+  std::uint8_t active = 0;
+  std::array<std::uint8_t, 5> reserved2{};
 };
 
 // A Send went out (side 0: handed to the fabric), or came in (side 1). Tail: its first bytes.

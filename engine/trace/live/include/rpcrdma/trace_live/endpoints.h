@@ -2,6 +2,7 @@
 // $XDG_RUNTIME_DIR/rpcrdma, or where there is no such variable in /tmp/rpcrdma-UID.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,6 +11,9 @@
 #include <rpcrdma/capture/file_descriptor.h>
 
 namespace rpcrdma::trace {
+
+// Of an endpoint at a time; of its packets as many again.
+inline constexpr std::size_t kMostReaders = 16;
 
 struct RunningEndpoint {
   std::string name;
@@ -30,10 +34,13 @@ struct RunningEndpoint {
 
 // `which`: a name, a process ID, or the path of a socket, which has a slash in it. What comes from
 // it is a capture for capture::open_descriptor(). Errors: there is none, or several of that name;
-// it cannot be connected to.
+// it cannot be connected to, or has as many readers as it takes.
 [[nodiscard]] capture::Expected<capture::FileDescriptor> connect_endpoint(const std::string& which);
 
 // The same for its packets. Another error: it has none to show, since its provider is a device.
 [[nodiscard]] capture::Expected<capture::FileDescriptor> connect_packets(const std::string& which);
+
+// A path of a socket where an endpoint's packets are.
+[[nodiscard]] bool is_packet_socket(const std::string& path);
 
 }  // namespace rpcrdma::trace
