@@ -162,7 +162,7 @@ fabric::QueueDepths Channel::depths() const {
   const Impl& i = *impl_;
   fabric::QueueDepths depths;
   depths.receive = i.receives.count();
-  depths.send = kUnsignaled + 2 * i.credits();
+  depths.send = kUnsignaled + 2 * i.credits() + kLeastEnded;
   depths.handles = i.link.handles + i.link.reply_handles;
   return depths;
 }

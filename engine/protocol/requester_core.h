@@ -28,9 +28,12 @@
 
 namespace rpcrdma::protocol {
 
-// Of a requester with so many credits: those of Calls, and as many whose Calls have ended.
+// Of a requester with so many credits: those of Calls, and as many whose Calls have ended. They end
+// with the ACK of their Send, which a peer may put off for some Replies, so that few credits must
+// not mean few of them: a Call that has a credit would wait for that ACK.
+inline constexpr std::uint32_t kLeastEnded = 16;
 [[nodiscard]] constexpr std::uint32_t max_flights(std::uint32_t credits) {
-  return 2 * credits;
+  return credits + std::max(credits, kLeastEnded);
 }
 
 class RequesterCore : public WorkSource {

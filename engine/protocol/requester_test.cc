@@ -192,6 +192,19 @@ TEST_F(RequesterTest, OneCallUntilTheFirstReplyThenWhatIsGranted) {
   EXPECT_EQ(requester->counters().stalls, 19U);
 }
 
+// The ACK of a Send can come long after the Reply.
+TEST_F(RequesterTest, ACallWithACreditDoesNotWaitForAcksOfAnsweredOnes) {
+  make({.credits = 1});
+  for (std::size_t i = 0; i < 16; ++i) {
+    const std::uint32_t xid = call();
+    ASSERT_EQ(sends(), i + 1);
+    arrive(reply_to(xid));
+    ASSERT_EQ(told.size(), i + 1);
+    EXPECT_EQ(told[i].times.sent, told[i].times.called);
+  }
+  EXPECT_GE(channel->depths().send, sends());
+}
+
 TEST_F(RequesterTest, AReceiveForEachThatMayBeAnswered) {
   make({.credits = 8});
   const std::size_t all = fabric.receives.size();
