@@ -163,8 +163,7 @@ std::optional<Workers> make_workers(const Options& o, const Plan& plan, Tracing&
     w.client.server = plan.peers.server;
     apply(plan.endpoint, w.client);
     w.client.connections = o.connections / o.threads + (i < o.connections % o.threads ? 1 : 0);
-    // The Call that waits for the end of the reverse ones takes nothing from the others.
-    w.client.requester.credits = w.client.requester.max_calls = o.depth + (o.both ? 1 : 0);
+    w.client.requester.credits = w.client.requester.max_calls = o.depth;
     w.client.requester.offer_nothing = o.no_offer;
     w.depth = o.depth;
     w.timeout = plan.timeout;

@@ -266,6 +266,8 @@ struct CallbackProgram::Impl {
     std::shared_ptr<Session> session = find(plan->session, call.peer());
     const bool is_new = session == nullptr;
     if (is_new) {
+      // To be gone on with, and not to be begun.
+      if (plan->count == 0) return reply(call, Status::kNoSession);
       if (sessions.size() >= options.sessions) return reply(call, Status::kRefused);
       session = std::make_shared<Session>(plan->session, call.peer(), memory, pattern, budget,
                                           clock, options);
