@@ -260,6 +260,13 @@ struct CallbackProgram::Impl {
     return at == sessions.end() ? nullptr : *at;
   }
 
+  // So that one client does not take the places of all.
+  [[nodiscard]] bool has_room_for(const fabric::Address& peer) const {
+    const auto own = std::ranges::count_if(sessions, [&](const auto& s) { return s->is_of(peer); });
+    return sessions.size() < options.sessions &&
+           static_cast<std::size_t>(own) < options.sessions_of_client;
+  }
+
   void start(Call& call) {
     const auto plan = read_plan(call.arguments());
     if (!plan) return (void)call.fail(CallError::kGarbageArgs);
@@ -268,7 +275,7 @@ struct CallbackProgram::Impl {
     if (is_new) {
       // To be gone on with, and not to be begun.
       if (plan->count == 0) return reply(call, Status::kNoSession);
-      if (sessions.size() >= options.sessions) return reply(call, Status::kRefused);
+      if (!has_room_for(call.peer())) return reply(call, Status::kTooMany);
       session = std::make_shared<Session>(plan->session, call.peer(), memory, pattern, budget,
                                           clock, options);
     }
