@@ -118,6 +118,7 @@ std::uint32_t RequesterCore::new_call(Time timeout, std::uint64_t cookie, Time n
   c.wants_credit = false;
   c.again = c.lost = false;
   c.is_option = false;
+  c.offers_all = false;
   c.enlargements = 0;
   return index;
 }
@@ -291,6 +292,7 @@ fabric::Expected<CallPlan> RequesterCore::plan(const Call& call) const {
   Limits limits = link_->call_limits();
   limits.inline_only = options_.inline_only;
   limits.offer_nothing =
+  limits.offer_all = call.offers_all;
       options_.rfc5666 && options_.offer_nothing && link_->version == kVersionOne;
   return plan_call(limits, std::span(call.pieces).first(call.piece_count),
                    std::span(call.results).first(call.result_count), call.max_reply);
@@ -529,7 +531,7 @@ void RequesterCore::judge_error(std::uint32_t index, const wire::HeaderView& hea
 }
 
 bool RequesterCore::enlarge(Call& call, const wire::HeaderView& error) {
-  if (call.is_option || call.enlargements == kMaxEnlargements) return false;
+  if (call.is_option || options_.inline_only || call.enlargements == kMaxEnlargements) return false;
   const Flight& f = flights_[call.flight];
   const std::span segments = std::span(f.segments).first(f.segment_count).subspan(f.read_segments);
   if (error.segment_index > segments.size()) return false;
@@ -542,6 +544,14 @@ bool RequesterCore::enlarge(Call& call, const wire::HeaderView& error) {
   if (error.segment_index == 0) {
     if (f.reply_segments != 0) return false;
     chunk = f.write_chunks;
+    // The peer sends less inline than is expected here. As long as the binding says, unless it
+    // knows better.
+    call.offers_all = true;
+    std::uint64_t most = call.max_reply;
+    for (std::uint32_t i = 0; i < call.result_count; ++i) {
+      most += wire::xdr_padded(call.results[i].length);
+    }
+    if (error.length_needed <= most) return true;
   } else {
     while (chunk < f.write_chunks && at >= first + f.write_segments[chunk]) {
       first += f.write_segments[chunk++];
