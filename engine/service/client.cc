@@ -2,6 +2,7 @@
 #include "counters.h"
 #include "later.h"
 #include "rdma_config.h"
+#include "rejection.h"
 #include "thresholds.h"
 #include "trace_hooks.h"
 
@@ -30,17 +31,6 @@ constexpr int kProbes = 3;
 
 std::string_view or_else(const std::string& text, std::string_view other) {
   return text.empty() ? other : std::string_view(text);
-}
-
-// What a peer that rejects says, as far as a person can read it.
-std::string rejection(const fabric::Event& event) {
-  std::string text;
-  for (const std::uint8_t c : event.private_data) {
-    if (c < 0x20 || c > 0x7e) break;
-    text += static_cast<char>(c);
-  }
-  return text.empty() ? fmt::format("rejected, reason {}", event.reject_reason)
-                      : fmt::format("rejected, reason {}: {}", event.reject_reason, text);
 }
 
 }  // namespace
@@ -377,7 +367,9 @@ struct Client::Impl : LoopMember {
         break;
       case EventType::kRejected:
         ++counters.rejected;
-        lost(link, {trace::kPeer, event.reject_reason, rejection(event), false, event.private_data},
+        lost(link,
+             {trace::kPeer, event.reject_reason, "rejected, " + rejection(event), false,
+              event.private_data},
              now);
         break;
       case EventType::kUnreachable:

@@ -2,6 +2,7 @@
 #include "counters.h"
 #include "later.h"
 #include "rdma_config.h"
+#include "rejection.h"
 #include "thresholds.h"
 #include "trace_hooks.h"
 
@@ -327,6 +328,9 @@ struct Server::Impl : LoopMember {
         mark(key);
         break;
       case EventType::kRejected:
+        remove(key, CloseReason::kHandshake, "the client rejected it, " + rejection(event),
+               trace::kPeer);
+        break;
       case EventType::kUnreachable:
         remove(key, CloseReason::kHandshake, event.reason, trace::kPeer);
         break;
