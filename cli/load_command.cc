@@ -359,7 +359,8 @@ Run add_load(CLI::App& app) {
                  "behind it")
       ->type_name("N")
       ->capture_default_str();
-  app.add_option("-c,--count", options->count, "End after so many Calls")->type_name("N");
+  app.add_option("-c,--count", options->count, "End after so many Calls; 0: no limit")
+      ->type_name("N");
   app.add_option("--duration", options->duration,
                  "End after so long: seconds, or 500ms, 5m (10s, unless there is a count)")
       ->type_name("DURATION");

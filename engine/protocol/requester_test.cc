@@ -187,6 +187,7 @@ TEST_F(RequesterTest, OneCallUntilTheFirstReplyThenWhatIsGranted) {
   EXPECT_EQ(requester->granted(), 1U);
   EXPECT_EQ(sends(), 11U);
   arrive(reply_to(xids[10], 0));
+  EXPECT_EQ(requester->told_grant(), 0U);
   EXPECT_EQ(sends(), 12U);
   EXPECT_EQ(requester->counters().zero_grants, 2U);
   EXPECT_EQ(requester->counters().stalls, 19U);

@@ -172,6 +172,7 @@ class Requester {
 
  private:
   friend class Channel;
+  [[nodiscard]] std::uint32_t told_grant() const;      // as the peer said it last
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
