@@ -235,8 +235,11 @@ void Channel::completed(const fabric::Completion& completion, Time now) {
   }
   if (completion.status != fabric::Status::kSuccess) {
     if (i.link.trace.on()) tell_failed(i.link.trace, completion, now);
-    return i.link.fail(fmt::format("{} failed: {}", fabric::operation_name(completion.operation),
-                                   fabric::status_name(completion.status)),
+    const std::string what =
+        id.kind == WorkKind::kProbe
+            ? "the peer does not answer"
+            : fmt::format("{} failed", fabric::operation_name(completion.operation));
+    return i.link.fail(fmt::format("{}: {}", what, fabric::status_name(completion.status)),
                        side_of_failure(completion.status));
   }
   i.heard = now;

@@ -142,6 +142,7 @@ void RequesterCore::close(Time now) {
   closed_ = true;
   while (!waiting_.empty()) {
     const std::uint32_t index = waiting_.front();
+    calls_[index].outcome.lost = calls_[index].lost;
     end(index, CallStatus::kClosed, "the requester was closed", now);
     finish(index, pool_, now);
   }
@@ -291,8 +292,8 @@ fabric::Expected<CallPlan> RequesterCore::plan(const Call& call) const {
   }
   Limits limits = link_->call_limits();
   limits.inline_only = options_.inline_only;
-  limits.offer_nothing =
   limits.offer_all = call.offers_all;
+  limits.offer_nothing =
       options_.rfc5666 && options_.offer_nothing && link_->version == kVersionOne;
   return plan_call(limits, std::span(call.pieces).first(call.piece_count),
                    std::span(call.results).first(call.result_count), call.max_reply);
@@ -543,7 +544,6 @@ bool RequesterCore::enlarge(Call& call, const wire::HeaderView& error) {
   const std::uint32_t at = error.segment_index - 1;
   if (error.segment_index == 0) {
     if (f.reply_segments != 0) return false;
-    chunk = f.write_chunks;
     // The peer sends less inline than is expected here. As long as the binding says, unless it
     // knows better.
     call.offers_all = true;
@@ -552,6 +552,7 @@ bool RequesterCore::enlarge(Call& call, const wire::HeaderView& error) {
       most += wire::xdr_padded(call.results[i].length);
     }
     if (error.length_needed <= most) return true;
+    chunk = f.write_chunks;
   } else {
     while (chunk < f.write_chunks && at >= first + f.write_segments[chunk]) {
       first += f.write_segments[chunk++];
@@ -684,7 +685,11 @@ void RequesterCore::expire(Time now) {
     }
     const bool has_flight = c.state == State::kSent;
     const bool was_sent = has_flight && !unsend(c);
-    end(i, CallStatus::kTimedOut, was_sent ? "no Reply came in time" : "it was not sent in time",
+    c.outcome.lost = c.lost && !was_sent;
+    end(i, CallStatus::kTimedOut,
+        was_sent         ? "no Reply came in time"
+        : c.outcome.lost ? "its connection ended before a Reply came"
+                         : "it was not sent in time",
         now);
     if (was_sent) {
       link_->fail("a Call timed out", trace::kPeer, c.xid);

@@ -86,8 +86,8 @@ class RequesterCore : public WorkSource {
     bool lost = false;          // it was sent on a connection that is gone
     bool again = false;         // kEnding: it is to be sent again
     bool is_option = false;     // RDMA2_OPTIONAL, with what stands in `info`
-    std::uint8_t enlargements = 0;
     bool offers_all = false;    // chunks for all of its Reply: the peer cannot send it inline
+    std::uint8_t enlargements = 0;
     std::uint8_t info_bytes = 0;
     std::uint32_t option_type = 0;
     std::uint32_t xid = 0;

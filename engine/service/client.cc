@@ -83,8 +83,15 @@ struct Link : protocol::RequesterOwner {
       configuring.reset();
       return configured(outcome);
     }
-    if (outcome.status == protocol::CallStatus::kReplied) durations.add(outcome.times);
-    if (!silent) observer.on_outcome(outcome, number);
+    const bool replied = outcome.status == protocol::CallStatus::kReplied;
+    if (replied) durations.add(outcome.times);
+    if (silent) return;
+    if (replied || (state == LinkState::kUp && !outcome.lost)) {
+      return observer.on_outcome(outcome, number);
+    }
+    protocol::CallOutcome told = outcome;
+    told.lost_for = lost_for;
+    observer.on_outcome(told, number);
   }
 
   ClientObserver& observer;
@@ -109,9 +116,10 @@ struct Link : protocol::RequesterOwner {
   bool avoids_two = false;         // version 2, see remember_version()
   Time due = fabric::kNever;       // of the state: when it has lasted long enough
   Time probed = 0;
-  Time asked = 0;      // by the first probe since something was heard
-  std::string what;    // kClosing: why, unless it was asked for
-  bool dirty = false;  // has work for flush()
+  Time asked = 0;        // by the first probe since something was heard
+  std::string what;      // kClosing: why, unless it was asked for
+  std::string lost_for;  // why the last connection ended, or there was none
+  bool dirty = false;    // has work for flush()
 };
 
 struct Client::Impl : LoopMember {
@@ -282,6 +290,7 @@ struct Client::Impl : LoopMember {
     const std::string why(end.what);
     const bool asked_for = link.state == LinkState::kClosing && link.what.empty();
     remember_version(link);
+    link.lost_for = asked_for || closing ? "" : why;
     detach(link, {end.side, end.reject_reason, why, end.failed, end.private_data}, now);
     if (asked_for || closing) {
       link.state = LinkState::kClosed;
