@@ -129,6 +129,8 @@ void Channel::Impl::receive(std::uint32_t slot, const fabric::Completion& comple
   message.has_invalidated = completion.has_invalidated;
   message.invalidated = completion.invalidated;
   message.header = wire::decode_header(message.message());
+  link.peer_raises |= message.header && message.header->vers == kVersionTwo &&
+                      completion.bytes > kVersionTwoThreshold;
   if (deliver(message) == Keep::kNo) return receives.again(slot);
   if (const auto fresh = receives.again_fresh(slot); !fresh) {
     link.fail("there is no memory for a Receive", trace::kHere);

@@ -301,6 +301,22 @@ TEST_F(VersionTwoRequester, OffersChunksForAllWhereThePeerSendsLessInline) {
   }
 }
 
+TEST_F(VersionTwoRequester, SendsNoMoreThanAPeerTakesThatHasNotShownThatItTakesMore) {
+  ChannelOptions o = speaking({2, 2});
+  o.terms.inline_send_2 = o.terms.inline_receive_2 = 65'536;
+  make(o);
+  arrive(reply_to(call()));
+  complete_posted();
+  const std::uint32_t xid = call(8000, 5000);
+  EXPECT_EQ(only_sent().reads.size(), 5U);
+  Buffer longer = reply_to(xid);
+  longer.resize(5000);
+  arrive(longer);
+  complete_withdrawals();
+  call(8000, 5000);
+  EXPECT_THAT(only_sent().reads, IsEmpty());
+}
+
 TEST_F(VersionTwoRequester, AsksItsOwnerForMoreSpaceOfAResult) {
   make(speaking({2, 2}));
   most_space = 4000;
