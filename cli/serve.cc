@@ -108,6 +108,10 @@ void print_summary(const service::ServerCounters& c, const OpenProvider& provide
              stats::format_bytes(c.responder.bytes.read()),
              stats::format_bytes(c.responder.bytes.written()),
              c.responder.error_version + c.responder.error_chunk);
+  if (c.responder.unacknowledged != 0) {
+    fmt::print("{} of the answers, with {} written, not acknowledged before the connection ended\n",
+               c.responder.unacknowledged, stats::format_bytes(c.responder.unacknowledged_bytes));
+  }
   if (provider.soft == nullptr) return;
   const soft::ProviderCounters packets = provider.soft->counters();
   fmt::print("{} packets sent, {} received\n", packets.udp.sent_packets,

@@ -266,6 +266,10 @@ void Channel::completed(const fabric::Completion& completion, Time now) {
   }
 }
 
+void Channel::peer_closes() {
+  impl_->link.peer_closed = true;
+}
+
 void Channel::disconnected(Time now) {
   impl_->link.now = now;
   impl_->end();

@@ -82,6 +82,7 @@ struct Link {
   fabric::Time tried_two = fabric::kNever;  // when the first message of version 2 was sent
   bool has_two = false;                     // and it was answered in it
   bool peer_raises = false;                 // version 2's thresholds: see surely_received()
+  bool peer_closed = false;                 // Channel::peer_closes()
   bool established = false;
   bool down = false;  // nothing is accessed any more, or the last completions are coming
   std::string failure;

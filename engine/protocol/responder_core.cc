@@ -68,6 +68,10 @@ void ResponderCore::detach() {
     const std::uint64_t id = id_of(i);
     s.state = State::kFree;
     if (s.handed_up && link.trace.on()) tell_call_end(link.trace, s, link.now);
+    if (state == State::kReplying && !link.peer_closed) {
+      ++counters_.unacknowledged;
+      counters_.unacknowledged_bytes += s.chunk_bytes;
+    }
     if (state == State::kOwned) owner_.on_cancelled(id);
     if (state == State::kReplying || state == State::kExposed) owner_.on_sent(id);
     give_blocks(s);
@@ -348,7 +352,9 @@ fabric::Expected<void> ResponderCore::reply(std::uint64_t id, std::span<const Pi
   if (!planned->read_reply) {
     (planned->long_reply ? bytes.reply_chunks : bytes.inline_replies) += planned->stream_bytes;
   }
-  bytes.write_chunks += write_chunk_bytes(*planned, message);
+  const std::uint64_t in_results = write_chunk_bytes(*planned, message);
+  bytes.write_chunks += in_results;
+  s->chunk_bytes = in_results + (planned->long_reply ? planned->stream_bytes : 0);
   if (s->reads != kNoSlot) {
     ++counters_.read_replies;
     bytes.reply_reads += done_[s->reads].bytes;

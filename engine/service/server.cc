@@ -341,6 +341,7 @@ struct Server::Impl : LoopMember {
           event.reason = failure;
           remove(key, CloseReason::kPeer, event.reason, trace::kHere, event.failed);
         } else {
+          if (!event.failed && c.state == State::kUp) c.channel->peer_closes();
           remove(key, CloseReason::kPeer, event.reason, event.failed ? trace::kHere : trace::kPeer,
                  event.failed);
         }
