@@ -117,6 +117,24 @@ TEST(VersionsOverAConnection, PrivateDataChangesVersionTwoOnlyIfAsked) {
   }
 }
 
+TEST(VersionsOverAConnection, AClientAloneThatExpectsMoreInlineIsServedByChunks) {
+  service::ServerOptions server_options = server_of({1, 2});
+  server_options.inline_threshold = 256U << 10;
+  service::ClientOptions client_options = client_of({2, 2});
+  client_options.inline_threshold = 64U << 10;
+  client_options.version.private_data_for_two = true;
+  RunningServer server(server_options);
+  ClientHost host;
+  EchoClient echo(host, client_options);
+  for (const Proc proc : {Proc::kSource, Proc::kSource, Proc::kEcho, Proc::kSink}) {
+    echo.call({proc, 10'000, 0, 0, 0});
+    ASSERT_TRUE(echo.finish_calls());
+  }
+  EXPECT_TRUE(echo.all_right());
+  EXPECT_TRUE(echo.lost.empty());
+  EXPECT_GE(echo.client().counters().requester.enlarged, 1U);
+}
+
 TEST(RemoteInvalidation, HandlesAreInvalidatedByTheServerInEitherVersion) {
   for (const Versions versions : {Versions{1, 1}, Versions{2, 2}}) {
     for (const bool server_does : {true, false}) {
