@@ -122,8 +122,8 @@ void add_endpoint_options(CLI::App& app, EndpointOptions& options) {
       ->check(CLI::IsMember({"1", "2", "1-2"}))
       ->capture_default_str();
   app.add_flag("--private-data-v2", options.private_data_for_two,
-               "Let private data raise version 2's inline thresholds of 4096 bytes, too, if the "
-               "peer does the same");
+               "Let private data raise version 2's inline thresholds of 4096 bytes, too; for both "
+               "ends, and more is sent only to a peer that has sent more, or offers no chunk");
   app.add_flag("--no-remote-invalidation", options.no_remote_invalidation,
                "No Send With Invalidate");
   app.add_option(

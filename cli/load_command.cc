@@ -163,8 +163,7 @@ std::optional<Workers> make_workers(const Options& o, const Plan& plan, Tracing&
     w.client.server = plan.peers.server;
     apply(plan.endpoint, w.client);
     w.client.connections = o.connections / o.threads + (i < o.connections % o.threads ? 1 : 0);
-    // The Call that waits for the end of the reverse ones takes nothing from the others.
-    w.client.requester.credits = w.client.requester.max_calls = o.depth + (o.both ? 1 : 0);
+    w.client.requester.credits = w.client.requester.max_calls = o.depth;
     w.client.requester.offer_nothing = o.no_offer;
     w.depth = o.depth;
     w.timeout = plan.timeout;
@@ -360,7 +359,8 @@ Run add_load(CLI::App& app) {
                  "behind it")
       ->type_name("N")
       ->capture_default_str();
-  app.add_option("-c,--count", options->count, "End after so many Calls")->type_name("N");
+  app.add_option("-c,--count", options->count, "End after so many Calls; 0: no limit")
+      ->type_name("N");
   app.add_option("--duration", options->duration,
                  "End after so long: seconds, or 500ms, 5m (10s, unless there is a count)")
       ->type_name("DURATION");

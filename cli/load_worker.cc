@@ -64,8 +64,10 @@ Expected<std::unique_ptr<LoadWorker>> LoadWorker::create(OpenProvider provider,
     w->programs_.push_back(w->echo_.get());
     client_options.programs = w->programs_;
     client_options.reverse.credits = options.reverse->depth;
-    // Besides the load's there are Calls that ask for the others.
+    // Besides the load's there are Calls that ask for the others. They take nothing from the
+    // load's: one waits for the end of them, and another may have to say that no more are wanted.
     client_options.requester.max_calls += 4;
+    client_options.requester.credits += 2;
     w->reverse_.emplace(*options.reverse, options.client.connections, options.seed);
   }
   auto client = service::Client::create(*w->loop_, client_options, *w);

@@ -179,12 +179,14 @@ class Pinger : service::ClientObserver {
       return on_echo(outcome);
     }
     const service::ReplyReader reply(outcome);
-    if (outcome.status == protocol::CallStatus::kReplied) {
+    const bool answered = outcome.status == protocol::CallStatus::kReplied &&
+                          reply.status() != service::RpcStatus::kMalformed;
+    if (answered) {
       latency_.add(outcome.times.ended - outcome.times.called);
       if (plan_.quiet) return;
       fmt::print("answer from {}: seq={} xid={:#010x} credits={} time={}{}\n",
                  plan_.peers.server.to_string(), outcome.cookie, outcome.xid,
-                 client_->requester(connection).granted(),
+                 client_->requester(connection).told_grant(),
                  stats::format_duration(outcome.times.ended - outcome.times.called),
                  reply.status() == service::RpcStatus::kSuccess
                      ? ""
@@ -276,7 +278,8 @@ int run_ping(const Options& o) {
 Run add_ping(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_peers(app, options->host, options->from);
-  app.add_option("-c,--count", options->count, "End after so many Calls")->type_name("N");
+  app.add_option("-c,--count", options->count, "End after so many Calls; 0: without end")
+      ->type_name("N");
   app.add_option("-i,--interval", options->interval, "From one Call to the next")
       ->type_name("DURATION")
       ->capture_default_str();

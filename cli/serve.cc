@@ -3,6 +3,7 @@
 #include "endpoint.h"
 #include "input.h"
 #include "interrupt.h"
+#include "line_limit.h"
 #include "metrics_option.h"
 #include "parse.h"
 #include "rpc_program.h"
@@ -61,7 +62,7 @@ class Doorkeeper : public service::ServerObserver {
     if (quiet_) return;
     fmt::print("connection {}: {} connected, {} bytes inline from it, {} to it{}\n", c.number,
                c.peer.to_string(), c.thresholds.receive, c.thresholds.send,
-               c.thresholds.peer ? "" : " (it sent no private data)");
+               private_data_note(c.thresholds));
   }
   void on_configured(const service::ConnectionInfo& c) override {
     if (quiet_) return;
@@ -75,11 +76,27 @@ class Doorkeeper : public service::ServerObserver {
                service::close_reason_name(reason), what.empty() ? "" : ": ", what);
   }
   void on_rejected(const fabric::Address& peer, std::string_view what) override {
-    if (!quiet_) fmt::print("{} rejected: {}\n", peer.to_string(), what);
+    if (quiet_) return;
+    const fabric::Time now = service::Loop::read_clock();
+    if (rejections_.begins_anew(now)) tell_left_out(rejections_.left_out());
+    if (rejections_.may_print(now)) fmt::print("{} not connected: {}\n", peer.to_string(), what);
   }
 
+  // At the end.
+  void finish() const { tell_left_out(rejections_.left_out()); }
+
  private:
+  static void tell_left_out(std::uint64_t lines) {
+    if (lines != 0) fmt::print("{} more not connected\n", lines);
+  }
+  static const char* private_data_note(const service::Thresholds& agreed) {
+    if (agreed.peer) return "";
+    return agreed.peer_sent_other ? " (its private data is of another format or version)"
+                                  : " (it sent no private data)";
+  }
+
   bool quiet_;
+  LineLimit rejections_{10};
 };
 
 void print_summary(const service::ServerCounters& c, const OpenProvider& provider) {
@@ -91,6 +108,10 @@ void print_summary(const service::ServerCounters& c, const OpenProvider& provide
              stats::format_bytes(c.responder.bytes.read()),
              stats::format_bytes(c.responder.bytes.written()),
              c.responder.error_version + c.responder.error_chunk);
+  if (c.responder.unacknowledged != 0) {
+    fmt::print("{} of the answers, with {} written, not acknowledged before the connection ended\n",
+               c.responder.unacknowledged, stats::format_bytes(c.responder.unacknowledged_bytes));
+  }
   if (provider.soft == nullptr) return;
   const soft::ProviderCounters packets = provider.soft->counters();
   fmt::print("{} packets sent, {} received\n", packets.udp.sent_packets,
@@ -287,6 +308,7 @@ int serve(const Options& options, const Plan& plan, trace::Tracer* tracer) {
     }
   }
   if (result) result = close_all(**loop, **server);
+  doorkeeper.finish();
   print_summary((*server)->counters(), provider);
   return result ? kOk : refused(result.error());
 }

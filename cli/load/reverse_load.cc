@@ -43,10 +43,16 @@ void ReverseLoad::fail(std::string why) {
 void ReverseLoad::on_connected(service::Client& client, std::uint32_t connection) {
   Session& s = sessions_[connection];
   if (s.state == State::kEnding || s.state == State::kOver) return;
+  // One that was not answered is sent again by itself, before the Call that waits.
+  if (s.starting) return;
   const bool again = std::exchange(s.state, State::kAsked) == State::kAsked;
   if (again) s.plan.count = 0;
-  call(client, connection, s.start.start(s.plan), Proc::kStart);
-  // A Call that waits already is sent again by itself.
+  protocol::CallSpec start = s.start.start(s.plan);
+  // The Call that waits is sent again, too, and is answered by what this one starts: a new
+  // connection's only credit must not be taken by it.
+  start.first = true;
+  s.starting = true;
+  call(client, connection, start, Proc::kStart);
   if (!again) call(client, connection, s.wait.wait(s.plan.session), Proc::kWait);
 }
 
@@ -54,6 +60,7 @@ void ReverseLoad::on_outcome(service::Client& client, const protocol::CallOutcom
   const auto connection = static_cast<std::uint32_t>((outcome.cookie & ~kCookie) >> 8U);
   const auto proc = static_cast<Proc>(outcome.cookie & 0xff);
   Session& s = sessions_[connection];
+  if (proc == Proc::kStart) s.starting = false;
   if (outcome.status == protocol::CallStatus::kClosed) return;
   const auto result = CallbackCall::read(outcome, proc);
   if (!result) {
@@ -61,7 +68,13 @@ void ReverseLoad::on_outcome(service::Client& client, const protocol::CallOutcom
     return fail(
         fmt::format("the server makes no reverse Calls: {}", service::describe(outcome, reply)));
   }
-  if (result->status != Status::kOk) return fail(status_name(result->status));
+  const bool ended = proc == Proc::kEnd && result->status == Status::kNoSession;
+  if (result->status == Status::kNoSession && !ended) {
+    return fail(
+        "the server has no such session any more: it was started anew, or was without a "
+        "connection for too long");
+  }
+  if (result->status != Status::kOk && !ended) return fail(status_name(result->status));
   if (proc == Proc::kEnd) s.state = State::kOver;
   if (proc != Proc::kWait) return;
   s.result = *result;

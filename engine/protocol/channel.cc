@@ -129,6 +129,8 @@ void Channel::Impl::receive(std::uint32_t slot, const fabric::Completion& comple
   message.has_invalidated = completion.has_invalidated;
   message.invalidated = completion.invalidated;
   message.header = wire::decode_header(message.message());
+  link.peer_raises |= message.header && message.header->vers == kVersionTwo &&
+                      completion.bytes > kVersionTwoThreshold;
   if (deliver(message) == Keep::kNo) return receives.again(slot);
   if (const auto fresh = receives.again_fresh(slot); !fresh) {
     link.fail("there is no memory for a Receive", trace::kHere);
@@ -162,7 +164,7 @@ fabric::QueueDepths Channel::depths() const {
   const Impl& i = *impl_;
   fabric::QueueDepths depths;
   depths.receive = i.receives.count();
-  depths.send = kUnsignaled + 2 * i.credits();
+  depths.send = kUnsignaled + 2 * i.credits() + kLeastEnded;
   depths.handles = i.link.handles + i.link.reply_handles;
   return depths;
 }
@@ -236,8 +238,11 @@ void Channel::completed(const fabric::Completion& completion, Time now) {
   }
   if (completion.status != fabric::Status::kSuccess) {
     if (i.link.trace.on()) tell_failed(i.link.trace, completion, now);
-    return i.link.fail(fmt::format("{} failed: {}", fabric::operation_name(completion.operation),
-                                   fabric::status_name(completion.status)),
+    const std::string what =
+        id.kind == WorkKind::kProbe
+            ? "the peer does not answer"
+            : fmt::format("{} failed", fabric::operation_name(completion.operation));
+    return i.link.fail(fmt::format("{}: {}", what, fabric::status_name(completion.status)),
                        side_of_failure(completion.status));
   }
   i.heard = now;
@@ -260,6 +265,10 @@ void Channel::completed(const fabric::Completion& completion, Time now) {
     case WorkKind::kProbe:
       return;
   }
+}
+
+void Channel::peer_closes() {
+  impl_->link.peer_closed = true;
 }
 
 void Channel::disconnected(Time now) {

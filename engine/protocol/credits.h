@@ -14,22 +14,27 @@ class Credits {
 
   [[nodiscard]] std::uint32_t own() const { return own_; }
   [[nodiscard]] std::uint32_t limit() const { return std::min(granted_, own_); }
+  [[nodiscard]] std::uint32_t told() const { return told_; }  // as the peer said it last
   [[nodiscard]] std::uint32_t outstanding() const { return outstanding_; }
   [[nodiscard]] bool may_send() const { return outstanding_ < limit(); }
 
   void sent() { ++outstanding_; }
   void ended() { --outstanding_; }
   // A Reply's word; a grant of zero would stop everything for ever, and counts as one.
-  void grant(std::uint32_t credits) { granted_ = std::max(credits, 1U); }
+  void grant(std::uint32_t credits) {
+    told_ = credits;
+    granted_ = std::max(credits, 1U);
+  }
   // Another connection.
   void restart() {
-    granted_ = 1;
+    granted_ = told_ = 1;
     outstanding_ = 0;
   }
 
  private:
   std::uint32_t own_;
   std::uint32_t granted_ = 1;
+  std::uint32_t told_ = 1;
   std::uint32_t outstanding_ = 0;
 };
 

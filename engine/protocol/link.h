@@ -42,6 +42,7 @@ struct Link {
     const bool two = version == kVersionTwo;
     std::uint32_t send = two ? options.terms.inline_send_2 : options.terms.inline_send;
     std::uint32_t receive = two ? options.terms.inline_receive_2 : options.terms.inline_receive;
+    if (two) send = surely_received(send);
     if (two && !confirmed) {
       send = std::min(send, kFirstMessageThreshold);
       receive = std::min(receive, kFirstMessageThreshold);
@@ -59,6 +60,12 @@ struct Link {
             empty_header_bytes(call_version)};
   }
 
+  // Of a threshold of version 2 for what is sent: no message says whether the peer lets private
+  // data raise its own. One that has sent more than version 2's does.
+  [[nodiscard]] std::uint32_t surely_received(std::uint32_t threshold) const {
+    return peer_raises ? threshold : std::min(threshold, kVersionTwoThreshold);
+  }
+
   MemoryPool& pool;
   ChannelOptions options;
   const trace::ConnectionTracer trace;
@@ -74,6 +81,8 @@ struct Link {
   bool confirmed = false;                   // the peer has sent something in it that is no error
   fabric::Time tried_two = fabric::kNever;  // when the first message of version 2 was sent
   bool has_two = false;                     // and it was answered in it
+  bool peer_raises = false;                 // version 2's thresholds: see surely_received()
+  bool peer_closed = false;                 // Channel::peer_closes()
   bool established = false;
   bool down = false;  // nothing is accessed any more, or the last completions are coming
   std::string failure;

@@ -48,9 +48,10 @@ Expected<Size> plan_offer(const Limits& limits, std::span<const ResultSpace> res
   if (max_reply + result_bytes > kMaxMessageBytes) {
     return fabric::fail(Errc::kBadArgument, "the Reply may be of 2 GiB and more");
   }
-  if (limits.offer_nothing || size.header + max_reply + result_bytes <= limits.reply_threshold) {
-    return size;
-  }
+  const auto fits_inline = [&](std::uint64_t bytes) {
+    return !limits.offer_all && size.header + bytes <= limits.reply_threshold;
+  };
+  if (limits.offer_nothing || fits_inline(max_reply + result_bytes)) return size;
   if (limits.inline_only) {
     return fabric::fail(Errc::kBadArgument, "the Reply may need a chunk, and none may be used");
   }
@@ -62,7 +63,7 @@ Expected<Size> plan_offer(const Limits& limits, std::span<const ResultSpace> res
       size.header += write_chunk_bytes(segments);
       size.segments += segments;
     }
-    if (size.header + max_reply <= limits.reply_threshold) return size;
+    if (fits_inline(max_reply)) return size;
   }
 
   plan.reply_chunk = max_reply;

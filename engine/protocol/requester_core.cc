@@ -120,6 +120,7 @@ std::uint32_t RequesterCore::new_call(Time timeout, std::uint64_t cookie, Time n
   c.wants_credit = false;
   c.again = c.lost = false;
   c.is_option = false;
+  c.offers_all = false;
   c.enlargements = 0;
   return index;
 }
@@ -144,6 +145,7 @@ void RequesterCore::close(Time now) {
   closed_ = true;
   while (!waiting_.empty()) {
     const std::uint32_t index = waiting_.front();
+    calls_[index].outcome.lost = calls_[index].lost;
     end(index, CallStatus::kClosed, "the requester was closed", now);
     finish(index, pool_, now);
   }
@@ -293,6 +295,7 @@ fabric::Expected<CallPlan> RequesterCore::plan(const Call& call) const {
   }
   Limits limits = link_->call_limits();
   limits.inline_only = options_.inline_only;
+  limits.offer_all = call.offers_all;
   limits.offer_nothing =
       options_.rfc5666 && options_.offer_nothing && link_->version == kVersionOne;
   return plan_call(limits, std::span(call.pieces).first(call.piece_count),
@@ -532,7 +535,7 @@ void RequesterCore::judge_error(std::uint32_t index, const wire::HeaderView& hea
 }
 
 bool RequesterCore::enlarge(Call& call, const wire::HeaderView& error) {
-  if (call.is_option || call.enlargements == kMaxEnlargements) return false;
+  if (call.is_option || options_.inline_only || call.enlargements == kMaxEnlargements) return false;
   const Flight& f = flights_[call.flight];
   const std::span segments = std::span(f.segments).first(f.segment_count).subspan(f.read_segments);
   if (error.segment_index > segments.size()) return false;
@@ -544,6 +547,14 @@ bool RequesterCore::enlarge(Call& call, const wire::HeaderView& error) {
   const std::uint32_t at = error.segment_index - 1;
   if (error.segment_index == 0) {
     if (f.reply_segments != 0) return false;
+    // The peer sends less inline than is expected here. As long as the binding says, unless it
+    // knows better.
+    call.offers_all = true;
+    std::uint64_t most = call.max_reply;
+    for (std::uint32_t i = 0; i < call.result_count; ++i) {
+      most += wire::xdr_padded(call.results[i].length);
+    }
+    if (error.length_needed <= most) return true;
     chunk = f.write_chunks;
   } else {
     while (chunk < f.write_chunks && at >= first + f.write_segments[chunk]) {
@@ -678,7 +689,11 @@ void RequesterCore::expire(Time now) {
     }
     const bool has_flight = c.state == State::kSent;
     const bool was_sent = has_flight && !unsend(c);
-    end(i, CallStatus::kTimedOut, was_sent ? "no Reply came in time" : "it was not sent in time",
+    c.outcome.lost = c.lost && !was_sent;
+    end(i, CallStatus::kTimedOut,
+        was_sent         ? "no Reply came in time"
+        : c.outcome.lost ? "its connection ended before a Reply came"
+                         : "it was not sent in time",
         now);
     if (was_sent) {
       link_->fail("a Call timed out", trace::kPeer, c.xid);

@@ -28,9 +28,12 @@
 
 namespace rpcrdma::protocol {
 
-// Of a requester with so many credits: those of Calls, and as many whose Calls have ended.
+// Of a requester with so many credits: those of Calls, and as many whose Calls have ended. They end
+// with the ACK of their Send, which a peer may put off for some Replies, so that few credits must
+// not mean few of them: a Call that has a credit would wait for that ACK.
+inline constexpr std::uint32_t kLeastEnded = 16;
 [[nodiscard]] constexpr std::uint32_t max_flights(std::uint32_t credits) {
-  return 2 * credits;
+  return credits + std::max(credits, kLeastEnded);
 }
 
 class RequesterCore : public WorkSource {
@@ -45,6 +48,7 @@ class RequesterCore : public WorkSource {
   [[nodiscard]] std::uint32_t outstanding() const { return sent_.size() + ending_.size(); }
   [[nodiscard]] std::uint32_t waiting() const { return waiting_.size(); }
   [[nodiscard]] std::uint32_t granted() const { return credits_.limit(); }
+  [[nodiscard]] std::uint32_t told_grant() const { return credits_.told(); }
   [[nodiscard]] std::uint32_t credits_in_use() const { return credits_.outstanding(); }
   [[nodiscard]] const RequesterCounters& counters() const { return counters_; }
 
@@ -82,6 +86,7 @@ class RequesterCore : public WorkSource {
     bool lost = false;          // it was sent on a connection that is gone
     bool again = false;         // kEnding: it is to be sent again
     bool is_option = false;     // RDMA2_OPTIONAL, with what stands in `info`
+    bool offers_all = false;    // chunks for all of its Reply: the peer cannot send it inline
     std::uint8_t enlargements = 0;
     std::uint8_t info_bytes = 0;
     std::uint32_t option_type = 0;

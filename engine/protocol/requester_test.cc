@@ -33,6 +33,7 @@ struct Told {
   CallTimes times;
   std::uint32_t attempts;
   std::uint32_t vers_low, vers_high;
+  bool lost;
 };
 
 class RequesterTest : public testing::ChannelTest, public RequesterOwner {
@@ -61,7 +62,8 @@ class RequesterTest : public testing::ChannelTest, public RequesterOwner {
                     o.times,
                     o.attempts,
                     o.vers_low,
-                    o.vers_high});
+                    o.vers_high,
+                    o.lost});
     if (then) then();
   }
 
@@ -185,11 +187,25 @@ TEST_F(RequesterTest, OneCallUntilTheFirstReplyThenWhatIsGranted) {
   // Zero counts as one.
   arrive(reply_to(xids[9], 0));
   EXPECT_EQ(requester->granted(), 1U);
+  EXPECT_EQ(requester->told_grant(), 0U);
   EXPECT_EQ(sends(), 11U);
   arrive(reply_to(xids[10], 0));
   EXPECT_EQ(sends(), 12U);
   EXPECT_EQ(requester->counters().zero_grants, 2U);
   EXPECT_EQ(requester->counters().stalls, 19U);
+}
+
+// The ACK of a Send can come long after the Reply.
+TEST_F(RequesterTest, ACallWithACreditDoesNotWaitForAcksOfAnsweredOnes) {
+  make({.credits = 1});
+  for (std::size_t i = 0; i < 16; ++i) {
+    const std::uint32_t xid = call();
+    ASSERT_EQ(sends(), i + 1);
+    arrive(reply_to(xid));
+    ASSERT_EQ(told.size(), i + 1);
+    EXPECT_EQ(told[i].times.sent, told[i].times.called);
+  }
+  EXPECT_GE(channel->depths().send, sends());
 }
 
 TEST_F(RequesterTest, AReceiveForEachThatMayBeAnswered) {
@@ -676,6 +692,22 @@ TEST_F(RequesterTest, CallsWaitForAConnectionAndTimeOutWithoutOne) {
   EXPECT_EQ(sends(), 1U);
 }
 
+TEST_F(RequesterTest, ACallWhoseConnectionsEndedSaysThatItWasSent) {
+  make({.credits = 8});
+  call(1, 500);
+  disconnect();
+  start_again();
+  ASSERT_EQ(sends(), 1U);
+  disconnect();
+  now += 500;
+  requester->expire(now);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].status, CallStatus::kTimedOut);
+  EXPECT_EQ(told[0].reason, "its connection ended before a Reply came");
+  EXPECT_EQ(told[0].attempts, 2U);
+  EXPECT_TRUE(told[0].lost);
+}
+
 TEST_F(RequesterTest, AReplyEndsAllTimeOuts) {
   make({.credits = 8});
   arrive(reply_to(call(1, 500)));
@@ -1104,7 +1136,8 @@ TEST_F(RequesterTest, WhatSucceedsIsASignOfLifeAndAProbeAsksForOne) {
   now = 5000;
   complete(fabric.posted[1].id, fabric::Operation::kWrite, fabric::Status::kRetriesExceeded);
   EXPECT_EQ(channel->heard(), 4000);
-  EXPECT_THAT(failure(), HasSubstr("Write failed"));
+  // It was nobody's Write.
+  EXPECT_THAT(failure(), HasSubstr("the peer does not answer: "));
 }
 
 TEST_F(RequesterTest, FlushedWorkIsNotAFailureButTheEnd) {

@@ -68,6 +68,10 @@ void ResponderCore::detach() {
     const std::uint64_t id = id_of(i);
     s.state = State::kFree;
     if (s.handed_up && link.trace.on()) tell_call_end(link.trace, s, link.now);
+    if (state == State::kReplying && !link.peer_closed) {
+      ++counters_.unacknowledged;
+      counters_.unacknowledged_bytes += s.chunk_bytes;
+    }
     if (state == State::kOwned) owner_.on_cancelled(id);
     if (state == State::kReplying || state == State::kExposed) owner_.on_sent(id);
     give_blocks(s);
@@ -322,16 +326,15 @@ fabric::Expected<void> ResponderCore::reply(std::uint64_t id, std::span<const Pi
   link_->now = now;
   const bool starts_well = !message.empty() && !message[0].ddp && message[0].bytes.size() >= 4;
   Shortage shortage;
-  auto plan =
-      starts_well
-          ? plan_reply(reply_limits(s->call, message), message, s->call.offer, &shortage)
-          : fabric::fail(Errc::kBadArgument, "the Reply does not begin with the XID's place");
-  auto built = plan.map([](const ReplyPlan&) {});
-  if (plan) built = build(index, *plan, message);
+  auto planned = starts_well ? plan(s->call, message, shortage)
+                             : fabric::fail(Errc::kBadArgument,
+                                            "the Reply does not begin with the XID's place");
+  auto built = planned.map([](const ReplyPlan&) {});
+  if (planned) built = build(index, *planned, message);
   if (!built && s->state == State::kRefusing) return built;
   if (!built) {
     // All but what the Call offered is ours.
-    const bool offers_too_little = !plan && plan.error().code == Errc::kNoRoom;
+    const bool offers_too_little = !planned && planned.error().code == Errc::kNoRoom;
     const std::string& why = built.error().message;
     if (offers_too_little && s->call.version == kVersionTwo) {
       refuse_short(index, shortage, why.c_str(), true, now);
@@ -347,10 +350,12 @@ fabric::Expected<void> ResponderCore::reply(std::uint64_t id, std::span<const Pi
   ++counters_.replies;
   counters_.service.add(now - s->received_at);
   MessageBytes& bytes = counters_.bytes;
-  if (!plan->read_reply) {
-    (plan->long_reply ? bytes.reply_chunks : bytes.inline_replies) += plan->stream_bytes;
+  if (!planned->read_reply) {
+    (planned->long_reply ? bytes.reply_chunks : bytes.inline_replies) += planned->stream_bytes;
   }
-  bytes.write_chunks += write_chunk_bytes(*plan, message);
+  const std::uint64_t in_results = write_chunk_bytes(*planned, message);
+  bytes.write_chunks += in_results;
+  s->chunk_bytes = in_results + (planned->long_reply ? planned->stream_bytes : 0);
   if (s->reads != kNoSlot) {
     ++counters_.read_replies;
     bytes.reply_reads += done_[s->reads].bytes;
@@ -358,6 +363,21 @@ fabric::Expected<void> ResponderCore::reply(std::uint64_t id, std::span<const Pi
   }
   send(index, State::kReplying, now);
   return {};
+}
+
+// In version 2 more than its threshold only goes to a peer that is known to take it, or that has
+// left no other way.
+fabric::Expected<ReplyPlan> ResponderCore::plan(const CheckedCall& call,
+                                                std::span<const Piece> message,
+                                                Shortage& shortage) const {
+  const Limits limits = reply_limits(call, message);
+  Limits sure = limits;
+  if (call.version == kVersionTwo) {
+    sure.reply_threshold = link_->surely_received(limits.reply_threshold);
+  }
+  auto planned = plan_reply(sure, message, call.offer, &shortage);
+  const bool other_way = sure.reply_threshold != limits.reply_threshold && !planned;
+  return other_way ? plan_reply(limits, message, call.offer, &shortage) : planned;
 }
 
 Limits ResponderCore::reply_limits(const CheckedCall& call, std::span<const Piece> message) const {

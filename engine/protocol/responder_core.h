@@ -73,6 +73,9 @@ class ResponderCore : public WorkSource {
   // before.
   void refuse_short(std::uint32_t index, const Shortage& shortage, const char* why, bool processed,
                     fabric::Time now);
+  [[nodiscard]] fabric::Expected<ReplyPlan> plan(const CheckedCall& call,
+                                                 std::span<const Piece> message,
+                                                 Shortage& shortage) const;
   // Of the Reply to this Call, and whether what has no room in it may be left to be read.
   [[nodiscard]] Limits reply_limits(const CheckedCall& call, std::span<const Piece> message) const;
   [[nodiscard]] fabric::Expected<void> build(std::uint32_t index, const ReplyPlan& plan,

@@ -322,6 +322,26 @@ TEST_F(ResponderTest, AReplyThroughWriteChunks) {
   EXPECT_THAT(sent_ids, ElementsAre(seen[0].id));
 }
 
+TEST_F(ResponderTest, RepliesThatNobodyAcknowledgedAreCounted) {
+  for (const bool closes : {false, true}) {
+    make();
+    for (const std::uint32_t xid : {5U, 6U}) {
+      OpenHeader h = open_call(xid);
+      h.writes = {{{xid, 100, 0}}};
+      arrive(h.encode(call_stream(xid)));
+      const Buffer front = words({0xdead, 1, 90});
+      ASSERT_TRUE(reply(seen.back().id, {Piece{front, nullptr, false},
+                                         Piece{{memory_bytes.data(), 90}, &memory, true}}));
+      if (xid == 5) complete_posted();
+    }
+    if (closes) channel->peer_closes();
+    channel->disconnected(now);
+    EXPECT_EQ(responder->counters().bytes.write_chunks, 180U);
+    EXPECT_EQ(responder->counters().unacknowledged, closes ? 0U : 1U);
+    EXPECT_EQ(responder->counters().unacknowledged_bytes, closes ? 0U : 90U);
+  }
+}
+
 TEST_F(ResponderTest, ALongReply) {
   make();
   OpenHeader h = open_call(5);

@@ -37,6 +37,8 @@ struct Serving {
   std::uint32_t invalidates = 0;  // the handle that its Reply invalidates
   bool has_invalidate = false;
 
+  std::uint64_t chunk_bytes = 0;  // of its Reply
+
   Block send;
   std::uint32_t send_bytes = 0;
   Block copies;  // of what is written from here

@@ -454,8 +454,9 @@ TEST_F(TraceTest, AProbeIsAWriteOfNothing) {
   channel->probe(now);
   EXPECT_THAT(told.take(), ElementsAre("write 0 #1: 0 at 0, 0 bytes, xid 0"));
   complete(fabric.posted[0].id, Operation::kWrite, Status::kRetriesExceeded);
-  EXPECT_THAT(told.take(), ElementsAre("write end 0 #1: status 9, 0 bytes",
-                                       "error by 1, xid 0: Write failed: retries exceeded"));
+  EXPECT_THAT(told.take(),
+              ElementsAre("write end 0 #1: status 9, 0 bytes",
+                          "error by 1, xid 0: the peer does not answer: retries exceeded"));
 }
 
 // ----- responder

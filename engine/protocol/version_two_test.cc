@@ -272,6 +272,51 @@ TEST_F(VersionTwoRequester, OffersAReplyChunkWhereThereWasNone) {
   EXPECT_EQ(again.reply->size(), 5U);
 }
 
+// A peer that keeps to 4096 bytes, though private data says more, and cannot tell how long it is.
+TEST_F(VersionTwoRequester, OffersChunksForAllWhereThePeerSendsLessInline) {
+  ChannelOptions o = speaking({2, 2});
+  o.terms.inline_receive_2 = 65'536;
+  for (const std::uint32_t result : {0U, 9000U}) {
+    told.clear();
+    make(o);
+    arrive(reply_to(call()));
+    complete_posted();
+    const std::uint32_t xid = call(2500, 0, result);
+    const OpenHeader first = only_sent();
+    EXPECT_TRUE(first.writes.empty());
+    EXPECT_FALSE(first.reply);
+    const OpenHeader e = error_of(2, xid, wire::RdmaErr::kCantReply);
+    arrive(e.encode());
+    const OpenHeader again = only_sent();
+    EXPECT_EQ(again.header.xid, xid);
+    EXPECT_EQ(again.writes.size(), result == 0 ? 0U : 1U);
+    ASSERT_TRUE(again.reply);
+    EXPECT_EQ(again.reply->size(), 3U);
+    EXPECT_EQ(again.reply->back().length, 500U);
+    // Refused again, it ends.
+    arrive(e.encode());
+    complete_withdrawals();
+    ASSERT_EQ(told.size(), 2U);
+    EXPECT_EQ(told[1].status, CallStatus::kCantReply);
+  }
+}
+
+TEST_F(VersionTwoRequester, SendsNoMoreThanAPeerTakesThatHasNotShownThatItTakesMore) {
+  ChannelOptions o = speaking({2, 2});
+  o.terms.inline_send_2 = o.terms.inline_receive_2 = 65'536;
+  make(o);
+  arrive(reply_to(call()));
+  complete_posted();
+  const std::uint32_t xid = call(8000, 5000);
+  EXPECT_EQ(only_sent().reads.size(), 5U);
+  Buffer longer = reply_to(xid);
+  longer.resize(5000);
+  arrive(longer);
+  complete_withdrawals();
+  call(8000, 5000);
+  EXPECT_THAT(only_sent().reads, IsEmpty());
+}
+
 TEST_F(VersionTwoRequester, AsksItsOwnerForMoreSpaceOfAResult) {
   make(speaking({2, 2}));
   most_space = 4000;

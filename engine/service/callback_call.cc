@@ -20,6 +20,8 @@ const char* status_name(Status status) {
       return "no such session";
     case Status::kRefused:
       return "refused: no credits in the reverse direction";
+    case Status::kTooMany:
+      return "refused: as many sessions as the server has, or lets one client have";
   }
   return "?";
 }
@@ -79,7 +81,7 @@ std::optional<Result> CallbackCall::read(const protocol::CallOutcome& outcome, P
     result.failed = results.u32();
     result.resent = results.u32();
   }
-  if (!results.ok() || !results.at_end() || status > static_cast<std::uint32_t>(Status::kRefused)) {
+  if (!results.ok() || !results.at_end() || status > static_cast<std::uint32_t>(Status::kTooMany)) {
     return std::nullopt;
   }
   return result;

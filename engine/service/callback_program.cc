@@ -260,13 +260,22 @@ struct CallbackProgram::Impl {
     return at == sessions.end() ? nullptr : *at;
   }
 
+  // So that one client does not take the places of all.
+  [[nodiscard]] bool has_room_for(const fabric::Address& peer) const {
+    const auto own = std::ranges::count_if(sessions, [&](const auto& s) { return s->is_of(peer); });
+    return sessions.size() < options.sessions &&
+           static_cast<std::size_t>(own) < options.sessions_of_client;
+  }
+
   void start(Call& call) {
     const auto plan = read_plan(call.arguments());
     if (!plan) return (void)call.fail(CallError::kGarbageArgs);
     std::shared_ptr<Session> session = find(plan->session, call.peer());
     const bool is_new = session == nullptr;
     if (is_new) {
-      if (sessions.size() >= options.sessions) return reply(call, Status::kRefused);
+      // To be gone on with, and not to be begun.
+      if (plan->count == 0) return reply(call, Status::kNoSession);
+      if (!has_room_for(call.peer())) return reply(call, Status::kTooMany);
       session = std::make_shared<Session>(plan->session, call.peer(), memory, pattern, budget,
                                           clock, options);
     }

@@ -2,6 +2,7 @@
 #include "counters.h"
 #include "later.h"
 #include "rdma_config.h"
+#include "rejection.h"
 #include "thresholds.h"
 #include "trace_hooks.h"
 
@@ -30,17 +31,6 @@ constexpr int kProbes = 3;
 
 std::string_view or_else(const std::string& text, std::string_view other) {
   return text.empty() ? other : std::string_view(text);
-}
-
-// What a peer that rejects says, as far as a person can read it.
-std::string rejection(const fabric::Event& event) {
-  std::string text;
-  for (const std::uint8_t c : event.private_data) {
-    if (c < 0x20 || c > 0x7e) break;
-    text += static_cast<char>(c);
-  }
-  return text.empty() ? fmt::format("rejected, reason {}", event.reject_reason)
-                      : fmt::format("rejected, reason {}: {}", event.reject_reason, text);
 }
 
 }  // namespace
@@ -93,8 +83,15 @@ struct Link : protocol::RequesterOwner {
       configuring.reset();
       return configured(outcome);
     }
-    if (outcome.status == protocol::CallStatus::kReplied) durations.add(outcome.times);
-    if (!silent) observer.on_outcome(outcome, number);
+    const bool replied = outcome.status == protocol::CallStatus::kReplied;
+    if (replied) durations.add(outcome.times);
+    if (silent) return;
+    if (replied || (state == LinkState::kUp && !outcome.lost)) {
+      return observer.on_outcome(outcome, number);
+    }
+    protocol::CallOutcome told = outcome;
+    told.lost_for = lost_for;
+    observer.on_outcome(told, number);
   }
 
   ClientObserver& observer;
@@ -119,9 +116,10 @@ struct Link : protocol::RequesterOwner {
   bool avoids_two = false;         // version 2, see remember_version()
   Time due = fabric::kNever;       // of the state: when it has lasted long enough
   Time probed = 0;
-  Time asked = 0;      // by the first probe since something was heard
-  std::string what;    // kClosing: why, unless it was asked for
-  bool dirty = false;  // has work for flush()
+  Time asked = 0;        // by the first probe since something was heard
+  std::string what;      // kClosing: why, unless it was asked for
+  std::string lost_for;  // why the last connection ended, or there was none
+  bool dirty = false;    // has work for flush()
 };
 
 struct Client::Impl : LoopMember {
@@ -292,6 +290,7 @@ struct Client::Impl : LoopMember {
     const std::string why(end.what);
     const bool asked_for = link.state == LinkState::kClosing && link.what.empty();
     remember_version(link);
+    link.lost_for = asked_for || closing ? "" : why;
     detach(link, {end.side, end.reject_reason, why, end.failed, end.private_data}, now);
     if (asked_for || closing) {
       link.state = LinkState::kClosed;
@@ -377,7 +376,9 @@ struct Client::Impl : LoopMember {
         break;
       case EventType::kRejected:
         ++counters.rejected;
-        lost(link, {trace::kPeer, event.reject_reason, rejection(event), false, event.private_data},
+        lost(link,
+             {trace::kPeer, event.reject_reason, "rejected, " + rejection(event), false,
+              event.private_data},
              now);
         break;
       case EventType::kUnreachable:

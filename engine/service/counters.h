@@ -19,6 +19,8 @@ inline void add(protocol::ResponderCounters& sum, const protocol::ResponderCount
   sum.over_credit += c.over_credit;
   sum.delayed += c.delayed;
   sum.bytes += c.bytes;
+  sum.unacknowledged += c.unacknowledged;
+  sum.unacknowledged_bytes += c.unacknowledged_bytes;
   sum.service += c.service;
   sum.invalidated += c.invalidated;
   sum.read_replies += c.read_replies;

@@ -125,12 +125,31 @@ ReplyReader::ReplyReader(const protocol::CallOutcome& outcome,
   (void)results_.opaque_fixed(rpc->length);
 }
 
+namespace {
+
+// Without a Reply.
+std::string describe(const protocol::CallOutcome& outcome) {
+  std::string text = protocol::call_status_name(outcome.status);
+  if (*outcome.reason != '\0') text += fmt::format(": {}", outcome.reason);
+  if (outcome.status == protocol::CallStatus::kErrorVersion) {
+    text += fmt::format("; it says {} to {}", outcome.vers_low, outcome.vers_high);
+  }
+  if (outcome.lost || outcome.attempts > 1) {
+    text += fmt::format("; sent {} time{}", outcome.attempts, outcome.attempts == 1 ? "" : "s");
+  }
+  if (!outcome.lost_for.empty()) {
+    text += fmt::format("; the last connection: {}", outcome.lost_for);
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string describe(const protocol::CallOutcome& outcome, const ReplyReader& reply) {
   const wire::RpcReply& h = reply.header();
   switch (reply.status()) {
     case RpcStatus::kNoReply:
-      if (*outcome.reason == '\0') return protocol::call_status_name(outcome.status);
-      return fmt::format("{}: {}", protocol::call_status_name(outcome.status), outcome.reason);
+      return describe(outcome);
     case RpcStatus::kProgMismatch:
     case RpcStatus::kRpcMismatch:
       return fmt::format("{}: versions {} to {}", rpc_status_name(reply.status()), h.low, h.high);

@@ -67,6 +67,30 @@ TEST(ReplyReader, TellsEveryEnd) {
   }
 }
 
+TEST(Describe, TellsWhatBecameOfACallWithoutReply) {
+  CallOutcome outcome;
+  outcome.status = protocol::CallStatus::kTimedOut;
+  outcome.reason = "no Reply came in time";
+  outcome.attempts = 1;
+  const auto text = [&] { return describe(outcome, ReplyReader(outcome)); };
+  EXPECT_EQ(text(), "timed out: no Reply came in time");
+  outcome.reason = "its connection ended before a Reply came";
+  outcome.lost = true;
+  EXPECT_EQ(text(), "timed out: its connection ended before a Reply came; sent 1 time");
+  outcome.attempts = 3;
+  outcome.lost_for = "a Write outside of what is exposed to it";
+  EXPECT_EQ(text(),
+            "timed out: its connection ended before a Reply came; sent 3 times; the last "
+            "connection: a Write outside of what is exposed to it");
+  CallOutcome refused;
+  refused.status = protocol::CallStatus::kErrorVersion;
+  refused.reason = "the peer speaks none of our versions";
+  refused.vers_low = 3;
+  refused.vers_high = 4;
+  EXPECT_EQ(describe(refused, ReplyReader(refused)),
+            "ERR_VERS: the peer speaks none of our versions; it says 3 to 4");
+}
+
 TEST(ReplyReader, ReadsResultsWhereverTheyAre) {
   ByteVector space{1, 2, 3, 4, 5, 6, 7, 8};
   const protocol::ResultSpace result{space.data(), 8, nullptr};

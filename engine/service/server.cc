@@ -2,6 +2,7 @@
 #include "counters.h"
 #include "later.h"
 #include "rdma_config.h"
+#include "rejection.h"
 #include "thresholds.h"
 #include "trace_hooks.h"
 
@@ -330,6 +331,9 @@ struct Server::Impl : LoopMember {
         mark(key);
         break;
       case EventType::kRejected:
+        remove(key, CloseReason::kHandshake, "the client rejected it, " + rejection(event),
+               trace::kPeer);
+        break;
       case EventType::kUnreachable:
         remove(key, CloseReason::kHandshake, event.reason, trace::kPeer);
         break;
@@ -340,6 +344,7 @@ struct Server::Impl : LoopMember {
           event.reason = failure;
           remove(key, CloseReason::kPeer, event.reason, trace::kHere, event.failed);
         } else {
+          if (!event.failed && c.state == State::kUp) c.channel->peer_closes();
           remove(key, CloseReason::kPeer, event.reason, event.failed ? trace::kHere : trace::kPeer,
                  event.failed);
         }

@@ -8,7 +8,12 @@ Thresholds agree(std::uint32_t own, bool sent, bool remote_invalidation,
                  wire::Bytes peer_private_data) {
   Thresholds result;
   const auto peer = wire::decode_private_data(peer_private_data);
-  if (!peer) return result;
+  if (!peer) {
+    // Where there is none the fabric may tell zeros.
+    result.peer_sent_other =
+        std::ranges::any_of(peer_private_data, [](std::uint8_t byte) { return byte != 0; });
+    return result;
+  }
   result.peer = *peer;
   if (!sent) return result;
   result.send = std::min(own, peer->recv_size());

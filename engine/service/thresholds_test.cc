@@ -31,7 +31,9 @@ TEST(Thresholds, WithoutPrivateData1024) {
     EXPECT_EQ(t.send, 1024U);
     EXPECT_EQ(t.receive, 1024U);
     EXPECT_FALSE(t.peer);
+    EXPECT_FALSE(t.peer_sent_other);
   }
+  EXPECT_FALSE(agree(4096, true, false, std::vector<std::uint8_t>(56)).peer_sent_other);
 }
 
 TEST(Thresholds, PrivateDataThatMakesNoSenseIsNone) {
@@ -40,6 +42,7 @@ TEST(Thresholds, PrivateDataThatMakesNoSenseIsNone) {
     auto bad = good;
     bad[at] ^= 0x10;
     EXPECT_EQ(agree(4096, true, false, bad).send, 1024U) << at;
+    EXPECT_TRUE(agree(4096, true, false, bad).peer_sent_other) << at;
   }
   EXPECT_EQ(agree(4096, true, false, wire::Bytes(good).first(7)).receive, 1024U);
   // What stands behind it is another's.

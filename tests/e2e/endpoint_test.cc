@@ -355,6 +355,14 @@ TEST_F(Endpoint, BothDirectionsGoOnWithOneCallOutstanding) {
   stop(server);
 }
 
+TEST_F(Endpoint, AReverseLoadEndsWithItsTimeWhateverItsDepth) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  const json r = load("--reverse --duration 200ms --depth 1");
+  EXPECT_GT(r["reverse"]["right"], 0) << r["reverse"];
+  stop(server);
+}
+
 // The packets, and what each end tells, of what RFC 5666 alone has.
 TEST_F(Endpoint, TheProfileOfRfc5666IsAnalyzedWithoutErrors) {
   for (const std::string offer : {"", "--no-offer "}) {

@@ -201,11 +201,44 @@ TEST(Reverse, SessionsAreBoundedAndForgotten) {
     clients.push_back(std::make_unique<CallbackClient>(host, server, speaking({1, 1})));
     Plan plan = plan_of(1, Proc::kNull, 0);
     plan.session = i;
-    EXPECT_EQ(clients.back()->start(plan)->status, i < 2 ? Status::kOk : Status::kRefused);
+    EXPECT_EQ(clients.back()->start(plan)->status, i < 2 ? Status::kOk : Status::kTooMany);
   }
   CallbackClient& last = *clients.back();
   clients.erase(clients.begin(), clients.end() - 1);
   EXPECT_TRUE(last.until([&] { return server.callback->sessions() == 0; }));
+}
+
+TEST(Reverse, OneClientDoesNotTakeTheSessionsOfAll) {
+  service::callback::ProgramOptions callbacks;
+  callbacks.sessions_of_client = 2;
+  CallbackServer server(with_reverse(), callbacks);
+  const auto start = [&](ClientHost& host, std::uint64_t session) {
+    auto client = std::make_unique<CallbackClient>(host, server, speaking({1, 1}));
+    Plan plan = plan_of(1, Proc::kNull, 0);
+    plan.session = session;
+    const auto started = client->start(plan);
+    EXPECT_TRUE(started);
+    return std::pair{std::move(client), started ? started->status : Status::kNoSession};
+  };
+  ClientHost host;
+  ClientHost other(3);
+  const auto first = start(host, 1);
+  const auto second = start(host, 2);
+  EXPECT_EQ(first.second, Status::kOk);
+  EXPECT_EQ(second.second, Status::kOk);
+  EXPECT_EQ(start(host, 3).second, Status::kTooMany);
+  EXPECT_EQ(start(other, 3).second, Status::kOk);
+  // With the end of one there is a place again.
+  EXPECT_EQ(second.first->end(2)->status, Status::kOk);
+  EXPECT_EQ(start(host, 3).second, Status::kOk);
+}
+
+TEST(Reverse, WhatIsToGoOnHasToHaveBegun) {
+  CallbackServer server(with_reverse());
+  ClientHost host;
+  CallbackClient client(host, server, speaking({1, 1}));
+  EXPECT_EQ(client.start(plan_of(0, Proc::kNull, 0))->status, Status::kNoSession);
+  EXPECT_EQ(server.callback->sessions(), 0U);
 }
 
 // Either fills its credits, and the other's are apart (RFC 8167 section 4.1).

@@ -184,7 +184,8 @@ TEST(ServiceTrace, ConnectionsThatDoNotCome) {
   EXPECT_EQ(end.reject_reason, 28);
   const std::string server_address = own_address(kServerHost).to_string();
   const std::string said = "too many connections";
-  EXPECT_EQ(ends[0].tail(), server_address + ": rejected, reason 28: " + said + said);
+  EXPECT_EQ(ends[0].tail(),
+            server_address + ": rejected, reason 28 (consumer reject): " + said + said);
   EXPECT_EQ(end.private_data, said.size());
   EXPECT_EQ(end.peer, own_address(kServerHost).gid());
   EXPECT_EQ(end.port, 20049);

@@ -111,9 +111,28 @@ TEST(VersionsOverAConnection, PrivateDataChangesVersionTwoOnlyIfAsked) {
       ASSERT_TRUE(echo.finish_calls());
     }
     EXPECT_TRUE(echo.all_right());
-    // All but the first are short if the threshold is that of the private data.
-    EXPECT_EQ(echo.client().counters().requester.long_calls, asked ? 1U : 3U);
+    // If the threshold is that of the private data the third is short: the second's Reply has shown
+    // that the server does so, too.
+    EXPECT_EQ(echo.client().counters().requester.long_calls, asked ? 2U : 3U);
   }
+}
+
+TEST(VersionsOverAConnection, AClientAloneThatExpectsMoreInlineIsServedByChunks) {
+  service::ServerOptions server_options = server_of({1, 2});
+  server_options.inline_threshold = 256U << 10;
+  service::ClientOptions client_options = client_of({2, 2});
+  client_options.inline_threshold = 64U << 10;
+  client_options.version.private_data_for_two = true;
+  RunningServer server(server_options);
+  ClientHost host;
+  EchoClient echo(host, client_options);
+  for (const Proc proc : {Proc::kSource, Proc::kSource, Proc::kEcho, Proc::kSink}) {
+    echo.call({proc, 10'000, 0, 0, 0});
+    ASSERT_TRUE(echo.finish_calls());
+  }
+  EXPECT_TRUE(echo.all_right());
+  EXPECT_TRUE(echo.lost.empty());
+  EXPECT_GE(echo.client().counters().requester.enlarged, 1U);
 }
 
 TEST(RemoteInvalidation, HandlesAreInvalidatedByTheServerInEitherVersion) {

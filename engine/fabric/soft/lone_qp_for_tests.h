@@ -32,6 +32,7 @@ struct Given {
   std::uint8_t value = 0xcc;
   std::uint8_t syndrome = 0x1f;
   std::uint32_t msn = 0;
+  std::uint16_t pkey = 0xffff;
 };
 
 inline PairOptions lone_options() {
@@ -57,6 +58,7 @@ class LoneQp {
     p.bth.opcode = static_cast<std::uint8_t>(g.opcode);
     p.bth.psn = psn_add(g.psn, 0);
     p.bth.ack_req = g.ack_req;
+    p.bth.pkey = g.pkey;
     p.reth.va = g.remote.offset;
     p.reth.rkey = g.remote.handle;
     p.reth.dma_length = g.length;

@@ -88,9 +88,20 @@ void QueuePair::complete(const SendWork& work, Status status) {
   if (work.operation == Operation::kRead && status == Status::kSuccess) c.bytes = work.local.length;
 }
 
+namespace {
+
+// The default one, of which every connection here is a full member, so that the peer may be a
+// limited one (IBA 10.9.3).
+constexpr bool of_our_partition(std::uint16_t pkey) {
+  return (pkey & 0x7fffU) == 0x7fffU;
+}
+
+}  // namespace
+
 void QueuePair::receive(const wire::RocePacket& packet, fabric::Time now) {
   const bool rc = packet.bth.opcode >> 5U == static_cast<std::uint8_t>(wire::Service::kRc);
-  if (state_ != QpState::kReady || !rc || packet.bth.tver != 0) {  // IBA 9.6.1: silently
+  if (state_ != QpState::kReady || !rc || packet.bth.tver != 0 ||
+      !of_our_partition(packet.bth.pkey)) {  // IBA 9.6.1: silently
     ++counters_.dropped;
     return;
   }

@@ -1,4 +1,4 @@
-#include "qp_pair_for_tests.h"
+#include "lone_qp_for_tests.h"
 
 #include <numeric>
 
@@ -58,6 +58,20 @@ TEST(QueuePair, AWriteAndAReadMoveTheirBytes) {
                          p.client.buffer.begin() + 30000));
   EXPECT_EQ(p.client.qp.counters().retransmitted, 0U);
   EXPECT_EQ(p.client.qp.counters().timeouts, 0U);
+}
+
+TEST(QueuePair, PacketsOfAnotherPartitionAreDropped) {
+  for (const auto& [pkey, taken] : {std::pair{0xffffU, true}, std::pair{0x7fffU, true},
+                                    std::pair{0x8001U, false}, std::pair{0U, false}}) {
+    testing::LoneQp q;
+    q.side.post_receive(7, 100, 2000);
+    testing::Given g;
+    g.payload = 10;
+    g.pkey = static_cast<std::uint16_t>(pkey);
+    q.give(g);
+    EXPECT_EQ(q.side.take().size(), taken ? 1U : 0U) << pkey;
+    EXPECT_EQ(q.side.qp.counters().dropped, taken ? 0U : 1U) << pkey;
+  }
 }
 
 // Each packet of an exchange of everything, lost once.

@@ -155,6 +155,7 @@ bool Requester::transmit(OutPacket& out, fabric::Time now) {
     headers.reth.rkey = w.remote_handle;
     headers.reth.dma_length = std::min(rest, packets * parameters_.mtu);
     reads_.push(psn_add(next_psn_, packets));
+    if (next_packet_ % parameters_.read_packets != 0) asked_again_at_ = next_psn_;
   } else {
     w.local.gather(offset, std::min(rest, parameters_.mtu), out);
     headers.bth.opcode =
@@ -274,7 +275,8 @@ Status Requester::read_response(const wire::RocePacket& packet, fabric::Time now
   if (up_to != from_oldest) return gap(now);
   const SendWork& w = work_[una_];
   const std::uint32_t offset = una_packet_ * parameters_.mtu;
-  if (packet.payload.size() != std::min(parameters_.mtu, w.local.length - offset)) {
+  if (!in_its_place(packet.bth.opcode) ||
+      packet.payload.size() != std::min(parameters_.mtu, w.local.length - offset)) {
     return Status::kBadResponse;
   }
   w.local.scatter(offset, packet.payload);
@@ -283,6 +285,26 @@ Status Requester::read_response(const wire::RocePacket& packet, fabric::Time now
   if (wire::opcode_info(packet.bth.opcode).aeth) note_credits(packet.aeth);
   advance(1, now);
   return Status::kSuccess;
+}
+
+// IBA 9.7.5.2.6: First, Middle, Last or Only, as the oldest packet stands in what its Read request
+// asked for. Where the Read was asked for again from there on, the peer may begin anew, or go on.
+bool Requester::in_its_place(std::uint8_t opcode) const {
+  const std::uint32_t in_part = una_packet_ % parameters_.read_packets;
+  const bool last =
+      in_part + 1 == parameters_.read_packets || una_packet_ + 1 == work_[una_].packets;
+  switch (static_cast<Opcode>(opcode)) {
+    case Opcode::kReadRespFirst:
+      return !last && (in_part == 0 || asked_again_at_ == una_psn_);
+    case Opcode::kReadRespMiddle:
+      return !last && in_part != 0;
+    case Opcode::kReadRespLast:
+      return last && in_part != 0;
+    case Opcode::kReadRespOnly:
+      return last && (in_part == 0 || asked_again_at_ == una_psn_);
+    default:
+      return false;
+  }
 }
 
 void Requester::note_credits(const wire::Aeth& aeth) {

@@ -78,6 +78,8 @@ class Requester {
   [[nodiscard]] bool idle() const { return work_.empty(); }
 
  private:
+  static constexpr std::uint32_t kNoPsn = UINT32_MAX;  // they have 24 bits
+
   template <typename Done>
   void retire(Done& done) {
     for (; work_.begin() != una_; work_.pop()) done(work_.front(), fabric::Status::kSuccess);
@@ -88,6 +90,7 @@ class Requester {
   [[nodiscard]] fabric::Status respond(const wire::RocePacket& packet, fabric::Time now);
   [[nodiscard]] fabric::Status acknowledge(const wire::RocePacket& packet, fabric::Time now);
   [[nodiscard]] fabric::Status read_response(const wire::RocePacket& packet, fabric::Time now);
+  [[nodiscard]] bool in_its_place(std::uint8_t opcode) const;
   [[nodiscard]] fabric::Status gap(fabric::Time now);
   void note_credits(const wire::Aeth& aeth);
   // How many of the packets before `distance` (from the oldest) come before a Read that is not
@@ -111,7 +114,9 @@ class Requester {
   std::uint64_t next_ = 0;
   std::uint32_t next_packet_ = 0;
   std::uint32_t next_psn_ = 0;
-  std::uint32_t sent_psn_ = 0;              // behind the highest that was ever sent
+  std::uint32_t sent_psn_ = 0;  // behind the highest that was ever sent
+  // Where the rest of a part of a Read was asked for again, last: all before it is answered.
+  std::uint32_t asked_again_at_ = kNoPsn;
   std::uint32_t ssn_ = 0;                   // of the newest message that was posted
   std::uint32_t msn_limit_ = 0;             // messages up to this one have a Receive
   bool limited_ = false;                    // the peer counts its Receives

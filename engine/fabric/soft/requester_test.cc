@@ -467,8 +467,10 @@ TEST(Requester, AReadInPartsWithinWhatWasAgreed) {
   // Others of the same burst do not ask again.
   q.response(Opcode::kReadRespFirst, kOurPsn + 6, kMtu, 7);
   EXPECT_THAT(q.sent_psns(), IsEmpty());
+  const std::array answers{Opcode::kReadRespFirst, Opcode::kReadRespLast, Opcode::kReadRespFirst,
+                           Opcode::kReadRespLast};
   for (std::uint32_t i = 4; i < 8; ++i) {
-    q.response(Opcode::kReadRespMiddle, kOurPsn + i, kMtu, static_cast<std::uint8_t>(i + 1));
+    q.response(answers.at(i - 4), kOurPsn + i, kMtu, static_cast<std::uint8_t>(i + 1));
   }
   const auto done = q.side.take();
   ASSERT_EQ(done.size(), 1U);
@@ -509,7 +511,10 @@ TEST(Requester, ResponsesOutOfOrderShowAGapOnce) {
   EXPECT_EQ(q.side.qp.state(), QpState::kReady);
   EXPECT_THAT(q.sent_psns(), ElementsAre(0));
   for (std::uint32_t n = 0; n < 8; ++n) {
-    q.response(Opcode::kReadRespMiddle, kOurPsn + n, kMtu);
+    const Opcode opcode = n == 0   ? Opcode::kReadRespFirst
+                          : n == 7 ? Opcode::kReadRespLast
+                                   : Opcode::kReadRespMiddle;
+    q.response(opcode, kOurPsn + n, kMtu);
   }
   EXPECT_THAT(taken(q), ElementsAre(ok(1)));
 }
@@ -536,6 +541,63 @@ TEST(Requester, AReadResponseOfAnotherLengthIsNoAnswer) {
     q.response(Opcode::kReadRespOnly, kOurPsn, length);
     EXPECT_THAT(taken(q), ElementsAre(std::pair(1, Status::kBadResponse), flushed(2)));
     EXPECT_TRUE(q.holds(4096, 300, 0));
+  }
+}
+
+TEST(Requester, AReadResponseInAnothersPlaceIsNoAnswer) {
+  using enum Opcode;
+  constexpr std::array kAll{kReadRespFirst, kReadRespMiddle, kReadRespLast, kReadRespOnly};
+  struct Case {
+    std::uint32_t packets;
+    std::vector<Opcode> before;
+    Opcode right;
+  };
+  // Parts of three packets.
+  for (const Case& c :
+       {Case{1, {}, kReadRespOnly}, Case{2, {}, kReadRespFirst},
+        Case{2, {kReadRespFirst}, kReadRespLast}, Case{3, {kReadRespFirst}, kReadRespMiddle},
+        Case{5, {kReadRespFirst, kReadRespMiddle}, kReadRespLast},
+        Case{5, {kReadRespFirst, kReadRespMiddle, kReadRespLast}, kReadRespFirst},
+        Case{4, {kReadRespFirst, kReadRespMiddle, kReadRespLast}, kReadRespOnly}}) {
+    for (const Opcode opcode : kAll) {
+      PairOptions o = lone_options();
+      o.parameters.read_packets = 3;
+      LoneQp q(o);
+      read(q, 1, c.packets);
+      (void)q.sent();
+      std::uint32_t psn = kOurPsn;
+      for (const Opcode before : c.before) q.response(before, psn++, kMtu);
+      EXPECT_EQ(q.side.qp.state(), QpState::kReady);
+      q.response(opcode, psn, kMtu);
+      EXPECT_EQ(q.side.qp.state(), opcode == c.right ? QpState::kReady : QpState::kError)
+          << c.packets << ' ' << c.before.size() << ' ' << static_cast<int>(opcode);
+    }
+  }
+}
+
+// A peer may take it for a new request, or for a part of what it answered before.
+TEST(Requester, WhatIsAskedForAgainMayBeginAnewOrGoOn) {
+  for (const auto& [middle, last] : {std::pair{Opcode::kReadRespFirst, Opcode::kReadRespLast},
+                                     std::pair{Opcode::kReadRespMiddle, Opcode::kReadRespLast}}) {
+    LoneQp q;
+    read(q, 1, 3);
+    (void)q.sent();
+    q.response(Opcode::kReadRespFirst, kOurPsn, kMtu);
+    q.response(Opcode::kReadRespLast, kOurPsn + 2, kMtu);
+    EXPECT_THAT(q.sent_psns(), ElementsAre(1));
+    q.response(middle, kOurPsn + 1, kMtu);
+    q.response(last, kOurPsn + 2, kMtu);
+    EXPECT_THAT(taken(q), ElementsAre(ok(1)));
+  }
+  for (const Opcode opcode : {Opcode::kReadRespOnly, Opcode::kReadRespLast}) {
+    LoneQp q;
+    read(q, 1, 2);
+    (void)q.sent();
+    q.response(Opcode::kReadRespFirst, kOurPsn, kMtu);
+    q.wait();
+    EXPECT_THAT(q.sent_psns(), ElementsAre(1));
+    q.response(opcode, kOurPsn + 1, kMtu);
+    EXPECT_THAT(taken(q), ElementsAre(ok(1)));
   }
 }
 

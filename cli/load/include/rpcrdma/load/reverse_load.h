@@ -43,6 +43,7 @@ class ReverseLoad {
     service::callback::Plan plan;
     service::callback::CallbackCall start, wait, stop;
     State state = State::kNew;
+    bool starting = false;  // `start` is outstanding
     service::callback::Result result;
   };
 

@@ -103,6 +103,9 @@ class Channel {
   [[nodiscard]] bool lacks_version_two() const;
 
   void completed(const fabric::Completion& completion, fabric::Time now);
+  // The end of the connection is the peer's wish, and so it has what it was waiting for: Replies
+  // whose ACK has not come are taken for arrived.
+  void peer_closes();
   // No completion follows.
   void disconnected(fabric::Time now);
   // Ends the connection, as the destructor does too, but what that tells has this time.

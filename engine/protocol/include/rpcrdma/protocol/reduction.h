@@ -32,6 +32,9 @@ struct Limits {
   // Of a Call: no Write chunks and no Reply chunk are offered, so that its Reply is inline or comes
   // by Read chunks.
   bool offer_nothing = false;
+  // Of a Call: Write chunks and a Reply chunk are offered though its Reply would fit inline, as the
+  // peer has said that it does not.
+  bool offer_all = false;
 };
 
 // RDMA_MSG and RDMA_NOMSG of a version: the four fixed words, in version 2 rdma_direction and

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/protocol/message.h>
@@ -72,7 +73,11 @@ struct CallOutcome {
   // Bytes that the peer wrote into each of the results' memory; 0: it is in `reply`, or absent.
   std::span<const std::uint32_t> result_bytes;
   CallTimes times;
-  std::uint32_t attempts = 0;                 // how often it was sent
+  std::uint32_t attempts = 0;  // how often it was sent
+  bool lost = false;           // on a connection that ended, last
+  // Why the last connection ended, told by who has the connections, as far as it is of concern:
+  // valid as long as `reply`.
+  std::string_view lost_for;
   std::uint32_t vers_low = 0, vers_high = 0;  // kErrorVersion
   // kCantReply, as the peer says: whether the upper layer had processed the Call, which segment of
   // Write list and Reply chunk is too short, from 1 on, or 0, and what it would have to be, bytes.
@@ -167,6 +172,7 @@ class Requester {
   [[nodiscard]] std::uint32_t outstanding() const;     // sent and not ended
   [[nodiscard]] std::uint32_t waiting() const;         // for credit, or a connection
   [[nodiscard]] std::uint32_t granted() const;         // 1 before the first Reply of a connection
+  [[nodiscard]] std::uint32_t told_grant() const;      // as the peer said it last
   [[nodiscard]] std::uint32_t credits_in_use() const;  // Calls sent, not replied to or given up
   [[nodiscard]] const RequesterCounters& counters() const;
 

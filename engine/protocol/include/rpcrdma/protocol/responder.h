@@ -82,6 +82,9 @@ struct ResponderCounters {
   std::uint64_t over_credit = 0;  // Calls beyond what was granted; they end the connection
   std::uint64_t delayed = 0;      // Calls that waited for memory for their Read chunks
   MessageBytes bytes;             // of Calls that were handed up, and of Replies
+  // Of Replies and of the bytes in their chunks, those of which it is not known whether they have
+  // arrived: the connection ended before, and not by the peer's asking (Channel::peer_closes()).
+  std::uint64_t unacknowledged = 0, unacknowledged_bytes = 0;
   // Of Calls that were replied to: from their Receives until reply(), by the clock given to both.
   Durations service;
   std::uint64_t invalidated = 0;  // Replies sent with Send With Invalidate

@@ -19,7 +19,7 @@ inline constexpr std::uint32_t kProgram = 0x20525245;
 inline constexpr std::uint32_t kVersion = 1;
 
 enum class Proc : std::uint32_t { kNull = 0, kStart = 1, kWait = 2, kEnd = 3, kStop = 4 };
-enum class Status : std::uint32_t { kOk = 0, kNoSession = 1, kRefused = 2 };
+enum class Status : std::uint32_t { kOk = 0, kNoSession = 1, kRefused = 2, kTooMany = 3 };
 [[nodiscard]] const char* status_name(Status status);
 
 struct Plan {
@@ -35,9 +35,10 @@ struct Result {
 };
 
 struct ProgramOptions {
-  std::uint32_t sessions = 64;       // at the same time
-  std::uint32_t depth = 8;           // Calls outstanding of one, and its credits
-  std::uint32_t longest = 1U << 20;  // bytes of a Call's data
+  std::uint32_t sessions = 64;            // at the same time
+  std::uint32_t sessions_of_client = 16;  // of one address
+  std::uint32_t depth = 8;                // Calls outstanding of one, and its credits
+  std::uint32_t longest = 1U << 20;       // bytes of a Call's data
   // Bytes for the results of all Calls of all sessions together: what does not fit waits for others
   // of its session to end, or fails.
   std::uint64_t memory = 64U << 20;

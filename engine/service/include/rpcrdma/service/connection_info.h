@@ -18,6 +18,7 @@ struct Thresholds {
   std::uint32_t send = 1024;
   std::uint32_t receive = 1024;
   std::optional<wire::PrivateData> peer;  // as the peer sent it
+  bool peer_sent_other = false;           // private data of another format, or version of it
   bool remote_invalidation = false;       // both set the flag R
 
   friend bool operator==(const Thresholds& a, const Thresholds& b) {

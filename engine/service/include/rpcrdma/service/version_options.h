@@ -14,7 +14,8 @@ struct VersionOptions {
   protocol::Versions versions;
   // Inline thresholds of version 2 are 4096 bytes, as it has no message to agree on others; true:
   // what private data says where that is more, which is for peers that both do so (private data is
-  // version 1's, and else has no effect here).
+  // version 1's, and else has no effect here). Longer messages are sent to a peer that has shown by
+  // one that it does so, or whose Call leaves no other way for its Reply.
   bool private_data_for_two = false;
   // In which a client's first message of version 2 must be answered, or version 1 is tried on
   // another connection.

@@ -1,0 +1,36 @@
+// So many lines a second of what a peer can cause; of the others it is known how many there were.
+#pragma once
+
+#include <cstdint>
+
+#include <rpcrdma/fabric/time.h>
+
+namespace rpcrdma::cli {
+
+class LineLimit {
+ public:
+  explicit LineLimit(std::uint32_t lines) : lines_(lines) {}
+
+  // A second is over: what was left out in it can be told, before may_print() forgets it.
+  [[nodiscard]] bool begins_anew(fabric::Time now) const {
+    return begun_ == fabric::kNever || now - begun_ >= fabric::kSecond;
+  }
+  // False: the line is left out.
+  [[nodiscard]] bool may_print(fabric::Time now) {
+    if (begins_anew(now)) {
+      begun_ = now;
+      printed_ = left_out_ = 0;
+    }
+    const bool may = printed_ < lines_;
+    ++(may ? printed_ : left_out_);
+    return may;
+  }
+  [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
+
+ private:
+  std::uint64_t lines_;
+  fabric::Time begun_ = fabric::kNever;
+  std::uint64_t printed_ = 0, left_out_ = 0;  // since then
+};
+
+}  // namespace rpcrdma::cli
