@@ -345,3 +345,5 @@ void check_packets(const Scene& scene) {
 }
 
 }  // namespace rpcrdma::rules
+    packets_finding(side, n.wrong_response, 3,
+                    "RDMA READ responses with more or fewer bytes than the READ asked for", scene);

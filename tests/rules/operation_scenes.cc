@@ -236,6 +236,28 @@ void add_packet_scenes(Scenes& scenes) {
                     .variant = "length"});
 }
 
+// A READ of 1500 bytes at a path MTU of 1024 that is answered with two packets of these opcodes,
+// and so many bytes.
+auto read_answered(wire::Opcode first, wire::Opcode second, std::size_t bytes) {
+  return [=](Scene& s) {
+    Connection& c = s.connect();
+    const wire::Segment memory{0x10, 1500, 0x1000};
+    c.call(with_read_chunk(1, memory));
+    const std::uint32_t psn = c.read_request(kServer, memory.handle, memory.offset, memory.length);
+    const Bytes content = pattern(bytes);
+    wire::RocePacket p;
+    p.bth.opcode = static_cast<std::uint8_t>(first);
+    p.bth.psn = psn;
+    p.payload = wire::Bytes(content).first(1024);
+    c.packet(kClient, p);
+    p.bth.opcode = static_cast<std::uint8_t>(second);
+    p.bth.psn += 1;
+    p.payload = wire::Bytes(content).subspan(1024);
+    c.packet(kClient, p);
+    c.reply(write_reply(1, memory));
+  };
+}
+
 auto two_calls(const wire::Segment& second) {
   return [second](Scene& s) {
     Connection& c = s.connect();
@@ -258,6 +280,20 @@ void add_operation_scenes(Scenes& scenes) {
   scenes.push_back({.rule = "OPS-06",
                     .guilty = Guilty::kClient,
                     .breaks = two_calls({kMemory.handle, 64, kMemory.offset + 32}),
+  const auto answered =
+      read_answered(wire::Opcode::kReadRespFirst, wire::Opcode::kReadRespLast, 1500);
+  scenes.push_back(
+      {.rule = "OPS-05",
+       .guilty = Guilty::kClient,
+       .breaks = read_answered(wire::Opcode::kReadRespFirst, wire::Opcode::kReadRespLast, 1400),
+       .keeps = answered,
+       .variant = "response-length"});
+  scenes.push_back(
+      {.rule = "OPS-05",
+       .guilty = Guilty::kClient,
+       .breaks = read_answered(wire::Opcode::kReadRespOnly, wire::Opcode::kReadRespOnly, 1500),
+       .keeps = answered,
+       .variant = "response-order"});
                     .keeps = two_calls({kMemory.handle, 64, kMemory.offset + 64})});
 }
 

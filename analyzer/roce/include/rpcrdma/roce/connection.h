@@ -42,8 +42,9 @@ struct SideCounters {
   std::uint64_t reads_unseen = 0;
   std::uint64_t illegal_sequence = 0;  // opcodes out of First/Middle/Last order
   std::uint64_t wrong_length = 0;      // WRITEs of more or fewer bytes than their RETH says
-  std::uint64_t wrong_payload = 0;     // packets other than the last of a message, no path MTU long
-  std::uint64_t first_irregular = 0;   // frame of the first packet counted in one of these three
+  std::uint64_t wrong_response = 0;   // READs answered with more or fewer bytes than they asked for
+  std::uint64_t wrong_payload = 0;    // packets other than the last of a message, no path MTU long
+  std::uint64_t first_irregular = 0;  // frame of the first packet counted in one of these four
 };
 
 // What a side told in its REQ or REP; in a recording, what its endpoint knows of that.
