@@ -55,6 +55,12 @@ bool is_nfs_procedure(const RpcInfo& rpc) {
          rpc.procedure != 0;
 }
 
+// For a later dialect of version 2.
+struct DialectVotes {
+  unsigned strong = 0;         // 2 for each message, 4 at most
+  std::array<bool, 2> weak{};  // by sender
+};
+
 }  // namespace
 
 struct Model::Impl {
@@ -66,6 +72,17 @@ struct Model::Impl {
     std::uint32_t merged_into = UINT32_MAX;
     bool expected = false;                         // set up to the port of NFS/RDMA
     std::optional<wire::RdmaConfigRequest> asked;  // by the last CONF_RDMA
+    std::array<DialectVotes, 4> votes{};           // by wire::Dialect
+    // Of its latest messages without an RPC Call that may get an RDMA_ERROR all the same.
+    struct Option {
+      std::uint8_t sender = 0;
+      std::uint32_t xid = 0;
+      std::uint64_t frame = 0;  // 0: none
+      std::int64_t time_ns = 0;
+    };
+    std::array<Option, 8> options{};
+    std::size_t next_option = 0;
+    bool draft02_answered = false;  // a Call and its Reply are as draft-02 has them
   };
 
   Observer& observer;
@@ -540,9 +557,20 @@ bool Model::Impl::later_message(const roce::Connection& rc, Connection& c,
   if (!later && !send.complete) return false;
   Message& m = scratch;
   m.reset();
+// A broken message of draft-02 can look like one of a later dialect, and what follows would not be
+// judged any more. So strong evidence is needed, or weak evidence of both sides; twice that where a
+// Call and its Reply were seen that are as draft-02 has them.
   if (!later) {
     begin_message(rc, send, nullptr, m);
     m.kind = Kind::kMalformed;
+  DialectVotes& votes = c.votes[static_cast<std::size_t>(told->dialect)];
+  if (told->strong) {
+    votes.strong = std::min(votes.strong + 2U, 4U);
+  } else {
+    votes.weak[send.sender] = true;
+  }
+  const unsigned sum = votes.strong + (votes.weak[0] ? 1U : 0U) + (votes.weak[1] ? 1U : 0U);
+  if (sum < (c.draft02_answered ? 4U : 2U)) return;
     m.malformed = later.error();
     ++c.pub.malformed;
     observer.on_message(m, nullptr);
@@ -836,6 +864,9 @@ void Model::on_operation(const roce::Connection& rc, roce::Operation& op) {
   op.tag = 0;
   if (target.call.generation == 0) {
     if (c.pub.speaks == Speaks::kRpc) ++c.pub.stray_operations;
+  c.draft02_answered |= call != nullptr && h != nullptr && m.kind == Kind::kReply &&
+                        m.version == 2 && call->message.version == 2 &&
+                        call->message.header_length != 0;
     impl_->observer.on_operation(rc, op, nullptr, 0);
     return;
   }
