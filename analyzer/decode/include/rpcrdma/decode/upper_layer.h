@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include <rpcrdma/wire/error.h>
@@ -52,6 +53,7 @@ struct DdpItem {
   // Results: which Write chunk (index in the list) carried the data; -1 when it stands inline.
   std::int32_t chunk = -1;
   bool guessed = false;  // found by arithmetic, since the program's binding is not known
+  bool absent = false;   // results: in no chunk, and longer than what is left of the stream
 };
 
 // What identifies a procedure to its binding.
@@ -108,9 +110,12 @@ struct TakenItems {
 // equals it, and marked as guessed.
 [[nodiscard]] std::size_t find_result_items(const ProcedureId& id, wire::Bytes results,
                                             std::span<const std::uint64_t> chunk_lengths,
-                                            std::span<DdpItem> items, CompoundOps* ops = nullptr);
+                                            std::span<DdpItem> items, CompoundOps* ops = nullptr,
+                                            std::optional<std::uint64_t> whole = {});
 
 // Where the file data of a READ or WRITE (of a COMPOUND: the first one) lies, as the Call asks for
+// `whole` is the length of the stream where that is certain; `results` can be its front. Only then
+// are absent items given: else nobody knows whether a count like that is one.
 // it; for putting chunks of one file in order.
 struct FileRange {
   bool valid = false;
