@@ -147,6 +147,7 @@ struct Model::Impl {
   void count_outstanding(CallRef ref);
 };
 
+  void note_moved(Call& call, CallSegment& segment, const roce::Operation& op);
 Model::Model(Observer& observer, const ModelOptions& options)
     : impl_(std::make_unique<Impl>(observer, options)) {}
 Model::~Model() = default;
@@ -747,7 +748,10 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const roce::Se
     call.digest = early != nullptr && early->digest != 0 ? early->digest : digest_of(m.payload);
   }
   const bool long_call = h != nullptr && h->proc == Proc::kNomsg;
-  if (h != nullptr && !long_call) decode_call_rpc(call, send.data.subspan(h->length), early);
+  if (h != nullptr && !long_call) {
+    if (!m.reads.empty()) note_counts(call, m.payload);
+    decode_call_rpc(call, send.data.subspan(h->length), early);
+  }
   for (const CallChunk& chunk : call.chunks) ++c.pub.chunks[static_cast<std::size_t>(chunk.list)];
 
   const bool callback =
@@ -967,3 +971,21 @@ bool Model::answers(const roce::Connection& connection, std::span<const std::uin
 }
 
 }  // namespace rpcrdma::model
+void Model::Impl::note_moved(Call& call, CallSegment& segment, const roce::Operation& op) {
+  if ((op.kind == roce::OpKind::kRead) != (segment.list == ChunkList::kRead)) return;
+  // A READ that was answered with too few bytes has asked for all: its responses are at fault.
+  const std::uint64_t length = op.answered ? op.length : op.bytes;
+  const wire::Segment& target = segment.target;
+  // Distances from the segment's beginning; an operation may begin before it, and end behind its
+  // end.
+  const std::uint64_t below = op.offset < target.offset ? target.offset - op.offset : 0;
+  const std::uint64_t begin = below != 0 ? 0 : op.offset - target.offset;
+  const std::uint64_t end = begin + (length > below ? length - below : 0);
+  const std::size_t before = segment.coverage.footprint();
+  segment.coverage.add(begin, end);
+  const std::size_t after = segment.coverage.footprint();
+  call.counted = call.counted + after - before;
+  outstanding_bytes = outstanding_bytes + after - before;
+}
+
+  impl_->note_moved(*call, segment, op);
