@@ -139,6 +139,9 @@ struct Model::Impl {
   MsgType guess_direction(Connection& c, std::uint8_t sender, std::uint32_t xid);
   MsgType direction(Connection& c, const roce::SendMessage& send, const wire::HeaderView& h,
                     const EarlySend* early);
+  MsgType told_direction(Connection& c, const roce::SendMessage& send, const wire::HeaderView& h);
+  void broken_error(Connection& c, Message& m);
+  static bool refuses_option(Connection& c, Message& m);
   void note_configured(Connection& c, wire::Bytes rpc_message);
   bool answers_outstanding(Connection& c, std::uint8_t sender, std::uint32_t xid) {
     return c.calls[1 - sender].find(xid).generation != 0;
@@ -494,7 +497,29 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
   m.kind = Kind::kMalformed;
   m.malformed = header.error();
   ++c.pub.malformed;
-  impl_->observer.on_message(m, nullptr);
+  if (m.proc == static_cast<std::uint32_t>(Proc::kError)) {
+    impl_->broken_error(c, m);
+  } else {
+    impl_->observer.on_message(m, nullptr);
+  }
+}
+
+// Whatever is wrong with an RDMA_ERROR, it answers the Call whose XID it has.
+void Model::Impl::broken_error(Connection& c, Message& m) {
+  const auto caller = static_cast<std::uint8_t>(1 - m.sender);
+  const CallRef ref = c.calls[caller].find(m.xid);
+  if (ref.generation == 0) return observer.on_message(m, nullptr);
+  Call& call = *pool.get(ref);
+  m.caller = caller;
+  m.match_frame = call.message.frame;
+  m.latency_ns = m.time_ns - call.message.time_ns;
+  call.message.match_frame = m.frame;
+  call.message.latency_ns = m.latency_ns;
+  ++c.pub.caller[caller].errors;
+  note_credits(c, m);
+  --m.credits.in_use;
+  observer.on_message(m, nullptr);
+  end_call(c, caller, ref, Ending::kError, &m);
 }
 
 // Whether this message of version 2 is of a later dialect than what decode_header() knows.

@@ -217,8 +217,9 @@ void note_passed(const model::Message& call, const model::Message& answer, Answe
   }
 }
 
-// Linux answers a version that it does not know with an ERR_VERS that repeats it (ERR-04).
-void note_echoed_version(const model::Message& m, AnswerHistory& history) {
+// An RDMA_ERROR that cannot be parsed answers all the same; so does an ERR_VERS that repeats a
+// version that is unknown here, as Linux sends it (ERR-04).
+void note_broken_error(const model::Message& m, AnswerHistory& history) {
   PastMessage* past = history.find(static_cast<std::uint8_t>(1 - m.sender), m.xid);
   if (past == nullptr || past->fate != Fate::kMalformed || past->version != m.version) return;
   past->answered = true;
@@ -331,7 +332,7 @@ void check_answers(const model::Message& m, const model::Call* call, const Scene
         remember(past_of(m, Fate::kMalformed), scene, history);
         history.malformed_seen = true;
       } else {
-        note_echoed_version(m, history);
+        note_broken_error(m, history);
       }
       break;
     case Kind::kControl:

@@ -357,7 +357,7 @@ void remember_segments(const model::Call& call, const model::Message* answer, co
     s.target = call.segments[i].target;
     s.list = call.segments[i].list;
     s.owner = call.message.caller;
-    s.by_error = answer->kind == model::Kind::kError;
+    s.by_error = answer->kind != model::Kind::kReply;
     s.invalidated = answer->has_invalidate && answer->invalidated_handle == s.target.handle;
     s.xid = call.message.xid;
     s.end_frame = answer->frame;
