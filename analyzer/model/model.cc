@@ -339,6 +339,7 @@ void Model::Impl::fill_lists(const wire::HeaderView& h, Message& m) {
   m.length_needed = h.length_needed;
   m.inv_handle = h.inv_handle;
   m.opttype = h.opttype;
+  m.direction = h.direction;
 }
 
 void Model::Impl::begin_message(const roce::Connection& rc, const roce::SendMessage& send,
@@ -371,11 +372,30 @@ void Model::Impl::begin_message(const roce::Connection& rc, const roce::SendMess
   }
 }
 
+// Version 2 says itself whether it is a Call or a Reply. Where the RPC message, or the chunk that
+// it is in, says otherwise, it is an answer if there is a Call for it: so nothing that follows is
+// laid at the peer's door.
+MsgType Model::Impl::told_direction(Connection& c, const roce::SendMessage& send,
+                                    const wire::HeaderView& h) {
+  std::uint32_t shown = static_cast<std::uint32_t>(h.direction);
+  if (h.proc == Proc::kNomsg) {
+    const bool long_call = !h.reads.empty() && h.reads[0].position == 0;
+    const bool long_reply = h.reads.empty() && h.reply && !h.reply->empty();
+    if (long_call) shown = 0;
+    if (long_reply) shown = 1;
+  } else if (h.proc == Proc::kMsg && send.data.size() >= h.length + 8 &&
+             wire::load_be32(send.data.data() + h.length) == h.xid) {
+    shown = wire::load_be32(send.data.data() + h.length + 4);
+  }
+  if (shown > 1 || static_cast<MsgType>(shown) == h.direction) return h.direction;
+  return answers_outstanding(c, send.sender, h.xid) ? MsgType::kReply : MsgType::kCall;
+}
+
 // Call or Reply? Version 2 says so; in version 1 the RPC message's own msg_type does, and for
 // RDMA_NOMSG the list that the message itself must be in.
 MsgType Model::Impl::direction(Connection& c, const roce::SendMessage& send,
                                const wire::HeaderView& h, const EarlySend* early) {
-  if (h.vers == 2 && h.proc != Proc::kError) return h.direction;
+  if (h.vers == 2 && h.proc != Proc::kError) return told_direction(c, send, h);
   switch (h.proc) {
     case Proc::kError:
       return MsgType::kReply;

@@ -24,6 +24,8 @@ Evidence since(const PastMessage& past, const model::Message& m, const Scene& sc
 }
 
 void check_second_answer(const model::Message& m, const PastMessage& past, const Scene& scene) {
+  // The requester may have made nothing of the first.
+  if (past.misdirected) return;
   Evidence e = since(past, m, scene);
   if (past.fate == Fate::kRefused && m.kind == Kind::kReply) {
     return scene.findings.add(RuleId::kErr07, e, [&] {
@@ -384,6 +386,7 @@ void note_call_end(const model::Call& call, const model::Message* answer, const 
       if (past.cant_reply) {
         past.offered = offered_for_results(call.message);
         history.cant_reply_seen = true;
+      past.misdirected = scene.history.misdirected.has(answer->id);
       }
       remember(past, scene, history);
       break;

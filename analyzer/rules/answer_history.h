@@ -29,6 +29,7 @@ struct PastMessage {
   Fate fate = Fate::kReplied;
   bool answered = false;        // kMalformed, kOption, kSuperseded
   bool done_due = false;        // kReplied: the Reply has Read chunks, and RDMA_DONE has not come
+  bool misdirected = false;     // kReplied: by a Reply that says it is a Call (V2-02)
   bool cant_reply = false;      // kRefused: by RDMA2_ERR_CANT_REPLY
   std::uint64_t offered = 0;    // then: bytes for results
   std::uint64_t digest = 0;     // kRefused: model::Call::digest

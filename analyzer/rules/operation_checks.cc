@@ -372,11 +372,11 @@ void check_packets(const Scene& scene) {
                     "packets against the order First, Middle, Last of a message", scene);
     packets_finding(side, n.wrong_length, 1,
                     "RDMA WRITEs of more or fewer bytes than the DMA length of their RETH", scene);
+    packets_finding(side, n.wrong_response, 3,
+                    "RDMA READ responses with more or fewer bytes than the READ asked for", scene);
     packets_finding(side, n.wrong_payload, 2,
                     "packets other than the last of a message that are no path MTU long", scene);
   }
 }
 
 }  // namespace rpcrdma::rules
-    packets_finding(side, n.wrong_response, 3,
-                    "RDMA READ responses with more or fewer bytes than the READ asked for", scene);

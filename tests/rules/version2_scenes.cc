@@ -77,8 +77,7 @@ void add_headers(Scenes& scenes) {
                       m.direction = wire::MsgType::kReply;
                       c.send(kServer, m);
                     }),
-                    .keeps = after_exchange(good),
-                    .also = {"HDR-10"}});
+                    .keeps = after_exchange(good)});
   // What the client made of it is its own affair.
   scenes.push_back({.rule = "V2-02",
                     .guilty = Guilty::kServer,
@@ -91,6 +90,7 @@ void add_headers(Scenes& scenes) {
                       c.disconnect();
                     }),
                     .keeps = after_exchange(good),
+                    .variant = "passed-over"});
   // Its lists show what a long message is.
   const auto long_call = [](wire::MsgType direction) {
     return after_exchange([direction](Connection& c) {
@@ -145,8 +145,6 @@ void add_headers(Scenes& scenes) {
                     }),
                     .both = {"V2-02"},
                     .variant = "direction"});
-                    .also = {"CONN-LOST"},
-                    .variant = "passed-over"});
   scenes.push_back({.rule = "V2-03",
                     .guilty = Guilty::kClient,
                     .breaks = after_exchange([](Connection& c) { read(c, 0x999, 0x999); }),
@@ -182,6 +180,11 @@ void add_refusals(Scenes& scenes) {
                     .breaks = refused(option, v2_error(2, RdmaErr::kChunk)),
                     .keeps = refused(option, v2_error(2, RdmaErr::kInvalOption)),
                     .variant = "answer"});
+  scenes.push_back({.rule = "V2-08",
+                    .guilty = Guilty::kServer,
+                    .breaks = refused(v2_call(2), v2_error(2, RdmaErr::kInvalProc)),
+                    .keeps = refused(v2_call(2), v2_error(2, RdmaErr::kChunk)),
+                    .variant = "good-call"});
   Bytes body = encode(v2_error(2, RdmaErr::kCantReply));
   body[23] = 2;  // rdma_processed
   scenes.push_back({.rule = "V2-11",
