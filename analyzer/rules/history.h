@@ -100,6 +100,7 @@ struct ConnectionHistory {
   // takes, or what its adapter refused.
   std::array<bool, 2> gave_cause{};
   bool ready_for_reverse = false;         // the client has told so, or may have
+  std::uint64_t ready_frame = 0;          // of the Call that told so, while its Reply is to come
   bool configured = false;                // by the Connection Configuration Protocol
   std::uint64_t latest_forward_call = 0;  // model::Message::id
   std::vector<EndedSegment> ended;        // a ring of at most kEnded

@@ -76,6 +76,11 @@ struct Removed {
 [[nodiscard]] CompoundOps parse_compound_call(const ProcedureId& id, wire::Bytes args,
                                               std::span<const Removed> removed);
 
+// Whether a COMPOUND Call asks for callbacks on its own connection: by CREATE_SESSION with
+// CREATE_SESSION4_FLAG_CONN_BACK_CHAN, or BIND_CONN_TO_SESSION for the backchannel (RFC 8881
+// sections 18.36 and 18.34). True, too, where `args` ends before that is known.
+[[nodiscard]] bool may_ask_for_back_channel(const ProcedureId& id, wire::Bytes args);
+
 // What a Read chunk took out of a Call's arguments.
 struct TakenItem {
   std::uint32_t chunk = 0;         // index in `removed`
@@ -108,14 +113,14 @@ struct TakenItems {
 // `ops`, when given, receives a COMPOUND's operations. A program whose binding is not known: if
 // exactly one chunk has a length, the item is looked for as the last count word in the stream that
 // equals it, and marked as guessed.
+// `whole` is the length of the stream where that is certain; `results` can be its front. Only then
+// are absent items given: else nobody knows whether a count like that is one.
 [[nodiscard]] std::size_t find_result_items(const ProcedureId& id, wire::Bytes results,
                                             std::span<const std::uint64_t> chunk_lengths,
                                             std::span<DdpItem> items, CompoundOps* ops = nullptr,
                                             std::optional<std::uint64_t> whole = {});
 
 // Where the file data of a READ or WRITE (of a COMPOUND: the first one) lies, as the Call asks for
-// `whole` is the length of the stream where that is certain; `results` can be its front. Only then
-// are absent items given: else nobody knows whether a count like that is one.
 // it; for putting chunks of one file in order.
 struct FileRange {
   bool valid = false;
