@@ -51,6 +51,12 @@ RdmaErr expected_error(const PastMessage& past) {
 void check_answer_to_malformed(const model::Message& m, const PastMessage& past,
                                const Scene& scene) {
   if (m.kind == Kind::kReply) {
+    if (past.version != 1 && past.version != 2) {
+      return scene.findings.add(RuleId::kErr05, since(past, m, scene), [&] {
+        return fmt::format("a Reply to message {:#010x} of version {}, in place of ERR_VERS", m.xid,
+                           past.version);
+      });
+    }
     if (!m.rpc.header_seen || m.rpc.reply_stat != wire::ReplyStat::kAccepted ||
         m.rpc.accept_stat != wire::AcceptStat::kSuccess) {
       return;
