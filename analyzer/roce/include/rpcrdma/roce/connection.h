@@ -96,6 +96,7 @@ struct Connection {
   int closed_by = -1;  // the side that sent the DREQ or REJ
   std::uint64_t closed_frame = 0;
   std::uint16_t reject_reason = 0;
+  std::uint32_t requests_sent = 0;  // copies of its REQ
   bool clock_stepped_back = false;  // a packet has an earlier time than the one before it
   bool let_go = false;              // no longer followed: see kMaxConnections
   bool merged_away = false;  // one direction of another connection; that one has all its counts
