@@ -147,10 +147,10 @@ struct Model::Impl {
     return c.calls[1 - sender].find(xid).generation != 0;
   }
   void note_credits(Connection& c, Message& m);
+  void note_moved(Call& call, CallSegment& segment, const roce::Operation& op);
   void count_outstanding(CallRef ref);
 };
 
-  void note_moved(Call& call, CallSegment& segment, const roce::Operation& op);
 Model::Model(Observer& observer, const ModelOptions& options)
     : impl_(std::make_unique<Impl>(observer, options)) {}
 Model::~Model() = default;
@@ -482,6 +482,8 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
         m.caller = header->direction == MsgType::kCall ? send.sender
                                                        : static_cast<std::uint8_t>(1 - send.sender);
         ++c.pub.options;
+        c.options[c.next_option] = {send.sender, m.xid, m.frame, m.time_ns};
+        c.next_option = (c.next_option + 1) % c.options.size();
         break;
       case Proc::kError:
         m.kind = Kind::kError;
@@ -555,9 +557,20 @@ bool Model::Impl::later_dialect(Connection& c, const roce::SendMessage& send, bo
   return c.pub.dialect != wire::Dialect::kDraft02;
 }
 
+// A broken message of draft-02 can look like one of a later dialect, and what follows would not be
+// judged any more. So strong evidence is needed, or weak evidence of both sides; twice that where a
+// Call and its Reply were seen that are as draft-02 has them.
 void Model::Impl::tell_dialect(Connection& c, const roce::SendMessage& send) {
   const auto told = wire::tell_dialect(send.data);
   if (!told) return;
+  DialectVotes& votes = c.votes[static_cast<std::size_t>(told->dialect)];
+  if (told->strong) {
+    votes.strong = std::min(votes.strong + 2U, 4U);
+  } else {
+    votes.weak[send.sender] = true;
+  }
+  const unsigned sum = votes.strong + (votes.weak[0] ? 1U : 0U) + (votes.weak[1] ? 1U : 0U);
+  if (sum < (c.draft02_answered ? 4U : 2U)) return;
   c.pub.dialect = told->dialect;
   c.pub.dialect_frame = send.frame;
   c.pub.dialect_reason = told->reason;
@@ -603,20 +616,9 @@ bool Model::Impl::later_message(const roce::Connection& rc, Connection& c,
   if (!later && !send.complete) return false;
   Message& m = scratch;
   m.reset();
-// A broken message of draft-02 can look like one of a later dialect, and what follows would not be
-// judged any more. So strong evidence is needed, or weak evidence of both sides; twice that where a
-// Call and its Reply were seen that are as draft-02 has them.
   if (!later) {
     begin_message(rc, send, nullptr, m);
     m.kind = Kind::kMalformed;
-  DialectVotes& votes = c.votes[static_cast<std::size_t>(told->dialect)];
-  if (told->strong) {
-    votes.strong = std::min(votes.strong + 2U, 4U);
-  } else {
-    votes.weak[send.sender] = true;
-  }
-  const unsigned sum = votes.strong + (votes.weak[0] ? 1U : 0U) + (votes.weak[1] ? 1U : 0U);
-  if (sum < (c.draft02_answered ? 4U : 2U)) return;
     m.malformed = later.error();
     ++c.pub.malformed;
     observer.on_message(m, nullptr);
@@ -836,6 +838,19 @@ void Model::Impl::note_configured(Connection& c, wire::Bytes rpc_message) {
   c.pub.thresholds.reply = c.asked->maxreply_sendsize;
 }
 
+// An RDMA_ERROR for an OPTIONAL: there is no Call that it could end.
+bool Model::Impl::refuses_option(Connection& c, Message& m) {
+  if (m.kind != Kind::kError) return false;
+  for (Connection::Option& option : c.options) {
+    if (option.frame == 0 || option.xid != m.xid || option.sender == m.sender) continue;
+    m.match_frame = option.frame;
+    m.latency_ns = m.time_ns - option.time_ns;
+    option.frame = 0;
+    return true;
+  }
+  return false;
+}
+
 void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wire::HeaderView* h,
                          Message& m) {
   CallerCounts& counts = c.pub.caller[m.caller];
@@ -849,6 +864,9 @@ void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wir
   }
   const CallRef ref = c.calls[m.caller].find(m.xid);
   Call* call = ref.generation == 0 ? nullptr : pool.get(ref);
+  c.draft02_answered |= call != nullptr && h != nullptr && m.kind == Kind::kReply &&
+                        m.version == 2 && call->message.version == 2 &&
+                        call->message.header_length != 0;
   if (call != nullptr) {
     m.rpc.known = call->message.rpc.known;
     m.rpc.program = call->message.rpc.program;
@@ -873,7 +891,7 @@ void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wir
     note_configured(c, send.data.subspan(h->length));
   }
   if (call == nullptr) {
-    ++counts.unmatched_replies;
+    if (!refuses_option(c, m)) ++counts.unmatched_replies;
     note_credits(c, m);
     observer.on_message(m, nullptr);
     return;
@@ -913,9 +931,6 @@ void Model::on_operation(const roce::Connection& rc, roce::Operation& op) {
   op.tag = 0;
   if (target.call.generation == 0) {
     if (c.pub.speaks == Speaks::kRpc) ++c.pub.stray_operations;
-  c.draft02_answered |= call != nullptr && h != nullptr && m.kind == Kind::kReply &&
-                        m.version == 2 && call->message.version == 2 &&
-                        call->message.header_length != 0;
     impl_->observer.on_operation(rc, op, nullptr, 0);
     return;
   }
@@ -957,6 +972,23 @@ void Model::on_data(const roce::Connection& rc, const roce::Operation& op, std::
   impl_->kept_bytes += chunk.data.footprint() - before;
 }
 
+void Model::Impl::note_moved(Call& call, CallSegment& segment, const roce::Operation& op) {
+  if ((op.kind == roce::OpKind::kRead) != (segment.list == ChunkList::kRead)) return;
+  // A READ that was answered with too few bytes has asked for all: its responses are at fault.
+  const std::uint64_t length = op.answered ? op.length : op.bytes;
+  const wire::Segment& target = segment.target;
+  // Distances from the segment's beginning; an operation may begin before it, and end behind its
+  // end.
+  const std::uint64_t below = op.offset < target.offset ? target.offset - op.offset : 0;
+  const std::uint64_t begin = below != 0 ? 0 : op.offset - target.offset;
+  const std::uint64_t end = begin + (length > below ? length - below : 0);
+  const std::size_t before = segment.coverage.footprint();
+  segment.coverage.add(begin, end);
+  const std::size_t after = segment.coverage.footprint();
+  call.counted = call.counted + after - before;
+  outstanding_bytes = outstanding_bytes + after - before;
+}
+
 void Model::on_operation_end(const roce::Connection& rc, const roce::Operation& op) {
   Call* call = impl_->tagged(op.tag);
   const auto index = static_cast<std::uint32_t>(op.tag & 0xffff);
@@ -968,6 +1000,7 @@ void Model::on_operation_end(const roce::Connection& rc, const roce::Operation& 
   CallSegment& segment = call->segments[index];
   CallChunk& chunk = call->chunks[segment.chunk];
   segment.moved += op.bytes;
+  impl_->note_moved(*call, segment, op);
   chunk.moved += op.bytes;
   c.pub.chunk_bytes[static_cast<std::size_t>(segment.list)] += op.bytes;
   call->last_op_ns = std::max(call->last_op_ns, op.last_ns);
@@ -1016,21 +1049,3 @@ bool Model::answers(const roce::Connection& connection, std::span<const std::uin
 }
 
 }  // namespace rpcrdma::model
-void Model::Impl::note_moved(Call& call, CallSegment& segment, const roce::Operation& op) {
-  if ((op.kind == roce::OpKind::kRead) != (segment.list == ChunkList::kRead)) return;
-  // A READ that was answered with too few bytes has asked for all: its responses are at fault.
-  const std::uint64_t length = op.answered ? op.length : op.bytes;
-  const wire::Segment& target = segment.target;
-  // Distances from the segment's beginning; an operation may begin before it, and end behind its
-  // end.
-  const std::uint64_t below = op.offset < target.offset ? target.offset - op.offset : 0;
-  const std::uint64_t begin = below != 0 ? 0 : op.offset - target.offset;
-  const std::uint64_t end = begin + (length > below ? length - below : 0);
-  const std::size_t before = segment.coverage.footprint();
-  segment.coverage.add(begin, end);
-  const std::size_t after = segment.coverage.footprint();
-  call.counted = call.counted + after - before;
-  outstanding_bytes = outstanding_bytes + after - before;
-}
-
-  impl_->note_moved(*call, segment, op);

@@ -78,10 +78,12 @@ void check_answer_to_malformed(const model::Message& m, const PastMessage& past,
   });
 }
 
-// The sender of an RDMA_ERROR answers what was no Call.
-void check_error_to_answer(const model::Message& m, const PastMessage& past, const char* what,
-                           const Scene& scene) {
-  scene.findings.add(RuleId::kErr06, since(past, m, scene),
+// The sender of an RDMA_ERROR answers what was no Call, in `frame`.
+void check_error_to_answer(const model::Message& m, const PastMessage& past, std::uint64_t frame,
+                           const char* what, const Scene& scene) {
+  Evidence e = since(past, m, scene);
+  e.frames = {frame, m.frame};
+  scene.findings.add(RuleId::kErr06, e,
                      [&] { return fmt::format("an RDMA_ERROR for {} {:#010x}", what, m.xid); });
 }
 
@@ -113,6 +115,9 @@ void check_unmatched(const model::Message& m, const Scene& scene, AnswerHistory&
     return;
   }
   if (PastMessage* past = history.find(peer, m.xid)) {
+    if (m.kind == Kind::kError && past->objected_frame != 0) {
+      return check_error_to_answer(m, *past, past->objected_frame, "RDMA_ERROR", scene);
+    }
     switch (past->fate) {
       case Fate::kReplied:
       case Fate::kRefused:
@@ -123,7 +128,8 @@ void check_unmatched(const model::Message& m, const Scene& scene, AnswerHistory&
         past->end_frame = m.frame;
         return check_answer_to_malformed(m, *past, scene);
       case Fate::kDone:
-        if (m.kind == Kind::kError) check_error_to_answer(m, *past, "RDMA_DONE", scene);
+        if (m.kind == Kind::kError)
+          check_error_to_answer(m, *past, past->frame, "RDMA_DONE", scene);
         return;
       case Fate::kSuperseded:
         break;
@@ -131,11 +137,12 @@ void check_unmatched(const model::Message& m, const Scene& scene, AnswerHistory&
   }
   if (m.kind == Kind::kError) {
     // The other way round: its sender has been answered, and answers that.
-    if (const PastMessage* past = history.find(m.sender, m.xid)) {
-      if (past->fate == Fate::kReplied) return check_error_to_answer(m, *past, "Reply", scene);
-      if (past->fate == Fate::kRefused || past->answered) {
-        return check_error_to_answer(m, *past, "RDMA_ERROR", scene);
-      }
+    PastMessage* past = history.find(m.sender, m.xid);
+    const bool replied = past != nullptr && past->fate == Fate::kReplied;
+    if (replied || (past != nullptr && (past->fate == Fate::kRefused || past->answered))) {
+      past->objected_frame = m.frame;
+      return check_error_to_answer(m, *past, past->end_frame, replied ? "Reply" : "RDMA_ERROR",
+                                   scene);
     }
   }
   check_answer_to_nothing(m, scene, history);
@@ -229,7 +236,7 @@ void note_passed(const model::Message& call, const model::Message& answer, Answe
 // version that is unknown here, as Linux sends it (ERR-04).
 void note_broken_error(const model::Message& m, AnswerHistory& history) {
   PastMessage* past = history.find(static_cast<std::uint8_t>(1 - m.sender), m.xid);
-  if (past == nullptr || past->fate != Fate::kMalformed || past->version != m.version) return;
+  if (past == nullptr || past->fate != Fate::kMalformed) return;
   past->answered = true;
   past->end_frame = m.frame;
 }
@@ -379,6 +386,7 @@ void note_call_end(const model::Call& call, const model::Message* answer, const 
       PastMessage past = past_of(
           call.message, call.ending == model::Ending::kError ? Fate::kRefused : Fate::kReplied);
       past.end_frame = answer->frame;
+      past.misdirected = scene.history.misdirected.has(answer->id);
       past.done_due = answer->kind == Kind::kReply && !answer->reads.empty();
       past.cant_reply = answer->kind == Kind::kError && answer->error == RdmaErr::kCantReply;
       if (past.fate == Fate::kRefused) {
@@ -392,7 +400,6 @@ void note_call_end(const model::Call& call, const model::Message* answer, const 
       if (past.cant_reply) {
         past.offered = offered_for_results(call.message);
         history.cant_reply_seen = true;
-      past.misdirected = scene.history.misdirected.has(answer->id);
       }
       remember(past, scene, history);
       break;

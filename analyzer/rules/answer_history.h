@@ -38,6 +38,7 @@ struct PastMessage {
   std::uint64_t passed_by = 0;  // kMalformed: frame of the first answer to a later Call; 0: none
   std::uint64_t frame = 0;      // of the message
   std::uint64_t end_frame = 0;  // of its answer; 0: none
+  std::uint64_t objected_frame = 0;  // of an RDMA_ERROR of the sender for that answer; 0: none
 };
 
 class AnswerHistory {
