@@ -124,7 +124,7 @@ void add_reverse_scenes(Scenes& scenes) {
                     .guilty = Guilty::kClient,
                     .breaks = chunk_answered(false),
                     .keeps = chunk_answered(true),
-                    .also = {"HDR-10"}});
+                    .also = {"HDR-10", "CONN-LOST"}});
   scenes.push_back({.rule = "BI-05",
                     .guilty = Guilty::kServer,
                     .breaks =
@@ -186,7 +186,7 @@ void add_reverse_scenes(Scenes& scenes) {
                     .guilty = Guilty::kServer,
                     .breaks = sent_again(kServer),
                     .keeps = sent_again(kClient),
-                    .both = {"HDR-10"}});
+                    .both = {"HDR-10", "CONN-LOST"}});
 }
 
 }  // namespace rpcrdma::scenes
