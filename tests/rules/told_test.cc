@@ -21,9 +21,9 @@ bool shown_by_packets_only(const std::string& rule) {
 
 // Scenes of which the packets tell what happened, and an endpoint only how it went on.
 bool told_otherwise(const RuleScene& scene) {
-  constexpr std::array<const char*, 7> kScenes{
-      "CONN-LOST-rejected",    "CONN-LOST-retries", "CONN-LOST-no-rep", "CONN-LOST-rnr",
-      "CONN-LOST-rnr-retries", "RETX-STORM",        "SLOW-NETWORK"};
+  constexpr std::array<const char*, 8> kScenes{
+      "OPS-05-response-length", "CONN-LOST-rejected",    "CONN-LOST-retries", "CONN-LOST-no-rep",
+      "CONN-LOST-rnr",          "CONN-LOST-rnr-retries", "RETX-STORM",        "SLOW-NETWORK"};
   return std::find(kScenes.begin(), kScenes.end(), scene.file()) != kScenes.end();
 }
 
