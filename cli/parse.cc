@@ -41,8 +41,8 @@ std::string_view before(std::string_view text, std::initializer_list<std::string
   return text;
 }
 
-// The bytes of a line of a hex dump, `so_far` bytes behind its beginning; the line as it is if it is
-// not one. Known are
+// The bytes of a line of a hex dump, `so_far` bytes behind its beginning; the line as it is if it
+// is not one. Known are
 //   0010  e2 22 00 5a ... 01   ."......           tshark, Wireshark
 //   00000010  e2 22 00 ...  5a 01 ...  |."......| hexdump -C
 //   000010 e2 22 00 5a ... 01  >."......<         od -A x -t x1z

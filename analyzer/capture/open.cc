@@ -3,10 +3,10 @@
 #include "file_kind.h"
 #include "inflate_gzip.h"
 #include "inflate_zstd.h"
-#include "window_file.h"
 #include "pcap_reader.h"
 #include "pcapng_reader.h"
 #include "stream_feed.h"
+#include "window_file.h"
 
 #include <algorithm>
 #include <array>
@@ -95,7 +95,8 @@ OpenedFile open_regular(FileDescriptor fd, std::string name, std::uint64_t size)
   const ssize_t n = ::pread(fd.get(), start.data(), start.size(), 0);
   if (n < 0) return fail_errno(name, errno);
   if (compression({start.data(), static_cast<std::size_t>(n)}) == Compression::kNone) {
-    auto source = open_feed(std::make_unique<WindowFile>(std::move(fd), size), std::move(name), size);
+    auto source =
+        open_feed(std::make_unique<WindowFile>(std::move(fd), size), std::move(name), size);
     if (source) (*source)->allow_marks();
     return source;
   }

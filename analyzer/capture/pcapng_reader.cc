@@ -234,7 +234,8 @@ const char* PcapngReader::enhanced_packet(Bytes block, Frame& frame) {
   options(block, 28 + padded(fields.captured), [&](std::uint16_t code, Bytes value) {
     if (code == kEpbDropcount && value.size() == 8) {
       Interface& from = interfaces_[fields.interface];
-      update_drops(from, from.drops_reported, from.drops_counted + std::min(order_.u64(value.data()), std::uint64_t{1} << 44));
+      update_drops(from, from.drops_reported,
+                   from.drops_counted + std::min(order_.u64(value.data()), std::uint64_t{1} << 44));
     }
   });
   return nullptr;

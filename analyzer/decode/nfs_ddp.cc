@@ -43,9 +43,10 @@ Shape eligible_results(const ProcedureId& id) {
 // items.
 class ResultReduction final : public Reduction {
  public:
-  ResultReduction(std::size_t stream_bytes, std::span<const std::uint64_t> chunk_lengths,
-                  std::span<DdpItem> items)
-      : stream_bytes_(stream_bytes), chunk_lengths_(chunk_lengths), items_(items) {}
+  // `whole`: whether the stream certainly has so many bytes.
+  ResultReduction(std::uint64_t stream_bytes, bool whole,
+                  std::span<const std::uint64_t> chunk_lengths, std::span<DdpItem> items)
+      : stream_bytes_(stream_bytes), whole_(whole), chunk_lengths_(chunk_lengths), items_(items) {}
 
   bool is_removed(std::size_t count_offset, std::uint32_t length, bool ddp_eligible) override {
     if (!ddp_eligible) return false;
@@ -59,8 +60,8 @@ class ResultReduction final : public Reduction {
     }
     const bool removed = item.chunk >= 0;
     if (removed) stray_roundup_ = static_cast<std::uint32_t>(wire::xdr_padded(length) - length);
-    const bool plausible = removed || length <= stream_bytes_ - count_offset - 4;
-    if (plausible && found_ < items_.size()) items_[found_++] = item;
+    item.absent = !removed && count_offset + 4 + std::uint64_t{length} > stream_bytes_;
+    if ((!item.absent || whole_) && found_ < items_.size()) items_[found_++] = item;
     return removed;
   }
 
@@ -73,7 +74,8 @@ class ResultReduction final : public Reduction {
   [[nodiscard]] std::size_t found() const { return found_; }
 
  private:
-  std::size_t stream_bytes_;
+  std::uint64_t stream_bytes_;
+  bool whole_;
   std::span<const std::uint64_t> chunk_lengths_;
   std::span<DdpItem> items_;
   std::size_t next_chunk_ = 0;
@@ -123,10 +125,12 @@ bool knows_results(const ProcedureId& id) {
 
 std::size_t find_result_items(const ProcedureId& id, wire::Bytes results,
                               std::span<const std::uint64_t> chunk_lengths,
-                              std::span<DdpItem> items, CompoundOps* ops) {
+                              std::span<DdpItem> items, CompoundOps* ops,
+                              std::optional<std::uint64_t> whole) {
   if (ops != nullptr) *ops = {};
   if (!knows_results(id)) return guess_item(results, chunk_lengths, items);
-  ResultReduction reduction(results.size(), chunk_lengths, items);
+  ResultReduction reduction(whole.value_or(results.size()), whole.has_value(), chunk_lengths,
+                            items);
   if (is_compound(id)) {
     const CompoundOps walked = walk_compound(id, results, reduction);
     if (ops != nullptr) *ops = walked;

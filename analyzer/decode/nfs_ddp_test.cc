@@ -25,6 +25,20 @@ void expect_item(const DdpItem& item, std::uint32_t count_offset, std::uint32_t 
   EXPECT_FALSE(item.guessed);
 }
 
+// A count without its data, in a chunk or behind it, is an item only if the stream is known to end.
+TEST(ResultItems, WhatIsNowhereIsAbsent) {
+  const ByteVector results = stream("0 0 138b 1 138b");
+  const Chunks empty{0};
+  std::array<DdpItem, 4> items;
+  EXPECT_EQ(find_result_items({kProgNfs, 3, 6}, results, empty, items), 0U);
+  ASSERT_EQ(find_result_items({kProgNfs, 3, 6}, results, empty, items, nullptr, 20), 1U);
+  EXPECT_TRUE(items[0].absent);
+  EXPECT_EQ(items[0].length, 5003U);
+  // The front of a longer stream.
+  ASSERT_EQ(find_result_items({kProgNfs, 3, 6}, results, empty, items, nullptr, 20 + 5004), 1U);
+  EXPECT_FALSE(items[0].absent);
+}
+
 // ---- versions 2 and 3
 
 TEST(Nfs3DdpTest, ReadWithAttributes) {

@@ -68,6 +68,7 @@ void Message::reset() {
   processed = false;
   segment_index = length_needed = 0;
   inv_handle = opttype = header_length = 0;
+  direction = wire::MsgType::kCall;
   xid = version = credit = proc = 0;
   dialect = wire::Dialect::kDraft02;
   rpc = RpcInfo{};

@@ -72,6 +72,12 @@ bool is_nfs_procedure(const RpcInfo& rpc) {
          rpc.procedure != 0;
 }
 
+// For a later dialect of version 2.
+struct DialectVotes {
+  unsigned strong = 0;         // 2 for each message, 4 at most
+  std::array<bool, 2> weak{};  // by sender
+};
+
 }  // namespace
 
 struct Model::Impl {
@@ -85,6 +91,17 @@ struct Model::Impl {
     bool expected = false;                         // set up to the port of NFS/RDMA
     std::uint32_t unknown_sends = 0;               // whole ones, none of them RPC-over-RDMA
     std::optional<wire::RdmaConfigRequest> asked;  // by the last CONF_RDMA
+    std::array<DialectVotes, 4> votes{};           // by wire::Dialect
+    // Of its latest messages without an RPC Call that may get an RDMA_ERROR all the same.
+    struct Option {
+      std::uint8_t sender = 0;
+      std::uint32_t xid = 0;
+      std::uint64_t frame = 0;  // 0: none
+      std::int64_t time_ns = 0;
+    };
+    std::array<Option, 8> options{};
+    std::size_t next_option = 0;
+    bool draft02_answered = false;  // a Call and its Reply are as draft-02 has them
   };
 
   Observer& observer;
@@ -141,6 +158,9 @@ struct Model::Impl {
   MsgType guess_direction(Connection& c, std::uint8_t sender, std::uint32_t xid);
   MsgType direction(const roce::Connection& rc, Connection& c, const roce::SendMessage& send,
                     const wire::HeaderView& h, const EarlySend* early);
+  MsgType told_direction(Connection& c, const roce::SendMessage& send, const wire::HeaderView& h);
+  void broken_error(Connection& c, Message& m);
+  static bool refuses_option(Connection& c, Message& m);
   void note_configured(Connection& c, wire::Bytes rpc_message);
   bool answers_outstanding(Connection& c, std::uint8_t sender, std::uint32_t xid) {
     return c.calls[1 - sender].find(xid).generation != 0;
@@ -151,6 +171,7 @@ struct Model::Impl {
     return c.pub.caller[sender].calls != 0 && xid - c.latest_xid[sender] + kNear < 2 * kNear;
   }
   void note_credits(Connection& c, Message& m);
+  void note_moved(Call& call, CallSegment& segment, const roce::Operation& op);
   void count_outstanding(CallRef ref);
 };
 
@@ -203,8 +224,8 @@ void Model::on_cm(const roce::Connection* connection, int sender, const wire::Cm
 std::uint64_t losses(const roce::Connection& connection) {
   std::uint64_t n = connection.events_lost;
   for (const roce::Side& side : connection.side) {
-    n += side.counters.lost_capture + side.counters.reads_unseen +
-         side.counters.acknowledged_unseen;
+    n +=
+        side.counters.lost_capture + side.counters.reads_unseen + side.counters.acknowledged_unseen;
   }
   return n;
 }
@@ -344,6 +365,7 @@ void Model::Impl::fill_lists(const wire::HeaderView& h, Message& m) {
   m.length_needed = h.length_needed;
   m.inv_handle = h.inv_handle;
   m.opttype = h.opttype;
+  m.direction = h.direction;
 }
 
 void Model::Impl::begin_message(const roce::Connection& rc, const roce::SendMessage& send,
@@ -376,12 +398,31 @@ void Model::Impl::begin_message(const roce::Connection& rc, const roce::SendMess
   }
 }
 
+// Version 2 says itself whether it is a Call or a Reply. Where the RPC message, or the chunk that
+// it is in, says otherwise, it is an answer if there is a Call for it: so nothing that follows is
+// laid at the peer's door.
+MsgType Model::Impl::told_direction(Connection& c, const roce::SendMessage& send,
+                                    const wire::HeaderView& h) {
+  std::uint32_t shown = static_cast<std::uint32_t>(h.direction);
+  if (h.proc == Proc::kNomsg) {
+    const bool long_call = !h.reads.empty() && h.reads[0].position == 0;
+    const bool long_reply = h.reads.empty() && h.reply && !h.reply->empty();
+    if (long_call) shown = 0;
+    if (long_reply) shown = 1;
+  } else if (h.proc == Proc::kMsg && send.data.size() >= h.length + 8 &&
+             wire::load_be32(send.data.data() + h.length) == h.xid) {
+    shown = wire::load_be32(send.data.data() + h.length + 4);
+  }
+  if (shown > 1 || static_cast<MsgType>(shown) == h.direction) return h.direction;
+  return answers_outstanding(c, send.sender, h.xid) ? MsgType::kReply : MsgType::kCall;
+}
+
 // Call or Reply? Version 2 says so; in version 1 the RPC message's own msg_type does, and for
 // RDMA_NOMSG the list that the message itself must be in.
 MsgType Model::Impl::direction(const roce::Connection& rc, Connection& c,
                                const roce::SendMessage& send, const wire::HeaderView& h,
                                const EarlySend* early) {
-  if (h.vers == 2 && h.proc != Proc::kError) return h.direction;
+  if (h.vers == 2 && h.proc != Proc::kError) return told_direction(c, send, h);
   switch (h.proc) {
     case Proc::kError:
       return MsgType::kReply;
@@ -471,6 +512,8 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
         m.caller = header->direction == MsgType::kCall ? send.sender
                                                        : static_cast<std::uint8_t>(1 - send.sender);
         ++c.pub.options;
+        c.options[c.next_option] = {send.sender, m.xid, m.frame, m.time_ns};
+        c.next_option = (c.next_option + 1) % c.options.size();
         break;
       case Proc::kError:
         m.kind = Kind::kError;
@@ -506,7 +549,29 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
   m.kind = Kind::kMalformed;
   m.malformed = header.error();
   ++c.pub.malformed;
-  impl_->observer.on_message(m, nullptr);
+  if (m.proc == static_cast<std::uint32_t>(Proc::kError)) {
+    impl_->broken_error(c, m);
+  } else {
+    impl_->observer.on_message(m, nullptr);
+  }
+}
+
+// Whatever is wrong with an RDMA_ERROR, it answers the Call whose XID it has.
+void Model::Impl::broken_error(Connection& c, Message& m) {
+  const auto caller = static_cast<std::uint8_t>(1 - m.sender);
+  const CallRef ref = c.calls[caller].find(m.xid);
+  if (ref.generation == 0) return observer.on_message(m, nullptr);
+  Call& call = *pool.get(ref);
+  m.caller = caller;
+  m.match_frame = call.message.frame;
+  m.latency_ns = m.time_ns - call.message.time_ns;
+  call.message.match_frame = m.frame;
+  call.message.latency_ns = m.latency_ns;
+  ++c.pub.caller[caller].errors;
+  note_credits(c, m);
+  --m.credits.in_use;
+  observer.on_message(m, nullptr);
+  end_call(c, caller, ref, Ending::kError, &m);
 }
 
 // Whether this message of version 2 is of a later dialect than what decode_header() knows.
@@ -522,9 +587,20 @@ bool Model::Impl::later_dialect(Connection& c, const roce::SendMessage& send, bo
   return c.pub.dialect != wire::Dialect::kDraft02;
 }
 
+// A broken message of draft-02 can look like one of a later dialect, and what follows would not be
+// judged any more. So strong evidence is needed, or weak evidence of both sides; twice that where a
+// Call and its Reply were seen that are as draft-02 has them.
 void Model::Impl::tell_dialect(Connection& c, const roce::SendMessage& send) {
   const auto told = wire::tell_dialect(send.data);
   if (!told) return;
+  DialectVotes& votes = c.votes[static_cast<std::size_t>(told->dialect)];
+  if (told->strong) {
+    votes.strong = std::min(votes.strong + 2U, 4U);
+  } else {
+    votes.weak[send.sender] = true;
+  }
+  const unsigned sum = votes.strong + (votes.weak[0] ? 1U : 0U) + (votes.weak[1] ? 1U : 0U);
+  if (sum < (c.draft02_answered ? 4U : 2U)) return;
   c.pub.dialect = told->dialect;
   c.pub.dialect_frame = send.frame;
   c.pub.dialect_reason = told->reason;
@@ -751,7 +827,10 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const roce::Se
     call.digest = early != nullptr && early->digest != 0 ? early->digest : digest_of(m.payload);
   }
   const bool long_call = h != nullptr && h->proc == Proc::kNomsg;
-  if (h != nullptr && !long_call) decode_call_rpc(call, send.data.subspan(h->length), early);
+  if (h != nullptr && !long_call) {
+    if (!m.reads.empty()) note_counts(call, m.payload);
+    decode_call_rpc(call, send.data.subspan(h->length), early);
+  }
   for (const CallChunk& chunk : call.chunks) ++c.pub.chunks[static_cast<std::size_t>(chunk.list)];
 
   const bool callback =
@@ -791,6 +870,19 @@ void Model::Impl::note_configured(Connection& c, wire::Bytes rpc_message) {
   c.pub.thresholds.reply = c.asked->maxreply_sendsize;
 }
 
+// An RDMA_ERROR for an OPTIONAL: there is no Call that it could end.
+bool Model::Impl::refuses_option(Connection& c, Message& m) {
+  if (m.kind != Kind::kError) return false;
+  for (Connection::Option& option : c.options) {
+    if (option.frame == 0 || option.xid != m.xid || option.sender == m.sender) continue;
+    m.match_frame = option.frame;
+    m.latency_ns = m.time_ns - option.time_ns;
+    option.frame = 0;
+    return true;
+  }
+  return false;
+}
+
 void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wire::HeaderView* h,
                          Message& m) {
   CallerCounts& counts = c.pub.caller[m.caller];
@@ -804,6 +896,9 @@ void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wir
   }
   const CallRef ref = c.calls[m.caller].find(m.xid);
   Call* call = ref.generation == 0 ? nullptr : pool.get(ref);
+  c.draft02_answered |= call != nullptr && h != nullptr && m.kind == Kind::kReply &&
+                        m.version == 2 && call->message.version == 2 &&
+                        call->message.header_length != 0;
   if (call != nullptr) {
     m.rpc.known = call->message.rpc.known;
     m.rpc.program = call->message.rpc.program;
@@ -828,7 +923,7 @@ void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wir
     note_configured(c, send.data.subspan(h->length));
   }
   if (call == nullptr) {
-    ++counts.unmatched_replies;
+    if (!refuses_option(c, m)) ++counts.unmatched_replies;
     note_credits(c, m);
     observer.on_message(m, nullptr);
     return;
@@ -916,6 +1011,23 @@ void Model::on_data(const roce::Connection& rc, const roce::Operation& op, std::
   impl_->kept_bytes += chunk.data.footprint() - before;
 }
 
+void Model::Impl::note_moved(Call& call, CallSegment& segment, const roce::Operation& op) {
+  if ((op.kind == roce::OpKind::kRead) != (segment.list == ChunkList::kRead)) return;
+  // A READ that was answered with too few bytes has asked for all: its responses are at fault.
+  const std::uint64_t length = op.answered ? op.length : op.bytes;
+  const wire::Segment& target = segment.target;
+  // Distances from the segment's beginning; an operation may begin before it, and end behind its
+  // end.
+  const std::uint64_t below = op.offset < target.offset ? target.offset - op.offset : 0;
+  const std::uint64_t begin = below != 0 ? 0 : op.offset - target.offset;
+  const std::uint64_t end = begin + (length > below ? length - below : 0);
+  const std::size_t before = segment.coverage.footprint();
+  segment.coverage.add(begin, end);
+  const std::size_t after = segment.coverage.footprint();
+  call.counted = call.counted + after - before;
+  outstanding_bytes = outstanding_bytes + after - before;
+}
+
 void Model::on_operation_end(const roce::Connection& rc, const roce::Operation& op) {
   Call* call = impl_->tagged(op.tag);
   const auto index = static_cast<std::uint32_t>(op.tag & 0xffff);
@@ -927,6 +1039,7 @@ void Model::on_operation_end(const roce::Connection& rc, const roce::Operation& 
   CallSegment& segment = call->segments[index];
   CallChunk& chunk = call->chunks[segment.chunk];
   segment.moved += op.bytes;
+  impl_->note_moved(*call, segment, op);
   chunk.moved += op.bytes;
   c.pub.chunk_bytes[static_cast<std::size_t>(segment.list)] += op.bytes;
   call->last_op_ns = std::max(call->last_op_ns, op.last_ns);

@@ -13,4 +13,7 @@ namespace rpcrdma::model {
 [[nodiscard]] std::vector<decode::Removed> removed_by_reads(const Call& call,
                                                             std::uint32_t rpc_length);
 
+// Sets CallChunk::count of its Read chunks. `rpc_message` is reduced.
+void note_counts(Call& call, wire::Bytes rpc_message);
+
 }  // namespace rpcrdma::model

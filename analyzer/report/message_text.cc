@@ -123,8 +123,9 @@ std::string message_summary(const model::Message& m, const Context& context,
   }
   if (m.kind == model::Kind::kReply || m.kind == model::Kind::kError) {
     // What an RDMA_ERROR answers may be there, and be no Call that can be read.
-    const char* const missing =
-        m.kind == model::Kind::kError ? "no Call that can be read has its XID in" : "its Call is not in";
+    const char* const missing = m.kind == model::Kind::kError
+                                    ? "no Call that can be read has its XID in"
+                                    : "its Call is not in";
     line +=
         m.match_frame != 0
             ? fmt::format(" | answers {} after {}", m.match_frame, format_duration(m.latency_ns))

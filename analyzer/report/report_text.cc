@@ -56,7 +56,7 @@ std::string frames_text(const std::vector<std::uint64_t>& frames, std::uint64_t 
 }
 
 std::string private_data_text(const EndPoint& e) {
-  if (!e.private_data) return "none";
+  if (!e.private_data) return e.cm_seen ? "none" : "unknown";
   return fmt::format("send {}, receive {}, remote invalidation {}",
                      format_bytes(e.private_data->send_size),
                      format_bytes(e.private_data->receive_size),

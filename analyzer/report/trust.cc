@@ -43,8 +43,8 @@ rules::Trust::Gap order_of(const Report& r) {
   rules::Trust::Gap early;
   for (const Connection& c : r.connections) {
     if (c.speaks != model::Speaks::kRpc) continue;
-    add(early,
-        c.side[0].counters.acknowledged_unseen + c.side[1].counters.acknowledged_unseen, c.id);
+    add(early, c.side[0].counters.acknowledged_unseen + c.side[1].counters.acknowledged_unseen,
+        c.id);
   }
   return early;
 }
@@ -118,11 +118,10 @@ ReportTrust trust_of(const Report& r) {
   t.damaged = c.file_cut_short || !c.damage.empty();
   t.withheld = withheld_of(r);
   t.complete = t.gaps.complete() && !t.damaged && c.dropped == 0 && c.cut_short == 0 &&
-               c.unknown_link == 0 && order_of(r).amount == 0 &&
-               c.packets.icrc_unchecked == 0 && c.packets.lost_capture == 0 &&
-               r.unlisted.connections == 0 && r.recording.events.lost == 0 &&
-               r.recording.events.missing == 0 && r.recording.events.malformed == 0 &&
-               r.recording.events.left_out == 0;
+               c.unknown_link == 0 && order_of(r).amount == 0 && c.packets.icrc_unchecked == 0 &&
+               c.packets.lost_capture == 0 && r.unlisted.connections == 0 &&
+               r.recording.events.lost == 0 && r.recording.events.missing == 0 &&
+               r.recording.events.malformed == 0 && r.recording.events.left_out == 0;
   return t;
 }
 
@@ -156,10 +155,10 @@ std::vector<TrustLine> trust_lines(const Report& r) {
                             packets(p.lost_capture)));
   }
   if (const auto early = order_of(r); early.amount != 0) {
-    add("order", fmt::format("{} acknowledgement{} what was not there yet: it is missing, or the "
-                             "directions are out of order: {}",
-                             early.amount, early.amount == 1 ? " is for" : "s are for",
-                             where(early)));
+    add("order",
+        fmt::format("{} acknowledgement{} what was not there yet: it is missing, or the "
+                    "directions are out of order: {}",
+                    early.amount, early.amount == 1 ? " is for" : "s are for", where(early)));
   }
   if (const auto& e = r.recording.events; e.lost + e.missing != 0) {
     const std::string of = t.gaps.events_lost.amount != 0

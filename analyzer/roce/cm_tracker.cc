@@ -116,6 +116,7 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
       c.stream[0].started = true;
       c.stream[0].next = req->starting_psn;
     }
+    if (ref.connection != nullptr) ++ref.connection->requests_sent;
     report(ref);
   } else if (const auto* rep = std::get_if<wire::CmRep>(&mad->message)) {
     FlowRef ref = known(t.dst, rep->remote_comm_id);

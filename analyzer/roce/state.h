@@ -35,6 +35,9 @@ struct ReadInProgress {
   std::uint32_t packets = 1;  // PSNs that its responses take
   bool done = false;          // kept a while to tell a repeated response from an orphan
   bool unseen = false;        // counted in SideCounters::reads_unseen
+  bool asked_again = false;   // a request for it, or for the rest of it, was sent again
+  bool wrong_length = false;  // counted in SideCounters::wrong_response
+  std::uint64_t missing = 0;  // bytes of `arrived` that responses had to carry and did not
   IntervalSet arrived;
 };
 
@@ -228,6 +231,8 @@ struct Tracker::Impl {
   void write_packet(ConnectionState& c, int sender, const Packet& p);
   void read_request(ConnectionState& c, int sender, const Packet& p);
   void read_response(ConnectionState& c, int sender, const Packet& p);
+  static void judge_response(SideCounters& counters, ReadInProgress& read, const Packet& p,
+                             std::int32_t n, std::uint64_t share);
   void acknowledge(ConnectionState& c, int sender, const Packet& p);
   void note_acknowledged(ConnectionState& c, int sender, std::uint32_t psn);
   void note_reads_answered(ConnectionState& c, int sender, std::uint32_t psn);

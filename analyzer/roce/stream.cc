@@ -60,6 +60,28 @@ std::uint64_t offset_in(const ConnectionState& c, const Operation& op, const Pac
   return static_cast<std::uint64_t>(n) * mtu_of(c);
 }
 
+// How many of the READ's bytes the response `n` PSNs behind its request has to carry; nothing where
+// that is not certain. It is by a path MTU that a packet has borne out, or where any would do.
+std::optional<std::uint64_t> share_of(const ConnectionState& c, const ReadInProgress& read,
+                                      const Packet& p, std::int32_t n) {
+  const std::uint32_t length = read.op.length;
+  const bool borne_out = length <= c.mtu_at_least || c.path_mtu == c.mtu_at_least;
+  if (borne_out && packets_for(length, mtu_of(c)) == read.packets) {
+    const std::uint64_t offset = static_cast<std::uint64_t>(n) * mtu_of(c);
+    return std::min<std::uint64_t>(mtu_of(c), length - std::min<std::uint64_t>(offset, length));
+  }
+  if (n == 0 && p.info->first && p.info->last && !read.asked_again) return length;
+  return std::nullopt;
+}
+
+// Of such a response: its opcode is not that of its place. A READ that is asked for again, from the
+// middle on, is answered by a First or Only there.
+bool out_of_place(const ReadInProgress& read, const Packet& p, std::int32_t n) {
+  const bool last = static_cast<std::uint32_t>(n) + 1 == read.packets;
+  return p.info->last != last || (n == 0 && !p.info->first) ||
+         (n != 0 && p.info->first && !read.asked_again);
+}
+
 }  // namespace
 
 // Every packet of a message but the last is as long as the path MTU. The packets are believed more
@@ -221,6 +243,12 @@ void Tracker::Impl::duplicate(ConnectionState& c, int sender, const Packet& p) {
   SideCounters& counters = c.side[static_cast<std::size_t>(sender)].counters;
   retransmitted(c, sender, 1, p);
   sent_again(c, sender, p);
+  if (p.info->reth && !p.info->write) {
+    for (ReadInProgress& read : s.reads) {
+      const std::int32_t n = psn_diff(p.roce->bth.psn, read.op.psn);
+      read.asked_again |= n >= 0 && static_cast<std::uint32_t>(n) < read.packets;
+    }
+  }
   if (s.late_fills == 0) return;
   const std::int32_t behind_fill = psn_diff(p.roce->bth.psn, s.filled_at);
   if (behind_fill > 0) {
@@ -567,25 +595,34 @@ void Tracker::Impl::read_response(ConnectionState& c, int sender, const Packet& 
     return;
   }
   Operation& op = it->op;
-  const std::uint64_t offset = offset_in(c, op, p, psn_diff(psn, op.psn));
+  const std::int32_t n = psn_diff(psn, op.psn);
+  const std::optional<std::uint64_t> expected = share_of(c, *it, p, n);
+  const std::uint64_t offset =
+      expected ? static_cast<std::uint64_t>(n) * mtu_of(c) : offset_in(c, op, p, n);
   const std::uint64_t room = offset < op.length ? op.length - offset : 0;
   const std::uint64_t length = std::min<std::uint64_t>(p.wire_payload, room);
+  // What a response has to carry and does not is missing on the wire, not in the capture: there is
+  // no other one for it.
+  const std::uint64_t share = expected.value_or(length);
   // A response without payload answers a READ of zero bytes.
-  const bool fresh = !it->done && (op.length == 0 || it->arrived.add(offset, offset + length));
+  const bool fresh = !it->done && (op.length == 0 || it->arrived.add(offset, offset + share));
   if (!fresh) {
     retransmitted(c, sender, 1, p);
     return;
   }
+  if (expected) judge_response(counters, *it, p, n, share);
   op.last_frame = p.meta.frame;
   op.last_ns = p.meta.time_ns;
-  op.bytes = it->arrived.covered();
+  it->missing += share - std::min(length, share);
+  op.bytes = it->arrived.covered() - it->missing;
   if (op.want_data && length != 0) {
     listener.on_data(c, op, offset,
                      p.roce->payload.first(static_cast<std::size_t>(
                          std::min<std::uint64_t>(p.roce->payload.size(), length))));
   }
-  if (op.bytes == op.length) {
-    op.complete = true;
+  if (op.bytes + it->missing == op.length) {
+    op.complete = it->missing == 0;
+    op.answered = true;
     it->done = true;
     if (it->unseen) {
       --counters.reads_unseen;
@@ -600,6 +637,15 @@ void Tracker::Impl::read_response(ConnectionState& c, int sender, const Packet& 
           std::find_if(s.reads.begin(), s.reads.end(), [](const auto& r) { return r.done; }));
     }
   }
+}
+
+// A response that comes for the first time, of which it is known that `share` bytes are its own.
+void Tracker::Impl::judge_response(SideCounters& counters, ReadInProgress& read, const Packet& p,
+                                   std::int32_t n, std::uint64_t share) {
+  if (out_of_place(read, p, n)) count_irregular(counters, &SideCounters::illegal_sequence, p);
+  if (p.wire_payload == share || read.wrong_length) return;
+  read.wrong_length = true;
+  count_irregular(counters, &SideCounters::wrong_response, p);
 }
 
 void Tracker::Impl::acknowledge(ConnectionState& c, int sender, const Packet& p) {

@@ -313,6 +313,63 @@ TEST_F(ReadTest, LostResponseComesWithASecondRequestFromThere) {
   EXPECT_EQ(told.data, data);
 }
 
+TEST_F(ReadTest, ResponsesWithTooFewBytesAreIrregularAndNoLoss) {
+  a(request());
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    wire::RocePacket p = answer(i);
+    if (i == 2) p.payload = p.payload.first(kMtu - 24);
+    b(p);
+  }
+  a(packet(Opcode::kSendOnly, kQpB, 53, pattern(4)));
+  b(ack(kQpA, 53));
+  EXPECT_EQ(connection().side[1].counters.reads_unseen, 0U);
+  EXPECT_EQ(connection().side[1].counters.wrong_response, 1U);
+  EXPECT_EQ(connection().side[1].counters.first_irregular, 4U);
+  ASSERT_EQ(told.ops.size(), 1U);
+  EXPECT_FALSE(told.ops[0].complete);
+  EXPECT_EQ(told.ops[0].bytes, 3 * kMtu - 24);
+}
+
+TEST_F(ReadTest, AnOnlyOfAnotherLengthIsIrregular) {
+  a(with_reth(packet(Opcode::kReadRequest, kQpB, 50), 0xabc, 0x2000, 200));
+  b(packet(Opcode::kReadRespOnly, kQpA, 50, pattern(150)));
+  a(with_reth(packet(Opcode::kReadRequest, kQpB, 51), 0xabc, 0x2000, 200));
+  b(packet(Opcode::kReadRespOnly, kQpA, 51, pattern(210)));
+  a(packet(Opcode::kSendOnly, kQpB, 52, pattern(4)));
+  b(ack(kQpA, 52));
+  EXPECT_EQ(connection().side[1].counters.reads_unseen, 0U);
+  EXPECT_EQ(connection().side[1].counters.wrong_response, 2U);
+  EXPECT_EQ(told.ops.size(), 2U);
+}
+
+TEST_F(ReadTest, OnliesForFirstMiddleAndLastAreAnIllegalSequence) {
+  a(request());
+  b(answer(0));
+  b(answer(1));
+  b(answer(2));
+  a(with_reth(packet(Opcode::kReadRequest, kQpB, 53), 0xabc, 0x2000, 3 * kMtu));
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    wire::RocePacket p = answer(i);
+    p.bth.opcode = static_cast<std::uint8_t>(Opcode::kReadRespOnly);
+    p.bth.psn += 3;
+    b(p);
+  }
+  EXPECT_EQ(connection().side[1].counters.illegal_sequence, 3U);
+}
+
+TEST_F(ReadTest, AnsweredAgainFromTheMiddleIsLegal) {
+  a(request());
+  b(answer(0));
+  a(with_reth(packet(Opcode::kReadRequest, kQpB, 51), 0xabc, 0x2000 + kMtu, 2 * kMtu));
+  wire::RocePacket p = answer(1);
+  p.bth.opcode = static_cast<std::uint8_t>(Opcode::kReadRespFirst);
+  b(p);
+  b(answer(2));
+  EXPECT_EQ(connection().side[1].counters.illegal_sequence, 0U);
+  EXPECT_EQ(connection().side[1].counters.wrong_response, 0U);
+  EXPECT_TRUE(told.ops.at(0).complete);
+}
+
 TEST_F(ReadTest, AnAnswerThatTheCaptureLacksIsCountedUntilItComes) {
   a(request());
   b(answer(0));

@@ -25,6 +25,8 @@ Evidence since(const PastMessage& past, const model::Message& m, const Scene& sc
 }
 
 void check_second_answer(const model::Message& m, const PastMessage& past, const Scene& scene) {
+  // The requester may have made nothing of the first.
+  if (past.misdirected) return;
   Evidence e = since(past, m, scene);
   if (past.fate == Fate::kRefused && m.kind == Kind::kReply) {
     return scene.findings.add(RuleId::kErr07, e, [&] {
@@ -50,6 +52,12 @@ RdmaErr expected_error(const PastMessage& past) {
 void check_answer_to_malformed(const model::Message& m, const PastMessage& past,
                                const Scene& scene) {
   if (m.kind == Kind::kReply) {
+    if (past.version != 1 && past.version != 2) {
+      return scene.findings.add(RuleId::kErr05, since(past, m, scene), [&] {
+        return fmt::format("a Reply to message {:#010x} of version {}, in place of ERR_VERS", m.xid,
+                           past.version);
+      });
+    }
     if (!m.rpc.header_seen || m.rpc.reply_stat != wire::ReplyStat::kAccepted ||
         m.rpc.accept_stat != wire::AcceptStat::kSuccess) {
       return;
@@ -71,10 +79,12 @@ void check_answer_to_malformed(const model::Message& m, const PastMessage& past,
   });
 }
 
-// The sender of an RDMA_ERROR answers what was no Call.
-void check_error_to_answer(const model::Message& m, const PastMessage& past, const char* what,
-                           const Scene& scene) {
-  scene.findings.add(RuleId::kErr06, since(past, m, scene),
+// The sender of an RDMA_ERROR answers what was no Call, in `frame`.
+void check_error_to_answer(const model::Message& m, const PastMessage& past, std::uint64_t frame,
+                           const char* what, const Scene& scene) {
+  Evidence e = since(past, m, scene);
+  e.frames = {frame, m.frame};
+  scene.findings.add(RuleId::kErr06, e,
                      [&] { return fmt::format("an RDMA_ERROR for {} {:#010x}", what, m.xid); });
 }
 
@@ -106,6 +116,9 @@ void check_unmatched(const model::Message& m, const Scene& scene, AnswerHistory&
     return;
   }
   if (PastMessage* past = history.find(peer, m.xid)) {
+    if (m.kind == Kind::kError && past->objected_frame != 0) {
+      return check_error_to_answer(m, *past, past->objected_frame, "RDMA_ERROR", scene);
+    }
     switch (past->fate) {
       case Fate::kReplied:
       case Fate::kRefused:
@@ -116,7 +129,8 @@ void check_unmatched(const model::Message& m, const Scene& scene, AnswerHistory&
         past->end_frame = m.frame;
         return check_answer_to_malformed(m, *past, scene);
       case Fate::kDone:
-        if (m.kind == Kind::kError) check_error_to_answer(m, *past, "RDMA_DONE", scene);
+        if (m.kind == Kind::kError)
+          check_error_to_answer(m, *past, past->frame, "RDMA_DONE", scene);
         return;
       case Fate::kSuperseded:
         break;
@@ -124,11 +138,12 @@ void check_unmatched(const model::Message& m, const Scene& scene, AnswerHistory&
   }
   if (m.kind == Kind::kError) {
     // The other way round: its sender has been answered, and answers that.
-    if (const PastMessage* past = history.find(m.sender, m.xid)) {
-      if (past->fate == Fate::kReplied) return check_error_to_answer(m, *past, "Reply", scene);
-      if (past->fate == Fate::kRefused || past->answered) {
-        return check_error_to_answer(m, *past, "RDMA_ERROR", scene);
-      }
+    PastMessage* past = history.find(m.sender, m.xid);
+    const bool replied = past != nullptr && past->fate == Fate::kReplied;
+    if (replied || (past != nullptr && (past->fate == Fate::kRefused || past->answered))) {
+      past->objected_frame = m.frame;
+      return check_error_to_answer(m, *past, past->end_frame, replied ? "Reply" : "RDMA_ERROR",
+                                   scene);
     }
   }
   check_answer_to_nothing(m, scene, history);
@@ -218,10 +233,11 @@ void note_passed(const model::Message& call, const model::Message& answer, Answe
   }
 }
 
-// Linux answers a version that it does not know with an ERR_VERS that repeats it (ERR-04).
-void note_echoed_version(const model::Message& m, AnswerHistory& history) {
+// An RDMA_ERROR that cannot be parsed answers all the same; so does an ERR_VERS that repeats a
+// version that is unknown here, as Linux sends it (ERR-04).
+void note_broken_error(const model::Message& m, AnswerHistory& history) {
   PastMessage* past = history.find(static_cast<std::uint8_t>(1 - m.sender), m.xid);
-  if (past == nullptr || past->fate != Fate::kMalformed || past->version != m.version) return;
+  if (past == nullptr || past->fate != Fate::kMalformed) return;
   past->answered = true;
   past->end_frame = m.frame;
 }
@@ -333,7 +349,7 @@ void check_answers(const model::Message& m, const model::Call* call, const Scene
         remember(past_of(m, Fate::kMalformed), scene, history);
         history.malformed_seen = true;
       } else {
-        note_echoed_version(m, history);
+        note_broken_error(m, history);
       }
       break;
     case Kind::kControl:
@@ -348,7 +364,8 @@ void check_unanswered(const model::Call& call, const Scene& scene, const AnswerH
   const model::Message& m = call.message;
   if (scene.history.misdirected.has(m.id)) return;
   const auto responder = 1 - m.caller;
-  // What has not arrived cannot be answered, nor what its responder could not read: CONN-LOST tells.
+  // What has not arrived cannot be answered, nor what its responder could not read: CONN-LOST
+  // tells.
   const roce::Side& caller = c.side[m.caller];
   const bool arrived =
       !m.psn_known || !caller.acked_known || roce::psn_diff(caller.acked_psn, m.psn) >= 0;
@@ -378,6 +395,7 @@ void note_call_end(const model::Call& call, const model::Message* answer, const 
       PastMessage past = past_of(
           call.message, call.ending == model::Ending::kError ? Fate::kRefused : Fate::kReplied);
       past.end_frame = answer->frame;
+      past.misdirected = scene.history.misdirected.has(answer->id);
       past.done_due = answer->kind == Kind::kReply && !answer->reads.empty();
       past.cant_reply = answer->kind == Kind::kError && answer->error == RdmaErr::kCantReply;
       if (past.fate == Fate::kRefused) {

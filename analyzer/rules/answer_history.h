@@ -29,6 +29,7 @@ struct PastMessage {
   Fate fate = Fate::kReplied;
   bool answered = false;        // kMalformed, kOption, kSuperseded
   bool done_due = false;        // kReplied: the Reply has Read chunks, and RDMA_DONE has not come
+  bool misdirected = false;     // kReplied: by a Reply that says it is a Call (V2-02)
   bool cant_reply = false;      // kRefused: by RDMA2_ERR_CANT_REPLY
   std::uint64_t offered = 0;    // then: bytes for results
   std::uint64_t digest = 0;     // kRefused: model::Call::digest
@@ -37,6 +38,7 @@ struct PastMessage {
   std::uint64_t passed_by = 0;  // kMalformed: frame of the first answer to a later Call; 0: none
   std::uint64_t frame = 0;      // of the message
   std::uint64_t end_frame = 0;  // of its answer; 0: none
+  std::uint64_t objected_frame = 0;  // of an RDMA_ERROR of the sender for that answer; 0: none
 };
 
 class AnswerHistory {

@@ -44,8 +44,8 @@ void note_certainty(const model::Message& m, const Scene& scene) {
 const char* lists_unsure(const Scene& scene) {
   const bool unseen = scene.model.sends != scene.model.messages;
   return scene.history.lists_unsure != nullptr ? scene.history.lists_unsure
-         : unseen                               ? kCut
-                                                : nullptr;
+         : unseen                              ? kCut
+                                               : nullptr;
 }
 
 // What the damaged message itself breaks is told, with a mark that it was damaged.

@@ -131,7 +131,7 @@ void Checker::on_call_end(const model::Call& call, const model::Message* answer)
   note_end(call, scene.history);
   check_unidentified(call, scene);
   if (answer != nullptr) {
-    check_bytes_written(*answer, call, scene);
+    check_bytes_written(*answer, call, scene, impl_->scratch);
     check_bytes_read(*answer, call, scene);
   }
   remember_segments(call, answer, scene);

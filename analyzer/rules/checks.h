@@ -132,7 +132,8 @@ void check_invalidation(const model::Message& m, const model::Call* call, const 
 void check_operation(const roce::Operation& op, const model::Call* call, std::uint32_t segment,
                      const Scene& scene);
 void check_operation_end(const roce::Operation& op, const model::Call* call, const Scene& scene);
-void check_bytes_written(const model::Message& reply, const model::Call& call, const Scene& scene);
+void check_bytes_written(const model::Message& reply, const model::Call& call, const Scene& scene,
+                         Scratch& scratch);
 void check_bytes_read(const model::Message& reply, const model::Call& call, const Scene& scene);
 void check_shared_memory(const model::Call& call, const Scene& scene);
 void remember_segments(const model::Call& call, const model::Message* answer, const Scene& scene);

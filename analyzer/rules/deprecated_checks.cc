@@ -56,9 +56,8 @@ void check_kept(const model::Message& m, const Scene& scene, const AgreedConfigu
 void check_identified_program(const model::Call& call, const Scene& scene) {
   const model::Message& m = call.message;
   if (scene.findings.profile() != Profile::k8166 || !is_configuration(m.rpc)) return;
-  scene.findings.add(RuleId::kDep02, evidence(m, scene.connection, m.sender), [] {
-    return std::string("a Call of the Connection Configuration Protocol");
-  });
+  scene.findings.add(RuleId::kDep02, evidence(m, scene.connection, m.sender),
+                     [] { return std::string("a Call of the Connection Configuration Protocol"); });
 }
 
 void check_deprecated(const model::Message& m, const model::Call* call, const Scene& scene,

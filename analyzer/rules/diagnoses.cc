@@ -59,6 +59,7 @@ struct Diagnoses::OfConnection {
   Succession succession;
   std::uint64_t cut_short = 0;  // messages
   std::uint64_t cut_off = 0;    // Calls that the close left without an answer
+  bool cut_off_client = false;  // some of them the client's
   std::uint64_t cut_off_frame = 0;
   std::uint32_t cut_off_xid = 0;  // of the first of them
   std::int64_t cut_off_ns = 0;
@@ -102,17 +103,17 @@ void Diagnoses::call_end(const model::Call& call, const model::Message* answer) 
   OfConnection& c = at(m.connection);
   const model::ConnectionModel& cm = model_->connection(m.connection);
   if (answer != nullptr && m.psn_known) c.recovery[m.sender].arrived(m.psn);
-  if (m.caller != cm.client) return;
-  c.succession.ended(call, answer);
-  if (answer == nullptr) {
-    if (call.ending == model::Ending::kClosed && c.cut_off++ == 0) {
+  if (call.ending == model::Ending::kClosed) {
+    c.cut_off_client |= m.caller == cm.client;
+    if (c.cut_off++ == 0) {
       c.cut_off_frame = m.frame;
       c.cut_off_xid = m.xid;
       c.cut_off_ns = m.time_ns;
     }
-    return;
   }
-  if (answer->kind != model::Kind::kReply) return;
+  if (m.caller != cm.client) return;
+  c.succession.ended(call, answer);
+  if (answer == nullptr || answer->kind != model::Kind::kReply) return;
   c.turns.answered(call, *answer);
   c.chunks.note(call, *answer, cm.thresholds);
   c.habits.answered(call, *answer, cm.thresholds);
@@ -141,10 +142,24 @@ void Diagnoses::merge(const roce::Connection& into, const roce::Connection& from
   connections_.erase(from.index);
 }
 
+// REQs that were sent again and nobody answered: the capture has all of them, so it would have a
+// REP or REJ.
+void Diagnoses::tell_unanswered(const roce::Connection& connection) {
+  if (connection.state != roce::State::kOpening || connection.requests_sent < 2) return;
+  if (connection.side[0].counters.packets != 0 || connection.side[1].counters.packets != 0) return;
+  Evidence e;
+  e.connection = &connection;
+  e.frames = {connection.side[0].cm.frame, connection.last_frame};
+  findings_.add(RuleId::kConnLost, e, [&] {
+    return fmt::format("the REQ was sent {} times and not answered", connection.requests_sent);
+  });
+}
+
 void Diagnoses::close(const roce::Connection& connection) {
   const bool refused = connection.state == roce::State::kRejected;
   const bool failed = !refused && !connection.failure.empty();
   if (refused && is_rpc(connection)) tell_refused(findings_, connection);
+  if (is_rpc(connection)) tell_unanswered(connection);
   const auto it = connections_.find(connection.index);
   if (it == connections_.end()) {
     if (failed) tell_failed(findings_, connection);
@@ -170,7 +185,7 @@ void Diagnoses::close(const roce::Connection& connection) {
     }
     const bool whole = model::losses(connection) == 0 && roce::both_directions_seen(connection);
     if (!broken && connection.state == roce::State::kClosed && c.cut_off != 0 && whole) {
-      broken = true;
+      broken = c.cut_off_client;
       Evidence e;
       e.connection = &connection;
       e.side = connection.closed_by;

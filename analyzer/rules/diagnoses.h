@@ -42,6 +42,7 @@ class Diagnoses {
  private:
   struct OfConnection;
   OfConnection& at(std::uint32_t index);
+  void tell_unanswered(const roce::Connection& connection);
 
   Findings& findings_;
   const roce::Connections* all_ = nullptr;

@@ -160,9 +160,8 @@ struct Findings::Impl {
     const Rule& r = rule(p.id);
     const roce::Connection& c = *p.evidence.connection;
     // A damaged packet is used late, if at all.
-    const bool damaged =
-        c.icrc_bad != 0 && c.icrc_good != 0 &&
-        ((r.needs | p.evidence.needs) & (kLossFree | kLossFreeCall)) != 0;
+    const bool damaged = c.icrc_bad != 0 && c.icrc_good != 0 &&
+                         ((r.needs | p.evidence.needs) & (kLossFree | kLossFreeCall)) != 0;
     const bool doubted = p.evidence.doubted_caller >= 0 && calls_of_doubted(p.evidence) == p.calls;
     if (damaged || doubted) {
       p.evidence.at_most = std::min(p.evidence.at_most, Level::kWarning);

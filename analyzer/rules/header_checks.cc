@@ -32,8 +32,9 @@ void check_decodes(const model::Message& m, const Scene& scene) {
   });
 }
 
-// RFC 5531 section 11: a bit for the last fragment, and its length. The bit alone is enough for one,
-// and so is the length; but an XID that looks like a msg_type is told from one by the length alone.
+// RFC 5531 section 11: a bit for the last fragment, and its length. The bit alone is enough for
+// one, and so is the length; but an XID that looks like a msg_type is told from one by the length
+// alone.
 bool has_record_mark(const model::Message& m, wire::Bytes rpc) {
   if (rpc.size() < 8) return false;
   const std::uint32_t mark = wire::load_be32(rpc.data());

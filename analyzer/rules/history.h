@@ -100,9 +100,9 @@ struct ConnectionHistory {
   // Calls by their rdma_direction, with another msg_type: a receiver may make nothing of them.
   LatestMessages misdirected;
 
-  bool begun = false;            // its first message was seen
+  bool begun = false;                            // its first message was seen
   std::array<std::uint64_t, 2> first_message{};  // of each side, model::Message::id; 0: none yet
-  std::array<Ledger, 2> ledger;  // by the side that calls
+  std::array<Ledger, 2> ledger;                  // by the side that calls
   std::array<SideHistory, 2> side;
   std::array<RangeOffered, 2> versions;  // to the caller on this side
   std::array<bool, 2> spoke_v2{};        // a version 2 message other than an error came from it
@@ -111,6 +111,7 @@ struct ConnectionHistory {
   // takes, or what its adapter refused.
   std::array<bool, 2> gave_cause{};
   bool ready_for_reverse = false;         // the client has told so, or may have
+  std::uint64_t ready_frame = 0;          // of the Call that told so, while its Reply is to come
   bool configured = false;                // by the Connection Configuration Protocol
   std::uint64_t latest_forward_call = 0;  // model::Message::id
   std::vector<EndedSegment> ended;        // a ring of at most kEnded
@@ -151,7 +152,9 @@ struct Past {
   std::vector<LostCall> lost;
 
   // Its limits and grants are those that `next` may have been mistaken for.
-  [[nodiscard]] bool precedes(const roce::Connection& next) const { return end_ns <= next.first_ns; }
+  [[nodiscard]] bool precedes(const roce::Connection& next) const {
+    return end_ns <= next.first_ns;
+  }
 };
 
 class History {

@@ -43,10 +43,10 @@ void note_configured(const model::Message& m, const model::Call& call, const Sce
       asked.procedure != wire::kRdmaConfigProcConf) {
     return;
   }
-  const bool refused = m.kind == model::Kind::kError ||
-                       (m.kind == model::Kind::kReply && m.rpc.header_seen &&
-                        (m.rpc.reply_stat != wire::ReplyStat::kAccepted ||
-                         m.rpc.accept_stat != wire::AcceptStat::kSuccess));
+  const bool refused =
+      m.kind == model::Kind::kError || (m.kind == model::Kind::kReply && m.rpc.header_seen &&
+                                        (m.rpc.reply_stat != wire::ReplyStat::kAccepted ||
+                                         m.rpc.accept_stat != wire::AcceptStat::kSuccess));
   scene.history.configured = !refused;
 }
 
@@ -55,8 +55,9 @@ void accuse_v1(const model::Message& m, const Scene& scene, std::uint32_t limit)
   const wire::PrivateData& own = scene.model.private_data[m.sender];
   const wire::PrivateData& peer = scene.model.private_data[1 - m.sender];
   const Past* past = scene.all.past(scene.connection, scene.history);
-  const std::uint32_t before =
-      past == nullptr || !past->precedes(scene.connection) ? 0 : past->limit[History::place(scene.connection, m.sender)];
+  const std::uint32_t before = past == nullptr || !past->precedes(scene.connection)
+                                   ? 0
+                                   : past->limit[History::place(scene.connection, m.sender)];
   if (before > limit && m.wire_length <= before) {
     accuse(RuleId::kInl04, m, scene, limit,
            "the limit of the connection before this one would allow it and this one's");

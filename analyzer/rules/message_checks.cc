@@ -31,6 +31,28 @@ void check_version(const model::Message& m, const model::Call& call, const Scene
   });
 }
 
+// What an RDMA_ERROR says of a Call that it cannot say of one that was parsed.
+void check_refusal(const model::Message& m, const model::Call& call, const Scene& scene) {
+  const model::Message& refused = call.message;
+  const auto add = [&](const char* why) {
+    scene.findings.add(
+        refused.version == 2 ? RuleId::kV208 : RuleId::kErr05, pair_evidence(m, call, scene), [&] {
+          return fmt::format("a Call of version {} was refused with {}, {}", refused.version,
+                             wire::rdma_err_name(m.version, static_cast<std::uint32_t>(m.error)),
+                             why);
+        });
+  };
+  if (m.error == wire::RdmaErr::kVers) {
+    if (m.vers_low <= refused.version && refused.version <= m.vers_high) {
+      add("which says that this version is supported");
+    }
+  } else if (m.version == 2 && m.error == wire::RdmaErr::kInvalProc) {
+    add("and its rdma_proc is a valid one");
+  } else if (m.version == 2 && m.error == wire::RdmaErr::kInvalOption) {
+    add("and has no option");
+  }
+}
+
 void check_call(const model::Message& m, const model::Call& call, const Scene& scene,
                 Scratch& scratch) {
   check_read_list(m, scene, scratch);
@@ -41,6 +63,7 @@ void check_call(const model::Message& m, const model::Call& call, const Scene& s
 void check_pair(const model::Message& m, const model::Call& call, const Scene& scene,
                 Scratch& scratch) {
   check_version(m, call, scene);
+  if (m.kind == Kind::kError) check_refusal(m, call, scene);
   check_roundup_accepted(m, call, scene, scratch);
   if (m.kind != Kind::kReply) return;
   check_write_list(m, call, scene);

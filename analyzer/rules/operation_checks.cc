@@ -10,7 +10,10 @@
 
 #include <fmt/format.h>
 
+#include <rpcrdma/decode/upper_layer.h>
 #include <rpcrdma/roce/psn.h>
+#include <rpcrdma/wire/rpc.h>
+#include <rpcrdma/wire/xdr.h>
 
 namespace rpcrdma::rules {
 
@@ -163,27 +166,45 @@ void check_read_before_reply(const roce::Operation& op, const Scene& scene) {
   });
 }
 
-// One segment of a Write chunk or the Reply chunk. RFC 5666 counts roundup that is not written.
-void check_segment_written(const model::CallSegment& offered, const wire::Segment& returned,
-                           const Evidence& e, const Scene& scene) {
-  if (offered.target.handle != returned.handle || offered.moved == returned.length) return;
-  if (offered.shared != model::Shared::kNo) return;
-  if (returned.length > offered.moved && returned.length - offered.moved < 4 &&
-      returned.length % 4 == 0) {
-    return;
+// Roundup at the end of Write chunk `index`, bytes: by RFC 5666 it is counted, and not written.
+std::uint64_t counted_roundup(const model::Message& reply, const model::Call& call,
+                              std::size_t index, Scratch& s) {
+  total_lengths(reply, s.returned);
+  const std::uint64_t returned = s.returned[index];
+  if (returned % 4 != 0) return 0;
+  const model::RpcInfo& id = call.message.rpc;
+  const auto rpc = wire::decode_rpc(rpc_message(reply, &call));
+  if (!rpc || !id.known || may_be_wrapped(id) || !decode::has_binding(procedure_of(id))) return 3;
+  const std::size_t found = decode::find_result_items(
+      procedure_of(id), rpc_message(reply, &call).subspan(rpc->length), s.returned, s.items);
+  for (const decode::DdpItem& item : std::span(s.items).first(found)) {
+    if (item.chunk != static_cast<std::int32_t>(index)) continue;
+    return wire::xdr_padded(item.length) == returned ? returned - item.length : 0;
   }
-  scene.findings.add(RuleId::kOps03, e, [&] {
-    return fmt::format("{} bytes written to handle {:#010x}, the Reply says {}", offered.moved,
-                       returned.handle, returned.length);
-  });
+  return 3;
 }
 
+// The segments of a Write chunk or the Reply chunk. `roundup` tells how much of the last bytes may
+// be missing.
+template <typename Roundup>
 void check_chunk_written(std::span<const model::CallSegment> offered,
                          std::span<const wire::Segment> returned, const Evidence& e,
-                         const Scene& scene) {
-  if (offered.size() != returned.size()) return;  // WR-01, RP-01
+                         const Scene& scene, const Roundup& roundup) {
   for (std::size_t i = 0; i < offered.size(); ++i) {
-    check_segment_written(offered[i], returned[i], e, scene);
+    const model::CallSegment& segment = offered[i];
+    const std::uint64_t moved = segment.moved_of_it();
+    if (segment.target.handle != returned[i].handle || moved == returned[i].length) continue;
+    if (segment.shared != model::Shared::kNo) continue;
+    const bool last = std::all_of(returned.begin() + static_cast<std::ptrdiff_t>(i + 1),
+                                  returned.end(), [](const auto& s) { return s.length == 0; });
+    if (last && moved < returned[i].length && returned[i].length - moved < 4 &&
+        returned[i].length - moved <= roundup()) {
+      continue;
+    }
+    scene.findings.add(RuleId::kOps03, e, [&] {
+      return fmt::format("{} bytes written to handle {:#010x}, the Reply says {}", moved,
+                         returned[i].handle, returned[i].length);
+    });
   }
 }
 
@@ -196,14 +217,16 @@ bool succeeded(const model::RpcInfo& reply) {
 // Roundup at the end of a chunk may be left alone. True if the chunk was told of.
 bool check_chunk_read(std::span<const model::CallSegment> chunk, const Evidence& e,
                       const model::Call& call, const Scene& scene) {
+  const std::optional<std::uint32_t> count = call.chunks[chunk.front().chunk].count;
   std::uint64_t length = 0;
   std::uint64_t missing = 0;
   for (const model::CallSegment& s : chunk) {
     if (s.shared != model::Shared::kNo) return false;
     length += s.target.length;
-    missing += s.target.length - std::min<std::uint64_t>(s.moved, s.target.length);
+    missing += s.target.length - std::min<std::uint64_t>(s.moved_of_it(), s.target.length);
   }
-  if (missing == 0 || (missing < 4 && length % 4 == 0)) return false;
+  const std::uint64_t roundup = length % 4 != 0 ? 0 : count ? length - *count : 3;
+  if (missing <= roundup) return false;
   scene.findings.add(
       RuleId::kOps03, e,
       [&] {
@@ -248,7 +271,8 @@ void check_operation_end(const roce::Operation& op, const model::Call* call, con
   if (call == nullptr) check_read_before_reply(op, scene);
 }
 
-void check_bytes_written(const model::Message& reply, const model::Call& call, const Scene& scene) {
+void check_bytes_written(const model::Message& reply, const model::Call& call, const Scene& scene,
+                         Scratch& scratch) {
   if (reply.kind != model::Kind::kReply || reply.header_length == 0) return;
   if (reply.write_segments.empty() && reply.reply_segments.empty()) return;
   Evidence e = evidence(reply, scene.connection, reply.sender);
@@ -261,10 +285,19 @@ void check_bytes_written(const model::Message& reply, const model::Call& call, c
     const auto last = std::find_if_not(first, call.segments.end(), is);
     return std::span(first, last);
   };
+  // Other numbers of segments: WR-01, RP-01.
   if (reply.write_counts == call.message.write_counts) {
-    check_chunk_written(list_of(ChunkList::kWrite), reply.write_segments, e, scene);
+    std::span<const model::CallSegment> offered = list_of(ChunkList::kWrite);
+    model::for_each_write_chunk(reply, [&](std::uint32_t n, std::span<const wire::Segment> chunk) {
+      check_chunk_written(offered.first(chunk.size()), chunk, e, scene,
+                          [&] { return counted_roundup(reply, call, n, scratch); });
+      offered = offered.subspan(chunk.size());
+    });
   }
-  check_chunk_written(list_of(ChunkList::kReply), reply.reply_segments, e, scene);
+  const std::span<const model::CallSegment> offered = list_of(ChunkList::kReply);
+  if (offered.size() == reply.reply_segments.size()) {
+    check_chunk_written(offered, reply.reply_segments, e, scene, [] { return 0U; });
+  }
 }
 
 void check_bytes_read(const model::Message& reply, const model::Call& call, const Scene& scene) {
@@ -324,7 +357,7 @@ void remember_segments(const model::Call& call, const model::Message* answer, co
     s.target = call.segments[i].target;
     s.list = call.segments[i].list;
     s.owner = call.message.caller;
-    s.by_error = answer->kind == model::Kind::kError;
+    s.by_error = answer->kind != model::Kind::kReply;
     s.invalidated = answer->has_invalidate && answer->invalidated_handle == s.target.handle;
     s.xid = call.message.xid;
     s.end_frame = answer->frame;
@@ -339,6 +372,8 @@ void check_packets(const Scene& scene) {
                     "packets against the order First, Middle, Last of a message", scene);
     packets_finding(side, n.wrong_length, 1,
                     "RDMA WRITEs of more or fewer bytes than the DMA length of their RETH", scene);
+    packets_finding(side, n.wrong_response, 3,
+                    "RDMA READ responses with more or fewer bytes than the READ asked for", scene);
     packets_finding(side, n.wrong_payload, 2,
                     "packets other than the last of a message that are no path MTU long", scene);
   }

@@ -47,10 +47,9 @@ void judge(const SentMessage& s, int receiver, std::uint64_t frame, const Scene&
 void check_refused(const model::Message& m, bool within_credit, const Scene& scene) {
   SideHistory& sender = scene.history.side[m.sender];
   // Each Call outstanding, of either side, may have one Send under way; and the one just answered.
-  const std::size_t under_way = std::size_t{1} + scene.model.caller[0].credits.in_use +
-                                scene.model.caller[1].credits.in_use;
-  const std::size_t most =
-      std::clamp(under_way, SideHistory::kFewestSent, SideHistory::kMostSent);
+  const std::size_t under_way =
+      std::size_t{1} + scene.model.caller[0].credits.in_use + scene.model.caller[1].credits.in_use;
+  const std::size_t most = std::clamp(under_way, SideHistory::kFewestSent, SideHistory::kMostSent);
   if (sender.sent.size() < most && sender.sent_next == sender.sent.size()) {
     sender.sent.emplace_back();
   } else {

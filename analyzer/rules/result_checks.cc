@@ -37,6 +37,14 @@ void check_roundup(const Results& r, const decode::DdpItem& item, std::uint64_t 
   });
 }
 
+void accuse_length(const Results& r, std::size_t chunk, std::uint64_t returned,
+                   std::uint32_t count) {
+  accuse(RuleId::kWr08, r, [&] {
+    return fmt::format("Write chunk {} comes back with {} bytes, the count of its result is {}",
+                       chunk + 1, returned, count);
+  });
+}
+
 // False: what follows cannot be relied on.
 bool check_moved(const Results& r, const decode::DdpItem& item) {
   const std::uint64_t returned = r.s.returned[static_cast<std::size_t>(item.chunk)];
@@ -44,16 +52,15 @@ bool check_moved(const Results& r, const decode::DdpItem& item) {
     check_roundup(r, item, returned);
     return true;
   }
-  accuse(RuleId::kWr08, r, [&] {
-    return fmt::format("Write chunk {} comes back with {} bytes, the count of its result is {}",
-                       item.chunk + 1, returned, item.length);
-  });
+  accuse_length(r, static_cast<std::size_t>(item.chunk), returned, item.length);
   return false;
 }
 
-// The `n`-th eligible result stands inline.
+// The `n`-th eligible result is in no chunk: it stands inline, or nowhere.
 bool check_inline(const Results& r, const decode::DdpItem& item, std::size_t n) {
-  if (item.length == 0 || n >= r.s.offered.size() || r.s.offered[n] < item.length) return true;
+  if (item.absent && n >= r.s.offered.size()) return false;
+  if (item.length == 0 || n >= r.s.offered.size()) return true;
+  if (!item.absent && r.s.offered[n] < item.length) return true;
   const auto later = std::find_if(r.s.returned.begin() + static_cast<std::ptrdiff_t>(n + 1),
                                   r.s.returned.end(), [](std::uint64_t l) { return l != 0; });
   if (later != r.s.returned.end()) {
@@ -63,6 +70,8 @@ bool check_inline(const Results& r, const decode::DdpItem& item, std::size_t n) 
           "and chunk {} is used",
           n + 1, item.length, later - r.s.returned.begin() + 1);
     });
+  } else if (item.absent) {
+    accuse_length(r, n, 0, item.length);
   } else {
     accuse(RuleId::kWr10, r, [&] {
       return fmt::format("a result of {} bytes is inline, and Write chunk {} for {} bytes unused",
@@ -89,6 +98,12 @@ void check_rest(const Results& r) {
                          r.s.returned[n], counted(r.items.size(), "DDP-eligible item"));
     });
   }
+}
+
+// Bytes of the RPC message; only its front may be known.
+std::uint64_t whole_length(const model::Message& m) {
+  return m.proc == static_cast<std::uint32_t>(wire::Proc::kNomsg) ? total_length(m.reply_segments)
+                                                                  : m.wire_length - m.header_length;
 }
 
 // The results were read to their end: there are no more eligible ones.
@@ -121,9 +136,11 @@ void check_results(const model::Message& m, const model::Call& call, const Scene
   if (!header) return;
   total_lengths(call.message, s.offered);
   total_lengths(m, s.returned);
+  const std::uint64_t whole = std::max<std::uint64_t>(whole_length(m), rpc.size());
   decode::CompoundOps ops;
-  const std::size_t found = decode::find_result_items(procedure_of(id), rpc.subspan(header->length),
-                                                      s.returned, s.items, &ops);
+  const std::size_t found =
+      decode::find_result_items(procedure_of(id), rpc.subspan(header->length), s.returned, s.items,
+                                &ops, whole - header->length);
   const Results r{m, call, scene, s, std::span(s.items).first(found)};
   for (std::size_t n = 0; n < found; ++n) {
     const decode::DdpItem& item = r.items[n];

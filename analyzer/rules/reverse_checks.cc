@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include <rpcrdma/decode/programs.h>
+#include <rpcrdma/decode/upper_layer.h>
 #include <rpcrdma/wire/endian.h>
+#include <rpcrdma/wire/rpc.h>
 
 namespace rpcrdma::rules {
 
@@ -30,15 +32,46 @@ void check_msg_type(const model::Message& m, const Scene& scene) {
   });
 }
 
-// May this forward Call be how the client says that it takes reverse Calls? What cannot be read may
-// be, and so may any Call of a program other than NFS version 4.
-bool tells_ready(const model::Message& m) {
-  if (!m.rpc.known || m.rpc.program != decode::kProgNfs || m.rpc.version != 4) return true;
-  if (m.rpc.procedure == 0) return false;
-  if (m.rpc.ops.kept == 0 || m.rpc.ops.announced > m.rpc.ops.kept) return true;
-  return std::any_of(
-      m.rpc.ops.op.begin(), m.rpc.ops.op.begin() + m.rpc.ops.kept,
-      [](std::uint32_t op) { return op == kCreateSession || op == kBindConnToSession; });
+// Whether a forward Call tells that the client takes reverse Calls. What cannot be read may do so,
+// and so may any Call of a program other than NFS version 4.
+enum class Ready : std::uint8_t { kNo, kMay, kAsks };
+
+bool sets_up(std::uint32_t op) {
+  return op == kCreateSession || op == kBindConnToSession;
+}
+
+Ready tells_ready(const model::Message& m) {
+  if (!m.rpc.known || m.rpc.program != decode::kProgNfs || m.rpc.version != 4) return Ready::kMay;
+  if (m.rpc.procedure == 0) return Ready::kNo;
+  const decode::CompoundOps& ops = m.rpc.ops;
+  if (ops.kept == 0 || ops.announced > ops.kept) return Ready::kMay;
+  if (std::none_of(ops.op.begin(), ops.op.begin() + ops.kept, sets_up)) return Ready::kNo;
+  const auto header = wire::decode_rpc(m.payload);
+  if (!header) return Ready::kMay;
+  if (!decode::may_ask_for_back_channel(procedure_of(m.rpc), m.payload.subspan(header->length))) {
+    return Ready::kNo;
+  }
+  // Only of the last operation its COMPOUND's status says whether it failed.
+  return sets_up(ops.op[ops.kept - 1U]) ? Ready::kAsks : Ready::kMay;
+}
+
+void note_ready(const model::Message& m, ConnectionHistory& h) {
+  if (h.ready_for_reverse && h.ready_frame == 0) return;
+  const Ready ready = tells_ready(m);
+  if (ready == Ready::kNo) return;
+  h.ready_for_reverse = true;
+  h.ready_frame = ready == Ready::kAsks ? m.frame : 0;
+}
+
+// What the server has refused sets up nothing.
+void note_ready_answered(const model::Message& m, ConnectionHistory& h) {
+  if (h.ready_frame == 0 || m.match_frame != h.ready_frame) return;
+  h.ready_frame = 0;
+  const bool refused = m.kind == Kind::kError ||
+                       (m.rpc.header_seen && (m.rpc.reply_stat != wire::ReplyStat::kAccepted ||
+                                              m.rpc.accept_stat != wire::AcceptStat::kSuccess)) ||
+                       (m.rpc.has_status && m.rpc.status != 0);
+  if (refused) h.ready_for_reverse = false;
 }
 
 void check_ready(const model::Message& m, const Scene& scene) {
@@ -69,8 +102,10 @@ void check_reverse(const model::Message& m, const Scene& scene) {
     check_version(m, scene);
   } else if (m.kind == Kind::kCall) {
     if (m.version <= 31) scene.history.forward_versions |= 1U << m.version;
-    scene.history.ready_for_reverse |= tells_ready(m);
+    note_ready(m, scene.history);
     scene.history.latest_forward_call = m.id;
+  } else if (m.kind == Kind::kReply || m.kind == Kind::kError) {
+    note_ready_answered(m, scene.history);
   }
 }
 
@@ -80,11 +115,10 @@ void check_reverse_end(const model::Call& call, const model::Message* answer, co
   if (call.segments.empty() || scene.history.latest_forward_call < call.message.id) return;
   // Where the capture merely ends the answer may have come later.
   constexpr std::int64_t kSilentNs = 1'000'000'000;
-  const bool given_up =
-      call.ending == model::Ending::kSuperseded ||
-      (call.ending == model::Ending::kClosed &&
-       (scene.connection.state == roce::State::kClosed ||
-        scene.connection.last_ns - call.message.time_ns >= kSilentNs));
+  const bool given_up = call.ending == model::Ending::kSuperseded ||
+                        (call.ending == model::Ending::kClosed &&
+                         (scene.connection.state == roce::State::kClosed ||
+                          scene.connection.last_ns - call.message.time_ns >= kSilentNs));
   if (!given_up || call.first_op_ns >= 0) return;
   Evidence e = evidence(call.message, scene.connection, 1 - call.message.sender);
   e.losses_before = call.losses_before;

@@ -14,21 +14,30 @@ namespace {
 
 using model::Kind;
 
-// rdma_direction, rdma_optdir.
-wire::MsgType direction(const model::Message& m) {
-  return m.caller == m.sender ? wire::MsgType::kCall : wire::MsgType::kReply;
+const char* name(wire::MsgType type) {
+  return type == wire::MsgType::kCall ? "CALL" : "REPLY";
 }
 
+// rdma_direction, rdma_optdir.
 void check_direction(const model::Message& m, const Scene& scene) {
-  if (m.payload.size() < 8) return;
-  const std::uint32_t type = wire::load_be32(m.payload.data() + 4);
-  if (type > 1 || static_cast<wire::MsgType>(type) == direction(m)) return;
-  // Only an RPC message has a msg_type, and what follows an OPTIONAL may be anything.
-  if (wire::load_be32(m.payload.data()) != m.xid) return;
+  const bool long_message = m.proc == static_cast<std::uint32_t>(wire::Proc::kNomsg);
+  // An RDMA2_ERROR is one always.
+  const wire::MsgType told = m.kind == Kind::kError ? wire::MsgType::kReply : m.direction;
+  wire::MsgType shown = m.kind == Kind::kCall ? wire::MsgType::kCall : wire::MsgType::kReply;
+  if (!long_message) {
+    if (m.payload.size() < 8) return;
+    const std::uint32_t type = wire::load_be32(m.payload.data() + 4);
+    // Only an RPC message has a msg_type, and what follows an OPTIONAL may be anything.
+    if (type > 1 || wire::load_be32(m.payload.data()) != m.xid) return;
+    shown = static_cast<wire::MsgType>(type);
+  }
+  if (shown == told) return;
   scene.history.misdirected.note(m.id);
   scene.findings.add(RuleId::kV202, evidence(m, scene.connection, m.sender), [&] {
-    return fmt::format("its direction is {}, the msg_type of its RPC message {}",
-                       type == 0 ? "REPLY" : "CALL", type == 0 ? "CALL" : "REPLY");
+    return long_message ? fmt::format("its direction is {}, its chunk that of a long {}",
+                                      name(told), name(shown))
+                        : fmt::format("its direction is {}, the msg_type of its RPC message {}",
+                                      name(told), name(shown));
   });
 }
 

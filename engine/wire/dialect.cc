@@ -382,6 +382,57 @@ Evidence of_later_type(std::uint32_t type, Bytes message) {
   return DialectEvidence{Dialect::kIetf03, kReasons[type - kCallExternal]};
 }
 
+bool known_properties(Dialect dialect, const PropertySetView& properties) {
+  bool known = properties.size() != 0;
+  properties.for_each([&](const Property& p, const std::uint8_t*) {
+    known = known && std::string_view(property_name(dialect, p.id)) != "unknown";
+  });
+  return known;
+}
+
+bool is_strong(Dialect dialect, Bytes message) {
+  const auto header = decode_later_header(dialect, message);
+  if (!header) return false;
+  switch (header->use) {
+    case HeaderUse::kProperties:
+      return header->properties && known_properties(dialect, *header->properties);
+    case HeaderUse::kInline:
+      return dialect == Dialect::kIetf03;  // its XID follows
+    case HeaderUse::kExternal:
+      return dialect == Dialect::kIetf03 && ((header->call_reads && !header->call_reads->empty()) ||
+                                             (header->reply && !header->reply->empty()));
+    default:
+      return false;
+  }
+}
+
+Evidence of_type(std::uint32_t type, Bytes message) {
+  switch (type) {
+    case kMsg:
+    case kNomsg:
+      return of_message(message);
+    case kError:
+      return of_error(message);
+    case kOptional:
+      return of_type_5(message);
+    case kConnpropMiddle:
+      return of_type_6(message);
+    case kConnpropFinal:
+      // REQPROP of cel-03 has the same bytes, and only answers what was refused before.
+      if (!fits(Dialect::kIetf03, message)) return std::nullopt;
+      return DialectEvidence{Dialect::kIetf03, "an RDMA2_CONNPROP_FINAL"};
+    case kCallExternal:
+    case kCallMiddle:
+    case kCallInline:
+    case kReplyExternal:
+    case kReplyMiddle:
+    case kReplyInline:
+      return of_later_type(type, message);
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace
 
 const char* dialect_name(Dialect dialect) {
@@ -417,30 +468,9 @@ Result<LaterHeader> decode_later_header(Dialect dialect, Bytes message) {
 std::optional<DialectEvidence> tell_dialect(Bytes message) {
   const auto prefix = decode_prefix(message);
   if (!prefix || prefix->vers != 2) return std::nullopt;
-  switch (prefix->proc) {
-    case kMsg:
-    case kNomsg:
-      return of_message(message);
-    case kError:
-      return of_error(message);
-    case kOptional:
-      return of_type_5(message);
-    case kConnpropMiddle:
-      return of_type_6(message);
-    case kConnpropFinal:
-      // REQPROP of cel-03 has the same bytes, and only answers what was refused before.
-      if (!fits(Dialect::kIetf03, message)) return std::nullopt;
-      return DialectEvidence{Dialect::kIetf03, "an RDMA2_CONNPROP_FINAL"};
-    case kCallExternal:
-    case kCallMiddle:
-    case kCallInline:
-    case kReplyExternal:
-    case kReplyMiddle:
-    case kReplyInline:
-      return of_later_type(prefix->proc, message);
-    default:
-      return std::nullopt;
-  }
+  Evidence evidence = of_type(prefix->proc, message);
+  if (evidence) evidence->strong = is_strong(evidence->dialect, message);
+  return evidence;
 }
 
 const char* later_type_name(Dialect dialect, std::uint32_t type) {

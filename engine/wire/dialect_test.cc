@@ -250,6 +250,32 @@ TEST(LaterHeader, Cel03HasWhatDraft02Has) {
       HeaderUse::kExternal);
 }
 
+// Whether what tells it could be a message of draft-02 with a wrong word.
+TEST(TellDialect, WhatABrokenMessageCouldBeIsWeak) {
+  const auto strong = [](const Octets& bytes) {
+    const auto evidence = tell_dialect(bytes);
+    EXPECT_TRUE(evidence);
+    return evidence && evidence->strong;
+  };
+  const std::string lists(kNoLists);
+  EXPECT_TRUE(strong(message(5, "00000000 00000001 00000001 00000004 00001000")));
+  EXPECT_TRUE(strong(message(6, "00000001 00000001 00000004 00001000")));
+  EXPECT_TRUE(strong(message(6, "00000001 00000001 00000004 00001000 00000000")));
+  EXPECT_TRUE(strong(message(8, "00000099" + kReads + kReads + kWrites + kReply)));
+  EXPECT_TRUE(strong(message(10, "00000000" + lists + kRpc)));
+  EXPECT_TRUE(strong(message(11, kWrites + kReply)));
+
+  EXPECT_FALSE(strong(message(0, "00000002 00000000" + lists + kRpc)));
+  EXPECT_FALSE(strong(message(4, "0000000a")));
+  EXPECT_FALSE(strong(message(4, "00000001 00000009 00000001 00000002")));
+  EXPECT_FALSE(strong(message(5, "")));
+  EXPECT_FALSE(strong(message(5, "00000000 00000001 00000000 00000000")));
+  EXPECT_FALSE(strong(message(6, "00000000")));
+  EXPECT_FALSE(strong(message(6, "00000001 00000063 00000004 00001000")));
+  EXPECT_FALSE(strong(message(7, "00000000")));
+  EXPECT_FALSE(strong(message(9, "00000001" + kRpc)));
+}
+
 // An OPTIONAL that ends with its information stays draft-02's.
 TEST(TellDialect, OptionalIsNoConnprop) {
   EXPECT_STREQ(told(message(5, "00000001 00000007 00000003 61626300")), "");

@@ -145,8 +145,8 @@ namespace nfs4 {
 
 namespace {
 
-constexpr std::uint32_t kGetattr = 9, kPutfh = 22, kRead = 25, kWrite = 38, kCreateSession = 43,
-                        kSequence = 53;
+constexpr std::uint32_t kGetattr = 9, kPutfh = 22, kRead = 25, kWrite = 38, kBindConnToSession = 41,
+                        kCreateSession = 43, kSequence = 53;
 const Bytes kSession = pattern(16, 0x80);
 
 Xdr compound_call(std::uint32_t operations) {
@@ -196,10 +196,10 @@ Bytes write_reply(std::uint32_t xid, std::uint32_t count) {
   return rpc_reply(xid, compound_reply(1).u32(kWrite).u32(0).u32(count).u32(2).u64(7).bytes());
 }
 
-Bytes create_session_call(std::uint32_t xid) {
+Bytes create_session_call(std::uint32_t xid, std::uint32_t flags) {
   Xdr x;
   x.opaque({}).u32(1).u32(1);
-  x.u32(kCreateSession).u64(1).u32(1).u32(2);  // client, sequence, CONN_BACK_CHAN
+  x.u32(kCreateSession).u64(1).u32(1).u32(flags);  // client, sequence, flags
   for (int channel = 0; channel < 2; ++channel) {
     x.u32(0).u32(4096).u32(4096).u32(4096).u32(16).u32(16).u32(0);
   }
@@ -214,6 +214,26 @@ Bytes create_session_reply(std::uint32_t xid) {
   for (int channel = 0; channel < 2; ++channel) {
     x.u32(0).u32(4096).u32(4096).u32(4096).u32(16).u32(16).u32(0);
   }
+  return rpc_reply(xid, x.bytes());
+}
+
+Bytes create_session_failed(std::uint32_t xid) {
+  constexpr std::uint32_t kStaleClientId = 10022;
+  Xdr x;
+  x.u32(kStaleClientId).opaque({}).u32(1).u32(kCreateSession).u32(kStaleClientId);
+  return rpc_reply(xid, x.bytes());
+}
+
+Bytes bind_call(std::uint32_t xid, std::uint32_t direction) {
+  Xdr x;
+  x.opaque({}).u32(1).u32(1).u32(kBindConnToSession).fixed(kSession).u32(direction).u32(0);
+  return compound(xid, x);
+}
+
+Bytes bind_reply(std::uint32_t xid, std::uint32_t direction) {
+  Xdr x;
+  x.u32(0).opaque({}).u32(1);
+  x.u32(kBindConnToSession).u32(0).fixed(kSession).u32(direction).u32(0);
   return rpc_reply(xid, x.bytes());
 }
 

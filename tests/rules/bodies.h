@@ -66,9 +66,15 @@ namespace nfs4 {
 [[nodiscard]] Reduced read_reply(std::uint32_t xid, std::uint32_t count);
 [[nodiscard]] Reduced write_call(std::uint32_t xid, std::uint32_t count);
 [[nodiscard]] Bytes write_reply(std::uint32_t xid, std::uint32_t count);
-// CREATE_SESSION with a back channel on this connection, and CB_NULL of the callback program.
-[[nodiscard]] Bytes create_session_call(std::uint32_t xid);
+// CREATE_SESSION, with CREATE_SESSION4_FLAG_CONN_BACK_CHAN unless `flags` say otherwise, and
+// CB_NULL of the callback program.
+[[nodiscard]] Bytes create_session_call(std::uint32_t xid, std::uint32_t flags = 2);
 [[nodiscard]] Bytes create_session_reply(std::uint32_t xid);
+// NFS4ERR_STALE_CLIENTID.
+[[nodiscard]] Bytes create_session_failed(std::uint32_t xid);
+// BIND_CONN_TO_SESSION: bctsa_dir 1 for the fore channel, 2 for the back channel.
+[[nodiscard]] Bytes bind_call(std::uint32_t xid, std::uint32_t direction);
+[[nodiscard]] Bytes bind_reply(std::uint32_t xid, std::uint32_t direction);
 [[nodiscard]] Bytes callback_call(std::uint32_t xid);
 [[nodiscard]] Bytes callback_reply(std::uint32_t xid);
 }  // namespace nfs4

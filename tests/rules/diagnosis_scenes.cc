@@ -175,6 +175,21 @@ void add_connection_lost(Scenes& scenes) {
         s.connect(options);
       },
       {});
+  add("no-rep", Guilty::kNobody,
+      [](Scene& s) {
+        ConnectOptions options;
+        options.unanswered = 3;
+        s.connect(options);
+      },
+      {});
+  add("callback", Guilty::kClient,
+      [](Scene& s) {
+        Connection& c = s.connect();
+        c.exchange(1);
+        c.send(kServer, call(0x51, nfs4::callback_call(0x51)));
+        c.disconnect(kClient);
+      },
+      {"HDR-10"});
   add("access", Guilty::kServer,
       [](Scene& s) {
         Connection& c = s.connect();

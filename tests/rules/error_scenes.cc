@@ -42,6 +42,18 @@ Bytes longer(Bytes content) {
   return content;
 }
 
+// It is an answer, if a broken one, and the connection goes on and ends.
+auto answered_and_closed(const Bytes& answer) {
+  return [answer](Scene& s) {
+    Connection& c = s.connect();
+    c.exchange(1);
+    c.call(call(2));
+    c.send(kServer, answer);
+    c.exchange(3);
+    c.disconnect();
+  };
+}
+
 void add_forms(Scenes& scenes) {
   const Message v2 = version2(call(2));
   const auto good_vers = answered(v2, {encode(err_vers(2))});
@@ -53,6 +65,9 @@ void add_forms(Scenes& scenes) {
       scene("ERR-03", answered(call(2), {with_byte(err_chunk(2), 19, 9)}), good_chunk));
   scenes.push_back(scene("ERR-03", answered(call(2), {longer(encode(err_chunk(2)))}), good_chunk));
   scenes.back().variant = "length";
+  scenes.push_back(scene("ERR-03", answered_and_closed(with_byte(err_chunk(2), 19, 9)),
+                         answered_and_closed(encode(err_chunk(2)))));
+  scenes.back().variant = "answers";
   // What Linux does: the Call's version comes back.
   scenes.push_back(scene("ERR-04", answered(v2, {encode(version2(err_vers(2)))}), good_vers));
   scenes.push_back(scene("ERR-04", answered(with_byte(call(2), 7, 9), with_byte(err_vers(2), 7, 9)),
@@ -89,6 +104,15 @@ void add_causes(Scenes& scenes) {
   scenes.push_back(
       scene("ERR-05", answered(v2, {encode(err_chunk(2))}), answered(v2, {encode(err_vers(2))})));
   scenes.back().variant = "version-2";
+  scenes.push_back(scene("ERR-05", answered(call(2), {encode(err_vers(2, 1, 1))}),
+                         answered(call(2), {encode(err_chunk(2))})));
+  scenes.back().variant = "supported";
+  Message garbage = reply(2);
+  garbage.rpc = Xdr().u32(2).u32(1).u32(0).u32(0).u32(0).u32(4).bytes();  // GARBAGE_ARGS
+  scenes.push_back(scene("ERR-05", answered(with_byte(call(2), 7, 9), encode(garbage)),
+                         answered(with_byte(call(2), 7, 9), encode(err_vers(2)))));
+  scenes.back().both = {"HDR-03"};
+  scenes.back().variant = "version-reply";
   // Nothing comes for it, and the connection goes on.
   const auto passed_over = [](bool refused) {
     return [refused](Scene& s) {

@@ -137,6 +137,30 @@ void add_order_scenes(Scenes& scenes) {
          c.write(kServer, kMemory.handle, kMemory.offset, pattern(40));
          c.write(kServer, kMemory.handle, kMemory.offset + 40, pattern(24));
        })});
+  // The first half twice.
+  scenes.push_back({.rule = "OPS-03",
+                    .guilty = Guilty::kServer,
+                    .breaks = before_read_reply([](Connection& c) {
+                      c.write(kMemory, pattern(32));
+                      c.write(kMemory, pattern(32));
+                    }),
+                    .keeps = before_read_reply([](Connection& c) {
+                      all_written(c);
+                      c.write(kMemory, pattern(8));
+                    }),
+                    .variant = "twice"});
+  // The count is 64: none of it is roundup.
+  scenes.push_back(
+      {.rule = "OPS-03",
+       .guilty = Guilty::kServer,
+       .breaks = before_read_reply([](Connection& c) { c.write(kMemory, pattern(63)); }),
+       .keeps = before_read_reply(all_written),
+       .variant = "no-roundup"});
+  scenes.push_back({.rule = "OPS-03",
+                    .guilty = Guilty::kServer,
+                    .breaks = reads_of(1004, 500, 503),
+                    .keeps = reads_of(1001, 500, 501),
+                    .variant = "read-no-roundup"});
   // Roundup at the end may be left alone.
   scenes.push_back({.rule = "OPS-03",
                     .guilty = Guilty::kServer,
@@ -212,6 +236,28 @@ auto announced(std::uint32_t length) {
   };
 }
 
+// A READ of 1500 bytes at a path MTU of 1024 that is answered with two packets of these opcodes,
+// and so many bytes.
+auto read_answered(wire::Opcode first, wire::Opcode second, std::size_t bytes) {
+  return [=](Scene& s) {
+    Connection& c = s.connect();
+    const wire::Segment memory{0x10, 1500, 0x1000};
+    c.call(with_read_chunk(1, memory));
+    const std::uint32_t psn = c.read_request(kServer, memory.handle, memory.offset, memory.length);
+    const Bytes content = pattern(bytes);
+    wire::RocePacket p;
+    p.bth.opcode = static_cast<std::uint8_t>(first);
+    p.bth.psn = psn;
+    p.payload = wire::Bytes(content).first(1024);
+    c.packet(kClient, p);
+    p.bth.opcode = static_cast<std::uint8_t>(second);
+    p.bth.psn += 1;
+    p.payload = wire::Bytes(content).subspan(1024);
+    c.packet(kClient, p);
+    c.reply(write_reply(1, memory));
+  };
+}
+
 void add_packet_scenes(Scenes& scenes) {
   scenes.push_back({.rule = "OPS-04",
                     .guilty = Guilty::kServer,
@@ -234,6 +280,20 @@ void add_packet_scenes(Scenes& scenes) {
                     .keeps = announced(1500),
                     .both = {"HDR-10"},
                     .variant = "length"});
+  const auto answered =
+      read_answered(wire::Opcode::kReadRespFirst, wire::Opcode::kReadRespLast, 1500);
+  scenes.push_back(
+      {.rule = "OPS-05",
+       .guilty = Guilty::kClient,
+       .breaks = read_answered(wire::Opcode::kReadRespFirst, wire::Opcode::kReadRespLast, 1400),
+       .keeps = answered,
+       .variant = "response-length"});
+  scenes.push_back(
+      {.rule = "OPS-05",
+       .guilty = Guilty::kClient,
+       .breaks = read_answered(wire::Opcode::kReadRespOnly, wire::Opcode::kReadRespOnly, 1500),
+       .keeps = answered,
+       .variant = "response-order"});
 }
 
 auto two_calls(const wire::Segment& second) {

@@ -136,8 +136,8 @@ void zero_last(Scene& s, bool last) {
   r.direction = wire::MsgType::kReply;
   const Bytes result = reply(2).rpc;
   c.write({0x102, 4096, 0x1000}, result);
-  r.reply_chunk = std::vector<wire::Segment>{
-      {0x102, static_cast<std::uint32_t>(result.size()), 0x1000}};
+  r.reply_chunk =
+      std::vector<wire::Segment>{{0x102, static_cast<std::uint32_t>(result.size()), 0x1000}};
   c.reply(r);
 }
 

@@ -124,7 +124,7 @@ void add_reverse_scenes(Scenes& scenes) {
                     .guilty = Guilty::kClient,
                     .breaks = chunk_answered(false),
                     .keeps = chunk_answered(true),
-                    .also = {"HDR-10"}});
+                    .also = {"HDR-10", "CONN-LOST"}});
   scenes.push_back({.rule = "BI-05",
                     .guilty = Guilty::kServer,
                     .breaks =
@@ -141,6 +141,37 @@ void add_reverse_scenes(Scenes& scenes) {
                           call_back(c, 0x51);
                           answer_back(c, 0x51);
                         }});
+  const auto after = [](const auto& asked, const auto& answered) {
+    return [=](Scene& s) {
+      Connection& c = s.connect();
+      c.call(call(1, asked(1)));
+      c.reply(reply(1, answered(1)));
+      call_back(c, 0x51);
+      answer_back(c, 0x51);
+    };
+  };
+  const auto session = [](std::uint32_t flags) {
+    return [flags](std::uint32_t xid) { return nfs4::create_session_call(xid, flags); };
+  };
+  const auto bind = [](std::uint32_t direction) {
+    return [direction](std::uint32_t xid) { return nfs4::bind_call(xid, direction); };
+  };
+  const auto bound = [](std::uint32_t direction) {
+    return [direction](std::uint32_t xid) { return nfs4::bind_reply(xid, direction); };
+  };
+  const auto add = [&](const char* variant, std::function<void(Scene&)> breaks,
+                       std::function<void(Scene&)> keeps) {
+    scenes.push_back({.rule = "BI-05",
+                      .guilty = Guilty::kServer,
+                      .breaks = std::move(breaks),
+                      .keeps = std::move(keeps),
+                      .variant = variant});
+  };
+  add("no-back-channel", after(session(0), nfs4::create_session_reply),
+      after(session(2), nfs4::create_session_reply));
+  add("session-failed", after(session(2), nfs4::create_session_failed),
+      after(session(2), nfs4::create_session_reply));
+  add("fore-channel", after(bind(1), bound(1)), after(bind(2), bound(2)));
   scenes.push_back({.rule = "BI-06",
                     .guilty = Guilty::kClient,
                     .breaks = refused,
@@ -155,7 +186,7 @@ void add_reverse_scenes(Scenes& scenes) {
                     .guilty = Guilty::kServer,
                     .breaks = sent_again(kServer),
                     .keeps = sent_again(kClient),
-                    .both = {"HDR-10"}});
+                    .both = {"HDR-10", "CONN-LOST"}});
 }
 
 }  // namespace rpcrdma::scenes

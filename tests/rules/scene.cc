@@ -196,6 +196,11 @@ void Connection::open() {
   req.primary.remote_gid = gid(b);
   req.private_data = req_private;
   mad(active, req);
+  for (unsigned i = 1; i < options_.unanswered; ++i) {
+    scene_.wait(4'000'000'000);
+    mad(active, req);
+  }
+  if (options_.unanswered != 0) return;
   if (options_.reject) {
     wire::CmRej rej;
     rej.local_comm_id = comm_id_[b];

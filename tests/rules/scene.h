@@ -39,6 +39,8 @@ struct ConnectOptions {
   bool in_capture = true;    // false: the capture begins after the set-up
   // The REQ is answered by a REJ with this reason; nothing can be sent then.
   std::optional<std::uint16_t> reject;
+  // Not answered at all, and sent so often; nothing can be sent then either.
+  unsigned unanswered = 0;
 };
 
 class Scene;

@@ -21,9 +21,16 @@ bool shown_by_packets_only(const std::string& rule) {
 
 // Scenes of which the packets tell what happened, and an endpoint only how it went on.
 bool told_otherwise(const RuleScene& scene) {
-  constexpr std::array<const char*, 8> kScenes{
-      "CONN-LOST-rejected", "CONN-LOST-retries", "CONN-LOST-rnr", "CONN-LOST-rnr-retries",
-      "RETX-STORM",         "SLOW-NETWORK",      "CMP-03-rejected", "FC-04-many"};
+  constexpr std::array<const char*, 10> kScenes{"OPS-05-response-length",
+                                                "CONN-LOST-rejected",
+                                                "CONN-LOST-retries",
+                                                "CONN-LOST-no-rep",
+                                                "CONN-LOST-rnr",
+                                                "CONN-LOST-rnr-retries",
+                                                "RETX-STORM",
+                                                "SLOW-NETWORK",
+                                                "CMP-03-rejected",
+                                                "FC-04-many"};
   return std::find(kScenes.begin(), kScenes.end(), scene.file()) != kScenes.end();
 }
 

@@ -77,8 +77,7 @@ void add_headers(Scenes& scenes) {
                       m.direction = wire::MsgType::kReply;
                       c.send(kServer, m);
                     }),
-                    .keeps = after_exchange(good),
-                    .also = {"HDR-10"}});
+                    .keeps = after_exchange(good)});
   // What the client made of it is its own affair.
   scenes.push_back({.rule = "V2-02",
                     .guilty = Guilty::kServer,
@@ -91,8 +90,61 @@ void add_headers(Scenes& scenes) {
                       c.disconnect();
                     }),
                     .keeps = after_exchange(good),
-                    .also = {"CONN-LOST"},
                     .variant = "passed-over"});
+  // Its lists show what a long message is.
+  const auto long_call = [](wire::MsgType direction) {
+    return after_exchange([direction](Connection& c) {
+      const Bytes rpc = nfs3::getattr_call(2);
+      const wire::Segment memory{0x100, static_cast<std::uint32_t>(rpc.size()), 0x1000};
+      Message m = version2(call(2, {}));
+      m.proc = wire::Proc::kNomsg;
+      m.reads = {{0, memory}};
+      m.direction = direction;
+      c.call(m);
+      c.read(kServer, memory.handle, memory.offset, rpc);
+      c.reply(version2(reply(2, nfs3::getattr_reply(2))));
+    });
+  };
+  scenes.push_back({.rule = "V2-02",
+                    .guilty = Guilty::kClient,
+                    .breaks = long_call(wire::MsgType::kReply),
+                    .keeps = long_call(wire::MsgType::kCall),
+                    .variant = "long-call"});
+  const auto long_reply = [](wire::MsgType direction) {
+    return after_exchange([direction](Connection& c) {
+      Message m = version2(call(2, nfs3::readdir_call(2, 2000)));
+      m.reply_chunk = std::vector<wire::Segment>{{0x100, 4096, 0x1000}};
+      c.call(m);
+      const Bytes rpc = nfs3::readdir_reply(2, 2000);
+      c.write((*m.reply_chunk)[0], rpc);
+      Message r = version2(reply(2, {}));
+      r.proc = wire::Proc::kNomsg;
+      r.reply_chunk = m.reply_chunk;
+      (*r.reply_chunk)[0].length = static_cast<std::uint32_t>(rpc.size());
+      r.direction = direction;
+      c.reply(r);
+    });
+  };
+  scenes.push_back({.rule = "V2-02",
+                    .guilty = Guilty::kServer,
+                    .breaks = long_reply(wire::MsgType::kCall),
+                    .keeps = long_reply(wire::MsgType::kReply),
+                    .variant = "long-reply"});
+  // It was judged before, and is judged after it: no later draft has such a message.
+  Bytes odd = encode(v2_call(2));
+  odd[19] = 2;  // rdma_direction
+  scenes.push_back({.rule = "V2-08",
+                    .guilty = Guilty::kServer,
+                    .breaks = after_exchange([odd](Connection& c) {
+                      c.send(kClient, odd);
+                      c.reply(v2_error(2, RdmaErr::kInvalProc));
+                    }),
+                    .keeps = after_exchange([odd](Connection& c) {
+                      c.send(kClient, odd);
+                      c.reply(v2_error(2, RdmaErr::kChunk));
+                    }),
+                    .both = {"V2-02"},
+                    .variant = "direction"});
   scenes.push_back({.rule = "V2-03",
                     .guilty = Guilty::kClient,
                     .breaks = after_exchange([](Connection& c) { read(c, 0x999, 0x999); }),
@@ -128,6 +180,11 @@ void add_refusals(Scenes& scenes) {
                     .breaks = refused(option, v2_error(2, RdmaErr::kChunk)),
                     .keeps = refused(option, v2_error(2, RdmaErr::kInvalOption)),
                     .variant = "answer"});
+  scenes.push_back({.rule = "V2-08",
+                    .guilty = Guilty::kServer,
+                    .breaks = refused(v2_call(2), v2_error(2, RdmaErr::kInvalProc)),
+                    .keeps = refused(v2_call(2), v2_error(2, RdmaErr::kChunk)),
+                    .variant = "good-call"});
   Bytes body = encode(v2_error(2, RdmaErr::kCantReply));
   body[23] = 2;  // rdma_processed
   scenes.push_back({.rule = "V2-11",

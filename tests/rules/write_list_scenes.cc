@@ -89,6 +89,9 @@ void add_lengths(Scenes& scenes) {
   scenes.push_back(scene("WR-07", without, with));
   scenes.back().profile = rules::Profile::k5666;
   scenes.push_back(scene("WR-08", {.returned = {{{0x100, 900, 0x1000}}}}));
+  // The data is nowhere.
+  scenes.push_back(scene("WR-08", {.returned = {{{0x100, 0, 0x1000}}}}));
+  scenes.back().variant = "absent";
 }
 
 // A COMPOUND with two READs of 100 bytes. `inline_data`: of the first.
@@ -130,6 +133,37 @@ void add_order(Scenes& scenes) {
                            .returned = {{{0x100, 1000, 0x1000}}, {{0x101, 0, 0x1000}}}});
   extra.variant = "extra";
   scenes.push_back(extra);
+  RuleScene skipped = scene("WR-06",
+                            {.offered = {{{0x100, 1000, 0x1000}}, {{0x101, 1000, 0x1000}}},
+                             .returned = {{{0x100, 0, 0x1000}}, {{0x101, 1000, 0x1000}}}},
+                            {.offered = {{{0x100, 1000, 0x1000}}, {{0x101, 1000, 0x1000}}},
+                             .returned = {{{0x100, 1000, 0x1000}}, {{0x101, 0, 0x1000}}}});
+  skipped.variant = "skipped";
+  scenes.push_back(skipped);
+}
+
+// A READ whose Reply goes through the Reply chunk, with its data or without.
+auto long_reply(bool with_data) {
+  return [with_data](Scene& s) {
+    constexpr std::uint32_t kCount = 4000;
+    Connection& c = s.connect();
+    c.exchange(1);
+    Message m = call(2, nfs3::read_call(2, kCount));
+    m.writes = {{{0x100, kCount, 0x1000}}};
+    m.reply_chunk = Chunk{{0x101, 8192, 0x9000}};
+    c.call(m);
+    if (!with_data) c.write(m.writes[0][0], pattern(kCount));
+    const Bytes rpc =
+        with_data ? nfs3::read_reply_inline(2, pattern(kCount)) : nfs3::read_reply(2, kCount).rpc;
+    c.write((*m.reply_chunk)[0], rpc);
+    Message r = reply(2, {});
+    r.proc = wire::Proc::kNomsg;
+    r.writes = m.writes;
+    if (with_data) r.writes[0][0].length = 0;
+    r.reply_chunk = m.reply_chunk;
+    (*r.reply_chunk)[0].length = static_cast<std::uint32_t>(rpc.size());
+    c.reply(r);
+  };
 }
 
 }  // namespace
@@ -137,6 +171,11 @@ void add_order(Scenes& scenes) {
 void add_write_list_scenes(Scenes& scenes) {
   add_copies(scenes);
   add_unused(scenes);
+  scenes.push_back({.rule = "WR-10",
+                    .guilty = Guilty::kServer,
+                    .breaks = long_reply(true),
+                    .keeps = long_reply(false),
+                    .variant = "reply-chunk"});
   add_lengths(scenes);
   add_order(scenes);
 }

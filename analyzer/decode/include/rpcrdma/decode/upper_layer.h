@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include <rpcrdma/wire/error.h>
@@ -52,6 +53,7 @@ struct DdpItem {
   // Results: which Write chunk (index in the list) carried the data; -1 when it stands inline.
   std::int32_t chunk = -1;
   bool guessed = false;  // found by arithmetic, since the program's binding is not known
+  bool absent = false;   // results: in no chunk, and longer than what is left of the stream
 };
 
 // What identifies a procedure to its binding.
@@ -73,6 +75,11 @@ struct Removed {
 };
 [[nodiscard]] CompoundOps parse_compound_call(const ProcedureId& id, wire::Bytes args,
                                               std::span<const Removed> removed);
+
+// Whether a COMPOUND Call asks for callbacks on its own connection: by CREATE_SESSION with
+// CREATE_SESSION4_FLAG_CONN_BACK_CHAN, or BIND_CONN_TO_SESSION for the backchannel (RFC 8881
+// sections 18.36 and 18.34). True, too, where `args` ends before that is known.
+[[nodiscard]] bool may_ask_for_back_channel(const ProcedureId& id, wire::Bytes args);
 
 // What a Read chunk took out of a Call's arguments.
 struct TakenItem {
@@ -106,9 +113,12 @@ struct TakenItems {
 // `ops`, when given, receives a COMPOUND's operations. A program whose binding is not known: if
 // exactly one chunk has a length, the item is looked for as the last count word in the stream that
 // equals it, and marked as guessed.
+// `whole` is the length of the stream where that is certain; `results` can be its front. Only then
+// are absent items given: else nobody knows whether a count like that is one.
 [[nodiscard]] std::size_t find_result_items(const ProcedureId& id, wire::Bytes results,
                                             std::span<const std::uint64_t> chunk_lengths,
-                                            std::span<DdpItem> items, CompoundOps* ops = nullptr);
+                                            std::span<DdpItem> items, CompoundOps* ops = nullptr,
+                                            std::optional<std::uint64_t> whole = {});
 
 // Where the file data of a READ or WRITE (of a COMPOUND: the first one) lies, as the Call asks for
 // it; for putting chunks of one file in order.

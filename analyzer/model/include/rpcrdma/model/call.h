@@ -1,11 +1,14 @@
 // A Call and all that belongs to it until its Reply.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <rpcrdma/model/chunk_data.h>
+#include <rpcrdma/model/coverage.h>
 #include <rpcrdma/model/message.h>
 #include <rpcrdma/roce/connection.h>
 
@@ -35,9 +38,15 @@ struct CallSegment {
   std::uint32_t position = 0;  // Read list
   wire::Segment target;
   std::uint64_t base = 0;   // of its first byte in the chunk, bytes
-  std::uint64_t moved = 0;  // bytes seen
+  std::uint64_t moved = 0;  // bytes seen, those that were moved again too
+  Coverage coverage;        // which of them
   SegmentRef older, newer;  // with this handle, for the table of Calls
   Shared shared = Shared::kNo;
+
+  // Bytes of it that were moved, each counted once.
+  [[nodiscard]] std::uint64_t moved_of_it() const {
+    return coverage.certain() ? coverage.covered() : std::min<std::uint64_t>(moved, target.length);
+  }
 };
 
 struct CallChunk {
@@ -45,8 +54,11 @@ struct CallChunk {
   std::uint32_t index = 0;
   std::uint32_t position = 0;  // Read chunks
   std::uint64_t length = 0;    // offered, bytes
-  std::uint64_t moved = 0;     // seen, bytes
-  bool truncated = false;      // more was moved than the model keeps
+  // Read chunks: the count in front of the data, where it fits the chunk; it may count roundup
+  // besides.
+  std::optional<std::uint32_t> count;
+  std::uint64_t moved = 0;  // seen, bytes
+  bool truncated = false;   // more was moved than the model keeps
   ChunkData data;
 };
 

@@ -87,6 +87,7 @@ struct Message {
   std::uint32_t credit = 0;
   std::uint32_t proc = 0;
   wire::Dialect dialect = wire::Dialect::kDraft02;  // of its connection, if it is of version 2
+  wire::MsgType direction = wire::MsgType::kCall;   // version 2: as its header says
   std::uint32_t header_length = 0;                  // bytes
   std::uint64_t wire_length = 0;                    // of the SEND, bytes
   bool complete = true;                             // all bytes of the SEND were captured

@@ -40,13 +40,14 @@ struct SideCounters {
   // RDMA READs that were answered, by what the peer sent later, of which the capture lacks
   // responses of this side.
   std::uint64_t reads_unseen = 0;
-  // How often the peer acknowledged what was not seen until then: the capture lacks it, or shows the
-  // two directions out of order.
+  // How often the peer acknowledged what was not seen until then: the capture lacks it, or shows
+  // the two directions out of order.
   std::uint64_t acknowledged_unseen = 0;
   std::uint64_t illegal_sequence = 0;  // opcodes out of First/Middle/Last order
   std::uint64_t wrong_length = 0;      // WRITEs of more or fewer bytes than their RETH says
-  std::uint64_t wrong_payload = 0;     // packets other than the last of a message, no path MTU long
-  std::uint64_t first_irregular = 0;   // frame of the first packet counted in one of these three
+  std::uint64_t wrong_response = 0;   // READs answered with more or fewer bytes than they asked for
+  std::uint64_t wrong_payload = 0;    // packets other than the last of a message, no path MTU long
+  std::uint64_t first_irregular = 0;  // frame of the first packet counted in one of these four
   // Of a connection that its endpoint tells of, instead of `packets`: requests and READ responses
   // that the side's messages and operations took at most, sent once each.
   std::uint64_t packets_at_most = 0;
@@ -104,6 +105,7 @@ struct Connection {
   int closed_by = -1;  // the side that sent the DREQ or REJ
   std::uint64_t closed_frame = 0;
   std::uint16_t reject_reason = 0;
+  std::uint32_t requests_sent = 0;  // copies of its REQ
   bool clock_stepped_back = false;  // a packet has an earlier time than the one before it
   bool let_go = false;              // no longer followed: see kMaxConnections
   bool merged_away = false;  // one direction of another connection; that one has all its counts

@@ -22,6 +22,7 @@ struct Operation {
   std::int64_t last_ns = 0;
   std::uint64_t bytes = 0;  // seen, each byte counted once
   bool complete = false;    // every byte was seen
+  bool answered = false;    // READ: all its responses were seen, if with fewer bytes
   bool suspect = false;     // some of its bytes come from a packet with a bad ICRC
   // For the listener: set in on_operation() to be given the data.
   bool want_data = false;

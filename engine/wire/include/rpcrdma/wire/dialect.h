@@ -144,6 +144,10 @@ struct LaterHeader {
 struct DialectEvidence {
   Dialect dialect = Dialect::kDraft02;
   const char* reason = "";  // a clause for a person
+  // No message of draft-02 is likely to look like that, even a broken one: properties with the IDs
+  // that the drafts give them, or an RPC message where ietf-03 has it. What a wrong word or two
+  // make of a message of draft-02 is weak: a GRANT, an error, a flag.
+  bool strong = false;
 };
 
 // From one message of version 2 alone; nothing where it could be draft-02's, or could be several's.
