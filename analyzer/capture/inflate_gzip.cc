@@ -34,7 +34,9 @@ class GzipStream final : public ByteStream {
  public:
   explicit GzipStream(std::unique_ptr<ByteStream> compressed) : compressed_(std::move(compressed)) {
     isal_inflate_init(&state_);
-    state_.crc_flag = ISAL_GZIP;
+    // With ISAL_GZIP a header that comes in pieces is read with what is left of it on the stack.
+    state_.crc_flag = ISAL_GZIP_NO_HDR_VER;
+    isal_gzip_header_init(&header_);
   }
 
   Expected<std::size_t> read(std::span<std::uint8_t> out) override {
@@ -45,6 +47,10 @@ class GzipStream final : public ByteStream {
       }
       if (state_.block_state == ISAL_BLOCK_FINISH) {
         next_member();
+        continue;
+      }
+      if (!header_read_) {
+        read_header();
         continue;
       }
       const std::uint32_t before = state_.avail_in;
@@ -76,12 +82,26 @@ class GzipStream final : public ByteStream {
     return {};
   }
 
+  void read_header() {
+    const int code = isal_read_gzip_header(&state_, &header_);
+    if (code == ISAL_DECOMP_OK) {
+      header_read_ = true;
+    } else if (code != ISAL_END_INPUT) {
+      stop(std::string("the gzip data is damaged: ") + reason(code));
+    } else if (input_ended_) {
+      cut_short_ = true;
+      stop("the gzip data ends too early");
+    }
+  }
+
   // Behind a member: another one, the end, or padding, which gzip(1) ignores too when it is zeros.
   void next_member() {
     if (state_.avail_in == 0) {
       ended_ = input_ended_;
     } else if (*state_.next_in == kFirstMagicByte) {
       isal_inflate_reset(&state_);
+      isal_gzip_header_init(&header_);
+      header_read_ = false;
     } else if (*state_.next_in == 0) {
       ended_ = true;
     } else {
@@ -99,6 +119,8 @@ class GzipStream final : public ByteStream {
   bool ended_ = false;
   std::array<std::uint8_t, 65536> input_;
   inflate_state state_;
+  isal_gzip_header header_;  // of the member, as far as it has come
+  bool header_read_ = false;
 };
 
 }  // namespace

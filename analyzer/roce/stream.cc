@@ -75,11 +75,11 @@ std::optional<std::uint64_t> share_of(const ConnectionState& c, const ReadInProg
 }
 
 // Of such a response: its opcode is not that of its place. A READ that is asked for again, from the
-// middle on, is answered by a First or Only there.
+// middle on, is answered by a First or Only there; that request may be what the capture lacks, or
+// has later.
 bool out_of_place(const ReadInProgress& read, const Packet& p, std::int32_t n) {
   const bool last = static_cast<std::uint32_t>(n) + 1 == read.packets;
-  return p.info->last != last || (n == 0 && !p.info->first) ||
-         (n != 0 && p.info->first && !read.asked_again);
+  return p.info->last != last || (n == 0 && !p.info->first);
 }
 
 }  // namespace

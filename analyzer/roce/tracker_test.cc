@@ -354,7 +354,8 @@ TEST_F(ReadTest, OnliesForFirstMiddleAndLastAreAnIllegalSequence) {
     p.bth.psn += 3;
     b(p);
   }
-  EXPECT_EQ(connection().side[1].counters.illegal_sequence, 3U);
+  // The last could be the answer to a request for it alone.
+  EXPECT_EQ(connection().side[1].counters.illegal_sequence, 2U);
 }
 
 TEST_F(ReadTest, AnsweredAgainFromTheMiddleIsLegal) {
