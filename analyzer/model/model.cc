@@ -54,9 +54,9 @@ bool has_position_zero(const wire::HeaderView& h) {
 }
 
 // By the msg_type, which stands behind the XID; nothing where there is neither. A TCP record mark
-// in front (HDR-08) is passed over.
+// in front (HDR-08) is passed over; but an XID that looks like a msg_type is none behind one.
 std::optional<MsgType> type_of(wire::Bytes rpc, std::uint32_t xid) {
-  if (rpc.size() >= 12 && wire::load_be32(rpc.data()) != xid &&
+  if (xid > 1 && rpc.size() >= 12 && wire::load_be32(rpc.data()) != xid &&
       wire::load_be32(rpc.data() + 4) == xid && wire::load_be32(rpc.data() + 8) <= 1) {
     return static_cast<MsgType>(wire::load_be32(rpc.data() + 8));
   }

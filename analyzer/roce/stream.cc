@@ -78,6 +78,8 @@ std::optional<std::uint64_t> share_of(const ConnectionState& c, const ReadInProg
 // middle on, is answered by a First or Only there; that request may be what the capture lacks, or
 // has later.
 bool out_of_place(const ReadInProgress& read, const Packet& p, std::int32_t n) {
+  // All of it at once, however many packets a guessed path MTU would take.
+  if (p.info->first && p.info->last && p.wire_payload == read.op.length) return false;
   const bool last = static_cast<std::uint32_t>(n) + 1 == read.packets;
   return p.info->last != last || (n == 0 && !p.info->first);
 }
