@@ -234,7 +234,7 @@ void add_reconnect_scenes(Scenes& scenes) {
     };
   };
   // On another connection that was there before: it is no Call sent again.
-  const auto beside = [sent_again_as](Scene& s) {
+  const auto beside = [](Scene& s) {
     Connection& other = s.connect();
     other.exchange(9);
     Connection& c = s.connect();
