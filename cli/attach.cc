@@ -207,7 +207,9 @@ int keep_ring(const Options& options, const capture::RingOptions& ring, FileDesc
     });
     if (written) written = (*file)->flush();
   }
-  if (written) written = (*file)->finish(now_ns());
+  // Also where an event could not be taken: those before it could.
+  const auto finished = (*file)->finish(now_ns());
+  if (written) written = finished;
   fmt::print(stderr, "rpcrdma: {}{} events written, {} lost: {}\n",
              stopped != 0 || !written ? "" : options.endpoint + " has ended; ", (*file)->events(),
              (*file)->lost(), (*file)->file());

@@ -4,8 +4,6 @@
 #include "input.h"
 #include "output_file.h"
 
-#include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <optional>
 

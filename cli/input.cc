@@ -1,5 +1,6 @@
 #include "input.h"
 
+#include "huge_heap.h"
 #include "progress.h"
 
 #include <cstdio>
@@ -24,6 +25,10 @@ std::unique_ptr<capture::Source> open_input(const std::vector<std::string>& path
     complain(source.error().message);
     return nullptr;
   }
+  // Of a pipe nobody knows how much will come.
+  constexpr std::uint64_t kLarge = std::uint64_t{4} << 20;
+  const std::uint64_t bytes = (*source)->stats().bytes_total;
+  if (bytes == 0 || bytes >= kLarge) use_huge_pages();
   return std::move(*source);
 }
 

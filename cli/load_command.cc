@@ -22,6 +22,7 @@
 
 #include <rpcrdma/load/report.h>
 #include <rpcrdma/load/threshold.h>
+#include <rpcrdma/service/callback.h>
 
 namespace rpcrdma::cli {
 
@@ -98,6 +99,19 @@ std::optional<Plan> parse(const Options& o) {
                     o.threads));
     return std::nullopt;
   }
+  // A session for each connection; of one client, which is an address, the server takes so many.
+  const service::callback::ProgramOptions takes;
+  const std::uint32_t of_client = plan.endpoint.kind == ProviderKind::kSoft
+                                      ? (o.connections + o.threads - 1) / o.threads
+                                      : o.connections;
+  if ((o.reverse || o.both) &&
+      (of_client > takes.sessions_of_client || o.connections > takes.sessions)) {
+    complain(
+        fmt::format("load: --connections {}: for reverse Calls a server takes {} at most from one "
+                    "address (each of the --threads has its own), and {} in all",
+                    o.connections, takes.sessions_of_client, takes.sessions));
+    return std::nullopt;
+  }
   // 127.0.0.2, 127.0.0.3, and so on: a network of any other kind has no addresses to spare.
   const fabric::Address& from = plan.peers.from;
   const bool soft = plan.endpoint.kind == ProviderKind::kSoft;
@@ -172,8 +186,8 @@ std::optional<Workers> make_workers(const Options& o, const Plan& plan, Tracing&
     w.pace.thread = i;
     w.seed = o.seed + i * 0x632be59bd9b4e019U;
     w.forward = !o.reverse;
-    if (o.reverse || o.both) {
-      const std::uint64_t share = o.count / o.threads + (i < o.count % o.threads ? 1 : 0);
+    const std::uint64_t share = o.count / o.threads + (i < o.count % o.threads ? 1 : 0);
+    if ((o.reverse || o.both) && (o.count == 0 || share != 0)) {
       soft::Random random(w.seed);
       w.reverse = load::ReversePlan{share, plan.requests.next(random), o.depth};
     }

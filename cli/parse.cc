@@ -41,14 +41,24 @@ std::string_view before(std::string_view text, std::initializer_list<std::string
   return text;
 }
 
+// Of columns behind which, after two blanks, stands the text that they make. So many are between
+// the halves of a line of 16 pairs, too.
+std::string_view before_text(std::string_view columns) {
+  constexpr std::size_t kHalf = 8 * 3 - 1;
+  const bool halves = columns.size() > kHalf + 2 && columns.find("  ") == kHalf &&
+                      columns[2] == ' ' && begins_with_pair(columns.substr(kHalf + 2));
+  if (!halves) return before(columns, {"  "});
+  return columns.substr(0, kHalf + 2 + before(columns.substr(kHalf + 2), {"  "}).size());
+}
+
 // The bytes of a line of a hex dump, `so_far` bytes behind its beginning; the line as it is if it
-// is not one. Known are
+// is not one. `in_dump`: a line before it was one. Known are
 //   0010  e2 22 00 5a ... 01   ."......           tshark, Wireshark
 //   00000010  e2 22 00 ...  5a 01 ...  |."......| hexdump -C
 //   000010 e2 22 00 5a ... 01  >."......<         od -A x -t x1z
 //   00000010: e222 005a ... 0001  ."......        xxd
 //   0x0010:  e222 005a ... 0001  ."......         tcpdump -x
-std::string_view dump_columns(std::string_view line, std::size_t so_far) {
+std::string_view dump_columns(std::string_view line, std::size_t so_far, bool in_dump) {
   std::string_view rest = line.substr(std::min(line.size(), line.find_first_not_of(" \t")));
   const bool prefixed = rest.starts_with("0x");
   if (prefixed) rest.remove_prefix(2);
@@ -63,11 +73,11 @@ std::string_view dump_columns(std::string_view line, std::size_t so_far) {
   const std::size_t blanks = std::min(rest.size(), rest.find_first_not_of(' '));
   const std::string_view columns = rest.substr(blanks);
   if (columns.empty()) {  // the last line of od and hexdump tells the length
-    return colon || (so_far != 0 && offset == so_far) ? columns : line;
+    return colon || (in_dump && offset == so_far) ? columns : line;
   }
   if (colon) {
     // Between the bytes of "aa:bb:cc" there are no blanks.
-    return blanks != 0 ? before(columns, {"  "}) : line;
+    return blanks != 0 ? before_text(columns) : line;
   }
   const bool dump = !prefixed && begins_with_pair(columns) &&
                     (blanks >= 2 || (blanks == 1 && offset == so_far && digits > 4));
@@ -79,9 +89,12 @@ std::string_view dump_columns(std::string_view line, std::size_t so_far) {
 std::optional<std::vector<std::uint8_t>> parse_hex(std::string_view text) {
   std::vector<std::uint8_t> bytes;
   int high = -1;
+  bool in_dump = false;
   while (!text.empty()) {
     const std::size_t newline = text.find('\n');
-    std::string_view line = dump_columns(text.substr(0, newline), bytes.size());
+    const std::string_view whole = text.substr(0, newline);
+    std::string_view line = dump_columns(whole, bytes.size(), in_dump);
+    in_dump |= line.size() != whole.size();
     text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
     for (std::size_t i = 0; i < line.size(); ++i) {
       const char c = line[i];

@@ -33,6 +33,10 @@ TEST(ParseHex, Dumps) {
   // Words, and no offset in front of them.
   EXPECT_EQ(parse_hex("00000001  00000002"), (Bytes{0, 0, 0, 1, 0, 0, 0, 2}));
   EXPECT_EQ(parse_hex("00000000"), (Bytes{0, 0, 0, 0}));
+  EXPECT_EQ(parse_hex("00000001\n00000004\n"), (Bytes{0, 0, 0, 1, 0, 0, 0, 4}));
+  // Two halves of a line, and the text behind them.
+  EXPECT_EQ(parse_hex("0000: 01 02 03 04 05 06 07 08  09 0a 0b 0c 0d 0e 0f 10  ab cdef.........."),
+            (Bytes{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}));
 }
 
 TEST(ParseHex, Refused) {

@@ -108,6 +108,8 @@ class Top {
   // Takes endpoints that are there and were not before. Error: nobody can look.
   capture::Expected<void> look();
   [[nodiscard]] bool empty() const { return endpoints_.empty(); }
+  // Why an endpoint that look() has found could not be read, if one could not.
+  [[nodiscard]] const std::string& refusal() const { return refusal_; }
 
   void run_live();
   void run_once(double seconds);
@@ -122,6 +124,7 @@ class Top {
   [[nodiscard]] bool listening() const;
 
   std::vector<Endpoint> endpoints_;
+  std::string refusal_;
   top::Gather gather_;
   bool utf8_;
   top::View view_;
@@ -145,9 +148,11 @@ capture::Expected<void> Top::look() {
     if (endpoints_.size() == top::Gather::kMostEndpoints) break;
     const auto same = [&](const Endpoint& e) { return e.path == one.path; };
     if (std::ranges::any_of(endpoints_, same)) continue;
-    // Else it has just ended, or was killed.
     if (auto fd = trace::connect_endpoint(one.path)) {
       add({one.name, one.path, capture::LiveStream(std::move(*fd))});
+    } else {
+      // It has just ended, or was killed; or others read all that it tells.
+      refusal_ = fd.error().message;
     }
   }
   return {};
@@ -280,7 +285,9 @@ int run(const Options& options) {
   }
   if (all) {
     if (const auto looked = top.look(); !looked) return refused(looked.error().message);
-    if (options.once && top.empty()) return refused("top: no endpoint of this user runs");
+    if (options.once && top.empty()) {
+      return refused(top.refusal().empty() ? "top: no endpoint of this user runs" : top.refusal());
+    }
   }
   if (options.once) {
     top.run_once(options.seconds);

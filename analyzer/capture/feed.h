@@ -1,6 +1,6 @@
 // The bytes of a capture file as its readers see them: contiguous pieces at a cursor. Whether they
-// lie in a mapping, in memory or in the buffer of a stream shows only when a piece runs out, so
-// that the path per record is a comparison and no virtual call.
+// lie in memory or in the buffer of a file or stream shows only when a piece runs out, so that the
+// path per record is a comparison and no virtual call.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,13 @@ class Feed {
     return !stopped_ && refill(n) ? cursor_ : nullptr;
   }
 
-  // No further than need() has promised.
-  void advance(std::size_t n) { cursor_ += n; }
+  // Over a piece that is given out; no further than need() has promised.
+  void advance(std::size_t n) {
+    cursor_ += n;
+    given_ = cursor_;
+  }
+  // The same over what nobody will look at again.
+  void skip(std::size_t n) { cursor_ += n; }
 
   // For a walk that has just passed a record of `record` bytes. A record's address is known only
   // when the one before it has been read, so the walk would wait for memory at every header.
@@ -53,13 +58,17 @@ class Feed {
     return base_ + static_cast<std::uint64_t>(cursor_ - begin_);
   }
 
+  // Bytes up to the cursor that have taken room: some of those that were skipped have not.
+  [[nodiscard]] std::uint64_t passed() const { return offset() - left_out_; }
+
   // Moves the cursor forward to `offset`; false where that cannot be done.
   [[nodiscard]] virtual bool begin_at(std::uint64_t offset) {
     (void)offset;
     return false;
   }
 
-  // Pieces given out stay readable until the cursor is kReadableBehind bytes further.
+  // Pieces given out stay readable until passed() is kReadableBehind more; and the cursor may then
+  // be moved over one more that is given out, whatever is skipped before it.
   [[nodiscard]] virtual bool stays() const { return false; }
 
   // Nothing more is to be had from here on.
@@ -88,7 +97,9 @@ class Feed {
   const std::uint8_t* begin_ = nullptr;  // stands at offset base_
   const std::uint8_t* cursor_ = nullptr;
   const std::uint8_t* end_ = nullptr;
+  const std::uint8_t* given_ = nullptr;  // the end of the last piece that was given out, or later
   std::uint64_t base_ = 0;
+  std::uint64_t left_out_ = 0;
   std::string failure_;
   std::string damage_;
   bool cut_short_ = false;

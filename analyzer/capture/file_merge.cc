@@ -23,6 +23,7 @@ struct File {
   std::unique_ptr<Source> source;  // null: not open yet, or read to its end
   Frame head;                      // the next frame, when open
   std::int64_t begun_ns = 0;       // of its first frame
+  std::uint32_t lane = 0;          // while it is open, of no other
 };
 
 // Standing in the heap: the time of the file's next frame.
@@ -82,6 +83,7 @@ class Merge final : public Source {
         file.source.reset();
       } else {  // what cannot be read twice stays open
         if (open_.size() == limits_.open) return too_many_open();
+        file.lane = free_lane();
         open_.push_back(files_.size());
       }
       files_.push_back(std::move(file));
@@ -104,8 +106,9 @@ class Merge final : public Source {
     frame = files_[*given_].head;
     frame.number = ++frames_;
     frame.file = static_cast<std::uint32_t>(*given_);
-    passed_ += frame.data.size();
+    frame.lane = files_[*given_].lane;
     while (!kept_.empty() && passed_ - kept_.front().passed > kReadableBehind) kept_.pop_front();
+    passed_ += frame.room;
     return true;
   }
 
@@ -195,6 +198,14 @@ class Merge final : public Source {
     return false;
   }
 
+  // So the files of a ring, of which one begins when another has ended, are all in the same.
+  [[nodiscard]] std::uint32_t free_lane() const {
+    std::uint32_t lane = 0;
+    const auto taken = [&](std::size_t index) { return files_[index].lane == lane; };
+    while (std::any_of(open_.begin(), open_.end(), taken)) ++lane;
+    return lane;
+  }
+
   // False when the file is not what it was when it was looked at: a ring that is still being
   // written loses its oldest files.
   Expected<bool> open_again(std::size_t index) {
@@ -212,6 +223,7 @@ class Merge final : public Source {
     file.source = std::move(*source);
     const auto any = file.source->next(file.head);
     if (any && *any) {
+      file.lane = free_lane();
       open_.push_back(index);
     } else {
       note_closed(file);
@@ -227,7 +239,7 @@ class Merge final : public Source {
   std::vector<std::size_t> open_;     // files
   std::deque<Kept> kept_;
   std::uint64_t frames_ = 0;
-  std::uint64_t passed_ = 0;  // bytes of all frames given out
+  std::uint64_t passed_ = 0;  // Frame::room of all frames given out
   bool frames_stay_ = true;
   bool sizes_known_ = true;
   SourceStats closed_;  // sums of the files that are closed; the bytes_total of all

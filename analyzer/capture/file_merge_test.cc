@@ -87,6 +87,27 @@ TEST(FileMerge, OfEqualTimesTheFileThatBeganFirst) {
   EXPECT_THAT(bytes_of(walk(open_files({b, a}))), ElementsAre(1, 2, 3, 4, 5, 6));
 }
 
+std::vector<std::uint32_t> lanes_of(const Walk& w) {
+  std::vector<std::uint32_t> lanes;
+  for (const Taken& taken : w.frames) lanes.push_back(taken.frame.lane);
+  return lanes;
+}
+
+TEST(FileMerge, FilesOfARingAreOneLane) {
+  TempFolder folder;
+  const std::string a = folder.file("a", pcap({{10, 1}, {11, 2}}));
+  const std::string b = folder.file("b", pcap({{11, 3}, {12, 4}}));
+  EXPECT_THAT(lanes_of(walk(open_files({b, a}))), ElementsAre(0U, 0U, 0U, 0U));
+}
+
+TEST(FileMerge, FilesThatOverlapAreLanesOfTheirOwn) {
+  TempFolder folder;
+  const std::string a = folder.file("a", pcap({{10, 1}, {12, 3}, {14, 5}}));
+  const std::string b = folder.file("b", pcap({{11, 2}, {13, 4}}));
+  const std::string later = folder.file("later", pcap({{15, 6}}));
+  EXPECT_THAT(lanes_of(walk(open_files({a, b, later}))), ElementsAre(0U, 1U, 0U, 1U, 0U, 0U));
+}
+
 // As mergecap does: a frame goes behind those before it in its own file.
 TEST(FileMerge, StepBackWithinAFileKeepsItsOrder) {
   TempFolder folder;

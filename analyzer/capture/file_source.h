@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <rpcrdma/capture/source.h>
 
@@ -25,6 +26,7 @@ class FileSource : public Source {
   [[nodiscard]] bool go_to(const Mark& mark) {
     if (!take_format(mark) || !feed_->begin_at(mark.offset)) return false;
     stats_.frames = mark.frames;
+    passed_ = feed_->passed();
     return true;
   }
   // Where the bytes can be read at any place.
@@ -48,6 +50,12 @@ class FileSource : public Source {
 
   void skipped(std::uint64_t offset, const std::string& reason, std::uint64_t bytes);
 
+  // Frame::room of the frame that was just read.
+  [[nodiscard]] std::uint32_t room_taken() {
+    const std::uint64_t before = std::exchange(passed_, feed_->passed());
+    return static_cast<std::uint32_t>(passed_ - before);
+  }
+
   std::unique_ptr<Feed> feed_;
   std::string name_;
   bool marks_ = false;
@@ -55,6 +63,7 @@ class FileSource : public Source {
 
  private:
   Damage damage_;
+  std::uint64_t passed_ = 0;  // Feed::passed() behind the last frame
 };
 
 }  // namespace rpcrdma::capture

@@ -50,7 +50,7 @@ PcapReader::PcapReader(std::unique_ptr<Feed> feed, std::uint32_t magic, ByteOrde
       fraction_limit_(magic == kPcapNanoseconds ? 1'000'000'000 : 1'000'000),
       fraction_ns_(magic == kPcapNanoseconds ? 1 : 1000),
       header_bytes_(magic == kPcapModified ? 24 : 16) {
-  feed_->advance(kPcapHeaderBytes);
+  feed_->skip(kPcapHeaderBytes);
 }
 
 PcapReader::Record PcapReader::load(const std::uint8_t* p) const {
@@ -81,6 +81,7 @@ Expected<bool> PcapReader::next(Frame& frame) {
     frame.original = r.original;
     frame.interface = 0;
     frame.link = link_;
+    frame.room = room_taken();
     frame.data = {p + header_bytes_, r.captured};
     return true;
   }
@@ -100,7 +101,7 @@ bool PcapReader::resynchronise(const Record& bad) {
       // A read error is for the next call to report.
       return !feed_->failure().empty() || stop(hopeless, from);
     }
-    feed_->advance(1);
+    feed_->skip(1);
     if (chain_at_cursor()) {
       skipped(from, reason, feed_->offset() - from);
       return true;

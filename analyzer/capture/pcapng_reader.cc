@@ -18,6 +18,7 @@ constexpr std::size_t kSmallestSimple = 16;
 
 constexpr std::size_t kMaxInterfaces = 65536;  // of a section: bounds what a hostile file costs
 constexpr std::uint16_t kDropsUnknown = 0xffff;
+constexpr std::uint64_t kMostDrops = std::uint64_t{1} << 44;  // that an interface is believed
 
 constexpr std::uint64_t padded(std::uint64_t n) {
   return (n + 3) & ~std::uint64_t{3};
@@ -77,8 +78,6 @@ Expected<bool> PcapngReader::next(Frame& frame) {
       return broken_block(total);
     }
     const std::uint64_t at = feed_->offset();
-    feed_->advance(total);
-    feed_->prefetch(total);
     bool is_packet = true;
     const char* why = nullptr;
     switch (type) {
@@ -103,11 +102,14 @@ Expected<bool> PcapngReader::next(Frame& frame) {
         is_packet = false;
         break;
     }
-    if (why != nullptr) [[unlikely]] {
-      skipped(at, why, total);
-    } else if (is_packet) {
+    if (is_packet && why == nullptr) [[likely]] {
+      feed_->advance(total);
+      feed_->prefetch(total);
+      frame.room = room_taken();
       return true;
     }
+    feed_->skip(total);
+    if (why != nullptr) skipped(at, why, total);
   }
 }
 
@@ -159,7 +161,7 @@ Expected<bool> PcapngReader::begin_section() {
     return stop("impossible block length " + std::to_string(total), feed_->offset());
   }
   // The section's own length is not needed: its blocks lead to the next section.
-  feed_->advance(total);
+  feed_->skip(total);
   first_interface_ += static_cast<std::uint32_t>(interfaces_.size());
   interfaces_.clear();
   format_.reset();
@@ -203,7 +205,7 @@ const char* PcapngReader::statistics(Bytes block) {
   std::uint64_t drops = 0;
   options(block, 20, [&](std::uint16_t code, Bytes value) {
     if ((code == kIsbIfdrop || code == kIsbOsdrop) && value.size() == 8) {
-      drops += order_.u64(value.data());
+      drops = std::min(drops + std::min(order_.u64(value.data()), kMostDrops), kMostDrops);
     }
   });
   update_drops(interfaces_[id], drops, interfaces_[id].drops_counted);
@@ -212,11 +214,11 @@ const char* PcapngReader::statistics(Bytes block) {
 
 void PcapngReader::update_drops(Interface& interface, std::uint64_t reported,
                                 std::uint64_t counted) {
-  // A file may say anything: the sum over its interfaces is not to overflow.
-  constexpr std::uint64_t kMostBelieved = std::uint64_t{1} << 44;
+  // A file may say anything: the sum over its interfaces, of all sections, is not to overflow.
+  if (stats_.dropped >= kMostDrops * kMaxInterfaces) return;
   stats_.dropped -= std::max(interface.drops_reported, interface.drops_counted);
-  interface.drops_reported = std::min(reported, kMostBelieved);
-  interface.drops_counted = std::min(counted, kMostBelieved);
+  interface.drops_reported = std::min(reported, kMostDrops);
+  interface.drops_counted = std::min(counted, kMostDrops);
   stats_.dropped += std::max(interface.drops_reported, interface.drops_counted);
 }
 
@@ -235,7 +237,7 @@ const char* PcapngReader::enhanced_packet(Bytes block, Frame& frame) {
     if (code == kEpbDropcount && value.size() == 8) {
       Interface& from = interfaces_[fields.interface];
       update_drops(from, from.drops_reported,
-                   from.drops_counted + std::min(order_.u64(value.data()), std::uint64_t{1} << 44));
+                   from.drops_counted + std::min(order_.u64(value.data()), kMostDrops));
     }
   });
   return nullptr;

@@ -72,6 +72,7 @@ class FileRecorder final : public Recorder {
     fd_.emplace(fd);
     begun_ns_ = now_ns;
     frames_ = file_bytes_ = 0;
+    torn_ = false;
     blocks_.section();
     blocks_.interface(options_.interface);
     if (auto flushed = flush(); !flushed) return flushed;
@@ -100,6 +101,10 @@ class FileRecorder final : public Recorder {
   }
 
   Expected<void> flush() override {
+    if (torn_) {
+      drop_waiting();
+      return {};
+    }
     const std::uint8_t* at = blocks_.bytes().data();
     std::size_t left = blocks_.bytes().size();
     file_bytes_ += left;
@@ -109,6 +114,8 @@ class FileRecorder final : public Recorder {
       if (n < 0) {
         const int why = errno;
         all_frames_ += packets_in(std::span(blocks_.bytes()).first(blocks_.bytes().size() - left));
+        torn_ = true;
+        drop_waiting();
         return fail(file_ + ": cannot write: " + std::strerror(why));
       }
       at += n;
@@ -133,6 +140,11 @@ class FileRecorder final : public Recorder {
   std::uint64_t frames() const override { return all_frames_; }
 
  private:
+  void drop_waiting() {
+    blocks_.clear();
+    waiting_ = 0;
+  }
+
   bool is_full(const Frame& frame) const {
     const RingOptions& ring = options_.ring;
     return (ring.file_bytes != 0 &&
@@ -154,6 +166,7 @@ class FileRecorder final : public Recorder {
   PcapngBlocks blocks_;  // that wait to be written
   std::int64_t oldest_waiting_ns_ = 0;
   std::uint64_t waiting_ = 0;     // frames among them
+  bool torn_ = false;             // the file ends within a block, and nothing can follow
   std::uint64_t all_frames_ = 0;  // written
   std::string file_;
   std::optional<FileDescriptor> fd_;

@@ -18,13 +18,16 @@ namespace {
 constexpr std::size_t kStepBytes = std::size_t{256} << 10;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-// So long that records of `n` bytes can be read by steps without touching what stays readable: at
-// the end of a buffer up to `n` bytes are left free, and at its front up to `n` and a step are
-// written at once.
-constexpr std::size_t buffer_bytes(std::size_t n) {
-  return (kReadableBehind + kStepBytes + 2 * n + kHugePage - 1) & ~(kHugePage - 1);
-}
-constexpr std::size_t kUsualBytes = buffer_bytes(std::size_t{512} << 10);
+// Of longer pieces, which no packet makes, each gets its own buffer.
+constexpr std::size_t kLongest = std::size_t{320} << 10;
+
+// So long that pieces of kLongest can be read by steps without touching a frame that stays
+// readable. Of such a piece as much may be unread, and as much have been skipped before it; a step
+// is read behind it; at the ring's end it may not have fitted by as much, with as much skipped
+// there; and the frame is as long itself.
+constexpr std::size_t kRingBytes = std::size_t{10} << 20;
+static_assert(kRingBytes % kHugePage == 0 &&
+              kRingBytes >= kReadableBehind + 5 * kLongest + kStepBytes);
 
 }  // namespace
 
@@ -56,13 +59,13 @@ WindowFile::WindowFile(FileDescriptor fd, std::uint64_t size) : fd_(std::move(fd
 
 bool WindowFile::begin_at(std::uint64_t offset) {
   if (offset > size_ || offset < Feed::offset()) return false;
-  cursor_ = end_ = begin_ = fill_ = buffer_.begin();
+  cursor_ = end_ = begin_ = given_ = in_use_;
   base_ = filled_ = offset;
   return true;
 }
 
 bool WindowFile::refill(std::size_t n) {
-  while (!outgrown_.empty() && outgrown_.front().until <= offset()) outgrown_.pop_front();
+  while (!left_.empty() && left_.front().until < given_out()) left_.pop_front();
   const std::uint64_t left = size_ - filled_;
   const std::size_t wanted = n - available() <= left ? n : available() + left;
   if (!make_room(wanted)) {
@@ -75,45 +78,80 @@ bool WindowFile::refill(std::size_t n) {
   return wanted == n;
 }
 
-// `n` bytes at the cursor will fit before the buffer's end.
+// `n` bytes at the cursor will fit before the end of the buffer in use.
 bool WindowFile::make_room(std::size_t n) {
+  if (ring_.begin() == nullptr) {
+    const std::uint64_t rest = size_ - filled_;
+    holds_the_rest_ = rest <= kRingBytes;
+    ring_ = Buffer(holds_the_rest_ ? static_cast<std::size_t>(rest) : kRingBytes);
+    if (ring_.begin() == nullptr) return rest == 0;
+    go_on_in(ring_, 0);
+  }
   if (holds_the_rest_) return true;
-  const auto at = static_cast<std::size_t>(cursor_ - begin_);
-  const bool long_enough = buffer_.bytes() >= buffer_bytes(n);
-  if (long_enough && n <= buffer_.bytes() - at) return true;
-  const std::size_t unread = available();
-  Buffer larger;
-  if (!long_enough) {
-    const std::uint64_t rest = unread + (size_ - filled_);
-    const std::size_t bytes = std::max({kUsualBytes, buffer_bytes(n), 2 * buffer_.bytes()});
-    holds_the_rest_ = rest <= bytes;
-    larger = Buffer(holds_the_rest_ ? static_cast<std::size_t>(rest) : bytes);
-    if (larger.begin() == nullptr) return false;
+  if (n > kLongest) return take_long(n);
+  if (long_.begin() != nullptr) {
+    leave_long(n);
+    return true;
   }
-  std::uint8_t* const front = long_enough ? buffer_.begin() : larger.begin();
-  if (unread != 0) std::memcpy(front, cursor_, unread);
-  base_ = offset();
-  begin_ = cursor_ = front;
-  end_ = fill_ = front + unread;
-  if (!long_enough) {
-    if (buffer_.begin() != nullptr) {
-      outgrown_.push_back({std::move(buffer_), base_ + kReadableBehind});
-    }
-    buffer_ = std::move(larger);
-  }
+  close_gap();
+  const auto at = static_cast<std::size_t>(cursor_ - in_use_);
+  if (n > ring_.bytes() - at) go_on_in(ring_, 0);
   return true;
+}
+
+// Half as much again is read with it: a search for records may ask for as long a piece at every
+// byte, and would copy all of it each time.
+bool WindowFile::take_long(std::size_t n) {
+  const auto at = static_cast<std::size_t>(cursor_ - in_use_);
+  if (long_.begin() != nullptr && n <= long_.bytes() - at) return true;
+  Buffer longer(static_cast<std::size_t>(
+      std::min<std::uint64_t>(n + std::max(n / 2, kStepBytes), available() + (size_ - filled_))));
+  if (longer.begin() == nullptr) return false;
+  const std::uint64_t until = given_out() + kReadableBehind;
+  const bool from_ring = long_.begin() == nullptr;
+  if (from_ring) ring_at_ = static_cast<std::size_t>(given_ - in_use_);
+  go_on_in(longer, 0);
+  if (!from_ring) left_.push_back({std::move(long_), until});
+  long_ = std::move(longer);
+  return true;
+}
+
+void WindowFile::leave_long(std::size_t n) {
+  const std::uint64_t until = given_out() + kReadableBehind;
+  go_on_in(ring_, n <= ring_.bytes() - ring_at_ ? ring_at_ : 0);
+  left_.push_back({std::move(long_), until});
+}
+
+// What is unread moves there, and what was skipped stays behind.
+void WindowFile::go_on_in(Buffer& buffer, std::size_t at) {
+  const std::size_t unread = available();
+  std::uint8_t* const to = buffer.begin() + at;
+  if (unread != 0) std::memcpy(to, cursor_, unread);
+  left_out_ += static_cast<std::uint64_t>(cursor_ - given_);
+  base_ = offset();
+  begin_ = cursor_ = given_ = to;
+  end_ = to + unread;
+  in_use_ = buffer.begin();
+  in_use_bytes_ = buffer.bytes();
+}
+
+// What was skipped takes no room any more: else a long stretch of it would push out the frames
+// before it. Where more is unread than was skipped it would cost more to move that than to read it.
+void WindowFile::close_gap() {
+  const auto gap = static_cast<std::size_t>(cursor_ - given_);
+  if (gap == 0 || gap < available()) return;
+  go_on_in(ring_, static_cast<std::size_t>(given_ - in_use_));
 }
 
 // At least a byte of the `n` that lack.
 bool WindowFile::read_some(std::size_t n) {
-  const auto room = buffer_.bytes() - static_cast<std::size_t>(end_ - begin_);
-  const auto bytes = static_cast<std::size_t>(
-      std::min<std::uint64_t>(std::min(std::max(n, kStepBytes), room), size_ - filled_));
+  const auto at = static_cast<std::size_t>(end_ - in_use_);
+  const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(
+      std::min(std::max(n, kStepBytes), in_use_bytes_ - at), size_ - filled_));
   for (;;) {
-    const ssize_t got = ::pread(fd_.get(), fill_, bytes, static_cast<off_t>(filled_));
+    const ssize_t got = ::pread(fd_.get(), in_use_ + at, bytes, static_cast<off_t>(filled_));
     if (got > 0) {
-      fill_ += got;
-      end_ = fill_;
+      end_ += got;
       filled_ += static_cast<std::uint64_t>(got);
       return true;
     }

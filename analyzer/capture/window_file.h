@@ -4,8 +4,9 @@
 // virtual machines above all; and a file that another process cuts short ends, where a mapping
 // would raise SIGBUS.
 //
-// The buffer goes round: when a piece no longer fits before its end, what is unread of it moves to
-// the front. It is long enough that what is overwritten then is kReadableBehind bytes behind.
+// The buffer is a ring: when a piece no longer fits before its end, what is unread of it moves to
+// the front. It is long enough that what is overwritten then is kReadableBehind bytes behind, not
+// counting what was skipped. A piece that is too long for it gets a buffer of its own.
 #pragma once
 
 #include "feed.h"
@@ -44,24 +45,35 @@ class WindowFile final : public Feed {
     std::uint8_t* begin_ = nullptr;
     std::size_t bytes_ = 0;
   };
-  // One that became too short for the records, whose last bytes are still looked at.
-  struct Outgrown {
+  // One that was left, whose last bytes are still looked at.
+  struct Left {
     Buffer buffer;
-    std::uint64_t until;  // the cursor's offset
+    std::uint64_t until;  // passed()
   };
 
   bool refill(std::size_t n) override;
   void close_input() override { fd_.close(); }
   bool make_room(std::size_t n);
+  bool take_long(std::size_t n);
+  void leave_long(std::size_t n);
+  void close_gap();
+  void go_on_in(Buffer& buffer, std::size_t at);
   bool read_some(std::size_t n);
+  // passed(), before what was skipped since.
+  [[nodiscard]] std::uint64_t given_out() const {
+    return passed() - static_cast<std::uint64_t>(cursor_ - given_);
+  }
 
   FileDescriptor fd_;
   std::uint64_t size_;
   std::uint64_t filled_ = 0;  // bytes of the file, up to end_
-  Buffer buffer_;
-  bool holds_the_rest_ = false;   // the buffer is as long as what is left of the file
-  std::uint8_t* fill_ = nullptr;  // end_, to be written at
-  std::deque<Outgrown> outgrown_;
+  Buffer ring_;
+  bool holds_the_rest_ = false;     // the ring is as long as what was left of the file
+  Buffer long_;                     // in use while it is there
+  std::size_t ring_at_ = 0;         // where the ring is used again after that
+  std::uint8_t* in_use_ = nullptr;  // the buffer that end_ is in
+  std::size_t in_use_bytes_ = 0;
+  std::deque<Left> left_;
 };
 
 }  // namespace rpcrdma::capture

@@ -47,6 +47,33 @@ void write_sparse(const std::string& path, std::size_t bytes, std::size_t size) 
   ASSERT_EQ(::truncate(path.c_str(), static_cast<off_t>(at)), 0);
 }
 
+// Reads a file whose frames are each full of one byte, and looks at all those again, after each
+// call of next(), that are to be readable during it. Gives their number.
+std::uint64_t walk_while_frames_stay(const std::string& path) {
+  struct Given {
+    std::span<const std::uint8_t> data;
+    std::uint8_t content;
+    std::uint64_t end;
+  };
+  const auto source = open_file(path);
+  if (!source || !(*source)->frames_stay()) return 0;
+  std::deque<Given> given;
+  std::uint64_t passed = 0;
+  Frame frame;
+  while ((*source)->next(frame).value()) {
+    while (!given.empty() && passed - given.front().end > kReadableBehind) given.pop_front();
+    // The oldest are the first to be written over.
+    for (std::size_t i = 0; i < std::min<std::size_t>(given.size(), 3); ++i) {
+      EXPECT_EQ(given[i].data.front(), given[i].content) << frame.number;
+      EXPECT_EQ(given[i].data.back(), given[i].content) << frame.number;
+    }
+    EXPECT_GE(frame.room, frame.data.size());
+    passed += frame.room;
+    given.push_back({frame.data, frame.data.front(), passed});
+  }
+  return (*source)->stats().frames;
+}
+
 TEST(WindowFile, ResidentMemoryDoesNotGrowWithTheFile) {
   TempFolder folder;
   const std::string path = folder.path("large.pcap");
@@ -106,32 +133,38 @@ TEST(WindowFile, FramesStayForAWhile) {
       put(le.record(1, 2, ByteVector(sizes.back(), static_cast<std::uint8_t>(sizes.size()))));
     }
   }
-  auto source = open_file(path);
-  ASSERT_TRUE(source);
-  ASSERT_TRUE((*source)->frames_stay());
-  struct Given {
-    std::span<const std::uint8_t> data;
-    std::uint8_t content;
-    std::uint64_t end;  // bytes of all frames up to it
-  };
-  std::deque<Given> given;
-  std::uint64_t passed = 0;
-  Frame frame;
-  while ((*source)->next(frame).value()) {
-    ASSERT_EQ(frame.data.size(), sizes[frame.number - 1]);
-    // With headers, which are passed too.
-    passed += frame.data.size() + 16;
-    given.push_back({frame.data, static_cast<std::uint8_t>(frame.number), passed});
-    while (passed - given.front().end > kReadableBehind) given.pop_front();
-    // The oldest are the first to be written over.
-    for (std::size_t i = 0; i < std::min<std::size_t>(given.size(), 3); ++i) {
-      const Given& g = given[i];
-      ASSERT_EQ(g.data.front(), g.content) << frame.number;
-      ASSERT_EQ(g.data.back(), g.content) << frame.number;
-    }
+  EXPECT_EQ(walk_while_frames_stay(path), sizes.size());
+}
+
+// Blocks that are no packets, of any length and number.
+TEST(WindowFile, FramesStayWhateverIsSkippedBehindThem) {
+  TempFolder folder;
+  const Writer le;
+  ByteVector bytes = le.section() + le.interface();
+  std::uint32_t seed = 3;
+  std::size_t packets = 0;
+  while (bytes.size() < 60 * kMiB) {
+    seed = seed * 1664525 + 1013904223;
+    const std::size_t most = seed % 7 == 0 ? 3 * kMiB : seed % 5 == 0 ? 500'000 : 2000;
+    bytes = std::move(bytes) + le.block(0x0bad, ByteVector((seed >> 8) % most, 0xcc));
+    if (seed % 3 == 0) continue;
+    ++packets;
+    bytes =
+        std::move(bytes) +
+        le.packet(0, seed, ByteVector(1 + (seed >> 12) % 3000, static_cast<std::uint8_t>(seed)));
   }
-  EXPECT_EQ((*source)->stats().frames, sizes.size());
-  EXPECT_THAT((*source)->stats().damage, IsEmpty());
+  EXPECT_EQ(walk_while_frames_stay(folder.file("a.pcapng", bytes)), packets);
+}
+
+TEST(WindowFile, FramesStayWhileRecordsAreLookedFor) {
+  TempFolder folder;
+  const Writer le;
+  ByteVector bytes = le.pcap_header();
+  for (std::uint8_t part = 1; part < 4; ++part) {
+    for (int i = 0; i < 100; ++i) bytes = std::move(bytes) + le.record(1, 2, ByteVector(100, part));
+    bytes.resize(bytes.size() + 12 * kMiB, 0xff);
+  }
+  EXPECT_EQ(walk_while_frames_stay(folder.file("a.pcap", bytes)), 300U);
 }
 
 TEST(WindowFile, FileThatBecomesShorterEndsThere) {

@@ -10,16 +10,14 @@ namespace rpcrdma::decode {
 
 namespace {
 
-constexpr std::uint32_t kBindConnToSession = 41;
-constexpr std::uint32_t kCreateSession = 43;
 // CREATE_SESSION4_FLAG_CONN_BACK_CHAN; CDFC4_BACK, CDFC4_FORE_OR_BOTH and CDFC4_BACK_OR_BOTH have
 // the bit too.
 constexpr std::uint32_t kBack = 2;
 
 // Where csa_flags or bctsa_dir stands in the operation's arguments.
 std::optional<std::size_t> flags_offset(std::uint32_t operation) {
-  if (operation == kCreateSession) return 12;      // behind csa_clientid, csa_sequence
-  if (operation == kBindConnToSession) return 16;  // behind bctsa_sessid
+  if (operation == kOpCreateSession) return 12;      // behind csa_clientid, csa_sequence
+  if (operation == kOpBindConnToSession) return 16;  // behind bctsa_sessid
   return std::nullopt;
 }
 

@@ -276,6 +276,12 @@ void Model::on_merge(const roce::Connection& into, const roce::Connection& from)
       to.in_use_max = std::max(to.in_use_max, other.in_use_max);
     }
   };
+  if (b.pub.caller[0].calls != 0) a.latest_xid[1] = b.latest_xid[0];
+  for (const Impl::Connection::Option& option : b.options) {
+    if (option.frame == 0) continue;
+    a.options[a.next_option] = {1, option.xid, option.frame, option.time_ns};
+    a.next_option = (a.next_option + 1) % a.options.size();
+  }
   join(a.pub.caller[1], b.pub.caller[0]);
   join(a.pub.caller[0], b.pub.caller[1]);
   a.calls[1] = std::move(b.calls[0]);
@@ -405,7 +411,7 @@ MsgType Model::Impl::told_direction(Connection& c, const roce::SendMessage& send
                                     const wire::HeaderView& h) {
   std::uint32_t shown = static_cast<std::uint32_t>(h.direction);
   if (h.proc == Proc::kNomsg) {
-    const bool long_call = !h.reads.empty() && h.reads[0].position == 0;
+    const bool long_call = has_position_zero(h);
     const bool long_reply = h.reads.empty() && h.reply && !h.reply->empty();
     if (long_call) shown = 0;
     if (long_reply) shown = 1;
@@ -570,7 +576,7 @@ void Model::Impl::broken_error(Connection& c, Message& m) {
   ++c.pub.caller[caller].errors;
   note_credits(c, m);
   --m.credits.in_use;
-  observer.on_message(m, nullptr);
+  observer.on_message(m, &call);
   end_call(c, caller, ref, Ending::kError, &m);
 }
 
@@ -894,7 +900,10 @@ void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wir
     counts.granted_min =
         counts.granted_min == 0 ? m.credit : std::min(counts.granted_min, m.credit);
   }
-  const CallRef ref = c.calls[m.caller].find(m.xid);
+  // An OPTIONAL may have the XID of a Call.
+  const bool of_option =
+      m.kind == Kind::kError && m.error == wire::RdmaErr::kInvalOption && refuses_option(c, m);
+  const CallRef ref = of_option ? CallRef{} : c.calls[m.caller].find(m.xid);
   Call* call = ref.generation == 0 ? nullptr : pool.get(ref);
   c.draft02_answered |= call != nullptr && h != nullptr && m.kind == Kind::kReply &&
                         m.version == 2 && call->message.version == 2 &&
@@ -923,7 +932,7 @@ void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wir
     note_configured(c, send.data.subspan(h->length));
   }
   if (call == nullptr) {
-    if (!refuses_option(c, m)) ++counts.unmatched_replies;
+    if (!of_option && !refuses_option(c, m)) ++counts.unmatched_replies;
     note_credits(c, m);
     observer.on_message(m, nullptr);
     return;
@@ -1016,13 +1025,13 @@ void Model::Impl::note_moved(Call& call, CallSegment& segment, const roce::Opera
   // A READ that was answered with too few bytes has asked for all: its responses are at fault.
   const std::uint64_t length = op.answered ? op.length : op.bytes;
   const wire::Segment& target = segment.target;
-  // Distances from the segment's beginning; an operation may begin before it, and end behind its
-  // end.
-  const std::uint64_t below = op.offset < target.offset ? target.offset - op.offset : 0;
-  const std::uint64_t begin = below != 0 ? 0 : op.offset - target.offset;
-  const std::uint64_t end = begin + (length > below ? length - below : 0);
+  // Distances from the segment's beginning, in which the operation begins
+  // (CallTable::find_segment).
+  const std::uint64_t begin = op.offset - target.offset;
+  if (begin >= target.length) return;
+  const std::uint64_t end = std::min<std::uint64_t>(begin + length, target.length);
   const std::size_t before = segment.coverage.footprint();
-  segment.coverage.add(begin, end);
+  segment.coverage.add(static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end));
   const std::size_t after = segment.coverage.footprint();
   call.counted = call.counted + after - before;
   outstanding_bytes = outstanding_bytes + after - before;

@@ -268,7 +268,7 @@ void Analysis::count(const model::Call& call, const model::Message* answer, bool
     if (open) note_open(call, key, true);
     return;
   }
-  if (failed(*answer)) ++p.errors;
+  if (call.ending == model::Ending::kError || failed(*answer)) ++p.errors;
   ++p.replies;
   const std::int64_t latency = answer->time_ns - m.time_ns;
   p.total.add(latency);

@@ -26,6 +26,7 @@ void add(roce::SideCounters& to, const roce::SideCounters& from) {
   to.packets += from.packets;
   to.payload_bytes += from.payload_bytes;
   to.retransmitted += from.retransmitted;
+  to.captured_twice += from.captured_twice;
   to.reordered += from.reordered;
   to.lost_network += from.lost_network;
   to.lost_capture += from.lost_capture;

@@ -26,6 +26,7 @@ void add(roce::PacketStats& to, const roce::PacketStats& from) {
   to.cm += from.cm;
   to.other_service += from.other_service;
   to.retransmitted += from.retransmitted;
+  to.captured_twice += from.captured_twice;
   to.reordered += from.reordered;
   to.lost_network += from.lost_network;
   to.lost_capture += from.lost_capture;

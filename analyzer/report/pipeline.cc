@@ -68,6 +68,10 @@ RPCRDMA_PREFETCHES void prefetch_for_tracker(std::span<const roce::PreparedPacke
   }
 }
 
+roce::PacketMeta meta_of(const capture::Frame& frame) {
+  return {frame.number, frame.time_ns, std::uint64_t{frame.lane} << 32U | frame.interface};
+}
+
 bool is_whole_send(const roce::PreparedPacket& packet) {
   if (!packet.decoded) return false;
   const wire::OpcodeInfo& info = wire::opcode_info(packet.roce.bth.opcode);
@@ -89,19 +93,22 @@ struct Batch {
   std::size_t frame_count = 0;
   std::size_t packet_count = 0;
   std::size_t send_count = 0;
+  std::uint64_t begin = 0;  // Frame::room of all frames before it
+  std::uint64_t room = 0;   // of its own
   capture::SourceStats stats;
   capture::Error error;  // why there is no further batch, if not empty
 
-  // Takes frames until the batch is full, spans `max_bytes`, or the source ends; then false.
-  bool read(capture::Source& source, std::uint64_t max_bytes) {
+  // Takes frames until the batch is full, takes `max_room`, or the source ends; then false.
+  bool read(capture::Source& source, std::uint64_t max_room) {
     frame_count = 0;
+    room = 0;
     bool more = true;
-    for (std::uint64_t bytes = 0; frame_count < kFrames && bytes < max_bytes; ++frame_count) {
+    for (; frame_count < kFrames && room < max_room; ++frame_count) {
       const auto next = source.next(frames[frame_count]);
       more = next.has_value() && *next;
       if (!next) error = next.error();
       if (!more) break;
-      bytes += frames[frame_count].data.size();
+      room += frames[frame_count].room;
       prefetch_behind(frames[frame_count].data);
     }
     stats = source.stats();
@@ -116,7 +123,7 @@ struct Batch {
       times[i] = frames[i].time_ns;
       links[i] = capture::dissect_link(frames[i], packet.transport);
       if (links[i] != capture::LinkResult::kRoce) continue;
-      packet.meta = {frames[i].number, frames[i].time_ns};
+      packet.meta = meta_of(frames[i]);
       roce::prepare(packet);
       packet.early = nullptr;
       if (is_whole_send(packet)) {
@@ -170,8 +177,7 @@ void Pipeline::count(std::int64_t time_ns, capture::LinkResult result) {
 }
 
 void Pipeline::event(const capture::Frame& frame) {
-  reader_.frame(frame.data, {frame.number, frame.time_ns},
-                std::uint64_t{frame.file} << 32U | frame.interface);
+  reader_.frame(frame.data, meta_of(frame), std::uint64_t{frame.file} << 32U | frame.interface);
 }
 
 void Pipeline::frame(const capture::Frame& frame) {
@@ -179,7 +185,7 @@ void Pipeline::frame(const capture::Frame& frame) {
   const capture::LinkResult result = capture::dissect_link(frame, packet.transport);
   count(frame.time_ns, result);
   if (result == capture::LinkResult::kRoce) {
-    packet.meta = {frame.number, frame.time_ns};
+    packet.meta = meta_of(frame);
     roce::prepare(packet);
     tracker_.packet(packet);
   } else if (result == capture::LinkResult::kUpperPdu) {
@@ -227,8 +233,7 @@ struct Pipeline::Team {
       members[i].slots = std::vector<Slot>(in_order.size() / threads);
       for (Slot& slot : members[i].slots) slot.owner = i;
     }
-    // All batches that are being worked on lie within what the source keeps readable.
-    max_batch_bytes = capture::kReadableBehind / (in_order.size() + 1);
+    max_batch_room = capture::kReadableBehind / (in_order.size() + 1);
   }
 
   // A processor may stand still for some batches' time while another works for someone else; and
@@ -244,7 +249,7 @@ struct Pipeline::Team {
 
   Pipeline& pipeline;
   capture::Source& source;
-  std::uint64_t max_batch_bytes = 0;
+  std::uint64_t max_batch_room = 0;
   capture::Error error;  // written by who hands over
 
   std::mutex deciding;  // guards all below; never held while there is work to do
@@ -252,14 +257,24 @@ struct Pipeline::Team {
   std::vector<Slot*> in_order;  // the n-th batch of the capture is in place n % size
   std::uint64_t next_filled = 0;
   std::uint64_t next_handed = 0;
-  bool handing = false;  // a thread gives a batch to the tracker
-  bool filling = false;  // a thread reads the next batch; what is behind it cannot be read yet
-  bool no_more = false;  // all of the source was read
+  std::uint64_t room = 0;  // Frame::room of all frames that were read
+  bool handing = false;    // a thread gives a batch to the tracker
+  bool filling = false;    // a thread reads the next batch; what is behind it cannot be read yet
+  bool no_more = false;    // all of the source was read
 
   [[nodiscard]] bool done() const { return no_more && next_handed == next_filled; }
 
+  // All batches that are being worked on lie within what the source keeps readable, up to the last
+  // frame of the one that is read next: a batch may end with a frame of any length.
+  [[nodiscard]] bool source_has_room() const {
+    if (next_handed == next_filled) return true;
+    const Slot* const oldest = in_order[next_handed % in_order.size()];
+    return room - oldest->batch.begin + max_batch_room <= capture::kReadableBehind;
+  }
+
   // One that `thread` may read the next batch into.
   Slot* free_slot(unsigned thread) {
+    if (!source_has_room()) return nullptr;
     Member& member = members[thread];
     const auto is_free = [](const Slot& s) { return s.stage == Stage::kFree; };
     const auto all =
@@ -343,10 +358,12 @@ struct Pipeline::Team {
     filling = true;
     slot.stage = Stage::kFilling;
     wake_others();
+    slot.batch.begin = room;
     lock.unlock();
-    const bool more = slot.batch.read(source, max_batch_bytes);
+    const bool more = slot.batch.read(source, max_batch_room);
     lock.lock();
     filling = false;
+    room += slot.batch.room;
     no_more = !more;
     in_order[next_filled++ % in_order.size()] = &slot;
     wake_others();

@@ -47,6 +47,7 @@ void counters(JsonWriter& json, const EndPoint& e) {
   json.field("packets", c.packets);
   json.field("payload_bytes", c.payload_bytes);
   json.optional("retransmitted", !e.resends_unseen, c.retransmitted);
+  json.field("captured_twice", c.captured_twice);
   json.field("reordered", c.reordered);
   json.field("lost_network", c.lost_network);
   json.field("lost_capture", c.lost_capture);
@@ -195,6 +196,7 @@ void packets(JsonWriter& json, const CaptureSummary& c) {
   json.field("icrc_bad", p.icrc_bad);
   json.field("icrc_unchecked", p.icrc_unchecked);
   json.field("retransmitted", p.retransmitted);
+  json.field("captured_twice", p.captured_twice);
   json.field("reordered", p.reordered);
   json.field("lost_network", p.lost_network);
   json.field("lost_capture", p.lost_capture);

@@ -69,6 +69,7 @@ class Reader {
     n.into("icrc_bad", p.icrc_bad);
     n.into("icrc_unchecked", p.icrc_unchecked);
     n.into("retransmitted", p.retransmitted);
+    n.into("captured_twice", p.captured_twice);
     n.into("reordered", p.reordered);
     n.into("lost_network", p.lost_network);
     n.into("lost_capture", p.lost_capture);
@@ -142,6 +143,7 @@ class Reader {
     counters.into("payload_bytes", c.payload_bytes);
     e.resends_unseen = !counters.has("retransmitted");
     if (!e.resends_unseen) counters.into("retransmitted", c.retransmitted);
+    counters.into("captured_twice", c.captured_twice);
     counters.into("reordered", c.reordered);
     counters.into("lost_network", c.lost_network);
     counters.into("lost_capture", c.lost_capture);

@@ -160,6 +160,10 @@ std::vector<TrustLine> trust_lines(const Report& r) {
                     "directions are out of order: {}",
                     early.amount, early.amount == 1 ? " is for" : "s are for", where(early)));
   }
+  if (p.captured_twice != 0) {
+    add("twice", fmt::format("{} captured at a second point too: times are those of the first",
+                             packets(p.captured_twice)));
+  }
   if (const auto& e = r.recording.events; e.lost + e.missing != 0) {
     const std::string of = t.gaps.events_lost.amount != 0
                                ? fmt::format(": {}", where(t.gaps.events_lost))

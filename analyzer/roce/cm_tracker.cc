@@ -99,6 +99,7 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
       c.side[1].address = t.dst;
       c.side[0].qpn = req->local_qpn;
       c.side[0].qpn_known = true;
+      c.begun_at = meta.point;
       c.service_id = req->service_id;
       c.path_mtu = mtu_bytes(req->path_mtu);
       wire::Bytes data = req->private_data;
@@ -116,7 +117,9 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
       c.stream[0].started = true;
       c.stream[0].next = req->starting_psn;
     }
-    if (ref.connection != nullptr) ++ref.connection->requests_sent;
+    if (ref.connection != nullptr && ref.connection->begun_at == meta.point) {
+      ++ref.connection->requests_sent;
+    }
     report(ref);
   } else if (const auto* rep = std::get_if<wire::CmRep>(&mad->message)) {
     FlowRef ref = known(t.dst, rep->remote_comm_id);

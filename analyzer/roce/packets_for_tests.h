@@ -62,12 +62,14 @@ class Wire {
     t.data = bytes;
     t.bth = 28;
     t.wire_length = bytes.size() - 28;
-    prepared.meta = {++frame_, static_cast<std::int64_t>(frame_) * 1000};
+    prepared.meta = {++frame_, static_cast<std::int64_t>(frame_) * 1000, point};
     prepare(prepared);
     tracker_.packet(prepared);
   }
 
   [[nodiscard]] std::uint64_t frame() const { return frame_; }
+
+  std::uint64_t point = 0;  // where the next packets are captured
 
  private:
   Tracker& tracker_;

@@ -55,6 +55,9 @@ struct Stream {
   std::optional<std::uint32_t> uncertain_read;
   bool acked_known = false;
   std::uint32_t acked = 0;  // highest PSN that the peer acknowledged
+  // Where the latest request was captured that was new, and the latest answer that told something
+  // new: the same from another point is a copy.
+  std::uint64_t point = 0, answered_at = 0;
 
   std::list<Held> held;  // sorted by distance from `next`
   bool nak_in_gap = false;
@@ -80,6 +83,7 @@ struct ConnectionState : Connection {
   std::uint32_t mtu_at_least = 256;     // as large as the largest packet
   std::array<bool, 2> icrc_was_good{};  // of a packet of that side
   std::uint32_t after_close = 0;        // requests that are no retries
+  std::uint64_t begun_at = 0;           // the point at which its REQ was captured
   bool confirmed = false;               // an RTU of side 0 was seen
   IdleKey idle;
   [[nodiscard]] bool one_sided() const { return !side[0].qpn_known && setup == Setup::kInferred; }
@@ -222,6 +226,7 @@ struct Tracker::Impl {
   void use_held(ConnectionState& c, int sender);
   void skip_to(ConnectionState& c, int sender, std::uint32_t psn);
   void retransmitted(ConnectionState& c, int sender, std::uint64_t count, const Packet& p);
+  void captured_twice(ConnectionState& c, int sender);
   void sent_again(ConnectionState& c, int sender, const Packet& p);
   void duplicate(ConnectionState& c, int sender, const Packet& p);
   static bool misfits_read(const Stream& s, std::uint32_t psn);

@@ -234,6 +234,11 @@ void Tracker::Impl::retransmitted(ConnectionState& c, int sender, std::uint64_t 
   listener.on_retransmission(c, sender, count, p.meta);
 }
 
+void Tracker::Impl::captured_twice(ConnectionState& c, int sender) {
+  ++c.side[static_cast<std::size_t>(sender)].counters.captured_twice;
+  ++stats.captured_twice;
+}
+
 void Tracker::Impl::sent_again(ConnectionState& c, int sender, const Packet& p) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
   listener.on_sent_again(c, sender, p.roce->bth.psn, p.meta.time_ns - s.last_ns, !s.again, p.meta);
@@ -242,6 +247,7 @@ void Tracker::Impl::sent_again(ConnectionState& c, int sender, const Packet& p) 
 
 void Tracker::Impl::duplicate(ConnectionState& c, int sender, const Packet& p) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
+  if (p.meta.point != s.point) return captured_twice(c, sender);
   SideCounters& counters = c.side[static_cast<std::size_t>(sender)].counters;
   retransmitted(c, sender, 1, p);
   sent_again(c, sender, p);
@@ -273,7 +279,11 @@ void Tracker::Impl::hold(ConnectionState& c, int sender, const Packet& p,
   auto at = s.held.end();
   while (at != s.held.begin() && psn_diff(std::prev(at)->psn, psn) >= 0) --at;
   if (at != s.held.end() && at->psn == psn) {
-    retransmitted(c, sender, 1, p);
+    if (at->meta.point == p.meta.point) {
+      retransmitted(c, sender, 1, p);
+    } else {
+      captured_twice(c, sender);
+    }
     if (!at->suspect || p.suspect) return;
     held_bytes -= cost(*at);
     s.held.erase(at);
@@ -374,6 +384,7 @@ void Tracker::Impl::skip_to(ConnectionState& c, int sender, std::uint32_t psn) {
 void Tracker::Impl::in_order(ConnectionState& c, int sender, const Packet& p) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
   s.uncertain_read.reset();
+  s.point = p.meta.point;
   if (p.info->reth && p.info->request && !p.info->write) {
     read_request(c, sender, p);
     return;
@@ -609,9 +620,14 @@ void Tracker::Impl::read_response(ConnectionState& c, int sender, const Packet& 
   // A response without payload answers a READ of zero bytes.
   const bool fresh = !it->done && (op.length == 0 || it->arrived.add(offset, offset + share));
   if (!fresh) {
-    retransmitted(c, sender, 1, p);
+    if (p.meta.point == s.answered_at) {
+      retransmitted(c, sender, 1, p);
+    } else {
+      captured_twice(c, sender);
+    }
     return;
   }
+  s.answered_at = p.meta.point;
   if (expected) judge_response(counters, *it, p, n, share);
   op.last_frame = p.meta.frame;
   op.last_ns = p.meta.time_ns;
@@ -655,7 +671,16 @@ void Tracker::Impl::acknowledge(ConnectionState& c, int sender, const Packet& p)
   SideCounters& counters = c.side[static_cast<std::size_t>(sender)].counters;
   const wire::Aeth& aeth = p.roce->aeth;
   const std::uint32_t psn = p.roce->bth.psn;
-  std::uint32_t last_acked = psn;
+  // A NAK acknowledges what is before it.
+  const bool refuses = p.info->aeth && (aeth.is_nak() || aeth.is_rnr());
+  const std::uint32_t last_acked = refuses ? psn_add(psn, wire::kPsnMask) : psn;
+  if (!s.acked_known || psn_diff(last_acked, s.acked) > 0) {
+    s.answered_at = p.meta.point;
+  } else if (p.meta.point != s.answered_at) {
+    // read_response() finds out of its own whether it is a copy.
+    if (!p.info->read_response) captured_twice(c, sender);
+    return;
+  }
   if (!p.info->aeth) {
     // A READ response in the middle: it tells what was executed, and no more.
   } else if (aeth.is_nak()) {
@@ -664,11 +689,9 @@ void Tracker::Impl::acknowledge(ConnectionState& c, int sender, const Packet& p)
     if (aeth.value() == static_cast<std::uint8_t>(wire::NakCode::kPsnSequence)) {
       s.nak_in_gap = true;
     }
-    last_acked = psn_add(psn, wire::kPsnMask);  // a NAK acknowledges what is before it
   } else if (aeth.is_rnr()) {
     ++counters.rnr;
     ++stats.rnr;
-    last_acked = psn_add(psn, wire::kPsnMask);
   } else if (aeth.is_ack()) {
     ++counters.acks;
   }

@@ -212,6 +212,47 @@ TEST_F(TrackerTest, DuplicateSendIsTakenOnce) {
   EXPECT_EQ(tracker.stats().retransmitted, 1U);
 }
 
+TEST_F(TrackerTest, WhatASecondPointSeesTooWasNotSentAgain) {
+  const auto data = pattern(3 * kMtu);
+  for (const std::uint64_t point : {0U, 1U}) {
+    net.point = point;
+    send_from_a(10, data);
+    b(ack(kQpA, 12));
+    a(packet(Opcode::kSendOnly, kQpB, 13, pattern(8)));
+    b(ack(kQpA, 13, 0x20 | 12));  // RNR
+  }
+  EXPECT_EQ(told.sends.size(), 2U);
+  EXPECT_EQ(told.acks.size(), 2U);
+  EXPECT_EQ(tracker.stats().retransmitted, 0U);
+  EXPECT_EQ(tracker.stats().rnr, 1U);
+  EXPECT_EQ(tracker.stats().captured_twice, 6U);
+  EXPECT_EQ(connection().side[0].counters.captured_twice, 4U);
+  EXPECT_EQ(connection().side[1].counters.captured_twice, 2U);
+}
+
+TEST_F(TrackerTest, WhatIsSentAgainCountsOnceHoweverManyPointsSeeIt) {
+  for (int time = 0; time < 2; ++time) {
+    for (const std::uint64_t point : {0U, 1U}) {
+      net.point = point;
+      a(packet(Opcode::kSendOnly, kQpB, 10, pattern(8)));
+    }
+  }
+  EXPECT_EQ(tracker.stats().retransmitted, 1U);
+  EXPECT_EQ(tracker.stats().captured_twice, 2U);
+}
+
+TEST_F(TrackerTest, WhatOnePointLacksTheOtherHas) {
+  const auto data = pattern(4 * kMtu);
+  send_from_a(10, data, {1});
+  net.point = 1;
+  send_from_a(10, data);
+  b(ack(kQpA, 13));
+  ASSERT_EQ(told.sends.size(), 1U);
+  EXPECT_EQ(told.sends[0].data, data);
+  EXPECT_EQ(tracker.stats().lost_capture + tracker.stats().lost_network, 0U);
+  EXPECT_EQ(tracker.stats().retransmitted, 0U);
+}
+
 TEST_F(TrackerTest, WriteOfSeveralPackets) {
   const auto data = pattern(3 * kMtu + 5);
   const wire::Bytes bytes(data);
@@ -299,6 +340,17 @@ TEST_F(ReadTest, ResponsesAgainAreRetransmissions) {
   for (std::uint32_t i = 0; i < 3; ++i) b(answer(i));
   EXPECT_EQ(told.ops.size(), 1U);
   EXPECT_EQ(tracker.stats().retransmitted, 4U);
+}
+
+TEST_F(ReadTest, ResponsesAtASecondPointAreCopies) {
+  for (const std::uint64_t point : {0U, 1U}) {
+    net.point = point;
+    a(request());
+    for (std::uint32_t i = 0; i < 3; ++i) b(answer(i));
+  }
+  EXPECT_EQ(told.ops.size(), 1U);
+  EXPECT_EQ(tracker.stats().retransmitted, 0U);
+  EXPECT_EQ(tracker.stats().captured_twice, 4U);
 }
 
 TEST_F(ReadTest, LostResponseComesWithASecondRequestFromThere) {
@@ -708,6 +760,16 @@ TEST_F(CmTest, ARequestCapturedAgainAfterTrafficIsNoNewConnection) {
   req(1, kQpA, 100);
   EXPECT_EQ(tracker.connection_count(), 1U);
   EXPECT_EQ(connection().state, State::kOpen);
+}
+
+TEST_F(CmTest, ARequestCapturedAtTwoPointsWasSentOnce) {
+  req(1, kQpA, 100);
+  net.point = 1;
+  req(1, kQpA, 100);
+  EXPECT_EQ(connection().requests_sent, 1U);
+  net.point = 0;
+  req(1, kQpA, 100);
+  EXPECT_EQ(connection().requests_sent, 2U);
 }
 
 TEST_F(CmTest, TrafficThatGoesOnAfterTheEndIsAConnection) {

@@ -367,13 +367,16 @@ void check_unanswered(const model::Call& call, const Scene& scene, const AnswerH
   // What has not arrived cannot be answered, nor what its responder could not read: CONN-LOST
   // tells.
   const roce::Side& caller = c.side[m.caller];
-  const bool arrived =
-      !m.psn_known || !caller.acked_known || roce::psn_diff(caller.acked_psn, m.psn) >= 0;
-  if (!arrived || !scene.history.reads[static_cast<std::size_t>(responder)].empty()) return;
+  const std::uint64_t latest_answered = history.latest_answered[m.caller];
+  const bool arrived = !m.psn_known || !caller.acked_known || latest_answered > m.id ||
+                       roce::psn_diff(caller.acked_psn, m.psn) >= 0;
+  if (!arrived || scene.history.read_unanswered[static_cast<std::size_t>(responder)]) return;
   const bool closed = c.state == roce::State::kClosed;
-  const bool passed_over = closed && history.latest_answered[m.caller] > m.id;
-  // Who was given cause may end the connection.
-  const bool closed_on = closed && c.closed_by == responder && !scene.history.gave_cause[m.caller];
+  const bool passed_over = closed && latest_answered > m.id;
+  // Who was given cause may end the connection, unless it went on answering.
+  const std::uint64_t cause = scene.history.latest_cause[m.caller];
+  const bool caused = cause != 0 && cause >= latest_answered;
+  const bool closed_on = closed && c.closed_by == responder && !caused;
   if (!closed_on && !passed_over && c.last_ns - m.time_ns < kLongNs) return;
   Evidence e = evidence(m, c, responder);
   e.topic = 2;

@@ -12,8 +12,6 @@ namespace rpcrdma::rules {
 
 namespace {
 
-constexpr std::uint16_t kRpcPort = 20049;  // RFC 8267 section 7: of NFS, where no other is told
-
 bool later_dialect(const Scene& scene) {
   return scene.model.dialect != wire::Dialect::kDraft02;
 }
@@ -58,9 +56,7 @@ struct Checker::Impl {
   void check_silent(const roce::Connection& c) {
     if (!c.side[0].cm.seen && !c.side[1].cm.seen) return;
     const model::ConnectionModel& of = model->connection(c.index);
-    const bool by_port =
-        wire::is_rdma_ip_service(c.service_id) && wire::service_port(c.service_id) == kRpcPort;
-    if (!by_port && of.speaks != model::Speaks::kRpc) return;
+    if (!asks_for_nfs(c) && of.speaks != model::Speaks::kRpc) return;
     check_private_data({findings, c, of, false, history.of(c.index), history});
   }
 };
@@ -184,7 +180,7 @@ void Checker::on_refusal(const roce::Connection& connection, int sender, const w
   const auto scene = impl_->scene(connection);
   constexpr auto kSequenceError = static_cast<std::uint8_t>(wire::NakCode::kPsnSequence);
   if (scene && aeth.is_nak() && aeth.value() != kSequenceError) {
-    scene->history.gave_cause[static_cast<std::size_t>(1 - sender)] = true;
+    scene->history.latest_cause[static_cast<std::size_t>(1 - sender)] = UINT64_MAX;
   }
   if (!aeth.is_rnr()) return;
   if (scene && !later_dialect(*scene)) check_rnr(sender, psn, meta.frame, *scene);

@@ -27,7 +27,7 @@ struct Scene {
 // Its receiver may refuse this message, or end the connection for it.
 inline void note_faulty(const model::Message& m, const Scene& scene) {
   scene.history.faulty.note(m.id);
-  scene.history.gave_cause[m.sender] = true;
+  scene.history.latest_cause[m.sender] = m.id;
 }
 // The upper-layer binding is known. The programs of NFSv4's callbacks have numbers that others may
 // use, too: but those are called by clients.

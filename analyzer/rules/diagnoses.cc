@@ -16,13 +16,11 @@ namespace rpcrdma::rules {
 
 namespace {
 
-constexpr std::uint16_t kNfsRdmaPort = 20049;
 constexpr std::size_t kDeparted = 64;  // connections remembered for those that follow
 
 // Who tells of a connection itself speaks RPC-over-RDMA, at whatever port.
 bool is_rpc(const roce::Connection& c) {
-  return c.recorded || (wire::is_rdma_ip_service(c.service_id) &&
-                        wire::service_port(c.service_id) == kNfsRdmaPort);
+  return c.recorded || asks_for_nfs(c);
 }
 
 void tell_refused(Findings& findings, const roce::Connection& c) {
@@ -48,6 +46,11 @@ void tell_failed(Findings& findings, const roce::Connection& c) {
 }
 
 }  // namespace
+
+bool asks_for_nfs(const roce::Connection& c) {
+  constexpr std::uint16_t kNfsRdmaPort = 20049;
+  return wire::is_rdma_ip_service(c.service_id) && wire::service_port(c.service_id) == kNfsRdmaPort;
+}
 
 struct Diagnoses::OfConnection {
   std::array<Starvation, 2> starvation;  // by caller

@@ -14,6 +14,9 @@
 
 namespace rpcrdma::rules {
 
+// The port that its set-up is for says so (RFC 8267 section 7).
+[[nodiscard]] bool asks_for_nfs(const roce::Connection& connection);
+
 class Diagnoses {
  public:
   explicit Diagnoses(Findings& findings);

@@ -107,9 +107,12 @@ struct ConnectionHistory {
   std::array<RangeOffered, 2> versions;  // to the caller on this side
   std::array<bool, 2> spoke_v2{};        // a version 2 message other than an error came from it
   std::uint32_t forward_versions = 0;    // of forward Calls, a bit each
-  // It sent what its peer may end the connection for: more Calls or longer messages than that
-  // takes, or what its adapter refused.
-  std::array<bool, 2> gave_cause{};
+  // The latest message for which its peer may end the connection: faulty, longer than that takes,
+  // or a Call too many; by model::Message::id. Where the peer's adapter refused something, the
+  // greatest.
+  std::array<std::uint64_t, 2> latest_cause{};
+  // The latest RDMA READ of the side that ended was not answered.
+  std::array<bool, 2> read_unanswered{};
   bool ready_for_reverse = false;         // the client has told so, or may have
   std::uint64_t ready_frame = 0;          // of the Call that told so, while its Reply is to come
   bool configured = false;                // by the Connection Configuration Protocol

@@ -27,7 +27,7 @@ bool has_private_data(const Scene& scene) {
 
 void accuse(RuleId rule, const model::Message& m, const Scene& scene, std::uint32_t limit,
             const char* of, std::uint8_t needs = kNothing) {
-  scene.history.gave_cause[m.sender] = true;
+  scene.history.latest_cause[m.sender] = m.id;
   Evidence e = evidence(m, scene.connection, m.sender);
   e.topic = needs == kNothing ? 0 : 1;
   e.needs = needs;
@@ -43,10 +43,10 @@ void note_configured(const model::Message& m, const model::Call& call, const Sce
       asked.procedure != wire::kRdmaConfigProcConf) {
     return;
   }
-  const bool refused =
-      m.kind == model::Kind::kError || (m.kind == model::Kind::kReply && m.rpc.header_seen &&
-                                        (m.rpc.reply_stat != wire::ReplyStat::kAccepted ||
-                                         m.rpc.accept_stat != wire::AcceptStat::kSuccess));
+  const bool refused = m.kind == model::Kind::kError || m.kind == model::Kind::kMalformed ||
+                       (m.kind == model::Kind::kReply && m.rpc.header_seen &&
+                        (m.rpc.reply_stat != wire::ReplyStat::kAccepted ||
+                         m.rpc.accept_stat != wire::AcceptStat::kSuccess));
   scene.history.configured = !refused;
 }
 

@@ -51,10 +51,12 @@ void Recovery::sent_again(std::uint32_t psn, std::int64_t idle_ns, bool begins,
     first_nak_frame_ = nak_frame_;
     first_idle_ = idle_ns;
   }
-  tries_ = psn == burst_psn_ ? tries_ + 1 : 1;
+  if (psn != burst_psn_) tries_ = 0;
+  if (tries_++ == 0) trying_ = 0;
   burst_psn_ = psn;
   nak_frame_ = 0;
   add_time(stalled_, idle_ns);
+  add_time(trying_, idle_ns);
   longest_stall_ = std::max(longest_stall_, idle_ns);
 }
 

@@ -28,8 +28,9 @@ class Recovery {
   // Whether it cost the side its connection; tells why.
   bool tell_fatal(Findings& findings, const roce::Connection& connection, int sender) const;
 
-  // Time that the side stood still before it sent packets again.
-  [[nodiscard]] std::int64_t stalled_ns() const { return stalled_; }
+  // Time that the side stood still before it sent packets again. What it went on sending in vain
+  // tells of a peer that is gone, not of how long packets take.
+  [[nodiscard]] std::int64_t stalled_ns() const { return stalled_ - (tries_ != 0 ? trying_ : 0); }
 
  private:
   void tell_told_storm(Findings& findings, const roce::Connection& connection, int sender) const;
@@ -42,6 +43,7 @@ class Recovery {
   std::int64_t stalled_ = 0, longest_stall_ = 0;
   std::uint32_t burst_psn_ = 0, last_psn_ = 0;
   std::uint32_t tries_ = 0;  // the packet `burst_psn_` was sent again, without another in between
+  std::int64_t trying_ = 0;  // of stalled_, what stood before those
   std::uint64_t last_frame_ = 0;
   std::uint64_t nak_frame_ = 0;  // a PSN sequence error NAK that nothing was sent again for yet
 

@@ -168,13 +168,13 @@ void check_read_before_reply(const roce::Operation& op, const Scene& scene) {
 
 // Roundup at the end of Write chunk `index`, bytes: by RFC 5666 it is counted, and not written.
 std::uint64_t counted_roundup(const model::Message& reply, const model::Call& call,
-                              std::size_t index, Scratch& s) {
+                              std::size_t index, const Scene& scene, Scratch& s) {
   total_lengths(reply, s.returned);
   const std::uint64_t returned = s.returned[index];
   if (returned % 4 != 0) return 0;
   const model::RpcInfo& id = call.message.rpc;
   const auto rpc = wire::decode_rpc(rpc_message(reply, &call));
-  if (!rpc || !id.known || may_be_wrapped(id) || !decode::has_binding(procedure_of(id))) return 3;
+  if (!rpc || !has_binding(id, scene)) return 3;
   const std::size_t found = decode::find_result_items(
       procedure_of(id), rpc_message(reply, &call).subspan(rpc->length), s.returned, s.items);
   for (const decode::DdpItem& item : std::span(s.items).first(found)) {
@@ -190,17 +190,16 @@ template <typename Roundup>
 void check_chunk_written(std::span<const model::CallSegment> offered,
                          std::span<const wire::Segment> returned, const Evidence& e,
                          const Scene& scene, const Roundup& roundup) {
+  std::size_t last = returned.size();
+  while (last != 0 && returned[--last].length == 0) {
+  }
   for (std::size_t i = 0; i < offered.size(); ++i) {
     const model::CallSegment& segment = offered[i];
     const std::uint64_t moved = segment.moved_of_it();
     if (segment.target.handle != returned[i].handle || moved == returned[i].length) continue;
     if (segment.shared != model::Shared::kNo) continue;
-    const bool last = std::all_of(returned.begin() + static_cast<std::ptrdiff_t>(i + 1),
-                                  returned.end(), [](const auto& s) { return s.length == 0; });
-    if (last && moved < returned[i].length && returned[i].length - moved < 4 &&
-        returned[i].length - moved <= roundup()) {
-      continue;
-    }
+    const bool nearly = moved < returned[i].length && returned[i].length - moved < 4;
+    if (nearly && i == last && returned[i].length - moved <= roundup()) continue;
     scene.findings.add(RuleId::kOps03, e, [&] {
       return fmt::format("{} bytes written to handle {:#010x}, the Reply says {}", moved,
                          returned[i].handle, returned[i].length);
@@ -267,7 +266,10 @@ void check_operation(const roce::Operation& op, const model::Call* call, std::ui
 }
 
 void check_operation_end(const roce::Operation& op, const model::Call* call, const Scene& scene) {
-  if (op.kind == OpKind::kRead) note_read_done(op, scene);
+  if (op.kind == OpKind::kRead) {
+    note_read_done(op, scene);
+    scene.history.read_unanswered[op.initiator] = !op.complete && !op.answered;
+  }
   if (call == nullptr) check_read_before_reply(op, scene);
 }
 
@@ -290,7 +292,7 @@ void check_bytes_written(const model::Message& reply, const model::Call& call, c
     std::span<const model::CallSegment> offered = list_of(ChunkList::kWrite);
     model::for_each_write_chunk(reply, [&](std::uint32_t n, std::span<const wire::Segment> chunk) {
       check_chunk_written(offered.first(chunk.size()), chunk, e, scene,
-                          [&] { return counted_roundup(reply, call, n, scratch); });
+                          [&] { return counted_roundup(reply, call, n, scene, scratch); });
       offered = offered.subspan(chunk.size());
     });
   }

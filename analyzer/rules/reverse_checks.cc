@@ -17,9 +17,6 @@ namespace {
 
 using model::Kind;
 
-constexpr std::uint32_t kBindConnToSession = 41;
-constexpr std::uint32_t kCreateSession = 43;
-
 // With the sender, msg_type says which direction a message belongs to.
 void check_msg_type(const model::Message& m, const Scene& scene) {
   const bool conveys = m.proc == static_cast<std::uint32_t>(wire::Proc::kMsg) ||
@@ -37,7 +34,7 @@ void check_msg_type(const model::Message& m, const Scene& scene) {
 enum class Ready : std::uint8_t { kNo, kMay, kAsks };
 
 bool sets_up(std::uint32_t op) {
-  return op == kCreateSession || op == kBindConnToSession;
+  return op == decode::kOpCreateSession || op == decode::kOpBindConnToSession;
 }
 
 Ready tells_ready(const model::Message& m) {
@@ -59,8 +56,9 @@ void note_ready(const model::Message& m, ConnectionHistory& h) {
   if (h.ready_for_reverse && h.ready_frame == 0) return;
   const Ready ready = tells_ready(m);
   if (ready == Ready::kNo) return;
+  // Of two that wait only one could be followed.
+  h.ready_frame = ready == Ready::kAsks && !h.ready_for_reverse ? m.frame : 0;
   h.ready_for_reverse = true;
-  h.ready_frame = ready == Ready::kAsks ? m.frame : 0;
 }
 
 // What the server has refused sets up nothing.

@@ -23,6 +23,7 @@ const char* ending_name(model::Ending ending) {
 
 std::string outcome(const model::Message* answer) {
   if (answer == nullptr) return {};
+  if (answer->kind == model::Kind::kMalformed) return "malformed RDMA_ERROR";
   if (answer->kind != model::Kind::kError) return report::reply_status(answer->rpc);
   return wire::rdma_err_name(answer->version, static_cast<std::uint32_t>(answer->error));
 }

@@ -21,6 +21,7 @@
 // whose thread is not known: it is missing to all connections of its endpoint, at once, and not
 // again when the sums show it.
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <optional>
 #include <string>
@@ -317,6 +318,9 @@ void Reader::Impl::damaged(std::uint64_t stream) {
   if (e == nullptr) return;
   ++e->damaged;
   ++e->unexplained;
+  // Each connection finds out with its next event, or its end; who looks at them meanwhile sees it
+  // soon, at a cost that does not grow with the number of connections for each such frame.
+  if (!std::has_single_bit(e->damaged)) return;
   for (auto& [id, c] : e->open) c->events_lost = gone(*e, c->ring) - c->gone_before;
 }
 
@@ -429,6 +433,7 @@ void Reader::Impl::let_go(State& c) {
 
 // Its number may be used again. What state it is in then is for the caller to say.
 void Reader::Impl::close(State& c) {
+  c.events_lost = gone(*c.endpoint, c.ring) - c.gone_before;
   c.endpoint->open.erase(c.id);
   give_up_operations(c);
   unsent -= c.unsent.size();

@@ -26,6 +26,7 @@ ReverseLoad::ReverseLoad(const ReversePlan& plan, std::uint32_t connections, std
                   : static_cast<std::uint32_t>(std::min<std::uint64_t>(share, UINT32_MAX));
     p.request = plan.request;
     p.depth = plan.depth;
+    if (p.count == 0) sessions_[i].state = State::kOver;  // fewer Calls than connections
   }
 }
 

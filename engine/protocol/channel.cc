@@ -238,10 +238,12 @@ void Channel::completed(const fabric::Completion& completion, Time now) {
   }
   if (completion.status != fabric::Status::kSuccess) {
     if (i.link.trace.on()) tell_failed(i.link.trace, completion, now);
+    const bool silent = completion.status == fabric::Status::kRetriesExceeded;
     const std::string what =
-        id.kind == WorkKind::kProbe
-            ? "the peer does not answer"
-            : fmt::format("{} failed", fabric::operation_name(completion.operation));
+        id.kind != WorkKind::kProbe
+            ? fmt::format("{} failed", fabric::operation_name(completion.operation))
+        : silent ? "the peer does not answer"
+                 : "the question for a sign of life failed";
     return i.link.fail(fmt::format("{}: {}", what, fabric::status_name(completion.status)),
                        side_of_failure(completion.status));
   }

@@ -109,11 +109,11 @@ class RequesterCore : public WorkSource {
   };
   enum class Try : std::uint8_t { kSent, kEnded, kWait };
 
-  // A free one, to be filled in; kNoSlot: there is none.
   // Of what it does is told at this time, whether its channel or its user asks for it.
   void note_time(fabric::Time now) {
     if (link_ != nullptr) link_->now = now;
   }
+  // A free one, to be filled in; kNoSlot: there is none.
   [[nodiscard]] std::uint32_t new_call(fabric::Time timeout, std::uint64_t cookie,
                                        fabric::Time now);
   void enqueue(std::uint32_t index, bool first, fabric::Time now);

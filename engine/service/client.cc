@@ -90,7 +90,8 @@ struct Link : protocol::RequesterOwner {
       return observer.on_outcome(outcome, number);
     }
     protocol::CallOutcome told = outcome;
-    told.lost_for = lost_for;
+    // That a Call timed out is why the connection is lost, not the other way round.
+    if (outcome.lost || outcome.attempts == 0) told.lost_for = lost_for;
     observer.on_outcome(told, number);
   }
 

@@ -189,7 +189,7 @@ class ByFrames final : public Way, private model::Observer {
       start_ns_ = c.first_ns;
       if (!c.marks.empty() && source_ == nullptr) mark = c.marks.front();
     });
-    // A file that grows is mapped as long as it was: what came since needs it opened again.
+    // A file that grows is read as far as it reached: what came since needs it opened again.
     if (source_ == nullptr || (at_ < known && at_ == opened_for_)) {
       if (source_ != nullptr) mark = source_->mark();
       if (!mark) return false;

@@ -1,4 +1,5 @@
 #include "packet_header.h"
+#include "partition.h"
 #include "queue_pair.h"
 
 #include <algorithm>
@@ -309,6 +310,7 @@ struct Adapter::Impl {
   }
 
   void on_mad(const Path& path, const wire::RocePacket& packet, Time now) {
+    if (!of_our_partition(packet.bth.pkey)) return;  // IBA 9.6.1: silently
     if (packet.deth.qkey != kCmQkey) {
       ++counters.malformed;
       return;

@@ -1,5 +1,6 @@
 // Who is asked: REQ, and the RTU that ends it (IBA 12.9.7.2).
 #include "cm_impl.h"
+#include "partition.h"
 
 #include <algorithm>
 
@@ -37,8 +38,8 @@ std::uint16_t why_refused(const wire::CmReq& m, const Path& path,
   if (m.transport_service != kReliableConnected) return kRejInvalidTransport;
   if (m.primary.remote_gid != path.local.gid()) return kRejInvalidGid;
   if (!cm_path_mtu_good(m.path_mtu)) return kRejInvalidMtu;
-  if (!cm_qpn_good(m.local_qpn) || m.primary.local_gid != path.remote.gid() ||
-      !ip_cm_fits(m, path)) {
+  if (!of_our_partition(m.pkey) || !cm_qpn_good(m.local_qpn) ||
+      m.primary.local_gid != path.remote.gid() || !ip_cm_fits(m, path)) {
     return kRejUnsupported;
   }
   return 0;

@@ -262,6 +262,7 @@ TEST_F(CmPassiveTest, Refused) {
   for (const std::uint32_t qpn : {0U, 1U, 0xffffffU}) {
     expect_refused(with([&](auto& r) { r.m.local_qpn = qpn; }), 5);
   }
+  expect_refused(with([](auto& r) { r.m.pkey = 0x8001; }), 5);
   expect_refused(with([](auto& r) { r.m.primary.remote_gid[15] ^= 1; }), 12);
   expect_refused(with([](auto& r) { r.m.primary.local_gid[15] ^= 1; }), 5);
   expect_refused(with([](auto& r) { r.ip.version = 1; }), 5);

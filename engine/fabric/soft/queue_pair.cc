@@ -1,5 +1,7 @@
 #include "queue_pair.h"
 
+#include "partition.h"
+
 #include <algorithm>
 
 namespace rpcrdma::soft {
@@ -87,16 +89,6 @@ void QueuePair::complete(const SendWork& work, Status status) {
   fabric::Completion& c = complete(work.id, work.operation, status);
   if (work.operation == Operation::kRead && status == Status::kSuccess) c.bytes = work.local.length;
 }
-
-namespace {
-
-// The default one, of which every connection here is a full member, so that the peer may be a
-// limited one (IBA 10.9.3).
-constexpr bool of_our_partition(std::uint16_t pkey) {
-  return (pkey & 0x7fffU) == 0x7fffU;
-}
-
-}  // namespace
 
 void QueuePair::receive(const wire::RocePacket& packet, fabric::Time now) {
   const bool rc = packet.bth.opcode >> 5U == static_cast<std::uint8_t>(wire::Service::kRc);

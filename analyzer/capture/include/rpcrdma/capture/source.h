@@ -35,8 +35,12 @@ struct Frame {
   std::uint32_t original = 0;   // bytes on the wire
   std::uint32_t interface = 0;  // pcapng: counts over all sections; pcap: 0
   std::uint32_t file = 0;       // of several files, which one: counts from 0
+  std::uint32_t lane = 0;       // of several files, another one where they overlap in time
   LinkType link = LinkType::kEthernet;  // any LINKTYPE_ number may stand here
-  std::span<const std::uint8_t> data;   // the captured bytes; valid until the next call of next()
+  // Where frames stay readable: by how many bytes this one brings nearer the end of those before
+  // it (kReadableBehind).
+  std::uint32_t room = 0;
+  std::span<const std::uint8_t> data;  // the captured bytes; valid until the next call of next()
 };
 
 // What the source itself knows about its completeness.
@@ -60,6 +64,7 @@ struct Mark {
   std::shared_ptr<const Format> format;
 };
 
+// See Source::frames_stay().
 inline constexpr std::size_t kReadableBehind = std::size_t{8} << 20;
 
 class Source {
@@ -71,9 +76,9 @@ class Source {
   // the rest unreadable for another reason (read error, failed decompression at the start).
   [[nodiscard]] virtual Expected<bool> next(Frame& frame) = 0;
 
-  // Not to be called while another thread is in next().
-  // Frames' bytes stay readable for a while after further calls of next(), kReadableBehind bytes of
-  // the file at least, so that another thread may still look at them.
+  // Frames' bytes stay readable for a while after further calls of next(), so that another thread
+  // may still look at them: of all frames behind which not more than kReadableBehind bytes (the sum
+  // of Frame::room) have been given out, during the next call too.
   [[nodiscard]] virtual bool frames_stay() const { return false; }
 
   // Where the frame stands that next() gives next; nothing where frames cannot be read twice: of a
@@ -81,6 +86,7 @@ class Source {
   // time.
   [[nodiscard]] virtual std::optional<Mark> mark() const { return std::nullopt; }
 
+  // Not to be called while another thread is in next().
   [[nodiscard]] virtual const SourceStats& stats() const = 0;
 };
 
@@ -98,13 +104,13 @@ class Source {
                                                              const Mark& mark);
 
 // Several files as one capture in order of time, as mergecap would join them: always the earliest
-// of the frames that come next in each file, of equal times that of the file named first. So files
-// of a ring may be given in any order. Frames are numbered from 1 over the whole; Frame::interface
-// is that of its own file. stats() holds the sums. "-" may be one of them.
-// Files are open only from their first frame's turn to their last one's: files that do not overlap
-// in time need one descriptor however many they are. Not more than 500 that do overlap.
-// Errors: those of open_file(), but an empty file is damage beside others; more than 500 open at
-// once.
+// of the frames that come next in each file, of equal times that of the file that began first, and
+// of such files that of the one named first. So files of a ring may be given in any order. Frames
+// are numbered from 1 over the whole; Frame::interface is that of its own file. stats() holds the
+// sums. "-" may be one of them. Files are open only from their first frame's turn to their last
+// one's: files that do not overlap in time need one descriptor however many they are. Not more than
+// 500 that do overlap. Errors: those of open_file(), but an empty file is damage beside others;
+// more than 500 open at once.
 [[nodiscard]] Expected<std::unique_ptr<Source>> open_files(const std::vector<std::string>& paths);
 
 // The same for what comes through a socket or pipe. Errors name it `name`.

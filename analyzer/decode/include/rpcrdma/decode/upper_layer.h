@@ -15,6 +15,10 @@
 
 namespace rpcrdma::decode {
 
+// Of an NFSv4.1 COMPOUND (RFC 8881 section 18).
+inline constexpr std::uint32_t kOpBindConnToSession = 41;
+inline constexpr std::uint32_t kOpCreateSession = 43;
+
 // The operations of an NFSv4 COMPOUND or CB_COMPOUND, in order.
 struct CompoundOps {
   static constexpr std::size_t kMaxKept = 64;  // further operations are counted, not kept

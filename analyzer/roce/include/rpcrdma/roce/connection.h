@@ -30,9 +30,12 @@ struct SideCounters {
   std::uint64_t packets = 0;        // RC packets of any kind
   std::uint64_t payload_bytes = 0;  // bytes of SEND, WRITE and READ response payload, all copies
   std::uint64_t retransmitted = 0;  // request packets sent again, READ responses answered again
-  std::uint64_t reordered = 0;      // arrived late, though sent once
-  std::uint64_t lost_network = 0;   // gaps that a retransmission filled: lost before this point
-  std::uint64_t lost_capture = 0;   // gaps that the peer acknowledged: the capture lost them
+  // Packets that were captured at a second point too (PacketMeta::point), which count in the first
+  // two: nobody sent them again.
+  std::uint64_t captured_twice = 0;
+  std::uint64_t reordered = 0;     // arrived late, though sent once
+  std::uint64_t lost_network = 0;  // gaps that a retransmission filled: lost before this point
+  std::uint64_t lost_capture = 0;  // gaps that the peer acknowledged: the capture lost them
   std::uint64_t acks = 0;
   std::array<std::uint64_t, 5> naks{};  // by wire::NakCode
   std::uint64_t rnr = 0;

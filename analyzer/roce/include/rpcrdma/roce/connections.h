@@ -17,6 +17,7 @@ struct PacketStats {
   std::uint64_t cm = 0;              // CM MADs
   std::uint64_t other_service = 0;   // UD other than CM, UC, RD, XRC, CNP
   std::uint64_t retransmitted = 0;
+  std::uint64_t captured_twice = 0;
   std::uint64_t reordered = 0;
   std::uint64_t lost_network = 0;
   std::uint64_t lost_capture = 0;

@@ -13,6 +13,9 @@ namespace rpcrdma::roce {
 struct PacketMeta {
   std::uint64_t frame = 0;
   std::int64_t time_ns = 0;
+  // Where it was captured: one interface, of one of several files at a time. What is seen at a
+  // second point is a copy, not sent again.
+  std::uint64_t point = 0;
 };
 
 // What an RPC Call asks for.

@@ -63,11 +63,11 @@ struct CallPlan {
 };
 
 // `max_reply`: the longest that the Reply's stream can be, RPC header included, without the content
-// of the `results`. Chunks are used only where a message does not fit without: DDP-eligible pieces,
-// the largest first, then a Position Zero Read chunk; Write chunks, then a Reply chunk.
-// Errors: kBadArgument when it cannot be sent at all, with a reason (too many pieces or segments, a
-// header longer than the threshold, a message of 2 GiB and more, a DDP-eligible piece that does not
-// begin at a multiple of 4 bytes).
+// of the `results`. Chunks are used only where a message does not fit without, but for those of the
+// results under Limits::offer_all: DDP-eligible pieces, the largest first, then a Position Zero
+// Read chunk; Write chunks, then a Reply chunk. Errors: kBadArgument when it cannot be sent at all,
+// with a reason (too many pieces or segments, a header longer than the threshold, a message of 2
+// GiB and more, a DDP-eligible piece that does not begin at a multiple of 4 bytes).
 [[nodiscard]] fabric::Expected<CallPlan> plan_call(const Limits& limits,
                                                    std::span<const Piece> message,
                                                    std::span<const ResultSpace> results,

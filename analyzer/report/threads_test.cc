@@ -1,0 +1,84 @@
+// What a capture tells does not depend on how many threads read it.
+#include "captures_for_tests.h"
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <vector>
+
+#include <unistd.h>
+
+#include <rpcrdma/capture/pcapng_blocks.h>
+
+namespace rpcrdma::report {
+namespace {
+
+using testing::json_of;
+
+// The packets of a real session, again and again, in a pcapng file whose blocks that are no packets
+// are longer than all that threads may look at: what a thread has in hand is not to be overwritten.
+class ThreadsOnLongBlocks : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = ::testing::TempDir() + "threads-" + std::to_string(::getpid()) + ".pcapng";
+    std::ofstream out(path_, std::ios::binary);
+    capture::PcapngBlocks blocks;
+    const auto flush = [&] {
+      const auto& bytes = blocks.bytes();
+      out.write(reinterpret_cast<const char*>(bytes.data()),
+                static_cast<std::streamsize>(bytes.size()));
+      blocks.clear();
+    };
+    blocks.section();
+    blocks.interface({});
+    const auto source =
+        capture::open_file(std::string(RPCRDMA_TEST_CAPTURES) + "/linux-nfs41.pcap");
+    ASSERT_TRUE(source);
+    capture::Frame frame;
+    constexpr std::array<std::size_t, 3> kLengths{200'000, 1'000'000, 3'000'000};
+    while ((*source)->next(frame).value()) {
+      blocks.packet(frame);
+      if (frame.number % 50 != 0) continue;
+      flush();
+      put_unknown_block(out, kLengths[frame.number / 50 % kLengths.size()]);
+    }
+    flush();
+  }
+  void TearDown() override { std::remove(path_.c_str()); }
+
+  // Filled with what would be damage if it were taken for packets.
+  static void put_unknown_block(std::ofstream& out, std::size_t bytes) {
+    const auto word = [&](std::uint32_t v) { out.write(reinterpret_cast<const char*>(&v), 4); };
+    const auto total = static_cast<std::uint32_t>(bytes + 12);
+    word(0x0bad);
+    word(total);
+    const std::vector<char> filling(bytes, '\x55');
+    out.write(filling.data(), static_cast<std::streamsize>(filling.size()));
+    word(total);
+  }
+
+  [[nodiscard]] std::string told_by(unsigned threads) const {
+    Analysis analysis;
+    Pipeline pipeline(analysis, {});
+    analysis.set_context({&pipeline.connections(), &pipeline.model()}, &pipeline.frames());
+    const auto source = capture::open_file(path_);
+    EXPECT_TRUE(source && pipeline.run(**source, {}, threads));
+    pipeline.finish();
+    analysis.finish(pipeline, (*source)->stats());
+    return json_of(analysis.report());
+  }
+
+ private:
+  std::string path_;
+};
+
+TEST_F(ThreadsOnLongBlocks, TellTheSame) {
+  const std::string alone = told_by(1);
+  EXPECT_NE(alone.find("\"icrc_bad\":0"), std::string::npos);
+  EXPECT_EQ(told_by(2), alone);
+  EXPECT_EQ(told_by(3), alone);
+}
+
+}  // namespace
+}  // namespace rpcrdma::report
