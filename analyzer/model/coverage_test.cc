@@ -31,7 +31,7 @@ TEST(Coverage, PiecesInAnyOrder) {
 
 TEST(Coverage, MorePiecesThanAreKept) {
   Coverage c;
-  for (std::uint64_t i = 0; i < 1000; ++i) c.add(i * 10, i * 10 + 5);
+  for (std::uint32_t i = 0; i < 1000; ++i) c.add(i * 10, i * 10 + 5);
   EXPECT_FALSE(c.certain());
   EXPECT_LE(c.footprint(), roce::IntervalSet::kMaxIntervals * 16);
 }
