@@ -43,6 +43,7 @@ struct Link {
     std::uint32_t send = two ? options.terms.inline_send_2 : options.terms.inline_send;
     std::uint32_t receive = two ? options.terms.inline_receive_2 : options.terms.inline_receive;
     if (two) send = surely_received(send);
+    if (two && !peer_raises && peer_sends_short) receive = std::min(receive, kVersionTwoThreshold);
     if (two && !confirmed) {
       send = std::min(send, kFirstMessageThreshold);
       receive = std::min(receive, kFirstMessageThreshold);
@@ -82,6 +83,7 @@ struct Link {
   fabric::Time tried_two = fabric::kNever;  // when the first message of version 2 was sent
   bool has_two = false;                     // and it was answered in it
   bool peer_raises = false;                 // version 2's thresholds: see surely_received()
+  bool peer_sends_short = false;            // it could not send inline what is received here
   bool peer_closed = false;                 // Channel::peer_closes()
   bool established = false;
   bool down = false;  // nothing is accessed any more, or the last completions are coming

@@ -550,6 +550,7 @@ bool RequesterCore::enlarge(Call& call, const wire::HeaderView& error) {
     // The peer sends less inline than is expected here. As long as the binding says, unless it
     // knows better.
     call.offers_all = true;
+    link_->peer_sends_short = true;  // so that later Calls need not be refused first
     std::uint64_t most = call.max_reply;
     for (std::uint32_t i = 0; i < call.result_count; ++i) {
       most += wire::xdr_padded(call.results[i].length);

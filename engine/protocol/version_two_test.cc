@@ -298,6 +298,9 @@ TEST_F(VersionTwoRequester, OffersChunksForAllWhereThePeerSendsLessInline) {
     complete_withdrawals();
     ASSERT_EQ(told.size(), 2U);
     EXPECT_EQ(told[1].status, CallStatus::kCantReply);
+    // What does not fit into 4096 bytes either gets its chunk at once from now on.
+    static_cast<void>(call(2500, 0, result));
+    EXPECT_EQ(only_sent().writes.size(), result == 0 ? 0U : 1U);
   }
 }
 

@@ -237,9 +237,10 @@ struct Client::Impl : LoopMember {
     link.channel->agree(terms);
     link.info.configured.reset();
     link.channel->established(now);
-    if (options.profile == Profile::k5666) configure(link, now);
     mark(link);
     observer.on_connected(link.info);
+    // In front of what its observer wants first.
+    if (options.profile == Profile::k5666) configure(link, now);
     check_finished(link, now);
   }
 
