@@ -210,6 +210,14 @@ void Collector::on_message(const model::Message& m, const model::Call* call) {
     row.latency_ns = m.latency_ns;
     row.operations = saturated(call->operations_total);
     for (const model::CallChunk& chunk : call->chunks) row.moved += chunk.moved;
+  } else if (m.kind == Kind::kOption) {
+    LatestOptions& latest = options_[m.connection];
+    latest.ring[latest.next++ % latest.ring.size()] = {m.frame, m.id};
+  } else if (m.kind == Kind::kError && m.match_frame != 0) {
+    for (const LatestOptions::One& one : options_[m.connection].ring) {
+      if (one.frame == m.match_frame) row.match = one.id;
+    }
+    row.latency_ns = m.latency_ns;
   }
   // IDs count without gaps.
   ++messages_;
@@ -277,11 +285,15 @@ void Collector::on_cm(const roce::Connection* connection, int sender, const wire
 }
 
 void Collector::on_merge(const roce::Connection& into, const roce::Connection& from) {
+  if (const auto of = options_.extract(from.index)) {
+    if (!options_.contains(into.index)) options_.emplace(into.index, of.mapped());
+  }
   merged_.emplace_back(from.index, into.index);
   touch(into.index);
 }
 
 void Collector::on_let_go(const roce::Connection& connection) {
+  options_.erase(connection.index);
   let_go_.push_back(info(connection.index));
   touched_.erase(connection.index);
 }

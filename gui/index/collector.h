@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -120,6 +121,17 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   rules::Checker checker_;
   model::ObserverPair both_;
   report::Pipeline pipeline_;
+
+  // An RDMA_ERROR may answer one of the OPTIONAL messages that came last, which is no Call.
+  struct LatestOptions {
+    struct One {
+      std::uint64_t frame = 0;
+      std::uint64_t id = 0;
+    };
+    std::array<One, 8> ring{};
+    std::size_t next = 0;
+  };
+  std::map<std::uint32_t, LatestOptions> options_;  // by connection, of those that have some
 
   std::uint64_t messages_ = 0;  // so many rows were made
   bool finished_ = false;

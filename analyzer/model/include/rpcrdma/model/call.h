@@ -33,6 +33,7 @@ enum class Shared : std::uint8_t { kNo, kWithOwnCall, kWithOtherCall };
 // A segment that the Call offered, with what was moved through it.
 struct CallSegment {
   ChunkList list = ChunkList::kRead;
+  Shared shared = Shared::kNo;
   std::uint32_t chunk = 0;
   std::uint32_t index = 0;     // in its chunk
   std::uint32_t position = 0;  // Read list
@@ -41,7 +42,6 @@ struct CallSegment {
   std::uint64_t moved = 0;  // bytes seen, those that were moved again too
   Coverage coverage;        // which of them
   SegmentRef older, newer;  // with this handle, for the table of Calls
-  Shared shared = Shared::kNo;
 
   // Bytes of it that were moved, each counted once.
   [[nodiscard]] std::uint64_t moved_of_it() const {
