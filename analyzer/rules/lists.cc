@@ -1,5 +1,7 @@
 #include "lists.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <rpcrdma/wire/rpc.h>
@@ -17,6 +19,11 @@ void join_read_chunks(std::span<const wire::ReadSegment> list, std::vector<ReadC
     c.length += s.target.length;
     ++c.segments;
   }
+}
+
+bool has_position_zero(std::span<const wire::ReadSegment> list) {
+  return std::any_of(list.begin(), list.end(),
+                     [](const wire::ReadSegment& s) { return s.position == 0; });
 }
 
 std::uint64_t total_length(std::span<const wire::Segment> segments) {

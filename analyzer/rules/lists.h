@@ -35,6 +35,9 @@ struct Scratch {
 // The Read chunks of a list, in its order.
 void join_read_chunks(std::span<const wire::ReadSegment> list, std::vector<ReadChunk>& chunks);
 
+// A Position Zero Read chunk is in it: the RPC message itself is read.
+[[nodiscard]] bool has_position_zero(std::span<const wire::ReadSegment> list);
+
 [[nodiscard]] std::uint64_t total_length(std::span<const wire::Segment> segments);
 // Of each Write chunk.
 void total_lengths(const model::Message& m, std::vector<std::uint64_t>& lengths);

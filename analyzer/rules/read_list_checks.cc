@@ -57,8 +57,7 @@ void check_empty_segments(const model::Message& m, const Scene& scene) {
 }
 
 void check_position_zero(const model::Message& m, const Scene& scene) {
-  const bool has = std::any_of(m.reads.begin(), m.reads.end(),
-                               [](const wire::ReadSegment& s) { return s.position == 0; });
+  const bool has = has_position_zero(m.reads);
   const bool wanted = m.proc == static_cast<std::uint32_t>(Proc::kNomsg);
   if (has == wanted) return;
   accuse(RuleId::kRd04, m, scene, [&] {

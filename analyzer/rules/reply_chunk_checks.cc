@@ -80,9 +80,7 @@ void check_used_reply_chunk(const model::Message& m, const Scene& scene) {
   const std::uint64_t length = rules::total_length(m.reply_segments);
   if (is_nomsg(m) == (length != 0)) return;
   // RFC 5666 section 5.2 lets a long Reply be read.
-  const bool is_read =
-      is_nomsg(m) && std::any_of(m.reads.begin(), m.reads.end(),
-                                 [](const wire::ReadSegment& s) { return s.position == 0; });
+  const bool is_read = is_nomsg(m) && has_position_zero(m.reads);
   if (is_read && scene.findings.profile() == Profile::k5666) return;
   scene.findings.add(
       is_nomsg(m) ? RuleId::kRp02 : RuleId::kRp03, evidence(m, scene.connection, m.sender), [&] {
