@@ -56,8 +56,8 @@ void Families::add(const Metric& metric, const Labels& labels, const Durations& 
   }
 }
 
-// What is counted elsewhere, as a trace's losses, has figures of its own in Snapshot, an add() of
-// its own, and its line here.
+// What is counted elsewhere has figures of its own in Snapshot, an add() of its own, and its line
+// here.
 std::vector<MetricFamily> families(std::span<const Snapshot> snapshots, fabric::Time now) {
   Families all;
   fabric::Time oldest = now;
@@ -74,6 +74,7 @@ std::vector<MetricFamily> families(std::span<const Snapshot> snapshots, fabric::
     }
     if (s.packets) add(all, *s.packets);
     add(all, s.memory);
+    if (s.trace) add(all, *s.trace);
     oldest = std::min(oldest, s.taken);
   }
   std::vector<MetricFamily> made = all.take();

@@ -40,6 +40,7 @@ void add(Families& families, const ServerFigures& server);
 void add(Families& families, const ClientFigures& client);
 void add(Families& families, const soft::ProviderCounters& packets);
 void add(Families& families, const MemoryFigures& memory);
+void add(Families& families, const TraceFigures& trace);
 
 // All of it. `now`: of the snapshots' clock.
 [[nodiscard]] std::vector<prometheus::MetricFamily> families(std::span<const Snapshot> snapshots,

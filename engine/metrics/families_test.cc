@@ -87,6 +87,7 @@ Snapshot client_snapshot() {
          q.naks_in, q.naks_out, q.rnr_in, q.rnr_out, q.ghosts);  // 34 to 44
   q.dropped = 1;
   s.memory = {50, 51, 52};
+  s.trace = {60, 61, 62, 63};
   return s;
 }
 
@@ -218,6 +219,15 @@ TEST(Families, OfAProvider) {
                   {"rpcrdma_registered_memory_bytes", 50},
                   {"rpcrdma_registered_memory_in_use_bytes", 51},
                   {"rpcrdma_registered_memory_limit_bytes", 52}});
+}
+
+TEST(Families, OfATrace) {
+  expect_samples(told({client_snapshot()}),
+                 {{"rpcrdma_trace_events_total", 60},
+                  {R"(rpcrdma_trace_events_lost_total{where="ring"})", 61},
+                  {R"(rpcrdma_trace_events_lost_total{where="recording"})", 62},
+                  {R"(rpcrdma_trace_events_lost_total{where="readers"})", 63}});
+  EXPECT_TRUE(std::isnan(told({server_snapshot()})["rpcrdma_trace_events_total"]));
 }
 
 TEST(Families, AHistogramsBucketsHoldThoseBeforeThemToo) {

@@ -93,6 +93,14 @@ inline constexpr Metric kMemoryInUse{"rpcrdma_registered_memory_in_use_bytes", M
 inline constexpr Metric kMemoryLimit{"rpcrdma_registered_memory_limit_bytes", MetricType::Gauge,
                                      "Registered memory at most."};
 
+// ----- the trace: what attach, top and recordings are told
+
+inline constexpr Metric kTraceEvents{"rpcrdma_trace_events_total", MetricType::Counter,
+                                     "Events that the endpoint had to tell."};
+inline constexpr Metric kTraceLost{
+    "rpcrdma_trace_events_lost_total", MetricType::Counter,
+    "Events that did not reach those who listen, by where they were lost."};
+
 // ----- these figures themselves
 
 inline constexpr Metric kAge{

@@ -1,4 +1,4 @@
-// What a provider of RDMA in user space counts, and its memory.
+// What a provider of RDMA in user space counts, its memory, and the process's trace.
 #include "families.h"
 #include "names.h"
 
@@ -40,6 +40,13 @@ void add(Families& f, const MemoryFigures& memory) {
   f.add(kMemory, {}, memory.registered);
   f.add(kMemoryInUse, {}, memory.in_use);
   f.add(kMemoryLimit, {}, memory.limit);
+}
+
+void add(Families& f, const TraceFigures& t) {
+  f.add(kTraceEvents, {}, t.told);
+  f.add(kTraceLost, {{"where", "ring"}}, t.lost_in_rings);
+  f.add(kTraceLost, {{"where", "recording"}}, t.lost_by_recording);
+  f.add(kTraceLost, {{"where", "readers"}}, t.lost_by_readers);
 }
 
 }  // namespace rpcrdma::metrics

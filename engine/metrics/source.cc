@@ -44,9 +44,14 @@ std::uint64_t Source::ask() {
 }
 
 Snapshot Source::wait(std::uint64_t question, std::chrono::steady_clock::time_point until) const {
-  std::unique_lock lock(mutex_);
-  (void)changed_.wait_until(lock, until, [&] { return published_ >= question; });
-  return snapshot_;
+  Snapshot snapshot;
+  {
+    std::unique_lock lock(mutex_);
+    (void)changed_.wait_until(lock, until, [&] { return published_ >= question; });
+    snapshot = snapshot_;
+  }
+  if (parts_.trace) snapshot.trace = parts_.trace();
+  return snapshot;
 }
 
 void Source::flush(fabric::Time now) {

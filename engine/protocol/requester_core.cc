@@ -136,7 +136,7 @@ void RequesterCore::enqueue(std::uint32_t index, bool first, Time now) {
   if (stalls) {
     ++counters_.stalls;
     begin_credit_wait(c, now);
-    if (tells()) tell_own_credits(now);
+    credits_changed_ = true;
   }
 }
 
@@ -163,6 +163,7 @@ void RequesterCore::close(Time now) {
     end(index, CallStatus::kClosed, "the requester was closed", now);
     if (!is_answered) fence(index, now);
   }
+  tell_changed_credits(now);
 }
 
 void RequesterCore::attach(Link& link) {
@@ -203,6 +204,7 @@ void RequesterCore::tell_own_credits(Time now) const {
   credits.granted = credits_.limit();
   credits.in_use = credits_.outstanding();
   credits.waiting = credit_waiters_;
+  credits.in_use_most = credits.in_use;  // they grow only where this is told
   tell_credits(trace_, credits, now);
 }
 
@@ -237,7 +239,12 @@ void RequesterCore::flush(Time now) {
   while (!waiting_.empty() && credits_.may_send() && link_ != nullptr && link_->open()) {
     if (try_send(waiting_.front(), now) == Try::kWait) break;
   }
-  if (credits_.outstanding() != before && tells()) tell_own_credits(now);
+  credits_changed_ |= credits_.outstanding() != before;
+  tell_changed_credits(now);
+}
+
+void RequesterCore::tell_changed_credits(Time now) {
+  if (std::exchange(credits_changed_, false) && tells()) tell_own_credits(now);
 }
 
 RequesterCore::Try RequesterCore::try_send(std::uint32_t index, Time now) {
@@ -596,7 +603,7 @@ void RequesterCore::end(std::uint32_t index, CallStatus status, const char* reas
   const bool changes = c.state == State::kSent || c.wants_credit;
   if (c.state == State::kSent) credits_.ended();
   if (c.wants_credit) end_credit_wait(c, now);
-  if (changes && tells()) tell_own_credits(now);
+  credits_changed_ |= changes;
   c.outcome.status = status;
   c.outcome.reason = reason;
   c.deadline = fabric::kNever;
@@ -704,6 +711,7 @@ void RequesterCore::expire(Time now) {
       finish(i, pool_, now);
     }
   }
+  tell_changed_credits(now);
 }
 
 void RequesterCore::wait_again(std::uint32_t index, MemoryPool& pool) {

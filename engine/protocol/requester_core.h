@@ -153,6 +153,7 @@ class RequesterCore : public WorkSource {
   [[nodiscard]] bool tells() const {
     return trace_.on() && trace_.connection != 0 && link_ != nullptr;
   }
+  void tell_changed_credits(fabric::Time now);
   [[gnu::noinline]] void tell_own_credits(fabric::Time now) const;
   [[nodiscard]] SlotList<Call>& list_of(State state);
   void move(std::uint32_t index, State to);
@@ -177,6 +178,7 @@ class RequesterCore : public WorkSource {
   FixedRing<std::uint32_t> to_fence_;            // flights
   std::uint32_t handles_ = 0;                    // exposed and not fenced
   std::uint32_t credit_waiters_ = 0;             // of waiting_
+  bool credits_changed_ = false;                 // and are to be told
   fabric::Time next_deadline_ = fabric::kNever;  // no Call is due before
 };
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <optional>
+#include <utility>
 
 namespace rpcrdma::protocol {
 
@@ -52,7 +53,8 @@ void ResponderCore::detach() {
   if (link_ == nullptr) return;
   const Link& link = *link_;
   link_ = nullptr;
-  outstanding_ = 0;
+  outstanding_ = most_outstanding_ = 0;
+  credits_changed_ = false;
   highest_grant_ = told_grant_ = 1;
   asked_ = 0;
   transfers_ = 0;
@@ -117,12 +119,26 @@ void ResponderCore::over_credit(const Received& message) {
               prefix ? prefix->xid : 0);
 }
 
+void ResponderCore::one_more_outstanding() {
+  most_outstanding_ = std::max(most_outstanding_, ++outstanding_);
+  credits_changed_ = true;
+}
+
+void ResponderCore::flush() {
+  if (link_ != nullptr && std::exchange(credits_changed_, false)) {
+    if (link_->trace.on()) tell_their_credits(link_->now);
+    most_outstanding_ = outstanding_;
+  }
+  if (link_ != nullptr) done_.post_fences(*link_);
+}
+
 void ResponderCore::tell_their_credits(Time now) const {
   trace::Credits credits;
   credits.side = trace::kPeer;
   credits.requested = asked_;
   credits.granted = told_grant_;
   credits.in_use = outstanding_;
+  credits.in_use_most = most_outstanding_;
   tell_credits(link_->trace, credits, now);
 }
 
@@ -150,8 +166,7 @@ Keep ResponderCore::receive(const Received& message) {
     over_credit(message);
     return Keep::kNo;
   }
-  ++outstanding_;
-  if (link_->trace.on()) tell_their_credits(link_->now);
+  one_more_outstanding();
   parked_.push({message.block, message.bytes, message.at});
   return Keep::kYes;
 }
@@ -173,7 +188,7 @@ Keep ResponderCore::begin(std::uint32_t index, const Received& message) {
     over_credit(message);
     return Keep::kNo;
   }
-  ++outstanding_;
+  one_more_outstanding();
   ++counters_.calls;
   s.handed_up = false;
   s.replied_at = 0;
@@ -188,7 +203,6 @@ Keep ResponderCore::begin(std::uint32_t index, const Received& message) {
       link_->confirmed = true;
     }
   }
-  if (link_->trace.on()) tell_their_credits(link_->now);
   if (verdict.answer == CallAnswer::kServe) return serve(index, message);
   if (verdict.answer == CallAnswer::kOption) return answer_option(index, message);
   refuse(index, verdict, trace::kPeer, link_->now);
@@ -504,7 +518,7 @@ void ResponderCore::send(std::uint32_t index, State state, Time now) {
   --outstanding_;
   told_grant_ = grant_now();
   highest_grant_ = std::max(highest_grant_, told_grant_);
-  if (link_->trace.on()) tell_their_credits(now);
+  credits_changed_ = true;
   link_->work.add(*this, index);
 }
 

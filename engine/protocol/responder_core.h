@@ -41,9 +41,7 @@ class ResponderCore : public WorkSource {
   // A Reply's Send, or the last Read of a Call, has succeeded.
   void completed(const WorkId& id, fabric::Time now);
   [[nodiscard]] bool next_work(std::uint32_t slot, WorkRequest& work) override;
-  void flush() {
-    if (link_ != nullptr) done_.post_fences(*link_);
-  }
+  void flush();
 
   [[nodiscard]] std::uint32_t own_credits() const { return options_.credits; }
   // An RDMA_DONE can come while each credit is in use by a Call.
@@ -94,6 +92,7 @@ class ResponderCore : public WorkSource {
   void transfer_begins(fabric::Time now);
   void transfer_ends(fabric::Time now);
   void over_credit(const Received& message);
+  void one_more_outstanding();
   [[gnu::noinline]] void tell_their_credits(fabric::Time now) const;
   [[nodiscard]] std::uint64_t id_of(std::uint32_t index) const;
 
@@ -112,6 +111,8 @@ class ResponderCore : public WorkSource {
   std::uint32_t transfers_ = 0;  // under way
   fabric::Time progress_ = 0;    // when one ended, or the first began
   std::uint32_t outstanding_ = 0;
+  std::uint32_t most_outstanding_ = 0;  // since credits were told
+  bool credits_changed_ = false;        // and are to be told
   std::uint32_t grant_;
   // What the last Call asked for, and the last Reply of this connection granted.
   std::uint32_t asked_ = 0;

@@ -110,19 +110,22 @@ class TraceTest : public testing::ChannelTest, public RequesterOwner, public Res
 TEST_F(TraceTest, RequesterInlineCall) {
   be_requester();
   EXPECT_THAT(told.take(),
-              ElementsAre("receives +6 = 6", "credits 0: asked 4, granted 1, used 0, waiting 0"));
+              ElementsAre("receives +6 = 6",
+                          "credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0"));
   now = 2000;
   ASSERT_EQ(call(), 1U);
-  EXPECT_THAT(told.take(), ElementsAre("call 0 xid 1: 100003.3.7",
-                                       "credits 0: asked 4, granted 1, used 1, waiting 0",
-                                       "message 0, 52 bytes"));
+  EXPECT_THAT(told.take(),
+              ElementsAre("call 0 xid 1: 100003.3.7",
+                          "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 0",
+                          "message 0, 52 bytes"));
   EXPECT_EQ(told.tails[2], sent());
   now = 3000;
   arrive(reply_to(1));
-  EXPECT_THAT(told.take(),
-              ElementsAre("message 1, 44 bytes", "credits 0: asked 4, granted 2, used 0, waiting 0",
-                          "call end 0 xid 1: status 0, attempts 1, 2000 2000 3000 3000",
-                          "receives +1 = 6"));
+  EXPECT_THAT(
+      told.take(),
+      ElementsAre("message 1, 44 bytes",
+                  "call end 0 xid 1: status 0, attempts 1, 2000 2000 3000 3000", "receives +1 = 6",
+                  "credits 0: asked 4, granted 2, used 0 of at most 0, waiting 0"));
   EXPECT_EQ(told.tails[0], reply_to(1));
   complete_posted();
   EXPECT_THAT(told.take(), IsEmpty());
@@ -140,13 +143,14 @@ TEST_F(TraceTest, RequesterReadChunk) {
   EXPECT_THAT(
       told.take(),
       ElementsAre("call 0 xid 1: 100003.3.7", "expose 1 at 100000000, 1001 bytes, access 1, xid 1",
-                  "credits 0: asked 4, granted 1, used 1, waiting 0", "message 0, 76 bytes"));
+                  "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 0",
+                  "message 0, 76 bytes"));
   now = 3000;
   arrive(reply_to(1));
   // It ends when its memory is fenced.
   EXPECT_THAT(told.take(),
-              ElementsAre("message 1, 44 bytes", "credits 0: asked 4, granted 2, used 0, waiting 0",
-                          "receives +1 = 6"));
+              ElementsAre("message 1, 44 bytes", "receives +1 = 6",
+                          "credits 0: asked 4, granted 2, used 0 of at most 0, waiting 0"));
   now = 4000;
   complete_withdrawals();
   EXPECT_THAT(told.take(),
@@ -171,7 +175,8 @@ TEST_F(TraceTest, RequesterWriteChunksAndReplyChunk) {
       ElementsAre("call 0 xid 1: 100003.3.7", "expose 1 at 100000000, 1500 bytes, access 2, xid 1",
                   "expose 2 at 200000000, 100 bytes, access 2, xid 1",
                   "expose 3 at 300000000, 2000 bytes, access 2, xid 1",
-                  "credits 0: asked 4, granted 1, used 1, waiting 0", "message 0, 120 bytes"));
+                  "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 0",
+                  "message 0, 120 bytes"));
   OpenHeader back = open(sent());
   for (auto& chunk : back.writes) {
     for (wire::Segment& s : chunk) s.length = 0;
@@ -180,9 +185,10 @@ TEST_F(TraceTest, RequesterWriteChunksAndReplyChunk) {
   back.header.credit = 1;
   now = 3000;
   arrive(back.encode(words({1, 1, 0, 0})), 2);
-  EXPECT_THAT(told.take(),
-              ElementsAre("message 1, 92 bytes, invalidates 2", "withdraw 2 by 1",
-                          "credits 0: asked 4, granted 1, used 0, waiting 0", "receives +1 = 6"));
+  EXPECT_THAT(
+      told.take(),
+      ElementsAre("message 1, 92 bytes, invalidates 2", "withdraw 2 by 1", "receives +1 = 6",
+                  "credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0"));
   now = 4000;
   complete_withdrawals();
   EXPECT_THAT(told.take(),
@@ -203,7 +209,8 @@ TEST_F(TraceTest, RequesterLongCall) {
   EXPECT_THAT(
       told.take(),
       ElementsAre("call 0 xid 1: 100003.3.7", "expose 1 at 100000000, 3000 bytes, access 1, xid 1",
-                  "credits 0: asked 4, granted 1, used 1, waiting 0", "message 0, 52 bytes"));
+                  "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 0",
+                  "message 0, 52 bytes"));
 }
 
 TEST_F(TraceTest, OfALongMessageTheFirstBytes) {
@@ -258,25 +265,26 @@ TEST_F(TraceTest, CallsWaitForACredit) {
   (void)told.take();
   call();
   call();
-  EXPECT_THAT(told.take(), ElementsAre("call 0 xid 2: 100003.3.7", "credit wait begins 2",
-                                       "credits 0: asked 4, granted 1, used 1, waiting 1",
-                                       "call 0 xid 3: 100003.3.7", "credit wait begins 3",
-                                       "credits 0: asked 4, granted 1, used 1, waiting 2"));
+  EXPECT_THAT(told.take(),
+              ElementsAre("call 0 xid 2: 100003.3.7", "credit wait begins 2",
+                          "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 1",
+                          "call 0 xid 3: 100003.3.7", "credit wait begins 3",
+                          "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 2"));
   arrive(reply_to(1, 1));
-  EXPECT_THAT(
-      told.take(),
-      ElementsAre("message 1, 44 bytes", "credits 0: asked 4, granted 1, used 0, waiting 2",
-                  "call end 0 xid 1: status 0, attempts 1, 1000 1000 1000 1000", "receives +1 = 6",
-                  "credit wait ends 2", "credits 0: asked 4, granted 1, used 1, waiting 1",
-                  "message 0, 52 bytes"));
+  EXPECT_THAT(told.take(),
+              ElementsAre("message 1, 44 bytes",
+                          "call end 0 xid 1: status 0, attempts 1, 1000 1000 1000 1000",
+                          "receives +1 = 6", "credit wait ends 2",
+                          "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 1",
+                          "message 0, 52 bytes"));
   // One that is not sent at all waits no longer either.
   now = 5000;
   requester->close(now);
-  EXPECT_THAT(told.take(),
-              ElementsAre("credit wait ends 3", "credits 0: asked 4, granted 1, used 1, waiting 0",
-                          "call end 0 xid 3: status 6, attempts 0, 1000 0 0 5000",
-                          "credits 0: asked 4, granted 1, used 0, waiting 0",
-                          "call end 0 xid 2: status 6, attempts 1, 1000 1000 0 5000"));
+  EXPECT_THAT(
+      told.take(),
+      ElementsAre("credit wait ends 3", "call end 0 xid 3: status 6, attempts 0, 1000 0 0 5000",
+                  "call end 0 xid 2: status 6, attempts 1, 1000 1000 0 5000",
+                  "credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0"));
 }
 
 TEST_F(TraceTest, CallsComeToAnotherConnection) {
@@ -293,12 +301,13 @@ TEST_F(TraceTest, CallsComeToAnotherConnection) {
   EXPECT_THAT(told.take(), IsEmpty());
   now = 3000;
   be_requester(10);
-  EXPECT_THAT(told.take(), ElementsAre("[10] receives +6 = 6", "[10] call 0 xid 1: 100003.3.7",
-                                       "[10] call 0 xid 2: 100003.3.7", "[10] credit wait begins 2",
-                                       "[10] call 0 xid 3: 100003.3.7", "[10] credit wait begins 3",
-                                       "[10] credits 0: asked 4, granted 1, used 0, waiting 2",
-                                       "[10] credits 0: asked 4, granted 1, used 1, waiting 2",
-                                       "[10] message 0, 52 bytes"));
+  EXPECT_THAT(told.take(),
+              ElementsAre("[10] receives +6 = 6", "[10] call 0 xid 1: 100003.3.7",
+                          "[10] call 0 xid 2: 100003.3.7", "[10] credit wait begins 2",
+                          "[10] call 0 xid 3: 100003.3.7", "[10] credit wait begins 3",
+                          "[10] credits 0: asked 4, granted 1, used 0 of at most 0, waiting 2",
+                          "[10] credits 0: asked 4, granted 1, used 1 of at most 1, waiting 2",
+                          "[10] message 0, 52 bytes"));
   now = 4000;
   arrive(reply_to(1));
   EXPECT_THAT(told.take("[10] call end"),
@@ -348,11 +357,11 @@ TEST_F(TraceTest, RepliesThatCannotBeTrue) {
   back.reads = {{4, {1, 2, 3}}};
   (void)told.take();
   arrive(back.encode(words({2, 1, 0, 0})));
-  EXPECT_THAT(told.take(),
-              ElementsAre("message 1, 68 bytes", "error by 1, xid 2: a Reply has a Read list",
-                          "credits 0: asked 4, granted 1, used 0, waiting 0",
-                          "call end 0 xid 2: status 4, attempts 1, 1000 1000 1000 1000",
-                          "receives +1 = 6"));
+  EXPECT_THAT(
+      told.take(),
+      ElementsAre("message 1, 68 bytes", "error by 1, xid 2: a Reply has a Read list",
+                  "call end 0 xid 2: status 4, attempts 1, 1000 1000 1000 1000", "receives +1 = 6",
+                  "credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0"));
 }
 
 TEST_F(TraceTest, RequesterIsRefused) {
@@ -361,10 +370,11 @@ TEST_F(TraceTest, RequesterIsRefused) {
   (void)told.take();
   arrive(error_to(1, wire::RdmaErr::kChunk));
   // The RDMA_ERROR is a message.
-  EXPECT_THAT(told.take(),
-              ElementsAre("message 1, 20 bytes", "credits 0: asked 4, granted 1, used 0, waiting 0",
-                          "call end 0 xid 1: status 3, attempts 1, 1000 1000 1000 1000",
-                          "receives +1 = 6"));
+  EXPECT_THAT(
+      told.take(),
+      ElementsAre("message 1, 20 bytes",
+                  "call end 0 xid 1: status 3, attempts 1, 1000 1000 1000 1000", "receives +1 = 6",
+                  "credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0"));
 }
 
 TEST_F(TraceTest, ACallThatDoesNotFit) {
@@ -388,8 +398,9 @@ TEST_F(TraceTest, ACallThatTimesOutEndsTheConnection) {
   (void)told.take();
   now = 1500;
   channel->expire(now);
-  EXPECT_THAT(told.take(), ElementsAre("credits 0: asked 4, granted 1, used 0, waiting 0",
-                                       "error by 1, xid 1: a Call timed out"));
+  EXPECT_THAT(told.take(),
+              ElementsAre("error by 1, xid 1: a Call timed out",
+                          "credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0"));
   now = 1600;
   channel->disconnected(now);
   EXPECT_THAT(told.take(), ElementsAre("call end 0 xid 1: status 1, attempts 1, 1000 1000 0 1600"));
@@ -402,8 +413,9 @@ TEST_F(TraceTest, ATimeoutIsToldWithTheTimeAtWhichItIsFound) {
   (void)told.take();
   now = 1500;
   requester->expire(now);
-  EXPECT_THAT(told.take(), ElementsAre("credits 0: asked 4, granted 1, used 0, waiting 0",
-                                       "error by 1, xid 1: a Call timed out"));
+  EXPECT_THAT(told.take(),
+              ElementsAre("error by 1, xid 1: a Call timed out",
+                          "credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0"));
   EXPECT_THAT(told.times, ElementsAre(1500, 1500));
 }
 
@@ -465,18 +477,35 @@ TEST_F(TraceTest, ResponderInlineCall) {
   be_responder();
   arrive(open_call(5).encode(call_stream(5)));
   EXPECT_THAT(told.take(),
-              ElementsAre("message 1, 52 bytes", "credits 1: asked 6, granted 1, used 1, waiting 0",
-                          "call 1 xid 5: 300.4.5", "receives +1 = 6"));
+              ElementsAre("message 1, 52 bytes", "call 1 xid 5: 300.4.5", "receives +1 = 6",
+                          "credits 1: asked 6, granted 1, used 1 of at most 1, waiting 0"));
   EXPECT_EQ(told.tails[0], open_call(5).encode(call_stream(5)));
   now = 2000;
   reply({{reply_head, nullptr, false}});
-  EXPECT_THAT(told.take(), ElementsAre("credits 1: asked 6, granted 4, used 0, waiting 0",
-                                       "message 0, 44 bytes"));
+  EXPECT_THAT(told.take(),
+              ElementsAre("credits 1: asked 6, granted 4, used 0 of at most 1, waiting 0",
+                          "message 0, 44 bytes"));
   EXPECT_EQ(told.tails[1], sent());
   now = 3000;
   complete_posted();
   EXPECT_THAT(told.take(),
               ElementsAre("call end 1 xid 5: status 0, attempts 0, 1000 1000 2000 3000"));
+}
+
+// A program that answers at once: of how many Calls came together only this tells.
+TEST_F(TraceTest, CreditsAreToldOnceForAllThatCameAtATime) {
+  be_responder();
+  greet();
+  arrive_unflushed(open_call(5).encode(call_stream(5)));
+  arrive_unflushed(open_call(6).encode(call_stream(6)));
+  for (const std::uint64_t id : std::span(ids).last(2)) {
+    (void)responder->reply(id, {{Piece{reply_head, nullptr, false}}}, now);
+  }
+  channel->flush(now);
+  EXPECT_THAT(told.take("credits"),
+              ElementsAre("credits 1: asked 6, granted 4, used 0 of at most 2, waiting 0"));
+  channel->flush(now);
+  EXPECT_THAT(told.take("credits"), IsEmpty());
 }
 
 // Two chunks, the first of two segments.
@@ -487,9 +516,10 @@ TEST_F(TraceTest, ResponderReadChunks) {
   arrive(h.encode(call_stream(5)));
   EXPECT_THAT(
       told.take(),
-      ElementsAre("message 1, 124 bytes", "credits 1: asked 6, granted 1, used 1, waiting 0",
-                  "receives +1 = 6", "read 0 #1: 1 at 1000, 300 bytes, xid 5",
-                  "read 0 #2: 2 at 2000, 51 bytes, xid 5", "read 0 #3: 3 at 3000, 7 bytes, xid 5"));
+      ElementsAre("message 1, 124 bytes", "receives +1 = 6",
+                  "credits 1: asked 6, granted 1, used 1 of at most 1, waiting 0",
+                  "read 0 #1: 1 at 1000, 300 bytes, xid 5", "read 0 #2: 2 at 2000, 51 bytes, xid 5",
+                  "read 0 #3: 3 at 3000, 7 bytes, xid 5"));
   for (std::uint8_t i = 0; i < 3; ++i) {
     const fabric::Slice& s = fabric.posted[i].local[0];
     std::memset(s.data, i + 1, s.length);
@@ -552,7 +582,7 @@ TEST_F(TraceTest, ResponderWriteChunk) {
   (void)told.take();
   reply({{reply_head, nullptr, false}, {{&memory_bytes[50], 400}, &memory, true}});
   EXPECT_THAT(told.take(),
-              ElementsAre("credits 1: asked 6, granted 4, used 0, waiting 0",
+              ElementsAre("credits 1: asked 6, granted 4, used 0 of at most 1, waiting 0",
                           "write 0 #1: 1 at 1000, 300 bytes, xid 5",
                           "write 0 #2: 2 at 2000, 100 bytes, xid 5", "message 0, 84 bytes"));
   EXPECT_EQ(told.tails[1], Buffer(&memory_bytes[50], &memory_bytes[50 + trace::kOperationTail]));
@@ -574,7 +604,7 @@ TEST_F(TraceTest, ResponderReplyChunk) {
          {{&memory_bytes[0], 100}, &memory, false},
          {{&memory_bytes[500], 1000}, &memory, false}});
   EXPECT_THAT(told.take(),
-              ElementsAre("credits 1: asked 6, granted 4, used 0, waiting 0",
+              ElementsAre("credits 1: asked 6, granted 4, used 0 of at most 1, waiting 0",
                           "write 0 #1: 7 at 1000, 1116 bytes, xid 5", "message 0, 48 bytes"));
   Buffer front = words({5, 1, 5, 6});
   front.insert(front.end(), &memory_bytes[0], &memory_bytes[100]);
@@ -589,9 +619,10 @@ TEST_F(TraceTest, ResponderRefusesAHeader) {
   h.reads = {{13, {1, 100, 1000}}};
   arrive(h.encode(call_stream(5)));
   EXPECT_THAT(told.take(),
-              ElementsAre("message 1, 76 bytes", "credits 1: asked 0, granted 1, used 1, waiting 0",
+              ElementsAre("message 1, 76 bytes",
                           "error by 1, xid 5: ERR_CHUNK: a Position is not a multiple of 4 (RD-02)",
-                          "credits 1: asked 0, granted 4, used 0, waiting 0", "receives +1 = 6",
+                          "receives +1 = 6",
+                          "credits 1: asked 0, granted 4, used 0 of at most 1, waiting 0",
                           "message 0, 20 bytes"));
   complete_posted();
   EXPECT_THAT(told.take(), IsEmpty());
@@ -612,11 +643,11 @@ TEST_F(TraceTest, ResponderRefusesAStream) {
   const Buffer stream = call_stream(6);
   std::copy(stream.begin(), stream.end(), fabric.posted[0].local[0].data);
   complete_posted();
-  EXPECT_THAT(
-      told.take(),
-      ElementsAre("read end 0 #1: status 0, 24 bytes",
-                  "error by 1, xid 5: ERR_CHUNK: the RPC message has another XID (HDR-02)",
-                  "credits 1: asked 6, granted 4, used 0, waiting 0", "message 0, 20 bytes"));
+  EXPECT_THAT(told.take(),
+              ElementsAre("read end 0 #1: status 0, 24 bytes",
+                          "error by 1, xid 5: ERR_CHUNK: the RPC message has another XID (HDR-02)",
+                          "credits 1: asked 6, granted 4, used 0 of at most 1, waiting 0",
+                          "message 0, 20 bytes"));
 }
 
 TEST_F(TraceTest, ResponderCannotReply) {
@@ -624,10 +655,11 @@ TEST_F(TraceTest, ResponderCannotReply) {
   arrive(open_call(5).encode(call_stream(5)));
   (void)told.take();
   reply({{reply_head, nullptr, false}, {{&memory_bytes[0], 2000}, nullptr, false}});
-  EXPECT_THAT(told.take(), ElementsAre("error by 1, xid 5: ERR_CHUNK: the Reply does not fit "
-                                       "inline, and has no Reply chunk",
-                                       "credits 1: asked 6, granted 4, used 0, waiting 0",
-                                       "message 0, 20 bytes"));
+  EXPECT_THAT(told.take(),
+              ElementsAre("error by 1, xid 5: ERR_CHUNK: the Reply does not fit "
+                          "inline, and has no Reply chunk",
+                          "credits 1: asked 6, granted 4, used 0 of at most 1, waiting 0",
+                          "message 0, 20 bytes"));
   now = 2000;
   complete_posted();
   // It was the program's, so it has an end.

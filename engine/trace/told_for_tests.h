@@ -126,8 +126,8 @@ class Told {
       }
       case EventType::kCredits: {
         const auto e = get<Credits>(view);
-        return format("credits %u: asked %u, granted %u, used %u, waiting %u", e.side, e.requested,
-                      e.granted, e.in_use, e.waiting);
+        return format("credits %u: asked %u, granted %u, used %u of at most %u, waiting %u", e.side,
+                      e.requested, e.granted, e.in_use, e.in_use_most, e.waiting);
       }
       case EventType::kCreditWait: {
         const auto e = get<CreditWait>(view);

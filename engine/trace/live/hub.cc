@@ -8,6 +8,7 @@
 #include "recording.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -77,7 +78,7 @@ class Hub::Impl {
     if (tracers_.size() >= kMostTracers) return nullptr;
     Tracer& tracer =
         tracers_.emplace_back(static_cast<std::uint32_t>(tracers_.size() + 1), options_.ring_bytes);
-    tracer.listen(listening_);
+    if (listening_) listen_to(tracer);
     if (packets_) packets_->add(tracer.packets());
     return &tracer;
   }
@@ -86,8 +87,9 @@ class Hub::Impl {
     auto socket = new_socket(false);
     if (!socket) return tl::unexpected(socket.error());
     const std::string path = socket->path();
-    const bool done = in_thread(
-        [&] { readers_.emplace(std::move(*socket), options_.name, options_.reader_bytes); });
+    const bool done = in_thread([&] {
+      readers_.emplace(std::move(*socket), options_.name, options_.reader_bytes, lost_to_readers_);
+    });
     if (!done) return has_stopped();
     const std::lock_guard lock(mutex_);
     socket_path_ = path;
@@ -131,6 +133,8 @@ class Hub::Impl {
     if (!in_thread([&] { welcome(*recording); })) return has_stopped();
     return {};
   }
+
+  std::uint64_t lost_to_readers() const { return lost_to_readers_.load(std::memory_order_relaxed); }
 
   std::vector<RecordCounters> recordings() const {
     const std::lock_guard lock(mutex_);
@@ -307,7 +311,12 @@ class Hub::Impl {
   void listen(bool on) {
     const std::lock_guard lock(mutex_);
     listening_ = on;
-    for (Tracer& tracer : tracers_) tracer.listen(on);
+    for (Tracer& tracer : tracers_) on ? listen_to(tracer) : tracer.listen(false);
+  }
+
+  static void listen_to(Tracer& tracer) {
+    tracer.ring().populate();
+    tracer.listen(true);
   }
 
   void tick(std::int64_t now) {
@@ -352,6 +361,7 @@ class Hub::Impl {
   std::deque<Recording> recordings_;
   std::string socket_path_;
   std::unique_ptr<PacketFeed> packets_;
+  std::atomic<std::uint64_t> lost_to_readers_{0};
 
   // The thread's.
   std::int64_t wall_offset_;
@@ -396,6 +406,9 @@ std::string Hub::packet_socket_path() const {
 }
 Expected<void> Hub::record(const std::string& path, const capture::RingOptions& ring) {
   return impl_->record(path, ring);
+}
+std::uint64_t Hub::lost_to_readers() const {
+  return impl_->lost_to_readers();
 }
 std::vector<RecordCounters> Hub::recordings() const {
   return impl_->recordings();

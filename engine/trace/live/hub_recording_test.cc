@@ -140,6 +140,7 @@ TEST_F(TraceRecordingThreads, ASlowDiskCostsReadersNothing) {
   });
   hub.stop();
   const std::uint64_t lost = hub.recordings()[0].lost;
+  EXPECT_EQ(hub.recordings()[0].not_taken, lost);
   hub_.reset();
   reader.join();
   EXPECT_EQ(recorded.emitted, kRounds * kOfARound);

@@ -150,7 +150,8 @@ TEST_F(TraceHubThreads, WhoStopsReadingIsToldExactlyWhatWasLost) {
 // One reads what is told before more is told, the other one nothing.
 TEST_F(TraceHubThreads, ASlowReaderCostsAnotherNothing) {
   constexpr std::uint64_t kRounds = 400, kOfARound = 100;
-  Tracer& tracer = *start_with_socket({.reader_bytes = 256 << 10}).add();
+  Hub& hub = start_with_socket({.reader_bytes = 256 << 10});
+  Tracer& tracer = *hub.add();
   EventStream fast = connect();
   EventStream slow = connect();
   for (std::uint64_t round = 0; round < kRounds; ++round) {
@@ -164,6 +165,7 @@ TEST_F(TraceHubThreads, ASlowReaderCostsAnotherNothing) {
   EXPECT_EQ(fast.audit.ring(1).received, kRounds * kOfARound);
   slow.read_until(1, kRounds * kOfARound);
   EXPECT_GT(slow.audit.ring(1).lost, 0U);
+  EXPECT_EQ(hub.lost_to_readers(), slow.audit.ring(1).lost);
 }
 
 TEST_F(TraceHubThreads, OneThatVanishesCostsAnotherNothing) {

@@ -7,10 +7,11 @@
 namespace rpcrdma::trace {
 
 LiveReader::LiveReader(capture::FileDescriptor fd, std::string interface, std::size_t most_bytes,
-                       Content content)
+                       std::atomic<std::uint64_t>& lost, Content content)
     : fd_(std::move(fd)),
       interface_(std::move(interface)),
       content_(content),
+      lost_(lost),
       outlet_(most_bytes, content) {
   // Readers have nothing to say; what they send anyway is not kept.
   ::shutdown(fd_.get(), SHUT_RD);
@@ -29,7 +30,7 @@ void LiveReader::begin(std::span<const std::uint8_t> endpoint, std::int64_t wall
 }
 
 void LiveReader::take(const EventBatch& batch) {
-  outlet_.add(batch);
+  lost_.fetch_add(outlet_.add(batch), std::memory_order_relaxed);
   send();
 }
 

@@ -5,15 +5,18 @@
 #include "outlet.h"
 #include "sink.h"
 
+#include <atomic>
+
 #include <rpcrdma/capture/file_descriptor.h>
 
 namespace rpcrdma::trace {
 
 class LiveReader final : public Sink {
  public:
-  // `fd`: connected, non-blocking. `interface`: its name in the stream.
+  // `fd`: connected, non-blocking. `interface`: its name in the stream. `lost`: what it does not
+  // get is added to it, which outlives it.
   LiveReader(capture::FileDescriptor fd, std::string interface, std::size_t most_bytes,
-             Content content = Content::kEvents);
+             std::atomic<std::uint64_t>& lost, Content content = Content::kEvents);
 
   void begin(std::span<const std::uint8_t> endpoint, std::int64_t wall_offset) override;
   void take(const EventBatch& batch) override;
@@ -33,6 +36,7 @@ class LiveReader final : public Sink {
   capture::FileDescriptor fd_;
   const std::string interface_;
   const Content content_;
+  std::atomic<std::uint64_t>& lost_;
   Outlet outlet_;
   bool gone_ = false;
 };

@@ -12,7 +12,7 @@ void Outlet::begin(std::span<const std::uint8_t> blocks, std::int64_t wall_offse
   wall_offset_ = wall_offset;
 }
 
-void Outlet::add(const EventBatch& batch) {
+std::uint64_t Outlet::add(const EventBatch& batch) {
   for (const auto& [ring, events] : batch.lost) sums(ring).lost += events;
   tell_losses(batch.time);
   const std::vector<std::uint8_t>& blocks = batch.blocks.bytes();
@@ -26,6 +26,7 @@ void Outlet::add(const EventBatch& batch) {
   if (end != batch.events.begin()) append(std::span(blocks).first(std::prev(end)->end));
   for (auto event = batch.events.begin(); event != end; ++event) ++sums(event->ring).received;
   for (auto event = end; event != batch.events.end(); ++event) ++sums(event->ring).lost;
+  return static_cast<std::uint64_t>(batch.events.end() - end);
 }
 
 void Outlet::tell_losses(std::int64_t now) {

@@ -27,7 +27,8 @@ class Outlet {
   // What the stream begins with: blocks that are counted by nobody.
   void begin(std::span<const std::uint8_t> blocks, std::int64_t wall_offset);
 
-  void add(const EventBatch& batch);
+  // Returns how many of its events did not fit.
+  std::uint64_t add(const EventBatch& batch);
 
   // Losses that the reader has not been told, if there is room again.
   void tell_losses(std::int64_t now);

@@ -44,7 +44,8 @@ PacketFeed::PacketFeed(ListeningSocket socket, Options options, capture::FileDes
     : options_(std::move(options)),
       path_(socket.path()),
       wake_(std::move(wake)),
-      readers_(std::move(socket), options_.interface, options_.reader_bytes, Content::kPackets) {}
+      readers_(std::move(socket), options_.interface, options_.reader_bytes, lost_,
+               Content::kPackets) {}
 
 PacketFeed::~PacketFeed() {
   if (!thread_.joinable()) return;
@@ -98,10 +99,16 @@ bool PacketFeed::take_news() {
   for (PacketTap* const tap : taps) {
     taps_.push_back(tap);
     if (!listening_) continue;
-    drain_.add(tap->ring(options_.ring_bytes), tap->number());
+    add_to_drain(*tap);
     tap->listen(true);
   }
   return !stop;
+}
+
+void PacketFeed::add_to_drain(PacketTap& tap) {
+  Ring& ring = tap.ring(options_.ring_bytes);
+  ring.populate();
+  drain_.add(ring, tap.number());
 }
 
 // What was left in the rings by those who stopped reading is nobody's.
@@ -112,7 +119,7 @@ void PacketFeed::listen(bool on) {
     return;
   }
   drain_ = {};
-  for (PacketTap* const tap : taps_) drain_.add(tap->ring(options_.ring_bytes), tap->number());
+  for (PacketTap* const tap : taps_) add_to_drain(*tap);
   pass(false);
   for (PacketTap* const tap : taps_) tap->listen(true);
 }

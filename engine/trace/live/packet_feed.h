@@ -47,6 +47,7 @@ class PacketFeed {
   [[nodiscard]] bool reads() const { return !readers_.readers().empty(); }
   void listen(bool on);
   double pass(bool to_readers = true);
+  void add_to_drain(PacketTap& tap);
   void welcome(LiveReader& reader);
   void sweep();
   void wait(std::int64_t ns);
@@ -63,6 +64,7 @@ class PacketFeed {
   std::vector<PacketTap*> taps_;
   Drain drain_;
   Pace pace_;
+  std::atomic<std::uint64_t> lost_{0};  // by readers, whose streams tell it to them
   ReaderGroup readers_;
   std::vector<LiveReader*> welcomed_;  // of those, who gets what comes
   bool listening_ = false;

@@ -44,7 +44,7 @@ void ReaderGroup::accept(const std::function<void(LiveReader&)>& welcome) {
     }
     if (!may_read(fd.get()) || readers_.size() >= kMostReaders) continue;
     readers_.push_back(
-        std::make_unique<LiveReader>(std::move(fd), interface_, reader_bytes_, content_));
+        std::make_unique<LiveReader>(std::move(fd), interface_, reader_bytes_, lost_, content_));
     welcome(*readers_.back());
   }
 }

@@ -4,6 +4,7 @@
 #include "live_reader.h"
 #include "socket_file.h"
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -16,11 +17,13 @@ namespace rpcrdma::trace {
 
 class ReaderGroup {
  public:
+  // `lost`: counts what readers do not get, also those that have gone since.
   ReaderGroup(ListeningSocket socket, std::string interface, std::size_t reader_bytes,
-              Content content = Content::kEvents)
+              std::atomic<std::uint64_t>& lost, Content content = Content::kEvents)
       : socket_(std::move(socket)),
         interface_(std::move(interface)),
         reader_bytes_(reader_bytes),
+        lost_(lost),
         content_(content) {}
 
   [[nodiscard]] std::string path() const { return socket_.path(); }
@@ -43,6 +46,7 @@ class ReaderGroup {
   ListeningSocket socket_;
   const std::string interface_;
   const std::size_t reader_bytes_;
+  std::atomic<std::uint64_t>& lost_;
   const Content content_;
   std::vector<std::unique_ptr<LiveReader>> readers_;
   bool may_accept_ = true;

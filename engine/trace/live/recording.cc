@@ -34,7 +34,7 @@ void Recording::take(const EventBatch& batch) {
   {
     const std::lock_guard lock(mutex_);
     const std::size_t before = outlet_.waiting().size();
-    outlet_.add(batch);
+    counters_.not_taken += outlet_.add(batch);
     wake = before < kWakeBytes && outlet_.waiting().size() >= kWakeBytes;
   }
   if (wake) wake_.notify_one();

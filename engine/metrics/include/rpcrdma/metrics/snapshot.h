@@ -35,6 +35,14 @@ struct MemoryFigures {  // bytes
   std::uint64_t registered = 0, in_use = 0, limit = 0;
 };
 
+// Of a trace, since it began (rpcrdma/trace_live/hub.h).
+struct TraceFigures {
+  std::uint64_t told = 0;               // events; while nobody listens, few are
+  std::uint64_t lost_in_rings = 0;      // of these: to all who listen
+  std::uint64_t lost_by_recording = 0;  // of what the rings gave out
+  std::uint64_t lost_by_readers = 0;    // the same, of each reader of the live socket
+};
+
 // What only the owner of an endpoint can count, by names that it chose: they become labels, so
 // there are few of them, and none comes from a peer.
 struct ProcedureCalls {
@@ -54,6 +62,7 @@ struct Snapshot {
   std::vector<ClientErrors> client_errors;        // of Calls that had a Reply
   std::optional<soft::ProviderCounters> packets;  // of a provider that has packets of its own
   MemoryFigures memory;
+  std::optional<TraceFigures> trace;
 };
 
 }  // namespace rpcrdma::metrics

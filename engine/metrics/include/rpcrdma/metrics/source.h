@@ -24,6 +24,9 @@ struct Parts {
   const service::Client* client = nullptr;       // null: there is none
   // Adds what only the owner counts, in the loop's thread; may be empty.
   std::function<void(Snapshot&)> more;
+  // What the process's trace has counted, in the thread of whoever asks, since a loop does not wait
+  // for what writes a recording. Of one of several Sources; may be empty.
+  std::function<TraceFigures()> trace = {};
 };
 
 class Source : service::LoopMember {

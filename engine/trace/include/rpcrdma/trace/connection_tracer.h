@@ -27,8 +27,9 @@ struct ConnectionTracer {
   [[nodiscard]] bool on() const { return trace::on(tracer); }
   // As of Tracer.
   template <typename Event>
-  void tell(std::int64_t time, const Event& event, std::span<const std::uint8_t> tail = {},
-            std::span<const std::uint8_t> more_tail = {}) const {
+  [[gnu::always_inline]] void tell(std::int64_t time, const Event& event,
+                                   std::span<const std::uint8_t> tail = {},
+                                   std::span<const std::uint8_t> more_tail = {}) const {
     tracer->tell(connection, time, event, tail, more_tail);
   }
 };

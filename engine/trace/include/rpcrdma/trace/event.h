@@ -175,7 +175,8 @@ struct Receives {
   std::uint32_t posted = 0, total = 0;
 };
 
-// What a requester has, when any of it changed. `side`: whose Calls they limit.
+// What a requester has, when any of it changed: once for all that its thread found at a time, when
+// it has worked on that. `side`: whose Calls they limit.
 struct Credits {
   static constexpr EventType kType = EventType::kCredits;
   std::uint8_t side = 0;
@@ -183,7 +184,9 @@ struct Credits {
   std::uint32_t requested = 0, granted = 0;
   std::uint32_t in_use = 0;   // Calls outstanding
   std::uint32_t waiting = 0;  // Calls that wait for one
-  std::uint32_t reserved2 = 0;
+  // Calls that were outstanding at the same time since this was told last: those answered at once
+  // are in no in_use. 0: not told.
+  std::uint32_t in_use_most = 0;
 };
 
 // A Call begins to wait for a credit, or ends to.

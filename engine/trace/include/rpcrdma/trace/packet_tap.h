@@ -41,7 +41,7 @@ class PacketTap {
     header.tail = static_cast<std::uint32_t>(block.size());
     header.ring = number_;
     header.time = time;
-    to->write(header, &header, block, {});
+    to->write(header, {}, block);
   }
 
   // ----- the reader's thread

@@ -10,55 +10,50 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
-#include <memory>
+#include <new>
 #include <span>
+#include <type_traits>
 
 #include <rpcrdma/trace/event.h>
+#include <rpcrdma/trace/ring_memory.h>
 
 namespace rpcrdma::trace {
 
 class Ring {
  public:
   explicit Ring(std::size_t bytes)  // a power of two
-      : bytes_(bytes), memory_(std::make_unique_for_overwrite<std::uint8_t[]>(bytes)) {}
+      : bytes_(bytes), memory_(bytes) {}
 
   // ----- the writer
 
-  // `fixed`: header.fixed bytes. An event never wraps: what does not fit before the end of the
-  // memory begins anew at its front. It is lost, too, if less than `spare` bytes were left.
-  void write(const EventHeader& header, const void* fixed, std::span<const std::uint8_t> tail,
-             std::span<const std::uint8_t> more_tail, std::size_t spare = 0) {
-    const std::uint64_t size = event_bytes(header);
-    std::uint64_t at = end_;
-    const std::uint64_t to_wrap = bytes_ - (at & (bytes_ - 1));
-    const std::uint64_t needed = spare + (size <= to_wrap ? size : to_wrap + size);
-    if (at - known_begin_ + needed > bytes_) {
-      known_begin_ = begin_.load(std::memory_order_acquire);
-      if (at - known_begin_ + needed > bytes_) {
-        lost_.store(lost_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-        count();
-        return;
-      }
-    }
-    if (size > to_wrap) {
-      // Of type 0: the rest of the memory is to be skipped. A multiple of 8 is left, so there is
-      // room for the type.
-      const std::uint16_t skip = 0;
-      std::memcpy(&memory_[at & (bytes_ - 1)], &skip, sizeof skip);
-      at += to_wrap;
-    }
-    std::uint8_t* to = &memory_[at & (bytes_ - 1)];
-    std::memcpy(to, &header, sizeof header);
-    to += sizeof header;
-    std::memcpy(to, fixed, header.fixed);
-    to += header.fixed;
-    if (header.tail % 8 != 0) std::memset(to + header.tail / 8 * 8, 0, 8);
-    if (!tail.empty()) std::memcpy(to, tail.data(), tail.size());
-    if (!more_tail.empty()) std::memcpy(to + tail.size(), more_tail.data(), more_tail.size());
-    end_ = at + size;
-    will_write(end_);
-    published_end_.store(end_, std::memory_order_release);
-    count();
+  // An event never wraps: what does not fit before the end of the memory begins anew at its front.
+  // It is lost, too, if less than `spare` bytes were left. `header`: its lengths are filled in.
+  template <typename Event>
+  [[gnu::always_inline]] void write(EventHeader header, const Event& event,
+                                    std::span<const std::uint8_t> tail,
+                                    std::span<const std::uint8_t> more_tail,
+                                    std::size_t spare = 0) {
+    static_assert(std::is_trivially_copyable_v<Event> && sizeof(Event) % 8 == 0);
+    header.fixed = sizeof(Event);
+    header.tail = static_cast<std::uint32_t>(tail.size() + more_tail.size());
+    std::uint8_t* const to = begin(event_bytes(header), spare);
+    if (to == nullptr) return;
+    // As what they are, not as bytes: then they are put together in place. To load at once what was
+    // stored in smaller parts makes a processor wait.
+    ::new (to) EventHeader(header);
+    ::new (to + sizeof header) Event(event);
+    write_tail(to + sizeof header + sizeof event, header, tail, more_tail);
+    end(event_bytes(header));
+  }
+  // One of which `fixed` has the struct's bytes, header.fixed of them.
+  void write(const EventHeader& header, std::span<const std::uint8_t> fixed,
+             std::span<const std::uint8_t> tail) {
+    std::uint8_t* const to = begin(event_bytes(header), 0);
+    if (to == nullptr) return;
+    ::new (to) EventHeader(header);
+    if (!fixed.empty()) std::memcpy(to + sizeof header, fixed.data(), fixed.size());
+    write_tail(to + sizeof header + fixed.size(), header, tail, {});
+    end(event_bytes(header));
   }
 
   // ----- the reader
@@ -101,7 +96,7 @@ class Ring {
       std::memcpy(&type, from, sizeof type);
       if (type == 0) {
         at_ += ring_->bytes_ - (at_ & (ring_->bytes_ - 1));
-        from = ring_->memory_.get();
+        from = ring_->memory_.data();
       }
       std::memcpy(&header_, from, sizeof header_);
     }
@@ -123,11 +118,57 @@ class Ring {
 
   // ----- any thread
 
+  // So that the writer finds all pages there (RingMemory).
+  void populate() const { memory_.populate(); }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] std::uint64_t emitted() const { return emitted_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
 
  private:
+  // Where an event of so many bytes is to be; null: it is lost.
+  [[gnu::always_inline]] std::uint8_t* begin(std::uint64_t size, std::size_t spare) {
+    const std::uint64_t to_wrap = bytes_ - (end_ & (bytes_ - 1));
+    if (size > to_wrap || end_ - known_begin_ + spare + size > bytes_) [[unlikely]] {
+      if (!make_room(size, spare)) return nullptr;
+    }
+    return &memory_[end_ & (bytes_ - 1)];
+  }
+  [[gnu::noinline]] bool make_room(std::uint64_t size, std::size_t spare) {
+    const std::uint64_t to_wrap = bytes_ - (end_ & (bytes_ - 1));
+    const std::uint64_t needed = spare + (size <= to_wrap ? size : to_wrap + size);
+    if (end_ - known_begin_ + needed > bytes_) {
+      known_begin_ = begin_.load(std::memory_order_acquire);
+      if (end_ - known_begin_ + needed > bytes_) {
+        lost_.store(lost_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        count();
+        return false;
+      }
+    }
+    if (size > to_wrap) {
+      // Of type 0: the rest of the memory is to be skipped. A multiple of 8 is left, so there is
+      // room for the type.
+      const std::uint16_t skip = 0;
+      std::memcpy(&memory_[end_ & (bytes_ - 1)], &skip, sizeof skip);
+      end_ += to_wrap;
+    }
+    return true;
+  }
+
+  [[gnu::always_inline]] static void write_tail(std::uint8_t* to, const EventHeader& header,
+                                                std::span<const std::uint8_t> tail,
+                                                std::span<const std::uint8_t> more_tail) {
+    if (header.tail % 8 != 0) std::memset(to + header.tail / 8 * 8, 0, 8);
+    if (!tail.empty()) std::memcpy(to, tail.data(), tail.size());
+    if (!more_tail.empty()) std::memcpy(to + tail.size(), more_tail.data(), more_tail.size());
+  }
+
+  [[gnu::always_inline]] void end(std::uint64_t size) {
+    end_ += size;
+    will_write(end_);
+    published_end_.store(end_, std::memory_order_release);
+    count();
+  }
+
   // What is some events ahead was read by another processor a while ago and is still its own: to
   // get it back costs more than to write it, unless it is asked for early.
   void will_write(std::uint64_t at) {
@@ -147,7 +188,7 @@ class Ring {
   }
 
   const std::uint64_t bytes_;
-  std::unique_ptr<std::uint8_t[]> memory_;
+  const RingMemory memory_;
   // The writer's.
   alignas(64) std::uint64_t end_ = 0;
   std::uint64_t known_begin_ = 0;

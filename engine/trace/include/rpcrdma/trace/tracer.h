@@ -47,21 +47,20 @@ class Tracer {
 
   // `tail`: as many parts as make up the bytes behind the struct.
   template <typename Event>
-  void tell(std::uint32_t connection, std::int64_t time, const Event& event) {
+  [[gnu::always_inline]] void tell(std::uint32_t connection, std::int64_t time,
+                                   const Event& event) {
     tell(connection, time, event, std::span<const std::uint8_t>{});
   }
   template <typename Event>
-  void tell(std::uint32_t connection, std::int64_t time, const Event& event,
-            std::span<const std::uint8_t> tail, std::span<const std::uint8_t> more_tail = {}) {
-    static_assert(std::is_trivially_copyable_v<Event> && sizeof(Event) % 8 == 0);
+  [[gnu::always_inline]] void tell(std::uint32_t connection, std::int64_t time, const Event& event,
+                                   std::span<const std::uint8_t> tail,
+                                   std::span<const std::uint8_t> more_tail = {}) {
     EventHeader header;
     header.type = static_cast<std::uint16_t>(Event::kType);
-    header.fixed = sizeof(Event);
-    header.tail = static_cast<std::uint32_t>(tail.size() + more_tail.size());
     header.connection = connection;
     header.ring = number_;
     header.time = time;
-    ring_.write(header, &event, tail, more_tail, kToldAlways<Event> ? 0 : spare_);
+    ring_.write(header, event, tail, more_tail, kToldAlways<Event> ? 0 : spare_);
   }
 
   // A number for a connection of this thread; unique over all rings, and among the 16 million of

@@ -42,7 +42,10 @@ struct RecordCounters {
   std::string file;  // the newest of a ring
   std::uint64_t events = 0;
   std::uint64_t lost = 0;  // as its Loss events tell
-  std::string error;       // why nothing more is recorded; empty while all is well
+  // Of those that the rings gave out, those that did not fit into what may wait for the disk. Known
+  // at once; they are in `lost` once what waits is written.
+  std::uint64_t not_taken = 0;
+  std::string error;  // why nothing more is recorded; empty while all is well
 };
 
 // All members may be called from any thread, but not at the same time as stop() or destruction.
@@ -66,6 +69,9 @@ class Hub {
   // to be trusted, the socket cannot be made; there is one already.
   [[nodiscard]] capture::Expected<void> open_socket();
   [[nodiscard]] std::string socket_path() const;  // empty without one
+  // Events that did not fit into what may wait for a reader: of each reader, also of those that
+  // have gone, those that it lost.
+  [[nodiscard]] std::uint64_t lost_to_readers() const;
 
   // The same for the packets that the Tracers' providers tell (PacketTap), of which each reader
   // gets all from when its stream begins: Ethernet frames in pcapng, where statistics (isb_ifrecv,
