@@ -74,7 +74,7 @@ void Message::reset() {
   rpc = RpcInfo{};
   credits = Credits{};
   match_frame = 0;
-  latency_ns = -1;
+  latency_ns = acknowledges_after_ns = -1;
 }
 
 void Call::reset() {
@@ -83,7 +83,7 @@ void Call::reset() {
   segments.clear();
   operations.clear();
   operations_total = 0;
-  first_op_ns = last_op_ns = -1;
+  first_op_ns = last_op_ns = acknowledged_after_ns = -1;
   losses_before = 0;
   digest = 0;
   identified = doubled = false;

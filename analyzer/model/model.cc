@@ -6,11 +6,14 @@
 //
 // Calls are kept while they are outstanding; all else is counted and passed on at once, so the
 // model's memory follows what is outstanding and not the length of the capture.
+#include "ahead.h"
+#include "arrivals.h"
 #include "call_table.h"
 #include "reduction.h"
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include <rpcrdma/model/early.h>
@@ -83,12 +86,19 @@ struct DialectVotes {
 struct Model::Impl {
   Impl(Observer& o, const ModelOptions& opt) : observer(o), options(opt) {}
 
+  // Of connections that have messages, of which there are fewer than connections.
+  struct Course {
+    std::array<Arrivals, 2> arrivals;  // by sender
+    std::array<WorkAhead, 2> ahead;    // by whose memory it is
+  };
   struct Connection {
     ConnectionModel pub;
+    std::unique_ptr<Course> course;
     std::array<CallTable, 2> calls;
     std::uint32_t merged_into = UINT32_MAX;
     std::array<std::uint32_t, 2> latest_xid{};     // of each side's Calls
     bool expected = false;                         // set up to the port of NFS/RDMA
+    bool worked_ahead = false;                     // see roce::Listener
     std::uint32_t unknown_sends = 0;               // whole ones, none of them RPC-over-RDMA
     std::optional<wire::RdmaConfigRequest> asked;  // by the last CONF_RDMA
     std::array<DialectVotes, 4> votes{};           // by wire::Dialect
@@ -121,6 +131,10 @@ struct Model::Impl {
   Message scratch;  // used again for every message that is no Call
 
   Connection& at(std::uint32_t index) { return connections[index]; }
+  static Course& course_of(Connection& c) {
+    if (c.course == nullptr) c.course = std::make_unique<Course>();
+    return *c.course;
+  }
   Call* tagged(std::uint64_t tag) {
     if (tag == 0) return nullptr;
     const auto slot = static_cast<std::uint32_t>((tag >> 16) & kTagBits);
@@ -285,6 +299,11 @@ void Model::on_merge(const roce::Connection& into, const roce::Connection& from)
   join(a.pub.caller[1], b.pub.caller[0]);
   join(a.pub.caller[0], b.pub.caller[1]);
   a.calls[1] = std::move(b.calls[0]);
+  if (b.course != nullptr) {
+    Impl::Course& course = Impl::course_of(a);
+    course.arrivals[1] = std::move(b.course->arrivals[0]);
+    course.ahead[1] = std::move(b.course->ahead[0]);
+  }
   for (const CallRef ref : a.calls[1].in_order()) {
     if (Call* call = impl_->pool.get(ref)) {
       call->message.connection = into.index;
@@ -329,7 +348,13 @@ void Model::on_let_go(const roce::Connection& connection) {
 
 void Model::on_acknowledge(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                            std::uint32_t psn, const roce::PacketMeta& meta) {
-  if (!aeth.is_ack()) impl_->observer.on_refusal(connection, sender, aeth, psn, meta);
+  if (!aeth.is_ack()) return impl_->observer.on_refusal(connection, sender, aeth, psn, meta);
+  Impl::Course* const course = impl_->at(connection.index).course.get();
+  if (course == nullptr) return;
+  course->arrivals[static_cast<std::size_t>(1 - sender)].acknowledged(
+      psn, meta.time_ns, [&](CallRef ref, std::int64_t took) {
+        if (Call* call = impl_->pool.get(ref)) call->acknowledged_after_ns = took;
+      });
 }
 
 void Model::on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
@@ -848,6 +873,10 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const roce::Se
   }
   table.insert(pool, ref);
   count_outstanding(ref);
+  Course& course = course_of(c);
+  if (send.ack_requested) course.arrivals[caller].sent(send.psn, send.time_ns, ref);
+  m.acknowledges_after_ns = course.arrivals[1U - caller].usual_ns();
+  c.worked_ahead = course.ahead[caller].offered_late(call);
   note_credits(c, call.message);
   counts.in_use_max = std::max(counts.in_use_max, counts.credits.in_use);
   observer.on_message(call.message, &call);
@@ -892,6 +921,7 @@ bool Model::Impl::refuses_option(Connection& c, Message& m) {
 void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wire::HeaderView* h,
                          Message& m) {
   CallerCounts& counts = c.pub.caller[m.caller];
+  if (send.ack_requested) course_of(c).arrivals[send.sender].sent(send.psn, send.time_ns, {});
   c.pub.version = m.version;
   if (m.kind == Kind::kReply) {
     decide_client(c, m.caller, false);
@@ -955,6 +985,7 @@ void Model::Impl::end_call(Connection& c, std::uint8_t caller, CallRef ref, Endi
   Call& call = *pool.get(ref);
   call.ending = ending;
   if (answer == nullptr) ++c.pub.caller[caller].unmatched_calls;
+  if (!call.segments.empty()) course_of(c).ahead[caller].ended(call);
   observer.on_call_end(call, answer);
   for (const CallChunk& chunk : call.chunks) kept_bytes -= chunk.data.footprint();
   outstanding_bytes -= call.counted;
@@ -971,7 +1002,10 @@ void Model::on_operation(const roce::Connection& rc, roce::Operation& op) {
       c.calls[owner].find_segment(impl_->pool, op.handle, op.offset, op.length);
   op.tag = 0;
   if (target.call.generation == 0) {
-    if (c.pub.speaks == Speaks::kRpc) ++c.pub.stray_operations;
+    if (c.pub.speaks == Speaks::kRpc) {
+      ++c.pub.stray_operations;
+      Impl::course_of(c).ahead[owner].stray(op, impl_->next_id);
+    }
     impl_->observer.on_operation(rc, op, nullptr, 0);
     return;
   }
@@ -1084,6 +1118,10 @@ void Model::on_operation_end(const roce::Connection& rc, const roce::Operation& 
     if (call->identified) impl_->observer.on_identified(*call);
   }
   impl_->observer.on_operation_end(rc, op, call, index);
+}
+
+bool Model::worked_ahead(const roce::Connection& connection) {
+  return std::exchange(impl_->at(connection.index).worked_ahead, false);
 }
 
 bool Model::answers(const roce::Connection& connection, std::span<const std::uint8_t> first,

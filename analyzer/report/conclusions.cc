@@ -15,6 +15,8 @@ namespace {
 
 using rules::RuleId;
 
+constexpr std::uint32_t kGluedTopic = 22;  // beside those of rules::doubts()
+
 class Conclusions {
  public:
   explicit Conclusions(Report& report) : report_(report) {}
@@ -32,25 +34,24 @@ class Conclusions {
                                      : fmt::format("{} packets were", c.dropped)),
           "Use a larger buffer or a smaller snap length.");
     }
-    if (c.packets.lost_capture != 0) {
-      add(RuleId::kCapture,
-          c.packets.lost_capture == 1
-              ? std::string("1 packet that its receiver acknowledged is not in the capture")
-              : fmt::format("{} packets that their receiver acknowledged are not in the capture",
-                            c.packets.lost_capture),
+    const rules::Trust gaps = trust_of(report_).gaps;
+    // As under Trust: of what is no RPC-over-RDMA only where nothing else is missing.
+    const std::uint64_t lost = gaps.lost.amount != 0 ? gaps.lost.amount : c.packets.lost_capture;
+    if (lost != 0) {
+      add(RuleId::kCapture, rules::lost_packets(lost),
           "Calls and data that they carried are missing here, not on the wire.");
     }
-    for (rules::Doubt& d : rules::doubts(trust_of(report_).gaps, report_.unlisted.connections)) {
+    if (c.packets.glued != 0) {
+      add(RuleId::kCapture, rules::glued_packets(c.packets.glued), rules::kUnglue, kGluedTopic);
+    }
+    for (rules::Doubt& d : rules::doubts(gaps, report_.unlisted.connections)) {
       add(RuleId::kCapture, std::move(d.text), d.advice, d.topic);
     }
     if (c.packets.icrc_bad != 0) {
       add(RuleId::kIcrc,
           fmt::format("{} of {} packets have a wrong ICRC", c.packets.icrc_bad,
                       c.packets.icrc_bad + c.packets.icrc_good),
-          c.packets.icrc_good == 0
-              ? "All are wrong: the capture point sees packets before their ICRC is made, or "
-                "rewrites them."
-              : "Receivers drop such packets: look for a bad link, or damage to the capture file.");
+          rules::icrc_advice(c.packets));
     }
   }
 

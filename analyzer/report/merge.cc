@@ -22,6 +22,7 @@ void add(roce::PacketStats& to, const roce::PacketStats& from) {
   to.icrc_good += from.icrc_good;
   to.icrc_bad += from.icrc_bad;
   to.icrc_unchecked += from.icrc_unchecked;
+  to.glued += from.glued;
   to.malformed += from.malformed;
   to.cm += from.cm;
   to.other_service += from.other_service;

@@ -24,6 +24,7 @@ void add(trace_reader::ReaderStats& to, const trace_reader::ReaderStats& from) {
   to.received += from.received;
   to.lost += from.lost;
   to.missing += from.missing;
+  to.open_ends += from.open_ends;
   to.left_out |= from.left_out;
 }
 

@@ -62,6 +62,7 @@ void for_each_counter(Stats& s, Function&& f) {
   f("received", s.received);
   f("lost", s.lost);
   f("missing", s.missing);
+  f("open_ends", s.open_ends);
   f("endpoint_count", s.endpoints);
 }
 

@@ -160,6 +160,10 @@ void calls_over_time(const Report& r, const Write& write) {
   }
 }
 
+std::optional<std::uint32_t> seen(bool there, std::uint32_t value) {
+  return there ? std::optional(value) : std::nullopt;
+}
+
 void credits(const Report& r, const Write& write) {
   header(write, {"connection", "direction", "time_ns", "width_ns", "requested_max", "granted_min",
                  "granted_max", "in_use_max"});
@@ -172,8 +176,11 @@ void credits(const Report& r, const Write& write) {
         if (b == CreditBin{}) continue;  // nothing was seen
         row.number(c.connection).text(direction_name(d == 1));
         row.number(n * s.width_ns()).number(s.width_ns());
-        row.number(b.requested_max).number(b.granted_min).number(b.granted_max);
-        row.number(b.in_use_max);
+        // Where nothing was seen, nothing is told: a Call may ask for zero, a Reply grant it. A
+        // Call itself is in use.
+        row.number(seen(b.in_use_max != 0, b.requested_max));
+        row.number(seen(b.granted, b.granted_min)).number(seen(b.granted, b.granted_max));
+        row.number(seen(b.in_use_max != 0, b.in_use_max));
         write(row.take());
       }
     }

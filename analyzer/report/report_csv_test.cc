@@ -109,5 +109,17 @@ TEST(Csv, ValuesStandUnderTheirNames) {
   EXPECT_EQ(cell(credits, "granted_min"), "64");
 }
 
+TEST(Csv, NoReplyIsNotAGrantOfZero) {
+  Report r;
+  CreditSeries& s = r.credits.emplace_back().direction[0];
+  s.at(0).request(128, 1);
+  EXPECT_EQ(cell(parse(table(r, Table::kCredits)), "requested_max"), "128");
+  EXPECT_EQ(cell(parse(table(r, Table::kCredits)), "granted_min"), "");
+  EXPECT_EQ(cell(parse(table(r, Table::kCredits)), "granted_max"), "");
+  s.at(0).grant(0);
+  EXPECT_EQ(cell(parse(table(r, Table::kCredits)), "granted_min"), "0");
+  EXPECT_EQ(cell(parse(table(r, Table::kCredits)), "granted_max"), "0");
+}
+
 }  // namespace
 }  // namespace rpcrdma::report

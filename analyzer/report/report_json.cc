@@ -195,6 +195,7 @@ void packets(JsonWriter& json, const CaptureSummary& c) {
   json.field("icrc_good", p.icrc_good);
   json.field("icrc_bad", p.icrc_bad);
   json.field("icrc_unchecked", p.icrc_unchecked);
+  json.field("glued", p.glued);
   json.field("retransmitted", p.retransmitted);
   json.field("captured_twice", p.captured_twice);
   json.field("reordered", p.reordered);

@@ -68,6 +68,7 @@ class Reader {
     n.into("icrc_good", p.icrc_good);
     n.into("icrc_bad", p.icrc_bad);
     n.into("icrc_unchecked", p.icrc_unchecked);
+    if (n.has("glued")) n.into("glued", p.glued);
     n.into("retransmitted", p.retransmitted);
     n.into("captured_twice", p.captured_twice);
     n.into("reordered", p.reordered);
@@ -371,6 +372,7 @@ class Reader {
         [](const JsonNode& bin, CreditBin& c) {
           if (bin.size() != 5) return;
           c = {bin.at(1).u32(), bin.at(2).u32(), bin.at(3).u32(), bin.at(4).u32()};
+          c.granted = c.granted_max != 0;
         });
   }
 

@@ -37,6 +37,10 @@ std::string printable(std::string text) {
   return text;
 }
 
+std::string number(std::uint64_t n, const char* one, const char* several) {
+  return fmt::format("{} {}", n, n == 1 ? one : several);
+}
+
 const char* side_name(std::size_t side) {
   return side == 0 ? "client" : "server";
 }
@@ -111,11 +115,14 @@ void connection_text(std::string& out, const Connection& c, const Paint& paint) 
   }
   const auto direction = [&](const char* name, const Direction& d) {
     if (d.calls == 0 && d.unmatched_replies == 0) return;
-    out += fmt::format("  {:<10} {} Calls, {} Replies", name, d.calls, d.replies);
-    if (d.errors != 0) out += fmt::format(", {} RDMA_ERRORs", d.errors);
-    if (d.unmatched_calls != 0) out += fmt::format(", {} Calls without answer", d.unmatched_calls);
+    out += fmt::format("  {:<10} {}, {}", name, number(d.calls, "Call", "Calls"),
+                       number(d.replies, "Reply", "Replies"));
+    if (d.errors != 0) out += ", " + number(d.errors, "RDMA_ERROR", "RDMA_ERRORs");
+    if (d.unmatched_calls != 0) {
+      out += fmt::format(", {} without answer", number(d.unmatched_calls, "Call", "Calls"));
+    }
     if (d.unmatched_replies != 0) {
-      out += fmt::format(", {} Replies without Call", d.unmatched_replies);
+      out += fmt::format(", {} without Call", number(d.unmatched_replies, "Reply", "Replies"));
     }
     out += fmt::format("; credits requested {}, granted {}, in use at most {}\n", d.requested,
                        d.granted, d.in_use_max);
@@ -134,21 +141,18 @@ void connection_text(std::string& out, const Connection& c, const Paint& paint) 
   std::string trouble;
   for (std::size_t s = 0; s < 2; ++s) {
     const roce::SideCounters& k = c.side[s].counters;
-    const auto item = [&](std::uint64_t n, const char* what) {
+    const auto item = [&](std::uint64_t n, const std::string& what) {
       if (n == 0) return;
-      trouble +=
-          fmt::format("{}{} {} by the {}", trouble.empty() ? "" : ", ", n, what, side_name(s));
+      trouble += fmt::format("{}{} by the {}", trouble.empty() ? "" : ", ", what, side_name(s));
     };
-    item(k.retransmitted, "packets sent again");
-    item(k.lost_network, "lost in the network");
-    item(k.lost_capture, "missing in the capture");
-    item(k.reordered, "out of order");
-    item(k.rnr, "RNR NAKs");
+    item(k.retransmitted, number(k.retransmitted, "packet", "packets") + " sent again");
+    item(k.lost_network, fmt::format("{} lost in the network", k.lost_network));
+    item(k.lost_capture, fmt::format("{} missing in the capture", k.lost_capture));
+    item(k.reordered, fmt::format("{} out of order", k.reordered));
+    item(k.rnr, number(k.rnr, "RNR NAK", "RNR NAKs"));
     for (std::size_t n = 0; n < k.naks.size(); ++n) {
-      if (k.naks[n] != 0) {
-        item(k.naks[n],
-             fmt::format("NAKs ({})", wire::nak_name(static_cast<std::uint8_t>(n))).c_str());
-      }
+      item(k.naks[n], fmt::format("{} ({})", number(k.naks[n], "NAK", "NAKs"),
+                                  wire::nak_name(static_cast<std::uint8_t>(n))));
     }
   }
   if (!trouble.empty()) out += fmt::format("  packets    {}\n", trouble);
@@ -241,11 +245,12 @@ void capture_text(const Report& r, const Paint& paint, std::string& out) {
   if (c.events == c.frames) {
     out += fmt::format(": {} events of endpoints in {:.3f} s\n", c.events, seconds);
   } else {
-    out += fmt::format(
-        ": {} packets{} in {:.3f} s, {} RoCE; ICRC {} good, {} bad{}\n", c.frames - c.events,
-        c.events != 0 ? fmt::format(" and {} events of endpoints", c.events) : "", seconds, p.roce,
-        p.icrc_good, p.icrc_bad,
-        p.icrc_unchecked != 0 ? fmt::format(", {} cut short", p.icrc_unchecked) : "");
+    out +=
+        fmt::format(": {}{} in {:.3f} s, {} RoCE; ICRC {} good, {} bad{}\n",
+                    number(c.frames - c.events, "packet", "packets"),
+                    c.events != 0 ? fmt::format(" and {} events of endpoints", c.events) : "",
+                    seconds, p.roce, p.icrc_good, p.icrc_bad,
+                    p.icrc_unchecked != 0 ? fmt::format(", {} cut short", p.icrc_unchecked) : "");
   }
   const bool told = c.events == c.frames;
   out += fmt::format(

@@ -170,10 +170,14 @@ TEST(CreditBin, KeepsTheExtremes) {
   b.grant(32);
   b.grant(64);
   b.request(64, 5);
-  EXPECT_EQ(b, (CreditBin{128, 32, 64, 5}));
+  EXPECT_EQ(b, (CreditBin{128, 32, 64, 5, true}));
   CreditBin other;
   other.join(b);
   EXPECT_EQ(other, b);
+  other.join(CreditBin{});
+  EXPECT_EQ(other, b);
+  other.grant(0);
+  EXPECT_EQ(other.granted_min, 0U);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ rules::Trust gaps_of(const Report& r) {
   return gaps;
 }
 
-// Acknowledgements that stand before what they acknowledge.
+// Acknowledgements and RDMA operations that stand before what they are for.
 rules::Trust::Gap order_of(const Report& r) {
   rules::Trust::Gap early;
   for (const Connection& c : r.connections) {
@@ -119,9 +119,10 @@ ReportTrust trust_of(const Report& r) {
   t.withheld = withheld_of(r);
   t.complete = t.gaps.complete() && !t.damaged && c.dropped == 0 && c.cut_short == 0 &&
                c.unknown_link == 0 && order_of(r).amount == 0 && c.packets.icrc_unchecked == 0 &&
-               c.packets.lost_capture == 0 && r.unlisted.connections == 0 &&
+               c.packets.lost_capture == 0 && c.packets.glued == 0 && r.unlisted.connections == 0 &&
                r.recording.events.lost == 0 && r.recording.events.missing == 0 &&
-               r.recording.events.malformed == 0 && r.recording.events.left_out == 0;
+               r.recording.events.malformed == 0 && r.recording.events.open_ends == 0 &&
+               r.recording.events.left_out == 0;
   return t;
 }
 
@@ -147,6 +148,11 @@ std::vector<TrustLine> trust_lines(const Report& r) {
   if (c.dropped != 0) {
     add("dropped", fmt::format("{} while capturing, by what the file says", packets(c.dropped)));
   }
+  if (p.glued != 0) {
+    add("glued", fmt::format("{}, put together by segmentation offload before the capture point: "
+                             "what is in {} is not looked at",
+                             rules::glued_packets(p.glued), p.glued == 1 ? "it" : "them"));
+  }
   if (t.gaps.lost.amount != 0) {
     add("lost", fmt::format("{} by the capture, not the network: {}", packets(t.gaps.lost.amount),
                             where(t.gaps.lost)));
@@ -156,9 +162,13 @@ std::vector<TrustLine> trust_lines(const Report& r) {
   }
   if (const auto early = order_of(r); early.amount != 0) {
     add("order",
-        fmt::format("{} acknowledgement{} what was not there yet: it is missing, or the "
-                    "directions are out of order: {}",
-                    early.amount, early.amount == 1 ? " is for" : "s are for", where(early)));
+        fmt::format(
+            "{} what was not there yet: it is missing, or the directions are out of order: "
+            "{}",
+            early.amount == 1
+                ? std::string("1 acknowledgement or RDMA operation is for")
+                : fmt::format("{} acknowledgements or RDMA operations are for", early.amount),
+            where(early)));
   }
   if (p.captured_twice != 0) {
     add("twice", fmt::format("{} captured at a second point too: times are those of the first",
@@ -170,6 +180,14 @@ std::vector<TrustLine> trust_lines(const Report& r) {
                                : std::string();
     add("events", fmt::format("{} of {} that endpoints had to tell are not in the recording{}",
                               e.lost + e.missing, e.emitted, of));
+  }
+  if (const std::uint64_t n = r.recording.events.open_ends; n != 0) {
+    add("open end",
+        fmt::format("{}: up to a second before the end may be missing",
+                    n == 1 ? std::string("the recording ends without its closing sums")
+                           : fmt::format("the recordings of {} endpoints end without their closing "
+                                         "sums",
+                                         n)));
   }
   if (const std::uint64_t n = r.recording.events.malformed; n != 0) {
     add("damaged", fmt::format("{} event{} of the recording cannot be read; what may rest on {} is "
@@ -220,8 +238,8 @@ std::vector<TrustLine> trust_lines(const Report& r) {
   }
   switch (t.icrc) {
     case IcrcSeen::kSomeWrong:
-      add("ICRC",
-          fmt::format("{} of {} packets wrong: damaged", p.icrc_bad, p.icrc_bad + p.icrc_good));
+      add("ICRC", fmt::format("{} of {} packets wrong: {}", p.icrc_bad, p.icrc_bad + p.icrc_good,
+                              p.glued == 0 ? "damaged" : "damaged, or short ones put together"));
       break;
     case IcrcSeen::kAllWrong:
       add("ICRC",

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include <rpcrdma/report/merge.h>
+#include <rpcrdma/report/verdict.h>
 
 namespace rpcrdma::report {
 namespace {
@@ -53,11 +54,62 @@ TEST(Trust, TellsThatIcrcsAreNotVisible) {
   EXPECT_EQ(trust_of(r).icrc, IcrcSeen::kUnchecked);
 }
 
+TEST(Trust, TellsOfPacketsThatWerePutTogether) {
+  Report r = report_of("linux-nfs41.pcap");
+  r.capture.packets.glued = 30;
+  EXPECT_FALSE(trust_of(r).complete);
+  EXPECT_EQ(line(r, "glued"),
+            "30 datagrams are longer than any packet, put together by segmentation offload before "
+            "the capture point: what is in them is not looked at");
+  r.capture.packets.icrc_bad = 2;
+  conclude(r);
+  const auto icrc = std::find_if(r.findings.begin(), r.findings.end(),
+                                 [](const Finding& f) { return f.rule == std::string("ICRC"); });
+  ASSERT_NE(icrc, r.findings.end());
+  EXPECT_NE(std::string(icrc->advice).find("before you look for a bad link"), std::string::npos);
+}
+
+// A READ's responses that are missing are lost packets, in every place that counts these.
+TEST(Trust, CountsLostPacketsAsTheFindingDoes) {
+  Report r = report_of("rules/CAPTURE-lost.pcap");
+  r.connections.front().side[0].counters.reads_unseen = 2;
+  conclude(r);
+  EXPECT_TRUE(line(r, "lost").starts_with("3 packets"));
+  EXPECT_TRUE(std::any_of(r.findings.begin(), r.findings.end(), [](const Finding& f) {
+    return f.text == "3 packets that their receiver acknowledged are not in the capture";
+  }));
+}
+
 TEST(Trust, TellsOfEventsThatCannotBeRead) {
   Report r = report_of("linux-nfs41.pcap");
   r.recording.events.malformed = 2;
   EXPECT_FALSE(trust_of(r).complete);
   EXPECT_TRUE(line(r, "damaged").starts_with("2 events of the recording cannot be read"));
+}
+
+TEST(Trust, TellsOfARecordingThatIsOpenAtItsEnd) {
+  Report r = report_of("linux-nfs41.pcap");
+  r.recording.events.open_ends = 1;
+  EXPECT_FALSE(trust_of(r).complete);
+  EXPECT_TRUE(trust_of(r).withheld.empty());
+  EXPECT_EQ(line(r, "open end"),
+            "the recording ends without its closing sums: up to a second before the end may be "
+            "missing");
+}
+
+// The first line is what most people read.
+TEST(Trust, TheVerdictHintsAtANetworkThatCouldNotBeJudged) {
+  Report r = report_of("linux-nfs41.pcap");
+  const std::string healthy = verdict(r).text;
+  EXPECT_TRUE(healthy.starts_with("Healthy: "));
+  r.withheld.push_back({{"FC-01", 1, 1, "events are missing"}});
+  EXPECT_EQ(verdict(r).text, healthy);
+  r.withheld.push_back({{"RETX-STORM", 1, 1, "how many packets were sent is not told"}});
+  r.capture.packets.retransmitted = 66;
+  EXPECT_EQ(verdict(r).health, Health::kHealthy);
+  EXPECT_TRUE(verdict(r).text.starts_with("Healthy as far as it shows: "));
+  EXPECT_TRUE(verdict(r).text.ends_with(
+      "all answered; 66 packets were sent again, and RETX-STORM could not be judged."));
 }
 
 TEST(Trust, NamesWhatWasLeftOut) {

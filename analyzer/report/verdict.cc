@@ -68,6 +68,25 @@ bool any(const Report& r, rules::Severity severity) {
                      [&](const Finding& f) { return f.severity == severity; });
 }
 
+// What the network did to the traffic, where there was a reason to ask and no answer: nobody should
+// take that for a network without fault. "9 packets were sent again, and RETX-STORM could not be
+// judged"
+std::string unjudged(const Report& r) {
+  std::string names;
+  for (const rules::RuleId id : {rules::RuleId::kRetxStorm, rules::RuleId::kSlowNetwork}) {
+    const std::string_view name = rules::rule(id).name;
+    if (std::any_of(r.withheld.begin(), r.withheld.end(),
+                    [name](const Withheld& w) { return w.rule == name; })) {
+      names += fmt::format("{}{}", names.empty() ? "" : " and ", name);
+    }
+  }
+  if (names.empty()) return {};
+  const std::uint64_t again = r.capture.packets.retransmitted;
+  if (again == 0) return fmt::format("{} could not be judged", names);
+  return fmt::format("{} {} sent again, and {} could not be judged", number(again, "packet"),
+                     again == 1 ? "was" : "were", names);
+}
+
 }  // namespace
 
 Verdict verdict(const Report& r) {
@@ -89,6 +108,15 @@ Verdict verdict(const Report& r) {
   const bool lossy = p.lost_capture > p.roce / kLossyShare;
   std::string text;
   if (errors) text = fmt::format("{}.", by_whom(r, rules::Severity::kError));
+  if (lossy && p.glued != 0) {
+    text += fmt::format(
+        "{}{} several packets each, put together before they were captured: too much is not seen "
+        "to "
+        "judge what seems to be missing.",
+        text.empty() ? "" : " ",
+        p.glued == 1 ? "1 datagram holds" : fmt::format("{} datagrams hold", p.glued));
+    return {errors ? Health::kErrors : Health::kLossy, text};
+  }
   if (lossy) {
     text += fmt::format(
         "{}The capture lost {} of {} packets, too many to judge what seems to be missing.",
@@ -105,6 +133,11 @@ Verdict verdict(const Report& r) {
   if (any(r, rules::Severity::kWarning)) {
     return {Health::kWarnings,
             fmt::format("No errors; {}. {}.", by_whom(r, rules::Severity::kWarning), answered)};
+  }
+  const std::string not_judged = unjudged(r);
+  if (!not_judged.empty()) {
+    return {Health::kHealthy,
+            fmt::format("Healthy as far as it shows: {}; {}.", answered, not_judged)};
   }
   return {Health::kHealthy, fmt::format("Healthy: {}.", answered)};
 }

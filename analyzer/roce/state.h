@@ -213,6 +213,7 @@ struct Tracker::Impl {
   void response(ConnectionState& c, int sender, const Packet& p);
   void flush(ConnectionState& c, int sender);
   static bool far_away(const Stream& s, std::uint32_t psn);
+  static bool waits_behind(const Stream& s, std::uint32_t psn);
   static std::uint32_t first_psn(const ConnectionState& c, std::uint32_t psn);
 
   // cm_tracker.cc
@@ -243,6 +244,7 @@ struct Tracker::Impl {
   void note_reads_answered(ConnectionState& c, int sender, std::uint32_t psn);
   void release_answered(ConnectionState& c, int sender, wire::Bytes answer);
   void end_send(ConnectionState& c, int sender, bool complete);
+  void give_send(ConnectionState& c, int sender);
   void give_back(Stream& s);
   void end_write(ConnectionState& c, int sender);
   void learn_mtu(ConnectionState& c, int sender, const Packet& p);

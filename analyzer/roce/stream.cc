@@ -168,6 +168,13 @@ std::uint32_t Tracker::Impl::first_psn(const ConnectionState& c, std::uint32_t p
   return first;
 }
 
+// A gap ends with this packet: what was sent behind it is held, or a damaged copy of it. A damaged
+// packet further ahead shows none, since the damage may be to its PSN.
+bool Tracker::Impl::waits_behind(const Stream& s, std::uint32_t psn) {
+  return std::any_of(s.held.begin(), s.held.end(),
+                     [psn](const Held& h) { return !h.suspect || h.psn == psn; });
+}
+
 void Tracker::Impl::request(ConnectionState& c, int sender, const Packet& p,
                             const capture::TransportPacket& transport) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
@@ -200,7 +207,7 @@ void Tracker::Impl::request(ConnectionState& c, int sender, const Packet& p,
     drain(c, sender);
     return;
   }
-  if (!s.held.empty()) {
+  if (waits_behind(s, psn)) {
     // The gap closes. Was the packet late, or sent again? A NAK tells, or that more of what is held
     // comes again behind it.
     if (s.nak_in_gap) {
@@ -294,10 +301,15 @@ void Tracker::Impl::hold(ConnectionState& c, int sender, const Packet& p,
   Held held{psn, p.meta, p.suspect, transport.wire_length, {bytes.begin(), bytes.end()}};
   held_bytes += cost(held);
   s.held.insert(at, std::move(held));
-  if (s.held.size() > kMaxHeldPackets || held_bytes > kMaxHeldBytes) {
-    skip_to(c, sender, s.held.front().psn);
-    use_held(c, sender);
+  if (s.held.size() <= kMaxHeldPackets && held_bytes <= kMaxHeldBytes) return;
+  // No gap is as long as the PSN of a damaged packet says.
+  if (s.held.front().suspect) {
+    held_bytes -= cost(s.held.front());
+    s.held.pop_front();
+    return;
   }
+  skip_to(c, sender, s.held.front().psn);
+  use_held(c, sender);
 }
 
 // When the READ's turn came, requests behind it had been held already.
@@ -427,6 +439,7 @@ void Tracker::Impl::send_packet(ConnectionState& c, int sender, const Packet& p)
   s.send.time_ns = p.meta.time_ns;
   s.send.psn = roce.bth.psn;
   s.send.suspect |= p.suspect;
+  s.send.ack_requested = roce.bth.ack_req;
   s.send.wire_length += p.wire_payload;
   if (p.info->imm) {
     s.send.has_immediate = true;
@@ -442,7 +455,7 @@ void Tracker::Impl::send_packet(ConnectionState& c, int sender, const Packet& p)
     s.send.complete = roce.payload.size() == p.wire_payload;
     s.send.early = p.early;
     s.assembly = Stream::Assembly::kIdle;
-    listener.on_send(c, s.send);
+    give_send(c, sender);
     return;
   }
   // Bytes behind a missing piece would stand at a wrong offset.
@@ -466,6 +479,8 @@ void Tracker::Impl::release_answered(ConnectionState& c, int sender, wire::Bytes
   // What it sets free may seem to answer in its turn; that waits, lest a stream overtake itself.
   if (s.held.empty() || answer.size() < 4 || releasing) return;
   for (const Held& h : s.held) {
+    // What was damaged may have any PSN; the peer answers the copy that it has got.
+    if (h.suspect) continue;
     const auto opcode = static_cast<Opcode>(h.bytes[0]);
     if (opcode != Opcode::kSendFirst && opcode != Opcode::kSendOnly) continue;
     if (h.bytes.size() < wire::kBthBytes + 4 ||
@@ -493,8 +508,16 @@ void Tracker::Impl::end_send(ConnectionState& c, int sender, bool complete) {
   s.send.data = s.buffer;
   s.send.complete = complete && s.buffer.size() == s.send.wire_length;
   s.assembly = Stream::Assembly::kIdle;
-  listener.on_send(c, s.send);
+  give_send(c, sender);
   give_back(s);
+}
+
+void Tracker::Impl::give_send(ConnectionState& c, int sender) {
+  const auto side = static_cast<std::size_t>(sender);
+  listener.on_send(c, c.stream[side].send);
+  if (listener.worked_ahead(c)) [[unlikely]] {
+    ++c.side[side].counters.acknowledged_unseen;
+  }
 }
 
 void Tracker::Impl::write_packet(ConnectionState& c, int sender, const Packet& p) {

@@ -26,6 +26,17 @@
 
 namespace rpcrdma::roce {
 
+namespace {
+
+// The largest path MTU, and more than all headers and the ICRC around such a payload take.
+constexpr std::size_t kLongestPacket = 4096 + 128;
+
+bool glued(const capture::TransportPacket& t) {
+  return t.wire_length > kLongestPacket;
+}
+
+}  // namespace
+
 Tracker::Tracker(Listener& listener, ConnectionNumbers* numbers)
     : impl_(std::make_unique<Impl>(listener, numbers)) {}
 Tracker::~Tracker() = default;
@@ -60,7 +71,7 @@ void decode(PreparedPacket& packet) {
 void prepare(PreparedPacket& packet) {
   decode(packet);
   const capture::TransportPacket& t = packet.transport;
-  if (!packet.decoded || !t.complete() || t.data.size() < 4) return;
+  if (!packet.decoded || !t.complete() || t.data.size() < 4 || glued(t)) return;
   const auto covered = t.data.first(t.data.size() - 4);
   packet.icrc =
       wire::icrc(t.kind, covered, t.bth) == packet.roce.icrc ? IcrcCheck::kGood : IcrcCheck::kBad;
@@ -83,6 +94,10 @@ void Tracker::Impl::packet(const PreparedPacket& prepared) {
     return;
   }
   const capture::TransportPacket& transport = prepared.transport;
+  if (glued(transport)) [[unlikely]] {
+    ++stats.glued;
+    return;
+  }
   const PacketMeta& meta = prepared.meta;
   const wire::RocePacket& roce = prepared.roce;
   const IcrcCheck icrc = prepared.icrc;

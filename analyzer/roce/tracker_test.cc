@@ -492,6 +492,38 @@ TEST_F(TrackerTest, BadIcrcThatThePeerAcknowledgedIsDamageInTheCapture) {
   EXPECT_TRUE(told.sends[1].suspect);
 }
 
+// A Call whose PSN was damaged, and the Reply to the copy that came behind it.
+TEST_F(TrackerTest, ThePsnOfABadIcrcIsNotBelievedWhenItsMessageIsAnswered) {
+  a(packet(Opcode::kSendOnly, kQpB, 0x872, pattern(8)));
+  b(packet(Opcode::kSendOnly, kQpA, 500, pattern(8, 1)));
+  a(packet(Opcode::kSendOnly, kQpB, 0x973, pattern(8, 2)), true);  // 0x873, but for one bit
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    a(packet(Opcode::kSendOnly, kQpB, 0x873 + i, pattern(8, 2 + i)));
+  }
+  b(packet(Opcode::kSendOnly, kQpA, 501, pattern(8, 2)));
+  a(packet(Opcode::kSendOnly, kQpB, 0x87b, pattern(8, 10)));
+  EXPECT_EQ(told.sends.size(), 12U);
+  EXPECT_EQ(connection().side[0].counters.lost_capture, 0U);
+  // It shows no gap either.
+  EXPECT_EQ(connection().side[0].counters.reordered, 0U);
+  EXPECT_EQ(connection().side[0].counters.lost_network, 0U);
+  tracker.finish();
+  EXPECT_EQ(told.sends.size(), 12U);
+  EXPECT_EQ(connection().side[0].counters.lost_capture, 0U);
+}
+
+// Though a gap is held for long behind it.
+TEST_F(TrackerTest, NoGapIsAsLongAsADamagedPsnSays) {
+  a(packet(Opcode::kSendOnly, kQpB, 1, pattern(8)));
+  a(packet(Opcode::kSendOnly, kQpB, 4, pattern(8)), true);
+  for (std::uint32_t i = 0; i < 2000; ++i) {
+    a(packet(Opcode::kSendOnly, kQpB, 10 + i, pattern(8, i)));
+  }
+  EXPECT_EQ(told.sends.front().suspect, false);
+  for (const auto& send : told.sends) EXPECT_FALSE(send.suspect);
+  EXPECT_EQ(connection().side[0].counters.lost_capture, 8U);
+}
+
 TEST_F(TrackerTest, WithoutAnyGoodIcrcPacketsAreTakenAsTheyAre) {
   a(packet(Opcode::kSendOnly, kQpB, 1, pattern(8)), true);
   a(packet(Opcode::kSendOnly, kQpB, 2, pattern(8)), true);

@@ -364,6 +364,12 @@ void check_unanswered(const model::Call& call, const Scene& scene, const AnswerH
   const model::Message& m = call.message;
   if (scene.history.misdirected.has(m.id)) return;
   const auto responder = 1 - m.caller;
+  const bool long_ago = c.last_ns - m.time_ns >= kLongNs;
+  Wait& waited = scene.history.waited[m.caller];
+  if (long_ago && waited == Wait::kShort) waited = Wait::kLong;
+  // Who refuses what it has asked for itself gets no answer any more.
+  const SideHistory& answering = scene.history.side[static_cast<std::size_t>(responder)];
+  if (may_be_by_fault_of_peer(answering.refused_operation)) return;
   // What has not arrived cannot be answered, nor what its responder could not read: CONN-LOST
   // tells.
   const roce::Side& caller = c.side[m.caller];
@@ -371,13 +377,14 @@ void check_unanswered(const model::Call& call, const Scene& scene, const AnswerH
   const bool arrived = !m.psn_known || !caller.acked_known || latest_answered > m.id ||
                        roce::psn_diff(caller.acked_psn, m.psn) >= 0;
   if (!arrived || scene.history.read_unanswered[static_cast<std::size_t>(responder)]) return;
+  if (long_ago) waited = Wait::kInVain;
   const bool closed = c.state == roce::State::kClosed;
   const bool passed_over = closed && latest_answered > m.id;
   // Who was given cause may end the connection, unless it went on answering.
   const std::uint64_t cause = scene.history.latest_cause[m.caller];
   const bool caused = cause != 0 && cause >= latest_answered;
   const bool closed_on = closed && c.closed_by == responder && !caused;
-  if (!closed_on && !passed_over && c.last_ns - m.time_ns < kLongNs) return;
+  if (!closed_on && !passed_over && !long_ago) return;
   Evidence e = evidence(m, c, responder);
   e.topic = 2;
   e.unsure = scene.history.sends_unsure;

@@ -14,7 +14,16 @@ void add(Trust::Gap& gap, std::uint64_t amount, std::uint32_t connection) {
   if (gap.connection.size() < Trust::kNamed) gap.connection.push_back(id);
 }
 
-enum Topic : std::uint32_t { kLost = 16, kCutShort, kOneSided, kClock, kUnlisted, kEvents };
+enum Topic : std::uint32_t { kLost = 16, kCutShort, kOneSided, kClock, kUnlisted, kEvents, kGlued };
+
+// By the same count as a report's: what was acknowledged early need not be missing.
+std::uint64_t packets_lost(const roce::Connection& c) {
+  std::uint64_t n = 0;
+  for (const roce::Side& side : c.side) {
+    n += side.counters.lost_capture + side.counters.reads_unseen;
+  }
+  return n;
+}
 
 }  // namespace
 
@@ -27,7 +36,7 @@ std::string where(const Trust::Gap& gap) {
 
 void note_closed(Trust& trust, const roce::Connection& c, std::uint64_t cut_short) {
   if (cut_short != 0) add(trust.cut_short, cut_short, c.index);
-  if (const std::uint64_t n = model::losses(c) - c.events_lost) add(trust.lost, n, c.index);
+  if (const std::uint64_t n = packets_lost(c)) add(trust.lost, n, c.index);
   if (c.events_lost != 0) add(trust.events_lost, 1, c.index);
   if (c.side[0].operations_unseen || c.side[1].operations_unseen) {
     add(trust.operations_unseen, 1, c.index);
@@ -37,6 +46,29 @@ void note_closed(Trust& trust, const roce::Connection& c, std::uint64_t cut_shor
   }
   if (c.clock_stepped_back) add(trust.clock_steps_back, 1, c.index);
   if (c.setup != roce::Setup::kCm) add(trust.begun_before, 1, c.index);
+}
+
+std::string glued_packets(std::uint64_t n) {
+  return n == 1 ? "1 datagram is longer than any packet"
+                : fmt::format("{} datagrams are longer than any packet", n);
+}
+
+std::string lost_packets(std::uint64_t n) {
+  return n == 1
+             ? "1 packet that its receiver acknowledged is not in the capture"
+             : fmt::format("{} packets that their receiver acknowledged are not in the capture", n);
+}
+
+// Of packets that were put together and are no longer than one may be, nothing tells but the ICRC.
+const char* icrc_advice(const roce::PacketStats& packets) {
+  if (packets.icrc_good == 0) {
+    return "All are wrong: the capture point sees packets before their ICRC is made, or rewrites "
+           "them.";
+  }
+  return packets.glued != 0
+             ? "Short packets may have been put together by segmentation offload too: capture with "
+               "it off before you look for a bad link."
+             : "Receivers drop such packets: look for a bad link, or damage to the capture file.";
 }
 
 std::vector<Doubt> doubts(const Trust& trust, std::uint64_t unlisted) {
@@ -68,8 +100,9 @@ std::vector<Doubt> doubts(const Trust& trust, std::uint64_t unlisted) {
     list.push_back(
         {kEvents,
          fmt::format("events of {} are missing in the recording", where(trust.events_lost)),
-         "The endpoint told faster than they were written: record on a faster disk, or "
-         "fewer connections at a time."});
+         "The endpoint told faster than they were written, or read: record on a faster disk, let "
+         "what reads along (attach, top, Wireshark) keep up, or have fewer connections at a "
+         "time."});
   }
   if (unlisted != 0) {
     list.push_back({kUnlisted,
@@ -94,11 +127,11 @@ void tell_trust(const Trust& trust, const roce::PacketStats& packets, Findings& 
   };
   if (trust.lost.amount != 0) {
     add(RuleId::kCapture, kLost,
-        fmt::format("{} packets that their receiver acknowledged are not in the capture, of {}",
-                    trust.lost.amount, where(trust.lost)),
+        fmt::format("{}, of {}", lost_packets(trust.lost.amount), where(trust.lost)),
         "Calls and data that they carried are missing here, not on the wire; what rests on them is "
         "withheld. Capture with a larger buffer.");
   }
+  if (packets.glued != 0) add(RuleId::kCapture, kGlued, glued_packets(packets.glued), kUnglue);
   for (const Doubt& d : doubts(trust, packets.let_go)) {
     add(RuleId::kCapture, d.topic, d.text, d.advice);
   }
@@ -106,10 +139,7 @@ void tell_trust(const Trust& trust, const roce::PacketStats& packets, Findings& 
     add(RuleId::kIcrc, 0,
         fmt::format("{} of {} packets have a wrong ICRC", packets.icrc_bad,
                     packets.icrc_bad + packets.icrc_good),
-        packets.icrc_good == 0
-            ? "All are wrong: the capture point sees packets before their ICRC is made, or "
-              "rewrites them."
-            : "Receivers drop such packets: look for a bad link, or damage to the capture file.");
+        icrc_advice(packets));
   }
 }
 

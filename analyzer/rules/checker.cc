@@ -91,7 +91,7 @@ void Checker::on_message(const model::Message& m, const model::Call* call) {
     impl_->findings.message_seen(connection);
     return;
   }
-  impl_->diagnoses.message(m);
+  const bool known_again = impl_->diagnoses.message(m, call);
   const Scene scene = impl_->scene(m);
   note_certainty(m, scene);
   if (!scene.history.begun) check_private_data(scene);
@@ -107,7 +107,7 @@ void Checker::on_message(const model::Message& m, const model::Call* call) {
   check_invalidation(m, call, scene);
   if (m.kind == model::Kind::kCall && call != nullptr) {
     check_shared_memory(*call, scene);
-    check_sent_again(*call, scene);
+    check_sent_again(*call, known_again, scene);
   }
   note_damage(m, scene);
   impl_->findings.message_seen(scene.connection);
@@ -165,7 +165,7 @@ void Checker::on_close(const roce::Connection& connection) {
   }
   if (!scene) impl_->check_silent(connection);
   impl_->remembered.erase(connection.index);
-  impl_->diagnoses.close(connection);
+  impl_->diagnoses.close(connection, impl_->history.find(connection.index));
   impl_->findings.connection_closed(connection);
   impl_->history.forget(connection.index);
 }
@@ -181,6 +181,9 @@ void Checker::on_refusal(const roce::Connection& connection, int sender, const w
   constexpr auto kSequenceError = static_cast<std::uint8_t>(wire::NakCode::kPsnSequence);
   if (scene && aeth.is_nak() && aeth.value() != kSequenceError) {
     scene->history.latest_cause[static_cast<std::size_t>(1 - sender)] = UINT64_MAX;
+  }
+  if (scene && aeth.is_nak()) {
+    note_refused(1 - sender, static_cast<wire::NakCode>(aeth.value()), psn, *scene);
   }
   if (!aeth.is_rnr()) return;
   if (scene && !later_dialect(*scene)) check_rnr(sender, psn, meta.frame, *scene);
@@ -199,6 +202,7 @@ void Checker::on_sent_again(const roce::Connection& connection, int sender, std:
 void Checker::on_operation(const roce::Connection& connection, const roce::Operation& op,
                            const model::Call* call, std::uint32_t segment) {
   const auto scene = impl_->scene(connection);
+  if (scene) note_operation(op, call, segment, *scene);
   if (scene && !later_dialect(*scene)) check_operation(op, call, segment, *scene);
 }
 

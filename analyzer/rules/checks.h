@@ -106,7 +106,7 @@ void note_end(const model::Call& call, ConnectionHistory& h);
 // may be missing without a trace: neither a REQ or REP nor an earlier message tells their PSN.
 [[nodiscard]] const char* unheard(std::size_t side, std::uint64_t by, const Scene& scene);
 
-// credit_checks.cc: the two ledgers. Gives whether a Call was within its credit.
+// credit_checks.cc: the two ledgers. Gives whether a Call or RDMA_DONE was within its credit.
 bool check_credits(const model::Message& m, const model::Call* call, const Scene& scene);
 
 // receive_checks.cc: Receives that were not posted, by the RNR NAKs that tell.
@@ -139,11 +139,17 @@ void check_shared_memory(const model::Call& call, const Scene& scene);
 void remember_segments(const model::Call& call, const model::Message* answer, const Scene& scene);
 void check_packets(const Scene& scene);  // when the connection closes
 
+// access_checks.cc: whose fault it is that an adapter refused an operation.
+void note_operation(const roce::Operation& op, const model::Call* call, std::uint32_t segment,
+                    const Scene& scene);
+void note_refused(int initiator, wire::NakCode code, std::uint32_t psn, const Scene& scene);
+
 // negotiation_checks.cc: version 2 and peers that do not know it.
 void check_negotiation(const model::Message& m, bool within_credit, const Scene& scene);
 
 // reconnect_checks.cc: Calls that are sent again on another connection.
-void check_sent_again(const model::Call& call, const Scene& scene);
+// `known_again`: it is a Call of the connection before by its XID.
+void check_sent_again(const model::Call& call, bool known_again, const Scene& scene);
 void remember_lost_call(const model::Call& call, const Scene& scene);
 void check_reconnect_end(const Scene& scene);  // when the connection closes
 

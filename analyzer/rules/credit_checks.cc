@@ -118,15 +118,16 @@ void note_answer(const model::Message& m, const model::Call* call, const Scene& 
   ledger.allowed = std::max(ledger.allowed, ledger.grant + ledger.answered);
 }
 
-// An RDMA_DONE takes a credit, and nothing answers it.
-void check_done(const model::Message& m, const Scene& scene) {
+// An RDMA_DONE takes a credit, and nothing answers it. Gives whether it had one.
+bool check_done(const model::Message& m, const Scene& scene) {
   const Ledger& ledger = scene.history.ledger[m.sender];
   const std::uint32_t in_use = scene.model.caller[m.sender].credits.in_use;
-  if (ledger.grant_frame == 0 || in_use + 1 + ledger.answered <= ledger.allowed) return;
+  if (ledger.grant_frame == 0 || in_use + 1 + ledger.answered <= ledger.allowed) return true;
   scene.findings.add(RuleId::kFc07, credit_evidence(m, ledger, scene), [&] {
     return fmt::format("RDMA_DONE sent with {} outstanding, {} granted", counted(in_use, "Call"),
                        ledger.grant);
   });
+  return false;
 }
 
 }  // namespace
@@ -144,8 +145,7 @@ bool check_credits(const model::Message& m, const model::Call* call, const Scene
       note_answer(m, call, scene);
       break;
     case Kind::kDone:
-      check_done(m, scene);
-      break;
+      return check_done(m, scene);
     case Kind::kOption:
     case Kind::kMalformed:
     case Kind::kControl:

@@ -4,6 +4,7 @@
 #include "chunk_use.h"
 #include "durations.h"
 #include "habits.h"
+#include "history.h"
 #include "loss.h"
 #include "reconnects.h"
 #include "registrations.h"
@@ -87,18 +88,20 @@ Diagnoses::OfConnection& Diagnoses::at(std::uint32_t index) {
   return *latest_;
 }
 
-void Diagnoses::message(const model::Message& m) {
+bool Diagnoses::message(const model::Message& m, const model::Call* call) {
   OfConnection& c = at(m.connection);
   c.cut_short += model::cut_short(m, all_->connection(m.connection)) ? 1 : 0;
   c.starvation[m.caller].note(m);
   if (m.psn_known) c.recovery[m.sender].went_on(m.first_psn);
+  c.recovery[1U - m.sender].peer_went_on(m.first_frame);
   const int client = model_->connection(m.connection).client;
-  if (m.caller != client) return;
+  if (m.caller != client) return false;
   c.turns.note(m);
-  if (m.kind != model::Kind::kCall) return;
+  if (m.kind != model::Kind::kCall) return false;
   c.registrations.note(m);
   c.habits.call(m);
-  c.succession.called(m, all_->connection(m.connection), client, departed_);
+  if (call == nullptr) return false;
+  return c.succession.called(*call, all_->connection(m.connection), client, departed_);
 }
 
 void Diagnoses::call_end(const model::Call& call, const model::Message* answer) {
@@ -158,17 +161,52 @@ void Diagnoses::tell_unanswered(const roce::Connection& connection) {
   });
 }
 
-void Diagnoses::close(const roce::Connection& connection) {
+// Who sent the DREQ ended it, unless it had waited for an answer until it gave up.
+void Diagnoses::tell_cut_off(const OfConnection& c, const roce::Connection& connection,
+                             const ConnectionHistory& history) {
+  const int closer = connection.closed_by;
+  const Wait waited = closer < 0 ? Wait::kShort : history.waited[static_cast<std::size_t>(closer)];
+  const model::ConnectionModel& cm = model_->connection(connection.index);
+  Evidence e;
+  e.connection = &connection;
+  e.side = waited == Wait::kShort ? closer : waited == Wait::kInVain ? 1 - closer : -1;
+  e.frames = {c.cut_off_frame, connection.closed_frame};
+  if (cm.sends != cm.messages)
+    e.unsure = "a message of the connection was cut short by the capture";
+  findings_.add(
+      RuleId::kConnLost, e,
+      [&] {
+        return fmt::format(
+            "{} while {} without an answer, the first of them {:#010x}, sent {} before{}",
+            closer < 0 ? "the connection ended" : "a DREQ ended the connection",
+            c.cut_off == 1 ? "1 Call was" : fmt::format("{} Calls were", c.cut_off), c.cut_off_xid,
+            duration(connection.last_ns - c.cut_off_ns),
+            waited == Wait::kShort ? ""
+                                   : "; who sent it had waited long for an answer and gave up");
+      },
+      waited == Wait::kShort ? nullptr
+                             : "Look why there was no answer for so long, in the responder first; "
+                               "every Call without an answer is sent again on a new connection or "
+                               "fails.");
+}
+
+void Diagnoses::close(const roce::Connection& connection, const ConnectionHistory* history) {
   const bool refused = connection.state == roce::State::kRejected;
   const bool failed = !refused && !connection.failure.empty();
   if (refused && is_rpc(connection)) tell_refused(findings_, connection);
   if (is_rpc(connection)) tell_unanswered(connection);
   const auto it = connections_.find(connection.index);
   if (it == connections_.end()) {
+    // Of RPC-over-RDMA by its private data: messages that the capture lacks are lost all the same.
+    if (model_->connection(connection.index).speaks == model::Speaks::kRpc) {
+      note_closed(trust_, connection, 0);
+    }
     if (failed) tell_failed(findings_, connection);
     return;
   }
   const OfConnection& c = *it->second;
+  const ConnectionHistory nothing;
+  const ConnectionHistory& h = history == nullptr ? nothing : *history;
   const model::ConnectionModel& cm = model_->connection(connection.index);
   bool broken = false;
   if (cm.speaks == model::Speaks::kRpc) {
@@ -178,8 +216,8 @@ void Diagnoses::close(const roce::Connection& connection) {
       const auto s = static_cast<std::size_t>(side);
       c.starvation[s].tell(findings_, connection, side);
       c.recovery[s].tell_storm(findings_, connection, side);
-      c.recovery[s].tell_rnr(findings_, connection, side);
-      broken |= c.recovery[s].tell_fatal(findings_, connection, side);
+      c.recovery[s].tell_rnr(findings_, connection, side, h.side[s]);
+      broken |= c.recovery[s].tell_fatal(findings_, connection, side, h.side[s]);
       stalled += c.recovery[s].stalled_ns();
     }
     if (!broken && failed) {
@@ -189,19 +227,7 @@ void Diagnoses::close(const roce::Connection& connection) {
     const bool whole = model::losses(connection) == 0 && roce::both_directions_seen(connection);
     if (!broken && connection.state == roce::State::kClosed && c.cut_off != 0 && whole) {
       broken = c.cut_off_client;
-      Evidence e;
-      e.connection = &connection;
-      e.side = connection.closed_by;
-      e.frames = {c.cut_off_frame, connection.closed_frame};
-      if (cm.sends != cm.messages)
-        e.unsure = "a message of the connection was cut short by the capture";
-      findings_.add(RuleId::kConnLost, e, [&] {
-        return fmt::format(
-            "{} while {} without an answer, the first of them {:#010x}, sent {} before",
-            connection.closed_by < 0 ? "the connection ended" : "a DREQ ended the connection",
-            c.cut_off == 1 ? "1 Call was" : fmt::format("{} Calls were", c.cut_off), c.cut_off_xid,
-            duration(connection.last_ns - c.cut_off_ns));
-      });
+      tell_cut_off(c, connection, h);
     }
     if (cm.client >= 0) {
       c.chunks.tell(findings_, connection, cm.client);

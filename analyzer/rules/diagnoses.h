@@ -14,6 +14,8 @@
 
 namespace rpcrdma::rules {
 
+struct ConnectionHistory;
+
 // The port that its set-up is for says so (RFC 8267 section 7).
 [[nodiscard]] bool asks_for_nfs(const roce::Connection& connection);
 
@@ -26,7 +28,9 @@ class Diagnoses {
 
   void attach(const roce::Connections& connections, const model::Model& model);
 
-  void message(const model::Message& m);
+  // `call`: that it is or answers. Gives whether it is a Call that a connection before this one had
+  // already, by its XID.
+  bool message(const model::Message& m, const model::Call* call);
   void call_end(const model::Call& call, const model::Message* answer);
   void refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                std::uint32_t psn, const roce::PacketMeta& meta);
@@ -37,7 +41,8 @@ class Diagnoses {
                   const roce::PacketMeta& meta);
   // Two directions turned out to be one connection: what was gathered of each is not whole.
   void merge(const roce::Connection& into, const roce::Connection& from);
-  void close(const roce::Connection& connection);
+  // `history`: what the checks remember of it; null: nothing.
+  void close(const roce::Connection& connection, const ConnectionHistory* history);
   // When all are closed.
   void finish();
   [[nodiscard]] const Trust& trust() const { return trust_; }
@@ -46,6 +51,8 @@ class Diagnoses {
   struct OfConnection;
   OfConnection& at(std::uint32_t index);
   void tell_unanswered(const roce::Connection& connection);
+  void tell_cut_off(const OfConnection& c, const roce::Connection& connection,
+                    const ConnectionHistory& history);
 
   Findings& findings_;
   const roce::Connections* all_ = nullptr;

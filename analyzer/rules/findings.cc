@@ -28,8 +28,8 @@ constexpr std::size_t kMaxWaiting = 16384;
 
 const char* const kLost = "the capture lost packets of the connection";
 const char* const kOrder =
-    "the capture shows acknowledgements before what they acknowledge: that is missing, or out of "
-    "order";
+    "the capture shows acknowledgements or RDMA operations before what they are for: that is "
+    "missing, or out of order";
 const char* const kOneDirection = "packets of one direction are not in the capture";
 const char* const kNoBeginning = "the set-up of the connection is not in the capture";
 const char* const kClock = "the capture's clock stepped back";

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -33,13 +34,59 @@ struct SentMessage {
   std::uint64_t frame = 0;
   model::Kind kind = model::Kind::kCall;
   bool reverse = false;
-  bool within_credit = false;  // a Call for which its receiver had granted a credit
+  bool within_credit = false;  // a Call or RDMA_DONE for which its receiver had granted a credit
+};
+
+// Why a receiver needed no Receive for a SEND: what a finding says of it, and of its sender.
+struct Excuse {
+  const char* what = nullptr;
+  const char* advice = nullptr;
+};
+
+// RNR NAKs for SENDs of a side that its peer needed no Receive for.
+struct ExcusedRnr {
+  std::uint64_t count = 0;
+  std::uint32_t first_psn = 0, last_psn = 0;
+  std::uint64_t first_frame = 0, last_frame = 0;
+  const Excuse* excuse = nullptr;
+  bool certain = true;  // every message before them was read
 };
 
 // A SEND that its receiver refused with an RNR NAK, before all of it was seen.
 struct RefusedSend {
   std::uint32_t psn = 0;
-  std::uint64_t frame = 0;  // of the RNR NAK; 0: none
+  std::uint64_t frame = 0;  // of the latest RNR NAK; 0: none
+  std::uint64_t count = 0;  // of them, one after the other
+};
+
+// An RDMA READ or WRITE, for the NAK that may refuse it.
+struct SentOperation {
+  std::uint32_t psn = 0, last_psn = 0;
+  bool offered = false;  // an outstanding Call offers just this
+  bool certain = false;  // all chunk lists before it were read
+};
+
+// Why an operation of a side was refused, with a NAK that ends the connection.
+enum class Refused : std::uint8_t {
+  kNone,  // none was
+  kNotKnown,
+  kOffered,     // no access to memory that an outstanding Call offers, for what it is offered
+  kNotOffered,  // no access to anything else
+  kPeerFailed,  // the peer could not do what it was asked, as it says itself
+};
+
+[[nodiscard]] inline bool by_fault_of_peer(Refused r) {
+  return r == Refused::kOffered || r == Refused::kPeerFailed;
+}
+[[nodiscard]] inline bool may_be_by_fault_of_peer(Refused r) {
+  return by_fault_of_peer(r) || r == Refused::kNotKnown;
+}
+
+// How long a Call of a side had not been answered when its connection ended.
+enum class Wait : std::uint8_t {
+  kShort,
+  kLong,    // it may not have arrived, or its responder may have had no way to go on
+  kInVain,  // long, and nothing but its responder is known to have stood in the way
 };
 
 struct SideHistory {
@@ -49,6 +96,12 @@ struct SideHistory {
   std::size_t sent_next = 0;
   RefusedSend refused;
   std::uint64_t judged_message = 0;  // its refusal was judged
+  ExcusedRnr excused;
+  // A ring, of at most kMostOperations.
+  static constexpr std::size_t kMostOperations = 128;
+  std::vector<SentOperation> operations;
+  std::size_t operations_next = 0;
+  Refused refused_operation = Refused::kNone;  // the first one
 };
 
 // Memory that a Call offered and that its RPC's end took back.
@@ -113,6 +166,10 @@ struct ConnectionHistory {
   std::array<std::uint64_t, 2> latest_cause{};
   // The latest RDMA READ of the side that ended was not answered.
   std::array<bool, 2> read_unanswered{};
+  std::array<Wait, 2> waited{};  // by caller, when the connection has ended
+  // Calls of a side that may yet be some of the lost ones: see reconnect_checks.cc. Nothing: it has
+  // not called yet.
+  std::array<std::optional<std::size_t>, 2> may_be_again{};
   bool ready_for_reverse = false;         // the client has told so, or may have
   std::uint64_t ready_frame = 0;          // of the Call that told so, while its Reply is to come
   bool configured = false;                // by the Connection Configuration Protocol

@@ -34,6 +34,22 @@ std::optional<std::uint8_t> rnr_retries(const roce::Connection& c, int sender) {
   return peer.rnr_retry_count;
 }
 
+// ", which is tried again ..."; empty where that is not known.
+std::string retries_clause(const roce::Connection& c, int sender) {
+  const auto n = rnr_retries(c, sender);
+  if (!n) return {};
+  if (*n == kRnrForever) return ", which is tried again without end";
+  if (*n == 0) return ", which is not tried again: the RNR retry count is 0";
+  return fmt::format(", which is tried again {} times at most", *n);
+}
+
+// The sender of what no Receive was due for; -1 where an answer that the capture lacks may have
+// given it the credit.
+int who_sent(const roce::Connection& c, int sender, const ExcusedRnr& excused) {
+  const bool whole = model::losses(c) == 0 && roce::both_directions_seen(c);
+  return whole && excused.certain ? sender : -1;
+}
+
 }  // namespace
 
 void Recovery::sent_again(std::uint32_t psn, std::int64_t idle_ns, bool begins,
@@ -112,9 +128,10 @@ void Recovery::tell_told_storm(Findings& findings, const roce::Connection& c, in
   }
   findings.add(RuleId::kRetxStorm, e, [&] {
     return fmt::format(
-        "{} sent {} packets again, in {} bursts, of {} at most; for how long it stood still before "
-        "them its endpoint does not tell",
-        c.side[static_cast<std::size_t>(sender)].address.to_string(), packets_, bursts_, most);
+        "{} sent {} packets again, in {}, of {} at most; for how long it stood still before them "
+        "its endpoint does not tell",
+        c.side[static_cast<std::size_t>(sender)].address.to_string(), packets_,
+        counted(bursts_, "burst"), most);
   });
 }
 
@@ -130,63 +147,110 @@ void Recovery::tell_storm(Findings& findings, const roce::Connection& c, int sen
         first_nak_frame_ != 0 ? fmt::format("the NAK in frame {}", first_nak_frame_)
                               : fmt::format("{} without an acknowledgement", duration(first_idle_));
     return fmt::format(
-        "{} sent {} of {} packets again, in {} bursts; the first lost one has PSN {:#08x} and was "
-        "sent again after {}; the side stood still for {} in all, at most {}",
-        c.side[static_cast<std::size_t>(sender)].address.to_string(), packets_, all, bursts_,
-        first_psn_, why, duration(stalled_), duration(longest_stall_));
+        "{} sent {} of {} packets again, in {}; the first lost one has PSN {:#08x} and was sent "
+        "again after {}; the side stood still for {} in all, at most {}",
+        c.side[static_cast<std::size_t>(sender)].address.to_string(), packets_, all,
+        counted(bursts_, "burst"), first_psn_, why, duration(stalled_), duration(longest_stall_));
   });
 }
 
-void Recovery::tell_rnr(Findings& findings, const roce::Connection& c, int sender) const {
+void Recovery::tell_rnr(Findings& findings, const roce::Connection& c, int sender,
+                        const SideHistory& history) const {
   if (rnr_ == 0) return;
+  const ExcusedRnr& excused = history.excused;
+  const std::string retries = retries_clause(c, sender);
+  if (excused.count != 0) {
+    Evidence e = about(c, who_sent(c, sender, excused), excused.first_frame, excused.last_frame);
+    e.topic = 1;
+    findings.add(
+        RuleId::kRnr, e,
+        [&] {
+          return fmt::format("{}: no Receive was posted for {}{}; the first one for PSN {:#08x}",
+                             counted(excused.count, "RNR NAK"), excused.excuse->what, retries,
+                             excused.first_psn);
+        },
+        excused.excuse->advice);
+  }
+  if (rnr_ <= excused.count) return;
   findings.add(RuleId::kRnr, about(c, 1 - sender, rnr_frame_, rnr_last_frame_), [&] {
-    std::string retries;
-    if (const auto n = rnr_retries(c, sender)) {
-      retries = *n == kRnrForever ? ", which is tried again without end"
-                : *n == 0         ? ", which is not tried again: the RNR retry count is 0"
-                                  : fmt::format(", which is tried again {} times at most", *n);
-    }
-    return fmt::format(
-        "{}: no Receive was posted for a SEND{}; the first one for PSN "
-        "{:#08x}",
-        counted(rnr_, "RNR NAK"), retries, rnr_psn_);
+    return fmt::format("{}: no Receive was posted for a SEND{}{}",
+                       counted(rnr_ - excused.count, "RNR NAK"), retries,
+                       rnr_frame_ == excused.first_frame
+                           ? ""
+                           : fmt::format("; the first one for PSN {:#08x}", rnr_psn_));
   });
 }
 
-bool Recovery::tell_fatal(Findings& findings, const roce::Connection& c, int sender) const {
+// Memory that a Call offers is its requester's to register, and to keep so until the Reply. A
+// responder that could not do what it was asked has failed by itself.
+void Recovery::tell_refused(Findings& findings, const roce::Connection& c, int sender,
+                            Refused why) const {
+  const bool offered = why == Refused::kOffered;
+  const int side = why == Refused::kNotKnown ? -1 : by_fault_of_peer(why) ? 1 - sender : sender;
+  findings.add(
+      RuleId::kConnLost, about(c, side, fatal_frame_, 0),
+      [&] {
+        return fmt::format(
+            "the request with PSN {:#08x} was refused with the NAK \"{}\"{}, which ends the "
+            "connection",
+            fatal_psn_, wire::nak_name(fatal_code_),
+            offered ? ", though an outstanding Call offers just the memory that it is for" : "");
+      },
+      offered ? "Have the requester register memory, for what it offers it, before it sends the "
+                "Call, and withdraw it only when the answer has come."
+              : nullptr);
+}
+
+void Recovery::tell_rnr_exceeded(Findings& findings, const roce::Connection& c, int sender,
+                                 const ExcusedRnr& excused, std::uint8_t retries) const {
+  const bool owed = excused.count == 0 || excused.last_psn != rnr_last_psn_;
+  const int side = owed ? 1 - sender : who_sent(c, sender, excused);
+  findings.add(
+      RuleId::kConnLost, about(c, side, rnr_frame_, rnr_last_frame_),
+      [&] {
+        return fmt::format(
+            "no Receive was posted for {}{:#08x}, and with an RNR retry count of {} that ends the "
+            "connection",
+            owed ? "the SEND with PSN " : fmt::format("{}, PSN ", excused.excuse->what),
+            rnr_last_psn_, retries);
+      },
+      owed ? nullptr : excused.excuse->advice);
+}
+
+// A capture between the two does not tell a network that loses packets from a peer that is gone.
+void Recovery::tell_never_acknowledged(Findings& findings, const roce::Connection& c,
+                                       int sender) const {
+  Evidence e = about(c, -1, first_frame_, last_frame_);
+  e.topic = static_cast<std::uint32_t>(sender);
+  e.needs = kLossFree | kBothDirections;
+  findings.add(
+      RuleId::kConnLost, e,
+      [&] {
+        return fmt::format(
+            "the request of {} with PSN {:#08x} was sent {} times, as often as is tried, and {}; "
+            "whether the network or its peer is the reason the capture does not tell",
+            c.side[static_cast<std::size_t>(sender)].address.to_string(), burst_psn_, tries_ + 1,
+            c.state == roce::State::kClosed ? "never acknowledged, which ends the connection"
+                                            : "not acknowledged when the capture ended");
+      },
+      "Look whether the requests reach the peer, by a capture or counters there, and whether it "
+      "ran at all; every Call without an answer is sent again on a new connection or fails.");
+}
+
+bool Recovery::tell_fatal(Findings& findings, const roce::Connection& c, int sender,
+                          const SideHistory& history) const {
   if (fatal_) {
-    findings.add(RuleId::kConnLost, about(c, sender, fatal_frame_, 0), [&] {
-      return fmt::format(
-          "the request with PSN {:#08x} was refused with the NAK \"{}\", which ends "
-          "the connection",
-          fatal_psn_, wire::nak_name(fatal_code_));
-    });
+    tell_refused(findings, c, sender, history.refused_operation);
     return true;
   }
   if (const auto n = rnr_retries(c, sender); n && *n != kRnrForever && rnr_tries_ > *n) {
-    findings.add(RuleId::kConnLost, about(c, 1 - sender, rnr_frame_, rnr_last_frame_), [&] {
-      return fmt::format(
-          "no Receive was posted for the SEND with PSN {:#08x}, and with an RNR retry count of {} "
-          "that ends the connection",
-          rnr_last_psn_, *n);
-    });
+    tell_rnr_exceeded(findings, c, sender, history.excused, *n);
     return true;
   }
   if (c.setup != roce::Setup::kCm || !c.side[0].cm.retries_known) return false;
-  const std::uint8_t retries = c.side[0].cm.retry_count;
-  if (tries_ != 0 && tries_ >= retries) {
-    Evidence e = about(c, 1 - sender, first_frame_, last_frame_);
-    e.needs = kLossFree | kBothDirections;
-    findings.add(RuleId::kConnLost, e, [&] {
-      return fmt::format(
-          "the request with PSN {:#08x} was sent {} times, as often as is tried, and {}",
-          burst_psn_, tries_ + 1,
-          c.state == roce::State::kClosed ? "never acknowledged, which ends the connection"
-                                          : "not acknowledged when the capture ended");
-    });
-    return true;
-  }
-  return false;
+  if (tries_ == 0 || tries_ < c.side[0].cm.retry_count) return false;
+  tell_never_acknowledged(findings, c, sender);
+  return true;
 }
 
 }  // namespace rpcrdma::rules

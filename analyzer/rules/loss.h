@@ -1,6 +1,8 @@
 // Packets that were sent again, refusals, and how they end a connection.
 #pragma once
 
+#include "history.h"
+
 #include <array>
 
 #include <rpcrdma/rules/findings.h>
@@ -19,14 +21,20 @@ class Recovery {
   void refused(const wire::Aeth& aeth, std::uint32_t psn, const roce::PacketMeta& meta);
   // The other side has what came up to this PSN.
   void arrived(std::uint32_t psn);
+  // The other side sends something new in this frame, which it could not after a refusal that ends
+  // the connection: that was for the copy of a request that it had done before.
+  void peer_went_on(std::uint64_t frame) { fatal_ = fatal_ && frame <= fatal_frame_; }
   // The side sends something new, from this PSN on: what it had sent again is behind it.
   void went_on(std::uint32_t psn);
 
   // Bursts of packets that were sent again, and the loss behind the first of them.
   void tell_storm(Findings& findings, const roce::Connection& connection, int sender) const;
-  void tell_rnr(Findings& findings, const roce::Connection& connection, int sender) const;
+  // `history`: of the sender.
+  void tell_rnr(Findings& findings, const roce::Connection& connection, int sender,
+                const SideHistory& history) const;
   // Whether it cost the side its connection; tells why.
-  bool tell_fatal(Findings& findings, const roce::Connection& connection, int sender) const;
+  bool tell_fatal(Findings& findings, const roce::Connection& connection, int sender,
+                  const SideHistory& history) const;
 
   // Time that the side stood still before it sent packets again. What it went on sending in vain
   // tells of a peer that is gone, not of how long packets take.
@@ -34,6 +42,12 @@ class Recovery {
 
  private:
   void tell_told_storm(Findings& findings, const roce::Connection& connection, int sender) const;
+  void tell_refused(Findings& findings, const roce::Connection& connection, int sender,
+                    Refused why) const;
+  void tell_rnr_exceeded(Findings& findings, const roce::Connection& connection, int sender,
+                         const ExcusedRnr& excused, std::uint8_t retries) const;
+  void tell_never_acknowledged(Findings& findings, const roce::Connection& connection,
+                               int sender) const;
 
   std::uint64_t packets_ = 0, bursts_ = 0;
   std::uint64_t copies_ = 0;  // packets that only the capture has twice

@@ -19,5 +19,17 @@ TEST(Recovery, WhatIsSentInVainIsNoTimeOfTheNetwork) {
   EXPECT_EQ(r.stalled_ns(), 4 * kSecond);
 }
 
+TEST(Recovery, ARefusalAfterWhichTheRefuserGoesOnEndsNothing) {
+  Findings findings{{}};
+  wire::Aeth refusal;
+  refusal.syndrome = 0x60 | static_cast<std::uint8_t>(wire::NakCode::kRemoteAccess);
+  roce::PacketMeta meta;
+  meta.frame = 5;
+  Recovery r;
+  r.refused(refusal, 7, meta);
+  r.peer_went_on(6);
+  EXPECT_FALSE(r.tell_fatal(findings, {}, 0, {}));
+}
+
 }  // namespace
 }  // namespace rpcrdma::rules

@@ -18,23 +18,57 @@ bool covers(const SentMessage& s, std::uint32_t psn) {
   return s.message != 0 && roce::psn_diff(psn, s.first_psn) >= 0 && roce::psn_diff(s.psn, psn) >= 0;
 }
 
-// The receiver is at fault, unless the sender had no credit for the Call.
-void judge(const SentMessage& s, int receiver, std::uint64_t frame, const Scene& scene) {
+constexpr Excuse kBeyondCredit{
+    "a SEND that its sender had no credit for",
+    "Mend the requester's accounting: its peer posts Receives for as many Calls as it has granted, "
+    "and for none beyond that."};
+constexpr Excuse kTooEarly{
+    "a reverse Call that came before the client was ready for one",
+    "Have the server send reverse Calls only when the client has told that it is ready for them."};
+
+// An RDMA_DONE takes a credit as a Call does.
+bool by_credit(const SentMessage& s) {
+  return s.kind == Kind::kCall || s.kind == Kind::kDone;
+}
+
+// Null: a Receive was due for it.
+const Excuse* excuse_of(const SentMessage& s, const Scene& scene) {
+  if (by_credit(s) && !s.within_credit) return &kBeyondCredit;
+  // A client that has not said that it is ready is not to blame: BI-05.
+  const bool early = s.kind == Kind::kCall && s.reverse && !scene.history.ready_for_reverse;
+  return early ? &kTooEarly : nullptr;
+}
+
+void note_excused(ExcusedRnr& e, const RefusedSend& refused, const Excuse* excuse,
+                  const Scene& scene) {
+  if (e.count == 0) {
+    e.first_psn = refused.psn;
+    e.first_frame = refused.frame;
+    e.excuse = excuse;
+  }
+  e.count += refused.count;
+  e.last_psn = refused.psn;
+  e.last_frame = refused.frame;
+  e.certain &= scene.history.messages_unsure == nullptr;
+}
+
+// The receiver is at fault, unless no Receive was due.
+void judge(const SentMessage& s, int receiver, const RefusedSend& refused, const Scene& scene) {
+  const Excuse* const excuse = excuse_of(s, scene);
+  if (excuse != nullptr) {
+    const auto sender = static_cast<std::size_t>(1 - receiver);
+    note_excused(scene.history.side[sender].excused, refused, excuse, scene);
+  }
   std::uint64_t& judged = scene.history.side[static_cast<std::size_t>(receiver)].judged_message;
   if (judged == s.message) return;
   judged = s.message;
-  const bool call = s.kind == Kind::kCall;
-  if (call && !s.within_credit) return;
-  // A client that has not said that it is ready is not to blame: BI-05.
-  if (call && s.reverse && !scene.history.ready_for_reverse) return;
-  // An RDMA_DONE takes a credit as a Call does.
-  const bool by_credit = call || s.kind == Kind::kDone;
-  const RuleId rule = s.reverse ? RuleId::kBi06 : by_credit ? RuleId::kFc04 : RuleId::kFc05;
+  if (excuse != nullptr) return;
+  const RuleId rule = s.reverse ? RuleId::kBi06 : by_credit(s) ? RuleId::kFc04 : RuleId::kFc05;
   Evidence e;
   e.connection = &scene.connection;
   e.side = receiver;
   e.message = s.message;
-  e.frames = {s.frame, frame};
+  e.frames = {s.frame, refused.frame};
   e.unsure = scene.history.messages_unsure;
   scene.findings.add(rule, e, [&] {
     return fmt::format("RNR NAK: no Receive was posted for {} {}",
@@ -58,16 +92,17 @@ void check_refused(const model::Message& m, bool within_credit, const Scene& sce
   SentMessage& s = sender.sent[sender.sent_next++];
   s = {m.first_psn, m.psn, m.psn_known ? m.id : 0, m.frame, m.kind, scene.reverse, within_credit};
   if (sender.refused.frame == 0) return;
-  if (covers(s, sender.refused.psn)) judge(s, 1 - m.sender, sender.refused.frame, scene);
+  if (covers(s, sender.refused.psn)) judge(s, 1 - m.sender, sender.refused, scene);
   sender.refused = {};
 }
 
 void check_rnr(int sender, std::uint32_t psn, std::uint64_t frame, const Scene& scene) {
   SideHistory& refused = scene.history.side[static_cast<std::size_t>(1 - sender)];
   for (const SentMessage& s : refused.sent) {
-    if (covers(s, psn)) return judge(s, sender, frame, scene);
+    if (covers(s, psn)) return judge(s, sender, {psn, frame, 1}, scene);
   }
-  refused.refused = {psn, frame};
+  const bool again = refused.refused.frame != 0 && refused.refused.psn == psn;
+  refused.refused = {psn, frame, again ? refused.refused.count + 1 : 1};
 }
 
 }  // namespace rpcrdma::rules

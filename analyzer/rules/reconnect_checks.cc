@@ -29,12 +29,39 @@ bool is_null(const model::Call& call) {
   return call.message.rpc.known && call.message.rpc.procedure == 0;
 }
 
+// Linux lets half a minute pass at most before it tries again to reconnect.
+constexpr std::int64_t kSentAgainWithin = 30'000'000'000;
+
+// The connection that lost it ended before this one began, and not long before the Call.
+bool lost_before(const LostCall& lost, const model::Call& call, const Scene& scene) {
+  return lost.lost_ns <= scene.connection.first_ns &&
+         call.message.time_ns - lost.lost_ns <= kSentAgainWithin;
+}
+
+// What was outstanding is sent again before anything new is: as many Calls as were lost may be
+// ones sent again. Gives whether this is among them.
+bool may_be_again(const model::Call& call, const Past& past, const capture::Address& caller,
+                  const Scene& scene) {
+  auto& left = scene.history.may_be_again[call.message.sender];
+  if (!left) {
+    left = static_cast<std::size_t>(
+        std::count_if(past.lost.begin(), past.lost.end(), [&](const LostCall& lost) {
+          return lost.caller == caller && lost_before(lost, call, scene);
+        }));
+  }
+  if (is_null(call) || *left == 0) return false;
+  --*left;
+  return true;
+}
+
 }  // namespace
 
-void check_sent_again(const model::Call& call, const Scene& scene) {
+void check_sent_again(const model::Call& call, bool known_again, const Scene& scene) {
   Past* past = scene.all.past(scene.connection, scene.history);
-  if (past == nullptr || past->lost.empty() || call.digest == 0) return;
+  if (past == nullptr || past->lost.empty()) return;
   const capture::Address& caller = scene.connection.side[call.message.sender].address;
+  const bool may_be = may_be_again(call, *past, caller, scene);
+  if (call.digest == 0) return;
   for (auto lost = past->lost.begin(); lost != past->lost.end(); ++lost) {
     if (lost->lost_ns > scene.connection.first_ns) continue;  // on another connection beside it
     if (lost->xid != call.message.xid || !(lost->caller == caller)) continue;
@@ -42,9 +69,9 @@ void check_sent_again(const model::Call& call, const Scene& scene) {
     past->lost.erase(lost);
     return;
   }
-  if (is_null(call)) return;
+  if (!may_be || known_again) return;
   for (LostCall& lost : past->lost) {
-    if (lost.lost_ns > scene.connection.first_ns) continue;
+    if (!lost_before(lost, call, scene)) continue;
     if (lost.digest != call.digest || !(lost.caller == caller) || lost.again_frame != 0) continue;
     lost.again_frame = call.message.frame;
     lost.again_message = call.message.id;

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include <rpcrdma/roce/psn.h>
+#include <rpcrdma/wire/rpc.h>
+
 namespace rpcrdma::rules {
 
 namespace {
@@ -14,10 +17,22 @@ constexpr std::size_t kAnswered = 32;
 // A requester sends again what was outstanding before it does much else.
 constexpr std::uint64_t kFirstCalls = 256;
 
-bool contains(const std::vector<Departed::Call>& list, const model::Message& m) {
-  return std::any_of(list.begin(), list.end(), [&](const Departed::Call& c) {
-    return c.xid == m.xid && c.program == m.rpc.program && c.procedure == m.rpc.procedure;
+// Of RPCSEC_GSS each Call has a sequence number of its own, even one that is sent again.
+std::uint64_t lasting_digest(const model::Call& call) {
+  constexpr auto kGss = static_cast<std::uint32_t>(wire::AuthFlavor::kRpcsecGss);
+  return call.message.suspect || call.message.rpc.cred_flavor == kGss ? 0 : call.digest;
+}
+
+// Null when it is none of the list.
+const Departed::Call* find(const std::vector<Departed::Call>& list, const model::Call& call) {
+  const model::Message& m = call.message;
+  const std::uint64_t digest = lasting_digest(call);
+  const auto it = std::find_if(list.begin(), list.end(), [&](const Departed::Call& c) {
+    if (c.xid != m.xid || c.program != m.rpc.program || c.procedure != m.rpc.procedure)
+      return false;
+    return c.digest == digest || c.digest == 0 || digest == 0;
   });
+  return it == list.end() ? nullptr : &*it;
 }
 
 }  // namespace
@@ -34,7 +49,11 @@ void Succession::ended(const model::Call& call, const model::Message* answer) {
   const model::Message& m = call.message;
   if (!m.rpc.known) return;
   if (!own_) own_ = std::make_unique<Departed>();
-  const Departed::Call entry{m.xid, m.rpc.program, m.rpc.procedure};
+  Departed::Call entry{m.xid, m.rpc.program, m.rpc.procedure, lasting_digest(call)};
+  if (answer != nullptr) {
+    entry.reply_psn = answer->psn;
+    entry.reply_psn_known = answer->psn_known;
+  }
   if (answer == nullptr) {
     if (call.ending == model::Ending::kClosed && own_->unanswered.size() < kUnanswered) {
       own_->unanswered.push_back(entry);
@@ -47,11 +66,11 @@ void Succession::ended(const model::Call& call, const model::Message* answer) {
   }
 }
 
-void Succession::called(const model::Message& call, const roce::Connection& connection, int client,
+bool Succession::called(const model::Call& call, const roce::Connection& connection, int client,
                         const std::deque<std::shared_ptr<const Departed>>& before) {
-  if (++calls_ > kFirstCalls) return;
+  if (++calls_ > kFirstCalls) return false;
   if (calls_ == 1) {
-    first_ns_ = call.time_ns;
+    first_ns_ = call.message.time_ns;
     const auto c = static_cast<std::size_t>(client);
     const auto same = [&](const std::shared_ptr<const Departed>& d) {
       return d->address[0] == connection.side[c].address &&
@@ -60,14 +79,18 @@ void Succession::called(const model::Message& call, const roce::Connection& conn
     const auto it = std::find_if(before.rbegin(), before.rend(), same);
     if (it != before.rend()) predecessor_ = *it;
   }
-  if (!predecessor_) return;
-  if (contains(predecessor_->unanswered, call)) {
-    again_.add(call);
-  } else if ((predecessor_->broken || !predecessor_->unanswered.empty()) &&
-             contains(predecessor_->answered, call)) {
-    // After an orderly end the same XID is a requester's that counts from the start again.
-    answered_twice_.add(call);
+  if (!predecessor_) return false;
+  if (find(predecessor_->unanswered, call) != nullptr) {
+    again_.add(call.message);
+    return true;
   }
+  // After an orderly end the same XID is a requester's that counts from the start again.
+  if (!predecessor_->broken && predecessor_->unanswered.empty()) return false;
+  const Departed::Call* const answered = find(predecessor_->answered, call);
+  if (answered == nullptr) return false;
+  answered_twice_.add(call.message);
+  answered_twice_.acknowledged += answered->acknowledged ? 1 : 0;
+  return true;
 }
 
 void Succession::tell(Findings& findings, const roce::Connection& connection) const {
@@ -88,13 +111,20 @@ void Succession::tell(Findings& findings, const roce::Connection& connection) co
   }
   if (answered_twice_.calls != 0) {
     e.frames = {answered_twice_.first_frame, answered_twice_.last_frame};
-    findings.add(RuleId::kAnsweredTwice, e, [&] {
-      return fmt::format("{} that had {} on connection {} {} sent again here, from XID {:#010x} on",
-                         counted(answered_twice_.calls, "Call"),
-                         answered_twice_.calls == 1 ? "its Reply" : "their Replies",
-                         predecessor_->connection + 1, answered_twice_.calls == 1 ? "was" : "were",
-                         answered_twice_.first_xid);
-    });
+    findings.add(
+        RuleId::kAnsweredTwice, e,
+        [&] {
+          return fmt::format(
+              "{} that had {} on connection {} {} sent again here, from XID {:#010x} on",
+              counted(answered_twice_.calls, "Call"),
+              answered_twice_.calls == 1 ? "its Reply" : "their Replies",
+              predecessor_->connection + 1, answered_twice_.calls == 1 ? "was" : "were",
+              answered_twice_.first_xid);
+        },
+        answered_twice_.acknowledged != 0
+            ? "The requester has acknowledged the Reply: look there why it asks again. If the "
+              "responder has no reply cache, procedures that are not idempotent ran twice."
+            : nullptr);
   }
 }
 
@@ -106,6 +136,11 @@ std::shared_ptr<const Departed> Succession::depart(const roce::Connection& conne
   own_->broken = broken;
   own_->end_ns = connection.last_ns;
   own_->address = {connection.side[c].address, connection.side[1 - c].address};
+  const roce::Side& server = connection.side[1 - c];
+  for (Departed::Call& call : own_->answered) {
+    call.acknowledged = call.reply_psn_known && server.acked_known &&
+                        roce::psn_diff(server.acked_psn, call.reply_psn) >= 0;
+  }
   return std::shared_ptr<const Departed>(std::move(own_));
 }
 

@@ -14,6 +14,10 @@ struct Departed {
   struct Call {
     std::uint32_t xid = 0;
     std::uint32_t program = 0, procedure = 0;
+    std::uint64_t digest = 0;  // model::Call::digest; 0: what comes again may differ, or not known
+    std::uint32_t reply_psn = 0;
+    bool reply_psn_known = false;
+    bool acknowledged = false;  // its Reply, by its requester
   };
   std::uint32_t connection = 0;  // index
   std::int64_t end_ns = 0;
@@ -29,7 +33,8 @@ class Succession {
  public:
   void ended(const model::Call& call, const model::Message* answer);
   // A Call of the client. `before`: connections that ended, newest last.
-  void called(const model::Message& call, const roce::Connection& connection, int client,
+  // Gives whether the connection before this one had it already.
+  bool called(const model::Call& call, const roce::Connection& connection, int client,
               const std::deque<std::shared_ptr<const Departed>>& before);
   void tell(Findings& findings, const roce::Connection& connection) const;
   [[nodiscard]] std::shared_ptr<const Departed> depart(const roce::Connection& connection,
@@ -40,6 +45,7 @@ class Succession {
     std::uint64_t calls = 0;
     std::uint64_t first_frame = 0, last_frame = 0;
     std::uint32_t first_xid = 0;
+    std::uint64_t acknowledged = 0;  // of `calls`
     void add(const model::Message& call);
   };
 

@@ -9,17 +9,29 @@ namespace rpcrdma::rules {
 
 namespace {
 
-// A Call that comes so soon after the credit it uses was waiting for it.
+// A Call that comes so soon after the credit it uses was waiting for it: the requester is given
+// that long to take the Reply and send.
 constexpr std::int64_t kAtOnce = 100'000;  // nanoseconds
+// A requester that lets a credit lie for less than this part of what the Call took would not get
+// much more done with it, and is slow rather than without work.
+constexpr std::int64_t kShareOfLatency = 5;
 constexpr std::uint64_t kEnoughCalls = 8;
 constexpr std::int64_t kEnoughPercent = 10;
+
+// Captured far from the requester, the Reply that frees a credit has yet to get there and the next
+// Call to come back. How long that takes shows in how soon the requester's adapter acknowledges
+// Replies; it varies, so twice that is allowed.
+std::int64_t at_once(const model::Message& call, std::int64_t latency) {
+  const std::int64_t way = std::max<std::int64_t>(call.acknowledges_after_ns, 0);
+  return std::max(kAtOnce + 2 * way, latency / kShareOfLatency);
+}
 
 }  // namespace
 
 void Starvation::note(const model::Message& m) {
   if (m.kind == model::Kind::kCall) {
     if (calls_++ == 0) first_ns_ = m.time_ns;
-    if (credit_back_ns_ >= 0 && m.time_ns - credit_back_ns_ <= kAtOnce) {
+    if (credit_back_ns_ >= 0 && m.time_ns - credit_back_ns_ <= at_once(m, latency_ns_)) {
       if (waited_++ == 0) first_waited_ = m.frame;
       last_waited_ = m.frame;
     }
@@ -34,6 +46,7 @@ void Starvation::note(const model::Message& m) {
       full_longest_ = std::max(full_longest_, m.time_ns - full_since_);
       full_since_ = -1;
       credit_back_ns_ = m.time_ns;
+      latency_ns_ = m.latency_ns;
     }
   }
   last_ns_ = m.time_ns;

@@ -21,6 +21,7 @@ class Starvation {
   std::int64_t first_ns_ = 0, last_ns_ = 0;
   std::int64_t full_since_ = -1;      // -1: a credit is free
   std::int64_t credit_back_ns_ = -1;  // a Reply ended a full ledger
+  std::int64_t latency_ns_ = -1;      // of the Call that it answers
   std::int64_t full_total_ = 0, full_longest_ = 0;
 };
 

@@ -22,6 +22,29 @@ bool packets_went_wrong(const roce::Connection& connection) {
   });
 }
 
+// Of a Call that had come by then, whatever its acknowledgement says: it was worked on, or
+// answered.
+std::int64_t way_of(const model::Call& call, std::int64_t latency) {
+  if (call.acknowledged_after_ns < 0) return 0;
+  const std::int64_t come =
+      call.first_op_ns >= 0 ? call.first_op_ns - call.message.time_ns : latency;
+  return std::clamp<std::int64_t>(call.acknowledged_after_ns, 0, std::max<std::int64_t>(come, 0));
+}
+
+// "of which 40 % was its turn, 800 us went into RDMA operations and 9 ms passed on the way"
+std::string parts(std::int64_t peer_percent, std::int64_t data, std::int64_t way) {
+  std::string text = fmt::format(", of which {} % was its turn", peer_percent);
+  const char* const before_last = data != 0 && way != 0 ? "," : " and";
+  if (data != 0) {
+    text += fmt::format("{} {} went into RDMA operations", before_last, duration(data));
+  }
+  if (way != 0) {
+    text +=
+        fmt::format(" and {} passed until its adapter had acknowledged the Call", duration(way));
+  }
+  return text;
+}
+
 }  // namespace
 
 void Turns::note(const model::Message& m) {
@@ -40,6 +63,7 @@ void Turns::answered(const model::Call& call, const model::Message& reply) {
   if (call.first_op_ns >= 0 && call.last_op_ns >= call.first_op_ns) {
     add_time(data_, call.last_op_ns - call.first_op_ns);
   }
+  add_time(way_, way_of(call, latency));
   if (latency > slowest_) {
     slowest_ = latency;
     slowest_frame_ = call.message.frame;
@@ -73,11 +97,17 @@ void Turns::tell(Findings& findings, const roce::Connection& connection, int cli
         "not tell";
     findings.add(RuleId::kSlowNetwork, stalls, [] { return std::string(); });
   }
-  const std::int64_t peer = latency_ - data_;
-  if (latency_ < kSlow * n || percent(peer, latency_) < kPeerPercent) return;
+  if (latency_ < kSlow * n) return;
+  // What is less than a percent is no part of it.
+  const std::int64_t way = percent(way_, latency_) == 0 ? 0 : way_;
+  if (percent(way, latency_) >= kPeerPercent) return tell_long_way(findings, e);
+  const std::int64_t peer = latency_ - data_ - way;
+  if (percent(peer, latency_) < kPeerPercent) return;
   e.side = 1 - client;
   if (unknown_stalls) {
     e.unsure = "packets were lost, and how long that took an endpoint does not see";
+  } else if (connection.recorded && connection.recorder == client) {
+    e.unsure = "how long the way to the responder takes the requester's endpoint does not see";
   } else if (connection.side[0].operations_unseen && connection.side[1].operations_unseen) {
     e.unsure = "the recording is without RDMA operations, and how long they took is not known";
   }
@@ -86,11 +116,10 @@ void Turns::tell(Findings& findings, const roce::Connection& connection, int cli
                                    duration(latency_ / n), replies_);
     if (connection.side[static_cast<std::size_t>(1 - client)].operations_unseen) {
       text += ", its RDMA operations included";
-    } else if (data_ == 0) {
+    } else if (data_ == 0 && way == 0) {
       text += ", all of it its turn";
     } else {
-      text += fmt::format(", of which {} % was its turn and {} went into RDMA operations",
-                          percent(peer, latency_), duration(data_ / n));
+      text += parts(percent(peer, latency_), data_ / n, way / n);
     }
     if (stalled != 0) {
       text += fmt::format("; packets sent again stalled the connection for {} in all",
@@ -98,6 +127,23 @@ void Turns::tell(Findings& findings, const roce::Connection& connection, int cli
     }
     return text + fmt::format("; the slowest Call took {}", duration(slowest_));
   });
+}
+
+// No packet was lost, so it is no fault of anybody's for certain.
+void Turns::tell_long_way(Findings& findings, Evidence e) const {
+  const auto n = static_cast<std::int64_t>(replies_);
+  e.at_most = Level::kNote;
+  e.topic = 1;
+  findings.add(
+      RuleId::kSlowNetwork, e,
+      [&] {
+        return fmt::format(
+            "{} from Call to Reply on average of {} Calls, of which {} passed until the "
+            "responder's adapter had acknowledged the Call",
+            duration(latency_ / n), replies_, duration(way_ / n));
+      },
+      "Adapters acknowledge by themselves: look at the way between the peers (its length, queues, "
+      "pause frames) and at the responder's adapter, before the responder's software.");
 }
 
 }  // namespace rpcrdma::rules

@@ -5,6 +5,11 @@
 
 namespace rpcrdma::rules {
 
+// The responder's turn is what is left of the time from Call to Reply without its RDMA operations
+// and without the way: how long a packet takes there and back shows in the acknowledgement of the
+// Call, which the responder's adapter sends by itself as soon as the Call has come. Captured near
+// the responder that is next to nothing, and near the requester all of the network's share; where
+// no acknowledgement tells, the way counts as the responder's.
 class Turns {
  public:
   void note(const model::Message& m);  // Calls and their answers, of the forward direction
@@ -14,9 +19,12 @@ class Turns {
             std::int64_t stalled) const;
 
  private:
+  void tell_long_way(Findings& findings, Evidence e) const;
+
   std::uint64_t replies_ = 0;
   std::int64_t latency_ = 0;  // sums over all Calls, nanoseconds
   std::int64_t data_ = 0;
+  std::int64_t way_ = 0;          // Calls there and their acknowledgements back
   std::int64_t busy_ = 0;         // some Call was outstanding
   std::int64_t busy_since_ = -1;  // -1: none is
   std::int64_t slowest_ = 0;

@@ -90,9 +90,9 @@ inline constexpr Origin kOfServer{0, 1, 1, true};
 // A format between begin() and end(), on one connection.
 class Written {
  public:
-  explicit Written(std::unique_ptr<Format> (*make)(Write))
+  explicit Written(std::unique_ptr<Format> (*make)(Write), Vantage vantage = Vantage::kNetwork)
       : format_(make([this](std::string_view piece) { text_ += piece; })) {
-    format_->begin(kStart);
+    format_->begin(kStart, vantage);
     format_->opened(connection_, 0, kStart);
   }
   Format* operator->() { return format_.get(); }

@@ -58,7 +58,7 @@ class Perfetto final : public Format {
  public:
   explicit Perfetto(Write write) : trace_(std::move(write)) {}
 
-  void begin(std::int64_t reference_ns) override {
+  void begin(std::int64_t reference_ns, Vantage /*vantage*/) override {
     reference_ns_ = reference_ns;
     trace_.begin(reference_ns);
   }

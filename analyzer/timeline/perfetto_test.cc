@@ -240,7 +240,7 @@ TEST(Perfetto, WhatWasTheOtherDirectionGoesOnThere) {
 TEST(Perfetto, NothingAtAll) {
   std::string text;
   const auto format = make_perfetto([&](std::string_view piece) { text += piece; });
-  format->begin(0);
+  format->begin(0, Vantage::kNetwork);
   format->end();
   EXPECT_TRUE(read_trace(text).instants.empty());
 }

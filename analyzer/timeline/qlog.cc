@@ -31,11 +31,23 @@ const char* direction_name(bool reverse) {
   return reverse ? "reverse" : "forward";
 }
 
+const char* vantage_name(Vantage vantage) {
+  switch (vantage) {
+    case Vantage::kClient:
+      return "client";
+    case Vantage::kServer:
+      return "server";
+    case Vantage::kNetwork:
+      break;
+  }
+  return "network";
+}
+
 class Qlog final : public Format {
  public:
   explicit Qlog(Write write) : write_(std::move(write)) {}
 
-  void begin(std::int64_t reference_ns) override {
+  void begin(std::int64_t reference_ns, Vantage vantage) override {
     reference_ns_ = reference_ns;
     write_(kRecordSeparator);
     json_.object();
@@ -51,8 +63,9 @@ class Qlog final : public Format {
     json_.end();
     json_.object("vantage_point");
     json_.field("name", "rpcrdma export");
-    json_.field("type", "network");
-    json_.field("flow", "client");
+    json_.field("type", vantage_name(vantage));
+    // Who is who has to be said only where neither endpoint tells.
+    if (vantage == Vantage::kNetwork) json_.field("flow", "client");
     json_.end();
     json_.end();
     json_.end();

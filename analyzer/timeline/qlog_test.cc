@@ -36,6 +36,18 @@ TEST(Qlog, Header) {
   EXPECT_EQ(header["trace"]["vantage_point"]["type"], "network");
 }
 
+// Section 4.4: a flow is told where nobody's is.
+TEST(Qlog, AnEndpointTellsWhichItIs) {
+  const auto vantage_point = [](Vantage vantage) {
+    Written w(make_qlog, vantage);
+    return read_sequence(w.text()).at(0)["trace"]["vantage_point"];
+  };
+  EXPECT_EQ(vantage_point(Vantage::kNetwork)["flow"], "client");
+  EXPECT_EQ(vantage_point(Vantage::kClient)["type"], "client");
+  EXPECT_EQ(vantage_point(Vantage::kServer)["type"], "server");
+  EXPECT_FALSE(vantage_point(Vantage::kServer).contains("flow"));
+}
+
 TEST(Qlog, EventsHaveTimeNameGroupAndData) {
   Written w(make_qlog);
   for (const json& r : read_sequence(w.text())) {

@@ -34,6 +34,18 @@ std::int64_t opened_ns(const roce::Connection& c) {
   return c.setup == roce::Setup::kCm && rep.seen ? rep.time_ns : c.last_ns;
 }
 
+// Its endpoint told of it, and had both QPs. One that never was established tells of none.
+bool told_whole(const roce::Connection& c) {
+  return c.recorded && (c.side[0].qpn_known || c.side[1].qpn_known);
+}
+
+Vantage vantage_of(const roce::Connection& c, int client) {
+  if (!c.recorded) return Vantage::kNetwork;
+  const int local = c.side[0].reads_told_early ? 0 : 1;
+  // Until messages tell, the one who connects is the client.
+  return local == std::max(client, 0) ? Vantage::kClient : Vantage::kServer;
+}
+
 model::ChunkOperation chunk_operation(const roce::Operation& op, const model::Call& call,
                                       std::uint32_t segment) {
   const model::CallSegment& s = call.segments[segment];
@@ -87,7 +99,7 @@ struct Timeline::Impl {
     now_ns = time_ns;
     if (!begun) {
       begun = true;
-      format.begin(whole_second(time_ns));
+      format.begin(whole_second(time_ns), vantage);
     }
     return format;
   }
@@ -110,6 +122,14 @@ struct Timeline::Impl {
       o.caller = static_cast<std::uint8_t>(1 - o.caller);
     }
     return o;
+  }
+
+  // What a side told when the connection was set up; once.
+  void tell_private_data(Connection& c, std::size_t side, std::int64_t time_ns) {
+    if (std::exchange(c.told[side], true)) return;
+    const model::ConnectionModel& m = context.model->connection(c.connection->index);
+    at(time_ns).private_data(*c.connection, static_cast<int>(side),
+                             m.has_private_data[side] ? &m.private_data[side] : nullptr, time_ns);
   }
 
   void note_client(std::uint32_t index, std::int64_t time_ns) {
@@ -181,6 +201,7 @@ struct Timeline::Impl {
   Moments moments;
   std::int64_t now_ns = 0;  // of what was told last
   bool begun = false;
+  Vantage vantage = Vantage::kNetwork;  // until something is told that is not
 };
 
 Timeline::Timeline(Format& format, rules::Profile profile)
@@ -238,14 +259,7 @@ void Timeline::on_cm(const roce::Connection* connection, int sender, const wire:
   Impl& t = *impl_;
   if (connection != nullptr && (std::holds_alternative<wire::CmReq>(mad.message) ||
                                 std::holds_alternative<wire::CmRep>(mad.message))) {
-    const auto side = static_cast<std::size_t>(sender);
-    Impl::Connection& c = t.followed(*connection);
-    if (!std::exchange(c.told[side], true)) {
-      const model::ConnectionModel& m = t.context.model->connection(connection->index);
-      t.at(meta.time_ns)
-          .private_data(*connection, sender,
-                        m.has_private_data[side] ? &m.private_data[side] : nullptr, meta.time_ns);
-    }
+    t.tell_private_data(t.followed(*connection), static_cast<std::size_t>(sender), meta.time_ns);
   }
   t.checker.on_cm(connection, sender, mad, meta);
 }
@@ -255,10 +269,15 @@ void Timeline::on_open(const roce::Connection& connection) {
   Impl::Connection& c = t.followed(connection);
   c.client = t.client_of(connection.index);
   const std::int64_t time_ns = opened_ns(connection);
+  if (!t.begun) t.vantage = vantage_of(connection, c.client);
   Format& format = t.at(time_ns);
   // Again when more of it is known.
   std::exchange(c.opened, true) ? format.changed(connection, c.client, time_ns)
                                 : format.opened(connection, c.client, time_ns);
+  // No CM message of a recording tells it.
+  if (told_whole(connection)) {
+    for (std::size_t side = 0; side < 2; ++side) t.tell_private_data(c, side, time_ns);
+  }
   t.checker.on_open(connection);
 }
 

@@ -187,6 +187,7 @@ void fields(Fields<trace::Credits> f) {
   f.number(FieldId::kCreditGranted, f.told.granted);
   f.number(FieldId::kCreditInUse, f.told.in_use);
   f.number(FieldId::kTraceWaiting, f.told.waiting);
+  f.known(FieldId::kTraceInUseMost, f.told.in_use_most);
 }
 
 void fields(Fields<trace::CreditWait> f) {

@@ -170,6 +170,13 @@ std::optional<trace::Connection> never_established(const trace::EventView& view)
   return connection;
 }
 
+// Events that no sum covers. A stream that ends as it should has its sums at its end.
+bool is_open_ended(const EndpointState& e) {
+  return std::any_of(e.rings.begin(), e.rings.end(), [](const auto& ring) {
+    return ring.second.received != ring.second.accounted;
+  });
+}
+
 // Of `have` more than `had`; nothing when it is less.
 std::uint64_t more(std::uint64_t have, std::uint64_t had) {
   return have > had ? have - had : 0;
@@ -390,7 +397,7 @@ State* Reader::Impl::add(EndpointState& e, const trace::EventView& view,
   c.id = view.header.connection;
   c.recorded = true;
   c.setup = is_standing(view, e) ? roce::Setup::kInferred : roce::Setup::kCm;
-  c.local = told.active != 0 ? 0 : 1;
+  c.local = c.recorder = told.active != 0 ? 0 : 1;
   c.service_id = wire::kServiceIdRdmaTcp | told.port;
   c.first_frame = c.last_frame = meta.frame;
   c.first_ns = c.last_ns = meta.time_ns;
@@ -701,6 +708,7 @@ void Reader::finish() {
     std::sort(left.begin(), left.end(),
               [](const State* a, const State* b) { return a->index < b->index; });
     for (State* c : left) impl_->close(*c);
+    if (is_open_ended(*endpoint)) ++impl_->stats.open_ends;
   }
 }
 

@@ -515,6 +515,27 @@ TEST(TraceReader, WhatTheRecordingLacksIsMissing) {
   EXPECT_EQ(read.connection().events_lost, 2U);
 }
 
+std::uint64_t open_ends(const TraceBuilder& trace) {
+  Read read(trace);
+  read.reader.finish();
+  EXPECT_EQ(read.reader.reader_stats().missing, 0U);
+  return read.reader.reader_stats().open_ends;
+}
+
+// Who is killed tells no sums at the end, and nobody knows what else there was to tell.
+TEST(TraceReader, AStreamThatEndsBehindItsSumsIsOpenAtItsEnd) {
+  TraceBuilder trace = opened();
+  trace.tell(7, message(0, 0));
+  trace.tell_loss();
+  EXPECT_EQ(open_ends(trace), 0U);
+  trace.tell(7, message(0, 0));
+  EXPECT_EQ(open_ends(trace), 1U);
+  trace.end();
+  EXPECT_EQ(open_ends(trace), 0U);
+  // Whoever stopped reading before the first of them.
+  EXPECT_EQ(open_ends(opened()), 1U);
+}
+
 // At once, and once.
 TEST(TraceReader, WhatCannotBeReadIsMissing) {
   TraceBuilder trace = opened();

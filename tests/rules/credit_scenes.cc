@@ -233,6 +233,32 @@ void add_reconnect_scenes(Scenes& scenes) {
       again.disconnect();
     };
   };
+  // The connection breaks with a Call outstanding, and another begins `wait` later.
+  const auto reconnected = [](Scene& s, std::int64_t wait) -> Connection& {
+    Connection& c = s.connect();
+    c.exchange(1);
+    c.call(call(2));
+    c.disconnect();
+    s.wait(wait);
+    return s.connect();
+  };
+  const auto sent_again_after = [reconnected](std::int64_t wait) {
+    return [reconnected, wait](Scene& s) {
+      Connection& again = reconnected(s, wait);
+      again.exchange(3);
+      again.disconnect();
+    };
+  };
+  // Behind a Call that may be new, and that would not have been made before.
+  const auto behind = [reconnected](std::uint32_t procedure) {
+    return [reconnected, procedure](Scene& s) {
+      Connection& again = reconnected(s, 1'000'000);
+      again.call(call(3, rpc_call(3, kPlainProgram, 1, procedure)));
+      again.reply(reply(3));
+      again.exchange(4);
+      again.disconnect();
+    };
+  };
   // On another connection that was there before: it is no Call sent again.
   const auto beside = [](Scene& s) {
     Connection& other = s.connect();
@@ -250,6 +276,19 @@ void add_reconnect_scenes(Scenes& scenes) {
                     .keeps = beside,
                     .both = {"CONN-LOST", "HDR-10", "RECONNECT"},
                     .variant = "beside"});
+  // What is asked again and again is no Call sent again: ten minutes later, or behind others.
+  scenes.push_back({.rule = "FC-08",
+                    .guilty = Guilty::kClient,
+                    .breaks = sent_again_after(5'000'000'000),
+                    .keeps = sent_again_after(600'000'000'000),
+                    .both = {"CONN-LOST"},
+                    .variant = "later"});
+  scenes.push_back({.rule = "FC-08",
+                    .guilty = Guilty::kClient,
+                    .breaks = behind(0),
+                    .keeps = behind(2),
+                    .both = {"CONN-LOST"},
+                    .variant = "behind"});
   scenes.push_back({.rule = "FC-08",
                     .guilty = Guilty::kClient,
                     .breaks = sent_again_as(3),

@@ -90,15 +90,70 @@ void orderly(Scene& s) {
 }
 
 // `again`: the Call that the second connection begins with.
-void two_connections(Scene& s, bool cut_off, std::uint32_t again) {
+void two_connections(Scene& s, bool cut_off, const Message& again, bool reply_arrives = true) {
   Connection& first = s.connect();
-  first.exchange(1);
+  first.call(call(1));
+  first.acks = reply_arrives;
+  first.reply(reply(1));
+  first.acks = true;
   if (cut_off) first.call(call(2));
   first.disconnect(cut_off ? kServer : kClient);
   s.wait(5 * kMillisecond);
   Connection& second = s.connect();
-  second.exchange(again);
+  second.call(again);
+  second.reply(reply(again.xid));
   second.exchange(9);
+}
+
+// As call(), with other arguments.
+Message other_call(std::uint32_t xid) {
+  return call(xid, rpc_call(xid, kPlainProgram, 1, 1, pattern(16, 99)));
+}
+
+// Two credits and three Calls, of which the last finds no Receive. `tries`: to send it.
+Connection& one_call_too_many(Scene& s, unsigned tries, std::uint8_t retries) {
+  ConnectOptions options;
+  options.rnr_retry_count = retries;
+  Connection& c = s.connect(options);
+  c.call(call(1));
+  Message granting = reply(1);
+  granting.credit = 2;
+  c.reply(granting);
+  c.call(call(2));
+  c.call(call(3));
+  c.acks = false;
+  const std::uint32_t psn = c.psn(kClient);
+  c.call(call(4));
+  c.rnr(kServer, psn);
+  for (unsigned i = 1; i < tries; ++i) {
+    s.wait(kMillisecond);
+    c.resend(kClient, psn);
+    c.rnr(kServer, psn);
+  }
+  return c;
+}
+
+// The server's WRITE is refused. `handle`: that it is for; the Call offers 77.
+void refused_write(Scene& s, std::uint32_t handle, wire::NakCode code) {
+  Connection& c = s.connect();
+  c.exchange(1);
+  Message m = call(2, nfs3::read_call(2, 1000));
+  m.writes = {{{77, 1000, kMemory}}};
+  c.call(m);
+  c.acks = false;
+  c.write(kServer, handle, kMemory, pattern(1000));
+  c.nak(kClient, code);
+  c.disconnect(kServer);
+}
+
+// The client ends the connection on which it has waited for an answer.
+void gives_up(Scene& s, bool arrives, std::int64_t wait) {
+  Connection& c = s.connect();
+  c.exchange(1);
+  c.acks = arrives;
+  c.call(call(2));
+  s.wait(wait);
+  c.disconnect(kClient);
 }
 
 void eight_small_writes(Scene& s, bool in_chunks) {
@@ -190,20 +245,25 @@ void add_connection_lost(Scenes& scenes) {
         c.disconnect(kClient);
       },
       {"HDR-10"});
-  add("access", Guilty::kServer,
+  // The client offers what its adapter does not know.
+  add("access", Guilty::kClient,
+      [](Scene& s) { refused_write(s, 77, wire::NakCode::kRemoteAccess); }, {});
+  add("access-elsewhere", Guilty::kServer,
+      [](Scene& s) { refused_write(s, 78, wire::NakCode::kRemoteAccess); }, {"OPS-01", "HDR-10"});
+  add("access-late", Guilty::kServer,
       [](Scene& s) {
         Connection& c = s.connect();
-        c.exchange(1);
-        Message m = call(2, nfs3::read_call(2, 1000));
-        m.writes = {{{77, 1000, kMemory}}};
-        c.call(m);
+        const wire::Segment memory{77, 1000, kMemory};
+        read_by_write_chunk(c, 1, {memory}, memory.length);
         c.acks = false;
-        c.write(kServer, 77, kMemory, pattern(1000));
+        c.write(memory, pattern(memory.length));
         c.nak(kClient, wire::NakCode::kRemoteAccess);
         c.disconnect(kServer);
       },
-      {"HDR-10"});
-  add("retries", Guilty::kServer,
+      {"OPS-02"});
+  add("operational", Guilty::kClient,
+      [](Scene& s) { refused_write(s, 77, wire::NakCode::kRemoteOperational); }, {});
+  add("retries", Guilty::kNobody,
       [](Scene& s) {
         ConnectOptions options;
         options.retry_count = 2;
@@ -249,6 +309,13 @@ void add_connection_lost(Scenes& scenes) {
         c.disconnect(kClient);
       },
       {"RNR", "FC-04"});
+  add("rnr-credit", Guilty::kClient,
+      [](Scene& s) { one_call_too_many(s, 1, 0).disconnect(kClient); }, {"RNR", "FC-01"});
+  add("gave-up", Guilty::kServer, [](Scene& s) { gives_up(s, true, 60'000 * kMillisecond); },
+      {"HDR-10"});
+  add("gave-up-early", Guilty::kClient, [](Scene& s) { gives_up(s, true, kMillisecond); }, {});
+  add("gave-up-unacknowledged", Guilty::kNobody,
+      [](Scene& s) { gives_up(s, false, 60'000 * kMillisecond); }, {});
   add("unanswered", Guilty::kServer,
       [](Scene& s) {
         Connection& c = s.connect();
@@ -277,6 +344,22 @@ void add_diagnosis_scenes(Scenes& scenes) {
                     .breaks = not_ready,
                     .keeps = [](Scene& s) { eight_calls(s, 0); },
                     .also = {"FC-04"}});
+  scenes.push_back({.rule = "RNR",
+                    .guilty = Guilty::kClient,
+                    .breaks =
+                        [](Scene& s) {
+                          Connection& c = one_call_too_many(s, 2, 7);
+                          const std::uint32_t psn = c.psn(kClient) - 1;
+                          c.acks = true;
+                          c.reply(reply(2));
+                          c.resend(kClient, psn);
+                          c.ack(kServer);
+                          c.reply(reply(3));
+                          c.reply(reply(4));
+                        },
+                    .keeps = [](Scene& s) { eight_calls(s, 0); },
+                    .also = {"FC-01"},
+                    .variant = "credit"});
   scenes.push_back({.rule = "RETX-STORM",
                     .guilty = Guilty::kNobody,
                     .breaks = [](Scene& s) { large_read(s, true); },
@@ -284,14 +367,27 @@ void add_diagnosis_scenes(Scenes& scenes) {
   add_connection_lost(scenes);
   scenes.push_back({.rule = "RECONNECT",
                     .guilty = Guilty::kNobody,
-                    .breaks = [](Scene& s) { two_connections(s, true, 2); },
-                    .keeps = [](Scene& s) { two_connections(s, false, 3); },
+                    .breaks = [](Scene& s) { two_connections(s, true, call(2)); },
+                    .keeps = [](Scene& s) { two_connections(s, false, call(3)); },
+                    .also = {"CONN-LOST", "HDR-10"}});
+  // The same XID with other arguments is another Call.
+  scenes.push_back({.rule = "RECONNECT",
+                    .guilty = Guilty::kNobody,
+                    .breaks = [](Scene& s) { two_connections(s, true, call(2), false); },
+                    .keeps = [](Scene& s) { two_connections(s, true, other_call(2)); },
+                    .both = {"CONN-LOST", "HDR-10"},
+                    .variant = "content"});
+  scenes.push_back({.rule = "ANSWERED-TWICE",
+                    .guilty = Guilty::kNobody,
+                    .breaks = [](Scene& s) { two_connections(s, true, call(1), false); },
+                    .keeps = [](Scene& s) { two_connections(s, false, call(1)); },
                     .also = {"CONN-LOST", "HDR-10"}});
   scenes.push_back({.rule = "ANSWERED-TWICE",
                     .guilty = Guilty::kNobody,
-                    .breaks = [](Scene& s) { two_connections(s, true, 1); },
-                    .keeps = [](Scene& s) { two_connections(s, false, 1); },
-                    .also = {"CONN-LOST", "FC-08", "HDR-10"}});
+                    .breaks = [](Scene& s) { two_connections(s, true, call(1)); },
+                    .keeps = [](Scene& s) { two_connections(s, true, other_call(1)); },
+                    .both = {"CONN-LOST", "HDR-10"},
+                    .variant = "acknowledged"});
   scenes.push_back({.rule = "NEEDLESS-CHUNK",
                     .guilty = Guilty::kClient,
                     .breaks = [](Scene& s) { eight_small_writes(s, true); },

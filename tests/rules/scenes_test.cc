@@ -87,6 +87,80 @@ std::string test_name(const ::testing::TestParamInfo<RuleScene>& info) {
 
 INSTANTIATE_TEST_SUITE_P(All, RuleScenes, ::testing::ValuesIn(all_scenes()), test_name);
 
+const rules::Finding* find(const Outcome& outcome, const std::string& rule) {
+  const auto it = std::find_if(outcome.findings.begin(), outcome.findings.end(),
+                               [&](const rules::Finding& f) { return f.rule == rule; });
+  return it == outcome.findings.end() ? nullptr : &*it;
+}
+
+Outcome run_scene(const std::string& file) {
+  const std::vector<RuleScene>& all = all_scenes();
+  const auto r = std::find_if(all.begin(), all.end(),
+                              [&](const RuleScene& scene) { return scene.file() == file; });
+  if (r == all.end()) return {};
+  Scene scene;
+  r->breaks(scene);
+  return run(scene, r->profile);
+}
+
+// A Reply that its requester has acknowledged was not lost.
+TEST(AnsweredTwice, OnlyAReplyThatMayBeLostIsSaidToBe) {
+  const Outcome not_acknowledged = run_scene("ANSWERED-TWICE");
+  const Outcome acknowledged = run_scene("ANSWERED-TWICE-acknowledged");
+  const rules::Finding* const may_be_lost = find(not_acknowledged, "ANSWERED-TWICE");
+  const rules::Finding* const arrived = find(acknowledged, "ANSWERED-TWICE");
+  ASSERT_NE(may_be_lost, nullptr);
+  ASSERT_NE(arrived, nullptr);
+  EXPECT_NE(may_be_lost->advice.find("may have been lost"), std::string::npos);
+  EXPECT_EQ(arrived->advice.find("lost"), std::string::npos) << arrived->advice;
+}
+
+TEST(SentAgainWithAnotherXid, IsToldOnceForEachCallThatWasLost) {
+  Scene scene;
+  Connection& first = scene.connect();
+  first.exchange(1);
+  first.call(call(2));
+  first.call(call(3));
+  first.disconnect();
+  Connection& second = scene.connect();
+  for (std::uint32_t xid = 4; xid <= 8; ++xid) second.exchange(xid);
+  second.disconnect();
+  const Outcome outcome = run(scene, rules::Profile::k8166);
+  const rules::Finding* const f = find(outcome, "FC-08");
+  ASSERT_NE(f, nullptr);
+  EXPECT_EQ(f->count, 2U);
+}
+
+// Some SENDs find no Receive that was due, and some one that was not.
+TEST(NoReceive, IsToldOfBothSidesWhereBothAreAtFault) {
+  Scene scene;
+  Connection& c = scene.connect();
+  const auto refused = [&](std::uint32_t xid) {
+    c.acks = false;
+    const std::uint32_t psn = c.psn(kClient);
+    c.call(call(xid));
+    c.rnr(kServer, psn);
+    scene.wait(1'000'000);
+    c.resend(kClient, psn);
+    c.ack(kServer);
+    c.acks = true;
+  };
+  c.call(call(1));
+  Message one_credit = reply(1);
+  one_credit.credit = 1;
+  c.reply(one_credit);
+  refused(2);
+  refused(3);
+  c.reply(reply(2));
+  c.reply(reply(3));
+  std::map<std::string, std::uint64_t> blamed;
+  for (const rules::Finding& f : run(scene, rules::Profile::k8166).findings) {
+    if (f.rule == "RNR") ++blamed[f.peer];
+  }
+  const std::map<std::string, std::uint64_t> both{{"192.0.2.1", 1}, {"192.0.2.2", 1}};
+  EXPECT_EQ(blamed, both);
+}
+
 // A rule that a capture can show has a scene, or stands in uncovered.cc, and not both.
 TEST(RuleCoverage, EveryRuleHasAScene) {
   std::set<std::string> covered;

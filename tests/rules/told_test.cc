@@ -21,14 +21,17 @@ bool shown_by_packets_only(const std::string& rule) {
 
 // Scenes of which the packets tell what happened, and an endpoint only how it went on.
 bool told_otherwise(const RuleScene& scene) {
-  constexpr std::array<const char*, 10> kScenes{"OPS-05-response-length",
+  constexpr std::array<const char*, 13> kScenes{"OPS-05-response-length",
                                                 "CONN-LOST-rejected",
                                                 "CONN-LOST-retries",
                                                 "CONN-LOST-no-rep",
                                                 "CONN-LOST-rnr",
+                                                "CONN-LOST-rnr-credit",
+                                                "CONN-LOST-gave-up-unacknowledged",
                                                 "CONN-LOST-rnr-retries",
                                                 "RETX-STORM",
                                                 "SLOW-NETWORK",
+                                                "SLOW-PEER",
                                                 "CMP-03-rejected",
                                                 "FC-04-many"};
   return std::find(kScenes.begin(), kScenes.end(), scene.file()) != kScenes.end();
@@ -68,6 +71,20 @@ TEST_P(Told, BrokenByEitherEnd) {
   const auto packets = judged(run(scene, r.profile));
   EXPECT_EQ(judged(run_told(scene, r.profile, kClient, true)), packets);
   EXPECT_EQ(judged(run_told(scene, r.profile, kServer, true)), packets);
+}
+
+// How long the way to it took the responder does not count; its requester cannot tell.
+TEST(ToldByOneEnd, ASlowPeer) {
+  const auto all = all_scenes();
+  const auto r = std::find_if(all.begin(), all.end(),
+                              [](const RuleScene& s) { return s.file() == "SLOW-PEER"; });
+  ASSERT_NE(r, all.end());
+  Scene scene;
+  r->breaks(scene);
+  const auto packets = judged(run(scene, r->profile));
+  EXPECT_EQ(packets.size(), 1U);
+  EXPECT_EQ(judged(run_told(scene, r->profile, kServer, true)), packets);
+  EXPECT_TRUE(judged(run_told(scene, r->profile, kClient, true)).empty());
 }
 
 TEST_P(Told, KeptByEitherEnd) {

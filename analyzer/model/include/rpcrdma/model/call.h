@@ -79,6 +79,9 @@ struct Call {
   std::uint64_t operations_total = 0;      // more than are kept, for a Call of very many
   std::int64_t first_op_ns = -1;           // first packet of the first operation; -1: none
   std::int64_t last_op_ns = -1;
+  // From its end until the acknowledgement of the adapter that it went to, or of those that came
+  // with it; -1: none was asked for, or seen.
+  std::int64_t acknowledged_after_ns = -1;
   // What its connection had missed in the capture when it was seen: see model::losses();
   // kLossesUnknown where it was held back behind a gap.
   std::uint64_t losses_before = 0;

@@ -125,6 +125,10 @@ struct Message {
   std::uint64_t match_frame = 0;  // 0: none
   std::int64_t latency_ns = -1;   // Call seen to Reply seen; -1: not known
 
+  // Of a Call: how soon its sender's adapter has acknowledged its peer's messages lately, as the
+  // capture shows it, smoothed; -1: not known.
+  std::int64_t acknowledges_after_ns = -1;
+
   // For use again: as made new, but with the memory of its lists. What every message sets (frames,
   // times, sender, kind) is left as it is.
   void reset();

@@ -267,6 +267,7 @@ class Model final : public roce::Listener {
                      std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) override;
   [[nodiscard]] bool answers(const roce::Connection& connection,
                              std::span<const std::uint8_t> first, std::uint32_t handle) override;
+  [[nodiscard]] bool worked_ahead(const roce::Connection& connection) override;
 
  private:
   struct Impl;

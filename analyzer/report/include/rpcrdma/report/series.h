@@ -147,17 +147,19 @@ struct CreditBin {
   std::uint32_t granted_min = 0;
   std::uint32_t granted_max = 0;
   std::uint32_t in_use_max = 0;  // Calls outstanding
+  bool granted = false;          // by some Reply, be it zero
 
   void request(std::uint32_t requested, std::uint32_t in_use) {
     requested_max = std::max(requested_max, requested);
     in_use_max = std::max(in_use_max, in_use);
   }
-  void grant(std::uint32_t granted) { join({0, granted, granted, 0}); }
+  void grant(std::uint32_t credits) { join({0, credits, credits, 0, true}); }
   void join(const CreditBin& other) {
     request(other.requested_max, other.in_use_max);
     granted_max = std::max(granted_max, other.granted_max);
-    // The lesser of those that are not 0: less one, 0 is the greatest.
-    granted_min = std::min(granted_min - 1, other.granted_min - 1) + 1;
+    if (!other.granted) return;
+    granted_min = granted ? std::min(granted_min, other.granted_min) : other.granted_min;
+    granted = true;
   }
   friend bool operator==(const CreditBin&, const CreditBin&) = default;
 };

@@ -43,8 +43,8 @@ struct SideCounters {
   // RDMA READs that were answered, by what the peer sent later, of which the capture lacks
   // responses of this side.
   std::uint64_t reads_unseen = 0;
-  // How often the peer acknowledged what was not seen until then: the capture lacks it, or shows
-  // the two directions out of order.
+  // How often the peer acknowledged what was not seen until then, or worked on memory that nothing
+  // seen until then offers: the capture lacks it, or shows the two directions out of order.
   std::uint64_t acknowledged_unseen = 0;
   std::uint64_t illegal_sequence = 0;  // opcodes out of First/Middle/Last order
   std::uint64_t wrong_length = 0;      // WRITEs of more or fewer bytes than their RETH says
@@ -115,6 +115,7 @@ struct Connection {
   // Told by one of its endpoints, which speaks RPC-over-RDMA, and not found in packets: of these
   // there are no counts, but for those of retransmissions and refusals.
   bool recorded = false;
+  std::uint8_t recorder = 0;      // the side whose endpoint that is
   std::uint64_t events_lost = 0;  // of the thread that tells of it, that the recording lacks
   std::string failure;  // what failed and so ended it, in its endpoint's words as printable ASCII
 };

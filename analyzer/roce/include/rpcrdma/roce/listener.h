@@ -100,6 +100,13 @@ class Listener {
     (void)connection, (void)first, (void)handle;
     return false;
   }
+
+  // Asked behind on_send(): had the peer of its sender worked already on memory that only this
+  // message offers? Then the capture shows the two directions out of order.
+  [[nodiscard]] virtual bool worked_ahead(const Connection& connection) {
+    (void)connection;
+    return false;
+  }
 };
 
 }  // namespace rpcrdma::roce

@@ -41,8 +41,9 @@ struct SendMessage {
   bool psn_known = true;               // of both; an endpoint does not tell them
   std::span<const std::uint8_t> data;  // valid during the call
   std::uint64_t wire_length = 0;       // bytes sent; more than data.size() where bytes are missing
-  bool complete = true;  // false: cut short by the snap length, or packets are missing
-  bool suspect = false;  // a packet of it had a bad ICRC
+  bool complete = true;        // false: cut short by the snap length, or packets are missing
+  bool suspect = false;        // a packet of it had a bad ICRC
+  bool ack_requested = false;  // by its last packet
   bool has_invalidate = false;
   std::uint32_t invalidate_handle = 0;  // Send With Invalidate
   bool has_immediate = false;

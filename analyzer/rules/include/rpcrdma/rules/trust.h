@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <rpcrdma/roce/connections.h>
 #include <rpcrdma/rules/rule.h>
 
 namespace rpcrdma::rules {
@@ -36,6 +37,18 @@ struct Trust {
 
 // "connections 1, 4 and 2 more"
 [[nodiscard]] std::string where(const Trust::Gap& gap);
+
+// "1 datagram is longer than any packet"
+[[nodiscard]] std::string glued_packets(std::uint64_t n);
+// "1 packet that its receiver acknowledged is not in the capture"
+[[nodiscard]] std::string lost_packets(std::uint64_t n);
+inline constexpr const char* kUnglue =
+    "Segmentation offload had put several packets together. Capture with it off (ethtool -K DEVICE "
+    "tx-udp-segmentation off), or on the wire; this program's own endpoints send packets apart "
+    "with --exact.";
+
+// What to do about wrong ICRCs: a constant.
+[[nodiscard]] const char* icrc_advice(const roce::PacketStats& packets);
 
 // What speaks against a capture, to be told of the whole.
 struct Doubt {

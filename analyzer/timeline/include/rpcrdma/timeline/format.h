@@ -31,6 +31,9 @@ struct Origin {
   [[nodiscard]] std::uint32_t id() const { return connection + 1; }
 };
 
+// Who saw what is told: somebody in the network, or one of the two endpoints of a recording.
+enum class Vantage : std::uint8_t { kNetwork, kClient, kServer };
+
 // A Call that is over.
 struct EndedCall {
   const model::Call& call;
@@ -55,8 +58,10 @@ class Format {
   virtual ~Format() = default;
 
   // Comes first, and end() last, whatever else comes. `reference_ns`: a whole second; nothing lies
-  // before it unless a clock stepped back.
-  virtual void begin(std::int64_t reference_ns) { (void)reference_ns; }
+  // before it unless a clock stepped back. `vantage`: as far as what comes first tells it.
+  virtual void begin(std::int64_t reference_ns, Vantage vantage) {
+    (void)reference_ns, (void)vantage;
+  }
   virtual void end() {}
 
   // `client`: the side that is the RPC client; -1 while that is not known.

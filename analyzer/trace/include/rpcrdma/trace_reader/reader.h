@@ -27,6 +27,9 @@ struct ReaderStats {
   std::uint64_t received = 0;
   std::uint64_t lost = 0;
   std::uint64_t missing = 0;
+  // Endpoints whose stream ends behind its last sums: it was cut off, and what came next, up to a
+  // second of it, may be missing unnoticed. Known when the recording has ended.
+  std::uint64_t open_ends = 0;
   // Types (trace::type_bit()) that whoever kept a recording left out of it, of any of them.
   std::uint64_t left_out = 0;
 

@@ -1,0 +1,94 @@
+// Of an endpoint's own recording: who tells, and what no CM message tells.
+#include "../trace/trace_for_tests.h"
+#include "trace_for_tests.h"
+
+#include <memory>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include <rpcrdma/timeline/perfetto.h>
+#include <rpcrdma/timeline/qlog.h>
+#include <rpcrdma/timeline/timeline.h>
+#include <rpcrdma/trace_reader/reader.h>
+
+namespace rpcrdma::timeline {
+namespace {
+
+using testing::json;
+using trace_reader::testing::TraceBuilder;
+
+std::string export_as(std::unique_ptr<Format> (*make)(Write), const TraceBuilder& recording) {
+  std::string text;
+  const auto format = make([&](std::string_view piece) { text += piece; });
+  Timeline timeline(*format, rules::Profile::k8166);
+  model::Model model(timeline, {});
+  roce::ConnectionNumbers numbers;
+  trace_reader::Reader reader(model, numbers);
+  const report::FrameCounts frames;
+  timeline.set_context({&reader, &model}, frames);
+  recording.for_each([&](auto data, const roce::PacketMeta& meta) { reader.frame(data, meta); });
+  reader.finish();
+  timeline.finish(0);
+  return text;
+}
+
+TraceBuilder recording(bool active) {
+  TraceBuilder t;
+  t.begin();
+  trace::Connection connection = trace_reader::testing::plain_connection();
+  connection.active = active ? 1 : 0;
+  trace_reader::testing::tell_plain_connection(t, 7, connection);
+  return t.end();
+}
+
+std::vector<json> records_of(const std::vector<json>& records, const std::string& name) {
+  std::vector<json> found;
+  for (const json& r : records) {
+    if (r.value("name", "") == name) found.push_back(r);
+  }
+  return found;
+}
+
+TEST(TimelineOfARecording, QlogTellsPrivateDataOfBothSidesAndWhoTells) {
+  for (const bool active : {true, false}) {
+    const auto records = testing::read_sequence(export_as(make_qlog, recording(active)));
+    EXPECT_EQ(records.at(0)["trace"]["vantage_point"]["type"], active ? "client" : "server");
+    const std::vector<json> told = records_of(records, "rpcrdma:private_data");
+    ASSERT_EQ(told.size(), 2U);
+    for (std::size_t side = 0; side < 2; ++side) {
+      const json& data = told[side]["data"];
+      EXPECT_EQ(data["sender"], side);
+      EXPECT_EQ(data["send_size"], 4096);
+      EXPECT_EQ(data["receive_size"], 4096);
+      EXPECT_EQ(data["remote_invalidation"], true);
+    }
+  }
+}
+
+TEST(TimelineOfARecording, PerfettoTellsPrivateDataOfBothSides) {
+  const testing::Trace trace = testing::read_trace(export_as(make_perfetto, recording(true)));
+  std::set<std::string> senders;
+  for (const json& e : trace.instants) {
+    if (e["name"] == "private data") senders.insert(e["args"]["sender"]);
+  }
+  EXPECT_EQ(senders.size(), 2U);
+}
+
+// Nobody knows whether it would have had any.
+TEST(TimelineOfARecording, OfAConnectionThatNeverWasNoPrivateDataAreTold) {
+  TraceBuilder t;
+  t.begin();
+  trace::ConnectionEnd end;
+  end.side = 1;
+  end.reject_reason = 28;
+  end.active = 1;
+  end.port = 20049;
+  t.tell(7, end).end();
+  const auto records = testing::read_sequence(export_as(make_qlog, t));
+  EXPECT_EQ(records_of(records, "rpcrdma:connection_opened").size(), 1U);
+  EXPECT_TRUE(records_of(records, "rpcrdma:private_data").empty());
+}
+
+}  // namespace
+}  // namespace rpcrdma::timeline

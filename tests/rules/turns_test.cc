@@ -1,0 +1,240 @@
+// What is concluded from times and from the order of packets, where the capture shows them from
+// one side, or out of order.
+#include "exchanges.h"
+#include "run.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rpcrdma::scenes {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::int64_t kMicrosecond = 1000, kMillisecond = 1'000'000;
+constexpr wire::Segment kMemory{0x10, 64, 0x1000};
+
+// The text of what was found, all of it; empty: nothing.
+std::string found(const Outcome& outcome, const std::string& rule) {
+  std::string text;
+  for (const rules::Finding& f : outcome.findings) {
+    if (f.rule == rule) text += std::string(rules::severity_name(f.severity)) + " " + f.text + "\n";
+  }
+  return text;
+}
+
+std::string withheld(const Outcome& outcome, const std::string& rule) {
+  for (const rules::Withheld& w : outcome.withheld) {
+    if (w.rule == rule) return w.reason;
+  }
+  return {};
+}
+
+Outcome judged(const Scene& scene) {
+  return run(scene, rules::Profile::k8166);
+}
+
+// Each Call is acknowledged after `way`, and answered `thinking` later.
+void calls(Scene& s, std::int64_t way, std::int64_t thinking, std::uint32_t count = 8) {
+  Connection& c = s.connect();
+  c.acks = false;
+  for (std::uint32_t xid = 1; xid <= count; ++xid) {
+    c.call(call(xid));
+    s.wait(way);
+    c.ack(kServer);
+    s.wait(thinking);
+    c.reply(reply(xid));
+    c.ack(kClient);
+  }
+}
+
+TEST(SlowPeer, IsNotBlamedForALongWay) {
+  Scene s;
+  calls(s, 50 * kMillisecond, 0);
+  const Outcome outcome = judged(s);
+  EXPECT_EQ(found(outcome, "SLOW-PEER"), "");
+  EXPECT_EQ(found(outcome, "SLOW-NETWORK"),
+            "note 50 ms from Call to Reply on average of 8 Calls, of which 50 ms passed until the "
+            "responder's adapter had acknowledged the Call\n");
+}
+
+TEST(SlowPeer, IsToldWithoutTheWay) {
+  Scene s;
+  calls(s, kMillisecond, 9 * kMillisecond);
+  const std::string text = found(judged(s), "SLOW-PEER");
+  EXPECT_THAT(text, HasSubstr("10 ms from Call to Reply on average of 8 Calls, of which 89 % was "
+                              "its turn and 1.01 ms passed until its adapter had acknowledged"));
+}
+
+TEST(SlowPeer, NeitherIsToldWhereBothHaveTheirShare) {
+  Scene s;
+  calls(s, kMillisecond, kMillisecond);
+  const Outcome outcome = judged(s);
+  EXPECT_EQ(found(outcome, "SLOW-PEER"), "");
+  EXPECT_EQ(found(outcome, "SLOW-NETWORK"), "");
+}
+
+// The second Call's acknowledgement is for both: it tells nothing of the time before that Call.
+TEST(SlowPeer, IsToldWhereAcknowledgementsArePutOff) {
+  Scene s;
+  Connection& c = s.connect();
+  c.exchange(1);
+  c.acks = false;
+  for (std::uint32_t xid = 2; xid <= 16; xid += 2) {
+    c.call(call(xid));
+    s.wait(5 * kMillisecond);
+    c.call(call(xid + 1));
+    c.ack(kServer);
+    s.wait(kMillisecond);
+    c.reply(reply(xid));
+    c.reply(reply(xid + 1));
+    c.ack(kClient);
+  }
+  EXPECT_THAT(found(judged(s), "SLOW-PEER"), HasSubstr("all of it its turn"));
+}
+
+// The Call was answered before it was acknowledged.
+TEST(SlowPeer, IsToldWhereAcknowledgementsComeBehindTheReply) {
+  Scene s;
+  Connection& c = s.connect();
+  c.acks = false;
+  for (std::uint32_t xid = 1; xid <= 8; ++xid) {
+    c.call(call(xid));
+    s.wait(5 * kMillisecond);
+    c.reply(reply(xid));
+    c.ack(kServer);
+    c.ack(kClient);
+  }
+  EXPECT_THAT(found(judged(s), "SLOW-PEER"), HasSubstr("all of it its turn"));
+}
+
+// Two Calls at a time, which is all that the server grants; a Reply takes `way` to be acknowledged,
+// and the next Call comes `pause` behind that.
+Outcome two_at_a_time(std::int64_t latency, std::int64_t way, std::int64_t pause) {
+  Scene s;
+  Connection& c = s.connect();
+  c.acks = false;
+  const auto ask = [&](std::uint32_t xid) {
+    Message m = call(xid);
+    m.credit = 32;
+    c.call(m);
+    c.ack(kServer);
+  };
+  const auto answer = [&](std::uint32_t xid) {
+    Message m = reply(xid);
+    m.credit = 2;
+    c.reply(m);
+    s.wait(way);
+    c.ack(kClient);
+    s.wait(pause);
+  };
+  ask(1);
+  answer(1);
+  ask(2);
+  for (std::uint32_t xid = 3; xid < 16; ++xid) {
+    ask(xid);
+    s.wait(latency / 2);
+    answer(xid - 1);
+  }
+  return judged(s);
+}
+
+TEST(CreditStarved, IsToldHoweverFarTheRequester) {
+  EXPECT_NE(found(two_at_a_time(kMillisecond, 0, 0), "CREDIT-STARVED"), "");
+  EXPECT_NE(found(two_at_a_time(kMillisecond, 400 * kMicrosecond, 0), "CREDIT-STARVED"), "");
+}
+
+TEST(CreditStarved, IsToldOfASlowRequester) {
+  EXPECT_NE(found(two_at_a_time(10 * kMillisecond, 0, 500 * kMicrosecond), "CREDIT-STARVED"), "");
+}
+
+TEST(CreditStarved, IsNotToldOfOneThatHasNothingToSend) {
+  EXPECT_EQ(found(two_at_a_time(kMillisecond, 0, 500 * kMicrosecond), "CREDIT-STARVED"), "");
+}
+
+Message reading(std::uint32_t xid) {
+  Message m = call(xid, nfs3::read_call(xid, kMemory.length));
+  m.writes = {{kMemory}};
+  return m;
+}
+
+Message read_reply(std::uint32_t xid) {
+  Message m = reply(xid, nfs3::read_reply(xid, kMemory.length).rpc);
+  m.writes = {{kMemory}};
+  return m;
+}
+
+// The RDMA WRITE stands in front of the Call that offers the memory for it.
+TEST(OutOfOrder, AWriteAheadOfItsCallIsNoFault) {
+  for (const bool acknowledged_too : {false, true}) {
+    Scene s;
+    Connection& c = s.connect();
+    c.exchange(1);
+    c.acks = false;
+    c.write(kMemory, pattern(kMemory.length));
+    if (acknowledged_too) c.ack(kServer, c.psn(kClient));
+    c.call(reading(2));
+    if (!acknowledged_too) c.ack(kServer);
+    c.ack(kClient);
+    c.reply(read_reply(2));
+    c.ack(kClient);
+    const Outcome outcome = judged(s);
+    EXPECT_EQ(found(outcome, "OPS-01"), "");
+    EXPECT_EQ(found(outcome, "OPS-03"), "");
+    EXPECT_THAT(withheld(outcome, "OPS-01"), HasSubstr("out of order"));
+    EXPECT_THAT(withheld(outcome, "OPS-03"), HasSubstr("out of order"));
+  }
+}
+
+// The next Call offers the memory again, but the WRITE was for the one before.
+TEST(OutOfOrder, ALateWriteIsNoDisorder) {
+  Scene s;
+  Connection& c = s.connect();
+  c.call(reading(1));
+  c.write(kMemory, pattern(kMemory.length));
+  c.reply(read_reply(1));
+  c.write(kMemory, pattern(kMemory.length));
+  c.call(reading(2));
+  c.write(kMemory, pattern(kMemory.length));
+  c.reply(read_reply(2));
+  EXPECT_NE(found(judged(s), "OPS-02"), "");
+}
+
+// The set-up tells that it speaks RPC-over-RDMA; of its messages the capture has none.
+TEST(Lost, CountsConnectionsOfWhichNoMessageIsSeen) {
+  Scene s;
+  Connection& c = s.connect();
+  c.acks = false;
+  s.lose_next(2);
+  c.call(call(1));
+  c.call(call(2));
+  c.ack(kServer);
+  c.disconnect();
+  EXPECT_THAT(found(judged(s), "CAPTURE"),
+              HasSubstr("2 packets that their receiver acknowledged are not in the capture, of "
+                        "connection 1"));
+}
+
+// One datagram for several packets, as segmentation offload hands it to a capture.
+TEST(Glued, IsNoDamage) {
+  Scene s;
+  Connection& c = s.connect();
+  c.exchange(1);
+  wire::RocePacket p;
+  p.bth.opcode = static_cast<std::uint8_t>(wire::Opcode::kWriteMiddle);
+  p.bth.psn = c.psn(kServer);
+  const Bytes payload = pattern(40'000);
+  p.payload = payload;
+  s.damage_next();
+  c.packet(kServer, p);
+  c.exchange(2);
+  const Outcome outcome = judged(s);
+  EXPECT_EQ(found(outcome, "ICRC"), "");
+  EXPECT_THAT(found(outcome, "CAPTURE"), HasSubstr("1 datagram is longer than any packet"));
+}
+
+}  // namespace
+}  // namespace rpcrdma::scenes
