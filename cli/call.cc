@@ -28,6 +28,21 @@ namespace {
 namespace echo = service::echo;
 using fabric::Time;
 
+// One Call is of one kind.
+bool parse_one(const std::string& procedure, const std::string& size) {
+  if (procedure == "mix" || procedure.find_first_of(":,") != std::string::npos) {
+    complain(fmt::format(
+        "call: --procedure {}: it is one Call; give one procedure, without a weight", procedure));
+    return false;
+  }
+  if (size.find_first_of("-,") != std::string::npos) {
+    complain(
+        fmt::format("call: --size {}: it is one Call; give one size, such as 4k or 1Mi", size));
+    return false;
+  }
+  return true;
+}
+
 struct Options {
   std::string host;
   std::string from;
@@ -80,6 +95,7 @@ class Caller : service::ClientObserver {
       if (const auto going = loop_.run_once(); !going) return tl::unexpected(going.error());
     }
     if (!failure_.empty()) return fabric::fail(fabric::Errc::kNotConnected, failure_);
+    closing_ = true;
     const Time until = loop_.now() + fabric::kSecond;
     (*client)->close();
     while (!(*client)->closed() && loop_.now() < until) {
@@ -96,6 +112,11 @@ class Caller : service::ClientObserver {
 
  private:
   void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t /*connection*/) override {
+    if (closing_) return;  // it was interrupted
+    if (!connected_) {
+      failure_ = "no connection in time";
+      return;
+    }
     done_ = true;
     const echo::Verdict verdict = call_.check(outcome);
     right_ = verdict == echo::Verdict::kRight;
@@ -131,6 +152,7 @@ class Caller : service::ClientObserver {
   service::Loop& loop_;
   echo::EchoCall& call_;
   bool connected_ = false;
+  bool closing_ = false;
   bool done_ = false;
   bool right_ = false;
   std::string result_ = "interrupted";
@@ -165,6 +187,7 @@ std::optional<Outcome> make_call(const Peers& peers, const Endpoint& endpoint,
   service::ClientOptions client;
   client.server = peers.server;
   apply(endpoint, client);
+  client.connect_timeout = connect_timeout(timeout);
   soft::Random random(1);
   Caller caller(**loop, *call);
   if (const auto made = caller.run(client, requests.next(random), timeout); !made) {
@@ -180,6 +203,7 @@ int call(const Options& o) {
   if (!endpoint) return kUnreadable;
   const auto peers = parse_peers(o.host, o.from, *endpoint, "call");
   if (!peers) return kUnreadable;
+  if (!parse_one(o.procedure, o.size)) return kUnreadable;
   const auto requests = parse_echo(o.procedure, o.size, o.sleep, "call");
   if (!requests) return kUnreadable;
   const auto timeout = duration_option(o.timeout, "call", "--timeout");
@@ -236,7 +260,8 @@ Run add_call(CLI::App& app) {
   app.add_option("--sleep", options->sleep, "How long sleep lets the server wait")
       ->type_name("DURATION")
       ->capture_default_str();
-  app.add_option("--timeout", options->timeout, "Of the Call")
+  app.add_option("--timeout", options->timeout,
+                 "Of the Call, and of connecting, which takes 10s at most")
       ->type_name("DURATION")
       ->capture_default_str();
   add_endpoint_options(app, options->endpoint);

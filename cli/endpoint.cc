@@ -3,12 +3,17 @@
 #include "input.h"
 #include "parse.h"
 
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
 #include <fmt/format.h>
 #include <sys/socket.h>
 
 #include <rpcrdma/fabric/file_descriptor.h>
 #include <rpcrdma/fabric/socket_address.h>
 #include <rpcrdma/service/loop.h>
+#include <rpcrdma/stats/quantity.h>
 #include <rpcrdma/verbs/system.h>
 
 namespace rpcrdma::cli {
@@ -92,10 +97,10 @@ void add_provider_options(CLI::App& app, EndpointOptions& options) {
                  "The RDMA device that the own address belongs to (`rpcrdma doctor` lists them); "
                  "with a port: mlx5_0:2")
       ->type_name("DEVICE");
-  app.add_option("--gid-index", options.gid_index,
-                 "Entry of the device's GID table, whose IP address is the own one")
-      ->type_name("N")
-      ->needs("--device");
+  whole_number(app.add_option("--gid-index", options.gid_index,
+                              "Entry of the device's GID table, whose IP address is the own one")
+                   ->type_name("N")
+                   ->needs("--device"));
   app.add_option("--handles", options.handles,
                  "What memory is exposed by, on an RDMA device: memory windows, registrations, or "
                  "what works best on it")
@@ -105,9 +110,9 @@ void add_provider_options(CLI::App& app, EndpointOptions& options) {
 }
 
 void add_endpoint_options(CLI::App& app, EndpointOptions& options) {
-  app.add_option("-p,--port", options.port, "The server's port of RPC-over-RDMA")
-      ->type_name("PORT")
-      ->capture_default_str();
+  whole_number(app.add_option("-p,--port", options.port, "The server's port of RPC-over-RDMA")
+                   ->type_name("PORT")
+                   ->capture_default_str());
   app.add_option("--inline", options.inline_threshold,
                  "Inline threshold that is offered in private data: 1Ki to 256Ki")
       ->type_name("SIZE")
@@ -134,11 +139,12 @@ void add_endpoint_options(CLI::App& app, EndpointOptions& options) {
       ->type_name("PROFILE")
       ->check(CLI::IsMember({"rfc8166", "rfc5666"}))
       ->capture_default_str();
-  app.add_option(
-         "--max-reads", options.max_reads,
-         "--profile rfc5666: RDMA Reads that the peer may have under way at a time; 0: none")
-      ->type_name("N")
-      ->capture_default_str();
+  whole_number(
+      app.add_option(
+             "--max-reads", options.max_reads,
+             "--profile rfc5666: RDMA Reads that the peer may have under way at a time; 0: none")
+          ->type_name("N")
+          ->capture_default_str());
   add_provider_options(app, options);
   app.add_option("--fault", options.faults,
                  "What is to go wrong with packets, such as 'drop rate=0.01 seed=7' "
@@ -329,10 +335,35 @@ std::optional<Peers> parse_peers(const std::string& host, const std::string& fro
   return peers;
 }
 
+namespace {
+
+// "0", "0.0ms": a duration but for being none.
+bool is_no_time(std::string_view text) {
+  const std::size_t number = std::min(text.find_first_not_of("0."), text.size());
+  if (text.substr(0, number).find('0') == std::string_view::npos) return false;
+  return parse_duration("1" + std::string(text.substr(number))).has_value();
+}
+
+bool is_whole_number(std::string_view text) {
+  int base = 10;
+  if (text.starts_with("0x") || text.starts_with("0X")) {
+    text.remove_prefix(2);
+    base = 16;
+  }
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value, base);
+  return error == std::errc() && rest == end;
+}
+
+}  // namespace
+
 std::optional<fabric::Time> duration_option(const std::string& text, const char* command,
                                             const char* option) {
   const auto ns = parse_duration(text);
-  if (!ns) {
+  if (!ns && is_no_time(text)) {
+    complain(fmt::format("{}: {} {}: it must be more than zero", command, option, text));
+  } else if (!ns) {
     complain(fmt::format("{}: {} {}: not a duration; give seconds, or such as 500us, 20ms, 5m",
                          command, option, text));
   }
@@ -340,12 +371,25 @@ std::optional<fabric::Time> duration_option(const std::string& text, const char*
 }
 
 std::optional<std::uint32_t> size_option(const std::string& text, const char* command,
-                                         const char* option) {
+                                         const char* option, std::uint32_t most) {
   const auto bytes = parse_size(text);
-  if (bytes && *bytes <= UINT32_MAX) return static_cast<std::uint32_t>(*bytes);
-  complain(
-      fmt::format("{}: {} {}: not a size; give bytes, or such as 64k, 1Mi", command, option, text));
+  if (bytes && *bytes <= most) return static_cast<std::uint32_t>(*bytes);
+  if (bytes) {
+    complain(fmt::format("{}: {} {}: more than {}, the most that is possible", command, option,
+                         text, stats::format_bytes(most)));
+  } else {
+    complain(fmt::format("{}: {} {}: not a size; give bytes, or such as 64k, 1Mi", command, option,
+                         text));
+  }
   return std::nullopt;
+}
+
+void whole_number(CLI::Option* option) {
+  option->check([option](const std::string& text) {
+    if (!is_whole_number(text))
+      throw CLI::ConversionError(option->get_name(), CLI::results_t{text});
+    return std::string();
+  });
 }
 
 bool in_range(std::uint32_t value, std::uint32_t least, std::uint32_t most, const char* command,
@@ -354,6 +398,10 @@ bool in_range(std::uint32_t value, std::uint32_t least, std::uint32_t most, cons
   complain(
       fmt::format("{}: {} {}: not a number from {} to {}", command, option, value, least, most));
   return false;
+}
+
+fabric::Time connect_timeout(fabric::Time timeout) {
+  return std::min(timeout, service::ClientOptions().connect_timeout);
 }
 
 std::string server_text(const Address& address, std::uint16_t port) {

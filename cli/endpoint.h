@@ -108,11 +108,19 @@ void add_peers(CLI::App& app, std::string& host, std::string& from);
 [[nodiscard]] std::optional<fabric::Time> duration_option(const std::string& text,
                                                           const char* command, const char* option);
 [[nodiscard]] std::optional<std::uint32_t> size_option(const std::string& text, const char* command,
-                                                       const char* option);
+                                                       const char* option,
+                                                       std::uint32_t most = UINT32_MAX);
+
+// Of a number's option: refuses what is no whole number of 64 bits. Left to itself the parser takes
+// -5 for 2^64 - 5, and what is too large for the largest.
+void whole_number(CLI::Option* option);
 
 // Else a line on stderr and false.
 [[nodiscard]] bool in_range(std::uint32_t value, std::uint32_t least, std::uint32_t most,
                             const char* command, const char* option);
+
+// How long a connection may take to be made by a command whose Calls may take `timeout`.
+[[nodiscard]] fabric::Time connect_timeout(fabric::Time timeout);
 
 // "127.0.0.1 port 20049"
 [[nodiscard]] std::string server_text(const fabric::Address& address, std::uint16_t port);

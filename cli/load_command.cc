@@ -115,12 +115,19 @@ std::optional<Plan> parse(const Options& o) {
   // 127.0.0.2, 127.0.0.3, and so on: a network of any other kind has no addresses to spare.
   const fabric::Address& from = plan.peers.from;
   const bool soft = plan.endpoint.kind == ProviderKind::kSoft;
-  if (soft && o.threads > 1 &&
-      (from.ipv6 || from.bytes[0] != 127 || from.bytes[3] + o.threads > 254)) {
+  if (soft && o.threads > 1 && (from.ipv6 || from.bytes[0] != 127)) {
     complain(
         fmt::format("load: --threads {}: without an RDMA device each needs an address of its own, "
                     "those behind --from, which is possible in 127.0.0.0/8 only",
                     o.threads));
+    return std::nullopt;
+  }
+  // One of them may be the server's, which is passed over.
+  if (soft && o.threads > 1 && from.bytes[3] + o.threads > 254) {
+    complain(
+        fmt::format("load: --threads {}: without an RDMA device each needs an address of its own, "
+                    "and behind --from {} there are too few; give one that ends in {} at most",
+                    o.threads, from.to_string(), 254 - o.threads));
     return std::nullopt;
   }
   if (o.threads > 1 && !o.endpoint.pcapng.empty()) {
@@ -176,6 +183,7 @@ std::optional<Workers> make_workers(const Options& o, const Plan& plan, Tracing&
     w.tracer = tracer;
     w.client.server = plan.peers.server;
     apply(plan.endpoint, w.client);
+    w.client.connect_timeout = connect_timeout(plan.timeout);
     w.client.connections = o.connections / o.threads + (i < o.connections % o.threads ? 1 : 0);
     w.client.requester.credits = w.client.requester.max_calls = o.depth;
     w.client.requester.offer_nothing = o.no_offer;
@@ -270,6 +278,12 @@ load::Result collect(const Workers& workers, const rusage& before, const rusage&
     ended = std::max(ended, w->ended());
     r.not_begun += w->not_begun();
     r.abandoned += w->abandoned();
+    if (const auto packets = w->packets()) {
+      if (!r.packets) r.packets.emplace();
+      r.packets->retransmitted += packets->retransmitted;
+      r.packets->naks += packets->naks;
+      r.packets->rnrs += packets->rnrs;
+    }
     const service::ClientCounters counters = w->counters();
     r.lost += counters.lost;
     r.stalls += counters.requester.stalls;
@@ -298,6 +312,7 @@ int make_load(const Options& o, const Plan& plan, Tracing& tracing) {
   if (plan.metrics) {
     std::vector<metrics::Parts> parts;
     for (const auto& w : *workers) parts.push_back(w->metrics_parts());
+    parts.front().trace = tracing.figures();
     metrics = Metrics::open(*plan.metrics, parts, "load");
     if (metrics == nullptr) return kUnreadable;
   }
@@ -325,7 +340,7 @@ int make_load(const Options& o, const Plan& plan, Tracing& tracing) {
   setup.rate = o.rate;
   setup.seed = o.seed;
   setup.procedures = load::echo_procedures();
-  result.failed = plan.limits.passed(result.tally);
+  result.failed = plan.limits.passed(result.tally, {result.not_begun, result.abandoned});
   fmt::print("{}", o.json ? load::to_json(setup, result) + '\n' : load::to_text(setup, result));
   for (const std::string& limit : result.failed) complain(fmt::format("load: {}", limit));
   if (!whole) return kUnreadable;
@@ -362,19 +377,21 @@ Run add_load(CLI::App& app) {
   app.add_option("--sleep", options->sleep, "How long sleep lets the server wait")
       ->type_name("DURATION")
       ->capture_default_str();
-  app.add_option("--depth", options->depth, "Calls outstanding on a connection")
-      ->type_name("N")
-      ->capture_default_str();
-  app.add_option("--connections", options->connections, "Connections of all threads together")
-      ->type_name("N")
-      ->capture_default_str();
-  app.add_option("--threads", options->threads,
-                 "Threads; without an RDMA device each has an address of its own: --from and those "
-                 "behind it")
-      ->type_name("N")
-      ->capture_default_str();
-  app.add_option("-c,--count", options->count, "End after so many Calls; 0: no limit")
-      ->type_name("N");
+  whole_number(app.add_option("--depth", options->depth, "Calls outstanding on a connection")
+                   ->type_name("N")
+                   ->capture_default_str());
+  whole_number(
+      app.add_option("--connections", options->connections, "Connections of all threads together")
+          ->type_name("N")
+          ->capture_default_str());
+  whole_number(
+      app.add_option("--threads", options->threads,
+                     "Threads; without an RDMA device each has an address of its own: --from and "
+                     "those behind it")
+          ->type_name("N")
+          ->capture_default_str());
+  whole_number(app.add_option("-c,--count", options->count, "End after so many Calls; 0: no limit")
+                   ->type_name("N"));
   app.add_option("--duration", options->duration,
                  "End after so long: seconds, or 500ms, 5m (10s, unless there is a count)")
       ->type_name("DURATION");
@@ -388,16 +405,21 @@ Run add_load(CLI::App& app) {
                  "Calls a second; latencies count from when a Call was due (as fast as answers "
                  "come)")
       ->type_name("N");
-  app.add_option("--seed", options->seed, "Of what is drawn: the same seed, the same Calls")
-      ->type_name("N")
-      ->capture_default_str();
-  app.add_option("--timeout", options->timeout,
-                 "Of a Call; the connection is given up with it, and made anew")
+  whole_number(
+      app.add_option("--seed", options->seed, "Of what is drawn: the same seed, the same Calls")
+          ->type_name("N")
+          ->capture_default_str());
+  app.add_option(
+         "--timeout", options->timeout,
+         "Of a Call; the connection is given up with it, and made anew. Of connecting, too, "
+         "which takes 10s at most")
       ->type_name("DURATION")
       ->capture_default_str();
-  app.add_option("--fail-above", options->limits,
-                 "Exit with 1 when p50, p90, p99, p999, p9999, mean or max is longer than this, or "
-                 "there are more errors or mismatches: p99=200us, errors=0")
+  app.add_option(
+         "--fail-above", options->limits,
+         "Exit with 1 when p50, p90, p99, p999, p9999, mean or max is longer than this, or "
+         "there are more errors, mismatches or Calls that could not begin (not_begun): "
+         "p99=200us, errors=0. A Call that failed or did not begin counts as longer than any")
       ->type_name("LIMIT")
       ->delimiter(',')
       ->allow_extra_args(false);

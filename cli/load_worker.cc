@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <rpcrdma/service/rpc_message.h>
+#include <rpcrdma/stats/quantity.h>
 
 namespace rpcrdma::cli {
 
@@ -44,14 +45,14 @@ Expected<std::unique_ptr<LoadWorker>> LoadWorker::create(OpenProvider provider,
   if (!loop) return tl::unexpected(loop.error());
   w->loop_ = std::move(*loop);
   auto pattern = echo::Pattern::create(w->loop_->memory(), requests.longest());
-  if (!pattern) return tl::unexpected(pattern.error());
+  if (!pattern) return tl::unexpected(w->without_memory(pattern.error()));
   w->pattern_ = std::make_unique<echo::Pattern>(std::move(*pattern));
   const std::uint32_t count = options.client.connections * options.depth;
   w->slots_.reserve(count);
   w->free_.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     auto call = echo::EchoCall::create(w->loop_->memory(), *w->pattern_, requests.longest_result());
-    if (!call) return tl::unexpected(call.error());
+    if (!call) return tl::unexpected(w->without_memory(call.error()));
     w->slots_.push_back({std::move(*call), i % options.client.connections, 0});
     w->free_.push_back(count - 1 - i);
   }
@@ -59,7 +60,7 @@ Expected<std::unique_ptr<LoadWorker>> LoadWorker::create(OpenProvider provider,
   if (options.reverse) {
     auto served = echo::EchoProgram::create(w->loop_->memory(), requests.longest(),
                                             &service::Loop::read_clock);
-    if (!served) return tl::unexpected(served.error());
+    if (!served) return tl::unexpected(w->without_memory(served.error()));
     w->echo_ = std::move(*served);
     w->programs_.push_back(w->echo_.get());
     client_options.programs = w->programs_;
@@ -74,6 +75,24 @@ Expected<std::unique_ptr<LoadWorker>> LoadWorker::create(OpenProvider provider,
   if (!client) return tl::unexpected(client.error());
   w->client_ = std::move(*client);
   return w;
+}
+
+fabric::Error LoadWorker::without_memory(const fabric::Error& error) const {
+  if (error.code != fabric::Errc::kNoRoom) return error;
+  const std::uint32_t connections = options_.client.connections;
+  return {error.code,
+          fmt::format("a thread registers {} of memory at most, and that has no room for the data "
+                      "of {} connection{} with {} Call{} each of up to {}; give a smaller --size, "
+                      "--depth or --connections",
+                      stats::format_bytes(loop_->memory().limit()), connections,
+                      connections == 1 ? "" : "s", options_.depth, options_.depth == 1 ? "" : "s",
+                      stats::format_bytes(requests_.longest()))};
+}
+
+std::optional<load::Packets> LoadWorker::packets() const {
+  if (provider_.soft == nullptr) return std::nullopt;
+  const soft::QpCounters c = provider_.soft->counters().queue_pairs;
+  return load::Packets{c.retransmitted, c.naks_in, c.rnr_in};
 }
 
 Expected<void> LoadWorker::connect() {

@@ -61,6 +61,8 @@ class LoadWorker : service::ClientObserver {
   [[nodiscard]] std::uint64_t not_begun() const { return pacer_.missed(); }
   [[nodiscard]] std::uint64_t abandoned() const { return slots_.size() - free_.size(); }
   [[nodiscard]] service::ClientCounters counters() const { return client_->counters(); }
+  // Nothing where an RDMA device sends them.
+  [[nodiscard]] std::optional<load::Packets> packets() const;
   // Of the Calls that were asked for; without, nothing.
   [[nodiscard]] std::optional<service::callback::Result> reverse_result() const;
 
@@ -82,6 +84,9 @@ class LoadWorker : service::ClientObserver {
   void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t connection) override;
   void on_connected(const service::ConnectionInfo& info) override;
   void on_lost(std::uint32_t connection, std::string_view what, fabric::Time retry) override;
+
+  // Why there is no memory for the Calls.
+  [[nodiscard]] fabric::Error without_memory(const fabric::Error& error) const;
 
   // Begins what is due, as far as there is room.
   void begin_due();

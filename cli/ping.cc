@@ -3,6 +3,7 @@
 #include "endpoint.h"
 #include "input.h"
 #include "interrupt.h"
+#include "latencies.h"
 #include "parse.h"
 #include "rpc_program.h"
 #include "rpcbind_option.h"
@@ -18,7 +19,6 @@
 #include <rpcrdma/service/client.h>
 #include <rpcrdma/service/program.h>
 #include <rpcrdma/service/rpc_message.h>
-#include <rpcrdma/stats/histogram.h>
 #include <rpcrdma/stats/quantity.h>
 
 namespace rpcrdma::cli {
@@ -77,8 +77,12 @@ class Pinger : service::ClientObserver {
     auto client = service::Client::create(loop_, options, *this);
     if (!client) return tl::unexpected(client.error());
     client_ = std::move(*client);
-    fabric::Expected<void> result = connect();
     started_ = loop_.now();
+    fmt::print("PING {}, program {:#x} version {}, from {}: connecting\n",
+               server_text(plan_.peers.server, plan_.port), plan_.target.number,
+               plan_.target.version, plan_.peers.from.to_string());
+    fabric::Expected<void> result = connect();
+    if (connected_) started_ = loop_.now();
     while (result && connected_ && !Interrupt::came() && !over()) {
       result = turn();
     }
@@ -88,23 +92,25 @@ class Pinger : service::ClientObserver {
     return result;
   }
 
-  [[nodiscard]] bool connected() const { return connected_; }
   [[nodiscard]] std::uint64_t answered() const { return latency_.count(); }
 
   void print_statistics() const {
-    const std::uint64_t lost = sent_ - answered();
-    fmt::print("\n--- {} statistics ---\n{} sent, {} answered, {:.3g} % lost, time {}\n",
+    fmt::print("\n--- {} statistics ---\n{} sent, {} answered, {}, time {}\n",
                plan_.peers.server.to_string(), sent_, answered(),
-               sent_ == 0 ? 0 : 100 * static_cast<double>(lost) / static_cast<double>(sent_),
+               connected_ ? lost_text() : "never connected",
                stats::format_duration(ended_ - started_));
     if (answered() == 0) return;
     fmt::print("min {}, median {}, mean {}, max {}\n", stats::format_duration(latency_.min()),
-               stats::format_duration(latency_.quantile(0.5)),
+               stats::format_duration(latency_.median()),
                stats::format_duration(static_cast<Time>(latency_.mean())),
                stats::format_duration(latency_.max()));
   }
 
  private:
+  [[nodiscard]] std::string lost_text() const {
+    const auto lost = static_cast<double>(sent_ - answered());
+    return fmt::format("{:.3g} % lost", sent_ == 0 ? 0 : 100 * lost / static_cast<double>(sent_));
+  }
   [[nodiscard]] bool all_sent() const { return plan_.count != 0 && sent_ == plan_.count; }
   [[nodiscard]] bool over() const { return all_sent() && ended_calls_ == sent_; }
 
@@ -158,9 +164,8 @@ class Pinger : service::ClientObserver {
   void on_connected(const service::ConnectionInfo& c) override {
     if (connected_ && !plan_.quiet) fmt::print("connected again\n");
     if (!connected_) {
-      fmt::print("PING {}, program {:#x} version {}, from {}: {} bytes inline to it, {} from it\n",
-                 server_text(c.peer, plan_.port), plan_.target.number, plan_.target.version,
-                 plan_.peers.from.to_string(), c.thresholds.send, c.thresholds.receive);
+      fmt::print("connected: {} bytes inline to it, {} from it\n", c.thresholds.send,
+                 c.thresholds.receive);
     }
     connected_ = true;
   }
@@ -215,7 +220,7 @@ class Pinger : service::ClientObserver {
   service::Loop& loop_;
   service::CallHeader header_;
   std::unique_ptr<service::Client> client_;
-  stats::Histogram latency_;
+  Latencies latency_;
   std::uint64_t sent_ = 0;
   std::uint64_t ended_calls_ = 0;
   Time started_ = 0;
@@ -240,13 +245,14 @@ int ping(const Endpoint& endpoint, const Pinger::Plan& plan, trace::Tracer* trac
   service::ClientOptions client;
   client.server = plan.peers.server;
   apply(endpoint, client);
+  client.connect_timeout = connect_timeout(plan.wait);
   Pinger pinger(plan, **loop);
   const auto result = pinger.run(client);
   if (!result) {
     complain(fmt::format("ping: {}: {}", server_text(plan.peers.server, endpoint.port),
                          result.error().message));
   }
-  if (pinger.connected()) pinger.print_statistics();
+  pinger.print_statistics();
   return pinger.answered() != 0 ? kOk : kFindings;
 }
 
@@ -278,13 +284,15 @@ int run_ping(const Options& o) {
 Run add_ping(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_peers(app, options->host, options->from);
-  app.add_option("-c,--count", options->count, "End after so many Calls; 0: without end")
-      ->type_name("N");
+  whole_number(
+      app.add_option("-c,--count", options->count, "End after so many Calls; 0: without end")
+          ->type_name("N"));
   app.add_option("-i,--interval", options->interval, "From one Call to the next")
       ->type_name("DURATION")
       ->capture_default_str();
   app.add_option("-W,--wait", options->wait,
-                 "For an answer; without one the connection is given up, and made anew")
+                 "For an answer; without one the connection is given up, and made anew. For a "
+                 "connection, too, but no longer than 10s")
       ->type_name("DURATION")
       ->capture_default_str();
   app.add_option("--program", options->program,

@@ -187,13 +187,8 @@ std::optional<Plan> parse(const Options& options) {
       !in_range(options.max_calls, 1, kMostCalls, "serve", "--max-calls")) {
     return std::nullopt;
   }
-  const auto bulk = size_option(options.max_bulk, "serve", "--max-bulk");
+  const auto bulk = size_option(options.max_bulk, "serve", "--max-bulk", service::echo::kMaxBulk);
   if (!bulk) return std::nullopt;
-  if (*bulk > service::echo::kMaxBulk) {
-    complain(fmt::format("serve: --max-bulk {}: more than {}", options.max_bulk,
-                         stats::format_bytes(service::echo::kMaxBulk)));
-    return std::nullopt;
-  }
   const auto address = fabric::parse_address(options.listen);
   if (!address) {
     complain(fmt::format("serve: --listen: {}", address.error().message));
@@ -224,7 +219,8 @@ std::optional<Plan> parse(const Options& options) {
               metrics_address};
 }
 
-int serve(const Options& options, const Plan& plan, trace::Tracer* tracer) {
+int serve(const Options& options, const Plan& plan, Tracing& tracing) {
+  trace::Tracer* const tracer = tracing.add();
   const auto refused = [](const fabric::Error& error) {
     complain(fmt::format("serve: {}", error.message));
     return kUnreadable;
@@ -273,8 +269,9 @@ int serve(const Options& options, const Plan& plan, trace::Tracer* tracer) {
         add_echo_calls(snapshot, service::echo::Proc{i}, (*echo)->counters().calls[i]);
       }
     };
-    metrics = Metrics::open(*plan.metrics,
-                            {{loop->get(), provider.soft, server->get(), nullptr, more}}, "serve");
+    metrics = Metrics::open(
+        *plan.metrics,
+        {{loop->get(), provider.soft, server->get(), nullptr, more, tracing.figures()}}, "serve");
     if (metrics == nullptr) return kUnreadable;
   }
 
@@ -320,7 +317,7 @@ int run_server(const Options& options) {
       plan->endpoint.tracing,
       fmt::format("server on {}", server_text(plan->address, plan->endpoint.port)), "serve");
   if (!tracing) return kUnreadable;
-  return tracing->finish(serve(options, *plan, tracing->add()));
+  return tracing->finish(serve(options, *plan, *tracing));
 }
 
 }  // namespace
@@ -332,35 +329,40 @@ Run add_serve(CLI::App& app) {
       ->type_name("ADDRESS")
       ->required();
   add_endpoint_options(app, options->endpoint);
-  app.add_option("--credits", options->credits, "Credits that a connection is granted at most")
-      ->type_name("N")
-      ->capture_default_str();
-  app.add_option(
-         "--max-connections", options->max_connections,
-         "Connections at a time; who comes then is rejected, but for the first of an eighth "
-         "as many other addresses")
-      ->type_name("N")
-      ->capture_default_str();
-  app.add_option("--max-calls", options->max_calls,
-                 "Calls at a time on all connections, which share the credits for them")
-      ->type_name("N")
-      ->capture_default_str();
+  whole_number(
+      app.add_option("--credits", options->credits, "Credits that a connection is granted at most")
+          ->type_name("N")
+          ->capture_default_str());
+  whole_number(
+      app.add_option(
+             "--max-connections", options->max_connections,
+             "Connections at a time; who comes then is rejected, but for the first of an eighth "
+             "as many other addresses")
+          ->type_name("N")
+          ->capture_default_str());
+  whole_number(app.add_option("--max-calls", options->max_calls,
+                              "Calls at a time on all connections, which share the credits for "
+                              "them")
+                   ->type_name("N")
+                   ->capture_default_str());
   app.add_option("--max-bulk", options->max_bulk,
                  "Bytes of one Call's Read chunks, and of one bulk result")
       ->type_name("SIZE")
       ->capture_default_str();
-  app.add_option("--reverse-credits", options->reverse_credits,
-                 "Calls outstanding to a client that asks for some (`rpcrdma load --reverse`); 0: "
-                 "none")
-      ->type_name("N")
-      ->capture_default_str();
+  whole_number(
+      app.add_option("--reverse-credits", options->reverse_credits,
+                     "Calls outstanding to a client that asks for some (`rpcrdma load --reverse`); "
+                     "0: none")
+          ->type_name("N")
+          ->capture_default_str());
   app.add_flag("--reverse-inline-only", options->reverse_inline_only,
                "Use no chunks for them: what does not fit inline is not called");
-  app.add_option(
-         "--align", options->align,
-         "--profile rfc5666: what clients are told to align opaques to by padding; 0: nothing")
-      ->type_name("BYTES")
-      ->capture_default_str();
+  whole_number(
+      app.add_option(
+             "--align", options->align,
+             "--profile rfc5666: what clients are told to align opaques to by padding; 0: nothing")
+          ->type_name("BYTES")
+          ->capture_default_str());
   app.add_option("--idle", options->idle, "Close connections without Calls for so long (never)")
       ->type_name("DURATION");
   app.add_option(

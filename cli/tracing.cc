@@ -8,7 +8,11 @@
 namespace rpcrdma::cli {
 
 void add_tracing_options(CLI::App& app, TracingOptions& options) {
-  app.add_option("--name", options.name, "Of the live socket (the command's)")->type_name("NAME");
+  // By a function, since an optional that is given nothing would be as if it were not given.
+  app.add_option_function<std::string>(
+         "--name", [&options](const std::string& name) { options.name = name; },
+         "Of the live socket (the command's)")
+      ->type_name("NAME");
   app.add_flag("--no-live", options.no_live,
                "No socket by which others of this user can read what happens");
   app.add_option("--record", options.record,
@@ -23,7 +27,12 @@ std::optional<TracingPlan> parse_tracing(const TracingOptions& options, const ch
     return std::nullopt;
   };
   TracingPlan plan;
-  plan.name = options.name.empty() ? command : options.name;
+  plan.name = options.name.value_or(command);
+  // attach takes what has a slash for the path of a socket.
+  if (plan.name.empty()) return refuse("--name: empty");
+  if (plan.name.find('/') != std::string::npos) {
+    return refuse(fmt::format("--name {}: has a slash, as only paths have", plan.name));
+  }
   plan.live = !options.no_live;
   plan.record = options.record;
   const auto ring = parse_ring(options.ring, kRecordedRing, !plan.record.empty());
@@ -64,7 +73,23 @@ std::optional<Tracing> Tracing::start(const TracingPlan& plan, const std::string
 }
 
 trace::Tracer* Tracing::add() {
-  return hub_ != nullptr ? hub_->add() : nullptr;
+  trace::Tracer* const tracer = hub_ != nullptr ? hub_->add() : nullptr;
+  if (tracer != nullptr) tracers_.push_back(tracer);
+  return tracer;
+}
+
+std::function<metrics::TraceFigures()> Tracing::figures() const {
+  if (hub_ == nullptr) return {};
+  return [hub = hub_.get(), tracers = tracers_] {
+    metrics::TraceFigures f;
+    for (trace::Tracer* const tracer : tracers) {
+      f.told += tracer->ring().emitted();
+      f.lost_in_rings += tracer->ring().lost();
+    }
+    for (const trace::RecordCounters& r : hub->recordings()) f.lost_by_recording += r.not_taken;
+    f.lost_by_readers = hub->lost_to_readers();
+    return f;
+  };
 }
 
 int Tracing::finish(int status) {

@@ -4,19 +4,22 @@
 
 #include "ring_options.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include <rpcrdma/capture/recorder.h>
+#include <rpcrdma/metrics/snapshot.h>
 #include <rpcrdma/trace_live/hub.h>
 
 namespace rpcrdma::cli {
 
 struct TracingOptions {
-  std::string name;
+  std::optional<std::string> name;  // none: the command's
   bool no_live = false;
   std::string record;
   RingText ring;
@@ -49,6 +52,9 @@ class Tracing {
   // For one thread of the endpoint; null when nobody is told.
   [[nodiscard]] trace::Tracer* add();
 
+  // For metrics::Parts::trace, after all add(); empty when nobody is told. Outlived by this.
+  [[nodiscard]] std::function<metrics::TraceFigures()> figures() const;
+
   // Ends sockets and files, and says on stderr what was recorded. Returns `status`, or what the
   // command has to return as not all could be written.
   [[nodiscard]] int finish(int status);
@@ -59,6 +65,7 @@ class Tracing {
   const char* command_;
   bool tell_ = true;
   std::unique_ptr<trace::Hub> hub_;  // null: nobody is told
+  std::vector<trace::Tracer*> tracers_;
 };
 
 }  // namespace rpcrdma::cli

@@ -20,16 +20,14 @@ std::vector<std::string_view> members_of(std::string_view list) {
   return members;
 }
 
-std::optional<std::uint32_t> parse_size(std::string_view text) {
+std::optional<std::uint64_t> parse_size(std::string_view text) {
   if (text == "0") return 0;
-  const auto bytes = cli::parse_size(text);
-  if (!bytes || *bytes > UINT32_MAX) return std::nullopt;
-  return static_cast<std::uint32_t>(*bytes);
+  return cli::parse_size(text);
 }
 
 }  // namespace
 
-fabric::Expected<Sizes> Sizes::parse(std::string_view text) {
+fabric::Expected<Sizes> Sizes::parse(std::string_view text, std::uint32_t most) {
   Sizes sizes;
   for (const std::string_view member : members_of(text)) {
     const std::size_t dash = member.find('-');
@@ -44,7 +42,13 @@ fabric::Expected<Sizes> Sizes::parse(std::string_view text) {
       return fabric::fail(fabric::Errc::kBadArgument,
                           fmt::format("\"{}\" ends before it begins", member));
     }
-    sizes.ranges_.push_back({*first, *last});
+    if (*last > UINT32_MAX) {
+      return fabric::fail(
+          fabric::Errc::kBadArgument,
+          fmt::format("\"{}\" is more than {} bytes, the most that is possible", member, most));
+    }
+    sizes.ranges_.push_back(
+        {static_cast<std::uint32_t>(*first), static_cast<std::uint32_t>(*last)});
   }
   return sizes;
 }

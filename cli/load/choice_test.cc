@@ -57,7 +57,11 @@ TEST(Sizes, TheWholeRangeOf32BitsCanBeDrawn) {
 TEST(Sizes, WhatIsNoneIsRefused) {
   EXPECT_EQ(refusal("big"), "\"big\" is not a size; give bytes, or such as 4k, 1Mi, 512-64k");
   EXPECT_EQ(refusal("4k,"), "\"\" is not a size; give bytes, or such as 4k, 1Mi, 512-64k");
-  EXPECT_EQ(refusal("5G"), "\"5G\" is not a size; give bytes, or such as 4k, 1Mi, 512-64k");
+  EXPECT_EQ(refusal("5G"), "\"5G\" is more than 4294967295 bytes, the most that is possible");
+  EXPECT_EQ(refusal("1-5G"), "\"1-5G\" is more than 4294967295 bytes, the most that is possible");
+  EXPECT_EQ(refusal("5G-1"), "\"5G-1\" ends before it begins");
+  EXPECT_EQ(Sizes::parse("4Gi", 100).error().message,
+            "\"4Gi\" is more than 100 bytes, the most that is possible");
   EXPECT_EQ(refusal("8-4"), "\"8-4\" ends before it begins");
   EXPECT_FALSE(refusal("-4").empty());
   EXPECT_FALSE(refusal("4-").empty());

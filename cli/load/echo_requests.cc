@@ -35,6 +35,13 @@ std::uint32_t most_of(Proc proc) {
   return UINT32_MAX;  // has no size
 }
 
+// What is told to one who asks for far too much: of one procedure its own limit.
+std::uint32_t most_of(const std::string& procedures, const std::vector<std::string>& names) {
+  const auto found = std::find(names.begin(), names.end(), procedures);
+  if (found == names.end()) return echo::kMaxBulk;
+  return most_of(static_cast<Proc>(found - names.begin()));
+}
+
 bool has(const Mix& mix, Proc proc) {
   return mix.has(static_cast<std::uint32_t>(proc));
 }
@@ -64,7 +71,7 @@ tl::expected<EchoRequests, RequestError> EchoRequests::parse(const std::string& 
   };
   auto mix = Mix::parse(procedures == "mix" ? kMix : procedures, known);
   if (!mix) return tl::unexpected(RequestError{false, mix.error().message});
-  auto drawn = Sizes::parse(sizes);
+  auto drawn = Sizes::parse(sizes, most_of(procedures, names));
   if (!drawn) return tl::unexpected(RequestError{true, drawn.error().message});
   for (std::uint32_t i = 0; i < names.size(); ++i) {
     const std::uint32_t most = most_of(static_cast<Proc>(i));
@@ -95,10 +102,12 @@ echo::Request EchoRequests::next(soft::Random& random) const {
 std::uint32_t EchoRequests::longest() const {
   std::uint32_t most = 0;
   for (const Proc proc : {Proc::kEcho, Proc::kSink, Proc::kSource, Proc::kEchoBulk, Proc::kList}) {
-    if (has(mix_, proc)) most = std::max(most, std::min(sizes_.largest(), most_of(proc)));
+    if (!has(mix_, proc)) continue;
+    // The last item of a list may go beyond the list's size.
+    const std::uint32_t beyond = proc == Proc::kList ? kListItem : 0;
+    most = std::max(most, std::min(sizes_.largest(), most_of(proc)) + beyond);
   }
-  // The last item of a list may go beyond the list's size.
-  return most + kListItem;
+  return most;
 }
 
 std::uint32_t EchoRequests::longest_result() const {

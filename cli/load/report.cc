@@ -37,6 +37,12 @@ double cpu_us(fabric::Time time, std::uint64_t calls) {
   return calls == 0 ? 0 : static_cast<double>(time) / 1e3 / static_cast<double>(calls);
 }
 
+Json cpu_json(const Result& r) {
+  const std::uint64_t calls = r.tally.calls();
+  if (calls == 0) return {{"user", nullptr}, {"system", nullptr}};
+  return {{"user", cpu_us(r.user, calls)}, {"system", cpu_us(r.system, calls)}};
+}
+
 std::string counted(std::uint64_t n, const char* one, const char* several) {
   return fmt::format("{} {}", n, n == 1 ? one : several);
 }
@@ -54,7 +60,10 @@ void latency_line(std::string& out, std::string_view name, const stats::Histogra
 }
 
 Json latency_json(const stats::Histogram& h) {
-  const auto us = [](auto ns) { return static_cast<double>(ns) / 1e3; };
+  // Of nothing there is no latency, and 0 would be one.
+  const auto us = [&](auto ns) {
+    return h.count() == 0 ? Json() : Json(static_cast<double>(ns) / 1e3);
+  };
   return {{"p50", us(h.quantile(0.5))},
           {"p90", us(h.quantile(0.9))},
           {"p99", us(h.quantile(0.99))},
@@ -65,9 +74,25 @@ Json latency_json(const stats::Histogram& h) {
           {"mean", us(h.mean())}};
 }
 
-// What the parts of "sent until Reply" cannot tell.
-void add_notes(std::string& out, const Tally& t) {
+void add_packets(std::string& out, const Packets& p) {
+  fmt::format_to(std::back_inserter(out), "{} sent again; {} and {} of the server's\n",
+                 counted(p.retransmitted, "packet", "packets"), counted(p.naks, "NAK", "NAKs"),
+                 counted(p.rnrs, "RNR NAK", "RNR NAKs"));
+}
+
+Json packets_json(const std::optional<Packets>& p, std::uint64_t Packets::*which) {
+  return p ? Json((*p).*which) : Json();
+}
+
+// What the latencies, and the parts of "sent until Reply", cannot tell.
+void add_notes(std::string& out, const Result& r) {
+  const Tally& t = r.tally;
   const auto to = std::back_inserter(out);
+  const std::uint64_t without = t.errors() + t.mismatches() + r.not_begun + r.abandoned;
+  if (without != 0 && t.right() != 0) {
+    fmt::format_to(to, "latency: of Calls answered right; {} not in it\n",
+                   counted(without, "other is", "others are"));
+  }
   const std::uint64_t unknown = t.right() - t.part(Part::kSend).count();
   if (unknown != 0) {
     fmt::format_to(to,
@@ -149,6 +174,7 @@ std::string to_text(const Setup& s, const Result& r) {
                    counted(r.lost, "connection was", "connections were"),
                    counted(t.resent(), "Call was", "Calls were"));
   }
+  if (r.packets) add_packets(out, *r.packets);
   fmt::format_to(to, "processor time of a Call: {:.1f} us, {:.1f} us of it in the kernel\n\n",
                  cpu_us(r.user + r.system, t.calls()), cpu_us(r.system, t.calls()));
 
@@ -167,7 +193,7 @@ std::string to_text(const Setup& s, const Result& r) {
     if (p.calls == 0 || p.calls == t.calls()) continue;
     latency_line(out, fmt::format("{}, {}", s.procedures[i], p.calls), p.latency);
   }
-  add_notes(out, t);
+  add_notes(out, r);
   return out;
 }
 
@@ -204,13 +230,15 @@ std::string to_json(const Setup& s, const Result& r) {
               {"connections_lost", r.lost},
               {"sent_again", t.resent()},
               {"credit_stalls", r.stalls},
+              {"packets_retransmitted", packets_json(r.packets, &Packets::retransmitted)},
+              {"naks", packets_json(r.packets, &Packets::naks)},
+              {"rnr_naks", packets_json(r.packets, &Packets::rnrs)},
               {"interrupted", r.interrupted},
               {"seconds", static_cast<double>(r.elapsed) / 1e9},
               {"calls_per_second", per_second(t.right(), r.elapsed)},
               {"bytes", t.bytes()},
               {"bytes_per_second", per_second(t.bytes(), r.elapsed)},
-              {"cpu_us_per_call",
-               {{"user", cpu_us(r.user, t.calls())}, {"system", cpu_us(r.system, t.calls())}}},
+              {"cpu_us_per_call", cpu_json(r)},
               {"latency_us", latency_json(t.latency())},
               {"parts_us", parts},
               {"implausible", t.implausible()},

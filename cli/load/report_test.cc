@@ -78,6 +78,9 @@ TEST(Report, TextOfWhatWentWrong) {
                       "1 connection was lost, 0 Calls were sent again\n"),
             std::string::npos)
       << text;
+  EXPECT_NE(text.find("\nlatency: of Calls answered right; 4 others are not in it\n"),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("\nnull, 2                 50 us"), std::string::npos) << text;
   EXPECT_NE(text.find("\nsink, 3                 50 us"), std::string::npos) << text;
 }
@@ -98,6 +101,15 @@ TEST(Report, TextOfTimesThatAreNotKnown) {
                       "peer and network: 1 Call whose Reply has no place for the peer's own time\n"
                       "peer: of 1 Call it says more than the time until the Reply, and is cut to "
                       "that\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(Report, TextOfPackets) {
+  Result r = result();
+  r.packets = {1, 2, 0};
+  const std::string text = to_text(setup(), r);
+  EXPECT_NE(text.find("\n1 packet sent again; 2 NAKs and 0 RNR NAKs of the server's\n"),
             std::string::npos)
       << text;
 }
@@ -133,6 +145,37 @@ TEST(Report, Json) {
   ASSERT_EQ(j["procedures"].size(), 1U);
   EXPECT_EQ(j["procedures"][0]["name"], "sink");
   EXPECT_TRUE(j["failed"].empty());
+}
+
+TEST(Report, JsonOfWhatIsNotKnownIsNull) {
+  Result r;
+  r.tally.add(sample(0, End::kError));
+  auto j = nlohmann::json::parse(to_json(setup(), r));
+  for (const char* key : {"p50", "p90", "p99", "p999", "p9999", "max", "min", "mean"}) {
+    ASSERT_TRUE(j["latency_us"].contains(key)) << key;
+    EXPECT_TRUE(j["latency_us"][key].is_null()) << key;
+    EXPECT_TRUE(j["parts_us"]["reply"][key].is_null()) << key;
+    EXPECT_TRUE(j["procedures"][0]["latency_us"][key].is_null()) << key;
+  }
+  EXPECT_EQ(j["parts_us"]["reply"]["calls"], 0);
+  for (const char* key : {"packets_retransmitted", "naks", "rnr_naks"}) {
+    ASSERT_TRUE(j.contains(key)) << key;
+    EXPECT_TRUE(j[key].is_null()) << key;
+  }
+  EXPECT_EQ(j["calls_per_second"], 0.0);
+  EXPECT_TRUE(j["cpu_us_per_call"]["user"].is_number());
+  j = nlohmann::json::parse(to_json(setup(), {}));
+  EXPECT_TRUE(j["cpu_us_per_call"]["user"].is_null());
+  EXPECT_TRUE(j["cpu_us_per_call"]["system"].is_null());
+}
+
+TEST(Report, JsonOfPackets) {
+  Result r = result();
+  r.packets = {5, 2, 1};
+  const auto j = nlohmann::json::parse(to_json(setup(), r));
+  EXPECT_EQ(j["packets_retransmitted"], 5);
+  EXPECT_EQ(j["naks"], 2);
+  EXPECT_EQ(j["rnr_naks"], 1);
 }
 
 TEST(Report, Rates) {

@@ -108,15 +108,47 @@ TEST(Tally, ReasonsAreBounded) {
 TEST(Thresholds, TellWhatIsAboveThem) {
   Tally t;
   for (int i = 0; i < 100; ++i) t.add(sample());
-  t.add(sample(End::kError));
   Thresholds limits;
   for (const char* text :
-       {"p50=63ns", "p99=62ns", "max=1us", "mean=0.05us", "errors=0", "errors=1", "mismatches=0"}) {
+       {"p50=63ns", "p99=62ns", "max=1us", "mean=0.05us", "errors=0", "mismatches=0"}) {
     ASSERT_TRUE(limits.add(text)) << text;
   }
   EXPECT_EQ(limits.passed(t),
-            (std::vector<std::string>{"p99 is 63 ns, above 62 ns", "mean is 63 ns, above 50 ns",
-                                      "errors are 1, above 0"}));
+            (std::vector<std::string>{"p99 is 63 ns, above 62 ns", "mean is 63 ns, above 50 ns"}));
+}
+
+TEST(Thresholds, ACallThatWasNotAnsweredRightTookLongerThanAny) {
+  Tally t;
+  for (int i = 0; i < 95; ++i) t.add(sample());
+  t.add(sample(End::kError));
+  t.add(sample(End::kMismatch));
+  Thresholds limits;
+  for (const char* text : {"p90=1h", "p99=1h", "max=1h", "mean=1h", "errors=0", "errors=1",
+                           "mismatches=0", "not_begun=1", "not_begun=2"}) {
+    ASSERT_TRUE(limits.add(text)) << text;
+  }
+  const std::string why =
+      " is above 3600.000 s: of 100 Calls 2 failed, 1 had no end, 2 never began, which count as "
+      "longer than any";
+  EXPECT_EQ(
+      limits.passed(t, {2, 1}),
+      (std::vector<std::string>{"p99" + why, "max" + why, "mean" + why, "errors are 1, above 0",
+                                "mismatches are 1, above 0", "not_begun are 2, above 1"}));
+}
+
+TEST(Thresholds, APercentileIsOfAllCalls) {
+  Tally t;
+  Sample slow = sample();
+  slow.times.ended = 1000 + 5000;
+  for (int i = 0; i < 89; ++i) t.add(sample());
+  for (int i = 0; i < 10; ++i) t.add(slow);
+  Thresholds limits;
+  ASSERT_TRUE(limits.add("p90=1us"));
+  ASSERT_TRUE(limits.add("p99=10us"));
+  // Of 100 Calls the 99th is still one that was answered, of 101 it is not.
+  EXPECT_EQ(limits.passed(t), (std::vector<std::string>{"p90 is 5 us, above 1 us"}));
+  EXPECT_EQ(limits.passed(t, {1, 0}), (std::vector<std::string>{"p90 is 5 us, above 1 us"}));
+  EXPECT_EQ(limits.passed(t, {2, 0}).size(), 2U);
 }
 
 TEST(Thresholds, ALatencyThatIsNotKnownKeepsNoLimit) {

@@ -16,24 +16,50 @@ namespace {
 struct Measure {
   const char* name;
   bool duration;
-  std::uint64_t (*of)(const Tally& tally);
+  // Nothing: longer than anything.
+  std::optional<std::uint64_t> (*of)(const Tally& tally, const Unanswered& unanswered);
 };
 
-template <int kPerTenThousand>
-std::uint64_t quantile(const Tally& t) {
-  return static_cast<std::uint64_t>(t.latency().quantile(kPerTenThousand / 10000.0));
+std::uint64_t without_latency(const Tally& t, const Unanswered& u) {
+  return t.errors() + t.mismatches() + u.not_begun + u.abandoned;
 }
 
-constexpr std::array<Measure, 9> kMeasures{{
+// Of all Calls, of which those without a latency are the longest.
+template <int kPerTenThousand>
+std::optional<std::uint64_t> quantile(const Tally& t, const Unanswered& u) {
+  constexpr double kPart = kPerTenThousand / 10000.0;
+  const std::uint64_t without = without_latency(t, u);
+  if (without == 0) return static_cast<std::uint64_t>(t.latency().quantile(kPart));
+  const auto known = static_cast<double>(t.right());
+  const double below = kPart * (known + static_cast<double>(without));
+  if (below > known) return std::nullopt;
+  return static_cast<std::uint64_t>(t.latency().quantile(below / known));
+}
+
+std::optional<std::uint64_t> mean(const Tally& t, const Unanswered& u) {
+  if (without_latency(t, u) != 0) return std::nullopt;
+  return static_cast<std::uint64_t>(t.latency().mean());
+}
+
+std::optional<std::uint64_t> longest(const Tally& t, const Unanswered& u) {
+  if (without_latency(t, u) != 0) return std::nullopt;
+  return static_cast<std::uint64_t>(t.latency().max());
+}
+
+using Number = std::optional<std::uint64_t>;
+
+constexpr std::array<Measure, 10> kMeasures{{
     {"p50", true, quantile<5000>},
     {"p90", true, quantile<9000>},
     {"p99", true, quantile<9900>},
     {"p999", true, quantile<9990>},
     {"p9999", true, quantile<9999>},
-    {"mean", true, [](const Tally& t) { return static_cast<std::uint64_t>(t.latency().mean()); }},
-    {"max", true, [](const Tally& t) { return static_cast<std::uint64_t>(t.latency().max()); }},
-    {"errors", false, [](const Tally& t) { return t.errors(); }},
-    {"mismatches", false, [](const Tally& t) { return t.mismatches(); }},
+    {"mean", true, mean},
+    {"max", true, longest},
+    {"errors", false, [](const Tally& t, const Unanswered&) -> Number { return t.errors(); }},
+    {"mismatches", false,
+     [](const Tally& t, const Unanswered&) -> Number { return t.mismatches(); }},
+    {"not_begun", false, [](const Tally&, const Unanswered& u) -> Number { return u.not_begun; }},
 }};
 
 std::optional<std::uint64_t> parse_count(std::string_view text) {
@@ -48,6 +74,18 @@ std::optional<std::uint64_t> parse_latency(std::string_view text) {
   if (text.empty() || (text.back() >= '0' && text.back() <= '9')) return std::nullopt;
   const auto ns = cli::parse_duration(text);
   return ns ? std::optional(static_cast<std::uint64_t>(*ns)) : std::nullopt;
+}
+
+// "16 failed, 3073 never began"
+std::string unanswered_text(const Tally& t, const Unanswered& u) {
+  std::string text;
+  const auto add = [&](std::uint64_t n, const char* what) {
+    if (n != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n, what);
+  };
+  add(t.errors() + t.mismatches(), "failed");
+  add(u.abandoned, "had no end");
+  add(u.not_begun, "never began");
+  return text;
 }
 
 std::string value_text(const Measure& measure, std::uint64_t value) {
@@ -77,11 +115,12 @@ fabric::Expected<void> Thresholds::add(std::string_view text) {
   return fabric::fail(
       fabric::Errc::kBadArgument,
       fmt::format("\"{}\" is not a limit; give such as p99=200us (p50, p90, p99, p999, p9999, "
-                  "mean, max) or errors=0 (errors, mismatches)",
+                  "mean, max) or errors=0 (errors, mismatches, not_begun)",
                   text));
 }
 
-std::vector<std::string> Thresholds::passed(const Tally& tally) const {
+std::vector<std::string> Thresholds::passed(const Tally& tally,
+                                            const Unanswered& unanswered) const {
   std::vector<std::string> all;
   for (const Limit& limit : limits_) {
     const Measure& m = kMeasures[limit.measure];
@@ -89,10 +128,16 @@ std::vector<std::string> Thresholds::passed(const Tally& tally) const {
       all.push_back(fmt::format("{} is not known, since no Call was answered", m.name));
       continue;
     }
-    const std::uint64_t value = m.of(tally);
-    if (value <= limit.most) continue;
-    all.push_back(fmt::format("{} {} {}, above {}", m.name, m.duration ? "is" : "are",
-                              value_text(m, value), value_text(m, limit.most)));
+    const auto value = m.of(tally, unanswered);
+    if (!value) {
+      all.push_back(fmt::format("{} is above {}: of {} Calls {}, which count as longer than any",
+                                m.name, value_text(m, limit.most),
+                                tally.calls() + unanswered.not_begun + unanswered.abandoned,
+                                unanswered_text(tally, unanswered)));
+    } else if (*value > limit.most) {
+      all.push_back(fmt::format("{} {} {}, above {}", m.name, m.duration ? "is" : "are",
+                                value_text(m, *value), value_text(m, limit.most)));
+    }
   }
   return all;
 }

@@ -29,7 +29,7 @@ struct Layout {
   std::size_t findings = 0;  // 0: without that part
 };
 
-constexpr std::size_t kDetail = 5;  // lines beside the chart
+constexpr std::size_t kDetail = 7;  // lines beside the chart
 
 Layout layout(std::size_t height) {
   constexpr std::size_t kWhole = 24;
@@ -80,6 +80,13 @@ std::string count(std::uint64_t value) {
   return plot::format_value(Unit::kCount, static_cast<double>(value));
 }
 
+// Of many digits none that only flickers.
+std::string brief(std::uint64_t value) {
+  constexpr std::uint64_t kExact = 10'000;
+  return value < kExact ? std::to_string(value)
+                        : plot::format_value(Unit::kCount, rounded(static_cast<double>(value)));
+}
+
 std::string plural(std::uint64_t n, const char* what) {
   return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }
@@ -93,6 +100,11 @@ Style style_of(rules::Severity severity) {
 const char* sort_name(Sort sort) {
   constexpr std::array<const char*, kSorts> kNames{"calls/s", "p99", "in use", "waiting", "ID"};
   return kNames[static_cast<std::size_t>(sort)];
+}
+
+// What can be done without where there is no room.
+void put_if_whole(Row& row, const std::string& text, Style style = Style::kPlain) {
+  if (row.left() >= text.size()) row.put(text, style);
 }
 
 // Draws all parts of one screen.
@@ -119,10 +131,13 @@ class Drawer {
   void chunks();
   void heading(const std::string& text, const std::string& behind);
   void column_names();
+  [[nodiscard]] std::string peer_text(const ShownConnection& c) const;
   void connection(const ShownConnection& c, bool selected);
   void table(std::size_t rows);
   void detail(std::size_t chart);
   void credits(const ShownConnection& c, std::size_t chart);
+  void bars(const ShownConnection& c, std::uint32_t Credits::*what, const char* name,
+            std::uint32_t full, Style style);
   void findings_heading(const char* behind);
   void finding(const ShownFinding& f, bool selected);
   void findings(std::size_t rows);
@@ -221,15 +236,16 @@ void Drawer::trace() {
 void Drawer::calls() {
   Row r = row();
   r.cell(" Calls", 10, Side::kLeft, Style::kBold);
-  r.cell(rate(s_, Unit::kPerSecond, s_.rates.calls), 10, Side::kLeft);
-  r.put("p50 ").cell(duration(s_.latency.p50_ns), 9, Side::kLeft);
-  r.put("p99 ").cell(duration(s_.latency.p99_ns), 9, Side::kLeft);
-  r.put(fmt::format("waiting {}", s_.waiting), s_.waiting != 0 ? Style::kWarning : Style::kPlain);
-  r.put("  ").put(fmt::format("errors {}", s_.totals.errors),
+  r.cell(rate(s_, Unit::kPerSecond, s_.rates.calls), 9, Side::kLeft);
+  r.put("p50 ").cell(duration(s_.latency.p50_ns), 8, Side::kLeft);
+  r.put("p99 ").cell(duration(s_.latency.p99_ns), 8, Side::kLeft);
+  r.put("waiting " + brief(s_.waiting), s_.waiting != 0 ? Style::kWarning : Style::kPlain);
+  r.put("  ").put("errors " + brief(s_.totals.errors),
                   s_.totals.errors != 0 ? Style::kBad : Style::kPlain);
-  r.put(fmt::format(
-      "  all {}", plot::format_value(Unit::kCount, rounded(static_cast<double>(s_.totals.calls)))));
-  if (s_.faults != 0) r.put(fmt::format("  faults {}", s_.faults), Style::kWarning);
+  if (s_.faults != 0) r.put("  ").put("faults " + brief(s_.faults), Style::kWarning);
+  put_if_whole(
+      r, fmt::format("  all {}", plot::format_value(
+                                     Unit::kCount, rounded(static_cast<double>(s_.totals.calls)))));
   add(r.take());
 }
 
@@ -292,10 +308,25 @@ std::string direction(const ShownConnection& c) {
   return c.calls_here ? "> " : "< ";
 }
 
+// The end of an address, with the queue pair that tells connections of one peer apart, is the last
+// that goes.
+std::string Drawer::peer_text(const ShownConnection& c) const {
+  const std::size_t width = peer_width();
+  std::string peer = direction(c) + c.peer;
+  const bool plain = std::ranges::all_of(peer, [](char x) { return x >= ' ' && x <= '~'; });
+  if (!plain) return peer;
+  if (peer.size() > width) {
+    constexpr std::size_t kCut = 2;  // columns of ".."
+    return direction(c) + ".." + peer.substr(peer.size() - width + direction(c).size() + kCut);
+  }
+  const std::size_t left = width - peer.size();
+  if (s_.endpoints.size() < 2 || left < 3) return peer;
+  return plot::fit_terminal(c.endpoint, left - 1, utf8_) + " " + peer;
+}
+
 void Drawer::connection(const ShownConnection& c, bool selected) {
   const Style style = selected ? Style::kSelected : c.open ? Style::kPlain : Style::kDim;
-  std::string peer = direction(c) + c.peer;
-  if (s_.endpoints.size() > 1) peer = fmt::format("{} {}", c.endpoint, peer);
+  const std::string peer = peer_text(c);
   Row r = row();
   r.cell(std::to_string(c.id), 5, Side::kRight, style).put(" ", style);
   r.cell(peer, peer_width(), Side::kLeft, style);
@@ -333,6 +364,8 @@ void Drawer::table(std::size_t rows) {
   }
 }
 
+constexpr std::size_t kLabel = 9;  // columns in front of bars
+
 void Drawer::credits(const ShownConnection& c, std::size_t chart) {
   Row r = row();
   r.cell(" Credits", 10, Side::kLeft, Style::kBold);
@@ -340,9 +373,12 @@ void Drawer::credits(const ShownConnection& c, std::size_t chart) {
                     c.credits.in_use));
   r.put(fmt::format("waiting {}", c.credits.waiting),
         c.credits.waiting != 0 ? Style::kWarning : Style::kPlain);
-  if (width_ >= kWide) r.put("  (below, the most in each second)", Style::kDim);
+  r.put(fmt::format("  inline {}/{}", c.inline_call, c.inline_reply));
+  put_if_whole(r, "  (below, the most in each second)", Style::kDim);
   add(r.take());
-  constexpr std::size_t kLabel = 9;
+  const std::uint32_t asked = std::max(most(c, &Credits::requested), most(c, &Credits::granted));
+  bars(c, &Credits::requested, "requested", asked, Style::kDim);
+  bars(c, &Credits::granted, "granted", asked, Style::kPlain);
   const std::size_t width = width_ > kLabel + 1 ? width_ - kLabel - 1 : 0;
   const std::uint32_t full = std::max(most(c, &Credits::granted), most(c, &Credits::in_use));
   const std::vector<Bar> used = in_use(c);
@@ -355,11 +391,17 @@ void Drawer::credits(const ShownConnection& c, std::size_t chart) {
     put_bars(r, used, full, line, chart, width, utf8_);
     add(r.take());
   }
-  std::vector<Bar> waiting;
-  for (const Credits& one : c.history) waiting.push_back({one.waiting, Style::kWarning});
-  r = row();
-  r.cell("waiting", kLabel, Side::kRight, Style::kDim).put(" ");
-  put_bars(r, waiting, most(c, &Credits::waiting), 0, 1, width, utf8_);
+  bars(c, &Credits::waiting, "waiting", most(c, &Credits::waiting), Style::kWarning);
+}
+
+// One line of them.
+void Drawer::bars(const ShownConnection& c, std::uint32_t Credits::*what, const char* name,
+                  std::uint32_t full, Style style) {
+  std::vector<Bar> all;
+  for (const Credits& one : c.history) all.push_back({one.*what, style});
+  Row r = row();
+  r.cell(name, kLabel, Side::kRight, Style::kDim).put(" ");
+  put_bars(r, all, full, 0, 1, r.left(), utf8_);
   add(r.take());
 }
 
@@ -380,7 +422,6 @@ void Drawer::detail(std::size_t chart) {
   r.cell(" Calls", 10, Side::kLeft, Style::kBold);
   r.put(fmt::format("{}  answered {}  errors {}", count(c.totals.calls), count(c.totals.replies),
                     c.totals.errors));
-  r.put(fmt::format("  inline {}/{}", c.inline_call, c.inline_reply));
   if (c.sent_again + c.naks + c.rnr_naks != 0) {
     r.put(fmt::format("  resent {}  NAK {}  RNR {}", c.sent_again, c.naks, c.rnr_naks),
           Style::kWarning);

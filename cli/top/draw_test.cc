@@ -9,6 +9,7 @@
 namespace rpcrdma::top {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -96,6 +97,57 @@ TEST(Draw, TheSelectedConnectionIsShownWhole) {
   const std::string ascii = text(draw(busy(), view, {80, 24}, false));
   EXPECT_TRUE(std::all_of(ascii.begin(), ascii.end(), [](char c) { return (c & 0x80) == 0; }));
   EXPECT_THAT(ascii, HasSubstr("##"));
+}
+
+TEST(Draw, TroubleHasRoomIn80Columns) {
+  Shown s = busy();
+  s.waiting = 1234;
+  s.totals.errors = 567;
+  s.faults = 89;
+  s.rows[1].sent_again = 1234;
+  s.rows[1].naks = 56;
+  s.rows[1].rnr_naks = 789;
+  s.rows[1].totals.errors = 12;
+  s.rows[1].totals.calls = s.rows[1].totals.replies = 98'765;
+  s.rows[1].inline_call = s.rows[1].inline_reply = 4096;
+  View view;
+  view.selected = 2;
+  const std::string screen = text(draw(s, view, {80, 24}, true));
+  EXPECT_THAT(screen, HasSubstr("waiting 1234  errors 567  faults 89"));
+  EXPECT_THAT(screen, HasSubstr("resent 1234  NAK 56  RNR 789\n"));
+  EXPECT_THAT(screen, HasSubstr("inline 4096/4096"));
+}
+
+TEST(Draw, ConnectionsOfOnePeerDifferByTheirQueuePairs) {
+  Shown s = busy();
+  s.endpoints.push_back({"load", {}, false, {}});
+  s.rows[0].endpoint = s.rows[1].endpoint = "a-server-of-files";
+  s.rows[0].peer = "192.168.100.200.1234567";
+  s.rows[1].peer = "fd00:1234:5678:9abc:def0:1234:5678:9abc.1234568";
+  s.rows[2].endpoint = "load";
+  const std::string screen = text(draw(s, {}, {80, 24}, false));
+  EXPECT_THAT(screen, HasSubstr("168.100.200.1234567 "));
+  EXPECT_THAT(screen, HasSubstr("< ..34:5678:9abc.1234568 "));
+  EXPECT_THAT(screen, HasSubstr("load < 10.0.0.2.291 "));
+}
+
+// A grant that falls to half of what is asked for, and rises again.
+TEST(Draw, WhatIsAskedForAndGrantedIsShownOverTime) {
+  Shown s = busy(1);
+  std::vector<Credits> history;
+  for (std::uint32_t n = 0; n < 4; ++n) history.push_back({64, n == 1 ? 32U : 64U, 1, 0});
+  s.rows[0].history.assign(history.begin(), history.end());
+  s.rows[0].credits = history.back();
+  View view;
+  view.selected = 1;
+  const std::string screen = text(draw(s, view, {80, 24}, true));
+  // The line that begins so.
+  const auto line = [&](const std::string& name) {
+    const std::size_t begin = screen.find('\n' + name) + 1;
+    return screen.substr(begin, screen.find('\n', begin) - begin);
+  };
+  EXPECT_THAT(line("requested "), EndsWith(" ████"));
+  EXPECT_THAT(line("  granted "), EndsWith(" █▄██"));
 }
 
 TEST(Draw, FillsEverySizeExactly) {

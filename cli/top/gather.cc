@@ -257,6 +257,7 @@ void Gather::Impl::credits(const trace_reader::Event& event) {
   r->told = true;
   r->credits = {told.requested, told.granted, told.in_use, told.waiting};
   r->most = most_of(r->most, r->credits);
+  r->most.in_use = std::max(r->most.in_use, told.in_use_most);
 }
 
 void Gather::Impl::on_call_end(const model::Call& call, const model::Message* answer) {

@@ -123,6 +123,20 @@ TEST_F(Gathered, TheMostCreditsInEachSecond) {
   EXPECT_EQ(show().rows[0].history.size(), kHistory);
 }
 
+TEST_F(Gathered, CreditsOfCallsThatWereAnsweredAtOnce) {
+  trace_.begin();
+  tell_plain_connection(trace_, 1);
+  gather_.tick(0);
+  trace::Credits c;
+  c.granted = 32;
+  c.in_use_most = 7;
+  trace_.tell(1, c);
+  feed();
+  gather_.tick(kSecond);
+  EXPECT_EQ(show().rows[0].history.back().in_use, 7U);
+  EXPECT_EQ(show().rows[0].credits.in_use, 0U);
+}
+
 TEST_F(Gathered, LossIsSummedUp) {
   trace_.begin();
   tell_plain_connection(trace_, 1);

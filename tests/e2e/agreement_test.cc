@@ -266,10 +266,12 @@ TEST_F(Agreement, OfAClientThatIsGone) {
     EXPECT_EQ(findings_of(events, {}), findings_of(packets, {})) << side;
     EXPECT_EQ(findings_of(events, {}).contains({"CONN-LOST", "1"}), side == "server");
     if (side != "server") continue;
-    for (const json& report : {events, packets}) {
+    // The server gives up a client that does not answer. Whether that has gone or the network has
+    // the packets do not tell.
+    for (const auto& [report, role] : {std::pair(events, json("client")), {packets, json()}}) {
       for (const json& f : report["findings"]) {
         if (f["rule"] != "CONN-LOST") continue;
-        EXPECT_EQ(f["role"], "client") << f;
+        EXPECT_EQ(f["role"], role) << f;
       }
       EXPECT_EQ(report["connections"][0]["closed_by"], "server");
     }

@@ -2,6 +2,8 @@
 #include "background.h"
 #include "own_address.h"
 
+#include <chrono>
+
 #include <gmock/gmock.h>
 
 namespace rpcrdma::e2e {
@@ -86,11 +88,57 @@ TEST_F(Endpoint, PingWithoutAServerSaysSoInOneLine) {
   ASSERT_TRUE(server.wait_for("listening"));
   for (const std::string command : {"ping -c 1 ", "load --count 1 "}) {
     const Result r = run("RPCRDMA " + command + to_server());
-    EXPECT_EQ(r.status, command.starts_with("ping") ? 1 : 2);
-    EXPECT_EQ(r.out, "");
+    const bool ping = command.starts_with("ping");
+    EXPECT_EQ(r.status, ping ? 1 : 2);
+    if (ping) {
+      EXPECT_THAT(r.out, HasSubstr("\n0 sent, 0 answered, never connected, time "));
+    } else {
+      EXPECT_EQ(r.out, "");
+    }
     EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
     EXPECT_THAT(r.err, HasSubstr(server_ + " port 20049: "));
   }
+}
+
+TEST_F(Endpoint, WhoWaitsForAnAnswerWaitsNoLongerForAConnection) {
+  // Nobody is there: without an end of its own connecting would take 10 seconds.
+  struct Case {
+    std::string command;
+    int status;
+    std::string what;
+  };
+  for (const auto& [command, status, what] :
+       {Case{"ping -c 1 -W 50ms ", 1, "no answer in time"},
+        Case{"load --count 1 --timeout 50ms ", 2, "no answer in time"},
+        Case{"call --timeout 50ms ", 2, "in time"}}) {
+    const auto begin = std::chrono::steady_clock::now();
+    const Result r = run("RPCRDMA " + command + to_server());
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8)) << command;
+    EXPECT_EQ(r.status, status) << command << r.out << r.err;
+    EXPECT_THAT(r.err, HasSubstr(server_ + " port 20049: ")) << command;
+    EXPECT_THAT(r.err, HasSubstr(what)) << command;
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+  }
+}
+
+TEST_F(Endpoint, CtrlCEndsAPingThatNeverConnectedWithItsStatistics) {
+  Background client(calling("ping", {"-W", "10s"}));
+  ASSERT_TRUE(client.wait_for("PING " + server_ + " port 20049, program 0x")) << client.out;
+  ASSERT_TRUE(client.wait_for(": connecting\n")) << client.out;
+  client.signal(SIGINT);
+  EXPECT_EQ(client.finish(), 1);
+  EXPECT_THAT(client.out, HasSubstr("0 sent, 0 answered, never connected, time ")) << client.out;
+}
+
+TEST_F(Endpoint, CtrlCEndsACallAsInterrupted) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  Background client(calling("call", {"--procedure", "sleep", "--sleep", "60s", "--timeout", "5m"}));
+  ASSERT_TRUE(server.wait_for(client_ + " connected"));
+  client.signal(SIGINT);
+  EXPECT_EQ(client.finish(), 1);
+  EXPECT_THAT(client.out, ::testing::EndsWith("\ninterrupted\n"));
+  stop(server);
 }
 
 TEST_F(Endpoint, EveryProcedureIsAnsweredRight) {
@@ -122,6 +170,15 @@ TEST_F(Endpoint, JsonHasItsKeys) {
   for (const char* key : {"p50", "p90", "p99", "p999", "p9999", "max"}) {
     EXPECT_GT(r["latency_us"][key], 0) << key;
   }
+  for (const char* key : {"packets_retransmitted", "naks", "rnr_naks"}) {
+    EXPECT_TRUE(r[key].is_number_unsigned()) << key;
+  }
+  // Of the keys that are documented none is missing, nor is one that is not.
+  const std::string docs = read_file(RPCRDMA_TEST_DOCS "/load.md");
+  const std::string table = docs.substr(docs.find("## JSON"));
+  for (const auto& [key, value] : r.items()) {
+    EXPECT_THAT(table, HasSubstr("`" + key + "`")) << value;
+  }
   EXPECT_EQ(r["procedures"][0]["name"], "echo");
   EXPECT_EQ(r["seed"], 9);
   stop(server);
@@ -129,6 +186,7 @@ TEST_F(Endpoint, JsonHasItsKeys) {
 
 // Mean times calls, microseconds.
 double total(const json& part) {
+  if (part["calls"] == 0) return 0;
   return part["mean"].get<double>() * part["calls"].get<double>();
 }
 
@@ -170,6 +228,46 @@ TEST_F(Endpoint, LimitsDecideTheExitStatus) {
   EXPECT_THAT(r.err, HasSubstr("rpcrdma: load: p50 is "));
   EXPECT_THAT(r.err, HasSubstr(", above 1 ns\n"));
   EXPECT_THAT(r.out, HasSubstr("20 Calls in "));
+  stop(server);
+}
+
+TEST_F(Endpoint, AServerThatDiesKeepsNoLimit) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  Background client(calling("load", {"--procedure", "null", "--depth", "4", "--rate", "500",
+                                     "--duration", "3s", "--timeout", "500ms", "--json",
+                                     "--fail-above", "p99=1h,max=1h,errors=1000000,not_begun=0"}));
+  ASSERT_TRUE(server.wait_for(client_ + " connected"));
+  server.signal(SIGKILL);
+  server.finish();
+  EXPECT_EQ(client.finish(), 1) << client.out;
+  // What it answered before, perhaps nothing, was quick.
+  EXPECT_THAT(client.out, HasSubstr("load: p99 is "));
+  EXPECT_THAT(client.out, HasSubstr("load: max is "));
+  EXPECT_THAT(client.out, HasSubstr("load: not_begun are "));
+  EXPECT_THAT(client.out, Not(HasSubstr("load: errors")));
+}
+
+TEST_F(Endpoint, PacketsThatWereSentAgainAreTold) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  const std::string lossy =
+      "--count 100 --depth 4 --fault 'drop dir=out op=send attempt=1 nth=5-9' ";
+  const json r = load(lossy);
+  EXPECT_EQ(r["errors"], 0) << r["reasons"];
+  EXPECT_GE(r["packets_retransmitted"], 5);
+  const Result text = run("RPCRDMA load " + to_server() + lossy);
+  EXPECT_THAT(text.out, ::testing::ContainsRegex("[1-9][0-9]* packets sent again; "));
+  stop(server);
+}
+
+TEST_F(Endpoint, WhereNoCallWasAnsweredThereIsNoLatency) {
+  Background server(serving({"--rdma-version", "1"}));
+  ASSERT_TRUE(server.wait_for("listening"));
+  const json r = load("--rdma-version 2 --procedure null --count 3", 1);
+  EXPECT_EQ(r["calls"], 3);
+  EXPECT_TRUE(r["latency_us"]["p50"].is_null());
+  EXPECT_TRUE(r["parts_us"]["reply"]["max"].is_null());
   stop(server);
 }
 
@@ -256,6 +354,7 @@ TEST_F(Endpoint, AServerThatIsKilledAndComesBackIsCalledAgain) {
   // it died: then nothing is on its way whose loss could be noticed before the Calls time out.
   EXPECT_LE(r["errors"], 8) << r["reasons"];
   EXPECT_GE(r["connections_lost"], 1);
+  EXPECT_GE(r["sent_again"].get<int>() + r["errors"].get<int>(), 1);
   stop(*server);
 }
 
@@ -409,7 +508,7 @@ TEST_F(Endpoint, AnOptionOfVersionTwoTellsTheServersTime) {
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_THAT(r.out, HasSubstr("time from " + server_ + ": seq=2 xid=0x"));
   EXPECT_THAT(r.out, HasSubstr("2 sent, 2 answered"));
-  const Result one = run("RPCRDMA ping " + to_server() + "-c 1 --time-echo -W 100ms");
+  const Result one = run("RPCRDMA ping " + to_server() + "-c 1 --time-echo -W 2s");
   EXPECT_EQ(one.status, 1);
   EXPECT_THAT(one.out, HasSubstr("options need version 2"));
   stop(server);
@@ -488,6 +587,37 @@ TEST(EndpointUsage, BadArgumentsGiveOneLine) {
   refused("load 127.0.0.1 --fail-above p99=5", "--fail-above: \"5\" is not a duration");
   refused("load 127.0.0.1 --rate -5", "--rate -5");
   refused("load 127.0.0.1 --duration soon", "--duration soon");
+  for (const char* number : {"-5", "18446744073709551616", "-18446744073709551615", "1.5", "x"}) {
+    for (const std::string option :
+         {"load 127.0.0.1 --count ", "load 127.0.0.1 --seed ", "load 127.0.0.1 --depth ",
+          "load 127.0.0.1 --connections ", "load 127.0.0.1 --threads ", "load 127.0.0.1 --port ",
+          "load 127.0.0.1 --max-reads ", "load 127.0.0.1 --device x --gid-index ",
+          "ping 127.0.0.1 --count ", "call 127.0.0.1 --port ",
+          "serve --listen 127.0.0.1 --credits ", "serve --listen 127.0.0.1 --max-connections ",
+          "serve --listen 127.0.0.1 --max-calls ", "serve --listen 127.0.0.1 --reverse-credits ",
+          "serve --listen 127.0.0.1 --align "}) {
+      refused(option + number, std::string(number) + ": not a whole number, or too large");
+    }
+  }
+  refused("load 127.0.0.1 --procedure source --size 5Gi",
+          "\"5Gi\" is more than 268435456 bytes, the most that is possible");
+  refused("load 127.0.0.1 --size 5Gi", "\"5Gi\" is more than 1048576 bytes");
+  refused("serve --listen 127.0.0.1 --max-bulk 8Ti", "--max-bulk 8Ti: more than 256 MiB, the most");
+  refused("serve --listen 127.0.0.1 --idle 0", "--idle 0: it must be more than zero");
+  refused("ping 127.0.0.1 --interval 0", "--interval 0: it must be more than zero");
+  refused("load 127.0.0.1 --sleep 0ms", "--sleep 0ms: it must be more than zero");
+  refused("load 127.0.0.1 --sleep -1ms", "--sleep -1ms: not a duration");
+  refused("load 127.0.0.1 --from 127.5.0.254 --threads 2 --connections 2",
+          "behind --from 127.5.0.254 there are too few; give one that ends in 252 at most");
+  refused("call 127.0.0.1 --procedure mix", "--procedure mix: it is one Call");
+  refused("call 127.0.0.1 --procedure echo:2,null:1", "it is one Call; give one procedure");
+  refused("call 127.0.0.1 --size 1k-2k", "--size 1k-2k: it is one Call; give one size");
+  refused("call 127.0.0.1 --size 1k,2k", "it is one Call; give one size");
+  refused("load " + own_address(1) + " --from " + own_address(2) +
+              " --procedure source --size 64Mi --depth 64",
+          "a thread registers 1024 MiB of memory at most, and that has no room for the data of 1 "
+          "connection with 64 Calls each of up to 64 MiB; give a smaller --size, --depth or "
+          "--connections");
 }
 
 }  // namespace

@@ -108,9 +108,37 @@ TEST_F(Metrics, AServersFiguresAreThoseOfTheLoadsReport) {
   EXPECT_GT(e[R"(rpcrdma_packet_bytes_total{direction="out"})"], 500 * 10'000);
   EXPECT_EQ(e[R"(rpcrdma_packets_dropped_total{direction="in",reason="bad_icrc"})"], 0);
   EXPECT_GT(e["rpcrdma_registered_memory_in_use_bytes"], 0);
+  // Nobody listens: of each connection its begin and its end.
+  EXPECT_EQ(e["rpcrdma_trace_events_total"], 4);
+  for (const std::string where : {"ring", "recording", "readers"}) {
+    EXPECT_EQ(e["rpcrdma_trace_events_lost_total{where=\"" + where + "\"}"], 0) << where;
+  }
 
   server.signal(SIGINT);
   EXPECT_EQ(server.finish(), 0) << server.out;
+}
+
+TEST_F(Metrics, WhatIsRecordedIsCounted) {
+  TemporaryFolder folder;
+  std::vector<std::string> command = serving();
+  command.insert(command.end(), {"--record", folder.file("r.pcapng")});
+  Background server(command);
+  ASSERT_TRUE(server.wait_for("metrics at"));
+  ASSERT_EQ(load({"--procedure", "null", "--count", "300"})["calls"], 300);
+  const Exposition e = figures_without_connections();
+  // Each Call is received, begins, is answered, and ends.
+  EXPECT_GT(e["rpcrdma_trace_events_total"], 4 * 300);
+  EXPECT_EQ(e[R"(rpcrdma_trace_events_lost_total{where="recording"})"], 0);
+  server.signal(SIGINT);
+  EXPECT_EQ(server.finish(), 0) << server.out;
+}
+
+TEST_F(Metrics, WithoutATraceThereAreNoFiguresOfIt) {
+  std::vector<std::string> command = serving();
+  command.emplace_back("--no-live");
+  Background server(command);
+  ASSERT_TRUE(server.wait_for("metrics at"));
+  EXPECT_TRUE(std::isnan(figures(server_)["rpcrdma_trace_events_total"]));
 }
 
 TEST_F(Metrics, LongMessagesAndErrorsAreTold) {

@@ -290,6 +290,8 @@ TEST(TracingUsage, BadArgumentsGiveOneLine) {
   refused("--record x --record-files 3", "give --record-size or --record-time too");
   refused("--record-size 1M", "--record FILE");
   refused("--record x --pcapng x", "the same file");
+  refused("--name store/1", "--name store/1: has a slash");
+  refused("--name ''", "--name: empty");
 }
 
 // Live, and byte by byte what the same endpoint writes into a file.

@@ -149,7 +149,7 @@ TEST_F(BadClients, AMessageLongerThanItsReceiveEndsItsConnection) {
   longer.resize(4100);
   bad.send(0, longer);
   ASSERT_TRUE(until(bad, [&] { return bad.saw(EventType::kDisconnected); }));
-  check_good();
+  check_closed(CloseReason::kPeer, "Receive failed: local length");
 }
 
 TEST_F(BadClients, TwoCallsWithOneXidAreTwoCalls) {

@@ -17,8 +17,10 @@ namespace rpcrdma::load {
 // the others, and in a range every number.
 class Sizes {
  public:
-  // Error: kBadArgument. A size has 32 bits.
-  [[nodiscard]] static fabric::Expected<Sizes> parse(std::string_view text);
+  // Error: kBadArgument. A size has 32 bits; of one that has more the error says that `most` is
+  // possible, which its user has for what the sizes are of.
+  [[nodiscard]] static fabric::Expected<Sizes> parse(std::string_view text,
+                                                     std::uint32_t most = UINT32_MAX);
 
   [[nodiscard]] std::uint32_t pick(soft::Random& random) const;
   [[nodiscard]] std::uint32_t largest() const;

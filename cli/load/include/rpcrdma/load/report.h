@@ -28,6 +28,12 @@ struct Reverse {
   std::uint64_t resent = 0;  // on another connection
 };
 
+// What this end's packets went through; an RDMA device keeps that to itself.
+struct Packets {
+  std::uint64_t retransmitted = 0;   // that it sent again
+  std::uint64_t naks = 0, rnrs = 0;  // that it got: for a gap, and for want of a Receive
+};
+
 struct Result {
   Tally tally;
   fabric::Time elapsed = 0;     // from the first Call to the last outcome
@@ -38,6 +44,7 @@ struct Result {
   std::uint64_t lost = 0;       // connections that were lost
   std::uint64_t stalls = 0;     // Calls that waited for a credit
   bool interrupted = false;
+  std::optional<Packets> packets;
   std::optional<Reverse> reverse;
   std::vector<std::string> failed;  // limits that were passed
 };
