@@ -1,4 +1,4 @@
-// The DDP-eligible arguments of NFS versions 2, 3 and 4 (RFC 8267 sections 3 to 5).
+// The DDP-eligible arguments of NFS versions 2, 3 and 4 (RFC 8267 sections 4 and 6.1).
 #include "compound.h"
 #include "xdr_shape.h"
 

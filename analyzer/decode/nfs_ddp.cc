@@ -1,5 +1,5 @@
-// The DDP-eligible results of NFS versions 2, 3 and 4 (RFC 8267 sections 3 to 5), and a guess for
-// programs that nobody wrote a binding for.
+// The DDP-eligible results of NFS versions 2, 3 and 4 (RFC 8267 sections 4 and 6.1), and a guess
+// for programs that nobody wrote a binding for.
 #include "compound.h"
 #include "xdr_shape.h"
 

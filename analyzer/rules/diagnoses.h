@@ -16,7 +16,7 @@ namespace rpcrdma::rules {
 
 struct ConnectionHistory;
 
-// The port that its set-up is for says so (RFC 8267 section 7).
+// The port that its set-up is for says so (RFC 8267 section 9).
 [[nodiscard]] bool asks_for_nfs(const roce::Connection& connection);
 
 class Diagnoses {

@@ -1,5 +1,5 @@
 // Which DDP-eligible result went into which Write chunk, for programs whose binding is known. The
-// n-th eligible result belongs to the n-th chunk (RFC 8267 section 5), and is inline where that
+// n-th eligible result belongs to the n-th chunk (RFC 8267 section 6.4.1), and is inline where that
 // chunk comes back empty.
 #include "checks.h"
 

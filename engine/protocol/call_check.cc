@@ -171,7 +171,7 @@ CallVerdict check_call(wire::Bytes message, const wire::Result<wire::HeaderView>
   const auto verdict = [&](CallAnswer answer, const char* rule, const char* reason) {
     return CallVerdict{answer, prefix->xid, rule, reason, prefix->vers};
   };
-  // RDMA_ERROR has the same number in every version (RFC 8166 section 4.2).
+  // RDMA_ERROR has the same number in every version (RFC 8166 section 4.1.2).
   if (prefix->proc == static_cast<std::uint32_t>(Proc::kError)) {
     return verdict(CallAnswer::kIgnore, "ERR-06", "an RDMA_ERROR, for nothing that was asked");
   }

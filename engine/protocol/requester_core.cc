@@ -25,8 +25,8 @@ RequesterOptions sane(RequesterOptions options) {
 // peer that always asks for more would keep it for ever.
 constexpr std::uint8_t kMaxEnlargements = kMaxResults + 1;
 
-// ERR_VERS has the same form in every version (RFC 8166 section 4.5.1); which version a peer that
-// does not speak that of the Call puts there is its own affair.
+// ERR_VERS has the same form in every version (RFC 8166 section 7); which version a peer that does
+// not speak that of the Call puts there is its own affair.
 bool decode_version_error(wire::Bytes message, std::uint32_t& low, std::uint32_t& high) {
   wire::XdrReader r(message);
   r.skip(wire::kPrefixBytes - 4);

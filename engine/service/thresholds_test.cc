@@ -1,4 +1,4 @@
-// RFC 8797 section 4: the smaller of what one side sends and the other receives.
+// RFC 8797 section 4.2: the smaller of what one side sends and the other receives.
 #include "thresholds.h"
 
 #include <vector>

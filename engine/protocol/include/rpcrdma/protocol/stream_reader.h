@@ -15,7 +15,7 @@ namespace rpcrdma::protocol {
 inline constexpr std::uint32_t kAnyPosition = UINT32_MAX;
 
 // An item that is not in the stream. `position`: its byte offset in the unreduced stream (RFC 8166
-// section 3.4.4, a multiple of 4), or kAnyPosition.
+// section 3.4.5, a multiple of 4), or kAnyPosition.
 struct Placed {
   std::uint32_t position = 0;
   wire::Bytes bytes;

@@ -1,5 +1,5 @@
 // Universal addresses, in which rpcbind names where a program is, and the netids of RPC-over-RDMA
-// (RFC 5665 sections 5.1 and 5.2; netids "rdma" and "rdma6": RFC 8166 section 5).
+// (RFC 5665 sections 5.1 and 5.2; netids "rdma" and "rdma6": RFC 8166 section 9).
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 
 namespace rpcrdma::service {
 
-// Inline thresholds of a connection, bytes (RFC 8166 section 3.3.2, RFC 8797 section 4): the
+// Inline thresholds of a connection, bytes (RFC 8166 section 3.3.2, RFC 8797 section 4.2): the
 // smaller of what one side sends and the other receives; 1024 both ways unless both sides sent
 // private data that makes sense.
 struct Thresholds {

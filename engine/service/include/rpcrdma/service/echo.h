@@ -19,7 +19,7 @@
 
 namespace rpcrdma::service::echo {
 
-// In the range that users define by themselves (RFC 5531 section 8.4).
+// In the range that users define by themselves (RFC 5531 section 8.3).
 inline constexpr std::uint32_t kProgram = 0x20525244;
 inline constexpr std::uint32_t kVersion = 1;
 

@@ -18,7 +18,7 @@
 
 namespace rpcrdma::service {
 
-inline constexpr std::uint16_t kDefaultPort = 20049;  // NFS/RDMA's (RFC 5666 section 8)
+inline constexpr std::uint16_t kDefaultPort = 20049;  // NFS/RDMA's (RFC 8267 section 9)
 
 struct ServerOptions {
   std::uint16_t port = kDefaultPort;

@@ -9,7 +9,7 @@
 
 namespace rpcrdma::wire {
 
-// auth_flavor, RFC 5531 section 8.1 and the IANA registry.
+// auth_flavor, RFC 5531 section 8.2 and the IANA registry.
 enum class AuthFlavor : std::uint32_t {
   kNone = 0,
   kSys = 1,
