@@ -10,7 +10,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,13 +34,14 @@ namespace {
 struct Options {
   std::vector<std::string> endpoints;
   bool once = false;
-  double seconds = 2;
+  std::optional<double> seconds;
   rules::Profile profile = rules::Profile::k8166;
 };
 
 constexpr std::int64_t kMillisecond = 1'000'000;
 constexpr std::int64_t kFrame = 100 * kMillisecond;  // from one drawing to the next
 constexpr std::int64_t kLook = 250 * kMillisecond;   // for endpoints that have started
+constexpr double kOnceSeconds = 2;
 constexpr std::array kEnding{SIGINT, SIGTERM, SIGHUP};
 
 // The bytes in it are signals that came.
@@ -85,6 +88,10 @@ std::int64_t monotonic() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
+std::int64_t in_ns(double seconds) {
+  return static_cast<std::int64_t>(seconds * 1e9);
+}
+
 std::int64_t wall() {
   return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
@@ -111,7 +118,8 @@ class Top {
   // Why an endpoint that look() has found could not be read, if one could not.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
 
-  void run_live();
+  // `seconds`: until it ends by itself; none: never.
+  void run_live(std::optional<double> seconds);
   void run_once(double seconds);
 
  private:
@@ -221,13 +229,17 @@ void Top::wait(std::int64_t until_ns, Screen* screen) {
   }
 }
 
-void Top::run_live() {
+void Top::run_live(std::optional<double> seconds) {
   const Signals signals;
   Screen screen;
-  gather_.tick(monotonic());
+  const std::int64_t begin = monotonic();
+  const std::int64_t end =
+      seconds ? begin + in_ns(*seconds) : std::numeric_limits<std::int64_t>::max();
+  gather_.tick(begin);
   std::int64_t next = 0;
   while (!view_.quit && !stopped_) {
     const std::int64_t now = monotonic();
+    if (now >= end) break;
     look(now);
     gather_.tick(now);
     if (changed_ || now >= next) {
@@ -242,14 +254,14 @@ void Top::run_live() {
       if (!screen.show(top::draw(shown_, view_, size, utf8_)) && errno != EINTR) break;
       next = now + kFrame;
     }
-    wait(next, &screen);
+    wait(std::min(next, end), &screen);
   }
 }
 
 void Top::run_once(double seconds) {
   const Signals signals;
   const std::int64_t begin = monotonic();
-  const std::int64_t end = begin + static_cast<std::int64_t>(seconds * 1e9);
+  const std::int64_t end = begin + in_ns(seconds);
   gather_.tick(begin);
   while (!stopped_ && listening() && monotonic() < end) {
     look(monotonic());
@@ -290,9 +302,9 @@ int run(const Options& options) {
     }
   }
   if (options.once) {
-    top.run_once(options.seconds);
+    top.run_once(options.seconds.value_or(kOnceSeconds));
   } else {
-    top.run_live();
+    top.run_live(options.seconds);
   }
   return kOk;
 }
@@ -305,12 +317,11 @@ Run add_top(CLI::App& app) {
                  "Names or processes, as `rpcrdma ls` lists them, or paths of sockets; none: all "
                  "that run, and that start meanwhile")
       ->type_name("ENDPOINT");
-  auto* once = app.add_flag("--once", options->once, "Print what there is to show, once, and end");
-  app.add_option("--seconds", options->seconds, "With --once: after so many seconds")
-      ->needs(once)
+  app.add_flag("--once", options->once, "Print what there is to show, once, and end");
+  app.add_option("--seconds", options->seconds,
+                 "End after so many seconds; with --once print then, by default after 2")
       ->check(CLI::Range(0.1, 86400.0))
-      ->type_name("N")
-      ->capture_default_str();
+      ->type_name("N");
   add_profile(app, options->profile);
   app.footer(
       "Shows connections with their rates of Calls, latency and credits, bytes in chunks, "

@@ -85,6 +85,14 @@ TEST_F(Top, ShowsAnEndpointAndTakesKeys) {
   expect_restored(t);
 }
 
+TEST_F(Top, EndsAfterItsSeconds) {
+  start();
+  Terminal t({"top", "nfsd", "--seconds", "0.5"});
+  EXPECT_TRUE(t.wait_for("3 connections, 3 open")) << t.all();
+  EXPECT_EQ(t.finish(), 0);
+  expect_restored(t);
+}
+
 TEST_F(Top, KeepsWhatAnEndpointThatVanishedTold) {
   start();
   Terminal t({"top"});
