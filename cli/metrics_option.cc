@@ -10,7 +10,7 @@ namespace rpcrdma::cli {
 void add_metrics_option(CLI::App& app, std::string& text) {
   if (!metrics::Exposer::available()) return;
   app.add_option("--metrics", text,
-                 "Serve figures for Prometheus at this IPv4 address and port (docs/metrics.md)")
+                 "Serve figures as OpenMetrics at this IPv4 address and port (docs/metrics.md)")
       ->type_name("ADDRESS:PORT");
 }
 

@@ -6,7 +6,7 @@ option(RPCRDMA_CLI "Build the command rpcrdma" ON)
 option(RPCRDMA_LIVE "Capture from interfaces (libpcap)" ON)
 option(RPCRDMA_VERBS "RDMA devices by rdma-core (librdmacm, libibverbs)" ON)
 option(RPCRDMA_WIRESHARK "The plugin for Wireshark (libwireshark-dev)" ON)
-option(RPCRDMA_METRICS "Serve metrics for Prometheus (prometheus-cpp)" ON)
+option(RPCRDMA_METRICS "Serve metrics as OpenMetrics, for Prometheus (prometheus-cpp, civetweb)" ON)
 option(RPCRDMA_GUI "Build the window rpcrdma-gui (Qt 6)" ON)
 option(RPCRDMA_EXTCAP "Build the program by which Wireshark captures from endpoints" ON)
 option(RPCRDMA_TESTS_BY_PROGRAM "Let ctest run a test program's cases in one process" OFF)
@@ -25,7 +25,15 @@ endif()
 
 # Found for all folders: whoever links the endpoint's metrics links it too.
 if(RPCRDMA_METRICS)
-  find_package(prometheus-cpp QUIET COMPONENTS core pull)
+  find_package(prometheus-cpp QUIET COMPONENTS core)
+  # In this order: Debian's civetweb stops CMake where its program is not installed, which comes with
+  # prometheus-cpp.
+  if(prometheus-cpp_FOUND)
+    find_package(civetweb QUIET)
+  endif()
+  if(prometheus-cpp_FOUND AND civetweb_FOUND)
+    set(METRICS_FOUND ON)
+  endif()
 endif()
 
 # The same goes for whoever links the provider of verbs.

@@ -1,4 +1,4 @@
-// In place of exposer.cc in a build without prometheus-cpp.
+// In place of exposer.cc in a build without prometheus-cpp or civetweb.
 #include <rpcrdma/metrics/exposer.h>
 
 namespace rpcrdma::metrics {
@@ -12,8 +12,9 @@ bool Exposer::available() {
 fabric::Expected<std::unique_ptr<Exposer>> Exposer::open(const fabric::Address& /*address*/,
                                                          std::uint16_t /*port*/,
                                                          std::span<Source* const> /*sources*/) {
-  return fabric::fail(fabric::Errc::kSystem,
-                      "this build has no metrics: it was configured without prometheus-cpp");
+  return fabric::fail(
+      fabric::Errc::kSystem,
+      "this build has no metrics: it was configured without prometheus-cpp or civetweb");
 }
 
 Exposer::~Exposer() = default;

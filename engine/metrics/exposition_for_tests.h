@@ -1,5 +1,5 @@
-// A strict reader of the text that Prometheus scrapes (exposition format 0.0.4): what would be
-// refused, or misunderstood, is a problem.
+// A strict reader of the two texts that are scraped, OpenMetrics 1.0 and Prometheus's exposition
+// format 0.0.4: what would be refused, or misunderstood, is a problem.
 #pragma once
 
 #include <cctype>
@@ -17,9 +17,12 @@
 
 namespace rpcrdma::metrics::testing {
 
+enum class Syntax { kOpenMetrics, kText };
+
 class Exposition {
  public:
-  explicit Exposition(std::string_view text) {
+  explicit Exposition(std::string_view text, Syntax syntax = Syntax::kOpenMetrics)
+      : syntax_(syntax) {
     if (!text.empty() && text.back() != '\n') problem("the last line has no end", text);
     while (!text.empty()) {
       const std::size_t end = text.find('\n');
@@ -27,6 +30,9 @@ class Exposition {
       text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
     }
     for (const auto& [series, histogram] : histograms_) check(series, histogram);
+    if (!is_openmetrics()) return;
+    if (!ended_) problem("no EOF", "");
+    check_names();
   }
 
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
@@ -37,8 +43,10 @@ class Exposition {
     const auto found = samples_.find(series);
     return found == samples_.end() ? std::numeric_limits<double>::quiet_NaN() : found->second;
   }
-  // Names of families, with their types.
+  // Names of families, with their types. OpenMetrics names a counter's family without `_total`.
   [[nodiscard]] const std::map<std::string, std::string>& types() const { return types_; }
+  // Names of families, with their units; OpenMetrics only.
+  [[nodiscard]] const std::map<std::string, std::string>& units() const { return units_; }
 
  private:
   using Labels = std::map<std::string, std::string>;
@@ -47,6 +55,8 @@ class Exposition {
     double count = -1;
     bool has_sum = false;
   };
+
+  [[nodiscard]] bool is_openmetrics() const { return syntax_ == Syntax::kOpenMetrics; }
 
   void problem(std::string_view what, std::string_view where) {
     problems_.push_back(fmt::format("{}: {}", what, where));
@@ -76,28 +86,68 @@ class Exposition {
 
   void line(std::string_view whole) {
     std::string_view rest = whole;
+    if (ended_) problem("more after EOF", whole);
     if (take(rest, "# HELP ")) {
-      const std::string name(take_until(rest, " "));
-      if (!is_name(name, true)) problem("no name", whole);
-      if (!helps_.insert(name).second) problem("a second HELP", whole);
-      if (rest.size() < 2) problem("a HELP that says nothing", whole);
-      for (std::size_t i = 0; i < rest.size(); ++i) {
-        if (rest[i] != '\\') continue;
-        if (++i == rest.size() || (rest[i] != '\\' && rest[i] != 'n')) {
-          problem("a backslash that escapes nothing", whole);
-        }
-      }
+      help(rest, whole);
     } else if (take(rest, "# TYPE ")) {
-      const std::string name(take_until(rest, " "));
-      const std::string type(rest.substr(rest.empty() ? 0 : 1));
-      static const std::set<std::string> kTypes{"counter", "gauge", "histogram", "summary",
-                                                "untyped"};
-      if (!kTypes.contains(type)) problem("no such type", whole);
-      if (!types_.emplace(name, type).second) problem("a second TYPE", whole);
-      current_ = name;
+      type(rest, whole);
+    } else if (is_openmetrics() && take(rest, "# UNIT ")) {
+      unit(rest, whole);
+    } else if (is_openmetrics() && whole == "# EOF") {
+      ended_ = true;
     } else if (!whole.empty() && whole[0] != '#') {
+      sampled_ = true;
       sample(whole);
+    } else if (is_openmetrics()) {
+      problem("no such line", whole);
     }
+  }
+
+  void help(std::string_view rest, std::string_view whole) {
+    const std::string name(take_until(rest, " "));
+    if (!is_name(name, true)) problem("no name", whole);
+    if (!helps_.insert(name).second) problem("a second HELP", whole);
+    if (is_openmetrics() && (name != current_ || sampled_)) problem("not below its TYPE", whole);
+    if (rest.size() < 2) problem("a HELP that says nothing", whole);
+    const std::string_view escaped = is_openmetrics() ? "\\n\"" : "\\n";
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+      if (is_openmetrics() && rest[i] == '"') problem("a quote that is not escaped", whole);
+      if (rest[i] != '\\') continue;
+      if (++i == rest.size() || escaped.find(rest[i]) == std::string_view::npos) {
+        problem("a backslash that escapes nothing", whole);
+      }
+    }
+  }
+
+  void type(std::string_view rest, std::string_view whole) {
+    const std::string name(take_until(rest, " "));
+    const std::string type(rest.substr(rest.empty() ? 0 : 1));
+    static const std::set<std::string> kTypes{"counter", "gauge", "histogram", "summary"};
+    if (!is_name(name, true)) problem("no name", whole);
+    if (!kTypes.contains(type) && type != (is_openmetrics() ? "unknown" : "untyped")) {
+      problem("no such type", whole);
+    }
+    if (!types_.emplace(name, type).second) problem("a second TYPE", whole);
+    current_ = name;
+    sampled_ = false;
+  }
+
+  void unit(std::string_view rest, std::string_view whole) {
+    const std::string name(take_until(rest, " "));
+    const std::string unit(rest.substr(rest.empty() ? 0 : 1));
+    if (name != current_ || sampled_) problem("not below its TYPE", whole);
+    if (helps_.contains(name)) problem("not above its HELP", whole);
+    if (!units_.emplace(name, unit).second) problem("a second UNIT", whole);
+    if (!is_name(unit, true) || !name.ends_with("_" + unit)) problem("not its unit", whole);
+  }
+
+  // What OpenMetrics takes for one; strtod takes more.
+  static bool is_number(std::string text) {
+    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    std::string_view unsigned_text = text;
+    if (text.starts_with('+') || text.starts_with('-')) unsigned_text.remove_prefix(1);
+    if (text == "nan" || unsigned_text == "inf" || unsigned_text == "infinity") return true;
+    return !text.empty() && text.find_first_not_of("0123456789.e+-") == std::string::npos;
   }
 
   void sample(std::string_view whole) {
@@ -111,7 +161,9 @@ class Exposition {
     char* end = nullptr;
     const double value = std::strtod(text.c_str(), &end);
     // A time may follow; nobody here writes one.
-    if (text.empty() || *end != 0) return problem("no number", whole);
+    if (text.empty() || *end != 0 || (is_openmetrics() && !is_number(text))) {
+      return problem("no number", whole);
+    }
     if (!samples_.emplace(series(name, labels), value).second) problem("it was there", whole);
     classify(name, labels, value, whole);
   }
@@ -159,6 +211,7 @@ class Exposition {
       const auto le = labels.find("le");
       const bool is_bucket = suffix == "_bucket";
       if (is_bucket != (le != labels.end())) return problem("le and no bucket", whole);
+      if (is_bucket && is_openmetrics() && !is_float(le->second)) problem("no float", whole);
       const double bound = is_bucket ? std::strtod(le->second.c_str(), nullptr) : 0;
       labels.erase("le");
       Histogram& h = histograms_[series(current_, labels)];
@@ -176,10 +229,32 @@ class Exposition {
           !(suffix.empty() && labels.contains("quantile"))) {
         problem("no part of a summary", whole);
       }
-    } else if (!suffix.empty()) {
+    } else if (suffix != (is_openmetrics() && type->second == "counter" ? "_total" : "")) {
       problem("not below its TYPE", whole);
     } else if (type->second == "counter" && (!(value >= 0) || std::isinf(value))) {
       problem("a counter that counts no such thing", whole);
+    }
+  }
+
+  static bool is_float(const std::string& text) {
+    return text == "+Inf" || (is_number(text) && text.find_first_of(".e") != std::string::npos);
+  }
+
+  // No family may have samples whose names could be another's, whether they are there or not.
+  void check_names() {
+    static const std::map<std::string, std::vector<std::string>> kSuffixes{
+        {"counter", {"_total", "_created"}},
+        {"gauge", {""}},
+        {"histogram", {"_count", "_sum", "_bucket", "_created"}},
+        {"summary", {"", "_count", "_sum", "_created"}},
+        {"unknown", {""}}};
+    std::set<std::string> names;
+    for (const auto& [name, type] : types_) {
+      const auto suffixes = kSuffixes.find(type);
+      if (suffixes == kSuffixes.end()) continue;
+      for (const std::string& suffix : suffixes->second) {
+        if (!names.insert(name + suffix).second) problem("a name of two families", name + suffix);
+      }
     }
   }
 
@@ -193,9 +268,13 @@ class Exposition {
     if (h.buckets.back().second != h.count) problem("the last bucket is not the count", series);
   }
 
+  Syntax syntax_;
+  bool ended_ = false;    // there was the EOF
+  bool sampled_ = false;  // the current family has samples
   std::vector<std::string> problems_;
   std::map<std::string, double> samples_;
   std::map<std::string, std::string> types_;
+  std::map<std::string, std::string> units_;
   std::set<std::string> helps_;
   std::map<std::string, Histogram> histograms_;  // by series, without le
   std::string current_;

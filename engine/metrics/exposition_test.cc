@@ -10,7 +10,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-constexpr const char* kRight = R"(# HELP a_total How many.
+constexpr const char* kRightText = R"(# HELP a_total How many.
 # TYPE a_total counter
 a_total{role="x",kind="say \"no\"\\\n"} 3
 a_total{role="y"} 1.5e+03
@@ -29,8 +29,39 @@ c_sum 0
 c{quantile="0.5"} Nan
 )";
 
-TEST(Exposition, IsReadAsItIsMeant) {
+constexpr const char* kRight = R"(# TYPE a counter
+# HELP a How \"many\".
+a_total{role="x",kind="say \"no\"\\\n"} 3
+a_total{role="y"} 1.5e+03
+# TYPE b_seconds histogram
+# UNIT b_seconds seconds
+# HELP b_seconds How long.
+b_seconds_bucket{role="x",le="1e-06"} 1
+b_seconds_bucket{role="x",le="1.0"} 3
+b_seconds_bucket{role="x",le="+Inf"} 3
+b_seconds_count{role="x"} 3
+b_seconds_sum{role="x"} 0.25
+# TYPE c summary
+c_count 0
+c_sum 0
+c{quantile="0.5"} NaN
+# TYPE d unknown
+d -inf
+# EOF
+)";
+
+TEST(Exposition, OpenMetricsIsReadAsItIsMeant) {
   const Exposition e(kRight);
+  EXPECT_THAT(e.problems(), IsEmpty());
+  EXPECT_EQ(e["a_total{kind=\"say \"no\"\\\n\",role=\"x\"}"], 3);
+  EXPECT_EQ(e["a_total{role=\"y\"}"], 1500);
+  EXPECT_EQ(e["b_seconds_bucket{le=\"1.0\",role=\"x\"}"], 3);
+  EXPECT_EQ(e.types().at("a"), "counter");
+  EXPECT_EQ(e.units().at("b_seconds"), "seconds");
+}
+
+TEST(Exposition, TextIsReadAsItIsMeant) {
+  const Exposition e(kRightText, Syntax::kText);
   EXPECT_THAT(e.problems(), IsEmpty());
   EXPECT_EQ(e["a_total{kind=\"say \"no\"\\\n\",role=\"x\"}"], 3);
   EXPECT_EQ(e["a_total{role=\"y\"}"], 1500);
@@ -41,7 +72,12 @@ TEST(Exposition, IsReadAsItIsMeant) {
 
 // One problem, which begins so.
 void refused(const std::string& text, const std::string& what) {
-  EXPECT_THAT(Exposition(text).problems(), ElementsAre(StartsWith(what))) << text;
+  EXPECT_THAT(Exposition(text, Syntax::kText).problems(), ElementsAre(StartsWith(what))) << text;
+}
+
+// Of text that its end is put to.
+void refused_openmetrics(const std::string& text, const std::string& what) {
+  EXPECT_THAT(Exposition(text + "# EOF\n").problems(), ElementsAre(StartsWith(what))) << text;
 }
 
 TEST(Exposition, WhatIsWrongIsFound) {
@@ -72,11 +108,44 @@ TEST(Exposition, WhatIsWrongIsFound) {
   refused("# HELP a b\\c\n", "a backslash that escapes nothing");
 }
 
+TEST(Exposition, WhatIsWrongInOpenMetricsIsFound) {
+  const std::string a = "# TYPE a counter\n";
+  EXPECT_THAT(Exposition("").problems(), ElementsAre(StartsWith("no EOF")));
+  EXPECT_THAT(Exposition("# EOF").problems(), ElementsAre(StartsWith("the last line has no end")));
+  refused_openmetrics("# EOF\n", "more after EOF");
+  refused_openmetrics(a + "\n", "no such line");
+  refused_openmetrics(a + "# a remark\n", "no such line");
+  refused_openmetrics("# TYPE 1a counter\n", "no name");
+  refused_openmetrics("# TYPE a untyped\n", "no such type");
+  refused_openmetrics("# TYPE a Counter\n", "no such type");
+  refused_openmetrics(a + "a 1\n", "not below its TYPE");
+  refused_openmetrics("# TYPE a gauge\na_total 1\n", "not below its TYPE");
+  refused_openmetrics("# HELP a b\n" + a, "not below its TYPE");
+  refused_openmetrics(a + "a_total 1\n# HELP a b\n", "not below its TYPE");
+  refused_openmetrics(a + "# HELP a \"b\\\"\n", "a quote that is not escaped");
+  refused_openmetrics(a + "# HELP a \\b\n", "a backslash that escapes nothing");
+  refused_openmetrics(a + "a_total 0x10\n", "no number");
+  refused_openmetrics(a + "a_total Nan()\n", "no number");
+  const std::string s = "# TYPE a_seconds gauge\n";
+  EXPECT_THAT(Exposition(s + "# UNIT a_seconds seconds\n# EOF\n").problems(), IsEmpty());
+  refused_openmetrics(s + "# UNIT a_seconds bytes\n", "not its unit");
+  refused_openmetrics(s + "# UNIT a_seconds \n", "not its unit");
+  refused_openmetrics(s + "# UNIT b_seconds seconds\n", "not below its TYPE");
+  refused_openmetrics(s + "a_seconds 1\n# UNIT a_seconds seconds\n", "not below its TYPE");
+  refused_openmetrics(s + "# HELP a_seconds b\n# UNIT a_seconds seconds\n", "not above its HELP");
+  refused_openmetrics(s + "# UNIT a_seconds seconds\n# UNIT a_seconds seconds\n", "a second UNIT");
+  refused_openmetrics(a + "# TYPE a_created gauge\n", "a name of two families");
+  refused_openmetrics("# TYPE h histogram\n# TYPE h_count gauge\n", "a name of two families");
+  refused_openmetrics(
+      "# TYPE h histogram\nh_bucket{le=\"1\"} 1\nh_bucket{le=\"+Inf\"} 1\nh_count 1\nh_sum 1\n",
+      "no float");
+}
+
 TEST(Exposition, AHistogramIsWhole) {
   const std::string h = "# TYPE h histogram\n";
   const std::string ends = "h_count 2\nh_sum 1\n";
   const std::string inf = "h_bucket{le=\"+Inf\"} 2\n";
-  EXPECT_THAT(Exposition(h + ends + inf).problems(), IsEmpty());
+  EXPECT_THAT(Exposition(h + ends + inf, Syntax::kText).problems(), IsEmpty());
   refused(h + ends, "not all parts");
   refused(h + "h_count 2\n" + inf, "not all parts");
   refused(h + ends + "h_bucket{le=\"1\"} 2\n", "no bucket without end");

@@ -3,9 +3,9 @@
 
 #include "exposition_for_tests.h"
 #include "names.h"
+#include "openmetrics.h"
 
 #include <fstream>
-#include <sstream>
 
 #include <gmock/gmock.h>
 #include <prometheus/text_serializer.h>
@@ -92,10 +92,16 @@ Snapshot client_snapshot() {
 }
 
 Exposition told(const std::vector<Snapshot>& snapshots) {
-  std::ostringstream text;
-  prometheus::TextSerializer().Serialize(text, families(snapshots, kNow));
-  Exposition e(text.str());
-  EXPECT_THAT(e.problems(), IsEmpty()) << text.str();
+  const std::string text = openmetrics(families(snapshots, kNow));
+  Exposition e(text);
+  EXPECT_THAT(e.problems(), IsEmpty()) << text;
+  return e;
+}
+
+Exposition told_as_text(const std::vector<Snapshot>& snapshots) {
+  const std::string text = prometheus::TextSerializer().Serialize(families(snapshots, kNow));
+  Exposition e(text, testing::Syntax::kText);
+  EXPECT_THAT(e.problems(), IsEmpty()) << text;
   return e;
 }
 
@@ -239,13 +245,13 @@ TEST(Families, AHistogramsBucketsHoldThoseBeforeThemToo) {
   EXPECT_EQ(bucket("2e-06"), 1);
   EXPECT_EQ(bucket("0.002"), 1);
   EXPECT_EQ(bucket("0.005"), 2);
-  EXPECT_EQ(bucket("10"), 2);
+  EXPECT_EQ(bucket("10.0"), 2);
   EXPECT_EQ(bucket("+Inf"), 2);
   EXPECT_EQ(e[R"(rpcrdma_call_duration_seconds_count{role="server"})"], 2);
   EXPECT_DOUBLE_EQ(e[R"(rpcrdma_call_duration_seconds_sum{role="server"})"], 0.0030015);
 
   const Exposition c = told({client_snapshot()});
-  EXPECT_EQ(c[R"(rpcrdma_call_duration_seconds_bucket{le="10",role="client"})"], 0);
+  EXPECT_EQ(c[R"(rpcrdma_call_duration_seconds_bucket{le="10.0",role="client"})"], 0);
   EXPECT_EQ(c[R"(rpcrdma_call_duration_seconds_bucket{le="+Inf",role="client"})"], 1);
   const auto part = [&](const std::string& name) {
     return c["rpcrdma_call_part_duration_seconds_count{part=\"" + name + "\",role=\"client\"}"];
@@ -266,7 +272,33 @@ TEST(Families, SeveralEndpointsAreOne) {
   EXPECT_EQ(two[kAge.name], 0.25);
 }
 
-// docs/metrics.md has a line for every metric, and for no other.
+TEST(Families, BothTextsTellTheSame) {
+  // Bounds are written in another way.
+  const auto samples = [](const Exposition& e) {
+    std::map<std::string, double> counted;
+    for (const auto& [series, value] : e.samples()) {
+      if (series.find("le=\"") == std::string::npos) counted[series] = value;
+    }
+    return counted;
+  };
+  const std::vector<Snapshot> snapshots{server_snapshot(), client_snapshot()};
+  EXPECT_EQ(samples(told(snapshots)), samples(told_as_text(snapshots)));
+  EXPECT_EQ(told(snapshots).samples().size(), told_as_text(snapshots).samples().size());
+}
+
+TEST(Families, HaveTheirUnits) {
+  EXPECT_EQ(told({server_snapshot(), client_snapshot()}).units(),
+            (std::map<std::string, std::string>{{"rpcrdma_call_duration_seconds", "seconds"},
+                                                {"rpcrdma_call_part_duration_seconds", "seconds"},
+                                                {"rpcrdma_message_bytes", "bytes"},
+                                                {"rpcrdma_packet_bytes", "bytes"},
+                                                {"rpcrdma_registered_memory_bytes", "bytes"},
+                                                {"rpcrdma_registered_memory_in_use_bytes", "bytes"},
+                                                {"rpcrdma_registered_memory_limit_bytes", "bytes"},
+                                                {"rpcrdma_snapshot_age_seconds", "seconds"}}));
+}
+
+// docs/metrics.md has a line for every metric, and for no other, by the name that its samples have.
 TEST(Families, AreDocumented) {
   std::ifstream docs(RPCRDMA_TEST_DOCS "/metrics.md");
   std::map<std::string, std::string> documented;
@@ -277,7 +309,7 @@ TEST(Families, AreDocumented) {
     const std::size_t type = line.find("| ", end) + 2;
     documented[line.substr(3, end - 3)] = line.substr(type, line.find(' ', type) - type);
   }
-  EXPECT_EQ(documented, told({server_snapshot(), client_snapshot()}).types());
+  EXPECT_EQ(documented, told_as_text({server_snapshot(), client_snapshot()}).types());
 }
 
 }  // namespace

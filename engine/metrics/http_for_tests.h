@@ -51,19 +51,47 @@ class TcpConnection {
   bool up_ = false;
 };
 
-// What GET /metrics gives; empty for anything but all of it.
-inline std::string scrape(const std::string& address, std::uint16_t port) {
+struct HttpAnswer {
+  explicit HttpAnswer(const std::string& all) {
+    const std::size_t end = all.find("\r\n\r\n");
+    if (!all.starts_with("HTTP/1.1 ") || end == std::string::npos) return;
+    status = std::atoi(all.c_str() + 9);
+    fields = all.substr(0, end + 2);
+    body = all.substr(end + 4);
+  }
+  // Of a header field; empty if it is not there.
+  [[nodiscard]] std::string field(const std::string& name) const {
+    const std::size_t at = fields.find("\r\n" + name + ": ");
+    if (at == std::string::npos) return {};
+    const std::size_t begin = at + name.size() + 4;
+    return fields.substr(begin, fields.find("\r\n", begin) - begin);
+  }
+
+  int status = 0;  // 0: this is no answer
+  std::string fields;
+  std::string body;
+};
+
+// `more`: header fields, each with its end.
+inline HttpAnswer ask(const std::string& address, std::uint16_t port, const std::string& what,
+                      const std::string& more = {}) {
   TcpConnection connection(address, port);
-  if (!connection.up()) return {};
-  connection.send("GET /metrics HTTP/1.1\r\nHost: metrics\r\nConnection: close\r\n\r\n");
-  const std::string answer = connection.receive();
-  const std::size_t body = answer.find("\r\n\r\n");
-  const std::size_t length = answer.find("\r\nContent-Length: ");
-  if (!answer.starts_with("HTTP/1.1 200 ") || body == std::string::npos || length >= body)
-    return {};
-  std::string text = answer.substr(body + 4);
-  const auto told = std::strtoull(answer.c_str() + length + 18, nullptr, 10);
-  return told == text.size() ? text : std::string();
+  if (!connection.up()) return HttpAnswer({});
+  connection.send(what + " HTTP/1.1\r\nHost: metrics\r\nConnection: close\r\n" + more + "\r\n");
+  return HttpAnswer(connection.receive());
+}
+
+inline constexpr const char* kOpenMetrics =
+    "application/openmetrics-text; version=1.0.0; charset=utf-8";
+inline constexpr const char* kPlainText = "text/plain; version=0.0.4; charset=utf-8";
+
+// What GET /metrics gives of this type; empty for anything but all of it.
+inline std::string scrape(const std::string& address, std::uint16_t port,
+                          const std::string& fields = {}, const std::string& type = kOpenMetrics) {
+  const HttpAnswer answer = ask(address, port, "GET /metrics", fields);
+  if (answer.status != 200 || answer.field("Content-Type") != type) return {};
+  return answer.field("Content-Length") == std::to_string(answer.body.size()) ? answer.body
+                                                                              : std::string();
 }
 
 }  // namespace rpcrdma::metrics::testing

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <stdexcept>
 
 #include <gmock/gmock.h>
 
@@ -19,13 +20,19 @@ using metrics::Exposer;
 using metrics::Parts;
 using metrics::Snapshot;
 using metrics::Source;
+using metrics::testing::ask;
 using metrics::testing::Exposition;
+using metrics::testing::HttpAnswer;
+using metrics::testing::kOpenMetrics;
+using metrics::testing::kPlainText;
 using metrics::testing::scrape;
+using metrics::testing::Syntax;
 using metrics::testing::TcpConnection;
 using service::echo::Proc;
 using std::chrono::steady_clock;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr std::uint16_t kHttpPort = 9464;
 
@@ -166,7 +173,14 @@ TEST(Metrics, BothSidesTellTheSame) {
 // A server whose loop runs, and its figures at an address of this process's own.
 class Served {
  public:
-  Served() : thread_([this] { EXPECT_TRUE(parts_.loop->run()); }) {
+  explicit Served(std::function<metrics::TraceFigures()> trace = {})
+      : source_(Parts{parts_.loop.get(),
+                      parts_.provider.get(),
+                      parts_.server.get(),
+                      nullptr,
+                      {},
+                      std::move(trace)}),
+        thread_([this] { EXPECT_TRUE(parts_.loop->run()); }) {
     const std::array<Source*, 1> sources{&source_};
     auto opened = Exposer::open(own_address(3), kHttpPort, sources);
     EXPECT_TRUE(opened) << (opened ? "" : opened.error().message);
@@ -187,7 +201,7 @@ class Served {
 
  private:
   ServerParts parts_;
-  Source source_{Parts{parts_.loop.get(), parts_.provider.get(), parts_.server.get(), nullptr, {}}};
+  Source source_;
   std::unique_ptr<Exposer> exposer_;
   std::thread thread_;
 };
@@ -209,6 +223,57 @@ TEST(Metrics, SeveralScrapeAtATime) {
     });
   }
   for (std::thread& t : threads) t.join();
+}
+
+TEST(Metrics, WhoAsksForATextGetsIt) {
+  Served served;
+  const std::string text = scrape(here(), kHttpPort, "Accept: text/plain\r\n", kPlainText);
+  EXPECT_THAT(Exposition(text, Syntax::kText).problems(), IsEmpty()) << text;
+  EXPECT_THAT(text, HasSubstr("# TYPE rpcrdma_calls_total counter\n"));
+  for (const std::string accept :
+       {"", "Accept: */*\r\n", "accept: application/openmetrics-text;version=1.0.0\r\n",
+        // Fields of one name are one list.
+        "Accept: text/plain\r\nAccept: application/openmetrics-text\r\n"}) {
+    const std::string openmetrics = scrape(here(), kHttpPort, accept, kOpenMetrics);
+    EXPECT_THAT(Exposition(openmetrics).problems(), IsEmpty()) << openmetrics;
+    EXPECT_THAT(openmetrics, HasSubstr("# TYPE rpcrdma_calls counter\n")) << accept;
+    // What counts requests itself is not of it.
+    EXPECT_THAT(openmetrics, Not(HasSubstr("exposer"))) << accept;
+  }
+}
+
+TEST(Metrics, NothingIsServedButToGetAndHeadOfMetrics) {
+  Served served;
+  const auto status = [](const std::string& what, const std::string& fields = {}) {
+    return ask(here(), kHttpPort, what, fields).status;
+  };
+  const HttpAnswer get = ask(here(), kHttpPort, "GET /metrics?of=all");
+  EXPECT_EQ(get.status, 200);
+  const HttpAnswer head = ask(here(), kHttpPort, "HEAD /metrics");
+  EXPECT_EQ(head.status, 200);
+  EXPECT_EQ(head.field("Content-Type"), kOpenMetrics);
+  EXPECT_EQ(head.body, "");
+  for (const std::string method : {"PUT", "DELETE", "OPTIONS", "PATCH"}) {
+    EXPECT_EQ(status(method + " /metrics"), 405) << method;
+    EXPECT_EQ(status(method + " /other"), 404) << method;
+  }
+  for (const std::string path : {"/", "/metrics/", "/metrics/x", "/other/%2e%2e/other"}) {
+    EXPECT_EQ(status("GET " + path), 404) << path;
+  }
+  // Nor is a body waited for, of which nothing comes.
+  EXPECT_EQ(status("POST /metrics", "Content-Length: 1000000000\r\n"), 405);
+}
+
+// As memory that is not to be had would.
+TEST(Metrics, WhatIsThrownEndsOneAnswerOnly) {
+  std::atomic<bool> throws{true};
+  Served served([&] {
+    if (throws) throw std::runtime_error("out of luck");
+    return metrics::TraceFigures{};
+  });
+  EXPECT_EQ(ask(here(), kHttpPort, "GET /metrics").status, 500);
+  throws = false;
+  EXPECT_EQ(ask(here(), kHttpPort, "GET /metrics").status, 200);
 }
 
 TEST(Metrics, WhoSaysNothingOrGoesAwayHarmsNobody) {

@@ -1,5 +1,5 @@
-// Serves figures to whoever asks by HTTP: GET /metrics, in the text format that Prometheus reads
-// (docs/metrics.md). It has threads of its own, and none of them touches an endpoint: each scrape
+// Serves figures to whoever asks by HTTP: GET /metrics, as OpenMetrics 1.0 or in the text format of
+// Prometheus, as is asked for (docs/metrics.md). It has threads of its own, and none of them touches an endpoint: each scrape
 // asks the sources, and waits for their loops' answers (rpcrdma/metrics/source.h).
 #pragma once
 
@@ -15,7 +15,7 @@ namespace rpcrdma::metrics {
 
 class Exposer {
  public:
-  // False in a build without prometheus-cpp.
+  // False in a build without prometheus-cpp or civetweb.
   [[nodiscard]] static bool available();
 
   // Listens at once. The sources outlive it. What several of them count is told as one sum. Signals
