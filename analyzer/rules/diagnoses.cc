@@ -132,9 +132,19 @@ void Diagnoses::refusal(const roce::Connection& connection, int sender, const wi
 
 void Diagnoses::retransmission(const roce::Connection& connection, int sender, std::uint32_t psn,
                                std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) {
-  at(connection.index)
-      .recovery[static_cast<std::size_t>(sender)]
-      .sent_again(psn, idle_ns, begins, meta);
+  OfConnection& c = at(connection.index);
+  Recovery& recovery = c.recovery[static_cast<std::size_t>(sender)];
+  const std::int64_t since = meta.time_ns - idle_ns;
+  switch (recovery.sent_again(psn, idle_ns, begins, meta)) {
+    case Stall::kNone:
+      break;
+    case Stall::kLoss:
+      recovery.held_up(c.turns.stood_still(since, meta.time_ns));
+      break;
+    case Stall::kNoReceive:
+      c.turns.waited_for_receive(since, meta.time_ns);
+      break;
+  }
 }
 
 void Diagnoses::told_again(const roce::Connection& connection, int sender, std::uint64_t count,
@@ -218,7 +228,7 @@ void Diagnoses::close(const roce::Connection& connection, const ConnectionHistor
       c.recovery[s].tell_storm(findings_, connection, side);
       c.recovery[s].tell_rnr(findings_, connection, side, h.side[s]);
       broken |= c.recovery[s].tell_fatal(findings_, connection, side, h.side[s]);
-      stalled += c.recovery[s].stalled_ns();
+      stalled += c.recovery[s].held_up_ns();
     }
     if (!broken && failed) {
       broken = true;
