@@ -46,6 +46,23 @@ void tell_failed(Findings& findings, const roce::Connection& c) {
                [&] { return fmt::format("the endpoint found that it failed: {}", c.failure); });
 }
 
+// What the other side did that whoever ended the connection may have ended it for; null: nothing.
+// Who had left the other's Calls unanswered for long before did not end it for that.
+const Breach* cause_of_end(const roce::Connection& c, const ConnectionHistory& history) {
+  if (c.closed_by < 0) return nullptr;
+  const auto other = static_cast<std::size_t>(1 - c.closed_by);
+  const bool at_once = history.waited[other] == Wait::kShort;
+  return at_once && history.gave_cause(other) ? &history.latest_cause[other].breach : nullptr;
+}
+
+std::string given_cause(const Breach& cause, bool proven) {
+  const char* const was = proven ? "had been" : "may have been";
+  if (cause.rule == nullptr) return fmt::format("; who sent it {} given cause", was);
+  const auto& [first, last] = cause.evidence.frames;
+  return fmt::format("; who sent it {} given cause by a breach of {}, in frame {}", was,
+                     cause.rule->name, last != 0 ? last : first);
+}
+
 }  // namespace
 
 bool asks_for_nfs(const roce::Connection& c) {
@@ -171,15 +188,24 @@ void Diagnoses::tell_unanswered(const roce::Connection& connection) {
   });
 }
 
-// Who sent the DREQ ended it, unless it had waited for an answer until it gave up.
+// Who sent the DREQ ended it, unless it had waited for an answer until it gave up, or the other
+// side had given it cause.
 void Diagnoses::tell_cut_off(const OfConnection& c, const roce::Connection& connection,
                              const ConnectionHistory& history) {
   const int closer = connection.closed_by;
   const Wait waited = closer < 0 ? Wait::kShort : history.waited[static_cast<std::size_t>(closer)];
+  const Breach* cause = cause_of_end(connection, history);
+  const bool proven = cause != nullptr && cause->rule != nullptr && findings_.certain(*cause);
+  if (!proven && waited != Wait::kShort) cause = nullptr;
   const model::ConnectionModel& cm = model_->connection(connection.index);
   Evidence e;
   e.connection = &connection;
-  e.side = waited == Wait::kShort ? closer : waited == Wait::kInVain ? 1 - closer : -1;
+  e.side = closer;
+  if (cause != nullptr) {
+    e.side = proven ? 1 - closer : -1;
+  } else if (waited != Wait::kShort) {
+    e.side = waited == Wait::kInVain ? 1 - closer : -1;
+  }
   e.frames = {c.cut_off_frame, connection.closed_frame};
   if (cm.sends != cm.messages)
     e.unsure = "a message of the connection was cut short by the capture";
@@ -191,13 +217,16 @@ void Diagnoses::tell_cut_off(const OfConnection& c, const roce::Connection& conn
             closer < 0 ? "the connection ended" : "a DREQ ended the connection",
             c.cut_off == 1 ? "1 Call was" : fmt::format("{} Calls were", c.cut_off), c.cut_off_xid,
             duration(connection.last_ns - c.cut_off_ns),
-            waited == Wait::kShort ? ""
-                                   : "; who sent it had waited long for an answer and gave up");
+            cause != nullptr         ? given_cause(*cause, proven)
+            : waited == Wait::kShort ? std::string()
+                                     : "; who sent it had waited long for an answer and gave up");
       },
-      waited == Wait::kShort ? nullptr
-                             : "Look why there was no answer for so long, in the responder first; "
-                               "every Call without an answer is sent again on a new connection or "
-                               "fails.");
+      cause != nullptr         ? "Begin with that breach: for it a peer may end the connection; "
+                                 "every Call without an answer is sent again on a new one or fails."
+      : waited == Wait::kShort ? nullptr
+                               : "Look why there was no answer for so long, in the responder "
+                                 "first; every Call without an answer is sent again on a new "
+                                 "connection or fails.");
 }
 
 void Diagnoses::close(const roce::Connection& connection, const ConnectionHistory* history) {

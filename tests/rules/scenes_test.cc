@@ -161,6 +161,42 @@ TEST(NoReceive, IsToldOfBothSidesWhereBothAreAtFault) {
   EXPECT_EQ(blamed, both);
 }
 
+// An error by one side, and the connection's end laid to the other: the reader would not know whom
+// to believe.
+TEST(ConnectionLost, IsLaidToWhomeverTheErrorsAreLaidTo) {
+  // A server may refuse private data, and should not; a breach after which both go on is over.
+  const std::set<std::string> by_both{"CMP-03-rejected", "CONN-LOST-too-many-calls-before"};
+  for (const RuleScene& r : all_scenes()) {
+    if (by_both.contains(r.file())) continue;
+    Scene scene;
+    r.breaks(scene);
+    const Outcome outcome = run(scene, r.profile);
+    const rules::Finding* const lost = find(outcome, "CONN-LOST");
+    if (lost == nullptr || lost->peer.empty()) continue;
+    for (const rules::Finding& f : outcome.findings) {
+      if (f.severity != rules::Severity::kError || f.connection != lost->connection) continue;
+      EXPECT_EQ(f.peer, lost->peer) << r.file() << ": " << describe(*lost) << "; " << describe(f);
+    }
+  }
+}
+
+// What the breach rests on is not all seen: who ended the connection may have had cause to, and may
+// not.
+TEST(ConnectionLost, IsLaidToNobodyWhereACauseIsNotCertain) {
+  Scene scene;
+  Connection& c = scene.connect();
+  c.exchange(1);
+  c.send(kServer, Bytes(12));  // what it may grant is not known
+  for (std::uint32_t xid = 2; xid <= 40; ++xid) c.call(call(xid));
+  c.disconnect(kServer);
+  const Outcome outcome = run(scene, rules::Profile::k8166);
+  const rules::Finding* const lost = find(outcome, "CONN-LOST");
+  ASSERT_NE(lost, nullptr);
+  EXPECT_EQ(lost->peer, "") << describe(*lost);
+  EXPECT_NE(lost->text.find("may have been given cause by a breach of FC-01"), std::string::npos)
+      << lost->text;
+}
+
 // A rule that a capture can show has a scene, or stands in uncovered.cc, and not both.
 TEST(RuleCoverage, EveryRuleHasAScene) {
   std::set<std::string> covered;
