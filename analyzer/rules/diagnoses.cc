@@ -212,14 +212,19 @@ void Diagnoses::tell_cut_off(const OfConnection& c, const roce::Connection& conn
   findings_.add(
       RuleId::kConnLost, e,
       [&] {
-        return fmt::format(
-            "{} while {} without an answer, the first of them {:#010x}, sent {} before{}",
-            closer < 0 ? "the connection ended" : "a DREQ ended the connection",
-            c.cut_off == 1 ? "1 Call was" : fmt::format("{} Calls were", c.cut_off), c.cut_off_xid,
-            duration(connection.last_ns - c.cut_off_ns),
-            cause != nullptr         ? given_cause(*cause, proven)
-            : waited == Wait::kShort ? std::string()
-                                     : "; who sent it had waited long for an answer and gave up");
+        const std::string calls =
+            c.cut_off == 1 ? fmt::format("Call {:#010x} was without an answer", c.cut_off_xid)
+                           : fmt::format(
+                                 "{} Calls were without an answer, the first of them "
+                                 "{:#010x}",
+                                 c.cut_off, c.cut_off_xid);
+        return fmt::format("{} while {}, sent {} before{}",
+                           closer < 0 ? "the connection ended" : "a DREQ ended the connection",
+                           calls, duration(connection.last_ns - c.cut_off_ns),
+                           cause != nullptr ? given_cause(*cause, proven)
+                           : waited == Wait::kShort
+                               ? std::string()
+                               : "; who sent it had waited long for an answer and gave up");
       },
       cause != nullptr         ? "Begin with that breach: for it a peer may end the connection; "
                                  "every Call without an answer is sent again on a new one or fails."

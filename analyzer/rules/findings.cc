@@ -205,7 +205,8 @@ struct Findings::Impl {
       ++omitted[static_cast<std::size_t>(severity)];
     }
     if (f != nullptr) {
-      for (const std::uint64_t frame : e.frames) {
+      const auto& [first, last] = e.frames;
+      for (const std::uint64_t frame : {first, last == first ? 0 : last}) {
         if (frame != 0 && f->frames.size() < kMaxFrames) f->frames.push_back(frame);
       }
     }

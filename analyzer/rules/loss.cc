@@ -41,7 +41,8 @@ std::string retries_clause(const roce::Connection& c, int sender) {
   if (!n) return {};
   if (*n == kRnrForever) return ", which is tried again without end";
   if (*n == 0) return ", which is not tried again: the RNR retry count is 0";
-  return fmt::format(", which is tried again {} times at most", *n);
+  return *n == 1 ? ", which is tried again once at most"
+                 : fmt::format(", which is tried again {} times at most", *n);
 }
 
 // The sender of what no Receive was due for; -1 where an answer that the capture lacks may have

@@ -131,6 +131,30 @@ TEST(SentAgainWithAnotherXid, IsToldOnceForEachCallThatWasLost) {
   EXPECT_EQ(f->count, 2U);
 }
 
+TEST(Texts, NameWhatIsOneAsOne) {
+  const Outcome again = run_scene("RECONNECT");
+  const rules::Finding* const reconnect = find(again, "RECONNECT");
+  const rules::Finding* const lost = find(again, "CONN-LOST");
+  ASSERT_NE(reconnect, nullptr);
+  ASSERT_NE(lost, nullptr);
+  EXPECT_EQ(reconnect->frames.size(), 1U);
+  EXPECT_EQ(lost->text,
+            "a DREQ ended the connection while Call 0x00000002 was without an answer, sent 20 us "
+            "before");
+  Scene scene;
+  ConnectOptions options;
+  options.rnr_retry_count = 1;
+  Connection& c = scene.connect(options);
+  c.exchange(1);
+  c.acks = false;
+  c.call(call(2));
+  c.rnr(kServer);
+  const Outcome refused = run(scene, rules::Profile::k8166);
+  const rules::Finding* const rnr = find(refused, "RNR");
+  ASSERT_NE(rnr, nullptr);
+  EXPECT_NE(rnr->text.find("which is tried again once at most"), std::string::npos) << rnr->text;
+}
+
 // Some SENDs find no Receive that was due, and some one that was not.
 TEST(NoReceive, IsToldOfBothSidesWhereBothAreAtFault) {
   Scene scene;
