@@ -359,7 +359,7 @@ void check_answers(const model::Message& m, const model::Call* call, const Scene
 
 // A Call that its responder has had time for, or has closed the connection on, or has passed over
 // until the requester gave up.
-void check_unanswered(const model::Call& call, const Scene& scene, const AnswerHistory& history) {
+void check_unanswered(const model::Call& call, const Scene& scene) {
   const roce::Connection& c = scene.connection;
   const model::Message& m = call.message;
   if (scene.history.misdirected.has(m.id)) return;
@@ -373,17 +373,15 @@ void check_unanswered(const model::Call& call, const Scene& scene, const AnswerH
   // What has not arrived cannot be answered, nor what its responder could not read: CONN-LOST
   // tells.
   const roce::Side& caller = c.side[m.caller];
-  const std::uint64_t latest_answered = history.latest_answered[m.caller];
+  const std::uint64_t latest_answered = scene.history.latest_answered[m.caller];
   const bool arrived = !m.psn_known || !caller.acked_known || latest_answered > m.id ||
                        roce::psn_diff(caller.acked_psn, m.psn) >= 0;
   if (!arrived || scene.history.read_unanswered[static_cast<std::size_t>(responder)]) return;
   if (long_ago) waited = Wait::kInVain;
   const bool closed = c.state == roce::State::kClosed;
   const bool passed_over = closed && latest_answered > m.id;
-  // Who was given cause may end the connection, unless it went on answering.
-  const std::uint64_t cause = scene.history.latest_cause[m.caller];
-  const bool caused = cause != 0 && cause >= latest_answered;
-  const bool closed_on = closed && c.closed_by == responder && !caused;
+  // Who was given cause may end the connection.
+  const bool closed_on = closed && c.closed_by == responder && !scene.history.gave_cause(m.caller);
   if (!closed_on && !passed_over && !long_ago) return;
   Evidence e = evidence(m, c, responder);
   e.topic = 2;
@@ -413,8 +411,8 @@ void note_call_end(const model::Call& call, const model::Message* answer, const 
         past.shape = shape_of(call.message);
         history.refused_seen = true;
       }
-      history.latest_answered[call.message.caller] =
-          std::max(history.latest_answered[call.message.caller], call.message.id);
+      std::uint64_t& latest = scene.history.latest_answered[call.message.caller];
+      latest = std::max(latest, call.message.id);
       if (history.malformed_seen) note_passed(call.message, *answer, history);
       if (past.cant_reply) {
         past.offered = offered_for_results(call.message);
@@ -432,7 +430,7 @@ void note_call_end(const model::Call& call, const model::Message* answer, const 
       history.incomplete = true;
       break;
     case model::Ending::kClosed:
-      check_unanswered(call, scene, history);
+      check_unanswered(call, scene);
       break;
   }
 }

@@ -88,7 +88,6 @@ class AnswerHistory {
   bool incomplete = false;
   bool cant_reply_seen = false;
   bool refused_seen = false;
-  std::array<std::uint64_t, 2> latest_answered{};  // model::Message::id of a Call, by caller
   bool malformed_seen = false;
 
  private:

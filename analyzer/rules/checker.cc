@@ -110,6 +110,7 @@ void Checker::on_message(const model::Message& m, const model::Call* call) {
     check_sent_again(*call, known_again, scene);
   }
   note_damage(m, scene);
+  note_breach(m, scene);
   impl_->findings.message_seen(scene.connection);
 }
 
@@ -119,6 +120,7 @@ void Checker::on_identified(const model::Call& call) {
   check_identified_xid(call, scene);
   check_identified_program(call, scene);
   check_identified_arguments(call, scene, impl_->scratch);
+  note_breach(call.message, scene);
 }
 
 void Checker::on_call_end(const model::Call& call, const model::Message* answer) {
@@ -126,6 +128,7 @@ void Checker::on_call_end(const model::Call& call, const model::Message* answer)
   if (later_dialect(scene)) return;
   note_end(call, scene.history);
   check_unidentified(call, scene);
+  note_breach(call.message, scene);
   if (answer != nullptr) {
     check_bytes_written(*answer, call, scene, impl_->scratch);
     check_bytes_read(*answer, call, scene);
@@ -180,7 +183,7 @@ void Checker::on_refusal(const roce::Connection& connection, int sender, const w
   const auto scene = impl_->scene(connection);
   constexpr auto kSequenceError = static_cast<std::uint8_t>(wire::NakCode::kPsnSequence);
   if (scene && aeth.is_nak() && aeth.value() != kSequenceError) {
-    scene->history.latest_cause[static_cast<std::size_t>(1 - sender)] = UINT64_MAX;
+    scene->history.note_cause(static_cast<std::size_t>(1 - sender), UINT64_MAX);
   }
   if (scene && aeth.is_nak()) {
     note_refused(1 - sender, static_cast<wire::NakCode>(aeth.value()), psn, *scene);

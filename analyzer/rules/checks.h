@@ -27,7 +27,16 @@ struct Scene {
 // Its receiver may refuse this message, or end the connection for it.
 inline void note_faulty(const model::Message& m, const Scene& scene) {
   scene.history.faulty.note(m.id);
-  scene.history.latest_cause[m.sender] = m.id;
+  scene.history.note_cause(m.sender, m.id);
+}
+// What was found wrong with a message is cause too, where it is an error: whoever breaks what its
+// peer relies on has to expect that.
+inline void note_breach(const model::Message& m, const Scene& scene) {
+  const Breach& breach = scene.findings.latest_breach(m.sender);
+  if (breach.evidence.message != m.id) return;
+  if (scene.findings.level(breach) == Level::kError) scene.history.note_cause(m.sender, m.id);
+  Cause& latest = scene.history.latest_cause[m.sender];
+  if (latest.message == m.id) latest.breach = breach;
 }
 // The upper-layer binding is known. The programs of NFSv4's callbacks have numbers that others may
 // use, too: but those are called by clients.

@@ -82,7 +82,7 @@ bool check_call(const model::Message& m, const Scene& scene) {
   if (m.credits.in_use + ledger.answered <= ledger.allowed) return true;
   // What was granted before the capture began is not known.
   if (ledger.grant_frame == 0 && scene.connection.setup != roce::Setup::kCm) return true;
-  scene.history.latest_cause[m.sender] = m.id;
+  scene.history.note_cause(m.sender, m.id);
   if (ledger.grant_frame == 0) {
     accuse_before_first_grant(m, ledger, scene);
   } else {

@@ -46,6 +46,23 @@ void tell_failed(Findings& findings, const roce::Connection& c) {
                [&] { return fmt::format("the endpoint found that it failed: {}", c.failure); });
 }
 
+// What the other side did that whoever ended the connection may have ended it for; null: nothing.
+// Who had left the other's Calls unanswered for long before did not end it for that.
+const Breach* cause_of_end(const roce::Connection& c, const ConnectionHistory& history) {
+  if (c.closed_by < 0) return nullptr;
+  const auto other = static_cast<std::size_t>(1 - c.closed_by);
+  const bool at_once = history.waited[other] == Wait::kShort;
+  return at_once && history.gave_cause(other) ? &history.latest_cause[other].breach : nullptr;
+}
+
+std::string given_cause(const Breach& cause, bool proven) {
+  const char* const was = proven ? "had been" : "may have been";
+  if (cause.rule == nullptr) return fmt::format("; who sent it {} given cause", was);
+  const auto& [first, last] = cause.evidence.frames;
+  return fmt::format("; who sent it {} given cause by a breach of {}, in frame {}", was,
+                     cause.rule->name, last != 0 ? last : first);
+}
+
 }  // namespace
 
 bool asks_for_nfs(const roce::Connection& c) {
@@ -132,9 +149,19 @@ void Diagnoses::refusal(const roce::Connection& connection, int sender, const wi
 
 void Diagnoses::retransmission(const roce::Connection& connection, int sender, std::uint32_t psn,
                                std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) {
-  at(connection.index)
-      .recovery[static_cast<std::size_t>(sender)]
-      .sent_again(psn, idle_ns, begins, meta);
+  OfConnection& c = at(connection.index);
+  Recovery& recovery = c.recovery[static_cast<std::size_t>(sender)];
+  const std::int64_t since = meta.time_ns - idle_ns;
+  switch (recovery.sent_again(psn, idle_ns, begins, meta)) {
+    case Stall::kNone:
+      break;
+    case Stall::kLoss:
+      recovery.held_up(c.turns.stood_still(since, meta.time_ns));
+      break;
+    case Stall::kNoReceive:
+      c.turns.waited_for_receive(since, meta.time_ns);
+      break;
+  }
 }
 
 void Diagnoses::told_again(const roce::Connection& connection, int sender, std::uint64_t count,
@@ -161,33 +188,50 @@ void Diagnoses::tell_unanswered(const roce::Connection& connection) {
   });
 }
 
-// Who sent the DREQ ended it, unless it had waited for an answer until it gave up.
+// Who sent the DREQ ended it, unless it had waited for an answer until it gave up, or the other
+// side had given it cause.
 void Diagnoses::tell_cut_off(const OfConnection& c, const roce::Connection& connection,
                              const ConnectionHistory& history) {
   const int closer = connection.closed_by;
   const Wait waited = closer < 0 ? Wait::kShort : history.waited[static_cast<std::size_t>(closer)];
+  const Breach* cause = cause_of_end(connection, history);
+  const bool proven = cause != nullptr && cause->rule != nullptr && findings_.certain(*cause);
+  if (!proven && waited != Wait::kShort) cause = nullptr;
   const model::ConnectionModel& cm = model_->connection(connection.index);
   Evidence e;
   e.connection = &connection;
-  e.side = waited == Wait::kShort ? closer : waited == Wait::kInVain ? 1 - closer : -1;
+  e.side = closer;
+  if (cause != nullptr) {
+    e.side = proven ? 1 - closer : -1;
+  } else if (waited != Wait::kShort) {
+    e.side = waited == Wait::kInVain ? 1 - closer : -1;
+  }
   e.frames = {c.cut_off_frame, connection.closed_frame};
   if (cm.sends != cm.messages)
     e.unsure = "a message of the connection was cut short by the capture";
   findings_.add(
       RuleId::kConnLost, e,
       [&] {
-        return fmt::format(
-            "{} while {} without an answer, the first of them {:#010x}, sent {} before{}",
-            closer < 0 ? "the connection ended" : "a DREQ ended the connection",
-            c.cut_off == 1 ? "1 Call was" : fmt::format("{} Calls were", c.cut_off), c.cut_off_xid,
-            duration(connection.last_ns - c.cut_off_ns),
-            waited == Wait::kShort ? ""
-                                   : "; who sent it had waited long for an answer and gave up");
+        const std::string calls =
+            c.cut_off == 1 ? fmt::format("Call {:#010x} was without an answer", c.cut_off_xid)
+                           : fmt::format(
+                                 "{} Calls were without an answer, the first of them "
+                                 "{:#010x}",
+                                 c.cut_off, c.cut_off_xid);
+        return fmt::format("{} while {}, sent {} before{}",
+                           closer < 0 ? "the connection ended" : "a DREQ ended the connection",
+                           calls, duration(connection.last_ns - c.cut_off_ns),
+                           cause != nullptr ? given_cause(*cause, proven)
+                           : waited == Wait::kShort
+                               ? std::string()
+                               : "; who sent it had waited long for an answer and gave up");
       },
-      waited == Wait::kShort ? nullptr
-                             : "Look why there was no answer for so long, in the responder first; "
-                               "every Call without an answer is sent again on a new connection or "
-                               "fails.");
+      cause != nullptr         ? "Begin with that breach: for it a peer may end the connection; "
+                                 "every Call without an answer is sent again on a new one or fails."
+      : waited == Wait::kShort ? nullptr
+                               : "Look why there was no answer for so long, in the responder "
+                                 "first; every Call without an answer is sent again on a new "
+                                 "connection or fails.");
 }
 
 void Diagnoses::close(const roce::Connection& connection, const ConnectionHistory* history) {
@@ -218,7 +262,7 @@ void Diagnoses::close(const roce::Connection& connection, const ConnectionHistor
       c.recovery[s].tell_storm(findings_, connection, side);
       c.recovery[s].tell_rnr(findings_, connection, side, h.side[s]);
       broken |= c.recovery[s].tell_fatal(findings_, connection, side, h.side[s]);
-      stalled += c.recovery[s].stalled_ns();
+      stalled += c.recovery[s].held_up_ns();
     }
     if (!broken && failed) {
       broken = true;

@@ -116,6 +116,7 @@ struct Findings::Impl {
   std::array<std::uint64_t, 3> omitted{};
   std::map<std::uint32_t, Connection> waiting;  // only connections on which something waits
   std::size_t waiting_count = 0;                // breaches, of all of them
+  std::array<Breach, 2> latest_breach;          // by side
   std::vector<Finding> list;
   std::vector<Withheld> withheld;
 
@@ -204,7 +205,8 @@ struct Findings::Impl {
       ++omitted[static_cast<std::size_t>(severity)];
     }
     if (f != nullptr) {
-      for (const std::uint64_t frame : e.frames) {
+      const auto& [first, last] = e.frames;
+      for (const std::uint64_t frame : {first, last == first ? 0 : last}) {
         if (frame != 0 && f->frames.size() < kMaxFrames) f->frames.push_back(frame);
       }
     }
@@ -240,9 +242,25 @@ bool Findings::tells_sums() const {
   return impl_->options.tell_sums;
 }
 
+const Breach& Findings::latest_breach(std::size_t side) const {
+  return impl_->latest_breach[side];
+}
+Level Findings::level(const Breach& breach) const {
+  return std::min(breach.rule->level(impl_->options.profile), breach.evidence.at_most);
+}
+bool Findings::certain(const Breach& breach) const {
+  const Evidence& e = breach.evidence;
+  return !e.suspect && Impl::obstacle(*breach.rule, e, model::losses(*e.connection)) == nullptr;
+}
+
 void Findings::add(RuleId id, const Evidence& e, const Text& text, const char* advice) {
   const Rule& r = rule(id);
   if (r.level(impl_->options.profile) == Level::kOff) return;
+  if (e.message != 0 && e.side >= 0) {
+    Breach& latest = impl_->latest_breach[static_cast<std::size_t>(e.side)];
+    const Breach now{&r, e};
+    if (latest.evidence.message != e.message || level(latest) < level(now)) latest = now;
+  }
   constexpr int kWaits = kLossFree | kLossFreeCall | kBothDirections;
   if (e.connection == nullptr || ((r.needs | e.needs) & kWaits) == 0) {
     if (const char* why = Impl::obstacle(r, e, 0)) return impl_->withhold(r, e, why);

@@ -14,6 +14,7 @@
 #include <rpcrdma/capture/address.h>
 #include <rpcrdma/model/model.h>
 #include <rpcrdma/roce/by_connection.h>
+#include <rpcrdma/rules/findings.h>
 
 namespace rpcrdma::rules {
 
@@ -104,6 +105,12 @@ struct SideHistory {
   Refused refused_operation = Refused::kNone;  // the first one
 };
 
+// A message for which its receiver may end the connection.
+struct Cause {
+  std::uint64_t message = 0;  // model::Message::id; 0: there was none
+  Breach breach;              // of a rule, by this message; or of none that is told
+};
+
 // Memory that a Call offered and that its RPC's end took back.
 struct EndedSegment {
   wire::Segment target;
@@ -160,10 +167,10 @@ struct ConnectionHistory {
   std::array<RangeOffered, 2> versions;  // to the caller on this side
   std::array<bool, 2> spoke_v2{};        // a version 2 message other than an error came from it
   std::uint32_t forward_versions = 0;    // of forward Calls, a bit each
-  // The latest message for which its peer may end the connection: faulty, longer than that takes,
-  // or a Call too many; by model::Message::id. Where the peer's adapter refused something, the
-  // greatest.
-  std::array<std::uint64_t, 2> latest_cause{};
+  // The latest that each side gave the other. Where the other's adapter refused something, of the
+  // greatest model::Message::id.
+  std::array<Cause, 2> latest_cause;
+  std::array<std::uint64_t, 2> latest_answered{};  // model::Message::id of a Call, by caller
   // The latest RDMA READ of the side that ended was not answered.
   std::array<bool, 2> read_unanswered{};
   std::array<Wait, 2> waited{};  // by caller, when the connection has ended
@@ -186,6 +193,16 @@ struct ConnectionHistory {
   // What History::past() found, and when: asked for every Call.
   Past* past = nullptr;
   std::uint64_t past_found_at = 0;
+
+  // This side gave the other cause to end the connection, and no later Call was answered.
+  [[nodiscard]] bool gave_cause(std::size_t by) const {
+    const std::uint64_t cause = latest_cause[by].message;
+    return cause != 0 && cause >= std::max(latest_answered[0], latest_answered[1]);
+  }
+  // Of messages, in their order or not.
+  void note_cause(std::size_t by, std::uint64_t message) {
+    if (message > latest_cause[by].message) latest_cause[by] = {message, {}};
+  }
 };
 
 // A Call that was not answered before its connection was lost.

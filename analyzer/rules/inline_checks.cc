@@ -27,7 +27,7 @@ bool has_private_data(const Scene& scene) {
 
 void accuse(RuleId rule, const model::Message& m, const Scene& scene, std::uint32_t limit,
             const char* of, std::uint8_t needs = kNothing) {
-  scene.history.latest_cause[m.sender] = m.id;
+  scene.history.note_cause(m.sender, m.id);
   Evidence e = evidence(m, scene.connection, m.sender);
   e.topic = needs == kNothing ? 0 : 1;
   e.needs = needs;

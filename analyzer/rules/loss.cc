@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <rpcrdma/roce/psn.h>
 
@@ -40,7 +41,8 @@ std::string retries_clause(const roce::Connection& c, int sender) {
   if (!n) return {};
   if (*n == kRnrForever) return ", which is tried again without end";
   if (*n == 0) return ", which is not tried again: the RNR retry count is 0";
-  return fmt::format(", which is tried again {} times at most", *n);
+  return *n == 1 ? ", which is tried again once at most"
+                 : fmt::format(", which is tried again {} times at most", *n);
 }
 
 // The sender of what no Receive was due for; -1 where an answer that the capture lacks may have
@@ -52,15 +54,19 @@ int who_sent(const roce::Connection& c, int sender, const ExcusedRnr& excused) {
 
 }  // namespace
 
-void Recovery::sent_again(std::uint32_t psn, std::int64_t idle_ns, bool begins,
-                          const roce::PacketMeta& meta) {
+Stall Recovery::sent_again(std::uint32_t psn, std::int64_t idle_ns, bool begins,
+                           const roce::PacketMeta& meta) {
+  const bool new_burst =
+      begins || nak_frame_ != 0 || not_ready_ || roce::psn_diff(psn, last_psn_) <= 0;
+  last_psn_ = psn;
+  if (new_burst) for_rnr_ = std::exchange(not_ready_, false);
+  // Nothing was lost: see tell_rnr().
+  if (for_rnr_) return new_burst ? Stall::kNoReceive : Stall::kNone;
   ++packets_;
   // A timeout lasts longer: the capture has this packet twice.
   if (begins && nak_frame_ == 0 && idle_ns < kShortestTimeout) ++copies_;
-  const bool new_burst = begins || nak_frame_ != 0 || roce::psn_diff(psn, last_psn_) <= 0;
-  last_psn_ = psn;
   last_frame_ = meta.frame;
-  if (!new_burst) return;
+  if (!new_burst) return Stall::kNone;
   if (bursts_++ == 0) {
     first_psn_ = psn;
     first_frame_ = meta.frame;
@@ -72,8 +78,13 @@ void Recovery::sent_again(std::uint32_t psn, std::int64_t idle_ns, bool begins,
   burst_psn_ = psn;
   nak_frame_ = 0;
   add_time(stalled_, idle_ns);
-  add_time(trying_, idle_ns);
   longest_stall_ = std::max(longest_stall_, idle_ns);
+  return Stall::kLoss;
+}
+
+void Recovery::held_up(std::int64_t ns) {
+  add_time(held_up_, ns);
+  add_time(trying_, ns);
 }
 
 void Recovery::told_again(std::uint64_t count, const roce::PacketMeta& meta) {
@@ -91,6 +102,8 @@ void Recovery::refused(const wire::Aeth& aeth, std::uint32_t psn, const roce::Pa
     rnr_tries_ = psn == rnr_last_psn_ ? rnr_tries_ + 1 : 1;
     rnr_last_psn_ = psn;
     rnr_last_frame_ = meta.frame;
+    not_ready_ = true;
+    if (roce::psn_diff(psn, burst_psn_) >= 0) tries_ = 0;  // it came, and so did all before it
   } else if (aeth.value() == static_cast<std::uint8_t>(wire::NakCode::kPsnSequence)) {
     nak_frame_ = meta.frame;
   } else if (!fatal_) {

@@ -9,12 +9,21 @@
 
 namespace rpcrdma::rules {
 
+// Why a side stood still before it sent packets again.
+enum class Stall : std::uint8_t {
+  kNone,       // it did not: they follow others that it sent again
+  kLoss,       // for want of an acknowledgement, or until a NAK for a gap
+  kNoReceive,  // after an RNR NAK
+};
+
 // What happened to the requests of one side.
 class Recovery {
  public:
   // See roce::Listener::on_sent_again().
-  void sent_again(std::uint32_t psn, std::int64_t idle_ns, bool begins,
-                  const roce::PacketMeta& meta);
+  Stall sent_again(std::uint32_t psn, std::int64_t idle_ns, bool begins,
+                   const roce::PacketMeta& meta);
+  // After kLoss: for how much of that see Turns.
+  void held_up(std::int64_t ns);
   // As its endpoint tells of it: packets that nobody sees, all at once.
   void told_again(std::uint64_t count, const roce::PacketMeta& meta);
   // The other side refused a request.
@@ -36,9 +45,9 @@ class Recovery {
   bool tell_fatal(Findings& findings, const roce::Connection& connection, int sender,
                   const SideHistory& history) const;
 
-  // Time that the side stood still before it sent packets again. What it went on sending in vain
-  // tells of a peer that is gone, not of how long packets take.
-  [[nodiscard]] std::int64_t stalled_ns() const { return stalled_ - (tries_ != 0 ? trying_ : 0); }
+  // Time that the network held the side up. What it went on sending in vain tells of a peer that is
+  // gone, not of how long packets take.
+  [[nodiscard]] std::int64_t held_up_ns() const { return held_up_ - (tries_ != 0 ? trying_ : 0); }
 
  private:
   void tell_told_storm(Findings& findings, const roce::Connection& connection, int sender) const;
@@ -55,11 +64,14 @@ class Recovery {
   std::uint64_t first_frame_ = 0, first_nak_frame_ = 0;  // no NAK: a timeout
   std::int64_t first_idle_ = 0;
   std::int64_t stalled_ = 0, longest_stall_ = 0;
+  std::int64_t held_up_ = 0;
   std::uint32_t burst_psn_ = 0, last_psn_ = 0;
   std::uint32_t tries_ = 0;  // the packet `burst_psn_` was sent again, without another in between
-  std::int64_t trying_ = 0;  // of stalled_, what stood before those
+  std::int64_t trying_ = 0;  // of held_up_, what stood before those
   std::uint64_t last_frame_ = 0;
   std::uint64_t nak_frame_ = 0;  // a PSN sequence error NAK that nothing was sent again for yet
+  bool not_ready_ = false;       // an RNR NAK, likewise
+  bool for_rnr_ = false;         // what is being sent again is for one
 
   std::uint64_t rnr_ = 0;
   std::uint32_t rnr_psn_ = 0;

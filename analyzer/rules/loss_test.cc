@@ -9,14 +9,28 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 TEST(Recovery, WhatIsSentInVainIsNoTimeOfTheNetwork) {
   Recovery r;
-  for (int i = 0; i < 3; ++i) r.sent_again(7, kSecond, i == 0, {});
-  EXPECT_EQ(r.stalled_ns(), 0);
+  const auto send_again = [&r](std::uint32_t psn, bool begins) {
+    EXPECT_EQ(r.sent_again(psn, kSecond, begins, {}), Stall::kLoss);
+    r.held_up(kSecond);
+  };
+  for (int i = 0; i < 3; ++i) send_again(7, i == 0);
+  EXPECT_EQ(r.held_up_ns(), 0);
   r.arrived(7);
-  EXPECT_EQ(r.stalled_ns(), 3 * kSecond);
-  r.sent_again(9, kSecond, true, {});
-  EXPECT_EQ(r.stalled_ns(), 3 * kSecond);
+  EXPECT_EQ(r.held_up_ns(), 3 * kSecond);
+  send_again(9, true);
+  EXPECT_EQ(r.held_up_ns(), 3 * kSecond);
   r.went_on(10);
-  EXPECT_EQ(r.stalled_ns(), 4 * kSecond);
+  EXPECT_EQ(r.held_up_ns(), 4 * kSecond);
+}
+
+TEST(Recovery, WhatWaitedForAReceiveIsNoTimeOfTheNetwork) {
+  wire::Aeth not_ready;
+  not_ready.syndrome = 0x20;
+  Recovery r;
+  r.refused(not_ready, 7, {});
+  EXPECT_EQ(r.sent_again(7, kSecond, true, {}), Stall::kNoReceive);
+  EXPECT_EQ(r.sent_again(8, 0, false, {}), Stall::kNone);
+  EXPECT_EQ(r.sent_again(7, kSecond, false, {}), Stall::kLoss);
 }
 
 TEST(Recovery, ARefusalAfterWhichTheRefuserGoesOnEndsNothing) {

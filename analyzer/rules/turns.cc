@@ -4,6 +4,7 @@
 #include "durations.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace rpcrdma::rules {
 
@@ -52,8 +53,24 @@ void Turns::note(const model::Message& m) {
     if (busy_since_ < 0) busy_since_ = m.time_ns;
   } else if (busy_since_ >= 0 && m.credits.in_use == 0) {
     add_time(busy_, m.time_ns - busy_since_);
-    busy_since_ = -1;
+    was_busy_since_ = std::exchange(busy_since_, -1);
+    was_busy_until_ = m.time_ns;
   }
+}
+
+// A side that stands still sends no Call, or no Reply: in that time Calls come to be outstanding or
+// cease to be, and not both.
+std::int64_t Turns::add_busy(Covered& covered, std::int64_t from, std::int64_t until) const {
+  if (busy_since_ >= 0) return covered.add(std::max(from, busy_since_), until);
+  return covered.add(std::max(from, was_busy_since_), std::min(until, was_busy_until_));
+}
+
+std::int64_t Turns::stood_still(std::int64_t from, std::int64_t until) {
+  return add_busy(stalls_, from, until);
+}
+
+void Turns::waited_for_receive(std::int64_t from, std::int64_t until) {
+  add_time(no_receive_, add_busy(receive_waits_, from, until));
 }
 
 void Turns::answered(const model::Call& call, const model::Message& reply) {
@@ -97,6 +114,8 @@ void Turns::tell(Findings& findings, const roce::Connection& connection, int cli
         "not tell";
     findings.add(RuleId::kSlowNetwork, stalls, [] { return std::string(); });
   }
+  // RNR tells of that, and it is neither the network nor slow work.
+  if (percent(no_receive_, busy) >= kNetworkPercent) return;
   if (latency_ < kSlow * n) return;
   // What is less than a percent is no part of it.
   const std::int64_t way = percent(way_, latency_) == 0 ? 0 : way_;

@@ -181,7 +181,7 @@ void add_receive_scenes(Scenes& scenes) {
                           for (std::uint32_t xid = 2; xid < 26; ++xid) c.call(call(xid));
                           for (std::uint32_t xid = 2; xid < 26; ++xid) c.reply(reply(xid));
                         },
-                    .also = {"RNR", "RETX-STORM", "SLOW-NETWORK"},
+                    .also = {"RNR"},
                     .variant = "many"});
   scenes.push_back({.rule = "FC-05",
                     .guilty = Guilty::kClient,

@@ -146,6 +146,44 @@ void refused_write(Scene& s, std::uint32_t handle, wire::NakCode code) {
   c.disconnect(kServer);
 }
 
+Message granting(std::uint32_t xid, std::uint32_t credit) {
+  Message m = reply(xid);
+  m.credit = credit;
+  return m;
+}
+
+// The client sends a Call too many, and the server ends the connection; `later`: when that is
+// settled, and for another reason.
+void too_many_calls(Scene& s, bool later) {
+  Connection& c = s.connect();
+  c.call(call(1));
+  c.reply(granting(1, 2));
+  for (std::uint32_t xid = 2; xid <= 4; ++xid) c.call(call(xid));
+  if (later) {
+    for (std::uint32_t xid = 2; xid <= 4; ++xid) c.reply(granting(xid, 2));
+    c.call(call(5));
+    c.reply(granting(5, 2));
+    c.call(call(6));
+  }
+  c.disconnect(kServer);
+}
+
+// Another segment comes back than the client offered, and that ends the connection.
+void wrong_write_list(Scene& s) {
+  Connection& c = s.connect();
+  c.exchange(1);
+  const wire::Segment memory{77, 1000, kMemory};
+  Message m = call(2, nfs3::read_call(2, memory.length));
+  m.writes = {{memory}};
+  c.call(m);
+  c.call(call(3));
+  c.write(memory, pattern(memory.length));
+  Message r = reply(2, nfs3::read_reply(2, memory.length).rpc);
+  r.writes = {{{78, memory.length, kMemory}}};
+  c.reply(r);
+  c.disconnect(kClient);
+}
+
 // The client ends the connection on which it has waited for an answer.
 void gives_up(Scene& s, bool arrives, std::int64_t wait) {
   Connection& c = s.connect();
@@ -316,6 +354,11 @@ void add_connection_lost(Scenes& scenes) {
   add("gave-up-early", Guilty::kClient, [](Scene& s) { gives_up(s, true, kMillisecond); }, {});
   add("gave-up-unacknowledged", Guilty::kNobody,
       [](Scene& s) { gives_up(s, false, 60'000 * kMillisecond); }, {});
+  // Whoever ends it has its reason in what the other did, unless it went on for all that.
+  add("too-many-calls", Guilty::kClient, [](Scene& s) { too_many_calls(s, false); }, {"FC-01"});
+  add("too-many-calls-before", Guilty::kServer, [](Scene& s) { too_many_calls(s, true); },
+      {"FC-01", "HDR-10"});
+  add("wrong-write-list", Guilty::kServer, wrong_write_list, {"WR-02"});
   add("unanswered", Guilty::kServer,
       [](Scene& s) {
         Connection& c = s.connect();

@@ -131,6 +131,30 @@ TEST(SentAgainWithAnotherXid, IsToldOnceForEachCallThatWasLost) {
   EXPECT_EQ(f->count, 2U);
 }
 
+TEST(Texts, NameWhatIsOneAsOne) {
+  const Outcome again = run_scene("RECONNECT");
+  const rules::Finding* const reconnect = find(again, "RECONNECT");
+  const rules::Finding* const lost = find(again, "CONN-LOST");
+  ASSERT_NE(reconnect, nullptr);
+  ASSERT_NE(lost, nullptr);
+  EXPECT_EQ(reconnect->frames.size(), 1U);
+  EXPECT_EQ(lost->text,
+            "a DREQ ended the connection while Call 0x00000002 was without an answer, sent 20 us "
+            "before");
+  Scene scene;
+  ConnectOptions options;
+  options.rnr_retry_count = 1;
+  Connection& c = scene.connect(options);
+  c.exchange(1);
+  c.acks = false;
+  c.call(call(2));
+  c.rnr(kServer);
+  const Outcome refused = run(scene, rules::Profile::k8166);
+  const rules::Finding* const rnr = find(refused, "RNR");
+  ASSERT_NE(rnr, nullptr);
+  EXPECT_NE(rnr->text.find("which is tried again once at most"), std::string::npos) << rnr->text;
+}
+
 // Some SENDs find no Receive that was due, and some one that was not.
 TEST(NoReceive, IsToldOfBothSidesWhereBothAreAtFault) {
   Scene scene;
@@ -159,6 +183,42 @@ TEST(NoReceive, IsToldOfBothSidesWhereBothAreAtFault) {
   }
   const std::map<std::string, std::uint64_t> both{{"192.0.2.1", 1}, {"192.0.2.2", 1}};
   EXPECT_EQ(blamed, both);
+}
+
+// An error by one side, and the connection's end laid to the other: the reader would not know whom
+// to believe.
+TEST(ConnectionLost, IsLaidToWhomeverTheErrorsAreLaidTo) {
+  // A server may refuse private data, and should not; a breach after which both go on is over.
+  const std::set<std::string> by_both{"CMP-03-rejected", "CONN-LOST-too-many-calls-before"};
+  for (const RuleScene& r : all_scenes()) {
+    if (by_both.contains(r.file())) continue;
+    Scene scene;
+    r.breaks(scene);
+    const Outcome outcome = run(scene, r.profile);
+    const rules::Finding* const lost = find(outcome, "CONN-LOST");
+    if (lost == nullptr || lost->peer.empty()) continue;
+    for (const rules::Finding& f : outcome.findings) {
+      if (f.severity != rules::Severity::kError || f.connection != lost->connection) continue;
+      EXPECT_EQ(f.peer, lost->peer) << r.file() << ": " << describe(*lost) << "; " << describe(f);
+    }
+  }
+}
+
+// What the breach rests on is not all seen: who ended the connection may have had cause to, and may
+// not.
+TEST(ConnectionLost, IsLaidToNobodyWhereACauseIsNotCertain) {
+  Scene scene;
+  Connection& c = scene.connect();
+  c.exchange(1);
+  c.send(kServer, Bytes(12));  // what it may grant is not known
+  for (std::uint32_t xid = 2; xid <= 40; ++xid) c.call(call(xid));
+  c.disconnect(kServer);
+  const Outcome outcome = run(scene, rules::Profile::k8166);
+  const rules::Finding* const lost = find(outcome, "CONN-LOST");
+  ASSERT_NE(lost, nullptr);
+  EXPECT_EQ(lost->peer, "") << describe(*lost);
+  EXPECT_NE(lost->text.find("may have been given cause by a breach of FC-01"), std::string::npos)
+      << lost->text;
 }
 
 // A rule that a capture can show has a scene, or stands in uncovered.cc, and not both.

@@ -111,6 +111,71 @@ TEST(SlowPeer, IsToldWhereAcknowledgementsComeBehindTheReply) {
   EXPECT_THAT(found(judged(s), "SLOW-PEER"), HasSubstr("all of it its turn"));
 }
 
+// The Call and the Reply before it are lost together, and sent again together.
+TEST(SlowNetwork, CountsOnceWhatBothSidesStoodStillFor) {
+  Scene s;
+  Connection& c = s.connect();
+  c.acks = false;
+  for (std::uint32_t xid = 1; xid <= 16; xid += 2) {
+    c.call(call(xid));
+    c.ack(kServer);
+    const std::uint32_t replied = c.psn(kServer), called = c.psn(kClient);
+    c.reply(reply(xid));
+    c.call(call(xid + 1));
+    s.wait(9 * kMillisecond);
+    c.resend(kClient, called);
+    c.resend(kServer, replied);
+    c.ack(kClient);
+    c.ack(kServer);
+    s.wait(kMillisecond);
+    c.reply(reply(xid + 1));
+    c.ack(kClient);
+  }
+  EXPECT_EQ(found(judged(s), "SLOW-NETWORK"),
+            "warning for 72.2 ms of the 80.6 ms in which Calls were outstanding (89 %) a side "
+            "stood still before it sent packets again\n");
+}
+
+// The Reply's acknowledgement is lost, and the client thinks for longer than the server waits for
+// it: no Call waited for that.
+TEST(SlowNetwork, DoesNotCountWhatNoCallWaitedFor) {
+  Scene s;
+  Connection& c = s.connect();
+  for (std::uint32_t xid = 1; xid <= 8; ++xid) {
+    c.call(call(xid));
+    s.wait(4 * kMillisecond);
+    const std::uint32_t replied = c.psn(kServer);
+    c.acks = false;
+    c.reply(reply(xid));
+    s.wait(5 * kMillisecond);
+    c.resend(kServer, replied);
+    c.ack(kClient);
+    c.acks = true;
+  }
+  EXPECT_EQ(found(judged(s), "SLOW-NETWORK"), "");
+}
+
+// A side that has no Receive posted holds its peer up, and no packet is lost.
+TEST(SlowNetwork, IsNotBlamedForWaitingAfterRnrNaks) {
+  Scene s;
+  Connection& c = s.connect();
+  for (std::uint32_t xid = 1; xid <= 24; ++xid) {
+    c.acks = false;
+    const std::uint32_t called = c.psn(kClient);
+    c.call(call(xid));
+    c.rnr(kServer, called);
+    s.wait(5 * kMillisecond);
+    c.resend(kClient, called);
+    c.ack(kServer);
+    c.acks = true;
+    c.reply(reply(xid));
+  }
+  const Outcome outcome = judged(s);
+  EXPECT_NE(found(outcome, "RNR"), "");
+  EXPECT_EQ(found(outcome, "SLOW-NETWORK"), "");
+  EXPECT_EQ(found(outcome, "RETX-STORM"), "");
+}
+
 // Two Calls at a time, which is all that the server grants; a Reply takes `way` to be acknowledged,
 // and the next Call comes `pause` behind that.
 Outcome two_at_a_time(std::int64_t latency, std::int64_t way, std::int64_t pause) {

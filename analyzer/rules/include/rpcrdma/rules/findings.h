@@ -44,6 +44,12 @@ struct Evidence {
 [[nodiscard]] Evidence evidence(const model::Message& m, const roce::Connection& connection,
                                 int side);
 
+// That a side broke a rule, in a message; told or withheld.
+struct Breach {
+  const Rule* rule = nullptr;  // null: none
+  Evidence evidence;
+};
+
 // One breach, as it is found. Valid during the call only.
 struct Occurrence {
   const Rule& rule;
@@ -84,6 +90,12 @@ class Findings {
   // needed. `advice`: in place of the rule's own.
   using Text = std::function<std::string()>;
   void add(RuleId id, const Evidence& e, const Text& text, const char* advice = nullptr);
+
+  // Of the message by which `side` was found to break a rule last: the first of its worst breaches.
+  [[nodiscard]] const Breach& latest_breach(std::size_t side) const;
+  [[nodiscard]] Level level(const Breach& breach) const;
+  // It can be told by what is known now.
+  [[nodiscard]] bool certain(const Breach& breach) const;
 
   // What another has told, judged and all: for one that takes only some of it.
   void repeat(const Occurrence& told);
