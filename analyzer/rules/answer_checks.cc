@@ -16,6 +16,8 @@ using wire::RdmaErr;
 
 // A Call that is not answered for so long will not be.
 constexpr std::int64_t kLongNs = 30'000'000'000;
+// Replies come in any order: that a later Call was answered says something only after a while.
+constexpr std::int64_t kPassedOverNs = 5'000'000'000;
 
 Evidence since(const PastMessage& past, const model::Message& m, const Scene& scene) {
   Evidence e = evidence(m, scene.connection, m.sender);
@@ -364,7 +366,8 @@ void check_unanswered(const model::Call& call, const Scene& scene) {
   const model::Message& m = call.message;
   if (scene.history.misdirected.has(m.id)) return;
   const auto responder = 1 - m.caller;
-  const bool long_ago = c.last_ns - m.time_ns >= kLongNs;
+  const std::int64_t age = c.last_ns - m.time_ns;
+  const bool long_ago = age >= kLongNs;
   Wait& waited = scene.history.waited[m.caller];
   if (long_ago && waited == Wait::kShort) waited = Wait::kLong;
   // Who refuses what it has asked for itself gets no answer any more.
@@ -379,7 +382,8 @@ void check_unanswered(const model::Call& call, const Scene& scene) {
   if (!arrived || scene.history.read_unanswered[static_cast<std::size_t>(responder)]) return;
   if (long_ago) waited = Wait::kInVain;
   const bool closed = c.state == roce::State::kClosed;
-  const bool passed_over = closed && latest_answered > m.id;
+  const bool passed_over = closed && latest_answered > m.id && age >= kPassedOverNs;
+  if (passed_over && waited == Wait::kShort) waited = Wait::kLong;
   // Who was given cause may end the connection.
   const bool closed_on = closed && c.closed_by == responder && !scene.history.gave_cause(m.caller);
   if (!closed_on && !passed_over && !long_ago) return;
@@ -391,7 +395,7 @@ void check_unanswered(const model::Call& call, const Scene& scene) {
     return closed ? fmt::format("Call {:#010x} was not answered{} when the connection was closed",
                                 m.xid, passed_over ? ", though a later one was," : "")
                   : fmt::format("Call {:#010x} was not answered in {} s", m.xid,
-                                (c.last_ns - m.time_ns) / 1'000'000'000);
+                                age / 1'000'000'000);
   });
 }
 

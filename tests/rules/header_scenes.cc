@@ -281,22 +281,22 @@ void add_answers(Scenes& scenes) {
                           c.call(call(2));  // its answer comes after the capture
                         },
                     .variant = "unanswered"});
-  // The requester gives up.
-  const auto passed_over = [](bool answered) {
-    return [answered](Scene& s) {
+  // The requester gives up, after so long.
+  const auto passed_over = [](std::int64_t patience) {
+    return [patience](Scene& s) {
       Connection& c = s.connect();
       c.exchange(1);
       c.call(call(2));
       c.exchange(3);
-      if (answered) c.reply(reply(2));
+      s.wait(patience);
       c.disconnect();
     };
   };
   scenes.push_back({.rule = "HDR-10",
                     .guilty = Guilty::kServer,
-                    .breaks = passed_over(false),
-                    .keeps = passed_over(true),
-                    .also = {"CONN-LOST"},
+                    .breaks = passed_over(kMinute / 6),
+                    .keeps = passed_over(kMinute / 60),
+                    .both = {"CONN-LOST"},
                     .variant = "passed-over"});
 }
 
