@@ -15,6 +15,9 @@
 
 namespace rpcrdma::rules {
 
+// That of a breach that is told at this level, which is not kOff.
+[[nodiscard]] Severity severity_of(Level level);
+
 // Where the evidence for a breach is, and who is at fault.
 struct Evidence {
   // The connection; null for what belongs to none.
@@ -84,6 +87,9 @@ class Findings {
   // needed. `advice`: in place of the rule's own.
   using Text = std::function<std::string()>;
   void add(RuleId id, const Evidence& e, const Text& text, const char* advice = nullptr);
+
+  // Why a breach with this evidence could not be told now; null: it could. A constant.
+  [[nodiscard]] static const char* obstacle(RuleId id, const Evidence& e);
 
   // What another has told, judged and all: for one that takes only some of it.
   void repeat(const Occurrence& told);
