@@ -394,6 +394,8 @@ void credit_series(JsonWriter& json, const char* name, const CreditSeries& serie
     json.value(b.granted_min);
     json.value(b.granted_max);
     json.value(b.in_use_max);
+    // All that was granted is zero, not nothing.
+    if (b.granted && b.granted_max == 0) json.value(1);
     json.end();
   });
   json.end();

@@ -365,14 +365,14 @@ class Reader {
     series(
         n, to,
         [](const JsonNode& bin) {
-          if (bin.size() == 5) return bin.at(0).ns();
-          bin.fail("expected five integers");
+          if (bin.size() == 5 || bin.size() == 6) return bin.at(0).ns();
+          bin.fail("expected five integers, or six");
           return std::int64_t{0};
         },
         [](const JsonNode& bin, CreditBin& c) {
-          if (bin.size() != 5) return;
+          if (bin.size() < 5) return;
           c = {bin.at(1).u32(), bin.at(2).u32(), bin.at(3).u32(), bin.at(4).u32()};
-          c.granted = c.granted_max != 0;
+          c.granted = c.granted_max != 0 || (bin.size() == 6 && bin.at(5).u32() != 0);
         });
   }
 

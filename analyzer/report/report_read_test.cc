@@ -129,6 +129,42 @@ TEST(ReportRead, NumbersAtTheirEnds) {
   EXPECT_TRUE(again->has_errors());
 }
 
+// Nothing was granted, nothing is known of what was: not the same.
+TEST(ReportRead, AGrantOfZero) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  Report r;
+  r.capture.frames = 1;
+  r.connection_ids = 1;
+  Connection& c = r.connections.emplace_back();
+  c.id = 1;
+  c.side[0].qpn = 17;
+  ConnectionCredits& credits = r.credits.emplace_back();
+  credits.connection = 1;
+  CreditSeries& series = credits.direction[0];
+  series.at(0).grant(0);
+  series.at(kSecond).request(8, 1);
+  series.at(2 * kSecond).grant(0);
+  series.at(2 * kSecond).grant(8);
+  series.at(3 * kSecond).grant(8);
+  const auto again = read_json(json_of(r));
+  ASSERT_TRUE(again) << again.error();
+  EXPECT_EQ(json_of(*again), json_of(r));
+  const auto both = merge({r, *again});
+  ASSERT_TRUE(both) << both.error();
+  for (const Report& read : {*again, *both}) {
+    ASSERT_EQ(read.credits.size(), 1U);
+    const CreditSeries& s = read.credits[0].direction[0];
+    std::vector<CreditBin> bins;
+    for (std::int64_t n = s.first(); n <= s.last(); ++n) {
+      if (s.bin(n) != CreditBin{}) bins.push_back(s.bin(n));
+    }
+    EXPECT_EQ(
+        bins,
+        (std::vector<CreditBin>{
+            {0, 0, 0, 0, true}, {8, 0, 0, 1, false}, {0, 0, 8, 0, true}, {0, 8, 8, 0, true}}));
+  }
+}
+
 TEST(ReportRead, SumsOfWhatIsNotListed) {
   Report r;
   r.unlisted.connections = 7;
