@@ -1,5 +1,7 @@
 #include "captures_for_tests.h"
 
+#include <functional>
+
 #include <gmock/gmock.h>
 
 #include <rpcrdma/report/merge.h>
@@ -163,6 +165,47 @@ TEST(ReportRead, AGrantOfZero) {
         (std::vector<CreditBin>{
             {0, 0, 0, 0, true}, {8, 0, 0, 1, false}, {0, 0, 8, 0, true}, {0, 8, 8, 0, true}}));
   }
+}
+
+// What tells Calls that are sent again, of a stranger.
+TEST(ReportRead, WhatConnectionsLeaveIsBounded) {
+  Report r;
+  r.connection_ids = 1;
+  r.reconnects.ended.resize(rules::kDeparted);
+  r.reconnects.ended[0].left.unanswered.resize(rules::kUnanswered);
+  r.reconnects.ended[0].left.answered.resize(rules::kAnswered);
+  r.reconnects.lost.resize(rules::kLostCallsHandedOver);
+  r.reconnects.begun.resize(rules::kBegun);
+  for (BegunConnection& b : r.reconnects.begun) b.connection = 1;
+  r.reconnects.begun[0].calls.resize(rules::kBegunCalls);
+  ASSERT_TRUE(read_json(json_of(r)));
+  EXPECT_EQ(json_of(*read_json(json_of(r))), json_of(r));
+  const auto error = [&](const std::function<void(Reconnects&)>& change) {
+    Report changed = r;
+    change(changed.reconnects);
+    const auto read = read_json(json_of(changed));
+    return read ? "no error" : read.error();
+  };
+  EXPECT_EQ(error([](Reconnects& x) { x.ended.emplace_back(); }),
+            "reconnects.ended: more than are kept");
+  EXPECT_EQ(error([](Reconnects& x) { x.ended[0].left.unanswered.emplace_back(); }),
+            "reconnects.ended[0].unanswered: more than are kept");
+  EXPECT_EQ(error([](Reconnects& x) { x.ended[0].left.answered.emplace_back(); }),
+            "reconnects.ended[0].answered: more than are kept");
+  EXPECT_EQ(error([](Reconnects& x) { x.lost.emplace_back(); }),
+            "reconnects.lost: more than are kept");
+  EXPECT_EQ(error([](Reconnects& x) { x.begun.push_back(x.begun[1]); }),
+            "reconnects.begun: more than are kept");
+  EXPECT_EQ(error([](Reconnects& x) { x.begun[0].calls.emplace_back(); }),
+            "reconnects.begun[0].calls: more than are kept");
+  EXPECT_EQ(error([](Reconnects& x) { x.begun[0].connection = 2; }),
+            "reconnects.begun[0].connection: not an ID of 1 to connection_ids");
+  EXPECT_EQ(error([](Reconnects& x) {
+              x.begun[0].first_ns = (std::int64_t{1} << 62) - 1;
+              for (rules::FirstCall& call : x.begun[0].calls) call.time_ns = x.begun[0].first_ns;
+              x.begun[0].calls[3].time_ns += 1;
+            }),
+            "reconnects.begun[0].calls[3][1]: at a time beyond 2^62 ns");
 }
 
 TEST(ReportRead, SumsOfWhatIsNotListed) {
