@@ -90,6 +90,7 @@ TrafficBin& Analysis::count(const model::Message& m) {
 
 void Analysis::decided(const model::Message& m, const model::Call* call,
                        const model::Message* answer, bool taken) {
+  if (!taken && call != nullptr) checker_.leave_out(m);
   if (taken) {
     count(m);
     if (answer != nullptr) count(*answer);
@@ -354,6 +355,7 @@ void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& sour
   finish_connections(pipeline);
   finish_credits();
   finish_edges();
+  finish_reconnects();
   const auto name_connections = [&](SlowCalls& calls) {
     for (SlowCall& s : calls.list()) s.connection = context_.connection_id(s.connection);
   };
@@ -406,6 +408,28 @@ void Analysis::finish_credits() {
     ++c.connection;  // its ID
   }
   report_.credits_omitted = count_credits_omitted(report_);
+}
+
+void Analysis::finish_reconnects() {
+  rules::Handover all = checker_.handover();
+  Reconnects& r = report_.reconnects;
+  for (const auto& d : all.departed) {
+    r.ended.push_back({{d->address[0].to_string(), d->address[1].to_string()}, *d});
+  }
+  for (const rules::LostCall& lost : all.lost) {
+    r.lost.push_back({lost.caller.to_string(), lost.responder.to_string(), lost});
+  }
+  sort_lost(r.lost);
+  for (rules::Begun& b : all.begun) {
+    r.begun.push_back({context_.connection_id(b.connection),
+                       {b.address[0].to_string(), b.address[1].to_string()},
+                       b.first_ns,
+                       b.departed_before,
+                       b.more,
+                       b.unsure == nullptr ? "" : b.unsure,
+                       std::move(b.calls)});
+  }
+  r.complete = all.complete;
 }
 
 void Analysis::finish_edges() {

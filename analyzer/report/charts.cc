@@ -93,8 +93,7 @@ plot::Chart credit_chart(const Report& r, const Ledger& ledger) {
     // is nothing to tell, and little in use.
     if (bin.requested_max != 0)
       requested.points.push_back({x, static_cast<double>(bin.requested_max), {}});
-    if (bin.granted_min != 0)
-      granted.points.push_back({x, static_cast<double>(bin.granted_min), {}});
+    if (bin.granted) granted.points.push_back({x, static_cast<double>(bin.granted_min), {}});
     in_use.points.push_back({x, static_cast<double>(bin.in_use_max), {}});
   }
   const double end = bin_begin(r, s, s.last() + 1);

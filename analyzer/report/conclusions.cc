@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <rpcrdma/report/report.h>
+#include <rpcrdma/rules/findings.h>
 #include <rpcrdma/rules/sort.h>
 
 namespace rpcrdma::report {
@@ -60,12 +61,9 @@ class Conclusions {
     const rules::Rule& r = rules::rule(id);
     const rules::Level level = r.level(report_.profile);
     if (level == rules::Level::kOff) return;
-    const auto severity = level == rules::Level::kError     ? rules::Severity::kError
-                          : level == rules::Level::kWarning ? rules::Severity::kWarning
-                                                            : rules::Severity::kNote;
     Finding& f = report_.findings.emplace_back();
     f.rule = r.name;
-    f.severity = severity;
+    f.severity = rules::severity_of(level);
     f.text = std::move(text);
     f.advice = advice;
     f.topic = topic;

@@ -83,6 +83,7 @@ void add(Connection& to, const Connection& from) {
     add(to.direction[i], from.direction[i]);
   }
   to.roles = std::max(to.roles, from.roles);
+  to.joined += from.joined + 1;
   to.state = from.state;
   to.reject_reason = from.reject_reason;
   to.closed_by = from.closed_by;
@@ -147,6 +148,7 @@ ConnectionJoin::ConnectionJoin(Report& earlier, Report& later, std::uint64_t fra
   }
   for (const std::size_t index : closed_) {
     earlier.connections[index].state = roce::State::kClosed;
+    ++earlier.connections[index].joined;
   }
   for (const auto& [id, index] : joined_) {
     joined_ids_.push_back(id);

@@ -3,6 +3,7 @@
 // the numbers that they would have behind the earlier one; and what was under way where one capture
 // ends and the next begins is put together: edges.
 #include "connection_join.h"
+#include "reconnects_join.h"
 
 #include <algorithm>
 #include <map>
@@ -87,6 +88,7 @@ class Addition {
   void run() {
     number(from_.slowest);
     for (auto& [key, p] : from_.procedures) number(p.slowest);
+    sent_again_ = join_reconnects(to_, from_, join_, frames_);
     flip_earlier();
     to_.connection_ids = static_cast<std::uint32_t>(join_.ids());
     add(to_.capture, from_.capture);
@@ -251,10 +253,7 @@ class Addition {
       index.emplace(key(to_.findings[i]), i);
       ++kept;
     }
-    for (Finding& f : from_.findings) {
-      if (f.concluded) continue;
-      for (std::uint64_t& frame : f.frames) frame += frames_;
-      if (f.connection != 0) f.connection = join_.id(f.connection);
+    const auto add = [&](Finding& f) {
       const auto at = index.find(key(f));
       if (at != index.end()) {
         Finding& same = to_.findings[at->second];
@@ -270,7 +269,14 @@ class Addition {
       } else {
         ++to_.findings_omitted[static_cast<std::size_t>(f.severity)];
       }
+    };
+    for (Finding& f : from_.findings) {
+      if (f.concluded) continue;
+      for (std::uint64_t& frame : f.frames) frame += frames_;
+      if (f.connection != 0) f.connection = join_.id(f.connection);
+      add(f);
     }
+    for (Finding& f : sent_again_.findings) add(f);
     for (std::size_t i = 0; i < to_.findings_omitted.size(); ++i) {
       to_.findings_omitted[i] += from_.findings_omitted[i];
     }
@@ -283,9 +289,7 @@ class Addition {
       const Withheld& w = to_.withheld[i];
       if (!w.concluded) index.emplace(Key{w.rule, w.connection, w.reason}, i);
     }
-    for (Withheld& w : from_.withheld) {
-      if (w.concluded) continue;
-      w.connection = join_.id(w.connection);
+    const auto add = [&](Withheld& w) {
       const auto at = index.find(Key{w.rule, w.connection, w.reason});
       if (at != index.end()) {
         to_.withheld[at->second].count += w.count;
@@ -293,13 +297,20 @@ class Addition {
         index.emplace(Key{w.rule, w.connection, w.reason}, to_.withheld.size());
         to_.withheld.push_back(std::move(w));
       }
+    };
+    for (Withheld& w : from_.withheld) {
+      if (w.concluded) continue;
+      w.connection = join_.id(w.connection);
+      add(w);
     }
+    for (Withheld& w : sent_again_.withheld) add(w);
   }
 
   Report& to_;
   Report& from_;
   std::uint64_t frames_;
   ConnectionJoin join_;
+  SentAgainFindings sent_again_;
 };
 
 std::string json_of(const Report& r) {

@@ -1,4 +1,5 @@
 #include "histogram_json.h"
+#include "reconnects_json.h"
 #include "recording_json.h"
 #include "trust.h"
 
@@ -125,6 +126,7 @@ void connection(JsonWriter& json, const Connection& c) {
   json.field("recorded", c.recorded);
   json.field("events_lost", c.events_lost);
   json.field("operations_unseen", c.operations_unseen);
+  json.field("joined", c.joined);
   json.field("state", state_name(c.state));
   if (c.state == roce::State::kRejected) json.field("reject_reason", c.reject_reason);
   if (c.closed_by >= 0) {
@@ -250,6 +252,7 @@ void trust(JsonWriter& json, const Report& r) {
   gap(json, "begun_before", t.gaps.begun_before);
   gap(json, "events_lost", t.gaps.events_lost);
   gap(json, "operations_unseen", t.gaps.operations_unseen);
+  gap(json, "joined", t.joined);
   json.array("withheld");
   for (const WithheldGroup& g : t.withheld) {
     json.object();
@@ -394,6 +397,8 @@ void credit_series(JsonWriter& json, const char* name, const CreditSeries& serie
     json.value(b.granted_min);
     json.value(b.granted_max);
     json.value(b.in_use_max);
+    // All that was granted is zero, not nothing.
+    if (b.granted && b.granted_max == 0) json.value(1);
     json.end();
   });
   json.end();
@@ -524,6 +529,7 @@ void rest(JsonWriter& json, const Report& r, const Write& write) {
   json.field("credits_omitted", r.credits_omitted);
   json.end();
   edges(json, r.edges, !r.filter.empty());
+  write_reconnects(json, r.reconnects);
   findings(json, r);
 }
 

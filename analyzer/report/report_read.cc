@@ -2,6 +2,7 @@
 // come from the buckets again.
 #include "histogram_json.h"
 #include "json_node.h"
+#include "reconnects_json.h"
 #include "recording_json.h"
 
 #include <array>
@@ -55,6 +56,11 @@ class Reader {
     series.get("credits").for_each([&](const JsonNode& n) { credits(n); });
     series.into("credits_omitted", r_.credits_omitted);
     edges(top.get("edges"));
+    if (top.has("reconnects")) {
+      r_.reconnects = read_reconnects(top.get("reconnects"), r_.connection_ids);
+    } else {
+      r_.reconnects.complete = false;
+    }
     findings(top);
   }
 
@@ -204,6 +210,7 @@ class Reader {
       n.into("events_lost", c.events_lost);
       n.into("operations_unseen", c.operations_unseen);
     }
+    if (n.has("joined")) n.into("joined", c.joined);
     c.state = name_of<roce::State, 4>(n.get("state"), state_name);
     if (n.has("reject_reason")) n.into("reject_reason", c.reject_reason);
     if (n.has("closed_by")) {
@@ -365,14 +372,14 @@ class Reader {
     series(
         n, to,
         [](const JsonNode& bin) {
-          if (bin.size() == 5) return bin.at(0).ns();
-          bin.fail("expected five integers");
+          if (bin.size() == 5 || bin.size() == 6) return bin.at(0).ns();
+          bin.fail("expected five integers, or six");
           return std::int64_t{0};
         },
         [](const JsonNode& bin, CreditBin& c) {
-          if (bin.size() != 5) return;
+          if (bin.size() < 5) return;
           c = {bin.at(1).u32(), bin.at(2).u32(), bin.at(3).u32(), bin.at(4).u32()};
-          c.granted = c.granted_max != 0;
+          c.granted = c.granted_max != 0 || (bin.size() == 6 && bin.at(5).u32() != 0);
         });
   }
 

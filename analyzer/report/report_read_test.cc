@@ -1,5 +1,7 @@
 #include "captures_for_tests.h"
 
+#include <functional>
+
 #include <gmock/gmock.h>
 
 #include <rpcrdma/report/merge.h>
@@ -127,6 +129,83 @@ TEST(ReportRead, NumbersAtTheirEnds) {
   EXPECT_EQ(json_of(*again), text);
   EXPECT_EQ(again->connections[0].side[0].address, c.side[0].address);
   EXPECT_TRUE(again->has_errors());
+}
+
+// Nothing was granted, nothing is known of what was: not the same.
+TEST(ReportRead, AGrantOfZero) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  Report r;
+  r.capture.frames = 1;
+  r.connection_ids = 1;
+  Connection& c = r.connections.emplace_back();
+  c.id = 1;
+  c.side[0].qpn = 17;
+  ConnectionCredits& credits = r.credits.emplace_back();
+  credits.connection = 1;
+  CreditSeries& series = credits.direction[0];
+  series.at(0).grant(0);
+  series.at(kSecond).request(8, 1);
+  series.at(2 * kSecond).grant(0);
+  series.at(2 * kSecond).grant(8);
+  series.at(3 * kSecond).grant(8);
+  const auto again = read_json(json_of(r));
+  ASSERT_TRUE(again) << again.error();
+  EXPECT_EQ(json_of(*again), json_of(r));
+  const auto both = merge({r, *again});
+  ASSERT_TRUE(both) << both.error();
+  for (const Report& read : {*again, *both}) {
+    ASSERT_EQ(read.credits.size(), 1U);
+    const CreditSeries& s = read.credits[0].direction[0];
+    std::vector<CreditBin> bins;
+    for (std::int64_t n = s.first(); n <= s.last(); ++n) {
+      if (s.bin(n) != CreditBin{}) bins.push_back(s.bin(n));
+    }
+    EXPECT_EQ(
+        bins,
+        (std::vector<CreditBin>{
+            {0, 0, 0, 0, true}, {8, 0, 0, 1, false}, {0, 0, 8, 0, true}, {0, 8, 8, 0, true}}));
+  }
+}
+
+// What tells Calls that are sent again, of a stranger.
+TEST(ReportRead, WhatConnectionsLeaveIsBounded) {
+  Report r;
+  r.connection_ids = 1;
+  r.reconnects.ended.resize(rules::kDeparted);
+  r.reconnects.ended[0].left.unanswered.resize(rules::kUnanswered);
+  r.reconnects.ended[0].left.answered.resize(rules::kAnswered);
+  r.reconnects.lost.resize(rules::kLostCallsHandedOver);
+  r.reconnects.begun.resize(rules::kBegun);
+  for (BegunConnection& b : r.reconnects.begun) b.connection = 1;
+  r.reconnects.begun[0].calls.resize(rules::kBegunCalls);
+  ASSERT_TRUE(read_json(json_of(r)));
+  EXPECT_EQ(json_of(*read_json(json_of(r))), json_of(r));
+  const auto error = [&](const std::function<void(Reconnects&)>& change) {
+    Report changed = r;
+    change(changed.reconnects);
+    const auto read = read_json(json_of(changed));
+    return read ? "no error" : read.error();
+  };
+  EXPECT_EQ(error([](Reconnects& x) { x.ended.emplace_back(); }),
+            "reconnects.ended: more than are kept");
+  EXPECT_EQ(error([](Reconnects& x) { x.ended[0].left.unanswered.emplace_back(); }),
+            "reconnects.ended[0].unanswered: more than are kept");
+  EXPECT_EQ(error([](Reconnects& x) { x.ended[0].left.answered.emplace_back(); }),
+            "reconnects.ended[0].answered: more than are kept");
+  EXPECT_EQ(error([](Reconnects& x) { x.lost.emplace_back(); }),
+            "reconnects.lost: more than are kept");
+  EXPECT_EQ(error([](Reconnects& x) { x.begun.push_back(x.begun[1]); }),
+            "reconnects.begun: more than are kept");
+  EXPECT_EQ(error([](Reconnects& x) { x.begun[0].calls.emplace_back(); }),
+            "reconnects.begun[0].calls: more than are kept");
+  EXPECT_EQ(error([](Reconnects& x) { x.begun[0].connection = 2; }),
+            "reconnects.begun[0].connection: not an ID of 1 to connection_ids");
+  EXPECT_EQ(error([](Reconnects& x) {
+              x.begun[0].first_ns = (std::int64_t{1} << 62) - 1;
+              for (rules::FirstCall& call : x.begun[0].calls) call.time_ns = x.begun[0].first_ns;
+              x.begun[0].calls[3].time_ns += 1;
+            }),
+            "reconnects.begun[0].calls[3][1]: at a time beyond 2^62 ns");
 }
 
 TEST(ReportRead, SumsOfWhatIsNotListed) {

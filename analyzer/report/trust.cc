@@ -49,6 +49,14 @@ rules::Trust::Gap order_of(const Report& r) {
   return early;
 }
 
+rules::Trust::Gap joined_of(const Report& r) {
+  rules::Trust::Gap joined;
+  for (const Connection& c : r.connections) {
+    if (c.speaks == model::Speaks::kRpc) add(joined, c.joined, c.id);
+  }
+  return joined;
+}
+
 IcrcSeen icrc_of(const roce::PacketStats& p) {
   if (p.icrc_bad != 0) return p.icrc_good == 0 ? IcrcSeen::kAllWrong : IcrcSeen::kSomeWrong;
   if (p.icrc_good != 0) return IcrcSeen::kGood;
@@ -114,6 +122,7 @@ ReportTrust trust_of(const Report& r) {
   const CaptureSummary& c = r.capture;
   ReportTrust t;
   t.gaps = gaps_of(r);
+  t.joined = joined_of(r);
   t.icrc = icrc_of(c.packets);
   t.damaged = c.file_cut_short || !c.damage.empty();
   t.withheld = withheld_of(r);
@@ -258,6 +267,20 @@ std::vector<TrustLine> trust_lines(const Report& r) {
     add("began", fmt::format("before the capture: {}; credits, thresholds and handles from there "
                              "are not known",
                              where(t.gaps.begun_before)));
+  }
+  if (t.joined.amount != 0) {
+    add("joined",
+        fmt::format(
+            "{}: from more than one report. What rests on all of a connection, such as "
+            "CREDIT-STARVED, SLOW-PEER, CONN-LOST or RECONNECT, was looked for in each part "
+            "alone, and may be missing",
+            where(t.joined)));
+  }
+  if (r.reconnects.unsought) {
+    add("unsought",
+        "not every Call that may have been sent again on a connection of a later report was "
+        "compared, so RECONNECT, ANSWERED-TWICE and FC-08 may be missing: a report has the first "
+        "Calls of some connections, and one of an older version has none");
   }
   for (const WithheldGroup& g : t.withheld) {
     add("withheld",

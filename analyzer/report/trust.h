@@ -32,6 +32,8 @@ struct WithheldGroup {
 
 struct ReportTrust {
   rules::Trust gaps;  // of connections that speak RPC-over-RDMA
+  // Of these, what goes on or ends in a later one of the reports that this was joined from.
+  rules::Trust::Gap joined;
   IcrcSeen icrc = IcrcSeen::kNone;
   bool damaged = false;                 // a file is, or ends within a record
   std::vector<WithheldGroup> withheld;  // the reason with most of them first

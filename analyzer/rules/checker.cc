@@ -80,13 +80,34 @@ const Trust& Checker::trust() const {
   return impl_->diagnoses.trust();
 }
 
+Handover Checker::handover() const {
+  Handover all = impl_->diagnoses.handover();
+  impl_->history.for_each_past([&](const Past& past) {
+    for (const LostCall& lost : past.lost.all()) {
+      if (all.lost.size() < kLostCallsHandedOver) {
+        all.lost.push_back(lost);
+      } else {
+        all.complete = false;
+      }
+    }
+  });
+  return all;
+}
+
+void Checker::leave_out(const model::Message& call) {
+  impl_->diagnoses.beginnings().leave_out(call.connection, call.frame);
+}
+
 // Of the later dialects of version 2 there are no rules here: what was said about the connection's
 // messages before its dialect was known is taken back, and no more is said.
 void Checker::on_message(const model::Message& m, const model::Call* call) {
   if (model::later_dialect(m)) {
     const roce::Connection& connection = impl_->connections->connection(m.connection);
     bool& known = impl_->remembered[m.connection].later_dialect;
-    if (!known) impl_->findings.take_back(connection);
+    if (!known) {
+      impl_->findings.take_back(connection);
+      impl_->diagnoses.beginnings().drop(m.connection);
+    }
     known = true;
     impl_->findings.message_seen(connection);
     return;
@@ -164,11 +185,15 @@ void Checker::on_close(const roce::Connection& connection) {
   if (scene) check_packets(*scene);
   if (scene && !later_dialect(*scene)) {
     check_reconnect_end(*scene);
+    if (Begun* begun = impl_->diagnoses.beginnings().find(connection.index)) {
+      begun->unsure = Findings::obstacle(RuleId::kFc08, renamed_evidence(*scene));
+    }
     check_answers_at_close(*scene, impl_->remembered[connection.index].answers);
   }
   if (!scene) impl_->check_silent(connection);
   impl_->remembered.erase(connection.index);
-  impl_->diagnoses.close(connection, impl_->history.find(connection.index));
+  const bool departed = impl_->diagnoses.close(connection, impl_->history.find(connection.index));
+  if (departed && scene) pass_over_lost_calls(*scene);
   impl_->findings.connection_closed(connection);
   impl_->history.forget(connection.index);
 }

@@ -161,5 +161,9 @@ void check_negotiation(const model::Message& m, bool within_credit, const Scene&
 void check_sent_again(const model::Call& call, bool known_again, const Scene& scene);
 void remember_lost_call(const model::Call& call, const Scene& scene);
 void check_reconnect_end(const Scene& scene);  // when the connection closes
+// When it has closed and is one that others may follow.
+void pass_over_lost_calls(const Scene& scene);
+// What FC-08 about a Call that came again as another one rests on, but for the Call.
+[[nodiscard]] Evidence renamed_evidence(const Scene& scene);
 
 }  // namespace rpcrdma::rules

@@ -3,6 +3,7 @@
 #include "capture_checks.h"
 #include "chunk_use.h"
 #include "durations.h"
+#include "first_call.h"
 #include "habits.h"
 #include "history.h"
 #include "loss.h"
@@ -16,8 +17,6 @@
 namespace rpcrdma::rules {
 
 namespace {
-
-constexpr std::size_t kDeparted = 64;  // connections remembered for those that follow
 
 // Who tells of a connection itself speaks RPC-over-RDMA, at whatever port.
 bool is_rpc(const roce::Connection& c) {
@@ -78,6 +77,7 @@ struct Diagnoses::OfConnection {
   Turns turns;
   Habits habits;
   Succession succession;
+  bool begun = false;           // its first Calls are being noted
   std::uint64_t cut_short = 0;  // messages
   std::uint64_t cut_off = 0;    // Calls that the close left without an answer
   bool cut_off_client = false;  // some of them the client's
@@ -112,13 +112,26 @@ bool Diagnoses::message(const model::Message& m, const model::Call* call) {
   if (m.psn_known) c.recovery[m.sender].went_on(m.first_psn);
   c.recovery[1U - m.sender].peer_went_on(m.first_frame);
   const int client = model_->connection(m.connection).client;
+  if (c.begun && m.kind == model::Kind::kCall && call != nullptr && m.caller != client) {
+    c.begun = beginnings_.called(m.connection, first_call(*call, false));
+  }
   if (m.caller != client) return false;
   c.turns.note(m);
   if (m.kind != model::Kind::kCall) return false;
   c.registrations.note(m);
   c.habits.call(m);
   if (call == nullptr) return false;
-  return c.succession.called(*call, all_->connection(m.connection), client, departed_);
+  const bool begins = c.succession.begins();
+  if (!begins && !c.begun && !c.succession.looks()) return false;
+  const roce::Connection& connection = all_->connection(m.connection);
+  const FirstCall first = first_call(*call, true);
+  const bool again = c.succession.called(first, connection, client, departed_);
+  if (begins && !c.succession.looks()) {
+    beginnings_.begin(connection, static_cast<std::size_t>(client), departed_ever_);
+    c.begun = true;
+  }
+  if (c.begun) c.begun = beginnings_.called(m.connection, first);
+  return again;
 }
 
 void Diagnoses::call_end(const model::Call& call, const model::Message* answer) {
@@ -173,6 +186,8 @@ void Diagnoses::merge(const roce::Connection& into, const roce::Connection& from
   latest_index_ = UINT32_MAX;
   connections_.erase(into.index);
   connections_.erase(from.index);
+  beginnings_.drop(into.index);
+  beginnings_.drop(from.index);
 }
 
 // REQs that were sent again and nobody answered: the capture has all of them, so it would have a
@@ -234,7 +249,7 @@ void Diagnoses::tell_cut_off(const OfConnection& c, const roce::Connection& conn
                                  "connection or fails.");
 }
 
-void Diagnoses::close(const roce::Connection& connection, const ConnectionHistory* history) {
+bool Diagnoses::close(const roce::Connection& connection, const ConnectionHistory* history) {
   const bool refused = connection.state == roce::State::kRejected;
   const bool failed = !refused && !connection.failure.empty();
   if (refused && is_rpc(connection)) tell_refused(findings_, connection);
@@ -246,13 +261,14 @@ void Diagnoses::close(const roce::Connection& connection, const ConnectionHistor
       note_closed(trust_, connection, 0);
     }
     if (failed) tell_failed(findings_, connection);
-    return;
+    return false;
   }
   const OfConnection& c = *it->second;
   const ConnectionHistory nothing;
   const ConnectionHistory& h = history == nullptr ? nothing : *history;
   const model::ConnectionModel& cm = model_->connection(connection.index);
   bool broken = false;
+  bool departed = false;
   if (cm.speaks == model::Speaks::kRpc) {
     note_closed(trust_, connection, c.cut_short);
     std::int64_t stalled = 0;
@@ -280,13 +296,25 @@ void Diagnoses::close(const roce::Connection& connection, const ConnectionHistor
       c.habits.tell(findings_, connection, cm.client);
       c.succession.tell(findings_, connection);
     }
-    if (auto departed = it->second->succession.depart(connection, cm.client, broken)) {
+    auto left = it->second->succession.depart(connection, cm.client, broken);
+    departed = left && !ends_with_capture(connection);
+    if (departed) {
       if (departed_.size() == kDeparted) departed_.pop_front();
-      departed_.push_back(std::move(departed));
+      departed_.push_back(std::move(left));
+      ++departed_ever_;
     }
   }
   latest_index_ = UINT32_MAX;
   connections_.erase(it);
+  return departed;
+}
+
+Handover Diagnoses::handover() const {
+  Handover all;
+  all.departed.assign(departed_.begin(), departed_.end());
+  all.begun = beginnings_.list();
+  all.complete = beginnings_.complete();
+  return all;
 }
 
 void Diagnoses::finish() {

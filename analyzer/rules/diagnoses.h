@@ -3,6 +3,8 @@
 // something to sum up.
 #pragma once
 
+#include "beginnings.h"
+
 #include <array>
 #include <deque>
 #include <memory>
@@ -10,6 +12,7 @@
 #include <tsl/robin_map.h>
 
 #include <rpcrdma/rules/findings.h>
+#include <rpcrdma/rules/sent_again.h>
 #include <rpcrdma/rules/trust.h>
 
 namespace rpcrdma::rules {
@@ -41,11 +44,15 @@ class Diagnoses {
                   const roce::PacketMeta& meta);
   // Two directions turned out to be one connection: what was gathered of each is not whole.
   void merge(const roce::Connection& into, const roce::Connection& from);
-  // `history`: what the checks remember of it; null: nothing.
-  void close(const roce::Connection& connection, const ConnectionHistory* history);
+  // `history`: what the checks remember of it; null: nothing. Gives whether it is remembered for
+  // those that follow.
+  bool close(const roce::Connection& connection, const ConnectionHistory* history);
   // When all are closed.
   void finish();
   [[nodiscard]] const Trust& trust() const { return trust_; }
+  [[nodiscard]] Beginnings& beginnings() { return beginnings_; }
+  // After finish(): but for lost Calls.
+  [[nodiscard]] Handover handover() const;
 
  private:
   struct OfConnection;
@@ -61,7 +68,9 @@ class Diagnoses {
   std::uint32_t latest_index_ = UINT32_MAX;
   OfConnection* latest_ = nullptr;
   Trust trust_;
-  std::deque<std::shared_ptr<const struct Departed>> departed_;
+  std::deque<std::shared_ptr<const Departed>> departed_;
+  std::size_t departed_ever_ = 0;
+  Beginnings beginnings_;
 };
 
 }  // namespace rpcrdma::rules

@@ -48,6 +48,8 @@ bool setup_seen(const roce::Connection& c) {
   return c.setup == roce::Setup::kCm && c.side[0].cm.seen && c.side[1].cm.seen;
 }
 
+}  // namespace
+
 Severity severity_of(Level level) {
   switch (level) {
     case Level::kError:
@@ -58,8 +60,6 @@ Severity severity_of(Level level) {
       return Severity::kNote;
   }
 }
-
-}  // namespace
 
 const char* severity_name(Severity severity) {
   switch (severity) {
@@ -279,6 +279,10 @@ void Findings::add(RuleId id, const Evidence& e, const Text& text, const char* a
   pending.due = c.messages + kMessagesToWait;
   c.pending.push_back(std::move(pending));
   if (impl_->options.on_pending) impl_->options.on_pending(e);
+}
+
+const char* Findings::obstacle(RuleId id, const Evidence& e) {
+  return Impl::obstacle(rule(id), e, e.connection == nullptr ? 0 : model::losses(*e.connection));
 }
 
 void Findings::repeat(const Occurrence& told) {

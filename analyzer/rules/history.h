@@ -15,6 +15,7 @@
 #include <rpcrdma/model/model.h>
 #include <rpcrdma/roce/by_connection.h>
 #include <rpcrdma/rules/findings.h>
+#include <rpcrdma/rules/sent_again.h>
 
 namespace rpcrdma::rules {
 
@@ -205,28 +206,12 @@ struct ConnectionHistory {
   }
 };
 
-// A Call that was not answered before its connection was lost.
-struct LostCall {
-  std::int64_t lost_ns = 0;  // when that ended
-  capture::Address caller;
-  std::uint32_t xid = 0;
-  std::uint64_t digest = 0;  // model::Call::digest
-  bool reverse = false;
-  std::uint64_t frame = 0;
-  // A Call with another XID and the same content, on a connection that is still open.
-  std::uint64_t again_frame = 0;
-  std::uint64_t again_message = 0;
-  std::uint32_t again_xid = 0;
-  std::uint32_t again_connection = 0;
-};
-
 // What is left of the last connection between two addresses.
 struct Past {
-  static constexpr std::size_t kLostCalls = 64;
   std::array<std::uint32_t, 2> limit{};  // of a Send by each of them, bytes; 0: not known
   std::array<std::uint32_t, 2> grant{};  // to each of them as a requester; 0: none
   std::int64_t end_ns = INT64_MIN;       // of that connection
-  std::vector<LostCall> lost;
+  LostCalls lost;
 
   // Its limits and grants are those that `next` may have been mistaken for.
   [[nodiscard]] bool precedes(const roce::Connection& next) const {
@@ -276,6 +261,11 @@ class History {
     ++past_changes_;
     if (past_.size() >= kMaxPairs) past_.erase(past_.begin());
     return past_[pair];
+  }
+  // f(past) for each pair of addresses.
+  template <typename Function>
+  void for_each_past(Function&& f) const {
+    for (const auto& [pair, past] : past_) f(past);
   }
 
  private:

@@ -1,7 +1,6 @@
 // Calls that a lost connection left unanswered, and what becomes of them on the next one.
 #include "checks.h"
-
-#include <algorithm>
+#include "first_call.h"
 
 #include <fmt/format.h>
 
@@ -25,98 +24,53 @@ void check_opened_by_server(const model::Call& call, const LostCall& lost, const
   });
 }
 
-bool is_null(const model::Call& call) {
-  return call.message.rpc.known && call.message.rpc.procedure == 0;
-}
-
-// Linux lets half a minute pass at most before it tries again to reconnect.
-constexpr std::int64_t kSentAgainWithin = 30'000'000'000;
-
-// The connection that lost it ended before this one began, and not long before the Call.
-bool lost_before(const LostCall& lost, const model::Call& call, const Scene& scene) {
-  return lost.lost_ns <= scene.connection.first_ns &&
-         call.message.time_ns - lost.lost_ns <= kSentAgainWithin;
-}
-
-// What was outstanding is sent again before anything new is: as many Calls as were lost may be
-// ones sent again. Gives whether this is among them.
-bool may_be_again(const model::Call& call, const Past& past, const capture::Address& caller,
-                  const Scene& scene) {
-  auto& left = scene.history.may_be_again[call.message.sender];
-  if (!left) {
-    left = static_cast<std::size_t>(
-        std::count_if(past.lost.begin(), past.lost.end(), [&](const LostCall& lost) {
-          return lost.caller == caller && lost_before(lost, call, scene);
-        }));
-  }
-  if (is_null(call) || *left == 0) return false;
-  --*left;
-  return true;
-}
-
 }  // namespace
 
 void check_sent_again(const model::Call& call, bool known_again, const Scene& scene) {
   Past* past = scene.all.past(scene.connection, scene.history);
   if (past == nullptr || past->lost.empty()) return;
-  const capture::Address& caller = scene.connection.side[call.message.sender].address;
-  const bool may_be = may_be_again(call, *past, caller, scene);
-  if (call.digest == 0) return;
-  for (auto lost = past->lost.begin(); lost != past->lost.end(); ++lost) {
-    if (lost->lost_ns > scene.connection.first_ns) continue;  // on another connection beside it
-    if (lost->xid != call.message.xid || !(lost->caller == caller)) continue;
-    if (lost->digest == call.digest) check_opened_by_server(call, *lost, scene);
-    past->lost.erase(lost);
-    return;
-  }
-  if (!may_be || known_again) return;
-  for (LostCall& lost : past->lost) {
-    if (!lost_before(lost, call, scene)) continue;
-    if (lost.digest != call.digest || !(lost.caller == caller) || lost.again_frame != 0) continue;
-    lost.again_frame = call.message.frame;
-    lost.again_message = call.message.id;
-    lost.again_xid = call.message.xid;
-    lost.again_connection = scene.connection.index;
-    return;
-  }
+  const roce::Connection& c = scene.connection;
+  const std::size_t sender = call.message.sender;
+  const auto lost = past->lost.called(
+      first_call(call, !scene.reverse), known_again,
+      {c.index, c.first_ns, c.side[sender].address, scene.history.may_be_again[sender]});
+  if (lost && lost->digest == call.digest) check_opened_by_server(call, *lost, scene);
 }
 
 void remember_lost_call(const model::Call& call, const Scene& scene) {
   if (call.ending != model::Ending::kClosed || call.digest == 0 || call.message.suspect) return;
-  if (!whole(scene.connection)) return;
-  Past& past = scene.all.make_past(scene.connection);
-  if (past.lost.size() >= Past::kLostCalls) past.lost.erase(past.lost.begin());
-  LostCall& lost = past.lost.emplace_back();
+  if (!whole(scene.connection) || ends_with_capture(scene.connection)) return;
+  LostCall lost;
   lost.lost_ns = scene.connection.last_ns;
   lost.caller = scene.connection.side[call.message.sender].address;
+  lost.responder = scene.connection.side[1 - call.message.sender].address;
   lost.xid = call.message.xid;
   lost.digest = call.digest;
   lost.reverse = scene.reverse;
   lost.frame = call.message.frame;
+  scene.all.make_past(scene.connection).lost.add(lost);
 }
 
-// Only now is it certain that the old XID does not come any more.
+Evidence renamed_evidence(const Scene& scene) {
+  Evidence e;
+  e.connection = &scene.connection;
+  e.topic = kRenamedTopic;
+  e.at_most = kRenamedAtMost;
+  e.unsure = scene.history.messages_unsure;
+  return e;
+}
+
 void check_reconnect_end(const Scene& scene) {
   const roce::Connection& c = scene.connection;
   if (Past* past = scene.all.past(c, scene.history)) {
-    std::erase_if(past->lost, [&](const LostCall& lost) {
-      if (lost.again_frame == 0 || lost.again_connection != c.index) return false;
-      Evidence e;
-      e.connection = &c;
+    for (const LostCall& lost : past->lost.take_renamed(c.index)) {
+      const SentAgain told = renamed(lost);
+      Evidence e = renamed_evidence(scene);
       e.side = c.side[0].address == lost.caller ? 0 : 1;
       e.message = lost.again_message;
-      e.frames = {lost.frame, lost.again_frame};
-      e.topic = 1;
-      e.at_most = Level::kWarning;  // it may be another Call with the same content
-      e.unsure = scene.history.messages_unsure;
-      scene.findings.add(RuleId::kFc08, e, [&] {
-        return fmt::format(
-            "Call {:#010x} of the connection before was not sent again; one with the same content "
-            "was sent as {:#010x}",
-            lost.xid, lost.again_xid);
-      });
-      return true;
-    });
+      e.frames = told.frames;
+      scene.findings.add(told.rule, e, [&] { return told.text; });
+    }
   }
   if (c.setup != roce::Setup::kCm || !scene.history.begun) return;
   Past& past = scene.all.make_past(c);
@@ -126,6 +80,15 @@ void check_reconnect_end(const Scene& scene) {
     past.limit[History::place(c, side)] = send_limit(side, scene);
     past.grant[History::place(c, side)] = ledger.grant_frame != 0 ? ledger.grant : 0;
   }
+}
+
+void pass_over_lost_calls(const Scene& scene) {
+  const roce::Connection& c = scene.connection;
+  const int client = scene.model.client;
+  Past* past = scene.all.past(c, scene.history);
+  if (past == nullptr || client < 0) return;
+  const auto side = static_cast<std::size_t>(client);
+  past->lost.pass_over(c.side[side].address, c.side[1 - side].address, c.first_ns);
 }
 
 }  // namespace rpcrdma::rules

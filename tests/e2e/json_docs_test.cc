@@ -37,7 +37,7 @@ const std::vector<std::pair<std::string, std::vector<std::string>>> kWords = {
     {"PROCEDURE", {"program", "version", "procedure", "operation"}},
     {"GAP",
      {"lost", "cut_short", "one_direction", "clock_steps_back", "begun_before", "events_lost",
-      "operations_unseen"}},
+      "operations_unseen", "joined"}},
     {"WHOSE", {"made", "served"}},
     {"SPENT", {"waiting_us", "sending_us", "turn_us", "completion_us"}},
     {"PART", {"call_to_first_operation", "operations", "last_operation_to_reply"}},
@@ -190,6 +190,9 @@ void expect_documented(const std::string& command) {
     for (const json& object : json_lines(recorded.out)) {
       ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
     }
+    const Result lost = run("RPCRDMA analyze --json " + capture("rules/CONN-LOST-unanswered.pcap"));
+    for (const json& object : json_lines(lost.out))
+      ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
     const Result r = run("RPCRDMA analyze --json -Y nfs " + folder.file("middle.pcap"));
     for (const json& object : json_lines(r.out)) ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
   }

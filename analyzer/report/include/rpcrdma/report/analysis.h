@@ -94,6 +94,7 @@ class Analysis : public model::Observer {
   void finish_connections(const Pipeline& pipeline);
   void finish_credits();
   void finish_edges();
+  void finish_reconnects();
 
   Context context_;
   Report report_;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <rpcrdma/model/model.h>
+#include <rpcrdma/report/reconnects.h>
 #include <rpcrdma/report/recording.h>
 #include <rpcrdma/report/series.h>
 #include <rpcrdma/report/slow_calls.h>
@@ -117,6 +118,7 @@ struct Connection {
   bool recorded = false;           // told by its endpoint, not found in packets
   std::uint64_t events_lost = 0;   // recorded: of the thread that told of it
   bool operations_unseen = false;  // recorded: its peer's RDMA operations are not told
+  std::uint64_t joined = 0;        // how often it went on, or ended, in a later report
   roce::State state = roce::State::kOpen;
   std::string reject_reason;  // state is kRejected
   int closed_by = -1;         // the side that sent the DREQ or REJ; -1: none was seen
@@ -256,6 +258,7 @@ struct Report {
   std::vector<ConnectionCredits> credits;  // of the first connections that had messages
   std::uint64_t credits_omitted = 0;       // connections beyond those
   Edges edges;
+  Reconnects reconnects;
   std::vector<Finding> findings;                    // errors first
   std::array<std::uint64_t, 3> findings_omitted{};  // by rules::Severity
   std::vector<Withheld> withheld;

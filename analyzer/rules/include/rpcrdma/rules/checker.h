@@ -4,6 +4,7 @@
 #include <memory>
 
 #include <rpcrdma/rules/findings.h>
+#include <rpcrdma/rules/sent_again.h>
 #include <rpcrdma/rules/trust.h>
 
 namespace rpcrdma::rules {
@@ -22,6 +23,10 @@ class Checker final : public model::Observer {
   void finish();
   // After finish().
   [[nodiscard]] const Trust& trust() const;
+  // After finish(): what Calls that are sent again on a later connection are known by.
+  [[nodiscard]] Handover handover() const;
+  // A filter leaves this Call out: what is found of it later is not told.
+  void leave_out(const model::Message& call);
 
   void on_message(const model::Message& message, const model::Call* call) override;
   void on_identified(const model::Call& call) override;

@@ -15,6 +15,9 @@
 
 namespace rpcrdma::rules {
 
+// That of a breach that is told at this level, which is not kOff.
+[[nodiscard]] Severity severity_of(Level level);
+
 // Where the evidence for a breach is, and who is at fault.
 struct Evidence {
   // The connection; null for what belongs to none.
@@ -96,6 +99,9 @@ class Findings {
   [[nodiscard]] Level level(const Breach& breach) const;
   // It can be told by what is known now.
   [[nodiscard]] bool certain(const Breach& breach) const;
+
+  // Why a breach with this evidence could not be told now; null: it could. A constant.
+  [[nodiscard]] static const char* obstacle(RuleId id, const Evidence& e);
 
   // What another has told, judged and all: for one that takes only some of it.
   void repeat(const Occurrence& told);
