@@ -29,8 +29,10 @@ struct HubOptions {
   std::string name = {};  // of the endpoint, for people; also in the name of its socket
   std::string role = {};  // what it does, for people: "server on 10.0.0.1"
   std::size_t ring_bytes = std::size_t{4} << 20;  // of each Tracer; made a power of two
-  // That may wait for one reader of the socket, for one recording; 256 KiB and 1 MiB at least.
-  std::size_t reader_bytes = std::size_t{4} << 20;
+  // That may wait for one reader of the socket, for one recording: an endpoint at its fastest makes
+  // half a gigabyte of it a second, and they may have to wait for a processor for tens of
+  // milliseconds. 256 KiB and 1 MiB at least.
+  std::size_t reader_bytes = std::size_t{16} << 20;
   std::size_t recording_bytes = std::size_t{16} << 20;
   // The same of packets: the ring of each Tracer's provider, once somebody reads, and what may wait
   // for one reader; 128 KiB and 256 KiB at least.
