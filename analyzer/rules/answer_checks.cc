@@ -17,7 +17,7 @@ using wire::RdmaErr;
 // A Call that is not answered for so long will not be.
 constexpr std::int64_t kLongNs = 30'000'000'000;
 // Replies come in any order: that a later Call was answered says something only after a while.
-constexpr std::int64_t kPassedOverNs = 5'000'000'000;
+constexpr std::int64_t kPassedOverNs = 1'000'000'000;
 
 Evidence since(const PastMessage& past, const model::Message& m, const Scene& scene) {
   Evidence e = evidence(m, scene.connection, m.sender);

@@ -164,17 +164,26 @@ std::string middle() {
   return edit.file();
 }
 
+// A request for callbacks is seen, and not whether the connection was set up for them.
+std::string late() {
+  PcapEdit edit(read_file(capture("linux-deleg.pcap")));
+  edit.records.erase(edit.records.begin(), edit.records.begin() + 255);
+  return edit.file();
+}
+
 // Captures that together have everything.
 std::vector<std::string> all_captures(const TemporaryFolder& folder) {
   write_file(folder.file("unusual.pcap"), unusual());
   write_file(folder.file("rejected.pcap"), rejected());
   write_file(folder.file("lossy.pcap"), lossy());
   write_file(folder.file("middle.pcap"), middle());
-  return {
-      capture("linux-nfs41.pcap"),    capture("linux-nfs3.pcap"),       capture("linux-deleg.pcap"),
-      capture("linux-non-rpc.pcap"),  capture("roce-icrc-oracle.pcap"), folder.file("unusual.pcap"),
-      folder.file("rejected.pcap"),   folder.file("lossy.pcap"),        folder.file("middle.pcap"),
-      capture("dialects/flags.pcap"), capture("dialects/ietf-03.pcap")};
+  write_file(folder.file("late.pcap"), late());
+  return {capture("linux-nfs41.pcap"),      capture("linux-nfs3.pcap"),
+          capture("linux-deleg.pcap"),      capture("linux-non-rpc.pcap"),
+          capture("roce-icrc-oracle.pcap"), folder.file("unusual.pcap"),
+          folder.file("rejected.pcap"),     folder.file("lossy.pcap"),
+          folder.file("middle.pcap"),       folder.file("late.pcap"),
+          capture("dialects/flags.pcap"),   capture("dialects/ietf-03.pcap")};
 }
 
 void expect_documented(const std::string& command) {

@@ -295,7 +295,7 @@ void add_answers(Scenes& scenes) {
   scenes.push_back({.rule = "HDR-10",
                     .guilty = Guilty::kServer,
                     .breaks = passed_over(kMinute / 6),
-                    .keeps = passed_over(kMinute / 60),
+                    .keeps = passed_over(kMinute / 120),
                     .both = {"CONN-LOST"},
                     .variant = "passed-over"});
 }
