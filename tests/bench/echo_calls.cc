@@ -30,15 +30,15 @@ Host::Host(std::uint8_t last, fabric::Time spin, trace::Tracer* tracer) {
 }
 
 RunningServer::RunningServer(fabric::Time spin, std::optional<unsigned> processor,
-                             trace::Tracer* tracer) {
+                             trace::Tracer* tracer, std::uint8_t last) {
   std::atomic<bool> ready = false;
-  thread_ = std::thread([&, spin, processor, tracer] {
+  thread_ = std::thread([&, spin, processor, tracer, last] {
     if (processor) {
       pin_to(*processor);
     } else {
       pin_to_all();
     }
-    Host host(2, spin, tracer);
+    Host host(last, spin, tracer);
     const auto echo =
         must(EchoProgram::create(host.loop->memory(), kMiB, &service::Loop::read_clock));
     service::Program* const programs[] = {echo.get()};
@@ -69,10 +69,10 @@ double RunningServer::cpu_seconds() {
 }
 
 Calls::Calls(fabric::Time spin, std::uint32_t connections, std::uint32_t depth,
-             std::uint32_t longest, trace::Tracer* tracer)
-    : host_(1, spin, tracer), pattern_(must(Pattern::create(host_.loop->memory(), kMiB))) {
+             std::uint32_t longest, trace::Tracer* tracer, std::uint8_t last, std::uint8_t server)
+    : host_(last, spin, tracer), pattern_(must(Pattern::create(host_.loop->memory(), kMiB))) {
   service::ClientOptions options;
-  options.server = fabric::make_ipv4(127, 0, 0, 2);
+  options.server = fabric::make_ipv4(127, 0, 0, server);
   options.connections = connections;
   options.requester.credits = 64;
   for (std::uint32_t i = 0; i < connections * depth; ++i) {

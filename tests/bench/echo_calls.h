@@ -25,6 +25,9 @@ namespace rpcrdma::bench {
 
 inline constexpr std::uint32_t kMiB = 1U << 20;
 
+// The last bytes of the loopback addresses of both ends.
+inline constexpr std::uint8_t kClient = 1, kServer = 2;
+
 [[noreturn]] void die(const std::string& what);
 
 // Error: anything with a `message`.
@@ -41,12 +44,12 @@ struct Host {
   std::unique_ptr<service::Loop> loop;
 };
 
-// Answers at 127.0.0.2 as long as it lives.
+// Answers at 127.0.0.`last` as long as it lives.
 class RunningServer {
  public:
   // On that processor, or on any.
   RunningServer(fabric::Time spin, std::optional<unsigned> processor,
-                trace::Tracer* tracer = nullptr);
+                trace::Tracer* tracer = nullptr, std::uint8_t last = kServer);
   ~RunningServer();
   RunningServer(const RunningServer&) = delete;
   RunningServer& operator=(const RunningServer&) = delete;
@@ -62,9 +65,11 @@ class RunningServer {
 // So many Calls outstanding on each connection, all of one kind; made by the calling thread.
 class Calls : public service::ClientObserver {
  public:
-  // `longest`: bytes that any of the requests will have.
+  // `longest`: bytes that any of the requests will have. From 127.0.0.`last` to the server at
+  // 127.0.0.`server`.
   Calls(fabric::Time spin, std::uint32_t connections, std::uint32_t depth, std::uint32_t longest,
-        trace::Tracer* tracer = nullptr);
+        trace::Tracer* tracer = nullptr, std::uint8_t last = kClient,
+        std::uint8_t server = kServer);
   ~Calls() override;
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;

@@ -1,0 +1,269 @@
+// All kinds of endpoints are there at once, each with its server, and take turns of some tens of
+// milliseconds: a machine that others use too changes its speed by more than telling costs, but
+// seldom so fast. Each turn is compared with the same turn of those that cannot tell; the median of
+// these ratios is told with the interval in which it is with 95 % confidence. All are made anew
+// several times, since where memory lies makes a difference as well.
+#include "trace_calls.h"
+
+#include "trace_scope.h"
+#include "two_cores.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <time.h>
+
+namespace rpcrdma::bench {
+namespace {
+
+// kBeside: by endpoints that cannot tell, while the other processor is as busy as their readers
+// would keep it, with what someone else tells. Processors share caches, memory and their clock:
+// what a neighbour costs is no cost of telling.
+enum class Told : std::uint8_t { kNever, kToNobody, kToReaders, kBeside };
+constexpr std::size_t kTold = 4;
+constexpr const char* kToldNames[kTold] = {"no tracer", "nobody listens", "reader and recording",
+                                           "no tracer, readers beside"};
+
+constexpr int kMade = 12;   // times that all are made anew
+constexpr int kTurns = 20;  // of each kind, each time
+
+double cpu_seconds(clockid_t clock) {
+  timespec t{};
+  ::clock_gettime(clock, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e9;
+}
+
+// Tells events to a hub, a reader and a recording of its own, in a thread of its own.
+class Neighbour {
+ public:
+  Neighbour() : scope_(folder_.path), thread_([this] { run(); }) {}
+  ~Neighbour() {
+    stop_ = true;
+    set_rate(1);
+    thread_.join();
+    scope_.finish();
+  }
+  Neighbour(const Neighbour&) = delete;
+  Neighbour& operator=(const Neighbour&) = delete;
+
+  // Events a second; 0: it rests.
+  void set_rate(double rate) {
+    rate_ = rate;
+    rate_.notify_one();
+  }
+
+ private:
+  void run() {
+    while (!stop_) {
+      rate_.wait(0);
+      const double rate = rate_;
+      const std::int64_t begin = now_ns();
+      for (double told = 0; !stop_ && rate_ == rate;) {
+        const double due = rate * static_cast<double>(now_ns() - begin) / 1e9;
+        for (; told < due; told += kEventsOfACall) tell_call(scope_.tracer, now_ns(), 0);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    }
+  }
+
+  Folder folder_;
+  Scope scope_;
+  std::atomic<double> rate_ = 0;
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
+
+// Of one turn, a Call.
+struct Turn {
+  double p50 = 0, p99 = 0, seconds = 0, cpu = 0;
+  double others_cpu = 0;     // of all other threads of the program
+  std::uint64_t events = 0;  // that were told, in all
+};
+
+// Both ends of a load, and who reads what they tell, on the other processor.
+class Setup {
+ public:
+  Setup(Told told, const ToldLoad& load) : load_(load) {
+    // What a hub and a reader start, too.
+    pin_to(1);
+    if (told == Told::kBeside) {
+      neighbour_.emplace();
+    } else if (told == Told::kToReaders) {
+      scope_.emplace(folder_.path);
+      tell(*scope_->hub, scope_->tracer);
+    } else if (told == Told::kToNobody) {
+      quiet_ = must(trace::Hub::start({.name = "bench"}));
+      must(quiet_->open_socket());
+      tell(*quiet_, quiet_->add());
+    }
+    pin_to(0);
+    const auto last = static_cast<std::uint8_t>(kClient + 2 * static_cast<int>(told));
+    const auto server_last = static_cast<std::uint8_t>(last + 1);
+    server_.emplace(load.spin, load.server, tracers_[0], server_last);
+    calls_.emplace(load.spin, 1, load.depth, load.request.length, tracers_[1], last, server_last);
+  }
+
+  // `events_a_second`: of a neighbour.
+  Turn turn(double events_a_second) {
+    constexpr std::uint64_t kWarmUp = 10;  // one in so many: until caches have what is this kind's
+    if (neighbour_) neighbour_->set_rate(events_a_second);
+    calls_->timed = false;
+    (void)calls_->run(load_.request, load_.slice / kWarmUp);
+    calls_->timed = true;
+    calls_->us.clear();
+    const std::uint64_t told = emitted();
+    const double all = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID), own = own_cpu();
+    const auto calls = static_cast<double>(load_.slice);
+    Turn turn;
+    turn.seconds = 1 / calls_->run(load_.request, load_.slice);
+    turn.cpu = (own_cpu() - own) / calls;
+    turn.others_cpu = (cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - all) / calls - turn.cpu;
+    turn.events = emitted() - told;
+    const Percentiles p = percentiles(calls_->us);
+    turn.p50 = p.p50;
+    turn.p99 = p.p99;
+    if (neighbour_) neighbour_->set_rate(0);
+    return turn;
+  }
+
+  struct Loss {
+    std::uint64_t emitted = 0, of_reader = 0, of_recording = 0;
+  };
+  // Ends it, and adds what was lost to the sums.
+  void finish(Loss& sums) {
+    calls_.reset();
+    server_.reset();
+    if (!scope_) return;
+    scope_->finish();
+    const auto recorded = scope_->hub->recordings().front();
+    if (!recorded.error.empty()) die(recorded.error);
+    sums.emitted += scope_->reader->emitted;
+    sums.of_reader += scope_->reader->lost;
+    sums.of_recording += recorded.lost;
+  }
+
+ private:
+  void tell(trace::Hub& hub, trace::Tracer* first) { tracers_ = {first, hub.add()}; }
+  [[nodiscard]] double own_cpu() {
+    return cpu_seconds(CLOCK_THREAD_CPUTIME_ID) + server_->cpu_seconds();
+  }
+  [[nodiscard]] std::uint64_t emitted() const {
+    std::uint64_t sum = 0;
+    for (trace::Tracer* const t : tracers_) sum += t == nullptr ? 0 : t->ring().emitted();
+    return sum;
+  }
+
+  const ToldLoad& load_;
+  Folder folder_;
+  std::optional<Scope> scope_;
+  std::unique_ptr<trace::Hub> quiet_;
+  std::optional<Neighbour> neighbour_;
+  std::array<trace::Tracer*, 2> tracers_{};  // the server's, the client's
+  std::optional<RunningServer> server_;
+  std::optional<Calls> calls_;
+};
+
+double median(std::vector<double> values) {
+  return percentiles(values).p50;
+}
+
+std::vector<double> of_each(const std::vector<Turn>& turns, double Turn::*what) {
+  std::vector<double> values;
+  for (const Turn& t : turns) values.push_back(t.*what);
+  return values;
+}
+
+// Of the median of the ratios, and the interval in which it is with 95 % confidence, in percent
+// more than 1: as many values lie beyond its ends as a fair coin shows heads so seldom.
+struct More {
+  double median = 0, low = 0, high = 0;
+};
+More more(const std::vector<double>& values, const std::vector<double>& than) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < values.size(); ++i) ratios.push_back(100 * (values[i] / than[i] - 1));
+  std::sort(ratios.begin(), ratios.end());
+  const auto n = static_cast<double>(ratios.size());
+  const auto beyond = static_cast<std::size_t>(std::max(0.0, n / 2 - 0.98 * std::sqrt(n)));
+  return {ratios[ratios.size() / 2], ratios[beyond], ratios[ratios.size() - 1 - beyond]};
+}
+
+void print(const char* what, const More& m) {
+  std::printf("    %-24s %+6.1f %%  (%+.1f to %+.1f)\n", what, m.median, m.low, m.high);
+}
+
+}  // namespace
+
+void compare_telling(const ToldLoad& load, bool readers) {
+  const std::size_t kinds = readers ? kTold : 2;
+  constexpr auto kToReaders = static_cast<std::size_t>(Told::kToReaders);
+  constexpr auto kBeside = static_cast<std::size_t>(Told::kBeside);
+  std::array<std::vector<Turn>, kTold> of;
+  Setup::Loss loss;
+  std::uint64_t events = 0;
+  for (int made = 0; made < kMade; ++made) {
+    std::vector<std::unique_ptr<Setup>> setups;
+    for (std::size_t kind = 0; kind < kinds; ++kind) {
+      setups.push_back(std::make_unique<Setup>(static_cast<Told>(kind), load));
+    }
+    double events_a_second = 0;  // when they were told to readers the last time
+    for (int turn = -1; turn < kTurns; ++turn) {
+      for (std::size_t i = 0; i < kinds; ++i) {
+        // Who comes first may have it better.
+        const std::size_t kind = (static_cast<std::size_t>(turn + 1) + i) % kinds;
+        const Turn t = setups[kind]->turn(events_a_second);
+        if (kind == kToReaders) {
+          events_a_second =
+              static_cast<double>(t.events) / (t.seconds * static_cast<double>(load.slice));
+        }
+        if (turn < 0) continue;
+        of[kind].push_back(t);
+        if (kind == kToReaders) events += t.events;
+      }
+    }
+    for (const auto& setup : setups) setup->finish(loss);
+  }
+
+  std::printf("%s\n", load.name);
+  for (std::size_t kind = 0; kind < kinds; ++kind) {
+    const auto values = [&](double Turn::*what) { return of_each(of[kind], what); };
+    const auto against = [&](std::size_t other, double Turn::*what) {
+      return more(values(what), of_each(of[other], what));
+    };
+    std::printf("  %-25s p50 %7.2f us  p99 %7.2f us  %7.0f Calls/s  processor %6.3f us a Call",
+                kToldNames[kind], median(values(&Turn::p50)), median(values(&Turn::p99)),
+                1 / median(values(&Turn::seconds)), 1e6 * median(values(&Turn::cpu)));
+    if (kind == kToReaders) {
+      std::printf(", who reads %.3f us", 1e6 * median(values(&Turn::others_cpu)));
+    }
+    std::printf("\n");
+    if (kind == 0) continue;
+    print("p50", against(0, &Turn::p50));
+    print("p99", against(0, &Turn::p99));
+    print("time a Call", against(0, &Turn::seconds));
+    print("processor a Call", against(0, &Turn::cpu));
+    if (kind == kBeside) {
+      print("telling against this", more(of_each(of[kToReaders], &Turn::cpu), values(&Turn::cpu)));
+    }
+  }
+  if (!readers) return;
+  const auto percent = [&](std::uint64_t lost) {
+    return 100 * static_cast<double>(lost) / static_cast<double>(loss.emitted);
+  };
+  std::printf(
+      "  %.1f events a Call, both ends, %llu in all; the reader lost %llu (%.3f %%), the "
+      "recording %llu (%.3f %%)\n",
+      static_cast<double>(events) / static_cast<double>(load.slice * of[kToReaders].size()),
+      static_cast<unsigned long long>(loss.emitted),
+      static_cast<unsigned long long>(loss.of_reader), percent(loss.of_reader),
+      static_cast<unsigned long long>(loss.of_recording), percent(loss.of_recording));
+}
+
+}  // namespace rpcrdma::bench

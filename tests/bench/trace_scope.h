@@ -1,0 +1,69 @@
+// An endpoint's events, told as a responder tells them, and who reads them: a hub with a reader of
+// its live socket and a recording. What the benchmarks of events have in common.
+#pragma once
+
+#include "echo_calls.h"
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <rpcrdma/capture/source.h>
+#include <rpcrdma/trace/event.h>
+#include <rpcrdma/trace/tracer.h>
+#include <rpcrdma/trace_live/hub.h>
+
+namespace rpcrdma::bench {
+
+[[nodiscard]] std::int64_t now_ns();
+
+// What a responder tells of a NULL Call, behind the hooks' branches.
+inline constexpr std::uint64_t kEventsOfACall = 6;
+void tell_call(trace::Tracer* tracer, std::int64_t now, std::uint32_t xid);
+
+// A folder of its own for recordings and live sockets.
+class Folder {
+ public:
+  Folder();
+  ~Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string path;
+};
+
+// Reads a hub's socket to the end as an analyzer does.
+class Reader {
+ public:
+  explicit Reader(const std::string& socket);
+  // When the hub has stopped.
+  void finish();
+
+  std::uint64_t emitted = 0, lost = 0;  // once finished
+  std::vector<double> late_us;
+
+ private:
+  void run();
+
+  std::unique_ptr<capture::Source> source_;
+  std::atomic<bool> begun_ = false;
+  std::uint64_t n_ = 0;
+  std::map<std::uint32_t, trace::Loss> sums_;  // of each ring
+  std::thread thread_;
+};
+
+// A hub with a reader and a recording.
+struct Scope {
+  explicit Scope(const std::string& folder);
+  void finish();
+
+  std::unique_ptr<trace::Hub> hub;
+  trace::Tracer* tracer = nullptr;
+  std::unique_ptr<Reader> reader;
+};
+
+}  // namespace rpcrdma::bench
