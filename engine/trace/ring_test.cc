@@ -87,6 +87,26 @@ TEST(TraceRing, AFullOneHasRoomForConnectionsAndTheirEnds) {
   EXPECT_EQ(last, (std::vector{EventType::kConnectionEnd, EventType::kConnection}));
 }
 
+TEST(TraceRing, GoesOnBehindWhatTookTheSpareRoom) {
+  Tracer tracer(0, kBytes);
+  std::int64_t time = 0;
+  for (int round = 0; round < 100; ++round) {
+    const std::uint64_t lost = tracer.ring().lost();
+    while (tracer.ring().lost() == lost) tracer.tell(7, time++, Withdraw{});
+    --time;  // the last was lost
+    while (tracer.ring().lost() == lost + 1) tracer.tell(7, time++, ConnectionEnd{});
+    --time;
+    std::int64_t next = -1;
+    tracer.ring().read([&](const EventHeader& h, std::span<const std::uint8_t>) {
+      if (next >= 0) {
+        EXPECT_EQ(h.time, next);
+      }
+      next = h.time + 1;
+    });
+    EXPECT_EQ(next, time);
+  }
+}
+
 TEST(TraceRing, ABatchIsWhatWasThereWhenItWasMade) {
   Tracer tracer(0, kBytes);
   for (std::uint32_t n = 0; n < 3; ++n) tell(tracer, n);

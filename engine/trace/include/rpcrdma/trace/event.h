@@ -158,7 +158,8 @@ struct Expose {
   std::uint64_t offset = 0;
   std::uint32_t xid = 0;
   std::uint8_t access = 0;  // fabric::Access
-  std::array<std::uint8_t, 3> reserved{};
+  std::uint8_t reserved = 0;
+  std::uint16_t reserved2 = 0;
 };
 
 // The peer can use a handle no longer.
@@ -166,7 +167,8 @@ struct Withdraw {
   static constexpr EventType kType = EventType::kWithdraw;
   std::uint32_t handle = 0;
   std::uint8_t side = 0;  // who invalidated it
-  std::array<std::uint8_t, 3> reserved{};
+  std::uint8_t reserved = 0;
+  std::uint16_t reserved2 = 0;
 };
 
 // Receives were posted: `posted` now, `total` are there.
@@ -180,7 +182,8 @@ struct Receives {
 struct Credits {
   static constexpr EventType kType = EventType::kCredits;
   std::uint8_t side = 0;
-  std::array<std::uint8_t, 3> reserved{};
+  std::uint8_t reserved = 0;
+  std::uint16_t reserved2 = 0;
   std::uint32_t requested = 0, granted = 0;
   std::uint32_t in_use = 0;   // Calls outstanding
   std::uint32_t waiting = 0;  // Calls that wait for one
@@ -194,7 +197,8 @@ struct CreditWait {
   static constexpr EventType kType = EventType::kCreditWait;
   std::uint32_t xid = 0;
   std::uint8_t begun = 0;
-  std::array<std::uint8_t, 3> reserved{};
+  std::uint8_t reserved = 0;
+  std::uint16_t reserved2 = 0;
 };
 
 // A Call begins: its user made it (side 0), or it was handed to the program (side 1).
@@ -203,7 +207,9 @@ struct Call {
   std::uint32_t xid = 0;
   std::uint32_t program = 0, version = 0, procedure = 0;  // 0 where they are not known yet
   std::uint8_t side = 0;
-  std::array<std::uint8_t, 7> reserved{};
+  std::uint8_t reserved = 0;
+  std::uint16_t reserved2 = 0;
+  std::uint32_t reserved3 = 0;
 };
 
 // A Call is over. Its parts of time, where they exist: else 0.
@@ -225,7 +231,8 @@ struct Error {
   static constexpr EventType kType = EventType::kError;
   std::uint32_t xid = 0;  // 0: of no Call
   std::uint8_t side = 0;  // who did it
-  std::array<std::uint8_t, 3> reserved{};
+  std::uint8_t reserved = 0;
+  std::uint16_t reserved2 = 0;
 };
 
 enum class FabricKind : std::uint8_t {

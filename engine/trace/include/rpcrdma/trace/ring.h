@@ -7,6 +7,7 @@
 // 3. emitted(): so whoever sees n events emitted and then reads finds all of them, read or lost.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -21,38 +22,42 @@ namespace rpcrdma::trace {
 
 class Ring {
  public:
-  explicit Ring(std::size_t bytes)  // a power of two
-      : bytes_(bytes), memory_(bytes) {}
+  // `bytes`: a power of two. `spare`: bytes that are kept free of all events but those that may
+  // have them.
+  explicit Ring(std::size_t bytes, std::size_t spare = 0)
+      : bytes_(bytes), spare_(spare), memory_(bytes) {
+    see_room();
+  }
 
   // ----- the writer
 
   // An event never wraps: what does not fit before the end of the memory begins anew at its front.
-  // It is lost, too, if less than `spare` bytes were left. `header`: its lengths are filled in.
-  template <typename Event>
+  // `header`: its lengths are filled in. kMayHaveSpare: see Ring().
+  template <bool kMayHaveSpare, typename Event>
   [[gnu::always_inline]] void write(EventHeader header, const Event& event,
                                     std::span<const std::uint8_t> tail,
-                                    std::span<const std::uint8_t> more_tail,
-                                    std::size_t spare = 0) {
+                                    std::span<const std::uint8_t> more_tail) {
     static_assert(std::is_trivially_copyable_v<Event> && sizeof(Event) % 8 == 0);
     header.fixed = sizeof(Event);
     header.tail = static_cast<std::uint32_t>(tail.size() + more_tail.size());
-    std::uint8_t* const to = begin(event_bytes(header), spare);
+    std::uint8_t* const to = begin<kMayHaveSpare>(event_bytes(header));
     if (to == nullptr) return;
     // As what they are, not as bytes: then they are put together in place. To load at once what was
     // stored in smaller parts makes a processor wait.
     ::new (to) EventHeader(header);
     ::new (to + sizeof header) Event(event);
-    write_tail(to + sizeof header + sizeof event, header, tail, more_tail);
+    if (header.tail != 0)
+      write_tail(to + sizeof header + sizeof event, header.tail, tail, more_tail);
     end(event_bytes(header));
   }
   // One of which `fixed` has the struct's bytes, header.fixed of them.
   void write(const EventHeader& header, std::span<const std::uint8_t> fixed,
              std::span<const std::uint8_t> tail) {
-    std::uint8_t* const to = begin(event_bytes(header), 0);
+    std::uint8_t* const to = begin<false>(event_bytes(header));
     if (to == nullptr) return;
     ::new (to) EventHeader(header);
     if (!fixed.empty()) std::memcpy(to + sizeof header, fixed.data(), fixed.size());
-    write_tail(to + sizeof header + fixed.size(), header, tail, {});
+    if (header.tail != 0) write_tail(to + sizeof header + fixed.size(), header.tail, tail, {});
     end(event_bytes(header));
   }
 
@@ -126,38 +131,46 @@ class Ring {
 
  private:
   // Where an event of so many bytes is to be; null: it is lost.
-  [[gnu::always_inline]] std::uint8_t* begin(std::uint64_t size, std::size_t spare) {
-    const std::uint64_t to_wrap = bytes_ - (end_ & (bytes_ - 1));
-    if (size > to_wrap || end_ - known_begin_ + spare + size > bytes_) [[unlikely]] {
-      if (!make_room(size, spare)) return nullptr;
+  template <bool kMayHaveSpare>
+  [[gnu::always_inline]] std::uint8_t* begin(std::uint64_t size) {
+    if (kMayHaveSpare || size > limit_ - end_) [[unlikely]] {
+      if (!make_room(size, kMayHaveSpare ? 0 : spare_)) return nullptr;
     }
-    return &memory_[end_ & (bytes_ - 1)];
+    return reinterpret_cast<std::uint8_t*>(origin_ + end_);
   }
   [[gnu::noinline]] bool make_room(std::uint64_t size, std::size_t spare) {
     const std::uint64_t to_wrap = bytes_ - (end_ & (bytes_ - 1));
     const std::uint64_t needed = spare + (size <= to_wrap ? size : to_wrap + size);
-    if (end_ - known_begin_ + needed > bytes_) {
-      known_begin_ = begin_.load(std::memory_order_acquire);
-      if (end_ - known_begin_ + needed > bytes_) {
-        lost_.store(lost_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-        count();
-        return false;
-      }
-    }
-    if (size > to_wrap) {
+    known_begin_ = begin_.load(std::memory_order_acquire);
+    const bool is_room = end_ - known_begin_ + needed <= bytes_;
+    if (!is_room) {
+      lost_.store(lost_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+      count();
+    } else if (size > to_wrap) {
       // Of type 0: the rest of the memory is to be skipped. A multiple of 8 is left, so there is
       // room for the type.
       const std::uint16_t skip = 0;
       std::memcpy(&memory_[end_ & (bytes_ - 1)], &skip, sizeof skip);
       end_ += to_wrap;
     }
-    return true;
+    see_room();
+    return is_room;
+  }
+  // Of the room that is known, what lies together and is no spare.
+  void see_room() {
+    const std::uint64_t at = end_ & (bytes_ - 1);
+    origin_ = reinterpret_cast<std::uintptr_t>(memory_.data()) + at - end_;
+    const std::uint64_t room = bytes_ - (end_ - known_begin_);
+    limit_ = end_ + std::min(bytes_ - at, room - std::min<std::uint64_t>(room, spare_));
   }
 
-  [[gnu::always_inline]] static void write_tail(std::uint8_t* to, const EventHeader& header,
-                                                std::span<const std::uint8_t> tail,
-                                                std::span<const std::uint8_t> more_tail) {
-    if (header.tail % 8 != 0) std::memset(to + header.tail / 8 * 8, 0, 8);
+  // One for all kinds of events: what tells them has to be fetched anew where the kernel ran in
+  // between, so there should be little of it.
+  [[gnu::noinline]] static void write_tail(std::uint8_t* to, std::size_t bytes,
+                                           std::span<const std::uint8_t> tail,
+                                           std::span<const std::uint8_t> more_tail) {
+    for (std::size_t at = kClaimed; at < bytes; at += kLine) claim(to + kAhead + at);
+    if (bytes % 8 != 0) std::memset(to + bytes / 8 * 8, 0, 8);
     copy(to, tail);
     if (!more_tail.empty()) std::memcpy(to + tail.size(), more_tail.data(), more_tail.size());
   }
@@ -177,24 +190,28 @@ class Ring {
 
   [[gnu::always_inline]] void end(std::uint64_t size) {
     end_ += size;
-    will_write(end_);
+    if (limit_ < end_) [[unlikely]]
+      limit_ = end_;  // it had of the spare room
+    will_write();
     published_end_.store(end_, std::memory_order_release);
     count();
   }
 
   // What is some events ahead was read by another processor a while ago and is still its own: to
-  // get it back costs more than to write it, unless it is asked for early. Most events are no longer
-  // than the two lines that each asks for.
-  [[gnu::always_inline]] void will_write(std::uint64_t at) const {
-    constexpr std::uint64_t kAhead = 1024, kLine = 64;
-    for (const std::uint64_t ahead : {kAhead, kAhead + kLine}) {
-      const std::uint8_t* const line = &memory_[(at + ahead) & (bytes_ - 1)];
+  // get it back costs more than to write it, unless it is asked for early. Most events are no
+  // longer than the two lines that each asks for; longer ones ask for more (write_tail()). It is
+  // only a wish, so the end of the memory is no bound.
+  static constexpr std::uint64_t kAhead = 1024, kLine = 64, kClaimed = 2 * kLine;
+  [[gnu::always_inline]] void will_write() const {
+    const auto* const next = reinterpret_cast<const std::uint8_t*>(origin_ + end_);
+    for (std::uint64_t at = 0; at < kClaimed; at += kLine) claim(next + kAhead + at);
+  }
+  [[gnu::always_inline]] static void claim(const std::uint8_t* line) {
 #if defined(__x86_64__)
-      asm volatile("prefetchw %0" : : "m"(*line));
+    asm volatile("prefetchw %0" : : "m"(*line));
 #else
-      __builtin_prefetch(line, 1);
+    __builtin_prefetch(line, 1);
 #endif
-    }
   }
 
   void count() {
@@ -202,9 +219,12 @@ class Ring {
   }
 
   const std::uint64_t bytes_;
+  const std::size_t spare_;
   const RingMemory memory_;
   // The writer's.
   alignas(64) std::uint64_t end_ = 0;
+  std::uint64_t limit_ = 0;    // up to which end_ may grow without looking for room
+  std::uintptr_t origin_ = 0;  // what is at the position p stands at origin_ + p
   std::uint64_t known_begin_ = 0;
   std::atomic<std::uint64_t> emitted_{0}, lost_{0};
   // What each tells the other.

@@ -35,7 +35,7 @@ class Tracer {
  public:
   // `ring`: number in its events' headers, 1 to 255; `bytes`: of the ring, a power of two.
   Tracer(std::uint32_t ring, std::size_t bytes)
-      : ring_(bytes), spare_(bytes / 8), number_(ring), packets_(ring) {}
+      : ring_(bytes, bytes / 8), number_(ring), packets_(ring) {}
 
   [[nodiscard]] bool listening() const { return listening_.load(std::memory_order_relaxed); }
   // By the reader's thread.
@@ -60,7 +60,7 @@ class Tracer {
     header.connection = connection;
     header.ring = number_;
     header.time = time;
-    ring_.write(header, event, tail, more_tail, kToldAlways<Event> ? 0 : spare_);
+    ring_.write<kToldAlways<Event>>(header, event, tail, more_tail);
   }
 
   // A number for a connection of this thread; unique over all rings, and among the 16 million of
@@ -73,7 +73,6 @@ class Tracer {
 
  private:
   Ring ring_;
-  const std::size_t spare_;
   std::atomic<bool> listening_{false};
   std::uint32_t number_;
   std::uint32_t connections_ = 0;
