@@ -493,6 +493,7 @@ void Reader::Impl::take(State& c, const Event& event) {
     case trace::EventType::kError:
     case trace::EventType::kFault:
     case trace::EventType::kLoss:
+    case trace::EventType::kRegistration:
       break;
   }
 }

@@ -474,6 +474,19 @@ TEST(TraceReader, ManyConnectionsAreRefusedUnderOneNumber) {
   EXPECT_EQ(read.reader.reader_stats().missing, 0U);
 }
 
+// Beside all connections: it changes none, and none lacks it.
+TEST(TraceReader, MemoryThatIsRegisteredIsOfNoConnection) {
+  TraceBuilder trace = opened();
+  trace.tell(0, trace::Registration{0x7f0000200000, 2U << 20, 1, {}});
+  trace.tell(7, message(0, 0)).end();
+  const Read read(trace);
+  EXPECT_EQ(read.behind_open().size(), 1U);
+  EXPECT_EQ(read.connection().events_lost, 0U);
+  const ReaderStats stats = read.reader.reader_stats();
+  EXPECT_EQ(stats.events, 5U);  // with those of the endpoint and the loss
+  EXPECT_EQ(stats.unknown + stats.unplaced + stats.missing, 0U);
+}
+
 TEST(TraceReader, AConnectionCannotBeSetUp) {
   trace::ConnectionEnd end;
   end.active = 1;

@@ -93,4 +93,12 @@ void tell_refused(trace::Tracer& tracer, const CmRefusal& refusal, Time now) {
   tracer.tell_if_room(tracer.no_connection(), now, event, as_bytes(why));
 }
 
+void tell_registration(trace::Tracer& tracer, const fabric::Memory& memory, bool begun, Time now) {
+  trace::Registration event;
+  event.address = reinterpret_cast<std::uintptr_t>(memory.data);
+  event.length = memory.length;
+  event.begun = begun ? 1 : 0;
+  tracer.tell(0, now, event);
+}
+
 }  // namespace rpcrdma::soft

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include <rpcrdma/fabric/provider.h>
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/fabric/work.h>
 #include <rpcrdma/soft/cm.h>
@@ -53,5 +54,10 @@ namespace rpcrdma::soft {
 // of the room that is kept for the ends of connections that were, and none of their numbers.
 [[gnu::noinline, gnu::cold]] void tell_refused(trace::Tracer& tracer, const CmRefusal& refusal,
                                                fabric::Time now);
+
+// Memory is registered (`begun`), or is so no longer.
+[[gnu::noinline, gnu::cold]] void tell_registration(trace::Tracer& tracer,
+                                                    const fabric::Memory& memory, bool begun,
+                                                    fabric::Time now);
 
 }  // namespace rpcrdma::soft

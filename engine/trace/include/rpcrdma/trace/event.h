@@ -42,8 +42,9 @@ enum class EventType : std::uint16_t {
   kFabric,
   kFault,
   kLoss,
+  kRegistration,
 };
-inline constexpr std::uint16_t kEventTypes = 17;
+inline constexpr std::uint16_t kEventTypes = 18;
 
 // Of a set of types.
 [[nodiscard]] constexpr std::uint64_t type_bit(EventType type) {
@@ -267,6 +268,16 @@ struct Loss {
   static constexpr EventType kType = EventType::kLoss;
   std::uint64_t emitted = 0;  // that there was to tell
   std::uint64_t lost = 0;     // of these
+};
+
+// Memory of the endpoint's own is registered with its fabric, or is so no longer: what its
+// messages, and the memory that it exposes, are parts of. Of no connection.
+struct Registration {
+  static constexpr EventType kType = EventType::kRegistration;
+  std::uint64_t address = 0;  // of the first byte, in the endpoint's process
+  std::uint64_t length = 0;   // bytes
+  std::uint8_t begun = 0;     // 1: registered, 0: no longer
+  std::array<std::uint8_t, 7> reserved{};
 };
 
 [[nodiscard]] const char* event_type_name(EventType type);  // "connection", "message", ...

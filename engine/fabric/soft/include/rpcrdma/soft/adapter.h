@@ -39,8 +39,9 @@ struct AdapterOptions {
   fabric::QueueDepths max_depths{4096, 4096, 4096};
   CmLimits cm;
   // Who is told of the packets of connections that have a ConnectionOptions::trace_connection, of
-  // what the peer does with the memory here, and of requests for connections that are refused here
-  // without an event; null: nobody. It outlives the adapter.
+  // what the peer does with the memory here, of requests for connections that are refused here
+  // without an event, and, by the provider, of memory that is registered; null: nobody. It outlives
+  // the adapter.
   trace::Tracer* tracer = nullptr;
 };
 
