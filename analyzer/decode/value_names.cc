@@ -52,6 +52,7 @@ ValueNames make_value_names() {
   });
   names.trace_by = {{0, "endpoint"}, {1, "peer"}};
   names.trace_wait = {{0, "ends"}, {1, "begins"}};
+  names.trace_registration = {{0, "deregistered"}, {1, "registered"}};
   names.trace_access = {{1, "read"}, {2, "write"}, {3, "read and write"}};
   // The engine's own words, which the analyzer does not link; a test holds them together.
   names.trace_status = {{0, "success"},

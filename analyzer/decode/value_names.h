@@ -23,6 +23,7 @@ struct ValueNames {
   std::vector<ValueName> trace_event;
   std::vector<ValueName> trace_by;
   std::vector<ValueName> trace_wait;
+  std::vector<ValueName> trace_registration;
   std::vector<ValueName> trace_access;
   std::vector<ValueName> trace_status;
   std::vector<ValueName> trace_call_status;

@@ -244,6 +244,13 @@ void fields(Fields<trace::Loss> f) {
   f.number(FieldId::kTraceLost, f.told.lost);
 }
 
+void fields(Fields<trace::Registration> f) {
+  f.text(FieldId::kTraceRegistration, f.told.begun,
+         f.told.begun != 0 ? "registered" : "deregistered");
+  f.number(FieldId::kTraceMemoryAddress, f.told.address);
+  f.number(FieldId::kTraceMemoryLength, f.told.length);
+}
+
 template <typename Told>
 void report(const Event& event, decode::Sink& sink) {
   fields(Fields<Told>(event, sink));
@@ -275,6 +282,7 @@ constexpr std::array<Type, trace::kEventTypes + 1> kTypes{{
     {report<trace::Fabric>, true},
     {report<trace::Fault>, true},
     {report<trace::Loss>, false},
+    {report<trace::Registration>, true},
 }};
 
 const Type& type_of(EventType type) {

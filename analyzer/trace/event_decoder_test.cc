@@ -175,6 +175,7 @@ TEST(EventDecoder, OffsetsAreThoseOfTheBytes) {
   tell_plain_connection(trace, 7);
   trace.tell(7, trace::Expose{5, 6, 7, 8, 1, {}});
   trace.tell(7, trace::Credits{1, {}, 2, 3, 4, 5, 6});
+  trace.tell(0, trace::Registration{1, 2, 3, {}});
   Places places;
   trace.for_each([&](auto data, const roce::PacketMeta& meta) {
     places.event = *trace::event_in_pdu(data);
@@ -183,15 +184,29 @@ TEST(EventDecoder, OffsetsAreThoseOfTheBytes) {
   EXPECT_GT(places.fields, 20U);
 }
 
+TEST(EventDecoder, MemoryThatIsRegistered) {
+  TraceBuilder trace;
+  trace.tell(0, trace::Registration{0x7f0000200000, 2U << 20, 1, {}});
+  trace.tell(0, trace::Registration{0x7f0000200000, 2U << 20, 0, {}});
+  const auto json = decoded(trace);
+  EXPECT_EQ(json[0]["rpcrdma.trace.event"], "registration");
+  EXPECT_FALSE(json[0].contains("rpcrdma.trace.connection"));
+  EXPECT_EQ(json[0]["rpcrdma.trace.registration"], "registered");
+  EXPECT_EQ(json[0]["rpcrdma.trace.memory.address"], 0x7f0000200000);
+  EXPECT_EQ(json[0]["rpcrdma.trace.memory.length"], 2U << 20);
+  EXPECT_EQ(json[1]["rpcrdma.trace.registration"], "deregistered");
+}
+
 TEST(EventDecoder, WhichAreNotable) {
   TraceBuilder trace;
   trace.begin();
   tell_plain_connection(trace, 7);
   trace.tell(7, trace::Expose{}).tell_loss();
   trace.lose(1).tell_loss();
+  trace.tell(0, trace::Registration{});
   std::vector<bool> notable;
   for_each_event(trace, [&](const Event& event) { notable.push_back(is_notable(event)); });
-  EXPECT_EQ(notable, (std::vector<bool>{true, true, false, false, true}));
+  EXPECT_EQ(notable, (std::vector<bool>{true, true, false, false, true, true}));
 }
 
 TEST(EventDecoder, TheCallThatAnEventIsAbout) {

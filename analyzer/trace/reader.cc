@@ -398,7 +398,7 @@ State* Reader::Impl::add(EndpointState& e, const trace::EventView& view,
   c.recorded = true;
   c.setup = is_standing(view, e) ? roce::Setup::kInferred : roce::Setup::kCm;
   c.local = c.recorder = told.active != 0 ? 0 : 1;
-  c.service_id = wire::kServiceIdRdmaTcp | told.port;
+  c.service_id = told.port != 0 ? wire::kServiceIdRdmaTcp | told.port : 0;
   c.first_frame = c.last_frame = meta.frame;
   c.first_ns = c.last_ns = meta.time_ns;
   const std::size_t own = c.local;
@@ -493,6 +493,7 @@ void Reader::Impl::take(State& c, const Event& event) {
     case trace::EventType::kError:
     case trace::EventType::kFault:
     case trace::EventType::kLoss:
+    case trace::EventType::kRegistration:
       break;
   }
 }

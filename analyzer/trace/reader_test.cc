@@ -450,6 +450,43 @@ TEST(TraceReader, AServerRefusesAConnection) {
   EXPECT_EQ(read.connection().side[0].address.to_string(), "192.0.2.2");
 }
 
+// By its fabric, of which none takes a number of its own.
+TEST(TraceReader, ManyConnectionsAreRefusedUnderOneNumber) {
+  trace::ConnectionEnd end;
+  end.reject_reason = 8;
+  end.peer = plain_connection().peer;
+  TraceBuilder trace;
+  trace.begin();
+  for (std::uint16_t port = 1; port <= 3; ++port) {
+    end.port = port;
+    trace.tell(0x01000000, end, bytes_of("192.0.2.2: rejected"));
+  }
+  trace.end();
+  const Read read(trace);
+  EXPECT_THAT(read.log.lines,
+              ElementsAre("open 0", "close 0", "open 1", "close 1", "open 2", "close 2"));
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(read.connection(i).state, roce::State::kRejected);
+    EXPECT_EQ(read.connection(i).reject_reason, 8);
+    EXPECT_EQ(wire::service_port(read.connection(i).service_id), i + 1);
+  }
+  EXPECT_EQ(read.reader.reader_stats().unplaced, 0U);
+  EXPECT_EQ(read.reader.reader_stats().missing, 0U);
+}
+
+// Beside all connections: it changes none, and none lacks it.
+TEST(TraceReader, MemoryThatIsRegisteredIsOfNoConnection) {
+  TraceBuilder trace = opened();
+  trace.tell(0, trace::Registration{0x7f0000200000, 2U << 20, 1, {}});
+  trace.tell(7, message(0, 0)).end();
+  const Read read(trace);
+  EXPECT_EQ(read.behind_open().size(), 1U);
+  EXPECT_EQ(read.connection().events_lost, 0U);
+  const ReaderStats stats = read.reader.reader_stats();
+  EXPECT_EQ(stats.events, 5U);  // with those of the endpoint and the loss
+  EXPECT_EQ(stats.unknown + stats.unplaced + stats.missing, 0U);
+}
+
 TEST(TraceReader, AConnectionCannotBeSetUp) {
   trace::ConnectionEnd end;
   end.active = 1;

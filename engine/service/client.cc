@@ -2,7 +2,6 @@
 #include "counters.h"
 #include "later.h"
 #include "rdma_config.h"
-#include "rejection.h"
 #include "thresholds.h"
 #include "trace_hooks.h"
 
@@ -13,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <rpcrdma/fabric/rejection.h>
 #include <rpcrdma/fabric/time_heap.h>
 #include <rpcrdma/protocol/channel.h>
 #include <rpcrdma/service/client.h>
@@ -379,7 +379,8 @@ struct Client::Impl : LoopMember {
       case EventType::kRejected:
         ++counters.rejected;
         lost(link,
-             {trace::kPeer, event.reject_reason, "rejected, " + rejection(event), false,
+             {trace::kPeer, event.reject_reason,
+              "rejected, " + fabric::rejection(event.reject_reason, event.private_data), false,
               event.private_data},
              now);
         break;

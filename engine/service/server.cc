@@ -2,7 +2,6 @@
 #include "counters.h"
 #include "later.h"
 #include "rdma_config.h"
-#include "rejection.h"
 #include "thresholds.h"
 #include "trace_hooks.h"
 
@@ -10,6 +9,7 @@
 #include <array>
 #include <string>
 
+#include <rpcrdma/fabric/rejection.h>
 #include <rpcrdma/fabric/time_heap.h>
 #include <rpcrdma/protocol/channel.h>
 #include <rpcrdma/service/reverse_client.h>
@@ -331,8 +331,10 @@ struct Server::Impl : LoopMember {
         mark(key);
         break;
       case EventType::kRejected:
-        remove(key, CloseReason::kHandshake, "the client rejected it, " + rejection(event),
-               trace::kPeer);
+        remove(
+            key, CloseReason::kHandshake,
+            "the client rejected it, " + fabric::rejection(event.reject_reason, event.private_data),
+            trace::kPeer);
         break;
       case EventType::kUnreachable:
         remove(key, CloseReason::kHandshake, event.reason, trace::kPeer);

@@ -38,6 +38,8 @@ const char* event_type_name(EventType type) {
       return "fault";
     case EventType::kLoss:
       return "loss";
+    case EventType::kRegistration:
+      return "registration";
   }
   return "?";
 }

@@ -107,6 +107,27 @@ TEST(TraceRing, GoesOnBehindWhatTookTheSpareRoom) {
   }
 }
 
+// Whatever is told so takes none of that room, also if it is an end.
+TEST(TraceRing, WhatIsToldIfThereIsRoomLeavesThatToOthers) {
+  Tracer tracer(3, kBytes);
+  const std::vector<std::uint8_t> why(50, 'x');
+  tracer.tell_if_room(tracer.no_connection(), 5, ConnectionEnd{}, why);
+  tracer.ring().read([&](const EventHeader& h, std::span<const std::uint8_t> bytes) {
+    EXPECT_EQ(static_cast<EventType>(h.type), EventType::kConnectionEnd);
+    EXPECT_EQ(h.connection, 0x03000000U);
+    EXPECT_EQ(h.ring, 3U);
+    EXPECT_EQ(h.time, 5);
+    EXPECT_EQ(view_event(bytes)->tail.size(), why.size());
+  });
+  for (int i = 0; i < 1000; ++i)
+    tracer.tell_if_room(tracer.no_connection(), 0, ConnectionEnd{}, why);
+  const std::uint64_t lost = tracer.ring().lost();
+  EXPECT_GT(lost, 900U);
+  tracer.tell(7, 1, ConnectionEnd{});
+  tracer.tell(8, 2, Connection{});
+  EXPECT_EQ(tracer.ring().lost(), lost);
+}
+
 TEST(TraceRing, ABatchIsWhatWasThereWhenItWasMade) {
   Tracer tracer(0, kBytes);
   for (std::uint32_t n = 0; n < 3; ++n) tell(tracer, n);
@@ -141,6 +162,7 @@ TEST(Tracer, NumbersOfConnectionsStayItsOwn) {
   EXPECT_EQ(last, 0x05000001U);
   while (last != 0x05ffffffU) last = tracer.new_connection();
   EXPECT_EQ(tracer.new_connection(), 0x05000001U);
+  EXPECT_EQ(tracer.no_connection(), 0x05000000U);
 }
 
 TEST(TraceRingThreads, WhatIsReadAndWhatIsLostIsAll) {

@@ -159,6 +159,12 @@ class Told {
                       e.packets) +
                tail(view);
       }
+      case EventType::kRegistration: {
+        const auto e = get<Registration>(view);
+        return format("registration %s: %llu bytes at %llx", e.begun != 0 ? "begins" : "ends",
+                      static_cast<unsigned long long>(e.length),
+                      static_cast<unsigned long long>(e.address));
+      }
       case EventType::kEndpoint:
       case EventType::kLoss:
         break;

@@ -19,6 +19,7 @@ namespace rpcrdma::e2e {
 namespace {
 
 using nlohmann::json;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -276,6 +277,51 @@ TEST_F(Agreement, OfAClientThatIsGone) {
       EXPECT_EQ(report["connections"][0]["closed_by"], "server");
     }
   }
+}
+
+// Its fabric refuses it, and no server hears of it: the packets show that, and the endpoint tells
+// it.
+TEST_F(Agreement, OfAClientThatAsksWhereNobodyListens) {
+  Background server({"serve", "--listen", server_, "--port", "20055", "--pcapng",
+                     path("server-packets.pcapng"), "--record", path("server-events.pcapng")});
+  ASSERT_TRUE(server.wait_for("listening"));
+  const Result r =
+      run("RPCRDMA call " + server_ + " --from " + client_ + " --timeout 1s --pcapng " +
+          path("client-packets.pcapng") + " --record " + path("client-events.pcapng"));
+  EXPECT_NE(r.status, 0) << r.out;
+  server.signal(SIGINT);
+  EXPECT_EQ(server.finish(), 0) << server.out;
+
+  for (const std::string side : {"client", "server"}) {
+    const std::string peer = side == "client" ? "server" : "client";
+    const auto refused = [&](const json& report) {
+      json all;
+      for (const json& c : report["connections"]) {
+        if (c["state"] != "rejected") continue;
+        all.push_back({c["reject_reason"], c["closed_by"], c["port"], c[peer]["address"]});
+      }
+      return all;
+    };
+    const json events = report_of(side + "-events.pcapng");
+    const json packets = report_of(side + "-packets.pcapng");
+    const json told = refused(events);
+    EXPECT_EQ(told, refused(packets)) << side;
+    ASSERT_FALSE(told.empty());
+    EXPECT_EQ(told[0],
+              json({"invalid service ID", "server", 20049, side == "client" ? server_ : client_}));
+    EXPECT_EQ(findings_of(events, {}), findings_of(packets, {})) << side;
+    EXPECT_TRUE(findings_of(events, {}).contains({"CONN-LOST", "1"})) << side;
+    EXPECT_EQ(events["recording"]["unplaced"], 0) << side;
+  }
+  const Result lines = run("RPCRDMA decode " + path("server-events.pcapng"));
+  EXPECT_THAT(lines.out,
+              HasSubstr("connection end | by the endpoint, Reject reason invalid service "
+                        "ID, Peer address " +
+                        client_ + ", Port 20049, Reason \"" + client_ +
+                        ": rejected, reason 8 (invalid service ID): nobody "
+                        "listens on that port\""));
+  const Result text = run("RPCRDMA analyze " + path("server-events.pcapng"));
+  EXPECT_THAT(text.out, HasSubstr("refused    by the server: invalid service ID"));
 }
 
 // The client finds that nothing comes back, ends its connections, and tries new ones in vain.

@@ -25,7 +25,8 @@ inline constexpr std::array<Kind, 7> kKinds = [] {
   return std::array<Kind, 7>{{
       {"messages", "Messages", bits(kMessage)},
       {"operations", "RDMA Reads and Writes", bits(kOperation, kOperationEnd)},
-      {"memory", "Memory exposed and withdrawn", bits(kExpose, kWithdraw)},
+      {"memory", "Memory registered, exposed and withdrawn",
+       bits(kExpose, kWithdraw, kRegistration)},
       {"credits", "Credits and posted Receives", bits(kCredits, kCreditWait, kReceives)},
       {"calls", "Calls with the parts of their time", bits(kCall, kCallEnd)},
       {"errors", "What the endpoint found wrong", bits(kError)},

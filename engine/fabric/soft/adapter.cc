@@ -1,6 +1,7 @@
 #include "packet_header.h"
 #include "partition.h"
 #include "queue_pair.h"
+#include "trace_hooks.h"
 
 #include <algorithm>
 #include <deque>
@@ -180,6 +181,11 @@ struct Adapter::Impl {
     return e;
   }
 
+  // Of those that ask for a connection and are refused here, without its owner being asked.
+  void tell_refused(const CmRefusal& refusal, Time now) const {
+    if (trace::on(options.tracer)) soft::tell_refused(*options.tracer, refusal, now);
+  }
+
   // The end of a connection that was set up, or was about to be. Null: nobody is to be told, who
   // had not accepted it.
   AdapterEvent* end(Slot& s, EventType type, const char* reason) {
@@ -232,16 +238,19 @@ struct Adapter::Impl {
 
   void on_request(CmEvent& e, Time now) {
     const auto listener = listeners.find(e.port);
-    const auto refuse = [&](std::uint16_t reason) { (void)cm.reject(e.id, reason, {}, now); };
+    const auto refuse = [&](std::uint16_t reason, const char* why = "") {
+      (void)cm.reject(e.id, reason, {}, now);
+      tell_refused({e.path.remote, e.port, reason, why}, now);
+    };
     constexpr std::uint16_t kNoResources = 3;
     constexpr std::uint16_t kInvalidServiceId = 8;
     constexpr std::uint16_t kInvalidMtu = 26;
     if (listener == listeners.end()) return refuse(kInvalidServiceId);
     if (e.path_mtu == 0 || e.path_mtu >= kMtus.size() || kMtus[e.path_mtu] > options.mtu) {
-      return refuse(kInvalidMtu);
+      return refuse(kInvalidMtu, "it is larger than here");
     }
     const auto made = make_slot(0, options.max_depths);
-    if (!made) return refuse(kNoResources);
+    if (!made) return refuse(kNoResources, made.error().message.c_str());
     Slot& s = slots[*made];
     s.cm = e.id;
     by_cm[e.id] = *made;
@@ -316,6 +325,7 @@ struct Adapter::Impl {
       return;
     }
     cm.receive(path, packet.payload, now);
+    if (const CmRefusal* const refusal = cm.refusal()) tell_refused(*refusal, now);
     handle_cm(now);
   }
 
@@ -391,7 +401,11 @@ void Adapter::unlisten(std::uint16_t port, Time now) {
     const Slot* const s = i.find(e.connection);
     if (s != nullptr && s->port == port) untold.push_back(e.connection);
   }
-  for (const ConnectionId id : untold) destroy(id, now);
+  for (const ConnectionId id : untold) {
+    i.tell_refused({i.find(id)->path.remote, port, kConsumerReject, "nobody listens any more"},
+                   now);
+    destroy(id, now);
+  }
 }
 
 fabric::Expected<ConnectionId> Adapter::connect(const fabric::Address& peer, std::uint16_t port,

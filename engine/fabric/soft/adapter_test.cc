@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 
 #include <rpcrdma/soft/adapter.h>
+#include <rpcrdma/trace/connection_tracer.h>
 #include <rpcrdma/wire/cm.h>
 #include <rpcrdma/wire/icrc.h>
 #include <rpcrdma/wire/roce.h>
@@ -191,6 +192,75 @@ TEST(Adapter, TellsOfAConnectionByItsNumber) {
   EXPECT_EQ(a.trace_connection(FaultDirection::kOut, to_b, nameless.server), 0U);
   EXPECT_EQ(a.trace_connection(FaultDirection::kOut, to_b, wire::kGsiQp), 0U);
   EXPECT_EQ(a.trace_connection(FaultDirection::kIn, {address(1), address(3), 4791}, client), 0U);
+}
+
+// Its owner hears nothing of these.
+TEST(Adapter, TellsOfWhomItRefuses) {
+  Net net;
+  trace::testing::Told told(0);
+  AdapterOptions small;
+  small.tracer = &told.tracer;
+  small.mtu = 1024;
+  small.max_connections = 2;
+  Adapter& a = net.add(1);
+  Adapter& b = net.add(2, small);
+  const auto ask = [&](Adapter& from, std::uint16_t port) {
+    EXPECT_TRUE(from.connect(address(2), port, with_cookie(1), net.now));
+    net.run();
+  };
+  ask(a, kPort);
+  EXPECT_THAT(told.take(), ElementsAre("connection end by 0, was not up, reason 8: 127.0.0.1: "
+                                       "rejected, reason 8 (invalid service ID): nobody listens "
+                                       "on that port"));
+  ASSERT_TRUE(b.listen(kPort, 0));
+  ask(a, kPort);
+  EXPECT_THAT(told.take(), ElementsAre("connection end by 0, was not up, reason 26: 127.0.0.1: "
+                                       "rejected, reason 26 (invalid path MTU): it is larger than "
+                                       "here"));
+  AdapterOptions as_small;
+  as_small.mtu = 1024;
+  Adapter& c = net.add(3, as_small);
+  for (int i = 0; i < 3; ++i) ask(c, kPort);
+  EXPECT_THAT(told.take(), ElementsAre("connection end by 0, was not up, reason 3: 127.0.0.3: "
+                                       "rejected, reason 3 (no resources available): as many "
+                                       "connections as are allowed"));
+  // One request was taken, and is its owner's.
+  ASSERT_EQ(next(b).type, EventType::kRequest);
+  b.unlisten(kPort, net.now);
+  EXPECT_THAT(told.take(), ElementsAre("connection end by 0, was not up, reason 28: 127.0.0.3: "
+                                       "rejected, reason 28 (consumer reject): nobody listens any "
+                                       "more"));
+  // Nobody who comes later would want to know.
+  const std::uint64_t before = told.tracer.ring().emitted();
+  told.tracer.listen(false);
+  ask(a, kPort);
+  EXPECT_EQ(told.tracer.ring().emitted(), before);
+}
+
+TEST(Adapter, TellsWhomAndWhereItRefused) {
+  Net net;
+  trace::Tracer tracer(5, 4096);
+  tracer.listen(true);
+  AdapterOptions options;
+  options.tracer = &tracer;
+  Adapter& a = net.add(1);
+  net.add(2, options);
+  ASSERT_TRUE(a.connect(address(2), kPort, with_cookie(1), net.now));
+  net.run();
+  int events = 0;
+  tracer.ring().read([&](const trace::EventHeader& h, std::span<const std::uint8_t> bytes) {
+    ++events;
+    EXPECT_EQ(h.connection, 0x05000000U);
+    const auto end = trace::read_event<trace::ConnectionEnd>(*trace::view_event(bytes));
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->peer, address(1).gid());
+    EXPECT_EQ(end->port, kPort);
+    EXPECT_EQ(end->side, trace::kHere);
+    EXPECT_EQ(end->active, 0);
+    EXPECT_EQ(end->established, 0);
+    EXPECT_EQ(end->private_data, 0);
+  });
+  EXPECT_EQ(events, 1);
 }
 
 TEST(Adapter, ListensOnceOnAPort) {

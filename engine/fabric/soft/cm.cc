@@ -115,6 +115,7 @@ void ConnectionManager::disconnect(CmId id, fabric::Time now) {
 
 void ConnectionManager::receive(const Path& path, wire::Bytes mad, fabric::Time now) {
   ++impl_->counters.received;
+  impl_->refusal.reset();
   const auto decoded = wire::decode_cm(mad);
   if (!decoded || decoded->header.method != kMethodSend) {
     ++impl_->counters.dropped;
@@ -122,6 +123,10 @@ void ConnectionManager::receive(const Path& path, wire::Bytes mad, fabric::Time 
   }
   std::visit([&](const auto& message) { impl_->on(message, decoded->header, path, now); },
              decoded->message);
+}
+
+const CmRefusal* ConnectionManager::refusal() const {
+  return impl_->refusal ? &*impl_->refusal : nullptr;
 }
 
 bool ConnectionManager::transmit(const Path*& path, wire::Bytes& mad) {

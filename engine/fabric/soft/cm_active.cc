@@ -21,7 +21,10 @@ CmAnswer rej_of(const wire::CmRep& m, const wire::MadHeader& h, const Path& path
 void ConnectionManager::Impl::on(const wire::CmRep& m, const wire::MadHeader& h, const Path& at,
                                  fabric::Time now) {
   // Nobody here asked, or has forgotten: a peer that hears so stops repeating.
-  if (find(m.remote_comm_id) == nullptr) return answer(rej_of(m, h, at, kRejInvalidCommId));
+  if (find(m.remote_comm_id) == nullptr) {
+    answer(rej_of(m, h, at, kRejInvalidCommId));
+    return;
+  }
   CmConnection* const c = find(m.remote_comm_id, at);
   if (c == nullptr || !c->active || m.local_comm_id == 0 || !cm_qpn_good(m.local_qpn)) {
     ++counters.dropped;

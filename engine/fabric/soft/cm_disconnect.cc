@@ -99,7 +99,8 @@ void ConnectionManager::Impl::on(const wire::CmDreq& m, const wire::MadHeader& h
   CmConnection* const c = find(m.remote_comm_id, at);
   // Over and forgotten here, or before a restart: the peer shall be done with it, too.
   if (any == nullptr || (c != nullptr && c->remote_id != m.local_comm_id)) {
-    return answer(drep_of(m, h, at));
+    answer(drep_of(m, h, at));
+    return;
   }
   if (c == nullptr || c->local.qpn != m.remote_qpn || c->state == CmState::kWaiting) {
     ++counters.dropped;

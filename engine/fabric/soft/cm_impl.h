@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -27,6 +28,14 @@ namespace rpcrdma::soft {
 // Something that a peer chose: a communication ID or a QPN. Peers may choose badly on purpose, so
 // these are kept in trees and not hashed.
 using CmRemoteKey = std::pair<fabric::Address, std::uint32_t>;
+
+// What is the same when a REQ is sent again.
+struct CmRefused {
+  fabric::Address peer;
+  std::uint32_t remote_id = 0;
+  std::uint64_t transaction_id = 0;
+  fabric::Time until = 0;  // then its sender has given up, and it is another one
+};
 
 struct ConnectionManager::Impl {
   Impl(const CmLimits& given, std::uint64_t seed);
@@ -42,7 +51,7 @@ struct ConnectionManager::Impl {
 
   void ask(CmConnection& c, CmPending pending);
   void ask_rej(CmConnection& c, std::uint8_t about, std::uint16_t reason);
-  void answer(CmAnswer a);  // dropped when too many wait
+  bool answer(CmAnswer a);  // false: too many wait, and it is dropped
   CmEvent& tell(const CmConnection& c, CmEventType type);
 
   // Our message is out: until then an answer is expected.
@@ -64,6 +73,8 @@ struct ConnectionManager::Impl {
 
   void on(const wire::CmReq& m, const wire::MadHeader& h, const Path& path, fabric::Time now);
   void repeated_req(CmConnection& c, fabric::Time now);
+  void refuse(const wire::CmReq& m, const wire::MadHeader& h, const Path& path,
+              std::uint16_t reason, fabric::Time now, const char* why = "");
   void admit(const wire::CmReq& m, const wire::MadHeader& h, const Path& path, fabric::Time now);
   void on(const wire::CmRtu& m, const wire::MadHeader& h, const Path& path, fabric::Time now);
   void established(CmConnection& c);
@@ -98,6 +109,10 @@ struct ConnectionManager::Impl {
   CmList<CmConnection, &CmConnection::time_wait> time_wait;  // the oldest is first
   std::deque<CmAnswer> answers;
   std::deque<CmEvent> events;
+
+  // By receive(); and the last REQ that was refused, so that it is told once.
+  std::optional<CmRefusal> refusal;
+  CmRefused last_refused;
 
   // What transmit() gave out last.
   std::array<std::uint8_t, wire::kMadBytes> mad;

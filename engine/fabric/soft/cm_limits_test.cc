@@ -60,6 +60,8 @@ TEST_F(CmLimitsTest, OnePeerTakesHalfOfThePlacesForRequests) {
   }
   EXPECT_THAT(ask_from(1, 4), IsEmpty());
   expect_no_resources();
+  ASSERT_NE(cm.refusal(), nullptr);
+  EXPECT_STREQ(cm.refusal()->why, "too many requests wait");
   // The next has half of what is left, and so on; all together have no more than there are.
   EXPECT_THAT(ask_from(2, 0), SizeIs(1));
   EXPECT_THAT(ask_from(2, 1), SizeIs(1));
@@ -92,6 +94,8 @@ TEST_F(CmLimitsTest, ConnectionsOfAllStates) {
   static_cast<void>(sent_by(cm));
   EXPECT_THAT(ask_from(1, 0), IsEmpty());
   expect_no_resources();
+  ASSERT_NE(cm.refusal(), nullptr);
+  EXPECT_STREQ(cm.refusal()->why, "as many connections as are allowed");
   EXPECT_EQ(cm.connections(), 16U);
 }
 
@@ -130,11 +134,14 @@ TEST_F(CmLimitsTest, FloodThatIsRejectedKeepsNobodyOut) {
 }
 
 TEST_F(CmLimitsTest, AnswersThatNobodyTakesAreDropped) {
+  std::size_t refused = 0;
   for (std::uint32_t i = 0; i < 10'000; ++i) {
     HandMadeReq req = req_number(i);
     req.m.service_id += 1;
     give(req.bytes());
+    if (cm.refusal() != nullptr) ++refused;
   }
+  EXPECT_EQ(refused, 1024U);  // the others hear nothing
   EXPECT_EQ(sent_by(cm).size(), 1024U);
   EXPECT_EQ(cm.counters().dropped, 10'000U - 1024U);
 }

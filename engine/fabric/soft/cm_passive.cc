@@ -28,13 +28,14 @@ bool ip_cm_fits(const wire::CmReq& m, const Path& path) {
          same_ip(path.remote, header->source) && same_ip(path.local, header->destination);
 }
 
+bool names_port(const wire::CmReq& m) {
+  return m.service_id == (wire::kServiceIdRdmaTcp | wire::service_port(m.service_id));
+}
+
 // Why a REQ is refused for itself; 0: it is not.
 std::uint16_t why_refused(const wire::CmReq& m, const Path& path,
                           const std::bitset<65536>& listening) {
-  const std::uint16_t port = wire::service_port(m.service_id);
-  if (m.service_id != (wire::kServiceIdRdmaTcp | port) || !listening[port]) {
-    return kRejInvalidServiceId;
-  }
+  if (!names_port(m) || !listening[wire::service_port(m.service_id)]) return kRejInvalidServiceId;
   if (m.transport_service != kReliableConnected) return kRejInvalidTransport;
   if (m.primary.remote_gid != path.local.gid()) return kRejInvalidGid;
   if (!cm_path_mtu_good(m.path_mtu)) return kRejInvalidMtu;
@@ -70,14 +71,27 @@ void ConnectionManager::Impl::on(const wire::CmReq& m, const wire::MadHeader& h,
   if (old != nullptr && same_request(*old, m, at)) return repeated_req(*old, now);
 
   if (const std::uint16_t reason = why_refused(m, at, listening); reason != 0) {
-    return answer(rej_of(m, h, at, reason));
+    return refuse(m, h, at, reason, now, names_port(m) ? "" : "it is none of RDMA_PS_TCP");
   }
   if (old != nullptr) {
-    if (begins_anew(*old, now)) return answer(rej_of(m, h, at, kRejStale));
+    if (begins_anew(*old, now)) return refuse(m, h, at, kRejStale, now);
     by_remote_id.erase(known);
   }
-  if (stale_qpn(at, m.local_qpn, now)) return answer(rej_of(m, h, at, kRejStale));
+  if (stale_qpn(at, m.local_qpn, now)) return refuse(m, h, at, kRejStale, now);
   admit(m, h, at, now);
+}
+
+void ConnectionManager::Impl::refuse(const wire::CmReq& m, const wire::MadHeader& h, const Path& at,
+                                     std::uint16_t reason, fabric::Time now, const char* why) {
+  if (!answer(rej_of(m, h, at, reason))) return;
+  CmRefused& last = last_refused;
+  if (now < last.until && last.peer == at.remote && last.remote_id == m.local_comm_id &&
+      last.transaction_id == h.transaction_id) {
+    return;
+  }
+  last = {at.remote, m.local_comm_id, h.transaction_id, now + kMaxPatience};
+  const std::uint16_t port = names_port(m) ? wire::service_port(m.service_id) : std::uint16_t{0};
+  refusal = CmRefusal{at.remote, port, reason, why};
 }
 
 void ConnectionManager::Impl::repeated_req(CmConnection& c, fabric::Time now) {
@@ -117,7 +131,10 @@ void ConnectionManager::Impl::admit(const wire::CmReq& m, const wire::MadHeader&
   const bool room =
       waiting_total < limits.waiting_requests && already < limits.waiting_requests - waiting_total;
   CmConnection* const c = room ? create(at) : nullptr;
-  if (c == nullptr) return answer(rej_of(m, h, at, kRejNoResources));
+  if (c == nullptr) {
+    return refuse(m, h, at, kRejNoResources, now,
+                  room ? "as many connections as are allowed" : "too many requests wait");
+  }
 
   c->state = CmState::kWaiting;
   c->path.udp_source_port = cm_source_port(m.primary.flow_label);

@@ -279,6 +279,55 @@ TEST_F(CmPassiveTest, Refused) {
   }());
 }
 
+TEST_F(CmPassiveTest, TellsWhomItRefusedAndWhy) {
+  const auto expect_told = [&](const Bytes& mad, std::uint16_t port, std::uint16_t reason,
+                               std::string_view why = "") {
+    expect_refused(mad, reason);
+    const CmRefusal* const told = cm.refusal();
+    ASSERT_NE(told, nullptr);
+    EXPECT_EQ(told->peer, kAddressA);
+    EXPECT_EQ(told->port, port);
+    EXPECT_EQ(told->reason, reason);
+    EXPECT_EQ(told->why, why);
+  };
+  HandMadeReq other;
+  other.m.service_id = wire::kServiceIdRdmaTcp | (kPort + 1);
+  EXPECT_EQ(cm.refusal(), nullptr);
+  expect_told(other.bytes(), kPort + 1, 8);
+  now += fabric::kSecond;
+  // Its REJ was lost: the same one comes again, and is answered.
+  for (int i = 0; i < 3; ++i) {
+    now += fabric::kSecond;
+    expect_refused(other.bytes(), 8);
+    EXPECT_EQ(cm.refusal(), nullptr);
+  }
+  // So long nobody repeats it.
+  now += 60 * fabric::kSecond;
+  expect_told(other.bytes(), kPort + 1, 8);
+
+  const auto others = [&](std::uint64_t transaction_id, std::uint16_t port,
+                          const HandMadeReq& asked) {
+    give(asked.bytes(transaction_id));
+    static_cast<void>(sent_by(cm));
+    return cm.refusal() != nullptr && cm.refusal()->port == port;
+  };
+  EXPECT_TRUE(others(8, kPort + 1, other));
+  EXPECT_FALSE(others(8, kPort + 1, other));
+  ++other.m.local_comm_id;
+  EXPECT_TRUE(others(8, kPort + 1, other));
+  other.m.service_id = 0x0000000001110000 | kPort;  // RDMA_PS_UDP
+  EXPECT_TRUE(others(9, 0, other));
+  EXPECT_STREQ(cm.refusal()->why, "it is none of RDMA_PS_TCP");
+
+  // What is taken is not refused, and neither is what the owner refuses.
+  const CmId id = request();
+  EXPECT_EQ(cm.refusal(), nullptr);
+  ASSERT_TRUE(cm.reject(id, 28, {}, now));
+  give(req.bytes());
+  EXPECT_THAT(names(sent_by(cm)), ElementsAre("REJ"));
+  EXPECT_EQ(cm.refusal(), nullptr);
+}
+
 TEST_F(CmPassiveTest, PeerWithoutResponderResourcesIsTheOwnersDecision) {
   HandMadeReq none;
   none.m.responder_resources = 0;
@@ -470,6 +519,8 @@ TEST_F(CmPassiveTest, StaleByQueuePair) {
   EXPECT_EQ(sent[0].as<wire::CmDreq>().remote_qpn, anew.m.local_qpn);
   EXPECT_EQ(sent[1].as<wire::CmRej>().reason, 10);
   EXPECT_EQ(sent[1].as<wire::CmRej>().remote_comm_id, anew.m.local_comm_id);
+  ASSERT_NE(cm.refusal(), nullptr);
+  EXPECT_EQ(cm.refusal()->reason, 10);
   // A peer that asks with it again shows that it knows nothing of the old one.
   give(anew.bytes());
   const auto events = events_of(cm);
@@ -484,6 +535,8 @@ TEST_F(CmPassiveTest, StaleByCommunicationId) {
   anew.m.local_qpn = 0x99;
   give(anew.bytes());
   EXPECT_THAT(names(sent_by(cm)), ElementsAre("DREQ", "REJ"));
+  ASSERT_NE(cm.refusal(), nullptr);
+  EXPECT_EQ(cm.refusal()->reason, 10);
   give(mad_bytes(wire::CmDrep{req.m.local_comm_id, old, {}}));
   EXPECT_THAT(types(events_of(cm)), ElementsAre(kDisconnect));
   request(anew);

@@ -80,13 +80,14 @@ void ConnectionManager::Impl::ask_rej(CmConnection& c, std::uint8_t about, std::
   ask(c, kPendingRej);
 }
 
-void ConnectionManager::Impl::answer(CmAnswer a) {
+bool ConnectionManager::Impl::answer(CmAnswer a) {
   if (answers.size() >= kMaxAnswers) {
     ++counters.dropped;
-    return;
+    return false;
   }
   a.path.udp_source_port = Path{}.udp_source_port;  // that of the peer says nothing of ours
   answers.push_back(a);
+  return true;
 }
 
 CmEvent& ConnectionManager::Impl::tell(const CmConnection& c, CmEventType type) {

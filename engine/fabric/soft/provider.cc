@@ -121,9 +121,16 @@ class Soft : public SoftProvider {
   const fabric::Limits& limits() const override { return limits_; }
 
   Expected<fabric::Memory> remember(std::span<std::uint8_t> memory) override {
-    return adapter_.remember(memory);
+    auto registered = adapter_.remember(memory);
+    if (registered && trace::on(tracer_)) {
+      tell_registration(*tracer_, *registered, true, monotonic());
+    }
+    return registered;
   }
-  void forget(const fabric::Memory& memory) override { adapter_.forget(memory); }
+  void forget(const fabric::Memory& memory) override {
+    adapter_.forget(memory);
+    if (trace::on(tracer_)) tell_registration(*tracer_, memory, false, monotonic());
+  }
 
   Expected<std::unique_ptr<fabric::Listener>> listen(std::uint16_t port,
                                                      std::uint64_t cookie) override {

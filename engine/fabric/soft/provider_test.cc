@@ -1,10 +1,12 @@
 // How a provider uses its socket's readiness. That its connections work over real sockets is shown
 // by tests/fabric.
+#include "../../trace/told_for_tests.h"
 #include "failing_send.h"
 
 #include <cerrno>
 
-#include <gtest/gtest.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -20,9 +22,10 @@ fabric::Address address(std::uint8_t last) {
                            static_cast<std::uint8_t>(pid / 50), last);
 }
 
-std::unique_ptr<SoftProvider> open(std::uint8_t last) {
+std::unique_ptr<SoftProvider> open(std::uint8_t last, trace::Tracer* tracer = nullptr) {
   ProviderOptions options;
   options.adapter.address = address(last);
+  options.adapter.tracer = tracer;
   auto opened = SoftProvider::open(options);
   EXPECT_TRUE(opened) << (opened ? "" : opened.error().message);
   return opened ? std::move(*opened) : nullptr;
@@ -53,6 +56,25 @@ TEST(SoftProvider, WhatTheSocketHadNoRoomForGoesWhenItHas) {
   EXPECT_EQ(from->counters().udp.sent_packets, 1U);
   ASSERT_TRUE(from->may_sleep());
   EXPECT_FALSE(readable(*from, 0));
+}
+
+TEST(SoftProvider, TellsWhatMemoryIsRegistered) {
+  trace::testing::Told told(0);
+  const auto provider = open(1, &told.tracer);
+  ASSERT_TRUE(provider);
+  std::vector<std::uint8_t> bytes(5000);
+  const std::string where =
+      fmt::format(": 5000 bytes at {:x}", reinterpret_cast<std::uintptr_t>(bytes.data()));
+  EXPECT_FALSE(provider->remember({}));
+  EXPECT_THAT(told.take(), ::testing::IsEmpty());
+  const fabric::Memory memory = provider->remember(bytes).value();
+  EXPECT_THAT(told.take(), ::testing::ElementsAre("registration begins" + where));
+  EXPECT_GT(told.times[0], 0);
+  provider->forget(memory);
+  EXPECT_THAT(told.take(), ::testing::ElementsAre("registration ends" + where));
+  told.tracer.listen(false);
+  provider->forget(provider->remember(bytes).value());
+  EXPECT_THAT(told.take(), ::testing::IsEmpty());
 }
 
 TEST(SoftProvider, WhoPollsForAWhileAndThenSleepsIsWokenByAPacket) {

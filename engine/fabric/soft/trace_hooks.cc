@@ -1,9 +1,23 @@
 #include "trace_hooks.h"
 
+#include <string>
+
+#include <fmt/format.h>
+
+#include <rpcrdma/fabric/rejection.h>
+
 namespace rpcrdma::soft {
 
 using fabric::Time;
 using trace::ConnectionTracer;
+
+namespace {
+
+wire::Bytes as_bytes(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+}  // namespace
 
 void tell_retransmission(const ConnectionTracer& trace, std::uint8_t side, std::uint32_t psn,
                          Time now) {
@@ -65,7 +79,26 @@ void tell_fault(const ConnectionTracer& trace, FaultDirection direction, FaultAc
   event.outgoing = direction == FaultDirection::kOut ? 1 : 0;
   event.action = static_cast<std::uint8_t>(action);
   event.packets = 1;
-  trace.tell(now, event, {reinterpret_cast<const std::uint8_t*>(rule.data()), rule.size()});
+  trace.tell(now, event, as_bytes(rule));
+}
+
+void tell_refused(trace::Tracer& tracer, const CmRefusal& refusal, Time now) {
+  trace::ConnectionEnd event;
+  event.side = trace::kHere;
+  event.reject_reason = refusal.reason;
+  event.peer = refusal.peer.gid();
+  event.port = refusal.port;
+  const std::string why = fmt::format("{}: rejected, {}", refusal.peer.to_string(),
+                                      fabric::rejection(refusal.reason, as_bytes(refusal.why)));
+  tracer.tell_if_room(tracer.no_connection(), now, event, as_bytes(why));
+}
+
+void tell_registration(trace::Tracer& tracer, const fabric::Memory& memory, bool begun, Time now) {
+  trace::Registration event;
+  event.address = reinterpret_cast<std::uintptr_t>(memory.data);
+  event.length = memory.length;
+  event.begun = begun ? 1 : 0;
+  tracer.tell(0, now, event);
 }
 
 }  // namespace rpcrdma::soft

@@ -1,6 +1,6 @@
-// What a queue pair tells of the packets below, and of what the peer does with the memory here,
-// while somebody listens (engine/trace). Whether somebody does is asked where things happen; what
-// is done then stands here, apart from what every packet goes through.
+// What a queue pair tells of the packets below, and of what the peer does with the memory here, and
+// what an adapter tells, while somebody listens (engine/trace). Whether somebody does is asked
+// where things happen; what is done then stands here, apart from what every packet goes through.
 //
 // An Operation of the peer's is named by the PSN of its last packet, or last response: that of a
 // Read stays the same when only what is missing of it is asked for again.
@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <string_view>
 
+#include <rpcrdma/fabric/provider.h>
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/fabric/work.h>
+#include <rpcrdma/soft/cm.h>
 #include <rpcrdma/soft/fault_rules.h>
 #include <rpcrdma/trace/connection_tracer.h>
 #include <rpcrdma/wire/error.h>
@@ -45,5 +47,17 @@ namespace rpcrdma::soft {
 [[gnu::noinline, gnu::cold]] void tell_fault(const trace::ConnectionTracer& trace,
                                              FaultDirection direction, FaultAction action,
                                              std::string_view rule, fabric::Time now);
+
+// A connection that was asked for and refused here, whose owner was not asked. It is the end of one
+// that never was: nothing stands that a later reader would have to know, so unlike other ends it is
+// told only while somebody listens. And anybody may ask as fast as packets come: so it takes none
+// of the room that is kept for the ends of connections that were, and none of their numbers.
+[[gnu::noinline, gnu::cold]] void tell_refused(trace::Tracer& tracer, const CmRefusal& refusal,
+                                               fabric::Time now);
+
+// Memory is registered (`begun`), or is so no longer.
+[[gnu::noinline, gnu::cold]] void tell_registration(trace::Tracer& tracer,
+                                                    const fabric::Memory& memory, bool begun,
+                                                    fabric::Time now);
 
 }  // namespace rpcrdma::soft

@@ -4,6 +4,8 @@
 
 #include <poll.h>
 
+#include <rpcrdma/trace/tracer.h>
+
 namespace rpcrdma::verbs {
 
 using fabric::Errc;
@@ -27,6 +29,25 @@ Adapter::~Adapter() {
     if (slot->alive()) stop(*slot);
     if (slot->id != nullptr) (void)::rdma_destroy_id(slot->id);
   }
+}
+
+Expected<fabric::Memory> Adapter::remember(std::span<std::uint8_t> memory) {
+  auto registered = device_->remember(memory);
+  if (registered && trace::on(tracer_)) tell_registration(*registered, true);
+  return registered;
+}
+
+void Adapter::forget(const fabric::Memory& memory) {
+  device_->forget(memory);
+  if (trace::on(tracer_)) tell_registration(memory, false);
+}
+
+void Adapter::tell_registration(const fabric::Memory& memory, bool begun) const {
+  trace::Registration event;
+  event.address = reinterpret_cast<std::uintptr_t>(memory.data);
+  event.length = memory.length;
+  event.begun = begun ? 1 : 0;
+  tracer_->tell(0, monotonic(), event);
 }
 
 Slot* Adapter::find(Name name) {

@@ -37,6 +37,8 @@ class Adapter {
   [[nodiscard]] const Device& device() const { return *device_; }
 
   // As those of fabric::Provider and fabric::Connection.
+  [[nodiscard]] fabric::Expected<fabric::Memory> remember(std::span<std::uint8_t> memory);
+  void forget(const fabric::Memory& memory);
   [[nodiscard]] fabric::Expected<void> listen(std::uint16_t port, std::uint64_t cookie);
   void unlisten(std::uint16_t port);
   [[nodiscard]] fabric::Expected<Name> connect(const fabric::Address& peer, std::uint16_t port,
@@ -88,6 +90,8 @@ class Adapter {
     std::uint32_t qpn = 0;
     std::vector<std::uint8_t> private_data;
   };
+
+  void tell_registration(const fabric::Memory& memory, bool begun) const;
 
   // Slots.
   [[nodiscard]] Slot* find(Name name);

@@ -32,12 +32,6 @@ constexpr std::uint8_t kAckTimeout = 16;
 constexpr std::size_t kMostLingering = 1024;
 constexpr std::array<std::uint32_t, 3> kInline{256, 64, 0};  // bytes, as much as can be had
 
-fabric::Time monotonic() {
-  timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return fabric::Time{t.tv_sec} * fabric::kSecond + t.tv_nsec;
-}
-
 fabric::Address address_of(const sockaddr* name) {
   fabric::SocketAddress own{};
   if (name == nullptr) return {};

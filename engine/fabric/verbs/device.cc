@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -42,6 +43,12 @@ Expected<Owned<rdma_event_channel>> open_channel() {
 
 fabric::Error system_error(const char* what) {
   return {Errc::kSystem, fmt::format("{}: {}", what, std::strerror(errno))};
+}
+
+fabric::Time monotonic() {
+  timespec t{};
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return fabric::Time{t.tv_sec} * fabric::kSecond + t.tv_nsec;
 }
 
 Expected<Owned<rdma_cm_id>> bound_id(rdma_event_channel* channel, const fabric::Address& address,

@@ -11,6 +11,7 @@
 #include <rdma/rdma_cma.h>
 
 #include <rpcrdma/fabric/provider.h>
+#include <rpcrdma/fabric/time.h>
 #include <rpcrdma/verbs/provider.h>
 
 namespace rpcrdma::verbs {
@@ -27,6 +28,7 @@ using Owned = std::unique_ptr<T, Destroy>;
 
 // From errno.
 [[nodiscard]] fabric::Error system_error(const char* what);
+[[nodiscard]] fabric::Time monotonic();
 // An ID on `channel` that is bound to this address; `port` 0: any.
 [[nodiscard]] fabric::Expected<Owned<rdma_cm_id>> bound_id(rdma_event_channel* channel,
                                                            const fabric::Address& address,

@@ -83,9 +83,9 @@ class Verbs : public VerbsProvider {
   const fabric::Limits& limits() const override { return adapter_.device().limits(); }
 
   Expected<fabric::Memory> remember(std::span<std::uint8_t> memory) override {
-    return adapter_.device().remember(memory);
+    return adapter_.remember(memory);
   }
-  void forget(const fabric::Memory& memory) override { adapter_.device().forget(memory); }
+  void forget(const fabric::Memory& memory) override { adapter_.forget(memory); }
 
   Expected<std::unique_ptr<fabric::Listener>> listen(std::uint16_t port,
                                                      std::uint64_t cookie) override {

@@ -42,8 +42,9 @@ enum class EventType : std::uint16_t {
   kFabric,
   kFault,
   kLoss,
+  kRegistration,
 };
-inline constexpr std::uint16_t kEventTypes = 17;
+inline constexpr std::uint16_t kEventTypes = 18;
 
 // Of a set of types.
 [[nodiscard]] constexpr std::uint64_t type_bit(EventType type) {
@@ -52,10 +53,12 @@ inline constexpr std::uint16_t kEventTypes = 17;
 
 struct EventHeader {
   std::uint16_t type = 0;
-  std::uint16_t fixed = 0;       // bytes of the struct that follows
-  std::uint32_t tail = 0;        // bytes behind that, without what fills up to a multiple of 8
-  std::uint32_t connection = 0;  // unique while the endpoint runs; 0: of none
-  std::uint32_t ring = 0;        // whose thread told it; 0: of none
+  std::uint16_t fixed = 0;  // bytes of the struct that follows
+  std::uint32_t tail = 0;   // bytes behind that, without what fills up to a multiple of 8
+  // Unique while the endpoint runs; 0: of none. Those that never were, of which one event tells
+  // all, may have the same one.
+  std::uint32_t connection = 0;
+  std::uint32_t ring = 0;  // whose thread told it; 0: of none
   std::int64_t time = 0;
 };
 
@@ -75,8 +78,8 @@ struct Endpoint {
 };
 
 // A connection is established, or a reader came later than that: told anew to each. It is told
-// whether anybody listens or not, and so is its end.
-// Tail: the private data that this side sent, then the peer's.
+// whether anybody listens or not, and so is its end, but for those that the fabric refused by
+// itself. Tail: the private data that this side sent, then the peer's.
 struct Connection {
   static constexpr EventType kType = EventType::kConnection;
   std::array<std::uint8_t, 16> local{}, peer{};       // addresses; IPv4 mapped (::ffff:a.b.c.d)
@@ -106,7 +109,7 @@ struct ConnectionEnd {
   std::uint16_t private_data = 0;  // bytes at the end of the tail
   // As of Connection, of one that never was established: no other event tells of it. Else 0.
   std::array<std::uint8_t, 16> peer{};
-  std::uint16_t port = 0;
+  std::uint16_t port = 0;  // 0: none was asked for, but another service
   std::uint8_t active = 0;
   std::array<std::uint8_t, 5> reserved2{};
 };
@@ -272,6 +275,16 @@ struct Loss {
   static constexpr EventType kType = EventType::kLoss;
   std::uint64_t emitted = 0;  // that there was to tell
   std::uint64_t lost = 0;     // of these
+};
+
+// Memory of the endpoint's own is registered with its fabric, or is so no longer: what its
+// messages, and the memory that it exposes, are parts of. Of no connection.
+struct Registration {
+  static constexpr EventType kType = EventType::kRegistration;
+  std::uint64_t address = 0;  // of the first byte, in the endpoint's process
+  std::uint64_t length = 0;   // bytes
+  std::uint8_t begun = 0;     // 1: registered, 0: no longer
+  std::array<std::uint8_t, 7> reserved{};
 };
 
 [[nodiscard]] const char* event_type_name(EventType type);  // "connection", "message", ...

@@ -55,12 +55,14 @@ class Tracer {
   [[gnu::always_inline]] void tell(std::uint32_t connection, std::int64_t time, const Event& event,
                                    std::span<const std::uint8_t> tail,
                                    std::span<const std::uint8_t> more_tail = {}) {
-    EventHeader header;
-    header.type = static_cast<std::uint16_t>(Event::kType);
-    header.connection = connection;
-    header.ring = number_;
-    header.time = time;
-    ring_.write<kToldAlways<Event>>(header, event, tail, more_tail);
+    ring_.write<kToldAlways<Event>>(header_of<Event>(connection, time), event, tail, more_tail);
+  }
+  // The same, but it has no part in what is kept free for events that are told always, whatever its
+  // type: for what anybody may make happen as often as he likes.
+  template <typename Event>
+  void tell_if_room(std::uint32_t connection, std::int64_t time, const Event& event,
+                    std::span<const std::uint8_t> tail) {
+    ring_.write<false>(header_of<Event>(connection, time), event, tail, {});
   }
 
   // A number for a connection of this thread; unique over all rings, and among the 16 million of
@@ -70,8 +72,22 @@ class Tracer {
     connections_ = connections_ == kMask ? 1 : connections_ + 1;
     return number_ << 24U | connections_;
   }
+  // Of all connections that never were and took no number, so that who asks for many in vain does
+  // not bring about that one which is up shares its own.
+  [[nodiscard]] std::uint32_t no_connection() const { return number_ << 24U; }
 
  private:
+  template <typename Event>
+  [[nodiscard, gnu::always_inline]] EventHeader header_of(std::uint32_t connection,
+                                                          std::int64_t time) const {
+    EventHeader header;
+    header.type = static_cast<std::uint16_t>(Event::kType);
+    header.connection = connection;
+    header.ring = number_;
+    header.time = time;
+    return header;
+  }
+
   Ring ring_;
   std::atomic<bool> listening_{false};
   std::uint32_t number_;

@@ -38,8 +38,10 @@ struct AdapterOptions {
   std::size_t max_connections = 16384;  // at most 65,533
   fabric::QueueDepths max_depths{4096, 4096, 4096};
   CmLimits cm;
-  // Who is told of the packets of connections that have a ConnectionOptions::trace_connection, and
-  // of what the peer does with the memory here; null: nobody. It outlives the adapter.
+  // Who is told of the packets of connections that have a ConnectionOptions::trace_connection, of
+  // what the peer does with the memory here, of requests for connections that are refused here
+  // without an event, and, by the provider, of memory that is registered; null: nobody. It outlives
+  // the adapter.
   trace::Tracer* tracer = nullptr;
 };
 

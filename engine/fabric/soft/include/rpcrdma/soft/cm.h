@@ -66,6 +66,14 @@ struct CmEvent {
   std::vector<std::uint8_t> private_data;  // kRequest: without the IP CM header
 };
 
+// A REQ that the CM refused with a REJ by itself: no event tells of it.
+struct CmRefusal {
+  fabric::Address peer;
+  std::uint16_t port = 0;    // that it asked for; 0: none of RDMA_PS_TCP's
+  std::uint16_t reason = 0;  // see wire::cm_rej_reason()
+  const char* why = "";      // for a person, where the reason says too little
+};
+
 struct CmLimits {
   // Of all states. Those in time-wait count, but make room for new ones.
   std::size_t connections = 65536;
@@ -106,6 +114,9 @@ class ConnectionManager {
 
   // A MAD from QP 1 (256 bytes); what does not belong here is dropped and counted.
   void receive(const Path& path, wire::Bytes mad, fabric::Time now);
+  // Of what came last; null: it was no REQ, or is not refused, or is the one that was refused last
+  // and comes again, as it does when its REJ was lost. Valid until receive() is called again.
+  [[nodiscard]] const CmRefusal* refusal() const;
 
   // The next MAD that is to go out; false: none. `mad` stays valid until the CM is called again.
   [[nodiscard]] bool transmit(const Path*& path, wire::Bytes& mad);

@@ -29,7 +29,8 @@ struct VerbsOptions {
   fabric::Address address;  // of an interface of the device; its own port space is RDMA_PS_TCP
   std::string device;       // that the address has to belong to; empty: whichever it is
   HandleKind handles = HandleKind::kAuto;
-  // Is told of ports and devices that change, as errors of no connection; null: nobody.
+  // Is told of ports and devices that change, as errors of no connection, and of memory that is
+  // registered; null: nobody.
   trace::Tracer* tracer = nullptr;
 };
 
