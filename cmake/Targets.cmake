@@ -73,20 +73,26 @@ function(rpcrdma_tool target)
   endif()
 endfunction()
 
-# GoogleTest's headers, compiled once for all tests. The program exists to hold them: what is
-# compiled in advance serves those with its own options alone, and -fPIE is one.
+# GoogleTest's headers and what tests include most, compiled once for all tests. The program exists to
+# hold them: what is compiled in advance serves those with its own options alone, and -fPIE is one.
 function(rpcrdma_test_headers)
   if(TARGET rpcrdma_test_headers)
     return()
   endif()
+  find_package(fmt REQUIRED GLOBAL)
+  find_package(tl-expected REQUIRED GLOBAL)
+  find_package(nlohmann_json REQUIRED GLOBAL)
   set(main ${CMAKE_BINARY_DIR}/rpcrdma_test_headers.cc)
   file(CONFIGURE OUTPUT ${main} CONTENT "int main() {}\n")
   add_executable(rpcrdma_test_headers EXCLUDE_FROM_ALL ${main})
-  target_link_libraries(rpcrdma_test_headers PRIVATE GTest::gmock_main rpcrdma_flags)
+  target_link_libraries(rpcrdma_test_headers PRIVATE GTest::gmock_main fmt::fmt tl::expected
+    nlohmann_json::nlohmann_json rpcrdma_flags)
   target_compile_options(rpcrdma_test_headers PRIVATE -O0)
   target_precompile_headers(rpcrdma_test_headers PRIVATE
-    <algorithm> <array> <map> <memory> <optional> <random> <span> <sstream> <string> <vector>
-    <gmock/gmock.h> <gtest/gtest.h>)
+    <algorithm> <array> <atomic> <deque> <filesystem> <fstream> <functional> <map> <memory>
+    <optional> <random> <set> <span> <sstream> <string> <string_view> <thread> <unordered_map>
+    <utility> <variant> <vector>
+    <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp> <tl/expected.hpp>)
 endfunction()
 
 # rpcrdma_test(NAME [OPTIMIZED] [SHARDS N] SOURCES ... LINK ...): GoogleTest cases, each found by
@@ -111,6 +117,9 @@ function(rpcrdma_test name)
     target_compile_options(${name} PRIVATE -O0)
     rpcrdma_test_headers()
     target_precompile_headers(${name} REUSE_FROM rpcrdma_test_headers)
+    # As the headers were compiled: also for tests that use no fmt.
+    target_compile_definitions(${name} PRIVATE
+      $<TARGET_PROPERTY:fmt::fmt,INTERFACE_COMPILE_DEFINITIONS>)
   endif()
   if(RPCRDMA_WHOLE_PROGRAM)
     target_link_options(${name} PRIVATE -fno-lto)
