@@ -1,32 +1,31 @@
 # One target a folder: a target sees the headers of those it links and of no others, so an include
 # against the direction of dependencies does not build.
 
-# What most libraries include, compiled once for all of them where a build only serves tests. In the
-# others each file shows that it includes what it needs.
-function(rpcrdma_library_headers)
-  if(TARGET rpcrdma_library_headers)
+# What most libraries include, compiled once for all of their kind where a build only serves tests. In
+# the others each file shows that it includes what it needs.
+function(rpcrdma_library_headers kind)
+  if(TARGET rpcrdma_${kind}_headers)
     return()
   endif()
   find_package(fmt REQUIRED GLOBAL)
   find_package(tl-expected REQUIRED GLOBAL)
-  set(empty ${CMAKE_BINARY_DIR}/rpcrdma_library_headers.cc)
+  set(empty ${CMAKE_BINARY_DIR}/rpcrdma_${kind}_headers.cc)
   file(CONFIGURE OUTPUT ${empty} CONTENT "\n")
-  add_library(rpcrdma_library_headers STATIC EXCLUDE_FROM_ALL ${empty})
-  target_link_libraries(rpcrdma_library_headers PRIVATE rpcrdma_flags fmt::fmt tl::expected)
-  target_compile_options(rpcrdma_library_headers PRIVATE -pthread)
-  if(RPCRDMA_FUZZ)
-    target_compile_options(rpcrdma_library_headers PRIVATE -fsanitize=fuzzer-no-link)
-  endif()
-  target_precompile_headers(rpcrdma_library_headers PRIVATE
+  add_library(rpcrdma_${kind}_headers STATIC EXCLUDE_FROM_ALL ${empty})
+  target_link_libraries(rpcrdma_${kind}_headers PRIVATE rpcrdma_flags fmt::fmt tl::expected)
+  target_compile_options(rpcrdma_${kind}_headers PRIVATE -pthread ${ARGN})
+  target_precompile_headers(rpcrdma_${kind}_headers PRIVATE
     <algorithm> <array> <atomic> <deque> <functional> <map> <memory> <optional> <span> <string>
     <string_view> <thread> <unordered_map> <utility> <variant> <vector>
     <fmt/format.h> <tl/expected.hpp>)
 endfunction()
 
-# rpcrdma_library(NAME [OWN_HEADERS] SOURCES ... LINK ... PRIVATE_LINK ...)
+# rpcrdma_library(NAME [OWN_HEADERS] [GLUE] SOURCES ... LINK ... PRIVATE_LINK ...)
 # The folder's public headers live in include/rpcrdma/NAME. OWN_HEADERS: it compiles others in advance.
+# GLUE: no fuzzer reaches it, and little time is spent in it; sanitized, to optimize it takes longer
+# than it runs.
 function(rpcrdma_library name)
-  cmake_parse_arguments(arg "OWN_HEADERS" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(arg "OWN_HEADERS;GLUE" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
   add_library(rpcrdma_${name} STATIC ${arg_SOURCES})
   add_library(rpcrdma::${name} ALIAS rpcrdma_${name})
   target_include_directories(rpcrdma_${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/include
@@ -35,12 +34,18 @@ function(rpcrdma_library name)
   if(RPCRDMA_WHOLE_PROGRAM)
     target_compile_options(rpcrdma_${name} PRIVATE -flto=auto -ffat-lto-objects)
   endif()
-  if(RPCRDMA_FUZZ)
-    target_compile_options(rpcrdma_${name} PRIVATE -fsanitize=fuzzer-no-link)
+  set(kind library)
+  set(options)
+  if(arg_GLUE AND RPCRDMA_SANITIZE)
+    set(kind glue)
+    set(options -O0)
+  elseif(RPCRDMA_FUZZ)
+    set(options -fsanitize=fuzzer-no-link)
   endif()
+  target_compile_options(rpcrdma_${name} PRIVATE ${options})
   if(RPCRDMA_SANITIZE AND NOT arg_OWN_HEADERS)
-    rpcrdma_library_headers()
-    target_precompile_headers(rpcrdma_${name} REUSE_FROM rpcrdma_library_headers)
+    rpcrdma_library_headers(${kind} ${options})
+    target_precompile_headers(rpcrdma_${name} REUSE_FROM rpcrdma_${kind}_headers)
     # What is defined for the headers has to be for who takes them, and the other way round: also for
     # who uses no fmt and no threads.
     target_compile_definitions(rpcrdma_${name} PRIVATE
@@ -73,20 +78,26 @@ function(rpcrdma_tool target)
   endif()
 endfunction()
 
-# GoogleTest's headers, compiled once for all tests. The program exists to hold them: what is
-# compiled in advance serves those with its own options alone, and -fPIE is one.
+# GoogleTest's headers and what tests include most, compiled once for all tests. The program exists to
+# hold them: what is compiled in advance serves those with its own options alone, and -fPIE is one.
 function(rpcrdma_test_headers)
   if(TARGET rpcrdma_test_headers)
     return()
   endif()
+  find_package(fmt REQUIRED GLOBAL)
+  find_package(tl-expected REQUIRED GLOBAL)
+  find_package(nlohmann_json REQUIRED GLOBAL)
   set(main ${CMAKE_BINARY_DIR}/rpcrdma_test_headers.cc)
   file(CONFIGURE OUTPUT ${main} CONTENT "int main() {}\n")
   add_executable(rpcrdma_test_headers EXCLUDE_FROM_ALL ${main})
-  target_link_libraries(rpcrdma_test_headers PRIVATE GTest::gmock_main rpcrdma_flags)
+  target_link_libraries(rpcrdma_test_headers PRIVATE GTest::gmock_main fmt::fmt tl::expected
+    nlohmann_json::nlohmann_json rpcrdma_flags)
   target_compile_options(rpcrdma_test_headers PRIVATE -O0)
   target_precompile_headers(rpcrdma_test_headers PRIVATE
-    <algorithm> <array> <map> <memory> <optional> <random> <span> <sstream> <string> <vector>
-    <gmock/gmock.h> <gtest/gtest.h>)
+    <algorithm> <array> <atomic> <deque> <filesystem> <fstream> <functional> <map> <memory>
+    <optional> <random> <set> <span> <sstream> <string> <string_view> <thread> <unordered_map>
+    <utility> <variant> <vector>
+    <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp> <tl/expected.hpp>)
 endfunction()
 
 # rpcrdma_test(NAME [OPTIMIZED] [SHARDS N] SOURCES ... LINK ...): GoogleTest cases, each found by
@@ -111,6 +122,9 @@ function(rpcrdma_test name)
     target_compile_options(${name} PRIVATE -O0)
     rpcrdma_test_headers()
     target_precompile_headers(${name} REUSE_FROM rpcrdma_test_headers)
+    # As the headers were compiled: also for tests that use no fmt.
+    target_compile_definitions(${name} PRIVATE
+      $<TARGET_PROPERTY:fmt::fmt,INTERFACE_COMPILE_DEFINITIONS>)
   endif()
   if(RPCRDMA_WHOLE_PROGRAM)
     target_link_options(${name} PRIVATE -fno-lto)
