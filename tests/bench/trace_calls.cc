@@ -34,8 +34,8 @@ constexpr std::size_t kTold = 4;
 constexpr const char* kToldNames[kTold] = {"no tracer", "nobody listens", "reader and recording",
                                            "no tracer, readers beside"};
 
-constexpr int kMade = 12;   // times that all are made anew
-constexpr int kTurns = 20;  // of each kind, each time
+constexpr int kMade = 40;  // times that all are made anew
+constexpr int kTurns = 6;  // of each kind, each time
 
 double cpu_seconds(clockid_t clock) {
   timespec t{};
