@@ -18,11 +18,11 @@ using trace::ConnectionTracer;
 
 namespace {
 
-constexpr std::size_t kLongestTail = std::max(trace::kMessageTail, trace::kOperationTail);
+// Where a tail is put together of several slices.
+using Copy = std::array<std::uint8_t, std::max(trace::kMessageTail, trace::kOperationTail)>;
 
 // The first bytes of what the slices hold; in `copy` unless the first slice has them all.
-wire::Bytes first_bytes(std::span<const fabric::Slice> slices, std::size_t limit,
-                        std::array<std::uint8_t, kLongestTail>& copy) {
+wire::Bytes first_bytes(std::span<const fabric::Slice> slices, std::size_t limit, Copy& copy) {
   if (slices.empty()) return {};
   if (slices.size() == 1 || slices[0].length >= limit) {
     return {slices[0].data, std::min<std::size_t>(slices[0].length, limit)};
@@ -56,7 +56,8 @@ wire::Bytes as_bytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-void tell_operation(const ConnectionTracer& trace, const WorkRequest& work, Time now) {
+[[gnu::always_inline]] inline void tell_operation(trace::Tracer::Row& row, const WorkRequest& work,
+                                                  Copy& copy) {
   const std::span slices = std::span(work.slices).first(work.slice_count);
   const bool reads = work.request.operation == fabric::Operation::kRead;
   trace::Operation event;
@@ -67,21 +68,23 @@ void tell_operation(const ConnectionTracer& trace, const WorkRequest& work, Time
   event.length = length_of(slices);
   event.xid = work.xid;
   event.id = work.request.id;
-  std::array<std::uint8_t, kLongestTail> copy;
-  trace.tell(now, event, reads ? wire::Bytes() : first_bytes(slices, trace::kOperationTail, copy));
+  row.tell(event, reads ? wire::Bytes() : first_bytes(slices, trace::kOperationTail, copy));
 }
 
-void tell_sent(const ConnectionTracer& trace, const WorkRequest& work, Time now) {
+[[gnu::always_inline]] inline void tell_sent(trace::Tracer::Row& row, const WorkRequest& work,
+                                             Copy& copy) {
   const std::span slices = std::span(work.slices).first(work.slice_count);
   trace::Message event;
   event.side = trace::kHere;
   event.has_invalidate = work.request.operation == fabric::Operation::kSendInvalidate ? 1 : 0;
-  event.length = length_of(slices);
   event.invalidate = work.request.invalidate;
-  std::array<std::uint8_t, kLongestTail> copy;
-  trace.tell(now, event,
-             slices.size() == 1 ? told_of({slices[0].data, slices[0].length})
-                                : first_bytes(slices, trace::kMessageTail, copy));
+  if (slices.size() == 1) {
+    event.length = slices[0].length;
+    row.tell(event, told_of({slices[0].data, slices[0].length}));
+  } else {
+    event.length = length_of(slices);
+    row.tell(event, first_bytes(slices, trace::kMessageTail, copy));
+  }
 }
 
 }  // namespace
@@ -102,10 +105,12 @@ void tell_receives(const ConnectionTracer& trace, std::uint32_t posted, std::uin
 }
 
 void tell_posted(const ConnectionTracer& trace, std::span<const WorkRequest> work, Time now) {
+  Copy copy;
+  trace::Tracer::Row row = trace.row(now);
   for (const WorkRequest& w : work) {
     const bool one_sided = w.request.operation == fabric::Operation::kRead ||
                            w.request.operation == fabric::Operation::kWrite;
-    one_sided ? tell_operation(trace, w, now) : tell_sent(trace, w, now);
+    one_sided ? tell_operation(row, w, copy) : tell_sent(row, w, copy);
   }
 }
 
@@ -113,6 +118,7 @@ void tell_reads_ended(const ConnectionTracer& trace, const CheckedReads& message
                       const PulledChunks& pulled, std::uint32_t most, WorkId id, Time now) {
   id.part = 0;
   std::uint32_t number = 0;
+  trace::Tracer::Row row = trace.row(now);
   for (const ReadChunk& chunk : message.read_chunks()) {
     wire::Bytes content = pulled.content(message, number++);
     for (const wire::Segment& segment : message.of(chunk.segments)) {
@@ -124,8 +130,7 @@ void tell_reads_ended(const ConnectionTracer& trace, const CheckedReads& message
         event.length = std::min(left, most);
         event.id = id.encode();
         ++id.part;
-        trace.tell(now, event,
-                   content.first(std::min<std::size_t>(event.length, trace::kOperationTail)));
+        row.tell(event, content.first(std::min<std::size_t>(event.length, trace::kOperationTail)));
         content = content.subspan(event.length);
         left -= event.length;
       }

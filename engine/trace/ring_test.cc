@@ -128,6 +128,55 @@ TEST(TraceRing, WhatIsToldIfThereIsRoomLeavesThatToOthers) {
   EXPECT_EQ(tracer.ring().lost(), lost);
 }
 
+TEST(TraceRing, ARowIsThereWhenItEnds) {
+  Tracer tracer(3, kBytes);
+  std::uint32_t seen = 0;
+  const auto see = [&](const EventHeader& header, std::span<const std::uint8_t> bytes) {
+    ASSERT_EQ(header.ring, 3U);
+    ASSERT_EQ(header.connection, 7U);
+    ASSERT_EQ(header.time, 9);
+    const auto view = view_event(bytes);
+    ASSERT_TRUE(view);
+    ASSERT_EQ(read_event<Withdraw>(*view).value().handle, seen);
+    ASSERT_EQ(view->tail.size(), seen % 41);
+    ++seen;
+  };
+  // Often enough that rows go around the ring's end.
+  for (std::uint32_t told = 0; told < 1000;) {
+    {
+      Tracer::Row row(tracer, 7, 9);
+      for (std::uint32_t i = 0; i < 1 + told % 7; ++i, ++told) {
+        const std::vector<std::uint8_t> tail(told % 41);
+        row.tell(Withdraw{told, 1, {}}, tail);
+      }
+      tracer.ring().read(see);
+      EXPECT_EQ(tracer.ring().emitted(), seen);
+    }
+    EXPECT_EQ(tracer.ring().emitted(), told);
+    tracer.ring().read(see);
+    ASSERT_EQ(seen, told);
+  }
+  EXPECT_EQ(tracer.ring().lost(), 0U);
+}
+
+TEST(TraceRing, WhatDoesNotFitIntoARowIsLost) {
+  Tracer tracer(0, kBytes);
+  constexpr std::uint32_t kTold = 1000;
+  {
+    Tracer::Row row(tracer, 7, 9);
+    for (std::uint32_t n = 0; n < kTold; ++n) row.tell(Withdraw{n, 1, {}}, {});
+  }
+  std::uint32_t seen = 0;
+  tracer.ring().read([&](const EventHeader&, std::span<const std::uint8_t> bytes) {
+    const auto view = view_event(bytes);
+    ASSERT_TRUE(view);
+    EXPECT_EQ(read_event<Withdraw>(*view).value().handle, seen++);
+  });
+  EXPECT_GT(seen, 40U);
+  EXPECT_EQ(tracer.ring().emitted(), kTold);
+  EXPECT_EQ(tracer.ring().lost(), kTold - seen);
+}
+
 TEST(TraceRing, ABatchIsWhatWasThereWhenItWasMade) {
   Tracer tracer(0, kBytes);
   for (std::uint32_t n = 0; n < 3; ++n) tell(tracer, n);

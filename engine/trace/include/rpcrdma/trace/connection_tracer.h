@@ -32,6 +32,9 @@ struct ConnectionTracer {
                                    std::span<const std::uint8_t> more_tail = {}) const {
     tracer->tell(connection, time, event, tail, more_tail);
   }
+  [[nodiscard, gnu::always_inline]] Tracer::Row row(std::int64_t time) const {
+    return {*tracer, connection, time};
+  }
 };
 
 }  // namespace rpcrdma::trace

@@ -31,34 +31,92 @@ class Ring {
 
   // ----- the writer
 
-  // An event never wraps: what does not fit before the end of the memory begins anew at its front.
-  // `header`: its lengths are filled in. kMayHaveSpare: see Ring().
+  // Events that are written one behind the other, all of which the reader finds when the row ends:
+  // what the writer knows of the ring need not be stored for each. While there is a row, the ring
+  // is written through it alone. kMayHaveSpare: see Ring().
+  template <bool kMayHaveSpare>
+  class Row {
+   public:
+    [[gnu::always_inline]] explicit Row(Ring& ring)
+        : ring_(ring), end_(ring.end_), limit_(ring.limit_), origin_(ring.origin_) {}
+    [[gnu::always_inline]] ~Row() { publish(); }
+    Row(const Row&) = delete;
+    Row& operator=(const Row&) = delete;
+
+    // An event never wraps: what does not fit before the end of the memory begins anew at its
+    // front. `header`: its lengths are filled in.
+    template <typename Event>
+    [[gnu::always_inline]] void write(EventHeader header, const Event& event,
+                                      std::span<const std::uint8_t> tail,
+                                      std::span<const std::uint8_t> more_tail) {
+      static_assert(std::is_trivially_copyable_v<Event> && sizeof(Event) % 8 == 0);
+      header.fixed = sizeof(Event);
+      header.tail = static_cast<std::uint32_t>(tail.size() + more_tail.size());
+      std::uint8_t* const to = begin(event_bytes(header));
+      if (to == nullptr) return;
+      // As what they are, not as bytes: then they are put together in place. To load at once what
+      // was stored in smaller parts makes a processor wait.
+      ::new (to) EventHeader(header);
+      ::new (to + sizeof header) Event(event);
+      if (header.tail != 0)
+        write_tail(to + sizeof header + sizeof event, header.tail, tail, more_tail);
+      end(event_bytes(header));
+    }
+    // One of which `fixed` has the struct's bytes, header.fixed of them.
+    void write(const EventHeader& header, std::span<const std::uint8_t> fixed,
+               std::span<const std::uint8_t> tail) {
+      std::uint8_t* const to = begin(event_bytes(header));
+      if (to == nullptr) return;
+      ::new (to) EventHeader(header);
+      if (!fixed.empty()) std::memcpy(to + sizeof header, fixed.data(), fixed.size());
+      if (header.tail != 0) write_tail(to + sizeof header + fixed.size(), header.tail, tail, {});
+      end(event_bytes(header));
+    }
+
+   private:
+    // Where an event of so many bytes is to be; null: it is lost.
+    [[gnu::always_inline]] std::uint8_t* begin(std::uint64_t size) {
+      if (kMayHaveSpare || size > limit_ - end_) [[unlikely]] {
+        publish();
+        const bool is_room = ring_.make_room(size, kMayHaveSpare ? 0 : ring_.spare_);
+        end_ = ring_.end_;
+        limit_ = ring_.limit_;
+        origin_ = ring_.origin_;
+        if (!is_room) return nullptr;
+      }
+      return reinterpret_cast<std::uint8_t*>(origin_ + end_);
+    }
+    [[gnu::always_inline]] void end(std::uint64_t size) {
+      end_ += size;
+      ++written_;
+      will_write(origin_ + end_);
+    }
+    [[gnu::always_inline]] void publish() {
+      ring_.end_ = end_;
+      if (kMayHaveSpare && limit_ < end_) ring_.limit_ = end_;  // it had of the spare room
+      ring_.published_end_.store(end_, std::memory_order_release);
+      ring_.count(written_);
+      written_ = 0;
+    }
+
+    Ring& ring_;
+    // As the ring's.
+    std::uint64_t end_;
+    std::uint64_t limit_;
+    std::uintptr_t origin_;
+    std::uint64_t written_ = 0;  // that were not published yet
+  };
+
+  // A row of one.
   template <bool kMayHaveSpare, typename Event>
-  [[gnu::always_inline]] void write(EventHeader header, const Event& event,
+  [[gnu::always_inline]] void write(const EventHeader& header, const Event& event,
                                     std::span<const std::uint8_t> tail,
                                     std::span<const std::uint8_t> more_tail) {
-    static_assert(std::is_trivially_copyable_v<Event> && sizeof(Event) % 8 == 0);
-    header.fixed = sizeof(Event);
-    header.tail = static_cast<std::uint32_t>(tail.size() + more_tail.size());
-    std::uint8_t* const to = begin<kMayHaveSpare>(event_bytes(header));
-    if (to == nullptr) return;
-    // As what they are, not as bytes: then they are put together in place. To load at once what was
-    // stored in smaller parts makes a processor wait.
-    ::new (to) EventHeader(header);
-    ::new (to + sizeof header) Event(event);
-    if (header.tail != 0)
-      write_tail(to + sizeof header + sizeof event, header.tail, tail, more_tail);
-    end(event_bytes(header));
+    Row<kMayHaveSpare>(*this).write(header, event, tail, more_tail);
   }
-  // One of which `fixed` has the struct's bytes, header.fixed of them.
   void write(const EventHeader& header, std::span<const std::uint8_t> fixed,
              std::span<const std::uint8_t> tail) {
-    std::uint8_t* const to = begin<false>(event_bytes(header));
-    if (to == nullptr) return;
-    ::new (to) EventHeader(header);
-    if (!fixed.empty()) std::memcpy(to + sizeof header, fixed.data(), fixed.size());
-    if (header.tail != 0) write_tail(to + sizeof header + fixed.size(), header.tail, tail, {});
-    end(event_bytes(header));
+    Row<false>(*this).write(header, fixed, tail);
   }
 
   // ----- the reader
@@ -130,14 +188,7 @@ class Ring {
   [[nodiscard]] std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
 
  private:
-  // Where an event of so many bytes is to be; null: it is lost.
-  template <bool kMayHaveSpare>
-  [[gnu::always_inline]] std::uint8_t* begin(std::uint64_t size) {
-    if (kMayHaveSpare || size > limit_ - end_) [[unlikely]] {
-      if (!make_room(size, kMayHaveSpare ? 0 : spare_)) return nullptr;
-    }
-    return reinterpret_cast<std::uint8_t*>(origin_ + end_);
-  }
+  // False: an event of so many bytes is lost.
   [[gnu::noinline]] bool make_room(std::uint64_t size, std::size_t spare) {
     const std::uint64_t to_wrap = bytes_ - (end_ & (bytes_ - 1));
     const std::uint64_t needed = spare + (size <= to_wrap ? size : to_wrap + size);
@@ -145,7 +196,7 @@ class Ring {
     const bool is_room = end_ - known_begin_ + needed <= bytes_;
     if (!is_room) {
       lost_.store(lost_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-      count();
+      count(1);
     } else if (size > to_wrap) {
       // Of type 0: the rest of the memory is to be skipped. A multiple of 8 is left, so there is
       // room for the type.
@@ -188,22 +239,13 @@ class Ring {
     std::memcpy(to + size - kStep, from + size - kStep, kStep);  // over some of the last step
   }
 
-  [[gnu::always_inline]] void end(std::uint64_t size) {
-    end_ += size;
-    if (limit_ < end_) [[unlikely]]
-      limit_ = end_;  // it had of the spare room
-    will_write();
-    published_end_.store(end_, std::memory_order_release);
-    count();
-  }
-
   // What is some events ahead was read by another processor a while ago and is still its own: to
   // get it back costs more than to write it, unless it is asked for early. Most events are no
   // longer than the two lines that each asks for; longer ones ask for more (write_tail()). It is
   // only a wish, so the end of the memory is no bound.
   static constexpr std::uint64_t kAhead = 1024, kLine = 64, kClaimed = 2 * kLine;
-  [[gnu::always_inline]] void will_write() const {
-    const auto* const next = reinterpret_cast<const std::uint8_t*>(origin_ + end_);
+  [[gnu::always_inline]] static void will_write(std::uintptr_t end) {
+    const auto* const next = reinterpret_cast<const std::uint8_t*>(end);
     for (std::uint64_t at = 0; at < kClaimed; at += kLine) claim(next + kAhead + at);
   }
   [[gnu::always_inline]] static void claim(const std::uint8_t* line) {
@@ -214,8 +256,8 @@ class Ring {
 #endif
   }
 
-  void count() {
-    emitted_.store(emitted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  void count(std::uint64_t events) {
+    emitted_.store(emitted_.load(std::memory_order_relaxed) + events, std::memory_order_release);
   }
 
   const std::uint64_t bytes_;

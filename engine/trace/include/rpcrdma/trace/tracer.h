@@ -55,15 +55,36 @@ class Tracer {
   [[gnu::always_inline]] void tell(std::uint32_t connection, std::int64_t time, const Event& event,
                                    std::span<const std::uint8_t> tail,
                                    std::span<const std::uint8_t> more_tail = {}) {
-    ring_.write<kToldAlways<Event>>(header_of<Event>(connection, time), event, tail, more_tail);
+    ring_.write<kToldAlways<Event>>(header_of<Event>(number_, connection, time), event, tail,
+                                    more_tail);
   }
   // The same, but it has no part in what is kept free for events that are told always, whatever its
   // type: for what anybody may make happen as often as he likes.
   template <typename Event>
   void tell_if_room(std::uint32_t connection, std::int64_t time, const Event& event,
                     std::span<const std::uint8_t> tail) {
-    ring_.write<false>(header_of<Event>(connection, time), event, tail, {});
+    ring_.write<false>(header_of<Event>(number_, connection, time), event, tail, {});
   }
+
+  // Several of one connection and time, one behind the other: see Ring::Row. Not for events that
+  // are told always.
+  class Row {
+   public:
+    [[gnu::always_inline]] Row(Tracer& tracer, std::uint32_t connection, std::int64_t time)
+        : row_(tracer.ring_), number_(tracer.number_), connection_(connection), time_(time) {}
+
+    template <typename Event>
+    [[gnu::always_inline]] void tell(const Event& event, std::span<const std::uint8_t> tail) {
+      static_assert(!kToldAlways<Event>);
+      row_.write(header_of<Event>(number_, connection_, time_), event, tail, {});
+    }
+
+   private:
+    Ring::Row<false> row_;
+    std::uint32_t number_;
+    std::uint32_t connection_;
+    std::int64_t time_;
+  };
 
   // A number for a connection of this thread; unique over all rings, and among the 16 million of
   // this one that were named last.
@@ -78,12 +99,13 @@ class Tracer {
 
  private:
   template <typename Event>
-  [[nodiscard, gnu::always_inline]] EventHeader header_of(std::uint32_t connection,
-                                                          std::int64_t time) const {
+  [[nodiscard, gnu::always_inline]] static EventHeader header_of(std::uint32_t number,
+                                                                 std::uint32_t connection,
+                                                                 std::int64_t time) {
     EventHeader header;
     header.type = static_cast<std::uint16_t>(Event::kType);
     header.connection = connection;
-    header.ring = number_;
+    header.ring = number;
     header.time = time;
     return header;
   }
