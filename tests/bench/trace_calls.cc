@@ -16,7 +16,9 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <random>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -34,8 +36,9 @@ constexpr std::size_t kTold = 4;
 constexpr const char* kToldNames[kTold] = {"no tracer", "nobody listens", "reader and recording",
                                            "no tracer, readers beside"};
 
-constexpr int kMade = 40;  // times that all are made anew
-constexpr int kTurns = 6;  // of each kind, each time
+constexpr int kMade = 40;                              // times that all are made anew
+constexpr int kTurns = 6;                              // of each kind, each time
+constexpr auto kRest = std::chrono::milliseconds(10);  // behind each
 
 double cpu_seconds(clockid_t clock) {
   timespec t{};
@@ -133,6 +136,8 @@ class Setup {
     turn.p50 = p.p50;
     turn.p99 = p.p99;
     if (neighbour_) neighbour_->set_rate(0);
+    // What is left to who reads is no part of anyone's next turn.
+    std::this_thread::sleep_for(kRest);
     return turn;
   }
 
@@ -210,13 +215,16 @@ void compare_telling(const ToldLoad& load, bool readers) {
   std::array<std::vector<Turn>, kTold> of;
   Setup::Loss loss;
   std::uint64_t events = 0;
+  std::vector<std::size_t> order(kinds);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::mt19937 random;  // NOLINT(cert-msc51-cpp): each run has the same orders
   for (int made = 0; made < kMade; ++made) {
     std::vector<std::unique_ptr<Setup>> setups(kinds);
     double events_a_second = 0;  // when they were told to readers the last time
     for (int turn = -1; turn < kTurns; ++turn) {
-      for (std::size_t i = 0; i < kinds; ++i) {
-        // Who comes first may have it better.
-        const std::size_t kind = (static_cast<std::size_t>(turn + 1) + i) % kinds;
+      // Caches, and how fast the machine lets its processors go, remember who had them before.
+      std::shuffle(order.begin(), order.end(), random);
+      for (const std::size_t kind : order) {
         auto& setup = setups[kind];
         if (!setup) setup = std::make_unique<Setup>(static_cast<Told>(kind), load);
         const Turn t = setup->turn(events_a_second);
