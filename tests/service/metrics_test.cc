@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <deque>
 #include <stdexcept>
 
 #include <gmock/gmock.h>
@@ -33,6 +34,7 @@ using std::chrono::steady_clock;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr std::uint16_t kHttpPort = 9464;
 
@@ -301,9 +303,10 @@ TEST(Metrics, WhoSaysNothingOrGoesAwayHarmsNobody) {
   TcpConnection other(here(), kHttpPort);
   ASSERT_TRUE(other.send("GET /other HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
   EXPECT_THAT(other.receive(), HasSubstr("404"));
-  TcpConnection garbage(here(), kHttpPort);
-  ASSERT_TRUE(garbage.send("\r\n\r\n\xff\xff"));
-  (void)garbage.receive();
+  std::deque<TcpConnection> garbage;
+  for (int i = 0; i < 8; ++i) garbage.emplace_back(here(), kHttpPort);
+  for (TcpConnection& g : garbage) ASSERT_TRUE(g.send("\r\n\r\n\xff\xff"));
+  for (TcpConnection& g : garbage) EXPECT_THAT(g.receive(), StartsWith("HTTP/1.1 400 "));
   EXPECT_THAT(scrape(here(), kHttpPort), HasSubstr("rpcrdma_connections{role=\"server\"} 0\n"));
 }
 
