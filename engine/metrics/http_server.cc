@@ -132,7 +132,7 @@ struct HttpServer::Impl {
     mg_callbacks callbacks{};
     callbacks.init_thread = &Impl::thread_begins;
     callbacks.begin_request = &Impl::request_comes;
-    callbacks.http_error = &Impl::error_is_told;
+    callbacks.http_error = &Impl::error_comes;
     const std::string threads = fmt::format("{}", kThreads);
     std::array<const char*, 7> options{
         "listening_ports",    place.text.c_str(), "num_threads", threads.c_str(),
@@ -190,7 +190,7 @@ struct HttpServer::Impl {
 
   // Of what is no request, or comes too slowly. Civetweb's own answer has the date, by gmtime(),
   // which its threads share.
-  static int error_is_told(mg_connection* connection, int status, const char* /*why*/) noexcept {
+  static int error_comes(mg_connection* connection, int status, const char* /*why*/) noexcept {
     (void)::mg_printf(connection,
                       "HTTP/1.1 %d %s\r\n"
                       "Content-Length: 0\r\n"

@@ -217,7 +217,7 @@ void compare_telling(const ToldLoad& load, bool readers) {
   std::uint64_t events = 0;
   std::vector<std::size_t> order(kinds);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::mt19937 random;  // NOLINT(cert-msc51-cpp): each run has the same orders
+  std::mt19937 random;  // each run has the same orders
   for (int made = 0; made < kMade; ++made) {
     std::vector<std::unique_ptr<Setup>> setups(kinds);
     double events_a_second = 0;  // when they were told to readers the last time
