@@ -30,7 +30,8 @@ function(rpcrdma_library name)
   add_library(rpcrdma::${name} ALIAS rpcrdma_${name})
   target_include_directories(rpcrdma_${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/include
                                              PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-  target_link_libraries(rpcrdma_${name} PUBLIC ${arg_LINK} PRIVATE rpcrdma_flags ${arg_PRIVATE_LINK})
+  target_link_libraries(rpcrdma_${name} PUBLIC ${arg_LINK}
+    PRIVATE rpcrdma_flags rpcrdma_hardening ${arg_PRIVATE_LINK})
   if(RPCRDMA_WHOLE_PROGRAM)
     target_compile_options(rpcrdma_${name} PRIVATE -flto=auto -ffat-lto-objects)
   endif()
@@ -58,9 +59,10 @@ endfunction()
 add_custom_target(programs)
 add_custom_target(system_tests DEPENDS programs)
 
-# rpcrdma_program(TARGET): one that people run, optimized as a whole.
+# rpcrdma_program(TARGET): one that people run, optimized as a whole and hardened.
 function(rpcrdma_program target)
   add_dependencies(programs ${target})
+  target_link_libraries(${target} PRIVATE rpcrdma_hardening)
   if(RPCRDMA_WHOLE_PROGRAM)
     target_compile_options(${target} PRIVATE -flto=auto -fno-fat-lto-objects)
     target_link_options(${target} PRIVATE -flto=auto -O3)
