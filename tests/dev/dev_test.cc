@@ -1,0 +1,210 @@
+// Each command of ./dev gets to its build, builds what it needs, and goes on to its end.
+#include "stand_ins.h"
+
+#include <set>
+
+#include <gmock/gmock.h>
+
+namespace rpcrdma::dev {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+using Lines = std::vector<std::string>;
+
+struct Command {
+  std::string arguments;
+  Lines starts;  // builds, and what follows
+};
+
+std::string build(const std::string& preset, const std::string& targets) {
+  return fmt::format("cmake --build --preset {} -j 2 --target {}", preset, targets);
+}
+
+Lines bench(const Lines& programs) {
+  Lines lines{
+      "cmake --preset release -DRPCRDMA_TESTS=OFF -DRPCRDMA_BENCH=ON -DRPCRDMA_WIRESHARK=ON",
+      build("release", "all")};
+  lines.insert(lines.end(), programs.begin(), programs.end());
+  return lines;
+}
+
+const Lines kBenchWire{"bench_wire --benchmark_min_time=0.5",
+                       "bench_roce --benchmark_min_time=0.5"};
+const Lines kBenchAnalyze{"bench_analyze build/release/bin/rpcrdma tests/captures build/bench"};
+const Lines kBenchFabric{"bench_udp_floor ", "bench_fabric "};
+const Lines kBenchEngine{"bench_engine "};
+const Lines kBenchTrace{"bench_trace "};
+const Lines kBenchWireshark{
+    "bench_wireshark build/release/wireshark/epan/rpcrdma_scope.so 4.0 tests/captures"};
+const Lines kBenchGui{"bench_gui build/release/bin/rpcrdma tests/captures build/bench"};
+
+constexpr const char* kTsanTargets =
+    "rpcrdma e2e_test capture_test soft_io_test service_loopback_test service_metrics_test "
+    "trace_test trace_live_test index_test trial_test";
+const std::string kFuzz =
+    "-timeout=10 -rss_limit_mb=2048 -max_len=65536 -artifact_prefix=build/fuzz/crash-fuzz_it- "
+    "build/fuzz/found/fuzz_it tests/fuzz/corpus/it";
+
+const std::vector<Command> kCommands{
+    {"build", {"cmake --preset release -DRPCRDMA_TESTS=OFF", build("release", "all")}},
+    {"wireshark",
+     {"cmake --preset release -DRPCRDMA_WIRESHARK=ON",
+      build("release", "rpcrdma_scope rpcrdma-extcap"),
+      "cmake --install build/release --component wireshark"}},
+    {"gui some.pcap",
+     {"cmake --preset release -DRPCRDMA_GUI=ON", build("release", "gui"), "rpcrdma-gui some.pcap"}},
+    {"screenshots",
+     {"cmake --preset release -DRPCRDMA_GUI=ON -DRPCRDMA_TESTS=ON",
+      build("release", "gui_screenshots"),
+      "xvfb-run -a -s -screen 0 1600x1200x24 build/release/bin/gui_screenshots tests/captures "
+      "docs/gui"}},
+    {"test quick",
+     {"cmake --preset release -DRPCRDMA_TESTS=ON -DRPCRDMA_TESTS_BY_PROGRAM=OFF",
+      build("release", "all"), "ctest --preset release -j 2"}},
+    {"bench wire", bench(kBenchWire)},
+    {"bench analyze", bench(kBenchAnalyze)},
+    {"bench fabric", bench(kBenchFabric)},
+    {"bench engine", bench(kBenchEngine)},
+    {"bench trace", bench(kBenchTrace)},
+    {"bench wireshark", bench(kBenchWireshark)},
+    {"bench gui", bench(kBenchGui)},
+    {"fuzz 60",
+     {"cmake --preset asan -DRPCRDMA_TESTS=OFF", build("asan", "fuzzers"),
+      "fuzz_it -max_total_time=60 " + kFuzz}},
+    {"lab one two",
+     {"cmake --preset release -DRPCRDMA_TESTS=ON", build("release", "rpcrdma raw_peer"),
+      "lab run one two"}},
+    {"lab shell ls",
+     {"cmake --preset release -DRPCRDMA_TESTS=ON", build("release", "rpcrdma raw_peer"),
+      "lab shell ls"}},
+    {"lint",
+     {"cmake --preset debug", "clang-format --dry-run --Werror some.cc",
+      "shellcheck dev .ci/run tests/lab/image tests/wireshark/screenshots tests/lab/guest/init "
+      "tests/lab/guest/knfsd",
+      "clang-tidy -p build/debug --quiet some.cc"}},
+    {"format", {"clang-format -i some.cc"}},
+    {"help", {}},
+};
+
+TEST_F(DevScript, EachCommandRunsToItsEnd) {
+  for (const Command& command : kCommands) {
+    std::filesystem::remove(folder() + "/log");
+    const e2e::Result r = run(command.arguments);
+    EXPECT_EQ(r.status, 0) << command.arguments << '\n' << r.err;
+    EXPECT_THAT(started(), ElementsAreArray(command.starts)) << command.arguments;
+  }
+}
+
+// The lab runs beside the second build, so their order is open.
+TEST_F(DevScript, TestRunsAllTestsAndAddsThemUp) {
+  const e2e::Result r = run("test");
+  EXPECT_EQ(r.status, 0) << r.err;
+  const Lines all = started();
+  Lines lines;
+  for (const std::string& line : all) {
+    if (line != "lab run" && !line.starts_with("ctest --preset tsan")) lines.push_back(line);
+  }
+  EXPECT_THAT(
+      lines, ElementsAre("cmake --preset release -DRPCRDMA_TESTS=ON -DRPCRDMA_TESTS_BY_PROGRAM=ON",
+                         build("release", "system_tests"),
+                         "ctest --preset release -L system -j 2 --verbose",
+                         "cmake --preset asan -DRPCRDMA_TESTS=ON", build("asan", "all"),
+                         "ctest --preset asan -j 2 --verbose", "fuzz_it -max_total_time=8 " + kFuzz,
+                         "cmake --preset tsan", build("tsan", kTsanTargets)));
+  EXPECT_THAT(all, Contains("lab run"));
+  EXPECT_THAT(all.back(), StartsWith("ctest --preset tsan -R "));
+  EXPECT_THAT(r.out, HasSubstr("\n5 passed, 0 failed, 0 skipped\n"));
+}
+
+TEST_F(DevScript, BenchAllRunsEachBenchmarkWhereverItIsCalledFrom) {
+  const e2e::Result r = run("bench", "", "tests", "../dev");
+  EXPECT_EQ(r.status, 0) << r.err;
+  Lines benchmarks, expected;
+  for (const std::string& line : started()) {
+    if (line.starts_with("bench_")) benchmarks.push_back(line);
+  }
+  for (const Lines& lines : {kBenchWire, kBenchAnalyze, kBenchFabric, kBenchEngine, kBenchTrace,
+                             kBenchWireshark, kBenchGui}) {
+    expected.insert(expected.end(), lines.begin(), lines.end());
+  }
+  EXPECT_EQ(benchmarks, expected);
+}
+
+// So that a command which is added to the script is added here.
+TEST_F(DevScript, EachCommandOfTheHelpIsTried) {
+  std::set<std::string> tried{"demo"};  // demo_test.cc
+  for (const Command& command : kCommands) {
+    tried.insert(command.arguments.substr(0, command.arguments.find(' ')));
+  }
+  std::istringstream help(run("help").out);
+  int listed = 0;
+  for (std::string line; std::getline(help, line);) {
+    if (line.size() < 3 || line.substr(0, 2) != "  " || line[2] == ' ') continue;
+    ++listed;
+    EXPECT_THAT(tried, Contains(line.substr(2, line.find_first_of(" ", 2) - 2))) << line;
+  }
+  EXPECT_GE(listed, 12);
+}
+
+TEST_F(DevScript, WithoutRootThePluginIsInstalledForTheUser) {
+  const e2e::Result r = run("wireshark", "USER_ID=1000");
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(
+      e2e::read_file(folder() + "/home/.local/lib/wireshark/plugins/4.0/epan/rpcrdma_scope.so"),
+      "plugin");
+  EXPECT_THAT(started(), Not(Contains(HasSubstr("--install"))));
+  EXPECT_THAT(r.err, HasSubstr("WIRESHARK_EXTCAP_DIR=" + folder() + "/build/release/extcap"));
+}
+
+TEST_F(DevScript, MissingPackagesAreInstalledByRootAndNamedToOthers) {
+  EXPECT_EQ(run("build", "PACKAGES=").status, 0);
+  const Lines lines = started();
+  ASSERT_GE(lines.size(), 2U);
+  EXPECT_EQ(lines[0], "apt-get update");
+  EXPECT_THAT(lines[1], StartsWith("apt-get install -y --no-install-recommends g++ cmake "));
+  std::filesystem::remove(folder() + "/log");
+  const e2e::Result r = run("test quick", "PACKAGES= USER_ID=1000");
+  EXPECT_EQ(r.status, 1);
+  EXPECT_THAT(r.err, HasSubstr("run as root: apt-get install --no-install-recommends g++ cmake "));
+  EXPECT_THAT(started(), IsEmpty());
+}
+
+TEST_F(DevScript, ABuildThatFailsEndsIt) {
+  const e2e::Result configured = run("wireshark", "'FAILS=cmake --preset'");
+  EXPECT_EQ(configured.status, 1);
+  EXPECT_THAT(configured.err, AllOf(HasSubstr("the stand-in fails"),
+                                    HasSubstr("dev: cmake --preset release failed")));
+  const e2e::Result built = run("wireshark", "'FAILS=cmake --build'");
+  EXPECT_EQ(built.status, 1);
+  EXPECT_THAT(built.err,
+              AllOf(HasSubstr("the stand-in fails"), HasSubstr("dev: the build failed (release)")));
+  EXPECT_THAT(started(), Not(Contains(HasSubstr("--install"))));
+}
+
+TEST_F(DevScript, ATestThatFailsFailsIt) {
+  const e2e::Result r = run("test quick", "BAD_TESTS=1");
+  EXPECT_EQ(r.status, 1);
+  EXPECT_THAT(r.out, HasSubstr("\n0 passed, 1 failed, 0 skipped\n"));
+}
+
+TEST_F(DevScript, ABuildSaysHowLongItTakes) {
+  EXPECT_THAT(run("build").err, HasSubstr("== 7 steps, at most about "));
+}
+
+TEST_F(DevScript, WhatIsNoCommandIsRefused) {
+  EXPECT_EQ(run("frobnicate").status, 2);
+  const e2e::Result r = run("bench frobnicate");
+  EXPECT_EQ(r.status, 1);
+  EXPECT_THAT(r.err, HasSubstr("no benchmark named frobnicate"));
+}
+
+}  // namespace
+}  // namespace rpcrdma::dev

@@ -1,0 +1,99 @@
+// A copy of the script ./dev with stand-ins for all that it starts: they log how they were called.
+// What is built, measured or installed for real takes minutes; that a command of the script gets
+// there is checked in milliseconds.
+#pragma once
+
+#include "../e2e/command.h"
+
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace rpcrdma::dev {
+
+class DevScript : public ::testing::Test {
+ protected:
+  DevScript() {
+    namespace fs = std::filesystem;
+    fs::copy_file(RPCRDMA_SOURCE_DIR "/dev", folder_.file("dev"));
+    for (const char* made : {"tools", "home", "tmp", "tests/lab", "build/release/bin",
+                             "build/release/wireshark/epan", "build/asan/fuzz"}) {
+      fs::create_directories(folder_.file(made));
+    }
+    e2e::write_file(folder_.file("stand-in"), kStandIn);
+    fs::permissions(folder_.file("stand-in"), fs::perms::owner_all);
+    for (const char* tool : {"apt-get", "clang-format", "clang-tidy", "cmake", "ctest",
+                             "dpkg-query", "git", "id", "nproc", "shellcheck", "xvfb-run"}) {
+      stand_in(std::string("tools/") + tool);
+    }
+    for (const char* program :
+         {"rpcrdma", "rpcrdma-gui", "bench_wire", "bench_roce", "bench_analyze", "bench_udp_floor",
+          "bench_fabric", "bench_engine", "bench_trace", "bench_wireshark", "bench_gui"}) {
+      stand_in(std::string("build/release/bin/") + program);
+    }
+    stand_in("build/asan/fuzz/fuzz_it");
+    stand_in("tests/lab/lab");
+    e2e::write_file(folder_.file("build/release/wireshark/epan/rpcrdma_scope.so"), "plugin");
+    e2e::write_file(folder_.file("build/release/wireshark/version"), "Wireshark plugins: 4.0\n");
+  }
+
+  void stand_in(const std::string& file) const {
+    std::filesystem::create_symlink(folder_.file("stand-in"), folder_.file(file));
+  }
+  [[nodiscard]] const std::string& folder() const { return folder_.path(); }
+
+  // `variables`: for the stand-ins, as a shell has them in front of a command.
+  [[nodiscard]] e2e::Result run(const std::string& arguments, const std::string& variables = {},
+                                const std::string& where = ".",
+                                const std::string& script = "./dev") {
+    return e2e::run(fmt::format(
+        "cd {0}/{1} && env -i PATH={0}/tools:$PATH HOME={0}/home TMPDIR={0}/tmp LOG={0}/log {2} "
+        "{3} {4}",
+        folder_.path(), where, variables, script, arguments));
+  }
+  // What was started since the test began, a line each.
+  [[nodiscard]] std::vector<std::string> started() const {
+    std::vector<std::string> lines;
+    std::istringstream in(e2e::read_file(folder_.file("log")));
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+  }
+
+ private:
+  // FAILS: how the call begins that is to fail. PACKAGES: what dpkg-query says of each.
+  static constexpr const char* kStandIn = R"sh(#!/bin/sh
+name=${0##*/}
+case $name in
+  nproc) echo 2; exit ;;
+  git) echo some.cc; exit ;;
+  id) echo "${USER_ID-0}"; exit ;;
+  dpkg-query) printf '%s' "${PACKAGES-install ok installed}"; exit ;;
+esac
+case "$name $*" in
+  *' -- -n') echo '[7/7] Linking'; exit ;;
+esac
+printf '%s\n' "$name $*" >>"$LOG"
+if [ -n "$FAILS" ]; then
+  case "$name $*" in
+    "$FAILS"*) echo "$name: the stand-in fails"; exit 1 ;;
+  esac
+fi
+case $name in
+  cmake) printf '%s\n' '-- Components:' '--   cli: built' '-- Configuring done' '[7/7] Linking' ;;
+  ctest)
+    echo '1: [       OK ] A.Case (0 ms)'
+    echo "100% tests passed, ${BAD_TESTS-0} tests failed out of 1"
+    echo 'Total Test time (real) = 0.01 sec'
+    ;;
+  lab) echo '1 passed, 0 failed, 0 skipped' ;;
+esac
+)sh";
+
+  e2e::TemporaryFolder folder_;
+};
+
+}  // namespace rpcrdma::dev
