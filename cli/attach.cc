@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -25,11 +26,10 @@
 #include <unistd.h>
 
 #include <rpcrdma/capture/live_stream.h>
-#include <rpcrdma/capture/source.h>
 #include <rpcrdma/capture/whole_blocks.h>
 #include <rpcrdma/trace/read.h>
-#include <rpcrdma/trace/upper_pdu.h>
 #include <rpcrdma/trace_live/endpoints.h>
+#include <rpcrdma/trace_live/stream_check.h>
 #include <rpcrdma/trace_live/stream_file.h>
 
 namespace rpcrdma::cli {
@@ -91,19 +91,27 @@ bool write_all(int fd, std::span<const std::uint8_t> bytes) {
   return true;
 }
 
-// What whole blocks tell of what was lost to the reader: Loss events do, each of its thread's ring,
-// and of packets the interface's statistics, whose latest hold.
-class ToldLoss {
+// What comes from the endpoint, block by block: whether an endpoint sends it, and what was lost to
+// this reader. Of events Loss events say that, each of its thread's ring, and of packets the
+// interface's statistics; the latest holds.
+class Kept {
  public:
-  void add(std::span<const std::uint8_t> blocks) {
-    while (blocks.size() >= kShortestBlock) {
-      const std::span<const std::uint8_t> block =
-          blocks.first(std::min<std::size_t>(word(blocks, 4), blocks.size()));
-      if (word(block, 0) == kEnhancedPacket) event(block);
-      if (word(block, 0) == kInterfaceStatistics) statistics(block);
-      blocks = blocks.subspan(block.size());
+  explicit Kept(bool packets) : of_packets_(packets) {}
+
+  // `blocks`: whole ones. Gives those before the first that no endpoint sends: see why().
+  [[nodiscard]] std::span<const std::uint8_t> add(std::span<const std::uint8_t> blocks) {
+    std::size_t good = 0;
+    while (why_ == nullptr && good < blocks.size()) {
+      const auto block = blocks.subspan(good, word(blocks, good + kLengthAt));
+      const std::uint32_t type = word(block, 0);
+      if (type == kEnhancedPacket && !of_packets_) event(block);
+      if (type == kInterfaceStatistics && of_packets_) statistics(block);
+      if (why_ == nullptr) good += block.size();
     }
+    return blocks.first(good);
   }
+  // Null, or the end of a sentence.
+  [[nodiscard]] const char* why() const { return why_; }
   [[nodiscard]] std::uint64_t lost() const {
     std::uint64_t sum = packets_;
     for (const auto& [ring, lost] : events_) sum += lost;
@@ -111,10 +119,9 @@ class ToldLoss {
   }
 
  private:
-  static constexpr std::size_t kShortestBlock = 12;
   // draft-ietf-opsawg-pcapng, sections 4.3 and 4.6.
   static constexpr std::uint32_t kInterfaceStatistics = 5, kEnhancedPacket = 6;
-  static constexpr std::size_t kPacketLengthAt = 20, kPacketAt = 28, kOptionsAt = 20;
+  static constexpr std::size_t kLengthAt = 4, kPacketLengthAt = 20, kPacketAt = 28, kOptionsAt = 20;
   static constexpr std::uint16_t kIfDrop = 5;
 
   template <typename T>
@@ -128,13 +135,16 @@ class ToldLoss {
   }
 
   void event(std::span<const std::uint8_t> block) {
-    if (block.size() < kPacketAt) return;
-    const auto data = block.subspan(kPacketAt);
-    const auto event = trace::event_in_pdu(
-        data.first(std::min<std::size_t>(word(block, kPacketLengthAt), data.size())));
-    const auto view = event ? trace::view_event(*event) : std::nullopt;
-    const auto loss = view ? trace::read_event<trace::Loss>(*view) : std::nullopt;
-    if (loss) events_[view->header.ring] = loss->lost;
+    const auto data = block.subspan(std::min(kPacketAt, block.size()));
+    const auto view =
+        check_.take(data.first(std::min<std::size_t>(word(block, kPacketLengthAt), data.size())));
+    if (!view) {
+      why_ = view.error();
+      return;
+    }
+    if (const auto loss = trace::read_event<trace::Loss>(*view)) {
+      events_[view->header.ring] = loss->lost;
+    }
   }
   void statistics(std::span<const std::uint8_t> block) {
     for (std::size_t at = kOptionsAt; at + 4 <= block.size();) {
@@ -146,9 +156,27 @@ class ToldLoss {
     }
   }
 
+  const bool of_packets_;
+  trace::StreamCheck check_;
+  const char* why_ = nullptr;
   std::map<std::uint32_t, std::uint64_t> events_;  // by ring
   std::uint64_t packets_ = 0;
 };
+
+using Deadline = std::optional<capture::WholeBlocks::Clock::time_point>;
+
+// Until something comes, or the deadline has.
+void wait_for(int fd, const Deadline& deadline) {
+  using std::chrono::milliseconds;
+  int bound = -1;
+  if (deadline) {
+    const auto left =
+        std::chrono::ceil<milliseconds>(*deadline - capture::WholeBlocks::Clock::now()).count();
+    bound = static_cast<int>(std::clamp<milliseconds::rep>(left, 0, INT_MAX));
+  }
+  pollfd wait{fd, POLLIN, 0};
+  ::poll(&wait, 1, bound);
+}
 
 // Writes the stream as it comes.
 int keep(const Options& options, const FileDescriptor& from) {
@@ -164,13 +192,18 @@ int keep(const Options& options, const FileDescriptor& from) {
   capture::WholeBlocks blocks;
   std::array<std::uint8_t, std::size_t{64} << 10> buffer;
   std::uint64_t written = 0;
-  ToldLoss loss;
-  while (!blocks.broken()) {
-    const ssize_t n = ::read(from.get(), buffer.data(), buffer.size());
-    if (n < 0 && errno == EINTR) continue;
+  Kept kept(options.packets);
+  while (!blocks.broken() && kept.why() == nullptr) {
+    wait_for(from.get(), blocks.deadline());
+    const ssize_t n = ::recv(from.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
+      blocks.expire(capture::WholeBlocks::Clock::now());
+      continue;
+    }
     if (n < 0) return refused(fmt::format("{}: {}", options.endpoint, std::strerror(errno)));
     if (n == 0) break;
-    const auto whole = blocks.add(std::span(buffer).first(static_cast<std::size_t>(n)));
+    const auto whole = kept.add(blocks.add(std::span(buffer).first(static_cast<std::size_t>(n))));
+    blocks.expire(capture::WholeBlocks::Clock::now());
     if (!write_all(to.get(), whole)) {
       // Whom it was for has gone.
       if (standard && errno == EPIPE) return kOk;
@@ -178,12 +211,14 @@ int keep(const Options& options, const FileDescriptor& from) {
     }
     if (written == 0 && !whole.empty()) say_attached(options);
     written += whole.size();
-    loss.add(whole);
   }
-  if (blocks.broken()) return refused(options.endpoint + ": what comes from it is no pcapng");
+  const char* const why = kept.why() != nullptr ? kept.why() : blocks.why();
+  const bool dropped = *why != '\0';
+  if (dropped && written == 0) return refused(fmt::format("{}: {}", options.endpoint, why));
   fmt::print(stderr, "rpcrdma: {}{} bytes written, {} {} lost\n",
-             stopped != 0 ? "" : options.endpoint + " has ended; ", written, loss.lost(),
+             stopped != 0 || dropped ? "" : options.endpoint + " has ended; ", written, kept.lost(),
              options.packets ? "packets" : "events");
+  if (dropped) return refused(fmt::format("{}: {}", options.endpoint, why));
   return kOk;
 }
 
@@ -195,16 +230,16 @@ std::int64_t now_ns() {
 int keep_ring(const Options& options, const capture::RingOptions& ring, FileDescriptor from) {
   const auto file = trace::StreamFile::open(options.write, ring, options.endpoint, now_ns());
   if (!file) return refused(file.error().message);
-  capture::LiveStream stream(std::move(from));
+  capture::LiveStream stream(std::move(from), trace::live_check());
   capture::Expected<void> written;
   bool attached = false;
   while (written && stream.fd() >= 0) {
-    pollfd wait{stream.fd(), POLLIN, 0};
-    if (::poll(&wait, 1, -1) <= 0) continue;
+    wait_for(stream.fd(), stream.deadline());
     stream.read([&](const capture::Frame& frame) {
       if (written) written = (*file)->write(frame);
       if (!std::exchange(attached, true)) say_attached(options);
     });
+    stream.expire();
     if (written) written = (*file)->flush();
   }
   // Also where an event could not be taken: those before it could.
@@ -220,31 +255,31 @@ int keep_ring(const Options& options, const capture::RingOptions& ring, FileDesc
 
 int show(const Options& options, FileDescriptor from, LiveView& view) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  const auto source = capture::open_descriptor(std::move(from), options.endpoint);
-  if (!source) return stopped != 0 ? kOk : refused(source.error().message);
-  capture::Frame frame;
-  int status = kOk;
-  for (;;) {
-    const auto more = (*source)->next(frame);
-    if (!more) status = refused(more.error().message);
-    if (!more || !*more) break;
-    if (frame.number == 1) say_attached(options);
-    view.frame(frame);
+  capture::LiveStream stream(std::move(from), trace::live_check());
+  while (stream.fd() >= 0) {
+    wait_for(stream.fd(), stream.deadline());
+    stream.read([&](const capture::Frame& frame) {
+      if (frame.number == 1) say_attached(options);
+      view.frame(frame);
+    });
+    stream.expire();
   }
-  const capture::SourceStats& stats = (*source)->stats();
-  view.finish(options.packets ? stats.dropped : 0);
-  if (stopped == 0 && !stats.damage.empty()) {
-    complain(fmt::format("warning: {}: {}", options.endpoint, stats.damage));
+  view.finish(options.packets ? stream.dropped() : 0);
+  if (stopped == 0 && stream.cut_short()) {
+    complain(fmt::format("warning: {}: it ended within a block", options.endpoint));
   }
-  const std::string ended = stopped != 0 ? "" : options.endpoint + " has ended; ";
+  const std::string ended =
+      stopped != 0 || !stream.why().empty() ? "" : options.endpoint + " has ended; ";
   if (options.packets) {
-    fmt::print(stderr, "rpcrdma: {}{} packets, {} lost\n", ended, stats.frames, stats.dropped);
+    fmt::print(stderr, "rpcrdma: {}{} packets, {} lost\n", ended, stream.frames(),
+               stream.dropped());
   } else {
     const trace_reader::ReaderStats events = view.events();
     fmt::print(stderr, "rpcrdma: {}{} events, {} lost\n", ended, events.events,
                events.lost + events.missing);
   }
-  return status;
+  if (!stream.why().empty()) return refused(fmt::format("{}: {}", options.endpoint, stream.why()));
+  return kOk;
 }
 
 int attach(Options options) {

@@ -12,6 +12,7 @@
 
 #include <rpcrdma/capture/source.h>
 #include <rpcrdma/decode/schema.h>
+#include <rpcrdma/decode/text_sink.h>
 #include <rpcrdma/filter/filter.h>
 #include <rpcrdma/load/echo_requests.h>
 #include <rpcrdma/rules/rule.h>
@@ -42,10 +43,21 @@ void interfaces(const Word& word) {
   for (const capture::ListedInterface& i : *all) word.add(i.name, i.description);
 }
 
+// A shell takes it as it is.
+bool is_plain_word(const std::string& text) {
+  return !text.empty() && text.front() != '-' && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_.,:+@%/").find(c) != std::string_view::npos;
+  });
+}
+
+// What an endpoint calls itself is put into a command line only where it is a plain word.
 void endpoints(const Word& word) {
   const auto all = trace::list_endpoints();
   if (!all) return;
-  for (const trace::RunningEndpoint& e : *all) word.add(e.name, e.role);
+  for (const trace::RunningEndpoint& e : *all) {
+    word.add(is_plain_word(e.name) ? e.name : std::to_string(e.process), e.role);
+  }
 }
 
 void users(const Word& word) {
@@ -224,8 +236,8 @@ Completions complete(const CLI::App& root, const std::vector<std::string>& words
 std::string completion_lines(const Completions& found) {
   std::string lines;
   for (const Completions::Candidate& c : found.candidates) {
-    lines += c.text;
-    if (!c.description.empty()) lines += '\t' + c.description;
+    lines += decode::escape_text(c.text);
+    if (!c.description.empty()) lines += '\t' + decode::escape_text(c.description);
     lines += '\n';
   }
   if (found.files) lines += ":files\n";

@@ -59,7 +59,7 @@ int list(bool json) {
   fmt::print("{:<{}}  {:>7}  {:<19}  {}\n", "NAME", width, "PROCESS", "SINCE (UTC)", "ROLE");
   for (const RunningEndpoint& e : *endpoints) {
     fmt::print("{:<{}}  {:>7}  {:<19}  {}\n", decode::escape_text(e.name), width, e.process,
-               since(e), e.since != 0 ? decode::escape_text(e.role) : "(does not answer)");
+               since(e), e.since != 0 ? decode::escape_text(e.role) : "(" + e.fault + ")");
   }
   return kOk;
 }

@@ -26,6 +26,7 @@
 #include <rpcrdma/top/gather.h>
 #include <rpcrdma/top/keys.h>
 #include <rpcrdma/trace_live/endpoints.h>
+#include <rpcrdma/trace_live/stream_check.h>
 
 namespace rpcrdma::cli {
 
@@ -152,12 +153,15 @@ capture::Expected<void> Top::look() {
     const auto stands = [&](const trace::RunningEndpoint& one) { return one.path == e.path; };
     if (e.stream.fd() < 0 && std::ranges::none_of(*there, stands)) e.path.clear();
   }
+  // All that are new have one deadline: some may be silent.
+  const std::int64_t deadline = monotonic() + trace::kEndpointPatience.count();
   for (const trace::RunningEndpoint& one : *there) {
     if (endpoints_.size() == top::Gather::kMostEndpoints) break;
     const auto same = [&](const Endpoint& e) { return e.path == one.path; };
     if (std::ranges::any_of(endpoints_, same)) continue;
-    if (auto fd = trace::connect_endpoint(one.path)) {
-      add({one.name, one.path, capture::LiveStream(std::move(*fd))});
+    const std::chrono::nanoseconds patience(std::max<std::int64_t>(deadline - monotonic(), 0));
+    if (auto fd = trace::connect_endpoint(one.path, patience)) {
+      add({one.name, one.path, capture::LiveStream(std::move(*fd), trace::live_check())});
     } else {
       // It has just ended, or was killed; or others read all that it tells.
       refusal_ = fd.error().message;
@@ -215,16 +219,20 @@ void Top::wait(std::int64_t until_ns, Screen* screen) {
   for (const Endpoint& e : endpoints_) fds.push_back({e.stream.fd(), POLLIN, 0});
   const std::int64_t left = until_ns - monotonic();
   const int timeout = left <= 0 ? 0 : static_cast<int>((left + kMillisecond - 1) / kMillisecond);
-  if (::poll(fds.data(), fds.size(), timeout) <= 0) return;
+  if (::poll(fds.data(), fds.size(), timeout) < 0) return;
   if (fds[0].revents != 0) {
     while (const int number = Signals::take()) signal(number, screen);
   }
   if (fds[1].revents != 0) keys();
   for (std::size_t i = 0; i < endpoints_.size(); ++i) {
-    if (fds[i + 2].revents == 0) continue;
     capture::LiveStream& stream = endpoints_[i].stream;
+    if (stream.fd() < 0) continue;
     const auto number = static_cast<std::uint32_t>(i);
-    stream.read([&](const capture::Frame& frame) { gather_.frame(number, frame); });
+    if (fds[i + 2].revents != 0) {
+      stream.read([&](const capture::Frame& frame) { gather_.frame(number, frame); });
+    } else {
+      stream.expire();
+    }
     if (stream.fd() < 0) gather_.ended(number, stream.why());
   }
 }
@@ -293,7 +301,7 @@ int run(const Options& options) {
   for (const std::string& name : options.endpoints) {
     auto fd = trace::connect_endpoint(name);
     if (!fd) return refused(fd.error().message);
-    top.add({name, {}, capture::LiveStream(std::move(*fd))});
+    top.add({name, {}, capture::LiveStream(std::move(*fd), trace::live_check())});
   }
   if (all) {
     if (const auto looked = top.look(); !looked) return refused(looked.error().message);

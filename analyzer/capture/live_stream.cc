@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <span>
@@ -23,22 +24,33 @@ std::uint32_t word(std::span<const std::uint8_t> bytes, std::size_t at) {
 
 }  // namespace
 
-LiveStream::LiveStream(FileDescriptor fd) : fd_(std::move(fd)), buffer_(kAtOnce) {}
+LiveStream::LiveStream(FileDescriptor fd, Check check, LivePatience patience, Clock::time_point now)
+    : fd_(std::move(fd)), check_(std::move(check)), blocks_(patience, now), buffer_(kAtOnce) {}
 
 void LiveStream::end(std::string why) {
   why_ = std::move(why);
   fd_.close();
 }
 
-void LiveStream::read(const std::function<void(const Frame&)>& take) {
+void LiveStream::read(const std::function<void(const Frame&)>& take, Clock::time_point now) {
   const ssize_t n = ::recv(fd_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
   if (n < 0) {
     if (errno != EAGAIN && errno != EINTR) end(std::strerror(errno));
     return;
   }
   if (n == 0) return end({});
-  parse(blocks_.add(std::span(buffer_).first(static_cast<std::size_t>(n))), take);
-  if (blocks_.broken()) end("what comes from it is no pcapng");
+  parse(blocks_.add(std::span(buffer_).first(static_cast<std::size_t>(n)), now), take);
+  if (fd_.get() >= 0) expire(now);
+}
+
+void LiveStream::expire(Clock::time_point now) {
+  if (fd_.get() < 0) return;
+  blocks_.expire(now);
+  if (blocks_.broken()) end(blocks_.why());
+}
+
+std::optional<LiveStream::Clock::time_point> LiveStream::deadline() const {
+  return fd_.get() < 0 ? std::nullopt : blocks_.deadline();
 }
 
 void LiveStream::parse(std::span<const std::uint8_t> blocks,
@@ -63,8 +75,11 @@ void LiveStream::parse(std::span<const std::uint8_t> blocks,
     const auto more = (*source)->next(frame);
     if (!more) return end(more.error().message);
     if (!*more) break;
+    if (const char* const why = check_ ? check_(frame) : nullptr) return end(why);
+    frame.number = ++frames_;
     take(frame);
   }
+  dropped_ = std::max(dropped_, (*source)->stats().dropped);
   if (!(*source)->stats().damage.empty()) end((*source)->stats().damage);
 }
 

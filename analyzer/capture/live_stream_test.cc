@@ -61,5 +61,64 @@ TEST_F(LiveStreams, WhatIsNoPcapngEndsItWithAReason) {
   EXPECT_NE(stream_->why(), "");
 }
 
+TEST_F(LiveStreams, FramesAreCountedOverAllReads) {
+  const Writer le;
+  send(le.section() + le.interface(252) + le.packet(0, 1, {1}));
+  read();
+  send(le.packet(0, 2, {2}) + le.packet(0, 3, {3}));
+  std::vector<std::uint64_t> numbers;
+  stream_->read([&](const Frame& f) { numbers.push_back(f.number); });
+  EXPECT_EQ(numbers, (std::vector<std::uint64_t>{2, 3}));
+  EXPECT_EQ(stream_->frames(), 3u);
+}
+
+TEST_F(LiveStreams, SaysThatItEndedWithinABlock) {
+  const Writer le;
+  const ByteVector packet = le.packet(0, 1, {1});
+  send(le.section() + le.interface(252) + packet + ByteVector(packet.begin(), packet.begin() + 9));
+  endpoint_.close();
+  read();
+  EXPECT_FALSE(stream_->cut_short());
+  read();
+  EXPECT_EQ(stream_->fd(), -1);
+  EXPECT_TRUE(stream_->cut_short());
+}
+
+TEST_F(LiveStreams, ASilentOneEndsWhenItsTimeIsOver) {
+  ASSERT_TRUE(stream_->deadline());
+  stream_->expire(*stream_->deadline() - std::chrono::nanoseconds(1));
+  EXPECT_GE(stream_->fd(), 0);
+  stream_->expire(*stream_->deadline());
+  EXPECT_EQ(stream_->fd(), -1);
+  EXPECT_EQ(stream_->why(), "it does not answer");
+}
+
+TEST_F(LiveStreams, AFrameThatNoEndpointSendsEndsIt) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
+  endpoint_ = FileDescriptor(ends[0]);
+  stream_ = std::make_unique<LiveStream>(FileDescriptor(ends[1]), [](const Frame& f) {
+    return f.data.front() == 2 ? "it is two" : nullptr;
+  });
+  const Writer le;
+  send(le.section() + le.interface(252) + le.packet(0, 1, {1}) + le.packet(0, 2, {2}) +
+       le.packet(0, 3, {3}));
+  EXPECT_EQ(read(), std::vector<ByteVector>({{1}}));
+  EXPECT_EQ(stream_->fd(), -1);
+  EXPECT_EQ(stream_->why(), "it is two");
+}
+
+// Of the interfaces of a stream without end not more is kept than an endpoint has.
+TEST_F(LiveStreams, InterfacesWithoutEndEndIt) {
+  const Writer le;
+  send(le.section());
+  for (int i = 0; i < 1000 && stream_->fd() >= 0; ++i) {
+    send(le.interface(252));
+    EXPECT_TRUE(read().empty());
+  }
+  EXPECT_EQ(stream_->fd(), -1);
+  EXPECT_NE(stream_->why(), "");
+}
+
 }  // namespace
 }  // namespace rpcrdma::capture

@@ -1,5 +1,8 @@
+#include "pcapng_format.h"
+
 #include <cstring>
 
+#include <rpcrdma/capture/source.h>
 #include <rpcrdma/capture/whole_blocks.h>
 
 namespace rpcrdma::capture {
@@ -8,31 +11,91 @@ namespace {
 
 constexpr std::size_t kTypeAndLength = 8;
 constexpr std::uint32_t kShortest = 12;
-constexpr std::uint32_t kSection = 0x0a0d0d0a;
+constexpr std::size_t kLinkAt = 8;
+// An endpoint that was suspended sends the rest of a block at once when it is resumed: one that
+// trickles needs more reads than that takes.
+constexpr std::size_t kReadsOfABlock = 16;
 
-std::uint32_t word(std::span<const std::uint8_t> bytes, std::size_t at) {
-  std::uint32_t value = 0;
+template <typename T>
+T number(std::span<const std::uint8_t> bytes, std::size_t at) {
+  T value = 0;
   std::memcpy(&value, bytes.data() + at, sizeof value);
   return value;
 }
 
 }  // namespace
 
-std::span<const std::uint8_t> WholeBlocks::add(std::span<const std::uint8_t> bytes) {
-  if (broken_) return {};
+std::span<const std::uint8_t> WholeBlocks::add(std::span<const std::uint8_t> bytes,
+                                               Clock::time_point now) {
+  if (broken()) return {};
+  const bool within = within_block();
   bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(given_));
   given_ = 0;
   bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
   const std::span<const std::uint8_t> all(bytes_);
   while (all.size() - given_ >= kTypeAndLength) {
-    const std::uint32_t length = word(all, given_ + 4);
-    broken_ = length < kShortest || length % 4 != 0 || length > kMaxBlock ||
-              (!begun_ && word(all, given_) != kSection);
-    if (broken_ || length > all.size() - given_) break;
+    const auto length = number<std::uint32_t>(all, given_ + 4);
+    if (length < kShortest || length % 4 != 0 ||
+        (!section_ && number<std::uint32_t>(all, given_) != kPcapngSectionHeader)) {
+      why_ = "what comes from it is no pcapng";
+    } else if (length > kMaxBlock) {
+      why_ = "a block that comes from it claims to be larger than any of an endpoint";
+    }
+    if (broken() || length > all.size() - given_) break;
+    take(all.subspan(given_, length));
+    if (broken()) break;
     given_ += length;
-    begun_ = true;
   }
+  watch_trickle(given_ != 0 || !within, now);
   return all.first(given_);
+}
+
+void WholeBlocks::take(std::span<const std::uint8_t> block) {
+  const auto type = number<std::uint32_t>(block, 0);
+  switch (type) {
+    case kPcapngSectionHeader:
+      if (section_) why_ = "a second section comes from it, where an endpoint sends one";
+      section_ = true;
+      head_ += block.size();
+      break;
+    case kInterfaceDescription:
+      head_ += block.size();
+      if (++interfaces_ > kMaxInterfaces) {
+        why_ = "more interfaces come from it than an endpoint has";
+      } else if (block.size() >= kShortest + sizeof(std::uint16_t) &&
+                 number<std::uint16_t>(block, kLinkAt) !=
+                     static_cast<std::uint16_t>(LinkType::kUpperPdu)) {
+        begun_ = true;
+      }
+      break;
+    case kEnhancedPacket:
+      packets_ += block.size();
+      begun_ = true;
+      break;
+    default:
+      beside_ += block.size();
+      if (beside_ > kMaxBeside + packets_) why_ = "what comes from it are hardly any packets";
+  }
+  if (head_ > kMaxHead) why_ = "its description is longer than that of any endpoint";
+}
+
+// `progress`: the block at the end is another one than before.
+void WholeBlocks::watch_trickle(bool progress, Clock::time_point now) {
+  if (progress || !within_block()) {
+    block_began_ = now;
+    reads_ = 0;
+  } else if (++reads_ > kReadsOfABlock && now - block_began_ >= patience_.block) {
+    why_ = "it does not send the rest of a block";
+  }
+}
+
+std::optional<WholeBlocks::Clock::time_point> WholeBlocks::deadline() const {
+  if (begun_ || broken()) return std::nullopt;
+  return opened_ + patience_.begin;
+}
+
+void WholeBlocks::expire(Clock::time_point now) {
+  if (const auto until = deadline(); until && now >= *until) why_ = "it does not answer";
 }
 
 }  // namespace rpcrdma::capture

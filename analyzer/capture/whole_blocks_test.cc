@@ -70,5 +70,144 @@ TEST(WholeBlocks, WhatCameBeforeTheDamageIsGiven) {
   EXPECT_TRUE(blocks.broken());
 }
 
+// ----- Streams of whoever is no endpoint
+
+constexpr std::uint32_t kSection = 0x0a0d0d0a, kInterface = 1, kStatistics = 5, kPacket = 6;
+constexpr std::uint32_t kEthernet = 1, kUpperPdu = 252;
+
+Bytes interface(std::uint32_t link, std::uint32_t length = 20) {
+  Bytes bytes = block(kInterface, length);
+  std::memcpy(bytes.data() + 8, &link, 2);
+  return bytes;
+}
+
+// Adds the block until the stream is broken, `most` times at most; how often it was given.
+std::size_t repeat(WholeBlocks& blocks, const Bytes& one, std::size_t most) {
+  std::size_t given = 0;
+  for (std::size_t i = 0; i < most && !blocks.broken(); ++i) {
+    if (!blocks.add(one).empty()) ++given;
+  }
+  return given;
+}
+
+TEST(WholeBlocks, InterfacesWithoutEndAreRefused) {
+  WholeBlocks blocks;
+  EXPECT_EQ(blocks.add(block(kSection, 28)).size(), 28U);
+  EXPECT_EQ(repeat(blocks, interface(kUpperPdu), 1000), WholeBlocks::kMaxInterfaces);
+  EXPECT_STREQ(blocks.why(), "more interfaces come from it than an endpoint has");
+}
+
+TEST(WholeBlocks, AnInterfaceWithoutEndIsRefused) {
+  WholeBlocks blocks;
+  EXPECT_EQ(blocks.add(block(kSection, 28)).size(), 28U);
+  EXPECT_TRUE(blocks.add(interface(kUpperPdu, WholeBlocks::kMaxHead)).empty());
+  EXPECT_STREQ(blocks.why(), "its description is longer than that of any endpoint");
+}
+
+TEST(WholeBlocks, ASecondSectionIsRefused) {
+  WholeBlocks blocks;
+  EXPECT_EQ(repeat(blocks, block(kSection, 28), 10), 1U);
+  EXPECT_STREQ(blocks.why(), "a second section comes from it, where an endpoint sends one");
+}
+
+TEST(WholeBlocks, AGiantBlockIsRefusedBeforeItCame) {
+  WholeBlocks blocks;
+  EXPECT_EQ(blocks.add(block(kSection, 28)).size(), 28U);
+  Bytes giant = block(kPacket, 12);
+  const std::uint32_t length = WholeBlocks::kMaxBlock + 4;
+  std::memcpy(giant.data() + 4, &length, sizeof length);
+  EXPECT_TRUE(blocks.add(giant).empty());
+  EXPECT_TRUE(blocks.broken());
+}
+
+TEST(WholeBlocks, WhatIsNoPacketIsBoundedByThePackets) {
+  constexpr std::uint32_t kLength = 1024;
+  for (const std::uint32_t type : {kStatistics, 0x4dU, 10U}) {
+    WholeBlocks blocks;
+    EXPECT_EQ(blocks.add(block(kSection, 28)).size(), 28U);
+    EXPECT_EQ(repeat(blocks, block(kPacket, kLength), 10), 10U);
+    EXPECT_EQ(repeat(blocks, block(type, kLength), 10'000), WholeBlocks::kMaxBeside / kLength + 10);
+    EXPECT_STREQ(blocks.why(), "what comes from it are hardly any packets");
+  }
+  // An endpoint's: statistics each second in which there were packets.
+  WholeBlocks blocks;
+  EXPECT_EQ(blocks.add(block(kSection, 28)).size(), 28U);
+  for (int second = 0; second < 100'000; ++second) {
+    ASSERT_FALSE(blocks.add(block(kPacket, 120)).empty());
+    ASSERT_FALSE(blocks.add(block(kStatistics, 100)).empty());
+  }
+}
+
+class Patience : public ::testing::Test {
+ protected:
+  using Clock = WholeBlocks::Clock;
+  static constexpr LivePatience kPatience{.begin = std::chrono::seconds(5),
+                                          .block = std::chrono::seconds(10)};
+  // Bytes come, one a second from `begin` on, until the stream is broken; how many came.
+  static int trickle(WholeBlocks& blocks, const Bytes& bytes, Clock::time_point begin) {
+    int came = 0;
+    for (const std::uint8_t byte : bytes) {
+      const auto now = begin + std::chrono::seconds(came);
+      (void)blocks.add({&byte, 1}, now);
+      blocks.expire(now);
+      ++came;
+      if (blocks.broken()) break;
+    }
+    return came;
+  }
+  Clock::time_point start_{std::chrono::seconds(1000)};
+  WholeBlocks blocks_{kPatience, start_};
+};
+
+TEST_F(Patience, SilenceAtTheBeginningEnds) {
+  ASSERT_TRUE(blocks_.deadline());
+  EXPECT_EQ(*blocks_.deadline(), start_ + kPatience.begin);
+  blocks_.expire(start_ + kPatience.begin - std::chrono::nanoseconds(1));
+  EXPECT_FALSE(blocks_.broken());
+  blocks_.expire(start_ + kPatience.begin);
+  EXPECT_STREQ(blocks_.why(), "it does not answer");
+  EXPECT_FALSE(blocks_.deadline());
+}
+
+TEST_F(Patience, AHeadWithoutAnEventIsSilence) {
+  (void)blocks_.add(block(kSection, 28), start_);
+  (void)blocks_.add(interface(kUpperPdu), start_);
+  EXPECT_TRUE(blocks_.deadline());
+  (void)blocks_.add(block(kPacket, 64), start_);
+  EXPECT_FALSE(blocks_.deadline());
+  blocks_.expire(start_ + std::chrono::hours(1));
+  EXPECT_FALSE(blocks_.broken());
+}
+
+// Packets come when there are some.
+TEST_F(Patience, AHeadOfPacketsIsABeginning) {
+  (void)blocks_.add(block(kSection, 28), start_);
+  (void)blocks_.add(interface(kEthernet), start_);
+  EXPECT_FALSE(blocks_.deadline());
+}
+
+TEST_F(Patience, AByteASecondEnds) {
+  EXPECT_EQ(trickle(blocks_, stream(), start_), 6);
+  EXPECT_STREQ(blocks_.why(), "it does not answer");
+}
+
+TEST_F(Patience, AByteASecondEndsInTheMiddleToo) {
+  ASSERT_EQ(blocks_.add(stream(), start_).size(), stream().size());
+  const auto later = start_ + std::chrono::hours(1);
+  EXPECT_EQ(trickle(blocks_, block(kPacket, 4096), later), 18);
+  EXPECT_STREQ(blocks_.why(), "it does not send the rest of a block");
+}
+
+// As an endpoint that was suspended: the rest comes at once then.
+TEST_F(Patience, AnEndpointThatStandsStillIsWaitedFor) {
+  const Bytes all = stream();
+  const std::span bytes(all);
+  (void)blocks_.add(bytes.first(50), start_);
+  const auto later = start_ + std::chrono::hours(1);
+  (void)blocks_.add(bytes.subspan(50, 40), later);
+  EXPECT_EQ(blocks_.add(bytes.subspan(90), later).size(), 64U);
+  EXPECT_FALSE(blocks_.broken());
+}
+
 }  // namespace
 }  // namespace rpcrdma::capture

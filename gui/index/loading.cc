@@ -233,7 +233,9 @@ struct Loading::Impl {
       capture::LiveStream stream;
     };
     std::vector<Open> open;
-    for (Stream& s : streams) open.push_back({s.name, capture::LiveStream(std::move(s.fd))});
+    for (Stream& s : streams) {
+      open.push_back({s.name, capture::LiveStream(std::move(s.fd), std::move(s.check))});
+    }
     capture::SourceStats stats;
     std::string error;
     std::vector<pollfd> waits;
@@ -247,15 +249,23 @@ struct Loading::Impl {
       if (!any) break;
       const auto left = kCommitEvery - (Clock::now() - committed);
       const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(left).count();
-      const int bound = fresh ? static_cast<int>(std::clamp<std::int64_t>(ms + 1, 0, 100)) : -1;
+      int bound = fresh ? static_cast<int>(std::clamp<std::int64_t>(ms + 1, 0, 100)) : -1;
+      // Those that have not begun are asked for again until they have, or are given up.
+      const bool begins = std::any_of(
+          open.begin(), open.end(), [](const Open& o) { return o.stream.deadline().has_value(); });
+      if (begins && bound < 0) bound = 100;
       if (::poll(waits.data(), waits.size(), bound) < 0 && errno != EINTR) break;
       for (std::size_t i = 0; i < open.size(); ++i) {
-        if (waits[i + 1].revents == 0 || open[i].stream.fd() < 0) continue;
-        open[i].stream.read([&](capture::Frame frame) {
-          frame.file = static_cast<std::uint32_t>(i);
-          take(collector, frame);
-          fresh = true;
-        });
+        if (open[i].stream.fd() < 0) continue;
+        if (waits[i + 1].revents == 0) {
+          open[i].stream.expire();
+        } else {
+          open[i].stream.read([&](capture::Frame frame) {
+            frame.file = static_cast<std::uint32_t>(i);
+            take(collector, frame);
+            fresh = true;
+          });
+        }
         if (open[i].stream.fd() < 0 && !open[i].stream.why().empty()) {
           error += (error.empty() ? "" : "; ") + open[i].name + ": " + open[i].stream.why();
         }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <random>
 
@@ -183,6 +184,24 @@ TEST_F(Pipes, WhatAnEndpointTellsIsThereAsItComes) {
   const testing::Loaded whole(testing::capture("linux-nfs41.pcap"));
   const auto rows = [](const Content& c) { return c.rows.size(); };
   EXPECT_EQ(store.read(rows), whole.store.read(rows));
+}
+
+TEST_F(Pipes, WhatNoEndpointSendsEndsItWithTheReason) {
+  std::string bytes = as_stream(testing::capture("linux-nfs41.pcap"));
+  const auto length_at = [&](std::size_t at) {
+    std::uint32_t length = 0;
+    std::memcpy(&length, bytes.data() + at + 4, sizeof length);
+    return length;
+  };
+  const std::size_t section = length_at(0);
+  const std::string interface = bytes.substr(section, length_at(section));
+  bytes.resize(section);
+  for (int i = 0; i < 1000; ++i) bytes += interface;
+  ASSERT_GT(::send(endpoint.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), 0);
+  ASSERT_TRUE(watch.until_finished());
+  store.read([](const Content& c) {
+    EXPECT_EQ(c.progress.error, "an endpoint: more interfaces come from it than an endpoint has");
+  });
 }
 
 TEST_F(Pipes, NothingIsAnErrorAtTheEndOfAnEndpoint) {

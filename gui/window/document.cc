@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include <rpcrdma/trace_live/endpoints.h>
+#include <rpcrdma/trace_live/stream_check.h>
 
 namespace rpcrdma::gui {
 
@@ -90,7 +91,7 @@ bool Document::attach(const QStringList& endpoints) {
   for (const QString& name : endpoints) {
     auto fd = trace::connect_endpoint(name.toStdString());
     if (fd) {
-      streams.push_back({name.toStdString(), std::move(*fd)});
+      streams.push_back({name.toStdString(), std::move(*fd), trace::live_check()});
     } else {
       Q_EMIT trouble(text(fd.error().message));
     }

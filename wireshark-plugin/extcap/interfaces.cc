@@ -35,7 +35,7 @@ std::string in_braces(const std::string& text) {
 }
 
 std::string display(const RunningEndpoint& e, const char* what) {
-  const std::string role = e.since != 0 ? e.role : "does not answer";
+  const std::string role = e.since != 0 ? e.role : e.fault;
   return in_braces(fmt::format("{} of {}: {}{}process {}", what, e.name, role,
                                role.empty() ? "" : ", ", e.process));
 }

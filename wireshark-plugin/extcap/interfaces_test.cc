@@ -27,6 +27,7 @@ TEST(ExtcapInterfaces, EventsAndPacketsAreOneEach) {
   trace::RunningEndpoint on_a_device = kServer;
   on_a_device.packets.clear();
   on_a_device.since = 0;
+  on_a_device.fault = "does not answer";
   EXPECT_THAT(list_interfaces({on_a_device}),
               testing::AllOf(Not(HasSubstr("packets")), HasSubstr("does not answer")));
 }

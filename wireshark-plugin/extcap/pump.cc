@@ -37,8 +37,13 @@ tl::unexpected<std::string> error(const std::string& what, int number) {
 
 class Pump {
  public:
-  Pump(const FileDescriptor& from, const FileDescriptor& fifo, int signals, StreamEdit&& edit)
-      : from_(from.get()), fifo_(fifo.get()), signals_(signals), edit_(std::move(edit)) {}
+  Pump(const FileDescriptor& from, const FileDescriptor& fifo, int signals, StreamEdit&& edit,
+       capture::LivePatience patience)
+      : from_(from.get()),
+        fifo_(fifo.get()),
+        signals_(signals),
+        edit_(std::move(edit)),
+        blocks_(patience) {}
 
   tl::expected<void, std::string> run() {
     while (!over()) step();
@@ -56,8 +61,9 @@ class Pump {
 
   // Milliseconds; -1: for ever.
   [[nodiscard]] int patience() const {
-    if (!by_signal_) return -1;
-    const auto left = std::chrono::ceil<milliseconds>(deadline_ - Clock::now()).count();
+    const auto until = by_signal_ ? deadline_ : blocks_.deadline();
+    if (!until) return -1;
+    const auto left = std::chrono::ceil<milliseconds>(*until - Clock::now()).count();
     return static_cast<int>(std::max<milliseconds::rep>(left, 0));
   }
 
@@ -77,6 +83,8 @@ class Pump {
     }
     if ((watched[1].revents & POLLOUT) != 0) write();
     if (watched[2].revents != 0) read();
+    blocks_.expire(Clock::now());
+    if (blocks_.broken() && why_.empty()) why_ = blocks_.why();
     if (watched[0].revents != 0 && !by_signal_) {
       by_signal_ = true;
       deadline_ = Clock::now() + kLastWait;
@@ -101,8 +109,12 @@ class Pump {
     }
     if (n == 0) return end();
     const auto whole = blocks_.add(std::span(buffer_).first(static_cast<std::size_t>(n)));
-    if (!edit_.add(whole, waiting_) || blocks_.broken()) {
-      why_ = "what comes from the endpoint is no stream of events or packets";
+    constexpr std::string_view kNoStream =
+        "what comes from the endpoint is no stream of events or packets";
+    if (!edit_.add(whole, waiting_)) {
+      why_ = kNoStream;
+    } else if (blocks_.broken()) {
+      why_ = fmt::format("{}: {}", kNoStream, blocks_.why());
     }
   }
 
@@ -164,8 +176,8 @@ tl::expected<FileDescriptor, std::string> open_fifo(const std::string& path, int
 }
 
 tl::expected<void, std::string> pump(const FileDescriptor& from, const FileDescriptor& fifo,
-                                     int signals, StreamEdit edit) {
-  return Pump(from, fifo, signals, std::move(edit)).run();
+                                     int signals, StreamEdit edit, capture::LivePatience patience) {
+  return Pump(from, fifo, signals, std::move(edit), patience).run();
 }
 
 }  // namespace rpcrdma::extcap

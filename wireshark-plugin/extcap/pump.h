@@ -9,6 +9,7 @@
 #include <tl/expected.hpp>
 
 #include <rpcrdma/capture/file_descriptor.h>
+#include <rpcrdma/capture/whole_blocks.h>
 
 namespace rpcrdma::extcap {
 
@@ -25,9 +26,10 @@ namespace rpcrdma::extcap {
 
 // When the endpoint ends, all that it told is written, and statistics; the same by a signal, of
 // what has come, as far as it is read soon. When who reads the pipe has gone nothing more is.
-// Error, for a person: it cannot be written, or what comes is no endpoint's.
+// Error, for a person: it cannot be written, or what comes is no endpoint's, or does not come.
 [[nodiscard]] tl::expected<void, std::string> pump(const capture::FileDescriptor& from,
                                                    const capture::FileDescriptor& fifo, int signals,
-                                                   StreamEdit edit);
+                                                   StreamEdit edit,
+                                                   capture::LivePatience patience = {});
 
 }  // namespace rpcrdma::extcap

@@ -123,6 +123,16 @@ TEST_F(ExtcapPump, WhatIsNoStreamIsAnError) {
   EXPECT_THAT(pump(from, file, -1, StreamEdit({})).error(), HasSubstr("no stream of events"));
 }
 
+TEST_F(ExtcapPump, AnEndpointThatIsSilentIsAnError) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const FileDescriptor from(ends[0]), to(ends[1]);
+  const FileDescriptor file(::open(path("file").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  const auto done = pump(from, file, -1, StreamEdit({}), {.begin = std::chrono::milliseconds(1)});
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error(), "it does not answer");
+}
+
 TEST_F(ExtcapPump, APipeThatNobodyReadsIsAnError) {
   const auto fifo = open_fifo(path("fifo"), -1, 1);
   ASSERT_FALSE(fifo);

@@ -106,8 +106,7 @@ bool StreamEdit::block(Bytes block, std::vector<std::uint8_t>& out) {
 }
 
 bool StreamEdit::event(Bytes block, Bytes data, std::vector<std::uint8_t>& out) {
-  const auto event = trace::event_in_pdu(data);
-  const auto view = event ? trace::view_event(*event) : std::nullopt;
+  const auto view = check_.take(data);
   if (!view) return false;
   const auto edited = events_.edit(*view);
   if (!edited) return true;

@@ -10,6 +10,8 @@
 
 #include <tl/expected.hpp>
 
+#include <rpcrdma/trace_live/stream_check.h>
+
 namespace rpcrdma::extcap {
 
 class StreamEdit {
@@ -40,6 +42,7 @@ class StreamEdit {
 
   const Options options_;
   EventEdit events_;
+  trace::StreamCheck check_;
   bool begun_ = false;
   std::int64_t time_ = 0;  // of the latest packet: since the epoch, ns
   std::uint64_t lost_told_ = 0;

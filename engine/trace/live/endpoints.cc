@@ -1,12 +1,13 @@
-#include "clock.h"
 #include "socket_file.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <list>
 #include <memory>
 #include <tuple>
+#include <utility>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,10 +16,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <rpcrdma/capture/source.h>
+#include <rpcrdma/capture/live_stream.h>
 #include <rpcrdma/trace/read.h>
 #include <rpcrdma/trace/upper_pdu.h>
 #include <rpcrdma/trace_live/endpoints.h>
+#include <rpcrdma/trace_live/stream_check.h>
 
 namespace rpcrdma::trace {
 namespace {
@@ -26,8 +28,6 @@ namespace {
 using capture::Expected;
 using capture::fail;
 using capture::FileDescriptor;
-
-constexpr std::int64_t kPatience = 250 * kMillisecond;
 
 std::vector<std::string> files_in(const RuntimeFolder& folder) {
   std::vector<std::string> files;
@@ -56,33 +56,107 @@ void sort_by_name(std::vector<RunningEndpoint>& endpoints) {
   });
 }
 
-// What its first event says.
-void ask(FileDescriptor fd, RunningEndpoint& endpoint) {
-  const timeval patience{0, kPatience / kMicrosecond};
-  ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  const auto source = capture::open_descriptor(std::move(fd), endpoint.path);
-  capture::Frame frame;
-  if (!source || !(*source)->next(frame).value_or(false)) return;
-  const auto event = event_in_pdu(frame.data);
-  const auto view = event ? view_event(*event) : std::nullopt;
-  const auto told = view ? read_event<Endpoint>(*view) : std::nullopt;
-  if (!told) return;
-  const std::string_view tail(reinterpret_cast<const char*>(view->tail.data()), view->tail.size());
-  const std::size_t name_bytes = std::min<std::size_t>(told->name_bytes, tail.size());
-  endpoint.name = tail.substr(0, name_bytes);
-  endpoint.role = tail.substr(name_bytes);
-  endpoint.since = told->since;
+// What people and programs that list endpoints are shown of one at most.
+constexpr std::size_t kLongestName = 256, kLongestRole = 1024;
+// Sockets that are asked at the same time.
+constexpr std::size_t kMostAsked = 64;
+
+// An endpoint that is asked what it is, which its stream's first event says. All of them are asked
+// at once, and have one deadline: any of them may be hung, or hostile.
+class Question {
+ public:
+  Question(FileDescriptor fd, RunningEndpoint& endpoint)
+      : endpoint_(endpoint), stream_(std::move(fd), live_check()) {}
+
+  [[nodiscard]] int fd() const { return stream_.fd(); }
+  [[nodiscard]] bool over() const { return answered_ || stream_.fd() < 0; }
+  void read() {
+    stream_.read([this](const capture::Frame& frame) {
+      if (!std::exchange(answered_, true)) take(frame);
+    });
+    if (!answered_ && stream_.fd() < 0) {
+      endpoint_.fault = stream_.why().empty() ? "hangs up" : "is no endpoint: " + stream_.why();
+    }
+  }
+
+ private:
+  void take(const capture::Frame& frame) {
+    const auto event = event_in_pdu(frame.data);
+    const auto view = event ? view_event(*event) : std::nullopt;
+    const auto told = view ? read_event<Endpoint>(*view) : std::nullopt;
+    if (!told) {
+      endpoint_.fault = "is no endpoint";
+      return;
+    }
+    const std::string_view tail(reinterpret_cast<const char*>(view->tail.data()),
+                                view->tail.size());
+    const std::size_t name_bytes = std::min<std::size_t>(told->name_bytes, tail.size());
+    endpoint_.name = tail.substr(0, std::min(name_bytes, kLongestName));
+    endpoint_.role = tail.substr(name_bytes, kLongestRole);
+    endpoint_.since = told->since;
+    endpoint_.fault.clear();
+  }
+
+  RunningEndpoint& endpoint_;
+  capture::LiveStream stream_;
+  bool answered_ = false;
+};
+
+// `endpoints`: those that wait to be asked, by their files. Removes the files of those that have
+// ended, and them with them.
+void ask(const RuntimeFolder& folder,
+         std::vector<std::pair<std::string, RunningEndpoint>>& endpoints,
+         std::chrono::nanoseconds patience) {
+  using std::chrono::milliseconds;
+  using Clock = capture::LiveStream::Clock;
+  const auto deadline = Clock::now() + patience;
+  std::list<Question> asked;
+  std::vector<pollfd> fds;
+  for (auto next = endpoints.begin(); next != endpoints.end() || !asked.empty();) {
+    for (; next != endpoints.end() && asked.size() < kMostAsked; ++next) {
+      auto fd = connect_socket(folder, next->first);
+      if (fd) {
+        asked.emplace_back(std::move(*fd), next->second);
+      } else if (fd.error() != EAGAIN) {
+        if (fd.error() == ECONNREFUSED) ::unlinkat(folder.fd.get(), next->first.c_str(), 0);
+        next->second.path.clear();
+      }
+    }
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
+    fds.clear();
+    for (const Question& question : asked) fds.push_back({question.fd(), POLLIN, 0});
+    const int ready =
+        ::poll(fds.data(), fds.size(), static_cast<int>(std::max<milliseconds::rep>(left, 0)));
+    if (ready < 0 && errno != EINTR) break;
+    if (ready <= 0 && left <= 0) {
+      if (asked.empty()) break;
+      // Those that have not been asked yet get what there is at once.
+      asked.clear();
+      continue;
+    }
+    auto fd = fds.begin();
+    for (Question& question : asked) {
+      if ((fd++)->revents != 0) question.read();
+    }
+    asked.remove_if([](const Question& question) { return question.over(); });
+    // Others may trickle or flood meanwhile.
+    if (Clock::now() >= deadline) asked.clear();
+  }
+  std::erase_if(endpoints, [](const auto& one) { return one.second.path.empty(); });
 }
 
 // An endpoint sends at once who tells; where all its readers' places are taken it hangs up.
-bool hangs_up(const FileDescriptor& fd) {
+bool hangs_up(const FileDescriptor& fd, std::chrono::nanoseconds patience) {
+  using std::chrono::milliseconds;
   pollfd answer{fd.get(), POLLIN, 0};
-  if (::poll(&answer, 1, static_cast<int>(kPatience / kMillisecond)) <= 0) return false;
+  const auto bound = std::chrono::ceil<milliseconds>(patience).count();
+  if (::poll(&answer, 1, static_cast<int>(std::max<milliseconds::rep>(bound, 0))) <= 0)
+    return false;
   char first = 0;
   return ::recv(fd.get(), &first, sizeof first, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-Expected<FileDescriptor> connect_path(const std::string& path) {
+Expected<FileDescriptor> connect_path(const std::string& path, std::chrono::nanoseconds patience) {
   const std::size_t slash = path.rfind('/');
   RuntimeFolder folder;
   folder.path = path.substr(0, std::max<std::size_t>(slash, 1));
@@ -90,7 +164,7 @@ Expected<FileDescriptor> connect_path(const std::string& path) {
   int error = errno;
   if (folder.fd.get() >= 0) {
     auto fd = connect_socket(folder, path.substr(slash + 1));
-    if (fd && hangs_up(*fd)) {
+    if (fd && hangs_up(*fd, patience)) {
       return fail(
           fmt::format("{}: it hangs up: {} readers, as many as it takes, are attached "
                       "already, or it has just ended",
@@ -120,7 +194,7 @@ std::vector<std::string> add_packets(const RuntimeFolder& folder,
   std::vector<std::string> of_nobody;
   for (const std::string& file : files) {
     auto socket = parse_file_name(file);
-    if (!socket || !socket->packets) continue;
+    if (!socket || !socket->packets || !is_own_socket(folder, file)) continue;
     socket->packets = false;
     const std::string path = folder.path + "/" + to_file_name(*socket);
     const auto of = std::find_if(endpoints.begin(), endpoints.end(),
@@ -134,8 +208,8 @@ std::vector<std::string> add_packets(const RuntimeFolder& folder,
   return of_nobody;
 }
 
-Expected<RunningEndpoint> choose(const std::string& which) {
-  const auto endpoints = list_endpoints();
+Expected<RunningEndpoint> choose(const std::string& which, std::chrono::nanoseconds patience) {
+  const auto endpoints = list_endpoints(patience);
   if (!endpoints) return tl::unexpected(endpoints.error());
   const RunningEndpoint* found = nullptr;
   for (const RunningEndpoint& endpoint : *endpoints) {
@@ -153,22 +227,21 @@ Expected<RunningEndpoint> choose(const std::string& which) {
 
 }  // namespace
 
-Expected<std::vector<RunningEndpoint>> list_endpoints() {
+Expected<std::vector<RunningEndpoint>> list_endpoints(std::chrono::nanoseconds patience) {
   std::vector<RunningEndpoint> endpoints;
   const auto folder = open_runtime_folder();
   if (!folder) return tl::unexpected(folder.error());
   if (!*folder) return endpoints;
   const std::vector<std::string> files = files_in(**folder);
+  std::vector<std::pair<std::string, RunningEndpoint>> asked;
   for (const std::string& file : files) {
     if (is_left_over(file)) ::unlinkat((*folder)->fd.get(), file.c_str(), 0);
     const auto socket = parse_file_name(file);
-    if (!socket || socket->packets) continue;
-    auto fd = connect_socket(**folder, file);
-    if (!fd && fd.error() == ECONNREFUSED) ::unlinkat((*folder)->fd.get(), file.c_str(), 0);
-    if (!fd && fd.error() != EAGAIN) continue;
-    RunningEndpoint& endpoint = endpoints.emplace_back(named(**folder, file, *socket));
-    if (fd) ask(std::move(*fd), endpoint);
+    if (!socket || socket->packets || !is_own_socket(**folder, file)) continue;
+    asked.emplace_back(file, named(**folder, file, *socket)).second.fault = "does not answer";
   }
+  ask(**folder, asked, patience);
+  for (auto& [file, endpoint] : asked) endpoints.push_back(std::move(endpoint));
   for (const std::string& file : add_packets(**folder, files, endpoints)) {
     const auto fd = connect_socket(**folder, file);
     if (!fd && fd.error() == ECONNREFUSED) ::unlinkat((*folder)->fd.get(), file.c_str(), 0);
@@ -185,7 +258,8 @@ Expected<std::vector<RunningEndpoint>> find_endpoints() {
   const std::vector<std::string> files = files_in(**folder);
   for (const std::string& file : files) {
     const auto socket = parse_file_name(file);
-    if (socket && !socket->packets) endpoints.push_back(named(**folder, file, *socket));
+    if (!socket || socket->packets || !is_own_socket(**folder, file)) continue;
+    endpoints.push_back(named(**folder, file, *socket));
   }
   add_packets(**folder, files, endpoints);
   sort_by_name(endpoints);
@@ -199,18 +273,20 @@ bool is_packet_socket(const std::string& path) {
   return socket && socket->packets;
 }
 
-Expected<FileDescriptor> connect_endpoint(const std::string& which) {
-  if (which.find('/') != std::string::npos) return connect_path(which);
-  const auto endpoint = choose(which);
+Expected<FileDescriptor> connect_endpoint(const std::string& which,
+                                          std::chrono::nanoseconds patience) {
+  if (which.find('/') != std::string::npos) return connect_path(which, patience);
+  const auto endpoint = choose(which, patience);
   if (!endpoint) return tl::unexpected(endpoint.error());
-  return connect_path(endpoint->path);
+  return connect_path(endpoint->path, patience);
 }
 
-Expected<FileDescriptor> connect_packets(const std::string& which) {
-  if (which.find('/') != std::string::npos) return connect_path(which);
-  const auto endpoint = choose(which);
+Expected<FileDescriptor> connect_packets(const std::string& which,
+                                         std::chrono::nanoseconds patience) {
+  if (which.find('/') != std::string::npos) return connect_path(which, patience);
+  const auto endpoint = choose(which, patience);
   if (!endpoint) return tl::unexpected(endpoint.error());
-  if (!endpoint->packets.empty()) return connect_path(endpoint->packets);
+  if (!endpoint->packets.empty()) return connect_path(endpoint->packets, patience);
   return fail(fmt::format(
       "endpoint {} shows no packets: it does not run over RDMA in user space (--provider soft)",
       which));

@@ -1,7 +1,10 @@
 #include "hub_for_tests.h"
+#include "sender_for_tests.h"
 #include "socket_file.h"
 
 #include <cerrno>
+#include <chrono>
+#include <fstream>
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -134,6 +137,72 @@ TEST_F(TraceEndpointsThreads, OneThatHangsIsListedAllTheSame) {
   EXPECT_EQ(listed[0].process, 7U);
   EXPECT_EQ(listed[0].role, "");
   EXPECT_EQ(listed[0].since, 0);
+}
+
+// ----- Sockets of whoever is no endpoint
+
+TEST_F(TraceEndpointsThreads, HostileSocketsAreListedWithWhatIsWrong) {
+  const auto good = run("good", "a server");
+  const Sender floods("floods", head(), interface_again());
+  const Sender other("other", std::vector<std::uint8_t>(64, 'x'), {});
+  const Sender losses("losses", head(), event_block(make_event(300, 0, Loss{2, 1})));
+  const Sender silent("silent", head(), {});
+  const auto listed = list_endpoints(std::chrono::seconds(2)).value();
+  ASSERT_THAT(listed, SizeIs(5));
+  EXPECT_EQ(listed[0].name, "floods");
+  EXPECT_EQ(listed[0].fault, "is no endpoint: more interfaces come from it than an endpoint has");
+  EXPECT_EQ(listed[1].name, "good");
+  EXPECT_EQ(listed[1].role, "a server");
+  EXPECT_EQ(listed[1].fault, "");
+  EXPECT_EQ(listed[2].name, "losses");
+  EXPECT_THAT(listed[2].fault, HasSubstr("is no endpoint: what comes is no event"));
+  EXPECT_EQ(listed[3].name, "other");
+  EXPECT_EQ(listed[3].fault, "is no endpoint: what comes from it is no pcapng");
+  EXPECT_EQ(listed[4].name, "silent");
+  EXPECT_EQ(listed[4].fault, "does not answer");
+  EXPECT_EQ(listed[4].since, 0);
+}
+
+// One after the other they would take half a minute.
+TEST_F(TraceEndpointsThreads, SilentOnesAreWaitedForTogether) {
+  std::vector<ListeningSocket> sockets;
+  for (std::uint32_t process = 1; process <= 120; ++process) {
+    sockets.push_back(
+        ListeningSocket::open(make_runtime_folder().value(), {"silent", process}).value());
+  }
+  const auto before = std::chrono::steady_clock::now();
+  EXPECT_THAT(list(), SizeIs(120));
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(10));
+}
+
+TEST_F(TraceEndpointsThreads, NamesAndRolesHaveALimit) {
+  Endpoint event;
+  event.name_bytes = 5000;
+  event.since = 1;
+  const std::vector<std::uint8_t> tail(20'000, 'n');
+  const Sender sender("long", joined(head(), event_block(make_event(0, 0, event, tail))), {});
+  const auto listed = list();
+  ASSERT_THAT(listed, SizeIs(1));
+  EXPECT_EQ(listed[0].name, std::string(256, 'n'));
+  EXPECT_EQ(listed[0].role, std::string(1024, 'n'));
+}
+
+TEST_F(TraceEndpointsThreads, WhatThisUserHasNotMadeIsPassedOver) {
+  const auto good = run("good", "");
+  const std::string folder = path("rpcrdma/");
+  std::filesystem::create_symlink(good->socket_path(), folder + "link.1.sock");
+  std::ofstream(folder + "file.1.sock") << "a file";
+  const Sender injects("ok", head(), {});
+  std::filesystem::rename(folder + "ok.7.sock", folder + "x}{value=y\n.7.sock");
+  EXPECT_THAT(list(), SizeIs(1));
+  EXPECT_THAT(find_endpoints().value(), SizeIs(1));
+  EXPECT_TRUE(std::filesystem::exists(folder + "file.1.sock"));
+  if (::geteuid() != 0) return;
+  // As root one can make another user's.
+  const Sender strangers("stranger", head(), {});
+  ASSERT_EQ(::chown((folder + "stranger.7.sock").c_str(), 65534, 65534), 0);
+  EXPECT_THAT(list(), SizeIs(1));
+  EXPECT_THAT(find_endpoints().value(), SizeIs(1));
 }
 
 TEST_F(TraceEndpointsThreads, AFolderThatIsNotToBeTrustedIsNotRead) {

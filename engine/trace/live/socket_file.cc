@@ -64,13 +64,20 @@ std::optional<SocketName> parse_file_name(std::string_view file) {
   socket.packets = file.ends_with(kPackets);
   if (socket.packets) file.remove_suffix(kPackets.size());
   const std::size_t dot = file.find('.');
-  if (dot == 0 || dot == std::string_view::npos) return std::nullopt;
+  if (dot == 0 || dot == std::string_view::npos || dot > kLongestName) return std::nullopt;
   socket.name = file.substr(0, dot);
+  if (!std::ranges::all_of(socket.name, belongs_into_a_name)) return std::nullopt;
   const std::string_view process = file.substr(dot + 1);
   const auto [end, error] =
       std::from_chars(process.data(), process.data() + process.size(), socket.process);
   if (error != std::errc() || end != process.data() + process.size()) return std::nullopt;
   return socket;
+}
+
+bool is_own_socket(const RuntimeFolder& folder, const std::string& file) {
+  struct stat status {};
+  return ::fstatat(folder.fd.get(), file.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISSOCK(status.st_mode) && status.st_uid == ::geteuid();
 }
 
 tl::expected<FileDescriptor, int> connect_socket(const RuntimeFolder& folder,

@@ -19,8 +19,11 @@ struct SocketName {
   bool packets = false;
 };
 [[nodiscard]] std::string to_file_name(const SocketName& socket);
-// Nothing when `file` has not that form.
+// Nothing when `file` has not that form: no endpoint has made it.
 [[nodiscard]] std::optional<SocketName> parse_file_name(std::string_view file);
+
+// It is there, and this user made it: no link leads elsewhere.
+[[nodiscard]] bool is_own_socket(const RuntimeFolder& folder, const std::string& file);
 
 // Connected, close-on-exec and blocking; else errno.
 [[nodiscard]] tl::expected<capture::FileDescriptor, int> connect_socket(const RuntimeFolder& folder,

@@ -1,6 +1,7 @@
 #include "standing.h"
 
 #include <cstddef>
+#include <iterator>
 
 #include <rpcrdma/trace/read.h>
 
@@ -14,17 +15,32 @@ constexpr unsigned kRingShift = 24;  // of a connection's number, see Tracer::ne
 void Standing::begin(std::uint32_t number, std::span<const std::uint8_t> event) {
   const auto [place, is_new] = connections_.try_emplace(number);
   Event& stands = place->second.event;
+  bytes_ += event.size() - stands.size();
   stands.assign(event.begin(), event.end());
   // Whoever gets it from here comes later than it.
   constexpr std::size_t kAt = sizeof(EventHeader) + offsetof(trace::Connection, told_anew);
   if (kAt < stands.size()) stands[kAt] = 1;
-  if (!is_new) return;
   const std::uint32_t ring = number >> kRingShift;
-  if (++of_ring_[ring] > kMostOfARing) end(connections_.lower_bound(ring << kRingShift)->first);
+  if (is_new && ++of_ring_[ring] > kMostOfARing) {
+    end(connections_.lower_bound(ring << kRingShift)->first);
+  }
+  while (bytes_ > most_bytes_ && connections_.size() > 1) {
+    const std::uint32_t oldest = connections_.lower_bound(ring << kRingShift)->first;
+    if (oldest != number) {
+      end(oldest);
+    } else {
+      const auto first = connections_.begin();
+      end(first->first != number ? first->first : std::next(first)->first);
+    }
+  }
 }
 
 void Standing::end(std::uint32_t number) {
-  of_ring_[number >> kRingShift] -= connections_.erase(number);
+  const auto place = connections_.find(number);
+  if (place == connections_.end()) return;
+  bytes_ -= place->second.event.size();
+  --of_ring_[number >> kRingShift];
+  connections_.erase(place);
 }
 
 void Standing::credits(std::uint32_t number, std::span<const std::uint8_t> event) {

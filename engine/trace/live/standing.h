@@ -19,6 +19,11 @@ class Standing {
   // Of one ring not more connections are remembered; of more, those that came last. They can be
   // more only if ends of connections were lost.
   static constexpr std::size_t kMostOfARing = std::size_t{1} << 16;
+  // Bytes of Connection events, of all rings: a hundred times what those of a busy server take.
+  static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+
+  Standing() = default;
+  explicit Standing(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
   // `event`: all of it. Most are of no concern.
   void take(const EventHeader& header, std::span<const std::uint8_t> event) {
@@ -70,6 +75,8 @@ class Standing {
   // In order of their numbers: those of a ring lie together, the oldest first.
   std::map<std::uint32_t, Connection> connections_;
   std::array<std::size_t, 256> of_ring_{};
+  std::size_t bytes_ = 0;
+  std::size_t most_bytes_ = kMostBytes;
 };
 
 }  // namespace rpcrdma::trace

@@ -3,6 +3,8 @@
 #include "make_event.h"
 #include "stream_for_tests.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace rpcrdma::trace {
@@ -112,6 +114,20 @@ TEST_F(StandingTest, OfEachRingThereIsALimit) {
   take(0x02000003, ConnectionEnd{});
   take(0x02ffffff, kConnection);
   EXPECT_EQ(told()[1], std::to_string(0x02000004));
+}
+
+// Events of a stream may be as large as their sender likes.
+TEST_F(StandingTest, TheirBytesHaveALimit) {
+  Standing standing(1000);
+  const std::vector<std::uint8_t> tail(400);
+  for (std::uint32_t n = 1; n <= 10; ++n) {
+    const auto event = make_event(1, 0, kConnection, tail);
+    EventHeader header;
+    std::memcpy(&header, event.data(), sizeof header);
+    header.connection = 0x01000000 | n;
+    standing.take(header, event);
+    EXPECT_EQ(standing.connections(), std::min<std::size_t>(n, 1000U / event.size()));
+  }
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <rpcrdma/trace/upper_pdu.h>
-#include <rpcrdma/trace_live/hub.h>
+#include <rpcrdma/trace_live/stream_check.h>
 #include <rpcrdma/trace_live/stream_file.h>
 
 namespace rpcrdma::trace {
@@ -13,7 +13,7 @@ using capture::Expected;
 
 struct StreamFile::Impl {
   std::unique_ptr<RecordedFile> file;
-  bool begun = false;  // who tells is known
+  StreamCheck check;
   std::vector<std::uint8_t> data;
 };
 
@@ -32,20 +32,12 @@ StreamFile::StreamFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 StreamFile::~StreamFile() = default;
 
 Expected<void> StreamFile::write(const capture::Frame& frame) {
-  const auto event = event_in_pdu(frame.data);
-  const auto view = event ? view_event(*event) : std::nullopt;
-  if (!view || view->header.ring > Hub::kMostTracers || frame.time_ns < 0) {
-    return capture::fail("what comes is no event of an endpoint");
-  }
-  const bool begins = view->header.type == static_cast<std::uint16_t>(EventType::kEndpoint);
-  if (begins == impl_->begun) {
-    return capture::fail(begins ? "what comes begins anew"
-                                : "what comes does not say who tells it");
-  }
-  impl_->begun = true;
+  if (frame.time_ns < 0) return capture::fail("what comes is no event of an endpoint");
+  if (const auto event = impl_->check.take(frame.data); !event) return capture::fail(event.error());
+  const auto event = *event_in_pdu(frame.data);
   // Without what other tags there may be.
   impl_->data.assign(kUpperPduTags.begin(), kUpperPduTags.end());
-  impl_->data.insert(impl_->data.end(), event->begin(), event->end());
+  impl_->data.insert(impl_->data.end(), event.begin(), event.end());
   return impl_->file->write_event(frame.time_ns, impl_->data);
 }
 

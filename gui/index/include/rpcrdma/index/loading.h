@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <rpcrdma/capture/frame_file.h>
+#include <rpcrdma/capture/live_stream.h>
 #include <rpcrdma/capture/source.h>
 #include <rpcrdma/index/store.h>
 #include <rpcrdma/rules/rule.h>
@@ -41,6 +42,7 @@ class Loading {
   struct Stream {
     std::string name;
     capture::FileDescriptor fd;  // of trace::connect_endpoint()
+    capture::LiveStream::Check check = {};
   };
   [[nodiscard]] static capture::Expected<std::unique_ptr<Loading>> endpoints(
       Store& store, std::vector<Stream> streams, const LoadOptions& options, Changed changed);

@@ -1,0 +1,100 @@
+// Sockets where endpoints are looked for, at which somebody sends what no endpoint does.
+#pragma once
+
+#include "make_event.h"
+#include "socket_file.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <rpcrdma/capture/pcapng_blocks.h>
+#include <rpcrdma/trace/upper_pdu.h>
+
+namespace rpcrdma::trace {
+
+// Sends the same bytes over and over to each who connects, until that hangs up; or once.
+class Sender {
+ public:
+  Sender(const std::string& name, std::vector<std::uint8_t> first,
+         std::vector<std::uint8_t> endless)
+      : socket_(ListeningSocket::open(make_runtime_folder().value(), {name, 7}).value()),
+        first_(std::move(first)),
+        endless_(std::move(endless)),
+        thread_([this] { run(); }) {}
+  ~Sender() {
+    ::shutdown(socket_.fd(), SHUT_RDWR);
+    thread_.join();
+  }
+  Sender(const Sender&) = delete;
+  Sender& operator=(const Sender&) = delete;
+
+ private:
+  void run() const {
+    for (;;) {
+      pollfd knock{socket_.fd(), POLLIN, 0};
+      ::poll(&knock, 1, -1);
+      const capture::FileDescriptor reader(::accept4(socket_.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (reader.get() < 0) return;
+      if (!send(reader, first_)) continue;
+      while (!endless_.empty() && send(reader, endless_)) {
+      }
+      // Until the other end hangs up.
+      char byte = 0;
+      while (::recv(reader.get(), &byte, 1, 0) > 0) {
+      }
+    }
+  }
+  static bool send(const capture::FileDescriptor& to, std::span<const std::uint8_t> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t n = ::send(to.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (n <= 0) return false;
+      bytes = bytes.subspan(static_cast<std::size_t>(n));
+    }
+    return true;
+  }
+
+  const ListeningSocket socket_;
+  const std::vector<std::uint8_t> first_, endless_;
+  std::thread thread_;
+};
+
+inline const capture::Interface kInterface = [] {
+  capture::Interface interface;
+  interface.name = "evil";
+  interface.link = capture::LinkType::kUpperPdu;
+  return interface;
+}();
+
+inline std::vector<std::uint8_t> head() {
+  capture::PcapngBlocks blocks;
+  blocks.section();
+  blocks.interface(kInterface);
+  return blocks.bytes();
+}
+
+inline std::vector<std::uint8_t> interface_again() {
+  capture::PcapngBlocks blocks;
+  blocks.interface(kInterface);
+  return blocks.bytes();
+}
+
+inline std::vector<std::uint8_t> event_block(std::span<const std::uint8_t> event) {
+  capture::PcapngBlocks blocks;
+  blocks.packet(1, kUpperPduTags, event);
+  return blocks.bytes();
+}
+
+inline std::vector<std::uint8_t> joined(std::vector<std::uint8_t> a,
+                                        const std::vector<std::uint8_t>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+}  // namespace rpcrdma::trace
