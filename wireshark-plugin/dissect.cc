@@ -578,7 +578,7 @@ bool write_line(const FrameNote& note, tvbuff_t* tvb, packet_info* pinfo) {
       tvb_captured_length(tvb) < kBth + kBthBytes || !preferences.precedence) {
     return false;
   }
-  const char* const name = operation_name(tvb_get_guint8(tvb, kBth));
+  const char* const name = operation_name(get_uint8(tvb, kBth));
   if (name == nullptr) return false;
   const notes::OperationNote& o = current->operation(note.operation);
   std::array<char, 16> qp;
