@@ -13,8 +13,10 @@
 #include <epan/exceptions.h>
 #include <epan/expert.h>
 #include <epan/packet.h>
+#include <epan/prefs-int.h>
 #include <epan/prefs.h>
 #include <epan/proto.h>
+#include <epan/proto_data.h>
 #include <epan/srt_table.h>
 #include <epan/stat_groups.h>
 #include <epan/stat_tap_ui.h>
@@ -28,6 +30,7 @@
 // These have no such thing of their own.
 extern "C" {
 #include <epan/dissectors/packet-infiniband.h>
+#include <epan/dissectors/packet-ip.h>
 #include <epan/dissectors/packet-rpc.h>
 #include <epan/show_exception.h>
 }

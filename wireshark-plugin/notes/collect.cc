@@ -4,9 +4,12 @@
 
 #include <rpcrdma/filter/model_fields.h>
 #include <rpcrdma/model/rebuild.h>
+#include <rpcrdma/model/recognise.h>
 #include <rpcrdma/report/event_text.h>
 #include <rpcrdma/report/message_text.h>
 #include <rpcrdma/trace_reader/event_decoder.h>
+#include <rpcrdma/wire/header.h>
+#include <rpcrdma/wire/rpc.h>
 
 namespace rpcrdma::notes {
 
@@ -62,7 +65,17 @@ bool read_whole(const model::Call& call) {
   });
 }
 
-// Wireshark's dissectors would take the padding of an RDMA_MSGP for arguments.
+// Write chunks of a Reply that bytes went through.
+bool writes(const wire::HeaderView& header) {
+  for (const auto& chunk : header.writes) {
+    for (const wire::Segment& segment : chunk) {
+      if (segment.length != 0) return true;
+    }
+  }
+  return false;
+}
+
+// Of an RDMA_MSGP: Wireshark's dissectors would take its padding for arguments.
 bool is_padded(const model::Message& m) {
   return m.version == 1 && m.proc == static_cast<std::uint32_t>(wire::Proc::kMsgp);
 }
@@ -93,12 +106,23 @@ Session::Impl::Impl(const Options& options)
 FrameNote& Session::Impl::note(std::uint64_t frame) {
   // What is known of a frame that is not there yet belongs to the newest one.
   frame = std::min(frame, newest);
-  if (frame >= frame_refs.size()) frame_refs.resize(frame + 1);
-  if (frame_refs[frame] == 0) {
+  return note_of_packet(frame, frame == newest ? newest_packet : 0);
+}
+
+FrameNote& Session::Impl::note_of_packet(std::uint64_t frame, std::uint32_t packet) {
+  const auto made = [this](Ref ref) {
+    if (ref != 0) return ref;
     frames.emplace_back();
-    frame_refs[frame] = static_cast<std::uint32_t>(frames.size());
+    return static_cast<Ref>(frames.size());
+  };
+  if (frame >= frame_refs.size()) frame_refs.resize(frame + 1);
+  Ref ref = frame_refs[frame] = made(frame_refs[frame]);
+  for (; packet != 0; --packet) {
+    // A deque: what is made does not move what is there.
+    Ref& next = frames[ref - 1].next_packet;
+    ref = next = made(next);
   }
-  return frames[frame_refs[frame] - 1];
+  return frames[ref - 1];
 }
 
 FrameNote& Session::Impl::note(std::uint64_t frame, const roce::Connection& connection) {
@@ -143,8 +167,9 @@ void Session::Impl::conclude(MessageNote& n, const model::Message& m, const mode
   n.reverse = reverse;
   if (!said) {
     // Where its RPC message speaks for itself, and nobody asks again, that is enough.
-    const bool brief = use == Use::kOnceWithoutFields && n.rpc_frame == m.frame && m.rpc.known &&
-                       m.rpc.header_seen && is_dissected != nullptr && is_dissected(m.rpc.program);
+    const bool brief = use == Use::kOnceWithoutFields && n.rpc_frame == m.frame && !n.orphan &&
+                       m.rpc.known && m.rpc.header_seen && is_dissected != nullptr &&
+                       is_dissected(m.rpc.program);
     n.summary =
         brief ? report::transport_summary(m, context, {}) : report::message_summary(m, context, {});
     n.procedure_known = m.rpc.known;
@@ -184,14 +209,17 @@ void Session::Impl::on_message(const model::Message& m, const model::Call* call)
   if (c.recorded) {
     told_by(frame, c, context.sender(m));
   } else if (frame.message == m.id && context.model->connection(c.index).messages <= 2) {
-    for (const roce::Side& side : c.side) {
-      if (side.qpn_known) receivers.insert(receiver(side.address.bytes, side.qpn));
+    for (std::uint8_t side = 0; side < c.side.size(); ++side) {
+      const roce::Side& s = c.side[side];
+      if (s.qpn_known) receivers[receiver(s.address.bytes, s.qpn)] = {c.index, side};
     }
   }
   if (call != nullptr && m.kind == Kind::kCall) {
-    if (!model::is_external(m) && !has_read_chunks(m)) call_is_here(*call);
-  } else if (call != nullptr && m.kind == Kind::kReply) {
-    reply_is_here(m, *call);
+    if (is_padded(m) || (!model::is_external(m) && !has_read_chunks(m))) call_is_here(*call);
+  } else if (m.kind == Kind::kReply) {
+    reply_is_here(m, call);
+  } else if (m.kind == Kind::kOption) {
+    option_is_here(m);
   }
   if (!answers) conclude(n, m, call);
 }
@@ -205,23 +233,24 @@ void Session::Impl::on_call_end(const model::Call& call, const model::Message* a
   if (answer != nullptr) conclude(message(answer->id), *answer, &call);
 }
 
-void Session::Impl::place(const model::Message& m, const model::Call& call, RpcNote rpc) {
+void Session::Impl::place(const model::Message& m, RpcNote rpc) {
   MessageNote& n = message(m.id);
   if (n.rpc_frame != 0) return;
-  n.rpc_frame = newest;
+  // Dissected already, while it was held back?
+  const auto held = held_rpcs.find(m.frame);
+  const bool dissected = held != held_rpcs.end() && rpc.in_send;
+  if (dissected) rpc.conversation = held->second.conversation;
+  n.rpc_frame = dissected ? m.frame : newest;
+  FrameNote& frame = note(n.rpc_frame);
   rpc.message = static_cast<Ref>(m.id);
-  if (rpc.in_send && m.frame != newest) {  // held back: its Send is in an earlier frame
+  if (rpc.in_send && frame.message != m.id) {  // held back: its Send is in an earlier packet
     rpc.in_send = false;
-    rpc.bytes.assign(m.bytes.begin() + std::min<std::ptrdiff_t>(rpc.offset, std::ssize(m.bytes)),
-                     m.bytes.end());
+    const auto begin = m.bytes.begin() + std::min<std::ptrdiff_t>(rpc.offset, std::ssize(m.bytes));
+    rpc.bytes.assign(begin, begin + std::min<std::ptrdiff_t>(rpc.length, m.bytes.end() - begin));
+    rpc.length = static_cast<std::uint32_t>(rpc.bytes.size());
   }
-  rpc.conversation = context.model->canonical(call.message.connection) * 2 + (n.reverse ? 1 : 0);
-  // The Reply must be found where its Call was put, also when the two directions of the connection
-  // have become one meanwhile.
-  if (m.id != call.message.id) rpc.conversation = message(call.message.id).conversation;
   n.conversation = rpc.conversation;
   rpcs.push_back(std::move(rpc));
-  FrameNote& frame = note(newest);
   const auto ref = static_cast<Ref>(rpcs.size());
   (frame.rpc == 0 ? frame.rpc : rpcs[frame.last_rpc - 1].next) = ref;
   frame.last_rpc = ref;
@@ -238,7 +267,8 @@ void Session::Impl::forget_rpcs() {
   }
 }
 
-void Session::Impl::inline_rpc(const model::Message& m, RpcNote& rpc) const {
+RpcNote Session::Impl::inline_rpc(const model::Message& m) {
+  RpcNote rpc;
   rpc.in_send = true;
   rpc.offset = m.header_length;
   const auto captured = static_cast<std::uint32_t>(m.bytes.size());
@@ -246,49 +276,105 @@ void Session::Impl::inline_rpc(const model::Message& m, RpcNote& rpc) const {
   rpc.reported_length = m.wire_length > rpc.offset
                             ? static_cast<std::uint32_t>(m.wire_length - rpc.offset)
                             : rpc.length;
+  return rpc;
 }
 
-// Of an RPC message that is in a chunk at least our own fields are shown.
-bool Session::Impl::worth_rebuilding(const model::Message& m) const {
-  return model::is_external(m) || is_dissected == nullptr ||
-         (m.rpc.known && is_dissected(m.rpc.program));
+RpcNote Session::Impl::inline_rpc_header(const model::Message& m) {
+  RpcNote rpc = inline_rpc(m);
+  const auto header = wire::decode_rpc(m.payload);
+  if (header) rpc.length = std::min(rpc.length, header->length);
+  return rpc;
+}
+
+std::uint32_t Session::Impl::conversation(const model::Message& m) const {
+  return context.model->canonical(m.connection) * 2 + (context.model->reverse(m) ? 1 : 0);
 }
 
 void Session::Impl::call_is_here(const model::Call& call) {
   const model::Message& m = call.message;
-  if (is_padded(m) || m.header_length == 0) return;
+  if (m.header_length == 0) return;
   RpcNote rpc;
-  if (!model::is_external(m) && !has_read_chunks(m)) {
-    inline_rpc(m, rpc);
+  if (is_padded(m)) {
+    rpc = inline_rpc_header(m);
+  } else if (!model::is_external(m) && !has_read_chunks(m)) {
+    rpc = inline_rpc(m);
   } else {
-    if (!worth_rebuilding(m)) return;
     model::Rebuilt rebuilt = model::rebuild_call(call);
     if (!rebuilt.complete) return;
     rpc.bytes = std::move(rebuilt.bytes);
     rpc.length = rpc.reported_length = static_cast<std::uint32_t>(rpc.bytes.size());
   }
-  place(m, call, std::move(rpc));
+  rpc.conversation = conversation(m);
+  place(m, std::move(rpc));
 }
 
-void Session::Impl::reply_is_here(const model::Message& reply, const model::Call& call) {
-  // Without its Call Wireshark's dissectors make nothing of it, or something wrong.
-  if (message(call.message.id).rpc_frame == 0 || is_padded(reply) || reply.header_length == 0) {
-    return;
-  }
-  RpcNote rpc;
+void Session::Impl::reply_is_here(const model::Message& reply, const model::Call* call) {
+  if (reply.header_length == 0) return;
   const bool written = std::any_of(reply.write_segments.begin(), reply.write_segments.end(),
                                    [](const wire::Segment& s) { return s.length != 0; });
-  if (!model::is_external(reply) && !written && !has_read_chunks(reply)) {
-    inline_rpc(reply, rpc);
-  } else {
-    if (!worth_rebuilding(reply)) return;
-    model::Rebuilt rebuilt = model::rebuild_reply(call, reply);
-    // A Reply chunk can be returned empty, which no RPC message is.
-    if (!rebuilt.complete || rebuilt.bytes.empty()) return;
+  // Without its Call the results are bytes to Wireshark's dissectors, whole or not.
+  const bool orphan = call == nullptr || message(call->message.id).rpc_frame == 0;
+  const bool external = model::is_external(reply);
+  model::Rebuilt rebuilt;
+  if (call != nullptr && !is_padded(reply) && !has_read_chunks(reply) && (external || written)) {
+    rebuilt = model::rebuild_reply(*call, reply);
+  }
+  RpcNote rpc;
+  // A Reply chunk can be returned empty, which no RPC message is.
+  if (rebuilt.complete && !rebuilt.bytes.empty()) {
     rpc.bytes = std::move(rebuilt.bytes);
     rpc.length = rpc.reported_length = static_cast<std::uint32_t>(rpc.bytes.size());
+  } else if (external) {
+    return;
+  } else {
+    const bool as_it_was = !written && !has_read_chunks(reply) && !is_padded(reply);
+    rpc = orphan || as_it_was ? inline_rpc(reply) : inline_rpc_header(reply);
   }
-  place(reply, call, std::move(rpc));
+  // The Reply must be found where its Call was put, also when the two directions of the connection
+  // have become one meanwhile. One without its Call must not be found by a later Call of its XID.
+  constexpr std::uint32_t kOrphans = 0x20000000;
+  rpc.conversation =
+      orphan ? conversation(reply) | kOrphans : message(call->message.id).conversation;
+  message(reply.id).orphan = orphan;
+  place(reply, std::move(rpc));
+}
+
+// RDMA2_OPTIONAL may carry an RPC message, of which the model knows nothing.
+void Session::Impl::option_is_here(const model::Message& option) {
+  const auto header = wire::decode_rpc(option.payload);
+  if (!header) return;
+  const bool call = header->type == wire::MsgType::kCall;
+  if ((call ? header->call.xid : header->reply.xid) != option.xid) return;
+  RpcNote rpc = inline_rpc(option);
+  rpc.conversation = conversation(option);
+  place(option, std::move(rpc));
+}
+
+// A packet behind a gap is held back by the tracker until that is explained. Wireshark's dissectors
+// match Calls and Replies in the order of frames, so they get what is whole in its Send at once.
+const RpcNote* Session::Impl::hold_rpc(std::span<const std::uint8_t> address, std::uint32_t qpn,
+                                       std::span<const std::uint8_t> send) {
+  const auto to = receivers.find(receiver(address, qpn));
+  const auto header = wire::decode_header(send);
+  if (to == receivers.end() || !header || header->proc != wire::Proc::kMsg ||
+      !header->reads.empty() || !model::recognise(send)) {
+    return nullptr;
+  }
+  const auto rpc = wire::decode_rpc(send.subspan(header->length));
+  if (!rpc) return nullptr;
+  const bool call = rpc->type == wire::MsgType::kCall;
+  if (!call && writes(*header)) return nullptr;
+  const std::uint32_t connection = context.model->canonical(to->second.connection);
+  // What was merged into another connection is its other direction.
+  const int receiving = connection == to->second.connection ? to->second.side : 1 - to->second.side;
+  const auto caller = static_cast<std::uint8_t>(call ? 1 - receiving : receiving);
+  RpcNote note;
+  note.in_send = true;
+  note.offset = header->length;
+  note.length = note.reported_length = static_cast<std::uint32_t>(send.size()) - header->length;
+  note.conversation =
+      connection * 2 + (context.model->connection(connection).reverse(caller) ? 1 : 0);
+  return &held_rpcs.emplace(newest, note).first->second;
 }
 
 void Session::Impl::on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
