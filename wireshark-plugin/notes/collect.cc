@@ -10,6 +10,7 @@
 #include <rpcrdma/trace_reader/event_decoder.h>
 #include <rpcrdma/wire/header.h>
 #include <rpcrdma/wire/rpc.h>
+#include <rpcrdma/wire/xdr.h>
 
 namespace rpcrdma::notes {
 
@@ -57,12 +58,73 @@ bool has_read_chunks(const model::Message& m) {
   return !m.reads.empty();
 }
 
+// Bytes of a Read chunk that have to be read: without roundup, which a responder may leave out.
+std::uint64_t needed_of(const model::Call& call, const model::CallChunk& chunk) {
+  constexpr std::uint64_t kMaxRoundup = 3;
+  if (chunk.data.covers(chunk.length) || chunk.length <= kMaxRoundup ||
+      !chunk.data.covers(chunk.length - kMaxRoundup)) {
+    return chunk.length;
+  }
+  return model::read_payload_length(call, chunk);
+}
+
 // All that its Read chunks offer has been read.
 bool read_whole(const model::Call& call) {
-  return std::all_of(call.chunks.begin(), call.chunks.end(), [](const model::CallChunk& chunk) {
-    return chunk.list != ChunkList::kRead ||
-           (chunk.moved >= chunk.length && !chunk.truncated && chunk.data.covers(chunk.length));
+  return std::all_of(call.chunks.begin(), call.chunks.end(), [&](const model::CallChunk& chunk) {
+    if (chunk.list != ChunkList::kRead) return true;
+    const std::uint64_t needed = needed_of(call, chunk);
+    return chunk.moved >= needed && !chunk.truncated && chunk.data.covers(needed);
   });
+}
+
+wire::Bytes payload_of(const model::Message& m) {
+  return wire::Bytes(m.bytes).subspan(std::min<std::size_t>(m.header_length, m.bytes.size()));
+}
+
+// The message that all has been read of but the roundup of its last chunk.
+bool add_roundup(const model::Call& call, model::Rebuilt& rebuilt) {
+  const model::CallChunk* last = nullptr;
+  for (const model::CallChunk& chunk : call.chunks) {
+    if (chunk.list != ChunkList::kRead) continue;
+    if (last != nullptr && !last->data.covers(last->length)) return false;
+    if (last != nullptr && chunk.position < last->position) return false;
+    last = &chunk;
+  }
+  if (last == nullptr || last->data.covers(last->length) || last->data.extents().empty() ||
+      last->truncated || !last->data.covers(needed_of(call, *last))) {
+    return false;
+  }
+  const std::uint64_t there = last->data.extents().front().bytes.size();
+  const std::uint64_t end = last->position + there;
+  if (there >= last->length || end > rebuilt.bytes.size()) return false;
+  rebuilt.bytes.insert(rebuilt.bytes.begin() + static_cast<std::ptrdiff_t>(end),
+                       static_cast<std::size_t>(wire::xdr_padded(last->length) - there), 0);
+  return true;
+}
+
+// The message up to its first chunk, where it cannot be put together.
+RpcNote up_to_chunks(const model::Call& call, std::vector<std::uint8_t> rebuilt) {
+  RpcNote rpc;
+  std::uint64_t end = rebuilt.size();
+  std::uint64_t length = model::is_external(call.message) ? 0 : payload_of(call.message).size();
+  for (const model::CallChunk& chunk : call.chunks) {
+    if (chunk.list != ChunkList::kRead) continue;
+    length += wire::xdr_padded(chunk.length);
+    if (chunk.position != 0) end = std::min<std::uint64_t>(end, chunk.position);
+  }
+  rpc.bytes = std::move(rebuilt);
+  rpc.bytes.resize(static_cast<std::size_t>(end));
+  rpc.length = static_cast<std::uint32_t>(end);
+  rpc.reported_length = static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(length, end, static_cast<std::uint64_t>(INT32_MAX)));
+  return rpc;
+}
+
+RpcNote whole_rpc(std::vector<std::uint8_t> bytes) {
+  RpcNote rpc;
+  rpc.bytes = std::move(bytes);
+  rpc.length = rpc.reported_length = static_cast<std::uint32_t>(rpc.bytes.size());
+  return rpc;
 }
 
 // Write chunks of a Reply that bytes went through.
@@ -73,6 +135,12 @@ bool writes(const wire::HeaderView& header) {
     }
   }
   return false;
+}
+
+std::uint32_t reply_chunk_length(const model::Message& reply) {
+  std::uint64_t sum = 0;
+  for (const wire::Segment& segment : reply.reply_segments) sum += segment.length;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(sum, INT32_MAX));
 }
 
 // Of an RDMA_MSGP: Wireshark's dissectors would take its padding for arguments.
@@ -229,28 +297,47 @@ void Session::Impl::on_identified(const model::Call& call) {
 }
 
 void Session::Impl::on_call_end(const model::Call& call, const model::Message* answer) {
-  conclude(message(call.message.id), call.message, &call);
+  const auto id = static_cast<Ref>(call.message.id);
+  // Answered before its Read chunks were read: its RPC message is nowhere yet.
+  if (message(id).rpc_frame == 0 && call.message.header_length != 0 && is_being_read(id)) {
+    RpcNote rpc = up_to_chunks(call, model::rebuild_call(call).bytes);
+    rpc.conversation = conversation(call.message);
+    if (rpc.length != 0) late_calls.emplace(id, std::move(rpc));
+  }
+  conclude(message(id), call.message, &call);
   if (answer != nullptr) conclude(message(answer->id), *answer, &call);
 }
 
+bool Session::Impl::is_being_read(Ref call) const {
+  return std::any_of(open_operations.begin(), open_operations.end(),
+                     [&](const auto& open) { return operations[open.second - 1].call == call; });
+}
+
 void Session::Impl::place(const model::Message& m, RpcNote rpc) {
-  MessageNote& n = message(m.id);
-  if (n.rpc_frame != 0) return;
+  const auto id = static_cast<Ref>(m.id);
+  if (message(id).rpc_frame != 0) return;
   // Dissected already, while it was held back?
   const auto held = held_rpcs.find(m.frame);
-  const bool dissected = held != held_rpcs.end() && rpc.in_send;
-  if (dissected) rpc.conversation = held->second.conversation;
-  n.rpc_frame = dissected ? m.frame : newest;
-  FrameNote& frame = note(n.rpc_frame);
-  rpc.message = static_cast<Ref>(m.id);
-  if (rpc.in_send && frame.message != m.id) {  // held back: its Send is in an earlier packet
+  if (held != held_rpcs.end() && rpc.in_send) {
+    rpc.conversation = held->second.conversation;
+    return attach(id, m.frame, std::move(rpc));
+  }
+  if (rpc.in_send && note(newest).message != id) {  // held back: its Send is in an earlier packet
     rpc.in_send = false;
     const auto begin = m.bytes.begin() + std::min<std::ptrdiff_t>(rpc.offset, std::ssize(m.bytes));
     rpc.bytes.assign(begin, begin + std::min<std::ptrdiff_t>(rpc.length, m.bytes.end() - begin));
     rpc.length = static_cast<std::uint32_t>(rpc.bytes.size());
   }
+  attach(id, newest, std::move(rpc));
+}
+
+void Session::Impl::attach(Ref id, std::uint64_t to, RpcNote rpc) {
+  MessageNote& n = message(id);
+  n.rpc_frame = to;
   n.conversation = rpc.conversation;
+  rpc.message = id;
   rpcs.push_back(std::move(rpc));
+  FrameNote& frame = note(to);
   const auto ref = static_cast<Ref>(rpcs.size());
   (frame.rpc == 0 ? frame.rpc : rpcs[frame.last_rpc - 1].next) = ref;
   frame.last_rpc = ref;
@@ -281,7 +368,7 @@ RpcNote Session::Impl::inline_rpc(const model::Message& m) {
 
 RpcNote Session::Impl::inline_rpc_header(const model::Message& m) {
   RpcNote rpc = inline_rpc(m);
-  const auto header = wire::decode_rpc(m.payload);
+  const auto header = wire::decode_rpc(payload_of(m));
   if (header) rpc.length = std::min(rpc.length, header->length);
   return rpc;
 }
@@ -300,9 +387,10 @@ void Session::Impl::call_is_here(const model::Call& call) {
     rpc = inline_rpc(m);
   } else {
     model::Rebuilt rebuilt = model::rebuild_call(call);
-    if (!rebuilt.complete) return;
-    rpc.bytes = std::move(rebuilt.bytes);
-    rpc.length = rpc.reported_length = static_cast<std::uint32_t>(rpc.bytes.size());
+    rpc = rebuilt.complete || add_roundup(call, rebuilt)
+              ? whole_rpc(std::move(rebuilt.bytes))
+              : up_to_chunks(call, std::move(rebuilt.bytes));
+    if (rpc.length == 0) return;
   }
   rpc.conversation = conversation(m);
   place(m, std::move(rpc));
@@ -312,7 +400,8 @@ void Session::Impl::reply_is_here(const model::Message& reply, const model::Call
   if (reply.header_length == 0) return;
   const bool written = std::any_of(reply.write_segments.begin(), reply.write_segments.end(),
                                    [](const wire::Segment& s) { return s.length != 0; });
-  // Without its Call the results are bytes to Wireshark's dissectors, whole or not.
+  // Without its Call the results are bytes to Wireshark's dissectors, whole or not. One that was
+  // answered before they know.
   const bool orphan = call == nullptr || message(call->message.id).rpc_frame == 0;
   const bool external = model::is_external(reply);
   model::Rebuilt rebuilt;
@@ -322,19 +411,19 @@ void Session::Impl::reply_is_here(const model::Message& reply, const model::Call
   RpcNote rpc;
   // A Reply chunk can be returned empty, which no RPC message is.
   if (rebuilt.complete && !rebuilt.bytes.empty()) {
-    rpc.bytes = std::move(rebuilt.bytes);
-    rpc.length = rpc.reported_length = static_cast<std::uint32_t>(rpc.bytes.size());
+    rpc = whole_rpc(std::move(rebuilt.bytes));
   } else if (external) {
-    return;
+    // What there is up to the first gap.
+    if (written || rebuilt.bytes.empty()) return;
+    rpc = whole_rpc(std::move(rebuilt.bytes));
+    rpc.reported_length = std::max(rpc.length, reply_chunk_length(reply));
   } else {
     const bool as_it_was = !written && !has_read_chunks(reply) && !is_padded(reply);
     rpc = orphan || as_it_was ? inline_rpc(reply) : inline_rpc_header(reply);
   }
   // The Reply must be found where its Call was put, also when the two directions of the connection
-  // have become one meanwhile. One without its Call must not be found by a later Call of its XID.
-  constexpr std::uint32_t kOrphans = 0x20000000;
-  rpc.conversation =
-      orphan ? conversation(reply) | kOrphans : message(call->message.id).conversation;
+  // have become one meanwhile.
+  rpc.conversation = orphan ? conversation(reply) : message(call->message.id).conversation;
   message(reply.id).orphan = orphan;
   place(reply, std::move(rpc));
 }
@@ -438,7 +527,13 @@ void Session::Impl::on_operation_end(const roce::Connection& connection, const r
   n.operation.complete = op.complete;
   n.operation.suspect = op.suspect;
   n.ended = true;
+  const Ref of = n.call;
   open_operations.erase(it);
+  const auto late = late_calls.find(of);
+  if (late != late_calls.end() && !is_being_read(of)) {
+    attach(of, newest, std::move(late->second));
+    late_calls.erase(late);
+  }
   if (call != nullptr && op.kind == roce::OpKind::kRead && read_whole(*call)) call_is_here(*call);
 }
 

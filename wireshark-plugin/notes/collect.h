@@ -65,6 +65,8 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
   [[nodiscard]] static RpcNote inline_rpc(const model::Message& m);
   [[nodiscard]] static RpcNote inline_rpc_header(const model::Message& m);
   void place(const model::Message& m, RpcNote rpc);
+  void attach(Ref message, std::uint64_t frame, RpcNote rpc);
+  [[nodiscard]] bool is_being_read(Ref call) const;
   [[nodiscard]] std::uint32_t conversation(const model::Message& m) const;
   [[nodiscard]] const RpcNote* hold_rpc(std::span<const std::uint8_t> address, std::uint32_t qpn,
                                         std::span<const std::uint8_t> send);
@@ -100,6 +102,8 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
                                             std::uint32_t qpn);
   // Of messages that are held back, or were: by frame.
   std::unordered_map<std::uint64_t, RpcNote> held_rpcs;
+  // Of Calls that were answered while their Read chunks were being read: by message.
+  std::unordered_map<Ref, RpcNote> late_calls;
   // Those under way, by connection, initiator and first PSN.
   std::unordered_map<std::uint64_t, Ref> open_operations;
 
