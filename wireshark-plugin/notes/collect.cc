@@ -1,6 +1,7 @@
 #include "collect.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <rpcrdma/filter/model_fields.h>
 #include <rpcrdma/model/rebuild.h>
@@ -58,22 +59,25 @@ bool has_read_chunks(const model::Message& m) {
   return !m.reads.empty();
 }
 
-// Bytes of a Read chunk that have to be read: without roundup, which a responder may leave out.
-std::uint64_t needed_of(const model::Call& call, const model::CallChunk& chunk) {
-  constexpr std::uint64_t kMaxRoundup = 3;
-  if (chunk.data.covers(chunk.length) || chunk.length <= kMaxRoundup ||
-      !chunk.data.covers(chunk.length - kMaxRoundup)) {
-    return chunk.length;
-  }
-  return model::read_payload_length(call, chunk);
+// Bytes that a responder may leave out of a Read chunk.
+constexpr std::uint64_t kMaxRoundup = 3;
+
+bool is_read_chunk(const model::CallChunk& chunk) {
+  return chunk.list == ChunkList::kRead;
 }
 
-// All that its Read chunks offer has been read.
-bool read_whole(const model::Call& call) {
+// All that its Read chunks offer has been read, but for the last `left_out` bytes of each.
+bool read_whole(const model::Call& call, std::uint64_t left_out) {
   return std::all_of(call.chunks.begin(), call.chunks.end(), [&](const model::CallChunk& chunk) {
-    if (chunk.list != ChunkList::kRead) return true;
-    const std::uint64_t needed = needed_of(call, chunk);
-    return chunk.moved >= needed && !chunk.truncated && chunk.data.covers(needed);
+    const std::uint64_t needed = chunk.length > left_out ? chunk.length - left_out : chunk.length;
+    return !is_read_chunk(chunk) ||
+           (chunk.moved >= needed && !chunk.truncated && chunk.data.covers(needed));
+  });
+}
+
+bool every_segment_was_read(const model::Call& call) {
+  return std::all_of(call.segments.begin(), call.segments.end(), [](const model::CallSegment& s) {
+    return s.list != ChunkList::kRead || s.moved != 0;
   });
 }
 
@@ -81,42 +85,58 @@ wire::Bytes payload_of(const model::Message& m) {
   return wire::Bytes(m.bytes).subspan(std::min<std::size_t>(m.header_length, m.bytes.size()));
 }
 
-// The message that all has been read of but the roundup of its last chunk.
-bool add_roundup(const model::Call& call, model::Rebuilt& rebuilt) {
-  const model::CallChunk* last = nullptr;
+// How much was read of the last Read chunk, where the others are whole and in order.
+struct LastChunk {
+  const model::CallChunk* chunk = nullptr;
+  std::uint64_t end = 0;  // in the message, bytes
+};
+std::optional<LastChunk> last_chunk(const model::Call& call) {
+  LastChunk last;
   for (const model::CallChunk& chunk : call.chunks) {
-    if (chunk.list != ChunkList::kRead) continue;
-    if (last != nullptr && !last->data.covers(last->length)) return false;
-    if (last != nullptr && chunk.position < last->position) return false;
-    last = &chunk;
+    if (!is_read_chunk(chunk)) continue;
+    if (last.chunk != nullptr &&
+        (!last.chunk->data.covers(last.chunk->length) || chunk.position < last.chunk->position)) {
+      return std::nullopt;
+    }
+    last.chunk = &chunk;
   }
-  if (last == nullptr || last->data.covers(last->length) || last->data.extents().empty() ||
-      last->truncated || !last->data.covers(needed_of(call, *last))) {
+  if (last.chunk == nullptr) return std::nullopt;
+  const std::uint64_t there = last.chunk->data.head().size();
+  if (there >= last.chunk->length) return std::nullopt;
+  last.end = last.chunk->position + there;
+  return last;
+}
+
+// Nothing is missing but the roundup of the last chunk, which was not read.
+bool add_roundup(const model::Call& call, model::Rebuilt& rebuilt) {
+  const auto last = last_chunk(call);
+  if (!last || last->end > rebuilt.bytes.size() ||
+      !last->chunk->data.covers(model::read_payload_length(call, *last->chunk))) {
     return false;
   }
-  const std::uint64_t there = last->data.extents().front().bytes.size();
-  const std::uint64_t end = last->position + there;
-  if (there >= last->length || end > rebuilt.bytes.size()) return false;
-  rebuilt.bytes.insert(rebuilt.bytes.begin() + static_cast<std::ptrdiff_t>(end),
-                       static_cast<std::size_t>(wire::xdr_padded(last->length) - there), 0);
+  const std::uint64_t there = last->end - last->chunk->position;
+  rebuilt.bytes.insert(rebuilt.bytes.begin() + static_cast<std::ptrdiff_t>(last->end),
+                       static_cast<std::size_t>(wire::xdr_padded(last->chunk->length) - there), 0);
   return true;
 }
 
-// The message up to its first chunk, where it cannot be put together.
-RpcNote up_to_chunks(const model::Call& call, std::vector<std::uint8_t> rebuilt) {
-  RpcNote rpc;
+// The message up to where it cannot be put together.
+RpcNote front_of_rpc(const model::Call& call, std::vector<std::uint8_t> rebuilt) {
   std::uint64_t end = rebuilt.size();
   std::uint64_t length = model::is_external(call.message) ? 0 : payload_of(call.message).size();
+  const auto last = last_chunk(call);
   for (const model::CallChunk& chunk : call.chunks) {
-    if (chunk.list != ChunkList::kRead) continue;
+    if (!is_read_chunk(chunk)) continue;
     length += wire::xdr_padded(chunk.length);
-    if (chunk.position != 0) end = std::min<std::uint64_t>(end, chunk.position);
+    if (!last && chunk.position != 0) end = std::min<std::uint64_t>(end, chunk.position);
   }
+  if (last) end = std::min(end, last->end);
+  RpcNote rpc;
   rpc.bytes = std::move(rebuilt);
   rpc.bytes.resize(static_cast<std::size_t>(end));
   rpc.length = static_cast<std::uint32_t>(end);
-  rpc.reported_length = static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(length, end, static_cast<std::uint64_t>(INT32_MAX)));
+  rpc.reported_length =
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(length, end, std::uint64_t{INT32_MAX}));
   return rpc;
 }
 
@@ -300,7 +320,7 @@ void Session::Impl::on_call_end(const model::Call& call, const model::Message* a
   const auto id = static_cast<Ref>(call.message.id);
   // Answered before its Read chunks were read: its RPC message is nowhere yet.
   if (message(id).rpc_frame == 0 && call.message.header_length != 0 && is_being_read(id)) {
-    RpcNote rpc = up_to_chunks(call, model::rebuild_call(call).bytes);
+    RpcNote rpc = front_of_rpc(call, model::rebuild_call(call).bytes);
     rpc.conversation = conversation(call.message);
     if (rpc.length != 0) late_calls.emplace(id, std::move(rpc));
   }
@@ -389,7 +409,7 @@ void Session::Impl::call_is_here(const model::Call& call) {
     model::Rebuilt rebuilt = model::rebuild_call(call);
     rpc = rebuilt.complete || add_roundup(call, rebuilt)
               ? whole_rpc(std::move(rebuilt.bytes))
-              : up_to_chunks(call, std::move(rebuilt.bytes));
+              : front_of_rpc(call, std::move(rebuilt.bytes));
     if (rpc.length == 0) return;
   }
   rpc.conversation = conversation(m);
@@ -534,7 +554,11 @@ void Session::Impl::on_operation_end(const roce::Connection& connection, const r
     attach(of, newest, std::move(late->second));
     late_calls.erase(late);
   }
-  if (call != nullptr && op.kind == roce::OpKind::kRead && read_whole(*call)) call_is_here(*call);
+  if (call == nullptr || op.kind != roce::OpKind::kRead) return;
+  if (read_whole(*call, 0) || (read_whole(*call, kMaxRoundup) && every_segment_was_read(*call) &&
+                               !is_being_read(static_cast<Ref>(call->message.id)))) {
+    call_is_here(*call);
+  }
 }
 
 void Session::Impl::on_event(const trace_reader::Event& event) {
