@@ -417,7 +417,12 @@ void show_held(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, const void* 
                                  {tvb_get_ptr(tvb, 0, static_cast<gint>(captured)), captured});
   if (rpc == nullptr || rpc->offset > captured) return;
   tvbuff_t* const message = tvb_new_subset_remaining(tvb, static_cast<gint>(rpc->offset));
-  if (call_rpc(message, pinfo, tree, rpc->conversation)) {
+  if (!call_rpc(message, pinfo, tree, rpc->conversation)) return;
+  const char* const protocol = col_get_text(pinfo->cinfo, COL_PROTOCOL);
+  if (protocol != nullptr && std::strncmp(protocol, "Unknown", std::strlen("Unknown")) == 0) {
+    col_set_str(pinfo->cinfo, COL_PROTOCOL, kColumn);
+    col_set_str(pinfo->cinfo, COL_INFO, "a message behind a gap in the capture");
+  } else {
     col_append_str(pinfo->cinfo, COL_INFO, " | behind a gap in the capture");
   }
 }

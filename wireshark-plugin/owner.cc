@@ -65,6 +65,8 @@ Owner owner_of(const notes::FrameNote* note, const capture::Frame& frame, packet
     return leave_to_built_in(*note) ? Owner::kBuiltIn : Owner::kOurs;
   }
   if (!preferences.precedence) return Owner::kBuiltIn;
+  // To the built-in dissector it would be another message.
+  if (note != nullptr && note->sent_again) return Owner::kNobody;
   capture::TransportPacket packet;
   wire::RocePacket roce;
   if (capture::dissect_link(frame, packet) != capture::LinkResult::kRoce ||
