@@ -620,7 +620,7 @@ bool write_line(const FrameNote& note, tvbuff_t* tvb, packet_info* pinfo) {
 int dissect_around_udp(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
   capture::Frame frame;
   if (tvb_captured_length(tvb) < 4 || tvb_get_ntohs(tvb, 2) != kRocePort ||
-      !roce_v2_frame(tvb, pinfo, data, frame)) {
+      !roce_v2_frame(tvb, pinfo, frame)) {
     return call_dissector_only(udp_handle, tvb, pinfo, tree, data);
   }
   const guint32 source = tvb_get_ntohs(tvb, 0);

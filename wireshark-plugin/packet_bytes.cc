@@ -1,8 +1,10 @@
 // The ICRC covers the IP header too, so that has to be found: mostly it stands in front of the UDP
-// header in the same buffer. Where it does not, since fragments were put together, a header is made
-// with the same values in all fields that the ICRC covers.
+// header in the same buffer. Where it does not, since fragments were put together, one is made with
+// the same addresses and lengths. Other fields were changed by whoever made the fragments, so the
+// ICRC cannot be verified then.
 #include "packet_bytes.h"
 
+#include <array>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -82,31 +84,27 @@ std::optional<std::size_t> ipv6_header(Bytes before, std::size_t payload, const 
   return std::nullopt;
 }
 
-// `known`: all that the ICRC covers is. Otherwise it cannot be verified, and is cut short so that
-// nobody tries.
-void make(Bytes header, Bytes payload, std::size_t wire_length, bool known, capture::Frame& frame) {
+// An ICRC that is not `verifiable` is cut short, so that nobody tries.
+void make(Bytes header, Bytes payload, std::size_t wire_length, bool verifiable,
+          capture::Frame& frame) {
   made.assign(header.begin(), header.end());
-  if (!known && payload.size() == wire_length && payload.size() >= kIcrcBytes) {
+  if (!verifiable && payload.size() == wire_length && payload.size() >= kIcrcBytes) {
     payload = payload.first(payload.size() - 1);
   }
   made.insert(made.end(), payload.begin(), payload.end());
   frame.data = made;
 }
 
-bool make_ipv4(tvbuff_t* udp, const packet_info* pinfo, const ws_ip4* ip, capture::Frame& frame) {
+bool make_ipv4(tvbuff_t* udp, const packet_info* pinfo, capture::Frame& frame) {
   const std::size_t length = kIpv4Bytes + tvb_reported_length(udp);
   if (length > UINT16_MAX) return false;
   std::array<std::uint8_t, kIpv4Bytes> header{};
   header[0] = 0x45;
   wire::store_be16(&header[2], static_cast<std::uint16_t>(length));
-  if (ip != nullptr) {
-    header[1] = ip->ip_tos;
-    wire::store_be16(&header[4], ip->ip_id);
-  }
   header[9] = kUdp;
   std::memcpy(&header[12], pinfo->net_src.data, 4);
   std::memcpy(&header[16], pinfo->net_dst.data, 4);
-  make(header, captured_bytes(udp), tvb_reported_length(udp), ip != nullptr, frame);
+  make(header, captured_bytes(udp), tvb_reported_length(udp), false, frame);
   return true;
 }
 
@@ -118,7 +116,7 @@ bool make_ipv6(tvbuff_t* udp, const packet_info* pinfo, capture::Frame& frame) {
   header[6] = kUdp;
   std::memcpy(&header[8], pinfo->net_src.data, 16);
   std::memcpy(&header[24], pinfo->net_dst.data, 16);
-  make(header, captured_bytes(udp), tvb_reported_length(udp), true, frame);
+  make(header, captured_bytes(udp), tvb_reported_length(udp), false, frame);
   return true;
 }
 
@@ -135,7 +133,7 @@ bool is_ip(const packet_info* pinfo, int type, int bytes) {
 
 }  // namespace
 
-bool roce_v2_frame(tvbuff_t* udp, packet_info* pinfo, const void* ip, capture::Frame& frame) {
+bool roce_v2_frame(tvbuff_t* udp, packet_info* pinfo, capture::Frame& frame) {
   // What an ICMP error quotes was sent before, if at all.
   if (pinfo->flags.in_error_pkt != 0) return false;
   describe(pinfo, udp, frame);
@@ -143,7 +141,7 @@ bool roce_v2_frame(tvbuff_t* udp, packet_info* pinfo, const void* ip, capture::F
   if (is_ip(pinfo, AT_IPv4, 4)) {
     frame.link = capture::LinkType::kIpv4;
     const auto header = ipv4_header(before, pinfo->net_src, pinfo->net_dst);
-    if (!header) return make_ipv4(udp, pinfo, WS_IP4_PTR(const_cast<void*>(ip)), frame);
+    if (!header) return make_ipv4(udp, pinfo, frame);
     frame.data = with_header(udp, before, *header);
     return true;
   }

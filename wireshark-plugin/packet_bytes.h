@@ -11,9 +11,8 @@ namespace rpcrdma::wireshark {
 // All three leave in `frame.data` bytes that stay valid until the next of these calls. False: this
 // is no packet of a connection.
 
-// A UDP datagram. `ip`: what the dissector of IP hands on with it, its header.
-[[nodiscard]] bool roce_v2_frame(tvbuff_t* udp, packet_info* pinfo, const void* ip,
-                                 capture::Frame& frame);
+// A UDP datagram.
+[[nodiscard]] bool roce_v2_frame(tvbuff_t* udp, packet_info* pinfo, capture::Frame& frame);
 // What follows ethertype 0x8915: a GRH.
 [[nodiscard]] bool roce_v1_frame(tvbuff_t* grh, packet_info* pinfo, capture::Frame& frame);
 // A packet of InfiniBand, from its LRH on.

@@ -30,7 +30,6 @@
 // These have no such thing of their own.
 extern "C" {
 #include <epan/dissectors/packet-infiniband.h>
-#include <epan/dissectors/packet-ip.h>
 #include <epan/dissectors/packet-rpc.h>
 #include <epan/show_exception.h>
 }
