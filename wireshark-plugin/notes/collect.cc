@@ -81,6 +81,19 @@ bool every_segment_was_read(const model::Call& call) {
   });
 }
 
+// How much of the RPC message in an RDMA_MSGP stands before its padding at least. The padding, of
+// zeros, ends where the Send's length is a multiple of rdma_align: that may be the first such place
+// behind the RPC header, or a later one.
+std::uint32_t end_before_padding(const model::Message& m, std::uint32_t rpc_header) {
+  const auto header = wire::decode_header(m.bytes);
+  if (!header || header->align == 0 || header->align > m.bytes.size()) return rpc_header;
+  const std::size_t begin = m.header_length + rpc_header;
+  const std::size_t aligned = (begin + header->align - 1) / header->align * header->align;
+  std::size_t end = std::min(aligned, m.bytes.size());
+  while (end > begin && m.bytes[end - 1] == 0) --end;
+  return static_cast<std::uint32_t>(end - m.header_length);
+}
+
 wire::Bytes payload_of(const model::Message& m) {
   return wire::Bytes(m.bytes).subspan(std::min<std::size_t>(m.header_length, m.bytes.size()));
 }
@@ -386,10 +399,12 @@ RpcNote Session::Impl::inline_rpc(const model::Message& m) {
   return rpc;
 }
 
-RpcNote Session::Impl::inline_rpc_header(const model::Message& m) {
+RpcNote Session::Impl::front_of_inline_rpc(const model::Message& m) {
   RpcNote rpc = inline_rpc(m);
   const auto header = wire::decode_rpc(payload_of(m));
-  if (header) rpc.length = std::min(rpc.length, header->length);
+  if (!header) return rpc;
+  const std::uint32_t end = is_padded(m) ? end_before_padding(m, header->length) : header->length;
+  rpc.length = std::min(rpc.length, end);
   return rpc;
 }
 
@@ -402,7 +417,7 @@ void Session::Impl::call_is_here(const model::Call& call) {
   if (m.header_length == 0) return;
   RpcNote rpc;
   if (is_padded(m)) {
-    rpc = inline_rpc_header(m);
+    rpc = front_of_inline_rpc(m);
   } else if (!model::is_external(m) && !has_read_chunks(m)) {
     rpc = inline_rpc(m);
   } else {
@@ -439,7 +454,7 @@ void Session::Impl::reply_is_here(const model::Message& reply, const model::Call
     rpc.reported_length = std::max(rpc.length, reply_chunk_length(reply));
   } else {
     const bool as_it_was = !written && !has_read_chunks(reply) && !is_padded(reply);
-    rpc = orphan || as_it_was ? inline_rpc(reply) : inline_rpc_header(reply);
+    rpc = orphan || as_it_was ? inline_rpc(reply) : front_of_inline_rpc(reply);
   }
   // The Reply must be found where its Call was put, also when the two directions of the connection
   // have become one meanwhile.

@@ -60,10 +60,10 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
   // `call`: null where it is not known.
   void reply_is_here(const model::Message& reply, const model::Call* call);
   void option_is_here(const model::Message& option);
-  // The RPC message in the Send of `m`: all of it, or its header alone where what follows is not as
-  // it was before chunks or padding changed it.
+  // The RPC message in the Send of `m`: all of it, or as much as is as it was before chunks or
+  // padding changed it.
   [[nodiscard]] static RpcNote inline_rpc(const model::Message& m);
-  [[nodiscard]] static RpcNote inline_rpc_header(const model::Message& m);
+  [[nodiscard]] static RpcNote front_of_inline_rpc(const model::Message& m);
   void place(const model::Message& m, RpcNote rpc);
   void attach(Ref message, std::uint64_t frame, RpcNote rpc);
   [[nodiscard]] bool is_being_read(Ref call) const;
