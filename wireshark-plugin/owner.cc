@@ -3,6 +3,7 @@
 #include "plugin.h"
 
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <rpcrdma/capture/link.h>
@@ -16,16 +17,36 @@ namespace {
 heur_dtbl_entry_t* built_in = nullptr;
 int built_in_protocol = -1;
 
-// Sends of several packets of which the built-in dissector has the first: it must have the others.
-// Found by address and QP while the file is read; by frame when frames are shown again.
+// Sends of several packets of which the built-in dissector has the first: it must have the others,
+// as long as none is missing, since a hole makes it fail an assertion. With the PSN that comes
+// next, by address and QP, while the file is read; by frame when frames are shown again.
 constexpr std::size_t kMaxSendsBegun = 65536;  // a hostile capture names any number of QPs
-std::unordered_set<std::string> sends_begun;
+std::unordered_map<std::string, std::uint32_t> sends_begun;
 std::unordered_set<guint32> frames_continuing;
 
 std::string receiver(const capture::TransportPacket& packet, std::uint32_t qpn) {
   std::string key(packet.dst.bytes.begin(), packet.dst.bytes.end());
   for (unsigned shift = 0; shift < 24; shift += 8) key += static_cast<char>(qpn >> shift & 0xffU);
   return key;
+}
+
+// Is this packet of a Send of several for the built-in dissector?
+bool continues_send(const std::string& receiver, const wire::RocePacket& roce,
+                    const wire::OpcodeInfo& opcode) {
+  constexpr std::uint32_t kPsnMask = 0xffffff;
+  const std::uint32_t next = (roce.bth.psn + 1) & kPsnMask;
+  const auto begun = sends_begun.find(receiver);
+  if (opcode.first) {
+    if (begun != sends_begun.end()) sends_begun.erase(begun);
+    if (!model::resembles(roce.payload) || sends_begun.size() >= kMaxSendsBegun) return false;
+    sends_begun.emplace(receiver, next);
+    return true;
+  }
+  if (begun == sends_begun.end()) return false;
+  const bool in_order = begun->second == roce.bth.psn;
+  begun->second = next;
+  if (!in_order || opcode.last) sends_begun.erase(begun);
+  return in_order;
 }
 
 }  // namespace
@@ -80,16 +101,8 @@ Owner owner_of(const notes::FrameNote* note, const capture::Frame& frame, packet
   if (opcode.first && opcode.last) {
     return model::resembles(roce.payload) ? Owner::kBuiltIn : Owner::kNobody;
   }
-  if (!PINFO_FD_VISITED(pinfo)) {
-    const std::string key = receiver(packet, qpn);
-    if (opcode.first) {
-      sends_begun.erase(key);
-      if (model::resembles(roce.payload) && sends_begun.size() < kMaxSendsBegun) {
-        sends_begun.insert(key);
-      }
-    }
-    if (sends_begun.count(key) != 0) frames_continuing.insert(pinfo->num);
-    if (opcode.last) sends_begun.erase(key);
+  if (!PINFO_FD_VISITED(pinfo) && continues_send(receiver(packet, qpn), roce, opcode)) {
+    frames_continuing.insert(pinfo->num);
   }
   return frames_continuing.count(pinfo->num) != 0 ? Owner::kBuiltIn : Owner::kNobody;
 }
