@@ -481,7 +481,7 @@ int dissect_packet(dissector_handle_t theirs, const FrameNote* note, const captu
                    tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
   if (!current || !is_switched_on()) return call_dissector_only(theirs, tvb, pinfo, tree, data);
   const Packet outer = packet;
-  packet = {note, owner_of(note, frame, pinfo), false};
+  packet = {note, owner_of(note, frame), false};
   // Which of the two heuristics comes first changes while a file is read.
   const Boolean enabled = enable_built_in(FALSE);
   if (packet.owner == Owner::kBuiltIn) static_cast<void>(enable_built_in(enabled));
@@ -725,7 +725,6 @@ void begin() {
 
 void end() {
   current.reset();
-  forget_owners();
   notes::Tape().swap(scratch);
 }
 

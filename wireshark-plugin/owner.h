@@ -16,8 +16,7 @@ enum class Owner : std::uint8_t {
 };
 
 // `note`: what is to be said of the packet; null: nothing.
-[[nodiscard]] Owner owner_of(const notes::FrameNote* note, const capture::Frame& frame,
-                             packet_info* pinfo);
+[[nodiscard]] Owner owner_of(const notes::FrameNote* note, const capture::Frame& frame);
 // With the preference that gives messages of version 1 to the built-in dissector.
 [[nodiscard]] bool leave_to_built_in(const notes::FrameNote& note);
 
@@ -26,8 +25,5 @@ enum class Owner : std::uint8_t {
 void find_built_in();
 [[nodiscard]] Boolean enable_built_in(Boolean enabled);  // what it was
 [[nodiscard]] bool built_in_has(packet_info* pinfo);
-
-// A new capture.
-void forget_owners();
 
 }  // namespace rpcrdma::wireshark
