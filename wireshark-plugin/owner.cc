@@ -51,7 +51,7 @@ Owner owner_of(const notes::FrameNote* note, const capture::Frame& frame) {
   wire::RocePacket roce;
   if (capture::dissect_link(frame, packet) != capture::LinkResult::kRoce ||
       !wire::decode_roce(packet.transport(), packet.wire_length, roce)) {
-    return Owner::kBuiltIn;
+    return Owner::kNobody;
   }
   const wire::OpcodeInfo& opcode = wire::opcode_info(roce.bth.opcode);
   if (!opcode.send) return Owner::kBuiltIn;
