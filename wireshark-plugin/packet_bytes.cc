@@ -10,8 +10,6 @@
 #include <vector>
 
 #include <rpcrdma/wire/endian.h>
-#include <rpcrdma/wire/icrc.h>
-#include <rpcrdma/wire/roce.h>
 
 namespace rpcrdma::wireshark {
 
