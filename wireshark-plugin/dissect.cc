@@ -2,6 +2,8 @@
 // each frame to the analyzer first, once and in order; so all that can be known of it is known when
 // it is shown. Payload comes back by the heuristic of "infiniband.payload"; packets without any,
 // such as ACKs and RDMA Read requests, are added to when Wireshark's dissector is done with them.
+#include "owner.h"
+#include "packet_bytes.h"
 #include "paint.h"
 #include "plugin.h"
 #include "rules.h"
@@ -37,56 +39,37 @@ constexpr guint32 kEntropyPorts = 0xC000;
 std::unique_ptr<Session> current;
 // What was decoded of the frame that is being shown: here, since a longjmp() may pass by.
 notes::Tape scratch;
-guint32 painted = 0;  // the frame to which the heuristic has added
+
+// The packet that Wireshark's dissectors are taking apart for us.
+struct Packet {
+  const FrameNote* note = nullptr;
+  Owner owner = Owner::kBuiltIn;
+  bool painted = false;  // the heuristic has added to it
+};
+Packet packet;
 
 dissector_handle_t rpc_handle = nullptr;
-heur_dtbl_entry_t* built_in = nullptr;
-int built_in_protocol = -1;
+pref_t* dissect_unknown_programs = nullptr;  // of `rpc_handle`
 
 // ---- into the analyzer
 
-int link_type(int encapsulation) {
-  switch (encapsulation) {
-    case WTAP_ENCAP_ETHERNET:
-      return 1;
-    case WTAP_ENCAP_RAW_IP:
-      return 101;
-    case WTAP_ENCAP_RAW_IP4:
-      return 228;
-    case WTAP_ENCAP_RAW_IP6:
-      return 229;
-    case WTAP_ENCAP_SLL:
-      return 113;
-    case WTAP_ENCAP_SLL2:
-      return 276;
-    case WTAP_ENCAP_ERF:
-      return 197;
-    case WTAP_ENCAP_INFINIBAND:
-      return 247;
-    case WTAP_ENCAP_WIRESHARK_UPPER_PDU:
-      return 252;
-    default:
-      return -1;
+// Which packet of its frame the one that begins at `data` is, counted from 0, each time that the
+// frame is dissected. The same bytes are the same packet.
+struct PacketsOfFrame {
+  std::uint32_t count;
+  const std::uint8_t* last;
+};
+std::uint32_t packet_number(packet_info* pinfo, const std::uint8_t* data) {
+  constexpr guint32 kKey = 0;
+  auto* packets =
+      static_cast<PacketsOfFrame*>(p_get_proto_data(pinfo->pool, pinfo, registered.protocol, kKey));
+  if (packets == nullptr) {
+    packets = wmem_new0(pinfo->pool, PacketsOfFrame);
+    p_add_proto_data(pinfo->pool, pinfo, registered.protocol, kKey, packets);
   }
-}
-
-bool frame_of(packet_info* pinfo, capture::Frame& frame) {
-  if (pinfo->data_src == nullptr) return false;
-  tvbuff_t* const whole =
-      get_data_source_tvb(static_cast<struct data_source*>(pinfo->data_src->data));
-  const int link = link_type(pinfo->rec->rec_header.packet_header.pkt_encap);
-  if (whole == nullptr || link < 0) return false;
-  const guint captured = tvb_captured_length(whole);
-  frame.number = pinfo->num;
-  frame.time_ns =
-      static_cast<std::int64_t>(pinfo->abs_ts.secs) * 1'000'000'000 + pinfo->abs_ts.nsecs;
-  frame.original = pinfo->fd->pkt_len;
-  frame.interface = (pinfo->rec->presence_flags & WTAP_HAS_INTERFACE_ID) != 0
-                        ? pinfo->rec->rec_header.packet_header.interface_id
-                        : 0;
-  frame.link = static_cast<capture::LinkType>(link);
-  frame.data = {tvb_get_ptr(whole, 0, static_cast<gint>(captured)), captured};
-  return true;
+  if (packets->last != data) ++packets->count;
+  packets->last = data;
+  return packets->count - 1;
 }
 
 // The user can switch protocols off.
@@ -126,12 +109,11 @@ Session::Use use_of(packet_info* pinfo, const proto_tree* tree) {
   return tree != nullptr ? Session::Use::kOnce : Session::Use::kOnceWithoutFields;
 }
 
-// Gives the frame to the analyzer when it is seen for the first time, and tells taps what came of
+// Gives the packet to the analyzer when it is seen for the first time, and tells taps what came of
 // it.
-const FrameNote* look_at(packet_info* pinfo, const proto_tree* tree) {
-  if (!current || !is_switched_on()) {
-    return nullptr;
-  }
+const FrameNote* look_at(const capture::Frame& frame, packet_info* pinfo, const proto_tree* tree) {
+  if (!current || !is_switched_on()) return nullptr;
+  const std::uint32_t number = packet_number(pinfo, frame.data.data());
   Tapped tapped;
   tapped.session = current.get();
   if (!PINFO_FD_VISITED(pinfo) && !current->finished()) {
@@ -140,14 +122,17 @@ const FrameNote* look_at(packet_info* pinfo, const proto_tree* tree) {
       begun = current.get();
       finish_before_statistics();
     }
-    capture::Frame frame;
     tapped.first_time = true;
     tapped.told_from = current->findings();
     current->set_use(use_of(pinfo, tree));
-    if (frame_of(pinfo, frame)) current->frame(frame);
+    if (number == 0) {
+      current->frame(frame);
+    } else {
+      current->next_packet(frame);
+    }
     tapped.told_to = current->findings();
   }
-  const FrameNote* const note = current->find(pinfo->num);
+  const FrameNote* const note = current->find(pinfo->num, number);
   tapped.note = note;
   if ((note != nullptr || tapped.told_from != tapped.told_to) &&
       have_tap_listener(registered.tap)) {
@@ -200,12 +185,13 @@ void decode_send(const MessageNote& m, tvbuff_t* send, Foreign foreign) {
                          reply ? &m.procedure : nullptr, m.dialect);
 }
 
-// What Wireshark's dissector does not know it takes for the middle of something.
+// Others than the dissector of RPC itself know what is in its messages.
 bool is_known_program(std::uint32_t program) {
   return std::strcmp(rpc_prog_name(program), "Unknown") != 0;
 }
 
-// To Wireshark's own dissectors; false if none of them knows the program.
+// To Wireshark's dissector of RPC, which hands on what is of a program that it knows. False: the
+// user has switched it off.
 bool call_rpc(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, guint32 conversation) {
   const port_type type = pinfo->ptype;
   const guint32 source = pinfo->srcport;
@@ -214,6 +200,10 @@ bool call_rpc(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, guint32 conve
   // again: a number of our own, beyond those that QPs have.
   pinfo->ptype = PT_IBQP;
   pinfo->srcport = pinfo->destport = 0x40000000U + conversation;
+  // Of a program that it does not know it shows the RPC header only where it is told to, since it
+  // cannot be sure elsewhere that it has RPC before it.
+  const Boolean unknown = prefs_get_bool_value(dissect_unknown_programs, pref_current);
+  prefs_set_bool_value(dissect_unknown_programs, TRUE, pref_current);
   volatile int taken = 0;
   TRY {
     taken = call_dissector_only(rpc_handle, tvb, pinfo, tree, nullptr);
@@ -222,10 +212,13 @@ bool call_rpc(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, guint32 conve
     show_exception(tvb, pinfo, tree, EXCEPT_CODE, GET_MESSAGE);
     taken = 1;
   }
+  FINALLY {
+    prefs_set_bool_value(dissect_unknown_programs, unknown, pref_current);
+    pinfo->ptype = type;
+    pinfo->srcport = source;
+    pinfo->destport = destination;
+  }
   ENDTRY;
-  pinfo->ptype = type;
-  pinfo->srcport = source;
-  pinfo->destport = destination;
   return taken != 0;
 }
 
@@ -247,8 +240,8 @@ void show_rpc(const RpcNote& rpc, tvbuff_t* send, tvbuff_t* tvb, packet_info* pi
     if (m.frame != pinfo->num) paint_frame(FieldId::kPacketHeader, m.frame, tvb, ours);
   }
   if (message == nullptr) return;
-  if (m.procedure_known && is_known_program(m.procedure.program) &&
-      call_rpc(message, pinfo, tree, rpc.conversation)) {
+  const bool taken = call_rpc(message, pinfo, tree, rpc.conversation);
+  if (taken && m.procedure_known && !m.orphan && is_known_program(m.procedure.program)) {
     const std::string_view transport = transport_part(m.summary.c_str());
     col_append_fstr(pinfo->cinfo, COL_INFO, " | %.*s", static_cast<int>(transport.size()),
                     transport.data());
@@ -377,12 +370,6 @@ void show(const FrameNote& note, tvbuff_t* tvb, packet_info* pinfo, proto_tree* 
 
 // ---- Wireshark's entrances
 
-// The built-in dissector keeps what it knows, version 1, where the user wants that.
-bool leave_to_built_in(const FrameNote& note) {
-  if (preferences.precedence) return false;
-  return note.message == 0 || current->message(note.message).version == 1;
-}
-
 // Does a message begin with this packet?
 bool begins_send(const void* data) {
   if (data == nullptr) return false;
@@ -391,10 +378,21 @@ bool begins_send(const void* data) {
   return opcode.send && opcode.first;
 }
 
+// And does it end with it?
+bool is_whole_send(const void* data) {
+  return begins_send(data) &&
+         wire::opcode_info(static_cast<const infinibandinfo*>(data)->opCode).last;
+}
+
+std::span<const std::uint8_t> net_address(const address& a) {
+  if (a.data == nullptr || a.len < 0) return {};
+  return {static_cast<const std::uint8_t*>(a.data), static_cast<std::size_t>(a.len)};
+}
+
 // What a message says of itself, where nothing else is known of it.
 void show_header(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, const char* what) {
   const auto length = static_cast<int>(tvb_captured_length(tvb));
-  painted = pinfo->num;
+  packet.painted = true;
   col_set_str(pinfo->cinfo, COL_PROTOCOL, kColumn);
   col_append_fstr(pinfo->cinfo, COL_INFO, "%s", what);
   if (tree == nullptr) return;
@@ -407,20 +405,36 @@ void show_header(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, const char
   paint(scratch, tvb, 0, ours);
 }
 
+// A message that the analyzer holds back, until a gap before it in the capture is explained.
+void show_held(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, const void* data) {
+  show_header(tvb, pinfo, tree, "a message behind a gap in the capture");
+  if (!is_whole_send(data)) return;
+  const guint captured = tvb_captured_length(tvb);
+  const notes::RpcNote* const rpc =
+      PINFO_FD_VISITED(pinfo)
+          ? current->rpc_of_held(pinfo->num)
+          : current->rpc_of_held(net_address(pinfo->net_dst), pinfo->destport,
+                                 {tvb_get_ptr(tvb, 0, static_cast<gint>(captured)), captured});
+  if (rpc == nullptr || rpc->offset > captured) return;
+  tvbuff_t* const message = tvb_new_subset_remaining(tvb, static_cast<gint>(rpc->offset));
+  if (!call_rpc(message, pinfo, tree, rpc->conversation)) return;
+  const char* const protocol = col_get_text(pinfo->cinfo, COL_PROTOCOL);
+  if (protocol != nullptr && std::strncmp(protocol, "Unknown", std::strlen("Unknown")) == 0) {
+    col_set_str(pinfo->cinfo, COL_PROTOCOL, kColumn);
+    col_set_str(pinfo->cinfo, COL_INFO, "a message behind a gap in the capture");
+  } else {
+    col_append_str(pinfo->cinfo, COL_INFO, " | behind a gap in the capture");
+  }
+}
+
 Boolean dissect_payload(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
-  const FrameNote* const note = current ? current->find(pinfo->num) : nullptr;
-  if (note == nullptr && current && preferences.precedence && begins_send(data) &&
-      current->expects_messages(
-          {static_cast<const std::uint8_t*>(pinfo->net_dst.data),
-           static_cast<std::size_t>(pinfo->net_dst.data != nullptr ? pinfo->net_dst.len : 0)},
-          pinfo->destport)) {
-    show_header(tvb, pinfo, tree, "a message behind a gap in the capture");
+  if (packet.owner != Owner::kOurs) return FALSE;
+  const FrameNote* const note = packet.note;
+  if (note == nullptr || (note->message == 0 && note->operation == 0 && note->rpc == 0)) {
+    show_held(tvb, pinfo, tree, data);
     return TRUE;
   }
-  if (note == nullptr || (note->message == 0 && note->operation == 0 && note->rpc == 0))
-    return FALSE;
-  if (leave_to_built_in(*note)) return FALSE;
-  painted = pinfo->num;
+  packet.painted = true;
   show(*note, tvb, pinfo, tree);
   return TRUE;
 }
@@ -438,14 +452,6 @@ int dissect_as(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) 
 bool has_something_to_say(const FrameNote& note) {
   return note.operation != 0 || note.rpc != 0 || note.finding != 0 ||
          current->speaks_rpc(note.connection);
-}
-
-bool built_in_has_it(packet_info* pinfo) {
-  for (wmem_list_frame_t* layer = wmem_list_head(pinfo->layers); layer != nullptr;
-       layer = wmem_list_frame_next(layer)) {
-    if (GPOINTER_TO_INT(wmem_list_frame_data(layer)) == built_in_protocol) return true;
-  }
-  return false;
 }
 
 // Around a dissector of RoCE, or around that of UDP, which is where RoCEv2 comes from.
@@ -470,22 +476,36 @@ int call_for_cut(dissector_handle_t theirs, tvbuff_t* tvb, packet_info* pinfo, p
   return length;
 }
 
-int dissect_packet(dissector_handle_t theirs, const FrameNote* note, tvbuff_t* tvb,
-                   packet_info* pinfo, proto_tree* tree, void* data) {
-  painted = 0;
+// `frame`: the packet, for the analyzer.
+int dissect_packet(dissector_handle_t theirs, const FrameNote* note, const capture::Frame& frame,
+                   tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
+  if (!current || !is_switched_on()) return call_dissector_only(theirs, tvb, pinfo, tree, data);
+  const Packet outer = packet;
+  packet = {note, owner_of(note, frame), false};
+  // Which of the two heuristics comes first changes while a file is read.
+  const Boolean enabled = enable_built_in(FALSE);
+  if (packet.owner == Owner::kBuiltIn) static_cast<void>(enable_built_in(enabled));
   const bool cut = tvb_captured_length(tvb) < tvb_reported_length(tvb);
-  const int length = cut ? call_for_cut(theirs, tvb, pinfo, tree, data)
-                         : call_dissector_only(theirs, tvb, pinfo, tree, data);
-  // What the snap length has cut is not offered to anybody. Another Send that was not offered to us
-  // is somebody else's by the user's wish.
-  if (note != nullptr && painted != pinfo->num && (note->message == 0 || cut) &&
-      !built_in_has_it(pinfo) && !leave_to_built_in(*note) && has_something_to_say(*note)) {
-    if (cut) {  // Wireshark takes it for broken, and says so
-      col_clear_fence(pinfo->cinfo, COL_INFO);
-      col_set_str(pinfo->cinfo, COL_INFO, "cut short ");
+  volatile int length = 0;
+  TRY {
+    length = cut ? call_for_cut(theirs, tvb, pinfo, tree, data)
+                 : call_dissector_only(theirs, tvb, pinfo, tree, data);
+    // What the snap length has cut is not offered to anybody. Another Send that was not offered to
+    // us is somebody else's by the user's wish.
+    if (note != nullptr && !packet.painted && (note->message == 0 || cut) && !built_in_has(pinfo) &&
+        !leave_to_built_in(*note) && has_something_to_say(*note)) {
+      if (cut) {  // Wireshark takes it for broken, and says so
+        col_clear_fence(pinfo->cinfo, COL_INFO);
+        col_set_str(pinfo->cinfo, COL_INFO, "cut short ");
+      }
+      show(*note, tvb, pinfo, tree);
     }
-    show(*note, tvb, pinfo, tree);
   }
+  FINALLY {
+    static_cast<void>(enable_built_in(enabled));
+    packet = outer;
+  }
+  ENDTRY;
   return length;
 }
 
@@ -496,7 +516,12 @@ std::array<Around, kAll> around = {{{"ethertype", 0x8915, nullptr, nullptr},
 
 template <int kWhich>
 int dissect_around(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
-  return dissect_packet(around[kWhich].theirs, look_at(pinfo, tree), tvb, pinfo, tree, data);
+  capture::Frame frame;
+  const bool found =
+      kWhich == kEthertype ? roce_v1_frame(tvb, pinfo, frame) : infiniband_frame(tvb, pinfo, frame);
+  if (!found) return call_dissector_only(around[kWhich].theirs, tvb, pinfo, tree, data);
+  return dissect_packet(around[kWhich].theirs, look_at(frame, pinfo, tree), frame, tvb, pinfo, tree,
+                        data);
 }
 
 dissector_handle_t udp_handle = nullptr;
@@ -578,7 +603,7 @@ bool write_line(const FrameNote& note, tvbuff_t* tvb, packet_info* pinfo) {
       tvb_captured_length(tvb) < kBth + kBthBytes || !preferences.precedence) {
     return false;
   }
-  const char* const name = operation_name(tvb_get_guint8(tvb, kBth));
+  const char* const name = operation_name(get_uint8(tvb, kBth));
   if (name == nullptr) return false;
   const notes::OperationNote& o = current->operation(note.operation);
   std::array<char, 16> qp;
@@ -593,7 +618,9 @@ bool write_line(const FrameNote& note, tvbuff_t* tvb, packet_info* pinfo) {
 }
 
 int dissect_around_udp(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
-  if (tvb_captured_length(tvb) < 4 || tvb_get_ntohs(tvb, 2) != kRocePort) {
+  capture::Frame frame;
+  if (tvb_captured_length(tvb) < 4 || tvb_get_ntohs(tvb, 2) != kRocePort ||
+      !roce_v2_frame(tvb, pinfo, frame)) {
     return call_dissector_only(udp_handle, tvb, pinfo, tree, data);
   }
   const guint32 source = tvb_get_ntohs(tvb, 0);
@@ -601,11 +628,11 @@ int dissect_around_udp(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void
       is_switched_on()) {
     claim(pinfo, source);
   }
-  const FrameNote* const note = look_at(pinfo, tree);
+  const FrameNote* const note = look_at(frame, pinfo, tree);
   if (note != nullptr && only_plain_columns(pinfo, tree) && write_line(*note, tvb, pinfo)) {
     return static_cast<int>(tvb_captured_length(tvb));
   }
-  return dissect_packet(udp_handle, note, tvb, pinfo, tree, data);
+  return dissect_packet(udp_handle, note, frame, tvb, pinfo, tree, data);
 }
 
 void set_side(address* to, const capture::Address& side) {
@@ -634,7 +661,8 @@ void set_addresses(const FrameNote& note, packet_info* pinfo) {
 // What an endpoint tells: named in its recordings.
 int dissect_event(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
   (void)data;
-  const FrameNote* const note = look_at(pinfo, tree);
+  capture::Frame frame;
+  const FrameNote* const note = event_frame(pinfo, frame) ? look_at(frame, pinfo, tree) : nullptr;
   const guint captured = tvb_captured_length(tvb);
   col_set_str(pinfo->cinfo, COL_PROTOCOL, kColumn);
   if (note == nullptr) return static_cast<int>(captured);
@@ -679,7 +707,6 @@ Boolean dissect_private_data(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree
 
 // A new capture, or the same once more.
 void begin() {
-  take_precedence();
   for (Around& a : around) {
     const dissector_table_t table = find_dissector_table(a.table);
     if (table == nullptr) continue;
@@ -715,18 +742,12 @@ Session* session() {
   return current.get();
 }
 
-void take_precedence() {
-  if (built_in == nullptr) return;
-  // Who switches ours off wants the other one back.
-  const bool ours = proto_is_protocol_enabled(find_protocol_by_id(registered.protocol)) != 0;
-  built_in->enabled = !(preferences.precedence && ours);
-}
-
 void hand_off() {
   rpc_handle = find_dissector_add_dependency("rpc", registered.protocol);
   udp_handle = find_dissector("udp");
-  built_in = find_heur_dissector_by_unique_short_name("rpcrdma_infiniband");
-  built_in_protocol = proto_get_id_by_filter_name("rpcordma");
+  dissect_unknown_programs =
+      prefs_find_preference(prefs_find_module("rpc"), "dissect_unknown_programs");
+  find_built_in();
 
   around[kEthertype].ours =
       create_dissector_handle(dissect_around<kEthertype>, registered.around_infiniband);

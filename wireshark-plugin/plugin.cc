@@ -8,6 +8,9 @@ RPCRDMA_EXPORT extern const char plugin_version[];
 RPCRDMA_EXPORT extern const int plugin_want_major;
 RPCRDMA_EXPORT extern const int plugin_want_minor;
 RPCRDMA_EXPORT void plugin_register();
+#if RPCRDMA_WIRESHARK(4, 4)
+RPCRDMA_EXPORT std::uint32_t plugin_describe();
+#endif
 }
 
 const char plugin_version[] = RPCRDMA_VERSION;
@@ -47,3 +50,10 @@ void plugin_register() {
                                       rpcrdma::wireshark::hand_off};
   proto_register_plugin(&plugin);
 }
+
+#if RPCRDMA_WIRESHARK(4, 4)
+// What "About Wireshark" and `tshark -G plugins` list it as.
+std::uint32_t plugin_describe() {
+  return WS_PLUGIN_DESC_DISSECTOR;
+}
+#endif

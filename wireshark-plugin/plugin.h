@@ -41,7 +41,6 @@ void register_fields();
 void register_rules();
 void register_preferences();
 // Once all dissectors are there.
-void take_precedence();
 void hand_off();
 void register_statistics();
 // All frames have come and the session is finished: what only that showed goes to the tables.

@@ -18,7 +18,7 @@ void register_preferences() {
     dialects[i + 1] = {wire::dialect_name(dialect), wire::dialect_drafts(dialect),
                        static_cast<gint>(i)};
   }
-  module_t* const module = prefs_register_protocol(registered.protocol, take_precedence);
+  module_t* const module = prefs_register_protocol(registered.protocol, nullptr);
   prefs_register_bool_preference(
       module, "precedence", "Take precedence over the built-in dissector",
       "Messages of version 1 are shown by this dissector. Without it they are left to Wireshark's "

@@ -1,6 +1,8 @@
 // Wireshark's headers, and what differs between its versions: 4.0 (Debian 12), 4.2 and 4.4.
 #pragma once
 
+#include <cstdint>
+
 // Templates of GLib's must not come into the `extern "C"` of those headers that have one around
 // their includes.
 #include <epan/addr_resolv.h>
@@ -11,8 +13,10 @@
 #include <epan/exceptions.h>
 #include <epan/expert.h>
 #include <epan/packet.h>
+#include <epan/prefs-int.h>
 #include <epan/prefs.h>
 #include <epan/proto.h>
+#include <epan/proto_data.h>
 #include <epan/srt_table.h>
 #include <epan/stat_groups.h>
 #include <epan/stat_tap_ui.h>
@@ -34,6 +38,10 @@ extern "C" {
   (WIRESHARK_VERSION_MAJOR > (major) || \
    (WIRESHARK_VERSION_MAJOR == (major) && WIRESHARK_VERSION_MINOR >= (minor)))
 
+#if RPCRDMA_WIRESHARK(4, 4)
+#include <wsutil/plugins.h>
+#endif
+
 namespace rpcrdma::wireshark {
 
 // 4.4 has C99's types where those before it have GLib's.
@@ -42,6 +50,15 @@ using Boolean = bool;
 #else
 using Boolean = gboolean;
 #endif
+
+// 4.4 deprecates the getter that has GLib's type in its name.
+[[nodiscard]] inline std::uint8_t get_uint8(tvbuff_t* tvb, int offset) {
+#if RPCRDMA_WIRESHARK(4, 4)
+  return tvb_get_uint8(tvb, offset);
+#else
+  return tvb_get_guint8(tvb, offset);
+#endif
+}
 
 // 4.2 gives conversation filters a pointer of their own.
 using IsFilterValid = Boolean (*)(packet_info*);

@@ -287,11 +287,8 @@ json of_reads(const json& links) {
   return reads;
 }
 
-void expect_same(const std::string& file) {
-  const std::string name = std::filesystem::path(file).filename();
-  const Messages shown = by_tshark(Tshark::instance().copy(file));
-  const Messages told = by_decode(file);
-  const std::set<json> of_connections = findings_of_connections(file, told);
+void expect_same(const std::string& name, const Messages& shown, const Messages& told,
+                 const std::set<json>& of_connections) {
   std::size_t different = 0;
   for (const auto& [frame, fields] : told) {
     const auto it = shown.find(frame);
@@ -314,6 +311,65 @@ void expect_same(const std::string& file) {
   for (const auto& [frame, fields] : shown) {
     EXPECT_TRUE(told.contains(frame)) << name << " frame " << frame << ": no message in decode";
   }
+}
+
+// What Wireshark reads and `rpcrdma decode` does not yet: encapsulations, link types, fragments, a
+// file with nanoseconds for microseconds. The messages in it are those of another capture.
+struct ReadByWiresharkAlone {
+  const char* capture;
+  const char* same_as;
+  std::set<std::string> different;  // fields
+};
+
+const std::vector<ReadByWiresharkAlone>& read_by_wireshark_alone() {
+  static const std::vector<ReadByWiresharkAlone> all = [] {
+    std::vector<ReadByWiresharkAlone> list;
+    for (const char* capture :
+         {"tunnel-or-link-erspan1", "tunnel-or-link-erspan2", "tunnel-or-link-geneve",
+          "tunnel-or-link-gre-ip", "tunnel-or-link-ip4-in-ip6", "tunnel-or-link-ipip",
+          "tunnel-or-link-loop108", "tunnel-or-link-macsec-noencrypt", "tunnel-or-link-mpls",
+          "tunnel-or-link-nflog", "tunnel-or-link-null-loop", "tunnel-or-link-ppp",
+          "tunnel-or-link-pppoe", "tunnel-or-link-srv6-ip4", "tunnel-or-link-vntag",
+          "tunnel-or-link-vxlan", "tunnel-or-link-vxlan-over-ip6"}) {
+      list.push_back({capture, "ok-5-getattr", {}});
+    }
+    list.push_back({"pcap-usec-gt-1e6", "ok-5-getattr", {"latency_ns", "findings"}});
+    list.push_back({"ipfrag-read-64k", "ipfrag-read-64k", {"operations", "links", "findings"}});
+    return list;
+  }();
+  return all;
+}
+
+const ReadByWiresharkAlone* find_read_by_wireshark_alone(const std::string& file) {
+  const std::string stem = std::filesystem::path(file).stem();
+  const auto& all = read_by_wireshark_alone();
+  const auto it = std::find_if(all.begin(), all.end(),
+                               [&](const ReadByWiresharkAlone& r) { return stem == r.capture; });
+  return it != all.end() ? &*it : nullptr;
+}
+
+void erase(Messages& messages, const std::set<std::string>& fields) {
+  for (auto& [frame, message] : messages) {
+    for (const std::string& field : fields) message.erase(field);
+  }
+}
+
+void expect_same(const std::string& file) {
+  const std::string name = std::filesystem::path(file).filename();
+  const ReadByWiresharkAlone* const alone = find_read_by_wireshark_alone(file);
+  const std::string other =
+      alone == nullptr ? file : capture(std::string("cases/") + alone->same_as + ".pcap");
+  Messages shown = by_tshark(Tshark::instance().copy(file));
+  Messages told = by_decode(other);
+  const std::set<json> of_connections = findings_of_connections(other, told);
+  if (alone != nullptr) {
+    EXPECT_NE(by_decode(file), shown)
+        << name << ": decode reads it now, so take it out of read_by_wireshark_alone()";
+    EXPECT_FALSE(shown.empty()) << name;
+    erase(shown, alone->different);
+    erase(told, alone->different);
+  }
+  expect_same(name, shown, told, of_connections);
 }
 
 std::vector<std::string> captures() {

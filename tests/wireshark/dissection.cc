@@ -51,9 +51,10 @@ std::string label_of(const proto_node* node) {
 }
 
 struct Walk {
-  Seen* seen;
-  guint32 frame;
+  Seen* seen = nullptr;
+  guint32 frame = 0;
   bool ours = false, malformed = false;
+  std::string text;  // of all items
 };
 
 void look(proto_node* node, gpointer data) {
@@ -63,6 +64,7 @@ void look(proto_node* node, gpointer data) {
     const int id = info->hfinfo->id;
     // What is shown is made into text, as the window does.
     const std::string label = label_of(node);
+    walk.text += label + "\n";
     if (id == fields.ours) walk.ours = true;
     if (id == fields.finding) ++walk.seen->findings;
     if (id == fields.malformed) walk.malformed = true;
@@ -87,7 +89,8 @@ class Opened {
   Opened(const Opened&) = delete;
   Opened& operator=(const Opened&) = delete;
 
-  void dissect(std::size_t i, bool first_time, Seen& seen) {
+  // What is shown.
+  std::string dissect(std::size_t i, bool first_time, Seen& seen) {
     const Record& r = capture_[i];
     record_.rec_type = REC_TYPE_PACKET;
     record_.presence_flags = WTAP_HAS_TS | WTAP_HAS_CAP_LEN;
@@ -108,7 +111,9 @@ class Opened {
                                              static_cast<gint>(r.wire_length));
     epan_dissect_run(run, WTAP_FILE_TYPE_SUBTYPE_UNKNOWN, &record_, data, frame, &columns);
     epan_dissect_fill_in_columns(run, FALSE, TRUE);
-    Walk walk{&seen, frame->num};
+    Walk walk;
+    walk.seen = &seen;
+    walk.frame = frame->num;
     proto_tree_children_foreach(run->tree, look, &walk);
     seen.ours += walk.ours ? 1 : 0;
     seen.malformed += walk.malformed ? 1 : 0;
@@ -117,6 +122,7 @@ class Opened {
       frame_data_set_after_dissect(frame, &bytes_);
       previous_ = frame;
     }
+    return walk.text;
   }
 
  private:
@@ -203,7 +209,11 @@ Seen dissect(const std::vector<Record>& capture) {
   Opened opened(capture);
   for (std::size_t i = 0; i < capture.size(); ++i) opened.dissect(i, true, seen);
   postseq_cleanup_all_protocols();
-  for (std::size_t i = capture.size(); i-- != 0;) opened.dissect(i, false, seen);
+  std::vector<std::string> texts(capture.size());
+  for (std::size_t i = capture.size(); i-- != 0;) texts[i] = opened.dissect(i, false, seen);
+  for (std::size_t i = 0; i < capture.size(); ++i) {
+    if (opened.dissect(i, false, seen) != texts[i]) seen.unstable += std::to_string(i + 1) + " ";
+  }
   return seen;
 }
 

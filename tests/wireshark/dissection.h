@@ -28,11 +28,12 @@ struct Seen {
   std::uint64_t ours = 0;       // frames with our protocol
   std::uint64_t malformed = 0;  // frames of which some dissector says so
   std::uint64_t findings = 0;
-  std::string bugs;  // what Wireshark says of dissectors at fault, a line each; empty: nothing
+  std::string bugs;      // what Wireshark says of dissectors at fault, a line each; empty: nothing
+  std::string unstable;  // frames that are not shown alike each time
 };
 
-// Opens the capture, dissects all of its frames in order, then once more in another order, each
-// with a tree and with columns, and closes it.
+// Opens the capture, dissects all of its frames in order, then twice more in different orders, as
+// when a display filter is applied again, each with a tree and with columns, and closes it.
 [[nodiscard]] Seen dissect(const std::vector<Record>& capture);
 
 }  // namespace rpcrdma::wireshark::testing

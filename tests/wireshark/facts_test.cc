@@ -254,6 +254,148 @@ TEST(WiresharkShows, RoceOverIpv6) {
   });
 }
 
+std::string big_endian(std::size_t value) {
+  return {static_cast<char>(value >> 8U), static_cast<char>(value & 0xffU)};
+}
+
+// An IPv4 header without options or checksum.
+std::string ip_header(std::size_t payload, char protocol) {
+  return std::string("\x45\0", 2) + big_endian(20 + payload) + std::string("\0\0\0\0\x40", 5) +
+         protocol + std::string("\0\0\xc0\0\x02\x01\xc0\0\x02\x02", 10);
+}
+
+TEST(WiresharkShows, RoceInVxlan) {
+  expect_as_usual("vxlan", [](std::string& record) {
+    const std::string inner = record.substr(kEthernet);
+    const std::string udp = std::string("\xc0\0\x12\xb5", 4) + big_endian(16 + inner.size()) +
+                            std::string("\0\0\x08\0\0\0\0\0\x07\0", 10);
+    const std::string outer =
+        record.substr(kEthernet, 12) + "\x08" + '\0' + ip_header(udp.size() + inner.size(), 17);
+    record.insert(kEthernet, outer + udp);
+    lengthen(record, static_cast<std::uint32_t>(outer.size() + udp.size()));
+  });
+}
+
+// RoCEv1, whose GRH has no UDP port by which Wireshark would find it.
+TEST(WiresharkShows, RoceVersion1InVxlan) {
+  expect_as_usual("v1", [](std::string& record) {
+    const std::string bth = record.substr(kUdp + 8);
+    const std::string prefix("\0\0\0\0\0\0\0\0\0\0\xff\xff", 12);
+    const std::string grh = std::string("\x60\0\0\0", 4) + big_endian(bth.size()) + "\x1b\x40" +
+                            prefix + record.substr(kIp + 12, 4) + prefix +
+                            record.substr(kIp + 16, 4);
+    const std::string packet = grh + bth;
+    const std::vector<std::uint8_t> covered(packet.begin(), packet.end() - 4);
+    std::uint8_t icrc[4];
+    wire::store_icrc(icrc, wire::icrc(wire::IcrcKind::kRoceV1, covered, 40));
+    const std::string frame = record.substr(kEthernet, 12) + "\x89\x15" +
+                              packet.substr(0, packet.size() - 4) +
+                              std::string(reinterpret_cast<const char*>(icrc), 4);
+    const std::string udp = std::string("\xc0\0\x12\xb5", 4) + big_endian(16 + frame.size()) +
+                            std::string("\0\0\x08\0\0\0\0\0\x07\0", 10);
+    const std::string outer =
+        record.substr(kEthernet, 12) + "\x08" + '\0' + ip_header(udp.size() + frame.size(), 17);
+    const std::size_t before = record.size() - kEthernet;
+    record.replace(kEthernet, before, outer + udp + frame);
+    lengthen(record, static_cast<std::uint32_t>(record.size() - kEthernet - before));
+  });
+}
+
+// The packets of `name` as PPP, `of_each` in a frame by PPP multiplexing (RFC 3153).
+std::string multiplexed(const std::string& name, std::size_t of_each) {
+  constexpr char kPpp = 9;
+  e2e::PcapEdit edit(e2e::read_file(capture(name)));
+  edit.header[20] = kPpp;
+  std::vector<std::string> frames;
+  for (std::size_t i = 0; i < edit.records.size(); ++i) {
+    const std::string& record = edit.records[i];
+    if (i % of_each == 0) frames.push_back(record.substr(0, 16) + std::string("\xff\x03\0\x59", 4));
+    const std::string packet = "\x21" + record.substr(kIp);
+    frames.back() += big_endian(0xc000 | packet.size()) + packet;
+  }
+  for (std::string& frame : frames) {
+    const auto length = static_cast<std::uint32_t>(frame.size() - 16);
+    std::memcpy(frame.data() + 8, &length, 4);
+    std::memcpy(frame.data() + 12, &length, 4);
+  }
+  edit.records = frames;
+  const std::string file = Tshark::instance().file("mux-" + std::to_string(of_each) + ".pcap");
+  e2e::write_file(file, edit.file());
+  return file;
+}
+
+// By column: the values of a field in the order of the packets, whatever frames they are in.
+std::vector<Row> values(const std::string& line) {
+  std::vector<Row> all;
+  for (const Row& row : fields(line)) {
+    all.resize(row.size());
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (row[i].empty()) continue;
+      for (const std::string& value : split(row[i], ",")) all[i].push_back(value);
+    }
+  }
+  return all;
+}
+
+TEST(WiresharkShows, EachOfSeveralPacketsInAFrame) {
+  const std::string what =
+      " -e rpcrdma.kind -e rpcrdma.xid -e rpcrdma.length -e rpc.xid -e rpc.msgtyp -e nfs.status3";
+  const auto expected = values("-r " + readable("cases/ok-5-getattr.pcap") + what);
+  ASSERT_EQ(expected.size(), 6U);
+  EXPECT_EQ(expected[0].size(), 10U);
+  EXPECT_EQ(expected[5].size(), 5U);
+  for (const std::size_t of_each : {2U, 4U, 25U}) {
+    const std::string file = multiplexed("cases/ok-5-getattr.pcap", of_each);
+    for (const char* passes : {"", "-2 "}) {
+      EXPECT_EQ(values(passes + std::string("-r ") + file + what), expected)
+          << of_each << " in a frame";
+    }
+  }
+}
+
+// An ICMP error has in it what it is about: no packet that somebody sent once more.
+TEST(WiresharkShows, NoMessageInWhatAnErrorQuotes) {
+  const std::string usual = readable("cases/ok-5-getattr.pcap");
+  e2e::PcapEdit edit(e2e::read_file(capture("cases/ok-5-getattr.pcap")));
+  std::string record = edit.records[3];
+  const std::string call = record.substr(kIp);
+  const std::string icmp = std::string("\x03\x04\0\0\0\0\x05\xdc", 8) + call;
+  record.replace(kIp, call.size(), ip_header(icmp.size(), 1) + icmp);
+  lengthen(record, 28);
+  edit.records.insert(edit.records.begin() + 3, record);  // before the Call itself
+  const std::string file = Tshark::instance().file("quoted.pcap");
+  e2e::write_file(file, edit.file());
+  const std::string what = " -Y rpcrdma.kind -e rpcrdma.xid -e rpcrdma.kind -e rpcrdma.finding";
+  const auto expected = fields("-2 -r " + usual + what);
+  EXPECT_EQ(expected.size(), 10U);
+  EXPECT_EQ(fields("-2 -r " + file + what), expected);
+  EXPECT_EQ(fields("-r " + file + " -Y 'rpcrdma.packet.sent_again' -e frame.number").size(), 0U);
+}
+
+TEST(WiresharkShows, DataOfPacketsInIpFragments) {
+  const auto rows = fields("-r " + readable("cases/ipfrag-read-64k.pcap") +
+                           " -Y 'rpc.msgtyp == 1' -e nfs.count3 -e nfs.data -e _ws.malformed");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0][0], "65536");
+  EXPECT_EQ(rows[0][1].size(), 2 * 65536U);
+}
+
+// Our ECHO and the connection configuration.
+TEST(WiresharkShows, TheRpcHeaderOfProgramsThatItDoesNotKnow) {
+  const auto rows = fields("-r " + readable("cases/protocol-own-5666-no-offer.pcapng") +
+                           " -Y rpc.program -e rpc.msgtyp -e rpc.program -e rpc.repframe "
+                           "-e rpcrdma.kind -e _ws.malformed");
+  ASSERT_EQ(rows.size(), 8U);
+  for (std::size_t i = 0; i < rows.size(); i += 2) {
+    EXPECT_EQ(rows[i][0], "0");
+    EXPECT_EQ(rows[i][3], "call");
+    EXPECT_EQ(rows[i + 1][0], "1");
+    EXPECT_EQ(rows[i + 1][1], rows[i][1]) << "the Reply's program is its Call's";
+    EXPECT_FALSE(rows[i + 1][2].empty()) << "the Reply has no Call";
+    EXPECT_EQ(rows[i][4] + rows[i + 1][4], "");
+  }
+}
+
 // One Call, its Reply, all packets of their operations, and nothing else.
 TEST(WiresharkShows, WhatBelongsToAnExchange) {
   const std::string file = readable("linux-nfs3.pcap");

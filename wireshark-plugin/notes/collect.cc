@@ -1,12 +1,17 @@
 #include "collect.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <rpcrdma/filter/model_fields.h>
 #include <rpcrdma/model/rebuild.h>
+#include <rpcrdma/model/recognise.h>
 #include <rpcrdma/report/event_text.h>
 #include <rpcrdma/report/message_text.h>
 #include <rpcrdma/trace_reader/event_decoder.h>
+#include <rpcrdma/wire/header.h>
+#include <rpcrdma/wire/rpc.h>
+#include <rpcrdma/wire/xdr.h>
 
 namespace rpcrdma::notes {
 
@@ -54,15 +59,124 @@ bool has_read_chunks(const model::Message& m) {
   return !m.reads.empty();
 }
 
-// All that its Read chunks offer has been read.
-bool read_whole(const model::Call& call) {
-  return std::all_of(call.chunks.begin(), call.chunks.end(), [](const model::CallChunk& chunk) {
-    return chunk.list != ChunkList::kRead ||
-           (chunk.moved >= chunk.length && !chunk.truncated && chunk.data.covers(chunk.length));
+// Bytes that a responder may leave out of a Read chunk.
+constexpr std::uint64_t kMaxRoundup = 3;
+
+bool is_read_chunk(const model::CallChunk& chunk) {
+  return chunk.list == ChunkList::kRead;
+}
+
+// All that its Read chunks offer has been read, but for the last `left_out` bytes of each.
+bool read_whole(const model::Call& call, std::uint64_t left_out) {
+  return std::all_of(call.chunks.begin(), call.chunks.end(), [&](const model::CallChunk& chunk) {
+    const std::uint64_t needed = chunk.length > left_out ? chunk.length - left_out : chunk.length;
+    return !is_read_chunk(chunk) ||
+           (chunk.moved >= needed && !chunk.truncated && chunk.data.covers(needed));
   });
 }
 
-// Wireshark's dissectors would take the padding of an RDMA_MSGP for arguments.
+bool every_segment_was_read(const model::Call& call) {
+  return std::all_of(call.segments.begin(), call.segments.end(), [](const model::CallSegment& s) {
+    return s.list != ChunkList::kRead || s.moved != 0;
+  });
+}
+
+// How much of the RPC message in an RDMA_MSGP stands before its padding at least. The padding, of
+// zeros, ends where the Send's length is a multiple of rdma_align: that may be the first such place
+// behind the RPC header, or a later one.
+std::uint32_t end_before_padding(const model::Message& m, std::uint32_t rpc_header) {
+  const auto header = wire::decode_header(m.bytes);
+  if (!header || header->align == 0 || header->align > m.bytes.size()) return rpc_header;
+  const std::size_t begin = m.header_length + rpc_header;
+  const std::size_t aligned = (begin + header->align - 1) / header->align * header->align;
+  std::size_t end = std::min(aligned, m.bytes.size());
+  while (end > begin && m.bytes[end - 1] == 0) --end;
+  return static_cast<std::uint32_t>(end - m.header_length);
+}
+
+wire::Bytes payload_of(const model::Message& m) {
+  return wire::Bytes(m.bytes).subspan(std::min<std::size_t>(m.header_length, m.bytes.size()));
+}
+
+// How much was read of the last Read chunk, where the others are whole and in order.
+struct LastChunk {
+  const model::CallChunk* chunk = nullptr;
+  std::uint64_t end = 0;  // in the message, bytes
+};
+std::optional<LastChunk> last_chunk(const model::Call& call) {
+  LastChunk last;
+  for (const model::CallChunk& chunk : call.chunks) {
+    if (!is_read_chunk(chunk)) continue;
+    if (last.chunk != nullptr &&
+        (!last.chunk->data.covers(last.chunk->length) || chunk.position < last.chunk->position)) {
+      return std::nullopt;
+    }
+    last.chunk = &chunk;
+  }
+  if (last.chunk == nullptr) return std::nullopt;
+  const std::uint64_t there = last.chunk->data.head().size();
+  if (there >= last.chunk->length) return std::nullopt;
+  last.end = last.chunk->position + there;
+  return last;
+}
+
+// Nothing is missing but the roundup of the last chunk, which was not read.
+bool add_roundup(const model::Call& call, model::Rebuilt& rebuilt) {
+  const auto last = last_chunk(call);
+  if (!last || last->end > rebuilt.bytes.size() ||
+      !last->chunk->data.covers(model::read_payload_length(call, *last->chunk))) {
+    return false;
+  }
+  const std::uint64_t there = last->end - last->chunk->position;
+  rebuilt.bytes.insert(rebuilt.bytes.begin() + static_cast<std::ptrdiff_t>(last->end),
+                       static_cast<std::size_t>(wire::xdr_padded(last->chunk->length) - there), 0);
+  return true;
+}
+
+// The message up to where it cannot be put together.
+RpcNote front_of_rpc(const model::Call& call, std::vector<std::uint8_t> rebuilt) {
+  std::uint64_t end = rebuilt.size();
+  std::uint64_t length = model::is_external(call.message) ? 0 : payload_of(call.message).size();
+  const auto last = last_chunk(call);
+  for (const model::CallChunk& chunk : call.chunks) {
+    if (!is_read_chunk(chunk)) continue;
+    length += wire::xdr_padded(chunk.length);
+    if (!last && chunk.position != 0) end = std::min<std::uint64_t>(end, chunk.position);
+  }
+  if (last) end = std::min(end, last->end);
+  RpcNote rpc;
+  rpc.bytes = std::move(rebuilt);
+  rpc.bytes.resize(static_cast<std::size_t>(end));
+  rpc.length = static_cast<std::uint32_t>(end);
+  rpc.reported_length =
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(length, end, std::uint64_t{INT32_MAX}));
+  return rpc;
+}
+
+RpcNote whole_rpc(std::vector<std::uint8_t> bytes) {
+  RpcNote rpc;
+  rpc.bytes = std::move(bytes);
+  rpc.length = rpc.reported_length = static_cast<std::uint32_t>(rpc.bytes.size());
+  return rpc;
+}
+
+// Write chunks of a Reply that bytes went through.
+bool writes(const wire::HeaderView& header) {
+  for (const auto& chunk : header.writes) {
+    for (const wire::Segment& segment : chunk) {
+      if (segment.length != 0) return true;
+    }
+  }
+  return false;
+}
+
+std::uint32_t reply_chunk_length(const model::Message& reply) {
+  std::uint64_t sum = 0;
+  for (const wire::Segment& segment : reply.reply_segments) sum += segment.length;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(sum, INT32_MAX));
+}
+
+// Of an RDMA_MSGP: Wireshark's dissectors would take its padding for arguments.
 bool is_padded(const model::Message& m) {
   return m.version == 1 && m.proc == static_cast<std::uint32_t>(wire::Proc::kMsgp);
 }
@@ -93,12 +207,23 @@ Session::Impl::Impl(const Options& options)
 FrameNote& Session::Impl::note(std::uint64_t frame) {
   // What is known of a frame that is not there yet belongs to the newest one.
   frame = std::min(frame, newest);
-  if (frame >= frame_refs.size()) frame_refs.resize(frame + 1);
-  if (frame_refs[frame] == 0) {
+  return note_of_packet(frame, frame == newest ? newest_packet : 0);
+}
+
+FrameNote& Session::Impl::note_of_packet(std::uint64_t frame, std::uint32_t packet) {
+  const auto made = [this](Ref ref) {
+    if (ref != 0) return ref;
     frames.emplace_back();
-    frame_refs[frame] = static_cast<std::uint32_t>(frames.size());
+    return static_cast<Ref>(frames.size());
+  };
+  if (frame >= frame_refs.size()) frame_refs.resize(frame + 1);
+  Ref ref = frame_refs[frame] = made(frame_refs[frame]);
+  for (; packet != 0; --packet) {
+    // A deque: what is made does not move what is there.
+    Ref& next = frames[ref - 1].next_packet;
+    ref = next = made(next);
   }
-  return frames[frame_refs[frame] - 1];
+  return frames[ref - 1];
 }
 
 FrameNote& Session::Impl::note(std::uint64_t frame, const roce::Connection& connection) {
@@ -143,8 +268,9 @@ void Session::Impl::conclude(MessageNote& n, const model::Message& m, const mode
   n.reverse = reverse;
   if (!said) {
     // Where its RPC message speaks for itself, and nobody asks again, that is enough.
-    const bool brief = use == Use::kOnceWithoutFields && n.rpc_frame == m.frame && m.rpc.known &&
-                       m.rpc.header_seen && is_dissected != nullptr && is_dissected(m.rpc.program);
+    const bool brief = use == Use::kOnceWithoutFields && n.rpc_frame == m.frame && !n.orphan &&
+                       m.rpc.known && m.rpc.header_seen && is_dissected != nullptr &&
+                       is_dissected(m.rpc.program);
     n.summary =
         brief ? report::transport_summary(m, context, {}) : report::message_summary(m, context, {});
     n.procedure_known = m.rpc.known;
@@ -184,14 +310,17 @@ void Session::Impl::on_message(const model::Message& m, const model::Call* call)
   if (c.recorded) {
     told_by(frame, c, context.sender(m));
   } else if (frame.message == m.id && context.model->connection(c.index).messages <= 2) {
-    for (const roce::Side& side : c.side) {
-      if (side.qpn_known) receivers.insert(receiver(side.address.bytes, side.qpn));
+    for (std::uint8_t side = 0; side < c.side.size(); ++side) {
+      const roce::Side& s = c.side[side];
+      if (s.qpn_known) receivers[receiver(s.address.bytes, s.qpn)] = {c.index, side};
     }
   }
   if (call != nullptr && m.kind == Kind::kCall) {
-    if (!model::is_external(m) && !has_read_chunks(m)) call_is_here(*call);
-  } else if (call != nullptr && m.kind == Kind::kReply) {
-    reply_is_here(m, *call);
+    if (is_padded(m) || (!model::is_external(m) && !has_read_chunks(m))) call_is_here(*call);
+  } else if (m.kind == Kind::kReply) {
+    reply_is_here(m, call);
+  } else if (m.kind == Kind::kOption) {
+    option_is_here(m);
   }
   if (!answers) conclude(n, m, call);
 }
@@ -201,27 +330,47 @@ void Session::Impl::on_identified(const model::Call& call) {
 }
 
 void Session::Impl::on_call_end(const model::Call& call, const model::Message* answer) {
-  conclude(message(call.message.id), call.message, &call);
+  const auto id = static_cast<Ref>(call.message.id);
+  // Answered before its Read chunks were read: its RPC message is nowhere yet.
+  if (message(id).rpc_frame == 0 && call.message.header_length != 0 && is_being_read(id)) {
+    RpcNote rpc = front_of_rpc(call, model::rebuild_call(call).bytes);
+    rpc.conversation = conversation(call.message);
+    if (rpc.length != 0) late_calls.emplace(id, std::move(rpc));
+  }
+  conclude(message(id), call.message, &call);
   if (answer != nullptr) conclude(message(answer->id), *answer, &call);
 }
 
-void Session::Impl::place(const model::Message& m, const model::Call& call, RpcNote rpc) {
-  MessageNote& n = message(m.id);
-  if (n.rpc_frame != 0) return;
-  n.rpc_frame = newest;
-  rpc.message = static_cast<Ref>(m.id);
-  if (rpc.in_send && m.frame != newest) {  // held back: its Send is in an earlier frame
-    rpc.in_send = false;
-    rpc.bytes.assign(m.bytes.begin() + std::min<std::ptrdiff_t>(rpc.offset, std::ssize(m.bytes)),
-                     m.bytes.end());
+bool Session::Impl::is_being_read(Ref call) const {
+  return std::any_of(open_operations.begin(), open_operations.end(),
+                     [&](const auto& open) { return operations[open.second - 1].call == call; });
+}
+
+void Session::Impl::place(const model::Message& m, RpcNote rpc) {
+  const auto id = static_cast<Ref>(m.id);
+  if (message(id).rpc_frame != 0) return;
+  // Dissected already, while it was held back?
+  const auto held = held_rpcs.find(m.frame);
+  if (held != held_rpcs.end() && rpc.in_send) {
+    rpc.conversation = held->second.conversation;
+    return attach(id, m.frame, std::move(rpc));
   }
-  rpc.conversation = context.model->canonical(call.message.connection) * 2 + (n.reverse ? 1 : 0);
-  // The Reply must be found where its Call was put, also when the two directions of the connection
-  // have become one meanwhile.
-  if (m.id != call.message.id) rpc.conversation = message(call.message.id).conversation;
+  if (rpc.in_send && note(newest).message != id) {  // held back: its Send is in an earlier packet
+    rpc.in_send = false;
+    const auto begin = m.bytes.begin() + std::min<std::ptrdiff_t>(rpc.offset, std::ssize(m.bytes));
+    rpc.bytes.assign(begin, begin + std::min<std::ptrdiff_t>(rpc.length, m.bytes.end() - begin));
+    rpc.length = static_cast<std::uint32_t>(rpc.bytes.size());
+  }
+  attach(id, newest, std::move(rpc));
+}
+
+void Session::Impl::attach(Ref id, std::uint64_t to, RpcNote rpc) {
+  MessageNote& n = message(id);
+  n.rpc_frame = to;
   n.conversation = rpc.conversation;
+  rpc.message = id;
   rpcs.push_back(std::move(rpc));
-  FrameNote& frame = note(newest);
+  FrameNote& frame = note(to);
   const auto ref = static_cast<Ref>(rpcs.size());
   (frame.rpc == 0 ? frame.rpc : rpcs[frame.last_rpc - 1].next) = ref;
   frame.last_rpc = ref;
@@ -238,7 +387,8 @@ void Session::Impl::forget_rpcs() {
   }
 }
 
-void Session::Impl::inline_rpc(const model::Message& m, RpcNote& rpc) const {
+RpcNote Session::Impl::inline_rpc(const model::Message& m) {
+  RpcNote rpc;
   rpc.in_send = true;
   rpc.offset = m.header_length;
   const auto captured = static_cast<std::uint32_t>(m.bytes.size());
@@ -246,49 +396,109 @@ void Session::Impl::inline_rpc(const model::Message& m, RpcNote& rpc) const {
   rpc.reported_length = m.wire_length > rpc.offset
                             ? static_cast<std::uint32_t>(m.wire_length - rpc.offset)
                             : rpc.length;
+  return rpc;
 }
 
-// Of an RPC message that is in a chunk at least our own fields are shown.
-bool Session::Impl::worth_rebuilding(const model::Message& m) const {
-  return model::is_external(m) || is_dissected == nullptr ||
-         (m.rpc.known && is_dissected(m.rpc.program));
+RpcNote Session::Impl::front_of_inline_rpc(const model::Message& m) {
+  RpcNote rpc = inline_rpc(m);
+  const auto header = wire::decode_rpc(payload_of(m));
+  if (!header) return rpc;
+  const std::uint32_t end = is_padded(m) ? end_before_padding(m, header->length) : header->length;
+  rpc.length = std::min(rpc.length, end);
+  return rpc;
+}
+
+std::uint32_t Session::Impl::conversation(const model::Message& m) const {
+  return context.model->canonical(m.connection) * 2 + (context.model->reverse(m) ? 1 : 0);
 }
 
 void Session::Impl::call_is_here(const model::Call& call) {
   const model::Message& m = call.message;
-  if (is_padded(m) || m.header_length == 0) return;
+  if (m.header_length == 0) return;
   RpcNote rpc;
-  if (!model::is_external(m) && !has_read_chunks(m)) {
-    inline_rpc(m, rpc);
+  if (is_padded(m)) {
+    rpc = front_of_inline_rpc(m);
+  } else if (!model::is_external(m) && !has_read_chunks(m)) {
+    rpc = inline_rpc(m);
   } else {
-    if (!worth_rebuilding(m)) return;
     model::Rebuilt rebuilt = model::rebuild_call(call);
-    if (!rebuilt.complete) return;
-    rpc.bytes = std::move(rebuilt.bytes);
-    rpc.length = rpc.reported_length = static_cast<std::uint32_t>(rpc.bytes.size());
+    rpc = rebuilt.complete || add_roundup(call, rebuilt)
+              ? whole_rpc(std::move(rebuilt.bytes))
+              : front_of_rpc(call, std::move(rebuilt.bytes));
+    if (rpc.length == 0) return;
   }
-  place(m, call, std::move(rpc));
+  rpc.conversation = conversation(m);
+  place(m, std::move(rpc));
 }
 
-void Session::Impl::reply_is_here(const model::Message& reply, const model::Call& call) {
-  // Without its Call Wireshark's dissectors make nothing of it, or something wrong.
-  if (message(call.message.id).rpc_frame == 0 || is_padded(reply) || reply.header_length == 0) {
-    return;
-  }
-  RpcNote rpc;
+void Session::Impl::reply_is_here(const model::Message& reply, const model::Call* call) {
+  if (reply.header_length == 0) return;
   const bool written = std::any_of(reply.write_segments.begin(), reply.write_segments.end(),
                                    [](const wire::Segment& s) { return s.length != 0; });
-  if (!model::is_external(reply) && !written && !has_read_chunks(reply)) {
-    inline_rpc(reply, rpc);
-  } else {
-    if (!worth_rebuilding(reply)) return;
-    model::Rebuilt rebuilt = model::rebuild_reply(call, reply);
-    // A Reply chunk can be returned empty, which no RPC message is.
-    if (!rebuilt.complete || rebuilt.bytes.empty()) return;
-    rpc.bytes = std::move(rebuilt.bytes);
-    rpc.length = rpc.reported_length = static_cast<std::uint32_t>(rpc.bytes.size());
+  // Without its Call the results are bytes to Wireshark's dissectors, whole or not. One that was
+  // answered before they know.
+  const bool orphan = call == nullptr || message(call->message.id).rpc_frame == 0;
+  const bool external = model::is_external(reply);
+  model::Rebuilt rebuilt;
+  if (call != nullptr && !is_padded(reply) && !has_read_chunks(reply) && (external || written)) {
+    rebuilt = model::rebuild_reply(*call, reply);
   }
-  place(reply, call, std::move(rpc));
+  RpcNote rpc;
+  // A Reply chunk can be returned empty, which no RPC message is.
+  if (rebuilt.complete && !rebuilt.bytes.empty()) {
+    rpc = whole_rpc(std::move(rebuilt.bytes));
+  } else if (external) {
+    // What there is up to the first gap.
+    if (written || rebuilt.bytes.empty()) return;
+    rpc = whole_rpc(std::move(rebuilt.bytes));
+    rpc.reported_length = std::max(rpc.length, reply_chunk_length(reply));
+  } else {
+    const bool as_it_was = !written && !has_read_chunks(reply) && !is_padded(reply);
+    rpc = orphan || as_it_was ? inline_rpc(reply) : front_of_inline_rpc(reply);
+  }
+  // The Reply must be found where its Call was put, also when the two directions of the connection
+  // have become one meanwhile.
+  rpc.conversation = orphan ? conversation(reply) : message(call->message.id).conversation;
+  message(reply.id).orphan = orphan;
+  place(reply, std::move(rpc));
+}
+
+// RDMA2_OPTIONAL may carry an RPC message, of which the model knows nothing.
+void Session::Impl::option_is_here(const model::Message& option) {
+  const auto header = wire::decode_rpc(option.payload);
+  if (!header) return;
+  const bool call = header->type == wire::MsgType::kCall;
+  if ((call ? header->call.xid : header->reply.xid) != option.xid) return;
+  RpcNote rpc = inline_rpc(option);
+  rpc.conversation = conversation(option);
+  place(option, std::move(rpc));
+}
+
+// A packet behind a gap is held back by the tracker until that is explained. Wireshark's dissectors
+// match Calls and Replies in the order of frames, so they get what is whole in its Send at once.
+const RpcNote* Session::Impl::hold_rpc(std::span<const std::uint8_t> address, std::uint32_t qpn,
+                                       std::span<const std::uint8_t> send) {
+  const auto to = receivers.find(receiver(address, qpn));
+  const auto header = wire::decode_header(send);
+  if (to == receivers.end() || !header || header->proc != wire::Proc::kMsg ||
+      !header->reads.empty() || !model::recognise(send)) {
+    return nullptr;
+  }
+  const auto rpc = wire::decode_rpc(send.subspan(header->length));
+  if (!rpc) return nullptr;
+  const bool call = rpc->type == wire::MsgType::kCall;
+  if (!call && writes(*header)) return nullptr;
+  const std::uint32_t connection = context.model->canonical(to->second.connection);
+  // What was merged into another connection is its other direction.
+  const int receiving = connection == to->second.connection ? to->second.side : 1 - to->second.side;
+  const auto caller = static_cast<std::uint8_t>(call ? 1 - receiving : receiving);
+  RpcNote note;
+  note.in_send = true;
+  note.offset = header->length;
+  note.length = note.reported_length = static_cast<std::uint32_t>(send.size()) - header->length;
+  note.conversation =
+      connection * 2 + (context.model->connection(connection).reverse(caller) ? 1 : 0);
+  return &held_rpcs.emplace(newest, note).first->second;
 }
 
 void Session::Impl::on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
@@ -352,8 +562,18 @@ void Session::Impl::on_operation_end(const roce::Connection& connection, const r
   n.operation.complete = op.complete;
   n.operation.suspect = op.suspect;
   n.ended = true;
+  const Ref of = n.call;
   open_operations.erase(it);
-  if (call != nullptr && op.kind == roce::OpKind::kRead && read_whole(*call)) call_is_here(*call);
+  const auto late = late_calls.find(of);
+  if (late != late_calls.end() && !is_being_read(of)) {
+    attach(of, newest, std::move(late->second));
+    late_calls.erase(late);
+  }
+  if (call == nullptr || op.kind != roce::OpKind::kRead) return;
+  if (read_whole(*call, 0) || (read_whole(*call, kMaxRoundup) && every_segment_was_read(*call) &&
+                               !is_being_read(static_cast<Ref>(call->message.id)))) {
+    call_is_here(*call);
+  }
 }
 
 void Session::Impl::on_event(const trace_reader::Event& event) {

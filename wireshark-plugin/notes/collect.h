@@ -5,7 +5,6 @@
 #include <deque>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include <rpcrdma/filter/model_fields.h>
@@ -43,8 +42,12 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
   [[nodiscard]] const ConnectionRow* row(std::uint32_t id) const;
   [[nodiscard]] bool speaks_rpc(std::uint32_t index) const;
 
-  // The note of a frame, made if it is not there.
+  void take(const capture::Frame& frame) noexcept;
+
+  // The note of a frame, made if it is not there: of the newest one, that of the packet that is
+  // being looked at; of others, that of their first packet.
   FrameNote& note(std::uint64_t frame);
+  FrameNote& note_of_packet(std::uint64_t frame, std::uint32_t packet);
   FrameNote& note(std::uint64_t frame, const roce::Connection& connection);
   // `side` of the connection tells of itself, in a recording.
   void told_by(FrameNote& note, const roce::Connection& connection, std::size_t side);
@@ -52,14 +55,21 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
   // Writes down what is concluded of `m`, over what was there.
   void conclude(MessageNote& note, const model::Message& m, const model::Call* call);
   void write(Tape& tape, const filter::Inputs& in, const filter::FieldSet& fields);
-  // Its RPC message is known as far as it ever will be: goes to the frame that is being looked at,
-  // if it is whole.
+  // Its RPC message is known as far as it ever will be: goes to the frame that is being looked at.
   void call_is_here(const model::Call& call);
-  void reply_is_here(const model::Message& reply, const model::Call& call);
-  void inline_rpc(const model::Message& m, RpcNote& rpc) const;
-  void place(const model::Message& m, const model::Call& call, RpcNote rpc);
-
-  [[nodiscard]] bool worth_rebuilding(const model::Message& m) const;
+  // `call`: null where it is not known.
+  void reply_is_here(const model::Message& reply, const model::Call* call);
+  void option_is_here(const model::Message& option);
+  // The RPC message in the Send of `m`: all of it, or as much as is as it was before chunks or
+  // padding changed it.
+  [[nodiscard]] static RpcNote inline_rpc(const model::Message& m);
+  [[nodiscard]] static RpcNote front_of_inline_rpc(const model::Message& m);
+  void place(const model::Message& m, RpcNote rpc);
+  void attach(Ref message, std::uint64_t frame, RpcNote rpc);
+  [[nodiscard]] bool is_being_read(Ref call) const;
+  [[nodiscard]] std::uint32_t conversation(const model::Message& m) const;
+  [[nodiscard]] const RpcNote* hold_rpc(std::span<const std::uint8_t> address, std::uint32_t qpn,
+                                        std::span<const std::uint8_t> send);
 
   // Those of the frame before, where nobody looks at frames again.
   void forget_rpcs();
@@ -83,15 +93,24 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
   mutable std::vector<ConnectionRow> rows;  // by ID - 1; ID 0: it has none yet
   std::unordered_map<std::uint32_t, std::array<capture::Address, 2>> ends;  // by ID
   // Addresses and QPNs to which messages were sent: as keys, to be found for any packet.
-  std::unordered_set<std::string> receivers;
+  struct Receiver {
+    std::uint32_t connection = 0;  // index
+    std::uint8_t side = 0;
+  };
+  std::unordered_map<std::string, Receiver> receivers;
   [[nodiscard]] static std::string receiver(std::span<const std::uint8_t> address,
                                             std::uint32_t qpn);
+  // Of messages that are held back, or were: by frame.
+  std::unordered_map<std::uint64_t, RpcNote> held_rpcs;
+  // Of Calls that were answered while their Read chunks were being read: by message.
+  std::unordered_map<Ref, RpcNote> late_calls;
   // Those under way, by connection, initiator and first PSN.
   std::unordered_map<std::uint64_t, Ref> open_operations;
 
   Tape draft;  // of one that is being written
 
-  std::uint64_t newest = 0;  // the frame that is being looked at
+  std::uint64_t newest = 0;         // the frame that is being looked at
+  std::uint32_t newest_packet = 0;  // and which of its packets
   bool finished = false;
   const char* failure = nullptr;
 };

@@ -30,15 +30,26 @@ void Session::set_use(Use use) {
 
 void Session::frame(const capture::Frame& frame) noexcept {
   Impl& s = *impl_;
-  if (s.failure != nullptr || s.finished || frame.number <= s.newest || frame.number > kMaxFrame) {
-    return;
-  }
+  if (frame.number <= s.newest || frame.number > kMaxFrame || s.finished) return;
   s.newest = frame.number;
+  s.newest_packet = 0;
   s.forget_rpcs();
+  s.take(frame);
+}
+
+void Session::next_packet(const capture::Frame& frame) noexcept {
+  Impl& s = *impl_;
+  if (frame.number != s.newest || s.finished) return;
+  ++s.newest_packet;
+  s.take(frame);
+}
+
+void Session::Impl::take(const capture::Frame& frame) noexcept {
+  if (failure != nullptr) return;
   try {
-    s.pipeline.frame(frame);
+    pipeline.frame(frame);
   } catch (const std::exception&) {
-    s.failure = "out of memory: what follows is not analyzed";
+    failure = "out of memory: what follows is not analyzed";
   }
 }
 
@@ -61,10 +72,12 @@ const char* Session::failure() const {
   return impl_->failure == nullptr ? "" : impl_->failure;
 }
 
-const FrameNote* Session::find(std::uint64_t frame) const {
+const FrameNote* Session::find(std::uint64_t frame, std::uint32_t packet) const {
   const Impl& s = *impl_;
-  if (frame >= s.frame_refs.size() || s.frame_refs[frame] == 0) return nullptr;
-  return &s.frames[s.frame_refs[frame] - 1];
+  if (frame >= s.frame_refs.size()) return nullptr;
+  Ref ref = s.frame_refs[frame];
+  for (; ref != 0 && packet != 0; --packet) ref = s.frames[ref - 1].next_packet;
+  return ref != 0 ? &s.frames[ref - 1] : nullptr;
 }
 
 const MessageNote& Session::message(Ref ref) const {
@@ -99,6 +112,16 @@ const std::array<capture::Address, 2>* Session::ends(std::uint32_t id) const {
 
 bool Session::expects_messages(std::span<const std::uint8_t> address, std::uint32_t qpn) const {
   return impl_->receivers.count(Impl::receiver(address, qpn)) != 0;
+}
+
+const RpcNote* Session::rpc_of_held(std::span<const std::uint8_t> address, std::uint32_t qpn,
+                                    std::span<const std::uint8_t> send) {
+  return impl_->hold_rpc(address, qpn, send);
+}
+
+const RpcNote* Session::rpc_of_held(std::uint64_t frame) const {
+  const auto it = impl_->held_rpcs.find(frame);
+  return it != impl_->held_rpcs.end() ? &it->second : nullptr;
 }
 
 bool Session::speaks_rpc(std::uint32_t id) const {

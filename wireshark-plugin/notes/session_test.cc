@@ -1,6 +1,7 @@
 // What is noted of frames, on real traffic whose facts were read from it by other means: frame
 // numbers are those of the captures.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <set>
@@ -345,18 +346,136 @@ TEST(NotesSession, OtherTrafficHasNoMessages) {
   }
 }
 
-// Nobody dissects NFS: what is inline stands there anyway, and where the Send holds no RPC at all
-// our own fields need it; but no READ is put together with its data.
-TEST(NotesSession, MessagesThatNobodyDissectsAreNotPutTogether) {
+// RPC is dissected whether or not anybody knows the program.
+TEST(NotesSession, MessagesOfUnknownProgramsArePutTogetherToo) {
   Options options;
   options.is_dissected = [](std::uint32_t) { return false; };
   const auto session = session_of("linux-nfs41.pcap", options);
   EXPECT_EQ(rpcs_with(*session, 137), Frames{137});
   EXPECT_EQ(rpcs_with(*session, 177), Frames{177});
-  EXPECT_EQ(rpcs_with(*session, 253), Frames{});
-  EXPECT_EQ(rpcs_with(*session, 580), Frames{});
-  EXPECT_EQ(message_of(*session, 253)->rpc_frame, 0U);
-  EXPECT_EQ(message_of(*session, 505)->rpc_frame, 0U);
+  EXPECT_EQ(rpcs_with(*session, 253), Frames{253});
+  EXPECT_EQ(rpcs_with(*session, 580), Frames{505});
+}
+
+// Replies to Calls that came before the capture began.
+TEST(NotesSession, RpcOfAReplyWithoutItsCallIsInItsSend) {
+  const std::vector<Kept> frames = frames_of("linux-nfs41.pcap");
+  ASSERT_EQ(frames.size(), kFrames41);
+  Session session({});
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    if (frames[i].frame.number != 137) give(session, frames[i]);  // its Call
+  }
+  const MessageNote* const reply = message_of(session, 139);
+  ASSERT_NE(reply, nullptr);
+  EXPECT_EQ(reply->kind, model::Kind::kReply);
+  EXPECT_TRUE(reply->orphan);
+  EXPECT_EQ(rpcs_with(session, 139), Frames{139});
+  EXPECT_TRUE(session.rpc(session.find(139)->rpc).in_send);
+  const auto whole = session_of("linux-nfs41.pcap");
+  EXPECT_FALSE(message_of(*whole, 139)->orphan);
+}
+
+// What is in the frames of the capture `name` comes as so many packets of one frame.
+std::unique_ptr<Session> session_of_packets(const std::string& name, std::size_t of_each) {
+  auto session = std::make_unique<Session>(Options());
+  const std::vector<Kept> frames = frames_of(name);
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    capture::Frame frame = frames[i].frame;
+    frame.data = frames[i].data;
+    frame.number = i / of_each + 1;
+    if (i % of_each == 0) {
+      session->frame(frame);
+    } else {
+      session->next_packet(frame);
+    }
+  }
+  session->finish();
+  return session;
+}
+
+TEST(NotesSession, EachPacketOfAFrameHasItsOwnNote) {
+  const std::string name = "cases/ok-5-getattr.pcap";
+  const auto one = session_of(name);
+  one->finish();
+  for (const std::uint32_t of_each : {2U, 5U, 25U}) {
+    const auto several = session_of_packets(name, of_each);
+    for (std::uint32_t i = 0; i < 25; ++i) {
+      const FrameNote* const alone = one->find(i + 1);
+      const FrameNote* const packet = several->find(i / of_each + 1, i % of_each);
+      if (alone == nullptr || alone->message == 0) {
+        EXPECT_TRUE(packet == nullptr || packet->message == 0) << i << " of " << of_each;
+        continue;
+      }
+      ASSERT_NE(packet, nullptr) << i << " of " << of_each;
+      ASSERT_NE(packet->message, 0U) << i << " of " << of_each;
+      EXPECT_EQ(packet->message, alone->message);
+      EXPECT_NE(packet->rpc, 0U) << i << " of " << of_each;
+      EXPECT_TRUE(several->rpc(packet->rpc).in_send);
+    }
+  }
+}
+
+TEST(NotesSession, OnlyTheNewestFrameHasNextPackets) {
+  const std::vector<Kept> frames = frames_of("cases/ok-5-getattr.pcap");
+  Session session({});
+  for (std::size_t i = 0; i < 3; ++i) give(session, frames[i]);
+  capture::Frame call = frames[3].frame;
+  call.data = frames[3].data;
+  session.next_packet(call);  // of frame 4, which did not come
+  EXPECT_EQ(session.find(4), nullptr);
+  session.frame(call);
+  EXPECT_NE(message_of(session, 4), nullptr);
+}
+
+// A Call behind a gap is dissected with its own frame, and not once more when the gap is explained.
+TEST(NotesSession, RpcOfAHeldMessageStaysWithItsFrame) {
+  const std::vector<Kept> frames = frames_of("cases/ok-5-getattr.pcap");
+  Session session({});
+  for (std::size_t i = 0; i < 7; ++i) give(session, frames[i]);
+  // A Call and all that belongs to it are lost, so the next one waits for an acknowledgement.
+  give(session, frames[11]);
+  ASSERT_EQ(message_of(session, 12), nullptr);
+  const std::array<std::uint8_t, 4> server{10, 77, 0, 1};
+  ASSERT_TRUE(session.expects_messages(server, 0x11));
+  constexpr std::size_t kHeaders = 14 + 20 + 8 + 12;
+  const std::vector<std::uint8_t>& call = frames[11].data;
+  const std::span<const std::uint8_t> send(call.data() + kHeaders, call.size() - kHeaders - 4);
+  const RpcNote* const held = session.rpc_of_held(server, 0x11, send);
+  ASSERT_NE(held, nullptr);
+  EXPECT_EQ(held->offset, 28U);
+  EXPECT_EQ(held->length, send.size() - 28);
+  EXPECT_EQ(held->conversation, message_of(session, 4)->conversation);
+  EXPECT_EQ(session.rpc_of_held(12), held);
+  EXPECT_EQ(session.rpc_of_held(server, 0x12, send), nullptr);
+  EXPECT_EQ(session.rpc_of_held(server, 0x11, send.first(40)), nullptr);
+  for (std::size_t i = 12; i < frames.size(); ++i) give(session, frames[i]);
+  session.finish();
+  ASSERT_NE(message_of(session, 12), nullptr);
+  EXPECT_EQ(message_of(session, 12)->rpc_frame, 12U);
+  EXPECT_EQ(rpcs_with(session, 12), Frames{12});
+  for (std::uint64_t frame = 13; frame <= 25; ++frame) {
+    for (const std::uint64_t of : rpcs_with(session, frame)) EXPECT_NE(of, 12U);
+  }
+}
+
+// The roundup of its chunk was not read; a chunk has a wrong position: what there is.
+TEST(NotesSession, CallsThatCannotBePutTogetherAreThereInPart) {
+  const auto roundup = session_of("rules/OPS-03-read-no-roundup.pcap");
+  ASSERT_EQ(rpcs_with(*roundup, 9), Frames{4});
+  const RpcNote& most = roundup->rpc(roundup->find(9)->rpc);
+  EXPECT_EQ(most.length, 80U + 1003);
+  EXPECT_EQ(most.reported_length, 80U + 1004);
+  const auto misplaced = session_of("rules/RD-10-chunk.pcap");
+  ASSERT_EQ(rpcs_with(*misplaced, 13), Frames{8});
+  const RpcNote& front = misplaced->rpc(misplaced->find(13)->rpc);
+  EXPECT_EQ(front.length, 80U);
+  EXPECT_GT(front.reported_length, 80U + 1001);
+}
+
+TEST(NotesSession, CallAnsweredWhileItIsReadIsThereWithTheEndOfThat) {
+  const auto session = session_of("rules/OPS-02-read.pcap");
+  EXPECT_EQ(rpcs_with(*session, 7), Frames{7});
+  EXPECT_EQ(rpcs_with(*session, 8), Frames{4});
 }
 
 TEST(NotesSession, DialectIsToldOrGiven) {

@@ -48,6 +48,8 @@ struct MessageNote {
   // Frame in which its RPC message is whole and goes to Wireshark's dissector; 0: in none.
   std::uint64_t rpc_frame = 0;
   std::uint32_t conversation = 0;  // RpcNote::conversation, with rpc_frame
+  // A Reply whose Call is in no list of RpcNotes: Wireshark's dissectors cannot know its program.
+  bool orphan = false;
 };
 
 // An RPC message that is whole with the frame in whose list it stands.
@@ -83,6 +85,7 @@ struct EventNote {
   Tape fields;
 };
 
+// What is to be shown with one RoCE packet, or one event, of a frame.
 struct FrameNote {
   std::uint32_t connection = 0;  // ID; 0: none
   // Whose words these are, of a recording: an index to Session::ends() of the connection. Of
@@ -94,6 +97,7 @@ struct FrameNote {
   Ref rpc = 0, last_rpc = 0;          // of a list
   Ref finding = 0, last_finding = 0;  // of a list
   Ref event = 0;
+  Ref next_packet = 0;  // the note of the next packet in the same frame
   bool sent_again = false;
   const char* refusal = nullptr;  // of a NAK: what it says, a constant
 };

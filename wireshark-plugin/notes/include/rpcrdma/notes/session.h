@@ -22,8 +22,8 @@ struct Options {
   rules::Profile profile = rules::Profile::k8166;
   std::optional<wire::Dialect> dialect;  // of version 2; nothing: told from the messages
   std::uint16_t rpc_port = 20049;        // where RPC-over-RDMA is expected
-  // Whether somebody dissects the messages of a program: those of others are not put together with
-  // their chunks. Null: all are.
+  // Whether somebody dissects the arguments and results of a program, so that its messages need no
+  // description beside that. Null: nobody.
   bool (*is_dissected)(std::uint32_t program) = nullptr;
 };
 
@@ -62,13 +62,15 @@ class Session {
   // The frames of a capture in their order, each once; one that came before is passed over. Those
   // without RDMA may be left out.
   void frame(const capture::Frame& frame) noexcept;
+  // One more packet in the frame that came last: some encapsulations put several into one.
+  void next_packet(const capture::Frame& frame) noexcept;
   // All frames have come: Calls that got no answer end, and findings that waited are told.
   void finish() noexcept;
   [[nodiscard]] bool finished() const;
 
-  // Null: nothing is to be said of that frame. Pointers stay valid until the next frame() or
-  // finish(), those to notes as long as the session.
-  [[nodiscard]] const FrameNote* find(std::uint64_t frame) const;
+  // Null: nothing is to be said of that packet of the frame. Pointers stay valid until the next
+  // frame() or finish(), those to notes as long as the session.
+  [[nodiscard]] const FrameNote* find(std::uint64_t frame, std::uint32_t packet = 0) const;
   [[nodiscard]] const MessageNote& message(Ref ref) const;
   [[nodiscard]] const OperationNote& operation(Ref ref) const;
   [[nodiscard]] const RpcNote& rpc(Ref ref) const;
@@ -91,6 +93,12 @@ class Session {
   // they are held back behind a gap in the capture until that is known for loss or filled.
   [[nodiscard]] bool expects_messages(std::span<const std::uint8_t> address,
                                       std::uint32_t qpn) const;
+  // Such a packet of the newest frame, whose Send is `send`: the RPC message in it. Null: it is not
+  // whole there. It belongs to that frame from now on, also when more is known of the message.
+  [[nodiscard]] const RpcNote* rpc_of_held(std::span<const std::uint8_t> address, std::uint32_t qpn,
+                                           std::span<const std::uint8_t> send);
+  // The same later on, for frames that are shown again.
+  [[nodiscard]] const RpcNote* rpc_of_held(std::uint64_t frame) const;
 
   // Why nothing more is noted; empty: all is well.
   [[nodiscard]] const char* failure() const;

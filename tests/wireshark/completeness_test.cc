@@ -1,0 +1,145 @@
+// With the plugin Wireshark shows no fewer RPC messages than without it, of any capture.
+#include "lines.h"
+
+#include <algorithm>
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace rpcrdma::wireshark_tests {
+namespace {
+
+struct Frame {
+  std::uint64_t messages = 0;  // of RPC
+  bool nfs = false;
+  bool sent_again = false;  // a copy, or a retransmission
+  std::set<std::string> xids;
+};
+using Frames = std::map<std::uint64_t, Frame>;
+
+Frames frames_of(const std::string& program, const std::string& options, const std::string& file) {
+  const bool ours = program == "TSHARK";
+  const Result r = tshark(program + " " + options + " -r " + file + " -Y 'rpc || nfs" +
+                          (ours ? " || rpcrdma.packet.sent_again" : "") +
+                          "' -T fields -e frame.number -e frame.protocols -e rpc.xid" +
+                          (ours ? " -e rpcrdma.packet.sent_again" : ""));
+  EXPECT_EQ(r.status, 0) << r.err;
+  Frames frames;
+  for (const std::string& line : lines(r.out)) {
+    const Row columns = split(line, "\t");
+    Frame& frame = frames[std::stoull(columns.at(0))];
+    for (const std::string& layer : split(columns.at(1), ":")) {
+      if (layer == "rpc") ++frame.messages;
+      if (layer.starts_with("nfs")) frame.nfs = true;
+    }
+    if (!columns.at(2).empty()) {
+      for (const std::string& xid : split(columns[2], ",")) frame.xids.insert(xid);
+    }
+    frame.sent_again = ours && !columns.at(3).empty();
+  }
+  return frames;
+}
+
+// Where the built-in dissector shows more than there is, or what is not kept.
+struct Exception {
+  const char* capture;
+  std::uint64_t frame;
+  const char* why;
+};
+constexpr std::array kExceptions = {
+    Exception{"rules/OPS-01-kind.pcap", 7,
+              "data that was read from a Write chunk is no RPC message"},
+    Exception{"rules/RD-09-read-twice.pcap", 11, "a Call, half of which is still to be read"},
+    Exception{"rules/HDR-09-chunks.pcap", 15,
+              "data for one of two Calls with one XID, of which "
+              "one was answered"},
+    Exception{"rules/RD-01-long-5666.pcap", 13, "the Reply in a Read chunk is not kept"},
+    Exception{"rules/RD-01-long-reverse-5666.pcap", 17, "the Reply in a Read chunk is not kept"},
+};
+
+bool is_exception(const std::string& name, std::uint64_t frame) {
+  return std::any_of(kExceptions.begin(), kExceptions.end(),
+                     [&](const Exception& e) { return name == e.capture && frame == e.frame; });
+}
+
+// A frame in which the built-in dissector has no RPC shows the message instead: one with Read
+// chunks can be whole in more than one sense.
+bool is_elsewhere(const Frame& frame, const Frames& ours, const Frames& plain, bool nfs) {
+  return !frame.xids.empty() && std::any_of(ours.begin(), ours.end(), [&](const auto& other) {
+    return !plain.contains(other.first) && other.second.nfs >= nfs &&
+           std::includes(other.second.xids.begin(), other.second.xids.end(), frame.xids.begin(),
+                         frame.xids.end());
+  });
+}
+
+std::vector<std::string> captures() {
+  std::vector<std::string> names;
+  const std::filesystem::path root = RPCRDMA_TEST_CAPTURES;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+    const std::string kind = entry.path().extension();
+    if (kind.starts_with(".pcap") || kind == ".erf") {
+      names.push_back(std::filesystem::relative(entry.path(), root));
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+class WiresharkShowsNoLess : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(WiresharkShowsNoLess, RpcAndNfsThanWithoutThePlugin) {
+  const std::string& name = GetParam();
+  const std::string file = Tshark::instance().copy(capture(name));
+  const Frames plain = frames_of("PLAIN", "", file);
+  const Frames ours = frames_of("TSHARK", "", file);
+  std::uint64_t expected = 0;
+  std::uint64_t messages = 0;
+  for (const auto& [number, frame] : ours) messages += frame.messages;
+  for (const auto& [number, frame] : plain) {
+    const auto it = ours.find(number);
+    const Frame seen = it != ours.end() ? it->second : Frame();
+    if (seen.sent_again || is_exception(name, number)) continue;
+    ++expected;  // the built-in dissector shows some messages twice in one frame
+    EXPECT_TRUE(seen.messages != 0 || is_elsewhere(frame, ours, plain, false))
+        << name << " frame " << number << ": no RPC";
+    EXPECT_TRUE(!frame.nfs || seen.nfs || is_elsewhere(frame, ours, plain, true))
+        << name << " frame " << number << ": no NFS";
+  }
+  EXPECT_GE(messages, expected) << name;
+
+  // Wireshark goes through the frames first and shows them then; tshark does so with -2.
+  const Frames again = frames_of("TSHARK", "-2", file);
+  EXPECT_EQ(again.size(), ours.size()) << name;
+  for (const auto& [number, frame] : ours) {
+    const auto it = again.find(number);
+    ASSERT_NE(it, again.end()) << name << " frame " << number;
+    EXPECT_EQ(it->second.messages, frame.messages) << name << " frame " << number;
+    EXPECT_EQ(it->second.nfs, frame.nfs) << name << " frame " << number;
+    EXPECT_EQ(it->second.xids, frame.xids) << name << " frame " << number;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Captures, WiresharkShowsNoLess, ::testing::ValuesIn(captures()),
+                         [](const auto& instance) {
+                           std::string name = instance.param;
+                           std::replace_if(
+                               name.begin(), name.end(),
+                               [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+                           return name;
+                         });
+
+TEST(WiresharkCompleteness, HasCapturesInWhichTheBuiltInDissectorShowsMessages) {
+  EXPECT_GT(captures().size(), 300U);
+  std::size_t with_messages = 0;
+  for (const char* name : {"cases/tunnel-or-link-vxlan.pcap", "cases/tunnel-or-link-ppp.pcap",
+                           "cases/b14-icrc-wrong-all.pcap", "cases/protocol-c14-one-way.pcap"}) {
+    with_messages += frames_of("PLAIN", "", readable(name)).size() >= 9 ? 1 : 0;
+  }
+  EXPECT_EQ(with_messages, 4U);
+  for (const Exception& e : kExceptions) {
+    EXPECT_TRUE(frames_of("PLAIN", "", readable(e.capture)).contains(e.frame)) << e.capture;
+  }
+}
+
+}  // namespace
+}  // namespace rpcrdma::wireshark_tests
