@@ -29,7 +29,7 @@ const filter::FieldSet& fields_before() {
   static const filter::FieldSet set = filter::field_set(
       {FieldId::kConnection, FieldId::kExchange, FieldId::kKind, FieldId::kReverse, FieldId::kPeer,
        FieldId::kSource, FieldId::kSourceQpn, FieldId::kDestination, FieldId::kDestinationQpn,
-       FieldId::kSendLength, FieldId::kComplete, FieldId::kBadIcrc});
+       FieldId::kSendLength, FieldId::kComplete, FieldId::kIncomplete, FieldId::kBadIcrc});
   return set;
 }
 
@@ -60,11 +60,6 @@ bool read_whole(const model::Call& call) {
     return chunk.list != ChunkList::kRead ||
            (chunk.moved >= chunk.length && !chunk.truncated && chunk.data.covers(chunk.length));
   });
-}
-
-// Wireshark's dissectors would take the padding of an RDMA_MSGP for arguments.
-bool is_padded(const model::Message& m) {
-  return m.version == 1 && m.proc == static_cast<std::uint32_t>(wire::Proc::kMsgp);
 }
 
 std::string end_text(const roce::Side& side) {
@@ -256,14 +251,15 @@ bool Session::Impl::worth_rebuilding(const model::Message& m) const {
 
 void Session::Impl::call_is_here(const model::Call& call) {
   const model::Message& m = call.message;
-  if (is_padded(m) || m.header_length == 0) return;
+  // Wireshark's dissectors would take the padding of an RDMA_MSGP for arguments.
+  if (model::may_be_padded(m) || m.header_length == 0) return;
   RpcNote rpc;
   if (!model::is_external(m) && !has_read_chunks(m)) {
     inline_rpc(m, rpc);
   } else {
     if (!worth_rebuilding(m)) return;
     model::Rebuilt rebuilt = model::rebuild_call(call);
-    if (!rebuilt.complete) return;
+    if (!rebuilt.complete()) return;
     rpc.bytes = std::move(rebuilt.bytes);
     rpc.length = rpc.reported_length = static_cast<std::uint32_t>(rpc.bytes.size());
   }
@@ -272,7 +268,8 @@ void Session::Impl::call_is_here(const model::Call& call) {
 
 void Session::Impl::reply_is_here(const model::Message& reply, const model::Call& call) {
   // Without its Call Wireshark's dissectors make nothing of it, or something wrong.
-  if (message(call.message.id).rpc_frame == 0 || is_padded(reply) || reply.header_length == 0) {
+  if (message(call.message.id).rpc_frame == 0 || model::may_be_padded(reply) ||
+      reply.header_length == 0) {
     return;
   }
   RpcNote rpc;
@@ -284,7 +281,7 @@ void Session::Impl::reply_is_here(const model::Message& reply, const model::Call
     if (!worth_rebuilding(reply)) return;
     model::Rebuilt rebuilt = model::rebuild_reply(call, reply);
     // A Reply chunk can be returned empty, which no RPC message is.
-    if (!rebuilt.complete || rebuilt.bytes.empty()) return;
+    if (!rebuilt.complete() || rebuilt.bytes.empty()) return;
     rpc.bytes = std::move(rebuilt.bytes);
     rpc.length = rpc.reported_length = static_cast<std::uint32_t>(rpc.bytes.size());
   }
