@@ -234,7 +234,10 @@ bool run_all(const Workers& workers) {
     threads.emplace_back([&, worker = w.get()] {
       const auto result = worker->run();
       const std::scoped_lock lock(mutex);
-      if (!result) problems.push_back(result.error().message);
+      // What all of them find is said once.
+      if (!result && std::ranges::find(problems, result.error().message) == problems.end()) {
+        problems.push_back(result.error().message);
+      }
       ++done;
       changed.notify_one();
     });

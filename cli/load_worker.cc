@@ -229,9 +229,11 @@ void LoadWorker::on_outcome(const protocol::CallOutcome& outcome, std::uint32_t 
   if (!Interrupt::came()) begin_due();
 }
 
-void LoadWorker::on_lost(std::uint32_t /*connection*/, std::string_view what, Time /*retry*/) {
-  // Later it comes back by itself.
-  if (!running_) failure_ = what;
+void LoadWorker::on_lost(std::uint32_t connection, std::string_view what, Time /*retry*/) {
+  const service::ConnectionInfo& info = client_->info(connection);
+  // Others come back by themselves, once there was one.
+  if (running_ && !info.refused) return;
+  if (failure_.empty()) failure_ = fmt::format("{}{}", what, version_hint(info));
 }
 
 void LoadWorker::disconnect() {
