@@ -174,10 +174,26 @@ class Reporter {
     if (m_.kind == Kind::kCall && rpc.header_seen) {
       number(FieldId::kRpcCredFlavor, rpc.cred_flavor);
     }
+    if (rpc.program == decode::kProgNfs || decode::is_transient_program(rpc.program)) {
+      nfs(rpc, procedure);
+    }
+  }
+
+  // `procedure`: its name, null where it has none.
+  void nfs(const model::RpcInfo& rpc, const char* procedure) {
+    // A transient program is NFS's callbacks as far as its procedures are theirs.
+    const bool callback = rpc.program != decode::kProgNfs;
+    if (callback && procedure == nullptr) return;
+    subtree(FieldId::kNfs);
+    if (procedure != nullptr && !callback && rpc.version < 4) {
+      text(FieldId::kNfsOpName, procedure);
+    }
     if (rpc.ops.announced == 0) return;
     number(FieldId::kNfsMinorVersion, rpc.ops.minor);
     for (std::uint32_t i = 0; i < rpc.ops.kept; ++i) {
-      number(FieldId::kNfsOp, rpc.ops.op[i], decode::nfs4_op_name(rpc.ops.op[i], callback));
+      const char* const name = decode::nfs4_op_name(rpc.ops.op[i], callback);
+      number(FieldId::kNfsOp, rpc.ops.op[i], name);
+      if (name != nullptr) text(FieldId::kNfsOpName, name);
     }
   }
 
@@ -316,6 +332,7 @@ const FieldSet& fields_of_model() {
                                                               FieldId::kNfsMinorVersion,
                                                               FieldId::kNfsStatus,
                                                               FieldId::kNfsOp,
+                                                              FieldId::kNfsOpName,
                                                               FieldId::kCreditRequested,
                                                               FieldId::kCreditGranted,
                                                               FieldId::kCreditInUse,
