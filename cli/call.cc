@@ -96,6 +96,7 @@ class Caller : service::ClientObserver {
     }
     if (!failure_.empty()) return fabric::fail(fabric::Errc::kNotConnected, failure_);
     closing_ = true;
+    result_ += version_hint((*client)->info(0));
     const Time until = loop_.now() + fabric::kSecond;
     (*client)->close();
     while (!(*client)->closed() && loop_.now() < until) {

@@ -178,6 +178,16 @@ void apply(const Endpoint& endpoint, service::ServerOptions& server) {
   server.config = endpoint.config;
 }
 
+std::string version_hint(const service::ConnectionInfo& connection) {
+  if (!connection.refused) return {};
+  for (const std::uint32_t version : {protocol::kVersionOne, protocol::kVersionTwo}) {
+    if (connection.refused->contains(version)) {
+      return fmt::format("; give --rdma-version {}", version);
+    }
+  }
+  return {};
+}
+
 std::optional<Endpoint> parse_endpoint(const EndpointOptions& options, const char* command) {
   Endpoint e;
   if (!in_range(options.port, 1, UINT16_MAX, command, "--port")) return std::nullopt;

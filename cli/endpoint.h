@@ -74,6 +74,10 @@ struct Endpoint {
 void apply(const Endpoint& endpoint, service::ClientOptions& client);
 void apply(const Endpoint& endpoint, service::ServerOptions& server);
 
+// Behind what is said of a connection that was given up: which --rdma-version the server speaks.
+// Empty where that was not the reason, or we speak none of them at all.
+[[nodiscard]] std::string version_hint(const service::ConnectionInfo& connection);
+
 // Makes of ProviderKind::kAuto what fits the own address: verbs, if that belongs to an RDMA device
 // and nothing is asked for that only soft has. Else a line on stderr and false.
 [[nodiscard]] bool choose_provider(Endpoint& endpoint, const fabric::Address& own,

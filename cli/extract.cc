@@ -52,6 +52,8 @@ class Extractor : public model::Observer {
       if (replied) whole_message(*answer, "reply", model::rebuild_reply(call, *answer), call);
       return;
     }
+    const bool reads = options_.kind.empty() || options_.kind == "read";
+    if (replied && reads && !answer->reads.empty()) ++reply_reads_;
     for (const model::CallChunk& chunk : call.chunks) {
       const char* kind = model::chunk_list_name(chunk.list);
       if (!options_.kind.empty() && options_.kind != kind) continue;
@@ -68,6 +70,8 @@ class Extractor : public model::Observer {
   [[nodiscard]] bool failed() const { return failed_; }
   [[nodiscard]] std::uint64_t files() const { return files_; }
   [[nodiscard]] std::uint64_t incomplete() const { return incomplete_; }
+  // Replies with Read chunks, whose data is not extracted.
+  [[nodiscard]] std::uint64_t reply_reads() const { return reply_reads_; }
 
  private:
   // An RPC is wanted when its Call or its answer is.
@@ -89,8 +93,11 @@ class Extractor : public model::Observer {
   }
 
   // Endpoints record the fronts of what is moved.
-  [[nodiscard]] const char* source(const model::Message& m) const {
-    return context_.connection(m).recorded ? "recording" : "capture";
+  [[nodiscard]] const char* place(const model::Message& m, const model::CallChunk& chunk,
+                                  std::uint64_t length) const {
+    const roce::Connection& c = context_.connection(m);
+    if (c.recorded) return "in the recording";
+    return chunk.moved < length && model::losses(c) == 0 ? "moved" : "in the capture";
   }
 
   void payload(const model::Message& m, const char* kind, const model::Call& call,
@@ -105,7 +112,8 @@ class Extractor : public model::Observer {
     if (!complete) ++incomplete_;
     fmt::print(
         "{} {} bytes{}, {}{}\n", name, length,
-        complete ? "" : fmt::format(" (only {} in the {})", chunk.data.head().size(), source(m)),
+        complete ? ""
+                 : fmt::format(" (only {} {})", chunk.data.head().size(), place(m, chunk, length)),
         report::rpc_label(call.message.rpc), file_place(call));
   }
 
@@ -113,9 +121,10 @@ class Extractor : public model::Observer {
                      const model::Call& call) {
     const std::string name = fmt::format("{:08}-{:#010x}-{}-0.bin", m.frame, m.xid, kind);
     if (!write(name, rebuilt.bytes)) return;
-    if (!rebuilt.complete) ++incomplete_;
+    const char* const why = model::incomplete_reason(rebuilt.incomplete, &context_.connection(m));
+    if (why != nullptr) ++incomplete_;
     fmt::print("{} {} bytes{}{}, {}\n", name, rebuilt.bytes.size(),
-               rebuilt.complete ? "" : fmt::format(" (incomplete in the {})", source(m)),
+               why != nullptr ? fmt::format(" ({})", why) : "",
                rebuilt.guessed ? " (place of the Write chunk worked out)" : "",
                report::rpc_label(call.message.rpc));
   }
@@ -144,6 +153,7 @@ class Extractor : public model::Observer {
   bool failed_ = false;
   std::uint64_t files_ = 0;
   std::uint64_t incomplete_ = 0;
+  std::uint64_t reply_reads_ = 0;
 };
 
 int extract(const Options& options) {
@@ -180,11 +190,19 @@ int extract(const Options& options) {
   extractor.set_pipeline(pipeline);
   if (!run_pipeline(pipeline, *source, options.paths, options.jobs) || extractor.failed())
     return kUnreadable;
-  if (extractor.files() == 0) complain("extract: nothing found that was asked for");
+  if (extractor.files() == 0 && extractor.reply_reads() == 0) {
+    complain("extract: nothing found that was asked for");
+  }
   if (extractor.incomplete() != 0) {
-    complain(
-        fmt::format("extract: warning: {} of {} files are incomplete, since what they come from is",
-                    extractor.incomplete(), extractor.files()));
+    complain(fmt::format("extract: warning: {} of {} files are incomplete, see the reasons above",
+                         extractor.incomplete(), extractor.files()));
+  }
+  if (extractor.reply_reads() != 0) {
+    const std::string replies = extractor.reply_reads() == 1
+                                    ? "1 Reply has"
+                                    : fmt::format("{} Replies have", extractor.reply_reads());
+    complain(fmt::format("extract: warning: {} Read chunks (RFC 5666), whose data is not extracted",
+                         replies));
   }
   return kOk;
 }

@@ -197,7 +197,7 @@ std::optional<Workers> make_workers(const Options& o, const Plan& plan, Tracing&
     const std::uint64_t share = o.count / o.threads + (i < o.count % o.threads ? 1 : 0);
     if ((o.reverse || o.both) && (o.count == 0 || share != 0)) {
       soft::Random random(w.seed);
-      w.reverse = load::ReversePlan{share, plan.requests.next(random), o.depth};
+      w.reverse = load::ReversePlan{share, plan.requests.next(random), o.depth, plan.timeout};
     }
     auto worker = LoadWorker::create(std::move(provider), w, plan.requests);
     if (!worker) {
@@ -234,7 +234,10 @@ bool run_all(const Workers& workers) {
     threads.emplace_back([&, worker = w.get()] {
       const auto result = worker->run();
       const std::scoped_lock lock(mutex);
-      if (!result) problems.push_back(result.error().message);
+      // What all of them find is said once.
+      if (!result && std::ranges::find(problems, result.error().message) == problems.end()) {
+        problems.push_back(result.error().message);
+      }
       ++done;
       changed.notify_one();
     });

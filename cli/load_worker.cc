@@ -4,6 +4,7 @@
 #include "metrics_option.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -118,7 +119,10 @@ Expected<void> LoadWorker::run() {
       give_up = loop_->now() + kPatience;
     }
     begin_due();
-    if (reverse_ && failure_.empty()) failure_ = reverse_->failure();
+    if (reverse_) {
+      reverse_->expire(served(), loop_->now());
+      if (failure_.empty()) failure_ = reverse_->failure();
+    }
     if (!failure_.empty()) return fabric::fail(fabric::Errc::kBadArgument, failure_);
     if (reverse_ && !reverse_stopped_ && loop_->now() >= pacer_.end()) {
       reverse_->stop(*client_);
@@ -135,11 +139,17 @@ Expected<void> LoadWorker::run() {
   }
 }
 
+std::uint64_t LoadWorker::served() const {
+  const auto& calls = echo_->counters().calls;
+  return std::accumulate(std::begin(calls), std::end(calls), std::uint64_t{0});
+}
+
 Time LoadWorker::wait_until(Time give_up) const {
   // Without a free slot only an outcome helps.
   Time due = fabric::kNever;
   if (options_.forward && !free_.empty()) due = pacer_.due(loop_->now());
   if (reverse_ && !reverse_stopped_) due = std::min(due, pacer_.end());
+  if (reverse_) due = std::min(due, reverse_->deadline());
   return std::max(std::min(due, give_up), loop_->now());
 }
 
@@ -229,9 +239,11 @@ void LoadWorker::on_outcome(const protocol::CallOutcome& outcome, std::uint32_t 
   if (!Interrupt::came()) begin_due();
 }
 
-void LoadWorker::on_lost(std::uint32_t /*connection*/, std::string_view what, Time /*retry*/) {
-  // Later it comes back by itself.
-  if (!running_) failure_ = what;
+void LoadWorker::on_lost(std::uint32_t connection, std::string_view what, Time /*retry*/) {
+  const service::ConnectionInfo& info = client_->info(connection);
+  // Others come back by themselves, once there was one.
+  if (running_ && !info.refused) return;
+  if (failure_.empty()) failure_ = fmt::format("{}{}", what, version_hint(info));
 }
 
 void LoadWorker::disconnect() {

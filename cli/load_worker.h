@@ -88,6 +88,9 @@ class LoadWorker : service::ClientObserver {
   // Why there is no memory for the Calls.
   [[nodiscard]] fabric::Error without_memory(const fabric::Error& error) const;
 
+  // Reverse Calls that came.
+  [[nodiscard]] std::uint64_t served() const;
+
   // Begins what is due, as far as there is room.
   void begin_due();
   void begin(std::uint32_t slot, fabric::Time due);

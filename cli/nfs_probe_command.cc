@@ -140,7 +140,8 @@ class Printer {
     } else if (v.good) {
       fmt::print("NFS version 3 over RPC-over-RDMA works\n");
     } else {
-      fmt::print("NFS version 3 over RPC-over-RDMA does not work: {} failed\n", failed_);
+      fmt::print("NFS version 3 over RPC-over-RDMA does not work: {} failed{}\n", failed_,
+                 version_hint(v.server.connection));
     }
   }
 

@@ -87,6 +87,11 @@ class Pinger : service::ClientObserver {
       result = turn();
     }
     ended_ = loop_.now();
+    const service::ConnectionInfo& info = client_->info(0);
+    if (result && info.refused) {
+      result = fabric::fail(fabric::Errc::kNotConnected,
+                            "the peer speaks none of our versions" + version_hint(info));
+    }
     if (connected_) result = result.and_then([&] { return disconnect(); });
     client_.reset();
     return result;
@@ -124,6 +129,7 @@ class Pinger : service::ClientObserver {
   }
 
   fabric::Expected<void> turn() {
+    if (!failure_.empty()) return fabric::fail(fabric::Errc::kNotConnected, failure_);
     const Time next = started_ + static_cast<Time>(sent_) * plan_.interval;
     if (!all_sent() && next <= loop_.now()) return send();
     const auto going = loop_.run_once(all_sent() ? fabric::kNever : next - loop_.now());
@@ -170,9 +176,10 @@ class Pinger : service::ClientObserver {
     connected_ = true;
   }
 
-  void on_lost(std::uint32_t /*connection*/, std::string_view what, Time /*retry*/) override {
-    if (!connected_) {
-      failure_ = what;
+  void on_lost(std::uint32_t connection, std::string_view what, Time /*retry*/) override {
+    const service::ConnectionInfo& info = client_->info(connection);
+    if (!connected_ || info.refused) {
+      failure_ = fmt::format("{}{}", what, version_hint(info));
     } else if (!closing()) {
       fmt::print("connection lost: {}\n", what);
     }

@@ -2,11 +2,12 @@
 
 namespace rpcrdma::decode {
 
-CallReduction::CallReduction(std::span<const Removed> removed) : removed_(removed) {
+CallReduction::CallReduction(std::span<const Removed> removed, std::uint32_t padded_from)
+    : removed_(removed), padded_from_(padded_from) {
   drop_empty();
 }
 
-bool CallReduction::is_removed(std::size_t count_offset, std::uint32_t /*length*/,
+bool CallReduction::is_removed(std::size_t count_offset, std::uint32_t length,
                                bool /*ddp_eligible*/) {
   const std::size_t data = count_offset + 4;
   const bool found = !removed_.empty() && removed_.front().offset == data;
@@ -14,6 +15,7 @@ bool CallReduction::is_removed(std::size_t count_offset, std::uint32_t /*length*
     removed_ = removed_.subspan(1);
     drop_empty();
   }
+  met_padding_ |= !found && length >= padded_from_;
   return found;
 }
 

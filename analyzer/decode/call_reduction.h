@@ -15,7 +15,7 @@ namespace rpcrdma::decode {
 // one to parse by: any counted opaque counts as removed if its data begins where data is missing.
 class CallReduction final : public Reduction {
  public:
-  explicit CallReduction(std::span<const Removed> removed);
+  explicit CallReduction(std::span<const Removed> removed, std::uint32_t padded_from = kNotPadded);
 
   bool is_removed(std::size_t count_offset, std::uint32_t length, bool ddp_eligible) override;
 
@@ -25,10 +25,15 @@ class CallReduction final : public Reduction {
     return !removed_.empty() && removed_.front().offset < offset;
   }
 
+  // True behind an opaque that may have padding in front of it: what follows is not certain.
+  [[nodiscard]] bool has_met_padding() const { return met_padding_; }
+
  private:
   void drop_empty();
 
   std::span<const Removed> removed_;  // those not yet come to
+  std::uint32_t padded_from_;
+  bool met_padding_ = false;
 };
 
 }  // namespace rpcrdma::decode

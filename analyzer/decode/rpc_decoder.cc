@@ -1,5 +1,6 @@
 #include "rpc_decoder.h"
 
+#include <algorithm>
 #include <array>
 #include <cinttypes>
 #include <optional>
@@ -95,21 +96,40 @@ bool is_conf_rdma(const ProcedureId& id) {
 }
 
 // Positions count in the unreduced stream of the whole RPC message; here they are turned into
-// offsets in the reduced arguments. A chunk that cannot lie there ends the list.
-std::size_t removed_data(const wire::ReadListView& reads, std::uint64_t arguments,
-                         std::array<Removed, kMaxChunks>& removed) {
+// offsets in the reduced arguments. A sender may list the chunks in any order. Nothing: there are
+// too many, or one lies in another, or in the RPC header.
+std::optional<std::size_t> removed_data(const wire::ReadListView& reads, std::uint64_t arguments,
+                                        std::array<Removed, kMaxChunks>& removed) {
   std::size_t count = 0;
-  std::uint64_t taken = 0;  // by earlier chunks, roundup included
-  for (std::uint32_t i = 0; i < reads.size() && count < removed.size();) {
-    const std::uint32_t position = reads[i].position;
-    std::uint64_t length = 0;
-    for (; i < reads.size() && reads[i].position == position; ++i) length += reads[i].target.length;
-    if (position == 0) continue;  // a Position Zero Read chunk is a message of its own
-    if (position < arguments + taken) break;
-    removed[count++] = {static_cast<std::uint32_t>(position - arguments - taken), length};
-    taken += wire::xdr_padded(length);
+  for (const wire::ReadSegment& r : reads) {
+    if (r.position == 0) continue;  // a Position Zero Read chunk is a message of its own
+    const auto same = std::find_if(removed.begin(), removed.begin() + count,
+                                   [&](const Removed& c) { return c.offset == r.position; });
+    if (same == removed.begin() + count) {
+      if (count == removed.size()) return std::nullopt;
+      removed[count++] = {r.position, 0};
+    }
+    same->length += r.target.length;
+  }
+  std::sort(removed.begin(), removed.begin() + count,
+            [](const Removed& a, const Removed& b) { return a.offset < b.offset; });
+  std::uint64_t taken = arguments;  // of a Position, by what is not in the arguments
+  std::uint64_t end = arguments;    // of the chunk before, as Positions count
+  for (Removed& chunk : std::span(removed).first(count)) {
+    if (chunk.offset < end) return std::nullopt;
+    end = chunk.offset + wire::xdr_padded(chunk.length);
+    chunk.offset -= static_cast<std::uint32_t>(taken);
+    taken += wire::xdr_padded(chunk.length);
   }
   return count;
+}
+
+std::uint32_t first_position(const wire::ReadListView& reads) {
+  std::uint32_t first = UINT32_MAX;
+  for (const wire::ReadSegment& r : reads) {
+    if (r.position != 0) first = std::min(first, r.position);
+  }
+  return first;
 }
 
 // The operations' own offsets are not known: each points at the whole stream that it was found in.
@@ -176,27 +196,35 @@ bool arguments_are_plain(const wire::Auth& cred) {
   return gss && gss->gss_proc == 0 && gss->service == 1;
 }
 
+void procedure_words(const FieldWriter& out, std::uint32_t rpc_version, const ProcedureId& id) {
+  out.word(FieldId::kRpcVersion, 8, rpc_version);
+  out.word(FieldId::kRpcProgram, 12, id.program, program_label(id));
+  out.word(FieldId::kRpcProgramVersion, 16, id.version);
+  out.word(FieldId::kRpcProcedure, 20, id.procedure, procedure_label(id));
+}
+
 void call_fields(const FieldWriter& out, const wire::RpcCall& call, const ProcedureId& id) {
-  out.word(FieldId::kRpcVersion, 8, call.rpcvers);
-  out.word(FieldId::kRpcProgram, 12, call.prog, program_label(id));
-  out.word(FieldId::kRpcProgramVersion, 16, call.vers);
-  out.word(FieldId::kRpcProcedure, 20, call.proc, procedure_label(id));
+  procedure_words(out, call.rpcvers, id);
   credential(out.at(kCallCred), call.cred);
   verifier(out.at(kCallCred + auth_length(call.cred)), call.verf);
 }
 
 void call_arguments(const FieldWriter& out, const wire::RpcView& view, const ProcedureId& id,
-                    Bytes args, const wire::ReadListView& reads) {
-  if (!args.empty()) out.bytes(FieldId::kRpcArguments, 0, args);
+                    Bytes args, const RpcContext& context) {
+  // With padding in them they are not what was called with.
+  const bool padded = context.padded_from != kNotPadded;
+  if (!args.empty()) out.bytes(padded ? FieldId::kPayload : FieldId::kRpcArguments, 0, args);
   if (!arguments_are_plain(view.call.cred)) return;
   if (is_conf_rdma(id)) {
     conf_rdma_request(out, args);
     return;
   }
   std::array<Removed, kMaxChunks> removed;
-  const std::size_t count = removed_data(reads, view.length, removed);
-  compound(out, id, parse_compound_call(id, args, std::span(removed).first(count)), args.size(),
-           false);
+  const auto count = removed_data(context.reads, view.length, removed);
+  if (!count) return;
+  compound(out, id,
+           parse_compound_call(id, args, std::span(removed).first(*count), context.padded_from),
+           args.size(), false);
 }
 
 void reply_fields(const FieldWriter& out, const wire::RpcReply& reply) {
@@ -228,9 +256,12 @@ void answered_call(const FieldWriter& out, const ProcedureId& id) {
   out.number(FieldId::kRpcProcedure, 0, 0, id.procedure, procedure_label(id));
 }
 
+// `certain`: so many bytes of the results stand in front of the first Read chunk's data, which is
+// not joined to them.
 void reply_results(const FieldWriter& out, const wire::RpcReply& reply, Bytes results,
-                   const RpcContext& context) {
-  if (!results.empty()) out.bytes(FieldId::kRpcResults, 0, results);
+                   std::size_t certain, const RpcContext& context) {
+  const bool padded = context.padded_from != kNotPadded;
+  if (!results.empty()) out.bytes(padded ? FieldId::kPayload : FieldId::kRpcResults, 0, results);
   const bool success =
       reply.stat == wire::ReplyStat::kAccepted && reply.accept == wire::AcceptStat::kSuccess;
   // Results under RPCSEC_GSS may be wrapped; the Reply does not say which service is in use.
@@ -240,6 +271,8 @@ void reply_results(const FieldWriter& out, const wire::RpcReply& reply, Bytes re
     conf_rdma_reply(out, results);
     return;
   }
+  if (padded) return;
+  const Bytes walked = results.first(std::min(certain, results.size()));
   std::array<std::uint64_t, kMaxChunks> lengths{};
   std::size_t count = 0;
   for (const wire::WriteChunkView chunk : context.writes) {
@@ -249,7 +282,7 @@ void reply_results(const FieldWriter& out, const wire::RpcReply& reply, Bytes re
   CompoundOps ops;
   std::array<DdpItem, kMaxChunks> items;
   static_cast<void>(
-      find_result_items(*context.call, results, std::span(lengths).first(count), items, &ops));
+      find_result_items(*context.call, walked, std::span(lengths).first(count), items, &ops));
   compound(out, *context.call, ops, results.size(), true);
 }
 
@@ -279,10 +312,34 @@ void malformed_rpc(const FieldWriter& out, Bytes rpc, const wire::DecodeError& e
   out.close();
 }
 
+// Of a message whose RPC header is not all here, or not it alone.
+void uncertain_rpc(const FieldWriter& out, Bytes rpc, std::uint32_t first) {
+  out.open(FieldId::kRpc, 0, rpc.size(), "not whole");
+  const std::size_t certain = std::min<std::size_t>(rpc.size(), first);
+  if (certain >= 4) out.word(FieldId::kRpcXid, 0, wire::load_be32(rpc.data()));
+  const std::uint32_t type = certain >= 8 ? wire::load_be32(rpc.data() + 4) : UINT32_MAX;
+  if (type <= 1) out.word(FieldId::kRpcMsgType, 4, type);
+  if (type == 0 && certain >= kRpcProcedureEnd) {
+    const ProcedureId id{wire::load_be32(rpc.data() + 12), wire::load_be32(rpc.data() + 16),
+                         wire::load_be32(rpc.data() + 20)};
+    procedure_words(out, wire::load_be32(rpc.data() + 8), id);
+  }
+  out.bytes(FieldId::kPayload, 0, rpc);
+  out.close();
+}
+
 }  // namespace
 
 void decode_rpc_fields(const FieldWriter& out, Bytes rpc, const RpcContext& context) {
   const auto decoded = wire::decode_rpc(rpc);
+  const std::uint32_t first = first_position(context.reads);
+  const bool certain = decoded
+                           ? header_is_certain(*decoded, context.padded_from, first)
+                           : context.padded_from == kNotPadded && decoded.error().offset < first;
+  if (!certain) {
+    uncertain_rpc(out, rpc, first);
+    return;
+  }
   if (!decoded) {
     malformed_rpc(out, rpc, decoded.error());
     return;
@@ -298,17 +355,17 @@ void decode_rpc_fields(const FieldWriter& out, Bytes rpc, const RpcContext& cont
   const FieldWriter rest = out.at(view.length);
   if (is_call) {
     call_fields(out, view.call, own);
-    call_arguments(rest, view, own, rpc.subspan(view.length), context.reads);
+    call_arguments(rest, view, own, rpc.subspan(view.length), context);
   } else {
     if (id != nullptr) answered_call(out, *id);
     reply_fields(out, view.reply);
-    reply_results(rest, view.reply, rpc.subspan(view.length), context);
+    reply_results(rest, view.reply, rpc.subspan(view.length), first - view.length, context);
   }
   out.close();
 }
 
 void decode_rpc_message(Bytes rpc, Sink& sink, const ProcedureId* call) {
-  decode_rpc_fields(FieldWriter(sink), rpc, {{}, {}, call});
+  decode_rpc_fields(FieldWriter(sink), rpc, {{}, {}, call, kNotPadded});
 }
 
 }  // namespace rpcrdma::decode

@@ -3,6 +3,7 @@
 
 #include "field_writer.h"
 
+#include <rpcrdma/decode/padding.h>
 #include <rpcrdma/decode/upper_layer.h>
 #include <rpcrdma/wire/chunks.h>
 
@@ -10,9 +11,10 @@ namespace rpcrdma::decode {
 
 // What is known about an RPC message from outside its bytes.
 struct RpcContext {
-  wire::ReadListView reads;           // Calls: data that is absent from the stream
+  wire::ReadListView reads;           // data that is absent from the stream
   wire::WriteListView writes;         // Replies: likewise
   const ProcedureId* call = nullptr;  // Replies: what is answered
+  std::uint32_t padded_from = kNotPadded;
 };
 
 void decode_rpc_fields(const FieldWriter& out, wire::Bytes rpc, const RpcContext& context);

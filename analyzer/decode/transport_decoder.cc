@@ -169,7 +169,11 @@ void decode_message(wire::Bytes send, Sink& sink, const ProcedureId* call, wire:
                  "no RPC message follows the header"});
       return;
     }
-    decode_rpc_fields(out.at(header.length), payload, {header.reads, header.writes, call});
+    RpcContext context{header.reads, header.writes, call};
+    if (header.proc == Proc::kMsgp) {
+      context.padded_from = padded_from(header.align, header.thresh, payload.size());
+    }
+    decode_rpc_fields(out.at(header.length), payload, context);
   } else if (!payload.empty()) {
     out.bytes(FieldId::kPayload, header.length, payload);
   }

@@ -2,14 +2,19 @@
 #include "recording_sink.h"
 #include "test_messages.h"
 
+#include <array>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <rpcrdma/decode/programs.h>
 
 namespace rpcrdma::decode {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 TEST(DecodeMessage, NullCall) {
@@ -194,6 +199,64 @@ TEST(DecodeMessage, Msgp) {
                               "    Padding threshold: 1024\n"
                               "    Read segments: 0\n"));
   EXPECT_THAT(text, HasSubstr("Remote Procedure Call: Call, unknown version 1 unknown,"));
+}
+
+// kWriteCall as an RDMA_MSGP: bytes that may be padding are nothing's arguments.
+std::vector<std::uint8_t> padded_call(std::uint32_t align, std::uint32_t thresh) {
+  std::vector<std::uint8_t> send = from_hex(kNullCall);
+  send.resize(28);
+  const auto write = from_hex(kWriteCall);
+  send.insert(send.begin() + 16, {0, 0, 0, static_cast<std::uint8_t>(align), 0, 0, 0,
+                                  static_cast<std::uint8_t>(thresh)});
+  send[15] = 2;
+  constexpr std::ptrdiff_t kBehindLists = 52;
+  send.insert(send.end(), write.begin() + kBehindLists, write.end());
+  return send;
+}
+
+TEST(DecodeMessage, OfAPaddedCallOnlyWhatIsCertain) {
+  const std::string plain = message_text(padded_call(64, 255));
+  EXPECT_THAT(plain, HasSubstr("SEQUENCE, PUTFH, WRITE"));
+  EXPECT_THAT(plain, HasSubstr("Arguments: "));
+  // The file handle has 20 bytes.
+  const std::string padded = message_text(padded_call(64, 20 + 8 + 1));
+  EXPECT_THAT(padded, HasSubstr("SEQUENCE, PUTFH, WRITE"));
+  EXPECT_THAT(padded, Not(HasSubstr("Arguments: ")));
+  EXPECT_THAT(padded, HasSubstr("Payload: "));
+  // The credentials have 28.
+  const std::string early = message_text(padded_call(64, 20));
+  EXPECT_THAT(early, HasSubstr("Procedure: COMPOUND (1)"));
+  EXPECT_THAT(early, Not(HasSubstr("Credential")));
+  EXPECT_THAT(early, Not(HasSubstr("PUTFH")));
+}
+
+// In front of the Read chunk stand the operations, as they come; behind it nothing is known.
+TEST(DecodeMessage, OfAReplyWithReadChunksOnlyWhatIsCertain) {
+  const ProcedureId compound{kProgNfs, 4, 1};
+  const auto reply = from_hex(kSecinfoReply);
+  EXPECT_THAT(message_text(reply, &compound), HasSubstr("SEQUENCE, PUTROOTFH, SECINFO_NO_NAME"));
+  const auto with_read = [&](std::uint8_t position) {
+    std::vector<std::uint8_t> send = reply;
+    const std::array<std::uint8_t, 24> chunk = {0, 0, 0, 1, 0, 0, 0, position, 0, 0, 0, 7,
+                                                0, 0, 0, 8, 0, 0, 0, 0,        0, 0, 0, 0};
+    send.insert(send.begin() + 16, chunk.begin(), chunk.end());
+    return message_text(send, &compound);
+  };
+  // The header has 24 bytes; status, tag and count 12; SEQUENCE 44.
+  EXPECT_THAT(with_read(24 + 12 + 44), HasSubstr("NFS4_OK: SEQUENCE, ...\n"));
+  EXPECT_THAT(with_read(24 + 12), HasSubstr("NFS4_OK: ...\n"));
+  EXPECT_THAT(with_read(24), HasSubstr("Results: "));
+  EXPECT_THAT(with_read(16), Not(HasSubstr("Accept")));
+}
+
+TEST(DecodeMessage, ReadChunksInAnyOrder) {
+  std::string hex(kWriteCall);
+  // A second chunk of the same Position in front, and one of a lower Position that is empty.
+  const std::string entry = "00000001000000b4000008b50000000400000000cc5f0000";
+  const std::string empty = "0000000100000050000008b50000000000000000cc5f0000";
+  const std::size_t list = hex.find("00000001000000b4");
+  hex.insert(list, entry + empty);
+  EXPECT_THAT(message_text(from_hex(hex)), HasSubstr("SEQUENCE, PUTFH, WRITE, GETATTR\n"));
 }
 
 TEST(DecodeMessage, ShortPrefixIsShownAsFarAsItGoes) {

@@ -142,5 +142,18 @@ TEST(CompoundReplyTest, OfAnotherProcedureHasNoOperations) {
   EXPECT_THAT(kept(ops), IsEmpty());
 }
 
+// PUTFH with a handle of 20 bytes, and GETFH.
+TEST(Compound, EndsAtTheFirstOpaqueThatMayBePadded) {
+  const auto call = stream("0 0 2 16 14 *20 a");
+  EXPECT_TRUE(parse_compound_call(kCompound, call, {}, 21).complete);
+  const CompoundOps ops = parse_compound_call(kCompound, call, {}, 20);
+  EXPECT_FALSE(ops.complete);
+  EXPECT_EQ(ops.announced, 2U);
+  ASSERT_EQ(ops.kept, 1U);
+  EXPECT_EQ(ops.op[0], 22U);
+  // Of any length, so the tag too.
+  EXPECT_EQ(parse_compound_call(kCompound, call, {}, 0).announced, 0U);
+}
+
 }  // namespace
 }  // namespace rpcrdma::decode

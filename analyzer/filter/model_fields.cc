@@ -6,6 +6,7 @@
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/filter/model_fields.h>
 #include <rpcrdma/model/outcome.h>
+#include <rpcrdma/model/rebuild.h>
 #include <rpcrdma/wire/header.h>
 #include <rpcrdma/wire/rpc.h>
 
@@ -104,6 +105,9 @@ class Reporter {
     number(FieldId::kSendLength, m_.wire_length);
     number(FieldId::kComplete, m_.complete ? 1 : 0);
     number(FieldId::kBadIcrc, m_.suspect ? 1 : 0);
+    if (!wanted(FieldId::kIncomplete)) return;
+    const model::Incomplete unfit = model::unfit_for_rebuild(m_, in_.call);
+    if (const char* why = model::incomplete_reason(unfit)) text(FieldId::kIncomplete, why);
   }
 
   void prefix() {
@@ -170,12 +174,26 @@ class Reporter {
     if (m_.kind == Kind::kCall && rpc.header_seen) {
       number(FieldId::kRpcCredFlavor, rpc.cred_flavor);
     }
-    if (rpc.ops.announced == 0) return;
+    if (rpc.program == decode::kProgNfs || decode::is_transient_program(rpc.program)) {
+      nfs(rpc, procedure);
+    }
+  }
+
+  // `procedure`: its name, null where it has none.
+  void nfs(const model::RpcInfo& rpc, const char* procedure) {
+    // A transient program is NFS's callbacks as far as its procedures are theirs.
+    const bool callback = rpc.program != decode::kProgNfs;
+    if (callback && procedure == nullptr) return;
     subtree(FieldId::kNfs);
+    if (procedure != nullptr && !callback && rpc.version < 4) {
+      text(FieldId::kNfsOpName, procedure);
+    }
+    if (rpc.ops.announced == 0) return;
     number(FieldId::kNfsMinorVersion, rpc.ops.minor);
-    const bool callback = decode::is_transient_program(rpc.program);
     for (std::uint32_t i = 0; i < rpc.ops.kept; ++i) {
-      number(FieldId::kNfsOp, rpc.ops.op[i], decode::nfs4_op_name(rpc.ops.op[i], callback));
+      const char* const name = decode::nfs4_op_name(rpc.ops.op[i], callback);
+      number(FieldId::kNfsOp, rpc.ops.op[i], name);
+      if (name != nullptr) text(FieldId::kNfsOpName, name);
     }
   }
 
@@ -275,6 +293,7 @@ const FieldSet& fields_of_model() {
                                                               FieldId::kQpn,
                                                               FieldId::kSendLength,
                                                               FieldId::kComplete,
+                                                              FieldId::kIncomplete,
                                                               FieldId::kBadIcrc,
                                                               FieldId::kFinding,
                                                               FieldId::kTransport,
@@ -313,6 +332,7 @@ const FieldSet& fields_of_model() {
                                                               FieldId::kNfsMinorVersion,
                                                               FieldId::kNfsStatus,
                                                               FieldId::kNfsOp,
+                                                              FieldId::kNfsOpName,
                                                               FieldId::kCreditRequested,
                                                               FieldId::kCreditGranted,
                                                               FieldId::kCreditInUse,

@@ -47,7 +47,9 @@ void decode_early(wire::Bytes send, EarlySend& out) {
   out.rpc = wire::decode_rpc(payload);
   if (out.rpc && out.rpc->type == wire::MsgType::kReply) return;
   out.digest = digest_of(payload);
-  if (!out.rpc || !out.header->reads.empty() || !arguments_readable(out.rpc->call)) return;
+  // What is not all there, or more than the RPC message, the model looks at.
+  const bool plain = out.header->reads.empty() && out.header->proc != wire::Proc::kMsgp;
+  if (!out.rpc || !plain || !arguments_readable(out.rpc->call)) return;
   const wire::RpcCall& call = out.rpc->call;
   out.ops = decode::parse_compound_call({call.prog, call.vers, call.proc},
                                         payload.subspan(out.rpc->length), {});

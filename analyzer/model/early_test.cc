@@ -33,6 +33,14 @@ TEST(Early, ACallWithReadChunksKeepsItsOperationsForLater) {
   EXPECT_FALSE(early.ops);
 }
 
+// Likewise with padding in them.
+TEST(Early, AnRdmaMsgpKeepsItsOperationsForLater) {
+  EarlySend early;
+  decode_early(message(header(7, 32, wire::Proc::kMsgp), rpc_call(7, 100003, 4, 1)), early);
+  ASSERT_TRUE(early.header && early.rpc);
+  EXPECT_FALSE(early.ops);
+}
+
 TEST(Early, AReplyHasNoDigest) {
   EarlySend early;
   decode_early(message(header(7, 32), rpc_reply(7)), early);

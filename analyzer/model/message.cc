@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <rpcrdma/model/call.h>
 #include <rpcrdma/model/message.h>
 
@@ -53,6 +55,21 @@ bool is_external(const Message& m) {
   return m.proc == wire::kCallExternal || m.proc == wire::kReplyExternal;
 }
 
+std::uint32_t padded_from(const Message& m) {
+  if (m.version != 1 || m.proc != static_cast<std::uint32_t>(wire::Proc::kMsgp)) {
+    return decode::kNotPadded;
+  }
+  return decode::padded_from(m.align, m.thresh, m.wire_length - m.header_length);
+}
+
+std::uint32_t first_position(const Message& m) {
+  std::uint32_t first = UINT32_MAX;
+  for (const wire::ReadSegment& r : m.reads) {
+    if (r.position != 0) first = std::min(first, r.position);
+  }
+  return first;
+}
+
 void Message::reset() {
   reads.clear();
   write_segments.clear();
@@ -68,6 +85,8 @@ void Message::reset() {
   processed = false;
   segment_index = length_needed = 0;
   inv_handle = opttype = header_length = 0;
+  align = thresh = 0;
+  last_part = false;
   direction = wire::MsgType::kCall;
   xid = version = credit = proc = 0;
   dialect = wire::Dialect::kDraft02;

@@ -396,7 +396,10 @@ void Model::Impl::fill_lists(const wire::HeaderView& h, Message& m) {
   m.length_needed = h.length_needed;
   m.inv_handle = h.inv_handle;
   m.opttype = h.opttype;
+  m.align = h.align;
+  m.thresh = h.thresh;
   m.direction = h.direction;
+  m.last_part = tail_only;
 }
 
 void Model::Impl::begin_message(const roce::Connection& rc, const roce::SendMessage& send,
@@ -778,14 +781,18 @@ void Model::Impl::decode_call_rpc(Call& call, wire::Bytes rpc_message, const Ear
   if (tail_only) return;
   if (rpc_message.size() >= 4) call.message.rpc_xid = wire::load_be32(rpc_message.data());
   const wire::Result<wire::RpcView>& rpc = rpc_of(rpc_message, early);
-  if (!rpc || rpc->type != MsgType::kCall) return;
+  const std::uint32_t first = first_position(call.message);
+  if (!rpc || rpc->type != MsgType::kCall || first < decode::kRpcProcedureEnd) return;
   RpcInfo& info = call.message.rpc;
-  info.known = info.header_seen = true;
+  info.known = true;
   info.program = rpc->call.prog;
   info.version = rpc->call.vers;
   info.procedure = rpc->call.proc;
-  info.cred_flavor = rpc->call.cred.flavor;
   call.identified = true;
+  const std::uint32_t padding = padded_from(call.message);
+  if (!decode::header_is_certain(*rpc, padding, first)) return;
+  info.header_seen = true;
+  info.cred_flavor = rpc->call.cred.flavor;
   if (is_configuration(info)) {
     const auto asked = wire::decode_rdmaconfig_request(rpc_message.subspan(rpc->length));
     at(call.message.connection).asked =
@@ -798,7 +805,7 @@ void Model::Impl::decode_call_rpc(Call& call, wire::Bytes rpc_message, const Ear
   if (!arguments_readable(rpc->call)) return;
   info.ops = decode::parse_compound_call({info.program, info.version, info.procedure},
                                          rpc_message.subspan(rpc->length),
-                                         removed_by_reads(call, rpc->length));
+                                         removed_by_reads(call, rpc->length), padding);
 }
 
 void Model::Impl::decode_reply_rpc(Message& m, wire::Bytes rpc_message, const EarlySend* early) {
@@ -806,13 +813,16 @@ void Model::Impl::decode_reply_rpc(Message& m, wire::Bytes rpc_message, const Ea
   if (rpc_message.size() >= 4) m.rpc_xid = wire::load_be32(rpc_message.data());
   const wire::Result<wire::RpcView>& rpc = rpc_of(rpc_message, early);
   if (!rpc || rpc->type != MsgType::kReply) return;
+  const std::uint32_t first = first_position(m);
+  if (!decode::header_is_certain(*rpc, padded_from(m), first)) return;
   m.rpc.header_seen = true;
   m.rpc.reply_stat = rpc->reply.stat;
   m.rpc.accept_stat = rpc->reply.accept;
   m.rpc.reject_stat = rpc->reply.reject;
   const bool success = rpc->reply.stat == wire::ReplyStat::kAccepted &&
                        rpc->reply.accept == wire::AcceptStat::kSuccess;
-  if (success && is_nfs_procedure(m.rpc) && rpc_message.size() >= rpc->length + 4) {
+  const bool has_word = rpc_message.size() >= rpc->length + 4 && first >= rpc->length + 4;
+  if (success && is_nfs_procedure(m.rpc) && has_word) {
     m.rpc.has_status = true;
     m.rpc.status = wire::load_be32(rpc_message.data() + rpc->length);
   }
@@ -859,7 +869,7 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const roce::Se
   }
   const bool long_call = h != nullptr && h->proc == Proc::kNomsg;
   if (h != nullptr && !long_call) {
-    if (!m.reads.empty()) note_counts(call, m.payload);
+    if (!m.reads.empty() && !may_be_padded(m)) note_counts(call, m.payload);
     decode_call_rpc(call, send.data.subspan(h->length), early);
   }
   for (const CallChunk& chunk : call.chunks) ++c.pub.chunks[static_cast<std::size_t>(chunk.list)];

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <rpcrdma/model/model.h>
+#include <rpcrdma/wire/endian.h>
 
 namespace rpcrdma::model {
 namespace {
@@ -199,6 +200,49 @@ TEST_F(ModelTest, OperationsAreJoinedToTheSegmentsThatTheyMove) {
   EXPECT_EQ(m().chunk_bytes[0], 100U);
   EXPECT_EQ(m().chunk_bytes[1], 110U);
   EXPECT_EQ(m().stray_operations, 1U);
+}
+
+// Credentials and a file handle of 20 bytes or more may have padding in front of them.
+TEST_F(ModelTest, OfAPaddedCallOnlyWhatIsCertainIsKnown) {
+  std::vector<std::uint8_t> args;
+  const auto word = [&](std::uint32_t v) {
+    args.resize(args.size() + 4);
+    wire::store_be32(&args[args.size() - 4], v);
+  };
+  for (const std::uint32_t v : {0U, 1U, 2U, 22U, 20U, 0U, 0U, 0U, 0U, 0U, 10U}) word(v);
+  const auto padded = [&](std::uint32_t xid, std::uint32_t thresh) {
+    wire::Header h = header(xid, 32, wire::Proc::kMsgp);
+    h.align = 64;
+    h.thresh = thresh;
+    send(kClient, message(h, rpc_call(xid, 100003, 4, 1, args)));
+    return told.messages.back().rpc;
+  };
+  EXPECT_EQ(padded(1, 21).ops.kept, 2U);
+  const RpcInfo cut = padded(2, 20);
+  EXPECT_TRUE(cut.header_seen);
+  EXPECT_EQ(cut.ops.kept, 1U);
+  // The credentials too, which are empty here.
+  const RpcInfo all = padded(3, 0);
+  EXPECT_EQ(all.program, 100003U);
+  EXPECT_FALSE(all.header_seen);
+  EXPECT_EQ(all.ops.kept, 0U);
+}
+
+// The RPC header has 24 bytes, and the status 4.
+TEST_F(ModelTest, OfAReplyWithReadChunksOnlyWhatStandsBeforeThemIsKnown) {
+  const auto reply_with = [&](std::uint32_t xid, std::uint32_t position) {
+    call(xid);
+    const wire::ReadSegment read{position, {5, 100, 0x1000}};
+    wire::Header h = header(xid, 32);
+    h.reads = {&read, 1};
+    send(kServer, message(h, rpc_reply(xid, std::vector<std::uint8_t>(8))));
+    return told.messages.back().rpc;
+  };
+  EXPECT_TRUE(reply_with(1, 28).has_status);
+  const RpcInfo without = reply_with(2, 24);
+  EXPECT_TRUE(without.header_seen);
+  EXPECT_FALSE(without.has_status);
+  EXPECT_FALSE(reply_with(3, 20).header_seen);
 }
 
 TEST_F(ModelTest, AHandleUsedAgainBelongsToTheNewestCallThatItFits) {

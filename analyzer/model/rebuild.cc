@@ -22,18 +22,30 @@ void append(std::vector<std::uint8_t>& out, wire::Bytes bytes) {
   out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
-// Data of a chunk and its roundup. False when the capture does not have all of it.
-bool append_chunk(std::vector<std::uint8_t>& out, const CallChunk& chunk, std::uint64_t length) {
+// The first reason counts.
+void note(Incomplete& noted, Incomplete why) {
+  if (noted == Incomplete::kNo) noted = why;
+}
+
+// `length`: bytes of the chunk that are wanted, and not all here.
+Incomplete missing_of(const CallChunk& chunk, std::uint64_t length) {
+  if (chunk.moved < length) return Incomplete::kNotMoved;
+  return chunk.truncated ? Incomplete::kNotKept : Incomplete::kNotSeen;
+}
+
+// Data of a chunk, without roundup.
+void append_chunk(std::vector<std::uint8_t>& out, const CallChunk& chunk, std::uint64_t length,
+                  Incomplete& incomplete) {
   const auto& extents = chunk.data.extents();
   wire::Bytes data;
   if (!extents.empty() && extents.front().offset == 0) data = extents.front().bytes;
   data = data.first(static_cast<std::size_t>(std::min<std::uint64_t>(length, data.size())));
   append(out, data);
-  if (data.size() == length) {
-    out.resize(out.size() + static_cast<std::size_t>(wire::xdr_padded(length) - length));
-    return true;
-  }
-  return false;
+  if (data.size() != length) note(incomplete, missing_of(chunk, length));
+}
+
+void append_roundup(std::vector<std::uint8_t>& out, std::uint64_t length) {
+  out.resize(out.size() + static_cast<std::size_t>(wire::xdr_padded(length) - length));
 }
 
 // Bytes returned in each Write chunk, by the Reply's header.
@@ -53,34 +65,96 @@ std::uint64_t reply_chunk_length(const Message& reply) {
   return sum;
 }
 
+bool is_position_zero(const CallChunk& chunk) {
+  return chunk.list == ChunkList::kRead && chunk.position == 0;
+}
+
 // The RPC message without what travelled in chunks of their own: inline, or by Position Zero chunk
-// or Reply chunk. False: bytes of it are missing.
-bool reduced_call(const Call& call, std::vector<std::uint8_t>& out) {
+// or Reply chunk.
+Incomplete reduced_call(const Call& call, std::vector<std::uint8_t>& out) {
   if (!is_external(call.message)) {
     const wire::Bytes payload = inline_payload(call.message);
     out.assign(payload.begin(), payload.end());
-    return call.message.complete;
+    return call.message.complete ? Incomplete::kNo : Incomplete::kNotSeen;
   }
+  Incomplete incomplete = Incomplete::kNo;
+  out.clear();
   for (const CallChunk& chunk : call.chunks) {
-    if (chunk.list == ChunkList::kRead && chunk.position == 0) {
-      out = chunk.data.prefix(chunk.length);
-      return out.size() == chunk.length;
-    }
+    if (is_position_zero(chunk)) append_chunk(out, chunk, chunk.length, incomplete);
   }
-  return false;
+  return incomplete;
 }
 
-bool reduced_reply(const Call& call, const Message& reply, std::vector<std::uint8_t>& out) {
+Incomplete reduced_reply(const Call& call, const Message& reply, std::vector<std::uint8_t>& out) {
   if (!is_external(reply)) {
     const wire::Bytes payload = inline_payload(reply);
     out.assign(payload.begin(), payload.end());
-    return reply.complete;
+    return reply.complete ? Incomplete::kNo : Incomplete::kNotSeen;
   }
   const std::uint64_t length = reply_chunk_length(reply);
+  out.clear();
   for (const CallChunk& chunk : call.chunks) {
-    if (chunk.list == ChunkList::kReply) out = chunk.data.prefix(length);
+    if (chunk.list != ChunkList::kReply) continue;
+    out = chunk.data.prefix(length);
+    if (out.size() != length) return missing_of(chunk, length);
   }
-  return out.size() == length;
+  return out.size() == length ? Incomplete::kNo : Incomplete::kNotMoved;
+}
+
+// Segments are filled one after the other (RFC 8166 section 3.4.6).
+Incomplete filling(std::span<const wire::Segment> offered,
+                   std::span<const wire::Segment> returned) {
+  bool ended = false;
+  for (std::size_t i = 0; i < std::min(offered.size(), returned.size()); ++i) {
+    if (returned[i].length > offered[i].length) return Incomplete::kOverrun;
+    if (ended && returned[i].length != 0) return Incomplete::kGap;
+    ended |= returned[i].length < offered[i].length;
+  }
+  return Incomplete::kNo;
+}
+
+Incomplete write_list_filling(const Message& call, const Message& reply) {
+  Incomplete found = Incomplete::kNo;
+  std::size_t at = 0;
+  for_each_write_chunk(reply, [&](std::uint32_t i, std::span<const wire::Segment> returned) {
+    if (i >= call.write_counts.size()) return;
+    const std::uint32_t count = call.write_counts[i];
+    note(found, filling(std::span(call.write_segments).subspan(at, count), returned));
+    at += count;
+  });
+  return found;
+}
+
+// Data was written, and the Reply does not say where.
+bool drops_written_chunk(const Call& call, const Message& reply) {
+  return std::any_of(call.chunks.begin(), call.chunks.end(), [&](const CallChunk& chunk) {
+    return chunk.list == ChunkList::kWrite && chunk.index >= reply.write_counts.size() &&
+           chunk.moved != 0;
+  });
+}
+
+bool has_position_zero(const Message& m) {
+  return std::any_of(m.reads.begin(), m.reads.end(),
+                     [](const wire::ReadSegment& r) { return r.position == 0; });
+}
+
+Incomplete unfit_call(const Message& m) {
+  if (is_external(m) != has_position_zero(m)) {
+    return is_external(m) ? Incomplete::kNoChunk : Incomplete::kTwoMessages;
+  }
+  return Incomplete::kNo;
+}
+
+Incomplete unfit_reply(const Message& m, const Call* call) {
+  if (!m.reads.empty()) return Incomplete::kReplyReads;
+  if (is_external(m) && reply_chunk_length(m) == 0) return Incomplete::kNoChunk;
+  if (call == nullptr) return Incomplete::kNo;
+  if (is_external(m)) {
+    const Incomplete found = filling(call->message.reply_segments, m.reply_segments);
+    if (found != Incomplete::kNo) return found;
+  }
+  if (drops_written_chunk(*call, m)) return Incomplete::kNotReturned;
+  return write_list_filling(call->message, m);
 }
 
 // DDP-eligible items of the results, and the length of the RPC header in front of them.
@@ -102,14 +176,6 @@ ResultItems result_items(const Call& call, const std::vector<std::uint8_t>& redu
   return r;
 }
 
-bool is_position_zero(const CallChunk& chunk) {
-  return chunk.list == ChunkList::kRead && chunk.position == 0;
-}
-
-}  // namespace
-
-namespace {
-
 // Bytes of all its chunks, with room for roundup.
 std::size_t held(const Call& call) {
   std::size_t sum = 0;
@@ -119,31 +185,86 @@ std::size_t held(const Call& call) {
 
 }  // namespace
 
+Incomplete unfit_for_rebuild(const Message& m, const Call* call) {
+  if (m.kind != Kind::kCall && m.kind != Kind::kReply) return Incomplete::kNo;
+  if (m.header_length == 0) return Incomplete::kNotSeen;
+  if (may_be_padded(m)) return Incomplete::kPadded;
+  if (m.last_part && m.complete) return Incomplete::kOtherParts;
+  return m.kind == Kind::kCall ? unfit_call(m) : unfit_reply(m, call);
+}
+
+const char* incomplete_reason(Incomplete why, const roce::Connection* connection) {
+  const bool recorded = connection != nullptr && connection->recorded;
+  const char* const missing =
+      recorded ? "incomplete in the recording" : "incomplete in the capture";
+  switch (why) {
+    case Incomplete::kNo:
+      return nullptr;
+    case Incomplete::kNotSeen:
+      return missing;
+    case Incomplete::kNotMoved:
+      return recorded || (connection != nullptr && losses(*connection) != 0)
+                 ? missing
+                 : "not all of it was moved";
+    case Incomplete::kNotKept:
+      return "too much was outstanding to keep all of it";
+    case Incomplete::kPadded:
+      return "padded by RDMA_MSGP, not rebuilt";
+    case Incomplete::kOtherParts:
+      return "other Sends have parts of it, which are not joined";
+    case Incomplete::kReplyReads:
+      return "the Reply has Read chunks, whose data is not joined";
+    case Incomplete::kNoChunk:
+      return "no chunk holds the message";
+    case Incomplete::kTwoMessages:
+      return "a Position Zero Read chunk beside an inline message";
+    case Incomplete::kPosition:
+      return "the Position of a Read chunk is not in the message";
+    case Incomplete::kGap:
+      return "the responder left a gap in a chunk";
+    case Incomplete::kOverrun:
+      return "the responder returned more than a segment holds";
+    case Incomplete::kNotReturned:
+      return "the Reply does not return a Write chunk that was written";
+    case Incomplete::kNoPlace:
+      return "where the data of a Write chunk belongs is not known";
+  }
+  return nullptr;
+}
+
 Rebuilt rebuild_call(const Call& call) {
   Rebuilt result;
+  result.incomplete = unfit_for_rebuild(call.message, nullptr);
   std::vector<std::uint8_t> reduced;
-  result.complete = reduced_call(call, reduced);
+  note(result.incomplete, reduced_call(call, reduced));
   result.bytes.reserve(reduced.size() + held(call));
   // Positions count in the message that is being built, so chunks go in one after the other.
   std::size_t used = 0;
-  for (const CallChunk& chunk : call.chunks) {
-    if (chunk.list != ChunkList::kRead || is_position_zero(chunk)) continue;
-    if (chunk.position < result.bytes.size() ||
-        chunk.position - result.bytes.size() > reduced.size() - used) {
-      result.complete = false;
-      continue;
+  std::uint32_t position = 0;  // of the chunk that is being put in
+  std::uint64_t length = 0;    // of what is there of it
+  for_each_placed(call.chunks, [&](const CallChunk& chunk) {
+    if (chunk.position != position) {
+      append_roundup(result.bytes, length);
+      const bool fits = chunk.position % 4 == 0 && chunk.position >= result.bytes.size() &&
+                        chunk.position - result.bytes.size() <= reduced.size() - used;
+      length = 0;
+      if (!fits) return note(result.incomplete, Incomplete::kPosition);
+      const std::size_t before = chunk.position - result.bytes.size();
+      append(result.bytes, wire::Bytes(reduced).subspan(used, before));
+      used += before;
+      position = chunk.position;
     }
-    const std::size_t before = chunk.position - result.bytes.size();
-    append(result.bytes, wire::Bytes(reduced).subspan(used, before));
-    used += before;
-    if (!append_chunk(result.bytes, chunk, chunk.length)) result.complete = false;
-  }
+    append_chunk(result.bytes, chunk, chunk.length, result.incomplete);
+    length += chunk.length;
+  });
+  append_roundup(result.bytes, length);
   append(result.bytes, wire::Bytes(reduced).subspan(used));
   return result;
 }
 
 ReducedArguments reduced_arguments(const Call& call) {
   ReducedArguments result;
+  if (may_be_padded(call.message)) return result;
   std::vector<std::uint8_t> reduced;
   (void)reduced_call(call, reduced);
   const auto rpc = wire::decode_rpc(reduced);
@@ -154,16 +275,15 @@ ReducedArguments reduced_arguments(const Call& call) {
 }
 
 std::uint64_t read_payload_length(const Call& call, const CallChunk& chunk) {
-  if (is_position_zero(chunk)) return chunk.length;
+  if (is_position_zero(chunk) || may_be_padded(call.message)) return chunk.length;
   std::vector<std::uint8_t> reduced;
   (void)reduced_call(call, reduced);
   std::uint64_t taken = 0;
-  for (const CallChunk& other : call.chunks) {
-    if (&other == &chunk) break;
-    if (other.list == ChunkList::kRead && !is_position_zero(other)) {
-      taken += wire::xdr_padded(other.length);
-    }
-  }
+  bool before = true;
+  for_each_placed(call.chunks, [&](const CallChunk& other) {
+    before = before && &other != &chunk;
+    if (before) taken += wire::xdr_padded(other.length);
+  });
   if (chunk.position < taken + 4 || chunk.position - taken > reduced.size()) return chunk.length;
   const std::uint32_t count = wire::load_be32(reduced.data() + (chunk.position - taken) - 4);
   return count < chunk.length && wire::xdr_padded(count) == chunk.length ? count : chunk.length;
@@ -175,6 +295,7 @@ std::uint64_t result_payload_length(const Call& call, const CallChunk& chunk,
   const auto lengths = returned_lengths(reply);
   if (chunk.index >= lengths.size()) return 0;
   const std::uint64_t returned = lengths[chunk.index];
+  if (may_be_padded(reply) || !reply.reads.empty()) return returned;
   std::vector<std::uint8_t> reduced;
   (void)reduced_reply(call, reply, reduced);
   const ResultItems found = result_items(call, reduced, lengths);
@@ -190,14 +311,15 @@ std::uint64_t result_payload_length(const Call& call, const CallChunk& chunk,
 
 Rebuilt rebuild_reply(const Call& call, const Message& reply) {
   Rebuilt result;
+  result.incomplete = unfit_for_rebuild(reply, &call);
   std::vector<std::uint8_t> reduced;
-  result.complete = reduced_reply(call, reply, reduced);
+  note(result.incomplete, reduced_reply(call, reply, reduced));
 
   const auto lengths = returned_lengths(reply);
   const bool any = std::any_of(lengths.begin(), lengths.end(), [](auto n) { return n != 0; });
   const ResultItems found = result_items(call, reduced, lengths);
   if (!any || found.rpc_length == 0) {
-    result.complete &= !any;
+    if (any) note(result.incomplete, Incomplete::kNoPlace);
     result.bytes = std::move(reduced);
     return result;
   }
@@ -209,7 +331,7 @@ Rebuilt rebuild_reply(const Call& call, const Message& reply) {
     if (item.chunk < 0) continue;
     const std::size_t end = found.rpc_length + item.count_offset + 4;
     if (end < used || end > reduced.size()) {
-      result.complete = false;
+      note(result.incomplete, Incomplete::kNoPlace);
       continue;
     }
     append(result.bytes, wire::Bytes(reduced).subspan(used, end - used));
@@ -219,7 +341,8 @@ Rebuilt rebuild_reply(const Call& call, const Message& reply) {
       if (chunk.list == ChunkList::kWrite &&
           chunk.index == static_cast<std::uint32_t>(item.chunk)) {
         // RFC 5666 peers count roundup in the returned length; the item's own count is what it is.
-        if (!append_chunk(result.bytes, chunk, item.length)) result.complete = false;
+        append_chunk(result.bytes, chunk, item.length, result.incomplete);
+        append_roundup(result.bytes, item.length);
         ++chunks_placed;
       }
     }
@@ -227,7 +350,7 @@ Rebuilt rebuild_reply(const Call& call, const Message& reply) {
   append(result.bytes, wire::Bytes(reduced).subspan(used));
   const auto with_data = static_cast<std::size_t>(
       std::count_if(lengths.begin(), lengths.end(), [](auto l) { return l != 0; }));
-  if (chunks_placed < with_data) result.complete = false;
+  if (chunks_placed < with_data) note(result.incomplete, Incomplete::kNoPlace);
   return result;
 }
 

@@ -29,10 +29,19 @@ CallChunk chunk_of(ChunkList list, std::uint32_t position, const std::vector<std
 }
 
 // An RDMA_MSG whose bytes are header and payload.
+Message msg(Kind kind, const std::vector<std::uint8_t>& rpc) {
+  Message m;
+  m.kind = kind;
+  m.version = 1;
+  m.bytes = message(header(1, 32), rpc);
+  m.header_length = 28;
+  m.wire_length = m.bytes.size();
+  return m;
+}
+
 Call msg_call(const std::vector<std::uint8_t>& rpc) {
   Call call;
-  call.message.bytes = message(header(1, 32), rpc);
-  call.message.header_length = 28;
+  call.message = msg(Kind::kCall, rpc);
   call.message.rpc.known = true;
   call.message.rpc.program = 100003;
   call.message.rpc.version = 3;
@@ -42,7 +51,7 @@ Call msg_call(const std::vector<std::uint8_t>& rpc) {
 TEST(Rebuild, InlineCallIsItsPayload) {
   const auto rpc = rpc_call(1, 100003, 3, 1, words({1, 2, 3}));
   const Rebuilt r = rebuild_call(msg_call(rpc));
-  EXPECT_TRUE(r.complete);
+  EXPECT_TRUE(r.complete());
   EXPECT_EQ(r.bytes, rpc);
 }
 
@@ -53,7 +62,7 @@ TEST(Rebuild, ReadChunkGoesToItsPositionWithRoundup) {
   const auto position = static_cast<std::uint32_t>(rpc.size() - 4);
   call.chunks.push_back(chunk_of(ChunkList::kRead, position, {'h', 'e', 'l', 'l', 'o'}, 5));
   const Rebuilt r = rebuild_call(call);
-  EXPECT_TRUE(r.complete);
+  EXPECT_TRUE(r.complete());
   ASSERT_EQ(r.bytes.size(), rpc.size() + 8);
   EXPECT_EQ(std::string(r.bytes.begin() + position, r.bytes.begin() + position + 5), "hello");
   EXPECT_EQ(r.bytes[position + 5], 0);
@@ -67,7 +76,7 @@ TEST(Rebuild, SecondReadChunksPositionCountsTheFirstOnesBytes) {
   call.chunks.push_back(chunk_of(ChunkList::kRead, first, {'a', 'b', 'c', 'd'}, 4));
   call.chunks.push_back(chunk_of(ChunkList::kRead, first + 8, {'e', 'f', 'g', 'h'}, 4));
   const Rebuilt r = rebuild_call(call);
-  EXPECT_TRUE(r.complete);
+  EXPECT_TRUE(r.complete());
   EXPECT_EQ(std::string(r.bytes.begin() + first, r.bytes.begin() + first + 4), "abcd");
   EXPECT_EQ(std::string(r.bytes.begin() + first + 8, r.bytes.begin() + first + 12), "efgh");
   EXPECT_EQ(wire::load_be32(&r.bytes[first + 12]), 7U);
@@ -75,13 +84,18 @@ TEST(Rebuild, SecondReadChunksPositionCountsTheFirstOnesBytes) {
 
 TEST(Rebuild, LongCallComesFromPositionZero) {
   const auto rpc = rpc_call(1, 100003, 3, 10, words({1, 2}));
-  Call call;
+  Call call = msg_call({});
   call.message.proc = 1;
+  call.message.reads = {{0, {1, static_cast<std::uint32_t>(rpc.size()), 0}}};
   call.chunks.push_back(chunk_of(ChunkList::kRead, 0, rpc, rpc.size()));
   EXPECT_EQ(rebuild_call(call).bytes, rpc);
-  EXPECT_TRUE(rebuild_call(call).complete);
+  EXPECT_TRUE(rebuild_call(call).complete());
   call.chunks[0].length += 4;
-  EXPECT_FALSE(rebuild_call(call).complete);
+  EXPECT_EQ(rebuild_call(call).incomplete, Incomplete::kNotMoved);
+  call.chunks[0].moved += 4;
+  EXPECT_EQ(rebuild_call(call).incomplete, Incomplete::kNotSeen);
+  call.chunks[0].truncated = true;
+  EXPECT_EQ(rebuild_call(call).incomplete, Incomplete::kNotKept);
 }
 
 TEST(Rebuild, MissingBytesAndPositionsOutsideMakeItIncomplete) {
@@ -89,11 +103,13 @@ TEST(Rebuild, MissingBytesAndPositionsOutsideMakeItIncomplete) {
   Call call = msg_call(rpc);
   call.chunks.push_back(
       chunk_of(ChunkList::kRead, static_cast<std::uint32_t>(rpc.size()), {'h', 'e'}, 5));
-  EXPECT_FALSE(rebuild_call(call).complete);
+  EXPECT_EQ(rebuild_call(call).incomplete, Incomplete::kNotMoved);
   call.chunks[0] = chunk_of(ChunkList::kRead, 0xfffffff0, {'h'}, 1);
   const Rebuilt r = rebuild_call(call);
-  EXPECT_FALSE(r.complete);
+  EXPECT_EQ(r.incomplete, Incomplete::kPosition);
   EXPECT_EQ(r.bytes, rpc);
+  call.chunks[0] = chunk_of(ChunkList::kRead, static_cast<std::uint32_t>(rpc.size() - 2), {'h'}, 1);
+  EXPECT_EQ(rebuild_call(call).incomplete, Incomplete::kPosition);
 }
 
 // NFSv3 READ: status, no attributes, count, eof, length of data that went by Write chunk.
@@ -103,13 +119,11 @@ TEST(Rebuild, WriteChunkGoesBehindTheCountOfItsItem) {
   CallChunk chunk = chunk_of(ChunkList::kWrite, 0, {'h', 'e', 'l', 'l', 'o'}, 100);
   call.chunks.push_back(chunk);
   const auto rpc = rpc_reply(1, words({0, 0, 5, 1, 5}));
-  Message reply;
-  reply.header_length = 28;
-  reply.bytes = message(header(1, 32), rpc);
+  Message reply = msg(Kind::kReply, rpc);
   reply.write_counts = {1};
   reply.write_segments = {{6, 5, 0x1000}};
   const Rebuilt r = rebuild_reply(call, reply);
-  EXPECT_TRUE(r.complete);
+  EXPECT_TRUE(r.complete());
   EXPECT_FALSE(r.guessed);
   ASSERT_EQ(r.bytes.size(), rpc.size() + 8);
   EXPECT_EQ(std::string(r.bytes.end() - 8, r.bytes.end() - 3), "hello");
@@ -120,9 +134,7 @@ TEST(Rebuild, RoundupThatTheResponderCountedIsNotPayload) {
   Call call = msg_call(rpc_call(1, 100003, 3, 6));
   call.message.rpc.procedure = 6;
   call.chunks.push_back(chunk_of(ChunkList::kWrite, 0, {'h', 'e', 'l', 'l', 'o', 0, 0, 0}, 100));
-  Message reply;
-  reply.header_length = 28;
-  reply.bytes = message(header(1, 32), rpc_reply(1, words({0, 0, 5, 1, 5})));
+  Message reply = msg(Kind::kReply, rpc_reply(1, words({0, 0, 5, 1, 5})));
   reply.write_counts = {1};
   reply.write_segments = {{6, 8, 0x1000}};
   EXPECT_EQ(result_payload_length(call, call.chunks[0], reply), 5U);
@@ -132,13 +144,158 @@ TEST(Rebuild, LongReplyIsTheReplyChunkAsFarAsWritten) {
   const auto rpc = rpc_reply(1, words({1, 2, 3}));
   Call call = msg_call(rpc_call(1, 100003, 3, 16));
   call.chunks.push_back(chunk_of(ChunkList::kReply, 0, rpc, 4096));
-  Message reply;
+  Message reply = msg(Kind::kReply, {});
   reply.proc = 1;
+  EXPECT_EQ(rebuild_reply(call, reply).incomplete, Incomplete::kNoChunk);
   reply.has_reply_chunk = true;
   reply.reply_segments = {{6, static_cast<std::uint32_t>(rpc.size()), 0x1000}};
   const Rebuilt r = rebuild_reply(call, reply);
-  EXPECT_TRUE(r.complete);
+  EXPECT_TRUE(r.complete());
   EXPECT_EQ(r.bytes, rpc);
+  reply.reply_segments[0].length = 0;
+  EXPECT_EQ(rebuild_reply(call, reply).incomplete, Incomplete::kNoChunk);
+}
+
+// RFC 5666 section 3.9: 60 bytes in front of what is 600 bytes long.
+TEST(Rebuild, AnRdmaMsgpMayHaveMoreInItThanItsMessage) {
+  Call call = msg_call(rpc_call(1, 100003, 3, 7, std::vector<std::uint8_t>(700)));
+  call.message.proc = 2;
+  call.message.align = 64;
+  call.message.thresh = 512;
+  EXPECT_EQ(rebuild_call(call).incomplete, Incomplete::kPadded);
+  EXPECT_STREQ(incomplete_reason(Incomplete::kPadded), "padded by RDMA_MSGP, not rebuilt");
+  EXPECT_TRUE(reduced_arguments(call).arguments.empty());
+  Message reply = msg(Kind::kReply, rpc_reply(1, std::vector<std::uint8_t>(700)));
+  reply.proc = 2;
+  reply.align = 64;
+  EXPECT_EQ(rebuild_reply(call, reply).incomplete, Incomplete::kPadded);
+  // Nothing in it is long enough, or needs padding.
+  call.message.thresh = 2000;
+  EXPECT_TRUE(rebuild_call(call).complete());
+  call.message.thresh = 512;
+  for (const std::uint32_t align : {0U, 1U, 2U, 4U}) {
+    call.message.align = align;
+    EXPECT_TRUE(rebuild_call(call).complete()) << align;
+  }
+}
+
+TEST(Rebuild, TheReadChunksOfAReplyAreNotJoined) {
+  const Call call = msg_call(rpc_call(1, 100003, 3, 6));
+  Message reply = msg(Kind::kReply, rpc_reply(1, words({0, 0, 5, 1, 5})));
+  for (const std::uint32_t position : {0U, 44U}) {
+    reply.reads = {{position, {7, 5, 0x2000}}};
+    EXPECT_EQ(rebuild_reply(call, reply).incomplete, Incomplete::kReplyReads) << position;
+  }
+}
+
+TEST(Rebuild, APartOfAMessageIsNotTheMessage) {
+  Call call = msg_call({1, 2, 3, 4});
+  call.message.last_part = true;
+  EXPECT_EQ(rebuild_call(call).incomplete, Incomplete::kOtherParts);
+}
+
+TEST(Rebuild, AMessageIsInlineOrInItsChunk) {
+  Call call = msg_call(rpc_call(1, 100003, 3, 0));
+  call.message.reads = {{0, {1, 4, 0}}};
+  EXPECT_EQ(rebuild_call(call).incomplete, Incomplete::kTwoMessages);
+  call.message.proc = 1;
+  call.message.reads.clear();
+  EXPECT_EQ(rebuild_call(call).incomplete, Incomplete::kNoChunk);
+}
+
+TEST(Rebuild, ReadChunksAreListedInAnyOrder) {
+  const auto rpc = rpc_call(1, 100003, 3, 7, words({3, 6, 7}));
+  Call call = msg_call(rpc);
+  const auto first = static_cast<std::uint32_t>(rpc.size() - 8);
+  // That at `first + 8` in two places of the list.
+  call.chunks.push_back(chunk_of(ChunkList::kRead, first + 8, {'e', 'f', 'g'}, 3));
+  call.chunks.push_back(chunk_of(ChunkList::kRead, first, {'a', 'b', 'c'}, 3));
+  call.chunks.push_back(chunk_of(ChunkList::kRead, first + 8, {'h', 'i', 'j'}, 3));
+  const Rebuilt r = rebuild_call(call);
+  EXPECT_TRUE(r.complete());
+  ASSERT_EQ(r.bytes.size(), rpc.size() + 12);
+  EXPECT_EQ(std::string(r.bytes.begin() + first, r.bytes.begin() + first + 3), "abc");
+  EXPECT_EQ(std::string(r.bytes.begin() + first + 8, r.bytes.begin() + first + 14), "efghij");
+  EXPECT_EQ(wire::load_be32(&r.bytes[first + 16]), 7U);
+  const ReducedArguments reduced = reduced_arguments(call);
+  ASSERT_EQ(reduced.removed.size(), 2U);
+  EXPECT_EQ(reduced.removed[0].offset, 4U);
+  EXPECT_EQ(reduced.removed[0].length, 3U);
+  EXPECT_EQ(reduced.removed[1].offset, 8U);
+  EXPECT_EQ(reduced.removed[1].length, 6U);
+  EXPECT_EQ(read_payload_length(call, call.chunks[1]), 3U);
+}
+
+TEST(Rebuild, AReadChunkInsideAnotherIsNowhere) {
+  const auto rpc = rpc_call(1, 100003, 3, 7, words({8, 7}));
+  Call call = msg_call(rpc);
+  const auto first = static_cast<std::uint32_t>(rpc.size() - 4);
+  call.chunks.push_back(chunk_of(ChunkList::kRead, first, std::vector<std::uint8_t>(8), 8));
+  call.chunks.push_back(chunk_of(ChunkList::kRead, first + 4, {1, 2, 3, 4}, 4));
+  EXPECT_EQ(rebuild_call(call).incomplete, Incomplete::kPosition);
+  // Where a parser stops: no item begins there.
+  const ReducedArguments reduced = reduced_arguments(call);
+  ASSERT_EQ(reduced.removed.size(), 2U);
+  EXPECT_EQ(reduced.removed[1].offset % 4, 1U);
+}
+
+// RFC 8166 section 3.4.6: the segments of a chunk are filled one after the other.
+TEST(Rebuild, AGapInAChunkIsTheRespondersFault) {
+  const auto rpc = rpc_reply(1, words({0, 0, 8, 1, 8}));
+  Call call = msg_call(rpc_call(1, 100003, 3, 6));
+  call.message.rpc.procedure = 6;
+  call.message.reply_segments = {{5, 64, 0}, {6, 64, 0}};
+  call.chunks.push_back(chunk_of(ChunkList::kReply, 0, std::vector<std::uint8_t>(128), 128));
+  Message reply = msg(Kind::kReply, {});
+  reply.proc = 1;
+  reply.has_reply_chunk = true;
+  reply.reply_segments = {{5, 32, 0}, {6, 16, 0}};
+  EXPECT_EQ(rebuild_reply(call, reply).incomplete, Incomplete::kGap);
+  EXPECT_EQ(unfit_for_rebuild(reply, &call), Incomplete::kGap);
+  EXPECT_STREQ(incomplete_reason(Incomplete::kGap), "the responder left a gap in a chunk");
+  reply.reply_segments = {{5, 80, 0}, {6, 16, 0}};
+  EXPECT_EQ(rebuild_reply(call, reply).incomplete, Incomplete::kOverrun);
+  reply.reply_segments = {{5, 64, 0}, {6, 16, 0}};
+  EXPECT_TRUE(rebuild_reply(call, reply).complete());
+
+  call = msg_call(rpc_call(1, 100003, 3, 6));
+  call.message.rpc.procedure = 6;
+  call.message.write_counts = {1, 2};
+  call.message.write_segments = {{4, 100, 0}, {5, 4, 0}, {6, 100, 0}};
+  CallChunk unused = chunk_of(ChunkList::kWrite, 0, {}, 100);
+  CallChunk used = chunk_of(ChunkList::kWrite, 0, std::vector<std::uint8_t>(8), 104);
+  used.index = 1;
+  call.chunks = {unused, used};
+  reply = msg(Kind::kReply, rpc);
+  reply.write_counts = {1, 2};
+  reply.write_segments = {{4, 0, 0}, {5, 2, 0}, {6, 6, 0}};
+  EXPECT_EQ(rebuild_reply(call, reply).incomplete, Incomplete::kGap);
+}
+
+TEST(Rebuild, WhatWasWrittenAndNotReturnedBelongsNowhere) {
+  Call call = msg_call(rpc_call(1, 100003, 3, 6));
+  call.message.rpc.procedure = 6;
+  call.message.write_counts = {1};
+  call.message.write_segments = {{6, 100, 0}};
+  call.chunks.push_back(chunk_of(ChunkList::kWrite, 0, {'h', 'e', 'l', 'l', 'o'}, 100));
+  const Message reply = msg(Kind::kReply, rpc_reply(1, words({0, 0, 5, 1, 5})));
+  EXPECT_EQ(rebuild_reply(call, reply).incomplete, Incomplete::kNotReturned);
+  call.chunks[0].moved = 0;
+  EXPECT_TRUE(rebuild_reply(call, reply).complete());
+}
+
+TEST(Rebuild, WhoeverLostWhatIsMissingIsSaid) {
+  roce::Connection connection;
+  const auto reason = [&](Incomplete why) {
+    return std::string(incomplete_reason(why, &connection));
+  };
+  EXPECT_EQ(reason(Incomplete::kNotSeen), "incomplete in the capture");
+  EXPECT_EQ(reason(Incomplete::kNotMoved), "not all of it was moved");
+  connection.side[0].counters.lost_capture = 1;
+  EXPECT_EQ(reason(Incomplete::kNotMoved), "incomplete in the capture");
+  connection.recorded = true;
+  EXPECT_EQ(reason(Incomplete::kNotMoved), "incomplete in the recording");
+  EXPECT_EQ(incomplete_reason(Incomplete::kNo), nullptr);
 }
 
 }  // namespace

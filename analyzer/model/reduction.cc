@@ -7,29 +7,49 @@ namespace rpcrdma::model {
 
 std::vector<decode::Removed> removed_by_reads(const Call& call, std::uint32_t rpc_length) {
   std::vector<decode::Removed> removed;
-  std::uint64_t taken = 0;
-  for (const CallChunk& chunk : call.chunks) {
-    if (chunk.list != ChunkList::kRead || chunk.position == 0) continue;
-    if (chunk.position < taken + rpc_length) continue;
-    removed.push_back(
-        {static_cast<std::uint32_t>(chunk.position - taken - rpc_length), chunk.length});
-    taken += wire::xdr_padded(chunk.length);
-  }
+  std::uint64_t taken = rpc_length;  // of a Position, by what is not in the arguments
+  std::uint64_t end = rpc_length;    // of the chunk before, as Positions count
+  std::uint32_t previous = 0;
+  bool contradicts = false;
+  for_each_placed(call.chunks, [&](const CallChunk& chunk) {
+    if (contradicts) return;
+    if (chunk.position == previous) {  // one chunk, whose segments are listed apart
+      decode::Removed& joined = removed.back();
+      taken -= wire::xdr_padded(joined.length);
+      joined.length += chunk.length;
+      taken += wire::xdr_padded(joined.length);
+    } else if (chunk.position < end) {
+      contradicts = true;
+      removed.push_back({removed.empty() ? 0 : removed.back().offset + 1, 1});
+      return;
+    } else {
+      removed.push_back({static_cast<std::uint32_t>(chunk.position - taken), chunk.length});
+      taken += wire::xdr_padded(chunk.length);
+      previous = chunk.position;
+    }
+    end = previous + wire::xdr_padded(removed.back().length);
+  });
   return removed;
 }
 
 void note_counts(Call& call, wire::Bytes rpc_message) {
   std::uint64_t taken = 0;
-  for (CallChunk& chunk : call.chunks) {
-    if (chunk.list != ChunkList::kRead || chunk.position == 0) continue;
-    // Out of order: no place is certain.
-    if (chunk.position < taken + 4) return;
+  std::uint64_t end = 0;  // of the chunk before
+  std::uint32_t previous = 0;
+  bool certain = true;
+  for_each_placed(call.chunks, [&](CallChunk& chunk) {
+    // Of a chunk in several places of the list, or in another chunk, no count is certain.
+    certain = certain && chunk.position != previous && chunk.position >= end + 4;
+    if (!certain) return;
     const std::uint64_t at = chunk.position - taken;
-    if (at > rpc_message.size()) return;
+    certain = at <= rpc_message.size();
+    if (!certain) return;
     const std::uint32_t count = wire::load_be32(rpc_message.data() + at - 4);
     if (chunk.length == count || chunk.length == wire::xdr_padded(count)) chunk.count = count;
     taken += wire::xdr_padded(chunk.length);
-  }
+    end = chunk.position + wire::xdr_padded(chunk.length);
+    previous = chunk.position;
+  });
 }
 
 }  // namespace rpcrdma::model

@@ -1,6 +1,7 @@
 // Where Read chunks took data out of a Call's arguments.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include <rpcrdma/decode/upper_layer.h>
@@ -8,8 +9,38 @@
 
 namespace rpcrdma::model {
 
+// Read chunks but Position Zero, by their Positions: a sender may list them in any order.
+// `Chunks`: std::vector<CallChunk>, const or not.
+template <typename Chunks, typename Function>
+void for_each_placed(Chunks& chunks, Function&& f) {
+  const auto placed = [](const CallChunk& c) {
+    return c.list == ChunkList::kRead && c.position != 0;
+  };
+  std::uint32_t latest = 0;
+  bool ordered = true;
+  for (const CallChunk& c : chunks) {
+    if (!placed(c)) continue;
+    ordered &= c.position >= latest;
+    latest = c.position;
+  }
+  if (ordered) {
+    for (auto& c : chunks) {
+      if (placed(c)) f(c);
+    }
+    return;
+  }
+  std::vector<decltype(&chunks.front())> sorted;
+  for (auto& c : chunks) {
+    if (placed(c)) sorted.push_back(&c);
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto* a, const auto* b) { return a->position < b->position; });
+  for (auto* const c : sorted) f(*c);
+}
+
 // Positions count in the unreduced RPC message; what upper-layer parsers want are offsets in the
-// reduced arguments, behind an RPC header of `rpc_length` bytes.
+// reduced arguments, behind an RPC header of `rpc_length` bytes. Where Positions contradict each
+// other the list ends with an offset that no item has, at which parsers stop.
 [[nodiscard]] std::vector<decode::Removed> removed_by_reads(const Call& call,
                                                             std::uint32_t rpc_length);
 

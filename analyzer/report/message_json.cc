@@ -1,5 +1,6 @@
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/decode/upper_layer.h>
+#include <rpcrdma/model/rebuild.h>
 #include <rpcrdma/report/message_json.h>
 
 namespace rpcrdma::report {
@@ -178,6 +179,8 @@ void write_message(JsonWriter& json, const model::Message& m, const model::Call*
   json.optional("invalidated_handle", m.has_invalidate, m.invalidated_handle);
   json.field("length", m.wire_length);
   json.field("complete", m.complete);
+  const model::Incomplete unfit = model::unfit_for_rebuild(m, call);
+  if (const char* why = model::incomplete_reason(unfit, &c)) json.field("incomplete", why);
   if (m.suspect) json.field("bad_icrc", true);
   json.end();
 }

@@ -5,6 +5,7 @@
 #include <rpcrdma/decode/decoder.h>
 #include <rpcrdma/decode/text_sink.h>
 #include <rpcrdma/filter/model_fields.h>
+#include <rpcrdma/model/rebuild.h>
 #include <rpcrdma/report/message_text.h>
 
 namespace rpcrdma::report {
@@ -107,6 +108,8 @@ std::string transport_summary(const model::Message& m, const Context& context,
   if (model::cut_short(m, c)) {
     line += c.recorded ? " (only the front of its header is in the recording)"
                        : " (incomplete in the capture)";
+  } else if (const char* why = model::incomplete_reason(model::unfit_for_rebuild(m, nullptr), &c)) {
+    line += fmt::format(" ({})", why);
   }
   if (m.suspect) line += " (bad ICRC)";
   return line;
@@ -142,8 +145,8 @@ std::string message_tree(const model::Message& m, const model::Call* call, const
        FieldId::kSourceQpn, FieldId::kDestination, FieldId::kDestinationQpn});
   static const filter::FieldSet kBehind =
       filter::fields_of_answer() |
-      filter::field_set({FieldId::kCreditRequested, FieldId::kCreditGranted, FieldId::kCreditInUse,
-                         FieldId::kThresholdCall, FieldId::kThresholdReply,
+      filter::field_set({FieldId::kIncomplete, FieldId::kCreditRequested, FieldId::kCreditGranted,
+                         FieldId::kCreditInUse, FieldId::kThresholdCall, FieldId::kThresholdReply,
                          FieldId::kInvalidatedHandle});
   std::string out = fmt::format("Frame {}: RPC-over-RDMA {}, {} bytes, {}\n", m.frame,
                                 model::kind_name(m.kind), m.wire_length, format_time(m.time_ns));

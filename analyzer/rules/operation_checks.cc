@@ -175,6 +175,7 @@ std::uint64_t counted_roundup(const model::Message& reply, const model::Call& ca
   const model::RpcInfo& id = call.message.rpc;
   const auto rpc = wire::decode_rpc(rpc_message(reply, &call));
   if (!rpc || !has_binding(id, scene)) return 3;
+  if (model::may_be_padded(reply) || !reply.reads.empty()) return 3;
   const std::size_t found = decode::find_result_items(
       procedure_of(id), rpc_message(reply, &call).subspan(rpc->length), s.returned, s.items);
   for (const decode::DdpItem& item : std::span(s.items).first(found)) {

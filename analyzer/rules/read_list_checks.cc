@@ -241,7 +241,8 @@ void check_read_list(const model::Message& m, const Scene& scene, Scratch& s) {
   check_position_zero(m, scene);
   if (m.reads.empty()) return;
   check_empty_segments(m, scene);
-  if (check_chunks(m, scene, s) && m.proc != static_cast<std::uint32_t>(Proc::kNomsg)) {
+  const bool is_inline = m.proc != static_cast<std::uint32_t>(Proc::kNomsg);
+  if (check_chunks(m, scene, s) && is_inline && !model::may_be_padded(m)) {
     check_arguments(m, scene, s, m.payload);
   }
 }

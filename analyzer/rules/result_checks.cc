@@ -127,6 +127,8 @@ void check_results(const model::Message& m, const model::Call& call, const Scene
       m.write_counts.size() != call.message.write_counts.size())
     return;
   if (!has_binding(id, scene)) return;
+  // Where results stand in these is not known.
+  if (model::may_be_padded(m) || !m.reads.empty()) return;
   if (!m.rpc.header_seen || m.rpc.reply_stat != wire::ReplyStat::kAccepted ||
       m.rpc.accept_stat != wire::AcceptStat::kSuccess) {
     return;

@@ -6,6 +6,7 @@
 #include <rpcrdma/load/reverse_load.h>
 #include <rpcrdma/service/rpc_message.h>
 #include <rpcrdma/soft/random.h>
+#include <rpcrdma/stats/quantity.h>
 
 namespace rpcrdma::load {
 
@@ -14,7 +15,7 @@ using service::callback::Proc;
 using service::callback::Status;
 
 ReverseLoad::ReverseLoad(const ReversePlan& plan, std::uint32_t connections, std::uint64_t seed)
-    : sessions_(connections) {
+    : timeout_(plan.timeout), sessions_(connections) {
   soft::Random random(seed);
   for (std::uint32_t i = 0; i < connections; ++i) {
     service::callback::Plan& p = sessions_[i].plan;
@@ -33,6 +34,8 @@ ReverseLoad::ReverseLoad(const ReversePlan& plan, std::uint32_t connections, std
 void ReverseLoad::call(service::Client& client, std::uint32_t connection, protocol::CallSpec spec,
                        Proc proc) {
   spec.cookie = kCookie | std::uint64_t{connection} << 8U | static_cast<std::uint64_t>(proc);
+  // One is answered when the reverse Calls are over: see expire().
+  if (proc != Proc::kWait) spec.timeout = timeout_;
   const auto made = client.call_on(connection, spec);
   if (!made) fail(made.error().message);
 }
@@ -61,7 +64,10 @@ void ReverseLoad::on_outcome(service::Client& client, const protocol::CallOutcom
   const auto connection = static_cast<std::uint32_t>((outcome.cookie & ~kCookie) >> 8U);
   const auto proc = static_cast<Proc>(outcome.cookie & 0xff);
   Session& s = sessions_[connection];
-  if (proc == Proc::kStart) s.starting = false;
+  if (proc == Proc::kStart) {
+    s.starting = false;
+    progress_ = std::max(progress_, outcome.times.ended);
+  }
   if (outcome.status == protocol::CallStatus::kClosed) return;
   const auto result = CallbackCall::read(outcome, proc);
   if (!result) {
@@ -88,6 +94,19 @@ void ReverseLoad::stop(service::Client& client) {
     Session& s = sessions_[i];
     if (s.state == State::kAsked) call(client, i, s.stop.stop(s.plan.session), Proc::kStop);
   }
+}
+
+void ReverseLoad::expire(std::uint64_t served, fabric::Time now) {
+  if (std::exchange(served_, served) != served || progress_ == 0) progress_ = now;
+  if (now < deadline()) return;
+  fail(fmt::format("the server has neither made a reverse Call for {} nor said that it is done",
+                   stats::format_duration(timeout_)));
+}
+
+fabric::Time ReverseLoad::deadline() const {
+  const bool waits = std::ranges::any_of(
+      sessions_, [](const Session& s) { return s.state == State::kAsked && !s.starting; });
+  return waits && timeout_ < fabric::kNever - progress_ ? progress_ + timeout_ : fabric::kNever;
 }
 
 bool ReverseLoad::over() const {

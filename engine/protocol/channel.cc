@@ -227,6 +227,10 @@ bool Channel::lacks_version_two() const {
   return impl_->link.tried_two != fabric::kNever && !impl_->link.has_two;
 }
 
+std::optional<Versions> Channel::refused() const {
+  return impl_->link.refused;
+}
+
 void Channel::completed(const fabric::Completion& completion, Time now) {
   Impl& i = *impl_;
   i.link.now = now;

@@ -6,6 +6,7 @@
 #include "work_queue.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -85,6 +86,7 @@ struct Link {
   bool peer_raises = false;                 // version 2's thresholds: see surely_received()
   bool peer_sends_short = false;            // it could not send inline what is received here
   bool peer_closed = false;                 // Channel::peer_closes()
+  std::optional<Versions> refused;          // Channel::refused()
   bool established = false;
   bool down = false;  // nothing is accessed any more, or the last completions are coming
   std::string failure;

@@ -41,6 +41,9 @@ fabric::Expected<std::uint32_t> Requester::option(const OptionSpec& spec, fabric
 void Requester::close(fabric::Time now) {
   impl_->close(now);
 }
+void Requester::refuse(const Versions& spoken, fabric::Time now) {
+  impl_->refuse(spoken, now);
+}
 fabric::Time Requester::deadline() const {
   return impl_->deadline();
 }

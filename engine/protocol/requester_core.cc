@@ -21,6 +21,8 @@ RequesterOptions sane(RequesterOptions options) {
   return options;
 }
 
+constexpr const char* kNoCommonVersion = "the peer speaks none of our versions";
+
 // How often a Call is sent again because its Reply has too little room: once for each chunk, or a
 // peer that always asks for more would keep it for ever.
 constexpr std::uint8_t kMaxEnlargements = kMaxResults + 1;
@@ -141,26 +143,41 @@ void RequesterCore::enqueue(std::uint32_t index, bool first, Time now) {
 }
 
 void RequesterCore::close(Time now) {
+  close({CallStatus::kClosed, "the requester was closed", {0, 0}}, now);
+}
+
+void RequesterCore::refuse(const Versions& spoken, Time now) {
+  close({CallStatus::kErrorVersion, kNoCommonVersion, spoken}, now);
+}
+
+void RequesterCore::close(const Closing& why, Time now) {
   note_time(now);
   closed_ = true;
+  const auto set_outcome = [&](CallOutcome& o) {
+    o.status = why.status;
+    o.reason = why.reason;
+    o.vers_low = why.spoken.low;
+    o.vers_high = why.spoken.high;
+  };
   while (!waiting_.empty()) {
     const std::uint32_t index = waiting_.front();
     calls_[index].outcome.lost = calls_[index].lost;
-    end(index, CallStatus::kClosed, "the requester was closed", now);
+    end(index, why.status, why.reason, now);
+    set_outcome(calls_[index].outcome);
     finish(index, pool_, now);
   }
   for (std::uint32_t i = ending_.front(); i != kNoSlot; i = calls_[i].next) {
     Call& c = calls_[i];
     if (!std::exchange(c.again, false)) continue;
     c.deadline = fabric::kNever;
-    c.outcome.status = CallStatus::kClosed;
-    c.outcome.reason = "the requester was closed";
+    set_outcome(c.outcome);
   }
   while (!sent_.empty()) {
     const std::uint32_t index = sent_.front();
     (void)unsend(calls_[index]);
     const bool is_answered = flights_[calls_[index].flight].pull != kNoSlot;
-    end(index, CallStatus::kClosed, "the requester was closed", now);
+    end(index, why.status, why.reason, now);
+    set_outcome(calls_[index].outcome);
     if (!is_answered) fence(index, now);
   }
   tell_changed_credits(now);
@@ -493,11 +510,16 @@ void RequesterCore::judge_version_error(std::uint32_t index, Time now) {
   CallOutcome& o = c.outcome;
   const std::uint32_t refused = flights_[c.flight].version;
   ++counters_.error_version;
-  const auto common = highest_common(link_->options.versions, {o.vers_low, o.vers_high});
+  const Versions spoken{o.vers_low, o.vers_high};
+  const auto common = highest_common(link_->options.versions, spoken);
   // Downwards only, so that no peer keeps it going round.
   const bool lower = common && *common < refused;
   if (!lower && link_->version >= refused) {
-    return end(index, CallStatus::kErrorVersion, "the peer speaks none of our versions", now);
+    end(index, CallStatus::kErrorVersion, kNoCommonVersion, now);
+    // Of reverse Calls the peer has chosen the version, by Calls that are answered all the same.
+    if (common || link_->follows || spoken.low > spoken.high) return;
+    link_->refused = spoken;
+    return link_->fail(kNoCommonVersion, trace::kPeer, c.xid);
   }
   if (lower && *common < link_->version) {
     link_->version = *common;

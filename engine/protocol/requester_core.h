@@ -24,6 +24,7 @@
 #include <algorithm>
 
 #include <rpcrdma/protocol/requester.h>
+#include <rpcrdma/protocol/versions.h>
 #include <rpcrdma/trace/connection_tracer.h>
 
 namespace rpcrdma::protocol {
@@ -44,6 +45,7 @@ class RequesterCore : public WorkSource {
   [[nodiscard]] fabric::Expected<std::uint32_t> call(const CallSpec& spec, fabric::Time now);
   [[nodiscard]] fabric::Expected<std::uint32_t> option(const OptionSpec& spec, fabric::Time now);
   void close(fabric::Time now);
+  void refuse(const Versions& spoken, fabric::Time now);
   [[nodiscard]] bool idle() const { return calls_.in_use() == 0 && flights_.in_use() == 0; }
   [[nodiscard]] std::uint32_t outstanding() const { return sent_.size() + ending_.size(); }
   [[nodiscard]] std::uint32_t waiting() const { return waiting_.size(); }
@@ -108,6 +110,13 @@ class RequesterCore : public WorkSource {
     }
   };
   enum class Try : std::uint8_t { kSent, kEnded, kWait };
+  // How all Calls end.
+  struct Closing {
+    CallStatus status;
+    const char* reason;
+    Versions spoken;
+  };
+  void close(const Closing& why, fabric::Time now);
 
   // Of what it does is told at this time, whether its channel or its user asks for it.
   void note_time(fabric::Time now) {

@@ -600,12 +600,13 @@ TEST_F(RequesterTest, ErrorsEndTheCall) {
   arrive(encode(h));
   EXPECT_THAT(told, IsEmpty());
   complete_withdrawals();
+  // One that contradicts itself, as version 1 is what it refuses.
   h.error = wire::RdmaErr::kVers;
-  h.vers_low = 2;
+  h.vers_low = 0;
   h.vers_high = 4;
   h.xid = call();
   arrive(encode(h));
-  // Of a peer that has no version 1.
+  // In a version of its own.
   h.xid = call();
   Buffer later = encode(h);
   later[7] = 9;
@@ -613,7 +614,7 @@ TEST_F(RequesterTest, ErrorsEndTheCall) {
   ASSERT_EQ(told.size(), 3U);
   EXPECT_EQ(told[0].status, CallStatus::kErrorChunk);
   EXPECT_EQ(told[1].status, CallStatus::kErrorVersion);
-  EXPECT_EQ(told[1].vers_low, 2U);
+  EXPECT_EQ(told[1].vers_low, 0U);
   EXPECT_EQ(told[1].vers_high, 4U);
   EXPECT_EQ(told[2].status, CallStatus::kErrorVersion);
   EXPECT_EQ(requester->counters().error_chunk, 1U);
@@ -625,6 +626,31 @@ TEST_F(RequesterTest, ErrorsEndTheCall) {
   cut.resize(24);
   arrive(cut);
   EXPECT_EQ(told.back().status, CallStatus::kBadReply);
+}
+
+TEST_F(RequesterTest, APeerThatSpeaksNoneOfOurVersionsEndsTheConnection) {
+  make({.credits = 8});
+  wire::Header h;
+  h.proc = wire::Proc::kError;
+  h.credit = 8;
+  h.error = wire::RdmaErr::kVers;
+  h.vers_low = 2;
+  h.vers_high = 4;
+  h.xid = call();
+  EXPECT_FALSE(channel->refused());
+  arrive(encode(h));
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].status, CallStatus::kErrorVersion);
+  EXPECT_EQ(failure(), "the peer speaks none of our versions");
+  EXPECT_EQ(channel->refused(), (Versions{2, 4}));
+  // What is called now waits, and has the same end.
+  call();
+  channel.reset();
+  requester->refuse({2, 4}, now);
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[1].status, CallStatus::kErrorVersion);
+  EXPECT_EQ(told[1].vers_low, 2U);
+  EXPECT_EQ(told[1].vers_high, 4U);
 }
 
 TEST_F(RequesterTest, ASentCallThatTimesOutEndsTheConnection) {

@@ -29,6 +29,11 @@ namespace {
 // but not if the peer has asked it for patience, as one without Receives can (RNR NAK).
 constexpr int kProbes = 3;
 
+// "1", "1 to 2"
+std::string range_text(const protocol::Versions& v) {
+  return v.low == v.high ? fmt::format("{}", v.low) : fmt::format("{} to {}", v.low, v.high);
+}
+
 std::string_view or_else(const std::string& text, std::string_view other) {
   return text.empty() ? other : std::string_view(text);
 }
@@ -61,8 +66,8 @@ void CallDurations::add(const protocol::CallTimes& times) {
 // One connection after another, and the requester that outlives them.
 struct Link : protocol::RequesterOwner {
   Link(ClientObserver& o, CallDurations& d, const protocol::RequesterOptions& options,
-       std::uint32_t n)
-      : observer(o), durations(d), number(n), requester(*this, options) {
+       const protocol::Versions& v, std::uint32_t n)
+      : observer(o), durations(d), versions(v), number(n), requester(*this, options) {
     info.number = n;
   }
   // The server may call, too. `answered_later`: there is something to flush.
@@ -72,6 +77,13 @@ struct Link : protocol::RequesterOwner {
     dispatcher->attach([this](std::uint64_t id, std::span<const protocol::Piece> message,
                               Time at) { return responder->reply(id, message, at); },
                        std::move(answered_later));
+  }
+  // What the server speaks, if it is none of our versions. A channel may be told of fewer versions
+  // than the client speaks: see remember_version().
+  [[nodiscard]] std::optional<protocol::Versions> refused() const {
+    if (channel == nullptr) return info.refused;
+    const auto spoken = channel->refused();
+    return spoken && !protocol::highest_common(versions, *spoken) ? spoken : std::nullopt;
   }
   [[nodiscard]] bool busy() const {
     return requester.outstanding() + requester.waiting() != 0 ||
@@ -85,18 +97,24 @@ struct Link : protocol::RequesterOwner {
     }
     const bool replied = outcome.status == protocol::CallStatus::kReplied;
     if (replied) durations.add(outcome.times);
+    if (outcome.status == protocol::CallStatus::kErrorVersion) {
+      info.refused = refused();
+    }
     if (silent) return;
     if (replied || (state == LinkState::kUp && !outcome.lost)) {
       return observer.on_outcome(outcome, number);
     }
     protocol::CallOutcome told = outcome;
-    // That a Call timed out is why the connection is lost, not the other way round.
-    if (outcome.lost || outcome.attempts == 0) told.lost_for = lost_for;
+    // That a Call timed out is why the connection is lost, not the other way round. Of a version
+    // that the peer does not speak the outcome itself says all.
+    const bool explained = outcome.status == protocol::CallStatus::kErrorVersion;
+    if (!explained && (outcome.lost || outcome.attempts == 0)) told.lost_for = lost_for;
     observer.on_outcome(told, number);
   }
 
   ClientObserver& observer;
-  CallDurations& durations;  // of all
+  CallDurations& durations;           // of all
+  const protocol::Versions versions;  // that the client speaks
   const std::uint32_t number;
   bool silent = false;  // the client ends
   protocol::Requester requester;
@@ -145,7 +163,8 @@ struct Client::Impl : LoopMember {
     for (std::uint32_t i = 0; i < options.connections; ++i) {
       protocol::RequesterOptions requester = options.requester;
       requester.first_xid = static_cast<std::uint32_t>(random());
-      links.push_back(std::make_unique<Link>(observer, counters.durations, requester, i));
+      links.push_back(std::make_unique<Link>(observer, counters.durations, requester,
+                                             options.version.versions, i));
       links.back()->backoff = options.backoff_first;
       links.back()->due = 0;
       links.back()->configured = [this, i](const protocol::CallOutcome& outcome) {
@@ -289,9 +308,15 @@ struct Client::Impl : LoopMember {
 
   // There is no connection any more, whatever the reason: it is tried again, or given up.
   void lost(Link& link, const EndedConnection& end, Time now) {
-    const std::string why(end.what);
+    std::string why(end.what);
     const bool asked_for = link.state == LinkState::kClosing && link.what.empty();
     remember_version(link);
+    const auto spoken = link.refused();
+    if (spoken) {
+      link.info.refused = spoken;  // before the Calls' outcomes
+      why = fmt::format("the peer speaks RPC-over-RDMA version {}, and not {}", range_text(*spoken),
+                        range_text(link.versions));
+    }
     link.lost_for = asked_for || closing ? "" : why;
     detach(link, {end.side, end.reject_reason, why, end.failed, end.private_data}, now);
     if (asked_for || closing) {
@@ -300,6 +325,7 @@ struct Client::Impl : LoopMember {
       link.requester.close(now);
       return observer.on_lost(link.number, why, fabric::kNever);
     }
+    if (spoken) return give_up(link, *spoken, why, now);
     if (was_of_use(link, now)) {
       link.attempts = 0;
       link.backoff = options.backoff_first;
@@ -318,6 +344,16 @@ struct Client::Impl : LoopMember {
     watch(link);
     observer.on_lost(link.number, why, link.due);
     check_finished(link, now);
+  }
+
+  // No other connection would have another answer. Observers know first, so that they make no more
+  // Calls when those that there are end.
+  void give_up(Link& link, const protocol::Versions& spoken, std::string_view why, Time now) {
+    ++counters.given_up;
+    link.state = LinkState::kClosed;
+    link.due = fabric::kNever;
+    observer.on_lost(link.number, why, fabric::kNever);
+    link.requester.refuse(spoken, now);
   }
 
   // `what`: empty when it was asked for.

@@ -132,7 +132,7 @@ std::string describe(const protocol::CallOutcome& outcome) {
   std::string text = protocol::call_status_name(outcome.status);
   if (*outcome.reason != '\0') text += fmt::format(": {}", outcome.reason);
   if (outcome.status == protocol::CallStatus::kErrorVersion) {
-    text += fmt::format("; it says {} to {}", outcome.vers_low, outcome.vers_high);
+    return text + fmt::format("; it says {} to {}", outcome.vers_low, outcome.vers_high);
   }
   if (outcome.lost || outcome.attempts > 1) {
     text += fmt::format("; sent {} time{}", outcome.attempts, outcome.attempts == 1 ? "" : "s");

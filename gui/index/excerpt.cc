@@ -224,18 +224,18 @@ class Reader final : public model::Observer, public trace_reader::Observer {
     }
   }
 
-  static void rebuild(Excerpt::Message& made, const model::Call& call) {
+  void rebuild(Excerpt::Message& made, const model::Call& call) const {
     const model::Message& m = made.message;
     if (m.kind != model::Kind::kCall && m.kind != model::Kind::kReply) return;
-    const bool chunks = model::is_external(m) || !m.reads.empty() ||
-                        std::any_of(m.write_segments.begin(), m.write_segments.end(),
-                                    [](const wire::Segment& s) { return s.length != 0; });
-    if (!chunks || (m.kind == model::Kind::kCall && !model::is_external(m) && m.reads.empty())) {
-      return;
-    }
+    // Inline it is whole as it stands.
+    const bool written = m.kind == model::Kind::kReply &&
+                         std::any_of(m.write_segments.begin(), m.write_segments.end(),
+                                     [](const wire::Segment& s) { return s.length != 0; });
+    const bool chunks = model::is_external(m) || !m.reads.empty() || written;
     model::Rebuilt whole =
         m.kind == model::Kind::kCall ? model::rebuild_call(call) : model::rebuild_reply(call, m);
-    if (whole.complete) made.rebuilt = std::move(whole.bytes);
+    made.incomplete = model::incomplete_reason(whole.incomplete, &context_.connection(m));
+    if (chunks && whole.complete()) made.rebuilt = std::move(whole.bytes);
   }
 
   struct Happened {

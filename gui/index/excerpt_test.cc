@@ -75,5 +75,23 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Values(Damage::kNone, Damage::kMissing, Damage::kFlipped)),
     title);
 
+TEST(Excerpt, SaysWhyAMessageIsNotWhole) {
+  const testing::Loaded loaded(testing::capture("cases/protocol-c03-msgp-write.pcap"));
+  const std::uint64_t count = loaded.store.read([](const Content& c) { return c.rows.size(); });
+  const std::atomic<bool> never{false};
+  std::vector<std::string> reasons;
+  for (std::uint64_t id = 1; id <= count; ++id) {
+    const Stretch stretch = loaded.store.read([&](const Content& c) { return stretch_of(c, id); });
+    const auto excerpt = read_excerpt(loaded.store, loaded.loading->frames(), stretch, never);
+    ASSERT_TRUE(excerpt) << excerpt.error().message;
+    const Excerpt::Message* const m = excerpt->find(id);
+    ASSERT_NE(m, nullptr);
+    if (m->incomplete == nullptr) continue;
+    reasons.emplace_back(m->incomplete);
+    EXPECT_TRUE(m->rebuilt.empty());
+  }
+  EXPECT_EQ(reasons, std::vector<std::string>{"padded by RDMA_MSGP, not rebuilt"});
+}
+
 }  // namespace
 }  // namespace rpcrdma::index

@@ -143,12 +143,15 @@ Time LoadSide::work(Time now) {
   if (reverse_ && !reverse_->failure().empty()) tell(reverse_->failure());
   begin_due(now);
   // Without a free place only an outcome helps.
-  if (!forward_ || load_.paused || ending() || free_.empty()) return fabric::kNever;
+  if (!forward_ || load_.paused || ending() || free_.empty() || client_->closed()) {
+    return fabric::kNever;
+  }
   return pacer_.due(now);
 }
 
 void LoadSide::begin_due(Time now) {
-  if (!forward_ || load_.paused || ending()) return;
+  // Closed: it was given up, which has been told.
+  if (!forward_ || load_.paused || ending() || client_->closed()) return;
   if (now - pacer_.due(now) > kMostLate) pace(now);
   while (!free_.empty() && pacer_.due(now) <= now) {
     pacer_.took();

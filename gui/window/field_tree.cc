@@ -158,6 +158,8 @@ void FieldTree::show_message(const index::Excerpt::Message* message) {
       TreeSink rpc(Of::kRpc, extents_, items_);
       rpc.begin(whole);
       decode::decode_rpc_message(message->rebuilt, rpc, call);
+    } else if (message->incomplete != nullptr) {
+      new QTreeWidgetItem(this, {tr("Whole RPC message"), QString(message->incomplete)});
     }
     auto* const concluded = new QTreeWidgetItem(this, {tr("Concluded"), QString()});
     sink.begin(concluded);

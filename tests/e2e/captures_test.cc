@@ -238,6 +238,68 @@ TEST(Captures, RebuiltMessagesHoldTheirChunks) {
   EXPECT_NE(r.out.find(" 32896 bytes, NFS v3 READ"), std::string::npos) << r.out;
 }
 
+// What cannot be put together, or was not sent whole, says so, and why.
+struct Incomplete {
+  const char* name;
+  const char* capture;
+  const char* reason;
+};
+class IncompleteMessages : public ::testing::TestWithParam<Incomplete> {};
+
+TEST_P(IncompleteMessages, AreMarkedByExtractAndDecode) {
+  const std::string reason = GetParam().reason;
+  const std::string path = capture(std::string("cases/") + GetParam().capture);
+  const TemporaryFolder folder;
+  const Result extracted = run("RPCRDMA extract --message " + path + " -d " + folder.path());
+  EXPECT_EQ(extracted.status, 0) << extracted.err;
+  EXPECT_NE(extracted.out.find(" (" + reason + "), "), std::string::npos) << extracted.out;
+  EXPECT_EQ(extracted.out.find("incomplete in the capture"), std::string::npos) << extracted.out;
+  EXPECT_NE(extracted.err.find(" files are incomplete"), std::string::npos) << extracted.err;
+  const std::vector<json> messages = json_lines(run("RPCRDMA decode --json " + path).out);
+  EXPECT_TRUE(std::any_of(messages.begin(), messages.end(),
+                          [&](const json& m) { return m.value("incomplete", "") == reason; }));
+  const Result filtered =
+      run("RPCRDMA decode -v -Y 'rpcrdma.incomplete == \"" + reason + "\"' " + path);
+  EXPECT_NE(filtered.out.find("Incomplete: " + reason), std::string::npos) << filtered.out;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, IncompleteMessages,
+    ::testing::Values(Incomplete{"Padded", "protocol-c03-msgp-write.pcap",
+                                 "padded by RDMA_MSGP, not rebuilt"},
+                      Incomplete{"OwnPadded", "protocol-own-5666-msgp.pcapng",
+                                 "padded by RDMA_MSGP, not rebuilt"},
+                      Incomplete{"ReplyReads", "protocol-own-5666-no-offer.pcapng",
+                                 "the Reply has Read chunks, whose data is not joined"},
+                      Incomplete{"Gap", "protocol-c01-reply-chunk-gap.pcap",
+                                 "the responder left a gap in a chunk"},
+                      Incomplete{"Dropped", "protocol-c06-write-list-dropped.pcap",
+                                 "the Reply does not return a Write chunk that was written"}),
+    [](const auto& instance) { return std::string(instance.param.name); });
+
+TEST(Captures, DataThatIsNotExtractedIsSaid) {
+  const TemporaryFolder folder;
+  const Result r = run("RPCRDMA extract " + capture("cases/protocol-own-5666-no-offer.pcapng") +
+                       " -d " + folder.path());
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(r.err.find("have Read chunks (RFC 5666), whose data is not extracted"),
+            std::string::npos)
+      << r.err;
+  EXPECT_EQ(r.err.find("nothing found"), std::string::npos) << r.err;
+}
+
+TEST(Captures, ReadChunksInAnyOrderAreJoined) {
+  for (const char* name : {"rules/RD-03.pcap", "rules/RD-03-interleaved.pcap"}) {
+    const TemporaryFolder folder;
+    const Result r = run("RPCRDMA extract --message " + capture(name) + " -d " + folder.path());
+    EXPECT_EQ(r.status, 0) << r.err;
+    EXPECT_EQ(r.err, "");
+    EXPECT_EQ(r.out.find("("), std::string::npos) << r.out;
+    // 56 bytes inline, and two chunks of 8.
+    EXPECT_NE(r.out.find("-call-0.bin 72 bytes"), std::string::npos) << r.out;
+  }
+}
+
 TEST(Captures, CompressedAndPipedInputGivesTheSame) {
   const std::string plain = run("RPCRDMA decode --json " + capture("linux-nfs41.pcap")).out;
   ASSERT_FALSE(plain.empty());

@@ -262,9 +262,9 @@ TEST_F(Endpoint, PacketsThatWereSentAgainAreTold) {
 }
 
 TEST_F(Endpoint, WhereNoCallWasAnsweredThereIsNoLatency) {
-  Background server(serving({"--rdma-version", "1"}));
+  Background server(serving({"--max-bulk", "4Ki"}));
   ASSERT_TRUE(server.wait_for("listening"));
-  const json r = load("--rdma-version 2 --procedure null --count 3", 1);
+  const json r = load("--procedure source --size 64Ki --count 3", 1);
   EXPECT_EQ(r["calls"], 3);
   EXPECT_TRUE(r["latency_us"]["p50"].is_null());
   EXPECT_TRUE(r["parts_us"]["reply"]["max"].is_null());
@@ -496,9 +496,47 @@ TEST_F(Endpoint, AClientFallsBackToTheVersionOfTheServer) {
   const json r = load("--rdma-version 1-2 --procedure mix --count 30 --depth 4");
   EXPECT_EQ(r["errors"], 0) << r["reasons"];
   EXPECT_EQ(r["connections_lost"], 0);
-  const json two = load("--rdma-version 2 --procedure null --count 3", 1);
-  EXPECT_EQ(two["errors"], 3);
   stop(server);
+}
+
+// Once, with what to do about it; and nothing more is sent in a version that was refused.
+TEST_F(Endpoint, AClientGivesUpAServerThatSpeaksNoneOfItsVersions) {
+  for (const auto& [own, other] : {std::pair{"2", "1"}, std::pair{"1", "2"}}) {
+    Background server(serving({"--rdma-version", other}));
+    ASSERT_TRUE(server.wait_for("listening"));
+    const std::string version = std::string("--rdma-version ") + own;
+    const std::string hint = std::string("; give --rdma-version ") + other + "\n";
+    const std::string why =
+        std::string("the peer speaks RPC-over-RDMA version ") + other + ", and not " + own + hint;
+    const Result load = run("RPCRDMA load " + to_server() + version + " --count 50");
+    EXPECT_EQ(load.status, 2) << load.out;
+    EXPECT_EQ(load.err, "rpcrdma: load: " + why);
+    const Result ping = run("RPCRDMA ping " + to_server() + version + " -c 3 -i 10ms");
+    EXPECT_EQ(ping.status, 1) << ping.out;
+    EXPECT_EQ(ping.err, "rpcrdma: ping: " + server_ + " port 20049: " + why);
+    const Result call = run("RPCRDMA call " + to_server() + version);
+    EXPECT_EQ(call.status, 1) << call.out;
+    EXPECT_THAT(call.out, HasSubstr("ERR_VERS: the peer speaks none of our versions; it says " +
+                                    std::string(other) + " to " + other + hint));
+    const Result probe =
+        run("RPCRDMA nfs-probe --handle 00 " + server_ + ":/x --from " + client_ + " " + version);
+    EXPECT_EQ(probe.status, 1) << probe.err;
+    EXPECT_THAT(probe.out, HasSubstr("does not work: NULL failed" + hint));
+    stop(server);
+    // An error for each of them.
+    EXPECT_THAT(server.out, HasSubstr("4 RDMA_ERRORs"));
+  }
+}
+
+TEST_F(Endpoint, ReverseCallsThatTheServerDoesNotMakeEndTheLoad) {
+  // Nothing that it sends arrives.
+  Background server(serving({"--fault", "drop dir=out op=send"}));
+  ASSERT_TRUE(server.wait_for("listening"));
+  for (const char* direction : {"--both", "--reverse"}) {
+    const Result r = run("RPCRDMA load " + to_server() + direction + " --count 1 --timeout 200ms");
+    EXPECT_EQ(r.status, 2) << r.out;
+    EXPECT_THAT(r.err, HasSubstr("the server makes no reverse Calls: timed out"));
+  }
 }
 
 TEST_F(Endpoint, AnOptionOfVersionTwoTellsTheServersTime) {

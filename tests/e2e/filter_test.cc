@@ -47,6 +47,24 @@ bool has_operation(const nlohmann::json& m, const char* name) {
   return std::find(ops.begin(), ops.end(), name) != ops.end();
 }
 
+// As the name of a protocol in Wireshark, whatever its version, NULL and failed Calls too.
+TEST(Filter, NfsIsEveryMessageOfNfs) {
+  const auto of_nfs = [](const nlohmann::json& m) {
+    const auto& rpc = m["rpc"];
+    if (!rpc.is_object() || !rpc.contains("program_name")) return false;
+    return rpc["program_name"] == "NFS" || rpc["program_name"] == "NFS_CB";
+  };
+  for (const char* file : {"linux-nfs3.pcap", "linux-nfs41.pcap", "linux-deleg.pcap"}) {
+    expect_selects(file, "nfs", of_nfs);
+    EXPECT_EQ(messages(file, "!nfs").size() + messages(file, "nfs").size(), messages(file).size());
+  }
+  expect_selects("linux-nfs3.pcap", "nfs.op_name == \"READ\"", [](const nlohmann::json& m) {
+    return m["rpc"].is_object() && m["rpc"].value("procedure_name", "") == "READ";
+  });
+  expect_selects("linux-nfs41.pcap", "nfs.op_name == \"READ\"",
+                 [](const nlohmann::json& m) { return has_operation(m, "READ"); });
+}
+
 TEST(Filter, SelectsWhatTheJsonSays) {
   const char* file = "linux-nfs41.pcap";
   expect_selects(file, "rpcrdma.kind == call", [](const auto& m) { return m["kind"] == "call"; });

@@ -178,12 +178,19 @@ std::vector<std::string> all_captures(const TemporaryFolder& folder) {
   write_file(folder.file("lossy.pcap"), lossy());
   write_file(folder.file("middle.pcap"), middle());
   write_file(folder.file("late.pcap"), late());
-  return {capture("linux-nfs41.pcap"),      capture("linux-nfs3.pcap"),
-          capture("linux-deleg.pcap"),      capture("linux-non-rpc.pcap"),
-          capture("roce-icrc-oracle.pcap"), folder.file("unusual.pcap"),
-          folder.file("rejected.pcap"),     folder.file("lossy.pcap"),
-          folder.file("middle.pcap"),       folder.file("late.pcap"),
-          capture("dialects/flags.pcap"),   capture("dialects/ietf-03.pcap")};
+  return {capture("linux-nfs41.pcap"),
+          capture("linux-nfs3.pcap"),
+          capture("linux-deleg.pcap"),
+          capture("linux-non-rpc.pcap"),
+          capture("roce-icrc-oracle.pcap"),
+          folder.file("unusual.pcap"),
+          folder.file("rejected.pcap"),
+          folder.file("lossy.pcap"),
+          folder.file("middle.pcap"),
+          folder.file("late.pcap"),
+          capture("dialects/flags.pcap"),
+          capture("dialects/ietf-03.pcap"),
+          capture("cases/protocol-c03-msgp-write.pcap")};
 }
 
 void expect_documented(const std::string& command) {

@@ -283,7 +283,7 @@ TEST_F(BadServers, ErrorsAndRepliesThatBreakARuleEndTheirCallAlone) {
   };
   EXPECT_EQ(answer([](const OpenHeader& c) { return words(c.header.xid, 1, 8, 4, 2); }),
             CallStatus::kErrorChunk);
-  EXPECT_EQ(answer([](const OpenHeader& c) { return words(c.header.xid, 2, 8, 4, 1, 2, 2); }),
+  EXPECT_EQ(answer([](const OpenHeader& c) { return words(c.header.xid, 2, 8, 4, 1, 1, 2); }),
             CallStatus::kErrorVersion);
   EXPECT_EQ(answer([](const OpenHeader& c) {
               OpenHeader h = reply_header(c.header.xid);

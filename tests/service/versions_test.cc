@@ -51,14 +51,31 @@ TEST(VersionsOverAConnection, TheHighestThatBothSpeak) {
   }
 }
 
-TEST(VersionsOverAConnection, NoneInCommonEndsTheCallAlone) {
-  RunningServer server(server_of({2, 2}));
-  ClientHost host;
-  EchoClient echo(host, client_of({1, 1}));
-  echo.call({Proc::kNull, 0, 0, 0, 0});
-  ASSERT_TRUE(echo.finish_calls());
-  EXPECT_EQ(echo.done[0].status, protocol::CallStatus::kErrorVersion);
-  EXPECT_EQ(echo.client().counters().lost, 0U);
+// Whatever else is sent would be refused too: the connection is given up, and all Calls end.
+TEST(VersionsOverAConnection, NoneInCommonEndsTheConnection) {
+  for (const Versions own : {Versions{1, 1}, Versions{2, 2}}) {
+    const std::uint32_t other = 3 - own.low;
+    RunningServer server(server_of({other, other}));
+    ClientHost host;
+    EchoClient echo(host, client_of(own));
+    for (int i = 0; i < 5; ++i) echo.call({Proc::kNull, 0, 0, 0, 0});
+    ASSERT_TRUE(echo.finish_calls());
+    ASSERT_EQ(echo.done.size(), 5U);
+    for (const auto& outcome : echo.done) {
+      EXPECT_EQ(outcome.status, protocol::CallStatus::kErrorVersion);
+    }
+    ASSERT_TRUE(host.until([&] { return !echo.lost.empty(); }));
+    EXPECT_EQ(echo.lost[0], "the peer speaks RPC-over-RDMA version " + std::to_string(other) +
+                                ", and not " + std::to_string(own.low));
+    EXPECT_EQ(echo.client().state(0), service::LinkState::kClosed);
+    EXPECT_EQ(echo.client().info(0).refused, (Versions{other, other}));
+    const service::ClientCounters counters = echo.client().counters();
+    EXPECT_EQ(counters.established, 1U);
+    EXPECT_EQ(counters.given_up, 1U);
+    EXPECT_EQ(echo.lost.size(), 1U);
+    // The first Call went out before anything was granted.
+    EXPECT_EQ(server.stop().responder.error_version, 1U);
+  }
 }
 
 // A server that knows version 1 alone is not asked for 2 again.

@@ -34,7 +34,7 @@ const filter::FieldSet& fields_before() {
   static const filter::FieldSet set = filter::field_set(
       {FieldId::kConnection, FieldId::kExchange, FieldId::kKind, FieldId::kReverse, FieldId::kPeer,
        FieldId::kSource, FieldId::kSourceQpn, FieldId::kDestination, FieldId::kDestinationQpn,
-       FieldId::kSendLength, FieldId::kComplete, FieldId::kBadIcrc});
+       FieldId::kSendLength, FieldId::kComplete, FieldId::kIncomplete, FieldId::kBadIcrc});
   return set;
 }
 
@@ -176,11 +176,6 @@ std::uint32_t reply_chunk_length(const model::Message& reply) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(sum, INT32_MAX));
 }
 
-// Of an RDMA_MSGP: Wireshark's dissectors would take its padding for arguments.
-bool is_padded(const model::Message& m) {
-  return m.version == 1 && m.proc == static_cast<std::uint32_t>(wire::Proc::kMsgp);
-}
-
 std::string end_text(const roce::Side& side) {
   std::string text = side.address.to_string();
   if (side.qpn_known) text += " QP " + std::to_string(side.qpn);
@@ -316,7 +311,8 @@ void Session::Impl::on_message(const model::Message& m, const model::Call* call)
     }
   }
   if (call != nullptr && m.kind == Kind::kCall) {
-    if (is_padded(m) || (!model::is_external(m) && !has_read_chunks(m))) call_is_here(*call);
+    if (model::may_be_padded(m) || (!model::is_external(m) && !has_read_chunks(m)))
+      call_is_here(*call);
   } else if (m.kind == Kind::kReply) {
     reply_is_here(m, call);
   } else if (m.kind == Kind::kOption) {
@@ -403,7 +399,8 @@ RpcNote Session::Impl::front_of_inline_rpc(const model::Message& m) {
   RpcNote rpc = inline_rpc(m);
   const auto header = wire::decode_rpc(payload_of(m));
   if (!header) return rpc;
-  const std::uint32_t end = is_padded(m) ? end_before_padding(m, header->length) : header->length;
+  const std::uint32_t end =
+      model::may_be_padded(m) ? end_before_padding(m, header->length) : header->length;
   rpc.length = std::min(rpc.length, end);
   return rpc;
 }
@@ -416,13 +413,13 @@ void Session::Impl::call_is_here(const model::Call& call) {
   const model::Message& m = call.message;
   if (m.header_length == 0) return;
   RpcNote rpc;
-  if (is_padded(m)) {
+  if (model::may_be_padded(m)) {
     rpc = front_of_inline_rpc(m);
   } else if (!model::is_external(m) && !has_read_chunks(m)) {
     rpc = inline_rpc(m);
   } else {
     model::Rebuilt rebuilt = model::rebuild_call(call);
-    rpc = rebuilt.complete || add_roundup(call, rebuilt)
+    rpc = rebuilt.complete() || add_roundup(call, rebuilt)
               ? whole_rpc(std::move(rebuilt.bytes))
               : front_of_rpc(call, std::move(rebuilt.bytes));
     if (rpc.length == 0) return;
@@ -440,12 +437,13 @@ void Session::Impl::reply_is_here(const model::Message& reply, const model::Call
   const bool orphan = call == nullptr || message(call->message.id).rpc_frame == 0;
   const bool external = model::is_external(reply);
   model::Rebuilt rebuilt;
-  if (call != nullptr && !is_padded(reply) && !has_read_chunks(reply) && (external || written)) {
+  if (call != nullptr && !model::may_be_padded(reply) && !has_read_chunks(reply) &&
+      (external || written)) {
     rebuilt = model::rebuild_reply(*call, reply);
   }
   RpcNote rpc;
   // A Reply chunk can be returned empty, which no RPC message is.
-  if (rebuilt.complete && !rebuilt.bytes.empty()) {
+  if (rebuilt.complete() && !rebuilt.bytes.empty()) {
     rpc = whole_rpc(std::move(rebuilt.bytes));
   } else if (external) {
     // What there is up to the first gap.
@@ -453,7 +451,7 @@ void Session::Impl::reply_is_here(const model::Message& reply, const model::Call
     rpc = whole_rpc(std::move(rebuilt.bytes));
     rpc.reported_length = std::max(rpc.length, reply_chunk_length(reply));
   } else {
-    const bool as_it_was = !written && !has_read_chunks(reply) && !is_padded(reply);
+    const bool as_it_was = !written && !has_read_chunks(reply) && !model::may_be_padded(reply);
     rpc = orphan || as_it_was ? inline_rpc(reply) : front_of_inline_rpc(reply);
   }
   // The Reply must be found where its Call was put, also when the two directions of the connection

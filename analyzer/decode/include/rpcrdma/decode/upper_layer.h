@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 
+#include <rpcrdma/decode/padding.h>
 #include <rpcrdma/wire/error.h>
 
 namespace rpcrdma::decode {
@@ -72,13 +73,15 @@ struct ProcedureId {
 // taken out and how many bytes (roundup not included). Any counted opaque whose data begins at such
 // an offset is taken as removed, DDP-eligible or not; data missing elsewhere ends the parsing.
 // Stops at what it cannot parse, keeping what came before and the operation whose arguments broke
-// off. For other procedures the result is empty.
+// off. Likewise at the first counted opaque of `padded_from` bytes or more, see padding.h. For
+// other procedures the result is empty.
 struct Removed {
   std::uint32_t offset = 0;
   std::uint64_t length = 0;
 };
 [[nodiscard]] CompoundOps parse_compound_call(const ProcedureId& id, wire::Bytes args,
-                                              std::span<const Removed> removed);
+                                              std::span<const Removed> removed,
+                                              std::uint32_t padded_from = kNotPadded);
 
 // Whether a COMPOUND Call asks for callbacks on its own connection: by CREATE_SESSION with
 // CREATE_SESSION4_FLAG_CONN_BACK_CHAN, or BIND_CONN_TO_SESSION for the backchannel (RFC 8881

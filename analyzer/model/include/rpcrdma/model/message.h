@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include <rpcrdma/decode/padding.h>
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/decode/upper_layer.h>
 #include <rpcrdma/roce/operation.h>
@@ -103,8 +104,10 @@ struct Message {
   std::uint32_t vers_low = 0, vers_high = 0;
   bool processed = false;
   std::uint32_t segment_index = 0, length_needed = 0;
-  std::uint32_t inv_handle = 0;                // version 2
-  std::uint32_t opttype = 0;                   // kOption
+  std::uint32_t inv_handle = 0;         // version 2
+  std::uint32_t opttype = 0;            // kOption
+  std::uint32_t align = 0, thresh = 0;  // RDMA_MSGP, bytes
+  bool last_part = false;               // of an RPC message: what comes before it is in other SENDs
   std::optional<wire::DecodeError> malformed;  // kMalformed
 
   bool has_invalidate = false;  // sent with Send With Invalidate
@@ -144,6 +147,17 @@ struct Message {
 
 // Whether the RPC message is in a chunk: an RDMA_NOMSG, or what a later dialect has for it.
 [[nodiscard]] bool is_external(const Message& m);
+
+// An RDMA_MSGP in whose RPC message padding may stand (RFC 5666 section 3.9): counted opaques of
+// this many bytes or more; decode::kNotPadded where there can be none.
+[[nodiscard]] std::uint32_t padded_from(const Message& m);
+[[nodiscard]] inline bool may_be_padded(const Message& m) {
+  return padded_from(m) != decode::kNotPadded;
+}
+
+// The lowest Position of its Read chunks but Position Zero: from there on its RPC message is
+// another one than what stands inline. UINT32_MAX: it has none.
+[[nodiscard]] std::uint32_t first_position(const Message& m);
 
 // The segments of each Write chunk in turn.
 template <typename Function>

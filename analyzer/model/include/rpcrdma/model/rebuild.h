@@ -8,10 +8,38 @@
 
 namespace rpcrdma::model {
 
+// Why what can be put together is not the RPC message that was sent.
+enum class Incomplete : std::uint8_t {
+  kNo,
+  kNotSeen,      // not all of it was captured
+  kNotMoved,     // not all of a chunk was moved, as far as that was captured
+  kNotKept,      // more was outstanding than the model keeps
+  kPadded,       // RDMA_MSGP
+  kOtherParts,   // a part of it is in other SENDs
+  kReplyReads,   // a Reply with Read chunks (RFC 5666 sections 3.5 and 5.2)
+  kNoChunk,      // an RDMA_NOMSG, and no chunk for the message
+  kTwoMessages,  // a Position Zero Read chunk, and a message behind the header
+  kPosition,     // a Read chunk lies in another, or outside the message
+  kGap,          // in the Reply chunk or a Write chunk
+  kOverrun,      // more was returned in a segment than it was offered for
+  kNotReturned,  // a Write chunk was written, and is not in the Reply's Write list
+  kNoPlace,      // where the data of a Write chunk belongs is not known
+};
+// A clause for a person: "padded by RDMA_MSGP, not rebuilt"; null for kNo. `connection`: the
+// message's, where it is known whether the capture has all of its packets.
+[[nodiscard]] const char* incomplete_reason(Incomplete why,
+                                            const roce::Connection* connection = nullptr);
+
+// What the headers alone tell: no data that the capture has more could make the message whole.
+// `call`: the Call that a Reply answers; null: not known.
+[[nodiscard]] Incomplete unfit_for_rebuild(const Message& m, const Call* call);
+
 struct Rebuilt {
   std::vector<std::uint8_t> bytes;  // the RPC message as it would stand in a TCP record
-  bool complete = false;            // nothing of it is missing in the capture
+  Incomplete incomplete = Incomplete::kNo;
   bool guessed = false;  // where a Write chunk belongs was worked out without a known binding
+
+  [[nodiscard]] bool complete() const { return incomplete == Incomplete::kNo; }
 };
 
 // Needs a model that keeps bytes and chunks. `call` has ended, or its Read chunks have been read.
@@ -19,7 +47,7 @@ struct Rebuilt {
 [[nodiscard]] Rebuilt rebuild_reply(const Call& call, const Message& reply);
 
 // What upper-layer bindings look at: the reduced arguments behind the RPC header, and where Read
-// chunks took data out of them.
+// chunks took data out of them. Nothing of a message with padding in it.
 struct ReducedArguments {
   std::vector<std::uint8_t> arguments;
   std::vector<decode::Removed> removed;

@@ -15,6 +15,8 @@ struct ReversePlan {
   std::uint64_t count = 0;  // of all connections; 0: until it is stopped
   service::echo::Request request;
   std::uint32_t depth = 1;
+  // In which the server must answer what asks for them, and between two of them.
+  fabric::Time timeout = fabric::kNever;
 };
 
 class ReverseLoad {
@@ -30,6 +32,10 @@ class ReverseLoad {
   void on_outcome(service::Client& client, const protocol::CallOutcome& outcome);
   // No more of them are wanted.
   void stop(service::Client& client);
+  // `served`: Calls of the server's so far, of all connections. Where there are no more for the
+  // plan's timeout, and its result does not come either, that is a failure.
+  void expire(std::uint64_t served, fabric::Time now);
+  [[nodiscard]] fabric::Time deadline() const;
 
   [[nodiscard]] bool over() const;
   // Why there is none; empty: there is.
@@ -51,6 +57,9 @@ class ReverseLoad {
             service::callback::Proc proc);
   void fail(std::string why);
 
+  const fabric::Time timeout_;
+  std::uint64_t served_ = 0;
+  fabric::Time progress_ = 0;      // when something came
   std::vector<Session> sessions_;  // by connection
   std::string failure_;
 };

@@ -101,6 +101,9 @@ class Channel {
   // with version 1, or this may go on for ever (section 6.2 of
   // draft-cel-nfsv4-rpcrdma-version-two-02).
   [[nodiscard]] bool lacks_version_two() const;
+  // The peer's ERR_VERS said that it speaks these versions, none of which is among the options'.
+  // The channel has failed: whatever else is sent would be refused too.
+  [[nodiscard]] std::optional<Versions> refused() const;
 
   void completed(const fabric::Completion& completion, fabric::Time now);
   // The end of the connection is the peer's wish, and so it has what it was waiting for: Replies

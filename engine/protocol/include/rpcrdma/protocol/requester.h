@@ -18,6 +18,7 @@
 #include <rpcrdma/protocol/options.h>
 #include <rpcrdma/protocol/padding.h>
 #include <rpcrdma/protocol/stream_reader.h>
+#include <rpcrdma/protocol/versions.h>
 
 namespace rpcrdma::protocol {
 
@@ -162,6 +163,8 @@ class Requester {
   // All that wait end as kClosed, once their memory is fenced: at once, from within, what was not
   // sent.
   void close(fabric::Time now);
+  // As close(), but all end as kErrorVersion: see Channel::refused().
+  void refuse(const Versions& spoken, fabric::Time now);
 
   // As of Channel, for the time that it has none: Calls that wait for a connection time out too.
   [[nodiscard]] fabric::Time deadline() const;

@@ -54,7 +54,8 @@ struct ClientOptions {
   fabric::Time backoff_first = 100 * fabric::kMillisecond;
   fabric::Time backoff_most = 10 * fabric::kSecond;
   // Attempts in a row without success, after which a connection is given up and its Calls end as
-  // kClosed; 0: never.
+  // kClosed; 0: never. A server that speaks none of our versions is given up at once, and its Calls
+  // end as kErrorVersion.
   std::uint32_t max_attempts = 0;
 };
 

@@ -6,6 +6,7 @@
 
 #include <rpcrdma/fabric/address.h>
 #include <rpcrdma/fabric/time.h>
+#include <rpcrdma/protocol/versions.h>
 #include <rpcrdma/wire/private_data.h>
 #include <rpcrdma/wire/rdmaconfig.h>
 
@@ -38,6 +39,9 @@ struct ConnectionInfo {
   fabric::Time since = 0;  // established, of the loop's clock
   // What the server said in the Connection Configuration Protocol (RFC 5666 section 6.2).
   std::optional<wire::RdmaConfigReply> configured;
+  // Clients: the connection was given up, since the server's ERR_VERS said that it speaks these
+  // versions of RPC-over-RDMA, and none of ours.
+  std::optional<protocol::Versions> refused;
 };
 
 }  // namespace rpcrdma::service

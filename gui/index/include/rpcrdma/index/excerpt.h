@@ -30,6 +30,7 @@ struct Excerpt {
     // The whole RPC message, where chunks hold some of it; empty otherwise, or when not all is
     // there.
     std::vector<std::uint8_t> rebuilt;
+    const char* incomplete = nullptr;  // why not all is there, a clause; null: it is
   };
   // What is no message.
   struct Event {
