@@ -187,9 +187,13 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
   }
   [[nodiscard]] Credits credits_of(const Row& r) const {
     if (r.told) return r.credits;
+    const model::Credits& counted = counted_credits(r);
+    return {counted.requested, counted.granted, counted.in_use, 0, 0};
+  }
+  // By the messages.
+  [[nodiscard]] const model::Credits& counted_credits(const Row& r) const {
     const model::ConnectionModel& c = model(r);
-    const model::Credits& counted = c.caller[c.client == 1 ? 1 : 0].credits;
-    return {counted.requested, counted.granted, counted.in_use, 0};
+    return c.caller[c.client == 1 ? 1 : 0].credits;
   }
 
   void on_event(const trace_reader::Event& event) override;
@@ -255,7 +259,8 @@ void Gather::Impl::credits(const trace_reader::Event& event) {
   const auto told = *trace::read_event<trace::Credits>(event.view);
   if (model(*r).reverse(event.side(told.side))) return;
   r->told = true;
-  r->credits = {told.requested, told.granted, told.in_use, told.waiting};
+  r->credits = {told.requested, trace::granted_credits(told).value_or(counted_credits(*r).granted),
+                told.in_use, told.waiting, trace::credit_limit(told)};
   r->most = most_of(r->most, r->credits);
   r->most.in_use = std::max(r->most.in_use, told.in_use_most);
 }

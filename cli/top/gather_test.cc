@@ -103,6 +103,7 @@ TEST_F(Gathered, TheMostCreditsInEachSecond) {
     trace::Credits c;
     c.requested = 64;
     c.granted = 32;
+    c.limit = 32;
     c.in_use = in_use;
     c.waiting = waiting;
     trace_.tell(1, c);
@@ -128,7 +129,7 @@ TEST_F(Gathered, CreditsOfCallsThatWereAnsweredAtOnce) {
   tell_plain_connection(trace_, 1);
   gather_.tick(0);
   trace::Credits c;
-  c.granted = 32;
+  c.granted = c.limit = 32;
   c.in_use_most = 7;
   trace_.tell(1, c);
   feed();

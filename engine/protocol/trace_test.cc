@@ -676,6 +676,18 @@ TEST_F(TraceTest, ResponderIgnores) {
                           "receives +1 = 6"));
 }
 
+// Of a peer that grants more than its own four.
+TEST_F(TraceTest, AGrantIsReportedAsItWasGivenBesideTheLimit) {
+  be_requester();
+  ASSERT_EQ(call(), 1U);
+  arrive(reply_to(1, 32));
+  EXPECT_THAT(
+      told.take("credits"),
+      ElementsAre("credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0",
+                  "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 0",
+                  "credits 0: asked 4, granted 32, used 0 of at most 0, waiting 0, limit 4"));
+}
+
 TEST_F(TraceTest, MoreCallsThanCredits) {
   be_responder();
   arrive(open_call(5).encode(call_stream(5)));

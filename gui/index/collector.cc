@@ -157,7 +157,8 @@ void Collector::credit(const model::Message& m) {
   credits_.push_back(
       {m.connection,
        m.caller,
-       {m.time_ns, m.id, m.credits.requested, m.credits.granted, m.credits.in_use, 0}});
+       true,
+       {m.time_ns, m.id, m.credits.requested, m.credits.granted, m.credits.in_use, 0, 0}});
 }
 
 void Collector::on_message(const model::Message& m, const model::Call* call) {
@@ -335,10 +336,12 @@ void Collector::on_event(const trace_reader::Event& event) {
     case trace::EventType::kCredits: {
       const auto credits = trace::read_event<trace::Credits>(event.view);
       if (!credits || index == none) return;
+      const auto granted = trace::granted_credits(*credits);
       credits_.push_back({index,
                           event.side(credits->side),
-                          {event.meta.time_ns, 0, credits->requested, credits->granted,
-                           credits->in_use, credits->waiting}});
+                          granted.has_value(),
+                          {event.meta.time_ns, 0, credits->requested, granted.value_or(0),
+                           credits->in_use, credits->waiting, trace::credit_limit(*credits)}});
       return;
     }
     case trace::EventType::kCreditWait: {
@@ -471,9 +474,14 @@ void Collector::put_credits(Content& to) {
     auto& log = at(to.credits, slot);
     if (log == nullptr) log = std::make_unique<CreditLog>();
     CreditEntry entry = c.entry;
-    // Messages do not tell who waits: that is as an endpoint said last.
-    if (entry.message != 0 && log->size() != 0) {
-      entry.waiting = log->entry(log->size() - 1).waiting;
+    if (log->size() != 0) {
+      const CreditEntry& before = log->entry(log->size() - 1);
+      if (!c.has_grant) entry.granted = before.granted;
+      // Only endpoints report these: the latest value holds.
+      if (entry.message != 0) {
+        entry.waiting = before.waiting;
+        entry.limit = before.limit;
+      }
     }
     log->add(entry);
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -62,6 +63,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   struct Credit {
     std::uint32_t connection;
     std::uint8_t side;
+    bool has_grant;  // else that of the entry before holds
     CreditEntry entry;
   };
   struct Breach {

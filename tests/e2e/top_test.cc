@@ -40,7 +40,7 @@ class Top : public ::testing::Test {
   void tell_credits(std::uint32_t waiting) {
     trace::Credits c;
     c.requested = 64;
-    c.granted = 32;
+    c.granted = c.limit = 32;
     c.in_use = 31;
     c.waiting = waiting;
     tracer_->tell(connections_[0], 2, c);

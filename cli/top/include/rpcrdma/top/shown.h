@@ -44,6 +44,7 @@ struct Credits {
   std::uint32_t granted = 0;
   std::uint32_t in_use = 0;
   std::uint32_t waiting = 0;  // Calls that wait for one, as far as the endpoint that tells knows
+  std::uint32_t limit = 0;  // Calls that may be outstanding, where the endpoint makes them; else 0
 };
 
 struct ShownConnection {
