@@ -74,7 +74,7 @@ class StopBySignal {
 
 // Of what the endpoint tells from now on nothing is missing.
 void say_attached(const Options& options) {
-  fmt::print(stderr, "rpcrdma: attached to {}, Ctrl-C ends\n", options.endpoint);
+  complain(fmt::format("attached to {}, Ctrl-C ends", options.endpoint));
 }
 
 int refused(const std::string& why) {

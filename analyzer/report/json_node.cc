@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <rpcrdma/plot/escape.h>
+
 namespace rpcrdma::report {
 
 namespace {
@@ -88,7 +90,10 @@ bool JsonNode::boolean() const {
 }
 
 std::string JsonNode::text() const {
-  if (value_->IsString()) return {value_->GetString(), value_->GetStringLength()};
+  // A report can come from anybody, and is printed.
+  if (value_->IsString()) {
+    return plot::escape_terminal({value_->GetString(), value_->GetStringLength()});
+  }
   fail("expected a string");
   return {};
 }

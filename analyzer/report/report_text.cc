@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <rpcrdma/plot/escape.h>
 #include <rpcrdma/report/context.h>
 #include <rpcrdma/report/report_text.h>
 #include <rpcrdma/report/verdict.h>
@@ -29,13 +30,6 @@ struct Paint {
     return on ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
   }
 };
-
-// On one line, whatever a report that was read has there.
-std::string printable(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c >= 0 && (c < ' ' || c == 0x7f); }, ' ');
-  return text;
-}
 
 std::string number(std::uint64_t n, const char* one, const char* several) {
   return fmt::format("{} {}", n, n == 1 ? one : several);
@@ -101,7 +95,7 @@ void connection_text(std::string& out, const Connection& c, const Paint& paint) 
   if (c.malformed != 0) out += fmt::format(", {} malformed", c.malformed);
   out += '\n';
   if (!c.dialect.name.empty()) {
-    out += printable(fmt::format(
+    out += plot::escape_terminal(fmt::format(
                "  dialect    {}: {}{}; no rules are known of it", c.dialect.name,
                c.dialect.frame != 0 ? fmt::format("frame {}, ", c.dialect.frame) : std::string(),
                c.dialect.reason)) +
@@ -219,7 +213,7 @@ void trust_text(const Report& r, const Paint& paint, std::string& out) {
   if (lines.empty()) out += ": nothing is missing, cut short or damaged";
   out += '\n';
   for (const TrustLine& line : lines) {
-    out += fmt::format("  {:<10} {}\n", line.name, printable(line.text));
+    out += fmt::format("  {:<10} {}\n", line.name, plot::escape_terminal(line.text));
   }
   out += '\n';
 }
@@ -228,7 +222,7 @@ void recording_text(const Report& r, const Paint& paint, std::string& out) {
   if (!r.recording.any()) return;
   out += paint("1", "Recording") + '\n';
   for (const RecordingLine& line : recording_lines(r.recording)) {
-    out += fmt::format("  {:<10} {}\n", line.name, printable(line.text));
+    out += fmt::format("  {:<10} {}\n", line.name, plot::escape_terminal(line.text));
   }
   out += '\n';
 }
@@ -349,7 +343,7 @@ void write_text(const Report& r, const TextOptions& options,
     out += fmt::format(
         "filter: {}\n  (RPCs and findings on messages; connections and packets are "
         "of all)\n",
-        printable(r.filter));
+        plot::escape_terminal(r.filter));
   }
   findings_text(r, options, paint, out);
   capture_text(r, paint, out);

@@ -20,6 +20,7 @@
 #include <QHeaderView>
 #include <QInputDialog>
 #include <QMenuBar>
+#include <QMessageBox>
 #include <QMimeData>
 #include <QPushButton>
 #include <QStatusBar>
@@ -28,6 +29,7 @@
 #include <QToolBar>
 #include <QVBoxLayout>
 
+#include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/sources/endpoint_list.h>
 #include <rpcrdma/sources/interface_list.h>
 #include <rpcrdma/sources/trial_panel.h>
@@ -44,6 +46,7 @@ constexpr int kRecent = 12;
 
 MainWindow::MainWindow(QSettings& settings, QWidget* parent)
     : QMainWindow(parent), settings_(settings) {
+  qApp->installEventFilter(this);
   setAcceptDrops(true);
   setDockNestingEnabled(true);
   auto* const middle = new QWidget(this);
@@ -64,6 +67,7 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
 
   counts_ = new QLabel(this);
   trouble_ = new QLabel(this);
+  for (QLabel* const label : {counts_, trouble_}) label->setTextFormat(Qt::PlainText);
   trouble_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   trouble_->setAccessibleName(tr("What went wrong last"));
   trouble_->setMinimumWidth(1);
@@ -77,15 +81,12 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
   statusBar()->addPermanentWidget(progress_);
   statusBar()->addPermanentWidget(integrity_);
   connect(integrity_, &QToolButton::clicked, this,
-          [this] { show_trouble(integrity_->toolTip().replace('\n', ' ')); });
+          [this] { show_trouble(QString(integrity_->full()).replace('\n', ' ')); });
 
   make_menus();
   connect(apply, &QPushButton::clicked, this, [this] { apply_filter(filter_->text()); });
   connect(filter_, &FilterEdit::applied, this, &MainWindow::apply_filter);
-  connect(filter_, &FilterEdit::checked, this, [this](const QString& error) {
-    trouble_->setText(error);
-    trouble_->setToolTip(error);
-  });
+  connect(filter_, &FilterEdit::checked, this, &MainWindow::show_trouble);
   connect(detail_, &DetailView::filter_wanted, this, [this](const QString& text) {
     filter_->setText(text);
     apply_filter(text);
@@ -373,7 +374,7 @@ void MainWindow::note_recent(const QStringList& names) {
 void MainWindow::show_recent() {
   recent_->clear();
   for (const QString& path : settings_.value("recent").toStringList()) {
-    recent_->addAction(path, this, [this, path] { open({path}); });
+    recent_->addAction(menu_text(path), this, [this, path] { open({path}); });
   }
   if (recent_->isEmpty()) recent_->addAction(tr("(none yet)"))->setEnabled(false);
 }
@@ -385,7 +386,7 @@ void MainWindow::show_layouts() {
   const QStringList names = settings_.childKeys();
   settings_.endGroup();
   for (const QString& name : names) {
-    layouts_->addAction(name, this, [this, name] { take_layout(name); });
+    layouts_->addAction(menu_text(name), this, [this, name] { take_layout(name); });
   }
   layouts_->addSeparator();
   layouts_->addAction(tr("&Keep this one..."), this, [this] {
@@ -452,8 +453,8 @@ void MainWindow::document_reset() {
 
 // One line in sight, in the way of nothing.
 void MainWindow::show_trouble(const QString& text) {
-  trouble_->setText(text);
-  trouble_->setToolTip(text);
+  trouble_->setText(one_line(text));
+  trouble_->setToolTip(tool_tip(text));
 }
 
 void MainWindow::go_to_dialog() {
@@ -521,6 +522,14 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   settings_.setValue("columns", messages_->header().saveState());
   document_.stop();
   QMainWindow::closeEvent(event);
+}
+
+// Qt's own dialogs name files in message boxes, which would take the names for HTML.
+bool MainWindow::eventFilter(QObject* object, QEvent* event) {
+  if (event->type() == QEvent::Polish) {
+    if (auto* const box = qobject_cast<QMessageBox*>(object)) box->setTextFormat(Qt::PlainText);
+  }
+  return QMainWindow::eventFilter(object, event);
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

@@ -53,6 +53,7 @@ class MainWindow : public QMainWindow {
   void closeEvent(QCloseEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
+  bool eventFilter(QObject* object, QEvent* event) override;
 
  private:
   QDockWidget* add_dock(const QString& name, const QString& title, QWidget* widget,
