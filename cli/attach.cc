@@ -31,6 +31,7 @@
 #include <rpcrdma/trace/upper_pdu.h>
 #include <rpcrdma/trace_live/endpoints.h>
 #include <rpcrdma/trace_live/stream_file.h>
+#include <rpcrdma/trace_reader/stream_end.h>
 
 namespace rpcrdma::cli {
 
@@ -91,6 +92,13 @@ bool write_all(int fd, std::span<const std::uint8_t> bytes) {
   return true;
 }
 
+// Begins the last line: nothing where the user ended it. `in_order`: as far as the stream shows.
+std::string ended_text(const Options& options, bool in_order) {
+  if (stopped != 0) return {};
+  return options.endpoint +
+         (in_order ? " has ended; " : " has ended without closing its connections (killed?); ");
+}
+
 // What whole blocks tell of what was lost to the reader: Loss events do, each of its thread's ring,
 // and of packets the interface's statistics, whose latest hold.
 class ToldLoss {
@@ -109,6 +117,7 @@ class ToldLoss {
     for (const auto& [ring, lost] : events_) sum += lost;
     return sum;
   }
+  [[nodiscard]] const trace_reader::StreamEnd& end() const { return end_; }
 
  private:
   static constexpr std::size_t kShortestBlock = 12;
@@ -135,6 +144,7 @@ class ToldLoss {
     const auto view = event ? trace::view_event(*event) : std::nullopt;
     const auto loss = view ? trace::read_event<trace::Loss>(*view) : std::nullopt;
     if (loss) events_[view->header.ring] = loss->lost;
+    if (view) end_.take(*view);
   }
   void statistics(std::span<const std::uint8_t> block) {
     for (std::size_t at = kOptionsAt; at + 4 <= block.size();) {
@@ -146,6 +156,7 @@ class ToldLoss {
     }
   }
 
+  trace_reader::StreamEnd end_;
   std::map<std::uint32_t, std::uint64_t> events_;  // by ring
   std::uint64_t packets_ = 0;
 };
@@ -181,9 +192,8 @@ int keep(const Options& options, const FileDescriptor& from) {
     loss.add(whole);
   }
   if (blocks.broken()) return refused(options.endpoint + ": what comes from it is no pcapng");
-  fmt::print(stderr, "rpcrdma: {}{} bytes written, {} {} lost\n",
-             stopped != 0 ? "" : options.endpoint + " has ended; ", written, loss.lost(),
-             options.packets ? "packets" : "events");
+  complain(fmt::format("{}{} bytes written, {} {} lost", ended_text(options, loss.end().in_order()),
+                       written, loss.lost(), options.packets ? "packets" : "events"));
   return kOk;
 }
 
@@ -198,11 +208,13 @@ int keep_ring(const Options& options, const capture::RingOptions& ring, FileDesc
   capture::LiveStream stream(std::move(from));
   capture::Expected<void> written;
   bool attached = false;
+  trace_reader::StreamEnd end;
   while (written && stream.fd() >= 0) {
     pollfd wait{stream.fd(), POLLIN, 0};
     if (::poll(&wait, 1, -1) <= 0) continue;
     stream.read([&](const capture::Frame& frame) {
       if (written) written = (*file)->write(frame);
+      end.frame(frame.data);
       if (!std::exchange(attached, true)) say_attached(options);
     });
     if (written) written = (*file)->flush();
@@ -210,9 +222,9 @@ int keep_ring(const Options& options, const capture::RingOptions& ring, FileDesc
   // Also where an event could not be taken: those before it could.
   const auto finished = (*file)->finish(now_ns());
   if (written) written = finished;
-  fmt::print(stderr, "rpcrdma: {}{} events written, {} lost: {}\n",
-             stopped != 0 || !written ? "" : options.endpoint + " has ended; ", (*file)->events(),
-             (*file)->lost(), (*file)->file());
+  complain(fmt::format("{}{} events written, {} lost: {}",
+                       written ? ended_text(options, end.in_order()) : std::string(),
+                       (*file)->events(), (*file)->lost(), (*file)->file()));
   if (!written) return refused(fmt::format("{}: {}", options.endpoint, written.error().message));
   if (!stream.why().empty()) return refused(fmt::format("{}: {}", options.endpoint, stream.why()));
   return kOk;
@@ -223,12 +235,14 @@ int show(const Options& options, FileDescriptor from, LiveView& view) {
   const auto source = capture::open_descriptor(std::move(from), options.endpoint);
   if (!source) return stopped != 0 ? kOk : refused(source.error().message);
   capture::Frame frame;
+  trace_reader::StreamEnd end;
   int status = kOk;
   for (;;) {
     const auto more = (*source)->next(frame);
     if (!more) status = refused(more.error().message);
     if (!more || !*more) break;
     if (frame.number == 1) say_attached(options);
+    if (!options.packets) end.frame(frame.data);
     view.frame(frame);
   }
   const capture::SourceStats& stats = (*source)->stats();
@@ -236,13 +250,13 @@ int show(const Options& options, FileDescriptor from, LiveView& view) {
   if (stopped == 0 && !stats.damage.empty()) {
     complain(fmt::format("warning: {}: {}", options.endpoint, stats.damage));
   }
-  const std::string ended = stopped != 0 ? "" : options.endpoint + " has ended; ";
+  const std::string ended = ended_text(options, end.in_order());
   if (options.packets) {
-    fmt::print(stderr, "rpcrdma: {}{} packets, {} lost\n", ended, stats.frames, stats.dropped);
+    complain(fmt::format("{}{} packets, {} lost", ended, stats.frames, stats.dropped));
   } else {
     const trace_reader::ReaderStats events = view.events();
-    fmt::print(stderr, "rpcrdma: {}{} events, {} lost\n", ended, events.events,
-               events.lost + events.missing);
+    complain(
+        fmt::format("{}{} events, {} lost", ended, events.events, events.lost + events.missing));
   }
   return status;
 }

@@ -225,7 +225,7 @@ void Top::wait(std::int64_t until_ns, Screen* screen) {
     capture::LiveStream& stream = endpoints_[i].stream;
     const auto number = static_cast<std::uint32_t>(i);
     stream.read([&](const capture::Frame& frame) { gather_.frame(number, frame); });
-    if (stream.fd() < 0) gather_.ended(number, stream.why());
+    if (stream.fd() < 0) gather_.ended(number, stream.why(), wall());
   }
 }
 

@@ -62,9 +62,11 @@ int main(int argc, char** argv) {
   }
   const bool asked = options.isSet(attach) || !options.positionalArguments().isEmpty();
   if (asked && window.document().is_empty()) {
-    std::fprintf(stderr, "rpcrdma-gui: %s\n", qPrintable(window.message()));
+    complain(window.message());
     return 2;
   }
+  // Of several endpoints some are not there.
+  if (options.isSet(attach) && !window.message().isEmpty()) complain(window.message());
   if (options.isSet(filter)) {
     rpcrdma::filter::FilterError error;
     if (!window.document().set_filter(options.value(filter), &error)) {

@@ -186,7 +186,8 @@ std::string Drawer::trouble() const {
   if (gone > kNamed) return fmt::format(" {} endpoints have ended ", gone);
   for (const ShownEndpoint& e : s_.endpoints) {
     if (!has_ended(e)) continue;
-    ended += fmt::format("{}{} has ended{}{}", ended.empty() ? " " : ", ", e.name,
+    ended += fmt::format("{}{} has ended {}{}{}{}", ended.empty() ? " " : ", ", e.name,
+                         clock(e.ended_ns), e.in_order ? "" : ", killed?",
                          e.why.empty() ? "" : ": ", e.why);
   }
   return ended.empty() ? ended : ended + " ";

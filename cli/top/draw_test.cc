@@ -247,6 +247,15 @@ TEST(Draw, AnEndpointThatEndedIsSaidToHave) {
   EXPECT_THAT(text(draw(shown, {}, {80, 24}, true)), HasSubstr("nfsd has ended"));
 }
 
+TEST(Draw, WhenAndHowAnEndpointEnded) {
+  Shown shown = busy();
+  shown.endpoints[0].ended = true;
+  shown.endpoints[0].ended_ns = kNoon;
+  EXPECT_THAT(text(draw(shown, {}, {80, 24}, true)), HasSubstr("nfsd has ended 12:00:00  "));
+  shown.endpoints[0].in_order = false;
+  EXPECT_THAT(text(draw(shown, {}, {80, 24}, true)), HasSubstr("nfsd has ended 12:00:00, killed?"));
+}
+
 TEST(Draw, WhoEndedHidesNoCounts) {
   Shown shown = busy();
   shown.endpoints[0].ended = true;

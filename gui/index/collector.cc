@@ -296,6 +296,7 @@ void Collector::on_merge(const roce::Connection& into, const roce::Connection& f
 void Collector::on_let_go(const roce::Connection& connection) {
   options_.erase(connection.index);
   let_go_.push_back(info(connection.index));
+  endpoint_of_.erase(connection.index);
   touched_.erase(connection.index);
 }
 
@@ -332,6 +333,7 @@ void Collector::on_event(const trace_reader::Event& event) {
     case trace::EventType::kEndpoint:
     case trace::EventType::kConnection:
       if (index != none) set_up(index, event.meta.frame);
+      if (index != none && endpoint_) endpoint_of_[index] = *endpoint_;
       break;
     case trace::EventType::kCredits: {
       const auto credits = trace::read_event<trace::Credits>(event.view);
@@ -372,6 +374,13 @@ void Collector::on_event(const trace_reader::Event& event) {
   notable_.push_back({event.meta.frame, event.meta.time_ns,
                       index == none ? 0 : context_.connection_id(index),
                       report::event_summary(event, {})});
+}
+
+void Collector::endpoint_ended(std::uint32_t endpoint) {
+  ended_endpoints_.insert(endpoint);
+  for (const auto& [connection, of] : endpoint_of_) {
+    if (of == endpoint) touch(connection);
+  }
 }
 
 void Collector::on_finding(const rules::Occurrence& o) {
@@ -426,6 +435,9 @@ ConnectionInfo Collector::info(std::uint32_t index) const {
     r.ended = std::string("closed by the ") +
               (static_cast<std::size_t>(c->closed_by) == client ? "client" : "server");
   }
+  const auto endpoint = endpoint_of_.find(c->index);
+  r.endpoint_ended = c->state < roce::State::kRejected && endpoint != endpoint_of_.end() &&
+                     ended_endpoints_.contains(endpoint->second);
   r.direction = {cm.caller[client], cm.caller[server]};
   r.messages = cm.messages;
   r.inline_bytes = cm.inline_bytes;

@@ -24,6 +24,11 @@ class Collector final : public model::Observer, public trace_reader::Observer {
 
   [[nodiscard]] report::Pipeline& pipeline() { return pipeline_; }
 
+  // The frames from here on come from this live endpoint.
+  void set_endpoint(std::uint32_t endpoint) { endpoint_ = endpoint; }
+  // Nothing more comes from it.
+  void endpoint_ended(std::uint32_t endpoint);
+
   // Of frame Content::kMarkEvery * n + 1, for each n in its turn.
   void mark(const capture::Mark& mark);
   // What came since the last time goes to the store.
@@ -134,6 +139,10 @@ class Collector final : public model::Observer, public trace_reader::Observer {
     std::size_t next = 0;
   };
   std::map<std::uint32_t, LatestOptions> options_;  // by connection, of those that have some
+
+  std::optional<std::uint32_t> endpoint_;                         // that the frames come from
+  std::unordered_map<std::uint32_t, std::uint32_t> endpoint_of_;  // by connection, of live ones
+  std::unordered_set<std::uint32_t> ended_endpoints_;
 
   std::uint64_t messages_ = 0;  // so many rows were made
   bool finished_ = false;

@@ -41,6 +41,12 @@ IntegrityBar::Words IntegrityBar::words(const index::Content& content, bool live
       full << tr("%1 frames hold no whole event.").arg(i.events.malformed);
       w.whole = false;
     }
+    if (i.events.open_ends != 0) {
+      full << tr("The streams of %1 endpoints broke off: up to their last second may be missing.")
+                  .arg(i.events.open_ends);
+      w.line += tr(", broken off");
+      w.whole = false;
+    }
     if (i.events.unknown != 0) {
       full << tr("%1 events are of types that are newer than this program.").arg(i.events.unknown);
     }

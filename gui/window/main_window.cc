@@ -7,6 +7,7 @@
 #include "filter_edit.h"
 #include "findings_view.h"
 #include "integrity_bar.h"
+#include "live_state.h"
 #include "message_table.h"
 #include "panels.h"
 
@@ -77,6 +78,8 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
   progress_->setAccessibleName(tr("How much was read"));
   integrity_ = new IntegrityBar(document_, this);
   statusBar()->addWidget(trouble_, 1);
+  live_ = new LiveState(document_, this);
+  statusBar()->addPermanentWidget(live_);
   statusBar()->addPermanentWidget(counts_);
   statusBar()->addPermanentWidget(progress_);
   statusBar()->addPermanentWidget(integrity_);
@@ -92,6 +95,7 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
     apply_filter(text);
   });
   connect(&document_, &Document::reset, this, &MainWindow::document_reset);
+  connect(live_, &LiveState::changed, this, &MainWindow::show_title);
   connect(&document_, &Document::changed, this, &MainWindow::show_progress);
   connect(&document_, &Document::rows_changed, this, &MainWindow::show_progress);
   connect(&document_, &Document::finished, this, &MainWindow::show_progress);
@@ -444,10 +448,17 @@ void MainWindow::show_progress() {
   }
 }
 
+void MainWindow::show_title() {
+  QStringList parts;
+  if (!document_.is_empty()) parts << one_line(document_.title());
+  if (!live_->shown().title.isEmpty()) parts << live_->shown().title;
+  parts << tr("rpcrdma-gui");
+  setWindowTitle(parts.join(" - "));
+}
+
 void MainWindow::document_reset() {
-  setWindowTitle(document_.is_empty() ? tr("rpcrdma-gui")
-                                      : tr("%1 - rpcrdma-gui").arg(document_.title()));
-  trouble_->clear();
+  show_trouble({});
+  show_title();
   show_progress();
 }
 
