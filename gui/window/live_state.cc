@@ -15,7 +15,10 @@ QString clock(std::int64_t ns) {
 }
 
 QString ended_text(const index::LiveEndpoint& e) {
-  QString text = LiveState::tr("endpoint %1 ended").arg(QString::fromStdString(e.name));
+  constexpr qsizetype kLongestName = 64;
+  QString name = QString::fromStdString(e.name);
+  if (name.size() > kLongestName) name = name.left(kLongestName) + "...";
+  QString text = LiveState::tr("endpoint %1 ended").arg(name);
   if (!e.in_order) text += LiveState::tr(" without closing (killed?)");
   if (!e.why.empty()) text += ": " + QString::fromStdString(e.why);
   return text;
@@ -26,6 +29,7 @@ QString ended_text(const index::LiveEndpoint& e) {
 LiveState::LiveState(Document& document, QWidget* parent) : QLabel(parent), document_(document) {
   setTextFormat(Qt::PlainText);
   setAccessibleName(tr("Live or ended"));
+  setMinimumWidth(1);  // a long one does not widen the window
   connect(&document_, &Document::changed, this, &LiveState::update_text);
   connect(&document_, &Document::reset, this, &LiveState::update_text);
   update_text();
