@@ -361,7 +361,7 @@ TEST_F(TraceTest, RepliesThatCannotBeTrue) {
       told.take(),
       ElementsAre("message 1, 68 bytes", "error by 1, xid 2: a Reply has a Read list",
                   "call end 0 xid 2: status 4, attempts 1, 1000 1000 1000 1000", "receives +1 = 6",
-                  "credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0"));
+                  "credits 0: asked 4, granted 0, used 0 of at most 0, waiting 0, limit 1"));
 }
 
 TEST_F(TraceTest, RequesterIsRefused) {
