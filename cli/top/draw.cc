@@ -186,8 +186,9 @@ std::string Drawer::trouble() const {
   if (gone > kNamed) return fmt::format(" {} endpoints have ended ", gone);
   for (const ShownEndpoint& e : s_.endpoints) {
     if (!has_ended(e)) continue;
-    ended += fmt::format("{}{} has ended {}{}{}{}", ended.empty() ? " " : ", ", e.name,
-                         clock(e.ended_ns), e.in_order ? "" : ", killed?",
+    // In few words: at 80 columns there is room for some 25 characters.
+    ended += fmt::format("{}{} {} {}{}{}", ended.empty() ? " " : ", ", e.name,
+                         e.in_order ? "has ended" : "killed?", clock(e.ended_ns),
                          e.why.empty() ? "" : ": ", e.why);
   }
   return ended.empty() ? ended : ended + " ";

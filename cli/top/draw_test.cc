@@ -253,7 +253,7 @@ TEST(Draw, WhenAndHowAnEndpointEnded) {
   shown.endpoints[0].ended_ns = kNoon;
   EXPECT_THAT(text(draw(shown, {}, {80, 24}, true)), HasSubstr("nfsd has ended 12:00:00  "));
   shown.endpoints[0].in_order = false;
-  EXPECT_THAT(text(draw(shown, {}, {80, 24}, true)), HasSubstr("nfsd has ended 12:00:00, killed?"));
+  EXPECT_THAT(text(draw(shown, {}, {80, 24}, true)), HasSubstr("nfsd killed? 12:00:00  "));
 }
 
 TEST(Draw, WhoEndedHidesNoCounts) {

@@ -356,7 +356,7 @@ const char* Gather::Impl::state_of(const Row& r) const {
     case roce::State::kClosed:
       return "closed";
     default:
-      return endpoints[r.endpoint].ended ? "gone" : r.peer_gone ? "peer gone" : "open";
+      return endpoints[r.endpoint].ended ? "gone" : r.peer_gone ? "no peer" : "open";
   }
 }
 

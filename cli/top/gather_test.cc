@@ -308,7 +308,7 @@ TEST_F(Gathered, AtTheOtherEndOfAKilledServerTheConnectionIsNotOpen) {
   const Shown s = show();
   EXPECT_EQ(s.open, 1U);
   ASSERT_EQ(s.rows.size(), 3U);
-  EXPECT_STREQ(s.rows[0].state, "peer gone");
+  EXPECT_STREQ(s.rows[0].state, "no peer");
   EXPECT_STREQ(s.rows[1].state, "open");
   EXPECT_STREQ(s.rows[2].state, "gone");
 }

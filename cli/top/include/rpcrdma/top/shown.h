@@ -52,7 +52,7 @@ struct ShownConnection {
   std::string endpoint;     // that tells of it
   std::string local, peer;  // "10.0.0.1.17": address and QPN
   bool calls_here = false;  // the endpoint is the RPC client
-  // "open", "closed", "rejected"; "gone": its endpoint ended without closing it; "peer gone": the
+  // "open", "closed", "rejected"; "gone": its endpoint ended without closing it; "no peer": the
   // endpoint at its other end did.
   const char* state = "";
   bool open = false;
