@@ -52,9 +52,10 @@ TEST_F(HostileNames, AFileThatCannotBeRead) {
   write_file(garbage, "no capture");
   const std::string missing = folder_.file("no " + kHostile);
   for (const std::string& path : {garbage, missing}) {
-    for (const char* command : {"decode", "analyze", "extract -d /nowhere", "export --format qlog",
+    for (const char* command : {"decode", "analyze", "extract -d out", "export --format qlog",
                                 "export --format perfetto", "merge"}) {
-      const std::string line = std::string("RPCRDMA ") + command + ' ' + quoted(path);
+      const std::string line =
+          "cd " + folder_.path() + " && RPCRDMA " + command + ' ' + quoted(path);
       expect_harmless(line);
       const Result r = run(line);
       EXPECT_EQ(r.status, 2) << line;
@@ -71,8 +72,8 @@ TEST_F(HostileNames, ADamagedFileAmongSeveral) {
   write_file(cut, bytes.substr(0, bytes.size() - 7));
   const std::string both = quoted(cut) + ' ' + capture("linux-nfs3.pcap");
   for (const std::string& files : {quoted(cut), both}) {
-    for (const char* command : {"decode", "analyze", "analyze --all --plots", "analyze --json",
-                                "extract -d out", "export --format qlog"}) {
+    for (const char* command : {"decode", "analyze", "analyze --all", "analyze --json",
+                                "extract -d out", "export --format perfetto"}) {
       expect_harmless("cd " + folder_.path() + " && RPCRDMA " + command + ' ' + files);
     }
   }
@@ -80,7 +81,8 @@ TEST_F(HostileNames, ADamagedFileAmongSeveral) {
 }
 
 TEST_F(HostileNames, AFileThatCannotBeWritten) {
-  const std::string path = quoted("/nowhere/" + kHostile);
+  write_file(folder_.file("file"), "");
+  const std::string path = quoted(folder_.file("file/" + kHostile));
   const std::string file = capture("linux-nfs3.pcap");
   for (const std::string& command : {"analyze --html " + path, "analyze --csv " + path,
                                      "export --format qlog -o " + path, "extract -d " + path}) {
@@ -173,7 +175,7 @@ TEST_F(HostileNames, ARecording) {
 }
 
 TEST_F(HostileNames, AReportOfSomebodyElse) {
-  run("RPCRDMA analyze --json " + capture("linux-loss.pcap") + " > " + folder_.file("report"));
+  run("RPCRDMA analyze --json " + capture("linux-nfs41.pcap") + " > " + folder_.file("report"));
   nlohmann::json report = nlohmann::json::parse(read_file(folder_.file("report")));
   ASSERT_FALSE(report["findings"].empty());
   const std::string hostile = "x\x1b[31m\xc2\x9b\r\n";
