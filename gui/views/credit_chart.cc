@@ -268,10 +268,15 @@ void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) 
   // What is what.
   int at = area.left();
   const int y = area.top() - fontMetrics().height() - 3;
-  const auto word = [&](const QString& text, const QColor& colour) {
+  const auto word = [&](const QString& text, const QColor& colour, bool dashed = false) {
     // One that would be cut off is left out; the values under the cursor have names too.
     if (at + 14 + fontMetrics().horizontalAdvance(text) > width()) return;
-    painter.fillRect(QRect(at, y + fontMetrics().height() / 3, 10, 6), colour);
+    const int middle = y + fontMetrics().height() / 3;
+    if (dashed) {
+      for (const int dash : {0, 6}) painter.fillRect(QRect(at + dash, middle + 2, 4, 2), colour);
+    } else {
+      painter.fillRect(QRect(at, middle, 10, 6), colour);
+    }
     painter.setPen(palette().color(QPalette::Text));
     const int wide = fontMetrics().horizontalAdvance(text);
     painter.drawText(at + 14, y + fontMetrics().ascent(), text);
@@ -285,7 +290,7 @@ void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) 
   word(tr("granted"), ink(palette(), Ink::kGranted));
   if (is_drawn(columns_[0], &CreditColumn::limit_max) ||
       is_drawn(columns_[1], &CreditColumn::limit_max)) {
-    word(tr("limit"), ink(palette(), Ink::kLimit));
+    word(tr("limit"), ink(palette(), Ink::kLimit), true);
   }
   word(tr("requested"), ink(palette(), Ink::kRequested));
   word(tr("in use"), ink(palette(), Ink::kInUse));
