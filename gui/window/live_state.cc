@@ -48,7 +48,8 @@ LiveState::Words LiveState::words(const index::Content& content, bool live) {
     if (ended.size() == kNamed) {
       ++more;
     } else {
-      ended << (p.finished ? ended_text(e) : clock(e.ended_ns) + ": " + ended_text(e));
+      const bool is_only = p.finished && content.endpoints.size() == 1;
+      ended << (is_only ? QString() : clock(e.ended_ns) + ": ") + ended_text(e);
     }
   }
   if (more != 0) ended << tr("%1 more ended").arg(more);
