@@ -6,6 +6,7 @@
 #include "own_address.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,9 +28,24 @@ std::string quoted(const std::string& text) {
   return "'" + text + "'";
 }
 
-// Nothing but ASCII that is shown, and ends of lines.
+// No control character but ends of lines: none of ASCII, none of C1 in UTF-8, and no byte beside
+// UTF-8, which a terminal of another character set takes for one of C1.
 bool is_harmless(const std::string& text) {
-  return std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); });
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c < 0x80) {
+      if (c != '\n' && (c < ' ' || c == 0x7f)) return false;
+      continue;
+    }
+    const std::size_t more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
+    if (c < 0xc2 || i + more >= text.size()) return false;
+    for (std::size_t n = 1; n <= more; ++n) {
+      if ((static_cast<unsigned char>(text[i + n]) & 0xc0U) != 0x80) return false;
+    }
+    if (c == 0xc2 && static_cast<unsigned char>(text[i + 1]) < 0xa0) return false;
+    i += more;
+  }
+  return true;
 }
 
 void expect_harmless(const std::string& shell) {
