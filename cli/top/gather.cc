@@ -212,7 +212,7 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
   void forget(std::uint32_t index);
   void found(const rules::Occurrence& o);
   void note(ShownFinding finding);
-  // Null: no packet or event tells of it any more.
+  // Null: it was evicted.
   [[nodiscard]] const roce::Connection* connection(const Row& r) const {
     return pipeline.connections().find(r.index);
   }

@@ -17,7 +17,7 @@ struct CreditEntry {
   std::uint32_t granted = 0;    // by the latest Reply; 0 before the first
   std::uint32_t in_use = 0;     // Calls outstanding
   std::uint32_t waiting = 0;    // Calls that wait for a credit, as far as an endpoint tells
-  std::uint32_t limit = 0;  // Calls that may be outstanding, as its endpoint tells; 0: not known
+  std::uint32_t limit = 0;  // Calls that may be outstanding, as its endpoint reports; 0: not known
 };
 
 // What was the case in a stretch of time.
