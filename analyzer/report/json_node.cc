@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <rpcrdma/plot/escape.h>
-
 namespace rpcrdma::report {
 
 namespace {
@@ -90,10 +88,7 @@ bool JsonNode::boolean() const {
 }
 
 std::string JsonNode::text() const {
-  // A report can come from anybody, and is printed.
-  if (value_->IsString()) {
-    return plot::escape_terminal({value_->GetString(), value_->GetStringLength()});
-  }
+  if (value_->IsString()) return {value_->GetString(), value_->GetStringLength()};
   fail("expected a string");
   return {};
 }
