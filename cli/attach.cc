@@ -31,6 +31,7 @@
 #include <rpcrdma/trace_live/endpoints.h>
 #include <rpcrdma/trace_live/stream_check.h>
 #include <rpcrdma/trace_live/stream_file.h>
+#include <rpcrdma/trace_reader/stream_end.h>
 
 namespace rpcrdma::cli {
 
@@ -74,7 +75,7 @@ class StopBySignal {
 
 // Of what the endpoint tells from now on nothing is missing.
 void say_attached(const Options& options) {
-  fmt::print(stderr, "rpcrdma: attached to {}, Ctrl-C ends\n", options.endpoint);
+  complain(fmt::format("attached to {}, Ctrl-C ends", options.endpoint));
 }
 
 int refused(const std::string& why) {
@@ -89,6 +90,13 @@ bool write_all(int fd, std::span<const std::uint8_t> bytes) {
     if (n > 0) bytes = bytes.subspan(static_cast<std::size_t>(n));
   }
   return true;
+}
+
+// Begins the last line: nothing where the user ended it. `in_order`: as far as the stream shows.
+std::string ended_text(const Options& options, bool in_order) {
+  if (stopped != 0) return {};
+  return options.endpoint +
+         (in_order ? " has ended; " : " has ended without closing its connections (killed?); ");
 }
 
 // What comes from the endpoint, block by block: whether an endpoint sends it, and what was lost to
@@ -117,6 +125,7 @@ class Kept {
     for (const auto& [ring, lost] : events_) sum += lost;
     return sum;
   }
+  [[nodiscard]] const trace_reader::StreamEnd& end() const { return end_; }
 
  private:
   // draft-ietf-opsawg-pcapng, sections 4.3 and 4.6.
@@ -145,6 +154,7 @@ class Kept {
     if (const auto loss = trace::read_event<trace::Loss>(*view)) {
       events_[view->header.ring] = loss->lost;
     }
+    end_.take(*view);
   }
   void statistics(std::span<const std::uint8_t> block) {
     for (std::size_t at = kOptionsAt; at + 4 <= block.size();) {
@@ -159,6 +169,7 @@ class Kept {
   const bool of_packets_;
   trace::StreamCheck check_;
   const char* why_ = nullptr;
+  trace_reader::StreamEnd end_;
   std::map<std::uint32_t, std::uint64_t> events_;  // by ring
   std::uint64_t packets_ = 0;
 };
@@ -215,9 +226,9 @@ int keep(const Options& options, const FileDescriptor& from) {
   const char* const why = kept.why() != nullptr ? kept.why() : blocks.why();
   const bool dropped = *why != '\0';
   if (dropped && written == 0) return refused(fmt::format("{}: {}", options.endpoint, why));
-  fmt::print(stderr, "rpcrdma: {}{} bytes written, {} {} lost\n",
-             stopped != 0 || dropped ? "" : options.endpoint + " has ended; ", written, kept.lost(),
-             options.packets ? "packets" : "events");
+  complain(fmt::format("{}{} bytes written, {} {} lost",
+                       dropped ? "" : ended_text(options, kept.end().in_order()), written,
+                       kept.lost(), options.packets ? "packets" : "events"));
   if (dropped) return refused(fmt::format("{}: {}", options.endpoint, why));
   return kOk;
 }
@@ -233,10 +244,12 @@ int keep_ring(const Options& options, const capture::RingOptions& ring, FileDesc
   capture::LiveStream stream(std::move(from), trace::live_check());
   capture::Expected<void> written;
   bool attached = false;
+  trace_reader::StreamEnd end;
   while (written && stream.fd() >= 0) {
     wait_for(stream.fd(), stream.deadline());
     stream.read([&](const capture::Frame& frame) {
       if (written) written = (*file)->write(frame);
+      end.frame(frame.data);
       if (!std::exchange(attached, true)) say_attached(options);
     });
     stream.expire();
@@ -245,9 +258,9 @@ int keep_ring(const Options& options, const capture::RingOptions& ring, FileDesc
   // Also where an event could not be taken: those before it could.
   const auto finished = (*file)->finish(now_ns());
   if (written) written = finished;
-  fmt::print(stderr, "rpcrdma: {}{} events written, {} lost: {}\n",
-             stopped != 0 || !written ? "" : options.endpoint + " has ended; ", (*file)->events(),
-             (*file)->lost(), (*file)->file());
+  complain(fmt::format("{}{} events written, {} lost: {}",
+                       written ? ended_text(options, end.in_order()) : std::string(),
+                       (*file)->events(), (*file)->lost(), (*file)->file()));
   if (!written) return refused(fmt::format("{}: {}", options.endpoint, written.error().message));
   if (!stream.why().empty()) return refused(fmt::format("{}: {}", options.endpoint, stream.why()));
   return kOk;
@@ -256,10 +269,12 @@ int keep_ring(const Options& options, const capture::RingOptions& ring, FileDesc
 int show(const Options& options, FileDescriptor from, LiveView& view) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   capture::LiveStream stream(std::move(from), trace::live_check());
+  trace_reader::StreamEnd end;
   while (stream.fd() >= 0) {
     wait_for(stream.fd(), stream.deadline());
     stream.read([&](const capture::Frame& frame) {
       if (frame.number == 1) say_attached(options);
+      if (!options.packets) end.frame(frame.data);
       view.frame(frame);
     });
     stream.expire();
@@ -268,15 +283,13 @@ int show(const Options& options, FileDescriptor from, LiveView& view) {
   if (stopped == 0 && stream.cut_short()) {
     complain(fmt::format("warning: {}: it ended within a block", options.endpoint));
   }
-  const std::string ended =
-      stopped != 0 || !stream.why().empty() ? "" : options.endpoint + " has ended; ";
+  const std::string ended = stream.why().empty() ? ended_text(options, end.in_order()) : "";
   if (options.packets) {
-    fmt::print(stderr, "rpcrdma: {}{} packets, {} lost\n", ended, stream.frames(),
-               stream.dropped());
+    complain(fmt::format("{}{} packets, {} lost", ended, stream.frames(), stream.dropped()));
   } else {
     const trace_reader::ReaderStats events = view.events();
-    fmt::print(stderr, "rpcrdma: {}{} events, {} lost\n", ended, events.events,
-               events.lost + events.missing);
+    complain(
+        fmt::format("{}{} events, {} lost", ended, events.events, events.lost + events.missing));
   }
   if (!stream.why().empty()) return refused(fmt::format("{}: {}", options.endpoint, stream.why()));
   return kOk;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <rpcrdma/capture/recorder.h>
+#include <rpcrdma/plot/escape.h>
 
 namespace rpcrdma::cli {
 
@@ -98,7 +99,8 @@ int list_interfaces() {
     return kUnreadable;
   }
   for (const capture::ListedInterface& i : *found) {
-    fmt::print("{}{}{}\n", i.name, i.description.empty() ? "" : "\t", i.description);
+    fmt::print("{}{}{}\n", plot::escape_terminal(i.name), i.description.empty() ? "" : "\t",
+               plot::escape_terminal(i.description));
   }
   return kOk;
 }
@@ -138,8 +140,8 @@ class Status {
     if (!terminal_) return;
     const capture::SourceStats& stats = source_.stats();
     if (counts_) {
-      fmt::print(stderr, "\r\033[K{}: {} packets, {} dropped", recorder_->file(), stats.frames,
-                 stats.dropped);
+      fmt::print(stderr, "\r\033[K{}: {} packets, {} dropped",
+                 plot::escape_terminal(recorder_->file()), stats.frames, stats.dropped);
       std::fflush(stderr);
     } else if (stats.dropped > told_) {
       complain(
@@ -277,7 +279,7 @@ int capture_live(const Options& options) {
     std::signal(SIGPIPE, SIG_IGN);
   }
 
-  fmt::print(stderr, "rpcrdma: listening on {}, Ctrl-C ends\n", options.live.interface);
+  complain(fmt::format("listening on {}, Ctrl-C ends", options.live.interface));
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const auto result = Capture(options, *limits, **source, recorder.get(), view.get()).run();
   if (!result) complain(result.error().message);

@@ -15,6 +15,7 @@
 #include <rpcrdma/decode/text_sink.h>
 #include <rpcrdma/filter/filter.h>
 #include <rpcrdma/load/echo_requests.h>
+#include <rpcrdma/plot/escape.h>
 #include <rpcrdma/rules/rule.h>
 #include <rpcrdma/trace_live/endpoints.h>
 
@@ -29,9 +30,11 @@ struct Word {
   std::string prefix;
   Completions& found;
 
-  void add(const std::string& text, std::string description = {}) const {
+  // A shell would take a name that a terminal cannot show for another.
+  void add(const std::string& text, const std::string& description = {}) const {
+    if (plot::escape_terminal(text) != text) return;
     if (CLI::detail::to_lower(text).starts_with(CLI::detail::to_lower(prefix))) {
-      found.candidates.push_back({before + text, std::move(description)});
+      found.candidates.push_back({before + text, plot::escape_terminal(description)});
     }
   }
 };

@@ -18,7 +18,9 @@ bool read_filter(const std::string& text, const char* command, std::optional<fil
   if (text.empty()) return true;
   auto compiled = filter::compile(text);
   if (!compiled) {
-    complain(fmt::format("{}: --filter: {}", command, filter::explain(text, compiled.error())));
+    // Three lines, of printable characters alone.
+    fmt::print(stderr, "rpcrdma: {}: --filter: {}\n", command,
+               filter::explain(text, compiled.error()));
     return false;
   }
   out = std::move(*compiled);

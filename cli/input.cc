@@ -8,10 +8,12 @@
 
 #include <fmt/format.h>
 
+#include <rpcrdma/plot/escape.h>
+
 namespace rpcrdma::cli {
 
 void complain(const std::string& text) {
-  fmt::print(stderr, "rpcrdma: {}\n", text);
+  fmt::print(stderr, "rpcrdma: {}\n", plot::escape_terminal(text));
 }
 
 CLI::Option* add_files(CLI::App& app, std::vector<std::string>& paths) {

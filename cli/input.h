@@ -37,7 +37,7 @@ void add_dialect(CLI::App& app, std::optional<wire::Dialect>& dialect);
 // The option --profile of every command that measures by the rules.
 void add_profile(CLI::App& app, rules::Profile& profile);
 
-// "rpcrdma: ..." on stderr.
+// "rpcrdma: ..." on stderr, in one line: what acts on a terminal is escaped.
 void complain(const std::string& text);
 
 }  // namespace rpcrdma::cli

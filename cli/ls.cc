@@ -31,7 +31,7 @@ void print_json(const RunningEndpoint& e) {
     json["role"] = decode::valid_utf8(e.role);
   }
   json["socket"] = decode::valid_utf8(e.path);
-  fmt::print("{}\n", json.dump());
+  fmt::print("{}\n", json.dump(-1, ' ', true));  // all that is not ASCII as \uNNNN
 }
 
 std::string since(const RunningEndpoint& e) {

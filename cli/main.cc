@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -124,8 +125,11 @@ int main(int argc, char** argv) {
   try {
     const int status = rpcrdma::cli::run_command(argc, argv);
     return rpcrdma::cli::output_written() ? status : rpcrdma::cli::kUnreadable;
-  } catch (const std::exception& e) {  // no memory, mostly
-    std::fprintf(stderr, "rpcrdma: %s\n", e.what());
+  } catch (const std::bad_alloc&) {
+    std::fputs("rpcrdma: out of memory\n", stderr);
+    return rpcrdma::cli::kUnreadable;
+  } catch (const std::exception& e) {
+    rpcrdma::cli::complain(e.what());
     return rpcrdma::cli::kUnreadable;
   }
 }

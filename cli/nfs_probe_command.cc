@@ -15,6 +15,7 @@
 
 #include <rpcrdma/nfs_probe/mount.h>
 #include <rpcrdma/nfs_probe/probe.h>
+#include <rpcrdma/plot/escape.h>
 #include <rpcrdma/stats/quantity.h>
 
 namespace rpcrdma::cli {
@@ -108,7 +109,7 @@ class Printer {
       return;
     }
     fmt::print("{:<7} {:<32} {:>9}  {}\n", s.good ? "ok" : "FAILED", s.name,
-               stats::format_duration(s.took), s.detail);
+               stats::format_duration(s.took), plot::escape_terminal(s.detail));
     std::fflush(stdout);
   }
 
@@ -134,7 +135,8 @@ class Printer {
     }
     fmt::print("\nthe server: {}; {}; grants {} credits; {}\n", threshold_text(t),
                private_data_text(t), v.server.granted, invalidation_text(v.server));
-    if (v.left_behind) fmt::print("{} may still be there: it could not be removed\n", file);
+    if (v.left_behind)
+      fmt::print("{} may still be there: it could not be removed\n", plot::escape_terminal(file));
     if (v.interrupted) {
       fmt::print("interrupted\n");
     } else if (v.good) {

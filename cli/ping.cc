@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <rpcrdma/plot/escape.h>
 #include <rpcrdma/protocol/time_echo.h>
 #include <rpcrdma/service/client.h>
 #include <rpcrdma/service/program.h>
@@ -181,7 +182,7 @@ class Pinger : service::ClientObserver {
     if (!connected_ || info.refused) {
       failure_ = fmt::format("{}{}", what, version_hint(info));
     } else if (!closing()) {
-      fmt::print("connection lost: {}\n", what);
+      fmt::print("connection lost: {}\n", plot::escape_terminal(what));
     }
   }
 
@@ -198,7 +199,7 @@ class Pinger : service::ClientObserver {
       if (plan_.quiet) return;
       fmt::print("answer from {}: seq={} xid={:#010x} credits={} time={}{}\n",
                  plan_.peers.server.to_string(), outcome.cookie, outcome.xid,
-                 client_->requester(connection).told_grant(),
+                 client_->requester(connection).granted(),
                  stats::format_duration(outcome.times.ended - outcome.times.called),
                  reply.status() == service::RpcStatus::kSuccess
                      ? ""

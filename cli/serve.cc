@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 
 #include <rpcrdma/decode/programs.h>
+#include <rpcrdma/plot/escape.h>
 #include <rpcrdma/protocol/time_echo.h>
 #include <rpcrdma/service/callback.h>
 #include <rpcrdma/service/echo.h>
@@ -73,13 +74,15 @@ class Doorkeeper : public service::ServerObserver {
                  std::string_view what) override {
     if (quiet_) return;
     fmt::print("connection {}: {} closed ({}){}{}\n", c.number, c.peer.to_string(),
-               service::close_reason_name(reason), what.empty() ? "" : ": ", what);
+               service::close_reason_name(reason), what.empty() ? "" : ": ",
+               plot::escape_terminal(what));
   }
   void on_rejected(const fabric::Address& peer, std::string_view what) override {
     if (quiet_) return;
     const fabric::Time now = service::Loop::read_clock();
     if (rejections_.begins_anew(now)) tell_left_out(rejections_.left_out());
-    if (rejections_.may_print(now)) fmt::print("{} not connected: {}\n", peer.to_string(), what);
+    if (rejections_.may_print(now))
+      fmt::print("{} not connected: {}\n", peer.to_string(), plot::escape_terminal(what));
   }
 
   // At the end.

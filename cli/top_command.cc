@@ -233,7 +233,7 @@ void Top::wait(std::int64_t until_ns, Screen* screen) {
     } else {
       stream.expire();
     }
-    if (stream.fd() < 0) gather_.ended(number, stream.why());
+    if (stream.fd() < 0) gather_.ended(number, stream.why(), wall());
   }
 }
 

@@ -101,8 +101,8 @@ int Tracing::finish(int status) {
       status = kUnreadable;
     }
     if (!tell_) continue;
-    fmt::print(stderr, "rpcrdma: {} events recorded{}, {} lost: {}\n", r.events,
-               r.error.empty() ? "" : " before that", r.lost, r.file);
+    complain(fmt::format("{} events recorded{}, {} lost: {}", r.events,
+                         r.error.empty() ? "" : " before that", r.lost, r.file));
   }
   return status;
 }

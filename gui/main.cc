@@ -8,6 +8,16 @@
 #include <cstdio>
 #include <string_view>
 
+#include <rpcrdma/gui_text/plain_text.h>
+
+namespace {
+
+void complain(const QString& text) {
+  std::fprintf(stderr, "rpcrdma-gui: %s\n", qPrintable(rpcrdma::gui::one_line(text)));
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   // Asked for help, no display is needed.
   for (int i = 1; i < argc; ++i) {
@@ -36,7 +46,12 @@ int main(int argc, char** argv) {
   const QCommandLineOption filter({"Y", "filter"}, "Shows the messages that match only", "FILTER");
   options.addOption(attach);
   options.addOption(filter);
-  options.process(app);
+  // By itself it would print what is wrong with the names in it as they are.
+  if (!options.parse(QCoreApplication::arguments())) {
+    complain(options.errorText());
+    return 2;
+  }
+  options.process(app);  // --help, --version
   QSettings settings;
   rpcrdma::gui::MainWindow window(settings);
   window.show();
@@ -47,9 +62,11 @@ int main(int argc, char** argv) {
   }
   const bool asked = options.isSet(attach) || !options.positionalArguments().isEmpty();
   if (asked && window.document().is_empty()) {
-    std::fprintf(stderr, "rpcrdma-gui: %s\n", qPrintable(window.message()));
+    complain(window.message());
     return 2;
   }
+  // Of several endpoints some are not there.
+  if (options.isSet(attach) && !window.message().isEmpty()) complain(window.message());
   if (options.isSet(filter)) {
     rpcrdma::filter::FilterError error;
     if (!window.document().set_filter(options.value(filter), &error)) {

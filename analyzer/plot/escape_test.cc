@@ -11,6 +11,22 @@ TEST(Escape, XmlHasNoMarkupLeft) {
   EXPECT_EQ(escape_xml("Zürich \xe2\x82\xac"), "Zürich \xe2\x82\xac");
 }
 
+TEST(Escape, ATerminalGetsNothingThatItActsOn) {
+  EXPECT_EQ(escape_terminal("a\x1b[2J\r\n\t\x7fz"), "a\\x1b[2J\\x0d\\x0a\\x09\\x7fz");
+  // C1 as one byte and in UTF-8, marks of direction, a byte that begins no character.
+  EXPECT_EQ(escape_terminal("\x9b"
+                            "2J\xc2\x9b\xe2\x80\xae\xff"),
+            "\\x9b2J\\xc2\\x9b\\xe2\\x80\\xae\\xff");
+  EXPECT_EQ(escape_terminal(std::string_view("\0", 1)), "\\x00");
+}
+
+TEST(Escape, ATerminalGetsAllElseAsItIs) {
+  for (const char* text :
+       {"", "C:\\x <&>", "Zürich \xe2\x82\xac", "\xf0\x9f\x98\x80", "\xef\xbf\xbd"}) {
+    EXPECT_EQ(escape_terminal(text), text);
+  }
+}
+
 TEST(Escape, XmlHoldsOnlyItsOwnCharacters) {
   const std::string bad = "\xef\xbf\xbd";  // U+FFFD
   EXPECT_EQ(escape_xml(std::string("a\0b", 3)), "a" + bad + "b");

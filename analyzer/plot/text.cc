@@ -105,6 +105,28 @@ std::string escape_xml(std::string_view text) {
   return out;
 }
 
+std::string escape_terminal(std::string_view text) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::string_view before = text;
+    const char32_t c = take_character(text);
+    const std::string_view bytes = before.substr(0, before.size() - text.size());
+    if (c >= 0x20 && c != 0x7f && !is_format(c) && (c != kBad || bytes.size() != 1)) {
+      out += bytes;
+      continue;
+    }
+    for (const char byte : bytes) {
+      const auto value = static_cast<std::uint8_t>(byte);
+      out += "\\x";
+      out += kDigits[value >> 4U];
+      out += kDigits[value & 0x0fU];
+    }
+  }
+  return out;
+}
+
 std::string fit_terminal(std::string_view text, std::size_t width, bool utf8) {
   std::string out;
   std::size_t used = 0;

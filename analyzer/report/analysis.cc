@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include <rpcrdma/plot/escape.h>
 #include <rpcrdma/report/analysis.h>
 #include <rpcrdma/report/selection.h>
 
@@ -337,7 +338,7 @@ void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& sour
   c.clock_steps_back = f.clock_steps_back;
   c.dropped = pipeline.dropped(source);
   c.file_cut_short = source.cut_short;
-  c.damage = source.damage;
+  c.damage = plot::escape_terminal(source.damage);  // names of files are in it
   c.packets = pipeline.connections().stats();
   report_.recording = events_->recording();
   report_.recording.events = pipeline.events();

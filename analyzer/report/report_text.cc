@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <rpcrdma/plot/escape.h>
 #include <rpcrdma/report/context.h>
 #include <rpcrdma/report/report_text.h>
 #include <rpcrdma/report/verdict.h>
@@ -18,6 +19,9 @@
 namespace rpcrdma::report {
 
 namespace {
+
+// A report that was read can hold anything, and a recording the words of others.
+using plot::escape_terminal;
 
 // More than that many only with TextOptions::all.
 constexpr std::size_t kConnectionsShown = 20;
@@ -30,13 +34,6 @@ struct Paint {
   }
 };
 
-// On one line, whatever a report that was read has there.
-std::string printable(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c >= 0 && (c < ' ' || c == 0x7f); }, ' ');
-  return text;
-}
-
 std::string number(std::uint64_t n, const char* one, const char* several) {
   return fmt::format("{} {}", n, n == 1 ? one : several);
 }
@@ -46,7 +43,8 @@ const char* side_name(std::size_t side) {
 }
 
 std::string end_text(const EndPoint& e) {
-  return e.qpn ? fmt::format("{} QP {}", e.address, *e.qpn) : fmt::format("{} QP ?", e.address);
+  const std::string address = escape_terminal(e.address);
+  return e.qpn ? fmt::format("{} QP {}", address, *e.qpn) : fmt::format("{} QP ?", address);
 }
 
 std::string frames_text(const std::vector<std::uint64_t>& frames, std::uint64_t count) {
@@ -82,7 +80,7 @@ void connection_text(std::string& out, const Connection& c, const Paint& paint) 
   out += fmt::format("  set-up     {}\n", setup);
   if (c.state == roce::State::kRejected) {
     out += fmt::format("  refused    by the {}: {}\n", side_name(c.closed_by == 0 ? 0 : 1),
-                       c.reject_reason);
+                       escape_terminal(c.reject_reason));
   } else if (c.closed_by >= 0) {
     out += fmt::format("  closed     by the {}, frame {}\n", side_name(c.closed_by == 0 ? 0 : 1),
                        c.closed_frame);
@@ -101,7 +99,7 @@ void connection_text(std::string& out, const Connection& c, const Paint& paint) 
   if (c.malformed != 0) out += fmt::format(", {} malformed", c.malformed);
   out += '\n';
   if (!c.dialect.name.empty()) {
-    out += printable(fmt::format(
+    out += escape_terminal(fmt::format(
                "  dialect    {}: {}{}; no rules are known of it", c.dialect.name,
                c.dialect.frame != 0 ? fmt::format("frame {}, ", c.dialect.frame) : std::string(),
                c.dialect.reason)) +
@@ -159,17 +157,17 @@ void connection_text(std::string& out, const Connection& c, const Paint& paint) 
 }
 
 std::string about(const Finding& x) {
-  return fmt::format("{}{}{}", x.rule,
-                     x.connection != 0 ? fmt::format(", connection {}", x.connection) : "",
-                     x.peer.empty()   ? ""
-                     : x.role.empty() ? fmt::format(", {}", x.peer)
-                                      : fmt::format(", {} {}", x.role, x.peer));
+  return escape_terminal(fmt::format(
+      "{}{}{}", x.rule, x.connection != 0 ? fmt::format(", connection {}", x.connection) : "",
+      x.peer.empty()   ? ""
+      : x.role.empty() ? fmt::format(", {}", x.peer)
+                       : fmt::format(", {} {}", x.role, x.peer)));
 }
 
 std::string what(const Finding& x) {
   std::string where = frames_text(x.frames, x.count);
   if (x.count > 1) where = fmt::format("{} times{}{}", x.count, where.empty() ? "" : ", ", where);
-  return where.empty() ? x.text : fmt::format("{} ({})", x.text, where);
+  return escape_terminal(where.empty() ? x.text : fmt::format("{} ({})", x.text, where));
 }
 
 // Findings of one rule about one peer stand together, where the first of them stands.
@@ -206,7 +204,7 @@ void findings_text(const Report& r, const TextOptions& options, const Paint& pai
       out += fmt::format("    and {} more of the same rule (--all lists them)\n",
                          group.size() - shown);
     }
-    if (!first.advice.empty()) out += fmt::format("    {}\n", first.advice);
+    if (!first.advice.empty()) out += fmt::format("    {}\n", escape_terminal(first.advice));
   }
   std::uint64_t omitted = 0;
   for (const std::uint64_t n : r.findings_omitted) omitted += n;
@@ -219,7 +217,7 @@ void trust_text(const Report& r, const Paint& paint, std::string& out) {
   if (lines.empty()) out += ": nothing is missing, cut short or damaged";
   out += '\n';
   for (const TrustLine& line : lines) {
-    out += fmt::format("  {:<10} {}\n", line.name, printable(line.text));
+    out += fmt::format("  {:<10} {}\n", line.name, escape_terminal(line.text));
   }
   out += '\n';
 }
@@ -228,7 +226,7 @@ void recording_text(const Report& r, const Paint& paint, std::string& out) {
   if (!r.recording.any()) return;
   out += paint("1", "Recording") + '\n';
   for (const RecordingLine& line : recording_lines(r.recording)) {
-    out += fmt::format("  {:<10} {}\n", line.name, printable(line.text));
+    out += fmt::format("  {:<10} {}\n", line.name, escape_terminal(line.text));
   }
   out += '\n';
 }
@@ -268,7 +266,7 @@ std::string named(bool reverse, const std::string& label) {
 struct Row {
   const ProcedureKey* key;
   const Procedure* p;
-  [[nodiscard]] std::string name() const { return named(key->reverse, p->label); }
+  [[nodiscard]] std::string name() const { return escape_terminal(named(key->reverse, p->label)); }
 };
 
 void parts_text(const std::vector<Row>& rows, const Paint& paint, std::string& out) {
@@ -324,8 +322,9 @@ void slowest_text(const Report& r, const Paint& paint, std::string& out) {
   constexpr std::size_t kShown = 10;
   for (std::size_t i = 0; i < std::min(list.size(), kShown); ++i) {
     const SlowCall& s = list[i];
-    out += fmt::format("{:<32} {:>9} {:>9} {:>9} {:#010x} {:>10}", named(s.reverse, s.label),
-                       format_duration(s.latency_ns), s.frame, s.reply_frame, s.xid, s.connection);
+    out += fmt::format("{:<32} {:>9} {:>9} {:>9} {:#010x} {:>10}",
+                       escape_terminal(named(s.reverse, s.label)), format_duration(s.latency_ns),
+                       s.frame, s.reply_frame, s.xid, s.connection);
     if (s.data_ns >= 0) {
       out += fmt::format("  {}, {}, {}", format_duration(s.before_data_ns),
                          format_duration(s.data_ns), format_duration(s.after_data_ns));
@@ -344,12 +343,12 @@ void write_text(const Report& r, const TextOptions& options,
                      : v.health == Health::kLossy || v.health == Health::kWarnings ? "1;33"
                      : v.health == Health::kHealthy                                ? "1;32"
                                                                                    : "1";
-  std::string out = paint(code, v.text) + '\n';
+  std::string out = paint(code, escape_terminal(v.text)) + '\n';
   if (!r.filter.empty()) {
     out += fmt::format(
         "filter: {}\n  (RPCs and findings on messages; connections and packets are "
         "of all)\n",
-        printable(r.filter));
+        escape_terminal(r.filter));
   }
   findings_text(r, options, paint, out);
   capture_text(r, paint, out);

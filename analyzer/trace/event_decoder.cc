@@ -184,7 +184,12 @@ void fields(Fields<trace::Receives> f) {
 void fields(Fields<trace::Credits> f) {
   f.by(f.told.side);
   f.number(FieldId::kCreditRequested, f.told.requested);
-  f.number(FieldId::kCreditGranted, f.told.granted);
+  if (trace::has_limit_as_grant(f.told)) {
+    f.number(FieldId::kTraceCreditLimit, f.told.granted);
+  } else {
+    f.number(FieldId::kCreditGranted, f.told.granted);
+    f.known(FieldId::kTraceCreditLimit, f.told.limit);
+  }
   f.number(FieldId::kCreditInUse, f.told.in_use);
   f.number(FieldId::kTraceWaiting, f.told.waiting);
   f.known(FieldId::kTraceInUseMost, f.told.in_use_most);

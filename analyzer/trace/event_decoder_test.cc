@@ -174,7 +174,8 @@ TEST(EventDecoder, OffsetsAreThoseOfTheBytes) {
   trace.begin();
   tell_plain_connection(trace, 7);
   trace.tell(7, trace::Expose{5, 6, 7, 8, 1, {}});
-  trace.tell(7, trace::Credits{1, {}, 2, 3, 4, 5, 6});
+  trace.tell(7, trace::Credits{1, {}, 2, 3, 4, 5, 6, 7, 8});
+  trace.tell(7, CreditsWithoutLimit{0, {}, 2, 3, 4, 5, 6});
   trace.tell(0, trace::Registration{1, 2, 3, {}});
   Places places;
   trace.for_each([&](auto data, const roce::PacketMeta& meta) {
@@ -182,6 +183,31 @@ TEST(EventDecoder, OffsetsAreThoseOfTheBytes) {
     decode_event({*trace::view_event(places.event), meta, nullptr, 0}, places);
   });
   EXPECT_GT(places.fields, 20U);
+}
+
+TEST(EventDecoder, AGrantAndALimitAreTwoThings) {
+  TraceBuilder trace;
+  trace::Credits own;
+  own.requested = 4;
+  own.granted = 32;
+  own.limit = 4;
+  trace.tell(7, own);
+  trace::Credits peers;
+  peers.side = 1;
+  peers.granted = 32;
+  trace.tell(7, peers);
+  trace.tell(7, CreditsWithoutLimit{0, {}, 4, 4, 1, 0, 0});
+  trace.tell(7, CreditsWithoutLimit{1, {}, 4, 32, 1, 0, 0});
+  const auto json = decoded(trace);
+  EXPECT_EQ(json[0]["rpcrdma.credit.granted"], 32);
+  EXPECT_EQ(json[0]["rpcrdma.trace.credit_limit"], 4);
+  EXPECT_EQ(json[1]["rpcrdma.credit.granted"], 32);
+  EXPECT_FALSE(json[1].contains("rpcrdma.trace.credit_limit"));
+  // Of its own Calls an older endpoint reported the limit alone.
+  EXPECT_FALSE(json[2].contains("rpcrdma.credit.granted"));
+  EXPECT_EQ(json[2]["rpcrdma.trace.credit_limit"], 4);
+  EXPECT_EQ(json[3]["rpcrdma.credit.granted"], 32);
+  EXPECT_FALSE(json[3].contains("rpcrdma.trace.credit_limit"));
 }
 
 TEST(EventDecoder, MemoryThatIsRegistered) {

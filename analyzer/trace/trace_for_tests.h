@@ -23,6 +23,15 @@ using Bytes = std::vector<std::uint8_t>;
   return {text.begin(), text.end()};
 }
 
+// trace::Credits as endpoints wrote it before it had a limit: of own Calls that stood in `granted`.
+struct CreditsWithoutLimit {
+  static constexpr trace::EventType kType = trace::EventType::kCredits;
+  std::uint8_t side = 0;
+  std::array<std::uint8_t, 3> reserved{};
+  std::uint32_t requested = 0, granted = 0, in_use = 0, waiting = 0, in_use_most = 0;
+};
+static_assert(sizeof(CreditsWithoutLimit) == 24);
+
 // Events one after the other, a microsecond apart unless the test says otherwise, as one thread of
 // an endpoint tells them.
 class TraceBuilder {

@@ -55,6 +55,12 @@ TEST_F(Doctor, AMachineWithoutRdmaLacksNothing) {
   EXPECT_THAT(to_text(lines), HasSubstr("Nothing is missing."));
 }
 
+TEST_F(Doctor, NamesOfDevicesAreHarmlessOnATerminal) {
+  const std::string text = to_text({{"a\x1b[2J", Health::kGood, "b\xc2\x9b\nforged: c", "d\x07"}});
+  EXPECT_THAT(text, HasSubstr("a\\x1b[2J: b\\xc2\\x9b\\x0aforged: c\n"));
+  EXPECT_THAT(text, HasSubstr("-> d\\x07\n"));
+}
+
 TEST_F(Doctor, WhereTheKernelCanMakeADeviceItIsToldHow) {
   utsname kernel{};
   ASSERT_EQ(::uname(&kernel), 0);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <rpcrdma/doctor/verdict.h>
+#include <rpcrdma/plot/escape.h>
 
 namespace rpcrdma::doctor {
 
@@ -259,8 +260,12 @@ std::string to_text(const std::vector<Line>& lines) {
   std::size_t missing = 0;
   for (const Line& l : lines) {
     missing += l.health == Health::kMissing ? 1 : 0;
-    text += fmt::format("{:<7}  {}: {}\n", health_name(l.health), l.subject, l.text);
-    if (!l.advice.empty()) text += fmt::format("         -> {}\n", l.advice);
+    // Names of devices and network interfaces are in it.
+    text += fmt::format("{:<7}  {}: {}\n", health_name(l.health), plot::escape_terminal(l.subject),
+                        plot::escape_terminal(l.text));
+    if (!l.advice.empty()) {
+      text += fmt::format("         -> {}\n", plot::escape_terminal(l.advice));
+    }
   }
   return text + (missing == 0 ? std::string("Nothing is missing.\n")
                               : fmt::format("{} missing; what to do stands below {}.\n", missing,

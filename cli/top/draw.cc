@@ -103,8 +103,10 @@ const char* sort_name(Sort sort) {
 }
 
 // What can be done without where there is no room.
-void put_if_whole(Row& row, const std::string& text, Style style = Style::kPlain) {
-  if (row.left() >= text.size()) row.put(text, style);
+bool put_if_whole(Row& row, const std::string& text, Style style = Style::kPlain) {
+  if (row.left() < text.size()) return false;
+  row.put(text, style);
+  return true;
 }
 
 // Draws all parts of one screen.
@@ -135,7 +137,8 @@ class Drawer {
   void connection(const ShownConnection& c, bool selected);
   void table(std::size_t rows);
   void detail(std::size_t chart);
-  void credits(const ShownConnection& c, std::size_t chart);
+  // False: there was no room for the inline thresholds.
+  bool credits(const ShownConnection& c, std::size_t chart);
   void bars(const ShownConnection& c, std::uint32_t Credits::*what, const char* name,
             std::uint32_t full, Style style);
   void findings_heading(const char* behind);
@@ -183,7 +186,9 @@ std::string Drawer::trouble() const {
   if (gone > kNamed) return fmt::format(" {} endpoints have ended ", gone);
   for (const ShownEndpoint& e : s_.endpoints) {
     if (!has_ended(e)) continue;
-    ended += fmt::format("{}{} has ended{}{}", ended.empty() ? " " : ", ", e.name,
+    // In few words: at 80 columns there is room for some 25 characters.
+    ended += fmt::format("{}{} {} {}{}{}", ended.empty() ? " " : ", ", e.name,
+                         e.in_order ? "has ended" : "killed?", clock(e.ended_ns),
                          e.why.empty() ? "" : ": ", e.why);
   }
   return ended.empty() ? ended : ended + " ";
@@ -366,14 +371,21 @@ void Drawer::table(std::size_t rows) {
 
 constexpr std::size_t kLabel = 9;  // columns in front of bars
 
-void Drawer::credits(const ShownConnection& c, std::size_t chart) {
+std::string inline_text(const ShownConnection& c) {
+  return fmt::format("  inline {}/{}", c.inline_call, c.inline_reply);
+}
+
+bool Drawer::credits(const ShownConnection& c, std::size_t chart) {
   Row r = row();
   r.cell(" Credits", 10, Side::kLeft, Style::kBold);
-  r.put(fmt::format("requested {}  granted {}  in use {}  ", c.credits.requested, c.credits.granted,
-                    c.credits.in_use));
+  r.put(fmt::format("requested {}  granted {}  ", c.credits.requested, c.credits.granted));
+  if (c.credits.limit != 0 && c.credits.limit != c.credits.granted) {
+    r.put(fmt::format("limit {}  ", c.credits.limit));
+  }
+  r.put(fmt::format("in use {}  ", c.credits.in_use));
   r.put(fmt::format("waiting {}", c.credits.waiting),
         c.credits.waiting != 0 ? Style::kWarning : Style::kPlain);
-  r.put(fmt::format("  inline {}/{}", c.inline_call, c.inline_reply));
+  const bool with_inline = put_if_whole(r, inline_text(c));
   put_if_whole(r, "  (below, the most in each second)", Style::kDim);
   add(r.take());
   const std::uint32_t asked = std::max(most(c, &Credits::requested), most(c, &Credits::granted));
@@ -392,6 +404,7 @@ void Drawer::credits(const ShownConnection& c, std::size_t chart) {
     add(r.take());
   }
   bars(c, &Credits::waiting, "waiting", most(c, &Credits::waiting), Style::kWarning);
+  return with_inline;
 }
 
 // One line of them.
@@ -417,7 +430,7 @@ void Drawer::detail(std::size_t chart) {
   heading(fmt::format("{}: client {} > server {}", c.id, c.calls_here ? c.local : c.peer,
                       c.calls_here ? c.peer : c.local),
           c.state);
-  credits(c, chart);
+  const bool with_inline = credits(c, chart);
   Row r = row();
   r.cell(" Calls", 10, Side::kLeft, Style::kBold);
   r.put(fmt::format("{}  answered {}  errors {}", count(c.totals.calls), count(c.totals.replies),
@@ -426,6 +439,7 @@ void Drawer::detail(std::size_t chart) {
     r.put(fmt::format("  resent {}  NAK {}  RNR {}", c.sent_again, c.naks, c.rnr_naks),
           Style::kWarning);
   }
+  if (!with_inline) put_if_whole(r, inline_text(c));
   add(r.take());
   r = row();
   r.cell(" Chunks", 10, Side::kLeft, Style::kBold);
@@ -530,7 +544,8 @@ void Drawer::help() {
       "                INCOMPLETE: the rest is drawn from what was received",
       " PEER           < it calls the endpoint, > the endpoint calls it; address.QP",
       " p50 p99        from Call to Reply as the endpoint sees them, last 5 to 10 s",
-      " USE/GRANT      credits in use / granted: Calls outstanding, and how many may be",
+      " USE/GRANT      credits in use / granted by the peer: Calls outstanding, and how many",
+      "                may be; limit: the endpoint's own maximum where that is smaller",
       " WAIT           Calls of the endpoint that wait for a credit",
       " bars           the most in each second, up to what was granted; yellow where no",
       "                credit was left",

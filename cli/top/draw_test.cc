@@ -37,8 +37,8 @@ Shown busy(std::uint32_t connections = 3) {
     c.open = true;
     c.rates.calls = 4000;
     c.latency = {12'345, 45'678};
-    c.credits = {128, 64, 63, 5};
-    for (std::uint32_t n = 0; n < kHistory; ++n) c.history.push_back({128, 64, n % 65, n / 100});
+    c.credits = {128, 64, 63, 5, 0};
+    for (std::uint32_t n = 0; n < kHistory; ++n) c.history.push_back({128, 64, n % 65, n / 100, 0});
     s.rows.push_back(c);
   }
   s.found = {1, 2, 0};
@@ -97,6 +97,24 @@ TEST(Draw, TheSelectedConnectionIsShownWhole) {
   const std::string ascii = text(draw(busy(), view, {80, 24}, false));
   EXPECT_TRUE(std::all_of(ascii.begin(), ascii.end(), [](char c) { return (c & 0x80) == 0; }));
   EXPECT_THAT(ascii, HasSubstr("##"));
+}
+
+TEST(Draw, AClientWithAllItsOwnCreditsInUseLacksNone) {
+  Shown s = busy(1);
+  s.rows[0].credits = {8, 32, 8, 0, 8};
+  s.rows[0].history.assign(kHistory, {8, 32, 8, 0, 8});
+  s.rows[0].inline_call = s.rows[0].inline_reply = 4096;
+  View view;
+  view.selected = 1;
+  const auto lines = draw(s, view, {80, 24}, true);
+  EXPECT_THAT(text(lines), HasSubstr("requested 8  granted 32  limit 8  in use 8  waiting 0"));
+  EXPECT_THAT(text(lines), HasSubstr("8/32"));
+  EXPECT_THAT(text(lines), HasSubstr("inline 4096/4096"));
+  for (const Line& line : lines) {
+    for (const Piece& p : line) {
+      EXPECT_FALSE(p.style == Style::kWarning && p.text.find("█") != std::string::npos);
+    }
+  }
 }
 
 TEST(Draw, TroubleHasRoomIn80Columns) {
@@ -227,6 +245,15 @@ TEST(Draw, AnEndpointThatEndedIsSaidToHave) {
   shown.endpoints[0].ended = true;
   shown.endpoints[0].role = std::string(100, 'r');
   EXPECT_THAT(text(draw(shown, {}, {80, 24}, true)), HasSubstr("nfsd has ended"));
+}
+
+TEST(Draw, WhenAndHowAnEndpointEnded) {
+  Shown shown = busy();
+  shown.endpoints[0].ended = true;
+  shown.endpoints[0].ended_ns = kNoon;
+  EXPECT_THAT(text(draw(shown, {}, {80, 24}, true)), HasSubstr("nfsd has ended 12:00:00  "));
+  shown.endpoints[0].in_order = false;
+  EXPECT_THAT(text(draw(shown, {}, {80, 24}, true)), HasSubstr("nfsd killed? 12:00:00  "));
 }
 
 TEST(Draw, WhoEndedHidesNoCounts) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include <rpcrdma/rules/checker.h>
 #include <rpcrdma/stats/histogram.h>
 #include <rpcrdma/top/gather.h>
+#include <rpcrdma/trace_reader/stream_end.h>
 
 namespace rpcrdma::top {
 
@@ -56,7 +58,8 @@ struct Row {
   std::uint32_t index = 0;  // roce::Connection::index
   std::uint32_t endpoint = 0;
   std::uint8_t local = 0;
-  bool told = false;  // of credits
+  bool told = false;       // of credits
+  bool peer_gone = false;  // the endpoint at its other end ended without closing it
   Credits credits;
   Credits most;  // in this second
   std::uint64_t sent_again = 0, naks = 0, rnr_naks = 0;
@@ -114,13 +117,14 @@ Rates rates_of(const Totals& now, const Totals& before, double seconds) {
 
 Credits most_of(const Credits& a, const Credits& b) {
   return {std::max(a.requested, b.requested), std::max(a.granted, b.granted),
-          std::max(a.in_use, b.in_use), std::max(a.waiting, b.waiting)};
+          std::max(a.in_use, b.in_use), std::max(a.waiting, b.waiting), std::max(a.limit, b.limit)};
 }
 
-const char* state_of(const roce::Connection& c, bool endpoint_ended) {
-  if (c.state == roce::State::kRejected) return "rejected";
-  if (c.state == roce::State::kClosed) return "closed";
-  return endpoint_ended ? "gone" : "open";
+// What both ends of a connection say of it.
+using Ends = std::array<std::pair<std::string, std::uint32_t>, 2>;
+Ends ends_of(const roce::Connection& c) {
+  return {{{c.side[0].address.to_string(), c.side[0].qpn},
+           {c.side[1].address.to_string(), c.side[1].qpn}}};
 }
 
 // One that is larger comes first.
@@ -164,7 +168,8 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
   report::Pipeline pipeline;
 
   std::vector<ShownEndpoint> endpoints;
-  std::uint32_t from = 0;  // the endpoint whose frame it is
+  std::vector<trace_reader::StreamEnd> stream_ends;  // of the endpoints
+  std::uint32_t from = 0;                            // the endpoint whose frame it is
   std::int64_t frame_ns = 0;
   roce::ByConnection<Row> rows;
   Totals gone;  // of connections that have no row any more
@@ -187,9 +192,13 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
   }
   [[nodiscard]] Credits credits_of(const Row& r) const {
     if (r.told) return r.credits;
+    const model::Credits& counted = counted_credits(r);
+    return {counted.requested, counted.granted, counted.in_use, 0, 0};
+  }
+  // By the messages.
+  [[nodiscard]] const model::Credits& counted_credits(const Row& r) const {
     const model::ConnectionModel& c = model(r);
-    const model::Credits& counted = c.caller[c.client == 1 ? 1 : 0].credits;
-    return {counted.requested, counted.granted, counted.in_use, 0};
+    return c.caller[c.client == 1 ? 1 : 0].credits;
   }
 
   void on_event(const trace_reader::Event& event) override;
@@ -203,6 +212,17 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
   void forget(std::uint32_t index);
   void found(const rules::Occurrence& o);
   void note(ShownFinding finding);
+  // Null: it was evicted.
+  [[nodiscard]] const roce::Connection* connection(const Row& r) const {
+    return pipeline.connections().find(r.index);
+  }
+  [[nodiscard]] bool is_open(const Row& r) const {
+    const roce::Connection* c = connection(r);
+    return c != nullptr && c->state < roce::State::kRejected && !endpoints[r.endpoint].ended &&
+           !r.peer_gone;
+  }
+  [[nodiscard]] const char* state_of(const Row& r) const;
+  void ended(std::uint32_t endpoint, const std::string& why, std::int64_t wall_ns);
   void end_second(std::int64_t now_ns, double length);
   [[nodiscard]] std::vector<const Row*> in_order(Sort sort) const;
   [[nodiscard]] ShownConnection shown(const Row& r) const;
@@ -255,7 +275,8 @@ void Gather::Impl::credits(const trace_reader::Event& event) {
   const auto told = *trace::read_event<trace::Credits>(event.view);
   if (model(*r).reverse(event.side(told.side))) return;
   r->told = true;
-  r->credits = {told.requested, told.granted, told.in_use, told.waiting};
+  r->credits = {told.requested, trace::granted_credits(told).value_or(counted_credits(*r).granted),
+                told.in_use, told.waiting, trace::credit_limit(told)};
   r->most = most_of(r->most, r->credits);
   r->most.in_use = std::max(r->most.in_use, told.in_use_most);
 }
@@ -328,12 +349,49 @@ void Gather::Impl::note(ShownFinding finding) {
   at->second.order = ++found_order;
 }
 
+const char* Gather::Impl::state_of(const Row& r) const {
+  switch (pipeline.connections().connection(r.index).state) {
+    case roce::State::kRejected:
+      return "rejected";
+    case roce::State::kClosed:
+      return "closed";
+    default:
+      return endpoints[r.endpoint].ended ? "gone" : r.peer_gone ? "no peer" : "open";
+  }
+}
+
+// A peer whose adapter is gone finds out after its retries, which takes seconds.
+void Gather::Impl::ended(std::uint32_t endpoint, const std::string& why, std::int64_t wall_ns) {
+  ShownEndpoint& e = endpoints[endpoint];
+  std::set<Ends> left;
+  rows.for_each([&](const Row& r) {
+    if (r.endpoint == endpoint && is_open(r)) left.insert(ends_of(*connection(r)));
+  });
+  e.ended = true;
+  e.why = why;
+  e.ended_ns = wall_ns;
+  e.in_order = stream_ends[endpoint].in_order();
+  if (!left.empty()) {
+    rows.for_each([&](Row& r) {
+      if (r.endpoint != endpoint && is_open(r))
+        r.peer_gone = left.contains(ends_of(*connection(r)));
+    });
+  }
+  if (e.in_order) return;
+  frame_ns = wall_ns;
+  ShownFinding f;
+  f.severity = rules::Severity::kWarning;
+  f.text = fmt::format("{} ended without closing its connections", e.name);
+  f.advice = "see whether its process was killed, or crashed";
+  note(std::move(f));
+}
+
 void Gather::Impl::end_second(std::int64_t now_ns, double length) {
   const bool rotates = ++seconds % kLatencySeconds == 0;
   Totals all = gone;
   std::vector<std::uint32_t> over;
   rows.for_each([&](Row& r) {
-    const roce::Connection* c = pipeline.connections().find(r.index);
+    const roce::Connection* c = connection(r);
     const Totals t = totals_of(model(r));
     add_to(all, t);
     r.rates = rates_of(t, r.totals, length);
@@ -383,8 +441,8 @@ ShownConnection Gather::Impl::shown(const Row& r) const {
   s.local = end_text(c.side[r.local]);
   s.peer = end_text(c.side[1U - r.local]);
   s.calls_here = m.client >= 0 ? m.client == r.local : r.local == 0;
-  s.state = state_of(c, endpoints[r.endpoint].ended);
-  s.open = c.state < roce::State::kRejected && !endpoints[r.endpoint].ended;
+  s.state = state_of(r);
+  s.open = is_open(r);
   s.version = m.version;
   s.inline_call = m.thresholds.call;
   s.inline_reply = m.thresholds.reply;
@@ -404,21 +462,22 @@ Gather::~Gather() = default;
 
 std::uint32_t Gather::add(const std::string& name) {
   impl_->endpoints.push_back({name, {}, false, {}});
+  impl_->stream_ends.emplace_back();
   return static_cast<std::uint32_t>(impl_->endpoints.size() - 1);
 }
 
 void Gather::frame(std::uint32_t endpoint, const capture::Frame& frame) {
   impl_->from = endpoint;
   impl_->frame_ns = frame.time_ns;
+  if (frame.link == capture::LinkType::kUpperPdu) impl_->stream_ends[endpoint].frame(frame.data);
   capture::Frame numbered = frame;
   numbered.number = impl_->pipeline.frames().total + 1;
   numbered.file = endpoint;
   impl_->pipeline.frame(numbered);
 }
 
-void Gather::ended(std::uint32_t endpoint, const std::string& why) {
-  impl_->endpoints[endpoint].ended = true;
-  impl_->endpoints[endpoint].why = why;
+void Gather::ended(std::uint32_t endpoint, const std::string& why, std::int64_t wall_ns) {
+  impl_->ended(endpoint, why, wall_ns);
 }
 
 void Gather::tick(std::int64_t now_ns, bool at_once) {
@@ -450,8 +509,7 @@ Shown Gather::show(View& view, std::size_t rows, std::int64_t wall_ns) const {
   for (std::size_t at = 0; at < all.size(); ++at) {
     const Row& r = *all[at];
     add_to(s.totals, totals_of(i.model(r)));
-    const roce::Connection* c = i.pipeline.connections().find(r.index);
-    if (c != nullptr && c->state < roce::State::kRejected && !i.endpoints[r.endpoint].ended) {
+    if (i.is_open(r)) {
       ++s.open;
       s.waiting += i.credits_of(r).waiting;
     }

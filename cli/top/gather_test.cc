@@ -34,13 +34,13 @@ class Gathered : public ::testing::Test {
  protected:
   Gathered() { gather_.add("42"); }
 
-  void feed() {
+  void feed(std::uint32_t endpoint = 0) {
     for (const TraceBuilder::Frame& f : trace_.frames()) {
       capture::Frame frame;
       frame.time_ns = f.time_ns;
       frame.link = capture::LinkType::kUpperPdu;
       frame.data = f.data;
-      gather_.frame(0, frame);
+      gather_.frame(endpoint, frame);
     }
     trace_.frames().clear();
   }
@@ -103,6 +103,7 @@ TEST_F(Gathered, TheMostCreditsInEachSecond) {
     trace::Credits c;
     c.requested = 64;
     c.granted = 32;
+    c.limit = 32;
     c.in_use = in_use;
     c.waiting = waiting;
     trace_.tell(1, c);
@@ -128,13 +129,35 @@ TEST_F(Gathered, CreditsOfCallsThatWereAnsweredAtOnce) {
   tell_plain_connection(trace_, 1);
   gather_.tick(0);
   trace::Credits c;
-  c.granted = 32;
+  c.granted = c.limit = 32;
   c.in_use_most = 7;
   trace_.tell(1, c);
   feed();
   gather_.tick(kSecond);
   EXPECT_EQ(show().rows[0].history.back().in_use, 7U);
   EXPECT_EQ(show().rows[0].credits.in_use, 0U);
+}
+
+TEST_F(Gathered, AClientsLimitIsNoGrant) {
+  trace_.begin();
+  tell_plain_connection(trace_, 1);
+  trace::Credits c;
+  c.requested = c.limit = c.in_use = 8;
+  c.granted = 32;
+  trace_.tell(1, c);
+  const Shown s = show();
+  EXPECT_EQ(s.rows[0].credits.granted, 32U);
+  EXPECT_EQ(s.rows[0].credits.limit, 8U);
+}
+
+TEST_F(Gathered, AnOlderClientsGrantsAreThoseOfItsReplies) {
+  trace_.begin();
+  tell_plain_connection(trace_, 1);
+  call(1, 1, 1000);
+  trace_.tell(1, trace_reader::testing::CreditsWithoutLimit{0, {}, 8, 8, 8, 0, 0});
+  const Shown s = show();
+  EXPECT_EQ(s.rows[0].credits.granted, 32U);
+  EXPECT_EQ(s.rows[0].credits.limit, 8U);
 }
 
 TEST_F(Gathered, LossIsSummedUp) {
@@ -234,7 +257,7 @@ TEST_F(Gathered, AnEndpointThatVanishesLeavesWhatItTold) {
   tell_plain_connection(trace_, 1);
   feed();
   gather_.tick(0);
-  gather_.ended(0, "connection reset");
+  gather_.ended(0, "connection reset", 7 * kSecond);
   gather_.tick(kSecond);
   gather_.tick(2 * Gather::kShownClosedNs);
   const Shown s = show();
@@ -243,6 +266,51 @@ TEST_F(Gathered, AnEndpointThatVanishesLeavesWhatItTold) {
   ASSERT_EQ(s.rows.size(), 1U);
   EXPECT_STREQ(s.rows[0].state, "gone");
   EXPECT_EQ(s.open, 0U);
+  EXPECT_EQ(s.endpoints[0].ended_ns, 7 * kSecond);
+  EXPECT_FALSE(s.endpoints[0].in_order);
+  ASSERT_EQ(s.findings.size(), 1U);
+  EXPECT_EQ(s.findings[0].text, "test ended without closing its connections");
+}
+
+TEST_F(Gathered, AnEndpointThatStopsInOrderIsNoFinding) {
+  trace_.begin();
+  tell_plain_connection(trace_, 1);
+  trace::ConnectionEnd end;
+  end.established = 1;
+  trace_.tell(1, end).end();
+  feed();
+  gather_.ended(0, {}, kSecond);
+  const Shown s = show();
+  EXPECT_TRUE(s.endpoints[0].in_order);
+  EXPECT_TRUE(s.findings.empty());
+  EXPECT_STREQ(s.rows[0].state, "closed");
+}
+
+// Its own retries tell the client only after seconds.
+TEST_F(Gathered, AtTheOtherEndOfAKilledServerTheConnectionIsNotOpen) {
+  trace_.begin("load");
+  tell_plain_connection(trace_, 1);
+  trace::Connection other = trace_reader::testing::plain_connection();
+  other.local_qpn = 0x700;
+  tell_plain_connection(trace_, 2, other);
+  feed();
+  // The server's side of the first.
+  ASSERT_EQ(gather_.add("43"), 1U);
+  trace::Connection server = trace_reader::testing::plain_connection();
+  std::swap(server.local, server.peer);
+  std::swap(server.local_qpn, server.peer_qpn);
+  server.active = 0;
+  trace_.begin("serve", "server", 43);
+  tell_plain_connection(trace_, 9, server);
+  feed(1);
+  EXPECT_EQ(show().open, 3U);
+  gather_.ended(1, {}, kSecond);
+  const Shown s = show();
+  EXPECT_EQ(s.open, 1U);
+  ASSERT_EQ(s.rows.size(), 3U);
+  EXPECT_STREQ(s.rows[0].state, "no peer");
+  EXPECT_STREQ(s.rows[1].state, "open");
+  EXPECT_STREQ(s.rows[2].state, "gone");
 }
 
 }  // namespace

@@ -326,7 +326,7 @@ class Pair {
   // No more Calls of a direction are with their responder than their requester may have sent.
   static void check_credits(const Peer& p) {
     if (!p.up || !p.other->up) return;
-    EXPECT_LE(p.responder.outstanding(), p.other->requester.granted());
+    EXPECT_LE(p.responder.outstanding(), p.other->requester.credit_limit());
   }
 
   std::uint64_t cookie_ = 0;  // of the connection
@@ -346,12 +346,12 @@ TEST(BothRoles, AGrantIsOfItsDirectionAlone) {
   ASSERT_NO_FATAL_FAILURE(p.connect());
   p.first.call(kSmall);
   ASSERT_TRUE(p.run_to_end());
-  EXPECT_EQ(p.first.requester.granted(), 6U);
-  EXPECT_EQ(p.second.requester.granted(), 1U);
+  EXPECT_EQ(p.first.requester.credit_limit(), 6U);
+  EXPECT_EQ(p.second.requester.credit_limit(), 1U);
   p.second.call(kSmall);
   ASSERT_TRUE(p.run_to_end());
-  EXPECT_EQ(p.first.requester.granted(), 6U);
-  EXPECT_EQ(p.second.requester.granted(), 3U);
+  EXPECT_EQ(p.first.requester.credit_limit(), 6U);
+  EXPECT_EQ(p.second.requester.credit_limit(), 3U);
   EXPECT_THAT(p.failures, ::testing::IsEmpty());
   p.settle();
   p.check_over();

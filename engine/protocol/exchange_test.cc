@@ -159,7 +159,7 @@ TEST(Exchange, RepliesInAnyOrder) {
     plans.push_back(p);
   }
   all_answered(e, plans);
-  EXPECT_EQ(e.requester.granted(), 1U);  // of the next connection
+  EXPECT_EQ(e.requester.credit_limit(), 1U);  // of the next connection
   EXPECT_GT(e.requester.counters().stalls, 100U);
 }
 

@@ -62,8 +62,8 @@ std::uint32_t Requester::waiting() const {
 std::uint32_t Requester::granted() const {
   return impl_->granted();
 }
-std::uint32_t Requester::told_grant() const {
-  return impl_->told_grant();
+std::uint32_t Requester::credit_limit() const {
+  return impl_->credit_limit();
 }
 std::uint32_t Requester::credits_in_use() const {
   return impl_->credits_in_use();

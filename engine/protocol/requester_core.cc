@@ -218,7 +218,8 @@ void RequesterCore::tell_own_credits(Time now) const {
   trace::Credits credits;
   credits.side = trace::kHere;
   credits.requested = credits_.own();
-  credits.granted = credits_.limit();
+  credits.granted = credits_.told();
+  credits.limit = credits_.limit();
   credits.in_use = credits_.outstanding();
   credits.waiting = credit_waiters_;
   credits.in_use_most = credits.in_use;  // they grow only where this is told

@@ -49,8 +49,8 @@ class RequesterCore : public WorkSource {
   [[nodiscard]] bool idle() const { return calls_.in_use() == 0 && flights_.in_use() == 0; }
   [[nodiscard]] std::uint32_t outstanding() const { return sent_.size() + ending_.size(); }
   [[nodiscard]] std::uint32_t waiting() const { return waiting_.size(); }
-  [[nodiscard]] std::uint32_t granted() const { return credits_.limit(); }
-  [[nodiscard]] std::uint32_t told_grant() const { return credits_.told(); }
+  [[nodiscard]] std::uint32_t granted() const { return credits_.told(); }
+  [[nodiscard]] std::uint32_t credit_limit() const { return credits_.limit(); }
   [[nodiscard]] std::uint32_t credits_in_use() const { return credits_.outstanding(); }
   [[nodiscard]] const RequesterCounters& counters() const { return counters_; }
 

@@ -165,16 +165,17 @@ TEST_F(RequesterTest, OneCallUntilTheFirstReplyThenWhatIsGranted) {
   std::vector<std::uint32_t> xids;
   for (int i = 0; i < 20; ++i) xids.push_back(call());
   EXPECT_EQ(sends(), 1U);
-  EXPECT_EQ(requester->granted(), 1U);
+  EXPECT_EQ(requester->credit_limit(), 1U);
   EXPECT_EQ(requester->credits_in_use(), 1U);
   arrive(reply_to(xids[0], 3));
   EXPECT_EQ(sends(), 1U + 3);
   EXPECT_EQ(requester->credits_in_use(), 3U);
-  EXPECT_EQ(requester->granted(), 3U);
+  EXPECT_EQ(requester->credit_limit(), 3U);
   EXPECT_EQ(requester->outstanding(), 3U);
   // Up, further than its own.
   arrive(reply_to(xids[1], 100));
-  EXPECT_EQ(requester->granted(), 8U);
+  EXPECT_EQ(requester->granted(), 100U);
+  EXPECT_EQ(requester->credit_limit(), 8U);
   EXPECT_EQ(requester->outstanding(), 8U);
   // Down: nothing is sent until fewer are outstanding than granted.
   for (int i = 2; i < 8; ++i) {
@@ -186,8 +187,8 @@ TEST_F(RequesterTest, OneCallUntilTheFirstReplyThenWhatIsGranted) {
   EXPECT_EQ(sends(), 11U);
   // Zero counts as one.
   arrive(reply_to(xids[9], 0));
-  EXPECT_EQ(requester->granted(), 1U);
-  EXPECT_EQ(requester->told_grant(), 0U);
+  EXPECT_EQ(requester->credit_limit(), 1U);
+  EXPECT_EQ(requester->granted(), 0U);
   EXPECT_EQ(sends(), 11U);
   arrive(reply_to(xids[10], 0));
   EXPECT_EQ(sends(), 12U);
@@ -459,7 +460,7 @@ TEST_P(HostileReplyTest, EndsItsCallAlone) {
   ASSERT_EQ(told.size(), 1U);
   EXPECT_EQ(told[0].status, CallStatus::kBadReply);
   EXPECT_THAT(told[0].reason, HasSubstr(GetParam().reason));
-  EXPECT_EQ(requester->granted(), 1U);  // what else it says is not believed either
+  EXPECT_EQ(requester->credit_limit(), 1U);  // what else it says is not believed either
   EXPECT_EQ(failure(), "");
   // And the next one can be answered.
   const std::uint32_t next = call();
@@ -619,7 +620,7 @@ TEST_F(RequesterTest, ErrorsEndTheCall) {
   EXPECT_EQ(told[2].status, CallStatus::kErrorVersion);
   EXPECT_EQ(requester->counters().error_chunk, 1U);
   EXPECT_EQ(requester->counters().error_version, 2U);
-  EXPECT_EQ(requester->granted(), 1U);  // which nobody knows the direction of
+  EXPECT_EQ(requester->credit_limit(), 1U);  // which nobody knows the direction of
   // Cut short, it is none.
   h.xid = call();
   Buffer cut = encode(h);
@@ -754,7 +755,7 @@ TEST_F(RequesterTest, AfterALostConnectionCallsGoAgainInOrderAndCreditsBeginAnew
   EXPECT_EQ(requester->outstanding(), 0U);
   EXPECT_EQ(requester->waiting(), 9U);
   start_again();
-  EXPECT_EQ(requester->granted(), 1U);
+  EXPECT_EQ(requester->credit_limit(), 1U);
   for (std::size_t i = 1; i < 10; ++i) {
     ASSERT_EQ(sends(), i);
     EXPECT_EQ(open(sent()).header.xid, xids[i]);

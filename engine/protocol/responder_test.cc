@@ -932,7 +932,7 @@ TEST_F(BothRolesTest, CallsAndRepliesWithTheSameXid) {
   arrive(encode(h, words({5, 1, 0, 0})));
   complete_withdrawals();
   EXPECT_THAT(outcomes, ElementsAre(CallStatus::kReplied));
-  EXPECT_EQ(requester->granted(), 3U);
+  EXPECT_EQ(requester->credit_limit(), 3U);
 }
 
 TEST_F(BothRolesTest, MessagesWithoutInlinePartGoByTheirChunks) {

@@ -361,7 +361,7 @@ TEST_F(TraceTest, RepliesThatCannotBeTrue) {
       told.take(),
       ElementsAre("message 1, 68 bytes", "error by 1, xid 2: a Reply has a Read list",
                   "call end 0 xid 2: status 4, attempts 1, 1000 1000 1000 1000", "receives +1 = 6",
-                  "credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0"));
+                  "credits 0: asked 4, granted 0, used 0 of at most 0, waiting 0, limit 1"));
 }
 
 TEST_F(TraceTest, RequesterIsRefused) {
@@ -674,6 +674,18 @@ TEST_F(TraceTest, ResponderIgnores) {
               ElementsAre("message 1, 20 bytes",
                           "error by 1, xid 5: an RDMA_ERROR, for nothing that was asked",
                           "receives +1 = 6"));
+}
+
+// Of a peer that grants more than its own four.
+TEST_F(TraceTest, AGrantIsReportedAsItWasGivenBesideTheLimit) {
+  be_requester();
+  ASSERT_EQ(call(), 1U);
+  arrive(reply_to(1, 32));
+  EXPECT_THAT(
+      told.take("credits"),
+      ElementsAre("credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0",
+                  "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 0",
+                  "credits 0: asked 4, granted 32, used 0 of at most 0, waiting 0, limit 4"));
 }
 
 TEST_F(TraceTest, MoreCallsThanCredits) {

@@ -122,7 +122,7 @@ TEST_F(VersionTwoRequester, CallsAndIsAnswered) {
   arrive(reply_to(xid));
   ASSERT_EQ(told.size(), 1U);
   EXPECT_EQ(told[0].status, CallStatus::kReplied);
-  EXPECT_EQ(requester->granted(), 4U);
+  EXPECT_EQ(requester->credit_limit(), 4U);
   EXPECT_FALSE(channel->lacks_version_two());
 }
 
@@ -371,7 +371,7 @@ TEST_F(VersionTwoRequester, TheOtherErrorsEndACallByTheirNames) {
     ASSERT_EQ(told.size(), 1U);
     EXPECT_EQ(told[0].status, status);
     // An error says nothing of credits (V2-06).
-    EXPECT_EQ(requester->granted(), 1U);
+    EXPECT_EQ(requester->credit_limit(), 1U);
   }
 }
 
@@ -403,7 +403,7 @@ TEST_F(VersionTwoRequester, AsksAnOptionAndIsAnswered) {
   ASSERT_TRUE(echo);
   EXPECT_EQ(echo->sent, 77U);
   EXPECT_EQ(echo->answered, 99U);
-  EXPECT_EQ(requester->granted(), 3U);
+  EXPECT_EQ(requester->credit_limit(), 3U);
 }
 
 TEST_F(VersionTwoRequester, VersionOneHasNoOptions) {

@@ -126,8 +126,11 @@ class Told {
       }
       case EventType::kCredits: {
         const auto e = get<Credits>(view);
-        return format("credits %u: asked %u, granted %u, used %u of at most %u, waiting %u", e.side,
-                      e.requested, e.granted, e.in_use, e.in_use_most, e.waiting);
+        const std::string told =
+            format("credits %u: asked %u, granted %u, used %u of at most %u, waiting %u", e.side,
+                   e.requested, e.granted, e.in_use, e.in_use_most, e.waiting);
+        // Where it is not as many as are granted.
+        return e.limit != 0 && e.limit != e.granted ? told + format(", limit %u", e.limit) : told;
       }
       case EventType::kCreditWait: {
         const auto e = get<CreditWait>(view);

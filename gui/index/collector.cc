@@ -157,7 +157,8 @@ void Collector::credit(const model::Message& m) {
   credits_.push_back(
       {m.connection,
        m.caller,
-       {m.time_ns, m.id, m.credits.requested, m.credits.granted, m.credits.in_use, 0}});
+       true,
+       {m.time_ns, m.id, m.credits.requested, m.credits.granted, m.credits.in_use, 0, 0}});
 }
 
 void Collector::on_message(const model::Message& m, const model::Call* call) {
@@ -295,6 +296,7 @@ void Collector::on_merge(const roce::Connection& into, const roce::Connection& f
 void Collector::on_let_go(const roce::Connection& connection) {
   options_.erase(connection.index);
   let_go_.push_back(info(connection.index));
+  endpoint_of_.erase(connection.index);
   touched_.erase(connection.index);
 }
 
@@ -331,14 +333,17 @@ void Collector::on_event(const trace_reader::Event& event) {
     case trace::EventType::kEndpoint:
     case trace::EventType::kConnection:
       if (index != none) set_up(index, event.meta.frame);
+      if (index != none && endpoint_) endpoint_of_[index] = *endpoint_;
       break;
     case trace::EventType::kCredits: {
       const auto credits = trace::read_event<trace::Credits>(event.view);
       if (!credits || index == none) return;
+      const auto granted = trace::granted_credits(*credits);
       credits_.push_back({index,
                           event.side(credits->side),
-                          {event.meta.time_ns, 0, credits->requested, credits->granted,
-                           credits->in_use, credits->waiting}});
+                          granted.has_value(),
+                          {event.meta.time_ns, 0, credits->requested, granted.value_or(0),
+                           credits->in_use, credits->waiting, trace::credit_limit(*credits)}});
       return;
     }
     case trace::EventType::kCreditWait: {
@@ -369,6 +374,13 @@ void Collector::on_event(const trace_reader::Event& event) {
   notable_.push_back({event.meta.frame, event.meta.time_ns,
                       index == none ? 0 : context_.connection_id(index),
                       report::event_summary(event, {})});
+}
+
+void Collector::endpoint_ended(std::uint32_t endpoint) {
+  ended_endpoints_.insert(endpoint);
+  for (const auto& [connection, of] : endpoint_of_) {
+    if (of == endpoint) touch(connection);
+  }
 }
 
 void Collector::on_finding(const rules::Occurrence& o) {
@@ -423,6 +435,9 @@ ConnectionInfo Collector::info(std::uint32_t index) const {
     r.ended = std::string("closed by the ") +
               (static_cast<std::size_t>(c->closed_by) == client ? "client" : "server");
   }
+  const auto endpoint = endpoint_of_.find(c->index);
+  r.endpoint_ended = c->state < roce::State::kRejected && endpoint != endpoint_of_.end() &&
+                     ended_endpoints_.contains(endpoint->second);
   r.direction = {cm.caller[client], cm.caller[server]};
   r.messages = cm.messages;
   r.inline_bytes = cm.inline_bytes;
@@ -471,9 +486,14 @@ void Collector::put_credits(Content& to) {
     auto& log = at(to.credits, slot);
     if (log == nullptr) log = std::make_unique<CreditLog>();
     CreditEntry entry = c.entry;
-    // Messages do not tell who waits: that is as an endpoint said last.
-    if (entry.message != 0 && log->size() != 0) {
-      entry.waiting = log->entry(log->size() - 1).waiting;
+    if (log->size() != 0) {
+      const CreditEntry& before = log->entry(log->size() - 1);
+      if (!c.has_grant) entry.granted = before.granted;
+      // Only endpoints report these: the latest value holds.
+      if (entry.message != 0) {
+        entry.waiting = before.waiting;
+        entry.limit = before.limit;
+      }
     }
     log->add(entry);
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -22,6 +23,11 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   Collector(Store& store, rules::Profile profile, std::optional<wire::Dialect> dialect);
 
   [[nodiscard]] report::Pipeline& pipeline() { return pipeline_; }
+
+  // The frames from here on come from this live endpoint.
+  void set_endpoint(std::uint32_t endpoint) { endpoint_ = endpoint; }
+  // Nothing more comes from it.
+  void endpoint_ended(std::uint32_t endpoint);
 
   // Of frame Content::kMarkEvery * n + 1, for each n in its turn.
   void mark(const capture::Mark& mark);
@@ -62,6 +68,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   struct Credit {
     std::uint32_t connection;
     std::uint8_t side;
+    bool has_grant;  // else that of the entry before holds
     CreditEntry entry;
   };
   struct Breach {
@@ -132,6 +139,10 @@ class Collector final : public model::Observer, public trace_reader::Observer {
     std::size_t next = 0;
   };
   std::map<std::uint32_t, LatestOptions> options_;  // by connection, of those that have some
+
+  std::optional<std::uint32_t> endpoint_;                         // that the frames come from
+  std::unordered_map<std::uint32_t, std::uint32_t> endpoint_of_;  // by connection, of live ones
+  std::unordered_set<std::uint32_t> ended_endpoints_;
 
   std::uint64_t messages_ = 0;  // so many rows were made
   bool finished_ = false;

@@ -7,7 +7,7 @@ namespace rpcrdma::index {
 void CreditSpan::add(const CreditEntry& e) {
   const bool out = e.waiting != 0 || (e.granted != 0 && e.in_use >= e.granted);
   add(CreditSpan{e.time_ns, e.time_ns, true, e.requested, e.requested, e.granted, e.granted,
-                 e.in_use, e.in_use, e.waiting, out});
+                 e.in_use, e.in_use, e.waiting, e.limit, e.limit, out});
 }
 
 void CreditSpan::add(const CreditSpan& s) {
@@ -27,6 +27,10 @@ void CreditSpan::add(const CreditSpan& s) {
   in_use_min = std::min(in_use_min, s.in_use_min);
   in_use_max = std::max(in_use_max, s.in_use_max);
   waiting_max = std::max(waiting_max, s.waiting_max);
+  if (s.limit_max != 0) {
+    limit_min = limit_max == 0 ? s.limit_min : std::min(limit_min, s.limit_min);
+    limit_max = std::max(limit_max, s.limit_max);
+  }
   exhausted = exhausted || s.exhausted;
 }
 

@@ -1,3 +1,9 @@
+#include "../../analyzer/trace/trace_for_tests.h"
+#include "testing.h"
+
+#include <array>
+#include <cstdio>
+#include <fstream>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -8,7 +14,7 @@ namespace rpcrdma::index {
 namespace {
 
 CreditEntry entry(std::int64_t time, std::uint32_t granted, std::uint32_t in_use) {
-  return {time, 1, granted, granted, in_use, 0};
+  return {time, 1, granted, granted, in_use, 0, 0};
 }
 
 TEST(Credits, OneSpikeAmongAMillionIsSeenInAnyWindow) {
@@ -82,6 +88,95 @@ TEST(Credits, NothingIsKnownBeforeTheFirst) {
   EXPECT_TRUE(columns[2].any);
   EXPECT_TRUE(columns[3].exhausted);
   EXPECT_TRUE(log.columns(5, 5, 3).empty());
+}
+
+TEST(Credits, ALimitIsThatOfTheEntriesThatKnowIt) {
+  CreditSpan span;
+  CreditEntry e = entry(1, 32, 4);
+  span.add(e);
+  EXPECT_EQ(span.limit_max, 0U);
+  for (const std::uint32_t limit : {8U, 4U, 0U}) {
+    e.limit = limit;
+    span.add(e);
+  }
+  EXPECT_EQ(span.limit_min, 4U);
+  EXPECT_EQ(span.limit_max, 8U);
+  EXPECT_FALSE(span.exhausted);  // 28 credits are left
+}
+
+// A client with four credits of its own, of which all are in use, at a server that grants 32.
+template <typename Credits>
+trace_reader::testing::TraceBuilder recording_of_a_client(const Credits& credits) {
+  trace_reader::testing::TraceBuilder t;
+  t.begin("load");
+  trace_reader::testing::tell_plain_connection(t, 7);
+  for (std::uint8_t xid = 1; xid < 6; ++xid) {
+    for (const std::uint8_t reply : std::array<std::uint8_t, 2>{0, 1}) {
+      trace_reader::testing::Bytes bytes{0, 0, 0, xid, 0, 0, 0, 1, 0, 0, 0, 32, 0, 0, 0, 0,
+                                         0, 0, 0, 0,   0, 0, 0, 0, 0, 0, 0, 0,  0, 0, 0, xid};
+      bytes.insert(bytes.end(), {0, 0, 0, reply});
+      if (reply != 0) {
+        bytes.resize(bytes.size() + 16);
+      } else {
+        for (const std::uint8_t word : std::array<std::uint8_t, 8>{2, 99, 1, 1})
+          bytes.insert(bytes.end(), {0, 0, 0, word});
+      }
+      trace::Message m;
+      m.side = reply;
+      m.length = static_cast<std::uint32_t>(bytes.size());
+      t.tell(7, m, bytes);
+      t.tell(7, credits);
+    }
+  }
+  t.end();
+  return t;
+}
+
+// The credits of its Calls after the first Reply, as the window has them.
+CreditSpan after_the_first_reply(const trace_reader::testing::TraceBuilder& recording) {
+  const std::string path = ::testing::TempDir() + "credits." + std::to_string(::getpid());
+  const auto bytes = recording.pcapng();
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+  const testing::Loaded loaded(path);
+  std::remove(path.c_str());
+  CreditSpan span;
+  loaded.store.read([&span](const Content& c) {
+    ASSERT_FALSE(c.credits.empty());
+    ASSERT_NE(c.credits[0], nullptr);
+    const CreditLog& log = *c.credits[0];
+    ASSERT_EQ(log.size(), 20U);
+    // Call, what the endpoint reports, Reply, what the endpoint reports.
+    for (std::size_t i = 2; i < log.size(); ++i) span.add(log.entry(i));
+  });
+  return span;
+}
+
+TEST(Credits, AClientsOwnLimitIsNoGrant) {
+  trace::Credits own;
+  own.requested = own.limit = own.in_use = 4;
+  own.granted = 32;
+  for (const CreditSpan& s :
+       {after_the_first_reply(recording_of_a_client(own)),
+        after_the_first_reply(recording_of_a_client(
+            trace_reader::testing::CreditsWithoutLimit{0, {}, 4, 4, 4, 0, 0}))}) {
+    EXPECT_EQ(s.granted_min, 32U);
+    EXPECT_EQ(s.granted_max, 32U);
+    EXPECT_EQ(s.limit_min, 4U);
+    EXPECT_EQ(s.limit_max, 4U);
+    EXPECT_FALSE(s.exhausted);
+  }
+}
+
+TEST(Credits, NoneIsLeftWhereCallsWaitOrAllThatAreGrantedAreInUse) {
+  trace::Credits own;
+  own.requested = own.granted = own.limit = own.in_use = 4;
+  EXPECT_TRUE(after_the_first_reply(recording_of_a_client(own)).exhausted);
+  own.in_use = 3;
+  EXPECT_FALSE(after_the_first_reply(recording_of_a_client(own)).exhausted);
+  own.waiting = 1;
+  EXPECT_TRUE(after_the_first_reply(recording_of_a_client(own)).exhausted);
 }
 
 }  // namespace

@@ -18,6 +18,8 @@
 
 #include <rpcrdma/capture/live_stream.h>
 #include <rpcrdma/index/loading.h>
+#include <rpcrdma/trace/upper_pdu.h>
+#include <rpcrdma/trace_reader/stream_end.h>
 
 namespace rpcrdma::index {
 
@@ -67,6 +69,20 @@ bool is_pipe(const std::string& path) {
   struct stat status {};
   if (path == "-") return ::fstat(STDIN_FILENO, &status) != 0 || !S_ISREG(status.st_mode);
   return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+std::int64_t wall_ns() {
+  return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+// What an endpoint calls itself, where this is the event that says so.
+std::optional<std::string> endpoint_name(const trace::EventView& view) {
+  constexpr std::size_t kLongest = 256;
+  const auto endpoint = trace::read_event<trace::Endpoint>(view);
+  if (!endpoint || endpoint->name_bytes == 0) return std::nullopt;
+  const auto tail =
+      view.tail.first(std::min({view.tail.size(), std::size_t{endpoint->name_bytes}, kLongest}));
+  return std::string(tail.begin(), tail.end());
 }
 
 bool readable(int fd) {
@@ -143,6 +159,7 @@ struct Loading::Impl {
     collector.finish(stats);
     store.write([&](Content& c) {
       c.progress.finished = true;
+      c.progress.finished_ns = wall_ns();
       c.progress.cancelled = cancelled;
       c.progress.error = error;
     });
@@ -231,11 +248,24 @@ struct Loading::Impl {
     struct Open {
       std::string name;
       capture::LiveStream stream;
+      trace_reader::StreamEnd end;
     };
     std::vector<Open> open;
     for (Stream& s : streams) {
-      open.push_back({s.name, capture::LiveStream(std::move(s.fd), std::move(s.check))});
+      open.push_back({s.name, capture::LiveStream(std::move(s.fd), std::move(s.check)), {}});
     }
+    store.write([&open](Content& c) {
+      for (const Open& o : open) c.endpoints.push_back({.name = o.name, .why = {}});
+    });
+    const auto look = [&](std::size_t i, std::span<const std::uint8_t> data) {
+      const auto event = trace::event_in_pdu(data);
+      const auto view = event ? trace::view_event(*event) : std::nullopt;
+      if (!view) return;
+      open[i].end.take(*view);
+      if (auto name = endpoint_name(*view)) {
+        store.write([&](Content& c) { c.endpoints[i].name = std::move(*name); });
+      }
+    };
     capture::SourceStats stats;
     std::string error;
     std::vector<pollfd> waits;
@@ -262,13 +292,26 @@ struct Loading::Impl {
         } else {
           open[i].stream.read([&](capture::Frame frame) {
             frame.file = static_cast<std::uint32_t>(i);
+            collector.set_endpoint(frame.file);
+            if (frame.link == capture::LinkType::kUpperPdu) look(i, frame.data);
             take(collector, frame);
             fresh = true;
           });
         }
-        if (open[i].stream.fd() < 0 && !open[i].stream.why().empty()) {
-          error += (error.empty() ? "" : "; ") + open[i].name + ": " + open[i].stream.why();
-        }
+        if (open[i].stream.fd() >= 0) continue;
+        const std::string& why = open[i].stream.why();
+        if (!why.empty()) error += (error.empty() ? "" : "; ") + open[i].name + ": " + why;
+        collector.endpoint_ended(static_cast<std::uint32_t>(i));
+        store.write([&](Content& c) {
+          LiveEndpoint& e = c.endpoints[i];
+          e.ended = true;
+          e.in_order = open[i].end.in_order();
+          e.ended_ns = wall_ns();
+          e.why = why;
+        });
+        // At once: others may have nothing to report for long.
+        commit(collector, stats);
+        fresh = false;
       }
       if (fresh && (collector.due() || Clock::now() - committed >= kCommitEvery)) {
         commit(collector, stats);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/sources/endpoint_list.h>
 #include <rpcrdma/trace_live/endpoints.h>
 
@@ -60,7 +61,8 @@ void EndpointList::Impl::add(const trace::RunningEndpoint& endpoint) const {
                                  QString::number(endpoint.process), since_text(endpoint.since)});
   item->setData(kName, kPathRole, path);
   item->setTextAlignment(kProcess, Qt::AlignRight | Qt::AlignVCenter);
-  for (int column = 0; column < kColumns; ++column) item->setToolTip(column, role + '\n' + path);
+  const QString tip = tool_tip(role + '\n' + path);
+  for (int column = 0; column < kColumns; ++column) item->setToolTip(column, tip);
 }
 
 void EndpointList::Impl::show(const Endpoints& endpoints) {

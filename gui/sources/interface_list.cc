@@ -9,6 +9,7 @@
 #include <QtConcurrentRun>
 #include <utility>
 
+#include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/sources/interface_list.h>
 
 namespace rpcrdma::gui {
@@ -51,8 +52,8 @@ void InterfaceList::Impl::show(const Interfaces& interfaces) const {
       const QString name = QString::fromStdString(i.name);
       const QString description = QString::fromStdString(i.description);
       auto* item = new QTreeWidgetItem(tree, {name, description});
-      item->setToolTip(0, description.isEmpty() ? name : description);
-      item->setToolTip(1, description);
+      item->setToolTip(0, tool_tip(description.isEmpty() ? name : description));
+      item->setToolTip(1, tool_tip(description));
     }
     tree->resizeColumnToContents(0);
     tree->setCurrentItem(tree->topLevelItem(0));

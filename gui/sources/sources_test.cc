@@ -202,6 +202,11 @@ TEST_F(Sources, ATrialRunsAndItsFaultsAreTurnedUpAndDown) {
   EXPECT_FALSE(panel.running());
   EXPECT_TRUE(panel.endpoints().isEmpty());
   EXPECT_EQ(counter(panel, "errors"), 0U);
+  // Sums stay; what holds at a moment is not shown as if it ran.
+  EXPECT_GT(counter(panel, "calls"), 100U);
+  for (const char* name : {"rate_now", "outstanding", "waiting", "grant_now"}) {
+    EXPECT_EQ(part<QLabel>(panel, name)->text(), "–") << name;
+  }
 }
 
 TEST_F(Sources, WhatATrialCannotBeStandsInThePanel) {

@@ -27,15 +27,16 @@ constexpr int kShowEach = 250;  // ms
 struct Counter {
   const char* object;
   const char* name;
+  bool momentary = false;
 };
 constexpr Counter kCounters[] = {
-    {"rate_now", QT_TRANSLATE_NOOP("TrialPanel", "Calls/s")},
+    {"rate_now", QT_TRANSLATE_NOOP("TrialPanel", "Calls/s"), true},
     {"calls", QT_TRANSLATE_NOOP("TrialPanel", "Calls")},
     {"reverse_calls", QT_TRANSLATE_NOOP("TrialPanel", "Reverse Calls")},
     {"errors", QT_TRANSLATE_NOOP("TrialPanel", "Errors")},
-    {"outstanding", QT_TRANSLATE_NOOP("TrialPanel", "Outstanding")},
-    {"waiting", QT_TRANSLATE_NOOP("TrialPanel", "Waiting for credit")},
-    {"grant_now", QT_TRANSLATE_NOOP("TrialPanel", "Credit grant")},
+    {"outstanding", QT_TRANSLATE_NOOP("TrialPanel", "Outstanding"), true},
+    {"waiting", QT_TRANSLATE_NOOP("TrialPanel", "Waiting for credit"), true},
+    {"grant_now", QT_TRANSLATE_NOOP("TrialPanel", "Credit grant"), true},
     {"faults", QT_TRANSLATE_NOOP("TrialPanel", "Faults done")},
     {"retransmitted", QT_TRANSLATE_NOOP("TrialPanel", "Retransmissions")},
     {"lost", QT_TRANSLATE_NOOP("TrialPanel", "Connections lost")},
@@ -111,6 +112,10 @@ void TrialPanel::Impl::show_state() {
   } else if (!is_running) {
     state->setText(TrialPanel::tr("Not running"));
     force->clear();
+    // Sums stay; of what holds at a moment there is nothing any more.
+    for (std::size_t i = 0; i < counters.size(); ++i) {
+      if (kCounters[i].momentary) counters[i]->setText(QStringLiteral("–"));
+    }
   }
   if (is_running && !busy) {
     timer.start();

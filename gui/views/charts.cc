@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/views/theme.h>
 
 namespace rpcrdma::gui {
@@ -27,7 +28,7 @@ void dress(QChart& chart, const QPalette& palette) {
 
 QChartView* make_chart(const QString& title, const QString& name, QWidget* parent) {
   auto* const chart = new QChart;
-  chart->setTitle(title);
+  chart->setTitle(chart_text(title));
   chart->legend()->setAlignment(Qt::AlignTop);
   auto* const view = new QChartView(chart, parent);
   view->setRenderHint(QPainter::Antialiasing);

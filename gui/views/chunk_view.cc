@@ -5,6 +5,7 @@
 #include <QToolTip>
 #include <algorithm>
 
+#include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/stats/quantity.h>
 #include <rpcrdma/views/chunk_view.h>
 #include <rpcrdma/views/theme.h>
@@ -338,7 +339,7 @@ bool ChunkView::viewportEvent(QEvent* event) {
     if (text.isEmpty()) {
       QToolTip::hideText();
     } else {
-      QToolTip::showText(help->globalPos(), text, this);
+      QToolTip::showText(help->globalPos(), tool_tip(text), this);
     }
     return true;
   }

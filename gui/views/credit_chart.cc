@@ -14,6 +14,7 @@ namespace rpcrdma::gui {
 namespace {
 
 constexpr int kColumn = 2;                  // dots
+constexpr int kDash = 8, kDashPeriod = 12;  // dots
 constexpr std::int64_t kLeastWindow = 100;  // ns
 constexpr std::size_t kUndo = 100;
 
@@ -25,6 +26,11 @@ double step_of(double range, double most) {
     if (f * power >= rough) return f * power;
   }
   return 10 * power;
+}
+
+bool is_drawn(const std::vector<CreditColumn>& columns, std::uint32_t CreditColumn::*what) {
+  return std::any_of(columns.begin(), columns.end(),
+                     [what](const CreditColumn& c) { return c.*what != 0; });
 }
 
 }  // namespace
@@ -163,8 +169,8 @@ std::array<CreditChart::Pane, 2> CreditChart::panes() const {
     }
     for (const CreditColumn& c : columns_[d]) {
       if (!c.any) continue;
-      all[d].top =
-          std::max({all[d].top, c.requested_max, c.granted_max, c.in_use_max, c.waiting_max});
+      all[d].top = std::max(
+          {all[d].top, c.requested_max, c.granted_max, c.limit_max, c.in_use_max, c.waiting_max});
     }
   }
   return all;
@@ -202,17 +208,18 @@ void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) 
     std::uint32_t CreditColumn::*least;
     std::uint32_t CreditColumn::*most;
     bool filled;
+    bool dashed = false;
   };
   const Line lines[] = {
       {Ink::kInUse, &CreditColumn::in_use_min, &CreditColumn::in_use_max, true},
       {Ink::kWaiting, &CreditColumn::waiting_max, &CreditColumn::waiting_max, true},
       {Ink::kRequested, &CreditColumn::requested_max, &CreditColumn::requested_max, false},
       {Ink::kGranted, &CreditColumn::granted_min, &CreditColumn::granted_max, false},
+      {Ink::kLimit, &CreditColumn::limit_min, &CreditColumn::limit_max, false, true},
   };
   for (const Line& line : lines) {
-    if (line.ink == Ink::kWaiting &&
-        std::none_of(columns.begin(), columns.end(),
-                     [](const CreditColumn& c) { return c.waiting_max != 0; })) {
+    // Only endpoints report these.
+    if ((line.ink == Ink::kWaiting || line.ink == Ink::kLimit) && !is_drawn(columns, line.most)) {
       continue;
     }
     const QColor colour = ink(palette(), line.ink);
@@ -222,7 +229,7 @@ void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) 
     int before = -1;
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const CreditColumn& c = columns[i];
-      if (!c.any) {
+      if (!c.any || (line.dashed && c.*line.most == 0)) {
         before = -1;
         continue;
       }
@@ -239,7 +246,8 @@ void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) 
       } else if (low != high) {
         upright(low, high);
       }
-      strokes << QRect(left, high - thick / 2, wide + 1, thick);
+      const bool gap = line.dashed && (left - area.left()) % kDashPeriod >= kDash;
+      if (!gap) strokes << QRect(left, high - thick / 2, line.dashed ? wide : wide + 1, thick);
       if (before >= 0 && before != high) upright(before, high);
       before = high;
     }
@@ -260,10 +268,15 @@ void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) 
   // What is what.
   int at = area.left();
   const int y = area.top() - fontMetrics().height() - 3;
-  const auto word = [&](const QString& text, const QColor& colour) {
+  const auto word = [&](const QString& text, const QColor& colour, bool dashed = false) {
     // One that would be cut off is left out; the values under the cursor have names too.
     if (at + 14 + fontMetrics().horizontalAdvance(text) > width()) return;
-    painter.fillRect(QRect(at, y + fontMetrics().height() / 3, 10, 6), colour);
+    const int middle = y + fontMetrics().height() / 3;
+    if (dashed) {
+      for (const int dash : {0, 6}) painter.fillRect(QRect(at + dash, middle + 2, 4, 2), colour);
+    } else {
+      painter.fillRect(QRect(at, middle, 10, 6), colour);
+    }
     painter.setPen(palette().color(QPalette::Text));
     const int wide = fontMetrics().horizontalAdvance(text);
     painter.drawText(at + 14, y + fontMetrics().ascent(), text);
@@ -275,6 +288,10 @@ void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) 
   at += fontMetrics().horizontalAdvance(name) + 16;
   if (direction == 1 && !columns_[0].empty()) return;  // it is above
   word(tr("granted"), ink(palette(), Ink::kGranted));
+  if (is_drawn(columns_[0], &CreditColumn::limit_max) ||
+      is_drawn(columns_[1], &CreditColumn::limit_max)) {
+    word(tr("limit"), ink(palette(), Ink::kLimit), true);
+  }
   word(tr("requested"), ink(palette(), Ink::kRequested));
   word(tr("in use"), ink(palette(), Ink::kInUse));
   word(tr("waiting"), ink(palette(), Ink::kWaiting));
@@ -333,8 +350,11 @@ QString CreditChart::values_at(std::int64_t ns) const {
         return low == high ? QString::number(low) : QString("%1 to %2").arg(low).arg(high);
       };
       if (!text.isEmpty()) text += '\n';
-      text += tr("%1: granted %2, requested %3, in use %4, waiting %5")
-                  .arg(d == 0 ? tr("forward") : tr("reverse"), range(c.granted_min, c.granted_max))
+      const QString limit =
+          c.limit_max != 0 ? tr(", limit %1").arg(range(c.limit_min, c.limit_max)) : QString();
+      text += tr("%1: granted %2%3, requested %4, in use %5, waiting %6")
+                  .arg(d == 0 ? tr("forward") : tr("reverse"), range(c.granted_min, c.granted_max),
+                       limit)
                   .arg(c.requested_max)
                   .arg(range(c.in_use_min, c.in_use_max))
                   .arg(c.waiting_max);

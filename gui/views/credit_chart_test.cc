@@ -21,6 +21,7 @@ class Steady : public CreditSource {
   bool reverse = false;
   std::int64_t spike = 5 * kSecond;
   std::uint32_t waiting = 40;
+  std::uint32_t limit = 0;
 
   std::optional<std::pair<std::int64_t, std::int64_t>> range() const override {
     return std::pair(begin, end);
@@ -40,6 +41,7 @@ class Steady : public CreditSource {
       c.requested_max = 32;
       c.granted_min = c.granted_max = 32;
       c.in_use_min = c.in_use_max = 8;
+      c.limit_min = c.limit_max = limit;
       if (spike >= c.from_ns && spike < c.to_ns) {
         c.in_use_max = 32;
         c.waiting_max = waiting;
@@ -199,6 +201,19 @@ TEST_F(CreditChartTest, LabelsOfTimeNeverOverlap) {
       EXPECT_NE(labels[i].text, labels[i - 1].text);
     }
   }
+}
+
+TEST_F(CreditChartTest, ALimitIsADashedLineOfItsOwn) {
+  const QColor colour = ink(chart.palette(), Ink::kLimit);
+  EXPECT_EQ(dots_of(chart, colour), 0);
+  source.limit = 16;
+  chart.refresh();
+  // Two dots thick; two of three are drawn.
+  const int wide = chart.width() - 100;
+  EXPECT_GT(dots_of(chart, colour), wide);
+  EXPECT_LT(dots_of(chart, colour), 2 * wide);
+  EXPECT_EQ(chart.values_at(kSecond),
+            "forward: granted 32, limit 16, requested 32, in use 8, waiting 0");
 }
 
 TEST_F(CreditChartTest, ValuesUnderTheCursor) {

@@ -6,6 +6,7 @@
 #include <QToolTip>
 #include <algorithm>
 
+#include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/stats/quantity.h>
 #include <rpcrdma/views/ladder_view.h>
 #include <rpcrdma/views/theme.h>
@@ -316,7 +317,7 @@ bool LadderView::viewportEvent(QEvent* event) {
     const auto item =
         static_cast<std::size_t>(verticalScrollBar()->value() + std::max(0, y) / row_height());
     if (y >= 0 && item < items_.size()) {
-      QToolTip::showText(help->globalPos(), items_[item].detail, this);
+      QToolTip::showText(help->globalPos(), tool_tip(items_[item].detail), this);
     } else {
       QToolTip::hideText();
     }

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/stats/quantity.h>
 #include <rpcrdma/views/latency_view.h>
 #include <rpcrdma/views/theme.h>
@@ -185,7 +186,7 @@ void LatencyView::show_current() {
     for (QLegendMarker* const marker : chart.legend()->markers(area)) marker->setVisible(false);
     for (std::size_t i = 0; i < 3; ++i) {
       auto* const line = new QLineSeries;
-      line->setName(QString("%1 %2").arg(lines[i].first, duration(lines[i].second)));
+      line->setName(chart_text(QString("%1 %2").arg(lines[i].first, duration(lines[i].second))));
       const double x = std::max(0.001, static_cast<double>(lines[i].second) / 1e3);
       line->append(x, 0);
       line->append(x, most * 1.05);
@@ -207,7 +208,7 @@ void LatencyView::show_current() {
       mean->append(static_cast<double>(it->mean_ns) / 1e3);
       p99->append(static_cast<double>(it->p99_ns) / 1e3);
       longest = std::max(longest, static_cast<double>(std::max(it->mean_ns, it->p99_ns)) / 1e3);
-      names << it->name;
+      names << chart_text(it->name);
     }
     mean->setColor(ink(palette(), Ink::kGranted));
     p99->setColor(ink(palette(), Ink::kWaiting));

@@ -36,6 +36,8 @@ Pair colours(Ink what) {
       return {{25, 105, 205}, {95, 165, 255}};
     case Ink::kWaiting:
       return {{205, 90, 10}, {255, 160, 70}};
+    case Ink::kLimit:
+      return {{130, 60, 190}, {190, 140, 255}};
     case Ink::kStall:
       return {{220, 60, 40}, {255, 90, 70}};
     case Ink::kEvent:

@@ -4,9 +4,11 @@
 
 #include <QGuiApplication>
 #include <array>
+#include <set>
 
 #include <fmt/format.h>
 
+#include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/report/context.h>
 #include <rpcrdma/report/report.h>
 
@@ -71,13 +73,20 @@ QString version_text(const index::ConnectionInfo& c) {
   return text;
 }
 
-QString state_text(const index::ConnectionInfo& c) {
+QString state_text(const index::ConnectionInfo& c, bool peer_gone) {
+  if (c.endpoint_ended) return "gone: its endpoint ended without closing it";
+  if (peer_gone && c.state < roce::State::kRejected) return "peer gone: its endpoint ended";
   QString text = report::state_name(c.state);
   if (!c.ended.empty()) text += ": " + QString::fromStdString(c.ended);
   return text;
 }
 
-QString text(const index::ConnectionInfo& c, double calls, double bytes, int column) {
+}  // namespace
+
+QString ConnectionsModel::text(const Row& row, int column) {
+  const index::ConnectionInfo& c = row.info;
+  const double calls = row.calls_per_second;
+  const double bytes = row.bytes_per_second;
   const model::CallerCounts& f = c.direction[0];
   const model::CallerCounts& r = c.direction[1];
   switch (column) {
@@ -100,7 +109,7 @@ QString text(const index::ConnectionInfo& c, double calls, double bytes, int col
     case kInvalidation:
       return QString::fromStdString(c.invalidation);
     case kState:
-      return state_text(c);
+      return state_text(c, row.peer_gone);
     case kCalls:
       return QString::number(f.calls);
     case kReverse:
@@ -129,8 +138,6 @@ QString text(const index::ConnectionInfo& c, double calls, double bytes, int col
   }
 }
 
-}  // namespace
-
 ConnectionsModel::ConnectionsModel(Document& document, QObject* parent)
     : QAbstractTableModel(parent), document_(document) {
   connect(&document_, &Document::changed, this, &ConnectionsModel::update);
@@ -144,11 +151,12 @@ ConnectionsModel::ConnectionsModel(Document& document, QObject* parent)
 
 void ConnectionsModel::update() {
   std::vector<Row> now;
-  document_.store().read([&now](const index::Content& c) {
+  std::set<std::array<std::string, 2>> gone;  // ends of connections whose endpoint left them open
+  document_.store().read([&](const index::Content& c) {
     for (std::uint32_t i = 0; i < c.connections.size(); ++i) {
       const index::ConnectionInfo& info = c.connections[i];
       if (info.id == 0 || c.canonical(i) != i) continue;
-      Row row{i, info};
+      Row row{.index = i, .info = info};
       const double seconds = static_cast<double>(info.last_ns - info.first_ns) / 1e9;
       if (seconds > 0) {
         row.calls_per_second =
@@ -157,9 +165,11 @@ void ConnectionsModel::update() {
             static_cast<double>(info.chunk_bytes[0] + info.chunk_bytes[1] + info.chunk_bytes[2]) /
             seconds;
       }
+      if (info.endpoint_ended) gone.insert(info.end);
       now.push_back(std::move(row));
     }
   });
+  for (Row& row : now) row.peer_gone = !row.info.endpoint_ended && gone.contains(row.info.end);
   const auto same = [](const Row& a, const Row& b) { return a.index == b.index; };
   if (now.size() >= rows_.size() && std::equal(rows_.begin(), rows_.end(), now.begin(), same)) {
     const int old = static_cast<int>(rows_.size());
@@ -196,7 +206,8 @@ QVariant ConnectionsModel::data(const QModelIndex& at, int role) const {
   if (!at.isValid() || at.row() >= rowCount()) return {};
   const Row& row = rows_[static_cast<std::size_t>(at.row())];
   if (role == Qt::DisplayRole || role == Qt::ToolTipRole) {
-    return text(row.info, row.calls_per_second, row.bytes_per_second, at.column());
+    const QString shown = text(row, at.column());
+    return role == Qt::ToolTipRole ? tool_tip(shown) : one_line(shown);
   }
   if (role == Qt::ForegroundRole && at.column() == kFindings) {
     for (std::uint8_t s = 0; s < 3; ++s) {

@@ -30,8 +30,10 @@ class ConnectionsModel : public QAbstractTableModel {
     index::ConnectionInfo info;
     double calls_per_second = 0;
     double bytes_per_second = 0;  // through chunks
+    bool peer_gone = false;       // the live endpoint at its other end ended without closing it
   };
   void update();
+  [[nodiscard]] static QString text(const Row& row, int column);
 
   Document& document_;
   std::vector<Row> rows_;

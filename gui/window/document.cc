@@ -88,22 +88,31 @@ bool Document::open(const QStringList& names) {
 bool Document::attach(const QStringList& endpoints) {
   auto store = std::make_unique<index::Store>();
   std::vector<index::Loading::Stream> streams;
+  QStringList attached;
+  QStringList refused;
   for (const QString& name : endpoints) {
     auto fd = trace::connect_endpoint(name.toStdString());
     if (fd) {
       streams.push_back({name.toStdString(), std::move(*fd), trace::live_check()});
+      attached << name;
     } else {
-      Q_EMIT trouble(text(fd.error().message));
+      refused << text(fd.error().message);
     }
   }
-  if (streams.empty()) return false;
+  if (streams.empty()) {
+    Q_EMIT trouble(refused.join("; "));
+    return false;
+  }
   auto loading =
       index::Loading::endpoints(*store, std::move(streams), {}, [this] { note_change(); });
   if (!loading) {
     Q_EMIT trouble(text(loading.error().message));
     return false;
   }
-  return take(std::move(store), std::move(*loading), endpoints.join(", "), {}, true);
+  const bool taken = take(std::move(store), std::move(*loading), attached.join(", "), {}, true);
+  // What was said before is not shown any more.
+  if (!refused.isEmpty()) Q_EMIT trouble(refused.join("; "));
+  return taken;
 }
 
 bool Document::capture(const QString& interface, const QString& filter) {

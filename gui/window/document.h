@@ -30,7 +30,7 @@ class Document : public QObject {
   // Each replaces what is shown, unless it fails: then it says why, and all stays as it was.
   // `names`: as open_files() takes them; "-": standard input.
   bool open(const QStringList& names);
-  // By names or sockets of endpoints.
+  // By names or sockets of endpoints; of several, those that can be attached to.
   bool attach(const QStringList& endpoints);
   bool capture(const QString& interface, const QString& filter);
   // Nothing more is read; what was stays.

@@ -2,6 +2,7 @@
 
 #include <QHeaderView>
 
+#include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/report/context.h>
 
 namespace rpcrdma::gui {
@@ -47,7 +48,7 @@ void EventsView::update_list() {
                              n.connection != 0 ? QString::number(n.connection) : QString(),
                              QString::number(n.frame), QString::fromStdString(n.text)});
     item->setData(0, kFrame, QVariant::fromValue<quint64>(n.frame));
-    item->setToolTip(3, item->text(3));
+    item->setToolTip(3, tool_tip(item->text(3)));
     items << item;
   }
   addTopLevelItems(items);

@@ -13,6 +13,7 @@
 #include <rpcrdma/decode/text_sink.h>
 #include <rpcrdma/filter/filter.h>
 #include <rpcrdma/filter/model_fields.h>
+#include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/report/context.h>
 
 namespace rpcrdma::gui {
@@ -222,10 +223,10 @@ void FieldTree::contextMenuEvent(QContextMenuEvent* event) {
       const QVariant value = item->data(0, kValue);
       if (value.isValid()) {
         const QString wanted = QString("%1 == %2").arg(name).arg(value.toULongLong());
-        menu.addAction(tr("&Filter: %1").arg(wanted), this,
+        menu.addAction(tr("&Filter: %1").arg(menu_text(wanted)), this,
                        [this, wanted] { Q_EMIT filter_wanted(wanted); });
       }
-      menu.addAction(tr("Filter: %1").arg(name), this,
+      menu.addAction(tr("Filter: %1").arg(menu_text(name)), this,
                      [this, name] { Q_EMIT filter_wanted(name); });
     }
   }

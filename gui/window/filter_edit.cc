@@ -9,6 +9,7 @@
 
 #include <rpcrdma/decode/schema.h>
 #include <rpcrdma/filter/filter.h>
+#include <rpcrdma/gui_text/plain_text.h>
 
 namespace rpcrdma::gui {
 
@@ -21,8 +22,8 @@ QStandardItemModel* fields(QObject* parent) {
   for (const decode::FieldSpec& field : decode::schema()) {
     if (!filter::is_filter_field(field.id)) continue;
     auto* const item = new QStandardItem(field.name);
-    item->setToolTip(
-        QString("%1 (%2): %3").arg(field.label, decode::type_name(field.type), field.help));
+    item->setToolTip(tool_tip(
+        QString("%1 (%2): %3").arg(field.label, decode::type_name(field.type), field.help)));
     model->appendRow(item);
   }
   model->sort(0);
@@ -86,7 +87,7 @@ void FilterEdit::check() {
   }
   setPalette(colours);
   colouring_ = false;
-  setToolTip(error_);
+  setToolTip(tool_tip(error_));
   Q_EMIT checked(error_);
 }
 

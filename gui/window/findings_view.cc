@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 #include <map>
 
+#include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/rules/rule.h>
 
 namespace rpcrdma::gui {
@@ -130,7 +131,7 @@ void FindingsView::update_list() {
     item->setData(1, Qt::DisplayRole, QVariant::fromValue<quint64>(kind.count));
     item->setData(0, kKind, QVariant::fromValue<quint64>(i));
     item->setToolTip(0, rule_help(kind.rule->name));
-    item->setToolTip(4, QString::fromStdString(kind.text));
+    item->setToolTip(4, tool_tip(QString::fromStdString(kind.text)));
     item->setForeground(0, severity_colour(palette(), severity));
     for (std::size_t p = 0; p < std::min(kind.places.size(), kPlacesShown); ++p) {
       auto* const place = new QTreeWidgetItem(

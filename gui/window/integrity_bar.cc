@@ -2,6 +2,7 @@
 
 #include "colours.h"
 
+#include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/rules/trust.h>
 
 namespace rpcrdma::gui {
@@ -38,6 +39,12 @@ IntegrityBar::Words IntegrityBar::words(const index::Content& content, bool live
     }
     if (i.events.malformed != 0) {
       full << tr("%1 frames hold no whole event.").arg(i.events.malformed);
+      w.whole = false;
+    }
+    if (i.events.open_ends != 0) {
+      full << tr("The streams of %1 endpoints broke off: up to their last second may be missing.")
+                  .arg(i.events.open_ends);
+      w.line += tr(", broken off");
       w.whole = false;
     }
     if (i.events.unknown != 0) {
@@ -89,14 +96,16 @@ IntegrityBar::Words IntegrityBar::words(const index::Content& content, bool live
 
 void IntegrityBar::update_text() {
   if (document_.is_empty()) {
+    full_.clear();
     setText({});
     setToolTip({});
     return;
   }
   const Words w = document_.store().read(
       [this](const index::Content& c) { return words(c, document_.is_live()); });
+  full_ = w.full;
   setText(w.line);
-  setToolTip(w.full);
+  setToolTip(tool_tip(full_));
   QPalette colours = parentWidget() != nullptr ? parentWidget()->palette() : palette();
   if (!w.whole) colours.setColor(QPalette::ButtonText, severity_colour(colours, 1));
   setPalette(colours);

@@ -19,11 +19,14 @@ class IntegrityBar : public QToolButton {
     bool whole = true;
   };
   [[nodiscard]] static Words words(const index::Content& content, bool live);
+  // In full, as shown last.
+  [[nodiscard]] const QString& full() const { return full_; }
 
  private:
   void update_text();
 
   Document& document_;
+  QString full_;
 };
 
 }  // namespace rpcrdma::gui

@@ -7,6 +7,7 @@
 #include "filter_edit.h"
 #include "findings_view.h"
 #include "integrity_bar.h"
+#include "live_state.h"
 #include "message_table.h"
 #include "panels.h"
 
@@ -20,6 +21,7 @@
 #include <QHeaderView>
 #include <QInputDialog>
 #include <QMenuBar>
+#include <QMessageBox>
 #include <QMimeData>
 #include <QPushButton>
 #include <QStatusBar>
@@ -28,6 +30,7 @@
 #include <QToolBar>
 #include <QVBoxLayout>
 
+#include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/sources/endpoint_list.h>
 #include <rpcrdma/sources/interface_list.h>
 #include <rpcrdma/sources/trial_panel.h>
@@ -44,6 +47,7 @@ constexpr int kRecent = 12;
 
 MainWindow::MainWindow(QSettings& settings, QWidget* parent)
     : QMainWindow(parent), settings_(settings) {
+  qApp->installEventFilter(this);
   setAcceptDrops(true);
   setDockNestingEnabled(true);
   auto* const middle = new QWidget(this);
@@ -64,6 +68,7 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
 
   counts_ = new QLabel(this);
   trouble_ = new QLabel(this);
+  for (QLabel* const label : {counts_, trouble_}) label->setTextFormat(Qt::PlainText);
   trouble_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   trouble_->setAccessibleName(tr("What went wrong last"));
   trouble_->setMinimumWidth(1);
@@ -73,24 +78,24 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
   progress_->setAccessibleName(tr("How much was read"));
   integrity_ = new IntegrityBar(document_, this);
   statusBar()->addWidget(trouble_, 1);
+  live_ = new LiveState(document_, this);
+  statusBar()->addPermanentWidget(live_);
   statusBar()->addPermanentWidget(counts_);
   statusBar()->addPermanentWidget(progress_);
   statusBar()->addPermanentWidget(integrity_);
   connect(integrity_, &QToolButton::clicked, this,
-          [this] { show_trouble(integrity_->toolTip().replace('\n', ' ')); });
+          [this] { show_trouble(QString(integrity_->full()).replace('\n', ' ')); });
 
   make_menus();
   connect(apply, &QPushButton::clicked, this, [this] { apply_filter(filter_->text()); });
   connect(filter_, &FilterEdit::applied, this, &MainWindow::apply_filter);
-  connect(filter_, &FilterEdit::checked, this, [this](const QString& error) {
-    trouble_->setText(error);
-    trouble_->setToolTip(error);
-  });
+  connect(filter_, &FilterEdit::checked, this, &MainWindow::show_trouble);
   connect(detail_, &DetailView::filter_wanted, this, [this](const QString& text) {
     filter_->setText(text);
     apply_filter(text);
   });
   connect(&document_, &Document::reset, this, &MainWindow::document_reset);
+  connect(live_, &LiveState::changed, this, &MainWindow::show_title);
   connect(&document_, &Document::changed, this, &MainWindow::show_progress);
   connect(&document_, &Document::rows_changed, this, &MainWindow::show_progress);
   connect(&document_, &Document::finished, this, &MainWindow::show_progress);
@@ -373,7 +378,7 @@ void MainWindow::note_recent(const QStringList& names) {
 void MainWindow::show_recent() {
   recent_->clear();
   for (const QString& path : settings_.value("recent").toStringList()) {
-    recent_->addAction(path, this, [this, path] { open({path}); });
+    recent_->addAction(menu_text(path), this, [this, path] { open({path}); });
   }
   if (recent_->isEmpty()) recent_->addAction(tr("(none yet)"))->setEnabled(false);
 }
@@ -385,7 +390,7 @@ void MainWindow::show_layouts() {
   const QStringList names = settings_.childKeys();
   settings_.endGroup();
   for (const QString& name : names) {
-    layouts_->addAction(name, this, [this, name] { take_layout(name); });
+    layouts_->addAction(menu_text(name), this, [this, name] { take_layout(name); });
   }
   layouts_->addSeparator();
   layouts_->addAction(tr("&Keep this one..."), this, [this] {
@@ -443,17 +448,24 @@ void MainWindow::show_progress() {
   }
 }
 
+void MainWindow::show_title() {
+  QStringList parts;
+  if (!document_.is_empty()) parts << one_line(document_.title());
+  if (!live_->shown().title.isEmpty()) parts << live_->shown().title;
+  parts << tr("rpcrdma-gui");
+  setWindowTitle(parts.join(" - "));
+}
+
 void MainWindow::document_reset() {
-  setWindowTitle(document_.is_empty() ? tr("rpcrdma-gui")
-                                      : tr("%1 - rpcrdma-gui").arg(document_.title()));
-  trouble_->clear();
+  show_trouble({});
+  show_title();
   show_progress();
 }
 
 // One line in sight, in the way of nothing.
 void MainWindow::show_trouble(const QString& text) {
-  trouble_->setText(text);
-  trouble_->setToolTip(text);
+  trouble_->setText(one_line(text));
+  trouble_->setToolTip(tool_tip(text));
 }
 
 void MainWindow::go_to_dialog() {
@@ -521,6 +533,14 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   settings_.setValue("columns", messages_->header().saveState());
   document_.stop();
   QMainWindow::closeEvent(event);
+}
+
+// Qt's own dialogs name files in message boxes, which would take the names for HTML.
+bool MainWindow::eventFilter(QObject* object, QEvent* event) {
+  if (event->type() == QEvent::Polish) {
+    if (auto* const box = qobject_cast<QMessageBox*>(object)) box->setTextFormat(Qt::PlainText);
+  }
+  return QMainWindow::eventFilter(object, event);
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

@@ -20,6 +20,7 @@ class EndpointList;
 class FilterEdit;
 class FindingsView;
 class IntegrityBar;
+class LiveState;
 class MessageTable;
 class InterfaceList;
 class Panels;
@@ -53,6 +54,7 @@ class MainWindow : public QMainWindow {
   void closeEvent(QCloseEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
+  bool eventFilter(QObject* object, QEvent* event) override;
 
  private:
   QDockWidget* add_dock(const QString& name, const QString& title, QWidget* widget,
@@ -73,6 +75,7 @@ class MainWindow : public QMainWindow {
   void apply_filter(const QString& text);
   void show_progress();
   void document_reset();
+  void show_title();
   void show_trouble(const QString& text);
   void export_messages();
   void export_picture();
@@ -87,6 +90,7 @@ class MainWindow : public QMainWindow {
   ConnectionsModel* connections_model_ = nullptr;
   QTableView* connections_ = nullptr;
   IntegrityBar* integrity_ = nullptr;
+  LiveState* live_ = nullptr;
   QLabel* counts_ = nullptr;
   QLabel* trouble_ = nullptr;
   QProgressBar* progress_ = nullptr;

@@ -87,6 +87,8 @@ std::vector<CreditColumn> StoreCredits::columns(int direction, std::int64_t from
       column.in_use_min = s.in_use_min;
       column.in_use_max = s.in_use_max;
       column.waiting_max = s.waiting_max;
+      column.limit_min = s.limit_min;
+      column.limit_max = s.limit_max;
       column.exhausted = s.exhausted;
       out.push_back(column);
     }

@@ -371,7 +371,7 @@ TEST(Limits, CreditsAreSharedByAllConnections) {
   ASSERT_TRUE(host.until([&] { return echo.client().up() == 4; }));
   for (int i = 0; i < 40; ++i) echo.call({Proc::kNull, 0, 0, 0, 0});
   ASSERT_TRUE(echo.finish_calls());
-  for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(echo.client().requester(i).granted(), 2U);
+  for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(echo.client().requester(i).credit_limit(), 2U);
 }
 
 TEST(Limits, TheGrantChangesWhileAConnectionIsUp) {
@@ -386,7 +386,7 @@ TEST(Limits, TheGrantChangesWhileAConnectionIsUp) {
           return echo.done.size() == echo.made;
         },
         fabric::kMillisecond));
-    return echo.client().requester(0).granted();
+    return echo.client().requester(0).credit_limit();
   };
   EXPECT_EQ(granted_with_next_reply(), 32U);
   server.server->grant(3);

@@ -172,6 +172,19 @@ TEST(Metrics, BothSidesTellTheSame) {
   }
 }
 
+TEST(Metrics, AClientIsGrantedMoreThanItAsksFor) {
+  service::ClientOptions options = to_server();
+  options.requester.credits = 4;
+  BothSides both({}, options);
+  ASSERT_TRUE(both.until([&] { return both.echo.client().up() == 1; }));
+  both.echo.call({Proc::kNull, 0, 0, 0, 0});
+  ASSERT_TRUE(both.until([&] { return both.echo.done.size() == 1; }));
+  const Snapshot c = both.ask(both.of_client, *both.host.loop);
+  ASSERT_TRUE(c.client);
+  EXPECT_EQ(c.client->granted, 32U);
+  EXPECT_EQ(c.client->most_credits, 4U);
+}
+
 // A server whose loop runs, and its figures at an address of this process's own.
 class Served {
  public:

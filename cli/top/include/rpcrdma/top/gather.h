@@ -32,7 +32,8 @@ class Gather {
   // What comes from an endpoint. The numbers of frames are not looked at.
   void frame(std::uint32_t endpoint, const capture::Frame& frame);
   // Nothing more comes from it; `why` is empty when it ended the stream itself. What it told stays.
-  void ended(std::uint32_t endpoint, const std::string& why);
+  // `wall_ns`: now, since the epoch.
+  void ended(std::uint32_t endpoint, const std::string& why, std::int64_t wall_ns);
 
   // Time passes: a monotonic clock, ns. Rates are of the time between two ticks that are a second
   // apart; `at_once`: also when it is less.

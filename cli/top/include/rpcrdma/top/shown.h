@@ -44,6 +44,7 @@ struct Credits {
   std::uint32_t granted = 0;
   std::uint32_t in_use = 0;
   std::uint32_t waiting = 0;  // Calls that wait for one, as far as the endpoint that tells knows
+  std::uint32_t limit = 0;  // Calls that may be outstanding, where the endpoint makes them; else 0
 };
 
 struct ShownConnection {
@@ -51,7 +52,9 @@ struct ShownConnection {
   std::string endpoint;     // that tells of it
   std::string local, peer;  // "10.0.0.1.17": address and QPN
   bool calls_here = false;  // the endpoint is the RPC client
-  const char* state = "";   // "open", "closed", "rejected", "gone"
+  // "open", "closed", "rejected"; "gone": its endpoint ended without closing it; "no peer": the
+  // endpoint at its other end did.
+  const char* state = "";
   bool open = false;
   std::uint32_t version = 0;                        // of RPC-over-RDMA; 0: no message told it yet
   std::uint32_t inline_call = 0, inline_reply = 0;  // bytes
@@ -67,7 +70,9 @@ struct ShownEndpoint {
   std::string name;
   std::string role;  // as it tells
   bool ended = false;
-  std::string why;  // it ended, where it was not its own end
+  std::string why;            // it ended, where it was not its own end
+  std::int64_t ended_ns = 0;  // since the epoch
+  bool in_order = true;       // it closed its connections; else it was killed, or crashed
 };
 
 // What is wrong, joined where it is the same on one connection.

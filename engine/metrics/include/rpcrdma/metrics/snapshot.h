@@ -26,7 +26,7 @@ struct ClientFigures {
   std::uint32_t connections = 0;     // that are up
   std::uint32_t outstanding = 0;     // Calls sent and not ended
   std::uint32_t waiting = 0;         // Calls, for a credit or a connection
-  std::uint32_t granted = 0;         // credits of all that are up, as far as it asked for them
+  std::uint32_t granted = 0;         // credits, to all that are up, by their latest Replies
   std::uint32_t credits_in_use = 0;  // of these
   std::uint32_t most_credits = 0;    // that it asks for on each connection
 };

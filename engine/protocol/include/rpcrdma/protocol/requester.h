@@ -172,10 +172,13 @@ class Requester {
 
   // No Call is there, and nothing of an earlier one is under way.
   [[nodiscard]] bool idle() const;
-  [[nodiscard]] std::uint32_t outstanding() const;     // sent and not ended
-  [[nodiscard]] std::uint32_t waiting() const;         // for credit, or a connection
-  [[nodiscard]] std::uint32_t granted() const;         // 1 before the first Reply of a connection
-  [[nodiscard]] std::uint32_t told_grant() const;      // as the peer said it last
+  [[nodiscard]] std::uint32_t outstanding() const;  // sent and not ended
+  [[nodiscard]] std::uint32_t waiting() const;      // for credit, or a connection
+  // As the latest Reply says; 1 before the first of a connection.
+  [[nodiscard]] std::uint32_t granted() const;
+  // Calls that may be outstanding: as many as are granted, or its own credits where those are
+  // fewer.
+  [[nodiscard]] std::uint32_t credit_limit() const;
   [[nodiscard]] std::uint32_t credits_in_use() const;  // Calls sent, not replied to or given up
   [[nodiscard]] const RequesterCounters& counters() const;
 

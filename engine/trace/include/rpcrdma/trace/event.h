@@ -16,6 +16,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 
 namespace rpcrdma::trace {
@@ -187,13 +188,31 @@ struct Credits {
   std::uint8_t side = 0;
   std::uint8_t reserved = 0;
   std::uint16_t reserved2 = 0;
-  std::uint32_t requested = 0, granted = 0;
+  std::uint32_t requested = 0;
+  std::uint32_t granted = 0;  // see granted_credits()
   std::uint32_t in_use = 0;   // Calls outstanding
   std::uint32_t waiting = 0;  // Calls that wait for one
   // Calls that were outstanding at the same time since this was told last: those answered at once
   // are in no in_use. 0: not told.
   std::uint32_t in_use_most = 0;
+  std::uint32_t limit = 0;  // see credit_limit()
+  std::uint32_t reserved3 = 0;
 };
+
+// A requester knows the limit of its own Calls, which is never zero. Versions that did not have
+// `limit` wrote it into `granted`, and their grants are in the Replies alone.
+[[nodiscard]] constexpr bool has_limit_as_grant(const Credits& c) {
+  return c.side == 0 && c.limit == 0;
+}
+// As the latest Reply says; 1 before the first (RFC 8166 section 3.3). Nothing: not known.
+[[nodiscard]] constexpr std::optional<std::uint32_t> granted_credits(const Credits& c) {
+  return has_limit_as_grant(c) ? std::nullopt : std::optional(c.granted);
+}
+// Calls that may be outstanding: as many as are granted, or fewer where the requester has fewer
+// credits of its own. 0: not known, as of a peer's Calls.
+[[nodiscard]] constexpr std::uint32_t credit_limit(const Credits& c) {
+  return has_limit_as_grant(c) ? c.granted : c.limit;
+}
 
 // A Call begins to wait for a credit, or ends to.
 struct CreditWait {

@@ -17,6 +17,7 @@ struct CreditEntry {
   std::uint32_t granted = 0;    // by the latest Reply; 0 before the first
   std::uint32_t in_use = 0;     // Calls outstanding
   std::uint32_t waiting = 0;    // Calls that wait for a credit, as far as an endpoint tells
+  std::uint32_t limit = 0;  // Calls that may be outstanding, as its endpoint reports; 0: not known
 };
 
 // What was the case in a stretch of time.
@@ -27,6 +28,7 @@ struct CreditSpan {
   std::uint32_t granted_min = 0, granted_max = 0;
   std::uint32_t in_use_min = 0, in_use_max = 0;
   std::uint32_t waiting_max = 0;
+  std::uint32_t limit_min = 0, limit_max = 0;  // of where it is known; 0: nowhere
   // At some moment no further Call could go: all that was granted was in use, or Calls waited.
   bool exhausted = false;
 

@@ -47,6 +47,8 @@ struct ConnectionInfo {
   std::uint64_t retransmitted = 0, refused = 0;  // packets sent again; NAKs and RNR NAKs
   std::uint64_t lost = 0;                        // by the capture, or events
   std::int64_t first_ns = 0, last_ns = 0;
+  // The live endpoint that reported it ended without closing it.
+  bool endpoint_ended = false;
   // So many findings on it, by rules::Severity.
   std::array<std::uint64_t, 3> findings{};
 };
@@ -128,11 +130,21 @@ struct Integrity {
   rules::Trust trust;  // with `finished`
 };
 
+// A live endpoint that is, or was, attached to.
+struct LiveEndpoint {
+  std::string name;  // its own, once it has reported that; any bytes
+  bool ended = false;
+  bool in_order = true;  // with `ended`: it closed its connections; else it was killed, or crashed
+  std::int64_t ended_ns = 0;  // since the epoch
+  std::string why;            // the stream broke off; empty: the endpoint ended it
+};
+
 struct Progress {
   std::uint64_t bytes_read = 0, bytes_total = 0;  // of the file as stored; total 0: not known
   bool finished = false;
   bool cancelled = false;
-  std::string error;  // why it ended before its end
+  std::string error;             // why it ended before its end
+  std::int64_t finished_ns = 0;  // with `finished`: when, since the epoch
 };
 
 // Everything below is as of the latest batch. Only to be looked at through Store::read().
@@ -158,6 +170,7 @@ struct Content {
   std::vector<std::vector<std::uint64_t>> set_up;
   std::vector<capture::Mark> marks;  // before frame kMarkEvery * n + 1
   Integrity integrity;
+  std::vector<LiveEndpoint> endpoints;  // in the order of Loading::endpoints()
   Progress progress;
   std::int64_t first_ns = 0;  // of the first frame
   std::int64_t last_ns = 0;

@@ -1,4 +1,5 @@
-// Credits over time: requested, granted, in use, waiting, of both directions on one axis.
+// Credits over time: requested, granted, the limit, in use, waiting, of both directions on one
+// axis.
 #pragma once
 
 #include <QWidget>
@@ -16,7 +17,8 @@ struct CreditColumn {
   std::uint32_t granted_min = 0, granted_max = 0;
   std::uint32_t in_use_min = 0, in_use_max = 0;
   std::uint32_t waiting_max = 0;
-  bool exhausted = false;  // at some moment nothing more could be sent
+  std::uint32_t limit_min = 0, limit_max = 0;  // Calls that may be outstanding; 0: not known
+  bool exhausted = false;                      // at some moment nothing more could be sent
 };
 
 // Where the chart has its data from.

@@ -25,6 +25,7 @@ enum class Ink : std::uint8_t {
   kGranted,
   kInUse,
   kWaiting,
+  kLimit,
   kStall,
   kEvent,
 };

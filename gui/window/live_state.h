@@ -1,0 +1,37 @@
+// Whether what is shown still grows: "LIVE", or when and how it ended; always in sight.
+#pragma once
+
+#include "document.h"
+
+#include <QLabel>
+
+namespace rpcrdma::gui {
+
+class LiveState : public QLabel {
+  Q_OBJECT
+
+ public:
+  explicit LiveState(Document& document, QWidget* parent = nullptr);
+
+  struct Words {
+    QString line;       // empty: of a file
+    QString title;      // for the window's title: "LIVE", "ended"
+    bool live = false;  // more may come
+    bool whole = true;  // each endpoint that ended did so in order
+  };
+  [[nodiscard]] static Words words(const index::Content& content, bool live);
+
+  // As shown last.
+  [[nodiscard]] const Words& shown() const { return shown_; }
+
+ Q_SIGNALS:
+  void changed();
+
+ private:
+  void update_text();
+
+  Document& document_;
+  Words shown_;
+};
+
+}  // namespace rpcrdma::gui

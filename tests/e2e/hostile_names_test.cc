@@ -1,0 +1,206 @@
+// Names of files, endpoints and arguments that hold what acts on a terminal: none reaches it as it
+// is, whichever command prints it.
+#include "../../analyzer/trace/trace_for_tests.h"
+#include "background.h"
+#include "command.h"
+#include "own_address.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <rpcrdma/trace_live/hub.h>
+
+namespace rpcrdma::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Sets a title, clears the screen, CSI as one byte and in UTF-8, DEL, and a forged line.
+const std::string kHostile =
+    "a\x1b]0;owned\x07\x1b[2J\x9b"
+    "31m\xc2\x9b"
+    "2J\x7f\r\nrpcrdma: fine.pcap";
+
+std::string quoted(const std::string& text) {
+  return "'" + text + "'";
+}
+
+// No control character but ends of lines: none of ASCII, none of C1 in UTF-8, and no byte beside
+// UTF-8, which a terminal of another character set takes for one of C1.
+bool is_harmless(const std::string& text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c < 0x80) {
+      if (c != '\n' && (c < ' ' || c == 0x7f)) return false;
+      continue;
+    }
+    const std::size_t more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
+    if (c < 0xc2 || i + more >= text.size()) return false;
+    for (std::size_t n = 1; n <= more; ++n) {
+      if ((static_cast<unsigned char>(text[i + n]) & 0xc0U) != 0x80) return false;
+    }
+    if (c == 0xc2 && static_cast<unsigned char>(text[i + 1]) < 0xa0) return false;
+    i += more;
+  }
+  return true;
+}
+
+void expect_harmless(const std::string& shell) {
+  const Result r = run(shell);
+  EXPECT_TRUE(is_harmless(r.err)) << shell << '\n' << r.err;
+  EXPECT_TRUE(is_harmless(r.out)) << shell << '\n' << r.out;
+  EXPECT_THAT(r.err + r.out, ::testing::Not(HasSubstr("\nrpcrdma: fine")));
+}
+
+class HostileNames : public ::testing::Test {
+ protected:
+  HostileNames() { ::setenv("XDG_RUNTIME_DIR", folder_.path().c_str(), 1); }
+  ~HostileNames() override { ::unsetenv("XDG_RUNTIME_DIR"); }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(HostileNames, AFileThatCannotBeRead) {
+  const std::string garbage = folder_.file(kHostile);
+  write_file(garbage, "no capture");
+  const std::string missing = folder_.file("no " + kHostile);
+  for (const std::string& path : {garbage, missing}) {
+    for (const char* command : {"decode", "analyze", "extract -d out", "export --format qlog",
+                                "export --format perfetto", "merge"}) {
+      const std::string line =
+          "cd " + folder_.path() + " && RPCRDMA " + command + ' ' + quoted(path);
+      expect_harmless(line);
+      const Result r = run(line);
+      EXPECT_EQ(r.status, 2) << line;
+      EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+      EXPECT_THAT(r.err,
+                  HasSubstr("a\\x1b]0;owned\\x07\\x1b[2J\\x9b31m\\xc2\\x9b2J\\x7f\\x0d\\x0a"));
+    }
+  }
+}
+
+TEST_F(HostileNames, ADamagedFileAmongSeveral) {
+  const std::string bytes = read_file(capture("linux-nfs41.pcap"));
+  const std::string cut = folder_.file(kHostile);
+  write_file(cut, bytes.substr(0, bytes.size() - 7));
+  const std::string both = quoted(cut) + ' ' + capture("linux-nfs3.pcap");
+  for (const std::string& files : {quoted(cut), both}) {
+    for (const char* command : {"decode", "analyze", "analyze --all", "analyze --json",
+                                "extract -d out", "export --format perfetto"}) {
+      expect_harmless("cd " + folder_.path() + " && RPCRDMA " + command + ' ' + files);
+    }
+  }
+  EXPECT_THAT(run("RPCRDMA analyze " + both).out, HasSubstr("\\x1b[2J"));
+}
+
+TEST_F(HostileNames, AFileThatCannotBeWritten) {
+  write_file(folder_.file("file"), "");
+  const std::string path = quoted(folder_.file("file/" + kHostile));
+  const std::string file = capture("linux-nfs3.pcap");
+  for (const std::string& command : {"analyze --html " + path, "analyze --csv " + path,
+                                     "export --format qlog -o " + path, "extract -d " + path}) {
+    expect_harmless("RPCRDMA " + command + ' ' + file);
+  }
+  const std::string own = own_address(1);
+  for (const std::string& command :
+       {"serve --listen " + own + " --record " + path,
+        "serve --listen " + own + " --pcapng " + path,
+        "load " + own_address(2) + " --from " + own + " --record " + path, "man -d " + path,
+        "attach x -w " + path, "call " + own_address(2) + " --from " + own + " --pcapng " + path}) {
+    expect_harmless("RPCRDMA " + command);
+  }
+}
+
+TEST_F(HostileNames, AnArgument) {
+  const std::string name = quoted(kHostile);
+  const std::string file = capture("linux-nfs3.pcap");
+  for (const std::string& command : {name,
+                                     "decode --" + name,
+                                     "decode " + file + " -Y " + name,
+                                     "decode --xid " + name + ' ' + file,
+                                     "decode --from " + name + ' ' + file,
+                                     "decode --type " + name + ' ' + file,
+                                     "decode --v2-dialect " + name + ' ' + file,
+                                     "analyze -j " + name + ' ' + file,
+                                     "analyze --profile " + name + ' ' + file,
+                                     "capture -i " + name,
+                                     "capture -i lo --duration " + name,
+                                     "capture -i lo --user " + name,
+                                     "attach " + name,
+                                     "attach /" + name,
+                                     "top --once " + name,
+                                     "rules " + name,
+                                     "man " + name,
+                                     "fields " + name,
+                                     "completion " + name,
+                                     "ping " + name,
+                                     "load " + name,
+                                     "serve --listen " + name,
+                                     "call " + name,
+                                     "nfs-probe " + name,
+                                     "doctor " + name,
+                                     "header " + name,
+                                     "selftest " + name,
+                                     "ls " + name,
+                                     "serve --fault " + name,
+                                     "serve --metrics " + name,
+                                     "serve --inline " + name,
+                                     "load --rate " + name + " 127.0.0.1",
+                                     "load --procedure " + name + " 127.0.0.1",
+                                     "ping --program " + name + " 127.0.0.1"}) {
+    expect_harmless("RPCRDMA " + command);
+    EXPECT_NE(run("RPCRDMA " + command).status, 0) << command;
+  }
+}
+
+TEST_F(HostileNames, AnEndpoint) {
+  const std::string name = "nf\x1b[31msd\xc2\x9b\x7f";
+  auto hub = trace::Hub::start({.name = name, .role = "server\x1b[2J\r\nof mine"});
+  ASSERT_TRUE(hub) << hub.error().message;
+  ASSERT_TRUE((*hub)->open_socket());
+  expect_harmless("RPCRDMA ls");
+  expect_harmless("RPCRDMA ls --json");
+  expect_harmless("RPCRDMA top --once --seconds 0.2");
+  expect_harmless("RPCRDMA complete attach ''");
+  EXPECT_THAT(run("RPCRDMA ls").out, HasSubstr("nf\\x1b[31msd"));
+  Background reader({"attach", name, "--events"});
+  ASSERT_TRUE(reader.wait_for("attached to nf\\x1b[31msd"));
+  (*hub)->stop();
+  EXPECT_EQ(reader.finish(), 0);
+  EXPECT_TRUE(is_harmless(reader.out)) << reader.out;
+}
+
+TEST_F(HostileNames, ARecording) {
+  trace_reader::testing::TraceBuilder trace;
+  trace.begin("x\x1b[31m\xc2\x9b", "role\x1b[2J\r\n");
+  trace_reader::testing::tell_plain_connection(trace, 7);
+  trace.tell(7, trace::Error{},
+             trace_reader::testing::bytes_of("bad\x1b[31m\x9b"
+                                             "31m\xc2\x9b"));
+  trace::ConnectionEnd end;
+  end.established = end.failed = 1;
+  trace.tell(7, end, trace_reader::testing::bytes_of("gone\x1b[31m\xc2\x9b")).end();
+  const auto bytes = trace.pcapng();
+  write_file(folder_.file("recording"), {bytes.begin(), bytes.end()});
+  for (const char* command : {"decode --events", "decode --events -v", "analyze --all"}) {
+    expect_harmless(std::string("RPCRDMA ") + command + ' ' + folder_.file("recording"));
+  }
+}
+
+TEST_F(HostileNames, AReportOfSomebodyElse) {
+  run("RPCRDMA analyze --json " + capture("linux-nfs41.pcap") + " > " + folder_.file("report"));
+  nlohmann::json report = nlohmann::json::parse(read_file(folder_.file("report")));
+  ASSERT_FALSE(report["findings"].empty());
+  const std::string hostile = "x\x1b[31m\xc2\x9b\r\n";
+  report["capture"]["damage"] = hostile;
+  for (auto& finding : report["findings"]) finding["text"] = hostile;
+  write_file(folder_.file("report"), report.dump());
+  expect_harmless("RPCRDMA merge --all " + folder_.file("report"));
+  EXPECT_THAT(run("RPCRDMA merge --all " + folder_.file("report")).out, HasSubstr("x\\x1b[31m"));
+}
+
+}  // namespace
+}  // namespace rpcrdma::e2e
