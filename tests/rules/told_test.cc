@@ -21,7 +21,7 @@ bool shown_by_packets_only(const std::string& rule) {
 
 // Scenes of which the packets tell what happened, and an endpoint only how it went on.
 bool told_otherwise(const RuleScene& scene) {
-  constexpr std::array<const char*, 13> kScenes{"OPS-05-response-length",
+  constexpr std::array<const char*, 14> kScenes{"OPS-05-response-length",
                                                 "CONN-LOST-rejected",
                                                 "CONN-LOST-retries",
                                                 "CONN-LOST-no-rep",
@@ -32,6 +32,7 @@ bool told_otherwise(const RuleScene& scene) {
                                                 "RETX-STORM",
                                                 "SLOW-NETWORK",
                                                 "SLOW-PEER",
+                                                "STALL-unacknowledged",
                                                 "CMP-03-rejected",
                                                 "FC-04-many"};
   return std::find(kScenes.begin(), kScenes.end(), scene.file()) != kScenes.end();
