@@ -135,7 +135,7 @@ Verdict verdict(const Report& r) {
         text.empty() ? "" : " ", p.lost_capture, p.roce + p.lost_capture);
     return {errors ? Health::kErrors : Health::kLossy, text};
   }
-  if (errors) return {Health::kErrors, text};
+  if (errors) return {Health::kErrors, text + stalled(r)};
   // Connections know of Calls that a filter leaves out.
   std::uint64_t unanswered = 0;
   for (const auto& [key, procedure] : r.procedures) unanswered += procedure.unmatched;

@@ -79,11 +79,12 @@ struct Diagnoses::OfConnection {
   Habits habits;
   Lately lately;
   Succession succession;
-  bool closing = false;         // its Calls are being given up
-  bool begun = false;           // its first Calls are being noted
-  std::uint64_t cut_short = 0;  // messages
-  std::uint64_t cut_off = 0;    // Calls that the close left without an answer
-  bool cut_off_client = false;  // some of them the client's
+  bool closing = false;          // its Calls are being given up
+  bool begun = false;            // its first Calls are being noted
+  std::uint64_t cut_short = 0;   // messages
+  std::uint64_t cut_off = 0;     // Calls that the close left without an answer
+  bool cut_off_client = false;   // some of them the client's
+  bool cut_off_reverse = false;  // and some not
   std::uint64_t cut_off_frame = 0;
   std::uint32_t cut_off_xid = 0;  // of the first of them
   std::int64_t cut_off_ns = 0;
@@ -257,6 +258,7 @@ void Diagnoses::call_end(const model::Call& call, const model::Message* answer) 
     }
     c.closing = true;
     c.cut_off_client |= m.caller == cm.client;
+    c.cut_off_reverse |= m.caller != cm.client;
     if (c.cut_off++ == 0) {
       c.cut_off_frame = m.frame;
       c.cut_off_xid = m.xid;
@@ -332,6 +334,11 @@ void Diagnoses::tell_cut_off(const OfConnection& c, const roce::Connection& conn
   const bool proven = cause != nullptr && cause->rule != nullptr && findings_.certain(*cause);
   if (!proven && waited != Wait::kShort) cause = nullptr;
   const model::ConnectionModel& cm = model_->connection(connection.index);
+  // An endpoint that is stopped, or whose client is, ends its connections with what is outstanding:
+  // that is nobody's fault. A capture between the two does not tell why one of them did.
+  const bool own_calls = closer >= 0 && closer == cm.client && !c.cut_off_reverse;
+  const bool stopped = connection.recorded && (closer == connection.recorder || own_calls);
+  if (stopped && cause == nullptr && waited == Wait::kShort) return;
   Evidence e;
   e.connection = &connection;
   e.side = closer;
