@@ -150,7 +150,7 @@ void Turns::tell_unknown_stalls(Findings& findings, const roce::Connection& conn
 
 void Turns::tell_peer(Findings& findings, const roce::Connection& connection, int client,
                       const TurnSums& sums, Evidence e) const {
-  const auto n = static_cast<std::int64_t>(sums.replies);
+  const auto n = static_cast<std::int64_t>(std::max<std::uint64_t>(sums.replies, 1));
   const std::int64_t way = way_part(sums);
   e.side = 1 - client;
   if (unknown_stalls(connection)) {
@@ -182,7 +182,7 @@ void Turns::tell_peer(Findings& findings, const roce::Connection& connection, in
 
 // No packet was lost, so it is no fault of anybody's for certain.
 void Turns::tell_long_way(Findings& findings, const TurnSums& sums, Evidence e) {
-  const auto n = static_cast<std::int64_t>(sums.replies);
+  const auto n = static_cast<std::int64_t>(std::max<std::uint64_t>(sums.replies, 1));
   e.at_most = Level::kNote;
   e.topic = 1;
   findings.add(

@@ -47,6 +47,7 @@ void Outlet::tell_sums(std::int64_t now, bool end) {
   }
   // A reader can tell an endpoint on which nothing happens from one that does not run.
   if (any || end || rings_.empty() || content_ == Content::kPackets) return;
+  if (waiting().size() > most_ / 2) return;  // who reads nothing needs no sign of life
   tell(static_cast<std::uint32_t>(rings_.size() - 1), now);
 }
 
