@@ -118,6 +118,17 @@ void Diagnoses::judge_stalls(OfConnection& c, const roce::Connection& connection
   }
 }
 
+// The responder moves data.
+void Diagnoses::end_silence(OfConnection& c, const roce::Connection& connection, std::size_t caller,
+                            std::int64_t now_ns) {
+  Stalls& stalls = c.stalls[caller];
+  if (stalls.due(now_ns)) {
+    stalls.tell(findings_, connection, model_->oldest_call(connection.index, caller), now_ns,
+                Stalls::State::kOver);
+  }
+  stalls.moved(now_ns, connection);
+}
+
 Lately::Knowledge Diagnoses::knowledge(const OfConnection& c, const roce::Connection& connection,
                                        const ConnectionHistory* history) {
   static const SideHistory kNothing;
@@ -137,6 +148,9 @@ void Diagnoses::time(std::int64_t now_ns, History& histories) {
     const roce::Connection& connection = all_->connection(it->first);
     if (model_->connection(it->first).speaks != model::Speaks::kRpc) continue;
     const std::int64_t seen_ns = roce::seen_until(connection, now_ns);
+    for (std::size_t caller = 0; caller < 2; ++caller) {
+      if (c.stalls[caller].moves(connection)) end_silence(c, connection, caller, seen_ns);
+    }
     judge_stalls(c, connection, seen_ns, Stalls::State::kLasts);
     c.lately.judge(knowledge(c, connection, histories.find(it->first)), seen_ns);
   }
@@ -201,11 +215,11 @@ void Diagnoses::worked(const roce::Connection& connection, const roce::Operation
   OfConnection& c = at(connection.index);
   const std::size_t caller = 1U - op.initiator;
   const std::int64_t time_ns = ends ? op.last_ns : op.first_ns;
-  if (c.stalls[caller].due(time_ns)) {
+  if (c.stalls[caller].newer(time_ns) && c.stalls[caller].due(time_ns)) {
     c.stalls[caller].tell(findings_, connection, model_->oldest_call(connection.index, caller),
                           time_ns, Stalls::State::kOver);
   }
-  c.stalls[caller].worked(op, ends, time_ns, model::losses(connection));
+  c.stalls[caller].worked(op, ends, time_ns, connection);
 }
 
 bool Diagnoses::message(const model::Message& m, const model::Call* call) {
@@ -217,7 +231,7 @@ bool Diagnoses::message(const model::Message& m, const model::Call* call) {
     c.stalls[waiting].tell(findings_, on, model_->oldest_call(m.connection, waiting), m.time_ns,
                            Stalls::State::kOver);
   }
-  for (Stalls& stalls : c.stalls) stalls.note(m, model::losses(on));
+  for (Stalls& stalls : c.stalls) stalls.note(m, on);
   c.starvation[m.caller].note(m);
   if (m.psn_known) c.recovery[m.sender].went_on(m.first_psn);
   c.recovery[1U - m.sender].peer_went_on(m.first_frame);

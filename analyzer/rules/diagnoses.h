@@ -66,6 +66,8 @@ class Diagnoses {
   OfConnection& at(std::uint32_t index);
   void judge_stalls(OfConnection& c, const roce::Connection& connection, std::int64_t now_ns,
                     Stalls::State state);
+  void end_silence(OfConnection& c, const roce::Connection& connection, std::size_t caller,
+                   std::int64_t now_ns);
   [[nodiscard]] Lately::Knowledge knowledge(const OfConnection& c,
                                             const roce::Connection& connection,
                                             const ConnectionHistory* history);

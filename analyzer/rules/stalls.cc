@@ -46,32 +46,33 @@ void Stalls::learn(std::int64_t latency_ns, std::int64_t time_ns) {
   longest_ns_ = std::max(longest_ns_, ns);
 }
 
-void Stalls::alive(std::int64_t time_ns, std::uint64_t losses) {
+void Stalls::alive(std::int64_t time_ns, const roce::Connection& connection) {
   since_ns_ = waiting_ != 0 ? std::max<std::int64_t>(time_ns, 0) : -1;
-  losses_ = losses;
+  losses_ = model::losses(connection);
+  payload_ = payload(connection);
   sent_again_ = 0;
   sent_again_ns_ = -1;
   told_ = false;
 }
 
-void Stalls::note(const model::Message& m, std::uint64_t losses) {
+void Stalls::note(const model::Message& m, const roce::Connection& connection) {
   if (m.caller == caller_) {
     if (m.kind == model::Kind::kCall) {
       if (m.psn_known) newest_psn_ = m.psn;
       waiting_ = m.credits.in_use;
       granted_ = m.credits.granted;
-      if (since_ns_ < 0) alive(m.time_ns, losses);
+      if (since_ns_ < 0) alive(m.time_ns, connection);
       return;
     }
     if (m.match_frame != 0) learn(m.latency_ns, m.time_ns);
     waiting_ = m.credits.in_use;
     granted_ = m.credits.granted;
   }
-  if (m.sender != caller_) alive(m.time_ns, losses);
+  if (m.sender != caller_) alive(m.time_ns, connection);
 }
 
 void Stalls::worked(const roce::Operation& op, bool ends, std::int64_t time_ns,
-                    std::uint64_t losses) {
+                    const roce::Connection& connection) {
   if (op.initiator == caller_) return;
   if (op.kind == roce::OpKind::kRead) {
     if (!ends) {
@@ -80,7 +81,13 @@ void Stalls::worked(const roce::Operation& op, bool ends, std::int64_t time_ns,
       --open_reads_;
     }
   }
-  if (since_ns_ >= 0) alive(time_ns, losses);
+  payload_ = payload(connection);
+  if (since_ns_ >= 0 && newer(time_ns)) alive(time_ns, connection);
+}
+
+std::uint64_t Stalls::payload(const roce::Connection& c) const {
+  const std::uint64_t sent = c.side[1U - caller_].counters.payload_bytes;
+  return open_reads_ == 0 ? sent : sent + c.side[caller_].counters.payload_bytes;
 }
 
 void Stalls::sent_again(std::uint64_t packets, std::int64_t time_ns) {

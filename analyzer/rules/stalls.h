@@ -10,8 +10,8 @@
 
 namespace rpcrdma::rules {
 
-// The Calls of one side. Any message of the responder, and any RDMA operation that it begins or
-// that ends, is a sign of life. It is silent for too long when it has been so
+// The Calls of one side. Any message of the responder is a sign of life, and any RDMA operation
+// that it begins, that ends or moves data. It is silent for too long when it has been so
 //   - for a second,
 //   - for ten times as long as the connection's Calls take on average lately,
 //   - for twice as long as any of them took in the last ten to twenty seconds;
@@ -21,15 +21,25 @@ class Stalls {
  public:
   explicit Stalls(std::uint8_t caller) : caller_(caller) {}
 
-  // A message of the connection. `losses`: model::losses() now.
-  void note(const model::Message& m, std::uint64_t losses);
+  // A message.
+  void note(const model::Message& m, const roce::Connection& connection);
   // The responder begins an RDMA operation, or one of it ends.
-  void worked(const roce::Operation& op, bool ends, std::int64_t time_ns, std::uint64_t losses);
+  void worked(const roce::Operation& op, bool ends, std::int64_t time_ns,
+              const roce::Connection& connection);
+  // Since the last sign of life the responder has sent payload, or got some for an RDMA READ.
+  [[nodiscard]] bool moves(const roce::Connection& connection) const {
+    return since_ns_ >= 0 && payload(connection) != payload_;
+  }
+  void moved(std::int64_t time_ns, const roce::Connection& connection) {
+    alive(time_ns, connection);
+  }
   // Packets were sent again, by either side.
   void sent_again(std::uint64_t packets, std::int64_t time_ns);
 
   // It has been silent for too long, or it was found to be. To be asked before a sign of life is
   // noted: that is when it is over.
+  // What was seen then is newer than the last sign of life.
+  [[nodiscard]] bool newer(std::int64_t time_ns) const { return time_ns > since_ns_; }
   [[nodiscard]] bool due(std::int64_t now_ns) const {
     return since_ns_ >= 0 && (told_ || now_ns - since_ns_ >= threshold());
   }
@@ -45,7 +55,8 @@ class Stalls {
 
  private:
   [[nodiscard]] std::int64_t threshold() const;
-  void alive(std::int64_t time_ns, std::uint64_t losses);
+  void alive(std::int64_t time_ns, const roce::Connection& connection);
+  [[nodiscard]] std::uint64_t payload(const roce::Connection& connection) const;
   void learn(std::int64_t latency_ns, std::int64_t time_ns);
   enum class Arrived : std::uint8_t { kAll, kSome, kNone, kNotKnown };
   [[nodiscard]] Arrived arrived(const roce::Connection& connection,
@@ -68,6 +79,7 @@ class Stalls {
   std::uint32_t waiting_ = 0, granted_ = 0;  // Calls, credits
   std::uint32_t newest_psn_ = 0;
   std::uint32_t open_reads_ = 0;  // of the responder
+  std::uint64_t payload_ = 0;     // at the last sign of life
 
   // What is usual.
   std::uint64_t answers_ = 0;
