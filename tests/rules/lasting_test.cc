@@ -340,7 +340,8 @@ TEST(Lately, StarvationLateInAHealthyLifeIsFound) {
     s.wait(10 * kMillisecond);
     answer(xid - 2);
   }
-  const Told* const found = find(told_while_read(s), "CREDIT-STARVED");
+  const std::vector<Told> told = told_while_read(s);
+  const Told* const found = find(told, "CREDIT-STARVED");
   ASSERT_NE(found, nullptr);
   EXPECT_LE(found->at_ns - kStart, 115 * kSecond);
 }
