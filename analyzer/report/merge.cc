@@ -85,6 +85,7 @@ class Addition {
         from_(from),
         frames_(to.capture.frames),
         earlier_end_ns_(to.capture.last_ns),
+        first_ns_(first_times(from)),
         join_(to, from, frames_) {}
 
   [[nodiscard]] bool fits() const { return join_.ids() <= UINT32_MAX; }
@@ -109,6 +110,12 @@ class Addition {
   }
 
  private:
+  static std::map<std::uint32_t, std::int64_t> first_times(const Report& r) {
+    std::map<std::uint32_t, std::int64_t> times;
+    for (const Connection& c : r.connections) times.emplace(c.id, c.first_ns);
+    return times;
+  }
+
   // Calls that are answered in the later report, by what a Reply tells.
   using Open = std::map<std::tuple<std::uint32_t, bool, std::uint32_t>, std::size_t>;
 
@@ -248,8 +255,8 @@ class Addition {
   // far as is known it was over then; and a responder that was silent was so until something came.
   void end_spans() {
     std::map<std::uint32_t, std::int64_t> goes_on;  // by ID, when something came
-    for (const Connection& c : from_.connections) {
-      if (join_.joined(c.id)) goes_on.emplace(join_.id(c.id), c.first_ns);
+    for (const auto& [id, ns] : first_ns_) {
+      if (join_.joined(id)) goes_on.emplace(join_.id(id), ns);
     }
     const std::string_view stall = rules::rule(rules::RuleId::kStall).name;
     for (Finding& f : to_.findings) {
@@ -348,6 +355,8 @@ class Addition {
   Report& from_;
   std::uint64_t frames_;
   std::int64_t earlier_end_ns_;
+  std::map<std::uint32_t, std::int64_t>
+      first_ns_;  // of connections, by their ID in the later report
   ConnectionJoin join_;
   SentAgainFindings sent_again_;
 };
