@@ -188,7 +188,6 @@ void Pipeline::time(std::int64_t now_ns) {
 
 void Pipeline::finish() {
   const std::int64_t end = std::max(counts_.total == 0 ? INT64_MIN : counts_.last_ns, clock_ns_);
-  if (counts_.total != 0) observer_.on_time(end);
   tracker_.finish(end);
   reader_.finish();
 }

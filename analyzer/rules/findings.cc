@@ -221,7 +221,15 @@ struct Findings::Impl {
   }
 
   static void sum_up(Finding& f, const Evidence& e, const Text& text) {
-    if (f.count == 1) f.text = text();
+    if (f.count == 1) {
+      f.text = text();
+      const auto& [first, last] = e.frames;
+      if (last != 0) f.frames = {first};
+      for (const std::uint64_t frame : {first, last}) {
+        const bool there = std::find(f.frames.begin(), f.frames.end(), frame) != f.frames.end();
+        if (frame != 0 && !there && f.frames.size() < kMaxFrames) f.frames.push_back(frame);
+      }
+    }
     if (f.spans.empty() || f.spans.back().since_ns != e.span.since_ns) return;
     f.spans.back().until_ns = e.span.until_ns;
   }

@@ -8,6 +8,9 @@ namespace {
 
 // For a share of the time, or an average, less than this is no window yet.
 constexpr std::int64_t kLongEnough = kWindowNs / 2;
+// What is about as bad as is told at all must not come and go: it is over when it was better for so
+// long, or nothing of it was seen in the window.
+constexpr std::int64_t kBetterFor = kWindowNs / 2;
 
 }  // namespace
 
@@ -149,14 +152,20 @@ void Lately::judge(const Knowledge& k, Fault fault, const Sums& now, std::int64_
     at->latest_ns = now_ns;
   }
   if (bad && at == episodes_.end()) {
-    Episode episode{fault, {}, now_ns, -1};
-    episode.begin = window_.before([fault](const Sums& sums) { return amount(fault, sums); }, now);
+    Episode episode{fault, {}, now_ns, -1, -1};
+    episode.begin = window_.before([fault](const Sums& sums) { return amount(fault, sums); }, now,
+                                   ended_ns_[static_cast<std::size_t>(fault)]);
     episode.side = guilty(k, fault);
     tell(k, episode, now, now_ns, Course::kFound, 0);
     ever_[static_cast<std::size_t>(fault)] = true;
     episodes_.push_back(std::move(episode));
-  } else if (!bad && at != episodes_.end()) {
+  } else if (at != episodes_.end()) {
+    at->good_ns = bad ? -1 : at->good_ns < 0 ? now_ns : at->good_ns;
+    if (bad) return;
+    const bool unseen = now_ns - at->latest_ns >= kWindowNs;
+    if (!unseen && now_ns - at->good_ns < kBetterFor) return;
     tell(k, *at, now, now_ns, Course::kEnds, at->latest_ns);
+    ended_ns_[static_cast<std::size_t>(fault)] = at->latest_ns;
     episodes_.erase(at);
   }
 }

@@ -62,6 +62,7 @@ class Lately {
     Fault fault = Fault::kStorm;
     Window<Sums>::Mark begin;
     std::int64_t latest_ns = 0;  // when something of it was seen last
+    std::int64_t good_ns = -1;   // since when it is no longer so bad; -1: it is
     int side = -1;               // at fault
   };
   [[nodiscard]] static int guilty(const Knowledge& knowledge, Fault fault);
@@ -74,8 +75,9 @@ class Lately {
   [[nodiscard]] std::vector<Episode>::iterator find(Fault fault);
 
   Window<Sums> window_;
-  std::vector<Episode> episodes_;     // that are not over
-  std::array<bool, kFaults> ever_{};  // reported
+  std::vector<Episode> episodes_;                 // that are not over
+  std::array<bool, kFaults> ever_{};              // reported
+  std::array<std::int64_t, kFaults> ended_ns_{};  // the latest that is over
 };
 
 }  // namespace rpcrdma::rules

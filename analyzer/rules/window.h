@@ -36,10 +36,13 @@ class Window {
   [[nodiscard]] bool empty() const { return marks_.empty(); }
   [[nodiscard]] const Mark& begin() const { return marks_.front(); }
   [[nodiscard]] const Mark& latest() const { return marks_.back(); }
-  // The mark after which `value` grew first within the window; `now`: the sums.
+  // The mark after which `value` grew first within the window, and not before `from_ns`; `now`: the
+  // sums.
   template <typename Value>
-  [[nodiscard]] const Mark& before(const Value& value, const Sums& now) const {
+  [[nodiscard]] const Mark& before(const Value& value, const Sums& now,
+                                   std::int64_t from_ns) const {
     for (std::size_t i = 0; i < marks_.size(); ++i) {
+      if (marks_[i].time_ns < from_ns) continue;
       const Sums& next = i + 1 < marks_.size() ? marks_[i + 1].sums : now;
       if (value(next) != value(marks_[i].sums)) return marks_[i];
     }
