@@ -199,6 +199,7 @@ class Capture {
       if (now >= tick) {
         tick = now + kInterval;
         status.tick();
+        if (view_ != nullptr && *polled == Polled::kNothing) view_->time(now_ns());
       }
       if (*polled == Polled::kNothing) {
         if (recorder_ != nullptr) result = recorder_->flush();

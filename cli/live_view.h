@@ -15,6 +15,9 @@ class LiveView {
 
   void frame(const capture::Frame& frame) { pipeline_.frame(frame); }
 
+  // Nothing comes, and time passes.
+  void time(std::int64_t now_ns) { pipeline_.time(now_ns); }
+
   [[nodiscard]] trace_reader::ReaderStats events() const { return pipeline_.events(); }
 
   // The capture is over: `dropped` frames were lost by the kernel or the interface.

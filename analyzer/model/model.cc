@@ -211,6 +211,12 @@ bool Model::reverse(const Message& message) const {
   return connection(c->merged_into).reverse(static_cast<std::uint8_t>(1 - message.caller));
 }
 
+const Call* Model::oldest_call(std::uint32_t connection, std::size_t caller) const {
+  Impl::Connection* const c = impl_->connections.find(connection);
+  if (c == nullptr || c->calls[caller].size() == 0) return nullptr;
+  return impl_->pool.get(c->calls[caller].oldest());
+}
+
 void Model::Impl::thresholds(Connection& c, const roce::Connection& rc) {
   for (std::size_t s = 0; s < 2; ++s) {
     // Trailing zeros were cut off by the tracker; size codes can be zero.

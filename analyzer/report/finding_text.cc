@@ -82,7 +82,9 @@ std::string finding_line(const rules::Occurrence& found, const Context& context,
   } else if (!place.peer.empty()) {
     text += fmt::format(", {}", place.peer);
   }
-  return fmt::format("{}: {}\n", text, found.text);
+  const std::string when = rules::span_text(found.evidence.span);
+  return when.empty() ? fmt::format("{}: {}\n", text, found.text)
+                      : fmt::format("{}: {} ({})\n", text, found.text, when);
 }
 
 std::string finding_json(const rules::Occurrence& found, const Context& context) {
@@ -96,6 +98,9 @@ std::string finding_json(const rules::Occurrence& found, const Context& context)
   json.field("severity", rules::severity_name(found.severity));
   json.optional("peer", !place.peer.empty(), place.peer);
   json.field("role", place.role);
+  const rules::Span& span = found.evidence.span;
+  json.optional("since_ns", span.since_ns != 0, span.since_ns);
+  json.optional("until_ns", span.until_ns != 0, span.until_ns);
   json.field("text", found.text);
   json.end();
   return json.take();

@@ -17,6 +17,8 @@ std::string one(const Finding& f) {
   std::string out = text(f.text);
   std::string where = frames(f.frames, f.count);
   if (f.count > 1) where = fmt::format("{} times{}{}", f.count, where.empty() ? "" : ", ", where);
+  const std::string when = rules::spans_text(f.spans);
+  if (!when.empty()) where = where.empty() ? when : fmt::format("{}, {}", when, where);
   return where.empty() ? out : fmt::format("{} <span class=\"small\">({})</span>", out, where);
 }
 

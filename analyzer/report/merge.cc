@@ -81,7 +81,12 @@ void add(Procedure& to, const Procedure& from) {
 class Addition {
  public:
   Addition(Report& to, Report& from)
-      : to_(to), from_(from), frames_(to.capture.frames), join_(to, from, frames_) {}
+      : to_(to),
+        from_(from),
+        frames_(to.capture.frames),
+        earlier_end_ns_(to.capture.last_ns),
+        first_ns_(first_times(from)),
+        join_(to, from, frames_) {}
 
   [[nodiscard]] bool fits() const { return join_.ids() <= UINT32_MAX; }
 
@@ -105,6 +110,12 @@ class Addition {
   }
 
  private:
+  static std::map<std::uint32_t, std::int64_t> first_times(const Report& r) {
+    std::map<std::uint32_t, std::int64_t> times;
+    for (const Connection& c : r.connections) times.emplace(c.id, c.first_ns);
+    return times;
+  }
+
   // Calls that are answered in the later report, by what a Reply tells.
   using Open = std::map<std::tuple<std::uint32_t, bool, std::uint32_t>, std::size_t>;
 
@@ -240,6 +251,38 @@ class Addition {
     list.resize(kMaxEdges);
   }
 
+  // What lasted when the earlier capture ended, on a connection that goes on in the later one: as
+  // far as is known it was over then; and a responder that was silent was so until something came.
+  void end_spans() {
+    std::map<std::uint32_t, std::int64_t> goes_on;  // by ID, when something came
+    for (const auto& [id, ns] : first_ns_) {
+      if (join_.joined(id)) goes_on.emplace(join_.id(id), ns);
+    }
+    const std::string_view stall = rules::rule(rules::RuleId::kStall).name;
+    for (Finding& f : to_.findings) {
+      if (f.spans.empty() || f.spans.back().until_ns != 0) continue;
+      const auto at = goes_on.find(f.connection);
+      if (at == goes_on.end()) continue;
+      f.spans.back().until_ns = f.rule == stall ? at->second : earlier_end_ns_;
+    }
+  }
+
+  // What begins with the later capture, or as soon as it could be found there, went on from the
+  // earlier one.
+  void add_spans(Finding& to, const Finding& from) const {
+    auto next = from.spans.begin();
+    if (next != from.spans.end() && !to.spans.empty() &&
+        to.spans.back().until_ns == earlier_end_ns_ &&
+        next->since_ns - earlier_end_ns_ <= rules::kWindowNs) {
+      to.spans.back().until_ns = next->until_ns;
+      ++next;
+      to.count -= to.count > 1 ? 1 : 0;
+    }
+    for (; next != from.spans.end() && to.spans.size() < rules::kMaxSpans; ++next) {
+      to.spans.push_back(*next);
+    }
+  }
+
   // Those of one kind about one side of one connection are one.
   void findings() {
     using Key = std::tuple<std::string, rules::Severity, std::uint32_t, std::string, std::uint32_t>;
@@ -248,6 +291,7 @@ class Addition {
     };
     std::map<Key, std::size_t> index;
     std::size_t kept = 0;
+    end_spans();
     for (std::size_t i = 0; i < to_.findings.size(); ++i) {
       if (to_.findings[i].concluded) continue;
       index.emplace(key(to_.findings[i]), i);
@@ -262,6 +306,7 @@ class Addition {
             rules::kMaxFrames - std::min(rules::kMaxFrames, same.frames.size());
         const auto taken = static_cast<std::ptrdiff_t>(std::min(room, f.frames.size()));
         same.frames.insert(same.frames.end(), f.frames.begin(), f.frames.begin() + taken);
+        add_spans(same, f);
       } else if (kept < kMaxFindings) {
         ++kept;
         index.emplace(key(f), to_.findings.size());
@@ -309,6 +354,9 @@ class Addition {
   Report& to_;
   Report& from_;
   std::uint64_t frames_;
+  std::int64_t earlier_end_ns_;
+  std::map<std::uint32_t, std::int64_t>
+      first_ns_;  // of connections, by their ID in the later report
   ConnectionJoin join_;
   SentAgainFindings sent_again_;
 };

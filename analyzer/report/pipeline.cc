@@ -10,6 +10,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <rpcrdma/model/early.h>
@@ -20,6 +21,7 @@ namespace rpcrdma::report {
 namespace {
 
 constexpr std::uint64_t kFramesPerTick = 16384;
+constexpr std::int64_t kSecond = 1'000'000'000;
 // What a second thread costs to start is worth it from here on.
 constexpr std::uint64_t kWorthAThread = 4U << 20;  // bytes
 
@@ -168,7 +170,30 @@ roce::PacketStats Pipeline::AllConnections::stats() const {
   return stats;
 }
 
+// One frame of a time that is not credible moves no clock: it takes two.
+void Pipeline::advance(std::int64_t time_ns) {
+  const std::int64_t now = std::min(time_ns, std::exchange(previous_ns_, time_ns));
+  // A clock that was set back goes on from where it is now.
+  if (now < next_ns_ && now >= back_ns_) [[likely]]
+    return;
+  next_ns_ = now > INT64_MAX - kSecond ? INT64_MAX : now + kSecond;
+  back_ns_ = now < INT64_MIN + kSecond ? INT64_MIN : now - kSecond;
+  observer_.on_time(now);
+}
+
+void Pipeline::time(std::int64_t now_ns) {
+  clock_ns_ = now_ns;
+  observer_.on_time(now_ns);
+}
+
+void Pipeline::finish() {
+  const std::int64_t end = std::max(counts_.total == 0 ? INT64_MIN : counts_.last_ns, clock_ns_);
+  tracker_.finish(end);
+  reader_.finish();
+}
+
 void Pipeline::count(std::int64_t time_ns, capture::LinkResult result) {
+  advance(time_ns);
   if (counts_.total == 0) counts_.first_ns = counts_.last_ns = time_ns;
   ++counts_.total;
   if (result == capture::LinkResult::kUpperPdu) {

@@ -121,7 +121,7 @@ void procedures(const Report& r, const Write& write) {
 
 void findings(const Report& r, const Write& write) {
   header(write, {"severity", "rule", "section", "role", "peer", "connection", "count", "frames",
-                 "text", "advice"});
+                 "text", "advice", "when"});
   CsvRow row;
   for (const Finding& f : r.findings) {
     const rules::Rule* rule = rules::find_rule(f.rule);
@@ -133,6 +133,7 @@ void findings(const Report& r, const Write& write) {
       frames += fmt::format("{}{}", frames.empty() ? "" : " ", frame);
     }
     row.number(f.count).text(frames).text(f.text).text(f.advice);
+    row.text(rules::spans_text(f.spans));
     write(row.take());
   }
 }

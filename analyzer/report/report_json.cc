@@ -449,6 +449,14 @@ void finding(JsonWriter& json, const Finding& x) {
   json.array("frames");
   for (const std::uint64_t frame : x.frames) json.value(frame);
   json.end();
+  json.array("spans");
+  for (const rules::Span& span : x.spans) {
+    json.object();
+    json.field("since_ns", span.since_ns);
+    json.optional("until_ns", span.until_ns != 0, span.until_ns);
+    json.end();
+  }
+  json.end();
   json.field("count", x.count);
   json.field("topic", x.topic);
   json.field("text", x.text);

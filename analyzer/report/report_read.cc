@@ -420,6 +420,16 @@ class Reader {
 
   std::uint32_t id_or_none(const JsonNode& n) const { return n.is_null() ? 0 : id(n); }
 
+  // Reports of before there were any have none.
+  static void spans(const JsonNode& list, Finding& f) {
+    if (list.size() > rules::kMaxSpans) list.fail("more than are kept");
+    list.for_each([&](const JsonNode& n) {
+      rules::Span& span = f.spans.emplace_back();
+      n.into("since_ns", span.since_ns);
+      if (n.has("until_ns")) n.into("until_ns", span.until_ns);
+    });
+  }
+
   void findings(const JsonNode& top) {
     top.get("findings").for_each([&](const JsonNode& n) {
       Finding& f = r_.findings.emplace_back();
@@ -431,6 +441,7 @@ class Reader {
       const JsonNode frames = n.get("frames");
       if (frames.size() > rules::kMaxFrames) frames.fail("more than are kept");
       frames.for_each([&](const JsonNode& frame) { f.frames.push_back(frame.u64()); });
+      if (n.has("spans")) spans(n.get("spans"), f);
       n.into("count", f.count);
       n.into("topic", f.topic);
       n.into("text", f.text);

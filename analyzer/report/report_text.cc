@@ -167,6 +167,8 @@ std::string about(const Finding& x) {
 std::string what(const Finding& x) {
   std::string where = frames_text(x.frames, x.count);
   if (x.count > 1) where = fmt::format("{} times{}{}", x.count, where.empty() ? "" : ", ", where);
+  const std::string when = rules::spans_text(x.spans);
+  if (!when.empty()) where = where.empty() ? when : fmt::format("{}, {}", when, where);
   return escape_terminal(where.empty() ? x.text : fmt::format("{} ({})", x.text, where));
 }
 

@@ -87,6 +87,18 @@ std::string unjudged(const Report& r) {
                      again == 1 ? "was" : "were", names);
 }
 
+// What the reader would wait for first: " 32 Calls acknowledged and unanswered for 90 s."
+std::string stalled(const Report& r) {
+  const std::string_view name = rules::rule(rules::RuleId::kStall).name;
+  const auto of_stall = [name](const Finding& f) { return f.rule == name; };
+  const auto first = std::find_if(r.findings.begin(), r.findings.end(), of_stall);
+  if (first == r.findings.end()) return {};
+  const auto more = std::count_if(std::next(first), r.findings.end(), of_stall);
+  return fmt::format(" Connection {}: {}{}.", first->connection,
+                     first->text.substr(0, first->text.find(';')),
+                     more == 0 ? "" : fmt::format("; {} more stalled", more));
+}
+
 }  // namespace
 
 Verdict verdict(const Report& r) {
@@ -123,7 +135,7 @@ Verdict verdict(const Report& r) {
         text.empty() ? "" : " ", p.lost_capture, p.roce + p.lost_capture);
     return {errors ? Health::kErrors : Health::kLossy, text};
   }
-  if (errors) return {Health::kErrors, text};
+  if (errors) return {Health::kErrors, text + stalled(r)};
   // Connections know of Calls that a filter leaves out.
   std::uint64_t unanswered = 0;
   for (const auto& [key, procedure] : r.procedures) unanswered += procedure.unmatched;
@@ -132,7 +144,8 @@ Verdict verdict(const Report& r) {
                       : fmt::format("{}, {} without an answer", number(calls, "Call"), unanswered);
   if (any(r, rules::Severity::kWarning)) {
     return {Health::kWarnings,
-            fmt::format("No errors; {}. {}.", by_whom(r, rules::Severity::kWarning), answered)};
+            fmt::format("No errors; {}. {}.{}", by_whom(r, rules::Severity::kWarning), answered,
+                        stalled(r))};
   }
   const std::string not_judged = unjudged(r);
   if (!not_judged.empty()) {

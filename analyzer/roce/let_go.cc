@@ -28,6 +28,7 @@ void Tracker::Impl::let_go(ConnectionState& c) {
   if (IdleOrder::is_open(c)) {
     flush(c, 0);
     flush(c, 1);
+    c.ended_ns = c.last_ns;  // what came of it later nobody follows
     listener.on_close(c);
   }
   stats.let_go += c.merged_away ? 0 : 1;

@@ -154,6 +154,7 @@ struct Tracker::Impl {
   ConnectionNumbers own_numbers;
   ConnectionNumbers& numbers;
   PacketStats stats;
+  std::int64_t now_ns = 0;  // time of the latest packet
   ByConnection<ConnectionState> connections;
   IdleOrder idle;
   tsl::robin_map<FlowKey, FlowRef, KeyHash> flows;
@@ -181,7 +182,7 @@ struct Tracker::Impl {
 
   void packet(const PreparedPacket& prepared);
   void skip();
-  void finish();
+  void finish(std::int64_t end_ns);
 
   // tracker.cc
   void note_sound(const capture::Address& port);

@@ -47,8 +47,8 @@ void Tracker::packet(const PreparedPacket& packet) {
 void Tracker::skip() {
   impl_->skip();
 }
-void Tracker::finish() {
-  impl_->finish();
+void Tracker::finish(std::int64_t end_ns) {
+  impl_->finish(end_ns);
 }
 PacketStats Tracker::stats() const {
   return impl_->stats;
@@ -89,6 +89,7 @@ std::uint32_t wire_payload_length(wire::Bytes captured, const wire::RocePacket& 
 
 void Tracker::Impl::packet(const PreparedPacket& prepared) {
   ++stats.roce;
+  now_ns = prepared.meta.time_ns;
   if (!prepared.decoded) {
     ++stats.malformed;
     return;
@@ -199,11 +200,12 @@ void Tracker::Impl::skip() {
   });
 }
 
-void Tracker::Impl::finish() {
-  connections.for_each([this](ConnectionState& c) {
+void Tracker::Impl::finish(std::int64_t end_ns) {
+  connections.for_each([&](ConnectionState& c) {
     if (!c.merged_away && c.state != State::kClosed && c.state != State::kRejected) {
       flush(c, 0);
       flush(c, 1);
+      c.ended_ns = std::max(end_ns, c.last_ns);
       listener.on_close(c);
     }
   });
@@ -267,6 +269,7 @@ void Tracker::Impl::close(ConnectionState& c, State state) {
   flush(c, 0);
   flush(c, 1);
   c.state = state;
+  c.ended_ns = now_ns;
   listener.on_close(c);
   for (Stream& s : c.stream) {
     Stream ended;

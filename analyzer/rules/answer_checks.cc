@@ -366,7 +366,7 @@ void check_unanswered(const model::Call& call, const Scene& scene) {
   const model::Message& m = call.message;
   if (scene.history.misdirected.has(m.id)) return;
   const auto responder = 1 - m.caller;
-  const std::int64_t age = c.last_ns - m.time_ns;
+  const std::int64_t age = roce::seen_until(c, c.ended_ns) - m.time_ns;
   const bool long_ago = age >= kLongNs;
   Wait& waited = scene.history.waited[m.caller];
   if (long_ago && waited == Wait::kShort) waited = Wait::kLong;
@@ -392,10 +392,10 @@ void check_unanswered(const model::Call& call, const Scene& scene) {
   e.unsure = scene.history.sends_unsure;
   if (e.unsure == nullptr) e.unsure = unheard(static_cast<std::size_t>(responder), m.id, scene);
   scene.findings.add(RuleId::kHdr10, e, [&] {
-    return closed ? fmt::format("Call {:#010x} was not answered{} when the connection was closed",
-                                m.xid, passed_over ? ", though a later one was," : "")
-                  : fmt::format("Call {:#010x} was not answered in {} s", m.xid,
-                                age / 1'000'000'000);
+    return closed
+               ? fmt::format("Call {:#010x} was not answered{} when the connection was closed",
+                             m.xid, passed_over ? ", though a later one was," : "")
+               : fmt::format("Call {:#010x} was not answered in {} s", m.xid, age / 1'000'000'000);
   });
 }
 

@@ -198,6 +198,10 @@ void Checker::on_close(const roce::Connection& connection) {
   impl_->history.forget(connection.index);
 }
 
+void Checker::on_time(std::int64_t now_ns) {
+  impl_->diagnoses.time(now_ns, impl_->history);
+}
+
 void Checker::on_let_go(const roce::Connection& connection) {
   impl_->findings.connection_let_go(connection);
 }
@@ -230,6 +234,7 @@ void Checker::on_sent_again(const roce::Connection& connection, int sender, std:
 void Checker::on_operation(const roce::Connection& connection, const roce::Operation& op,
                            const model::Call* call, std::uint32_t segment) {
   const auto scene = impl_->scene(connection);
+  if (scene) impl_->diagnoses.worked(connection, op, false);
   if (scene) note_operation(op, call, segment, *scene);
   if (scene && !later_dialect(*scene)) check_operation(op, call, segment, *scene);
 }
@@ -238,6 +243,7 @@ void Checker::on_operation_end(const roce::Connection& connection, const roce::O
                                const model::Call* call, std::uint32_t segment) {
   (void)segment;
   const auto scene = impl_->scene(connection);
+  if (scene) impl_->diagnoses.worked(connection, op, true);
   if (scene && !later_dialect(*scene)) check_operation_end(op, call, *scene);
 }
 

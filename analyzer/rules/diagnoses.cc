@@ -72,15 +72,19 @@ bool asks_for_nfs(const roce::Connection& c) {
 struct Diagnoses::OfConnection {
   std::array<Starvation, 2> starvation;  // by caller
   std::array<Recovery, 2> recovery;      // by the side whose requests they are
+  std::array<Stalls, 2> stalls{Stalls(0), Stalls(1)};
   ChunkUse chunks;
   Registrations registrations;
   Turns turns;
   Habits habits;
+  Lately lately;
   Succession succession;
-  bool begun = false;           // its first Calls are being noted
-  std::uint64_t cut_short = 0;  // messages
-  std::uint64_t cut_off = 0;    // Calls that the close left without an answer
-  bool cut_off_client = false;  // some of them the client's
+  bool closing = false;          // its Calls are being given up
+  bool begun = false;            // its first Calls are being noted
+  std::uint64_t cut_short = 0;   // messages
+  std::uint64_t cut_off = 0;     // Calls that the close left without an answer
+  bool cut_off_client = false;   // some of them the client's
+  bool cut_off_reverse = false;  // and some not
   std::uint64_t cut_off_frame = 0;
   std::uint32_t cut_off_xid = 0;  // of the first of them
   std::int64_t cut_off_ns = 0;
@@ -105,9 +109,129 @@ Diagnoses::OfConnection& Diagnoses::at(std::uint32_t index) {
   return *latest_;
 }
 
+void Diagnoses::judge_stalls(OfConnection& c, const roce::Connection& connection,
+                             std::int64_t now_ns, Stalls::State state) {
+  for (std::size_t caller = 0; caller < 2; ++caller) {
+    if (!c.stalls[caller].due(now_ns)) continue;
+    c.stalls[caller].tell(findings_, connection, model_->oldest_call(connection.index, caller),
+                          now_ns, state);
+  }
+}
+
+// The responder moves data.
+void Diagnoses::end_silence(OfConnection& c, const roce::Connection& connection, std::size_t caller,
+                            std::int64_t now_ns) {
+  Stalls& stalls = c.stalls[caller];
+  if (stalls.due(now_ns)) {
+    stalls.tell(findings_, connection, model_->oldest_call(connection.index, caller), now_ns,
+                Stalls::State::kOver);
+  }
+  stalls.moved(now_ns, connection);
+}
+
+Lately::Knowledge Diagnoses::knowledge(const OfConnection& c, const roce::Connection& connection,
+                                       const ConnectionHistory* history) {
+  static const SideHistory kNothing;
+  return {findings_,
+          connection,
+          model_->connection(connection.index).client,
+          c.recovery,
+          c.starvation,
+          c.turns,
+          {history == nullptr ? &kNothing : &history->side[0],
+           history == nullptr ? &kNothing : &history->side[1]}};
+}
+
+void Diagnoses::time(std::int64_t now_ns, History& histories) {
+  for (auto it = connections_.begin(); it != connections_.end(); ++it) {
+    OfConnection& c = *it->second;
+    const roce::Connection& connection = all_->connection(it->first);
+    if (model_->connection(it->first).speaks != model::Speaks::kRpc) continue;
+    const std::int64_t seen_ns = roce::seen_until(connection, now_ns);
+    for (std::size_t caller = 0; caller < 2; ++caller) {
+      if (c.stalls[caller].moves(connection)) end_silence(c, connection, caller, seen_ns);
+    }
+    judge_stalls(c, connection, seen_ns, Stalls::State::kLasts);
+    c.lately.judge(knowledge(c, connection, histories.find(it->first)), seen_ns);
+  }
+}
+
+// At its end: of what was reported while it lasted the sum is told, and of all else what shows only
+// in all of its life. Gives for how long packets that were sent again held it up.
+std::int64_t Diagnoses::tell_faults(OfConnection& c, const roce::Connection& connection,
+                                    const ConnectionHistory* history) {
+  using Fault = Lately::Fault;
+  const Lately::Knowledge k = knowledge(c, connection, history);
+  const bool lasts = ends_with_capture(connection);
+  const std::int64_t end_ns = roce::seen_until(connection, connection.ended_ns);
+  const auto told = [&](Fault fault, bool whole_life) {
+    if (!whole_life) c.lately.end(k, fault, end_ns, lasts);
+  };
+  std::int64_t stalled = 0;
+  for (std::size_t s = 0; s < 2; ++s) {
+    const int side = static_cast<int>(s);
+    const Recovery& recovery = c.recovery[s];
+    const auto reported = [&](Fault first) {
+      return c.lately.reported(Lately::of_side(first, s), lasts);
+    };
+    told(Lately::of_side(Fault::kStarved, s),
+         c.starvation[s].tell(findings_, connection, side, reported(Fault::kStarved)));
+    told(Lately::of_side(Fault::kStorm, s),
+         recovery.tell_storm(findings_, connection, side, reported(Fault::kStorm)));
+    told(Lately::of_side(Fault::kExcusedRnr, s),
+         recovery.tell_excused_rnr(findings_, connection, side, *k.history[s],
+                                   reported(Fault::kExcusedRnr)));
+    told(Lately::of_side(Fault::kRnr, s),
+         recovery.tell_rnr(findings_, connection, side, *k.history[s], reported(Fault::kRnr)));
+    stalled += recovery.held_up_ns();
+  }
+  return stalled;
+}
+
+void Diagnoses::tell_turns(OfConnection& c, const roce::Connection& connection,
+                           const ConnectionHistory* history, std::int64_t stalled) {
+  using Fault = Lately::Fault;
+  const int client = model_->connection(connection.index).client;
+  const Lately::Knowledge k = knowledge(c, connection, history);
+  const bool lasts = ends_with_capture(connection);
+  const std::int64_t end_ns = roce::seen_until(connection, connection.ended_ns);
+  const TurnSums all = c.turns.sums(end_ns, stalled);
+  const Turns::Slow slow = Turns::judge(all);
+  constexpr std::array kSlow{std::pair(Fault::kSlowStalls, Turns::Slow::kStalls),
+                             std::pair(Fault::kSlowWay, Turns::Slow::kLongWay),
+                             std::pair(Fault::kSlowPeer, Turns::Slow::kPeer)};
+  if (slow != Turns::Slow::kStalls) c.turns.tell_unknown_stalls(findings_, connection);
+  for (const auto& [fault, kind] : kSlow) {
+    Evidence e;
+    if (slow != kind) {
+      c.lately.end(k, fault, end_ns, lasts);
+    } else if (conclude(e, c.lately.reported(fault, lasts))) {
+      c.turns.tell(findings_, connection, client, slow, all, e);
+    }
+  }
+}
+
+void Diagnoses::worked(const roce::Connection& connection, const roce::Operation& op, bool ends) {
+  OfConnection& c = at(connection.index);
+  const std::size_t caller = 1U - op.initiator;
+  const std::int64_t time_ns = ends ? op.last_ns : op.first_ns;
+  if (c.stalls[caller].newer(time_ns) && c.stalls[caller].due(time_ns)) {
+    c.stalls[caller].tell(findings_, connection, model_->oldest_call(connection.index, caller),
+                          time_ns, Stalls::State::kOver);
+  }
+  c.stalls[caller].worked(op, ends, time_ns, connection);
+}
+
 bool Diagnoses::message(const model::Message& m, const model::Call* call) {
   OfConnection& c = at(m.connection);
-  c.cut_short += model::cut_short(m, all_->connection(m.connection)) ? 1 : 0;
+  const roce::Connection& on = all_->connection(m.connection);
+  c.cut_short += model::cut_short(m, on) ? 1 : 0;
+  const std::size_t waiting = 1U - m.sender;  // for its sender
+  if (c.stalls[waiting].due(m.time_ns)) {
+    c.stalls[waiting].tell(findings_, on, model_->oldest_call(m.connection, waiting), m.time_ns,
+                           Stalls::State::kOver);
+  }
+  for (Stalls& stalls : c.stalls) stalls.note(m, on);
   c.starvation[m.caller].note(m);
   if (m.psn_known) c.recovery[m.sender].went_on(m.first_psn);
   c.recovery[1U - m.sender].peer_went_on(m.first_frame);
@@ -140,7 +264,15 @@ void Diagnoses::call_end(const model::Call& call, const model::Message* answer) 
   const model::ConnectionModel& cm = model_->connection(m.connection);
   if (answer != nullptr && m.psn_known) c.recovery[m.sender].arrived(m.psn);
   if (call.ending == model::Ending::kClosed) {
+    const roce::Connection& connection = all_->connection(m.connection);
+    if (!c.closing) {
+      judge_stalls(
+          c, connection, roce::seen_until(connection, connection.ended_ns),
+          ends_with_capture(connection) ? Stalls::State::kCaptureEnds : Stalls::State::kOver);
+    }
+    c.closing = true;
     c.cut_off_client |= m.caller == cm.client;
+    c.cut_off_reverse |= m.caller != cm.client;
     if (c.cut_off++ == 0) {
       c.cut_off_frame = m.frame;
       c.cut_off_xid = m.xid;
@@ -163,6 +295,7 @@ void Diagnoses::refusal(const roce::Connection& connection, int sender, const wi
 void Diagnoses::retransmission(const roce::Connection& connection, int sender, std::uint32_t psn,
                                std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) {
   OfConnection& c = at(connection.index);
+  for (Stalls& stalls : c.stalls) stalls.sent_again(1, meta.time_ns);
   Recovery& recovery = c.recovery[static_cast<std::size_t>(sender)];
   const std::int64_t since = meta.time_ns - idle_ns;
   switch (recovery.sent_again(psn, idle_ns, begins, meta)) {
@@ -179,7 +312,9 @@ void Diagnoses::retransmission(const roce::Connection& connection, int sender, s
 
 void Diagnoses::told_again(const roce::Connection& connection, int sender, std::uint64_t count,
                            const roce::PacketMeta& meta) {
-  at(connection.index).recovery[static_cast<std::size_t>(sender)].told_again(count, meta);
+  OfConnection& c = at(connection.index);
+  for (Stalls& stalls : c.stalls) stalls.sent_again(count, meta.time_ns);
+  c.recovery[static_cast<std::size_t>(sender)].told_again(count, meta);
 }
 
 void Diagnoses::merge(const roce::Connection& into, const roce::Connection& from) {
@@ -213,6 +348,11 @@ void Diagnoses::tell_cut_off(const OfConnection& c, const roce::Connection& conn
   const bool proven = cause != nullptr && cause->rule != nullptr && findings_.certain(*cause);
   if (!proven && waited != Wait::kShort) cause = nullptr;
   const model::ConnectionModel& cm = model_->connection(connection.index);
+  // An endpoint that is stopped, or whose client is, ends its connections with what is outstanding:
+  // that is nobody's fault. A capture between the two does not tell why one of them did.
+  const bool own_calls = closer >= 0 && closer == cm.client && !c.cut_off_reverse;
+  const bool stopped = connection.recorded && (closer == connection.recorder || own_calls);
+  if (stopped && cause == nullptr && waited == Wait::kShort) return;
   Evidence e;
   e.connection = &connection;
   e.side = closer;
@@ -235,7 +375,7 @@ void Diagnoses::tell_cut_off(const OfConnection& c, const roce::Connection& conn
                                  c.cut_off, c.cut_off_xid);
         return fmt::format("{} while {}, sent {} before{}",
                            closer < 0 ? "the connection ended" : "a DREQ ended the connection",
-                           calls, duration(connection.last_ns - c.cut_off_ns),
+                           calls, duration(connection.ended_ns - c.cut_off_ns),
                            cause != nullptr ? given_cause(*cause, proven)
                            : waited == Wait::kShort
                                ? std::string()
@@ -263,7 +403,7 @@ bool Diagnoses::close(const roce::Connection& connection, const ConnectionHistor
     if (failed) tell_failed(findings_, connection);
     return false;
   }
-  const OfConnection& c = *it->second;
+  OfConnection& c = *it->second;
   const ConnectionHistory nothing;
   const ConnectionHistory& h = history == nullptr ? nothing : *history;
   const model::ConnectionModel& cm = model_->connection(connection.index);
@@ -271,14 +411,10 @@ bool Diagnoses::close(const roce::Connection& connection, const ConnectionHistor
   bool departed = false;
   if (cm.speaks == model::Speaks::kRpc) {
     note_closed(trust_, connection, c.cut_short);
-    std::int64_t stalled = 0;
+    const std::int64_t stalled = tell_faults(c, connection, history);
     for (int side = 0; side < 2; ++side) {
       const auto s = static_cast<std::size_t>(side);
-      c.starvation[s].tell(findings_, connection, side);
-      c.recovery[s].tell_storm(findings_, connection, side);
-      c.recovery[s].tell_rnr(findings_, connection, side, h.side[s]);
       broken |= c.recovery[s].tell_fatal(findings_, connection, side, h.side[s]);
-      stalled += c.recovery[s].held_up_ns();
     }
     if (!broken && failed) {
       broken = true;
@@ -292,7 +428,7 @@ bool Diagnoses::close(const roce::Connection& connection, const ConnectionHistor
     if (cm.client >= 0) {
       c.chunks.tell(findings_, connection, cm.client);
       c.registrations.tell(findings_, connection, cm.client);
-      c.turns.tell(findings_, connection, cm.client, stalled);
+      tell_turns(c, connection, history, stalled);
       c.habits.tell(findings_, connection, cm.client);
       c.succession.tell(findings_, connection);
     }

@@ -4,6 +4,8 @@
 #pragma once
 
 #include "beginnings.h"
+#include "lately.h"
+#include "stalls.h"
 
 #include <array>
 #include <deque>
@@ -18,6 +20,7 @@
 namespace rpcrdma::rules {
 
 struct ConnectionHistory;
+class History;
 
 // The port that its set-up is for says so (RFC 8267 section 9).
 [[nodiscard]] bool asks_for_nfs(const roce::Connection& connection);
@@ -42,6 +45,10 @@ class Diagnoses {
   // An endpoint tells so of packets that nobody sees.
   void told_again(const roce::Connection& connection, int sender, std::uint64_t count,
                   const roce::PacketMeta& meta);
+  // A side begins an RDMA operation, or one ends.
+  void worked(const roce::Connection& connection, const roce::Operation& op, bool ends);
+  // See model::Observer::on_time().
+  void time(std::int64_t now_ns, History& histories);
   // Two directions turned out to be one connection: what was gathered of each is not whole.
   void merge(const roce::Connection& into, const roce::Connection& from);
   // `history`: what the checks remember of it; null: nothing. Gives whether it is remembered for
@@ -57,6 +64,17 @@ class Diagnoses {
  private:
   struct OfConnection;
   OfConnection& at(std::uint32_t index);
+  void judge_stalls(OfConnection& c, const roce::Connection& connection, std::int64_t now_ns,
+                    Stalls::State state);
+  void end_silence(OfConnection& c, const roce::Connection& connection, std::size_t caller,
+                   std::int64_t now_ns);
+  [[nodiscard]] Lately::Knowledge knowledge(const OfConnection& c,
+                                            const roce::Connection& connection,
+                                            const ConnectionHistory* history);
+  std::int64_t tell_faults(OfConnection& c, const roce::Connection& connection,
+                           const ConnectionHistory* history);
+  void tell_turns(OfConnection& c, const roce::Connection& connection,
+                  const ConnectionHistory* history, std::int64_t stalled);
   void tell_unanswered(const roce::Connection& connection);
   void tell_cut_off(const OfConnection& c, const roce::Connection& connection,
                     const ConnectionHistory& history);

@@ -189,7 +189,10 @@ struct Findings::Impl {
     const Key key{connection, r.id, e.side, e.topic * 2 + (e.suspect ? 1U : 0U)};
     const auto it = index.find(key);
     Finding* f = nullptr;
-    if (it != index.end()) {
+    if (e.course != Course::kFound) {
+      if (it == index.end()) return;  // it was withheld when it was found, or is one too many
+      sum_up(kept[it->second].finding, e, text);
+    } else if (it != index.end()) {
       f = &kept[it->second].finding;
       f->count += e.count;
     } else if (kept.size() < kMaxFindings) {
@@ -205,6 +208,7 @@ struct Findings::Impl {
       ++omitted[static_cast<std::size_t>(severity)];
     }
     if (f != nullptr) {
+      if (e.span.since_ns != 0 && f->spans.size() < kMaxSpans) f->spans.push_back(e.span);
       const auto& [first, last] = e.frames;
       for (const std::uint64_t frame : {first, last == first ? 0 : last}) {
         if (frame != 0 && f->frames.size() < kMaxFrames) f->frames.push_back(frame);
@@ -214,6 +218,20 @@ struct Findings::Impl {
       const std::string own = text();
       options.on_occurrence({r, severity, e, own, what_to_do});
     }
+  }
+
+  static void sum_up(Finding& f, const Evidence& e, const Text& text) {
+    if (f.count == 1) {
+      f.text = text();
+      const auto& [first, last] = e.frames;
+      if (last != 0) f.frames = {first};
+      for (const std::uint64_t frame : {first, last}) {
+        const bool there = std::find(f.frames.begin(), f.frames.end(), frame) != f.frames.end();
+        if (frame != 0 && !there && f.frames.size() < kMaxFrames) f.frames.push_back(frame);
+      }
+    }
+    if (f.spans.empty() || f.spans.back().since_ns != e.span.since_ns) return;
+    f.spans.back().until_ns = e.span.until_ns;
   }
 
   void settle_all(std::map<std::uint32_t, Connection>::iterator at) {
@@ -260,6 +278,14 @@ void Findings::add(RuleId id, const Evidence& e, const Text& text, const char* a
     Breach& latest = impl_->latest_breach[static_cast<std::size_t>(e.side)];
     const Breach now{&r, e};
     if (latest.evidence.message != e.message || level(latest) < level(now)) latest = now;
+  }
+  // What is judged by the time that has passed waits for nothing more: it may be that nothing
+  // comes.
+  if (e.span.since_ns != 0) {
+    const char* const why =
+        e.course == Course::kFound ? Impl::obstacle(r, e, model::losses(*e.connection)) : nullptr;
+    if (why != nullptr) return impl_->withhold(r, e, why);
+    return impl_->tell(r, e, text, advice);
   }
   constexpr int kWaits = kLossFree | kLossFreeCall | kBothDirections;
   if (e.connection == nullptr || ((r.needs | e.needs) & kWaits) == 0) {

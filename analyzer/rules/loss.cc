@@ -45,11 +45,26 @@ std::string retries_clause(const roce::Connection& c, int sender) {
                  : fmt::format(", which is tried again {} times at most", *n);
 }
 
-// The sender of what no Receive was due for; -1 where an answer that the capture lacks may have
-// given it the credit.
+}  // namespace
+
 int who_sent(const roce::Connection& c, int sender, const ExcusedRnr& excused) {
   const bool whole = model::losses(c) == 0 && roce::both_directions_seen(c);
   return whole && excused.certain ? sender : -1;
+}
+
+namespace {
+
+const char* const kPacketsNotTold = "how many packets were sent in all an endpoint does not tell";
+
+// Of both sides, as an endpoint tells of them.
+std::uint64_t packets_at_most(const roce::Connection& c, std::uint64_t again) {
+  std::uint64_t most = again;
+  for (const roce::Side& side : c.side) most += side.counters.packets_at_most;
+  return most;
+}
+
+bool operations_unseen(const roce::Connection& c) {
+  return c.side[0].operations_unseen || c.side[1].operations_unseen;
 }
 
 }  // namespace
@@ -125,20 +140,17 @@ void Recovery::went_on(std::uint32_t psn) {
 
 // The packets themselves are not seen: they are a storm where they are one even if all else was
 // sent in the smallest packets there are, and each packet was acknowledged.
-void Recovery::tell_told_storm(Findings& findings, const roce::Connection& c, int sender) const {
-  if (packets_ < kStormPackets) return;
-  std::uint64_t most = packets_;
-  bool unseen = false;
-  for (const roce::Side& side : c.side) {
-    most += side.counters.packets_at_most;
-    unseen |= side.operations_unseen;
-  }
+bool Recovery::tell_told_storm(Findings& findings, const roce::Connection& c, int sender,
+                               const Reported& reported) const {
+  if (packets_ < kStormPackets) return false;
+  const std::uint64_t most = packets_at_most(c, packets_);
   Evidence e = about(c, -1, first_frame_, last_frame_);
   e.topic = static_cast<std::uint32_t>(sender);
   e.needs = kLossFree;
-  if (unseen || packets_ * kStormShare < most) {
-    e.unsure = "how many packets were sent in all an endpoint does not tell";
-  }
+  const bool too_few = packets_ * kStormShare < most;
+  if (too_few && reported.ever) return false;
+  if (too_few || operations_unseen(c)) e.unsure = kPacketsNotTold;
+  if (!conclude(e, reported)) return true;
   findings.add(RuleId::kRetxStorm, e, [&] {
     return fmt::format(
         "{} sent {} packets again, in {}, of {} at most; for how long it stood still before them "
@@ -146,15 +158,17 @@ void Recovery::tell_told_storm(Findings& findings, const roce::Connection& c, in
         c.side[static_cast<std::size_t>(sender)].address.to_string(), packets_,
         counted(bursts_, "burst"), most);
   });
+  return true;
 }
 
-void Recovery::tell_storm(Findings& findings, const roce::Connection& c, int sender) const {
-  if (c.recorded) return tell_told_storm(findings, c, sender);
+bool Recovery::tell_storm(Findings& findings, const roce::Connection& c, int sender,
+                          const Reported& reported) const {
+  if (c.recorded) return tell_told_storm(findings, c, sender, reported);
   const std::uint64_t all = c.side[static_cast<std::size_t>(sender)].counters.packets;
-  if (copies_ * 2 > packets_) return;
-  if (packets_ < kStormPackets || packets_ * kStormShare < all) return;
+  if (!is_storm({all, packets_, 0, 0})) return false;
   Evidence e = about(c, -1, first_frame_, last_frame_);
   e.topic = static_cast<std::uint32_t>(sender);
+  if (!conclude(e, reported)) return true;
   findings.add(RuleId::kRetxStorm, e, [&] {
     const std::string why =
         first_nak_frame_ != 0 ? fmt::format("the NAK in frame {}", first_nak_frame_)
@@ -165,32 +179,97 @@ void Recovery::tell_storm(Findings& findings, const roce::Connection& c, int sen
         c.side[static_cast<std::size_t>(sender)].address.to_string(), packets_, all,
         counted(bursts_, "burst"), first_psn_, why, duration(stalled_), duration(longest_stall_));
   });
+  return true;
 }
 
-void Recovery::tell_rnr(Findings& findings, const roce::Connection& c, int sender,
-                        const SideHistory& history) const {
-  if (rnr_ == 0) return;
-  const ExcusedRnr& excused = history.excused;
-  const std::string retries = retries_clause(c, sender);
-  if (excused.count != 0) {
-    Evidence e = about(c, who_sent(c, sender, excused), excused.first_frame, excused.last_frame);
-    e.topic = 1;
-    findings.add(
-        RuleId::kRnr, e,
-        [&] {
-          return fmt::format("{}: no Receive was posted for {}{}; the first one for PSN {:#08x}",
-                             counted(excused.count, "RNR NAK"), excused.excuse->what, retries,
-                             excused.first_psn);
-        },
-        excused.excuse->advice);
+LossSums Recovery::sums(const roce::Connection& c, int sender, const SideHistory& history) const {
+  LossSums sums;
+  sums.packets = c.recorded ? packets_at_most(c, packets_)
+                            : c.side[static_cast<std::size_t>(sender)].counters.packets;
+  sums.again = packets_;
+  sums.rnr_excused = history.excused.count;
+  // Whether the latest of them were due may not be known yet.
+  const std::uint64_t open = history.refused.frame != 0 ? history.refused.count : 0;
+  sums.rnr_owed = rnr_ - std::min(rnr_, history.excused.count + open);
+  return sums;
+}
+
+bool Recovery::is_storm(const LossSums& lately) const {
+  return copies_ * 2 <= packets_ && lately.again >= kStormPackets &&
+         lately.again * kStormShare >= lately.packets;
+}
+
+void Recovery::tell_storm(Findings& findings, const roce::Connection& c, int sender,
+                          const LossSums& lately, std::int64_t ns, Evidence e) const {
+  e.frames = {last_frame_, 0};
+  e.topic = static_cast<std::uint32_t>(sender);
+  if (c.recorded) {
+    e.needs = kLossFree;
+    if (operations_unseen(c)) e.unsure = kPacketsNotTold;
   }
-  if (rnr_ <= excused.count) return;
-  findings.add(RuleId::kRnr, about(c, 1 - sender, rnr_frame_, rnr_last_frame_), [&] {
+  findings.add(RuleId::kRetxStorm, e, [&] {
+    return fmt::format("{} sent {} of {}{} packets again within {}",
+                       c.side[static_cast<std::size_t>(sender)].address.to_string(), lately.again,
+                       c.recorded ? "at most " : "", lately.packets, duration(ns));
+  });
+}
+
+bool Recovery::tell_excused_rnr(Findings& findings, const roce::Connection& c, int sender,
+                                const SideHistory& history, const Reported& reported) const {
+  const ExcusedRnr& excused = history.excused;
+  if (rnr_ == 0 || excused.count == 0) return false;
+  Evidence e = about(c, who_sent(c, sender, excused), excused.first_frame, excused.last_frame);
+  e.topic = 1;
+  if (!conclude(e, reported)) return true;
+  findings.add(
+      RuleId::kRnr, e,
+      [&] {
+        return fmt::format("{}: no Receive was posted for {}{}; the first one for PSN {:#08x}",
+                           counted(excused.count, "RNR NAK"), excused.excuse->what,
+                           retries_clause(c, sender), excused.first_psn);
+      },
+      excused.excuse->advice);
+  return true;
+}
+
+void Recovery::tell_excused_rnr(Findings& findings, const roce::Connection& c, int sender,
+                                const SideHistory& history, const LossSums& lately,
+                                Evidence e) const {
+  const ExcusedRnr& excused = history.excused;
+  e.frames = {excused.last_frame, 0};
+  e.topic = 1;
+  findings.add(
+      RuleId::kRnr, e,
+      [&] {
+        return fmt::format("{}: no Receive was posted for {}{}",
+                           counted(lately.rnr_excused, "RNR NAK"), excused.excuse->what,
+                           retries_clause(c, sender));
+      },
+      excused.excuse->advice);
+}
+
+bool Recovery::tell_rnr(Findings& findings, const roce::Connection& c, int sender,
+                        const SideHistory& history, const Reported& reported) const {
+  const ExcusedRnr& excused = history.excused;
+  if (rnr_ <= excused.count) return false;
+  Evidence e = about(c, 1 - sender, rnr_frame_, rnr_last_frame_);
+  if (!conclude(e, reported)) return true;
+  findings.add(RuleId::kRnr, e, [&] {
     return fmt::format("{}: no Receive was posted for a SEND{}{}",
-                       counted(rnr_ - excused.count, "RNR NAK"), retries,
+                       counted(rnr_ - excused.count, "RNR NAK"), retries_clause(c, sender),
                        rnr_frame_ == excused.first_frame
                            ? ""
                            : fmt::format("; the first one for PSN {:#08x}", rnr_psn_));
+  });
+  return true;
+}
+
+void Recovery::tell_rnr(Findings& findings, const roce::Connection& c, int sender,
+                        const LossSums& lately, Evidence e) const {
+  e.frames = {rnr_last_frame_, 0};
+  findings.add(RuleId::kRnr, e, [&] {
+    return fmt::format("{}: no Receive was posted for a SEND{}",
+                       counted(lately.rnr_owed, "RNR NAK"), retries_clause(c, sender));
   });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "history.h"
+#include "sums.h"
 
 #include <array>
 
@@ -15,6 +16,11 @@ enum class Stall : std::uint8_t {
   kLoss,       // for want of an acknowledgement, or until a NAK for a gap
   kNoReceive,  // after an RNR NAK
 };
+
+// The sender of what no Receive was due for; -1 where an answer that the capture lacks may have
+// given it the credit.
+[[nodiscard]] int who_sent(const roce::Connection& connection, int sender,
+                           const ExcusedRnr& excused);
 
 // What happened to the requests of one side.
 class Recovery {
@@ -36,21 +42,39 @@ class Recovery {
   // The side sends something new, from this PSN on: what it had sent again is behind it.
   void went_on(std::uint32_t psn);
 
-  // Bursts of packets that were sent again, and the loss behind the first of them.
-  void tell_storm(Findings& findings, const roce::Connection& connection, int sender) const;
-  // `history`: of the sender.
-  void tell_rnr(Findings& findings, const roce::Connection& connection, int sender,
-                const SideHistory& history) const;
+  // When the connection closes: bursts of packets that were sent again, and the loss behind the
+  // first of them. Gives whether there were so many.
+  bool tell_storm(Findings& findings, const roce::Connection& connection, int sender,
+                  const Reported& reported) const;
+  // `history`: of the sender. Of RNR NAKs for SENDs that should have found a Receive, and of
+  // others.
+  bool tell_rnr(Findings& findings, const roce::Connection& connection, int sender,
+                const SideHistory& history, const Reported& reported) const;
+  bool tell_excused_rnr(Findings& findings, const roce::Connection& connection, int sender,
+                        const SideHistory& history, const Reported& reported) const;
   // Whether it cost the side its connection; tells why.
   bool tell_fatal(Findings& findings, const roce::Connection& connection, int sender,
                   const SideHistory& history) const;
+
+  [[nodiscard]] LossSums sums(const roce::Connection& connection, int sender,
+                              const SideHistory& history) const;
+  // So many packets of those were sent again that it hurts, unless the capture has them twice.
+  [[nodiscard]] bool is_storm(const LossSums& lately) const;
+  // The same, of what was added to the sums `lately`, within `ns`. `e`: course, time and side.
+  void tell_storm(Findings& findings, const roce::Connection& connection, int sender,
+                  const LossSums& lately, std::int64_t ns, Evidence e) const;
+  void tell_rnr(Findings& findings, const roce::Connection& connection, int sender,
+                const LossSums& lately, Evidence e) const;
+  void tell_excused_rnr(Findings& findings, const roce::Connection& connection, int sender,
+                        const SideHistory& history, const LossSums& lately, Evidence e) const;
 
   // Time that the network held the side up. What it went on sending in vain tells of a peer that is
   // gone, not of how long packets take.
   [[nodiscard]] std::int64_t held_up_ns() const { return held_up_ - (tries_ != 0 ? trying_ : 0); }
 
  private:
-  void tell_told_storm(Findings& findings, const roce::Connection& connection, int sender) const;
+  bool tell_told_storm(Findings& findings, const roce::Connection& connection, int sender,
+                       const Reported& reported) const;
   void tell_refused(Findings& findings, const roce::Connection& connection, int sender,
                     Refused why) const;
   void tell_rnr_exceeded(Findings& findings, const roce::Connection& connection, int sender,

@@ -52,22 +52,53 @@ void Starvation::note(const model::Message& m) {
   last_ns_ = m.time_ns;
 }
 
-void Starvation::tell(Findings& findings, const roce::Connection& connection, int caller) const {
-  const std::int64_t share = percent(full_total_, last_ns_ - first_ns_);
-  if (waited_ < kEnoughCalls || share < kEnoughPercent) return;
+CreditSums Starvation::sums(std::int64_t now_ns) const {
+  CreditSums sums{calls_, waited_, full_total_};
+  if (full_since_ >= 0) add_time(sums.full_ns, std::max<std::int64_t>(now_ns - full_since_, 0));
+  return sums;
+}
+
+bool Starvation::is_starved(const CreditSums& lately, std::int64_t ns) {
+  return lately.waited >= kEnoughCalls && percent(lately.full_ns, ns) >= kEnoughPercent;
+}
+
+bool Starvation::tell(Findings& findings, const roce::Connection& connection, int caller,
+                      const Reported& reported) const {
+  const CreditSums all{calls_, waited_, full_total_};
+  const std::int64_t ns = last_ns_ - first_ns_;
+  if (!is_starved(all, ns)) return false;
   Evidence e;
   e.connection = &connection;
-  // Who grants, unless no more was asked for.
-  const bool asked_for_more = requested_ > granted_;
-  e.side = asked_for_more ? 1 - caller : caller;
-  if (!asked_for_more) e.at_most = Level::kNote;
+  e.side = guilty(caller);
   e.frames = {first_waited_, last_waited_};
+  if (conclude(e, reported)) tell(findings, caller, all, ns, e, full_longest_);
+  return true;
+}
+
+void Starvation::tell(Findings& findings, const roce::Connection& connection, int caller,
+                      const CreditSums& lately, std::int64_t ns, Evidence e) const {
+  e.connection = &connection;
+  e.frames = {last_waited_, 0};
+  tell(findings, caller, lately, ns, e, 0);
+}
+
+// Who grants, unless no more was asked for.
+int Starvation::guilty(int caller) const {
+  return requested_ > granted_ ? 1 - caller : caller;
+}
+
+void Starvation::tell(Findings& findings, int caller, const CreditSums& sums, std::int64_t ns,
+                      Evidence e, std::int64_t longest) const {
+  const bool asked_for_more = e.side != caller;
+  if (!asked_for_more) e.at_most = Level::kNote;
   const auto text = [&] {
     return fmt::format(
-        "all {} credits were in use for {} in all ({} % of the time), at most {} at a stretch; "
-        "{} of {} Calls were sent as soon as a credit came back{}",
-        granted_, duration(full_total_), share, duration(full_longest_), waited_, calls_,
-        asked_for_more ? "" : "; the requester has asked for no more");
+        "all {} credits were in use for {} in all ({} % of the time){}; {} of {} Calls were sent "
+        "as "
+        "soon as a credit came back{}",
+        granted_, duration(sums.full_ns), percent(sums.full_ns, ns),
+        longest == 0 ? "" : fmt::format(", at most {} at a stretch", duration(longest)),
+        sums.waited, sums.calls, asked_for_more ? "" : "; the requester has asked for no more");
   };
   if (asked_for_more) return findings.add(RuleId::kCreditStarved, e, text);
   findings.add(RuleId::kCreditStarved, e, text,

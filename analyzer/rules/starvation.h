@@ -1,6 +1,8 @@
 // A requester that has work and no credit for it.
 #pragma once
 
+#include "sums.h"
+
 #include <rpcrdma/rules/findings.h>
 
 namespace rpcrdma::rules {
@@ -10,12 +12,25 @@ namespace rpcrdma::rules {
 class Starvation {
  public:
   void note(const model::Message& m);
-  // When the connection closes. `caller`: whose ledger.
-  void tell(Findings& findings, const roce::Connection& connection, int caller) const;
+  // When the connection closes; gives whether it was starved. `caller`: whose ledger.
+  bool tell(Findings& findings, const roce::Connection& connection, int caller,
+            const Reported& reported) const;
+
+  [[nodiscard]] CreditSums sums(std::int64_t now_ns) const;
+  // By what was added to the sums within `ns`.
+  [[nodiscard]] static bool is_starved(const CreditSums& lately, std::int64_t ns);
+  // The side at fault for it.
+  [[nodiscard]] int guilty(int caller) const;
+  // `e`: course, time and side.
+  void tell(Findings& findings, const roce::Connection& connection, int caller,
+            const CreditSums& lately, std::int64_t ns, Evidence e) const;
 
  private:
+  void tell(Findings& findings, int caller, const CreditSums& sums, std::int64_t ns, Evidence e,
+            std::int64_t longest) const;
+
   std::uint64_t calls_ = 0;
-  std::uint64_t waited_ = 0;                          // Calls sent as soon as a credit came back
+  std::uint64_t waited_ = 0;
   std::uint64_t first_waited_ = 0, last_waited_ = 0;  // frames
   std::uint32_t granted_ = 0, requested_ = 0;
   std::int64_t first_ns_ = 0, last_ns_ = 0;

@@ -46,13 +46,22 @@ std::string parts(std::int64_t peer_percent, std::int64_t data, std::int64_t way
   return text;
 }
 
+// What is less than a percent is no part of it.
+std::int64_t way_part(const TurnSums& sums) {
+  return percent(sums.way, sums.latency) == 0 ? 0 : sums.way;
+}
+
+bool unknown_stalls(const roce::Connection& connection) {
+  return connection.recorded && packets_went_wrong(connection);
+}
+
 }  // namespace
 
 void Turns::note(const model::Message& m) {
   if (m.kind == model::Kind::kCall) {
     if (busy_since_ < 0) busy_since_ = m.time_ns;
   } else if (busy_since_ >= 0 && m.credits.in_use == 0) {
-    add_time(busy_, m.time_ns - busy_since_);
+    add_time(sums_.busy, m.time_ns - busy_since_);
     was_busy_since_ = std::exchange(busy_since_, -1);
     was_busy_until_ = m.time_ns;
   }
@@ -70,60 +79,81 @@ std::int64_t Turns::stood_still(std::int64_t from, std::int64_t until) {
 }
 
 void Turns::waited_for_receive(std::int64_t from, std::int64_t until) {
-  add_time(no_receive_, add_busy(receive_waits_, from, until));
+  add_time(sums_.no_receive, add_busy(receive_waits_, from, until));
 }
 
 void Turns::answered(const model::Call& call, const model::Message& reply) {
   const std::int64_t latency = reply.time_ns - call.message.time_ns;
-  ++replies_;
-  add_time(latency_, latency);
+  ++sums_.replies;
+  sums_.slow += latency >= kSlow ? 1 : 0;
+  add_time(sums_.latency, latency);
   if (call.first_op_ns >= 0 && call.last_op_ns >= call.first_op_ns) {
-    add_time(data_, call.last_op_ns - call.first_op_ns);
+    add_time(sums_.data, call.last_op_ns - call.first_op_ns);
   }
-  add_time(way_, way_of(call, latency));
+  add_time(sums_.way, way_of(call, latency));
   if (latency > slowest_) {
     slowest_ = latency;
     slowest_frame_ = call.message.frame;
   }
 }
 
-void Turns::tell(Findings& findings, const roce::Connection& connection, int client,
-                 std::int64_t stalled) const {
-  if (replies_ < kEnoughCalls) return;
-  const auto n = static_cast<std::int64_t>(replies_);
-  // Calls that were never answered were outstanding until the end.
-  std::int64_t busy = busy_;
-  if (busy_since_ >= 0) add_time(busy, connection.last_ns - busy_since_);
-  Evidence e;
+TurnSums Turns::sums(std::int64_t now_ns, std::int64_t stalled) const {
+  TurnSums sums = sums_;
+  sums.stalled = stalled;
+  if (busy_since_ >= 0) add_time(sums.busy, std::max<std::int64_t>(now_ns - busy_since_, 0));
+  return sums;
+}
+
+Turns::Slow Turns::judge(const TurnSums& sums) {
+  if (sums.replies < kEnoughCalls) return Slow::kNo;
+  if (percent(sums.stalled, sums.busy) >= kNetworkPercent) return Slow::kStalls;
+  // RNR tells of that, and it is neither the network nor slow work.
+  if (percent(sums.no_receive, sums.busy) >= kNetworkPercent) return Slow::kNo;
+  if (sums.latency < kSlow * static_cast<std::int64_t>(sums.replies)) return Slow::kNo;
+  if (percent(way_part(sums), sums.latency) >= kPeerPercent) return Slow::kLongWay;
+  return percent(sums.latency - sums.data - way_part(sums), sums.latency) >= kPeerPercent
+             ? Slow::kPeer
+             : Slow::kNo;
+}
+
+void Turns::tell(Findings& findings, const roce::Connection& connection, int client, Slow slow,
+                 const TurnSums& sums, Evidence e) const {
   e.connection = &connection;
   e.frames = {slowest_frame_, 0};
-  if (percent(stalled, busy) >= kNetworkPercent) {
-    findings.add(RuleId::kSlowNetwork, e, [&] {
-      return fmt::format(
-          "for {} of the {} in which Calls were outstanding ({} %) a side stood "
-          "still before it sent packets again",
-          duration(stalled), duration(busy), percent(stalled, busy));
-    });
-    return;
+  switch (slow) {
+    case Slow::kNo:
+      return;
+    case Slow::kStalls:
+      return findings.add(RuleId::kSlowNetwork, e, [&] {
+        return fmt::format(
+            "for {} of the {} in which Calls were outstanding ({} %) a side stood "
+            "still before it sent packets again",
+            duration(sums.stalled), duration(sums.busy), percent(sums.stalled, sums.busy));
+      });
+    case Slow::kLongWay:
+      return tell_long_way(findings, sums, e);
+    case Slow::kPeer:
+      return tell_peer(findings, connection, client, sums, e);
   }
-  const bool unknown_stalls = connection.recorded && packets_went_wrong(connection);
-  if (unknown_stalls) {
-    Evidence stalls = e;
-    stalls.unsure =
-        "for how long a side stood still before it sent packets again an endpoint does "
-        "not tell";
-    findings.add(RuleId::kSlowNetwork, stalls, [] { return std::string(); });
-  }
-  // RNR tells of that, and it is neither the network nor slow work.
-  if (percent(no_receive_, busy) >= kNetworkPercent) return;
-  if (latency_ < kSlow * n) return;
-  // What is less than a percent is no part of it.
-  const std::int64_t way = percent(way_, latency_) == 0 ? 0 : way_;
-  if (percent(way, latency_) >= kPeerPercent) return tell_long_way(findings, e);
-  const std::int64_t peer = latency_ - data_ - way;
-  if (percent(peer, latency_) < kPeerPercent) return;
+}
+
+void Turns::tell_unknown_stalls(Findings& findings, const roce::Connection& connection) const {
+  if (sums_.replies < kEnoughCalls || !unknown_stalls(connection)) return;
+  Evidence stalls;
+  stalls.connection = &connection;
+  stalls.frames = {slowest_frame_, 0};
+  stalls.unsure =
+      "for how long a side stood still before it sent packets again an endpoint does "
+      "not tell";
+  findings.add(RuleId::kSlowNetwork, stalls, [] { return std::string(); });
+}
+
+void Turns::tell_peer(Findings& findings, const roce::Connection& connection, int client,
+                      const TurnSums& sums, Evidence e) const {
+  const auto n = static_cast<std::int64_t>(std::max<std::uint64_t>(sums.replies, 1));
+  const std::int64_t way = way_part(sums);
   e.side = 1 - client;
-  if (unknown_stalls) {
+  if (unknown_stalls(connection)) {
     e.unsure = "packets were lost, and how long that took an endpoint does not see";
   } else if (connection.recorded && connection.recorder == client) {
     e.unsure = "how long the way to the responder takes the requester's endpoint does not see";
@@ -132,25 +162,27 @@ void Turns::tell(Findings& findings, const roce::Connection& connection, int cli
   }
   findings.add(RuleId::kSlowPeer, e, [&] {
     std::string text = fmt::format("{} from Call to Reply on average of {} Calls",
-                                   duration(latency_ / n), replies_);
+                                   duration(sums.latency / n), sums.replies);
     if (connection.side[static_cast<std::size_t>(1 - client)].operations_unseen) {
       text += ", its RDMA operations included";
-    } else if (data_ == 0 && way == 0) {
+    } else if (sums.data == 0 && way == 0) {
       text += ", all of it its turn";
     } else {
-      text += parts(percent(peer, latency_), data_ / n, way / n);
+      text += parts(percent(sums.latency - sums.data - way, sums.latency), sums.data / n, way / n);
     }
-    if (stalled != 0) {
+    if (sums.stalled != 0) {
       text += fmt::format("; packets sent again stalled the connection for {} in all",
-                          duration(stalled));
+                          duration(sums.stalled));
     }
-    return text + fmt::format("; the slowest Call took {}", duration(slowest_));
+    return sums.replies < sums_.replies
+               ? text
+               : text + fmt::format("; the slowest Call took {}", duration(slowest_));
   });
 }
 
 // No packet was lost, so it is no fault of anybody's for certain.
-void Turns::tell_long_way(Findings& findings, Evidence e) const {
-  const auto n = static_cast<std::int64_t>(replies_);
+void Turns::tell_long_way(Findings& findings, const TurnSums& sums, Evidence e) {
+  const auto n = static_cast<std::int64_t>(std::max<std::uint64_t>(sums.replies, 1));
   e.at_most = Level::kNote;
   e.topic = 1;
   findings.add(
@@ -159,7 +191,7 @@ void Turns::tell_long_way(Findings& findings, Evidence e) const {
         return fmt::format(
             "{} from Call to Reply on average of {} Calls, of which {} passed until the "
             "responder's adapter had acknowledged the Call",
-            duration(latency_ / n), replies_, duration(way_ / n));
+            duration(sums.latency / n), sums.replies, duration(sums.way / n));
       },
       "Adapters acknowledge by themselves: look at the way between the peers (its length, queues, "
       "pause frames) and at the responder's adapter, before the responder's software.");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "covered.h"
+#include "sums.h"
 
 #include <rpcrdma/rules/findings.h>
 
@@ -21,22 +22,32 @@ class Turns {
   std::int64_t stood_still(std::int64_t from, std::int64_t until);
   // A side did because the other had no Receive for it.
   void waited_for_receive(std::int64_t from, std::int64_t until);
-  // When the connection closes. `stalled`: what stood_still() gave.
-  void tell(Findings& findings, const roce::Connection& connection, int client,
-            std::int64_t stalled) const;
+  // `stalled`: what stood_still() gave.
+  [[nodiscard]] TurnSums sums(std::int64_t now_ns, std::int64_t stalled) const;
+
+  enum class Slow : std::uint8_t {
+    kNo,
+    kStalls,   // the network, which lost packets
+    kLongWay,  // the network, which lost none
+    kPeer,     // the responder
+  };
+  [[nodiscard]] static Slow judge(const TurnSums& sums);
+  // Of what was added to the sums; evidence as to its course and time.
+  void tell(Findings& findings, const roce::Connection& connection, int client, Slow slow,
+            const TurnSums& sums, Evidence e) const;
+  // When the connection closes, and nothing but the sum of its life is slow: that the network may
+  // have been, where an endpoint does not tell.
+  void tell_unknown_stalls(Findings& findings, const roce::Connection& connection) const;
 
  private:
   std::int64_t add_busy(Covered& covered, std::int64_t from, std::int64_t until) const;
-  void tell_long_way(Findings& findings, Evidence e) const;
+  static void tell_long_way(Findings& findings, const TurnSums& sums, Evidence e);
+  void tell_peer(Findings& findings, const roce::Connection& connection, int client,
+                 const TurnSums& sums, Evidence e) const;
 
-  std::uint64_t replies_ = 0;
-  std::int64_t latency_ = 0;  // sums over all Calls, nanoseconds
-  std::int64_t data_ = 0;
-  std::int64_t way_ = 0;          // Calls there and their acknowledgements back
-  std::int64_t busy_ = 0;         // some Call was outstanding
-  std::int64_t busy_since_ = -1;  // -1: none is
+  TurnSums sums_;                 // `busy` until busy_since_, and not `stalled`
+  std::int64_t busy_since_ = -1;  // -1: no Call is outstanding
   std::int64_t was_busy_since_ = 0, was_busy_until_ = 0;  // before that
-  std::int64_t no_receive_ = 0;                           // Calls were outstanding meanwhile
   Covered stalls_, receive_waits_;
   std::int64_t slowest_ = 0;
   std::uint64_t slowest_frame_ = 0;

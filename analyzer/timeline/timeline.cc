@@ -141,6 +141,7 @@ struct Timeline::Impl {
 
   // Where the evidence shows, as far as that is remembered: many are found when a connection ends.
   [[nodiscard]] std::int64_t time_of(const rules::Evidence& e) const {
+    if (e.span.since_ns != 0) return e.span.since_ns;
     if (const auto known = moments.of_message(e.message)) return *known;
     const std::uint64_t frame = e.frames[1] != 0 ? e.frames[1] : e.frames[0];
     if (e.connection != nullptr && frame != 0) {
@@ -154,6 +155,7 @@ struct Timeline::Impl {
 
   void found(const rules::Occurrence& o) {
     const rules::Evidence& e = o.evidence;
+    if (e.course != rules::Course::kFound) return;  // it stands where it was found
     Found f{o, 0, nullptr, time_of(e)};
     if (e.connection != nullptr) {
       f.connection_id = context.connection_id(e.connection->index);
@@ -290,6 +292,10 @@ void Timeline::on_merge(const roce::Connection& into, const roce::Connection& fr
 void Timeline::on_close(const roce::Connection& connection) {
   impl_->checker.on_close(connection);
   impl_->at(connection.last_ns).closed(connection, connection.last_ns);
+}
+
+void Timeline::on_time(std::int64_t now_ns) {
+  impl_->checker.on_time(now_ns);
 }
 
 void Timeline::on_let_go(const roce::Connection& connection) {

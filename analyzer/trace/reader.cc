@@ -92,12 +92,13 @@ struct EndpointKey {
 struct EndpointState {
   bool named = false;  // an Endpoint event has told `key`
   EndpointKey key;
-  std::uint64_t stream = 0;        // that tells its events now
-  std::int64_t begun = INT64_MIN;  // when that began, by the endpoint's clock
-  std::uint64_t streams = 0;       // so many have begun
-  bool shows_operations = true;    // else they, or what they are judged by, were left out
-  std::uint64_t damaged = 0;       // frames that are no events
-  std::uint64_t unexplained = 0;   // of these, that no sum has shown to be missing
+  std::uint64_t stream = 0;          // that tells its events now
+  std::int64_t begun = INT64_MIN;    // when that began, by the endpoint's clock
+  std::int64_t last_ns = INT64_MIN;  // of its latest event
+  std::uint64_t streams = 0;         // so many have begun
+  bool shows_operations = true;      // else they, or what they are judged by, were left out
+  std::uint64_t damaged = 0;         // frames that are no events
+  std::uint64_t unexplained = 0;     // of these, that no sum has shown to be missing
   std::map<std::uint32_t, Ring> rings;
   tsl::robin_map<std::uint32_t, State*> open;  // by the endpoint's own number
 };
@@ -341,6 +342,7 @@ void Reader::Impl::event(const trace::EventView& view, const PacketMeta& meta,
     ++stats.passed_over;
     return;
   }
+  e->last_ns = std::max(e->last_ns, meta.time_ns);
   State* c = nullptr;
   if (const auto it = e->open.find(view.header.connection); it != e->open.end()) c = it->second;
   const bool standing = known && is_standing(view, *e);
@@ -396,6 +398,7 @@ State* Reader::Impl::add(EndpointState& e, const trace::EventView& view,
   c.begun_in = e.streams;
   c.id = view.header.connection;
   c.recorded = true;
+  c.endpoint_ns = &e.last_ns;
   c.setup = is_standing(view, e) ? roce::Setup::kInferred : roce::Setup::kCm;
   c.local = c.recorder = told.active != 0 ? 0 : 1;
   c.service_id = told.port != 0 ? wire::kServiceIdRdmaTcp | told.port : 0;
@@ -442,6 +445,7 @@ void Reader::Impl::let_go(State& c) {
 void Reader::Impl::close(State& c) {
   c.events_lost = gone(*c.endpoint, c.ring) - c.gone_before;
   c.endpoint->open.erase(c.id);
+  c.ended_ns = std::max(c.endpoint->last_ns, c.last_ns);
   give_up_operations(c);
   unsent -= c.unsent.size();
   c.unsent.clear();

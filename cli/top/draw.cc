@@ -469,7 +469,8 @@ void Drawer::finding(const ShownFinding& f, bool selected) {
   r.cell(f.rule.empty() ? "told" : f.rule, 7, Side::kLeft, plain);
   r.cell(f.connection != 0 ? std::to_string(f.connection) : "", 5, Side::kRight, plain);
   r.cell(fmt::format("x{}", count(f.count)), 8, Side::kRight, plain);
-  r.put("  ", plain).put(f.text, plain);
+  const std::string when = rules::span_text(f.span);
+  r.put("  ", plain).put(when.empty() ? f.text : when + ": " + f.text, plain);
   add(r.take(plain));
 }
 

@@ -251,6 +251,7 @@ void Gather::Impl::on_event(const trace_reader::Event& event) {
     case trace::EventType::kError: {
       const auto told = *trace::read_event<trace::Error>(event.view);
       ShownFinding f;
+      f.count = 1;
       f.severity = rules::Severity::kError;
       f.text = text_of(event.view.tail);
       if (event.connection != nullptr) {
@@ -313,7 +314,8 @@ void Gather::Impl::found(const rules::Occurrence& o) {
   f.rule = o.rule.name;
   f.text = o.text;
   f.advice = o.advice != nullptr ? o.advice : "";
-  f.count = o.evidence.count;
+  f.count = o.evidence.course == rules::Course::kFound ? o.evidence.count : 0;
+  f.span = o.evidence.span;
   if (const roce::Connection* c = o.evidence.connection) {
     f.connection = c->index + 1;
     if (o.evidence.side >= 0) {
@@ -329,7 +331,6 @@ void Gather::Impl::found(const rules::Occurrence& o) {
 }
 
 void Gather::Impl::note(ShownFinding finding) {
-  finding.count = std::max<std::uint64_t>(finding.count, 1);
   found_count[static_cast<std::size_t>(finding.severity)] += finding.count;
   finding.last_ns = frame_ns;
   // What an endpoint says itself has no rule, but a text that tells it apart.

@@ -388,7 +388,7 @@ void Collector::on_finding(const rules::Occurrence& o) {
   Breach b{&o.rule,  o.severity, 0,
            {},       {},         o.text,
            o.advice, e.message,  e.frames[1] != 0 ? e.frames[1] : e.frames[0],
-           e.count};
+           e.count,  e.span,     e.course};
   if (e.connection != nullptr) {
     b.connection = context_.connection_id(e.connection->index);
     if (e.side >= 0) {
@@ -499,17 +499,36 @@ void Collector::put_credits(Content& to) {
   }
 }
 
+const std::string& Collector::kind_key(const Breach& b) {
+  draft_.assign(b.rule->name);
+  append(draft_, b.severity);
+  append(draft_, b.connection);
+  draft_ += b.peer;
+  return draft_;
+}
+
+// It was found before; now more is known of it.
+void Collector::sum_up(Content& to, const Breach& b) {
+  const auto it = kinds_.find(kind_key(b));
+  if (it == kinds_.end()) return;
+  FoundKind& kind = to.kinds[it->second];
+  kind.text = b.text;
+  for (rules::Span& span : kind.spans) {
+    if (span.since_ns == b.span.since_ns) span.until_ns = b.span.until_ns;
+  }
+}
+
 void Collector::put_findings(Content& to) {
   for (const Breach& b : breaches_) {
+    if (b.course != rules::Course::kFound) {
+      sum_up(to, b);
+      continue;
+    }
     ++to.found_total[static_cast<std::size_t>(b.severity)];
     if (b.connection != 0 && b.connection <= Content::kMostConnections) {
       ++at(to.connections, b.connection - 1).findings[static_cast<std::size_t>(b.severity)];
     }
-    draft_.assign(b.rule->name);
-    append(draft_, b.severity);
-    append(draft_, b.connection);
-    draft_ += b.peer;
-    auto it = kinds_.find(draft_);
+    auto it = kinds_.find(kind_key(b));
     if (it == kinds_.end()) {
       if (to.kinds.size() == kMaxKinds) continue;
       it = kinds_.emplace(draft_, static_cast<std::uint32_t>(to.kinds.size())).first;
@@ -524,6 +543,9 @@ void Collector::put_findings(Content& to) {
     }
     FoundKind& kind = to.kinds[it->second];
     kind.count += b.count;
+    if (b.span.since_ns != 0 && kind.spans.size() < rules::kMaxSpans) {
+      kind.spans.push_back(b.span);
+    }
     if (kind.places.size() < FoundKind::kMostPlaces) kind.places.push_back({b.message, b.frame});
     if (b.message == 0 || b.message > to.rows.size()) continue;
     MessageRow& row = to.rows[b.message - 1];

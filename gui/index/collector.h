@@ -78,6 +78,8 @@ class Collector final : public model::Observer, public trace_reader::Observer {
     std::string peer, role, text;
     const char* advice;
     std::uint64_t message, frame, count;
+    rules::Span span;
+    rules::Course course;
   };
   struct Ended {  // a Call
     report::ProcedureKey key;
@@ -112,6 +114,9 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   void on_finding(const rules::Occurrence& o);
   void parts(const trace_reader::Event& event, const trace::CallEnd& end);
   [[nodiscard]] ConnectionInfo info(std::uint32_t index) const;
+
+  [[nodiscard]] const std::string& kind_key(const Breach& b);
+  void sum_up(Content& to, const Breach& b);
 
   // The parts of commit().
   void put_rows(Content& to);

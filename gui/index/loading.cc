@@ -115,6 +115,7 @@ struct Loading::Impl {
   bool keeping = true;
   std::string trouble;
   Clock::time_point committed = Clock::now();
+  Clock::time_point told_time = Clock::now();
 
   capture::Expected<void> keep_frames() {
     auto file = capture::FrameFile::temporary(options.folder);
@@ -237,10 +238,22 @@ struct Loading::Impl {
       const auto polled = live->poll(frame);
       if (!polled) error = polled.error().message;
       if (!polled || *polled == capture::LiveSource::Polled::kStopped) break;
-      if (*polled == capture::LiveSource::Polled::kFrame) take(collector, frame);
+      if (*polled == capture::LiveSource::Polled::kFrame) {
+        take(collector, frame);
+      } else {
+        pass_time(collector);
+      }
       commit_if_due(collector, live->stats());
     }
     end(collector, live->stats(), error);
+  }
+
+  // Nothing comes: what is judged by the time must not wait for it.
+  void pass_time(Collector& collector) {
+    if (Clock::now() - told_time < std::chrono::seconds(1)) return;
+    told_time = Clock::now();
+    const auto wall = std::chrono::system_clock::now().time_since_epoch();
+    collector.pipeline().time(wall / std::chrono::nanoseconds(1));
   }
 
   void read_endpoints(std::vector<Stream> streams) {

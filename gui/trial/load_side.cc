@@ -17,6 +17,9 @@ constexpr Time kTimeout = 10 * fabric::kSecond;
 // Calls that could not begin for longer than this are not made up for: faults are to be seen in
 // those that are made, and not in a crowd behind them.
 constexpr Time kMostLate = 100 * fabric::kMillisecond;
+// When it is stopped, Calls that are outstanding may take so long to end: a connection that is
+// closed under them looks like a fault.
+constexpr Time kDrain = fabric::kSecond;
 // Each reverse Call sleeps for so long at the client, which sets their rate.
 constexpr std::uint32_t kReverseSleep = 5000;  // microseconds
 // Besides the load's there are Calls that ask for those in the reverse direction.
@@ -142,11 +145,18 @@ void LoadSide::pace(Time now) {
 Time LoadSide::work(Time now) {
   if (reverse_ && !reverse_->failure().empty()) tell(reverse_->failure());
   begin_due(now);
+  if (ending()) return drain(now);
   // Without a free place only an outcome helps.
-  if (!forward_ || load_.paused || ending() || free_.empty() || client_->closed()) {
-    return fabric::kNever;
-  }
+  if (!forward_ || load_.paused || free_.empty() || client_->closed()) return fabric::kNever;
   return pacer_.due(now);
+}
+
+Time LoadSide::drain(Time now) {
+  if (closing_) return fabric::kNever;
+  if (client_->outstanding() + client_->waiting() != 0 && now < drain_until_) return drain_until_;
+  closing_ = true;
+  client_->close();
+  return now;
 }
 
 void LoadSide::begin_due(Time now) {
@@ -225,11 +235,12 @@ void LoadSide::show(TrialStats& stats) {
 }
 
 void LoadSide::begin_end() {
-  client_->close();
+  if (reverse_) reverse_->stop(*client_);
+  drain_until_ = loop_->now() + kDrain;
 }
 
 bool LoadSide::ended() const {
-  return client_->closed();
+  return closing_ && client_->closed();
 }
 
 }  // namespace rpcrdma::trial

@@ -41,6 +41,8 @@ class LoadSide final : public Side, service::ClientObserver {
   void on_connected(const service::ConnectionInfo& info) override;
   void on_lost(std::uint32_t connection, std::string_view what, fabric::Time retry) override;
 
+  // It ends: the connection is closed when no Call is outstanding, or it took too long.
+  fabric::Time drain(fabric::Time now);
   void begin_due(fabric::Time now);
   // False: it could not be called.
   bool begin(std::uint32_t slot);
@@ -60,6 +62,8 @@ class LoadSide final : public Side, service::ClientObserver {
   std::vector<service::Program*> programs_;
   std::optional<load::ReverseLoad> reverse_;
   std::unique_ptr<service::Client> client_;
+  fabric::Time drain_until_ = 0;
+  bool closing_ = false;
   std::uint64_t right_ = 0, wrong_ = 0, bytes_ = 0;
 };
 

@@ -13,7 +13,7 @@ using fabric::Time;
 
 constexpr Time kShowEach = 50 * fabric::kMillisecond;
 // For a peer that does not answer any more.
-constexpr Time kPatience = 500 * fabric::kMillisecond;
+constexpr Time kPatience = 1500 * fabric::kMillisecond;
 
 }  // namespace
 

@@ -156,12 +156,14 @@ void FindingsView::show_current() {
   const QTreeWidgetItem* const item = tree_->currentItem();
   if (item == nullptr || !item->data(0, kKind).isValid()) return;
   const index::FoundKind& kind = kinds_[item->data(0, kKind).toULongLong()];
+  const std::string when = rules::spans_text(kind.spans);
+  const std::string text = when.empty() ? kind.text : kind.text + " (" + when + ")";
   QString advice = QString::fromStdString(kind.advice).toHtmlEscaped();
   text_->setHtml(
       QString("<p><b>%1 %2</b>, %3 times</p><p>%4.</p><p>%5.<br><i>%6</i></p><p><b>%7</b> %8</p>")
           .arg(tr(rules::severity_name(kind.severity)), kind.rule->name)
           .arg(kind.count)
-          .arg(QString::fromStdString(kind.text).toHtmlEscaped(),
+          .arg(QString::fromStdString(text).toHtmlEscaped(),
                QString(kind.rule->sentence).toHtmlEscaped(), kind.rule->section, tr("What to do:"),
                advice));
 }

@@ -206,9 +206,11 @@ void expect_documented(const std::string& command) {
     for (const json& object : json_lines(recorded.out)) {
       ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
     }
-    const Result lost = run("RPCRDMA analyze --json " + capture("rules/CONN-LOST-unanswered.pcap"));
-    for (const json& object : json_lines(lost.out))
-      ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
+    for (const char* name : {"rules/CONN-LOST-unanswered.pcap", "cases/hung-32-calls-90s.pcap"}) {
+      const Result one = run("RPCRDMA analyze --json " + capture(name));
+      for (const json& object : json_lines(one.out))
+        ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
+    }
     const Result r = run("RPCRDMA analyze --json -Y nfs " + folder.file("middle.pcap"));
     for (const json& object : json_lines(r.out)) ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
   }

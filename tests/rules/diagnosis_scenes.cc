@@ -251,6 +251,63 @@ void lossy_network(Scene& s) {
   }
 }
 
+// A connection of which it is known what is usual.
+Connection& used(Scene& s) {
+  Connection& c = s.connect();
+  for (std::uint32_t xid = 1; xid <= 10; ++xid) c.exchange(xid);
+  return c;
+}
+
+// Four Calls wait for their responder.
+void silent(Scene& s, std::int64_t ns) {
+  Connection& c = used(s);
+  for (std::uint32_t xid = 11; xid <= 14; ++xid) c.call(call(xid));
+  s.wait(ns);
+  for (std::uint32_t xid = 11; xid <= 14; ++xid) c.reply(reply(xid));
+  c.disconnect();
+}
+
+// They wait in vain, and another connection shows that time passes.
+void hangs(Scene& s, bool arrive, std::int64_t ns) {
+  Connection& beside = s.connect();
+  Connection& c = used(s);
+  c.acks = arrive;
+  for (std::uint32_t xid = 11; xid <= 14; ++xid) c.call(call(xid));
+  s.wait(ns);
+  beside.exchange(1);
+}
+
+// Each Call takes as long as the others.
+void steady(Scene& s, std::int64_t ns) {
+  Connection& c = s.connect();
+  for (std::uint32_t xid = 1; xid <= 12; ++xid) {
+    c.call(call(xid));
+    s.wait(ns);
+    c.reply(reply(xid));
+  }
+}
+
+void add_stalls(Scenes& scenes) {
+  constexpr std::int64_t kSecond = 1000 * kMillisecond;
+  scenes.push_back({.rule = "STALL",
+                    .guilty = Guilty::kServer,
+                    .breaks = [](Scene& s) { silent(s, 3 * kSecond / 2); },
+                    .keeps = [](Scene& s) { silent(s, kMillisecond); },
+                    .also = {"SLOW-PEER"}});
+  scenes.push_back({.rule = "STALL",
+                    .guilty = Guilty::kServer,
+                    .breaks = [](Scene& s) { hangs(s, true, 90 * kSecond); },
+                    .keeps = [](Scene& s) { hangs(s, true, 500 * kMillisecond); },
+                    .also = {"HDR-10"},
+                    .variant = "hung"});
+  scenes.push_back({.rule = "STALL",
+                    .guilty = Guilty::kNobody,
+                    .breaks = [](Scene& s) { hangs(s, false, 20 * kSecond); },
+                    .keeps = [](Scene& s) { steady(s, 2 * kSecond); },
+                    .both = {"SLOW-PEER"},
+                    .variant = "unacknowledged"});
+}
+
 void add_connection_lost(Scenes& scenes) {
   const auto add = [&](const char* variant, Guilty guilty, std::function<void(Scene&)> breaks,
                        std::vector<std::string> also) {
@@ -350,10 +407,10 @@ void add_connection_lost(Scenes& scenes) {
   add("rnr-credit", Guilty::kClient,
       [](Scene& s) { one_call_too_many(s, 1, 0).disconnect(kClient); }, {"RNR", "FC-01"});
   add("gave-up", Guilty::kServer, [](Scene& s) { gives_up(s, true, 60'000 * kMillisecond); },
-      {"HDR-10"});
+      {"HDR-10", "STALL"});
   add("gave-up-early", Guilty::kClient, [](Scene& s) { gives_up(s, true, kMillisecond); }, {});
   add("gave-up-unacknowledged", Guilty::kNobody,
-      [](Scene& s) { gives_up(s, false, 60'000 * kMillisecond); }, {});
+      [](Scene& s) { gives_up(s, false, 60'000 * kMillisecond); }, {"STALL"});
   // Whoever ends it has its reason in what the other did, unless it went on for all that.
   add("too-many-calls", Guilty::kClient, [](Scene& s) { too_many_calls(s, false); }, {"FC-01"});
   add("too-many-calls-before", Guilty::kServer, [](Scene& s) { too_many_calls(s, true); },
@@ -407,6 +464,7 @@ void add_diagnosis_scenes(Scenes& scenes) {
                     .guilty = Guilty::kNobody,
                     .breaks = [](Scene& s) { large_read(s, true); },
                     .keeps = [](Scene& s) { large_read(s, false); }});
+  add_stalls(scenes);
   add_connection_lost(scenes);
   scenes.push_back({.rule = "RECONNECT",
                     .guilty = Guilty::kNobody,

@@ -280,6 +280,7 @@ void add_answers(Scenes& scenes) {
                           s.wait(kMinute);
                           c.call(call(2));  // its answer comes after the capture
                         },
+                    .also = {"STALL"},
                     .variant = "unanswered"});
   // The requester gives up, after so long.
   const auto passed_over = [](std::int64_t patience) {
@@ -296,6 +297,7 @@ void add_answers(Scenes& scenes) {
                     .guilty = Guilty::kServer,
                     .breaks = passed_over(kMinute / 6),
                     .keeps = passed_over(kMinute / 120),
+                    .also = {"STALL"},
                     .both = {"CONN-LOST"},
                     .variant = "passed-over"});
 }

@@ -587,13 +587,29 @@ void Session::Impl::on_event(const trace_reader::Event& event) {
   if (event.connection != nullptr) told_by(frame, *event.connection, event.local);
 }
 
+// What was found before lasts, or is over.
+void Session::Impl::sum_up(const rules::Occurrence& o) {
+  const rules::Evidence& e = o.evidence;
+  const std::uint32_t connection = context.connection_id(e.connection->index);
+  for (auto n = findings.rbegin(); n != findings.rend(); ++n) {
+    if (n->rule != o.rule.id || n->connection != connection || n->since_ns != e.span.since_ns) {
+      continue;
+    }
+    n->text = o.text + " (" + rules::span_text(e.span) + ")";
+    return;
+  }
+}
+
 void Session::Impl::on_finding(const rules::Occurrence& o) {
+  if (o.evidence.course != rules::Course::kFound) return sum_up(o);
   FindingNote& n = findings.emplace_back();
   const rules::Evidence& e = o.evidence;
   n.rule = o.rule.id;
   n.severity = o.severity;
   n.count = e.count;
   n.text = o.text;
+  n.since_ns = e.span.since_ns;
+  if (n.since_ns != 0) n.text += " (" + rules::span_text(e.span) + ")";
   n.advice = o.advice;
   if (e.connection != nullptr) {
     n.connection = context.connection_id(e.connection->index);

@@ -38,6 +38,7 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
   void on_event(const trace_reader::Event& event) override;
 
   void on_finding(const rules::Occurrence& o);
+  void sum_up(const rules::Occurrence& o);
 
   [[nodiscard]] const ConnectionRow* row(std::uint32_t id) const;
   [[nodiscard]] bool speaks_rpc(std::uint32_t index) const;

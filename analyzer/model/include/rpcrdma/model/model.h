@@ -138,6 +138,10 @@ class Observer {
     (void)connection, (void)sender, (void)psn, (void)idle_ns, (void)begins, (void)meta;
   }
 
+  // Time has passed: about every second of the capture's own clock, or of the wall clock while a
+  // live source is silent. Nothing older than `now_ns` will come, as far as clocks can be trusted.
+  virtual void on_time(std::int64_t now_ns) { (void)now_ns; }
+
   // `count` packets of `sender` are known now to have been sent again.
   virtual void on_retransmission(const roce::Connection& connection, int sender,
                                  std::uint64_t count, const roce::PacketMeta& meta) {
@@ -212,6 +216,10 @@ class ObserverPair final : public Observer {
     first_.on_sent_again(connection, sender, psn, idle_ns, begins, meta);
     second_.on_sent_again(connection, sender, psn, idle_ns, begins, meta);
   }
+  void on_time(std::int64_t now_ns) override {
+    first_.on_time(now_ns);
+    second_.on_time(now_ns);
+  }
   void on_operation(const roce::Connection& connection, const roce::Operation& op, const Call* call,
                     std::uint32_t segment) override {
     first_.on_operation(connection, op, call, segment);
@@ -245,6 +253,8 @@ class Model final : public roce::Listener {
   // The index under which a connection goes on after a merge.
   [[nodiscard]] std::uint32_t canonical(std::uint32_t index) const;
   [[nodiscard]] bool reverse(const Message& message) const;
+  // The Call of this side that is outstanding longest; null: there is none.
+  [[nodiscard]] const Call* oldest_call(std::uint32_t connection, std::size_t caller) const;
 
   void on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
              const roce::PacketMeta& meta) override;

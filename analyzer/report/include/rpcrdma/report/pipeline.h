@@ -32,7 +32,8 @@ class Pipeline {
   // asks for them.
   Pipeline(model::Observer& observer, const model::ModelOptions& options,
            trace_reader::Observer* events = nullptr)
-      : model_(observer, options),
+      : observer_(observer),
+        model_(observer, options),
         tracker_(model_, &numbers_),
         reader_(model_, numbers_, events),
         connections_(tracker_, reader_) {}
@@ -48,10 +49,10 @@ class Pipeline {
   // Frames are left out on purpose: those so far set connections up, and what comes next is from
   // later in the capture.
   void skip() { tracker_.skip(); }
-  void finish() {
-    tracker_.finish();
-    reader_.finish();
-  }
+  // For live sources that are silent: the wall clock. It must be the one that frames are stamped
+  // by.
+  void time(std::int64_t now_ns);
+  void finish();
 
   [[nodiscard]] const model::Model& model() const { return model_; }
   // Those that packets show, and those that endpoints tell of.
@@ -82,12 +83,14 @@ class Pipeline {
     const trace_reader::Reader& reader_;
   };
 
+  void advance(std::int64_t time_ns);
   void count(std::int64_t time_ns, capture::LinkResult result);
   void event(const capture::Frame& frame);
   struct Team;
   [[nodiscard]] capture::Expected<void> run_team(capture::Source& source, const Tick& tick,
                                                  unsigned threads);
 
+  model::Observer& observer_;
   model::Model model_;
   roce::ConnectionNumbers numbers_;
   roce::Tracker tracker_;
@@ -95,6 +98,10 @@ class Pipeline {
   AllConnections connections_;
   FrameCounts counts_;
   std::int64_t last_packet_ns_ = INT64_MIN;
+  std::int64_t previous_ns_ = INT64_MIN;  // of the frame before
+  // When the observer is next told the time, and before when the clock was set back.
+  std::int64_t next_ns_ = INT64_MIN + 1, back_ns_ = INT64_MIN;
+  std::int64_t clock_ns_ = INT64_MIN;  // the latest of time()
 };
 
 }  // namespace rpcrdma::report

@@ -100,6 +100,9 @@ struct Connection {
   std::int64_t first_ns = 0;
   std::uint64_t last_frame = 0;
   std::int64_t last_ns = 0;
+  // When it was over: of its DREQ or REJ, of the packet that took its QPNs for another connection,
+  // or the capture's end. Until then what is outstanding on it ages, though no packet comes.
+  std::int64_t ended_ns = 0;  // 0: it is not over
   std::uint64_t icrc_good = 0;
   std::uint64_t icrc_bad = 0;
   // With which packet the latest loss of the capture became known. What was captured before it may
@@ -115,10 +118,18 @@ struct Connection {
   // Told by one of its endpoints, which speaks RPC-over-RDMA, and not found in packets: of these
   // there are no counts, but for those of retransmissions and refusals.
   bool recorded = false;
-  std::uint8_t recorder = 0;      // the side whose endpoint that is
+  std::uint8_t recorder = 0;  // the side whose endpoint that is
+  // When that endpoint told something last, of whatever connection: it need not have told what
+  // happened since. Null where no endpoint tells.
+  const std::int64_t* endpoint_ns = nullptr;
   std::uint64_t events_lost = 0;  // of the thread that tells of it, that the recording lacks
   std::string failure;  // what failed and so ended it, in its endpoint's words as printable ASCII
 };
+
+// Until when what happens on it would have been seen, where the clock stands at `now_ns`.
+[[nodiscard]] inline std::int64_t seen_until(const Connection& c, std::int64_t now_ns) {
+  return c.endpoint_ns == nullptr ? now_ns : *c.endpoint_ns;
+}
 
 // What both sides sent is seen, as far as it is not lost.
 [[nodiscard]] inline bool both_directions_seen(const Connection& c) {

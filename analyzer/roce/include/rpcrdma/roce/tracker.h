@@ -44,8 +44,9 @@ class Tracker final : public Connections {
   // capture: that packets before it are not there is no loss.
   void skip();
 
-  // The capture ended: what is held back is given out and every connection is closed.
-  void finish();
+  // The capture ended, at `end_ns` by its own clock: what is held back is given out and every
+  // connection is closed.
+  void finish(std::int64_t end_ns = INT64_MIN);
 
   [[nodiscard]] PacketStats stats() const override;
   [[nodiscard]] std::uint32_t connection_count() const override;

@@ -37,6 +37,7 @@ class Checker final : public model::Observer {
   void on_merge(const roce::Connection& into, const roce::Connection& from) override;
   void on_close(const roce::Connection& connection) override;
   void on_let_go(const roce::Connection& connection) override;
+  void on_time(std::int64_t now_ns) override;
   void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                   std::uint32_t psn, const roce::PacketMeta& meta) override;
   void on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,

@@ -10,6 +10,12 @@ namespace rpcrdma::rules {
 enum class Severity : std::uint8_t { kError, kWarning, kNote };
 [[nodiscard]] const char* severity_name(Severity severity);  // "error", "warning", "note"
 
+// For how long something was wrong, nanoseconds since 1970.
+struct Span {
+  std::int64_t since_ns = 0;  // 0: it is no matter of time
+  std::int64_t until_ns = 0;  // 0: it lasted when the capture ended, or lasts
+};
+
 struct Finding {
   std::string rule;  // an ID such as "HDR-06"
   Severity severity = Severity::kNote;
@@ -18,6 +24,7 @@ struct Finding {
   std::uint32_t connection = 0;       // its ID in the report; 0: none in particular
   std::vector<std::uint64_t> frames;  // the evidence: at most kMaxFrames, the first ones
   std::uint64_t count = 1;            // how often
+  std::vector<Span> spans;            // of what lasts: at most kMaxSpans, the first ones
   std::uint32_t topic = 0;            // tells findings of one rule apart that are not one
   std::string text;                   // of the first time
   std::string advice;
@@ -32,5 +39,13 @@ struct Withheld {
 };
 
 inline constexpr std::size_t kMaxFrames = 16;
+inline constexpr std::size_t kMaxSpans = 16;
+// What goes wrong for a while is judged by what happened in as long as this, nanoseconds.
+inline constexpr std::int64_t kWindowNs = 10'000'000'000;
+
+// "since 22:49:13", "22:49:13 to 22:51:02", "22:49:13 to 22:51:02 and 2 more times", in UTC; empty:
+// there is none.
+[[nodiscard]] std::string spans_text(const std::vector<Span>& spans);
+[[nodiscard]] std::string span_text(const Span& span);
 
 }  // namespace rpcrdma::rules

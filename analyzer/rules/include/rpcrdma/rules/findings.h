@@ -18,6 +18,14 @@ namespace rpcrdma::rules {
 // That of a breach that is told at this level, which is not kOff.
 [[nodiscard]] Severity severity_of(Level level);
 
+// What lasts is reported more than once. Only the first report counts; a later one replaces its
+// text.
+enum class Course : std::uint8_t {
+  kFound,
+  kLasts,  // it is still so, and longer by now
+  kEnds,   // it is over, or the capture is
+};
+
 // Where the evidence for a breach is, and who is at fault.
 struct Evidence {
   // The connection; null for what belongs to none.
@@ -40,6 +48,8 @@ struct Evidence {
   // another Call of the side shows that nothing is missing, it is told as a warning at most. -1: no
   // such doubt. Only where something is needed.
   int doubted_caller = -1;
+  Span span;  // of what lasts
+  Course course = Course::kFound;
   // A breach that does less harm than others of its rule is told no higher than this.
   Level at_most = Level::kError;
 };

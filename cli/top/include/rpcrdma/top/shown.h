@@ -83,7 +83,8 @@ struct ShownFinding {
   std::string peer;              // at fault: "client 10.0.0.1"; empty: neither
   std::uint64_t count = 0;
   std::int64_t last_ns = 0;  // since the epoch
-  std::string text;          // of the last time
+  rules::Span span;          // of what lasts: of the last time, as is the text
+  std::string text;
   std::string advice;
 };
 

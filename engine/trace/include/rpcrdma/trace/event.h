@@ -289,7 +289,8 @@ struct Fault {
 // which begins anew at zero: in every stream emitted = received + lost where this event stands.
 // `received` are the ring's events of all types but Endpoint and Loss, those told anew included.
 // It stands before the first event that came after those lost; also without loss now and then
-// (each second in which the ring told something), and at the end of a stream or file.
+// (each second in which the ring told something, and of one ring where none did: the endpoint
+// runs), and at the end of a stream or file.
 struct Loss {
   static constexpr EventType kType = EventType::kLoss;
   std::uint64_t emitted = 0;  // that there was to tell

@@ -61,7 +61,8 @@ struct FoundKind {
   std::string peer;              // at fault; empty: neither
   std::string role;              // "client", "server"; empty: not known
   std::uint64_t count = 0;
-  std::string text;  // of the first
+  std::vector<rules::Span> spans;  // of what lasts: the first ones
+  std::string text;                // of the first; of what lasts, of the latest
   std::string advice;
   struct Place {
     std::uint64_t message = 0;  // 0: of none

@@ -73,7 +73,8 @@ struct FindingNote {
   std::uint64_t count = 1;
   std::uint64_t frame = 0;  // with which it is shown
   std::uint32_t connection = 0;
-  std::string peer;  // at fault; empty: neither
+  std::string peer;           // at fault; empty: neither
+  std::int64_t since_ns = 0;  // of what lasts; 0: it does not
   std::string text;
   std::string advice;
   Ref next = 0;

@@ -1,0 +1,201 @@
+#include "lately.h"
+
+#include <algorithm>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+// For a share of the time, or an average, less than this is no window yet.
+constexpr std::int64_t kLongEnough = kWindowNs / 2;
+// What is about as bad as is told at all must not come and go: it is over when it was better for so
+// long, or nothing of it was seen in the window.
+constexpr std::int64_t kBetterFor = kWindowNs / 2;
+
+}  // namespace
+
+Sums Lately::sums(const Knowledge& k, std::int64_t now_ns) {
+  Sums sums;
+  std::int64_t stalled = 0;
+  for (std::size_t side = 0; side < 2; ++side) {
+    sums.loss[side] = k.recovery[side].sums(k.connection, static_cast<int>(side), *k.history[side]);
+    sums.credit[side] = k.starvation[side].sums(now_ns);
+    stalled += k.recovery[side].held_up_ns();
+  }
+  sums.turns = k.turns.sums(now_ns, stalled);
+  return sums;
+}
+
+int Lately::guilty(const Knowledge& k, Fault fault) {
+  const int side = static_cast<int>(fault) % 2;
+  const auto s = static_cast<std::size_t>(side);
+  switch (fault) {
+    case Fault::kRnr:
+    case Fault::kRnr1:
+      return 1 - side;
+    case Fault::kExcusedRnr:
+    case Fault::kExcusedRnr1:
+      return who_sent(k.connection, side, k.history[s]->excused);
+    case Fault::kStarved:
+    case Fault::kStarved1:
+      return k.starvation[s].guilty(side);
+    case Fault::kSlowPeer:
+      return 1 - k.client;
+    case Fault::kStorm:
+    case Fault::kStorm1:
+    case Fault::kSlowStalls:
+    case Fault::kSlowWay:
+      break;
+  }
+  return -1;
+}
+
+// What grows while it is so.
+std::uint64_t Lately::amount(Fault fault, const Sums& sums) {
+  switch (fault) {
+    case Fault::kStorm:
+    case Fault::kStorm1:
+      return sums.loss[fault == Fault::kStorm1 ? 1 : 0].again;
+    case Fault::kRnr:
+    case Fault::kRnr1:
+      return sums.loss[fault == Fault::kRnr1 ? 1 : 0].rnr_owed;
+    case Fault::kExcusedRnr:
+    case Fault::kExcusedRnr1:
+      return sums.loss[fault == Fault::kExcusedRnr1 ? 1 : 0].rnr_excused;
+    case Fault::kStarved:
+    case Fault::kStarved1:
+      return static_cast<std::uint64_t>(sums.credit[fault == Fault::kStarved1 ? 1 : 0].full_ns);
+    case Fault::kSlowStalls:
+      return static_cast<std::uint64_t>(sums.turns.stalled);
+    case Fault::kSlowWay:
+    case Fault::kSlowPeer:
+      return sums.turns.slow;
+  }
+  return 0;
+}
+
+bool Lately::is_bad(const Knowledge& k, Fault fault, const Sums& lately, std::int64_t ns) {
+  switch (fault) {
+    case Fault::kStorm:
+    case Fault::kStorm1: {
+      const std::size_t side = fault == Fault::kStorm1 ? 1 : 0;
+      return k.recovery[side].is_storm(lately.loss[side]);
+    }
+    case Fault::kRnr:
+    case Fault::kRnr1:
+    case Fault::kExcusedRnr:
+    case Fault::kExcusedRnr1:
+      return amount(fault, lately) != 0;
+    case Fault::kStarved:
+    case Fault::kStarved1:
+      return ns >= kLongEnough &&
+             Starvation::is_starved(lately.credit[fault == Fault::kStarved1 ? 1 : 0], ns);
+    case Fault::kSlowStalls:
+    case Fault::kSlowWay:
+    case Fault::kSlowPeer: {
+      if (k.client < 0 || ns < kLongEnough) return false;
+      const Turns::Slow slow = Turns::judge(lately.turns);
+      return slow == (fault == Fault::kSlowStalls ? Turns::Slow::kStalls
+                      : fault == Fault::kSlowWay  ? Turns::Slow::kLongWay
+                                                  : Turns::Slow::kPeer);
+    }
+  }
+  return false;
+}
+
+std::vector<Lately::Episode>::iterator Lately::find(Fault fault) {
+  return std::find_if(episodes_.begin(), episodes_.end(),
+                      [fault](const Episode& e) { return e.fault == fault; });
+}
+
+void Lately::tell(const Knowledge& k, const Episode& episode, const Sums& now, std::int64_t now_ns,
+                  Course course, std::int64_t until_ns) {
+  const Sums added = now - episode.begin.sums;
+  const std::int64_t ns =
+      (course == Course::kFound ? now_ns : episode.latest_ns) - episode.begin.time_ns;
+  Evidence e;
+  e.connection = &k.connection;
+  e.course = course;
+  e.span = {std::max<std::int64_t>(episode.begin.time_ns, 1), until_ns};
+  e.side = episode.side;
+  const int side = static_cast<int>(episode.fault) % 2;
+  const auto s = static_cast<std::size_t>(side);
+  switch (episode.fault) {
+    case Fault::kStorm:
+    case Fault::kStorm1:
+      return k.recovery[s].tell_storm(k.findings, k.connection, side, added.loss[s], ns, e);
+    case Fault::kRnr:
+    case Fault::kRnr1:
+      return k.recovery[s].tell_rnr(k.findings, k.connection, side, added.loss[s], e);
+    case Fault::kExcusedRnr:
+    case Fault::kExcusedRnr1:
+      return k.recovery[s].tell_excused_rnr(k.findings, k.connection, side, *k.history[s],
+                                            added.loss[s], e);
+    case Fault::kStarved:
+    case Fault::kStarved1:
+      return k.starvation[s].tell(k.findings, k.connection, side, added.credit[s], ns, e);
+    case Fault::kSlowStalls:
+      return k.turns.tell(k.findings, k.connection, k.client, Turns::Slow::kStalls, added.turns, e);
+    case Fault::kSlowWay:
+      return k.turns.tell(k.findings, k.connection, k.client, Turns::Slow::kLongWay, added.turns,
+                          e);
+    case Fault::kSlowPeer:
+      return k.turns.tell(k.findings, k.connection, k.client, Turns::Slow::kPeer, added.turns, e);
+  }
+}
+
+void Lately::judge(const Knowledge& k, Fault fault, const Sums& now, std::int64_t now_ns) {
+  const Sums lately = now - window_.begin().sums;
+  const bool bad = is_bad(k, fault, lately, now_ns - window_.begin().time_ns);
+  auto at = find(fault);
+  if (at != episodes_.end() && amount(fault, now) != amount(fault, window_.latest().sums)) {
+    at->latest_ns = now_ns;
+  }
+  if (bad && at == episodes_.end()) {
+    Episode episode{fault, {}, now_ns, -1, -1};
+    episode.begin = window_.before([fault](const Sums& sums) { return amount(fault, sums); }, now,
+                                   ended_ns_[static_cast<std::size_t>(fault)]);
+    episode.side = guilty(k, fault);
+    tell(k, episode, now, now_ns, Course::kFound, 0);
+    ever_[static_cast<std::size_t>(fault)] = true;
+    episodes_.push_back(std::move(episode));
+  } else if (at != episodes_.end()) {
+    at->good_ns = bad ? -1 : at->good_ns < 0 ? now_ns : at->good_ns;
+    if (bad) return;
+    const bool unseen = now_ns - at->latest_ns >= kWindowNs;
+    if (!unseen && now_ns - at->good_ns < kBetterFor) return;
+    tell(k, *at, now, now_ns, Course::kEnds, at->latest_ns);
+    ended_ns_[static_cast<std::size_t>(fault)] = at->latest_ns;
+    episodes_.erase(at);
+  }
+}
+
+void Lately::judge(const Knowledge& k, std::int64_t now_ns) {
+  const Sums now = sums(k, now_ns);
+  if (window_.empty()) window_.mark(std::min(k.connection.first_ns, now_ns), Sums{});
+  if (!episodes_.empty() || !(now == window_.latest().sums)) {
+    for (std::size_t i = 0; i < kFaults; ++i) judge(k, static_cast<Fault>(i), now, now_ns);
+  }
+  window_.mark(now_ns, now);
+}
+
+Reported Lately::reported(Fault fault, bool lasts) const {
+  Reported r;
+  r.ever = ever_[static_cast<std::size_t>(fault)];
+  for (const Episode& e : episodes_) {
+    if (e.fault != fault) continue;
+    r.now = true;
+    r.span = {std::max<std::int64_t>(e.begin.time_ns, 1), lasts ? 0 : e.latest_ns};
+    r.side = e.side;
+  }
+  return r;
+}
+
+void Lately::end(const Knowledge& k, Fault fault, std::int64_t now_ns, bool lasts) {
+  const auto at = find(fault);
+  if (at == episodes_.end()) return;
+  tell(k, *at, sums(k, now_ns), now_ns, Course::kEnds, lasts ? 0 : at->latest_ns);
+  episodes_.erase(at);
+}
+
+}  // namespace rpcrdma::rules
