@@ -169,13 +169,6 @@ void conf_rdma_reply(const FieldWriter& out, Bytes results) {
   out.close();
 }
 
-// RPCSEC_GSS wraps arguments, except those of data exchange without integrity and privacy.
-bool arguments_are_plain(const wire::Auth& cred) {
-  if (cred.flavor != static_cast<std::uint32_t>(wire::AuthFlavor::kRpcsecGss)) return true;
-  const auto gss = wire::decode_gss_cred(cred.body);
-  return gss && gss->gss_proc == 0 && gss->service == 1;
-}
-
 void call_fields(const FieldWriter& out, const wire::RpcCall& call, const ProcedureId& id) {
   out.word(FieldId::kRpcVersion, 8, call.rpcvers);
   out.word(FieldId::kRpcProgram, 12, call.prog, program_label(id));
@@ -188,15 +181,17 @@ void call_fields(const FieldWriter& out, const wire::RpcCall& call, const Proced
 void call_arguments(const FieldWriter& out, const wire::RpcView& view, const ProcedureId& id,
                     Bytes args, const wire::ReadListView& reads) {
   if (!args.empty()) out.bytes(FieldId::kRpcArguments, 0, args);
-  if (!arguments_are_plain(view.call.cred)) return;
+  const auto plain = unwrap(wrapping_of(view.call.cred), args);
+  if (!plain) return;
+  const FieldWriter inside = out.at(plain->offset);
   if (is_conf_rdma(id)) {
-    conf_rdma_request(out, args);
+    conf_rdma_request(inside, plain->bytes);
     return;
   }
   std::array<Removed, kMaxChunks> removed;
   const std::size_t count = removed_data(reads, view.length, removed);
-  compound(out, id, parse_compound_call(id, args, std::span(removed).first(count)), args.size(),
-           false);
+  compound(inside, id, parse_compound_call(id, plain->bytes, std::span(removed).first(count)),
+           plain->bytes.size(), false);
 }
 
 void reply_fields(const FieldWriter& out, const wire::RpcReply& reply) {
@@ -233,11 +228,12 @@ void reply_results(const FieldWriter& out, const wire::RpcReply& reply, Bytes re
   if (!results.empty()) out.bytes(FieldId::kRpcResults, 0, results);
   const bool success =
       reply.stat == wire::ReplyStat::kAccepted && reply.accept == wire::AcceptStat::kSuccess;
-  // Results under RPCSEC_GSS may be wrapped; the Reply does not say which service is in use.
-  const bool gss = reply.verf.flavor == static_cast<std::uint32_t>(wire::AuthFlavor::kRpcsecGss);
-  if (context.call == nullptr || !success || gss) return;
+  if (context.call == nullptr || !success) return;
+  const auto plain = unwrap(wrapping_of_reply(context.call->wrapping, reply), results);
+  if (!plain) return;
+  const FieldWriter inside = out.at(plain->offset);
   if (is_conf_rdma(*context.call)) {
-    conf_rdma_reply(out, results);
+    conf_rdma_reply(inside, plain->bytes);
     return;
   }
   std::array<std::uint64_t, kMaxChunks> lengths{};
@@ -249,8 +245,8 @@ void reply_results(const FieldWriter& out, const wire::RpcReply& reply, Bytes re
   CompoundOps ops;
   std::array<DdpItem, kMaxChunks> items;
   static_cast<void>(
-      find_result_items(*context.call, results, std::span(lengths).first(count), items, &ops));
-  compound(out, *context.call, ops, results.size(), true);
+      find_result_items(*context.call, plain->bytes, std::span(lengths).first(count), items, &ops));
+  compound(inside, *context.call, ops, plain->bytes.size(), true);
 }
 
 Summary describe_rpc(const wire::RpcView& view, const ProcedureId* id) {
