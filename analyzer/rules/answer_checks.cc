@@ -72,6 +72,10 @@ void check_answer_to_malformed(const model::Message& m, const PastMessage& past,
   const RdmaErr expected = expected_error(past);
   // A peer of version 1 alone may refuse version 2, whatever else is wrong.
   if (m.error == expected || (m.error == RdmaErr::kVers && past.version == 2)) return;
+  // INVAL_OPTION is due for an option that the responder does not know. Of one that it knows the
+  // content may be wrong, or its results too long; which it knows nobody else can tell.
+  const bool option_known = m.error == RdmaErr::kChunk || m.error == RdmaErr::kCantReply;
+  if (past.fate == Fate::kOption && option_known) return;
   const RuleId id = past.version == 2 ? RuleId::kV208 : RuleId::kErr05;
   scene.findings.add(id, since(past, m, scene), [&] {
     return fmt::format("message {:#010x} of version {} was refused with {} in place of {}", m.xid,
@@ -392,10 +396,10 @@ void check_unanswered(const model::Call& call, const Scene& scene) {
   e.unsure = scene.history.sends_unsure;
   if (e.unsure == nullptr) e.unsure = unheard(static_cast<std::size_t>(responder), m.id, scene);
   scene.findings.add(RuleId::kHdr10, e, [&] {
-    return closed ? fmt::format("Call {:#010x} was not answered{} when the connection was closed",
-                                m.xid, passed_over ? ", though a later one was," : "")
-                  : fmt::format("Call {:#010x} was not answered in {} s", m.xid,
-                                age / 1'000'000'000);
+    return closed
+               ? fmt::format("Call {:#010x} was not answered{} when the connection was closed",
+                             m.xid, passed_over ? ", though a later one was," : "")
+               : fmt::format("Call {:#010x} was not answered in {} s", m.xid, age / 1'000'000'000);
   });
 }
 
