@@ -140,7 +140,8 @@ double weight(const Row& r, Sort sort) {
   return 0;
 }
 
-using FindingKey = std::tuple<std::string, std::uint32_t, std::string>;  // rule, connection, peer
+// Rule, connection, peer; topic, of what is told with its share.
+using FindingKey = std::tuple<std::string, std::uint32_t, std::string, std::uint32_t>;
 
 struct KeptFinding {
   ShownFinding finding;
@@ -202,7 +203,7 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
   void on_let_go(const roce::Connection& connection) override { forget(connection.index); }
   void forget(std::uint32_t index);
   void found(const rules::Occurrence& o);
-  void note(ShownFinding finding);
+  void note(ShownFinding finding, std::uint32_t topic = 0);
   void end_second(std::int64_t now_ns, double length);
   [[nodiscard]] std::vector<const Row*> in_order(Sort sort) const;
   [[nodiscard]] ShownConnection shown(const Row& r) const;
@@ -304,16 +305,16 @@ void Gather::Impl::found(const rules::Occurrence& o) {
                            c->side[static_cast<std::size_t>(o.evidence.side)].address.to_string());
     }
   }
-  note(std::move(f));
+  note(std::move(f), o.evidence.of != 0 ? o.evidence.topic : 0);
 }
 
-void Gather::Impl::note(ShownFinding finding) {
+void Gather::Impl::note(ShownFinding finding, std::uint32_t topic) {
   finding.count = std::max<std::uint64_t>(finding.count, 1);
   found_count[static_cast<std::size_t>(finding.severity)] += finding.count;
   finding.last_ns = frame_ns;
   // What an endpoint says itself has no rule, but a text that tells it apart.
   const FindingKey key{finding.rule.empty() ? finding.text : finding.rule, finding.connection,
-                       finding.peer};
+                       finding.peer, topic};
   auto at = kept.find(key);
   if (at == kept.end()) {
     if (kept.size() >= kMostFindings) {

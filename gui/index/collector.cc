@@ -141,6 +141,7 @@ std::uint32_t Collector::outcome_of(const model::RpcInfo& rpc) {
   append(draft_, rpc.reject_stat);
   append(draft_, rpc.has_status);
   append(draft_, rpc.status);
+  append(draft_, rpc.wrapping);
   // What a status is called depends on the program.
   append(draft_, rpc.program);
   append(draft_, rpc.version);
@@ -376,7 +377,7 @@ void Collector::on_finding(const rules::Occurrence& o) {
   Breach b{&o.rule,  o.severity, 0,
            {},       {},         o.text,
            o.advice, e.message,  e.frames[1] != 0 ? e.frames[1] : e.frames[0],
-           e.count};
+           e.count,  e.of,       e.of != 0 ? e.topic : 0};
   if (e.connection != nullptr) {
     b.connection = context_.connection_id(e.connection->index);
     if (e.side >= 0) {
@@ -488,6 +489,7 @@ void Collector::put_findings(Content& to) {
     draft_.assign(b.rule->name);
     append(draft_, b.severity);
     append(draft_, b.connection);
+    append(draft_, b.topic);
     draft_ += b.peer;
     auto it = kinds_.find(draft_);
     if (it == kinds_.end()) {
@@ -504,6 +506,7 @@ void Collector::put_findings(Content& to) {
     }
     FoundKind& kind = to.kinds[it->second];
     kind.count += b.count;
+    if (b.of != 0) kind.text = b.text;  // with the numbers of now
     if (kind.places.size() < FoundKind::kMostPlaces) kind.places.push_back({b.message, b.frame});
     if (b.message == 0 || b.message > to.rows.size()) continue;
     MessageRow& row = to.rows[b.message - 1];
@@ -638,6 +641,7 @@ void Collector::put_integrity(Content& to, const capture::SourceStats& source) c
   i.cut_short = frames.cut_short;
   i.fragments = frames.fragments;
   i.unknown_link = frames.unknown_link;
+  i.unread = frames.unread.by_name();
   i.dropped = pipeline_.dropped(source);
   i.file_cut_short = source.cut_short;
   i.damage = source.damage;

@@ -71,6 +71,8 @@ class Collector final : public model::Observer, public trace_reader::Observer {
     std::string peer, role, text;
     const char* advice;
     std::uint64_t message, frame, count;
+    std::uint64_t of;     // rules::Evidence::of
+    std::uint32_t topic;  // of it, with `of`
   };
   struct Ended {  // a Call
     report::ProcedureKey key;

@@ -21,6 +21,7 @@ const std::vector<RuleScene>& all_scenes() {
     add_negotiation_scenes(s);
     add_capture_scenes(s);
     add_diagnosis_scenes(s);
+    add_refused_scenes(s);
     add_habit_scenes(s);
     return s;
   }();
