@@ -141,6 +141,7 @@ Verdict verdict(const Report& r) {
     text += fmt::format(
         "{}The capture lost {} of {} packets, too many to judge what seems to be missing.",
         text.empty() ? "" : " ", p.lost_capture, p.roce + p.lost_capture);
+    text += not_looked_at(r);
     return {errors ? Health::kErrors : Health::kLossy, text};
   }
   if (errors) return {Health::kErrors, text};

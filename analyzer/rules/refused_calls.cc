@@ -227,6 +227,7 @@ void RefusedCalls::note_status(Procedure& p, const model::Call& call,
   if (!at->told && !is_many(kind, at->count, p.answers)) return;
   Evidence e;
   e.connection = &connections_->connection(call.message.connection);
+  e.message = answer.id;
   e.topic = topic_of(p.key).add(at->status).get();
   e.count = at->told ? 1 : at->count;
   e.frames = at->told ? std::array<std::uint64_t, 2>{answer.frame, 0} : at->frames;

@@ -202,6 +202,11 @@ void expect_documented(const std::string& command) {
     const Result lost = run("RPCRDMA analyze --json " + capture("rules/CONN-LOST-unanswered.pcap"));
     for (const json& object : json_lines(lost.out))
       ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
+    const Result tunnel =
+        run("RPCRDMA analyze --json " + capture("cases/tunnel-or-link-vxlan.pcap"));
+    for (const json& object : json_lines(tunnel.out)) {
+      ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
+    }
     const Result r = run("RPCRDMA analyze --json -Y nfs " + folder.file("middle.pcap"));
     for (const json& object : json_lines(r.out)) ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
   }
