@@ -60,6 +60,9 @@ constexpr std::array<std::uint32_t, 45> kOrdinary{
 // JUKEBOX or DELAY, GRACE, LAYOUTTRYLATER, RECALLCONFLICT, RETURNCONFLICT
 constexpr std::array<std::uint32_t, 5> kLater{10008, 10013, 10058, 10061, 10086};
 
+static_assert(std::is_sorted(kOrdinary.begin(), kOrdinary.end()));
+static_assert(std::is_sorted(kLater.begin(), kLater.end()));
+
 }  // namespace
 
 StatusKind status_kind(const model::RpcInfo& rpc) {

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <rpcrdma/decode/programs.h>
 #include <rpcrdma/wire/rpc.h>
 
 namespace rpcrdma::rules {
@@ -32,7 +31,7 @@ bool shows(const Probe& probe, const model::Call& call, const model::Message& an
                  ? call.message.version != probe.version
                  : same_procedure(rpc, probe.rpc) && room > probe.room;
     case RefusedBy::kRpcProgram:
-      if (probe.rpc.program == decode::kProgNfsAcl) return rpc.program == decode::kProgNfs;
+      if (is_optional_program(probe.rpc.program) && rpc.program != probe.rpc.program) return true;
       return rpc.program == probe.rpc.program && rpc.version != probe.rpc.version;
     case RefusedBy::kRpcVersion:
       return false;

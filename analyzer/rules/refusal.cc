@@ -148,11 +148,16 @@ const char* refusal_advice(const Refusal& r) {
   return nullptr;
 }
 
+// NFSACL beside NFS, and RFC 5666's configuration protocol before whatever follows.
+bool is_optional_program(std::uint32_t program) {
+  return program == decode::kProgNfsAcl || program == decode::kProgRdmaConfig;
+}
+
 bool may_be_probed(const Refusal& r, const model::RpcInfo& call) {
   return r.by == RefusedBy::kRpcAuth || r.by == RefusedBy::kMinorVersion ||
          is_transport(r, RdmaErr::kVers) || is_transport(r, RdmaErr::kCantReply) ||
          is_accept(r, AcceptStat::kProgMismatch) ||
-         (r.by == RefusedBy::kRpcProgram && call.program == decode::kProgNfsAcl);
+         (r.by == RefusedBy::kRpcProgram && call.known && is_optional_program(call.program));
 }
 
 }  // namespace rpcrdma::rules

@@ -38,6 +38,9 @@ struct Refusal {
 // What to do about it: a constant.
 [[nodiscard]] const char* refusal_advice(const Refusal& refusal);
 
+// Of a program that the others are served without.
+[[nodiscard]] bool is_optional_program(std::uint32_t program);
+
 // Whether requesters ask for what may be refused so, to go on without it.
 [[nodiscard]] bool may_be_probed(const Refusal& refusal, const model::RpcInfo& call);
 

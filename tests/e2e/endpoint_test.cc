@@ -241,6 +241,15 @@ TEST_F(Endpoint, RefusedCallsAreAFailure) {
   EXPECT_EQ(r.status, 1) << r.out;
   EXPECT_THAT(r.err, HasSubstr("rpcrdma: load: errors are "));
   EXPECT_THAT(r.err, HasSubstr(", above 0\n"));
+  // What it recorded of itself says so too.
+  const std::string packets = folder_.file("load.pcapng"), events = folder_.file("load.rec");
+  run("RPCRDMA load " + to_server() + refused + "--pcapng " + packets + " --record " + events);
+  for (const std::string& file : {packets, events}) {
+    const Result analyzed = run("RPCRDMA analyze --no-plots " + file);
+    EXPECT_EQ(analyzed.status, 1) << analyzed.out;
+    EXPECT_THAT(analyzed.out, StartsWith("5 errors (CALL-REFUSED). 5 of 5 ECHO v1 SINK Calls "
+                                         "refused with ERR_CHUNK"));
+  }
   const Result allowed =
       run("RPCRDMA load " + to_server() + "--procedure sink:1,null:9 --size 128Ki " +
           "--seed 1 --count 50 --fail-above errors=50");
