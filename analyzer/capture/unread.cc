@@ -28,8 +28,8 @@ const Entry* find(const Entry (&table)[kSize], std::uint16_t value) {
   return at == std::end(table) ? nullptr : at;
 }
 
-// IEEE's registry. What carries frames or IP packets; then what is known to carry no RDMA. All that
-// is not here is told with its number.
+// IEEE's registry. What carries frames or IP packets; then what is known to carry no RDMA. What
+// is not in this table is reported by its number.
 constexpr Entry kEtherTypes[] = {
     {0x8847, Kind::kMpls},
     {0x8848, Kind::kMpls},

@@ -10,8 +10,8 @@
 
 namespace rpcrdma::report {
 
-// By the ID of their connection, and whether they are of its reverse direction: Calls whose
-// connection goes on, and that are not so old that no answer is to be expected any more.
+// By the ID of the connection, and whether they are of its reverse direction: outstanding Calls of
+// connections that are open when the capture ends, younger than 30 seconds.
 using InFlight = std::map<std::pair<std::uint32_t, bool>, std::uint64_t>;
 [[nodiscard]] InFlight in_flight(const Report& report);
 

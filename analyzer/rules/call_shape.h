@@ -1,5 +1,5 @@
-// What a Call asks of its responder's transport: chunks, segments, bytes. Calls that were refused
-// are told from those that were answered by it.
+// What a Call asks of its responder's transport: chunks, segments, bytes. It shows what refused
+// Calls have and answered ones have not.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ struct ShapeRange {
 
 // Where each of `refused` has more of something than any of `answered`: "5 Write chunks, where
 // answered Calls have 1 at most". Without answered Calls: what the refused ones have. Empty where
-// nothing tells them apart.
+// there is no difference.
 [[nodiscard]] std::string difference(const ShapeRange& refused, const ShapeRange& answered);
 
 }  // namespace rpcrdma::rules

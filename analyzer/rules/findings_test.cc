@@ -264,12 +264,12 @@ TEST_F(FindingsTest, WhatIsWithdrawnIsNotListed) {
   EXPECT_TRUE(f.list().empty());
 }
 
-// A filter's findings are those of another, told again.
+// A filter repeats the findings of another.
 TEST_F(FindingsTest, WhatIsRepeatedHasItsShareOnce) {
   Findings taken({Profile::k8166});
   taken.attach(tracker, model);
   Findings all(
-      Findings::Options{.on_occurrence = [&](const Occurrence& told) { taken.repeat(told); }});
+      Findings::Options{.on_occurrence = [&](const Occurrence& found) { taken.repeat(found); }});
   all.attach(tracker, model);
   for (std::uint64_t n = 1; n <= 2; ++n) {
     Evidence e = at(n);

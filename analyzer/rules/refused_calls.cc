@@ -36,8 +36,8 @@ ProcedureKey key_of(const model::Message& call) {
           call.caller, true};
 }
 
-// Tells findings apart that are about different procedures or reasons, in every part of a capture
-// alike.
+// The topic of a finding: another one for each procedure and reason, and the same in every part of
+// a capture.
 class Topic {
  public:
   Topic& add(std::uint32_t word) {
@@ -70,7 +70,7 @@ struct RefusedCalls::Procedure {
     std::uint64_t count = 0;
     std::array<std::uint64_t, 2> frames{};  // of the first, and of the latest
     StatusKind kind = StatusKind::kFault;
-    bool told = false;
+    bool reported = false;
     std::string clause;
   };
   std::vector<Status> statuses;
@@ -83,7 +83,7 @@ struct RefusedCalls::Kind {
   ShapeRange shapes;
   // Calls that ask for more than their chunks have room for, and the smallest room of theirs.
   std::uint64_t short_of_room = 0, least_room = 0, asked = 0;
-  bool told = false;
+  bool reported = false;
   bool suspect = false;
   std::string name, reason;
 };
@@ -178,7 +178,7 @@ void RefusedCalls::answered(const model::Call& call, const model::Message& answe
   OfConnection& c = open_[call.message.connection];
   Procedure& procedure = c.procedure(call.message);
   ++procedure.answers;
-  if (!probes_.empty()) tell(probes_.take_due(answer.time_ns));
+  if (!probes_.empty()) report(probes_.take_due(answer.time_ns));
   if (const auto refusal = refusal_of(answer)) return refused(c, procedure, call, answer, *refusal);
   succeeded(c, procedure, call, answer);
 }
@@ -224,15 +224,15 @@ void RefusedCalls::note_status(Procedure& p, const model::Call& call,
   }
   ++at->count;
   at->frames[1] = answer.frame;
-  if (!at->told && !is_many(kind, at->count, p.answers)) return;
+  if (!at->reported && !is_many(kind, at->count, p.answers)) return;
   Evidence e;
   e.connection = &connections_->connection(call.message.connection);
   e.message = answer.id;
   e.topic = topic_of(p.key).add(at->status).get();
-  e.count = at->told ? 1 : at->count;
-  e.frames = at->told ? std::array<std::uint64_t, 2>{answer.frame, 0} : at->frames;
+  e.count = at->reported ? 1 : at->count;
+  e.frames = at->reported ? std::array<std::uint64_t, 2>{answer.frame, 0} : at->frames;
   e.of = p.answers;
-  at->told = true;
+  at->reported = true;
   findings_.add(RuleId::kNfsStatus, e, [&] { return at->clause; });
 }
 
@@ -267,12 +267,12 @@ void RefusedCalls::refused(OfConnection& c, Procedure& procedure, const model::C
   p.topic = k.topic;
   p.name = k.name;
   p.clause = c.clause(k);
-  if (!k.told && may_be_probed(refusal, m.rpc) && probes_.hold(p)) return;
-  k.told = true;
-  tell(p, answer.id, k.suspect);
+  if (!k.reported && may_be_probed(refusal, m.rpc) && probes_.hold(p)) return;
+  k.reported = true;
+  report(p, answer.id, k.suspect);
 }
 
-void RefusedCalls::tell(const Probe& p, std::uint64_t message, bool suspect) {
+void RefusedCalls::report(const Probe& p, std::uint64_t message, bool suspect) {
   Evidence e;
   e.connection = &connections_->connection(p.connection);
   e.message = message;
@@ -287,12 +287,12 @@ void RefusedCalls::tell(const Probe& p, std::uint64_t message, bool suspect) {
       RuleId::kCallRefused, e, [&] { return p.clause; }, refusal_advice(p.refusal));
 }
 
-void RefusedCalls::tell(const std::vector<Probe>& refused) {
+void RefusedCalls::report(const std::vector<Probe>& refused) {
   for (const Probe& p : refused) {
-    tell(p, 0, false);
+    report(p, 0, false);
     OfConnection* const c = open_.find(p.connection);
     if (c == nullptr) continue;
-    for (Kind& k : c->kinds) k.told |= k.topic == p.topic;
+    for (Kind& k : c->kinds) k.reported |= k.topic == p.topic;
   }
 }
 
@@ -314,7 +314,7 @@ void RefusedCalls::close(const roce::Connection& connection) {
   Evidence e;
   e.connection = &connection;
   for (const Kind& k : c->kinds) {
-    if (!k.told) continue;
+    if (!k.reported) continue;
     e.topic = k.topic;
     e.suspect = k.suspect;
     e.of = c->procedures[k.procedure].answers;
@@ -324,7 +324,7 @@ void RefusedCalls::close(const roce::Connection& connection) {
   e.suspect = false;
   for (const Procedure& p : c->procedures) {
     for (const Procedure::Status& s : p.statuses) {
-      if (!s.told) continue;
+      if (!s.reported) continue;
       e.topic = topic_of(p.key).add(s.status).get();
       e.of = p.answers;
       if (is_many(s.kind, s.count, p.answers)) {
@@ -338,11 +338,11 @@ void RefusedCalls::close(const roce::Connection& connection) {
 }
 
 void RefusedCalls::let_go(const roce::Connection& connection) {
-  if (!probes_.empty()) tell(probes_.take_of(connection.index));
+  if (!probes_.empty()) report(probes_.take_of(connection.index));
 }
 
 void RefusedCalls::finish() {
-  tell(probes_.take_all());
+  report(probes_.take_all());
 }
 
 }  // namespace rpcrdma::rules

@@ -40,8 +40,8 @@ class RefusedCalls {
   void succeeded(OfConnection& c, Procedure& procedure, const model::Call& call,
                  const model::Message& answer);
   void note_status(Procedure& procedure, const model::Call& call, const model::Message& answer);
-  void tell(const Probe& refused, std::uint64_t message, bool suspect);
-  void tell(const std::vector<Probe>& refused);
+  void report(const Probe& refused, std::uint64_t message, bool suspect);
+  void report(const std::vector<Probe>& refused);
 
   Findings& findings_;
   const roce::Connections* connections_ = nullptr;

@@ -140,7 +140,7 @@ double weight(const Row& r, Sort sort) {
   return 0;
 }
 
-// Rule, connection, peer; topic, of what is told with its share.
+// Rule, connection, peer; topic, of a finding with a share.
 using FindingKey = std::tuple<std::string, std::uint32_t, std::string, std::uint32_t>;
 
 struct KeptFinding {

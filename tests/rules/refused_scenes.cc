@@ -160,7 +160,12 @@ void add_rpc_refusals(Scenes& scenes) {
   scenes.push_back(refusal("arguments", refused(garbage_args)));
   scenes.push_back(refusal("system", refused(system_err)));
   scenes.push_back(refusal("rpc-version", refused(rpc_mismatch)));
-  scenes.push_back(refusal("authentication", refused(reply(2, auth_error(2, 5)))));  // TOOWEAK
+  // AUTH_TOOWEAK, whatever else succeeds.
+  scenes.push_back(refusal("authentication", [](Scene& s) {
+    Connection& c = s.connect();
+    ask(c, 1, null_call(1, kNfs, 3), rpc_reply(1));
+    ask(c, 2, nfs3::getattr_call(2), auth_error(2, 5));
+  }));
   scenes.push_back(refusal("program-version", [](Scene& s) {
     Connection& c = s.connect();
     ask(c, 1, null_call(1, kNfs, 4), prog_mismatch(1, 3, 3));

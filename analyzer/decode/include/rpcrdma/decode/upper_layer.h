@@ -66,7 +66,7 @@ struct ProcedureId {
   std::uint32_t program = 0;
   std::uint32_t version = 0;
   std::uint32_t procedure = 0;
-  // Of the Call, for those who decode its Reply. All functions here take a body without wrapping.
+  // Of the Call, to decode its Reply. The functions here take a body without wrapping.
   Wrapping wrapping = Wrapping::kUnknown;
 };
 

@@ -100,8 +100,8 @@ class Findings {
   // Gives the finding that these breaches came to another text, and `e.of`; for what is known only
   // when all of them have been seen.
   void restate(RuleId id, const Evidence& e, const Text& text, const char* advice = nullptr);
-  // What had seemed to be a breach is none by what came later. What has been told of each
-  // occurrence stays told.
+  // What looked like a breach is none, by what came later. Occurrences that were reported are not
+  // taken back.
   void withdraw(RuleId id, const Evidence& e);
 
   // Of the message by which `side` was found to break a rule last: the first of its worst breaches.

@@ -70,7 +70,7 @@ struct FindingNote {
   rules::Severity severity = rules::Severity::kNote;
   std::uint64_t count = 1;
   std::uint64_t of = 0;     // rules::Evidence::of: the text is that of the latest one
-  std::uint32_t topic = 0;  // with `of`: tells those of one rule apart
+  std::uint32_t topic = 0;  // with `of`: rules::Evidence::topic
   std::uint64_t frame = 0;  // with which it is shown
   std::uint32_t connection = 0;
   std::string peer;  // at fault; empty: neither
