@@ -27,7 +27,9 @@ bool is_plumbing(std::uint32_t op, bool callback) {
 }
 
 std::string program_part(const RpcInfo& rpc) {
-  return fmt::format("{} v{}", program_label(rpc), rpc.version);
+  const char* name = decode::program_name(rpc.program, rpc.version, rpc.procedure);
+  return name != nullptr ? fmt::format("{} v{}", name, rpc.version)
+                         : fmt::format("program {} v{}", rpc.program, rpc.version);
 }
 
 std::string procedure_part(const RpcInfo& rpc) {
@@ -41,11 +43,6 @@ std::string op_name(std::uint32_t op, bool callback) {
 }
 
 }  // namespace
-
-std::string program_label(const RpcInfo& rpc) {
-  const char* name = decode::program_name(rpc.program, rpc.version, rpc.procedure);
-  return name != nullptr ? std::string(name) : fmt::format("program {}", rpc.program);
-}
 
 std::string rpc_label(const RpcInfo& rpc) {
   if (!rpc.known) return {};

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <rpcrdma/decode/programs.h>
-#include <rpcrdma/model/procedure_name.h>
 #include <rpcrdma/wire/header.h>
 #include <rpcrdma/wire/rpc.h>
 
@@ -21,6 +20,12 @@ bool is_transport(const Refusal& r, RdmaErr error) {
 }
 bool is_accept(const Refusal& r, AcceptStat stat) {
   return r.by == RefusedBy::kRpcProgram && r.code == static_cast<std::uint32_t>(stat);
+}
+
+// "program NFS", "program 400123"
+std::string program_text(const model::RpcInfo& rpc) {
+  const char* const name = decode::program_name(rpc.program, rpc.version, rpc.procedure);
+  return name != nullptr ? fmt::format("program {}", name) : fmt::format("program {}", rpc.program);
 }
 
 std::string versions(std::uint32_t low, std::uint32_t high) {
@@ -83,18 +88,17 @@ std::string refusal_reason(const Refusal& r, const model::Call& call, const mode
   if (is_transport(r, RdmaErr::kCantReply)) {
     return answer.segment_index == 0
                ? std::string("the results do not fit the chunks that are offered for them")
-               : fmt::format("segment {} has to have {} bytes", answer.segment_index,
+               : fmt::format("segment {} needs {} bytes", answer.segment_index,
                              answer.length_needed);
   }
   if (is_accept(r, AcceptStat::kProgUnavail)) {
-    return rpc.known ? fmt::format("the {} does not have program {}", responder,
-                                   model::program_label(rpc))
+    return rpc.known ? fmt::format("the {} does not have {}", responder, program_text(rpc))
                      : std::string();
   }
   if (is_accept(r, AcceptStat::kProgMismatch)) {
-    return fmt::format("the {} has {} of program {}", responder,
+    return fmt::format("the {} has {} of {}", responder,
                        versions(answer.rpc.vers_low, answer.rpc.vers_high),
-                       rpc.known ? model::program_label(rpc) : "that is not known");
+                       rpc.known ? program_text(rpc) : "the program");
   }
   if (r.by == RefusedBy::kRpcVersion) {
     return fmt::format("the {} speaks {} of RPC", responder,

@@ -19,7 +19,4 @@ namespace rpcrdma::model {
 // was captured.
 [[nodiscard]] std::uint32_t principal_operation(const RpcInfo& rpc);
 
-// "NFS", "program 395180"
-[[nodiscard]] std::string program_label(const RpcInfo& rpc);
-
 }  // namespace rpcrdma::model
