@@ -366,8 +366,8 @@ TEST_F(Endpoint, CtrlCEndsAServerUnderLoad) {
 TEST_F(Endpoint, AServerThatIsKilledAndComesBackIsCalledAgain) {
   auto server = std::make_unique<Background>(serving());
   ASSERT_TRUE(server->wait_for("listening"));
-  Background client(calling(
-      "load", {"--count", "3000", "--rate", "1500", "--depth", "8", "--timeout", "5s", "--json"}));
+  Background client(calling("load", {"--count", "3000", "--rate", "1500", "--depth", "8",
+                                     "--timeout", "5s", "--json", "--fail-above", "errors=8"}));
   ASSERT_TRUE(server->wait_for(client_ + " connected"));
   server->signal(SIGKILL);
   EXPECT_EQ(server->finish(), 128 + SIGKILL);
