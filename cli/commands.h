@@ -9,8 +9,8 @@ namespace rpcrdma::cli {
 
 // Exit status of every command.
 inline constexpr int kOk = 0;
-// analyze: findings of severity error; header: malformed; load: a limit was passed, or data was
-// wrong; ping, call: no answer; nfs-probe: a step failed;
+// analyze: findings of severity error; header: malformed; load: a Call failed, a limit was passed,
+// or data was wrong; ping, call: no answer, or one that refuses; nfs-probe: a step failed;
 // selftest: a cell failed
 inline constexpr int kFindings = 1;
 // Input that cannot be read, a server that cannot be reached, or bad arguments.

@@ -83,6 +83,7 @@ std::optional<Plan> parse(const Options& o) {
       return std::nullopt;
     }
   }
+  plan.limits.allow_no_errors();
   if (o.no_offer && endpoint->profile != service::Profile::k5666) {
     complain("load: --no-offer needs --profile rfc5666");
     return std::nullopt;
@@ -347,8 +348,10 @@ int make_load(const Options& o, const Plan& plan, Tracing& tracing) {
   fmt::print("{}", o.json ? load::to_json(setup, result) + '\n' : load::to_text(setup, result));
   for (const std::string& limit : result.failed) complain(fmt::format("load: {}", limit));
   if (!whole) return kUnreadable;
-  const bool wrong = result.tally.mismatches() != 0 || (!o.reverse && result.tally.right() == 0) ||
-                     (result.reverse && (result.reverse->wrong != 0 || result.reverse->right == 0));
+  const bool wrong =
+      result.tally.mismatches() != 0 || (!o.reverse && result.tally.right() == 0) ||
+      (result.reverse &&
+       (result.reverse->wrong != 0 || result.reverse->failed != 0 || result.reverse->right == 0));
   return wrong || !result.failed.empty() ? kFindings : kOk;
 }
 
@@ -418,11 +421,12 @@ Run add_load(CLI::App& app) {
          "which takes 10s at most")
       ->type_name("DURATION")
       ->capture_default_str();
-  app.add_option(
-         "--fail-above", options->limits,
-         "Exit with 1 when p50, p90, p99, p999, p9999, mean or max is longer than this, or "
-         "there are more errors, mismatches or Calls that could not begin (not_begun): "
-         "p99=200us, errors=0. A Call that failed or did not begin counts as longer than any")
+  app.add_option("--fail-above", options->limits,
+                 "Exit with 1 when p50, p90, p99, p999, p9999, mean or max is longer than this, or "
+                 "there are more errors (0, unless this says otherwise), mismatches or Calls that "
+                 "could not "
+                 "begin (not_begun): p99=200us, errors=10. A Call that failed or did not begin "
+                 "counts as longer than any")
       ->type_name("LIMIT")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -434,8 +438,8 @@ Run add_load(CLI::App& app) {
       "Calls the program ECHO of `rpcrdma serve` and checks all data that comes back. Connections "
       "that are lost are made anew, and their Calls sent again.\n"
       "Ctrl-C ends it; what there was is reported all the same.\n"
-      "Exit status: 0; 1 a limit was passed, data was wrong, or no Call was answered; 2 the server "
-      "cannot be reached, or an argument is wrong.");
+      "Exit status: 0; 1 a Call was refused or failed, a limit was passed, data was wrong, or no "
+      "Call was answered; 2 the server cannot be reached, or an argument is wrong.");
   return [options] { return run_load(*options); };
 }
 

@@ -99,10 +99,12 @@ class Pinger : service::ClientObserver {
   }
 
   [[nodiscard]] std::uint64_t answered() const { return latency_.count(); }
+  // Answers that say that the program, version or procedure is not served, or the Call not taken.
+  [[nodiscard]] std::uint64_t refused() const { return refused_; }
 
   void print_statistics() const {
-    fmt::print("\n--- {} statistics ---\n{} sent, {} answered, {}, time {}\n",
-               plan_.peers.server.to_string(), sent_, answered(),
+    fmt::print("\n--- {} statistics ---\n{} sent, {} answered, {}{}, time {}\n",
+               plan_.peers.server.to_string(), sent_, answered(), refused_text(),
                connected_ ? lost_text() : "never connected",
                stats::format_duration(ended_ - started_));
     if (answered() == 0) return;
@@ -116,6 +118,9 @@ class Pinger : service::ClientObserver {
   [[nodiscard]] std::string lost_text() const {
     const auto lost = static_cast<double>(sent_ - answered());
     return fmt::format("{:.3g} % lost", sent_ == 0 ? 0 : 100 * lost / static_cast<double>(sent_));
+  }
+  [[nodiscard]] std::string refused_text() const {
+    return refused_ == 0 ? std::string() : fmt::format("{} refused ({}), ", refused_, refusal_);
   }
   [[nodiscard]] bool all_sent() const { return plan_.count != 0 && sent_ == plan_.count; }
   [[nodiscard]] bool over() const { return all_sent() && ended_calls_ == sent_; }
@@ -196,14 +201,17 @@ class Pinger : service::ClientObserver {
                           reply.status() != service::RpcStatus::kMalformed;
     if (answered) {
       latency_.add(outcome.times.ended - outcome.times.called);
+      std::string refusal;
+      if (reply.status() != service::RpcStatus::kSuccess) {
+        ++refused_;
+        refusal_ = service::describe(outcome, reply);
+        refusal = fmt::format(" ({})", refusal_);
+      }
       if (plan_.quiet) return;
       fmt::print("answer from {}: seq={} xid={:#010x} credits={} time={}{}\n",
                  plan_.peers.server.to_string(), outcome.cookie, outcome.xid,
                  client_->requester(connection).granted(),
-                 stats::format_duration(outcome.times.ended - outcome.times.called),
-                 reply.status() == service::RpcStatus::kSuccess
-                     ? ""
-                     : fmt::format(" ({})", service::describe(outcome, reply)));
+                 stats::format_duration(outcome.times.ended - outcome.times.called), refusal);
     } else if (!plan_.quiet && outcome.status != protocol::CallStatus::kClosed) {
       fmt::print("no answer to seq={}: {}\n", outcome.cookie, service::describe(outcome, reply));
     }
@@ -230,6 +238,8 @@ class Pinger : service::ClientObserver {
   std::unique_ptr<service::Client> client_;
   Latencies latency_;
   std::uint64_t sent_ = 0;
+  std::uint64_t refused_ = 0;
+  std::string refusal_;  // the latest
   std::uint64_t ended_calls_ = 0;
   Time started_ = 0;
   Time ended_ = 0;
@@ -261,7 +271,7 @@ int ping(const Endpoint& endpoint, const Pinger::Plan& plan, trace::Tracer* trac
                          result.error().message));
   }
   pinger.print_statistics();
-  return pinger.answered() != 0 ? kOk : kFindings;
+  return pinger.answered() != 0 && pinger.refused() == 0 ? kOk : kFindings;
 }
 
 int run_ping(const Options& o) {
@@ -319,10 +329,11 @@ Run add_ping(CLI::App& app) {
   add_ask_rpcbind(app, options->rpcbind);
   app.footer(
       "Calls procedure 0, which does nothing, of any program over RPC-over-RDMA. An "
-      "error of the program's, such as PROG_UNAVAIL, is an answer too.\n"
+      "error of RPC, such as PROG_UNAVAIL, is an answer, and no sign that the program is served.\n"
       "Where rpcbind cannot be asked or does not know the program, a line says so and port 20049 "
       "is tried.\n"
-      "Exit status: 0 there were answers, 1 there were none, 2 an argument is wrong.");
+      "Exit status: 0 there were answers, 1 there were none or some refused the Call, 2 an "
+      "argument is wrong.");
   return [options, port = app.get_option("--port")] {
     options->rpcbind |= !options->program.empty() && port->count() == 0;
     return run_ping(*options);

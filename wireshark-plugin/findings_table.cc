@@ -13,8 +13,18 @@ namespace {
 enum : std::size_t { kSeverity, kRule, kCount, kConnection, kPeer, kFrame, kText };
 
 std::uint64_t key_of(const notes::FindingNote& f) {
-  return static_cast<std::uint64_t>(f.severity) << 56U | static_cast<std::uint64_t>(f.rule) << 32U |
-         f.connection;
+  return static_cast<std::uint64_t>(f.severity) << 56U | std::uint64_t{f.topic & 0xff} << 48U |
+         static_cast<std::uint64_t>(f.rule) << 32U | f.connection;
+}
+
+std::vector<Cell> row_of(const notes::FindingNote& f, std::uint64_t count) {
+  return {cell(std::string(rules::severity_name(f.severity))),
+          cell(std::string(rules::rule(f.rule).name)),
+          cell(count),
+          cell(f.connection),
+          cell(f.peer),
+          cell(f.frame),
+          cell(f.text)};
 }
 
 void add(stat_tap_table* table, TableRows& rows, const notes::FindingNote& f) {
@@ -22,12 +32,11 @@ void add(stat_tap_table* table, TableRows& rows, const notes::FindingNote& f) {
   if (it != rows.row.end()) {
     guint& count = table->elements[it->second][kCount].value.uint_value;
     count += static_cast<guint>(std::min<std::uint64_t>(f.count, G_MAXUINT - count));
+    if (f.of == 0) return;
+    put_row(table, rows, key_of(f), row_of(f, count));
     return;
   }
-  put_row(table, rows, key_of(f),
-          {cell(std::string(rules::severity_name(f.severity))),
-           cell(std::string(rules::rule(f.rule).name)), cell(f.count), cell(f.connection),
-           cell(f.peer), cell(f.frame), cell(f.text)});
+  put_row(table, rows, key_of(f), row_of(f, f.count));
 }
 
 void frame(stat_tap_table* table, TableRows& rows, const Tapped& tapped) {

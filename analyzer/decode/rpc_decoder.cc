@@ -189,13 +189,6 @@ void conf_rdma_reply(const FieldWriter& out, Bytes results) {
   out.close();
 }
 
-// RPCSEC_GSS wraps arguments, except those of data exchange without integrity and privacy.
-bool arguments_are_plain(const wire::Auth& cred) {
-  if (cred.flavor != static_cast<std::uint32_t>(wire::AuthFlavor::kRpcsecGss)) return true;
-  const auto gss = wire::decode_gss_cred(cred.body);
-  return gss && gss->gss_proc == 0 && gss->service == 1;
-}
-
 void procedure_words(const FieldWriter& out, std::uint32_t rpc_version, const ProcedureId& id) {
   out.word(FieldId::kRpcVersion, 8, rpc_version);
   out.word(FieldId::kRpcProgram, 12, id.program, program_label(id));
@@ -214,17 +207,21 @@ void call_arguments(const FieldWriter& out, const wire::RpcView& view, const Pro
   // With padding in them they are not what was called with.
   const bool padded = context.padded_from != kNotPadded;
   if (!args.empty()) out.bytes(padded ? FieldId::kPayload : FieldId::kRpcArguments, 0, args);
-  if (!arguments_are_plain(view.call.cred)) return;
+  const auto plain = unwrap(wrapping_of(view.call.cred), args);
+  // What wraps them is an opaque, too, in front of which padding may stand.
+  if (!plain || (padded && plain->offset != 0)) return;
+  const FieldWriter inside = out.at(plain->offset);
   if (is_conf_rdma(id)) {
-    conf_rdma_request(out, args);
+    conf_rdma_request(inside, plain->bytes);
     return;
   }
   std::array<Removed, kMaxChunks> removed;
-  const auto count = removed_data(context.reads, view.length, removed);
+  const auto count = removed_data(context.reads, view.length + plain->offset, removed);
   if (!count) return;
-  compound(out, id,
-           parse_compound_call(id, args, std::span(removed).first(*count), context.padded_from),
-           args.size(), false);
+  compound(
+      inside, id,
+      parse_compound_call(id, plain->bytes, std::span(removed).first(*count), context.padded_from),
+      plain->bytes.size(), false);
 }
 
 void reply_fields(const FieldWriter& out, const wire::RpcReply& reply) {
@@ -264,15 +261,17 @@ void reply_results(const FieldWriter& out, const wire::RpcReply& reply, Bytes re
   if (!results.empty()) out.bytes(padded ? FieldId::kPayload : FieldId::kRpcResults, 0, results);
   const bool success =
       reply.stat == wire::ReplyStat::kAccepted && reply.accept == wire::AcceptStat::kSuccess;
-  // Results under RPCSEC_GSS may be wrapped; the Reply does not say which service is in use.
-  const bool gss = reply.verf.flavor == static_cast<std::uint32_t>(wire::AuthFlavor::kRpcsecGss);
-  if (context.call == nullptr || !success || gss) return;
+  if (context.call == nullptr || !success) return;
+  const auto plain = unwrap(wrapping_of_reply(context.call->wrapping, reply), results);
+  if (!plain) return;
+  const FieldWriter inside = out.at(plain->offset);
   if (is_conf_rdma(*context.call)) {
-    conf_rdma_reply(out, results);
+    conf_rdma_reply(inside, plain->bytes);
     return;
   }
   if (padded) return;
-  const Bytes walked = results.first(std::min(certain, results.size()));
+  const std::size_t certain_inside = certain - std::min<std::size_t>(certain, plain->offset);
+  const Bytes walked = plain->bytes.first(std::min(certain_inside, plain->bytes.size()));
   std::array<std::uint64_t, kMaxChunks> lengths{};
   std::size_t count = 0;
   for (const wire::WriteChunkView chunk : context.writes) {
@@ -283,7 +282,7 @@ void reply_results(const FieldWriter& out, const wire::RpcReply& reply, Bytes re
   std::array<DdpItem, kMaxChunks> items;
   static_cast<void>(
       find_result_items(*context.call, walked, std::span(lengths).first(count), items, &ops));
-  compound(out, *context.call, ops, results.size(), true);
+  compound(inside, *context.call, ops, plain->bytes.size(), true);
 }
 
 Summary describe_rpc(const wire::RpcView& view, const ProcedureId* id) {

@@ -95,7 +95,7 @@ bool Filter::matches(const Inputs& in) {
       decoded = true;
       f.values.accept(f.of_bytes);
       const model::Message& m = *in.message;
-      const decode::ProcedureId id{m.rpc.program, m.rpc.version, m.rpc.procedure};
+      const decode::ProcedureId id = model::procedure_of(m.rpc);
       decode::decode_message(m.bytes, f.values,
                              m.kind == model::Kind::kReply && m.rpc.known ? &id : nullptr,
                              m.dialect);

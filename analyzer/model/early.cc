@@ -32,16 +32,25 @@ std::uint64_t digest_of(wire::Bytes rpc_message) {
   return d == 0 ? 1 : d;
 }
 
-bool arguments_readable(const wire::RpcCall& call) {
-  if (call.cred.flavor != static_cast<std::uint32_t>(wire::AuthFlavor::kRpcsecGss)) return true;
-  const auto gss = wire::decode_gss_cred(call.cred.body);
-  return gss && gss->service == 1;
+CallArguments decode_arguments(const wire::RpcCall& call, wire::Bytes body,
+                               std::span<const decode::Removed> removed,
+                               std::uint32_t padded_from) {
+  CallArguments out;
+  const bool padded = padded_from != decode::kNotPadded;
+  const auto arguments = decode::unwrap(decode::wrapping_of(call.cred), body);
+  // What wraps them is an opaque, too, in front of which padding may stand.
+  if (!arguments || (padded && arguments->offset != 0)) return out;
+  const decode::ProcedureId id{call.prog, call.vers, call.proc};
+  out.ops = decode::parse_compound_call(id, arguments->bytes, removed, padded_from);
+  if (!padded) out.results_asked = decode::results_asked(id, arguments->bytes, removed);
+  return out;
 }
 
 void decode_early(wire::Bytes send, EarlySend& out) {
   out.header = wire::decode_header(send);
   out.digest = 0;
   out.ops.reset();
+  out.results_asked.reset();
   if (!out.header) return;
   const wire::Bytes payload = send.subspan(out.header->length);
   out.rpc = wire::decode_rpc(payload);
@@ -49,10 +58,10 @@ void decode_early(wire::Bytes send, EarlySend& out) {
   out.digest = digest_of(payload);
   // What is not all there, or more than the RPC message, the model looks at.
   const bool plain = out.header->reads.empty() && out.header->proc != wire::Proc::kMsgp;
-  if (!out.rpc || !plain || !arguments_readable(out.rpc->call)) return;
-  const wire::RpcCall& call = out.rpc->call;
-  out.ops = decode::parse_compound_call({call.prog, call.vers, call.proc},
-                                        payload.subspan(out.rpc->length), {});
+  if (!out.rpc || !plain) return;
+  CallArguments arguments = decode_arguments(out.rpc->call, payload.subspan(out.rpc->length), {});
+  out.ops = arguments.ops;
+  out.results_asked = arguments.results_asked;
 }
 
 }  // namespace rpcrdma::model

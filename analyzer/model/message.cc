@@ -105,6 +105,7 @@ void Call::reset() {
   first_op_ns = last_op_ns = acknowledged_after_ns = -1;
   losses_before = 0;
   digest = 0;
+  results_asked.reset();
   identified = doubled = false;
   ending = Ending::kClosed;
   counted = 0;

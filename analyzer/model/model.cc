@@ -18,6 +18,7 @@
 
 #include <rpcrdma/model/early.h>
 #include <rpcrdma/model/model.h>
+#include <rpcrdma/model/outcome.h>
 #include <rpcrdma/model/recognise.h>
 #include <rpcrdma/roce/by_connection.h>
 #include <rpcrdma/wire/cm.h>
@@ -66,13 +67,6 @@ std::optional<MsgType> type_of(wire::Bytes rpc, std::uint32_t xid) {
   if (rpc.size() < 8) return std::nullopt;
   const std::uint32_t type = wire::load_be32(rpc.data() + 4);
   return type <= 1 ? std::optional(static_cast<MsgType>(type)) : std::nullopt;
-}
-
-bool is_nfs_procedure(const RpcInfo& rpc) {
-  return rpc.known &&
-         (rpc.program == decode::kProgNfs || rpc.program == decode::kProgNfsAcl ||
-          (decode::is_transient_program(rpc.program) && rpc.procedure == 1)) &&
-         rpc.procedure != 0;
 }
 
 // For a later dialect of version 2.
@@ -799,6 +793,7 @@ void Model::Impl::decode_call_rpc(Call& call, wire::Bytes rpc_message, const Ear
   if (!decode::header_is_certain(*rpc, padding, first)) return;
   info.header_seen = true;
   info.cred_flavor = rpc->call.cred.flavor;
+  info.wrapping = decode::wrapping_of(rpc->call.cred);
   if (is_configuration(info)) {
     const auto asked = wire::decode_rdmaconfig_request(rpc_message.subspan(rpc->length));
     at(call.message.connection).asked =
@@ -806,12 +801,13 @@ void Model::Impl::decode_call_rpc(Call& call, wire::Bytes rpc_message, const Ear
   }
   if (early != nullptr && early->ops) {
     info.ops = *early->ops;
+    call.results_asked = early->results_asked;
     return;
   }
-  if (!arguments_readable(rpc->call)) return;
-  info.ops = decode::parse_compound_call({info.program, info.version, info.procedure},
-                                         rpc_message.subspan(rpc->length),
-                                         removed_by_reads(call, rpc->length), padding);
+  const CallArguments arguments = decode_arguments(rpc->call, rpc_message.subspan(rpc->length),
+                                                   removed_by_reads(call, rpc->length), padding);
+  info.ops = arguments.ops;
+  call.results_asked = arguments.results_asked;
 }
 
 void Model::Impl::decode_reply_rpc(Message& m, wire::Bytes rpc_message, const EarlySend* early) {
@@ -825,13 +821,19 @@ void Model::Impl::decode_reply_rpc(Message& m, wire::Bytes rpc_message, const Ea
   m.rpc.reply_stat = rpc->reply.stat;
   m.rpc.accept_stat = rpc->reply.accept;
   m.rpc.reject_stat = rpc->reply.reject;
+  m.rpc.vers_low = rpc->reply.low;
+  m.rpc.vers_high = rpc->reply.high;
+  m.rpc.auth_stat = rpc->reply.auth_stat;
+  m.rpc.wrapping = decode::wrapping_of_reply(m.rpc.wrapping, rpc->reply);
   const bool success = rpc->reply.stat == wire::ReplyStat::kAccepted &&
                        rpc->reply.accept == wire::AcceptStat::kSuccess;
-  const bool has_word = rpc_message.size() >= rpc->length + 4 && first >= rpc->length + 4;
-  if (success && is_nfs_procedure(m.rpc) && has_word) {
-    m.rpc.has_status = true;
-    m.rpc.status = wire::load_be32(rpc_message.data() + rpc->length);
-  }
+  if (!success || !has_nfs_status(m.rpc)) return;
+  const auto results = decode::unwrap(m.rpc.wrapping, rpc_message.subspan(rpc->length));
+  // What wraps them is an opaque, in front of which padding may stand.
+  if (!results || (results->offset != 0 && may_be_padded(m))) return;
+  if (results->bytes.size() < 4 || first < rpc->length + results->offset + 4) return;
+  m.rpc.has_status = true;
+  m.rpc.status = wire::load_be32(results->bytes.data());
 }
 
 void Model::Impl::note_credits(Connection& c, Message& m) {
@@ -960,6 +962,7 @@ void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wir
     m.rpc.version = call->message.rpc.version;
     m.rpc.procedure = call->message.rpc.procedure;
     m.rpc.ops = call->message.rpc.ops;
+    m.rpc.wrapping = call->message.rpc.wrapping;
     m.match_frame = call->message.frame;
     m.latency_ns = m.time_ns - call->message.time_ns;
     call->message.match_frame = m.frame;

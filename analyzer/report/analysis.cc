@@ -333,6 +333,7 @@ void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& sour
   c.cut_short = f.cut_short;
   c.fragments = f.fragments;
   c.unknown_link = f.unknown_link;
+  c.unread = f.unread.by_name();
   c.first_ns = f.first_ns;
   c.last_ns = f.last_ns;
   c.clock_steps_back = f.clock_steps_back;

@@ -53,6 +53,11 @@ TEST(Status, OfReplies) {
   model::RpcInfo rpc = nfs(4, 1);
   EXPECT_EQ(reply_status(rpc), "");
   rpc.header_seen = true;
+  rpc.wrapping = decode::Wrapping::kPrivacy;
+  EXPECT_EQ(reply_status(rpc), "encrypted (krb5p)");
+  rpc.wrapping = decode::Wrapping::kIntegrity;  // and too short to be read
+  EXPECT_EQ(reply_status(rpc), "wrapped (krb5i)");
+  rpc.wrapping = decode::Wrapping::kNone;
   EXPECT_EQ(reply_status(rpc), "ok");
   rpc.has_status = true;
   rpc.status = 2;

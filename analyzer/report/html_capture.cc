@@ -76,7 +76,6 @@ std::string trust(const Report& r) {
     list += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", line.name, text(line.text));
   }
   fact(list, "fragments", c.fragments, "IP fragments to the RoCE port, which RoCE forbids");
-  fact(list, "of unknown links", c.unknown_link, "frames of a link type that is not known here");
   fact(list, "malformed", p.malformed, "transport headers that do not fit");
   const bool events_alone = c.events != 0 && p.roce == 0;
   std::string body =

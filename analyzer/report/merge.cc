@@ -51,6 +51,7 @@ void add(CaptureSummary& to, const CaptureSummary& from) {
   to.cut_short += from.cut_short;
   to.fragments += from.fragments;
   to.unknown_link += from.unknown_link;
+  for (const auto& [name, frames] : from.unread) to.unread[name] += frames;
   to.clock_steps_back += from.clock_steps_back;
   to.dropped += from.dropped;
   to.file_cut_short |= from.file_cut_short;
@@ -302,6 +303,10 @@ class Addition {
       if (at != index.end()) {
         Finding& same = to_.findings[at->second];
         same.count += f.count;
+        same.of += f.of;
+        if (same.of != 0) {
+          same.text = rules::with_share(same.count, same.of, rules::without_share(same.text));
+        }
         const std::size_t room =
             rules::kMaxFrames - std::min(rules::kMaxFrames, same.frames.size());
         const auto taken = static_cast<std::ptrdiff_t>(std::min(room, f.frames.size()));

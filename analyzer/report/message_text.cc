@@ -154,7 +154,7 @@ std::string message_tree(const model::Message& m, const model::Call* call, const
   // No field that is shown counts from the capture's start.
   const filter::Inputs in = context.inputs(m, call, 0);
   filter::model_fields(in, kBefore, sink);
-  const decode::ProcedureId id{m.rpc.program, m.rpc.version, m.rpc.procedure};
+  const decode::ProcedureId id = model::procedure_of(m.rpc);
   decode::decode_message(m.bytes, sink,
                          m.kind == model::Kind::kReply && m.rpc.known ? &id : nullptr, m.dialect);
   filter::model_fields(in, kBehind, sink);

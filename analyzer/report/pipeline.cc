@@ -102,6 +102,7 @@ struct Batch {
   std::vector<capture::Frame> frames = std::vector<capture::Frame>(kFrames);
   std::vector<std::int64_t> times = std::vector<std::int64_t>(kFrames);  // of the frames
   std::vector<capture::LinkResult> links = std::vector<capture::LinkResult>(kFrames);
+  std::vector<capture::Unread> unread = std::vector<capture::Unread>(kFrames);
   // Of those frames that are RoCE, in order.
   std::vector<roce::PreparedPacket> packets = std::vector<roce::PreparedPacket>(kFrames);
   // Of those packets that are whole SENDs.
@@ -144,7 +145,10 @@ struct Batch {
       if (send_count + kSendsAhead < kFrames) claim_object(sends[send_count + kSendsAhead]);
       times[i] = frames[i].time_ns;
       links[i] = capture::dissect_link(frames[i], packet.transport);
-      if (links[i] != capture::LinkResult::kRoce) continue;
+      if (links[i] != capture::LinkResult::kRoce) {
+        unread[i] = capture::unread_of(frames[i], links[i]);
+        continue;
+      }
       packet.meta = meta_of(frames[i]);
       roce::prepare(packet);
       packet.early = nullptr;
@@ -192,7 +196,8 @@ void Pipeline::finish() {
   reader_.finish();
 }
 
-void Pipeline::count(std::int64_t time_ns, capture::LinkResult result) {
+void Pipeline::count(std::int64_t time_ns, capture::LinkResult result,
+                     const capture::Unread& unread) {
   advance(time_ns);
   if (counts_.total == 0) counts_.first_ns = counts_.last_ns = time_ns;
   ++counts_.total;
@@ -210,12 +215,16 @@ void Pipeline::count(std::int64_t time_ns, capture::LinkResult result) {
       break;
     case capture::LinkResult::kFragment:
       ++counts_.fragments;
+      counts_.unread.note(unread);
       break;
     case capture::LinkResult::kUnknownLink:
       ++counts_.unknown_link;
+      counts_.unread.note(unread);
+      break;
+    case capture::LinkResult::kNotRoce:
+      counts_.unread.note(unread);
       break;
     case capture::LinkResult::kRoce:
-    case capture::LinkResult::kNotRoce:
     case capture::LinkResult::kUpperPdu:
       break;
   }
@@ -228,7 +237,9 @@ void Pipeline::event(const capture::Frame& frame) {
 void Pipeline::frame(const capture::Frame& frame) {
   roce::PreparedPacket packet;
   const capture::LinkResult result = capture::dissect_link(frame, packet.transport);
-  count(frame.time_ns, result);
+  count(
+      frame.time_ns, result,
+      result == capture::LinkResult::kRoce ? capture::Unread{} : capture::unread_of(frame, result));
   if (result == capture::LinkResult::kRoce) {
     packet.meta = meta_of(frame);
     roce::prepare(packet);
@@ -376,7 +387,7 @@ struct Pipeline::Team {
     const auto packets = std::span(batch.packets).first(batch.packet_count);
     std::size_t next_packet = 0;
     for (std::size_t i = 0; i < batch.frame_count; ++i) {
-      pipeline.count(batch.times[i], batch.links[i]);
+      pipeline.count(batch.times[i], batch.links[i], batch.unread[i]);
       if (batch.links[i] == capture::LinkResult::kRoce) {
         if (foreign) prefetch_for_tracker(packets, next_packet);
         pipeline.tracker_.packet(packets[next_packet++]);

@@ -211,6 +211,14 @@ void packets(JsonWriter& json, const CaptureSummary& c) {
   json.field("cut_short", c.cut_short + p.icrc_unchecked);
   json.field("fragments", c.fragments);
   json.field("unknown_link", c.unknown_link);
+  json.array("unread");
+  for (const auto& [name, frames] : c.unread) {
+    json.object();
+    json.field("name", name);
+    json.field("frames", frames);
+    json.end();
+  }
+  json.end();
   json.end();
 }
 
@@ -458,6 +466,7 @@ void finding(JsonWriter& json, const Finding& x) {
   }
   json.end();
   json.field("count", x.count);
+  json.optional("of", x.of != 0, x.of);
   json.field("topic", x.topic);
   json.field("text", x.text);
   json.field("advice", x.advice);

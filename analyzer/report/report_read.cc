@@ -93,6 +93,12 @@ class Reader {
     }
     n.into("fragments", c.fragments);
     n.into("unknown_link", c.unknown_link);
+    if (!n.has("unread")) return;  // of an older version
+    n.get("unread").for_each([&](const JsonNode& kind) {
+      std::string name;
+      kind.into("name", name);
+      kind.into("frames", c.unread[name]);
+    });
   }
 
   void capture(const JsonNode& n) {
@@ -443,6 +449,7 @@ class Reader {
       frames.for_each([&](const JsonNode& frame) { f.frames.push_back(frame.u64()); });
       if (n.has("spans")) spans(n.get("spans"), f);
       n.into("count", f.count);
+      if (n.has("of")) n.into("of", f.of);
       n.into("topic", f.topic);
       n.into("text", f.text);
       n.into("advice", f.advice);

@@ -1,5 +1,6 @@
 #include "fold.h"
 #include "importance.h"
+#include "in_flight.h"
 #include "recording_text.h"
 #include "trust.h"
 
@@ -65,7 +66,8 @@ std::string private_data_text(const EndPoint& e) {
                      e.private_data->remote_invalidation ? "yes" : "no");
 }
 
-void connection_text(std::string& out, const Connection& c, const Paint& paint) {
+void connection_text(std::string& out, const Report& r, const Connection& c,
+                     const InFlight& in_flight, const Paint& paint) {
   out += paint("1", fmt::format("Connection {}", c.id));
   out += fmt::format(": client {} - server {}\n", end_text(c.side[0]), end_text(c.side[1]));
   std::string setup = c.recorded ? "begins before the recording" : "begins before the capture";
@@ -116,9 +118,8 @@ void connection_text(std::string& out, const Connection& c, const Paint& paint) 
     out += fmt::format("  {:<10} {}, {}", name, number(d.calls, "Call", "Calls"),
                        number(d.replies, "Reply", "Replies"));
     if (d.errors != 0) out += ", " + number(d.errors, "RDMA_ERROR", "RDMA_ERRORs");
-    if (d.unmatched_calls != 0) {
-      out += fmt::format(", {} without answer", number(d.unmatched_calls, "Call", "Calls"));
-    }
+    const auto flying = in_flight.find({c.id, &d == &c.direction[1]});
+    out += unanswered_text(r, d.unmatched_calls, flying == in_flight.end() ? 0 : flying->second);
     if (d.unmatched_replies != 0) {
       out += fmt::format(", {} without Call", number(d.unmatched_replies, "Reply", "Replies"));
     }
@@ -308,7 +309,9 @@ void procedures_text(const Report& r, const Paint& paint, std::string& out) {
     out += fmt::format("{:<32} {:>7} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10}", row.name(), p.calls,
                        q(0.5), q(0.9), q(0.99), any ? format_duration(p.total.max()) : "-",
                        format_bytes(p.bytes[0]), format_bytes(p.bytes[1] + p.bytes[2]));
-    if (p.unmatched != 0) out += fmt::format("  {} without answer", p.unmatched);
+    if (p.unmatched != 0) {
+      out += ' ' + unanswered_text(r, p.unmatched, counted_in_flight(r, *row.key)).substr(1);
+    }
     if (p.errors != 0) out += fmt::format("  {} errors", p.errors);
     out += '\n';
   }
@@ -357,12 +360,13 @@ void write_text(const Report& r, const TextOptions& options,
   out = fold(out, options.width);
   const std::vector<const Connection*> shown =
       important_connections(r, options.all ? r.connections.size() : kConnectionsShown);
+  const InFlight flying = in_flight(r);
   if (shown.size() < r.connections.size()) {
     out += fmt::format("{} connections; the {} that matter most:\n", r.connections.size(),
                        shown.size());
   }
   for (const Connection* connection : shown) {
-    connection_text(out, *connection, paint);
+    connection_text(out, r, *connection, flying, paint);
     write(out);
     out.clear();
   }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <rpcrdma/capture/unread.h>
 #include <rpcrdma/trace_reader/event_decoder.h>
 
 namespace rpcrdma::report {
@@ -118,6 +119,13 @@ const char* icrc_seen_name(IcrcSeen seen) {
   return "none";
 }
 
+std::string unread_text(const CaptureSummary& c) {
+  if (!c.unread.empty()) return capture::unread_text(c.unread);
+  // A report of an older version has no names.
+  if (c.unknown_link == 0) return {};
+  return capture::unread_text({{"a link type that is not known here", c.unknown_link}});
+}
+
 ReportTrust trust_of(const Report& r) {
   const CaptureSummary& c = r.capture;
   ReportTrust t;
@@ -127,8 +135,9 @@ ReportTrust trust_of(const Report& r) {
   t.damaged = c.file_cut_short || !c.damage.empty();
   t.withheld = withheld_of(r);
   t.complete = t.gaps.complete() && !t.damaged && c.dropped == 0 && c.cut_short == 0 &&
-               c.unknown_link == 0 && order_of(r).amount == 0 && c.packets.icrc_unchecked == 0 &&
-               c.packets.lost_capture == 0 && c.packets.glued == 0 && r.unlisted.connections == 0 &&
+               c.unread.empty() && c.unknown_link == 0 && order_of(r).amount == 0 &&
+               c.packets.icrc_unchecked == 0 && c.packets.lost_capture == 0 &&
+               c.packets.glued == 0 && r.unlisted.connections == 0 &&
                r.recording.events.lost == 0 && r.recording.events.missing == 0 &&
                r.recording.events.malformed == 0 && r.recording.events.open_ends == 0 &&
                r.recording.events.left_out == 0;
@@ -148,11 +157,8 @@ std::vector<TrustLine> trust_lines(const Report& r) {
   } else if (c.file_cut_short) {
     add("damaged", "a file ends within a record");
   }
-  if (c.unknown_link != 0) {
-    add("not read", fmt::format("{} frame{} of a link type that is not known here: what {} is not "
-                                "looked at",
-                                c.unknown_link, c.unknown_link == 1 ? "" : "s",
-                                c.unknown_link == 1 ? "it holds" : "they hold"));
+  if (const std::string unread = unread_text(c); !unread.empty()) {
+    add("not read", fmt::format("{}: not looked at", unread));
   }
   if (c.dropped != 0) {
     add("dropped", fmt::format("{} while capturing, by what the file says", packets(c.dropped)));

@@ -43,6 +43,10 @@ struct ReportTrust {
 // Points into `report`.
 [[nodiscard]] ReportTrust trust_of(const Report& report);
 
+// "25 frames in VXLAN, 3 frames in ethertype 0x9998": in which RDMA may be and was not looked for;
+// empty: in none.
+[[nodiscard]] std::string unread_text(const CaptureSummary& capture);
+
 // The same in words, what matters most first; empty when nothing is to be said.
 struct TrustLine {
   const char* name;  // "lost", "withheld", ...

@@ -1,3 +1,7 @@
+#include "in_flight.h"
+#include "refused_text.h"
+#include "trust.h"
+
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -99,6 +103,27 @@ std::string stalled(const Report& r) {
                      more == 0 ? "" : fmt::format("; {} more stalled", more));
 }
 
+// What a verdict adds where there may be more than was judged.
+std::string not_looked_at(const Report& r) {
+  const std::string unread = unread_text(r.capture);
+  return unread.empty() ? std::string() : fmt::format(" {} were not looked at.", unread);
+}
+
+// Of a capture without an RPC-over-RDMA message.
+std::string nothing_found(const Report& r) {
+  if (r.capture.packets.roce != 0 || r.recording.any()) {
+    if (!r.filter.empty()) return "No message matches the filter.";
+    return fmt::format("No RPC-over-RDMA message in this {}.{}",
+                       r.capture.packets.roce == 0 ? "recording" : "capture", not_looked_at(r));
+  }
+  const std::string unread = unread_text(r.capture);
+  return unread.empty() ? "No RDMA traffic in this capture."
+                        : fmt::format(
+                              "No RDMA traffic was found in what was read; {} were not "
+                              "looked at.",
+                              unread);
+}
+
 }  // namespace
 
 Verdict verdict(const Report& r) {
@@ -108,18 +133,13 @@ Verdict verdict(const Report& r) {
   for (const std::uint64_t n : r.messages.kinds) messages += n;
   const bool errors = r.has_errors();
   if (messages == 0 && !errors) {
-    const bool told = r.recording.any();
-    return {Health::kNothing, p.roce == 0 && !told ? r.capture.unknown_link != 0
-                                                         ? "No RDMA traffic in what can be read of "
-                                                           "this capture."
-                                                         : "No RDMA traffic in this capture."
-                              : !r.filter.empty()  ? "No message matches the filter."
-                              : p.roce == 0        ? "No RPC-over-RDMA message in this recording."
-                                                   : "No RPC-over-RDMA message in this capture."};
+    return {Health::kNothing, nothing_found(r)};
   }
   const bool lossy = p.lost_capture > p.roce / kLossyShare;
   std::string text;
-  if (errors) text = fmt::format("{}.", by_whom(r, rules::Severity::kError));
+  std::string refused = refused_text(r);
+  if (!refused.empty()) refused = fmt::format(" {}.", refused);
+  if (errors) text = fmt::format("{}.{}", by_whom(r, rules::Severity::kError), refused);
   if (lossy && p.glued != 0) {
     text += fmt::format(
         "{}{} several packets each, put together before they were captured: too much is not seen "
@@ -133,6 +153,7 @@ Verdict verdict(const Report& r) {
     text += fmt::format(
         "{}The capture lost {} of {} packets, too many to judge what seems to be missing.",
         text.empty() ? "" : " ", p.lost_capture, p.roce + p.lost_capture);
+    text += not_looked_at(r);
     return {errors ? Health::kErrors : Health::kLossy, text};
   }
   if (errors) return {Health::kErrors, text + stalled(r)};
@@ -140,19 +161,22 @@ Verdict verdict(const Report& r) {
   std::uint64_t unanswered = 0;
   for (const auto& [key, procedure] : r.procedures) unanswered += procedure.unmatched;
   const std::string answered =
-      unanswered == 0 ? fmt::format("{}, all answered", number(calls, "Call"))
-                      : fmt::format("{}, {} without an answer", number(calls, "Call"), unanswered);
+      number(calls, "Call") + (unanswered == 0
+                                   ? std::string(", all answered")
+                                   : unanswered_text(r, unanswered, counted_in_flight(r)));
   if (any(r, rules::Severity::kWarning)) {
     return {Health::kWarnings,
-            fmt::format("No errors; {}. {}.{}", by_whom(r, rules::Severity::kWarning), answered,
-                        stalled(r))};
+            fmt::format("No errors; {}.{} {}.{}", by_whom(r, rules::Severity::kWarning), refused,
+                        answered, stalled(r))};
   }
   const std::string not_judged = unjudged(r);
   if (!not_judged.empty()) {
-    return {Health::kHealthy,
-            fmt::format("Healthy as far as it shows: {}; {}.", answered, not_judged)};
+    return {Health::kHealthy, fmt::format("Healthy as far as it shows: {}; {}.{}", answered,
+                                          not_judged, not_looked_at(r))};
   }
-  return {Health::kHealthy, fmt::format("Healthy: {}.", answered)};
+  const std::string more = not_looked_at(r);
+  return {Health::kHealthy, fmt::format("Healthy{}: {}.{}",
+                                        more.empty() ? "" : " as far as it shows", answered, more)};
 }
 
 }  // namespace rpcrdma::report

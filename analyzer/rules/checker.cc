@@ -1,5 +1,6 @@
 #include "checks.h"
 #include "diagnoses.h"
+#include "refused_calls.h"
 
 #include <memory>
 #include <optional>
@@ -19,10 +20,11 @@ bool later_dialect(const Scene& scene) {
 }  // namespace
 
 struct Checker::Impl {
-  explicit Impl(Findings& f) : findings(f), diagnoses(f) {}
+  explicit Impl(Findings& f) : findings(f), diagnoses(f), refused_calls(f) {}
 
   Findings& findings;
   Diagnoses diagnoses;
+  RefusedCalls refused_calls;
   const roce::Connections* connections = nullptr;
   const model::Model* model = nullptr;
 
@@ -69,9 +71,11 @@ void Checker::attach(const roce::Connections& connections, const model::Model& m
   impl_->model = &model;
   impl_->findings.attach(connections, model);
   impl_->diagnoses.attach(connections, model);
+  impl_->refused_calls.attach(connections, model);
 }
 
 void Checker::finish() {
+  impl_->refused_calls.finish();
   impl_->diagnoses.finish();
   impl_->findings.finish();
 }
@@ -145,6 +149,7 @@ void Checker::on_identified(const model::Call& call) {
 }
 
 void Checker::on_call_end(const model::Call& call, const model::Message* answer) {
+  if (answer != nullptr) impl_->refused_calls.answered(call, *answer);
   const Scene scene = impl_->scene(call.message);
   if (later_dialect(scene)) return;
   note_end(call, scene.history);
@@ -177,6 +182,7 @@ void Checker::on_merge(const roce::Connection& into, const roce::Connection& fro
   impl_->remembered.erase(into.index);
   note_joined(impl_->history.of(into.index));
   impl_->diagnoses.merge(into, from);
+  impl_->refused_calls.merge(into, from);
   impl_->findings.connections_merged(into, from);
 }
 
@@ -194,6 +200,7 @@ void Checker::on_close(const roce::Connection& connection) {
   impl_->remembered.erase(connection.index);
   const bool departed = impl_->diagnoses.close(connection, impl_->history.find(connection.index));
   if (departed && scene) pass_over_lost_calls(*scene);
+  impl_->refused_calls.close(connection);
   impl_->findings.connection_closed(connection);
   impl_->history.forget(connection.index);
 }
@@ -203,6 +210,7 @@ void Checker::on_time(std::int64_t now_ns) {
 }
 
 void Checker::on_let_go(const roce::Connection& connection) {
+  impl_->refused_calls.let_go(connection);
   impl_->findings.connection_let_go(connection);
 }
 

@@ -73,6 +73,21 @@ const char* severity_name(Severity severity) {
   return "note";
 }
 
+std::string with_share(std::uint64_t count, std::uint64_t of, std::string_view clause) {
+  return fmt::format("{} of {} {}", count, of, clause);
+}
+
+std::string_view without_share(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789";
+  constexpr std::string_view kOf = " of ";
+  const std::size_t count = text.find_first_not_of(kDigits);
+  if (count == 0 || count == std::string_view::npos) return text;
+  if (text.substr(count, kOf.size()) != kOf) return text;
+  const std::size_t of = text.find_first_not_of(kDigits, count + kOf.size());
+  if (of == count + kOf.size() || of == std::string_view::npos || text[of] != ' ') return text;
+  return text.substr(of + 1);
+}
+
 Evidence evidence(const model::Message& m, const roce::Connection& connection, int side) {
   Evidence e;
   e.connection = &connection;
@@ -176,6 +191,15 @@ struct Findings::Impl {
     if (options.on_settled) options.on_settled(p.evidence);
   }
 
+  static Key key_of(const Rule& r, const Evidence& e) {
+    const std::uint32_t connection = e.connection != nullptr ? e.connection->index : UINT32_MAX;
+    return {connection, r.id, e.side, e.topic * 2 + (e.suspect ? 1U : 0U)};
+  }
+  [[nodiscard]] Finding* find(RuleId id, const Evidence& e) {
+    const auto it = index.find(key_of(rule(id), e));
+    return it == index.end() ? nullptr : &kept[it->second].finding;
+  }
+
   void tell(const Rule& r, const Evidence& e, const Text& text, const char* advice) {
     Severity severity = severity_of(std::min(r.level(options.profile), e.at_most));
     // Bytes that came with a wrong ICRC are not what the sender sent.
@@ -185,8 +209,7 @@ struct Findings::Impl {
                                    "the capture or before."
                              : advice != nullptr ? advice
                                                  : r.advice;
-    const std::uint32_t connection = e.connection != nullptr ? e.connection->index : UINT32_MAX;
-    const Key key{connection, r.id, e.side, e.topic * 2 + (e.suspect ? 1U : 0U)};
+    const Key key = key_of(r, e);
     const auto it = index.find(key);
     Finding* f = nullptr;
     if (e.course != Course::kFound) {
@@ -213,9 +236,10 @@ struct Findings::Impl {
       for (const std::uint64_t frame : {first, last == first ? 0 : last}) {
         if (frame != 0 && f->frames.size() < kMaxFrames) f->frames.push_back(frame);
       }
+      if (e.of != 0) state_share(*f, e.of, text(), what_to_do);
     }
     if (options.on_occurrence) {
-      const std::string own = text();
+      const std::string own = f != nullptr && e.of != 0 ? f->text : text();
       options.on_occurrence({r, severity, e, own, what_to_do});
     }
   }
@@ -232,6 +256,13 @@ struct Findings::Impl {
     }
     if (f.spans.empty() || f.spans.back().since_ns != e.span.since_ns) return;
     f.spans.back().until_ns = e.span.until_ns;
+  }
+
+  static void state_share(Finding& f, std::uint64_t of, std::string_view clause,
+                          const char* advice) {
+    f.of = std::max({f.of, of, f.count});
+    f.text = with_share(f.count, f.of, clause);
+    f.advice = advice;
   }
 
   void settle_all(std::map<std::uint32_t, Connection>::iterator at) {
@@ -311,9 +342,21 @@ const char* Findings::obstacle(RuleId id, const Evidence& e) {
   return Impl::obstacle(rule(id), e, e.connection == nullptr ? 0 : model::losses(*e.connection));
 }
 
+void Findings::restate(RuleId id, const Evidence& e, const Text& text, const char* advice) {
+  Finding* const f = impl_->find(id, e);
+  if (f == nullptr || f->count == 0) return;
+  Impl::state_share(*f, e.of, text(), advice != nullptr ? advice : rule(id).advice);
+}
+
+void Findings::withdraw(RuleId id, const Evidence& e) {
+  if (Finding* const f = impl_->find(id, e)) f->count = 0;
+}
+
 void Findings::repeat(const Occurrence& told) {
+  const std::string_view clause =
+      told.evidence.of != 0 ? without_share(told.text) : std::string_view(told.text);
   impl_->tell(
-      told.rule, told.evidence, [&] { return told.text; }, told.advice);
+      told.rule, told.evidence, [&] { return std::string(clause); }, told.advice);
 }
 
 void Findings::message_seen(const roce::Connection& connection) {

@@ -235,5 +235,59 @@ TEST_F(FindingsTest, WhatIsFoundOfADirectionIsOfItsConnection) {
   EXPECT_EQ(f.list()[1].connection, 1U);
 }
 
+// What it is said of is counted beside it, and the latest sentence is right.
+TEST_F(FindingsTest, AShareIsStatedWithTheLatestClause) {
+  Findings& f = make();
+  for (std::uint64_t n = 1; n <= 3; ++n) {
+    Evidence e = at(n);
+    e.of = 2 * n;
+    f.add(kNeedsNothing, e, [n] { return "Calls failed " + std::to_string(n); });
+  }
+  Evidence last = at(3);
+  last.of = 9;
+  f.restate(kNeedsNothing, last, [] { return std::string("Calls failed in the end"); });
+  f.finish();
+  ASSERT_EQ(f.list().size(), 1U);
+  EXPECT_EQ(f.list()[0].text, "3 of 9 Calls failed in the end");
+  EXPECT_EQ(f.list()[0].count, 3U);
+  EXPECT_EQ(f.list()[0].of, 9U);
+}
+
+TEST_F(FindingsTest, WhatIsWithdrawnIsNotListed) {
+  Findings& f = make();
+  Evidence e = at(1);
+  e.of = 1;
+  f.add(kNeedsNothing, e, kText);
+  f.withdraw(kNeedsNothing, e);
+  f.restate(kNeedsNothing, e, kText);
+  f.finish();
+  EXPECT_TRUE(f.list().empty());
+}
+
+// A filter repeats the findings of another.
+TEST_F(FindingsTest, WhatIsRepeatedHasItsShareOnce) {
+  Findings taken({Profile::k8166});
+  taken.attach(tracker, model);
+  Findings all(
+      Findings::Options{.on_occurrence = [&](const Occurrence& found) { taken.repeat(found); }});
+  all.attach(tracker, model);
+  for (std::uint64_t n = 1; n <= 2; ++n) {
+    Evidence e = at(n);
+    e.of = 5;
+    all.add(kNeedsNothing, e, [] { return std::string("Calls failed"); });
+  }
+  taken.finish();
+  ASSERT_EQ(taken.list().size(), 1U);
+  EXPECT_EQ(taken.list()[0].text, "2 of 5 Calls failed");
+}
+
+TEST(Share, IsTakenOffATextThatHasOne) {
+  EXPECT_EQ(with_share(3, 5, "Calls failed"), "3 of 5 Calls failed");
+  EXPECT_EQ(without_share("3 of 5 Calls failed"), "Calls failed");
+  for (const char* none : {"", "Calls", "3", "3 of", "3 of 5", "3 of Calls", " of 5 Calls"}) {
+    EXPECT_EQ(without_share(none), none);
+  }
+}
+
 }  // namespace
 }  // namespace rpcrdma::rules

@@ -44,9 +44,10 @@ std::string counted(std::size_t n, const char* what) {
 }
 
 bool may_be_wrapped(const model::RpcInfo& call) {
-  // The model reads the operations of a COMPOUND only where they are not wrapped.
-  return call.cred_flavor == static_cast<std::uint32_t>(wire::AuthFlavor::kRpcsecGss) &&
-         call.ops.announced == 0;
+  // Where no RPC header was seen nothing speaks for RPCSEC_GSS.
+  constexpr auto kGss = static_cast<std::uint32_t>(wire::AuthFlavor::kRpcsecGss);
+  return call.wrapping == decode::Wrapping::kUnknown ? call.cred_flavor == kGss
+                                                     : call.wrapping != decode::Wrapping::kNone;
 }
 
 }  // namespace rpcrdma::rules

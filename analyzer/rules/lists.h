@@ -48,8 +48,6 @@ void total_lengths(const model::Message& m, std::vector<std::uint64_t>& lengths)
 // Arguments and results are wrapped by RPCSEC_GSS, or may be: nothing can be said of them.
 [[nodiscard]] bool may_be_wrapped(const model::RpcInfo& call);
 
-[[nodiscard]] inline decode::ProcedureId procedure_of(const model::RpcInfo& rpc) {
-  return {rpc.program, rpc.version, rpc.procedure};
-}
+using model::procedure_of;
 
 }  // namespace rpcrdma::rules

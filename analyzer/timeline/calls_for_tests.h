@@ -41,6 +41,7 @@ inline model::Call call(std::uint64_t id, std::int64_t at_us) {
   m.credit = 32;
   m.wire_length = 100;
   m.rpc.known = true;
+  m.rpc.wrapping = decode::Wrapping::kNone;
   m.rpc.program = 100003;
   m.rpc.version = 3;
   m.rpc.procedure = 7;

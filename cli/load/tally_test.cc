@@ -159,6 +159,18 @@ TEST(Thresholds, ALatencyThatIsNotKnownKeepsNoLimit) {
             std::vector<std::string>{"p999 is not known, since no Call was answered"});
 }
 
+TEST(Thresholds, NoErrorsAreAllowedUnlessALimitSaysSo) {
+  Tally t;
+  t.add(sample(End::kError));
+  Thresholds none;
+  none.allow_no_errors();
+  EXPECT_EQ(none.passed(t), std::vector<std::string>{"errors are 1, above 0"});
+  Thresholds some;
+  ASSERT_TRUE(some.add("errors=1"));
+  some.allow_no_errors();
+  EXPECT_TRUE(some.passed(t).empty());
+}
+
 TEST(Thresholds, WhatMakesNoSenseIsRefused) {
   Thresholds limits;
   const auto why = [&](std::string_view text) { return limits.add(text).error().message; };

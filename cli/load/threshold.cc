@@ -1,5 +1,6 @@
 #include "parse.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
@@ -117,6 +118,14 @@ fabric::Expected<void> Thresholds::add(std::string_view text) {
       fmt::format("\"{}\" is not a limit; give such as p99=200us (p50, p90, p99, p999, p9999, "
                   "mean, max) or errors=0 (errors, mismatches, not_begun)",
                   text));
+}
+
+void Thresholds::allow_no_errors() {
+  for (std::size_t i = 0; i < kMeasures.size(); ++i) {
+    if (std::string_view(kMeasures[i].name) != "errors") continue;
+    const auto is_given = [i](const Limit& limit) { return limit.measure == i; };
+    if (std::none_of(limits_.begin(), limits_.end(), is_given)) limits_.push_back({i, 0});
+  }
 }
 
 std::vector<std::string> Thresholds::passed(const Tally& tally,

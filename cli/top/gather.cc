@@ -144,7 +144,8 @@ double weight(const Row& r, Sort sort) {
   return 0;
 }
 
-using FindingKey = std::tuple<std::string, std::uint32_t, std::string>;  // rule, connection, peer
+// Rule, connection, peer; topic, of a finding with a share.
+using FindingKey = std::tuple<std::string, std::uint32_t, std::string, std::uint32_t>;
 
 struct KeptFinding {
   ShownFinding finding;
@@ -211,7 +212,7 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
   void on_let_go(const roce::Connection& connection) override { forget(connection.index); }
   void forget(std::uint32_t index);
   void found(const rules::Occurrence& o);
-  void note(ShownFinding finding);
+  void note(ShownFinding finding, std::uint32_t topic = 0);
   // Null: it was evicted.
   [[nodiscard]] const roce::Connection* connection(const Row& r) const {
     return pipeline.connections().find(r.index);
@@ -327,15 +328,16 @@ void Gather::Impl::found(const rules::Occurrence& o) {
                            c->side[static_cast<std::size_t>(o.evidence.side)].address.to_string());
     }
   }
-  note(std::move(f));
+  note(std::move(f), o.evidence.of != 0 ? o.evidence.topic : 0);
 }
 
-void Gather::Impl::note(ShownFinding finding) {
+void Gather::Impl::note(ShownFinding finding, std::uint32_t topic) {
+  finding.count = std::max<std::uint64_t>(finding.count, 1);
   found_count[static_cast<std::size_t>(finding.severity)] += finding.count;
   finding.last_ns = frame_ns;
   // What an endpoint says itself has no rule, but a text that tells it apart.
   const FindingKey key{finding.rule.empty() ? finding.text : finding.rule, finding.connection,
-                       finding.peer};
+                       finding.peer, topic};
   auto at = kept.find(key);
   if (at == kept.end()) {
     if (kept.size() >= kMostFindings) {

@@ -141,6 +141,7 @@ std::uint32_t Collector::outcome_of(const model::RpcInfo& rpc) {
   append(draft_, rpc.reject_stat);
   append(draft_, rpc.has_status);
   append(draft_, rpc.status);
+  append(draft_, rpc.wrapping);
   // What a status is called depends on the program.
   append(draft_, rpc.program);
   append(draft_, rpc.version);
@@ -385,10 +386,20 @@ void Collector::endpoint_ended(std::uint32_t endpoint) {
 
 void Collector::on_finding(const rules::Occurrence& o) {
   const rules::Evidence& e = o.evidence;
-  Breach b{&o.rule,  o.severity, 0,
-           {},       {},         o.text,
-           o.advice, e.message,  e.frames[1] != 0 ? e.frames[1] : e.frames[0],
-           e.count,  e.span,     e.course};
+  Breach b{&o.rule,
+           o.severity,
+           0,
+           {},
+           {},
+           o.text,
+           o.advice,
+           e.message,
+           e.frames[1] != 0 ? e.frames[1] : e.frames[0],
+           e.count,
+           e.span,
+           e.course,
+           e.of,
+           e.of != 0 ? e.topic : 0};
   if (e.connection != nullptr) {
     b.connection = context_.connection_id(e.connection->index);
     if (e.side >= 0) {
@@ -503,6 +514,7 @@ const std::string& Collector::kind_key(const Breach& b) {
   draft_.assign(b.rule->name);
   append(draft_, b.severity);
   append(draft_, b.connection);
+  append(draft_, b.topic);
   draft_ += b.peer;
   return draft_;
 }
@@ -546,6 +558,7 @@ void Collector::put_findings(Content& to) {
     if (b.span.since_ns != 0 && kind.spans.size() < rules::kMaxSpans) {
       kind.spans.push_back(b.span);
     }
+    if (b.of != 0) kind.text = b.text;  // with the numbers of now
     if (kind.places.size() < FoundKind::kMostPlaces) kind.places.push_back({b.message, b.frame});
     if (b.message == 0 || b.message > to.rows.size()) continue;
     MessageRow& row = to.rows[b.message - 1];
@@ -680,6 +693,7 @@ void Collector::put_integrity(Content& to, const capture::SourceStats& source) c
   i.cut_short = frames.cut_short;
   i.fragments = frames.fragments;
   i.unknown_link = frames.unknown_link;
+  i.unread = frames.unread.by_name();
   i.dropped = pipeline_.dropped(source);
   i.file_cut_short = source.cut_short;
   i.damage = source.damage;

@@ -80,6 +80,8 @@ class Collector final : public model::Observer, public trace_reader::Observer {
     std::uint64_t message, frame, count;
     rules::Span span;
     rules::Course course;
+    std::uint64_t of;     // rules::Evidence::of
+    std::uint32_t topic;  // of it, with `of`
   };
   struct Ended {  // a Call
     report::ProcedureKey key;

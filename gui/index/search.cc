@@ -50,6 +50,7 @@ class RowMessage {
     m_.invalidated_handle = row.handle;
     m_.rpc = row.procedure != 0 ? content.procedures[row.procedure].rpc : model::RpcInfo{};
     m_.rpc.header_seen = false;
+    m_.rpc.wrapping = decode::Wrapping::kUnknown;
     if (row.outcome != 0) {
       const model::RpcInfo& o = content.outcomes[row.outcome].rpc;
       m_.rpc.header_seen = true;
@@ -58,6 +59,7 @@ class RowMessage {
       m_.rpc.reject_stat = o.reject_stat;
       m_.rpc.has_status = o.has_status;
       m_.rpc.status = o.status;
+      m_.rpc.wrapping = o.wrapping;
     }
     m_.credits = {row.requested, row.granted, row.in_use};
     m_.match_frame =

@@ -146,7 +146,7 @@ void FieldTree::show_message(const index::Excerpt::Message* message) {
         this, {tr("Message"), tr("%1, frame %2").arg(model::kind_name(m.kind)).arg(m.frame)});
     sink.begin(known);
     filter::model_fields(in, fields_before(), sink);
-    const decode::ProcedureId id{m.rpc.program, m.rpc.version, m.rpc.procedure};
+    const decode::ProcedureId id = model::procedure_of(m.rpc);
     const decode::ProcedureId* const call =
         m.kind == model::Kind::kReply && m.rpc.known ? &id : nullptr;
     auto* const header = new QTreeWidgetItem(this, {tr("Send"), tr("%1 bytes").arg(m.wire_length)});

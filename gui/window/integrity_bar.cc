@@ -2,6 +2,7 @@
 
 #include "colours.h"
 
+#include <rpcrdma/capture/unread.h>
 #include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/rules/trust.h>
 
@@ -59,7 +60,10 @@ IntegrityBar::Words IntegrityBar::words(const index::Content& content, bool live
   }
   if (i.dropped != 0) w.whole = false;
   if (i.cut_short != 0) full << tr("%1 packets are cut short.").arg(i.cut_short);
-  if (i.fragments != 0) full << tr("%1 fragments were not put together.").arg(i.fragments);
+  if (!i.unread.empty()) {
+    full << tr("%1: not looked at.").arg(QString::fromStdString(capture::unread_text(i.unread)));
+    w.whole = false;
+  }
   if (!i.damage.empty()) {
     full << QString::fromStdString(i.damage) + '.';
     w.whole = false;

@@ -52,10 +52,10 @@ TEST_F(Endpoint, PingIsAnswered) {
   EXPECT_THAT(r.out, StartsWith("PING " + server_ + " port 20049, program 0x"));
   EXPECT_THAT(r.out, HasSubstr("answer from " + server_ + ": seq=3 xid=0x"));
   EXPECT_THAT(r.out, HasSubstr("3 sent, 3 answered, 0 % lost, time "));
-  // An error of RPC is an answer of the server's.
+  // An error of RPC is an answer of the server's, which has no such program.
   const Result other = run("RPCRDMA ping " + to_server() + "-c 1 --program nfs");
-  EXPECT_EQ(other.status, 0) << other.err;
-  EXPECT_THAT(other.out, HasSubstr("PROG_UNAVAIL"));
+  EXPECT_EQ(other.status, 1) << other.err;
+  EXPECT_THAT(other.out, HasSubstr("1 sent, 1 answered, 1 refused (PROG_UNAVAIL), 0 % lost"));
   stop(server);
   EXPECT_THAT(server.out, HasSubstr("2 connections, 4 Calls: 3 answered with success, 1 with an"));
 }
@@ -63,9 +63,9 @@ TEST_F(Endpoint, PingIsAnswered) {
 TEST_F(Endpoint, OfOtherProgramsTheirNullIsServedIfAskedFor) {
   Background server(serving({"--null-program", "nfs:3,nfs:4", "--null-program", "100227:3"}));
   ASSERT_TRUE(server.wait_for("NULL of NFSACL (program 0x18783 version 3)")) << server.out;
-  const auto answer = [&](const std::string& program) {
+  const auto answer = [&](const std::string& program, int status = 0) {
     const Result r = run("RPCRDMA ping " + to_server() + "-c 1 --program " + program);
-    EXPECT_EQ(r.status, 0) << r.err;
+    EXPECT_EQ(r.status, status) << r.err;
     return r.out;
   };
   for (const char* served : {"nfs --version 3", "nfs --version 4", "100227 --version 3", "echo"}) {
@@ -73,8 +73,8 @@ TEST_F(Endpoint, OfOtherProgramsTheirNullIsServedIfAskedFor) {
     EXPECT_THAT(text, HasSubstr("1 sent, 1 answered")) << served;
     EXPECT_THAT(text, Not(HasSubstr("PROG_"))) << served;
   }
-  EXPECT_THAT(answer("nfs --version 2"), HasSubstr("PROG_MISMATCH"));
-  EXPECT_THAT(answer("100005"), HasSubstr("PROG_UNAVAIL"));
+  EXPECT_THAT(answer("nfs --version 2", 1), HasSubstr("PROG_MISMATCH"));
+  EXPECT_THAT(answer("100005", 1), HasSubstr("PROG_UNAVAIL"));
   // What there is besides is refused at once.
   const Result probe =
       run("RPCRDMA nfs-probe " + server_ + ":/ --from " + client_ + " --handle 0102030405060708");
@@ -231,6 +231,34 @@ TEST_F(Endpoint, LimitsDecideTheExitStatus) {
   stop(server);
 }
 
+// The server takes less data in a Call than the load sends.
+TEST_F(Endpoint, RefusedCallsAreAFailure) {
+  Background server(serving({"--max-bulk", "64Ki"}));
+  ASSERT_TRUE(server.wait_for("listening"));
+  const std::string refused = "--procedure sink --size 128Ki --count 5 ";
+  const Result r = run("RPCRDMA load " + to_server() + "--procedure sink:1,null:9 --size 128Ki " +
+                       "--seed 1 --count 50");
+  EXPECT_EQ(r.status, 1) << r.out;
+  EXPECT_THAT(r.err, HasSubstr("rpcrdma: load: errors are "));
+  EXPECT_THAT(r.err, HasSubstr(", above 0\n"));
+  // What it recorded of itself says so too.
+  const std::string packets = folder_.file("load.pcapng"), events = folder_.file("load.rec");
+  run("RPCRDMA load " + to_server() + refused + "--pcapng " + packets + " --record " + events);
+  for (const std::string& file : {packets, events}) {
+    const Result analyzed = run("RPCRDMA analyze --no-plots " + file);
+    EXPECT_EQ(analyzed.status, 1) << analyzed.out;
+    EXPECT_THAT(analyzed.out, StartsWith("5 errors (CALL-REFUSED). 5 of 5 ECHO v1 SINK Calls "
+                                         "refused with ERR_CHUNK"));
+  }
+  const Result allowed =
+      run("RPCRDMA load " + to_server() + "--procedure sink:1,null:9 --size 128Ki " +
+          "--seed 1 --count 50 --fail-above errors=50");
+  EXPECT_EQ(allowed.status, 0) << allowed.out << allowed.err;
+  // None of them is answered right.
+  EXPECT_EQ(run("RPCRDMA load " + to_server() + refused + "--fail-above errors=5").status, 1);
+  stop(server);
+}
+
 TEST_F(Endpoint, AServerThatDiesKeepsNoLimit) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("listening"));
@@ -338,8 +366,8 @@ TEST_F(Endpoint, CtrlCEndsAServerUnderLoad) {
 TEST_F(Endpoint, AServerThatIsKilledAndComesBackIsCalledAgain) {
   auto server = std::make_unique<Background>(serving());
   ASSERT_TRUE(server->wait_for("listening"));
-  Background client(calling(
-      "load", {"--count", "3000", "--rate", "1500", "--depth", "8", "--timeout", "5s", "--json"}));
+  Background client(calling("load", {"--count", "3000", "--rate", "1500", "--depth", "8",
+                                     "--timeout", "5s", "--json", "--fail-above", "errors=8"}));
   ASSERT_TRUE(server->wait_for(client_ + " connected"));
   server->signal(SIGKILL);
   EXPECT_EQ(server->finish(), 128 + SIGKILL);

@@ -206,7 +206,8 @@ void expect_documented(const std::string& command) {
     for (const json& object : json_lines(recorded.out)) {
       ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
     }
-    for (const char* name : {"rules/CONN-LOST-unanswered.pcap", "cases/hung-32-calls-90s.pcap"}) {
+    for (const char* name : {"rules/CONN-LOST-unanswered.pcap", "cases/hung-32-calls-90s.pcap",
+                             "cases/tunnel-or-link-vxlan.pcap"}) {
       const Result one = run("RPCRDMA analyze --json " + capture(name));
       for (const json& object : json_lines(one.out))
         ASSERT_NO_FATAL_FAILURE(check(object, "", keys));

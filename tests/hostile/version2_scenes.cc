@@ -150,15 +150,15 @@ void add_errors(Matrix& to) {
                 .did = "sends a message with a marker of its Read list that is neither 0 nor 1",
                 .answer = "RDMA2_ERR_BAD_XDR",
                 .server = client_sends_2(with_byte(version2(scenes::call(2)), 24, 0xff))});
-  to.push_back(of_client("V2-08", "answers an option that it does not know with BAD_XDR",
-                         "its Call ends, ERR_CHUNK: the peer could not read the header",
+  to.push_back(of_client("V2-08", "answers an option with INVAL_PROC, which is about its rdma_proc",
+                         "its Call ends, INVAL_PROC: the peer does not know the kind of message",
                          [](AgainstClient& s) {
                            s.accept();
                            s.exchange();
                            protocol::OptionSpec option;
                            option.type = 99;
                            EXPECT_TRUE(s.client->option(option));
-                           s.send(error(s.next_message().xid, RdmaErr::kChunk));
+                           s.send(error(s.next_message().xid, RdmaErr::kInvalProc));
                          }));
   to.push_back(of_client("V2-09", "sends CANT_REPLY for segment 5 of a Call that has one",
                          "its Call ends, CANT_REPLY: the Reply is longer than what the Call "

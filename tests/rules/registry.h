@@ -65,6 +65,7 @@ void add_version2_scenes(Scenes& scenes);      // V2
 void add_negotiation_scenes(Scenes& scenes);   // V2-05 to V2-07
 void add_capture_scenes(Scenes& scenes);       // CAPTURE, ICRC
 void add_diagnosis_scenes(Scenes& scenes);     // what went wrong, and why
+void add_refused_scenes(Scenes& scenes);       // answered and not executed
 void add_habit_scenes(Scenes& scenes);         // known implementations
 
 }  // namespace rpcrdma::scenes

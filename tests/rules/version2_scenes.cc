@@ -177,9 +177,15 @@ void add_refusals(Scenes& scenes) {
   option.opttype = 99;
   scenes.push_back({.rule = "V2-08",
                     .guilty = Guilty::kServer,
-                    .breaks = refused(option, v2_error(2, RdmaErr::kChunk)),
+                    .breaks = refused(option, v2_error(2, RdmaErr::kInvalProc)),
                     .keeps = refused(option, v2_error(2, RdmaErr::kInvalOption)),
                     .variant = "answer"});
+  // The responder may know the option, and not what came with it.
+  scenes.push_back({.rule = "V2-08",
+                    .guilty = Guilty::kServer,
+                    .breaks = refused(option, v2_error(2, RdmaErr::kInvalProc)),
+                    .keeps = refused(option, v2_error(2, RdmaErr::kChunk)),
+                    .variant = "known-option"});
   scenes.push_back({.rule = "V2-08",
                     .guilty = Guilty::kServer,
                     .breaks = refused(v2_call(2), v2_error(2, RdmaErr::kInvalProc)),

@@ -270,7 +270,7 @@ void Session::Impl::conclude(MessageNote& n, const model::Message& m, const mode
         brief ? report::transport_summary(m, context, {}) : report::message_summary(m, context, {});
     n.procedure_known = m.rpc.known;
     if (m.rpc.known) {
-      n.procedure = {m.rpc.program, m.rpc.version, m.rpc.procedure};
+      n.procedure = model::procedure_of(m.rpc);
       n.label = report::procedure_label(m.rpc);
     }
   }
@@ -607,6 +607,8 @@ void Session::Impl::on_finding(const rules::Occurrence& o) {
   n.rule = o.rule.id;
   n.severity = o.severity;
   n.count = e.count;
+  n.of = e.of;
+  n.topic = e.of != 0 ? e.topic : 0;
   n.text = o.text;
   n.since_ns = e.span.since_ns;
   if (n.since_ns != 0) n.text += " (" + rules::span_text(e.span) + ")";

@@ -15,8 +15,8 @@ namespace rpcrdma::decode {
 // it. A header that does not decode: the four prefix words as far as they exist, then the error.
 //
 // `call`: the procedure of the matching Call, when a Reply is decoded and its Call is known; a
-// Reply does not say what it answers. With it a COMPOUND's results and those of CONF_RDMA are taken
-// apart.
+// Reply says neither what it answers nor how RPCSEC_GSS wraps it. With it a COMPOUND's results and
+// those of CONF_RDMA are taken apart.
 //
 // `dialect`: of a message of version 2; wire::tell_dialect() and the model know it.
 void decode_message(wire::Bytes send, Sink& sink, const ProcedureId* call = nullptr,

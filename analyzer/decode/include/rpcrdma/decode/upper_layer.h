@@ -12,6 +12,7 @@
 #include <span>
 
 #include <rpcrdma/decode/padding.h>
+#include <rpcrdma/decode/wrapping.h>
 #include <rpcrdma/wire/error.h>
 
 namespace rpcrdma::decode {
@@ -66,6 +67,8 @@ struct ProcedureId {
   std::uint32_t program = 0;
   std::uint32_t version = 0;
   std::uint32_t procedure = 0;
+  // Of the Call, to decode its Reply. The functions here take a body without wrapping.
+  Wrapping wrapping = Wrapping::kUnknown;
 };
 
 // The operations of a COMPOUND or CB_COMPOUND Call. `args` is the reduced stream behind the RPC
@@ -136,5 +139,10 @@ struct FileRange {
 };
 [[nodiscard]] FileRange file_range(const ProcedureId& id, wire::Bytes args,
                                    std::span<const Removed> removed);
+
+// The most bytes of data that a READ or READDIR of any kind asks for; of a COMPOUND: all of its
+// READs and READDIRs. Nothing for other procedures, and where too little was captured.
+[[nodiscard]] std::optional<std::uint64_t> results_asked(const ProcedureId& id, wire::Bytes args,
+                                                         std::span<const Removed> removed);
 
 }  // namespace rpcrdma::decode

@@ -88,6 +88,8 @@ struct Call {
   // Of the RPC message in its SEND, all but the XID; 0: not known. The same Call sent again has it
   // too.
   std::uint64_t digest = 0;
+  // What its procedure asks for, as decode::results_asked() has it.
+  std::optional<std::uint64_t> results_asked;
   // Another Call with its XID was outstanding when it came: an answer may be for either.
   bool doubled = false;
   bool identified = false;  // the RPC header was seen (at once, or when Position Zero was read)

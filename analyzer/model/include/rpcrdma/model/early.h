@@ -14,9 +14,10 @@ namespace rpcrdma::model {
 // Points into the bytes that it was made from.
 struct EarlySend {
   wire::Result<wire::HeaderView> header;
-  wire::Result<wire::RpcView> rpc;         // of what follows the header
-  std::uint64_t digest = 0;                // Call::digest; 0 also where it is no Call
-  std::optional<decode::CompoundOps> ops;  // of a Call without Read chunks
+  wire::Result<wire::RpcView> rpc;             // of what follows the header
+  std::uint64_t digest = 0;                    // Call::digest; 0 also where it is no Call
+  std::optional<decode::CompoundOps> ops;      // of a Call without Read chunks
+  std::optional<std::uint64_t> results_asked;  // of such a Call
 };
 
 // `send`: all bytes of one SEND.
@@ -24,7 +25,13 @@ void decode_early(wire::Bytes send, EarlySend& out);
 
 // The same, one by one, for what is known only later.
 [[nodiscard]] std::uint64_t digest_of(wire::Bytes rpc_message);
-// Under RPCSEC_GSS with integrity or privacy the arguments are wrapped (RFC 2203 section 5.3.3).
-[[nodiscard]] bool arguments_readable(const wire::RpcCall& call);
+// Arguments as far as they can be read: the operations of a COMPOUND, and what the Call asks for.
+// `removed`: as for decode::parse_compound_call().
+struct CallArguments {
+  decode::CompoundOps ops;
+  std::optional<std::uint64_t> results_asked;
+};
+[[nodiscard]] CallArguments decode_arguments(const wire::RpcCall& call, wire::Bytes body,
+                                             std::span<const decode::Removed> removed);
 
 }  // namespace rpcrdma::model

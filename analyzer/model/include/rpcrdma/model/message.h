@@ -56,11 +56,21 @@ struct RpcInfo {
   wire::ReplyStat reply_stat = wire::ReplyStat::kAccepted;
   wire::AcceptStat accept_stat = wire::AcceptStat::kSuccess;
   wire::RejectStat reject_stat = wire::RejectStat::kRpcMismatch;
+  std::uint32_t vers_low = 0, vers_high = 0;  // Replies: of a PROG_MISMATCH or RPC_MISMATCH
+  std::uint32_t auth_stat = 0;                // Replies: of an AUTH_ERROR
+  // Of arguments or results, with header_seen. NFS statuses and operations come from what can be
+  // read alone.
+  decode::Wrapping wrapping = decode::Wrapping::kUnknown;
   // Replies to NFS procedures: the status word their results begin with.
   bool has_status = false;
   std::uint32_t status = 0;
   decode::CompoundOps ops;  // NFSv4: of the Call, for the Reply too
 };
+
+// What its binding, or a decoder of its Reply, has to know of it.
+[[nodiscard]] inline decode::ProcedureId procedure_of(const RpcInfo& rpc) {
+  return {rpc.program, rpc.version, rpc.procedure, rpc.wrapping};
+}
 
 // A credit ledger at one moment.
 struct Credits {

@@ -5,6 +5,7 @@
 
 #include <rpcrdma/filter/inputs.h>
 #include <rpcrdma/model/model.h>
+#include <rpcrdma/model/procedure_name.h>
 #include <rpcrdma/roce/connections.h>
 #include <rpcrdma/stats/quantity.h>
 
@@ -30,16 +31,9 @@ struct Context {
                                       std::int64_t start_ns) const;
 };
 
-// "NFS v4 COMPOUND SEQUENCE PUTFH READ", "NFS v3 GETATTR", "program 395180 v1 procedure 7"; empty
-// when the program is not known.
-[[nodiscard]] std::string rpc_label(const model::RpcInfo& rpc);
-
-// What a procedure's statistics go under: as above, but of a COMPOUND only the operation that it is
-// about: "NFS v4 READ".
-[[nodiscard]] std::string procedure_label(const model::RpcInfo& rpc);
-// That operation's number; UINT32_MAX for what is no COMPOUND, or a COMPOUND of which too little
-// was captured.
-[[nodiscard]] std::uint32_t principal_operation(const model::RpcInfo& rpc);
+using model::principal_operation;
+using model::procedure_label;
+using model::rpc_label;
 
 // "ok", "NFS4ERR_NOENT", "PROG_MISMATCH", ...; empty when nothing is known.
 [[nodiscard]] std::string reply_status(const model::RpcInfo& rpc);

@@ -7,6 +7,7 @@
 
 #include <rpcrdma/capture/link.h>
 #include <rpcrdma/capture/source.h>
+#include <rpcrdma/capture/unread.h>
 #include <rpcrdma/model/model.h>
 #include <rpcrdma/roce/tracker.h>
 #include <rpcrdma/trace_reader/reader.h>
@@ -18,7 +19,8 @@ struct FrameCounts {
   std::uint64_t cut_short = 0;  // RoCE, captured without a whole BTH
   std::uint64_t fragments = 0;
   std::uint64_t unknown_link = 0;
-  std::uint64_t events = 0;  // no packets, but what endpoints tell
+  capture::UnreadFrames unread;  // in which RDMA may be, and was not looked for
+  std::uint64_t events = 0;      // no packets, but what endpoints tell
   std::int64_t first_ns = 0;
   std::int64_t last_ns = 0;
   std::uint64_t clock_steps_back = 0;  // of packets: an endpoint's threads tell in turns
@@ -84,7 +86,7 @@ class Pipeline {
   };
 
   void advance(std::int64_t time_ns);
-  void count(std::int64_t time_ns, capture::LinkResult result);
+  void count(std::int64_t time_ns, capture::LinkResult result, const capture::Unread& unread);
   void event(const capture::Frame& frame);
   struct Team;
   [[nodiscard]] capture::Expected<void> run_team(capture::Source& source, const Tick& tick,

@@ -43,7 +43,9 @@ struct CaptureSummary {
   std::uint64_t cut_short = 0;  // RoCE, captured without a whole BTH
   std::uint64_t fragments = 0;
   std::uint64_t unknown_link = 0;  // frames that nobody here can take apart
-  std::int64_t first_ns = 0;       // 0 without a frame, as is the next
+  // Frames in which RDMA may be and was not looked for, by what they are: "VXLAN", "IP fragments".
+  std::map<std::string, std::uint64_t> unread;
+  std::int64_t first_ns = 0;  // 0 without a frame, as is the next
   std::int64_t last_ns = 0;
   std::uint64_t clock_steps_back = 0;
   std::uint64_t dropped = 0;    // while capturing, by what the files say

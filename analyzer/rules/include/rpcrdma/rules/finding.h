@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rpcrdma::rules {
@@ -25,10 +26,17 @@ struct Finding {
   std::vector<std::uint64_t> frames;  // the evidence: at most kMaxFrames, the first ones
   std::uint64_t count = 1;            // how often
   std::vector<Span> spans;            // of what lasts: at most kMaxSpans, the first ones
+  std::uint64_t of = 0;               // of how many that could have shown it; 0: not known
   std::uint32_t topic = 0;            // tells findings of one rule apart that are not one
   std::string text;                   // of the first time
   std::string advice;
 };
+
+// "3 of 5 " and the clause: the text of a finding whose `of` is known.
+[[nodiscard]] std::string with_share(std::uint64_t count, std::uint64_t of,
+                                     std::string_view clause);
+// That clause again; all of a text that does not begin so.
+[[nodiscard]] std::string_view without_share(std::string_view text);
 
 // What was not said because the capture lacks what it would rest on.
 struct Withheld {

@@ -39,6 +39,9 @@ struct Evidence {
   // Tells breaches of one rule apart that are not to be joined: any small number.
   std::uint32_t topic = 0;
   std::uint64_t count = 1;  // how often it was seen
+  // Of how many that could have shown it, until now: the finding's text begins with both numbers,
+  // and is that of the latest breach. 0: it is that of the first one, without numbers.
+  std::uint64_t of = 0;
   // What was seen came with a wrong ICRC: not what the sender sent.
   bool suspect = false;
   // Why it cannot be told for certain, whatever its rule needs; null: it can. A constant.
@@ -103,6 +106,13 @@ class Findings {
   // needed. `advice`: in place of the rule's own.
   using Text = std::function<std::string()>;
   void add(RuleId id, const Evidence& e, const Text& text, const char* advice = nullptr);
+
+  // Gives the finding that these breaches came to another text, and `e.of`; for what is known only
+  // when all of them have been seen.
+  void restate(RuleId id, const Evidence& e, const Text& text, const char* advice = nullptr);
+  // What looked like a breach is none, by what came later. Occurrences that were reported are not
+  // taken back.
+  void withdraw(RuleId id, const Evidence& e);
 
   // Of the message by which `side` was found to break a rule last: the first of its worst breaches.
   [[nodiscard]] const Breach& latest_breach(std::size_t side) const;

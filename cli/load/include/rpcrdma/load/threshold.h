@@ -25,6 +25,9 @@ class Thresholds {
   // not_begun, and a number. Error: kBadArgument.
   [[nodiscard]] fabric::Expected<void> add(std::string_view text);
 
+  // Where no limit for errors was given: none are allowed.
+  void allow_no_errors();
+
   // One clause for each limit that was passed: "p99 is 512 us, above 200 us". A latency that is not
   // known, since no Call was answered, passes every limit; so does one that belongs to a Call that
   // was not answered right, and mean and max if there is any such.

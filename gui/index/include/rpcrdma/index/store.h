@@ -122,8 +122,9 @@ struct Notable {
 // Whether what is shown is all there was.
 struct Integrity {
   std::uint64_t frames = 0, cut_short = 0, fragments = 0, unknown_link = 0;
-  std::uint64_t dropped = 0;       // while capturing
-  std::uint64_t lost_capture = 0;  // packets that their receiver acknowledged
+  std::map<std::string, std::uint64_t> unread;  // report::CaptureSummary::unread
+  std::uint64_t dropped = 0;                    // while capturing
+  std::uint64_t lost_capture = 0;               // packets that their receiver acknowledged
   bool file_cut_short = false;
   std::string damage;
   trace_reader::ReaderStats events;

@@ -71,6 +71,8 @@ struct FindingNote {
   rules::RuleId rule{};
   rules::Severity severity = rules::Severity::kNote;
   std::uint64_t count = 1;
+  std::uint64_t of = 0;     // rules::Evidence::of: the text is that of the latest one
+  std::uint32_t topic = 0;  // with `of`: rules::Evidence::topic
   std::uint64_t frame = 0;  // with which it is shown
   std::uint32_t connection = 0;
   std::string peer;           // at fault; empty: neither

@@ -1,0 +1,179 @@
+// Captures whose Calls are refused, wrapped, or where nobody looks: the verdict says so.
+#include "captures_for_tests.h"
+#include "refused_text.h"
+#include "trust.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <rpcrdma/report/merge.h>
+#include <rpcrdma/report/report_json.h>
+#include <rpcrdma/report/verdict.h>
+
+namespace rpcrdma::report {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::report_of;
+using ::testing::StartsWith;
+
+const Finding* find(const Report& r, const std::string& rule) {
+  const auto at = std::find_if(r.findings.begin(), r.findings.end(),
+                               [&](const Finding& f) { return f.rule == rule; });
+  return at == r.findings.end() ? nullptr : &*at;
+}
+
+TEST(Refused, EveryCallByErrChunk) {
+  const Report r = report_of("cases/all-100-ERR_CHUNK.pcap");
+  EXPECT_TRUE(r.has_errors());
+  const Finding* const f = find(r, "CALL-REFUSED");
+  ASSERT_NE(f, nullptr);
+  EXPECT_EQ(f->count, 100U);
+  EXPECT_EQ(f->of, 100U);
+  EXPECT_EQ(verdict(r).health, Health::kErrors);
+  EXPECT_THAT(verdict(r).text,
+              HasSubstr("100 of 100 NFS v3 READDIRPLUS Calls refused with ERR_CHUNK: the Reply "
+                        "chunk has 512 B where 32 KiB are asked for."));
+}
+
+TEST(Refused, ByTheVersionsOfTheProgram) {
+  EXPECT_THAT(verdict(report_of("cases/b49-prog-mismatch-v4.pcap")).text,
+              HasSubstr("PROG_MISMATCH: the server has versions 3 to 3 of program NFS."));
+}
+
+TEST(Refused, ForWhatAnsweredCallsHaveNot) {
+  const Report r = report_of("cases/protocol-h_s05_write_chunks_many.pcapng");
+  EXPECT_THAT(verdict(r).text,
+              HasSubstr("4 of 8 ECHO v1 SOURCE Calls refused with ERR_CHUNK: each has 5 Write "
+                        "chunks or more, where answered Calls have 4 at most."));
+}
+
+TEST(Refused, AnAnswerToAKnownOptionIsNoBreach) {
+  const Report r = report_of("cases/protocol-h_s15_v2_errors.pcapng");
+  for (const Finding& f : r.findings) {
+    EXPECT_FALSE(f.rule == "V2-08" && f.role == "server") << f.text;
+  }
+}
+
+TEST(Refused, TheSharesOfJoinedReportsAddUp) {
+  const Report one = report_of("cases/all-100-ERR_CHUNK.pcap");
+  Report later = one;
+  later.capture.first_ns += 1'000'000'000'000;
+  later.capture.last_ns += 1'000'000'000'000;
+  const auto whole = merge({one, later});
+  ASSERT_TRUE(whole);
+  EXPECT_THAT(refused_text(*whole), StartsWith("200 of 200 NFS v3 READDIRPLUS Calls refused"));
+}
+
+TEST(Refused, AReportThatIsReadHasItsShares) {
+  const Report r = report_of("cases/all-100-ERR_CHUNK.pcap");
+  std::string json;
+  write_json(r, [&](std::string_view piece) { json += piece; });
+  const auto again = read_json(json);
+  ASSERT_TRUE(again) << again.error();
+  EXPECT_EQ(verdict(*again).text, verdict(r).text);
+}
+
+TEST(Refused, ATryThatSucceedsOtherwiseIsNoError) {
+  for (const char* capture : {"PROBE", "PROBE-program-version", "PROBE-minor-version"}) {
+    const Report r = report_of(std::string("rules/") + capture + ".pcap");
+    EXPECT_FALSE(r.has_errors()) << capture;
+    EXPECT_THAT(verdict(r).text, StartsWith("Healthy: ")) << capture;
+  }
+}
+
+TEST(Refused, AnsweredCallsStayHealthy) {
+  const Report r = report_of("cases/ok-5-getattr.pcap");
+  EXPECT_EQ(verdict(r).text, "Healthy: 5 Calls, all answered.");
+  EXPECT_EQ(refused_text(r), "");
+}
+
+// Of krb5i and krb5p: no status from a body that is wrapped, and none of a length.
+TEST(Wrapped, NoFaultIsMadeOfABody) {
+  const Report r = report_of("cases/b50-krb5.pcap");
+  EXPECT_EQ(verdict(r).text, "Healthy: 4 Calls, all answered.");
+  EXPECT_EQ(find(r, "NFS-STATUS"), nullptr);
+}
+
+struct NotLookedAt {
+  const char* capture;
+  const char* text;
+};
+class Unread : public ::testing::TestWithParam<NotLookedAt> {};
+
+TEST_P(Unread, IsNamedByVerdictAndTrust) {
+  const Report r = report_of(std::string("cases/") + GetParam().capture + ".pcap");
+  EXPECT_EQ(verdict(r).text, std::string("No RDMA traffic was found in what was read; ") +
+                                 GetParam().text + " were not looked at.");
+  EXPECT_FALSE(trust_of(r).complete);
+  bool named = false;
+  for (const TrustLine& line : trust_lines(r)) {
+    named |= line.text == std::string(GetParam().text) + ": not looked at";
+  }
+  EXPECT_TRUE(named);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, Unread,
+    ::testing::Values(
+        NotLookedAt{"tunnel-or-link-vxlan", "25 frames in VXLAN"},
+        NotLookedAt{"tunnel-or-link-vxlan-over-ip6", "25 frames in VXLAN"},
+        NotLookedAt{"tunnel-or-link-geneve", "25 frames in GENEVE"},
+        NotLookedAt{"tunnel-or-link-gre-ip", "25 frames in GRE"},
+        NotLookedAt{"tunnel-or-link-erspan1", "25 frames in ERSPAN"},
+        NotLookedAt{"tunnel-or-link-erspan2", "25 frames in ERSPAN"},
+        NotLookedAt{"tunnel-or-link-ipip", "25 frames in IP in IP"},
+        NotLookedAt{"tunnel-or-link-ip4-in-ip6", "25 frames in 4in6"},
+        NotLookedAt{"tunnel-or-link-srv6-ip4", "25 frames in SRv6"},
+        NotLookedAt{"tunnel-or-link-mpls", "25 frames in MPLS"},
+        NotLookedAt{"tunnel-or-link-pppoe", "25 frames in PPPoE"},
+        NotLookedAt{"tunnel-or-link-vntag", "25 frames in VN-Tag"},
+        NotLookedAt{"tunnel-or-link-macsec-noencrypt", "25 frames in MACsec"},
+        NotLookedAt{"tunnel-or-link-nflog", "25 frames in link type 239 (NFLOG)"},
+        NotLookedAt{"tunnel-or-link-loop108", "25 frames in link type 108 (OpenBSD loopback)"},
+        NotLookedAt{"tunnel-or-link-null-loop", "25 frames in link type 0 (BSD loopback)"},
+        NotLookedAt{"tunnel-or-link-ppp", "25 frames in link type 9 (PPP)"},
+        NotLookedAt{"b34-iwarp-nfs", "12 frames in iWARP"}),
+    [](const auto& info) {
+      std::string name = info.param.capture;
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
+
+TEST(UnreadFrames, AreAddedByMerge) {
+  const Report vxlan = report_of("cases/tunnel-or-link-vxlan.pcap");
+  const Report both = *merge({vxlan, report_of("cases/tunnel-or-link-mpls.pcap"), vxlan});
+  EXPECT_EQ(unread_text(both.capture), "50 frames in VXLAN, 25 frames in MPLS");
+}
+
+// With the packets that can be read, too.
+TEST(UnreadFrames, AreInTheVerdictOfAHealthyConnection) {
+  Report r = report_of("cases/ok-5-getattr.pcap");
+  r.capture.unread["VXLAN"] = 3;
+  EXPECT_EQ(verdict(r).text,
+            "Healthy as far as it shows: 5 Calls, all answered. 3 frames in VXLAN were not looked "
+            "at.");
+  EXPECT_THAT(verdict(report_of("cases/ipfrag-read-64k.pcap")).text,
+              HasSubstr("48 frames in IP fragments were not looked at."));
+}
+
+// Calls without an answer where the capture ends, and such that are too old for one.
+TEST(InFlight, IsNotWithoutAnAnswer) {
+  Report r = report_of("cases/ok-5-getattr.pcap");
+  r.procedures.begin()->second.unmatched = 3;
+  OpenCall call;
+  call.connection = 1;
+  call.procedure = r.procedures.begin()->first;
+  call.time_ns = r.capture.last_ns - 1'000'000;
+  r.edges.open_calls = {call, call};
+  EXPECT_EQ(verdict(r).text,
+            "Healthy: 5 Calls, 1 without an answer, 2 in flight when the capture ends.");
+  r.edges.open_calls[0].time_ns -= 60'000'000'000;
+  EXPECT_THAT(verdict(r).text, HasSubstr("2 without an answer, 1 in flight"));
+}
+
+}  // namespace
+}  // namespace rpcrdma::report
