@@ -86,6 +86,7 @@ Snapshot client_snapshot() {
   n.fill(q.retransmitted, q.duplicates, q.out_of_order, q.timeouts, q.acks_in, q.acks_out,
          q.naks_in, q.naks_out, q.rnr_in, q.rnr_out, q.ghosts);  // 34 to 44
   q.dropped = 1;
+  p.adapter.no_memory = 53;
   s.memory = {50, 51, 52};
   s.trace = {60, 61, 62, 63};
   return s;
@@ -208,6 +209,7 @@ TEST(Families, OfAProvider) {
                   {R"(rpcrdma_packets_dropped_total{direction="in",reason="too_short"})", 28},
                   {R"(rpcrdma_packets_dropped_total{direction="in",reason="malformed"})", 29},
                   {R"(rpcrdma_packets_dropped_total{direction="in",reason="stray"})", 30},
+                  {R"(rpcrdma_packets_dropped_total{direction="in",reason="no_memory"})", 53},
                   {R"(rpcrdma_packets_dropped_total{direction="in",reason="fault"})", 31},
                   {R"(rpcrdma_packets_dropped_total{direction="in",reason="unexpected"})", 45},
                   {R"(rpcrdma_packets_dropped_total{direction="out",reason="no_room"})", 32},
