@@ -24,6 +24,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <rpcrdma/capture/block_file.h>
 #include <rpcrdma/capture/live_stream.h>
 #include <rpcrdma/capture/source.h>
 #include <rpcrdma/capture/whole_blocks.h>
@@ -82,13 +83,8 @@ int refused(const std::string& why) {
   return kUnreadable;
 }
 
-bool write_all(int fd, std::span<const std::uint8_t> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno != EINTR) return false;
-    if (n > 0) bytes = bytes.subspan(static_cast<std::size_t>(n));
-  }
-  return true;
+std::int64_t now_ns() {
+  return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
 // What whole blocks tell of what was lost to the reader: Loss events do, each of its thread's ring,
@@ -99,6 +95,7 @@ class ToldLoss {
     while (blocks.size() >= kShortestBlock) {
       const std::span<const std::uint8_t> block =
           blocks.first(std::min<std::size_t>(word(blocks, 4), blocks.size()));
+      if (word(block, 0) == kEnhancedPacket) ++came_;
       if (word(block, 0) == kEnhancedPacket) event(block);
       if (word(block, 0) == kInterfaceStatistics) statistics(block);
       blocks = blocks.subspan(block.size());
@@ -108,6 +105,14 @@ class ToldLoss {
     std::uint64_t sum = packets_;
     for (const auto& [ring, lost] : events_) sum += lost;
     return sum;
+  }
+
+  // Of a file that has so many of the packets that came.
+  [[nodiscard]] capture::PcapngBlocks::Statistics statistics(std::uint64_t written) const {
+    return {.last_ns = now_ns(),
+            .received = came_ + packets_,
+            .dropped = came_ - written + packets_,
+            .by_interface = true};
   }
 
  private:
@@ -146,6 +151,7 @@ class ToldLoss {
     }
   }
 
+  std::uint64_t came_ = 0;
   std::map<std::uint32_t, std::uint64_t> events_;  // by ring
   std::uint64_t packets_ = 0;
 };
@@ -154,13 +160,13 @@ class ToldLoss {
 int keep(const Options& options, const FileDescriptor& from) {
   const bool standard = options.write == "-";
   constexpr mode_t kOnlyTheUser = 0600;
-  const FileDescriptor to(
-      standard
-          ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-          : ::open(options.write.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOnlyTheUser));
+  FileDescriptor to(standard ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                             : ::open(options.write.c_str(),
+                                      O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOnlyTheUser));
   const std::string name = standard ? "standard output" : options.write;
   if (to.get() < 0) return refused(fmt::format("{}: {}", name, std::strerror(errno)));
   std::signal(SIGPIPE, SIG_IGN);
+  capture::BlockFile file(std::move(to));
   capture::WholeBlocks blocks;
   std::array<std::uint8_t, std::size_t{64} << 10> buffer;
   std::uint64_t written = 0;
@@ -171,24 +177,21 @@ int keep(const Options& options, const FileDescriptor& from) {
     if (n < 0) return refused(fmt::format("{}: {}", options.endpoint, std::strerror(errno)));
     if (n == 0) break;
     const auto whole = blocks.add(std::span(buffer).first(static_cast<std::size_t>(n)));
-    if (!write_all(to.get(), whole)) {
+    loss.add(whole);
+    if (const int why = file.write(whole); why != 0) {
       // Whom it was for has gone.
-      if (standard && errno == EPIPE) return kOk;
-      return refused(fmt::format("{}: cannot write: {}", name, std::strerror(errno)));
+      if (standard && why == EPIPE) return kOk;
+      file.end_full([&] { return loss.statistics(file.packets()); });
+      return refused(fmt::format("{}: cannot write: {}", name, std::strerror(why)));
     }
     if (written == 0 && !whole.empty()) say_attached(options);
     written += whole.size();
-    loss.add(whole);
   }
   if (blocks.broken()) return refused(options.endpoint + ": what comes from it is no pcapng");
   fmt::print(stderr, "rpcrdma: {}{} bytes written, {} {} lost\n",
              stopped != 0 ? "" : options.endpoint + " has ended; ", written, loss.lost(),
              options.packets ? "packets" : "events");
   return kOk;
-}
-
-std::int64_t now_ns() {
-  return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
 // Each file of a ring says who tells and what stands, so the stream is taken apart.

@@ -4,9 +4,11 @@
 #include "input.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -121,10 +123,15 @@ int run_command(int argc, char** argv) {
 }  // namespace rpcrdma::cli
 
 int main(int argc, char** argv) {
+  // A file that may grow no more (ulimit -f) is an error of the write, as on a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int status = rpcrdma::cli::run_command(argc, argv);
     return rpcrdma::cli::output_written() ? status : rpcrdma::cli::kUnreadable;
-  } catch (const std::exception& e) {  // no memory, mostly
+  } catch (const std::bad_alloc&) {
+    std::fputs("rpcrdma: out of memory\n", stderr);
+    return rpcrdma::cli::kUnreadable;
+  } catch (const std::exception& e) {
     std::fprintf(stderr, "rpcrdma: %s\n", e.what());
     return rpcrdma::cli::kUnreadable;
   }

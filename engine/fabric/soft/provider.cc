@@ -346,7 +346,7 @@ Expected<std::unique_ptr<SoftProvider>> SoftProvider::open(const ProviderOptions
   if (!socket) return tl::unexpected(socket.error());
   std::unique_ptr<PacketLog> log;
   if (!options.pcapng.empty()) {
-    auto created = PacketLog::create(options.pcapng);
+    auto created = PacketLog::create(options.pcapng, options.packet_log);
     if (!created) return tl::unexpected(created.error());
     log = std::make_unique<PacketLog>(std::move(*created));
   }
