@@ -45,6 +45,7 @@ Snapshot server_snapshot() {
   n.fill(f.counters.accepted, f.counters.rejected_full, f.counters.rejected_memory,
          f.counters.closed_peer, f.counters.closed_protocol, f.counters.closed_idle,
          f.counters.closed_handshake, f.counters.closed_stopped);  // 21 to 28
+  f.counters.closed_memory = 34;
   f.connections = 10;
   f.outstanding = 7;
   f.granted = 8;
@@ -151,6 +152,7 @@ TEST(Families, OfAServer) {
        {R"(rpcrdma_connections_rejected_total{reason="memory",role="server"})", 23},
        {R"(rpcrdma_connections_closed_total{reason="peer",role="server"})", 24},
        {R"(rpcrdma_connections_closed_total{reason="protocol",role="server"})", 25},
+       {R"(rpcrdma_connections_closed_total{reason="memory",role="server"})", 34},
        {R"(rpcrdma_connections_closed_total{reason="idle",role="server"})", 26},
        {R"(rpcrdma_connections_closed_total{reason="handshake",role="server"})", 27},
        {R"(rpcrdma_connections_closed_total{reason="stopped",role="server"})", 28},
