@@ -25,6 +25,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <rpcrdma/capture/block_file.h>
 #include <rpcrdma/capture/live_stream.h>
 #include <rpcrdma/capture/whole_blocks.h>
 #include <rpcrdma/trace/read.h>
@@ -83,13 +84,8 @@ int refused(const std::string& why) {
   return kUnreadable;
 }
 
-bool write_all(int fd, std::span<const std::uint8_t> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno != EINTR) return false;
-    if (n > 0) bytes = bytes.subspan(static_cast<std::size_t>(n));
-  }
-  return true;
+std::int64_t now_ns() {
+  return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
 // Begins the last line: nothing where the user ended it. `in_order`: as far as the stream shows.
@@ -112,6 +108,7 @@ class Kept {
     while (why_ == nullptr && good < blocks.size()) {
       const auto block = blocks.subspan(good, word(blocks, good + kLengthAt));
       const std::uint32_t type = word(block, 0);
+      if (type == kEnhancedPacket) ++came_;
       if (type == kEnhancedPacket && !of_packets_) event(block);
       if (type == kInterfaceStatistics && of_packets_) statistics(block);
       if (why_ == nullptr) good += block.size();
@@ -126,6 +123,14 @@ class Kept {
     return sum;
   }
   [[nodiscard]] const trace_reader::StreamEnd& end() const { return end_; }
+
+  // Of a file that has so many of the packets that came.
+  [[nodiscard]] capture::PcapngBlocks::Statistics statistics(std::uint64_t written) const {
+    return {.last_ns = now_ns(),
+            .received = came_ + packets_,
+            .dropped = came_ - written + packets_,
+            .by_interface = true};
+  }
 
  private:
   // draft-ietf-opsawg-pcapng, sections 4.3 and 4.6.
@@ -170,6 +175,7 @@ class Kept {
   trace::StreamCheck check_;
   const char* why_ = nullptr;
   trace_reader::StreamEnd end_;
+  std::uint64_t came_ = 0;
   std::map<std::uint32_t, std::uint64_t> events_;  // by ring
   std::uint64_t packets_ = 0;
 };
@@ -193,13 +199,13 @@ void wait_for(int fd, const Deadline& deadline) {
 int keep(const Options& options, const FileDescriptor& from) {
   const bool standard = options.write == "-";
   constexpr mode_t kOnlyTheUser = 0600;
-  const FileDescriptor to(
-      standard
-          ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-          : ::open(options.write.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOnlyTheUser));
+  FileDescriptor to(standard ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                             : ::open(options.write.c_str(),
+                                      O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOnlyTheUser));
   const std::string name = standard ? "standard output" : options.write;
   if (to.get() < 0) return refused(fmt::format("{}: {}", name, std::strerror(errno)));
   std::signal(SIGPIPE, SIG_IGN);
+  capture::BlockFile file(std::move(to));
   capture::WholeBlocks blocks;
   std::array<std::uint8_t, std::size_t{64} << 10> buffer;
   std::uint64_t written = 0;
@@ -215,10 +221,11 @@ int keep(const Options& options, const FileDescriptor& from) {
     if (n == 0) break;
     const auto whole = kept.add(blocks.add(std::span(buffer).first(static_cast<std::size_t>(n))));
     blocks.expire(capture::WholeBlocks::Clock::now());
-    if (!write_all(to.get(), whole)) {
+    if (const int why = file.write(whole); why != 0) {
       // Whom it was for has gone.
-      if (standard && errno == EPIPE) return kOk;
-      return refused(fmt::format("{}: cannot write: {}", name, std::strerror(errno)));
+      if (standard && why == EPIPE) return kOk;
+      file.end_full([&] { return kept.statistics(file.packets()); });
+      return refused(fmt::format("{}: cannot write: {}", name, std::strerror(why)));
     }
     if (written == 0 && !whole.empty()) say_attached(options);
     written += whole.size();
@@ -231,10 +238,6 @@ int keep(const Options& options, const FileDescriptor& from) {
                        kept.lost(), options.packets ? "packets" : "events"));
   if (dropped) return refused(fmt::format("{}: {}", options.endpoint, why));
   return kOk;
-}
-
-std::int64_t now_ns() {
-  return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
 // Each file of a ring says who tells and what stands, so the stream is taken apart.

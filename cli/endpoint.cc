@@ -233,6 +233,7 @@ std::optional<Endpoint> parse_endpoint(const EndpointOptions& options, const cha
   const auto tracing = parse_tracing(options.tracing, command);
   if (!tracing) return std::nullopt;
   e.tracing = *tracing;
+  e.tracing.packet_file = std::make_shared<PacketFile>();
   if (!options.pcapng.empty() && options.pcapng == e.tracing.record) {
     complain(fmt::format("{}: --pcapng and --record name the same file", command));
     return std::nullopt;
@@ -283,6 +284,15 @@ OpenProvider open_provider(const Endpoint& endpoint, const Address& address, tra
   soft::ProviderOptions options = endpoint.provider;
   options.adapter.address = address;
   options.adapter.tracer = tracer;
+  if (!options.pcapng.empty()) {
+    options.packet_log.failed = [command](const std::string& error) {
+      complain(fmt::format("{}: --pcapng: {}", command, error));
+    };
+    options.packet_log.ended = [end = endpoint.tracing.packet_file,
+                                file = options.pcapng](const soft::PacketLogCounters& counters) {
+      *end = {file, counters};
+    };
+  }
   auto provider = soft::SoftProvider::open(options);
   if (!provider) return refuse(provider.error());
   open.soft = provider->get();

@@ -4,6 +4,7 @@
 #include "input.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -122,6 +123,8 @@ int run_command(int argc, char** argv) {
 }  // namespace rpcrdma::cli
 
 int main(int argc, char** argv) {
+  // A file that may grow no more (ulimit -f) is an error of the write, as on a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int status = rpcrdma::cli::run_command(argc, argv);
     return rpcrdma::cli::output_written() ? status : rpcrdma::cli::kUnreadable;

@@ -81,8 +81,9 @@ constexpr const char* kExitStatus =
     "answered. load: a limit was passed, data was wrong, or no Call was "
     "answered. call: any other answer than the right one. nfs-probe: a step "
     "failed. selftest: a cell failed.\n"
-    ".TP\n.B 2\nSomething cannot be read or written, a server cannot be reached, or an argument is "
-    "wrong.\n";
+    ".TP\n.B 2\nSomething cannot be read or written (also a file of \\-\\-pcapng or \\-\\-record "
+    "that "
+    "became full on the way), a server cannot be reached, or an argument is wrong.\n";
 
 constexpr const char* kEnvironment =
     ".SH ENVIRONMENT\n"

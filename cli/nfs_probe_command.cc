@@ -25,6 +25,9 @@ namespace {
 using json = nlohmann::ordered_json;
 using service::nfs3::Handle;
 
+// So many times what one Call has, the whole run has.
+constexpr int kRunTimeouts = 20;
+
 struct Options {
   std::string target;
   std::string from;
@@ -194,6 +197,7 @@ int run_nfs_probe(const Options& o) {
   }
   nfs_probe::Plan plan;
   plan.timeout = *timeout;
+  plan.whole = *timeout < fabric::kNever / kRunTimeouts ? kRunTimeouts * *timeout : fabric::kNever;
   plan.file = own_file_name();
   for (const std::string& text : o.sizes) {
     const auto size = size_option(text, "nfs-probe", "--sizes");
@@ -248,10 +252,11 @@ Run add_nfs_probe(CLI::App& app) {
   app.add_option("--handle", options->handle,
                  "The folder's file handle, in hexadecimal: then MOUNT is not needed")
       ->type_name("HEX");
-  app.add_option("--sizes", options->sizes, "Bytes to write and read (those around all thresholds)")
+  app.add_option("--sizes", options->sizes,
+                 "Bytes to write and read (those around all thresholds, up to 1 MiB)")
       ->type_name("SIZE,...")
       ->delimiter(',');
-  app.add_option("--timeout", options->timeout, "Of each Call")
+  app.add_option("--timeout", options->timeout, "Of each Call; the whole run has 20 times as much")
       ->type_name("DURATION")
       ->capture_default_str();
   app.add_flag("--json", options->json, "One object, at the end");

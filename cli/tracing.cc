@@ -46,10 +46,14 @@ std::optional<Tracing> Tracing::start(const TracingPlan& plan, const std::string
                                       const char* command) {
   Tracing tracing(command);
   tracing.tell_ = plan.tell;
+  tracing.packet_file_ = plan.packet_file;
   if (!plan.live && plan.record.empty()) return tracing;
   trace::HubOptions options;
   options.name = plan.name;
   options.role = role;
+  options.recording_failed = [command](const std::string& error) {
+    complain(fmt::format("{}: --record: {}", command, error));
+  };
   auto hub = trace::Hub::start(options);
   if (!hub) {
     complain(fmt::format("{}: {}", command, hub.error().message));
@@ -92,15 +96,23 @@ std::function<metrics::TraceFigures()> Tracing::figures() const {
   };
 }
 
+int Tracing::finish_packets(int status) const {
+  if (packet_file_ == nullptr) return status;
+  const soft::PacketLogCounters& c = packet_file_->counters;
+  if (c.lost != 0) {
+    complain(fmt::format("{}: --pcapng: {} of {} packets are not in {}", command_, c.lost,
+                         c.written + c.lost, packet_file_->file));
+  }
+  return c.error.empty() ? status : kUnreadable;
+}
+
 int Tracing::finish(int status) {
+  status = finish_packets(status);
   if (hub_ == nullptr) return status;
   hub_->stop();
   for (const trace::RecordCounters& r : hub_->recordings()) {
-    if (!r.error.empty()) {
-      complain(fmt::format("{}: --record: {}", command_, r.error));
-      status = kUnreadable;
-    }
-    if (!tell_) continue;
+    if (!r.error.empty()) status = kUnreadable;
+    if (!tell_ && r.error.empty()) continue;
     complain(fmt::format("{} events recorded{}, {} lost: {}", r.events,
                          r.error.empty() ? "" : " before that", r.lost, r.file));
   }

@@ -14,6 +14,7 @@
 
 #include <rpcrdma/capture/recorder.h>
 #include <rpcrdma/metrics/snapshot.h>
+#include <rpcrdma/soft/packet_log.h>
 #include <rpcrdma/trace_live/hub.h>
 
 namespace rpcrdma::cli {
@@ -28,6 +29,12 @@ struct TracingOptions {
 // --name, --no-live, --record, --record-files, --record-size, --record-time.
 void add_tracing_options(CLI::App& app, TracingOptions& options);
 
+// What became of a --pcapng file, of which threads tell that end before the command does.
+struct PacketFile {
+  std::string file;
+  soft::PacketLogCounters counters;
+};
+
 // The options that were text.
 struct TracingPlan {
   std::string name;
@@ -36,6 +43,8 @@ struct TracingPlan {
   std::string record;    // empty: nothing is recorded
   capture::RingOptions ring;
   bool tell = true;  // on stderr, at the end, what was recorded
+  // Filled in by who opens the provider; null without --pcapng.
+  std::shared_ptr<PacketFile> packet_file = {};
 };
 // On what makes no sense a line on stderr, which begins with the name of the command, and nothing.
 [[nodiscard]] std::optional<TracingPlan> parse_tracing(const TracingOptions& options,
@@ -55,15 +64,18 @@ class Tracing {
   // For metrics::Parts::trace, after all add(); empty when nobody is told. Outlived by this.
   [[nodiscard]] std::function<metrics::TraceFigures()> figures() const;
 
-  // Ends sockets and files, and says on stderr what was recorded. Returns `status`, or what the
-  // command has to return as not all could be written.
+  // Ends sockets and files, and says on stderr what was recorded, and what of the packets was not.
+  // Returns `status`, or what the command has to return as not all could be written.
   [[nodiscard]] int finish(int status);
 
  private:
   explicit Tracing(const char* command) : command_(command) {}
 
+  [[nodiscard]] int finish_packets(int status) const;
+
   const char* command_;
   bool tell_ = true;
+  std::shared_ptr<const PacketFile> packet_file_;
   std::unique_ptr<trace::Hub> hub_;  // null: nobody is told
   std::vector<trace::Tracer*> tracers_;
 };

@@ -5,6 +5,7 @@
 #include <QCommandLineParser>
 #include <QIcon>
 #include <QSettings>
+#include <csignal>
 #include <cstdio>
 #include <string_view>
 
@@ -19,6 +20,8 @@ void complain(const QString& text) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A file that may grow no more (ulimit -f) is an error of the write, as on a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   // Asked for help, no display is needed.
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];

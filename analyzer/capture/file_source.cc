@@ -34,6 +34,11 @@ bool FileSource::stop(const std::string& reason, std::uint64_t offset) {
   return false;
 }
 
+void FileSource::lacks_end(const std::string& reason) {
+  damage_.stopped(reason);
+  stats_.damage = damage_.text();
+}
+
 void FileSource::skipped(std::uint64_t offset, const std::string& reason, std::uint64_t bytes) {
   damage_.skipped(offset, reason, bytes);
   stats_.damage = damage_.text();

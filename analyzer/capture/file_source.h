@@ -45,6 +45,9 @@ class FileSource : public Source {
   // need() gave nothing where a record or the end was expected.
   [[nodiscard]] Expected<bool> end_of_input(const char* record);
 
+  // All was read, but what its writer puts last is not there. Before end_of_input().
+  void lacks_end(const std::string& reason);
+
   // What stands at `offset` makes going on impossible.
   [[nodiscard]] bool stop(const std::string& reason, std::uint64_t offset);
 

@@ -83,13 +83,14 @@ void PcapngBlocks::end_options() {
   put(std::uint16_t{0});
 }
 
-void PcapngBlocks::section() {
+void PcapngBlocks::section(End at_end) {
   begin(kPcapngSectionHeader);
   put(kPcapngByteOrderMagic);
   put(std::uint16_t{1});
   put(std::uint16_t{0});
   put(std::int64_t{-1});  // the section's length is not known
   option(kShbUserAppl, as_bytes(kApplication));
+  if (at_end == End::kStatistics) option(kComment, as_bytes(kEndsWithStatistics));
   end_options();
   end();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace rpcrdma::capture {
 
@@ -20,6 +21,7 @@ enum : std::uint32_t {
 
 // Option codes, by the block that they stand in.
 inline constexpr std::uint16_t kEndOfOptions = 0;
+inline constexpr std::uint16_t kComment = 1;
 inline constexpr std::uint16_t kShbUserAppl = 4;
 inline constexpr std::uint16_t kIfName = 2;
 inline constexpr std::uint16_t kIfTsresol = 9;
@@ -31,5 +33,9 @@ inline constexpr std::uint16_t kIsbEndtime = 3;
 inline constexpr std::uint16_t kIsbIfrecv = 4;
 inline constexpr std::uint16_t kIsbIfdrop = 5;
 inline constexpr std::uint16_t kIsbOsdrop = 7;
+
+// The comment of a section whose writer ends it with interface statistics: without these it was
+// not closed.
+inline constexpr std::string_view kEndsWithStatistics = "ends with interface statistics";
 
 }  // namespace rpcrdma::capture

@@ -1,6 +1,7 @@
 #include "pcapng_reader.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace rpcrdma::capture {
 namespace {
@@ -65,7 +66,7 @@ Expected<bool> PcapngReader::next(Frame& frame) {
   for (;;) {
     const std::uint8_t* const p = feed_->need(kSmallestBlock);
     if (p == nullptr) [[unlikely]] {
-      return end_of_input("block");
+      return end_of_file();
     }
     const std::uint32_t type = order_.u32(p);
     if (type == kPcapngSectionHeader) [[unlikely]] {
@@ -79,6 +80,7 @@ Expected<bool> PcapngReader::next(Frame& frame) {
     }
     const std::uint64_t at = feed_->offset();
     bool is_packet = true;
+    has_last_ = type == kInterfaceStatistics;
     const char* why = nullptr;
     switch (type) {
       case kEnhancedPacket:
@@ -111,6 +113,16 @@ Expected<bool> PcapngReader::next(Frame& frame) {
     feed_->skip(total);
     if (why != nullptr) skipped(at, why, total);
   }
+}
+
+Expected<bool> PcapngReader::end_of_file() {
+  check_closed();
+  if (unclosed_) {
+    lacks_end(
+        "the recording was not closed: it ends without its statistics, and what came last may be "
+        "missing");
+  }
+  return end_of_input("block");
 }
 
 std::optional<Mark> PcapngReader::mark() const {
@@ -160,6 +172,13 @@ Expected<bool> PcapngReader::begin_section() {
   if (total < kSmallestSection) {
     return stop("impossible block length " + std::to_string(total), feed_->offset());
   }
+  check_closed();
+  promised_ = has_last_ = false;
+  constexpr std::size_t kOptionsAt = 24;
+  options(block, kOptionsAt, [&](std::uint16_t code, Bytes value) {
+    const std::string_view text(reinterpret_cast<const char*>(value.data()), value.size());
+    if (code == kComment && text == kEndsWithStatistics) promised_ = true;
+  });
   // The section's own length is not needed: its blocks lead to the next section.
   feed_->skip(total);
   first_interface_ += static_cast<std::uint32_t>(interfaces_.size());

@@ -72,6 +72,13 @@ class PcapngReader final : public FileSource {
 
   void update_drops(Interface& interface, std::uint64_t reported, std::uint64_t counted);
 
+  // At the end of a section, see kEndsWithStatistics.
+  void check_closed() { unclosed_ |= promised_ && !has_last_; }
+  [[nodiscard]] Expected<bool> end_of_file();
+
+  bool promised_ = false;  // statistics at the section's end
+  bool has_last_ = false;  // they are the last that came
+  bool unclosed_ = false;  // a section has none
   ByteOrder order_;
   std::uint32_t first_interface_ = 0;  // of the section, counted over the whole file
   std::vector<Interface> interfaces_;  // of the section

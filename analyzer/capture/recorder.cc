@@ -13,6 +13,7 @@
 
 #include <fcntl.h>
 
+#include <rpcrdma/capture/block_file.h>
 #include <rpcrdma/capture/file_descriptor.h>
 #include <rpcrdma/capture/pcapng_blocks.h>
 #include <rpcrdma/capture/recorder.h>
@@ -40,21 +41,6 @@ std::string ring_name(const std::string& path, std::uint64_t number, std::int64_
   return path.substr(0, end) + middle.data() + path.substr(end);
 }
 
-// In whole blocks at the front of `bytes`.
-std::uint64_t packets_in(std::span<const std::uint8_t> bytes) {
-  std::uint64_t packets = 0;
-  while (bytes.size() >= 2 * sizeof(std::uint32_t)) {
-    std::uint32_t type = 0;
-    std::uint32_t length = 0;
-    std::memcpy(&type, bytes.data(), sizeof type);
-    std::memcpy(&length, bytes.data() + sizeof type, sizeof length);
-    if (length > bytes.size()) break;
-    packets += type == kEnhancedPacket ? 1 : 0;
-    bytes = bytes.subspan(length);
-  }
-  return packets;
-}
-
 class FileRecorder final : public Recorder {
  public:
   explicit FileRecorder(RecordOptions options) : options_(std::move(options)) {}
@@ -69,11 +55,12 @@ class FileRecorder final : public Recorder {
       fd = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOnlyTheUser);
     }
     if (fd < 0) return fail(file_ + ": " + std::strerror(errno));
-    fd_.emplace(fd);
-    begun_ns_ = now_ns;
-    frames_ = file_bytes_ = 0;
-    torn_ = false;
-    blocks_.section();
+    if (out_) earlier_frames_ += out_->packets();
+    out_.emplace(FileDescriptor(fd));
+    begun_ns_ = latest_ns_ = now_ns;
+    frames_ = 0;
+    full_ = false;
+    blocks_.section(PcapngBlocks::End::kStatistics);
     blocks_.interface(options_.interface);
     if (auto flushed = flush(); !flushed) return flushed;
     return options_.ring.on() ? delete_oldest() : Expected<void>{};
@@ -83,7 +70,6 @@ class FileRecorder final : public Recorder {
     if (frames_ != 0 && is_full(frame)) {
       const auto put = [this](const Frame& f) {
         ++frames_;
-        ++waiting_;
         blocks_.packet(f);
       };
       if (options_.at_end) options_.at_end(put);
@@ -92,63 +78,64 @@ class FileRecorder final : public Recorder {
       if (options_.at_begin) options_.at_begin(put);
     }
     if (frames_++ == 0) begun_ns_ = frame.time_ns;
+    latest_ns_ = frame.time_ns;
     if (blocks_.bytes().empty()) oldest_waiting_ns_ = frame.time_ns;
     blocks_.packet(frame);
-    ++waiting_;
     const bool due =
         blocks_.bytes().size() >= kFlushBytes || frame.time_ns - oldest_waiting_ns_ >= kFlushNs;
     return due ? flush() : Expected<void>{};
   }
 
   Expected<void> flush() override {
-    if (torn_) {
-      drop_waiting();
+    if (full_) {
+      blocks_.clear();
       return {};
     }
-    const std::uint8_t* at = blocks_.bytes().data();
-    std::size_t left = blocks_.bytes().size();
-    file_bytes_ += left;
-    while (left != 0) {
-      const ssize_t n = ::write(fd_->get(), at, left);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) {
-        const int why = errno;
-        all_frames_ += packets_in(std::span(blocks_.bytes()).first(blocks_.bytes().size() - left));
-        torn_ = true;
-        drop_waiting();
-        return fail(file_ + ": cannot write: " + std::strerror(why));
-      }
-      at += n;
-      left -= static_cast<std::size_t>(n);
-    }
+    const int why = out_->write(blocks_.bytes());
     blocks_.clear();
-    all_frames_ += std::exchange(waiting_, 0);
-    return {};
+    if (why == 0) return {};
+    full_ = true;
+    end_full();
+    return fail(file_ + ": cannot write: " + std::strerror(why));
   }
 
   Expected<void> finish(std::int64_t now_ns) override {
-    const std::uint64_t dropped = options_.dropped ? options_.dropped() : 0;
-    blocks_.statistics({.first_ns = begun_ns_,
-                        .last_ns = now_ns,
-                        .received = frames_,
-                        .dropped = dropped - dropped_before_});
-    dropped_before_ = dropped;
+    latest_ns_ = now_ns;
+    if (full_) {
+      end_full();
+      return {};
+    }
+    blocks_.statistics(statistics());
+    dropped_before_ = dropped();
     return flush();
   }
 
   const std::string& file() const override { return file_; }
-  std::uint64_t frames() const override { return all_frames_; }
+  std::uint64_t frames() const override { return earlier_frames_ + out_->packets(); }
 
  private:
-  void drop_waiting() {
-    blocks_.clear();
-    waiting_ = 0;
+  std::uint64_t dropped() const { return options_.dropped ? options_.dropped() : 0; }
+
+  PcapngBlocks::Statistics statistics() const {
+    return {.first_ns = begun_ns_,
+            .last_ns = latest_ns_,
+            .received = frames_,
+            .dropped = dropped() - dropped_before_};
+  }
+
+  // What the file had no room for is dropped like what the kernel has.
+  void end_full() {
+    out_->end_full([this] {
+      PcapngBlocks::Statistics all = statistics();
+      all.dropped += frames_ - out_->packets();
+      return all;
+    });
   }
 
   bool is_full(const Frame& frame) const {
     const RingOptions& ring = options_.ring;
     return (ring.file_bytes != 0 &&
-            file_bytes_ + blocks_.bytes().size() + PcapngBlocks::packet_bytes(frame) >
+            out_->bytes() + blocks_.bytes().size() + PcapngBlocks::packet_bytes(frame) >
                 ring.file_bytes) ||
            (ring.file_ns != 0 && frame.time_ns - begun_ns_ >= ring.file_ns);
   }
@@ -165,17 +152,16 @@ class FileRecorder final : public Recorder {
   RecordOptions options_;
   PcapngBlocks blocks_;  // that wait to be written
   std::int64_t oldest_waiting_ns_ = 0;
-  std::uint64_t waiting_ = 0;     // frames among them
-  bool torn_ = false;             // the file ends within a block, and nothing can follow
-  std::uint64_t all_frames_ = 0;  // written
   std::string file_;
-  std::optional<FileDescriptor> fd_;
-  std::uint64_t number_ = 0;      // of the ring's file
-  std::deque<std::string> ring_;  // the files that are kept
+  std::optional<BlockFile> out_;
+  bool full_ = false;                 // it can take no more
+  std::uint64_t earlier_frames_ = 0;  // in the ring's files before
+  std::uint64_t number_ = 0;          // of the ring's file
+  std::deque<std::string> ring_;      // the files that are kept
   // Of the file that is being written.
   std::int64_t begun_ns_ = 0;
+  std::int64_t latest_ns_ = 0;
   std::uint64_t frames_ = 0;
-  std::uint64_t file_bytes_ = 0;
   std::uint64_t dropped_before_ = 0;  // it began
 };
 

@@ -29,11 +29,11 @@ class Conclusions {
           "What follows the damage is not in this report; capture again if it matters.");
     }
     if (c.dropped != 0) {
+      const char* const what = c.packets.roce == 0 && report_.recording.any() ? "event" : "packet";
       add(RuleId::kCapture,
-          fmt::format("{} dropped while capturing",
-                      c.dropped == 1 ? std::string("1 packet was")
-                                     : fmt::format("{} packets were", c.dropped)),
-          "Use a larger buffer or a smaller snap length.");
+          fmt::format("{} {}{} dropped while capturing", c.dropped, what,
+                      c.dropped == 1 ? " was" : "s were"),
+          "Use a larger buffer or a smaller snap length; see that the disk has room.");
     }
     const rules::Trust gaps = trust_of(report_).gaps;
     // As under Trust: of what is no RPC-over-RDMA only where nothing else is missing.

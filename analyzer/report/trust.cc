@@ -161,7 +161,11 @@ std::vector<TrustLine> trust_lines(const Report& r) {
     add("not read", fmt::format("{}: not looked at", unread));
   }
   if (c.dropped != 0) {
-    add("dropped", fmt::format("{} while capturing, by what the file says", packets(c.dropped)));
+    const bool events = p.roce == 0 && r.recording.any();
+    add("dropped",
+        fmt::format("{} while capturing, by what the file says",
+                    events ? fmt::format("{} event{}", c.dropped, c.dropped == 1 ? "" : "s")
+                           : packets(c.dropped)));
   }
   if (p.glued != 0) {
     add("glued", fmt::format("{}, put together by segmentation offload before the capture point: "

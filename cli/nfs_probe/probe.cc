@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <set>
 
 #include <fmt/format.h>
 
 #include <rpcrdma/decode/upper_layer.h>
+#include <rpcrdma/fabric/out_of_memory.h>
 #include <rpcrdma/nfs_probe/probe.h>
 #include <rpcrdma/service/program.h>
 #include <rpcrdma/stats/quantity.h>
@@ -24,6 +26,9 @@ constexpr std::uint32_t kListBytes = 32768;
 constexpr std::uint32_t kMode = 0600;
 // What is known of every server, until FSINFO tells more.
 constexpr std::uint32_t kUsualMost = 65536;
+// Whatever FSINFO says, larger ones are tried only if they are asked for: Linux's client reads and
+// writes no more at once, and a server that says 4 GiB shall not make us take as much.
+constexpr std::uint32_t kMostTried = 1U << 20;
 // Of READ's results without data: status, attributes, count, end of file, the data's length.
 constexpr std::uint32_t kReadResults = 4 + 88 + 4 + 4 + 4;
 // The longest Reply of that, header of RPC-over-RDMA without chunks included.
@@ -69,10 +74,12 @@ class Probe {
   Expected<Verdict> run() {
     const auto connected = caller_.connect(plan_.client, plan_.interrupted);
     if (!connected) return tl::unexpected(connected.error());
+    run_until_ =
+        plan_.whole < fabric::kNever - loop_.now() ? loop_.now() + plan_.whole : fabric::kNever;
     if (caller_.client().up() != 0) {
-      all_good_ = look() && make_file() && write_and_read() && commit();
+      all_good_ = or_told([this] { return look() && make_file() && write_and_read() && commit(); });
       // Whatever has happened, and also when it is not known whether the file was made.
-      if (may_exist_) all_good_ = remove() && all_good_;
+      if (may_exist_) all_good_ = or_told([this] { return remove(); }) && all_good_;
       look_at_server();
     }
     caller_.disconnect();
@@ -85,6 +92,16 @@ class Probe {
   }
 
  private:
+  // A step for which there is no memory has failed like others.
+  template <typename Steps>
+  bool or_told(Steps&& steps) {
+    try {
+      return steps();
+    } catch (const std::bad_alloc&) {
+      return told("memory", false, fabric::kOutOfMemory);
+    }
+  }
+
   static Caller::Call call_of(Proc proc) {
     Caller::Call call;
     call.proc = proc;
@@ -116,7 +133,13 @@ class Probe {
     tell_({name, good, detail, caller_.took()});
     return good;
   }
-  [[nodiscard]] bool goes_on() const { return !plan_.interrupted(); }
+  [[nodiscard]] bool goes_on() {
+    if (plan_.interrupted()) return false;
+    if (loop_.now() < run_until_) return true;
+    return told(
+        "time", false,
+        fmt::format("all steps together took longer than {}", stats::format_duration(plan_.whole)));
+  }
 
   bool look() {
     const auto problem = caller_.make({});
@@ -136,8 +159,13 @@ class Probe {
             "FSINFO", call, &nfs3::read_fsinfo, [this](const nfs3::FileSystem& fs, const Way&) {
               server_.read_most = fs.read_most;
               server_.write_most = fs.write_most;
-              return fmt::format("READ up to {}, WRITE up to {}", stats::format_bytes(fs.read_most),
-                                 stats::format_bytes(fs.write_most));
+              const bool is_more = std::min(fs.read_most, fs.write_most) > kMostTried;
+              return fmt::format(
+                  "READ up to {}, WRITE up to {}{}", stats::format_bytes(fs.read_most),
+                  stats::format_bytes(fs.write_most),
+                  is_more && plan_.sizes.empty()
+                      ? fmt::format("; up to {} is tried", stats::format_bytes(kMostTried))
+                      : "");
             })) {
       return false;
     }
@@ -198,7 +226,7 @@ class Probe {
       const std::uint32_t call =
           caller_.call_bytes([&](wire::XdrWriter& w) { nfs3::put_write(w, file_, 0, 0); });
       sizes = default_sizes(caller_.client().info(0).thresholds, call, kReadReplyBytes,
-                            std::min(read_most, write_most));
+                            std::min({read_most, write_most, kMostTried}));
     }
     for (const std::uint32_t size : sizes) {
       if (!goes_on() || !write(size) || !goes_on() || !read(size)) return false;
@@ -296,6 +324,7 @@ class Probe {
   std::string failed_;    // what is wrong with results that decode
   bool refused_ = false;  // the last step, by the server
   bool may_exist_ = false;
+  fabric::Time run_until_ = fabric::kNever;
   bool all_good_ = false;
   Server server_;
 };

@@ -1,6 +1,9 @@
+#include "counting_new.h"
 #include "tiny_nfs_for_tests.h"
 
 #include <algorithm>
+#include <new>
+#include <optional>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -162,6 +165,53 @@ TEST_F(Probing, AServerThatHasForgottenIsFound) {
   plan.sizes = {5};
   nfs.forgets = true;
   EXPECT_THAT(run(), ElementsAre("COMMIT: the server has started anew since the WRITEs"));
+}
+
+// What FSINFO says is the server's word, and its sizes would be our memory.
+TEST_F(Probing, SizesBeyondAMebibyteAreNotTriedUnasked) {
+  nfs.most = 1U << 20;
+  nfs.boasts = UINT32_MAX;
+  EXPECT_THAT(run(), IsEmpty());
+  EXPECT_EQ(detail("FSINFO"), "READ up to 4096 MiB, WRITE up to 4096 MiB; up to 1024 KiB is tried");
+  EXPECT_EQ(detail("WRITE 1048576"), "Read chunk");
+  EXPECT_EQ(detail("READ 1048576"), "Write chunk, the same data");
+  EXPECT_EQ(detail("WRITE 1048577"), "no such step");
+  EXPECT_EQ(verdict.server.read_most, UINT32_MAX);
+  EXPECT_FALSE(verdict.left_behind);
+}
+
+TEST_F(Probing, WhenTheTimeOfAllStepsIsOverNothingMoreIsBegun) {
+  plan.sizes = {5};
+  plan.whole = 0;
+  EXPECT_THAT(run(), ElementsAre(HasSubstr("time: all steps together took longer than")));
+  EXPECT_FALSE(verdict.good);
+  EXPECT_THAT(nfs.log, Not(Contains("CREATE")));
+}
+
+// Wherever memory runs out: the file is removed, or it is said that it may be there.
+TEST_F(Probing, NoFileIsLeftBehindUntoldWithoutMemory) {
+  plan.sizes = {5000};
+  plan.timeout = 2 * fabric::kSecond;
+  bool hit = true;
+  // All near the front, where a Call's parts are made for the first time, then fewer.
+  for (std::size_t allocation = 0; hit; allocation += 1 + allocation / 8) {
+    steps.clear();
+    nfs.files.erase("probe");
+    steps.reserve(100);
+    wire::testing::FailingNew failing(allocation);
+    std::optional<fabric::Expected<Verdict>> result;
+    try {
+      failing.in([&] {
+        result.emplace(probe(*loop, plan, [this](const Step& s) { steps.push_back(s); }));
+      });
+    } catch (const std::bad_alloc&) {
+      // Before anything was sent, or when all was done.
+    }
+    hit = failing.hit();
+    failing.stop();
+    const bool said = result && result->has_value() && (*result)->left_behind;
+    EXPECT_TRUE(said || !nfs.files.contains("probe")) << "at allocation " << allocation;
+  }
 }
 
 TEST_F(Probing, NoAnswerIsAFailure) {

@@ -27,6 +27,7 @@ class TinyNfs : public service::Program {
   std::uint32_t short_by = 0;             // bytes that WRITE leaves out
   std::uint32_t wrong_at = UINT32_MAX;    // byte of READ's data that is another one
   std::uint32_t most = 65536;             // bytes of READ and WRITE
+  std::uint32_t boasts = 0;               // bytes that FSINFO says instead; 0: not
   std::vector<std::string> log;           // procedures and sizes, as they came
 
  private:
@@ -96,8 +97,9 @@ class TinyNfs : public service::Program {
     });
   }
   void fsinfo(service::Call& call) {
+    const std::uint32_t said = boasts != 0 ? boasts : most;
     answer(call, [&](wire::XdrWriter& w) {
-      put_words(w, {0, 0, most, most, 1, most, most, 1, 4096, 0, 0, 0, 0, 0});
+      put_words(w, {0, 0, said, said, 1, said, said, 1, 4096, 0, 0, 0, 0, 0});
     });
   }
   void readdirplus(service::Call& call) {

@@ -64,6 +64,7 @@ void add(Families& f, const ServerFigures& s) {
   add_by(f, kClosed, kRole, "reason",
          {{"peer", c.closed_peer},
           {"protocol", c.closed_protocol},
+          {"memory", c.closed_memory},
           {"idle", c.closed_idle},
           {"handshake", c.closed_handshake},
           {"stopped", c.closed_stopped}});

@@ -45,6 +45,7 @@ Snapshot server_snapshot() {
   n.fill(f.counters.accepted, f.counters.rejected_full, f.counters.rejected_memory,
          f.counters.closed_peer, f.counters.closed_protocol, f.counters.closed_idle,
          f.counters.closed_handshake, f.counters.closed_stopped);  // 21 to 28
+  f.counters.closed_memory = 34;
   f.connections = 10;
   f.outstanding = 7;
   f.granted = 8;
@@ -86,6 +87,7 @@ Snapshot client_snapshot() {
   n.fill(q.retransmitted, q.duplicates, q.out_of_order, q.timeouts, q.acks_in, q.acks_out,
          q.naks_in, q.naks_out, q.rnr_in, q.rnr_out, q.ghosts);  // 34 to 44
   q.dropped = 1;
+  p.adapter.no_memory = 53;
   s.memory = {50, 51, 52};
   s.trace = {60, 61, 62, 63};
   return s;
@@ -150,6 +152,7 @@ TEST(Families, OfAServer) {
        {R"(rpcrdma_connections_rejected_total{reason="memory",role="server"})", 23},
        {R"(rpcrdma_connections_closed_total{reason="peer",role="server"})", 24},
        {R"(rpcrdma_connections_closed_total{reason="protocol",role="server"})", 25},
+       {R"(rpcrdma_connections_closed_total{reason="memory",role="server"})", 34},
        {R"(rpcrdma_connections_closed_total{reason="idle",role="server"})", 26},
        {R"(rpcrdma_connections_closed_total{reason="handshake",role="server"})", 27},
        {R"(rpcrdma_connections_closed_total{reason="stopped",role="server"})", 28},
@@ -208,6 +211,7 @@ TEST(Families, OfAProvider) {
                   {R"(rpcrdma_packets_dropped_total{direction="in",reason="too_short"})", 28},
                   {R"(rpcrdma_packets_dropped_total{direction="in",reason="malformed"})", 29},
                   {R"(rpcrdma_packets_dropped_total{direction="in",reason="stray"})", 30},
+                  {R"(rpcrdma_packets_dropped_total{direction="in",reason="no_memory"})", 53},
                   {R"(rpcrdma_packets_dropped_total{direction="in",reason="fault"})", 31},
                   {R"(rpcrdma_packets_dropped_total{direction="in",reason="unexpected"})", 45},
                   {R"(rpcrdma_packets_dropped_total{direction="out",reason="no_room"})", 32},

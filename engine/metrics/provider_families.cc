@@ -17,6 +17,7 @@ void add(Families& f, const soft::ProviderCounters& c) {
   drop("in", "too_short", c.udp.too_short);
   drop("in", "malformed", c.adapter.malformed);
   drop("in", "stray", c.adapter.strays);
+  drop("in", "no_memory", c.adapter.no_memory);
   drop("in", "unexpected", c.queue_pairs.ghosts + c.queue_pairs.dropped);
   drop("in", "fault", c.damaged);
   drop("out", "no_room", c.not_sent);

@@ -95,8 +95,21 @@ struct Channel::Impl {
     if (responder != nullptr) responder->detach();
   }
 
+  void completed(const fabric::Completion& completion, Time now);
   void receive(std::uint32_t slot, const fabric::Completion& completion, Time now);
   [[nodiscard]] Keep deliver(const Received& message);
+  void flush(Time now);
+
+  // Where memory runs out for what a connection's peer or owner wants, the connection fails, and
+  // nobody else hears of it.
+  template <typename Function>
+  void or_fail(Function&& function) {
+    try {
+      function();
+    } catch (const std::bad_alloc&) {
+      link.fail_out_of_memory();
+    }
+  }
 
   RequesterCore* requester;
   ResponderCore* responder;
@@ -198,7 +211,7 @@ void Channel::established(Time now) {
   i.link.now = i.heard = now;
   i.link.established = true;
   if (i.link.trace.on()) tell_receives(i.link.trace, i.receives.posted(), i.receives.posted(), now);
-  if (i.requester != nullptr) i.requester->established(now);
+  if (i.requester != nullptr) i.or_fail([&] { i.requester->established(now); });
 }
 
 void Channel::attach(Requester& requester, Time now) {
@@ -206,7 +219,7 @@ void Channel::attach(Requester& requester, Time now) {
   i.link.now = now;
   i.requester = requester.impl_.get();
   i.requester->attach(i.link);
-  i.requester->established(now);
+  i.or_fail([&] { i.requester->established(now); });
 }
 
 void Channel::detach_requester(Time now) {
@@ -235,36 +248,40 @@ void Channel::completed(const fabric::Completion& completion, Time now) {
   Impl& i = *impl_;
   i.link.now = now;
   if (!i.begun || i.ended) return;
+  i.or_fail([&] { i.completed(completion, now); });
+}
+
+void Channel::Impl::completed(const fabric::Completion& completion, Time now) {
   const WorkId id = WorkId::decode(completion.id);
   if (completion.status == fabric::Status::kFlushed) {
-    i.link.down = true;  // which is about to be told
+    link.down = true;  // which is about to be told
     return;
   }
   if (completion.status != fabric::Status::kSuccess) {
-    if (i.link.trace.on()) tell_failed(i.link.trace, completion, now);
+    if (link.trace.on()) tell_failed(link.trace, completion, now);
     const bool silent = completion.status == fabric::Status::kRetriesExceeded;
     const std::string what =
         id.kind != WorkKind::kProbe
             ? fmt::format("{} failed", fabric::operation_name(completion.operation))
         : silent ? "the peer does not answer"
                  : "the question for a sign of life failed";
-    return i.link.fail(fmt::format("{}: {}", what, fabric::status_name(completion.status)),
-                       side_of_failure(completion.status));
+    return link.fail(fmt::format("{}: {}", what, fabric::status_name(completion.status)),
+                     side_of_failure(completion.status));
   }
-  i.heard = now;
+  heard = now;
   switch (id.kind) {
     case WorkKind::kReceive:
-      return i.receive(id.slot, completion, now);
+      return receive(id.slot, completion, now);
     case WorkKind::kCallSend:
     case WorkKind::kFence:
     case WorkKind::kReplyRead:
     case WorkKind::kDoneSend:
-      if (i.requester != nullptr) i.requester->completed(id, now);
+      if (requester != nullptr) requester->completed(id, now);
       return;
     case WorkKind::kRead:
     case WorkKind::kReplySend:
     case WorkKind::kReplyFence:
-      if (i.responder != nullptr) i.responder->completed(id, now);
+      if (responder != nullptr) responder->completed(id, now);
       return;
     case WorkKind::kExpose:
     case WorkKind::kWrite:
@@ -308,22 +325,26 @@ void Channel::flush(Time now) {
   Impl& i = *impl_;
   i.link.now = now;
   if (!i.begun || i.ended || i.link.down || !i.link.failure.empty()) return;
+  i.or_fail([&] { i.flush(now); });
+}
+
+void Channel::Impl::flush(Time now) {
   // Before anything that the peer may answer.
-  const Expected<std::uint32_t> receives = i.receives.post(*i.connection);
-  if (receives && *receives != 0 && i.link.trace.on()) {
-    tell_receives(i.link.trace, *receives, i.receives.posted(), now);
+  const Expected<std::uint32_t> fresh = receives.post(*connection);
+  if (fresh && *fresh != 0 && link.trace.on()) {
+    tell_receives(link.trace, *fresh, receives.posted(), now);
   }
-  Expected<void> posted = receives.map([](std::uint32_t) {});
-  if (posted && i.link.open()) {
-    if (i.requester != nullptr) i.requester->flush(now);
-    if (i.responder != nullptr) i.responder->flush();
-    posted = i.link.work.post(*i.connection, i.link.trace, now);
+  Expected<void> posted = fresh.map([](std::uint32_t) {});
+  if (posted && link.open()) {
+    if (requester != nullptr) requester->flush(now);
+    if (responder != nullptr) responder->flush();
+    posted = link.work.post(*connection, link.trace, now);
   }
   if (posted) return;
   if (posted.error().code == Errc::kNotConnected) {
-    i.link.down = true;  // which is about to be told
+    link.down = true;  // which is about to be told
   } else {
-    i.link.fail(fmt::format("work could not be posted: {}", posted.error().message), trace::kHere);
+    link.fail(fmt::format("work could not be posted: {}", posted.error().message), trace::kHere);
   }
 }
 
@@ -334,8 +355,10 @@ Time Channel::deadline() const {
 
 void Channel::expire(Time now) {
   impl_->link.now = now;
-  if (impl_->requester != nullptr) impl_->requester->expire(now);
-  if (impl_->responder != nullptr) impl_->responder->expire(now);
+  impl_->or_fail([&] {
+    if (impl_->requester != nullptr) impl_->requester->expire(now);
+    if (impl_->responder != nullptr) impl_->responder->expire(now);
+  });
 }
 
 const std::string& Channel::failure() const {

@@ -6,10 +6,13 @@
 #include "work_queue.h"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include <rpcrdma/fabric/out_of_memory.h>
 #include <rpcrdma/fabric/provider.h>
 #include <rpcrdma/protocol/channel.h>
 #include <rpcrdma/protocol/memory_pool.h>
@@ -31,11 +34,18 @@ struct Link {
   }
 
   // Nothing more is sent over it. `side`: whose fault it is; `xid`: of a Call that it is about.
-  void fail(std::string reason, std::uint8_t side, std::uint32_t xid = 0) {
+  void fail(std::string_view reason, std::uint8_t side, std::uint32_t xid = 0) noexcept {
     if (!failure.empty() || down) return;
     if (trace.on()) tell_error(trace, side, xid, reason, now);
-    failure = std::move(reason);
+    try {
+      failure = reason;
+    } catch (const std::bad_alloc&) {
+      failure = fabric::kOutOfMemory;
+    }
   }
+  // Memory ran out in the middle of something. Whatever was half done is given up and given back
+  // with the connection.
+  void fail_out_of_memory() noexcept { fail(fabric::kOutOfMemory, trace::kHere); }
   [[nodiscard]] bool open() const { return established && !down && failure.empty(); }
   // Those of Calls sent here. The first of version 2 is short, and so had better be its Reply: both
   // thresholds change with that (section 6.1 of draft-cel-nfsv4-rpcrdma-version-two-02).

@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include <rpcrdma/fabric/out_of_memory.h>
 #include <rpcrdma/protocol/memory_pool.h>
 
 namespace rpcrdma::protocol {
@@ -52,7 +53,8 @@ fabric::Expected<Block> MemoryPool::take(std::uint32_t bytes) {
   const unsigned size_class = std::max(shift, kLeastShift) - kLeastShift;
   std::vector<Block>& free = free_[size_class];
   if (free.empty()) {
-    if (auto added = add_slab(size_class); !added) return tl::unexpected(std::move(added.error()));
+    auto added = fabric::or_out_of_memory([&] { return add_slab(size_class); });
+    if (!added) return tl::unexpected(std::move(added.error()));
   }
   const Block block = free.back();
   free.pop_back();
@@ -80,14 +82,16 @@ fabric::Expected<void> MemoryPool::add_slab(unsigned size_class) {
 
   auto slab = std::make_unique<Slab>();
   slab->bytes = {new_slab(bytes), FreeSlab{bytes}};
-  if (!slab->bytes) return fabric::fail(fabric::Errc::kSystem, "no memory is left");
+  if (!slab->bytes) return fabric::fail(fabric::Errc::kSystem, fabric::kOutOfMemory);
+  // Before the provider knows it, so that nothing fails behind that.
+  free_[size_class].reserve(blocks_[size_class] + count);
+  slabs_.reserve(std::bit_ceil(slabs_.size() + 1));
   auto memory = provider_.remember({slab->bytes.get(), bytes});
   if (!memory) return tl::unexpected(std::move(memory.error()));
   static_cast<fabric::Memory&>(*slab) = *memory;
   slab->size_class = size_class;
   registered_ += bytes;
   blocks_[size_class] += count;
-  free_[size_class].reserve(blocks_[size_class]);
   // Taken from the back: the lowest address first.
   for (std::size_t i = count; i-- > 0;) {
     free_[size_class].push_back({slab->bytes.get() + i * block, block, slab.get()});

@@ -11,7 +11,12 @@ namespace rpcrdma::protocol {
 tl::expected<std::uint32_t, const char*> ReplyPulls::begin(Link& link, const Received& reply,
                                                            std::uint64_t most, std::uint32_t flight,
                                                            std::uint32_t credits) {
-  const std::uint32_t slot = pulls_.take();
+  std::uint32_t slot = kNoSlot;
+  try {
+    slot = pulls_.take();
+  } catch (const std::bad_alloc&) {
+    return tl::unexpected<const char*>("there is no memory to read it");
+  }
   if (slot == kNoSlot) return tl::unexpected<const char*>("too many Replies are read at a time");
   ReplyPull& p = pulls_[slot];
   p.used = true;

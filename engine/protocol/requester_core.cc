@@ -103,6 +103,7 @@ fabric::Expected<std::uint32_t> RequesterCore::option(const OptionSpec& spec, Ti
 }
 
 std::uint32_t RequesterCore::new_call(Time timeout, std::uint64_t cookie, Time now) {
+  by_xid_.reserve_one();
   const std::uint32_t index = calls_.take();
   if (index == kNoSlot) return kNoSlot;
   Call& c = calls_[index];
@@ -775,7 +776,11 @@ void RequesterCore::finish(std::uint32_t index, MemoryPool* pool, Time now) {
   by_xid_.erase(c.xid);
   c.used = false;
   calls_.give(index);
-  owner_.on_outcome(outcome);
+  try {
+    owner_.on_outcome(outcome);
+  } catch (const std::bad_alloc&) {
+    if (link_ != nullptr) link_->fail_out_of_memory();
+  }
   if (reply) pool->give(reply);
   if (received) pool->give(received);
   if (pull != kNoSlot) pulls_.give(pull, *pool);

@@ -160,7 +160,13 @@ Keep ResponderCore::receive(const Received& message) {
     receive_done(message.header->xid);
     return Keep::kNo;
   }
-  const std::uint32_t index = serving_.take();
+  std::uint32_t index = kNoSlot;
+  try {
+    index = serving_.take();
+  } catch (const std::bad_alloc&) {
+    link_->fail_out_of_memory();
+    return Keep::kNo;
+  }
   if (index != kNoSlot) return begin(index, message);
   if (outstanding_ >= highest_grant_) {
     over_credit(message);
@@ -324,11 +330,25 @@ void ResponderCore::hand_up(std::uint32_t index, Time pulled) {
   call.offer = s.call.offer;
   call.received = s.received_at;
   call.pulled = pulled;
-  owner_.on_call(call);
+  try {
+    owner_.on_call(call);
+  } catch (const std::bad_alloc&) {
+    if (link_ != nullptr) link_->fail_out_of_memory();
+  }
 }
 
 fabric::Expected<void> ResponderCore::reply(std::uint64_t id, std::span<const Piece> message,
                                             Time now) {
+  try {
+    return do_reply(id, message, now);
+  } catch (const std::bad_alloc&) {
+    if (link_ != nullptr) link_->fail_out_of_memory();
+    return fabric::fail(Errc::kSystem, fabric::kOutOfMemory);
+  }
+}
+
+fabric::Expected<void> ResponderCore::do_reply(std::uint64_t id, std::span<const Piece> message,
+                                               Time now) {
   const auto index = static_cast<std::uint32_t>(id);
   Serving* const s = serving_.find(index, static_cast<std::uint32_t>(id >> 32U));
   if (s == nullptr || s->state != State::kOwned) return fabric::fail(Errc::kNotConnected);

@@ -58,6 +58,8 @@ class ResponderCore : public WorkSource {
     fabric::Time at = 0;
   };
 
+  [[nodiscard]] fabric::Expected<void> do_reply(std::uint64_t id, std::span<const Piece> message,
+                                                fabric::Time now);
   [[nodiscard]] Keep begin(std::uint32_t index, const Received& message);
   [[nodiscard]] Keep serve(std::uint32_t index, const Received& message);
   // Begins with the Read chunks of those that wait, as far as there is memory.

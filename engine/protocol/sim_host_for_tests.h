@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <memory>
+#include <utility>
 
 #include <rpcrdma/soft/adapter.h>
 #include <rpcrdma/soft/sim_network.h>
@@ -42,18 +43,26 @@ class SimHost : public soft::SimNode, public fabric::testing::NullProvider {
       const fabric::ConnectionOptions& options) override {
     const auto id = adapter.connect(peer, port, options, net_.now());
     if (!id) return tl::unexpected(id.error());
-    return std::unique_ptr<fabric::Connection>(std::make_unique<SimConnection>(*this, *id));
+    try {
+      return std::unique_ptr<fabric::Connection>(std::make_unique<SimConnection>(*this, *id));
+    } catch (const std::bad_alloc&) {
+      adapter.destroy(*id, net_.now());
+      return fabric::fail(fabric::Errc::kSystem);
+    }
   }
   std::size_t take(std::span<fabric::Completion> completions) override {
     return adapter.take(completions);
   }
   bool take(fabric::Event& event) override {
-    soft::AdapterEvent e;
-    if (!adapter.take(e)) return false;
-    soft::move_event(e, event);
-    if (e.type == fabric::EventType::kRequest) {
-      event.request = std::make_unique<SimConnection>(*this, e.connection);
+    if (!event_waits_ && !adapter.take(event_)) return false;
+    event_waits_ = true;  // until there is memory for what its owner gets
+    std::unique_ptr<fabric::Connection> request;
+    if (event_.type == fabric::EventType::kRequest) {
+      request = std::make_unique<SimConnection>(*this, event_.connection);
     }
+    soft::move_event(event_, event);
+    event.request = std::move(request);
+    event_waits_ = false;
     return true;
   }
   // Something was done that may have to be sent.
@@ -99,6 +108,8 @@ class SimHost : public soft::SimNode, public fabric::testing::NullProvider {
 
   soft::SimNetwork& net_;
   soft::SimNetwork::NodeId id_;
+  soft::AdapterEvent event_;
+  bool event_waits_ = false;
 };
 
 }  // namespace rpcrdma::protocol::testing

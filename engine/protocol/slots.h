@@ -16,7 +16,7 @@ class Slots {
  public:
   explicit Slots(std::uint32_t limit) : limit_(limit) {}
 
-  // kNoSlot: all are in use.
+  // kNoSlot: all are in use. Throws std::bad_alloc, and then all is as it was.
   [[nodiscard]] std::uint32_t take() {
     if (!free_.empty()) {
       const std::uint32_t index = free_.back();
@@ -24,10 +24,10 @@ class Slots {
       return index;
     }
     if (size() >= limit_) return kNoSlot;
+    // So that give() needs no memory; more than one place at a time, as a vector grows by itself.
+    if (free_.capacity() <= slots_.size()) free_.reserve(2 * slots_.size() + 1);
     slots_.push_back(std::make_unique<T>());
     slots_.back()->generation = 1;
-    // So that give() needs no memory; more than one place at a time, as a vector grows by itself.
-    if (free_.capacity() < slots_.size()) free_.reserve(2 * slots_.size());
     return size() - 1;
   }
   void give(std::uint32_t index) {

@@ -24,8 +24,13 @@ class XidTable {
   }
   // Is not there.
   void insert(std::uint32_t xid, std::uint32_t slot) {
-    if (++size_ * 2 > entries_.size()) grow();
+    reserve_one();
+    ++size_;
     put({xid, slot});
+  }
+  // The next insert() needs no memory.
+  void reserve_one() {
+    if ((size_ + 1) * 2 > entries_.size()) grow();
   }
   // Is there. What stood behind it because of it moves up, so that no marks of the dead remain.
   void erase(std::uint32_t xid) {
@@ -64,7 +69,8 @@ class XidTable {
   }
 
   void grow() {
-    const auto before = std::exchange(entries_, std::vector<Entry>(2 * entries_.size()));
+    std::vector<Entry> larger(2 * entries_.size());
+    const auto before = std::exchange(entries_, std::move(larger));
     mask_ = static_cast<std::uint32_t>(entries_.size() - 1);
     for (const Entry& e : before) {
       if (e.slot != kNoSlot) put(e);

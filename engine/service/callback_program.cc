@@ -188,8 +188,10 @@ class Session : public ReverseObserver {
 
   [[nodiscard]] bool begin_one() {
     if (free_.empty()) {
-      free_.push_back(calls_.size());
+      calls_.reserve(std::bit_ceil(calls_.size() + 1));
+      free_.reserve(calls_.capacity());  // so that an outcome finds its place
       calls_.emplace_back();
+      free_.push_back(calls_.size() - 1);
     }
     const std::size_t slot = free_.back();
     const std::uint32_t bytes = bulk_result(request_);

@@ -6,12 +6,14 @@
 #include "trace_hooks.h"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <random>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include <rpcrdma/fabric/out_of_memory.h>
 #include <rpcrdma/fabric/rejection.h>
 #include <rpcrdma/fabric/time_heap.h>
 #include <rpcrdma/protocol/channel.h>
@@ -160,6 +162,9 @@ struct Client::Impl : LoopMember {
       options.requester.rfc5666 = true;
       ++options.requester.max_calls;  // for CONF_RDMA
     }
+    dirty.reserve(options.connections);
+    flushing.reserve(options.connections);
+    timers.reserve(options.connections);
     for (std::uint32_t i = 0; i < options.connections; ++i) {
       protocol::RequesterOptions requester = options.requester;
       requester.first_xid = static_cast<std::uint32_t>(random());
@@ -359,7 +364,11 @@ struct Client::Impl : LoopMember {
   // `what`: empty when it was asked for.
   void disconnect(Link& link, std::string_view what, Time now) {
     link.state = LinkState::kClosing;
-    link.what = what;
+    try {
+      link.what = what;
+    } catch (const std::bad_alloc&) {
+      link.what = fabric::kOutOfMemory;
+    }
     link.due = later(now, options.connect_timeout);
     watch(link);
     link.channel->connection().disconnect();
@@ -407,7 +416,20 @@ struct Client::Impl : LoopMember {
   // ----- what the loop hands in
 
   void on_event(std::uint32_t key, fabric::Event& event, Time now) override {
-    Link& link = *links[key];
+    or_lose(*links[key], now, [&] { on_event_of(*links[key], event, now); });
+  }
+
+  // Where memory runs out for a connection, that one is lost.
+  template <typename Function>
+  void or_lose(Link& link, Time now, Function&& function) {
+    try {
+      function();
+    } catch (const std::bad_alloc&) {
+      if (link.channel != nullptr) lost(link, {trace::kHere, 0, fabric::kOutOfMemory, true}, now);
+    }
+  }
+
+  void on_event_of(Link& link, fabric::Event& event, Time now) {
     switch (event.type) {
       case EventType::kEstablished:
         if (link.state == LinkState::kConnecting) established(link, event, now);
@@ -519,7 +541,7 @@ struct Client::Impl : LoopMember {
     while (timers.first_time() <= now) {
       Link& link = *links[timers.first()];
       timers.remove(link.number);
-      expire(link, now);
+      or_lose(link, now, [&] { expire(link, now); });
       watch(link);
     }
   }

@@ -1,6 +1,7 @@
 #include "dispatcher_state.h"
 
 #include <algorithm>
+#include <new>
 
 namespace rpcrdma::service {
 
@@ -70,6 +71,15 @@ void DispatcherState::orphan() {
 
 void DispatcherState::on_call(const protocol::IncomingCall& incoming) {
   ++counters_.calls;
+  try {
+    serve(incoming);
+  } catch (const std::bad_alloc&) {
+    // Of one that was answered already, or ended with its connection, this says nothing.
+    (void)fail(incoming.id, CallError::kSystemError);
+  }
+}
+
+void DispatcherState::serve(const protocol::IncomingCall& incoming) {
   const auto rpc = wire::decode_rpc(incoming.stream);
   if (!rpc || rpc->type != wire::MsgType::kCall) {
     ++counters_.not_calls;
@@ -283,8 +293,13 @@ std::size_t DispatcherState::find(std::uint64_t id) const {
 std::size_t DispatcherState::find_or_add(std::uint64_t id) {
   const std::size_t slot = find(id);
   if (slot == slots_.size()) {
-    ids_.push_back(id);
     slots_.emplace_back();
+    try {
+      ids_.push_back(id);
+    } catch (const std::bad_alloc&) {
+      slots_.pop_back();
+      throw;
+    }
   }
   return slot;
 }

@@ -53,6 +53,7 @@ class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
     bool ended = false;  // sent or cancelled
   };
 
+  void serve(const protocol::IncomingCall& incoming);
   void dispatch(const protocol::IncomingCall& incoming, const wire::RpcCall& call,
                 std::uint32_t header_bytes);
   [[nodiscard]] bool check_credential(const wire::RpcCall& call, Credential& credential,

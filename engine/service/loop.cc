@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <new>
 #include <vector>
 
 #include <fmt/format.h>
@@ -70,6 +72,16 @@ struct Loop::Impl {
     }
   }
 
+  // Whatever runs out of memory in `function`, the others are served.
+  template <typename Function>
+  void guard(Function&& function) {
+    try {
+      function();
+    } catch (const std::bad_alloc&) {
+      ++counters.no_memory;
+    }
+  }
+
   void give_event() {
     ++counters.events;
     if (event.type == fabric::EventType::kProviderLost) {
@@ -96,11 +108,13 @@ struct Loop::Impl {
 
   bool give_events() {
     bool any = false;
-    while (lost.empty() && provider.take(event)) {
-      any = true;
-      give_event();
-      event.request.reset();
-    }
+    guard([&] {
+      while (lost.empty() && provider.take(event)) {
+        any = true;
+        guard([&] { give_event(); });
+        event.request.reset();
+      }
+    });
     return any;
   }
 
@@ -109,7 +123,9 @@ struct Loop::Impl {
     std::size_t n = 0;
     do {
       n = provider.take(completions);
-      for (const fabric::Completion& c : std::span(completions).first(n)) give_completion(c);
+      for (const fabric::Completion& c : std::span(completions).first(n)) {
+        guard([&] { give_completion(c); });
+      }
       counters.completions += n;
       any = any || n != 0;
     } while (n == completions.size());
@@ -118,7 +134,7 @@ struct Loop::Impl {
 
   // True when there was anything.
   Expected<bool> work() {
-    provider.progress();
+    guard([&] { provider.progress(); });
     now = read();
     // Before a connection's first completion it is established, and after its last comes its end.
     bool any = give_events();
@@ -131,13 +147,13 @@ struct Loop::Impl {
       for_each([&](LoopMember& m) {
         if (m.deadline() > now) return;
         any = true;
-        m.expire(now);
+        guard([&] { m.expire(now); });
       });
       check_at = now + kDeadlineCheck;
     }
     // What came has been worked on since, and what leaves now is told with the time of now.
     if (any && trace::on(options.tracer)) now = read();
-    for_each([&](LoopMember& m) { m.flush(now); });
+    for_each([&](LoopMember& m) { guard([&] { m.flush(now); }); });
     std::erase(members, nullptr);
     if (any) busy = now;
     return any;
@@ -284,8 +300,10 @@ void Loop::leave(LoopMember& member) {
 
 std::uint64_t Loop::add_cookie(LoopMember& member, std::uint32_t key) {
   if (impl_->free_routes.empty()) {
-    impl_->free_routes.push_back(static_cast<std::uint32_t>(impl_->routes.size()));
+    impl_->routes.reserve(std::bit_ceil(impl_->routes.size() + 1));
+    impl_->free_routes.reserve(impl_->routes.capacity());
     impl_->routes.emplace_back();
+    impl_->free_routes.push_back(static_cast<std::uint32_t>(impl_->routes.size() - 1));
   }
   const std::uint32_t index = impl_->free_routes.back();
   impl_->free_routes.pop_back();

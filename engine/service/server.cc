@@ -7,8 +7,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <new>
 #include <string>
+#include <utility>
 
+#include <rpcrdma/fabric/out_of_memory.h>
 #include <rpcrdma/fabric/rejection.h>
 #include <rpcrdma/fabric/time_heap.h>
 #include <rpcrdma/protocol/channel.h>
@@ -24,6 +28,7 @@ using fabric::Time;
 namespace {
 
 constexpr std::uint32_t kListener = UINT32_MAX;  // its key in the loop
+constexpr std::string_view kNoMemory = "too little memory";
 // Beyond all places there is an eighth more for peers that have none, so that none shuts out all
 // others; and an eighth of the memory is for the connections that there are.
 constexpr std::uint32_t kReservedPart = 8;
@@ -35,6 +40,25 @@ enum class State : std::uint8_t { kAccepted, kUp, kClosing };
 wire::Bytes as_bytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
+
+// A cookie of the loop's, which is dropped unless it is kept.
+class Cookie {
+ public:
+  Cookie(Loop& loop, std::uint64_t value) : loop_(loop), value_(value) {}
+  ~Cookie() {
+    if (!kept_) loop_.drop_cookie(value_);
+  }
+  Cookie(const Cookie&) = delete;
+  Cookie& operator=(const Cookie&) = delete;
+
+  [[nodiscard]] std::uint64_t value() const { return value_; }
+  void keep() { kept_ = true; }
+
+ private:
+  Loop& loop_;
+  const std::uint64_t value_;
+  bool kept_ = false;
+};
 
 // Members in the order that they need each other: the channel goes first.
 struct Connection {
@@ -73,6 +97,8 @@ const char* close_reason_name(CloseReason reason) {
       return "handshake";
     case CloseReason::kStopped:
       return "stopped";
+    case CloseReason::kMemory:
+      return "memory";
   }
   return "?";
 }
@@ -117,6 +143,16 @@ struct Server::Impl : LoopMember {
 
   // ----- connections come and go
 
+  // What an observer does with it is its own affair, and no connection's.
+  template <typename Function>
+  void observe(Function&& function) {
+    try {
+      function(observer);
+    } catch (const std::bad_alloc&) {
+      ++counters.unobserved;
+    }
+  }
+
   void reject(fabric::Event& event, std::string_view what, std::uint64_t& counter, Time now) {
     ++counter;
     // The peer learns it, or that nobody answers.
@@ -124,7 +160,7 @@ struct Server::Impl : LoopMember {
     tell_failed(loop, new_trace_connection(loop),
                 {trace::kHere, kConsumerReject, what, false, as_bytes(what)},
                 {false, options.port, event.peer}, now);
-    observer.on_rejected(event.peer, what);
+    observe([&](ServerObserver& o) { o.on_rejected(event.peer, what); });
   }
 
   [[nodiscard]] bool has_connection(const fabric::Address& peer) const {
@@ -140,8 +176,32 @@ struct Server::Impl : LoopMember {
     }
     const std::uint64_t limit = loop.memory().limit();
     if (loop.memory().in_use() >= limit - limit / kReservedPart) {
-      return reject(event, "too little memory", counters.rejected_memory, now);
+      return reject(event, kNoMemory, counters.rejected_memory, now);
     }
+    try {
+      admit(event, now);
+    } catch (const std::bad_alloc&) {
+      if (event.request != nullptr) return reject(event, kNoMemory, counters.rejected_memory, now);
+      ++counters.rejected_memory;
+      observe([&](ServerObserver& o) { o.on_rejected(event.peer, kNoMemory); });
+    }
+  }
+
+  // A key, with all that the connection of that key may need a place in.
+  std::uint32_t next_key() {
+    if (free_keys.empty()) {
+      const std::size_t places = slots.size() + 1;
+      slots.reserve(std::bit_ceil(places));
+      free_keys.reserve(slots.capacity());
+      dirty.reserve(2 * slots.capacity());
+      timers.reserve(places);
+      slots.emplace_back();
+      free_keys.push_back(static_cast<std::uint32_t>(places - 1));
+    }
+    return free_keys.back();
+  }
+
+  void admit(fabric::Event& event, Time now) {
     auto c = std::make_unique<Connection>(programs, event.peer, loop, options.responder);
     c->info.number = ++last_number;
     c->info.peer = event.peer;
@@ -163,11 +223,7 @@ struct Server::Impl : LoopMember {
         std::make_unique<protocol::Channel>(loop.memory(), channel, nullptr, &c->responder);
     c->channel->agree(agreed);
 
-    if (free_keys.empty()) {
-      free_keys.push_back(static_cast<std::uint32_t>(slots.size()));
-      slots.emplace_back();
-    }
-    const std::uint32_t key = free_keys.back();
+    const std::uint32_t key = next_key();
     c->dispatcher.attach(
         [r = &c->responder](std::uint64_t id, std::span<const protocol::Piece> message, Time at) {
           return r->reply(id, message, at);
@@ -178,7 +234,8 @@ struct Server::Impl : LoopMember {
             ? [this,
                key](const wire::RdmaConfigRequest& request) { return configure(key, request); }
             : Dispatcher::Configure());
-    c->cookie = loop.add_cookie(*this, key);
+    Cookie cookie(loop, loop.add_cookie(*this, key));
+    c->cookie = cookie.value();
     fabric::ConnectionOptions connection;
     connection.cookie = c->cookie;
     connection.depths = c->channel->depths();
@@ -187,12 +244,13 @@ struct Server::Impl : LoopMember {
     auto begun = c->channel->begin(std::move(event.request));
     if (begun) begun = c->channel->connection().accept(connection);
     if (!begun) {
-      loop.drop_cookie(c->cookie);
       ++counters.rejected_memory;
       tell_failed(loop, c->trace, {trace::kHere, 0, begun.error().message},
                   {false, options.port, c->info.peer}, now);
-      return observer.on_rejected(c->info.peer, begun.error().message);
+      observe([&](ServerObserver& o) { o.on_rejected(c->info.peer, begun.error().message); });
+      return;
     }
+    cookie.keep();
     free_keys.pop_back();
     slots[key] = std::move(c);
     watch(key);
@@ -226,11 +284,9 @@ struct Server::Impl : LoopMember {
     if (c->state != State::kClosing) ++count_of(reason);
     --count;
     share_credits();
-    if (was_up) {
-      observer.on_closed(c->info, reason, what);
-    } else {
-      observer.on_rejected(c->info.peer, what);
-    }
+    observe([&](ServerObserver& o) {
+      was_up ? o.on_closed(c->info, reason, what) : o.on_rejected(c->info.peer, what);
+    });
   }
 
   Expected<void> bind(std::uint32_t key, std::shared_ptr<ReverseClient> client) {
@@ -266,7 +322,7 @@ struct Server::Impl : LoopMember {
     c.info.thresholds.receive = terms.inline_receive;
     c.info.configured = answer(options.inline_threshold, options.config);
     c.channel->agree(terms);
-    observer.on_configured(c.info);
+    observe([&](ServerObserver& o) { o.on_configured(c.info); });
     return *c.info.configured;
   }
 
@@ -280,6 +336,8 @@ struct Server::Impl : LoopMember {
         return counters.closed_handshake;
       case CloseReason::kStopped:
         return counters.closed_stopped;
+      case CloseReason::kMemory:
+        return counters.closed_memory;
       case CloseReason::kPeer:
         break;
     }
@@ -293,7 +351,11 @@ struct Server::Impl : LoopMember {
     c.state = State::kClosing;
     c.changed = now;
     c.reason = reason;
-    c.what = what;
+    try {
+      c.what = what;
+    } catch (const std::bad_alloc&) {
+      c.what = fabric::kOutOfMemory;
+    }
     c.channel->connection().disconnect();
   }
 
@@ -314,6 +376,18 @@ struct Server::Impl : LoopMember {
       if (event.type == EventType::kRequest) on_request(event, now);
       return;
     }
+    try {
+      on_event_of(key, event, now);
+    } catch (const std::bad_alloc&) {
+      if (slots[key] == nullptr) return;
+      if (event.type == EventType::kEstablished) {
+        return begin_close(*slots[key], CloseReason::kMemory, fabric::kOutOfMemory, now);
+      }
+      remove(key, CloseReason::kMemory, fabric::kOutOfMemory, trace::kHere, event.failed);
+    }
+  }
+
+  void on_event_of(std::uint32_t key, fabric::Event& event, Time now) {
     Connection& c = *slots[key];
     switch (event.type) {
       case EventType::kEstablished:
@@ -326,7 +400,7 @@ struct Server::Impl : LoopMember {
              c.peer_private_data, c.info.thresholds, event, options.version.versions},
             now);
         c.peer_private_data = {};
-        observer.on_connected(c.info);
+        observe([&](ServerObserver& o) { o.on_connected(c.info); });
         c.channel->established(now);
         mark(key);
         break;
@@ -374,8 +448,8 @@ struct Server::Impl : LoopMember {
     if (slots[key] == nullptr) return;
     slots[key]->active = loop.now();
     if (slots[key]->dirty) return;
-    slots[key]->dirty = true;
     dirty.push_back(key);
+    slots[key]->dirty = true;
   }
 
   void flush(Time now) override {
@@ -386,8 +460,9 @@ struct Server::Impl : LoopMember {
       Connection& c = *slots[key];
       c.dirty = false;
       c.channel->flush(now);
-      if (!c.channel->failure().empty()) {
-        begin_close(c, CloseReason::kProtocol, c.channel->failure(), now);
+      if (const std::string& failure = c.channel->failure(); !failure.empty()) {
+        const bool is_ours = failure == fabric::kOutOfMemory;
+        begin_close(c, is_ours ? CloseReason::kMemory : CloseReason::kProtocol, failure, now);
       }
       watch(key);
     }

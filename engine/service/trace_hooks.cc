@@ -1,5 +1,8 @@
 #include "trace_hooks.h"
 
+#include <new>
+#include <string>
+
 #include <fmt/format.h>
 
 #include <rpcrdma/trace/tracer.h>
@@ -75,7 +78,13 @@ void tell_failed(Loop& loop, std::uint32_t connection, const EndedConnection& en
   event.peer = what.peer.gid();
   event.port = what.port;
   event.active = what.active ? 1 : 0;
-  tell(loop, connection, end, event, fmt::format("{}: {}", what.peer.to_string(), end.what), now);
+  std::string text;
+  try {
+    text = fmt::format("{}: {}", what.peer.to_string(), end.what);
+  } catch (const std::bad_alloc&) {
+    return tell(loop, connection, end, event, end.what, now);
+  }
+  tell(loop, connection, end, event, text, now);
 }
 
 }  // namespace rpcrdma::service

@@ -6,7 +6,8 @@
 
 #include <malloc.h>
 
-// Clang's runtime of ThreadSanitizer has an `operator new` of its own and lets no program define another.
+// Clang's runtime of ThreadSanitizer has an `operator new` of its own and lets no program define
+// another.
 #if defined(__clang__)
 #if __has_feature(thread_sanitizer)
 #define COUNTED_BY_RUNTIME 1
@@ -17,7 +18,30 @@ namespace {
 // Tests with threads link this, too: relaxed is enough, since a test counts what is its own.
 std::atomic<std::size_t> count = 0;
 std::atomic<std::size_t> live = 0;
+thread_local rpcrdma::wire::testing::FailingNew* failing = nullptr;
 }  // namespace
+
+namespace rpcrdma::wire::testing {
+
+FailingNew::Scope::Scope(FailingNew* in) : before_(failing) {
+  failing = in;
+}
+FailingNew::Scope::~Scope() {
+  failing = before_;
+}
+
+bool FailingNew::next_fails() {
+  if (failing == nullptr || failing->fail_ == 0) return false;
+  if (failing->succeed_ != 0) {
+    --failing->succeed_;
+    return false;
+  }
+  if (failing->fail_ != kAll) --failing->fail_;
+  failing->hit_ = true;
+  return true;
+}
+
+}  // namespace rpcrdma::wire::testing
 
 #if defined(COUNTED_BY_RUNTIME)
 // It tells of malloc(), too. Called before main(), so not instrumented.
@@ -32,26 +56,77 @@ extern "C" [[clang::disable_sanitizer_instrumentation]] void __sanitizer_free_ho
 }
 #else
 namespace {
+
+using rpcrdma::wire::testing::FailingNew;
+
+void* allocate(std::size_t size) noexcept {
+  count.fetch_add(1, std::memory_order_relaxed);
+  void* const p = FailingNew::next_fails() ? nullptr : std::malloc(size == 0 ? 1 : size);
+  if (p != nullptr) live.fetch_add(::malloc_usable_size(p), std::memory_order_relaxed);
+  return p;
+}
+// Slabs and the like, which are not counted.
+void* allocate(std::size_t size, std::align_val_t alignment) noexcept {
+  void* p = nullptr;
+  if (FailingNew::next_fails()) return nullptr;
+  return ::posix_memalign(&p, static_cast<std::size_t>(alignment), size) == 0 ? p : nullptr;
+}
+void* or_throw(void* p) {
+  if (p == nullptr) throw std::bad_alloc();
+  return p;
+}
 void give_back(void* p) noexcept {
   live.fetch_sub(::malloc_usable_size(p), std::memory_order_relaxed);
   std::free(p);
 }
+
 }  // namespace
 
-// None is inlined: a compiler that sees free() behind a `new` expression warns of a mismatch.
+// All of them: a sanitizer has its own for those that a program leaves out, and takes a block that
+// one of these allocated and one of its own gives back for an error. None is inlined: a compiler
+// that sees free() behind a `new` expression warns of a mismatch.
 [[gnu::noinline]] void* operator new(std::size_t size) {
-  count.fetch_add(1, std::memory_order_relaxed);
-  if (void* p = std::malloc(size == 0 ? 1 : size)) {
-    live.fetch_add(::malloc_usable_size(p), std::memory_order_relaxed);
-    return p;
-  }
-  throw std::bad_alloc();
+  return or_throw(allocate(size));
+}
+[[gnu::noinline]] void* operator new[](std::size_t size) {
+  return or_throw(allocate(size));
+}
+[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) {
+  return or_throw(allocate(size, alignment));
+}
+[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return allocate(size);
+}
+[[gnu::noinline]] void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return allocate(size);
+}
+[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment,
+                                     const std::nothrow_t&) noexcept {
+  return allocate(size, alignment);
 }
 [[gnu::noinline]] void operator delete(void* p) noexcept {
   give_back(p);
 }
+[[gnu::noinline]] void operator delete[](void* p) noexcept {
+  give_back(p);
+}
 [[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept {
   give_back(p);
+}
+[[gnu::noinline]] void operator delete[](void* p, std::size_t) noexcept {
+  give_back(p);
+}
+[[gnu::noinline]] void operator delete(void* p, const std::nothrow_t&) noexcept {
+  give_back(p);
+}
+[[gnu::noinline]] void operator delete[](void* p, const std::nothrow_t&) noexcept {
+  give_back(p);
+}
+[[gnu::noinline]] void operator delete(void* p, std::align_val_t) noexcept {
+  std::free(p);
+}
+[[gnu::noinline]] void operator delete(void* p, std::size_t, std::align_val_t) noexcept {
+  std::free(p);
 }
 #endif
 

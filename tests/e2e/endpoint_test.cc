@@ -443,6 +443,43 @@ TEST_F(Endpoint, PacketsThatWereWrittenAreAnalyzedWithoutErrors) {
   }
 }
 
+// A limit of a file's length stands for a disk that fills up; it must not end the program either.
+TEST_F(Endpoint, AFileOfPacketsThatBecomesFullIsToldAndAnalyzedAsSuch) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  const std::string file = folder_.file("full.pcapng");
+  for (const std::string& command :
+       {"load " + to_server() + "--count 500", "ping " + to_server() + "-c 100 -i 1ms"}) {
+    const Result r = run("ulimit -f 32; RPCRDMA " + command + " --pcapng " + file);
+    EXPECT_EQ(r.status, 2) << command << r.out;
+    const std::string told = "--pcapng: " + file + ": cannot write: File too large\n";
+    const std::size_t at = r.err.find(told);
+    ASSERT_NE(at, std::string::npos) << r.err;
+    EXPECT_EQ(r.err.find(told, at + 1), std::string::npos) << r.err;
+    EXPECT_THAT(r.err, HasSubstr(" packets are not in " + file));
+    const Result analysis = run("RPCRDMA analyze " + file);
+    EXPECT_EQ(analysis.status, 0) << analysis.err;
+    EXPECT_THAT(analysis.out, Not(HasSubstr("Healthy"))) << analysis.out;
+    EXPECT_THAT(analysis.out, HasSubstr(" packets were dropped while capturing"));
+    EXPECT_THAT(analysis.out, Not(HasSubstr("ends within"))) << analysis.out;
+  }
+  stop(server);
+}
+
+// As SIGKILL leaves it.
+TEST_F(Endpoint, AFileOfPacketsThatWasNotClosedIsAnalyzedAsSuch) {
+  const std::string file = folder_.file("killed.pcapng");
+  Background server(serving({"--pcapng", file}));
+  ASSERT_TRUE(server.wait_for("listening"));
+  load("--count 2000 --procedure echo --size 1000");
+  server.signal(SIGKILL);
+  server.finish();
+  const Result r = run("RPCRDMA analyze " + file);
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("the recording was not closed")) << r.out;
+  EXPECT_THAT(r.out, Not(HasSubstr("Healthy"))) << r.out;
+}
+
 TEST_F(Endpoint, BothVersionsAndDirectionsAreAnalyzedWithoutErrors) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("listening"));

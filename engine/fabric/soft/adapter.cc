@@ -4,10 +4,11 @@
 #include "trace_hooks.h"
 
 #include <algorithm>
-#include <deque>
+#include <new>
 #include <random>
 #include <unordered_map>
 
+#include <rpcrdma/fabric/out_of_memory.h>
 #include <rpcrdma/fabric/time_heap.h>
 #include <rpcrdma/soft/adapter.h>
 #include <rpcrdma/wire/icrc.h>
@@ -25,6 +26,7 @@ constexpr unsigned kBurst = 16;
 constexpr std::uint32_t kCmQkey = 0x80010000;  // IBA 10.2.5
 constexpr std::uint32_t kFirstQpn = 2;         // 0 and 1 are management's
 constexpr std::size_t kMaxSlots = 0xfffd;
+constexpr std::uint32_t kNoSlot = UINT32_MAX;
 constexpr std::uint16_t kConsumerReject = 28;
 
 constexpr std::array<std::uint32_t, 6> kMtus{0, 256, 512, 1024, 2048, 4096};
@@ -76,13 +78,14 @@ struct Adapter::Impl {
   ConnectionManager cm;
   MemoryTable memory;
   fabric::Completions completions;
-  std::deque<AdapterEvent> events;
+  // There is a place for each slot: of a connection one waits at a time.
+  fabric::Ring<AdapterEvent> events{kMaxSlots + 1};
   // Of a connection the last, which waits until its completions were taken.
   struct End {
     AdapterEvent event;
     std::uint64_t after = 0;  // completions
   };
-  std::deque<End> ends;
+  fabric::Ring<End> ends{kMaxSlots + 1};
   std::vector<Slot> slots;
   std::vector<std::uint32_t> free_slots;
   std::unordered_map<CmId, std::uint32_t> by_cm;  // to a slot
@@ -110,22 +113,18 @@ struct Adapter::Impl {
 
   [[nodiscard]] fabric::Expected<std::uint32_t> make_slot(std::uint64_t cookie,
                                                           const fabric::QueueDepths& depths) {
-    std::uint32_t index = 0;
-    if (!free_slots.empty()) {
-      index = free_slots.back();
-      free_slots.pop_back();
-    } else if (slots.size() < options.max_connections) {
-      index = static_cast<std::uint32_t>(slots.size());
-      // Linux's connection manager remembers the numbers of queue pairs for a while after their
-      // end, and rejects who comes with one of them as stale: each program begins elsewhere.
-      slots.emplace_back().generation = static_cast<std::uint8_t>(random());
-    } else {
-      return fabric::fail(Errc::kNoRoom, "as many connections as are allowed");
+    if (free_slots.empty()) {
+      if (slots.size() >= options.max_connections) {
+        return fabric::fail(Errc::kNoRoom, "as many connections as are allowed");
+      }
+      add_slot();
     }
+    const std::uint32_t index = free_slots.back();
     Slot& s = slots[index];
     ++s.generation;
     const std::uint32_t qpn = std::uint32_t{s.generation} << 16U | (index + kFirstQpn);
     s.qp = std::make_unique<QueuePair>(qpn, cookie, depths, memory, completions);
+    free_slots.pop_back();
     s.cookie = cookie;
     s.cm = 0;
     s.phase = Phase::kConnecting;
@@ -136,12 +135,27 @@ struct Adapter::Impl {
     return index;
   }
 
+  // With all that its connections may need a place in.
+  void add_slot() {
+    const std::size_t count = slots.size() + 1;
+    events.reserve(count);
+    ends.reserve(count);
+    active.reserve(count);
+    deadlines.reserve(count);
+    slots.reserve(std::bit_ceil(count));
+    free_slots.reserve(slots.capacity());
+    // Linux's connection manager remembers the numbers of queue pairs for a while after their end,
+    // and rejects who comes with one of them as stale: each program begins elsewhere.
+    slots.emplace_back().generation = static_cast<std::uint8_t>(random());
+    free_slots.push_back(static_cast<std::uint32_t>(slots.size() - 1));
+  }
+
   void free_slot(std::uint32_t index) {
     Slot& s = slots[index];
     if (s.cm != 0) by_cm.erase(s.cm);
     completions.forget(s.qp->qpn());
-    std::erase_if(events, [&](const AdapterEvent& e) { return e.connection == s.qp->qpn(); });
-    std::erase_if(ends, [&](const End& e) { return e.event.connection == s.qp->qpn(); });
+    events.erase_if([&](const AdapterEvent& e) { return e.connection == s.qp->qpn(); });
+    ends.erase_if([&](const End& e) { return e.event.connection == s.qp->qpn(); });
     over += s.qp->counters();
     s.qp.reset();
     s.phase = Phase::kDown;
@@ -172,8 +186,10 @@ struct Adapter::Impl {
 
   AdapterEvent& tell(EventType type, const Slot& s) {
     const bool more_will_come = type == EventType::kRequest || type == EventType::kEstablished;
-    AdapterEvent& e = more_will_come ? events.emplace_back()
-                                     : ends.emplace_back(End{{}, completions.pushed()}).event;
+    if (!more_will_come) ends.next().after = completions.pushed();
+    AdapterEvent& e = more_will_come ? events.next() : ends.next().event;
+    more_will_come ? events.push() : ends.push();
+    e = {};
     e.type = type;
     e.connection = s.qp->qpn();
     e.cookie = s.cookie;
@@ -209,7 +225,13 @@ struct Adapter::Impl {
     AdapterEvent& told = tell(EventType::kDisconnected, s);
     told.failed = true;
     told.reason = s.qp->reason();
+    disconnect(s, now);
+  }
+
+  // What it tells of that says nothing new here, and leaves the place for what comes next.
+  void disconnect(const Slot& s, Time now) {
     cm.disconnect(s.cm, now);
+    handle_cm(now);
   }
 
   void connect_qp(Slot& s) {
@@ -249,11 +271,17 @@ struct Adapter::Impl {
     if (e.path_mtu == 0 || e.path_mtu >= kMtus.size() || kMtus[e.path_mtu] > options.mtu) {
       return refuse(kInvalidMtu, "it is larger than here");
     }
-    const auto made = make_slot(0, options.max_depths);
-    if (!made) return refuse(kNoResources, made.error().message.c_str());
+    const auto made = fabric::or_out_of_memory([&] {
+      by_cm.try_emplace(e.id, kNoSlot);
+      return make_slot(0, options.max_depths);
+    });
+    if (!made) {
+      by_cm.erase(e.id);
+      return refuse(kNoResources, made.error().message.c_str());
+    }
+    by_cm[e.id] = *made;
     Slot& s = slots[*made];
     s.cm = e.id;
-    by_cm[e.id] = *made;
     s.phase = Phase::kRequested;
     s.port = e.port;
     s.path = e.path;
@@ -296,7 +324,12 @@ struct Adapter::Impl {
       case CmEventType::kReply:
         s.peer = e.peer;
         s.local.responder_resources = std::min(s.local.responder_resources, e.peer.initiator_depth);
-        connect_qp(s);
+        try {
+          connect_qp(s);
+        } catch (const std::bad_alloc&) {
+          s.qp->fail(fabric::kOutOfMemory);
+          return check_failed(s, now);
+        }
         cm.establish(e.id, now);
         established(s, std::move(e.private_data));
         break;
@@ -317,6 +350,8 @@ struct Adapter::Impl {
         break;
     }
   }
+
+  void receive(const Path& path, wire::Bytes packet, Time now);
 
   void on_mad(const Path& path, const wire::RocePacket& packet, Time now) {
     if (!of_our_partition(packet.bth.pkey)) return;  // IBA 9.6.1: silently
@@ -377,7 +412,7 @@ Adapter::Adapter(const AdapterOptions& options, std::uint64_t seed)
 Adapter::~Adapter() = default;
 
 fabric::Expected<fabric::Memory> Adapter::remember(std::span<std::uint8_t> memory) {
-  return impl_->memory.remember(memory);
+  return fabric::or_out_of_memory([&] { return impl_->memory.remember(memory); });
 }
 void Adapter::forget(const fabric::Memory& memory) {
   impl_->memory.forget(memory.local_key);
@@ -385,26 +420,28 @@ void Adapter::forget(const fabric::Memory& memory) {
 
 fabric::Expected<void> Adapter::listen(std::uint16_t port, std::uint64_t cookie) {
   if (port == 0) return fabric::fail(Errc::kBadArgument, "there is no port 0");
-  if (!impl_->listeners.emplace(port, cookie).second) {
-    return fabric::fail(Errc::kBadArgument, "there is a listener on this port already");
-  }
-  impl_->cm.listen(port);
-  return {};
+  return fabric::or_out_of_memory([&]() -> fabric::Expected<void> {
+    if (!impl_->listeners.emplace(port, cookie).second) {
+      return fabric::fail(Errc::kBadArgument, "there is a listener on this port already");
+    }
+    impl_->cm.listen(port);
+    return {};
+  });
 }
 void Adapter::unlisten(std::uint16_t port, Time now) {
   Impl& i = *impl_;
   i.listeners.erase(port);
   i.cm.unlisten(port);
-  std::vector<ConnectionId> untold;
-  for (const AdapterEvent& e : i.events) {
-    if (e.type != EventType::kRequest) continue;
-    const Slot* const s = i.find(e.connection);
-    if (s != nullptr && s->port == port) untold.push_back(e.connection);
-  }
-  for (const ConnectionId id : untold) {
-    i.tell_refused({i.find(id)->path.remote, port, kConsumerReject, "nobody listens any more"},
-                   now);
-    destroy(id, now);
+  // destroy() takes an event out of the queue, and the next one comes to its place.
+  for (std::uint64_t n = i.events.begin(); n != i.events.end();) {
+    const AdapterEvent& e = i.events[n];
+    const Slot* const s = e.type == EventType::kRequest ? i.find(e.connection) : nullptr;
+    if (s == nullptr || s->port != port) {
+      ++n;
+      continue;
+    }
+    i.tell_refused({s->path.remote, port, kConsumerReject, "nobody listens any more"}, now);
+    destroy(e.connection, now);
   }
 }
 
@@ -415,7 +452,8 @@ fabric::Expected<ConnectionId> Adapter::connect(const fabric::Address& peer, std
   if (peer.ipv6 != i.options.address.ipv6) {
     return fabric::fail(Errc::kBadArgument, "the peer's address is of another family than ours");
   }
-  const auto made = i.make_slot(options.cookie, options.depths);
+  const auto made =
+      fabric::or_out_of_memory([&] { return i.make_slot(options.cookie, options.depths); });
   if (!made) return tl::unexpected(made.error());
   Slot& s = i.slots[*made];
   i.trace(s, options);
@@ -436,13 +474,17 @@ fabric::Expected<ConnectionId> Adapter::connect(const fabric::Address& peer, std
   request.retry_count = s.retry_count;
   request.local_ack_timeout = s.ack_timeout;
   request.private_data = options.private_data;
-  const auto id = i.cm.connect(request, now);
+  const auto id = fabric::or_out_of_memory([&]() -> fabric::Expected<CmId> {
+    auto begun = i.cm.connect(request, now);
+    if (begun) s.cm = *begun;
+    if (begun) i.by_cm[*begun] = *made;
+    return begun;
+  });
   if (!id) {
+    if (s.cm != 0) i.disconnect(s, now);
     i.free_slot(*made);
     return tl::unexpected(id.error());
   }
-  s.cm = *id;
-  i.by_cm[*id] = *made;
   return s.local.qpn;
 }
 
@@ -457,11 +499,19 @@ fabric::Expected<void> Adapter::accept(ConnectionId id, const fabric::Connection
   s->local.responder_resources = std::min(options.responder_resources, s->peer.initiator_depth);
   s->local.initiator_depth = std::min(options.initiator_depth, s->peer.responder_resources);
   s->local.rnr_retry_count = options.rnr_retry_count;
-  const auto done = i.cm.accept(s->cm, s->local, options.private_data, now);
+  auto done = fabric::or_out_of_memory(
+      [&] { return i.cm.accept(s->cm, s->local, options.private_data, now); });
   if (!done) return done;
   s->phase = Phase::kAccepted;
-  i.connect_qp(*s);
-  return {};
+  done = fabric::or_out_of_memory([&]() -> fabric::Expected<void> {
+    i.connect_qp(*s);
+    return {};
+  });
+  if (!done) {
+    s->phase = Phase::kDown;
+    i.disconnect(*s, now);
+  }
+  return done;
 }
 
 fabric::Expected<void> Adapter::reject(ConnectionId id, std::span<const std::uint8_t> private_data,
@@ -469,25 +519,27 @@ fabric::Expected<void> Adapter::reject(ConnectionId id, std::span<const std::uin
   Impl& i = *impl_;
   Slot* const s = i.find(id);
   if (s == nullptr || s->phase != Phase::kRequested) return fabric::fail(Errc::kNotConnected);
-  const auto done = i.cm.reject(s->cm, kConsumerReject, private_data, now);
-  if (!done) return done;
-  i.end(*s, EventType::kRejected, "");
-  return {};
+  const auto done = fabric::or_out_of_memory(
+      [&] { return i.cm.reject(s->cm, kConsumerReject, private_data, now); });
+  if (done) i.end(*s, EventType::kRejected, "");
+  return done;
 }
 
 void Adapter::disconnect(ConnectionId id, Time now) {
   Impl& i = *impl_;
   Slot* const s = i.find(id);
   if (s == nullptr || s->phase == Phase::kDown) return;
-  i.cm.disconnect(s->cm, now);
   i.end(*s, EventType::kDisconnected, "disconnected here");
+  i.disconnect(*s, now);
 }
 
 void Adapter::destroy(ConnectionId id, Time now) {
   Impl& i = *impl_;
   Slot* const s = i.find(id);
   if (s == nullptr) return;
-  if (s->phase != Phase::kDown) i.cm.disconnect(s->cm, now);
+  const bool was_up = s->phase != Phase::kDown;
+  s->phase = Phase::kDown;
+  if (was_up) i.disconnect(*s, now);
   i.free_slot(Impl::index_of(id));
 }
 
@@ -498,7 +550,7 @@ fabric::Expected<std::size_t> Adapter::post_send(ConnectionId id,
   if (s == nullptr || s->phase != Phase::kEstablished) return fabric::fail(Errc::kNotConnected);
   std::size_t posted = 0;
   for (const fabric::SendRequest& r : requests) {
-    const auto done = s->qp->post_send(r);
+    const auto done = fabric::or_out_of_memory([&] { return s->qp->post_send(r); });
     if (!done && posted == 0) return tl::unexpected(done.error());
     if (!done) break;
     ++posted;
@@ -513,7 +565,7 @@ fabric::Expected<std::size_t> Adapter::post_receive(
   if (s == nullptr) return fabric::fail(Errc::kNotConnected);
   std::size_t posted = 0;
   for (const fabric::ReceiveRequest& r : requests) {
-    const auto done = s->qp->post_receive(r);
+    const auto done = fabric::or_out_of_memory([&] { return s->qp->post_receive(r); });
     if (!done && posted == 0) return tl::unexpected(done.error());
     if (!done) break;
     ++posted;
@@ -526,14 +578,14 @@ fabric::Expected<fabric::Exposure> Adapter::expose(ConnectionId id, const fabric
                                                    fabric::Access access) {
   Slot* const s = impl_->find(id);
   if (s == nullptr || s->phase != Phase::kEstablished) return fabric::fail(Errc::kNotConnected);
-  return s->qp->expose(memory, data, length, access);
+  return fabric::or_out_of_memory([&] { return s->qp->expose(memory, data, length, access); });
 }
 
 fabric::Expected<void> Adapter::invalidate(ConnectionId id, std::uint64_t work,
                                            std::uint32_t handle) {
   Slot* const s = impl_->find(id);
   if (s == nullptr) return fabric::fail(Errc::kNotConnected);
-  return s->qp->invalidate(work, handle);
+  return fabric::or_out_of_memory([&] { return s->qp->invalidate(work, handle); });
 }
 
 std::size_t Adapter::take(std::span<fabric::Completion> completions) {
@@ -544,12 +596,12 @@ bool Adapter::take(AdapterEvent& event) {
   Impl& i = *impl_;
   if (!i.events.empty()) {
     event = std::move(i.events.front());
-    i.events.pop_front();
+    i.events.pop();
     return true;
   }
   if (i.ends.empty() || i.ends.front().after > i.completions.taken()) return false;
   event = std::move(i.ends.front().event);
-  i.ends.pop_front();
+  i.ends.pop();
   return true;
 }
 
@@ -558,34 +610,41 @@ bool Adapter::anything_to_take() const {
 }
 
 void Adapter::receive(const Path& path, wire::Bytes packet, Time now) {
-  Impl& i = *impl_;
-  ++i.counters.packets_in;
+  try {
+    impl_->receive(path, packet, now);
+  } catch (const std::bad_alloc&) {
+    ++impl_->counters.no_memory;
+  }
+}
+
+void Adapter::Impl::receive(const Path& path, wire::Bytes packet, Time now) {
+  ++counters.packets_in;
   wire::RocePacket p;
   // The ICRC was checked and cut off by who carries the packets.
   if (!wire::decode_roce(packet, packet.size() + wire::kIcrcBytes, p)) {
-    ++i.counters.malformed;
+    ++counters.malformed;
     return;
   }
   if (p.bth.dest_qp == wire::kGsiQp) {
     if (p.bth.opcode == static_cast<std::uint8_t>(wire::Opcode::kUdSendOnly)) {
-      return i.on_mad(path, p, now);
+      return on_mad(path, p, now);
     }
-    ++i.counters.malformed;
+    ++counters.malformed;
     return;
   }
-  Slot* const s = i.find(p.bth.dest_qp);
+  Slot* const s = find(p.bth.dest_qp);
   constexpr std::uint8_t kServiceBits = 5;
   if (s == nullptr || s->path.remote != path.remote || (p.bth.opcode >> kServiceBits) != 0) {
-    ++i.counters.strays;
+    ++counters.strays;
     return;
   }
   if (s->phase == Phase::kAccepted) {
-    i.cm.data_came(s->cm);
-    i.handle_cm(now);
+    cm.data_came(s->cm);
+    handle_cm(now);
   }
   s->qp->receive(p, now);
-  i.touch(Impl::index_of(p.bth.dest_qp));
-  i.check_failed(*s, now);
+  touch(index_of(p.bth.dest_qp));
+  check_failed(*s, now);
 }
 
 bool Adapter::transmit(OutPacket& packet, Time now) {
@@ -600,7 +659,7 @@ Time Adapter::deadline() const {
 
 void Adapter::expire(Time now) {
   Impl& i = *impl_;
-  if (i.cm.deadline() <= now) {
+  while (i.cm.deadline() <= now) {
     i.cm.expire(now);
     i.handle_cm(now);
   }

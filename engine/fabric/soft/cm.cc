@@ -1,6 +1,7 @@
 #include "cm_impl.h"
 
 #include <bit>
+#include <new>
 #include <utility>
 #include <variant>
 
@@ -40,6 +41,7 @@ fabric::Expected<CmId> ConnectionManager::connect(const CmConnect& request, fabr
   if (!cm_qpn_good(request.local.qpn) || !cm_path_mtu_good(request.path_mtu)) {
     return fabric::fail(fabric::Errc::kBadArgument, "the QPN or the path MTU cannot be");
   }
+  std::vector<std::uint8_t> private_data(request.private_data.begin(), request.private_data.end());
   CmConnection* const c = impl_->create(request.path);
   if (c == nullptr) return fabric::fail(fabric::Errc::kNoRoom);
   c->active = true;
@@ -51,7 +53,7 @@ fabric::Expected<CmId> ConnectionManager::connect(const CmConnect& request, fabr
   c->path_mtu = request.path_mtu;
   c->retry_count = request.retry_count;
   c->local_ack_timeout = request.local_ack_timeout;
-  c->private_data.assign(request.private_data.begin(), request.private_data.end());
+  c->private_data = std::move(private_data);
   c->retries_left = impl_->limits.retries;
   impl_->ask(*c, kPendingReq);
   impl_->expect_answer(*c, now);
@@ -69,11 +71,11 @@ fabric::Expected<void> ConnectionManager::accept(CmId id, const CmQueuePair& loc
   if (c == nullptr || c->state != CmState::kWaiting) {
     return fabric::fail(fabric::Errc::kNotConnected);
   }
+  c->private_data.assign(private_data.begin(), private_data.end());
   impl_->leave_waiting(*c);
   c->state = CmState::kReplying;
   c->pending = 0;
   c->local = local;
-  c->private_data.assign(private_data.begin(), private_data.end());
   c->retries_left = impl_->limits.retries;
   impl_->ask(*c, kPendingRep);
   impl_->expect_answer(*c, now);
@@ -88,8 +90,9 @@ fabric::Expected<void> ConnectionManager::reject(CmId id, std::uint16_t reason,
   if (c == nullptr || c->state != CmState::kWaiting) {
     return fabric::fail(fabric::Errc::kNotConnected);
   }
+  std::vector<std::uint8_t> told(private_data.begin(), private_data.end());
   impl_->enter_time_wait(*c, now);
-  c->private_data.assign(private_data.begin(), private_data.end());
+  c->private_data = std::move(told);
   impl_->ask_rej(*c, kAboutReq, reason);
   return {};
 }
@@ -121,6 +124,7 @@ void ConnectionManager::receive(const Path& path, wire::Bytes mad, fabric::Time 
     ++impl_->counters.dropped;
     return;
   }
+  impl_->make_room();
   std::visit([&](const auto& message) { impl_->on(message, decoded->header, path, now); },
              decoded->message);
 }
@@ -140,7 +144,7 @@ bool ConnectionManager::transmit(const Path*& path, wire::Bytes& mad) {
   } else if (!cm.answers.empty()) {
     cm.path = cm.answers.front().path;
     cm_write(cm.answers.front(), cm.mad);
-    cm.answers.pop_front();
+    cm.answers.pop();
   } else {
     return false;
   }
@@ -153,7 +157,7 @@ bool ConnectionManager::transmit(const Path*& path, wire::Bytes& mad) {
 bool ConnectionManager::next_event(CmEvent& event) {
   if (impl_->events.empty()) return false;
   event = std::move(impl_->events.front());
-  impl_->events.pop_front();
+  impl_->events.pop();
   return true;
 }
 
@@ -162,7 +166,14 @@ fabric::Time ConnectionManager::deadline() const {
 }
 
 void ConnectionManager::expire(fabric::Time now) {
-  while (CmConnection* const c = impl_->timers.take_due(now)) impl_->timed_out(*c, now);
+  try {
+    while (deadline() <= now) {
+      impl_->events.reserve(impl_->events.size() + 1);
+      impl_->timed_out(*impl_->timers.take_due(now), now);
+    }
+  } catch (const std::bad_alloc&) {
+    // What is due stays due, and finds room when the events were taken.
+  }
 }
 
 const ConnectionManager::Counters& ConnectionManager::counters() const {

@@ -32,6 +32,7 @@ void ConnectionManager::Impl::on(const wire::CmRep& m, const wire::MadHeader& h,
   }
   if (c->state != CmState::kRequesting) return repeated_rep(*c, m);
 
+  std::vector<std::uint8_t> private_data(m.private_data.begin(), m.private_data.end());
   c->remote_id = m.local_comm_id;
   if (stale_qpn(at, m.local_qpn, now)) {
     CmEvent& event = tell(*c, CmEventType::kRejected);
@@ -39,6 +40,7 @@ void ConnectionManager::Impl::on(const wire::CmRep& m, const wire::MadHeader& h,
     enter_time_wait(*c, now);
     return ask_rej(*c, kAboutRep, kRejStale);
   }
+  by_remote_qpn[{at.remote, m.local_qpn}] = c;
   timers.stop(c->timer);
   sending.remove(*c);
   c->pending = 0;
@@ -47,12 +49,11 @@ void ConnectionManager::Impl::on(const wire::CmRep& m, const wire::MadHeader& h,
   c->remote_guid = m.local_ca_guid;
   c->remote_qpn = m.local_qpn;
   c->remote_psn = m.starting_psn;
-  by_remote_qpn[{at.remote, m.local_qpn}] = c;
 
   CmEvent& event = tell(*c, CmEventType::kReply);
   event.peer = {m.local_qpn,       m.starting_psn,    m.responder_resources,
                 m.initiator_depth, m.rnr_retry_count, m.end_to_end_flow_control};
-  event.private_data.assign(m.private_data.begin(), m.private_data.end());
+  event.private_data = std::move(private_data);
 }
 
 void ConnectionManager::Impl::repeated_rep(CmConnection& c, const wire::CmRep& m) {

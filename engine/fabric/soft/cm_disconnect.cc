@@ -73,9 +73,10 @@ void ConnectionManager::Impl::on(const wire::CmRej& m, const wire::MadHeader&, c
     case CmState::kReplied:
     case CmState::kWaiting:
     case CmState::kReplying: {
+      std::vector<std::uint8_t> private_data(m.private_data.begin(), m.private_data.end());
       CmEvent& event = tell(*c, CmEventType::kRejected);
       event.reason = m.reason;
-      event.private_data.assign(m.private_data.begin(), m.private_data.end());
+      event.private_data = std::move(private_data);
       // Who asked has nothing more to answer; who was asked may be asked again.
       if (c->active) return erase(*c);
       return enter_time_wait(*c, now);

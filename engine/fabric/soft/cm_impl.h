@@ -13,13 +13,13 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include <rpcrdma/fabric/address.h>
+#include <rpcrdma/fabric/ring.h>
 #include <rpcrdma/soft/cm.h>
 #include <rpcrdma/wire/cm.h>
 
@@ -37,10 +37,19 @@ struct CmRefused {
   fabric::Time until = 0;  // then its sender has given up, and it is another one
 };
 
+// Answers without a connection that wait for transmit(); who asks for more at a time repeats what
+// was not answered.
+inline constexpr std::size_t kMaxCmAnswers = 1024;
+// Events that come of one message, or one call, at most.
+inline constexpr std::size_t kCmEventsAtOnce = 4;
+
 struct ConnectionManager::Impl {
   Impl(const CmLimits& given, std::uint64_t seed);
 
   // --- The table (cm_table.cc)
+
+  // Places for what comes of a message, so that nothing that is begun for it stops half-way.
+  void make_room();
 
   [[nodiscard]] CmConnection* find(CmId id);
   // The same, if it is between the two addresses of `path`.
@@ -107,8 +116,8 @@ struct ConnectionManager::Impl {
   CmTimers timers;
   CmList<CmConnection, &CmConnection::sending> sending;
   CmList<CmConnection, &CmConnection::time_wait> time_wait;  // the oldest is first
-  std::deque<CmAnswer> answers;
-  std::deque<CmEvent> events;
+  fabric::Ring<CmAnswer> answers{kMaxCmAnswers};
+  fabric::Ring<CmEvent> events{SIZE_MAX};
 
   // By receive(); and the last REQ that was refused, so that it is told once.
   std::optional<CmRefusal> refusal;

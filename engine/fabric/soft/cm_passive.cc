@@ -3,6 +3,9 @@
 #include "partition.h"
 
 #include <algorithm>
+#include <new>
+#include <utility>
+#include <vector>
 
 namespace rpcrdma::soft {
 namespace {
@@ -130,27 +133,34 @@ void ConnectionManager::Impl::admit(const wire::CmReq& m, const wire::MadHeader&
   const std::size_t already = of_peer == waiting.end() ? 0 : of_peer->second;
   const bool room =
       waiting_total < limits.waiting_requests && already < limits.waiting_requests - waiting_total;
+  const wire::Bytes rest = m.private_data.subspan(wire::kIpCmHeaderBytes);
+  std::vector<std::uint8_t> private_data(rest.begin(), rest.end());
   CmConnection* const c = room ? create(at) : nullptr;
   if (c == nullptr) {
     return refuse(m, h, at, kRejNoResources, now,
                   room ? "as many connections as are allowed" : "too many requests wait");
   }
 
+  c->remote_id = m.local_comm_id;
+  c->remote_qpn = m.local_qpn;
+  try {
+    by_remote_id[{at.remote, m.local_comm_id}] = c;
+    by_remote_qpn[{at.remote, m.local_qpn}] = c;
+    ++waiting[at.remote];
+  } catch (const std::bad_alloc&) {
+    erase(*c);
+    throw;
+  }
   c->state = CmState::kWaiting;
   c->path.udp_source_port = cm_source_port(m.primary.flow_label);
   c->port = wire::service_port(m.service_id);
   c->transaction_id = h.transaction_id;
-  c->remote_id = m.local_comm_id;
   c->remote_guid = m.local_ca_guid;
-  c->remote_qpn = m.local_qpn;
   c->remote_psn = m.starting_psn;
   c->remote_timeout = std::min(cm_time(m.local_cm_response_timeout), kMaxPatience);
   c->remote_patience =
       std::clamp(c->remote_timeout * (m.max_cm_retries + 1), kMinPatience, kMaxPatience);
   c->give_up = now + kMaxWaiting;
-  by_remote_id[{at.remote, m.local_comm_id}] = c;
-  by_remote_qpn[{at.remote, m.local_qpn}] = c;
-  ++waiting[at.remote];
   ++waiting_total;
   timers.set(c->timer, *c, now + c->remote_patience);
 
@@ -162,8 +172,7 @@ void ConnectionManager::Impl::admit(const wire::CmReq& m, const wire::MadHeader&
   event.path_mtu = m.path_mtu;
   event.retry_count = m.retry_count;
   event.local_ack_timeout = m.primary.local_ack_timeout;
-  const wire::Bytes rest = m.private_data.subspan(wire::kIpCmHeaderBytes);
-  event.private_data.assign(rest.begin(), rest.end());
+  event.private_data = std::move(private_data);
 }
 
 void ConnectionManager::Impl::on(const wire::CmRtu& m, const wire::MadHeader&, const Path& at,

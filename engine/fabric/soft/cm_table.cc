@@ -5,10 +5,6 @@
 namespace rpcrdma::soft {
 namespace {
 
-// What is answered without a connection waits here for transmit(); who asks for more at a time
-// repeats what was not answered.
-constexpr std::size_t kMaxAnswers = 1024;
-
 // Time-wait lasts as long as something of the connection may still be under way (12.9.8.4), and as
 // long as the peer may repeat what we answered last.
 constexpr int kTimeWaitTimeouts = 4;
@@ -35,6 +31,12 @@ ConnectionManager::Impl::Impl(const CmLimits& given, std::uint64_t seed)
   times.response_code = cm_time_code(limits.response_timeout);
   times.retries = limits.retries;
   times.service_code = kServiceCode;
+  make_room();
+}
+
+void ConnectionManager::Impl::make_room() {
+  events.reserve(events.size() + kCmEventsAtOnce);
+  if (!answers.full()) answers.reserve(answers.size() + 1);
 }
 
 CmConnection* ConnectionManager::Impl::find(CmId id) {
@@ -52,6 +54,7 @@ CmConnection* ConnectionManager::Impl::create(const Path& at) {
     if (time_wait.front() == nullptr) return nullptr;
     erase(*time_wait.front());
   }
+  timers.reserve(connections.size() + 1);
   CmId id = ids.next_communication();
   while (connections.contains(id)) id = ids.next_communication();
   CmConnection& c = connections[id];
@@ -81,17 +84,19 @@ void ConnectionManager::Impl::ask_rej(CmConnection& c, std::uint8_t about, std::
 }
 
 bool ConnectionManager::Impl::answer(CmAnswer a) {
-  if (answers.size() >= kMaxAnswers) {
+  if (answers.full()) {
     ++counters.dropped;
     return false;
   }
   a.path.udp_source_port = Path{}.udp_source_port;  // that of the peer says nothing of ours
-  answers.push_back(a);
+  answers.push(a);
   return true;
 }
 
 CmEvent& ConnectionManager::Impl::tell(const CmConnection& c, CmEventType type) {
-  CmEvent& event = events.emplace_back();
+  CmEvent& event = events.next();
+  events.push();
+  event = {};
   event.type = type;
   event.id = c.id;
   return event;

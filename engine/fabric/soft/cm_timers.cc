@@ -1,6 +1,12 @@
 #include "cm_timers.h"
 
+#include <algorithm>
+
 namespace rpcrdma::soft {
+
+void CmTimers::reserve(std::size_t timers) {
+  if (timers > heap_.capacity()) heap_.reserve(std::max(timers, 2 * heap_.capacity()));
+}
 
 void CmTimers::set(CmTimer& timer, CmConnection& owner, fabric::Time deadline) {
   const bool runs = timer.deadline_ != fabric::kNever;

@@ -27,6 +27,8 @@ class CmTimer {
 
 class CmTimers {
  public:
+  // Of so many timers at a time none needs memory.
+  void reserve(std::size_t timers);
   void set(CmTimer& timer, CmConnection& owner, fabric::Time deadline);
   void stop(CmTimer& timer);
 

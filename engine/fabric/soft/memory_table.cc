@@ -1,5 +1,7 @@
 #include "memory_table.h"
 
+#include <algorithm>
+
 namespace rpcrdma::soft {
 
 using fabric::Errc;
@@ -26,8 +28,13 @@ bool take_free(std::vector<Entry>& table, std::vector<std::uint32_t>& free, std:
   }
   if (table.size() >= kMaxIndex) return false;
   index = table.size();
+  if (index == table.capacity()) {
+    constexpr std::size_t kFirst = 4;
+    const std::size_t larger = std::max(2 * index, kFirst);
+    free.reserve(larger);  // so that giving back never allocates
+    table.reserve(larger);
+  }
   table.emplace_back();
-  free.reserve(table.capacity());  // so that giving back never allocates
   return true;
 }
 

@@ -53,6 +53,12 @@ void cut(int fd, std::uint64_t bytes) {
   [[maybe_unused]] const int result = ::ftruncate(fd, static_cast<off_t>(bytes));
 }
 
+// False, too, where that cannot be done in a file of this kind.
+bool write_at(int fd, std::uint64_t offset, wire::Bytes bytes) {
+  return ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)) ==
+         static_cast<ssize_t>(bytes.size());
+}
+
 // A thread that takes no signal: they are its program's, and a pipe that nobody reads any more is
 // an error like others.
 template <typename Body>
@@ -69,8 +75,12 @@ std::thread start_without_signals(Body&& body) {
 
 class PacketLog::Writer {
  public:
-  Writer(int fd, std::string file, std::size_t buffer_bytes)
-      : fd_(fd), file_(std::move(file)), most_(buffer_bytes) {
+  Writer(int fd, std::string file, const PacketLogOptions& options)
+      : fd_(fd),
+        file_(std::move(file)),
+        most_(options.buffer_bytes),
+        failed_(options.failed),
+        ended_(options.ended) {
     waiting_.reserve(most_);
     writing_.reserve(most_);
   }
@@ -91,7 +101,7 @@ class PacketLog::Writer {
 
   // The capture's head; errno, 0 when it is written.
   int begin(const std::string& interface) {
-    put_section(writing_, interface);
+    put_section(writing_, interface, true);
     const WriteResult result = write_all(fd_, writing_);
     file_bytes_ = writing_.size();
     writing_.clear();
@@ -144,10 +154,21 @@ class PacketLog::Writer {
       if (waiting_.empty() && stop_) break;
       write_waiting(lock);
     }
-    put_statistics(waiting_, {.time_ns = last_ns_,
-                              .received = counters_.written + counters_.lost,
-                              .dropped = counters_.lost});
-    write_waiting(lock);
+    if (counters_.error.empty()) {
+      put_statistics(waiting_, statistics());
+      write_waiting(lock);
+    }
+    const PacketLogCounters counters = counters_;
+    const LogStatistics last = statistics();
+    lock.unlock();
+    if (!counters.error.empty()) write_in_place(last);
+    if (ended_) ended_(counters);
+  }
+
+  [[nodiscard]] LogStatistics statistics() const {
+    return {.time_ns = last_ns_,
+            .received = counters_.written + counters_.lost,
+            .dropped = counters_.lost};
   }
 
   void write_waiting(std::unique_lock<std::mutex>& lock) {
@@ -158,28 +179,57 @@ class PacketLog::Writer {
     const WriteResult result = failed_before ? WriteResult{0, EIO} : write_all(fd_, writing_);
     const WholeBlocks all = whole_blocks(writing_, size);
     const WholeBlocks whole = whole_blocks(writing_, result.bytes);
+    if (whole.packets != 0) last_packet_ = file_bytes_ + whole.last;
     file_bytes_ += whole.bytes;
-    // Half a block would make the capture one that was cut short.
-    if (whole.bytes != result.bytes) cut(fd_, file_bytes_);
     lock.lock();
     writing_.clear();
     counters_.written += whole.packets;
     counters_.lost += all.packets - whole.packets;
-    if (result.error != 0 && !failed_before) {
+    const bool fails = result.error != 0 && !failed_before;
+    if (fails) {
       counters_.error = fmt::format("{}: cannot write: {}", file_, std::strerror(result.error));
+      make_room_for_statistics(result.bytes - whole.bytes);
     }
     done_.notify_all();
+    if (!fails) return;
+    const std::string error = counters_.error;
+    const LogStatistics now = statistics();
+    lock.unlock();
+    write_in_place(now);
+    if (failed_) failed_(error);
+    lock.lock();
+  }
+
+  // Half a block would make the capture one that was cut short: what the file has room for behind
+  // its whole blocks, `bytes`, is for the statistics, and if that is too little, the last packet's.
+  void make_room_for_statistics(std::size_t bytes) {
+    if (bytes >= kStatisticsBytes || last_packet_ == 0) return;
+    file_bytes_ = last_packet_;
+    --counters_.written;
+    ++counters_.lost;
+  }
+
+  // Where the file ends that can grow no more: nothing is asked for but what it has.
+  void write_in_place(const LogStatistics& statistics) const {
+    std::vector<std::uint8_t> block;
+    put_statistics(block, statistics);
+    const bool written = write_at(fd_, file_bytes_, block);
+    cut(fd_, file_bytes_ + (written ? block.size() : 0));
   }
 
   const int fd_;
   const std::string file_;
   const std::size_t most_;  // bytes in either buffer
+  const std::function<void(const std::string&)> failed_;
+  const std::function<void(const PacketLogCounters&)> ended_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable done_;
   std::vector<std::uint8_t> waiting_;
   std::vector<std::uint8_t> writing_;  // the thread's, but for its being empty
-  std::uint64_t file_bytes_ = 0;       // the thread's
+  // The thread's: in whole blocks, and where the last packet among them begins; 0: there is none.
+  std::uint64_t file_bytes_ = 0;
+  std::uint64_t last_packet_ = 0;
   std::int64_t last_ns_ = 0;
   bool stop_ = false;
   bool flush_ = false;
@@ -196,7 +246,7 @@ fabric::Expected<PacketLog> PacketLog::create(const std::string& file,
                                               const PacketLogOptions& options) {
   const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOnlyTheUser);
   if (fd < 0) return fail(Errc::kSystem, fmt::format("{}: {}", file, std::strerror(errno)));
-  auto writer = std::make_unique<Writer>(fd, file, options.buffer_bytes);
+  auto writer = std::make_unique<Writer>(fd, file, options);
   if (const int error = writer->begin(options.interface); error != 0) {
     return fail(Errc::kSystem, fmt::format("{}: cannot write: {}", file, std::strerror(error)));
   }

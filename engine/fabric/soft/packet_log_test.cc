@@ -22,6 +22,7 @@
 namespace rpcrdma::soft {
 namespace {
 
+using testing::ElementsAre;
 using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::SizeIs;
@@ -92,6 +93,18 @@ TEST(PcapngLogTest, Section) {
                                         "0000 0000 2c000000")));
 }
 
+TEST(PcapngLogTest, ASectionThatEndsWithStatisticsSaysSo) {
+  std::vector<std::uint8_t> out;
+  put_section(out, "soft0", true);
+  // opt_comment "ends with interface statistics".
+  EXPECT_THAT(wire::Bytes(out).first(80),
+              ElementsAreArray(hex("0a0d0d0a 50000000 4d3c2b1a 0100 0000 ffffffffffffffff"
+                                   "0400 0700 72706372646d61 00"
+                                   "0100 1e00 656e647320776974 6820696e74657266 6163652073746174"
+                                   "6973746963730000"
+                                   "0000 0000 50000000")));
+}
+
 TEST(PcapngLogTest, Packet) {
   std::vector<std::uint8_t> out;
   EthernetFrame frame;
@@ -113,6 +126,7 @@ TEST(PcapngLogTest, Statistics) {
                                         "0400 0800 0201000000000000"
                                         "0700 0800 0300000000000000"
                                         "0000 0000 34000000")));
+  EXPECT_EQ(out.size(), kStatisticsBytes);
 }
 
 TEST(PcapngLogTest, WholeBlocks) {
@@ -321,8 +335,13 @@ TEST_F(PacketLogTest, AFileThatCannotGrowKeepsWholeBlocks) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   const auto datagram = pattern(1000, 1);
+  std::vector<std::string> told;
+  std::optional<PacketLogCounters> ended;
   {
-    PacketLog log = create();
+    PacketLogOptions options;
+    options.failed = [&](const std::string& error) { told.push_back(error); };
+    options.ended = [&](const PacketLogCounters& counters) { ended = counters; };
+    PacketLog log = create(options);
     rlimit limit = before;
     limit.rlim_cur = 10'000;
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -330,16 +349,49 @@ TEST_F(PacketLogTest, AFileThatCannotGrowKeepsWholeBlocks) {
     log.flush();
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
     const PacketLogCounters counters = log.counters();
-    // 88 bytes of head, 1086 a packet.
+    // 124 bytes of head, 1086 a packet.
     EXPECT_EQ(counters.written, 9U);
     EXPECT_EQ(counters.lost, 11U);
     EXPECT_THAT(counters.error, HasSubstr(file_ + ": cannot write: File too large"));
     log.sent(kTime, kPath4, 0, datagram);
     EXPECT_EQ(log.counters().lost, 12U);
+    EXPECT_FALSE(ended);
   }
+  EXPECT_THAT(told, ElementsAre(HasSubstr("File too large"))) << "at once, and once";
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->written, 9U);
+  EXPECT_EQ(ended->lost, 12U);
   const Read read = this->read();
   EXPECT_TRUE(read.whole);
   EXPECT_THAT(read.packets, SizeIs(9));
+  EXPECT_EQ(read.received, 21U);
+  EXPECT_EQ(read.dropped, 12U);
+}
+
+// 9898 bytes are 9 packets, and what is left then is too little for the statistics.
+TEST_F(PacketLogTest, TheStatisticsOfAFileThatIsFullTakeTheLastPacketsRoom) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto datagram = pattern(1000, 1);
+  {
+    PacketLog log = create();
+    rlimit limit = before;
+    limit.rlim_cur = 9'898 + kStatisticsBytes - 1;
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+    // What was written by an earlier write() is cut too.
+    for (int i = 0; i < 9; ++i) log.sent(kTime, kPath4, 0, datagram);
+    log.flush();
+    for (int i = 0; i < 11; ++i) log.sent(kTime, kPath4, 0, datagram);
+    log.flush();
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    EXPECT_EQ(log.counters().written, 8U);
+    EXPECT_EQ(log.counters().lost, 12U);
+  }
+  const Read read = this->read();
+  EXPECT_TRUE(read.whole);
+  EXPECT_THAT(read.packets, SizeIs(8));
+  EXPECT_EQ(read.received, 20U);
+  EXPECT_EQ(read.dropped, 12U);
 }
 
 // A pipe for a file: its reader decides how fast it is.

@@ -14,6 +14,7 @@ constexpr std::uint32_t kInterfaceStatistics = 5;
 constexpr std::uint32_t kEnhancedPacket = 6;
 
 constexpr std::uint16_t kEndOfOptions = 0;
+constexpr std::uint16_t kComment = 1;
 constexpr std::uint16_t kUserApplication = 4;
 constexpr std::uint16_t kInterfaceName = 2;
 constexpr std::uint16_t kTimeResolution = 9;
@@ -146,13 +147,15 @@ EthernetFrame ethernet_frame(const Flow& flow, std::uint16_t ip_id, wire::Bytes 
   return frame;
 }
 
-void put_section(std::vector<std::uint8_t>& out, std::string_view interface) {
+void put_section(std::vector<std::uint8_t>& out, std::string_view interface,
+                 bool ends_with_statistics) {
   Block section(out, kSectionHeader);
   section.put(kByteOrderMagic);
   section.put(std::uint16_t{1});
   section.put(std::uint16_t{0});
   section.put(std::int64_t{-1});  // the section's length is not known
   section.option(kUserApplication, "rpcrdma");
+  if (ends_with_statistics) section.option(kComment, "ends with interface statistics");
   section.end();
 
   Block description(out, kInterfaceDescription);
@@ -198,6 +201,7 @@ WholeBlocks whole_blocks(wire::Bytes blocks, std::size_t bytes) {
     const std::uint8_t* const block = blocks.data() + whole.bytes;
     const std::size_t length = load(block + 4);
     if (length > bytes - whole.bytes) break;
+    whole.last = whole.bytes;
     whole.bytes += length;
     if (load(block) == kEnhancedPacket) ++whole.packets;
   }

@@ -33,12 +33,16 @@ struct LogStatistics {
   std::uint64_t dropped = 0;
 };
 
-// Each appends to `out`.
-void put_section(std::vector<std::uint8_t>& out, std::string_view interface);
+// Each appends to `out`. `ends_with_statistics`: a reader that finds none at the end says that the
+// file was not closed.
+void put_section(std::vector<std::uint8_t>& out, std::string_view interface,
+                 bool ends_with_statistics = false);
 void put_packet(std::vector<std::uint8_t>& out, std::int64_t time_ns, Direction direction,
                 const EthernetFrame& frame);
 void put_statistics(std::vector<std::uint8_t>& out, const LogStatistics& statistics);
 
+// What put_statistics() appends.
+inline constexpr std::size_t kStatisticsBytes = 52;
 // What put_packet() appends.
 [[nodiscard]] std::size_t packet_block_bytes(const EthernetFrame& frame);
 
@@ -47,6 +51,7 @@ void put_statistics(std::vector<std::uint8_t>& out, const LogStatistics& statist
 struct WholeBlocks {
   std::size_t bytes = 0;
   std::uint64_t packets = 0;
+  std::size_t last = 0;  // where the last of the whole blocks begins
 };
 [[nodiscard]] WholeBlocks whole_blocks(wire::Bytes blocks, std::size_t bytes);
 

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <new>
 #include <random>
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include <sys/timerfd.h>
 
 #include <rpcrdma/fabric/file_descriptor.h>
+#include <rpcrdma/fabric/out_of_memory.h>
 #include <rpcrdma/soft/fault_gate.h>
 #include <rpcrdma/soft/frame.h>
 #include <rpcrdma/soft/packet_log.h>
@@ -142,9 +144,15 @@ class Soft : public SoftProvider {
   Expected<std::unique_ptr<fabric::Connection>> connect(
       const fabric::Address& peer, std::uint16_t port,
       const fabric::ConnectionOptions& options) override {
-    const auto id = adapter_.connect(peer, port, options, monotonic());
+    const Time now = monotonic();
+    const auto id = adapter_.connect(peer, port, options, now);
     if (!id) return tl::unexpected(id.error());
-    return std::unique_ptr<fabric::Connection>(std::make_unique<SoftConnection>(adapter_, *id));
+    try {
+      return std::unique_ptr<fabric::Connection>(std::make_unique<SoftConnection>(adapter_, *id));
+    } catch (const std::bad_alloc&) {
+      adapter_.destroy(*id, now);
+      return fabric::fail(Errc::kSystem, fabric::kOutOfMemory);
+    }
   }
 
   int fd() const override { return epoll_.get(); }
@@ -153,7 +161,7 @@ class Soft : public SoftProvider {
     const Time now = monotonic();
     polls_ = 0;
     bool sent = send(now);
-    if (adapter_.anything_to_take()) return false;
+    if (anything_to_take()) return false;
     adapter_.owner_sleeps(true);
     // Does not fail: it is one descriptor, which was watched before.
     (void)watch_socket(sent ? EPOLLIN : EPOLLIN | EPOLLOUT);
@@ -191,7 +199,7 @@ class Soft : public SoftProvider {
         any = true;
       });
       // The owner may want to answer: what is sent then takes the ACK with it.
-      if (adapter_.anything_to_take()) return;
+      if (anything_to_take()) return;
       if (any) send(now);
       if (more) now = monotonic();
     }
@@ -207,11 +215,15 @@ class Soft : public SoftProvider {
   }
 
   bool take(fabric::Event& event) override {
-    if (!adapter_.take(adapter_event_)) return false;
-    move_event(adapter_event_, event);
-    if (event.type == fabric::EventType::kRequest) {
-      event.request = std::make_unique<SoftConnection>(adapter_, adapter_event_.connection);
+    if (!event_waits_ && !adapter_.take(adapter_event_)) return false;
+    event_waits_ = true;  // until there is memory for what its owner gets
+    std::unique_ptr<fabric::Connection> request;
+    if (adapter_event_.type == fabric::EventType::kRequest) {
+      request = std::make_unique<SoftConnection>(adapter_, adapter_event_.connection);
     }
+    move_event(adapter_event_, event);
+    event.request = std::move(request);
+    event_waits_ = false;
     return true;
   }
 
@@ -222,11 +234,16 @@ class Soft : public SoftProvider {
   }
 
   ProviderCounters counters() const override {
-    return {adapter_.counters(), adapter_.queue_pairs(), socket_.counters(), not_sent_, damaged_,
-            faults_applied_};
+    AdapterCounters adapter = adapter_.counters();
+    adapter.no_memory += no_memory_;
+    return {adapter,  adapter_.queue_pairs(), socket_.counters(), not_sent_,
+            damaged_, faults_applied_};
   }
 
  private:
+  [[nodiscard]] bool anything_to_take() const {
+    return event_waits_ || adapter_.anything_to_take();
+  }
   [[nodiscard]] Time deadline() const { return std::min(adapter_.deadline(), faults_.deadline()); }
 
   // For these events of epoll; 0: not at all.
@@ -270,6 +287,15 @@ class Soft : public SoftProvider {
   }
 
   void offer(FaultDirection direction, const Path& path, wire::MutableBytes datagram, Time now) {
+    try {
+      meet_faults(direction, path, datagram, now);
+    } catch (const std::bad_alloc&) {
+      ++no_memory_;
+    }
+  }
+
+  void meet_faults(FaultDirection direction, const Path& path, wire::MutableBytes datagram,
+                   Time now) {
     faults_.offer(
         direction, path, datagram, now, [&](auto... packet) { go_on(packet..., now); },
         [&](const FaultVerdict& verdict) {
@@ -306,8 +332,10 @@ class Soft : public SoftProvider {
   std::array<std::uint8_t, 65536> framed_{};  // one that meets the faults
   OutPacket out_;
   AdapterEvent adapter_event_;
+  bool event_waits_ = false;
   std::uint64_t not_sent_ = 0;
   std::uint64_t damaged_ = 0;
+  std::uint64_t no_memory_ = 0;  // packets that met a fault and no memory
   std::uint64_t faults_applied_ = 0;
 };
 
@@ -318,7 +346,7 @@ Expected<std::unique_ptr<SoftProvider>> SoftProvider::open(const ProviderOptions
   if (!socket) return tl::unexpected(socket.error());
   std::unique_ptr<PacketLog> log;
   if (!options.pcapng.empty()) {
-    auto created = PacketLog::create(options.pcapng);
+    auto created = PacketLog::create(options.pcapng, options.packet_log);
     if (!created) return tl::unexpected(created.error());
     log = std::make_unique<PacketLog>(std::move(*created));
   }

@@ -23,6 +23,7 @@ QueuePair::QueuePair(std::uint32_t qpn, std::uint64_t cookie, const fabric::Queu
 
 QueuePair::~QueuePair() {
   memory_.withdraw_all(owner_);
+  completions_.redeem(requester_.posted() + responder_.posted());
 }
 
 fabric::Expected<void> QueuePair::configure(std::uint64_t cookie,
@@ -48,12 +49,18 @@ void QueuePair::connect(const Path& path, const QpParameters& parameters) {
 
 fabric::Expected<void> QueuePair::post_send(const fabric::SendRequest& request) {
   if (state_ != QpState::kReady) return fabric::fail(Errc::kNotConnected);
-  return requester_.post(request, memory_);
+  completions_.promise();
+  auto posted = requester_.post(request, memory_);
+  if (!posted) completions_.redeem();
+  return posted;
 }
 
 fabric::Expected<void> QueuePair::post_receive(const fabric::ReceiveRequest& request) {
   if (state_ == QpState::kError) return fabric::fail(Errc::kNotConnected);
-  return responder_.post(request, memory_);
+  completions_.promise();
+  auto posted = responder_.post(request, memory_);
+  if (!posted) completions_.redeem();
+  return posted;
 }
 
 fabric::Expected<fabric::Exposure> QueuePair::expose(const fabric::Memory& memory,
@@ -66,7 +73,10 @@ fabric::Expected<fabric::Exposure> QueuePair::expose(const fabric::Memory& memor
 
 fabric::Expected<void> QueuePair::invalidate(std::uint64_t id, std::uint32_t handle) {
   if (state_ == QpState::kError) return fabric::fail(Errc::kNotConnected);  // all are withdrawn
-  if (!memory_.withdraw(owner_, handle)) {
+  completions_.promise();
+  const bool was_there = memory_.withdraw(owner_, handle);
+  completions_.redeem();
+  if (!was_there) {
     return fabric::fail(Errc::kBadArgument, "there is no such handle on this connection");
   }
   // Nothing is under way in this thread: the memory is fenced already.
@@ -85,6 +95,7 @@ fabric::Completion& QueuePair::complete(std::uint64_t id, Operation operation, S
 }
 
 void QueuePair::complete(const SendWork& work, Status status) {
+  completions_.redeem();
   if (status == Status::kSuccess && !work.signaled) return;
   fabric::Completion& c = complete(work.id, work.operation, status);
   if (work.operation == Operation::kRead && status == Status::kSuccess) c.bytes = work.local.length;
@@ -115,6 +126,7 @@ void QueuePair::serve(const wire::RocePacket& packet, fabric::Time now) {
     case Served::Outcome::kMessage:
       ack_due_ = fabric::kNever;  // the time to answer begins anew
       message.connection = cookie_;
+      completions_.redeem();
       completions_.push();
       break;
     case Served::Outcome::kFatal:
@@ -190,6 +202,7 @@ void QueuePair::fail(Status send_status, Status receive_status, const char* reas
   memory_.withdraw_all(owner_);
   requester_.flush(send_status, [&](const SendWork& work, Status s) { complete(work, s); });
   responder_.flush(receive_status, [&](const ReceiveWork& work, Status s) {
+    completions_.redeem();
     complete(work.id, Operation::kReceive, s);
   });
 }

@@ -1,6 +1,9 @@
 // A Reliable Connected queue pair (IBA volume 1 chapter 9): what was posted, the requester that
 // sends it and sends it again until it is acknowledged, and the responder that serves the peer.
 // Sans-I/O: packets and time come in, packets and completions go out.
+//
+// Memory is taken where work is posted and where a request packet comes, before anything is done
+// for it: so a packet for which there is none is as good as lost, and to fail needs none.
 #pragma once
 
 #include "memory_table.h"
@@ -53,6 +56,7 @@ class QueuePair {
   [[nodiscard]] fabric::Expected<void> invalidate(std::uint64_t id, std::uint32_t handle);
 
   // A packet of the peer's, from the right address. What does not fit is dropped and counted.
+  // Throws std::bad_alloc, and then nothing of the packet was taken.
   void receive(const wire::RocePacket& packet, fabric::Time now);
 
   // The next packet that may go out now; false: none.

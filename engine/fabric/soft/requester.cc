@@ -70,6 +70,7 @@ void Requester::start(const QpParameters& parameters) {
   window_ = parameters.window;
   retries_ = parameters.retry_count;
   rnr_retries_ = parameters.rnr_retry_count;
+  reads_.reserve(std::min<std::size_t>(parameters.initiator_depth, kMaxReads));
 }
 
 fabric::Expected<void> Requester::post(const fabric::SendRequest& request,

@@ -76,9 +76,11 @@ class Requester {
   }
 
   [[nodiscard]] bool idle() const { return work_.empty(); }
+  [[nodiscard]] std::size_t posted() const { return work_.size(); }
 
  private:
   static constexpr std::uint32_t kNoPsn = UINT32_MAX;  // they have 24 bits
+  static constexpr std::size_t kMaxReads = 256;
 
   template <typename Done>
   void retire(Done& done) {
@@ -117,11 +119,12 @@ class Requester {
   std::uint32_t sent_psn_ = 0;  // behind the highest that was ever sent
   // Where the rest of a part of a Read was asked for again, last: all before it is answered.
   std::uint32_t asked_again_at_ = kNoPsn;
-  std::uint32_t ssn_ = 0;                   // of the newest message that was posted
-  std::uint32_t msn_limit_ = 0;             // messages up to this one have a Receive
-  bool limited_ = false;                    // the peer counts its Receives
-  std::uint32_t window_ = 0;                // packets
-  fabric::Ring<std::uint32_t> reads_{256};  // PSN behind each Read request that is not answered
+  std::uint32_t ssn_ = 0;        // of the newest message that was posted
+  std::uint32_t msn_limit_ = 0;  // messages up to this one have a Receive
+  bool limited_ = false;         // the peer counts its Receives
+  std::uint32_t window_ = 0;     // packets
+  fabric::Ring<std::uint32_t> reads_{
+      kMaxReads};  // PSN behind each Read request that is not answered
   // The peer has shown that the oldest packet is missing, and it was sent again: a copy of the NAK,
   // or others of the responses that showed it, say nothing new. If it is lost again the timer
   // tells.

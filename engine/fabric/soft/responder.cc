@@ -126,6 +126,7 @@ bool Responder::fits(const wire::OpcodeInfo& info, std::size_t payload) const {
 Served Responder::receive(const wire::RocePacket& packet, MemoryTable& memory, HandleOwner& owner,
                           fabric::Completion& message, fabric::Time now) {
   if (refused_) return {};
+  answers_.reserve(answers_.size() + 1);  // no packet asks for more
   const wire::OpcodeInfo& info = wire::opcode_info(packet.bth.opcode);
   const std::int32_t distance = psn_diff(packet.bth.psn, expected_psn_);
   if (distance > 0) {

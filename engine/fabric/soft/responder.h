@@ -52,6 +52,7 @@ class Responder {
                                             const MemoryTable& memory);
 
   // A request packet of the peer's. `message` is filled if it is the last of one for a Receive.
+  // Throws std::bad_alloc before anything has changed.
   [[nodiscard]] Served receive(const wire::RocePacket& packet, MemoryTable& memory,
                                HandleOwner& owner, fabric::Completion& message, fabric::Time now);
 

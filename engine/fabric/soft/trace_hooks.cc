@@ -1,9 +1,11 @@
 #include "trace_hooks.h"
 
+#include <new>
 #include <string>
 
 #include <fmt/format.h>
 
+#include <rpcrdma/fabric/out_of_memory.h>
 #include <rpcrdma/fabric/rejection.h>
 
 namespace rpcrdma::soft {
@@ -88,8 +90,13 @@ void tell_refused(trace::Tracer& tracer, const CmRefusal& refusal, Time now) {
   event.reject_reason = refusal.reason;
   event.peer = refusal.peer.gid();
   event.port = refusal.port;
-  const std::string why = fmt::format("{}: rejected, {}", refusal.peer.to_string(),
-                                      fabric::rejection(refusal.reason, as_bytes(refusal.why)));
+  std::string why;
+  try {
+    why = fmt::format("{}: rejected, {}", refusal.peer.to_string(),
+                      fabric::rejection(refusal.reason, as_bytes(refusal.why)));
+  } catch (const std::bad_alloc&) {
+    why = fabric::kOutOfMemory;
+  }
   tracer.tell_if_room(tracer.no_connection(), now, event, as_bytes(why));
 }
 

@@ -126,7 +126,8 @@ class Hub::Impl {
     Recording* recording = nullptr;
     try {
       const std::lock_guard lock(mutex_);
-      recording = &recordings_.emplace_back(std::move(*file), options_.recording_bytes);
+      recording = &recordings_.emplace_back(std::move(*file), options_.recording_bytes,
+                                            options_.recording_failed);
     } catch (const std::system_error& error) {
       return no_thread(error);
     }
@@ -217,17 +218,39 @@ class Hub::Impl {
   void run() {
     std::int64_t next_tick = monotonic_ns() + kTick;
     while (do_tasks()) {
-      const double fullest = pass();
-      sweep();
-      const std::int64_t now = monotonic_ns();
-      if (now >= next_tick) {
-        tick(now);
-        next_tick = now + kTick;
-      }
-      wait(listens() ? pace_.next(fullest) : Pace::kNobodyReads);
+      or_give_up([&] {
+        const double fullest = pass();
+        sweep();
+        const std::int64_t now = monotonic_ns();
+        if (now >= next_tick) {
+          tick(now);
+          next_tick = now + kTick;
+        }
+        wait(listens() ? pace_.next(fullest) : Pace::kNobodyReads);
+      });
     }
-    pass();
+    or_give_up([&] {
+      pass();
+      tell_end();
+    });
     end();
+  }
+
+  // Where there is no memory for what is told, nobody is told any more: the endpoint goes on, and
+  // readers may come again.
+  template <typename Function>
+  void or_give_up(Function&& function) {
+    try {
+      function();
+    } catch (const std::bad_alloc&) {
+      for (Sink* const sink : sinks_) sink->give_up();
+      sinks_.clear();
+      if (readers_) {
+        for (const auto& reader : readers_->readers()) reader->give_up();
+        readers_->sweep();
+      }
+      nobody_listens();
+    }
   }
 
   // False when it is to stop.
@@ -340,9 +363,13 @@ class Hub::Impl {
     if (knocks) readers_->accept([this](LiveReader& reader) { welcome(reader); });
   }
 
-  void end() {
+  void tell_end() {
     const std::int64_t now = monotonic_ns();
     for (Sink* const sink : sinks_) sink->end(now);
+  }
+
+  void end() {
+    const std::int64_t now = monotonic_ns();
     if (readers_) readers_->wait_for_all(now + kLastWait);
     sinks_.clear();
     readers_.reset();

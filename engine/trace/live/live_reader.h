@@ -27,6 +27,8 @@ class LiveReader final : public Sink {
   [[nodiscard]] int fd() const { return fd_.get(); }
   // There is something that it has not read yet.
   [[nodiscard]] bool waits() const { return !gone_ && !outlet_.waiting().empty(); }
+  // It gets no more.
+  void give_up() override { gone_ = true; }
   // It has read, or has gone (`hung_up`).
   void on_poll(bool hung_up, std::int64_t now);
 

@@ -74,17 +74,37 @@ void PacketFeed::wake() {
 void PacketFeed::run() {
   std::int64_t next_tick = monotonic_ns() + kTick;
   while (take_news()) {
-    const double fullest = listening_ ? pass() : 0;
-    sweep();
-    if (const std::int64_t now = monotonic_ns(); now >= next_tick) {
-      for (LiveReader* const reader : welcomed_) reader->tell_sums(wall_ns());
-      readers_.tick();
-      next_tick = now + kTick;
-    }
-    wait(listening_ ? pace_.next(fullest) : kTick);
+    or_give_up([&] {
+      const double fullest = listening_ ? pass() : 0;
+      sweep();
+      if (const std::int64_t now = monotonic_ns(); now >= next_tick) {
+        for (LiveReader* const reader : welcomed_) reader->tell_sums(wall_ns());
+        readers_.tick();
+        next_tick = now + kTick;
+      }
+      wait(listening_ ? pace_.next(fullest) : kTick);
+    });
   }
-  if (listening_) pass();
+  or_give_up([&] {
+    if (listening_) pass();
+    for (LiveReader* const reader : welcomed_) reader->end(wall_ns());
+  });
   end();
+}
+
+// Where there is no memory for what is told, nobody is told any more: the endpoint goes on, and
+// readers may come again.
+template <typename Function>
+void PacketFeed::or_give_up(Function&& function) {
+  try {
+    function();
+  } catch (const std::bad_alloc&) {
+    welcomed_.clear();
+    for (const auto& reader : readers_.readers()) reader->give_up();
+    readers_.sweep();
+    for (PacketTap* const tap : taps_) tap->listen(false);
+    listening_ = false;
+  }
 }
 
 // False when it is to stop.
@@ -170,7 +190,6 @@ void PacketFeed::wait(std::int64_t ns) {
 }
 
 void PacketFeed::end() {
-  for (LiveReader* const reader : welcomed_) reader->end(wall_ns());
   readers_.wait_for_all(monotonic_ns() + kLastWait);
   welcomed_.clear();
   for (PacketTap* const tap : taps_) tap->listen(false);

@@ -52,6 +52,8 @@ class PacketFeed {
   void sweep();
   void wait(std::int64_t ns);
   void end();
+  template <typename Function>
+  void or_give_up(Function&& function);
 
   const Options options_;
   const std::string path_;

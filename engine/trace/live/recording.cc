@@ -4,6 +4,7 @@
 #include "quiet_thread.h"
 
 #include <chrono>
+#include <new>
 
 namespace rpcrdma::trace {
 namespace {
@@ -12,10 +13,13 @@ namespace {
 constexpr std::size_t kWakeBytes = std::size_t{256} << 10;
 constexpr std::chrono::milliseconds kLook{250};
 
+constexpr const char* kOutOfMemory = "out of memory";
+
 }  // namespace
 
-Recording::Recording(std::unique_ptr<RecordedFile> file, std::size_t most_bytes)
-    : file_(std::move(file)), outlet_(most_bytes) {
+Recording::Recording(std::unique_ptr<RecordedFile> file, std::size_t most_bytes,
+                     std::function<void(const std::string& error)> failed)
+    : file_(std::move(file)), failed_(std::move(failed)), outlet_(most_bytes) {
   counters_.file = file_->file();
   thread_ = start_quiet_thread([this] { run(); });
 }
@@ -50,9 +54,15 @@ void Recording::end(std::int64_t now) {
   outlet_.tell_sums(now, true);
 }
 
+void Recording::give_up() {
+  const std::lock_guard lock(mutex_);
+  out_of_memory_ = true;
+  wake_.notify_one();
+}
+
 bool Recording::over() const {
   const std::lock_guard lock(mutex_);
-  return stop_ || !counters_.error.empty();
+  return stop_ || out_of_memory_ || !counters_.error.empty();
 }
 
 void Recording::finish() {
@@ -72,9 +82,27 @@ RecordCounters Recording::counters() const {
 void Recording::run() {
   std::unique_lock lock(mutex_);
   for (bool last = false; !last && counters_.error.empty();) {
-    wake_.wait_for(lock, kLook, [this] { return stop_ || outlet_.waiting().size() >= kWakeBytes; });
-    last = stop_;
+    wake_.wait_for(lock, kLook, [this] {
+      return stop_ || out_of_memory_ || outlet_.waiting().size() >= kWakeBytes;
+    });
+    last = stop_ || out_of_memory_;
     write(lock, last);
+  }
+  if (out_of_memory_ && counters_.error.empty()) counters_.error = kOutOfMemory;
+  const std::string error = counters_.error;
+  lock.unlock();
+  if (failed_ && !error.empty()) failed_(error);
+}
+
+capture::Expected<void> Recording::write_waiting(bool last) {
+  try {
+    auto written = file_->write(writing_);
+    // Also where it could not be written, so that the file tells what it lacks.
+    if (!last && written) return written;
+    auto finished = file_->finish(clock_ns(CLOCK_REALTIME));
+    return written ? finished : written;
+  } catch (const std::bad_alloc&) {
+    return capture::fail(kOutOfMemory);
   }
 }
 
@@ -82,8 +110,7 @@ void Recording::write(std::unique_lock<std::mutex>& lock, bool last) {
   writing_.clear();
   outlet_.swap(writing_);
   lock.unlock();
-  auto written = file_->write(writing_);
-  if (written && last) written = file_->finish(clock_ns(CLOCK_REALTIME));
+  const auto written = write_waiting(last);
   lock.lock();
   counters_.file = file_->file();
   counters_.events = file_->events();

@@ -7,6 +7,7 @@
 #include "sink.h"
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -19,7 +20,9 @@ namespace rpcrdma::trace {
 
 class Recording final : public Sink {
  public:
-  Recording(std::unique_ptr<RecordedFile> file, std::size_t most_bytes);
+  // `failed`: is told why nothing more can be written, once, by the thread that writes; or empty.
+  Recording(std::unique_ptr<RecordedFile> file, std::size_t most_bytes,
+            std::function<void(const std::string& error)> failed);
   ~Recording() override;
 
   void begin(std::span<const std::uint8_t> endpoint, std::int64_t wall_offset) override;
@@ -28,6 +31,8 @@ class Recording final : public Sink {
   void end(std::int64_t now) override;
   [[nodiscard]] bool over() const override;
 
+  // There is no memory for what it is told.
+  void give_up() override;
   // Any thread. Waits until the file is whole.
   void finish();
   [[nodiscard]] RecordCounters counters() const;
@@ -35,13 +40,16 @@ class Recording final : public Sink {
  private:
   void run();
   void write(std::unique_lock<std::mutex>& lock, bool last);
+  [[nodiscard]] capture::Expected<void> write_waiting(bool last);
 
   const std::unique_ptr<RecordedFile> file_;  // the thread's
-  std::vector<std::uint8_t> writing_;         // the thread's
+  const std::function<void(const std::string&)> failed_;
+  std::vector<std::uint8_t> writing_;  // the thread's
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   Outlet outlet_;
   bool stop_ = false;
+  bool out_of_memory_ = false;
   RecordCounters counters_;
   std::thread thread_;
 };

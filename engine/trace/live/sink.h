@@ -20,6 +20,8 @@ class Sink {
   virtual void tell_sums(std::int64_t now) = 0;
   // Nothing follows.
   virtual void end(std::int64_t now) = 0;
+  // There is no memory for what is told: nothing follows.
+  virtual void give_up() = 0;
   // It takes no more events: the reader has gone, the file cannot be written.
   [[nodiscard]] virtual bool over() const = 0;
 };

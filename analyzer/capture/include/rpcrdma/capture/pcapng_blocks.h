@@ -24,8 +24,12 @@ class PcapngBlocks {
     bool by_interface = false;
   };
 
+  // What the writer of a section puts at its end, whatever happens to it before: where that is
+  // missing, its reader says that the file was not closed.
+  enum class End : std::uint8_t { kAny, kStatistics };
+
   // Each appends one whole block.
-  void section();
+  void section(End end = End::kAny);
   void interface(const Interface& interface);
   // `interface`: which of the section's, from 0.
   void packet(const Frame& frame, std::uint32_t interface = 0);

@@ -2,6 +2,7 @@
 // every command takes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 
@@ -61,9 +62,12 @@ class Pipeline {
   [[nodiscard]] const roce::Connections& connections() const { return connections_; }
   [[nodiscard]] trace_reader::ReaderStats events() const { return reader_.reader_stats(); }
   [[nodiscard]] const FrameCounts& frames() const { return counts_; }
-  // Packets that were dropped while capturing. What a recording lacks its events tell.
+  // Packets that were dropped while capturing; of a recording, events that its statistics count and
+  // its Loss events do not: those for which the file had no room.
   [[nodiscard]] std::uint64_t dropped(const capture::SourceStats& source) const {
-    return counts_.events != 0 && counts_.events == counts_.total ? 0 : source.dropped;
+    if (counts_.events == 0 || counts_.events != counts_.total) return source.dropped;
+    const trace_reader::ReaderStats told = events();
+    return source.dropped - std::min(source.dropped, told.lost + told.missing);
   }
 
  private:

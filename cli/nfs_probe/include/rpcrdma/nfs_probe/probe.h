@@ -19,11 +19,13 @@
 namespace rpcrdma::nfs_probe {
 
 struct Plan {
-  service::ClientOptions client;     // one connection
-  service::nfs3::Handle folder;      // the export's
-  std::vector<std::uint32_t> sizes;  // bytes of WRITE and READ; empty: those of default_sizes()
-  fabric::Time timeout = 0;          // of each Call
-  std::string file;                  // the name of what is made in the folder
+  service::ClientOptions client;  // one connection
+  service::nfs3::Handle folder;   // the export's
+  // Bytes of WRITE and READ; empty: those of default_sizes(), of 1 MiB at most.
+  std::vector<std::uint32_t> sizes;
+  fabric::Time timeout = 0;             // of each Call
+  fabric::Time whole = fabric::kNever;  // of all together: after that nothing more is begun
+  std::string file;                     // the name of what is made in the folder
   // Asked before each step; true: nothing more is begun.
   std::function<bool()> interrupted;
 };

@@ -1,4 +1,6 @@
-// Completions that wait to be taken. There are never more of them than work requests were posted.
+// Completions that wait to be taken. There are never more of them than work requests were posted,
+// and a provider that promises each of these its place needs no memory where one completes or
+// fails.
 #pragma once
 
 #include <limits>
@@ -11,6 +13,15 @@ namespace rpcrdma::fabric {
 
 class Completions {
  public:
+  // Keeps a place for the completion of a work request that is being posted.
+  void promise() {
+    constexpr std::size_t kInTheMaking = 1;  // next() without a push() behind it
+    waiting_.reserve(waiting_.size() + promised_ + 1 + kInTheMaking);
+    ++promised_;
+  }
+  // So many completions come now, or never.
+  void redeem(std::size_t count = 1) { promised_ -= count; }
+
   // The one that push() adds, to be filled in place; of the connection `owner`, as its provider
   // names it: not 0.
   [[nodiscard]] Completion& next(std::uint32_t owner) {
@@ -54,6 +65,7 @@ class Completions {
     while (!waiting_.empty() && waiting_.front().owner == kForgotten) waiting_.pop();
   }
 
+  std::size_t promised_ = 0;
   Ring<Waiting> waiting_{std::numeric_limits<std::size_t>::max()};  // never forgotten at the front
 };
 

@@ -1,8 +1,11 @@
 // A queue whose elements keep their number: the n-th that was ever pushed is ring[n] until it is
 // popped. It takes memory as it fills, up to its limit, and keeps it: in steady state it allocates
-// nothing, and a connection on which little is outstanding is small.
+// nothing, and a connection on which little is outstanding is small. Where memory runs out it stays
+// as it was.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,8 +34,12 @@ class Ring {
   // The place of the next element, with what was left there: filled in place, and then pushed, it
   // need not be copied. Must not be full.
   [[nodiscard]] T& next() {
-    if (size() == capacity_) grow();
+    if (size() == capacity_) grow(capacity_ + 1);
     return elements_[end_ & (capacity_ - 1)];
+  }
+  // Room for so many elements in all: until there are more, next() and push() need no memory.
+  void reserve(std::size_t elements) {
+    if (elements > capacity_) grow(elements);
   }
   void push() { ++end_; }
   void push(const T& element) {
@@ -43,10 +50,21 @@ class Ring {
   void pop() { ++begin_; }
   void pop_back() { --end_; }
   void clear() { begin_ = end_; }
+  // Those that are left stay in order, and move up.
+  template <typename Predicate>
+  void erase_if(Predicate&& predicate) {
+    std::uint64_t to = begin_;
+    for (std::uint64_t n = begin_; n != end_; ++n) {
+      if (predicate(std::as_const((*this)[n]))) continue;
+      if (to != n) (*this)[to] = std::move((*this)[n]);
+      ++to;
+    }
+    end_ = to;
+  }
 
  private:
-  void grow() {
-    const std::size_t larger = capacity_ == 0 ? 4 : 2 * capacity_;
+  void grow(std::size_t least) {
+    const std::size_t larger = std::max(std::bit_ceil(least), kFirst);
     auto fresh = std::make_unique<T[]>(larger);
     for (std::uint64_t n = begin_; n != end_; ++n) {
       fresh[n & (larger - 1)] = std::move(elements_[n & (capacity_ - 1)]);
@@ -54,6 +72,8 @@ class Ring {
     elements_ = std::move(fresh);
     capacity_ = larger;
   }
+
+  static constexpr std::size_t kFirst = 4;
 
   std::unique_ptr<T[]> elements_;
   std::size_t capacity_ = 0;  // a power of two, or 0

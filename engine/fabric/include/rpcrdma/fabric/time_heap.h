@@ -3,6 +3,7 @@
 // first comes first. Numbers are best small: it has a place for each up to the greatest.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -20,6 +21,12 @@ class TimeHeap {
   [[nodiscard]] Time first_time() const { return heap_.empty() ? kNever : heap_.front().time; }
   // There is one.
   [[nodiscard]] std::uint32_t first() const { return heap_.front().number; }
+
+  // Numbers up to `count` - 1 need no memory from now on.
+  void reserve(std::size_t count) {
+    if (count > heap_.capacity()) heap_.reserve(std::max(count, 2 * heap_.capacity()));
+    if (count > places_.size()) places_.resize(count, kNowhere);
+  }
 
   // Enters it or moves it; kNever removes it. A time that it has already leaves its place alone.
   void set(std::uint32_t number, Time time) {

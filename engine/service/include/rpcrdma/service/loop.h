@@ -47,7 +47,8 @@ struct LoopOptions {
 struct LoopCounters {
   std::uint64_t turns = 0, sleeps = 0;
   std::uint64_t completions = 0, events = 0;
-  std::uint64_t strays = 0;  // of connections that were given up since
+  std::uint64_t strays = 0;     // of connections that were given up since
+  std::uint64_t no_memory = 0;  // times that something was put off, or given up, for want of memory
 };
 
 class Loop {
@@ -59,6 +60,9 @@ class Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
+  // A member ends the connection for which it finds no memory; what else runs out of it is tried
+  // again in the next turn.
+  //
   // Hands out what has happened, and when nothing has, waits for it: at most `max_wait`, and no
   // longer than the next deadline. False after stop(). An error is the end of the provider.
   [[nodiscard]] fabric::Expected<bool> run_once(fabric::Time max_wait = fabric::kNever);

@@ -58,6 +58,7 @@ enum class CloseReason : std::uint8_t {
   kIdle,
   kHandshake,  // it was never established
   kStopped,    // the server closed it
+  kMemory,     // there was no memory for what its peer wanted
 };
 [[nodiscard]] const char* close_reason_name(CloseReason reason);
 
@@ -66,7 +67,8 @@ struct ServerCounters {
   std::uint64_t rejected_full = 0;    // beyond max_connections
   std::uint64_t rejected_memory = 0;  // no memory or no queues for one more
   std::uint64_t closed_peer = 0, closed_protocol = 0, closed_idle = 0, closed_handshake = 0,
-                closed_stopped = 0;
+                closed_stopped = 0, closed_memory = 0;
+  std::uint64_t unobserved = 0;  // what an observer had no memory to do something with
   // Of all connections that were and are.
   protocol::ResponderCounters responder;
   DispatcherCounters calls;

@@ -2,12 +2,16 @@
 // address. Packets and time come in, packets, completions and events go out; who carries the
 // packets and whose clock it is, is the caller's: UDP sockets (soft/provider.h) or a simulated
 // link. Not for several threads at a time.
+//
+// Where memory runs out, what was asked for fails with kSystem, a packet is dropped as if it had
+// been lost, and a request for a connection is rejected. To end a connection and to tell of it
+// needs none: it is reserved when the connection begins.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -61,11 +65,13 @@ struct AdapterEvent {
   std::uint8_t responder_resources = 0;
   std::uint8_t initiator_depth = 0;
   bool failed = false;
-  std::string reason;
+  std::string_view reason;  // of static storage
 };
 
 // The same as its provider tells it, without `request`, which is the provider's to make.
+// Throws std::bad_alloc, and then `from` is as it was.
 inline void move_event(AdapterEvent& from, fabric::Event& to) {
+  to.reason = from.reason;
   to.type = from.type;
   to.cookie = from.cookie;
   to.peer = from.peer;
@@ -77,7 +83,6 @@ inline void move_event(AdapterEvent& from, fabric::Event& to) {
   to.responder_resources = from.responder_resources;
   to.initiator_depth = from.initiator_depth;
   to.failed = from.failed;
-  to.reason = std::move(from.reason);
   to.request.reset();
 }
 
@@ -85,6 +90,8 @@ struct AdapterCounters {
   std::uint64_t packets_in = 0, packets_out = 0;
   std::uint64_t malformed = 0;  // no transport packet, or none that is understood
   std::uint64_t strays = 0;     // for no connection here, or not from its peer
+  // For which there was no memory: as good as lost, so the peer sends them again.
+  std::uint64_t no_memory = 0;
 };
 
 class Adapter {

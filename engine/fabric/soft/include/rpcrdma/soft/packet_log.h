@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -12,15 +13,19 @@
 
 namespace rpcrdma::soft {
 
-struct PacketLogOptions {
-  std::string interface = "soft";                   // its name in the capture
-  std::size_t buffer_bytes = std::size_t{4} << 20;  // that may wait for the file
-};
-
 struct PacketLogCounters {
   std::uint64_t written = 0;  // packets, in whole blocks
   std::uint64_t lost = 0;     // the file was slower than the packets, or could not be written
   std::string error;          // why nothing more is written; empty while all is well
+};
+
+struct PacketLogOptions {
+  std::string interface = "soft";                   // its name in the capture
+  std::size_t buffer_bytes = std::size_t{4} << 20;  // that may wait for the file
+  // By the thread that writes: as soon as nothing more can be written, and when all is. Empty:
+  // nobody is told.
+  std::function<void(const std::string& error)> failed = {};
+  std::function<void(const PacketLogCounters& counters)> ended = {};
 };
 
 // The file is written by a thread of its own, since a disk may let a writer wait for seconds. The
@@ -30,7 +35,8 @@ class PacketLog {
   // Makes `file` anew, or empties it. Error: kSystem.
   [[nodiscard]] static fabric::Expected<PacketLog> create(const std::string& file,
                                                           const PacketLogOptions& options = {});
-  // Writes what waits, and the loss.
+  // Writes what waits, and the loss. Of a file that could not take all, that stands in the room of
+  // what was written last.
   ~PacketLog();
   PacketLog(PacketLog&&) noexcept;
   PacketLog& operator=(PacketLog&&) noexcept;

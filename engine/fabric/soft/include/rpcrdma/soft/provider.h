@@ -8,6 +8,7 @@
 #include <rpcrdma/fabric/provider.h>
 #include <rpcrdma/soft/adapter.h>
 #include <rpcrdma/soft/fault_rules.h>
+#include <rpcrdma/soft/packet_log.h>
 #include <rpcrdma/soft/udp_socket.h>
 
 namespace rpcrdma::soft {
@@ -19,6 +20,7 @@ struct ProviderOptions {
   UdpOptions udp;
   // A pcapng file into which everything sent and received goes, as Ethernet frames; empty: none.
   std::string pcapng;
+  PacketLogOptions packet_log;
   // What is to go wrong with packets on their way out and in (docs/faults.md).
   FaultPlan faults;
 };

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,6 +39,9 @@ struct HubOptions {
   // for one reader; 128 KiB and 256 KiB at least.
   std::size_t packet_ring_bytes = std::size_t{8} << 20;
   std::size_t packet_reader_bytes = std::size_t{16} << 20;
+  // As soon as nothing more can be recorded, by the thread that writes: the error. Empty: nobody is
+  // told.
+  std::function<void(const std::string& error)> recording_failed = {};
 };
 
 struct RecordCounters {

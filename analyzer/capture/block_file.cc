@@ -1,0 +1,76 @@
+#include "pcapng_format.h"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <rpcrdma/capture/block_file.h>
+
+namespace rpcrdma::capture {
+namespace {
+
+std::uint32_t word(std::span<const std::uint8_t> bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+// Where writing goes on; -1 where what was written cannot be changed any more.
+std::int64_t place_in(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  return flags < 0 || (flags & O_APPEND) != 0 ? -1 : ::lseek(fd, 0, SEEK_CUR);
+}
+
+}  // namespace
+
+BlockFile::BlockFile(FileDescriptor fd) : fd_(std::move(fd)), base_(place_in(fd_.get())) {}
+
+int BlockFile::write(std::span<const std::uint8_t> blocks) {
+  std::size_t written = 0;
+  int why = 0;
+  while (written < blocks.size() && why == 0) {
+    const ssize_t n = ::write(fd_.get(), blocks.data() + written, blocks.size() - written);
+    if (n >= 0) {
+      written += static_cast<std::size_t>(n);
+    } else if (errno != EINTR) {
+      why = errno;
+    }
+  }
+  for (std::size_t at = 0; at < blocks.size();) {
+    const std::size_t length = word(blocks, at + 4);
+    if (length > written - at) break;
+    if (word(blocks, at) == kEnhancedPacket) {
+      last_packet_ = whole_;
+      ++packets_;
+    }
+    whole_ += length;
+    at += length;
+    torn_ = written - at;
+  }
+  if (written < blocks.size() && word(blocks, 4) > written) torn_ = written;
+  return why;
+}
+
+void BlockFile::end_full(const std::function<PcapngBlocks::Statistics()>& statistics) {
+  if (base_ < 0) return;
+  PcapngBlocks blocks;
+  blocks.statistics(statistics());
+  const std::size_t bytes = blocks.bytes().size();
+  if (torn_ < bytes && last_packet_ != 0) {
+    torn_ += whole_ - last_packet_;
+    whole_ = std::exchange(last_packet_, 0);
+    --packets_;
+    blocks.clear();
+    blocks.statistics(statistics());
+  }
+  const std::int64_t end = base_ + static_cast<std::int64_t>(whole_);
+  const bool done =
+      ::pwrite(fd_.get(), blocks.bytes().data(), bytes, end) == static_cast<ssize_t>(bytes);
+  [[maybe_unused]] const int cut =
+      ::ftruncate(fd_.get(), end + static_cast<std::int64_t>(done ? bytes : 0));
+}
+
+}  // namespace rpcrdma::capture
