@@ -24,6 +24,7 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000'000;
 // Latency is that of this time and the one before it.
 constexpr unsigned kLatencySeconds = 5;
+constexpr std::int64_t kMostSilentNs = 10 * kSecond;  // as the rules allow who has not answered yet
 constexpr std::size_t kMostText = 512;  // bytes of what an endpoint calls itself, or says of errors
 
 // How long Calls took, of late.
@@ -69,6 +70,11 @@ struct Row {
   Latency latency;
   std::deque<Credits> history;
   std::int64_t closed_ns = -1;
+  // Since when Calls that were sent before this view began are outstanding and no message came; -1:
+  // that is not so. Local to ticks.
+  std::int64_t silent_since_ns = -1;
+  std::uint32_t silent_calls = 0;
+  bool silence_found = false;
 };
 
 std::string text_of(wire::Bytes tail) {
@@ -224,6 +230,7 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
   }
   [[nodiscard]] const char* state_of(const Row& r) const;
   void ended(std::uint32_t endpoint, const std::string& why, std::int64_t wall_ns);
+  void find_silence(Row& r, bool open, const Totals& now, std::int64_t now_ns);
   void end_second(std::int64_t now_ns, double length);
   [[nodiscard]] std::vector<const Row*> in_order(Sort sort) const;
   [[nodiscard]] ShownConnection shown(const Row& r) const;
@@ -389,6 +396,38 @@ void Gather::Impl::ended(std::uint32_t endpoint, const std::string& why, std::in
   note(std::move(f));
 }
 
+// A connection that hung before this view began: the rules have not seen its Calls, and only the
+// endpoint's credits count them.
+void Gather::Impl::find_silence(Row& r, bool open, const Totals& now, std::int64_t now_ns) {
+  const auto seen = [&](std::size_t caller) {
+    return pipeline.model().oldest_call(r.index, caller) != nullptr;
+  };
+  const std::uint32_t in_use = credits_of(r).in_use;
+  const bool moved = now.calls != r.totals.calls || now.replies != r.totals.replies;
+  if (!open || !r.told || in_use == 0 || moved || seen(0) || seen(1)) {
+    r.silent_since_ns = -1;
+    r.silence_found = false;
+    return;
+  }
+  if (r.silent_since_ns < 0 || r.silent_calls != in_use) r.silent_since_ns = now_ns;
+  r.silent_calls = in_use;
+  if (r.silence_found || now_ns - r.silent_since_ns < kMostSilentNs) return;
+  r.silence_found = true;
+  const model::ConnectionModel& m = model(r);
+  const bool calls_here = m.client >= 0 ? m.client == r.local : r.local == 0;
+  const roce::Side& responder = connection(r)->side[calls_here ? 1U - r.local : r.local];
+  ShownFinding f;
+  f.severity = rules::Severity::kWarning;
+  f.rule = rules::rule(rules::RuleId::kStall).name;
+  f.connection = r.index + 1;
+  f.peer = "server " + responder.address.to_string();
+  f.text =
+      fmt::format("{} Call{} outstanding since before this view began, and not answered in {} s",
+                  in_use, in_use == 1 ? "" : "s", kMostSilentNs / kSecond);
+  f.advice = rules::rule(rules::RuleId::kStall).advice;
+  note(std::move(f));
+}
+
 void Gather::Impl::end_second(std::int64_t now_ns, double length) {
   const bool rotates = ++seconds % kLatencySeconds == 0;
   Totals all = gone;
@@ -398,6 +437,7 @@ void Gather::Impl::end_second(std::int64_t now_ns, double length) {
     const Totals t = totals_of(model(r));
     add_to(all, t);
     r.rates = rates_of(t, r.totals, length);
+    find_silence(r, is_open(r), t, now_ns);
     r.totals = t;
     r.latency = r.times.latency();
     if (rotates) r.times.rotate();

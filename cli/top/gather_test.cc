@@ -138,6 +138,40 @@ TEST_F(Gathered, CreditsOfCallsThatWereAnsweredAtOnce) {
   EXPECT_EQ(show().rows[0].credits.in_use, 0U);
 }
 
+// Whoever starts `top` because a mount hangs comes after its Calls were sent.
+TEST_F(Gathered, CallsThatHungBeforeTheViewBeganAreFound) {
+  trace_.begin();
+  tell_plain_connection(trace_, 1);
+  trace::Credits c;
+  c.granted = c.limit = c.in_use = 32;
+  trace_.tell(1, c);
+  feed();
+  for (int i = 0; i <= 10; ++i) gather_.tick(i * kSecond);
+  EXPECT_TRUE(show().findings.empty());
+  gather_.tick(11 * kSecond);
+  const Shown s = show();
+  ASSERT_EQ(s.findings.size(), 1U);
+  EXPECT_EQ(s.findings[0].rule, "STALL");
+  EXPECT_EQ(s.findings[0].severity, rules::Severity::kWarning);
+  EXPECT_THAT(s.findings[0].text, ::testing::StartsWith("32 Calls outstanding since before"));
+  for (int i = 12; i < 40; ++i) gather_.tick(i * kSecond);
+  EXPECT_EQ(show().findings[0].count, 1U);
+}
+
+TEST_F(Gathered, CallsFromBeforeTheViewThatAreAnsweredAreNoHang) {
+  trace_.begin();
+  tell_plain_connection(trace_, 1);
+  trace::Credits c;
+  c.granted = c.limit = 32;
+  for (int i = 0; i < 30; ++i) {
+    c.in_use = static_cast<std::uint32_t>(30 - i);
+    trace_.tell(1, c);
+    feed();
+    gather_.tick(i * kSecond);
+  }
+  EXPECT_TRUE(show().findings.empty());
+}
+
 TEST_F(Gathered, AClientsLimitIsNoGrant) {
   trace_.begin();
   tell_plain_connection(trace_, 1);
