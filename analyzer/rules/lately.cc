@@ -1,6 +1,7 @@
 #include "lately.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace rpcrdma::rules {
 
@@ -170,9 +171,25 @@ void Lately::judge(const Knowledge& k, Fault fault, const Sums& now, std::int64_
   }
 }
 
+// Until then no fault is judged: each takes eight Calls, or loss.
+bool Lately::is_notable(const Sums& sums) {
+  constexpr std::uint64_t kReplies = 8;
+  const auto lost = [](const LossSums& s) { return s.again + s.rnr_owed + s.rnr_excused != 0; };
+  return sums.turns.replies >= kReplies || lost(sums.loss[0]) || lost(sums.loss[1]) ||
+         sums.credit[0].waited + sums.credit[1].waited != 0;
+}
+
 void Lately::judge(const Knowledge& k, std::int64_t now_ns) {
   const Sums now = sums(k, now_ns);
-  if (window_.empty()) window_.mark(std::min(k.connection.first_ns, now_ns), Sums{});
+  if (window_.empty()) {
+    if (quiet_until_ns_ < 0) quiet_until_ns_ = std::min(k.connection.first_ns, now_ns);
+    if (!is_notable(now)) {
+      const std::uint64_t activity = now.loss[0].packets + now.loss[1].packets;
+      if (std::exchange(activity_, activity) == activity) quiet_until_ns_ = now_ns;
+      return;
+    }
+    window_.mark(quiet_until_ns_, Sums{});
+  }
   if (!episodes_.empty() || !(now == window_.latest().sums)) {
     for (std::size_t i = 0; i < kFaults; ++i) judge(k, static_cast<Fault>(i), now, now_ns);
   }

@@ -65,6 +65,7 @@ class Lately {
     std::int64_t good_ns = -1;   // since when it is no longer so bad; -1: it is
     int side = -1;               // at fault
   };
+  [[nodiscard]] static bool is_notable(const Sums& sums);
   [[nodiscard]] static int guilty(const Knowledge& knowledge, Fault fault);
   [[nodiscard]] static std::uint64_t amount(Fault fault, const Sums& sums);
   [[nodiscard]] static bool is_bad(const Knowledge& knowledge, Fault fault, const Sums& lately,
@@ -74,6 +75,10 @@ class Lately {
   void judge(const Knowledge& knowledge, Fault fault, const Sums& now, std::int64_t now_ns);
   [[nodiscard]] std::vector<Episode>::iterator find(Fault fault);
 
+  // There may be very many connections of which nothing is notable: those have no marks, only when
+  // they were last seen without a packet for a second, and how many packets they had.
+  std::int64_t quiet_until_ns_ = -1;
+  std::uint64_t activity_ = 0;
   Window<Sums> window_;
   std::vector<Episode> episodes_;                 // that are not over
   std::array<bool, kFaults> ever_{};              // reported

@@ -17,13 +17,16 @@ void Registrations::note(const model::Message& call) {
   const auto add = [&](const wire::Segment& s) {
     ++handles_;
     bytes_ += s.length;
-    std::uint32_t& place = recent_[(s.handle * 0x9e3779b1U) >> 24];
+    if (again_ != 0) return;
+    if (recent_ == nullptr) recent_ = std::make_unique<std::array<std::uint32_t, 256>>();
+    std::uint32_t& place = (*recent_)[(s.handle * 0x9e3779b1U) >> 24];
     if (place == s.handle) ++again_;
     place = s.handle;
   };
   for (const wire::ReadSegment& s : call.reads) add(s.target);
   for (const wire::Segment& s : call.write_segments) add(s);
   for (const wire::Segment& s : call.reply_segments) add(s);
+  if (again_ != 0) recent_.reset();
   if (handles_ == before) return;
   if (calls_++ == 0) first_frame_ = call.frame;
   last_frame_ = call.frame;
