@@ -346,7 +346,10 @@ int make_load(const Options& o, const Plan& plan, Tracing& tracing) {
   setup.procedures = load::echo_procedures();
   result.failed = plan.limits.passed(result.tally, {result.not_begun, result.abandoned});
   fmt::print("{}", o.json ? load::to_json(setup, result) + '\n' : load::to_text(setup, result));
-  for (const std::string& limit : result.failed) complain(fmt::format("load: {}", limit));
+  // Where no Call could be made, the reason was reported.
+  if (whole || result.tally.right() != 0) {
+    for (const std::string& limit : result.failed) complain(fmt::format("load: {}", limit));
+  }
   if (!whole) return kUnreadable;
   const bool wrong =
       result.tally.mismatches() != 0 || (!o.reverse && result.tally.right() == 0) ||

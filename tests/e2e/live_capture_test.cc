@@ -215,7 +215,12 @@ TEST_F(LiveCapture, WhatAKilledCaptureLeavesIsWhole) {
   ASSERT_NO_FATAL_FAILURE(wait_for_frames(file));
   r.signal(SIGKILL);
   EXPECT_EQ(r.finish(), 128 + SIGKILL);
-  EXPECT_EQ(run("RPCRDMA decode " + file).err, "");
+  // Nothing but that it was not closed.
+  EXPECT_EQ(
+      run("RPCRDMA decode " + file).err,
+      "rpcrdma: warning: " + file +
+          ": the recording was not closed: it ends without its statistics, and what came last "
+          "may be missing\n");
 }
 
 TEST_F(LiveCapture, EndsByItselfWithoutPackets) {

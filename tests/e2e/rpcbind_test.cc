@@ -177,7 +177,7 @@ TEST_F(Rpcbind, WhereItDoesNotKnowTheProgramTheWellKnownPortIsTried) {
   ASSERT_TRUE(rpcbind::set(rpcbind::this_machine(), {100003, 4, "tcp", "0.0.0.0.8.1", ""}).value());
   for (const std::string program : {"nfs", "100003", "portmapper"}) {
     const Result r = ping("--program " + program);
-    EXPECT_EQ(r.status, 0) << r.err;
+    EXPECT_EQ(r.status, 1) << r.err;  // PROG_UNAVAIL
     EXPECT_THAT(r.out, StartsWith("PING 127.0.0.1 port 20049, "));
     expect_one_line(r.err);
     EXPECT_THAT(r.err, HasSubstr("rpcbind has no program 10000"));
@@ -190,7 +190,7 @@ TEST_F(Rpcbind, WithoutOneClientsGoOnAndServersEnd) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("listening on ")) << server.out;
   const Result r = ping("--program nfs");
-  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(r.status, 1) << r.err;  // PROG_UNAVAIL
   expect_one_line(r.err);
   EXPECT_THAT(r.err, HasSubstr("TCP port 111: Connection refused; trying port 20049"));
   // Who tells a port does not ask.
@@ -230,7 +230,7 @@ TEST_F(Rpcbind, NonsenseIsALineAndTheWellKnownPort) {
   for (const Nonsense& n : all) {
     const FakeServer fake(n.answer, rpcbind::kPort);
     const Result r = ping("--program nfs");
-    EXPECT_EQ(r.status, 0) << r.err;
+    EXPECT_EQ(r.status, 1) << r.err;  // PROG_UNAVAIL
     expect_one_line(r.err);
     EXPECT_THAT(r.err, HasSubstr(std::string(n.said) + "; trying port 20049"));
   }

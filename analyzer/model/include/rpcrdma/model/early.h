@@ -26,12 +26,13 @@ void decode_early(wire::Bytes send, EarlySend& out);
 // The same, one by one, for what is known only later.
 [[nodiscard]] std::uint64_t digest_of(wire::Bytes rpc_message);
 // Arguments as far as they can be read: the operations of a COMPOUND, and what the Call asks for.
-// `removed`: as for decode::parse_compound_call().
+// `removed`, `padded_from`: as for decode::parse_compound_call().
 struct CallArguments {
   decode::CompoundOps ops;
   std::optional<std::uint64_t> results_asked;
 };
 [[nodiscard]] CallArguments decode_arguments(const wire::RpcCall& call, wire::Bytes body,
-                                             std::span<const decode::Removed> removed);
+                                             std::span<const decode::Removed> removed,
+                                             std::uint32_t padded_from = decode::kNotPadded);
 
 }  // namespace rpcrdma::model
