@@ -742,6 +742,15 @@ Session* session() {
   return current.get();
 }
 
+// Of every frame, when all others are done with it.
+int note_time(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
+  static_cast<void>(tvb), static_cast<void>(tree), static_cast<void>(data);
+  if (current && is_switched_on() && !PINFO_FD_VISITED(pinfo)) {
+    current->other_frame(pinfo->num, time_of(pinfo));
+  }
+  return 0;
+}
+
 void hand_off() {
   rpc_handle = find_dissector_add_dependency("rpc", registered.protocol);
   udp_handle = find_dissector("udp");
@@ -767,6 +776,7 @@ void hand_off() {
                               create_dissector_handle(dissect_as, registered.protocol));
   register_dissector(trace::kDissector.data(), dissect_event, registered.protocol);
 
+  register_postdissector(create_dissector_handle(note_time, registered.protocol));
   register_init_routine(begin);
   register_cleanup_routine(end);
   register_postseq_cleanup_routine(finish);

@@ -30,8 +30,7 @@ std::vector<std::uint8_t> made;
 
 void describe(packet_info* pinfo, tvbuff_t* tvb, capture::Frame& frame) {
   frame.number = pinfo->num;
-  frame.time_ns =
-      static_cast<std::int64_t>(pinfo->abs_ts.secs) * 1'000'000'000 + pinfo->abs_ts.nsecs;
+  frame.time_ns = time_of(pinfo);
   frame.original = tvb_reported_length(tvb);
   frame.interface = (pinfo->rec->presence_flags & WTAP_HAS_INTERFACE_ID) != 0
                         ? pinfo->rec->rec_header.packet_header.interface_id

@@ -8,6 +8,11 @@
 
 namespace rpcrdma::wireshark {
 
+// When the frame was captured: nanoseconds since the epoch.
+[[nodiscard]] inline std::int64_t time_of(const packet_info* pinfo) {
+  return static_cast<std::int64_t>(pinfo->abs_ts.secs) * 1'000'000'000 + pinfo->abs_ts.nsecs;
+}
+
 // All three leave in `frame.data` bytes that stay valid until the next of these calls. False: this
 // is no packet of a connection.
 

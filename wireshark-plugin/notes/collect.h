@@ -112,6 +112,8 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
 
   std::uint64_t newest = 0;         // the frame that is being looked at
   std::uint32_t newest_packet = 0;  // and which of its packets
+  std::uint64_t newest_other = 0;   // the last frame without RDMA
+  std::int64_t newest_other_ns = 0;
   bool finished = false;
   const char* failure = nullptr;
 };

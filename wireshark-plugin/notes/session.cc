@@ -10,6 +10,7 @@
 #include "collect.h"
 
 #include <algorithm>
+#include <array>
 #include <exception>
 
 namespace rpcrdma::notes {
@@ -37,6 +38,13 @@ void Session::frame(const capture::Frame& frame) noexcept {
   s.take(frame);
 }
 
+void Session::other_frame(std::uint64_t number, std::int64_t time_ns) noexcept {
+  Impl& s = *impl_;
+  if (number <= s.newest || number > kMaxFrame || s.finished) return;
+  s.newest_other = number;
+  s.newest_other_ns = time_ns;
+}
+
 void Session::next_packet(const capture::Frame& frame) noexcept {
   Impl& s = *impl_;
   if (frame.number != s.newest || s.finished) return;
@@ -57,6 +65,20 @@ void Session::finish() noexcept {
   Impl& s = *impl_;
   if (s.finished || s.failure != nullptr) return;
   s.finished = true;
+  if (s.newest_other > s.newest) {
+    // Any that is not RoCE: Ethernet with ARP.
+    std::array<std::uint8_t, 14> ethernet{};
+    ethernet[12] = 0x08;
+    ethernet[13] = 0x06;
+    capture::Frame last;
+    last.number = s.newest_other;
+    last.time_ns = s.newest_other_ns;
+    last.link = capture::LinkType::kEthernet;
+    last.data = ethernet;
+    last.original = ethernet.size();
+    s.take(last);
+    if (s.failure != nullptr) return;
+  }
   try {
     s.pipeline.finish();
     s.checker.finish();

@@ -191,6 +191,25 @@ TEST(NotesSession, AnRpcThatIsNotWholeEndsWhereItIsNoLongerCertain) {
   }
 }
 
+// Its last three frames are ARP, the last of them 90 s behind the Calls that nobody answers.
+TEST(NotesSession, CallsAgeUntilTheLastFrameOfAnyKind) {
+  constexpr std::uint64_t kLastOfRdma = 71;
+  const auto findings = [&](bool others) {
+    Session session{Options{}};
+    for (const Kept& kept : frames_of("cases/hung-32-calls-90s.pcap")) {
+      if (kept.frame.number <= kLastOfRdma) {
+        give(session, kept);
+      } else if (others) {
+        session.other_frame(kept.frame.number, kept.frame.time_ns);
+      }
+    }
+    const std::size_t before = session.findings();
+    session.finish();
+    return session.findings() - before;
+  };
+  EXPECT_GE(findings(true), findings(false) + 32);
+}
+
 TEST(NotesSession, OperationsAreWithTheirPackets) {
   const auto session = session_of("linux-nfs41.pcap");
   const MessageNote* const call = message_of(*session, 505);

@@ -62,6 +62,9 @@ class Session {
   // The frames of a capture in their order, each once; one that came before is passed over. Those
   // without RDMA may be left out.
   void frame(const capture::Frame& frame) noexcept;
+  // A frame without RDMA, which may be left out unless it is the last: what is outstanding ages
+  // until the capture ends.
+  void other_frame(std::uint64_t number, std::int64_t time_ns) noexcept;
   // One more packet in the frame that came last: some encapsulations put several into one.
   void next_packet(const capture::Frame& frame) noexcept;
   // All frames have come: Calls that got no answer end, and findings that waited are told.
