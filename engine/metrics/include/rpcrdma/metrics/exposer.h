@@ -1,6 +1,7 @@
 // Serves figures to whoever asks by HTTP: GET /metrics, as OpenMetrics 1.0 or in the text format of
-// Prometheus, as is asked for (docs/metrics.md). It has threads of its own, and none of them touches an endpoint: each scrape
-// asks the sources, and waits for their loops' answers (rpcrdma/metrics/source.h).
+// Prometheus, as is asked for (docs/metrics.md). It has threads of its own, and none of them
+// touches an endpoint: each scrape asks the sources, and waits for their loops' answers
+// (rpcrdma/metrics/source.h).
 #pragma once
 
 #include <cstdint>
