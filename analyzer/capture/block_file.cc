@@ -18,7 +18,7 @@ std::uint32_t word(std::span<const std::uint8_t> bytes, std::size_t at) {
   return value;
 }
 
-// Where writing goes on; -1 where what was written cannot be changed any more.
+// Where writing continues; -1 where what was written cannot be changed any more.
 std::int64_t place_in(int fd) {
   const int flags = ::fcntl(fd, F_GETFL);
   return flags < 0 || (flags & O_APPEND) != 0 ? -1 : ::lseek(fd, 0, SEEK_CUR);

@@ -1,5 +1,5 @@
 // A pcapng file that is being written, block by block. One that can take no more, as on a full
-// disk, still says so: it ends with a whole block, and with statistics that tell what it lacks.
+// disk, still says so: it ends with a whole block, and with statistics of what is missing.
 #pragma once
 
 #include <cstddef>

@@ -30,7 +30,7 @@ enum class Incomplete : std::uint8_t {
 [[nodiscard]] const char* incomplete_reason(Incomplete why,
                                             const roce::Connection* connection = nullptr);
 
-// What the headers alone tell: no data that the capture has more could make the message whole.
+// By the headers alone: no data that the capture has more could make the message whole.
 // `call`: the Call that a Reply answers; null: not known.
 [[nodiscard]] Incomplete unfit_for_rebuild(const Message& m, const Call* call);
 
