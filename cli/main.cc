@@ -17,6 +17,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <rpcrdma/version/version.h>
+
 namespace rpcrdma::cli {
 namespace {
 
@@ -50,7 +52,7 @@ bool output_written() {
 
 int run_command(int argc, char** argv) {
   CLI::App app("See what RPC-over-RDMA peers really say to each other.", "rpcrdma");
-  app.set_version_flag("--version", "rpcrdma " RPCRDMA_VERSION);
+  app.set_version_flag("--version", fmt::format("rpcrdma {}", version::text()));
   app.require_subcommand(0, 1);
   app.allow_extras();
 

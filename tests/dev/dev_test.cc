@@ -88,9 +88,12 @@ const std::vector<Command> kCommands{
     {"lint",
      {"cmake --preset debug", "clang-format --dry-run --Werror some.cc",
       "shellcheck dev .ci/run tests/lab/image tests/wireshark/screenshots tests/lab/guest/init "
-      "tests/lab/guest/knfsd",
+      "tests/lab/guest/knfsd debian/rpcrdma-capture debian/rpcrdma.config debian/rpcrdma.postinst "
+      "debian/tests/decode debian/tests/dissect debian/tests/library debian/tests/serve-and-load "
+      "packaging/release",
       "clang-tidy -p build/debug --quiet some.cc"}},
     {"format", {"clang-format -i some.cc"}},
+    {"release 1.2.3", {"release 1.2.3"}},
     {"help", {}},
 };
 

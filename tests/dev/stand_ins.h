@@ -20,7 +20,7 @@ class DevScript : public ::testing::Test {
   DevScript() {
     namespace fs = std::filesystem;
     fs::copy_file(RPCRDMA_SOURCE_DIR "/dev", folder_.file("dev"));
-    for (const char* made : {"tools", "home", "tmp", "tests/lab", "build/release/bin",
+    for (const char* made : {"tools", "home", "tmp", "tests/lab", "packaging", "build/release/bin",
                              "build/release/wireshark/epan", "build/asan/fuzz"}) {
       fs::create_directories(folder_.file(made));
     }
@@ -37,6 +37,7 @@ class DevScript : public ::testing::Test {
     }
     stand_in("build/asan/fuzz/fuzz_it");
     stand_in("tests/lab/lab");
+    stand_in("packaging/release");
     e2e::write_file(folder_.file("build/release/wireshark/epan/rpcrdma_scope.so"), "plugin");
     e2e::write_file(folder_.file("build/release/wireshark/version"), "Wireshark plugins: 4.0\n");
   }

@@ -13,6 +13,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <rpcrdma/version/version.h>
+
 namespace rpcrdma::extcap {
 namespace {
 
@@ -75,7 +77,8 @@ int capture(const Options& options, bool all_events) {
 
 int run(int argc, char** argv) {
   CLI::App app("Running endpoints of RPC-over-RDMA, as interfaces for Wireshark", "rpcrdma-extcap");
-  app.set_version_flag("--version", "rpcrdma-extcap " RPCRDMA_VERSION);
+  const std::string version = fmt::format("rpcrdma-extcap {}", version::text());
+  app.set_version_flag("--version", version);
   Options o;
   app.add_flag("--extcap-interfaces", o.interfaces, "List the interfaces");
   app.add_option("--extcap-version", o.version, "Wireshark's own");
@@ -97,7 +100,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::CallForHelp&) {
     return answer(app.help());
   } catch (const CLI::CallForVersion&) {
-    return answer("rpcrdma-extcap " RPCRDMA_VERSION "\n");
+    return answer(version + "\n");
   } catch (const CLI::ParseError& error) {
     return failed(error.what());
   }
