@@ -64,13 +64,16 @@ TEST_F(InstalledLibrary, IsFoundByCMake) {
 }
 
 TEST_F(InstalledLibrary, IsFoundByPkgConfigAndLinkedByAnotherCompiler) {
-  const e2e::Result flags =
-      expect_ok(pkg_config() + " --cflags --libs rpcrdma-service rpcrdma-soft");
-  std::string line = flags.out;
-  while (line.ends_with('\n')) line.pop_back();
-  expect_ok(fmt::format(RPCRDMA_OTHER_COMPILER " -std=c++20 -O0 {} -o {} {}", kExample,
-                        file("by-pkg-config"), line));
+  const auto compile = [](const std::string& source, const std::string& packages) {
+    expect_ok(fmt::format(RPCRDMA_OTHER_COMPILER
+                          " -std=c++20 -O0 {} -o {} $({} --cflags --libs {})",
+                          source, file("by-pkg-config"), pkg_config(), packages));
+  };
+  compile(kExample, "rpcrdma-service rpcrdma-soft");
   expect_ok(file("by-pkg-config") + " 127.86.84.2");
+  compile(RPCRDMA_SOURCE_DIR "/tests/install/find_package/verdict.cc", "rpcrdma-analyzer");
+  const e2e::Result r = expect_ok(file("by-pkg-config") + " " + e2e::capture("linux-nfs41.pcap"));
+  EXPECT_THAT(r.out, HasSubstr("50 Calls"));
 }
 
 TEST_F(InstalledLibrary, EachLibraryIsKnownToPkgConfig) {
