@@ -26,7 +26,12 @@ endfunction()
 # than it runs.
 function(rpcrdma_library name)
   cmake_parse_arguments(arg "OWN_HEADERS;GLUE" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
-  add_library(rpcrdma_${name} STATIC ${arg_SOURCES})
+  # Another project builds what it links.
+  set(on_demand)
+  if(NOT PROJECT_IS_TOP_LEVEL AND NOT RPCRDMA_INSTALL_LIBRARY)
+    set(on_demand EXCLUDE_FROM_ALL)
+  endif()
+  add_library(rpcrdma_${name} STATIC ${on_demand} ${arg_SOURCES})
   add_library(rpcrdma::${name} ALIAS rpcrdma_${name})
   target_compile_features(rpcrdma_${name} PUBLIC cxx_std_20)
   target_include_directories(rpcrdma_${name}
