@@ -58,6 +58,20 @@ TEST_F(DevPackages, MissingOnesAreInstalledByRootAndNamedToOthers) {
   EXPECT_THAT(started(), IsEmpty());
 }
 
+TEST_F(DevPackages, TheDocsListThem) {
+  const std::string dev = e2e::read_file(folder() + "/dev");
+  const std::string docs = e2e::read_file(RPCRDMA_SOURCE_DIR "/docs/install.md");
+  for (const char* list : {"build", "test", "sanitize", "wireshark", "gui"}) {
+    const std::string begin = std::string("\npackages_") + list + "=(";
+    const std::size_t at = dev.find(begin) + begin.size();
+    std::istringstream names(dev.substr(at, dev.find(')', at) - at));
+    int listed = 0;
+    for (std::string name; names >> name; ++listed)
+      EXPECT_THAT(docs, HasSubstr(" " + name)) << list;
+    EXPECT_GE(listed, 3) << list;
+  }
+}
+
 // As Debian 13 has libqt6opengl6-dev; what was removed and left its configuration is not there.
 TEST_F(DevPackages, OneThatAnotherProvidesIsThere) {
   const std::string others = "$(awk '/^[a-z]/ && !/opengl/ {print $1}' cmake/packages.txt)";
