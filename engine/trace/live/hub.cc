@@ -303,8 +303,9 @@ class Hub::Impl {
       sink.take(first);
       first.clear();
     };
+    // The reader gets it now: a capture whose second frame is older than its first confuses.
     drain_.standing().tell([&](const EventHeader& h, std::span<const std::uint8_t> told) {
-      first.put(h, told, wall_offset_);
+      first.put_at(now, h, told, wall_offset_);
       if (first.blocks.bytes().size() >= Drain::kBatchBytes) tell();
     });
     tell();

@@ -121,8 +121,10 @@ TEST_F(RecordedFileTest, EachFileOfARingStandsAlone) {
   EXPECT_EQ(more[1].as<Connection>().told_anew, 1);
   EXPECT_EQ(more[1].header.connection, 0x01000006U);
   EXPECT_EQ(more[1].header.time, 2);
-  EXPECT_EQ(more[1].wall, kStart + 2);
+  EXPECT_EQ(more[1].wall, more[0].wall);
   EXPECT_EQ(more[2].as<Credits>().granted, 17U);
+  EXPECT_EQ(more[2].header.time, 3);
+  EXPECT_EQ(more[2].wall, more[0].wall);
   EXPECT_EQ(more[3].header.connection, 0x01000007U);
   EXPECT_EQ(more[3].as<Connection>().told_anew, 0);
   EXPECT_EQ(more[4].type(), EventType::kWithdraw);
