@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/service/rpc_message.h>
 #include <rpcrdma/stats/quantity.h>

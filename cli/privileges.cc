@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string_view>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>

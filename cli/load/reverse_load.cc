@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/load/reverse_load.h>
 #include <rpcrdma/service/rpc_message.h>
