@@ -22,7 +22,6 @@ namespace rpcrdma::cli {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr auto kStatusInterval = std::chrono::seconds(1);  // of what is told on stderr meanwhile
 
 struct CaptureOptions {
@@ -42,7 +41,7 @@ struct CaptureOptions {
 
 // The options that were text.
 struct Limits {
-  std::optional<Clock::duration> duration;
+  std::optional<std::chrono::steady_clock::duration> duration;
   std::optional<std::uint64_t> bytes;
   capture::RingOptions ring;
 };
@@ -174,9 +173,10 @@ class Capture {
     using Polled = capture::LiveSource::Polled;
     const StopSourceBySignal stop(source_);
     Status status(source_, recorder_, view_ == nullptr);
-    const Clock::time_point end =
-        limits_.duration ? Clock::now() + *limits_.duration : Clock::time_point::max();
-    Clock::time_point tick = Clock::now() + kStatusInterval;
+    const std::chrono::steady_clock::time_point end =
+        limits_.duration ? std::chrono::steady_clock::now() + *limits_.duration
+                         : std::chrono::steady_clock::time_point::max();
+    std::chrono::steady_clock::time_point tick = std::chrono::steady_clock::now() + kStatusInterval;
     std::uint64_t bytes = 0;
     capture::Frame frame;
     capture::Expected<void> result;
@@ -187,7 +187,7 @@ class Capture {
         break;
       }
       if (*polled == Polled::kStopped) break;
-      const Clock::time_point now = Clock::now();
+      const std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now();
       // A frame that comes too late is not part of it.
       if (now >= end) break;
       if (now >= tick) {
