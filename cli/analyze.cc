@@ -13,7 +13,7 @@ namespace rpcrdma::cli {
 
 namespace {
 
-struct Options {
+struct AnalyzeOptions {
   std::vector<std::string> paths;
   unsigned jobs = 0;
   rules::Profile profile = rules::Profile::k8166;
@@ -22,7 +22,7 @@ struct Options {
   ReportOutput output;
 };
 
-int analyze(const Options& options) {
+int analyze(const AnalyzeOptions& options) {
   std::optional<filter::Filter> filter;
   if (!read_filter(options.filter, "analyze", filter)) return kUnreadable;
   if (!may_write(options.output, options.paths, "analyze")) return kUnreadable;
@@ -45,17 +45,18 @@ int analyze(const Options& options) {
 
 }  // namespace
 
-Run add_analyze(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  add_files(app, options->paths)->required();
-  add_profile(app, options->profile);
-  add_dialect(app, options->dialect);
-  add_filter(app, options->filter, "Count only Calls and Replies");
-  add_report_output(app, options->output);
-  add_jobs(app, options->jobs);
-  app.footer(
+Run add_analyze(command_line::Command& command) {
+  auto options = std::make_shared<AnalyzeOptions>();
+  add_files(command, options->paths).required();
+  add_profile(command, options->profile);
+  add_dialect(command, options->dialect);
+  add_filter(command, options->filter, "Count only Calls and Replies");
+  add_report_output(command, options->output);
+  add_jobs(command, options->jobs);
+  command.footer(
       "Exit status: 0 clean, 1 findings of severity error, 2 unreadable or "
       "not to be written.");
+  command.example("rpcrdma analyze /var/tmp/nfs_*.pcapng", "The files of a ring as one capture.");
   return [options] { return analyze(*options); };
 }
 

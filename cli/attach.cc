@@ -20,7 +20,7 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ namespace {
 
 using capture::FileDescriptor;
 
-struct Options {
+struct AttachOptions {
   std::string endpoint;
   bool packets = false;
   std::string write;
@@ -52,30 +52,30 @@ volatile std::sig_atomic_t stream_fd = -1;
 volatile std::sig_atomic_t stopped = 0;
 
 // Nothing more comes from the endpoint then; what has come is still read.
-void on_interrupt(int) {
+void stop_stream(int) {
   stopped = 1;
   ::shutdown(stream_fd, SHUT_RD);
 }
 
 // Ends the stream by SIGINT, SIGTERM and SIGHUP, the first time; a second one ends the program.
-class StopBySignal {
+class StopStreamBySignal {
  public:
-  explicit StopBySignal(int fd) {
+  explicit StopStreamBySignal(int fd) {
     stream_fd = fd;
     struct sigaction action {};
-    action.sa_handler = on_interrupt;
+    action.sa_handler = stop_stream;
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
   }
-  StopBySignal(const StopBySignal&) = delete;
-  StopBySignal& operator=(const StopBySignal&) = delete;
-  ~StopBySignal() {
+  StopStreamBySignal(const StopStreamBySignal&) = delete;
+  StopStreamBySignal& operator=(const StopStreamBySignal&) = delete;
+  ~StopStreamBySignal() {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
   }
 };
 
 // Of what the endpoint tells from now on nothing is missing.
-void say_attached(const Options& options) {
+void say_attached(const AttachOptions& options) {
   complain(fmt::format("attached to {}, Ctrl-C ends", options.endpoint));
 }
 
@@ -84,12 +84,8 @@ int refused(const std::string& why) {
   return kUnreadable;
 }
 
-std::int64_t now_ns() {
-  return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
-
 // Begins the last line: nothing where the user ended it. `in_order`: as far as the stream shows.
-std::string ended_text(const Options& options, bool in_order) {
+std::string ended_text(const AttachOptions& options, bool in_order) {
   if (stopped != 0) return {};
   return options.endpoint +
          (in_order ? " has ended; " : " has ended without closing its connections (killed?); ");
@@ -126,7 +122,7 @@ class Kept {
 
   // Of a file that has so many of the packets that came.
   [[nodiscard]] capture::PcapngBlocks::Statistics statistics(std::uint64_t written) const {
-    return {.last_ns = now_ns(),
+    return {.last_ns = wall_clock_ns(),
             .received = came_ + packets_,
             .dropped = came_ - written + packets_,
             .by_interface = true};
@@ -196,7 +192,7 @@ void wait_for(int fd, const Deadline& deadline) {
 }
 
 // Writes the stream as it comes.
-int keep(const Options& options, const FileDescriptor& from) {
+int keep(const AttachOptions& options, const FileDescriptor& from) {
   const bool standard = options.write == "-";
   constexpr mode_t kOnlyTheUser = 0600;
   FileDescriptor to(standard ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
@@ -241,8 +237,8 @@ int keep(const Options& options, const FileDescriptor& from) {
 }
 
 // Each file of a ring says who tells and what stands, so the stream is taken apart.
-int keep_ring(const Options& options, const capture::RingOptions& ring, FileDescriptor from) {
-  const auto file = trace::StreamFile::open(options.write, ring, options.endpoint, now_ns());
+int keep_ring(const AttachOptions& options, const capture::RingOptions& ring, FileDescriptor from) {
+  const auto file = trace::StreamFile::open(options.write, ring, options.endpoint, wall_clock_ns());
   if (!file) return refused(file.error().message);
   capture::LiveStream stream(std::move(from), trace::live_check());
   capture::Expected<void> written;
@@ -259,7 +255,7 @@ int keep_ring(const Options& options, const capture::RingOptions& ring, FileDesc
     if (written) written = (*file)->flush();
   }
   // Also where an event could not be taken: those before it could.
-  const auto finished = (*file)->finish(now_ns());
+  const auto finished = (*file)->finish(wall_clock_ns());
   if (written) written = finished;
   complain(fmt::format("{}{} events written, {} lost: {}",
                        written ? ended_text(options, end.in_order()) : std::string(),
@@ -269,7 +265,7 @@ int keep_ring(const Options& options, const capture::RingOptions& ring, FileDesc
   return kOk;
 }
 
-int show(const Options& options, FileDescriptor from, LiveView& view) {
+int show(const AttachOptions& options, FileDescriptor from, LiveView& view) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   capture::LiveStream stream(std::move(from), trace::live_check());
   trace_reader::StreamEnd end;
@@ -298,7 +294,7 @@ int show(const Options& options, FileDescriptor from, LiveView& view) {
   return kOk;
 }
 
-int attach(Options options) {
+int attach(AttachOptions options) {
   options.packets |= trace::is_packet_socket(options.endpoint);
   const PrintOptions& print = options.print;
   const bool selects = !print.filter.empty() || !print.xid.empty() || !print.connections.empty() ||
@@ -323,26 +319,35 @@ int attach(Options options) {
   auto stream = options.packets ? trace::connect_packets(options.endpoint)
                                 : trace::connect_endpoint(options.endpoint);
   if (!stream) return refused(stream.error().message);
-  const StopBySignal stop(stream->get());
+  const StopStreamBySignal stop(stream->get());
   if (view) return show(options, std::move(*stream), *view);
   return ring->on() ? keep_ring(options, *ring, std::move(*stream)) : keep(options, *stream);
 }
 
 }  // namespace
 
-Run add_attach(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  app.add_option("ENDPOINT", options->endpoint,
-                 "Its name or process, as `rpcrdma ls` lists them, or the path of its socket")
-      ->type_name("ENDPOINT")
-      ->required();
-  app.add_flag("--packets", options->packets,
+Run add_attach(command_line::Command& command) {
+  auto options = std::make_shared<AttachOptions>();
+  command
+      .argument("ENDPOINT", options->endpoint,
+                "Its name or process, as `rpcrdma ls` lists them, or the path of its socket")
+      .value("ENDPOINT")
+      .required();
+  command.flag("--packets", options->packets,
                "The packets of an endpoint over soft, and not what it tells of itself");
-  app.add_option("-w,--write", options->write,
-                 "Print nothing, and keep what comes in this pcapng file, - for standard output")
-      ->type_name("FILE");
-  add_ring_options(app, options->ring, kWrittenRing);
-  add_print_options(app, options->print);
+  command
+      .option("-w,--write", options->write,
+              "Print nothing, and keep what comes in this pcapng file, - for standard output")
+      .value("FILE");
+  add_ring_options(command, options->ring, kWrittenRing);
+  add_print_options(command, options->print);
+  command.example("rpcrdma attach server -Y 'rpcrdma.latency > 1ms'",
+                  "The Calls of the endpoint \"server\" that take long, while they come.");
+  command.example("ssh host rpcrdma attach server -w - | rpcrdma decode -",
+                  "An endpoint on another machine.");
+  command.example("rpcrdma attach server -w - | wireshark -k -i -", "Look on with Wireshark.");
+  command.example("rpcrdma attach server -w server.pcapng --ring-size 100M --ring-files 20",
+                  "Keep what it tells, the newest of it.");
   return [options] { return attach(*options); };
 }
 

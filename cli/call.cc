@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <memory>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <rpcrdma/load/split.h>
@@ -43,7 +43,7 @@ bool parse_one(const std::string& procedure, const std::string& size) {
   return true;
 }
 
-struct Options {
+struct CallOptions {
   std::string host;
   std::string from;
   EndpointOptions endpoint;
@@ -199,7 +199,7 @@ std::optional<Outcome> make_call(const Peers& peers, const Endpoint& endpoint,
   return Outcome{caller.right(), caller.result()};
 }
 
-int call(const Options& o) {
+int call(const CallOptions& o) {
   auto endpoint = parse_endpoint(o.endpoint, "call");
   if (!endpoint) return kUnreadable;
   const auto peers = parse_peers(o.host, o.from, *endpoint, "call");
@@ -248,30 +248,32 @@ int call(const Options& o) {
 
 }  // namespace
 
-Run add_call(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  add_peers(app, options->host, options->from);
-  app.add_option("--procedure", options->procedure,
-                 "Of the program ECHO: null, echo, sink, source, echo-bulk, list or sleep")
-      ->type_name("NAMES")
-      ->capture_default_str();
-  app.add_option("--size", options->size, "Bytes of data")
-      ->type_name("SIZE")
-      ->capture_default_str();
-  app.add_option("--sleep", options->sleep, "How long sleep lets the server wait")
-      ->type_name("DURATION")
-      ->capture_default_str();
-  app.add_option("--timeout", options->timeout,
-                 "Of the Call, and of connecting, which takes 10s at most")
-      ->type_name("DURATION")
-      ->capture_default_str();
-  add_endpoint_options(app, options->endpoint);
-  app.footer(
+Run add_call(command_line::Command& command) {
+  auto options = std::make_shared<CallOptions>();
+  add_peers(command, options->host, options->from);
+  command
+      .option("--procedure", options->procedure,
+              "Of the program ECHO: null, echo, sink, source, echo-bulk, list or sleep")
+      .value("NAMES")
+      .show_default();
+  command.option("--size", options->size, "Bytes of data").value("SIZE").show_default();
+  command.option("--sleep", options->sleep, "How long sleep lets the server wait")
+      .value("DURATION")
+      .show_default();
+  command
+      .option("--timeout", options->timeout,
+              "Of the Call, and of connecting, which takes 10s at most")
+      .value("DURATION")
+      .show_default();
+  add_endpoint_options(command, options->endpoint);
+  command.footer(
       "Makes one Call, and shows what went over the wire for it: how the connection was set up, "
       "headers with all fields, RDMA operations on the chunks, the Reply. Its own packets tell; of "
       "an RDMA device, which does not show them, what this end did itself.\n"
       "Exit status: 0 answered right, 1 any other answer, 2 the server cannot be reached, or an "
       "argument is wrong.");
+  command.example("rpcrdma call 127.0.0.1 --procedure sink --size 64k",
+                  "How does an argument travel by a Read chunk?");
   return [options] { return call(*options); };
 }
 

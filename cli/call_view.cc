@@ -1,6 +1,6 @@
 #include "call_view.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/decode/decoder.h>
 #include <rpcrdma/decode/text_sink.h>

@@ -12,7 +12,7 @@
 #include <memory>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <rpcrdma/capture/recorder.h>
@@ -22,10 +22,9 @@ namespace rpcrdma::cli {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-constexpr auto kInterval = std::chrono::seconds(1);  // of what is told on stderr meanwhile
+constexpr auto kStatusInterval = std::chrono::seconds(1);  // of what is told on stderr meanwhile
 
-struct Options {
+struct CaptureOptions {
   bool list = false;
   capture::LiveOptions live;
   PrintOptions print;
@@ -42,12 +41,12 @@ struct Options {
 
 // The options that were text.
 struct Limits {
-  std::optional<Clock::duration> duration;
+  std::optional<std::chrono::steady_clock::duration> duration;
   std::optional<std::uint64_t> bytes;
   capture::RingOptions ring;
 };
 
-std::optional<Limits> parse(const Options& options) {
+std::optional<Limits> parse(const CaptureOptions& options) {
   Limits limits;
   bool ok = true;
   const auto refuse = [&](const std::string& why) {
@@ -107,23 +106,23 @@ int list_interfaces() {
 
 capture::LiveSource* live_source = nullptr;
 
-void on_interrupt(int) {
+void stop_source(int) {
   if (live_source != nullptr) live_source->stop();
 }
 
 // Ends the capture by SIGINT, SIGTERM and SIGHUP, the first time; a second one ends the program.
-class StopBySignal {
+class StopSourceBySignal {
  public:
-  explicit StopBySignal(capture::LiveSource& source) {
+  explicit StopSourceBySignal(capture::LiveSource& source) {
     live_source = &source;
     struct sigaction action {};
-    action.sa_handler = on_interrupt;
+    action.sa_handler = stop_source;
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
   }
-  StopBySignal(const StopBySignal&) = delete;
-  StopBySignal& operator=(const StopBySignal&) = delete;
-  ~StopBySignal() { live_source = nullptr; }
+  StopSourceBySignal(const StopSourceBySignal&) = delete;
+  StopSourceBySignal& operator=(const StopSourceBySignal&) = delete;
+  ~StopSourceBySignal() { live_source = nullptr; }
 };
 
 // What a person at the terminal is told meanwhile: how much was recorded, if nothing is printed;
@@ -164,25 +163,20 @@ class Status {
   std::uint64_t told_ = 0;
 };
 
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 class Capture {
  public:
-  Capture(const Options& options, const Limits& limits, capture::LiveSource& source,
+  Capture(const CaptureOptions& options, const Limits& limits, capture::LiveSource& source,
           capture::Recorder* recorder, LiveView* view)
       : options_(options), limits_(limits), source_(source), recorder_(recorder), view_(view) {}
 
   capture::Expected<void> run() {
     using Polled = capture::LiveSource::Polled;
-    const StopBySignal stop(source_);
+    const StopSourceBySignal stop(source_);
     Status status(source_, recorder_, view_ == nullptr);
-    const Clock::time_point end =
-        limits_.duration ? Clock::now() + *limits_.duration : Clock::time_point::max();
-    Clock::time_point tick = Clock::now() + kInterval;
+    const std::chrono::steady_clock::time_point end =
+        limits_.duration ? std::chrono::steady_clock::now() + *limits_.duration
+                         : std::chrono::steady_clock::time_point::max();
+    std::chrono::steady_clock::time_point tick = std::chrono::steady_clock::now() + kStatusInterval;
     std::uint64_t bytes = 0;
     capture::Frame frame;
     capture::Expected<void> result;
@@ -193,13 +187,13 @@ class Capture {
         break;
       }
       if (*polled == Polled::kStopped) break;
-      const Clock::time_point now = Clock::now();
+      const std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now();
       // A frame that comes too late is not part of it.
       if (now >= end) break;
       if (now >= tick) {
-        tick = now + kInterval;
+        tick = now + kStatusInterval;
         status.tick();
-        if (view_ != nullptr && *polled == Polled::kNothing) view_->time(now_ns());
+        if (view_ != nullptr && *polled == Polled::kNothing) view_->time(wall_clock_ns());
       }
       if (*polled == Polled::kNothing) {
         if (recorder_ != nullptr) result = recorder_->flush();
@@ -215,7 +209,7 @@ class Capture {
     if (view_ != nullptr) view_->finish(source_.stats().dropped);
     if (recorder_ != nullptr) {
       // Also after an error, such as of an interface that has gone.
-      const auto finished = recorder_->finish(now_ns());
+      const auto finished = recorder_->finish(wall_clock_ns());
       if (result) result = finished;
     }
     return result;
@@ -229,7 +223,7 @@ class Capture {
     return result;
   }
 
-  const Options& options_;
+  const CaptureOptions& options_;
   const Limits& limits_;
   capture::LiveSource& source_;
   capture::Recorder* recorder_;
@@ -241,7 +235,7 @@ int refused(const capture::Error& error) {
   return kUnreadable;
 }
 
-int capture_live(const Options& options) {
+int capture_live(const CaptureOptions& options) {
   if (options.list) return list_interfaces();
   const auto limits = parse(options);
   if (!limits) return kUnreadable;
@@ -267,7 +261,7 @@ int capture_live(const Options& options) {
                                           .ring = limits->ring,
                                           .interface = (*source)->interface(),
                                           .dropped = [&] { return (*source)->stats().dropped; }},
-                                         now_ns());
+                                         wall_clock_ns());
     if (!opened) {
       complain(opened.error().message +
                (*identity ? fmt::format(" (written as the user {}, since root is given up; "
@@ -292,38 +286,48 @@ int capture_live(const Options& options) {
 
 }  // namespace
 
-Run add_capture(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  app.add_flag("-D,--list-interfaces", options->list, "The interfaces that can be captured from");
-  app.add_option("-i,--interface", options->live.interface,
-                 "Capture from this interface, \"any\", or an rdma device")
-      ->type_name("INTERFACE");
-  auto* filter = app.add_option("-f,--capture-filter", options->live.filter,
-                                "A filter as of tcpdump, \"\" for none (RoCEv1 and RoCEv2)")
-                     ->type_name("FILTER");
-  app.add_option("-s,--snaplen", options->live.snaplen, "Bytes of each packet that are kept (all)")
-      ->type_name("BYTES");
-  app.add_option("-B,--buffer-size", options->live.buffer_mib, "Of the kernel's buffer, in MiB (2)")
-      ->type_name("MIB");
-  app.add_flag("-p,--promiscuous", options->live.promiscuous,
+Run add_capture(command_line::Command& command) {
+  auto options = std::make_shared<CaptureOptions>();
+  command.flag("-D,--list-interfaces", options->list, "The interfaces that can be captured from");
+  command
+      .option("-i,--interface", options->live.interface,
+              "Capture from this interface, \"any\", or an rdma device")
+      .value("INTERFACE");
+  command_line::Option& filter =
+      command
+          .option("-f,--capture-filter", options->live.filter,
+                  "A filter as of tcpdump, \"\" for none (RoCEv1 and RoCEv2)")
+          .value("FILTER");
+  command.option("-s,--snaplen", options->live.snaplen, "Bytes of each packet that are kept (all)")
+      .value("BYTES");
+  command.option("-B,--buffer-size", options->live.buffer_mib, "Of the kernel's buffer, in MiB (2)")
+      .value("MIB");
+  command.flag("-p,--promiscuous", options->live.promiscuous,
                "Also what is not for this machine, as on a mirror port");
-  app.add_option("-c,--count", options->count, "End after so many packets")->type_name("N");
-  app.add_option("--duration", options->duration, "End after so long: seconds, or 500ms, 5m, 1h")
-      ->type_name("DURATION");
-  app.add_option("--max-bytes", options->max_bytes,
-                 "End after so many bytes of packets: a number, or 500k, 64M, 1GiB")
-      ->type_name("SIZE");
-  app.add_option("-w,--write", options->write,
-                 "Write the packets to this pcapng file, - for standard output")
-      ->type_name("FILE");
-  app.add_flag("--print", options->print_too, "With -w: print the messages too");
-  add_ring_options(app, options->ring, kWrittenRing);
-  app.add_option("--user", options->user,
-                 "As root: become this user once the interface is open (who called sudo)")
-      ->type_name("USER");
-  add_print_options(app, options->print);
-  return [options, filter] {
-    options->live.only_roce = filter->count() == 0;
+  command.option("-c,--count", options->count, "End after so many packets").value("N");
+  command.option("--duration", options->duration, "End after so long: seconds, or 500ms, 5m, 1h")
+      .value("DURATION");
+  command
+      .option("--max-bytes", options->max_bytes,
+              "End after so many bytes of packets: a number, or 500k, 64M, 1GiB")
+      .value("SIZE");
+  command
+      .option("-w,--write", options->write,
+              "Write the packets to this pcapng file, - for standard output")
+      .value("FILE");
+  command.flag("--print", options->print_too, "With -w: print the messages too");
+  add_ring_options(command, options->ring, kWrittenRing);
+  command
+      .option("--user", options->user,
+              "As root: become this user once the interface is open (who called sudo)")
+      .value("USER");
+  add_print_options(command, options->print);
+  command.example("rpcrdma capture -i eth0 -w nfs.pcapng --print", "Record, and see it.");
+  command.example("rpcrdma capture -i eth0 -w /var/tmp/nfs.pcapng --ring-size 100M --ring-files 20",
+                  "Keep the last 2 GB, in files of 100 MB.");
+  command.example("rpcrdma capture -i eth0 -w - | wireshark -k -i -", "Look on with Wireshark.");
+  return [options, filter = &filter] {
+    options->live.only_roce = !filter->given();
     return capture_live(*options);
   };
 }

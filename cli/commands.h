@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include <CLI/CLI.hpp>
+#include <rpcrdma/command_line/command.h>
 
 namespace rpcrdma::cli {
 
@@ -18,26 +18,26 @@ inline constexpr int kUnreadable = 2;
 
 using Run = std::function<int()>;
 
-[[nodiscard]] Run add_decode(CLI::App& app);
-[[nodiscard]] Run add_capture(CLI::App& app);
-[[nodiscard]] Run add_analyze(CLI::App& app);
-[[nodiscard]] Run add_ls(CLI::App& app);
-[[nodiscard]] Run add_attach(CLI::App& app);
-[[nodiscard]] Run add_top(CLI::App& app);
-[[nodiscard]] Run add_merge(CLI::App& app);
-[[nodiscard]] Run add_export(CLI::App& app);
-[[nodiscard]] Run add_extract(CLI::App& app);
-[[nodiscard]] Run add_completion(CLI::App& app);
-[[nodiscard]] Run add_man(CLI::App& app);
-[[nodiscard]] Run add_fields(CLI::App& app);
-[[nodiscard]] Run add_header(CLI::App& app);
-[[nodiscard]] Run add_rules(CLI::App& app);
-[[nodiscard]] Run add_serve(CLI::App& app);
-[[nodiscard]] Run add_ping(CLI::App& app);
-[[nodiscard]] Run add_call(CLI::App& app);
-[[nodiscard]] Run add_load(CLI::App& app);
-[[nodiscard]] Run add_nfs_probe(CLI::App& app);
-[[nodiscard]] Run add_selftest(CLI::App& app);
-[[nodiscard]] Run add_doctor(CLI::App& app);
+[[nodiscard]] Run add_decode(command_line::Command& command);
+[[nodiscard]] Run add_capture(command_line::Command& command);
+[[nodiscard]] Run add_analyze(command_line::Command& command);
+[[nodiscard]] Run add_ls(command_line::Command& command);
+[[nodiscard]] Run add_attach(command_line::Command& command);
+[[nodiscard]] Run add_top(command_line::Command& command);
+[[nodiscard]] Run add_merge(command_line::Command& command);
+[[nodiscard]] Run add_export(command_line::Command& command);
+[[nodiscard]] Run add_extract(command_line::Command& command);
+[[nodiscard]] Run add_completion(command_line::Command& command);
+[[nodiscard]] Run add_man(command_line::Command& command);
+[[nodiscard]] Run add_fields(command_line::Command& command);
+[[nodiscard]] Run add_header(command_line::Command& command);
+[[nodiscard]] Run add_rules(command_line::Command& command);
+[[nodiscard]] Run add_serve(command_line::Command& command);
+[[nodiscard]] Run add_ping(command_line::Command& command);
+[[nodiscard]] Run add_call(command_line::Command& command);
+[[nodiscard]] Run add_load(command_line::Command& command);
+[[nodiscard]] Run add_nfs_probe(command_line::Command& command);
+[[nodiscard]] Run add_selftest(command_line::Command& command);
+[[nodiscard]] Run add_doctor(command_line::Command& command);
 
 }  // namespace rpcrdma::cli

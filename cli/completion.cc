@@ -1,13 +1,13 @@
 #include "completion.h"
 
 #include "message_printer.h"
+#include "parse.h"
 
 #include <algorithm>
 #include <array>
-#include <functional>
+#include <string>
 #include <string_view>
 
-#include <fmt/format.h>
 #include <pwd.h>
 
 #include <rpcrdma/capture/source.h>
@@ -23,6 +23,11 @@ namespace rpcrdma::cli {
 
 namespace {
 
+using command_line::Command;
+using command_line::Option;
+using command_line::OptionKind;
+using command_line::OptionSpec;
+
 // A word being completed: candidates that go on from `prefix` are added, with `before`, an earlier
 // part of the word, in front.
 struct Word {
@@ -33,7 +38,7 @@ struct Word {
   // A shell would take a name that a terminal cannot show for another.
   void add(const std::string& text, const std::string& description = {}) const {
     if (plot::escape_terminal(text) != text) return;
-    if (CLI::detail::to_lower(text).starts_with(CLI::detail::to_lower(prefix))) {
+    if (lower_case(text).starts_with(lower_case(prefix))) {
       found.candidates.push_back({before + text, plot::escape_terminal(description)});
     }
   }
@@ -77,7 +82,7 @@ void rule_names(const Word& word) {
   for (const rules::Rule& r : rules::rules()) word.add(r.name, r.sentence);
 }
 
-void fields(const Word& word) {
+void field_names(const Word& word) {
   for (const decode::FieldSpec& field : decode::schema()) {
     if (filter::is_filter_field(field.id)) word.add(field.name, field.label);
   }
@@ -86,7 +91,7 @@ void fields(const Word& word) {
 // Of a filter, the field's name at its end.
 void filter_fields(const Word& word) {
   const std::size_t end = word.prefix.find_last_of(" !(&|") + 1;
-  fields({word.before + word.prefix.substr(0, end), word.prefix.substr(end), word.found});
+  field_names({word.before + word.prefix.substr(0, end), word.prefix.substr(end), word.found});
 }
 
 // Of a load, the procedure at the end.
@@ -110,88 +115,61 @@ constexpr std::array<Values, 11> kValues{{
     {"USER", users},
     {"TYPE", types},
     {"RULE", rule_names},
-    {"FIELD", fields},
-    {"PATTERN", fields},
+    {"FIELD", field_names},
+    {"PATTERN", field_names},
     {"EXPR", filter_fields},
     {"NAMES", procedures},
 }};
 
 // What an option's value or an argument may be.
-void values(const CLI::Option& option, Word word) {
+void values(const Option& option, Word word) {
+  const OptionSpec& spec = option.spec();
   // Of a list, its last member.
-  if (option.get_delimiter() != '\0') {
-    const std::size_t end = word.prefix.rfind(option.get_delimiter()) + 1;
+  if (spec.delimiter != '\0') {
+    const std::size_t end = word.prefix.rfind(spec.delimiter) + 1;
     word.before += word.prefix.substr(0, end);
     word.prefix.erase(0, end);
   }
-  // "TEXT:{one,other}" with CLI::IsMember.
-  const std::string type = option.get_type_name();
-  const std::size_t set = type.find(":{");
-  if (set != std::string::npos && type.ends_with('}')) {
-    for (const std::string& one :
-         CLI::detail::split(type.substr(set + 2, type.size() - set - 3), ',')) {
-      word.add(one);
-    }
-    return;
-  }
-  const std::string& name = option.get_positional() ? option.get_single_name() : type;
+  for (const std::string& choice : spec.choices) word.add(choice);
+  if (!spec.choices.empty()) return;
+  const std::string& name = spec.kind == OptionKind::kArgument ? spec.argument : spec.value_name;
   for (const Values& v : kValues) {
     if (name == v.type) v.add(word);
   }
 }
 
-bool takes_value(const CLI::Option& option) {
-  return option.get_items_expected_max() != 0;
-}
-
-void option_names(const CLI::App& app, const Word& word) {
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      word.add(fmt::format("--{}", name), option->get_description());
-    }
+void option_names(const Command& command, const Word& word) {
+  for (const auto& option : command.options()) {
+    const OptionSpec& spec = option->spec();
+    for (const std::string& name : spec.long_names) word.add("--" + name, spec.help);
     // A short name is one letter more than nothing: offered only where it is asked for.
     if (word.prefix.starts_with("--")) continue;
-    for (const std::string& name : option->get_snames()) {
-      word.add(fmt::format("-{}", name), option->get_description());
-    }
+    for (const std::string& name : spec.short_names) word.add("-" + name, spec.help);
   }
 }
 
-void commands(const CLI::App& app, const Word& word) {
-  for (const CLI::App* command : app.get_subcommands({})) {
-    word.add(command->get_name(), command->get_description());
-  }
-}
-
-const CLI::Option* find_option(const CLI::App& app, const std::string& word) {
-  return app.get_option_no_throw(word);
+void commands(const Command& program, const Word& word) {
+  for (const auto& command : program.commands()) word.add(command->name(), command->what());
 }
 
 // The argument that stands `index` places behind the command; the last one may be given often.
-const CLI::Option* find_argument(const CLI::App& app, std::size_t index) {
-  const CLI::Option* found = nullptr;
-  for (const CLI::Option* option : app.get_options()) {
-    if (!option->get_positional()) continue;
-    found = option;
+const Option* find_argument(const Command& command, std::size_t index) {
+  const Option* found = nullptr;
+  for (const auto& option : command.options()) {
+    if (option->spec().kind != OptionKind::kArgument) continue;
+    found = option.get();
     if (index == 0) return found;
     --index;
   }
-  return found != nullptr && found->get_expected_max() > 1 ? found : nullptr;
-}
-
-const CLI::App* find_command(const CLI::App& app, const std::string& word) {
-  for (const CLI::App* command : app.get_subcommands({})) {
-    if (command->get_name() == word) return command;
-  }
-  return nullptr;
+  return found != nullptr && found->spec().list ? found : nullptr;
 }
 
 }  // namespace
 
-Completions complete(const CLI::App& root, const std::vector<std::string>& words) {
+Completions complete(const Command& program, const std::vector<std::string>& words) {
   Completions found;
-  const CLI::App* app = &root;
-  const CLI::Option* pending = nullptr;  // its value comes next
+  const Command* command = &program;
+  const Option* pending = nullptr;  // its value comes next
   std::size_t arguments = 0;
   bool options_ended = false;
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
@@ -202,10 +180,11 @@ Completions complete(const CLI::App& root, const std::vector<std::string>& words
     } else if (!options_ended && word == "--") {
       options_ended = true;
     } else if (!options_ended && word.size() > 1 && word.starts_with('-')) {
-      const CLI::Option* option = find_option(*app, word);
-      if (option != nullptr && takes_value(*option)) pending = option;
-    } else if (const CLI::App* command = app == &root ? find_command(root, word) : nullptr) {
-      app = command;
+      const Option* const option = command->find_option(word);
+      if (option != nullptr && option->takes_value()) pending = option;
+    } else if (const Command* const named =
+                   command == &program ? program.find_command(word) : nullptr) {
+      command = named;
     } else {
       ++arguments;
     }
@@ -217,18 +196,18 @@ Completions complete(const CLI::App& root, const std::vector<std::string>& words
   if (pending != nullptr) {
     values(*pending, word);
   } else if (!options_ended && last.starts_with("--") && equals != std::string::npos) {
-    const CLI::Option* option = find_option(*app, last.substr(0, equals));
+    const Option* const option = command->find_option(last.substr(0, equals));
     if (option != nullptr) {
       values(*option, {last.substr(0, equals + 1), last.substr(equals + 1), found});
     }
   } else if (!options_ended && last.starts_with('-')) {
-    option_names(*app, word);
-  } else if (app == &root) {
-    commands(root, word);
-  } else if (const CLI::Option* argument = find_argument(*app, arguments)) {
+    option_names(*command, word);
+  } else if (command == &program) {
+    commands(program, word);
+  } else if (const Option* const argument = find_argument(*command, arguments)) {
     // Of a command that is about commands.
-    if (argument->get_single_name() == "COMMAND") {
-      commands(root, word);
+    if (argument->spec().argument == "COMMAND") {
+      commands(program, word);
     } else {
       values(*argument, word);
     }

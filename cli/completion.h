@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+#include <rpcrdma/command_line/command.h>
 
 namespace rpcrdma::cli {
 
@@ -21,9 +21,10 @@ struct Completions {
 };
 
 // `words`: of the command line behind the program's name, the last one up to the cursor (it may be
-// empty). What an option or argument takes is told by its validator (CLI::IsMember) or by its
-// type's name in the help, such as FILE: see kValues in completion.cc.
-[[nodiscard]] Completions complete(const CLI::App& app, const std::vector<std::string>& words);
+// empty). What an option or argument takes is known by its choices or by what the help calls its
+// value, such as FILE: see kValues in completion.cc.
+[[nodiscard]] Completions complete(const command_line::Command& program,
+                                   const std::vector<std::string>& words);
 
 // The same for the shells' scripts: a line a candidate, text and description with a tab between;
 // the lines ":files" and ":directories".

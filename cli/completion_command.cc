@@ -90,15 +90,16 @@ int completion(const std::string& shell) {
 
 }  // namespace
 
-Run add_completion(CLI::App& app) {
+Run add_completion(command_line::Command& command) {
   auto shell = std::make_shared<std::string>();
-  app.add_option("SHELL", *shell, "Whose script is to be printed")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  app.footer(
+  command.argument("SHELL", *shell, "Whose script is to be printed")
+      .required()
+      .one_of({"bash", "zsh", "fish"});
+  command.footer(
       "bash: source <(rpcrdma completion bash)\n"
       "zsh: source <(rpcrdma completion zsh)\n"
       "fish: rpcrdma completion fish | source");
+  command.example("rpcrdma completion fish | source", "For this fish session.");
   return [shell] { return completion(*shell); };
 }
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/capture/source.h>
 #include <rpcrdma/doctor/verdict.h>
@@ -40,10 +40,10 @@ int examine(bool json) {
 
 }  // namespace
 
-Run add_doctor(CLI::App& app) {
+Run add_doctor(command_line::Command& command) {
   auto json = std::make_shared<bool>(false);
-  app.add_flag("--json", *json, "One JSON object (docs/verbs.md)");
-  app.footer(
+  command.flag("--json", *json, "One JSON object (docs/verbs.md)");
+  command.footer(
       "Looks at RDMA devices, their ports, addresses and MTUs, modules, rights, limits, rpcbind, "
       "and what capturing and Wireshark need; each with what to do about it. It changes nothing.\n"
       "Exit status: 0, 2 when it cannot look.");

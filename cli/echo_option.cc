@@ -3,7 +3,7 @@
 #include "endpoint.h"
 #include "input.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rpcrdma::cli {
 

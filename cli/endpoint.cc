@@ -4,10 +4,9 @@
 #include "parse.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/socket.h>
 
 #include <rpcrdma/fabric/file_descriptor.h>
@@ -86,76 +85,84 @@ std::optional<Address> gid_address(const Endpoint& endpoint, const char* command
 
 }  // namespace
 
-void add_provider_options(CLI::App& app, EndpointOptions& options) {
-  app.add_option("--provider", options.provider,
-                 "verbs: an RDMA device; soft: RDMA in user space; auto: verbs if the own address "
-                 "belongs to a device")
-      ->type_name("KIND")
-      ->check(CLI::IsMember({"auto", "soft", "verbs"}))
-      ->capture_default_str();
-  app.add_option("--device", options.device,
-                 "The RDMA device that the own address belongs to (`rpcrdma doctor` lists them); "
-                 "with a port: mlx5_0:2")
-      ->type_name("DEVICE");
-  whole_number(app.add_option("--gid-index", options.gid_index,
-                              "Entry of the device's GID table, whose IP address is the own one")
-                   ->type_name("N")
-                   ->needs("--device"));
-  app.add_option("--handles", options.handles,
-                 "What memory is exposed by, on an RDMA device: memory windows, registrations, or "
-                 "what works best on it")
-      ->type_name("KIND")
-      ->check(CLI::IsMember({"auto", "windows", "registrations"}))
-      ->capture_default_str();
+void add_provider_options(command_line::Command& command, EndpointOptions& options) {
+  command
+      .option("--provider", options.provider,
+              "verbs: an RDMA device; soft: RDMA in user space; auto: verbs if the own address "
+              "belongs to a device")
+      .value("KIND")
+      .one_of({"auto", "soft", "verbs"})
+      .show_default();
+  command
+      .option("--device", options.device,
+              "The RDMA device that the own address belongs to (`rpcrdma doctor` lists them); "
+              "with a port: mlx5_0:2")
+      .value("DEVICE");
+  command
+      .option("--gid-index", options.gid_index,
+              "Entry of the device's GID table, whose IP address is the own one")
+      .value("N")
+      .needs("--device")
+      .whole_number();
+  command
+      .option("--handles", options.handles,
+              "What memory is exposed by, on an RDMA device: memory windows, registrations, or "
+              "what works best on it")
+      .value("KIND")
+      .one_of({"auto", "windows", "registrations"})
+      .show_default();
 }
 
-void add_endpoint_options(CLI::App& app, EndpointOptions& options) {
-  whole_number(app.add_option("-p,--port", options.port, "The server's port of RPC-over-RDMA")
-                   ->type_name("PORT")
-                   ->capture_default_str());
-  app.add_option("--inline", options.inline_threshold,
-                 "Inline threshold that is offered in private data: 1Ki to 256Ki")
-      ->type_name("SIZE")
-      ->capture_default_str();
-  app.add_flag("--no-private-data", options.no_private_data,
+void add_endpoint_options(command_line::Command& command, EndpointOptions& options) {
+  command.option("-p,--port", options.port, "The server's port of RPC-over-RDMA")
+      .value("PORT")
+      .show_default()
+      .whole_number();
+  command
+      .option("--inline", options.inline_threshold,
+              "Inline threshold that is offered in private data: 1Ki to 256Ki")
+      .value("SIZE")
+      .show_default();
+  command.flag("--no-private-data", options.no_private_data,
                "Offer nothing when connecting, and keep to 1024 bytes inline");
-  app.add_option(
-         "--rdma-version", options.versions,
-         "Versions of RPC-over-RDMA that are spoken: 1, 2, or 1-2. A client begins with the "
-         "higher, and falls back to what the server speaks")
-      ->type_name("VERSIONS")
-      ->check(CLI::IsMember({"1", "2", "1-2"}))
-      ->capture_default_str();
-  app.add_flag("--private-data-v2", options.private_data_for_two,
+  command
+      .option("--rdma-version", options.versions,
+              "Versions of RPC-over-RDMA that are spoken: 1, 2, or 1-2. A client begins with the "
+              "higher, and falls back to what the server speaks")
+      .value("VERSIONS")
+      .one_of({"1", "2", "1-2"})
+      .show_default();
+  command.flag("--private-data-v2", options.private_data_for_two,
                "Let private data raise version 2's inline thresholds of 4096 bytes, too; for both "
                "ends, and more is sent only to a peer that has sent more, or offers no chunk");
-  app.add_flag("--no-remote-invalidation", options.no_remote_invalidation,
+  command.flag("--no-remote-invalidation", options.no_remote_invalidation,
                "No Send With Invalidate");
-  app.add_option(
-         "--profile", options.profile,
-         "rfc8166: version 1 as it is deployed; rfc5666: with what that took out, RDMA_MSGP, "
-         "Replies with Read chunks, RDMA_DONE and the Connection Configuration Protocol, and "
-         "without private data, version 2 and remote invalidation (docs/rfc5666.md)")
-      ->type_name("PROFILE")
-      ->check(CLI::IsMember({"rfc8166", "rfc5666"}))
-      ->capture_default_str();
-  whole_number(
-      app.add_option(
-             "--max-reads", options.max_reads,
-             "--profile rfc5666: RDMA Reads that the peer may have under way at a time; 0: none")
-          ->type_name("N")
-          ->capture_default_str());
-  add_provider_options(app, options);
-  app.add_option("--fault", options.faults,
-                 "What is to go wrong with packets, such as 'drop rate=0.01 seed=7' "
-                 "(docs/faults.md)")
-      ->type_name("PLAN")
-      ->allow_extra_args(false);
-  app.add_option("--pcapng", options.pcapng, "Write all packets to this file")->type_name("FILE");
-  app.add_flag("--exact", options.exact, "A datagram by itself for each packet, no batches");
-  app.add_flag("--busy-poll", options.busy_poll,
+  command
+      .option("--profile", options.profile,
+              "rfc8166: version 1 as it is deployed; rfc5666: with what that took out, RDMA_MSGP, "
+              "Replies with Read chunks, RDMA_DONE and the Connection Configuration Protocol, and "
+              "without private data, version 2 and remote invalidation (docs/rfc5666.md)")
+      .value("PROFILE")
+      .one_of({"rfc8166", "rfc5666"})
+      .show_default();
+  command
+      .option("--max-reads", options.max_reads,
+              "--profile rfc5666: RDMA Reads that the peer may have under way at a time; 0: none")
+      .value("N")
+      .show_default()
+      .whole_number();
+  add_provider_options(command, options);
+  command
+      .option("--fault", options.faults,
+              "What is to go wrong with packets, such as 'drop rate=0.01 seed=7' "
+              "(docs/faults.md)")
+      .value("PLAN")
+      .one_word();
+  command.option("--pcapng", options.pcapng, "Write all packets to this file").value("FILE");
+  command.flag("--exact", options.exact, "A datagram by itself for each packet, no batches");
+  command.flag("--busy-poll", options.busy_poll,
                "Never sleep: lower latency, for a whole processor");
-  add_tracing_options(app, options.tracing);
+  add_tracing_options(command, options.tracing);
 }
 
 void apply(const Endpoint& endpoint, service::ClientOptions& client) {
@@ -300,12 +307,13 @@ OpenProvider open_provider(const Endpoint& endpoint, const Address& address, tra
   return open;
 }
 
-void add_peers(CLI::App& app, std::string& host, std::string& from) {
-  app.add_option("HOST", host, "The server's address, IPv4 or IPv6")->required();
-  app.add_option("--from", from,
-                 "Own address (the one that the route to HOST has; of 127.0.0.1 that is "
-                 "127.0.0.2)")
-      ->type_name("ADDRESS");
+void add_peers(command_line::Command& command, std::string& host, std::string& from) {
+  command.argument("HOST", host, "The server's address, IPv4 or IPv6").required();
+  command
+      .option("--from", from,
+              "Own address (the one that the route to HOST has; of 127.0.0.1 that is "
+              "127.0.0.2)")
+      .value("ADDRESS");
 }
 
 std::optional<Peers> parse_peers(const std::string& host, const std::string& from,
@@ -364,18 +372,6 @@ bool is_no_time(std::string_view text) {
   return parse_duration("1" + std::string(text.substr(number))).has_value();
 }
 
-bool is_whole_number(std::string_view text) {
-  int base = 10;
-  if (text.starts_with("0x") || text.starts_with("0X")) {
-    text.remove_prefix(2);
-    base = 16;
-  }
-  std::uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value, base);
-  return error == std::errc() && rest == end;
-}
-
 }  // namespace
 
 std::optional<fabric::Time> duration_option(const std::string& text, const char* command,
@@ -402,14 +398,6 @@ std::optional<std::uint32_t> size_option(const std::string& text, const char* co
                          text));
   }
   return std::nullopt;
-}
-
-void whole_number(CLI::Option* option) {
-  option->check([option](const std::string& text) {
-    if (!is_whole_number(text))
-      throw CLI::ConversionError(option->get_name(), CLI::results_t{text});
-    return std::string();
-  });
 }
 
 bool in_range(std::uint32_t value, std::uint32_t least, std::uint32_t most, const char* command,

@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
+#include <rpcrdma/command_line/command.h>
 #include <rpcrdma/service/client.h>
 #include <rpcrdma/service/server.h>
 #include <rpcrdma/soft/provider.h>
@@ -43,9 +42,9 @@ struct EndpointOptions {
 // --no-remote-invalidation, --profile, --max-reads, --provider, --device, --gid-index, --handles,
 // --fault, --pcapng,
 // --exact, --busy-poll, and those of tracing.
-void add_endpoint_options(CLI::App& app, EndpointOptions& options);
+void add_endpoint_options(command_line::Command& command, EndpointOptions& options);
 // Of these: --provider, --device, --gid-index, --handles.
-void add_provider_options(CLI::App& app, EndpointOptions& options);
+void add_provider_options(command_line::Command& command, EndpointOptions& options);
 
 enum class ProviderKind : std::uint8_t { kAuto, kSoft, kVerbs };
 
@@ -106,7 +105,7 @@ struct Peers {
 // Chooses the provider, too.
 [[nodiscard]] std::optional<Peers> parse_peers(const std::string& host, const std::string& from,
                                                Endpoint& endpoint, const char* command);
-void add_peers(CLI::App& app, std::string& host, std::string& from);
+void add_peers(command_line::Command& command, std::string& host, std::string& from);
 
 // A duration, a size, as an option has it; else a line on stderr and nothing.
 [[nodiscard]] std::optional<fabric::Time> duration_option(const std::string& text,
@@ -114,10 +113,6 @@ void add_peers(CLI::App& app, std::string& host, std::string& from);
 [[nodiscard]] std::optional<std::uint32_t> size_option(const std::string& text, const char* command,
                                                        const char* option,
                                                        std::uint32_t most = UINT32_MAX);
-
-// Of a number's option: refuses what is no whole number of 64 bits. Left to itself the parser takes
-// -5 for 2^64 - 5, and what is too large for the largest.
-void whole_number(CLI::Option* option);
 
 // Else a line on stderr and false.
 [[nodiscard]] bool in_range(std::uint32_t value, std::uint32_t least, std::uint32_t most,

@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/timeline/perfetto.h>
 #include <rpcrdma/timeline/qlog.h>
@@ -17,7 +17,7 @@ namespace rpcrdma::cli {
 
 namespace {
 
-struct Options {
+struct ExportOptions {
   std::vector<std::string> paths;
   std::string format;
   std::string output = "-";
@@ -28,8 +28,8 @@ struct Options {
 };
 
 // False after an error, told on stderr. What was read until then is written all the same.
-bool produce(capture::Source& source, const Options& options, std::optional<filter::Filter> filter,
-             const Write& write) {
+bool produce(capture::Source& source, const ExportOptions& options,
+             std::optional<filter::Filter> filter, const Write& write) {
   const auto format =
       options.format == "qlog" ? timeline::make_qlog(write) : timeline::make_perfetto(write);
   model::ModelOptions keep;
@@ -46,7 +46,7 @@ bool produce(capture::Source& source, const Options& options, std::optional<filt
   return done;
 }
 
-int export_timeline(const Options& options) {
+int export_timeline(const ExportOptions& options) {
   std::optional<filter::Filter> filter;
   if (!read_filter(options.filter, "export", filter)) return kUnreadable;
   if (filter && filter->needs_findings()) {
@@ -75,21 +75,26 @@ int export_timeline(const Options& options) {
 
 }  // namespace
 
-Run add_export(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  add_files(app, options->paths)->required();
-  app.add_option("--format", options->format,
-                 "perfetto: the Trace Event Format, for ui.perfetto.dev, chrome://tracing and "
-                 "others; qlog: an event a record (docs/timelines.md describes both)")
-      ->required()
-      ->check(CLI::IsMember({"perfetto", "qlog"}));
-  app.add_option("-o,--output", options->output, "Where it goes; - for standard output")
-      ->type_name("FILE")
-      ->capture_default_str();
-  add_profile(app, options->profile);
-  add_dialect(app, options->dialect);
-  add_filter(app, options->filter, "Only Calls with their Replies");
-  add_jobs(app, options->jobs);
+Run add_export(command_line::Command& command) {
+  auto options = std::make_shared<ExportOptions>();
+  add_files(command, options->paths).required();
+  command
+      .option("--format", options->format,
+              "perfetto: the Trace Event Format, for ui.perfetto.dev, chrome://tracing and "
+              "others; qlog: an event a record (docs/timelines.md describes both)")
+      .required()
+      .one_of({"perfetto", "qlog"});
+  command.option("-o,--output", options->output, "Where it goes; - for standard output")
+      .value("FILE")
+      .show_default();
+  add_profile(command, options->profile);
+  add_dialect(command, options->dialect);
+  add_filter(command, options->filter, "Only Calls with their Replies");
+  add_jobs(command, options->jobs);
+  command.example("rpcrdma export --format perfetto -o nfs.json nfs.pcap",
+                  "A timeline to open at ui.perfetto.dev.");
+  command.example("rpcrdma export --format qlog -Y 'nfs.op == WRITE' nfs.pcap | jq --seq .data",
+                  "What came of the WRITEs, event by event.");
   return [options] { return export_timeline(*options); };
 }
 

@@ -13,7 +13,7 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/model/rebuild.h>
 #include <rpcrdma/report/context.h>
@@ -22,7 +22,7 @@ namespace rpcrdma::cli {
 
 namespace {
 
-struct Options {
+struct ExtractOptions {
   std::optional<wire::Dialect> dialect;
   std::vector<std::string> paths;
   unsigned jobs = 0;
@@ -35,7 +35,7 @@ struct Options {
 
 class Extractor : public model::Observer {
  public:
-  Extractor(const Options& options, std::optional<std::uint32_t> xid,
+  Extractor(const ExtractOptions& options, std::optional<std::uint32_t> xid,
             std::optional<filter::Filter> filter)
       : options_(options), xid_(xid), filter_(std::move(filter)) {}
 
@@ -145,7 +145,7 @@ class Extractor : public model::Observer {
     return true;
   }
 
-  const Options& options_;
+  const ExtractOptions& options_;
   std::optional<std::uint32_t> xid_;
   std::optional<filter::Filter> filter_;
   const report::Pipeline* pipeline_ = nullptr;
@@ -156,7 +156,7 @@ class Extractor : public model::Observer {
   std::uint64_t reply_reads_ = 0;
 };
 
-int extract(const Options& options) {
+int extract(const ExtractOptions& options) {
   std::optional<std::uint32_t> xid;
   if (!options.xid.empty()) {
     xid = parse_u32(options.xid);
@@ -209,25 +209,28 @@ int extract(const Options& options) {
 
 }  // namespace
 
-Run add_extract(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  add_files(app, options->paths)->required();
-  app.add_option("-d,--directory", options->directory, "Where the files go")
-      ->type_name("DIR")
-      ->capture_default_str();
-  app.add_option("--xid", options->xid, "Only this XID (decimal, or 0x...)")->type_name("XID");
-  add_filter(app, options->filter, "Only Calls with their Replies");
-  auto* kind =
-      app.add_option("--kind", options->kind, "Only chunks of this list: read, write, reply")
-          ->check(CLI::IsMember({"read", "write", "reply"}));
-  app.add_flag("--message", options->messages,
-               "Whole RPC messages, their chunks put back where they belong")
-      ->excludes(kind);
-  add_dialect(app, options->dialect);
-  add_jobs(app, options->jobs);
-  app.footer(
+Run add_extract(command_line::Command& command) {
+  auto options = std::make_shared<ExtractOptions>();
+  add_files(command, options->paths).required();
+  command.option("-d,--directory", options->directory, "Where the files go")
+      .value("DIR")
+      .show_default();
+  command.option("--xid", options->xid, "Only this XID (decimal, or 0x...)").value("XID");
+  add_filter(command, options->filter, "Only Calls with their Replies");
+  command_line::Option& kind =
+      command.option("--kind", options->kind, "Only chunks of this list: read, write, reply")
+          .one_of({"read", "write", "reply"});
+  command
+      .flag("--message", options->messages,
+            "Whole RPC messages, their chunks put back where they belong")
+      .excludes(kind);
+  add_dialect(command, options->dialect);
+  add_jobs(command, options->jobs);
+  command.footer(
       "A file a chunk: FRAME-XID-KIND-INDEX.bin. FRAME is that of the Call for Read chunks, of the "
       "Reply for Write chunks and Reply chunks.");
+  command.example("rpcrdma extract -d data --kind write nfs.pcap",
+                  "What servers wrote into Write chunks, a file each.");
   return [options] { return extract(*options); };
 }
 

@@ -1,6 +1,7 @@
 // rpcrdma fields
 #include "commands.h"
 #include "input.h"
+#include "parse.h"
 
 #include <algorithm>
 #include <memory>
@@ -17,12 +18,12 @@ namespace rpcrdma::cli {
 
 namespace {
 
-struct Options {
+struct FieldsOptions {
   std::string pattern;
 };
 
 bool holds(std::string_view text, const std::string& lower_pattern) {
-  return CLI::detail::to_lower(std::string(text)).find(lower_pattern) != std::string::npos;
+  return lower_case(text).find(lower_pattern) != std::string::npos;
 }
 
 // The names that a field's values have, each once.
@@ -36,8 +37,8 @@ std::string value_list(const decode::FieldSpec& field) {
   return fmt::format("{}", fmt::join(seen, ", "));
 }
 
-int fields(const Options& options) {
-  const std::string pattern = CLI::detail::to_lower(options.pattern);
+int fields(const FieldsOptions& options) {
+  const std::string pattern = lower_case(options.pattern);
   std::vector<const decode::FieldSpec*> found;
   for (const decode::FieldSpec& field : decode::schema()) {
     if (filter::is_filter_field(field.id) &&
@@ -63,12 +64,14 @@ int fields(const Options& options) {
 
 }  // namespace
 
-Run add_fields(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  app.add_option("PATTERN", options->pattern, "Only fields with this text in name, label or help");
-  app.footer(
+Run add_fields(command_line::Command& command) {
+  auto options = std::make_shared<FieldsOptions>();
+  command.argument("PATTERN", options->pattern,
+                   "Only fields with this text in name, label or help");
+  command.footer(
       "A line: name, type, label, help. For what `--filter` makes of them see "
       "docs/filter.md.");
+  command.example("rpcrdma fields rpcrdma.proc", "One field, with the names that its values have.");
   return [options] { return fields(*options); };
 }
 

@@ -2,16 +2,17 @@
 
 #include "input.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rpcrdma::cli {
 
-void add_filter(CLI::App& app, std::string& text, const char* what) {
-  app.add_option("-Y,--filter", text,
-                 fmt::format("{} that match, such as \"rpcrdma.latency > 5ms && nfs.op == READ\" "
-                             "(docs/filter.md; `rpcrdma fields` lists the fields)",
-                             what))
-      ->type_name("EXPR");
+void add_filter(command_line::Command& command, std::string& text, const char* what) {
+  command
+      .option("-Y,--filter", text,
+              fmt::format("{} that match, such as \"rpcrdma.latency > 5ms && nfs.op == READ\" "
+                          "(docs/filter.md; `rpcrdma fields` lists the fields)",
+                          what))
+      .value("EXPR");
 }
 
 bool read_filter(const std::string& text, const char* command, std::optional<filter::Filter>& out) {

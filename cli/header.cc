@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/decode/decoder.h>
 #include <rpcrdma/decode/json_sink.h>
@@ -22,7 +22,7 @@ namespace rpcrdma::cli {
 
 namespace {
 
-struct Options {
+struct HeaderOptions {
   std::vector<std::string> hex;
   std::string kind = "message";
   bool json = false;
@@ -84,7 +84,7 @@ void decode_as(const std::string& kind, wire::Bytes bytes, wire::Dialect dialect
   }
 }
 
-int header(const Options& options) {
+int header(const HeaderOptions& options) {
   std::string text;
   if (options.hex.size() == 1 && options.hex[0] == "-") {
     text = read_stdin();
@@ -117,18 +117,21 @@ int header(const Options& options) {
 
 }  // namespace
 
-Run add_header(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  app.add_option("HEX", options->hex, "Hexadecimal digits or a hex dump, or - for standard input")
-      ->required();
-  app.add_option("--as", options->kind,
-                 "What the bytes are: message (transport header and what follows), rpc, "
-                 "private-data, cm (a MAD)")
-      ->check(CLI::IsMember({"message", "rpc", "private-data", "cm"}))
-      ->capture_default_str();
-  add_dialect(app, options->dialect);
-  app.add_flag("--json", options->json, "One JSON object");
-  app.footer("Exit status: 0 well-formed, 1 malformed, 2 not hexadecimal.");
+Run add_header(command_line::Command& command) {
+  auto options = std::make_shared<HeaderOptions>();
+  command.argument("HEX", options->hex, "Hexadecimal digits or a hex dump, or - for standard input")
+      .required();
+  command
+      .option("--as", options->kind,
+              "What the bytes are: message (transport header and what follows), rpc, "
+              "private-data, cm (a MAD)")
+      .one_of({"message", "rpc", "private-data", "cm"})
+      .show_default();
+  add_dialect(command, options->dialect);
+  command.flag("--json", options->json, "One JSON object");
+  command.footer("Exit status: 0 well-formed, 1 malformed, 2 not hexadecimal.");
+  command.example("rpcrdma header 00000001 00000001 00000020 00000004 00000002",
+                  "An RDMA_ERROR, taken apart.");
   return [options] { return header(*options); };
 }
 

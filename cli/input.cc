@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/plot/escape.h>
 
@@ -16,9 +16,9 @@ void complain(const std::string& text) {
   fmt::print(stderr, "rpcrdma: {}\n", plot::escape_terminal(text));
 }
 
-CLI::Option* add_files(CLI::App& app, std::vector<std::string>& paths) {
-  return app.add_option("FILE", paths,
-                        "Capture files, read as one in order of time; - for standard input");
+command_line::Option& add_files(command_line::Command& command, std::vector<std::string>& paths) {
+  return command.argument("FILE", paths,
+                          "Capture files, read as one in order of time; - for standard input");
 }
 
 std::unique_ptr<capture::Source> open_input(const std::vector<std::string>& paths) {
@@ -56,39 +56,41 @@ bool run_pipeline(report::Pipeline& pipeline, capture::Source& source,
   return true;
 }
 
-void add_profile(CLI::App& app, rules::Profile& profile) {
-  app.add_option_function<std::string>(
-         "--profile",
-         [&profile](const std::string& name) {
-           profile = name.ends_with("5666") ? rules::Profile::k5666 : rules::Profile::k8166;
-         },
-         "Measure by RFC 8166 (the default) or by RFC 5666")
-      ->check(CLI::IsMember({"8166", "5666", "rfc8166", "rfc5666"}))
-      ->type_name("RFC");
+void add_profile(command_line::Command& command, rules::Profile& profile) {
+  command
+      .option(
+          "--profile",
+          [&profile](const std::string& name) {
+            profile = name.ends_with("5666") ? rules::Profile::k5666 : rules::Profile::k8166;
+          },
+          "Measure by RFC 8166 (the default) or by RFC 5666")
+      .one_of({"8166", "5666", "rfc8166", "rfc5666"})
+      .value("RFC");
 }
 
-void add_dialect(CLI::App& app, std::optional<wire::Dialect>& dialect) {
+void add_dialect(command_line::Command& command, std::optional<wire::Dialect>& dialect) {
   std::vector<std::string> names{"auto"};
   for (std::size_t i = 0; i < wire::kDialects; ++i) {
     names.emplace_back(wire::dialect_name(static_cast<wire::Dialect>(i)));
   }
-  app.add_option_function<std::string>(
-         "--v2-dialect",
-         [&dialect](const std::string& name) {
-           dialect.reset();
-           for (std::size_t i = 0; i < wire::kDialects; ++i) {
-             const auto d = static_cast<wire::Dialect>(i);
-             if (name == wire::dialect_name(d)) dialect = d;
-           }
-         },
-         "Which drafts of RPC-over-RDMA version 2 its messages are of; auto (the default): what "
-         "each connection's messages show, else draft-02")
-      ->check(CLI::IsMember(names))
-      ->type_name("NAME");
+  command
+      .option(
+          "--v2-dialect",
+          [&dialect](const std::string& name) {
+            dialect.reset();
+            for (std::size_t i = 0; i < wire::kDialects; ++i) {
+              const auto d = static_cast<wire::Dialect>(i);
+              if (name == wire::dialect_name(d)) dialect = d;
+            }
+          },
+          "Which drafts of RPC-over-RDMA version 2 its messages are of; auto (the default): what "
+          "each connection's messages show, else draft-02")
+      .one_of(names)
+      .value("NAME");
 }
 
-void add_jobs(CLI::App& app, unsigned& jobs) {
-  app.add_option("-j,--jobs", jobs, "Threads at most (as many as there are cores)")->type_name("N");
+void add_jobs(command_line::Command& command, unsigned& jobs) {
+  command.option("-j,--jobs", jobs, "Threads at most (as many as there are cores)").value("N");
 }
 
 }  // namespace rpcrdma::cli

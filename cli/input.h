@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include <rpcrdma/capture/source.h>
+#include <rpcrdma/command_line/command.h>
 #include <rpcrdma/report/pipeline.h>
 #include <rpcrdma/rules/rule.h>
 #include <rpcrdma/wire/dialect.h>
@@ -16,7 +15,7 @@
 namespace rpcrdma::cli {
 
 // The argument FILE..., one or more, of every command that reads captures.
-CLI::Option* add_files(CLI::App& app, std::vector<std::string>& paths);
+command_line::Option& add_files(command_line::Command& command, std::vector<std::string>& paths);
 
 // Opens the files as one capture in order of time, "-" being standard input; on failure one line on
 // stderr and null.
@@ -29,13 +28,13 @@ CLI::Option* add_files(CLI::App& app, std::vector<std::string>& paths);
                                 const std::vector<std::string>& paths, unsigned jobs);
 
 // The option -j of every command that reads a capture.
-void add_jobs(CLI::App& app, unsigned& jobs);
+void add_jobs(command_line::Command& command, unsigned& jobs);
 
 // The option --v2-dialect of every command that reads messages; nothing: auto.
-void add_dialect(CLI::App& app, std::optional<wire::Dialect>& dialect);
+void add_dialect(command_line::Command& command, std::optional<wire::Dialect>& dialect);
 
 // The option --profile of every command that measures by the rules.
-void add_profile(CLI::App& app, rules::Profile& profile);
+void add_profile(command_line::Command& command, rules::Profile& profile);
 
 // "rpcrdma: ..." on stderr, in one line: what acts on a terminal is escaped.
 void complain(const std::string& text);

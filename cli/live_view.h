@@ -3,11 +3,15 @@
 
 #include "message_printer.h"
 
+#include <cstdint>
 #include <memory>
 
 #include <rpcrdma/report/pipeline.h>
 
 namespace rpcrdma::cli {
+
+// What the wall clock shows, since the epoch.
+[[nodiscard]] std::int64_t wall_clock_ns();
 
 class LiveView {
  public:

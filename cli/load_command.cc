@@ -16,7 +16,7 @@
 #include <mutex>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -31,10 +31,10 @@ namespace {
 using fabric::Time;
 
 constexpr std::uint32_t kMostDepth = 1024;
-constexpr std::uint32_t kMostConnections = 1024;
+constexpr std::uint32_t kMostLoadConnections = 1024;
 constexpr std::uint32_t kMostThreads = 64;
 
-struct Options {
+struct LoadOptions {
   std::string host;
   std::string from;
   EndpointOptions endpoint;
@@ -59,7 +59,7 @@ struct Options {
 };
 
 // What is made of the options, for all threads alike.
-struct Plan {
+struct LoadPlan {
   Peers peers;
   Endpoint endpoint;
   load::EchoRequests requests;
@@ -69,14 +69,14 @@ struct Plan {
   std::optional<MetricsAddress> metrics;
 };
 
-std::optional<Plan> parse(const Options& o) {
+std::optional<LoadPlan> parse(const LoadOptions& o) {
   auto endpoint = parse_endpoint(o.endpoint, "load");
   if (!endpoint) return std::nullopt;
   const auto peers = parse_peers(o.host, o.from, *endpoint, "load");
   if (!peers) return std::nullopt;
   const auto requests = parse_echo(o.procedures, o.size, o.sleep, "load");
   if (!requests) return std::nullopt;
-  Plan plan{*peers, *endpoint, *requests, {}, {}, 0, {}};
+  LoadPlan plan{*peers, *endpoint, *requests, {}, {}, 0, {}};
   for (const std::string& text : o.limits) {
     if (const auto added = plan.limits.add(text); !added) {
       complain(fmt::format("load: --fail-above: {}", added.error().message));
@@ -89,7 +89,7 @@ std::optional<Plan> parse(const Options& o) {
     return std::nullopt;
   }
   if (!in_range(o.depth, 1, kMostDepth, "load", "--depth") ||
-      !in_range(o.connections, 1, kMostConnections, "load", "--connections") ||
+      !in_range(o.connections, 1, kMostLoadConnections, "load", "--connections") ||
       !in_range(o.threads, 1, kMostThreads, "load", "--threads")) {
     return std::nullopt;
   }
@@ -162,7 +162,7 @@ std::optional<Plan> parse(const Options& o) {
   return plan;
 }
 
-fabric::Address address_of(const Plan& plan, std::uint32_t thread) {
+fabric::Address address_of(const LoadPlan& plan, std::uint32_t thread) {
   fabric::Address own = plan.peers.from;
   if (plan.endpoint.kind == ProviderKind::kVerbs) return own;
   for (std::uint32_t left = thread; left != 0;) {
@@ -174,7 +174,7 @@ fabric::Address address_of(const Plan& plan, std::uint32_t thread) {
 
 using Workers = std::vector<std::unique_ptr<LoadWorker>>;
 
-std::optional<Workers> make_workers(const Options& o, const Plan& plan, Tracing& tracing) {
+std::optional<Workers> make_workers(const LoadOptions& o, const LoadPlan& plan, Tracing& tracing) {
   Workers workers;
   for (std::uint32_t i = 0; i < o.threads; ++i) {
     trace::Tracer* const tracer = tracing.add();
@@ -306,7 +306,7 @@ load::Result collect(const Workers& workers, const rusage& before, const rusage&
   return r;
 }
 
-int make_load(const Options& o, const Plan& plan, Tracing& tracing) {
+int make_load(const LoadOptions& o, const LoadPlan& plan, Tracing& tracing) {
   auto workers = make_workers(o, plan, tracing);
   if (!workers) return kUnreadable;
   std::vector<service::Loop*> loops;
@@ -358,7 +358,7 @@ int make_load(const Options& o, const Plan& plan, Tracing& tracing) {
   return wrong || !result.failed.empty() ? kFindings : kOk;
 }
 
-int run_load(const Options& o) {
+int run_load(const LoadOptions& o) {
   const auto plan = parse(o);
   if (!plan) return kUnreadable;
   auto tracing = Tracing::start(
@@ -370,79 +370,92 @@ int run_load(const Options& o) {
 
 }  // namespace
 
-Run add_load(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  add_peers(app, options->host, options->from);
-  app.add_option("--procedure", options->procedures,
-                 "Of the program ECHO: null, echo, sink, source, echo-bulk, list, sleep; several "
-                 "with weights: echo:8,source:2; mix: each but sleep")
-      ->type_name("NAMES")
-      ->capture_default_str();
-  app.add_option("--size", options->size,
-                 "Bytes of data: a size, a range, or a list of both: 4k, 512-64k, 0,4k,1Mi. Of a "
-                 "mix, echo takes 64Ki at most and list 1M")
-      ->type_name("SIZES")
-      ->capture_default_str();
-  app.add_option("--sleep", options->sleep, "How long sleep lets the server wait")
-      ->type_name("DURATION")
-      ->capture_default_str();
-  whole_number(app.add_option("--depth", options->depth, "Calls outstanding on a connection")
-                   ->type_name("N")
-                   ->capture_default_str());
-  whole_number(
-      app.add_option("--connections", options->connections, "Connections of all threads together")
-          ->type_name("N")
-          ->capture_default_str());
-  whole_number(
-      app.add_option("--threads", options->threads,
-                     "Threads; without an RDMA device each has an address of its own: --from and "
-                     "those behind it")
-          ->type_name("N")
-          ->capture_default_str());
-  whole_number(app.add_option("-c,--count", options->count, "End after so many Calls; 0: no limit")
-                   ->type_name("N"));
-  app.add_option("--duration", options->duration,
-                 "End after so long: seconds, or 500ms, 5m (10s, unless there is a count)")
-      ->type_name("DURATION");
-  app.add_flag("--no-offer", options->no_offer,
+Run add_load(command_line::Command& command) {
+  auto options = std::make_shared<LoadOptions>();
+  add_peers(command, options->host, options->from);
+  command
+      .option("--procedure", options->procedures,
+              "Of the program ECHO: null, echo, sink, source, echo-bulk, list, sleep; several "
+              "with weights: echo:8,source:2; mix: each but sleep")
+      .value("NAMES")
+      .show_default();
+  command
+      .option("--size", options->size,
+              "Bytes of data: a size, a range, or a list of both: 4k, 512-64k, 0,4k,1Mi. Of a "
+              "mix, echo takes 64Ki at most and list 1M")
+      .value("SIZES")
+      .show_default();
+  command.option("--sleep", options->sleep, "How long sleep lets the server wait")
+      .value("DURATION")
+      .show_default();
+  command.option("--depth", options->depth, "Calls outstanding on a connection")
+      .value("N")
+      .show_default()
+      .whole_number();
+  command.option("--connections", options->connections, "Connections of all threads together")
+      .value("N")
+      .show_default()
+      .whole_number();
+  command
+      .option("--threads", options->threads,
+              "Threads; without an RDMA device each has an address of its own: --from and "
+              "those behind it")
+      .value("N")
+      .show_default()
+      .whole_number();
+  command.option("-c,--count", options->count, "End after so many Calls; 0: no limit")
+      .value("N")
+      .whole_number();
+  command
+      .option("--duration", options->duration,
+              "End after so long: seconds, or 500ms, 5m (10s, unless there is a count)")
+      .value("DURATION");
+  command.flag("--no-offer", options->no_offer,
                "--profile rfc5666: offer no memory for Replies, so that long ones are read");
-  app.add_flag("--reverse", options->reverse,
+  command.flag("--reverse", options->reverse,
                "Let the server call, over these connections (RFC 8167): --procedure, --size, "
                "--depth, --count and --duration are those of its Calls, which are all alike");
-  app.add_flag("--both", options->both, "Calls in both directions at once")->excludes("--reverse");
-  app.add_option("--rate", options->rate,
-                 "Calls a second; latencies count from when a Call was due (as fast as answers "
-                 "come)")
-      ->type_name("N");
-  whole_number(
-      app.add_option("--seed", options->seed, "Of what is drawn: the same seed, the same Calls")
-          ->type_name("N")
-          ->capture_default_str());
-  app.add_option(
-         "--timeout", options->timeout,
-         "Of a Call; the connection is given up with it, and made anew. Of connecting, too, "
-         "which takes 10s at most")
-      ->type_name("DURATION")
-      ->capture_default_str();
-  app.add_option("--fail-above", options->limits,
-                 "Exit with 1 when p50, p90, p99, p999, p9999, mean or max is longer than this, or "
-                 "there are more errors (0, unless this says otherwise), mismatches or Calls that "
-                 "could not "
-                 "begin (not_begun): p99=200us, errors=10. A Call that failed or did not begin "
-                 "counts as longer than any")
-      ->type_name("LIMIT")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  add_metrics_option(app, options->metrics);
-  app.add_flag("--json", options->json, "One JSON object (docs/load.md)");
-  add_endpoint_options(app, options->endpoint);
-  add_ask_rpcbind(app, options->rpcbind);
-  app.footer(
+  command.flag("--both", options->both, "Calls in both directions at once").excludes("--reverse");
+  command
+      .option("--rate", options->rate,
+              "Calls a second; latencies count from when a Call was due (as fast as answers "
+              "come)")
+      .value("N");
+  command.option("--seed", options->seed, "Of what is drawn: the same seed, the same Calls")
+      .value("N")
+      .show_default()
+      .whole_number();
+  command
+      .option("--timeout", options->timeout,
+              "Of a Call; the connection is given up with it, and made anew. Of connecting, too, "
+              "which takes 10s at most")
+      .value("DURATION")
+      .show_default();
+  command
+      .option("--fail-above", options->limits,
+              "Exit with 1 when p50, p90, p99, p999, p9999, mean or max is longer than this, or "
+              "there are more errors (0, unless this says otherwise), mismatches or Calls that "
+              "could not "
+              "begin (not_begun): p99=200us, errors=10. A Call that failed or did not begin "
+              "counts as longer than any")
+      .value("LIMIT")
+      .delimiter(',')
+      .one_word();
+  add_metrics_option(command, options->metrics);
+  command.flag("--json", options->json, "One JSON object (docs/load.md)");
+  add_endpoint_options(command, options->endpoint);
+  add_ask_rpcbind(command, options->rpcbind);
+  command.footer(
       "Calls the program ECHO of `rpcrdma serve` and checks all data that comes back. Connections "
       "that are lost are made anew, and their Calls sent again.\n"
       "Ctrl-C ends it; what there was is reported all the same.\n"
       "Exit status: 0; 1 a Call was refused or failed, a limit was passed, data was wrong, or no "
       "Call was answered; 2 the server cannot be reached, or an argument is wrong.");
+  command.example("rpcrdma load 127.0.0.1 --procedure source --size 1Mi --depth 16 --duration 10s",
+                  "How many bytes a second?");
+  command.example(
+      "rpcrdma load 127.0.0.1 --rate 1000 --count 10000 --fail-above p99=1ms,errors=0",
+      "A thousand Calls a second, and status 1 unless nearly all are answered in time.");
   return [options] { return run_load(*options); };
 }
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/service/rpc_message.h>
 #include <rpcrdma/stats/quantity.h>
@@ -20,7 +20,7 @@ using fabric::Time;
 namespace echo = service::echo;
 
 // After an interruption Calls that are outstanding may take so long to end, and connections too.
-constexpr Time kPatience = 2 * fabric::kSecond;
+constexpr Time kDrainTime = 2 * fabric::kSecond;
 
 }  // namespace
 
@@ -116,7 +116,7 @@ Expected<void> LoadWorker::run() {
   while (true) {
     if (Interrupt::came() && give_up == fabric::kNever) {
       pacer_.stop(loop_->now());
-      give_up = loop_->now() + kPatience;
+      give_up = loop_->now() + kDrainTime;
     }
     begin_due();
     if (reverse_) {
@@ -248,7 +248,7 @@ void LoadWorker::on_lost(std::uint32_t connection, std::string_view what, Time /
 
 void LoadWorker::disconnect() {
   client_->close();
-  const Time until = loop_->now() + kPatience;
+  const Time until = loop_->now() + kDrainTime;
   while (!client_->closed() && loop_->now() < until) {
     const auto going = loop_->run_once(until - loop_->now());
     if (!going || !*going) return;

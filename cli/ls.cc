@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include <rpcrdma/decode/json_sink.h>
@@ -66,9 +66,9 @@ int list(bool json) {
 
 }  // namespace
 
-Run add_ls(CLI::App& app) {
+Run add_ls(command_line::Command& command) {
   auto json = std::make_shared<bool>(false);
-  app.add_flag("--json", *json, "One JSON object a line (docs/json.md)");
+  command.flag("--json", *json, "One JSON object a line (docs/json.md)");
   return [json] { return list(*json); };
 }
 

@@ -14,31 +14,14 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
+#include <fmt/core.h>
+
+#include <rpcrdma/command_line/parse.h>
 
 #include <rpcrdma/version/version.h>
 
 namespace rpcrdma::cli {
 namespace {
-
-// In the words of the other messages, where CLI11 has its own.
-std::string problem(const CLI::Error& e) {
-  const std::string what = e.what();
-  const std::size_t colon = what.find(": ");
-  if (colon == std::string::npos) return what;
-  std::string about = what.substr(colon + 2);
-  if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
-    return about + (about.starts_with('-') ? ": no such option" : ": not expected here");
-  }
-  if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::ConversionError)) {
-    if (const std::size_t sign = about.find(" = "); sign != std::string::npos) {
-      about.replace(sign, 3, " ");
-    }
-    return about + ": not a whole number, or too large";
-  }
-  return what;
-}
 
 // A full disk is told, and a reader who has gone is not.
 bool output_written() {
@@ -51,16 +34,18 @@ bool output_written() {
 }
 
 int run_command(int argc, char** argv) {
-  CLI::App app("See what RPC-over-RDMA peers really say to each other.", "rpcrdma");
-  app.set_version_flag("--version", fmt::format("rpcrdma {}", version::text()));
-  app.require_subcommand(0, 1);
-  app.allow_extras();
+  command_line::Command program("rpcrdma",
+                                "See what RPC-over-RDMA peers really say to each other.");
+  program.version(fmt::format("rpcrdma {}", version::text()));
+  program.example("rpcrdma analyze nfs.pcap", "What a capture holds, and what is wrong in it.");
+  program.example("rpcrdma capture -i eth0", "The messages on an interface as they come.");
+  program.example("source <(rpcrdma completion bash)",
+                  "Let the shell complete commands and options.");
 
-  std::vector<std::pair<CLI::App*, Run>> commands;
-  const auto add = [&](const char* name, const char* what, Run (*make)(CLI::App&)) {
-    CLI::App* command = app.add_subcommand(name, what);
-    command->allow_extras(false);
-    commands.emplace_back(command, make(*command));
+  std::vector<std::pair<const command_line::Command*, Run>> commands;
+  const auto add = [&](const char* name, const char* what, Run (*make)(command_line::Command&)) {
+    command_line::Command& command = program.command(name, what);
+    commands.emplace_back(&command, make(command));
   };
   add("decode", "Print every RPC-over-RDMA message of a capture, one line each", add_decode);
   add("capture", "Print the messages on an interface as they come", add_capture);
@@ -92,32 +77,25 @@ int run_command(int argc, char** argv) {
   // Asked by the scripts of `completion`: what follows is a command line that is not whole yet, so
   // not for the parser.
   if (argc > 1 && std::string_view(argv[1]) == "complete") {
-    const std::string lines = completion_lines(complete(app, {argv + 2, argv + argc}));
+    const std::string lines = completion_lines(complete(program, {argv + 2, argv + argc}));
     std::fwrite(lines.data(), 1, lines.size(), stdout);
     return kOk;
   }
 
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
-    std::string command;
-    for (const auto& [c, run] : commands) {
-      if (c->parsed()) command = c->get_name();
-    }
-    complain(fmt::format("{}{} (see `rpcrdma {}{}--help`)", command.empty() ? "" : command + ": ",
-                         problem(e), command, command.empty() ? "" : " "));
-    return kUnreadable;
-  }
-  // CLI11 would call an unknown command a missing one.
-  if (const auto unknown = app.remaining(); !unknown.empty()) {
-    complain(unknown.front() + ": no such command (see `rpcrdma --help`)");
-    return kUnreadable;
+  const command_line::Parsed parsed = command_line::parse(program, argc, argv);
+  switch (parsed.outcome) {
+    case command_line::Parsed::Outcome::kShow:
+      std::fwrite(parsed.text.data(), 1, parsed.text.size(), stdout);
+      return kOk;
+    case command_line::Parsed::Outcome::kRefused:
+      complain(parsed.text);
+      return kUnreadable;
+    case command_line::Parsed::Outcome::kRun:
+      break;
   }
   for (const auto& [command, run] : commands) {
-    if (command->parsed()) return run();
+    if (command == parsed.command) return run();
   }
-  complain("a subcommand is required (see `rpcrdma --help`)");
   return kUnreadable;
 }
 

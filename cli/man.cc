@@ -1,6 +1,5 @@
 #include "man.h"
 
-#include <array>
 #include <cctype>
 #include <iterator>
 #include <string_view>
@@ -11,67 +10,10 @@ namespace rpcrdma::cli {
 
 namespace {
 
-struct Example {
-  const char* command;  // empty: of the program's own page
-  const char* line;
-  const char* what;
-};
-
-constexpr std::array<Example, 33> kExamples{{
-    {"", "rpcrdma analyze nfs.pcap", "What a capture holds, and what is wrong in it."},
-    {"", "rpcrdma capture -i eth0", "The messages on an interface as they come."},
-    {"", "source <(rpcrdma completion bash)", "Let the shell complete commands and options."},
-    {"decode", "rpcrdma decode client.pcap server.pcap",
-     "The captures of both ends, in order of time."},
-    {"decode", "rpcrdma decode -v --type error,malformed nfs.pcap.zst",
-     "All fields of the RDMA_ERRORs and of what is malformed."},
-    {"decode", "tcpdump -i eth0 -w - udp port 4791 | rpcrdma decode -",
-     "What another program captures."},
-    {"capture", "rpcrdma capture -i eth0 -w nfs.pcapng --print", "Record, and see it."},
-    {"capture", "rpcrdma capture -i eth0 -w /var/tmp/nfs.pcapng --ring-size 100M --ring-files 20",
-     "Keep the last 2 GB, in files of 100 MB."},
-    {"capture", "rpcrdma capture -i eth0 -w - | wireshark -k -i -", "Look on with Wireshark."},
-    {"attach", "rpcrdma attach server -Y 'rpcrdma.latency > 1ms'",
-     "The Calls of the endpoint \"server\" that take long, while they come."},
-    {"attach", "ssh host rpcrdma attach server -w - | rpcrdma decode -",
-     "An endpoint on another machine."},
-    {"attach", "rpcrdma attach server -w - | wireshark -k -i -", "Look on with Wireshark."},
-    {"attach", "rpcrdma attach server -w server.pcapng --ring-size 100M --ring-files 20",
-     "Keep what it tells, the newest of it."},
-    {"top", "rpcrdma top", "Watch all endpoints that run, and that start meanwhile."},
-    {"top", "rpcrdma top server", "Watch the endpoint \"server\"."},
-    {"top", "rpcrdma top --once --seconds 10",
-     "What all endpoints did in ten seconds, for a script."},
-    {"decode", "rpcrdma decode --events --xid 0x1234 server.pcapng",
-     "Of an endpoint's recording, all that it tells of one Call."},
-    {"analyze", "rpcrdma analyze /var/tmp/nfs_*.pcapng", "The files of a ring as one capture."},
-    {"export", "rpcrdma export --format perfetto -o nfs.json nfs.pcap",
-     "A timeline to open at ui.perfetto.dev."},
-    {"export", "rpcrdma export --format qlog -Y 'nfs.op == WRITE' nfs.pcap | jq --seq .data",
-     "What came of the WRITEs, event by event."},
-    {"extract", "rpcrdma extract -d data --kind write nfs.pcap",
-     "What servers wrote into Write chunks, a file each."},
-    {"decode", "rpcrdma decode -Y 'rpcrdma.latency > 5ms && nfs.op == READ' nfs.pcap",
-     "READs of NFSv4 that took long, and their answers."},
-    {"fields", "rpcrdma fields rpcrdma.proc", "One field, with the names that its values have."},
-    {"header", "rpcrdma header 00000001 00000001 00000020 00000004 00000002",
-     "An RDMA_ERROR, taken apart."},
-    {"completion", "rpcrdma completion fish | source", "For this fish session."},
-    {"serve", "rpcrdma serve --listen 127.0.0.1", "For clients on this machine."},
-    {"serve", "rpcrdma serve --listen 10.0.0.1 --fault 'drop dir=out rate=0.01 seed=7'",
-     "Lose every hundredth packet that is sent."},
-    {"ping", "rpcrdma ping 10.0.0.1 -c 5 --program nfs", "Does a server of NFS/RDMA answer?"},
-    {"call", "rpcrdma call 127.0.0.1 --procedure sink --size 64k",
-     "How does an argument travel by a Read chunk?"},
-    {"load", "rpcrdma load 127.0.0.1 --procedure source --size 1Mi --depth 16 --duration 10s",
-     "How many bytes a second?"},
-    {"load", "rpcrdma load 127.0.0.1 --rate 1000 --count 10000 --fail-above p99=1ms,errors=0",
-     "A thousand Calls a second, and status 1 unless nearly all are answered in time."},
-    {"selftest", "rpcrdma selftest", "Do both ends do all that they can, here and by themselves?"},
-    {"selftest", "rpcrdma selftest 10.0.0.1 --only v2,both",
-     "And with `rpcrdma selftest --listen 10.0.0.1` there: what has version 2, in both "
-     "directions."},
-}};
+using command_line::Command;
+using command_line::Option;
+using command_line::OptionKind;
+using command_line::OptionSpec;
 
 constexpr const char* kExitStatus =
     ".SH EXIT STATUS\n"
@@ -141,55 +83,49 @@ std::string sentence(std::string_view plain) {
 }
 
 // "DIR", "{read,write}": of what an option takes.
-std::string value_of(const CLI::Option& option) {
-  if (option.get_items_expected_max() == 0) return {};
-  const std::string type = option.get_type_name();
-  const std::size_t set = type.find(":{");
-  return set == std::string::npos ? type : type.substr(set + 1);
+std::string value_of(const OptionSpec& spec) {
+  if (!spec.choices.empty()) return fmt::format("{{{}}}", fmt::join(spec.choices, ","));
+  if (!spec.range) return spec.value_name;
+  return fmt::format("{}:FLOAT in [{} - {}]", spec.value_name, spec.range->least, spec.range->most);
 }
 
-bool repeated(const CLI::Option& option) {
-  return option.get_expected_max() > 1;
+std::string usage_of(const OptionSpec& argument) {
+  const std::string name = italic(argument.argument) + (argument.list ? "..." : "");
+  return argument.required ? name : "[" + name + "]";
 }
 
-std::string usage_of(const CLI::Option& argument) {
-  const std::string name = italic(argument.get_single_name()) + (repeated(argument) ? "..." : "");
-  return argument.get_required() ? name : "[" + name + "]";
-}
-
-void options(const CLI::App& app, std::string& out) {
+void options(const Command& command, std::string& out) {
   auto to = std::back_inserter(out);
   out += ".SH OPTIONS\n";
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->get_positional()) {
-      fmt::format_to(to, ".TP\n{}\n{}\n", usage_of(*option), sentence(option->get_description()));
+  for (const auto& option : command.options()) {
+    const OptionSpec& spec = option->spec();
+    if (spec.kind == OptionKind::kArgument) {
+      fmt::format_to(to, ".TP\n{}\n{}\n", usage_of(spec), sentence(spec.help));
       continue;
     }
     std::string names;
-    for (const std::string& name : option->get_snames()) {
+    for (const std::string& name : spec.short_names) {
       names += fmt::format("{}{}", names.empty() ? "" : ", ", bold(fmt::format("-{}", name)));
     }
-    for (const std::string& name : option->get_lnames()) {
+    for (const std::string& name : spec.long_names) {
       names += fmt::format("{}{}", names.empty() ? "" : ", ", bold(fmt::format("--{}", name)));
     }
-    const std::string value = value_of(*option);
+    const std::string value = value_of(spec);
     if (!value.empty()) names += " " + italic(value);
-    fmt::format_to(to, ".TP\n{}\n{}\n", names, sentence(option->get_description()));
-    if (!option->get_default_str().empty()) {
-      fmt::format_to(to, "Default: {}\n", bold(option->get_default_str()));
+    fmt::format_to(to, ".TP\n{}\n{}\n", names, sentence(spec.help));
+    if (!spec.default_text.empty()) {
+      fmt::format_to(to, "Default: {}\n", bold(spec.default_text));
     }
-    for (const CLI::Option* other : option->get_excludes()) {
-      fmt::format_to(to, "Not together with {}.\n", bold(other->get_name()));
+    for (const Option* other : spec.excludes) {
+      fmt::format_to(to, "Not together with {}.\n", bold(other->name()));
     }
   }
 }
 
-void examples(const std::string& command, std::string& out) {
-  bool any = false;
-  for (const Example& example : kExamples) {
-    if (example.command != command) continue;
-    if (!any) out += ".SH EXAMPLES\n";
-    any = true;
+void examples(const Command& command, std::string& out) {
+  if (command.examples().empty()) return;
+  out += ".SH EXAMPLES\n";
+  for (const command_line::Example& example : command.examples()) {
     fmt::format_to(std::back_inserter(out), ".TP\n{}\n{}\n", bold(example.line),
                    text(example.what));
   }
@@ -205,35 +141,35 @@ void footer(const std::string& plain, std::string& out) {
   }
 }
 
-void see_also(const CLI::App& app, const CLI::App& root, std::string& out) {
+void see_also(const Command& command, const Command& program, std::string& out) {
   out += ".SH SEE ALSO\n";
   std::string pages;
   const auto page = [&](std::string_view name, const char* section) {
     fmt::format_to(std::back_inserter(pages), "{}{}({})", pages.empty() ? "" : ",\n", bold(name),
                    section);
   };
-  if (&app != &root) page(man_name(root), "1");
-  for (const CLI::App* command : root.get_subcommands({})) {
-    if (command != &app) page(man_name(*command), "1");
+  if (&command != &program) page(man_name(program), "1");
+  for (const auto& other : program.commands()) {
+    if (other.get() != &command) page(man_name(*other), "1");
   }
   page("tshark", "1");
   // capture's -f.
-  if (app.get_name() == "capture") page("pcap-filter", "7");
+  if (command.name() == "capture") page("pcap-filter", "7");
   out += pages + '\n';
 }
 
 }  // namespace
 
-std::string man_name(const CLI::App& app) {
-  const CLI::App* parent = app.get_parent();
-  return parent == nullptr ? app.get_name() : parent->get_name() + "-" + app.get_name();
+std::string man_name(const Command& command) {
+  const Command* const program = command.parent();
+  return program == nullptr ? command.name() : program->name() + "-" + command.name();
 }
 
-std::string man_page(const CLI::App& app) {
-  const bool is_command = app.get_parent() != nullptr;
-  const CLI::App& root = is_command ? *app.get_parent() : app;
-  const std::string name = man_name(app);
-  std::string what = app.get_description();
+std::string man_page(const Command& command) {
+  const bool is_command = command.parent() != nullptr;
+  const Command& program = is_command ? *command.parent() : command;
+  const std::string name = man_name(command);
+  std::string what = command.what();
   while (!what.empty() && what.back() == '.') what.pop_back();
 
   std::string out;
@@ -245,29 +181,30 @@ std::string man_page(const CLI::App& app) {
   std::string summary = what;
   summary[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(summary[0])));
   fmt::format_to(to, ".SH NAME\n{} \\- {}\n", text(name), text(summary));
-  fmt::format_to(to, ".SH SYNOPSIS\n{}", bold(root.get_name()));
+  fmt::format_to(to, ".SH SYNOPSIS\n{}", bold(program.name()));
   if (is_command) {
-    fmt::format_to(to, " {} [{}]...", bold(app.get_name()), italic("OPTION"));
-    for (const CLI::Option* option : app.get_options()) {
-      if (option->get_positional()) fmt::format_to(to, " {}", usage_of(*option));
+    fmt::format_to(to, " {} [{}]...", bold(command.name()), italic("OPTION"));
+    for (const auto& option : command.options()) {
+      if (option->spec().kind == OptionKind::kArgument) {
+        fmt::format_to(to, " {}", usage_of(option->spec()));
+      }
     }
   } else {
     fmt::format_to(to, " {} [{}]...", italic("COMMAND"), italic("ARGUMENT"));
   }
   fmt::format_to(to, "\n.SH DESCRIPTION\n{}\n", sentence(what));
-  footer(app.get_footer(), out);
+  footer(command.footer(), out);
   if (!is_command) {
     out += ".SH COMMANDS\n";
-    for (const CLI::App* command : app.get_subcommands({})) {
-      fmt::format_to(to, ".TP\n{}\n{}\n", bold(command->get_name()),
-                     sentence(command->get_description()));
+    for (const auto& each : command.commands()) {
+      fmt::format_to(to, ".TP\n{}\n{}\n", bold(each->name()), sentence(each->what()));
     }
   }
-  options(app, out);
+  options(command, out);
   out += kExitStatus;
   out += kEnvironment;
-  examples(is_command ? app.get_name() : "", out);
-  see_also(app, root, out);
+  examples(command, out);
+  see_also(command, program, out);
   return out;
 }
 

@@ -3,15 +3,15 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
+#include <rpcrdma/command_line/command.h>
 
 namespace rpcrdma::cli {
 
-// The page of the program, rpcrdma(1), when `app` has no parent; else that of a command, such as
-// rpcrdma-decode(1).
-[[nodiscard]] std::string man_page(const CLI::App& app);
+// The page of the program, rpcrdma(1), when `command` has no parent; else that of a command, such
+// as rpcrdma-decode(1).
+[[nodiscard]] std::string man_page(const command_line::Command& command);
 
 // "rpcrdma", "rpcrdma-decode": the name of the page, and of its file before ".1".
-[[nodiscard]] std::string man_name(const CLI::App& app);
+[[nodiscard]] std::string man_name(const command_line::Command& command);
 
 }  // namespace rpcrdma::cli

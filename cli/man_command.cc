@@ -9,20 +9,20 @@
 #include <memory>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rpcrdma::cli {
 
 namespace {
 
-struct Options {
+struct ManOptions {
   std::string command;
   std::string directory;
 };
 
-bool write_page(const CLI::App& app, const std::string& directory) {
-  const std::string path = fmt::format("{}/{}.1", directory, man_name(app));
-  const std::string page = man_page(app);
+bool write_page(const command_line::Command& command, const std::string& directory) {
+  const std::string path = fmt::format("{}/{}.1", directory, man_name(command));
+  const std::string page = man_page(command);
   std::FILE* file = std::fopen(path.c_str(), "w");
   bool written = file != nullptr && std::fwrite(page.data(), 1, page.size(), file) == page.size();
   written = file != nullptr && std::fclose(file) == 0 && written;
@@ -30,38 +30,38 @@ bool write_page(const CLI::App& app, const std::string& directory) {
   return written;
 }
 
-int man(const CLI::App& root, const Options& options) {
+int man(const command_line::Command& program, const ManOptions& options) {
   if (!options.directory.empty()) {
-    bool written = write_page(root, options.directory);
-    for (const CLI::App* command : root.get_subcommands({})) {
+    bool written = write_page(program, options.directory);
+    for (const auto& command : program.commands()) {
       written = written && write_page(*command, options.directory);
     }
     return written ? kOk : kUnreadable;
   }
   if (options.command.empty()) {
-    fmt::print("{}", man_page(root));
+    fmt::print("{}", man_page(program));
     return kOk;
   }
-  const auto found = root.get_subcommands(
-      [&](const CLI::App* command) { return command->get_name() == options.command; });
-  if (found.empty()) {
+  const command_line::Command* const command = program.find_command(options.command);
+  if (command == nullptr) {
     complain(fmt::format("man: {}: no such command (see `rpcrdma --help`)", options.command));
     return kUnreadable;
   }
-  fmt::print("{}", man_page(*found.front()));
+  fmt::print("{}", man_page(*command));
   return kOk;
 }
 
 }  // namespace
 
-Run add_man(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  auto* command = app.add_option("COMMAND", options->command, "The command; none: the program");
-  app.add_option("-d,--directory", options->directory, "Write all pages to files in this folder")
-      ->type_name("DIR")
-      ->excludes(command);
-  app.footer("To read a page: rpcrdma man decode | man -l -");
-  return [&app, options] { return man(*app.get_parent(), *options); };
+Run add_man(command_line::Command& command) {
+  auto options = std::make_shared<ManOptions>();
+  command_line::Option& about =
+      command.argument("COMMAND", options->command, "The command; none: the program");
+  command.option("-d,--directory", options->directory, "Write all pages to files in this folder")
+      .value("DIR")
+      .excludes(about);
+  command.footer("To read a page: rpcrdma man decode | man -l -");
+  return [&command, options] { return man(*command.parent(), *options); };
 }
 
 }  // namespace rpcrdma::cli

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <memory>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/report/merge.h>
 #include <rpcrdma/report/report_json.h>
@@ -17,7 +17,7 @@ namespace rpcrdma::cli {
 
 namespace {
 
-struct Options {
+struct MergeOptions {
   std::vector<std::string> paths;
   ReportOutput output;
 };
@@ -40,7 +40,7 @@ bool read_whole(const std::string& path, std::string& text) {
   return false;
 }
 
-int merge(const Options& options) {
+int merge(const MergeOptions& options) {
   if (!may_write(options.output, options.paths, "merge")) return kUnreadable;
   std::vector<report::Report> reports;
   for (const std::string& path : options.paths) {
@@ -63,13 +63,14 @@ int merge(const Options& options) {
 
 }  // namespace
 
-Run add_merge(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->paths,
-                 "Reports of analyze --json or merge --json; - for standard input")
-      ->required();
-  add_report_output(app, options->output);
-  app.footer(
+Run add_merge(command_line::Command& command) {
+  auto options = std::make_shared<MergeOptions>();
+  command
+      .argument("FILE", options->paths,
+                "Reports of analyze --json or merge --json; - for standard input")
+      .required();
+  add_report_output(command, options->output);
+  command.footer(
       "Exit status: 0 clean, 1 findings of severity error, 2 unreadable or "
       "not to be written.");
   return [options] { return merge(*options); };

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/decode/text_sink.h>
 #include <rpcrdma/report/event_text.h>
@@ -174,7 +174,7 @@ class Printer final : public MessagePrinter,
   }
   [[nodiscard]] bool type_asked_for(const std::string& name) const {
     return std::any_of(options_.types.begin(), options_.types.end(), [&](const std::string& type) {
-      return CLI::detail::to_lower(type) == CLI::detail::to_lower(name);
+      return lower_case(type) == lower_case(name);
     });
   }
 
@@ -364,7 +364,7 @@ std::optional<Moment> moment(const std::string& text, const char* command, const
 bool is_type(const std::string& type) {
   const std::vector<std::string> types = message_types();
   return std::any_of(types.begin(), types.end(), [&](const std::string& known) {
-    return CLI::detail::to_lower(known) == CLI::detail::to_lower(type);
+    return lower_case(known) == lower_case(type);
   });
 }
 
@@ -418,31 +418,33 @@ std::vector<std::string> message_types() {
   return types;
 }
 
-void add_print_options(CLI::App& app, PrintOptions& options) {
-  app.add_flag("-v,--verbose", options.verbose, "The tree of all fields");
-  app.add_flag("-x,--hex", options.hex, "The bytes of the Send");
-  app.add_flag("--json", options.json, "One JSON object a line (docs/json.md)");
-  app.add_flag("--events", options.events,
+void add_print_options(command_line::Command& command, PrintOptions& options) {
+  command.flag("-v,--verbose", options.verbose, "The tree of all fields");
+  command.flag("-x,--hex", options.hex, "The bytes of the Send");
+  command.flag("--json", options.json, "One JSON object a line (docs/json.md)");
+  command.flag("--events", options.events,
                "Of a recording, all that its endpoint tells, also what comes with every Call");
-  app.add_option("--xid", options.xid, "Only this XID (decimal, or 0x...)")->type_name("XID");
-  app.add_option("--connection", options.connections, "Only these connections (IDs as printed)")
-      ->type_name("ID")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  app.add_option("--type", options.types,
-                 "Only these: RDMA_MSG, RDMA_NOMSG, ..., or call, reply, error, done, option, "
-                 "malformed, event")
-      ->type_name("TYPE")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  app.add_option("--from", options.from,
-                 "Only from this time on: seconds from the start, or \"YYYY-MM-DD HH:MM:SS\" UTC")
-      ->type_name("TIME");
-  app.add_option("--to", options.to, "Only up to this time")->type_name("TIME");
-  add_profile(app, options.profile);
-  add_dialect(app, options.dialect);
-  add_filter(app, options.filter);
-  app.footer(
+  command.option("--xid", options.xid, "Only this XID (decimal, or 0x...)").value("XID");
+  command.option("--connection", options.connections, "Only these connections (IDs as printed)")
+      .value("ID")
+      .delimiter(',')
+      .one_word();
+  command
+      .option("--type", options.types,
+              "Only these: RDMA_MSG, RDMA_NOMSG, ..., or call, reply, error, done, option, "
+              "malformed, event")
+      .value("TYPE")
+      .delimiter(',')
+      .one_word();
+  command
+      .option("--from", options.from,
+              "Only from this time on: seconds from the start, or \"YYYY-MM-DD HH:MM:SS\" UTC")
+      .value("TIME");
+  command.option("--to", options.to, "Only up to this time").value("TIME");
+  add_profile(command, options.profile);
+  add_dialect(command, options.dialect);
+  add_filter(command, options.filter);
+  command.footer(
       "A line: frame, time (UTC), sender.QP > receiver.QP: kind, XID, type, credit value, chunks "
       "(bytes, /segments if several, @position), program and procedure, status, what it answers.");
 }

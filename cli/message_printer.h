@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
+#include <rpcrdma/command_line/command.h>
 #include <rpcrdma/report/pipeline.h>
 #include <rpcrdma/rules/rule.h>
 #include <rpcrdma/wire/dialect.h>
@@ -38,7 +37,7 @@ struct PrintOptions {
 [[nodiscard]] std::vector<std::string> message_types();
 
 // The options above, and the description of a line as the command's footer.
-void add_print_options(CLI::App& app, PrintOptions& options);
+void add_print_options(command_line::Command& command, PrintOptions& options);
 
 // Observes a model and writes its messages on standard output, each with the findings on it, and
 // what endpoints tell beside them.

@@ -3,15 +3,16 @@
 #include "input.h"
 #include "parse.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rpcrdma::cli {
 
-void add_metrics_option(CLI::App& app, std::string& text) {
+void add_metrics_option(command_line::Command& command, std::string& text) {
   if (!metrics::Exposer::available()) return;
-  app.add_option("--metrics", text,
-                 "Serve figures as OpenMetrics at this IPv4 address and port (docs/metrics.md)")
-      ->type_name("ADDRESS:PORT");
+  command
+      .option("--metrics", text,
+              "Serve figures as OpenMetrics at this IPv4 address and port (docs/metrics.md)")
+      .value("ADDRESS:PORT");
 }
 
 std::optional<MetricsAddress> parse_metrics(const std::string& text, const char* command) {

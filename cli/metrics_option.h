@@ -8,8 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
+#include <rpcrdma/command_line/command.h>
 #include <rpcrdma/fabric/address.h>
 #include <rpcrdma/metrics/exposer.h>
 #include <rpcrdma/metrics/source.h>
@@ -18,7 +17,7 @@
 namespace rpcrdma::cli {
 
 // In a build that has metrics; else there is no such option.
-void add_metrics_option(CLI::App& app, std::string& text);
+void add_metrics_option(command_line::Command& command, std::string& text);
 
 struct MetricsAddress {
   fabric::Address address;  // IPv4

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <random>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ using service::nfs3::Handle;
 // So many times what one Call has, the whole run has.
 constexpr int kRunTimeouts = 20;
 
-struct Options {
+struct NfsProbeOptions {
   std::string target;
   std::string from;
   EndpointOptions endpoint;
@@ -101,9 +101,9 @@ std::string invalidation_text(const nfs_probe::Server& s) {
 }
 
 // What it does, as it does it.
-class Printer {
+class StepPrinter {
  public:
-  explicit Printer(bool as_json) : json_(as_json) {}
+  explicit StepPrinter(bool as_json) : json_(as_json) {}
 
   void step(const nfs_probe::Step& s) {
     if (!s.good && failed_.empty()) failed_ = s.name;
@@ -157,7 +157,7 @@ class Printer {
 };
 
 // Everything but the handle, which MOUNT tells.
-int probe(const Peers& peers, const Endpoint& endpoint, nfs_probe::Plan& plan, Printer& printer,
+int probe(const Peers& peers, const Endpoint& endpoint, nfs_probe::Plan& plan, StepPrinter& printer,
           trace::Tracer* tracer) {
   const auto provider = open_provider(endpoint, peers.from, tracer, "nfs-probe");
   if (!provider) return kUnreadable;
@@ -184,7 +184,7 @@ int probe(const Peers& peers, const Endpoint& endpoint, nfs_probe::Plan& plan, P
   return verdict->good ? kOk : kFindings;
 }
 
-int run_nfs_probe(const Options& o) {
+int run_nfs_probe(const NfsProbeOptions& o) {
   const auto target = parse_target(o.target);
   if (!target) return kUnreadable;
   auto endpoint = parse_endpoint(o.endpoint, "nfs-probe");
@@ -206,7 +206,7 @@ int run_nfs_probe(const Options& o) {
     plan.sizes.push_back(*size);
   }
 
-  Printer printer(o.json);
+  StepPrinter printer(o.json);
   nfs_probe::MountServer mount_server{peers->server, static_cast<std::uint16_t>(o.mount_port),
                                       *timeout};
   if (!o.handle.empty()) {
@@ -240,28 +240,31 @@ int run_nfs_probe(const Options& o) {
 
 }  // namespace
 
-Run add_nfs_probe(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  app.add_option("TARGET", options->target, "The server's address, and the folder that it exports")
-      ->type_name("HOST:/FOLDER")
-      ->required();
-  app.add_option("--from", options->from, "Own address")->type_name("ADDRESS");
-  app.add_option("--mount-port", options->mount_port,
-                 "TCP port of MOUNT; without it rpcbind is asked")
-      ->type_name("N");
-  app.add_option("--handle", options->handle,
-                 "The folder's file handle, in hexadecimal: then MOUNT is not needed")
-      ->type_name("HEX");
-  app.add_option("--sizes", options->sizes,
-                 "Bytes to write and read (those around all thresholds, up to 1 MiB)")
-      ->type_name("SIZE,...")
-      ->delimiter(',');
-  app.add_option("--timeout", options->timeout, "Of each Call; the whole run has 20 times as much")
-      ->type_name("DURATION")
-      ->capture_default_str();
-  app.add_flag("--json", options->json, "One object, at the end");
-  add_endpoint_options(app, options->endpoint);
-  app.footer(
+Run add_nfs_probe(command_line::Command& command) {
+  auto options = std::make_shared<NfsProbeOptions>();
+  command
+      .argument("TARGET", options->target, "The server's address, and the folder that it exports")
+      .value("HOST:/FOLDER")
+      .required();
+  command.option("--from", options->from, "Own address").value("ADDRESS");
+  command
+      .option("--mount-port", options->mount_port, "TCP port of MOUNT; without it rpcbind is asked")
+      .value("N");
+  command
+      .option("--handle", options->handle,
+              "The folder's file handle, in hexadecimal: then MOUNT is not needed")
+      .value("HEX");
+  command
+      .option("--sizes", options->sizes,
+              "Bytes to write and read (those around all thresholds, up to 1 MiB)")
+      .value("SIZE,...")
+      .delimiter(',');
+  command.option("--timeout", options->timeout, "Of each Call; the whole run has 20 times as much")
+      .value("DURATION")
+      .show_default();
+  command.flag("--json", options->json, "One object, at the end");
+  add_endpoint_options(command, options->endpoint);
+  command.footer(
       "Tries a server of NFS version 3: MOUNT over TCP, then over RPC-over-RDMA NULL, GETATTR, "
       "FSINFO, READDIRPLUS by a Reply chunk, and a file of its own that it makes in the folder, "
       "writes by Read chunks and inline, reads by Write chunks and inline, compares, commits, and "

@@ -21,6 +21,14 @@ std::optional<std::uint32_t> parse_u32(std::string_view text) {
   return value;
 }
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
 namespace {
 
 int hex_digit(char c) {

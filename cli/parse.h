@@ -12,6 +12,9 @@ namespace rpcrdma::cli {
 // Decimal, or hexadecimal behind "0x"; nothing for what is not a number of 32 bits.
 [[nodiscard]] std::optional<std::uint32_t> parse_u32(std::string_view text);
 
+// With a to z for A to Z.
+[[nodiscard]] std::string lower_case(std::string_view text);
+
 // Bytes from hexadecimal digits; white space, ':', ',', '-' and "0x" between bytes are skipped.
 // Also takes dumps whose lines begin with an offset of 4 to 8 digits and two or more spaces or a
 // colon, and then end at the ASCII column. Nothing for other characters or an odd number of digits.

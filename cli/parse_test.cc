@@ -15,6 +15,11 @@ TEST(ParseU32, DecimalAndHexadecimal) {
   }
 }
 
+TEST(LowerCase, OfAsciiLettersAlone) {
+  EXPECT_EQ(lower_case("RDMA_MSG @[`{ az"), "rdma_msg @[`{ az");
+  EXPECT_EQ(lower_case("\xc3\x84"), "\xc3\x84");
+}
+
 TEST(ParseHex, Separators) {
   const Bytes wanted{0x01, 0xab, 0xff};
   for (const char* text : {"01abff", "01 AB ff", "01:ab:ff", "0x01,0xab,0xff", "01ab\nff\n"}) {

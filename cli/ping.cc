@@ -13,7 +13,7 @@
 #include <cstdio>
 #include <memory>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/plot/escape.h>
 #include <rpcrdma/protocol/time_echo.h>
@@ -28,7 +28,7 @@ namespace {
 
 using fabric::Time;
 
-struct Options {
+struct PingOptions {
   std::string host;
   std::string from;
   EndpointOptions endpoint;
@@ -42,7 +42,7 @@ struct Options {
   bool time_echo = false;
 };
 
-std::optional<RpcProgram> parse_target(const Options& o) {
+std::optional<RpcProgram> parse_target(const PingOptions& o) {
   auto target = parse_program(o.program.empty() ? "echo" : o.program);
   if (!target) {
     complain(fmt::format("ping: --program {}: give {}", o.program, kProgramNames));
@@ -274,7 +274,7 @@ int ping(const Endpoint& endpoint, const Pinger::Plan& plan, trace::Tracer* trac
   return pinger.answered() != 0 && pinger.refused() == 0 ? kOk : kFindings;
 }
 
-int run_ping(const Options& o) {
+int run_ping(const PingOptions& o) {
   auto endpoint = parse_endpoint(o.endpoint, "ping");
   if (!endpoint) return kUnreadable;
   const auto peers = parse_peers(o.host, o.from, *endpoint, "ping");
@@ -299,43 +299,45 @@ int run_ping(const Options& o) {
 
 }  // namespace
 
-Run add_ping(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  add_peers(app, options->host, options->from);
-  whole_number(
-      app.add_option("-c,--count", options->count, "End after so many Calls; 0: without end")
-          ->type_name("N"));
-  app.add_option("-i,--interval", options->interval, "From one Call to the next")
-      ->type_name("DURATION")
-      ->capture_default_str();
-  app.add_option("-W,--wait", options->wait,
-                 "For an answer; without one the connection is given up, and made anew. For a "
-                 "connection, too, but no longer than 10s")
-      ->type_name("DURATION")
-      ->capture_default_str();
-  app.add_option("--program", options->program,
-                 fmt::format("{} (echo when none is given); its port is asked for at rpcbind, "
-                             "unless --port tells it",
-                             kProgramNames))
-      ->type_name("PROGRAM");
-  app.add_option("--version", options->version, "Of the program (nfs: 4; others: 1)")
-      ->type_name("N");
-  app.add_flag(
+Run add_ping(command_line::Command& command) {
+  auto options = std::make_shared<PingOptions>();
+  add_peers(command, options->host, options->from);
+  command.option("-c,--count", options->count, "End after so many Calls; 0: without end")
+      .value("N")
+      .whole_number();
+  command.option("-i,--interval", options->interval, "From one Call to the next")
+      .value("DURATION")
+      .show_default();
+  command
+      .option("-W,--wait", options->wait,
+              "For an answer; without one the connection is given up, and made anew. For a "
+              "connection, too, but no longer than 10s")
+      .value("DURATION")
+      .show_default();
+  command
+      .option("--program", options->program,
+              fmt::format("{} (echo when none is given); its port is asked for at rpcbind, "
+                          "unless --port tells it",
+                          kProgramNames))
+      .value("PROGRAM");
+  command.option("--version", options->version, "Of the program (nfs: 4; others: 1)").value("N");
+  command.flag(
       "--time-echo", options->time_echo,
       "Ask for the server's time by an RDMA2_OPTIONAL message (docs/versions.md) instead of "
       "calling; needs --rdma-version 2");
-  app.add_flag("-q,--quiet", options->quiet, "Only the statistics");
-  add_endpoint_options(app, options->endpoint);
-  add_ask_rpcbind(app, options->rpcbind);
-  app.footer(
+  command.flag("-q,--quiet", options->quiet, "Only the statistics");
+  add_endpoint_options(command, options->endpoint);
+  add_ask_rpcbind(command, options->rpcbind);
+  command.footer(
       "Calls procedure 0, which does nothing, of any program over RPC-over-RDMA. An "
       "error of RPC, such as PROG_UNAVAIL, is an answer, and no sign that the program is served.\n"
       "Where rpcbind cannot be asked or does not know the program, a line says so and port 20049 "
       "is tried.\n"
       "Exit status: 0 there were answers, 1 there were none or some refused the Call, 2 an "
       "argument is wrong.");
-  return [options, port = app.get_option("--port")] {
-    options->rpcbind |= !options->program.empty() && port->count() == 0;
+  command.example("rpcrdma ping 10.0.0.1 -c 5 --program nfs", "Does a server of NFS/RDMA answer?");
+  return [options, port = command.find_option("--port")] {
+    options->rpcbind |= !options->program.empty() && !port->given();
     return run_ping(*options);
   };
 }

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string_view>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
@@ -19,7 +19,6 @@ namespace rpcrdma::cli {
 
 namespace {
 
-using capture::Expected;
 using capture::fail;
 
 tl::unexpected<capture::Error> cannot_become(const Identity& identity, const char* step) {
@@ -47,7 +46,7 @@ bool drop_capabilities() {
 
 }  // namespace
 
-Expected<std::optional<Identity>> identity_after_opening(const std::string& user) {
+capture::Expected<std::optional<Identity>> identity_after_opening(const std::string& user) {
   const bool root = ::geteuid() == 0;
   if (!user.empty()) {
     if (!root) return fail(fmt::format("--user {}: only root can become another user", user));
@@ -63,7 +62,7 @@ Expected<std::optional<Identity>> identity_after_opening(const std::string& user
   return Identity{entry != nullptr ? entry->pw_name : fmt::format("{}", *uid), *uid, *gid};
 }
 
-Expected<void> give_up_privileges(const std::optional<Identity>& become) {
+capture::Expected<void> give_up_privileges(const std::optional<Identity>& become) {
   if (become) {
     // A user without an entry has no groups but the one.
     if (::initgroups(become->user.c_str(), become->gid) != 0) {

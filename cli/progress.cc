@@ -2,14 +2,14 @@
 
 #include <cstdio>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 namespace rpcrdma::cli {
 
 namespace {
 constexpr auto kDelay = std::chrono::milliseconds(500);
-constexpr auto kInterval = std::chrono::milliseconds(100);
+constexpr auto kProgressInterval = std::chrono::milliseconds(100);
 }  // namespace
 
 Progress::Progress()
@@ -23,7 +23,7 @@ void Progress::tick(const capture::SourceStats& stats) {
   if (!terminal_) return;
   const auto now = std::chrono::steady_clock::now();
   if (now < next_) return;
-  next_ = now + kInterval;
+  next_ = now + kProgressInterval;
   shown_ = true;
   const std::string share =
       stats.bytes_total != 0

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <rpcrdma/report/report_csv.h>
@@ -62,19 +62,22 @@ bool plots_wanted(const ReportOutput& output) {
 
 }  // namespace
 
-void add_report_output(CLI::App& app, ReportOutput& output) {
-  auto* json = app.add_flag("--json", output.json, "One JSON object (docs/json.md)");
-  app.add_flag("--all", output.all, "Every connection and finding, however many");
-  app.add_option("--html", output.html, "Also write a page for a browser, all in one file")
-      ->check(names_a_file)
-      ->type_name("FILE");
-  app.add_option("--csv", output.csv, "Also write tables into this folder (docs/csv.md)")
-      ->check(names_a_file)
-      ->type_name("DIR");
-  auto* plots = app.add_flag("--plots", output.plots,
-                             "Plots below the text even if it does not go to a terminal")
-                    ->excludes(json);
-  app.add_flag("--no-plots", output.no_plots, "No plots")->excludes(plots);
+void add_report_output(command_line::Command& command, ReportOutput& output) {
+  command_line::Option& json =
+      command.flag("--json", output.json, "One JSON object (docs/json.md)");
+  command.flag("--all", output.all, "Every connection and finding, however many");
+  command.option("--html", output.html, "Also write a page for a browser, all in one file")
+      .check(names_a_file)
+      .value("FILE");
+  command.option("--csv", output.csv, "Also write tables into this folder (docs/csv.md)")
+      .check(names_a_file)
+      .value("DIR");
+  command_line::Option& plots =
+      command
+          .flag("--plots", output.plots,
+                "Plots below the text even if it does not go to a terminal")
+          .excludes(json);
+  command.flag("--no-plots", output.no_plots, "No plots").excludes(plots);
 }
 
 bool may_write(const ReportOutput& output, const std::vector<std::string>& paths,

@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
+#include <rpcrdma/command_line/command.h>
 #include <rpcrdma/report/report.h>
 
 namespace rpcrdma::cli {
@@ -19,7 +18,7 @@ struct ReportOutput {
   std::string csv;   // a folder; empty: none
 };
 
-void add_report_output(CLI::App& app, ReportOutput& output);
+void add_report_output(command_line::Command& command, ReportOutput& output);
 
 // Writes the files that are asked for, and text or JSON to standard output. `paths`: what the
 // report was made of, for its title. `jobs`: threads at most; 0: as many as there are cores. Gives

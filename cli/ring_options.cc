@@ -2,19 +2,18 @@
 
 #include "parse.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rpcrdma::cli {
 
-void add_ring_options(CLI::App& app, RingText& text, const RingNames& names) {
+void add_ring_options(command_line::Command& command, RingText& text, const RingNames& names) {
   const auto name = [&](const char* what) { return fmt::format("{}-{}", names.prefix, what); };
   const auto with = [&](const char* what) { return fmt::format("With {}: {}", names.file, what); };
-  app.add_option(name("files"), text.files, with("keep only so many files, the newest"))
-      ->type_name("N");
-  app.add_option(name("size"), text.size, with("the size from which a new file begins"))
-      ->type_name("SIZE");
-  app.add_option(name("time"), text.time, with("how long until a new file begins"))
-      ->type_name("DURATION");
+  command.option(name("files"), text.files, with("keep only so many files, the newest")).value("N");
+  command.option(name("size"), text.size, with("the size from which a new file begins"))
+      .value("SIZE");
+  command.option(name("time"), text.time, with("how long until a new file begins"))
+      .value("DURATION");
 }
 
 tl::expected<capture::RingOptions, std::string> parse_ring(const RingText& text,

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <tl/expected.hpp>
 
 #include <rpcrdma/capture/recorder.h>
+#include <rpcrdma/command_line/command.h>
 
 namespace rpcrdma::cli {
 
@@ -26,7 +26,7 @@ struct RingNames {
 inline constexpr RingNames kWrittenRing{"--ring", "-w"};
 inline constexpr RingNames kRecordedRing{"--record", "--record"};
 
-void add_ring_options(CLI::App& app, RingText& text, const RingNames& names);
+void add_ring_options(command_line::Command& command, RingText& text, const RingNames& names);
 
 // `written`: something is written at all. On what makes no sense why, in one sentence.
 [[nodiscard]] tl::expected<capture::RingOptions, std::string> parse_ring(const RingText& text,

@@ -4,16 +4,16 @@
 
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/rpcbind/rpcbind.h>
 #include <rpcrdma/rpcbind/universal_address.h>
 
 namespace rpcrdma::cli {
 
-void add_ask_rpcbind(CLI::App& app, bool& ask) {
-  app.add_flag("--rpcbind", ask, "Ask HOST's rpcbind for the port, at its TCP port 111")
-      ->excludes("--port");
+void add_ask_rpcbind(command_line::Command& command, bool& ask) {
+  command.flag("--rpcbind", ask, "Ask HOST's rpcbind for the port, at its TCP port 111")
+      .excludes("--port");
 }
 
 std::uint16_t ask_rpcbind(const fabric::Address& server, std::uint32_t program,

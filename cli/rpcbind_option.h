@@ -7,8 +7,7 @@
 #include <span>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
+#include <rpcrdma/command_line/command.h>
 #include <rpcrdma/fabric/address.h>
 #include <rpcrdma/rpcbind/announcement.h>
 #include <rpcrdma/service/program.h>
@@ -16,7 +15,7 @@
 namespace rpcrdma::cli {
 
 // --rpcbind of a command that calls.
-void add_ask_rpcbind(CLI::App& app, bool& ask);
+void add_ask_rpcbind(command_line::Command& command, bool& ask);
 
 // The port that the machine's rpcbind has for the program over RDMA. Where it has none, or there is
 // none: the well-known port, and a line on stderr.

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/report/json_writer.h>
 #include <rpcrdma/rules/rule.h>
@@ -17,7 +17,7 @@ namespace rpcrdma::cli {
 
 namespace {
 
-struct Options {
+struct RulesOptions {
   std::vector<std::string> names;
   bool json = false;
 };
@@ -95,7 +95,7 @@ void write_json(const std::vector<const rules::Rule*>& chosen) {
   fmt::print("{}", json.take());
 }
 
-int rules_command(const Options& options) {
+int rules_command(const RulesOptions& options) {
   std::vector<const rules::Rule*> chosen;
   for (const std::string& name : options.names) {
     const rules::Rule* r = rules::find_rule(name);
@@ -130,10 +130,10 @@ int rules_command(const Options& options) {
 
 }  // namespace
 
-Run add_rules(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  app.add_option("RULE", options->names, "Rules to explain, such as FC-01; none: list all");
-  app.add_flag("--json", options->json, "A JSON list (docs/json.md)");
+Run add_rules(command_line::Command& command) {
+  auto options = std::make_shared<RulesOptions>();
+  command.argument("RULE", options->names, "Rules to explain, such as FC-01; none: list all");
+  command.flag("--json", options->json, "A JSON list (docs/json.md)");
   return [options] { return rules_command(*options); };
 }
 

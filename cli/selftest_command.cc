@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <rpcrdma/selftest/client_half.h>
@@ -33,7 +33,7 @@ constexpr const char* kLoss = "drop rate=0.01 seed=1";
 constexpr const char* kServer = "127.82.80.1";
 constexpr const char* kClient = "127.82.80.2";
 
-struct Options {
+struct SelftestOptions {
   std::string host;
   std::string from;
   std::string listen;
@@ -45,7 +45,7 @@ struct Options {
   EndpointOptions endpoint;
 };
 
-selftest::Damage damage_of(const Options& o) {
+selftest::Damage damage_of(const SelftestOptions& o) {
   if (o.damage == "byte") return selftest::Damage::kByte;
   return o.damage == "length" ? selftest::Damage::kLength : selftest::Damage::kNone;
 }
@@ -63,7 +63,7 @@ struct End {
 };
 
 template <typename Half, typename HalfOptions>
-Expected<End<Half>> open_end(const char* name, const Options& o, const Endpoint& endpoint,
+Expected<End<Half>> open_end(const char* name, const SelftestOptions& o, const Endpoint& endpoint,
                              const fabric::Address& address, HalfOptions options) {
   End<Half> end;
   auto recorder = selftest::Recorder::create(name, o.record);
@@ -84,7 +84,7 @@ Expected<End<Half>> open_end(const char* name, const Options& o, const Endpoint&
 using ServerEnd = End<selftest::ServerHalf>;
 using ClientEnd = End<selftest::ClientHalf>;
 
-Expected<ServerEnd> open_server(const Options& o, const Endpoint& endpoint,
+Expected<ServerEnd> open_server(const SelftestOptions& o, const Endpoint& endpoint,
                                 const fabric::Address& address) {
   selftest::ServerHalfOptions options;
   options.port = endpoint.port;
@@ -125,9 +125,9 @@ std::string ports_text(const fabric::Address& address, std::uint16_t first) {
 }
 
 // Those cells of the plan that lose packets, or those that do not.
-Expected<void> run_cells(const Options& o, Endpoint endpoint, const Peers& peers, bool lossy,
-                         const std::vector<selftest::Cell>& cells, selftest::Setup& setup,
-                         std::vector<selftest::Done>& done) {
+Expected<void> run_cells(const SelftestOptions& o, Endpoint endpoint, const Peers& peers,
+                         bool lossy, const std::vector<selftest::Cell>& cells,
+                         selftest::Setup& setup, std::vector<selftest::Done>& done) {
   if (lossy) endpoint.provider.faults = soft::parse_faults(kLoss).value();
   selftest::ClientHalfOptions options;
   options.server = peers.server;
@@ -160,7 +160,7 @@ Expected<void> run_cells(const Options& o, Endpoint endpoint, const Peers& peers
   return {};
 }
 
-int run_client(const Options& o, const Endpoint& endpoint, const Peers& peers,
+int run_client(const SelftestOptions& o, const Endpoint& endpoint, const Peers& peers,
                const std::vector<selftest::Cell>& cells) {
   selftest::Setup setup{ports_text(peers.server, endpoint.port), peers.from.to_string(), {}};
   std::vector<selftest::Done> done;
@@ -189,7 +189,7 @@ int refused(const fabric::Error& error) {
 }
 
 // Until it is interrupted.
-int run_server(const Options& o, const Endpoint& endpoint, const fabric::Address& address) {
+int run_server(const SelftestOptions& o, const Endpoint& endpoint, const fabric::Address& address) {
   auto server = open_server(o, endpoint, address);
   if (!server) return refused(server.error());
   service::Loop& loop = server->half->loop();
@@ -206,7 +206,7 @@ int run_server(const Options& o, const Endpoint& endpoint, const fabric::Address
   return server->half->bad_cells() == 0 ? kOk : kFindings;
 }
 
-int run_both(const Options& o, const Endpoint& endpoint, const Peers& peers,
+int run_both(const SelftestOptions& o, const Endpoint& endpoint, const Peers& peers,
              const std::vector<selftest::Cell>& cells) {
   auto server = open_server(o, endpoint, peers.server);
   if (!server) return refused(server.error());
@@ -214,7 +214,8 @@ int run_both(const Options& o, const Endpoint& endpoint, const Peers& peers,
   return run_client(o, endpoint, peers, cells);
 }
 
-std::optional<std::vector<selftest::Cell>> parse_cells(const Options& o, const Endpoint& endpoint) {
+std::optional<std::vector<selftest::Cell>> parse_cells(const SelftestOptions& o,
+                                                       const Endpoint& endpoint) {
   std::vector<std::string> words = o.only;
   const bool verbs = endpoint.kind == ProviderKind::kVerbs;
   const bool lossy = std::ranges::find(words, "loss") != words.end();
@@ -234,7 +235,7 @@ std::optional<std::vector<selftest::Cell>> parse_cells(const Options& o, const E
   return std::move(*cells);
 }
 
-int run_selftest(Options o) {
+int run_selftest(SelftestOptions o) {
   auto endpoint = parse_endpoint(o.endpoint, kCommand);
   if (!endpoint) return kUnreadable;
   if (!o.host.empty() && !o.listen.empty()) {
@@ -265,38 +266,42 @@ int run_selftest(Options o) {
 
 }  // namespace
 
-Run add_selftest(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  app.add_option("HOST", options->host,
-                 "Where the other half listens, IPv4 or IPv6; without, both are run here");
-  app.add_option("--from", options->from, "Own address of the half that calls")
-      ->type_name("ADDRESS");
-  app.add_option("-l,--listen", options->listen,
-                 "Be the half that listens on this address; with --from, both")
-      ->type_name("ADDRESS");
-  app.add_option("--only", options->only,
-                 "Cells of these kinds: " + selftest::all_words() + "; several with commas between")
-      ->type_name("WORDS")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  app.add_option("--calls", options->calls,
-                 "Calls of a cell in each direction, at least (each kind of its shape once, and 8)")
-      ->type_name("N");
-  app.add_option("--record", options->record, "Keep the recordings of all cells in this folder")
-      ->type_name("DIR");
-  app.add_flag("--json", options->json, "One JSON object (docs/selftest.md)");
-  app.add_option("--damage", options->damage,
-                 "Answer Calls with a wrong byte, or a byte less, to see that it is noticed")
-      ->type_name("KIND")
-      ->check(CLI::IsMember({"none", "byte", "length"}))
-      ->capture_default_str();
-  app.add_option("-p,--port", options->endpoint.port,
-                 "The first of the server's ports, of which there is one for each combination of "
-                 "versions and profiles")
-      ->type_name("PORT")
-      ->capture_default_str();
-  add_provider_options(app, options->endpoint);
-  app.footer(
+Run add_selftest(command_line::Command& command) {
+  auto options = std::make_shared<SelftestOptions>();
+  command.argument("HOST", options->host,
+                   "Where the other half listens, IPv4 or IPv6; without, both are run here");
+  command.option("--from", options->from, "Own address of the half that calls").value("ADDRESS");
+  command
+      .option("-l,--listen", options->listen,
+              "Be the half that listens on this address; with --from, both")
+      .value("ADDRESS");
+  command
+      .option("--only", options->only,
+              "Cells of these kinds: " + selftest::all_words() + "; several with commas between")
+      .value("WORDS")
+      .delimiter(',')
+      .one_word();
+  command
+      .option("--calls", options->calls,
+              "Calls of a cell in each direction, at least (each kind of its shape once, and 8)")
+      .value("N");
+  command.option("--record", options->record, "Keep the recordings of all cells in this folder")
+      .value("DIR");
+  command.flag("--json", options->json, "One JSON object (docs/selftest.md)");
+  command
+      .option("--damage", options->damage,
+              "Answer Calls with a wrong byte, or a byte less, to see that it is noticed")
+      .value("KIND")
+      .one_of({"none", "byte", "length"})
+      .show_default();
+  command
+      .option("-p,--port", options->endpoint.port,
+              "The first of the server's ports, of which there is one for each combination of "
+              "versions and profiles")
+      .value("PORT")
+      .show_default();
+  add_provider_options(command, options->endpoint);
+  command.footer(
       "Makes Calls of every shape, forward, in reverse and both at once, between ends that speak "
       "either version and different profiles, with and without loss; compares every byte; and lets "
       "the analyzer judge the recording that each end makes of each of these cells "
@@ -305,6 +310,10 @@ Run add_selftest(CLI::App& app) {
       "space.\n"
       "Exit status: 0 every cell passed; 1 a cell failed; 2 the other half cannot be reached, or "
       "an argument is wrong.");
+  command.example("rpcrdma selftest", "Do both ends do all that they can, here and by themselves?");
+  command.example("rpcrdma selftest 10.0.0.1 --only v2,both",
+                  "And with `rpcrdma selftest --listen 10.0.0.1` there: what has version 2, in "
+                  "both directions.");
   return [options] { return run_selftest(*options); };
 }
 

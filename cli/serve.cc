@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/plot/escape.h>
@@ -32,13 +32,13 @@ namespace rpcrdma::cli {
 namespace {
 
 constexpr std::uint32_t kMostCredits = 1024;
-constexpr std::uint32_t kMostConnections = 16384;
+constexpr std::uint32_t kMostServedConnections = 16384;
 constexpr std::uint32_t kMostCalls = 1U << 20;
 // The program's own data takes two, and a part is for what else Calls need.
 constexpr std::uint64_t kBulksInMemory = 8;
 constexpr std::size_t kMostNullPrograms = 64;
 
-struct Options {
+struct ServeOptions {
   std::string listen;
   EndpointOptions endpoint;
   std::uint32_t credits = 32;
@@ -136,7 +136,7 @@ fabric::Expected<void> close_all(service::Loop& loop, service::Server& server) {
 }
 
 // What is made of the options.
-struct Plan {
+struct ServePlan {
   Endpoint endpoint;
   fabric::Address address;
   std::uint32_t max_bulk = 0;
@@ -181,13 +181,13 @@ std::optional<std::vector<RpcProgram>> parse_null_programs(const std::vector<std
   return programs;
 }
 
-std::optional<Plan> parse(const Options& options) {
+std::optional<ServePlan> parse(const ServeOptions& options) {
   auto endpoint = parse_endpoint(options.endpoint, "serve");
   if (!endpoint) return std::nullopt;
   if (!in_range(options.credits, 1, kMostCredits, "serve", "--credits") ||
       !in_range(options.reverse_credits, 0, kMostCredits, "serve", "--reverse-credits") ||
       !in_range(options.align, 0, protocol::kMaxAlign, "serve", "--align") ||
-      !in_range(options.max_connections, 1, kMostConnections, "serve", "--max-connections") ||
+      !in_range(options.max_connections, 1, kMostServedConnections, "serve", "--max-connections") ||
       !in_range(options.max_calls, 1, kMostCalls, "serve", "--max-calls")) {
     return std::nullopt;
   }
@@ -219,17 +219,17 @@ std::optional<Plan> parse(const Options& options) {
   server_options.responder.max_chunk_bytes = *bulk;
   server_options.max_connections = options.max_connections;
   server_options.max_calls = options.max_calls;
-  return Plan{*endpoint,      *address, *bulk, server_options, std::move(*null_programs),
-              metrics_address};
+  return ServePlan{*endpoint,      *address, *bulk, server_options, std::move(*null_programs),
+                   metrics_address};
 }
 
-// A service manager that cannot be told is no reason not to serve.
+// A service manager that cannot be notified is no reason not to serve.
 template <typename T>
-void complain_of(const capture::Expected<T>& told) {
-  if (!told) complain(fmt::format("serve: {}", told.error().message));
+void complain_of(const capture::Expected<T>& notified) {
+  if (!notified) complain(fmt::format("serve: {}", notified.error().message));
 }
 
-int serve(const Options& options, const Plan& plan, Tracing& tracing) {
+int serve(const ServeOptions& options, const ServePlan& plan, Tracing& tracing) {
   trace::Tracer* const tracer = tracing.add();
   const auto refused = [](const fabric::Error& error) {
     complain(fmt::format("serve: {}", error.message));
@@ -327,7 +327,7 @@ int serve(const Options& options, const Plan& plan, Tracing& tracing) {
   return result ? kOk : refused(result.error());
 }
 
-int run_server(const Options& options) {
+int run_server(const ServeOptions& options) {
   const auto plan = parse(options);
   if (!plan) return kUnreadable;
   auto tracing = Tracing::start(
@@ -339,69 +339,76 @@ int run_server(const Options& options) {
 
 }  // namespace
 
-Run add_serve(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+Run add_serve(command_line::Command& command) {
+  auto options = std::make_shared<ServeOptions>();
   options->endpoint.versions = "1-2";
-  app.add_option("-l,--listen", options->listen, "The address to serve on, of this machine")
-      ->type_name("ADDRESS")
-      ->required();
-  add_endpoint_options(app, options->endpoint);
-  whole_number(
-      app.add_option("--credits", options->credits, "Credits that a connection is granted at most")
-          ->type_name("N")
-          ->capture_default_str());
-  whole_number(
-      app.add_option(
-             "--max-connections", options->max_connections,
-             "Connections at a time; who comes then is rejected, but for the first of an eighth "
-             "as many other addresses")
-          ->type_name("N")
-          ->capture_default_str());
-  whole_number(app.add_option("--max-calls", options->max_calls,
-                              "Calls at a time on all connections, which share the credits for "
-                              "them")
-                   ->type_name("N")
-                   ->capture_default_str());
-  app.add_option("--max-bulk", options->max_bulk,
-                 "Bytes of one Call's Read chunks, and of one bulk result")
-      ->type_name("SIZE")
-      ->capture_default_str();
-  whole_number(
-      app.add_option("--reverse-credits", options->reverse_credits,
-                     "Calls outstanding to a client that asks for some (`rpcrdma load --reverse`); "
-                     "0: none")
-          ->type_name("N")
-          ->capture_default_str());
-  app.add_flag("--reverse-inline-only", options->reverse_inline_only,
+  command.option("-l,--listen", options->listen, "The address to serve on, of this machine")
+      .value("ADDRESS")
+      .required();
+  add_endpoint_options(command, options->endpoint);
+  command.option("--credits", options->credits, "Credits that a connection is granted at most")
+      .value("N")
+      .show_default()
+      .whole_number();
+  command
+      .option("--max-connections", options->max_connections,
+              "Connections at a time; who comes then is rejected, but for the first of an eighth "
+              "as many other addresses")
+      .value("N")
+      .show_default()
+      .whole_number();
+  command
+      .option("--max-calls", options->max_calls,
+              "Calls at a time on all connections, which share the credits for "
+              "them")
+      .value("N")
+      .show_default()
+      .whole_number();
+  command
+      .option("--max-bulk", options->max_bulk,
+              "Bytes of one Call's Read chunks, and of one bulk result")
+      .value("SIZE")
+      .show_default();
+  command
+      .option("--reverse-credits", options->reverse_credits,
+              "Calls outstanding to a client that asks for some (`rpcrdma load --reverse`); "
+              "0: none")
+      .value("N")
+      .show_default()
+      .whole_number();
+  command.flag("--reverse-inline-only", options->reverse_inline_only,
                "Use no chunks for them: what does not fit inline is not called");
-  whole_number(
-      app.add_option(
-             "--align", options->align,
-             "--profile rfc5666: what clients are told to align opaques to by padding; 0: nothing")
-          ->type_name("BYTES")
-          ->capture_default_str());
-  app.add_option("--idle", options->idle, "Close connections without Calls for so long (never)")
-      ->type_name("DURATION");
-  app.add_option(
-         "--null-program", options->null_programs,
-         "Answer procedure 0 of this program's version too, and PROC_UNAVAIL to its others; "
-         "several with commas between, such as nfs:3,nfs:4")
-      ->type_name("PROGRAM:VERSION")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  add_metrics_option(app, options->metrics);
-  app.add_flag("--rpcbind", options->rpcbind,
+  command
+      .option("--align", options->align,
+              "--profile rfc5666: what clients are told to align opaques to by padding; 0: nothing")
+      .value("BYTES")
+      .show_default()
+      .whole_number();
+  command.option("--idle", options->idle, "Close connections without Calls for so long (never)")
+      .value("DURATION");
+  command
+      .option("--null-program", options->null_programs,
+              "Answer procedure 0 of this program's version too, and PROC_UNAVAIL to its others; "
+              "several with commas between, such as nfs:3,nfs:4")
+      .value("PROGRAM:VERSION")
+      .delimiter(',')
+      .one_word();
+  add_metrics_option(command, options->metrics);
+  command.flag("--rpcbind", options->rpcbind,
                "Register with this machine's rpcbind, over netid rdma or rdma6, until the end");
-  app.add_flag("-q,--quiet", options->quiet, "Do not tell who comes and goes");
-  app.footer(
+  command.flag("-q,--quiet", options->quiet, "Do not tell who comes and goes");
+  command.footer(
       "Serves the program ECHO (engine/service/echo.x) over RPC-over-RDMA: by the RDMA "
       "device that ADDRESS belongs to (docs/verbs.md), or else by RDMA in user space, which is "
       "RoCEv2 over UDP port 4791, without rights and without an RNIC.\n"
       "NFS is not served. With --null-program nfs:4 NFS clients find a server that answers, and "
       "that "
       "can do nothing for them.\n"
-      "Prints a line when it listens, and tells systemd or another service manager, which "
+      "Prints a line when it listens, and notifies systemd or another service manager, which "
       "NOTIFY_SOCKET names. Ctrl-C ends it, with a summary.");
+  command.example("rpcrdma serve --listen 127.0.0.1", "For clients on this machine.");
+  command.example("rpcrdma serve --listen 10.0.0.1 --fault 'drop dir=out rate=0.01 seed=7'",
+                  "Lose every hundredth packet that is sent.");
   return [options] { return run_server(*options); };
 }
 

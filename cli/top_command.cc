@@ -17,7 +17,7 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -32,7 +32,7 @@ namespace rpcrdma::cli {
 
 namespace {
 
-struct Options {
+struct TopOptions {
   std::vector<std::string> endpoints;
   bool once = false;
   std::optional<double> seconds;
@@ -48,7 +48,7 @@ constexpr std::array kEnding{SIGINT, SIGTERM, SIGHUP};
 // The bytes in it are signals that came.
 std::array<int, 2> signal_pipe{-1, -1};
 
-void on_signal(int signal) {
+void note_signal(int signal) {
   const int error = errno;
   const char byte = static_cast<char>(signal);
   [[maybe_unused]] const ssize_t n = ::write(signal_pipe[1], &byte, 1);
@@ -61,7 +61,7 @@ class Signals {
   Signals() {
     if (::pipe2(signal_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) return;
     struct sigaction action {};
-    action.sa_handler = on_signal;
+    action.sa_handler = note_signal;
     for (const int signal : {SIGWINCH, SIGTSTP}) sigaction(signal, &action, nullptr);
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     for (const int signal : kEnding) sigaction(signal, &action, nullptr);
@@ -285,28 +285,28 @@ void Top::run_once(double seconds) {
   }
 }
 
-int refused(const std::string& why) {
+int give_up(const std::string& why) {
   complain(why);
   return kUnreadable;
 }
 
-int run(const Options& options) {
+int run(const TopOptions& options) {
   if (!options.once) {
     if (const char* why = why_no_screen()) {
-      return refused(fmt::format("top: {}; --once prints what would be shown", why));
+      return give_up(fmt::format("top: {}; --once prints what would be shown", why));
     }
   }
   const bool all = options.endpoints.empty();
   Top top(options.profile, all);
   for (const std::string& name : options.endpoints) {
     auto fd = trace::connect_endpoint(name);
-    if (!fd) return refused(fd.error().message);
+    if (!fd) return give_up(fd.error().message);
     top.add({name, {}, capture::LiveStream(std::move(*fd), trace::live_check())});
   }
   if (all) {
-    if (const auto looked = top.look(); !looked) return refused(looked.error().message);
+    if (const auto looked = top.look(); !looked) return give_up(looked.error().message);
     if (options.once && top.empty()) {
-      return refused(top.refusal().empty() ? "top: no endpoint of this user runs" : top.refusal());
+      return give_up(top.refusal().empty() ? "top: no endpoint of this user runs" : top.refusal());
     }
   }
   if (options.once) {
@@ -319,22 +319,28 @@ int run(const Options& options) {
 
 }  // namespace
 
-Run add_top(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  app.add_option("ENDPOINT", options->endpoints,
-                 "Names or processes, as `rpcrdma ls` lists them, or paths of sockets; none: all "
-                 "that run, and that start meanwhile")
-      ->type_name("ENDPOINT");
-  app.add_flag("--once", options->once, "Print what there is to show, once, and end");
-  app.add_option("--seconds", options->seconds,
-                 "End after so many seconds; with --once print then, by default after 2")
-      ->check(CLI::Range(0.1, 86400.0))
-      ->type_name("N");
-  add_profile(app, options->profile);
-  app.footer(
+Run add_top(command_line::Command& command) {
+  auto options = std::make_shared<TopOptions>();
+  command
+      .argument("ENDPOINT", options->endpoints,
+                "Names or processes, as `rpcrdma ls` lists them, or paths of sockets; none: all "
+                "that run, and that start meanwhile")
+      .value("ENDPOINT");
+  command.flag("--once", options->once, "Print what there is to show, once, and end");
+  command
+      .option("--seconds", options->seconds,
+              "End after so many seconds; with --once print then, by default after 2")
+      .range(0.1, 86400.0)
+      .value("N");
+  add_profile(command, options->profile);
+  command.footer(
       "Shows connections with their rates of Calls, latency and credits, bytes in chunks, "
       "findings, "
       "and whether all that was told was received. The key ? explains keys and columns.");
+  command.example("rpcrdma top", "Watch all endpoints that run, and that start meanwhile.");
+  command.example("rpcrdma top server", "Watch the endpoint \"server\".");
+  command.example("rpcrdma top --once --seconds 10",
+                  "What all endpoints did in ten seconds, for a script.");
   return [options] { return run(*options); };
 }
 

@@ -3,22 +3,24 @@
 #include "commands.h"
 #include "input.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rpcrdma::cli {
 
-void add_tracing_options(CLI::App& app, TracingOptions& options) {
+void add_tracing_options(command_line::Command& command, TracingOptions& options) {
   // By a function, since an optional that is given nothing would be as if it were not given.
-  app.add_option_function<std::string>(
-         "--name", [&options](const std::string& name) { options.name = name; },
-         "Of the live socket (the command's)")
-      ->type_name("NAME");
-  app.add_flag("--no-live", options.no_live,
+  command
+      .option(
+          "--name", [&options](const std::string& name) { options.name = name; },
+          "Of the live socket (the command's)")
+      .value("NAME");
+  command.flag("--no-live", options.no_live,
                "No socket by which others of this user can read what happens");
-  app.add_option("--record", options.record,
-                 "Record what happens, event by event, in this pcapng file")
-      ->type_name("FILE");
-  add_ring_options(app, options.ring, kRecordedRing);
+  command
+      .option("--record", options.record,
+              "Record what happens, event by event, in this pcapng file")
+      .value("FILE");
+  add_ring_options(command, options.ring, kRecordedRing);
 }
 
 std::optional<TracingPlan> parse_tracing(const TracingOptions& options, const char* command) {

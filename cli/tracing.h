@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include <rpcrdma/capture/recorder.h>
+#include <rpcrdma/command_line/command.h>
 #include <rpcrdma/metrics/snapshot.h>
 #include <rpcrdma/soft/packet_log.h>
 #include <rpcrdma/trace_live/hub.h>
@@ -27,7 +26,7 @@ struct TracingOptions {
 };
 
 // --name, --no-live, --record, --record-files, --record-size, --record-time.
-void add_tracing_options(CLI::App& app, TracingOptions& options);
+void add_tracing_options(command_line::Command& command, TracingOptions& options);
 
 // What became of a --pcapng file, of which threads tell that end before the command does.
 struct PacketFile {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/load/reverse_load.h>
 #include <rpcrdma/service/rpc_message.h>
@@ -11,7 +11,6 @@
 namespace rpcrdma::load {
 
 using service::callback::CallbackCall;
-using service::callback::Proc;
 using service::callback::Status;
 
 ReverseLoad::ReverseLoad(const ReversePlan& plan, std::uint32_t connections, std::uint64_t seed)
@@ -32,10 +31,10 @@ ReverseLoad::ReverseLoad(const ReversePlan& plan, std::uint32_t connections, std
 }
 
 void ReverseLoad::call(service::Client& client, std::uint32_t connection, protocol::CallSpec spec,
-                       Proc proc) {
+                       service::callback::Proc proc) {
   spec.cookie = kCookie | std::uint64_t{connection} << 8U | static_cast<std::uint64_t>(proc);
   // One is answered when the reverse Calls are over: see expire().
-  if (proc != Proc::kWait) spec.timeout = timeout_;
+  if (proc != service::callback::Proc::kWait) spec.timeout = timeout_;
   const auto made = client.call_on(connection, spec);
   if (!made) fail(made.error().message);
 }
@@ -56,15 +55,15 @@ void ReverseLoad::on_connected(service::Client& client, std::uint32_t connection
   // connection's only credit must not be taken by it.
   start.first = true;
   s.starting = true;
-  call(client, connection, start, Proc::kStart);
-  if (!again) call(client, connection, s.wait.wait(s.plan.session), Proc::kWait);
+  call(client, connection, start, service::callback::Proc::kStart);
+  if (!again) call(client, connection, s.wait.wait(s.plan.session), service::callback::Proc::kWait);
 }
 
 void ReverseLoad::on_outcome(service::Client& client, const protocol::CallOutcome& outcome) {
   const auto connection = static_cast<std::uint32_t>((outcome.cookie & ~kCookie) >> 8U);
-  const auto proc = static_cast<Proc>(outcome.cookie & 0xff);
+  const auto proc = static_cast<service::callback::Proc>(outcome.cookie & 0xff);
   Session& s = sessions_[connection];
-  if (proc == Proc::kStart) {
+  if (proc == service::callback::Proc::kStart) {
     s.starting = false;
     progress_ = std::max(progress_, outcome.times.ended);
   }
@@ -75,24 +74,25 @@ void ReverseLoad::on_outcome(service::Client& client, const protocol::CallOutcom
     return fail(
         fmt::format("the server makes no reverse Calls: {}", service::describe(outcome, reply)));
   }
-  const bool ended = proc == Proc::kEnd && result->status == Status::kNoSession;
+  const bool ended = proc == service::callback::Proc::kEnd && result->status == Status::kNoSession;
   if (result->status == Status::kNoSession && !ended) {
     return fail(
         "the server has no such session any more: it was started anew, or was without a "
         "connection for too long");
   }
   if (result->status != Status::kOk && !ended) return fail(status_name(result->status));
-  if (proc == Proc::kEnd) s.state = State::kOver;
-  if (proc != Proc::kWait) return;
+  if (proc == service::callback::Proc::kEnd) s.state = State::kOver;
+  if (proc != service::callback::Proc::kWait) return;
   s.result = *result;
   s.state = State::kEnding;
-  call(client, connection, s.stop.end(s.plan.session), Proc::kEnd);
+  call(client, connection, s.stop.end(s.plan.session), service::callback::Proc::kEnd);
 }
 
 void ReverseLoad::stop(service::Client& client) {
   for (std::uint32_t i = 0; i < sessions_.size(); ++i) {
     Session& s = sessions_[i];
-    if (s.state == State::kAsked) call(client, i, s.stop.stop(s.plan.session), Proc::kStop);
+    if (s.state == State::kAsked)
+      call(client, i, s.stop.stop(s.plan.session), service::callback::Proc::kStop);
   }
 }
 

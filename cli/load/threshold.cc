@@ -5,7 +5,7 @@
 #include <charconv>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/load/threshold.h>
 #include <rpcrdma/stats/quantity.h>

@@ -1,6 +1,6 @@
 #include <array>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rpc/rpc.h>
 
 #include <rpcrdma/nfs_probe/mount.h>

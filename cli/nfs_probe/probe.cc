@@ -5,7 +5,7 @@
 #include <new>
 #include <set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/decode/upper_layer.h>
 #include <rpcrdma/fabric/out_of_memory.h>

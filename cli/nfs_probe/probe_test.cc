@@ -5,7 +5,7 @@
 #include <new>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
 

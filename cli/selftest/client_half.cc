@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/protocol/reduction.h>
 #include <rpcrdma/selftest/client_half.h>
@@ -19,7 +19,7 @@ using protocol::MessageBytes;
 
 namespace {
 
-constexpr std::uint32_t kDepth = 4;
+constexpr std::uint32_t kClientDepth = 4;
 constexpr std::uint32_t kLeastCalls = 8;
 constexpr std::uint32_t kMaxRounds = 40;
 
@@ -138,7 +138,7 @@ struct ClientHalf::Impl : HalfParts {
     client.inline_threshold = options.inline_threshold;
     client.programs = programs;
     client.max_attempts = 1;
-    client.requester.credits = 2 * kDepth;
+    client.requester.credits = 2 * kClientDepth;
     apply(combination, client);
     if (auto made = contact.connect(*loop, client); !made) return tl::unexpected(made.error());
     // By RFC 5666 thresholds are known with the answer to the first Call.
@@ -199,7 +199,8 @@ struct ClientHalf::Impl : HalfParts {
         transfers_of(cell.shape, terms_of(plan.version, agreed.send, agreed.receive));
     const auto count =
         std::max({options.calls, kLeastCalls, static_cast<std::uint32_t>(transfers.size())});
-    TransferRun run(loop->memory(), *pattern, {transfers, kDepth, 30 * fabric::kSecond, false},
+    TransferRun run(loop->memory(), *pattern,
+                    {transfers, kClientDepth, 30 * fabric::kSecond, false},
                     [&](const protocol::CallSpec& spec) { return contact.client().call(spec); });
     contact.run = &run;
     auto done = make_calls(contact, cell, plan, count, run, result);

@@ -7,7 +7,7 @@ namespace rpcrdma::selftest::control {
 
 namespace {
 
-constexpr std::size_t kMaxName = 96;
+constexpr std::size_t kMaxPlanName = 96;
 
 void put(Words& out, std::uint32_t word) {
   out.resize(out.size() + 4);
@@ -64,7 +64,7 @@ const char* status_name(Status status) {
 Words encode(const Plan& plan) {
   Words words;
   put(words, plan.cell);
-  put(words, plan.name, kMaxName);
+  put(words, plan.name, kMaxPlanName);
   put(words, plan.profile == rules::Profile::k5666 ? 5666 : 8166);
   for (const std::uint32_t word :
        {plan.version, static_cast<std::uint32_t>(plan.shape), plan.count, plan.terms.call_threshold,
@@ -105,7 +105,7 @@ Words encode(const Recording& recording) {
 std::optional<Plan> read_plan(protocol::StreamReader& from) {
   Plan plan;
   plan.cell = from.u32();
-  plan.name = text_of(from.opaque(kMaxName));
+  plan.name = text_of(from.opaque(kMaxPlanName));
   const std::uint32_t profile = from.u32();
   plan.profile = profile == 5666 ? rules::Profile::k5666 : rules::Profile::k8166;
   plan.version = from.u32();

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/capture/source.h>
 #include <rpcrdma/report/analysis.h>
@@ -18,10 +18,10 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kMaxErrors = 8;
-constexpr std::size_t kMaxName = 96;
+constexpr std::size_t kMaxFileName = 96;
 
 std::string file_name(std::string_view cell, std::string_view end) {
-  std::string name(cell.substr(0, kMaxName));
+  std::string name(cell.substr(0, kMaxFileName));
   for (char& c : name) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
     if (!plain) c = '_';

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/selftest/control.h>
 #include <rpcrdma/selftest/matrix.h>
@@ -21,7 +21,7 @@ using service::Deferred;
 namespace {
 
 constexpr std::uint32_t kMaxCalls = 100'000;  // of a cell
-constexpr std::uint32_t kDepth = 4;
+constexpr std::uint32_t kServerDepth = 4;
 constexpr std::uint32_t kMaxConnections = 4;  // of each server; one is used
 
 template <typename Answer>  // a Call or a Deferred
@@ -37,7 +37,8 @@ class Session : public service::ReverseObserver {
           const service::echo::Pattern& pattern, const fabric::Time& clock)
       : plan_(plan),
         run_(memory, pattern,
-             {transfers_of(plan.shape, plan.terms), kDepth, 30 * fabric::kSecond, plan.inline_only},
+             {transfers_of(plan.shape, plan.terms), kServerDepth, 30 * fabric::kSecond,
+              plan.inline_only},
              [this](const protocol::CallSpec& spec) { return client_.call(spec); }),
         client_(*this, requester_options(plan), clock) {}
 
@@ -67,7 +68,7 @@ class Session : public service::ReverseObserver {
  private:
   static protocol::RequesterOptions requester_options(const control::Plan& plan) {
     protocol::RequesterOptions options;
-    options.credits = kDepth;
+    options.credits = kServerDepth;
     options.first_xid = 0x20000000U + plan.cell * 0x10000U;
     options.inline_only = plan.inline_only;
     return options;

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <span>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/selftest/transfer.h>
 #include <rpcrdma/wire/xdr.h>

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/selftest/transfer_run.h>
 

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/report/pipeline.h>
 #include <rpcrdma/roce/by_connection.h>
@@ -55,7 +55,7 @@ class RecentTimes {
   Latency latency_;
 };
 
-struct Row {
+struct ConnectionRow {
   std::uint32_t index = 0;  // roce::Connection::index
   std::uint32_t endpoint = 0;
   std::uint8_t local = 0;
@@ -134,7 +134,7 @@ Ends ends_of(const roce::Connection& c) {
 }
 
 // One that is larger comes first.
-double weight(const Row& r, Sort sort) {
+double weight(const ConnectionRow& r, Sort sort) {
   switch (sort) {
     case Sort::kCalls:
       return r.rates.calls;
@@ -178,7 +178,7 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
   std::vector<trace_reader::StreamEnd> stream_ends;  // of the endpoints
   std::uint32_t from = 0;                            // the endpoint whose frame it is
   std::int64_t frame_ns = 0;
-  roce::ByConnection<Row> rows;
+  roce::ByConnection<ConnectionRow> rows;
   Totals gone;  // of connections that have no row any more
   RecentTimes times;
   std::uint64_t faults = 0;
@@ -194,16 +194,16 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
   Totals totals;
   Rates rates;
 
-  [[nodiscard]] const model::ConnectionModel& model(const Row& r) const {
+  [[nodiscard]] const model::ConnectionModel& model(const ConnectionRow& r) const {
     return pipeline.model().connection(r.index);
   }
-  [[nodiscard]] Credits credits_of(const Row& r) const {
+  [[nodiscard]] Credits credits_of(const ConnectionRow& r) const {
     if (r.told) return r.credits;
     const model::Credits& counted = counted_credits(r);
     return {counted.requested, counted.granted, counted.in_use, 0, 0};
   }
   // By the messages.
-  [[nodiscard]] const model::Credits& counted_credits(const Row& r) const {
+  [[nodiscard]] const model::Credits& counted_credits(const ConnectionRow& r) const {
     const model::ConnectionModel& c = model(r);
     return c.caller[c.client == 1 ? 1 : 0].credits;
   }
@@ -220,20 +220,20 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
   void found(const rules::Occurrence& o);
   void note(ShownFinding finding, std::uint32_t topic = 0);
   // Null: it was evicted.
-  [[nodiscard]] const roce::Connection* connection(const Row& r) const {
+  [[nodiscard]] const roce::Connection* connection(const ConnectionRow& r) const {
     return pipeline.connections().find(r.index);
   }
-  [[nodiscard]] bool is_open(const Row& r) const {
+  [[nodiscard]] bool is_open(const ConnectionRow& r) const {
     const roce::Connection* c = connection(r);
     return c != nullptr && c->state < roce::State::kRejected && !endpoints[r.endpoint].ended &&
            !r.peer_gone;
   }
-  [[nodiscard]] const char* state_of(const Row& r) const;
+  [[nodiscard]] const char* state_of(const ConnectionRow& r) const;
   void ended(std::uint32_t endpoint, const std::string& why, std::int64_t wall_ns);
-  void find_silence(Row& r, bool open, const Totals& now, std::int64_t now_ns);
+  void find_silence(ConnectionRow& r, bool open, const Totals& now, std::int64_t now_ns);
   void end_second(std::int64_t now_ns, double length);
-  [[nodiscard]] std::vector<const Row*> in_order(Sort sort) const;
-  [[nodiscard]] ShownConnection shown(const Row& r) const;
+  [[nodiscard]] std::vector<const ConnectionRow*> in_order(Sort sort) const;
+  [[nodiscard]] ShownConnection shown(const ConnectionRow& r) const;
 };
 
 void Gather::Impl::on_event(const trace_reader::Event& event) {
@@ -247,7 +247,7 @@ void Gather::Impl::on_event(const trace_reader::Event& event) {
     }
     case trace::EventType::kConnection:
       if (event.connection != nullptr) {
-        Row& r = rows[event.connection->index];
+        ConnectionRow& r = rows[event.connection->index];
         r.index = event.connection->index;
         r.endpoint = from;
         r.local = event.local;
@@ -279,7 +279,7 @@ void Gather::Impl::on_event(const trace_reader::Event& event) {
 
 void Gather::Impl::credits(const trace_reader::Event& event) {
   if (event.connection == nullptr) return;
-  Row* r = rows.find(event.connection->index);
+  ConnectionRow* r = rows.find(event.connection->index);
   if (r == nullptr) return;
   const auto told = *trace::read_event<trace::Credits>(event.view);
   if (model(*r).reverse(event.side(told.side))) return;
@@ -293,24 +293,24 @@ void Gather::Impl::credits(const trace_reader::Event& event) {
 void Gather::Impl::on_call_end(const model::Call& call, const model::Message* answer) {
   if (answer == nullptr || answer->latency_ns < 0) return;
   times.add(answer->latency_ns);
-  if (Row* r = rows.find(call.message.connection)) r->times.add(answer->latency_ns);
+  if (ConnectionRow* r = rows.find(call.message.connection)) r->times.add(answer->latency_ns);
 }
 
 void Gather::Impl::on_refusal(const roce::Connection& connection, int, const wire::Aeth& aeth,
                               std::uint32_t, const roce::PacketMeta&) {
-  if (Row* r = rows.find(connection.index)) {
+  if (ConnectionRow* r = rows.find(connection.index)) {
     ++(aeth.is_rnr() ? r->rnr_naks : r->naks);
   }
 }
 
 void Gather::Impl::on_retransmission(const roce::Connection& connection, int, std::uint64_t count,
                                      const roce::PacketMeta&) {
-  if (Row* r = rows.find(connection.index)) r->sent_again += count;
+  if (ConnectionRow* r = rows.find(connection.index)) r->sent_again += count;
 }
 
 // While the model can still be asked.
 void Gather::Impl::forget(std::uint32_t index) {
-  const Row* r = rows.find(index);
+  const ConnectionRow* r = rows.find(index);
   if (r == nullptr) return;
   add_to(gone, totals_of(model(*r)));
   rows.erase(index);
@@ -359,7 +359,7 @@ void Gather::Impl::note(ShownFinding finding, std::uint32_t topic) {
   at->second.order = ++found_order;
 }
 
-const char* Gather::Impl::state_of(const Row& r) const {
+const char* Gather::Impl::state_of(const ConnectionRow& r) const {
   switch (pipeline.connections().connection(r.index).state) {
     case roce::State::kRejected:
       return "rejected";
@@ -374,7 +374,7 @@ const char* Gather::Impl::state_of(const Row& r) const {
 void Gather::Impl::ended(std::uint32_t endpoint, const std::string& why, std::int64_t wall_ns) {
   ShownEndpoint& e = endpoints[endpoint];
   std::set<Ends> left;
-  rows.for_each([&](const Row& r) {
+  rows.for_each([&](const ConnectionRow& r) {
     if (r.endpoint == endpoint && is_open(r)) left.insert(ends_of(*connection(r)));
   });
   e.ended = true;
@@ -382,7 +382,7 @@ void Gather::Impl::ended(std::uint32_t endpoint, const std::string& why, std::in
   e.ended_ns = wall_ns;
   e.in_order = stream_ends[endpoint].in_order();
   if (!left.empty()) {
-    rows.for_each([&](Row& r) {
+    rows.for_each([&](ConnectionRow& r) {
       if (r.endpoint != endpoint && is_open(r))
         r.peer_gone = left.contains(ends_of(*connection(r)));
     });
@@ -398,7 +398,8 @@ void Gather::Impl::ended(std::uint32_t endpoint, const std::string& why, std::in
 
 // A connection that hung before this view began: the rules have not seen its Calls, and only the
 // endpoint's credits count them.
-void Gather::Impl::find_silence(Row& r, bool open, const Totals& now, std::int64_t now_ns) {
+void Gather::Impl::find_silence(ConnectionRow& r, bool open, const Totals& now,
+                                std::int64_t now_ns) {
   const auto seen = [&](std::size_t caller) {
     return pipeline.model().oldest_call(r.index, caller) != nullptr;
   };
@@ -432,7 +433,7 @@ void Gather::Impl::end_second(std::int64_t now_ns, double length) {
   const bool rotates = ++seconds % kLatencySeconds == 0;
   Totals all = gone;
   std::vector<std::uint32_t> over;
-  rows.for_each([&](Row& r) {
+  rows.for_each([&](ConnectionRow& r) {
     const roce::Connection* c = connection(r);
     const Totals t = totals_of(model(r));
     add_to(all, t);
@@ -463,19 +464,19 @@ void Gather::Impl::end_second(std::int64_t now_ns, double length) {
   measured = true;
 }
 
-std::vector<const Row*> Gather::Impl::in_order(Sort sort) const {
-  std::vector<std::pair<double, const Row*>> weighed;
+std::vector<const ConnectionRow*> Gather::Impl::in_order(Sort sort) const {
+  std::vector<std::pair<double, const ConnectionRow*>> weighed;
   weighed.reserve(rows.size());
-  rows.for_each([&](const Row& r) { weighed.emplace_back(weight(r, sort), &r); });
+  rows.for_each([&](const ConnectionRow& r) { weighed.emplace_back(weight(r, sort), &r); });
   std::stable_sort(weighed.begin(), weighed.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<const Row*> all;
+  std::vector<const ConnectionRow*> all;
   all.reserve(weighed.size());
   for (const auto& [w, r] : weighed) all.push_back(r);
   return all;
 }
 
-ShownConnection Gather::Impl::shown(const Row& r) const {
+ShownConnection Gather::Impl::shown(const ConnectionRow& r) const {
   ShownConnection s;
   s.id = r.index + 1;
   s.endpoint = endpoints[r.endpoint].name;
@@ -546,11 +547,11 @@ Shown Gather::show(View& view, std::size_t rows, std::int64_t wall_ns) const {
   s.faults = i.faults;
   s.found = i.found_count;
 
-  const std::vector<const Row*> all = i.in_order(view.sort);
+  const std::vector<const ConnectionRow*> all = i.in_order(view.sort);
   s.connections = all.size();
   std::size_t selected = 0;
   for (std::size_t at = 0; at < all.size(); ++at) {
-    const Row& r = *all[at];
+    const ConnectionRow& r = *all[at];
     add_to(s.totals, totals_of(i.model(r)));
     if (i.is_open(r)) {
       ++s.open;

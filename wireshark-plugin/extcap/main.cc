@@ -10,8 +10,9 @@
 #include <exception>
 #include <string>
 
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
+#include <fmt/core.h>
+
+#include <rpcrdma/command_line/parse.h>
 
 #include <rpcrdma/version/version.h>
 
@@ -76,34 +77,27 @@ int capture(const Options& options, bool all_events) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Running endpoints of RPC-over-RDMA, as interfaces for Wireshark", "rpcrdma-extcap");
-  const std::string version = fmt::format("rpcrdma-extcap {}", version::text());
-  app.set_version_flag("--version", version);
+  command_line::Command program("rpcrdma-extcap",
+                                "Running endpoints of RPC-over-RDMA, as interfaces for Wireshark");
+  program.version(fmt::format("rpcrdma-extcap {}", version::text()));
   Options o;
-  app.add_flag("--extcap-interfaces", o.interfaces, "List the interfaces");
-  app.add_option("--extcap-version", o.version, "Wireshark's own");
-  app.add_option("--extcap-interface", o.interface, "The interface that is meant");
-  app.add_flag("--extcap-dlts", o.link_types, "Print its link types");
-  app.add_flag("--extcap-config", o.config, "Print its options");
-  app.add_option("--extcap-reload-option", o.reload, "None can be: they do not change");
-  app.add_flag("--capture", o.capture, "Capture from it");
-  app.add_option("--extcap-capture-filter", o.filter, "None is known");
-  app.add_option("--fifo", o.fifo, "The pipe to write to");
-  app.add_option("--snaplen", o.snaplen,
-                 "Bytes of each message, or packet, that are kept; 0: all (0)")
-      ->check(CLI::Range(std::uint32_t{0}, kLongestSnaplen));
-  const CLI::Option* const events =
-      app.add_option("--events", o.events, "Kinds of events, with commas between them (all)")
-          ->expected(1);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return answer(app.help());
-  } catch (const CLI::CallForVersion&) {
-    return answer(version + "\n");
-  } catch (const CLI::ParseError& error) {
-    return failed(error.what());
-  }
+  program.flag("--extcap-interfaces", o.interfaces, "List the interfaces");
+  program.option("--extcap-version", o.version, "Wireshark's own");
+  program.option("--extcap-interface", o.interface, "The interface that is meant");
+  program.flag("--extcap-dlts", o.link_types, "Print its link types");
+  program.flag("--extcap-config", o.config, "Print its options");
+  program.option("--extcap-reload-option", o.reload, "None can be: they do not change");
+  program.flag("--capture", o.capture, "Capture from it");
+  program.option("--extcap-capture-filter", o.filter, "None is known");
+  program.option("--fifo", o.fifo, "The pipe to write to");
+  program
+      .option("--snaplen", o.snaplen, "Bytes of each message, or packet, that are kept; 0: all (0)")
+      .range(0, kLongestSnaplen);
+  const command_line::Option& events =
+      program.option("--events", o.events, "Kinds of events, with commas between them (all)");
+  const command_line::Parsed parsed = command_line::parse(program, argc, argv);
+  if (parsed.outcome == command_line::Parsed::Outcome::kShow) return answer(parsed.text);
+  if (parsed.outcome == command_line::Parsed::Outcome::kRefused) return failed(parsed.text);
   if (o.interfaces) return list();
   if (!o.link_types && !o.config && !o.capture && o.filter.empty()) {
     return failed("it is for Wireshark to start; see --help, and --extcap-interfaces");
@@ -114,7 +108,7 @@ int run(int argc, char** argv) {
   }
   if (o.link_types) return answer(list_link_types(o.interface));
   if (o.config) return answer(o.reload.empty() ? list_options(o.interface) : std::string());
-  if (o.capture) return capture(o, events->count() == 0);
+  if (o.capture) return capture(o, !events.given());
   // Wireshark asks whether it is a filter: what is printed says that it is not.
   return answer("There are no capture filters for endpoints.\n");
 }

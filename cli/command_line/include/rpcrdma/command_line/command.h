@@ -1,0 +1,179 @@
+// What a program's command line may hold, described as data: commands, options, arguments, and what
+// their help says. The parser (parse.h), the manual pages and the completions read this one
+// description. No parser's header is needed to describe or to read it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace rpcrdma::command_line {
+
+class Command;
+class Option;
+
+// The variable that takes an option's value, or a function that does. It outlives the parsing; what
+// it holds before is the default.
+class Target {
+ public:
+  using Function = std::function<void(const std::string&)>;
+  using Variable = std::variant<bool*, std::string*, std::uint32_t*, std::uint64_t*, double*,
+                                std::optional<std::uint32_t>*, std::optional<double>*,
+                                std::vector<std::string>*, std::vector<std::uint32_t>*, Function>;
+
+  Target(bool& flag);
+  Target(std::string& text);
+  Target(std::uint32_t& number);
+  Target(std::uint64_t& number);
+  Target(double& number);
+  Target(std::optional<std::uint32_t>& number);  // stays empty unless the option is given
+  Target(std::optional<double>& number);
+  Target(std::vector<std::string>& list);
+  Target(std::vector<std::uint32_t>& list);
+  Target(Function take);
+  Target(const Target& other);
+  ~Target();
+
+  [[nodiscard]] const Variable& variable() const { return variable_; }
+
+ private:
+  Variable variable_;
+};
+
+// Empty for a good value, else what is wrong with it.
+using Check = std::function<std::string(const std::string&)>;
+
+struct Range {
+  double least = 0;
+  double most = 0;
+};
+
+enum class OptionKind : std::uint8_t { kFlag, kOption, kArgument, kHelp, kVersion };
+
+// The description of one option, flag or argument.
+struct OptionSpec {
+  OptionKind kind = OptionKind::kFlag;
+  std::vector<std::string> short_names;  // without the dashes, in the order of definition
+  std::vector<std::string> long_names;
+  std::string argument;              // an argument's name in the help; else empty
+  std::string help;                  // one line, without a full stop
+  std::string value_name;            // "FILE": what the help calls the value; a flag has none
+  std::vector<std::string> choices;  // the only values there are; empty: any
+  std::optional<Range> range;        // of numbers
+  std::string default_text;          // what the help shows as the default; empty: nothing
+  char delimiter = '\0';             // between the values of a list in one word; none: '\0'
+  bool list = false;                 // takes several values
+  bool one_word = false;             // a list: each use takes one word and not those behind it
+  bool required = false;
+  bool whole_number = false;
+  std::vector<Check> checks;
+  std::vector<const Option*> excludes;  // both options know of it
+  std::vector<const Option*> needs;
+};
+
+// Built by a Command. Each function adds to the description and gives back the option, for a chain.
+class Option {
+ public:
+  Option(Command& command, OptionSpec spec, Target target);
+  Option(const Option&) = delete;
+  Option& operator=(const Option&) = delete;
+  ~Option();
+
+  // What the help calls the value, such as FILE; completion goes by it, too (completion.cc).
+  Option& value(std::string name);
+  Option& one_of(std::vector<std::string> choices);
+  Option& range(double least, double most);  // both ends are good
+  // The value that the target has now stands in the help.
+  Option& show_default();
+  // A list's values may stand in one word with `between` among them.
+  Option& delimiter(char between);
+  // A list takes one word at each use; by itself it takes all that follow up to the next option.
+  Option& one_word();
+  Option& required();
+  // A number of 64 bits at most, decimal or behind 0x. Without this a minus sign or a number that
+  // is too large is taken, by a variable of 64 bits, for another number.
+  Option& whole_number();
+  Option& check(Check check);
+  // Neither may stand beside the other. By its name, "--port", an option of the same command that
+  // was added before; std::logic_error if there is none.
+  Option& excludes(Option& other);
+  Option& excludes(std::string_view name);
+  // It may only stand beside the other.
+  Option& needs(std::string_view name);
+
+  [[nodiscard]] const OptionSpec& spec() const { return spec_; }
+  [[nodiscard]] const Target& target() const { return target_; }
+  [[nodiscard]] bool takes_value() const { return !spec_.value_name.empty(); }
+  // "--port", "-p" if it has no long name, or an argument's name.
+  [[nodiscard]] std::string name() const;
+  // Whether the command line held it. False before it was parsed.
+  [[nodiscard]] bool given() const { return given_; }
+  void set_given(bool given) { given_ = given; }  // by the parser
+
+ private:
+  Command& command_;
+  OptionSpec spec_;
+  Target target_;
+  bool given_ = false;
+};
+
+// A use of the command, for its manual page.
+struct Example {
+  std::string line;
+  std::string what;
+};
+
+// A program, or one of its commands. Each has -h and --help.
+class Command {
+ public:
+  explicit Command(std::string name, std::string what, const Command* parent = nullptr);
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+  ~Command();
+
+  // `names` such as "-v,--verbose". In the help they stand in the order in which they are added.
+  Option& flag(std::string_view names, bool& target, std::string help);
+  Option& option(std::string_view names, Target target, std::string help);
+  Option& option(std::string_view names, Target::Function take, std::string help);
+  // What stands for itself, by its place: `name` is what the help calls it.
+  Option& argument(std::string name, Target target, std::string help);
+  // --version, which prints this line.
+  void version(std::string line);
+  // Below the help.
+  void footer(std::string text);
+  void example(std::string line, std::string what);
+  // The program's next command; it lives as long as the program.
+  Command& command(std::string name, std::string what);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::string& what() const { return what_; }
+  [[nodiscard]] const std::string& footer() const { return footer_; }
+  [[nodiscard]] const std::string& version() const { return version_; }
+  [[nodiscard]] const Command* parent() const { return parent_; }  // null: the program itself
+  [[nodiscard]] const std::vector<Example>& examples() const { return examples_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<Option>>& options() const { return options_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<Command>>& commands() const { return commands_; }
+  // By "--port", "-p" or an argument's name; null if there is none.
+  [[nodiscard]] Option* find_option(std::string_view name) const;
+  [[nodiscard]] Command* find_command(std::string_view name) const;
+
+ private:
+  Option& add(OptionSpec spec, Target target);
+
+  std::string name_;
+  std::string what_;
+  const Command* parent_;
+  std::string footer_;
+  std::string version_;
+  bool unused_ = false;  // target of --help and --version
+  std::vector<Example> examples_;
+  std::vector<std::unique_ptr<Option>> options_;
+  std::vector<std::unique_ptr<Command>> commands_;
+};
+
+}  // namespace rpcrdma::command_line
