@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
-#include <rpcrdma/decode/json_sink.h>
+#include <rpcrdma/decode/utf8.h>
 
 namespace rpcrdma::extcap {
 namespace {
