@@ -46,10 +46,6 @@ Track row_track(const Origin& caller, std::uint32_t row, std::uint32_t place) {
   return {caller.id(), kFirstRowThread + (row * kAbreast + place) * 2 + caller.caller};
 }
 
-const char* direction_name(bool reverse) {
-  return reverse ? "reverse" : "forward";
-}
-
 std::string hex(std::uint32_t value) {
   return fmt::format("{:#010x}", value);
 }

@@ -27,10 +27,6 @@ Decimal milliseconds(std::int64_t ns) {
   return {ns, 6};
 }
 
-const char* direction_name(bool reverse) {
-  return reverse ? "reverse" : "forward";
-}
-
 const char* vantage_name(Vantage vantage) {
   switch (vantage) {
     case Vantage::kClient:
