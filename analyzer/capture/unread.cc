@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/capture/unread.h>
 #include <rpcrdma/wire/endian.h>

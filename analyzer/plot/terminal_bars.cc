@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/plot/escape.h>
 #include <rpcrdma/plot/terminal.h>

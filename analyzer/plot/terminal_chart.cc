@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string_view>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/plot/escape.h>
 #include <rpcrdma/plot/terminal.h>

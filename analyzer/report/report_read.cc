@@ -8,7 +8,7 @@
 #include <array>
 #include <limits>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rapidjson/error/en.h>
 
 #include <rpcrdma/report/report_json.h>

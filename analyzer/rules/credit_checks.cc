@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rpcrdma::rules {
 

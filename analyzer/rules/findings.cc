@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/rules/findings.h>
 #include <rpcrdma/rules/sort.h>

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rpcrdma::rules {
 

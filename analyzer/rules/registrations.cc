@@ -1,6 +1,6 @@
 #include "registrations.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rpcrdma::rules {
 

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <tsl/robin_map.h>
 
 #include <rpcrdma/report/context.h>

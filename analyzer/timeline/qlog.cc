@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/report/context.h>
 #include <rpcrdma/report/json_writer.h>

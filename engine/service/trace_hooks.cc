@@ -5,7 +5,7 @@
 #include <new>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/trace/tracer.h>
 

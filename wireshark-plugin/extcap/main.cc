@@ -11,7 +11,7 @@
 #include <string>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rpcrdma::extcap {
 namespace {

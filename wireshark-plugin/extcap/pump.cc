@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>

@@ -20,7 +20,7 @@
 #include <system_error>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
