@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <rpcrdma/decode/json_sink.h>
 #include <rpcrdma/trace/upper_pdu.h>
