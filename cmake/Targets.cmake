@@ -1,31 +1,19 @@
 # One target a folder: a target sees the headers of those it links and of no others, so an include
 # against the direction of dependencies does not build.
 
-# What most libraries include, compiled once for all of their kind where a build only serves tests. In
-# the others each file shows that it includes what it needs.
-function(rpcrdma_library_headers kind)
-  if(TARGET rpcrdma_${kind}_headers)
-    return()
+# rpcrdma_unity(TARGET BATCH): with RPCRDMA_UNITY its files are compiled in groups of so many, each of which
+# reads a header once. So names differ between the files of a target, in anonymous namespaces too.
+function(rpcrdma_unity target batch)
+  if(RPCRDMA_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
   endif()
-  find_package(fmt REQUIRED GLOBAL)
-  find_package(tl-expected REQUIRED GLOBAL)
-  set(empty ${PROJECT_BINARY_DIR}/rpcrdma_${kind}_headers.cc)
-  file(CONFIGURE OUTPUT ${empty} CONTENT "\n")
-  add_library(rpcrdma_${kind}_headers STATIC EXCLUDE_FROM_ALL ${empty})
-  target_link_libraries(rpcrdma_${kind}_headers PRIVATE rpcrdma_flags fmt::fmt tl::expected)
-  target_compile_options(rpcrdma_${kind}_headers PRIVATE -pthread ${ARGN})
-  target_precompile_headers(rpcrdma_${kind}_headers PRIVATE
-    <algorithm> <array> <atomic> <deque> <functional> <map> <memory> <optional> <span> <string>
-    <string_view> <thread> <unordered_map> <utility> <variant> <vector>
-    <fmt/format.h> <tl/expected.hpp>)
 endfunction()
 
-# rpcrdma_library(NAME [OWN_HEADERS] [GLUE] SOURCES ... LINK ... PRIVATE_LINK ...)
-# The folder's public headers live in include/rpcrdma/NAME. OWN_HEADERS: it compiles others in advance.
-# GLUE: no fuzzer reaches it, and little time is spent in it; sanitized, to optimize it takes longer
+# rpcrdma_library(NAME [GLUE] SOURCES ... LINK ... PRIVATE_LINK ...)
+# The folder's public headers live in include/rpcrdma/NAME. GLUE: no fuzzer reaches it, and little time is spent in it; sanitized, to optimize it takes longer
 # than it runs.
 function(rpcrdma_library name)
-  cmake_parse_arguments(arg "OWN_HEADERS;GLUE" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(arg "GLUE" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
   # Another project builds what it links.
   set(on_demand)
   if(NOT PROJECT_IS_TOP_LEVEL AND NOT RPCRDMA_INSTALL_LIBRARY)
@@ -42,25 +30,13 @@ function(rpcrdma_library name)
   target_link_libraries(rpcrdma_${name} PUBLIC ${arg_LINK} PRIVATE ${private})
   rpcrdma_install_library(${name})
   if(RPCRDMA_WHOLE_PROGRAM)
-    target_compile_options(rpcrdma_${name} PRIVATE -flto=auto -ffat-lto-objects)
+    target_compile_options(rpcrdma_${name} PRIVATE -flto=auto ${RPCRDMA_LTO_OBJECTS})
   endif()
-  set(kind library)
-  set(options)
+  rpcrdma_unity(rpcrdma_${name} 8)
   if(arg_GLUE AND RPCRDMA_SANITIZE)
-    set(kind glue)
-    set(options -O0)
+    target_compile_options(rpcrdma_${name} PRIVATE -O0)
   elseif(RPCRDMA_FUZZ)
-    set(options -fsanitize=fuzzer-no-link)
-  endif()
-  target_compile_options(rpcrdma_${name} PRIVATE ${options})
-  if(RPCRDMA_SANITIZE AND NOT arg_OWN_HEADERS)
-    rpcrdma_library_headers(${kind} ${options})
-    target_precompile_headers(rpcrdma_${name} REUSE_FROM rpcrdma_${kind}_headers)
-    # What is defined for the headers has to be for who takes them, and the other way round: also for
-    # who uses no fmt and no threads.
-    target_compile_definitions(rpcrdma_${name} PRIVATE
-      $<TARGET_PROPERTY:fmt::fmt,INTERFACE_COMPILE_DEFINITIONS>)
-    target_compile_options(rpcrdma_${name} PRIVATE -pthread)
+    target_compile_options(rpcrdma_${name} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
 endfunction()
 
@@ -76,6 +52,7 @@ function(rpcrdma_program target)
     add_dependencies(programs ${target})
   endif()
   target_link_libraries(${target} PRIVATE rpcrdma_hardening)
+  rpcrdma_unity(${target} 8)
   if(RPCRDMA_WHOLE_PROGRAM)
     target_compile_options(${target} PRIVATE -flto=auto -fno-fat-lto-objects)
     target_link_options(${target} PRIVATE -flto=auto -O3)
@@ -91,28 +68,6 @@ function(rpcrdma_tool target)
   if(RPCRDMA_WHOLE_PROGRAM)
     target_link_options(${target} PRIVATE -fno-lto)
   endif()
-endfunction()
-
-# GoogleTest's headers and what tests include most, compiled once for all tests. The program exists to
-# hold them: what is compiled in advance serves those with its own options alone, and -fPIE is one.
-function(rpcrdma_test_headers)
-  if(TARGET rpcrdma_test_headers)
-    return()
-  endif()
-  find_package(fmt REQUIRED GLOBAL)
-  find_package(tl-expected REQUIRED GLOBAL)
-  find_package(nlohmann_json REQUIRED GLOBAL)
-  set(main ${PROJECT_BINARY_DIR}/rpcrdma_test_headers.cc)
-  file(CONFIGURE OUTPUT ${main} CONTENT "int main() {}\n")
-  add_executable(rpcrdma_test_headers EXCLUDE_FROM_ALL ${main})
-  target_link_libraries(rpcrdma_test_headers PRIVATE GTest::gmock_main fmt::fmt tl::expected
-    nlohmann_json::nlohmann_json rpcrdma_flags)
-  target_compile_options(rpcrdma_test_headers PRIVATE -O0)
-  target_precompile_headers(rpcrdma_test_headers PRIVATE
-    <algorithm> <array> <atomic> <deque> <filesystem> <fstream> <functional> <map> <memory>
-    <optional> <random> <set> <span> <sstream> <string> <string_view> <thread> <unordered_map>
-    <utility> <variant> <vector>
-    <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp> <tl/expected.hpp>)
 endfunction()
 
 # rpcrdma_test(NAME [OPTIMIZED] [SHARDS N] SOURCES ... LINK ...): GoogleTest cases, each found by
@@ -135,12 +90,8 @@ function(rpcrdma_test name)
     target_compile_options(${name} PRIVATE -O2)
   elseif(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
     target_compile_options(${name} PRIVATE -O0)
-    rpcrdma_test_headers()
-    target_precompile_headers(${name} REUSE_FROM rpcrdma_test_headers)
-    # As the headers were compiled: also for tests that use no fmt.
-    target_compile_definitions(${name} PRIVATE
-      $<TARGET_PROPERTY:fmt::fmt,INTERFACE_COMPILE_DEFINITIONS>)
   endif()
+  rpcrdma_unity(${name} 10)
   if(RPCRDMA_WHOLE_PROGRAM)
     target_link_options(${name} PRIVATE -fno-lto)
   endif()
