@@ -149,7 +149,7 @@ void option_names(const Command& command, const Word& word) {
 }
 
 void commands(const Command& program, const Word& word) {
-  for (const auto& command : program.commands()) word.add(command->name(), command->what());
+  for (const auto& command : program.commands()) word.add(command->name(), command->summary());
 }
 
 // The argument that stands `index` places behind the command; the last one may be given often.

@@ -127,7 +127,7 @@ void examples(const Command& command, std::string& out) {
   out += ".SH EXAMPLES\n";
   for (const command_line::Example& example : command.examples()) {
     fmt::format_to(std::back_inserter(out), ".TP\n{}\n{}\n", bold(example.line),
-                   text(example.what));
+                   text(example.description));
   }
 }
 
@@ -169,7 +169,7 @@ std::string man_page(const Command& command) {
   const bool is_command = command.parent() != nullptr;
   const Command& program = is_command ? *command.parent() : command;
   const std::string name = man_name(command);
-  std::string what = command.what();
+  std::string what = command.summary();
   while (!what.empty() && what.back() == '.') what.pop_back();
 
   std::string out;
@@ -197,7 +197,7 @@ std::string man_page(const Command& command) {
   if (!is_command) {
     out += ".SH COMMANDS\n";
     for (const auto& each : command.commands()) {
-      fmt::format_to(to, ".TP\n{}\n{}\n", bold(each->name()), sentence(each->what()));
+      fmt::format_to(to, ".TP\n{}\n{}\n", bold(each->name()), sentence(each->summary()));
     }
   }
   options(command, out);

@@ -110,8 +110,8 @@ Option& Option::show_default() {
   return *this;
 }
 
-Option& Option::delimiter(char between) {
-  spec_.delimiter = between;
+Option& Option::delimiter(char separator) {
+  spec_.delimiter = separator;
   return *this;
 }
 
@@ -156,8 +156,8 @@ std::string Option::name() const {
                                   : "--" + spec_.long_names.front();
 }
 
-Command::Command(std::string name, std::string what, const Command* parent)
-    : name_(std::move(name)), what_(std::move(what)), parent_(parent) {
+Command::Command(std::string name, std::string summary, const Command* parent)
+    : name_(std::move(name)), summary_(std::move(summary)), parent_(parent) {
   OptionSpec spec;
   spec.kind = OptionKind::kHelp;
   spec.help = "Print this help message and exit";
@@ -214,12 +214,12 @@ void Command::footer(std::string text) {
   footer_ = std::move(text);
 }
 
-void Command::example(std::string line, std::string what) {
-  examples_.push_back({std::move(line), std::move(what)});
+void Command::example(std::string line, std::string description) {
+  examples_.push_back({std::move(line), std::move(description)});
 }
 
-Command& Command::command(std::string name, std::string what) {
-  commands_.push_back(std::make_unique<Command>(std::move(name), std::move(what), this));
+Command& Command::command(std::string name, std::string summary) {
+  commands_.push_back(std::make_unique<Command>(std::move(name), std::move(summary), this));
   return *commands_.back();
 }
 

@@ -1,5 +1,7 @@
 // What a description shows, what the parser takes by it, and what it refuses with which line.
 #include <array>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -196,7 +198,7 @@ TEST(CommandLine, DescriptionIsData) {
   EXPECT_TRUE(p.option("FILE").spec().list);
   EXPECT_FALSE(p.option("--verbose").takes_value());
   EXPECT_EQ(p.option("-q").name(), "--quiet");
-  // Both know of it.
+  // Each lists the other.
   EXPECT_THAT(p.option("--quiet").spec().excludes,
               ElementsAre(&p.option("--verbose"), &p.option("--json")));
   EXPECT_THAT(p.option("--json").spec().excludes, ElementsAre(&p.option("--quiet")));
@@ -225,6 +227,23 @@ TEST(CommandLine, AProgramWithoutCommands) {
   EXPECT_EQ(parse_words({"tool", "--length", "5"}).outcome, Outcome::kRun);
   EXPECT_THAT(parse(program, 2, std::array{"tool", "--help"}.data()).text,
               HasSubstr("--length UINT:UINT in [0 - 65535]"));
+}
+
+// CLI11 takes seconds in each file that includes it.
+TEST(CommandLine, OnlyTheParserIncludesCli11) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> users;
+  for (const char* folder : {"cli", "wireshark-plugin/extcap"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(RPCRDMA_SOURCES) / folder)) {
+      const std::string suffix = entry.path().extension();
+      if (suffix != ".cc" && suffix != ".h") continue;
+      std::ifstream file(entry.path());
+      for (std::string line; std::getline(file, line);) {
+        if (line.starts_with("#include <CLI/")) users.push_back(entry.path().filename());
+      }
+    }
+  }
+  EXPECT_THAT(users, ElementsAre("parse.cc"));
 }
 
 }  // namespace

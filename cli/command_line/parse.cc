@@ -1,4 +1,4 @@
-// The one file that knows CLI11: it hands the description over, and words its errors as ours.
+// The only file that includes CLI11. It passes the description on and rewords CLI11's errors.
 #include <charconv>
 #include <utility>
 #include <vector>
@@ -87,46 +87,46 @@ CLI::Option* add_option(CLI::App& app, const Command& command, const Option& opt
   return added;
 }
 
-// A command as CLI11 knows it.
-struct Known {
+// A command and its counterpart in CLI11.
+struct Entry {
   const Command* command;
   CLI::App* app;
   std::vector<std::pair<Option*, CLI::Option*>> options;
 };
 
-Known describe(const Command& command, CLI::App& app) {
-  Known known{&command, &app, {}};
+Entry describe(const Command& command, CLI::App& app) {
+  Entry entry{&command, &app, {}};
   for (const auto& option : command.options()) {
-    known.options.emplace_back(option.get(), add_option(app, command, *option));
+    entry.options.emplace_back(option.get(), add_option(app, command, *option));
   }
   const auto of = [&](const Option* option) {
-    for (const auto& [ours, theirs] : known.options) {
+    for (const auto& [ours, theirs] : entry.options) {
       if (ours == option) return theirs;
     }
     throw std::logic_error(command.name() + " has no option " + option->name());
   };
-  for (const auto& [option, added] : known.options) {
+  for (const auto& [option, added] : entry.options) {
     for (const Option* other : option->spec().excludes) added->excludes(of(other));
     for (const Option* other : option->spec().needs) added->needs(of(other));
   }
   app.footer(command.footer());
-  return known;
+  return entry;
 }
 
 // The whole program, for one parse.
 class Parser {
  public:
   explicit Parser(const Command& program)
-      : program_(program), app_(program.what(), program.name()) {
-    known_.push_back(describe(program, app_));
+      : program_(program), app_(program.summary(), program.name()) {
+    entries_.push_back(describe(program, app_));
     if (program.commands().empty()) return;
     app_.require_subcommand(0, 1);
-    // Looked at afterwards: CLI11 would call an unknown command a missing one.
+    // parse() looks for unknown commands: CLI11 would report them as missing.
     app_.allow_extras();
     for (const auto& command : program.commands()) {
-      CLI::App* const app = app_.add_subcommand(command->name(), command->what());
+      CLI::App* const app = app_.add_subcommand(command->name(), command->summary());
       app->allow_extras(false);
-      known_.push_back(describe(*command, *app));
+      entries_.push_back(describe(*command, *app));
     }
   }
 
@@ -143,10 +143,10 @@ class Parser {
     if (const auto unknown = app_.remaining(); !unknown.empty()) {
       return refused(nullptr, unknown.front() + ": no such command");
     }
-    const Known* const known = program_.commands().empty() ? &known_.front() : chosen();
-    if (known == nullptr) return refused(nullptr, "a subcommand is required");
-    for (const auto& [option, added] : known->options) option->set_given(added->count() != 0);
-    return {Parsed::Outcome::kRun, known->command, {}};
+    const Entry* const entry = program_.commands().empty() ? &entries_.front() : chosen();
+    if (entry == nullptr) return refused(nullptr, "a subcommand is required");
+    for (const auto& [option, added] : entry->options) option->set_given(added->count() != 0);
+    return {Parsed::Outcome::kRun, entry->command, {}};
   }
 
  private:
@@ -155,15 +155,15 @@ class Parser {
   }
 
   // The command that the command line names; null: none.
-  [[nodiscard]] const Known* chosen() const {
-    for (const Known& known : known_) {
-      if (known.app != &app_ && known.app->parsed()) return &known;
+  [[nodiscard]] const Entry* chosen() const {
+    for (const Entry& entry : entries_) {
+      if (entry.app != &app_ && entry.app->parsed()) return &entry;
     }
     return nullptr;
   }
 
-  [[nodiscard]] Parsed refused(const Known* known, const std::string& why) const {
-    const std::string name = known != nullptr ? known->command->name() : "";
+  [[nodiscard]] Parsed refused(const Entry* entry, const std::string& why) const {
+    const std::string name = entry != nullptr ? entry->command->name() : "";
     std::string text = name.empty() ? why : name + ": " + why;
     text += " (see `" + program_.name() + (name.empty() ? "" : " " + name) + " --help`)";
     return {Parsed::Outcome::kRefused, nullptr, std::move(text)};
@@ -189,7 +189,7 @@ class Parser {
 
   const Command& program_;
   CLI::App app_;
-  std::vector<Known> known_;  // the program first
+  std::vector<Entry> entries_;  // the program first
 };
 
 }  // namespace

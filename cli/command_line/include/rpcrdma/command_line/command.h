@@ -1,6 +1,6 @@
-// What a program's command line may hold, described as data: commands, options, arguments, and what
-// their help says. The parser (parse.h), the manual pages and the completions read this one
-// description. No parser's header is needed to describe or to read it.
+// Describes a program's command line as data: commands, options, arguments and their help. The
+// parser (parse.h), the manual pages and the completions read this description. It includes no
+// header of the parser, which takes seconds to compile.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace rpcrdma::command_line {
 class Command;
 class Option;
 
-// The variable that takes an option's value, or a function that does. It outlives the parsing; what
-// it holds before is the default.
+// The variable or function that receives an option's value. It outlives the parsing. The value of
+// the variable before that is the default.
 class Target {
  public:
   using Function = std::function<void(const std::string&)>;
@@ -68,15 +68,15 @@ struct OptionSpec {
   std::string default_text;          // what the help shows as the default; empty: nothing
   char delimiter = '\0';             // between the values of a list in one word; none: '\0'
   bool list = false;                 // takes several values
-  bool one_word = false;             // a list: each use takes one word and not those behind it
+  bool one_word = false;             // a list: each use takes one word
   bool required = false;
   bool whole_number = false;
   std::vector<Check> checks;
-  std::vector<const Option*> excludes;  // both options know of it
+  std::vector<const Option*> excludes;  // each of the two lists the other
   std::vector<const Option*> needs;
 };
 
-// Built by a Command. Each function adds to the description and gives back the option, for a chain.
+// A Command makes it. The functions that add to its description return the option itself.
 class Option {
  public:
   Option(Command& command, OptionSpec spec, Target target);
@@ -84,26 +84,26 @@ class Option {
   Option& operator=(const Option&) = delete;
   ~Option();
 
-  // What the help calls the value, such as FILE; completion goes by it, too (completion.cc).
+  // What the help calls the value, such as FILE. Completion offers what fits this name.
   Option& value(std::string name);
   Option& one_of(std::vector<std::string> choices);
   Option& range(double least, double most);  // both ends are good
-  // The value that the target has now stands in the help.
+  // The help shows the current value of the target as the default.
   Option& show_default();
-  // A list's values may stand in one word with `between` among them.
-  Option& delimiter(char between);
-  // A list takes one word at each use; by itself it takes all that follow up to the next option.
+  // One word may hold several values of a list, separated by this.
+  Option& delimiter(char separator);
+  // A list takes one word at each use. Without this it takes all words up to the next option.
   Option& one_word();
   Option& required();
-  // A number of 64 bits at most, decimal or behind 0x. Without this a minus sign or a number that
-  // is too large is taken, by a variable of 64 bits, for another number.
+  // Takes decimal and hexadecimal (0x) numbers of up to 64 bits, without a sign. CLI11 alone reads
+  // -5 as 2^64 - 5, and a number that is too large as the largest.
   Option& whole_number();
   Option& check(Check check);
-  // Neither may stand beside the other. By its name, "--port", an option of the same command that
-  // was added before; std::logic_error if there is none.
+  // The two options refuse each other. `name`, such as "--port", is an option of the same command
+  // that was added before; std::logic_error if there is none.
   Option& excludes(Option& other);
   Option& excludes(std::string_view name);
-  // It may only stand beside the other.
+  // The option is refused without the other.
   Option& needs(std::string_view name);
 
   [[nodiscard]] const OptionSpec& spec() const { return spec_; }
@@ -111,7 +111,7 @@ class Option {
   [[nodiscard]] bool takes_value() const { return !spec_.value_name.empty(); }
   // "--port", "-p" if it has no long name, or an argument's name.
   [[nodiscard]] std::string name() const;
-  // Whether the command line held it. False before it was parsed.
+  // True if the command line holds the option. False before parsing.
   [[nodiscard]] bool given() const { return given_; }
   void set_given(bool given) { given_ = given; }  // by the parser
 
@@ -122,16 +122,16 @@ class Option {
   bool given_ = false;
 };
 
-// A use of the command, for its manual page.
+// An example of use, for the manual page.
 struct Example {
   std::string line;
-  std::string what;
+  std::string description;
 };
 
 // A program, or one of its commands. Each has -h and --help.
 class Command {
  public:
-  explicit Command(std::string name, std::string what, const Command* parent = nullptr);
+  explicit Command(std::string name, std::string summary, const Command* parent = nullptr);
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
   ~Command();
@@ -140,18 +140,18 @@ class Command {
   Option& flag(std::string_view names, bool& target, std::string help);
   Option& option(std::string_view names, Target target, std::string help);
   Option& option(std::string_view names, Target::Function take, std::string help);
-  // What stands for itself, by its place: `name` is what the help calls it.
+  // A positional argument; `name` is its name in the help, such as FILE.
   Option& argument(std::string name, Target target, std::string help);
   // --version, which prints this line.
   void version(std::string line);
-  // Below the help.
+  // Text below the options in the help.
   void footer(std::string text);
-  void example(std::string line, std::string what);
-  // The program's next command; it lives as long as the program.
-  Command& command(std::string name, std::string what);
+  void example(std::string line, std::string description);
+  // Adds a command to the program, which owns it. `summary`: one line.
+  Command& command(std::string name, std::string summary);
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] const std::string& what() const { return what_; }
+  [[nodiscard]] const std::string& summary() const { return summary_; }
   [[nodiscard]] const std::string& footer() const { return footer_; }
   [[nodiscard]] const std::string& version() const { return version_; }
   [[nodiscard]] const Command* parent() const { return parent_; }  // null: the program itself
@@ -166,7 +166,7 @@ class Command {
   Option& add(OptionSpec spec, Target target);
 
   std::string name_;
-  std::string what_;
+  std::string summary_;
   const Command* parent_;
   std::string footer_;
   std::string version_;
