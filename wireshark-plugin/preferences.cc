@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include <rpcrdma/wire/dialect.h>
+#include <rpcrdma/wire/dialects.h>
 
 namespace rpcrdma::wireshark {
 

@@ -18,7 +18,7 @@ TEST_P(CallbackArgumentsTest, AreSkippedToTheByte) {
   EXPECT_EQ(ops.op[1], 10U);
 }
 
-constexpr OperationCase kArguments[] = {
+constexpr OperationCase kCallbackArguments[] = {
     {"CB_GETATTR", "3 14 *20 1 18"},
     {"CB_RECALL", "4 *16 0 14 *20"},
     {"CB_LAYOUTRECALL-file", "5 1 3 0 1 14 *20 *8 *8 *16"},
@@ -40,7 +40,8 @@ constexpr OperationCase kArguments[] = {
     {"CB_ILLEGAL", "273c"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Nfs4, CallbackArgumentsTest, testing::ValuesIn(kArguments), test_name);
+INSTANTIATE_TEST_SUITE_P(Nfs4, CallbackArgumentsTest, testing::ValuesIn(kCallbackArguments),
+                         test_name);
 
 class CallbackResultsTest : public testing::TestWithParam<OperationCase> {};
 
@@ -53,7 +54,7 @@ TEST_P(CallbackResultsTest, AreSkippedToTheByte) {
   EXPECT_EQ(ops.op[1], 10U);
 }
 
-constexpr OperationCase kResults[] = {
+constexpr OperationCase kCallbackResults[] = {
     {"CB_GETATTR", "3 0 1 18 8 *8"},
     {"CB_GETATTR-failed", "3 2711"},
     {"CB_RECALL", "4 0"},
@@ -72,7 +73,7 @@ constexpr OperationCase kResults[] = {
     {"CB_ILLEGAL", "273c 273c"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Nfs4, CallbackResultsTest, testing::ValuesIn(kResults), test_name);
+INSTANTIATE_TEST_SUITE_P(Nfs4, CallbackResultsTest, testing::ValuesIn(kCallbackResults), test_name);
 
 }  // namespace
 }  // namespace rpcrdma::decode

@@ -3,7 +3,7 @@
 #include <rpcrdma/decode/possible_names.h>
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/decode/upper_layer.h>
-#include <rpcrdma/wire/dialect.h>
+#include <rpcrdma/wire/dialects.h>
 #include <rpcrdma/wire/header.h>
 
 namespace rpcrdma::decode {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <rpcrdma/decode/decoder.h>
 #include <rpcrdma/decode/json_sink.h>

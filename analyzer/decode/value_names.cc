@@ -4,7 +4,7 @@
 
 #include <rpcrdma/trace/event.h>
 #include <rpcrdma/wire/cm.h>
-#include <rpcrdma/wire/dialect.h>
+#include <rpcrdma/wire/dialects.h>
 #include <rpcrdma/wire/header.h>
 #include <rpcrdma/wire/roce.h>
 #include <rpcrdma/wire/rpc.h>

@@ -137,8 +137,8 @@ INSTANTIATE_TEST_SUITE_P(
         NotLookedAt{"tunnel-or-link-null-loop", "25 frames in link type 0 (BSD loopback)"},
         NotLookedAt{"tunnel-or-link-ppp", "25 frames in link type 9 (PPP)"},
         NotLookedAt{"b34-iwarp-nfs", "12 frames in iWARP"}),
-    [](const auto& info) {
-      std::string name = info.param.capture;
+    [](const auto& test) {
+      std::string name = test.param.capture;
       std::replace(name.begin(), name.end(), '-', '_');
       return name;
     });

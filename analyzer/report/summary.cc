@@ -1,7 +1,7 @@
 #include "summary.h"
 
 #include <rpcrdma/wire/cm.h>
-#include <rpcrdma/wire/dialect.h>
+#include <rpcrdma/wire/dialects.h>
 
 namespace rpcrdma::report {
 

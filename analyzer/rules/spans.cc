@@ -9,8 +9,8 @@ namespace rpcrdma::rules {
 namespace {
 
 std::string time_of_day(std::int64_t ns) {
-  constexpr std::int64_t kSecond = 1'000'000'000;
-  const std::time_t seconds = ns / kSecond;
+  constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+  const std::time_t seconds = ns / kNsPerSecond;
   std::tm tm{};
   if (gmtime_r(&seconds, &tm) == nullptr) return "?";
   return fmt::format("{:02}:{:02}:{:02}", tm.tm_hour, tm.tm_min, tm.tm_sec);

@@ -11,7 +11,7 @@ namespace rpcrdma::rules {
 namespace {
 
 constexpr std::uint64_t kEnoughReplies = 8;
-constexpr std::int64_t kSlow = 1'000'000;  // nanoseconds from Call to Reply, on average
+constexpr std::int64_t kSlowLatency = 1'000'000;  // nanoseconds from Call to Reply, on average
 constexpr std::int64_t kNetworkPercent = 25;
 constexpr std::int64_t kPeerPercent = 80;
 
@@ -85,7 +85,7 @@ void Turns::waited_for_receive(std::int64_t from, std::int64_t until) {
 void Turns::answered(const model::Call& call, const model::Message& reply) {
   const std::int64_t latency = reply.time_ns - call.message.time_ns;
   ++sums_.replies;
-  sums_.slow += latency >= kSlow ? 1 : 0;
+  sums_.slow += latency >= kSlowLatency ? 1 : 0;
   add_time(sums_.latency, latency);
   if (call.first_op_ns >= 0 && call.last_op_ns >= call.first_op_ns) {
     add_time(sums_.data, call.last_op_ns - call.first_op_ns);
@@ -109,7 +109,7 @@ Turns::Slow Turns::judge(const TurnSums& sums) {
   if (percent(sums.stalled, sums.busy) >= kNetworkPercent) return Slow::kStalls;
   // RNR tells of that, and it is neither the network nor slow work.
   if (percent(sums.no_receive, sums.busy) >= kNetworkPercent) return Slow::kNo;
-  if (sums.latency < kSlow * static_cast<std::int64_t>(sums.replies)) return Slow::kNo;
+  if (sums.latency < kSlowLatency * static_cast<std::int64_t>(sums.replies)) return Slow::kNo;
   if (percent(way_part(sums), sums.latency) >= kPeerPercent) return Slow::kLongWay;
   return percent(sums.latency - sums.data - way_part(sums), sums.latency) >= kPeerPercent
              ? Slow::kPeer

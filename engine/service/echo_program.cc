@@ -174,7 +174,7 @@ struct EchoProgram::Impl {
   }
 
   std::vector<Procedure> procedures() {
-    constexpr std::uint32_t kHead = kDataResultBytes;
+    constexpr std::uint32_t kResultHead = kDataResultBytes;
     const auto number = [](Proc p) { return static_cast<std::uint32_t>(p); };
     const auto row = [&](Proc p, void (Impl::*handler)(Call&), Binding binding) {
       return Procedure{number(p), proc_name(p), [this, handler](Call& c) { (this->*handler)(c); },
@@ -188,11 +188,11 @@ struct EchoProgram::Impl {
            (void)c.reply({});
          },
          {}},
-        row(Proc::kEcho, &Impl::echo, {0, 0, kHead + kMaxEcho}),
-        row(Proc::kSink, &Impl::sink, {1, 0, kHead}),
-        row(Proc::kSource, &Impl::source, {0, 1, kHead}),
-        row(Proc::kEchoBulk, &Impl::echo_bulk, {1, 1, kHead}),
-        row(Proc::kList, &Impl::list, {0, 0, kHead + kMaxListBytes}),
+        row(Proc::kEcho, &Impl::echo, {0, 0, kResultHead + kMaxEcho}),
+        row(Proc::kSink, &Impl::sink, {1, 0, kResultHead}),
+        row(Proc::kSource, &Impl::source, {0, 1, kResultHead}),
+        row(Proc::kEchoBulk, &Impl::echo_bulk, {1, 1, kResultHead}),
+        row(Proc::kList, &Impl::list, {0, 0, kResultHead + kMaxListBytes}),
         row(Proc::kSleep, &Impl::sleep, {0, 0, kResultBytes}),
     };
   }

@@ -25,9 +25,9 @@ const char* cm_name(CmAttribute attribute) {
 }
 
 const char* cm_rej_reason(std::uint16_t reason) {
-  constexpr const char* kUnknown = "unknown";
+  constexpr const char* kUnknownReason = "unknown";
   constexpr std::array kReasons = {
-      kUnknown,
+      kUnknownReason,
       "no QP available",
       "no EEC available",
       "no resources available",
@@ -61,10 +61,10 @@ const char* cm_rej_reason(std::uint16_t reason) {
       "invalid class version",
       "invalid primary flow label",
       "invalid alternate flow label",
-      kUnknown,
+      kUnknownReason,
       "vendor option not supported",
   };
-  return reason < kReasons.size() ? kReasons[reason] : kUnknown;
+  return reason < kReasons.size() ? kReasons[reason] : kUnknownReason;
 }
 
 }  // namespace rpcrdma::wire

@@ -43,12 +43,12 @@ enum class Unknown : std::uint8_t { kIdentification, kFlag, kNeither };
 
 Unknown explain(std::uint32_t difference, std::size_t covered, std::uint16_t& ip_id) {
   constexpr std::size_t kBehindTheWord = kIpv4Bytes - 8 + kUdpBytes;
-  constexpr std::uint32_t kDontFragment = 0x4000;
+  constexpr std::uint32_t kFlagBit = 0x4000;
   const std::uint32_t word = wire::icrc_word_difference(difference, kBehindTheWord + covered);
   ip_id = static_cast<std::uint16_t>(ip_id ^ word >> 16);
   const std::uint32_t flags = word & 0xffff;
   if (flags == 0) return Unknown::kIdentification;
-  return flags == kDontFragment ? Unknown::kFlag : Unknown::kNeither;
+  return flags == kFlagBit ? Unknown::kFlag : Unknown::kNeither;
 }
 
 }  // namespace

@@ -95,8 +95,9 @@ fabric::Expected<fabric::Exposure> MemoryTable::expose(HandleOwner& owner,
   if (length == 0 || !is_local({data, length, memory.local_key})) {
     return fail(Errc::kBadArgument, "what is to be exposed lies outside of its memory");
   }
-  constexpr fabric::Access kAll = fabric::Access::kRemoteRead | fabric::Access::kRemoteWrite;
-  if (access == fabric::Access{} || !fabric::allows(kAll, access)) {
+  constexpr fabric::Access kRemoteAccess =
+      fabric::Access::kRemoteRead | fabric::Access::kRemoteWrite;
+  if (access == fabric::Access{} || !fabric::allows(kRemoteAccess, access)) {
     return fail(Errc::kBadArgument, "no such access");
   }
   std::size_t index = 0;

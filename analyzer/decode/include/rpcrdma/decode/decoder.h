@@ -5,7 +5,7 @@
 
 #include <rpcrdma/decode/sink.h>
 #include <rpcrdma/decode/upper_layer.h>
-#include <rpcrdma/wire/dialect.h>
+#include <rpcrdma/wire/dialects.h>
 #include <rpcrdma/wire/error.h>
 #include <rpcrdma/wire/roce.h>
 

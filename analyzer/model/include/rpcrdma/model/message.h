@@ -11,7 +11,7 @@
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/decode/upper_layer.h>
 #include <rpcrdma/roce/operation.h>
-#include <rpcrdma/wire/dialect.h>
+#include <rpcrdma/wire/dialects.h>
 #include <rpcrdma/wire/header.h>
 #include <rpcrdma/wire/rpc.h>
 

@@ -14,7 +14,7 @@
 #include <rpcrdma/capture/source.h>
 #include <rpcrdma/index/store.h>
 #include <rpcrdma/rules/rule.h>
-#include <rpcrdma/wire/dialect.h>
+#include <rpcrdma/wire/dialects.h>
 
 namespace rpcrdma::index {
 
