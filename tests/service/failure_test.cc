@@ -67,7 +67,7 @@ TEST(Restart, CallsAreSentAgainUnderTheirXids) {
 // Nobody tells the client: it has to find out, by Calls that are not acknowledged.
 TEST(Restart, AServerThatVanishesIsMissed) {
   auto server = std::make_unique<RunningServer>(service::ServerOptions{}, "drop op=cm-dreq");
-  ClientHost host;
+  ClientHost host(1, {}, nullptr, kShortAckTimeout);
   EchoClient echo(host);
   echo.call({Proc::kNull, 0, 0, 0, 0});
   ASSERT_TRUE(echo.finish_calls());
@@ -103,7 +103,7 @@ TEST(Restart, AClientThatVanishesDoesNotKeepItsPlace) {
   options.probe = 50 * fabric::kMillisecond;
   ServerParts parts(options);
   {
-    ClientHost host(1, "drop op=cm-dreq");
+    ClientHost host(1, "drop op=cm-dreq", nullptr, kShortAckTimeout);
     EchoClient echo(host);
     echo.call({Proc::kNull, 0, 0, 0, 0});
     ASSERT_TRUE(both_until(host, parts, [&] { return echo.done.size() == 1; }));
