@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t kMostBytes = 64 * kMiB;
 constexpr auto kMost = static_cast<std::uint32_t>(roce::kMaxConnections);
+// Connections of which some are no longer followed.
+constexpr std::uint32_t kMoreThanFollowed = kMost + kMost / 4;
 
 class HostileConnections : public Hostile {
  protected:
@@ -83,7 +85,7 @@ class HostileConnections : public Hostile {
 };
 
 TEST_F(HostileConnections, OneAfterTheOther) {
-  constexpr std::uint32_t kConnections = 100000;
+  constexpr std::uint32_t kConnections = many(100000, kMoreThanFollowed);
   expect_within(
       [&] {
         for (std::uint32_t n = 1; n <= kConnections; ++n) {
@@ -98,7 +100,7 @@ TEST_F(HostileConnections, OneAfterTheOther) {
 }
 
 TEST_F(HostileConnections, NoneThatIsClosed) {
-  constexpr std::uint32_t kConnections = 100000;
+  constexpr std::uint32_t kConnections = many(100000, kMoreThanFollowed);
   expect_within(
       [&] {
         for (std::uint32_t n = 1; n <= kConnections; ++n) connection(n);
@@ -111,7 +113,7 @@ TEST_F(HostileConnections, NoneThatIsClosed) {
 
 // Nothing but the numbers of a QP that a new REQ takes tells that the one before is over.
 TEST_F(HostileConnections, OneQpForAll) {
-  constexpr std::uint32_t kConnections = 100000;
+  constexpr std::uint32_t kConnections = many(100000, kMoreThanFollowed);
   expect_within(
       [&] {
         for (std::uint32_t n = 1; n <= kConnections; ++n) {
@@ -129,7 +131,7 @@ TEST_F(HostileConnections, OneQpForAll) {
 TEST_F(HostileConnections, RequestsThatNobodyAnswers) {
   expect_within(
       [&] {
-        for (std::uint32_t n = 1; n <= 200000; ++n) request(n, n);
+        for (std::uint32_t n = 1; n <= many(200000, kMoreThanFollowed); ++n) request(n, n);
       },
       [] {
         return Limits{kMostBytes / 2, 20};
@@ -139,7 +141,7 @@ TEST_F(HostileConnections, RequestsThatNobodyAnswers) {
 TEST_F(HostileConnections, RequestsThatAreRejected) {
   expect_within(
       [&] {
-        for (std::uint32_t n = 1; n <= 100000; ++n) {
+        for (std::uint32_t n = 1; n <= many(100000, kMoreThanFollowed); ++n) {
           request(n, n);
           wire::CmRej rej;
           rej.remote_comm_id = n;
@@ -153,7 +155,7 @@ TEST_F(HostileConnections, RequestsThatAreRejected) {
 }
 
 TEST_F(HostileConnections, OneDirectionOfEach) {
-  constexpr std::uint32_t kConnections = 1000000;
+  constexpr std::uint32_t kConnections = many(1000000, kMoreThanFollowed);
   expect_within(
       [&] {
         for (std::uint32_t i = 0; i < kConnections; ++i) {
@@ -169,9 +171,10 @@ TEST_F(HostileConnections, OneDirectionOfEach) {
 
 // They take turns, so that each is let go just before it comes again.
 TEST_F(HostileConnections, OneMoreThanAreFollowed) {
+  constexpr std::uint32_t kRounds = many(8, 2);
   expect_within(
       [&] {
-        for (std::uint32_t round = 0; round < 8; ++round) {
+        for (std::uint32_t round = 0; round < kRounds; ++round) {
           for (std::uint32_t n = 0; n <= kMost; ++n) {
             give(kClient, kServer,
                  packet(Opcode::kSendOnly, n + 2, round, call_bytes(round * 100000 + n)));
@@ -181,7 +184,7 @@ TEST_F(HostileConnections, OneMoreThanAreFollowed) {
       [] {
         return Limits{kMostBytes, 60};
       });
-  EXPECT_EQ(sum_of_all(observer_.report()).calls, 8 * (kMost + 1));
+  EXPECT_EQ(sum_of_all(observer_.report()).calls, kRounds * (kMost + 1));
 }
 
 // Every message breaks many rules, on another connection each time.
@@ -196,7 +199,7 @@ TEST_F(HostileConnections, EachWithFindings) {
   h.writes = writes;
   expect_within(
       [&] {
-        for (std::uint32_t n = 0; n < 50000; ++n) {
+        for (std::uint32_t n = 0; n < many(50000, kMoreThanFollowed); ++n) {
           h.xid = n;
           give(kClient, kServer, packet(Opcode::kSendOnly, n + 2, 0, call_bytes(h)));
         }
@@ -223,7 +226,7 @@ TEST_F(HostileConnections, EachWithMemoryThatWasOffered) {
   h.reads = reads;
   expect_within(
       [&] {
-        for (std::uint32_t n = 1; n <= kMost; ++n) {
+        for (std::uint32_t n = 1; n <= many(kMost, kMost / 4); ++n) {
           request(n, 2 * n);
           accept(n, 2 * n + 1);
           for (std::uint32_t psn = 0; psn < 2; ++psn) {
@@ -256,7 +259,7 @@ TEST_F(HostileConnections, EachWithHalfAMessage) {
 TEST_F(HostileConnections, PortsWithoutEnd) {
   expect_within(
       [&] {
-        for (std::uint32_t i = 0; i < 300000; ++i) {
+        for (std::uint32_t i = 0; i < many(300000); ++i) {
           wire::CmRej rej;
           rej.remote_comm_id = i;
           std::vector<std::uint8_t> mad(wire::kMadBytes);
@@ -273,7 +276,7 @@ TEST_F(Hostile, PsnsAtRandom) {
   std::mt19937 random(1);
   expect_within(
       [&] {
-        for (int i = 0; i < 100000; ++i) {
+        for (std::uint32_t i = 0; i < many(100000); ++i) {
           give(kClient, kServer,
                packet(Opcode::kSendOnly, kServerQp, static_cast<std::uint32_t>(random())));
         }
@@ -287,7 +290,7 @@ TEST_F(Hostile, PsnsAtRandomThatMayBeLoss) {
   std::mt19937 random(1);
   expect_within(
       [&] {
-        for (int i = 0; i < 100000; ++i) {
+        for (std::uint32_t i = 0; i < many(100000); ++i) {
           give(kClient, kServer,
                packet(Opcode::kSendOnly, kServerQp, static_cast<std::uint32_t>(random() % 60000)));
         }
