@@ -189,7 +189,9 @@ TEST(Calls, OneThatTimesOutCostsItsConnection) {
   RunningServer server;
   ClientHost host;
   EchoClient echo(host);
-  echo.call(kSleepLong, 50 * fabric::kMillisecond);
+  // On a connection: where there is none yet, a Call that times out costs nothing.
+  ASSERT_TRUE(host.until([&] { return echo.client().up() == 1; }));
+  echo.call(kSleepLong, 200 * fabric::kMillisecond);
   ASSERT_TRUE(echo.finish_calls());
   EXPECT_EQ(echo.done[0].status, CallStatus::kTimedOut);
   echo.call({Proc::kEcho, 100, 0, 1, 0});
