@@ -244,6 +244,10 @@ std::string two_halves() {
   return edit.file();
 }
 
+// Whether the captures have every event. Those that break rules are left out of a build with
+// sanitizers, where TimelinesOfWhatIsWrongToo exports them.
+constexpr bool kEveryEvent = !report::testing::kSanitized;
+
 // Every event of a timeline, by the heading that describes it.
 struct TimelineDocs {
   std::map<std::string, Keys> tables;
@@ -263,10 +267,6 @@ struct TimelineDocs {
     }
   }
 };
-
-// Whether the captures have every event. Those that break rules are left out of a build with
-// sanitizers, where TimelinesOfWhatIsWrongToo exports them.
-constexpr bool kEveryEvent = !report::testing::kSanitized;
 
 // What a format makes of them all, and of conversations that break rules.
 std::vector<std::string> exported_as(const std::string& format) {
