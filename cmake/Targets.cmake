@@ -70,14 +70,17 @@ function(rpcrdma_tool target)
   endif()
 endfunction()
 
-# rpcrdma_test(NAME [OPTIMIZED] [SHARDS N] SOURCES ... LINK ...): GoogleTest cases, each found by
-# ctest on its own, or with RPCRDMA_TESTS_BY_PROGRAM all of a program, or of one of its N shards, as
-# one. OPTIMIZED: the test's own work is much. Those under tests have the label "system".
+# rpcrdma_test(NAME [OPTIMIZED] [LIMITS] [SHARDS N] [COST N] SOURCES ... LINK ...): GoogleTest cases,
+# each found by ctest on its own, or with RPCRDMA_TESTS_BY_PROGRAM all of a program, or of one of its N
+# shards, as one. OPTIMIZED: the test's own work is much. COST: seconds that a shard takes sanitized;
+# ctest starts the longest first, so that no processor is idle at the end. Those under tests have the
+# label "system", and so have those with LIMITS: they measure what is allocated, with less traffic where
+# sanitizers slow it down.
 function(rpcrdma_test name)
   if(NOT RPCRDMA_TESTS)
     return()
   endif()
-  cmake_parse_arguments(arg "OPTIMIZED" "SHARDS" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "OPTIMIZED;LIMITS" "SHARDS;COST" "SOURCES;LINK" ${ARGN})
   find_package(GTest REQUIRED)
   include(GoogleTest)
   add_executable(${name} ${arg_SOURCES})
@@ -96,7 +99,7 @@ function(rpcrdma_test name)
     target_link_options(${name} PRIVATE -fno-lto)
   endif()
   set(label unit)
-  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests/")
+  if(arg_LIMITS OR CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests/")
     set(label system)
     if(PROJECT_IS_TOP_LEVEL)
       add_dependencies(system_tests ${name})
@@ -114,6 +117,9 @@ function(rpcrdma_test name)
     add_test(NAME ${name}.${shard} COMMAND ${name})
     set_tests_properties(${name}.${shard} PROPERTIES TIMEOUT 900 LABELS ${label}
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${shard}")
+    if(arg_COST)
+      set_tests_properties(${name}.${shard} PROPERTIES COST ${arg_COST})
+    endif()
   endforeach()
 endfunction()
 

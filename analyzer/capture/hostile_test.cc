@@ -1,6 +1,7 @@
 // Files made to cost much: what each may take is stated in bytes and allocations, and twice as long
 // a file takes no more.
 #include "../report/live_bytes.h"
+#include "../report/traffic_count.h"
 #include "test_compress.h"
 
 #include <gmock/gmock.h>
@@ -11,6 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 namespace heap = report::testing;
+using heap::many;
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
@@ -52,7 +54,7 @@ ByteVector repeat(const ByteVector& piece, std::size_t count) {
 // damaged may be described each time.
 void expect_bounded(const ByteVector& head, const ByteVector& piece, std::size_t peak,
                     std::size_t allocations_each = 0) {
-  for (const std::size_t count : {1000000U, 2000000U}) {
+  for (const std::size_t count : {many(1000000), many(2000000)}) {
     const Cost cost = cost_of(head + repeat(piece, count));
     EXPECT_LE(cost.peak, peak) << count;
     EXPECT_LE(cost.allocations, 1000 + allocations_each * count) << count;
@@ -97,8 +99,8 @@ TEST(HostilePcap, RecordsOf4GiB) {
 
 TEST(HostilePcap, RecordsOfNothing) {
   const ByteVector head = kWriter.pcap_header();
-  const Cost cost = cost_of(head + repeat(kWriter.record(0, 0, {}), 1000000));
-  EXPECT_EQ(cost.frames, 1000000U);
+  const Cost cost = cost_of(head + repeat(kWriter.record(0, 0, {}), many(1000000)));
+  EXPECT_EQ(cost.frames, many(1000000));
   EXPECT_LE(cost.peak, kMiB);
 }
 

@@ -9,6 +9,8 @@ namespace rpcrdma::report::testing {
 namespace {
 
 constexpr std::size_t kMostBytes = 64 * kMiB;
+// Connections of which some are no longer followed.
+constexpr std::uint32_t kMoreThanFollowed = kMostConnections + kMostConnections / 4;
 
 class HostileConnections : public Hostile {
  protected:
@@ -82,7 +84,7 @@ class HostileConnections : public Hostile {
 };
 
 TEST_F(HostileConnections, OneAfterTheOther) {
-  constexpr std::uint32_t kConnections = 100000;
+  constexpr std::uint32_t kConnections = many(100000, kMoreThanFollowed);
   expect_within(
       [&] {
         for (std::uint32_t n = 1; n <= kConnections; ++n) {
@@ -97,7 +99,7 @@ TEST_F(HostileConnections, OneAfterTheOther) {
 }
 
 TEST_F(HostileConnections, NoneThatIsClosed) {
-  constexpr std::uint32_t kConnections = 100000;
+  constexpr std::uint32_t kConnections = many(100000, kMoreThanFollowed);
   expect_within(
       [&] {
         for (std::uint32_t n = 1; n <= kConnections; ++n) connection(n);
@@ -110,7 +112,7 @@ TEST_F(HostileConnections, NoneThatIsClosed) {
 
 // Nothing but the numbers of a QP that a new REQ takes tells that the one before is over.
 TEST_F(HostileConnections, OneQpForAll) {
-  constexpr std::uint32_t kConnections = 100000;
+  constexpr std::uint32_t kConnections = many(100000, kMoreThanFollowed);
   expect_within(
       [&] {
         for (std::uint32_t n = 1; n <= kConnections; ++n) {
@@ -128,7 +130,7 @@ TEST_F(HostileConnections, OneQpForAll) {
 TEST_F(HostileConnections, RequestsThatNobodyAnswers) {
   expect_within(
       [&] {
-        for (std::uint32_t n = 1; n <= 200000; ++n) request(n, n);
+        for (std::uint32_t n = 1; n <= many(200000, kMoreThanFollowed); ++n) request(n, n);
       },
       [] {
         return Limits{kMostBytes / 2, 20};
@@ -138,7 +140,7 @@ TEST_F(HostileConnections, RequestsThatNobodyAnswers) {
 TEST_F(HostileConnections, RequestsThatAreRejected) {
   expect_within(
       [&] {
-        for (std::uint32_t n = 1; n <= 100000; ++n) {
+        for (std::uint32_t n = 1; n <= many(100000, kMoreThanFollowed); ++n) {
           request(n, n);
           wire::CmRej rej;
           rej.remote_comm_id = n;
@@ -152,7 +154,7 @@ TEST_F(HostileConnections, RequestsThatAreRejected) {
 }
 
 TEST_F(HostileConnections, OneDirectionOfEach) {
-  constexpr std::uint32_t kConnections = 1000000;
+  constexpr std::uint32_t kConnections = many(1000000, kMoreThanFollowed);
   expect_within(
       [&] {
         for (std::uint32_t i = 0; i < kConnections; ++i) {
@@ -168,9 +170,10 @@ TEST_F(HostileConnections, OneDirectionOfEach) {
 
 // They take turns, so that each is let go just before it comes again.
 TEST_F(HostileConnections, OneMoreThanAreFollowed) {
+  constexpr std::uint32_t kRounds = many(8, 2);
   expect_within(
       [&] {
-        for (std::uint32_t round = 0; round < 8; ++round) {
+        for (std::uint32_t round = 0; round < kRounds; ++round) {
           for (std::uint32_t n = 0; n <= kMostConnections; ++n) {
             give(kClient, kServer,
                  packet(Opcode::kSendOnly, n + 2, round, call_bytes(round * 100000 + n)));
@@ -180,7 +183,7 @@ TEST_F(HostileConnections, OneMoreThanAreFollowed) {
       [] {
         return Limits{kMostBytes, 60};
       });
-  EXPECT_EQ(sum_of_all(observer_.report()).calls, 8 * (kMostConnections + 1));
+  EXPECT_EQ(sum_of_all(observer_.report()).calls, kRounds * (kMostConnections + 1));
 }
 
 // Every message breaks many rules, on another connection each time.
@@ -195,7 +198,7 @@ TEST_F(HostileConnections, EachWithFindings) {
   h.writes = writes;
   expect_within(
       [&] {
-        for (std::uint32_t n = 0; n < 50000; ++n) {
+        for (std::uint32_t n = 0; n < many(50000, kMoreThanFollowed); ++n) {
           h.xid = n;
           give(kClient, kServer, packet(Opcode::kSendOnly, n + 2, 0, call_bytes(h)));
         }
@@ -222,7 +225,7 @@ TEST_F(HostileConnections, EachWithMemoryThatWasOffered) {
   h.reads = reads;
   expect_within(
       [&] {
-        for (std::uint32_t n = 1; n <= kMostConnections; ++n) {
+        for (std::uint32_t n = 1; n <= many(kMostConnections, kMostConnections / 4); ++n) {
           request(n, 2 * n);
           accept(n, 2 * n + 1);
           for (std::uint32_t psn = 0; psn < 2; ++psn) {
@@ -255,7 +258,7 @@ TEST_F(HostileConnections, EachWithHalfAMessage) {
 TEST_F(HostileConnections, PortsWithoutEnd) {
   expect_within(
       [&] {
-        for (std::uint32_t i = 0; i < 300000; ++i) {
+        for (std::uint32_t i = 0; i < many(300000); ++i) {
           wire::CmRej rej;
           rej.remote_comm_id = i;
           std::vector<std::uint8_t> mad(wire::kMadBytes);
@@ -272,7 +275,7 @@ TEST_F(Hostile, PsnsAtRandom) {
   std::mt19937 random(1);
   expect_within(
       [&] {
-        for (int i = 0; i < 100000; ++i) {
+        for (std::uint32_t i = 0; i < many(100000); ++i) {
           give(kClient, kServer,
                packet(Opcode::kSendOnly, kServerQp, static_cast<std::uint32_t>(random())));
         }
@@ -286,7 +289,7 @@ TEST_F(Hostile, PsnsAtRandomThatMayBeLoss) {
   std::mt19937 random(1);
   expect_within(
       [&] {
-        for (int i = 0; i < 100000; ++i) {
+        for (std::uint32_t i = 0; i < many(100000); ++i) {
           give(kClient, kServer,
                packet(Opcode::kSendOnly, kServerQp, static_cast<std::uint32_t>(random() % 60000)));
         }

@@ -3,6 +3,7 @@
 
 #include "../roce/packets_for_tests.h"
 #include "live_bytes.h"
+#include "traffic_count.h"
 
 #include <functional>
 #include <initializer_list>

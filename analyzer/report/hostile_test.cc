@@ -59,7 +59,7 @@ TEST_F(Hostile, OneHandleInAllCalls) {
   h.reads = reads;
   expect_within(
       [&] {
-        for (h.xid = 1; h.xid <= 100000; ++h.xid) {
+        for (h.xid = 1; h.xid <= many(100000); ++h.xid) {
           send_call(h);
           if (h.xid % 4 != 0) continue;
           give(kServer, kClient,
@@ -77,7 +77,7 @@ TEST_F(Hostile, OneXidInAllCalls) {
   h.reads = reads;
   expect_within(
       [&] {
-        for (int i = 0; i < 100000; ++i) send_call(h);
+        for (std::uint32_t i = 0; i < many(100000); ++i) send_call(h);
       },
       [] {
         return Limits{kMiB, 40};
@@ -92,7 +92,7 @@ TEST_F(HostileKept, ReadsOf4GiBWithoutResponse) {
   expect_within(
       [&] {
         send_call(h);
-        for (std::uint32_t i = 0; i < 100000; ++i) {
+        for (std::uint32_t i = 0; i < many(100000); ++i) {
           give(kServer, kClient,
                with_reth(packet(Opcode::kReadRequest, kClientQp, i << 22), 7, 0, UINT32_MAX));
         }

@@ -17,8 +17,9 @@ class HostileTime : public Hostile {
     }
   }
   void expect_small(const std::function<void()>& tick) {
-    expect_within([&] { pairs(50000, tick); }, [] { return Limits{2 * kMiB, 50}; });
-    EXPECT_EQ(pipeline_.model().connection(0).caller[0].replies, 50000U);
+    constexpr std::uint32_t kPairs = many(50000);
+    expect_within([&] { pairs(kPairs, tick); }, [] { return Limits{2 * kMiB, 50}; });
+    EXPECT_EQ(pipeline_.model().connection(0).caller[0].replies, kPairs);
     // What was written can be read again.
     std::string json;
     write_json(observer_.report(), [&](std::string_view piece) { json += piece; });

@@ -16,6 +16,7 @@ using report::testing::kClientQp;
 using report::testing::kMiB;
 using report::testing::kServer;
 using report::testing::kServerQp;
+using report::testing::many;
 using report::testing::packet;
 using wire::Opcode;
 
@@ -61,7 +62,7 @@ class HostileTimeline : public report::testing::Hostile,
 };
 
 TEST_P(HostileTimeline, CallsAndReplies) {
-  constexpr std::uint32_t kCalls = 40000;
+  constexpr std::uint32_t kCalls = many(40000);
   EXPECT_LE(peak_of([&] {
               for (std::uint32_t n = 0; n < kCalls; ++n) {
                 send_from_client(kServerQp, n, n);
@@ -75,14 +76,15 @@ TEST_P(HostileTimeline, CallsAndReplies) {
 // Each Call would have a row of its own, were they not forgotten.
 TEST_P(HostileTimeline, CallsWithoutReplies) {
   EXPECT_LE(peak_of([&] {
-              for (std::uint32_t n = 0; n < 40000; ++n) send_from_client(kServerQp, n, n);
+              for (std::uint32_t n = 0; n < many(40000, 12000); ++n)
+                send_from_client(kServerQp, n, n);
             }),
             12 * kMiB);
 }
 
 TEST_P(HostileTimeline, Connections) {
   EXPECT_LE(peak_of([&] {
-              for (std::uint32_t n = 0; n < 30000; ++n) send_from_client(2 + n, 7, n);
+              for (std::uint32_t n = 0; n < many(30000, 10000); ++n) send_from_client(2 + n, 7, n);
             }),
             72 * kMiB);
 }
@@ -91,7 +93,7 @@ TEST_P(HostileTimeline, Connections) {
 TEST_P(HostileTimeline, AClockThatRunsBack) {
   step_ns_ = -1000;
   EXPECT_LE(peak_of([&] {
-              for (std::uint32_t n = 0; n < 40000; ++n) {
+              for (std::uint32_t n = 0; n < many(40000); ++n) {
                 send_from_client(kServerQp, n, n);
                 reply(n, n);
               }

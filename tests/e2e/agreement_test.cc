@@ -57,7 +57,7 @@ class Agreement : public trace::OwnRuntime {
     Messages messages;
     std::istringstream lines(r.out);
     for (std::string line; std::getline(lines, line);) {
-      const json m = json::parse(line);
+      const json m = parse_json(line);
       const std::string kind = m.value("kind", "");
       if (kind != "call" && kind != "reply" && kind != "error") continue;
       json told;
@@ -109,7 +109,7 @@ class Agreement : public trace::OwnRuntime {
   json report_of(const std::string& file) const {
     const Result r = run("RPCRDMA analyze --json " + path(file));
     EXPECT_EQ(r.status, 0) << r.err;
-    return json::parse(r.out);
+    return parse_json(r.out);
   }
 };
 

@@ -132,7 +132,7 @@ TEST_F(Attach, KeepsARingOfFiles) {
   };
   const auto hub = endpoint("nfsd");
   trace::Tracer& tracer = *hub->add();
-  Background r({"attach", "nfsd", "-w", folder_.file("kept.pcapng"), "--ring-size", "8k"});
+  Background r({"attach", "nfsd", "-w", folder_.file("kept.pcapng"), "--ring-size", "32k"});
   ASSERT_TRUE(r.wait_for("attached to nfsd")) << r.out;
   tell(tracer, told());
   hub->stop();
@@ -146,7 +146,7 @@ TEST_F(Attach, KeepsARingOfFiles) {
   EXPECT_GT(files.size(), 2U);
   for (const std::string& file : files) {
     add_messages(file, messages);
-    const json report = json::parse(run("RPCRDMA analyze --json " + file).out);
+    const json report = parse_json(run("RPCRDMA analyze --json " + file).out);
     EXPECT_EQ(report["recording"]["missing"], 0) << file;
     EXPECT_EQ(report["connections"].size(), 1U) << file;
   }

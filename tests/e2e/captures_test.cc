@@ -15,7 +15,7 @@ using nlohmann::json;
 json analyze(const std::string& name) {
   const Result r = run("RPCRDMA analyze --json " + capture(name));
   EXPECT_EQ(r.status, 0) << r.err;
-  return json::parse(r.out);
+  return parse_json(r.out);
 }
 
 std::vector<json> decode(const std::string& name) {

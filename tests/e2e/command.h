@@ -1,6 +1,8 @@
 // Runs the command rpcrdma, as a shell would.
 #pragma once
 
+#include "json.h"
+
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,13 +71,6 @@ inline Result run(const std::string& shell) {
 
 inline std::string capture(const std::string& name) {
   return std::string(RPCRDMA_TEST_CAPTURES) + "/" + name;
-}
-
-inline std::vector<nlohmann::json> json_lines(const std::string& text) {
-  std::vector<nlohmann::json> objects;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) objects.push_back(nlohmann::json::parse(line));
-  return objects;
 }
 
 }  // namespace rpcrdma::e2e

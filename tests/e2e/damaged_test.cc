@@ -17,7 +17,7 @@ json analyze_bytes(const TemporaryFolder& folder, const std::string& bytes) {
   write_file(folder.file("edited.pcap"), bytes);
   const Result r = run("RPCRDMA analyze --json " + folder.file("edited.pcap"));
   EXPECT_EQ(r.status, 0) << r.out << r.err;
-  return json::parse(r.out, nullptr, false);
+  return try_parse_json(r.out);
 }
 
 // Calls and Replies of all connections that speak RPC-over-RDMA.
@@ -135,7 +135,7 @@ TEST(Damaged, CutAtAnyByteTellsSo) {
     write_file(folder.file("edited.pcap"), whole.substr(0, length));
     const Result r = run("RPCRDMA analyze --json " + folder.file("edited.pcap"));
     ASSERT_EQ(r.status, 0) << "cut at " << length << r.err;
-    const json a = json::parse(r.out);
+    const json a = parse_json(r.out);
     const bool told = a["capture"]["cut_short"].get<bool>();
     // Cut exactly between two records nothing is wrong.
     EXPECT_EQ(told, !r.err.empty()) << "cut at " << length;

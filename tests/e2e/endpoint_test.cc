@@ -36,7 +36,7 @@ class Endpoint : public ::testing::Test {
   json load(const std::string& options, int status = 0) const {
     const Result r = run("RPCRDMA load " + to_server() + "--json " + options);
     EXPECT_EQ(r.status, status) << options << r.err << r.out;
-    return json::parse(r.out, nullptr, false);
+    return try_parse_json(r.out);
   }
   void stop(Background& server) const {
     server.signal(SIGINT);
@@ -339,7 +339,7 @@ TEST_F(Endpoint, CtrlCEndsALoadWithItsReport) {
   ASSERT_TRUE(server.wait_for(client_ + " connected")) << server.out;
   client.signal(SIGINT);
   const int status = client.finish();
-  const json r = json::parse(client.out, nullptr, false);
+  const json r = try_parse_json(client.out);
   ASSERT_FALSE(r.is_discarded()) << client.out;
   EXPECT_EQ(r["interrupted"], true);
   EXPECT_EQ(r["errors"], 0) << r["reasons"];
@@ -358,7 +358,7 @@ TEST_F(Endpoint, CtrlCEndsAServerUnderLoad) {
   EXPECT_THAT(server.out, HasSubstr("1 connection, "));
   client.signal(SIGINT);
   client.finish();
-  const json r = json::parse(client.out, nullptr, false);
+  const json r = try_parse_json(client.out);
   ASSERT_FALSE(r.is_discarded()) << client.out;
   EXPECT_EQ(r["mismatches"], 0);
 }
@@ -374,7 +374,7 @@ TEST_F(Endpoint, AServerThatIsKilledAndComesBackIsCalledAgain) {
   server = std::make_unique<Background>(serving());
   ASSERT_TRUE(server->wait_for(client_ + " connected")) << server->out;
   EXPECT_EQ(client.finish(), 0) << client.out;
-  const json r = json::parse(client.out, nullptr, false);
+  const json r = try_parse_json(client.out);
   ASSERT_FALSE(r.is_discarded()) << client.out;
   EXPECT_EQ(r["calls"], 3000);
   EXPECT_EQ(r["mismatches"], 0);
@@ -399,7 +399,7 @@ TEST_F(Endpoint, AClientThatIsKilledUnderLoadIsNobodysTroubleButItsOwn) {
   victim.signal(SIGKILL);
   EXPECT_EQ(victim.finish(), 128 + SIGKILL);
   EXPECT_EQ(client.finish(), 0) << client.out;
-  const json r = json::parse(client.out, nullptr, false);
+  const json r = try_parse_json(client.out);
   ASSERT_FALSE(r.is_discarded()) << client.out;
   EXPECT_EQ(r["calls"], 3000);
   EXPECT_EQ(r["errors"], 0) << r["reasons"];
@@ -429,7 +429,7 @@ TEST_F(Endpoint, PacketsThatWereWrittenAreAnalyzedWithoutErrors) {
   for (const std::string& file : {ours, theirs}) {
     const Result r = run("RPCRDMA analyze --json " + file);
     EXPECT_EQ(r.status, 0) << r.err << run("RPCRDMA analyze " + file).out;
-    const json report = json::parse(r.out, nullptr, false);
+    const json report = try_parse_json(r.out);
     ASSERT_FALSE(report.is_discarded());
     ASSERT_EQ(report["connections"].size(), 1U);
     EXPECT_EQ(report["connections"][0]["client"]["address"], client_);
@@ -500,7 +500,7 @@ TEST_F(Endpoint, BothVersionsAndDirectionsAreAnalyzedWithoutErrors) {
       for (const std::string& file : {packets, recording}) {
         const Result analysis = run("RPCRDMA analyze --json " + file);
         EXPECT_EQ(analysis.status, 0) << run("RPCRDMA analyze " + file).out;
-        const json report = json::parse(analysis.out, nullptr, false);
+        const json report = try_parse_json(analysis.out);
         for (const json& finding : report["findings"]) EXPECT_NE(finding["severity"], "error");
         ASSERT_EQ(report["connections"].size(), 1U);
       }
@@ -542,7 +542,7 @@ TEST_F(Endpoint, TheProfileOfRfc5666IsAnalyzedWithoutErrors) {
     EXPECT_TRUE(server.wait_for("configured, 8192 bytes inline from it, 4096 to it"));
     stop(server);
     for (const std::string& file : {packets, events}) {
-      const json report = json::parse(run("RPCRDMA analyze --profile 5666 --json " + file).out);
+      const json report = parse_json(run("RPCRDMA analyze --profile 5666 --json " + file).out);
       EXPECT_EQ(report["connections"][0]["thresholds"]["call"], 8192);
       for (const json& f : report["findings"]) {
         EXPECT_NE(f["severity"], "error") << f;

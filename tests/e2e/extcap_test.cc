@@ -75,7 +75,7 @@ class ExtcapLive : public trace::OwnRuntime {
   };
 
   static json analyzed(const std::string& file) {
-    return json::parse(run("RPCRDMA analyze --json " + file).out, nullptr, false);
+    return try_parse_json(run("RPCRDMA analyze --json " + file).out);
   }
   static void stop(Background& server) {
     server.signal(SIGINT);

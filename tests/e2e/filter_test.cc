@@ -144,7 +144,7 @@ TEST(Filter, OfAnalyzeCountsRpcs) {
   const auto report = [&](const std::string& filter, const std::string& more = "") {
     const Result r = run("RPCRDMA analyze --json " + file + " -Y '" + filter + "' " + more);
     EXPECT_EQ(r.status, 0) << r.err;
-    return nlohmann::json::parse(r.out);
+    return parse_json(r.out);
   };
   const std::string slow = "rpcrdma.latency > 10ms";
   const std::size_t calls = messages("linux-nfs41.pcap", slow + " && rpcrdma.kind == call").size();

@@ -195,7 +195,7 @@ TEST_F(HostileNames, ARecording) {
 
 TEST_F(HostileNames, AReportOfSomebodyElse) {
   run("RPCRDMA analyze --json " + capture("linux-nfs41.pcap") + " > " + folder_.file("report"));
-  nlohmann::json report = nlohmann::json::parse(read_file(folder_.file("report")));
+  nlohmann::json report = parse_json(read_file(folder_.file("report")));
   ASSERT_FALSE(report["findings"].empty());
   const std::string hostile = "x\x1b[31m\xc2\x9b\r\n";
   report["capture"]["damage"] = hostile;

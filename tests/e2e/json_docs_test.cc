@@ -1,5 +1,6 @@
 // docs/json.md and docs/timelines.md against what the commands write: every key is there, of the
 // type and at the time that is said, and none is missing.
+#include "../../analyzer/report/traffic_count.h"
 #include "../../analyzer/timeline/trace_for_tests.h"
 #include "command.h"
 #include "eventful_recording.h"
@@ -243,6 +244,10 @@ std::string two_halves() {
   return edit.file();
 }
 
+// Whether the captures have every event. Those that break rules are left out of a build with
+// sanitizers, where TimelinesOfWhatIsWrongToo exports them.
+constexpr bool kEveryEvent = !report::testing::kSanitized;
+
 // Every event of a timeline, by the heading that describes it.
 struct TimelineDocs {
   std::map<std::string, Keys> tables;
@@ -252,7 +257,9 @@ struct TimelineDocs {
     if (added) at->second = documented("timelines.md", heading);
     return at->second;
   }
-  void expect_all_seen() {
+  void expect_all_seen(std::size_t events) {
+    if (!kEveryEvent) return;
+    EXPECT_EQ(tables.size(), events);
     for (const auto& [heading, keys] : tables) {
       for (const auto& [name, key] : keys) {
         EXPECT_TRUE(key.seen) << heading << ": " << name << " was never written";
@@ -264,7 +271,7 @@ struct TimelineDocs {
 // What a format makes of them all, and of conversations that break rules.
 std::vector<std::string> exported_as(const std::string& format) {
   const TemporaryFolder folder;
-  std::string captures = capture("rules/*.pcap");
+  std::string captures = kEveryEvent ? capture("rules/*.pcap") : std::string();
   for (const std::string& name : all_captures(folder)) captures += " " + name;
   write_file(folder.file("irregular.pcap"), irregular());
   write_file(folder.file("halves.pcap"), two_halves());
@@ -276,7 +283,7 @@ std::vector<std::string> exported_as(const std::string& format) {
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
     if (entry.path().extension() == ".out") texts.push_back(read_file(entry.path().string()));
   }
-  EXPECT_GT(texts.size(), 100U);
+  EXPECT_GT(texts.size(), kEveryEvent ? 100U : 14U);
   return texts;
 }
 
@@ -296,14 +303,13 @@ std::string heading_of(const json& event) {
 TEST(JsonDocs, ExportToPerfettoWritesWhatIsDocumented) {
   TimelineDocs docs;
   for (const std::string& text : exported_as("perfetto")) {
-    const json trace = json::parse(text);
+    const json trace = parse_json(text);
     for (const json& event : trace["traceEvents"]) {
       if (event["ph"] == "M") continue;
       ASSERT_NO_FATAL_FAILURE(check(event["args"], "", docs.table(heading_of(event)))) << event;
     }
   }
-  EXPECT_EQ(docs.tables.size(), 8U);
-  docs.expect_all_seen();
+  docs.expect_all_seen(8);
 }
 
 TEST(JsonDocs, ExportToQlogWritesWhatIsDocumented) {
@@ -332,8 +338,7 @@ TEST(JsonDocs, ExportToQlogWritesWhatIsDocumented) {
           << record;
     }
   }
-  EXPECT_EQ(docs.tables.size(), 13U);
-  docs.expect_all_seen();
+  docs.expect_all_seen(13);
 }
 
 TEST(JsonDocs, EventsAreWrittenAsDocumented) {

@@ -120,7 +120,7 @@ TEST(Merge, GroupsDoNotMatter) {
 // A capture cut in two: what was outstanding at the cut is joined again.
 TEST(Merge, HalvesMakeTheWhole) {
   const TemporaryFolder folder;
-  const json whole = json::parse(run("RPCRDMA analyze --json " + capture("linux-nfs41.pcap")).out);
+  const json whole = parse_json(run("RPCRDMA analyze --json " + capture("linux-nfs41.pcap")).out);
   for (const std::size_t cut : {62U, 100U, 259U, 283U, 300U, 470U, 500U, 512U, 700U, 870U}) {
     PcapEdit first(read_file(capture("linux-nfs41.pcap")));
     PcapEdit second = first;
@@ -131,7 +131,7 @@ TEST(Merge, HalvesMakeTheWhole) {
     write_file(folder.file("2.pcap"), second.file());
     const std::string a = report_of(folder, "1.json", folder.file("1.pcap"));
     const std::string b = report_of(folder, "2.json", folder.file("2.pcap"));
-    const json merged = json::parse(run("RPCRDMA merge --json " + b + " " + a).out);
+    const json merged = parse_json(run("RPCRDMA merge --json " + b + " " + a).out);
     EXPECT_EQ(merged["packets"]["total"], whole["packets"]["total"]) << cut;
     EXPECT_EQ(merged["packets"]["roce"], whole["packets"]["roce"]) << cut;
     ASSERT_EQ(merged["connections"].size(), 1U) << cut;

@@ -43,7 +43,7 @@ class Metrics : public ::testing::Test {
   json load(const std::vector<std::string>& more) const {
     Background client(loading(more));
     EXPECT_EQ(client.finish(), 0) << client.out;
-    return json::parse(client.out, nullptr, false);
+    return try_parse_json(client.out);
   }
   static Exposition figures(const std::string& address) {
     const std::string text = scrape(address, kPort);
@@ -227,7 +227,7 @@ TEST_F(Metrics, ScrapesUnderLoadDisturbNobody) {
     EXPECT_EQ(errors(c, "client"), 0);
   }
   EXPECT_EQ(client.finish(), 0) << client.out;
-  const json r = json::parse(client.out, nullptr, false);
+  const json r = try_parse_json(client.out);
   EXPECT_EQ(r["calls"], kCalls) << r;
   EXPECT_EQ(r["errors"], 0) << r;
   EXPECT_EQ(r["mismatches"], 0) << r;
@@ -252,7 +252,7 @@ TEST_F(Metrics, AClientsFiguresAreThoseOfItsReport) {
   } while (!e.samples().empty() && e[R"(rpcrdma_call_duration_seconds_count{role="client"})"] < 1);
   client.signal(SIGINT);
   EXPECT_EQ(client.finish(), 0) << client.out;
-  const json r = json::parse(client.out, nullptr, false);
+  const json r = try_parse_json(client.out);
   ASSERT_EQ(r["calls"], 1) << r;
   EXPECT_EQ(e[R"(rpcrdma_calls_total{role="client"})"], r["calls"].get<double>());
   EXPECT_EQ(bytes(e, "client", "reply", "write_chunk"), r["bytes"].get<double>());

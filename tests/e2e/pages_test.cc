@@ -46,7 +46,7 @@ TEST(Page, TellsWhatTheJsonTells) {
   const Result r = run("RPCRDMA analyze --json " + capture("linux-nfs41.pcap") + " --html " +
                        folder.file("page.html"));
   ASSERT_EQ(r.status, 0) << r.err;
-  const json report = json::parse(r.out);
+  const json report = parse_json(r.out);
   const std::string html = read_file(folder.file("page.html"));
   ASSERT_FALSE(report["procedures"].empty());
   for (const json& p : report["procedures"]) {
@@ -101,7 +101,7 @@ TEST(Tables, HaveTheColumnsThatAreDocumented) {
     ASSERT_FALSE(lines.empty()) << name;
     EXPECT_EQ(lines[0], documented_columns(name) + "\r") << name;
   }
-  const json report = json::parse(r.out);
+  const json report = parse_json(r.out);
   EXPECT_EQ(lines_of(read_file(folder.file("new/tables/connections.csv"))).size(),
             report["connections"].size() + 1);
   EXPECT_EQ(lines_of(read_file(folder.file("new/tables/procedures.csv"))).size(),

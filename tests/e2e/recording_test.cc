@@ -37,7 +37,7 @@ std::string file_of(const TraceBuilder& trace) {
 json analyzed(const std::string& file) {
   const Result r = run("RPCRDMA analyze --json " + file);
   EXPECT_EQ(r.status, 0) << r.err;
-  return json::parse(r.out, nullptr, false);
+  return try_parse_json(r.out);
 }
 
 // What a message is, whoever saw it.
@@ -212,7 +212,7 @@ TEST_F(Recording, PageTablesAndJoinedReports) {
   const Result twice =
       run("RPCRDMA merge --json " + folder_.file("r.json") + " " + folder_.file("r.json"));
   EXPECT_EQ(twice.status, 0) << twice.err;
-  EXPECT_EQ(json::parse(twice.out)["recording"]["lost"], 18);
+  EXPECT_EQ(parse_json(twice.out)["recording"]["lost"], 18);
 }
 
 TEST_F(Recording, EventsAreDecodedAndSelected) {

@@ -25,7 +25,7 @@ class SelftestCommand : public ::testing::Test {
 TEST_F(SelftestCommand, BothEndsInOneProcess) {
   const Result r = run(here_ + "--only v2-v2,clean --json");
   EXPECT_EQ(r.status, 0) << r.err;
-  const json report = json::parse(r.out);
+  const json report = parse_json(r.out);
   EXPECT_THAT(report["cells"], SizeIs(30));
   EXPECT_EQ(report["passed"], 30);
   EXPECT_EQ(report["failed"], 0);

@@ -74,7 +74,7 @@ TEST_F(Tracing, OneConnectionUnderFaultsIsRecordedByBothEnds) {
                        "dir=out rate=0.02 seed=1' --record " +
                        ours);
   EXPECT_EQ(r.status, 0) << r.err;
-  EXPECT_EQ(json::parse(r.out, nullptr, false)["calls"], 200);
+  EXPECT_EQ(try_parse_json(r.out)["calls"], 200);
   EXPECT_THAT(r.err, HasSubstr(" events recorded, 0 lost: " + ours + "\n"));
   stop(server);
   EXPECT_THAT(server.out, HasSubstr(" events recorded, 0 lost: " + theirs + "\n"));

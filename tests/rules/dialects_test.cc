@@ -20,7 +20,7 @@ std::string file(const DialectScene& scene) {
   return kFolder + scene.name + ".pcap";
 }
 json analyzed(const std::string& arguments) {
-  return json::parse(e2e::run("RPCRDMA analyze --json " + arguments).out, nullptr, false);
+  return e2e::try_parse_json(e2e::run("RPCRDMA analyze --json " + arguments).out);
 }
 
 TEST(Dialects, CapturesAreThoseOfTheScenes) {

@@ -375,8 +375,8 @@ TEST_F(BadServers, WhoDropsEachConnectionIsAskedLessAndLessAndThenNoMore) {
 
 TEST_F(BadServers, NoWaitIsLongerThanTheMost) {
   service::ClientOptions options = to_server();
-  options.backoff_first = 600 * fabric::kMillisecond;
-  options.backoff_most = fabric::kSecond;
+  options.backoff_first = 60 * fabric::kMillisecond;
+  options.backoff_most = 100 * fabric::kMillisecond;
   options.max_attempts = 3;
   start(options);
   for (std::uint64_t i = 0; i < 3; ++i) {

@@ -67,7 +67,7 @@ TEST(Restart, CallsAreSentAgainUnderTheirXids) {
 // Nobody tells the client: it has to find out, by Calls that are not acknowledged.
 TEST(Restart, AServerThatVanishesIsMissed) {
   auto server = std::make_unique<RunningServer>(service::ServerOptions{}, "drop op=cm-dreq");
-  ClientHost host;
+  ClientHost host(1, {}, nullptr, kShortAckTimeout);
   EchoClient echo(host);
   echo.call({Proc::kNull, 0, 0, 0, 0});
   ASSERT_TRUE(echo.finish_calls());
@@ -103,7 +103,7 @@ TEST(Restart, AClientThatVanishesDoesNotKeepItsPlace) {
   options.probe = 50 * fabric::kMillisecond;
   ServerParts parts(options);
   {
-    ClientHost host(1, "drop op=cm-dreq");
+    ClientHost host(1, "drop op=cm-dreq", nullptr, kShortAckTimeout);
     EchoClient echo(host);
     echo.call({Proc::kNull, 0, 0, 0, 0});
     ASSERT_TRUE(both_until(host, parts, [&] { return echo.done.size() == 1; }));
@@ -189,7 +189,9 @@ TEST(Calls, OneThatTimesOutCostsItsConnection) {
   RunningServer server;
   ClientHost host;
   EchoClient echo(host);
-  echo.call(kSleepLong, 50 * fabric::kMillisecond);
+  // On a connection: where there is none yet, a Call that times out costs nothing.
+  ASSERT_TRUE(host.until([&] { return echo.client().up() == 1; }));
+  echo.call(kSleepLong, 200 * fabric::kMillisecond);
   ASSERT_TRUE(echo.finish_calls());
   EXPECT_EQ(echo.done[0].status, CallStatus::kTimedOut);
   echo.call({Proc::kEcho, 100, 0, 1, 0});

@@ -25,12 +25,17 @@ namespace rpcrdma::testing {
 
 inline constexpr std::uint32_t kLongest = 1U << 20;
 inline constexpr std::uint8_t kServerHost = 2;
+// 4.096 us * 2^n. Each timeout in a row is twice as long, up to a second: a peer that has vanished
+// is given up after 4 seconds by default, after one with kShortAckTimeout, which the peer takes
+// over with the connection.
+inline const std::uint8_t kDefaultAckTimeout = soft::AdapterOptions{}.ack_timeout;
+inline constexpr std::uint8_t kShortAckTimeout = 11;
 
-inline std::unique_ptr<soft::SoftProvider> open_provider(std::uint8_t host,
-                                                         std::string_view faults = {},
-                                                         const soft::CmLimits& cm = {},
-                                                         trace::Tracer* tracer = nullptr) {
+inline std::unique_ptr<soft::SoftProvider> open_provider(
+    std::uint8_t host, std::string_view faults = {}, const soft::CmLimits& cm = {},
+    trace::Tracer* tracer = nullptr, std::uint8_t ack_timeout = kDefaultAckTimeout) {
   soft::ProviderOptions options;
+  options.adapter.ack_timeout = ack_timeout;
   options.adapter.cm = cm;
   options.faults = soft::parse_faults(faults).value();
   options.adapter.address = own_address(host);
@@ -148,8 +153,9 @@ struct OpenedProvider {
 // With a provider of its own.
 struct ClientHost : OpenedProvider, LoopHost {
   explicit ClientHost(std::uint8_t host = 1, std::string_view faults = {},
-                      trace::Tracer* tracer = nullptr)
-      : OpenedProvider{open_provider(host, faults, {}, tracer)},
+                      trace::Tracer* tracer = nullptr,
+                      std::uint8_t ack_timeout = kDefaultAckTimeout)
+      : OpenedProvider{open_provider(host, faults, {}, tracer, ack_timeout)},
         LoopHost(*provider, {.memory = {}, .spin = 0, .tracer = tracer}) {}
 };
 

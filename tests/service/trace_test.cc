@@ -145,7 +145,7 @@ TEST(ServiceTrace, AConnectionThatFailsIsToldFromOneThatIsClosed) {
   options.probe = 50 * fabric::kMillisecond;
   ServerParts parts(options, {}, told_to(of_server));
   for (const char* faults : {"", "drop op=cm-dreq"}) {
-    ClientHost host(1, faults);
+    ClientHost host(1, faults, nullptr, kShortAckTimeout);
     EchoClient echo(host);
     echo.call({Proc::kNull, 0, 0, 0, 0});
     ASSERT_TRUE(both_until(host, parts, [&] { return echo.done.size() == 1; }));

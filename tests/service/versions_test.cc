@@ -95,7 +95,7 @@ TEST(VersionsOverAConnection, WhatAServerLacksIsRemembered) {
 // One that drops what it does not know is tried in version 1 on the next connection.
 TEST(VersionsOverAConnection, ASilentServerIsTriedInVersionOne) {
   RunningServer server(server_of({1, 1}), "drop dir=out op=send msg=1 attempt=1-9");
-  ClientHost host;
+  ClientHost host(1, {}, nullptr, kShortAckTimeout);
   service::ClientOptions options = client_of({1, 2});
   options.version.negotiation_timeout = 50 * fabric::kMillisecond;
   EchoClient echo(host, options);

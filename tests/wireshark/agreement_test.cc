@@ -1,5 +1,5 @@
 // The plugin and `rpcrdma decode` say the same of every message of every capture.
-#include "tshark.h"
+#include "tshark_once.h"
 
 #include <algorithm>
 #include <cmath>
@@ -211,12 +211,12 @@ void add_links_of(const json& message, const json& told, json& links) {
 }
 
 Messages by_tshark(const std::string& file) {
-  const Result r =
-      tshark("TSHARK -2 -r " + file + " -T json --no-duplicate-keys -J 'frame rpcrdma' -Y rpcrdma");
+  const Result r = TsharkOnce::with_plugin().run(
+      file, {"-2", "-T", "json", "--no-duplicate-keys", "-J", "frame rpcrdma", "-Y", "rpcrdma"});
   EXPECT_EQ(r.status, 0) << r.err;
   Messages messages;
   if (r.out.empty()) return messages;
-  const json packets = json::parse(r.out);
+  const json packets = e2e::parse_json(r.out);
   for (const json& packet : packets) {
     const json& layers = packet["_source"]["layers"];
     for (const json& layer : all(layers, "rpcrdma")) {
@@ -253,7 +253,7 @@ std::set<json> findings_of_connections(const std::string& file, const Messages& 
   std::set<json> rest;
   const Result r = tshark("RPCRDMA analyze --json " + file);
   EXPECT_LE(r.status, 1) << r.err;  // 1: there are errors
-  const json report = json::parse(r.out);
+  const json report = e2e::parse_json(r.out);
   std::map<json, std::uint64_t> with_messages;
   for (const auto& [frame, fields] : told) {
     for (const json& f : fields.at("findings")) ++with_messages[f];

@@ -1,5 +1,6 @@
 // With the plugin Wireshark shows no fewer RPC messages than without it, of any capture.
 #include "lines.h"
+#include "tshark_once.h"
 
 #include <algorithm>
 #include <set>
@@ -17,12 +18,19 @@ struct Frame {
 };
 using Frames = std::map<std::uint64_t, Frame>;
 
-Frames frames_of(const std::string& program, const std::string& options, const std::string& file) {
-  const bool ours = program == "TSHARK";
-  const Result r = tshark(program + " " + options + " -r " + file + " -Y 'rpc || nfs" +
-                          (ours ? " || rpcrdma.packet.sent_again" : "") +
-                          "' -T fields -e frame.number -e frame.protocols -e rpc.xid" +
-                          (ours ? " -e rpcrdma.packet.sent_again" : ""));
+enum class Plugin : bool { kNone, kOurs };
+
+Frames frames_of(Plugin plugin, const std::string& file, bool two_passes = false) {
+  const bool ours = plugin == Plugin::kOurs;
+  std::vector<std::string> arguments{
+      "-Y", ours ? "rpc || nfs || rpcrdma.packet.sent_again" : "rpc || nfs"};
+  for (const char* word :
+       {"-T", "fields", "-e", "frame.number", "-e", "frame.protocols", "-e", "rpc.xid"}) {
+    arguments.emplace_back(word);
+  }
+  if (ours) arguments.insert(arguments.end(), {"-e", "rpcrdma.packet.sent_again"});
+  if (two_passes) arguments.emplace_back("-2");
+  const Result r = (ours ? TsharkOnce::with_plugin() : TsharkOnce::plain()).run(file, arguments);
   EXPECT_EQ(r.status, 0) << r.err;
   Frames frames;
   for (const std::string& line : lines(r.out)) {
@@ -90,8 +98,8 @@ class WiresharkShowsNoLess : public ::testing::TestWithParam<std::string> {};
 TEST_P(WiresharkShowsNoLess, RpcAndNfsThanWithoutThePlugin) {
   const std::string& name = GetParam();
   const std::string file = Tshark::instance().copy(capture(name));
-  const Frames plain = frames_of("PLAIN", "", file);
-  const Frames ours = frames_of("TSHARK", "", file);
+  const Frames plain = frames_of(Plugin::kNone, file);
+  const Frames ours = frames_of(Plugin::kOurs, file);
   std::uint64_t expected = 0;
   std::uint64_t messages = 0;
   for (const auto& [number, frame] : ours) messages += frame.messages;
@@ -108,7 +116,7 @@ TEST_P(WiresharkShowsNoLess, RpcAndNfsThanWithoutThePlugin) {
   EXPECT_GE(messages, expected) << name;
 
   // Wireshark goes through the frames first and shows them then; tshark does so with -2.
-  const Frames again = frames_of("TSHARK", "-2", file);
+  const Frames again = frames_of(Plugin::kOurs, file, true);
   EXPECT_EQ(again.size(), ours.size()) << name;
   for (const auto& [number, frame] : ours) {
     const auto it = again.find(number);
@@ -133,11 +141,11 @@ TEST(WiresharkCompleteness, HasCapturesInWhichTheBuiltInDissectorShowsMessages) 
   std::size_t with_messages = 0;
   for (const char* name : {"cases/tunnel-or-link-vxlan.pcap", "cases/tunnel-or-link-ppp.pcap",
                            "cases/b14-icrc-wrong-all.pcap", "cases/protocol-c14-one-way.pcap"}) {
-    with_messages += frames_of("PLAIN", "", readable(name)).size() >= 9 ? 1 : 0;
+    with_messages += frames_of(Plugin::kNone, readable(name)).size() >= 9 ? 1 : 0;
   }
   EXPECT_EQ(with_messages, 4U);
   for (const Exception& e : kExceptions) {
-    EXPECT_TRUE(frames_of("PLAIN", "", readable(e.capture)).contains(e.frame)) << e.capture;
+    EXPECT_TRUE(frames_of(Plugin::kNone, readable(e.capture)).contains(e.frame)) << e.capture;
   }
 }
 

@@ -32,8 +32,11 @@ struct Seen {
   std::string unstable;  // frames that are not shown alike each time
 };
 
-// Opens the capture, dissects all of its frames in order, then twice more in different orders, as
-// when a display filter is applied again, each with a tree and with columns, and closes it.
-[[nodiscard]] Seen dissect(const std::vector<Record>& capture);
+enum class Again : std::uint8_t { kBackwards, kAndForwards };
+
+// Opens the capture, dissects all of its frames in order, then backwards, as when a display filter
+// is applied again, each with a tree and with columns, and closes it. kAndForwards: once more in
+// order, and Seen::unstable tells what is shown otherwise than before.
+[[nodiscard]] Seen dissect(const std::vector<Record>& capture, Again again = Again::kAndForwards);
 
 }  // namespace rpcrdma::wireshark::testing

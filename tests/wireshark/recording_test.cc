@@ -126,7 +126,7 @@ void expect_same(const std::string& file) {
   for (const Row& row : fields("-2 -r " + Tshark::instance().copy(file) + kColumns)) {
     shown[row[0]] = row;
   }
-  const json analysis = json::parse(tshark("RPCRDMA analyze --json " + file).out);
+  const json analysis = e2e::parse_json(tshark("RPCRDMA analyze --json " + file).out);
   std::size_t messages = 0;
   for (const json& m : e2e::json_lines(tshark("RPCRDMA decode --json " + file).out)) {
     if (m["kind"] == "event") continue;

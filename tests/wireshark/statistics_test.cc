@@ -1,5 +1,6 @@
 // Wireshark's statistics say what `rpcrdma analyze` says, when the file is read once.
 #include "lines.h"
+#include "tshark_once.h"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +15,7 @@ namespace {
 json analysis(const std::string& name) {
   const Result r = tshark("RPCRDMA analyze --json " + capture(name));
   if (r.out.empty()) throw std::runtime_error(name + ": " + r.err);
-  return json::parse(r.out);
+  return e2e::parse_json(r.out);
 }
 
 // Rows of a table by column, such as {"Severity", "note"}.
@@ -145,10 +146,10 @@ void expect_findings(const std::string& name) {
   for (const json& f : all["findings"]) {
     told[{f["rule"], f["severity"]}] += f["count"].get<std::uint64_t>();
   }
-  const Result r = tshark("TSHARK -r " + readable(name) +
-                          " -z rpcrdma,findings -T fields -Y rpcrdma.finding -E separator='#' "
-                          "-E aggregator='^' -e frame.number -e rpcrdma.finding "
-                          "-e _ws.expert.severity -e _ws.expert.message");
+  const Result r = TsharkOnce::with_plugin().run(
+      readable(name), {"-z", "rpcrdma,findings", "-T", "fields", "-Y", "rpcrdma.finding", "-E",
+                       "separator=#", "-E", "aggregator=^", "-e", "frame.number", "-e",
+                       "rpcrdma.finding", "-e", "_ws.expert.severity", "-e", "_ws.expert.message"});
   ASSERT_EQ(r.status, 0) << r.err;
   std::map<std::pair<std::string, std::string>, std::uint64_t> counted;
   for (const auto& row : table_in(r.out.substr(std::min(r.out.find("====="), r.out.size())))) {

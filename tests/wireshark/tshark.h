@@ -29,19 +29,43 @@ class Tshark {
   // A path for a file that tests make.
   [[nodiscard]] std::string file(const std::string& name) const { return home_.file(name); }
 
+  // Folders of plugins.
+  static constexpr const char* kWithPlugin = "p";
+  static constexpr const char* kPlain = "none";
+
+  // What starts tshark with the plugins of a folder; the last word is tshark itself.
+  [[nodiscard]] std::vector<std::string> command(const std::string& plugins) const {
+    std::vector<std::string> words;
+    if (geteuid() == 0) {
+      words = {"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};
+    }
+    for (const std::string& word :
+         {std::string("env"), std::string("LC_ALL=C.UTF-8"), std::string("TZ=UTC"),
+          "HOME=" + home_.path(), "WIRESHARK_PLUGIN_DIR=" + home_.file(plugins),
+          std::string("tshark")}) {
+      words.push_back(word);
+    }
+    return words;
+  }
+
+  // What start_once.cc is, where tshark can load it.
+  [[nodiscard]] std::string start_once() const { return home_.file("start_once.so"); }
+
   // `shell`: a command line in which TSHARK stands for tshark with the plugin, PLAIN for tshark as
   // it is without, and RPCRDMA for the command.
   [[nodiscard]] Result run(const std::string& shell) const {
-    return e2e::run("TSHARK() { " + as_user("p") + " \"$@\"; }; PLAIN() { " + as_user("none") +
-                    " \"$@\"; }; " + shell);
+    return e2e::run("TSHARK() { " + shell_command(kWithPlugin) + " \"$@\"; }; PLAIN() { " +
+                    shell_command(kPlain) + " \"$@\"; }; " + shell);
   }
 
  private:
   Tshark() {
-    const std::string plugins = home_.file("p/" RPCRDMA_WIRESHARK_VERSION "/epan");
+    const std::string plugins =
+        home_.file(std::string(kWithPlugin) + "/" RPCRDMA_WIRESHARK_VERSION "/epan");
     std::filesystem::create_directories(plugins);
-    std::filesystem::create_directories(home_.file("none"));
+    std::filesystem::create_directories(home_.file(kPlain));
     std::filesystem::copy_file(RPCRDMA_PLUGIN, plugins + "/rpcrdma_scope.so");
+    std::filesystem::copy_file(RPCRDMA_START_ONCE, start_once());
     open_to_all(home_.path());
     for (const auto& entry : std::filesystem::recursive_directory_iterator(home_.path())) {
       open_to_all(entry.path());
@@ -57,11 +81,10 @@ class Tshark {
                   : perms::owner_all | perms::group_read | perms::others_read);
   }
 
-  [[nodiscard]] std::string as_user(const std::string& plugins) const {
-    const std::string environment = "env LC_ALL=C.UTF-8 TZ=UTC HOME=" + home_.path() +
-                                    " WIRESHARK_PLUGIN_DIR=" + home_.file(plugins) + " tshark";
-    if (geteuid() != 0) return environment;
-    return "setpriv --reuid=65534 --regid=65534 --clear-groups " + environment;
+  [[nodiscard]] std::string shell_command(const std::string& plugins) const {
+    std::string line;
+    for (const std::string& word : command(plugins)) line += word + ' ';
+    return line;
   }
 
   e2e::TemporaryFolder home_;
