@@ -161,7 +161,8 @@ std::int64_t wall_time(const trace::EventView& view, const PacketMeta& meta,
   if (view.header.time >= e.begun) return meta.time_ns;
   const std::uint64_t before =
       static_cast<std::uint64_t>(e.begun) - static_cast<std::uint64_t>(view.header.time);
-  if (before > static_cast<std::uint64_t>(e.begun_ns)) return meta.time_ns;  // not since the epoch
+  const bool since_epoch = e.begun_ns >= 0 && before <= static_cast<std::uint64_t>(e.begun_ns);
+  if (!since_epoch) return meta.time_ns;
   return e.begun_ns - static_cast<std::int64_t>(before);
 }
 

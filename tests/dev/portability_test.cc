@@ -64,7 +64,7 @@ TEST_F(DevScript, PortabilityStopsWhereThereIsNoRoot) {
   EXPECT_EQ(r.status, 1);
   EXPECT_THAT(r.out, StartsWith("root       FAILED "));
   EXPECT_THAT(started(), SizeIs(1));
-  // What is left half made is not taken for one.
+  // An unfinished root is not used.
   EXPECT_EQ(run("portability").status, 0);
 }
 

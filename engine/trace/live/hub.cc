@@ -301,7 +301,7 @@ class Hub::Impl {
       sink.take(first);
       first.clear();
     };
-    // The reader gets it now: a capture whose second frame is older than its first confuses.
+    // The time of the frames is now: a capture's second frame must not be older than its first.
     drain_.standing().tell([&](const EventHeader& h, std::span<const std::uint8_t> told) {
       first.put_at(now, h, told, wall_offset_);
       if (first.blocks.bytes().size() >= Drain::kBatchBytes) tell();
