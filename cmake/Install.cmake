@@ -188,7 +188,8 @@ endfunction()
 # rpcrdma_install_for_wireshark(TARGET FOLDER SYSTEM CHOSEN): installs a target into SYSTEM, where the system's
 # Wireshark looks; with a prefix of one's own into FOLDER of that prefix; into CHOSEN, if it is not empty.
 function(rpcrdma_install_for_wireshark target folder system chosen)
-  if(chosen)
+  # SYSTEM was once the default of what is chosen, and is in the caches of builds from then.
+  if(chosen AND NOT chosen STREQUAL system)
     set(script "set(folder \"${chosen}\")")
   else()
     set(script "set(folder \"\${CMAKE_INSTALL_PREFIX}/${folder}\")")

@@ -24,7 +24,7 @@ class Release : public ::testing::Test {
     }
     e2e::write_file(folder_.file(".gitignore"), "/build/\n");
     write_changelog(fmt::format("({})", "2026-11-26"));
-    run("git init -q");
+    EXPECT_EQ(run("git init -q").status, 0);
     commit();
   }
 

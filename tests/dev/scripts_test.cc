@@ -18,7 +18,9 @@ std::vector<std::string> shell_scripts() {
   const std::regex shell("#!.*[ /](ba)?sh");
   for (auto it = fs::recursive_directory_iterator(root); it != fs::end(it); ++it) {
     const std::string name = it->path().filename().string();
-    if (it->is_directory() && (name == "build" || name == ".git")) it.disable_recursion_pending();
+    if (it->is_directory() &&
+        (name == "build" || name == ".git" || fs::exists(it->path() / "DEBIAN")))
+      it.disable_recursion_pending();
     if (!it->is_regular_file()) continue;
     std::ifstream in(it->path(), std::ios::binary);
     std::string line(64, '\0');
