@@ -4,6 +4,7 @@
 #include "events_view.h"
 #include "filter_edit.h"
 #include "main_window.h"
+#include "wait_for_tests.h"
 
 #include <QAbstractItemView>
 #include <QDockWidget>
@@ -23,8 +24,6 @@
 
 namespace rpcrdma::gui {
 namespace {
-
-constexpr int kBound = 20'000;  // ms
 
 // A heading, and a picture that would be loaded from where it stands.
 const QString kMarkup = "<h1>OWNED</h1><img src=x.png>";

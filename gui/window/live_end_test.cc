@@ -3,6 +3,7 @@
 #include "connections_model.h"
 #include "live_state.h"
 #include "main_window.h"
+#include "wait_for_tests.h"
 
 #include <QSettings>
 #include <QTableView>
@@ -22,8 +23,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 using trace_reader::testing::TraceBuilder;
-
-constexpr int kBound = 20'000;  // ms
 
 // The live socket of an endpoint that sends what it is given to the one that attaches, and hangs up
 // when it is told to.

@@ -10,6 +10,7 @@
 #include "main_window.h"
 #include "message_table.h"
 #include "panels.h"
+#include "wait_for_tests.h"
 
 #include <QAbstractItemView>
 #include <QApplication>
@@ -40,8 +41,6 @@
 
 namespace rpcrdma::gui {
 namespace {
-
-constexpr int kBound = 20'000;  // ms
 
 QString capture(const char* name) {
   return QString(RPCRDMA_TEST_CAPTURES) + "/" + name;

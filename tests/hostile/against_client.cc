@@ -15,7 +15,7 @@ constexpr std::uint32_t kBlock = 65536;
 constexpr std::uint32_t kResults = 32768;  // from here on
 constexpr std::uint32_t kResult = 16384;   // each
 
-service::LoopOptions in(const Network& network, trace::Tracer* tracer) {
+service::LoopOptions client_loop(const Network& network, trace::Tracer* tracer) {
   service::LoopOptions options;
   options.tracer = tracer;
   options.clock = &network.clock;
@@ -30,7 +30,7 @@ std::unique_ptr<service::echo::EchoProgram> echo_in(service::Loop& loop) {
 
 AgainstClient::AgainstClient(service::ClientOptions options, bool serves)
     : host_(std::make_unique<Host>(network_.net, adapter_at(kOurs, &tracer_), 1, &tap_)),
-      loop_(*host_, in(network_, &tracer_)),
+      loop_(*host_, client_loop(network_, &tracer_)),
       echo_(echo_in(*loop_.loop)),
       plain_(plain_program()),
       programs_{echo_.get(), plain_.get()},
@@ -38,7 +38,7 @@ AgainstClient::AgainstClient(service::ClientOptions options, bool serves)
       block_(loop_.loop->memory().take(kBlock).value()),
       listener_(peer_.provider->listen(service::kDefaultPort, 0).value()),
       other_host_(std::make_unique<Host>(network_.net, adapter_at(kOther), 2)),
-      other_loop_(service::Loop::create(*other_host_, in(network_, nullptr)).value()),
+      other_loop_(service::Loop::create(*other_host_, client_loop(network_, nullptr)).value()),
       other_echo_(echo_in(*other_loop_)),
       other_programs_{other_echo_.get()},
       other_server_(service::Server::create(*other_loop_, other_programs_).value()),

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kSession = 1;
 constexpr std::uint64_t kPoolBytes = 64U << 20;
 
-service::LoopOptions in(const Network& network, trace::Tracer* tracer) {
+service::LoopOptions server_loop(const Network& network, trace::Tracer* tracer) {
   service::LoopOptions options;
   options.memory.limit = kPoolBytes;
   options.tracer = tracer;
@@ -25,7 +25,7 @@ service::LoopOptions in(const Network& network, trace::Tracer* tracer) {
 
 AgainstServer::AgainstServer(const service::ServerOptions& options)
     : host_(std::make_unique<Host>(network_.net, adapter_at(kOurs, &tracer_), 1, &tap_)),
-      loop_(service::Loop::create(*host_, in(network_, &tracer_)).value()),
+      loop_(service::Loop::create(*host_, server_loop(network_, &tracer_)).value()),
       echo_(service::echo::EchoProgram::create(loop_->memory(), testing::kLongest).value()),
       callback_(
           service::callback::CallbackProgram::create(loop_->memory(), loop_->clock()).value()),
@@ -35,7 +35,7 @@ AgainstServer::AgainstServer(const service::ServerOptions& options)
       idle_(loop_->memory().in_use()),
       server(service::Server::create(*loop_, programs_, options, &observer_).value()),
       other_host_(std::make_unique<Host>(network_.net, adapter_at(kOther), 2)),
-      other_loop_(*other_host_, in(network_, nullptr)),
+      other_loop_(*other_host_, server_loop(network_, nullptr)),
       other(std::make_unique<OtherClient>(network_, other_loop_, kOurs)) {
   network_.turns.emplace_back([this] {
     EXPECT_TRUE(loop_->run_once(0));

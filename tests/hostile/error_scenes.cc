@@ -51,7 +51,7 @@ void add_forms(Matrix& to) {
                 .client_options = both});
 }
 
-void add_order(Matrix& to) {
+void add_error_order(Matrix& to) {
   to.push_back({.rule = "ERR-06",
                 .did = "sends an ERR_CHUNK in answer to a Reply",
                 .answer = "ignored",
@@ -119,7 +119,7 @@ void add_refusals(Matrix& to) {
 
 void add_error_scenes(Matrix& to) {
   add_forms(to);
-  add_order(to);
+  add_error_order(to);
   add_refusals(to);
 }
 

@@ -17,7 +17,7 @@ Message with_record_mark(Message m) {
 }
 
 // A Call in its Position Zero Read chunk.
-auto long_call(const Bytes& rpc, const Bytes& behind = {}) {
+auto long_call_of(const Bytes& rpc, const Bytes& behind = {}) {
   return [=](AgainstServer& s) {
     s.connect();
     s.exchange();
@@ -112,7 +112,7 @@ void add_payload(Matrix& to) {
   to.push_back({.rule = "HDR-07",
                 .did = "sends an RDMA_NOMSG with 8 bytes behind its header",
                 .answer = "ERR_CHUNK",
-                .server = long_call(scenes::call(2).rpc, Bytes(8))});
+                .server = long_call_of(scenes::call(2).rpc, Bytes(8))});
   to.push_back(
       {.rule = "HDR-07",
        .did = "answers by an RDMA_MSG with nothing behind its header",
@@ -123,11 +123,11 @@ void add_payload(Matrix& to) {
                 .did = "puts a record mark in front of its Call",
                 .answer = "ERR_CHUNK",
                 .server = client_sends(with_record_mark(scenes::call(2)))});
-  to.push_back(
-      {.rule = "HDR-08",
-       .did = "puts a record mark in front of its Call, in the Position Zero Read chunk",
-       .answer = "ERR_CHUNK",
-       .server = long_call(with_record_mark(scenes::call(2, scenes::nfs3::getattr_call(2))).rpc)});
+  to.push_back({.rule = "HDR-08",
+                .did = "puts a record mark in front of its Call, in the Position Zero Read chunk",
+                .answer = "ERR_CHUNK",
+                .server = long_call_of(
+                    with_record_mark(scenes::call(2, scenes::nfs3::getattr_call(2))).rpc)});
   to.push_back({.rule = "HDR-08",
                 .did = "puts a record mark in front of its Reply",
                 .answer = "its Call ends, bad Reply: the RPC message has another XID",
@@ -149,7 +149,7 @@ void add_xid(Matrix& to) {
   to.push_back({.rule = "HDR-02",
                 .did = "sends such a Call by a Position Zero Read chunk",
                 .answer = "ERR_CHUNK",
-                .server = long_call(scenes::call(3).rpc)});
+                .server = long_call_of(scenes::call(3).rpc)});
   to.push_back({.rule = "HDR-02",
                 .did = "answers with another XID in the RPC message",
                 .answer = "its Call ends, bad Reply: the RPC message has another XID",

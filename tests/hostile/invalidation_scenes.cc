@@ -4,12 +4,10 @@ namespace rpcrdma::hostile {
 
 namespace {
 
-constexpr std::uint32_t kCount = 8000;
-
-// The Reply to an NFS READ of kCount bytes, all of which are written.
+// The Reply to an NFS READ of kLongCount bytes, all of which are written.
 Message good_read(AgainstClient& s, const Message& call) {
-  s.write(call.writes[0][0], scenes::pattern(kCount));
-  Message reply = AgainstClient::reply_to(call, scenes::nfs3::read_reply(call.xid, kCount).rpc);
+  s.write(call.writes[0][0], scenes::pattern(kLongCount));
+  Message reply = AgainstClient::reply_to(call, scenes::nfs3::read_reply(call.xid, kLongCount).rpc);
   reply.writes = call.writes;
   return reply;
 }
@@ -28,7 +26,7 @@ void add_invalidation_scenes(Matrix& to) {
                 .answer = "its Call is answered",
                 .client =
                     [](AgainstClient& s) {
-                      const Message call = s.begin_with_read(kCount);
+                      const Message call = s.begin_with_read(kLongCount);
                       Message reply = good_read(s, call);
                       reply.invalidate = call.writes[0][0].handle;
                       s.send(reply);
@@ -38,8 +36,8 @@ void add_invalidation_scenes(Matrix& to) {
                 .did = "invalidates a handle of another Call with its Reply",
                 .answer = "connection ended: a Reply invalidated a handle that is not its Call's",
                 .client = [](AgainstClient& s) {
-                  const Message first = s.begin_with_read(kCount);
-                  const Message second = s.read(kCount);
+                  const Message first = s.begin_with_read(kLongCount);
+                  const Message second = s.read(kLongCount);
                   Message reply = good_read(s, first);
                   reply.invalidate = second.writes[0][0].handle;
                   s.send(reply);
@@ -51,7 +49,7 @@ void add_invalidation_scenes(Matrix& to) {
                     [](AgainstClient& s) {
                       s.accept();
                       s.exchange();
-                      Message reply = good_read(s, s.read(kCount));
+                      Message reply = good_read(s, s.read(kLongCount));
                       reply.invalidate = 0x99;
                       s.send(reply);
                     },
@@ -73,7 +71,7 @@ void add_invalidation_scenes(Matrix& to) {
                 .answer = "its Call ends, ERR_CHUNK: the peer could not read the header, or not "
                           "place the Reply",
                 .client = [](AgainstClient& s) {
-                  const Message call = s.begin_with_read(kCount);
+                  const Message call = s.begin_with_read(kLongCount);
                   Message error = scenes::err_chunk(call.xid);
                   error.invalidate = call.writes[0][0].handle;
                   s.send(error);
@@ -84,7 +82,7 @@ void add_invalidation_scenes(Matrix& to) {
        .answer = "its Call is answered; connection ended: a Write outside of what is exposed to it",
        .client =
            [](AgainstClient& s) {
-             const Message call = s.begin_with_read(kCount);
+             const Message call = s.begin_with_read(kLongCount);
              Message reply = good_read(s, call);
              reply.invalidate = call.writes[0][0].handle;
              s.send(reply);

@@ -7,11 +7,10 @@ namespace rpcrdma::hostile {
 
 namespace {
 
-constexpr std::uint32_t kCount = 8000;
 constexpr const char* kRefusedWrite = "its device refused the Write";
 
 Message read_reply(const Message& call) {
-  Message reply = AgainstClient::reply_to(call, scenes::nfs3::read_reply(call.xid, kCount).rpc);
+  Message reply = AgainstClient::reply_to(call, scenes::nfs3::read_reply(call.xid, kLongCount).rpc);
   reply.writes = call.writes;
   return reply;
 }
@@ -20,7 +19,7 @@ Message read_reply(const Message& call) {
 auto before_reply(
     const std::function<void(AgainstClient& s, const wire::Segment& to)>& operations) {
   return [=](AgainstClient& s) {
-    const Message call = s.begin_with_read(kCount);
+    const Message call = s.begin_with_read(kLongCount);
     operations(s, call.writes[0][0]);
     s.run_for(fabric::kMillisecond);
     if (!s.is_down()) s.send(read_reply(call));
@@ -39,7 +38,7 @@ void add_targets(Matrix& to) {
                 .did = "writes beyond the end of the Write chunk",
                 .answer = "connection ended: a Write outside of what is exposed to it",
                 .client = before_reply([](AgainstClient& s, const wire::Segment& segment) {
-                  s.write(segment, scenes::pattern(kCount + 1));
+                  s.write(segment, scenes::pattern(kLongCount + 1));
                 }),
                 .not_in_recording = kRefusedWrite});
   to.push_back({.rule = "OPS-01",
@@ -60,37 +59,37 @@ void add_targets(Matrix& to) {
                 .not_in_recording = kRefusedWrite});
 }
 
-void add_order(Matrix& to) {
+void add_operation_order(Matrix& to) {
   to.push_back(
       {.rule = "OPS-02",
        .did = "sends the Reply first, and writes its data behind it",
        .answer = "its Call is answered",
        .client =
            [](AgainstClient& s) {
-             const Message call = s.begin_with_read(kCount);
+             const Message call = s.begin_with_read(kLongCount);
              s.send(read_reply(call));
-             s.write(call.writes[0][0], scenes::pattern(kCount));
+             s.write(call.writes[0][0], scenes::pattern(kLongCount));
            },
        .not_in_recording = "it hears of the Reply when it takes it, which is after the Write"});
   to.push_back({.rule = "OPS-03",
                 .did = "writes 100 bytes less than its Reply says",
                 .answer = "its Call is answered",
                 .client = before_reply([](AgainstClient& s, const wire::Segment& segment) {
-                  s.write(segment, scenes::pattern(kCount - 100));
+                  s.write(segment, scenes::pattern(kLongCount - 100));
                 })});
-  to.push_back({.rule = "OPS-03",
-                .did = "answers a WRITE of which it has read the first 200 bytes",
-                .answer = "its Call is answered",
-                .client = [](AgainstClient& s) {
-                  s.accept();
-                  s.exchange();
-                  const Message call = s.write(kCount);
-                  wire::Segment part = call.reads[0].target;
-                  part.length = 200;
-                  s.Stage::read(part);
-                  s.send(
-                      AgainstClient::reply_to(call, scenes::nfs3::write_reply(call.xid, kCount)));
-                }});
+  to.push_back(
+      {.rule = "OPS-03",
+       .did = "answers a WRITE of which it has read the first 200 bytes",
+       .answer = "its Call is answered",
+       .client = [](AgainstClient& s) {
+         s.accept();
+         s.exchange();
+         const Message call = s.write(kLongCount);
+         wire::Segment part = call.reads[0].target;
+         part.length = 200;
+         s.Stage::read(part);
+         s.send(AgainstClient::reply_to(call, scenes::nfs3::write_reply(call.xid, kLongCount)));
+       }});
 }
 
 // The MAD of a REQ, in which the other side's Reads were allowed to be so many.
@@ -117,7 +116,7 @@ void add_packets(Matrix& to) {
                       s.disconnect();
                       s.accept({.initiator_depth = kReads});
                       s.exchange();
-                      wire::Segment part = s.write(kCount).reads[0].target;
+                      wire::Segment part = s.write(kLongCount).reads[0].target;
                       part.length = 200;
                       s.ours().gather_reads = kReads;
                       for (std::uint8_t i = 0; i < kReads; ++i, part.offset += part.length) {
@@ -164,7 +163,7 @@ void add_packets(Matrix& to) {
 
 void add_operation_scenes(Matrix& to) {
   add_targets(to);
-  add_order(to);
+  add_operation_order(to);
   add_packets(to);
 }
 

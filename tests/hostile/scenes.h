@@ -27,6 +27,9 @@ namespace rpcrdma::hostile {
                                             scenes::Xdr().u32(kMicroseconds).bytes()));
 }
 
+// Bytes of data that are too long to come inline.
+inline constexpr std::uint32_t kLongCount = 8000;
+
 // A plain Call with so many bytes of arguments.
 [[nodiscard]] inline Message long_call(std::uint32_t xid, std::size_t arguments) {
   return scenes::call(xid,

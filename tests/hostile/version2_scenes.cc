@@ -10,8 +10,6 @@ using scenes::encode;
 using scenes::version2;
 using wire::RdmaErr;
 
-constexpr std::uint32_t kCount = 8000;
-
 Message error(std::uint32_t xid, RdmaErr code) {
   Message m = version2(scenes::err_chunk(xid));
   m.error = code;
@@ -40,9 +38,10 @@ HostileScene of_client(const char* rule, const std::string& did, const std::stri
 // An NFS READ, answered well but for what `change` makes of it.
 auto nfs_read(const std::function<void(Message& reply, const Message& call)>& change) {
   return [=](AgainstClient& s) {
-    const Message call = s.begin_with_read(kCount);
-    s.write(call.writes[0][0], scenes::pattern(kCount));
-    Message reply = AgainstClient::reply_to(call, scenes::nfs3::read_reply(call.xid, kCount).rpc);
+    const Message call = s.begin_with_read(kLongCount);
+    s.write(call.writes[0][0], scenes::pattern(kLongCount));
+    Message reply =
+        AgainstClient::reply_to(call, scenes::nfs3::read_reply(call.xid, kLongCount).rpc);
     reply.writes = call.writes;
     change(reply, call);
     s.send(reply);
@@ -136,7 +135,7 @@ void add_negotiation(Matrix& to) {
 }
 
 Message read_call(AgainstServer& s) {
-  Message call = version2(scenes::call(2, scenes::nfs3::read_call(2, kCount)));
+  Message call = version2(scenes::call(2, scenes::nfs3::read_call(2, kLongCount)));
   call.writes = {{s.expose(1000)}};
   return call;
 }
@@ -166,7 +165,7 @@ void add_errors(Matrix& to) {
                          [](AgainstClient& s) {
                            s.accept();
                            s.exchange();
-                           Message m = error(s.read(kCount).xid, RdmaErr::kCantReply);
+                           Message m = error(s.read(kLongCount).xid, RdmaErr::kCantReply);
                            m.segment_index = 5;
                            m.length_needed = 9000;
                            s.send(m);

@@ -4,15 +4,15 @@ namespace rpcrdma::hostile {
 
 namespace {
 
-constexpr std::uint32_t kCount = 8000;  // too long to come inline
-
 using Change = std::function<void(Message& reply)>;
 
-// An NFS READ of kCount bytes, `written` of which are written, and the Reply as `change` has it.
-auto nfs_read(const Change& change, std::uint32_t written = kCount) {
+// An NFS READ of kLongCount bytes, `written` of which are written, and the Reply as `change` has
+// it.
+auto nfs_read(const Change& change, std::uint32_t written = kLongCount) {
   return [=](AgainstClient& s) {
-    const Message call = s.begin_with_read(kCount);
-    Message reply = AgainstClient::reply_to(call, scenes::nfs3::read_reply(call.xid, kCount).rpc);
+    const Message call = s.begin_with_read(kLongCount);
+    Message reply =
+        AgainstClient::reply_to(call, scenes::nfs3::read_reply(call.xid, kLongCount).rpc);
     std::uint32_t left = written;
     for (std::size_t i = 0; i < call.writes[0].size(); ++i) {
       const wire::Segment& segment = call.writes[0][i];
@@ -100,22 +100,23 @@ void add_use(Matrix& to) {
                 .did = "fails a READ, and says that all of the Write chunk was written",
                 .answer = "its Call is answered",
                 .client = nfs_read([](Message& r) { r.rpc = failed_read(r.xid); })});
-  to.push_back({.rule = "WR-06",
-                .did = "returns one result in two Write chunks",
-                .answer = "its Call is answered",
-                .client = [](AgainstClient& s) {
-                  s.accept();
-                  s.exchange();
-                  const Message call = s.call(
-                      {.rpc = scenes::nfs3::read_call(0, kCount), .result = kCount, .results = 2});
-                  Message reply =
-                      AgainstClient::reply_to(call, scenes::nfs3::read_reply(call.xid, kCount).rpc);
-                  for (std::size_t i = 0; i < call.writes.size(); ++i) {
-                    s.write(call.writes[i][0], scenes::pattern(kCount));
-                    reply.writes[i][0].length = kCount;
-                  }
-                  s.send(reply);
-                }});
+  to.push_back(
+      {.rule = "WR-06",
+       .did = "returns one result in two Write chunks",
+       .answer = "its Call is answered",
+       .client = [](AgainstClient& s) {
+         s.accept();
+         s.exchange();
+         const Message call = s.call(
+             {.rpc = scenes::nfs3::read_call(0, kLongCount), .result = kLongCount, .results = 2});
+         Message reply =
+             AgainstClient::reply_to(call, scenes::nfs3::read_reply(call.xid, kLongCount).rpc);
+         for (std::size_t i = 0; i < call.writes.size(); ++i) {
+           s.write(call.writes[i][0], scenes::pattern(kLongCount));
+           reply.writes[i][0].length = kLongCount;
+         }
+         s.send(reply);
+       }});
   to.push_back({.rule = "WR-07",
                 .did = "counts roundup in the returned length",
                 .answer = "its Call is answered",

@@ -29,8 +29,8 @@ constexpr std::size_t kFileHeader = 24;
 constexpr std::size_t kRecordHeader = 16;
 
 // `files`: how many the capture stands for.
-Report report_of(const Bytes& capture, std::uint64_t files = 1,
-                 const std::string& expression = "") {
+Report report_of_files(const Bytes& capture, std::uint64_t files = 1,
+                       const std::string& expression = "") {
   auto analysis = std::make_unique<report::Analysis>();
   model::ModelOptions keep;
   if (!expression.empty()) {
@@ -108,7 +108,7 @@ std::vector<Report> reports_of(const Scene& scene, const std::vector<std::uint64
                                const std::string& expression = "") {
   std::vector<Report> list;
   for (const Bytes& part : parts(scene.pcap(), cuts)) {
-    list.push_back(read(json_of(report_of(part, 1, expression))));
+    list.push_back(read(json_of(report_of_files(part, 1, expression))));
   }
   return list;
 }
@@ -139,7 +139,7 @@ TEST(MergeScenes, WhatRestsOnTwoConnectionsIsFound) {
     for (const bool breaks : {true, false}) {
       Scene scene;
       (breaks ? s.breaks : s.keeps)(scene);
-      const Report whole = report_of(scene.pcap(), 2);
+      const Report whole = report_of_files(scene.pcap(), 2);
       for (const std::uint64_t cut : beginnings(whole)) {
         const Report joined = merged(reports_of(scene, {cut}));
         EXPECT_EQ(of_two(joined), of_two(whole)) << s.file() << breaks;
@@ -180,7 +180,7 @@ void three_connections(Scene& s) {
 TEST(MergeScenes, HowReportsAreGroupedDoesNotMatter) {
   Scene scene;
   three_connections(scene);
-  const Report whole = report_of(scene.pcap(), 3);
+  const Report whole = report_of_files(scene.pcap(), 3);
   const std::vector<Report> p = reports_of(scene, beginnings(whole));
   ASSERT_EQ(p.size(), 3U);
   const std::string all = json_of(whole);
@@ -208,7 +208,7 @@ TEST(MergeScenes, WhatLiesBetweenIsPassedOver) {
   second.exchange(2);
   second.exchange(8);
   second.exchange(1);
-  const std::vector<std::string> found = of_two(report_of(scene.pcap()));
+  const std::vector<std::string> found = of_two(report_of_files(scene.pcap()));
   EXPECT_EQ(found.size(), 3U);
   const std::vector<Report> p = reports_of(scene, {end, begin});
   ASSERT_EQ(p.size(), 3U);
@@ -223,7 +223,7 @@ TEST(MergeScenes, AFilterLeavesOutWhatItWouldOfTheWhole) {
     for (const RuleScene& s : all_scenes()) {
       if (s.file() == "FC-08-xid") s.breaks(scene);
     }
-    const Report whole = report_of(scene.pcap(), 2, expression);
+    const Report whole = report_of_files(scene.pcap(), 2, expression);
     EXPECT_EQ(of_two(whole).size(), expression == std::string("rpcrdma.xid == 3") ? 1U : 0U);
     EXPECT_EQ(json_of(merged(reports_of(scene, beginnings(whole), expression))), json_of(whole));
   }
@@ -246,7 +246,7 @@ TEST(MergeScenes, WhatTheBoundCutsOffIsSaid) {
   for (const bool too_late : {false, true}) {
     const auto kept = static_cast<std::uint32_t>(rules::kBegunCalls);
     const Scene scene = late(too_late ? kept : kept - 1);
-    const Report whole = report_of(scene.pcap(), 2);
+    const Report whole = report_of_files(scene.pcap(), 2);
     EXPECT_FALSE(of_two(whole).empty());
     EXPECT_FALSE(whole.reconnects.unsought);
     const Report joined = merged(reports_of(scene, beginnings(whole)));
@@ -263,14 +263,14 @@ TEST(MergeScenes, WhatTheBoundCutsOffIsSaid) {
 TEST(MergeScenes, AnOlderReportIsReadAndTheGapSaid) {
   Scene scene;
   three_connections(scene);
-  const std::vector<Bytes> p = parts(scene.pcap(), beginnings(report_of(scene.pcap())));
-  std::string old = json_of(report_of(p[0]));
+  const std::vector<Bytes> p = parts(scene.pcap(), beginnings(report_of_files(scene.pcap())));
+  std::string old = json_of(report_of_files(p[0]));
   const std::size_t from = old.find("\"reconnects\":");
   const std::size_t to = old.find("\"findings\":", from);
   ASSERT_NE(to, std::string::npos);
   old.erase(from, to - from);
   const Report earlier = read(old);
-  const Report later = read(json_of(report_of(p[1])));
+  const Report later = read(json_of(report_of_files(p[1])));
   EXPECT_THAT(text_of(earlier), Not(HasSubstr("unsought")));
   const Report joined = merged({earlier, later});
   EXPECT_TRUE(joined.reconnects.unsought);
@@ -296,7 +296,7 @@ TEST(MergeScenes, AConnectionInTwoPartsIsSaidOnce) {
   const std::string text = text_of(joined);
   EXPECT_THAT(text, HasSubstr("connection 1: from more than one report"));
   EXPECT_EQ(text.find("more than one report"), text.rfind("more than one report"));
-  EXPECT_THAT(text_of(report_of(scene.pcap())), Not(HasSubstr("more than one report")));
+  EXPECT_THAT(text_of(report_of_files(scene.pcap())), Not(HasSubstr("more than one report")));
   // Of its first Calls nothing is left: it did not begin in the second part.
   EXPECT_EQ(joined.reconnects.begun.size(), 1U);
 }

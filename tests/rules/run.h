@@ -10,6 +10,9 @@
 
 namespace rpcrdma::scenes {
 
+inline constexpr std::int64_t kMillisecond = 1'000'000;  // ns
+inline constexpr std::int64_t kSecond = 1000 * kMillisecond;
+
 struct Outcome {
   std::vector<rules::Finding> findings;
   std::vector<rules::Withheld> withheld;

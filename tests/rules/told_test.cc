@@ -165,14 +165,14 @@ TEST_P(Told, WithoutThePeersOperations) {
   }
 }
 
-std::string test_name(const ::testing::TestParamInfo<RuleScene>& info) {
+std::string events_test_name(const ::testing::TestParamInfo<RuleScene>& info) {
   std::string name = info.param.file();
   std::replace_if(
       name.begin(), name.end(), [](char c) { return c == '-'; }, '_');
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Told, ::testing::ValuesIn(scenes()), test_name);
+INSTANTIATE_TEST_SUITE_P(All, Told, ::testing::ValuesIn(scenes()), events_test_name);
 
 TEST(ToldWithoutThePeersOperations, WhatRestsOnThemIsWithheld) {
   for (const RuleScene& r : all_scenes()) {

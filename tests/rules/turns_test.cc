@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr std::int64_t kMicrosecond = 1000, kMillisecond = 1'000'000;
+constexpr std::int64_t kMicrosecond = 1000;
 constexpr wire::Segment kMemory{0x10, 64, 0x1000};
 
 // The text of what was found, all of it; empty: nothing.

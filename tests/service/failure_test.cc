@@ -15,16 +15,6 @@ using service::echo::Verdict;
 
 constexpr Request kSleepLong{Proc::kSleep, 0, 0, 0, 60'000'000};
 
-// With a server in this thread.
-bool both_until(ClientHost& host, ServerParts& parts, const std::function<bool()>& condition) {
-  return host.until(
-      [&] {
-        EXPECT_TRUE(parts.loop->run_once(0));
-        return condition();
-      },
-      fabric::kMillisecond);
-}
-
 // ----- servers end, and come again
 
 TEST(Restart, CallsAreSentAgainUnderTheirXids) {

@@ -241,4 +241,15 @@ class EchoClient : public service::ClientObserver {
   std::unique_ptr<service::Client> client_;
 };
 
+// With a server in this thread.
+inline bool both_until(ClientHost& host, ServerParts& parts,
+                       const std::function<bool()>& condition) {
+  return host.until(
+      [&] {
+        EXPECT_TRUE(parts.loop->run_once(0));
+        return condition();
+      },
+      fabric::kMillisecond);
+}
+
 }  // namespace rpcrdma::testing

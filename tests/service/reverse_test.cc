@@ -5,7 +5,6 @@ namespace rpcrdma::testing {
 namespace {
 
 using service::callback::Plan;
-using service::callback::Status;
 using service::echo::Proc;
 
 constexpr std::uint64_t kSession = 0x1234567890;
@@ -44,7 +43,7 @@ TEST(Reverse, EveryKindOfCallInBothVersions) {
           std::tuple{Proc::kList, 10U, 5000U}}) {
       const auto started = client.start(plan_of(20, proc, length, items));
       ASSERT_TRUE(started);
-      ASSERT_EQ(started->status, Status::kOk);
+      ASSERT_EQ(started->status, service::callback::Status::kOk);
       const auto result = client.wait(kSession);
       ASSERT_TRUE(result);
       made += 20;
@@ -101,7 +100,7 @@ TEST(Reverse, AClientThatComesBackUnseenTakesItsSessionAlong) {
   plan.count = 0;
   const auto started = second.start(plan);
   ASSERT_TRUE(started);
-  EXPECT_EQ(started->status, Status::kOk);
+  EXPECT_EQ(started->status, service::callback::Status::kOk);
   const auto result = second.wait(kSession);
   ASSERT_TRUE(result);
   EXPECT_EQ(result->right, 2U);
@@ -117,8 +116,8 @@ TEST(Reverse, AnotherClientHasNothingOfASessionWhoseNameItKnows) {
   ASSERT_TRUE(client.start(plan));
   ClientHost other_host(3);
   CallbackClient other(other_host, server, speaking({1, 1}));
-  EXPECT_EQ(other.end(kSession)->status, Status::kNoSession);
-  EXPECT_EQ(other.wait(kSession)->status, Status::kNoSession);
+  EXPECT_EQ(other.end(kSession)->status, service::callback::Status::kNoSession);
+  EXPECT_EQ(other.wait(kSession)->status, service::callback::Status::kNoSession);
   EXPECT_EQ(client.wait(kSession)->right, 2U);
   EXPECT_TRUE(client.lost.empty());
 }
@@ -129,8 +128,8 @@ TEST(Reverse, AServerWithoutReverseCreditsRefuses) {
   CallbackClient client(host, server, speaking({1, 1}));
   const auto started = client.start(plan_of(1, Proc::kNull, 0));
   ASSERT_TRUE(started);
-  EXPECT_EQ(started->status, Status::kRefused);
-  EXPECT_EQ(client.wait(kSession)->status, Status::kNoSession);
+  EXPECT_EQ(started->status, service::callback::Status::kRefused);
+  EXPECT_EQ(client.wait(kSession)->status, service::callback::Status::kNoSession);
 }
 
 // 8167 section 5.3: ERR_CHUNK, and nobody loses the connection for it.
@@ -201,7 +200,8 @@ TEST(Reverse, SessionsAreBoundedAndForgotten) {
     clients.push_back(std::make_unique<CallbackClient>(host, server, speaking({1, 1})));
     Plan plan = plan_of(1, Proc::kNull, 0);
     plan.session = i;
-    EXPECT_EQ(clients.back()->start(plan)->status, i < 2 ? Status::kOk : Status::kTooMany);
+    EXPECT_EQ(clients.back()->start(plan)->status,
+              i < 2 ? service::callback::Status::kOk : service::callback::Status::kTooMany);
   }
   CallbackClient& last = *clients.back();
   clients.erase(clients.begin(), clients.end() - 1);
@@ -218,26 +218,28 @@ TEST(Reverse, OneClientDoesNotTakeTheSessionsOfAll) {
     plan.session = session;
     const auto started = client->start(plan);
     EXPECT_TRUE(started);
-    return std::pair{std::move(client), started ? started->status : Status::kNoSession};
+    return std::pair{std::move(client),
+                     started ? started->status : service::callback::Status::kNoSession};
   };
   ClientHost host;
   ClientHost other(3);
   const auto first = start(host, 1);
   const auto second = start(host, 2);
-  EXPECT_EQ(first.second, Status::kOk);
-  EXPECT_EQ(second.second, Status::kOk);
-  EXPECT_EQ(start(host, 3).second, Status::kTooMany);
-  EXPECT_EQ(start(other, 3).second, Status::kOk);
+  EXPECT_EQ(first.second, service::callback::Status::kOk);
+  EXPECT_EQ(second.second, service::callback::Status::kOk);
+  EXPECT_EQ(start(host, 3).second, service::callback::Status::kTooMany);
+  EXPECT_EQ(start(other, 3).second, service::callback::Status::kOk);
   // With the end of one there is a place again.
-  EXPECT_EQ(second.first->end(2)->status, Status::kOk);
-  EXPECT_EQ(start(host, 3).second, Status::kOk);
+  EXPECT_EQ(second.first->end(2)->status, service::callback::Status::kOk);
+  EXPECT_EQ(start(host, 3).second, service::callback::Status::kOk);
 }
 
 TEST(Reverse, WhatIsToGoOnHasToHaveBegun) {
   CallbackServer server(with_reverse());
   ClientHost host;
   CallbackClient client(host, server, speaking({1, 1}));
-  EXPECT_EQ(client.start(plan_of(0, Proc::kNull, 0))->status, Status::kNoSession);
+  EXPECT_EQ(client.start(plan_of(0, Proc::kNull, 0))->status,
+            service::callback::Status::kNoSession);
   EXPECT_EQ(server.callback->sessions(), 0U);
 }
 

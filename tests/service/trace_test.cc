@@ -16,14 +16,13 @@ namespace {
 using service::echo::Proc;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using trace::EventType;
 
 struct Event {
   trace::EventHeader header;
   std::vector<std::uint8_t> bytes;
 
   [[nodiscard]] trace::EventView view() const { return trace::view_event(bytes).value(); }
-  [[nodiscard]] EventType type() const { return static_cast<EventType>(header.type); }
+  [[nodiscard]] trace::EventType type() const { return static_cast<trace::EventType>(header.type); }
   [[nodiscard]] std::string tail() const {
     const auto v = view();
     return {v.tail.begin(), v.tail.end()};
@@ -44,7 +43,7 @@ class Events {
       all.push_back({h, {bytes.begin(), bytes.end()}});
     });
   }
-  [[nodiscard]] std::vector<Event> of(EventType type) {
+  [[nodiscard]] std::vector<Event> of(trace::EventType type) {
     take();
     std::vector<Event> some;
     std::ranges::copy_if(all, std::back_inserter(some),
@@ -60,16 +59,6 @@ service::LoopOptions told_to(Events& events) {
   service::LoopOptions options;
   options.tracer = &events.tracer;
   return options;
-}
-
-// With a server in this thread.
-bool both_until(ClientHost& host, ServerParts& parts, const std::function<bool()>& condition) {
-  return host.until(
-      [&] {
-        EXPECT_TRUE(parts.loop->run_once(0));
-        return condition();
-      },
-      fabric::kMillisecond);
 }
 
 std::vector<std::uint8_t> part(const Event& event, std::size_t begin, std::size_t end) {
@@ -97,8 +86,8 @@ TEST(ServiceTrace, ConnectionsAreToldThoughNobodyListens) {
   ASSERT_THAT(of_server.all, SizeIs(2));
   ASSERT_THAT(of_client.all, SizeIs(2));
   for (const Events* events : {&of_server, &of_client}) {
-    EXPECT_EQ(events->all[0].type(), EventType::kConnection);
-    EXPECT_EQ(events->all[1].type(), EventType::kConnectionEnd);
+    EXPECT_EQ(events->all[0].type(), trace::EventType::kConnection);
+    EXPECT_EQ(events->all[1].type(), trace::EventType::kConnectionEnd);
     EXPECT_EQ(events->all[0].header.connection, events->all[1].header.connection);
     EXPECT_EQ(events->all[0].header.connection >> 24U, events == &of_server ? 1U : 2U);
     EXPECT_LE(events->all[0].header.time, events->all[1].header.time);
@@ -154,7 +143,7 @@ TEST(ServiceTrace, AConnectionThatFailsIsToldFromOneThatIsClosed) {
   while (parts.server->connections() != 0 && parts.loop->now() < end) {
     ASSERT_TRUE(parts.loop->run_once(fabric::kSecond));
   }
-  const auto ends = of_server.of(EventType::kConnectionEnd);
+  const auto ends = of_server.of(trace::EventType::kConnectionEnd);
   ASSERT_THAT(ends, SizeIs(2));
   EXPECT_EQ(ends[0].as<trace::ConnectionEnd>().failed, 0);
   EXPECT_EQ(ends[0].as<trace::ConnectionEnd>().side, trace::kPeer);
@@ -176,7 +165,7 @@ TEST(ServiceTrace, ConnectionsThatDoNotCome) {
   options.max_attempts = 1;
   EchoClient second(host, options);
   ASSERT_TRUE(both_until(host, *parts, [&] { return second.client().closed(); }));
-  auto ends = of_client.of(EventType::kConnectionEnd);
+  auto ends = of_client.of(trace::EventType::kConnectionEnd);
   ASSERT_THAT(ends, SizeIs(1));
   auto end = ends[0].as<trace::ConnectionEnd>();
   EXPECT_EQ(end.side, trace::kPeer);
@@ -190,7 +179,7 @@ TEST(ServiceTrace, ConnectionsThatDoNotCome) {
   EXPECT_EQ(end.peer, own_address(kServerHost).gid());
   EXPECT_EQ(end.port, 20049);
   EXPECT_EQ(end.active, 1);
-  ends = of_server.of(EventType::kConnectionEnd);
+  ends = of_server.of(trace::EventType::kConnectionEnd);
   ASSERT_THAT(ends, SizeIs(1));
   end = ends[0].as<trace::ConnectionEnd>();
   EXPECT_EQ(end.side, trace::kHere);
@@ -201,7 +190,7 @@ TEST(ServiceTrace, ConnectionsThatDoNotCome) {
   EXPECT_EQ(end.peer, own_address(1).gid());
   EXPECT_EQ(end.port, 20049);
   EXPECT_EQ(end.active, 0);
-  const auto connections = of_server.of(EventType::kConnection);
+  const auto connections = of_server.of(trace::EventType::kConnection);
   ASSERT_THAT(connections, SizeIs(1));
   EXPECT_NE(connections[0].header.connection, ends[0].header.connection);
   // Without private data of one side it is as if there were none.
@@ -213,11 +202,11 @@ TEST(ServiceTrace, ConnectionsThatDoNotCome) {
   // The server ends.
   parts.reset();
   ASSERT_TRUE(host.until([&] { return first.client().up() == 0; }));
-  ends = of_server.of(EventType::kConnectionEnd);
+  ends = of_server.of(trace::EventType::kConnectionEnd);
   ASSERT_THAT(ends, SizeIs(2));
   EXPECT_EQ(ends[1].as<trace::ConnectionEnd>().side, trace::kHere);
   EXPECT_EQ(ends[1].as<trace::ConnectionEnd>().established, 1);
-  ends = of_client.of(EventType::kConnectionEnd);
+  ends = of_client.of(trace::EventType::kConnectionEnd);
   ASSERT_GE(ends.size(), 2U);
   EXPECT_EQ(ends[1].as<trace::ConnectionEnd>().side, trace::kPeer);
   EXPECT_EQ(ends[1].as<trace::ConnectionEnd>().established, 1);
@@ -247,29 +236,29 @@ TEST(ServiceTrace, TheLayersTellOneStory) {
   for (Events* events : {&of_server, &of_client}) {
     events->take();
     // All of a connection stands between its begin and its end.
-    std::map<std::uint32_t, std::vector<EventType>> types;
+    std::map<std::uint32_t, std::vector<trace::EventType>> types;
     for (const Event& e : events->all) types[e.header.connection].push_back(e.type());
     // What they share is the memory that their pool registered.
-    EXPECT_THAT(types[0], ::testing::Each(EventType::kRegistration));
+    EXPECT_THAT(types[0], ::testing::Each(trace::EventType::kRegistration));
     EXPECT_THAT(types[0], ::testing::Not(IsEmpty()));
     types.erase(0);
     EXPECT_THAT(types, SizeIs(2));
     for (const auto& [connection, told] : types) {
-      EXPECT_EQ(told.front(), EventType::kConnection);
-      EXPECT_EQ(told.back(), EventType::kConnectionEnd);
-      EXPECT_EQ(std::ranges::count(told, EventType::kConnection), 1);
-      EXPECT_EQ(std::ranges::count(told, EventType::kConnectionEnd), 1);
+      EXPECT_EQ(told.front(), trace::EventType::kConnection);
+      EXPECT_EQ(told.back(), trace::EventType::kConnectionEnd);
+      EXPECT_EQ(std::ranges::count(told, trace::EventType::kConnection), 1);
+      EXPECT_EQ(std::ranges::count(told, trace::EventType::kConnectionEnd), 1);
     }
-    EXPECT_THAT(events->of(EventType::kError), IsEmpty());
-    EXPECT_THAT(events->of(EventType::kCall), SizeIs(60));
-    EXPECT_THAT(events->of(EventType::kCallEnd), SizeIs(60));
-    EXPECT_THAT(events->of(EventType::kMessage), SizeIs(120));
+    EXPECT_THAT(events->of(trace::EventType::kError), IsEmpty());
+    EXPECT_THAT(events->of(trace::EventType::kCall), SizeIs(60));
+    EXPECT_THAT(events->of(trace::EventType::kCallEnd), SizeIs(60));
+    EXPECT_THAT(events->of(trace::EventType::kMessage), SizeIs(120));
   }
   // Bytes of operations by handle: what the responder posted and what the requester saw of it, in
   // more parts.
   const auto bytes_of = [](Events& events, std::uint8_t side) {
     std::map<std::pair<trace::Transfer, std::uint32_t>, std::uint64_t> bytes;
-    for (const Event& e : events.of(EventType::kOperation)) {
+    for (const Event& e : events.of(trace::EventType::kOperation)) {
       const auto o = e.as<trace::Operation>();
       EXPECT_EQ(o.side, side);
       bytes[{o.kind, o.handle}] += o.length;
@@ -280,13 +269,14 @@ TEST(ServiceTrace, TheLayersTellOneStory) {
   EXPECT_THAT(posted, ::testing::Not(IsEmpty()));
   EXPECT_EQ(posted, bytes_of(of_client, trace::kPeer));
   // What was exposed is withdrawn.
-  EXPECT_EQ(of_client.of(EventType::kExpose).size(), of_client.of(EventType::kWithdraw).size());
+  EXPECT_EQ(of_client.of(trace::EventType::kExpose).size(),
+            of_client.of(trace::EventType::kWithdraw).size());
   // Each message on one side is the other's.
   std::multiset<std::string> sent, received;
-  for (const Event& e : of_server.of(EventType::kMessage)) {
+  for (const Event& e : of_server.of(trace::EventType::kMessage)) {
     if (e.as<trace::Message>().side == trace::kHere) sent.insert(e.tail());
   }
-  for (const Event& e : of_client.of(EventType::kMessage)) {
+  for (const Event& e : of_client.of(trace::EventType::kMessage)) {
     if (e.as<trace::Message>().side == trace::kPeer) received.insert(e.tail());
   }
   EXPECT_EQ(sent, received);
@@ -302,7 +292,7 @@ TEST(ServiceTrace, DeclaredFaultsUnderTheirConnection) {
     echo.call({Proc::kNull, 0, 0, 0, 0});
     ASSERT_TRUE(both_until(host, parts, [&] { return echo.done.size() == echo.made; }));
   }
-  const auto faults = of_server.of(EventType::kFault);
+  const auto faults = of_server.of(trace::EventType::kFault);
   ASSERT_THAT(faults, SizeIs(2));
   // Of the connection manager's packets nobody knows.
   EXPECT_EQ(faults[0].tail(), "delay dir=out op=cm-rep by=1us");
@@ -310,17 +300,17 @@ TEST(ServiceTrace, DeclaredFaultsUnderTheirConnection) {
   EXPECT_EQ(faults[0].as<trace::Fault>().outgoing, 1);
   EXPECT_EQ(faults[1].tail(), "drop dir=in op=send msg=2 attempt=1");
   EXPECT_EQ(faults[1].header.connection,
-            of_server.of(EventType::kConnection).at(0).header.connection);
+            of_server.of(trace::EventType::kConnection).at(0).header.connection);
   EXPECT_EQ(faults[1].as<trace::Fault>().outgoing, 0);
   EXPECT_EQ(faults[1].as<trace::Fault>().action,
             static_cast<std::uint8_t>(soft::FaultAction::kDrop));
   // And what came of it.
-  const auto below = of_client.of(EventType::kFabric);
+  const auto below = of_client.of(trace::EventType::kFabric);
   ASSERT_GE(below.size(), 2U);
   EXPECT_EQ(below[0].as<trace::Fabric>().kind, trace::FabricKind::kTimeout);
   EXPECT_EQ(below[1].as<trace::Fabric>().kind, trace::FabricKind::kRetransmission);
   EXPECT_EQ(below[0].header.connection,
-            of_client.of(EventType::kConnection).at(0).header.connection);
+            of_client.of(trace::EventType::kConnection).at(0).header.connection);
 }
 
 }  // namespace

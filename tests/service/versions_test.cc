@@ -19,7 +19,7 @@ service::ClientOptions client_of(Versions versions) {
   return o;
 }
 
-void some_calls(EchoClient& echo) {
+void calls_of_all_sizes(EchoClient& echo) {
   for (std::uint32_t i = 0; i < 3; ++i) {
     echo.call({Proc::kEcho, 700 + i, 0, i, 0});
     echo.call({Proc::kEcho, 3000 + i, 0, i, 0});
@@ -42,7 +42,7 @@ TEST(VersionsOverAConnection, TheHighestThatBothSpeak) {
     RunningServer server(server_of(row.server));
     ClientHost host;
     EchoClient echo(host, client_of(row.client));
-    some_calls(echo);
+    calls_of_all_sizes(echo);
     const service::ClientCounters counters = echo.client().counters();
     EXPECT_EQ(counters.requester.renegotiated, row.renegotiated);
     EXPECT_EQ(counters.lost, 0U);
@@ -83,12 +83,12 @@ TEST(VersionsOverAConnection, WhatAServerLacksIsRemembered) {
   auto server = std::make_unique<RunningServer>(server_of({1, 1}));
   ClientHost host;
   EchoClient echo(host, client_of({1, 2}));
-  some_calls(echo);
+  calls_of_all_sizes(echo);
   EXPECT_EQ(server->stop().responder.error_version, 1U);
   server.reset();
   ASSERT_TRUE(host.until([&] { return echo.client().up() == 0; }));
   server = std::make_unique<RunningServer>(server_of({1, 1}));
-  some_calls(echo);
+  calls_of_all_sizes(echo);
   EXPECT_EQ(server->stop().responder.error_version, 0U);
 }
 
