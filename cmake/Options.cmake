@@ -74,6 +74,10 @@ endif()
 
 add_library(rpcrdma_flags INTERFACE)
 target_compile_options(rpcrdma_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow)
+# GCC takes each file of a group for a header, in which types of anonymous namespaces would be a mistake.
+if(RPCRDMA_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  target_compile_options(rpcrdma_flags INTERFACE -Wno-subobject-linkage)
+endif()
 if(RPCRDMA_WERROR)
   target_compile_options(rpcrdma_flags INTERFACE -Werror)
 endif()

@@ -49,7 +49,7 @@ void send_frames(const std::vector<std::string>& frames) {
 }
 
 // What does not depend on when and where a message was captured.
-std::vector<std::string> gist(const std::string& lines) {
+std::vector<std::string> gist_of_packets(const std::string& lines) {
   std::vector<std::string> all;
   for (const nlohmann::json& m : json_lines(lines)) {
     if (m["kind"] == "finding") continue;
@@ -85,7 +85,7 @@ class LiveCapture : public ::testing::Test {
   }
   std::string out() const { return read_file(folder_.file("out")); }
   std::vector<std::string> expected() const {
-    return gist(run("RPCRDMA decode --json " + whole_).out);
+    return gist_of_packets(run("RPCRDMA decode --json " + whole_).out);
   }
 
   TemporaryFolder folder_;
@@ -96,7 +96,7 @@ class LiveCapture : public ::testing::Test {
 TEST_F(LiveCapture, DecodesAsFromAFile) {
   ASSERT_NO_FATAL_FAILURE(run_whole({"--json"}));
   EXPECT_GE(expected().size(), 100U);
-  EXPECT_EQ(gist(out()), expected());
+  EXPECT_EQ(gist_of_packets(out()), expected());
 }
 
 TEST_F(LiveCapture, LinesAreThoseOfDecode) {
@@ -113,20 +113,20 @@ TEST_F(LiveCapture, WritesAFileThatIsRead) {
   EXPECT_EQ(out(), "");
   const Result r = run("RPCRDMA decode --json " + file);
   EXPECT_EQ(r.err, "");
-  EXPECT_EQ(gist(r.out), expected());
+  EXPECT_EQ(gist_of_packets(r.out), expected());
 }
 
 TEST_F(LiveCapture, WritesToStandardOutput) {
   ASSERT_NO_FATAL_FAILURE(run_whole({"-w", "-"}));
   const Result r = run("RPCRDMA decode --json - <" + folder_.file("out"));
-  EXPECT_EQ(gist(r.out), expected()) << r.err;
+  EXPECT_EQ(gist_of_packets(r.out), expected()) << r.err;
 }
 
 TEST_F(LiveCapture, WritesAndPrints) {
   const std::string file = folder_.file("new.pcapng");
   ASSERT_NO_FATAL_FAILURE(run_whole({"-w", file, "--print", "--json"}));
-  EXPECT_EQ(gist(out()), expected());
-  EXPECT_EQ(gist(run("RPCRDMA decode --json " + file).out), expected());
+  EXPECT_EQ(gist_of_packets(out()), expected());
+  EXPECT_EQ(gist_of_packets(run("RPCRDMA decode --json " + file).out), expected());
 }
 
 TEST_F(LiveCapture, RingKeepsTheNewestFiles) {
@@ -136,7 +136,7 @@ TEST_F(LiveCapture, RingKeepsTheNewestFiles) {
   EXPECT_EQ(std::count(names.out.begin(), names.out.end(), '\n'), 3) << names.out;
   const std::vector<std::string> all = expected();
   const std::vector<std::string> kept =
-      gist(run("RPCRDMA decode --json " + folder_.file("ring_*.pcapng")).out);
+      gist_of_packets(run("RPCRDMA decode --json " + folder_.file("ring_*.pcapng")).out);
   ASSERT_GT(kept.size(), 10U);
   ASSERT_LT(kept.size(), all.size());
 }

@@ -14,10 +14,10 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const std::string kFolder = std::string(RPCRDMA_TEST_CAPTURES) + "/dialects/";
+const std::string kDialects = std::string(RPCRDMA_TEST_CAPTURES) + "/dialects/";
 
 std::string file(const DialectScene& scene) {
-  return kFolder + scene.name + ".pcap";
+  return kDialects + scene.name + ".pcap";
 }
 json analyzed(const std::string& arguments) {
   return e2e::try_parse_json(e2e::run("RPCRDMA analyze --json " + arguments).out);
@@ -45,10 +45,10 @@ TEST(Dialects, DecodePrintsWhatIsExpected) {
     now += "\n## " + d.name + "\n\n```\n" + r.out + "```\n";
   }
   if (std::getenv("RPCRDMA_WRITE_EXPECTED") != nullptr) {
-    e2e::write_file(kFolder + "EXPECTED.md", now);
+    e2e::write_file(kDialects + "EXPECTED.md", now);
     return;
   }
-  EXPECT_EQ(e2e::read_file(kFolder + "EXPECTED.md"), now);
+  EXPECT_EQ(e2e::read_file(kDialects + "EXPECTED.md"), now);
 }
 
 TEST(Dialects, TheTreeHasAllFieldsAndNothingMalformed) {

@@ -12,7 +12,7 @@
 namespace rpcrdma::scenes {
 namespace {
 
-const std::string kFolder = std::string(RPCRDMA_TEST_CAPTURES) + "/rules/";
+const std::string kRuleCaptures = std::string(RPCRDMA_TEST_CAPTURES) + "/rules/";
 
 // The lines of `text` that name the rule, without leading spaces.
 std::vector<std::string> lines_about(const std::string& text, const std::string& rule) {
@@ -35,7 +35,8 @@ std::string table() {
       "Made by rule_captures_test; see README.md.\n\n| capture | line |\n|---|---|\n";
   for (const RuleScene& s : all_scenes()) {
     const std::string profile = s.profile == rules::Profile::k5666 ? "--profile 5666 " : "";
-    const e2e::Result r = e2e::run("RPCRDMA analyze " + profile + kFolder + s.file() + ".pcap");
+    const e2e::Result r =
+        e2e::run("RPCRDMA analyze " + profile + kRuleCaptures + s.file() + ".pcap");
     EXPECT_TRUE(r.status == 0 || r.status == 1) << s.file() << ": " << r.err;
     EXPECT_EQ(r.err, "") << s.file();
     const std::vector<std::string> lines = lines_about(r.out, s.rule);
@@ -47,7 +48,7 @@ std::string table() {
 
 TEST(RuleCaptures, AnalyzePrintsWhatIsExpected) {
   const std::string now = table();
-  const std::string path = kFolder + "EXPECTED.md";
+  const std::string path = kRuleCaptures + "EXPECTED.md";
   if (std::getenv("RPCRDMA_WRITE_EXPECTED") != nullptr) {
     e2e::write_file(path, now);
     return;
@@ -58,7 +59,7 @@ TEST(RuleCaptures, AnalyzePrintsWhatIsExpected) {
 TEST(RuleCaptures, NoFileIsLeftOver) {
   std::set<std::string> known{"README.md", "EXPECTED.md"};
   for (const RuleScene& s : all_scenes()) known.insert(s.file() + ".pcap");
-  for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
+  for (const auto& entry : std::filesystem::directory_iterator(kRuleCaptures)) {
     EXPECT_EQ(known.count(entry.path().filename().string()), 1U) << entry.path();
   }
 }

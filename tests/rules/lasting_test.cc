@@ -57,7 +57,7 @@ const report::Finding* find(const Report& r, const std::string& rule) {
   return it == r.findings.end() ? nullptr : &*it;
 }
 
-// What is found while a scene is read, and when by the capture's clock.
+// What is seen while a scene is read, and when by the capture's clock.
 struct LiveFinding {
   std::int64_t at_ns = 0;
   std::string rule, text;
@@ -65,12 +65,12 @@ struct LiveFinding {
   rules::Span span;
 };
 
-std::vector<LiveFinding> found_while_read(const Scene& scene) {
-  std::vector<LiveFinding> found;
+std::vector<LiveFinding> seen_while_read(const Scene& scene) {
+  std::vector<LiveFinding> seen;
   std::int64_t now = 0;
   rules::Findings findings(
       {rules::Profile::k8166, [&](const rules::Occurrence& o) {
-         found.push_back({now, o.rule.name, o.text, o.evidence.course, o.evidence.span});
+         seen.push_back({now, o.rule.name, o.text, o.evidence.course, o.evidence.span});
        }});
   rules::Checker checker(findings);
   report::Pipeline pipeline(checker, {});
@@ -82,15 +82,15 @@ std::vector<LiveFinding> found_while_read(const Scene& scene) {
     now = frame.time_ns;
     pipeline.frame(frame);
   }
-  return found;
+  return seen;
 }
 
-const LiveFinding* find(const std::vector<LiveFinding>& found, const std::string& rule,
+const LiveFinding* find(const std::vector<LiveFinding>& seen, const std::string& rule,
                         rules::Course course = rules::Course::kFound) {
-  const auto it = std::find_if(found.begin(), found.end(), [&](const LiveFinding& t) {
+  const auto it = std::find_if(seen.begin(), seen.end(), [&](const LiveFinding& t) {
     return t.rule == rule && t.course == course;
   });
-  return it == found.end() ? nullptr : &*it;
+  return it == seen.end() ? nullptr : &*it;
 }
 
 // A second of ordinary Calls.
@@ -166,10 +166,10 @@ TEST(Hung, IsFoundWhileNothingComes) {
   Connection& c = s.connect();
   for (std::uint32_t xid = 1; xid <= 20; ++xid) c.exchange(xid);
   c.call(call(21));
-  std::vector<std::string> found;
+  std::vector<std::string> seen;
   rules::Findings findings({rules::Profile::k8166, [&](const rules::Occurrence& o) {
                               if (o.evidence.course != rules::Course::kFound) return;
-                              found.push_back(o.rule.name);
+                              seen.push_back(o.rule.name);
                             }});
   rules::Checker checker(findings);
   report::Pipeline pipeline(checker, {});
@@ -179,11 +179,11 @@ TEST(Hung, IsFoundWhileNothingComes) {
   capture::Frame frame;
   while (*(*source)->next(frame)) pipeline.frame(frame);
   pipeline.time(frame.time_ns + kSecond / 2);
-  EXPECT_TRUE(found.empty());
+  EXPECT_TRUE(seen.empty());
   pipeline.time(frame.time_ns + 2 * kSecond);
-  EXPECT_EQ(found, std::vector<std::string>{"STALL"});
+  EXPECT_EQ(seen, std::vector<std::string>{"STALL"});
   pipeline.time(frame.time_ns + 10 * kSecond);
-  EXPECT_EQ(found.size(), 1U);
+  EXPECT_EQ(seen.size(), 1U);
 }
 
 // An idle connection, a pause that nobody notices, and a responder that takes its time each time.
@@ -251,12 +251,12 @@ TEST(Lately, AStormLateInAHealthyLifeIsFoundWhileItLasts) {
   for (int i = 0; i < 20; ++i) lossy_second(s, c, xid);
   for (int i = 0; i < kBefore; ++i) healthy_second(s, c, xid);
   c.disconnect();
-  const std::vector<LiveFinding> found = found_while_read(s);
-  const LiveFinding* const begin = find(found, "RETX-STORM");
+  const std::vector<LiveFinding> seen = seen_while_read(s);
+  const LiveFinding* const begin = find(seen, "RETX-STORM");
   ASSERT_NE(begin, nullptr);
   EXPECT_LE(begin->at_ns - kStart, (kBefore + 15) * kSecond);
   EXPECT_NEAR(static_cast<double>(begin->span.since_ns - kStart), kBefore * 1e9, 1.1e9);
-  const LiveFinding* const end = find(found, "RETX-STORM", rules::Course::kEnds);
+  const LiveFinding* const end = find(seen, "RETX-STORM", rules::Course::kEnds);
   ASSERT_NE(end, nullptr);
   EXPECT_NEAR(static_cast<double>(end->span.until_ns - kStart), (kBefore + 20) * 1e9, 1.1e9);
   const Report r = report_of(s.pcap());
@@ -283,7 +283,7 @@ TEST(Lately, ALossNowAndThenIsNoStorm) {
     c.acks = true;
     c.reply(reply(xid++));
   }
-  EXPECT_EQ(find(found_while_read(s), "RETX-STORM"), nullptr);
+  EXPECT_EQ(find(seen_while_read(s), "RETX-STORM"), nullptr);
 }
 
 TEST(Lately, NoReceiveIsFoundWhileItLastsAndOnceAgainLater) {
@@ -339,8 +339,8 @@ TEST(Lately, StarvationLateInAHealthyLifeIsFound) {
     s.wait(10 * kMillisecond);
     answer(xid - 2);
   }
-  const std::vector<LiveFinding> found = found_while_read(s);
-  const LiveFinding* const found = find(found, "CREDIT-STARVED");
+  const std::vector<LiveFinding> seen = seen_while_read(s);
+  const LiveFinding* const found = find(seen, "CREDIT-STARVED");
   ASSERT_NE(found, nullptr);
   EXPECT_LE(found->at_ns - kStart, 115 * kSecond);
 }
@@ -355,8 +355,8 @@ TEST(Lately, AResponderThatGetsSlowIsFound) {
     s.wait(200 * kMillisecond);
     c.reply(reply(xid++));
   }
-  const std::vector<LiveFinding> found = found_while_read(s);
-  const LiveFinding* const found = find(found, "SLOW-PEER");
+  const std::vector<LiveFinding> seen = seen_while_read(s);
+  const LiveFinding* const found = find(seen, "SLOW-PEER");
   ASSERT_NE(found, nullptr);
   EXPECT_LE(found->at_ns - kStart, 215 * kSecond);
 }

@@ -80,7 +80,7 @@ bool is_elsewhere(const Frame& frame, const Frames& ours, const Frames& plain, b
   });
 }
 
-std::vector<std::string> captures() {
+std::vector<std::string> all_captures() {
   std::vector<std::string> names;
   const std::filesystem::path root = RPCRDMA_TEST_CAPTURES;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
@@ -127,7 +127,7 @@ TEST_P(WiresharkShowsNoLess, RpcAndNfsThanWithoutThePlugin) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Captures, WiresharkShowsNoLess, ::testing::ValuesIn(captures()),
+INSTANTIATE_TEST_SUITE_P(Captures, WiresharkShowsNoLess, ::testing::ValuesIn(all_captures()),
                          [](const auto& instance) {
                            std::string name = instance.param;
                            std::replace_if(
@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(Captures, WiresharkShowsNoLess, ::testing::ValuesIn(cap
                          });
 
 TEST(WiresharkCompleteness, HasCapturesInWhichTheBuiltInDissectorShowsMessages) {
-  EXPECT_GT(captures().size(), 300U);
+  EXPECT_GT(all_captures().size(), 300U);
   std::size_t with_messages = 0;
   for (const char* name : {"cases/tunnel-or-link-vxlan.pcap", "cases/tunnel-or-link-ppp.pcap",
                            "cases/b14-icrc-wrong-all.pcap", "cases/protocol-c14-one-way.pcap"}) {

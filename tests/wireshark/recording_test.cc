@@ -120,7 +120,7 @@ void expect_same_findings(const std::string& seen, const std::string& expected,
   }
 }
 
-void expect_same(const std::string& file) {
+void expect_same_events(const std::string& file) {
   const Row names = split(kColumns, "-e ");
   std::map<std::string, Row> shown;  // by frame
   for (const Row& row : fields("-2 -r " + Tshark::instance().copy(file) + kColumns)) {
@@ -156,8 +156,8 @@ TEST(Recordings, OfBothEndsAreShownAsDecodeTells) {
   EXPECT_EQ(r.status, 0) << r.err;
   serving.signal(SIGINT);
   EXPECT_EQ(serving.finish(), 0) << serving.out;
-  expect_same(ours);
-  expect_same(theirs);
+  expect_same_events(ours);
+  expect_same_events(theirs);
 }
 
 }  // namespace
