@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include <rpcrdma/decode/decoder.h>
 #include <rpcrdma/decode/json_sink.h>

@@ -9,8 +9,8 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include <rpcrdma/decode/json_sink.h>
 #include <rpcrdma/decode/text_sink.h>
+#include <rpcrdma/decode/utf8.h>
 #include <rpcrdma/report/context.h>
 #include <rpcrdma/trace_live/endpoints.h>
 

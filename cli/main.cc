@@ -18,6 +18,8 @@
 
 #include <rpcrdma/command_line/parse.h>
 
+#include <rpcrdma/version/version.h>
+
 namespace rpcrdma::cli {
 namespace {
 
@@ -34,7 +36,7 @@ bool output_written() {
 int run_command(int argc, char** argv) {
   command_line::Command program("rpcrdma",
                                 "See what RPC-over-RDMA peers really say to each other.");
-  program.version("rpcrdma " RPCRDMA_VERSION);
+  program.version(fmt::format("rpcrdma {}", version::text()));
   program.example("rpcrdma analyze nfs.pcap", "What a capture holds, and what is wrong in it.");
   program.example("rpcrdma capture -i eth0", "The messages on an interface as they come.");
   program.example("source <(rpcrdma completion bash)",

@@ -8,6 +8,7 @@
 #include "parse.h"
 #include "rpc_program.h"
 #include "rpcbind_option.h"
+#include "service_manager.h"
 
 #include <algorithm>
 #include <array>
@@ -222,6 +223,12 @@ std::optional<ServePlan> parse(const ServeOptions& options) {
                    metrics_address};
 }
 
+// A service manager that cannot be notified is no reason not to serve.
+template <typename T>
+void complain_of(const capture::Expected<T>& notified) {
+  if (!notified) complain(fmt::format("serve: {}", notified.error().message));
+}
+
 int serve(const ServeOptions& options, const ServePlan& plan, Tracing& tracing) {
   trace::Tracer* const tracer = tracing.add();
   const auto refused = [](const fabric::Error& error) {
@@ -296,11 +303,18 @@ int serve(const ServeOptions& options, const ServePlan& plan, Tracing& tracing) 
     fmt::print("metrics at http://{}:{}/metrics\n", plan.metrics->address.to_string(),
                plan.metrics->port);
   }
+  const auto manager = ServiceManager::from_environment();
+  complain_of(manager);
+  if (manager) {
+    complain_of(manager->ready(
+        fmt::format("listening on {}", server_text(plan.address, plan.endpoint.port))));
+  }
   fabric::Expected<void> result;
   while (result && !Interrupt::came()) {
     const auto going = (*loop)->run_once();
     if (!going) result = tl::unexpected(going.error());
   }
+  if (manager) complain_of(manager->stopping());
   // First of all, so that nobody is sent here who would not be let in.
   if (announcement) {
     if (const auto gone = announcement->withdraw(); !gone) {
@@ -390,7 +404,8 @@ Run add_serve(command_line::Command& command) {
       "NFS is not served. With --null-program nfs:4 NFS clients find a server that answers, and "
       "that "
       "can do nothing for them.\n"
-      "Prints a line when it listens. Ctrl-C ends it, with a summary.");
+      "Prints a line when it listens, and notifies systemd or another service manager, which "
+      "NOTIFY_SOCKET names. Ctrl-C ends it, with a summary.");
   command.example("rpcrdma serve --listen 127.0.0.1", "For clients on this machine.");
   command.example("rpcrdma serve --listen 10.0.0.1 --fault 'drop dir=out rate=0.01 seed=7'",
                   "Lose every hundredth packet that is sent.");

@@ -1,68 +1,58 @@
 # One target a folder: a target sees the headers of those it links and of no others, so an include
 # against the direction of dependencies does not build.
 
-# What most libraries include, compiled once for all of their kind where a build only serves tests. In
-# the others each file shows that it includes what it needs.
-function(rpcrdma_library_headers kind)
-  if(TARGET rpcrdma_${kind}_headers)
-    return()
+# rpcrdma_unity(TARGET BATCH): with RPCRDMA_UNITY its files are compiled in groups of so many, each of which
+# reads a header once. So names differ between the files of a target, in anonymous namespaces too.
+function(rpcrdma_unity target batch)
+  if(RPCRDMA_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
   endif()
-  find_package(fmt REQUIRED GLOBAL)
-  find_package(tl-expected REQUIRED GLOBAL)
-  set(empty ${CMAKE_BINARY_DIR}/rpcrdma_${kind}_headers.cc)
-  file(CONFIGURE OUTPUT ${empty} CONTENT "\n")
-  add_library(rpcrdma_${kind}_headers STATIC EXCLUDE_FROM_ALL ${empty})
-  target_link_libraries(rpcrdma_${kind}_headers PRIVATE rpcrdma_flags fmt::fmt tl::expected)
-  target_compile_options(rpcrdma_${kind}_headers PRIVATE -pthread ${ARGN})
-  target_precompile_headers(rpcrdma_${kind}_headers PRIVATE
-    <algorithm> <array> <atomic> <deque> <functional> <map> <memory> <optional> <span> <string>
-    <string_view> <thread> <unordered_map> <utility> <variant> <vector>
-    <fmt/format.h> <tl/expected.hpp>)
 endfunction()
 
-# rpcrdma_library(NAME [OWN_HEADERS] [GLUE] SOURCES ... LINK ... PRIVATE_LINK ...)
-# The folder's public headers live in include/rpcrdma/NAME. OWN_HEADERS: it compiles others in advance.
-# GLUE: no fuzzer reaches it, and little time is spent in it; sanitized, to optimize it takes longer
+# rpcrdma_library(NAME [GLUE] SOURCES ... LINK ... PRIVATE_LINK ...)
+# The folder's public headers live in include/rpcrdma/NAME. GLUE: no fuzzer reaches it, and little time is spent in it; sanitized, to optimize it takes longer
 # than it runs.
 function(rpcrdma_library name)
-  cmake_parse_arguments(arg "OWN_HEADERS;GLUE" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
-  add_library(rpcrdma_${name} STATIC ${arg_SOURCES})
+  cmake_parse_arguments(arg "GLUE" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
+  # Another project builds what it links.
+  set(on_demand)
+  if(NOT PROJECT_IS_TOP_LEVEL AND NOT RPCRDMA_INSTALL_LIBRARY)
+    set(on_demand EXCLUDE_FROM_ALL)
+  endif()
+  add_library(rpcrdma_${name} STATIC ${on_demand} ${arg_SOURCES})
   add_library(rpcrdma::${name} ALIAS rpcrdma_${name})
-  target_include_directories(rpcrdma_${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/include
-                                             PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-  target_link_libraries(rpcrdma_${name} PUBLIC ${arg_LINK}
-    PRIVATE rpcrdma_flags rpcrdma_hardening ${arg_PRIVATE_LINK})
+  target_compile_features(rpcrdma_${name} PUBLIC cxx_std_20)
+  target_include_directories(rpcrdma_${name}
+    PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
+           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+    PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  rpcrdma_installed_links(private rpcrdma_flags rpcrdma_hardening ${arg_PRIVATE_LINK})
+  target_link_libraries(rpcrdma_${name} PUBLIC ${arg_LINK} PRIVATE ${private})
+  rpcrdma_install_library(${name})
   if(RPCRDMA_WHOLE_PROGRAM)
-    target_compile_options(rpcrdma_${name} PRIVATE -flto=auto -ffat-lto-objects)
+    target_compile_options(rpcrdma_${name} PRIVATE -flto=auto ${RPCRDMA_LTO_OBJECTS})
   endif()
-  set(kind library)
-  set(options)
+  rpcrdma_unity(rpcrdma_${name} 8)
   if(arg_GLUE AND RPCRDMA_SANITIZE)
-    set(kind glue)
-    set(options -O0)
+    target_compile_options(rpcrdma_${name} PRIVATE -O0)
   elseif(RPCRDMA_FUZZ)
-    set(options -fsanitize=fuzzer-no-link)
-  endif()
-  target_compile_options(rpcrdma_${name} PRIVATE ${options})
-  if(RPCRDMA_SANITIZE AND NOT arg_OWN_HEADERS)
-    rpcrdma_library_headers(${kind} ${options})
-    target_precompile_headers(rpcrdma_${name} REUSE_FROM rpcrdma_${kind}_headers)
-    # What is defined for the headers has to be for who takes them, and the other way round: also for
-    # who uses no fmt and no threads.
-    target_compile_definitions(rpcrdma_${name} PRIVATE
-      $<TARGET_PROPERTY:fmt::fmt,INTERFACE_COMPILE_DEFINITIONS>)
-    target_compile_options(rpcrdma_${name} PRIVATE -pthread)
+    target_compile_options(rpcrdma_${name} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
 endfunction()
 
 # What people run, and what tests it as it is shipped: all that stands under tests.
-add_custom_target(programs)
-add_custom_target(system_tests DEPENDS programs)
+if(PROJECT_IS_TOP_LEVEL)
+  add_custom_target(programs)
+  add_custom_target(system_tests DEPENDS programs)
+endif()
 
 # rpcrdma_program(TARGET): one that people run, optimized as a whole and hardened.
 function(rpcrdma_program target)
-  add_dependencies(programs ${target})
+  if(PROJECT_IS_TOP_LEVEL)
+    add_dependencies(programs ${target})
+  endif()
   target_link_libraries(${target} PRIVATE rpcrdma_hardening)
+  rpcrdma_unity(${target} 8)
   if(RPCRDMA_WHOLE_PROGRAM)
     target_compile_options(${target} PRIVATE -flto=auto -fno-fat-lto-objects)
     target_link_options(${target} PRIVATE -flto=auto -O3)
@@ -80,28 +70,6 @@ function(rpcrdma_tool target)
   endif()
 endfunction()
 
-# GoogleTest's headers and what tests include most, compiled once for all tests. The program exists to
-# hold them: what is compiled in advance serves those with its own options alone, and -fPIE is one.
-function(rpcrdma_test_headers)
-  if(TARGET rpcrdma_test_headers)
-    return()
-  endif()
-  find_package(fmt REQUIRED GLOBAL)
-  find_package(tl-expected REQUIRED GLOBAL)
-  find_package(nlohmann_json REQUIRED GLOBAL)
-  set(main ${CMAKE_BINARY_DIR}/rpcrdma_test_headers.cc)
-  file(CONFIGURE OUTPUT ${main} CONTENT "int main() {}\n")
-  add_executable(rpcrdma_test_headers EXCLUDE_FROM_ALL ${main})
-  target_link_libraries(rpcrdma_test_headers PRIVATE GTest::gmock_main fmt::fmt tl::expected
-    nlohmann_json::nlohmann_json rpcrdma_flags)
-  target_compile_options(rpcrdma_test_headers PRIVATE -O0)
-  target_precompile_headers(rpcrdma_test_headers PRIVATE
-    <algorithm> <array> <atomic> <deque> <filesystem> <fstream> <functional> <map> <memory>
-    <optional> <random> <set> <span> <sstream> <string> <string_view> <thread> <unordered_map>
-    <utility> <variant> <vector>
-    <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp> <tl/expected.hpp>)
-endfunction()
-
 # rpcrdma_test(NAME [OPTIMIZED] [SHARDS N] SOURCES ... LINK ...): GoogleTest cases, each found by
 # ctest on its own, or with RPCRDMA_TESTS_BY_PROGRAM all of a program, or of one of its N shards, as
 # one. OPTIMIZED: the test's own work is much. Those under tests have the label "system".
@@ -115,26 +83,24 @@ function(rpcrdma_test name)
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_compile_definitions(${name} PRIVATE
-    RPCRDMA_TEST_CAPTURES="${CMAKE_SOURCE_DIR}/tests/captures")
+    RPCRDMA_TEST_CAPTURES="${PROJECT_SOURCE_DIR}/tests/captures")
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock_main rpcrdma_flags)
   # What is tested is optimized; to optimize the tests takes longer than to run them.
   if(arg_OPTIMIZED)
     target_compile_options(${name} PRIVATE -O2)
   elseif(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
     target_compile_options(${name} PRIVATE -O0)
-    rpcrdma_test_headers()
-    target_precompile_headers(${name} REUSE_FROM rpcrdma_test_headers)
-    # As the headers were compiled: also for tests that use no fmt.
-    target_compile_definitions(${name} PRIVATE
-      $<TARGET_PROPERTY:fmt::fmt,INTERFACE_COMPILE_DEFINITIONS>)
   endif()
+  rpcrdma_unity(${name} 10)
   if(RPCRDMA_WHOLE_PROGRAM)
     target_link_options(${name} PRIVATE -fno-lto)
   endif()
   set(label unit)
-  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${CMAKE_SOURCE_DIR}/tests/")
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests/")
     set(label system)
-    add_dependencies(system_tests ${name})
+    if(PROJECT_IS_TOP_LEVEL)
+      add_dependencies(system_tests ${name})
+    endif()
   endif()
   if(NOT RPCRDMA_TESTS_BY_PROGRAM)
     gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300 LABELS ${label})
@@ -161,7 +127,7 @@ function(rpcrdma_fuzzer name)
   target_link_libraries(${name} PRIVATE ${arg_LINK} rpcrdma_flags)
   target_compile_options(${name} PRIVATE -fsanitize=fuzzer-no-link)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
   if(NOT TARGET fuzzers)
     add_custom_target(fuzzers)
   endif()

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include <rpcrdma/gui_text/plain_text.h>
+#include <rpcrdma/version/version.h>
 
 namespace {
 
@@ -31,7 +32,9 @@ int main(int argc, char** argv) {
   const QApplication app(argc, argv);
   QCoreApplication::setApplicationName("rpcrdma-gui");
   QCoreApplication::setOrganizationName("rpcrdma");
-  QCoreApplication::setApplicationVersion(RPCRDMA_VERSION);
+  const std::string_view version = rpcrdma::version::text();
+  QCoreApplication::setApplicationVersion(
+      QString::fromUtf8(version.data(), static_cast<qsizetype>(version.size())));
   QApplication::setWindowIcon(QIcon(":/rpcrdma-gui.svg"));
   QCommandLineParser options;
   options.setApplicationDescription(

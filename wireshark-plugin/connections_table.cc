@@ -37,7 +37,7 @@ using Put = void (*)(stat_tap_table*, TableRows&, const ConnectionRow&);
 // While a capture is being read its connections change with every message. Of a window that shows
 // them meanwhile each change is told; tshark prints them at the end.
 template <Put kPut>
-void frame(stat_tap_table* table, TableRows& rows, const Tapped& tapped) {
+void put_of_frame(stat_tap_table* table, TableRows& rows, const Tapped& tapped) {
   if (tapped.note == nullptr || tapped.note->connection == 0) return;
   const std::uint32_t id = tapped.note->connection;
   const bool known = rows.row.count(id) != 0;
@@ -48,7 +48,7 @@ void frame(stat_tap_table* table, TableRows& rows, const Tapped& tapped) {
 }
 
 template <Put kPut>
-void complete(stat_tap_table* table, TableRows& rows) {
+void put_all(stat_tap_table* table, TableRows& rows) {
   const notes::Session* const s = session();
   if (s == nullptr) return;
   std::vector<std::uint64_t> ids;
@@ -82,8 +82,8 @@ TableKind connections_table() {
            {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Least granted", "%u"},
            {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Most granted", "%u"},
            {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Most in use", "%u"}},
-          frame<put_connection>,
-          complete<put_connection>};
+          put_of_frame<put_connection>,
+          put_all<put_connection>};
 }
 
 TableKind chunks_table() {
@@ -98,8 +98,8 @@ TableKind chunks_table() {
            {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Reply chunks", "%u"},
            {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Bytes in Replies", "%u"},
            {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Operations elsewhere", "%u"}},
-          frame<put_chunks>,
-          complete<put_chunks>};
+          put_of_frame<put_chunks>,
+          put_all<put_chunks>};
 }
 
 }  // namespace rpcrdma::wireshark

@@ -22,8 +22,8 @@ int row_of(srt_stat_table* table, const char* label) {
   return row;
 }
 
-tap_packet_status on_frame(void* data, packet_info* pinfo, epan_dissect_t* edt, const void* queued,
-                           tap_flags_t flags) {
+tap_packet_status on_answer(void* data, packet_info* pinfo, epan_dissect_t* edt, const void* queued,
+                            tap_flags_t flags) {
   (void)flags;
   (void)edt;
   const auto& tapped = *static_cast<const Tapped*>(queued);
@@ -55,7 +55,7 @@ void open_table(struct register_srt* srt, GArray* tables) {
 }  // namespace
 
 void register_response_times() {
-  register_srt_table(registered.protocol, nullptr, 1, on_frame, open_table, nullptr);
+  register_srt_table(registered.protocol, nullptr, 1, on_answer, open_table, nullptr);
 }
 
 }  // namespace rpcrdma::wireshark

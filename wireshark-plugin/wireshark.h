@@ -1,4 +1,4 @@
-// Wireshark's headers, and what differs between its versions: 4.0 (Debian 12), 4.2 and 4.4.
+// Wireshark's headers, and what differs between its versions: 4.0 (Debian 12) to 4.6.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include <arpa/inet.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/capture/address.h>
 #include <rpcrdma/wire/endian.h>

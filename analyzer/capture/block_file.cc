@@ -12,12 +12,6 @@
 namespace rpcrdma::capture {
 namespace {
 
-std::uint32_t word(std::span<const std::uint8_t> bytes, std::size_t at) {
-  std::uint32_t value = 0;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
-
 // Where writing continues; -1 where what was written cannot be changed any more.
 std::int64_t place_in(int fd) {
   const int flags = ::fcntl(fd, F_GETFL);
@@ -40,9 +34,9 @@ int BlockFile::write(std::span<const std::uint8_t> blocks) {
     }
   }
   for (std::size_t at = 0; at < blocks.size();) {
-    const std::size_t length = word(blocks, at + 4);
+    const std::size_t length = pcapng_word(blocks, at + 4);
     if (length > written - at) break;
-    if (word(blocks, at) == kEnhancedPacket) {
+    if (pcapng_word(blocks, at) == kEnhancedPacket) {
       last_packet_ = whole_;
       ++packets_;
     }
@@ -50,7 +44,7 @@ int BlockFile::write(std::span<const std::uint8_t> blocks) {
     at += length;
     torn_ = written - at;
   }
-  if (written < blocks.size() && word(blocks, 4) > written) torn_ = written;
+  if (written < blocks.size() && pcapng_word(blocks, 4) > written) torn_ = written;
   return why;
 }
 

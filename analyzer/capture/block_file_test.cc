@@ -16,7 +16,7 @@ namespace rpcrdma::capture {
 namespace {
 
 constexpr std::size_t kData = 100;
-constexpr std::size_t kPacket = 32 + kData;
+constexpr std::size_t kPacketBytes = 32 + kData;
 
 // A file that can grow to so many bytes, as on a disk that is full then.
 class BlockFileTest : public ::testing::Test {
@@ -79,7 +79,7 @@ TEST_F(BlockFileTest, OneThatIsFullEndsWithWhatItLacks) {
   const std::size_t front = head().bytes().size();
   BlockFile file{FileDescriptor(fd_)};
   ASSERT_EQ(file.write(head().bytes()), 0);
-  limit(front + 5 * kPacket - 1);
+  limit(front + 5 * kPacketBytes - 1);
   EXPECT_EQ(file.write(packets(10).bytes()), EFBIG);
   EXPECT_EQ(file.packets(), 4U);
   file.end_full(loss_of(file));
@@ -97,7 +97,7 @@ TEST_F(BlockFileTest, TheLastPacketMakesRoomForStatistics) {
   BlockFile file{FileDescriptor(fd_)};
   ASSERT_EQ(file.write(head().bytes()), 0);
   ASSERT_EQ(file.write(packets(4).bytes()), 0);
-  limit(front + 4 * kPacket);
+  limit(front + 4 * kPacketBytes);
   EXPECT_EQ(file.write(packets(6).bytes()), EFBIG);
   file.end_full(loss_of(file));
   file.end_full(loss_of(file));

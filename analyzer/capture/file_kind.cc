@@ -9,12 +9,12 @@ namespace {
 
 using namespace std::string_view_literals;
 
-struct Kind {
+struct Signature {
   std::string_view magic;
   const char* name;
 };
 
-constexpr auto kKinds = std::to_array<Kind>({
+constexpr auto kSignatures = std::to_array<Signature>({
     {"\xfd"
      "7zXZ"sv,
      "an xz-compressed file (decompress it first)"},
@@ -58,8 +58,8 @@ std::string hex(std::span<const std::uint8_t> bytes) {
 }  // namespace
 
 std::string file_kind(std::span<const std::uint8_t> start) {
-  for (const Kind& kind : kKinds) {
-    if (starts_with(start, kind.magic)) return kind.name;
+  for (const Signature& s : kSignatures) {
+    if (starts_with(start, s.magic)) return s.name;
   }
   if (std::all_of(start.begin(), start.end(), [](std::uint8_t b) { return b == 0; })) {
     return "a file of zeros";

@@ -1,4 +1,5 @@
 #include "pcapng_reader.h"
+#include "written_file.h"
 
 #include <cerrno>
 #include <cstring>
@@ -12,13 +13,6 @@
 #include <rpcrdma/capture/pcapng_blocks.h>
 
 namespace rpcrdma::capture {
-namespace {
-
-constexpr std::size_t kFlushBytes = std::size_t{256} << 10;
-constexpr mode_t kOnlyTheUser = 0600;
-
-}  // namespace
-
 struct FrameFile::Impl {
   struct Known {
     std::uint32_t file;
@@ -62,7 +56,7 @@ FrameFile::~FrameFile() = default;
 Expected<std::unique_ptr<FrameFile>> FrameFile::temporary(const std::string& folder) {
   auto impl = std::make_unique<Impl>();
   impl->name = "a file in " + folder;
-  impl->fd = FileDescriptor(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kOnlyTheUser));
+  impl->fd = FileDescriptor(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kFileMode));
   if (impl->fd.get() < 0) {  // a file system without such files
     std::string path = folder + "/rpcrdma.XXXXXX";
     impl->fd = FileDescriptor(::mkostemp(path.data(), O_CLOEXEC));
@@ -78,7 +72,7 @@ Expected<std::unique_ptr<FrameFile>> FrameFile::create(const std::string& path) 
   auto impl = std::make_unique<Impl>();
   impl->name = impl->path = path;
   impl->fd =
-      FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOnlyTheUser));
+      FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode));
   if (impl->fd.get() < 0) return fail(path + ": " + std::strerror(errno));
   impl->blocks.section();
   return std::unique_ptr<FrameFile>(new FrameFile(std::move(impl)));

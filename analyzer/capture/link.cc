@@ -1,3 +1,5 @@
+#include "ip_numbers.h"
+
 #include <algorithm>
 
 #include <rpcrdma/capture/link.h>
@@ -22,22 +24,9 @@ constexpr std::size_t kSllBytes = 16;
 constexpr std::size_t kSll2Bytes = 20;
 constexpr std::size_t kErfBytes = 16;
 
-constexpr int kMaxTags = 8;
-constexpr int kMaxExtensions = 8;
-
-constexpr std::uint16_t kEtherIpv4 = 0x0800;
-constexpr std::uint16_t kEtherIpv6 = 0x86dd;
-constexpr std::uint16_t kEtherRoceV1 = 0x8915;
 constexpr std::uint16_t kEtherVlan = 0x8100;
 constexpr std::uint16_t kEtherQinq = 0x88a8;
 constexpr std::uint16_t kEtherQinqOld = 0x9100;
-
-// IP protocol numbers and IPv6 next headers.
-constexpr std::uint8_t kHopByHop = 0;
-constexpr std::uint8_t kUdp = 17;
-constexpr std::uint8_t kRouting = 43;
-constexpr std::uint8_t kIpv6Fragment = 44;
-constexpr std::uint8_t kDestinationOptions = 60;
 
 constexpr std::uint8_t kGrhNextIba = 0x1b;  // IBA section 8.3: IBA transport
 

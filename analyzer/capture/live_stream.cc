@@ -1,3 +1,5 @@
+#include "pcapng_format.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -13,14 +15,6 @@ namespace rpcrdma::capture {
 namespace {
 
 constexpr std::size_t kAtOnce = std::size_t{256} << 10;
-constexpr std::uint32_t kSection = 0x0a0d0d0a;
-constexpr std::uint32_t kInterface = 1;
-
-std::uint32_t word(std::span<const std::uint8_t> bytes, std::size_t at) {
-  std::uint32_t value = 0;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
 
 }  // namespace
 
@@ -56,10 +50,10 @@ std::optional<LiveStream::Clock::time_point> LiveStream::deadline() const {
 void LiveStream::parse(std::span<const std::uint8_t> blocks,
                        const std::function<void(const Frame&)>& take) {
   while (!head_whole_ && !blocks.empty()) {
-    const std::uint32_t type = word(blocks, 0);
-    head_whole_ = type != kSection && type != kInterface;
+    const std::uint32_t type = pcapng_word(blocks, 0);
+    head_whole_ = type != kPcapngSectionHeader && type != kInterfaceDescription;
     if (head_whole_) break;
-    const std::size_t length = word(blocks, 4);
+    const std::size_t length = pcapng_word(blocks, 4);
     capture_.insert(capture_.end(), blocks.begin(),
                     blocks.begin() + static_cast<std::ptrdiff_t>(length));
     head_ += length;

@@ -1,10 +1,20 @@
 // Numbers of the pcapng format (draft-ietf-opsawg-pcapng section 4) that reader and writer share.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <string_view>
 
 namespace rpcrdma::capture {
+
+// A field in the byte order of this machine, in which our own files and live streams are written.
+inline std::uint32_t pcapng_word(std::span<const std::uint8_t> bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
 
 inline constexpr std::uint32_t kPcapngSectionHeader =
     0x0a0d0d0a;  // reads alike in both byte orders

@@ -1,4 +1,5 @@
 #include "pcapng_format.h"
+#include "written_file.h"
 
 #include <algorithm>
 #include <array>
@@ -21,9 +22,7 @@
 namespace rpcrdma::capture {
 namespace {
 
-constexpr std::size_t kFlushBytes = std::size_t{256} << 10;
 constexpr std::int64_t kFlushNs = 1'000'000'000;
-constexpr mode_t kOnlyTheUser = 0600;
 
 // dumpcap's form: what stands before the last dot, number, local time, the dot and what follows.
 std::string ring_name(const std::string& path, std::uint64_t number, std::int64_t now_ns) {
@@ -52,7 +51,7 @@ class FileRecorder final : public Recorder {
       fd = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
     } else {
       file_ = options_.ring.on() ? ring_name(options_.path, ++number_, now_ns) : options_.path;
-      fd = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOnlyTheUser);
+      fd = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode);
     }
     if (fd < 0) return fail(file_ + ": " + std::strerror(errno));
     if (out_) earlier_frames_ += out_->packets();

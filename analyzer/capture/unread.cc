@@ -1,3 +1,5 @@
+#include "ip_numbers.h"
+
 #include <algorithm>
 #include <cstring>
 #include <span>
@@ -5,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/capture/unread.h>
 #include <rpcrdma/wire/endian.h>
@@ -55,9 +57,6 @@ constexpr Entry kEtherTypes[] = {
     {0x8899, Kind::kNothing},  // Realtek loop detection
     {0x9000, Kind::kNothing},  // loopback test
 };
-constexpr std::uint16_t kEtherIpv4 = 0x0800;
-constexpr std::uint16_t kEtherIpv6 = 0x86dd;
-constexpr std::uint16_t kEtherRoceV1 = 0x8915;
 constexpr std::uint16_t kFirstEtherType = 0x0600;  // below: a length, IEEE 802.3
 
 // IANA's protocol numbers, in IPv4 and in IPv6.
@@ -68,7 +67,6 @@ constexpr Entry kInIpv6[] = {{4, Kind::kFourInSix}, {41, Kind::kSixInSix}, {50, 
                              {51, Kind::kIpsec},    {97, Kind::kEtherIp},  {115, Kind::kL2tp},
                              {137, Kind::kMpls},    {143, Kind::kSrv6}};
 constexpr std::uint8_t kTcp = 6;
-constexpr std::uint8_t kUdp = 17;
 constexpr std::uint8_t kGre = 47;
 
 // GRE's protocol types of ERSPAN: type I and II, type III.
@@ -153,8 +151,6 @@ Unread ipv4(Bytes ip, LinkResult result) {
 
 Unread ipv6(Bytes ip, LinkResult result) {
   constexpr std::size_t kHeader = 40;
-  constexpr int kMaxExtensions = 8;
-  constexpr std::uint8_t kHopByHop = 0, kRouting = 43, kFragmentHeader = 44, kOptions = 60;
   constexpr std::uint8_t kSegmentRouting = 4;  // RFC 8754
   if (ip.size() < kHeader) return {};
   const Bytes src = ip.subspan(8, 16), dst = ip.subspan(24, 16);
@@ -162,15 +158,15 @@ Unread ipv6(Bytes ip, LinkResult result) {
   std::size_t at = kHeader;
   bool routed = false;
   for (int i = 0; i < kMaxExtensions && at + 8 <= ip.size(); ++i) {
-    if (next == kFragmentHeader) {
+    if (next == kIpv6Fragment) {
       const std::uint64_t datagram = mix(mix(mix(kSeed, src), dst), ip.subspan(at + 4, 4));
       if (result == LinkResult::kFragment) return {Kind::kFragment, 0, datagram};
       if (load_be16(ip.data() + at + 2) >> 3 != 0) return {Kind::kLaterFragment, 0, datagram};
-    } else if (next != kHopByHop && next != kRouting && next != kOptions) {
+    } else if (next != kHopByHop && next != kRouting && next != kDestinationOptions) {
       break;
     }
     routed |= next == kRouting && ip[at + 2] == kSegmentRouting;
-    const std::size_t length = next == kFragmentHeader ? 8 : (std::size_t{ip[at + 1]} + 1) * 8;
+    const std::size_t length = next == kIpv6Fragment ? 8 : (std::size_t{ip[at + 1]} + 1) * 8;
     next = ip[at];
     at += length;
   }
@@ -180,7 +176,6 @@ Unread ipv6(Bytes ip, LinkResult result) {
 }
 
 Unread by_ethertype(std::uint16_t type, Bytes payload, LinkResult result) {
-  constexpr int kMaxTags = 8;
   for (int tags = 0; tags < kMaxTags; ++tags) {
     if (type != 0x8100 && type != 0x88a8 && type != 0x9100) break;
     if (payload.size() < 4) return {};

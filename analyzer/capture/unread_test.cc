@@ -9,7 +9,7 @@
 namespace rpcrdma::capture {
 namespace {
 
-const std::string kMacs = "020000000002 020000000001 ";
+const std::string kMacsHex = "020000000002 020000000001 ";
 const std::string kIpv6Addresses =
     "fe800000000000000000000000000001 fe800000000000000000000000000002";
 
@@ -40,7 +40,7 @@ std::string name(LinkType link, const std::string& hex) {
   return u.kind == UnreadKind::kNothing ? "" : unread_name(u.kind, u.detail);
 }
 std::string ethernet(const std::string& hex) {
-  return name(LinkType::kEthernet, kMacs + hex);
+  return name(LinkType::kEthernet, kMacsHex + hex);
 }
 
 TEST(UnreadFrame, IsATunnelByItsUdpPort) {
@@ -95,7 +95,7 @@ TEST(UnreadFrame, OtherLinksAreLookedIntoAlike) {
 
 TEST(UnreadFrame, RoceIsNone) {
   const Judged j = judge(LinkType::kEthernet,
-                         kMacs +
+                         kMacsHex +
                              "0800 45 02 0030 0000 4000 40 11 0000 0a000001 0a000002 "
                              "c001 12b7 001c 0000 04000000 00000011 00000001 01020304 aabbccdd");
   EXPECT_EQ(j.result, LinkResult::kRoce);
@@ -104,7 +104,7 @@ TEST(UnreadFrame, RoceIsNone) {
 std::map<std::string, std::uint64_t> counted(const std::vector<std::string>& frames) {
   UnreadFrames all;
   for (const std::string& hex : frames) {
-    all.note(judge(LinkType::kEthernet, kMacs + "0800 " + hex).unread);
+    all.note(judge(LinkType::kEthernet, kMacsHex + "0800 " + hex).unread);
   }
   return all.by_name();
 }

@@ -5,8 +5,6 @@
 namespace rpcrdma::decode {
 namespace {
 
-constexpr std::size_t kWord = 4;
-
 void segment_fields(const FieldWriter& out, std::size_t offset, const wire::Segment& segment) {
   out.word(FieldId::kSegmentHandle, offset, segment.handle);
   out.word(FieldId::kSegmentLength, offset + 4, segment.length);
@@ -37,10 +35,10 @@ void read_chunk(const FieldWriter& out, std::size_t offset, const wire::ReadList
   for (std::uint32_t i = first; i < end; ++i, offset += wire::kReadEntryBytes) {
     const wire::ReadSegment entry = reads[i];
     Summary line;
-    out.open(FieldId::kSegment, offset + kWord, wire::kReadEntryBytes - kWord,
+    out.open(FieldId::kSegment, offset + kWordBytes, wire::kReadEntryBytes - kWordBytes,
              describe_segment(line, entry.target).view());
-    out.word(FieldId::kReadPosition, offset + kWord, entry.position);
-    segment_fields(out, offset + 2 * kWord, entry.target);
+    out.word(FieldId::kReadPosition, offset + kWordBytes, entry.position);
+    segment_fields(out, offset + 2 * kWordBytes, entry.target);
     out.close();
   }
   out.close();
@@ -49,11 +47,11 @@ void read_chunk(const FieldWriter& out, std::size_t offset, const wire::ReadList
 // `offset` is that of the count word.
 std::size_t chunk_segments(const FieldWriter& out, std::size_t offset, FieldId chunk_id,
                            FieldId count_id, const wire::WriteChunkView& chunk) {
-  const std::size_t length = kWord + chunk.size() * wire::kSegmentBytes;
+  const std::size_t length = kWordBytes + chunk.size() * wire::kSegmentBytes;
   out.open(chunk_id, offset, length,
            describe_chunk(wire::total_length(chunk), chunk.size()).view());
   out.word(count_id, offset, chunk.size());
-  std::size_t at = offset + kWord;
+  std::size_t at = offset + kWordBytes;
   for (const wire::Segment segment : chunk) {
     Summary line;
     out.open(FieldId::kSegment, at, wire::kSegmentBytes, describe_segment(line, segment).view());
@@ -69,7 +67,7 @@ std::size_t chunk_segments(const FieldWriter& out, std::size_t offset, FieldId c
 
 std::size_t read_list(const FieldWriter& out, std::size_t offset, FieldId count_id,
                       const wire::ReadListView& reads) {
-  const std::size_t length = reads.size() * wire::kReadEntryBytes + kWord;
+  const std::size_t length = reads.size() * wire::kReadEntryBytes + kWordBytes;
   out.number(count_id, offset, length, reads.size());
   for (std::uint32_t first = 0; first < reads.size();) {
     std::uint32_t end = first + 1;
@@ -82,23 +80,23 @@ std::size_t read_list(const FieldWriter& out, std::size_t offset, FieldId count_
 
 std::size_t write_list(const FieldWriter& out, std::size_t offset,
                        const wire::WriteListView& writes) {
-  std::size_t end = offset + kWord;
+  std::size_t end = offset + kWordBytes;
   for (const wire::WriteChunkView chunk : writes) {
-    end += 2 * kWord + chunk.size() * wire::kSegmentBytes;
+    end += 2 * kWordBytes + chunk.size() * wire::kSegmentBytes;
   }
   out.number(FieldId::kWriteCount, offset, end - offset, writes.size());
   std::size_t at = offset;
   for (const wire::WriteChunkView chunk : writes) {
-    at = chunk_segments(out, at + kWord, FieldId::kWriteChunk, FieldId::kWriteSegments, chunk);
+    at = chunk_segments(out, at + kWordBytes, FieldId::kWriteChunk, FieldId::kWriteSegments, chunk);
   }
   return end;
 }
 
 void reply_chunk(const FieldWriter& out, std::size_t offset,
                  const std::optional<wire::WriteChunkView>& chunk) {
-  out.number(FieldId::kReplyPresent, offset, kWord, chunk.has_value() ? 1 : 0);
+  out.number(FieldId::kReplyPresent, offset, kWordBytes, chunk.has_value() ? 1 : 0);
   if (chunk) {
-    chunk_segments(out, offset + kWord, FieldId::kReplyChunk, FieldId::kReplyCount, *chunk);
+    chunk_segments(out, offset + kWordBytes, FieldId::kReplyChunk, FieldId::kReplyCount, *chunk);
   }
 }
 

@@ -3,11 +3,14 @@
 
 #include "field_writer.h"
 
+#include <cstddef>
 #include <optional>
 
 #include <rpcrdma/wire/chunks.h>
 
 namespace rpcrdma::decode {
+
+inline constexpr std::size_t kWordBytes = 4;
 
 // Of the list whose first marker stands at `offset`; the first two give the offset behind it.
 // `count_id`: the field of how many segments it has.

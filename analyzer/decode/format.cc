@@ -2,7 +2,7 @@
 #include <chrono>
 
 #include <arpa/inet.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <netinet/in.h>
 
 #include <rpcrdma/decode/schema.h>

@@ -4,9 +4,11 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <rpcrdma/decode/decoder.h>
 #include <rpcrdma/decode/json_sink.h>
+#include <rpcrdma/decode/utf8.h>
 
 namespace rpcrdma::decode {
 namespace {

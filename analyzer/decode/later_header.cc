@@ -7,8 +7,6 @@
 namespace rpcrdma::decode {
 namespace {
 
-constexpr std::size_t kWord = 4;
-
 // In the order of the bytes: each function begins where the one before has ended.
 class LaterFields {
  public:
@@ -36,7 +34,7 @@ class LaterFields {
  private:
   void word(FieldId id, std::uint32_t value, const char* name = nullptr) {
     out_.word(id, at_, value, name);
-    at_ += kWord;
+    at_ += kWordBytes;
   }
 
   void dialect() { out_.text(FieldId::kDialect, wire::dialect_name(h_.dialect)); }
@@ -45,13 +43,13 @@ class LaterFields {
     if (!h_.flags) return;
     const std::uint32_t f = *h_.flags;
     const auto bit = [&](FieldId id, std::uint32_t flag) {
-      out_.number(id, at_, kWord, (f & flag) != 0 ? 1 : 0);
+      out_.number(id, at_, kWordBytes, (f & flag) != 0 ? 1 : 0);
     };
     out_.word(FieldId::kFlags, at_, f);
     bit(FieldId::kFlagResponse, wire::kFlagResponse);
     bit(FieldId::kFlagMore, wire::kFlagMore);
     bit(FieldId::kFlagTpMore, wire::kFlagTpMore);
-    at_ += kWord;
+    at_ += kWordBytes;
   }
 
   // Only where it is a word of its own.
@@ -94,21 +92,21 @@ class LaterFields {
   void optional() {
     direction();
     word(FieldId::kOptType, h_.opttype);
-    out_.bytes(FieldId::kOptInfo, at_ + kWord, h_.optinfo);
+    out_.bytes(FieldId::kOptInfo, at_ + kWordBytes, h_.optinfo);
   }
 
   void property_ids(FieldId id, const std::optional<wire::PropertyIdsView>& ids) {
     if (!ids) return;
-    at_ += kWord;
+    at_ += kWordBytes;
     for (const std::uint32_t p : *ids) word(id, p, wire::property_name(h_.dialect, p));
   }
 
   void properties() {
     if (!h_.properties) return;
     out_.word(FieldId::kPropertyCount, at_, h_.properties->size());
-    at_ += kWord;
+    at_ += kWordBytes;
     h_.properties->for_each([&](const wire::Property& p, const std::uint8_t*) {
-      const std::size_t length = 2 * kWord + ((p.value.size() + 3) & ~std::size_t{3});
+      const std::size_t length = 2 * kWordBytes + ((p.value.size() + 3) & ~std::size_t{3});
       const char* const name = wire::property_name(h_.dialect, p.id);
       const auto value = p.word();
       Summary summary;
@@ -120,9 +118,9 @@ class LaterFields {
       out_.open(FieldId::kProperty, at_, length, summary.view());
       out_.word(FieldId::kPropertyId, at_, p.id, name);
       if (value) {
-        out_.word(FieldId::kPropertyValue, at_ + 2 * kWord, *value);
+        out_.word(FieldId::kPropertyValue, at_ + 2 * kWordBytes, *value);
       } else {
-        out_.bytes(FieldId::kPropertyData, at_ + 2 * kWord, p.value);
+        out_.bytes(FieldId::kPropertyData, at_ + 2 * kWordBytes, p.value);
       }
       out_.close();
       at_ += length;

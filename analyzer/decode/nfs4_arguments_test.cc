@@ -31,7 +31,7 @@ TEST_P(ArgumentsTest, AreNotCompleteInAnyShorterStream) {
   }
 }
 
-constexpr OperationCase kCases[] = {
+constexpr OperationCase kArguments[] = {
     {"ACCESS", "3 1f"},
     {"CLOSE", "4 1 *16"},
     {"COMMIT", "5 *8 100"},
@@ -133,9 +133,9 @@ constexpr OperationCase kCases[] = {
     {"ILLEGAL", "273c"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Nfs4, ArgumentsTest, testing::ValuesIn(kCases), test_name);
+INSTANTIATE_TEST_SUITE_P(Nfs4, ArgumentsTest, testing::ValuesIn(kArguments), test_name);
 
-constexpr OperationCase kBroken[] = {
+constexpr OperationCase kBrokenArguments[] = {
     {"OPEN-unknownopencreatemode", "12 0 1 0 *8 4 *4 1 4 *8 0 3 *4"},
     {"OPEN-unknownclaim", "12 0 1 0 *8 4 *4 0 7"},
     {"LOCK-lockerisnoboolean", "c 1 0 *8 *8 2 *16 3"},
@@ -155,7 +155,7 @@ TEST_P(BrokenArgumentsTest, EndTheParsingBehindTheirOperation) {
   EXPECT_EQ(ops.announced, 2U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Nfs4, BrokenArgumentsTest, testing::ValuesIn(kBroken), test_name);
+INSTANTIATE_TEST_SUITE_P(Nfs4, BrokenArgumentsTest, testing::ValuesIn(kBrokenArguments), test_name);
 
 }  // namespace
 }  // namespace rpcrdma::decode

@@ -18,7 +18,7 @@ constexpr Field kReferringCalls = kArrayOf<kSessionId, kArrayOf<kHyper>>;
 constexpr Arm kOffloadInfoArms[] = {{0, kWriteResponse}};
 constexpr Field kOffloadInfo = union_of(kOffloadInfoArms, kHyper);
 
-constexpr Operation kOperations[] = {
+constexpr Operation kCallbackOperations[] = {
     {3, "CB_GETATTR", kMembers<kFileHandle, kBitmap>, kFattr},
     {4, "CB_RECALL", kMembers<kStateid, kWord, kFileHandle>, {}},
     {5, "CB_LAYOUTRECALL", kMembers<kBytes<12>, kLayoutRecall>, {}},
@@ -33,14 +33,14 @@ constexpr Operation kOperations[] = {
     {14, "CB_NOTIFY_DEVICEID", kNotifications, {}},
     {15, "CB_OFFLOAD", kMembers<kFileHandle, kStateid, kOffloadInfo>, {}},
 };
-constexpr Operation kIllegal = {10044, "CB_ILLEGAL", {}, {}};
+constexpr Operation kIllegalCallback = {10044, "CB_ILLEGAL", {}, {}};
 
-constexpr OperationTable kTable(kOperations, kIllegal);
+constexpr OperationTable kCallbackTable(kCallbackOperations, kIllegalCallback);
 
 }  // namespace
 
 const Operation* find_callback_operation(std::uint32_t op) {
-  return kTable.find(op);
+  return kCallbackTable.find(op);
 }
 
 }  // namespace rpcrdma::decode

@@ -28,7 +28,7 @@ TEST_P(ResultsTest, AreNotCompleteInAnyShorterStream) {
   }
 }
 
-constexpr OperationCase kCases[] = {
+constexpr OperationCase kResults[] = {
     {"ACCESS", "3 0 1f 1f"},
     {"CLOSE", "4 0 *16"},
     {"COMMIT", "5 0 *8"},
@@ -127,7 +127,7 @@ constexpr OperationCase kCases[] = {
     {"ILLEGAL", "273c 273c"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Nfs4, ResultsTest, testing::ValuesIn(kCases), test_name);
+INSTANTIATE_TEST_SUITE_P(Nfs4, ResultsTest, testing::ValuesIn(kResults), test_name);
 
 // NFS4ERR_SERVERFAULT: nothing follows, SETATTR's attrsset apart.
 TEST(FailedResultsTest, HaveNothingButTheirStatus) {
@@ -139,7 +139,7 @@ TEST(FailedResultsTest, HaveNothingButTheirStatus) {
   }
 }
 
-constexpr OperationCase kBroken[] = {
+constexpr OperationCase kBrokenResults[] = {
     {"OPEN-unknowndelegation", "12 0 *16 1 *8 *8 4 0 6 *16"},
     {"OPEN-unknownlimit", "12 0 *16 1 *8 *8 4 0 2 *16 0 3 *8 0 0 1 0"},
     {"READDIR-markerisnoboolean", "1a 0 *8 2 *8 5 *8 1 2 4 *4 0 1"},
@@ -156,7 +156,7 @@ TEST_P(BrokenResultsTest, EndTheParsingBehindTheirOperation) {
   EXPECT_EQ(ops.kept, 1U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Nfs4, BrokenResultsTest, testing::ValuesIn(kBroken), test_name);
+INSTANTIATE_TEST_SUITE_P(Nfs4, BrokenResultsTest, testing::ValuesIn(kBrokenResults), test_name);
 
 }  // namespace
 }  // namespace rpcrdma::decode

@@ -63,8 +63,6 @@ constexpr Field kDirDelegation = union_of(kDirDelegationArms);
 
 // pNFS.
 constexpr Field kTypedOpaque = kStruct<kWord, kOpaque>;  // layouttype4 and its body
-constexpr Arm kOptionalHyperArms[] = {{0, {}}, {1, kHyper}};
-constexpr Field kOptionalHyper = union_of(kOptionalHyperArms);
 constexpr Arm kOptionalTimeArms[] = {{0, {}}, {1, kTime}};
 constexpr Field kOptionalTime = union_of(kOptionalTimeArms);
 constexpr Arm kOptionalStateidArms[] = {{0, {}}, {1, kStateid}};

@@ -1,3 +1,5 @@
+#include "upper_testing.h"
+
 #include <string_view>
 
 #include <gtest/gtest.h>
@@ -6,10 +8,6 @@
 
 namespace rpcrdma::decode {
 namespace {
-
-std::string_view text(const char* name) {
-  return name == nullptr ? "(null)" : name;
-}
 
 TEST(NfsNamesTest, NamesEveryForwardOperation) {
   for (std::uint32_t op = 3; op <= 75; ++op) EXPECT_NE(nfs4_op_name(op, false), nullptr) << op;

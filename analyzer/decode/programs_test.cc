@@ -1,3 +1,5 @@
+#include "upper_testing.h"
+
 #include <string_view>
 #include <vector>
 
@@ -7,10 +9,6 @@
 
 namespace rpcrdma::decode {
 namespace {
-
-std::string_view text(const char* name) {
-  return name == nullptr ? "(null)" : name;
-}
 
 TEST(ProgramNameTest, KnowsTheRegisteredPrograms) {
   EXPECT_EQ(text(program_name(100000, 2, 0)), "PORTMAP");

@@ -18,6 +18,11 @@ namespace rpcrdma::decode {
 
 using ByteVector = std::vector<std::uint8_t>;
 
+// Of a name that may be missing.
+inline std::string_view text(const char* name) {
+  return name == nullptr ? "(null)" : name;
+}
+
 // "5 *8 1f": the word 5, eight bytes whose value does not matter, the word 0x1f.
 inline ByteVector stream(std::string_view text) {
   ByteVector bytes;

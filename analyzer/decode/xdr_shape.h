@@ -109,6 +109,10 @@ template <std::size_t kCount>
           .inner = otherwise};
 }
 
+// A hyper behind the Boolean that says whether it is there.
+inline constexpr Arm kOptionalHyperArms[] = {{0, {}}, {1, kHyper}};
+inline constexpr Field kOptionalHyper = union_of(kOptionalHyperArms);
+
 // Knows which data a reduced stream lacks.
 class Reduction {
  public:

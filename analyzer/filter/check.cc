@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <re2/re2.h>
 
 #include <rpcrdma/decode/possible_names.h>

@@ -1,6 +1,6 @@
 #include "fields.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/filter/filter.h>
 

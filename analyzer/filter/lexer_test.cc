@@ -60,18 +60,19 @@ TEST(Lexer, PlacesOfTokens) {
   EXPECT_EQ(list[2].offset, 9U);
 }
 
-struct Wrong {
+struct WrongText {
   const char* text;
   std::size_t offset;
   const char* part;
 };
 
 TEST(Lexer, TellsWhatIsWrong) {
-  for (const Wrong& w : {Wrong{"a = 1", 2, "=="}, Wrong{"a & b", 2, "&&"}, Wrong{"a | b", 2, "||"},
-                         Wrong{"a == 'x'", 5, "double quotes"}, Wrong{"a == \"x", 5, "closing"},
-                         Wrong{R"("\q")", 1, "not an escape"}, Wrong{R"("\x4")", 1, "hexadecimal"},
-                         Wrong{"a[1]", 1, "'['"}, Wrong{"\xc3\xa4", 0, "ASCII"},
-                         Wrong{"\"\\", 1, "not an escape"}}) {
+  for (const WrongText& w :
+       {WrongText{"a = 1", 2, "=="}, WrongText{"a & b", 2, "&&"}, WrongText{"a | b", 2, "||"},
+        WrongText{"a == 'x'", 5, "double quotes"}, WrongText{"a == \"x", 5, "closing"},
+        WrongText{R"("\q")", 1, "not an escape"}, WrongText{R"("\x4")", 1, "hexadecimal"},
+        WrongText{"a[1]", 1, "'['"}, WrongText{"\xc3\xa4", 0, "ASCII"},
+        WrongText{"\"\\", 1, "not an escape"}}) {
     const auto list = tokens(w.text);
     ASSERT_FALSE(list) << w.text;
     EXPECT_EQ(list.error().offset, w.offset) << w.text;

@@ -8,8 +8,6 @@ namespace rpcrdma::filter {
 
 namespace {
 
-using Kind = Instruction::Kind;
-
 class Compiler {
  public:
   // Recursion is as deep as the expression, which the parser bounds.
@@ -19,12 +17,12 @@ class Compiler {
         return test(e.test);
       case Expression::Kind::kNot:
         if (auto error = add(e.parts.front())) return error;
-        program_.instructions.push_back({Kind::kNot, 0});
+        program_.instructions.push_back({Instruction::Kind::kNot, 0});
         return std::nullopt;
       case Expression::Kind::kAnd:
-        return chain(e, Kind::kJumpIfFalse);
+        return chain(e, Instruction::Kind::kJumpIfFalse);
       case Expression::Kind::kOr:
-        return chain(e, Kind::kJumpIfTrue);
+        return chain(e, Instruction::Kind::kJumpIfTrue);
     }
     return std::nullopt;
   }
@@ -35,13 +33,13 @@ class Compiler {
   std::optional<FilterError> test(const Test& t) {
     auto condition = check(t);
     if (!condition) return std::move(condition.error());
-    program_.instructions.push_back({Kind::kTest, program_.conditions.size()});
+    program_.instructions.push_back({Instruction::Kind::kTest, program_.conditions.size()});
     program_.conditions.push_back(std::move(*condition));
     return std::nullopt;
   }
 
   // The parts in turn, until one decides.
-  std::optional<FilterError> chain(const Expression& e, Kind jump) {
+  std::optional<FilterError> chain(const Expression& e, Instruction::Kind jump) {
     std::vector<std::size_t> jumps;
     for (const Expression& part : e.parts) {
       if (&part != &e.parts.front()) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <rpcrdma/filter/filter.h>

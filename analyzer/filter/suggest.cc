@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rpcrdma::filter {
 

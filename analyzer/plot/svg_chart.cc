@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/plot/escape.h>
 
@@ -12,7 +12,7 @@ namespace rpcrdma::plot {
 
 namespace {
 
-constexpr std::size_t kColours = 6;
+constexpr std::size_t kSvgColours = 6;
 // More points than that are drawn as what each column of pixels holds.
 constexpr std::size_t kMostPoints = 1500;
 
@@ -105,7 +105,7 @@ Legend legend(const Chart& chart, const Svg& svg) {
       ++out.lines;
     }
     const double y = 18.0 * out.lines + 16;
-    const std::size_t colour = i % kColours;
+    const std::size_t colour = i % kSvgColours;
     if (s.style == Style::kArea) {
       out.text +=
           fmt::format("<path class=\"ar s{}\" d=\"M{} {}h22v9h-22Z\"/>", colour, px(x), px(y - 9));
@@ -143,10 +143,10 @@ std::string to_svg(const Chart& chart, const Svg& svg) {
     const Series thin = many ? thinned(whole, d) : Series{};
     const Series& s = many ? thin : whole;
     if (s.style == Style::kDots) {
-      out += dots(s, d, i % kColours);
+      out += dots(s, d, i % kSvgColours);
     } else {
       out += fmt::format("<path class=\"{} s{}\" d=\"{}\"/>\n",
-                         s.style == Style::kArea ? "ar" : "li", i % kColours, path(s, d));
+                         s.style == Style::kArea ? "ar" : "li", i % kSvgColours, path(s, d));
     }
   }
   return out + svg_x_axis(d.box, x, chart.x_unit) + "</svg>\n";

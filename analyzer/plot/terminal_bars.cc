@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/plot/escape.h>
 #include <rpcrdma/plot/terminal.h>
@@ -27,7 +27,7 @@ std::string bar(double share, std::size_t width, bool utf8) {
   return out + kEighths[parts % 8];
 }
 
-double drawn(double value) {
+double bar_length(double value) {
   return std::isnan(value) ? 0 : std::clamp(value, 0.0, kLargest);
 }
 
@@ -87,7 +87,7 @@ std::string to_terminal(const Bars& bars, const Terminal& terminal) {
   for (const Bar& b : bars.bars) {
     rows.push_back({fit_terminal(b.label, terminal.width, terminal.utf8),
                     format_value(bars.unit, b.value),
-                    fit_terminal(b.note, terminal.width, terminal.utf8), drawn(b.value)});
+                    fit_terminal(b.note, terminal.width, terminal.utf8), bar_length(b.value)});
   }
   return rows_text(bars.title, rows, terminal, false);
 }

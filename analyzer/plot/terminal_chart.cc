@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string_view>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/plot/escape.h>
 #include <rpcrdma/plot/terminal.h>
@@ -15,7 +15,7 @@ namespace rpcrdma::plot {
 
 namespace {
 
-constexpr std::array kColours{"36", "33", "32", "35", "34", "31"};
+constexpr std::array kTerminalColours{"36", "33", "32", "35", "34", "31"};
 constexpr std::string_view kLetters = "*+ox%@";
 constexpr std::array kBlocks{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
@@ -125,8 +125,9 @@ class Canvas {
         if (colour >= 0) out += "\033[0m";
         colour = cell.series;
         if (colour >= 0) {
-          out +=
-              fmt::format("\033[{}m", kColours[static_cast<std::size_t>(colour) % kColours.size()]);
+          out += fmt::format(
+              "\033[{}m",
+              kTerminalColours[static_cast<std::size_t>(colour) % kTerminalColours.size()]);
         }
       }
       if (cell.dots != 0) {
@@ -206,7 +207,9 @@ std::string legend(const Chart& chart, const std::vector<std::size_t>& lines, st
       used += 3;
     }
     const std::string mark = sample(s, lines[i], t.utf8);
-    line += t.colour ? fmt::format("\033[{}m{}\033[0m", kColours[i % kColours.size()], mark) : mark;
+    line += t.colour ? fmt::format("\033[{}m{}\033[0m",
+                                   kTerminalColours[i % kTerminalColours.size()], mark)
+                     : mark;
     line += ' ' + name;
     used += columns;
   }

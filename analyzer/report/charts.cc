@@ -6,7 +6,7 @@
 #include <cmath>
 #include <tuple>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/report/context.h>
 

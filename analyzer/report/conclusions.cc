@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/report/report.h>
 #include <rpcrdma/rules/findings.h>

@@ -1,7 +1,7 @@
 #include <array>
 #include <ctime>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/decode/upper_layer.h>

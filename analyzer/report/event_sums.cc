@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include <rpcrdma/decode/json_sink.h>
+#include <rpcrdma/decode/utf8.h>
 
 namespace rpcrdma::report {
 

@@ -1,4 +1,7 @@
-#include <fmt/format.h>
+#include "end_text.h"
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include <rpcrdma/decode/json_sink.h>
 #include <rpcrdma/decode/text_sink.h>
@@ -11,11 +14,6 @@ namespace {
 
 using decode::FieldId;
 using trace_reader::Event;
-
-std::string end_text(const roce::Side& side) {
-  return side.qpn_known ? fmt::format("{}.{}", side.address.to_string(), side.qpn)
-                        : side.address.to_string() + ".?";
-}
 
 // Fields one after the other, as few words as a line has room for.
 class LineSink final : public decode::Sink {

@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/report/finding_text.h>
 #include <rpcrdma/report/json_writer.h>

@@ -1,16 +1,10 @@
 #include "histogram_json.h"
 
+#include "plain_values.h"
+
 #include <vector>
 
 namespace rpcrdma::report {
-
-namespace {
-
-double microseconds(std::int64_t ns) {
-  return static_cast<double>(ns) / 1e3;
-}
-
-}  // namespace
 
 void write_histogram(JsonWriter& json, const char* key, const stats::Histogram& h) {
   json.object(key);

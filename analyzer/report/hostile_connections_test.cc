@@ -9,7 +9,6 @@ namespace rpcrdma::report::testing {
 namespace {
 
 constexpr std::size_t kMostBytes = 64 * kMiB;
-constexpr auto kMost = static_cast<std::uint32_t>(roce::kMaxConnections);
 
 class HostileConnections : public Hostile {
  protected:
@@ -123,7 +122,7 @@ TEST_F(HostileConnections, OneQpForAll) {
         return Limits{kMostBytes, 40};
       });
   EXPECT_EQ(observer_.report().connections.size(), roce::kMaxConnections);
-  EXPECT_EQ(observer_.report().unlisted.connections, kConnections - kMost);
+  EXPECT_EQ(observer_.report().unlisted.connections, kConnections - kMostConnections);
 }
 
 TEST_F(HostileConnections, RequestsThatNobodyAnswers) {
@@ -164,7 +163,7 @@ TEST_F(HostileConnections, OneDirectionOfEach) {
         return Limits{kMostBytes, 20};
       });
   EXPECT_EQ(observer_.report().connections.size(), roce::kMaxConnections);
-  EXPECT_EQ(observer_.report().unlisted.connections, kConnections - kMost);
+  EXPECT_EQ(observer_.report().unlisted.connections, kConnections - kMostConnections);
 }
 
 // They take turns, so that each is let go just before it comes again.
@@ -172,7 +171,7 @@ TEST_F(HostileConnections, OneMoreThanAreFollowed) {
   expect_within(
       [&] {
         for (std::uint32_t round = 0; round < 8; ++round) {
-          for (std::uint32_t n = 0; n <= kMost; ++n) {
+          for (std::uint32_t n = 0; n <= kMostConnections; ++n) {
             give(kClient, kServer,
                  packet(Opcode::kSendOnly, n + 2, round, call_bytes(round * 100000 + n)));
           }
@@ -181,7 +180,7 @@ TEST_F(HostileConnections, OneMoreThanAreFollowed) {
       [] {
         return Limits{kMostBytes, 60};
       });
-  EXPECT_EQ(sum_of_all(observer_.report()).calls, 8 * (kMost + 1));
+  EXPECT_EQ(sum_of_all(observer_.report()).calls, 8 * (kMostConnections + 1));
 }
 
 // Every message breaks many rules, on another connection each time.
@@ -223,7 +222,7 @@ TEST_F(HostileConnections, EachWithMemoryThatWasOffered) {
   h.reads = reads;
   expect_within(
       [&] {
-        for (std::uint32_t n = 1; n <= kMost; ++n) {
+        for (std::uint32_t n = 1; n <= kMostConnections; ++n) {
           request(n, 2 * n);
           accept(n, 2 * n + 1);
           for (std::uint32_t psn = 0; psn < 2; ++psn) {

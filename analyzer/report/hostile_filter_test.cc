@@ -6,8 +6,6 @@
 namespace rpcrdma::report::testing {
 namespace {
 
-constexpr auto kMost = static_cast<std::uint32_t>(roce::kMaxConnections);
-
 class HostileFilter : public Hostile {
  protected:
   // On the n-th connection a Call, by which it is known, and one whose RPC message has another XID
@@ -29,13 +27,13 @@ class HostileFilter : public Hostile {
 TEST_F(HostileFilter, MessagesOfConnectionsThatAreLetGoAreDecidedBefore) {
   filtered_.set_context({&filtered_pipeline_.connections(), &filtered_pipeline_.model()},
                         &filtered_pipeline_.frames());
-  constexpr std::uint32_t kConnections = 2 * kMost + 100;
+  constexpr std::uint32_t kConnections = 2 * kMostConnections + 100;
   for (std::uint32_t n = 0; n < kConnections; ++n) give_calls(n);
   filtered_pipeline_.finish();
   filtered_.finish(filtered_pipeline_, {});
   const Report& r = filtered_.report();
   EXPECT_EQ(r.messages.kinds[static_cast<std::size_t>(model::Kind::kCall)], kConnections);
-  EXPECT_EQ(r.unlisted.connections, kConnections - kMost);
+  EXPECT_EQ(r.unlisted.connections, kConnections - kMostConnections);
   std::uint64_t told = r.findings_omitted[0] + r.findings_omitted[1];
   for (const Finding& f : r.findings) told += f.rule == "HDR-02" ? f.count : 0;
   EXPECT_EQ(told, kConnections);

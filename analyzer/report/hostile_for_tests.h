@@ -27,6 +27,8 @@ using wire::Bytes;
 using wire::Opcode;
 
 inline constexpr std::size_t kMiB = std::size_t{1} << 20;
+// That are followed at once.
+inline constexpr auto kMostConnections = static_cast<std::uint32_t>(roce::kMaxConnections);
 inline constexpr std::uint8_t kClient = 1;
 inline constexpr std::uint8_t kServer = 2;
 inline constexpr std::uint32_t kClientQp = 0x111;

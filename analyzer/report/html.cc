@@ -1,6 +1,6 @@
 #include "html.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rpcrdma::report::html {
 

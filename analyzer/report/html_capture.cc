@@ -3,7 +3,7 @@
 #include "recording_text.h"
 #include "trust.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/wire/roce.h>
 

@@ -1,7 +1,7 @@
 #include "html.h"
 #include "importance.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/report/context.h>
 #include <rpcrdma/wire/cm.h>

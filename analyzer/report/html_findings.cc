@@ -5,7 +5,7 @@
 #include <span>
 #include <tuple>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/rules/rule.h>
 

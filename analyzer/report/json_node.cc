@@ -1,6 +1,6 @@
 #include "json_node.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rpcrdma::report {
 

@@ -60,6 +60,12 @@ class JsonNode {
   // Which of `names` (of `count`) stands here.
   [[nodiscard]] std::size_t one_of(const char* const* names, std::size_t count) const;
 
+  // The second of two names stands here, not the first.
+  [[nodiscard]] bool second_of(const char* first, const char* second) const {
+    const char* const names[] = {first, second};
+    return one_of(names, 2) == 1;
+  }
+
   // The number under a key, into `to`.
   void into(const char* key, std::uint64_t& to) const { to = get(key).u64(); }
   void into(const char* key, std::uint32_t& to) const { to = get(key).u32(); }

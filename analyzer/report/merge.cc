@@ -9,7 +9,7 @@
 #include <map>
 #include <tuple>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/report/merge.h>
 #include <rpcrdma/report/report_json.h>

@@ -11,14 +11,14 @@ namespace {
 using testing::json_of;
 using testing::report_of;
 
-constexpr std::int64_t kStart = 1700000000000000000;
+constexpr std::int64_t kMergeStart = 1700000000000000000;
 
 // A report of `frames` frames, a second each, that begins at second `from`.
 Report part(std::int64_t from, std::uint64_t frames) {
   Report r;
   r.capture.files = 1;
   r.capture.frames = frames;
-  r.capture.first_ns = kStart + from * 1000000000;
+  r.capture.first_ns = kMergeStart + from * 1000000000;
   r.capture.last_ns = r.capture.first_ns + static_cast<std::int64_t>(frames) * 1000000000;
   return r;
 }

@@ -1,3 +1,5 @@
+#include "plain_values.h"
+
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/decode/upper_layer.h>
 #include <rpcrdma/model/rebuild.h>
@@ -6,10 +8,6 @@
 namespace rpcrdma::report {
 
 namespace {
-
-double microseconds(std::int64_t ns) {
-  return static_cast<double>(ns) / 1e3;
-}
 
 void segment_fields(JsonWriter& json, const wire::Segment& s) {
   json.field("handle", s.handle);
@@ -166,7 +164,7 @@ void write_message(JsonWriter& json, const model::Message& m, const model::Call*
   json.field("connection", context.connection_id(m.connection));
   end_point(json, "source", c.side[sender]);
   end_point(json, "destination", c.side[1 - sender]);
-  json.field("direction", context.model->reverse(m) ? "reverse" : "forward");
+  json.field("direction", direction_name(context.model->reverse(m)));
   write_header(json, m);
   json.optional("match", m.match_frame != 0, m.match_frame);
   json.optional("latency_us", m.latency_ns >= 0, microseconds(m.latency_ns));

@@ -1,6 +1,8 @@
+#include "end_text.h"
+
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/decode/decoder.h>
 #include <rpcrdma/decode/text_sink.h>
@@ -30,11 +32,6 @@ const char* colour_of(const model::Message& m, bool reverse) {
       return "\033[33m";
   }
   return "";
-}
-
-std::string end_text(const roce::Side& side) {
-  return side.qpn_known ? fmt::format("{}.{}", side.address.to_string(), side.qpn)
-                        : side.address.to_string() + ".?";
 }
 
 std::uint64_t sum(std::span<const wire::Segment> segments) {
@@ -80,6 +77,11 @@ std::string error_text(const model::Message& m) {
 }
 
 }  // namespace
+
+std::string end_text(const roce::Side& side) {
+  return side.qpn_known ? fmt::format("{}.{}", side.address.to_string(), side.qpn)
+                        : side.address.to_string() + ".?";
+}
 
 std::string message_line(const model::Message& m, const Context& context, const TextStyle& style) {
   const roce::Connection& c = context.connection(m);

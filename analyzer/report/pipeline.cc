@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint64_t kFramesPerTick = 16384;
 constexpr std::int64_t kSecond = 1'000'000'000;
 // What a second thread costs to start is worth it from here on.
-constexpr std::uint64_t kWorthAThread = 4U << 20;  // bytes
+constexpr std::uint64_t kBytesWorthAThread = 4U << 20;  // bytes
 
 // The tracker has enough to do with what three or four others prepare; each more takes memory.
 constexpr unsigned kMaxThreads = 16;
@@ -251,7 +251,7 @@ void Pipeline::frame(const capture::Frame& frame) {
 
 capture::Expected<void> Pipeline::run(capture::Source& source, const Tick& tick, unsigned threads) {
   if (source.frames_stay()) {
-    const bool worth_it = source.stats().bytes_total >= kWorthAThread;
+    const bool worth_it = source.stats().bytes_total >= kBytesWorthAThread;
     return run_team(source, tick, worth_it ? std::clamp(threads, 1U, kMaxThreads) : 1);
   }
   capture::Frame f;

@@ -78,11 +78,6 @@ void for_each_sum(R& r, Function&& f) {
   f("faults_omitted", r.faults_omitted);
 }
 
-bool second_of(const JsonNode& node, const char* first, const char* second) {
-  const char* const names[] = {first, second};
-  return node.one_of(names, 2) == 1;
-}
-
 }  // namespace
 
 void write_recording(JsonWriter& json, const Recording& r) {
@@ -151,7 +146,7 @@ void read_recording(const JsonNode& n, Recording& r) {
   errors.for_each([&](const JsonNode& e) {
     RecordedError& to = r.errors.emplace_back();
     e.into("reason", to.reason);
-    to.peer = second_of(e.get("by"), "endpoint", "peer");
+    to.peer = e.get("by").second_of("endpoint", "peer");
     e.into("count", to.count);
     e.into("first_frame", to.first_frame);
   });
@@ -160,7 +155,7 @@ void read_recording(const JsonNode& n, Recording& r) {
   faults.for_each([&](const JsonNode& f) {
     RecordedFault& to = r.faults.emplace_back();
     f.into("rule", to.rule);
-    to.outgoing = second_of(f.get("direction"), "incoming", "outgoing");
+    to.outgoing = f.get("direction").second_of("incoming", "outgoing");
     const std::uint32_t action = f.get("action").u32();
     if (action > UINT8_MAX) f.get("action").fail("not a number of 8 bits");
     to.action = static_cast<std::uint8_t>(action);

@@ -1,4 +1,5 @@
 #include "csv_row.h"
+#include "plain_values.h"
 
 #include <initializer_list>
 
@@ -14,14 +15,6 @@ void header(const Write& write, std::initializer_list<const char*> names) {
   CsvRow row;
   for (const char* name : names) row.text(name);
   write(row.take());
-}
-
-double microseconds(std::int64_t ns) {
-  return static_cast<double>(ns) / 1e3;
-}
-
-const char* direction_name(bool reverse) {
-  return reverse ? "reverse" : "forward";
 }
 
 std::uint64_t naks_of(const roce::SideCounters& c) {

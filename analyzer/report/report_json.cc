@@ -1,4 +1,5 @@
 #include "histogram_json.h"
+#include "plain_values.h"
 #include "reconnects_json.h"
 #include "recording_json.h"
 #include "trust.h"
@@ -18,17 +19,11 @@ namespace rpcrdma::report {
 
 namespace {
 
-double microseconds(std::int64_t ns) {
-  return static_cast<double>(ns) / 1e3;
-}
 double seconds(std::int64_t from, std::int64_t to) {
   // As integers first: a double has no nanoseconds since 1970. Files may have any times at all.
   const auto ns = static_cast<std::uint64_t>(std::max(from, to)) -
                   static_cast<std::uint64_t>(std::min(from, to));
   return (to < from ? -1 : 1) * static_cast<double>(ns) / 1e9;
-}
-const char* direction_name(bool reverse) {
-  return reverse ? "reverse" : "forward";
 }
 
 void ledger(JsonWriter& json, const char* key, const Direction& d) {
@@ -570,7 +565,7 @@ std::string back(const Report& r, std::size_t from) {
 }
 
 // A report of fewer connections is written before a thread has started.
-constexpr std::size_t kWorthAThread = 256;
+constexpr std::size_t kConnectionsWorthAThread = 256;
 
 }  // namespace
 
@@ -580,7 +575,7 @@ void write_json(const Report& r, const Write& write, unsigned threads) {
   constexpr std::size_t kRest = 1024;
   const std::size_t half = std::min(all - all / 8, (all + kRest) / 2);
   std::future<std::string> ahead;
-  if (threads > 1 && all >= kWorthAThread) {
+  if (threads > 1 && all >= kConnectionsWorthAThread) {
     try {
       ahead = std::async(std::launch::async, [&] { return back(r, half); });
     } catch (const std::system_error&) {

@@ -8,7 +8,7 @@
 #include <array>
 #include <limits>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rapidjson/error/en.h>
 
 #include <rpcrdma/report/report_json.h>
@@ -25,12 +25,8 @@ Enum name_of(const JsonNode& node, const char* (*name)(Enum)) {
   return static_cast<Enum>(node.one_of(names.data(), N));
 }
 
-bool second_of(const JsonNode& node, const char* first, const char* second) {
-  const char* const names[] = {first, second};
-  return node.one_of(names, 2) == 1;
-}
 bool reverse_direction(const JsonNode& node) {
-  return second_of(node, "forward", "reverse");
+  return node.second_of("forward", "reverse");
 }
 
 class Reader {
@@ -210,7 +206,7 @@ class Reader {
     end_point(n.get("client"), c.side[0]);
     end_point(n.get("server"), c.side[1]);
     c.roles = name_of<Roles, 3>(n.get("roles"), roles_name);
-    c.by_cm = second_of(n.get("setup"), "inferred", "cm");
+    c.by_cm = n.get("setup").second_of("inferred", "cm");
     if (n.has("recorded")) {
       n.into("recorded", c.recorded);
       n.into("events_lost", c.events_lost);
@@ -220,7 +216,7 @@ class Reader {
     c.state = name_of<roce::State, 4>(n.get("state"), state_name);
     if (n.has("reject_reason")) n.into("reject_reason", c.reject_reason);
     if (n.has("closed_by")) {
-      c.closed_by = second_of(n.get("closed_by"), "client", "server") ? 1 : 0;
+      c.closed_by = n.get("closed_by").second_of("client", "server") ? 1 : 0;
       n.into("closed_frame", c.closed_frame);
     }
     if (n.has("service_id")) n.into("service_id", c.service_id);
@@ -406,7 +402,7 @@ class Reader {
       call.into("xid", c.xid);
       call.into("frame", c.frame);
       call.into("time_ns", c.time_ns);
-      c.reverse = second_of(call.get("caller"), "client", "server");
+      c.reverse = call.get("caller").second_of("client", "server");
       if (call.has("counted")) call.into("counted", c.counted);
       c.procedure = key(call.get("procedure"));
     });
@@ -416,7 +412,7 @@ class Reader {
       reply.into("xid", e.xid);
       reply.into("frame", e.frame);
       reply.into("time_ns", e.time_ns);
-      e.reverse = second_of(reply.get("caller"), "client", "server");
+      e.reverse = reply.get("caller").second_of("client", "server");
       reply.into("rdma_error", e.rdma_error);
       reply.into("failed", e.failed);
       if (reply.has("counted")) reply.into("counted", e.counted);

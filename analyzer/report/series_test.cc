@@ -9,7 +9,7 @@
 namespace rpcrdma::report {
 namespace {
 
-constexpr std::int64_t kStart = 1700000000123456789;
+constexpr std::int64_t kFirstNs = 1700000000123456789;
 
 struct Sum {
   std::uint64_t n = 0;
@@ -27,9 +27,9 @@ void expect_same(const Sums& a, const Sums& b) {
 TEST(Series, OneMomentIsOneBin) {
   Sums s;
   EXPECT_TRUE(s.empty());
-  ++s.at(kStart).n;
+  ++s.at(kFirstNs).n;
   EXPECT_EQ(s.shift(), Sums::kMinShift);
-  EXPECT_EQ(s.first(), kStart >> Sums::kMinShift);
+  EXPECT_EQ(s.first(), kFirstNs >> Sums::kMinShift);
   EXPECT_EQ(s.last(), s.first());
   EXPECT_EQ(s.bin(s.first()).n, 1U);
 }
@@ -61,7 +61,7 @@ std::vector<std::int64_t> times(std::uint64_t seed, std::size_t count) {
   const unsigned span = 1 + static_cast<unsigned>(random() % 45);
   std::vector<std::int64_t> list;
   for (std::size_t i = 0; i < count; ++i) {
-    list.push_back(kStart + static_cast<std::int64_t>(random() >> (64 - span)));
+    list.push_back(kFirstNs + static_cast<std::int64_t>(random() >> (64 - span)));
   }
   return list;
 }

@@ -14,7 +14,6 @@ namespace {
 using namespace testing;
 using wire::Opcode;
 
-constexpr std::uint8_t kA = 1, kB = 2;
 constexpr auto kMost = static_cast<std::uint32_t>(kMaxConnections);
 
 // Counts what it is told of each connection.

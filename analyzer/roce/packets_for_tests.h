@@ -15,6 +15,9 @@
 
 namespace rpcrdma::roce::testing {
 
+// Last bytes of the two ports' addresses.
+inline constexpr std::uint8_t kA = 1, kB = 2;
+
 inline capture::Address ip(std::uint8_t last) {
   const std::array<std::uint8_t, 4> a{192, 0, 2, last};
   return capture::make_ipv4(a.data());

@@ -15,7 +15,6 @@ using namespace testing;
 using ::testing::ElementsAre;
 using wire::Opcode;
 
-constexpr std::uint8_t kA = 1, kB = 2;
 constexpr std::uint32_t kQpA = 0x11, kQpB = 0x22;
 constexpr std::uint32_t kMtu = 256;
 

@@ -2,7 +2,7 @@
 // answer, an answer to a message that was no Call, or to nothing at all.
 #include "checks.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/roce/psn.h>
 #include <rpcrdma/wire/header.h>

@@ -14,7 +14,15 @@ void add(Trust::Gap& gap, std::uint64_t amount, std::uint32_t connection) {
   if (gap.connection.size() < Trust::kNamed) gap.connection.push_back(id);
 }
 
-enum Topic : std::uint32_t { kLost = 16, kCutShort, kOneSided, kClock, kUnlisted, kEvents, kGlued };
+enum CaptureTopic : std::uint32_t {
+  kLostPackets = 16,
+  kCutShort,
+  kOneSided,
+  kClockStep,
+  kUnlisted,
+  kEvents,
+  kGlued
+};
 
 // By the same count as a report's: what was acknowledged early need not be missing.
 std::uint64_t packets_lost(const roce::Connection& c) {
@@ -91,7 +99,7 @@ std::vector<Doubt> doubts(const Trust& trust, std::uint64_t unlisted) {
                     "a mirror port often sends one only."});
   }
   if (trust.clock_steps_back.amount != 0) {
-    list.push_back({kClock,
+    list.push_back({kClockStep,
                     fmt::format("the clock steps back on {}", where(trust.clock_steps_back)),
                     "Latencies and orders are not to be trusted there. Sort the capture by time, "
                     "or take the times of one clock."});
@@ -126,7 +134,7 @@ void tell_trust(const Trust& trust, const roce::PacketStats& packets, Findings& 
         rule, e, [&] { return text; }, advice);
   };
   if (trust.lost.amount != 0) {
-    add(RuleId::kCapture, kLost,
+    add(RuleId::kCapture, kLostPackets,
         fmt::format("{}, of {}", lost_packets(trust.lost.amount), where(trust.lost)),
         "Calls and data that they carried are missing here, not on the wire; what rests on them is "
         "withheld. Capture with a larger buffer.");

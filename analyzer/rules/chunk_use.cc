@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/wire/chunks.h>
 
@@ -11,8 +11,8 @@ namespace rpcrdma::rules {
 
 namespace {
 
-constexpr std::uint64_t kEnough = 8;  // messages
-constexpr std::uint64_t kShare = 10;  // a tenth of the Calls
+constexpr std::uint64_t kEnoughMessages = 8;  // messages
+constexpr std::uint64_t kShare = 10;          // a tenth of the Calls
 constexpr std::uint64_t kSmallest = 2048;
 
 std::uint64_t total(std::span<const wire::Segment> segments) {
@@ -87,7 +87,7 @@ void ChunkUse::tell(Findings& findings, const roce::Connection& connection, int 
   const auto operations = [unseen](const char* before, std::uint64_t n) {
     return unseen ? std::string() : fmt::format(" {} {} RDMA operations", before, n);
   };
-  if (needless_.messages >= kEnough && needless_.messages * kShare >= calls_) {
+  if (needless_.messages >= kEnoughMessages && needless_.messages * kShare >= calls_) {
     e.side = client;
     e.frames = {first_frame_, last_frame_};
     findings.add(RuleId::kNeedlessChunk, e, [&] {
@@ -98,7 +98,7 @@ void ChunkUse::tell(Findings& findings, const roce::Connection& connection, int 
           needless_reads_, needless_writes_, needless_long_);
     });
   }
-  if (long_.messages < kEnough || long_.messages * kShare < calls_) return;
+  if (long_.messages < kEnoughMessages || long_.messages * kShare < calls_) return;
   Tally held;
   std::size_t size = 0;
   // Nine tenths are enough: one huge message must not ask for the largest threshold.

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rpcrdma::rules {
 
@@ -77,7 +77,7 @@ void accuse_over_grant(const model::Message& m, const Ledger& ledger, const Scen
   });
 }
 
-bool check_call(const model::Message& m, const Scene& scene) {
+bool check_call_credit(const model::Message& m, const Scene& scene) {
   const Ledger& ledger = scene.history.ledger[m.caller];
   if (m.credits.in_use + ledger.answered <= ledger.allowed) return true;
   // What was granted before the capture began is not known.
@@ -119,7 +119,7 @@ void note_answer(const model::Message& m, const model::Call* call, const Scene& 
 }
 
 // An RDMA_DONE takes a credit, and nothing answers it. Gives whether it had one.
-bool check_done(const model::Message& m, const Scene& scene) {
+bool check_done_credit(const model::Message& m, const Scene& scene) {
   const Ledger& ledger = scene.history.ledger[m.sender];
   const std::uint32_t in_use = scene.model.caller[m.sender].credits.in_use;
   if (ledger.grant_frame == 0 || in_use + 1 + ledger.answered <= ledger.allowed) return true;
@@ -136,7 +136,7 @@ bool check_credits(const model::Message& m, const model::Call* call, const Scene
   begin_ledgers(scene);
   switch (m.kind) {
     case Kind::kCall:
-      return check_call(m, scene);
+      return check_call_credit(m, scene);
     case Kind::kReply:
       check_grant_not_zero(m, scene);
       note_answer(m, call, scene);
@@ -145,7 +145,7 @@ bool check_credits(const model::Message& m, const model::Call* call, const Scene
       note_answer(m, call, scene);
       break;
     case Kind::kDone:
-      return check_done(m, scene);
+      return check_done_credit(m, scene);
     case Kind::kOption:
     case Kind::kMalformed:
     case Kind::kControl:

@@ -2,7 +2,7 @@
 // RDMA_DONE see answer_checks.cc.
 #include "checks.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/wire/header.h>

@@ -12,7 +12,7 @@
 #include "starvation.h"
 #include "turns.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rpcrdma::rules {
 

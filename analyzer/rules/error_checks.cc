@@ -1,7 +1,7 @@
 // RDMA_ERROR: what it says by itself, and what it refuses.
 #include "checks.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/wire/header.h>
 #include <rpcrdma/wire/xdr.h>

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/rules/findings.h>
 #include <rpcrdma/rules/sort.h>
@@ -44,10 +44,6 @@ bool lost_packets(const roce::Connection& c) {
 }
 
 // Of a REQ without its REP, only one side's numbers are known.
-bool setup_seen(const roce::Connection& c) {
-  return c.setup == roce::Setup::kCm && c.side[0].cm.seen && c.side[1].cm.seen;
-}
-
 }  // namespace
 
 Severity severity_of(Level level) {

@@ -4,13 +4,13 @@
 
 #include <numeric>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rpcrdma::rules {
 
 namespace {
 
-constexpr std::uint64_t kEnough = 4;
+constexpr std::uint64_t kEnoughTimes = 4;
 constexpr std::uint32_t kLinuxGrant = 64;
 
 // The last segment holds what the others lack to a multiple of four bytes.
@@ -69,7 +69,7 @@ void Habits::tell(Findings& findings, const roce::Connection& connection, int cl
     e.frames = {frame, 0};
     findings.add(rule, e, text);
   };
-  if (short_by_chunk_ >= kEnough && short_inline_ == 0) {
+  if (short_by_chunk_ >= kEnoughTimes && short_inline_ == 0) {
     add(RuleId::kLinuxReplyChunk, 1 - client, short_frame_, [&] {
       return fmt::format(
           "{} Replies that fit inline went through the Reply chunk that the Call offered",
@@ -81,14 +81,14 @@ void Habits::tell(Findings& findings, const roce::Connection& connection, int cl
       return fmt::format("{} with a last segment for roundup alone", counted(pads_, "Write chunk"));
     });
   }
-  if (xid_offsets_ >= kEnough && xid_offsets_ == offsets_) {
+  if (xid_offsets_ >= kEnoughTimes && xid_offsets_ == offsets_) {
     add(RuleId::kLinuxXidOffset, client, xid_frame_, [&] {
       return fmt::format(
           "the upper 32 bits of every offset in {} Calls are the Call's XID: no address",
           xid_offsets_);
     });
   }
-  if (grants_ >= kEnough && !grant_changed_ && grant_ == kLinuxGrant && asked_ > grant_) {
+  if (grants_ >= kEnoughTimes && !grant_changed_ && grant_ == kLinuxGrant && asked_ > grant_) {
     add(RuleId::kLinuxGrant, 1 - client, grant_frame_, [&] {
       return fmt::format("all {} Replies grant {} credits, whatever is requested ({})", grants_,
                          grant_, asked_);

@@ -1,6 +1,6 @@
 #include "checks.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/wire/endian.h>
 #include <rpcrdma/wire/header.h>

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/wire/rdmaconfig.h>
 
@@ -16,10 +16,6 @@ constexpr std::uint32_t kDefaultV1 = 1024;
 constexpr std::uint32_t kDefaultV2 = 4096;
 // No more can be agreed on (RFC 8797 section 4.2).
 constexpr std::uint32_t kLargest = 256 * 1024;
-
-bool setup_seen(const roce::Connection& c) {
-  return c.setup == roce::Setup::kCm && c.side[0].cm.seen && c.side[1].cm.seen;
-}
 
 bool has_private_data(const Scene& scene) {
   return scene.model.has_private_data[0] || scene.model.has_private_data[1];

@@ -3,17 +3,13 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rpcrdma::rules {
 
 namespace {
 
 using model::Kind;
-
-bool setup_seen(const roce::Connection& c) {
-  return c.setup == roce::Setup::kCm && c.side[0].cm.seen && c.side[1].cm.seen;
-}
 
 void check_agreed(const model::Message& m, const Scene& scene) {
   if (m.version != 1 || !setup_seen(scene.connection)) return;

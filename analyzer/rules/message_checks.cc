@@ -2,7 +2,7 @@
 // capture cut off are not judged.
 #include "checks.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/wire/header.h>
 

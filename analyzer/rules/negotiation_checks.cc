@@ -1,7 +1,7 @@
 // Version 2 with a peer that does not know it (draft-cel-nfsv4-rpcrdma-version-two-02 section 6.2).
 #include "checks.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rpcrdma::rules {
 

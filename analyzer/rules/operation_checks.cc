@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/decode/upper_layer.h>
 #include <rpcrdma/roce/psn.h>

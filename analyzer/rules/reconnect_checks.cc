@@ -2,7 +2,7 @@
 #include "checks.h"
 #include "first_call.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rpcrdma::rules {
 

@@ -1,6 +1,6 @@
 #include "refusal.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/wire/header.h>

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/model/outcome.h>
 #include <rpcrdma/model/procedure_name.h>

@@ -1,12 +1,12 @@
 #include "registrations.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rpcrdma::rules {
 
 namespace {
 
-constexpr std::uint64_t kEnoughCalls = 16;
+constexpr std::uint64_t kEnoughToJudge = 16;
 constexpr std::uint64_t kManyHandles = 4;      // a Call
 constexpr std::uint64_t kSmallSegment = 4096;  // bytes
 
@@ -34,7 +34,7 @@ void Registrations::note(const model::Message& call) {
 
 void Registrations::tell(Findings& findings, const roce::Connection& connection,
                          int requester) const {
-  if (calls_ < kEnoughCalls || handles_ < calls_ * kManyHandles || again_ != 0 ||
+  if (calls_ < kEnoughToJudge || handles_ < calls_ * kManyHandles || again_ != 0 ||
       bytes_ > handles_ * kSmallSegment) {
     return;
   }

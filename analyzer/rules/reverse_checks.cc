@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/decode/upper_layer.h>
@@ -81,7 +81,7 @@ void check_ready(const model::Message& m, const Scene& scene) {
   });
 }
 
-void check_version(const model::Message& m, const Scene& scene) {
+void check_reverse_version(const model::Message& m, const Scene& scene) {
   const std::uint32_t seen = scene.history.forward_versions;
   if (seen == 0 || m.version > 31 || (seen >> m.version & 1) != 0) return;
   scene.findings.add(RuleId::kBi02, evidence(m, scene.connection, m.sender), [&] {
@@ -97,7 +97,7 @@ void check_reverse(const model::Message& m, const Scene& scene) {
   if (!scene.model.client_certain) return;
   if (m.kind == Kind::kCall && scene.reverse) {
     check_ready(m, scene);
-    check_version(m, scene);
+    check_reverse_version(m, scene);
   } else if (m.kind == Kind::kCall) {
     if (m.version <= 31) scene.history.forward_versions |= 1U << m.version;
     note_ready(m, scene.history);

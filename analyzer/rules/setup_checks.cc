@@ -2,7 +2,7 @@
 // itself has shown that the connection speaks RPC-over-RDMA: other services have their own formats.
 #include "checks.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/wire/endian.h>
 #include <rpcrdma/wire/private_data.h>

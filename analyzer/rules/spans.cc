@@ -1,6 +1,6 @@
 #include <ctime>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/rules/finding.h>
 

@@ -15,7 +15,7 @@ constexpr std::int64_t kAtOnce = 100'000;  // nanoseconds
 // A requester that lets a credit lie for less than this part of what the Call took would not get
 // much more done with it, and is slow rather than without work.
 constexpr std::int64_t kShareOfLatency = 5;
-constexpr std::uint64_t kEnoughCalls = 8;
+constexpr std::uint64_t kEnoughWaited = 8;
 constexpr std::int64_t kEnoughPercent = 10;
 
 // Captured far from the requester, the Reply that frees a credit has yet to get there and the next
@@ -59,7 +59,7 @@ CreditSums Starvation::sums(std::int64_t now_ns) const {
 }
 
 bool Starvation::is_starved(const CreditSums& lately, std::int64_t ns) {
-  return lately.waited >= kEnoughCalls && percent(lately.full_ns, ns) >= kEnoughPercent;
+  return lately.waited >= kEnoughWaited && percent(lately.full_ns, ns) >= kEnoughPercent;
 }
 
 bool Starvation::tell(Findings& findings, const roce::Connection& connection, int caller,

@@ -10,7 +10,7 @@ namespace rpcrdma::rules {
 
 namespace {
 
-constexpr std::uint64_t kEnoughCalls = 8;
+constexpr std::uint64_t kEnoughReplies = 8;
 constexpr std::int64_t kSlow = 1'000'000;  // nanoseconds from Call to Reply, on average
 constexpr std::int64_t kNetworkPercent = 25;
 constexpr std::int64_t kPeerPercent = 80;
@@ -105,7 +105,7 @@ TurnSums Turns::sums(std::int64_t now_ns, std::int64_t stalled) const {
 }
 
 Turns::Slow Turns::judge(const TurnSums& sums) {
-  if (sums.replies < kEnoughCalls) return Slow::kNo;
+  if (sums.replies < kEnoughReplies) return Slow::kNo;
   if (percent(sums.stalled, sums.busy) >= kNetworkPercent) return Slow::kStalls;
   // RNR tells of that, and it is neither the network nor slow work.
   if (percent(sums.no_receive, sums.busy) >= kNetworkPercent) return Slow::kNo;
@@ -138,7 +138,7 @@ void Turns::tell(Findings& findings, const roce::Connection& connection, int cli
 }
 
 void Turns::tell_unknown_stalls(Findings& findings, const roce::Connection& connection) const {
-  if (sums_.replies < kEnoughCalls || !unknown_stalls(connection)) return;
+  if (sums_.replies < kEnoughReplies || !unknown_stalls(connection)) return;
   Evidence stalls;
   stalls.connection = &connection;
   stalls.frames = {slowest_frame_, 0};

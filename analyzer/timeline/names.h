@@ -9,6 +9,11 @@
 
 namespace rpcrdma::timeline {
 
+// Of what `reverse` says: a message or its connection's credits.
+[[nodiscard]] constexpr const char* direction_name(bool reverse) {
+  return reverse ? "reverse" : "forward";
+}
+
 // "replied", "rdma_error", "superseded", "connection_closed", "forgotten".
 [[nodiscard]] const char* ending_name(model::Ending ending);
 

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <tsl/robin_map.h>
 
 #include <rpcrdma/report/context.h>
@@ -44,10 +44,6 @@ Track connection_track(const roce::Connection& c) {
 
 Track row_track(const Origin& caller, std::uint32_t row, std::uint32_t place) {
   return {caller.id(), kFirstRowThread + (row * kAbreast + place) * 2 + caller.caller};
-}
-
-const char* direction_name(bool reverse) {
-  return reverse ? "reverse" : "forward";
 }
 
 std::string hex(std::uint32_t value) {

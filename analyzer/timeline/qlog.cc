@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/report/context.h>
 #include <rpcrdma/report/json_writer.h>
@@ -25,10 +25,6 @@ constexpr std::string_view kRecordSeparator = "\x1e";
 
 Decimal milliseconds(std::int64_t ns) {
   return {ns, 6};
-}
-
-const char* direction_name(bool reverse) {
-  return reverse ? "reverse" : "forward";
 }
 
 const char* vantage_name(Vantage vantage) {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <variant>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/report/selection.h>
 #include <rpcrdma/roce/by_connection.h>

@@ -54,6 +54,14 @@ class Fields {
                  nullptr);
   }
 
+  // Of the connection, by the wall clock: its own time in the header is the endpoint's.
+  void began() {
+    if (event_.connection == nullptr) return;
+    sink_.number(FieldId::kTraceConnectionBegan, offsetof(trace::EventHeader, time),
+                 sizeof(trace::EventHeader::time),
+                 static_cast<std::uint64_t>(event_.connection->first_ns), nullptr);
+  }
+
   // Of the tail, without what stands at its end.
   [[nodiscard]] std::size_t tail_bytes_before(std::size_t end) const {
     const std::size_t all = event_.view.tail.size();
@@ -114,6 +122,7 @@ void fields(Fields<trace::Connection> f) {
   f.number(FieldId::kTraceInitiatorDepth, f.told.initiator_depth);
   f.number(FieldId::kTraceSeesPeer, f.told.sees_peer_operations);
   f.number(FieldId::kTraceToldAnew, f.told.told_anew);
+  if (f.told.told_anew != 0) f.began();
   f.tail_bytes(FieldId::kTracePrivateSent, 0, f.told.sent_private_data);
   f.tail_bytes(FieldId::kTracePrivateReceived, f.told.sent_private_data);
 }

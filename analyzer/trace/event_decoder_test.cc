@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <rpcrdma/decode/json_sink.h>
 #include <rpcrdma/trace/upper_pdu.h>
@@ -52,6 +53,26 @@ TEST(EventDecoder, AConnection) {
   EXPECT_EQ(json["rpcrdma.trace.peer.qpn"], 0x200);
   EXPECT_EQ(json["rpcrdma.trace.active"], true);
   EXPECT_EQ(json["rpcrdma.trace.private_data.received"], "f6ab0e1801010303");
+}
+
+TEST(EventDecoder, WhenAConnectionBeganThatWasThereBefore) {
+  for (const std::uint8_t anew : {0, 1}) {
+    TraceBuilder trace;
+    trace::Connection told = plain_connection();
+    told.told_anew = anew;
+    trace.tell(7, told);
+    roce::Connection connection;
+    connection.first_ns = 1'800'000'000'000'000'000;
+    trace.for_each([&](auto data, const roce::PacketMeta& meta) {
+      decode::JsonSink sink;
+      decode_event({*trace::view_event(*trace::event_in_pdu(data)), meta, &connection, 0}, sink);
+      const auto json = sink.take();
+      EXPECT_EQ(json.contains("rpcrdma.trace.connection.began"), anew == 1) << json;
+      if (anew == 1) {
+        EXPECT_EQ(json["rpcrdma.trace.connection.began"], connection.first_ns);
+      }
+    });
+  }
 }
 
 TEST(EventDecoder, WhoRefusedAConnection) {

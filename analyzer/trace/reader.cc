@@ -94,6 +94,7 @@ struct EndpointState {
   EndpointKey key;
   std::uint64_t stream = 0;          // that tells its events now
   std::int64_t begun = INT64_MIN;    // when that began, by the endpoint's clock
+  std::int64_t begun_ns = 0;         // the same by the wall clock
   std::int64_t last_ns = INT64_MIN;  // of its latest event
   std::uint64_t streams = 0;         // so many have begun
   bool shows_operations = true;      // else they, or what they are judged by, were left out
@@ -153,6 +154,17 @@ bool is_standing(const trace::EventView& view, const EndpointState& e) {
   }
 }
 
+// Wall-clock time of the event itself. That of its frame is when this reader got it, which is later
+// for what happened before the stream; in recordings of older versions both are the same.
+std::int64_t wall_time(const trace::EventView& view, const PacketMeta& meta,
+                       const EndpointState& e) {
+  if (view.header.time >= e.begun) return meta.time_ns;
+  const std::uint64_t before =
+      static_cast<std::uint64_t>(e.begun) - static_cast<std::uint64_t>(view.header.time);
+  if (before > static_cast<std::uint64_t>(e.begun_ns)) return meta.time_ns;  // not since the epoch
+  return e.begun_ns - static_cast<std::int64_t>(before);
+}
+
 // Events that the connection's story lacks, of all that were to be told.
 std::uint64_t gone(const EndpointState& e, const Ring* ring) {
   return e.damaged + (ring != nullptr ? ring->gone : 0);
@@ -204,7 +216,7 @@ struct Reader::Impl {
   void event(const trace::EventView& view, const PacketMeta& meta, std::uint64_t stream);
   EndpointState* new_endpoint(std::uint64_t stream);
   EndpointState* endpoint_of(std::uint64_t stream);
-  void begin_stream(const trace::EventView& view, std::uint64_t stream);
+  void begin_stream(const trace::EventView& view, const PacketMeta& meta, std::uint64_t stream);
   Ring* ring_of(EndpointState& e, std::uint32_t number);
   void account(EndpointState& e, Ring& ring, const trace::Loss& loss);
   void count(EndpointState& e, const trace::EventView& view);
@@ -249,7 +261,8 @@ EndpointState* Reader::Impl::endpoint_of(std::uint64_t stream) {
   return streams.size() < kMaxStreams ? new_endpoint(stream) : nullptr;
 }
 
-void Reader::Impl::begin_stream(const trace::EventView& view, std::uint64_t stream) {
+void Reader::Impl::begin_stream(const trace::EventView& view, const PacketMeta& meta,
+                                std::uint64_t stream) {
   const trace::Endpoint told = trace::read_event<trace::Endpoint>(view).value_or(trace::Endpoint{});
   const std::size_t name =
       std::min({view.tail.size(), std::size_t{told.name_bytes}, kMaxNameBytes});
@@ -271,6 +284,7 @@ void Reader::Impl::begin_stream(const trace::EventView& view, std::uint64_t stre
   e->key = key;
   e->stream = stream;
   e->begun = view.header.time;
+  e->begun_ns = meta.time_ns;
   ++e->streams;
   constexpr std::uint64_t kOperations = trace::type_bit(trace::EventType::kMessage) |
                                         trace::type_bit(trace::EventType::kOperation) |
@@ -336,7 +350,7 @@ void Reader::Impl::event(const trace::EventView& view, const PacketMeta& meta,
                          std::uint64_t stream) {
   const auto type = static_cast<trace::EventType>(view.header.type);
   const bool known = view.header.type != 0 && view.header.type <= trace::kEventTypes;
-  if (type == trace::EventType::kEndpoint) begin_stream(view, stream);
+  if (type == trace::EventType::kEndpoint) begin_stream(view, meta, stream);
   EndpointState* const e = endpoint_of(stream);
   if (e == nullptr) {
     ++stats.passed_over;
@@ -403,7 +417,7 @@ State* Reader::Impl::add(EndpointState& e, const trace::EventView& view,
   c.local = c.recorder = told.active != 0 ? 0 : 1;
   c.service_id = told.port != 0 ? wire::kServiceIdRdmaTcp | told.port : 0;
   c.first_frame = c.last_frame = meta.frame;
-  c.first_ns = c.last_ns = meta.time_ns;
+  c.first_ns = c.last_ns = wall_time(view, meta, e);
   const std::size_t own = c.local;
   c.side[own].address = address_of(told.local);
   c.side[1 - own].address = address_of(told.peer);

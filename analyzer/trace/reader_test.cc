@@ -4,7 +4,7 @@
 #include <random>
 #include <set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -222,6 +222,39 @@ TEST(TraceReader, AConnectionFromBeforeTheStream) {
   trace.now += 100'000;
   const Read read(trace);
   EXPECT_EQ(read.connection().setup, roce::Setup::kInferred);
+}
+
+// Its frame has the time at which the reader came, or in older recordings that at which it was told
+// at first.
+TEST(TraceReader, WhenAConnectionFromBeforeTheStreamBegan) {
+  constexpr std::int64_t kBefore = 18'000'000'000;
+  for (const bool at_reader : {true, false}) {
+    TraceBuilder trace;
+    trace.now = 2 * kBefore;
+    trace.begin();
+    const std::int64_t came = trace.frames().front().time_ns;
+    const std::int64_t now = trace.now;
+    trace.now = 2 * kBefore - kBefore;
+    trace::Connection anew = plain_connection();
+    anew.told_anew = 1;
+    trace.tell(7, anew);
+    if (at_reader) trace.frames().back().time_ns = came;
+    trace.now = now;
+    trace.tell(7, message(0, 0));
+    const Read read(trace);
+    EXPECT_EQ(read.connection().first_ns, came - kBefore) << at_reader;
+    EXPECT_FALSE(read.connection().clock_stepped_back);
+  }
+}
+
+TEST(TraceReader, AConnectionFromBeforeTheEpochBeganWithItsFrame) {
+  TraceBuilder trace;
+  trace.wall = 0;
+  trace.begin();
+  trace.now = INT64_MIN / 2;
+  tell_plain_connection(trace, 7);
+  trace.frames().back().time_ns = trace.frames().front().time_ns;
+  EXPECT_EQ(Read(trace).connection().first_ns, trace.frames().back().time_ns);
 }
 
 TEST(TraceReader, SendsOfBothSides) {

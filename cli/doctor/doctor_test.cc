@@ -168,12 +168,14 @@ TEST_F(Doctor, WiresharkAndWhatItLoads) {
   const std::string plugin = "/home/me/.local/lib/wireshark/plugins/4.0/epan/rpcrdma-scope.so";
   root_.put(plugin);
   root_.put("/usr/lib/x86_64-linux-gnu/wireshark/extcap/rpcrdma-extcap");
+  root_.put("/home/me/.local/lib/wireshark/extcap/rpcrdma-extcap");
   root_.put("/usr/lib/x86_64-linux-gnu/wireshark/extcap/sshdump");
   root_.put("/usr/lib/x86_64-linux-gnu/wireshark/extcap/rpcrdma.old");
   const Machine machine = look("/home/me");
   EXPECT_THAT(machine.plugins, ElementsAre(plugin));
   EXPECT_THAT(machine.extcaps,
-              ElementsAre("/usr/lib/x86_64-linux-gnu/wireshark/extcap/rpcrdma-extcap"));
+              ElementsAre("/home/me/.local/lib/wireshark/extcap/rpcrdma-extcap",
+                          "/usr/lib/x86_64-linux-gnu/wireshark/extcap/rpcrdma-extcap"));
 }
 
 TEST_F(Doctor, JsonHasLinesAndDevices) {

@@ -129,14 +129,19 @@ fabric::Expected<Machine> look_at_machine(const std::string& root, const std::st
   m.rpcbind = is_there(root + rpcbind::kLocalSocket);
   m.may_capture = may_capture(root);
   m.wireshark = find_program(root, path, {"wireshark", "tshark"});
-  std::vector<std::string> plugins{
-      "/usr/lib/x86_64-linux-gnu/wireshark/plugins", "/usr/lib/aarch64-linux-gnu/wireshark/plugins",
-      "/usr/lib/wireshark/plugins", "/usr/local/lib/wireshark/plugins"};
-  // A user's own folder is none where Wireshark 4.0 looks.
-  const std::vector<std::string> extcaps{
-      "/usr/lib/x86_64-linux-gnu/wireshark/extcap", "/usr/lib/aarch64-linux-gnu/wireshark/extcap",
-      "/usr/lib/wireshark/extcap", "/usr/local/lib/wireshark/extcap"};
-  if (!home.empty()) plugins.push_back(home + "/.local/lib/wireshark/plugins");
+  std::vector<std::string> plugins{"/usr/lib/x86_64-linux-gnu/wireshark/plugins",
+                                   "/usr/lib/aarch64-linux-gnu/wireshark/plugins",
+                                   "/usr/lib/wireshark/plugins", "/usr/lib64/wireshark/plugins",
+                                   "/usr/local/lib/wireshark/plugins"};
+  std::vector<std::string> extcaps{"/usr/lib/x86_64-linux-gnu/wireshark/extcap",
+                                   "/usr/lib/aarch64-linux-gnu/wireshark/extcap",
+                                   "/usr/lib/wireshark/extcap", "/usr/lib64/wireshark/extcap",
+                                   "/usr/local/lib/wireshark/extcap"};
+  if (!home.empty()) {
+    plugins.push_back(home + "/.local/lib/wireshark/plugins");
+    // Wireshark 4.0 does not look there, and ./dev wireshark puts nothing there for it.
+    extcaps.push_back(home + "/.local/lib/wireshark/extcap");
+  }
   m.plugins = find_parts(root, plugins, "rpcrdma");
   m.extcaps = find_parts(root, extcaps, "rpcrdma-extcap");
   return m;

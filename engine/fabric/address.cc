@@ -2,7 +2,7 @@
 #include <system_error>
 
 #include <arpa/inet.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <net/if.h>
 
 #include <rpcrdma/fabric/address.h>

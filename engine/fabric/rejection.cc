@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/fabric/rejection.h>
 #include <rpcrdma/wire/cm.h>

@@ -3,7 +3,7 @@
 #include "accept.h"
 #include "openmetrics.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <prometheus/text_serializer.h>
 
 namespace rpcrdma::metrics {

@@ -15,7 +15,7 @@
 
 #include <arpa/inet.h>
 #include <civetweb.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -458,7 +458,7 @@ PairOptions random_pair(std::uint64_t seed, soft::Random& random, double rate) {
   return o;
 }
 
-std::uint64_t seeds() {
+std::uint64_t pair_seeds() {
   const char* const text = std::getenv("RPCRDMA_SEEDS");
   return text != nullptr ? std::strtoull(text, nullptr, 10) : 40;
 }
@@ -466,7 +466,7 @@ std::uint64_t seeds() {
 TEST(BothRoles, RandomCallsBothWaysOverABadNetwork) {
   constexpr std::size_t kCalls = 30;  // of each side
   std::uint64_t same_xids = 0;
-  for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
+  for (std::uint64_t seed = 0; seed < pair_seeds(); ++seed) {
     soft::Random random(seed);
     Pair p(random_pair(seed, random, seed % 4 == 0 ? 0 : 0.02));
     ASSERT_NO_FATAL_FAILURE(p.connect());
@@ -485,7 +485,7 @@ TEST(BothRoles, RandomCallsBothWaysOverABadNetwork) {
     p.check_over();
     ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed;
   }
-  EXPECT_GT(same_xids, seeds());
+  EXPECT_GT(same_xids, pair_seeds());
 }
 
 // Calls of both sides go again on the next connection, which only the first one makes.
@@ -493,7 +493,7 @@ TEST(BothRoles, ConnectionsThatEnd) {
   constexpr std::size_t kCalls = 20;  // of each side
   std::array<std::uint64_t, 2> resent{};
   std::array<std::uint64_t, 2> cancelled{};
-  for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
+  for (std::uint64_t seed = 0; seed < pair_seeds(); ++seed) {
     soft::Random random(seed + 1000);
     Pair p(random_pair(seed, random, seed % 4 == 0 ? 0 : 0.05));
     for (std::size_t i = 0; i < kCalls; ++i) {
@@ -532,8 +532,8 @@ TEST(BothRoles, ConnectionsThatEnd) {
     p.check_over();
     ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed;
   }
-  for (const std::uint64_t n : resent) EXPECT_GT(n, seeds() / 4);
-  for (const std::uint64_t n : cancelled) EXPECT_GT(n, seeds() / 10);
+  for (const std::uint64_t n : resent) EXPECT_GT(n, pair_seeds() / 4);
+  for (const std::uint64_t n : cancelled) EXPECT_GT(n, pair_seeds() / 10);
 }
 
 }  // namespace

@@ -10,8 +10,6 @@ namespace {
 using wire::Proc;
 using wire::xdr_padded;
 
-// XID and msg_type.
-constexpr std::size_t kLeastStreamBytes = 8;
 constexpr const char* kNoMessage = "the stream ends before the XID and msg_type do";
 
 class CallChecker {

@@ -16,9 +16,9 @@ using wire::testing::allocations_in;
 
 constexpr std::uint16_t kPort = 20049;
 
-class Pair : public RequesterOwner, public ResponderOwner {
+class ChannelPair : public RequesterOwner, public ResponderOwner {
  public:
-  explicit Pair(trace::Tracer* tracer = nullptr)
+  explicit ChannelPair(trace::Tracer* tracer = nullptr)
       : client_options_{.max_segment = 5000, .tracer = tracer, .connection = 1},
         server_options_{.max_segment = 5000, .tracer = tracer, .connection = 2} {
     EXPECT_TRUE(server_host_.listen(kPort, 0));
@@ -31,12 +31,12 @@ class Pair : public RequesterOwner, public ResponderOwner {
     server_memory_ = server_host_.remember(server_bytes_).value();
     run();
   }
-  ~Pair() override {
+  ~ChannelPair() override {
     client_.reset();
     server_.reset();
   }
-  Pair(const Pair&) = delete;
-  Pair& operator=(const Pair&) = delete;
+  ChannelPair(const ChannelPair&) = delete;
+  ChannelPair& operator=(const ChannelPair&) = delete;
 
   void on_outcome(const CallOutcome& o) override {
     if (o.status == CallStatus::kReplied) ++replied;
@@ -165,7 +165,7 @@ class Pair : public RequesterOwner, public ResponderOwner {
   std::array<std::uint8_t, 4200> packet_{};
 };
 
-void expect_none(Pair& pair) {
+void expect_none(ChannelPair& pair) {
   for (int i = 0; i < 20; ++i) pair.round();
   const std::uint64_t before = pair.replied;
   EXPECT_EQ(before, 20U * 13);
@@ -179,14 +179,14 @@ void expect_none(Pair& pair) {
 }
 
 TEST(ChannelAllocation, NoneForACall) {
-  Pair pair;
+  ChannelPair pair;
   expect_none(pair);
 }
 
 TEST(ChannelAllocation, NorWithAListener) {
   trace::Tracer tracer(0, 1U << 16);
   tracer.listen(true);
-  Pair pair(&tracer);
+  ChannelPair pair(&tracer);
   expect_none(pair);
   EXPECT_GT(tracer.ring().emitted(), 10'000U);
 }

@@ -9,9 +9,6 @@ namespace {
 
 using wire::xdr_padded;
 
-// XID and msg_type.
-constexpr std::size_t kLeastStreamBytes = 8;
-
 // Of the segments' content, offset + length may be 2^64 but not more (RD-09).
 constexpr std::uint64_t last_byte(const wire::Segment& segment) {
   return segment.offset + (segment.length - 1);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -12,6 +13,9 @@
 #include <rpcrdma/wire/header.h>
 
 namespace rpcrdma::protocol {
+
+// Of the RPC message that a stream holds: XID and msg_type.
+inline constexpr std::size_t kLeastStreamBytes = 8;
 
 // A part of CheckedReads::segments.
 struct ChunkRange {

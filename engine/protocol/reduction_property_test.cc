@@ -54,9 +54,9 @@ struct Scene {
   std::uint32_t max_reply = 0;
 };
 
-class Generator {
+class SceneGenerator {
  public:
-  explicit Generator(unsigned seed) : random_(seed) {}
+  explicit SceneGenerator(unsigned seed) : random_(seed) {}
 
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random_() % n); }
 
@@ -189,7 +189,7 @@ void expect_right(const Scene& scene, const CallPlan& plan) {
 }
 
 TEST(PlanCallPropertyTest, ThePlanIsThatOfTheHeaderThatIsBuilt) {
-  Generator generator(1);
+  SceneGenerator generator(1);
   int sent = 0, inlined = 0, reduced = 0, long_calls = 0, offers = 0;
   for (int i = 0; i < kMessages; ++i) {
     const Scene scene = generator.scene();
@@ -211,7 +211,7 @@ TEST(PlanCallPropertyTest, ThePlanIsThatOfTheHeaderThatIsBuilt) {
 
 // A refusal is right: even the shortest header that the message can have does not do.
 TEST(PlanCallPropertyTest, WhatIsRefusedCannotBeSent) {
-  Generator generator(2);
+  SceneGenerator generator(2);
   int refused = 0;
   for (int i = 0; i < kMessages; ++i) {
     const Scene scene = generator.scene();
@@ -249,7 +249,7 @@ struct ReplyScene {
   Offer offer;
 };
 
-ReplyScene reply_scene(Generator& generator) {
+ReplyScene reply_scene(SceneGenerator& generator) {
   ReplyScene scene{generator.limits(), generator.message(), {}, {}, {}};
   Offer& offer = scene.offer;
   offer.write_chunks = generator.below(kMaxResults + 1);
@@ -268,7 +268,7 @@ ReplyScene reply_scene(Generator& generator) {
 }
 
 TEST(PlanReplyPropertyTest, ThePlanIsThatOfTheHeaderThatIsBuilt) {
-  Generator generator(3);
+  SceneGenerator generator(3);
   int inlined = 0, long_replies = 0, written = 0, refused = 0;
   for (int i = 0; i < kMessages; ++i) {
     const ReplyScene scene = reply_scene(generator);

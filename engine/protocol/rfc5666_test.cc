@@ -28,7 +28,7 @@ ExchangeOptions both_speak_it() {
   return o;
 }
 
-void all_answered(Exchange& e, const std::vector<CallPlanForTest>& plans) {
+void all_answered_by_rfc5666(Exchange& e, const std::vector<CallPlanForTest>& plans) {
   ASSERT_NO_FATAL_FAILURE(e.connect());
   for (const CallPlanForTest& p : plans) e.call(p);
   ASSERT_TRUE(e.run_to_end());
@@ -51,10 +51,10 @@ TEST(Rfc5666, ResultsComeByReadChunksWhereNothingIsOffered) {
   o.requester.offer_nothing = true;
   Exchange e(o);
   // Inline, one Read chunk, several of odd lengths, one of registered memory.
-  all_answered(e, {{{{10}}, {{200}}},
-                   {{{10}}, {{5000}}},
-                   {{{10}}, {{5001}, {3}, {4002}}},
-                   {{{5000}}, {{70'001, true, true}}}});
+  all_answered_by_rfc5666(e, {{{{10}}, {{200}}},
+                              {{{10}}, {{5000}}},
+                              {{{10}}, {{5001}, {3}, {4002}}},
+                              {{{5000}}, {{70'001, true, true}}}});
   EXPECT_EQ(e.requester.counters().write_chunks + e.requester.counters().reply_chunks, 0U);
   EXPECT_EQ(e.responder.counters().read_replies, 3U);
   EXPECT_EQ(e.responder.counters().bytes.reply_reads, 5000U + 5001 + 4002 + 70'001);
@@ -65,14 +65,15 @@ TEST(Rfc5666, AReplyCanBeAPositionZeroReadChunk) {
   o.requester.offer_nothing = true;
   o.client.max_segment = o.server.max_segment = 1500;
   Exchange e(o);
-  all_answered(e, {{{{10}}, {{5000, false}}}, {{{10}}, {{4000, false}, {3000}, {7, false}}}});
+  all_answered_by_rfc5666(
+      e, {{{{10}}, {{5000, false}}}, {{{10}}, {{4000, false}, {3000}, {7, false}}}});
   EXPECT_EQ(e.responder.counters().read_replies, 2U);
   EXPECT_EQ(e.responder.counters().bytes.inline_replies, 0U);
 }
 
 TEST(Rfc5666, WhatIsOfferedIsUsed) {
   Exchange e(both_speak_it());
-  all_answered(e, {{{{10}}, {{5000}}}, {{{10}}, {{5001, false}}}});
+  all_answered_by_rfc5666(e, {{{{10}}, {{5000}}}, {{{10}}, {{5001, false}}}});
   EXPECT_EQ(e.responder.counters().read_replies, 0U);
   EXPECT_EQ(e.requester.counters().write_chunks, 1U);
   EXPECT_EQ(e.requester.counters().reply_chunks, 1U);
@@ -83,13 +84,13 @@ TEST(Rfc5666, PaddedCallsAreReadWithoutTheirPadding) {
   o.client = o.server = testing::options_with(4096);
   o.client.terms.padding = {512, 300, 0};
   Exchange e(o);
-  all_answered(e, {{{{299}}, {}},               // below the threshold
-                   {{{300}}, {}},               // at it
-                   {{{1001}, {5}, {900}}, {}},  // two of three
-                   {{{100, false}, {600}}, {}},
-                   {{{400, false}, {600}}, {}},  // the first could be taken for padded
-                   {{{3800}}, {}},               // no room for padding
-                   {{{700}, {9000}}, {}}});      // beside a Read chunk
+  all_answered_by_rfc5666(e, {{{{299}}, {}},               // below the threshold
+                              {{{300}}, {}},               // at it
+                              {{{1001}, {5}, {900}}, {}},  // two of three
+                              {{{100, false}, {600}}, {}},
+                              {{{400, false}, {600}}, {}},  // the first could be taken for padded
+                              {{{3800}}, {}},               // no room for padding
+                              {{{700}, {9000}}, {}}});      // beside a Read chunk
   EXPECT_EQ(e.requester.counters().padded_calls, 4U);
 }
 

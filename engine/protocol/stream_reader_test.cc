@@ -250,9 +250,9 @@ struct Message {
   std::vector<Placed> items;
 };
 
-class Generator {
+class MessageGenerator {
  public:
-  explicit Generator(unsigned seed) : random_(seed) {}
+  explicit MessageGenerator(unsigned seed) : random_(seed) {}
 
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random_() % n); }
 
@@ -304,7 +304,7 @@ class Generator {
 };
 
 TEST(StreamReaderPropertyTest, ReadsWhatAReaderOfTheWholeMessageReads) {
-  Generator generator(1);
+  MessageGenerator generator(1);
   std::size_t items = 0;
   for (int i = 0; i < 20'000; ++i) {
     const auto m = generator.message();
@@ -338,7 +338,7 @@ TEST(StreamReaderPropertyTest, ReadsWhatAReaderOfTheWholeMessageReads) {
 // Anything may be asked of any stream with any items: what comes back lies in what was given, for
 // AddressSanitizer to watch, and after a failure nothing comes any more.
 TEST(StreamReaderPropertyTest, HostileItemsAreHarmless) {
-  Generator generator(2);
+  MessageGenerator generator(2);
   std::uint64_t sum = 0;
   std::size_t failed = 0;
   for (int i = 0; i < 100'000; ++i) {

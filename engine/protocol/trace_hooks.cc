@@ -6,7 +6,7 @@
 #include <array>
 #include <cstring>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/wire/xdr.h>
 

@@ -40,7 +40,7 @@ Buffer error_version(std::uint32_t version, std::uint32_t xid, Versions range) {
   return o.encode();
 }
 
-struct Told {
+struct Ended {
   std::uint32_t xid;
   CallStatus status;
   std::string reason;
@@ -103,7 +103,7 @@ class VersionTwoRequester : public testing::ChannelTest, public RequesterOwner {
   }
 
   std::optional<Requester> requester;
-  std::vector<Told> told;
+  std::vector<Ended> told;
   std::vector<std::uint64_t> asked_for;
   std::uint64_t most_space = 0;
   Buffer small = words({0xdead, 0, 2, 3, 4, 5});

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/rpcbind/announcement.h>
 #include <rpcrdma/rpcbind/universal_address.h>

@@ -1,6 +1,6 @@
 #include "read_address.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/rpcbind/rpcbind.h>
 #include <rpcrdma/rpcbind/universal_address.h>

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <netdb.h>
 #include <rpc/rpc.h>
 #include <rpc/rpcb_prot.h>

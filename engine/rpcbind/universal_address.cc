@@ -1,6 +1,6 @@
 #include <charconv>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/rpcbind/universal_address.h>
 

@@ -10,7 +10,7 @@
 #include <new>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>

@@ -1,3 +1,5 @@
+#include "as_bytes.h"
+
 #include <algorithm>
 
 #include <rpcrdma/service/nfs3.h>
@@ -11,10 +13,6 @@ namespace {
 
 constexpr std::uint32_t kMostName = 1024;  // bytes; servers have 255
 constexpr std::uint32_t kVerifierBytes = 8;
-
-wire::Bytes as_bytes(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
 
 // bool of XDR: anything but 0 and 1 is none, and what is behind it cannot be found.
 bool read_flag(StreamReader& r, bool& good) {

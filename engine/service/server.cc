@@ -1,3 +1,4 @@
+#include "as_bytes.h"
 #include "channel_options.h"
 #include "counters.h"
 #include "later.h"
@@ -36,10 +37,6 @@ constexpr std::uint32_t kReservedPart = 8;
 constexpr std::uint16_t kConsumerReject = 28;
 
 enum class State : std::uint8_t { kAccepted, kUp, kClosing };
-
-wire::Bytes as_bytes(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
 
 // A cookie of the loop's, which is dropped unless it is kept.
 class Cookie {

@@ -1,9 +1,11 @@
 #include "trace_hooks.h"
 
+#include "as_bytes.h"
+
 #include <new>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/trace/tracer.h>
 
@@ -12,10 +14,6 @@ namespace rpcrdma::service {
 using fabric::Time;
 
 namespace {
-
-wire::Bytes as_bytes(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
 
 // A rejection's message is as long whatever is said in it.
 wire::Bytes without_fill(wire::Bytes private_data) {

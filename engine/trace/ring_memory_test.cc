@@ -19,10 +19,10 @@ std::size_t pages_there(const RingMemory& memory, std::size_t bytes) {
 }
 
 TEST(RingMemory, WhoWritesFindsThePagesThere) {
-  constexpr std::size_t kBytes = std::size_t{1} << 20;
-  const RingMemory memory(kBytes);
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  const RingMemory memory(kMiB);
   memory.populate();
-  EXPECT_EQ(pages_there(memory, kBytes), kBytes / kPage);
+  EXPECT_EQ(pages_there(memory, kMiB), kMiB / kPage);
 }
 
 TEST(RingMemory, PopulatingLeavesWhatIsThere) {

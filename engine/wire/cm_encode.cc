@@ -12,7 +12,7 @@ namespace {
 using namespace cm_layout;
 
 // The low `count` bits of a value, moved above the `below` bits of the fields behind it.
-std::uint8_t bits(unsigned value, unsigned below, unsigned count) {
+std::uint8_t placed(unsigned value, unsigned below, unsigned count) {
   return static_cast<std::uint8_t>((value & ((1U << count) - 1)) << below);
 }
 
@@ -66,8 +66,8 @@ void encode_path(std::uint8_t* p, const CmPath& v) {
   store_be32(p + path::kFlowLabelRate, v.flow_label << 12 | (v.packet_rate & 0x3fU));
   p[path::kTrafficClass] = v.traffic_class;
   p[path::kHopLimit] = v.hop_limit;
-  p[path::kSlSubnetLocal] = bytes_of(bits(v.sl, 4, 4), bits(v.subnet_local, 3, 1));
-  p[path::kAckTimeout] = bits(v.local_ack_timeout, 3, 5);
+  p[path::kSlSubnetLocal] = bytes_of(placed(v.sl, 4, 4), placed(v.subnet_local, 3, 1));
+  p[path::kAckTimeout] = placed(v.local_ack_timeout, 3, 5);
 }
 
 void encode_fields(std::uint8_t* mad, const CmReq& m) {
@@ -81,16 +81,16 @@ void encode_fields(std::uint8_t* mad, const CmReq& m) {
   mad[req::kInitiatorDepth] = m.initiator_depth;
   store_be24(mad + req::kRemoteEecn, m.remote_eecn);
   mad[req::kRemoteTimeoutServiceFlow] =
-      bytes_of(bits(m.remote_cm_response_timeout, 3, 5), bits(m.transport_service, 1, 2),
-               bits(m.end_to_end_flow_control, 0, 1));
+      bytes_of(placed(m.remote_cm_response_timeout, 3, 5), placed(m.transport_service, 1, 2),
+               placed(m.end_to_end_flow_control, 0, 1));
   store_be24(mad + req::kStartingPsn, m.starting_psn);
   mad[req::kLocalTimeoutRetry] =
-      bytes_of(bits(m.local_cm_response_timeout, 3, 5), bits(m.retry_count, 0, 3));
+      bytes_of(placed(m.local_cm_response_timeout, 3, 5), placed(m.retry_count, 0, 3));
   store_be16(mad + req::kPkey, m.pkey);
-  mad[req::kMtuRdcRnrRetry] =
-      bytes_of(bits(m.path_mtu, 4, 4), bits(m.rdc_exists, 3, 1), bits(m.rnr_retry_count, 0, 3));
-  mad[req::kMaxRetriesSrqExtended] =
-      bytes_of(bits(m.max_cm_retries, 4, 4), bits(m.srq, 3, 1), bits(m.extended_transport, 0, 3));
+  mad[req::kMtuRdcRnrRetry] = bytes_of(placed(m.path_mtu, 4, 4), placed(m.rdc_exists, 3, 1),
+                                       placed(m.rnr_retry_count, 0, 3));
+  mad[req::kMaxRetriesSrqExtended] = bytes_of(placed(m.max_cm_retries, 4, 4), placed(m.srq, 3, 1),
+                                              placed(m.extended_transport, 0, 3));
   encode_path(mad + req::kPrimary, m.primary);
   encode_path(mad + req::kAlternate, m.alternate);
 }
@@ -103,14 +103,14 @@ void encode_comm_ids(std::uint8_t* mad, const Message& m) {
 
 void encode_fields(std::uint8_t* mad, const CmMra& m) {
   encode_comm_ids(mad, m);
-  mad[mra::kMraed] = bits(m.message_mraed, 6, 2);
-  mad[mra::kServiceTimeout] = bits(m.service_timeout, 3, 5);
+  mad[mra::kMraed] = placed(m.message_mraed, 6, 2);
+  mad[mra::kServiceTimeout] = placed(m.service_timeout, 3, 5);
 }
 
 void encode_fields(std::uint8_t* mad, const CmRej& m) {
   encode_comm_ids(mad, m);
-  mad[rej::kRejected] = bits(m.message_rejected, 6, 2);
-  mad[rej::kInfoLength] = bits(static_cast<unsigned>(m.additional_info.size()), 1, 7);
+  mad[rej::kRejected] = placed(m.message_rejected, 6, 2);
+  mad[rej::kInfoLength] = placed(static_cast<unsigned>(m.additional_info.size()), 1, 7);
   store_be16(mad + rej::kReason, m.reason);
   std::copy(m.additional_info.begin(), m.additional_info.end(), mad + rej::kInfo);
 }
@@ -124,9 +124,9 @@ void encode_fields(std::uint8_t* mad, const CmRep& m) {
   mad[rep::kResponderResources] = m.responder_resources;
   mad[rep::kInitiatorDepth] = m.initiator_depth;
   mad[rep::kAckDelayFailoverFlow] =
-      bytes_of(bits(m.target_ack_delay, 3, 5), bits(m.failover_accepted, 1, 2),
-               bits(m.end_to_end_flow_control, 0, 1));
-  mad[rep::kRnrRetrySrq] = bytes_of(bits(m.rnr_retry_count, 5, 3), bits(m.srq, 4, 1));
+      bytes_of(placed(m.target_ack_delay, 3, 5), placed(m.failover_accepted, 1, 2),
+               placed(m.end_to_end_flow_control, 0, 1));
+  mad[rep::kRnrRetrySrq] = bytes_of(placed(m.rnr_retry_count, 5, 3), placed(m.srq, 4, 1));
   store_be64(mad + rep::kLocalCaGuid, m.local_ca_guid);
 }
 

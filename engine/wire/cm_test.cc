@@ -18,8 +18,8 @@
 namespace rpcrdma::wire {
 namespace {
 
-using testing::ElementsAreArray;
-using testing::IsEmpty;
+using ::testing::ElementsAreArray;
+using ::testing::IsEmpty;
 
 using MadBytes = std::vector<std::uint8_t>;
 

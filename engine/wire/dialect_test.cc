@@ -27,8 +27,8 @@ Octets message(std::uint32_t type, std::string_view rest) {
 constexpr std::string_view kNoLists = "00000000 00000000 00000000";
 // A Read list of one segment at Position 8; a Write list of one chunk of one segment; a Reply
 // chunk.
-const std::string kReads = "00000001 00000008 00000070 00000400 0000000000001000 00000000";
-const std::string kWrites = "00000001 00000001 00000071 00000800 0000000000002000 00000000";
+const std::string kReadsHex = "00000001 00000008 00000070 00000400 0000000000001000 00000000";
+const std::string kWritesHex = "00000001 00000001 00000071 00000800 0000000000002000 00000000";
 const std::string kReply = "00000001 00000001 00000072 00000900 0000000000003000";
 // An RPC message begins with the XID.
 const std::string kRpc = "11223344 00000000 00000002";
@@ -45,7 +45,7 @@ const char* told(const Octets& bytes) {
 }
 
 TEST(LaterHeader, Ietf03CallExternal) {
-  const Octets bytes = message(8, "00000099" + kReads + kReads + kWrites + kReply);
+  const Octets bytes = message(8, "00000099" + kReadsHex + kReadsHex + kWritesHex + kReply);
   const LaterHeader h = decoded(Dialect::kIetf03, bytes);
   EXPECT_EQ(h.xid, 0x11223344U);
   EXPECT_EQ(h.credit, 32U);
@@ -72,7 +72,7 @@ TEST(LaterHeader, Ietf03CallInline) {
 }
 
 TEST(LaterHeader, Ietf03Replies) {
-  const Octets inlined = message(13, kWrites + kRpc);
+  const Octets inlined = message(13, kWritesHex + kRpc);
   LaterHeader h = decoded(Dialect::kIetf03, inlined);
   EXPECT_EQ(h.use, HeaderUse::kInline);
   EXPECT_EQ(h.direction, MsgType::kReply);
@@ -80,7 +80,7 @@ TEST(LaterHeader, Ietf03Replies) {
   EXPECT_EQ(h.writes->size(), 1U);
   EXPECT_EQ(h.length, inlined.size() - 12);
   EXPECT_STREQ(told(inlined), "ietf-03");
-  const Octets external = message(11, kWrites + kReply);
+  const Octets external = message(11, kWritesHex + kReply);
   h = decoded(Dialect::kIetf03, external);
   EXPECT_EQ(h.use, HeaderUse::kExternal);
   EXPECT_TRUE(h.reply);
@@ -114,7 +114,7 @@ TEST(LaterHeader, GrantsOfBothKinds) {
 }
 
 TEST(LaterHeader, FlagsMessages) {
-  const Octets bytes = message(0, "00000003 00000099" + kReads + kWrites + kReply + kRpc);
+  const Octets bytes = message(0, "00000003 00000099" + kReadsHex + kWritesHex + kReply + kRpc);
   const LaterHeader h = decoded(Dialect::kFlags, bytes);
   EXPECT_EQ(h.flags, kFlagResponse | kFlagMore);
   EXPECT_EQ(h.use, HeaderUse::kPart);
@@ -123,7 +123,7 @@ TEST(LaterHeader, FlagsMessages) {
   EXPECT_EQ(h.length, bytes.size() - 12);
   EXPECT_STREQ(told(bytes), "flags");
   // Without MORE and TPMORE the bytes are draft-02's too, and mean the same.
-  const Octets plain = message(0, "00000001 00000099" + kReads + kWrites + kReply + kRpc);
+  const Octets plain = message(0, "00000001 00000099" + kReadsHex + kWritesHex + kReply + kRpc);
   EXPECT_STREQ(told(plain), "");
   const auto draft02 = decode_header(plain);
   const LaterHeader same = decoded(Dialect::kFlags, plain);
@@ -246,7 +246,8 @@ TEST(LaterHeader, Cel03HasWhatDraft02Has) {
   EXPECT_EQ(h.opttype, 7U);
   EXPECT_EQ(h.optinfo.size(), 3U);
   EXPECT_EQ(
-      decoded(Dialect::kCel03, message(1, "00000000 00000000" + kReads + kWrites + kReply)).use,
+      decoded(Dialect::kCel03, message(1, "00000000 00000000" + kReadsHex + kWritesHex + kReply))
+          .use,
       HeaderUse::kExternal);
 }
 
@@ -261,9 +262,9 @@ TEST(TellDialect, WhatABrokenMessageCouldBeIsWeak) {
   EXPECT_TRUE(strong(message(5, "00000000 00000001 00000001 00000004 00001000")));
   EXPECT_TRUE(strong(message(6, "00000001 00000001 00000004 00001000")));
   EXPECT_TRUE(strong(message(6, "00000001 00000001 00000004 00001000 00000000")));
-  EXPECT_TRUE(strong(message(8, "00000099" + kReads + kReads + kWrites + kReply)));
+  EXPECT_TRUE(strong(message(8, "00000099" + kReadsHex + kReadsHex + kWritesHex + kReply)));
   EXPECT_TRUE(strong(message(10, "00000000" + lists + kRpc)));
-  EXPECT_TRUE(strong(message(11, kWrites + kReply)));
+  EXPECT_TRUE(strong(message(11, kWritesHex + kReply)));
 
   EXPECT_FALSE(strong(message(0, "00000002 00000000" + lists + kRpc)));
   EXPECT_FALSE(strong(message(4, "0000000a")));
@@ -297,12 +298,12 @@ TEST(TellDialect, OtherVersionsAndUnknownTypesTellNothing) {
 
 TEST(LaterHeader, WhatIsCutShortIsTruncatedWhereverThatIs) {
   const std::vector<std::pair<Dialect, Octets>> whole{
-      {Dialect::kIetf03, message(8, "00000099" + kReads + kReads + kWrites + kReply)},
-      {Dialect::kIetf03, message(11, kWrites + kReply)},
+      {Dialect::kIetf03, message(8, "00000099" + kReadsHex + kReadsHex + kWritesHex + kReply)},
+      {Dialect::kIetf03, message(11, kWritesHex + kReply)},
       {Dialect::kIetf03, message(9, "00000001")},
       {Dialect::kIetf03, message(6, "00000001 00000001 00000004 00001000")},
       {Dialect::kIetf03, message(4, "00000009 00000001 00000002")},
-      {Dialect::kFlags, message(0, "00000001 00000099" + kReads + kWrites + kReply)},
+      {Dialect::kFlags, message(0, "00000001 00000099" + kReadsHex + kWritesHex + kReply)},
       {Dialect::kCel03,
        message(8, "00000001 00000001 00000000 00000001 00000001 00000002 61620000")},
       {Dialect::kCel03, message(5, "00000001 00000007 00000003 61626300")}};
@@ -328,7 +329,7 @@ TEST(LaterHeader, HugeCountsAreTruncated) {
 }
 
 TEST(LaterHeader, DecodingAllocatesNothing) {
-  const Octets bytes = message(8, "00000099" + kReads + kReads + kWrites + kReply);
+  const Octets bytes = message(8, "00000099" + kReadsHex + kReadsHex + kWritesHex + kReply);
   bool good = false;
   EXPECT_EQ(testing::allocations_in([&] {
               good = decode_later_header(Dialect::kIetf03, bytes).has_value() &&

@@ -95,7 +95,7 @@ class Generator {
   std::mt19937_64 random_;
 };
 
-std::vector<std::uint8_t> encoded(const Header& header) {
+std::vector<std::uint8_t> encoded_whole(const Header& header) {
   std::vector<std::uint8_t> out(encoded_size(header));
   EXPECT_EQ(encode_header(header, out).value_or(0), out.size());
   return out;
@@ -163,7 +163,7 @@ TEST(HeaderPropertyTest, WhatIsEncodedDecodesToTheSame) {
   Generator generator(1);
   for (int i = 0; i < kHeaders; ++i) {
     const auto h = generator.header();
-    auto bytes = encoded(h->header);
+    auto bytes = encoded_whole(h->header);
     const std::size_t size = bytes.size();
     bytes.resize(size + generator.below(12), 0xff);
     const auto view = decode_header(bytes);
@@ -177,7 +177,7 @@ TEST(HeaderPropertyTest, WhatIsEncodedDecodesToTheSame) {
 TEST(HeaderPropertyTest, EveryTruncationIsTruncated) {
   Generator generator(2);
   for (int i = 0; i < kHeaders; ++i) {
-    const auto bytes = encoded(generator.header()->header);
+    const auto bytes = encoded_whole(generator.header()->header);
     for (std::size_t size = 0; size < bytes.size(); ++size) {
       // An allocation of exactly this size, for AddressSanitizer to watch its end.
       const auto copy = std::make_unique<std::uint8_t[]>(size);
@@ -208,7 +208,7 @@ TEST(HeaderPropertyTest, EveryWordMayBeCorrupted) {
   Generator generator(3);
   std::uint64_t sum = 0;
   for (int i = 0; i < kHeaders; ++i) {
-    const auto bytes = encoded(generator.header()->header);
+    const auto bytes = encoded_whole(generator.header()->header);
     const auto copy = std::make_unique<std::uint8_t[]>(bytes.size());
     const Bytes message(copy.get(), bytes.size());
     for (std::size_t at = 0; at + 4 <= bytes.size(); at += 4) {

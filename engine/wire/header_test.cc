@@ -496,7 +496,7 @@ void PrintTo(const BodilessError& b, std::ostream* out) {
   *out << b.word;
 }
 
-class HeaderV2BodilessErrorTest : public testing::TestWithParam<BodilessError> {};
+class HeaderV2BodilessErrorTest : public ::testing::TestWithParam<BodilessError> {};
 
 TEST_P(HeaderV2BodilessErrorTest, IsTwentyBytesBothWays) {
   const auto bytes = hex(std::string("11223344 00000002 00000020 00000004") + GetParam().word);
@@ -511,9 +511,9 @@ TEST_P(HeaderV2BodilessErrorTest, IsTwentyBytesBothWays) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HeaderV2BodilessErrorTest,
-                         testing::Values(BodilessError{RdmaErr::kChunk, "00000002"},
-                                         BodilessError{RdmaErr::kInvalProc, "00000004"},
-                                         BodilessError{RdmaErr::kInvalOption, "00000005"}));
+                         ::testing::Values(BodilessError{RdmaErr::kChunk, "00000002"},
+                                           BodilessError{RdmaErr::kInvalProc, "00000004"},
+                                           BodilessError{RdmaErr::kInvalOption, "00000005"}));
 
 const std::vector<std::uint8_t> kOptional =
     hex("11223344 00000002 00000020 00000005"  // RDMA2_OPTIONAL

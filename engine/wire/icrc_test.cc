@@ -191,7 +191,7 @@ void PrintTo(const Capture& c, std::ostream* out) {
   *out << c.file;
 }
 
-class IcrcCaptureTest : public testing::TestWithParam<Capture> {};
+class IcrcCaptureTest : public ::testing::TestWithParam<Capture> {};
 
 TEST_P(IcrcCaptureTest, EveryPacketCarriesIt) {
   const auto packets = roce_packets(GetParam().file);
@@ -205,15 +205,15 @@ TEST_P(IcrcCaptureTest, EveryPacketCarriesIt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, IcrcCaptureTest,
-                         testing::Values(Capture{"linux-nfs41.pcap", 824},
-                                         Capture{"linux-nfs3.pcap", 1331},
-                                         Capture{"linux-deleg.pcap", 404},
-                                         Capture{"linux-non-rpc.pcap", 479},
-                                         Capture{"roce-icrc-oracle.pcap", 105}));
+                         ::testing::Values(Capture{"linux-nfs41.pcap", 824},
+                                           Capture{"linux-nfs3.pcap", 1331},
+                                           Capture{"linux-deleg.pcap", 404},
+                                           Capture{"linux-non-rpc.pcap", 479},
+                                           Capture{"roce-icrc-oracle.pcap", 105}));
 
 // --- Every kind against the slow reference
 
-class IcrcKindTest : public testing::TestWithParam<Kind> {};
+class IcrcKindTest : public ::testing::TestWithParam<Kind> {};
 
 TEST_P(IcrcKindTest, EveryLength) {
   const Kind& k = GetParam();
@@ -323,7 +323,7 @@ TEST_P(IcrcKindTest, ReadsNothingAroundThePacket) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, IcrcKindTest, testing::ValuesIn(kKinds),
+INSTANTIATE_TEST_SUITE_P(All, IcrcKindTest, ::testing::ValuesIn(kKinds),
                          [](const auto& kind) { return kind.param.name; });
 
 }  // namespace

@@ -4,7 +4,7 @@
 namespace rpcrdma::wire {
 namespace {
 
-constexpr const char* kRule = "RFC 5666 6.2";
+constexpr const char* kRdmaConfigRule = "RFC 5666 6.2";
 constexpr std::size_t kBodyBytes = 12;
 
 tl::unexpected<DecodeError> no_space(MutableBytes out) {
@@ -20,7 +20,7 @@ Result<RdmaConfigRequest> decode_rdmaconfig_request(Bytes args) {
   request.maxreply_sendsize = in.u32();
   request.maxrdmaread = in.u32();
   if (!in.ok()) {
-    return fail(Errc::kTruncated, in.offset(), kRule, "bytes end inside config_rdma_req");
+    return fail(Errc::kTruncated, in.offset(), kRdmaConfigRule, "bytes end inside config_rdma_req");
   }
   return request;
 }
@@ -32,7 +32,8 @@ Result<RdmaConfigReply> decode_rdmaconfig_reply(Bytes results) {
   reply.align = in.u32();
   reply.maxrdmaread = in.u32();
   if (!in.ok()) {
-    return fail(Errc::kTruncated, in.offset(), kRule, "bytes end inside config_rdma_reply");
+    return fail(Errc::kTruncated, in.offset(), kRdmaConfigRule,
+                "bytes end inside config_rdma_reply");
   }
   return reply;
 }

@@ -16,8 +16,8 @@
 namespace rpcrdma::wire {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 Result<RocePacket> decode(Bytes packet) {
   return decode_roce(packet, packet.size());
@@ -514,7 +514,7 @@ TEST(RocePropertyTest, WhatIsEncodedDecodesToTheSame) {
 
 // --- Real packets
 
-class RoceCaptureTest : public testing::TestWithParam<const char*> {};
+class RoceCaptureTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(RoceCaptureTest, EveryPacketDecodesAndEncodesToTheSameBytes) {
   const auto packets = roce_packets(GetParam());
@@ -534,8 +534,9 @@ TEST_P(RoceCaptureTest, EveryPacketDecodesAndEncodesToTheSameBytes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RoceCaptureTest,
-                         testing::Values("linux-nfs41.pcap", "linux-nfs3.pcap", "linux-deleg.pcap",
-                                         "linux-non-rpc.pcap", "roce-icrc-oracle.pcap"));
+                         ::testing::Values("linux-nfs41.pcap", "linux-nfs3.pcap",
+                                           "linux-deleg.pcap", "linux-non-rpc.pcap",
+                                           "roce-icrc-oracle.pcap"));
 
 }  // namespace
 }  // namespace rpcrdma::wire

@@ -28,7 +28,7 @@ void put(XdrWriter& out, const GssCred& cred) {
 }
 
 template <typename Cred>
-Result<std::size_t> encode(const Cred& cred, MutableBytes bytes) {
+Result<std::size_t> encode_credential(const Cred& cred, MutableBytes bytes) {
   XdrWriter out(bytes);
   put(out, cred);
   if (!out.ok()) {
@@ -73,7 +73,7 @@ Result<std::size_t> encode_auth_sys(const AuthSys& auth, MutableBytes out) {
   if (auth.gids.size() != std::size_t{auth.gid_count} * 4) {
     return fail(Errc::kBadValue, 0, kSysRule, "gids is not gid_count words long");
   }
-  return encode(auth, out);
+  return encode_credential(auth, out);
 }
 
 Result<GssCred> decode_gss_cred(Bytes body) {
@@ -101,7 +101,7 @@ Result<std::size_t> encode_gss_cred(const GssCred& cred, MutableBytes out) {
   if (cred.handle.size() > kMaxAuthBytes - kFixedBytes) {
     return fail(Errc::kTooLong, 16, "RFC 5531 8.2", "opaque_auth body is over 400 bytes");
   }
-  return encode(cred, out);
+  return encode_credential(cred, out);
 }
 
 }  // namespace rpcrdma::wire

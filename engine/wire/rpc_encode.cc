@@ -59,7 +59,7 @@ std::size_t measure(const Message& message) {
 }
 
 template <typename Message>
-Result<std::size_t> encode(const Message& message, MutableBytes bytes) {
+Result<std::size_t> encode_message(const Message& message, MutableBytes bytes) {
   if (measure(message) > bytes.size()) {
     return fail(Errc::kNoSpace, bytes.size(), "", "output is too small for the RPC header");
   }
@@ -91,7 +91,7 @@ Result<std::size_t> encode_rpc(const RpcCall& call, MutableBytes out) {
   if (call.cred.body.size() > kMaxAuthBytes || call.verf.body.size() > kMaxAuthBytes) {
     return auth_too_long();
   }
-  return encode(call, out);
+  return encode_message(call, out);
 }
 
 Result<std::size_t> encode_rpc(const RpcReply& reply, MutableBytes out) {
@@ -101,7 +101,7 @@ Result<std::size_t> encode_rpc(const RpcReply& reply, MutableBytes out) {
   if (reply.stat == ReplyStat::kAccepted && reply.verf.body.size() > kMaxAuthBytes) {
     return auth_too_long();
   }
-  return encode(reply, out);
+  return encode_message(reply, out);
 }
 
 }  // namespace rpcrdma::wire

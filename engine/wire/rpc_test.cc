@@ -159,7 +159,7 @@ void PrintTo(const PlainArm& p, std::ostream* out) {
   *out << p.word;
 }
 
-class RpcAcceptedTest : public testing::TestWithParam<PlainArm> {};
+class RpcAcceptedTest : public ::testing::TestWithParam<PlainArm> {};
 
 TEST_P(RpcAcceptedTest, IsTheStatAloneBothWays) {
   const auto bytes =
@@ -173,11 +173,11 @@ TEST_P(RpcAcceptedTest, IsTheStatAloneBothWays) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RpcAcceptedTest,
-                         testing::Values(PlainArm{AcceptStat::kSuccess, "00000000"},
-                                         PlainArm{AcceptStat::kProgUnavail, "00000001"},
-                                         PlainArm{AcceptStat::kProcUnavail, "00000003"},
-                                         PlainArm{AcceptStat::kGarbageArgs, "00000004"},
-                                         PlainArm{AcceptStat::kSystemErr, "00000005"}));
+                         ::testing::Values(PlainArm{AcceptStat::kSuccess, "00000000"},
+                                           PlainArm{AcceptStat::kProgUnavail, "00000001"},
+                                           PlainArm{AcceptStat::kProcUnavail, "00000003"},
+                                           PlainArm{AcceptStat::kGarbageArgs, "00000004"},
+                                           PlainArm{AcceptStat::kSystemErr, "00000005"}));
 
 const std::vector<std::uint8_t> kProgMismatch =
     hex("11223344 00000001 00000000 00000000 00000000 00000002 00000003 00000004");

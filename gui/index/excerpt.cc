@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/index/excerpt.h>
 #include <rpcrdma/model/rebuild.h>

@@ -41,7 +41,7 @@ constexpr Counter kCounters[] = {
     {"retransmitted", QT_TRANSLATE_NOOP("TrialPanel", "Retransmissions")},
     {"lost", QT_TRANSLATE_NOOP("TrialPanel", "Connections lost")},
 };
-constexpr int kColumns = 2;
+constexpr int kFigureColumns = 2;
 
 }  // namespace
 
@@ -163,9 +163,9 @@ TrialPanel::TrialPanel(QWidget* parent) : QWidget(parent), impl_(std::make_uniqu
     value->setObjectName(counter.object);
     value->setAccessibleName(tr(counter.name));
     value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    const int column = place % kColumns * 3;
-    grid->addWidget(name, place / kColumns, column);
-    grid->addWidget(value, place / kColumns, column + 1);
+    const int column = place % kFigureColumns * 3;
+    grid->addWidget(name, place / kFigureColumns, column);
+    grid->addWidget(value, place / kFigureColumns, column + 1);
     ++place;
     m.counters.push_back(value);
   }

@@ -1,7 +1,7 @@
 #include "load_side.h"
 #include "server_side.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/trace_live/hub.h>
 #include <rpcrdma/trial/trial.h>

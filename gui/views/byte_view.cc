@@ -15,7 +15,7 @@ namespace rpcrdma::gui {
 
 namespace {
 
-constexpr int kMargin = 6;
+constexpr int kBytesMargin = 6;
 
 std::size_t size_of(const QByteArray& bytes) {
   return static_cast<std::size_t>(bytes.size());
@@ -48,11 +48,11 @@ int ByteView::bytes_per_line() const {
 
 int ByteView::hex_x(int column) const {
   const int middle = column >= 8 ? 1 : 0;
-  return kMargin + (digits() + 2 + column * 3 + middle) * character();
+  return kBytesMargin + (digits() + 2 + column * 3 + middle) * character();
 }
 int ByteView::text_x(int column) const {
   const int per = bytes_per_line();
-  return kMargin + (digits() + 2 + per * 3 + (per > 8 ? 1 : 0) + 1 + column) * character();
+  return kBytesMargin + (digits() + 2 + per * 3 + (per > 8 ? 1 : 0) + 1 + column) * character();
 }
 
 QRect ByteView::rect_of(std::size_t offset) const {
@@ -127,7 +127,8 @@ void ByteView::paintEvent(QPaintEvent* event) {
     const std::size_t begin = line * per;
     if (begin >= size) break;
     painter.setPen(palette().color(QPalette::PlaceholderText));
-    painter.drawText(kMargin, y + baseline, QString("%1").arg(begin, digits(), 16, QChar('0')));
+    painter.drawText(kBytesMargin, y + baseline,
+                     QString("%1").arg(begin, digits(), 16, QChar('0')));
     for (std::size_t i = begin; i < std::min(size, begin + per); ++i) {
       const int column = static_cast<int>(i - begin);
       const auto value = static_cast<unsigned char>(bytes_[static_cast<qsizetype>(i)]);

@@ -14,7 +14,7 @@ namespace rpcrdma::gui {
 
 namespace {
 
-constexpr int kMargin = 10;
+constexpr int kChunksMargin = 10;
 
 QString bytes_text(std::uint64_t bytes) {
   return QString::fromStdString(stats::format_bytes(bytes));
@@ -117,8 +117,9 @@ int ChunkView::row_height() const {
 }
 
 QRect ChunkView::bar(int y) const {
-  const int left = kMargin + fontMetrics().horizontalAdvance("0x00000000  ");
-  const int right = viewport()->width() - kMargin - fontMetrics().horizontalAdvance("000.0 MiB ");
+  const int left = kChunksMargin + fontMetrics().horizontalAdvance("0x00000000  ");
+  const int right =
+      viewport()->width() - kChunksMargin - fontMetrics().horizontalAdvance("000.0 MiB ");
   return {left, y + 3, std::max(40, right - left), row_height() - 6};
 }
 
@@ -199,10 +200,10 @@ void ChunkView::paintEvent(QPaintEvent* event) {
     font.setBold(bold);
     painter.setFont(font);
     painter.setPen(palette().color(QPalette::Text));
-    painter.drawText(
-        QRect(kMargin, y, viewport()->width() - 2 * kMargin, height),
-        Qt::AlignVCenter | Qt::AlignLeft,
-        QFontMetrics(font).elidedText(text, Qt::ElideRight, viewport()->width() - 2 * kMargin));
+    painter.drawText(QRect(kChunksMargin, y, viewport()->width() - 2 * kChunksMargin, height),
+                     Qt::AlignVCenter | Qt::AlignLeft,
+                     QFontMetrics(font).elidedText(text, Qt::ElideRight,
+                                                   viewport()->width() - 2 * kChunksMargin));
     font.setBold(false);
     painter.setFont(font);
   };
@@ -223,8 +224,8 @@ void ChunkView::paintEvent(QPaintEvent* event) {
                       std::max(3, static_cast<int>(static_cast<double>(s.length) * scale)),
                       all.height());
       painter.setPen(palette().color(QPalette::PlaceholderText));
-      painter.drawText(QRect(kMargin, y, all.left() - kMargin, height), Qt::AlignVCenter,
-                       QString("0x%1").arg(s.handle, 8, 16, QChar('0')));
+      painter.drawText(QRect(kChunksMargin, y, all.left() - kChunksMargin, height),
+                       Qt::AlignVCenter, QString("0x%1").arg(s.handle, 8, 16, QChar('0')));
       painter.drawText(QRect(own.right() + 6, y, viewport()->width() - own.right() - 8, height),
                        Qt::AlignVCenter, bytes_text(s.length));
       painter.fillRect(own, tint(palette(), palette().color(QPalette::Text), 0.06));

@@ -15,7 +15,7 @@ namespace rpcrdma::gui {
 
 namespace {
 
-constexpr int kMargin = 10;
+constexpr int kLadderMargin = 10;
 
 Ink ink_of(const LadderItem& item) {
   switch (item.kind) {
@@ -149,8 +149,8 @@ void LadderView::draw(QPainter& painter, const LadderItem& item, int y,
                       const LadderItem* before) const {
   const int wide = viewport()->width();
   const int times = fontMetrics().horizontalAdvance("+000.00 ms  ");
-  const int left = kMargin + times + 6;
-  const int right = std::max(left + 60, wide - kMargin - 16);
+  const int left = kLadderMargin + times + 6;
+  const int right = std::max(left + 60, wide - kLadderMargin - 16);
   const int height = row_height();
   const int line = y + height - 7;
   const bool of_selected = exchange_ != 0 && item.exchange == exchange_;
@@ -171,7 +171,8 @@ void LadderView::draw(QPainter& painter, const LadderItem& item, int y,
       before == nullptr
           ? QString::fromStdString(stats::format_duration(since))
           : "+" + QString::fromStdString(stats::format_duration(std::max<std::int64_t>(0, since)));
-  painter.drawText(QRect(kMargin, y, times, height - 4), Qt::AlignRight | Qt::AlignBottom, time);
+  painter.drawText(QRect(kLadderMargin, y, times, height - 4), Qt::AlignRight | Qt::AlignBottom,
+                   time);
   const QColor colour = ink(palette(), ink_of(item));
   const bool to_right = item.side == 0;
   const QRect label(left + 12, y + 1, right - left - 24, fontMetrics().height());
@@ -246,7 +247,7 @@ void LadderView::paintEvent(QPaintEvent* event) {
   painter.fillRect(QRect(0, 0, viewport()->width(), top() - 2),
                    palette().color(QPalette::AlternateBase));
   painter.setPen(palette().color(QPalette::Text));
-  const QRect head(kMargin, 0, viewport()->width() - 2 * kMargin, top() - 2);
+  const QRect head(kLadderMargin, 0, viewport()->width() - 2 * kLadderMargin, top() - 2);
   const int half = head.width() / 2 - 8;
   painter.drawText(head, Qt::AlignVCenter | Qt::AlignLeft,
                    fontMetrics().elidedText(left_, Qt::ElideMiddle, half));

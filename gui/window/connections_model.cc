@@ -6,7 +6,7 @@
 #include <array>
 #include <set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/report/context.h>

@@ -23,7 +23,7 @@ namespace {
 using decode::FieldId;
 
 constexpr std::size_t kMostItems = 20'000;  // a header can have thousands of segments
-enum Role : int { kField = Qt::UserRole, kValue, kItem };
+enum FieldRole : int { kField = Qt::UserRole, kValue, kItem };
 
 const filter::FieldSet& fields_before() {
   static const filter::FieldSet set = filter::field_set(

@@ -18,7 +18,7 @@ namespace rpcrdma::gui {
 
 namespace {
 
-enum Role : int { kKind = Qt::UserRole, kPlace };
+enum FindingRole : int { kKind = Qt::UserRole, kPlace };
 constexpr std::size_t kPlacesShown = 100;
 
 }  // namespace

@@ -42,7 +42,8 @@ TEST(Scripts, LintChecksEach) {
   const std::string dev = e2e::read_file(RPCRDMA_SOURCE_DIR "/dev");
   const std::size_t at = dev.find("\nscripts=(");
   ASSERT_NE(at, std::string::npos);
-  const std::string list = " " + dev.substr(at + 10, dev.find(')', at) - at - 10) + " ";
+  std::string list = " " + dev.substr(at + 10, dev.find(')', at) - at - 10) + " ";
+  std::replace(list.begin(), list.end(), '\n', ' ');
   for (const std::string& script : shell_scripts()) {
     EXPECT_THAT(list, testing::HasSubstr(" " + script + " "));
   }

@@ -19,15 +19,20 @@ class DevScript : public ::testing::Test {
  protected:
   DevScript() {
     namespace fs = std::filesystem;
-    fs::copy_file(RPCRDMA_SOURCE_DIR "/dev", folder_.file("dev"));
-    for (const char* made : {"tools", "home", "tmp", "tests/lab", "build/release/bin",
-                             "build/release/wireshark/epan", "build/asan/fuzz"}) {
+    for (const char* made :
+         {"tools", "home", "tmp", "cmake", "packaging", "tests/lab", "tests/portability",
+          "build/release/bin", "build/release/extcap", "build/release/wireshark/epan",
+          "build/asan/fuzz"}) {
       fs::create_directories(folder_.file(made));
+    }
+    for (const char* copied : {"dev", "cmake/packages.txt", "tests/portability/run"}) {
+      fs::copy_file(std::string(RPCRDMA_SOURCE_DIR "/") + copied, folder_.file(copied));
     }
     e2e::write_file(folder_.file("stand-in"), kStandIn);
     fs::permissions(folder_.file("stand-in"), fs::perms::owner_all);
-    for (const char* tool : {"apt-get", "clang-format", "clang-tidy", "cmake", "ctest",
-                             "dpkg-query", "git", "id", "nproc", "shellcheck", "xvfb-run"}) {
+    for (const char* tool :
+         {"apt-get", "clang-format", "clang-tidy", "cmake", "ctest", "debootstrap", "dpkg-query",
+          "git", "id", "nproc", "shellcheck", "tshark", "unshare", "xvfb-run"}) {
       stand_in(std::string("tools/") + tool);
     }
     for (const char* program :
@@ -37,7 +42,9 @@ class DevScript : public ::testing::Test {
     }
     stand_in("build/asan/fuzz/fuzz_it");
     stand_in("tests/lab/lab");
+    stand_in("packaging/release");
     e2e::write_file(folder_.file("build/release/wireshark/epan/rpcrdma_scope.so"), "plugin");
+    e2e::write_file(folder_.file("build/release/extcap/rpcrdma-extcap"), "extcap");
     e2e::write_file(folder_.file("build/release/wireshark/version"), "Wireshark plugins: 4.0\n");
   }
 
@@ -64,14 +71,38 @@ class DevScript : public ::testing::Test {
   }
 
  private:
-  // FAILS: how the call begins that is to fail. PACKAGES: what dpkg-query says of each.
+  // FAILS: how the call begins that is to fail. PACKAGES: those that are installed, by default all.
+  // PROVIDED: what one of them provides. MISSING: what neither pkg-config nor the compiler finds.
+  // EXTCAP: a user's own folder for capture programs, if Wireshark has one.
   static constexpr const char* kStandIn = R"sh(#!/bin/sh
 name=${0##*/}
 case $name in
   nproc) echo 2; exit ;;
-  git) echo some.cc; exit ;;
   id) echo "${USER_ID-0}"; exit ;;
-  dpkg-query) printf '%s' "${PACKAGES-install ok installed}"; exit ;;
+  tshark) [ -z "$EXTCAP" ] || printf 'Personal Extcap path:\t%s\n' "$EXTCAP"; exit ;;
+  dpkg-query)
+    echo 'installed, a-package, '"$PROVIDED"' (= 1), another'
+    echo 'config-files, libqt6opengl6-dev, '
+    for p in ${PACKAGES-$(awk '/^[a-z]/ {print $1}' cmake/packages.txt)}; do echo "installed, $p, "; done
+    exit
+    ;;
+  pkg-config | c++ | clang++)
+    for m in $MISSING; do case " $* " in *" $m "*) exit 1 ;; esac; done
+    exit
+    ;;
+  unshare)
+    while [ "${1#--}" != "$1" ] || [ "$1" = private ]; do shift; done
+    case $1 in debootstrap) exec "$@" ;; esac
+    ;;
+  debootstrap) for f; do case $f in *.made) mkdir -p "$f/usr/sbin" ;; esac; done ;;
+esac
+case "$name $1" in
+  'git ls-files') echo some.cc; exit ;;
+  'apt-get indextargets')
+    . /etc/os-release
+    printf '%s\n' "http://mirror.test/other other" "http://mirror.test/debian $VERSION_CODENAME"
+    exit
+    ;;
 esac
 case "$name $*" in
   *' -- -n') echo '[7/7] Linking'; exit ;;

@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include <rpcrdma/decode/decoder.h>
 #include <rpcrdma/decode/json_sink.h>
 #include <rpcrdma/decode/programs.h>

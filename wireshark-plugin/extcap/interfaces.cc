@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include <rpcrdma/decode/json_sink.h>
+#include <rpcrdma/decode/utf8.h>
 
 namespace rpcrdma::extcap {
 namespace {

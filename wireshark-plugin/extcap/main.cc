@@ -14,6 +14,8 @@
 
 #include <rpcrdma/command_line/parse.h>
 
+#include <rpcrdma/version/version.h>
+
 namespace rpcrdma::extcap {
 namespace {
 
@@ -77,7 +79,7 @@ int capture(const Options& options, bool all_events) {
 int run(int argc, char** argv) {
   command_line::Command program("rpcrdma-extcap",
                                 "Running endpoints of RPC-over-RDMA, as interfaces for Wireshark");
-  program.version("rpcrdma-extcap " RPCRDMA_VERSION);
+  program.version(fmt::format("rpcrdma-extcap {}", version::text()));
   Options o;
   program.flag("--extcap-interfaces", o.interfaces, "List the interfaces");
   program.option("--extcap-version", o.version, "Wireshark's own");

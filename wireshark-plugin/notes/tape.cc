@@ -2,8 +2,8 @@
 #include <array>
 #include <string>
 
-#include <rpcrdma/decode/json_sink.h>
 #include <rpcrdma/decode/text_sink.h>
+#include <rpcrdma/decode/utf8.h>
 #include <rpcrdma/notes/tape.h>
 
 namespace rpcrdma::notes {
@@ -11,7 +11,6 @@ namespace rpcrdma::notes {
 namespace {
 
 using decode::FieldId;
-using Kind = TapeEntry::Kind;
 
 // As most texts are: nothing in them is to be escaped.
 bool is_word(std::string_view text) {
@@ -66,7 +65,7 @@ bool TapeSink::begin(std::uint8_t kind, FieldId id, std::size_t offset, std::siz
 bool TapeSink::foreign(FieldId id, std::size_t offset, std::size_t length, std::string_view value) {
   if (is_ours(id)) return false;
   if (foreign_ == Foreign::kAsText &&
-      begin(static_cast<std::uint8_t>(Kind::kForeign), id, offset, length)) {
+      begin(static_cast<std::uint8_t>(TapeEntry::Kind::kForeign), id, offset, length)) {
     put_text(value);
   }
   return true;
@@ -82,8 +81,9 @@ void TapeSink::open(FieldId id, std::size_t offset, std::size_t length, std::str
     skipped_depth_ = 1;
     return;
   }
-  if (begin(static_cast<std::uint8_t>(ours ? Kind::kOpen : Kind::kForeignOpen), id, offset,
-            length)) {
+  if (begin(
+          static_cast<std::uint8_t>(ours ? TapeEntry::Kind::kOpen : TapeEntry::Kind::kForeignOpen),
+          id, offset, length)) {
     put_text(decode::valid_utf8(summary));
   } else {
     skipped_depth_ = 1;
@@ -94,7 +94,7 @@ void TapeSink::close() {
   if (skipped_depth_ != 0) {
     --skipped_depth_;
   } else {
-    out_.push_back(static_cast<std::uint8_t>(Kind::kClose));
+    out_.push_back(static_cast<std::uint8_t>(TapeEntry::Kind::kClose));
   }
 }
 
@@ -107,7 +107,7 @@ void TapeSink::number(FieldId id, std::size_t offset, std::size_t length, std::u
     }
     return;
   }
-  if (!begin(static_cast<std::uint8_t>(Kind::kNumber), id, offset, length)) return;
+  if (!begin(static_cast<std::uint8_t>(TapeEntry::Kind::kNumber), id, offset, length)) return;
   put(value);
   put_text(name != nullptr ? name : "");
 }
@@ -122,24 +122,26 @@ void TapeSink::bytes(FieldId id, std::size_t offset, std::size_t length, wire::B
     }
     return;
   }
-  if (!begin(static_cast<std::uint8_t>(Kind::kBytes), id, offset, length)) return;
+  if (!begin(static_cast<std::uint8_t>(TapeEntry::Kind::kBytes), id, offset, length)) return;
   put_text({reinterpret_cast<const char*>(value.data()), value.size()});
 }
 
 void TapeSink::text(FieldId id, std::size_t offset, std::size_t length, std::string_view value) {
   if (skipped_depth_ != 0) return;
   if (is_ours(id) && is_word(value)) {
-    if (begin(static_cast<std::uint8_t>(Kind::kText), id, offset, length)) put_text(value);
+    if (begin(static_cast<std::uint8_t>(TapeEntry::Kind::kText), id, offset, length))
+      put_text(value);
     return;
   }
   const std::string clean = decode::valid_utf8(decode::escape_text(value));
   if (foreign(id, offset, length, clean)) return;
-  if (begin(static_cast<std::uint8_t>(Kind::kText), id, offset, length)) put_text(clean);
+  if (begin(static_cast<std::uint8_t>(TapeEntry::Kind::kText), id, offset, length)) put_text(clean);
 }
 
 void TapeSink::error(const wire::DecodeError& error) {
   if (skipped_depth_ != 0) return;
-  if (begin(static_cast<std::uint8_t>(Kind::kError), FieldId::kMalformed, error.offset, 0)) {
+  if (begin(static_cast<std::uint8_t>(TapeEntry::Kind::kError), FieldId::kMalformed, error.offset,
+            0)) {
     put_text(wire::describe(error));
   }
 }
@@ -163,12 +165,12 @@ void TapeReader::get_text(TapeEntry& out) {
 bool TapeReader::next(TapeEntry& out) {
   if (at_ == end_) return false;
   out = {};
-  out.kind = static_cast<Kind>(*at_++);
-  if (out.kind == Kind::kClose) return true;
+  out.kind = static_cast<TapeEntry::Kind>(*at_++);
+  if (out.kind == TapeEntry::Kind::kClose) return true;
   out.id = static_cast<FieldId>(get());
   out.offset = static_cast<std::size_t>(get());
   out.length = static_cast<std::size_t>(get());
-  if (out.kind == Kind::kNumber) out.value = get();
+  if (out.kind == TapeEntry::Kind::kNumber) out.value = get();
   get_text(out);
   return true;
 }

@@ -16,9 +16,6 @@ using testing::SizeIs;
 
 using enum CmEventType;
 
-constexpr std::uint32_t kPeerId = 0xb0b0b001;
-constexpr std::uint32_t kPeerQpn = 0x21;
-
 class CmActiveTest : public CmAlone {
  protected:
   // The REQ is out.

@@ -10,8 +10,6 @@ using testing::SizeIs;
 
 using enum CmEventType;
 
-constexpr std::uint32_t kPeerId = 0xb0b0b001;
-constexpr std::uint32_t kPeerQpn = 0x21;
 constexpr std::uint64_t kPeerTransaction = 0x1234;
 
 // Our side asked, and is connected; 0x12 is our queue pair.

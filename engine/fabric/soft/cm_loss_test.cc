@@ -2,7 +2,7 @@
 // sides come to the same end, each owner hears of it once, and nothing is left.
 #include "cm_testing.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/fabric/provider.h>
 

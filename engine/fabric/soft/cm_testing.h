@@ -28,6 +28,9 @@ inline const fabric::Address kAddressB = fabric::make_ipv4(10, 77, 0, 1);
 inline const Path kFromA{kAddressA, kAddressB, 0xd234};  // as A has it
 inline const Path kFromB{kAddressB, kAddressA, 0xc000};
 
+inline constexpr std::uint32_t kPeerId = 0xb0b0b001;  // comm ID of the peer that is made by hand
+inline constexpr std::uint32_t kPeerQpn = 0x21;
+
 using Bytes = std::vector<std::uint8_t>;
 
 using wire::hex;

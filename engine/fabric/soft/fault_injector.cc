@@ -12,8 +12,6 @@ namespace rpcrdma::soft {
 namespace {
 
 constexpr std::size_t kLeastBytes = wire::kBthBytes + wire::kIcrcBytes;
-// FECN, BECN and reserved bits: the byte of a BTH that the ICRC takes as ones.
-constexpr std::uint32_t kVariantByte = 4;
 
 bool needs_tracker(const FaultRule& rule) {
   return rule.connection || rule.message || rule.attempt || rule.action == FaultAction::kReorder;
@@ -122,7 +120,7 @@ FaultVerdict FaultInjector::verdict(Rule& rule, wire::Bytes datagram, fabric::Ti
       verdict.byte = static_cast<std::uint32_t>(*wanted.byte);
     } else {
       const auto drawn = static_cast<std::uint32_t>(rule.random.below(datagram.size() - 1));
-      verdict.byte = drawn < kVariantByte ? drawn : drawn + 1;
+      verdict.byte = drawn < wire::kVariantBthByte ? drawn : drawn + 1;
     }
     verdict.bit = static_cast<std::uint8_t>(wanted.bit ? *wanted.bit : rule.random.below(8));
   }

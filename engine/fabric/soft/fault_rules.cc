@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/soft/fault_rules.h>
 #include <rpcrdma/wire/roce.h>

@@ -9,7 +9,6 @@ namespace rpcrdma::soft {
 namespace {
 
 constexpr std::uint8_t kTtl = 64;
-constexpr std::uint8_t kUdp = 17;
 constexpr std::uint16_t kDontFragment = 0x4000;
 
 void put_ipv4(std::uint8_t* p, const Flow& flow, std::uint16_t ip_id, std::size_t udp_length) {

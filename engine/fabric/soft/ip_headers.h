@@ -22,6 +22,7 @@ struct Flow {
 inline constexpr std::size_t kIpv4Bytes = 20;
 inline constexpr std::size_t kIpv6Bytes = 40;
 inline constexpr std::size_t kUdpBytes = 8;
+inline constexpr std::uint8_t kUdp = 17;  // IP protocol number
 // Of a datagram's content, whatever the family.
 inline constexpr std::size_t kMaxDatagramBytes = 65535 - kIpv4Bytes - kUdpBytes;
 

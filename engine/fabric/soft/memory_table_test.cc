@@ -11,9 +11,6 @@ namespace {
 using fabric::Access;
 using fabric::Errc;
 
-constexpr auto kRead = Access::kRemoteRead;
-constexpr auto kWrite = Access::kRemoteWrite;
-
 class MemoryTableTest : public ::testing::Test {
  protected:
   std::array<std::uint8_t, 1000> bytes_{};
@@ -54,7 +51,7 @@ TEST_F(MemoryTableTest, WhatIsForgottenIsNotLocalAndItsKeyIsNotItsSuccessors) {
 }
 
 TEST_F(MemoryTableTest, BoundsAreThoseOfTheExposure) {
-  const auto e = table_.expose(owner_, memory_, &bytes_[100], 200, kRead).value();
+  const auto e = table_.expose(owner_, memory_, &bytes_[100], 200, Access::kRemoteRead).value();
   const auto find = [&](std::uint64_t offset, std::uint64_t length) {
     return table_.find(1, e.handle, offset, length, Access::kRemoteRead);
   };
@@ -74,8 +71,8 @@ TEST_F(MemoryTableTest, BoundsAreThoseOfTheExposure) {
 }
 
 TEST_F(MemoryTableTest, RightsAndOwnerAreChecked) {
-  const auto r = table_.expose(owner_, memory_, bytes_.data(), 10, kRead).value();
-  const auto w = table_.expose(owner_, memory_, bytes_.data(), 10, kWrite).value();
+  const auto r = table_.expose(owner_, memory_, bytes_.data(), 10, Access::kRemoteRead).value();
+  const auto w = table_.expose(owner_, memory_, bytes_.data(), 10, Access::kRemoteWrite).value();
   EXPECT_NE(table_.find(1, r.handle, r.offset, 1, Access::kRemoteRead), nullptr);
   EXPECT_EQ(table_.find(1, r.handle, r.offset, 1, Access::kRemoteWrite), nullptr);
   EXPECT_EQ(table_.find(1, w.handle, w.offset, 1, Access::kRemoteRead), nullptr);
@@ -89,16 +86,16 @@ TEST_F(MemoryTableTest, RightsAndOwnerAreChecked) {
 }
 
 TEST_F(MemoryTableTest, AStaleHandleIsNotItsSuccessor) {
-  const auto old = table_.expose(owner_, memory_, bytes_.data(), 10, kRead).value();
+  const auto old = table_.expose(owner_, memory_, bytes_.data(), 10, Access::kRemoteRead).value();
   EXPECT_TRUE(table_.withdraw(owner_, old.handle));
   EXPECT_FALSE(table_.withdraw(owner_, old.handle));
   EXPECT_EQ(table_.find(1, old.handle, old.offset, 1, Access::kRemoteRead), nullptr);
-  const auto next = table_.expose(owner_, memory_, bytes_.data(), 10, kRead).value();
+  const auto next = table_.expose(owner_, memory_, bytes_.data(), 10, Access::kRemoteRead).value();
   EXPECT_FALSE(table_.withdraw(owner_, old.handle));
   EXPECT_TRUE(table_.withdraw(owner_, next.handle));
   // Also when its byte has come round: its offset has not.
   for (int i = 0; i < 600; ++i) {
-    const auto e = table_.expose(owner_, memory_, bytes_.data(), 10, kRead).value();
+    const auto e = table_.expose(owner_, memory_, bytes_.data(), 10, Access::kRemoteRead).value();
     EXPECT_EQ(table_.find(1, old.handle, old.offset, 1, Access::kRemoteRead), nullptr);
     EXPECT_NE(table_.find(1, e.handle, e.offset, 1, Access::kRemoteRead), nullptr);
     EXPECT_EQ(table_.exposed(), 1U);
@@ -110,8 +107,8 @@ TEST_F(MemoryTableTest, WithdrawAllTakesThoseOfOneOwner) {
   std::array<fabric::Exposure, 5> mine;
   std::array<fabric::Exposure, 5> others;
   for (std::size_t i = 0; i < 5; ++i) {
-    mine[i] = table_.expose(owner_, memory_, bytes_.data(), 10, kRead).value();
-    others[i] = table_.expose(other_, memory_, bytes_.data(), 10, kRead).value();
+    mine[i] = table_.expose(owner_, memory_, bytes_.data(), 10, Access::kRemoteRead).value();
+    others[i] = table_.expose(other_, memory_, bytes_.data(), 10, Access::kRemoteRead).value();
   }
   // From the middle, the newest, the oldest.
   for (const std::size_t i : {2U, 4U, 0U}) EXPECT_TRUE(table_.withdraw(owner_, mine[i].handle));
@@ -137,13 +134,13 @@ TEST_F(MemoryTableTest, WhatCannotBeExposed) {
     return e ? -1 : static_cast<int>(e.error().code);
   };
   constexpr int kBad = static_cast<int>(Errc::kBadArgument);
-  EXPECT_EQ(code(bytes_.data(), 0, kRead), kBad);
-  EXPECT_EQ(code(bytes_.data(), 1001, kRead), kBad);
-  EXPECT_EQ(code(&bytes_[999], 2, kRead), kBad);
+  EXPECT_EQ(code(bytes_.data(), 0, Access::kRemoteRead), kBad);
+  EXPECT_EQ(code(bytes_.data(), 1001, Access::kRemoteRead), kBad);
+  EXPECT_EQ(code(&bytes_[999], 2, Access::kRemoteRead), kBad);
   EXPECT_EQ(code(bytes_.data(), 1, Access{}), kBad);
   EXPECT_EQ(code(bytes_.data(), 1, static_cast<Access>(4)), kBad);
   EXPECT_EQ(table_.exposed(), 0U);
-  EXPECT_EQ(code(bytes_.data(), 1000, kRead | kWrite), -1);
+  EXPECT_EQ(code(bytes_.data(), 1000, Access::kRemoteRead | Access::kRemoteWrite), -1);
 }
 
 }  // namespace

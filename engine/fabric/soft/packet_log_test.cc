@@ -27,9 +27,9 @@ using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-const Path kPath4{fabric::make_ipv4(10, 77, 0, 2), fabric::make_ipv4(10, 77, 0, 1), 0xd872};
-const Path kPath6{*fabric::parse_address("fe80::5054:ff:fe77:2"),
-                  *fabric::parse_address("fe80::5054:ff:fe77:1"), 0xd872};
+const Path kLoggedPath4{fabric::make_ipv4(10, 77, 0, 2), fabric::make_ipv4(10, 77, 0, 1), 0xd872};
+const Path kLoggedPath6{*fabric::parse_address("fe80::5054:ff:fe77:2"),
+                        *fabric::parse_address("fe80::5054:ff:fe77:1"), 0xd872};
 constexpr std::int64_t kTime = 0x0123456789abcdef;
 
 std::vector<std::uint8_t> bytes_of(const EthernetFrame& frame) {
@@ -48,7 +48,7 @@ constexpr const char* kAck = "1100ffff 40000012 00000007 1f000003 a0bb6ed6";
 // inverted 74af.
 TEST(EthernetFrameTest, OverIpv4) {
   const auto ack = hex(kAck);
-  const Flow flow{kPath4.local, kPath4.remote, kPath4.udp_source_port};
+  const Flow flow{kLoggedPath4.local, kLoggedPath4.remote, kLoggedPath4.udp_source_port};
   EXPECT_THAT(bytes_of(ethernet_frame(flow, 0xb171, ack)),
               ElementsAreArray(hex("02000a4d0001 02000a4d0002 0800"
                                    "4500 0030 b171 4000 40 11 74af 0a4d0002 0a4d0001"
@@ -61,7 +61,7 @@ TEST(EthernetFrameTest, OverIpv4) {
 // +0007+1f00+0003 = 1701b; ICRC: 7bcc+edf9 = 169c5. All: 861e9, 61e9+8 = 61f1, inverted 9e0e.
 TEST(EthernetFrameTest, OverIpv6) {
   const auto ack = hex("1100ffff 40000012 00000007 1f000003 7bccedf9");
-  const Flow flow{kPath6.local, kPath6.remote, kPath6.udp_source_port};
+  const Flow flow{kLoggedPath6.local, kLoggedPath6.remote, kLoggedPath6.udp_source_port};
   EXPECT_THAT(bytes_of(ethernet_frame(flow, 0, ack)),
               ElementsAreArray(hex("02fffe770001 02fffe770002 86dd"
                                    "60000000 001c 11 40"
@@ -74,7 +74,7 @@ TEST(EthernetFrameTest, OverIpv6) {
 TEST(EthernetFrameTest, AnUdpChecksumOfZeroIsWrittenAsOnes) {
   // The last two bytes make up for all others.
   auto datagram = hex("1100ffff 40000012 00000007 1f000003 0000 0000");
-  const Flow flow{kPath6.local, kPath6.remote, kPath6.udp_source_port};
+  const Flow flow{kLoggedPath6.local, kLoggedPath6.remote, kLoggedPath6.udp_source_port};
   const EthernetFrame before = ethernet_frame(flow, 0, datagram);
   std::memcpy(datagram.data() + 18, before.headers.data() + 60, 2);
   const EthernetFrame after = ethernet_frame(flow, 0, datagram);
@@ -240,7 +240,7 @@ TEST_F(PacketLogTest, WhatIsWrittenIsReadAgain) {
   {
     PacketLog log = create();
     for (std::size_t i = 0; i < 200; ++i) {
-      const Path& path = i % 3 == 0 ? kPath6 : kPath4;
+      const Path& path = i % 3 == 0 ? kLoggedPath6 : kLoggedPath4;
       const auto payload = pattern(i * 7, static_cast<std::uint32_t>(i));
       const OutPacket packet = send_only(path, payload, static_cast<std::uint8_t>(i));
       std::vector<std::uint8_t> datagram(packet.size() + 4);
@@ -274,7 +274,8 @@ TEST_F(PacketLogTest, WhatIsWrittenIsReadAgain) {
     EXPECT_EQ(wire::load_be16(frame.data() + 12), v6 ? 0x86dd : 0x0800);
     EXPECT_EQ(wire::load_be16(udp.data() + 4), udp.size());
     // Both directions stand as the datagram travelled: from .2 to .1.
-    const Path seen{v6 ? kPath6.remote : kPath4.remote, v6 ? kPath6.local : kPath4.local, 0xd872};
+    const Path seen{v6 ? kLoggedPath6.remote : kLoggedPath4.remote,
+                    v6 ? kLoggedPath6.local : kLoggedPath4.local, 0xd872};
     if (v6) {
       EXPECT_EQ(wire::load_be16(ip.data() + 4), udp.size());
       EXPECT_EQ(folded(17 + udp.size() + words(ip.subspan(8, 32)) + words(udp)), 0xffff);
@@ -292,12 +293,12 @@ TEST_F(PacketLogTest, WhatIsWrittenIsReadAgain) {
 TEST_F(PacketLogTest, FlushedIsInTheFile) {
   PacketLog log = create();
   const auto ack = hex(kAck);
-  log.sent(kTime, kPath4, 0, ack);
+  log.sent(kTime, kLoggedPath4, 0, ack);
   log.flush();
   EXPECT_THAT(read().packets, SizeIs(1));
   EXPECT_EQ(log.counters().written, 1U);
   log.flush();
-  log.sent(kTime, kPath4, 0, ack);
+  log.sent(kTime, kLoggedPath4, 0, ack);
   log.flush();
   EXPECT_THAT(read().packets, SizeIs(2));
   EXPECT_EQ(log.counters().lost, 0U);
@@ -326,7 +327,7 @@ TEST_F(PacketLogTest, AFullDiskIsToldAtOnce) {
 TEST_F(PacketLogTest, WhatNoDatagramCanBeIsCountedAsLost) {
   PacketLog log = create();
   const std::vector<std::uint8_t> datagram(65508);
-  log.sent(kTime, kPath4, 0, datagram);
+  log.sent(kTime, kLoggedPath4, 0, datagram);
   EXPECT_EQ(log.counters().lost, 1U);
 }
 
@@ -345,7 +346,7 @@ TEST_F(PacketLogTest, AFileThatCannotGrowKeepsWholeBlocks) {
     rlimit limit = before;
     limit.rlim_cur = 10'000;
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
-    for (int i = 0; i < 20; ++i) log.sent(kTime, kPath4, 0, datagram);
+    for (int i = 0; i < 20; ++i) log.sent(kTime, kLoggedPath4, 0, datagram);
     log.flush();
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
     const PacketLogCounters counters = log.counters();
@@ -353,7 +354,7 @@ TEST_F(PacketLogTest, AFileThatCannotGrowKeepsWholeBlocks) {
     EXPECT_EQ(counters.written, 9U);
     EXPECT_EQ(counters.lost, 11U);
     EXPECT_THAT(counters.error, HasSubstr(file_ + ": cannot write: File too large"));
-    log.sent(kTime, kPath4, 0, datagram);
+    log.sent(kTime, kLoggedPath4, 0, datagram);
     EXPECT_EQ(log.counters().lost, 12U);
     EXPECT_FALSE(ended);
   }
@@ -379,9 +380,9 @@ TEST_F(PacketLogTest, TheStatisticsOfAFileThatIsFullTakeTheLastPacketsRoom) {
     limit.rlim_cur = 9'898 + kStatisticsBytes - 1;
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
     // What was written by an earlier write() is cut too.
-    for (int i = 0; i < 9; ++i) log.sent(kTime, kPath4, 0, datagram);
+    for (int i = 0; i < 9; ++i) log.sent(kTime, kLoggedPath4, 0, datagram);
     log.flush();
-    for (int i = 0; i < 11; ++i) log.sent(kTime, kPath4, 0, datagram);
+    for (int i = 0; i < 11; ++i) log.sent(kTime, kLoggedPath4, 0, datagram);
     log.flush();
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
     EXPECT_EQ(log.counters().written, 8U);
@@ -420,7 +421,7 @@ TEST_F(PacketLogPipeTest, WhatASlowFileHasNoRoomForIsCountedAndTold) {
   std::uint64_t lost = 0;
   {
     PacketLog log = create({.buffer_bytes = 100'000});
-    for (std::uint64_t i = 0; i < kPackets; ++i) log.sent(kTime, kPath4, 0, datagram);
+    for (std::uint64_t i = 0; i < kPackets; ++i) log.sent(kTime, kLoggedPath4, 0, datagram);
     lost = log.counters().lost;
     reader = std::thread([&] {
       std::array<std::uint8_t, 4096> part;
@@ -447,7 +448,7 @@ TEST_F(PacketLogPipeTest, AReaderThatWentAwayEndsNothingButTheLog) {
   PacketLog log = create();
   close_reader();
   const auto ack = hex(kAck);
-  log.sent(kTime, kPath4, 0, ack);
+  log.sent(kTime, kLoggedPath4, 0, ack);
   log.flush();
   EXPECT_EQ(log.counters().lost, 1U);
   EXPECT_THAT(log.counters().error, HasSubstr("Broken pipe"));

@@ -32,7 +32,6 @@ constexpr std::size_t kMacBytes = 6;
 constexpr std::size_t kEthernetBytes = 14;
 constexpr std::uint16_t kTypeIpv4 = 0x0800;
 constexpr std::uint16_t kTypeIpv6 = 0x86dd;
-constexpr std::uint8_t kUdp = 17;
 
 std::size_t padding(std::size_t n) {
   return (4 - n % 4) % 4;

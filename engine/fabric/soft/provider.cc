@@ -10,7 +10,7 @@
 #include <new>
 #include <random>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 

@@ -13,8 +13,7 @@ using testing::Flying;
 using testing::Pair;
 using testing::PairOptions;
 
-constexpr auto kRead = fabric::Access::kRemoteRead;
-constexpr auto kWrite = fabric::Access::kRemoteWrite;
+constexpr auto kReadAndWrite = fabric::Access::kRemoteRead | fabric::Access::kRemoteWrite;
 
 void fill(std::vector<std::uint8_t>& bytes) {
   std::uint32_t x = 1;
@@ -43,7 +42,7 @@ TEST(QueuePair, ASendArrivesInTheReceive) {
 TEST(QueuePair, AWriteAndAReadMoveTheirBytes) {
   Pair p;
   fill(p.client.buffer);
-  const auto there = p.server.expose(1000, 30000, kRead | kWrite);
+  const auto there = p.server.expose(1000, 30000, kReadAndWrite);
   ASSERT_TRUE(p.client.post(Operation::kWrite, 1, 0, 20000, there));
   ASSERT_TRUE(p.client.post(Operation::kRead, 2, 30000, 20000, there));
   ASSERT_TRUE(p.run());
@@ -79,7 +78,7 @@ TEST(QueuePair, NoLostPacketLosesAnything) {
   for (std::size_t lost = 0;; ++lost) {
     Pair p;
     fill(p.client.buffer);
-    const auto there = p.server.expose(1000, 30000, kRead | kWrite);
+    const auto there = p.server.expose(1000, 30000, kReadAndWrite);
     for (std::uint64_t i = 0; i < 3; ++i) p.server.post_receive(i, 40000 + i * 1000, 1000);
     std::size_t n = 0;
     bool met = false;

@@ -10,8 +10,6 @@ namespace {
 
 // Of every datagram: each is sent alone and not fragmented (RFC 6864 section 4.1).
 constexpr std::uint16_t kIpId = 0;
-// FECN, BECN and reserved bits: the byte of a BTH that the ICRC does not notice a change of.
-constexpr std::size_t kVariantByte = 4;
 
 // So that a node's luck does not depend on how many others there are.
 std::uint64_t line_seed(std::uint64_t seed, SimNetwork::NodeId id, FaultDirection direction) {
@@ -31,7 +29,7 @@ void make_datagram(const OutPacket& packet, std::vector<std::uint8_t>& datagram)
 
 void flip_a_bit(wire::MutableBytes datagram, Random& random) {
   std::size_t byte = random.below(datagram.size() - 1);
-  if (byte >= kVariantByte) ++byte;
+  if (byte >= wire::kVariantBthByte) ++byte;
   datagram[byte] ^= static_cast<std::uint8_t>(1U << random.below(8));
 }
 

@@ -3,7 +3,7 @@
 #include <new>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/fabric/out_of_memory.h>
 #include <rpcrdma/fabric/rejection.h>

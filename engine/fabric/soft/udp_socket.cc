@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <netinet/udp.h>
 
 #include <rpcrdma/fabric/file_descriptor.h>

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <ctime>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/fabric/socket_address.h>
 #include <rpcrdma/trace/connection_tracer.h>

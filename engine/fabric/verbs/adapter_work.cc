@@ -4,7 +4,7 @@
 #include <climits>
 #include <cstring>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace rpcrdma::verbs {
 

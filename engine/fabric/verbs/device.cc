@@ -6,7 +6,7 @@
 #include <ctime>
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <rpcrdma/fabric/socket_address.h>
 #include <rpcrdma/verbs/system.h>

@@ -1,6 +1,6 @@
 #include "adapter.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/epoll.h>
 
 #include <rpcrdma/fabric/file_descriptor.h>

@@ -26,11 +26,16 @@ struct EventBatch {
   // `wall_offset`: from the event's time to the block's. A packet is a block already.
   void put(const EventHeader& header, std::span<const std::uint8_t> event,
            std::int64_t wall_offset) {
-    if (events.empty()) time = header.time;
+    put_at(header.time, header, event, wall_offset);
+  }
+  // The block has the time `at` of the endpoint's clock, not that of the event in it.
+  void put_at(std::int64_t at, const EventHeader& header, std::span<const std::uint8_t> event,
+              std::int64_t wall_offset) {
+    if (events.empty()) time = at;
     if (header.type == kPacketBlock) {
       blocks.block(event.subspan(sizeof header, header.tail));
     } else {
-      blocks.packet(header.time + wall_offset, kUpperPduTags, event);
+      blocks.packet(at + wall_offset, kUpperPduTags, event);
     }
     events.push_back({static_cast<std::uint32_t>(blocks.bytes().size()), header.ring});
   }
@@ -42,7 +47,7 @@ struct EventBatch {
   [[nodiscard]] bool empty() const { return events.empty() && lost.empty(); }
 
   std::vector<RingLoss> lost;  // in rings, before these events came
-  std::int64_t time = 0;       // of the first event, or when the losses were seen
+  std::int64_t time = 0;       // of the first block, or when the losses were seen
   capture::PcapngBlocks blocks;
   std::vector<Event> events;
 };

@@ -20,7 +20,7 @@
 #include <system_error>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -38,8 +38,6 @@ constexpr std::size_t kLeastRingBytes = 4096;
 constexpr std::size_t kLeastPacketRingBytes = std::size_t{128} << 10;  // some of the largest
 constexpr std::size_t kLeastReaderBytes = 4 * Drain::kBatchBytes;
 constexpr std::size_t kLeastRecordingBytes = std::size_t{1} << 20;
-constexpr std::int64_t kTick = kSecond;
-constexpr std::int64_t kLastWait = 250 * kMillisecond;
 
 tl::unexpected<capture::Error> no_thread(const std::system_error& error) {
   return fail(fmt::format("cannot start a thread: {}", error.what()));
@@ -303,8 +301,9 @@ class Hub::Impl {
       sink.take(first);
       first.clear();
     };
+    // The reader gets it now: a capture whose second frame is older than its first confuses.
     drain_.standing().tell([&](const EventHeader& h, std::span<const std::uint8_t> told) {
-      first.put(h, told, wall_offset_);
+      first.put_at(now, h, told, wall_offset_);
       if (first.blocks.bytes().size() >= Drain::kBatchBytes) tell();
     });
     tell();

@@ -114,6 +114,25 @@ TEST_F(TraceHubThreads, WhoComesLateLearnsWhatStands) {
   EXPECT_EQ(first.audit.ring(1).received, 5U);
 }
 
+// So that the times of a capture do not step back. When it began is in its header.
+TEST_F(TraceHubThreads, WhatStandsHasTheTimeAtWhichItsReaderCame) {
+  Tracer& tracer = *start_with_socket().add();
+  const std::uint32_t connection = tracer.new_connection();
+  tracer.tell(connection, 1, Connection{});
+  EventStream first = connect();
+  tracer.tell(connection, 2, Credits{});
+  ASSERT_EQ(first.next().value().type(), EventType::kConnection);
+  ASSERT_EQ(first.next().value().type(), EventType::kCredits);
+
+  EventStream second(connect_endpoint(hub_->socket_path()).value());
+  const Told endpoint = second.next().value();
+  for (const std::int64_t time : {1, 2}) {
+    const Told told = second.next().value();
+    EXPECT_EQ(told.header.time, time);
+    EXPECT_EQ(told.wall, endpoint.wall);
+  }
+}
+
 TEST_F(TraceHubThreads, CreditsAreOutOfDateWhenNobodyHasRead) {
   Tracer& tracer = *start_with_socket().add();
   {

@@ -8,7 +8,7 @@
 namespace rpcrdma::trace {
 namespace {
 
-constexpr std::int64_t kOffset = 500;
+constexpr std::int64_t kClockOffset = 500;
 constexpr std::size_t kMost = 4000;
 
 // The stream of a reader that takes bytes when it is told to.
@@ -18,7 +18,7 @@ class OutletTest : public ::testing::Test {
     capture::PcapngBlocks head;
     head.section();
     head.interface({.name = "x", .filter = {}, .link = capture::LinkType::kUpperPdu});
-    outlet_.begin(head.bytes(), kOffset);
+    outlet_.begin(head.bytes(), kClockOffset);
     read(outlet_.waiting().size());
   }
 
@@ -30,7 +30,7 @@ class OutletTest : public ::testing::Test {
   }
   void put(EventBatch& batch, std::uint32_t ring) {
     const auto event = make_event(ring, ++time_, Withdraw{});
-    batch.put(told_of(event).header, event, kOffset);
+    batch.put(told_of(event).header, event, kClockOffset);
   }
 
   void read(std::size_t bytes) {
@@ -49,7 +49,7 @@ class OutletTest : public ::testing::Test {
       if (told->type() == EventType::kLoss) {
         const auto loss = told->as<Loss>();
         text += ":" + std::to_string(loss.emitted) + "-" + std::to_string(loss.lost);
-        EXPECT_EQ(told->wall, told->header.time + kOffset);
+        EXPECT_EQ(told->wall, told->header.time + kClockOffset);
       }
       text += " ";
     }
@@ -138,7 +138,7 @@ TEST_F(OutletTest, OfABatchItTakesWhatFits) {
 TEST_F(OutletTest, AnEventLargerThanItIsLost) {
   EventBatch batch;
   const auto event = make_event(1, 1, Withdraw{}, std::vector<std::uint8_t>(kMost));
-  batch.put(told_of(event).header, event, kOffset);
+  batch.put(told_of(event).header, event, kClockOffset);
   put(batch, 1);
   outlet_.add(batch);
   tell(1);

@@ -9,6 +9,11 @@
 
 namespace rpcrdma::trace {
 
+// How often a hub looks after what is not urgent, and how long it waits at its end until its
+// readers have read all.
+inline constexpr std::int64_t kTick = kSecond;
+inline constexpr std::int64_t kLastWait = 250 * kMillisecond;
+
 class Pace {
  public:
   static constexpr std::int64_t kShortest = 200 * kMicrosecond;

@@ -1,6 +1,7 @@
 #include "packet_feed.h"
 
 #include "clock.h"
+#include "pace.h"
 #include "quiet_thread.h"
 
 #include <cerrno>
@@ -8,16 +9,13 @@
 #include <system_error>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 namespace rpcrdma::trace {
 namespace {
-
-constexpr std::int64_t kTick = kSecond;
-constexpr std::int64_t kLastWait = 250 * kMillisecond;
 
 // Packets have the wall clock's time already.
 std::int64_t wall_ns() {

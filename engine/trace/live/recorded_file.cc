@@ -179,7 +179,7 @@ void RecordedFile::put_head(const capture::RecordOptions::Put& put_frame) {
   put(put_frame, latest_wall_, make_event(0, time_, endpoint, view.tail));
   for (Sums& s : rings_) s = {.in_file = 0, .lost = s.lost, .lost_before = s.lost};
   standing_.tell([&](const EventHeader& header, std::span<const std::uint8_t> event) {
-    put(put_frame, sum(header.time, wall_offset_), event);
+    put(put_frame, latest_wall_, event);
     ++sums(header.ring).in_file;
   });
   if (told_loss_) make_loss();

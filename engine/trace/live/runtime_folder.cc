@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using capture::fail;
 
-constexpr mode_t kOnlyTheUser = 0700;
+constexpr mode_t kFolderMode = 0700;
 
 // Of a program that became root the variable may still be that of the user who called it.
 bool is_the_users_own(const char* path) {
@@ -33,7 +33,7 @@ std::string runtime_folder_path() {
 
 capture::Expected<RuntimeFolder> make_runtime_folder() {
   const std::string path = runtime_folder_path();
-  if (::mkdir(path.c_str(), kOnlyTheUser) != 0 && errno != EEXIST) {
+  if (::mkdir(path.c_str(), kFolderMode) != 0 && errno != EEXIST) {
     return fail(fmt::format("{}: cannot make this folder: {}", path, std::strerror(errno)));
   }
   auto opened = open_runtime_folder();
@@ -61,7 +61,7 @@ capture::Expected<std::optional<RuntimeFolder>> open_runtime_folder() {
   if (status.st_uid != ::geteuid()) {
     return fail(folder.path + ": this folder is another user's; it is not used");
   }
-  if ((status.st_mode & 0777) != kOnlyTheUser) {
+  if ((status.st_mode & 0777) != kFolderMode) {
     return fail(fmt::format("{}: this folder has mode {:04o}, not 0700; it is not used",
                             folder.path, status.st_mode & 0777));
   }

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -19,10 +19,10 @@ namespace {
 using capture::fail;
 using capture::FileDescriptor;
 
-constexpr std::size_t kLongestName = 64;
+constexpr std::size_t kLongestFileName = 64;
 constexpr std::string_view kSuffix = ".sock";
 constexpr std::string_view kPackets = ".packets";
-constexpr mode_t kOnlyTheUser = 0600;
+constexpr mode_t kSocketMode = 0600;
 constexpr int kBacklog = 16;
 
 bool belongs_into_a_name(char c) {
@@ -50,7 +50,7 @@ int with_address(int (*call)(int, const sockaddr*, socklen_t), int fd, const soc
 }  // namespace
 
 std::string to_file_name(const SocketName& socket) {
-  std::string name = socket.name.substr(0, kLongestName);
+  std::string name = socket.name.substr(0, kLongestFileName);
   std::replace_if(
       name.begin(), name.end(), [](char c) { return !belongs_into_a_name(c); }, '_');
   return fmt::format("{}.{}{}{}", name.empty() ? "endpoint" : name, socket.process,
@@ -64,7 +64,7 @@ std::optional<SocketName> parse_file_name(std::string_view file) {
   socket.packets = file.ends_with(kPackets);
   if (socket.packets) file.remove_suffix(kPackets.size());
   const std::size_t dot = file.find('.');
-  if (dot == 0 || dot == std::string_view::npos || dot > kLongestName) return std::nullopt;
+  if (dot == 0 || dot == std::string_view::npos || dot > kLongestFileName) return std::nullopt;
   socket.name = file.substr(0, dot);
   if (!std::ranges::all_of(socket.name, belongs_into_a_name)) return std::nullopt;
   const std::string_view process = file.substr(dot + 1);
@@ -108,7 +108,7 @@ capture::Expected<ListeningSocket> ListeningSocket::open(RuntimeFolder folder,
   const int folder_fd = s.folder_.fd.get();
   FileDescriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   // The file takes its mode from the socket.
-  if (fd.get() < 0 || ::fchmod(fd.get(), kOnlyTheUser) != 0) return cannot("make a socket", errno);
+  if (fd.get() < 0 || ::fchmod(fd.get(), kSocketMode) != 0) return cannot("make a socket", errno);
   ::unlinkat(folder_fd, temporary.c_str(), 0);
   if (const int error = with_address(::bind, fd.get(), address_of(s.folder_, temporary))) {
     return cannot("bind a socket", error);

@@ -102,11 +102,11 @@ TEST_F(StandingTest, AConnectionToldAgainTakesThePlaceOfTheFirst) {
 
 // Ends may have been lost. The oldest of the ring go, not those of others.
 TEST_F(StandingTest, OfEachRingThereIsALimit) {
-  constexpr auto kMost = static_cast<std::uint32_t>(Standing::kMostOfARing);
+  constexpr auto kMostConnections = static_cast<std::uint32_t>(Standing::kMostOfARing);
   take(0x01000001, kConnection);
   take(0x03000001, kConnection);
-  for (std::uint32_t n = 1; n <= kMost + 2; ++n) take(0x02000000 | n, kConnection);
-  EXPECT_EQ(standing_.connections(), kMost + 2U);
+  for (std::uint32_t n = 1; n <= kMostConnections + 2; ++n) take(0x02000000 | n, kConnection);
+  EXPECT_EQ(standing_.connections(), kMostConnections + 2U);
   const Trace all = told();
   EXPECT_EQ(all[0], std::to_string(0x01000001));
   EXPECT_EQ(all[1], std::to_string(0x02000003));

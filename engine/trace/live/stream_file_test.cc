@@ -14,9 +14,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::int64_t kStart = 1'800'000'000 * kSecond;  // wall clock
-
 class StreamFileTest : public OwnRuntime {
  protected:
   void open(const capture::RingOptions& ring = {}) {

@@ -1,6 +1,8 @@
 // Reads streams and recordings, and holds them to what Loss events promise.
 #pragma once
 
+#include "clock.h"
+
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -16,6 +18,9 @@
 #include <rpcrdma/trace/upper_pdu.h>
 
 namespace rpcrdma::trace {
+
+// When recordings of the tests begin, by the wall clock.
+inline constexpr std::int64_t kStart = 1'800'000'000 * kSecond;
 
 struct Told {
   EventHeader header;

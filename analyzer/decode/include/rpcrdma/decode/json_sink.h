@@ -1,11 +1,10 @@
-// Fields as JSON.
+// Fields as JSON. Whoever takes it includes <nlohmann/json.hpp>, which is large.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <rpcrdma/decode/sink.h>
 
@@ -17,7 +16,10 @@ namespace rpcrdma::decode {
 // A number whose value can have a name has it under the key "NAME_name" beside it.
 class JsonSink : public Sink {
  public:
-  JsonSink() : open_(1) {}
+  JsonSink();
+  ~JsonSink() override;
+  JsonSink(const JsonSink&) = delete;
+  JsonSink& operator=(const JsonSink&) = delete;
 
   void open(FieldId id, std::size_t offset, std::size_t length, std::string_view summary) override;
   void close() override;
@@ -31,16 +33,10 @@ class JsonSink : public Sink {
   [[nodiscard]] nlohmann::ordered_json take();
 
  private:
-  struct Subtree {
-    FieldId id{};
-    nlohmann::ordered_json object = nlohmann::ordered_json::object();
-  };
+  struct Subtree;
   void add(std::string_view key, nlohmann::ordered_json value);
 
   std::vector<Subtree> open_;  // [0] is the root
 };
-
-// `text` with every byte that is no part of valid UTF-8 replaced by U+FFFD.
-[[nodiscard]] std::string valid_utf8(std::string_view text);
 
 }  // namespace rpcrdma::decode

@@ -136,4 +136,9 @@ struct Connection {
   return c.recorded || (c.side[0].counters.packets != 0 && c.side[1].counters.packets != 0);
 }
 
+// The exchange that set it up is seen, REQ and REP.
+[[nodiscard]] inline bool setup_seen(const Connection& c) {
+  return c.setup == Setup::kCm && c.side[0].cm.seen && c.side[1].cm.seen;
+}
+
 }  // namespace rpcrdma::roce

@@ -64,8 +64,10 @@ struct EventHeader {
 };
 
 // The first of a stream, and of each file of a recording: what it is that tells. What stood already
-// follows it (Connection, Credits), with the time that it was told at first, which is before this
-// event's. Tail: the name that people gave it, then its role ("server on 10.0.0.1"), both UTF-8.
+// follows it (Connection, Credits): in the header the time that it was told at first, which is
+// before this event's; as a packet of the capture the time of this event, so that packets' times do
+// not step back. Up to 0.1.0 that was the header's, too. Tail: the name that people gave it, then
+// its role ("server on 10.0.0.1"), both UTF-8.
 struct Endpoint {
   static constexpr EventType kType = EventType::kEndpoint;
   std::uint16_t format = kFormat;

@@ -19,6 +19,8 @@ enum class IcrcKind : std::uint8_t {
 };
 
 inline constexpr std::size_t kIcrcBytes = 4;
+// FECN, BECN and reserved bits: the byte of a BTH that the ICRC takes as ones, whatever it is.
+inline constexpr std::size_t kVariantBthByte = 4;
 
 // `packet` runs from the first byte of the header that IcrcKind names up to, not including, the
 // four bytes of ICRC; `bth` is the offset of the BTH in it. What stands between the named headers

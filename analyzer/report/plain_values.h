@@ -1,0 +1,16 @@
+// Values as the JSON and CSV of reports have them.
+#pragma once
+
+#include <cstdint>
+
+namespace rpcrdma::report {
+
+[[nodiscard]] constexpr double microseconds(std::int64_t ns) {
+  return static_cast<double>(ns) / 1e3;
+}
+
+[[nodiscard]] constexpr const char* direction_name(bool reverse) {
+  return reverse ? "reverse" : "forward";
+}
+
+}  // namespace rpcrdma::report

@@ -1,0 +1,29 @@
+// Prints what the analyzer says of a capture in a sentence or two. Usage: verdict FILE
+#include <cstdio>
+
+#include <rpcrdma/capture/source.h>
+#include <rpcrdma/report/analysis.h>
+#include <rpcrdma/report/pipeline.h>
+#include <rpcrdma/report/verdict.h>
+
+int main(int argc, char** argv) {
+  using namespace rpcrdma;
+  if (argc != 2) return 2;
+  const auto source = capture::open_files({argv[1]});
+  if (!source) {
+    std::fprintf(stderr, "verdict: %s\n", source.error().message.c_str());
+    return 2;
+  }
+  report::Analysis analysis;
+  report::Pipeline pipeline(analysis, {}, &analysis.events());
+  analysis.set_context({&pipeline.connections(), &pipeline.model()}, &pipeline.frames());
+  const auto done = pipeline.run(
+      **source, [](const capture::SourceStats&) {}, 1);
+  if (!done) {
+    std::fprintf(stderr, "verdict: %s\n", done.error().message.c_str());
+    return 2;
+  }
+  pipeline.finish();
+  analysis.finish(pipeline, (*source)->stats(), 1);
+  std::puts(report::verdict(analysis.report()).text.c_str());
+}

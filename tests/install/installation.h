@@ -1,0 +1,29 @@
+// `cmake --install` of the build that the test belongs to, into a folder of the test's.
+#pragma once
+
+#include "../e2e/command.h"
+
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace rpcrdma::installation {
+
+// A component, below DESTDIR as a package takes it; `options`: further ones of `cmake --install`.
+inline void install(const std::string& destdir, const std::string& component,
+                    const std::string& options = {}) {
+  const e2e::Result r =
+      e2e::run(fmt::format("DESTDIR='{}' cmake --install " RPCRDMA_BUILD " --component {} {}",
+                           destdir, component, options));
+  ASSERT_EQ(r.status, 0) << component << ": " << r.out << r.err;
+}
+
+// The test's own figures of the compiler are none of the program's.
+inline e2e::Result expect_ok(const std::string& command) {
+  e2e::Result r = e2e::run(command);
+  EXPECT_EQ(r.status, 0) << command << '\n' << r.out << r.err;
+  return r;
+}
+
+}  // namespace rpcrdma::installation
