@@ -13,14 +13,13 @@ namespace rpcrdma::cli {
 
 namespace {
 
-using capture::Expected;
 using capture::fail;
 
 constexpr timeval kLongest{.tv_sec = 1, .tv_usec = 0};
 
 }  // namespace
 
-Expected<ServiceManager> ServiceManager::from_environment() {
+capture::Expected<ServiceManager> ServiceManager::from_environment() {
   ServiceManager manager;
   const char* const variable = std::getenv("NOTIFY_SOCKET");
   if (variable == nullptr) return manager;
@@ -47,7 +46,7 @@ Expected<ServiceManager> ServiceManager::from_environment() {
   return manager;
 }
 
-Expected<void> ServiceManager::ready(std::string_view status) const {
+capture::Expected<void> ServiceManager::ready(std::string_view status) const {
   std::string line(status);
   for (char& c : line) {
     if (static_cast<unsigned char>(c) < ' ') c = ' ';  // a new line would be a variable of its own
@@ -55,11 +54,11 @@ Expected<void> ServiceManager::ready(std::string_view status) const {
   return send(fmt::format("READY=1\nSTATUS={}", line));
 }
 
-Expected<void> ServiceManager::stopping() const {
+capture::Expected<void> ServiceManager::stopping() const {
   return send("STOPPING=1\nSTATUS=closing connections");
 }
 
-Expected<void> ServiceManager::send(const std::string& lines) const {
+capture::Expected<void> ServiceManager::send(const std::string& lines) const {
   if (socket_.get() < 0) return {};
   const auto* const to = reinterpret_cast<const sockaddr*>(&address_);
   if (::sendto(socket_.get(), lines.data(), lines.size(), MSG_NOSIGNAL, to, length_) >= 0)
