@@ -28,9 +28,9 @@ std::unique_ptr<capture::Source> open_input(const std::vector<std::string>& path
     return nullptr;
   }
   // Of a pipe nobody knows how much will come.
-  constexpr std::uint64_t kLarge = std::uint64_t{4} << 20;
+  constexpr std::uint64_t kLargeInput = std::uint64_t{4} << 20;
   const std::uint64_t bytes = (*source)->stats().bytes_total;
-  if (bytes == 0 || bytes >= kLarge) use_huge_pages();
+  if (bytes == 0 || bytes >= kLargeInput) use_huge_pages();
   return std::move(*source);
 }
 

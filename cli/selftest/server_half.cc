@@ -30,6 +30,8 @@ void answer(Answer& to, const control::Words& words) {
   (void)to.reply({&piece, 1});
 }
 
+}  // namespace
+
 // A cell on its connection.
 class Session : public service::ReverseObserver {
  public:
@@ -94,8 +96,6 @@ class Session : public service::ReverseObserver {
   TransferRun run_;
   service::ReverseClient client_;  // goes first: its Calls are the run's
 };
-
-}  // namespace
 
 struct ServerHalf::Impl : HalfParts, service::ServerObserver {
   Impl(Recorder& r, const ServerHalfOptions& o) : recorder(r), options(o) {}

@@ -27,6 +27,8 @@ constexpr unsigned kLatencySeconds = 5;
 constexpr std::int64_t kMostSilentNs = 10 * kSecond;  // as the rules allow who has not answered yet
 constexpr std::size_t kMostText = 512;  // bytes of what an endpoint calls itself, or says of errors
 
+}  // namespace
+
 // How long Calls took, of late.
 class RecentTimes {
  public:
@@ -76,6 +78,8 @@ struct ConnectionRow {
   std::uint32_t silent_calls = 0;
   bool silence_found = false;
 };
+
+namespace {
 
 std::string text_of(wire::Bytes tail) {
   tail = tail.first(std::min(tail.size(), kMostText));
@@ -153,12 +157,12 @@ double weight(const ConnectionRow& r, Sort sort) {
 // Rule, connection, peer; topic, of a finding with a share.
 using FindingKey = std::tuple<std::string, std::uint32_t, std::string, std::uint32_t>;
 
+}  // namespace
+
 struct KeptFinding {
   ShownFinding finding;
   std::uint64_t order = 0;  // when it was seen last
 };
-
-}  // namespace
 
 struct Gather::Impl final : model::Observer, trace_reader::Observer {
   explicit Impl(rules::Profile profile)

@@ -13,7 +13,6 @@
 #include <fmt/core.h>
 
 #include <rpcrdma/command_line/parse.h>
-
 #include <rpcrdma/version/version.h>
 
 namespace rpcrdma::extcap {
