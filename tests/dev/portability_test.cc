@@ -16,8 +16,8 @@ using ::testing::StartsWith;
 
 std::string inside(const std::string& suite, const std::string& command) {
   return fmt::format(
-      "unshare tests/portability/inside build/portability/{} build/portability/cache {}", suite,
-      command);
+      "unshare tests/portability/inside build/portability/{0} build/portability/cache/{0} {1}",
+      suite, command);
 }
 
 TEST_F(DevScript, PortabilityMakesARootOnceAndBuildsWhatIsCommitted) {
@@ -28,7 +28,7 @@ TEST_F(DevScript, PortabilityMakesARootOnceAndBuildsWhatIsCommitted) {
       first,
       ElementsAre(
           "debootstrap --variant=minbase --include=ca-certificates,git --cache-dir=" + folder() +
-              "/build/portability/cache/archives trixie build/portability/trixie.made "
+              "/build/portability/cache/trixie/archives trixie build/portability/trixie.made "
               "http://mirror.test/debian",
           "git clone --quiet " + folder() + " build/portability/trixie/rpcrdma-scope",
           inside("trixie", "./dev build"), inside("trixie", "./dev wireshark"),
