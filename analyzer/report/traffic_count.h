@@ -29,9 +29,9 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = kThreadSanitizer;
 #endif
 
-// `count` in a build without sanitizers, where limits are what is tested. A sanitizer takes thirty
-// times as long for each packet and looks for other faults: it gets an eighth, but `least` where a
-// table has to be full for all of the code to run.
+// `count` in a build without sanitizers, where limits are what is tested. A sanitizer looks for
+// other faults, and slows each packet down: it gets an eighth, but `least` where a table has to be
+// full for all of the code to run.
 constexpr std::uint32_t many(std::uint32_t count, std::uint32_t least = 0) {
   return kSanitized ? std::max(count / 8, std::min(count, least)) : count;
 }
