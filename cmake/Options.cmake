@@ -90,6 +90,10 @@ if(RPCRDMA_SANITIZE)
   if(RPCRDMA_LLD)
     add_link_options(-fuse-ld=lld)
   endif()
+  # Programs start often in tests, and 1.2 million relocations take a seventh of that.
+  if(RPCRDMA_SANITIZE MATCHES address)
+    add_link_options(-no-pie)
+  endif()
   # Functions for XDR are called by the type that libtirpc declares for all of them, not by their own.
   if(CMAKE_CXX_COMPILER_ID STREQUAL Clang AND RPCRDMA_SANITIZE MATCHES undefined)
     add_compile_options(-fno-sanitize=function)

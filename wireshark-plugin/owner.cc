@@ -20,7 +20,8 @@ void find_built_in() {
   built_in_protocol = proto_get_id_by_filter_name("rpcordma");
 }
 
-Boolean enable_built_in(Boolean enabled) {
+// Not part of a function with TRY, after whose longjmp() its variables would be uncertain.
+[[gnu::noinline]] Boolean enable_built_in(Boolean enabled) {
   if (built_in == nullptr) return FALSE;
   const Boolean was = built_in->enabled;
   built_in->enabled = enabled;

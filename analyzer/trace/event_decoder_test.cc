@@ -56,7 +56,7 @@ TEST(EventDecoder, AConnection) {
 }
 
 TEST(EventDecoder, WhenAConnectionBeganThatWasThereBefore) {
-  for (const std::uint8_t anew : {0, 1}) {
+  for (const std::uint8_t anew : {std::uint8_t{0}, std::uint8_t{1}}) {
     TraceBuilder trace;
     trace::Connection told = plain_connection();
     told.told_anew = anew;

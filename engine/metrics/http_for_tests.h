@@ -81,13 +81,14 @@ inline HttpAnswer ask(const std::string& address, std::uint16_t port, const std:
   return HttpAnswer(connection.receive());
 }
 
-inline constexpr const char* kOpenMetrics =
+inline constexpr const char* kOpenMetricsMedia =
     "application/openmetrics-text; version=1.0.0; charset=utf-8";
 inline constexpr const char* kPlainText = "text/plain; version=0.0.4; charset=utf-8";
 
 // What GET /metrics gives of this type; empty for anything but all of it.
 inline std::string scrape(const std::string& address, std::uint16_t port,
-                          const std::string& fields = {}, const std::string& type = kOpenMetrics) {
+                          const std::string& fields = {},
+                          const std::string& type = kOpenMetricsMedia) {
   const HttpAnswer answer = ask(address, port, "GET /metrics", fields);
   if (answer.status != 200 || answer.field("Content-Type") != type) return {};
   return answer.field("Content-Length") == std::to_string(answer.body.size()) ? answer.body

@@ -10,7 +10,7 @@ namespace rpcrdma::e2e {
 namespace {
 
 using metrics::testing::Exposition;
-using metrics::testing::kOpenMetrics;
+using metrics::testing::kOpenMetricsMedia;
 using metrics::testing::kPlainText;
 using metrics::testing::scrape;
 using metrics::testing::Syntax;
@@ -137,7 +137,7 @@ TEST_F(Metrics, BothTextsTellTheSame) {
   EXPECT_EQ(of_text.samples().size(), e.samples().size());
   const std::string asked =
       scrape(server_, kPort, "Accept: application/openmetrics-text;version=1.0.0,*/*;q=0.1\r\n",
-             kOpenMetrics);
+             kOpenMetricsMedia);
   EXPECT_EQ(Exposition(asked).types(), e.types());
 }
 

@@ -24,7 +24,7 @@ using metrics::Source;
 using metrics::testing::ask;
 using metrics::testing::Exposition;
 using metrics::testing::HttpAnswer;
-using metrics::testing::kOpenMetrics;
+using metrics::testing::kOpenMetricsMedia;
 using metrics::testing::kPlainText;
 using metrics::testing::scrape;
 using metrics::testing::Syntax;
@@ -249,7 +249,7 @@ TEST(Metrics, WhoAsksForATextGetsIt) {
        {"", "Accept: */*\r\n", "accept: application/openmetrics-text;version=1.0.0\r\n",
         // Fields of one name are one list.
         "Accept: text/plain\r\nAccept: application/openmetrics-text\r\n"}) {
-    const std::string openmetrics = scrape(here(), kHttpPort, accept, kOpenMetrics);
+    const std::string openmetrics = scrape(here(), kHttpPort, accept, kOpenMetricsMedia);
     EXPECT_THAT(Exposition(openmetrics).problems(), IsEmpty()) << openmetrics;
     EXPECT_THAT(openmetrics, HasSubstr("# TYPE rpcrdma_calls counter\n")) << accept;
     // What counts requests itself is not of it.
@@ -266,7 +266,7 @@ TEST(Metrics, NothingIsServedButToGetAndHeadOfMetrics) {
   EXPECT_EQ(get.status, 200);
   const HttpAnswer head = ask(here(), kHttpPort, "HEAD /metrics");
   EXPECT_EQ(head.status, 200);
-  EXPECT_EQ(head.field("Content-Type"), kOpenMetrics);
+  EXPECT_EQ(head.field("Content-Type"), kOpenMetricsMedia);
   EXPECT_EQ(head.body, "");
   for (const std::string method : {"PUT", "DELETE", "OPTIONS", "PATCH"}) {
     EXPECT_EQ(status(method + " /metrics"), 405) << method;
