@@ -20,7 +20,7 @@ class DevDemo : public DevScript {
     std::filesystem::create_symlink(RPCRDMA_SOURCE_DIR "/tests", folder() + "/tests");
   }
   void use_program(const std::string& path) const {
-    const std::string program = folder() + "/build/release/bin/rpcrdma";
+    const std::string program = folder() + "/build/quick/bin/rpcrdma";
     std::filesystem::remove(program);
     std::filesystem::create_symlink(path, program);
   }

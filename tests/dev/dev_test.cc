@@ -1,6 +1,7 @@
 // Each command of ./dev gets to its build, builds what it needs, and goes on to its end.
 #include "stand_ins.h"
 
+#include <regex>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -28,10 +29,15 @@ std::string build(const std::string& preset, const std::string& targets) {
   return fmt::format("cmake --build --preset {} -j 2 --target {}", preset, targets);
 }
 
+const std::string kProgramsAlone =
+    "cmake --preset release -DRPCRDMA_TESTS=OFF -DRPCRDMA_INSTALL_LIBRARY=OFF";
+const std::string kQuick =
+    "cmake --preset quick -DRPCRDMA_TESTS=ON -DRPCRDMA_TESTS_BY_PROGRAM=ON -DRPCRDMA_GUI=ON "
+    "-DRPCRDMA_WIRESHARK=ON -DRPCRDMA_EXTCAP=ON -DRPCRDMA_WERROR=ON";
+
 Lines bench(const Lines& programs) {
-  Lines lines{
-      "cmake --preset release -DRPCRDMA_TESTS=OFF -DRPCRDMA_BENCH=ON -DRPCRDMA_WIRESHARK=ON",
-      build("release", "all")};
+  Lines lines{kProgramsAlone + " -DRPCRDMA_BENCH=ON -DRPCRDMA_WIRESHARK=ON",
+              build("release", "all")};
   lines.insert(lines.end(), programs.begin(), programs.end());
   return lines;
 }
@@ -54,21 +60,21 @@ const std::string kFuzz =
     "build/fuzz/found/fuzz_it tests/fuzz/corpus/it";
 
 const std::vector<Command> kCommands{
-    {"build", {"cmake --preset release -DRPCRDMA_TESTS=OFF", build("release", "all")}},
+    {"build", {kProgramsAlone, build("release", "all")}},
     {"wireshark",
-     {"cmake --preset release -DRPCRDMA_WIRESHARK=ON",
-      build("release", "rpcrdma_scope rpcrdma-extcap"),
+     {kProgramsAlone + " -DRPCRDMA_WIRESHARK=ON", build("release", "rpcrdma_scope rpcrdma-extcap"),
       "cmake --install build/release --component wireshark"}},
     {"gui some.pcap",
-     {"cmake --preset release -DRPCRDMA_GUI=ON", build("release", "gui"), "rpcrdma-gui some.pcap"}},
+     {kProgramsAlone + " -DRPCRDMA_GUI=ON", build("release", "gui"), "rpcrdma-gui some.pcap"}},
     {"screenshots",
      {"cmake --preset release -DRPCRDMA_GUI=ON -DRPCRDMA_TESTS=ON",
       build("release", "gui_screenshots"),
       "xvfb-run -a -s -screen 0 1600x1200x24 build/release/bin/gui_screenshots tests/captures "
       "docs/gui"}},
-    {"test quick",
-     {"cmake --preset release -DRPCRDMA_TESTS=ON -DRPCRDMA_TESTS_BY_PROGRAM=OFF",
-      build("release", "all"), "ctest --preset release -j 2"}},
+    {"test quick", {kQuick, build("quick", "all"), "ctest --preset quick -j 2 --verbose"}},
+    {"test quick one_test two_test",
+     {kQuick, build("quick", "one_test two_test"),
+      "ctest --preset quick -R ^(one_test|two_test)[.][0-9]+$ --no-tests=error -j 2 --verbose"}},
     {"bench wire", bench(kBenchWire)},
     {"bench analyze", bench(kBenchAnalyze)},
     {"bench fabric", bench(kBenchFabric)},
@@ -86,7 +92,7 @@ const std::vector<Command> kCommands{
      {"cmake --preset release -DRPCRDMA_TESTS=ON", build("release", "rpcrdma raw_peer"),
       "lab shell ls"}},
     {"lint",
-     {"cmake --preset debug", "clang-format --dry-run --Werror some.cc",
+     {"cmake --preset debug -DRPCRDMA_WERROR=ON", "clang-format --dry-run --Werror some.cc",
       "shellcheck dev .ci/run tests/portability/run tests/portability/inside "
       "tests/portability/dissect tests/lab/image tests/wireshark/screenshots tests/lab/guest/init "
       "tests/lab/guest/knfsd debian/rpcrdma-capture debian/rpcrdma.config debian/rpcrdma.postinst "
@@ -116,16 +122,31 @@ TEST_F(DevScript, TestRunsAllTestsAndAddsThemUp) {
   for (const std::string& line : all) {
     if (line != "lab run" && !line.starts_with("ctest --preset tsan")) lines.push_back(line);
   }
-  EXPECT_THAT(
-      lines, ElementsAre("cmake --preset release -DRPCRDMA_TESTS=ON -DRPCRDMA_TESTS_BY_PROGRAM=ON",
-                         build("release", "system_tests"),
-                         "ctest --preset release -L system -j 2 --verbose",
-                         "cmake --preset asan -DRPCRDMA_TESTS=ON", build("asan", "all"),
-                         "ctest --preset asan -j 2 --verbose", "fuzz_it -max_total_time=8 " + kFuzz,
-                         "cmake --preset tsan", build("tsan", kTsanTargets)));
+  EXPECT_THAT(lines,
+              ElementsAre("cmake --preset release -DRPCRDMA_TESTS=ON -DRPCRDMA_TESTS_BY_PROGRAM=ON "
+                          "-DRPCRDMA_WERROR=ON",
+                          build("release", "system_tests"),
+                          "ctest --preset release -L system -j 2 --verbose",
+                          "cmake --preset asan -DRPCRDMA_TESTS=ON -DRPCRDMA_WERROR=ON",
+                          build("asan", "all"), "ctest --preset asan -j 2 --verbose",
+                          "fuzz_it -max_total_time=8 " + kFuzz,
+                          "cmake --preset tsan -DRPCRDMA_WERROR=ON", build("tsan", kTsanTargets)));
   EXPECT_THAT(all, Contains("lab run"));
   EXPECT_THAT(all.back(), StartsWith("ctest --preset tsan -R "));
   EXPECT_THAT(r.out, HasSubstr("\n5 passed, 0 failed, 0 skipped\n"));
+}
+
+TEST_F(DevScript, TestShowsWhereTheTimeWent) {
+  const e2e::Result r = run("test");
+  EXPECT_THAT(r.err, HasSubstr("== where the time went: elapsed, of the processors, step\n"));
+  for (const char* step :
+       {"build (release)", "tests of the whole (release)", "build (asan), beside the lab",
+        "tests (asan)", "fuzzers", "build (tsan)", "tests of threads (tsan)", "all"}) {
+    EXPECT_THAT(r.out,
+                testing::ContainsRegex(
+                    "\n *[0-9]+ s +[0-9]+ s  " +
+                    std::regex_replace(std::string(step), std::regex("[()]"), "\\$&") + "\n"));
+  }
 }
 
 TEST_F(DevScript, BenchAllRunsEachBenchmarkWhereverItIsCalledFrom) {

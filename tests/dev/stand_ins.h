@@ -21,8 +21,8 @@ class DevScript : public ::testing::Test {
     namespace fs = std::filesystem;
     for (const char* made :
          {"tools", "home", "tmp", "cmake", "packaging", "tests/lab", "tests/portability",
-          "build/release/bin", "build/release/extcap", "build/release/wireshark/epan",
-          "build/asan/fuzz"}) {
+          "build/quick/bin", "build/release/bin", "build/release/extcap",
+          "build/release/wireshark/epan", "build/asan/fuzz"}) {
       fs::create_directories(folder_.file(made));
     }
     for (const char* copied : {"dev", "cmake/packages.txt", "tests/portability/run"}) {
@@ -40,6 +40,7 @@ class DevScript : public ::testing::Test {
           "bench_fabric", "bench_engine", "bench_trace", "bench_wireshark", "bench_gui"}) {
       stand_in(std::string("build/release/bin/") + program);
     }
+    stand_in("build/quick/bin/rpcrdma");
     stand_in("build/asan/fuzz/fuzz_it");
     stand_in("tests/lab/lab");
     stand_in("packaging/release");
