@@ -1,5 +1,5 @@
-// Tells the service manager that started this process how it goes, by the protocol of sd_notify(3):
-// datagrams of VARIABLE=VALUE lines to the Unix socket that NOTIFY_SOCKET names.
+// Notifies the service manager that started this process of its state, by the protocol of
+// sd_notify(3): datagrams of VARIABLE=VALUE lines to the Unix socket that NOTIFY_SOCKET names.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // The project configures with each compiler, as Release and Debug, with and without each of its
-// parts, and then nothing that is to be built lacks what it is made of.
+// parts, and then all inputs of what is to be built exist.
 //
 // Not all of the 4096 combinations: a set in which every two choices occur together, in all four
 // ways. Its columns are those of Kleitman and Spencer: all of row 0 are off, and in the six others

@@ -36,7 +36,7 @@ enum class Again : std::uint8_t { kBackwards, kAndForwards };
 
 // Opens the capture, dissects all of its frames in order, then backwards, as when a display filter
 // is applied again, each with a tree and with columns, and closes it. kAndForwards: once more in
-// order, and Seen::unstable tells what is shown otherwise than before.
+// order, and Seen::unstable names what is shown otherwise than before.
 [[nodiscard]] Seen dissect(const std::vector<Record>& capture, Again again = Again::kAndForwards);
 
 }  // namespace rpcrdma::wireshark::testing

@@ -1,7 +1,7 @@
 // Preloaded into tshark, which then starts once for many command lines: to register its dissectors
 // takes ten times as long as to read one of our captures. When tshark has done so it waits here.
 // Each line of standard input is a command line, its arguments separated by kSeparator; a child
-// process goes on with it as if tshark had been started so, and its exit status is written to the
+// process continues with it as if tshark had been started so, and its exit status is written to the
 // pipe kStatus.
 #include "start_once.h"
 
