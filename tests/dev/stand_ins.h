@@ -117,7 +117,7 @@ fi
 case $name in
   cmake) printf '%s\n' '-- Components:' '--   cli: built' '-- Configuring done' '[7/7] Linking' ;;
   ctest)
-    echo '1: [       OK ] A.Case (0 ms)'
+    if [ "${BAD_TESTS-0}" = 0 ]; then echo '1: [       OK ] A.Case (0 ms)'; else echo '1: [  FAILED  ] A.Case (0 ms)'; fi
     echo "100% tests passed, ${BAD_TESTS-0} tests failed out of 1"
     echo 'Total Test time (real) = 0.01 sec'
     ;;
