@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/filter/model_fields.h>

@@ -1,7 +1,7 @@
 #include <array>
 #include <iterator>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <rpcrdma/load/report.h>

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 namespace rpcrdma::metrics {
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstring>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <rpcrdma/wire/xdr.h>
 
