@@ -48,16 +48,16 @@ Owner owner_of(const notes::FrameNote* note, const capture::Frame& frame) {
   if (!preferences.precedence) return Owner::kBuiltIn;
   // To the built-in dissector it would be another message.
   if (note != nullptr && note->sent_again) return Owner::kNobody;
-  capture::TransportPacket packet;
+  capture::TransportPacket transport;
   wire::RocePacket roce;
-  if (capture::dissect_link(frame, packet) != capture::LinkResult::kRoce ||
-      !wire::decode_roce(packet.transport(), packet.wire_length, roce)) {
+  if (capture::dissect_link(frame, transport) != capture::LinkResult::kRoce ||
+      !wire::decode_roce(transport.transport(), transport.wire_length, roce)) {
     return Owner::kNobody;
   }
   const wire::OpcodeInfo& opcode = wire::opcode_info(roce.bth.opcode);
   if (!opcode.send) return Owner::kBuiltIn;
   const std::uint32_t qpn = roce.bth.dest_qp;
-  if (opcode.first && session()->expects_messages(packet.dst.bytes, qpn)) return Owner::kOurs;
+  if (opcode.first && session()->expects_messages(transport.dst.bytes, qpn)) return Owner::kOurs;
   // Of a Send in several packets the built-in dissector may find a part missing when the frame is
   // shown again, and fails an assertion then.
   return opcode.first && opcode.last && model::resembles(roce.payload) ? Owner::kBuiltIn

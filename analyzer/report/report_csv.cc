@@ -9,9 +9,9 @@ namespace rpcrdma::report {
 
 namespace {
 
-using Write = std::function<void(std::string_view)>;
+using WriteText = std::function<void(std::string_view)>;
 
-void header(const Write& write, std::initializer_list<const char*> names) {
+void header(const WriteText& write, std::initializer_list<const char*> names) {
   CsvRow row;
   for (const char* name : names) row.text(name);
   write(row.take());
@@ -23,7 +23,7 @@ std::uint64_t naks_of(const roce::SideCounters& c) {
   return sum;
 }
 
-void connections(const Report& r, const Write& write) {
+void connections(const Report& r, const WriteText& write) {
   header(write, {"id",
                  "client",
                  "client_qpn",
@@ -84,7 +84,7 @@ void connections(const Report& r, const Write& write) {
   }
 }
 
-void procedures(const Report& r, const Write& write) {
+void procedures(const Report& r, const WriteText& write) {
   header(write, {"name", "direction", "program", "version", "procedure", "calls", "replies",
                  "errors", "without_answer", "read_bytes", "write_bytes", "reply_bytes",
                  "latency_min_us", "latency_mean_us", "latency_p50_us", "latency_p90_us",
@@ -112,7 +112,7 @@ void procedures(const Report& r, const Write& write) {
   }
 }
 
-void findings(const Report& r, const Write& write) {
+void findings(const Report& r, const WriteText& write) {
   header(write, {"severity", "rule", "section", "role", "peer", "connection", "count", "frames",
                  "text", "advice", "when"});
   CsvRow row;
@@ -131,7 +131,7 @@ void findings(const Report& r, const Write& write) {
   }
 }
 
-void calls_over_time(const Report& r, const Write& write) {
+void calls_over_time(const Report& r, const WriteText& write) {
   header(write, {"time_ns", "width_ns", "calls", "replies", "errors", "read_bytes", "write_bytes",
                  "inline_bytes", "outstanding_max", "latency_count", "latency_mean_us",
                  "latency_max_us", "retransmitted", "naks", "rnr_naks"});
@@ -158,7 +158,7 @@ std::optional<std::uint32_t> seen(bool there, std::uint32_t value) {
   return there ? std::optional(value) : std::nullopt;
 }
 
-void credits(const Report& r, const Write& write) {
+void credits(const Report& r, const WriteText& write) {
   header(write, {"connection", "direction", "time_ns", "width_ns", "requested_max", "granted_min",
                  "granted_max", "in_use_max"});
   CsvRow row;
@@ -199,7 +199,7 @@ const char* table_file(Table table) {
   return "";
 }
 
-void write_csv(const Report& report, Table table, const Write& write) {
+void write_csv(const Report& report, Table table, const WriteText& write) {
   switch (table) {
     case Table::kConnections:
       return connections(report, write);

@@ -19,7 +19,7 @@ using prometheus::MetricType;
 
 namespace {
 
-using Labels = std::vector<ClientMetric::Label>;
+using SampleLabels = std::vector<ClientMetric::Label>;
 
 constexpr std::string_view kTotal = "_total";
 constexpr std::array<std::string_view, 2> kUnits{"seconds", "bytes"};
@@ -90,7 +90,7 @@ class Samples {
   Samples(std::string& out, std::string_view family) : out_(out), family_(family) {}
 
   template <typename Number>
-  void add(std::string_view suffix, const Labels& labels, Number value) {
+  void add(std::string_view suffix, const SampleLabels& labels, Number value) {
     fmt::format_to(std::back_inserter(out_), "{}{}", family_, suffix);
     const char* before = "{";
     for (const ClientMetric::Label& l : labels) {
@@ -115,7 +115,7 @@ class Samples {
   }
 
  private:
-  void add_bucket(Labels labels, double bound, std::uint64_t count) {
+  void add_bucket(SampleLabels labels, double bound, std::uint64_t count) {
     labels.push_back({"le", canonical(bound)});
     add("_bucket", labels, count);
   }

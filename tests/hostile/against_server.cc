@@ -85,15 +85,15 @@ Message AgainstServer::next_reverse_call() {
 
 void AgainstServer::wait_for_reverse_calls() {
   constexpr std::uint32_t kWait = 2;
-  constexpr std::size_t kResults = 24;  // behind the RPC header
+  constexpr std::size_t kReverseResults = 24;  // behind the RPC header
   const std::uint32_t xid = next_xid_++;
   send(scenes::call(
       xid, scenes::rpc_call(xid, service::callback::kProgram, service::callback::kVersion, kWait,
                             scenes::Xdr().u64(kSession).bytes())));
   const Message reply = next_message();
-  if (reply.rpc.size() < kResults + 16) return;
+  if (reply.rpc.size() < kReverseResults + 16) return;
   const auto word = [&](std::size_t n) {
-    return wire::load_be32(reply.rpc.data() + kResults + 4 * n);
+    return wire::load_be32(reply.rpc.data() + kReverseResults + 4 * n);
   };
   of_reverse_calls =
       fmt::format("its reverse Calls: {} answered, {} otherwise than asked, {} failed", word(1),
