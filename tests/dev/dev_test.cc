@@ -71,10 +71,10 @@ const std::vector<Command> kCommands{
       build("release", "gui_screenshots"),
       "xvfb-run -a -s -screen 0 1600x1200x24 build/release/bin/gui_screenshots tests/captures "
       "docs/gui"}},
-    {"test quick", {kQuick, build("quick", "all"), "ctest --preset quick -j 2 --verbose"}},
+    {"test quick", {kQuick, build("quick", "all"), "ctest --preset quick -j 3 --verbose"}},
     {"test quick one_test two_test",
      {kQuick, build("quick", "one_test two_test"),
-      "ctest --preset quick -R ^(one_test|two_test)[.][0-9]+$ --no-tests=error -j 2 --verbose"}},
+      "ctest --preset quick -R ^(one_test|two_test)[.][0-9]+$ --no-tests=error -j 3 --verbose"}},
     {"bench wire", bench(kBenchWire)},
     {"bench analyze", bench(kBenchAnalyze)},
     {"bench fabric", bench(kBenchFabric)},
@@ -126,14 +126,22 @@ TEST_F(DevScript, TestRunsAllTestsAndAddsThemUp) {
               ElementsAre("cmake --preset release -DRPCRDMA_TESTS=ON -DRPCRDMA_TESTS_BY_PROGRAM=ON "
                           "-DRPCRDMA_WERROR=ON",
                           build("release", "system_tests"),
-                          "ctest --preset release -L system -j 2 --verbose",
+                          "ctest --preset release -L system -j 3 --verbose",
                           "cmake --preset asan -DRPCRDMA_TESTS=ON -DRPCRDMA_WERROR=ON",
-                          build("asan", "all"), "ctest --preset asan -j 2 --verbose",
+                          build("asan", "all"), "ctest --preset asan -j 3 --verbose",
                           "fuzz_it -max_total_time=8 " + kFuzz,
                           "cmake --preset tsan -DRPCRDMA_WERROR=ON", build("tsan", kTsanTargets)));
   EXPECT_THAT(all, Contains("lab run"));
   EXPECT_THAT(all.back(), StartsWith("ctest --preset tsan -R "));
   EXPECT_THAT(r.out, HasSubstr("\n5 passed, 0 failed, 0 skipped\n"));
+}
+
+TEST_F(DevScript, TestFullFuzzesForAMinute) {
+  EXPECT_EQ(run("test full").status, 0);
+  EXPECT_THAT(started(), Contains(StartsWith("fuzz_it -max_total_time=60 ")));
+  const e2e::Result r = run("test fll");
+  EXPECT_EQ(r.status, 1);
+  EXPECT_THAT(r.err, HasSubstr("dev: test: quick or full, not fll"));
 }
 
 TEST_F(DevScript, TestShowsWhereTheTimeWent) {
