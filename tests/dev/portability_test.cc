@@ -29,7 +29,7 @@ TEST_F(DevScript, PortabilityMakesARootOnceAndBuildsWhatIsCommitted) {
       ElementsAre(
           "debootstrap --variant=minbase --include=ca-certificates,git --cache-dir=" + folder() +
               "/build/portability/cache/trixie/archives trixie build/portability/trixie.made "
-              "http://mirror.test/debian",
+              "http://archive.test/debian",
           "git clone --quiet " + folder() + " build/portability/trixie/rpcrdma-scope",
           inside("trixie", "./dev build"), inside("trixie", "./dev wireshark"),
           inside("trixie", "tests/portability/dissect"),

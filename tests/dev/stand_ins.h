@@ -101,7 +101,7 @@ case "$name $1" in
   'git ls-files') echo some.cc; exit ;;
   'apt-get indextargets')
     . /etc/os-release
-    printf '%s\n' "http://mirror.test/other other" "http://mirror.test/debian $VERSION_CODENAME"
+    printf '%s\n' "http://archive.test/other other" "http://archive.test/debian $VERSION_CODENAME"
     exit
     ;;
 esac
