@@ -135,7 +135,8 @@ TEST(CommandLine, RefusesInOneLine) {
   EXPECT_EQ(p.refusal({"copy", "a", "--count", "4294967296"}),
             "copy: --count 4294967296: not a whole number, or too large (see `tool copy --help`)");
   EXPECT_THAT(p.refusal({"copy", "a", "--kind", "odd"}), HasSubstr("odd not in {fast,safe}"));
-  EXPECT_THAT(p.refusal({"copy", "a", "--rate", "3"}), HasSubstr("Value 3 not in range 0.5"));
+  EXPECT_THAT(p.refusal({"copy", "a", "--rate", "3"}),
+              testing::ContainsRegex("Value 3 not in range \\[?0.5"));
   EXPECT_THAT(p.refusal({"copy", "a", "--into", "-"}), HasSubstr("needs a name"));
   EXPECT_THAT(p.refusal({"copy", "a", "-v", "-q"}), HasSubstr("--verbose excludes --quiet"));
   EXPECT_THAT(p.refusal({"copy", "a", "--json", "-q"}), HasSubstr("excludes"));
@@ -166,8 +167,8 @@ TEST(CommandLine, HelpHasAllInTheOrderOfDefinition) {
   Program p;
   const std::string text = p.parse({"copy", "--help"}).text;
   EXPECT_THAT(text, HasSubstr("FILE TEXT ... REQUIRED"));
-  EXPECT_THAT(text, HasSubstr("-p,--port PORT=20049"));
-  EXPECT_THAT(text, HasSubstr("--kind KIND:{fast,safe}=safe"));
+  EXPECT_THAT(text, testing::ContainsRegex("-p,--port PORT(=20049| \\[20049\\])"));
+  EXPECT_THAT(text, testing::ContainsRegex("--kind KIND:\\{fast,safe\\}(=safe| \\[safe\\])"));
   EXPECT_THAT(text, HasSubstr("--rate FLOAT:FLOAT in [0.5 - 2]"));
   EXPECT_THAT(text, testing::EndsWith("Exit status: 0.\n"));
   std::size_t at = 0;
@@ -221,8 +222,11 @@ TEST(CommandLine, AProgramWithoutCommands) {
   };
   EXPECT_EQ(parse_words({"tool", "--length", "65535"}).command, &program);
   EXPECT_EQ(length, 65535U);
-  EXPECT_EQ(parse_words({"tool", "--length", "65536"}).text,
-            "--length: Value 65536 not in range 0 to 65535 (see `tool --help`)");
+  // CLI11's versions write the range each in their own way.
+  EXPECT_THAT(
+      parse_words({"tool", "--length", "65536"}).text,
+      testing::ContainsRegex("^--length: Value 65536 not in range (0 to 65535|\\[0 - 65535\\]) "
+                             "\\(see `tool --help`\\)$"));
   EXPECT_EQ(parse_words({"tool", "--length", "-1"}).outcome, Outcome::kRefused);
   EXPECT_EQ(parse_words({"tool", "--length", "5"}).outcome, Outcome::kRun);
   EXPECT_THAT(parse(program, 2, std::array{"tool", "--help"}.data()).text,
