@@ -224,8 +224,8 @@ TEST(TraceReader, AConnectionFromBeforeTheStream) {
   EXPECT_EQ(read.connection().setup, roce::Setup::kInferred);
 }
 
-// Its frame has the time at which the reader came, or in older recordings that at which it was told
-// at first.
+// Its frame has the time at which the reader came, or in older recordings the time of the first
+// such event.
 TEST(TraceReader, WhenAConnectionFromBeforeTheStreamBegan) {
   constexpr std::int64_t kBefore = 18'000'000'000;
   for (const bool at_reader : {true, false}) {
