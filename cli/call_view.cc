@@ -26,9 +26,10 @@ void CallView::on_cm(const roce::Connection* connection, int sender, const wire:
   if (connection == nullptr) return;
   const auto attribute = static_cast<wire::CmAttribute>(mad.header.attribute_id);
   step(meta.time_ns, sender, fmt::format("CM {}", wire::cm_name(attribute)));
-  const bool told = attribute == wire::CmAttribute::kReq || attribute == wire::CmAttribute::kRep;
+  const bool recorded =
+      attribute == wire::CmAttribute::kReq || attribute == wire::CmAttribute::kRep;
   const auto& data = connection->side[static_cast<std::size_t>(sender)].cm.private_data;
-  if (told && !data.empty()) {
+  if (recorded && !data.empty()) {
     decode::TextSink sink(text_, 1);
     decode::decode_private_data(data, sink);
   }

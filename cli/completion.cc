@@ -14,10 +14,10 @@
 #include <rpcrdma/decode/schema.h>
 #include <rpcrdma/decode/text_sink.h>
 #include <rpcrdma/filter/filter.h>
+#include <rpcrdma/live/endpoints.h>
 #include <rpcrdma/load/echo_requests.h>
 #include <rpcrdma/plot/escape.h>
 #include <rpcrdma/rules/rule.h>
-#include <rpcrdma/trace_live/endpoints.h>
 
 namespace rpcrdma::cli {
 

@@ -257,10 +257,10 @@ void LoadWorker::disconnect() {
 
 metrics::Parts LoadWorker::metrics_parts() {
   return {loop_.get(), provider_.soft, nullptr, client_.get(),
-          [this](metrics::Snapshot& snapshot) { tell(snapshot); }};
+          [this](metrics::Snapshot& snapshot) { report(snapshot); }};
 }
 
-void LoadWorker::tell(metrics::Snapshot& snapshot) const {
+void LoadWorker::report(metrics::Snapshot& snapshot) const {
   for (std::uint32_t i = 0; i < echo::kProcedures; ++i) {
     add_echo_calls(snapshot, echo::Proc{i}, tally_.procedure(i).calls);
   }

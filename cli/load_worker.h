@@ -80,7 +80,7 @@ class LoadWorker : service::ClientObserver {
   LoadWorker(OpenProvider provider, const WorkerOptions& options,
              const load::EchoRequests& requests);
 
-  void tell(metrics::Snapshot& snapshot) const;
+  void report(metrics::Snapshot& snapshot) const;
   void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t connection) override;
   void on_connected(const service::ConnectionInfo& info) override;
   void on_lost(std::uint32_t connection, std::string_view what, fabric::Time retry) override;

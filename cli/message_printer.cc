@@ -147,7 +147,7 @@ class Printer final : public MessagePrinter,
   }
 
   // What is held of it needs the connection to be there.
-  void on_let_go(const roce::Connection& connection) override {
+  void on_evict(const roce::Connection& connection) override {
     std::erase_if(held_, [&](const Held& held) {
       const std::uint32_t of = held.message.connection;
       const model::Model& model = *context_.model;
@@ -211,7 +211,7 @@ class Printer final : public MessagePrinter,
   }
 
   void found(const rules::Occurrence& o) {
-    if (o.evidence.course == rules::Course::kLasts) return;  // its end is told
+    if (o.evidence.phase == rules::ReportPhase::kLasts) return;  // its end is told
     const bool shown = shows(o.severity);
     if (!shown && !asks_for_findings_) return;
     const std::uint64_t id = o.evidence.message;

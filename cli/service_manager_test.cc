@@ -71,11 +71,11 @@ void expect_to_reach(const Listener& listener) {
   EXPECT_EQ(listener.next(), "");
 }
 
-TEST(ServiceManager, IsToldAtAPath) {
+TEST(ServiceManager, IsReportedAtAPath) {
   expect_to_reach(Listener(path_of_length(60)));
 }
 
-TEST(ServiceManager, IsToldAtAnAbstractSocket) {
+TEST(ServiceManager, IsReportedAtAnAbstractSocket) {
   expect_to_reach(Listener(fmt::format("@rpcrdma-notify-{}", ::getpid())));
 }
 
@@ -107,9 +107,9 @@ TEST(ServiceManager, NobodyThereIsAnError) {
   ::setenv("NOTIFY_SOCKET", "/tmp/rpcrdma-nobody-is-here", 1);
   const auto manager = ServiceManager::from_environment();
   ASSERT_TRUE(manager);
-  const auto told = manager->ready("x");
-  ASSERT_FALSE(told);
-  EXPECT_THAT(told.error().message, HasSubstr("No such file"));
+  const auto recorded = manager->ready("x");
+  ASSERT_FALSE(recorded);
+  EXPECT_THAT(recorded.error().message, HasSubstr("No such file"));
 }
 
 TEST(ServiceManager, AStatusIsOneLine) {

@@ -47,7 +47,7 @@ std::optional<TracingPlan> parse_tracing(const TracingOptions& options, const ch
 std::optional<Tracing> Tracing::start(const TracingPlan& plan, const std::string& role,
                                       const char* command) {
   Tracing tracing(command);
-  tracing.tell_ = plan.tell;
+  tracing.emit_ = plan.emit;
   tracing.packet_file_ = plan.packet_file;
   if (!plan.live && plan.record.empty()) return tracing;
   trace::HubOptions options;
@@ -89,7 +89,7 @@ std::function<metrics::TraceFigures()> Tracing::figures() const {
   return [hub = hub_.get(), tracers = tracers_] {
     metrics::TraceFigures f;
     for (trace::Tracer* const tracer : tracers) {
-      f.told += tracer->ring().emitted();
+      f.emitted += tracer->ring().emitted();
       f.lost_in_rings += tracer->ring().lost();
     }
     for (const trace::RecordCounters& r : hub->recordings()) f.lost_by_recording += r.not_taken;
@@ -114,7 +114,7 @@ int Tracing::finish(int status) {
   hub_->stop();
   for (const trace::RecordCounters& r : hub_->recordings()) {
     if (!r.error.empty()) status = kUnreadable;
-    if (!tell_ && r.error.empty()) continue;
+    if (!emit_ && r.error.empty()) continue;
     complain(fmt::format("{} events recorded{}, {} lost: {}", r.events,
                          r.error.empty() ? "" : " before that", r.lost, r.file));
   }

@@ -12,9 +12,9 @@
 
 #include <rpcrdma/capture/recorder.h>
 #include <rpcrdma/command_line/command.h>
+#include <rpcrdma/live/hub.h>
 #include <rpcrdma/metrics/snapshot.h>
 #include <rpcrdma/soft/packet_log.h>
-#include <rpcrdma/trace_live/hub.h>
 
 namespace rpcrdma::cli {
 
@@ -41,7 +41,7 @@ struct TracingPlan {
   bool packets = false;  // there is a live socket of packets too
   std::string record;    // empty: nothing is recorded
   capture::RingOptions ring;
-  bool tell = true;  // on stderr, at the end, what was recorded
+  bool emit = true;  // on stderr, at the end, what was recorded
   // Filled in by who opens the provider; null without --pcapng.
   std::shared_ptr<PacketFile> packet_file = {};
 };
@@ -73,7 +73,7 @@ class Tracing {
   [[nodiscard]] int finish_packets(int status) const;
 
   const char* command_;
-  bool tell_ = true;
+  bool emit_ = true;
   std::shared_ptr<const PacketFile> packet_file_;
   std::unique_ptr<trace::Hub> hub_;  // null: nobody is told
   std::vector<trace::Tracer*> tracers_;

@@ -7,7 +7,7 @@ namespace rpcrdma::wireshark {
 
 namespace {
 
-using notes::ConnectionRow;
+using annotations::ConnectionRow;
 
 std::string version_of(const ConnectionRow& c) {
   if (c.version == 0) return "-";
@@ -29,7 +29,7 @@ void put_chunks(stat_tap_table* table, TableRows& rows, const ConnectionRow& c) 
   put_row(table, rows, c.id,
           {cell(c.id), cell(c.inline_bytes), cell(c.chunks[0]), cell(c.chunk_bytes[0]),
            cell(c.chunks[1]), cell(c.chunk_bytes[1]), cell(c.chunks[2]), cell(c.chunk_bytes[2]),
-           cell(c.stray_operations)});
+           cell(c.unmatched_operations)});
 }
 
 using Put = void (*)(stat_tap_table*, TableRows&, const ConnectionRow&);
@@ -49,7 +49,7 @@ void put_of_frame(stat_tap_table* table, TableRows& rows, const Tapped& tapped) 
 
 template <Put kPut>
 void put_all(stat_tap_table* table, TableRows& rows) {
-  const notes::Session* const s = session();
+  const annotations::Session* const s = session();
   if (s == nullptr) return;
   std::vector<std::uint64_t> ids;
   for (const auto& [id, row] : rows.row) ids.push_back(id);

@@ -5,12 +5,12 @@ namespace rpcrdma::wireshark {
 
 namespace {
 
-const notes::FrameNote* note_of(packet_info* pinfo) {
+const annotations::FrameAnnotation* note_of(packet_info* pinfo) {
   return session() != nullptr ? session()->find(pinfo->num) : nullptr;
 }
 
-notes::Ref exchange_of(packet_info* pinfo) {
-  const notes::FrameNote* const note = note_of(pinfo);
+annotations::Ref exchange_of(packet_info* pinfo) {
+  const annotations::FrameAnnotation* const note = note_of(pinfo);
   if (note == nullptr) return 0;
   if (note->message != 0) return session()->message(note->message).call;
   return note->operation != 0 ? session()->operation(note->operation).call : 0;
@@ -24,7 +24,7 @@ char* exchange_filter(packet_info* pinfo) {
 }
 
 Boolean has_connection(packet_info* pinfo) {
-  const notes::FrameNote* const note = note_of(pinfo);
+  const annotations::FrameAnnotation* const note = note_of(pinfo);
   return note != nullptr && note->connection != 0;
 }
 char* connection_filter(packet_info* pinfo) {

@@ -4,8 +4,8 @@
 // such as ACKs and RDMA Read requests, are added to when Wireshark's dissector is done with them.
 #include "owner.h"
 #include "packet_bytes.h"
-#include "paint.h"
 #include "plugin.h"
+#include "render.h"
 #include "rules.h"
 
 #include <algorithm>
@@ -22,13 +22,13 @@ namespace rpcrdma::wireshark {
 
 namespace {
 
+using annotations::Foreign;
+using annotations::FrameAnnotation;
+using annotations::MessageNote;
+using annotations::Ref;
+using annotations::RpcNote;
+using annotations::Session;
 using decode::FieldId;
-using notes::Foreign;
-using notes::FrameNote;
-using notes::MessageNote;
-using notes::Ref;
-using notes::RpcNote;
-using notes::Session;
 
 constexpr const char* kColumn = "RPCoRDMA";
 constexpr guint32 kRocePort = 4791;
@@ -38,13 +38,13 @@ constexpr guint32 kEntropyPorts = 0xC000;
 
 std::unique_ptr<Session> current;
 // What was decoded of the frame that is being shown: here, since a longjmp() may pass by.
-notes::Tape scratch;
+annotations::FieldLog scratch;
 
 // The packet that Wireshark's dissectors are taking apart for us.
 struct Packet {
-  const FrameNote* note = nullptr;
+  const FrameAnnotation* note = nullptr;
   Owner owner = Owner::kBuiltIn;
-  bool painted = false;  // the heuristic has added to it
+  bool rendered = false;  // the heuristic has added to it
 };
 Packet packet;
 
@@ -111,7 +111,8 @@ Session::Use use_of(packet_info* pinfo, const proto_tree* tree) {
 
 // Gives the packet to the analyzer when it is seen for the first time, and tells taps what came of
 // it.
-const FrameNote* look_at(const capture::Frame& frame, packet_info* pinfo, const proto_tree* tree) {
+const FrameAnnotation* on_frame(const capture::Frame& frame, packet_info* pinfo,
+                                const proto_tree* tree) {
   if (!current || !is_switched_on()) return nullptr;
   const std::uint32_t number = packet_number(pinfo, frame.data.data());
   Tapped tapped;
@@ -123,18 +124,18 @@ const FrameNote* look_at(const capture::Frame& frame, packet_info* pinfo, const 
       finish_before_statistics();
     }
     tapped.first_time = true;
-    tapped.told_from = current->findings();
+    tapped.findings_before = current->findings();
     current->set_use(use_of(pinfo, tree));
     if (number == 0) {
       current->frame(frame);
     } else {
       current->next_packet(frame);
     }
-    tapped.told_to = current->findings();
+    tapped.findings_after = current->findings();
   }
-  const FrameNote* const note = current->find(pinfo->num, number);
+  const FrameAnnotation* const note = current->find(pinfo->num, number);
   tapped.note = note;
-  if ((note != nullptr || tapped.told_from != tapped.told_to) &&
+  if ((note != nullptr || tapped.findings_before != tapped.findings_after) &&
       have_tap_listener(registered.tap)) {
     auto* const queued = wmem_new(pinfo->pool, Tapped);
     *queued = tapped;
@@ -178,7 +179,7 @@ tvbuff_t* send_of(const MessageNote& m, tvbuff_t* tvb, packet_info* pinfo) {
 
 void decode_send(const MessageNote& m, tvbuff_t* send, Foreign foreign) {
   scratch.clear();
-  notes::TapeSink sink(scratch, foreign);
+  annotations::FieldLogSink sink(scratch, foreign);
   const guint captured = tvb_captured_length(send);
   const bool reply = m.kind == model::Kind::kReply && m.procedure_known;
   decode::decode_message({tvb_get_ptr(send, 0, static_cast<gint>(captured)), captured}, sink,
@@ -237,7 +238,7 @@ void show_rpc(const RpcNote& rpc, tvbuff_t* send, tvbuff_t* tvb, packet_info* pi
     message = tvb_new_child_real_data(tvb, rpc.bytes.data(), rpc.length,
                                       static_cast<gint>(rpc.reported_length));
     add_new_data_source(pinfo, message, "RPC message");
-    if (m.frame != pinfo->num) paint_frame(FieldId::kPacketHeader, m.frame, tvb, ours);
+    if (m.frame != pinfo->num) render_frame(FieldId::kPacketHeader, m.frame, tvb, ours);
   }
   if (message == nullptr) return;
   const bool taken = call_rpc(message, pinfo, tree, rpc.conversation);
@@ -253,14 +254,15 @@ void show_rpc(const RpcNote& rpc, tvbuff_t* send, tvbuff_t* tvb, packet_info* pi
   scratch.clear();
   const guint captured = tvb_captured_length(message);
   {
-    notes::TapeSink sink(scratch, Foreign::kAsText);
+    annotations::FieldLogSink sink(scratch, Foreign::kAsText);
     decode::decode_rpc_message({tvb_get_ptr(message, 0, static_cast<gint>(captured)), captured},
                                sink, m.kind == model::Kind::kReply ? &m.procedure : nullptr);
   }
-  paint(scratch, message, 0, ours);
+  render(scratch, message, 0, ours);
 }
 
-void show_findings(const FrameNote& note, tvbuff_t* tvb, packet_info* pinfo, proto_tree* ours) {
+void show_findings(const FrameAnnotation& note, tvbuff_t* tvb, packet_info* pinfo,
+                   proto_tree* ours) {
   for (Ref r = note.finding; r != 0; r = current->finding(r).next) {
     add_finding(current->finding(r), tvb, pinfo, ours);
   }
@@ -276,16 +278,16 @@ void show_message(const MessageNote& m, tvbuff_t* send, packet_info* pinfo, prot
                     static_cast<guint64>(m.rpc_frame));
   }
   if (ours == nullptr) return;
-  paint(m.before, send, 0, ours);
+  render(m.before, send, 0, ours);
   decode_send(m, send, m.rpc_frame == pinfo->num ? Foreign::kLeaveOut : Foreign::kAsText);
-  paint(scratch, send, 0, ours, &m.operations);
-  if (elsewhere) paint_frame(FieldId::kPacketWhole, m.rpc_frame, send, ours);
-  paint(m.behind, send, 0, ours);
+  render(scratch, send, 0, ours, &m.operations);
+  if (elsewhere) render_frame(FieldId::kPacketWhole, m.rpc_frame, send, ours);
+  render(m.behind, send, 0, ours);
 }
 
 // What the line of an operation's packet says. Mostly it is of the same operation as the one
 // before.
-const char* operation_text(Ref ref, const notes::OperationNote& o, const MessageNote& call) {
+const char* operation_text(Ref ref, const annotations::OperationNote& o, const MessageNote& call) {
   static std::string text;
   static Ref last = 0;
   static std::uint64_t last_call = 0;
@@ -306,24 +308,26 @@ const char* operation_text(Ref ref, const notes::OperationNote& o, const Message
   return text.c_str();
 }
 
-void show_operation(const FrameNote& note, tvbuff_t* tvb, packet_info* pinfo, proto_tree* ours) {
-  const notes::OperationNote& o = current->operation(note.operation);
+void show_operation(const FrameAnnotation& note, tvbuff_t* tvb, packet_info* pinfo,
+                    proto_tree* ours) {
+  const annotations::OperationNote& o = current->operation(note.operation);
   const MessageNote& call = current->message(o.call);
   col_set_str(pinfo->cinfo, COL_PROTOCOL, kColumn);
   col_append_str(pinfo->cinfo, COL_INFO, operation_text(note.operation, o, call));
   if (ours == nullptr) return;
   proto_item_set_generated(proto_tree_add_uint(ours, hf(FieldId::kExchange), tvb, 0, 0, o.call));
-  paint_operation(o, call.frame, tvb, ours);
+  render_operation(o, call.frame, tvb, ours);
 }
 
-void show_connection(const FrameNote& note, tvbuff_t* tvb, proto_tree* ours) {
+void show_connection(const FrameAnnotation& note, tvbuff_t* tvb, proto_tree* ours) {
   if (note.connection == 0 || note.message != 0) return;
   proto_item_set_generated(
       proto_tree_add_uint(ours, hf(FieldId::kConnection), tvb, 0, 0, note.connection));
 }
 
 // Packets sent again, and refused.
-void show_trouble(const FrameNote& note, tvbuff_t* tvb, packet_info* pinfo, proto_tree* ours) {
+void show_trouble(const FrameAnnotation& note, tvbuff_t* tvb, packet_info* pinfo,
+                  proto_tree* ours) {
   if (note.sent_again) {
     col_append_str(pinfo->cinfo, COL_INFO, note.message != 0 ? " | sent again" : "| sent again");
     if (ours != nullptr) {
@@ -344,7 +348,7 @@ void show_trouble(const FrameNote& note, tvbuff_t* tvb, packet_info* pinfo, prot
 
 // All that is to be said of a frame. `tvb`: the payload of its packet, or, where there is none, all
 // of it. `send`: that is a Send.
-void show(const FrameNote& note, tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree) {
+void show(const FrameAnnotation& note, tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree) {
   const char* const protocol = pinfo->current_proto;
   pinfo->current_proto = "RPC-over-RDMA";  // whose findings it is about
   const MessageNote* const m = note.message != 0 ? &current->message(note.message) : nullptr;
@@ -392,17 +396,17 @@ std::span<const std::uint8_t> net_address(const address& a) {
 // What a message says of itself, where nothing else is known of it.
 void show_header(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, const char* what) {
   const auto length = static_cast<int>(tvb_captured_length(tvb));
-  packet.painted = true;
+  packet.rendered = true;
   col_set_str(pinfo->cinfo, COL_PROTOCOL, kColumn);
   col_append_fstr(pinfo->cinfo, COL_INFO, "%s", what);
   if (tree == nullptr) return;
   proto_tree* const ours = add_protocol(tvb, length, what, tree);
   scratch.clear();
   {
-    notes::TapeSink sink(scratch, Foreign::kAsText);
+    annotations::FieldLogSink sink(scratch, Foreign::kAsText);
     decode::decode_message({tvb_get_ptr(tvb, 0, length), static_cast<std::size_t>(length)}, sink);
   }
-  paint(scratch, tvb, 0, ours);
+  render(scratch, tvb, 0, ours);
 }
 
 // A message that the analyzer holds back, until a gap before it in the capture is explained.
@@ -410,7 +414,7 @@ void show_held(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, const void* 
   show_header(tvb, pinfo, tree, "a message behind a gap in the capture");
   if (!is_whole_send(data)) return;
   const guint captured = tvb_captured_length(tvb);
-  const notes::RpcNote* const rpc =
+  const annotations::RpcNote* const rpc =
       PINFO_FD_VISITED(pinfo)
           ? current->rpc_of_held(pinfo->num)
           : current->rpc_of_held(net_address(pinfo->net_dst), pinfo->destport,
@@ -429,12 +433,12 @@ void show_held(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, const void* 
 
 Boolean dissect_payload(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
   if (packet.owner != Owner::kOurs) return FALSE;
-  const FrameNote* const note = packet.note;
+  const FrameAnnotation* const note = packet.note;
   if (note == nullptr || (note->message == 0 && note->operation == 0 && note->rpc == 0)) {
     show_held(tvb, pinfo, tree, data);
     return TRUE;
   }
-  packet.painted = true;
+  packet.rendered = true;
   show(*note, tvb, pinfo, tree);
   return TRUE;
 }
@@ -449,7 +453,7 @@ int dissect_as(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) 
 }
 
 // Connections are set up and ended alike whatever they carry.
-bool has_something_to_say(const FrameNote& note) {
+bool has_something_to_say(const FrameAnnotation& note) {
   return note.operation != 0 || note.rpc != 0 || note.finding != 0 ||
          current->speaks_rpc(note.connection);
 }
@@ -477,8 +481,9 @@ int call_for_cut(dissector_handle_t theirs, tvbuff_t* tvb, packet_info* pinfo, p
 }
 
 // `frame`: the packet, for the analyzer.
-int dissect_packet(dissector_handle_t theirs, const FrameNote* note, const capture::Frame& frame,
-                   tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
+int dissect_packet(dissector_handle_t theirs, const FrameAnnotation* note,
+                   const capture::Frame& frame, tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree,
+                   void* data) {
   if (!current || !is_switched_on()) return call_dissector_only(theirs, tvb, pinfo, tree, data);
   const Packet outer = packet;
   packet = {note, owner_of(note, frame), false};
@@ -492,8 +497,8 @@ int dissect_packet(dissector_handle_t theirs, const FrameNote* note, const captu
                  : call_dissector_only(theirs, tvb, pinfo, tree, data);
     // What the snap length has cut is not offered to anybody. Another Send that was not offered to
     // us is somebody else's by the user's wish.
-    if (note != nullptr && !packet.painted && (note->message == 0 || cut) && !built_in_has(pinfo) &&
-        !leave_to_built_in(*note) && has_something_to_say(*note)) {
+    if (note != nullptr && !packet.rendered && (note->message == 0 || cut) &&
+        !built_in_has(pinfo) && !leave_to_built_in(*note) && has_something_to_say(*note)) {
       if (cut) {  // Wireshark takes it for broken, and says so
         col_clear_fence(pinfo->cinfo, COL_INFO);
         col_set_str(pinfo->cinfo, COL_INFO, "cut short ");
@@ -520,8 +525,8 @@ int dissect_around(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* da
   const bool found =
       kWhich == kEthertype ? roce_v1_frame(tvb, pinfo, frame) : infiniband_frame(tvb, pinfo, frame);
   if (!found) return call_dissector_only(around[kWhich].theirs, tvb, pinfo, tree, data);
-  return dissect_packet(around[kWhich].theirs, look_at(frame, pinfo, tree), frame, tvb, pinfo, tree,
-                        data);
+  return dissect_packet(around[kWhich].theirs, on_frame(frame, pinfo, tree), frame, tvb, pinfo,
+                        tree, data);
 }
 
 dissector_handle_t udp_handle = nullptr;
@@ -595,7 +600,7 @@ const char* operation_name(std::uint8_t opcode) {
 
 // Most packets of a capture move chunks. Where no more is asked for than their line, that is
 // written without Wireshark's dissectors: they would find nothing that is not known here already.
-bool write_line(const FrameNote& note, tvbuff_t* tvb, packet_info* pinfo) {
+bool write_line(const FrameAnnotation& note, tvbuff_t* tvb, packet_info* pinfo) {
   constexpr int kBth = 8;
   constexpr int kBthBytes = 12;
   if (note.operation == 0 || note.message != 0 || note.rpc != 0 || note.sent_again ||
@@ -605,7 +610,7 @@ bool write_line(const FrameNote& note, tvbuff_t* tvb, packet_info* pinfo) {
   }
   const char* const name = operation_name(get_uint8(tvb, kBth));
   if (name == nullptr) return false;
-  const notes::OperationNote& o = current->operation(note.operation);
+  const annotations::OperationNote& o = current->operation(note.operation);
   std::array<char, 16> qp;
   g_snprintf(qp.data(), static_cast<gulong>(qp.size()), "QP=0x%06x ",
              tvb_get_ntoh24(tvb, kBth + 5));
@@ -628,7 +633,7 @@ int dissect_around_udp(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void
       is_switched_on()) {
     claim(pinfo, source);
   }
-  const FrameNote* const note = look_at(frame, pinfo, tree);
+  const FrameAnnotation* const note = on_frame(frame, pinfo, tree);
   if (note != nullptr && only_plain_columns(pinfo, tree) && write_line(*note, tvb, pinfo)) {
     return static_cast<int>(tvb_captured_length(tvb));
   }
@@ -649,7 +654,7 @@ void set_side(address* to, const capture::Address& side) {
 }
 
 // Events have no addresses but those of their connection.
-void set_addresses(const FrameNote& note, packet_info* pinfo) {
+void set_addresses(const FrameAnnotation& note, packet_info* pinfo) {
   const auto* const ends = current->ends(note.connection);
   if (ends == nullptr || note.sender >= ends->size()) return;
   set_side(&pinfo->net_src, (*ends)[note.sender]);
@@ -662,19 +667,20 @@ void set_addresses(const FrameNote& note, packet_info* pinfo) {
 int dissect_event(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
   (void)data;
   capture::Frame frame;
-  const FrameNote* const note = event_frame(pinfo, frame) ? look_at(frame, pinfo, tree) : nullptr;
+  const FrameAnnotation* const note =
+      event_frame(pinfo, frame) ? on_frame(frame, pinfo, tree) : nullptr;
   const guint captured = tvb_captured_length(tvb);
   col_set_str(pinfo->cinfo, COL_PROTOCOL, kColumn);
   if (note == nullptr) return static_cast<int>(captured);
   set_addresses(*note, pinfo);
   if (note->event != 0) {
-    const notes::EventNote& event = current->event(note->event);
+    const annotations::EventNote& event = current->event(note->event);
     col_add_str(pinfo->cinfo, COL_INFO, event.summary.c_str());
     if (tree != nullptr) {
       proto_tree* const ours =
           add_protocol(tvb, static_cast<int>(captured), event.summary.c_str(), tree);
       show_connection(*note, tvb, ours);
-      paint(event.fields, tvb, 0, ours);
+      render(event.fields, tvb, 0, ours);
       show_findings(*note, tvb, pinfo, ours);
     }
     return static_cast<int>(captured);
@@ -684,7 +690,7 @@ int dissect_event(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* dat
   if (view) {
     payload =
         tvb_new_subset_length(tvb, static_cast<gint>(sizeof view->header + view->fixed.size()),
-                              static_cast<gint>(view->tail.size()));
+                              static_cast<gint>(view->payload.size()));
   }
   show(*note, payload, pinfo, tree);
   return static_cast<int>(captured);
@@ -698,10 +704,10 @@ Boolean dissect_private_data(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree
   if (tree == nullptr) return TRUE;
   scratch.clear();
   {
-    notes::TapeSink sink(scratch);
+    annotations::FieldLogSink sink(scratch);
     decode::decode_private_data({tvb_get_ptr(tvb, 0, 8), 8}, sink);
   }
-  paint(scratch, tvb, 0, add_protocol(tvb, 8, "private data", tree));
+  render(scratch, tvb, 0, add_protocol(tvb, 8, "private data", tree));
   return TRUE;
 }
 
@@ -715,7 +721,7 @@ void begin() {
     a.theirs = now;
     dissector_add_uint(a.table, a.value, a.ours);
   }
-  notes::Options options;
+  annotations::Options options;
   options.profile = preferences.profile == 5666 ? rules::Profile::k5666 : rules::Profile::k8166;
   if (preferences.dialect >= 0) options.dialect = static_cast<wire::Dialect>(preferences.dialect);
   options.rpc_port = static_cast<std::uint16_t>(preferences.rpc_port);
@@ -725,7 +731,7 @@ void begin() {
 
 void end() {
   current.reset();
-  notes::Tape().swap(scratch);
+  annotations::FieldLog().swap(scratch);
 }
 
 }  // namespace

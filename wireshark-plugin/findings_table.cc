@@ -12,12 +12,12 @@ namespace {
 
 enum : std::size_t { kSeverity, kRule, kCount, kConnection, kPeer, kFrame, kText };
 
-std::uint64_t key_of(const notes::FindingNote& f) {
+std::uint64_t key_of(const annotations::FindingNote& f) {
   return static_cast<std::uint64_t>(f.severity) << 56U | std::uint64_t{f.topic & 0xff} << 48U |
          static_cast<std::uint64_t>(f.rule) << 32U | f.connection;
 }
 
-std::vector<Cell> row_of(const notes::FindingNote& f, std::uint64_t count) {
+std::vector<Cell> row_of(const annotations::FindingNote& f, std::uint64_t count) {
   return {cell(std::string(rules::severity_name(f.severity))),
           cell(std::string(rules::rule(f.rule).name)),
           cell(count),
@@ -27,7 +27,7 @@ std::vector<Cell> row_of(const notes::FindingNote& f, std::uint64_t count) {
           cell(f.text)};
 }
 
-void add(stat_tap_table* table, TableRows& rows, const notes::FindingNote& f) {
+void add(stat_tap_table* table, TableRows& rows, const annotations::FindingNote& f) {
   const auto it = rows.row.find(key_of(f));
   if (it != rows.row.end()) {
     guint& count = table->elements[it->second][kCount].value.uint_value;
@@ -40,9 +40,9 @@ void add(stat_tap_table* table, TableRows& rows, const notes::FindingNote& f) {
 }
 
 void frame(stat_tap_table* table, TableRows& rows, const Tapped& tapped) {
-  for_each_finding(tapped, [&](const notes::FindingNote& f) { add(table, rows, f); });
+  for_each_finding(tapped, [&](const annotations::FindingNote& f) { add(table, rows, f); });
   // Whoever goes through the frames again finds each finding with one of them.
-  rows.findings_seen = tapped.first_time ? tapped.told_to : tapped.session->findings();
+  rows.findings_seen = tapped.first_time ? tapped.findings_after : tapped.session->findings();
 }
 
 // Errors first, as they were found. Whoever shows the table has not seen its rows yet.
@@ -58,10 +58,10 @@ void sort(stat_tap_table* table, TableRows& rows) {
 
 // Those that no frame brought: on Calls that were not answered, and such as rest on the whole.
 void complete(stat_tap_table* table, TableRows& rows) {
-  const notes::Session* const s = session();
+  const annotations::Session* const s = session();
   if (s == nullptr || rows.filtered) return;
   for (; rows.findings_seen < s->findings(); ++rows.findings_seen) {
-    add(table, rows, s->finding(static_cast<notes::Ref>(rows.findings_seen + 1)));
+    add(table, rows, s->finding(static_cast<annotations::Ref>(rows.findings_seen + 1)));
   }
   sort(table, rows);
 }

@@ -36,12 +36,12 @@ bool built_in_has(packet_info* pinfo) {
   return false;
 }
 
-bool leave_to_built_in(const notes::FrameNote& note) {
+bool leave_to_built_in(const annotations::FrameAnnotation& note) {
   if (preferences.precedence) return false;
   return note.message == 0 || session()->message(note.message).version == 1;
 }
 
-Owner owner_of(const notes::FrameNote* note, const capture::Frame& frame) {
+Owner owner_of(const annotations::FrameAnnotation* note, const capture::Frame& frame) {
   if (note != nullptr && (note->message != 0 || note->operation != 0 || note->rpc != 0)) {
     return leave_to_built_in(*note) ? Owner::kBuiltIn : Owner::kOurs;
   }

@@ -4,8 +4,8 @@
 
 #include "wireshark.h"
 
+#include <rpcrdma/annotations/annotation.h>
 #include <rpcrdma/capture/source.h>
-#include <rpcrdma/notes/note.h>
 
 namespace rpcrdma::wireshark {
 
@@ -16,9 +16,9 @@ enum class Owner : std::uint8_t {
 };
 
 // `note`: what is to be said of the packet; null: nothing.
-[[nodiscard]] Owner owner_of(const notes::FrameNote* note, const capture::Frame& frame);
+[[nodiscard]] Owner owner_of(const annotations::FrameAnnotation* note, const capture::Frame& frame);
 // With the preference that gives messages of version 1 to the built-in dissector.
-[[nodiscard]] bool leave_to_built_in(const notes::FrameNote& note);
+[[nodiscard]] bool leave_to_built_in(const annotations::FrameAnnotation& note);
 
 // The built-in dissector as an entry of Wireshark's list of heuristics. What the user chose for it
 // holds, but for packets that are not its own.

@@ -6,8 +6,8 @@
 #include <array>
 #include <cstdint>
 
+#include <rpcrdma/annotations/session.h>
 #include <rpcrdma/decode/schema.h>
-#include <rpcrdma/notes/session.h>
 
 namespace rpcrdma::wireshark {
 
@@ -52,16 +52,17 @@ void register_conversation_filters();
 [[nodiscard]] bool is_tshark();
 
 // The capture that is being looked at. Null between captures.
-[[nodiscard]] notes::Session* session();
+[[nodiscard]] annotations::Session* session();
 
 // What goes to taps with a frame: lives as long as the frame is being dissected.
 struct Tapped {
-  const notes::Session* session = nullptr;
-  const notes::FrameNote* note = nullptr;  // null: nothing but findings on earlier frames
+  const annotations::Session* session = nullptr;
+  const annotations::FrameAnnotation* note =
+      nullptr;  // null: nothing but findings on earlier frames
   // Findings that became known with this frame, when it is seen for the first time; otherwise those
   // are told that the frame has.
   bool first_time = false;
-  std::size_t told_from = 0, told_to = 0;
+  std::size_t findings_before = 0, findings_after = 0;
 };
 
 // Calls f(finding) for those that a tap counts with this frame: all of them once, whether frames
@@ -69,11 +70,11 @@ struct Tapped {
 template <typename Function>
 void for_each_finding(const Tapped& tapped, Function&& f) {
   if (tapped.first_time) {
-    for (std::size_t i = tapped.told_from; i < tapped.told_to; ++i) {
-      f(tapped.session->finding(static_cast<notes::Ref>(i + 1)));
+    for (std::size_t i = tapped.findings_before; i < tapped.findings_after; ++i) {
+      f(tapped.session->finding(static_cast<annotations::Ref>(i + 1)));
     }
   } else if (tapped.note != nullptr) {
-    for (notes::Ref r = tapped.note->finding; r != 0; r = tapped.session->finding(r).next) {
+    for (annotations::Ref r = tapped.note->finding; r != 0; r = tapped.session->finding(r).next) {
       f(tapped.session->finding(r));
     }
   }

@@ -28,7 +28,7 @@ tap_packet_status on_answer(void* data, packet_info* pinfo, epan_dissect_t* edt,
   (void)edt;
   const auto& tapped = *static_cast<const Tapped*>(queued);
   if (tapped.note == nullptr || tapped.note->message == 0) return TAP_PACKET_DONT_REDRAW;
-  const notes::MessageNote& m = tapped.session->message(tapped.note->message);
+  const annotations::MessageNote& m = tapped.session->message(tapped.note->message);
   if (m.kind != model::Kind::kReply || m.latency_ns < 0 || m.label.empty()) {
     return TAP_PACKET_DONT_REDRAW;
   }

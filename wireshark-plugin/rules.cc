@@ -78,7 +78,7 @@ void register_rules() {
                               static_cast<int>(infos.size()));
 }
 
-void add_finding(const notes::FindingNote& finding, tvbuff_t* tvb, packet_info* pinfo,
+void add_finding(const annotations::FindingNote& finding, tvbuff_t* tvb, packet_info* pinfo,
                  proto_tree* tree) {
   const rules::Rule& rule = rules::rule(finding.rule);
   proto_item* item =

@@ -3,12 +3,12 @@
 
 #include "wireshark.h"
 
-#include <rpcrdma/notes/note.h>
+#include <rpcrdma/annotations/annotation.h>
 
 namespace rpcrdma::wireshark {
 
 // Adds a finding to `tree`, and says so to the expert.
-void add_finding(const notes::FindingNote& finding, tvbuff_t* tvb, packet_info* pinfo,
+void add_finding(const annotations::FindingNote& finding, tvbuff_t* tvb, packet_info* pinfo,
                  proto_tree* tree);
 
 }  // namespace rpcrdma::wireshark

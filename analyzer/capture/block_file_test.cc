@@ -110,7 +110,7 @@ TEST_F(BlockFileTest, TheLastPacketMakesRoomForStatistics) {
 }
 
 // As a program leaves it that was killed.
-TEST_F(BlockFileTest, OneThatWasNotClosedIsToldAsSuch) {
+TEST_F(BlockFileTest, OneThatWasNotClosedIsReportedAsSuch) {
   BlockFile file{FileDescriptor(fd_)};
   ASSERT_EQ(file.write(head().bytes()), 0);
   ASSERT_EQ(file.write(packets(4).bytes()), 0);

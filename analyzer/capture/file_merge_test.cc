@@ -144,7 +144,7 @@ TEST(FileMerge, DamageNamesItsFileAndTheRestIsRead) {
   EXPECT_THAT(w.stats.damage, Not(HasSubstr("no-frames")));
 }
 
-TEST(FileMerge, OfManyDamagedFilesTheNumberIsTold) {
+TEST(FileMerge, OfManyDamagedFilesTheNumberIsReported) {
   TempFolder folder;
   std::vector<std::string> paths{folder.file("good", pcap({{10, 1}}))};
   for (int i = 0; i < 20; ++i) paths.push_back(folder.file("empty" + std::to_string(i), {}));

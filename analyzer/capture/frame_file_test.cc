@@ -77,7 +77,7 @@ TEST(FrameFile, SaysWhereItCannotWrite) {
   EXPECT_FALSE(FrameFile::create("/nowhere/at/all"));
 }
 
-TEST(FrameFile, AFullDiskIsToldAndNotFatal) {
+TEST(FrameFile, AFullDiskIsReportedAndNotFatal) {
   const auto file = FrameFile::create("/dev/full");
   ASSERT_TRUE(file) << file.error().message;
   const ByteVector data(1000);

@@ -103,7 +103,7 @@ TEST_P(InflateTest, CutAnywhereGivesAPrefixAndSaysSo) {
   }
 }
 
-TEST_P(InflateTest, GarbageBehindTheDataIsTold) {
+TEST_P(InflateTest, GarbageBehindTheDataIsReported) {
   const ByteVector plain = sample();
   const Inflated r = inflate(GetParam().inflate,
                              GetParam().compress(plain) + from_hex("deadbeefdead"), 65536, 4096);

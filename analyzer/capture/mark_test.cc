@@ -88,7 +88,7 @@ TEST(Mark, PcapIsReadOnFromAnyFrame) {
   expect_same_from_every_mark(std::string(RPCRDMA_TEST_CAPTURES) + "/roce-icrc-oracle.pcap");
 }
 
-TEST(Mark, AFileThatBecameAnotherIsToldApart) {
+TEST(Mark, AFileThatBecameAnotherIsDistinguished) {
   const Writer le;
   const ByteVector bytes =
       le.section() + le.interface(1) + le.packet(0, 7, {1}) + le.packet(0, 8, {2});

@@ -71,7 +71,7 @@ TEST(Pcap, UnsupportedVersionIsNamed) {
   EXPECT_THAT(walk_memory(bytes).error, HasSubstr("pcap version 3.4"));
 }
 
-TEST(Pcap, StatsTellBytesAndFrames) {
+TEST(Pcap, StatsShowBytesAndFrames) {
   const ByteVector bytes = from_hex(kGoldenLittle);
   const Walk w = walk_memory(bytes);
   EXPECT_EQ(w.stats.frames, 2u);

@@ -130,7 +130,7 @@ TEST(Pcapng, DropCountsOfPacketsAddUp) {
   EXPECT_EQ(w.stats.dropped, 4u);
 }
 
-TEST(Pcapng, TheSameLossesToldTwiceCountOnce) {
+TEST(Pcapng, TheSameLossesReportedTwiceCountOnce) {
   const Writer le;
   const Walk w =
       walk_memory(le.section() + le.interface() + le.packet(0, 1, {1}, le.option(4, le.u64(2))) +

@@ -10,7 +10,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(CompoundCallTest, TellsTheMinorVersionBehindATag) {
+TEST(CompoundCallTest, ShowsTheMinorVersionBehindATag) {
   const CompoundOps ops = parse_compound_call(kCompound, stream("5 *8 2 1 18"), {});
   EXPECT_TRUE(ops.complete);
   EXPECT_EQ(ops.minor, 2U);
@@ -127,7 +127,7 @@ TEST(RemovedDataTest, AnEmptyChunkMayStandAnywhere) {
 
 // ---- results
 
-TEST(CompoundReplyTest, TellsItsStatusBehindATag) {
+TEST(CompoundReplyTest, ShowsItsStatusBehindATag) {
   const CompoundOps ops = result_ops(kCompound, stream("2718 5 *8 2 35 0 *36 16 2718"));
   EXPECT_TRUE(ops.complete);
   EXPECT_EQ(ops.status, 10008U);

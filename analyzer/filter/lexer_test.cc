@@ -66,7 +66,7 @@ struct WrongText {
   const char* part;
 };
 
-TEST(Lexer, TellsWhatIsWrong) {
+TEST(Lexer, ShowsWhatIsWrong) {
   for (const WrongText& w :
        {WrongText{"a = 1", 2, "=="}, WrongText{"a & b", 2, "&&"}, WrongText{"a | b", 2, "||"},
         WrongText{"a == 'x'", 5, "double quotes"}, WrongText{"a == \"x", 5, "closing"},

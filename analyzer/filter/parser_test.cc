@@ -55,7 +55,7 @@ TEST(Parser, Sets) {
   EXPECT_EQ(parsed("a in {1, 3..5, \"x y\"}"), "(in a 1 3..5 x y)");
 }
 
-TEST(Parser, TellsWhatIsExpectedAndWhere) {
+TEST(Parser, ShowsWhatIsExpectedAndWhere) {
   EXPECT_EQ(parsed(""), "column 1: the filter is empty");
   EXPECT_EQ(parsed("a =="), "column 5: a value is expected here");
   EXPECT_EQ(parsed("a == == 1"), "column 6: a value is expected here");

@@ -39,7 +39,7 @@ TEST_F(ArrivalsTest, OneForSeveralCallsIsAsOldAsTheLast) {
   EXPECT_THAT(acknowledged(13, 9900), ElementsAre(Pair(3, 400)));
 }
 
-TEST_F(ArrivalsTest, OneForSomethingBehindTheCallTellsNothing) {
+TEST_F(ArrivalsTest, OneForSomethingBehindTheCallSaysNothing) {
   arrivals.sent(10, 1000, {1, 1});
   EXPECT_THAT(acknowledged(11, 90000), IsEmpty());
   EXPECT_THAT(acknowledged(10, 90000), IsEmpty());
@@ -61,7 +61,7 @@ TEST_F(ArrivalsTest, PsnsGoRound) {
   EXPECT_THAT(acknowledged(0, 1300), ElementsAre(Pair(1, 200), Pair(2, 200)));
 }
 
-TEST_F(ArrivalsTest, AClockThatStepsBackTellsNothing) {
+TEST_F(ArrivalsTest, AClockThatStepsBackSaysNothing) {
   arrivals.sent(10, 1000, {1, 1});
   EXPECT_THAT(acknowledged(10, 900), IsEmpty());
 }

@@ -6,9 +6,9 @@
 //
 // Calls are kept while they are outstanding; all else is counted and passed on at once, so the
 // model's memory follows what is outstanding and not the length of the capture.
-#include "ahead.h"
 #include "arrivals.h"
 #include "call_table.h"
+#include "early_operations.h"
 #include "reduction.h"
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 #include <utility>
 #include <variant>
 
-#include <rpcrdma/model/early.h>
 #include <rpcrdma/model/model.h>
 #include <rpcrdma/model/outcome.h>
+#include <rpcrdma/model/predecode.h>
 #include <rpcrdma/model/recognise.h>
 #include <rpcrdma/roce/by_connection.h>
 #include <rpcrdma/wire/cm.h>
@@ -48,8 +48,8 @@ bool is_configuration(const RpcInfo& rpc) {
          rpc.procedure == wire::kRdmaConfigProcConf;
 }
 
-const EarlySend* early_of(const roce::SendMessage& send) {
-  return static_cast<const EarlySend*>(send.early);
+const PredecodedSend* predecoded_of(const roce::SendMessage& send) {
+  return static_cast<const PredecodedSend*>(send.predecoded);
 }
 
 bool has_position_zero(const wire::HeaderView& h) {
@@ -81,18 +81,18 @@ struct Model::Impl {
   Impl(Observer& o, const ModelOptions& opt) : observer(o), options(opt) {}
 
   // Of connections that have messages, of which there are fewer than connections.
-  struct Course {
-    std::array<Arrivals, 2> arrivals;  // by sender
-    std::array<WorkAhead, 2> ahead;    // by whose memory it is
+  struct DirectionState {
+    std::array<Arrivals, 2> arrivals;                 // by sender
+    std::array<EarlyOperations, 2> early_operations;  // by whose memory it is
   };
   struct Connection {
     ConnectionModel pub;
-    std::unique_ptr<Course> course;
+    std::unique_ptr<DirectionState> direction_state;
     std::array<CallTable, 2> calls;
     std::uint32_t merged_into = UINT32_MAX;
     std::array<std::uint32_t, 2> latest_xid{};     // of each side's Calls
     bool expected = false;                         // set up to the port of NFS/RDMA
-    bool worked_ahead = false;                     // see roce::Listener
+    bool had_early_operations = false;             // see roce::Listener
     std::uint32_t unknown_sends = 0;               // whole ones, none of them RPC-over-RDMA
     std::optional<wire::RdmaConfigRequest> asked;  // by the last CONF_RDMA
     std::array<DialectVotes, 4> votes{};           // by wire::Dialect
@@ -125,9 +125,9 @@ struct Model::Impl {
   Message scratch;  // used again for every message that is no Call
 
   Connection& at(std::uint32_t index) { return connections[index]; }
-  static Course& course_of(Connection& c) {
-    if (c.course == nullptr) c.course = std::make_unique<Course>();
-    return *c.course;
+  static DirectionState& direction_state_of(Connection& c) {
+    if (c.direction_state == nullptr) c.direction_state = std::make_unique<DirectionState>();
+    return *c.direction_state;
   }
   Call* tagged(std::uint64_t tag) {
     if (tag == 0) return nullptr;
@@ -146,12 +146,13 @@ struct Model::Impl {
   void begin_message(const roce::Connection& rc, const roce::SendMessage& send,
                      const wire::HeaderView* h, Message& m);
   void set_call_chunks(Call& call);
-  const wire::Result<wire::RpcView>& rpc_of(wire::Bytes rpc_message, const EarlySend* early) {
-    if (early != nullptr) return early->rpc;
+  const wire::Result<wire::RpcView>& rpc_of(wire::Bytes rpc_message,
+                                            const PredecodedSend* predecoded) {
+    if (predecoded != nullptr) return predecoded->rpc;
     return late_rpc = wire::decode_rpc(rpc_message);
   }
-  void decode_call_rpc(Call& call, wire::Bytes rpc_message, const EarlySend* early);
-  void decode_reply_rpc(Message& m, wire::Bytes rpc_message, const EarlySend* early);
+  void decode_call_rpc(Call& call, wire::Bytes rpc_message, const PredecodedSend* predecoded);
+  void decode_reply_rpc(Message& m, wire::Bytes rpc_message, const PredecodedSend* predecoded);
   void call(const roce::Connection& rc, Connection& c, const roce::SendMessage& send,
             const wire::HeaderView* h);
   void answer(Connection& c, const roce::SendMessage& send, const wire::HeaderView* h, Message& m);
@@ -160,13 +161,14 @@ struct Model::Impl {
   void close_calls(Connection& c);
   void note_setup(const roce::Connection& rc);
   void thresholds(Connection& c, const roce::Connection& rc);
-  void tell_dialect(Connection& c, const roce::SendMessage& send);
+  void detect_dialect(Connection& c, const roce::SendMessage& send);
   bool later_dialect(Connection& c, const roce::SendMessage& send, bool decodes);
   bool later_message(const roce::Connection& rc, Connection& c, const roce::SendMessage& send);
   MsgType guess_direction(Connection& c, std::uint8_t sender, std::uint32_t xid);
   MsgType direction(const roce::Connection& rc, Connection& c, const roce::SendMessage& send,
-                    const wire::HeaderView& h, const EarlySend* early);
-  MsgType told_direction(Connection& c, const roce::SendMessage& send, const wire::HeaderView& h);
+                    const wire::HeaderView& h, const PredecodedSend* predecoded);
+  MsgType direction_of_later(Connection& c, const roce::SendMessage& send,
+                             const wire::HeaderView& h);
   void broken_error(Connection& c, Message& m);
   static bool refuses_option(Connection& c, Message& m);
   void note_configured(Connection& c, wire::Bytes rpc_message);
@@ -299,10 +301,10 @@ void Model::on_merge(const roce::Connection& into, const roce::Connection& from)
   join(a.pub.caller[1], b.pub.caller[0]);
   join(a.pub.caller[0], b.pub.caller[1]);
   a.calls[1] = std::move(b.calls[0]);
-  if (b.course != nullptr) {
-    Impl::Course& course = Impl::course_of(a);
-    course.arrivals[1] = std::move(b.course->arrivals[0]);
-    course.ahead[1] = std::move(b.course->ahead[0]);
+  if (b.direction_state != nullptr) {
+    Impl::DirectionState& direction_state = Impl::direction_state_of(a);
+    direction_state.arrivals[1] = std::move(b.direction_state->arrivals[0]);
+    direction_state.early_operations[1] = std::move(b.direction_state->early_operations[0]);
   }
   for (const CallRef ref : a.calls[1].in_order()) {
     if (Call* call = impl_->pool.get(ref)) {
@@ -327,7 +329,7 @@ void Model::on_merge(const roce::Connection& into, const roce::Connection& from)
   a.pub.done += b.pub.done;
   a.pub.options += b.pub.options;
   a.pub.inline_bytes += b.pub.inline_bytes;
-  a.pub.stray_operations += b.pub.stray_operations;
+  a.pub.unmatched_operations += b.pub.unmatched_operations;
   for (std::size_t i = 0; i < 3; ++i) {
     a.pub.chunk_bytes[i] += b.pub.chunk_bytes[i];
     a.pub.chunks[i] += b.pub.chunks[i];
@@ -341,17 +343,17 @@ void Model::on_close(const roce::Connection& connection) {
   impl_->observer.on_close(connection);
 }
 
-void Model::on_let_go(const roce::Connection& connection) {
-  impl_->observer.on_let_go(connection);
+void Model::on_evict(const roce::Connection& connection) {
+  impl_->observer.on_evict(connection);
   impl_->connections.erase(connection.index);
 }
 
 void Model::on_acknowledge(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                            std::uint32_t psn, const roce::PacketMeta& meta) {
   if (!aeth.is_ack()) return impl_->observer.on_refusal(connection, sender, aeth, psn, meta);
-  Impl::Course* const course = impl_->at(connection.index).course.get();
-  if (course == nullptr) return;
-  course->arrivals[static_cast<std::size_t>(1 - sender)].acknowledged(
+  Impl::DirectionState* const direction_state = impl_->at(connection.index).direction_state.get();
+  if (direction_state == nullptr) return;
+  direction_state->arrivals[static_cast<std::size_t>(1 - sender)].acknowledged(
       psn, meta.time_ns, [&](CallRef ref, std::int64_t took) {
         if (Call* call = impl_->pool.get(ref)) call->acknowledged_after_ns = took;
       });
@@ -435,8 +437,8 @@ void Model::Impl::begin_message(const roce::Connection& rc, const roce::SendMess
 // Version 2 says itself whether it is a Call or a Reply. Where the RPC message, or the chunk that
 // it is in, says otherwise, it is an answer if there is a Call for it: so nothing that follows is
 // laid at the peer's door.
-MsgType Model::Impl::told_direction(Connection& c, const roce::SendMessage& send,
-                                    const wire::HeaderView& h) {
+MsgType Model::Impl::direction_of_later(Connection& c, const roce::SendMessage& send,
+                                        const wire::HeaderView& h) {
   std::uint32_t shown = static_cast<std::uint32_t>(h.direction);
   if (h.proc == Proc::kNomsg) {
     const bool long_call = has_position_zero(h);
@@ -455,8 +457,8 @@ MsgType Model::Impl::told_direction(Connection& c, const roce::SendMessage& send
 // RDMA_NOMSG the list that the message itself must be in.
 MsgType Model::Impl::direction(const roce::Connection& rc, Connection& c,
                                const roce::SendMessage& send, const wire::HeaderView& h,
-                               const EarlySend* early) {
-  if (h.vers == 2 && h.proc != Proc::kError) return told_direction(c, send, h);
+                               const PredecodedSend* predecoded) {
+  if (h.vers == 2 && h.proc != Proc::kError) return direction_of_later(c, send, h);
   switch (h.proc) {
     case Proc::kError:
       return MsgType::kReply;
@@ -482,7 +484,7 @@ MsgType Model::Impl::direction(const roce::Connection& rc, Connection& c,
       }
       break;
     default:
-      if (early != nullptr && early->rpc) return early->rpc->type;
+      if (predecoded != nullptr && predecoded->rpc) return predecoded->rpc->type;
       if (const auto type = type_of(send.data.subspan(h.length), h.xid)) return *type;
   }
   return guess_direction(c, send.sender, h.xid);
@@ -498,10 +500,10 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
   Impl::Connection& c = impl_->at(rc.index);
   ++c.pub.sends;
   const wire::Bytes data = send.data;
-  const EarlySend* const early = early_of(send);
-  if (early == nullptr) impl_->late_header = wire::decode_header(data);
+  const PredecodedSend* const predecoded = predecoded_of(send);
+  if (predecoded == nullptr) impl_->late_header = wire::decode_header(data);
   const wire::Result<wire::HeaderView>& header =
-      early != nullptr ? early->header : impl_->late_header;
+      predecoded != nullptr ? predecoded->header : impl_->late_header;
   // Too little was captured to tell anything.
   if (!send.complete && data.size() < wire::kPrefixBytes) return;
   if (c.pub.speaks != Speaks::kRpc) {
@@ -525,7 +527,7 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
   if (header) {
     const bool is_call =
         header->proc == Proc::kMsg || header->proc == Proc::kNomsg || header->proc == Proc::kMsgp
-            ? impl_->direction(rc, c, send, *header, early) == MsgType::kCall
+            ? impl_->direction(rc, c, send, *header, predecoded) == MsgType::kCall
             : false;
     if (is_call) {
       impl_->call(rc, c, send, &*header);
@@ -616,7 +618,7 @@ bool Model::Impl::later_dialect(Connection& c, const roce::SendMessage& send, bo
   } else if (c.pub.dialect == wire::Dialect::kDraft02 && send.complete) {
     // Of those that it decodes, errors and options could be something else.
     const std::uint32_t proc = wire::load_be32(send.data.data() + 12);
-    if (!decodes || proc >= static_cast<std::uint32_t>(Proc::kError)) tell_dialect(c, send);
+    if (!decodes || proc >= static_cast<std::uint32_t>(Proc::kError)) detect_dialect(c, send);
   }
   return c.pub.dialect != wire::Dialect::kDraft02;
 }
@@ -624,20 +626,20 @@ bool Model::Impl::later_dialect(Connection& c, const roce::SendMessage& send, bo
 // A broken message of draft-02 can look like one of a later dialect, and what follows would not be
 // judged any more. So strong evidence is needed, or weak evidence of both sides; twice that where a
 // Call and its Reply were seen that are as draft-02 has them.
-void Model::Impl::tell_dialect(Connection& c, const roce::SendMessage& send) {
-  const auto told = wire::tell_dialect(send.data);
-  if (!told) return;
-  DialectVotes& votes = c.votes[static_cast<std::size_t>(told->dialect)];
-  if (told->strong) {
+void Model::Impl::detect_dialect(Connection& c, const roce::SendMessage& send) {
+  const auto detected = wire::detect_dialect(send.data);
+  if (!detected) return;
+  DialectVotes& votes = c.votes[static_cast<std::size_t>(detected->dialect)];
+  if (detected->strong) {
     votes.strong = std::min(votes.strong + 2U, 4U);
   } else {
     votes.weak[send.sender] = true;
   }
   const unsigned sum = votes.strong + (votes.weak[0] ? 1U : 0U) + (votes.weak[1] ? 1U : 0U);
   if (sum < (c.draft02_answered ? 4U : 2U)) return;
-  c.pub.dialect = told->dialect;
+  c.pub.dialect = detected->dialect;
   c.pub.dialect_frame = send.frame;
-  c.pub.dialect_reason = told->reason;
+  c.pub.dialect_reason = detected->reason;
 }
 
 namespace {
@@ -675,7 +677,7 @@ wire::HeaderView common_header(const wire::LaterHeader& later) {
 bool Model::Impl::later_message(const roce::Connection& rc, Connection& c,
                                 const roce::SendMessage& whole) {
   roce::SendMessage send = whole;
-  send.early = nullptr;  // was made of it as of draft-02
+  send.predecoded = nullptr;  // was made of it as of draft-02
   const auto later = wire::decode_later_header(c.pub.dialect, send.data);
   if (!later && !send.complete) return false;
   Message& m = scratch;
@@ -725,8 +727,8 @@ bool Model::Impl::later_message(const roce::Connection& rc, Connection& c,
 }
 
 // What is seen of a message goes before what is told of it.
-void Model::on_call_told(const roce::Connection& rc, int caller, std::uint32_t xid,
-                         const roce::Procedure& procedure) {
+void Model::on_call_recorded(const roce::Connection& rc, int caller, std::uint32_t xid,
+                             const roce::Procedure& procedure) {
   const CallRef ref = impl_->at(rc.index).calls[static_cast<std::size_t>(caller)].find(xid);
   Call* const call = ref.generation == 0 ? nullptr : impl_->pool.get(ref);
   if (call == nullptr || call->message.rpc.known) return;
@@ -777,10 +779,11 @@ void Model::Impl::set_call_chunks(Call& call) {
   for (const wire::Segment& s : m.reply_segments) add(ChunkList::kReply, 0, 0, s);
 }
 
-void Model::Impl::decode_call_rpc(Call& call, wire::Bytes rpc_message, const EarlySend* early) {
+void Model::Impl::decode_call_rpc(Call& call, wire::Bytes rpc_message,
+                                  const PredecodedSend* predecoded) {
   if (tail_only) return;
   if (rpc_message.size() >= 4) call.message.rpc_xid = wire::load_be32(rpc_message.data());
-  const wire::Result<wire::RpcView>& rpc = rpc_of(rpc_message, early);
+  const wire::Result<wire::RpcView>& rpc = rpc_of(rpc_message, predecoded);
   const std::uint32_t first = first_position(call.message);
   if (!rpc || rpc->type != MsgType::kCall || first < decode::kRpcProcedureEnd) return;
   RpcInfo& info = call.message.rpc;
@@ -799,9 +802,9 @@ void Model::Impl::decode_call_rpc(Call& call, wire::Bytes rpc_message, const Ear
     at(call.message.connection).asked =
         asked ? std::optional<wire::RdmaConfigRequest>(*asked) : std::nullopt;
   }
-  if (early != nullptr && early->ops) {
-    info.ops = *early->ops;
-    call.results_asked = early->results_asked;
+  if (predecoded != nullptr && predecoded->ops) {
+    info.ops = *predecoded->ops;
+    call.results_asked = predecoded->results_asked;
     return;
   }
   const CallArguments arguments = decode_arguments(rpc->call, rpc_message.subspan(rpc->length),
@@ -810,10 +813,11 @@ void Model::Impl::decode_call_rpc(Call& call, wire::Bytes rpc_message, const Ear
   call.results_asked = arguments.results_asked;
 }
 
-void Model::Impl::decode_reply_rpc(Message& m, wire::Bytes rpc_message, const EarlySend* early) {
+void Model::Impl::decode_reply_rpc(Message& m, wire::Bytes rpc_message,
+                                   const PredecodedSend* predecoded) {
   if (tail_only) return;
   if (rpc_message.size() >= 4) m.rpc_xid = wire::load_be32(rpc_message.data());
-  const wire::Result<wire::RpcView>& rpc = rpc_of(rpc_message, early);
+  const wire::Result<wire::RpcView>& rpc = rpc_of(rpc_message, predecoded);
   if (!rpc || rpc->type != MsgType::kReply) return;
   const std::uint32_t first = first_position(m);
   if (!decode::header_is_certain(*rpc, padded_from(m), first)) return;
@@ -871,14 +875,15 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const roce::Se
   }
 
   set_call_chunks(call);
-  const EarlySend* const early = early_of(send);
+  const PredecodedSend* const predecoded = predecoded_of(send);
   if (send.complete) {
-    call.digest = early != nullptr && early->digest != 0 ? early->digest : digest_of(m.payload);
+    call.digest = predecoded != nullptr && predecoded->digest != 0 ? predecoded->digest
+                                                                   : digest_of(m.payload);
   }
   const bool long_call = h != nullptr && h->proc == Proc::kNomsg;
   if (h != nullptr && !long_call) {
     if (!m.reads.empty() && !may_be_padded(m)) note_counts(call, m.payload);
-    decode_call_rpc(call, send.data.subspan(h->length), early);
+    decode_call_rpc(call, send.data.subspan(h->length), predecoded);
   }
   for (const CallChunk& chunk : call.chunks) ++c.pub.chunks[static_cast<std::size_t>(chunk.list)];
 
@@ -891,10 +896,10 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const roce::Se
   }
   table.insert(pool, ref);
   count_outstanding(ref);
-  Course& course = course_of(c);
-  if (send.ack_requested) course.arrivals[caller].sent(send.psn, send.time_ns, ref);
-  m.acknowledges_after_ns = course.arrivals[1U - caller].usual_ns();
-  c.worked_ahead = course.ahead[caller].offered_late(call);
+  DirectionState& direction_state = direction_state_of(c);
+  if (send.ack_requested) direction_state.arrivals[caller].sent(send.psn, send.time_ns, ref);
+  m.acknowledges_after_ns = direction_state.arrivals[1U - caller].usual_ns();
+  c.had_early_operations = direction_state.early_operations[caller].offered_late(call);
   note_credits(c, call.message);
   counts.in_use_max = std::max(counts.in_use_max, counts.credits.in_use);
   observer.on_message(call.message, &call);
@@ -939,7 +944,8 @@ bool Model::Impl::refuses_option(Connection& c, Message& m) {
 void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wire::HeaderView* h,
                          Message& m) {
   CallerCounts& counts = c.pub.caller[m.caller];
-  if (send.ack_requested) course_of(c).arrivals[send.sender].sent(send.psn, send.time_ns, {});
+  if (send.ack_requested)
+    direction_state_of(c).arrivals[send.sender].sent(send.psn, send.time_ns, {});
   c.pub.version = m.version;
   if (m.kind == Kind::kReply) {
     decide_client(c, m.caller, false);
@@ -970,7 +976,7 @@ void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wir
   }
   if (h != nullptr && m.kind == Kind::kReply) {
     if (h->proc != Proc::kNomsg) {
-      decode_reply_rpc(m, send.data.subspan(h->length), early_of(send));
+      decode_reply_rpc(m, send.data.subspan(h->length), predecoded_of(send));
     } else if (call != nullptr) {
       for (const CallChunk& chunk : call->chunks) {
         if (chunk.list == ChunkList::kReply) decode_reply_rpc(m, chunk.data.head(), nullptr);
@@ -1004,7 +1010,7 @@ void Model::Impl::end_call(Connection& c, std::uint8_t caller, CallRef ref, Endi
   Call& call = *pool.get(ref);
   call.ending = ending;
   if (answer == nullptr) ++c.pub.caller[caller].unmatched_calls;
-  if (!call.segments.empty()) course_of(c).ahead[caller].ended(call);
+  if (!call.segments.empty()) direction_state_of(c).early_operations[caller].ended(call);
   observer.on_call_end(call, answer);
   for (const CallChunk& chunk : call.chunks) kept_bytes -= chunk.data.footprint();
   outstanding_bytes -= call.counted;
@@ -1022,8 +1028,8 @@ void Model::on_operation(const roce::Connection& rc, roce::Operation& op) {
   op.tag = 0;
   if (target.call.generation == 0) {
     if (c.pub.speaks == Speaks::kRpc) {
-      ++c.pub.stray_operations;
-      Impl::course_of(c).ahead[owner].stray(op, impl_->next_id);
+      ++c.pub.unmatched_operations;
+      Impl::direction_state_of(c).early_operations[owner].unmatched(op, impl_->next_id);
     }
     impl_->observer.on_operation(rc, op, nullptr, 0);
     return;
@@ -1139,8 +1145,8 @@ void Model::on_operation_end(const roce::Connection& rc, const roce::Operation& 
   impl_->observer.on_operation_end(rc, op, call, index);
 }
 
-bool Model::worked_ahead(const roce::Connection& connection) {
-  return std::exchange(impl_->at(connection.index).worked_ahead, false);
+bool Model::had_early_operations(const roce::Connection& connection) {
+  return std::exchange(impl_->at(connection.index).had_early_operations, false);
 }
 
 bool Model::answers(const roce::Connection& connection, std::span<const std::uint8_t> first,

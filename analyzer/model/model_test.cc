@@ -53,9 +53,9 @@ struct Recorder : Observer {
 constexpr int kClient = 0, kServer = 1;
 
 struct ModelTest : ::testing::Test {
-  Recorder told;
+  Recorder detected;
   ModelOptions options;
-  Model model{told, options};
+  Model model{detected, options};
   roce::Connection connection;
   std::uint64_t frame = 0;
 
@@ -100,12 +100,12 @@ struct ModelTest : ::testing::Test {
 TEST_F(ModelTest, JoinsCallAndReply) {
   call(7);
   reply(7);
-  ASSERT_EQ(told.messages.size(), 2U);
-  EXPECT_EQ(told.messages[1].kind, Kind::kReply);
-  EXPECT_EQ(told.messages[1].match, 1U);
-  EXPECT_EQ(told.messages[1].latency, 1000);
-  ASSERT_EQ(told.ended.size(), 1U);
-  EXPECT_EQ(told.ended[0].ending, Ending::kReplied);
+  ASSERT_EQ(detected.messages.size(), 2U);
+  EXPECT_EQ(detected.messages[1].kind, Kind::kReply);
+  EXPECT_EQ(detected.messages[1].match, 1U);
+  EXPECT_EQ(detected.messages[1].latency, 1000);
+  ASSERT_EQ(detected.ended.size(), 1U);
+  EXPECT_EQ(detected.ended[0].ending, Ending::kReplied);
   EXPECT_EQ(m().client, kClient);
   EXPECT_EQ(m().caller[kClient].replies, 1U);
 }
@@ -117,10 +117,10 @@ TEST_F(ModelTest, ACallSentAgainHasTheDigestOfTheFirst) {
   reply(8);
   call(7, kClient, 100005);
   reply(7);
-  ASSERT_EQ(told.ended.size(), 3U);
-  EXPECT_NE(told.ended[0].digest, 0U);
-  EXPECT_EQ(told.ended[0].digest, told.ended[1].digest);  // the XID does not count
-  EXPECT_NE(told.ended[0].digest, told.ended[2].digest);
+  ASSERT_EQ(detected.ended.size(), 3U);
+  EXPECT_NE(detected.ended[0].digest, 0U);
+  EXPECT_EQ(detected.ended[0].digest, detected.ended[1].digest);  // the XID does not count
+  EXPECT_NE(detected.ended[0].digest, detected.ended[2].digest);
 }
 
 TEST_F(ModelTest, MemoryThatTwoSegmentsOfAHandleCoverIsShared) {
@@ -134,17 +134,17 @@ TEST_F(ModelTest, MemoryThatTwoSegmentsOfAHandleCoverIsShared) {
   offer(2, {{5, 64, 100}, {6, 64, 0}});
   offer(3, {{7, 64, 0}, {7, 64, 63}});
   for (const std::uint32_t xid : {1U, 2U, 3U}) reply(xid);
-  ASSERT_EQ(told.ended.size(), 3U);
-  EXPECT_THAT(told.ended[0].shared, ElementsAre(Shared::kNo, Shared::kWithOtherCall));
-  EXPECT_THAT(told.ended[1].shared, ElementsAre(Shared::kWithOtherCall, Shared::kNo));
-  EXPECT_THAT(told.ended[2].shared, ElementsAre(Shared::kWithOwnCall, Shared::kWithOwnCall));
+  ASSERT_EQ(detected.ended.size(), 3U);
+  EXPECT_THAT(detected.ended[0].shared, ElementsAre(Shared::kNo, Shared::kWithOtherCall));
+  EXPECT_THAT(detected.ended[1].shared, ElementsAre(Shared::kWithOtherCall, Shared::kNo));
+  EXPECT_THAT(detected.ended[2].shared, ElementsAre(Shared::kWithOwnCall, Shared::kWithOwnCall));
 }
 
 TEST_F(ModelTest, RepliesInAnyOrder) {
   for (const std::uint32_t xid : {1U, 2U, 3U}) call(xid);
   for (const std::uint32_t xid : {2U, 3U, 1U}) reply(xid);
-  EXPECT_EQ(told.messages[3].match, 2U);
-  EXPECT_EQ(told.messages[5].match, 1U);
+  EXPECT_EQ(detected.messages[3].match, 2U);
+  EXPECT_EQ(detected.messages[5].match, 1U);
   EXPECT_EQ(m().caller[kClient].in_use_max, 3U);
   EXPECT_EQ(m().caller[kClient].credits.in_use, 0U);
 }
@@ -170,7 +170,7 @@ TEST_F(ModelTest, CallbackFirstStillMakesTheOtherSideTheClient) {
   EXPECT_TRUE(m().reverse(kServer));
 }
 
-TEST_F(ModelTest, UseOfRdmaTellsTheServer) {
+TEST_F(ModelTest, UseOfRdmaShowsTheServer) {
   const wire::ReadSegment read{128, {5, 100, 0x1000}};
   wire::Header h = header(1, 32);
   h.reads = {&read, 1};
@@ -195,11 +195,11 @@ TEST_F(ModelTest, OperationsAreJoinedToTheSegmentsThatTheyMove) {
   operate(kServer, roce::OpKind::kWrite, {6, 60, 0x5000 + 50});
   operate(kServer, roce::OpKind::kWrite, {77, 60, 0x5000});  // nobody's
   reply(1);
-  ASSERT_EQ(told.ended.size(), 1U);
-  EXPECT_EQ(told.ended[0].operations, 3U);
+  ASSERT_EQ(detected.ended.size(), 1U);
+  EXPECT_EQ(detected.ended[0].operations, 3U);
   EXPECT_EQ(m().chunk_bytes[0], 100U);
   EXPECT_EQ(m().chunk_bytes[1], 110U);
-  EXPECT_EQ(m().stray_operations, 1U);
+  EXPECT_EQ(m().unmatched_operations, 1U);
 }
 
 // Credentials and a file handle of 20 bytes or more may have padding in front of them.
@@ -215,7 +215,7 @@ TEST_F(ModelTest, OfAPaddedCallOnlyWhatIsCertainIsKnown) {
     h.align = 64;
     h.thresh = thresh;
     send(kClient, message(h, rpc_call(xid, 100003, 4, 1, args)));
-    return told.messages.back().rpc;
+    return detected.messages.back().rpc;
   };
   EXPECT_EQ(padded(1, 21).ops.kept, 2U);
   const RpcInfo cut = padded(2, 20);
@@ -236,7 +236,7 @@ TEST_F(ModelTest, OfAReplyWithReadChunksOnlyWhatStandsBeforeThemIsKnown) {
     wire::Header h = header(xid, 32);
     h.reads = {&read, 1};
     send(kServer, message(h, rpc_reply(xid, std::vector<std::uint8_t>(8))));
-    return told.messages.back().rpc;
+    return detected.messages.back().rpc;
   };
   EXPECT_TRUE(reply_with(1, 28).has_status);
   const RpcInfo without = reply_with(2, 24);
@@ -258,8 +258,8 @@ TEST_F(ModelTest, AHandleUsedAgainBelongsToTheNewestCallThatItFits) {
   operate(kServer, roce::OpKind::kWrite, second);
   reply(1);
   reply(2);
-  EXPECT_EQ(told.ended[0].operations, 1U);
-  EXPECT_EQ(told.ended[1].operations, 1U);
+  EXPECT_EQ(detected.ended[0].operations, 1U);
+  EXPECT_EQ(detected.ended[1].operations, 1U);
 }
 
 TEST_F(ModelTest, AnOperationThatEndsAfterItsCallTouchesNothing) {
@@ -278,7 +278,7 @@ TEST_F(ModelTest, AnOperationThatEndsAfterItsCallTouchesNothing) {
   call(2);  // takes the slot of the first
   model.on_operation_end(connection, op);
   reply(2);
-  EXPECT_EQ(told.ended[1].operations, 0U);
+  EXPECT_EQ(detected.ended[1].operations, 0U);
 }
 
 TEST_F(ModelTest, ALongCallIsIdentifiedByItsPositionZeroChunk) {
@@ -287,9 +287,9 @@ TEST_F(ModelTest, ALongCallIsIdentifiedByItsPositionZeroChunk) {
   wire::Header h = header(1, 32, wire::Proc::kNomsg);
   h.reads = {&zero, 1};
   send(kClient, message(h));
-  EXPECT_TRUE(told.identified.empty());
+  EXPECT_TRUE(detected.identified.empty());
   operate(kServer, roce::OpKind::kRead, zero.target, rpc);
-  EXPECT_THAT(told.identified, ElementsAre(100003U));
+  EXPECT_THAT(detected.identified, ElementsAre(100003U));
 }
 
 TEST_F(ModelTest, TheFrontOfALongCallIdentifiesItWhenNoMoreIsToBeSeen) {
@@ -299,9 +299,9 @@ TEST_F(ModelTest, TheFrontOfALongCallIdentifiesItWhenNoMoreIsToBeSeen) {
   h.reads = segments;
   send(kClient, message(h));
   operate(kServer, roce::OpKind::kRead, segments[0].target, rpc);
-  EXPECT_TRUE(told.identified.empty());
+  EXPECT_TRUE(detected.identified.empty());
   operate(kServer, roce::OpKind::kRead, segments[1].target);
-  EXPECT_THAT(told.identified, ElementsAre(100003U));
+  EXPECT_THAT(detected.identified, ElementsAre(100003U));
 }
 
 TEST_F(ModelTest, ALongCallIsWhatItsEndpointSaysUntilItIsSeen) {
@@ -309,25 +309,25 @@ TEST_F(ModelTest, ALongCallIsWhatItsEndpointSaysUntilItIsSeen) {
   wire::Header h = header(1, 32, wire::Proc::kNomsg);
   h.reads = segments;
   send(kClient, message(h));
-  model.on_call_told(connection, kServer, 1, {100003, 3, 7});  // it is none of the server's
-  model.on_call_told(connection, kClient, 2, {100003, 3, 7});
-  model.on_call_told(connection, kClient, 1, {100005, 4, 8});
-  EXPECT_TRUE(told.identified.empty());
+  model.on_call_recorded(connection, kServer, 1, {100003, 3, 7});  // it is none of the server's
+  model.on_call_recorded(connection, kClient, 2, {100003, 3, 7});
+  model.on_call_recorded(connection, kClient, 1, {100005, 4, 8});
+  EXPECT_TRUE(detected.identified.empty());
   reply(1);
-  ASSERT_FALSE(told.messages.empty());
-  EXPECT_EQ(told.messages.back().rpc.program, 100005U);
-  EXPECT_EQ(told.messages.back().rpc.version, 4U);
-  EXPECT_EQ(told.messages.back().rpc.procedure, 8U);
+  ASSERT_FALSE(detected.messages.empty());
+  EXPECT_EQ(detected.messages.back().rpc.program, 100005U);
+  EXPECT_EQ(detected.messages.back().rpc.version, 4U);
+  EXPECT_EQ(detected.messages.back().rpc.procedure, 8U);
 
   h = header(3, 32, wire::Proc::kNomsg);
   h.reads = segments;
   send(kClient, message(h));
-  model.on_call_told(connection, kClient, 3, {100005, 4, 8});
+  model.on_call_recorded(connection, kClient, 3, {100005, 4, 8});
   operate(kServer, roce::OpKind::kRead, segments[0].target, rpc_call(3, 100003, 3, 10));
-  EXPECT_THAT(told.identified, ElementsAre(100003U));
-  model.on_call_told(connection, kClient, 3, {100005, 4, 8});
+  EXPECT_THAT(detected.identified, ElementsAre(100003U));
+  model.on_call_recorded(connection, kClient, 3, {100005, 4, 8});
   reply(3);
-  EXPECT_EQ(told.messages.back().rpc.program, 100003U);
+  EXPECT_EQ(detected.messages.back().rpc.program, 100003U);
 }
 
 TEST_F(ModelTest, ErrorsAnswerCallsAndGrantNothing) {
@@ -335,7 +335,7 @@ TEST_F(ModelTest, ErrorsAnswerCallsAndGrantNothing) {
   wire::Header h = header(1, 99, wire::Proc::kError);
   h.error = wire::RdmaErr::kChunk;
   send(kServer, message(h));
-  EXPECT_EQ(told.ended[0].ending, Ending::kError);
+  EXPECT_EQ(detected.ended[0].ending, Ending::kError);
   EXPECT_EQ(m().caller[kClient].errors, 1U);
   // The credit word of an RDMA_ERROR means nothing (FC-06).
   EXPECT_EQ(m().caller[kClient].credits.granted, 0U);
@@ -344,15 +344,15 @@ TEST_F(ModelTest, ErrorsAnswerCallsAndGrantNothing) {
 TEST_F(ModelTest, AnXidThatComesAgainEndsTheOldCall) {
   call(1);
   call(1);
-  ASSERT_EQ(told.ended.size(), 1U);
-  EXPECT_EQ(told.ended[0].ending, Ending::kSuperseded);
+  ASSERT_EQ(detected.ended.size(), 1U);
+  EXPECT_EQ(detected.ended[0].ending, Ending::kSuperseded);
   reply(1);
-  EXPECT_EQ(told.messages[2].match, 2U);
+  EXPECT_EQ(detected.messages[2].match, 2U);
 }
 
 TEST_F(ModelTest, ReplyWithoutItsCall) {
   reply(5);
-  EXPECT_EQ(told.messages[0].match, 0U);
+  EXPECT_EQ(detected.messages[0].match, 0U);
   EXPECT_EQ(m().caller[kClient].unmatched_replies, 1U);
   EXPECT_EQ(m().client, kClient);
 }
@@ -360,10 +360,10 @@ TEST_F(ModelTest, ReplyWithoutItsCall) {
 TEST_F(ModelTest, CloseEndsWhatIsOutstandingInOrder) {
   for (const std::uint32_t xid : {3U, 1U, 2U}) call(xid);
   model.on_close(connection);
-  ASSERT_EQ(told.ended.size(), 3U);
-  EXPECT_EQ(told.ended[0].xid, 3U);
-  EXPECT_EQ(told.ended[2].xid, 2U);
-  EXPECT_EQ(told.ended[0].ending, Ending::kClosed);
+  ASSERT_EQ(detected.ended.size(), 3U);
+  EXPECT_EQ(detected.ended[0].xid, 3U);
+  EXPECT_EQ(detected.ended[2].xid, 2U);
+  EXPECT_EQ(detected.ended[0].ending, Ending::kClosed);
   EXPECT_EQ(m().caller[kClient].unmatched_calls, 3U);
 }
 
@@ -372,11 +372,11 @@ TEST_F(ModelTest, MalformedOnlyOnAConnectionThatSpeaksTheProtocol) {
   std::vector<std::uint8_t> bad = broken;
   bad[15] = 9;  // rdma_proc
   send(kClient, bad);
-  EXPECT_TRUE(told.messages.empty());
+  EXPECT_TRUE(detected.messages.empty());
   call(1);
   send(kClient, bad);
-  ASSERT_EQ(told.messages.size(), 2U);
-  EXPECT_EQ(told.messages[1].kind, Kind::kMalformed);
+  ASSERT_EQ(detected.messages.size(), 2U);
+  EXPECT_EQ(detected.messages[1].kind, Kind::kMalformed);
   EXPECT_EQ(m().malformed, 1U);
 }
 
@@ -387,7 +387,7 @@ TEST_F(ModelTest, ManySendsOfSomethingElse) {
 }
 
 // Of a Call with a long chunk list the front alone is too little to know it by.
-TEST_F(ModelTest, FrontsOfSendsTellNothing) {
+TEST_F(ModelTest, FrontsOfSendsShowNothing) {
   auto front = message(header(1, 64), rpc_reply(1));
   front.resize(30);
   for (int i = 0; i < 40; ++i) send(kClient, front, false);
@@ -399,11 +399,11 @@ TEST_F(ModelTest, WhatTheCaptureCutShortIsNotMalformed) {
   auto bytes = message(header(1, 64), rpc_reply(1));
   bytes.resize(20);
   send(kServer, bytes, false);
-  EXPECT_EQ(told.messages[1].kind, Kind::kReply);
-  EXPECT_EQ(told.messages[1].match, 1U);
+  EXPECT_EQ(detected.messages[1].kind, Kind::kReply);
+  EXPECT_EQ(detected.messages[1].match, 1U);
 }
 
-TEST_F(ModelTest, TheFrontThatAnEndpointTellsIsNotCutShort) {
+TEST_F(ModelTest, TheFrontThatAnEndpointShowsIsNotCutShort) {
   Message m;
   m.complete = false;
   m.header_length = 28;
@@ -416,12 +416,12 @@ TEST_F(ModelTest, TheFrontThatAnEndpointTellsIsNotCutShort) {
   EXPECT_FALSE(cut_short(m, connection));
 }
 
-TEST_F(ModelTest, LessThanAPrefixTellsNothing) {
+TEST_F(ModelTest, LessThanAPrefixSaysNothing) {
   call(1);
   auto bytes = message(header(1, 64), rpc_reply(1));
   bytes.resize(12);
   send(kServer, bytes, false);
-  EXPECT_EQ(told.messages.size(), 1U);
+  EXPECT_EQ(detected.messages.size(), 1U);
   EXPECT_EQ(m().malformed, 0U);
 }
 
@@ -430,14 +430,14 @@ TEST_F(ModelTest, ACutShortMessageOfTheServerIsAReplyThoughItsCallIsUnknown) {
   auto bytes = message(header(2, 64), rpc_reply(2));
   bytes.resize(20);
   send(kServer, bytes, false);
-  EXPECT_EQ(told.messages[1].kind, Kind::kReply);
+  EXPECT_EQ(detected.messages[1].kind, Kind::kReply);
   EXPECT_EQ(m().caller[kServer].calls, 0U);
 }
 
 TEST_F(ModelTest, OutstandingCallsAreBounded) {
   ModelOptions few;
   few.max_outstanding = 10;
-  Model small(told, few);
+  Model small(detected, few);
   small.on_open(connection);
   for (std::uint32_t xid = 1; xid <= 25; ++xid) {
     const auto bytes = message(header(xid, 128), rpc_call(xid, 100003, 3, 1));
@@ -446,15 +446,15 @@ TEST_F(ModelTest, OutstandingCallsAreBounded) {
     s.wire_length = bytes.size();
     small.on_send(connection, s);
   }
-  EXPECT_EQ(told.ended.size(), 15U);
-  EXPECT_EQ(told.ended[0].xid, 1U);
-  EXPECT_EQ(told.ended[0].ending, Ending::kForgotten);
+  EXPECT_EQ(detected.ended.size(), 15U);
+  EXPECT_EQ(detected.ended[0].xid, 1U);
+  EXPECT_EQ(detected.ended[0].ending, Ending::kForgotten);
 }
 
 TEST_F(ModelTest, WhatOutstandingCallsTakeIsBoundedOverAllConnections) {
   ModelOptions little;
   little.max_outstanding_bytes = 64 << 10;
-  Model small(told, little);
+  Model small(detected, little);
   for (std::uint32_t xid = 1; xid <= 1000; ++xid) {
     roce::Connection of;
     of.index = xid % 50;
@@ -464,21 +464,21 @@ TEST_F(ModelTest, WhatOutstandingCallsTakeIsBoundedOverAllConnections) {
     s.wire_length = bytes.size();
     small.on_send(of, s);
   }
-  const std::size_t open = 1000 - told.ended.size();
+  const std::size_t open = 1000 - detected.ended.size();
   EXPECT_GT(open, 10U);
   EXPECT_LT(open, 200U);
-  for (std::uint32_t i = 0; i < told.ended.size(); ++i) {
-    EXPECT_EQ(told.ended[i].xid, i + 1);
-    EXPECT_EQ(told.ended[i].ending, Ending::kForgotten);
+  for (std::uint32_t i = 0; i < detected.ended.size(); ++i) {
+    EXPECT_EQ(detected.ended[i].xid, i + 1);
+    EXPECT_EQ(detected.ended[i].ending, Ending::kForgotten);
   }
 }
 
-TEST_F(ModelTest, OneThatWasLetGoIsForgotten) {
+TEST_F(ModelTest, OneThatWasEvictedIsForgotten) {
   call(1);
   model.on_close(connection);
-  model.on_let_go(connection);
+  model.on_evict(connection);
   EXPECT_EQ(m().messages, 0U);
-  EXPECT_EQ(told.ended.size(), 1U);
+  EXPECT_EQ(detected.ended.size(), 1U);
 }
 
 TEST_F(ModelTest, MergedDirectionsContinueAsOneConnection) {

@@ -24,9 +24,9 @@ bool credible_rpc(wire::Bytes payload, std::uint32_t xid) {
 
 // Of version 2's later dialects: only where an RPC message follows.
 bool recognise_later(wire::Bytes send) {
-  const auto told = wire::tell_dialect(send);
-  if (!told) return false;
-  const auto header = wire::decode_later_header(told->dialect, send);
+  const auto detected = wire::detect_dialect(send);
+  if (!detected) return false;
+  const auto header = wire::decode_later_header(detected->dialect, send);
   return header && header->credit <= kMaxCredibleCredit &&
          header->use == wire::HeaderUse::kInline &&
          credible_rpc(send.subspan(header->length), header->xid);

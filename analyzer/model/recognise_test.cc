@@ -39,7 +39,7 @@ TEST(Recognise, XidsThatDifferAreNoMessage) {
   EXPECT_FALSE(recognise(message(header(7, 32), rpc_call(8, 100003, 3, 1))));
 }
 
-TEST(Recognise, ErrorsAndDoneAreTooShortToTell) {
+TEST(Recognise, ErrorsAndDoneAreTooShortToShow) {
   wire::Header h = header(7, 32, wire::Proc::kError);
   h.error = wire::RdmaErr::kChunk;
   EXPECT_FALSE(recognise(message(h)));

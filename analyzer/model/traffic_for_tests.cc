@@ -174,10 +174,10 @@ class Simulation {
   }
 
   void open() {
-    wire::PrivateData told;
-    told.flags = wire::kPrivateDataFlagR;
-    told.send_code = told.recv_code = wire::inline_size_code(4096);
-    const auto private_data = wire::encode_private_data(told);
+    wire::PrivateData detected;
+    detected.flags = wire::kPrivateDataFlagR;
+    detected.send_code = detected.recv_code = wire::inline_size_code(4096);
+    const auto private_data = wire::encode_private_data(detected);
     // In front of it in a REQ: the IP CM header, which nobody here looks at.
     Bytes req_private(wire::kIpCmHeaderBytes);
     req_private.insert(req_private.end(), private_data.begin(), private_data.end());

@@ -118,7 +118,7 @@ struct Analysis {
     for (const roce::Connection& c : connections) {
       const ConnectionModel& m = model.connection(c.index);
       malformed += m.malformed;
-      stray += m.stray_operations;
+      unmatched += m.unmatched_operations;
     }
   }
   static ModelOptions keep() {
@@ -131,7 +131,7 @@ struct Analysis {
   roce::PacketStats stats;
   std::vector<roce::Connection> connections;
   std::uint64_t malformed = 0;
-  std::uint64_t stray = 0;
+  std::uint64_t unmatched = 0;
 };
 
 TrafficOptions varied(std::uint64_t seed) {
@@ -164,7 +164,7 @@ void expect_all(const Analysis& run, bool mtu_known = true) {
   EXPECT_LE(unanswered, run.connections.size());
   EXPECT_EQ(run.judge.unmatched, 0);
   EXPECT_EQ(run.malformed, 0U);
-  EXPECT_EQ(run.stray, 0U);
+  EXPECT_EQ(run.unmatched, 0U);
   EXPECT_TRUE(run.stats.lost_capture == 0U || !mtu_known) << run.stats.lost_capture;
   EXPECT_EQ(run.stats.malformed, 0U);
 }

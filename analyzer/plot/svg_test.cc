@@ -84,7 +84,7 @@ TEST(Svg, OneStyleSheetForAll) {
             std::string::npos);
 }
 
-TEST(Svg, AHistogramTellsItsCounts) {
+TEST(Svg, AHistogramShowsItsCounts) {
   const Histogram histogram{"Latency", "", Unit::kSeconds, {{1e-3, 1.1e-3, 3}, {1, 1.1, 1}}};
   const std::string svg = to_svg(histogram, {});
   EXPECT_NE(svg.find("<title>1 ms to 1.334 ms: 3 (75.00%)</title>"), std::string::npos) << svg;

@@ -29,7 +29,7 @@ bool may_answer(const model::Message& m) {
 }  // namespace
 
 Analysis::Analysis(rules::Profile profile)
-    : findings_({.profile = profile, .tell_sums = false}),
+    : findings_({.profile = profile, .emit_sums = false}),
       checker_(findings_),
       events_(std::make_unique<EventSums>()) {
   report_.profile = profile;
@@ -38,11 +38,11 @@ Analysis::Analysis(rules::Profile profile)
 Analysis::Analysis(rules::Profile profile, filter::Filter filter, std::string text)
     : findings_({.profile = profile,
                  .on_occurrence = [this](const rules::Occurrence& o) { selection_->found(o); },
-                 .tell_sums = false}),
+                 .emit_sums = false}),
       checker_(findings_),
       events_(std::make_unique<EventSums>()),
       selection_(std::make_unique<Selection>(
-          std::move(filter), rules::Findings::Options{.profile = profile, .tell_sums = false},
+          std::move(filter), rules::Findings::Options{.profile = profile, .emit_sums = false},
           [this](const model::Message& m, const model::Call* call, const model::Message* answer,
                  bool taken) { decided(m, call, answer, taken); })) {
   report_.profile = profile;
@@ -185,9 +185,9 @@ void Analysis::on_merge(const roce::Connection& into, const roce::Connection& fr
 }
 
 // What is listed of it later is listed under its own name; the rest goes into the sums now.
-void Analysis::on_let_go(const roce::Connection& connection) {
-  checker_.on_let_go(connection);
-  if (selection_) selection_->on_let_go(connection);
+void Analysis::on_evict(const roce::Connection& connection) {
+  checker_.on_evict(connection);
+  if (selection_) selection_->on_evict(connection);
   give_up_credits(connection.index);
   cut_short_.erase(connection.index);
   if (connection.merged_away) return;
@@ -253,7 +253,7 @@ void Analysis::count(const model::Call& call, const model::Message* answer, bool
   // The capture ended, and the connection did not.
   const auto ends_open = [&] {
     const roce::Connection& c = context_.connection(m);
-    return call.ending == model::Ending::kClosed && c.state < roce::State::kRejected && !c.let_go;
+    return call.ending == model::Ending::kClosed && c.state < roce::State::kRejected && !c.evict;
   };
   const bool open = answer == nullptr && ends_open();
   if (!taken) {
@@ -363,10 +363,10 @@ void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& sour
   };
   name_connections(report_.slowest);
   for (auto& [key, p] : report_.procedures) name_connections(p.slowest);
-  rules::Findings& told = selection_ ? selection_->findings() : findings_;
-  for (rules::Finding& x : told.take_list()) report_.findings.push_back({std::move(x)});
-  for (const rules::Withheld& x : findings_.withheld()) report_.withheld.push_back({x});
-  report_.findings_omitted = told.omitted();
+  rules::Findings& recorded = selection_ ? selection_->findings() : findings_;
+  for (rules::Finding& x : recorded.take_list()) report_.findings.push_back({std::move(x)});
+  for (const rules::Inconclusive& x : findings_.inconclusive()) report_.inconclusive.push_back({x});
+  report_.findings_omitted = recorded.omitted();
   if (selection_) {
     for (std::size_t i = 0; i < report_.findings_omitted.size(); ++i) {
       report_.findings_omitted[i] += selection_->omitted()[i];

@@ -16,7 +16,7 @@ namespace {
 
 using rules::RuleId;
 
-constexpr std::uint32_t kGluedTopic = 22;  // beside those of rules::doubts()
+constexpr std::uint32_t kCoalescedTopic = 22;  // beside those of rules::doubts()
 
 class Conclusions {
  public:
@@ -42,10 +42,11 @@ class Conclusions {
       add(RuleId::kCapture, rules::lost_packets(lost),
           "Calls and data that they carried are missing here, not on the wire.");
     }
-    if (c.packets.glued != 0) {
-      add(RuleId::kCapture, rules::glued_packets(c.packets.glued), rules::kUnglue, kGluedTopic);
+    if (c.packets.coalesced != 0) {
+      add(RuleId::kCapture, rules::coalesced_packets(c.packets.coalesced), rules::kUnglue,
+          kCoalescedTopic);
     }
-    for (rules::Doubt& d : rules::doubts(gaps, report_.unlisted.connections)) {
+    for (rules::CaptureCaveat& d : rules::capture_caveats(gaps, report_.unlisted.connections)) {
       add(RuleId::kCapture, std::move(d.text), d.advice, d.topic);
     }
     if (c.packets.icrc_bad != 0) {
@@ -78,7 +79,7 @@ auto order(const Finding& f) {
   return std::tuple(f.severity, f.frames.empty() ? 0 : f.frames.front(), f.connection,
                     std::string_view(f.rule), std::string_view(f.peer), std::string_view(f.text));
 }
-auto order(const Withheld& w) {
+auto order(const Inconclusive& w) {
   return std::tuple(w.connection, std::string_view(w.rule), std::string_view(w.reason));
 }
 
@@ -89,7 +90,7 @@ void conclude(Report& report) {
   Conclusions(report).capture();
   const auto by_order = [](const auto& a, const auto& b) { return order(a) < order(b); };
   rules::sort_by_place(report.findings, by_order);
-  rules::sort_by_place(report.withheld, by_order);
+  rules::sort_by_place(report.inconclusive, by_order);
 }
 
 }  // namespace rpcrdma::report

@@ -105,7 +105,7 @@ void add(Connection& to, const Connection& from) {
     to.chunk_bytes[i] += from.chunk_bytes[i];
   }
   to.inline_bytes += from.inline_bytes;
-  to.stray_operations += from.stray_operations;
+  to.unmatched_operations += from.unmatched_operations;
   to.icrc_good += from.icrc_good;
   to.icrc_bad += from.icrc_bad;
   to.last_frame = from.last_frame;

@@ -26,10 +26,10 @@ void add_part(stats::Histogram& to, std::int64_t from_ns, std::int64_t to_ns) {
 }
 
 // As much of a sentence as is kept.
-std::string words(wire::Bytes tail) {
+std::string words(wire::Bytes payload) {
   constexpr std::size_t kKept = 256;
-  tail = tail.first(std::min(tail.size(), kKept));
-  return decode::valid_utf8({reinterpret_cast<const char*>(tail.data()), tail.size()});
+  payload = payload.first(std::min(payload.size(), kKept));
+  return decode::valid_utf8({reinterpret_cast<const char*>(payload.data()), payload.size()});
 }
 
 }  // namespace
@@ -38,21 +38,22 @@ void EventSums::on_event(const Event& event) {
   Recording& r = recording_;
   switch (event.type()) {
     case EventType::kEndpoint: {
-      const auto told = *trace::read_event<trace::Endpoint>(event.view);
-      const std::size_t name = std::min<std::size_t>(told.name_bytes, event.view.tail.size());
-      r.note(RecordedEndpoint{words(event.view.tail.first(name)),
-                              words(event.view.tail.subspan(name)), told.process});
+      const auto recorded = *trace::read_event<trace::Endpoint>(event.view);
+      const std::size_t name =
+          std::min<std::size_t>(recorded.name_bytes, event.view.payload.size());
+      r.note(RecordedEndpoint{words(event.view.payload.first(name)),
+                              words(event.view.payload.subspan(name)), recorded.process});
       break;
     }
     case EventType::kConnectionEnd:
       if (event.connection != nullptr) connection_end(event.connection->index);
       break;
-    case EventType::kExpose:
+    case EventType::kAdvertise:
       ++r.exposed;
-      r.exposed_bytes += trace::read_event<trace::Expose>(event.view)->length;
+      r.exposed_bytes += trace::read_event<trace::Advertise>(event.view)->length;
       break;
-    case EventType::kWithdraw:
-      ++(trace::read_event<trace::Withdraw>(event.view)->side == 0 ? r.withdrawn : r.invalidated);
+    case EventType::kInvalidate:
+      ++(trace::read_event<trace::Invalidate>(event.view)->side == 0 ? r.withdrawn : r.invalidated);
       break;
     case EventType::kReceives:
       r.receives += trace::read_event<trace::Receives>(event.view)->posted;
@@ -64,13 +65,14 @@ void EventSums::on_event(const Event& event) {
       call_end(event);
       break;
     case EventType::kError: {
-      const auto told = *trace::read_event<trace::Error>(event.view);
-      r.note(RecordedError{words(event.view.tail), told.side != 0, 1, event.meta.frame});
+      const auto recorded = *trace::read_event<trace::Error>(event.view);
+      r.note(RecordedError{words(event.view.payload), recorded.side != 0, 1, event.meta.frame});
       break;
     }
     case EventType::kFault: {
-      const auto told = *trace::read_event<trace::Fault>(event.view);
-      r.note(RecordedFault{words(event.view.tail), told.outgoing != 0, told.action, told.packets});
+      const auto recorded = *trace::read_event<trace::Fault>(event.view);
+      r.note(RecordedFault{words(event.view.payload), recorded.outgoing != 0, recorded.action,
+                           recorded.packets});
       break;
     }
     default:
@@ -79,12 +81,12 @@ void EventSums::on_event(const Event& event) {
 }
 
 void EventSums::credit_wait(const Event& event) {
-  const auto told = *trace::read_event<trace::CreditWait>(event.view);
-  if (told.begun != 0) ++recording_.credit_waits;
+  const auto recorded = *trace::read_event<trace::CreditWait>(event.view);
+  if (recorded.begun != 0) ++recording_.credit_waits;
   if (event.connection == nullptr) return;
-  const std::pair key{event.connection->index, told.xid};
+  const std::pair key{event.connection->index, recorded.xid};
   auto at = waited_.find(key);
-  if (told.begun != 0) {
+  if (recorded.begun != 0) {
     if (at == waited_.end()) {
       if (waited_.size() >= kMaxWaiting) return;
       at = waited_.emplace(key, Waited{}).first;
@@ -97,25 +99,25 @@ void EventSums::credit_wait(const Event& event) {
 }
 
 void EventSums::call_end(const Event& event) {
-  const auto told = *trace::read_event<trace::CallEnd>(event.view);
+  const auto recorded = *trace::read_event<trace::CallEnd>(event.view);
   std::int64_t waited = 0;
-  if (told.side == 0 && event.connection != nullptr) {
-    const auto at = waited_.find({event.connection->index, told.xid});
+  if (recorded.side == 0 && event.connection != nullptr) {
+    const auto at = waited_.find({event.connection->index, recorded.xid});
     if (at != waited_.end()) {
       waited = at->second.ns;
       waited_.erase(at);
     }
   }
-  RecordedTimes& times = told.side == 0 ? recording_.made : recording_.served;
-  if (const auto before = between(told.called, told.sent)) {
+  RecordedTimes& times = recorded.side == 0 ? recording_.made : recording_.served;
+  if (const auto before = between(recorded.called, recorded.sent)) {
     waited = std::min(waited, *before);
-    if (told.side == 0) times.waiting.add(waited);
+    if (recorded.side == 0) times.waiting.add(waited);
     times.sending.add(*before - waited);
   }
   // A Call without Read chunks is with its program at once.
-  const bool at_once = told.side != 0 && told.sent == 0;
-  add_part(times.turn, at_once ? told.called : told.sent, told.replied);
-  add_part(times.completion, told.replied, told.ended);
+  const bool at_once = recorded.side != 0 && recorded.sent == 0;
+  add_part(times.turn, at_once ? recorded.called : recorded.sent, recorded.replied);
+  add_part(times.completion, recorded.replied, recorded.ended);
 }
 
 // Of a Call that ended with it, no event need tell.

@@ -24,7 +24,7 @@ class HostileFilter : public Hostile {
   Pipeline filtered_pipeline_{filtered_, {}};
 };
 
-TEST_F(HostileFilter, MessagesOfConnectionsThatAreLetGoAreDecidedBefore) {
+TEST_F(HostileFilter, MessagesOfConnectionsThatAreEvictedAreDecidedBefore) {
   filtered_.set_context({&filtered_pipeline_.connections(), &filtered_pipeline_.model()},
                         &filtered_pipeline_.frames());
   constexpr std::uint32_t kConnections = 2 * kMostConnections + 100;
@@ -34,9 +34,9 @@ TEST_F(HostileFilter, MessagesOfConnectionsThatAreLetGoAreDecidedBefore) {
   const Report& r = filtered_.report();
   EXPECT_EQ(r.messages.kinds[static_cast<std::size_t>(model::Kind::kCall)], kConnections);
   EXPECT_EQ(r.unlisted.connections, kConnections - kMostConnections);
-  std::uint64_t told = r.findings_omitted[0] + r.findings_omitted[1];
-  for (const Finding& f : r.findings) told += f.rule == "HDR-02" ? f.count : 0;
-  EXPECT_EQ(told, kConnections);
+  std::uint64_t recorded = r.findings_omitted[0] + r.findings_omitted[1];
+  for (const Finding& f : r.findings) recorded += f.rule == "HDR-02" ? f.count : 0;
+  EXPECT_EQ(recorded, kConnections);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ void add(roce::PacketStats& to, const roce::PacketStats& from) {
   to.icrc_good += from.icrc_good;
   to.icrc_bad += from.icrc_bad;
   to.icrc_unchecked += from.icrc_unchecked;
-  to.glued += from.glued;
+  to.coalesced += from.coalesced;
   to.malformed += from.malformed;
   to.cm += from.cm;
   to.other_service += from.other_service;
@@ -107,7 +107,7 @@ class Addition {
     credits();
     edges();
     findings();
-    withheld();
+    inconclusive();
   }
 
  private:
@@ -332,28 +332,28 @@ class Addition {
     }
   }
 
-  void withheld() {
+  void inconclusive() {
     using Key = std::tuple<std::string, std::uint32_t, std::string>;
     std::map<Key, std::size_t> index;
-    for (std::size_t i = 0; i < to_.withheld.size(); ++i) {
-      const Withheld& w = to_.withheld[i];
+    for (std::size_t i = 0; i < to_.inconclusive.size(); ++i) {
+      const Inconclusive& w = to_.inconclusive[i];
       if (!w.concluded) index.emplace(Key{w.rule, w.connection, w.reason}, i);
     }
-    const auto add = [&](Withheld& w) {
+    const auto add = [&](Inconclusive& w) {
       const auto at = index.find(Key{w.rule, w.connection, w.reason});
       if (at != index.end()) {
-        to_.withheld[at->second].count += w.count;
-      } else if (index.size() < kMaxWithheld) {
-        index.emplace(Key{w.rule, w.connection, w.reason}, to_.withheld.size());
-        to_.withheld.push_back(std::move(w));
+        to_.inconclusive[at->second].count += w.count;
+      } else if (index.size() < kMaxInconclusive) {
+        index.emplace(Key{w.rule, w.connection, w.reason}, to_.inconclusive.size());
+        to_.inconclusive.push_back(std::move(w));
       }
     };
-    for (Withheld& w : from_.withheld) {
+    for (Inconclusive& w : from_.inconclusive) {
       if (w.concluded) continue;
       w.connection = join_.id(w.connection);
       add(w);
     }
-    for (Withheld& w : sent_again_.withheld) add(w);
+    for (Inconclusive& w : sent_again_.inconclusive) add(w);
   }
 
   Report& to_;

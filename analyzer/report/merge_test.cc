@@ -216,18 +216,18 @@ TEST(Merge, EqualFindingsAreOne) {
   connect(b, 17, 18);
   connect(b, 19, 20);
   b.findings = {finding("HDR-06", 2, 4), finding("HDR-06", 1, 5)};
-  b.withheld.push_back({{"FC-01", 2, 3, "why"}, false});
+  b.inconclusive.push_back({{"FC-01", 2, 3, "why"}, false});
   const Report whole = merged({a, b});
   ASSERT_EQ(whole.findings.size(), 2U);
   EXPECT_EQ(whole.findings[0].count, 2U);
   EXPECT_EQ(whole.findings[0].frames, (std::vector<std::uint64_t>{3, 15}));
   EXPECT_EQ(whole.findings[1].connection, 2U);
   EXPECT_EQ(whole.findings[1].frames, (std::vector<std::uint64_t>{14}));
-  ASSERT_EQ(whole.withheld.size(), 1U);
-  EXPECT_EQ(whole.withheld[0].connection, 2U);
+  ASSERT_EQ(whole.inconclusive.size(), 1U);
+  EXPECT_EQ(whole.inconclusive[0].connection, 2U);
 }
 
-TEST(Merge, TotalsAreConcludedAnew) {
+TEST(Merge, TotalsAreConcludedAgain) {
   Report a = part(0, 10);
   a.capture.packets.lost_capture = 2;
   conclude(a);

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include <rpcrdma/model/early.h>
+#include <rpcrdma/model/predecode.h>
 #include <rpcrdma/report/pipeline.h>
 
 namespace rpcrdma::report {
@@ -76,11 +76,11 @@ RPCRDMA_PREFETCHES void prefetch_for_tracker(std::span<const roce::PreparedPacke
   if (at + kPacketAhead < packets.size()) prefetch_object(packets[at + kPacketAhead]);
   if (at + kPayloadAhead < packets.size()) {
     const roce::PreparedPacket& packet = packets[at + kPayloadAhead];
-    if (packet.early == nullptr) return;  // no more than its headers is looked at
+    if (packet.predecoded == nullptr) return;  // no more than its headers is looked at
     const wire::Bytes payload = packet.roce.payload;
     const std::size_t front = std::min(payload.size(), kPayloadFront);
     for (std::size_t i = 0; i < front; i += kCacheLine) __builtin_prefetch(&payload[i]);
-    prefetch_object(*static_cast<const model::EarlySend*>(packet.early));
+    prefetch_object(*static_cast<const model::PredecodedSend*>(packet.predecoded));
   }
 }
 
@@ -106,7 +106,7 @@ struct Batch {
   // Of those frames that are RoCE, in order.
   std::vector<roce::PreparedPacket> packets = std::vector<roce::PreparedPacket>(kFrames);
   // Of those packets that are whole SENDs.
-  std::vector<model::EarlySend> sends = std::vector<model::EarlySend>(kFrames);
+  std::vector<model::PredecodedSend> sends = std::vector<model::PredecodedSend>(kFrames);
   std::size_t frame_count = 0;
   std::size_t packet_count = 0;
   std::size_t send_count = 0;
@@ -151,11 +151,11 @@ struct Batch {
       }
       packet.meta = meta_of(frames[i]);
       roce::prepare(packet);
-      packet.early = nullptr;
+      packet.predecoded = nullptr;
       if (is_whole_send(packet)) {
-        model::EarlySend& send = sends[send_count++];
-        model::decode_early(packet.roce.payload, send);
-        packet.early = &send;
+        model::PredecodedSend& send = sends[send_count++];
+        model::predecode(packet.roce.payload, send);
+        packet.predecoded = &send;
       }
       ++packet_count;
     }
@@ -166,11 +166,11 @@ struct Batch {
 
 roce::PacketStats Pipeline::AllConnections::stats() const {
   roce::PacketStats stats = tracker_.stats();
-  const roce::PacketStats told = reader_.stats();
-  stats.retransmitted += told.retransmitted;
-  stats.nak += told.nak;
-  stats.rnr += told.rnr;
-  stats.let_go += told.let_go;
+  const roce::PacketStats recorded = reader_.stats();
+  stats.retransmitted += recorded.retransmitted;
+  stats.nak += recorded.nak;
+  stats.rnr += recorded.rnr;
+  stats.evict += recorded.evict;
   return stats;
 }
 

@@ -78,9 +78,9 @@ class Join {
     }
   }
 
-  SentAgainFindings tell() {
-    for (std::size_t i = 0; i < judged_.size(); ++i) tell(i);
-    return std::move(told_);
+  SentAgainFindings report() {
+    for (std::size_t i = 0; i < judged_.size(); ++i) report(i);
+    return std::move(found_);
   }
 
   void add() {
@@ -162,49 +162,50 @@ class Join {
         {i, b.first_ns, addresses_.of(b.address[side]), judged_[i].may_be_again[side]}));
   }
 
-  Finding finding(const BegunConnection& b, const rules::SentAgain& told,
+  Finding finding(const BegunConnection& b, const rules::SentAgain& reported,
                   rules::Level at_most) const {
-    const rules::Rule& rule = rules::rule(told.rule);
+    const rules::Rule& rule = rules::rule(reported.rule);
     Finding f;
     f.rule = rule.name;
     f.severity = rules::severity_of(std::min(rule.level(profile_), at_most));
     f.connection = b.connection;
-    const auto& [first, last] = told.frames;
+    const auto& [first, last] = reported.frames;
     for (const std::uint64_t frame : {first, last == first ? 0 : last}) {
       if (frame != 0) f.frames.push_back(frame);
     }
-    f.text = told.text;
-    f.advice = told.advice != nullptr ? told.advice : rule.advice;
+    f.text = reported.text;
+    f.advice = reported.advice != nullptr ? reported.advice : rule.advice;
     return f;
   }
 
-  void tell(std::size_t i) {
+  void report(std::size_t i) {
     const BegunConnection& b = from_.begun[i];
     const rules::Successor& successor = judged_[i].successor;
-    for (const rules::SentAgain& told : successor.told()) {
-      told_.findings.push_back(finding(b, told, rules::Level::kError));
+    for (const rules::SentAgain& reported : successor.reported()) {
+      found_.findings.push_back(finding(b, reported, rules::Level::kError));
     }
     if (b.more && successor.awaits_more()) doubt();
     const auto lost = lost_.find(pair_of(b.address[0], b.address[1]));
     if (lost == lost_.end()) return;
     for (const rules::LostCall& call : lost->second.take_renamed(static_cast<std::uint32_t>(i))) {
-      tell_renamed(b, call);
+      report_renamed(b, call);
     }
   }
 
-  void tell_renamed(const BegunConnection& b, const rules::LostCall& call) {
-    const rules::SentAgain told = rules::renamed(call);
+  void report_renamed(const BegunConnection& b, const rules::LostCall& call) {
+    const rules::SentAgain reported = rules::renamed(call);
     if (!b.unsure.empty()) {
-      told_.withheld.push_back({{rules::rule(told.rule).name, b.connection, 1, b.unsure}, false});
+      found_.inconclusive.push_back(
+          {{rules::rule(reported.rule).name, b.connection, 1, b.unsure}, false});
       return;
     }
     if (call.again_left_out) return;
-    Finding f = finding(b, told, rules::kRenamedAtMost);
+    Finding f = finding(b, reported, rules::kRenamedAtMost);
     const bool by_client = call.caller == addresses_.of(b.address[0]);
     f.peer = b.address[by_client ? 0 : 1];
     f.role = by_client ? "client" : "server";
     f.topic = 2 * rules::kRenamedTopic;
-    told_.findings.push_back(std::move(f));
+    found_.findings.push_back(std::move(f));
   }
 
   rules::Profile profile_;
@@ -213,7 +214,7 @@ class Join {
   Addresses addresses_;
   std::map<Pair, rules::LostCalls> lost_;
   std::vector<Judged> judged_;
-  SentAgainFindings told_;
+  SentAgainFindings found_;
 };
 
 }  // namespace
@@ -230,9 +231,9 @@ SentAgainFindings join_reconnects(Report& earlier, Report& later, const Connecti
   if (j.lacks() && earlier.capture.frames != 0 && later.capture.frames != 0) j.doubt();
   j.number(join, frames);
   j.judge();
-  SentAgainFindings told = j.tell();
+  SentAgainFindings reported = j.report();
   j.add();
-  return told;
+  return reported;
 }
 
 }  // namespace rpcrdma::report

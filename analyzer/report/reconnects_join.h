@@ -12,7 +12,7 @@ namespace rpcrdma::report {
 // What is told of the two together, with the numbers of the whole.
 struct SentAgainFindings {
   std::vector<Finding> findings;
-  std::vector<Withheld> withheld;
+  std::vector<Inconclusive> inconclusive;
 };
 
 // Adds what `later` has for Calls that are sent again to what `earlier` has. Before anything else

@@ -1,4 +1,4 @@
-#include "charts.h"
+#include "text/charts.h"
 
 #include <rpcrdma/plot/terminal.h>
 #include <rpcrdma/report/report_plots.h>

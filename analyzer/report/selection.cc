@@ -15,11 +15,11 @@ constexpr std::uint64_t kMessagesToWait = 256;
 
 }  // namespace
 
-Selection::Selection(filter::Filter filter, rules::Findings::Options told, Decided decided)
+Selection::Selection(filter::Filter filter, rules::Findings::Options recorded, Decided decided)
     : filter_(std::move(filter)),
       late_(filter_.needs_findings()),
       decided_(std::move(decided)),
-      findings_(std::move(told)),
+      findings_(std::move(recorded)),
       fates_(kRemembered) {}
 
 void Selection::attach(const Context& context, const FrameCounts& frames) {
@@ -130,14 +130,14 @@ void Selection::on_merge(const roce::Connection& into, const roce::Connection& f
 }
 
 // What waits for a decision needs the connection to be there.
-void Selection::on_let_go(const roce::Connection& connection) {
+void Selection::on_evict(const roce::Connection& connection) {
   std::erase_if(held_, [&](const Held& held) {
     const std::uint32_t of = held.call.message.connection;
     if (of != connection.index && context_.model->canonical(of) != connection.index) return false;
     release(held);
     return true;
   });
-  findings_.connection_let_go(connection);
+  findings_.connection_evicted(connection);
 }
 
 void Selection::finish() {

@@ -51,7 +51,7 @@ TEST(Selection, OfAllMessagesChangesNothing) {
   }
 }
 
-TEST(Selection, CountsWhatMatchesAndTellsOfAllConnections) {
+TEST(Selection, CountsWhatMatchesAndShowsOfAllConnections) {
   const Report all = report_of("linux-nfs41.pcap");
   const Report r = report_of("linux-nfs41.pcap", "nfs.op == READ");
   EXPECT_EQ(kind(r, model::Kind::kCall), 7U);

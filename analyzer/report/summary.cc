@@ -42,8 +42,8 @@ Connection summarize(const roce::Connection& c, const model::ConnectionModel& m)
   r.speaks = m.speaks;
   r.side = {end_point(c.side[client], m, client), end_point(c.side[1 - client], m, 1 - client)};
   for (std::size_t i = 0; i < 2; ++i) {
-    const bool tells = c.side[i == 0 ? client : 1 - client].reads_told_early;
-    r.side[i].resends_unseen = c.recorded && !tells;
+    const bool traces = c.side[i == 0 ? client : 1 - client].reads_recorded_at_start;
+    r.side[i].resends_unseen = c.recorded && !traces;
   }
   r.roles = m.client_certain ? Roles::kCertain : m.client >= 0 ? Roles::kLikely : Roles::kUnknown;
   r.by_cm = c.setup == roce::Setup::kCm;
@@ -71,7 +71,7 @@ Connection summarize(const roce::Connection& c, const model::ConnectionModel& m)
   r.chunks = m.chunks;
   r.chunk_bytes = m.chunk_bytes;
   r.inline_bytes = m.inline_bytes;
-  r.stray_operations = m.stray_operations;
+  r.unmatched_operations = m.unmatched_operations;
   r.icrc_good = c.icrc_good;
   r.icrc_bad = c.icrc_bad;
   r.first_frame = c.first_frame;

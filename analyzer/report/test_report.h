@@ -71,12 +71,12 @@ inline Report report_with(const std::string& text) {
   f.text = text;
   f.advice = text;
   r.findings.push_back(f);
-  Withheld w;
+  Inconclusive w;
   w.rule = text;
   w.connection = 1;
   w.count = 2;
   w.reason = text;
-  r.withheld.push_back(w);
+  r.inconclusive.push_back(w);
   return r;
 }
 

@@ -58,7 +58,7 @@ class ThreadsOnLongBlocks : public ::testing::Test {
     word(total);
   }
 
-  [[nodiscard]] std::string told_by(unsigned threads) const {
+  [[nodiscard]] std::string reported_by(unsigned threads) const {
     Analysis analysis;
     Pipeline pipeline(analysis, {});
     analysis.set_context({&pipeline.connections(), &pipeline.model()}, &pipeline.frames());
@@ -73,11 +73,11 @@ class ThreadsOnLongBlocks : public ::testing::Test {
   std::string path_;
 };
 
-TEST_F(ThreadsOnLongBlocks, TellTheSame) {
-  const std::string alone = told_by(1);
+TEST_F(ThreadsOnLongBlocks, ShowTheSame) {
+  const std::string alone = reported_by(1);
   EXPECT_NE(alone.find("\"icrc_bad\":0"), std::string::npos);
-  EXPECT_EQ(told_by(2), alone);
-  EXPECT_EQ(told_by(3), alone);
+  EXPECT_EQ(reported_by(2), alone);
+  EXPECT_EQ(reported_by(3), alone);
 }
 
 }  // namespace

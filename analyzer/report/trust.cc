@@ -67,20 +67,20 @@ IcrcSeen icrc_of(const roce::PacketStats& p) {
 // A report that is read may have any number of them.
 template <typename T>
 void add_once(std::vector<T>& list, const T& value) {
-  if (list.size() == kMaxWithheld) return;
+  if (list.size() == kMaxInconclusive) return;
   if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
 }
 
-std::vector<WithheldGroup> withheld_of(const Report& r) {
-  std::map<std::string_view, WithheldGroup> groups;
-  for (const Withheld& w : r.withheld) {
-    WithheldGroup& g = groups[w.reason];
+std::vector<InconclusiveGroup> inconclusive_of(const Report& r) {
+  std::map<std::string_view, InconclusiveGroup> groups;
+  for (const Inconclusive& w : r.inconclusive) {
+    InconclusiveGroup& g = groups[w.reason];
     g.reason = w.reason;
     g.count += w.count;
     add_once<std::string_view>(g.rules, w.rule);
     add_once(g.connections, w.connection);
   }
-  std::vector<WithheldGroup> list;
+  std::vector<InconclusiveGroup> list;
   for (auto& [reason, group] : groups) list.push_back(std::move(group));
   std::stable_sort(list.begin(), list.end(),
                    [](const auto& a, const auto& b) { return a.count > b.count; });
@@ -133,11 +133,11 @@ ReportTrust trust_of(const Report& r) {
   t.joined = joined_of(r);
   t.icrc = icrc_of(c.packets);
   t.damaged = c.file_cut_short || !c.damage.empty();
-  t.withheld = withheld_of(r);
+  t.inconclusive = inconclusive_of(r);
   t.complete = t.gaps.complete() && !t.damaged && c.dropped == 0 && c.cut_short == 0 &&
                c.unread.empty() && c.unknown_link == 0 && order_of(r).amount == 0 &&
                c.packets.icrc_unchecked == 0 && c.packets.lost_capture == 0 &&
-               c.packets.glued == 0 && r.unlisted.connections == 0 &&
+               c.packets.coalesced == 0 && r.unlisted.connections == 0 &&
                r.recording.events.lost == 0 && r.recording.events.missing == 0 &&
                r.recording.events.malformed == 0 && r.recording.events.open_ends == 0 &&
                r.recording.events.left_out == 0;
@@ -167,10 +167,11 @@ std::vector<TrustLine> trust_lines(const Report& r) {
                     events ? fmt::format("{} event{}", c.dropped, c.dropped == 1 ? "" : "s")
                            : packets(c.dropped)));
   }
-  if (p.glued != 0) {
-    add("glued", fmt::format("{}, put together by segmentation offload before the capture point: "
-                             "what is in {} is not looked at",
-                             rules::glued_packets(p.glued), p.glued == 1 ? "it" : "them"));
+  if (p.coalesced != 0) {
+    add("glued",
+        fmt::format("{}, put together by segmentation offload before the capture point: "
+                    "what is in {} is not looked at",
+                    rules::coalesced_packets(p.coalesced), p.coalesced == 1 ? "it" : "them"));
   }
   if (t.gaps.lost.amount != 0) {
     add("lost", fmt::format("{} by the capture, not the network: {}", packets(t.gaps.lost.amount),
@@ -257,8 +258,9 @@ std::vector<TrustLine> trust_lines(const Report& r) {
   }
   switch (t.icrc) {
     case IcrcSeen::kSomeWrong:
-      add("ICRC", fmt::format("{} of {} packets wrong: {}", p.icrc_bad, p.icrc_bad + p.icrc_good,
-                              p.glued == 0 ? "damaged" : "damaged, or short ones put together"));
+      add("ICRC",
+          fmt::format("{} of {} packets wrong: {}", p.icrc_bad, p.icrc_bad + p.icrc_good,
+                      p.coalesced == 0 ? "damaged" : "damaged, or short ones put together"));
       break;
     case IcrcSeen::kAllWrong:
       add("ICRC",
@@ -292,7 +294,7 @@ std::vector<TrustLine> trust_lines(const Report& r) {
         "compared, so RECONNECT, ANSWERED-TWICE and FC-08 may be missing: a report has the first "
         "Calls of some connections, and one of an older version has none");
   }
-  for (const WithheldGroup& g : t.withheld) {
+  for (const InconclusiveGroup& g : t.inconclusive) {
     add("withheld",
         fmt::format("{} judgement{} ({}) on connection{} {}, since {}", g.count,
                     g.count == 1 ? "" : "s", first_of(g.rules),

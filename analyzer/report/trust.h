@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <rpcrdma/report/report.h>
-#include <rpcrdma/rules/trust.h>
+#include <rpcrdma/rules/capture_quality.h>
 
 namespace rpcrdma::report {
 
@@ -23,7 +23,7 @@ enum class IcrcSeen : std::uint8_t {
 [[nodiscard]] const char* icrc_seen_name(IcrcSeen seen);  // "none", "good", "some wrong", ...
 
 // What was not said for one reason.
-struct WithheldGroup {
+struct InconclusiveGroup {
   std::string_view reason;
   std::uint64_t count = 0;
   std::vector<std::string_view> rules;
@@ -35,8 +35,8 @@ struct ReportTrust {
   // Of these, what goes on or ends in a later one of the reports that this was joined from.
   rules::Trust::Gap joined;
   IcrcSeen icrc = IcrcSeen::kNone;
-  bool damaged = false;                 // a file is, or ends within a record
-  std::vector<WithheldGroup> withheld;  // the reason with most of them first
+  bool damaged = false;                         // a file is, or ends within a record
+  std::vector<InconclusiveGroup> inconclusive;  // the reason with most of them first
   // Nothing is missing but what came before the capture.
   bool complete = false;
 };

@@ -43,7 +43,7 @@ TEST(Trust, NamesWhatIsMissing) {
   }
 }
 
-TEST(Trust, TellsThatIcrcsAreNotVisible) {
+TEST(Trust, ShowsThatIcrcsAreNotVisible) {
   Report r = report_of("linux-nfs41.pcap");
   r.capture.packets.icrc_bad = r.capture.packets.icrc_good;
   r.capture.packets.icrc_good = 0;
@@ -54,9 +54,9 @@ TEST(Trust, TellsThatIcrcsAreNotVisible) {
   EXPECT_EQ(trust_of(r).icrc, IcrcSeen::kUnchecked);
 }
 
-TEST(Trust, TellsOfPacketsThatWerePutTogether) {
+TEST(Trust, ShowsOfPacketsThatWerePutTogether) {
   Report r = report_of("linux-nfs41.pcap");
-  r.capture.packets.glued = 30;
+  r.capture.packets.coalesced = 30;
   EXPECT_FALSE(trust_of(r).complete);
   EXPECT_EQ(line(r, "glued"),
             "30 datagrams are longer than any packet, put together by segmentation offload before "
@@ -80,18 +80,18 @@ TEST(Trust, CountsLostPacketsAsTheFindingDoes) {
   }));
 }
 
-TEST(Trust, TellsOfEventsThatCannotBeRead) {
+TEST(Trust, ShowsOfEventsThatCannotBeRead) {
   Report r = report_of("linux-nfs41.pcap");
   r.recording.events.malformed = 2;
   EXPECT_FALSE(trust_of(r).complete);
   EXPECT_TRUE(line(r, "damaged").starts_with("2 events of the recording cannot be read"));
 }
 
-TEST(Trust, TellsOfARecordingThatIsOpenAtItsEnd) {
+TEST(Trust, ShowsOfARecordingThatIsOpenAtItsEnd) {
   Report r = report_of("linux-nfs41.pcap");
   r.recording.events.open_ends = 1;
   EXPECT_FALSE(trust_of(r).complete);
-  EXPECT_TRUE(trust_of(r).withheld.empty());
+  EXPECT_TRUE(trust_of(r).inconclusive.empty());
   EXPECT_EQ(line(r, "open end"),
             "the recording ends without its closing sums: up to a second before the end may be "
             "missing");
@@ -102,9 +102,9 @@ TEST(Trust, TheVerdictHintsAtANetworkThatCouldNotBeJudged) {
   Report r = report_of("linux-nfs41.pcap");
   const std::string healthy = verdict(r).text;
   EXPECT_TRUE(healthy.starts_with("Healthy: "));
-  r.withheld.push_back({{"FC-01", 1, 1, "events are missing"}});
+  r.inconclusive.push_back({{"FC-01", 1, 1, "events are missing"}});
   EXPECT_EQ(verdict(r).text, healthy);
-  r.withheld.push_back({{"RETX-STORM", 1, 1, "how many packets were sent is not told"}});
+  r.inconclusive.push_back({{"RETX-STORM", 1, 1, "how many packets were sent is not told"}});
   r.capture.packets.retransmitted = 66;
   EXPECT_EQ(verdict(r).health, Health::kHealthy);
   EXPECT_TRUE(verdict(r).text.starts_with("Healthy as far as it shows: "));
@@ -120,14 +120,14 @@ TEST(Trust, NamesWhatWasLeftOut) {
   EXPECT_TRUE(line(r, "left out").find(": operation, operation end;") != std::string::npos);
 }
 
-TEST(Trust, GroupsWhatWasWithheldByReason) {
+TEST(Trust, GroupsWhatWasInconclusiveByReason) {
   Report r = report_of("linux-nfs41.pcap");
-  r.withheld.push_back({{"FC-01", 1, 2, "the capture lost packets of the connection"}});
-  r.withheld.push_back({{"FC-02", 1, 3, "the capture lost packets of the connection"}});
-  r.withheld.push_back({{"FC-01", 1, 1, "the capture's clock stepped back"}});
+  r.inconclusive.push_back({{"FC-01", 1, 2, "the capture lost packets of the connection"}});
+  r.inconclusive.push_back({{"FC-02", 1, 3, "the capture lost packets of the connection"}});
+  r.inconclusive.push_back({{"FC-01", 1, 1, "the capture's clock stepped back"}});
   const ReportTrust t = trust_of(r);
-  ASSERT_EQ(t.withheld.size(), 2U);
-  EXPECT_EQ(t.withheld[0].count, 5U);
+  ASSERT_EQ(t.inconclusive.size(), 2U);
+  EXPECT_EQ(t.inconclusive[0].count, 5U);
   EXPECT_EQ(line(r, "withheld"),
             "5 judgements (FC-01, FC-02) on connection 1, since the capture lost packets of the "
             "connection");

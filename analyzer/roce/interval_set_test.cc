@@ -15,7 +15,7 @@ TEST(IntervalSet, JoinsWhatTouches) {
   EXPECT_EQ(s.covered(), 30U);
 }
 
-TEST(IntervalSet, TellsOldFromNew) {
+TEST(IntervalSet, ShowsOldFromNew) {
   IntervalSet s;
   EXPECT_TRUE(s.add(0, 100));
   EXPECT_FALSE(s.add(0, 100));

@@ -139,7 +139,7 @@ struct Packet {
   PacketMeta meta;
   std::uint32_t wire_payload = 0;  // payload bytes on the wire
   bool suspect = false;
-  const void* early = nullptr;  // PreparedPacket::early
+  const void* predecoded = nullptr;  // PreparedPacket::early
 };
 
 // Payload bytes on the wire, pad bytes not counted. `captured` begins at the BTH.
@@ -165,8 +165,8 @@ struct Tracker::Impl {
   // Set up by a REQ whose REP was not seen; the newest last.
   std::vector<ConnectionState*> unanswered;
   // Ports that send good ICRCs, so that a bad one means damage.
-  static constexpr std::size_t kMaxSound = 65536;  // of any more, bad ones count as good
-  tsl::robin_set<capture::Address, AddressHash> sound;
+  static constexpr std::size_t kMaxIcrcTrusted = 65536;  // of any more, bad ones count as good
+  tsl::robin_set<capture::Address, AddressHash> icrc_trusted;
   std::uint64_t held_bytes = 0;     // of memory, of all streams
   std::uint64_t partial_bytes = 0;  // in Stream::buffer, of all streams
   std::vector<std::vector<std::uint8_t>> spare_buffers;
@@ -185,7 +185,7 @@ struct Tracker::Impl {
   void finish(std::int64_t end_ns);
 
   // tracker.cc
-  void note_sound(const capture::Address& port);
+  void note_icrc_trusted(const capture::Address& port);
   FlowRef find_flow(const capture::TransportPacket& t, std::uint32_t qpn);
   void bind_flow(const FlowKey& key, FlowRef ref);
   void unbind(const ConnectionState& c);
@@ -195,9 +195,9 @@ struct Tracker::Impl {
   ConnectionState& new_connection(Setup setup, const PacketMeta& meta);
   void close(ConnectionState& c, State state);
 
-  // let_go.cc
+  // evict.cc
   void make_room();
-  void let_go(ConnectionState& c);
+  void evict(ConnectionState& c);
 
   // pairing.cc
   ConnectionState* find_unanswered(const capture::TransportPacket& t, const Packet& p);

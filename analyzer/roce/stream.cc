@@ -453,7 +453,7 @@ void Tracker::Impl::send_packet(ConnectionState& c, int sender, const Packet& p)
     // SEND Only: no copy.
     s.send.data = roce.payload;
     s.send.complete = roce.payload.size() == p.wire_payload;
-    s.send.early = p.early;
+    s.send.predecoded = p.predecoded;
     s.assembly = Stream::Assembly::kIdle;
     give_send(c, sender);
     return;
@@ -515,7 +515,7 @@ void Tracker::Impl::end_send(ConnectionState& c, int sender, bool complete) {
 void Tracker::Impl::give_send(ConnectionState& c, int sender) {
   const auto side = static_cast<std::size_t>(sender);
   listener.on_send(c, c.stream[side].send);
-  if (listener.worked_ahead(c)) [[unlikely]] {
+  if (listener.had_early_operations(c)) [[unlikely]] {
     ++c.side[side].counters.acknowledged_unseen;
   }
 }

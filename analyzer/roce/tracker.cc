@@ -31,7 +31,7 @@ namespace {
 // The largest path MTU, and more than all headers and the ICRC around such a payload take.
 constexpr std::size_t kLongestPacket = 4096 + 128;
 
-bool glued(const capture::TransportPacket& t) {
+bool coalesced(const capture::TransportPacket& t) {
   return t.wire_length > kLongestPacket;
 }
 
@@ -71,7 +71,7 @@ void decode(PreparedPacket& packet) {
 void prepare(PreparedPacket& packet) {
   decode(packet);
   const capture::TransportPacket& t = packet.transport;
-  if (!packet.decoded || !t.complete() || t.data.size() < 4 || glued(t)) return;
+  if (!packet.decoded || !t.complete() || t.data.size() < 4 || coalesced(t)) return;
   const auto covered = t.data.first(t.data.size() - 4);
   packet.icrc =
       wire::icrc(t.kind, covered, t.bth) == packet.roce.icrc ? IcrcCheck::kGood : IcrcCheck::kBad;
@@ -95,8 +95,8 @@ void Tracker::Impl::packet(const PreparedPacket& prepared) {
     return;
   }
   const capture::TransportPacket& transport = prepared.transport;
-  if (glued(transport)) [[unlikely]] {
-    ++stats.glued;
+  if (coalesced(transport)) [[unlikely]] {
+    ++stats.coalesced;
     return;
   }
   const PacketMeta& meta = prepared.meta;
@@ -117,8 +117,8 @@ void Tracker::Impl::packet(const PreparedPacket& prepared) {
   const auto service = static_cast<wire::Service>(roce.bth.opcode >> 5);
   const wire::OpcodeInfo& info = wire::opcode_info(roce.bth.opcode);
   if (service == wire::Service::kUd && roce.bth.dest_qp == wire::kGsiQp) {
-    if (icrc == IcrcCheck::kBad && sound.contains(transport.src)) return;
-    if (icrc == IcrcCheck::kGood) note_sound(transport.src);
+    if (icrc == IcrcCheck::kBad && icrc_trusted.contains(transport.src)) return;
+    if (icrc == IcrcCheck::kGood) note_icrc_trusted(transport.src);
     cm(transport, roce, meta);
     return;
   }
@@ -132,8 +132,8 @@ void Tracker::Impl::packet(const PreparedPacket& prepared) {
   p.info = &info;
   p.meta = meta;
   p.wire_payload = prepared.wire_payload;
-  p.early = prepared.early;
-  p.suspect = icrc == IcrcCheck::kBad && sound.contains(transport.src);
+  p.predecoded = prepared.predecoded;
+  p.suspect = icrc == IcrcCheck::kBad && icrc_trusted.contains(transport.src);
 
   FlowRef ref = find_flow(transport, roce.bth.dest_qp);
   if (ref.connection == nullptr) {
@@ -165,7 +165,7 @@ void Tracker::Impl::packet(const PreparedPacket& prepared) {
   ConnectionState& c = *ref.connection;
   if (icrc == IcrcCheck::kGood && !c.icrc_was_good[ref.sender]) {
     c.icrc_was_good[ref.sender] = true;
-    note_sound(transport.src);
+    note_icrc_trusted(transport.src);
   }
   c.icrc_good += icrc == IcrcCheck::kGood ? 1 : 0;
   c.icrc_bad += icrc == IcrcCheck::kBad ? 1 : 0;
@@ -211,8 +211,8 @@ void Tracker::Impl::finish(std::int64_t end_ns) {
   });
 }
 
-void Tracker::Impl::note_sound(const capture::Address& port) {
-  if (sound.size() < kMaxSound) sound.insert(port);
+void Tracker::Impl::note_icrc_trusted(const capture::Address& port) {
+  if (icrc_trusted.size() < kMaxIcrcTrusted) icrc_trusted.insert(port);
 }
 
 Tracker::Impl::CacheEntry& Tracker::Impl::cached(const capture::Address& dst, std::uint32_t qpn) {

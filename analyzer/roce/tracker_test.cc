@@ -66,8 +66,8 @@ struct Recorder : Listener {
 };
 
 struct TrackerTest : ::testing::Test {
-  Recorder told;
-  Tracker tracker{told};
+  Recorder recorded;
+  Tracker tracker{recorded};
   Wire net{tracker};
 
   void a(const wire::RocePacket& p, bool damage = false) { net.give(kA, kB, p, damage); }
@@ -97,17 +97,17 @@ struct TrackerTest : ::testing::Test {
 TEST_F(TrackerTest, SendOfOnePacket) {
   const auto data = pattern(61);
   a(packet(Opcode::kSendOnly, kQpB, 100, data));
-  ASSERT_EQ(told.sends.size(), 1U);
-  EXPECT_EQ(told.sends[0].data, data);
-  EXPECT_TRUE(told.sends[0].complete);
+  ASSERT_EQ(recorded.sends.size(), 1U);
+  EXPECT_EQ(recorded.sends[0].data, data);
+  EXPECT_TRUE(recorded.sends[0].complete);
   EXPECT_EQ(tracker.stats().icrc_good, 1U);
 }
 
 TEST_F(TrackerTest, SendOfSeveralPacketsOverThePsnWrap) {
   const auto data = pattern(5 * kMtu + 3);
   send_from_a(0xfffffe, data);
-  ASSERT_EQ(told.sends.size(), 1U);
-  EXPECT_EQ(told.sends[0].data, data);
+  ASSERT_EQ(recorded.sends.size(), 1U);
+  EXPECT_EQ(recorded.sends[0].data, data);
   EXPECT_EQ(tracker.stats().retransmitted, 0U);
   EXPECT_EQ(tracker.stats().lost_capture, 0U);
 }
@@ -136,15 +136,15 @@ TEST_F(TrackerTest, MergesDirectionsThatEvidenceJoinsLater) {
   // A's ACK for B's PSN: the flows are one connection.
   EXPECT_TRUE(tracker.connection(0).merged_away != tracker.connection(1).merged_away);
   b(packet(Opcode::kSendOnly, kQpA, 901, pattern(9)));
-  EXPECT_EQ(told.sends.size(), 3U);
+  EXPECT_EQ(recorded.sends.size(), 3U);
 }
 
 TEST_F(TrackerTest, PairsByWhatTheListenerKnows) {
   a(packet(Opcode::kSendOnly, kQpB, 7, pattern(4)));
-  told.answer = true;
+  recorded.answer = true;
   b(packet(Opcode::kSendOnly, kQpA, 900, pattern(8)));
   EXPECT_EQ(tracker.connection_count(), 1U);
-  EXPECT_EQ(told.sends[1].sender, 1);
+  EXPECT_EQ(recorded.sends[1].sender, 1);
 }
 
 TEST_F(TrackerTest, TwoConnectionsBetweenTheSamePortsStayApart) {
@@ -160,11 +160,11 @@ TEST_F(TrackerTest, TwoConnectionsBetweenTheSamePortsStayApart) {
 TEST_F(TrackerTest, RetransmissionAfterLossOnTheWay) {
   const auto data = pattern(4 * kMtu);
   send_from_a(10, data, {1});  // lost before the capture point
-  EXPECT_TRUE(told.sends.empty());
+  EXPECT_TRUE(recorded.sends.empty());
   b(nak(kQpA, 11));
   for (std::uint32_t i = 1; i < 4; ++i) a(piece(10, data, i, 4));
-  ASSERT_EQ(told.sends.size(), 1U);
-  EXPECT_EQ(told.sends[0].data, data);
+  ASSERT_EQ(recorded.sends.size(), 1U);
+  EXPECT_EQ(recorded.sends[0].data, data);
   EXPECT_EQ(tracker.stats().lost_network, 1U);
   EXPECT_EQ(tracker.stats().retransmitted, 3U);
   EXPECT_EQ(tracker.stats().lost_capture, 0U);
@@ -176,7 +176,7 @@ TEST_F(TrackerTest, GoBackNWithoutANakIsALossToo) {
   const auto data = pattern(4 * kMtu);
   send_from_a(10, data, {1});
   for (std::uint32_t i = 1; i < 4; ++i) a(piece(10, data, i, 4));
-  EXPECT_EQ(told.sends.size(), 1U);
+  EXPECT_EQ(recorded.sends.size(), 1U);
   EXPECT_EQ(tracker.stats().lost_network, 1U);
   EXPECT_EQ(tracker.stats().reordered, 0U);
 }
@@ -184,8 +184,8 @@ TEST_F(TrackerTest, GoBackNWithoutANakIsALossToo) {
 TEST_F(TrackerTest, LatePacketIsReorderingNotLoss) {
   const auto data = pattern(4 * kMtu);
   for (const std::uint32_t i : {0U, 2U, 1U, 3U}) a(piece(10, data, i, 4));
-  ASSERT_EQ(told.sends.size(), 1U);
-  EXPECT_EQ(told.sends[0].data, data);
+  ASSERT_EQ(recorded.sends.size(), 1U);
+  EXPECT_EQ(recorded.sends[0].data, data);
   EXPECT_EQ(tracker.stats().reordered, 1U);
   EXPECT_EQ(tracker.stats().retransmitted, 0U);
 }
@@ -198,16 +198,16 @@ TEST_F(TrackerTest, AcknowledgedButUnseenIsTheCapturesLoss) {
   EXPECT_EQ(tracker.stats().lost_capture, 1U);
   EXPECT_EQ(tracker.stats().lost_network, 0U);
   // The broken SEND is told as incomplete, the next one is whole.
-  ASSERT_EQ(told.sends.size(), 2U);
-  EXPECT_FALSE(told.sends[0].complete);
-  EXPECT_EQ(told.sends[0].data.size(), kMtu);
-  EXPECT_TRUE(told.sends[1].complete);
+  ASSERT_EQ(recorded.sends.size(), 2U);
+  EXPECT_FALSE(recorded.sends[0].complete);
+  EXPECT_EQ(recorded.sends[0].data.size(), kMtu);
+  EXPECT_TRUE(recorded.sends[1].complete);
 }
 
 TEST_F(TrackerTest, DuplicateSendIsTakenOnce) {
   a(packet(Opcode::kSendOnly, kQpB, 10, pattern(20)));
   a(packet(Opcode::kSendOnly, kQpB, 10, pattern(20)));
-  EXPECT_EQ(told.sends.size(), 1U);
+  EXPECT_EQ(recorded.sends.size(), 1U);
   EXPECT_EQ(tracker.stats().retransmitted, 1U);
 }
 
@@ -220,8 +220,8 @@ TEST_F(TrackerTest, WhatASecondPointSeesTooWasNotSentAgain) {
     a(packet(Opcode::kSendOnly, kQpB, 13, pattern(8)));
     b(ack(kQpA, 13, 0x20 | 12));  // RNR
   }
-  EXPECT_EQ(told.sends.size(), 2U);
-  EXPECT_EQ(told.acks.size(), 2U);
+  EXPECT_EQ(recorded.sends.size(), 2U);
+  EXPECT_EQ(recorded.acks.size(), 2U);
   EXPECT_EQ(tracker.stats().retransmitted, 0U);
   EXPECT_EQ(tracker.stats().rnr, 1U);
   EXPECT_EQ(tracker.stats().captured_twice, 6U);
@@ -246,8 +246,8 @@ TEST_F(TrackerTest, WhatOnePointLacksTheOtherHas) {
   net.point = 1;
   send_from_a(10, data);
   b(ack(kQpA, 13));
-  ASSERT_EQ(told.sends.size(), 1U);
-  EXPECT_EQ(told.sends[0].data, data);
+  ASSERT_EQ(recorded.sends.size(), 1U);
+  EXPECT_EQ(recorded.sends[0].data, data);
   EXPECT_EQ(tracker.stats().lost_capture + tracker.stats().lost_network, 0U);
   EXPECT_EQ(tracker.stats().retransmitted, 0U);
 }
@@ -260,11 +260,11 @@ TEST_F(TrackerTest, WriteOfSeveralPackets) {
   a(packet(Opcode::kWriteMiddle, kQpB, 6, bytes.subspan(kMtu, kMtu)));
   a(packet(Opcode::kWriteMiddle, kQpB, 7, bytes.subspan(2 * kMtu, kMtu)));
   a(packet(Opcode::kWriteLast, kQpB, 8, bytes.subspan(3 * kMtu)));
-  ASSERT_EQ(told.ops.size(), 1U);
-  EXPECT_TRUE(told.ops[0].complete);
-  EXPECT_EQ(told.ops[0].bytes, data.size());
-  EXPECT_EQ(told.ops[0].handle, 0xabcU);
-  EXPECT_EQ(told.data, data);
+  ASSERT_EQ(recorded.ops.size(), 1U);
+  EXPECT_TRUE(recorded.ops[0].complete);
+  EXPECT_EQ(recorded.ops[0].bytes, data.size());
+  EXPECT_EQ(recorded.ops[0].handle, 0xabcU);
+  EXPECT_EQ(recorded.data, data);
 }
 
 TEST_F(TrackerTest, WriteWithAPacketThatTheCaptureLostIsIncomplete) {
@@ -273,11 +273,11 @@ TEST_F(TrackerTest, WriteWithAPacketThatTheCaptureLostIsIncomplete) {
   a(with_reth(packet(Opcode::kWriteFirst, kQpB, 5, bytes.first(kMtu)), 0xabc, 0x1000, 3 * kMtu));
   a(packet(Opcode::kWriteLast, kQpB, 7, bytes.subspan(2 * kMtu)));
   b(ack(kQpA, 7));
-  ASSERT_EQ(told.ops.size(), 1U);
-  EXPECT_FALSE(told.ops[0].complete);
-  EXPECT_EQ(told.ops[0].bytes, 2 * kMtu);
+  ASSERT_EQ(recorded.ops.size(), 1U);
+  EXPECT_FALSE(recorded.ops[0].complete);
+  EXPECT_EQ(recorded.ops[0].bytes, 2 * kMtu);
   // The bytes after the hole stand where they belong.
-  EXPECT_TRUE(std::equal(data.begin() + 2 * kMtu, data.end(), told.data.begin() + 2 * kMtu));
+  EXPECT_TRUE(std::equal(data.begin() + 2 * kMtu, data.end(), recorded.data.begin() + 2 * kMtu));
 }
 
 struct ReadTest : TrackerTest {
@@ -296,20 +296,20 @@ struct ReadTest : TrackerTest {
 TEST_F(ReadTest, RequestAndResponses) {
   a(request());
   for (std::uint32_t i = 0; i < 3; ++i) b(answer(i));
-  ASSERT_EQ(told.ops.size(), 1U);
-  EXPECT_EQ(told.ops[0].kind, OpKind::kRead);
-  EXPECT_TRUE(told.ops[0].complete);
-  EXPECT_EQ(told.data, data);
+  ASSERT_EQ(recorded.ops.size(), 1U);
+  EXPECT_EQ(recorded.ops[0].kind, OpKind::kRead);
+  EXPECT_TRUE(recorded.ops[0].complete);
+  EXPECT_EQ(recorded.data, data);
   // The READ took three PSNs.
   a(packet(Opcode::kSendOnly, kQpB, 53, pattern(4)));
-  EXPECT_EQ(told.sends.size(), 1U);
+  EXPECT_EQ(recorded.sends.size(), 1U);
   EXPECT_EQ(tracker.connection_count(), 1U);
 }
 
 TEST_F(ReadTest, PathMtuFoundFromTheNextPsn) {
   a(request());
   a(packet(Opcode::kSendOnly, kQpB, 53, pattern(4)));
-  EXPECT_EQ(told.sends.size(), 1U);
+  EXPECT_EQ(recorded.sends.size(), 1U);
   EXPECT_EQ(connection().path_mtu, kMtu);
 }
 
@@ -317,9 +317,9 @@ TEST_F(ReadTest, PathMtuFoundFromAPsnThatWasHeldBehindIt) {
   a(packet(Opcode::kSendOnly, kQpB, 48, pattern(4)));
   a(request());  // held: the capture lost 49
   a(packet(Opcode::kSendOnly, kQpB, 53, pattern(4)));
-  EXPECT_EQ(told.sends.size(), 1U);
+  EXPECT_EQ(recorded.sends.size(), 1U);
   tracker.finish();
-  EXPECT_EQ(told.sends.size(), 2U);
+  EXPECT_EQ(recorded.sends.size(), 2U);
   EXPECT_EQ(connection().path_mtu, kMtu);
 }
 
@@ -328,7 +328,7 @@ TEST_F(ReadTest, PathMtuFoundWhenTheGapBeforeItIsAcknowledged) {
   a(request());
   a(packet(Opcode::kSendOnly, kQpB, 53, pattern(4)));
   b(ack(kQpA, 49));
-  EXPECT_EQ(told.sends.size(), 2U);
+  EXPECT_EQ(recorded.sends.size(), 2U);
   EXPECT_EQ(connection().path_mtu, kMtu);
 }
 
@@ -337,7 +337,7 @@ TEST_F(ReadTest, ResponsesAgainAreRetransmissions) {
   for (std::uint32_t i = 0; i < 3; ++i) b(answer(i));
   a(request());
   for (std::uint32_t i = 0; i < 3; ++i) b(answer(i));
-  EXPECT_EQ(told.ops.size(), 1U);
+  EXPECT_EQ(recorded.ops.size(), 1U);
   EXPECT_EQ(tracker.stats().retransmitted, 4U);
 }
 
@@ -347,7 +347,7 @@ TEST_F(ReadTest, ResponsesAtASecondPointAreCopies) {
     a(request());
     for (std::uint32_t i = 0; i < 3; ++i) b(answer(i));
   }
-  EXPECT_EQ(told.ops.size(), 1U);
+  EXPECT_EQ(recorded.ops.size(), 1U);
   EXPECT_EQ(tracker.stats().retransmitted, 0U);
   EXPECT_EQ(tracker.stats().captured_twice, 4U);
 }
@@ -359,9 +359,9 @@ TEST_F(ReadTest, LostResponseComesWithASecondRequestFromThere) {
   a(with_reth(packet(Opcode::kReadRequest, kQpB, 51), 0xabc, 0x2000 + kMtu, 2 * kMtu));
   b(answer(1));
   b(answer(2));
-  ASSERT_EQ(told.ops.size(), 1U);
-  EXPECT_TRUE(told.ops[0].complete);
-  EXPECT_EQ(told.data, data);
+  ASSERT_EQ(recorded.ops.size(), 1U);
+  EXPECT_TRUE(recorded.ops[0].complete);
+  EXPECT_EQ(recorded.data, data);
 }
 
 TEST_F(ReadTest, ResponsesWithTooFewBytesAreIrregularAndNoLoss) {
@@ -376,9 +376,9 @@ TEST_F(ReadTest, ResponsesWithTooFewBytesAreIrregularAndNoLoss) {
   EXPECT_EQ(connection().side[1].counters.reads_unseen, 0U);
   EXPECT_EQ(connection().side[1].counters.wrong_response, 1U);
   EXPECT_EQ(connection().side[1].counters.first_irregular, 4U);
-  ASSERT_EQ(told.ops.size(), 1U);
-  EXPECT_FALSE(told.ops[0].complete);
-  EXPECT_EQ(told.ops[0].bytes, 3 * kMtu - 24);
+  ASSERT_EQ(recorded.ops.size(), 1U);
+  EXPECT_FALSE(recorded.ops[0].complete);
+  EXPECT_EQ(recorded.ops[0].bytes, 3 * kMtu - 24);
 }
 
 TEST_F(ReadTest, AnOnlyOfAnotherLengthIsIrregular) {
@@ -390,7 +390,7 @@ TEST_F(ReadTest, AnOnlyOfAnotherLengthIsIrregular) {
   b(ack(kQpA, 52));
   EXPECT_EQ(connection().side[1].counters.reads_unseen, 0U);
   EXPECT_EQ(connection().side[1].counters.wrong_response, 2U);
-  EXPECT_EQ(told.ops.size(), 2U);
+  EXPECT_EQ(recorded.ops.size(), 2U);
 }
 
 TEST_F(ReadTest, OnliesForFirstMiddleAndLastAreAnIllegalSequence) {
@@ -419,7 +419,7 @@ TEST_F(ReadTest, AnsweredAgainFromTheMiddleIsLegal) {
   b(answer(2));
   EXPECT_EQ(connection().side[1].counters.illegal_sequence, 0U);
   EXPECT_EQ(connection().side[1].counters.wrong_response, 0U);
-  EXPECT_TRUE(told.ops.at(0).complete);
+  EXPECT_TRUE(recorded.ops.at(0).complete);
 }
 
 TEST_F(ReadTest, AnAnswerThatTheCaptureLacksIsCountedUntilItComes) {
@@ -434,8 +434,8 @@ TEST_F(ReadTest, AnAnswerThatTheCaptureLacksIsCountedUntilItComes) {
   EXPECT_EQ(connection().side[1].counters.reads_unseen, 1U);
   b(answer(1));
   EXPECT_EQ(connection().side[1].counters.reads_unseen, 0U);
-  ASSERT_EQ(told.ops.size(), 1U);
-  EXPECT_TRUE(told.ops[0].complete);
+  ASSERT_EQ(recorded.ops.size(), 1U);
+  EXPECT_TRUE(recorded.ops[0].complete);
 }
 
 TEST_F(TrackerTest, WriteOfAnotherLengthThanItsRethIsCounted) {
@@ -475,11 +475,11 @@ TEST_F(TrackerTest, FirstPacketThatIsNoPathMtuLongIsCounted) {
 TEST_F(TrackerTest, BadIcrcWaitsForAGoodCopy) {
   a(packet(Opcode::kSendOnly, kQpB, 1, pattern(8)));
   a(packet(Opcode::kSendOnly, kQpB, 2, pattern(8, 1)), true);
-  EXPECT_EQ(told.sends.size(), 1U);
+  EXPECT_EQ(recorded.sends.size(), 1U);
   a(packet(Opcode::kSendOnly, kQpB, 2, pattern(8, 1)));
-  ASSERT_EQ(told.sends.size(), 2U);
-  EXPECT_EQ(told.sends[1].data, pattern(8, 1));
-  EXPECT_FALSE(told.sends[1].suspect);
+  ASSERT_EQ(recorded.sends.size(), 2U);
+  EXPECT_EQ(recorded.sends[1].data, pattern(8, 1));
+  EXPECT_FALSE(recorded.sends[1].suspect);
   EXPECT_EQ(tracker.stats().icrc_bad, 1U);
 }
 
@@ -487,8 +487,8 @@ TEST_F(TrackerTest, BadIcrcThatThePeerAcknowledgedIsDamageInTheCapture) {
   a(packet(Opcode::kSendOnly, kQpB, 1, pattern(8)));
   a(packet(Opcode::kSendOnly, kQpB, 2, pattern(8, 1)), true);
   b(ack(kQpA, 2));
-  ASSERT_EQ(told.sends.size(), 2U);
-  EXPECT_TRUE(told.sends[1].suspect);
+  ASSERT_EQ(recorded.sends.size(), 2U);
+  EXPECT_TRUE(recorded.sends[1].suspect);
 }
 
 // A Call whose PSN was damaged, and the Reply to the copy that came behind it.
@@ -501,13 +501,13 @@ TEST_F(TrackerTest, ThePsnOfABadIcrcIsNotBelievedWhenItsMessageIsAnswered) {
   }
   b(packet(Opcode::kSendOnly, kQpA, 501, pattern(8, 2)));
   a(packet(Opcode::kSendOnly, kQpB, 0x87b, pattern(8, 10)));
-  EXPECT_EQ(told.sends.size(), 12U);
+  EXPECT_EQ(recorded.sends.size(), 12U);
   EXPECT_EQ(connection().side[0].counters.lost_capture, 0U);
   // It shows no gap either.
   EXPECT_EQ(connection().side[0].counters.reordered, 0U);
   EXPECT_EQ(connection().side[0].counters.lost_network, 0U);
   tracker.finish();
-  EXPECT_EQ(told.sends.size(), 12U);
+  EXPECT_EQ(recorded.sends.size(), 12U);
   EXPECT_EQ(connection().side[0].counters.lost_capture, 0U);
 }
 
@@ -518,15 +518,15 @@ TEST_F(TrackerTest, NoGapIsAsLongAsADamagedPsnSays) {
   for (std::uint32_t i = 0; i < 2000; ++i) {
     a(packet(Opcode::kSendOnly, kQpB, 10 + i, pattern(8, i)));
   }
-  EXPECT_EQ(told.sends.front().suspect, false);
-  for (const auto& send : told.sends) EXPECT_FALSE(send.suspect);
+  EXPECT_EQ(recorded.sends.front().suspect, false);
+  for (const auto& send : recorded.sends) EXPECT_FALSE(send.suspect);
   EXPECT_EQ(connection().side[0].counters.lost_capture, 8U);
 }
 
 TEST_F(TrackerTest, WithoutAnyGoodIcrcPacketsAreTakenAsTheyAre) {
   a(packet(Opcode::kSendOnly, kQpB, 1, pattern(8)), true);
   a(packet(Opcode::kSendOnly, kQpB, 2, pattern(8)), true);
-  EXPECT_EQ(told.sends.size(), 2U);
+  EXPECT_EQ(recorded.sends.size(), 2U);
   EXPECT_EQ(tracker.stats().icrc_bad, 2U);
 }
 
@@ -543,7 +543,7 @@ TEST_F(TrackerTest, MiddleWithoutFirstAtTheStartIsAnOrphan) {
   a(packet(Opcode::kSendOnly, kQpB, 3, pattern(8)));
   EXPECT_EQ(connection().side[0].counters.orphans, 2U);
   EXPECT_EQ(connection().side[0].counters.illegal_sequence, 0U);
-  EXPECT_EQ(told.sends.size(), 1U);
+  EXPECT_EQ(recorded.sends.size(), 1U);
 }
 
 TEST_F(TrackerTest, FirstInsideAMessageIsAnIllegalSequence) {
@@ -557,7 +557,7 @@ TEST_F(TrackerTest, AGapThatNobodyExplainsCostsBoundedMemory) {
   for (std::uint32_t psn = 2; psn < 5000; ++psn)
     a(packet(Opcode::kSendOnly, kQpB, psn, pattern(8)));
   // Given up after a bounded number of packets, all of which are used.
-  EXPECT_EQ(told.sends.size(), 4999U);
+  EXPECT_EQ(recorded.sends.size(), 4999U);
   EXPECT_EQ(tracker.stats().lost_capture, 1U);
 }
 
@@ -566,8 +566,8 @@ TEST_F(TrackerTest, AQpnThatComesBackWithOtherPsnsIsAnotherConnection) {
   b(ack(kQpA, 0x100));
   a(packet(Opcode::kSendOnly, kQpB, 0x900000, pattern(8)));  // behind, counted modulo 2^24
   b(ack(kQpA, 0x900000));
-  EXPECT_EQ(told.sends.size(), 2U);
-  EXPECT_EQ(told.closed, 1);
+  EXPECT_EQ(recorded.sends.size(), 2U);
+  EXPECT_EQ(recorded.closed, 1);
   ASSERT_EQ(tracker.connection_count(), 2U);
   EXPECT_EQ(tracker.connection(1).side[0].qpn, kQpA);
   EXPECT_EQ(tracker.stats().retransmitted, 0U);
@@ -579,9 +579,9 @@ TEST_F(TrackerTest, AnAcknowledgementOfWhatWasNeverSentExplainsNothing) {
   b(ack(kQpA, 10));
   b(ack(kQpA, 0x300000));
   a(packet(Opcode::kSendOnly, kQpB, 12, pattern(8)));
-  EXPECT_EQ(told.sends.size(), 1U);  // waits for 11
+  EXPECT_EQ(recorded.sends.size(), 1U);  // waits for 11
   a(packet(Opcode::kSendOnly, kQpB, 11, pattern(8)));
-  EXPECT_EQ(told.sends.size(), 3U);
+  EXPECT_EQ(recorded.sends.size(), 3U);
   EXPECT_EQ(tracker.stats().lost_capture, 0U);
 }
 
@@ -589,11 +589,11 @@ TEST_F(TrackerTest, AHeldMessageThatThePeerAnswersHasArrived) {
   a(packet(Opcode::kSendOnly, kQpB, 10, pattern(8)));
   b(ack(kQpA, 10));
   a(packet(Opcode::kSendOnly, kQpB, 12, pattern(8, 77)));  // the capture lost 11
-  EXPECT_EQ(told.sends.size(), 1U);
+  EXPECT_EQ(recorded.sends.size(), 1U);
   b(packet(Opcode::kSendOnly, kQpA, 500, pattern(8, 77)));  // begins with the same XID
-  ASSERT_EQ(told.sends.size(), 3U);
-  EXPECT_EQ(told.sends[1].sender, 0);
-  EXPECT_EQ(told.sends[2].sender, 1);
+  ASSERT_EQ(recorded.sends.size(), 3U);
+  EXPECT_EQ(recorded.sends[1].sender, 0);
+  EXPECT_EQ(recorded.sends[2].sender, 1);
 }
 
 TEST_F(TrackerTest, AnAcknowledgementThatFitsTwoConnectionsPairsNeither) {
@@ -617,7 +617,7 @@ TEST_F(TrackerTest, ACopyOfTheLatePacketShowsThatItWasNotLost) {
 TEST_F(ReadTest, AnAmbiguousLengthDoesNotFixThePathMtu) {
   a(with_reth(packet(Opcode::kReadRequest, kQpB, 50), 0xabc, 0x2000, 1500));
   a(packet(Opcode::kSendOnly, kQpB, 51, pattern(4)));  // 2048 or 4096
-  EXPECT_EQ(told.sends.size(), 1U);
+  EXPECT_EQ(recorded.sends.size(), 1U);
   EXPECT_EQ(connection().path_mtu, 0U);
 }
 
@@ -626,9 +626,9 @@ TEST_F(ReadTest, AResponseProvesThatItsRequestArrived) {
   b(ack(kQpA, 48));
   a(request());  // held: the capture lost 49
   for (std::uint32_t i = 0; i < 3; ++i) b(answer(i));
-  ASSERT_EQ(told.ops.size(), 1U);
-  EXPECT_TRUE(told.ops[0].complete);
-  EXPECT_EQ(told.data, data);
+  ASSERT_EQ(recorded.ops.size(), 1U);
+  EXPECT_TRUE(recorded.ops[0].complete);
+  EXPECT_EQ(recorded.data, data);
   EXPECT_EQ(tracker.stats().lost_capture, 1U);
 }
 
@@ -640,17 +640,17 @@ TEST_F(ReadTest, ADamagedResponseWaitsForAGoodCopy) {
   damaged.payload = wrong;
   b(damaged, true);
   b(answer(2));
-  EXPECT_TRUE(told.ops.empty());
+  EXPECT_TRUE(recorded.ops.empty());
   b(answer(1));
-  ASSERT_EQ(told.ops.size(), 1U);
-  EXPECT_EQ(told.data, data);
+  ASSERT_EQ(recorded.ops.size(), 1U);
+  EXPECT_EQ(recorded.data, data);
 }
 
 TEST_F(TrackerTest, IcrcsOfOnePortDoNotJudgeThoseOfTheOther) {
   a(packet(Opcode::kSendOnly, kQpB, 1, pattern(8)));
   b(ack(kQpA, 1), true);  // this port's are not final at the capture point
   b(packet(Opcode::kSendOnly, kQpA, 900, pattern(8)), true);
-  EXPECT_EQ(told.sends.size(), 2U);
+  EXPECT_EQ(recorded.sends.size(), 2U);
   EXPECT_EQ(tracker.connection_count(), 1U);
 }
 
@@ -658,8 +658,8 @@ TEST_F(TrackerTest, FinishGivesOutWhatIsHeldAndCloses) {
   a(packet(Opcode::kSendOnly, kQpB, 0, pattern(8)));
   a(packet(Opcode::kSendOnly, kQpB, 2, pattern(8)));
   tracker.finish();
-  EXPECT_EQ(told.sends.size(), 2U);
-  EXPECT_EQ(told.closed, 1);
+  EXPECT_EQ(recorded.sends.size(), 2U);
+  EXPECT_EQ(recorded.closed, 1);
 }
 
 struct CmTest : TrackerTest {
@@ -702,7 +702,7 @@ struct CmTest : TrackerTest {
   }
 };
 
-TEST_F(CmTest, AfterALostRepTheRtuTellsThatThereWasOne) {
+TEST_F(CmTest, AfterALostRepTheRtuShowsThatThereWasOne) {
   req(1, kQpA, 7000);
   rtu(1, 9);
   a(packet(Opcode::kSendOnly, kQpB, 200'000, pattern(8)));
@@ -710,7 +710,7 @@ TEST_F(CmTest, AfterALostRepTheRtuTellsThatThereWasOne) {
   ASSERT_EQ(tracker.connection_count(), 1U);
   EXPECT_EQ(connection().side[1].qpn, kQpB);
   EXPECT_EQ(connection().state, State::kOpen);
-  EXPECT_EQ(told.sends.size(), 2U);
+  EXPECT_EQ(recorded.sends.size(), 2U);
 }
 
 TEST_F(CmTest, OfTwoLostRepsNothingIsGuessed) {
@@ -741,7 +741,7 @@ TEST_F(CmTest, TheFirstPacketOfASideIsMissed) {
   b(packet(Opcode::kSendOnly, kQpA, 5001, pattern(8)));
   EXPECT_EQ(connection().side[0].counters.lost_capture, 0U);
   EXPECT_EQ(connection().side[1].counters.lost_capture, 1U);
-  EXPECT_EQ(told.sends.size(), 2U);
+  EXPECT_EQ(recorded.sends.size(), 2U);
 }
 
 TEST_F(CmTest, WhatIsLeftOutBehindTheSetUpIsNoLoss) {
@@ -752,7 +752,7 @@ TEST_F(CmTest, WhatIsLeftOutBehindTheSetUpIsNoLoss) {
   b(ack(kQpA, 5900));
   b(packet(Opcode::kSendOnly, kQpA, 7777, pattern(8)));
   ASSERT_EQ(tracker.connection_count(), 1U);
-  EXPECT_EQ(told.sends.size(), 2U);
+  EXPECT_EQ(recorded.sends.size(), 2U);
   EXPECT_EQ(tracker.stats().lost_capture, 0U);
   // From there on packets that are missing are missed again.
   a(packet(Opcode::kSendOnly, kQpB, 5903, pattern(8)));
@@ -810,11 +810,11 @@ TEST_F(CmTest, TrafficThatGoesOnAfterTheEndIsAConnection) {
   dreq(1, 9, kQpB);
   b(ack(kQpA, 100));
   b(packet(Opcode::kSendOnly, kQpA, 200, pattern(8)));  // was on its way
-  EXPECT_EQ(told.sends.size(), 1U);
+  EXPECT_EQ(recorded.sends.size(), 1U);
   EXPECT_EQ(tracker.connection_count(), 1U);
   for (std::uint32_t i = 0; i < 100; ++i) a(packet(Opcode::kSendOnly, kQpB, 101 + i, pattern(8)));
   EXPECT_EQ(tracker.connection_count(), 2U);
-  EXPECT_GT(told.sends.size(), 80U);
+  EXPECT_GT(recorded.sends.size(), 80U);
 }
 
 }  // namespace

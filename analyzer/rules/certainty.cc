@@ -1,7 +1,7 @@
 // A rule about what is outstanding rests on every message before. Where one is missing, cut short
 // before its direction shows, or damaged, what follows cannot be told for certain; the same goes
 // for chunk lists and the handles in them.
-#include "checks.h"
+#include "checks/checks.h"
 
 namespace rpcrdma::rules {
 
@@ -22,9 +22,9 @@ bool direction_guessed(const model::Message& m) {
 
 }  // namespace
 
-void note_certainty(const model::Message& m, const Scene& scene) {
-  ConnectionHistory& h = scene.history;
-  const bool unseen = scene.model.sends != scene.model.messages;
+void note_certainty(const model::Message& m, const CheckContext& context) {
+  ConnectionHistory& h = context.history;
+  const bool unseen = context.model.sends != context.model.messages;
   const bool unread = m.kind == model::Kind::kMalformed;
   if (h.sends_unsure == nullptr && (unseen || direction_guessed(m))) h.sends_unsure = kCut;
   if (h.messages_unsure == nullptr) h.messages_unsure = unread ? kUnread : h.sends_unsure;
@@ -41,26 +41,27 @@ void note_certainty(const model::Message& m, const Scene& scene) {
   }
 }
 
-const char* lists_unsure(const Scene& scene) {
-  const bool unseen = scene.model.sends != scene.model.messages;
-  return scene.history.lists_unsure != nullptr ? scene.history.lists_unsure
-         : unseen                              ? kCut
-                                               : nullptr;
+const char* lists_unsure(const CheckContext& context) {
+  const bool unseen = context.model.sends != context.model.messages;
+  return context.history.lists_unsure != nullptr ? context.history.lists_unsure
+         : unseen                                ? kCut
+                                                 : nullptr;
 }
 
 // What the damaged message itself breaks is told, with a mark that it was damaged.
-void note_damage(const model::Message& m, const Scene& scene) {
+void note_damage(const model::Message& m, const CheckContext& context) {
   if (!m.suspect) return;
-  ConnectionHistory& h = scene.history;
+  ConnectionHistory& h = context.history;
   for (const char** unsure : {&h.sends_unsure, &h.messages_unsure, &h.lists_unsure}) {
     if (*unsure == nullptr) *unsure = kDamaged;
   }
 }
 
-const char* unheard(std::size_t side, std::uint64_t by, const Scene& scene) {
-  const roce::Side& s = scene.connection.side[side];
-  const std::uint64_t first = scene.history.first_message[side];
-  return s.cm.seen || scene.connection.recorded || (first != 0 && first < by) ? nullptr : kUnheard;
+const char* unheard(std::size_t side, std::uint64_t by, const CheckContext& context) {
+  const roce::Side& s = context.connection.side[side];
+  const std::uint64_t first = context.history.first_message[side];
+  return s.cm.seen || context.connection.recorded || (first != 0 && first < by) ? nullptr
+                                                                                : kUnheard;
 }
 
 void note_joined(ConnectionHistory& h) {

@@ -1,6 +1,6 @@
-#include "checks.h"
-#include "diagnoses.h"
-#include "refused_calls.h"
+#include "checks/checks.h"
+#include "diagnoses/diagnoses.h"
+#include "diagnoses/refused_calls.h"
 
 #include <memory>
 #include <optional>
@@ -13,8 +13,8 @@ namespace rpcrdma::rules {
 
 namespace {
 
-bool later_dialect(const Scene& scene) {
-  return scene.model.dialect != wire::Dialect::kDraft02;
+bool later_dialect(const CheckContext& context) {
+  return context.model.dialect != wire::Dialect::kDraft02;
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ struct Checker::Impl {
 
   History history;
 
-  [[nodiscard]] Scene scene(const model::Message& m) {
+  [[nodiscard]] CheckContext context(const model::Message& m) {
     return {findings,
             connections->connection(m.connection),
             model->connection(m.connection),
@@ -47,10 +47,10 @@ struct Checker::Impl {
             history};
   }
   // Of no message. Null where nothing was said on the connection yet.
-  [[nodiscard]] std::optional<Scene> scene(const roce::Connection& c) {
+  [[nodiscard]] std::optional<CheckContext> context(const roce::Connection& c) {
     ConnectionHistory* h = history.find(c.index);
     if (h == nullptr) return std::nullopt;
-    return Scene{findings, c, model->connection(c.index), false, *h, history};
+    return CheckContext{findings, c, model->connection(c.index), false, *h, history};
   }
 
   // A connection that was set up, or refused, and on which nothing was said: it was for
@@ -99,7 +99,7 @@ Handover Checker::handover() const {
 }
 
 void Checker::leave_out(const model::Message& call) {
-  impl_->diagnoses.beginnings().leave_out(call.connection, call.frame);
+  impl_->diagnoses.first_calls().leave_out(call.connection, call.frame);
 }
 
 // Of the later dialects of version 2 there are no rules here: what was said about the connection's
@@ -110,60 +110,60 @@ void Checker::on_message(const model::Message& m, const model::Call* call) {
     bool& known = impl_->remembered[m.connection].later_dialect;
     if (!known) {
       impl_->findings.take_back(connection);
-      impl_->diagnoses.beginnings().drop(m.connection);
+      impl_->diagnoses.first_calls().drop(m.connection);
     }
     known = true;
     impl_->findings.message_seen(connection);
     return;
   }
   const bool known_again = impl_->diagnoses.message(m, call);
-  const Scene scene = impl_->scene(m);
-  note_certainty(m, scene);
-  if (!scene.history.begun) check_private_data(scene);
+  const CheckContext context = impl_->context(m);
+  note_certainty(m, context);
+  if (!context.history.begun) check_private_data(context);
   Impl::Remembered& r = impl_->remembered[m.connection];
-  check_message(m, call, scene, impl_->scratch);
-  check_answers(m, call, scene, r.answers);
-  check_deprecated(m, call, scene, r.agreed);
-  const bool within_credit = check_credits(m, call, scene);
-  check_negotiation(m, within_credit, scene);
-  check_refused(m, within_credit, scene);
-  check_send_length(m, call, scene);
-  check_reverse(m, scene);
-  check_invalidation(m, call, scene);
+  check_message(m, call, context, impl_->scratch);
+  check_answers(m, call, context, r.answers);
+  check_deprecated(m, call, context, r.agreed);
+  const bool within_credit = check_credits(m, call, context);
+  check_negotiation(m, within_credit, context);
+  check_refused(m, within_credit, context);
+  check_send_length(m, call, context);
+  check_reverse(m, context);
+  check_invalidation(m, call, context);
   if (m.kind == model::Kind::kCall && call != nullptr) {
-    check_shared_memory(*call, scene);
-    check_sent_again(*call, known_again, scene);
+    check_shared_memory(*call, context);
+    check_sent_again(*call, known_again, context);
   }
-  note_damage(m, scene);
-  note_breach(m, scene);
-  impl_->findings.message_seen(scene.connection);
+  note_damage(m, context);
+  note_violation(m, context);
+  impl_->findings.message_seen(context.connection);
 }
 
 void Checker::on_identified(const model::Call& call) {
   if (model::later_dialect(call.message)) return;
-  const Scene scene = impl_->scene(call.message);
-  check_identified_xid(call, scene);
-  check_identified_program(call, scene);
-  check_identified_arguments(call, scene, impl_->scratch);
-  note_breach(call.message, scene);
+  const CheckContext context = impl_->context(call.message);
+  check_identified_xid(call, context);
+  check_identified_program(call, context);
+  check_identified_arguments(call, context, impl_->scratch);
+  note_violation(call.message, context);
 }
 
 void Checker::on_call_end(const model::Call& call, const model::Message* answer) {
   if (answer != nullptr) impl_->refused_calls.answered(call, *answer);
-  const Scene scene = impl_->scene(call.message);
-  if (later_dialect(scene)) return;
-  note_end(call, scene.history);
-  check_unidentified(call, scene);
-  note_breach(call.message, scene);
+  const CheckContext context = impl_->context(call.message);
+  if (later_dialect(context)) return;
+  note_end(call, context.history);
+  check_unidentified(call, context);
+  note_violation(call.message, context);
   if (answer != nullptr) {
-    check_bytes_written(*answer, call, scene, impl_->scratch);
-    check_bytes_read(*answer, call, scene);
+    check_bytes_written(*answer, call, context, impl_->scratch);
+    check_bytes_read(*answer, call, context);
   }
-  remember_segments(call, answer, scene);
-  check_reverse_end(call, answer, scene);
-  remember_lost_call(call, scene);
+  remember_segments(call, answer, context);
+  check_reverse_end(call, answer, context);
+  remember_lost_call(call, context);
   impl_->diagnoses.call_end(call, answer);
-  note_call_end(call, answer, scene, impl_->remembered[call.message.connection].answers);
+  note_call_end(call, answer, context, impl_->remembered[call.message.connection].answers);
 }
 
 void Checker::on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
@@ -187,19 +187,19 @@ void Checker::on_merge(const roce::Connection& into, const roce::Connection& fro
 }
 
 void Checker::on_close(const roce::Connection& connection) {
-  const auto scene = impl_->scene(connection);
-  if (scene) check_packets(*scene);
-  if (scene && !later_dialect(*scene)) {
-    check_reconnect_end(*scene);
-    if (Begun* begun = impl_->diagnoses.beginnings().find(connection.index)) {
-      begun->unsure = Findings::obstacle(RuleId::kFc08, renamed_evidence(*scene));
+  const auto context = impl_->context(connection);
+  if (context) check_packets(*context);
+  if (context && !later_dialect(*context)) {
+    check_reconnect_end(*context);
+    if (Begun* begun = impl_->diagnoses.first_calls().find(connection.index)) {
+      begun->unsure = Findings::inconclusive_reason(RuleId::kFc08, renamed_evidence(*context));
     }
-    check_answers_at_close(*scene, impl_->remembered[connection.index].answers);
+    check_answers_at_close(*context, impl_->remembered[connection.index].answers);
   }
-  if (!scene) impl_->check_silent(connection);
+  if (!context) impl_->check_silent(connection);
   impl_->remembered.erase(connection.index);
   const bool departed = impl_->diagnoses.close(connection, impl_->history.find(connection.index));
-  if (departed && scene) pass_over_lost_calls(*scene);
+  if (departed && context) pass_over_lost_calls(*context);
   impl_->refused_calls.close(connection);
   impl_->findings.connection_closed(connection);
   impl_->history.forget(connection.index);
@@ -209,29 +209,29 @@ void Checker::on_time(std::int64_t now_ns) {
   impl_->diagnoses.time(now_ns, impl_->history);
 }
 
-void Checker::on_let_go(const roce::Connection& connection) {
-  impl_->refused_calls.let_go(connection);
-  impl_->findings.connection_let_go(connection);
+void Checker::on_evict(const roce::Connection& connection) {
+  impl_->refused_calls.evict(connection);
+  impl_->findings.connection_evicted(connection);
 }
 
 void Checker::on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                          std::uint32_t psn, const roce::PacketMeta& meta) {
   impl_->diagnoses.refusal(connection, sender, aeth, psn, meta);
-  const auto scene = impl_->scene(connection);
+  const auto context = impl_->context(connection);
   constexpr auto kSequenceError = static_cast<std::uint8_t>(wire::NakCode::kPsnSequence);
-  if (scene && aeth.is_nak() && aeth.value() != kSequenceError) {
-    scene->history.note_cause(static_cast<std::size_t>(1 - sender), UINT64_MAX);
+  if (context && aeth.is_nak() && aeth.value() != kSequenceError) {
+    context->history.note_cause(static_cast<std::size_t>(1 - sender), UINT64_MAX);
   }
-  if (scene && aeth.is_nak()) {
-    note_refused(1 - sender, static_cast<wire::NakCode>(aeth.value()), psn, *scene);
+  if (context && aeth.is_nak()) {
+    note_refused(1 - sender, static_cast<wire::NakCode>(aeth.value()), psn, *context);
   }
   if (!aeth.is_rnr()) return;
-  if (scene && !later_dialect(*scene)) check_rnr(sender, psn, meta.frame, *scene);
+  if (context && !later_dialect(*context)) check_rnr(sender, psn, meta.frame, *context);
 }
 
 void Checker::on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
                                 const roce::PacketMeta& meta) {
-  if (connection.recorded) impl_->diagnoses.told_again(connection, sender, count, meta);
+  if (connection.recorded) impl_->diagnoses.reported_again(connection, sender, count, meta);
 }
 
 void Checker::on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
@@ -241,18 +241,18 @@ void Checker::on_sent_again(const roce::Connection& connection, int sender, std:
 
 void Checker::on_operation(const roce::Connection& connection, const roce::Operation& op,
                            const model::Call* call, std::uint32_t segment) {
-  const auto scene = impl_->scene(connection);
-  if (scene) impl_->diagnoses.worked(connection, op, false);
-  if (scene) note_operation(op, call, segment, *scene);
-  if (scene && !later_dialect(*scene)) check_operation(op, call, segment, *scene);
+  const auto context = impl_->context(connection);
+  if (context) impl_->diagnoses.worked(connection, op, false);
+  if (context) note_operation(op, call, segment, *context);
+  if (context && !later_dialect(*context)) check_operation(op, call, segment, *context);
 }
 
 void Checker::on_operation_end(const roce::Connection& connection, const roce::Operation& op,
                                const model::Call* call, std::uint32_t segment) {
   (void)segment;
-  const auto scene = impl_->scene(connection);
-  if (scene) impl_->diagnoses.worked(connection, op, true);
-  if (scene && !later_dialect(*scene)) check_operation_end(op, call, *scene);
+  const auto context = impl_->context(connection);
+  if (context) impl_->diagnoses.worked(connection, op, true);
+  if (context && !later_dialect(*context)) check_operation_end(op, call, *context);
 }
 
 }  // namespace rpcrdma::rules

@@ -19,7 +19,7 @@ namespace {
 
 // Different findings that are kept; what a hostile capture can make is without end.
 constexpr std::size_t kMaxFindings = 4096;
-constexpr std::size_t kMaxWithheld = 1024;
+constexpr std::size_t kMaxInconclusive = 1024;
 // Breaches of one connection that wait, and for how many more messages.
 constexpr std::size_t kMaxPending = 64;
 constexpr std::uint64_t kMessagesToWait = 32;
@@ -31,7 +31,7 @@ const char* const kOrder =
     "the capture shows acknowledgements or RDMA operations before what they are for: that is "
     "missing, or out of order";
 const char* const kOneDirection = "packets of one direction are not in the capture";
-const char* const kNoBeginning = "the set-up of the connection is not in the capture";
+const char* const kSetupUnseen = "the set-up of the connection is not in the capture";
 const char* const kClock = "the capture's clock stepped back";
 const char* const kEventsLost = "the recording lacks events of the connection";
 const char* const kOperationsUnseen =
@@ -127,18 +127,18 @@ struct Findings::Impl {
   std::array<std::uint64_t, 3> omitted{};
   std::map<std::uint32_t, Connection> waiting;  // only connections on which something waits
   std::size_t waiting_count = 0;                // breaches, of all of them
-  std::array<Breach, 2> latest_breach;          // by side
+  std::array<Violation, 2> latest_violation;    // by side
   std::vector<Finding> list;
-  std::vector<Withheld> withheld;
+  std::vector<Inconclusive> inconclusive;
 
   // Why a breach that was found when the connection had missed `losses` cannot be told; null: it
   // can.
-  static const char* obstacle(const Rule& r, const Evidence& e, std::uint64_t losses) {
+  static const char* inconclusive_reason(const Rule& r, const Evidence& e, std::uint64_t losses) {
     const roce::Connection* c = e.connection;
     if (c == nullptr) return nullptr;
     if (e.unsure != nullptr) return e.unsure;
     const int needs = r.needs | e.needs;
-    if ((needs & kBeginning) != 0 && !setup_seen(*c)) return kNoBeginning;
+    if ((needs & kSetupSeen) != 0 && !setup_seen(*c)) return kSetupUnseen;
     if ((needs & kBothDirections) != 0 && !roce::both_directions_seen(*c)) return kOneDirection;
     if ((needs & kOperations) != 0 && e.side >= 0 &&
         c->side[static_cast<std::size_t>(e.side)].operations_unseen) {
@@ -152,12 +152,12 @@ struct Findings::Impl {
     return nullptr;
   }
 
-  void withhold(const Rule& r, const Evidence& e, const char* why) {
+  void mark_inconclusive(const Rule& r, const Evidence& e, const char* why) {
     const auto key = std::tuple(e.connection->index, r.id, why);
     const auto it = held_back.find(key);
     if (it != held_back.end()) {
       ++it->second;
-    } else if (held_back.size() < kMaxWithheld) {
+    } else if (held_back.size() < kMaxInconclusive) {
       held_back.emplace(key, 1);
     }
   }
@@ -178,10 +178,10 @@ struct Findings::Impl {
     if (damaged || doubted) {
       p.evidence.at_most = std::min(p.evidence.at_most, Level::kWarning);
     }
-    if (const char* why = obstacle(r, p.evidence, p.losses)) {
-      withhold(r, p.evidence, why);
+    if (const char* why = inconclusive_reason(r, p.evidence, p.losses)) {
+      mark_inconclusive(r, p.evidence, why);
     } else {
-      tell(
+      report(
           r, p.evidence, [&] { return p.text; }, p.advice);
     }
     if (options.on_settled) options.on_settled(p.evidence);
@@ -196,7 +196,7 @@ struct Findings::Impl {
     return it == index.end() ? nullptr : &kept[it->second].finding;
   }
 
-  void tell(const Rule& r, const Evidence& e, const Text& text, const char* advice) {
+  void report(const Rule& r, const Evidence& e, const Text& text, const char* advice) {
     Severity severity = severity_of(std::min(r.level(options.profile), e.at_most));
     // Bytes that came with a wrong ICRC are not what the sender sent.
     if (e.suspect && severity == Severity::kError) severity = Severity::kWarning;
@@ -208,7 +208,7 @@ struct Findings::Impl {
     const Key key = key_of(r, e);
     const auto it = index.find(key);
     Finding* f = nullptr;
-    if (e.course != Course::kFound) {
+    if (e.phase != ReportPhase::kFound) {
       if (it == index.end()) return;  // it was withheld when it was found, or is one too many
       sum_up(kept[it->second].finding, e, text);
     } else if (it != index.end()) {
@@ -283,41 +283,44 @@ void Findings::attach(const roce::Connections& connections, const model::Model& 
 Profile Findings::profile() const {
   return impl_->options.profile;
 }
-bool Findings::tells_sums() const {
-  return impl_->options.tell_sums;
+bool Findings::has_sums() const {
+  return impl_->options.emit_sums;
 }
 
-const Breach& Findings::latest_breach(std::size_t side) const {
-  return impl_->latest_breach[side];
+const Violation& Findings::latest_violation(std::size_t side) const {
+  return impl_->latest_violation[side];
 }
-Level Findings::level(const Breach& breach) const {
-  return std::min(breach.rule->level(impl_->options.profile), breach.evidence.at_most);
+Level Findings::level(const Violation& violation) const {
+  return std::min(violation.rule->level(impl_->options.profile), violation.evidence.at_most);
 }
-bool Findings::certain(const Breach& breach) const {
-  const Evidence& e = breach.evidence;
-  return !e.suspect && Impl::obstacle(*breach.rule, e, model::losses(*e.connection)) == nullptr;
+bool Findings::certain(const Violation& violation) const {
+  const Evidence& e = violation.evidence;
+  return !e.suspect &&
+         Impl::inconclusive_reason(*violation.rule, e, model::losses(*e.connection)) == nullptr;
 }
 
 void Findings::add(RuleId id, const Evidence& e, const Text& text, const char* advice) {
   const Rule& r = rule(id);
   if (r.level(impl_->options.profile) == Level::kOff) return;
   if (e.message != 0 && e.side >= 0) {
-    Breach& latest = impl_->latest_breach[static_cast<std::size_t>(e.side)];
-    const Breach now{&r, e};
+    Violation& latest = impl_->latest_violation[static_cast<std::size_t>(e.side)];
+    const Violation now{&r, e};
     if (latest.evidence.message != e.message || level(latest) < level(now)) latest = now;
   }
   // What is judged by the time that has passed waits for nothing more: it may be that nothing
   // comes.
   if (e.span.since_ns != 0) {
-    const char* const why =
-        e.course == Course::kFound ? Impl::obstacle(r, e, model::losses(*e.connection)) : nullptr;
-    if (why != nullptr) return impl_->withhold(r, e, why);
-    return impl_->tell(r, e, text, advice);
+    const char* const why = e.phase == ReportPhase::kFound
+                                ? Impl::inconclusive_reason(r, e, model::losses(*e.connection))
+                                : nullptr;
+    if (why != nullptr) return impl_->mark_inconclusive(r, e, why);
+    return impl_->report(r, e, text, advice);
   }
   constexpr int kWaits = kLossFree | kLossFreeCall | kBothDirections;
   if (e.connection == nullptr || ((r.needs | e.needs) & kWaits) == 0) {
-    if (const char* why = Impl::obstacle(r, e, 0)) return impl_->withhold(r, e, why);
-    return impl_->tell(r, e, text, advice);
+    if (const char* why = Impl::inconclusive_reason(r, e, 0))
+      return impl_->mark_inconclusive(r, e, why);
+    return impl_->report(r, e, text, advice);
   }
   const std::uint64_t losses = model::losses(*e.connection);
   Impl::Pending pending{id, e, text(), advice, losses, 0, impl_->calls_of_doubted(e)};
@@ -334,8 +337,9 @@ void Findings::add(RuleId id, const Evidence& e, const Text& text, const char* a
   if (impl_->options.on_pending) impl_->options.on_pending(e);
 }
 
-const char* Findings::obstacle(RuleId id, const Evidence& e) {
-  return Impl::obstacle(rule(id), e, e.connection == nullptr ? 0 : model::losses(*e.connection));
+const char* Findings::inconclusive_reason(RuleId id, const Evidence& e) {
+  return Impl::inconclusive_reason(rule(id), e,
+                                   e.connection == nullptr ? 0 : model::losses(*e.connection));
 }
 
 void Findings::restate(RuleId id, const Evidence& e, const Text& text, const char* advice) {
@@ -348,11 +352,11 @@ void Findings::withdraw(RuleId id, const Evidence& e) {
   if (Finding* const f = impl_->find(id, e)) f->count = 0;
 }
 
-void Findings::repeat(const Occurrence& told) {
+void Findings::repeat(const Occurrence& reported) {
   const std::string_view clause =
-      told.evidence.of != 0 ? without_share(told.text) : std::string_view(told.text);
-  impl_->tell(
-      told.rule, told.evidence, [&] { return std::string(clause); }, told.advice);
+      reported.evidence.of != 0 ? without_share(reported.text) : std::string_view(reported.text);
+  impl_->report(
+      reported.rule, reported.evidence, [&] { return std::string(clause); }, reported.advice);
 }
 
 void Findings::message_seen(const roce::Connection& connection) {
@@ -419,7 +423,7 @@ void Findings::take_back(const roce::Connection& connection) {
   }
 }
 
-void Findings::connection_let_go(const roce::Connection& connection) {
+void Findings::connection_evicted(const roce::Connection& connection) {
   connection_closed(connection);
   for (auto at = impl_->index.lower_bound({connection.index, RuleId{}, INT_MIN, 0});
        at != impl_->index.end() && std::get<0>(at->first) == connection.index; ++at) {
@@ -460,7 +464,7 @@ void Findings::Impl::finish() {
   sort_by_place(list, [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
   for (const auto& [key, count] : held_back) {
     const auto& [connection, id, reason] = key;
-    withheld.push_back({rule(id).name, connection + 1, count, reason});
+    inconclusive.push_back({rule(id).name, connection + 1, count, reason});
   }
 }
 
@@ -470,8 +474,8 @@ const std::vector<Finding>& Findings::list() const {
 std::vector<Finding> Findings::take_list() {
   return std::move(impl_->list);
 }
-const std::vector<Withheld>& Findings::withheld() const {
-  return impl_->withheld;
+const std::vector<Inconclusive>& Findings::inconclusive() const {
+  return impl_->inconclusive;
 }
 const std::array<std::uint64_t, 3>& Findings::omitted() const {
   return impl_->omitted;

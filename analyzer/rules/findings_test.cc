@@ -131,18 +131,18 @@ TEST_F(FindingsTest, WhatNeedsWholeDataWaits) {
   f.connection_closed(connection);
   f.finish();
   EXPECT_TRUE(f.list().empty());
-  ASSERT_EQ(f.withheld().size(), 1U);
-  EXPECT_EQ(f.withheld()[0].rule, rule(kNeedsWholeData).name);
-  EXPECT_EQ(f.withheld()[0].connection, 1U);
-  EXPECT_NE(f.withheld()[0].reason.find("lost"), std::string::npos);
+  ASSERT_EQ(f.inconclusive().size(), 1U);
+  EXPECT_EQ(f.inconclusive()[0].rule, rule(kNeedsWholeData).name);
+  EXPECT_EQ(f.inconclusive()[0].connection, 1U);
+  EXPECT_NE(f.inconclusive()[0].reason.find("lost"), std::string::npos);
 }
 
-TEST_F(FindingsTest, WhatNeedsWholeDataIsToldWhenThereIsNoLoss) {
+TEST_F(FindingsTest, WhatNeedsWholeDataIsReportedWhenThereIsNoLoss) {
   Findings& f = make();
   f.add(kNeedsWholeData, at(1), kText);
   f.finish();
   EXPECT_EQ(f.list().size(), 1U);
-  EXPECT_TRUE(f.withheld().empty());
+  EXPECT_TRUE(f.inconclusive().empty());
 }
 
 // A loss long after a breach says nothing against it, where the rule needs only its own Call.
@@ -161,8 +161,8 @@ TEST_F(FindingsTest, OneDirectionIsNotEnoughForBoth) {
   f.add(kNeedsWholeData, at(1), kText);
   f.finish();
   EXPECT_TRUE(f.list().empty());
-  ASSERT_EQ(f.withheld().size(), 1U);
-  EXPECT_NE(f.withheld()[0].reason.find("direction"), std::string::npos);
+  ASSERT_EQ(f.inconclusive().size(), 1U);
+  EXPECT_NE(f.inconclusive()[0].reason.find("direction"), std::string::npos);
 }
 
 // Whoever holds a message back for what is pending is told when it no longer is.
@@ -204,10 +204,10 @@ TEST_F(FindingsTest, WhatWaitsIsBoundedOverAllConnections) {
             kConnections);
 }
 
-TEST_F(FindingsTest, WhatIsFoundOfOneThatIsLetGoKeepsItsName) {
+TEST_F(FindingsTest, WhatIsFoundOfOneThatIsEvictedKeepsItsName) {
   Findings& f = make();
   f.add(kNeedsNothing, at(1), kText);
-  f.connection_let_go(connection);
+  f.connection_evicted(connection);
   f.finish();
   ASSERT_EQ(f.list().size(), 1U);
   EXPECT_EQ(f.list()[0].connection, 1U);
@@ -253,7 +253,7 @@ TEST_F(FindingsTest, AShareIsStatedWithTheLatestClause) {
   EXPECT_EQ(f.list()[0].of, 9U);
 }
 
-TEST_F(FindingsTest, WhatIsWithdrawnIsNotListed) {
+TEST_F(FindingsTest, WhatIsInvalidatedIsNotListed) {
   Findings& f = make();
   Evidence e = at(1);
   e.of = 1;

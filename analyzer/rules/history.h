@@ -109,7 +109,7 @@ struct SideHistory {
 // A message for which its receiver may end the connection.
 struct Cause {
   std::uint64_t message = 0;  // model::Message::id; 0: there was none
-  Breach breach;              // of a rule, by this message; or of none that is told
+  Violation violation;        // of a rule, by this message; or of none that is told
 };
 
 // Memory that a Call offered and that its RPC's end took back.

@@ -56,7 +56,7 @@ const char* where_name(Where where) {
       return "endpoint";
     case kDiagnosis:
       return "diagnosis";
-    case kHabit:
+    case kImplementationQuirk:
       return "habit";
     case kCaptureItself:
       return "capture";

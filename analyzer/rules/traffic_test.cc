@@ -30,9 +30,9 @@ std::string accusations(const Traffic& traffic) {
   std::string text;
   for (const Finding& f : findings.list()) {
     const Rule* broken = find_rule(f.rule);
-    const bool told = broken != nullptr && (broken->where == Where::kDiagnosis ||
-                                            broken->where == Where::kCaptureItself);
-    if (f.severity == Severity::kNote || told) continue;
+    const bool reported = broken != nullptr && (broken->where == Where::kDiagnosis ||
+                                                broken->where == Where::kCaptureItself);
+    if (f.severity == Severity::kNote || reported) continue;
     text +=
         f.rule + " " + std::string(severity_name(f.severity)) + " " + f.peer + ": " + f.text + "\n";
   }

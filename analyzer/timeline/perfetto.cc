@@ -121,7 +121,7 @@ class Perfetto final : public Format {
     no_credits(id_of(c), connections_[c.index], time_ns);
   }
 
-  void let_go(std::uint32_t connection) override { connections_.erase(connection); }
+  void evict(std::uint32_t connection) override { connections_.erase(connection); }
 
   void credits(const model::Credits& credits, const Origin& origin, std::int64_t time_ns) override {
     Caller& caller = connections_[origin.connection].caller[origin.caller];
@@ -148,7 +148,7 @@ class Perfetto final : public Format {
     if (shown) show(ended, caller, row);
   }
 
-  void stray_operation(const roce::Connection& c, const roce::Operation& op) override {
+  void unmatched_operation(const roce::Connection& c, const roce::Operation& op) override {
     trace_.instant(
         connection_track(c),
         op.kind == roce::OpKind::kRead ? "RDMA Read of no Call" : "RDMA Write of no Call",

@@ -85,7 +85,7 @@ TEST(Perfetto, DirectionsHaveRowsOfTheirOwn) {
 }
 
 // Which side is the client is found out while a Call is outstanding.
-TEST(Perfetto, RowsAreNamedAnew) {
+TEST(Perfetto, RowsAreNamedAgain) {
   Written w(make_perfetto);
   Origin known = testing::kOfClient;
   model::Call first = call(1, 0);
@@ -182,7 +182,7 @@ TEST(Perfetto, AFilterLeavesNoSlice) {
   EXPECT_EQ(row_of(trace, trace.calls[0]), "forward Calls 1");
 }
 
-TEST(Perfetto, CountersTellChanges) {
+TEST(Perfetto, CountersShowChanges) {
   Written w(make_perfetto);
   const model::Credits ledger{32, 16, 2};
   w->credits(ledger, testing::kOfClient, kStart + 1000);

@@ -119,7 +119,7 @@ class Qlog final : public Format {
     finish();
   }
 
-  void let_go(std::uint32_t connection) override { ledgers_.erase(connection); }
+  void evict(std::uint32_t connection) override { ledgers_.erase(connection); }
 
   void message(const model::Message& m, const Origin& origin) override {
     event("rpcrdma:message", origin.id(), m.time_ns);
@@ -141,7 +141,8 @@ class Qlog final : public Format {
 
   void credits(const model::Credits& credits, const Origin& origin, std::int64_t time_ns) override {
     Ledger& known = ledgers_[origin.connection][origin.caller];
-    if (known.told && known.requested == credits.requested && known.granted == credits.granted) {
+    if (known.recorded && known.requested == credits.requested &&
+        known.granted == credits.granted) {
       return;
     }
     known = {true, credits.requested, credits.granted};
@@ -204,7 +205,7 @@ class Qlog final : public Format {
     finish();
   }
 
-  void stray_operation(const roce::Connection& c, const roce::Operation& op) override {
+  void unmatched_operation(const roce::Connection& c, const roce::Operation& op) override {
     event("rpcrdma:operation", id_of(c), op.last_ns);
     json_.field("kind", op.kind == roce::OpKind::kRead ? "read" : "write");
     json_.field("sender", op.initiator);
@@ -257,7 +258,7 @@ class Qlog final : public Format {
  private:
   // Of a ledger what a message says.
   struct Ledger {
-    bool told = false;
+    bool recorded = false;
     std::uint32_t requested = 0;
     std::uint32_t granted = 0;
   };

@@ -37,7 +37,7 @@ TEST(Qlog, Header) {
 }
 
 // Section 4.4: a flow is told where nobody's is.
-TEST(Qlog, AnEndpointTellsWhichItIs) {
+TEST(Qlog, AnEndpointShowsWhichItIs) {
   const auto vantage_point = [](Vantage vantage) {
     Written w(make_qlog, vantage);
     return read_sequence(w.text()).at(0)["trace"]["vantage_point"];
@@ -88,15 +88,15 @@ TEST(Qlog, ACallFromBeginningToEnd) {
   EXPECT_EQ(ended["parts"]["last_operation_to_reply"], 0.003);
 }
 
-TEST(Qlog, CreditsAreToldWhenALimitChanges) {
+TEST(Qlog, CreditsAreReportedWhenALimitChanges) {
   Written w(make_qlog);
   w->credits({32, 16, 1}, kOfClient, kStart);
   w->credits({32, 16, 2}, kOfClient, kStart);
   w->credits({32, 8, 2}, kOfClient, kStart);
-  const std::vector<json> told = data_of(read_sequence(w.text()), "credits_updated");
-  ASSERT_EQ(told.size(), 2U);
-  EXPECT_EQ(told[0]["granted"], 16);
-  EXPECT_EQ(told[1]["granted"], 8);
+  const std::vector<json> recorded = data_of(read_sequence(w.text()), "credits_updated");
+  ASSERT_EQ(recorded.size(), 2U);
+  EXPECT_EQ(recorded[0]["granted"], 16);
+  EXPECT_EQ(recorded[1]["granted"], 8);
 }
 
 TEST(Qlog, PrivateData) {
@@ -106,10 +106,10 @@ TEST(Qlog, PrivateData) {
   data.send_code = 3;
   w->private_data(w.connection(), 0, &data, kStart);
   w->private_data(w.connection(), 1, nullptr, kStart);
-  const std::vector<json> told = data_of(read_sequence(w.text()), "private_data");
-  EXPECT_EQ(told.at(0)["send_size"], 4096);
-  EXPECT_EQ(told.at(0)["remote_invalidation"], true);
-  EXPECT_EQ(told.at(1), json({{"sender", 1}, {"present", false}}));
+  const std::vector<json> recorded = data_of(read_sequence(w.text()), "private_data");
+  EXPECT_EQ(recorded.at(0)["send_size"], 4096);
+  EXPECT_EQ(recorded.at(0)["remote_invalidation"], true);
+  EXPECT_EQ(recorded.at(1), json({{"sender", 1}, {"present", false}}));
 }
 
 }  // namespace

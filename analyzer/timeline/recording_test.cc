@@ -38,7 +38,7 @@ TraceBuilder recording(bool active) {
   t.begin();
   trace::Connection connection = trace_reader::testing::plain_connection();
   connection.active = active ? 1 : 0;
-  trace_reader::testing::tell_plain_connection(t, 7, connection);
+  trace_reader::testing::emit_plain_connection(t, 7, connection);
   return t.end();
 }
 
@@ -50,14 +50,14 @@ std::vector<json> records_of(const std::vector<json>& records, const std::string
   return found;
 }
 
-TEST(TimelineOfARecording, QlogTellsPrivateDataOfBothSidesAndWhoTells) {
+TEST(TimelineOfARecording, QlogShowsPrivateDataOfBothSidesAndWhoShows) {
   for (const bool active : {true, false}) {
     const auto records = testing::read_sequence(export_as(make_qlog, recording(active)));
     EXPECT_EQ(records.at(0)["trace"]["vantage_point"]["type"], active ? "client" : "server");
-    const std::vector<json> told = records_of(records, "rpcrdma:private_data");
-    ASSERT_EQ(told.size(), 2U);
+    const std::vector<json> recorded = records_of(records, "rpcrdma:private_data");
+    ASSERT_EQ(recorded.size(), 2U);
     for (std::size_t side = 0; side < 2; ++side) {
-      const json& data = told[side]["data"];
+      const json& data = recorded[side]["data"];
       EXPECT_EQ(data["sender"], side);
       EXPECT_EQ(data["send_size"], 4096);
       EXPECT_EQ(data["receive_size"], 4096);
@@ -66,7 +66,7 @@ TEST(TimelineOfARecording, QlogTellsPrivateDataOfBothSidesAndWhoTells) {
   }
 }
 
-TEST(TimelineOfARecording, PerfettoTellsPrivateDataOfBothSides) {
+TEST(TimelineOfARecording, PerfettoShowsPrivateDataOfBothSides) {
   const testing::Trace trace = testing::read_trace(export_as(make_perfetto, recording(true)));
   std::set<std::string> senders;
   for (const json& e : trace.instants) {
@@ -76,7 +76,7 @@ TEST(TimelineOfARecording, PerfettoTellsPrivateDataOfBothSides) {
 }
 
 // Nobody knows whether it would have had any.
-TEST(TimelineOfARecording, OfAConnectionThatNeverWasNoPrivateDataAreTold) {
+TEST(TimelineOfARecording, OfAConnectionThatNeverWasNoPrivateDataAreReported) {
   TraceBuilder t;
   t.begin();
   trace::ConnectionEnd end;
@@ -84,7 +84,7 @@ TEST(TimelineOfARecording, OfAConnectionThatNeverWasNoPrivateDataAreTold) {
   end.reject_reason = 28;
   end.active = 1;
   end.port = 20049;
-  t.tell(7, end).end();
+  t.emit(7, end).end();
   const auto records = testing::read_sequence(export_as(make_qlog, t));
   EXPECT_EQ(records_of(records, "rpcrdma:connection_opened").size(), 1U);
   EXPECT_TRUE(records_of(records, "rpcrdma:private_data").empty());

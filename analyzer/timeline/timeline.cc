@@ -35,13 +35,13 @@ std::int64_t opened_ns(const roce::Connection& c) {
 }
 
 // Its endpoint told of it, and had both QPs. One that never was established tells of none.
-bool told_whole(const roce::Connection& c) {
+bool is_complete(const roce::Connection& c) {
   return c.recorded && (c.side[0].qpn_known || c.side[1].qpn_known);
 }
 
 Vantage vantage_of(const roce::Connection& c, int client) {
   if (!c.recorded) return Vantage::kNetwork;
-  const int local = c.side[0].reads_told_early ? 0 : 1;
+  const int local = c.side[0].reads_recorded_at_start ? 0 : 1;
   // Until messages tell, the one who connects is the client.
   return local == std::max(client, 0) ? Vantage::kClient : Vantage::kServer;
 }
@@ -90,8 +90,8 @@ struct Timeline::Impl {
   struct Connection {
     const roce::Connection* connection = nullptr;
     bool opened = false;
-    int client = -1;             // as the format knows it
-    std::array<bool, 2> told{};  // what the side told at the set-up
+    int client = -1;                 // as the format knows it
+    std::array<bool, 2> recorded{};  // what the side told at the set-up
   };
 
   // To be told of what happens at a time.
@@ -125,8 +125,8 @@ struct Timeline::Impl {
   }
 
   // What a side told when the connection was set up; once.
-  void tell_private_data(Connection& c, std::size_t side, std::int64_t time_ns) {
-    if (std::exchange(c.told[side], true)) return;
+  void add_private_data(Connection& c, std::size_t side, std::int64_t time_ns) {
+    if (std::exchange(c.recorded[side], true)) return;
     const model::ConnectionModel& m = context.model->connection(c.connection->index);
     at(time_ns).private_data(*c.connection, static_cast<int>(side),
                              m.has_private_data[side] ? &m.private_data[side] : nullptr, time_ns);
@@ -155,7 +155,7 @@ struct Timeline::Impl {
 
   void found(const rules::Occurrence& o) {
     const rules::Evidence& e = o.evidence;
-    if (e.course != rules::Course::kFound) return;  // it stands where it was found
+    if (e.phase != rules::ReportPhase::kFound) return;  // it stands where it was found
     Found f{o, 0, nullptr, time_of(e)};
     if (e.connection != nullptr) {
       f.connection_id = context.connection_id(e.connection->index);
@@ -261,7 +261,7 @@ void Timeline::on_cm(const roce::Connection* connection, int sender, const wire:
   Impl& t = *impl_;
   if (connection != nullptr && (std::holds_alternative<wire::CmReq>(mad.message) ||
                                 std::holds_alternative<wire::CmRep>(mad.message))) {
-    t.tell_private_data(t.followed(*connection), static_cast<std::size_t>(sender), meta.time_ns);
+    t.add_private_data(t.followed(*connection), static_cast<std::size_t>(sender), meta.time_ns);
   }
   t.checker.on_cm(connection, sender, mad, meta);
 }
@@ -277,8 +277,8 @@ void Timeline::on_open(const roce::Connection& connection) {
   std::exchange(c.opened, true) ? format.changed(connection, c.client, time_ns)
                                 : format.opened(connection, c.client, time_ns);
   // No CM message of a recording tells it.
-  if (told_whole(connection)) {
-    for (std::size_t side = 0; side < 2; ++side) t.tell_private_data(c, side, time_ns);
+  if (is_complete(connection)) {
+    for (std::size_t side = 0; side < 2; ++side) t.add_private_data(c, side, time_ns);
   }
   t.checker.on_open(connection);
 }
@@ -298,10 +298,10 @@ void Timeline::on_time(std::int64_t now_ns) {
   impl_->checker.on_time(now_ns);
 }
 
-void Timeline::on_let_go(const roce::Connection& connection) {
-  impl_->checker.on_let_go(connection);
-  if (impl_->selection) impl_->selection->on_let_go(connection);
-  impl_->format.let_go(connection.index);
+void Timeline::on_evict(const roce::Connection& connection) {
+  impl_->checker.on_evict(connection);
+  if (impl_->selection) impl_->selection->on_evict(connection);
+  impl_->format.evict(connection.index);
   impl_->connections.erase(connection.index);
 }
 
@@ -333,7 +333,7 @@ void Timeline::on_operation_end(const roce::Connection& connection, const roce::
   if (call == nullptr) {
     // Without RPC-over-RDMA it is no concern of ours.
     if (t.context.model->connection(connection.index).speaks == model::Speaks::kRpc) {
-      t.at(op.last_ns).stray_operation(connection, op);
+      t.at(op.last_ns).unmatched_operation(connection, op);
     }
   } else if (!t.selection) {
     t.at(op.last_ns).operation(*call, chunk_operation(op, *call, segment), t.origin(call->message));

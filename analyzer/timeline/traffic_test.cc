@@ -182,11 +182,11 @@ TEST(Traffic, EveryOperationIsThere) {
   }
   EXPECT_GT(operations, 50U);
   EXPECT_EQ(trace.operations.size(), operations);
-  std::uint64_t told = 0;
+  std::uint64_t recorded = 0;
   for (const json& r : testing::read_sequence(export_as(make_qlog, traffic).text)) {
-    if (r.value("name", "") == "rpcrdma:operation") ++told;
+    if (r.value("name", "") == "rpcrdma:operation") ++recorded;
   }
-  EXPECT_EQ(told, operations);
+  EXPECT_EQ(recorded, operations);
 }
 
 // Reads of one Call overlap in this traffic: those are abreast, in rows of their own.

@@ -13,16 +13,16 @@ using trace::EventType;
 using wire::Bytes;
 
 // Fields of one struct, each where it stands.
-template <typename Told>
+template <typename Recorded>
 class Fields {
  public:
   Fields(const Event& event, decode::Sink& sink)
-      : told(trace::read_event<Told>(event.view).value_or(Told{})),
+      : recorded(trace::read_event<Recorded>(event.view).value_or(Recorded{})),
         event_(event),
         sink_(sink),
-        tail_at_(sizeof(trace::EventHeader) + event.view.fixed.size()) {}
+        payload_at_(sizeof(trace::EventHeader) + event.view.fixed.size()) {}
 
-  const Told told;
+  const Recorded recorded;
 
   template <typename T>
   void number(FieldId id, const T& field, const char* name = nullptr) {
@@ -63,20 +63,20 @@ class Fields {
   }
 
   // Of the tail, without what stands at its end.
-  [[nodiscard]] std::size_t tail_bytes_before(std::size_t end) const {
-    const std::size_t all = event_.view.tail.size();
+  [[nodiscard]] std::size_t payload_bytes_before(std::size_t end) const {
+    const std::size_t all = event_.view.payload.size();
     return all - std::min(all, end);
   }
   // `length` bytes of the tail from `at` on, as far as it has them.
-  void tail_text(FieldId id, std::size_t at = 0, std::size_t length = SIZE_MAX) {
-    const Bytes part = tail(at, length);
+  void payload_text(FieldId id, std::size_t at = 0, std::size_t length = SIZE_MAX) {
+    const Bytes part = payload(at, length);
     if (part.empty()) return;
-    sink_.text(id, tail_at_ + at, part.size(),
+    sink_.text(id, payload_at_ + at, part.size(),
                {reinterpret_cast<const char*>(part.data()), part.size()});
   }
-  void tail_bytes(FieldId id, std::size_t at = 0, std::size_t length = SIZE_MAX) {
-    const Bytes part = tail(at, length);
-    if (!part.empty()) sink_.bytes(id, tail_at_ + at, part.size(), part);
+  void payload_bytes(FieldId id, std::size_t at = 0, std::size_t length = SIZE_MAX) {
+    const Bytes part = payload(at, length);
+    if (!part.empty()) sink_.bytes(id, payload_at_ + at, part.size(), part);
   }
 
  private:
@@ -84,190 +84,191 @@ class Fields {
   [[nodiscard]] std::size_t offset_of(const T& field) const {
     return sizeof(trace::EventHeader) +
            static_cast<std::size_t>(reinterpret_cast<const char*>(&field) -
-                                    reinterpret_cast<const char*>(&told));
+                                    reinterpret_cast<const char*>(&recorded));
   }
-  [[nodiscard]] Bytes tail(std::size_t at, std::size_t length) const {
-    const Bytes all = event_.view.tail;
+  [[nodiscard]] Bytes payload(std::size_t at, std::size_t length) const {
+    const Bytes all = event_.view.payload;
     at = std::min(at, all.size());
     return all.subspan(at, std::min(length, all.size() - at));
   }
 
   const Event& event_;
   decode::Sink& sink_;
-  std::size_t tail_at_;
+  std::size_t payload_at_;
 };
 
 void fields(Fields<trace::Endpoint> f) {
-  f.tail_text(FieldId::kTraceName, 0, f.told.name_bytes);
-  f.tail_text(FieldId::kTraceRole, f.told.name_bytes);
-  f.number(FieldId::kTraceProcess, f.told.process);
-  f.known(FieldId::kTraceSince, f.told.since);
-  f.number(FieldId::kTraceFormat, f.told.format);
-  if (f.told.left_out != 0) {
-    f.text(FieldId::kTraceLeftOut, f.told.left_out, type_names(f.told.left_out));
+  f.payload_text(FieldId::kTraceName, 0, f.recorded.name_bytes);
+  f.payload_text(FieldId::kTraceRole, f.recorded.name_bytes);
+  f.number(FieldId::kTraceProcess, f.recorded.process);
+  f.known(FieldId::kTraceSince, f.recorded.since);
+  f.number(FieldId::kTraceFormat, f.recorded.format);
+  if (f.recorded.left_out != 0) {
+    f.text(FieldId::kTraceLeftOut, f.recorded.left_out, type_names(f.recorded.left_out));
   }
 }
 
 void fields(Fields<trace::Connection> f) {
-  f.address(FieldId::kTraceLocal, f.told.local);
-  f.known(FieldId::kTraceLocalQpn, f.told.local_qpn);
-  f.address(FieldId::kTracePeer, f.told.peer);
-  f.known(FieldId::kTracePeerQpn, f.told.peer_qpn);
-  f.number(FieldId::kTracePort, f.told.port);
-  f.number(FieldId::kTraceActive, f.told.active);
-  f.known(FieldId::kVersion, f.told.version);
-  f.number(FieldId::kTraceInlineSend, f.told.inline_send);
-  f.number(FieldId::kTraceInlineReceive, f.told.inline_receive);
-  f.number(FieldId::kTraceResponderResources, f.told.responder_resources);
-  f.number(FieldId::kTraceInitiatorDepth, f.told.initiator_depth);
-  f.number(FieldId::kTraceSeesPeer, f.told.sees_peer_operations);
-  f.number(FieldId::kTraceToldAnew, f.told.told_anew);
-  if (f.told.told_anew != 0) f.began();
-  f.tail_bytes(FieldId::kTracePrivateSent, 0, f.told.sent_private_data);
-  f.tail_bytes(FieldId::kTracePrivateReceived, f.told.sent_private_data);
+  f.address(FieldId::kTraceLocal, f.recorded.local);
+  f.known(FieldId::kTraceLocalQpn, f.recorded.local_qpn);
+  f.address(FieldId::kTracePeer, f.recorded.peer);
+  f.known(FieldId::kTracePeerQpn, f.recorded.peer_qpn);
+  f.number(FieldId::kTracePort, f.recorded.port);
+  f.number(FieldId::kTraceActive, f.recorded.active);
+  f.known(FieldId::kVersion, f.recorded.version);
+  f.number(FieldId::kTraceInlineSend, f.recorded.inline_send);
+  f.number(FieldId::kTraceInlineReceive, f.recorded.inline_receive);
+  f.number(FieldId::kTraceResponderResources, f.recorded.responder_resources);
+  f.number(FieldId::kTraceInitiatorDepth, f.recorded.initiator_depth);
+  f.number(FieldId::kTraceSeesPeer, f.recorded.sees_peer_operations);
+  f.number(FieldId::kTraceReplayed, f.recorded.replayed);
+  if (f.recorded.replayed != 0) f.began();
+  f.payload_bytes(FieldId::kTracePrivateSent, 0, f.recorded.sent_private_data);
+  f.payload_bytes(FieldId::kTracePrivateReceived, f.recorded.sent_private_data);
 }
 
 void fields(Fields<trace::ConnectionEnd> f) {
-  f.by(f.told.side);
-  f.number(FieldId::kTraceEstablished, f.told.established);
-  f.number(FieldId::kTraceFailed, f.told.failed);
-  f.known(FieldId::kTraceRejectReason, f.told.reject_reason);
-  if (f.told.peer != decltype(f.told.peer){}) {
-    f.address(FieldId::kTracePeer, f.told.peer);
-    f.number(FieldId::kTracePort, f.told.port);
-    f.number(FieldId::kTraceActive, f.told.active);
+  f.by(f.recorded.side);
+  f.number(FieldId::kTraceEstablished, f.recorded.established);
+  f.number(FieldId::kTraceFailed, f.recorded.failed);
+  f.known(FieldId::kTraceRejectReason, f.recorded.reject_reason);
+  if (f.recorded.peer != decltype(f.recorded.peer){}) {
+    f.address(FieldId::kTracePeer, f.recorded.peer);
+    f.number(FieldId::kTracePort, f.recorded.port);
+    f.number(FieldId::kTraceActive, f.recorded.active);
   }
-  const std::size_t reason = f.tail_bytes_before(f.told.private_data);
-  f.tail_text(FieldId::kTraceReason, 0, reason);
-  f.tail_bytes(f.told.side == 0 ? FieldId::kTracePrivateSent : FieldId::kTracePrivateReceived,
-               reason);
+  const std::size_t reason = f.payload_bytes_before(f.recorded.private_data);
+  f.payload_text(FieldId::kTraceReason, 0, reason);
+  f.payload_bytes(
+      f.recorded.side == 0 ? FieldId::kTracePrivateSent : FieldId::kTracePrivateReceived, reason);
 }
 
 void fields(Fields<trace::Message> f) {
-  f.by(f.told.side);
-  f.number(FieldId::kSendLength, f.told.length);
-  if (f.told.has_invalidate != 0) f.number(FieldId::kInvalidatedHandle, f.told.invalidate);
+  f.by(f.recorded.side);
+  f.number(FieldId::kSendLength, f.recorded.length);
+  if (f.recorded.has_invalidate != 0) f.number(FieldId::kInvalidatedHandle, f.recorded.invalidate);
 }
 
-template <typename Told>
-void transfer(Fields<Told>& f) {
-  f.by(f.told.side);
-  f.text(FieldId::kOpKind, f.told.kind,
-         f.told.kind == trace::Transfer::kRead ? "RDMA READ" : "RDMA WRITE");
+template <typename Recorded>
+void transfer(Fields<Recorded>& f) {
+  f.by(f.recorded.side);
+  f.text(FieldId::kOpKind, f.recorded.kind,
+         f.recorded.kind == trace::Transfer::kRead ? "RDMA READ" : "RDMA WRITE");
 }
 
 void fields(Fields<trace::Operation> f) {
   transfer(f);
-  f.number(FieldId::kOpHandle, f.told.handle);
-  f.number(FieldId::kOpOffset, f.told.offset);
-  f.number(FieldId::kOpLength, f.told.length);
-  f.known(FieldId::kXid, f.told.xid);
-  f.number(FieldId::kTraceId, f.told.id);
+  f.number(FieldId::kOpHandle, f.recorded.handle);
+  f.number(FieldId::kOpOffset, f.recorded.offset);
+  f.number(FieldId::kOpLength, f.recorded.length);
+  f.known(FieldId::kXid, f.recorded.xid);
+  f.number(FieldId::kTraceId, f.recorded.id);
 }
 
 void fields(Fields<trace::OperationEnd> f) {
   transfer(f);
-  f.number(FieldId::kTraceStatus, f.told.status);
-  f.number(FieldId::kOpBytes, f.told.length);
-  f.number(FieldId::kTraceId, f.told.id);
+  f.number(FieldId::kTraceStatus, f.recorded.status);
+  f.number(FieldId::kOpBytes, f.recorded.length);
+  f.number(FieldId::kTraceId, f.recorded.id);
 }
 
-void fields(Fields<trace::Expose> f) {
-  f.number(FieldId::kSegmentHandle, f.told.handle);
-  f.number(FieldId::kSegmentLength, f.told.length);
-  f.number(FieldId::kSegmentOffset, f.told.offset);
-  f.known(FieldId::kXid, f.told.xid);
-  f.number(FieldId::kTraceAccess, f.told.access);
+void fields(Fields<trace::Advertise> f) {
+  f.number(FieldId::kSegmentHandle, f.recorded.handle);
+  f.number(FieldId::kSegmentLength, f.recorded.length);
+  f.number(FieldId::kSegmentOffset, f.recorded.offset);
+  f.known(FieldId::kXid, f.recorded.xid);
+  f.number(FieldId::kTraceAccess, f.recorded.access);
 }
 
-void fields(Fields<trace::Withdraw> f) {
-  f.by(f.told.side);
-  f.number(FieldId::kSegmentHandle, f.told.handle);
+void fields(Fields<trace::Invalidate> f) {
+  f.by(f.recorded.side);
+  f.number(FieldId::kSegmentHandle, f.recorded.handle);
 }
 
 void fields(Fields<trace::Receives> f) {
-  f.number(FieldId::kTracePosted, f.told.posted);
-  f.number(FieldId::kTracePostedTotal, f.told.total);
+  f.number(FieldId::kTracePosted, f.recorded.posted);
+  f.number(FieldId::kTracePostedTotal, f.recorded.total);
 }
 
 void fields(Fields<trace::Credits> f) {
-  f.by(f.told.side);
-  f.number(FieldId::kCreditRequested, f.told.requested);
-  if (trace::has_limit_as_grant(f.told)) {
-    f.number(FieldId::kTraceCreditLimit, f.told.granted);
+  f.by(f.recorded.side);
+  f.number(FieldId::kCreditRequested, f.recorded.requested);
+  if (trace::has_limit_as_grant(f.recorded)) {
+    f.number(FieldId::kTraceCreditLimit, f.recorded.granted);
   } else {
-    f.number(FieldId::kCreditGranted, f.told.granted);
-    f.known(FieldId::kTraceCreditLimit, f.told.limit);
+    f.number(FieldId::kCreditGranted, f.recorded.granted);
+    f.known(FieldId::kTraceCreditLimit, f.recorded.limit);
   }
-  f.number(FieldId::kCreditInUse, f.told.in_use);
-  f.number(FieldId::kTraceWaiting, f.told.waiting);
-  f.known(FieldId::kTraceInUseMost, f.told.in_use_most);
+  f.number(FieldId::kCreditInUse, f.recorded.in_use);
+  f.number(FieldId::kTraceWaiting, f.recorded.waiting);
+  f.known(FieldId::kTraceInUseMost, f.recorded.in_use_most);
 }
 
 void fields(Fields<trace::CreditWait> f) {
-  f.number(FieldId::kXid, f.told.xid);
-  f.text(FieldId::kTraceWait, f.told.begun, f.told.begun != 0 ? "begins" : "ends");
+  f.number(FieldId::kXid, f.recorded.xid);
+  f.text(FieldId::kTraceWait, f.recorded.begun, f.recorded.begun != 0 ? "begins" : "ends");
 }
 
 void fields(Fields<trace::Call> f) {
-  f.by(f.told.side);
-  f.number(FieldId::kXid, f.told.xid);
-  if (f.told.program == 0) return;
-  f.number(FieldId::kRpcProgram, f.told.program,
-           decode::program_name(f.told.program, f.told.version, f.told.procedure));
-  f.number(FieldId::kRpcProgramVersion, f.told.version);
-  f.number(FieldId::kRpcProcedure, f.told.procedure,
-           decode::procedure_name(f.told.program, f.told.version, f.told.procedure));
+  f.by(f.recorded.side);
+  f.number(FieldId::kXid, f.recorded.xid);
+  if (f.recorded.program == 0) return;
+  f.number(FieldId::kRpcProgram, f.recorded.program,
+           decode::program_name(f.recorded.program, f.recorded.version, f.recorded.procedure));
+  f.number(FieldId::kRpcProgramVersion, f.recorded.version);
+  f.number(FieldId::kRpcProcedure, f.recorded.procedure,
+           decode::procedure_name(f.recorded.program, f.recorded.version, f.recorded.procedure));
 }
 
 void fields(Fields<trace::CallEnd> f) {
-  f.by(f.told.side);
-  f.number(FieldId::kXid, f.told.xid);
-  if (f.told.side == 0) f.number(FieldId::kTraceCallStatus, f.told.status);
-  f.known(FieldId::kTraceAttempts, f.told.attempts);
-  f.duration(FieldId::kTraceSending, f.told.called, f.told.sent);
-  f.duration(FieldId::kTraceTurn, f.told.sent != 0 ? f.told.sent : f.told.called, f.told.replied);
-  f.duration(FieldId::kTraceCompletion, f.told.replied, f.told.ended);
-  f.duration(FieldId::kTraceTotal, f.told.called, f.told.ended);
+  f.by(f.recorded.side);
+  f.number(FieldId::kXid, f.recorded.xid);
+  if (f.recorded.side == 0) f.number(FieldId::kTraceCallStatus, f.recorded.status);
+  f.known(FieldId::kTraceAttempts, f.recorded.attempts);
+  f.duration(FieldId::kTraceSending, f.recorded.called, f.recorded.sent);
+  f.duration(FieldId::kTraceTurn, f.recorded.sent != 0 ? f.recorded.sent : f.recorded.called,
+             f.recorded.replied);
+  f.duration(FieldId::kTraceCompletion, f.recorded.replied, f.recorded.ended);
+  f.duration(FieldId::kTraceTotal, f.recorded.called, f.recorded.ended);
 }
 
 void fields(Fields<trace::Error> f) {
-  f.by(f.told.side);
-  f.known(FieldId::kXid, f.told.xid);
-  f.tail_text(FieldId::kTraceReason);
+  f.by(f.recorded.side);
+  f.known(FieldId::kXid, f.recorded.xid);
+  f.payload_text(FieldId::kTraceReason);
 }
 
 void fields(Fields<trace::Fabric> f) {
-  f.by(f.told.side);
-  f.number(FieldId::kTraceFabric, f.told.kind);
-  if (f.told.kind == trace::FabricKind::kNak) f.number(FieldId::kTraceNak, f.told.code);
-  f.number(FieldId::kTracePsn, f.told.psn);
-  f.known(FieldId::kTraceCount, f.told.count);
+  f.by(f.recorded.side);
+  f.number(FieldId::kTraceFabric, f.recorded.kind);
+  if (f.recorded.kind == trace::FabricKind::kNak) f.number(FieldId::kTraceNak, f.recorded.code);
+  f.number(FieldId::kTracePsn, f.recorded.psn);
+  f.known(FieldId::kTraceCount, f.recorded.count);
 }
 
 void fields(Fields<trace::Fault> f) {
-  f.text(FieldId::kTraceFaultDirection, f.told.outgoing,
-         f.told.outgoing != 0 ? "outgoing" : "incoming");
-  f.number(FieldId::kTraceFaultAction, f.told.action);
-  f.number(FieldId::kTraceCount, f.told.packets);
-  f.tail_text(FieldId::kTraceFaultRule);
+  f.text(FieldId::kTraceFaultDirection, f.recorded.outgoing,
+         f.recorded.outgoing != 0 ? "outgoing" : "incoming");
+  f.number(FieldId::kTraceFaultAction, f.recorded.action);
+  f.number(FieldId::kTraceCount, f.recorded.packets);
+  f.payload_text(FieldId::kTraceFaultRule);
 }
 
 void fields(Fields<trace::Loss> f) {
-  f.number(FieldId::kTraceEmitted, f.told.emitted);
-  f.number(FieldId::kTraceLost, f.told.lost);
+  f.number(FieldId::kTraceEmitted, f.recorded.emitted);
+  f.number(FieldId::kTraceLost, f.recorded.lost);
 }
 
 void fields(Fields<trace::Registration> f) {
-  f.text(FieldId::kTraceRegistration, f.told.begun,
-         f.told.begun != 0 ? "registered" : "deregistered");
-  f.number(FieldId::kTraceMemoryAddress, f.told.address);
-  f.number(FieldId::kTraceMemoryLength, f.told.length);
+  f.text(FieldId::kTraceRegistration, f.recorded.begun,
+         f.recorded.begun != 0 ? "registered" : "deregistered");
+  f.number(FieldId::kTraceMemoryAddress, f.recorded.address);
+  f.number(FieldId::kTraceMemoryLength, f.recorded.length);
 }
 
-template <typename Told>
+template <typename Recorded>
 void report(const Event& event, decode::Sink& sink) {
-  fields(Fields<Told>(event, sink));
+  fields(Fields<Recorded>(event, sink));
 }
 
 using Report = void (*)(const Event&, decode::Sink&);
@@ -285,8 +286,8 @@ constexpr std::array<Type, trace::kEventTypes + 1> kTypes{{
     {report<trace::Message>, false},
     {report<trace::Operation>, false},
     {report<trace::OperationEnd>, false},
-    {report<trace::Expose>, false},
-    {report<trace::Withdraw>, false},
+    {report<trace::Advertise>, false},
+    {report<trace::Invalidate>, false},
     {report<trace::Receives>, false},
     {report<trace::Credits>, false},
     {report<trace::CreditWait>, false},
@@ -333,16 +334,16 @@ std::string type_names(std::uint64_t types) {
 }
 
 std::optional<std::uint32_t> xid_of(const Event& event) {
-  const auto of = [&event](auto told) -> std::optional<std::uint32_t> {
-    const auto read = trace::read_event<decltype(told)>(event.view);
+  const auto of = [&event](auto recorded) -> std::optional<std::uint32_t> {
+    const auto read = trace::read_event<decltype(recorded)>(event.view);
     if (!read || read->xid == 0) return std::nullopt;
     return read->xid;
   };
   switch (event.type()) {
     case EventType::kOperation:
       return of(trace::Operation{});
-    case EventType::kExpose:
-      return of(trace::Expose{});
+    case EventType::kAdvertise:
+      return of(trace::Advertise{});
     case EventType::kCreditWait:
       return of(trace::CreditWait{});
     case EventType::kCall:

@@ -44,7 +44,7 @@ TEST(EventDecoder, WhatAnEndpointIs) {
 
 TEST(EventDecoder, AConnection) {
   TraceBuilder trace;
-  tell_plain_connection(trace, 7);
+  emit_plain_connection(trace, 7);
   const auto json = decoded(trace)[0];
   EXPECT_EQ(json["rpcrdma.trace.connection"], 7);
   EXPECT_EQ(json["rpcrdma.trace.thread"], 1);
@@ -58,9 +58,9 @@ TEST(EventDecoder, AConnection) {
 TEST(EventDecoder, WhenAConnectionBeganThatWasThereBefore) {
   for (const std::uint8_t anew : {std::uint8_t{0}, std::uint8_t{1}}) {
     TraceBuilder trace;
-    trace::Connection told = plain_connection();
-    told.told_anew = anew;
-    trace.tell(7, told);
+    trace::Connection recorded = plain_connection();
+    recorded.replayed = anew;
+    trace.emit(7, recorded);
     roce::Connection connection;
     connection.first_ns = 1'800'000'000'000'000'000;
     trace.for_each([&](auto data, const roce::PacketMeta& meta) {
@@ -78,11 +78,11 @@ TEST(EventDecoder, WhenAConnectionBeganThatWasThereBefore) {
 TEST(EventDecoder, WhoRefusedAConnection) {
   TraceBuilder trace;
   trace::ConnectionEnd end;
-  trace.tell(7, end);  // as before there were these fields
+  trace.emit(7, end);  // as before there were these fields
   end.peer = plain_connection().peer;
   end.port = 20049;
   end.active = 1;
-  trace.tell(7, end);
+  trace.emit(7, end);
   const auto json = decoded(trace);
   EXPECT_FALSE(json[0].contains("rpcrdma.trace.peer"));
   EXPECT_EQ(json[1]["rpcrdma.trace.peer"], "192.0.2.2");
@@ -98,13 +98,13 @@ TEST(EventDecoder, ARejectionWithItsPrivateData) {
   end.side = 1;
   end.reject_reason = 28;
   end.private_data = 2;
-  trace.tell(7, end, why, data);
+  trace.emit(7, end, why, data);
   end.side = 0;
-  trace.tell(7, end, why, data);
+  trace.emit(7, end, why, data);
   end.private_data = 100;  // more than there is
-  trace.tell(7, end, why, data);
+  trace.emit(7, end, why, data);
   end.private_data = 0;  // as before there was this field
-  trace.tell(7, end, why);
+  trace.emit(7, end, why);
   const auto json = decoded(trace);
   EXPECT_EQ(json[0]["rpcrdma.trace.reason"], "full");
   EXPECT_EQ(json[0]["rpcrdma.trace.private_data.received"], "f6ab");
@@ -124,10 +124,10 @@ TEST(EventDecoder, TimesOfACall) {
   end.sent = 1200;
   end.replied = 1900;
   end.ended = 2000;
-  trace.tell(7, end);
+  trace.emit(7, end);
   end.side = 1;
   end.sent = 0;  // no Read chunks
-  trace.tell(7, end);
+  trace.emit(7, end);
   const auto json = decoded(trace);
   EXPECT_EQ(json[0]["rpcrdma.xid"], 5);
   EXPECT_EQ(json[0]["rpcrdma.trace.call_status_name"], "replied");
@@ -142,16 +142,16 @@ TEST(EventDecoder, TimesOfACall) {
 
 TEST(EventDecoder, WordsOfTheSchema) {
   TraceBuilder trace;
-  trace.tell(7, trace::CreditWait{5, 1, {}});
-  trace.tell(7, trace::Withdraw{9, 1, {}});
-  trace.tell(7, trace::Operation{.kind = trace::Transfer::kWrite, .length = 10});
+  trace.emit(7, trace::CreditWait{5, 1, {}});
+  trace.emit(7, trace::Invalidate{9, 1, {}});
+  trace.emit(7, trace::Operation{.kind = trace::Transfer::kWrite, .length = 10});
   trace::Error error;
   error.side = 1;
-  trace.tell(7, error, bytes_of("too long\n"));
+  trace.emit(7, error, bytes_of("too long\n"));
   trace::Fault fault;
   fault.action = 1;
-  trace.tell(0, fault, bytes_of("drop op=send"));
-  trace.lose(2).tell_loss();
+  trace.emit(0, fault, bytes_of("drop op=send"));
+  trace.lose(2).emit_loss();
   const auto json = decoded(trace);
   EXPECT_EQ(json[0]["rpcrdma.trace.wait"], "begins");
   EXPECT_EQ(json[1]["rpcrdma.trace.by"], "peer");
@@ -193,11 +193,11 @@ struct Places : decode::Sink {
 TEST(EventDecoder, OffsetsAreThoseOfTheBytes) {
   TraceBuilder trace;
   trace.begin();
-  tell_plain_connection(trace, 7);
-  trace.tell(7, trace::Expose{5, 6, 7, 8, 1, {}});
-  trace.tell(7, trace::Credits{1, {}, 2, 3, 4, 5, 6, 7, 8});
-  trace.tell(7, CreditsWithoutLimit{0, {}, 2, 3, 4, 5, 6});
-  trace.tell(0, trace::Registration{1, 2, 3, {}});
+  emit_plain_connection(trace, 7);
+  trace.emit(7, trace::Advertise{5, 6, 7, 8, 1, {}});
+  trace.emit(7, trace::Credits{1, {}, 2, 3, 4, 5, 6, 7, 8});
+  trace.emit(7, CreditsWithoutLimit{0, {}, 2, 3, 4, 5, 6});
+  trace.emit(0, trace::Registration{1, 2, 3, {}});
   Places places;
   trace.for_each([&](auto data, const roce::PacketMeta& meta) {
     places.event = *trace::event_in_pdu(data);
@@ -212,13 +212,13 @@ TEST(EventDecoder, AGrantAndALimitAreTwoThings) {
   own.requested = 4;
   own.granted = 32;
   own.limit = 4;
-  trace.tell(7, own);
+  trace.emit(7, own);
   trace::Credits peers;
   peers.side = 1;
   peers.granted = 32;
-  trace.tell(7, peers);
-  trace.tell(7, CreditsWithoutLimit{0, {}, 4, 4, 1, 0, 0});
-  trace.tell(7, CreditsWithoutLimit{1, {}, 4, 32, 1, 0, 0});
+  trace.emit(7, peers);
+  trace.emit(7, CreditsWithoutLimit{0, {}, 4, 4, 1, 0, 0});
+  trace.emit(7, CreditsWithoutLimit{1, {}, 4, 32, 1, 0, 0});
   const auto json = decoded(trace);
   EXPECT_EQ(json[0]["rpcrdma.credit.granted"], 32);
   EXPECT_EQ(json[0]["rpcrdma.trace.credit_limit"], 4);
@@ -233,8 +233,8 @@ TEST(EventDecoder, AGrantAndALimitAreTwoThings) {
 
 TEST(EventDecoder, MemoryThatIsRegistered) {
   TraceBuilder trace;
-  trace.tell(0, trace::Registration{0x7f0000200000, 2U << 20, 1, {}});
-  trace.tell(0, trace::Registration{0x7f0000200000, 2U << 20, 0, {}});
+  trace.emit(0, trace::Registration{0x7f0000200000, 2U << 20, 1, {}});
+  trace.emit(0, trace::Registration{0x7f0000200000, 2U << 20, 0, {}});
   const auto json = decoded(trace);
   EXPECT_EQ(json[0]["rpcrdma.trace.event"], "registration");
   EXPECT_FALSE(json[0].contains("rpcrdma.trace.connection"));
@@ -247,10 +247,10 @@ TEST(EventDecoder, MemoryThatIsRegistered) {
 TEST(EventDecoder, WhichAreNotable) {
   TraceBuilder trace;
   trace.begin();
-  tell_plain_connection(trace, 7);
-  trace.tell(7, trace::Expose{}).tell_loss();
-  trace.lose(1).tell_loss();
-  trace.tell(0, trace::Registration{});
+  emit_plain_connection(trace, 7);
+  trace.emit(7, trace::Advertise{}).emit_loss();
+  trace.lose(1).emit_loss();
+  trace.emit(0, trace::Registration{});
   std::vector<bool> notable;
   for_each_event(trace, [&](const Event& event) { notable.push_back(is_notable(event)); });
   EXPECT_EQ(notable, (std::vector<bool>{true, true, false, false, true, true}));
@@ -258,9 +258,9 @@ TEST(EventDecoder, WhichAreNotable) {
 
 TEST(EventDecoder, TheCallThatAnEventIsAbout) {
   TraceBuilder trace;
-  trace.tell(7, trace::CreditWait{5, 1, {}});
-  trace.tell(7, trace::Error{});
-  trace.tell(7, trace::Withdraw{});
+  trace.emit(7, trace::CreditWait{5, 1, {}});
+  trace.emit(7, trace::Error{});
+  trace.emit(7, trace::Invalidate{});
   std::vector<std::optional<std::uint32_t>> xids;
   for_each_event(trace, [&](const Event& event) { xids.push_back(xid_of(event)); });
   EXPECT_EQ(xids, (std::vector<std::optional<std::uint32_t>>{5, std::nullopt, std::nullopt}));

@@ -73,9 +73,9 @@ struct Ring {
 };
 
 // What an endpoint says for a person: of a recording that may hold anything.
-std::string words(Bytes tail) {
+std::string words(Bytes payload) {
   constexpr std::size_t kLongest = 256;
-  const Bytes part = tail.first(std::min(tail.size(), kLongest));
+  const Bytes part = payload.first(std::min(payload.size(), kLongest));
   if (part.empty()) return "its endpoint does not say what";
   return decode::escape_text({reinterpret_cast<const char*>(part.data()), part.size()});
 }
@@ -133,7 +133,7 @@ std::vector<std::uint8_t> without_trailing_zeros(Bytes data) {
 
 // A Connection event of one that was there before its stream.
 bool stood_before(const trace::EventView& view, const EndpointState& e) {
-  return trace::read_event<trace::Connection>(view)->told_anew != 0 || view.header.time < e.begun;
+  return trace::read_event<trace::Connection>(view)->replayed != 0 || view.header.time < e.begun;
 }
 
 // That as many bytes take at most: with the least path MTU there is, since no event tells it.
@@ -174,12 +174,12 @@ std::uint64_t gone(const EndpointState& e, const Ring* ring) {
 // The end of a connection that never was: no other event tells of it.
 std::optional<trace::Connection> never_established(const trace::EventView& view) {
   if (view.header.type != static_cast<std::uint16_t>(trace::EventType::kConnectionEnd)) return {};
-  const auto told = *trace::read_event<trace::ConnectionEnd>(view);
-  if (told.established != 0) return {};
+  const auto recorded = *trace::read_event<trace::ConnectionEnd>(view);
+  if (recorded.established != 0) return {};
   trace::Connection connection;
-  connection.peer = told.peer;
-  connection.port = told.port;
-  connection.active = told.active;
+  connection.peer = recorded.peer;
+  connection.port = recorded.port;
+  connection.active = recorded.active;
   connection.sees_peer_operations = 1;  // there are none
   return connection;
 }
@@ -223,9 +223,9 @@ struct Reader::Impl {
   void count(EndpointState& e, const trace::EventView& view);
   void damaged(std::uint64_t stream);
   State* open(EndpointState& e, const trace::EventView& view, const PacketMeta& meta);
-  State* add(EndpointState& e, const trace::EventView& view, const trace::Connection& told,
+  State* add(EndpointState& e, const trace::EventView& view, const trace::Connection& recorded,
              const PacketMeta& meta);
-  void let_go(State& c);
+  void evict(State& c);
   void close(State& c);
   void end_unseen(State& c);
   void close_all(EndpointState& e);
@@ -264,12 +264,13 @@ EndpointState* Reader::Impl::endpoint_of(std::uint64_t stream) {
 
 void Reader::Impl::begin_stream(const trace::EventView& view, const PacketMeta& meta,
                                 std::uint64_t stream) {
-  const trace::Endpoint told = trace::read_event<trace::Endpoint>(view).value_or(trace::Endpoint{});
+  const trace::Endpoint recorded =
+      trace::read_event<trace::Endpoint>(view).value_or(trace::Endpoint{});
   const std::size_t name =
-      std::min({view.tail.size(), std::size_t{told.name_bytes}, kMaxNameBytes});
+      std::min({view.payload.size(), std::size_t{recorded.name_bytes}, kMaxNameBytes});
   const EndpointKey key{
-      told.process, told.since,
-      std::string(view.tail.begin(), view.tail.begin() + static_cast<std::ptrdiff_t>(name))};
+      recorded.process, recorded.since,
+      std::string(view.payload.begin(), view.payload.begin() + static_cast<std::ptrdiff_t>(name))};
   const auto known = std::find_if(endpoints.begin(), endpoints.end(),
                                   [&](const auto& e) { return e->named && e->key == key; });
   EndpointState* e = known != endpoints.end() ? known->get() : nullptr;
@@ -290,8 +291,8 @@ void Reader::Impl::begin_stream(const trace::EventView& view, const PacketMeta& 
   constexpr std::uint64_t kOperations = trace::type_bit(trace::EventType::kMessage) |
                                         trace::type_bit(trace::EventType::kOperation) |
                                         trace::type_bit(trace::EventType::kOperationEnd);
-  e->shows_operations = (told.left_out & kOperations) == 0;
-  stats.left_out |= told.left_out;
+  e->shows_operations = (recorded.left_out & kOperations) == 0;
+  stats.left_out |= recorded.left_out;
   streams[stream] = e;
   // Sums begin anew.
   for (auto& [number, ring] : e->rings) ring = {.gone = ring.gone};
@@ -382,14 +383,14 @@ void Reader::Impl::event(const trace::EventView& view, const PacketMeta& meta,
     }
     c->events_lost = gone(*e, c->ring) - c->gone_before;
   }
-  const Event told{view, meta, c, c != nullptr ? c->local : std::uint8_t{0}};
-  if (observer != nullptr) observer->on_event(told);
+  const Event recorded{view, meta, c, c != nullptr ? c->local : std::uint8_t{0}};
+  if (observer != nullptr) observer->on_event(recorded);
   if (c == nullptr) {
     if (view.header.connection != 0) ++stats.unplaced;
     return;
   }
   if (opens) listener.on_open(*c);
-  take(*c, told);
+  take(*c, recorded);
 }
 
 // Null: it opens none, or no more indexes are to be had.
@@ -402,10 +403,10 @@ State* Reader::Impl::open(EndpointState& e, const trace::EventView& view, const 
 }
 
 State* Reader::Impl::add(EndpointState& e, const trace::EventView& view,
-                         const trace::Connection& told, const PacketMeta& meta) {
+                         const trace::Connection& recorded, const PacketMeta& meta) {
   if (view.header.connection == 0 || numbers.next == UINT32_MAX) return nullptr;
   while (connections.size() >= roce::kMaxConnections) {
-    let_go(idle.first([this](std::uint32_t index) -> State& { return *connections.find(index); }));
+    evict(idle.first([this](std::uint32_t index) -> State& { return *connections.find(index); }));
   }
   State& c = connections[numbers.next];
   c.index = numbers.next++;
@@ -415,31 +416,32 @@ State* Reader::Impl::add(EndpointState& e, const trace::EventView& view,
   c.recorded = true;
   c.endpoint_ns = &e.last_ns;
   c.setup = is_standing(view, e) ? roce::Setup::kInferred : roce::Setup::kCm;
-  c.local = c.recorder = told.active != 0 ? 0 : 1;
-  c.service_id = told.port != 0 ? wire::kServiceIdRdmaTcp | told.port : 0;
+  c.local = c.recorder = recorded.active != 0 ? 0 : 1;
+  c.service_id = recorded.port != 0 ? wire::kServiceIdRdmaTcp | recorded.port : 0;
   c.first_frame = c.last_frame = meta.frame;
   c.first_ns = c.last_ns = wall_time(view, meta, e);
   const std::size_t own = c.local;
-  c.side[own].address = address_of(told.local);
-  c.side[1 - own].address = address_of(told.peer);
-  c.side[own].qpn = told.local_qpn;
-  c.side[1 - own].qpn = told.peer_qpn;
+  c.side[own].address = address_of(recorded.local);
+  c.side[1 - own].address = address_of(recorded.peer);
+  c.side[own].qpn = recorded.local_qpn;
+  c.side[1 - own].qpn = recorded.peer_qpn;
   for (roce::Side& side : c.side) {
     side.qpn_known = side.qpn != 0;
     side.cm.seen = true;
     side.cm.frame = meta.frame;
     side.cm.time_ns = meta.time_ns;
   }
-  const std::size_t sent = std::min<std::size_t>(told.sent_private_data, view.tail.size());
-  c.side[own].cm.private_data = without_trailing_zeros(view.tail.first(sent));
-  c.side[1 - own].cm.private_data = without_trailing_zeros(view.tail.subspan(sent));
+  const std::size_t sent = std::min<std::size_t>(recorded.sent_private_data, view.payload.size());
+  c.side[own].cm.private_data = without_trailing_zeros(view.payload.first(sent));
+  c.side[1 - own].cm.private_data = without_trailing_zeros(view.payload.subspan(sent));
   // As agreed on: what the one takes, the other starts.
   c.side[own].cm.responder_resources = c.side[1 - own].cm.initiator_depth =
-      told.responder_resources;
-  c.side[own].cm.initiator_depth = c.side[1 - own].cm.responder_resources = told.initiator_depth;
-  c.side[own].reads_told_early = true;
+      recorded.responder_resources;
+  c.side[own].cm.initiator_depth = c.side[1 - own].cm.responder_resources =
+      recorded.initiator_depth;
+  c.side[own].reads_recorded_at_start = true;
   c.side[own].operations_unseen = !e.shows_operations;
-  c.side[1 - own].operations_unseen = !e.shows_operations || told.sees_peer_operations == 0;
+  c.side[1 - own].operations_unseen = !e.shows_operations || recorded.sees_peer_operations == 0;
   c.ring = view.header.ring != 0 ? ring_of(e, view.header.ring) : nullptr;
   c.gone_before = gone(e, c.ring);
   e.open[c.id] = &c;
@@ -447,11 +449,11 @@ State* Reader::Impl::add(EndpointState& e, const trace::EventView& view,
   return &c;
 }
 
-void Reader::Impl::let_go(State& c) {
-  c.let_go = true;
+void Reader::Impl::evict(State& c) {
+  c.evict = true;
   if (roce::IdleOrder::is_open(c)) close(c);
-  ++packets.let_go;
-  listener.on_let_go(c);
+  ++packets.evict;
+  listener.on_evict(c);
   idle.erase(c.idle);
   connections.erase(c.index);
 }
@@ -504,8 +506,8 @@ void Reader::Impl::take(State& c, const Event& event) {
     // What the model has no place for, or works out by itself.
     case trace::EventType::kEndpoint:
     case trace::EventType::kConnection:
-    case trace::EventType::kExpose:
-    case trace::EventType::kWithdraw:
+    case trace::EventType::kAdvertise:
+    case trace::EventType::kInvalidate:
     case trace::EventType::kReceives:
     case trace::EventType::kCredits:
     case trace::EventType::kCreditWait:
@@ -518,50 +520,51 @@ void Reader::Impl::take(State& c, const Event& event) {
 }
 
 void Reader::Impl::connection_end(State& c, const Event& event) {
-  const auto told = *trace::read_event<trace::ConnectionEnd>(event.view);
-  const bool refused = told.established == 0 && told.reject_reason != 0;
+  const auto recorded = *trace::read_event<trace::ConnectionEnd>(event.view);
+  const bool refused = recorded.established == 0 && recorded.reject_reason != 0;
   c.state = refused ? roce::State::kRejected : roce::State::kClosed;
   // Of one that never was only a refusal is somebody's.
-  if (refused || told.established != 0) c.closed_by = event.side(told.side);
+  if (refused || recorded.established != 0) c.closed_by = event.side(recorded.side);
   c.closed_frame = event.meta.frame;
-  c.reject_reason = told.reject_reason;
-  const Bytes tail = event.view.tail;
+  c.reject_reason = recorded.reject_reason;
+  const Bytes payload = event.view.payload;
   const Bytes reason =
-      tail.first(tail.size() - std::min<std::size_t>(tail.size(), told.private_data));
-  const bool by_peer = told.established == 0 && told.side != 0;
-  if (told.failed != 0 || (by_peer && !(refused && reason.empty()))) c.failure = words(reason);
+      payload.first(payload.size() - std::min<std::size_t>(payload.size(), recorded.private_data));
+  const bool by_peer = recorded.established == 0 && recorded.side != 0;
+  if (recorded.failed != 0 || (by_peer && !(refused && reason.empty()))) c.failure = words(reason);
   close(c);
   idle.requeue(c, c.idle);
 }
 
 void Reader::Impl::message(State& c, const Event& event) {
-  const auto told = *trace::read_event<trace::Message>(event.view);
+  const auto recorded = *trace::read_event<trace::Message>(event.view);
   roce::SendMessage send;
-  send.sender = event.side(told.side);
+  send.sender = event.side(recorded.side);
   end_writes(c, send.sender, event.meta);
   send.first_frame = send.frame = event.meta.frame;
   send.first_ns = send.time_ns = event.meta.time_ns;
   send.first_psn = send.psn = c.order[send.sender]++ & wire::kPsnMask;
   send.psn_known = false;
-  send.data = event.view.tail.first(std::min<std::size_t>(event.view.tail.size(), told.length));
-  send.wire_length = told.length;
-  send.complete = send.data.size() == told.length;
-  send.has_invalidate = told.has_invalidate != 0;
-  send.invalidate_handle = told.invalidate;
-  c.side[send.sender].counters.packets_at_most += packets_of(told.length);
+  send.data =
+      event.view.payload.first(std::min<std::size_t>(event.view.payload.size(), recorded.length));
+  send.wire_length = recorded.length;
+  send.complete = send.data.size() == recorded.length;
+  send.has_invalidate = recorded.has_invalidate != 0;
+  send.invalidate_handle = recorded.invalidate;
+  c.side[send.sender].counters.packets_at_most += packets_of(recorded.length);
   listener.on_send(c, send);
   if (send.sender == c.local && !c.unsent.empty()) call_sent(c, send.data);
 }
 
 // The endpoint's own Calls are told before their Messages, its peer's behind them.
 void Reader::Impl::call(State& c, const Event& event) {
-  const auto told = *trace::read_event<trace::Call>(event.view);
-  if (told.program == 0) return;
-  const roce::Procedure procedure{told.program, told.version, told.procedure};
-  const std::uint8_t caller = event.side(told.side);
+  const auto recorded = *trace::read_event<trace::Call>(event.view);
+  if (recorded.program == 0) return;
+  const roce::Procedure procedure{recorded.program, recorded.version, recorded.procedure};
+  const std::uint8_t caller = event.side(recorded.side);
   if (caller != c.local) {
-    listener.on_call_told(c, caller, told.xid, procedure);
-  } else if (unsent < kMaxUnsent && c.unsent.insert({told.xid, procedure}).second) {
+    listener.on_call_recorded(c, caller, recorded.xid, procedure);
+  } else if (unsent < kMaxUnsent && c.unsent.insert({recorded.xid, procedure}).second) {
     ++unsent;
   }
 }
@@ -571,13 +574,13 @@ void Reader::Impl::call_sent(State& c, Bytes message) {
   const auto xid = wire::load_be32(message.data());
   const auto it = c.unsent.find(xid);
   if (it == c.unsent.end()) return;
-  listener.on_call_told(c, c.local, xid, it->second);
+  listener.on_call_recorded(c, c.local, xid, it->second);
   forget_unsent(c, xid);
 }
 
 void Reader::Impl::call_end(State& c, const Event& event) {
-  const auto told = *trace::read_event<trace::CallEnd>(event.view);
-  if (event.side(told.side) == c.local) forget_unsent(c, told.xid);
+  const auto recorded = *trace::read_event<trace::CallEnd>(event.view);
+  if (event.side(recorded.side) == c.local) forget_unsent(c, recorded.xid);
 }
 
 void Reader::Impl::forget_unsent(State& c, std::uint32_t xid) {
@@ -585,8 +588,8 @@ void Reader::Impl::forget_unsent(State& c, std::uint32_t xid) {
 }
 
 void Reader::Impl::begin_operation(State& c, const Event& event) {
-  const auto told = *trace::read_event<trace::Operation>(event.view);
-  const std::uint8_t side = event.side(told.side);
+  const auto recorded = *trace::read_event<trace::Operation>(event.view);
+  const std::uint8_t side = event.side(recorded.side);
   std::vector<Outstanding>& list = c.outstanding[side];
   // The eldest of too many.
   if (list.size() >= kMaxOutstanding) {
@@ -597,20 +600,20 @@ void Reader::Impl::begin_operation(State& c, const Event& event) {
     --outstanding;
   }
   Outstanding o;
-  o.id = told.id;
+  o.id = recorded.id;
   roce::Operation& op = o.op;
-  op.kind = told.kind == trace::Transfer::kRead ? OpKind::kRead : OpKind::kWrite;
+  op.kind = recorded.kind == trace::Transfer::kRead ? OpKind::kRead : OpKind::kWrite;
   op.initiator = side;
-  op.handle = told.handle;
-  op.length = told.length;
-  op.offset = told.offset;
+  op.handle = recorded.handle;
+  op.length = recorded.length;
+  op.offset = recorded.offset;
   op.psn = c.order[side]++ & wire::kPsnMask;
   count_packets(c, op);
   op.first_frame = op.last_frame = event.meta.frame;
   op.first_ns = op.last_ns = event.meta.time_ns;
   listener.on_operation(c, op);
   const Bytes data =
-      event.view.tail.first(std::min<std::size_t>(event.view.tail.size(), op.length));
+      event.view.payload.first(std::min<std::size_t>(event.view.payload.size(), op.length));
   if (op.want_data && op.kind == OpKind::kWrite && !data.empty()) listener.on_data(c, op, 0, data);
   if (outstanding >= kMaxOutstandingOfAll) {
     const bool write = op.kind == OpKind::kWrite;
@@ -638,19 +641,20 @@ void Reader::Impl::end(State& c, Outstanding& o, std::uint64_t bytes, bool compl
 
 // It has ended, well or not.
 void Reader::Impl::end_operation(State& c, const Event& event) {
-  const auto told = *trace::read_event<trace::OperationEnd>(event.view);
-  std::vector<Outstanding>& list = c.outstanding[event.side(told.side)];
-  const OpKind kind = told.kind == trace::Transfer::kRead ? OpKind::kRead : OpKind::kWrite;
+  const auto recorded = *trace::read_event<trace::OperationEnd>(event.view);
+  std::vector<Outstanding>& list = c.outstanding[event.side(recorded.side)];
+  const OpKind kind = recorded.kind == trace::Transfer::kRead ? OpKind::kRead : OpKind::kWrite;
   const auto it = std::find_if(list.begin(), list.end(), [&](const Outstanding& o) {
-    return o.id == told.id && o.op.kind == kind;
+    return o.id == recorded.id && o.op.kind == kind;
   });
   if (it == list.end()) return;
-  const std::uint64_t moved = std::min(told.length, it->op.length);
-  const Bytes data = event.view.tail.first(std::min<std::size_t>(event.view.tail.size(), moved));
+  const std::uint64_t moved = std::min(recorded.length, it->op.length);
+  const Bytes data =
+      event.view.payload.first(std::min<std::size_t>(event.view.payload.size(), moved));
   if (it->op.want_data && kind == OpKind::kRead && !data.empty()) {
     listener.on_data(c, it->op, 0, data);
   }
-  end(c, *it, moved, told.status == 0, event.meta);
+  end(c, *it, moved, recorded.status == 0, event.meta);
   list.erase(it);
   --outstanding;
 }
@@ -679,24 +683,24 @@ void Reader::Impl::give_up_operations(State& c) {
 }
 
 void Reader::Impl::fabric(State& c, const Event& event) {
-  const auto told = *trace::read_event<trace::Fabric>(event.view);
-  const std::uint8_t side = event.side(told.side);
+  const auto recorded = *trace::read_event<trace::Fabric>(event.view);
+  const std::uint8_t side = event.side(recorded.side);
   roce::SideCounters& counters = c.side[side].counters;
   constexpr std::uint8_t kCodeMask = 0x1f;
   wire::Aeth aeth;
-  switch (told.kind) {
+  switch (recorded.kind) {
     case trace::FabricKind::kRetransmission:
-      counters.retransmitted += told.count;
-      packets.retransmitted += told.count;
-      listener.on_retransmission(c, side, told.count, event.meta);
+      counters.retransmitted += recorded.count;
+      packets.retransmitted += recorded.count;
+      listener.on_retransmission(c, side, recorded.count, event.meta);
       return;
     case trace::FabricKind::kNak:
-      aeth.syndrome = static_cast<std::uint8_t>(3U << 5U | (told.code & kCodeMask));
+      aeth.syndrome = static_cast<std::uint8_t>(3U << 5U | (recorded.code & kCodeMask));
       if (aeth.value() < counters.naks.size()) ++counters.naks[aeth.value()];
       ++packets.nak;
       break;
     case trace::FabricKind::kRnr:
-      aeth.syndrome = static_cast<std::uint8_t>(1U << 5U | (told.code & kCodeMask));
+      aeth.syndrome = static_cast<std::uint8_t>(1U << 5U | (recorded.code & kCodeMask));
       ++counters.rnr;
       ++packets.rnr;
       break;
@@ -704,7 +708,7 @@ void Reader::Impl::fabric(State& c, const Event& event) {
     default:
       return;
   }
-  listener.on_acknowledge(c, side, aeth, told.psn & wire::kPsnMask, event.meta);
+  listener.on_acknowledge(c, side, aeth, recorded.psn & wire::kPsnMask, event.meta);
 }
 
 Reader::Reader(roce::Listener& listener, roce::ConnectionNumbers& numbers, Observer* observer)

@@ -34,15 +34,15 @@ struct Log : roce::Listener {
   }
   void on_open(const roce::Connection& c) override { add("open {}", c.index); }
   void on_close(const roce::Connection& c) override { add("close {}", c.index); }
-  void on_let_go(const roce::Connection& c) override { add("let go {}", c.index); }
+  void on_evict(const roce::Connection& c) override { add("let go {}", c.index); }
   void on_send(const roce::Connection& c, const roce::SendMessage& s) override {
     add("{}: send by {} in {}: {}{}{}", c.index, s.sender, s.frame, text(s.data),
         s.complete ? "" : fmt::format(" of {}", s.wire_length),
         s.has_invalidate ? fmt::format(" inv {}", s.invalidate_handle) : "");
     EXPECT_FALSE(s.psn_known);
   }
-  void on_call_told(const roce::Connection& c, int caller, std::uint32_t xid,
-                    const roce::Procedure& p) override {
+  void on_call_recorded(const roce::Connection& c, int caller, std::uint32_t xid,
+                        const roce::Procedure& p) override {
     add("{}: {:#x} of {} is {} v{} {}", c.index, xid, caller, p.program, p.version, p.number);
   }
   void on_operation(const roce::Connection& c, roce::Operation& op) override {
@@ -92,7 +92,7 @@ struct Read {
 TraceBuilder opened(std::uint32_t connection = 7) {
   TraceBuilder trace;
   trace.begin();
-  tell_plain_connection(trace, connection);
+  emit_plain_connection(trace, connection);
   return trace;
 }
 
@@ -151,12 +151,12 @@ TraceBuilder without(std::uint64_t left_out) {
   TraceBuilder trace;
   trace::Endpoint endpoint;
   endpoint.left_out = left_out;
-  trace.tell(0, endpoint);
-  tell_plain_connection(trace, 1);
+  trace.emit(0, endpoint);
+  emit_plain_connection(trace, 1);
   trace::Operation write;
   write.kind = trace::Transfer::kWrite;
   write.length = 8;
-  trace.tell(1, write);
+  trace.emit(1, write);
   return trace;
 }
 
@@ -179,20 +179,20 @@ TEST(TraceReader, WhatIsLeftOutElseConcernsNoOperations) {
 
 TEST(TraceReader, AConnectionOfThePassiveSide) {
   TraceBuilder trace;
-  trace::Connection told = plain_connection();
-  told.active = 0;
-  told.sees_peer_operations = 0;
-  told.responder_resources = 4;
-  told.initiator_depth = 2;
-  trace.tell(1, told);
+  trace::Connection recorded = plain_connection();
+  recorded.active = 0;
+  recorded.sees_peer_operations = 0;
+  recorded.responder_resources = 4;
+  recorded.initiator_depth = 2;
+  trace.emit(1, recorded);
   const Read read(trace);
   const roce::Connection& c = read.connection();
   EXPECT_EQ(c.side[1].address.to_string(), "192.0.2.1");
   EXPECT_EQ(c.side[1].qpn, 0x100U);
   EXPECT_TRUE(c.side[0].operations_unseen);
   EXPECT_FALSE(c.side[1].operations_unseen);
-  EXPECT_FALSE(c.side[0].reads_told_early);
-  EXPECT_TRUE(c.side[1].reads_told_early);
+  EXPECT_FALSE(c.side[0].reads_recorded_at_start);
+  EXPECT_TRUE(c.side[1].reads_recorded_at_start);
   EXPECT_EQ(c.side[1].cm.responder_resources, 4);
   EXPECT_EQ(c.side[0].cm.initiator_depth, 4);
   EXPECT_EQ(c.side[0].cm.responder_resources, 2);
@@ -201,11 +201,11 @@ TEST(TraceReader, AConnectionOfThePassiveSide) {
 
 TEST(TraceReader, Ipv6AndWhatIsNotKnown) {
   TraceBuilder trace;
-  trace::Connection told = plain_connection();
-  told.peer = {0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
-  told.peer_qpn = 0;
-  told.told_anew = 1;
-  trace.tell(1, told);
+  trace::Connection recorded = plain_connection();
+  recorded.peer = {0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  recorded.peer_qpn = 0;
+  recorded.replayed = 1;
+  trace.emit(1, recorded);
   const Read read(trace);
   const roce::Connection& c = read.connection();
   EXPECT_EQ(c.side[1].address.to_string(), "2001:db8::1");
@@ -218,7 +218,7 @@ TEST(TraceReader, AConnectionFromBeforeTheStream) {
   TraceBuilder trace;
   trace.begin();
   trace.now -= 100'000;
-  tell_plain_connection(trace, 7);
+  emit_plain_connection(trace, 7);
   trace.now += 100'000;
   const Read read(trace);
   EXPECT_EQ(read.connection().setup, roce::Setup::kInferred);
@@ -236,11 +236,11 @@ TEST(TraceReader, WhenAConnectionFromBeforeTheStreamBegan) {
     const std::int64_t now = trace.now;
     trace.now = 2 * kBefore - kBefore;
     trace::Connection anew = plain_connection();
-    anew.told_anew = 1;
-    trace.tell(7, anew);
+    anew.replayed = 1;
+    trace.emit(7, anew);
     if (at_reader) trace.frames().back().time_ns = came;
     trace.now = now;
-    trace.tell(7, message(0, 0));
+    trace.emit(7, message(0, 0));
     const Read read(trace);
     EXPECT_EQ(read.connection().first_ns, came - kBefore) << at_reader;
     EXPECT_FALSE(read.connection().clock_stepped_back);
@@ -252,28 +252,28 @@ TEST(TraceReader, AConnectionFromBeforeTheEpochBeganWithItsFrame) {
   trace.wall = 0;
   trace.begin();
   trace.now = INT64_MIN / 2;
-  tell_plain_connection(trace, 7);
+  emit_plain_connection(trace, 7);
   trace.frames().back().time_ns = trace.frames().front().time_ns;
   EXPECT_EQ(Read(trace).connection().first_ns, trace.frames().back().time_ns);
 }
 
 TEST(TraceReader, SendsOfBothSides) {
   TraceBuilder trace = opened();
-  trace.tell(7, message(0, 4), bytes_of("call"));
+  trace.emit(7, message(0, 4), bytes_of("call"));
   trace::Message reply = message(1, 100);
   reply.has_invalidate = 1;
   reply.invalidate = 9;
-  trace.tell(7, reply, bytes_of("reply"));
+  trace.emit(7, reply, bytes_of("reply"));
   EXPECT_THAT(Read(trace).behind_open(),
               ElementsAre("0: send by 0 in 3: call", "0: send by 1 in 4: reply of 100 inv 9"));
 }
 
 TEST(TraceReader, AWriteEndsWithTheNextMessageOfItsSide) {
   TraceBuilder trace = opened();
-  trace.tell(7, operation(kWrite, 1, 5, 4, 1), bytes_of("data"));
-  trace.tell(7, message(0, 0));
-  trace.tell(7, operation(kWrite, 1, 6, 2, 2));
-  trace.tell(7, message(1, 0));
+  trace.emit(7, operation(kWrite, 1, 5, 4, 1), bytes_of("data"));
+  trace.emit(7, message(0, 0));
+  trace.emit(7, operation(kWrite, 1, 6, 2, 2));
+  trace.emit(7, message(1, 0));
   EXPECT_THAT(Read(trace).behind_open(),
               ElementsAre("0: write of 5 by 1, 4 at 0", "data of write of 5 by 1: data",
                           "0: send by 0 in 4: ", "0: write of 6 by 1, 2 at 0",
@@ -283,9 +283,9 @@ TEST(TraceReader, AWriteEndsWithTheNextMessageOfItsSide) {
 
 TEST(TraceReader, AWriteThatFailed) {
   TraceBuilder trace = opened();
-  trace.tell(7, operation(kWrite, 0, 5, 4, 1));
-  trace.tell(7, operation_end(kWrite, 0, 0, 1, 6));
-  trace.tell(7, message(0, 0));
+  trace.emit(7, operation(kWrite, 0, 5, 4, 1));
+  trace.emit(7, operation_end(kWrite, 0, 0, 1, 6));
+  trace.emit(7, message(0, 0));
   EXPECT_THAT(Read(trace).behind_open(),
               ElementsAre("0: write of 5 by 0, 4 at 0",
                           "end of write of 5 by 0: 0 incomplete, 3 to 4", "0: send by 0 in 5: "));
@@ -293,12 +293,12 @@ TEST(TraceReader, AWriteThatFailed) {
 
 TEST(TraceReader, AReadHasItsDataAtItsEnd) {
   TraceBuilder trace = opened();
-  trace.tell(7, operation(kRead, 1, 5, 4, 1));
-  trace.tell(7, operation(kRead, 1, 6, 8, 2));
-  trace.tell(7, message(1, 0));
-  trace.tell(7, operation_end(kRead, 1, 4, 1), bytes_of("read"));
-  trace.tell(7, operation_end(kRead, 1, 3, 2, 4), bytes_of("rea"));
-  trace.tell(7, operation_end(kRead, 1, 3, 2));  // there is none
+  trace.emit(7, operation(kRead, 1, 5, 4, 1));
+  trace.emit(7, operation(kRead, 1, 6, 8, 2));
+  trace.emit(7, message(1, 0));
+  trace.emit(7, operation_end(kRead, 1, 4, 1), bytes_of("read"));
+  trace.emit(7, operation_end(kRead, 1, 3, 2, 4), bytes_of("rea"));
+  trace.emit(7, operation_end(kRead, 1, 3, 2));  // there is none
   EXPECT_THAT(Read(trace).behind_open(),
               ElementsAre("0: read of 5 by 1, 4 at 0", "0: read of 6 by 1, 8 at 0",
                           "0: send by 1 in 5: ", "data of read of 5 by 1: read",
@@ -308,9 +308,9 @@ TEST(TraceReader, AReadHasItsDataAtItsEnd) {
 
 TEST(TraceReader, DataIsGivenToWhoWantsIt) {
   TraceBuilder trace = opened();
-  trace.tell(7, operation(kWrite, 0, 5, 4, 1), bytes_of("data"));
-  trace.tell(7, operation(kRead, 0, 5, 4, 2));
-  trace.tell(7, operation_end(kRead, 0, 4, 2), bytes_of("data"));
+  trace.emit(7, operation(kWrite, 0, 5, 4, 1), bytes_of("data"));
+  trace.emit(7, operation(kRead, 0, 5, 4, 2));
+  trace.emit(7, operation_end(kRead, 0, 4, 2), bytes_of("data"));
   Log log;
   log.want_data = false;
   roce::ConnectionNumbers numbers;
@@ -319,7 +319,7 @@ TEST(TraceReader, DataIsGivenToWhoWantsIt) {
   for (const std::string& line : log.lines) EXPECT_EQ(line.find("data"), std::string::npos) << line;
 }
 
-trace::Call told_call(std::uint8_t side, std::uint32_t xid, std::uint32_t program = 100003) {
+trace::Call recorded_call(std::uint8_t side, std::uint32_t xid, std::uint32_t program = 100003) {
   trace::Call call;
   call.side = side;
   call.xid = xid;
@@ -330,27 +330,27 @@ trace::Call told_call(std::uint8_t side, std::uint32_t xid, std::uint32_t progra
 }
 
 // The endpoint's own are told before they are sent, and again on a new connection.
-TEST(TraceReader, WhatCallsAskForIsToldBehindTheirMessages) {
+TEST(TraceReader, WhatCallsAskForIsReportedBehindTheirMessages) {
   TraceBuilder trace = opened();
-  trace.tell(7, told_call(0, 0x61626364));
-  trace.tell(7, told_call(0, 0x61626365, 0));  // it is not known
-  trace.tell(7, told_call(0, 0x61626366));
-  trace.tell(7, message(0, 8), bytes_of("abce...."));
-  trace.tell(7, message(0, 8), bytes_of("abcd...."));
-  trace.tell(7, message(0, 8), bytes_of("abcd...."));
-  trace.tell(7, message(1, 8), bytes_of("abcf...."));
-  trace.tell(7, told_call(1, 0x61626366));
+  trace.emit(7, recorded_call(0, 0x61626364));
+  trace.emit(7, recorded_call(0, 0x61626365, 0));  // it is not known
+  trace.emit(7, recorded_call(0, 0x61626366));
+  trace.emit(7, message(0, 8), bytes_of("abce...."));
+  trace.emit(7, message(0, 8), bytes_of("abcd...."));
+  trace.emit(7, message(0, 8), bytes_of("abcd...."));
+  trace.emit(7, message(1, 8), bytes_of("abcf...."));
+  trace.emit(7, recorded_call(1, 0x61626366));
   trace::CallEnd end;
   end.xid = 0x61626366;
   end.side = 1;
-  trace.tell(7, end);
-  trace.tell(7, message(0, 8), bytes_of("abcf...."));
-  trace.tell(7, told_call(0, 0x61626367));
+  trace.emit(7, end);
+  trace.emit(7, message(0, 8), bytes_of("abcf...."));
+  trace.emit(7, recorded_call(0, 0x61626367));
   end.xid = 0x61626367;
   end.side = 0;
-  trace.tell(7, end);
-  trace.tell(7, message(0, 8), bytes_of("abcg...."));
-  trace.tell(7, message(0, 8), bytes_of("abc"));
+  trace.emit(7, end);
+  trace.emit(7, message(0, 8), bytes_of("abcg...."));
+  trace.emit(7, message(0, 8), bytes_of("abc"));
   const Read read(trace);
   EXPECT_THAT(read.behind_open(),
               ElementsAre("0: send by 0 in 6: abce....", "0: send by 0 in 7: abcd....",
@@ -363,18 +363,18 @@ TEST(TraceReader, WhatCallsAskForIsToldBehindTheirMessages) {
 TEST(TraceReader, CallsThatAreNeverSentAreBounded) {
   TraceBuilder trace = opened();
   constexpr std::uint32_t kMost = 65536;
-  for (std::uint32_t xid = 0; xid <= kMost; ++xid) trace.tell(7, told_call(0, xid));
-  trace.tell(7, message(0, 4), std::array<std::uint8_t, 4>{0, 1, 0, 0});
-  trace.tell(7, message(0, 4), std::array<std::uint8_t, 4>{0, 0, 0xff, 0xff});
-  tell_plain_connection(trace, 8);
-  trace.tell(7, trace::ConnectionEnd{});
-  trace.tell(8, told_call(0, 0x61626364));
-  trace.tell(8, message(0, 4), bytes_of("abcd"));
+  for (std::uint32_t xid = 0; xid <= kMost; ++xid) trace.emit(7, recorded_call(0, xid));
+  trace.emit(7, message(0, 4), std::array<std::uint8_t, 4>{0, 1, 0, 0});
+  trace.emit(7, message(0, 4), std::array<std::uint8_t, 4>{0, 0, 0xff, 0xff});
+  emit_plain_connection(trace, 8);
+  trace.emit(7, trace::ConnectionEnd{});
+  trace.emit(8, recorded_call(0, 0x61626364));
+  trace.emit(8, message(0, 4), bytes_of("abcd"));
   const Read read(trace);
-  std::vector<std::string> told;
-  std::ranges::copy_if(read.log.lines, std::back_inserter(told),
+  std::vector<std::string> recorded;
+  std::ranges::copy_if(read.log.lines, std::back_inserter(recorded),
                        [](const std::string& line) { return line.find(" is ") != line.npos; });
-  EXPECT_THAT(told,
+  EXPECT_THAT(recorded,
               ElementsAre("0: 0xffff of 0 is 100003 v3 7", "1: 0x61626364 of 0 is 100003 v3 7"));
 }
 
@@ -384,16 +384,16 @@ TEST(TraceReader, PacketsBelow) {
   f.side = 1;
   f.psn = 0x1000012;
   f.count = 3;
-  trace.tell(7, f);
+  trace.emit(7, f);
   f.kind = trace::FabricKind::kNak;
   f.code = 2;
-  trace.tell(7, f);
+  trace.emit(7, f);
   f.kind = trace::FabricKind::kRnr;
-  trace.tell(7, f);
+  trace.emit(7, f);
   f.kind = trace::FabricKind::kTimeout;
-  trace.tell(7, f);
+  trace.emit(7, f);
   f.kind = static_cast<trace::FabricKind>(99);
-  trace.tell(7, f);
+  trace.emit(7, f);
   const Read read(trace);
   EXPECT_THAT(read.behind_open(),
               ElementsAre("0: 3 again by 1", "0: nak 2 by 1 at 18", "0: rnr 2 by 1 at 18"));
@@ -406,12 +406,12 @@ TEST(TraceReader, PacketsBelow) {
 
 TEST(TraceReader, AConnectionEnds) {
   TraceBuilder trace = opened();
-  trace.tell(7, operation(kWrite, 0, 5, 4, 1));
+  trace.emit(7, operation(kWrite, 0, 5, 4, 1));
   trace::ConnectionEnd end;
   end.side = 1;
   end.established = 1;
-  trace.tell(7, end, bytes_of("bye"));
-  trace.tell(7, message(0, 0));
+  trace.emit(7, end, bytes_of("bye"));
+  trace.emit(7, message(0, 0));
   const Read read(trace);
   EXPECT_THAT(read.behind_open(),
               ElementsAre("0: write of 5 by 0, 4 at 0",
@@ -426,18 +426,18 @@ TEST(TraceReader, AConnectionFails) {
   trace::ConnectionEnd end;
   end.established = end.failed = 1;
   TraceBuilder trace = opened();
-  trace.tell(7, end, bytes_of("no \x1b[1mACK"));
+  trace.emit(7, end, bytes_of("no \x1b[1mACK"));
   EXPECT_EQ(Read(trace).connection().failure, "no \\x1b[1mACK");
   TraceBuilder wordless = opened();
-  wordless.tell(7, end);
+  wordless.emit(7, end);
   EXPECT_NE(Read(wordless).connection().failure, "");
   TraceBuilder endless = opened();
-  endless.tell(7, end, std::vector<std::uint8_t>(10'000, 'x'));
+  endless.emit(7, end, std::vector<std::uint8_t>(10'000, 'x'));
   EXPECT_THAT(Read(endless).connection().failure, ::testing::SizeIs(256));
   // As older endpoints told it: nothing is known of a failure.
   TraceBuilder older = opened();
   end.failed = 0;
-  older.tell(7, end, bytes_of("Send failed"));
+  older.emit(7, end, bytes_of("Send failed"));
   EXPECT_EQ(Read(older).connection().failure, "");
 }
 
@@ -452,7 +452,7 @@ TEST(TraceReader, AConnectionIsRefused) {
   end.port = 20049;
   end.active = 1;
   end.private_data = 4;
-  trace.tell(7, end, bytes_of("192.0.2.2: rejected"), bytes_of("full")).end();
+  trace.emit(7, end, bytes_of("192.0.2.2: rejected"), bytes_of("full")).end();
   const Read read(trace);
   EXPECT_THAT(read.log.lines, ElementsAre("open 0", "close 0"));
   const roce::Connection& c = read.connection();
@@ -476,7 +476,7 @@ TEST(TraceReader, AServerRefusesAConnection) {
   end.reject_reason = 28;
   end.peer = plain_connection().peer;
   TraceBuilder trace;
-  trace.tell(7, end);
+  trace.emit(7, end);
   const Read read(trace);
   EXPECT_EQ(read.connection().state, roce::State::kRejected);
   EXPECT_EQ(read.connection().closed_by, 1);
@@ -492,7 +492,7 @@ TEST(TraceReader, ManyConnectionsAreRefusedUnderOneNumber) {
   trace.begin();
   for (std::uint16_t port = 1; port <= 3; ++port) {
     end.port = port;
-    trace.tell(0x01000000, end, bytes_of("192.0.2.2: rejected"));
+    trace.emit(0x01000000, end, bytes_of("192.0.2.2: rejected"));
   }
   trace.end();
   const Read read(trace);
@@ -510,8 +510,8 @@ TEST(TraceReader, ManyConnectionsAreRefusedUnderOneNumber) {
 // Beside all connections: it changes none, and none lacks it.
 TEST(TraceReader, MemoryThatIsRegisteredIsOfNoConnection) {
   TraceBuilder trace = opened();
-  trace.tell(0, trace::Registration{0x7f0000200000, 2U << 20, 1, {}});
-  trace.tell(7, message(0, 0)).end();
+  trace.emit(0, trace::Registration{0x7f0000200000, 2U << 20, 1, {}});
+  trace.emit(7, message(0, 0)).end();
   const Read read(trace);
   EXPECT_EQ(read.behind_open().size(), 1U);
   EXPECT_EQ(read.connection().events_lost, 0U);
@@ -525,7 +525,7 @@ TEST(TraceReader, AConnectionCannotBeSetUp) {
   end.active = 1;
   end.failed = 1;
   TraceBuilder trace;
-  trace.tell(7, end, bytes_of("no answer in time"));
+  trace.emit(7, end, bytes_of("no answer in time"));
   const Read read(trace);
   EXPECT_EQ(read.connection().state, roce::State::kClosed);
   EXPECT_EQ(read.connection().closed_by, -1);
@@ -533,17 +533,17 @@ TEST(TraceReader, AConnectionCannotBeSetUp) {
   // It was asked for.
   end.failed = 0;
   TraceBuilder given_up;
-  given_up.tell(7, end, bytes_of("the client ends"));
+  given_up.emit(7, end, bytes_of("the client ends"));
   EXPECT_EQ(Read(given_up).connection().failure, "");
   end.side = 1;
   TraceBuilder unreachable;
-  unreachable.tell(7, end, bytes_of("unreachable"));
+  unreachable.emit(7, end, bytes_of("unreachable"));
   EXPECT_EQ(Read(unreachable).connection().failure, "unreachable");
 }
 
 TEST(TraceReader, TheRecordingEnds) {
   TraceBuilder trace = opened();
-  tell_plain_connection(trace, 8);
+  emit_plain_connection(trace, 8);
   Read read(trace);
   read.reader.finish();
   EXPECT_THAT(read.log.lines, ElementsAre("open 0", "open 1", "close 0", "close 1"));
@@ -552,7 +552,7 @@ TEST(TraceReader, TheRecordingEnds) {
 
 TEST(TraceReader, ANumberIsGivenAgain) {
   TraceBuilder trace = opened();
-  tell_plain_connection(trace, 7);
+  emit_plain_connection(trace, 7);
   const Read read(trace);
   EXPECT_THAT(read.log.lines, ElementsAre("open 0", "close 0", "open 1"));
   EXPECT_EQ(read.connection(0).state, roce::State::kClosed);
@@ -560,9 +560,9 @@ TEST(TraceReader, ANumberIsGivenAgain) {
 
 TEST(TraceReader, EmittedIsReceivedAndLost) {
   TraceBuilder trace = opened();
-  trace.tell(7, message(0, 0));
+  trace.emit(7, message(0, 0));
   trace.lose(3);
-  trace.tell(7, message(0, 0)).end();
+  trace.emit(7, message(0, 0)).end();
   const Read read(trace);
   const ReaderStats s = read.reader.reader_stats();
   EXPECT_EQ(s.emitted, 6U);
@@ -574,9 +574,9 @@ TEST(TraceReader, EmittedIsReceivedAndLost) {
 
 TEST(TraceReader, WhatTheRecordingLacksIsMissing) {
   TraceBuilder trace = opened();
-  for (int i = 0; i < 4; ++i) trace.tell(7, message(0, 0));
-  trace.tell_loss();
-  trace.tell(7, message(0, 0)).end();
+  for (int i = 0; i < 4; ++i) trace.emit(7, message(0, 0));
+  trace.emit_loss();
+  trace.emit(7, message(0, 0)).end();
   trace.frames().erase(trace.frames().begin() + 3, trace.frames().begin() + 5);
   const Read read(trace);
   const ReaderStats s = read.reader.reader_stats();
@@ -595,10 +595,10 @@ std::uint64_t open_ends(const TraceBuilder& trace) {
 // Who is killed tells no sums at the end, and nobody knows what else there was to tell.
 TEST(TraceReader, AStreamThatEndsBehindItsSumsIsOpenAtItsEnd) {
   TraceBuilder trace = opened();
-  trace.tell(7, message(0, 0));
-  trace.tell_loss();
+  trace.emit(7, message(0, 0));
+  trace.emit_loss();
   EXPECT_EQ(open_ends(trace), 0U);
-  trace.tell(7, message(0, 0));
+  trace.emit(7, message(0, 0));
   EXPECT_EQ(open_ends(trace), 1U);
   trace.end();
   EXPECT_EQ(open_ends(trace), 0U);
@@ -609,15 +609,15 @@ TEST(TraceReader, AStreamThatEndsBehindItsSumsIsOpenAtItsEnd) {
 // At once, and once.
 TEST(TraceReader, WhatCannotBeReadIsMissing) {
   TraceBuilder trace = opened();
-  trace.tell(7, message(0, 0));
-  trace.tell(7, message(0, 0));
+  trace.emit(7, message(0, 0));
+  trace.emit(7, message(0, 0));
   Bytes& data = trace.frames().back().data;
   data[28] = data[29] = data[30] = data[31] = 0xff;  // of the header's tail
   Read read(trace);
   EXPECT_EQ(read.connection().events_lost, 1U);
   TraceBuilder end = trace;
   end.frames().clear();
-  end.tell(7, message(0, 0)).end();
+  end.emit(7, message(0, 0)).end();
   read.add(end);
   EXPECT_EQ(read.connection().events_lost, 1U);
   const ReaderStats s = read.reader.reader_stats();
@@ -626,7 +626,7 @@ TEST(TraceReader, WhatCannotBeReadIsMissing) {
   EXPECT_EQ(s.missing, 1U);
   // A connection that begins later lacks nothing.
   end.frames().clear();
-  tell_plain_connection(end, 8);
+  emit_plain_connection(end, 8);
   read.add(end);
   EXPECT_EQ(read.connection(1).events_lost, 0U);
 }
@@ -634,30 +634,30 @@ TEST(TraceReader, WhatCannotBeReadIsMissing) {
 TEST(TraceReader, LossIsThatOfOneThreadsConnections) {
   TraceBuilder one = opened(1);
   one.lose(5);
-  one.tell(1, message(0, 0));
+  one.emit(1, message(0, 0));
   TraceBuilder two;
   two.ring = 2;
-  tell_plain_connection(two, 2);
-  two.tell(2, message(0, 0)).end();
+  emit_plain_connection(two, 2);
+  two.emit(2, message(0, 0)).end();
   Read read(one);
   read.add(two);
   EXPECT_EQ(read.connection(0).events_lost, 5U);
   EXPECT_EQ(read.connection(1).events_lost, 0U);
   // What was lost before a connection is none of its own.
-  one.tell(3, plain_connection());
+  one.emit(3, plain_connection());
   Read again(one);
   EXPECT_EQ(again.connection(1).events_lost, 0U);
 }
 
 TEST(TraceReader, TheNextFileOfARingGoesOn) {
   TraceBuilder first = opened();
-  first.tell(7, operation(kRead, 0, 5, 4, 1)).end();
+  first.emit(7, operation(kRead, 0, 5, 4, 1)).end();
   TraceBuilder second;
   second.begin();
   trace::Connection anew = plain_connection();
-  anew.told_anew = 1;
-  second.tell(7, anew);
-  second.tell(7, operation_end(kRead, 0, 4, 1)).end();
+  anew.replayed = 1;
+  second.emit(7, anew);
+  second.emit(7, operation_end(kRead, 0, 4, 1)).end();
   Read read(first, 1);
   read.add(second, 2);
   EXPECT_THAT(read.behind_open(),
@@ -667,35 +667,35 @@ TEST(TraceReader, TheNextFileOfARingGoesOn) {
   EXPECT_EQ(read.connection().events_lost, 0U);
   // What the first one still has, the second one has too.
   TraceBuilder late;
-  late.tell(7, message(0, 0));
+  late.emit(7, message(0, 0));
   read.add(late, 1);
   EXPECT_EQ(read.reader.reader_stats().passed_over, 1U);
 }
 
 trace::Credits credits(std::uint8_t side, std::uint32_t granted) {
-  trace::Credits told;
-  told.side = side;
-  told.granted = granted;
-  return told;
+  trace::Credits recorded;
+  recorded.side = side;
+  recorded.granted = granted;
+  return recorded;
 }
 
 // What the next file tells anew has the time that it was told at first.
-TEST(TraceReader, WhatIsToldAnewIsNoStepOfTheClock) {
+TEST(TraceReader, WhatIsReportedAgainIsNoStepOfTheClock) {
   TraceBuilder first = opened();
   const std::int64_t then = first.now;
-  first.tell(7, credits(0, 4));
+  first.emit(7, credits(0, 4));
   first.now += 100'000;
-  first.tell(7, message(0, 0)).end();
+  first.emit(7, message(0, 0)).end();
   TraceBuilder second;
   second.now = first.now;
   second.begin();
   const std::int64_t now = second.now;
   trace::Connection anew = plain_connection();
-  anew.told_anew = 1;
+  anew.replayed = 1;
   second.now = then - 1000;
-  second.tell(7, anew).tell(7, credits(0, 4));
+  second.emit(7, anew).emit(7, credits(0, 4));
   second.now = now;
-  second.tell(7, message(1, 0)).end();
+  second.emit(7, message(1, 0)).end();
   Read read(first, 1);
   read.add(second, 2);
   EXPECT_FALSE(read.connection().clock_stepped_back);
@@ -711,9 +711,9 @@ TEST(TraceReader, WhatIsToldAnewIsNoStepOfTheClock) {
 
 TEST(TraceReader, WhatHappensInAStreamShowsThatTheClockStepsBack) {
   TraceBuilder trace = opened();
-  trace.tell(7, message(0, 0));
+  trace.emit(7, message(0, 0));
   trace.now -= 1500;
-  trace.tell(7, message(1, 0));
+  trace.emit(7, message(1, 0));
   EXPECT_TRUE(Read(trace).connection().clock_stepped_back);
 }
 
@@ -721,7 +721,7 @@ TEST(TraceReader, OtherEndpointsHaveTheirOwnNumbers) {
   TraceBuilder first = opened();
   TraceBuilder second;
   second.begin("other", "server", 43);
-  tell_plain_connection(second, 7);
+  emit_plain_connection(second, 7);
   Read read(first, 1);
   read.add(second, 2);
   EXPECT_THAT(read.log.lines, ElementsAre("open 0", "open 1"));
@@ -733,10 +733,10 @@ TEST(TraceReader, OtherEndpointsHaveTheirOwnNumbers) {
 
 TEST(TraceReader, UnknownTypesAreSkippedAndCounted) {
   TraceBuilder trace = opened();
-  trace.tell(7, message(0, 0));
+  trace.emit(7, message(0, 0));
   Bytes& data = trace.frames().back().data;
   data[24] = 200;  // of the header's type
-  trace.tell(7, message(0, 0)).end();
+  trace.emit(7, message(0, 0)).end();
   const Read read(trace);
   EXPECT_EQ(read.reader.reader_stats().unknown, 1U);
   EXPECT_EQ(read.behind_open().size(), 1U);
@@ -744,14 +744,14 @@ TEST(TraceReader, UnknownTypesAreSkippedAndCounted) {
   EXPECT_EQ(read.reader.reader_stats().missing, 0U);
 }
 
-TEST(TraceReader, EventsOfNoConnectionThatWasToldOf) {
+TEST(TraceReader, EventsOfNoConnectionThatWasReportedFor) {
   TraceBuilder trace;
-  trace.tell(9, message(0, 0));
-  trace.tell(9, operation(kRead, 0, 5, 4, 1));
+  trace.emit(9, message(0, 0));
+  trace.emit(9, operation(kRead, 0, 5, 4, 1));
   trace::ConnectionEnd end;
   end.established = 1;
-  trace.tell(9, end);
-  trace.tell(0, plain_connection());
+  trace.emit(9, end);
+  trace.emit(0, plain_connection());
   const Read read(trace);
   EXPECT_THAT(read.log.lines, IsEmpty());
   EXPECT_EQ(read.reader.reader_stats().unplaced, 3U);
@@ -771,9 +771,9 @@ TEST(TraceReader, StructsOfOtherLengths) {
   };
   trace::EventHeader header;
   header.type = static_cast<std::uint16_t>(trace::EventType::kConnection);
-  const trace::Connection told = plain_connection();
-  Bytes body(sizeof told + 64, 0xff);
-  std::memcpy(body.data(), &told, sizeof told);
+  const trace::Connection recorded = plain_connection();
+  Bytes body(sizeof recorded + 64, 0xff);
+  std::memcpy(body.data(), &recorded, sizeof recorded);
   Bytes old = body;
   old.resize(40);  // addresses and QPNs
   put(header, old);
@@ -791,7 +791,7 @@ TEST(TraceReader, StructsOfOtherLengths) {
 
 TEST(TraceReader, EveryTruncation) {
   TraceBuilder trace = opened();
-  trace.tell(7, message(0, 4), bytes_of("call"));
+  trace.emit(7, message(0, 4), bytes_of("call"));
   const Bytes whole = trace.frames().back().data;
   trace.frames().pop_back();
   Read read(trace);
@@ -806,13 +806,13 @@ TEST(TraceReader, EveryTruncation) {
 
 TEST(TraceReader, LengthsThatLie) {
   TraceBuilder trace = opened();
-  trace.tell(7, message(0, 2), bytes_of("longer than it says"));
-  trace.tell(7, operation(kWrite, 0, 5, 4, 1), bytes_of("longer than it says"));
-  trace.tell(7, operation(kRead, 0, 5, 4, 2));
-  trace.tell(7, operation_end(kRead, 0, UINT32_MAX, 2), bytes_of("longer than it says"));
-  trace::Connection told = plain_connection();
-  told.sent_private_data = UINT16_MAX;
-  trace.tell(8, told, bytes_of("short"));
+  trace.emit(7, message(0, 2), bytes_of("longer than it says"));
+  trace.emit(7, operation(kWrite, 0, 5, 4, 1), bytes_of("longer than it says"));
+  trace.emit(7, operation(kRead, 0, 5, 4, 2));
+  trace.emit(7, operation_end(kRead, 0, UINT32_MAX, 2), bytes_of("longer than it says"));
+  trace::Connection recorded = plain_connection();
+  recorded.sent_private_data = UINT16_MAX;
+  trace.emit(8, recorded, bytes_of("short"));
   const Read read(trace);
   EXPECT_THAT(
       read.behind_open(),
@@ -825,19 +825,19 @@ TEST(TraceReader, LengthsThatLie) {
 TEST(TraceReader, ConnectionsAreBounded) {
   TraceBuilder trace;
   const auto n = static_cast<std::uint32_t>(roce::kMaxConnections);
-  for (std::uint32_t i = 1; i <= n; ++i) trace.tell(i, plain_connection());
-  trace.tell(1, message(0, 0));
-  trace.tell(3, trace::ConnectionEnd{});
-  trace.tell(n + 1, plain_connection());
-  trace.tell(n + 2, plain_connection());
-  trace.tell(2, message(0, 0));
+  for (std::uint32_t i = 1; i <= n; ++i) trace.emit(i, plain_connection());
+  trace.emit(1, message(0, 0));
+  trace.emit(3, trace::ConnectionEnd{});
+  trace.emit(n + 1, plain_connection());
+  trace.emit(n + 2, plain_connection());
+  trace.emit(2, message(0, 0));
   const Read read(trace);
   // First the one that is over, then the one that was idle longest.
   EXPECT_EQ(read.log.lines[n], "0: send by 0 in 8193: ");
   EXPECT_THAT(std::vector(read.log.lines.begin() + n + 1, read.log.lines.end()),
               ElementsAre("close 2", "let go 2", fmt::format("open {}", n), "close 1", "let go 1",
                           fmt::format("open {}", n + 1)));
-  EXPECT_EQ(read.reader.stats().let_go, 2U);
+  EXPECT_EQ(read.reader.stats().evict, 2U);
   EXPECT_EQ(read.reader.find(2), nullptr);
   EXPECT_EQ(read.reader.reader_stats().unplaced, 1U);
 }
@@ -845,7 +845,7 @@ TEST(TraceReader, ConnectionsAreBounded) {
 TEST(TraceReader, OutstandingOperationsAreBounded) {
   TraceBuilder trace = opened();
   for (std::uint32_t i = 0; i < 300; ++i) {
-    trace.tell(7, operation(i % 2 == 0 ? kWrite : kRead, 0, i, 1, i));
+    trace.emit(7, operation(i % 2 == 0 ? kWrite : kRead, 0, i, 1, i));
   }
   Read read(trace);
   std::size_t ends = 0;
@@ -870,7 +870,7 @@ struct Judge : roce::Listener {
 
   void on_open(const roce::Connection& c) override { EXPECT_TRUE(open.insert(c.index).second); }
   void on_close(const roce::Connection& c) override { EXPECT_EQ(open.erase(c.index), 1U); }
-  void on_let_go(const roce::Connection& c) override { EXPECT_EQ(open.count(c.index), 0U); }
+  void on_evict(const roce::Connection& c) override { EXPECT_EQ(open.count(c.index), 0U); }
   void on_send(const roce::Connection& c, const roce::SendMessage& s) override {
     EXPECT_EQ(open.count(c.index), 1U);
     EXPECT_LE(s.data.size(), s.wire_length);
@@ -909,7 +909,7 @@ TEST(TraceReader, RandomBytes) {
       header.connection = below(5);
       header.ring = below(3);
       header.fixed = static_cast<std::uint16_t>(below(8) * 8);
-      header.tail = below(30);
+      header.payload = below(30);
       Bytes event(trace::event_bytes(header));
       for (std::uint8_t& b : event) b = static_cast<std::uint8_t>(below(below(2) == 0 ? 3 : 256));
       std::memcpy(event.data(), &header, sizeof header);

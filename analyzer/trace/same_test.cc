@@ -69,10 +69,11 @@ std::vector<std::string> by_packets(const Traffic& t, bool chunks) {
   return run.account.lines;
 }
 
-std::vector<std::string> by_events(const Traffic& t, const Teller::Options& options, bool chunks) {
+std::vector<std::string> by_events(const Traffic& t, const EventSource::Options& options,
+                                   bool chunks) {
   TraceBuilder trace;
-  Teller teller(trace, options);
-  roce::Tracker tracker(teller);
+  EventSource emitter(trace, options);
+  roce::Tracker tracker(emitter);
   model::testing::play(t, tracker);
   trace.end();
   Both run;

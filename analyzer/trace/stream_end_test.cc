@@ -24,8 +24,8 @@ trace::ConnectionEnd closed() {
 TEST(StreamEnd, InOrderIsClosedAndSummedUp) {
   TraceBuilder trace;
   EXPECT_TRUE(in_order(trace.begin()));
-  tell_plain_connection(trace, 7);
-  trace.tell(7, closed());
+  emit_plain_connection(trace, 7);
+  trace.emit(7, closed());
   EXPECT_FALSE(in_order(trace));
   EXPECT_TRUE(in_order(trace.end()));
 }
@@ -34,24 +34,24 @@ TEST(StreamEnd, InOrderIsClosedAndSummedUp) {
 TEST(StreamEnd, AConnectionThatIsUpBehindTheLastSumIsNotInOrder) {
   TraceBuilder trace;
   trace.begin();
-  tell_plain_connection(trace, 7);
+  emit_plain_connection(trace, 7);
   EXPECT_FALSE(in_order(trace.end()));
 }
 
 TEST(StreamEnd, OneThatWasNeverEstablishedIsNoneThatIsUp) {
   TraceBuilder trace;
   trace.begin();
-  trace.tell(7, trace::ConnectionEnd{});
-  tell_plain_connection(trace, 8);
+  trace.emit(7, trace::ConnectionEnd{});
+  emit_plain_connection(trace, 8);
   EXPECT_FALSE(in_order(trace.end()));
-  trace.tell(8, closed());
+  trace.emit(8, closed());
   EXPECT_TRUE(in_order(trace.end()));
 }
 
 TEST(StreamEnd, AnEndThatMayBeAmongLostEventsAccusesNobody) {
   TraceBuilder trace;
   trace.begin();
-  tell_plain_connection(trace, 7);
+  emit_plain_connection(trace, 7);
   trace.lose(1);
   EXPECT_TRUE(in_order(trace.end()));
 }
@@ -59,10 +59,10 @@ TEST(StreamEnd, AnEndThatMayBeAmongLostEventsAccusesNobody) {
 TEST(StreamEnd, EachThreadHasItsOwnSums) {
   TraceBuilder one;
   one.begin();
-  one.tell(0, trace::Registration{});
+  one.emit(0, trace::Registration{});
   TraceBuilder other;
   other.ring = 2;
-  other.tell(0, trace::Registration{}).end();
+  other.emit(0, trace::Registration{}).end();
   StreamEnd end;
   for (const TraceBuilder* trace : {&one, &other}) {
     trace->for_each([&end](auto data, const roce::PacketMeta&) { end.frame(data); });

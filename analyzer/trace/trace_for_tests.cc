@@ -43,7 +43,7 @@ void append_block(Bytes& out, std::uint32_t type, const Bytes& body) {
 
 TraceBuilder& TraceBuilder::begin(std::string_view name, std::string_view role,
                                   std::uint32_t process) {
-  emitted_ = lost_ = lost_told_ = 0;
+  emitted_ = lost_ = lost_reported_ = 0;
   trace::Endpoint event;
   event.name_bytes = static_cast<std::uint16_t>(name.size());
   event.process = process;
@@ -55,8 +55,8 @@ TraceBuilder& TraceBuilder::begin(std::string_view name, std::string_view role,
   return *this;
 }
 
-TraceBuilder& TraceBuilder::tell_loss() {
-  lost_told_ = lost_;
+TraceBuilder& TraceBuilder::emit_loss() {
+  lost_reported_ = lost_;
   put(0, trace::Loss{emitted_, lost_}, {}, {});
   return *this;
 }
@@ -121,7 +121,7 @@ Bytes plain_private_data() {
   return {bytes.begin(), bytes.end()};
 }
 
-void Teller::on_open(const roce::Connection& c) {
+void EventSource::on_open(const roce::Connection& c) {
   at(c.last_ns);
   const roce::Side& own = c.side[options_.side];
   const roce::Side& peer = c.side[1U - options_.side];
@@ -136,15 +136,15 @@ void Teller::on_open(const roce::Connection& c) {
   event.responder_resources = std::min(own.cm.responder_resources, peer.cm.initiator_depth);
   event.initiator_depth = std::min(own.cm.initiator_depth, peer.cm.responder_resources);
   event.sees_peer_operations = options_.sees_peer_operations ? 1 : 0;
-  event.told_anew = c.setup == roce::Setup::kCm ? 0 : 1;
-  to_.tell(c.index + 1, event, own.cm.private_data, peer.cm.private_data);
+  event.replayed = c.setup == roce::Setup::kCm ? 0 : 1;
+  to_.emit(c.index + 1, event, own.cm.private_data, peer.cm.private_data);
 }
 
-void Teller::on_close(const roce::Connection& c) {
+void EventSource::on_close(const roce::Connection& c) {
   if (c.state < roce::State::kRejected) return;  // the capture ends, and it does not
   at(c.last_ns);
   trace::ConnectionEnd event;
-  event.side = c.closed_by < 0 ? 0 : told(c.closed_by);
+  event.side = c.closed_by < 0 ? 0 : recorded(c.closed_by);
   event.established = c.state == roce::State::kClosed ? 1 : 0;
   event.reject_reason = c.reject_reason;
   if (event.established == 0) {
@@ -152,21 +152,21 @@ void Teller::on_close(const roce::Connection& c) {
     event.port = wire::service_port(c.service_id);
     event.active = options_.side == 0 ? 1 : 0;
   }
-  to_.tell(c.index + 1, event);
+  to_.emit(c.index + 1, event);
 }
 
-void Teller::on_send(const roce::Connection& c, const roce::SendMessage& send) {
+void EventSource::on_send(const roce::Connection& c, const roce::SendMessage& send) {
   at(send.time_ns);
   trace::Message event;
-  event.side = told(send.sender);
+  event.side = recorded(send.sender);
   event.length = static_cast<std::uint32_t>(send.wire_length);
   event.has_invalidate = send.has_invalidate ? 1 : 0;
   event.invalidate = send.invalidate_handle;
-  to_.tell(c.index + 1, event, send.data);
+  to_.emit(c.index + 1, event, send.data);
 }
 
 // A Write is told when all of it is there, since its event has its bytes.
-void Teller::on_operation(const roce::Connection& c, roce::Operation& op) {
+void EventSource::on_operation(const roce::Connection& c, roce::Operation& op) {
   op.tag = next_id_++;
   op.want_data = true;
   data_[op.tag];
@@ -174,22 +174,22 @@ void Teller::on_operation(const roce::Connection& c, roce::Operation& op) {
   at(op.first_ns);
   trace::Operation event;
   event.kind = trace::Transfer::kRead;
-  event.side = told(op.initiator);
+  event.side = recorded(op.initiator);
   event.handle = op.handle;
   event.offset = op.offset;
   event.length = op.length;
   event.id = op.tag;
-  to_.tell(c.index + 1, event);
+  to_.emit(c.index + 1, event);
 }
 
-void Teller::on_data(const roce::Connection&, const roce::Operation& op, std::uint64_t offset,
-                     std::span<const std::uint8_t> data) {
+void EventSource::on_data(const roce::Connection&, const roce::Operation& op, std::uint64_t offset,
+                          std::span<const std::uint8_t> data) {
   Bytes& kept = data_[op.tag];
   kept.resize(std::max<std::size_t>(kept.size(), offset + data.size()));
   std::copy(data.begin(), data.end(), kept.begin() + static_cast<std::ptrdiff_t>(offset));
 }
 
-void Teller::on_operation_end(const roce::Connection& c, const roce::Operation& op) {
+void EventSource::on_operation_end(const roce::Connection& c, const roce::Operation& op) {
   const Bytes data = std::move(data_[op.tag]);
   data_.erase(op.tag);
   if (hidden(op)) return;
@@ -198,53 +198,54 @@ void Teller::on_operation_end(const roce::Connection& c, const roce::Operation& 
   if (write) {
     trace::Operation event;
     event.kind = trace::Transfer::kWrite;
-    event.side = told(op.initiator);
+    event.side = recorded(op.initiator);
     event.handle = op.handle;
     event.offset = op.offset;
     event.length = op.length;
     event.id = op.tag;
-    to_.tell(c.index + 1, event, data);
+    to_.emit(c.index + 1, event, data);
     if (op.complete) return;
   }
   trace::OperationEnd event;
   event.kind = write ? trace::Transfer::kWrite : trace::Transfer::kRead;
-  event.side = told(op.initiator);
+  event.side = recorded(op.initiator);
   event.status = op.complete ? 0 : 4;  // flushed
   event.length = static_cast<std::uint32_t>(op.bytes);
   event.id = op.tag;
-  to_.tell(c.index + 1, event, write ? Bytes{} : data);
+  to_.emit(c.index + 1, event, write ? Bytes{} : data);
 }
 
-void Teller::on_acknowledge(const roce::Connection& c, int sender, const wire::Aeth& aeth,
-                            std::uint32_t psn, const roce::PacketMeta& meta) {
+void EventSource::on_acknowledge(const roce::Connection& c, int sender, const wire::Aeth& aeth,
+                                 std::uint32_t psn, const roce::PacketMeta& meta) {
   if (aeth.is_ack()) return;
   at(meta.time_ns);
   trace::Fabric event;
   event.kind = aeth.is_rnr() ? trace::FabricKind::kRnr : trace::FabricKind::kNak;
-  event.side = told(sender);
+  event.side = recorded(sender);
   event.code = aeth.value();
   event.psn = psn;
-  to_.tell(c.index + 1, event);
+  to_.emit(c.index + 1, event);
 }
 
-void Teller::on_retransmission(const roce::Connection& c, int sender, std::uint64_t count,
-                               const roce::PacketMeta& meta) {
+void EventSource::on_retransmission(const roce::Connection& c, int sender, std::uint64_t count,
+                                    const roce::PacketMeta& meta) {
   at(meta.time_ns);
   trace::Fabric event;
-  event.side = told(sender);
+  event.side = recorded(sender);
   event.count = static_cast<std::uint32_t>(count);
-  to_.tell(c.index + 1, event);
+  to_.emit(c.index + 1, event);
 }
 
-TraceBuilder told_of_capture(std::span<const std::uint8_t> file, const Teller::Options& options) {
+TraceBuilder events_of_capture(std::span<const std::uint8_t> file,
+                               const EventSource::Options& options) {
   TraceBuilder trace;
   const auto source = capture::open_memory(file);
   if (!source) {
     ADD_FAILURE() << source.error().message;
     return trace;
   }
-  Teller teller(trace, options);
-  roce::Tracker tracker(teller);
+  EventSource emitter(trace, options);
+  roce::Tracker tracker(emitter);
   capture::Frame frame;
   while ((*source)->next(frame).value_or(false)) {
     roce::PreparedPacket packet;

@@ -51,12 +51,12 @@ class TraceBuilder {
                       std::uint32_t process = 42);
 
   template <typename Event>
-  TraceBuilder& tell(std::uint32_t connection, const Event& event,
-                     std::span<const std::uint8_t> tail = {},
-                     std::span<const std::uint8_t> more_tail = {}) {
-    if (lost_told_ != lost_) tell_loss();
+  TraceBuilder& emit(std::uint32_t connection, const Event& event,
+                     std::span<const std::uint8_t> payload = {},
+                     std::span<const std::uint8_t> extra_payload = {}) {
+    if (lost_reported_ != lost_) emit_loss();
     ++emitted_;
-    put(connection, event, tail, more_tail);
+    put(connection, event, payload, extra_payload);
     return *this;
   }
 
@@ -73,9 +73,9 @@ class TraceBuilder {
     lost_ += events;
     return *this;
   }
-  TraceBuilder& tell_loss();
+  TraceBuilder& emit_loss();
   // Ends the stream as a whole one ends.
-  TraceBuilder& end() { return tell_loss(); }
+  TraceBuilder& end() { return emit_loss(); }
 
   // Any bytes in place of an event.
   TraceBuilder& raw(std::span<const std::uint8_t> event);
@@ -94,12 +94,12 @@ class TraceBuilder {
 
  private:
   template <typename Event>
-  void put(std::uint32_t connection, const Event& event, std::span<const std::uint8_t> tail,
-           std::span<const std::uint8_t> more_tail) {
+  void put(std::uint32_t connection, const Event& event, std::span<const std::uint8_t> payload,
+           std::span<const std::uint8_t> extra_payload) {
     trace::EventHeader header;
     header.type = static_cast<std::uint16_t>(Event::kType);
     header.fixed = sizeof(Event);
-    header.tail = static_cast<std::uint32_t>(tail.size() + more_tail.size());
+    header.payload = static_cast<std::uint32_t>(payload.size() + extra_payload.size());
     header.connection = connection;
     header.ring = ring;
     header.time = now;
@@ -107,36 +107,38 @@ class TraceBuilder {
     std::memcpy(bytes.data(), &header, sizeof header);
     std::memcpy(bytes.data() + sizeof header, &event, sizeof event);
     auto at = bytes.begin() + sizeof header + sizeof event;
-    at = std::copy(tail.begin(), tail.end(), at);
-    std::copy(more_tail.begin(), more_tail.end(), at);
+    at = std::copy(payload.begin(), payload.end(), at);
+    std::copy(extra_payload.begin(), extra_payload.end(), at);
     raw(bytes);
   }
 
   std::vector<Frame> frames_;
-  std::uint64_t emitted_ = 0, lost_ = 0, lost_told_ = 0;
+  std::uint64_t emitted_ = 0, lost_ = 0, lost_reported_ = 0;
 };
 
 // A connection between 192.0.2.1 and 192.0.2.2, set up to port 20049 by the first, which tells of
 // it; both sides told 4096 bytes and remote invalidation in their private data.
 [[nodiscard]] trace::Connection plain_connection();
 [[nodiscard]] Bytes plain_private_data();
-inline void tell_plain_connection(TraceBuilder& trace, std::uint32_t connection,
-                                  const trace::Connection& told = plain_connection()) {
+inline void emit_plain_connection(TraceBuilder& trace, std::uint32_t connection,
+                                  const trace::Connection& recorded = plain_connection()) {
   const Bytes data = plain_private_data();
-  trace::Connection event = told;
+  trace::Connection event = recorded;
   event.sent_private_data = static_cast<std::uint16_t>(data.size());
-  trace.tell(connection, event, data, data);
+  trace.emit(connection, event, data, data);
 }
 
 // A listener of a tracker that writes down what the endpoint on one side of each connection tells
 // of the same traffic. On an RNIC it does not see its peer's RDMA operations.
-class Teller final : public roce::Listener {
+class EventSource final : public roce::Listener {
  public:
   struct Options {
     std::uint8_t side = 0;  // of the connections: 0 opened them
     bool sees_peer_operations = true;
   };
-  Teller(TraceBuilder& to, const Options& options) : to_(to), options_(options) { to_.step = 0; }
+  EventSource(TraceBuilder& to, const Options& options) : to_(to), options_(options) {
+    to_.step = 0;
+  }
 
   void on_open(const roce::Connection& connection) override;
   void on_close(const roce::Connection& connection) override;
@@ -151,7 +153,7 @@ class Teller final : public roce::Listener {
                          const roce::PacketMeta& meta) override;
 
  private:
-  [[nodiscard]] std::uint8_t told(int side) const { return side == options_.side ? 0 : 1; }
+  [[nodiscard]] std::uint8_t recorded(int side) const { return side == options_.side ? 0 : 1; }
   [[nodiscard]] bool hidden(const roce::Operation& op) const {
     return !options_.sees_peer_operations && op.initiator != options_.side;
   }
@@ -172,7 +174,7 @@ class Teller final : public roce::Listener {
 };
 
 // What an endpoint would have told of a capture file's traffic.
-[[nodiscard]] TraceBuilder told_of_capture(std::span<const std::uint8_t> file,
-                                           const Teller::Options& options);
+[[nodiscard]] TraceBuilder events_of_capture(std::span<const std::uint8_t> file,
+                                             const EventSource::Options& options);
 
 }  // namespace rpcrdma::trace_reader::testing

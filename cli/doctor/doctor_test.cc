@@ -61,7 +61,7 @@ TEST_F(Doctor, NamesOfDevicesAreHarmlessOnATerminal) {
   EXPECT_THAT(text, HasSubstr("-> d\\x07\n"));
 }
 
-TEST_F(Doctor, WhereTheKernelCanMakeADeviceItIsToldHow) {
+TEST_F(Doctor, WhereTheKernelCanMakeADeviceItIsReportedHow) {
   utsname kernel{};
   ASSERT_EQ(::uname(&kernel), 0);
   root_.put(std::string("/lib/modules/") + kernel.release + "/modules.dep",
@@ -99,7 +99,7 @@ TEST_F(Doctor, AnMtuThatIsLargeEnoughIsGood) {
   EXPECT_EQ(only(judged(), "rxe0 port 1 GID 1").health, Health::kGood);
 }
 
-TEST_F(Doctor, WhatLacksOfADeviceIsToldWithWhatToDo) {
+TEST_F(Doctor, WhatLacksOfADeviceIsReportedWithWhatToDo) {
   root_.put_rxe();
   std::filesystem::remove_all(root_.path() + "/sys/class/infiniband_verbs");
   std::filesystem::remove_all(root_.path() + "/sys/class/misc");

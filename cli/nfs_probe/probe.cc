@@ -69,7 +69,7 @@ class Way {
 class Probe {
  public:
   Probe(service::Loop& loop, const Plan& plan, const std::function<void(const Step&)>& step)
-      : loop_(loop), plan_(plan), tell_(step), caller_(loop, plan.timeout) {}
+      : loop_(loop), plan_(plan), report_(step), caller_(loop, plan.timeout) {}
 
   Expected<Verdict> run() {
     const auto connected = caller_.connect(plan_.client, plan_.interrupted);
@@ -77,9 +77,10 @@ class Probe {
     run_until_ =
         plan_.whole < fabric::kNever - loop_.now() ? loop_.now() + plan_.whole : fabric::kNever;
     if (caller_.client().up() != 0) {
-      all_good_ = or_told([this] { return look() && make_file() && write_and_read() && commit(); });
+      all_good_ =
+          or_report([this] { return look() && make_file() && write_and_read() && commit(); });
       // Whatever has happened, and also when it is not known whether the file was made.
-      if (may_exist_) all_good_ = or_told([this] { return remove(); }) && all_good_;
+      if (may_exist_) all_good_ = or_report([this] { return remove(); }) && all_good_;
       look_at_server();
     }
     caller_.disconnect();
@@ -94,11 +95,11 @@ class Probe {
  private:
   // A step for which there is no memory has failed like others.
   template <typename Steps>
-  bool or_told(Steps&& steps) {
+  bool or_report(Steps&& steps) {
     try {
       return steps();
     } catch (const std::bad_alloc&) {
-      return told("memory", false, fabric::kOutOfMemory);
+      return recorded("memory", false, fabric::kOutOfMemory);
     }
   }
 
@@ -124,26 +125,26 @@ class Probe {
     };
     const auto problem = caller_.make(call);
     refused_ = !problem && status != nfs3::kOk;
-    if (problem) return told(name, false, *problem);
-    if (refused_) return told(name, false, status_text(status));
-    if (failed_.empty()) return told(name, true, said);
-    return told(name, false, std::exchange(failed_, {}));
+    if (problem) return recorded(name, false, *problem);
+    if (refused_) return recorded(name, false, status_text(status));
+    if (failed_.empty()) return recorded(name, true, said);
+    return recorded(name, false, std::exchange(failed_, {}));
   }
-  bool told(const std::string& name, bool good, const std::string& detail) {
-    tell_({name, good, detail, caller_.took()});
+  bool recorded(const std::string& name, bool good, const std::string& detail) {
+    report_({name, good, detail, caller_.took()});
     return good;
   }
   [[nodiscard]] bool goes_on() {
     if (plan_.interrupted()) return false;
     if (loop_.now() < run_until_) return true;
-    return told(
+    return recorded(
         "time", false,
         fmt::format("all steps together took longer than {}", stats::format_duration(plan_.whole)));
   }
 
   bool look() {
     const auto problem = caller_.make({});
-    if (!told("NULL", !problem, problem.value_or("")) || !goes_on()) return false;
+    if (!recorded("NULL", !problem, problem.value_or("")) || !goes_on()) return false;
     Caller::Call call = call_of(Proc::kGetattr);
     call.arguments = [&](wire::XdrWriter& w) { nfs3::put_handle(w, plan_.folder); };
     if (!step<nfs3::Attributes>("GETATTR", call, &nfs3::read_getattr,
@@ -252,8 +253,8 @@ class Probe {
 
   bool read(std::uint32_t size) {
     // Where a result that does not fit inline comes to lie.
-    const auto block = loop_.memory().take(std::max(size, 1U));
-    if (!block) return told(fmt::format("READ {}", size), false, block.error().message);
+    const auto block = loop_.memory().acquire(std::max(size, 1U));
+    if (!block) return recorded(fmt::format("READ {}", size), false, block.error().message);
     std::memset(block->data, 0x5a, block->size);
     Caller::Call call = call_of(Proc::kRead);
     call.most_results = kReadResults;
@@ -272,7 +273,7 @@ class Probe {
           }
           return way.text() + ", the same data";
         });
-    loop_.memory().give(*block);
+    loop_.memory().release(*block);
     return good;
   }
 
@@ -300,11 +301,11 @@ class Probe {
     };
     constexpr std::uint32_t kNoEntry = 2;
     const auto problem = caller_.make(call);
-    if (problem) return told("REMOVE", false, *problem);
+    if (problem) return recorded("REMOVE", false, *problem);
     may_exist_ = status != nfs3::kOk && status != kNoEntry;
     // A CREATE that was refused has made nothing: that is no failure of this step.
     if (status == kNoEntry) return file_.size == 0;
-    return told("REMOVE", status == nfs3::kOk, status == nfs3::kOk ? "" : status_text(status));
+    return recorded("REMOVE", status == nfs3::kOk, status == nfs3::kOk ? "" : status_text(status));
   }
 
   void look_at_server() {
@@ -317,7 +318,7 @@ class Probe {
 
   service::Loop& loop_;
   const Plan& plan_;
-  const std::function<void(const Step&)>& tell_;
+  const std::function<void(const Step&)>& report_;
   Caller caller_;
   Handle file_;
   std::optional<nfs3::Verifier> verifier_;

@@ -159,7 +159,7 @@ class TinyNfs : public service::Program {
     const auto& file = files[made_];
     const auto bytes = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(count, file.size() - std::min<std::uint64_t>(offset, file.size())));
-    const auto block = call.take(std::max(bytes, 1U));
+    const auto block = call.acquire(std::max(bytes, 1U));
     if (!block) {
       call.fail(service::CallError::kSystemError);
       return;

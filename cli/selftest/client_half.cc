@@ -295,13 +295,13 @@ struct ClientHalf::Impl : HalfParts {
     auto up = connect(contact, cell, failures);
     if (!up) return up;
     control::Recording recording;
-    auto told = control(contact, control::Proc::kJudge, control::encode(number), failures,
-                        [&](protocol::StreamReader& results) {
-                          const auto read = control::read_recording(results);
-                          recording = read.value_or(control::Recording{});
-                          return read.has_value();
-                        });
-    if (!told || !*told) return told;
+    auto recorded = control(contact, control::Proc::kJudge, control::encode(number), failures,
+                            [&](protocol::StreamReader& results) {
+                              const auto read = control::read_recording(results);
+                              recording = read.value_or(control::Recording{});
+                              return read.has_value();
+                            });
+    if (!recorded || !*recorded) return recorded;
     if (recording.status != control::Status::kOk) {
       failures.emplace_back(control::status_name(recording.status));
     } else if (!recording.errors.empty()) {

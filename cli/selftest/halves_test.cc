@@ -210,7 +210,7 @@ TEST(SelftestRecordings, AFindingIsAnError) {
   up.local_qpn = 1;
   up.peer_qpn = 2;
   up.inline_send = up.inline_receive = 1024;
-  tracer.tell(connection, 1000, up);
+  tracer.emit(connection, 1000, up);
   // RDMA_MSG, 32 credits, no chunks; and a NULL of NFS whose XID is another.
   std::vector<std::uint8_t> message;
   for (const std::uint32_t word :
@@ -220,8 +220,8 @@ TEST(SelftestRecordings, AFindingIsAnError) {
   }
   trace::Message sent;
   sent.length = static_cast<std::uint32_t>(message.size());
-  tracer.tell(connection, 2000, sent, message);
-  tracer.tell(connection, 3000, trace::ConnectionEnd{.established = 1});
+  tracer.emit(connection, 2000, sent, message);
+  tracer.emit(connection, 3000, trace::ConnectionEnd{.established = 1});
   const Judgement judgement = recorder->end("../../a cell", rules::Profile::k8166, 2);
   EXPECT_THAT(judgement.errors, Contains(HasSubstr("HDR-02 (client): ")));
   EXPECT_THAT(judgement.errors, Contains("version 1 was spoken, and ought to be 2"));
@@ -236,7 +236,7 @@ TEST(SelftestRecordings, WithoutOneTheCellFails) {
               Contains("nothing was recorded"));
 }
 
-TEST(SelftestClient, IsToldThatNobodyListens) {
+TEST(SelftestClient, IsReportedThatNobodyListens) {
   Client client;
   const auto result = client.half().run({}, 1);
   ASSERT_FALSE(result);

@@ -57,13 +57,13 @@ class Session : public service::ReverseObserver {
   }
   void wait(Deferred call) {
     waiting_ = std::move(call);
-    tell();
+    emit();
   }
   void close() { client_.close(); }
 
   void on_outcome(const protocol::CallOutcome& outcome) override {
     run_.on_outcome(outcome);
-    tell();
+    emit();
   }
   void on_unbound() override { over_ = true; }
 
@@ -76,7 +76,7 @@ class Session : public service::ReverseObserver {
     return options;
   }
 
-  void tell() {
+  void emit() {
     if (!waiting_ || !run_.done()) return;
     Deferred to = std::move(*waiting_);
     waiting_.reset();

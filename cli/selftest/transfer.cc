@@ -122,7 +122,7 @@ void TransferProgram::transfer(Call& call) const {
     const fabric::Memory* memory = pattern_.memory();
     if (i == victim && damage_ == Damage::kLength) bytes = bytes.first(bytes.size() - 1);
     if (i == victim && damage_ == Damage::kByte) {
-      const auto block = call.take(args->result_lengths[i]);
+      const auto block = call.acquire(args->result_lengths[i]);
       if (!block) return (void)call.fail(service::CallError::kSystemError);
       std::ranges::copy(bytes, block->data);
       block->data[bytes.size() / 2] ^= 1U;
@@ -150,15 +150,15 @@ TransferCall::TransferCall(protocol::MemoryPool& memory, const Pattern& pattern)
       header_(kTransferProgram, kTransferVersion, 1) {}
 
 TransferCall::~TransferCall() {
-  if (room_) memory_.give(room_);
+  if (room_) memory_.release(room_);
 }
 
 fabric::Expected<void> TransferCall::make_room() {
   std::uint32_t bytes = 0;
   for (std::size_t i = 0; i < transfer_.results.size(); ++i) bytes += transfer_.room(i);
   if (bytes > room_.size) {
-    if (room_) memory_.give(std::exchange(room_, {}));
-    auto block = memory_.take(bytes);
+    if (room_) memory_.release(std::exchange(room_, {}));
+    auto block = memory_.acquire(bytes);
     if (!block) return tl::unexpected(block.error());
     room_ = *block;
   }

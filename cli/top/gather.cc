@@ -61,7 +61,7 @@ struct ConnectionRow {
   std::uint32_t index = 0;  // roce::Connection::index
   std::uint32_t endpoint = 0;
   std::uint8_t local = 0;
-  bool told = false;       // of credits
+  bool recorded = false;   // of credits
   bool peer_gone = false;  // the endpoint at its other end ended without closing it
   Credits credits;
   Credits most;  // in this second
@@ -81,9 +81,9 @@ struct ConnectionRow {
 
 namespace {
 
-std::string text_of(wire::Bytes tail) {
-  tail = tail.first(std::min(tail.size(), kMostText));
-  return {reinterpret_cast<const char*>(tail.data()), tail.size()};
+std::string text_of(wire::Bytes payload) {
+  payload = payload.first(std::min(payload.size(), kMostText));
+  return {reinterpret_cast<const char*>(payload.data()), payload.size()};
 }
 
 std::string end_text(const roce::Side& side) {
@@ -202,7 +202,7 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
     return pipeline.model().connection(r.index);
   }
   [[nodiscard]] Credits credits_of(const ConnectionRow& r) const {
-    if (r.told) return r.credits;
+    if (r.recorded) return r.credits;
     const model::Credits& counted = counted_credits(r);
     return {counted.requested, counted.granted, counted.in_use, 0, 0};
   }
@@ -219,7 +219,7 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
                   std::uint32_t psn, const roce::PacketMeta& meta) override;
   void on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
                          const roce::PacketMeta& meta) override;
-  void on_let_go(const roce::Connection& connection) override { forget(connection.index); }
+  void on_evict(const roce::Connection& connection) override { forget(connection.index); }
   void forget(std::uint32_t index);
   void found(const rules::Occurrence& o);
   void note(ShownFinding finding, std::uint32_t topic = 0);
@@ -243,10 +243,11 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
 void Gather::Impl::on_event(const trace_reader::Event& event) {
   switch (event.type()) {
     case trace::EventType::kEndpoint: {
-      const auto told = *trace::read_event<trace::Endpoint>(event.view);
-      const std::size_t name = std::min<std::size_t>(told.name_bytes, event.view.tail.size());
-      if (name != 0) endpoints[from].name = text_of(event.view.tail.first(name));
-      endpoints[from].role = text_of(event.view.tail.subspan(name));
+      const auto recorded = *trace::read_event<trace::Endpoint>(event.view);
+      const std::size_t name =
+          std::min<std::size_t>(recorded.name_bytes, event.view.payload.size());
+      if (name != 0) endpoints[from].name = text_of(event.view.payload.first(name));
+      endpoints[from].role = text_of(event.view.payload.subspan(name));
       break;
     }
     case trace::EventType::kConnection:
@@ -261,14 +262,14 @@ void Gather::Impl::on_event(const trace_reader::Event& event) {
       credits(event);
       break;
     case trace::EventType::kError: {
-      const auto told = *trace::read_event<trace::Error>(event.view);
+      const auto recorded = *trace::read_event<trace::Error>(event.view);
       ShownFinding f;
       f.count = 1;
       f.severity = rules::Severity::kError;
-      f.text = text_of(event.view.tail);
+      f.text = text_of(event.view.payload);
       if (event.connection != nullptr) {
         f.connection = event.connection->index + 1;
-        f.peer = event.connection->side[event.side(told.side)].address.to_string();
+        f.peer = event.connection->side[event.side(recorded.side)].address.to_string();
       }
       note(std::move(f));
       break;
@@ -285,13 +286,14 @@ void Gather::Impl::credits(const trace_reader::Event& event) {
   if (event.connection == nullptr) return;
   ConnectionRow* r = rows.find(event.connection->index);
   if (r == nullptr) return;
-  const auto told = *trace::read_event<trace::Credits>(event.view);
-  if (model(*r).reverse(event.side(told.side))) return;
-  r->told = true;
-  r->credits = {told.requested, trace::granted_credits(told).value_or(counted_credits(*r).granted),
-                told.in_use, told.waiting, trace::credit_limit(told)};
+  const auto recorded = *trace::read_event<trace::Credits>(event.view);
+  if (model(*r).reverse(event.side(recorded.side))) return;
+  r->recorded = true;
+  r->credits = {recorded.requested,
+                trace::granted_credits(recorded).value_or(counted_credits(*r).granted),
+                recorded.in_use, recorded.waiting, trace::credit_limit(recorded)};
   r->most = most_of(r->most, r->credits);
-  r->most.in_use = std::max(r->most.in_use, told.in_use_most);
+  r->most.in_use = std::max(r->most.in_use, recorded.in_use_most);
 }
 
 void Gather::Impl::on_call_end(const model::Call& call, const model::Message* answer) {
@@ -326,7 +328,7 @@ void Gather::Impl::found(const rules::Occurrence& o) {
   f.rule = o.rule.name;
   f.text = o.text;
   f.advice = o.advice != nullptr ? o.advice : "";
-  f.count = o.evidence.course == rules::Course::kFound ? o.evidence.count : 0;
+  f.count = o.evidence.phase == rules::ReportPhase::kFound ? o.evidence.count : 0;
   f.span = o.evidence.span;
   if (const roce::Connection* c = o.evidence.connection) {
     f.connection = c->index + 1;
@@ -409,7 +411,7 @@ void Gather::Impl::find_silence(ConnectionRow& r, bool open, const Totals& now,
   };
   const std::uint32_t in_use = credits_of(r).in_use;
   const bool moved = now.calls != r.totals.calls || now.replies != r.totals.replies;
-  if (!open || !r.told || in_use == 0 || moved || seen(0) || seen(1)) {
+  if (!open || !r.recorded || in_use == 0 || moved || seen(0) || seen(1)) {
     r.silent_since_ns = -1;
     r.silence_found = false;
     return;

@@ -9,7 +9,7 @@ namespace rpcrdma::top {
 namespace {
 
 using trace_reader::testing::bytes_of;
-using trace_reader::testing::tell_plain_connection;
+using trace_reader::testing::emit_plain_connection;
 using trace_reader::testing::TraceBuilder;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
@@ -54,7 +54,7 @@ class Gathered : public ::testing::Test {
     trace::Message m;
     m.side = side;
     m.length = static_cast<std::uint32_t>(bytes.size());
-    trace_.tell(connection, m, bytes);
+    trace_.emit(connection, m, bytes);
   }
   Shown show(std::size_t rows = 10) {
     feed();
@@ -68,7 +68,7 @@ class Gathered : public ::testing::Test {
 
 TEST_F(Gathered, RatesAndLatencyOfEachSecond) {
   trace_.begin("nfsd", "client of 192.0.2.2");
-  tell_plain_connection(trace_, 1);
+  emit_plain_connection(trace_, 1);
   feed();
   gather_.tick(0);
   for (std::uint32_t i = 0; i < 100; ++i) call(1, i + 1, 20'000);
@@ -97,7 +97,7 @@ TEST_F(Gathered, RatesAndLatencyOfEachSecond) {
 
 TEST_F(Gathered, TheMostCreditsInEachSecond) {
   trace_.begin();
-  tell_plain_connection(trace_, 1);
+  emit_plain_connection(trace_, 1);
   gather_.tick(0);
   const auto credits = [&](std::uint32_t in_use, std::uint32_t waiting) {
     trace::Credits c;
@@ -106,7 +106,7 @@ TEST_F(Gathered, TheMostCreditsInEachSecond) {
     c.limit = 32;
     c.in_use = in_use;
     c.waiting = waiting;
-    trace_.tell(1, c);
+    trace_.emit(1, c);
   };
   credits(32, 9);
   credits(5, 0);
@@ -126,12 +126,12 @@ TEST_F(Gathered, TheMostCreditsInEachSecond) {
 
 TEST_F(Gathered, CreditsOfCallsThatWereAnsweredAtOnce) {
   trace_.begin();
-  tell_plain_connection(trace_, 1);
+  emit_plain_connection(trace_, 1);
   gather_.tick(0);
   trace::Credits c;
   c.granted = c.limit = 32;
   c.in_use_most = 7;
-  trace_.tell(1, c);
+  trace_.emit(1, c);
   feed();
   gather_.tick(kSecond);
   EXPECT_EQ(show().rows[0].history.back().in_use, 7U);
@@ -141,10 +141,10 @@ TEST_F(Gathered, CreditsOfCallsThatWereAnsweredAtOnce) {
 // Whoever starts `top` because a mount hangs comes after its Calls were sent.
 TEST_F(Gathered, CallsThatHungBeforeTheViewBeganAreFound) {
   trace_.begin();
-  tell_plain_connection(trace_, 1);
+  emit_plain_connection(trace_, 1);
   trace::Credits c;
   c.granted = c.limit = c.in_use = 32;
-  trace_.tell(1, c);
+  trace_.emit(1, c);
   feed();
   for (int i = 0; i <= 10; ++i) gather_.tick(i * kSecond);
   EXPECT_TRUE(show().findings.empty());
@@ -160,12 +160,12 @@ TEST_F(Gathered, CallsThatHungBeforeTheViewBeganAreFound) {
 
 TEST_F(Gathered, CallsFromBeforeTheViewThatAreAnsweredAreNoHang) {
   trace_.begin();
-  tell_plain_connection(trace_, 1);
+  emit_plain_connection(trace_, 1);
   trace::Credits c;
   c.granted = c.limit = 32;
   for (int i = 0; i < 30; ++i) {
     c.in_use = static_cast<std::uint32_t>(30 - i);
-    trace_.tell(1, c);
+    trace_.emit(1, c);
     feed();
     gather_.tick(i * kSecond);
   }
@@ -174,11 +174,11 @@ TEST_F(Gathered, CallsFromBeforeTheViewThatAreAnsweredAreNoHang) {
 
 TEST_F(Gathered, AClientsLimitIsNoGrant) {
   trace_.begin();
-  tell_plain_connection(trace_, 1);
+  emit_plain_connection(trace_, 1);
   trace::Credits c;
   c.requested = c.limit = c.in_use = 8;
   c.granted = 32;
-  trace_.tell(1, c);
+  trace_.emit(1, c);
   const Shown s = show();
   EXPECT_EQ(s.rows[0].credits.granted, 32U);
   EXPECT_EQ(s.rows[0].credits.limit, 8U);
@@ -186,9 +186,9 @@ TEST_F(Gathered, AClientsLimitIsNoGrant) {
 
 TEST_F(Gathered, AnOlderClientsGrantsAreThoseOfItsReplies) {
   trace_.begin();
-  tell_plain_connection(trace_, 1);
+  emit_plain_connection(trace_, 1);
   call(1, 1, 1000);
-  trace_.tell(1, trace_reader::testing::CreditsWithoutLimit{0, {}, 8, 8, 8, 0, 0});
+  trace_.emit(1, trace_reader::testing::CreditsWithoutLimit{0, {}, 8, 8, 8, 0, 0});
   const Shown s = show();
   EXPECT_EQ(s.rows[0].credits.granted, 32U);
   EXPECT_EQ(s.rows[0].credits.limit, 8U);
@@ -196,7 +196,7 @@ TEST_F(Gathered, AnOlderClientsGrantsAreThoseOfItsReplies) {
 
 TEST_F(Gathered, LossIsSummedUp) {
   trace_.begin();
-  tell_plain_connection(trace_, 1);
+  emit_plain_connection(trace_, 1);
   trace_.lose(5).end();
   const Shown s = show();
   EXPECT_EQ(s.events.emitted, 6U);
@@ -206,14 +206,14 @@ TEST_F(Gathered, LossIsSummedUp) {
 
 TEST_F(Gathered, FindingsAreJoinedAndBounded) {
   trace_.begin();
-  tell_plain_connection(trace_, 1);
-  for (int i = 0; i < 3; ++i) trace_.tell(1, trace::Error{}, bytes_of("no memory"));
+  emit_plain_connection(trace_, 1);
+  for (int i = 0; i < 3; ++i) trace_.emit(1, trace::Error{}, bytes_of("no memory"));
   Shown s = show();
   ASSERT_EQ(s.findings.size(), 1U);
   EXPECT_EQ(s.findings[0].text, "no memory");
   EXPECT_EQ(s.findings[0].count, 3U);
   EXPECT_EQ(s.found[0], 3U);
-  for (int i = 0; i < 1000; ++i) trace_.tell(1, trace::Error{}, bytes_of(std::to_string(i)));
+  for (int i = 0; i < 1000; ++i) trace_.emit(1, trace::Error{}, bytes_of(std::to_string(i)));
   s = show();
   EXPECT_EQ(s.findings.size(), Gather::kMostFindings);
   EXPECT_EQ(s.findings[0].text, "999");
@@ -222,7 +222,7 @@ TEST_F(Gathered, FindingsAreJoinedAndBounded) {
 
 TEST_F(Gathered, BreachesOfRulesAreFindings) {
   trace_.begin();
-  tell_plain_connection(trace_, 1);
+  emit_plain_connection(trace_, 1);
   call(1, 1, 1000);
   send(1, 0, message(2, false));
   send(1, 1, message(2, true, 0));  // a grant of nothing
@@ -235,7 +235,7 @@ TEST_F(Gathered, BreachesOfRulesAreFindings) {
 
 TEST_F(Gathered, TheSelectionStaysInWhatIsShown) {
   trace_.begin();
-  for (std::uint32_t i = 1; i <= 20; ++i) tell_plain_connection(trace_, i);
+  for (std::uint32_t i = 1; i <= 20; ++i) emit_plain_connection(trace_, i);
   view_.sort = Sort::kId;
   Shown s = show(5);
   EXPECT_EQ(view_.selected, 1U);
@@ -258,8 +258,8 @@ TEST_F(Gathered, TheSelectionStaysInWhatIsShown) {
 
 TEST_F(Gathered, TheBusiestComesFirst) {
   trace_.begin();
-  tell_plain_connection(trace_, 1);
-  tell_plain_connection(trace_, 2);
+  emit_plain_connection(trace_, 1);
+  emit_plain_connection(trace_, 2);
   feed();
   gather_.tick(0);
   call(2, 1, 1000);
@@ -270,11 +270,11 @@ TEST_F(Gathered, TheBusiestComesFirst) {
 
 TEST_F(Gathered, WhatIsOverGoesButItsSums) {
   trace_.begin();
-  tell_plain_connection(trace_, 1);
+  emit_plain_connection(trace_, 1);
   call(1, 1, 1000);
   trace::ConnectionEnd end;
   end.established = 1;
-  trace_.tell(1, end);
+  trace_.emit(1, end);
   feed();
   gather_.tick(0);
   gather_.tick(kSecond);
@@ -286,9 +286,9 @@ TEST_F(Gathered, WhatIsOverGoesButItsSums) {
   EXPECT_EQ(s.totals.calls, 1U);
 }
 
-TEST_F(Gathered, AnEndpointThatVanishesLeavesWhatItTold) {
+TEST_F(Gathered, AnEndpointThatVanishesLeavesWhatItReported) {
   trace_.begin();
-  tell_plain_connection(trace_, 1);
+  emit_plain_connection(trace_, 1);
   feed();
   gather_.tick(0);
   gather_.ended(0, "connection reset", 7 * kSecond);
@@ -308,10 +308,10 @@ TEST_F(Gathered, AnEndpointThatVanishesLeavesWhatItTold) {
 
 TEST_F(Gathered, AnEndpointThatStopsInOrderIsNoFinding) {
   trace_.begin();
-  tell_plain_connection(trace_, 1);
+  emit_plain_connection(trace_, 1);
   trace::ConnectionEnd end;
   end.established = 1;
-  trace_.tell(1, end).end();
+  trace_.emit(1, end).end();
   feed();
   gather_.ended(0, {}, kSecond);
   const Shown s = show();
@@ -323,10 +323,10 @@ TEST_F(Gathered, AnEndpointThatStopsInOrderIsNoFinding) {
 // Its own retries tell the client only after seconds.
 TEST_F(Gathered, AtTheOtherEndOfAKilledServerTheConnectionIsNotOpen) {
   trace_.begin("load");
-  tell_plain_connection(trace_, 1);
+  emit_plain_connection(trace_, 1);
   trace::Connection other = trace_reader::testing::plain_connection();
   other.local_qpn = 0x700;
-  tell_plain_connection(trace_, 2, other);
+  emit_plain_connection(trace_, 2, other);
   feed();
   // The server's side of the first.
   ASSERT_EQ(gather_.add("43"), 1U);
@@ -335,7 +335,7 @@ TEST_F(Gathered, AtTheOtherEndOfAKilledServerTheConnectionIsNotOpen) {
   std::swap(server.local_qpn, server.peer_qpn);
   server.active = 0;
   trace_.begin("serve", "server", 43);
-  tell_plain_connection(trace_, 9, server);
+  emit_plain_connection(trace_, 9, server);
   feed(1);
   EXPECT_EQ(show().open, 3U);
   gather_.ended(1, {}, kSecond);

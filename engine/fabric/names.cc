@@ -47,7 +47,7 @@ const char* operation_name(Operation operation) {
       return "Read";
     case Operation::kReceive:
       return "Receive";
-    case Operation::kExpose:
+    case Operation::kAdvertise:
       return "expose";
     case Operation::kInvalidate:
       return "invalidate";

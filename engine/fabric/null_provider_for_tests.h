@@ -17,10 +17,10 @@ class NullProvider : public Provider {
     static const Limits all;
     return all;
   }
-  Expected<Memory> remember(std::span<std::uint8_t> memory) override {
+  Expected<Memory> register_memory(std::span<std::uint8_t> memory) override {
     return Memory{memory.data(), memory.size(), 1};
   }
-  void forget(const Memory& /*memory*/) override {}
+  void deregister_memory(const Memory& /*memory*/) override {}
   Expected<std::unique_ptr<Listener>> listen(std::uint16_t /*port*/,
                                              std::uint64_t /*cookie*/) override {
     return fail(Errc::kSystem);
@@ -30,10 +30,10 @@ class NullProvider : public Provider {
     return fail(Errc::kSystem);
   }
   int fd() const override { return epoll_.get(); }
-  bool may_sleep() override { return true; }
+  bool arm() override { return true; }
   void progress() override {}
-  std::size_t take(std::span<Completion> /*completions*/) override { return 0; }
-  bool take(Event& /*event*/) override { return false; }
+  std::size_t poll(std::span<Completion> /*completions*/) override { return 0; }
+  bool poll(Event& /*event*/) override { return false; }
 
  private:
   struct Descriptor {

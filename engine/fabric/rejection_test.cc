@@ -15,7 +15,7 @@ std::string rejected(std::uint16_t reason, std::string_view words = {}) {
   return rejection(reason, private_data);
 }
 
-TEST(Rejection, TellsTheReasonInWordsAndWhatThePeerSays) {
+TEST(Rejection, ShowsTheReasonInWordsAndWhatThePeerSays) {
   EXPECT_EQ(rejected(28, "too many connections"),
             "reason 28 (consumer reject): too many connections");
   EXPECT_EQ(rejected(28), "reason 28 (consumer reject)");

@@ -93,14 +93,14 @@ Snapshot client_snapshot() {
   return s;
 }
 
-Exposition told(const std::vector<Snapshot>& snapshots) {
+Exposition emitted(const std::vector<Snapshot>& snapshots) {
   const std::string text = openmetrics(families(snapshots, kNow));
   Exposition e(text);
   EXPECT_THAT(e.problems(), IsEmpty()) << text;
   return e;
 }
 
-Exposition told_as_text(const std::vector<Snapshot>& snapshots) {
+Exposition parsed_text(const std::vector<Snapshot>& snapshots) {
   const std::string text = prometheus::TextSerializer().Serialize(families(snapshots, kNow));
   Exposition e(text, testing::Syntax::kText);
   EXPECT_THAT(e.problems(), IsEmpty()) << text;
@@ -124,7 +124,7 @@ void expect_samples(const Exposition& e, const Expected& expected) {
 
 TEST(Families, OfAServer) {
   expect_samples(
-      told({server_snapshot()}),
+      emitted({server_snapshot()}),
       {{R"(rpcrdma_calls_total{role="server"})", 1},
        {R"(rpcrdma_replies_total{role="server"})", 2},
        {R"(rpcrdma_errors_total{kind="ERR_VERS",role="server"})", 3},
@@ -167,7 +167,7 @@ TEST(Families, OfAServer) {
 
 TEST(Families, OfAClient) {
   expect_samples(
-      told({client_snapshot()}),
+      emitted({client_snapshot()}),
       {{R"(rpcrdma_calls_total{role="client"})", 1},
        {R"(rpcrdma_replies_total{role="client"})", 2},
        {R"(rpcrdma_errors_total{kind="timed_out",role="client"})", 3},
@@ -202,7 +202,7 @@ TEST(Families, OfAClient) {
 }
 
 TEST(Families, OfAProvider) {
-  expect_samples(told({client_snapshot()}),
+  expect_samples(emitted({client_snapshot()}),
                  {{R"(rpcrdma_packets_total{direction="in"})", 23},
                   {R"(rpcrdma_packets_total{direction="out"})", 24},
                   {R"(rpcrdma_packet_bytes_total{direction="in"})", 25},
@@ -232,16 +232,16 @@ TEST(Families, OfAProvider) {
 }
 
 TEST(Families, OfATrace) {
-  expect_samples(told({client_snapshot()}),
+  expect_samples(emitted({client_snapshot()}),
                  {{"rpcrdma_trace_events_total", 60},
                   {R"(rpcrdma_trace_events_lost_total{where="ring"})", 61},
                   {R"(rpcrdma_trace_events_lost_total{where="recording"})", 62},
                   {R"(rpcrdma_trace_events_lost_total{where="readers"})", 63}});
-  EXPECT_TRUE(std::isnan(told({server_snapshot()})["rpcrdma_trace_events_total"]));
+  EXPECT_TRUE(std::isnan(emitted({server_snapshot()})["rpcrdma_trace_events_total"]));
 }
 
 TEST(Families, AHistogramsBucketsHoldThoseBeforeThemToo) {
-  const Exposition e = told({server_snapshot()});
+  const Exposition e = emitted({server_snapshot()});
   const auto bucket = [&](const std::string& le) {
     return e["rpcrdma_call_duration_seconds_bucket{le=\"" + le + "\",role=\"server\"}"];
   };
@@ -254,7 +254,7 @@ TEST(Families, AHistogramsBucketsHoldThoseBeforeThemToo) {
   EXPECT_EQ(e[R"(rpcrdma_call_duration_seconds_count{role="server"})"], 2);
   EXPECT_DOUBLE_EQ(e[R"(rpcrdma_call_duration_seconds_sum{role="server"})"], 0.0030015);
 
-  const Exposition c = told({client_snapshot()});
+  const Exposition c = emitted({client_snapshot()});
   EXPECT_EQ(c[R"(rpcrdma_call_duration_seconds_bucket{le="10.0",role="client"})"], 0);
   EXPECT_EQ(c[R"(rpcrdma_call_duration_seconds_bucket{le="+Inf",role="client"})"], 1);
   const auto part = [&](const std::string& name) {
@@ -266,8 +266,8 @@ TEST(Families, AHistogramsBucketsHoldThoseBeforeThemToo) {
 }
 
 TEST(Families, SeveralEndpointsAreOne) {
-  const Exposition one = told({client_snapshot()});
-  const Exposition two = told({client_snapshot(), client_snapshot(), server_snapshot()});
+  const Exposition one = emitted({client_snapshot()});
+  const Exposition two = emitted({client_snapshot(), client_snapshot(), server_snapshot()});
   for (const auto& [series, value] : one.samples()) {
     if (series == kAge.name) continue;
     EXPECT_EQ(two[series], 2 * value) << series;
@@ -276,7 +276,7 @@ TEST(Families, SeveralEndpointsAreOne) {
   EXPECT_EQ(two[kAge.name], 0.25);
 }
 
-TEST(Families, BothTextsTellTheSame) {
+TEST(Families, BothTextsShowTheSame) {
   // Bounds are written in another way.
   const auto samples = [](const Exposition& e) {
     std::map<std::string, double> counted;
@@ -286,12 +286,12 @@ TEST(Families, BothTextsTellTheSame) {
     return counted;
   };
   const std::vector<Snapshot> snapshots{server_snapshot(), client_snapshot()};
-  EXPECT_EQ(samples(told(snapshots)), samples(told_as_text(snapshots)));
-  EXPECT_EQ(told(snapshots).samples().size(), told_as_text(snapshots).samples().size());
+  EXPECT_EQ(samples(emitted(snapshots)), samples(parsed_text(snapshots)));
+  EXPECT_EQ(emitted(snapshots).samples().size(), parsed_text(snapshots).samples().size());
 }
 
 TEST(Families, HaveTheirUnits) {
-  EXPECT_EQ(told({server_snapshot(), client_snapshot()}).units(),
+  EXPECT_EQ(emitted({server_snapshot(), client_snapshot()}).units(),
             (std::map<std::string, std::string>{{"rpcrdma_call_duration_seconds", "seconds"},
                                                 {"rpcrdma_call_part_duration_seconds", "seconds"},
                                                 {"rpcrdma_message_bytes", "bytes"},
@@ -313,7 +313,7 @@ TEST(Families, AreDocumented) {
     const std::size_t type = line.find("| ", end) + 2;
     documented[line.substr(3, end - 3)] = line.substr(type, line.find(' ', type) - type);
   }
-  EXPECT_EQ(documented, told_as_text({server_snapshot(), client_snapshot()}).types());
+  EXPECT_EQ(documented, parsed_text({server_snapshot(), client_snapshot()}).types());
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ void add(Families& f, const MemoryFigures& memory) {
 }
 
 void add(Families& f, const TraceFigures& t) {
-  f.add(kTraceEvents, {}, t.told);
+  f.add(kTraceEvents, {}, t.emitted);
   f.add(kTraceLost, {{"where", "ring"}}, t.lost_in_rings);
   f.add(kTraceLost, {{"where", "recording"}}, t.lost_by_recording);
   f.add(kTraceLost, {{"where", "readers"}}, t.lost_by_readers);

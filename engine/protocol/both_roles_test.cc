@@ -283,7 +283,7 @@ class Pair {
     if (!peer.looks) return false;
     bool any = false;
     std::array<fabric::Completion, 16> done;
-    for (std::size_t n; (n = peer.host.take(done)) != 0;) {
+    for (std::size_t n; (n = peer.host.poll(done)) != 0;) {
       any = true;
       for (std::size_t i = 0; i < n; ++i) {
         if (peer.channel != nullptr && done[i].connection == cookie_) {
@@ -292,7 +292,7 @@ class Pair {
       }
     }
     fabric::Event event;
-    while (peer.host.take(event)) {
+    while (peer.host.poll(event)) {
       any = true;
       if (event.type == fabric::EventType::kRequest) {
         accept(std::move(event.request));

@@ -15,36 +15,41 @@ using fabric::Expected;
 
 class CallBuilder {
  public:
-  CallBuilder(Link& link, const CallPlan& plan, const CallContent& content, std::uint64_t expose_id,
-              Flight& flight)
-      : link_(link), plan_(plan), content_(content), expose_id_(expose_id), flight_(flight) {}
+  CallBuilder(Link& link, const CallPlan& plan, const CallContent& content,
+              std::uint64_t advertise_id, InFlightCall& in_flight)
+      : link_(link),
+        plan_(plan),
+        content_(content),
+        advertise_id_(advertise_id),
+        in_flight_(in_flight) {}
 
   Expected<void> run() {
-    flight_.version = content_.version;
+    in_flight_.version = content_.version;
     if (auto done = take_blocks(); !done) return done;
-    if (auto done = expose_reads(); !done) return done;
-    flight_.read_segments = flight_.segment_count;
-    if (auto done = expose_writes(); !done) return done;
+    if (auto done = advertise_reads(); !done) return done;
+    in_flight_.read_segments = in_flight_.segment_count;
+    if (auto done = advertise_writes(); !done) return done;
     return encode();
   }
 
  private:
   Expected<void> take(std::uint32_t bytes, Block& block) {
-    const auto taken = link_.pool.take(bytes);
+    const auto taken = link_.pool.acquire(bytes);
     if (!taken) return tl::unexpected(taken.error());
     block = *taken;
     return {};
   }
   Expected<void> take_copy(std::uint64_t bytes, Block*& block) {
-    block = &flight_.copies[flight_.copy_count];
+    block = &in_flight_.copies[in_flight_.copy_count];
     auto done = take(static_cast<std::uint32_t>(bytes), *block);
-    if (done) ++flight_.copy_count;
+    if (done) ++in_flight_.copy_count;
     return done;
   }
 
   // All that may lack, before anything is exposed.
   Expected<void> take_blocks() {
-    if (auto done = take(plan_.header_bytes + plan_.inline_bytes, flight_.send); !done) return done;
+    if (auto done = take(plan_.header_bytes + plan_.inline_bytes, in_flight_.send); !done)
+      return done;
     Block* copy = nullptr;
     if (plan_.long_call) {
       if (auto done = take_copy(stream_bytes(content_.message), copy); !done) return done;
@@ -56,38 +61,39 @@ class CallBuilder {
       if (auto done = take_copy(p.bytes.size(), copy); !done) return done;
       std::memcpy(copy->data, p.bytes.data(), p.bytes.size());
     }
-    if (plan_.reply_chunk != 0) return take(plan_.reply_chunk, flight_.reply);
+    if (plan_.reply_chunk != 0) return take(plan_.reply_chunk, in_flight_.reply);
     return {};
   }
 
-  Expected<void> expose(const fabric::Memory& memory, std::uint8_t* data, std::size_t length,
-                        fabric::Access access, std::uint32_t position = 0) {
+  Expected<void> advertise(const fabric::Memory& memory, std::uint8_t* data, std::size_t length,
+                           fabric::Access access, std::uint32_t position = 0) {
     for (std::size_t at = 0; at < length;) {
       const auto bytes =
           static_cast<std::uint32_t>(std::min<std::size_t>(length - at, link_.options.max_segment));
-      const std::uint32_t n = flight_.segment_count;
+      const std::uint32_t n = in_flight_.segment_count;
       if (n == kMaxSegments) return fabric::fail(Errc::kBadArgument, "too many segments");
-      const auto exposed = link_.connection->expose(expose_id_, memory, data + at, bytes, access);
-      if (!exposed) return tl::unexpected(exposed.error());
-      flight_.segments[n] = {exposed->handle, bytes, exposed->offset};
-      flight_.positions[n] = position;
-      flight_.valid[n] = true;
+      const auto advertised =
+          link_.connection->advertise(advertise_id_, memory, data + at, bytes, access);
+      if (!advertised) return tl::unexpected(advertised.error());
+      in_flight_.segments[n] = {advertised->handle, bytes, advertised->offset};
+      in_flight_.positions[n] = position;
+      in_flight_.valid[n] = true;
       if (link_.trace.on()) {
-        tell_exposed(link_.trace, flight_.segments[n], access, content_.xid, link_.now);
+        trace_advertised(link_.trace, in_flight_.segments[n], access, content_.xid, link_.now);
       }
-      ++flight_.segment_count;
+      ++in_flight_.segment_count;
       at += bytes;
     }
     return {};
   }
 
   // The roundup is not exposed, and need not be there (RFC 8166 section 3.4.5.2).
-  Expected<void> expose_reads() {
+  Expected<void> advertise_reads() {
     constexpr auto kRead = fabric::Access::kRemoteRead;
     std::uint32_t copy = 0;
     if (plan_.long_call) {
-      const Block& stream = flight_.copies[copy++];
-      auto done = expose(*stream.memory, stream.data, stream_bytes_, kRead);
+      const Block& stream = in_flight_.copies[copy++];
+      auto done = advertise(*stream.memory, stream.data, stream_bytes_, kRead);
       if (!done) return done;
     }
     std::uint64_t position = 0;
@@ -98,11 +104,11 @@ class CallBuilder {
         auto* data = const_cast<std::uint8_t*>(p.bytes.data());
         const fabric::Memory* memory = p.memory;
         if (memory == nullptr) {
-          data = flight_.copies[copy].data;
-          memory = flight_.copies[copy++].memory;
+          data = in_flight_.copies[copy].data;
+          memory = in_flight_.copies[copy++].memory;
         }
         auto done =
-            expose(*memory, data, p.bytes.size(), kRead, static_cast<std::uint32_t>(position));
+            advertise(*memory, data, p.bytes.size(), kRead, static_cast<std::uint32_t>(position));
         if (!done) return done;
       }
       position += p.ddp ? wire::xdr_padded(p.bytes.size()) : p.bytes.size();
@@ -110,22 +116,23 @@ class CallBuilder {
     return {};
   }
 
-  Expected<void> expose_writes() {
+  Expected<void> advertise_writes() {
     constexpr auto kWrite = fabric::Access::kRemoteWrite;
     if (plan_.write_list) {
       for (const ResultSpace& r : content_.results) {
-        const std::uint32_t before = flight_.segment_count;
+        const std::uint32_t before = in_flight_.segment_count;
         if (r.length != 0) {
-          auto done = expose(*r.memory, r.data, r.length, kWrite);
+          auto done = advertise(*r.memory, r.data, r.length, kWrite);
           if (!done) return done;
         }
-        flight_.write_segments[flight_.write_chunks++] = flight_.segment_count - before;
+        in_flight_.write_segments[in_flight_.write_chunks++] = in_flight_.segment_count - before;
       }
     }
     if (plan_.reply_chunk == 0) return {};
-    const std::uint32_t before = flight_.segment_count;
-    auto done = expose(*flight_.reply.memory, flight_.reply.data, plan_.reply_chunk, kWrite);
-    flight_.reply_segments = flight_.segment_count - before;
+    const std::uint32_t before = in_flight_.segment_count;
+    auto done =
+        advertise(*in_flight_.reply.memory, in_flight_.reply.data, plan_.reply_chunk, kWrite);
+    in_flight_.reply_segments = in_flight_.segment_count - before;
     return done;
   }
 
@@ -133,21 +140,21 @@ class CallBuilder {
     std::array<wire::ReadSegment, kMaxSegments> reads;
     std::array<wire::WriteChunk, kMaxResults> writes;
     std::uint32_t at = 0;
-    for (; at < flight_.read_segments; ++at) {
-      reads[at] = {flight_.positions[at], flight_.segments[at]};
+    for (; at < in_flight_.read_segments; ++at) {
+      reads[at] = {in_flight_.positions[at], in_flight_.segments[at]};
     }
-    const std::span<const wire::Segment> segments = flight_.segments;
-    for (std::uint32_t i = 0; i < flight_.write_chunks; ++i) {
-      writes[i] = segments.subspan(at, flight_.write_segments[i]);
-      at += flight_.write_segments[i];
+    const std::span<const wire::Segment> segments = in_flight_.segments;
+    for (std::uint32_t i = 0; i < in_flight_.write_chunks; ++i) {
+      writes[i] = segments.subspan(at, in_flight_.write_segments[i]);
+      at += in_flight_.write_segments[i];
     }
-    if (content_.version == kVersionTwo && link_.options.takes_invalidate &&
-        flight_.segment_count != 0) {
-      flight_.inv_handle = flight_.segments[0].handle;
+    if (content_.version == kVersionTwo && link_.options.accepts_invalidate &&
+        in_flight_.segment_count != 0) {
+      in_flight_.inv_handle = in_flight_.segments[0].handle;
     }
     wire::Header header;
     header.vers = content_.version;
-    header.inv_handle = flight_.inv_handle;
+    header.inv_handle = in_flight_.inv_handle;
     header.xid = content_.xid;
     header.credit = content_.credits;
     header.proc = plan_.long_call ? wire::Proc::kNomsg
@@ -160,16 +167,17 @@ class CallBuilder {
       header.align = padding.align;
       header.thresh = padding.thresh;
     }
-    header.reads = std::span(reads).first(flight_.read_segments);
-    header.writes = std::span(writes).first(flight_.write_chunks);
-    if (flight_.reply_segments != 0) header.reply = segments.subspan(at, flight_.reply_segments);
+    header.reads = std::span(reads).first(in_flight_.read_segments);
+    header.writes = std::span(writes).first(in_flight_.write_chunks);
+    if (in_flight_.reply_segments != 0)
+      header.reply = segments.subspan(at, in_flight_.reply_segments);
     const auto length =
-        wire::encode_header(header, {flight_.send.data, std::size_t{plan_.header_bytes}});
+        wire::encode_header(header, {in_flight_.send.data, std::size_t{plan_.header_bytes}});
     if (!length) return fabric::fail(Errc::kBadArgument, length.error().what);
-    flight_.send_bytes = static_cast<std::uint32_t>(*length);
+    in_flight_.send_bytes = static_cast<std::uint32_t>(*length);
     if (!plan_.long_call) {
-      flight_.send_bytes += static_cast<std::uint32_t>(write_stream(
-          content_.message, plan_.by_read, content_.xid, flight_.send.data + *length, padding));
+      in_flight_.send_bytes += static_cast<std::uint32_t>(write_stream(
+          content_.message, plan_.by_read, content_.xid, in_flight_.send.data + *length, padding));
     }
     return {};
   }
@@ -177,20 +185,20 @@ class CallBuilder {
   Link& link_;
   const CallPlan& plan_;
   const CallContent& content_;
-  const std::uint64_t expose_id_;
-  Flight& flight_;
+  const std::uint64_t advertise_id_;
+  InFlightCall& in_flight_;
   std::size_t stream_bytes_ = 0;  // of a long Call
 };
 
 }  // namespace
 
 Expected<void> build_call(Link& link, const CallPlan& plan, const CallContent& content,
-                          std::uint64_t expose_id, Flight& flight) {
-  return CallBuilder(link, plan, content, expose_id, flight).run();
+                          std::uint64_t advertise_id, InFlightCall& in_flight) {
+  return CallBuilder(link, plan, content, advertise_id, in_flight).run();
 }
 
 Expected<void> build_option(Link& link, std::uint32_t type, wire::Bytes info,
-                            const CallContent& content, Flight& flight) {
+                            const CallContent& content, InFlightCall& in_flight) {
   wire::Header header;
   header.vers = content.version;
   header.xid = content.xid;
@@ -199,11 +207,11 @@ Expected<void> build_option(Link& link, std::uint32_t type, wire::Bytes info,
   header.opttype = type;
   header.optinfo = info;
   const std::size_t bytes = wire::encoded_size(header);
-  const auto taken = link.pool.take(static_cast<std::uint32_t>(bytes));
+  const auto taken = link.pool.acquire(static_cast<std::uint32_t>(bytes));
   if (!taken) return tl::unexpected(taken.error());
-  flight.version = content.version;
-  flight.send = *taken;
-  flight.send_bytes = static_cast<std::uint32_t>(bytes);
+  in_flight.version = content.version;
+  in_flight.send = *taken;
+  in_flight.send_bytes = static_cast<std::uint32_t>(bytes);
   if (const auto done = wire::encode_header(header, {taken->data, bytes}); !done) {
     return fabric::fail(Errc::kBadArgument, done.error().what);
   }

@@ -2,7 +2,7 @@
 // header, and puts the inline part behind it.
 #pragma once
 
-#include "flight.h"
+#include "in_flight_call.h"
 #include "link.h"
 
 #include <span>
@@ -20,15 +20,17 @@ struct CallContent {
   std::span<const ResultSpace> results;
 };
 
-// `expose_id`: comes back if an exposure fails later. Errors: kNoRoom from the pool, nothing has
+// `advertise_id`: comes back if an exposure fails later. Errors: kNoRoom from the pool, nothing has
 // been exposed then; others from the connection: what has been must be withdrawn. In either case
 // the flight's blocks are its own.
 [[nodiscard]] fabric::Expected<void> build_call(Link& link, const CallPlan& plan,
-                                                const CallContent& content, std::uint64_t expose_id,
-                                                Flight& flight);
+                                                const CallContent& content,
+                                                std::uint64_t advertise_id,
+                                                InFlightCall& in_flight);
 
 // An RDMA2_OPTIONAL message without payload. Error: kNoRoom from the pool.
 [[nodiscard]] fabric::Expected<void> build_option(Link& link, std::uint32_t type, wire::Bytes info,
-                                                  const CallContent& content, Flight& flight);
+                                                  const CallContent& content,
+                                                  InFlightCall& in_flight);
 
 }  // namespace rpcrdma::protocol

@@ -207,7 +207,7 @@ TEST(CallCheckTest, AReplyIsNotAnswered) {
                  CallAnswer::kIgnore, "BI-03");
 }
 
-TEST(CallCheckTest, AnotherVersionIsToldTheRange) {
+TEST(CallCheckTest, AnotherVersionIsEmittedTheRange) {
   for (const char* words :
        {"00000000 00000020 00000000", "00000002 00000020 00000000 00000000 00000000 00000000",
         "00000002 00000020 00000003", "00000003 00000020 00000003", "ffffffff 00000020 ffffffff"}) {

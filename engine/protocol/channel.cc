@@ -63,8 +63,8 @@ struct Channel::Impl {
       : requester(q),
         responder(s),
         link(pool, options,
-             (q != nullptr ? q->max_flights() : max_flights(options.later_credits)) +
-                 (s != nullptr ? s->max_serving() : 0)),
+             (q != nullptr ? q->max_in_flight() : max_in_flight(options.later_credits)) +
+                 (s != nullptr ? s->max_served() : 0)),
         receives(pool, receive_count(), longest_message(options)),
         receive_bytes(longest_message(options)) {
     link.follows = q == nullptr;
@@ -129,7 +129,7 @@ void Channel::Impl::receive(std::uint32_t slot, const fabric::Completion& comple
     // With immediate data it can be another's memory that was written.
     const std::uint32_t there =
         completion.has_immediate ? 0 : std::min(completion.bytes, receive_bytes);
-    tell_received(link.trace, completion, {block->data, there}, now);
+    trace_received(link.trace, completion, {block->data, there}, now);
   }
   if (!link.failure.empty()) return;
   if (completion.has_immediate || completion.bytes > receive_bytes) {
@@ -210,7 +210,8 @@ void Channel::established(Time now) {
   Impl& i = *impl_;
   i.link.now = i.heard = now;
   i.link.established = true;
-  if (i.link.trace.on()) tell_receives(i.link.trace, i.receives.posted(), i.receives.posted(), now);
+  if (i.link.trace.on())
+    trace_receives(i.link.trace, i.receives.posted(), i.receives.posted(), now);
   if (i.requester != nullptr) i.or_fail([&] { i.requester->established(now); });
 }
 
@@ -258,7 +259,7 @@ void Channel::Impl::completed(const fabric::Completion& completion, Time now) {
     return;
   }
   if (completion.status != fabric::Status::kSuccess) {
-    if (link.trace.on()) tell_failed(link.trace, completion, now);
+    if (link.trace.on()) trace_failed(link.trace, completion, now);
     const bool silent = completion.status == fabric::Status::kRetriesExceeded;
     const std::string what =
         id.kind != WorkKind::kProbe
@@ -283,7 +284,7 @@ void Channel::Impl::completed(const fabric::Completion& completion, Time now) {
     case WorkKind::kReplyFence:
       if (responder != nullptr) responder->completed(id, now);
       return;
-    case WorkKind::kExpose:
+    case WorkKind::kAdvertise:
     case WorkKind::kWrite:
     case WorkKind::kProbe:
       return;
@@ -318,7 +319,7 @@ void Channel::probe(Time now) {
   nothing.request.operation = fabric::Operation::kWrite;
   // Without room for it much is under way, which is as good a question.
   if (!impl_->connection->post_send({&nothing.request, 1})) return;
-  if (link.trace.on()) tell_posted(link.trace, {&nothing, 1}, now);
+  if (link.trace.on()) trace_posted(link.trace, {&nothing, 1}, now);
 }
 
 void Channel::flush(Time now) {
@@ -332,7 +333,7 @@ void Channel::Impl::flush(Time now) {
   // Before anything that the peer may answer.
   const Expected<std::uint32_t> fresh = receives.post(*connection);
   if (fresh && *fresh != 0 && link.trace.on()) {
-    tell_receives(link.trace, *fresh, receives.posted(), now);
+    trace_receives(link.trace, *fresh, receives.posted(), now);
   }
   Expected<void> posted = fresh.map([](std::uint32_t) {});
   if (posted && link.open()) {

@@ -27,8 +27,8 @@ class ChannelPair : public RequesterOwner, public ResponderOwner {
     o.depths = client_->depths();
     auto connection = client_host_.connect(fabric::make_ipv4(10, 0, 0, 2), kPort, o).value();
     EXPECT_TRUE(client_->begin(std::move(connection)));
-    client_memory_ = client_host_.remember(client_bytes_).value();
-    server_memory_ = server_host_.remember(server_bytes_).value();
+    client_memory_ = client_host_.register_memory(client_bytes_).value();
+    server_memory_ = server_host_.register_memory(server_bytes_).value();
     run();
   }
   ~ChannelPair() override {
@@ -107,13 +107,13 @@ class ChannelPair : public RequesterOwner, public ResponderOwner {
   bool take(testing::SimHost& host, std::unique_ptr<Channel>& channel) {
     bool any = false;
     std::array<fabric::Completion, 16> done;
-    while (const std::size_t n = host.take(done)) {
+    while (const std::size_t n = host.poll(done)) {
       any = true;
       for (std::size_t i = 0; i < n; ++i) channel->completed(done[i], 0);
     }
-    if (!host.adapter.anything_to_take()) return any;
+    if (!host.adapter.anything_to_poll()) return any;
     fabric::Event event;
-    while (host.take(event)) {
+    while (host.poll(event)) {
       if (event.type == fabric::EventType::kEstablished) {
         channel->established(0);
       } else if (event.type == fabric::EventType::kRequest) {

@@ -112,7 +112,7 @@ class ChannelTest : public ::testing::Test {
     c.bytes = static_cast<std::uint32_t>(message.size());
     c.has_invalidated = invalidated.has_value();
     c.invalidated = invalidated.value_or(0);
-    if (invalidated) fabric.exposed.erase(*invalidated);
+    if (invalidated) fabric.advertised.erase(*invalidated);
     channel->completed(c, now);
   }
   void complete(std::uint64_t id, fabric::Operation operation,
@@ -133,7 +133,7 @@ class ChannelTest : public ::testing::Test {
     return all;
   }
   void complete_withdrawals() {
-    const auto all = std::exchange(fabric.withdrawn, {});
+    const auto all = std::exchange(fabric.invalidated, {});
     for (const auto& w : all) complete(w.id, fabric::Operation::kInvalidate);
   }
   // The content of the last Send that was posted.

@@ -14,7 +14,7 @@ class Credits {
 
   [[nodiscard]] std::uint32_t own() const { return own_; }
   [[nodiscard]] std::uint32_t limit() const { return std::min(granted_, own_); }
-  [[nodiscard]] std::uint32_t told() const { return told_; }  // as the peer said it last
+  [[nodiscard]] std::uint32_t emitted() const { return emitted_; }  // as the peer said it last
   [[nodiscard]] std::uint32_t outstanding() const { return outstanding_; }
   [[nodiscard]] bool may_send() const { return outstanding_ < limit(); }
 
@@ -22,19 +22,19 @@ class Credits {
   void ended() { --outstanding_; }
   // A Reply's word; a grant of zero would stop everything for ever, and counts as one.
   void grant(std::uint32_t credits) {
-    told_ = credits;
+    emitted_ = credits;
     granted_ = std::max(credits, 1U);
   }
   // Another connection.
   void restart() {
-    granted_ = told_ = 1;
+    granted_ = emitted_ = 1;
     outstanding_ = 0;
   }
 
  private:
   std::uint32_t own_;
   std::uint32_t granted_ = 1;
-  std::uint32_t told_ = 1;
+  std::uint32_t emitted_ = 1;
   std::uint32_t outstanding_ = 0;
 };
 

@@ -9,12 +9,12 @@ namespace rpcrdma::protocol {
 
 using fabric::Time;
 
-std::uint32_t DoneTable::take(std::uint32_t serving, std::uint32_t xid) {
-  const std::uint32_t slot = entries_.take();
+std::uint32_t DoneTable::acquire(std::uint32_t served, std::uint32_t xid) {
+  const std::uint32_t slot = entries_.acquire();
   if (slot == kNoSlot) return kNoSlot;
   ReplyReads& e = entries_[slot];
   e.used = true;
-  e.serving = serving;
+  e.served = served;
   e.xid = xid;
   e.bytes = 0;
   e.count = e.next_fence = e.fencing = 0;
@@ -23,25 +23,26 @@ std::uint32_t DoneTable::take(std::uint32_t serving, std::uint32_t xid) {
   return slot;
 }
 
-fabric::Expected<void> DoneTable::expose(Link& link, std::uint32_t slot, const fabric::Slice& part,
-                                         const fabric::Memory& memory, std::uint32_t position) {
+fabric::Expected<void> DoneTable::advertise(Link& link, std::uint32_t slot,
+                                            const fabric::Slice& part, const fabric::Memory& memory,
+                                            std::uint32_t position) {
   ReplyReads& e = entries_[slot];
   for (std::uint32_t at = 0; at < part.length;) {
     if (e.count == kMaxSegments) {
       return fabric::fail(fabric::Errc::kNoRoom, "too many segments");
     }
     const std::uint32_t bytes = std::min(part.length - at, link.options.max_segment);
-    const auto exposed =
-        link.connection->expose(WorkId{WorkKind::kExpose}.encode(), memory, part.data + at, bytes,
-                                fabric::Access::kRemoteRead);
-    if (!exposed) return tl::unexpected(exposed.error());
-    const wire::Segment segment{exposed->handle, bytes, exposed->offset};
+    const auto advertised =
+        link.connection->advertise(WorkId{WorkKind::kAdvertise}.encode(), memory, part.data + at,
+                                   bytes, fabric::Access::kRemoteRead);
+    if (!advertised) return tl::unexpected(advertised.error());
+    const wire::Segment segment{advertised->handle, bytes, advertised->offset};
     e.segments[e.count++] = {position, segment};
     e.bytes += bytes;
     bytes_ += bytes;
     ++handles_;
     if (link.trace.on()) {
-      tell_exposed(link.trace, segment, fabric::Access::kRemoteRead, e.xid, link.now);
+      trace_advertised(link.trace, segment, fabric::Access::kRemoteRead, e.xid, link.now);
     }
     at += bytes;
   }
@@ -100,12 +101,12 @@ std::uint32_t DoneTable::fenced(Link& link, std::uint32_t slot, std::uint32_t ge
   --e->fencing;
   --handles_;
   if (link.trace.on()) {
-    tell_withdrawn(link.trace, e->segments[part].target.handle, trace::kHere, link.now);
+    trace_invalidated(link.trace, e->segments[part].target.handle, trace::kHere, link.now);
   }
   if (!e->fenced()) return kNoSlot;
-  const std::uint32_t serving = e->serving;
+  const std::uint32_t served = e->served;
   give(slot);
-  return serving;
+  return served;
 }
 
 bool DoneTable::overdue(Time now, std::uint32_t& xid) {

@@ -19,7 +19,7 @@ namespace rpcrdma::protocol {
 struct ReplyReads {
   std::uint32_t generation = 0;
   bool used = false;
-  std::uint32_t serving = kNoSlot;
+  std::uint32_t served = kNoSlot;
   std::uint32_t xid = 0;
   std::uint64_t bytes = 0;
   std::array<wire::ReadSegment, kMaxSegments> segments;
@@ -46,11 +46,12 @@ class DoneTable {
   [[nodiscard]] std::uint32_t handles() const { return handles_; }  // exposed and not withdrawn
 
   // kNoSlot: there are as many as may be.
-  [[nodiscard]] std::uint32_t take(std::uint32_t serving, std::uint32_t xid);
+  [[nodiscard]] std::uint32_t acquire(std::uint32_t served, std::uint32_t xid);
   // Adds a part to it. Error: the connection's; what was exposed goes with give_up().
-  [[nodiscard]] fabric::Expected<void> expose(Link& link, std::uint32_t slot,
-                                              const fabric::Slice& part,
-                                              const fabric::Memory& memory, std::uint32_t position);
+  [[nodiscard]] fabric::Expected<void> advertise(Link& link, std::uint32_t slot,
+                                                 const fabric::Slice& part,
+                                                 const fabric::Memory& memory,
+                                                 std::uint32_t position);
   [[nodiscard]] ReplyReads& operator[](std::uint32_t slot) { return entries_[slot]; }
   void sent(std::uint32_t slot, fabric::Time due);
 

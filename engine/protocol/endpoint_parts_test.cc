@@ -84,18 +84,18 @@ struct Node {
   std::uint32_t previous = kNoSlot, next = kNoSlot;
 };
 
-TEST(Slots, AreBoundedAndNamedAnew) {
+TEST(Slots, AreBoundedAndNamedAgain) {
   Slots<Node> slots(2);
-  const std::uint32_t a = slots.take();
-  const std::uint32_t b = slots.take();
-  EXPECT_EQ(slots.take(), kNoSlot);
+  const std::uint32_t a = slots.acquire();
+  const std::uint32_t b = slots.acquire();
+  EXPECT_EQ(slots.acquire(), kNoSlot);
   EXPECT_TRUE(slots.full());
   const std::uint32_t before = slots[a].generation;
   EXPECT_NE(slots.find(a, before), nullptr);
   slots.give(a);
   EXPECT_EQ(slots.find(a, before), nullptr);
   EXPECT_EQ(slots.find(7, 1), nullptr);
-  EXPECT_EQ(slots.take(), a);
+  EXPECT_EQ(slots.acquire(), a);
   EXPECT_EQ(slots.in_use(), 2U);
   slots[b].generation = UINT32_MAX;
   slots.give(b);
@@ -111,7 +111,7 @@ std::vector<std::uint32_t> content(const SlotList<Node>& list, Slots<Node>& slot
 
 TEST(SlotList, LosesFromAnywhereAndJoins) {
   Slots<Node> slots(10);
-  for (int i = 0; i < 10; ++i) (void)slots.take();
+  for (int i = 0; i < 10; ++i) (void)slots.acquire();
   SlotList<Node> a(slots);
   SlotList<Node> b(slots);
   for (std::uint32_t i = 0; i < 5; ++i) a.push_back(i);

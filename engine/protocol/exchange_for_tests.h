@@ -190,7 +190,7 @@ class Exchange : public RequesterOwner, public ResponderOwner {
     fabric::Event event;
     std::array<fabric::Completion, 16> done;
     // Completions first: those of a connection come before its end is told.
-    for (std::size_t n; (n = host.take(done)) != 0;) {
+    for (std::size_t n; (n = host.poll(done)) != 0;) {
       any = true;
       for (std::size_t i = 0; i < n; ++i) {
         if (channel != nullptr && done[i].connection == cookie_) {
@@ -198,7 +198,7 @@ class Exchange : public RequesterOwner, public ResponderOwner {
         }
       }
     }
-    while (host.take(event)) {
+    while (host.poll(event)) {
       any = true;
       if (event.type == fabric::EventType::kRequest) {
         accept(std::move(event.request));

@@ -191,7 +191,7 @@ ExchangeOptions random_options(std::uint64_t seed, soft::Random& random, double 
                                       : o.client.versions.low == 1 ? 0
                                                                    : 2]
                           : kVersions[random.below(3)];
-  o.client.takes_invalidate = o.server.terms.remote_invalidation = random.chance(0.5);
+  o.client.accepts_invalidate = o.server.terms.remote_invalidation = random.chance(0.5);
   o.server.sends_invalidate = random.chance(0.7);
   if (random.chance(0.5)) {
     o.server.max_transfer = 200U + static_cast<std::uint32_t>(random.below(3000));

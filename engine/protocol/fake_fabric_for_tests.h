@@ -35,7 +35,7 @@ class FakeFabric : public fabric::testing::NullProvider {
     std::uint64_t offset = 0;
     fabric::Access access{};
   };
-  struct Withdrawn {
+  struct Invalidated {
     std::uint64_t id = 0;
     std::uint32_t handle = 0;
   };
@@ -43,8 +43,8 @@ class FakeFabric : public fabric::testing::NullProvider {
   // Everything that was posted, in order; the script takes out what completes.
   std::vector<Posted> posted;
   std::deque<Receive> receives;
-  std::map<std::uint32_t, Exposed> exposed;
-  std::vector<Withdrawn> withdrawn;
+  std::map<std::uint32_t, Exposed> advertised;
+  std::vector<Invalidated> invalidated;
   // What it refuses.
   std::size_t send_room = SIZE_MAX;
   std::optional<fabric::Errc> refuse_send, refuse_receive, refuse_expose, refuse_withdrawal;
@@ -55,16 +55,16 @@ class FakeFabric : public fabric::testing::NullProvider {
   [[nodiscard]] std::unique_ptr<fabric::Connection> connection() {
     posted.clear();
     receives.clear();
-    exposed.clear();
-    withdrawn.clear();
+    advertised.clear();
+    invalidated.clear();
     return std::make_unique<Connection>(*this);
   }
 
-  fabric::Expected<fabric::Memory> remember(std::span<std::uint8_t> memory) override {
+  fabric::Expected<fabric::Memory> register_memory(std::span<std::uint8_t> memory) override {
     ++registrations;
     return fabric::Memory{memory.data(), memory.size(), 1};
   }
-  void forget(const fabric::Memory&) override { --registrations; }
+  void deregister_memory(const fabric::Memory&) override { --registrations; }
 
  private:
   class Connection : public fabric::Connection {
@@ -100,9 +100,9 @@ class FakeFabric : public fabric::testing::NullProvider {
       for (const fabric::ReceiveRequest& r : requests) f_.receives.push_back({r.id, r.local[0]});
       return requests.size();
     }
-    fabric::Expected<fabric::Exposure> expose(std::uint64_t, const fabric::Memory& memory,
-                                              std::uint8_t* data, std::uint32_t length,
-                                              fabric::Access access) override {
+    fabric::Expected<fabric::MemoryRegion> advertise(std::uint64_t, const fabric::Memory& memory,
+                                                     std::uint8_t* data, std::uint32_t length,
+                                                     fabric::Access access) override {
       if (f_.refuse_expose && f_.expose_room == 0)
         return fabric::fail(*f_.refuse_expose, "refused");
       if (f_.expose_room != SIZE_MAX) --f_.expose_room;
@@ -112,15 +112,15 @@ class FakeFabric : public fabric::testing::NullProvider {
       }
       const std::uint32_t handle = ++f_.last_handle_;
       const std::uint64_t offset = std::uint64_t{handle} << 32U;
-      f_.exposed[handle] = {data, length, offset, access};
-      return fabric::Exposure{handle, offset};
+      f_.advertised[handle] = {data, length, offset, access};
+      return fabric::MemoryRegion{handle, offset};
     }
     fabric::Expected<void> invalidate(std::uint64_t id, std::uint32_t handle) override {
       if (f_.refuse_withdrawal) return fabric::fail(*f_.refuse_withdrawal, "refused");
-      if (f_.exposed.erase(handle) == 0) {
+      if (f_.advertised.erase(handle) == 0) {
         return fabric::fail(fabric::Errc::kBadArgument, "no such handle");
       }
-      f_.withdrawn.push_back({id, handle});
+      f_.invalidated.push_back({id, handle});
       return {};
     }
     fabric::Expected<void> accept(const fabric::ConnectionOptions& options) override {

@@ -36,7 +36,7 @@ struct Link {
   // Nothing more is sent over it. `side`: whose fault it is; `xid`: of a Call that it is about.
   void fail(std::string_view reason, std::uint8_t side, std::uint32_t xid = 0) noexcept {
     if (!failure.empty() || down) return;
-    if (trace.on()) tell_error(trace, side, xid, reason, now);
+    if (trace.on()) trace_error(trace, side, xid, reason, now);
     try {
       failure = reason;
     } catch (const std::bad_alloc&) {

@@ -37,7 +37,7 @@ MemoryPool::MemoryPool(fabric::Provider& provider, const Options& options)
     : provider_(provider), options_(options) {}
 
 MemoryPool::~MemoryPool() {
-  for (const auto& slab : slabs_) provider_.forget(*slab);
+  for (const auto& slab : slabs_) provider_.deregister_memory(*slab);
 }
 
 MemoryPool::Slab& MemoryPool::slab_of(const Block& block) {
@@ -45,7 +45,7 @@ MemoryPool::Slab& MemoryPool::slab_of(const Block& block) {
   return const_cast<Slab&>(static_cast<const Slab&>(*block.memory));
 }
 
-fabric::Expected<Block> MemoryPool::take(std::uint32_t bytes) {
+fabric::Expected<Block> MemoryPool::acquire(std::uint32_t bytes) {
   if (bytes > 1U << (kLeastShift + kClasses - 1)) {
     return fabric::fail(fabric::Errc::kNoRoom, "a block is at most 1 GiB");
   }
@@ -63,7 +63,7 @@ fabric::Expected<Block> MemoryPool::take(std::uint32_t bytes) {
   return block;
 }
 
-void MemoryPool::give(const Block& block) {
+void MemoryPool::release(const Block& block) {
   --slab_of(block).taken;
   in_use_ -= block.size;
   // There is a place for every block of the class: add_slab() saw to it.
@@ -86,7 +86,7 @@ fabric::Expected<void> MemoryPool::add_slab(unsigned size_class) {
   // Before the provider knows it, so that nothing fails behind that.
   free_[size_class].reserve(blocks_[size_class] + count);
   slabs_.reserve(std::bit_ceil(slabs_.size() + 1));
-  auto memory = provider_.remember({slab->bytes.get(), bytes});
+  auto memory = provider_.register_memory({slab->bytes.get(), bytes});
   if (!memory) return tl::unexpected(std::move(memory.error()));
   static_cast<fabric::Memory&>(*slab) = *memory;
   slab->size_class = size_class;
@@ -109,17 +109,17 @@ void MemoryPool::forget_idle(std::uint64_t bytes) {
       if (options_.limit - registered_ >= bytes) return;
       const Slab& slab = *slabs_[i];
       if (slab.size_class != size_class || slab.taken != 0) continue;
-      forget(slab);
+      deregister_memory(slab);
       slabs_.erase(slabs_.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
 }
 
-void MemoryPool::forget(const Slab& slab) {
+void MemoryPool::deregister_memory(const Slab& slab) {
   blocks_[slab.size_class] -= std::erase_if(
       free_[slab.size_class], [&](const Block& block) { return block.memory == &slab; });
   registered_ -= slab.length;
-  provider_.forget(slab);
+  provider_.deregister_memory(slab);
 }
 
 }  // namespace rpcrdma::protocol

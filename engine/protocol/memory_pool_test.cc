@@ -20,12 +20,12 @@ using wire::testing::allocations_in;
 // Registers memory and does nothing else.
 class RegisteringProvider final : public fabric::testing::NullProvider {
  public:
-  fabric::Expected<fabric::Memory> remember(std::span<std::uint8_t> memory) override {
+  fabric::Expected<fabric::Memory> register_memory(std::span<std::uint8_t> memory) override {
     if (refuses) return fabric::fail(Errc::kSystem, "refused");
     registrations.emplace(next_key, memory);
     return fabric::Memory{memory.data(), memory.size(), next_key++};
   }
-  void forget(const fabric::Memory& memory) override {
+  void deregister_memory(const fabric::Memory& memory) override {
     EXPECT_EQ(registrations.erase(memory.local_key), 1U);
   }
 
@@ -53,7 +53,7 @@ TEST(MemoryPoolTest, ABlockIsTheNextPowerOfTwoFrom256On) {
   MemoryPool pool(provider, {});
   for (const auto& [asked, size] : std::vector<std::pair<std::uint32_t, std::uint32_t>>{
            {0, 256}, {1, 256}, {256, 256}, {257, 512}, {4096, 4096}, {4097, 8192}}) {
-    const auto block = pool.take(asked);
+    const auto block = pool.acquire(asked);
     ASSERT_TRUE(block);
     EXPECT_EQ(block->size, size) << asked;
     EXPECT_TRUE(lies_in_registered_memory(provider, *block));
@@ -63,7 +63,7 @@ TEST(MemoryPoolTest, ABlockIsTheNextPowerOfTwoFrom256On) {
 TEST(MemoryPoolTest, ASliceIsAPartOfTheBlock) {
   RegisteringProvider provider;
   MemoryPool pool(provider, {});
-  const Block block = pool.take(1024).value();
+  const Block block = pool.acquire(1024).value();
   const fabric::Slice slice = block.slice(100, 24);
   EXPECT_EQ(slice.data, block.data + 24);
   EXPECT_EQ(slice.length, 100U);
@@ -73,21 +73,21 @@ TEST(MemoryPoolTest, ASliceIsAPartOfTheBlock) {
 TEST(MemoryPoolTest, ASlabServesManyBlocks) {
   RegisteringProvider provider;
   MemoryPool pool(provider, {.slab_bytes = 64 << 10, .limit = 1 << 20});
-  for (int i = 0; i < 16; ++i) ASSERT_TRUE(pool.take(4096));
+  for (int i = 0; i < 16; ++i) ASSERT_TRUE(pool.acquire(4096));
   EXPECT_EQ(provider.registrations.size(), 1U);
   EXPECT_EQ(pool.registered(), 64U << 10);
-  ASSERT_TRUE(pool.take(4096));
+  ASSERT_TRUE(pool.acquire(4096));
   EXPECT_EQ(provider.registrations.size(), 2U);
 }
 
 TEST(MemoryPoolTest, ALargeBlockHasASlabOfItsOwnThatIsUsedAgain) {
   RegisteringProvider provider;
   MemoryPool pool(provider, {.slab_bytes = 64 << 10, .limit = 1 << 20});
-  const Block first = pool.take(100'000).value();
+  const Block first = pool.acquire(100'000).value();
   EXPECT_EQ(first.size, 128U << 10);
   EXPECT_EQ(pool.registered(), 128U << 10);
-  pool.give(first);
-  EXPECT_EQ(pool.take(128 << 10).value().data, first.data);
+  pool.release(first);
+  EXPECT_EQ(pool.acquire(128 << 10).value().data, first.data);
   EXPECT_EQ(provider.registrations.size(), 1U);
 }
 
@@ -95,8 +95,8 @@ TEST(MemoryPoolTest, NothingIsRegisteredBeyondTheLimit) {
   RegisteringProvider provider;
   MemoryPool pool(provider, {.slab_bytes = 64 << 10, .limit = 100'000});
   std::size_t blocks = 0;
-  auto block = pool.take(4096);
-  for (; block; block = pool.take(4096)) ++blocks;
+  auto block = pool.acquire(4096);
+  for (; block; block = pool.acquire(4096)) ++blocks;
   EXPECT_EQ(block.error().code, Errc::kNoRoom);
   EXPECT_EQ(blocks, 100'000U / 4096);  // the last slab is as long as the limit allows
   EXPECT_EQ(provider.bytes(), blocks * 4096);
@@ -106,36 +106,36 @@ TEST(MemoryPoolTest, NothingIsRegisteredBeyondTheLimit) {
 TEST(MemoryPoolTest, ABlockThatTheLimitAllowsAloneIsTaken) {
   RegisteringProvider provider;
   MemoryPool pool(provider, {.slab_bytes = 1 << 20, .limit = 8192});
-  EXPECT_TRUE(pool.take(8192));
-  EXPECT_EQ(pool.take(256).error().code, Errc::kNoRoom);
+  EXPECT_TRUE(pool.acquire(8192));
+  EXPECT_EQ(pool.acquire(256).error().code, Errc::kNoRoom);
 }
 
 TEST(MemoryPoolTest, OneThatIsLongerThanAnyBlockIsRefused) {
   RegisteringProvider provider;
   MemoryPool pool(provider, {.slab_bytes = 1 << 20, .limit = 1ULL << 40});
-  EXPECT_EQ(pool.take((1U << 30) + 1).error().code, Errc::kNoRoom);
-  EXPECT_EQ(pool.take(UINT32_MAX).error().code, Errc::kNoRoom);
+  EXPECT_EQ(pool.acquire((1U << 30) + 1).error().code, Errc::kNoRoom);
+  EXPECT_EQ(pool.acquire(UINT32_MAX).error().code, Errc::kNoRoom);
   EXPECT_EQ(pool.registered(), 0U);
 }
 
 TEST(MemoryPoolTest, IdleLargeBlocksMakeRoomAtTheLimit) {
   RegisteringProvider provider;
   MemoryPool pool(provider, {.slab_bytes = 64 << 10, .limit = 1 << 20});
-  const Block kept = pool.take(256 << 10).value();
-  const Block idle = pool.take(256 << 10).value();
-  pool.give(pool.take(512 << 10).value());
-  pool.give(idle);
+  const Block kept = pool.acquire(256 << 10).value();
+  const Block idle = pool.acquire(256 << 10).value();
+  pool.release(pool.acquire(512 << 10).value());
+  pool.release(idle);
   EXPECT_EQ(pool.registered(), 1U << 20);
   // The largest goes first, and no more than is needed.
-  const Block small = pool.take(4096).value();
+  const Block small = pool.acquire(4096).value();
   EXPECT_EQ(pool.registered(), (512U << 10) + (64U << 10));
   EXPECT_TRUE(lies_in_registered_memory(provider, kept));
   EXPECT_TRUE(lies_in_registered_memory(provider, idle));
   EXPECT_TRUE(lies_in_registered_memory(provider, small));
-  const Block large = pool.take(512 << 10).value();
+  const Block large = pool.acquire(512 << 10).value();
   EXPECT_EQ(pool.registered(), (256U << 10) + (64U << 10) + (512U << 10));
   // What is in use is left alone.
-  EXPECT_EQ(pool.take(512 << 10).error().code, Errc::kNoRoom);
+  EXPECT_EQ(pool.acquire(512 << 10).error().code, Errc::kNoRoom);
   EXPECT_TRUE(lies_in_registered_memory(provider, kept));
   EXPECT_TRUE(lies_in_registered_memory(provider, small));
   EXPECT_TRUE(lies_in_registered_memory(provider, large));
@@ -144,8 +144,8 @@ TEST(MemoryPoolTest, IdleLargeBlocksMakeRoomAtTheLimit) {
 TEST(MemoryPoolTest, ABlockAsLongAsASlabMakesRoomToo) {
   RegisteringProvider provider;
   MemoryPool pool(provider, {.slab_bytes = 64 << 10, .limit = 64 << 10});
-  pool.give(pool.take(64 << 10).value());
-  EXPECT_TRUE(pool.take(256));
+  pool.release(pool.acquire(64 << 10).value());
+  EXPECT_TRUE(pool.acquire(256));
 }
 
 // Whatever sizes were in use before, by whomever: nothing of it keeps others from theirs.
@@ -154,16 +154,16 @@ TEST(MemoryPoolTest, IdleSmallBlocksMakeRoomAtTheLimit) {
   MemoryPool pool(provider, {.slab_bytes = 64 << 10, .limit = 1 << 20});
   std::vector<Block> blocks;
   for (const std::uint32_t size : {256U, 32U << 10, 4096U, 512U << 10, 16U << 10}) {
-    while (const auto block = pool.take(size)) blocks.push_back(*block);
+    while (const auto block = pool.acquire(size)) blocks.push_back(*block);
     EXPECT_GT(pool.in_use(), (1U << 20) - size);
     const Block kept = blocks[blocks.size() / 2];
     for (const Block& block : blocks) {
-      if (block.data != kept.data) pool.give(block);
+      if (block.data != kept.data) pool.release(block);
     }
     blocks = {kept};
     EXPECT_TRUE(lies_in_registered_memory(provider, kept));
     EXPECT_LE(provider.bytes(), 1U << 20);
-    pool.give(kept);
+    pool.release(kept);
     blocks.clear();
   }
 }
@@ -172,15 +172,15 @@ TEST(MemoryPoolTest, IdleSmallBlocksMakeRoomAtTheLimit) {
 TEST(MemoryPoolTest, ASlabInUseStaysWhole) {
   RegisteringProvider provider;
   MemoryPool pool(provider, {.slab_bytes = 64 << 10, .limit = 128 << 10});
-  const Block kept = pool.take(4096).value();
-  pool.give(pool.take(64 << 10).value());
-  const Block large = pool.take(32 << 10).value();
+  const Block kept = pool.acquire(4096).value();
+  pool.release(pool.acquire(64 << 10).value());
+  const Block large = pool.acquire(32 << 10).value();
   EXPECT_EQ(pool.registered(), 128U << 10);
   for (int i = 0; i < 15; ++i) {
-    const Block other = pool.take(4096).value();
+    const Block other = pool.acquire(4096).value();
     EXPECT_EQ(other.memory, kept.memory);
   }
-  EXPECT_EQ(pool.take(4096).error().code, Errc::kNoRoom);
+  EXPECT_EQ(pool.acquire(4096).error().code, Errc::kNoRoom);
   EXPECT_TRUE(lies_in_registered_memory(provider, kept));
   EXPECT_TRUE(lies_in_registered_memory(provider, large));
 }
@@ -189,8 +189,8 @@ TEST(MemoryPoolTest, MakingRoomAgainAndAgainLeavesNothingBehind) {
   RegisteringProvider provider;
   MemoryPool pool(provider, {.slab_bytes = 64 << 10, .limit = 600'000});
   const auto round = [&] {
-    pool.give(pool.take(512 << 10).value());
-    pool.give(pool.take(256 << 10).value());
+    pool.release(pool.acquire(512 << 10).value());
+    pool.release(pool.acquire(256 << 10).value());
   };
   round();
   // A slab, its bytes (which are not counted under AddressSanitizer) and the provider's entry,
@@ -203,21 +203,21 @@ TEST(MemoryPoolTest, TheProvidersRefusalIsHandedOn) {
   RegisteringProvider provider;
   MemoryPool pool(provider, {});
   provider.refuses = true;
-  EXPECT_EQ(pool.take(1).error().code, Errc::kSystem);
+  EXPECT_EQ(pool.acquire(1).error().code, Errc::kSystem);
   EXPECT_EQ(pool.registered(), 0U);
   provider.refuses = false;
-  EXPECT_TRUE(pool.take(1));
+  EXPECT_TRUE(pool.acquire(1));
 }
 
 TEST(MemoryPoolTest, WhatIsInUseIsCounted) {
   RegisteringProvider provider;
   MemoryPool pool(provider, {});
-  const Block a = pool.take(1000).value();
-  const Block b = pool.take(3000).value();
+  const Block a = pool.acquire(1000).value();
+  const Block b = pool.acquire(3000).value();
   EXPECT_EQ(pool.in_use(), 1024U + 4096U);
-  pool.give(a);
+  pool.release(a);
   EXPECT_EQ(pool.in_use(), 4096U);
-  pool.give(b);
+  pool.release(b);
   EXPECT_EQ(pool.in_use(), 0U);
 }
 
@@ -225,10 +225,10 @@ TEST(MemoryPoolTest, EverythingIsForgottenAtTheEnd) {
   RegisteringProvider provider;
   {
     MemoryPool pool(provider, {.slab_bytes = 4096, .limit = 1 << 20});
-    const Block small = pool.take(256).value();
-    const Block large = pool.take(100'000).value();
-    pool.give(small);
-    pool.give(large);
+    const Block small = pool.acquire(256).value();
+    const Block large = pool.acquire(100'000).value();
+    pool.release(small);
+    pool.release(large);
     EXPECT_EQ(provider.registrations.size(), 2U);
   }
   EXPECT_TRUE(provider.registrations.empty());
@@ -240,9 +240,9 @@ TEST(MemoryPoolTest, TheSteadyStateAllocatesAndRegistersNothing) {
   const std::array<std::uint32_t, 8> sizes = {256, 256, 1000, 4096, 4096, 70'000, 70'000, 65'536};
   std::array<Block, 8> blocks;
   const auto round = [&] {
-    for (std::size_t i = 0; i < sizes.size(); ++i) blocks[i] = pool.take(sizes[i]).value();
+    for (std::size_t i = 0; i < sizes.size(); ++i) blocks[i] = pool.acquire(sizes[i]).value();
     // Given back in another order than taken.
-    for (std::size_t i = 0; i < sizes.size(); ++i) pool.give(blocks[(i * 3) % sizes.size()]);
+    for (std::size_t i = 0; i < sizes.size(); ++i) pool.release(blocks[(i * 3) % sizes.size()]);
   };
   round();
   const std::size_t registrations = provider.registrations.size();
@@ -257,10 +257,10 @@ TEST(MemoryPoolTest, GivingBackNeverAllocates) {
   RegisteringProvider provider;
   MemoryPool pool(provider, {.slab_bytes = 4096, .limit = 1 << 22});
   std::vector<Block> blocks;
-  for (int i = 0; i < 100; ++i) blocks.push_back(pool.take(256).value());
-  for (int i = 0; i < 10; ++i) blocks.push_back(pool.take(8192).value());
+  for (int i = 0; i < 100; ++i) blocks.push_back(pool.acquire(256).value());
+  for (int i = 0; i < 10; ++i) blocks.push_back(pool.acquire(8192).value());
   EXPECT_EQ(allocations_in([&] {
-              for (const Block& block : blocks) pool.give(block);
+              for (const Block& block : blocks) pool.release(block);
             }),
             0U);
 }
@@ -275,7 +275,7 @@ TEST(MemoryPoolTest, RandomUse) {
   std::size_t refused = 0;
   for (int i = 0; i < 20'000; ++i) {
     if (taken.empty() || random() % 2 == 0) {
-      const auto block = pool.take(1U << random() % 17);
+      const auto block = pool.acquire(1U << random() % 17);
       if (!block) {
         ASSERT_EQ(block.error().code, Errc::kNoRoom);
         ++refused;
@@ -290,7 +290,7 @@ TEST(MemoryPoolTest, RandomUse) {
     } else {
       std::swap(taken[random() % taken.size()], taken.back());
       ASSERT_TRUE(lies_in_registered_memory(provider, taken.back()));
-      pool.give(taken.back());
+      pool.release(taken.back());
       taken.pop_back();
     }
     std::uint64_t in_use = 0;

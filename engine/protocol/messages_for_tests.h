@@ -78,14 +78,14 @@ class Message {
       p.bytes = own;
       p.ddp = true;
       if (o.registered && o.bytes != 0) {
-        p.memory = &registered_.emplace_back(provider.remember(own).value());
+        p.memory = &registered_.emplace_back(provider.register_memory(own).value());
       }
       pieces_.push_back(p);
     }
     end_piece();
   }
   ~Message() {
-    for (const fabric::Memory& m : registered_) provider_.forget(m);
+    for (const fabric::Memory& m : registered_) provider_.deregister_memory(m);
   }
   Message(const Message&) = delete;
   Message& operator=(const Message&) = delete;
@@ -132,7 +132,7 @@ class TestCall {
       }
       // Guards around it are to stay as they are.
       auto& memory = result_memory_.emplace_back(o.bytes + plan.spare + 2 * kGuard, kGuardByte);
-      registered_.push_back(provider.remember(memory).value());
+      registered_.push_back(provider.register_memory(memory).value());
     }
     for (std::size_t i = 0; i < registered_.size(); ++i) {
       const auto length = static_cast<std::uint32_t>(result_memory_[i].size() - 2 * kGuard);
@@ -144,7 +144,7 @@ class TestCall {
     spec_.cookie = cookie;
   }
   ~TestCall() {
-    for (const fabric::Memory& m : registered_) provider_.forget(m);
+    for (const fabric::Memory& m : registered_) provider_.deregister_memory(m);
   }
   TestCall(const TestCall&) = delete;
   TestCall& operator=(const TestCall&) = delete;

@@ -8,7 +8,7 @@ namespace rpcrdma::protocol {
 
 fabric::Expected<void> ReceiveQueue::fill() {
   for (std::uint32_t i = 0; i < count(); ++i) {
-    const auto block = pool_.take(bytes_);
+    const auto block = pool_.acquire(bytes_);
     if (!block) {
       drain();
       return tl::unexpected(block.error());
@@ -21,7 +21,7 @@ fabric::Expected<void> ReceiveQueue::fill() {
 
 void ReceiveQueue::drain() {
   for (Slot& s : slots_) {
-    if (s.block) pool_.give(s.block);
+    if (s.block) pool_.release(s.block);
     s = {};
   }
   idle_.clear();
@@ -65,7 +65,7 @@ void ReceiveQueue::again(std::uint32_t slot) {
 
 fabric::Expected<void> ReceiveQueue::again_fresh(std::uint32_t slot) {
   slots_[slot].block = {};
-  const auto block = pool_.take(bytes_);
+  const auto block = pool_.acquire(bytes_);
   if (!block) return tl::unexpected(block.error());
   slots_[slot].block = *block;
   idle_.push(slot);

@@ -14,7 +14,7 @@ namespace {
 using fabric::Expected;
 
 Expected<void> take(MemoryPool& pool, std::uint64_t bytes, Block& block) {
-  const auto taken = pool.take(static_cast<std::uint32_t>(bytes));
+  const auto taken = pool.acquire(static_cast<std::uint32_t>(bytes));
   if (!taken) return tl::unexpected(taken.error());
   block = *taken;
   return {};
@@ -28,24 +28,24 @@ std::uint32_t padded(const Piece& piece) {
 class ReplyBuilder {
  public:
   ReplyBuilder(Link& link, const ReplyPlan& plan, std::span<const Piece> message,
-               const ReplyTerms& terms, Serving& serving)
-      : link_(link), plan_(plan), message_(message), terms_(terms), serving_(serving) {}
+               const ReplyTerms& terms, ServedCall& served)
+      : link_(link), plan_(plan), message_(message), terms_(terms), served_(served) {}
 
   Expected<void> run() {
     MemoryPool& pool = link_.pool;
     const std::uint32_t inline_bytes = is_nomsg() ? 0 : plan_.stream_bytes;
-    if (auto done = take(pool, plan_.header_bytes + inline_bytes, serving_.send); !done) {
+    if (auto done = take(pool, plan_.header_bytes + inline_bytes, served_.send); !done) {
       return done;
     }
     const std::uint64_t copies = copied_bytes();
     if (copies != 0) {
-      if (auto done = take(pool, copies, serving_.copies); !done) return done;
+      if (auto done = take(pool, copies, served_.copies); !done) return done;
     }
-    serving_.writer.clear();
+    served_.writer.clear();
     write_results();
     if (plan_.long_reply) write_stream_apart();
     if (plan_.read_segments != 0) {
-      if (auto done = expose_reads(); !done) return done;
+      if (auto done = advertise_reads(); !done) return done;
     }
     return encode();
   }
@@ -73,10 +73,10 @@ class ReplyBuilder {
   // Appends to the copies.
   fabric::Slice copy(wire::Bytes bytes, std::uint32_t roundup) {
     const auto length = static_cast<std::uint32_t>(bytes.size());
-    std::uint8_t* const to = serving_.copies.data + copied_;
+    std::uint8_t* const to = served_.copies.data + copied_;
     if (length != 0) std::memcpy(to, bytes.data(), length);
     if (roundup != 0) std::memset(to + length, 0, roundup);
-    const fabric::Slice slice = serving_.copies.slice(length + roundup, copied_);
+    const fabric::Slice slice = served_.copies.slice(length + roundup, copied_);
     copied_ += length + roundup;
     return slice;
   }
@@ -93,35 +93,35 @@ class ReplyBuilder {
       if (!message_[i].ddp) continue;
       if (plan_.by_write[i]) {
         written_[result] = message_[i].bytes.size();
-        serving_.writer.begin(serving_.call.writes[result]);
-        serving_.writer.add(stays(i) ? in_place(message_[i]) : copy(message_[i].bytes, 0));
+        served_.writer.begin(served_.call.writes[result]);
+        served_.writer.add(stays(i) ? in_place(message_[i]) : copy(message_[i].bytes, 0));
       }
       ++result;
     }
   }
 
   void write_stream_apart() {
-    serving_.writer.begin(serving_.call.reply);
+    served_.writer.begin(served_.call.reply);
     for (std::size_t i = 0; i < message_.size(); ++i) {
       const Piece& p = message_[i];
       if (plan_.by_write[i] || p.bytes.empty()) continue;
       const auto roundup = padded(p) - static_cast<std::uint32_t>(p.bytes.size());
       if (stays(i)) {
-        serving_.writer.add(in_place(p));
-        if (roundup != 0) serving_.writer.add(copy({}, roundup));
+        served_.writer.add(in_place(p));
+        if (roundup != 0) served_.writer.add(copy({}, roundup));
         continue;
       }
       const fabric::Slice slice = copy(p.bytes, roundup);
-      if (i == 0) wire::store_be32(slice.data, serving_.call.xid);
-      serving_.writer.add(slice);
+      if (i == 0) wire::store_be32(slice.data, served_.call.xid);
+      served_.writer.add(slice);
     }
   }
 
-  Expected<void> expose_reads() {
+  Expected<void> advertise_reads() {
     if (plan_.read_reply) {
-      const auto bytes = static_cast<std::uint32_t>(write_stream(
-          message_, plan_.by_write, serving_.call.xid, serving_.copies.data + copied_));
-      return expose(serving_.copies.slice(bytes, copied_), *serving_.copies.memory, 0);
+      const auto bytes = static_cast<std::uint32_t>(
+          write_stream(message_, plan_.by_write, served_.call.xid, served_.copies.data + copied_));
+      return advertise(served_.copies.slice(bytes, copied_), *served_.copies.memory, 0);
     }
     std::uint64_t position = 0;
     for (std::size_t i = 0; i < message_.size(); ++i) {
@@ -129,30 +129,30 @@ class ReplyBuilder {
       if (plan_.by_read[i]) {
         const bool in_copies = !stays(i);
         const fabric::Slice part = in_copies ? copy(p.bytes, 0) : in_place(p);
-        auto done = expose(part, in_copies ? *serving_.copies.memory : *p.memory,
-                           static_cast<std::uint32_t>(position));
+        auto done = advertise(part, in_copies ? *served_.copies.memory : *p.memory,
+                              static_cast<std::uint32_t>(position));
         if (!done) return done;
       }
       position += padded(p);
     }
     return {};
   }
-  Expected<void> expose(const fabric::Slice& part, const fabric::Memory& memory,
-                        std::uint32_t position) {
-    return terms_.exposer->expose(link_, serving_.reads, part, memory, position);
+  Expected<void> advertise(const fabric::Slice& part, const fabric::Memory& memory,
+                           std::uint32_t position) {
+    return terms_.advertiser->advertise(link_, served_.reads, part, memory, position);
   }
 
   // What a Write chunk is said to hold.
   [[nodiscard]] std::uint64_t counted(std::uint32_t chunk) const {
     const std::uint64_t bytes = written_[chunk];
     const std::uint64_t all = wire::xdr_padded(bytes);
-    return terms_.counts_roundup && all <= serving_.call.offer.write_chunk[chunk] ? all : bytes;
+    return terms_.counts_roundup && all <= served_.call.offer.write_chunk[chunk] ? all : bytes;
   }
 
   // A chunk as it was offered, with the lengths that were filled.
   wire::WriteChunk returned(const ChunkRange& chunk, std::uint64_t bytes) {
     const std::span<wire::Segment> out = std::span(segments_).subspan(chunk.first, chunk.count);
-    const std::span<const wire::Segment> offered = serving_.call.of(chunk);
+    const std::span<const wire::Segment> offered = served_.call.of(chunk);
     for (std::size_t i = 0; i < out.size(); ++i) {
       out[i] = offered[i];
       out[i].length = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, out[i].length));
@@ -162,7 +162,7 @@ class ReplyBuilder {
   }
 
   Expected<void> encode() {
-    const CheckedCall& call = serving_.call;
+    const CheckedCall& call = served_.call;
     std::array<wire::WriteChunk, kMaxResults> writes;
     for (std::uint32_t n = 0; n < call.offer.write_chunks; ++n) {
       writes[n] = returned(call.writes[n], counted(n));
@@ -174,18 +174,18 @@ class ReplyBuilder {
     header.xid = call.xid;
     header.credit = terms_.grant;
     header.proc = is_nomsg() ? wire::Proc::kNomsg : wire::Proc::kMsg;
-    if (plan_.read_segments != 0) header.reads = (*terms_.exposer)[serving_.reads].list();
+    if (plan_.read_segments != 0) header.reads = (*terms_.advertiser)[served_.reads].list();
     header.writes = std::span(writes).first(call.offer.write_chunks);
     if (plan_.long_reply) header.reply = returned(call.reply, plan_.stream_bytes);
     const auto length =
-        wire::encode_header(header, {serving_.send.data, std::size_t{plan_.header_bytes}});
+        wire::encode_header(header, {served_.send.data, std::size_t{plan_.header_bytes}});
     if (!length) return fabric::fail(fabric::Errc::kBadArgument, length.error().what);
-    serving_.send_bytes = static_cast<std::uint32_t>(*length);
+    served_.send_bytes = static_cast<std::uint32_t>(*length);
     if (!is_nomsg()) {
       std::array<bool, kMaxPieces> apart = plan_.by_write;
       for (std::size_t i = 0; i < message_.size(); ++i) apart[i] = apart[i] || plan_.by_read[i];
-      serving_.send_bytes += static_cast<std::uint32_t>(
-          write_stream(message_, apart, call.xid, serving_.send.data + *length));
+      served_.send_bytes += static_cast<std::uint32_t>(
+          write_stream(message_, apart, call.xid, served_.send.data + *length));
     }
     return {};
   }
@@ -194,45 +194,45 @@ class ReplyBuilder {
   const ReplyPlan& plan_;
   const std::span<const Piece> message_;
   const ReplyTerms& terms_;
-  Serving& serving_;
+  ServedCall& served_;
   std::uint32_t copied_ = 0;
   std::array<std::uint64_t, kMaxResults> written_{};
   std::array<wire::Segment, kMaxSegments> segments_;
 };
 
 // A header and nothing else.
-Expected<void> build_bare(MemoryPool& pool, const wire::Header& header, Serving& serving) {
+Expected<void> build_bare(MemoryPool& pool, const wire::Header& header, ServedCall& served) {
   const std::size_t bytes = wire::encoded_size(header);
-  if (auto done = take(pool, bytes, serving.send); !done) return done;
-  (void)wire::encode_header(header, {serving.send.data, bytes});
-  serving.send_bytes = static_cast<std::uint32_t>(bytes);
-  serving.writer.clear();
+  if (auto done = take(pool, bytes, served.send); !done) return done;
+  (void)wire::encode_header(header, {served.send.data, bytes});
+  served.send_bytes = static_cast<std::uint32_t>(bytes);
+  served.writer.clear();
   return {};
 }
 
 }  // namespace
 
 Expected<void> build_reply(Link& link, const ReplyPlan& plan, std::span<const Piece> message,
-                           const ReplyTerms& terms, Serving& serving) {
-  return ReplyBuilder(link, plan, message, terms, serving).run();
+                           const ReplyTerms& terms, ServedCall& served) {
+  return ReplyBuilder(link, plan, message, terms, served).run();
 }
 
-Expected<void> build_error(MemoryPool& pool, wire::Header error, Serving& serving) {
+Expected<void> build_error(MemoryPool& pool, wire::Header error, ServedCall& served) {
   error.proc = wire::Proc::kError;
-  return build_bare(pool, error, serving);
+  return build_bare(pool, error, served);
 }
 
 Expected<void> build_option_reply(MemoryPool& pool, std::uint32_t type, wire::Bytes info,
-                                  std::uint32_t grant, Serving& serving) {
+                                  std::uint32_t grant, ServedCall& served) {
   wire::Header header;
-  header.vers = serving.call.version;
-  header.xid = serving.call.xid;
+  header.vers = served.call.version;
+  header.xid = served.call.xid;
   header.credit = grant;
   header.proc = wire::Proc::kOptional;
   header.direction = wire::MsgType::kReply;
   header.opttype = type;
   header.optinfo = info;
-  return build_bare(pool, header, serving);
+  return build_bare(pool, header, served);
 }
 
 std::uint64_t write_chunk_bytes(const ReplyPlan& plan, std::span<const Piece> message) {

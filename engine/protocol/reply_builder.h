@@ -4,7 +4,7 @@
 
 #include "done_table.h"
 #include "link.h"
-#include "serving.h"
+#include "served_call.h"
 
 #include <span>
 
@@ -19,20 +19,20 @@ struct ReplyTerms {
   // RFC 5666 section 3.7: the lengths of Write chunks count roundup.
   bool counts_roundup = false;
   // Who exposes what is to be read, in `serving.reads`; null: there is no such thing.
-  DoneTable* exposer = nullptr;
+  DoneTable* advertiser = nullptr;
 };
 
 // Errors: the pool's; the connection's, after which what was exposed must be withdrawn.
 [[nodiscard]] fabric::Expected<void> build_reply(Link& link, const ReplyPlan& plan,
                                                  std::span<const Piece> message,
-                                                 const ReplyTerms& terms, Serving& serving);
+                                                 const ReplyTerms& terms, ServedCall& served);
 // `error`: with what it says; xid and credit are in it, too.
 [[nodiscard]] fabric::Expected<void> build_error(MemoryPool& pool, wire::Header error,
-                                                 Serving& serving);
+                                                 ServedCall& served);
 // The answer to an RDMA2_OPTIONAL message.
 [[nodiscard]] fabric::Expected<void> build_option_reply(MemoryPool& pool, std::uint32_t type,
                                                         wire::Bytes info, std::uint32_t grant,
-                                                        Serving& serving);
+                                                        ServedCall& served);
 // Bytes that build_reply() has put into Write chunks.
 [[nodiscard]] std::uint64_t write_chunk_bytes(const ReplyPlan& plan,
                                               std::span<const Piece> message);

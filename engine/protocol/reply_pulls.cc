@@ -9,11 +9,12 @@
 namespace rpcrdma::protocol {
 
 tl::expected<std::uint32_t, const char*> ReplyPulls::begin(Link& link, const Received& reply,
-                                                           std::uint64_t most, std::uint32_t flight,
+                                                           std::uint64_t most,
+                                                           std::uint32_t in_flight,
                                                            std::uint32_t credits) {
   std::uint32_t slot = kNoSlot;
   try {
-    slot = pulls_.take();
+    slot = pulls_.acquire();
   } catch (const std::bad_alloc&) {
     return tl::unexpected<const char*>("there is no memory to read it");
   }
@@ -29,16 +30,16 @@ tl::expected<std::uint32_t, const char*> ReplyPulls::begin(Link& link, const Rec
   const Refusal bad =
       check_read_list(*reply.header, reply.payload(), {most, kMaxSegments}, p.message);
   if (bad) return fail(bad.reason);
-  p.flight = flight;
+  p.in_flight = in_flight;
   p.xid = reply.header->xid;
   wire::Header done;
   done.xid = p.xid;
   done.credit = credits;
   done.proc = wire::Proc::kDone;
-  const auto block = link.pool.take(static_cast<std::uint32_t>(chunk_block_bytes(p.message)));
+  const auto block = link.pool.acquire(static_cast<std::uint32_t>(chunk_block_bytes(p.message)));
   if (!block) return fail("there is no memory for the Reply's Read chunks");
   p.pulled.block = *block;
-  const auto send = link.pool.take(wire::kPrefixBytes);
+  const auto send = link.pool.acquire(wire::kPrefixBytes);
   if (!send) return fail("there is no memory for an RDMA_DONE");
   p.done = *send;
   (void)wire::encode_header(done, {p.done.data, wire::kPrefixBytes});
@@ -88,7 +89,7 @@ ReplyPulls::Step ReplyPulls::completed(Link& link, const WorkId& id) {
     return Step::kOn;
   }
   if (link.trace.on()) {
-    tell_reads_ended(link.trace, p->message, p->pulled, max_transfer_, id, link.now);
+    trace_reads_ended(link.trace, p->message, p->pulled, max_transfer_, id, link.now);
   }
   p->reading = false;
   --reading_;
@@ -104,7 +105,7 @@ ReplyPulls::Step ReplyPulls::completed(Link& link, const WorkId& id) {
 void ReplyPulls::give(std::uint32_t slot, MemoryPool& pool) {
   ReplyPull& p = pulls_[slot];
   for (Block* b : {&p.pulled.block, &p.done}) {
-    if (*b) pool.give(*b);
+    if (*b) pool.release(*b);
     *b = {};
   }
   p.used = false;

@@ -16,7 +16,7 @@ namespace rpcrdma::protocol {
 struct ReplyPull {
   std::uint32_t generation = 0;
   bool used = false;
-  std::uint32_t flight = kNoSlot;  // whose Reply it is
+  std::uint32_t in_flight = kNoSlot;  // whose Reply it is
   std::uint32_t xid = 0;
   CheckedReads message;
   PulledChunks pulled;
@@ -35,7 +35,7 @@ class ReplyPulls : public WorkSource {
   // be.
   [[nodiscard]] tl::expected<std::uint32_t, const char*> begin(Link& link, const Received& reply,
                                                                std::uint64_t most,
-                                                               std::uint32_t flight,
+                                                               std::uint32_t in_flight,
                                                                std::uint32_t credits);
   enum class Step : std::uint8_t {
     kOn,

@@ -47,9 +47,9 @@ RequesterCore::RequesterCore(RequesterOwner& owner, const RequesterOptions& opti
       next_xid_(options.first_xid),
       credits_(options_.credits),
       calls_(options_.max_calls),
-      flights_(max_flights()),
+      in_flight_calls_(max_in_flight()),
       pulls_(options_.rfc5666 ? options_.credits : 0),
-      to_fence_(max_flights()) {}
+      to_fence_(max_in_flight()) {}
 
 SlotList<RequesterCore::Call>& RequesterCore::list_of(State state) {
   return state == State::kWaiting ? waiting_ : state == State::kSent ? sent_ : ending_;
@@ -104,14 +104,14 @@ fabric::Expected<std::uint32_t> RequesterCore::option(const OptionSpec& spec, Ti
 
 std::uint32_t RequesterCore::new_call(Time timeout, std::uint64_t cookie, Time now) {
   by_xid_.reserve_one();
-  const std::uint32_t index = calls_.take();
+  const std::uint32_t index = calls_.acquire();
   if (index == kNoSlot) return kNoSlot;
   Call& c = calls_[index];
   while (by_xid_.find(next_xid_) != kNoSlot) ++next_xid_;
   c.xid = next_xid_++;
   by_xid_.insert(c.xid, index);
   c.used = true;
-  c.flight = kNoSlot;
+  c.in_flight = kNoSlot;
   c.deadline = due(now, timeout);
   next_deadline_ = std::min(next_deadline_, c.deadline);
   c.outcome = {};
@@ -131,7 +131,7 @@ std::uint32_t RequesterCore::new_call(Time timeout, std::uint64_t cookie, Time n
 void RequesterCore::enqueue(std::uint32_t index, bool first, Time now) {
   Call& c = calls_[index];
   ++counters_.calls;
-  if (tells()) tell_call(trace_, c.xid, trace::kHere, c.stream(), now);
+  if (traces()) trace_call(trace_, c.xid, trace::kHere, c.stream(), now);
   c.state = State::kWaiting;
   const std::uint32_t before = first ? 0 : waiting_.size();
   const bool stalls = credits_.outstanding() + before >= credits_.limit();
@@ -176,12 +176,12 @@ void RequesterCore::close(const Closing& why, Time now) {
   while (!sent_.empty()) {
     const std::uint32_t index = sent_.front();
     (void)unsend(calls_[index]);
-    const bool is_answered = flights_[calls_[index].flight].pull != kNoSlot;
+    const bool is_answered = in_flight_calls_[calls_[index].in_flight].pull != kNoSlot;
     end(index, why.status, why.reason, now);
     set_outcome(calls_[index].outcome);
     if (!is_answered) fence(index, now);
   }
-  tell_changed_credits(now);
+  trace_changed_credits(now);
 }
 
 void RequesterCore::attach(Link& link) {
@@ -197,34 +197,34 @@ void RequesterCore::established(Time now) {
   for (std::uint32_t i = waiting_.front(), n = 0; i != kNoSlot; i = calls_[i].next, ++n) {
     Call& c = calls_[i];
     c.wants_credit = false;
-    if (tells()) tell_call(trace_, c.xid, trace::kHere, c.stream(), now);
+    if (traces()) trace_call(trace_, c.xid, trace::kHere, c.stream(), now);
     if (n >= credits_.limit()) begin_credit_wait(c, now);
   }
-  if (tells()) tell_own_credits(now);
+  if (traces()) trace_own_credits(now);
 }
 
 void RequesterCore::begin_credit_wait(Call& call, Time now) {
   call.wants_credit = true;
   ++credit_waiters_;
-  if (tells()) tell_credit_wait(trace_, call.xid, true, now);
+  if (traces()) trace_credit_wait(trace_, call.xid, true, now);
 }
 
 void RequesterCore::end_credit_wait(Call& call, Time now) {
   call.wants_credit = false;
   --credit_waiters_;
-  if (tells()) tell_credit_wait(trace_, call.xid, false, now);
+  if (traces()) trace_credit_wait(trace_, call.xid, false, now);
 }
 
-void RequesterCore::tell_own_credits(Time now) const {
+void RequesterCore::trace_own_credits(Time now) const {
   trace::Credits credits;
   credits.side = trace::kHere;
   credits.requested = credits_.own();
-  credits.granted = credits_.told();
+  credits.granted = credits_.emitted();
   credits.limit = credits_.limit();
   credits.in_use = credits_.outstanding();
   credits.waiting = credit_waiters_;
   credits.in_use_most = credits.in_use;  // they grow only where this is told
-  tell_credits(trace_, credits, now);
+  trace_credits(trace_, credits, now);
 }
 
 void RequesterCore::detach(Time now) {
@@ -238,11 +238,11 @@ void RequesterCore::detach(Time now) {
     Call& c = calls_[i];
     c.state = State::kWaiting;
     c.lost = true;
-    flights_[std::exchange(c.flight, kNoSlot)].call = kNoSlot;
+    in_flight_calls_[std::exchange(c.in_flight, kNoSlot)].call = kNoSlot;
   }
   waiting_.take_before(sent_);
-  for (std::uint32_t i = 0; i < flights_.size(); ++i) {
-    Flight& f = flights_[i];
+  for (std::uint32_t i = 0; i < in_flight_calls_.size(); ++i) {
+    InFlightCall& f = in_flight_calls_[i];
     if (!f.used) continue;
     f.sent = true;
     if (f.call == kNoSlot) release(i, pool);
@@ -259,17 +259,17 @@ void RequesterCore::flush(Time now) {
     if (try_send(waiting_.front(), now) == Try::kWait) break;
   }
   credits_changed_ |= credits_.outstanding() != before;
-  tell_changed_credits(now);
+  trace_changed_credits(now);
 }
 
-void RequesterCore::tell_changed_credits(Time now) {
-  if (std::exchange(credits_changed_, false) && tells()) tell_own_credits(now);
+void RequesterCore::trace_changed_credits(Time now) {
+  if (std::exchange(credits_changed_, false) && traces()) trace_own_credits(now);
 }
 
 RequesterCore::Try RequesterCore::try_send(std::uint32_t index, Time now) {
   Call& c = calls_[index];
   const auto refuse = [&](const fabric::Error& error) {
-    if (tells()) tell_error(trace_, trace::kHere, c.xid, error.message, now);
+    if (traces()) trace_error(trace_, trace::kHere, c.xid, error.message, now);
     end(index, CallStatus::kCannotSend, error.message.c_str(), now);
     finish(index, pool_, now);
     return Try::kEnded;
@@ -277,12 +277,12 @@ RequesterCore::Try RequesterCore::try_send(std::uint32_t index, Time now) {
   const auto planned = plan(c);
   if (!planned) return refuse(planned.error());
   if (handles_ + planned->segments > link_->handles) return Try::kWait;
-  const bool alone = flights_.in_use() == 0;
-  const std::uint32_t at = flights_.take();
+  const bool alone = in_flight_calls_.in_use() == 0;
+  const std::uint32_t at = in_flight_calls_.acquire();
   if (at == kNoSlot) return Try::kWait;
-  Flight& f = flights_[at];
+  InFlightCall& f = in_flight_calls_[at];
   f.start(index);
-  const auto built = build(c, *planned, WorkId{WorkKind::kExpose, at, f.generation}.encode(), f);
+  const auto built = build(c, *planned, WorkId{WorkKind::kAdvertise, at, f.generation}.encode(), f);
   if (!built && f.segment_count == 0) {
     release(at, *pool_);
     const Errc code = built.error().code;
@@ -290,7 +290,7 @@ RequesterCore::Try RequesterCore::try_send(std::uint32_t index, Time now) {
     if (code == Errc::kNotConnected || (code == Errc::kNoRoom && !alone)) return Try::kWait;
     return refuse(built.error());
   }
-  c.flight = at;
+  c.in_flight = at;
   handles_ += f.segment_count;
   if (c.wants_credit) end_credit_wait(c, now);
   move(index, State::kSent);
@@ -299,7 +299,7 @@ RequesterCore::Try RequesterCore::try_send(std::uint32_t index, Time now) {
     f.sent = true;
     // The end of the connection is about to be told, and fences what has been exposed.
     if (built.error().code == Errc::kNotConnected) return Try::kWait;
-    if (tells()) tell_error(trace_, trace::kHere, c.xid, built.error().message, now);
+    if (traces()) trace_error(trace_, trace::kHere, c.xid, built.error().message, now);
     end(index, CallStatus::kCannotSend, "its memory could not be exposed", now);
     fence(index, now);
     return Try::kEnded;
@@ -329,15 +329,15 @@ fabric::Expected<CallPlan> RequesterCore::plan(const Call& call) const {
 }
 
 fabric::Expected<void> RequesterCore::build(const Call& call, const CallPlan& plan,
-                                            std::uint64_t expose_id, Flight& flight) {
+                                            std::uint64_t advertise_id, InFlightCall& in_flight) {
   CallContent content{link_->version, call.xid, credits_.own(), {}, {}};
   if (call.is_option) {
     const wire::Bytes info = std::span(call.info).first(call.info_bytes);
-    return build_option(*link_, call.option_type, info, content, flight);
+    return build_option(*link_, call.option_type, info, content, in_flight);
   }
   content.message = std::span(call.pieces).first(call.piece_count);
   content.results = std::span(call.results).first(call.result_count);
-  return build_call(*link_, plan, content, expose_id, flight);
+  return build_call(*link_, plan, content, advertise_id, in_flight);
 }
 
 void RequesterCore::count(const CallPlan& plan, const Call& call) {
@@ -355,7 +355,7 @@ void RequesterCore::count(const CallPlan& plan, const Call& call) {
 
   MessageBytes& bytes = counters_.bytes;
   bytes.inline_calls += plan.inline_bytes;
-  const Flight& f = flights_[call.flight];
+  const InFlightCall& f = in_flight_calls_[call.in_flight];
   for (std::uint32_t i = 0; i < f.read_segments; ++i) {
     const bool whole = plan.long_call && f.positions[i] == 0;
     (whole ? bytes.long_calls : bytes.read_chunks) += f.segments[i].length;
@@ -371,7 +371,7 @@ void RequesterCore::count(const Received& message, const CheckedReply& reply) {
 }
 
 bool RequesterCore::next_work(std::uint32_t slot, WorkRequest& work) {
-  const Flight& f = flights_[slot];
+  const InFlightCall& f = in_flight_calls_[slot];
   work.request.id = WorkId{WorkKind::kCallSend, slot, f.generation}.encode();
   work.slices[0] = f.send.slice(f.send_bytes);
   work.slice_count = 1;
@@ -381,8 +381,8 @@ bool RequesterCore::next_work(std::uint32_t slot, WorkRequest& work) {
 bool RequesterCore::expects(std::uint32_t xid) const {
   const std::uint32_t index = by_xid_.find(xid);
   return index != kNoSlot && calls_[index].state == State::kSent &&
-         flights_[calls_[index].flight].pull == kNoSlot &&
-         !link_->work.holds(*this, calls_[index].flight);
+         in_flight_calls_[calls_[index].in_flight].pull == kNoSlot &&
+         !link_->work.holds(*this, calls_[index].in_flight);
 }
 
 Keep RequesterCore::receive(const Received& message) {
@@ -393,12 +393,12 @@ Keep RequesterCore::receive(const Received& message) {
   if (malformed || !expects(prefix->xid)) {
     ++(malformed ? counters_.malformed : counters_.unmatched);
     const std::uint32_t xid = prefix ? prefix->xid : 0;
-    if (tells()) {
-      tell_error(trace_, trace::kPeer, xid,
-                 !prefix     ? prefix.error().what
-                 : malformed ? "a Call, and nobody here serves any"
-                             : "a Reply that no Call waits for",
-                 message.at);
+    if (traces()) {
+      trace_error(trace_, trace::kPeer, xid,
+                  !prefix     ? prefix.error().what
+                  : malformed ? "a Call, and nobody here serves any"
+                              : "a Reply that no Call waits for",
+                  message.at);
     }
     if (message.has_invalidated) {
       link_->fail("a message invalidated a handle that is not its Call's", trace::kPeer, xid);
@@ -407,17 +407,17 @@ Keep RequesterCore::receive(const Received& message) {
   }
   const std::uint32_t index = by_xid_.find(prefix->xid);
   Call& c = calls_[index];
-  Flight& f = flights_[c.flight];
+  InFlightCall& f = in_flight_calls_[c.in_flight];
   if (message.has_invalidated) {
     // Version 2 says which one it may be; version 1 leaves it to the responder.
     const bool may = f.version != kVersionTwo || message.invalidated == f.inv_handle;
-    if (!may || !f.forget_handle(message.invalidated)) {
+    if (!may || !f.drop_handle(message.invalidated)) {
       link_->fail("a Reply invalidated a handle that is not its Call's", trace::kPeer, c.xid);
       return Keep::kNo;
     }
     --handles_;
     ++counters_.invalidated;
-    if (tells()) tell_withdrawn(trace_, message.invalidated, trace::kPeer, message.at);
+    if (traces()) trace_invalidated(trace_, message.invalidated, trace::kPeer, message.at);
   }
   c.outcome.times.replied = message.at;
   judge(index, message);
@@ -434,7 +434,7 @@ void RequesterCore::judge(std::uint32_t index, const Received& message) {
     return judge_version_error(index, message.at);
   }
   o.vers_low = o.vers_high = 0;
-  const Flight& f = flights_[c.flight];
+  const InFlightCall& f = in_flight_calls_[c.in_flight];
   if (message.header && message.header->vers == f.version &&
       message.header->proc == wire::Proc::kError) {
     return judge_error(index, *message.header, message.at);
@@ -445,7 +445,7 @@ void RequesterCore::judge(std::uint32_t index, const Received& message) {
                                          : check_reply(message, c.xid, offered);
   if (!reply.ok()) {
     ++counters_.malformed;
-    if (tells()) tell_error(trace_, trace::kPeer, c.xid, reply.reason, message.at);
+    if (traces()) trace_error(trace_, trace::kPeer, c.xid, reply.reason, message.at);
     return end(index, CallStatus::kBadReply, reply.reason, message.at);
   }
   link_->confirmed = true;
@@ -457,7 +457,7 @@ void RequesterCore::judge(std::uint32_t index, const Received& message) {
   }
   if (message.header->credit == 0) {
     ++counters_.zero_grants;
-    if (tells()) tell_error(trace_, trace::kPeer, c.xid, "a grant of zero credits", message.at);
+    if (traces()) trace_error(trace_, trace::kPeer, c.xid, "a grant of zero credits", message.at);
   }
   credits_.grant(message.header->credit);
   c.result_bytes = reply.result_bytes;
@@ -472,21 +472,21 @@ void RequesterCore::pull(std::uint32_t index, const Received& message) {
   // No more than the Call has asked for.
   std::uint64_t most = wire::xdr_padded(c.max_reply);
   for (std::uint32_t i = 0; i < c.result_count; ++i) most += wire::xdr_padded(c.results[i].length);
-  const auto slot = pulls_.begin(*link_, message, most, c.flight, credits_.own());
+  const auto slot = pulls_.begin(*link_, message, most, c.in_flight, credits_.own());
   if (!slot) {
     ++counters_.malformed;
-    if (tells()) tell_error(trace_, trace::kPeer, c.xid, slot.error(), message.at);
+    if (traces()) trace_error(trace_, trace::kPeer, c.xid, slot.error(), message.at);
     return end(index, CallStatus::kBadReply, slot.error(), message.at);
   }
   ++counters_.read_replies;
   counters_.bytes.reply_reads += pulls_[*slot].message.read_bytes;
-  flights_[c.flight].pull = *slot;
+  in_flight_calls_[c.in_flight].pull = *slot;
 }
 
 void RequesterCore::pull_completed(const WorkId& id, Time now) {
   const ReplyPulls::Step step = pulls_.completed(*link_, id);
   if (step != ReplyPulls::Step::kDone) return;
-  Flight& f = flights_[pulls_[id.slot].flight];
+  InFlightCall& f = in_flight_calls_[pulls_[id.slot].in_flight];
   const std::uint32_t index = f.call;
   Call& c = calls_[index];
   // Of a Call that was closed meanwhile nothing but its end is to be told.
@@ -495,14 +495,14 @@ void RequesterCore::pull_completed(const WorkId& id, Time now) {
     const char* const reason = check_reply_stream(pulled.stream, c.xid);
     c.outcome.reply = pulled.stream;
     c.outcome.items = std::span(pulled.items).first(pulled.item_count);
-    if (*reason != 0 && tells()) tell_error(trace_, trace::kPeer, c.xid, reason, now);
+    if (*reason != 0 && traces()) trace_error(trace_, trace::kPeer, c.xid, reason, now);
     end(index, *reason == 0 ? CallStatus::kReplied : CallStatus::kBadReply, reason, now);
   }
   settle(index, now);
 }
 
 void RequesterCore::settle(std::uint32_t index, Time now) {
-  const Flight& f = flights_[calls_[index].flight];
+  const InFlightCall& f = in_flight_calls_[calls_[index].in_flight];
   const bool is_pulled = f.pull == kNoSlot || pulls_[f.pull].finished;
   if (is_pulled && f.fenced()) finish(index, pool_, now);
 }
@@ -510,7 +510,7 @@ void RequesterCore::settle(std::uint32_t index, Time now) {
 void RequesterCore::judge_version_error(std::uint32_t index, Time now) {
   Call& c = calls_[index];
   CallOutcome& o = c.outcome;
-  const std::uint32_t refused = flights_[c.flight].version;
+  const std::uint32_t refused = in_flight_calls_[c.in_flight].version;
   ++counters_.error_version;
   const Versions spoken{o.vers_low, o.vers_high};
   const auto common = highest_common(link_->options.versions, spoken);
@@ -567,7 +567,7 @@ void RequesterCore::judge_error(std::uint32_t index, const wire::HeaderView& hea
 
 bool RequesterCore::enlarge(Call& call, const wire::HeaderView& error) {
   if (call.is_option || options_.inline_only || call.enlargements == kMaxEnlargements) return false;
-  const Flight& f = flights_[call.flight];
+  const InFlightCall& f = in_flight_calls_[call.in_flight];
   const std::span segments = std::span(f.segments).first(f.segment_count).subspan(f.read_segments);
   if (error.segment_index > segments.size()) return false;
   ++call.enlargements;
@@ -635,17 +635,17 @@ void RequesterCore::end(std::uint32_t index, CallStatus status, const char* reas
 }
 
 void RequesterCore::fence(std::uint32_t index, Time now) {
-  Flight& f = flights_[calls_[index].flight];
+  InFlightCall& f = in_flight_calls_[calls_[index].in_flight];
   if (f.nothing_to_fence()) {
     settle(index, now);
   } else {
-    to_fence_.push(calls_[index].flight);
+    to_fence_.push(calls_[index].in_flight);
   }
 }
 
 bool RequesterCore::unsend(Call& c) {
-  if (!link_->work.withdraw(*this, c.flight)) return false;
-  flights_[c.flight].sent = true;
+  if (!link_->work.invalidate(*this, c.in_flight)) return false;
+  in_flight_calls_[c.in_flight].sent = true;
   if (--c.outcome.attempts == 0) {
     c.outcome.times.sent = 0;
   } else if (c.lost) {
@@ -657,7 +657,7 @@ bool RequesterCore::unsend(Call& c) {
 void RequesterCore::post_fences() {
   while (!to_fence_.empty()) {
     const std::uint32_t at = to_fence_.front();
-    Flight& f = flights_[at];
+    InFlightCall& f = in_flight_calls_[at];
     for (; f.next_fence < f.segment_count; ++f.next_fence) {
       if (!f.valid[f.next_fence]) continue;
       const auto part = static_cast<std::uint8_t>(f.next_fence);
@@ -681,7 +681,7 @@ void RequesterCore::completed(const WorkId& id, Time now) {
   if (id.kind == WorkKind::kReplyRead || id.kind == WorkKind::kDoneSend) {
     return pull_completed(id, now);
   }
-  Flight* const f = flights_.find(id.slot, id.generation);
+  InFlightCall* const f = in_flight_calls_.find(id.slot, id.generation);
   if (f == nullptr || !f->used) return;
   if (id.kind == WorkKind::kCallSend) {
     f->sent = true;
@@ -691,7 +691,7 @@ void RequesterCore::completed(const WorkId& id, Time now) {
   } else if (f->fencing != 0) {
     --f->fencing;
     --handles_;
-    if (tells()) tell_withdrawn(trace_, f->segments[id.part].handle, trace::kHere, now);
+    if (traces()) trace_invalidated(trace_, f->segments[id.part].handle, trace::kHere, now);
     if (f->call != kNoSlot && f->fenced()) settle(f->call, now);
   }
 }
@@ -719,8 +719,8 @@ void RequesterCore::expire(Time now) {
       c.outcome.reason = "it was refused, and not answered in time";
       continue;
     }
-    const bool has_flight = c.state == State::kSent;
-    const bool was_sent = has_flight && !unsend(c);
+    const bool has_in_flight = c.state == State::kSent;
+    const bool was_sent = has_in_flight && !unsend(c);
     c.outcome.lost = c.lost && !was_sent;
     end(i, CallStatus::kTimedOut,
         was_sent         ? "no Reply came in time"
@@ -729,20 +729,20 @@ void RequesterCore::expire(Time now) {
         now);
     if (was_sent) {
       link_->fail("a Call timed out", trace::kPeer, c.xid);
-    } else if (has_flight) {
+    } else if (has_in_flight) {
       fence(i, now);
     } else {
       finish(i, pool_, now);
     }
   }
-  tell_changed_credits(now);
+  trace_changed_credits(now);
 }
 
 void RequesterCore::wait_again(std::uint32_t index, MemoryPool& pool) {
   Call& c = calls_[index];
   c.again = false;
-  const std::uint32_t at = std::exchange(c.flight, kNoSlot);
-  Flight& f = flights_[at];
+  const std::uint32_t at = std::exchange(c.in_flight, kNoSlot);
+  InFlightCall& f = in_flight_calls_[at];
   f.call = kNoSlot;
   f.give_blocks(pool);
   if (f.sent) release(at, pool);
@@ -756,21 +756,21 @@ void RequesterCore::finish(std::uint32_t index, MemoryPool* pool, Time now) {
   if (c.again) return wait_again(index, *pool);
   CallOutcome outcome = c.outcome;
   outcome.times.ended = now;
-  if (trace_.on()) tell_call_end(trace_, outcome);
+  if (trace_.on()) trace_call_end(trace_, outcome);
   const auto result_bytes = c.result_bytes;
   outcome.result_bytes = std::span(result_bytes).first(c.result_count);
   // The Reply lies in one of these until it has been told.
   Block reply;
   Block received;
   std::uint32_t pull = kNoSlot;
-  if (c.flight != kNoSlot) {
-    Flight& f = flights_[c.flight];
+  if (c.in_flight != kNoSlot) {
+    InFlightCall& f = in_flight_calls_[c.in_flight];
     pull = std::exchange(f.pull, kNoSlot);
     reply = std::exchange(f.reply, {});
     received = std::exchange(f.received, {});
     f.call = kNoSlot;
     f.give_blocks(*pool);
-    if (f.sent) release(c.flight, *pool);
+    if (f.sent) release(c.in_flight, *pool);
   }
   ending_.remove(index);
   by_xid_.erase(c.xid);
@@ -781,19 +781,19 @@ void RequesterCore::finish(std::uint32_t index, MemoryPool* pool, Time now) {
   } catch (const std::bad_alloc&) {
     if (link_ != nullptr) link_->fail_out_of_memory();
   }
-  if (reply) pool->give(reply);
-  if (received) pool->give(received);
+  if (reply) pool->release(reply);
+  if (received) pool->release(received);
   if (pull != kNoSlot) pulls_.give(pull, *pool);
 }
 
 void RequesterCore::release(std::uint32_t at, MemoryPool& pool) {
-  Flight& f = flights_[at];
+  InFlightCall& f = in_flight_calls_[at];
   f.give_send(pool);
   f.give_blocks(pool);
   f.used = false;
   f.call = kNoSlot;
   f.pull = kNoSlot;
-  flights_.give(at);
+  in_flight_calls_.give(at);
 }
 
 }  // namespace rpcrdma::protocol

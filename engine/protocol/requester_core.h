@@ -13,7 +13,7 @@
 #include "call_builder.h"
 #include "credits.h"
 #include "fixed_ring.h"
-#include "flight.h"
+#include "in_flight_call.h"
 #include "link.h"
 #include "received.h"
 #include "reply_pulls.h"
@@ -33,7 +33,7 @@ namespace rpcrdma::protocol {
 // with the ACK of their Send, which a peer may put off for some Replies, so that few credits must
 // not mean few of them: a Call that has a credit would wait for that ACK.
 inline constexpr std::uint32_t kLeastEnded = 16;
-[[nodiscard]] constexpr std::uint32_t max_flights(std::uint32_t credits) {
+[[nodiscard]] constexpr std::uint32_t max_in_flight(std::uint32_t credits) {
   return credits + std::max(credits, kLeastEnded);
 }
 
@@ -46,10 +46,10 @@ class RequesterCore : public WorkSource {
   [[nodiscard]] fabric::Expected<std::uint32_t> option(const OptionSpec& spec, fabric::Time now);
   void close(fabric::Time now);
   void refuse(const Versions& spoken, fabric::Time now);
-  [[nodiscard]] bool idle() const { return calls_.in_use() == 0 && flights_.in_use() == 0; }
+  [[nodiscard]] bool idle() const { return calls_.in_use() == 0 && in_flight_calls_.in_use() == 0; }
   [[nodiscard]] std::uint32_t outstanding() const { return sent_.size() + ending_.size(); }
   [[nodiscard]] std::uint32_t waiting() const { return waiting_.size(); }
-  [[nodiscard]] std::uint32_t granted() const { return credits_.told(); }
+  [[nodiscard]] std::uint32_t granted() const { return credits_.emitted(); }
   [[nodiscard]] std::uint32_t credit_limit() const { return credits_.limit(); }
   [[nodiscard]] std::uint32_t credits_in_use() const { return credits_.outstanding(); }
   [[nodiscard]] const RequesterCounters& counters() const { return counters_; }
@@ -75,7 +75,9 @@ class RequesterCore : public WorkSource {
   [[nodiscard]] bool reads_replies() const { return options_.rfc5666; }
   // Of its Receives and its work at the same time.
   [[nodiscard]] std::uint32_t own_credits() const { return credits_.own(); }
-  [[nodiscard]] std::uint32_t max_flights() const { return protocol::max_flights(credits_.own()); }
+  [[nodiscard]] std::uint32_t max_in_flight() const {
+    return protocol::max_in_flight(credits_.own());
+  }
 
  private:
   enum class State : std::uint8_t { kWaiting, kSent, kEnding };
@@ -93,7 +95,7 @@ class RequesterCore : public WorkSource {
     std::uint8_t info_bytes = 0;
     std::uint32_t option_type = 0;
     std::uint32_t xid = 0;
-    std::uint32_t flight = kNoSlot;
+    std::uint32_t in_flight = kNoSlot;
     std::array<Piece, kMaxPieces> pieces;
     std::uint32_t piece_count = 0;
     std::array<ResultSpace, kMaxResults> results;
@@ -129,7 +131,7 @@ class RequesterCore : public WorkSource {
   [[nodiscard]] Try try_send(std::uint32_t index, fabric::Time now);
   [[nodiscard]] fabric::Expected<CallPlan> plan(const Call& call) const;
   [[nodiscard]] fabric::Expected<void> build(const Call& call, const CallPlan& plan,
-                                             std::uint64_t expose_id, Flight& flight);
+                                             std::uint64_t advertise_id, InFlightCall& in_flight);
   void post_fences();
   // Its outcome is known: when its memory is fenced it is told.
   void end(std::uint32_t index, CallStatus status, const char* reason, fabric::Time now);
@@ -153,17 +155,17 @@ class RequesterCore : public WorkSource {
   [[nodiscard]] bool enlarge(Call& call, const wire::HeaderView& error);
   // When the first message of version 2 must have been answered.
   [[nodiscard]] fabric::Time negotiation_deadline() const;
-  void release(std::uint32_t flight, MemoryPool& pool);
+  void release(std::uint32_t in_flight, MemoryPool& pool);
   void count(const CallPlan& plan, const Call& call);
   void count(const Received& message, const CheckedReply& reply);
   void begin_credit_wait(Call& call, fabric::Time now);
   void end_credit_wait(Call& call, fabric::Time now);
   // Somebody listens, and there is an established connection to be told of.
-  [[nodiscard]] bool tells() const {
+  [[nodiscard]] bool traces() const {
     return trace_.on() && trace_.connection != 0 && link_ != nullptr;
   }
-  void tell_changed_credits(fabric::Time now);
-  [[gnu::noinline]] void tell_own_credits(fabric::Time now) const;
+  void trace_changed_credits(fabric::Time now);
+  [[gnu::noinline]] void trace_own_credits(fabric::Time now) const;
   [[nodiscard]] SlotList<Call>& list_of(State state);
   void move(std::uint32_t index, State to);
 
@@ -178,7 +180,7 @@ class RequesterCore : public WorkSource {
   std::uint32_t next_xid_;
   Credits credits_;
   Slots<Call> calls_;
-  Slots<Flight> flights_;
+  Slots<InFlightCall> in_flight_calls_;
   SlotList<Call> waiting_{calls_};
   SlotList<Call> sent_{calls_};  // in the order of their sending
   SlotList<Call> ending_{calls_};

@@ -23,7 +23,7 @@ using testing::words;
 constexpr auto kRead = fabric::Access::kRemoteRead;
 constexpr auto kWrite = fabric::Access::kRemoteWrite;
 
-struct Told {
+struct Emitted {
   std::uint64_t cookie;
   std::uint32_t xid;
   CallStatus status;
@@ -53,17 +53,17 @@ class RequesterTest : public testing::ChannelTest, public RequesterOwner {
   void disconnect() { channel->disconnected(now); }
 
   void on_outcome(const CallOutcome& o) override {
-    told.push_back({o.cookie,
-                    o.xid,
-                    o.status,
-                    o.reason,
-                    Buffer(o.reply.begin(), o.reply.end()),
-                    {o.result_bytes.begin(), o.result_bytes.end()},
-                    o.times,
-                    o.attempts,
-                    o.vers_low,
-                    o.vers_high,
-                    o.lost});
+    emitted.push_back({o.cookie,
+                       o.xid,
+                       o.status,
+                       o.reason,
+                       Buffer(o.reply.begin(), o.reply.end()),
+                       {o.result_bytes.begin(), o.result_bytes.end()},
+                       o.times,
+                       o.attempts,
+                       o.vers_low,
+                       o.vers_high,
+                       o.lost});
     if (then) then();
   }
 
@@ -124,7 +124,7 @@ class RequesterTest : public testing::ChannelTest, public RequesterOwner {
   }
 
   std::optional<Requester> requester;
-  std::vector<Told> told;
+  std::vector<Emitted> emitted;
   std::function<void()> then;
   Buffer small = words({0xdead, 0, 2, 3, 4, 5});
   Buffer memory_bytes;
@@ -146,16 +146,16 @@ TEST_F(RequesterTest, AnInlineCallAndItsReply) {
   EXPECT_EQ(requester->outstanding(), 1U);
   now = 2000;
   arrive(reply_to(77));
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].cookie, 3U);
-  EXPECT_EQ(told[0].xid, 77U);
-  EXPECT_EQ(told[0].status, CallStatus::kReplied);
-  EXPECT_EQ(told[0].reply, words({77, 1, 0, 0}));
-  EXPECT_EQ(told[0].attempts, 1U);
-  EXPECT_EQ(told[0].times.called, 1000);
-  EXPECT_EQ(told[0].times.sent, 1000);
-  EXPECT_EQ(told[0].times.replied, 2000);
-  EXPECT_EQ(told[0].times.ended, 2000);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].cookie, 3U);
+  EXPECT_EQ(emitted[0].xid, 77U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kReplied);
+  EXPECT_EQ(emitted[0].reply, words({77, 1, 0, 0}));
+  EXPECT_EQ(emitted[0].attempts, 1U);
+  EXPECT_EQ(emitted[0].times.called, 1000);
+  EXPECT_EQ(emitted[0].times.sent, 1000);
+  EXPECT_EQ(emitted[0].times.replied, 2000);
+  EXPECT_EQ(emitted[0].times.ended, 2000);
   EXPECT_EQ(requester->outstanding(), 0U);
   EXPECT_TRUE(fabric.posted[0].signaled);
 }
@@ -203,8 +203,8 @@ TEST_F(RequesterTest, ACallWithACreditDoesNotWaitForAcksOfAnsweredOnes) {
     const std::uint32_t xid = call();
     ASSERT_EQ(sends(), i + 1);
     arrive(reply_to(xid));
-    ASSERT_EQ(told.size(), i + 1);
-    EXPECT_EQ(told[i].times.sent, told[i].times.called);
+    ASSERT_EQ(emitted.size(), i + 1);
+    EXPECT_EQ(emitted[i].times.sent, emitted[i].times.called);
   }
   EXPECT_GE(channel->depths().send, sends());
 }
@@ -226,7 +226,7 @@ TEST_F(RequesterTest, AReceiveForEachThatMayBeAnswered) {
   EXPECT_EQ(requester->outstanding(), 1U);
   EXPECT_EQ(fabric.receives.size(), all);
   complete_withdrawals();
-  EXPECT_EQ(told.size(), 51U);
+  EXPECT_EQ(emitted.size(), 51U);
 }
 
 TEST_F(RequesterTest, ChunksAreExposedWithTheLeastRights) {
@@ -245,10 +245,10 @@ TEST_F(RequesterTest, ChunksAreExposedWithTheLeastRights) {
   ASSERT_EQ(h.writes[1].size(), 1U);
   ASSERT_TRUE(h.reply);
   EXPECT_EQ(h.reply->size(), 2U);
-  EXPECT_EQ(fabric.exposed.size(), 7U);
+  EXPECT_EQ(fabric.advertised.size(), 7U);
   const auto check = [&](const wire::Segment& s, fabric::Access access, const std::uint8_t* data) {
-    const auto found = fabric.exposed.find(s.handle);
-    ASSERT_NE(found, fabric.exposed.end());
+    const auto found = fabric.advertised.find(s.handle);
+    ASSERT_NE(found, fabric.advertised.end());
     EXPECT_EQ(found->second.access, access);
     EXPECT_EQ(found->second.length, s.length);
     EXPECT_EQ(found->second.offset, s.offset);
@@ -276,13 +276,13 @@ TEST_F(RequesterTest, WhatIsNotRegisteredIsCopied) {
   call_with_chunks(false);
   const OpenHeader h = open(sent());
   ASSERT_EQ(h.reads.size(), 1U);
-  const FakeFabric::Exposed& e = fabric.exposed[h.reads[0].target.handle];
+  const FakeFabric::Exposed& e = fabric.advertised[h.reads[0].target.handle];
   EXPECT_NE(e.data, &memory_bytes[0]);
   EXPECT_EQ(e.length, 1001U);
   EXPECT_EQ(std::memcmp(e.data, &memory_bytes[0], e.length), 0);
 }
 
-TEST_F(RequesterTest, TheOutcomeIsToldWhenEveryHandleIsWithdrawn) {
+TEST_F(RequesterTest, TheOutcomeIsEmittedWhenEveryHandleIsInvalidated) {
   make({.credits = 8}, kSmallSegments);
   const std::uint32_t xid = call_with_chunks();
   OpenHeader h = return_of(sent());
@@ -291,37 +291,37 @@ TEST_F(RequesterTest, TheOutcomeIsToldWhenEveryHandleIsWithdrawn) {
   const Buffer reply = h.encode(words({xid, 1, 8, 9}));
   now = 5000;
   arrive(reply);
-  EXPECT_THAT(fabric.exposed, IsEmpty());
-  ASSERT_EQ(fabric.withdrawn.size(), 7U);
+  EXPECT_THAT(fabric.advertised, IsEmpty());
+  ASSERT_EQ(fabric.invalidated.size(), 7U);
   // The same again means nothing.
   arrive(reply);
   EXPECT_EQ(requester->counters().unmatched, 1U);
   now = 6000;
-  const auto all = std::exchange(fabric.withdrawn, {});
+  const auto all = std::exchange(fabric.invalidated, {});
   for (const auto& w : all) {
-    EXPECT_THAT(told, IsEmpty());
+    EXPECT_THAT(emitted, IsEmpty());
     complete(w.id, fabric::Operation::kInvalidate);
   }
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kReplied);
-  EXPECT_EQ(told[0].reply, words({xid, 1, 8, 9}));
-  EXPECT_THAT(told[0].result_bytes, ElementsAre(1499U, 0U));
-  EXPECT_EQ(told[0].times.replied, 5000);
-  EXPECT_EQ(told[0].times.ended, 6000);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kReplied);
+  EXPECT_EQ(emitted[0].reply, words({xid, 1, 8, 9}));
+  EXPECT_THAT(emitted[0].result_bytes, ElementsAre(1499U, 0U));
+  EXPECT_EQ(emitted[0].times.replied, 5000);
+  EXPECT_EQ(emitted[0].times.ended, 6000);
   // What comes late for it is nobody's.
   for (const auto& w : all) complete(w.id, fabric::Operation::kInvalidate);
   EXPECT_EQ(failure(), "");
 }
 
-TEST_F(RequesterTest, AReplyStaysAsItIsUntilItsOutcomeIsTold) {
+TEST_F(RequesterTest, AReplyStaysAsItIsUntilItsOutcomeIsEmitted) {
   make({.credits = 8});
   const std::uint32_t xid = call_with_chunks();
   arrive(return_of(sent()).encode(words({xid, 1, 8, 9})));
   // Every Receive there is gets something else meanwhile.
   for (std::uint32_t i = 0; i < channel->depths().receive; ++i) arrive(reply_to(99));
   complete_withdrawals();
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].reply, words({xid, 1, 8, 9}));
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].reply, words({xid, 1, 8, 9}));
 }
 
 TEST_F(RequesterTest, AReplyThroughTheReplyChunk) {
@@ -334,29 +334,29 @@ TEST_F(RequesterTest, AReplyThroughTheReplyChunk) {
   back.reply = offered;
   (*back.reply)[0].length = 1000;
   (*back.reply)[1].length = 8;
-  wire::store_be32(fabric.exposed[offered[0].handle].data, xid);
-  wire::store_be32(fabric.exposed[offered[0].handle].data + 4, 1);
-  std::memset(fabric.exposed[offered[0].handle].data + 8, 0x31, 992);
-  std::memset(fabric.exposed[offered[1].handle].data, 0x32, 8);
+  wire::store_be32(fabric.advertised[offered[0].handle].data, xid);
+  wire::store_be32(fabric.advertised[offered[0].handle].data + 4, 1);
+  std::memset(fabric.advertised[offered[0].handle].data + 8, 0x31, 992);
+  std::memset(fabric.advertised[offered[1].handle].data, 0x32, 8);
   arrive(back.encode());
   complete_withdrawals();
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kReplied) << told[0].reason;
-  ASSERT_EQ(told[0].reply.size(), 1008U);
-  EXPECT_EQ(told[0].reply[999], 0x31);
-  EXPECT_EQ(told[0].reply[1007], 0x32);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kReplied) << emitted[0].reason;
+  ASSERT_EQ(emitted[0].reply.size(), 1008U);
+  EXPECT_EQ(emitted[0].reply[999], 0x31);
+  EXPECT_EQ(emitted[0].reply[1007], 0x32);
 }
 
-TEST_F(RequesterTest, WhatThePeerInvalidatedIsNotWithdrawnAgain) {
+TEST_F(RequesterTest, WhatThePeerInvalidatedIsNotInvalidatedAgain) {
   make({.credits = 8});
   const std::uint32_t xid = call_with_chunks();
   const OpenHeader h = return_of(sent());
   const std::uint32_t handle = h.writes[0][0].handle;
   arrive(h.encode(words({xid, 1, 0, 0})), handle);
-  EXPECT_EQ(fabric.withdrawn.size(), 3U);
-  for (const auto& w : fabric.withdrawn) EXPECT_NE(w.handle, handle);
+  EXPECT_EQ(fabric.invalidated.size(), 3U);
+  for (const auto& w : fabric.invalidated) EXPECT_NE(w.handle, handle);
   complete_withdrawals();
-  ASSERT_EQ(told.size(), 1U);
+  ASSERT_EQ(emitted.size(), 1U);
   EXPECT_EQ(failure(), "");
 }
 
@@ -370,8 +370,8 @@ TEST_F(RequesterTest, TheOnlyHandleInvalidatedByThePeer) {
   const std::uint32_t xid = requester->call(spec, now).value();
   channel->flush(now);
   arrive(reply_to(xid), open(sent()).reads[0].target.handle);
-  EXPECT_THAT(fabric.withdrawn, IsEmpty());
-  EXPECT_EQ(told.size(), 1U);
+  EXPECT_THAT(fabric.invalidated, IsEmpty());
+  EXPECT_EQ(emitted.size(), 1U);
 }
 
 TEST_F(RequesterTest, AnothersHandleInvalidatedByThePeerEndsTheConnection) {
@@ -384,8 +384,8 @@ TEST_F(RequesterTest, AnothersHandleInvalidatedByThePeerEndsTheConnection) {
   const OpenHeader of_b = return_of(sent());
   arrive(of_a.encode(words({a, 1, 0, 0})), of_b.writes[0][0].handle);
   EXPECT_THAT(failure(), HasSubstr("invalidated"));
-  EXPECT_EQ(told.size(), 1U);
-  EXPECT_THAT(fabric.withdrawn, IsEmpty());
+  EXPECT_EQ(emitted.size(), 1U);
+  EXPECT_THAT(fabric.invalidated, IsEmpty());
 }
 
 TEST_F(RequesterTest, AnInvalidationByAMessageThatNobodyWaitsForEndsTheConnection) {
@@ -412,9 +412,9 @@ TEST_F(RequesterTest, MessagesThatNobodyWaitsForAreCounted) {
   arrive(encode(h, words({xid, 0, 2, 0})));
   EXPECT_EQ(requester->counters().unmatched, 2U);
   EXPECT_EQ(requester->counters().malformed, 3U);
-  EXPECT_THAT(told, IsEmpty());
+  EXPECT_THAT(emitted, IsEmpty());
   arrive(reply_to(xid));
-  EXPECT_EQ(told.size(), 1U);
+  EXPECT_EQ(emitted.size(), 1U);
   EXPECT_EQ(failure(), "");
 }
 
@@ -423,7 +423,7 @@ TEST_F(RequesterTest, AReplyToWhatHasNotBeenSentIsNobodys) {
   call();
   const std::uint32_t second = call();
   arrive(reply_to(second));
-  EXPECT_THAT(told, IsEmpty());
+  EXPECT_THAT(emitted, IsEmpty());
   EXPECT_EQ(requester->counters().unmatched, 1U);
 }
 
@@ -447,25 +447,25 @@ TEST_P(HostileReplyTest, EndsItsCallAlone) {
   OpenHeader h = return_of(sent());
   h.reply = open(sent()).reply;
   for (wire::Segment& s : *h.reply) {
-    wire::store_be32(fabric.exposed[s.handle].data, xid);
-    wire::store_be32(fabric.exposed[s.handle].data + 4, 1);
+    wire::store_be32(fabric.advertised[s.handle].data, xid);
+    wire::store_be32(fabric.advertised[s.handle].data + 4, 1);
     s.length = 0;
   }
   Buffer payload = words({xid, 1, 0, 0});
   GetParam().change(h, payload);
   arrive(h.encode(payload));
-  EXPECT_THAT(fabric.exposed, IsEmpty());
-  EXPECT_THAT(told, IsEmpty());
+  EXPECT_THAT(fabric.advertised, IsEmpty());
+  EXPECT_THAT(emitted, IsEmpty());
   complete_withdrawals();
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kBadReply);
-  EXPECT_THAT(told[0].reason, HasSubstr(GetParam().reason));
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kBadReply);
+  EXPECT_THAT(emitted[0].reason, HasSubstr(GetParam().reason));
   EXPECT_EQ(requester->credit_limit(), 1U);  // what else it says is not believed either
   EXPECT_EQ(failure(), "");
   // And the next one can be answered.
   const std::uint32_t next = call();
   arrive(reply_to(next));
-  EXPECT_EQ(told.back().status, CallStatus::kReplied);
+  EXPECT_EQ(emitted.back().status, CallStatus::kReplied);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -563,8 +563,8 @@ TEST_F(RequesterTest, ACutHeaderEndsItsCall) {
   cut.resize(cut.size() - 5);
   arrive(cut);
   complete_withdrawals();
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kBadReply);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kBadReply);
 }
 
 TEST_F(RequesterTest, AReplyChunkThatWasNotOffered) {
@@ -575,8 +575,8 @@ TEST_F(RequesterTest, AReplyChunkThatWasNotOffered) {
   h.header.credit = 8;
   h.reply.emplace();
   arrive(h.encode(words({xid, 1, 0, 0})));
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_THAT(told[0].reason, HasSubstr("not offered"));
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_THAT(emitted[0].reason, HasSubstr("not offered"));
 }
 
 TEST_F(RequesterTest, AnUnusedReplyChunkMayComeBackEmpty) {
@@ -587,8 +587,8 @@ TEST_F(RequesterTest, AnUnusedReplyChunkMayComeBackEmpty) {
   for (wire::Segment& s : *h.reply) s.length = 0;
   arrive(h.encode(words({xid, 1, 0, 0})));
   complete_withdrawals();
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kReplied);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kReplied);
 }
 
 TEST_F(RequesterTest, ErrorsEndTheCall) {
@@ -599,7 +599,7 @@ TEST_F(RequesterTest, ErrorsEndTheCall) {
   h.error = wire::RdmaErr::kChunk;
   h.xid = call_with_chunks();
   arrive(encode(h));
-  EXPECT_THAT(told, IsEmpty());
+  EXPECT_THAT(emitted, IsEmpty());
   complete_withdrawals();
   // One that contradicts itself, as version 1 is what it refuses.
   h.error = wire::RdmaErr::kVers;
@@ -612,12 +612,12 @@ TEST_F(RequesterTest, ErrorsEndTheCall) {
   Buffer later = encode(h);
   later[7] = 9;
   arrive(later);
-  ASSERT_EQ(told.size(), 3U);
-  EXPECT_EQ(told[0].status, CallStatus::kErrorChunk);
-  EXPECT_EQ(told[1].status, CallStatus::kErrorVersion);
-  EXPECT_EQ(told[1].vers_low, 0U);
-  EXPECT_EQ(told[1].vers_high, 4U);
-  EXPECT_EQ(told[2].status, CallStatus::kErrorVersion);
+  ASSERT_EQ(emitted.size(), 3U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kErrorChunk);
+  EXPECT_EQ(emitted[1].status, CallStatus::kErrorVersion);
+  EXPECT_EQ(emitted[1].vers_low, 0U);
+  EXPECT_EQ(emitted[1].vers_high, 4U);
+  EXPECT_EQ(emitted[2].status, CallStatus::kErrorVersion);
   EXPECT_EQ(requester->counters().error_chunk, 1U);
   EXPECT_EQ(requester->counters().error_version, 2U);
   EXPECT_EQ(requester->credit_limit(), 1U);  // which nobody knows the direction of
@@ -626,7 +626,7 @@ TEST_F(RequesterTest, ErrorsEndTheCall) {
   Buffer cut = encode(h);
   cut.resize(24);
   arrive(cut);
-  EXPECT_EQ(told.back().status, CallStatus::kBadReply);
+  EXPECT_EQ(emitted.back().status, CallStatus::kBadReply);
 }
 
 TEST_F(RequesterTest, APeerThatSpeaksNoneOfOurVersionsEndsTheConnection) {
@@ -640,25 +640,25 @@ TEST_F(RequesterTest, APeerThatSpeaksNoneOfOurVersionsEndsTheConnection) {
   h.xid = call();
   EXPECT_FALSE(channel->refused());
   arrive(encode(h));
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kErrorVersion);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kErrorVersion);
   EXPECT_EQ(failure(), "the peer speaks none of our versions");
   EXPECT_EQ(channel->refused(), (Versions{2, 4}));
   // What is called now waits, and has the same end.
   call();
   channel.reset();
   requester->refuse({2, 4}, now);
-  ASSERT_EQ(told.size(), 2U);
-  EXPECT_EQ(told[1].status, CallStatus::kErrorVersion);
-  EXPECT_EQ(told[1].vers_low, 2U);
-  EXPECT_EQ(told[1].vers_high, 4U);
+  ASSERT_EQ(emitted.size(), 2U);
+  EXPECT_EQ(emitted[1].status, CallStatus::kErrorVersion);
+  EXPECT_EQ(emitted[1].vers_low, 2U);
+  EXPECT_EQ(emitted[1].vers_high, 4U);
 }
 
 TEST_F(RequesterTest, ASentCallThatTimesOutEndsTheConnection) {
   make({.credits = 8});
   const std::uint32_t first = call(1);
   arrive(reply_to(first));
-  told.clear();
+  emitted.clear();
   const std::uint32_t lost = call(2, 500);
   const std::uint32_t other = call(3, 5000);
   EXPECT_EQ(requester->deadline(), 1500);
@@ -671,23 +671,23 @@ TEST_F(RequesterTest, ASentCallThatTimesOutEndsTheConnection) {
   EXPECT_THAT(failure(), HasSubstr("timed out"));
   EXPECT_EQ(channel->deadline(), 6000);
   // A late Reply may still be on its way into its memory.
-  EXPECT_THAT(told, IsEmpty());
+  EXPECT_THAT(emitted, IsEmpty());
   arrive(reply_to(lost));
-  EXPECT_THAT(told, IsEmpty());
+  EXPECT_THAT(emitted, IsEmpty());
   now = 1600;
   disconnect();
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].cookie, 2U);
-  EXPECT_EQ(told[0].status, CallStatus::kTimedOut);
-  EXPECT_EQ(told[0].times.ended, 1600);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].cookie, 2U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kTimedOut);
+  EXPECT_EQ(emitted[0].times.ended, 1600);
   // The other goes again, with its XID.
   EXPECT_EQ(requester->waiting(), 1U);
   start_again();
   ASSERT_EQ(sends(), 1U);
   EXPECT_EQ(open(sent()).header.xid, other);
   arrive(reply_to(other));
-  EXPECT_EQ(told.back().status, CallStatus::kReplied);
-  EXPECT_EQ(told.back().attempts, 2U);
+  EXPECT_EQ(emitted.back().status, CallStatus::kReplied);
+  EXPECT_EQ(emitted.back().attempts, 2U);
   EXPECT_EQ(requester->counters().resent, 1U);
   EXPECT_EQ(requester->counters().timeouts, 1U);
 }
@@ -698,10 +698,10 @@ TEST_F(RequesterTest, AWaitingCallThatTimesOutDoesNoHarm) {
   call(2, 500);
   now = 1500;
   channel->expire(now);
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].cookie, 2U);
-  EXPECT_EQ(told[0].status, CallStatus::kTimedOut);
-  EXPECT_EQ(told[0].attempts, 0U);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].cookie, 2U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kTimedOut);
+  EXPECT_EQ(emitted[0].attempts, 0U);
   EXPECT_EQ(failure(), "");
 }
 
@@ -713,8 +713,8 @@ TEST_F(RequesterTest, CallsWaitForAConnectionAndTimeOutWithoutOne) {
   EXPECT_EQ(requester->waiting(), 2U);
   now = 1100;
   requester->expire(now);
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].cookie, 2U);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].cookie, 2U);
   start_again();
   EXPECT_EQ(sends(), 1U);
 }
@@ -728,11 +728,11 @@ TEST_F(RequesterTest, ACallWhoseConnectionsEndedSaysThatItWasSent) {
   disconnect();
   now += 500;
   requester->expire(now);
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kTimedOut);
-  EXPECT_EQ(told[0].reason, "its connection ended before a Reply came");
-  EXPECT_EQ(told[0].attempts, 2U);
-  EXPECT_TRUE(told[0].lost);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kTimedOut);
+  EXPECT_EQ(emitted[0].reason, "its connection ended before a Reply came");
+  EXPECT_EQ(emitted[0].attempts, 2U);
+  EXPECT_TRUE(emitted[0].lost);
 }
 
 TEST_F(RequesterTest, AReplyEndsAllTimeOuts) {
@@ -744,7 +744,7 @@ TEST_F(RequesterTest, AReplyEndsAllTimeOuts) {
   EXPECT_EQ(channel->deadline(), fabric::kNever);
 }
 
-TEST_F(RequesterTest, AfterALostConnectionCallsGoAgainInOrderAndCreditsBeginAnew) {
+TEST_F(RequesterTest, AfterALostConnectionCallsGoAgainInOrderAndCreditsBeginAgain) {
   make({.credits = 8});
   std::vector<std::uint32_t> xids;
   for (std::uint64_t i = 0; i < 10; ++i) xids.push_back(call(i));
@@ -761,10 +761,10 @@ TEST_F(RequesterTest, AfterALostConnectionCallsGoAgainInOrderAndCreditsBeginAnew
     EXPECT_EQ(open(sent()).header.xid, xids[i]);
     arrive(reply_to(xids[i], 1));
   }
-  ASSERT_EQ(told.size(), 10U);
+  ASSERT_EQ(emitted.size(), 10U);
   for (std::size_t i = 0; i < 10; ++i) {
-    EXPECT_EQ(told[i].cookie, i);
-    EXPECT_EQ(told[i].attempts, i >= 1 && i < 5 ? 2U : 1U);
+    EXPECT_EQ(emitted[i].cookie, i);
+    EXPECT_EQ(emitted[i].attempts, i >= 1 && i < 5 ? 2U : 1U);
   }
 }
 
@@ -772,11 +772,11 @@ TEST_F(RequesterTest, WhatWasAnsweredButNotFencedEndsWithTheConnection) {
   make({.credits = 8});
   const std::uint32_t xid = call_with_chunks();
   arrive(return_of(sent()).encode(words({xid, 1, 6, 7})));
-  EXPECT_THAT(told, IsEmpty());
+  EXPECT_THAT(emitted, IsEmpty());
   disconnect();
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kReplied);
-  EXPECT_EQ(told[0].reply, words({xid, 1, 6, 7}));
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kReplied);
+  EXPECT_EQ(emitted[0].reply, words({xid, 1, 6, 7}));
 }
 
 TEST_F(RequesterTest, ThresholdsAreThoseOfTheConnection) {
@@ -800,18 +800,18 @@ TEST_F(RequesterTest, CloseEndsAll) {
   call_with_chunks();
   call(3);
   for (std::uint64_t i = 0; i < 10; ++i) call(10 + i);
-  told.clear();
+  emitted.clear();
   const Buffer late = return_of(fabric.posted[1].bytes).encode(words({2, 1, 0, 0}));
   requester->close(now);
   // What was not sent, and what was sent without memory.
-  EXPECT_EQ(told.size(), 11U);
+  EXPECT_EQ(emitted.size(), 11U);
   channel->flush(now);
   arrive(late);
   EXPECT_EQ(requester->counters().unmatched, 1U);
   complete_withdrawals();
-  ASSERT_EQ(told.size(), 12U);
-  EXPECT_EQ(told.back().cookie, 5U);
-  for (const Told& t : told) EXPECT_EQ(t.status, CallStatus::kClosed);
+  ASSERT_EQ(emitted.size(), 12U);
+  EXPECT_EQ(emitted.back().cookie, 5U);
+  for (const Emitted& t : emitted) EXPECT_EQ(t.status, CallStatus::kClosed);
   const std::array<Piece, 1> message{Piece{small, nullptr, false}};
   CallSpec spec;
   spec.message = message;
@@ -851,12 +851,12 @@ TEST_F(RequesterTest, XidsAreNotUsedTwiceAtATime) {
 TEST_F(RequesterTest, AMessageThatDoesNotFitEndsWithAReason) {
   make({.credits = 8}, options_with(1024, 10));  // a hundred segments
   call_with_chunks();
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kCannotSend);
-  EXPECT_NE(told[0].reason, "");
-  EXPECT_EQ(told[0].attempts, 0U);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kCannotSend);
+  EXPECT_NE(emitted[0].reason, "");
+  EXPECT_EQ(emitted[0].attempts, 0U);
   EXPECT_THAT(fabric.posted, IsEmpty());
-  EXPECT_THAT(fabric.exposed, IsEmpty());
+  EXPECT_THAT(fabric.advertised, IsEmpty());
 }
 
 TEST_F(RequesterTest, WorkWaitsForRoomInTheSendQueue) {
@@ -887,18 +887,18 @@ TEST_F(RequesterTest, WhatIsClosedBeforeItWasPostedIsNotSent) {
   call_with_chunks();
   for (std::uint64_t i = 0; i < 18; ++i) call_unflushed(200 + i);
   call_with_chunks();
-  told.clear();
+  emitted.clear();
   requester->close(now);
   // All but those with memory that the peer could reach, had it been told of it.
-  EXPECT_EQ(told.size(), 31U);
+  EXPECT_EQ(emitted.size(), 31U);
   fabric.send_room = SIZE_MAX;
   channel->flush(now);
   EXPECT_EQ(sends(), 1U);
   EXPECT_EQ(open(sent()).header.xid, posted);
-  EXPECT_THAT(fabric.exposed, IsEmpty());
+  EXPECT_THAT(fabric.advertised, IsEmpty());
   complete_withdrawals();
-  EXPECT_EQ(told.size(), 33U);
-  for (const Told& t : told) {
+  EXPECT_EQ(emitted.size(), 33U);
+  for (const Emitted& t : emitted) {
     EXPECT_EQ(t.status, CallStatus::kClosed);
     EXPECT_EQ(t.attempts, t.xid == posted ? 1U : 0U);
     EXPECT_EQ(t.times.sent, t.xid == posted ? now : 0);
@@ -919,13 +919,13 @@ TEST_F(RequesterTest, WhatTimesOutBeforeItWasPostedIsNotSentAndDoesNoHarm) {
     if (i % 3 != 1) others.push_back(xid);
   }
   channel->flush(now);
-  told.clear();
+  emitted.clear();
   now += 500;
   channel->expire(now);
   EXPECT_EQ(failure(), "");
   EXPECT_EQ(requester->outstanding(), 20U);
-  ASSERT_EQ(told.size(), 10U);
-  for (const Told& t : told) {
+  ASSERT_EQ(emitted.size(), 10U);
+  for (const Emitted& t : emitted) {
     EXPECT_EQ(t.status, CallStatus::kTimedOut);
     EXPECT_EQ(t.reason, "it was not sent in time");
     EXPECT_EQ(t.attempts, 0U);
@@ -956,9 +956,9 @@ TEST_F(RequesterTest, WhatIsClosedBeforeItWasPostedAgainWasSentOnce) {
   requester->close(now);
   channel->flush(now);
   complete_withdrawals();
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].xid, xid);
-  EXPECT_EQ(told[0].attempts, 1U);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].xid, xid);
+  EXPECT_EQ(emitted[0].attempts, 1U);
   EXPECT_EQ(requester->counters().resent, 0U);
 }
 
@@ -968,15 +968,15 @@ TEST_F(RequesterTest, AReplyToWhatWasNotPostedIsNobodys) {
   complete_posted();
   fabric.send_room = 0;
   const std::uint32_t xid = call();
-  told.clear();
+  emitted.clear();
   arrive(reply_to(xid));
-  EXPECT_THAT(told, IsEmpty());
+  EXPECT_THAT(emitted, IsEmpty());
   EXPECT_EQ(requester->counters().unmatched, 1U);
   fabric.send_room = 1;
   channel->flush(now);
   EXPECT_EQ(open(sent()).header.xid, xid);
   arrive(reply_to(xid));
-  EXPECT_EQ(told.size(), 1U);
+  EXPECT_EQ(emitted.size(), 1U);
 }
 
 TEST_F(RequesterTest, WithdrawalsWaitForRoomToo) {
@@ -984,11 +984,11 @@ TEST_F(RequesterTest, WithdrawalsWaitForRoomToo) {
   const std::uint32_t xid = call_with_chunks();
   fabric.refuse_withdrawal = fabric::Errc::kNoRoom;
   arrive(return_of(sent()).encode(words({xid, 1, 0, 0})));
-  EXPECT_THAT(fabric.withdrawn, IsEmpty());
+  EXPECT_THAT(fabric.invalidated, IsEmpty());
   fabric.refuse_withdrawal.reset();
   channel->flush(now);
   complete_withdrawals();
-  EXPECT_EQ(told.size(), 1U);
+  EXPECT_EQ(emitted.size(), 1U);
 }
 
 TEST_F(RequesterTest, ACallWaitsForHandles) {
@@ -1012,7 +1012,7 @@ TEST_F(RequesterTest, ACallWaitsForHandles) {
   EXPECT_EQ(open(sent()).header.xid, one);
   complete_withdrawals();
   EXPECT_EQ(open(sent()).header.xid, two);
-  EXPECT_EQ(fabric.exposed.size(), 40U);
+  EXPECT_EQ(fabric.advertised.size(), 40U);
 }
 
 TEST_F(RequesterTest, MemoryThatCannotBeExposedEndsTheCall) {
@@ -1022,14 +1022,14 @@ TEST_F(RequesterTest, MemoryThatCannotBeExposedEndsTheCall) {
   call_with_chunks();
   EXPECT_THAT(fabric.posted, IsEmpty());
   channel->flush(now);
-  EXPECT_EQ(fabric.withdrawn.size(), 2U);
-  EXPECT_THAT(told, IsEmpty());
+  EXPECT_EQ(fabric.invalidated.size(), 2U);
+  EXPECT_THAT(emitted, IsEmpty());
   complete_withdrawals();
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kCannotSend);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kCannotSend);
   fabric.expose_room = SIZE_MAX;
   arrive(reply_to(call()));
-  EXPECT_EQ(told.back().status, CallStatus::kReplied);
+  EXPECT_EQ(emitted.back().status, CallStatus::kReplied);
 }
 
 TEST_F(RequesterTest, AConnectionLostWhileExposing) {
@@ -1037,9 +1037,9 @@ TEST_F(RequesterTest, AConnectionLostWhileExposing) {
   fabric.refuse_expose = fabric::Errc::kNotConnected;
   fabric.expose_room = 2;
   call_with_chunks();
-  EXPECT_THAT(told, IsEmpty());
+  EXPECT_THAT(emitted, IsEmpty());
   disconnect();
-  EXPECT_THAT(told, IsEmpty());
+  EXPECT_THAT(emitted, IsEmpty());
   EXPECT_EQ(requester->waiting(), 1U);
   fabric.expose_room = SIZE_MAX;
   start_again();
@@ -1061,7 +1061,7 @@ TEST_F(RequesterTest, TheReplyMayComeBeforeItsSendIsComplete) {
     EXPECT_EQ(sends(), before + 1);
     arrive(reply_to(xid));
   }
-  EXPECT_EQ(told.size(), 5U);
+  EXPECT_EQ(emitted.size(), 5U);
 }
 
 TEST_F(RequesterTest, WhenACallArrivedIsThatOfItsLastSend) {
@@ -1073,8 +1073,8 @@ TEST_F(RequesterTest, WhenACallArrivedIsThatOfItsLastSend) {
   now = 1200;
   start_again();
   arrive_unflushed(reply_to(xid));
-  EXPECT_EQ(told.at(0).times.sent, 1200);
-  EXPECT_EQ(told[0].times.arrived, 0);
+  EXPECT_EQ(emitted.at(0).times.sent, 1200);
+  EXPECT_EQ(emitted[0].times.arrived, 0);
   complete_posted();
   // Behind the Reply, while its memory is fenced.
   const std::uint32_t chunks = call_with_chunks();
@@ -1083,16 +1083,16 @@ TEST_F(RequesterTest, WhenACallArrivedIsThatOfItsLastSend) {
   now = 1400;
   complete_posted();
   complete_withdrawals();
-  EXPECT_EQ(told.at(1).times.replied, 1300);
-  EXPECT_EQ(told[1].times.arrived, 1400);
+  EXPECT_EQ(emitted.at(1).times.replied, 1300);
+  EXPECT_EQ(emitted[1].times.arrived, 1400);
   // The usual order.
   const std::uint32_t last = call();
   now = 1500;
   complete_posted();
   now = 1600;
   arrive(reply_to(last));
-  EXPECT_EQ(told.at(2).times.arrived, 1500);
-  EXPECT_EQ(told[2].times.replied, 1600);
+  EXPECT_EQ(emitted.at(2).times.arrived, 1500);
+  EXPECT_EQ(emitted[2].times.replied, 1600);
 }
 
 TEST_F(RequesterTest, WhatEndsTheConnection) {
@@ -1186,7 +1186,7 @@ TEST_F(RequesterTest, CompletionsOfNothingAreIgnored) {
   complete(send, fabric::Operation::kSend);
   arrive(return_of(sent()).encode(words({xid, 1, 0, 0})));
   complete_withdrawals();
-  EXPECT_EQ(told.size(), 1U);
+  EXPECT_EQ(emitted.size(), 1U);
   for (const std::uint64_t id :
        {send, send + 1, ~std::uint64_t{0}, std::uint64_t{0}, send ^ (std::uint64_t{1} << 56U),
         send ^ (std::uint64_t{9} << 32U)}) {
@@ -1195,7 +1195,7 @@ TEST_F(RequesterTest, CompletionsOfNothingAreIgnored) {
   }
   EXPECT_EQ(failure(), "");
   arrive(reply_to(call()));
-  EXPECT_EQ(told.size(), 2U);
+  EXPECT_EQ(emitted.size(), 2U);
 }
 
 TEST_F(RequesterTest, ACallFromWithinAnOutcome) {
@@ -1209,7 +1209,7 @@ TEST_F(RequesterTest, ACallFromWithinAnOutcome) {
     arrive(reply_to(xid++));
     complete_posted();
   }
-  EXPECT_EQ(told.size(), 11U);
+  EXPECT_EQ(emitted.size(), 11U);
   EXPECT_EQ(requester->waiting() + requester->outstanding(), 0U);
 }
 
@@ -1246,17 +1246,17 @@ TEST_F(SmallPoolTest, ACallWaitsForMemoryIfThereIsATimeWhenItCanBe) {
   const std::uint32_t two = big_call(16'000);
   const std::uint32_t three = big_call(16'000);
   EXPECT_NE(open(sent()).header.xid, three);
-  told.clear();
+  emitted.clear();
   for (const std::uint32_t xid : {one, two, three}) {
     complete_posted();
     arrive(reply_to(xid));
     complete_withdrawals();
     complete_posted();
   }
-  EXPECT_EQ(told.size(), 3U);
+  EXPECT_EQ(emitted.size(), 3U);
   // More than there ever is.
   big_call(64'000);
-  EXPECT_EQ(told.back().status, CallStatus::kCannotSend);
+  EXPECT_EQ(emitted.back().status, CallStatus::kCannotSend);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace rpcrdma::protocol {
 
 using fabric::Errc;
 using fabric::Time;
-using State = Serving::State;
+using State = ServedCall::State;
 
 namespace {
 
@@ -30,9 +30,9 @@ ResponderOptions sane(ResponderOptions options) {
 ResponderCore::ResponderCore(ResponderOwner& owner, const ResponderOptions& options)
     : owner_(owner),
       options_(sane(options)),
-      serving_(max_serving()),
-      parked_(options_.credits),
-      waiting_(max_serving()),
+      served_(max_served()),
+      deferred_(options_.credits),
+      waiting_(max_served()),
       done_(options_.rfc5666 ? options_.credits : 0),
       grant_(options_.credits) {}
 
@@ -41,7 +41,7 @@ void ResponderCore::grant(std::uint32_t credits) {
 }
 
 std::uint64_t ResponderCore::id_of(std::uint32_t index) const {
-  return std::uint64_t{serving_[index].generation} << 32U | index;
+  return std::uint64_t{served_[index].generation} << 32U | index;
 }
 
 void ResponderCore::attach(Link& link) {
@@ -55,29 +55,29 @@ void ResponderCore::detach() {
   link_ = nullptr;
   outstanding_ = most_outstanding_ = 0;
   credits_changed_ = false;
-  highest_grant_ = told_grant_ = 1;
+  highest_grant_ = traced_grant_ = 1;
   asked_ = 0;
   transfers_ = 0;
   retry_at_ = fabric::kNever;
   waiting_.clear();
   done_.clear();
   reading_ = 0;
-  for (; !parked_.empty(); parked_.pop()) pool_->give(parked_.front().block);
-  for (std::uint32_t i = 0; i < serving_.size(); ++i) {
-    Serving& s = serving_[i];
+  for (; !deferred_.empty(); deferred_.pop()) pool_->release(deferred_.front().block);
+  for (std::uint32_t i = 0; i < served_.size(); ++i) {
+    ServedCall& s = served_[i];
     if (s.state == State::kFree) continue;
     const State state = s.state;
     const std::uint64_t id = id_of(i);
     s.state = State::kFree;
-    if (s.handed_up && link.trace.on()) tell_call_end(link.trace, s, link.now);
+    if (s.handed_up && link.trace.on()) trace_call_end(link.trace, s, link.now);
     if (state == State::kReplying && !link.peer_closed) {
       ++counters_.unacknowledged;
       counters_.unacknowledged_bytes += s.chunk_bytes;
     }
     if (state == State::kOwned) owner_.on_cancelled(id);
-    if (state == State::kReplying || state == State::kExposed) owner_.on_sent(id);
+    if (state == State::kReplying || state == State::kAdvertised) owner_.on_sent(id);
     give_blocks(s);
-    serving_.give(i);
+    served_.give(i);
   }
 }
 
@@ -107,9 +107,9 @@ void ResponderCore::transfer_ends(Time now) {
   progress_ = now;
 }
 
-void ResponderCore::give_blocks(Serving& serving) {
-  pulled_ -= serving.pulled.block.size;
-  serving.give_blocks(*pool_);
+void ResponderCore::give_blocks(ServedCall& served) {
+  pulled_ -= served.pulled.block.size;
+  served.give_blocks(*pool_);
 }
 
 void ResponderCore::over_credit(const Received& message) {
@@ -126,20 +126,20 @@ void ResponderCore::one_more_outstanding() {
 
 void ResponderCore::flush() {
   if (link_ != nullptr && std::exchange(credits_changed_, false)) {
-    if (link_->trace.on()) tell_their_credits(link_->now);
+    if (link_->trace.on()) trace_peer_credits(link_->now);
     most_outstanding_ = outstanding_;
   }
   if (link_ != nullptr) done_.post_fences(*link_);
 }
 
-void ResponderCore::tell_their_credits(Time now) const {
+void ResponderCore::trace_peer_credits(Time now) const {
   trace::Credits credits;
   credits.side = trace::kPeer;
   credits.requested = asked_;
-  credits.granted = told_grant_;
+  credits.granted = traced_grant_;
   credits.in_use = outstanding_;
   credits.in_use_most = most_outstanding_;
-  tell_credits(link_->trace, credits, now);
+  trace_credits(link_->trace, credits, now);
 }
 
 void ResponderCore::receive_done(std::uint32_t xid) {
@@ -149,8 +149,8 @@ void ResponderCore::receive_done(std::uint32_t xid) {
   }
   ++counters_.ignored;
   if (link_->trace.on()) {
-    tell_error(link_->trace, trace::kPeer, xid, "an RDMA_DONE, which nothing waits for",
-               link_->now);
+    trace_error(link_->trace, trace::kPeer, xid, "an RDMA_DONE, which nothing waits for",
+                link_->now);
   }
 }
 
@@ -162,7 +162,7 @@ Keep ResponderCore::receive(const Received& message) {
   }
   std::uint32_t index = kNoSlot;
   try {
-    index = serving_.take();
+    index = served_.acquire();
   } catch (const std::bad_alloc&) {
     link_->fail_out_of_memory();
     return Keep::kNo;
@@ -173,24 +173,24 @@ Keep ResponderCore::receive(const Received& message) {
     return Keep::kNo;
   }
   one_more_outstanding();
-  parked_.push({message.block, message.bytes, message.at});
+  deferred_.push({message.block, message.bytes, message.at});
   return Keep::kYes;
 }
 
 Keep ResponderCore::begin(std::uint32_t index, const Received& message) {
-  Serving& s = serving_[index];
+  ServedCall& s = served_[index];
   const CallVerdict verdict =
       check_call(message.message(), message.header, link_->options.versions, options_, s.call);
   if (verdict.answer == CallAnswer::kIgnore || verdict.answer == CallAnswer::kDone) {
     ++counters_.ignored;
     if (link_->trace.on()) {
-      tell_error(link_->trace, trace::kPeer, verdict.xid, verdict.reason, link_->now);
+      trace_error(link_->trace, trace::kPeer, verdict.xid, verdict.reason, link_->now);
     }
-    serving_.give(index);
+    served_.give(index);
     return Keep::kNo;
   }
   if (outstanding_ >= highest_grant_) {
-    serving_.give(index);
+    served_.give(index);
     over_credit(message);
     return Keep::kNo;
   }
@@ -216,7 +216,7 @@ Keep ResponderCore::begin(std::uint32_t index, const Received& message) {
 }
 
 Keep ResponderCore::answer_option(std::uint32_t index, const Received& message) {
-  Serving& s = serving_[index];
+  ServedCall& s = served_[index];
   s.received_at = message.at;
   const wire::HeaderView& header = *message.header;
   const OptionRegistry::Handler* const handler =
@@ -243,7 +243,7 @@ Keep ResponderCore::answer_option(std::uint32_t index, const Received& message) 
 }
 
 Keep ResponderCore::serve(std::uint32_t index, const Received& message) {
-  Serving& s = serving_[index];
+  ServedCall& s = served_[index];
   s.received_at = message.at;
   if (s.call.read_count != 0 && link_->options.terms.max_reads == 0) {
     refuse(index,
@@ -262,7 +262,7 @@ Keep ResponderCore::serve(std::uint32_t index, const Received& message) {
   if (keep == Keep::kYes) s.received = message.block;
   if (s.call.read_count == 0) {
     s.pulled.place(s.call);
-    hand_up(index, message.at);
+    deliver(index, message.at);
   } else {
     s.state = State::kWaiting;
     waiting_.push(index);
@@ -276,7 +276,7 @@ void ResponderCore::pull(Time now) {
   retry_at_ = fabric::kNever;
   for (; !waiting_.empty(); waiting_.pop()) {
     const std::uint32_t index = waiting_.front();
-    Serving& s = serving_[index];
+    ServedCall& s = served_[index];
     if (reading_ >= link_->options.terms.max_reads) return;
     const std::uint64_t bytes = std::bit_ceil(chunk_block_bytes(s.call));
     // The end of one of the others lets it try again.
@@ -284,7 +284,7 @@ void ResponderCore::pull(Time now) {
     const std::uint64_t most = pool_->limit() - pool_->limit() / 4;
     const bool room = pool_->in_use() + bytes <= most;
     auto block =
-        room ? pool_->take(static_cast<std::uint32_t>(bytes)) : fabric::fail(Errc::kNoRoom);
+        room ? pool_->acquire(static_cast<std::uint32_t>(bytes)) : fabric::fail(Errc::kNoRoom);
     if (block) {
       s.pulled.block = *block;
       pulled_ += block->size;
@@ -305,13 +305,13 @@ void ResponderCore::pull(Time now) {
   }
 }
 
-void ResponderCore::hand_up(std::uint32_t index, Time pulled) {
-  Serving& s = serving_[index];
+void ResponderCore::deliver(std::uint32_t index, Time pulled) {
+  ServedCall& s = served_[index];
   s.state = State::kOwned;
   s.handed_up = true;
   s.pulled_at = pulled;
   if (link_->trace.on()) {
-    tell_call(link_->trace, s.call.xid, trace::kPeer, s.pulled.stream, link_->now);
+    trace_call(link_->trace, s.call.xid, trace::kPeer, s.pulled.stream, link_->now);
   }
   MessageBytes& bytes = counters_.bytes;
   if (s.call.is_long) {
@@ -350,7 +350,7 @@ fabric::Expected<void> ResponderCore::reply(std::uint64_t id, std::span<const Pi
 fabric::Expected<void> ResponderCore::do_reply(std::uint64_t id, std::span<const Piece> message,
                                                Time now) {
   const auto index = static_cast<std::uint32_t>(id);
-  Serving* const s = serving_.find(index, static_cast<std::uint32_t>(id >> 32U));
+  ServedCall* const s = served_.find(index, static_cast<std::uint32_t>(id >> 32U));
   if (s == nullptr || s->state != State::kOwned) return fabric::fail(Errc::kNotConnected);
   if (link_ == nullptr) {
     // From within the cancelling of another; this one has ended with it.
@@ -417,17 +417,18 @@ fabric::Expected<ReplyPlan> ResponderCore::plan(const CheckedCall& call,
 Limits ResponderCore::reply_limits(const CheckedCall& call, std::span<const Piece> message) const {
   Limits limits = link_->reply_limits(call.version);
   const std::uint64_t bytes = stream_bytes(message);
-  limits.reply_reads = options_.rfc5666 && call.version == kVersionOne &&
-                       link_->options.terms.max_reads != 0 && done_.size() < options_.credits &&
-                       (done_.size() == 0 || done_.bytes() + bytes <= options_.max_exposed_bytes) &&
-                       done_.handles() + kMaxSegments <= link_->reply_handles;
+  limits.reply_reads =
+      options_.rfc5666 && call.version == kVersionOne && link_->options.terms.max_reads != 0 &&
+      done_.size() < options_.credits &&
+      (done_.size() == 0 || done_.bytes() + bytes <= options_.max_advertised_bytes) &&
+      done_.handles() + kMaxSegments <= link_->reply_handles;
   return limits;
 }
 
 fabric::Expected<void> ResponderCore::build(std::uint32_t index, const ReplyPlan& plan,
                                             std::span<const Piece> message) {
-  Serving& s = serving_[index];
-  if (plan.read_segments != 0) s.reads = done_.take(index, s.call.xid);
+  ServedCall& s = served_[index];
+  if (plan.read_segments != 0) s.reads = done_.acquire(index, s.call.xid);
   const ReplyTerms terms{grant_now(), options_.rfc5666, &done_};
   auto built = build_reply(*link_, plan, message, terms, s);
   if (!built && s.reads != kNoSlot) {
@@ -445,23 +446,23 @@ std::uint32_t ResponderCore::grant_now() const {
 
 // Version 1 leaves the choice to the responder, where both peers can (RFC 8797); in version 2 it is
 // the requester's (section 5.2.3 of draft-cel-nfsv4-rpcrdma-version-two-02).
-void ResponderCore::choose_invalidation(Serving& serving) const {
+void ResponderCore::choose_invalidation(ServedCall& served) const {
   if (!link_->options.sends_invalidate) return;
-  const CheckedCall& call = serving.call;
+  const CheckedCall& call = served.call;
   if (call.version == kVersionTwo) {
-    serving.invalidates = call.inv_handle;
-    serving.has_invalidate = call.inv_handle != 0;
+    served.invalidates = call.inv_handle;
+    served.has_invalidate = call.inv_handle != 0;
   } else if (link_->options.terms.remote_invalidation) {
     const auto known = std::span(call.segments).first(call.segment_count);
     const auto one = std::ranges::find_if(known, [](const auto& s) { return s.length != 0; });
-    serving.has_invalidate = one != known.end();
-    if (serving.has_invalidate) serving.invalidates = one->handle;
+    served.has_invalidate = one != known.end();
+    if (served.has_invalidate) served.invalidates = one->handle;
   }
 }
 
 void ResponderCore::refuse_short(std::uint32_t index, const Shortage& shortage, const char* why,
                                  bool processed, Time now) {
-  const CheckedCall& call = serving_[index].call;
+  const CheckedCall& call = served_[index].call;
   const bool of_reply = shortage.chunk == Shortage::kReplyChunk;
   wire::Header details;
   details.processed = processed;
@@ -487,7 +488,7 @@ void ResponderCore::refuse_short(std::uint32_t index, const Shortage& shortage, 
 
 void ResponderCore::refuse(std::uint32_t index, const CallVerdict& verdict, std::uint8_t side,
                            Time now, const wire::Header& details) {
-  Serving& s = serving_[index];
+  ServedCall& s = served_[index];
   give_blocks(s);
   wire::Header error = details;
   error.xid = verdict.xid;
@@ -523,8 +524,8 @@ void ResponderCore::refuse(std::uint32_t index, const CallVerdict& verdict, std:
       break;
   }
   if (link_->trace.on()) {
-    tell_refused(link_->trace, side, error.vers, error.error, verdict.xid, verdict.rule,
-                 verdict.reason, now);
+    trace_refused(link_->trace, side, error.vers, error.error, verdict.xid, verdict.rule,
+                  verdict.reason, now);
   }
   if (!build_error(*pool_, error, s)) {
     link_->fail("there is no memory for an RDMA_ERROR", trace::kHere, verdict.xid);
@@ -533,17 +534,17 @@ void ResponderCore::refuse(std::uint32_t index, const CallVerdict& verdict, std:
 }
 
 void ResponderCore::send(std::uint32_t index, State state, Time now) {
-  serving_[index].state = state;
+  served_[index].state = state;
   transfer_begins(now);
   --outstanding_;
-  told_grant_ = grant_now();
-  highest_grant_ = std::max(highest_grant_, told_grant_);
+  traced_grant_ = grant_now();
+  highest_grant_ = std::max(highest_grant_, traced_grant_);
   credits_changed_ = true;
   link_->work.add(*this, index);
 }
 
 bool ResponderCore::next_work(std::uint32_t slot, WorkRequest& work) {
-  Serving& s = serving_[slot];
+  ServedCall& s = served_[slot];
   if (s.state == State::kReading) {
     work.xid = s.call.xid;
     work.request.id = WorkId{WorkKind::kRead, slot, s.generation, s.pulled.reads}.encode();
@@ -573,13 +574,13 @@ bool ResponderCore::next_work(std::uint32_t slot, WorkRequest& work) {
 
 void ResponderCore::completed(const WorkId& id, Time now) {
   if (id.kind == WorkKind::kReplyFence) return reads_ended(id, now);
-  Serving* const s = serving_.find(id.slot, id.generation);
+  ServedCall* const s = served_.find(id.slot, id.generation);
   if (s == nullptr) return;
   if (id.kind == WorkKind::kReplySend) {
     if (s->state != State::kReplying && s->state != State::kRefusing) return;
     transfer_ends(now);
     if (s->reads != kNoSlot) {
-      s->state = State::kExposed;
+      s->state = State::kAdvertised;
       return;
     }
     if (s->state == State::kReplying) owner_.on_sent(id_of(id.slot));
@@ -592,11 +593,11 @@ void ResponderCore::completed(const WorkId& id, Time now) {
     transfer_ends(now);
     --reading_;
     if (link_->trace.on()) {
-      tell_reads_ended(link_->trace, s->call, s->pulled, link_->options.max_transfer, id, now);
+      trace_reads_ended(link_->trace, s->call, s->pulled, link_->options.max_transfer, id, now);
     }
     const CallVerdict verdict = check_stream(s->pulled.stream, s->call.xid, s->call.version);
     if (verdict.answer == CallAnswer::kServe) {
-      hand_up(id.slot, now);
+      deliver(id.slot, now);
       // What the peer lets be read at a time is another's now; memory is not, yet.
       if (link_ != nullptr && link_->options.terms.max_reads != UINT32_MAX) pull(now);
       return;
@@ -612,30 +613,30 @@ void ResponderCore::completed(const WorkId& id, Time now) {
 void ResponderCore::reads_ended(const WorkId& id, Time now) {
   const std::uint32_t index = done_.fenced(*link_, id.slot, id.generation, id.part);
   if (index == kNoSlot) return;
-  Serving& s = serving_[index];
+  ServedCall& s = served_[index];
   s.reads = kNoSlot;
-  if (s.state != State::kExposed) return;
+  if (s.state != State::kAdvertised) return;
   owner_.on_sent(id_of(index));
   release(index);
   pull(now);
 }
 
 void ResponderCore::release(std::uint32_t index) {
-  Serving& s = serving_[index];
-  if (s.handed_up && link_->trace.on()) tell_call_end(link_->trace, s, link_->now);
+  ServedCall& s = served_[index];
+  if (s.handed_up && link_->trace.on()) trace_call_end(link_->trace, s, link_->now);
   s.state = State::kFree;
   give_blocks(s);
-  serving_.give(index);
-  while (!parked_.empty() && !serving_.full()) {
-    const Parked p = parked_.front();
-    parked_.pop();
+  served_.give(index);
+  while (!deferred_.empty() && !served_.full()) {
+    const Deferred p = deferred_.front();
+    deferred_.pop();
     --outstanding_;
     Received message;
     message.block = p.block;
     message.bytes = p.bytes;
     message.at = p.at;
     message.header = wire::decode_header(message.message());
-    if (receive(message) == Keep::kNo) pool_->give(p.block);
+    if (receive(message) == Keep::kNo) pool_->release(p.block);
   }
 }
 

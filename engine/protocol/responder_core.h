@@ -13,7 +13,7 @@
 #include "link.h"
 #include "received.h"
 #include "reply_builder.h"
-#include "serving.h"
+#include "served_call.h"
 #include "slots.h"
 #include "work_id.h"
 
@@ -49,10 +49,10 @@ class ResponderCore : public WorkSource {
     return options_.rfc5666 ? 2 * options_.credits : options_.credits;
   }
   [[nodiscard]] bool replies_by_reads() const { return options_.rfc5666; }
-  [[nodiscard]] std::uint32_t max_serving() const { return 2 * options_.credits; }
+  [[nodiscard]] std::uint32_t max_served() const { return 2 * options_.credits; }
 
  private:
-  struct Parked {
+  struct Deferred {
     Block block;
     std::uint32_t bytes = 0;
     fabric::Time at = 0;
@@ -64,7 +64,7 @@ class ResponderCore : public WorkSource {
   [[nodiscard]] Keep serve(std::uint32_t index, const Received& message);
   // Begins with the Read chunks of those that wait, as far as there is memory.
   void pull(fabric::Time now);
-  void hand_up(std::uint32_t index, fabric::Time pulled);
+  void deliver(std::uint32_t index, fabric::Time pulled);
   [[nodiscard]] Keep answer_option(std::uint32_t index, const Received& message);
   // `verdict`: what is wrong with the Call; `side`: by whom; `details`: of RDMA2_ERR_CANT_REPLY.
   void refuse(std::uint32_t index, const CallVerdict& verdict, std::uint8_t side, fabric::Time now,
@@ -86,16 +86,16 @@ class ResponderCore : public WorkSource {
   // What Replies grant: without those whose RDMA_DONE is still to come, which takes a credit
   // (RFC 5666 section 11).
   [[nodiscard]] std::uint32_t grant_now() const;
-  void choose_invalidation(Serving& serving) const;
-  void send(std::uint32_t index, Serving::State state, fabric::Time now);
+  void choose_invalidation(ServedCall& served) const;
+  void send(std::uint32_t index, ServedCall::State state, fabric::Time now);
   void release(std::uint32_t index);
-  void give_blocks(Serving& serving);
+  void give_blocks(ServedCall& served);
   // Reads or a Send, of which the last completes.
   void transfer_begins(fabric::Time now);
   void transfer_ends(fabric::Time now);
   void over_credit(const Received& message);
   void one_more_outstanding();
-  [[gnu::noinline]] void tell_their_credits(fabric::Time now) const;
+  [[gnu::noinline]] void trace_peer_credits(fabric::Time now) const;
   [[nodiscard]] std::uint64_t id_of(std::uint32_t index) const;
 
   ResponderOwner& owner_;
@@ -103,8 +103,8 @@ class ResponderCore : public WorkSource {
   ResponderCounters counters_;
   Link* link_ = nullptr;
   MemoryPool* pool_ = nullptr;  // of the link, or of the last one
-  Slots<Serving> serving_;
-  FixedRing<Parked> parked_;
+  Slots<ServedCall> served_;
+  FixedRing<Deferred> deferred_;
   FixedRing<std::uint32_t> waiting_;  // slots
   DoneTable done_;
   std::uint32_t reading_ = 0;  // slots whose Read chunks are being pulled
@@ -118,7 +118,7 @@ class ResponderCore : public WorkSource {
   std::uint32_t grant_;
   // What the last Call asked for, and the last Reply of this connection granted.
   std::uint32_t asked_ = 0;
-  std::uint32_t told_grant_ = 1;
+  std::uint32_t traced_grant_ = 1;
   // The most that a Reply of this connection has granted: what the peer may rely on, since a lower
   // grant can cross its Calls. One before the first (RFC 8166 section 3.3.3).
   std::uint32_t highest_grant_ = 1;

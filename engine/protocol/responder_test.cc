@@ -636,7 +636,7 @@ TEST_F(ResponderTest, TheEndOfTheConnectionCancelsWhatIsNotAnswered) {
   EXPECT_NE(failure(), "");
 }
 
-TEST_F(ResponderTest, ACallBeforeTheConnectionIsToldOf) {
+TEST_F(ResponderTest, ACallBeforeTheConnectionIsReportedFor) {
   channel.reset();
   responder.emplace(*this, ResponderOptions{});
   channel = std::make_unique<Channel>(pool, ChannelOptions{}, nullptr, &*responder);
@@ -836,7 +836,7 @@ TEST_F(SmallPoolResponderTest, ChunksThatThereIsNoMemoryForAreRefused) {
 // While others have it, a Call waits for it, but not for ever.
 TEST_F(SmallPoolResponderTest, ReadChunksWaitForThePool) {
   make({.credits = 4, .patience = fabric::kSecond});
-  Block others = pool.take(16'000).value();
+  Block others = pool.acquire(16'000).value();
   arrive(bulk_call(1, 3000).encode(call_stream(1)));
   EXPECT_THAT(fabric.posted, IsEmpty());
   EXPECT_EQ(responder->counters().delayed, 1U);
@@ -847,7 +847,7 @@ TEST_F(SmallPoolResponderTest, ReadChunksWaitForThePool) {
     channel->flush(now);
     EXPECT_THAT(fabric.posted, IsEmpty());
   }
-  pool.give(others);
+  pool.release(others);
   now = channel->deadline();
   channel->expire(now);
   channel->flush(now);
@@ -861,7 +861,7 @@ TEST_F(SmallPoolResponderTest, ReadChunksWaitForThePool) {
   channel->flush(now);
   complete_posted();
 
-  others = pool.take(16'000).value();
+  others = pool.acquire(16'000).value();
   arrive(bulk_call(2, 3000).encode(call_stream(2)));
   const fabric::Time end = now + fabric::kSecond;
   while (fabric.posted.empty()) {
@@ -873,7 +873,7 @@ TEST_F(SmallPoolResponderTest, ReadChunksWaitForThePool) {
   EXPECT_EQ(now, end);
   EXPECT_EQ(sent(), words({2, 1, 4, 4, 2}));
   EXPECT_EQ(failure(), "");
-  pool.give(others);
+  pool.release(others);
 }
 
 // A quarter is left for what every Call needs.
@@ -890,13 +890,13 @@ TEST_F(SmallPoolResponderTest, ReadChunksLeaveSomeOfThePool) {
 TEST_F(SmallPoolResponderTest, WithoutMemoryForAnotherReceiveTheConnectionEnds) {
   make({.credits = 4});
   std::vector<Block> others;
-  for (auto b = pool.take(1024); b; b = pool.take(1024)) others.push_back(*b);
+  for (auto b = pool.acquire(1024); b; b = pool.acquire(1024)) others.push_back(*b);
   arrive(call(6));
   EXPECT_THAT(failure(), HasSubstr("no memory for a Receive"));
   EXPECT_EQ(seen.size(), 1U);
   channel->disconnected(now);
   EXPECT_EQ(cancelled.size(), 1U);
-  for (const Block& b : others) pool.give(b);
+  for (const Block& b : others) pool.release(b);
 }
 
 // Both roles on one connection.
@@ -948,7 +948,7 @@ TEST_F(BothRolesTest, MessagesWithoutInlinePartGoByTheirChunks) {
   back.header.proc = wire::Proc::kNomsg;
   (*back.reply)[0].length = 16;
   const Buffer reply_stream = words({5, 1, 0, 0});
-  std::memcpy(fabric.exposed[(*back.reply)[0].handle].data, reply_stream.data(), 16);
+  std::memcpy(fabric.advertised[(*back.reply)[0].handle].data, reply_stream.data(), 16);
   arrive(back.encode());
   complete_withdrawals();
   EXPECT_THAT(outcomes, ElementsAre(CallStatus::kReplied));
@@ -961,7 +961,7 @@ TEST_F(BothRolesTest, AnErrorIsTheRequesters) {
   EXPECT_EQ(responder->counters().ignored, 0U);
 }
 
-TEST_F(BothRolesTest, WhatCannotBeToldGoesByTheXid) {
+TEST_F(BothRolesTest, WhatCannotBeEmittedGoesByTheXid) {
   arrive(words({6, 1, 4, 0, 7}));
   EXPECT_EQ(responder->counters().error_chunk, 1U);
   complete_posted();

@@ -193,8 +193,8 @@ TEST_F(Rfc5666Channel, AReplyIsItsOwnersAgainWhenItsDoneHasComeAndItIsFenced) {
   complete_posted();
   EXPECT_THAT(sent_ids, IsEmpty());
   arrive(done_message(7));
-  ASSERT_EQ(fabric.withdrawn.size(), 1U);
-  EXPECT_EQ(fabric.withdrawn[0].handle, h.reads[0].target.handle);
+  ASSERT_EQ(fabric.invalidated.size(), 1U);
+  EXPECT_EQ(fabric.invalidated[0].handle, h.reads[0].target.handle);
   EXPECT_THAT(sent_ids, IsEmpty());
   complete_withdrawals();
   EXPECT_THAT(sent_ids, ElementsAre(ids[0]));
@@ -226,10 +226,10 @@ TEST_F(Rfc5666Channel, ADoneThatNothingWaitsForIsIgnored) {
   reply(ids.at(0), 5000);
   complete_posted();
   arrive(done_message(8));
-  EXPECT_TRUE(fabric.withdrawn.empty());
+  EXPECT_TRUE(fabric.invalidated.empty());
   arrive(done_message(7));
   arrive(done_message(7));  // twice
-  EXPECT_EQ(fabric.withdrawn.size(), 1U);
+  EXPECT_EQ(fabric.invalidated.size(), 1U);
   complete_withdrawals();
   EXPECT_EQ(responder->counters().ignored, 4U);
   EXPECT_EQ(failure(), "");
@@ -250,7 +250,7 @@ TEST_F(Rfc5666Channel, WhoNeverSendsADoneLosesTheConnection) {
 }
 
 TEST_F(Rfc5666Channel, WhatWaitsForADoneIsBounded) {
-  serve({.credits = 3, .max_exposed_bytes = 12'000});
+  serve({.credits = 3, .max_advertised_bytes = 12'000});
   for (std::uint32_t xid = 1; xid <= 3; ++xid) {
     arrive(call_message(xid));
     reply(ids.at(xid - 1), 5000);

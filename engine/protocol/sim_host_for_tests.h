@@ -28,10 +28,12 @@ class SimHost : public soft::SimNode, public fabric::testing::NullProvider {
   fabric::Time deadline() override { return adapter.deadline(); }
   void expire(fabric::Time now) override { adapter.expire(now); }
 
-  fabric::Expected<fabric::Memory> remember(std::span<std::uint8_t> memory) override {
-    return adapter.remember(memory);
+  fabric::Expected<fabric::Memory> register_memory(std::span<std::uint8_t> memory) override {
+    return adapter.register_memory(memory);
   }
-  void forget(const fabric::Memory& memory) override { adapter.forget(memory); }
+  void deregister_memory(const fabric::Memory& memory) override {
+    adapter.deregister_memory(memory);
+  }
   fabric::Expected<std::unique_ptr<fabric::Listener>> listen(std::uint16_t port,
                                                              std::uint64_t cookie) override {
     auto done = adapter.listen(port, cookie);
@@ -50,11 +52,11 @@ class SimHost : public soft::SimNode, public fabric::testing::NullProvider {
       return fabric::fail(fabric::Errc::kSystem);
     }
   }
-  std::size_t take(std::span<fabric::Completion> completions) override {
-    return adapter.take(completions);
+  std::size_t poll(std::span<fabric::Completion> completions) override {
+    return adapter.poll(completions);
   }
-  bool take(fabric::Event& event) override {
-    if (!event_waits_ && !adapter.take(event_)) return false;
+  bool poll(fabric::Event& event) override {
+    if (!event_waits_ && !adapter.poll(event_)) return false;
     event_waits_ = true;  // until there is memory for what its owner gets
     std::unique_ptr<fabric::Connection> request;
     if (event_.type == fabric::EventType::kRequest) {
@@ -85,10 +87,10 @@ class SimHost : public soft::SimNode, public fabric::testing::NullProvider {
         std::span<const fabric::ReceiveRequest> requests) override {
       return host_.adapter.post_receive(id_, requests);
     }
-    fabric::Expected<fabric::Exposure> expose(std::uint64_t, const fabric::Memory& memory,
-                                              std::uint8_t* data, std::uint32_t length,
-                                              fabric::Access access) override {
-      return host_.adapter.expose(id_, memory, data, length, access);
+    fabric::Expected<fabric::MemoryRegion> advertise(std::uint64_t, const fabric::Memory& memory,
+                                                     std::uint8_t* data, std::uint32_t length,
+                                                     fabric::Access access) override {
+      return host_.adapter.advertise(id_, memory, data, length, access);
     }
     fabric::Expected<void> invalidate(std::uint64_t id, std::uint32_t handle) override {
       return host_.adapter.invalidate(id_, id, handle);

@@ -17,7 +17,7 @@ class Slots {
   explicit Slots(std::uint32_t limit) : limit_(limit) {}
 
   // kNoSlot: all are in use. Throws std::bad_alloc, and then all is as it was.
-  [[nodiscard]] std::uint32_t take() {
+  [[nodiscard]] std::uint32_t acquire() {
     if (!free_.empty()) {
       const std::uint32_t index = free_.back();
       free_.pop_back();

@@ -37,7 +37,7 @@ wire::Bytes first_bytes(std::span<const fabric::Slice> slices, std::size_t limit
 }
 
 // What is told of a message of which `front` lies together: its whole header at least.
-wire::Bytes told_of(wire::Bytes front) {
+wire::Bytes announced(wire::Bytes front) {
   if (front.size() <= trace::kMessageTail) return front;
   const auto header = wire::decode_header(front);
   const std::size_t bytes = header ? std::clamp(header->length + trace::kBehindHeader,
@@ -56,8 +56,8 @@ wire::Bytes as_bytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-[[gnu::always_inline]] inline void tell_operation(trace::Tracer::Row& row, const WorkRequest& work,
-                                                  Copy& copy) {
+[[gnu::always_inline]] inline void trace_operation(trace::Tracer::Row& row, const WorkRequest& work,
+                                                   Copy& copy) {
   const std::span slices = std::span(work.slices).first(work.slice_count);
   const bool reads = work.request.operation == fabric::Operation::kRead;
   trace::Operation event;
@@ -68,11 +68,11 @@ wire::Bytes as_bytes(std::string_view text) {
   event.length = length_of(slices);
   event.xid = work.xid;
   event.id = work.request.id;
-  row.tell(event, reads ? wire::Bytes() : first_bytes(slices, trace::kOperationTail, copy));
+  row.emit(event, reads ? wire::Bytes() : first_bytes(slices, trace::kOperationTail, copy));
 }
 
-[[gnu::always_inline]] inline void tell_sent(trace::Tracer::Row& row, const WorkRequest& work,
-                                             Copy& copy) {
+[[gnu::always_inline]] inline void trace_sent(trace::Tracer::Row& row, const WorkRequest& work,
+                                              Copy& copy) {
   const std::span slices = std::span(work.slices).first(work.slice_count);
   trace::Message event;
   event.side = trace::kHere;
@@ -80,42 +80,42 @@ wire::Bytes as_bytes(std::string_view text) {
   event.invalidate = work.request.invalidate;
   if (slices.size() == 1) {
     event.length = slices[0].length;
-    row.tell(event, told_of({slices[0].data, slices[0].length}));
+    row.emit(event, announced({slices[0].data, slices[0].length}));
   } else {
     event.length = length_of(slices);
-    row.tell(event, first_bytes(slices, trace::kMessageTail, copy));
+    row.emit(event, first_bytes(slices, trace::kMessageTail, copy));
   }
 }
 
 }  // namespace
 
-void tell_received(const ConnectionTracer& trace, const fabric::Completion& completion,
-                   wire::Bytes message, Time now) {
+void trace_received(const ConnectionTracer& trace, const fabric::Completion& completion,
+                    wire::Bytes message, Time now) {
   trace::Message event;
   event.side = trace::kPeer;
   event.has_invalidate = completion.has_invalidated ? 1 : 0;
   event.length = completion.bytes;
   event.invalidate = completion.invalidated;
-  trace.tell(now, event, told_of(message));
+  trace.emit(now, event, announced(message));
 }
 
-void tell_receives(const ConnectionTracer& trace, std::uint32_t posted, std::uint32_t total,
-                   Time now) {
-  trace.tell(now, trace::Receives{posted, total});
+void trace_receives(const ConnectionTracer& trace, std::uint32_t posted, std::uint32_t total,
+                    Time now) {
+  trace.emit(now, trace::Receives{posted, total});
 }
 
-void tell_posted(const ConnectionTracer& trace, std::span<const WorkRequest> work, Time now) {
+void trace_posted(const ConnectionTracer& trace, std::span<const WorkRequest> work, Time now) {
   Copy copy;
   trace::Tracer::Row row = trace.row(now);
   for (const WorkRequest& w : work) {
     const bool one_sided = w.request.operation == fabric::Operation::kRead ||
                            w.request.operation == fabric::Operation::kWrite;
-    one_sided ? tell_operation(row, w, copy) : tell_sent(row, w, copy);
+    one_sided ? trace_operation(row, w, copy) : trace_sent(row, w, copy);
   }
 }
 
-void tell_reads_ended(const ConnectionTracer& trace, const CheckedReads& message,
-                      const PulledChunks& pulled, std::uint32_t most, WorkId id, Time now) {
+void trace_reads_ended(const ConnectionTracer& trace, const CheckedReads& message,
+                       const PulledChunks& pulled, std::uint32_t most, WorkId id, Time now) {
   id.part = 0;
   std::uint32_t number = 0;
   trace::Tracer::Row row = trace.row(now);
@@ -130,7 +130,7 @@ void tell_reads_ended(const ConnectionTracer& trace, const CheckedReads& message
         event.length = std::min(left, most);
         event.id = id.encode();
         ++id.part;
-        row.tell(event, content.first(std::min<std::size_t>(event.length, trace::kOperationTail)));
+        row.emit(event, content.first(std::min<std::size_t>(event.length, trace::kOperationTail)));
         content = content.subspan(event.length);
         left -= event.length;
       }
@@ -138,7 +138,7 @@ void tell_reads_ended(const ConnectionTracer& trace, const CheckedReads& message
   }
 }
 
-void tell_failed(const ConnectionTracer& trace, const fabric::Completion& completion, Time now) {
+void trace_failed(const ConnectionTracer& trace, const fabric::Completion& completion, Time now) {
   const WorkKind kind = WorkId::decode(completion.id).kind;
   const bool is_read = kind == WorkKind::kRead || kind == WorkKind::kReplyRead;
   if (!is_read && kind != WorkKind::kWrite && kind != WorkKind::kProbe) return;
@@ -147,7 +147,7 @@ void tell_failed(const ConnectionTracer& trace, const fabric::Completion& comple
   event.side = trace::kHere;
   event.status = static_cast<std::uint8_t>(completion.status);
   event.id = completion.id;
-  trace.tell(now, event);
+  trace.emit(now, event);
 }
 
 std::uint8_t side_of_failure(Status status) {
@@ -169,32 +169,32 @@ std::uint8_t side_of_failure(Status status) {
   return trace::kPeer;
 }
 
-void tell_exposed(const ConnectionTracer& trace, const wire::Segment& segment,
-                  fabric::Access access, std::uint32_t xid, Time now) {
-  trace::Expose event;
+void trace_advertised(const ConnectionTracer& trace, const wire::Segment& segment,
+                      fabric::Access access, std::uint32_t xid, Time now) {
+  trace::Advertise event;
   event.handle = segment.handle;
   event.length = segment.length;
   event.offset = segment.offset;
   event.xid = xid;
   event.access = static_cast<std::uint8_t>(access);
-  trace.tell(now, event);
+  trace.emit(now, event);
 }
 
-void tell_withdrawn(const ConnectionTracer& trace, std::uint32_t handle, std::uint8_t side,
-                    Time now) {
-  trace.tell(now, trace::Withdraw{handle, side, {}});
+void trace_invalidated(const ConnectionTracer& trace, std::uint32_t handle, std::uint8_t side,
+                       Time now) {
+  trace.emit(now, trace::Invalidate{handle, side, {}});
 }
 
-void tell_credits(const ConnectionTracer& trace, const trace::Credits& credits, Time now) {
-  trace.tell(now, credits);
+void trace_credits(const ConnectionTracer& trace, const trace::Credits& credits, Time now) {
+  trace.emit(now, credits);
 }
 
-void tell_credit_wait(const ConnectionTracer& trace, std::uint32_t xid, bool begun, Time now) {
-  trace.tell(now, trace::CreditWait{xid, static_cast<std::uint8_t>(begun), {}});
+void trace_credit_wait(const ConnectionTracer& trace, std::uint32_t xid, bool begun, Time now) {
+  trace.emit(now, trace::CreditWait{xid, static_cast<std::uint8_t>(begun), {}});
 }
 
-void tell_call(const ConnectionTracer& trace, std::uint32_t xid, std::uint8_t side,
-               wire::Bytes stream, Time now) {
+void trace_call(const ConnectionTracer& trace, std::uint32_t xid, std::uint8_t side,
+                wire::Bytes stream, Time now) {
   trace::Call event;
   event.xid = xid;
   event.side = side;
@@ -208,10 +208,10 @@ void tell_call(const ConnectionTracer& trace, std::uint32_t xid, std::uint8_t si
     event.version = version;
     event.procedure = procedure;
   }
-  trace.tell(now, event);
+  trace.emit(now, event);
 }
 
-void tell_call_end(const ConnectionTracer& trace, const CallOutcome& outcome) {
+void trace_call_end(const ConnectionTracer& trace, const CallOutcome& outcome) {
   trace::CallEnd event;
   event.xid = outcome.xid;
   event.side = trace::kHere;
@@ -222,35 +222,35 @@ void tell_call_end(const ConnectionTracer& trace, const CallOutcome& outcome) {
   event.sent = outcome.times.sent;
   event.replied = outcome.times.replied;
   event.ended = outcome.times.ended;
-  trace.tell(event.ended, event);
+  trace.emit(event.ended, event);
 }
 
-void tell_call_end(const ConnectionTracer& trace, const Serving& serving, Time now) {
+void trace_call_end(const ConnectionTracer& trace, const ServedCall& served, Time now) {
   trace::CallEnd event;
-  event.xid = serving.call.xid;
+  event.xid = served.call.xid;
   event.side = trace::kPeer;
-  event.called = serving.received_at;
-  event.sent = serving.pulled_at;
-  event.replied = serving.replied_at;
+  event.called = served.received_at;
+  event.sent = served.pulled_at;
+  event.replied = served.replied_at;
   event.ended = now;
-  trace.tell(now, event);
+  trace.emit(now, event);
 }
 
-void tell_error(const ConnectionTracer& trace, std::uint8_t side, std::uint32_t xid,
-                std::string_view reason, Time now) {
-  trace.tell(now, trace::Error{xid, side, {}}, as_bytes(reason));
+void trace_error(const ConnectionTracer& trace, std::uint8_t side, std::uint32_t xid,
+                 std::string_view reason, Time now) {
+  trace.emit(now, trace::Error{xid, side, {}}, as_bytes(reason));
 }
 
-void tell_refused(const ConnectionTracer& trace, std::uint8_t side, std::uint32_t version,
-                  wire::RdmaErr error, std::uint32_t xid, std::string_view rule,
-                  std::string_view reason, Time now) {
+void trace_refused(const ConnectionTracer& trace, std::uint8_t side, std::uint32_t version,
+                   wire::RdmaErr error, std::uint32_t xid, std::string_view rule,
+                   std::string_view reason, Time now) {
   constexpr std::size_t kLongest = 256;
   std::array<char, kLongest> text;
   const char* const name = wire::rdma_err_name(version, static_cast<std::uint32_t>(error));
   const auto written =
       rule.empty() ? fmt::format_to_n(text.data(), kLongest, "{}: {}", name, reason)
                    : fmt::format_to_n(text.data(), kLongest, "{}: {} ({})", name, reason, rule);
-  tell_error(trace, side, xid, {text.data(), std::min(written.size, kLongest)}, now);
+  trace_error(trace, side, xid, {text.data(), std::min(written.size, kLongest)}, now);
 }
 
 }  // namespace rpcrdma::protocol

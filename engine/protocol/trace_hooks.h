@@ -3,7 +3,7 @@
 // Call goes through.
 #pragma once
 
-#include "serving.h"
+#include "served_call.h"
 #include "work_id.h"
 #include "work_queue.h"
 
@@ -22,51 +22,51 @@
 namespace rpcrdma::protocol {
 
 // A Receive is complete. `message`: what of it lies in the Receive's block.
-[[gnu::noinline]] void tell_received(const trace::ConnectionTracer& trace,
-                                     const fabric::Completion& completion, wire::Bytes message,
-                                     fabric::Time now);
-[[gnu::noinline]] void tell_receives(const trace::ConnectionTracer& trace, std::uint32_t posted,
-                                     std::uint32_t total, fabric::Time now);
+[[gnu::noinline]] void trace_received(const trace::ConnectionTracer& trace,
+                                      const fabric::Completion& completion, wire::Bytes message,
+                                      fabric::Time now);
+[[gnu::noinline]] void trace_receives(const trace::ConnectionTracer& trace, std::uint32_t posted,
+                                      std::uint32_t total, fabric::Time now);
 
 // Work was handed to the fabric: Messages, and Operations, whose ids are the requests'.
-[[gnu::noinline]] void tell_posted(const trace::ConnectionTracer& trace,
-                                   std::span<const WorkRequest> work, fabric::Time now);
+[[gnu::noinline]] void trace_posted(const trace::ConnectionTracer& trace,
+                                    std::span<const WorkRequest> work, fabric::Time now);
 // All Reads for a message are complete, each of which had `most` bytes at most. `id`: theirs, but
 // for the part.
-[[gnu::noinline]] void tell_reads_ended(const trace::ConnectionTracer& trace,
-                                        const CheckedReads& message, const PulledChunks& pulled,
-                                        std::uint32_t most, WorkId id, fabric::Time now);
+[[gnu::noinline]] void trace_reads_ended(const trace::ConnectionTracer& trace,
+                                         const CheckedReads& message, const PulledChunks& pulled,
+                                         std::uint32_t most, WorkId id, fabric::Time now);
 // A request failed, which the Error behind it explains: if it is an Operation, that has ended.
-[[gnu::noinline]] void tell_failed(const trace::ConnectionTracer& trace,
-                                   const fabric::Completion& completion, fabric::Time now);
+[[gnu::noinline]] void trace_failed(const trace::ConnectionTracer& trace,
+                                    const fabric::Completion& completion, fabric::Time now);
 // Who did what made a request fail, as far as its status says.
 [[nodiscard]] std::uint8_t side_of_failure(fabric::Status status);
 
-[[gnu::noinline]] void tell_exposed(const trace::ConnectionTracer& trace,
-                                    const wire::Segment& segment, fabric::Access access,
-                                    std::uint32_t xid, fabric::Time now);
-[[gnu::noinline]] void tell_withdrawn(const trace::ConnectionTracer& trace, std::uint32_t handle,
-                                      std::uint8_t side, fabric::Time now);
+[[gnu::noinline]] void trace_advertised(const trace::ConnectionTracer& trace,
+                                        const wire::Segment& segment, fabric::Access access,
+                                        std::uint32_t xid, fabric::Time now);
+[[gnu::noinline]] void trace_invalidated(const trace::ConnectionTracer& trace, std::uint32_t handle,
+                                         std::uint8_t side, fabric::Time now);
 
-[[gnu::noinline]] void tell_credits(const trace::ConnectionTracer& trace,
-                                    const trace::Credits& credits, fabric::Time now);
-[[gnu::noinline]] void tell_credit_wait(const trace::ConnectionTracer& trace, std::uint32_t xid,
-                                        bool begun, fabric::Time now);
+[[gnu::noinline]] void trace_credits(const trace::ConnectionTracer& trace,
+                                     const trace::Credits& credits, fabric::Time now);
+[[gnu::noinline]] void trace_credit_wait(const trace::ConnectionTracer& trace, std::uint32_t xid,
+                                         bool begun, fabric::Time now);
 
 // `stream`: the RPC message, or its front.
-[[gnu::noinline]] void tell_call(const trace::ConnectionTracer& trace, std::uint32_t xid,
-                                 std::uint8_t side, wire::Bytes stream, fabric::Time now);
-[[gnu::noinline]] void tell_call_end(const trace::ConnectionTracer& trace,
-                                     const CallOutcome& outcome);
-[[gnu::noinline]] void tell_call_end(const trace::ConnectionTracer& trace, const Serving& serving,
-                                     fabric::Time now);
+[[gnu::noinline]] void trace_call(const trace::ConnectionTracer& trace, std::uint32_t xid,
+                                  std::uint8_t side, wire::Bytes stream, fabric::Time now);
+[[gnu::noinline]] void trace_call_end(const trace::ConnectionTracer& trace,
+                                      const CallOutcome& outcome);
+[[gnu::noinline]] void trace_call_end(const trace::ConnectionTracer& trace,
+                                      const ServedCall& served, fabric::Time now);
 
-[[gnu::noinline]] void tell_error(const trace::ConnectionTracer& trace, std::uint8_t side,
-                                  std::uint32_t xid, std::string_view reason, fabric::Time now);
+[[gnu::noinline]] void trace_error(const trace::ConnectionTracer& trace, std::uint8_t side,
+                                   std::uint32_t xid, std::string_view reason, fabric::Time now);
 // A Call is answered with an RDMA_ERROR of `version`. `rule`: its ID, or empty.
-[[gnu::noinline]] void tell_refused(const trace::ConnectionTracer& trace, std::uint8_t side,
-                                    std::uint32_t version, wire::RdmaErr error, std::uint32_t xid,
-                                    std::string_view rule, std::string_view reason,
-                                    fabric::Time now);
+[[gnu::noinline]] void trace_refused(const trace::ConnectionTracer& trace, std::uint8_t side,
+                                     std::uint32_t version, wire::RdmaErr error, std::uint32_t xid,
+                                     std::string_view rule, std::string_view reason,
+                                     fabric::Time now);
 
 }  // namespace rpcrdma::protocol

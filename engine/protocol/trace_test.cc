@@ -1,5 +1,5 @@
 // What a channel and its roles tell of each kind of Call, event by event.
-#include "../trace/told_for_tests.h"
+#include "../trace/emitted_for_tests.h"
 #include "channel_for_tests.h"
 
 #include <rpcrdma/protocol/requester.h>
@@ -34,13 +34,13 @@ class TraceTest : public testing::ChannelTest, public RequesterOwner, public Res
   // With 4 credits, on either side.
   void be_requester(std::uint32_t connection = kConnection) {
     if (!requester) requester.emplace(*this, RequesterOptions{.credits = 4});
-    start(&*requester, nullptr, {.tracer = &told.tracer, .connection = connection});
+    start(&*requester, nullptr, {.tracer = &emitted.tracer, .connection = connection});
   }
   void be_responder(std::uint32_t max_transfer = 1U << 30) {
     responder.emplace(*this, ResponderOptions{.credits = 4});
     start(nullptr, &*responder,
-          {.max_transfer = max_transfer, .tracer = &told.tracer, .connection = kConnection});
-    (void)told.take();
+          {.max_transfer = max_transfer, .tracer = &emitted.tracer, .connection = kConnection});
+    (void)emitted.take();
   }
   void on_outcome(const CallOutcome&) override { ++outcomes; }
   void on_call(const IncomingCall& c) override { ids.push_back(c.id); }
@@ -91,10 +91,10 @@ class TraceTest : public testing::ChannelTest, public RequesterOwner, public Res
     arrive(open_call(1).encode(call_stream(1)));
     reply({{reply_head, nullptr, false}});
     complete_posted();
-    (void)told.take();
+    (void)emitted.take();
   }
 
-  trace::testing::Told told{kConnection};
+  trace::testing::Emitted emitted{kConnection};
   std::optional<Requester> requester;
   std::optional<Responder> responder;
   int outcomes = 0;
@@ -109,31 +109,31 @@ class TraceTest : public testing::ChannelTest, public RequesterOwner, public Res
 
 TEST_F(TraceTest, RequesterInlineCall) {
   be_requester();
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("receives +6 = 6",
                           "credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0"));
   now = 2000;
   ASSERT_EQ(call(), 1U);
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("call 0 xid 1: 100003.3.7",
                           "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 0",
                           "message 0, 52 bytes"));
-  EXPECT_EQ(told.tails[2], sent());
+  EXPECT_EQ(emitted.tails[2], sent());
   now = 3000;
   arrive(reply_to(1));
   EXPECT_THAT(
-      told.take(),
+      emitted.take(),
       ElementsAre("message 1, 44 bytes",
                   "call end 0 xid 1: status 0, attempts 1, 2000 2000 3000 3000", "receives +1 = 6",
                   "credits 0: asked 4, granted 2, used 0 of at most 0, waiting 0"));
-  EXPECT_EQ(told.tails[0], reply_to(1));
+  EXPECT_EQ(emitted.tails[0], reply_to(1));
   complete_posted();
-  EXPECT_THAT(told.take(), IsEmpty());
+  EXPECT_THAT(emitted.take(), IsEmpty());
 }
 
 TEST_F(TraceTest, RequesterReadChunk) {
   be_requester();
-  (void)told.take();
+  (void)emitted.take();
   const std::array<Piece, 2> message{Piece{small, nullptr, false},
                                      Piece{{memory_bytes.data(), 1001}, &memory, true}};
   CallSpec spec;
@@ -141,19 +141,19 @@ TEST_F(TraceTest, RequesterReadChunk) {
   spec.max_reply = 100;
   ASSERT_EQ(call(spec), 1U);
   EXPECT_THAT(
-      told.take(),
+      emitted.take(),
       ElementsAre("call 0 xid 1: 100003.3.7", "expose 1 at 100000000, 1001 bytes, access 1, xid 1",
                   "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 0",
                   "message 0, 76 bytes"));
   now = 3000;
   arrive(reply_to(1));
   // It ends when its memory is fenced.
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("message 1, 44 bytes", "receives +1 = 6",
                           "credits 0: asked 4, granted 2, used 0 of at most 0, waiting 0"));
   now = 4000;
   complete_withdrawals();
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("withdraw 1 by 0",
                           "call end 0 xid 1: status 0, attempts 1, 1000 1000 3000 4000"));
 }
@@ -161,7 +161,7 @@ TEST_F(TraceTest, RequesterReadChunk) {
 // Three handles, of which the peer invalidates one.
 TEST_F(TraceTest, RequesterWriteChunksAndReplyChunk) {
   be_requester();
-  (void)told.take();
+  (void)emitted.take();
   const std::array<Piece, 1> message{Piece{small, nullptr, false}};
   const std::array<ResultSpace, 2> results{ResultSpace{&memory_bytes[2000], 1500, &memory},
                                            ResultSpace{&memory_bytes[4000], 100, &memory}};
@@ -171,7 +171,7 @@ TEST_F(TraceTest, RequesterWriteChunksAndReplyChunk) {
   spec.max_reply = 2000;
   ASSERT_EQ(call(spec), 1U);
   EXPECT_THAT(
-      told.take(),
+      emitted.take(),
       ElementsAre("call 0 xid 1: 100003.3.7", "expose 1 at 100000000, 1500 bytes, access 2, xid 1",
                   "expose 2 at 200000000, 100 bytes, access 2, xid 1",
                   "expose 3 at 300000000, 2000 bytes, access 2, xid 1",
@@ -186,19 +186,19 @@ TEST_F(TraceTest, RequesterWriteChunksAndReplyChunk) {
   now = 3000;
   arrive(back.encode(words({1, 1, 0, 0})), 2);
   EXPECT_THAT(
-      told.take(),
+      emitted.take(),
       ElementsAre("message 1, 92 bytes, invalidates 2", "withdraw 2 by 1", "receives +1 = 6",
                   "credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0"));
   now = 4000;
   complete_withdrawals();
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("withdraw 1 by 0", "withdraw 3 by 0",
                           "call end 0 xid 1: status 0, attempts 1, 1000 1000 3000 4000"));
 }
 
 TEST_F(TraceTest, RequesterLongCall) {
   be_requester();
-  (void)told.take();
+  (void)emitted.take();
   Buffer args = small;
   args.resize(3000);
   const std::array<Piece, 1> message{Piece{args, nullptr, false}};
@@ -207,7 +207,7 @@ TEST_F(TraceTest, RequesterLongCall) {
   spec.max_reply = 100;
   ASSERT_EQ(call(spec), 1U);
   EXPECT_THAT(
-      told.take(),
+      emitted.take(),
       ElementsAre("call 0 xid 1: 100003.3.7", "expose 1 at 100000000, 3000 bytes, access 1, xid 1",
                   "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 0",
                   "message 0, 52 bytes"));
@@ -222,14 +222,14 @@ TEST_F(TraceTest, OfALongMessageTheFirstBytes) {
   spec.message = message;
   spec.max_reply = 100;
   ASSERT_EQ(call(spec), 1U);
-  EXPECT_THAT(told.take("message"), ElementsAre("message 0, 828 bytes"));
+  EXPECT_THAT(emitted.take("message"), ElementsAre("message 0, 828 bytes"));
   const Buffer all = sent();
-  EXPECT_EQ(told.tails[0], Buffer(all.begin(), all.begin() + trace::kMessageTail));
+  EXPECT_EQ(emitted.tails[0], Buffer(all.begin(), all.begin() + trace::kMessageTail));
   Buffer long_reply = reply_to(1);
   long_reply.resize(1000, 0xa5);
   arrive(long_reply);
-  EXPECT_THAT(told.take("message"), ElementsAre("message 1, 1000 bytes"));
-  EXPECT_EQ(told.tails[0], Buffer(long_reply.begin(), long_reply.begin() + trace::kMessageTail));
+  EXPECT_THAT(emitted.take("message"), ElementsAre("message 1, 1000 bytes"));
+  EXPECT_EQ(emitted.tails[0], Buffer(long_reply.begin(), long_reply.begin() + trace::kMessageTail));
 }
 
 TEST_F(TraceTest, OfALongHeaderAllAndTheFirstBytesBehindIt) {
@@ -241,8 +241,8 @@ TEST_F(TraceTest, OfALongHeaderAllAndTheFirstBytesBehindIt) {
   Buffer message = header;
   message.resize(1000, 0x77);
   arrive(message);
-  EXPECT_THAT(told.take("message 1"), ElementsAre("message 1, 1000 bytes"));
-  EXPECT_EQ(told.tails[0],
+  EXPECT_THAT(emitted.take("message 1"), ElementsAre("message 1, 1000 bytes"));
+  EXPECT_EQ(emitted.tails[0],
             Buffer(message.begin(), message.begin() + static_cast<std::ptrdiff_t>(
                                                           header.size() + trace::kBehindHeader)));
 }
@@ -254,24 +254,24 @@ TEST_F(TraceTest, OfALongMalformedMessageAsMuchAsOfALongHeader) {
   message.resize(message.size() - 12);
   message.resize(900, 0xff);
   arrive(message);
-  EXPECT_THAT(told.take("message 1"), ElementsAre("message 1, 900 bytes"));
-  EXPECT_EQ(told.tails[0], message);
+  EXPECT_THAT(emitted.take("message 1"), ElementsAre("message 1, 900 bytes"));
+  EXPECT_EQ(emitted.tails[0], message);
 }
 
 TEST_F(TraceTest, CallsWaitForACredit) {
   be_requester();
-  (void)told.take();
+  (void)emitted.take();
   call();
-  (void)told.take();
+  (void)emitted.take();
   call();
   call();
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("call 0 xid 2: 100003.3.7", "credit wait begins 2",
                           "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 1",
                           "call 0 xid 3: 100003.3.7", "credit wait begins 3",
                           "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 2"));
   arrive(reply_to(1, 1));
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("message 1, 44 bytes",
                           "call end 0 xid 1: status 0, attempts 1, 1000 1000 1000 1000",
                           "receives +1 = 6", "credit wait ends 2",
@@ -281,7 +281,7 @@ TEST_F(TraceTest, CallsWaitForACredit) {
   now = 5000;
   requester->close(now);
   EXPECT_THAT(
-      told.take(),
+      emitted.take(),
       ElementsAre("credit wait ends 3", "call end 0 xid 3: status 6, attempts 0, 1000 0 0 5000",
                   "call end 0 xid 2: status 6, attempts 1, 1000 1000 0 5000",
                   "credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0"));
@@ -291,17 +291,17 @@ TEST_F(TraceTest, CallsComeToAnotherConnection) {
   be_requester();
   call();
   call();
-  (void)told.take();
+  (void)emitted.take();
   now = 2000;
   channel->disconnected(now);
-  EXPECT_THAT(told.take(), IsEmpty());
+  EXPECT_THAT(emitted.take(), IsEmpty());
   // Of this nothing is told before there is a connection again.
   channel.reset();
   call();
-  EXPECT_THAT(told.take(), IsEmpty());
+  EXPECT_THAT(emitted.take(), IsEmpty());
   now = 3000;
   be_requester(10);
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("[10] receives +6 = 6", "[10] call 0 xid 1: 100003.3.7",
                           "[10] call 0 xid 2: 100003.3.7", "[10] credit wait begins 2",
                           "[10] call 0 xid 3: 100003.3.7", "[10] credit wait begins 3",
@@ -310,12 +310,12 @@ TEST_F(TraceTest, CallsComeToAnotherConnection) {
                           "[10] message 0, 52 bytes"));
   now = 4000;
   arrive(reply_to(1));
-  EXPECT_THAT(told.take("[10] call end"),
+  EXPECT_THAT(emitted.take("[10] call end"),
               ElementsAre("[10] call end 0 xid 1: status 0, attempts 2, 1000 3000 4000 4000"));
   // Those that end without a connection are of none.
   channel->disconnected(now);
   requester->close(5000);
-  EXPECT_THAT(told.take("[0] "),
+  EXPECT_THAT(emitted.take("[0] "),
               ElementsAre("[0] call end 0 xid 2: status 6, attempts 1, 1000 4000 0 5000",
                           "[0] call end 0 xid 3: status 6, attempts 1, 2000 4000 0 5000"));
 }
@@ -330,35 +330,35 @@ TEST_F(TraceTest, ACallEndsWithItsConnection) {
   spec.max_reply = 100;
   call(spec);
   arrive(reply_to(1));
-  (void)told.take();
+  (void)emitted.take();
   now = 2000;
   channel->disconnected(now);
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("call end 0 xid 1: status 0, attempts 1, 1000 1000 1000 2000"));
 }
 
 TEST_F(TraceTest, RepliesThatCannotBeTrue) {
   be_requester();
   call();
-  (void)told.take();
+  (void)emitted.take();
   arrive(reply_to(77));
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("message 1, 44 bytes",
                           "error by 1, xid 77: a Reply that no Call waits for", "receives +1 = 6"));
   arrive(words({1, 1}));
-  EXPECT_THAT(told.take("error"), ::testing::SizeIs(1));
+  EXPECT_THAT(emitted.take("error"), ::testing::SizeIs(1));
   arrive(open_call(1).encode(call_stream(1)));
-  EXPECT_THAT(told.take("error"),
+  EXPECT_THAT(emitted.take("error"),
               ElementsAre("error by 1, xid 1: a Call, and nobody here serves any"));
   arrive(reply_to(1, 0));
-  EXPECT_THAT(told.take("error"), ElementsAre("error by 1, xid 1: a grant of zero credits"));
+  EXPECT_THAT(emitted.take("error"), ElementsAre("error by 1, xid 1: a grant of zero credits"));
   call();
   OpenHeader back = open(reply_to(2));
   back.reads = {{4, {1, 2, 3}}};
-  (void)told.take();
+  (void)emitted.take();
   arrive(back.encode(words({2, 1, 0, 0})));
   EXPECT_THAT(
-      told.take(),
+      emitted.take(),
       ElementsAre("message 1, 68 bytes", "error by 1, xid 2: a Reply has a Read list",
                   "call end 0 xid 2: status 4, attempts 1, 1000 1000 1000 1000", "receives +1 = 6",
                   "credits 0: asked 4, granted 0, used 0 of at most 0, waiting 0, limit 1"));
@@ -367,11 +367,11 @@ TEST_F(TraceTest, RepliesThatCannotBeTrue) {
 TEST_F(TraceTest, RequesterIsRefused) {
   be_requester();
   call();
-  (void)told.take();
+  (void)emitted.take();
   arrive(error_to(1, wire::RdmaErr::kChunk));
   // The RDMA_ERROR is a message.
   EXPECT_THAT(
-      told.take(),
+      emitted.take(),
       ElementsAre("message 1, 20 bytes",
                   "call end 0 xid 1: status 3, attempts 1, 1000 1000 1000 1000", "receives +1 = 6",
                   "credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0"));
@@ -379,7 +379,7 @@ TEST_F(TraceTest, RequesterIsRefused) {
 
 TEST_F(TraceTest, ACallThatDoesNotFit) {
   be_requester();
-  (void)told.take();
+  (void)emitted.take();
   const std::array<Piece, 1> message{Piece{small, nullptr, false}};
   const std::array<ResultSpace, 1> results{ResultSpace{&memory_bytes[0], 1500, &memory}};
   CallSpec spec;
@@ -388,63 +388,64 @@ TEST_F(TraceTest, ACallThatDoesNotFit) {
   fabric.refuse_expose = fabric::Errc::kBadArgument;
   fabric.expose_room = 0;
   call(spec);
-  EXPECT_THAT(told.take(), ElementsAre("call 0 xid 1: 100003.3.7", "error by 0, xid 1: refused",
-                                       "call end 0 xid 1: status 5, attempts 0, 1000 0 0 1000"));
+  EXPECT_THAT(emitted.take(), ElementsAre("call 0 xid 1: 100003.3.7", "error by 0, xid 1: refused",
+                                          "call end 0 xid 1: status 5, attempts 0, 1000 0 0 1000"));
 }
 
 TEST_F(TraceTest, ACallThatTimesOutEndsTheConnection) {
   be_requester();
   call(500);
-  (void)told.take();
+  (void)emitted.take();
   now = 1500;
   channel->expire(now);
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("error by 1, xid 1: a Call timed out",
                           "credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0"));
   now = 1600;
   channel->disconnected(now);
-  EXPECT_THAT(told.take(), ElementsAre("call end 0 xid 1: status 1, attempts 1, 1000 1000 0 1600"));
+  EXPECT_THAT(emitted.take(),
+              ElementsAre("call end 0 xid 1: status 1, attempts 1, 1000 1000 0 1600"));
 }
 
 // A requester's user asks it directly, not by its channel.
-TEST_F(TraceTest, ATimeoutIsToldWithTheTimeAtWhichItIsFound) {
+TEST_F(TraceTest, ATimeoutIsEmittedWithTheTimeAtWhichItIsFound) {
   be_requester();
   call(500);
-  (void)told.take();
+  (void)emitted.take();
   now = 1500;
   requester->expire(now);
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("error by 1, xid 1: a Call timed out",
                           "credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0"));
-  EXPECT_THAT(told.times, ElementsAre(1500, 1500));
+  EXPECT_THAT(emitted.times, ElementsAre(1500, 1500));
 }
 
-TEST_F(TraceTest, AnEndIsToldWithItsTime) {
+TEST_F(TraceTest, AnEndIsEmittedWithItsTime) {
   be_responder();
   arrive(open_call(1).encode(call_stream(1)));
-  (void)told.take();
+  (void)emitted.take();
   now = 2500;
   channel->close(now);
-  EXPECT_THAT(told.take("call end"),
+  EXPECT_THAT(emitted.take("call end"),
               ElementsAre("call end 1 xid 1: status 0, attempts 0, 1000 1000 0 2500"));
 }
 
-TEST_F(TraceTest, AProbeIsToldWithItsTime) {
+TEST_F(TraceTest, AProbeIsEmittedWithItsTime) {
   be_requester();
-  (void)told.take();
+  (void)emitted.take();
   now = 2500;
   channel->probe(now);
-  (void)told.take();
-  EXPECT_THAT(told.times, ElementsAre(2500));
+  (void)emitted.take();
+  EXPECT_THAT(emitted.times, ElementsAre(2500));
 }
 
 TEST_F(TraceTest, AForeignHandleIsInvalidated) {
   be_requester();
   call();
-  (void)told.take();
+  (void)emitted.take();
   arrive(reply_to(1), 44);
   EXPECT_THAT(
-      told.take(),
+      emitted.take(),
       ElementsAre("message 1, 44 bytes, invalidates 44",
                   "error by 1, xid 1: a Reply invalidated a handle that is not its Call's"));
 }
@@ -452,21 +453,21 @@ TEST_F(TraceTest, AForeignHandleIsInvalidated) {
 TEST_F(TraceTest, WorkThatFails) {
   be_requester();
   call();
-  (void)told.take();
+  (void)emitted.take();
   complete(fabric.posted[0].id, Operation::kSend, Status::kRnrRetriesExceeded);
-  EXPECT_THAT(told.take(), ElementsAre("error by 1, xid 0: Send failed: RNR retries exceeded"));
+  EXPECT_THAT(emitted.take(), ElementsAre("error by 1, xid 0: Send failed: RNR retries exceeded"));
   // What follows from it is not told.
   complete(fabric.posted[0].id, Operation::kSend, Status::kFlushed);
-  EXPECT_THAT(told.take(), IsEmpty());
+  EXPECT_THAT(emitted.take(), IsEmpty());
 }
 
 TEST_F(TraceTest, AProbeIsAWriteOfNothing) {
   be_requester();
-  (void)told.take();
+  (void)emitted.take();
   channel->probe(now);
-  EXPECT_THAT(told.take(), ElementsAre("write 0 #1: 0 at 0, 0 bytes, xid 0"));
+  EXPECT_THAT(emitted.take(), ElementsAre("write 0 #1: 0 at 0, 0 bytes, xid 0"));
   complete(fabric.posted[0].id, Operation::kWrite, Status::kRetriesExceeded);
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("write end 0 #1: status 9, 0 bytes",
                           "error by 1, xid 0: the peer does not answer: retries exceeded"));
 }
@@ -476,24 +477,24 @@ TEST_F(TraceTest, AProbeIsAWriteOfNothing) {
 TEST_F(TraceTest, ResponderInlineCall) {
   be_responder();
   arrive(open_call(5).encode(call_stream(5)));
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("message 1, 52 bytes", "call 1 xid 5: 300.4.5", "receives +1 = 6",
                           "credits 1: asked 6, granted 1, used 1 of at most 1, waiting 0"));
-  EXPECT_EQ(told.tails[0], open_call(5).encode(call_stream(5)));
+  EXPECT_EQ(emitted.tails[0], open_call(5).encode(call_stream(5)));
   now = 2000;
   reply({{reply_head, nullptr, false}});
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("credits 1: asked 6, granted 4, used 0 of at most 1, waiting 0",
                           "message 0, 44 bytes"));
-  EXPECT_EQ(told.tails[1], sent());
+  EXPECT_EQ(emitted.tails[1], sent());
   now = 3000;
   complete_posted();
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("call end 1 xid 5: status 0, attempts 0, 1000 1000 2000 3000"));
 }
 
 // A program that answers at once: of how many Calls came together only this tells.
-TEST_F(TraceTest, CreditsAreToldOnceForAllThatCameAtATime) {
+TEST_F(TraceTest, CreditsAreEmittedOnceForAllThatCameAtATime) {
   be_responder();
   greet();
   arrive_unflushed(open_call(5).encode(call_stream(5)));
@@ -502,10 +503,10 @@ TEST_F(TraceTest, CreditsAreToldOnceForAllThatCameAtATime) {
     (void)responder->reply(id, {{Piece{reply_head, nullptr, false}}}, now);
   }
   channel->flush(now);
-  EXPECT_THAT(told.take("credits"),
+  EXPECT_THAT(emitted.take("credits"),
               ElementsAre("credits 1: asked 6, granted 4, used 0 of at most 2, waiting 0"));
   channel->flush(now);
-  EXPECT_THAT(told.take("credits"), IsEmpty());
+  EXPECT_THAT(emitted.take("credits"), IsEmpty());
 }
 
 // Two chunks, the first of two segments.
@@ -515,7 +516,7 @@ TEST_F(TraceTest, ResponderReadChunks) {
   h.reads = {{12, {1, 300, 0x1000}}, {12, {2, 51, 0x2000}}, {364, {3, 7, 0x3000}}};
   arrive(h.encode(call_stream(5)));
   EXPECT_THAT(
-      told.take(),
+      emitted.take(),
       ElementsAre("message 1, 124 bytes", "receives +1 = 6",
                   "credits 1: asked 6, granted 1, used 1 of at most 1, waiting 0",
                   "read 0 #1: 1 at 1000, 300 bytes, xid 5", "read 0 #2: 2 at 2000, 51 bytes, xid 5",
@@ -526,16 +527,16 @@ TEST_F(TraceTest, ResponderReadChunks) {
   }
   now = 2000;
   complete_posted();
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("read end 0 #1: status 0, 300 bytes", "read end 0 #2: status 0, 51 bytes",
                           "read end 0 #3: status 0, 7 bytes", "call 1 xid 5: 300.4.5"));
-  EXPECT_THAT(told.tails,
+  EXPECT_THAT(emitted.tails,
               ElementsAre(Buffer(trace::kOperationTail, 1), Buffer(51, 2), Buffer(7, 3), Buffer()));
   now = 3000;
   reply({{reply_head, nullptr, false}});
   now = 4000;
   complete_posted();
-  EXPECT_THAT(told.take("call end"),
+  EXPECT_THAT(emitted.take("call end"),
               ElementsAre("call end 1 xid 5: status 0, attempts 0, 1000 2000 3000 4000"));
 }
 
@@ -544,17 +545,17 @@ TEST_F(TraceTest, ResponderReadChunkInParts) {
   OpenHeader h = open_call(5);
   h.reads = {{12, {1, 300, 0x1000}}};
   arrive(h.encode(call_stream(5)));
-  EXPECT_THAT(told.take("read"), ElementsAre("read 0 #1: 1 at 1000, 200 bytes, xid 5",
-                                             "read 0 #2: 1 at 10c8, 100 bytes, xid 5"));
+  EXPECT_THAT(emitted.take("read"), ElementsAre("read 0 #1: 1 at 1000, 200 bytes, xid 5",
+                                                "read 0 #2: 1 at 10c8, 100 bytes, xid 5"));
   for (std::uint8_t i = 0; i < 2; ++i) {
     const fabric::Slice& s = fabric.posted[i].local[0];
     std::memset(s.data, i + 1, s.length);
   }
   complete_posted();
-  EXPECT_THAT(told.take("read end"), ElementsAre("read end 0 #1: status 0, 200 bytes",
-                                                 "read end 0 #2: status 0, 100 bytes"));
-  EXPECT_THAT(told.tails[0], ::testing::Each(1));
-  EXPECT_THAT(told.tails[1], ::testing::Each(2));
+  EXPECT_THAT(emitted.take("read end"), ElementsAre("read end 0 #1: status 0, 200 bytes",
+                                                    "read end 0 #2: status 0, 100 bytes"));
+  EXPECT_THAT(emitted.tails[0], ::testing::Each(1));
+  EXPECT_THAT(emitted.tails[1], ::testing::Each(2));
 }
 
 TEST_F(TraceTest, ResponderLongCallWithAnItem) {
@@ -564,14 +565,14 @@ TEST_F(TraceTest, ResponderLongCallWithAnItem) {
   const Buffer stream = call_stream(5);
   h.reads = {{0, {1, 24, 0x1000}}, {24, {2, 6, 0x2000}}};
   arrive(h.encode());
-  (void)told.take();
+  (void)emitted.take();
   std::copy(stream.begin(), stream.end(), fabric.posted[0].local[0].data);
   std::memset(fabric.posted[1].local[0].data, 8, 6);
   complete_posted();
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("read end 0 #1: status 0, 24 bytes", "read end 0 #2: status 0, 6 bytes",
                           "call 1 xid 5: 300.4.5"));
-  EXPECT_THAT(told.tails, ElementsAre(stream, Buffer(6, 8), Buffer()));
+  EXPECT_THAT(emitted.tails, ElementsAre(stream, Buffer(6, 8), Buffer()));
 }
 
 TEST_F(TraceTest, ResponderWriteChunk) {
@@ -579,17 +580,17 @@ TEST_F(TraceTest, ResponderWriteChunk) {
   OpenHeader h = open_call(5);
   h.writes = {{{1, 300, 0x1000}, {2, 300, 0x2000}}};
   arrive(h.encode(call_stream(5)));
-  (void)told.take();
+  (void)emitted.take();
   reply({{reply_head, nullptr, false}, {{&memory_bytes[50], 400}, &memory, true}});
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("credits 1: asked 6, granted 4, used 0 of at most 1, waiting 0",
                           "write 0 #1: 1 at 1000, 300 bytes, xid 5",
                           "write 0 #2: 2 at 2000, 100 bytes, xid 5", "message 0, 84 bytes"));
-  EXPECT_EQ(told.tails[1], Buffer(&memory_bytes[50], &memory_bytes[50 + trace::kOperationTail]));
-  EXPECT_EQ(told.tails[2], Buffer(&memory_bytes[350], &memory_bytes[450]));
+  EXPECT_EQ(emitted.tails[1], Buffer(&memory_bytes[50], &memory_bytes[50 + trace::kOperationTail]));
+  EXPECT_EQ(emitted.tails[2], Buffer(&memory_bytes[350], &memory_bytes[450]));
   // Of Writes that succeed no end is told.
   complete_posted();
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("call end 1 xid 5: status 0, attempts 0, 1000 1000 1000 1000"));
 }
 
@@ -599,18 +600,18 @@ TEST_F(TraceTest, ResponderReplyChunk) {
   OpenHeader h = open_call(5);
   h.reply = {{7, 5000, 0x1000}};
   arrive(h.encode(call_stream(5)));
-  (void)told.take();
+  (void)emitted.take();
   reply({{reply_head, nullptr, false},
          {{&memory_bytes[0], 100}, &memory, false},
          {{&memory_bytes[500], 1000}, &memory, false}});
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("credits 1: asked 6, granted 4, used 0 of at most 1, waiting 0",
                           "write 0 #1: 7 at 1000, 1116 bytes, xid 5", "message 0, 48 bytes"));
   Buffer front = words({5, 1, 5, 6});
   front.insert(front.end(), &memory_bytes[0], &memory_bytes[100]);
   front.insert(front.end(), &memory_bytes[500], &memory_bytes[500 + 140]);
   ASSERT_EQ(front.size(), trace::kOperationTail);
-  EXPECT_EQ(told.tails[1], front);
+  EXPECT_EQ(emitted.tails[1], front);
 }
 
 TEST_F(TraceTest, ResponderRefusesAHeader) {
@@ -618,18 +619,18 @@ TEST_F(TraceTest, ResponderRefusesAHeader) {
   OpenHeader h = open_call(5);
   h.reads = {{13, {1, 100, 1000}}};
   arrive(h.encode(call_stream(5)));
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("message 1, 76 bytes",
                           "error by 1, xid 5: ERR_CHUNK: a Position is not a multiple of 4 (RD-02)",
                           "receives +1 = 6",
                           "credits 1: asked 0, granted 4, used 0 of at most 1, waiting 0",
                           "message 0, 20 bytes"));
   complete_posted();
-  EXPECT_THAT(told.take(), IsEmpty());
+  EXPECT_THAT(emitted.take(), IsEmpty());
   Buffer other = open_call(6).encode(call_stream(6));
   other[7] = 9;
   arrive(other);
-  EXPECT_THAT(told.take("error"),
+  EXPECT_THAT(emitted.take("error"),
               ElementsAre("error by 1, xid 6: ERR_VERS: rdma_vers is not spoken here (HDR-03)"));
 }
 
@@ -639,11 +640,11 @@ TEST_F(TraceTest, ResponderRefusesAStream) {
   h.header.proc = wire::Proc::kNomsg;
   h.reads = {{0, {1, 24, 0x1000}}};
   arrive(h.encode());
-  (void)told.take();
+  (void)emitted.take();
   const Buffer stream = call_stream(6);
   std::copy(stream.begin(), stream.end(), fabric.posted[0].local[0].data);
   complete_posted();
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("read end 0 #1: status 0, 24 bytes",
                           "error by 1, xid 5: ERR_CHUNK: the RPC message has another XID (HDR-02)",
                           "credits 1: asked 6, granted 4, used 0 of at most 1, waiting 0",
@@ -653,9 +654,9 @@ TEST_F(TraceTest, ResponderRefusesAStream) {
 TEST_F(TraceTest, ResponderCannotReply) {
   be_responder();
   arrive(open_call(5).encode(call_stream(5)));
-  (void)told.take();
+  (void)emitted.take();
   reply({{reply_head, nullptr, false}, {{&memory_bytes[0], 2000}, nullptr, false}});
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("error by 1, xid 5: ERR_CHUNK: the Reply does not fit "
                           "inline, and has no Reply chunk",
                           "credits 1: asked 6, granted 4, used 0 of at most 1, waiting 0",
@@ -663,14 +664,14 @@ TEST_F(TraceTest, ResponderCannotReply) {
   now = 2000;
   complete_posted();
   // It was the program's, so it has an end.
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("call end 1 xid 5: status 0, attempts 0, 1000 1000 1000 2000"));
 }
 
 TEST_F(TraceTest, ResponderIgnores) {
   be_responder();
   arrive(error_to(5, wire::RdmaErr::kChunk));
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("message 1, 20 bytes",
                           "error by 1, xid 5: an RDMA_ERROR, for nothing that was asked",
                           "receives +1 = 6"));
@@ -682,7 +683,7 @@ TEST_F(TraceTest, AGrantIsReportedAsItWasGivenBesideTheLimit) {
   ASSERT_EQ(call(), 1U);
   arrive(reply_to(1, 32));
   EXPECT_THAT(
-      told.take("credits"),
+      emitted.take("credits"),
       ElementsAre("credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0",
                   "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 0",
                   "credits 0: asked 4, granted 32, used 0 of at most 0, waiting 0, limit 4"));
@@ -691,10 +692,10 @@ TEST_F(TraceTest, AGrantIsReportedAsItWasGivenBesideTheLimit) {
 TEST_F(TraceTest, MoreCallsThanCredits) {
   be_responder();
   arrive(open_call(5).encode(call_stream(5)));
-  (void)told.take();
+  (void)emitted.take();
   arrive(open_call(6).encode(call_stream(6)));
   EXPECT_THAT(
-      told.take(),
+      emitted.take(),
       ElementsAre("message 1, 52 bytes",
                   "error by 1, xid 6: the peer sent more Calls than it was granted credits"));
 }
@@ -704,11 +705,11 @@ TEST_F(TraceTest, OperationsThatFail) {
   OpenHeader h = open_call(5);
   h.reads = {{12, {1, 300, 0x1000}}, {12, {2, 51, 0x2000}}};
   arrive(h.encode(call_stream(5)));
-  (void)told.take();
+  (void)emitted.take();
   ASSERT_NE(fabric.posted[0].id, fabric.posted[1].id);
   complete(fabric.posted[1].id, Operation::kRead, Status::kRemoteAccess);
-  EXPECT_THAT(told.take(), ElementsAre("read end 0 #2: status 6, 0 bytes",
-                                       "error by 1, xid 0: Read failed: remote access"));
+  EXPECT_THAT(emitted.take(), ElementsAre("read end 0 #2: status 6, 0 bytes",
+                                          "error by 1, xid 0: Read failed: remote access"));
 }
 
 TEST_F(TraceTest, AWriteThatFails) {
@@ -717,10 +718,10 @@ TEST_F(TraceTest, AWriteThatFails) {
   h.writes = {{{1, 300, 0x1000}, {2, 300, 0x2000}}};
   arrive(h.encode(call_stream(5)));
   reply({{reply_head, nullptr, false}, {{&memory_bytes[50], 400}, &memory, true}});
-  (void)told.take();
+  (void)emitted.take();
   complete(fabric.posted[1].id, Operation::kWrite, Status::kRemoteAccess);
-  EXPECT_THAT(told.take(), ElementsAre("write end 0 #2: status 6, 0 bytes",
-                                       "error by 1, xid 0: Write failed: remote access"));
+  EXPECT_THAT(emitted.take(), ElementsAre("write end 0 #2: status 6, 0 bytes",
+                                          "error by 1, xid 0: Write failed: remote access"));
 }
 
 TEST_F(TraceTest, CallsEndWithTheirConnection) {
@@ -733,19 +734,19 @@ TEST_F(TraceTest, CallsEndWithTheirConnection) {
   OpenHeader h = open_call(7);
   h.reads = {{12, {1, 300, 0x1000}}};
   arrive(h.encode(call_stream(7)));
-  (void)told.take();
+  (void)emitted.take();
   now = 3000;
   channel->disconnected(now);
   // One that was not handed to the program has not begun.
-  EXPECT_THAT(told.take(),
+  EXPECT_THAT(emitted.take(),
               ElementsAre("call end 1 xid 5: status 0, attempts 0, 1000 1000 0 3000",
                           "call end 1 xid 6: status 0, attempts 0, 1000 1000 2000 3000"));
 }
 
 // ----- nobody listens
 
-TEST_F(TraceTest, WithoutAListenerNothingIsTold) {
-  told.tracer.listen(false);
+TEST_F(TraceTest, WithoutAListenerNothingIsEmitted) {
+  emitted.tracer.listen(false);
   be_requester();
   call();
   call();
@@ -770,7 +771,7 @@ TEST_F(TraceTest, WithoutAListenerNothingIsTold) {
   h.reads[0].position = 13;
   arrive(h.encode(call_stream(6)));
   channel->disconnected(now);
-  EXPECT_EQ(told.tracer.ring().emitted(), 0U);
+  EXPECT_EQ(emitted.tracer.ring().emitted(), 0U);
 }
 
 }  // namespace

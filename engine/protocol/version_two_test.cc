@@ -61,8 +61,8 @@ class VersionTwoRequester : public testing::ChannelTest, public RequesterOwner {
     start(&*requester, nullptr, options);
   }
   void on_outcome(const CallOutcome& o) override {
-    told.push_back({o.xid, o.status, o.reason, Buffer(o.reply.begin(), o.reply.end()), o.attempts,
-                    o.processed, o.segment_index, o.length_needed});
+    emitted.push_back({o.xid, o.status, o.reason, Buffer(o.reply.begin(), o.reply.end()),
+                       o.attempts, o.processed, o.segment_index, o.length_needed});
   }
   bool on_short_result(std::uint64_t, std::size_t, std::uint64_t wanted,
                        ResultSpace& space) override {
@@ -103,7 +103,7 @@ class VersionTwoRequester : public testing::ChannelTest, public RequesterOwner {
   }
 
   std::optional<Requester> requester;
-  std::vector<Ended> told;
+  std::vector<Ended> emitted;
   std::vector<std::uint64_t> asked_for;
   std::uint64_t most_space = 0;
   Buffer small = words({0xdead, 0, 2, 3, 4, 5});
@@ -120,8 +120,8 @@ TEST_F(VersionTwoRequester, CallsAndIsAnswered) {
   EXPECT_EQ(h.header.inv_handle, 0U);
   EXPECT_TRUE(channel->lacks_version_two());
   arrive(reply_to(xid));
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kReplied);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kReplied);
   EXPECT_EQ(requester->credit_limit(), 4U);
   EXPECT_FALSE(channel->lacks_version_two());
 }
@@ -145,7 +145,7 @@ TEST_F(VersionTwoRequester, FallsBackOnTheSameConnection) {
   const std::uint32_t xid = call(100, 2000);
   EXPECT_EQ(only_sent().header.vers, 2U);
   arrive(error_version(1, xid, {1, 1}));
-  EXPECT_THAT(told, IsEmpty());
+  EXPECT_THAT(emitted, IsEmpty());
   EXPECT_THAT(fabric.posted, IsEmpty());
   complete_withdrawals();  // what the peer could reach is fenced before it is offered anew
   const OpenHeader again = only_sent();
@@ -155,9 +155,9 @@ TEST_F(VersionTwoRequester, FallsBackOnTheSameConnection) {
   EXPECT_TRUE(channel->lacks_version_two());
   arrive(reply_to(xid, 1));
   complete_withdrawals();
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kReplied);
-  EXPECT_EQ(told[0].attempts, 2U);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kReplied);
+  EXPECT_EQ(emitted[0].attempts, 2U);
   EXPECT_EQ(requester->counters().renegotiated, 1U);
   EXPECT_EQ(requester->counters().resent, 0U);
   EXPECT_EQ(failure(), "");
@@ -165,23 +165,23 @@ TEST_F(VersionTwoRequester, FallsBackOnTheSameConnection) {
 
 TEST_F(VersionTwoRequester, DoesNotGoRoundWithAPeerThatContradictsItself) {
   for (const Versions range : {Versions{1, 2}, Versions{2, 2}, Versions{3, 9}, Versions{9, 1}}) {
-    told.clear();
+    emitted.clear();
     make(speaking({2, 2}));
     arrive(error_version(2, call(), range));
-    ASSERT_EQ(told.size(), 1U);
-    EXPECT_EQ(told[0].status, CallStatus::kErrorVersion);
+    ASSERT_EQ(emitted.size(), 1U);
+    EXPECT_EQ(emitted[0].status, CallStatus::kErrorVersion);
     fabric.posted.clear();
   }
   // Downwards, and no further.
-  told.clear();
+  emitted.clear();
   make(speaking({1, 2}));
   const std::uint32_t xid = call();
   arrive(error_version(2, xid, {0, 1}));
   EXPECT_EQ(open(sent()).header.vers, 1U);
   complete_posted();
   arrive(error_version(1, xid, {0, 1}));
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kErrorVersion);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kErrorVersion);
 }
 
 TEST_F(VersionTwoRequester, ASilentPeerEndsTheConnectionAndIsRemembered) {
@@ -194,29 +194,29 @@ TEST_F(VersionTwoRequester, ASilentPeerEndsTheConnectionAndIsRemembered) {
   channel->expire(now);
   EXPECT_THAT(failure(), HasSubstr("no answer to the first message of version 2"));
   EXPECT_TRUE(channel->lacks_version_two());
-  EXPECT_THAT(told, IsEmpty());  // the Call goes with the next connection
+  EXPECT_THAT(emitted, IsEmpty());  // the Call goes with the next connection
 }
 
 TEST_F(VersionTwoRequester, NamesAHandleThatMayBeInvalidated) {
   ChannelOptions o = speaking({2, 2});
-  o.takes_invalidate = true;
+  o.accepts_invalidate = true;
   make(o);
   const std::uint32_t xid = call(100, 2000);
   const OpenHeader h = only_sent();
   ASSERT_FALSE(h.reads.empty());
   EXPECT_EQ(h.header.inv_handle, h.reads[0].target.handle);
   arrive(reply_to(xid, 2, h.header.inv_handle), h.header.inv_handle);
-  EXPECT_THAT(told, IsEmpty());
-  EXPECT_EQ(fabric.withdrawn.size(), h.reads.size() - 1);  // the rest itself
+  EXPECT_THAT(emitted, IsEmpty());
+  EXPECT_EQ(fabric.invalidated.size(), h.reads.size() - 1);  // the rest itself
   complete_withdrawals();
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kReplied);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kReplied);
   EXPECT_EQ(requester->counters().invalidated, 1U);
 }
 
 TEST_F(VersionTwoRequester, AnotherHandleThanTheNamedOneEndsTheConnection) {
   ChannelOptions o = speaking({2, 2});
-  o.takes_invalidate = true;
+  o.accepts_invalidate = true;
   make(o);
   const std::uint32_t xid = call(100, 2000);
   const OpenHeader h = only_sent();
@@ -227,9 +227,9 @@ TEST_F(VersionTwoRequester, AnotherHandleThanTheNamedOneEndsTheConnection) {
 TEST_F(VersionTwoRequester, AReplyWithAnotherInvHandleIsBad) {
   make(speaking({2, 2}));
   arrive(reply_to(call(), 2, 77));
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kBadReply);
-  EXPECT_THAT(told[0].reason, HasSubstr("rdma_inv_handle"));
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kBadReply);
+  EXPECT_THAT(emitted[0].reason, HasSubstr("rdma_inv_handle"));
 }
 
 // V2-10
@@ -253,11 +253,11 @@ TEST_F(VersionTwoRequester, OffersALongerReplyChunkWhenAsked) {
   // Asked for less than that, it ends.
   arrive(e.encode());
   complete_withdrawals();
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kCantReply);
-  EXPECT_TRUE(told[0].processed);
-  EXPECT_EQ(told[0].segment_index, 3U);
-  EXPECT_EQ(told[0].length_needed, 900U);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kCantReply);
+  EXPECT_TRUE(emitted[0].processed);
+  EXPECT_EQ(emitted[0].segment_index, 3U);
+  EXPECT_EQ(emitted[0].length_needed, 900U);
 }
 
 TEST_F(VersionTwoRequester, OffersAReplyChunkWhereThereWasNone) {
@@ -277,7 +277,7 @@ TEST_F(VersionTwoRequester, OffersChunksForAllWhereThePeerSendsLessInline) {
   ChannelOptions o = speaking({2, 2});
   o.terms.inline_receive_2 = 65'536;
   for (const std::uint32_t result : {0U, 9000U}) {
-    told.clear();
+    emitted.clear();
     make(o);
     arrive(reply_to(call()));
     complete_posted();
@@ -296,8 +296,8 @@ TEST_F(VersionTwoRequester, OffersChunksForAllWhereThePeerSendsLessInline) {
     // Refused again, it ends.
     arrive(e.encode());
     complete_withdrawals();
-    ASSERT_EQ(told.size(), 2U);
-    EXPECT_EQ(told[1].status, CallStatus::kCantReply);
+    ASSERT_EQ(emitted.size(), 2U);
+    EXPECT_EQ(emitted[1].status, CallStatus::kCantReply);
     // What does not fit into 4096 bytes either gets its chunk at once from now on.
     static_cast<void>(call(2500, 0, result));
     EXPECT_EQ(only_sent().writes.size(), result == 0 ? 0U : 1U);
@@ -337,15 +337,15 @@ TEST_F(VersionTwoRequester, AsksItsOwnerForMoreSpaceOfAResult) {
   ASSERT_EQ(again.writes.size(), 1U);
   EXPECT_EQ(again.writes[0].size(), 3U);
   // A peer that is never satisfied is not followed for ever.
-  for (std::uint32_t more = 2001; told.empty() && more < 2100; ++more) {
+  for (std::uint32_t more = 2001; emitted.empty() && more < 2100; ++more) {
     e.header.segment_index = 2;
     e.header.length_needed = more;
     arrive(e.encode());
     complete_withdrawals();
     complete_posted();
   }
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kCantReply);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kCantReply);
 }
 
 TEST_F(VersionTwoRequester, BelievesNoIndexBeyondItsSegments) {
@@ -356,8 +356,8 @@ TEST_F(VersionTwoRequester, BelievesNoIndexBeyondItsSegments) {
   complete_posted();
   arrive(e.encode());
   complete_withdrawals();
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kCantReply);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kCantReply);
 }
 
 TEST_F(VersionTwoRequester, TheOtherErrorsEndACallByTheirNames) {
@@ -366,10 +366,10 @@ TEST_F(VersionTwoRequester, TheOtherErrorsEndACallByTheirNames) {
        {std::pair{wire::RdmaErr::kChunk, CallStatus::kErrorChunk},
         std::pair{wire::RdmaErr::kInvalProc, CallStatus::kErrorProc},
         std::pair{wire::RdmaErr::kInvalOption, CallStatus::kErrorOption}}) {
-    told.clear();
+    emitted.clear();
     arrive(error_of(2, call(), error).encode());
-    ASSERT_EQ(told.size(), 1U);
-    EXPECT_EQ(told[0].status, status);
+    ASSERT_EQ(emitted.size(), 1U);
+    EXPECT_EQ(emitted[0].status, status);
     // An error says nothing of credits (V2-06).
     EXPECT_EQ(requester->credit_limit(), 1U);
   }
@@ -397,9 +397,9 @@ TEST_F(VersionTwoRequester, AsksAnOptionAndIsAnswered) {
   const Buffer answer = words({0, 77, 0, 99});
   h.optinfo = answer;
   arrive(encode(h));
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kReplied);
-  const auto echo = decode_time_echo(told[0].reply);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kReplied);
+  const auto echo = decode_time_echo(emitted[0].reply);
   ASSERT_TRUE(echo);
   EXPECT_EQ(echo->sent, 77U);
   EXPECT_EQ(echo->answered, 99U);
@@ -412,8 +412,8 @@ TEST_F(VersionTwoRequester, VersionOneHasNoOptions) {
   channel->flush(now);
   complete_posted();
   arrive(error_version(1, xid, {1, 1}));
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kCannotSend);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kCannotSend);
 }
 
 TEST_F(VersionTwoRequester, ARefusedCallThatIsFencedTooLateTimesOut) {
@@ -430,11 +430,11 @@ TEST_F(VersionTwoRequester, ARefusedCallThatIsFencedTooLateTimesOut) {
   arrive(error_version(1, xid, {1, 1}));
   now += fabric::kSecond;
   channel->expire(now);
-  EXPECT_THAT(told, IsEmpty());
+  EXPECT_THAT(emitted, IsEmpty());
   EXPECT_EQ(failure(), "");
   complete_withdrawals();
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kTimedOut);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kTimedOut);
 }
 
 TEST_F(VersionTwoRequester, ClosingEndsWhatWasToBeSentAgain) {
@@ -445,18 +445,18 @@ TEST_F(VersionTwoRequester, ClosingEndsWhatWasToBeSentAgain) {
   requester->close(now);
   channel->flush(now);
   complete_withdrawals();
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kClosed);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kClosed);
 }
 
 TEST_F(VersionTwoRequester, InlineOnlyUsesNoChunks) {
   make(speaking({1, 1}), {.credits = 8, .inline_only = true});
   call(100, 2000);
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].status, CallStatus::kCannotSend);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kCannotSend);
   call(2000);
-  ASSERT_EQ(told.size(), 2U);
-  EXPECT_EQ(told[1].status, CallStatus::kCannotSend);
+  ASSERT_EQ(emitted.size(), 2U);
+  EXPECT_EQ(emitted[1].status, CallStatus::kCannotSend);
   call(100, 500);
   EXPECT_THAT(only_sent().reads, IsEmpty());
 }

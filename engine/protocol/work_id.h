@@ -10,7 +10,7 @@ namespace rpcrdma::protocol {
 enum class WorkKind : std::uint8_t {
   kReceive = 1,
   kCallSend,  // the requester's
-  kExpose,
+  kAdvertise,
   kFence,      // a handle is withdrawn
   kRead,       // the responder's: of a Call's Read chunks
   kWrite,      // into a Write chunk or the Reply chunk

@@ -40,7 +40,7 @@ bool WorkQueue::holds(const WorkSource& source, std::uint32_t slot) const {
   return place_in_batch(source, slot) != kNowhere || place_waiting(source, slot) != kNowhere;
 }
 
-bool WorkQueue::withdraw(const WorkSource& source, std::uint32_t slot) {
+bool WorkQueue::invalidate(const WorkSource& source, std::uint32_t slot) {
   if (const std::size_t at = place_waiting(source, slot); at != kNowhere) {
     waiting_.remove(at);
     return true;
@@ -63,7 +63,7 @@ fabric::Expected<void> WorkQueue::post(fabric::Connection& connection,
     const auto posted = connection.post_send(std::span(requests_).first(last_).subspan(first_));
     if (!posted && posted.error().code == fabric::Errc::kNoRoom) return {};
     if (!posted) return tl::unexpected(posted.error());
-    if (trace.on()) tell_posted(trace, std::span(batch_).subspan(first_, *posted), now);
+    if (trace.on()) trace_posted(trace, std::span(batch_).subspan(first_, *posted), now);
     first_ += *posted;
     if (first_ != last_) return {};
   }

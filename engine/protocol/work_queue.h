@@ -36,7 +36,7 @@ class WorkQueue {
   // For a slot that has one request: it is here, and was not posted.
   [[nodiscard]] bool holds(const WorkSource& source, std::uint32_t slot) const;
   // Takes it out again; false: it is not here.
-  [[nodiscard]] bool withdraw(const WorkSource& source, std::uint32_t slot);
+  [[nodiscard]] bool invalidate(const WorkSource& source, std::uint32_t slot);
   // Posts until nothing is left, or nothing finds room. Error: other than kNoRoom.
   [[nodiscard]] fabric::Expected<void> post(fabric::Connection& connection,
                                             const trace::ConnectionTracer& trace, fabric::Time now);

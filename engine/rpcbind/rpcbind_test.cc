@@ -112,7 +112,7 @@ TEST(Rpcbind, OverTcpItIsAskedForTheAddress) {
   EXPECT_FALSE(find_tcp(at(fake), 100005, 3));
 }
 
-TEST(Rpcbind, AnAddressThatMakesNoSenseIsToldHarmlessly) {
+TEST(Rpcbind, AnAddressThatMakesNoSenseIsEmittedHarmlessly) {
   for (const std::string& strange : {std::string("\x1b[2Jgarbage"), std::string(250, '\xff')}) {
     const FakeServer fake(lists(entry(kNfs, 4, "rdma", strange)));
     const auto found = find(at(fake), kNfs, 4, "rdma");
@@ -159,7 +159,7 @@ TEST(Rpcbind, AnswersThatAreNoneAreOneErrorEach) {
   }
 }
 
-TEST(Rpcbind, ARefusalIsToldInTheWordsOfRpc) {
+TEST(Rpcbind, ARefusalIsEmittedInTheWordsOfRpc) {
   const FakeServer fake([](const std::string& call) {
     return record(words({word_at(call, 0), 1, 1, 1, 5}));  // MSG_DENIED, AUTH_ERROR, AUTH_TOOWEAK
   });
@@ -299,7 +299,7 @@ TEST_F(Announcing, WhatTookItsPlaceMeanwhileStays) {
   EXPECT_EQ(state_.there, registered("192.0.2.1.78.90"));
 }
 
-TEST_F(Announcing, ThatItIsNotUnregisteredIsTold) {
+TEST_F(Announcing, ThatItIsNotUnregisteredIsEmitted) {
   auto announced = announce();
   ASSERT_TRUE(announced);
   state_.unset_result = 0;

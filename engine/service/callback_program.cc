@@ -122,11 +122,11 @@ class Session : public ReverseObserver {
         result_.failed += static_cast<std::uint32_t>(std::exchange(left_, 0));
       }
     }
-    if (done()) tell_waiting();
+    if (done()) answer_waiting();
   }
   void wait(Deferred call) {
     waiting_.push_back(std::move(call));
-    if (done()) tell_waiting();
+    if (done()) answer_waiting();
   }
   [[nodiscard]] Result result() const {
     Result result = result_;
@@ -135,12 +135,12 @@ class Session : public ReverseObserver {
   }
   void stop() {
     left_ = 0;
-    if (done()) tell_waiting();
+    if (done()) answer_waiting();
   }
   void close() {
     left_ = 0;
     client_.close();
-    tell_waiting();
+    answer_waiting();
   }
 
   [[nodiscard]] Time deadline() const {
@@ -212,7 +212,7 @@ class Session : public ReverseObserver {
     return true;
   }
 
-  void tell_waiting() {
+  void answer_waiting() {
     const Result r = result();
     std::array<std::uint8_t, 20> words{};
     wire::XdrWriter writer(words);

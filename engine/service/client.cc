@@ -106,12 +106,12 @@ struct Link : protocol::RequesterOwner {
     if (replied || (state == LinkState::kUp && !outcome.lost)) {
       return observer.on_outcome(outcome, number);
     }
-    protocol::CallOutcome told = outcome;
+    protocol::CallOutcome emitted = outcome;
     // That a Call timed out is why the connection is lost, not the other way round. Of a version
     // that the peer does not speak the outcome itself says all.
     const bool explained = outcome.status == protocol::CallStatus::kErrorVersion;
-    if (!explained && (outcome.lost || outcome.attempts == 0)) told.lost_for = lost_for;
-    observer.on_outcome(told, number);
+    if (!explained && (outcome.lost || outcome.attempts == 0)) emitted.lost_for = lost_for;
+    observer.on_outcome(emitted, number);
   }
 
   ClientObserver& observer;
@@ -149,8 +149,8 @@ struct Client::Impl : LoopMember {
         options(o),
         programs(o.programs.begin(), o.programs.end()),
         observer(w),
-        takes_invalidate(o.remote_invalidation && l.provider().limits().takes_invalidate),
-        private_data(own_private_data(o.inline_threshold, takes_invalidate)),
+        accepts_invalidate(o.remote_invalidation && l.provider().limits().accepts_invalidate),
+        private_data(own_private_data(o.inline_threshold, accepts_invalidate)),
         config_call(o.inline_threshold, o.config),
         random(std::random_device()()) {
     // What the peer reads or writes at once, a device like this one can.
@@ -203,8 +203,8 @@ struct Client::Impl : LoopMember {
     if (const auto channel = std::exchange(link.channel, nullptr)) channel->close(now);
     const std::uint32_t number = std::exchange(link.trace, 0);
     if (number == 0) return;
-    link.established ? tell_end(loop, number, end, now)
-                     : tell_failed(loop, number, end, {true, options.port, options.server}, now);
+    link.established ? trace_end(loop, number, end, now)
+                     : trace_failed(loop, number, end, {true, options.port, options.server}, now);
   }
 
   void connect(Link& link, Time now) {
@@ -220,7 +220,7 @@ struct Client::Impl : LoopMember {
     channel.terms =
         terms_of(options.version, {kLeastThreshold, options.inline_threshold, {}, false});
     if (link.avoids_two) channel.versions.high = protocol::kVersionOne;
-    channel.takes_invalidate = takes_invalidate;
+    channel.accepts_invalidate = accepts_invalidate;
     // In version 1 Replies of the reverse direction invalidate nothing, and the terms say so.
     channel.sends_invalidate =
         options.remote_invalidation && loop.provider().limits().sends_invalidate;
@@ -247,11 +247,11 @@ struct Client::Impl : LoopMember {
     link.due = fabric::kNever;
     link.up_since = now;
     link.info.peer = options.server;
-    link.info.thresholds =
-        agree(options.inline_threshold, options.private_data, takes_invalidate, event.private_data);
+    link.info.thresholds = agree(options.inline_threshold, options.private_data, accepts_invalidate,
+                                 event.private_data);
     link.info.since = now;
     link.established = true;
-    tell_established(
+    trace_established(
         loop, link.trace,
         {true, options.port, options.private_data ? wire::Bytes(private_data) : wire::Bytes(),
          event.private_data, link.info.thresholds, event, options.version.versions},
@@ -617,7 +617,7 @@ struct Client::Impl : LoopMember {
   ClientOptions options;
   const std::vector<Program*> programs;  // of the options
   ClientObserver& observer;
-  const bool takes_invalidate;
+  const bool accepts_invalidate;
   const std::array<std::uint8_t, wire::kPrivateDataBytes> private_data;
   const RdmaConfigCall config_call;
   ClientCounters counters;  // without the requesters'

@@ -29,9 +29,9 @@ class Silent : public fabric::testing::NullProvider {
     Expected<std::size_t> post_receive(std::span<const fabric::ReceiveRequest> requests) override {
       return requests.size();
     }
-    Expected<fabric::Exposure> expose(std::uint64_t, const fabric::Memory&, std::uint8_t*,
-                                      std::uint32_t, fabric::Access) override {
-      return fabric::Exposure{};
+    Expected<fabric::MemoryRegion> advertise(std::uint64_t, const fabric::Memory&, std::uint8_t*,
+                                             std::uint32_t, fabric::Access) override {
+      return fabric::MemoryRegion{};
     }
     Expected<void> invalidate(std::uint64_t, std::uint32_t) override { return {}; }
     Expected<void> accept(const fabric::ConnectionOptions& options) override {
@@ -55,8 +55,8 @@ class Silent : public fabric::testing::NullProvider {
     happen(EventType::kEstablished, options.cookie);
     return std::make_unique<Connection>(*this);
   }
-  bool may_sleep() override { return events.empty(); }
-  bool take(fabric::Event& event) override {
+  bool arm() override { return events.empty(); }
+  bool poll(fabric::Event& event) override {
     if (events.empty()) return false;
     event = std::move(events.front());
     events.pop_front();

@@ -50,17 +50,17 @@ TEST_F(DeviceLimits, SegmentsAreNotLongerThanItsMessages) {
   EXPECT_EQ(client()->options().max_segment, 8U << 20);
 }
 
-TEST_F(DeviceLimits, PeersAreToldWhetherTheyMayInvalidate) {
+TEST_F(DeviceLimits, PeersAreEmittedWhetherTheyMayInvalidate) {
   for (const bool takes : {false, true}) {
-    provider_.all.takes_invalidate = takes;
+    provider_.all.accepts_invalidate = takes;
     provider_.offered.clear();
     const auto connecting = client();
     for (int turns = 0; provider_.offered.empty() && turns < 10'000; ++turns) {
       ASSERT_TRUE(loop_->run_once(fabric::kMillisecond));
     }
-    const auto told = wire::decode_private_data(provider_.offered);
-    ASSERT_TRUE(told);
-    EXPECT_EQ(told->remote_invalidation(), takes);
+    const auto emitted = wire::decode_private_data(provider_.offered);
+    ASSERT_TRUE(emitted);
+    EXPECT_EQ(emitted->remote_invalidation(), takes);
   }
 }
 
@@ -77,19 +77,19 @@ class ShortMessages : public protocol::testing::FakeFabric {
     event.request = connection();
     return std::make_unique<fabric::Listener>();
   }
-  bool take(fabric::Event& event) override {
+  bool poll(fabric::Event& event) override {
     if (events_.empty()) return false;
     event = std::move(events_.front());
     events_.pop_front();
     return true;
   }
-  std::size_t take(std::span<fabric::Completion> completions) override {
+  std::size_t poll(std::span<fabric::Completion> completions) override {
     if (done_.empty() || completions.empty()) return 0;
     completions[0] = done_.front();
     done_.pop_front();
     return 1;
   }
-  bool may_sleep() override { return done_.empty() && events_.empty(); }
+  bool arm() override { return done_.empty() && events_.empty(); }
 
   void establish() { add(fabric::EventType::kEstablished, *accepted); }
   void arrive(const std::vector<std::uint8_t>& message) {

@@ -62,7 +62,7 @@ void DispatcherState::orphan() {
   bind_ = nullptr;
   configure_ = nullptr;
   for (Slot& slot : slots_) {
-    for (std::uint32_t i = 0; i < slot.block_count; ++i) memory_->give(slot.blocks[i]);
+    for (std::uint32_t i = 0; i < slot.block_count; ++i) memory_->release(slot.blocks[i]);
     slot.block_count = 0;
     slot.ended = true;
   }
@@ -242,13 +242,13 @@ Expected<wire::RdmaConfigReply> DispatcherState::configure(const wire::RdmaConfi
   return configure_(request);
 }
 
-Expected<protocol::Block> DispatcherState::take(std::uint64_t id, std::uint32_t bytes) {
+Expected<protocol::Block> DispatcherState::acquire(std::uint64_t id, std::uint32_t bytes) {
   if (memory_ == nullptr) return fabric::fail(fabric::Errc::kNotConnected);
   const std::size_t slot = find_or_add(id);
   if (slots_[slot].block_count == slots_[slot].blocks.size()) {
     return fabric::fail(fabric::Errc::kNoRoom, "too many blocks for one Call");
   }
-  auto block = memory_->take(bytes);
+  auto block = memory_->acquire(bytes);
   if (block) slots_[slot].blocks[slots_[slot].block_count++] = *block;
   return block;
 }
@@ -307,7 +307,7 @@ std::size_t DispatcherState::find_or_add(std::uint64_t id) {
 void DispatcherState::remove(std::size_t slot) {
   const Slot& s = slots_[slot];
   if (memory_ != nullptr) {
-    for (std::uint32_t i = 0; i < s.block_count; ++i) memory_->give(s.blocks[i]);
+    for (std::uint32_t i = 0; i < s.block_count; ++i) memory_->release(s.blocks[i]);
   }
   ids_[slot] = ids_.back();
   slots_[slot] = slots_.back();
@@ -322,9 +322,9 @@ const fabric::Memory* Call::memory_of(wire::Bytes argument) const {
   return nullptr;
 }
 
-Expected<protocol::Block> Call::take(std::uint32_t bytes) {
+Expected<protocol::Block> Call::acquire(std::uint32_t bytes) {
   if (ended_) return fabric::fail(fabric::Errc::kNotConnected);
-  return state_.take(id_, bytes);
+  return state_.acquire(id_, bytes);
 }
 
 Expected<void> Call::bind(std::shared_ptr<ReverseClient> client) {

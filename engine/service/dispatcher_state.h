@@ -34,7 +34,7 @@ class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
   // For Call and Deferred.
   fabric::Expected<void> bind(std::shared_ptr<ReverseClient> client);
   fabric::Expected<wire::RdmaConfigReply> configure(const wire::RdmaConfigRequest& request);
-  fabric::Expected<protocol::Block> take(std::uint64_t id, std::uint32_t bytes);
+  fabric::Expected<protocol::Block> acquire(std::uint64_t id, std::uint32_t bytes);
   fabric::Expected<void> reply(std::uint64_t id, std::span<const protocol::Piece> results);
   fabric::Expected<void> fail(std::uint64_t id, CallError error);
   std::shared_ptr<DispatcherState> defer(std::uint64_t id);

@@ -45,7 +45,7 @@ class DispatcherTest : public ::testing::Test {
         {4,
          "BLOCK",
          [test](Call& c) {
-           const auto block = c.take(1000);
+           const auto block = c.acquire(1000);
            ASSERT_TRUE(block);
            test->defer_block ? (void)(test->deferred = c.defer()) : (void)c.reply({});
          },
@@ -105,7 +105,7 @@ TEST_F(DispatcherTest, ProgUnavail) {
   EXPECT_EQ(counters().prog_unavail, 1U);
 }
 
-TEST_F(DispatcherTest, ProgMismatchTellsLowestAndHighest) {
+TEST_F(DispatcherTest, ProgMismatchShowsLowestAndHighest) {
   EXPECT_EQ(d.answer(call_bytes(kNumber, 3, 1)), accepted(2, 2, 4));
   EXPECT_EQ(d.answer(call_bytes(kNumber, 5, 1)), accepted(2, 2, 4));
   EXPECT_EQ(counters().prog_mismatch, 2U);
@@ -264,7 +264,7 @@ TEST(Deferred, OutlivesItsDispatcher) {
                   {{1,
                     "LATER",
                     [&](Call& c) {
-                      EXPECT_TRUE(c.take(100));
+                      EXPECT_TRUE(c.acquire(100));
                       deferred = c.defer();
                     },
                     {}}});
@@ -316,7 +316,7 @@ TEST(Call, TakesNoMoreBlocksThanItMay) {
                   {{1,
                     "GREEDY",
                     [&](Call& c) {
-                      while (c.take(100)) ++taken;
+                      while (c.acquire(100)) ++taken;
                       (void)c.reply({});
                     },
                     {}}});
@@ -333,7 +333,7 @@ TEST(DispatcherAllocations, None) {
       kNumber, 1, "test",
       {{1, "AT_ONCE", [](Call& c) { (void)c.reply({}); }, {}},
        {2, "LATER", [&](Call& c) { deferred = c.defer(); }, {}},
-       {3, "BLOCK", [](Call& c) { EXPECT_TRUE(c.take(5000)), (void)c.reply({}); }, {}}});
+       {3, "BLOCK", [](Call& c) { EXPECT_TRUE(c.acquire(5000)), (void)c.reply({}); }, {}}});
   fabric::testing::NullProvider provider;
   protocol::MemoryPool pool(provider, {});
   const fabric::Time now = 0;

@@ -59,7 +59,7 @@ struct EchoCall::Impl {
                                                  header(Proc::kEchoBulk), header(Proc::kList),
                                                  header(Proc::kSleep)} {}
   ~Impl() {
-    if (space) memory.give(space);
+    if (space) memory.release(space);
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -225,7 +225,7 @@ fabric::Expected<EchoCall> EchoCall::create(protocol::MemoryPool& memory, Patter
   }
   protocol::Block block;
   if (longest != 0) {
-    const auto taken = memory.take(longest);
+    const auto taken = memory.acquire(longest);
     if (!taken) return tl::unexpected(taken.error());
     block = *taken;
   }

@@ -45,7 +45,7 @@ std::uint32_t checksum(wire::Bytes bytes) {
 fabric::Expected<Pattern> Pattern::create(protocol::MemoryPool& memory, std::uint32_t longest) {
   if (longest > kMaxBulk) return fabric::fail(fabric::Errc::kBadArgument, "over 256 MiB");
   const std::uint32_t bytes = longest + kSeeds;
-  const auto block = memory.take(bytes);
+  const auto block = memory.acquire(bytes);
   if (!block) return tl::unexpected(block.error());
   fill(block->data, bytes);
   return Pattern(memory, *block, longest);
@@ -61,7 +61,7 @@ Pattern::Pattern(Pattern&& other) noexcept
       known_(other.known_) {}
 
 Pattern::~Pattern() {
-  if (block_) pool_->give(block_);
+  if (block_) pool_->release(block_);
 }
 
 wire::Bytes Pattern::bytes(std::uint32_t seed, std::uint32_t length) const {

@@ -131,7 +131,7 @@ struct EchoProgram::Impl {
     const auto bytes = static_cast<std::uint32_t>(list_bytes(args->count, args->size));
     std::array<Piece, 2> pieces;
     if (bytes != 0) {
-      const auto block = call.take(bytes);
+      const auto block = call.acquire(bytes);
       if (!block) return (void)call.fail(CallError::kSystemError);
       write_items(*args, pattern.bytes(args->seed, data_bytes), block->data);
       pieces[1] = {{block->data, bytes}, block->memory, false};

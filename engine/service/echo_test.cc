@@ -282,7 +282,7 @@ TEST_F(EchoTest, WithoutAClockWorkIsCountedInTurns) {
   EXPECT_EQ(call.server_times(), (ServerTimes{0, 30}));
 }
 
-TEST_F(EchoTest, TheCallTellsWhatItsReplySays) {
+TEST_F(EchoTest, TheCallShowsWhatItsReplySays) {
   d.received = 100;
   d.pulled = 120;
   d.now = 150;

@@ -60,7 +60,7 @@ class Store : public service::Program {
     const auto length = static_cast<std::uint32_t>(data.size());
     // Registered memory: the data leaves from there, and the block goes back to the pool by itself
     // when the Reply has been sent.
-    const auto block = call.take(length);
+    const auto block = call.acquire(length);
     if (!block) {
       call.fail(service::CallError::kSystemError);
       return;
@@ -104,7 +104,7 @@ class StoreClient : public service::ClientObserver {
     const protocol::Piece message[] = {get_.piece(),
                                        {{arguments_.data(), arguments.size()}, nullptr, false}};
     // Where a result that does not fit inline comes to lie, by a Write chunk.
-    const auto block = loop_.memory().take(kMaxData);
+    const auto block = loop_.memory().acquire(kMaxData);
     if (!block) return std::nullopt;
     const protocol::ResultSpace space[] = {{block->data, kMaxData, block->memory}};
     protocol::CallSpec spec;
@@ -112,7 +112,7 @@ class StoreClient : public service::ClientObserver {
     spec.results = space;
     spec.max_reply = service::kReplyHeaderBytes + 4;
     auto result = wait(spec);
-    loop_.memory().give(*block);
+    loop_.memory().release(*block);
     return result;
   }
 

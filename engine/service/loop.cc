@@ -109,7 +109,7 @@ struct Loop::Impl {
   bool give_events() {
     bool any = false;
     guard([&] {
-      while (lost.empty() && provider.take(event)) {
+      while (lost.empty() && provider.poll(event)) {
         any = true;
         guard([&] { give_event(); });
         event.request.reset();
@@ -122,7 +122,7 @@ struct Loop::Impl {
     bool any = false;
     std::size_t n = 0;
     do {
-      n = provider.take(completions);
+      n = provider.poll(completions);
       for (const fabric::Completion& c : std::span(completions).first(n)) {
         guard([&] { give_completion(c); });
       }
@@ -167,7 +167,7 @@ struct Loop::Impl {
 
   // False: it did not, as there is something to do.
   bool sleep(Time until) {
-    if (!provider.may_sleep()) return false;
+    if (!provider.arm()) return false;
     std::array<epoll_event, 4> events{};
     const Time left = std::max<Time>(until - read(), 0);
     const timespec timeout{left / fabric::kSecond, left % fabric::kSecond};

@@ -10,17 +10,17 @@
 namespace rpcrdma::service {
 namespace {
 
-class Told final : public fabric::testing::NullProvider {
+class Emitted final : public fabric::testing::NullProvider {
  public:
-  bool may_sleep() override { return completions.empty() && events.empty(); }
-  std::size_t take(std::span<fabric::Completion> out) override {
+  bool arm() override { return completions.empty() && events.empty(); }
+  std::size_t poll(std::span<fabric::Completion> out) override {
     std::size_t n = 0;
     for (; n < out.size() && !completions.empty(); completions.pop_front()) {
       out[n++] = completions.front();
     }
     return n;
   }
-  bool take(fabric::Event& event) override {
+  bool poll(fabric::Event& event) override {
     if (events.empty()) return false;
     // As every provider: the end is given after all completions.
     const fabric::EventType type = events.front().type;
@@ -75,7 +75,7 @@ struct Member : LoopMember {
 
 class LoopTest : public ::testing::Test {
  protected:
-  Told provider;
+  Emitted provider;
   std::unique_ptr<Loop> loop = Loop::create(provider).value();
   Member a{*loop}, b{*loop};
 };
@@ -83,7 +83,7 @@ class LoopTest : public ::testing::Test {
 using Log = std::vector<std::string>;
 
 TEST(LoopClock, IsThatOfTheOptions) {
-  Told provider;
+  Emitted provider;
   fabric::Time clock = 5 * fabric::kSecond;
   LoopOptions options;
   options.clock = &clock;
@@ -166,8 +166,8 @@ struct Busy : Member {
   fabric::Time came = 0, worked = 0, left = 0;
 };
 
-TEST(LoopTime, WhoListensIsToldWhatATurnTook) {
-  Told provider;
+TEST(LoopTime, WhoListensIsEmittedWhatATurnTook) {
+  Emitted provider;
   trace::Tracer tracer(1, 4096);
   LoopOptions options;
   options.tracer = &tracer;
@@ -215,7 +215,7 @@ TEST_F(LoopTest, WakesAndStops) {
   EXPECT_TRUE(loop->run());
 }
 
-TEST_F(LoopTest, TheEndOfTheProviderIsTold) {
+TEST_F(LoopTest, TheEndOfTheProviderIsEmitted) {
   provider.happen(0, fabric::EventType::kProviderLost);
   const auto going = loop->run_once();
   ASSERT_FALSE(going);

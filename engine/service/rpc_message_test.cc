@@ -42,7 +42,7 @@ struct Case {
   const char* text;
 };
 
-TEST(ReplyReader, TellsEveryEnd) {
+TEST(ReplyReader, ShowsEveryEnd) {
   const std::array<Case, 11> cases{
       Case{words(7, 1, 0, 0, 0, 0), RpcStatus::kSuccess, "success"},
       Case{words(7, 1, 0, 0, 0, 1), RpcStatus::kProgUnavail, "PROG_UNAVAIL"},
@@ -67,7 +67,7 @@ TEST(ReplyReader, TellsEveryEnd) {
   }
 }
 
-TEST(Describe, TellsWhatBecameOfACallWithoutReply) {
+TEST(Describe, ShowsWhatBecameOfACallWithoutReply) {
   CallOutcome outcome;
   outcome.status = protocol::CallStatus::kTimedOut;
   outcome.reason = "no Reply came in time";

@@ -107,7 +107,7 @@ struct Server::Impl : LoopMember {
         options(o),
         observer(w != nullptr ? *w : silent),
         invalidates(o.remote_invalidation && l.provider().limits().sends_invalidate &&
-                    l.provider().limits().takes_invalidate),
+                    l.provider().limits().accepts_invalidate),
         private_data(own_private_data(o.inline_threshold, invalidates)),
         most_granted(o.responder.credits),
         granted(o.responder.credits) {
@@ -154,9 +154,9 @@ struct Server::Impl : LoopMember {
     ++counter;
     // The peer learns it, or that nobody answers.
     (void)event.request->reject(as_bytes(what));
-    tell_failed(loop, new_trace_connection(loop),
-                {trace::kHere, kConsumerReject, what, false, as_bytes(what)},
-                {false, options.port, event.peer}, now);
+    trace_failed(loop, new_trace_connection(loop),
+                 {trace::kHere, kConsumerReject, what, false, as_bytes(what)},
+                 {false, options.port, event.peer}, now);
     observe([&](ServerObserver& o) { o.on_rejected(event.peer, what); });
   }
 
@@ -214,7 +214,7 @@ struct Server::Impl : LoopMember {
     // CONF_RDMA can raise it later, and Receives are as long as they are.
     if (options.profile == Profile::k5666) channel.terms.inline_receive = options.inline_threshold;
     channel.sends_invalidate = invalidates;
-    channel.takes_invalidate = invalidates;
+    channel.accepts_invalidate = invalidates;
     channel.later_credits = options.reverse_credits;
     c->channel =
         std::make_unique<protocol::Channel>(loop.memory(), channel, nullptr, &c->responder);
@@ -242,8 +242,8 @@ struct Server::Impl : LoopMember {
     if (begun) begun = c->channel->connection().accept(connection);
     if (!begun) {
       ++counters.rejected_memory;
-      tell_failed(loop, c->trace, {trace::kHere, 0, begun.error().message},
-                  {false, options.port, c->info.peer}, now);
+      trace_failed(loop, c->trace, {trace::kHere, 0, begun.error().message},
+                   {false, options.port, c->info.peer}, now);
       observe([&](ServerObserver& o) { o.on_rejected(c->info.peer, begun.error().message); });
       return;
     }
@@ -274,8 +274,8 @@ struct Server::Impl : LoopMember {
     c->channel.reset();
     if (c->reverse != nullptr) ReverseBinding::unbind(*c->reverse);
     const EndedConnection end{side, 0, what, failed};
-    was_up ? tell_end(loop, c->trace, end, loop.now())
-           : tell_failed(loop, c->trace, end, {false, options.port, c->info.peer}, loop.now());
+    was_up ? trace_end(loop, c->trace, end, loop.now())
+           : trace_failed(loop, c->trace, end, {false, options.port, c->info.peer}, loop.now());
     add(counters.responder, c->responder.counters());
     counters.calls += c->dispatcher.counters();
     if (c->state != State::kClosing) ++count_of(reason);
@@ -391,7 +391,7 @@ struct Server::Impl : LoopMember {
         if (c.state != State::kAccepted) break;
         c.state = State::kUp;
         c.info.since = c.active = c.changed = now;
-        tell_established(
+        trace_established(
             loop, c.trace,
             {false, options.port, options.private_data ? wire::Bytes(private_data) : wire::Bytes(),
              c.peer_private_data, c.info.thresholds, event, options.version.versions},

@@ -23,14 +23,14 @@ wire::Bytes without_fill(wire::Bytes private_data) {
   return private_data;
 }
 
-void tell(Loop& loop, std::uint32_t connection, const EndedConnection& end,
+void emit(Loop& loop, std::uint32_t connection, const EndedConnection& end,
           trace::ConnectionEnd event, std::string_view what, Time now) {
   event.side = end.side;
   event.reject_reason = end.reject_reason;
   event.failed = end.failed ? 1 : 0;
   const wire::Bytes private_data = without_fill(end.private_data);
   event.private_data = static_cast<std::uint16_t>(private_data.size());
-  loop.tracer()->tell(connection, now, event, as_bytes(what), private_data);
+  loop.tracer()->emit(connection, now, event, as_bytes(what), private_data);
 }
 
 }  // namespace
@@ -39,8 +39,8 @@ std::uint32_t new_trace_connection(const Loop& loop) {
   return loop.tracer() != nullptr ? loop.tracer()->new_connection() : 0;
 }
 
-void tell_established(Loop& loop, std::uint32_t connection, const EstablishedConnection& what,
-                      Time now) {
+void trace_established(Loop& loop, std::uint32_t connection, const EstablishedConnection& what,
+                       Time now) {
   if (loop.tracer() == nullptr) return;
   trace::Connection event;
   event.local = what.event.local.gid();
@@ -59,18 +59,18 @@ void tell_established(Loop& loop, std::uint32_t connection, const EstablishedCon
   event.responder_resources = what.event.responder_resources;
   event.initiator_depth = what.event.initiator_depth;
   event.sees_peer_operations = loop.provider().limits().sees_peer_operations ? 1 : 0;
-  loop.tracer()->tell(connection, now, event, what.sent, what.received);
+  loop.tracer()->emit(connection, now, event, what.sent, what.received);
 }
 
-void tell_end(Loop& loop, std::uint32_t connection, const EndedConnection& end, Time now) {
+void trace_end(Loop& loop, std::uint32_t connection, const EndedConnection& end, Time now) {
   if (loop.tracer() == nullptr) return;
   trace::ConnectionEnd event;
   event.established = 1;
-  tell(loop, connection, end, event, end.what, now);
+  emit(loop, connection, end, event, end.what, now);
 }
 
-void tell_failed(Loop& loop, std::uint32_t connection, const EndedConnection& end,
-                 const FailedConnection& what, Time now) {
+void trace_failed(Loop& loop, std::uint32_t connection, const EndedConnection& end,
+                  const FailedConnection& what, Time now) {
   if (loop.tracer() == nullptr) return;
   trace::ConnectionEnd event;
   event.peer = what.peer.gid();
@@ -80,9 +80,9 @@ void tell_failed(Loop& loop, std::uint32_t connection, const EndedConnection& en
   try {
     text = fmt::format("{}: {}", what.peer.to_string(), end.what);
   } catch (const std::bad_alloc&) {
-    return tell(loop, connection, end, event, end.what, now);
+    return emit(loop, connection, end, event, end.what, now);
   }
-  tell(loop, connection, end, event, text, now);
+  emit(loop, connection, end, event, text, now);
 }
 
 }  // namespace rpcrdma::service

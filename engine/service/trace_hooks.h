@@ -25,8 +25,8 @@ struct EstablishedConnection {
   const fabric::Event& event;          // kEstablished
   const protocol::Versions& versions;  // that this side speaks
 };
-void tell_established(Loop& loop, std::uint32_t connection, const EstablishedConnection& what,
-                      fabric::Time now);
+void trace_established(Loop& loop, std::uint32_t connection, const EstablishedConnection& what,
+                       fabric::Time now);
 
 struct EndedConnection {
   std::uint8_t side = trace::kHere;  // who ended it
@@ -41,8 +41,8 @@ struct FailedConnection {
   fabric::Address peer;
 };
 // Of a connection that was established, or of one that was not: nothing else tells of it.
-void tell_end(Loop& loop, std::uint32_t connection, const EndedConnection& end, fabric::Time now);
-void tell_failed(Loop& loop, std::uint32_t connection, const EndedConnection& end,
-                 const FailedConnection& what, fabric::Time now);
+void trace_end(Loop& loop, std::uint32_t connection, const EndedConnection& end, fabric::Time now);
+void trace_failed(Loop& loop, std::uint32_t connection, const EndedConnection& end,
+                  const FailedConnection& what, fabric::Time now);
 
 }  // namespace rpcrdma::service

@@ -16,9 +16,9 @@ const char* event_type_name(EventType type) {
       return "operation";
     case EventType::kOperationEnd:
       return "operation end";
-    case EventType::kExpose:
+    case EventType::kAdvertise:
       return "expose";
-    case EventType::kWithdraw:
+    case EventType::kInvalidate:
       return "withdraw";
     case EventType::kReceives:
       return "Receives";

@@ -12,10 +12,10 @@ namespace {
 constexpr std::size_t kBytes = 4096;
 
 // Withdrawals with growing handles and tails of all lengths: what arrives is whole and in order.
-void tell(Tracer& tracer, std::uint32_t n) {
-  std::vector<std::uint8_t> tail(n % 41, static_cast<std::uint8_t>(n));
-  tracer.tell(7, n, Withdraw{n, 1, {}}, std::span(tail).first(tail.size() / 2),
-              std::span(tail).subspan(tail.size() / 2));
+void emit(Tracer& tracer, std::uint32_t n) {
+  std::vector<std::uint8_t> payload(n % 41, static_cast<std::uint8_t>(n));
+  tracer.emit(7, n, Invalidate{n, 1, {}}, std::span(payload).first(payload.size() / 2),
+              std::span(payload).subspan(payload.size() / 2));
 }
 
 void check(const EventHeader& header, std::span<const std::uint8_t> bytes, std::uint32_t n) {
@@ -24,9 +24,9 @@ void check(const EventHeader& header, std::span<const std::uint8_t> bytes, std::
   const auto view = view_event(bytes);
   ASSERT_TRUE(view);
   ASSERT_EQ(view->header.connection, 7U);
-  ASSERT_EQ(read_event<Withdraw>(*view).value().handle, n);
-  ASSERT_EQ(view->tail.size(), n % 41);
-  for (const std::uint8_t b : view->tail) ASSERT_EQ(b, static_cast<std::uint8_t>(n));
+  ASSERT_EQ(read_event<Invalidate>(*view).value().handle, n);
+  ASSERT_EQ(view->payload.size(), n % 41);
+  for (const std::uint8_t b : view->payload) ASSERT_EQ(b, static_cast<std::uint8_t>(n));
 }
 
 TEST(TraceRing, NobodyListensAtFirst) {
@@ -41,7 +41,7 @@ TEST(TraceRing, EventsComeInOrderAroundItsEnd) {
   Tracer tracer(3, kBytes);
   std::uint32_t read = 0;
   for (std::uint32_t n = 0; n < 10'000;) {
-    for (std::uint32_t i = 0; i < 1 + n % 17; ++i) tell(tracer, n++);
+    for (std::uint32_t i = 0; i < 1 + n % 17; ++i) emit(tracer, n++);
     tracer.ring().read([&](const EventHeader& h, std::span<const std::uint8_t> bytes) {
       EXPECT_EQ(h.ring, 3U);
       check(h, bytes, read++);
@@ -54,7 +54,7 @@ TEST(TraceRing, EventsComeInOrderAroundItsEnd) {
 
 TEST(TraceRing, AFullOneLosesTheNewestAndCounts) {
   Tracer tracer(0, kBytes);
-  for (std::uint32_t n = 0; n < 1000; ++n) tell(tracer, n);
+  for (std::uint32_t n = 0; n < 1000; ++n) emit(tracer, n);
   std::uint32_t read = 0;
   tracer.ring().read(
       [&](const EventHeader& h,
@@ -69,16 +69,16 @@ TEST(TraceRing, AFullOneLosesTheNewestAndCounts) {
 
 TEST(TraceRing, AnEventLargerThanItIsLost) {
   Tracer tracer(0, kBytes);
-  const std::vector<std::uint8_t> tail(kBytes);
-  tracer.tell(1, 0, Withdraw{}, tail);
+  const std::vector<std::uint8_t> payload(kBytes);
+  tracer.emit(1, 0, Invalidate{}, payload);
   EXPECT_EQ(tracer.ring().lost(), 1U);
 }
 
 TEST(TraceRing, AFullOneHasRoomForConnectionsAndTheirEnds) {
   Tracer tracer(0, kBytes);
-  while (tracer.ring().lost() == 0) tell(tracer, 0);
-  tracer.tell(7, 1, ConnectionEnd{});
-  tracer.tell(8, 2, Connection{});
+  while (tracer.ring().lost() == 0) emit(tracer, 0);
+  tracer.emit(7, 1, ConnectionEnd{});
+  tracer.emit(8, 2, Connection{});
   EXPECT_EQ(tracer.ring().lost(), 1U);
   std::vector<EventType> last;
   tracer.ring().read([&](const EventHeader& h, std::span<const std::uint8_t>) {
@@ -92,9 +92,9 @@ TEST(TraceRing, GoesOnBehindWhatTookTheSpareRoom) {
   std::int64_t time = 0;
   for (int round = 0; round < 100; ++round) {
     const std::uint64_t lost = tracer.ring().lost();
-    while (tracer.ring().lost() == lost) tracer.tell(7, time++, Withdraw{});
+    while (tracer.ring().lost() == lost) tracer.emit(7, time++, Invalidate{});
     --time;  // the last was lost
-    while (tracer.ring().lost() == lost + 1) tracer.tell(7, time++, ConnectionEnd{});
+    while (tracer.ring().lost() == lost + 1) tracer.emit(7, time++, ConnectionEnd{});
     --time;
     std::int64_t next = -1;
     tracer.ring().read([&](const EventHeader& h, std::span<const std::uint8_t>) {
@@ -108,23 +108,23 @@ TEST(TraceRing, GoesOnBehindWhatTookTheSpareRoom) {
 }
 
 // Whatever is told so takes none of that room, also if it is an end.
-TEST(TraceRing, WhatIsToldIfThereIsRoomLeavesThatToOthers) {
+TEST(TraceRing, WhatIsEmittedIfThereIsRoomLeavesThatToOthers) {
   Tracer tracer(3, kBytes);
   const std::vector<std::uint8_t> why(50, 'x');
-  tracer.tell_if_room(tracer.no_connection(), 5, ConnectionEnd{}, why);
+  tracer.emit_if_room(tracer.no_connection(), 5, ConnectionEnd{}, why);
   tracer.ring().read([&](const EventHeader& h, std::span<const std::uint8_t> bytes) {
     EXPECT_EQ(static_cast<EventType>(h.type), EventType::kConnectionEnd);
     EXPECT_EQ(h.connection, 0x03000000U);
     EXPECT_EQ(h.ring, 3U);
     EXPECT_EQ(h.time, 5);
-    EXPECT_EQ(view_event(bytes)->tail.size(), why.size());
+    EXPECT_EQ(view_event(bytes)->payload.size(), why.size());
   });
   for (int i = 0; i < 1000; ++i)
-    tracer.tell_if_room(tracer.no_connection(), 0, ConnectionEnd{}, why);
+    tracer.emit_if_room(tracer.no_connection(), 0, ConnectionEnd{}, why);
   const std::uint64_t lost = tracer.ring().lost();
   EXPECT_GT(lost, 900U);
-  tracer.tell(7, 1, ConnectionEnd{});
-  tracer.tell(8, 2, Connection{});
+  tracer.emit(7, 1, ConnectionEnd{});
+  tracer.emit(8, 2, Connection{});
   EXPECT_EQ(tracer.ring().lost(), lost);
 }
 
@@ -137,51 +137,51 @@ TEST(TraceRing, ARowIsThereWhenItEnds) {
     ASSERT_EQ(header.time, 9);
     const auto view = view_event(bytes);
     ASSERT_TRUE(view);
-    ASSERT_EQ(read_event<Withdraw>(*view).value().handle, seen);
-    ASSERT_EQ(view->tail.size(), seen % 41);
+    ASSERT_EQ(read_event<Invalidate>(*view).value().handle, seen);
+    ASSERT_EQ(view->payload.size(), seen % 41);
     ++seen;
   };
   // Often enough that rows go around the ring's end.
-  for (std::uint32_t told = 0; told < 1000;) {
+  for (std::uint32_t emitted = 0; emitted < 1000;) {
     {
       Tracer::Row row(tracer, 7, 9);
-      for (std::uint32_t i = 0; i < 1 + told % 7; ++i, ++told) {
-        const std::vector<std::uint8_t> tail(told % 41);
-        row.tell(Withdraw{told, 1, {}}, tail);
+      for (std::uint32_t i = 0; i < 1 + emitted % 7; ++i, ++emitted) {
+        const std::vector<std::uint8_t> payload(emitted % 41);
+        row.emit(Invalidate{emitted, 1, {}}, payload);
       }
       tracer.ring().read(see);
       EXPECT_EQ(tracer.ring().emitted(), seen);
     }
-    EXPECT_EQ(tracer.ring().emitted(), told);
+    EXPECT_EQ(tracer.ring().emitted(), emitted);
     tracer.ring().read(see);
-    ASSERT_EQ(seen, told);
+    ASSERT_EQ(seen, emitted);
   }
   EXPECT_EQ(tracer.ring().lost(), 0U);
 }
 
 TEST(TraceRing, WhatDoesNotFitIntoARowIsLost) {
   Tracer tracer(0, kBytes);
-  constexpr std::uint32_t kTold = 1000;
+  constexpr std::uint32_t kEmitted = 1000;
   {
     Tracer::Row row(tracer, 7, 9);
-    for (std::uint32_t n = 0; n < kTold; ++n) row.tell(Withdraw{n, 1, {}}, {});
+    for (std::uint32_t n = 0; n < kEmitted; ++n) row.emit(Invalidate{n, 1, {}}, {});
   }
   std::uint32_t seen = 0;
   tracer.ring().read([&](const EventHeader&, std::span<const std::uint8_t> bytes) {
     const auto view = view_event(bytes);
     ASSERT_TRUE(view);
-    EXPECT_EQ(read_event<Withdraw>(*view).value().handle, seen++);
+    EXPECT_EQ(read_event<Invalidate>(*view).value().handle, seen++);
   });
   EXPECT_GT(seen, 40U);
-  EXPECT_EQ(tracer.ring().emitted(), kTold);
-  EXPECT_EQ(tracer.ring().lost(), kTold - seen);
+  EXPECT_EQ(tracer.ring().emitted(), kEmitted);
+  EXPECT_EQ(tracer.ring().lost(), kEmitted - seen);
 }
 
 TEST(TraceRing, ABatchIsWhatWasThereWhenItWasMade) {
   Tracer tracer(0, kBytes);
-  for (std::uint32_t n = 0; n < 3; ++n) tell(tracer, n);
+  for (std::uint32_t n = 0; n < 3; ++n) emit(tracer, n);
   Ring::Batch batch(tracer.ring());
-  tell(tracer, 3);
+  emit(tracer, 3);
   for (std::uint32_t n = 0; n < 3; ++n) {
     ASSERT_FALSE(batch.empty());
     check(batch.header(), batch.event(), n);
@@ -194,14 +194,14 @@ TEST(TraceRing, ABatchIsWhatWasThereWhenItWasMade) {
 
 TEST(TraceRing, RoomIsTheWritersOnlyWhenItIsGivenBack) {
   Tracer tracer(0, kBytes);
-  while (tracer.ring().lost() == 0) tell(tracer, 40);
+  while (tracer.ring().lost() == 0) emit(tracer, 40);
   Ring::Batch batch(tracer.ring());
   batch.next();
-  tell(tracer, 40);
+  emit(tracer, 40);
   EXPECT_EQ(tracer.ring().lost(), 2U);
   batch.next();
   batch.give_back();
-  tell(tracer, 40);
+  emit(tracer, 40);
   EXPECT_EQ(tracer.ring().lost(), 2U);
 }
 
@@ -218,7 +218,7 @@ TEST(TraceRingThreads, WhatIsReadAndWhatIsLostIsAll) {
   constexpr std::uint32_t kEvents = 200'000;
   Tracer tracer(0, kBytes);
   std::thread writer([&] {
-    for (std::uint32_t n = 0; n < kEvents; ++n) tell(tracer, n);
+    for (std::uint32_t n = 0; n < kEvents; ++n) emit(tracer, n);
   });
   std::uint64_t read = 0;
   std::int64_t last = -1;
@@ -240,7 +240,7 @@ TEST(TraceRingThreads, WhatIsSeenAsEmittedIsThereToBeRead) {
   constexpr std::uint64_t kEvents = 1'000'000;
   Tracer tracer(0, std::size_t{1} << 20);
   std::thread writer([&] {
-    for (std::uint64_t n = 0; n < kEvents; ++n) tracer.tell(7, 0, Withdraw{});
+    for (std::uint64_t n = 0; n < kEvents; ++n) tracer.emit(7, 0, Invalidate{});
   });
   std::uint64_t read = 0, emitted = 0, missed = 0;
   while (emitted < kEvents) {
@@ -260,7 +260,7 @@ TEST(TraceRingThreads, ABatchKnowsWhatWasLostBeforeIt) {
   constexpr std::uint64_t kEvents = 500'000;
   Tracer tracer(0, kBytes);
   std::thread writer([&] {
-    for (std::uint32_t n = 0; n < kEvents; ++n) tell(tracer, n);
+    for (std::uint32_t n = 0; n < kEvents; ++n) emit(tracer, n);
   });
   std::uint64_t read = 0, emitted = 0, missed = 0;
   while (emitted < kEvents) {

@@ -465,7 +465,7 @@ Result<LaterHeader> decode_later_header(Dialect dialect, Bytes message) {
   return result;
 }
 
-std::optional<DialectEvidence> tell_dialect(Bytes message) {
+std::optional<DialectEvidence> detect_dialect(Bytes message) {
   const auto prefix = decode_prefix(message);
   if (!prefix || prefix->vers != 2) return std::nullopt;
   Evidence evidence = of_type(prefix->proc, message);

@@ -39,8 +39,8 @@ LaterHeader decoded(Dialect dialect, const Octets& bytes) {
   return header.value_or(LaterHeader());
 }
 
-const char* told(const Octets& bytes) {
-  const auto evidence = tell_dialect(bytes);
+const char* recorded(const Octets& bytes) {
+  const auto evidence = detect_dialect(bytes);
   return evidence ? dialect_name(evidence->dialect) : "";
 }
 
@@ -58,7 +58,7 @@ TEST(LaterHeader, Ietf03CallExternal) {
   EXPECT_EQ((*h.writes->begin())[0].length, 0x800U);
   EXPECT_EQ((*h.reply)[0].offset, 0x3000U);
   EXPECT_EQ(h.length, bytes.size());
-  EXPECT_STREQ(told(bytes), "ietf-03");
+  EXPECT_STREQ(recorded(bytes), "ietf-03");
 }
 
 TEST(LaterHeader, Ietf03CallInline) {
@@ -68,7 +68,7 @@ TEST(LaterHeader, Ietf03CallInline) {
   EXPECT_FALSE(h.call_reads);
   EXPECT_TRUE(h.has_reply);
   EXPECT_EQ(h.length, 32U);
-  EXPECT_STREQ(told(bytes), "ietf-03");
+  EXPECT_STREQ(recorded(bytes), "ietf-03");
 }
 
 TEST(LaterHeader, Ietf03Replies) {
@@ -79,13 +79,13 @@ TEST(LaterHeader, Ietf03Replies) {
   EXPECT_FALSE(h.inv_handle || h.reads || h.has_reply);
   EXPECT_EQ(h.writes->size(), 1U);
   EXPECT_EQ(h.length, inlined.size() - 12);
-  EXPECT_STREQ(told(inlined), "ietf-03");
+  EXPECT_STREQ(recorded(inlined), "ietf-03");
   const Octets external = message(11, kWritesHex + kReply);
   h = decoded(Dialect::kIetf03, external);
   EXPECT_EQ(h.use, HeaderUse::kExternal);
   EXPECT_TRUE(h.reply);
   EXPECT_EQ(h.length, external.size());
-  EXPECT_STREQ(told(external), "ietf-03");
+  EXPECT_STREQ(recorded(external), "ietf-03");
 }
 
 TEST(LaterHeader, Ietf03Parts) {
@@ -96,21 +96,21 @@ TEST(LaterHeader, Ietf03Parts) {
     EXPECT_EQ(h.direction, type == 9 ? MsgType::kCall : MsgType::kReply);
     EXPECT_EQ(h.remaining, 16U);
     EXPECT_EQ(h.length, 20U);
-    EXPECT_STREQ(told(bytes), "ietf-03");
+    EXPECT_STREQ(recorded(bytes), "ietf-03");
     // Nothing remains: not a part.
-    EXPECT_STREQ(told(message(type, "00000000" + kRpc)), "");
+    EXPECT_STREQ(recorded(message(type, "00000000" + kRpc)), "");
   }
 }
 
 TEST(LaterHeader, GrantsOfBothKinds) {
   const Octets bare = message(5, "");
   EXPECT_EQ(decoded(Dialect::kIetf03, bare).use, HeaderUse::kGrant);
-  EXPECT_STREQ(told(bare), "ietf-03");
+  EXPECT_STREQ(recorded(bare), "ietf-03");
   const Octets flagged = message(6, "00000001");
   const LaterHeader h = decoded(Dialect::kFlags, flagged);
   EXPECT_EQ(h.use, HeaderUse::kGrant);
   EXPECT_EQ(h.flags, kFlagResponse);
-  EXPECT_STREQ(told(flagged), "flags");
+  EXPECT_STREQ(recorded(flagged), "flags");
 }
 
 TEST(LaterHeader, FlagsMessages) {
@@ -121,10 +121,10 @@ TEST(LaterHeader, FlagsMessages) {
   EXPECT_EQ(h.direction, MsgType::kReply);
   EXPECT_EQ(h.inv_handle, 0x99U);
   EXPECT_EQ(h.length, bytes.size() - 12);
-  EXPECT_STREQ(told(bytes), "flags");
+  EXPECT_STREQ(recorded(bytes), "flags");
   // Without MORE and TPMORE the bytes are draft-02's too, and mean the same.
   const Octets plain = message(0, "00000001 00000099" + kReadsHex + kWritesHex + kReply + kRpc);
-  EXPECT_STREQ(told(plain), "");
+  EXPECT_STREQ(recorded(plain), "");
   const auto draft02 = decode_header(plain);
   const LaterHeader same = decoded(Dialect::kFlags, plain);
   ASSERT_TRUE(draft02);
@@ -154,20 +154,20 @@ TEST(LaterHeader, PropertiesOfEachDialect) {
   for (const std::uint32_t type : {6U, 7U}) {
     const Octets bytes = message(type, two);
     check(decoded(Dialect::kIetf03, bytes));
-    EXPECT_STREQ(told(bytes), "ietf-03");
+    EXPECT_STREQ(recorded(bytes), "ietf-03");
   }
   const Octets flagged = message(5, "00000004" + two);
   check(decoded(Dialect::kFlags, flagged));
-  EXPECT_STREQ(told(flagged), "flags");
+  EXPECT_STREQ(recorded(flagged), "flags");
   const Octets first = message(6, two + "00000001 00000002");
   const LaterHeader h = decoded(Dialect::kCel03, first);
   check(h);
   EXPECT_THAT(Octets(first.end() - 4, first.end()), ElementsAre(0, 0, 0, 2));
   ASSERT_TRUE(h.unchanging);
   EXPECT_EQ((*h.unchanging)[0], 2U);
-  EXPECT_STREQ(told(first), "cel-03");
+  EXPECT_STREQ(recorded(first), "cel-03");
   check(decoded(Dialect::kCel03, message(9, two)));
-  EXPECT_STREQ(told(message(9, two)), "cel-03");
+  EXPECT_STREQ(recorded(message(9, two)), "cel-03");
 }
 
 TEST(LaterHeader, AResponseAboutProperties) {
@@ -180,7 +180,7 @@ TEST(LaterHeader, AResponseAboutProperties) {
   EXPECT_EQ((*h.rejected)[1], 3U);
   EXPECT_EQ(h.properties->size(), 1U);
   EXPECT_EQ(h.length, bytes.size());
-  EXPECT_STREQ(told(bytes), "cel-03");
+  EXPECT_STREQ(recorded(bytes), "cel-03");
 }
 
 TEST(LaterHeader, Errors) {
@@ -217,19 +217,19 @@ TEST(LaterHeader, Errors) {
   }
 }
 
-TEST(LaterHeader, ErrorsThatTellTheirDialect) {
-  EXPECT_STREQ(told(message(4, "00000006 00000001")), "ietf-03");
-  EXPECT_STREQ(told(message(4, "00000009 00000001 00000002")), "ietf-03");
-  EXPECT_STREQ(told(message(4, "00000064")), "ietf-03");
-  EXPECT_STREQ(told(message(4, "00000007 00000001 00000002")), "cel-03");  // WRITE_RESOURCE
-  EXPECT_STREQ(told(message(4, "0000000a")), "cel-03");                    // SYSTEM
-  EXPECT_STREQ(told(message(4, "00000001 00000009 00000001 00000002")), "flags");
+TEST(LaterHeader, ErrorsThatShowTheirDialect) {
+  EXPECT_STREQ(recorded(message(4, "00000006 00000001")), "ietf-03");
+  EXPECT_STREQ(recorded(message(4, "00000009 00000001 00000002")), "ietf-03");
+  EXPECT_STREQ(recorded(message(4, "00000064")), "ietf-03");
+  EXPECT_STREQ(recorded(message(4, "00000007 00000001 00000002")), "cel-03");  // WRITE_RESOURCE
+  EXPECT_STREQ(recorded(message(4, "0000000a")), "cel-03");                    // SYSTEM
+  EXPECT_STREQ(recorded(message(4, "00000001 00000009 00000001 00000002")), "flags");
   // CANT_REPLY, ERR_VERS and INVAL_OPTION of draft-02; what could be anybody's.
-  EXPECT_STREQ(told(message(4, "00000003 00000001 00000001 00002000")), "");
-  EXPECT_STREQ(told(message(4, "00000001 00000001 00000002")), "");
-  EXPECT_STREQ(told(message(4, "00000005")), "");
-  EXPECT_STREQ(told(message(4, "00000003")), "");
-  EXPECT_STREQ(told(message(4, "00000099")), "");
+  EXPECT_STREQ(recorded(message(4, "00000003 00000001 00000001 00002000")), "");
+  EXPECT_STREQ(recorded(message(4, "00000001 00000001 00000002")), "");
+  EXPECT_STREQ(recorded(message(4, "00000005")), "");
+  EXPECT_STREQ(recorded(message(4, "00000003")), "");
+  EXPECT_STREQ(recorded(message(4, "00000099")), "");
 }
 
 TEST(LaterHeader, AnEarlyDraftWithFlagsHasEarlierNumbers) {
@@ -252,9 +252,9 @@ TEST(LaterHeader, Cel03HasWhatDraft02Has) {
 }
 
 // Whether what tells it could be a message of draft-02 with a wrong word.
-TEST(TellDialect, WhatABrokenMessageCouldBeIsWeak) {
+TEST(ShowDialect, WhatABrokenMessageCouldBeIsWeak) {
   const auto strong = [](const Octets& bytes) {
-    const auto evidence = tell_dialect(bytes);
+    const auto evidence = detect_dialect(bytes);
     EXPECT_TRUE(evidence);
     return evidence && evidence->strong;
   };
@@ -278,22 +278,22 @@ TEST(TellDialect, WhatABrokenMessageCouldBeIsWeak) {
 }
 
 // An OPTIONAL that ends with its information stays draft-02's.
-TEST(TellDialect, OptionalIsNoConnprop) {
-  EXPECT_STREQ(told(message(5, "00000001 00000007 00000003 61626300")), "");
-  EXPECT_STREQ(told(message(5, "00000000 00000001 00000000")), "");
+TEST(ShowDialect, OptionalIsNoConnprop) {
+  EXPECT_STREQ(recorded(message(5, "00000001 00000007 00000003 61626300")), "");
+  EXPECT_STREQ(recorded(message(5, "00000000 00000001 00000000")), "");
 }
 
-TEST(TellDialect, OtherVersionsAndUnknownTypesTellNothing) {
+TEST(ShowDialect, OtherVersionsAndUnknownTypesShowNothing) {
   Octets other = message(10, "00000000" + std::string(kNoLists) + kRpc);
   other[7] = 1;
-  EXPECT_STREQ(told(other), "");
+  EXPECT_STREQ(recorded(other), "");
   other[7] = 3;
-  EXPECT_STREQ(told(other), "");
-  EXPECT_STREQ(told(message(2, "00000000")), "");
-  EXPECT_STREQ(told(message(14, "00000000")), "");
-  EXPECT_STREQ(told({}), "");
+  EXPECT_STREQ(recorded(other), "");
+  EXPECT_STREQ(recorded(message(2, "00000000")), "");
+  EXPECT_STREQ(recorded(message(14, "00000000")), "");
+  EXPECT_STREQ(recorded({}), "");
   // A Call of another XID, as behind other parts; it tells once the connection is known.
-  EXPECT_STREQ(told(message(10, "00000000" + std::string(kNoLists) + "55555555")), "");
+  EXPECT_STREQ(recorded(message(10, "00000000" + std::string(kNoLists) + "55555555")), "");
 }
 
 TEST(LaterHeader, WhatIsCutShortIsTruncatedWhereverThatIs) {
@@ -333,7 +333,7 @@ TEST(LaterHeader, DecodingAllocatesNothing) {
   bool good = false;
   EXPECT_EQ(testing::allocations_in([&] {
               good = decode_later_header(Dialect::kIetf03, bytes).has_value() &&
-                     !decode_later_header(Dialect::kFlags, bytes) && tell_dialect(bytes);
+                     !decode_later_header(Dialect::kFlags, bytes) && detect_dialect(bytes);
             }),
             0U);
   EXPECT_TRUE(good);

@@ -244,7 +244,7 @@ TEST(HeaderV1Test, EncodesErrChunk) {
   EXPECT_EQ(encoded(header), kErrChunk);
 }
 
-TEST(HeaderV1Test, TellsAReplyChunkWithoutSegmentsFromNone) {
+TEST(HeaderV1Test, ShowsAReplyChunkWithoutSegmentsFromNone) {
   const auto bytes =
       hex("11223344 00000001 00000020 00000001"
           "00000000 00000000 00000001 00000000");

@@ -272,7 +272,7 @@ TEST_P(IcrcKindTest, HeadersMayLieElsewhere) {
   }
 }
 
-TEST_P(IcrcKindTest, TellsAnUnknownWord) {
+TEST_P(IcrcKindTest, ShowsAnUnknownWord) {
   const Kind& k = GetParam();
   std::mt19937 random(11);
   // The word stands in the BTH behind what is masked: destination QP and what follows.

@@ -70,7 +70,7 @@ const Reference& reference_of(const std::string& path) {
 
 class Captures : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(Captures, EveryMessageHasARowThatTellsItsParts) {
+TEST_P(Captures, EveryMessageHasARowThatShowsItsParts) {
   const Reference& reference = reference_of(GetParam());
   const Loaded loaded(GetParam());
   loaded.store.read([&](const Content& c) {

@@ -294,9 +294,9 @@ void Collector::on_merge(const roce::Connection& into, const roce::Connection& f
   touch(into.index);
 }
 
-void Collector::on_let_go(const roce::Connection& connection) {
+void Collector::on_evict(const roce::Connection& connection) {
   options_.erase(connection.index);
-  let_go_.push_back(info(connection.index));
+  evict_.push_back(info(connection.index));
   endpoint_of_.erase(connection.index);
   touched_.erase(connection.index);
 }
@@ -367,11 +367,11 @@ void Collector::on_event(const trace_reader::Event& event) {
       break;
   }
   if (!trace_reader::is_notable(event)) return;
-  if (notable_told_ == kMaxNotable) {
+  if (notable_reported_ == kMaxNotable) {
     ++notable_omitted_;
     return;
   }
-  ++notable_told_;
+  ++notable_reported_;
   notable_.push_back({event.meta.frame, event.meta.time_ns,
                       index == none ? 0 : context_.connection_id(index),
                       report::event_summary(event, {})});
@@ -386,20 +386,20 @@ void Collector::endpoint_ended(std::uint32_t endpoint) {
 
 void Collector::on_finding(const rules::Occurrence& o) {
   const rules::Evidence& e = o.evidence;
-  Breach b{&o.rule,
-           o.severity,
-           0,
-           {},
-           {},
-           o.text,
-           o.advice,
-           e.message,
-           e.frames[1] != 0 ? e.frames[1] : e.frames[0],
-           e.count,
-           e.span,
-           e.course,
-           e.of,
-           e.of != 0 ? e.topic : 0};
+  Violation b{&o.rule,
+              o.severity,
+              0,
+              {},
+              {},
+              o.text,
+              o.advice,
+              e.message,
+              e.frames[1] != 0 ? e.frames[1] : e.frames[0],
+              e.count,
+              e.span,
+              e.phase,
+              e.of,
+              e.of != 0 ? e.topic : 0};
   if (e.connection != nullptr) {
     b.connection = context_.connection_id(e.connection->index);
     if (e.side >= 0) {
@@ -409,7 +409,7 @@ void Collector::on_finding(const rules::Occurrence& o) {
     }
     touch(e.connection->index);
   }
-  breaches_.push_back(std::move(b));
+  violations_.push_back(std::move(b));
 }
 
 ConnectionInfo Collector::info(std::uint32_t index) const {
@@ -510,7 +510,7 @@ void Collector::put_credits(Content& to) {
   }
 }
 
-const std::string& Collector::kind_key(const Breach& b) {
+const std::string& Collector::kind_key(const Violation& b) {
   draft_.assign(b.rule->name);
   append(draft_, b.severity);
   append(draft_, b.connection);
@@ -520,7 +520,7 @@ const std::string& Collector::kind_key(const Breach& b) {
 }
 
 // It was found before; now more is known of it.
-void Collector::sum_up(Content& to, const Breach& b) {
+void Collector::sum_up(Content& to, const Violation& b) {
   const auto it = kinds_.find(kind_key(b));
   if (it == kinds_.end()) return;
   FoundKind& kind = to.kinds[it->second];
@@ -531,8 +531,8 @@ void Collector::sum_up(Content& to, const Breach& b) {
 }
 
 void Collector::put_findings(Content& to) {
-  for (const Breach& b : breaches_) {
-    if (b.course != rules::Course::kFound) {
+  for (const Violation& b : violations_) {
+    if (b.phase != rules::ReportPhase::kFound) {
       sum_up(to, b);
       continue;
     }
@@ -679,7 +679,7 @@ void Collector::put_connections(Content& to) {
     info.findings = place.findings;
     place = std::move(info);
   };
-  for (ConnectionInfo& info : let_go_) {
+  for (ConnectionInfo& info : evict_) {
     const std::uint32_t index = info.id - 1;
     if (info.id != 0) put(std::move(info), index);
   }
@@ -720,7 +720,7 @@ void Collector::commit(const capture::SourceStats& source) {
   rows_.clear();
   patches_.clear();
   credits_.clear();
-  breaches_.clear();
+  violations_.clear();
   ended_.clear();
   parts_.clear();
   moved_.clear();
@@ -732,7 +732,7 @@ void Collector::commit(const capture::SourceStats& source) {
   set_up_.clear();
   merged_.clear();
   touched_.clear();
-  let_go_.clear();
+  evict_.clear();
 }
 
 void Collector::finish(const capture::SourceStats& source) {

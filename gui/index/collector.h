@@ -47,7 +47,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   void on_open(const roce::Connection& connection) override { touch(connection.index); }
   void on_merge(const roce::Connection& into, const roce::Connection& from) override;
   void on_close(const roce::Connection& connection) override { touch(connection.index); }
-  void on_let_go(const roce::Connection& connection) override;
+  void on_evict(const roce::Connection& connection) override;
   void on_operation_end(const roce::Connection& connection, const roce::Operation& op,
                         const model::Call* call, std::uint32_t segment) override;
   // trace_reader::Observer
@@ -71,7 +71,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
     bool has_grant;  // else that of the entry before holds
     CreditEntry entry;
   };
-  struct Breach {
+  struct Violation {
     const rules::Rule* rule;
     rules::Severity severity;
     std::uint32_t connection;  // ID
@@ -79,7 +79,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
     const char* advice;
     std::uint64_t message, frame, count;
     rules::Span span;
-    rules::Course course;
+    rules::ReportPhase phase;
     std::uint64_t of;     // rules::Evidence::of
     std::uint32_t topic;  // of it, with `of`
   };
@@ -117,8 +117,8 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   void parts(const trace_reader::Event& event, const trace::CallEnd& end);
   [[nodiscard]] ConnectionInfo info(std::uint32_t index) const;
 
-  [[nodiscard]] const std::string& kind_key(const Breach& b);
-  void sum_up(Content& to, const Breach& b);
+  [[nodiscard]] const std::string& kind_key(const Violation& b);
+  void sum_up(Content& to, const Violation& b);
 
   // The parts of commit().
   void put_rows(Content& to);
@@ -158,7 +158,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   std::vector<MessageRow> rows_;
   std::vector<Patch> patches_;
   std::vector<Credit> credits_;
-  std::vector<Breach> breaches_;
+  std::vector<Violation> violations_;
   std::vector<Ended> ended_;
   std::vector<Parts> parts_;
   std::vector<Moved> moved_;
@@ -171,12 +171,12 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> set_up_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> merged_;
   std::unordered_set<std::uint32_t> touched_;
-  std::vector<ConnectionInfo> let_go_;
+  std::vector<ConnectionInfo> evict_;
 
   // What is remembered.
   std::unordered_map<std::string, std::uint32_t> procedures_, outcomes_, kinds_;
   std::string draft_;
-  std::uint64_t notable_told_ = 0;
+  std::uint64_t notable_reported_ = 0;
   // Waits for a credit: when one began that is under way, or how long it took; by the same key.
   struct Waited {
     std::int64_t begun_ns = -1;

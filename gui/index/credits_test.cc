@@ -109,7 +109,7 @@ template <typename Credits>
 trace_reader::testing::TraceBuilder recording_of_a_client(const Credits& credits) {
   trace_reader::testing::TraceBuilder t;
   t.begin("load");
-  trace_reader::testing::tell_plain_connection(t, 7);
+  trace_reader::testing::emit_plain_connection(t, 7);
   for (std::uint8_t xid = 1; xid < 6; ++xid) {
     for (const std::uint8_t reply : std::array<std::uint8_t, 2>{0, 1}) {
       trace_reader::testing::Bytes bytes{0, 0, 0, xid, 0, 0, 0, 1, 0, 0, 0, 32, 0, 0, 0, 0,
@@ -124,8 +124,8 @@ trace_reader::testing::TraceBuilder recording_of_a_client(const Credits& credits
       trace::Message m;
       m.side = reply;
       m.length = static_cast<std::uint32_t>(bytes.size());
-      t.tell(7, m, bytes);
-      t.tell(7, credits);
+      t.emit(7, m, bytes);
+      t.emit(7, credits);
     }
   }
   t.end();

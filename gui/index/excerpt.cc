@@ -150,7 +150,7 @@ class Reader final : public model::Observer, public trace_reader::Observer {
         break;
     }
     if (e.connection == nullptr) return;
-    event({Excerpt::Event::Kind::kTold, e.meta, *e.connection, e.local,
+    event({Excerpt::Event::Kind::kRecorded, e.meta, *e.connection, e.local,
            report::event_summary(e, {})});
   }
 

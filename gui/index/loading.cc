@@ -80,9 +80,9 @@ std::optional<std::string> endpoint_name(const trace::EventView& view) {
   constexpr std::size_t kLongest = 256;
   const auto endpoint = trace::read_event<trace::Endpoint>(view);
   if (!endpoint || endpoint->name_bytes == 0) return std::nullopt;
-  const auto tail =
-      view.tail.first(std::min({view.tail.size(), std::size_t{endpoint->name_bytes}, kLongest}));
-  return std::string(tail.begin(), tail.end());
+  const auto payload = view.payload.first(
+      std::min({view.payload.size(), std::size_t{endpoint->name_bytes}, kLongest}));
+  return std::string(payload.begin(), payload.end());
 }
 
 bool readable(int fd) {
@@ -93,10 +93,10 @@ bool readable(int fd) {
 }  // namespace
 
 struct Loading::Impl {
-  Impl(Store& to, const LoadOptions& with, Changed tell)
+  Impl(Store& to, const LoadOptions& with, Changed emit)
       : store(to),
         options(with),
-        changed(std::move(tell)),
+        changed(std::move(emit)),
         wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
   Store& store;
@@ -115,7 +115,7 @@ struct Loading::Impl {
   bool keeping = true;
   std::string trouble;
   Clock::time_point committed = Clock::now();
-  Clock::time_point told_time = Clock::now();
+  Clock::time_point status_time = Clock::now();
 
   capture::Expected<void> keep_frames() {
     auto file = capture::FrameFile::temporary(options.folder);
@@ -250,8 +250,8 @@ struct Loading::Impl {
 
   // Nothing comes: what is judged by the time must not wait for it.
   void pass_time(Collector& collector) {
-    if (Clock::now() - told_time < std::chrono::seconds(1)) return;
-    told_time = Clock::now();
+    if (Clock::now() - status_time < std::chrono::seconds(1)) return;
+    status_time = Clock::now();
     const auto wall = std::chrono::system_clock::now().time_since_epoch();
     collector.pipeline().time(wall / std::chrono::nanoseconds(1));
   }

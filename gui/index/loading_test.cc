@@ -160,7 +160,7 @@ std::string as_stream(const std::string& path) {
   return bytes;
 }
 
-TEST_F(Pipes, WhatAnEndpointTellsIsThereAsItComes) {
+TEST_F(Pipes, WhatAnEndpointShowsIsThereAsItComes) {
   const std::string bytes = as_stream(testing::capture("linux-nfs41.pcap"));
   const auto send = [&](std::size_t from, std::size_t to) {
     while (from < to) {

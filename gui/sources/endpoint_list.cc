@@ -11,8 +11,8 @@
 #include <utility>
 
 #include <rpcrdma/gui_text/plain_text.h>
+#include <rpcrdma/live/endpoints.h>
 #include <rpcrdma/sources/endpoint_list.h>
-#include <rpcrdma/trace_live/endpoints.h>
 
 namespace rpcrdma::gui {
 

@@ -12,10 +12,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <rpcrdma/live/hub.h>
 #include <rpcrdma/sources/endpoint_list.h>
 #include <rpcrdma/sources/interface_list.h>
-#include <rpcrdma/sources/trial_panel.h>
-#include <rpcrdma/trace_live/hub.h>
+#include <rpcrdma/sources/playground_panel.h>
 
 namespace rpcrdma::gui {
 namespace {
@@ -156,18 +156,18 @@ TEST_F(Sources, WhyThereAreNoInterfacesStandsInTheList) {
   picture(list, "no_interfaces");
 }
 
-qulonglong counter(TrialPanel& panel, const char* name) {
+qulonglong counter(PlaygroundPanel& panel, const char* name) {
   return QLocale().toULongLong(part<QLabel>(panel, name)->text());
 }
 
 TEST_F(Sources, ATrialRunsAndItsFaultsAreTurnedUpAndDown) {
-  TrialPanel panel;
+  PlaygroundPanel panel;
   panel.resize(panel.sizeHint().expandedTo({420, 900}));
   panel.show();
   picture(panel, "trial_before");
   auto& button = *part<QPushButton>(panel, "start");
-  QSignalSpy started(&panel, &TrialPanel::started);
-  QSignalSpy stopped(&panel, &TrialPanel::stopped);
+  QSignalSpy started(&panel, &PlaygroundPanel::started);
+  QSignalSpy stopped(&panel, &PlaygroundPanel::stopped);
   QTest::mouseClick(&button, Qt::LeftButton);
   ASSERT_TRUE(started.wait(kLong));
   EXPECT_EQ(started[0][0].toStringList(), panel.endpoints());
@@ -210,7 +210,7 @@ TEST_F(Sources, ATrialRunsAndItsFaultsAreTurnedUpAndDown) {
 }
 
 TEST_F(Sources, WhatATrialCannotBeStandsInThePanel) {
-  TrialPanel panel;
+  PlaygroundPanel panel;
   panel.show();
   auto& sizes = *part<QLineEdit>(panel, "sizes");
   sizes.setText("4X");
@@ -220,7 +220,7 @@ TEST_F(Sources, WhatATrialCannotBeStandsInThePanel) {
   EXPECT_TRUE(note.text().startsWith("sizes: "));
   EXPECT_FALSE(panel.running());
   // It can be mended.
-  QSignalSpy started(&panel, &TrialPanel::started);
+  QSignalSpy started(&panel, &PlaygroundPanel::started);
   sizes.setText("4k");
   panel.start();
   EXPECT_TRUE(started.wait(kLong));

@@ -24,29 +24,29 @@ void click(ByteView& view, std::size_t offset) {
   QTest::mouseClick(view.viewport(), Qt::LeftButton, {}, view.rect_of(offset).center());
 }
 
-TEST(ByteView, AClickTellsTheSmallestFieldThatHoldsTheByte) {
+TEST(ByteView, AClickShowsTheSmallestFieldThatHoldsTheByte) {
   ByteView view;
   show(view, 900, 300);
   view.set_bytes(counting(64));
   view.set_fields({{0, 28, 1}, {4, 4, 2}, {28, 36, 3}});
-  const QSignalSpy told(&view, &ByteView::field_selected);
+  const QSignalSpy recorded(&view, &ByteView::field_selected);
   click(view, 5);
   click(view, 3);
   click(view, 63);
-  ASSERT_EQ(told.size(), 3);
-  EXPECT_EQ(told[0][0].toInt(), 2);
-  EXPECT_EQ(told[1][0].toInt(), 1);
-  EXPECT_EQ(told[2][0].toInt(), 3);
+  ASSERT_EQ(recorded.size(), 3);
+  EXPECT_EQ(recorded[0][0].toInt(), 2);
+  EXPECT_EQ(recorded[1][0].toInt(), 1);
+  EXPECT_EQ(recorded[2][0].toInt(), 3);
 }
 
-TEST(ByteView, AByteOfNoFieldTellsNothing) {
+TEST(ByteView, AByteOfNoFieldSaysNothing) {
   ByteView view;
   show(view, 900, 300);
   view.set_bytes(counting(64));
   view.set_fields({{0, 4, 1}});
-  const QSignalSpy told(&view, &ByteView::field_selected);
+  const QSignalSpy recorded(&view, &ByteView::field_selected);
   click(view, 40);
-  EXPECT_EQ(told.size(), 0);
+  EXPECT_EQ(recorded.size(), 0);
 }
 
 TEST(ByteView, KeysMoveTheCursorAndStayWithinTheBytes) {
@@ -55,14 +55,14 @@ TEST(ByteView, KeysMoveTheCursorAndStayWithinTheBytes) {
   view.set_bytes(counting(40));
   view.set_fields({{0, 16, 1}, {16, 16, 2}, {32, 7, 3}, {39, 1, 4}});
   ASSERT_EQ(view.bytes_per_line(), 16);
-  const QSignalSpy told(&view, &ByteView::field_selected);
+  const QSignalSpy recorded(&view, &ByteView::field_selected);
   const std::pair<Qt::Key, int> steps[] = {
       {Qt::Key_Left, 1}, {Qt::Key_Down, 2}, {Qt::Key_End, 4},  {Qt::Key_Right, 4},
       {Qt::Key_Left, 3}, {Qt::Key_Up, 2},   {Qt::Key_Home, 1}, {Qt::Key_PageDown, 4}};
   for (const auto& [key, id] : steps) {
     QTest::keyClick(&view, key);
-    ASSERT_FALSE(told.isEmpty());
-    EXPECT_EQ(told.back()[0].toInt(), id) << key;
+    ASSERT_FALSE(recorded.isEmpty());
+    EXPECT_EQ(recorded.back()[0].toInt(), id) << key;
   }
 }
 

@@ -41,27 +41,27 @@ ChunkPicture writes() {
   return {"READ", {chunk}};
 }
 
-TEST(ChunkView, AClickOnAnOperationTellsItsFrame) {
+TEST(ChunkView, AClickOnAnOperationShowsItsFrame) {
   ChunkView view;
   show(view, 800, 300);
   view.set_picture(writes());
-  const QSignalSpy told(&view, &ChunkView::frame_selected);
+  const QSignalSpy recorded(&view, &ChunkView::frame_selected);
   QTest::mouseClick(view.viewport(), Qt::LeftButton, {}, view.rect_of(0, 0, 1).center());
   QTest::mouseClick(view.viewport(), Qt::LeftButton, {}, view.rect_of(0, 1, 0).center());
-  ASSERT_EQ(told.size(), 2);
-  EXPECT_EQ(told[0][0].toULongLong(), 12U);
-  EXPECT_EQ(told[1][0].toULongLong(), 21U);
+  ASSERT_EQ(recorded.size(), 2);
+  EXPECT_EQ(recorded[0][0].toULongLong(), 12U);
+  EXPECT_EQ(recorded[1][0].toULongLong(), 21U);
 }
 
 TEST(ChunkView, KeysWalkTheOperationsOfAllSegments) {
   ChunkView view;
   show(view, 800, 300);
   view.set_picture(writes());
-  const QSignalSpy told(&view, &ChunkView::frame_selected);
+  const QSignalSpy recorded(&view, &ChunkView::frame_selected);
   for (int i = 0; i < 5; ++i) QTest::keyClick(&view, Qt::Key_Right);
   QTest::keyClick(&view, Qt::Key_Left);
   std::vector<quint64> frames;
-  for (const auto& arguments : told) frames.push_back(arguments[0].toULongLong());
+  for (const auto& arguments : recorded) frames.push_back(arguments[0].toULongLong());
   EXPECT_EQ(frames, (std::vector<quint64>{11, 12, 13, 21, 21, 13}));
 }
 
@@ -88,7 +88,7 @@ TEST(ChunkView, AnOperationBeyondItsSegmentStaysWithinTheBar) {
   EXPECT_EQ(gaps[0].second, 16384U);
 }
 
-TEST(ChunkView, AToolTipTellsTheOperationAndItsSegment) {
+TEST(ChunkView, AToolTipShowsTheOperationAndItsSegment) {
   ChunkPicture picture = writes();
   picture.chunks[0].segments[1].offset = 0x7f0012340000;
   picture.chunks[0].segments[1].operations[0].sent_again = true;
@@ -105,7 +105,7 @@ TEST(ChunkView, AToolTipTellsTheOperationAndItsSegment) {
   EXPECT_EQ(view.text_at({1, 1}), QString());
 }
 
-TEST(ChunkView, WordsTellWhatWasMovedByWhat) {
+TEST(ChunkView, WordsShowWhatWasMovedByWhat) {
   ChunkView view;
   show(view, 900, 300);
   view.set_picture(writes());

@@ -120,23 +120,23 @@ TEST_F(CreditChartTest, ADragZoomsToWhatItCovers) {
 }
 
 TEST_F(CreditChartTest, AnotherButtonNeitherZoomsNorSelects) {
-  const QSignalSpy told(&chart, &CreditChart::message_selected);
+  const QSignalSpy recorded(&chart, &CreditChart::message_selected);
   QTest::mousePress(&chart, Qt::RightButton, {}, {200, 150});
   QTest::mouseRelease(&chart, Qt::RightButton, {}, {400, 150});
   QTest::mouseClick(&chart, Qt::RightButton, {}, {300, 150});
   EXPECT_EQ(wide(), 10 * kSecond);
-  EXPECT_EQ(told.size(), 0);
+  EXPECT_EQ(recorded.size(), 0);
 }
 
 TEST_F(CreditChartTest, AClickSelectsTheMessageOfItsDirection) {
   source.reverse = true;
   chart.refresh();
-  const QSignalSpy told(&chart, &CreditChart::message_selected);
+  const QSignalSpy recorded(&chart, &CreditChart::message_selected);
   QTest::mouseClick(&chart, Qt::LeftButton, {}, {350, 80});
   QTest::mouseClick(&chart, Qt::LeftButton, {}, {350, 240});
-  ASSERT_EQ(told.size(), 2);
-  EXPECT_LT(told[0][0].toULongLong(), 11U);
-  EXPECT_EQ(told[1][0].toULongLong(), told[0][0].toULongLong() + 100);
+  ASSERT_EQ(recorded.size(), 2);
+  EXPECT_LT(recorded[0][0].toULongLong(), 11U);
+  EXPECT_EQ(recorded[1][0].toULongLong(), recorded[0][0].toULongLong() + 100);
 }
 
 TEST_F(CreditChartTest, AMomentWithin10SecondsIsDrawn) {

@@ -32,7 +32,7 @@ Ink ink_of(const LadderItem& item) {
     case LadderItem::Kind::kWrite:
       return Ink::kWrite;
     case LadderItem::Kind::kSetUp:
-    case LadderItem::Kind::kTold:
+    case LadderItem::Kind::kRecorded:
       return Ink::kEvent;
   }
   return Ink::kEvent;
@@ -189,7 +189,7 @@ void LadderView::draw(QPainter& painter, const LadderItem& item, int y,
   QPen pen(colour, header ? 2 : 1, item.sent_again ? Qt::DashLine : Qt::SolidLine);
   painter.setPen(pen);
   switch (item.kind) {
-    case LadderItem::Kind::kTold: {
+    case LadderItem::Kind::kRecorded: {
       const int x = to_right ? left : right;
       painter.setBrush(colour);
       painter.drawEllipse(QPoint(x, line - height / 4), 3, 3);

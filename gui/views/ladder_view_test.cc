@@ -27,7 +27,7 @@ void click(LadderView& view, std::size_t item) {
   QTest::mouseClick(view.viewport(), Qt::LeftButton, {}, view.rect_of(item).center());
 }
 
-TEST(LadderView, AClickTellsTheMessageOrTheFrameOfWhatIsNone) {
+TEST(LadderView, AClickShowsTheMessageOrTheFrameOfWhatIsNone) {
   LadderView view;
   show(view, 600, 400);
   auto all = items(1, 5);
@@ -70,7 +70,7 @@ TEST(LadderView, TheSelectedMessageStaysWhereItIsWhenItemsChange) {
   EXPECT_EQ(view.rect_of(150), before);
 }
 
-TEST(LadderView, AnEndThatIsScrolledToIsTold) {
+TEST(LadderView, AnEndThatIsScrolledToIsReported) {
   LadderView view;
   show(view, 600, 400);
   const QSignalSpy wanted(&view, &LadderView::more_wanted);

@@ -45,19 +45,19 @@ TEST(LatencyView, ASlowCallThatIsClickedIsSelected) {
   LatencyView view;
   show(view, 900, 500);
   view.set_procedures(procedures());
-  const QSignalSpy told(&view, &LatencyView::message_selected);
+  const QSignalSpy recorded(&view, &LatencyView::message_selected);
   const auto click = [&](int row) {
     const QRect at = view.outliers().visualItemRect(view.outliers().item(row, 0));
     QTest::mouseClick(view.outliers().viewport(), Qt::LeftButton, {}, at.center());
   };
   click(1);
-  ASSERT_FALSE(told.isEmpty());
-  EXPECT_EQ(told.back()[0].toULongLong(), 5U);
+  ASSERT_FALSE(recorded.isEmpty());
+  EXPECT_EQ(recorded.back()[0].toULongLong(), 5U);
   view.table().setFocus();
   QTest::keyClick(&view.table(), Qt::Key_Down);
   EXPECT_EQ(view.outliers().rowCount(), 1);
   click(0);
-  EXPECT_EQ(told.back()[0].toULongLong(), 99U);
+  EXPECT_EQ(recorded.back()[0].toULongLong(), 99U);
 }
 
 // Its Calls were seen, and no answer. Nothing is left behind of what was not drawn, as a leak check

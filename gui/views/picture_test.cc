@@ -33,7 +33,7 @@ TEST(Picture, APngIsTwiceAsLarge) {
   EXPECT_EQ(QImage(path).size(), QSize(600, 200));
 }
 
-TEST(Picture, WhatCannotBeWrittenIsTold) {
+TEST(Picture, WhatCannotBeWrittenIsReported) {
   ByteView view;
   const QTemporaryDir folder;
   const QString path = folder.filePath("none/a");

@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
-#include <rpcrdma/trace_live/endpoints.h>
-#include <rpcrdma/trace_live/stream_check.h>
+#include <rpcrdma/live/endpoints.h>
+#include <rpcrdma/live/stream_check.h>
 
 namespace rpcrdma::gui {
 
 namespace {
 
-constexpr int kTellEveryMs = 50;
+constexpr int kStatusEveryMs = 50;
 
 QString text(const std::string& s) {
   return QString::fromStdString(s);
@@ -25,8 +25,8 @@ Document::Document(QObject* parent)
       search_worker_(std::make_unique<Worker>()),
       excerpt_worker_(std::make_unique<Worker>()) {
   change_timer_.setSingleShot(true);
-  change_timer_.setInterval(kTellEveryMs);
-  connect(&change_timer_, &QTimer::timeout, this, &Document::tell_change);
+  change_timer_.setInterval(kStatusEveryMs);
+  connect(&change_timer_, &QTimer::timeout, this, &Document::announce_change);
 }
 
 Document::~Document() {
@@ -55,7 +55,7 @@ bool Document::take(std::unique_ptr<index::Store> store, std::unique_ptr<index::
   title_ = title;
   files_ = files;
   live_ = live;
-  told_finished_ = told_trouble_ = false;
+  finished_shown_ = trouble_shown_ = false;
   searching_ = false;
   found_.clear();
   all_rows_ = 0;
@@ -65,7 +65,7 @@ bool Document::take(std::unique_ptr<index::Store> store, std::unique_ptr<index::
   Q_EMIT reset();
   const QString filter = std::exchange(filter_, {});
   set_filter(filter);
-  tell_change();
+  announce_change();
   return true;
 }
 
@@ -150,7 +150,7 @@ void Document::note_change() {
       Qt::QueuedConnection);
 }
 
-void Document::tell_change() {
+void Document::announce_change() {
   *noted_ = false;
   if (store_ == nullptr) return;
   std::string error;
@@ -166,8 +166,8 @@ void Document::tell_change() {
     search_on();
   }
   Q_EMIT changed();
-  if (!error.empty() && !std::exchange(told_trouble_, true)) Q_EMIT trouble(text(error));
-  if (over && !std::exchange(told_finished_, true)) Q_EMIT finished();
+  if (!error.empty() && !std::exchange(trouble_shown_, true)) Q_EMIT trouble(text(error));
+  if (over && !std::exchange(finished_shown_, true)) Q_EMIT finished();
 }
 
 std::uint64_t Document::row_count() const {

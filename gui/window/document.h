@@ -89,7 +89,7 @@ class Document : public QObject {
   bool take(std::unique_ptr<index::Store> store, std::unique_ptr<index::Loading> loading,
             const QString& title, const QStringList& files, bool live);
   void note_change();
-  void tell_change();
+  void announce_change();
   void search_on();
   void took(const index::Search::Found& found);
 
@@ -99,8 +99,8 @@ class Document : public QObject {
   QString title_;
   QStringList files_;
   bool live_ = false;
-  bool told_finished_ = false;
-  bool told_trouble_ = false;
+  bool finished_shown_ = false;
+  bool trouble_shown_ = false;
   std::shared_ptr<std::atomic<bool>> noted_;  // a change is on its way to this thread
   QTimer change_timer_;
 

@@ -137,12 +137,12 @@ TEST_F(ForeignText, WhatARecordingHolds) {
   trace_reader::testing::TraceBuilder trace;
   const std::string markup = kMarkup.toStdString();
   trace.begin("x" + markup, "role " + markup);
-  trace_reader::testing::tell_plain_connection(trace, 7);
-  trace.tell(7, trace::Error{}, trace_reader::testing::bytes_of("error " + markup));
-  trace.tell(0, trace::Fault{}, trace_reader::testing::bytes_of("rule " + markup));
+  trace_reader::testing::emit_plain_connection(trace, 7);
+  trace.emit(7, trace::Error{}, trace_reader::testing::bytes_of("error " + markup));
+  trace.emit(0, trace::Fault{}, trace_reader::testing::bytes_of("rule " + markup));
   trace::ConnectionEnd end;
   end.established = end.failed = 1;
-  trace.tell(7, end, trace_reader::testing::bytes_of("because " + markup)).end();
+  trace.emit(7, end, trace_reader::testing::bytes_of("because " + markup)).end();
   const auto bytes = trace.pcapng();
   const QString path = folder.filePath("recording.pcapng");
   QFile file(path);

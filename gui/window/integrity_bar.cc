@@ -4,7 +4,7 @@
 
 #include <rpcrdma/capture/unread.h>
 #include <rpcrdma/gui_text/plain_text.h>
-#include <rpcrdma/rules/trust.h>
+#include <rpcrdma/rules/capture_quality.h>
 
 namespace rpcrdma::gui {
 

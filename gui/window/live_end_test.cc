@@ -85,7 +85,7 @@ TraceBuilder opened(const char* name, bool client) {
     std::swap(c.local_qpn, c.peer_qpn);
     c.active = 0;
   }
-  tell_plain_connection(trace, 7, c);
+  emit_plain_connection(trace, 7, c);
   // A message, so that it is a connection of RPC-over-RDMA.
   const trace_reader::testing::Bytes call{0, 0, 0, 9, 0, 0, 0, 1, 0, 0,  0, 32, 0, 0, 0, 0, 0,
                                           0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  0, 0,  0, 0, 9, 0, 0,
@@ -94,7 +94,7 @@ TraceBuilder opened(const char* name, bool client) {
   trace::Message m;
   m.side = client ? 0 : 1;
   m.length = static_cast<std::uint32_t>(call.size());
-  trace.tell(7, m, call);
+  trace.emit(7, m, call);
   return trace;
 }
 
@@ -157,7 +157,7 @@ TEST_F(LiveEnd, OfOneThatStoppedInOrder) {
   TraceBuilder trace = opened("ld", true);
   trace::ConnectionEnd end;
   end.established = 1;
-  trace.tell(7, end).end();
+  trace.emit(7, end).end();
   Endpoint endpoint(path, trace);
   window.attach({path});
   ASSERT_TRUE(wait_for_connections(1));

@@ -33,7 +33,7 @@
 #include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/sources/endpoint_list.h>
 #include <rpcrdma/sources/interface_list.h>
-#include <rpcrdma/sources/trial_panel.h>
+#include <rpcrdma/sources/playground_panel.h>
 #include <rpcrdma/views/byte_view.h>
 #include <rpcrdma/views/picture.h>
 
@@ -198,12 +198,12 @@ void MainWindow::make_docks() {
 // Where there is something to look at. Beside the message, and out of the way until asked for.
 void MainWindow::make_sources() {
   endpoints_ = new EndpointList(this);
-  trial_ = new TrialPanel(this);
+  playground_ = new PlaygroundPanel(this);
   interfaces_ = new InterfaceList(this);
   QDockWidget* before = dock("detail");
   const std::tuple<const char*, QString, QWidget*> all[] = {
       {"endpoints", tr("Live endpoints"), endpoints_},
-      {"trial", tr("Try it"), trial_},
+      {"trial", tr("Try it"), playground_},
       {"interfaces", tr("Capture"), interfaces_},
   };
   for (const auto& [name, title, widget] : all) {
@@ -213,7 +213,7 @@ void MainWindow::make_sources() {
     before = made;
   }
   connect(endpoints_, &EndpointList::attach, this, &MainWindow::attach);
-  connect(trial_, &TrialPanel::started, this, &MainWindow::attach);
+  connect(playground_, &PlaygroundPanel::started, this, &MainWindow::attach);
   connect(interfaces_, &InterfaceList::capture, this,
           [this](const QString& interface, const QString& filter) {
             const QMetaObject::Connection why =

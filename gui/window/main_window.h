@@ -24,7 +24,7 @@ class LiveState;
 class MessageTable;
 class InterfaceList;
 class Panels;
-class TrialPanel;
+class PlaygroundPanel;
 
 class MainWindow : public QMainWindow {
   Q_OBJECT
@@ -40,7 +40,7 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] DetailView& detail() { return *detail_; }
   [[nodiscard]] FindingsView& findings() { return *findings_; }
   [[nodiscard]] QTableView& connections() { return *connections_; }
-  [[nodiscard]] TrialPanel& trial() { return *trial_; }
+  [[nodiscard]] PlaygroundPanel& playground() { return *playground_; }
   [[nodiscard]] EndpointList& endpoints() { return *endpoints_; }
   // Null: there is none of that name, such as "credits".
   [[nodiscard]] QDockWidget* dock(const QString& name) const;
@@ -100,7 +100,7 @@ class MainWindow : public QMainWindow {
   QAction* stop_ = nullptr;
   QAction* follow_ = nullptr;
   Panels* panels_ = nullptr;
-  TrialPanel* trial_ = nullptr;
+  PlaygroundPanel* playground_ = nullptr;
   EndpointList* endpoints_ = nullptr;
   InterfaceList* interfaces_ = nullptr;
   QByteArray first_layout_;

@@ -364,8 +364,8 @@ std::vector<LadderItem> Panels::ladder_of(const index::Excerpt& excerpt, const i
         item.kind = LadderItem::Kind::kSetUp;
         item.sent_again = true;
         break;
-      case index::Excerpt::Event::Kind::kTold:
-        item.kind = LadderItem::Kind::kTold;
+      case index::Excerpt::Event::Kind::kRecorded:
+        item.kind = LadderItem::Kind::kRecorded;
         break;
     }
     item.exchange = e.call;

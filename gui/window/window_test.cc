@@ -35,8 +35,8 @@
 #include <gmock/gmock.h>
 
 #include <rpcrdma/capture/source.h>
-#include <rpcrdma/sources/trial_panel.h>
-#include <rpcrdma/trial/trial.h>
+#include <rpcrdma/playground/playground.h>
+#include <rpcrdma/sources/playground_panel.h>
 #include <rpcrdma/views/byte_view.h>
 
 namespace rpcrdma::gui {
@@ -445,15 +445,15 @@ TEST_F(Window, CreditsOfTheConnectionAreDrawn) {
 // A server and a load of the program's own, seen as they run; then packets are lost.
 TEST_F(Window, ARunningEndpointIsSeenAndAFaultShowsItself) {
   window.dock("trial")->show();
-  window.trial().start();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window.trial().running(); }, kBound));
+  window.playground().start();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.playground().running(); }, kBound));
   ASSERT_TRUE(QTest::qWaitFor([&] { return rows() > 100; }, kBound))
       << window.message().toStdString();
   EXPECT_TRUE(document().is_live());
   // Who they are is what endpoints tell first.
-  QTreeWidget& told = *window.findChild<EventsView*>();
+  QTreeWidget& recorded = *window.findChild<EventsView*>();
   EXPECT_TRUE(QTest::qWaitFor(
-      [&] { return !told.findItems("gui-server", Qt::MatchContains, 3).isEmpty(); }, kBound));
+      [&] { return !recorded.findItems("gui-server", Qt::MatchContains, 3).isEmpty(); }, kBound));
   // Credits move.
   CreditChart& chart = *window.findChild<CreditChart*>();
   const auto most = [&] {
@@ -474,7 +474,7 @@ TEST_F(Window, ARunningEndpointIsSeenAndAFaultShowsItself) {
   const IntegrityBar& bar = *window.findChild<IntegrityBar*>();
   EXPECT_TRUE(QTest::qWaitFor([&] { return bar.text().startsWith("emitted "); }, kBound));
   // From now on packets are lost, and sent again.
-  auto* const row = window.trial().findChild<QWidget*>("loss");
+  auto* const row = window.playground().findChild<QWidget*>("loss");
   ASSERT_NE(row, nullptr);
   auto* const loss = row->findChild<QDoubleSpinBox*>();
   ASSERT_NE(loss, nullptr);
@@ -498,8 +498,8 @@ TEST_F(Window, ARunningEndpointIsSeenAndAFaultShowsItself) {
   window.messages().go_to(50);
   EXPECT_TRUE(wait_for_excerpt());
   EXPECT_GT(window.detail().tree().topLevelItemCount(), 0);
-  window.trial().stop();
-  EXPECT_TRUE(QTest::qWaitFor([&] { return !window.trial().running(); }, kBound));
+  window.playground().stop();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !window.playground().running(); }, kBound));
   // What was seen stays.
   EXPECT_GT(rows(), 100u);
 }
@@ -509,11 +509,11 @@ TEST_F(Window, AnInterfaceIsWatched) {
   may.interface = "lo";
   if (!capture::open_live(may)) GTEST_SKIP() << "not permitted to capture on lo";
   // One packet at a time: of several that are sent at once loopback shows one large one.
-  trial::TrialOptions options;
+  playground::PlaygroundOptions options;
   options.depth = 1;
   options.sizes = "64-512";
-  auto trial = trial::Trial::start(options);
-  ASSERT_TRUE(trial) << trial.error().message;
+  auto playground = playground::Playground::start(options);
+  ASSERT_TRUE(playground) << playground.error().message;
   QTest::keyClick(&window, Qt::Key_I, Qt::ControlModifier);
   QDockWidget& dock = *window.dock("interfaces");
   auto& list = *dock.findChild<QTreeWidget*>("interfaces");
@@ -524,7 +524,7 @@ TEST_F(Window, AnInterfaceIsWatched) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return lo() != nullptr; }, kBound));
   list.setCurrentItem(lo());
   auto& filter = *dock.findChild<QLineEdit*>("filter");
-  const std::string& at = (*trial)->server_address();
+  const std::string& at = (*playground)->server_address();
   QTest::keyClicks(&filter, QString::fromStdString("host " + at.substr(0, at.find(' '))));
   QTest::keyClick(&filter, Qt::Key_Return);
   ASSERT_TRUE(QTest::qWaitFor([&] { return rows() > 100; }, kBound))

@@ -45,7 +45,7 @@ class Peer {
     auto opened = soft::SoftProvider::open(options);
     if (!opened) die(opened.error().message);
     provider = std::move(*opened);
-    memory = provider->remember(buffer_).value();
+    memory = provider->register_memory(buffer_).value();
   }
 
   fabric::Slice slice(std::size_t offset, std::uint32_t length) {
@@ -56,7 +56,7 @@ class Peer {
     const fabric::ReceiveRequest r{0, {&s, 1}};
     if (!connection->post_receive({&r, 1})) die("cannot post a Receive");
   }
-  void post(Operation operation, std::uint32_t length, fabric::Exposure remote = {}) {
+  void post(Operation operation, std::uint32_t length, fabric::MemoryRegion remote = {}) {
     const fabric::Slice s = slice(kSmall, length);
     fabric::SendRequest r;
     r.operation = operation;
@@ -69,7 +69,7 @@ class Peer {
   void wait(Operation operation) {
     std::array<fabric::Completion, 16> done;
     for (;;) {
-      const std::size_t n = provider->take(done);
+      const std::size_t n = provider->poll(done);
       bool met = false;
       for (std::size_t i = 0; i < n; ++i) {
         if (done[i].status != fabric::Status::kSuccess) {
@@ -83,17 +83,17 @@ class Peer {
   }
   void wait(fabric::EventType type, fabric::Event& event) {
     for (;;) {
-      while (provider->take(event)) {
+      while (provider->poll(event)) {
         if (event.type == type) return;
         die(std::string("unexpected event: ") + fabric::event_name(event.type));
       }
       provider->progress();
     }
   }
-  fabric::Exposure expose() {
+  fabric::MemoryRegion advertise() {
     return connection
-        ->expose(0, memory, buffer_.data() + kSmall, kLarge,
-                 fabric::Access::kRemoteRead | fabric::Access::kRemoteWrite)
+        ->advertise(0, memory, buffer_.data() + kSmall, kLarge,
+                    fabric::Access::kRemoteRead | fabric::Access::kRemoteWrite)
         .value();
   }
 
@@ -111,14 +111,14 @@ struct FabricResult {
   double read = 0;
 };
 
-double stream(Peer& client, Operation operation, fabric::Exposure remote, int count) {
+double stream(Peer& client, Operation operation, fabric::MemoryRegion remote, int count) {
   constexpr int kOutstanding = 8;
   const auto begin = Clock::now();
   int posted = 0;
   for (; posted < std::min(kOutstanding, count); ++posted) client.post(operation, kLarge, remote);
   for (int done = 0; done < count;) {
     std::array<fabric::Completion, 16> completions;
-    const std::size_t n = client.provider->take(completions);
+    const std::size_t n = client.provider->poll(completions);
     for (std::size_t i = 0; i < n; ++i) {
       if (completions[i].status != fabric::Status::kSuccess) {
         die(std::string("an operation failed: ") + fabric::status_name(completions[i].status));
@@ -137,7 +137,7 @@ double stream(Peer& client, Operation operation, fabric::Exposure remote, int co
 void run_fabric(int rounds, int transfers, FabricResult& result) {
   std::atomic<bool> over = false;
   std::atomic<bool> ready = false;
-  fabric::Exposure exposed;
+  fabric::MemoryRegion advertised;
   std::thread server_thread([&] {
     bench::pin_to(1);
     Peer server(fabric::make_ipv4(127, 0, 0, 2), kSmall + kLarge);
@@ -150,7 +150,7 @@ void run_fabric(int rounds, int transfers, FabricResult& result) {
     for (int i = 0; i < 16; ++i) server.post_receive();
     if (!server.connection->accept({})) die("cannot accept");
     server.wait(fabric::EventType::kEstablished, event);
-    exposed = server.expose();
+    advertised = server.advertise();
     for (int i = 0; i < rounds; ++i) {
       server.wait(Operation::kReceive);
       server.post(Operation::kSend, kSmall);
@@ -158,7 +158,7 @@ void run_fabric(int rounds, int transfers, FabricResult& result) {
     }
     while (!over) {
       std::array<fabric::Completion, 16> done;
-      (void)server.provider->take(done);
+      (void)server.provider->poll(done);
       server.provider->progress();
     }
   });
@@ -179,8 +179,8 @@ void run_fabric(int rounds, int transfers, FabricResult& result) {
         std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
     client.post_receive();
   }
-  result.write = std::max(result.write, stream(client, Operation::kWrite, exposed, transfers));
-  result.read = std::max(result.read, stream(client, Operation::kRead, exposed, transfers));
+  result.write = std::max(result.write, stream(client, Operation::kWrite, advertised, transfers));
+  result.read = std::max(result.read, stream(client, Operation::kRead, advertised, transfers));
   over = true;
   server_thread.join();
 }

@@ -36,7 +36,7 @@
 
 #include <rpcrdma/capture/frame_file.h>
 #include <rpcrdma/capture/link.h>
-#include <rpcrdma/trace_live/endpoints.h>
+#include <rpcrdma/live/endpoints.h>
 #include <rpcrdma/wire/endian.h>
 #include <rpcrdma/wire/icrc.h>
 
@@ -548,12 +548,12 @@ class Bench {
         },
         10'000));
     Document& document = window_.document();
-    const auto told = [&document] {
+    const auto emitted = [&document] {
       return document.store().read([](const index::Content& c) { return c.integrity.events; });
     };
     if (attached) {
       window_.attach({QString::number(server.processId())});
-      static_cast<void>(wait([&] { return told().endpoints != 0; }, 10'000));
+      static_cast<void>(wait([&] { return emitted().endpoints != 0; }, 10'000));
     }
     QProcess load;
     load.setProcessChannelMode(QProcess::MergedChannels);
@@ -586,10 +586,10 @@ class Bench {
       // What is on its way arrives, and the endpoint says once a second what there was.
       std::uint64_t before_rest = 0;
       do {
-        before_rest = told().emitted;
+        before_rest = emitted().emitted;
         rest(1500);
-      } while (told().emitted != before_rest);
-      const trace_reader::ReaderStats stats = told();
+      } while (emitted().emitted != before_rest);
+      const trace_reader::ReaderStats stats = emitted();
       r.emitted = stats.emitted;
       r.events = static_cast<double>(stats.emitted) / seconds;
       r.lost = stats.lost + stats.missing;

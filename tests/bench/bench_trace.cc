@@ -48,7 +48,7 @@ void hooks() {
   trace::Tracer* hidden = &tracer;
   asm volatile("" : "+r"(hidden));  // whether it is null is not known to the compiler
   const auto calls = [&] {
-    for (std::uint32_t i = 0; i < kCalls; ++i) tell_call(hidden, i, i);
+    for (std::uint32_t i = 0; i < kCalls; ++i) trace_call(hidden, i, i);
   };
   std::vector<double> off, on;
   for (int i = 0; i < kRounds; ++i) off.push_back(ns_an_event(kCalls, calls));
@@ -66,7 +66,7 @@ void hooks() {
   std::vector<double> busy;
   for (int i = 0; i < 20'000; ++i) {
     busy.push_back(ns_an_event(kBurst, [&] {
-      for (std::uint32_t n = 0; n < kBurst; ++n) tell_call(scope.tracer, now_ns(), n);
+      for (std::uint32_t n = 0; n < kBurst; ++n) trace_call(scope.tracer, now_ns(), n);
     }));
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
@@ -91,18 +91,18 @@ Sustained sustain(double rate) {
   constexpr std::uint32_t kBurst = 10;
   const auto events = static_cast<std::uint64_t>(rate);
   const auto begin = Clock::now();
-  std::uint64_t told = 0;
-  while (told < events) {
+  std::uint64_t emitted = 0;
+  while (emitted < events) {
     const auto due = static_cast<std::uint64_t>(
         rate * std::chrono::duration<double>(Clock::now() - begin).count());
-    if (told >= due) std::this_thread::sleep_for(std::chrono::microseconds(50));
-    for (; told < due; told += kBurst * kEventsOfACall) {
-      for (std::uint32_t n = 0; n < kBurst; ++n) tell_call(scope.tracer, now_ns(), n);
+    if (emitted >= due) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    for (; emitted < due; emitted += kBurst * kEventsOfACall) {
+      for (std::uint32_t n = 0; n < kBurst; ++n) trace_call(scope.tracer, now_ns(), n);
     }
   }
   Sustained result;
   result.rate =
-      static_cast<double>(told) / std::chrono::duration<double>(Clock::now() - begin).count();
+      static_cast<double>(emitted) / std::chrono::duration<double>(Clock::now() - begin).count();
   scope.finish();
   const auto recorded = scope.hub->recordings().front();
   if (!recorded.error.empty()) die(recorded.error);
@@ -138,16 +138,16 @@ void calls() {
   // With two processors that poll there is none left for a reader. Where one is needed both ends
   // share the first.
   constexpr service::echo::Request kNull{Proc::kNull, 0, 0, 0, 0};
-  compare_telling({"NULL, polling, a processor each", kNull, fabric::kNever, 1, 1, 3000}, false);
-  compare_telling({"NULL, sleeping", kNull, 0, 1, 0, 1500}, true);
-  compare_telling(
+  compare_tracing({"NULL, polling, a processor each", kNull, fabric::kNever, 1, 1, 3000}, false);
+  compare_tracing({"NULL, sleeping", kNull, 0, 1, 0, 1500}, true);
+  compare_tracing(
       {"ECHO_BULK of 4 KiB, 16 outstanding", {Proc::kEchoBulk, 4096, 0, 1, 0}, 0, 16, 0, 1500},
       true);
 }
 
 void highest() {
   constexpr service::echo::Request kNull{Proc::kNull, 0, 0, 0, 0};
-  compare_telling(
+  compare_tracing(
       {"NULL, 64 outstanding: as many events a second as there can be", kNull, 0, 64, 0, 12'000},
       true);
 }

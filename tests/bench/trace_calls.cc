@@ -31,10 +31,10 @@ namespace {
 // kBeside: by endpoints that cannot tell, while the other processor is as busy as their readers
 // would keep it, with what someone else tells. Processors share caches, memory and their clock:
 // what a neighbour costs is no cost of telling.
-enum class Told : std::uint8_t { kNever, kToNobody, kToReaders, kBeside };
-constexpr std::size_t kTold = 4;
-constexpr const char* kToldNames[kTold] = {"no tracer", "nobody listens", "reader and recording",
-                                           "no tracer, readers beside"};
+enum class Recorded : std::uint8_t { kNever, kToNobody, kToReaders, kBeside };
+constexpr std::size_t kRecorded = 4;
+constexpr const char* kEmittedNames[kRecorded] = {
+    "no tracer", "nobody listens", "reader and recording", "no tracer, readers beside"};
 
 constexpr int kMade = 40;                              // times that all are made anew
 constexpr int kTurns = 6;                              // of each kind, each time
@@ -71,9 +71,9 @@ class Neighbour {
       rate_.wait(0);
       const double rate = rate_;
       const std::int64_t begin = now_ns();
-      for (double told = 0; !stop_ && rate_ == rate;) {
+      for (double before = 0; !stop_ && rate_ == rate;) {
         const double due = rate * static_cast<double>(now_ns() - begin) / 1e9;
-        for (; told < due; told += kEventsOfACall) tell_call(scope_.tracer, now_ns(), 0);
+        for (; before < due; before += kEventsOfACall) trace_call(scope_.tracer, now_ns(), 0);
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
     }
@@ -96,21 +96,21 @@ struct Turn {
 // Both ends of a load, and who reads what they tell, on the other processor.
 class Setup {
  public:
-  Setup(Told told, const ToldLoad& load) : load_(load) {
+  Setup(Recorded before, const TracedLoad& load) : load_(load) {
     // What a hub and a reader start, too.
     pin_to(1);
-    if (told == Told::kBeside) {
+    if (before == Recorded::kBeside) {
       neighbour_.emplace();
-    } else if (told == Told::kToReaders) {
+    } else if (before == Recorded::kToReaders) {
       scope_.emplace(folder_.path);
-      tell(*scope_->hub, scope_->tracer);
-    } else if (told == Told::kToNobody) {
+      emit(*scope_->hub, scope_->tracer);
+    } else if (before == Recorded::kToNobody) {
       quiet_ = must(trace::Hub::start({.name = "bench"}));
       must(quiet_->open_socket());
-      tell(*quiet_, quiet_->add());
+      emit(*quiet_, quiet_->add());
     }
     pin_to(0);
-    const auto last = static_cast<std::uint8_t>(kClient + 2 * static_cast<int>(told));
+    const auto last = static_cast<std::uint8_t>(kClient + 2 * static_cast<int>(before));
     const auto server_last = static_cast<std::uint8_t>(last + 1);
     server_.emplace(load.spin, load.server, tracers_[0], server_last);
     calls_.emplace(load.spin, 1, load.depth, load.request.length, tracers_[1], last, server_last);
@@ -124,14 +124,14 @@ class Setup {
     (void)calls_->run(load_.request, load_.slice / kWarmUp);
     calls_->timed = true;
     calls_->us.clear();
-    const std::uint64_t told = emitted();
+    const std::uint64_t before = emitted();
     const double all = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID), own = own_cpu();
     const auto calls = static_cast<double>(load_.slice);
     Turn turn;
     turn.seconds = 1 / calls_->run(load_.request, load_.slice);
     turn.cpu = (own_cpu() - own) / calls;
     turn.others_cpu = (cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - all) / calls - turn.cpu;
-    turn.events = emitted() - told;
+    turn.events = emitted() - before;
     const Percentiles p = percentiles(calls_->us);
     turn.p50 = p.p50;
     turn.p99 = p.p99;
@@ -158,7 +158,7 @@ class Setup {
   }
 
  private:
-  void tell(trace::Hub& hub, trace::Tracer* first) { tracers_ = {first, hub.add()}; }
+  void emit(trace::Hub& hub, trace::Tracer* first) { tracers_ = {first, hub.add()}; }
   [[nodiscard]] double own_cpu() {
     return cpu_seconds(CLOCK_THREAD_CPUTIME_ID) + server_->cpu_seconds();
   }
@@ -168,7 +168,7 @@ class Setup {
     return sum;
   }
 
-  const ToldLoad& load_;
+  const TracedLoad& load_;
   Folder folder_;
   std::optional<Scope> scope_;
   std::unique_ptr<trace::Hub> quiet_;
@@ -208,11 +208,11 @@ void print(const char* what, const More& m) {
 
 }  // namespace
 
-void compare_telling(const ToldLoad& load, bool readers) {
-  const std::size_t kinds = readers ? kTold : 2;
-  constexpr auto kToReaders = static_cast<std::size_t>(Told::kToReaders);
-  constexpr auto kBeside = static_cast<std::size_t>(Told::kBeside);
-  std::array<std::vector<Turn>, kTold> of;
+void compare_tracing(const TracedLoad& load, bool readers) {
+  const std::size_t kinds = readers ? kRecorded : 2;
+  constexpr auto kToReaders = static_cast<std::size_t>(Recorded::kToReaders);
+  constexpr auto kBeside = static_cast<std::size_t>(Recorded::kBeside);
+  std::array<std::vector<Turn>, kRecorded> of;
   Setup::Loss loss;
   std::uint64_t events = 0;
   std::vector<std::size_t> order(kinds);
@@ -226,7 +226,7 @@ void compare_telling(const ToldLoad& load, bool readers) {
       std::shuffle(order.begin(), order.end(), random);
       for (const std::size_t kind : order) {
         auto& setup = setups[kind];
-        if (!setup) setup = std::make_unique<Setup>(static_cast<Told>(kind), load);
+        if (!setup) setup = std::make_unique<Setup>(static_cast<Recorded>(kind), load);
         const Turn t = setup->turn(events_a_second);
         if (load.spin != 0) std::exchange(setup, {})->finish(loss);
         if (kind == kToReaders) {
@@ -250,7 +250,7 @@ void compare_telling(const ToldLoad& load, bool readers) {
       return more(values(what), of_each(of[other], what));
     };
     std::printf("  %-25s p50 %7.2f us  p99 %7.2f us  %7.0f Calls/s  processor %6.3f us a Call",
-                kToldNames[kind], median(values(&Turn::p50)), median(values(&Turn::p99)),
+                kEmittedNames[kind], median(values(&Turn::p50)), median(values(&Turn::p99)),
                 1 / median(values(&Turn::seconds)), 1e6 * median(values(&Turn::cpu)));
     if (kind == kToReaders) {
       std::printf(", who reads %.3f us", 1e6 * median(values(&Turn::others_cpu)));

@@ -6,7 +6,7 @@
 
 namespace rpcrdma::bench {
 
-struct ToldLoad {
+struct TracedLoad {
   const char* name;
   service::echo::Request request;
   fabric::Time spin;
@@ -16,6 +16,6 @@ struct ToldLoad {
 };
 
 // `readers`: with a reader and a recording too; else nobody listens. Prints what it finds.
-void compare_telling(const ToldLoad& load, bool readers);
+void compare_tracing(const TracedLoad& load, bool readers);
 
 }  // namespace rpcrdma::bench

@@ -6,9 +6,9 @@
 
 #include <unistd.h>
 
+#include <rpcrdma/live/endpoints.h>
 #include <rpcrdma/trace/read.h>
 #include <rpcrdma/trace/upper_pdu.h>
-#include <rpcrdma/trace_live/endpoints.h>
 
 namespace rpcrdma::bench {
 namespace {
@@ -23,35 +23,35 @@ std::int64_t now_ns() {
       .count();
 }
 
-void tell_call(trace::Tracer* tracer, std::int64_t now, std::uint32_t xid) {
+void trace_call(trace::Tracer* tracer, std::int64_t now, std::uint32_t xid) {
   constexpr std::uint32_t kConnection = 0x01000001;
   if (trace::on(tracer)) {
     trace::Message message;
     message.side = 1;
     message.length = static_cast<std::uint32_t>(kMessage.size());
-    tracer->tell(kConnection, now, message, kMessage);
+    tracer->emit(kConnection, now, message, kMessage);
   }
-  if (trace::on(tracer)) tracer->tell(kConnection, now, trace::Receives{1, 64});
+  if (trace::on(tracer)) tracer->emit(kConnection, now, trace::Receives{1, 64});
   if (trace::on(tracer)) {
     trace::Call call;
     call.xid = xid;
-    tracer->tell(kConnection, now, call);
+    tracer->emit(kConnection, now, call);
   }
   if (trace::on(tracer)) {
     trace::Credits credits;
     credits.in_use = xid;
-    tracer->tell(kConnection, now, credits);
+    tracer->emit(kConnection, now, credits);
   }
   if (trace::on(tracer)) {
     trace::Message message;
     message.length = static_cast<std::uint32_t>(kMessage.size());
-    tracer->tell(kConnection, now, message, kMessage);
+    tracer->emit(kConnection, now, message, kMessage);
   }
   if (trace::on(tracer)) {
     trace::CallEnd end;
     end.xid = xid;
     end.ended = now;
-    tracer->tell(kConnection, now, end);
+    tracer->emit(kConnection, now, end);
   }
 }
 

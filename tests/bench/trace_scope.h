@@ -13,9 +13,9 @@
 #include <vector>
 
 #include <rpcrdma/capture/source.h>
+#include <rpcrdma/live/hub.h>
 #include <rpcrdma/trace/event.h>
 #include <rpcrdma/trace/tracer.h>
-#include <rpcrdma/trace_live/hub.h>
 
 namespace rpcrdma::bench {
 
@@ -23,7 +23,7 @@ namespace rpcrdma::bench {
 
 // What a responder tells of a NULL Call, behind the hooks' branches.
 inline constexpr std::uint64_t kEventsOfACall = 6;
-void tell_call(trace::Tracer* tracer, std::int64_t now, std::uint32_t xid);
+void trace_call(trace::Tracer* tracer, std::int64_t now, std::uint32_t xid);
 
 // A folder of its own for recordings and live sockets.
 class Folder {

@@ -1,6 +1,6 @@
 // What an endpoint tells of itself, and the packets of the same run, say the same: Call by Call,
 // and about the end.
-#include "../../engine/trace/live/stream_for_tests.h"
+#include "../../engine/live/stream_for_tests.h"
 #include "background.h"
 #include "own_address.h"
 
@@ -13,7 +13,7 @@
 #include <gmock/gmock.h>
 #include <poll.h>
 
-#include <rpcrdma/trace_live/endpoints.h>
+#include <rpcrdma/live/endpoints.h>
 
 namespace rpcrdma::e2e {
 namespace {
@@ -27,7 +27,7 @@ using ::testing::SizeIs;
 // on a new connection, that is, from another QP.
 using MessageKey = std::tuple<std::uint32_t, std::string, std::string, std::uint32_t>;
 struct Message {
-  json told;  // what does not depend on when it was seen
+  json recorded;  // what does not depend on when it was seen
   std::int64_t time_ns = 0;
   std::int64_t latency_ns = -1;  // -1: it is no answer
   std::int64_t in_use = 0;       // credits
@@ -38,12 +38,12 @@ using Messages = std::map<MessageKey, Message>;
 // its request was worked on, which can be long after its packet, and ends with its last response,
 // of which packets may be lost; Writes have ended when something behind them has come.
 json without_time(const json& operation) {
-  json told;
+  json recorded;
   for (const char* key :
        {"kind", "list", "chunk", "segment", "handle", "offset", "length", "bytes", "complete"}) {
-    told[key] = operation.at(key);
+    recorded[key] = operation.at(key);
   }
-  return told;
+  return recorded;
 }
 
 class Agreement : public trace::OwnRuntime {
@@ -60,21 +60,21 @@ class Agreement : public trace::OwnRuntime {
       const json m = parse_json(line);
       const std::string kind = m.value("kind", "");
       if (kind != "call" && kind != "reply" && kind != "error") continue;
-      json told;
+      json recorded;
       for (const char* key : {"version", "proc", "credit", "read_list", "write_list", "reply_chunk",
                               "length", "invalidated_handle", "rpc"}) {
-        told[key] = m.value(key, json());
+        recorded[key] = m.value(key, json());
       }
-      told["answered"] = !m["match"].is_null();
-      told["requested"] = m["credits"]["requested"];
-      told["granted"] = m["credits"]["granted"];
-      told["operations"] = json::array();
+      recorded["answered"] = !m["match"].is_null();
+      recorded["requested"] = m["credits"]["requested"];
+      recorded["granted"] = m["credits"]["granted"];
+      recorded["operations"] = json::array();
       for (const json& operation : m["operations"]) {
-        told["operations"].push_back(without_time(operation));
+        recorded["operations"].push_back(without_time(operation));
       }
       const MessageKey key{m["source"]["qpn"], m["source"]["address"], kind, m["xid"]};
       const json& latency = m["latency_us"];
-      Message message{std::move(told), m["time_ns"], -1, m["credits"]["in_use"]};
+      Message message{std::move(recorded), m["time_ns"], -1, m["credits"]["in_use"]};
       if (kind != "call" && !latency.is_null()) {
         message.latency_ns = std::llround(latency.get<double>() * 1000);
       }
@@ -123,12 +123,12 @@ void expect_same(const Messages& events, const Messages& packets) {
   std::size_t different = 0;
   for (const auto& [key, seen] : packets) {
     const auto it = events.find(key);
-    if (it != events.end() && same(it->second.told, seen.told)) continue;
+    if (it != events.end() && same(it->second.recorded, seen.recorded)) continue;
     if (++different > 3) continue;
     ADD_FAILURE() << fmt::format("QP {} {} {} {:#x}", std::get<0>(key), std::get<1>(key),
                                  std::get<2>(key), std::get<3>(key))
-                  << "\npackets " << seen.told << "\nevents  "
-                  << (it == events.end() ? json() : it->second.told);
+                  << "\npackets " << seen.recorded << "\nevents  "
+                  << (it == events.end() ? json() : it->second.recorded);
   }
   EXPECT_EQ(different, 0U);
   EXPECT_THAT(events, SizeIs(packets.size()));
@@ -165,18 +165,18 @@ void expect_as_seen_from_inside(const Messages& events, const Messages& packets,
 std::map<std::uint32_t, json> connections_of(const json& report) {
   std::map<std::uint32_t, json> all;
   for (const json& c : report["connections"]) {
-    json told;
+    json recorded;
     for (const char* key : {"protocol", "version", "port", "messages", "calls", "replies", "errors",
                             "unmatched", "malformed", "forward", "reverse", "thresholds", "credits",
                             "chunks", "inline_bytes", "stray_operations"}) {
-      told[key] = c.at(key);
+      recorded[key] = c.at(key);
     }
-    for (json& credits : told["credits"]) credits.erase("in_use_max");
+    for (json& credits : recorded["credits"]) credits.erase("in_use_max");
     for (const char* side : {"client", "server"}) {
-      told[side] = {c[side]["address"], c[side]["qpn"], c[side]["private_data"]};
+      recorded[side] = {c[side]["address"], c[side]["qpn"], c[side]["private_data"]};
     }
     // The others are tries to connect, which failed.
-    if (c["calls"] != 0) all[c["client"]["qpn"]] = std::move(told);
+    if (c["calls"] != 0) all[c["client"]["qpn"]] = std::move(recorded);
   }
   return all;
 }
@@ -304,10 +304,10 @@ TEST_F(Agreement, OfAClientThatAsksWhereNobodyListens) {
     };
     const json events = report_of(side + "-events.pcapng");
     const json packets = report_of(side + "-packets.pcapng");
-    const json told = refused(events);
-    EXPECT_EQ(told, refused(packets)) << side;
-    ASSERT_FALSE(told.empty());
-    EXPECT_EQ(told[0],
+    const json recorded = refused(events);
+    EXPECT_EQ(recorded, refused(packets)) << side;
+    ASSERT_FALSE(recorded.empty());
+    EXPECT_EQ(recorded[0],
               json({"invalid service ID", "server", 20049, side == "client" ? server_ : client_}));
     EXPECT_EQ(findings_of(events, {}), findings_of(packets, {})) << side;
     EXPECT_TRUE(findings_of(events, {}).contains({"CONN-LOST", "1"})) << side;
@@ -356,7 +356,7 @@ TEST_F(Agreement, OfHowAKilledServerEnded) {
   expect_same(events, packets);
   expect_as_seen_from_inside(events, packets, client_, true);
   const auto unanswered = std::ranges::count_if(packets, [](const auto& m) {
-    return std::get<2>(m.first) == "call" && !m.second.told["answered"].template get<bool>();
+    return std::get<2>(m.first) == "call" && !m.second.recorded["answered"].template get<bool>();
   });
   EXPECT_GE(unanswered, 1);
   EXPECT_LE(unanswered, 4);

@@ -12,9 +12,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <rpcrdma/live/hub.h>
 #include <rpcrdma/trace/read.h>
 #include <rpcrdma/trace/upper_pdu.h>
-#include <rpcrdma/trace_live/hub.h>
 
 namespace rpcrdma::e2e {
 namespace {
@@ -36,13 +36,13 @@ class Attach : public ::testing::Test {
     return std::move(*hub);
   }
 
-  static TraceBuilder told() {
+  static TraceBuilder recorded() {
     const std::string bytes = read_file(capture("linux-nfs41.pcap"));
-    return trace_reader::testing::told_of_capture(
+    return trace_reader::testing::events_of_capture(
         {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, {.side = 0});
   }
   // The hub itself says who tells and what was lost.
-  static void tell(trace::Tracer& tracer, const TraceBuilder& trace) {
+  static void emit(trace::Tracer& tracer, const TraceBuilder& trace) {
     trace.for_each([&](auto data, const roce::PacketMeta&) {
       const trace::EventView view = *trace::view_event(*trace::event_in_pdu(data));
       const auto type = static_cast<trace::EventType>(view.header.type);
@@ -76,7 +76,7 @@ class Attach : public ::testing::Test {
     return all;
   }
   std::vector<std::string> expected() const {
-    const auto bytes = told().pcapng();
+    const auto bytes = recorded().pcapng();
     write_file(folder_.file("told.pcapng"), {bytes.begin(), bytes.end()});
     return gist(run("RPCRDMA decode --json " + folder_.file("told.pcapng")).out);
   }
@@ -112,7 +112,7 @@ TEST_F(Attach, ShowsWhatTheRecordingShows) {
   trace::Tracer& tracer = *hub->add();
   Background r({"attach", "nfsd", "--json"}, folder_.file("out"));
   ASSERT_TRUE(r.wait_for("attached to nfsd")) << r.out;
-  tell(tracer, told());
+  emit(tracer, recorded());
   hub->stop();
   EXPECT_EQ(r.finish(), 0);
   EXPECT_THAT(r.out, HasSubstr("nfsd has ended; "));
@@ -134,7 +134,7 @@ TEST_F(Attach, KeepsARingOfFiles) {
   trace::Tracer& tracer = *hub->add();
   Background r({"attach", "nfsd", "-w", folder_.file("kept.pcapng"), "--ring-size", "32k"});
   ASSERT_TRUE(r.wait_for("attached to nfsd")) << r.out;
-  tell(tracer, told());
+  emit(tracer, recorded());
   hub->stop();
   EXPECT_EQ(r.finish(), 0);
   EXPECT_THAT(r.out, HasSubstr("nfsd has ended; "));
@@ -162,7 +162,7 @@ TEST_F(Attach, FiltersSelect) {
   Background r({"attach", std::to_string(::getpid()), "--json", "-Y", "nfs.op == READ"},
                folder_.file("out"));
   ASSERT_TRUE(r.wait_for("attached to")) << r.out;
-  tell(tracer, told());
+  emit(tracer, recorded());
   hub->stop();
   EXPECT_EQ(r.finish(), 0);
   const auto lines = json_lines(out());
@@ -178,7 +178,7 @@ TEST_F(Attach, KeepsTheStream) {
   const std::string file = folder_.file("kept.pcapng");
   Background r({"attach", hub->socket_path(), "-w", file});
   wait_for_event(file);
-  tell(tracer, told());
+  emit(tracer, recorded());
   hub->stop();
   EXPECT_EQ(r.finish(), 0);
   EXPECT_EQ(std::filesystem::status(file).permissions(),
@@ -196,7 +196,7 @@ TEST_F(Attach, EndsBySignal) {
     if (keep) arguments = {"attach", "nfsd", "-w", "-"};
     Background r(arguments);
     EXPECT_TRUE(r.wait_for(keep ? std::string(trace::kDissector) : "endpoint")) << r.out;
-    tracer.tell(0, 1, trace::Receives{32, 32});
+    tracer.emit(0, 1, trace::Receives{32, 32});
     EXPECT_TRUE(keep || r.wait_for("Receives")) << r.out;
     r.signal(SIGINT);
     EXPECT_EQ(r.finish(), 0) << r.out;
@@ -209,13 +209,13 @@ TEST_F(Attach, GoesOnThroughAPipe) {
   const auto hub = endpoint("nfsd");
   trace::Tracer& tracer = *hub->add();
   const std::string copy = folder_.file("copy");
-  std::thread teller([&] {
+  std::thread emitter([&] {
     wait_for_event(copy);
-    tell(tracer, told());
+    emit(tracer, recorded());
     hub->stop();
   });
   const Result r = run("RPCRDMA attach nfsd -w - | tee " + copy + " | RPCRDMA decode --json -");
-  teller.join();
+  emitter.join();
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_EQ(gist(r.out), expected());
 }

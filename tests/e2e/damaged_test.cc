@@ -126,7 +126,7 @@ TEST(Damaged, AnyByteOfAnyPlaceFlippedDoesNotCrash) {
   }
 }
 
-TEST(Damaged, CutAtAnyByteTellsSo) {
+TEST(Damaged, CutAtAnyByteShowsSo) {
   const TemporaryFolder folder;
   std::mt19937 random(13);
   const std::string whole = read_file(capture("linux-nfs41.pcap"));
@@ -136,9 +136,9 @@ TEST(Damaged, CutAtAnyByteTellsSo) {
     const Result r = run("RPCRDMA analyze --json " + folder.file("edited.pcap"));
     ASSERT_EQ(r.status, 0) << "cut at " << length << r.err;
     const json a = parse_json(r.out);
-    const bool told = a["capture"]["cut_short"].get<bool>();
+    const bool recorded = a["capture"]["cut_short"].get<bool>();
     // Cut exactly between two records nothing is wrong.
-    EXPECT_EQ(told, !r.err.empty()) << "cut at " << length;
+    EXPECT_EQ(recorded, !r.err.empty()) << "cut at " << length;
     EXPECT_EQ(totals(a).malformed, 0) << "cut at " << length;
   }
 }

@@ -197,14 +197,14 @@ TEST_F(Endpoint, TheTimeOfACallIsSplit) {
     const json r = load("--count 50 --size 1-64Ki --sleep 2ms --procedure " + procedure);
     EXPECT_EQ(r["implausible"], 0) << procedure;
     const json& parts = r["parts_us"];
-    const int told = parts["peer"]["calls"];
-    EXPECT_EQ(parts["read"]["calls"], told) << procedure;
-    EXPECT_EQ(parts["network"]["calls"], told) << procedure;
-    EXPECT_EQ(parts["peer_and_network"]["calls"], 50 - told) << procedure;
+    const int recorded = parts["peer"]["calls"];
+    EXPECT_EQ(parts["read"]["calls"], recorded) << procedure;
+    EXPECT_EQ(parts["network"]["calls"], recorded) << procedure;
+    EXPECT_EQ(parts["peer_and_network"]["calls"], 50 - recorded) << procedure;
     if (procedure == "null") {
-      EXPECT_EQ(told, 0);
+      EXPECT_EQ(recorded, 0);
     } else {
-      EXPECT_GT(told, 0) << procedure;
+      EXPECT_GT(recorded, 0) << procedure;
     }
     double sum = 0;
     for (const char* part : {"send", "read", "peer", "network", "peer_and_network"}) {
@@ -276,7 +276,7 @@ TEST_F(Endpoint, AServerThatDiesKeepsNoLimit) {
   EXPECT_THAT(client.out, Not(HasSubstr("load: errors")));
 }
 
-TEST_F(Endpoint, PacketsThatWereSentAgainAreTold) {
+TEST_F(Endpoint, PacketsThatWereSentAgainAreReported) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("listening"));
   const std::string lossy =
@@ -444,7 +444,7 @@ TEST_F(Endpoint, PacketsThatWereWrittenAreAnalyzedWithoutErrors) {
 }
 
 // A limit of a file's length stands for a disk that fills up; it must not end the program either.
-TEST_F(Endpoint, AFileOfPacketsThatBecomesFullIsToldAndAnalyzedAsSuch) {
+TEST_F(Endpoint, AFileOfPacketsThatBecomesFullIsReportedAndAnalyzedAsSuch) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("listening"));
   const std::string file = folder_.file("full.pcapng");
@@ -452,10 +452,10 @@ TEST_F(Endpoint, AFileOfPacketsThatBecomesFullIsToldAndAnalyzedAsSuch) {
        {"load " + to_server() + "--count 500", "ping " + to_server() + "-c 100 -i 1ms"}) {
     const Result r = run("ulimit -f 32; RPCRDMA " + command + " --pcapng " + file);
     EXPECT_EQ(r.status, 2) << command << r.out;
-    const std::string told = "--pcapng: " + file + ": cannot write: File too large\n";
-    const std::size_t at = r.err.find(told);
+    const std::string recorded = "--pcapng: " + file + ": cannot write: File too large\n";
+    const std::size_t at = r.err.find(recorded);
     ASSERT_NE(at, std::string::npos) << r.err;
-    EXPECT_EQ(r.err.find(told, at + 1), std::string::npos) << r.err;
+    EXPECT_EQ(r.err.find(recorded, at + 1), std::string::npos) << r.err;
     EXPECT_THAT(r.err, HasSubstr(" packets are not in " + file));
     const Result analysis = run("RPCRDMA analyze " + file);
     EXPECT_EQ(analysis.status, 0) << analysis.err;
@@ -604,7 +604,7 @@ TEST_F(Endpoint, ReverseCallsThatTheServerDoesNotMakeEndTheLoad) {
   }
 }
 
-TEST_F(Endpoint, AnOptionOfVersionTwoTellsTheServersTime) {
+TEST_F(Endpoint, AnOptionOfVersionTwoShowsTheServersTime) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("listening"));
   const Result r = run("RPCRDMA ping " + to_server() + "-c 2 -i 1ms --time-echo --rdma-version 2");

@@ -1,5 +1,5 @@
 // rpcrdma-extcap as Wireshark drives it, and with the real tshark, on endpoints that run.
-#include "../../engine/trace/live/stream_for_tests.h"
+#include "../../engine/live/stream_for_tests.h"
 #include "background.h"
 #include "own_address.h"
 
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
-#include <rpcrdma/trace_live/endpoints.h>
+#include <rpcrdma/live/endpoints.h>
 
 namespace rpcrdma::e2e {
 namespace {
@@ -116,17 +116,17 @@ TEST_F(ExtcapLive, EventsAndPacketsOfARunAgree) {
   stop(server);
   EXPECT_EQ(events.finish(), 0);
   EXPECT_EQ(packets.finish(), 0);
-  const json told = analyzed(path("events.pcapng"));
+  const json recorded = analyzed(path("events.pcapng"));
   const json seen = analyzed(path("packets.pcapng"));
-  for (const json& report : {told, seen}) {
+  for (const json& report : {recorded, seen}) {
     EXPECT_EQ(report["trust"]["complete"], true) << report["trust"];
     ASSERT_EQ(report["connections"].size(), 1U);
     EXPECT_EQ(report["connections"][0]["calls"], 100);
     EXPECT_EQ(report["connections"][0]["replies"], 100);
   }
-  EXPECT_EQ(told["connections"][0]["chunks"], seen["connections"][0]["chunks"]);
-  EXPECT_EQ(told["recording"]["lost"], 0);
-  EXPECT_EQ(told["recording"]["missing"], 0);
+  EXPECT_EQ(recorded["connections"][0]["chunks"], seen["connections"][0]["chunks"]);
+  EXPECT_EQ(recorded["recording"]["lost"], 0);
+  EXPECT_EQ(recorded["recording"]["missing"], 0);
   EXPECT_EQ(seen["packets"]["icrc_bad"], 0);
 }
 

@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <rpcrdma/trace_live/hub.h>
+#include <rpcrdma/live/hub.h>
 
 namespace rpcrdma::e2e {
 namespace {
@@ -179,13 +179,13 @@ TEST_F(HostileNames, AnEndpoint) {
 TEST_F(HostileNames, ARecording) {
   trace_reader::testing::TraceBuilder trace;
   trace.begin("x\x1b[31m\xc2\x9b", "role\x1b[2J\r\n");
-  trace_reader::testing::tell_plain_connection(trace, 7);
-  trace.tell(7, trace::Error{},
+  trace_reader::testing::emit_plain_connection(trace, 7);
+  trace.emit(7, trace::Error{},
              trace_reader::testing::bytes_of("bad\x1b[31m\x9b"
                                              "31m\xc2\x9b"));
   trace::ConnectionEnd end;
   end.established = end.failed = 1;
-  trace.tell(7, end, trace_reader::testing::bytes_of("gone\x1b[31m\xc2\x9b")).end();
+  trace.emit(7, end, trace_reader::testing::bytes_of("gone\x1b[31m\xc2\x9b")).end();
   const auto bytes = trace.pcapng();
   write_file(folder_.file("recording"), {bytes.begin(), bytes.end()});
   for (const char* command : {"decode --events", "decode --events -v", "analyze --all"}) {

@@ -1,7 +1,7 @@
 // The commands that read live sockets, where somebody else than an endpoint sends: each ends soon
 // with one clear line, keeps little, and shows nothing raw.
-#include "../../engine/trace/live/sender_for_tests.h"
-#include "../../engine/trace/live/stream_for_tests.h"
+#include "../../engine/live/sender_for_tests.h"
+#include "../../engine/live/stream_for_tests.h"
 #include "command.h"
 
 #include <algorithm>

@@ -122,7 +122,7 @@ TEST_F(Metrics, AServersFiguresAreThoseOfTheLoadsReport) {
 }
 
 // What a scraper says that knows the other text alone.
-TEST_F(Metrics, BothTextsTellTheSame) {
+TEST_F(Metrics, BothTextsShowTheSame) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("metrics at"));
   ASSERT_EQ(load({"--procedure", "null", "--count", "20"})["calls"], 20);
@@ -164,7 +164,7 @@ TEST_F(Metrics, WithoutATraceThereAreNoFiguresOfIt) {
   EXPECT_TRUE(std::isnan(figures(server_)["rpcrdma_trace_events_total"]));
 }
 
-TEST_F(Metrics, LongMessagesAndErrorsAreTold) {
+TEST_F(Metrics, LongMessagesAndErrorsAreReported) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("metrics at"));
   const json r = load({"--procedure", "echo", "--size", "20000", "--count", "50"});
@@ -214,9 +214,9 @@ TEST_F(Metrics, ScrapesUnderLoadDisturbNobody) {
     EXPECT_GE(s[R"(rpcrdma_calls_total{role="server"})"], calls);
     calls = s[R"(rpcrdma_calls_total{role="server"})"];
     // What the client replies to a scrape, as long as it is there.
-    const std::string told = scrape(client_, kPort);
-    if (told.empty()) continue;
-    const Exposition c(told);
+    const std::string recorded = scrape(client_, kPort);
+    if (recorded.empty()) continue;
+    const Exposition c(recorded);
     EXPECT_THAT(c.problems(), IsEmpty());
     EXPECT_GE(c[R"(rpcrdma_replies_total{role="client"})"], replies);
     replies = c[R"(rpcrdma_replies_total{role="client"})"];
@@ -266,7 +266,7 @@ TEST_F(Metrics, AClientsFiguresAreThoseOfItsReport) {
   }
 }
 
-TEST_F(Metrics, WhatCannotBeServedIsToldInOneLine) {
+TEST_F(Metrics, WhatCannotBeServedIsReportedInOneLine) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("metrics at"));
   const auto refused = [](const std::string& arguments, const std::string& part) {

@@ -41,7 +41,7 @@ TEST(Page, OfEveryCaptureIsWellFormedAndAsksForNothing) {
   }
 }
 
-TEST(Page, TellsWhatTheJsonTells) {
+TEST(Page, ShowsWhatTheJsonShows) {
   const TemporaryFolder folder;
   const Result r = run("RPCRDMA analyze --json " + capture("linux-nfs41.pcap") + " --html " +
                        folder.file("page.html"));

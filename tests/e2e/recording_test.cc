@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <rpcrdma/trace_live/stream_file.h>
+#include <rpcrdma/live/stream_file.h>
 
 namespace rpcrdma::e2e {
 namespace {
@@ -22,9 +22,10 @@ using trace_reader::testing::TraceBuilder;
 
 constexpr const char* kCapture = "linux-nfs41.pcap";
 
-TraceBuilder told(const std::string& name, std::uint8_t side, bool sees_peer_operations = true) {
+TraceBuilder recorded(const std::string& name, std::uint8_t side,
+                      bool sees_peer_operations = true) {
   const std::string bytes = read_file(capture(name));
-  return trace_reader::testing::told_of_capture(
+  return trace_reader::testing::events_of_capture(
       {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()},
       {.side = side, .sees_peer_operations = sees_peer_operations});
 }
@@ -67,7 +68,7 @@ class RecordingOf : public Recording,
  protected:
   const std::string packets_ = capture(std::get<0>(GetParam()));
   const std::string events_ =
-      write("told.pcapng", file_of(told(std::get<0>(GetParam()), std::get<1>(GetParam()))));
+      write("told.pcapng", file_of(recorded(std::get<0>(GetParam()), std::get<1>(GetParam()))));
 };
 
 TEST_P(RecordingOf, MessagesAreThoseOfThePackets) {
@@ -120,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(Linux, RecordingOf,
 
 // The same events into a ring of files, which are read in any order.
 TEST_F(Recording, TheFilesOfARingAreAsOne) {
-  const TraceBuilder events = told(kCapture, 0);
+  const TraceBuilder events = recorded(kCapture, 0);
   const json whole = analyzed(write("whole.pcapng", file_of(events)));
   auto ring = trace::StreamFile::open(folder_.file("ring.pcapng"),
                                       {.file_bytes = 8192, .file_ns = 0, .files = 0}, "test",
@@ -159,7 +160,7 @@ TEST_F(Recording, TheFilesOfARingAreAsOne) {
 }
 
 TEST_F(Recording, WithoutThePeersOperationsItSaysSo) {
-  const json report = analyzed(write("told.pcapng", file_of(told(kCapture, 0, false))));
+  const json report = analyzed(write("told.pcapng", file_of(recorded(kCapture, 0, false))));
   EXPECT_EQ(report["trust"]["operations_unseen"]["connections"], 1);
   EXPECT_TRUE(report["connections"][0]["operations_unseen"].get<bool>());
   const Result text = run("RPCRDMA analyze " + folder_.file("told.pcapng"));
@@ -167,8 +168,8 @@ TEST_F(Recording, WithoutThePeersOperationsItSaysSo) {
 }
 
 // As one whose endpoint was killed: its closing sums are missing, and perhaps more.
-TEST_F(Recording, OneThatWasCutOffIsNotToldToBeWhole) {
-  TraceBuilder events = told(kCapture, 0);
+TEST_F(Recording, OneThatWasCutOffIsNotReportedToBeWhole) {
+  TraceBuilder events = recorded(kCapture, 0);
   const json whole = analyzed(write("whole.pcapng", file_of(events)));
   events.frames().pop_back();
   const json cut = analyzed(write("cut.pcapng", file_of(events)));
@@ -184,7 +185,7 @@ TEST_F(Recording, OneThatWasCutOffIsNotToldToBeWhole) {
   EXPECT_THAT(text.out, HasSubstr("the recording ends without its closing sums"));
 }
 
-TEST_F(Recording, WhatWasLostIsTold) {
+TEST_F(Recording, WhatWasLostIsReported) {
   const std::string file = write("lossy.pcapng", eventful_recording());
   const json report = analyzed(file);
   EXPECT_EQ(report["recording"]["lost"], 9);
@@ -243,7 +244,7 @@ TEST_F(Recording, EventsAreDecodedAndSelected) {
 
 // What a program leaves that was ended in the middle.
 TEST_F(Recording, EndsAnywhere) {
-  const std::string whole = file_of(told(kCapture, 0));
+  const std::string whole = file_of(recorded(kCapture, 0));
   const std::size_t messages = gist(run("RPCRDMA decode --json " + write("w", whole)).out).size();
   for (std::size_t part = 1; part < 12; ++part) {
     const std::string file = write("cut.pcapng", whole.substr(0, whole.size() * part / 12));
@@ -257,7 +258,7 @@ TEST_F(Recording, EndsAnywhere) {
 }
 
 TEST_F(Recording, BesideACaptureOfTheSame) {
-  const std::string file = write("told.pcapng", file_of(told(kCapture, 0)));
+  const std::string file = write("told.pcapng", file_of(recorded(kCapture, 0)));
   const json both = analyzed(file + " " + capture(kCapture));
   const json one = analyzed(capture(kCapture));
   const auto calls = [](const json& report) {
@@ -271,7 +272,7 @@ TEST_F(Recording, BesideACaptureOfTheSame) {
 }
 
 TEST_F(Recording, PayloadIsExtracted) {
-  const std::string file = write("told.pcapng", file_of(told(kCapture, 0)));
+  const std::string file = write("told.pcapng", file_of(recorded(kCapture, 0)));
   const std::string cd = "cd " + folder_.path() + " && ";
   EXPECT_EQ(run(cd + "RPCRDMA extract --kind read -d events " + file).status, 0);
   EXPECT_EQ(run(cd + "RPCRDMA extract --kind read -d packets " + capture(kCapture)).status, 0);

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <rpcrdma/trace_live/hub.h>
+#include <rpcrdma/live/hub.h>
 
 namespace rpcrdma::e2e {
 namespace {
@@ -31,19 +31,19 @@ class Top : public ::testing::Test {
     c.sent_private_data = static_cast<std::uint16_t>(data.size());
     for (int i = 0; i < 3; ++i) {
       connections_.push_back(tracer_->new_connection());
-      tracer_->tell(connections_.back(), 1, c, data, data);
+      tracer_->emit(connections_.back(), 1, c, data, data);
     }
   }
   void wait_for_reader() const {
     while (!tracer_->listening()) std::this_thread::yield();
   }
-  void tell_credits(std::uint32_t waiting) {
+  void emit_credits(std::uint32_t waiting) {
     trace::Credits c;
     c.requested = 64;
     c.granted = c.limit = 32;
     c.in_use = 31;
     c.waiting = waiting;
-    tracer_->tell(connections_[0], 2, c);
+    tracer_->emit(connections_[0], 2, c);
   }
   static void expect_restored(const Terminal& t) {
     EXPECT_TRUE(t.modes_restored());
@@ -62,9 +62,9 @@ TEST_F(Top, ShowsAnEndpointAndTakesKeys) {
   EXPECT_TRUE(t.wait_for("3 connections, 3 open")) << t.all();
   EXPECT_FALSE(t.modes_restored());
   EXPECT_TRUE(t.wait_for("nfsd: server on 192.0.2.1"));
-  tell_credits(7);
+  emit_credits(7);
   EXPECT_TRUE(t.wait_for("requested 64  granted 32  in use 31  waiting 7")) << t.screen();
-  tracer_->tell(connections_[0], 3, trace::Error{},
+  tracer_->emit(connections_[0], 3, trace::Error{},
                 trace_reader::testing::bytes_of("no \033[2J memory"));
   EXPECT_TRUE(t.wait_for("no ?[2J memory"));
   t.type("j");
@@ -93,11 +93,11 @@ TEST_F(Top, EndsAfterItsSeconds) {
   expect_restored(t);
 }
 
-TEST_F(Top, KeepsWhatAnEndpointThatVanishedTold) {
+TEST_F(Top, KeepsWhatAnEndpointThatVanishedReported) {
   start();
   Terminal t({"top"});
   EXPECT_TRUE(t.wait_for("3 open")) << t.all();
-  tell_credits(0);
+  emit_credits(0);
   EXPECT_TRUE(t.wait_for("31/32"));
   hub_->stop();
   EXPECT_TRUE(t.wait_for("nfsd killed?"));  // its connections are up
@@ -142,13 +142,13 @@ TEST_F(Top, SignalsGiveTheTerminalBack) {
 
 TEST_F(Top, OnceIsPlainText) {
   start();
-  std::thread teller([this] {
+  std::thread emitter([this] {
     wait_for_reader();
-    tell_credits(1);
+    emit_credits(1);
     hub_->stop();
   });
   const Result r = run("RPCRDMA top " + hub_->socket_path() + " --once --seconds 90");
-  teller.join();
+  emitter.join();
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_THAT(r.out, HasSubstr("3 connections, 0 open"));
   EXPECT_THAT(r.out, HasSubstr("nfsd killed?"));

@@ -1,5 +1,5 @@
 // What `serve`, `ping`, `call` and `load` tell of themselves: recordings, and live sockets.
-#include "../../engine/trace/live/stream_for_tests.h"
+#include "../../engine/live/stream_for_tests.h"
 #include "background.h"
 #include "own_address.h"
 
@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
-#include <rpcrdma/trace_live/endpoints.h>
+#include <rpcrdma/live/endpoints.h>
 
 namespace rpcrdma::e2e {
 namespace {
@@ -24,7 +24,7 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 using trace::EventType;
-using trace::Told;
+using trace::Recorded;
 
 class Tracing : public trace::OwnRuntime {
  protected:
@@ -43,19 +43,19 @@ class Tracing : public trace::OwnRuntime {
   }
 };
 
-std::size_t count(const std::vector<Told>& events, EventType type) {
+std::size_t count(const std::vector<Recorded>& events, EventType type) {
   return static_cast<std::size_t>(
-      std::ranges::count_if(events, [&](const Told& e) { return e.type() == type; }));
+      std::ranges::count_if(events, [&](const Recorded& e) { return e.type() == type; }));
 }
 
-std::set<EventType> types_of(const std::vector<Told>& events) {
+std::set<EventType> types_of(const std::vector<Recorded>& events) {
   std::set<EventType> types;
-  for (const Told& e : events) types.insert(e.type());
+  for (const Recorded& e : events) types.insert(e.type());
   return types;
 }
 
 // Of a recording to its end, where its sums have to be right.
-std::vector<Told> read_all(const std::string& file) {
+std::vector<Recorded> read_all(const std::string& file) {
   trace::EventStream stream(file);
   auto events = stream.rest();
   EXPECT_TRUE(stream.audit.is_complete()) << file;
@@ -92,8 +92,8 @@ TEST_F(Tracing, OneConnectionUnderFaultsIsRecordedByBothEnds) {
   EXPECT_THAT(types_of(of_server), IsSupersetOf(of_both));
   EXPECT_THAT(types_of(of_server), ::testing::Contains(EventType::kOperationEnd));
   EXPECT_THAT(types_of(of_client), IsSupersetOf(of_both));
-  EXPECT_THAT(types_of(of_client),
-              IsSupersetOf({EventType::kExpose, EventType::kWithdraw, EventType::kCreditWait}));
+  EXPECT_THAT(types_of(of_client), IsSupersetOf({EventType::kAdvertise, EventType::kInvalidate,
+                                                 EventType::kCreditWait}));
   for (const auto& events : {of_server, of_client}) {
     EXPECT_EQ(count(events, EventType::kConnection), 1U);
     EXPECT_EQ(count(events, EventType::kCall), 200U);
@@ -112,7 +112,7 @@ TEST_F(Tracing, PingAndCallAreRecordedToo) {
                          (command == "ping" ? "-c 1 " : "") + "--record " + file);
     EXPECT_EQ(r.status, 0) << r.err;
     auto events = read_all(file);
-    std::erase_if(events, [](const Told& e) {
+    std::erase_if(events, [](const Recorded& e) {
       return e.type() == EventType::kLoss || e.type() == EventType::kRegistration;
     });
     EXPECT_EQ(events.at(0).tail(), command + command + " of " + server_ + " port 20049");
@@ -199,7 +199,7 @@ TEST_F(Tracing, RunningCommandsCanBeRead) {
   const Result r = run("RPCRDMA call " + to_server() + "--procedure echo-bulk --size 10000");
   EXPECT_EQ(r.status, 0) << r.err;
   for (trace::EventStream* stream : {&first, &second}) {
-    std::vector<Told> events;
+    std::vector<Recorded> events;
     while (events.empty() || events.back().type() != EventType::kConnectionEnd) {
       auto event = stream->next_event();
       ASSERT_TRUE(event);
@@ -223,7 +223,7 @@ TEST_F(Tracing, RunningCommandsCanBeRead) {
 
 // A server is called as fast as it answers, more than may wait for a reader. The one reads between
 // the rounds, of which each is less than that; the other nothing until all is over.
-TEST_F(Tracing, AReaderThatStopsIsToldExactlyWhatItHasNotGot) {
+TEST_F(Tracing, AReaderThatStopsIsReportedExactlyWhatItHasNotGot) {
   constexpr int kRounds = 10;
   constexpr std::uint64_t kCalls = 2500, kLeastEventsOfACall = 5;
   Background server(serving({"--name", "store"}));
@@ -241,17 +241,17 @@ TEST_F(Tracing, AReaderThatStopsIsToldExactlyWhatItHasNotGot) {
     ASSERT_TRUE(event);
   }
   const trace::Audit::Sums& all = keeps_up.audit.ring(1);
-  const std::uint64_t told = all.received;
-  EXPECT_GT(told, kRounds * kCalls * kLeastEventsOfACall);
-  keeps_up.read_until(1, told);
-  EXPECT_EQ(all.emitted, told);
+  const std::uint64_t recorded = all.received;
+  EXPECT_GT(recorded, kRounds * kCalls * kLeastEventsOfACall);
+  keeps_up.read_until(1, recorded);
+  EXPECT_EQ(all.emitted, recorded);
   EXPECT_EQ(all.lost, 0U);
 
-  stops.read_until(1, told);
+  stops.read_until(1, recorded);
   const trace::Audit::Sums& part = stops.audit.ring(1);
-  EXPECT_EQ(part.emitted, told);
+  EXPECT_EQ(part.emitted, recorded);
   EXPECT_GT(part.lost, 0U);
-  EXPECT_EQ(part.received + part.lost, told);
+  EXPECT_EQ(part.received + part.lost, recorded);
   stop(server);
 }
 
@@ -280,10 +280,10 @@ TEST_F(Tracing, ARecordingThatCannotBeWrittenIsAFailure) {
       run("ulimit -f 32; RPCRDMA load " + to_server() + "--count 300 --record " + file);
   EXPECT_EQ(r.status, 2);
   EXPECT_THAT(r.out, HasSubstr("300 Calls in "));
-  const std::string told = "rpcrdma: load: --record: " + file + ": cannot write: ";
-  const std::size_t at = r.err.find(told);
+  const std::string recorded = "rpcrdma: load: --record: " + file + ": cannot write: ";
+  const std::size_t at = r.err.find(recorded);
   ASSERT_NE(at, std::string::npos) << r.err;
-  EXPECT_EQ(r.err.find(told, at + 1), std::string::npos) << r.err;
+  EXPECT_EQ(r.err.find(recorded, at + 1), std::string::npos) << r.err;
   EXPECT_THAT(r.err, HasSubstr(" events recorded before that"));
   const Result analysis = run("RPCRDMA analyze " + file);
   EXPECT_EQ(analysis.status, 0) << analysis.err;

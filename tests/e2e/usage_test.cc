@@ -49,7 +49,7 @@ TEST(Usage, BadArgumentsSayWhereToReadMore) {
             "rpcrdma: nonsense: no such command (see `rpcrdma --help`)\n");
 }
 
-TEST(Usage, AFullDiskIsToldAndAReaderWhoHasGoneIsNot) {
+TEST(Usage, AFullDiskIsReportedAndAReaderWhoHasGoneIsNot) {
   const TemporaryFolder folder;
   const std::string file = capture("linux-nfs41.pcap");
   run("RPCRDMA analyze --json " + file + " > " + folder.file("report"));
@@ -76,7 +76,7 @@ TEST(Usage, UnreadableFilesGiveOneLine) {
   expect_refused("RPCRDMA analyze " + folder.file("text"), "text");
 }
 
-TEST(Usage, HeaderDecodesAndTellsMalformed) {
+TEST(Usage, HeaderDecodesAndShowsMalformed) {
   // ERR_CHUNK: xid 1, version 1, credit 32, RDMA_ERROR, ERR_CHUNK.
   const Result good = run("RPCRDMA header 00000001 00000001 00000020 00000004 00000002");
   EXPECT_EQ(good.status, 0) << good.err;
@@ -123,7 +123,7 @@ TEST(Usage, ColoursOnATerminalUnlessNoColor) {
             std::string::npos);
 }
 
-TEST(Usage, FullDiskIsTold) {
+TEST(Usage, FullDiskIsReported) {
   expect_refused("RPCRDMA extract " + capture("linux-nfs3.pcap") + " -d /proc/nowhere", "/proc");
 }
 

@@ -59,19 +59,19 @@ class FabricContract : public ::testing::TestWithParam<Maker> {
 
   // Of a connection that is up, memory of the server's that the client has been told of: before
   // that it may not be there.
-  fabric::Exposure expose(std::size_t length, Access access) {
+  fabric::MemoryRegion advertise(std::size_t length, Access access) {
     Pair& p = *pair_;
-    const auto exposed = p.server.connection->expose(0, p.server.memory, p.server.buffer.data(),
-                                                     static_cast<std::uint32_t>(length), access);
-    EXPECT_TRUE(exposed) << exposed.error().message;
+    const auto advertised = p.server.connection->advertise(
+        0, p.server.memory, p.server.buffer.data(), static_cast<std::uint32_t>(length), access);
+    EXPECT_TRUE(advertised) << advertised.error().message;
     p.client.receive(90, p.client.buffer.size() - 64, 64);
     p.server.post(Operation::kSend, 91, 0, 1);
     EXPECT_TRUE(p.until([&] { return !p.client.done.empty() && !p.server.done.empty(); }));
     p.client.done.clear();
     p.server.done.clear();
-    return exposed.value_or(fabric::Exposure{});
+    return advertised.value_or(fabric::MemoryRegion{});
   }
-  bool both_told() {
+  bool both_emitted() {
     return pair_->until(
         [&] { return !pair_->server.events.empty() && !pair_->client.events.empty(); });
   }
@@ -90,7 +90,8 @@ TEST_P(FabricContract, EveryOperationMovesItsBytes) {
   Pair& p = *pair_;
   ASSERT_NO_FATAL_FAILURE(p.connect());
   constexpr std::size_t kMiB = 1U << 20;
-  const fabric::Exposure there = expose(2 * kMiB, Access::kRemoteRead | Access::kRemoteWrite);
+  const fabric::MemoryRegion there =
+      advertise(2 * kMiB, Access::kRemoteRead | Access::kRemoteWrite);
   p.server.receive(1, 2 * kMiB, 4096);
   p.server.receive(2, 2 * kMiB + 4096, 4096);
   p.server.receive(3, 2 * kMiB + 8192, 4096);
@@ -139,7 +140,7 @@ TEST_P(FabricContract, BothSidesKnowWhatWasAgreed) {
   options.responder_resources = 16;
   options.initiator_depth = 4;
   ASSERT_TRUE(p.server.connection->accept(options));
-  ASSERT_TRUE(both_told());
+  ASSERT_TRUE(both_emitted());
   const fabric::Event& client = p.client.events[0];
   const fabric::Event& server = p.server.events[0];
   ASSERT_EQ(client.type, EventType::kEstablished);
@@ -187,7 +188,7 @@ TEST_P(FabricContract, AHandleThatWasTakenBackIsOfNoUse) {
   Pair& p = *pair_;
   ASSERT_NO_FATAL_FAILURE(p.connect());
   std::fill(p.server.buffer.begin(), p.server.buffer.end(), std::uint8_t{0});
-  const fabric::Exposure there = expose(4096, Access::kRemoteWrite);
+  const fabric::MemoryRegion there = advertise(4096, Access::kRemoteWrite);
   p.client.post(Operation::kWrite, 1, 0, 100, there);
   ASSERT_TRUE(p.until([&] { return !p.client.done.empty(); }));
   ASSERT_EQ(p.client.done[0].status, Status::kSuccess);
@@ -198,7 +199,7 @@ TEST_P(FabricContract, AHandleThatWasTakenBackIsOfNoUse) {
   EXPECT_EQ(p.server.done[0].id, 7U);
   EXPECT_FALSE(p.server.connection->invalidate(8, there.handle));
   p.client.post(Operation::kWrite, 2, 200, 100, {there.handle, there.offset + 200});
-  ASSERT_TRUE(both_told());
+  ASSERT_TRUE(both_emitted());
   EXPECT_EQ(p.client.done.at(1).status, Status::kRemoteAccess);
   EXPECT_EQ(p.client.events[0].type, EventType::kDisconnected);
   EXPECT_EQ(p.server.events[0].type, EventType::kDisconnected);
@@ -209,9 +210,9 @@ TEST_P(FabricContract, RightsHold) {
   Pair& p = *pair_;
   ASSERT_NO_FATAL_FAILURE(p.connect());
   std::fill(p.server.buffer.begin(), p.server.buffer.end(), std::uint8_t{0});
-  const fabric::Exposure there = expose(4096, Access::kRemoteRead);
+  const fabric::MemoryRegion there = advertise(4096, Access::kRemoteRead);
   p.client.post(Operation::kWrite, 1, 0, 100, there);
-  ASSERT_TRUE(both_told());
+  ASSERT_TRUE(both_emitted());
   EXPECT_EQ(p.client.done.at(0).status, Status::kRemoteAccess);
   EXPECT_TRUE(server_is_untouched(0));
 }
@@ -223,9 +224,9 @@ TEST_P(FabricContract, BoundsHold) {
   Pair& p = *pair_;
   ASSERT_NO_FATAL_FAILURE(p.connect());
   std::fill(p.server.buffer.begin(), p.server.buffer.end(), std::uint8_t{0});
-  const fabric::Exposure there = expose(4096, Access::kRemoteWrite);
+  const fabric::MemoryRegion there = advertise(4096, Access::kRemoteWrite);
   p.client.post(Operation::kWrite, 1, 0, 4097, there);
-  ASSERT_TRUE(both_told());
+  ASSERT_TRUE(both_emitted());
   EXPECT_EQ(p.client.done.at(0).status, Status::kRemoteAccess);
   EXPECT_TRUE(server_is_untouched(4096));
 }
@@ -233,10 +234,10 @@ TEST_P(FabricContract, BoundsHold) {
 TEST_P(FabricContract, AHandleIsOfItsConnectionOnly) {
   Pair& p = *pair_;
   // Where handles are registrations (docs/verbs.md) there is no such fence.
-  if (!p.server.provider->limits().takes_invalidate) GTEST_SKIP() << "no memory windows here";
+  if (!p.server.provider->limits().accepts_invalidate) GTEST_SKIP() << "no memory windows here";
   ASSERT_NO_FATAL_FAILURE(p.connect());
   std::fill(p.server.buffer.begin(), p.server.buffer.end(), std::uint8_t{0});
-  const fabric::Exposure there = expose(4096, Access::kRemoteWrite);
+  const fabric::MemoryRegion there = advertise(4096, Access::kRemoteWrite);
   p.listener.reset();
   const auto first_client = std::move(p.client.connection);
   const auto first_server = std::move(p.server.connection);
@@ -250,11 +251,11 @@ TEST_P(FabricContract, AHandleIsOfItsConnectionOnly) {
 TEST_P(FabricContract, ThePeerInvalidatesAHandle) {
   Pair& p = *pair_;
   if (!p.client.provider->limits().sends_invalidate ||
-      !p.server.provider->limits().takes_invalidate) {
+      !p.server.provider->limits().accepts_invalidate) {
     GTEST_SKIP() << "not on this device";
   }
   ASSERT_NO_FATAL_FAILURE(p.connect());
-  const fabric::Exposure there = expose(4096, Access::kRemoteRead);
+  const fabric::MemoryRegion there = advertise(4096, Access::kRemoteRead);
   p.server.receive(1, 8192, 64);
   p.client.post(Operation::kRead, 1, 0, 100, there);
   ASSERT_TRUE(p.until([&] { return !p.client.done.empty(); }));
@@ -265,7 +266,7 @@ TEST_P(FabricContract, ThePeerInvalidatesAHandle) {
   p.client.done.clear();
   p.server.done.clear();
   // It may be exposed anew, under another handle.
-  EXPECT_NE(expose(4096, Access::kRemoteRead).handle, there.handle);
+  EXPECT_NE(advertise(4096, Access::kRemoteRead).handle, there.handle);
 }
 
 TEST_P(FabricContract, HandlesAreAsManyAsWereAskedFor) {
@@ -275,25 +276,26 @@ TEST_P(FabricContract, HandlesAreAsManyAsWereAskedFor) {
   ASSERT_NO_FATAL_FAILURE(p.connect(options));
   auto& s = p.server;
   const auto more = [&] {
-    return s.connection->expose(1, s.memory, s.buffer.data(), 64, Access::kRemoteRead);
+    return s.connection->advertise(1, s.memory, s.buffer.data(), 64, Access::kRemoteRead);
   };
   for (int round = 0; round < 200; ++round) {
     std::array<std::uint32_t, 3> handles{};
     for (std::uint32_t& h : handles) {
-      const auto exposed = more();
-      ASSERT_TRUE(exposed) << "round " << round << ": " << exposed.error().message;
-      h = exposed->handle;
+      const auto advertised = more();
+      ASSERT_TRUE(advertised) << "round " << round << ": " << advertised.error().message;
+      h = advertised->handle;
     }
     EXPECT_EQ(more().error().code, fabric::Errc::kNoRoom);
     for (const std::uint32_t h : handles) ASSERT_TRUE(s.connection->invalidate(2, h));
     ASSERT_TRUE(p.until([&] { return s.done.size() == handles.size(); }));
     s.done.clear();
   }
-  EXPECT_EQ(s.connection
-                ->expose(1, s.memory, s.buffer.data() + s.buffer.size() - 1, 2, Access::kRemoteRead)
-                .error()
-                .code,
-            fabric::Errc::kBadArgument);
+  EXPECT_EQ(
+      s.connection
+          ->advertise(1, s.memory, s.buffer.data() + s.buffer.size() - 1, 2, Access::kRemoteRead)
+          .error()
+          .code,
+      fabric::Errc::kBadArgument);
 }
 
 TEST_P(FabricContract, MuchMoreThanTheQueuesHoldIsSent) {
@@ -340,12 +342,12 @@ TEST_P(FabricContract, MuchMoreThanTheQueuesHoldIsSent) {
   }
 }
 
-TEST_P(FabricContract, WhatIsOutstandingIsFlushedBeforeTheEndIsTold) {
+TEST_P(FabricContract, WhatIsOutstandingIsFlushedBeforeTheEndIsEmitted) {
   Pair& p = *pair_;
   ASSERT_NO_FATAL_FAILURE(p.connect());
   for (std::uint64_t i = 0; i < 5; ++i) p.server.receive(i, 0, 64);
   p.client.connection->disconnect();
-  ASSERT_TRUE(both_told());
+  ASSERT_TRUE(both_emitted());
   EXPECT_EQ(p.client.events[0].type, EventType::kDisconnected);
   EXPECT_EQ(p.server.events[0].type, EventType::kDisconnected);
   ASSERT_EQ(p.server.done.size(), 5U);
@@ -377,7 +379,7 @@ TEST_P(FabricContract, AMessageWithoutAReceiveEndsTheConnectionOfWhoDoesNotWait)
   options.rnr_retry_count = 0;
   ASSERT_NO_FATAL_FAILURE(p.connect(options));
   p.client.post(Operation::kSend, 1, 0, 10);
-  ASSERT_TRUE(both_told());
+  ASSERT_TRUE(both_emitted());
   EXPECT_EQ(p.client.done.at(0).status, Status::kRnrRetriesExceeded);
 }
 

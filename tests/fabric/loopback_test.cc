@@ -1,6 +1,6 @@
 // What was asked for arrives, over real sockets.
-#include "own_network_for_tests.h"
 #include "two_peers.h"
+#include "udp/own_network_for_tests.h"
 
 #include <gmock/gmock.h>
 #include <sys/mman.h>
@@ -22,8 +22,8 @@ void all_operations(TwoPeers& p) {
   fill(p.client.buffer);
   std::fill(p.server.buffer.begin(), p.server.buffer.end(), std::uint8_t{0});
   constexpr std::size_t kMiB = 1U << 20;
-  const fabric::Exposure there = p.server.expose(0, 2 * kMiB);
-  const fabric::Exposure to_invalidate = p.server.expose(0, 16);
+  const fabric::MemoryRegion there = p.server.advertise(0, 2 * kMiB);
+  const fabric::MemoryRegion to_invalidate = p.server.advertise(0, 16);
   p.server.receive(1, 2 * kMiB, 4096);
   p.server.receive(2, 2 * kMiB + 4096, 4096);
   p.server.receive(3, 2 * kMiB + 8192, 4096);
@@ -38,7 +38,7 @@ void all_operations(TwoPeers& p) {
     EXPECT_EQ(p.client.done[i].status, Status::kSuccess);
   }
   EXPECT_TRUE(p.client.provider->limits().sends_invalidate);
-  EXPECT_TRUE(p.server.provider->limits().takes_invalidate);
+  EXPECT_TRUE(p.server.provider->limits().accepts_invalidate);
   const auto& c = p.client.buffer;
   const auto& s = p.server.buffer;
   EXPECT_TRUE(std::equal(c.begin(), c.begin() + kMiB + 1, s.begin()));
@@ -120,7 +120,7 @@ TEST(FabricLoopback, RequestsAreAsLargeAsTheLimitsSay) {
   void* const space = ::mmap(nullptr, more, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(space, MAP_FAILED);
   auto* const bytes = static_cast<std::uint8_t*>(space);
-  const auto memory = p.client.provider->remember({bytes, more});
+  const auto memory = p.client.provider->register_memory({bytes, more});
   ASSERT_TRUE(memory);
   const auto write = [&](std::uint32_t length) {
     const fabric::Slice s{bytes, length, memory->local_key};
@@ -132,7 +132,7 @@ TEST(FabricLoopback, RequestsAreAsLargeAsTheLimitsSay) {
   EXPECT_EQ(write(limits.message + 1).error().code, fabric::Errc::kBadArgument);
   EXPECT_TRUE(write(limits.message));
   p.client.connection.reset();
-  p.client.provider->forget(*memory);
+  p.client.provider->deregister_memory(*memory);
   ::munmap(space, more);
 }
 

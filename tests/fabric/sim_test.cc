@@ -24,7 +24,7 @@ class Node : public soft::SimNode {
  public:
   Node(const soft::AdapterOptions& options, std::uint64_t seed)
       : adapter(options, seed), buffer(kMessages * kMessageBytes) {
-    memory = adapter.remember(buffer).value();
+    memory = adapter.register_memory(buffer).value();
   }
   void receive(const soft::Path& path, wire::Bytes packet, fabric::Time now) override {
     adapter.receive(path, packet, now);
@@ -42,7 +42,7 @@ class Node : public soft::SimNode {
 
   void take() {
     std::array<fabric::Completion, 64> some;
-    for (std::size_t n; (n = adapter.take(some)) != 0;) {
+    for (std::size_t n; (n = adapter.poll(some)) != 0;) {
       done.insert(done.end(), some.begin(), some.begin() + static_cast<std::ptrdiff_t>(n));
     }
   }
@@ -88,7 +88,7 @@ Outcome exchange(std::uint64_t seed, double rate) {
   soft::ConnectionId accepted = 0;
   const auto events = [&] {
     soft::AdapterEvent e;
-    while (server.adapter.take(e)) {
+    while (server.adapter.poll(e)) {
       if (e.type == EventType::kRequest) {
         accepted = e.connection;
         for (std::size_t i = 0; i < kMessages; ++i) {
@@ -105,7 +105,7 @@ Outcome exchange(std::uint64_t seed, double rate) {
         (e.type == EventType::kEstablished ? server_up : failed) = true;
       }
     }
-    while (client.adapter.take(e)) {
+    while (client.adapter.poll(e)) {
       (e.type == EventType::kEstablished ? client_up : failed) = true;
     }
     client.take();
@@ -188,7 +188,7 @@ TEST(FabricSim, AThousandConnectionsInOneNetwork) {
   const bool all = net.run_until(
       [&] {
         soft::AdapterEvent e;
-        while (server.adapter.take(e)) {
+        while (server.adapter.poll(e)) {
           if (e.type == EventType::kRequest) {
             EXPECT_TRUE(server.adapter.accept(e.connection, {}, net.now()));
             net.wake(0);

@@ -13,7 +13,7 @@ using testing::TwoPeers;
 TEST(FabricSteady, NothingIsAllocatedPerPacket) {
   TwoPeers p;
   ASSERT_NO_FATAL_FAILURE(p.connect());
-  const fabric::Exposure there = p.server.expose(0, 1U << 20);
+  const fabric::MemoryRegion there = p.server.advertise(0, 1U << 20);
   const auto round = [&] {
     p.client.done.clear();
     p.server.done.clear();
@@ -35,10 +35,10 @@ TEST(FabricSteady, AnIdleConnectionWakesNobody) {
   TwoPeers p;
   ASSERT_NO_FATAL_FAILURE(p.connect());
   // Until the last of the set-up's timers has run out or been cancelled.
-  (void)p.until([&] { return p.client.provider->may_sleep() && p.server.provider->may_sleep(); });
+  (void)p.until([&] { return p.client.provider->arm() && p.server.provider->arm(); });
   for (testing::Peer* peer : {&p.client, &p.server}) {
     peer->step();
-    ASSERT_TRUE(peer->provider->may_sleep());
+    ASSERT_TRUE(peer->provider->arm());
     pollfd fd{peer->provider->fd(), POLLIN, 0};
     EXPECT_EQ(::poll(&fd, 1, 300), 0);
   }
@@ -78,15 +78,15 @@ TEST(FabricSteady, AThousandConnectionsAreSmall) {
       ASSERT_TRUE(client.connect(fabric::make_ipv4(127, 0, 0, 2), testing::kPort, {}, 0));
       exchange();
       soft::AdapterEvent event;
-      while (server.take(event)) {
+      while (server.poll(event)) {
         if (event.type != fabric::EventType::kRequest) continue;
         ASSERT_TRUE(server.accept(event.connection, {}, 0));
         const std::vector<fabric::ReceiveRequest> receives(32);
         ASSERT_TRUE(server.post_receive(event.connection, receives));
       }
       exchange();
-      while (client.take(event)) continue;
-      while (server.take(event)) continue;
+      while (client.poll(event)) continue;
+      while (server.poll(event)) continue;
     }
   };
   ASSERT_NO_FATAL_FAILURE(connect(100));

@@ -32,14 +32,14 @@ struct PeerOf {
   PeerOf(std::unique_ptr<Provider> opened, std::size_t bytes)
       : provider(std::move(opened)), buffer(bytes) {
     if (provider == nullptr) return;
-    memory = provider->remember(buffer).value();
+    memory = provider->register_memory(buffer).value();
     done.reserve(4096);
   }
   ~PeerOf() {
     connection.reset();
     // Requests that nobody has taken up are connections, too.
     events.clear();
-    if (provider != nullptr) provider->forget(memory);
+    if (provider != nullptr) provider->deregister_memory(memory);
   }
   PeerOf(const PeerOf&) = delete;
   PeerOf& operator=(const PeerOf&) = delete;
@@ -47,9 +47,9 @@ struct PeerOf {
   void step() {
     provider->progress();
     fabric::Event event;
-    while (provider->take(event)) events.push_back(std::move(event));
+    while (provider->poll(event)) events.push_back(std::move(event));
     std::array<fabric::Completion, 64> some;
-    const std::size_t n = provider->take(some);
+    const std::size_t n = provider->poll(some);
     done.insert(done.end(), some.begin(), some.begin() + static_cast<std::ptrdiff_t>(n));
   }
   fabric::Slice slice(std::size_t offset, std::size_t length) {
@@ -61,7 +61,7 @@ struct PeerOf {
     ASSERT_TRUE(connection->post_receive({&r, 1}));
   }
   void post(fabric::Operation operation, std::uint64_t id, std::size_t offset, std::size_t length,
-            fabric::Exposure remote = {}, std::uint32_t extra = 0) {
+            fabric::MemoryRegion remote = {}, std::uint32_t extra = 0) {
     const fabric::Slice s = slice(offset, length);
     fabric::SendRequest r;
     r.id = id;
@@ -72,10 +72,10 @@ struct PeerOf {
     r.immediate = r.invalidate = extra;
     ASSERT_TRUE(connection->post_send({&r, 1}));
   }
-  fabric::Exposure expose(std::size_t offset, std::size_t length) {
+  fabric::MemoryRegion advertise(std::size_t offset, std::size_t length) {
     return connection
-        ->expose(0, memory, buffer.data() + offset, static_cast<std::uint32_t>(length),
-                 kReadAndWrite)
+        ->advertise(0, memory, buffer.data() + offset, static_cast<std::uint32_t>(length),
+                    kReadAndWrite)
         .value();
   }
 };
@@ -112,7 +112,7 @@ class TwoPeersOf {
       client.step();
       server.step();
       if (condition()) return true;
-      if (!client.provider->may_sleep() || !server.provider->may_sleep()) continue;
+      if (!client.provider->arm() || !server.provider->arm()) continue;
       std::array<pollfd, 2> fds{pollfd{client.provider->fd(), POLLIN, 0},
                                 pollfd{server.provider->fd(), POLLIN, 0}};
       if (::poll(fds.data(), fds.size(), 10'000) == 0) return false;

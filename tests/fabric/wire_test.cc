@@ -46,7 +46,7 @@ struct Folder {
 // Some of everything, and the end of the connection.
 void traffic(TwoPeers& p) {
   ASSERT_NO_FATAL_FAILURE(p.connect());
-  const fabric::Exposure there = p.server.expose(0, 100'000);
+  const fabric::MemoryRegion there = p.server.advertise(0, 100'000);
   p.server.receive(1, 200'000, 4096);
   p.server.receive(2, 200'000, 4096);
   p.client.post(Operation::kSend, 1, 0, 1001);

@@ -35,7 +35,7 @@ constexpr std::uint32_t kCredits = 4;
 constexpr std::uint32_t kArea = 6000;
 constexpr std::size_t kCalls = 8;  // of ours at a time
 constexpr ChannelOptions kOptions{
-    .versions = {1, 2}, .max_segment = 1500, .sends_invalidate = true, .takes_invalidate = true};
+    .versions = {1, 2}, .max_segment = 1500, .sends_invalidate = true, .accepts_invalidate = true};
 
 // So that a sanitizer sees whether it may be read.
 void touch(wire::Bytes bytes) {
@@ -118,7 +118,7 @@ class Target : public RequesterOwner, public ResponderOwner {
     for (std::size_t i = 0; i < o.result_bytes.size(); ++i) {
       require(o.result_bytes[i] <= c.result_length);
     }
-    for (const auto& [handle, e] : fabric_.exposed) {
+    for (const auto& [handle, e] : fabric_.advertised) {
       require(e.data + e.length <= c.memory.data() || e.data >= c.memory.data() + c.memory.size());
     }
     if (o.status == CallStatus::kReplied) {
@@ -171,10 +171,10 @@ class Target : public RequesterOwner, public ResponderOwner {
     channel_->flush(now_);
   }
   void disconnect() {
-    fabric_.exposed.clear();
+    fabric_.advertised.clear();
     channel_->disconnected(now_);
     fabric_.posted.clear();
-    fabric_.withdrawn.clear();
+    fabric_.invalidated.clear();
     fabric_.receives.clear();
   }
 
@@ -182,7 +182,7 @@ class Target : public RequesterOwner, public ResponderOwner {
     require(requester_.outstanding() <= 2 * kCredits);
     require(responder_.outstanding() <= kCredits);
     require(pool_.registered() <= pool_.limit());
-    std::size_t handles = fabric_.exposed.size() + fabric_.withdrawn.size();
+    std::size_t handles = fabric_.advertised.size() + fabric_.invalidated.size();
     require(handles <= channel_->depths().handles);
     require(fabric_.posted.size() <= 100'000);
     if (channel_->failure().empty() && !down_ && !fabric_.refuse_receive) {
@@ -210,11 +210,11 @@ class Target : public RequesterOwner, public ResponderOwner {
     if (how >= 200 && how < 250) {
       c.has_invalidated = true;
       c.invalidated = how;
-      if (!fabric_.exposed.empty() && how < 240) {
-        const auto e = std::next(fabric_.exposed.begin(),
-                                 static_cast<std::ptrdiff_t>(how % fabric_.exposed.size()));
+      if (!fabric_.advertised.empty() && how < 240) {
+        const auto e = std::next(fabric_.advertised.begin(),
+                                 static_cast<std::ptrdiff_t>(how % fabric_.advertised.size()));
         c.invalidated = e->first;
-        fabric_.exposed.erase(e);
+        fabric_.advertised.erase(e);
       }
     }
     channel_->completed(c, now_);
@@ -307,8 +307,8 @@ class Target : public RequesterOwner, public ResponderOwner {
     if (call->reply && how % 2 == 0) {
       h.proc = wire::Proc::kNomsg;
       reply.assign(call->reply->begin(), call->reply->end());
-      const auto e = fabric_.exposed.find(reply[0].handle);
-      if (e != fabric_.exposed.end() && e->second.length >= 8) {
+      const auto e = fabric_.advertised.find(reply[0].handle);
+      if (e != fabric_.advertised.end() && e->second.length >= 8) {
         wire::store_be32(e->second.data, h.xid);
         wire::store_be32(e->second.data + 4, 1);
       }
@@ -345,9 +345,9 @@ class Target : public RequesterOwner, public ResponderOwner {
     finish(p.id, p.operation, status);
   }
   void complete_withdrawal(std::uint8_t how) {
-    if (fabric_.withdrawn.empty()) return;
-    const std::uint64_t id = fabric_.withdrawn.front().id;
-    fabric_.withdrawn.erase(fabric_.withdrawn.begin());
+    if (fabric_.invalidated.empty()) return;
+    const std::uint64_t id = fabric_.invalidated.front().id;
+    fabric_.invalidated.erase(fabric_.invalidated.begin());
     finish(id, Operation::kInvalidate, some_status(how));
   }
   void finish(std::uint64_t id, Operation operation, Status status) {
@@ -374,7 +374,7 @@ class Target : public RequesterOwner, public ResponderOwner {
     if (c.used) return;
     if (c.memory.empty()) {
       c.memory.resize(3 * kArea);
-      c.registered = fabric_.remember(c.memory).value();
+      c.registered = fabric_.register_memory(c.memory).value();
     }
     std::vector<Piece> message{{wire::Bytes(head_), nullptr, false}};
     for (unsigned i = 0; i < shape % 4U; ++i) {
@@ -464,19 +464,19 @@ class Target : public RequesterOwner, public ResponderOwner {
   testing::FakeFabric fabric_;
   // Not enough for everything.
   MemoryPool pool_{fabric_, {.slab_bytes = 1U << 14, .limit = 1U << 16}};
-  Requester requester_{*this,
-                       {.credits = kCredits,
-                        .max_calls = kCalls,
-                        .rfc5666 = rfc5666_,
-                        .offer_nothing = offer_nothing_}};
-  Responder responder_{*this,
-                       {.credits = kCredits,
-                        .max_chunk_bytes = 20'000,
-                        .rfc5666 = rfc5666_,
-                        .done_timeout = 200 * fabric::kMillisecond,
-                        .max_exposed_bytes = 3000,
-                        .max_pulled_bytes = 10'000,
-                        .patience = 300 * fabric::kMillisecond}};
+  RcRequester requester_{*this,
+                         {.credits = kCredits,
+                          .max_calls = kCalls,
+                          .rfc5666 = rfc5666_,
+                          .offer_nothing = offer_nothing_}};
+  RcResponder responder_{*this,
+                         {.credits = kCredits,
+                          .max_chunk_bytes = 20'000,
+                          .rfc5666 = rfc5666_,
+                          .done_timeout = 200 * fabric::kMillisecond,
+                          .max_advertised_bytes = 3000,
+                          .max_pulled_bytes = 10'000,
+                          .patience = 300 * fabric::kMillisecond}};
   std::unique_ptr<Channel> channel_;
   fabric::Time now_ = 0;
   bool down_ = false;  // the connection may have ended

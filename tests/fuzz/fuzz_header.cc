@@ -134,9 +134,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const Dialect dialect : {Dialect::kCel03, Dialect::kFlags, Dialect::kIetf03}) {
     check_later(dialect, input);
   }
-  if (const auto told = tell_dialect(input)) {
-    require(told->dialect != Dialect::kDraft02 && *told->reason != '\0');
-    require(decode_later_header(told->dialect, input).has_value());
+  if (const auto recorded = detect_dialect(input)) {
+    require(recorded->dialect != Dialect::kDraft02 && *recorded->reason != '\0');
+    require(decode_later_header(recorded->dialect, input).has_value());
   }
   return 0;
 }

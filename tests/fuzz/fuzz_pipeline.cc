@@ -59,7 +59,7 @@ class Reader : public model::Observer, public trace_reader::Observer {
     analysis.on_merge(into, from);
   }
   void on_close(const roce::Connection& connection) override { analysis.on_close(connection); }
-  void on_let_go(const roce::Connection& connection) override { analysis.on_let_go(connection); }
+  void on_evict(const roce::Connection& connection) override { analysis.on_evict(connection); }
   void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                   std::uint32_t psn, const roce::PacketMeta& meta) override {
     analysis.on_refusal(connection, sender, aeth, psn, meta);

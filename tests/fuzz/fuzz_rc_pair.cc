@@ -36,7 +36,7 @@ constexpr std::size_t kAreas = 11;
 class Target {
  public:
   Target() : memory_bytes_(kAreas * kArea, 0x5a) {
-    whole_ = memory_.remember(memory_bytes_).value();
+    whole_ = memory_.register_memory(memory_bytes_).value();
     QpParameters p;
     p.remote_qpn = 0x22;
     p.send_psn = kOurPsn;
@@ -50,11 +50,11 @@ class Target {
     p.retry_count = 2;
     qp_.connect({}, p);
     others_.connect({}, p);
-    exposures_[0] = expose(qp_, kWritable, Access::kRemoteWrite);
-    exposures_[1] = expose(qp_, kReadable, Access::kRemoteRead);
-    exposures_[2] =
-        expose(others_, 0,
-               Access::kRemoteRead | Access::kRemoteWrite);  // another connection's, over a guard
+    exposures_[0] = advertise(qp_, kWritable, Access::kRemoteWrite);
+    exposures_[1] = advertise(qp_, kReadable, Access::kRemoteRead);
+    exposures_[2] = advertise(
+        others_, 0,
+        Access::kRemoteRead | Access::kRemoteWrite);  // another connection's, over a guard
   }
 
   void command(Input& in) {
@@ -76,8 +76,8 @@ class Target {
         const std::uint32_t handle = exposures_[which].handle;
         if (qp_.invalidate(0, handle)) ++posted_;
         // Withdrawn again before there is another, so that places are used again.
-        const auto e = qp_.expose(whole_, area(which == 0 ? kWritable : kReadable), kArea,
-                                  which == 0 ? Access::kRemoteWrite : Access::kRemoteRead);
+        const auto e = qp_.advertise(whole_, area(which == 0 ? kWritable : kReadable), kArea,
+                                     which == 0 ? Access::kRemoteWrite : Access::kRemoteRead);
         if (e) exposures_[which] = *e;
         return;
       }
@@ -100,8 +100,8 @@ class Target {
 
  private:
   std::uint8_t* area(std::size_t n) { return memory_bytes_.data() + n * kArea; }
-  fabric::Exposure expose(QueuePair& qp, std::size_t where, Access access) {
-    return qp.expose(whole_, area(where), kArea, access).value();
+  fabric::MemoryRegion advertise(QueuePair& qp, std::size_t where, Access access) {
+    return qp.advertise(whole_, area(where), kArea, access).value();
   }
 
   // Opcode, flags, PSN, length of extension headers and of payload, then the former.
@@ -132,7 +132,7 @@ class Target {
     if (info.reth && b.size() >= wire::kBthBytes + 12) {
       const std::uint32_t which = wire::load_be32(&b[wire::kBthBytes + 8]);
       if (which < exposures_.size()) {
-        const fabric::Exposure& e = exposures_[which];
+        const fabric::MemoryRegion& e = exposures_[which];
         wire::store_be32(&b[wire::kBthBytes + 8], e.handle);
         wire::store_be64(&b[wire::kBthBytes], wire::load_be64(&b[wire::kBthBytes]) + e.offset);
       }
@@ -184,7 +184,7 @@ class Target {
 
   void take() {
     std::array<fabric::Completion, 16> done;
-    while (const std::size_t n = completions_.take(done)) completed_ += n;
+    while (const std::size_t n = completions_.poll(done)) completed_ += n;
   }
 
   MemoryTable memory_;
@@ -193,7 +193,7 @@ class Target {
   fabric::Memory whole_;
   QueuePair qp_{0x11, 1, {8, 8, 8}, memory_, completions_};
   QueuePair others_{0x12, 2, {8, 8, 8}, memory_, completions_};
-  std::array<fabric::Exposure, 3> exposures_;
+  std::array<fabric::MemoryRegion, 3> exposures_;
   std::uint32_t their_psn_ = kTheirPsn;
   std::uint32_t our_psn_ = kOurPsn;
   fabric::Time now_ = 0;

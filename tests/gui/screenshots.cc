@@ -18,7 +18,7 @@
 #include <QTest>
 #include <cstdio>
 
-#include <rpcrdma/sources/trial_panel.h>
+#include <rpcrdma/sources/playground_panel.h>
 #include <rpcrdma/views/picture.h>
 
 namespace rpcrdma::gui {
@@ -139,7 +139,7 @@ class Screens {
   bool live() {
     raise("trial");
     raise("credits");
-    window_.trial().start();
+    window_.playground().start();
     const bool some =
         QTest::qWaitFor([&] { return window_.document().row_count() > 4000; }, kBound);
     set("loss", 2);
@@ -161,13 +161,13 @@ class Screens {
   }
 
   bool stop() {
-    const QSignalSpy over(&window_.trial(), &TrialPanel::stopped);
-    window_.trial().stop();
+    const QSignalSpy over(&window_.playground(), &PlaygroundPanel::stopped);
+    window_.playground().stop();
     return QTest::qWaitFor([&] { return over.count() != 0; }, kBound);
   }
   // Of a row with a slider.
   void set(const char* name, double value) {
-    QWidget* const row = window_.trial().findChild<QWidget*>(name);
+    QWidget* const row = window_.playground().findChild<QWidget*>(name);
     auto* const field = row != nullptr ? row->findChild<QDoubleSpinBox*>() : nullptr;
     if (field != nullptr) field->setValue(value);
   }
@@ -176,10 +176,10 @@ class Screens {
   bool stalled() {
     QApplication::setPalette(dark());
     set("loss", 0);
-    if (auto* const depth = window_.trial().findChild<QSpinBox*>("depth")) depth->setValue(16);
-    window_.trial().start();
+    if (auto* const depth = window_.playground().findChild<QSpinBox*>("depth")) depth->setValue(16);
+    window_.playground().start();
     const bool some =
-        QTest::qWaitFor([&] { return window_.trial().running(); }, kBound) &&
+        QTest::qWaitFor([&] { return window_.playground().running(); }, kBound) &&
         QTest::qWaitFor([&] { return window_.document().row_count() > 6000; }, kBound);
     set("granted", 1);
     QTest::qWait(1500);

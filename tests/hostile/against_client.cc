@@ -35,7 +35,7 @@ AgainstClient::AgainstClient(service::ClientOptions options, bool serves)
       plain_(plain_program()),
       programs_{echo_.get(), plain_.get()},
       idle_(loop_.loop->memory().in_use()),
-      block_(loop_.loop->memory().take(kBlock).value()),
+      block_(loop_.loop->memory().acquire(kBlock).value()),
       listener_(peer_.provider->listen(service::kDefaultPort, 0).value()),
       other_host_(std::make_unique<Host>(network_.net, adapter_at(kOther), 2)),
       other_loop_(service::Loop::create(*other_host_, client_loop(network_, nullptr)).value()),
@@ -157,7 +157,7 @@ void AgainstClient::on_lost(std::uint32_t, std::string_view what, fabric::Time) 
   if (what != "the peer disconnected") lost_.emplace_back(what);
 }
 
-std::string AgainstClient::told() {
+std::string AgainstClient::emitted() {
   std::vector<std::string> parts;
   // Calls that were sent again are answered when it is seen whether it lives.
   while (anything_came() && in_words(came_[seen_]) != "a Call") parts.push_back(in_words(next()));
@@ -210,7 +210,7 @@ void AgainstClient::leave() {
   other.reset();
   server_.reset();
   EXPECT_EQ(host_->adapter.connections(), 0U);
-  loop_.loop->memory().give(block_);
+  loop_.loop->memory().release(block_);
   EXPECT_EQ(loop_.loop->memory().in_use(), idle_);
 }
 

@@ -60,7 +60,7 @@ class AgainstClient : public Stage, private service::ClientObserver {
   [[nodiscard]] Host& ours() { return *host_; }
   [[nodiscard]] std::size_t ended() const { return ends_.size(); }
 
-  [[nodiscard]] std::string told();
+  [[nodiscard]] std::string emitted();
   [[nodiscard]] std::string lives();
   void leave();
 

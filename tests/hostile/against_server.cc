@@ -100,14 +100,14 @@ void AgainstServer::wait_for_reverse_calls() {
                   word(2), word(3));
 }
 
-std::string AgainstServer::told() {
+std::string AgainstServer::emitted() {
   std::vector<std::string> parts;
   while (anything_came()) parts.push_back(in_words(next()));
   if (!of_reverse_calls.empty()) parts.push_back(of_reverse_calls);
   if (const auto n = server->counters().responder.ignored; n != 0 && parts.empty()) {
     parts.emplace_back("ignored");
   }
-  for (const testing::Told::Closed& c : observer_.closed) {
+  for (const testing::Recorded::Closed& c : observer_.closed) {
     if (c.reason == service::CloseReason::kPeer && c.what == "the peer disconnected") continue;
     parts.push_back("connection ended: " + c.what);
   }

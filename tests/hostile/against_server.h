@@ -36,7 +36,7 @@ class AgainstServer : public Stage {
   std::string of_reverse_calls;
 
   // What our server did since the scene began, in words.
-  [[nodiscard]] std::string told();
+  [[nodiscard]] std::string emitted();
   // On which connection it answers now.
   [[nodiscard]] std::string lives();
   // All connections end, and what was theirs is given back.
@@ -49,7 +49,7 @@ class AgainstServer : public Stage {
   std::unique_ptr<service::callback::CallbackProgram> callback_;
   std::unique_ptr<service::Program> plain_, nfs_;
   std::vector<service::Program*> programs_;
-  testing::Told observer_;
+  testing::Recorded observer_;
   std::uint64_t idle_ = 0;
 
  public:

@@ -56,7 +56,7 @@ void add_grants(Matrix& to) {
                       s.exchange();
                       s.disconnect_earlier();
                       Message unreadable = scenes::call(1);
-                      unreadable.reads = {{42, s.expose(8)}};
+                      unreadable.reads = {{42, s.advertise(8)}};
                       s.send(unreadable);
                       (void)s.next();
                       s.send(sleeping_call(2));

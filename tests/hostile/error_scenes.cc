@@ -94,7 +94,7 @@ void add_error_order(Matrix& to) {
                   s.connect();
                   s.exchange();
                   Message call = scenes::call(2, scenes::nfs3::readdir_call(2, 8000));
-                  call.reply_chunk = std::vector<wire::Segment>{s.expose(1000)};
+                  call.reply_chunk = std::vector<wire::Segment>{s.advertise(1000)};
                   s.send(call);
                   (void)s.next();
                   s.send(call);

@@ -24,7 +24,7 @@ auto long_call_of(const Bytes& rpc, const Bytes& behind = {}) {
     std::copy(rpc.begin(), rpc.end(), s.memory());
     Message m = scenes::call(2, behind);
     m.proc = wire::Proc::kNomsg;
-    m.reads = {{0, s.expose(static_cast<std::uint32_t>(rpc.size()))}};
+    m.reads = {{0, s.advertise(static_cast<std::uint32_t>(rpc.size()))}};
     s.send(m);
   };
 }

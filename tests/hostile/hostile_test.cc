@@ -59,7 +59,7 @@ TEST(HostileMatrix, EveryRuleHasASceneOrAReason) {
 
 // docs/hostile.md holds what the scenes give. After a change that is meant:
 // RPCRDMA_WRITE_EXPECTED=1 build/release/bin/hostile_test --gtest_filter=HostileMatrix.*
-TEST(HostileMatrix, ThePageTellsWhatTheScenesGive) {
+TEST(HostileMatrix, ThePageShowsWhatTheScenesGive) {
   const std::string path = std::string(RPCRDMA_TEST_CAPTURES) + "/../../docs/hostile.md";
   const std::string now = page();
   if (std::getenv("RPCRDMA_WRITE_EXPECTED") != nullptr) {

@@ -1,6 +1,6 @@
 #include "network.h"
 
-#include "../../engine/fabric/soft/pcapng_log.h"
+#include "../../engine/fabric/soft/log/pcapng_log.h"
 
 #include <algorithm>
 

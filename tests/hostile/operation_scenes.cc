@@ -150,7 +150,7 @@ void add_packets(Matrix& to) {
                 .server = [](AgainstServer& s) {
                   s.connect({.private_data = scenes::private_data(4096, 4096, false)});
                   s.exchange();
-                  const wire::Segment memory = s.expose(5000);
+                  const wire::Segment memory = s.advertise(5000);
                   for (std::uint32_t xid = 2; xid <= 3; ++xid) {
                     Message call = scenes::call(xid, scenes::nfs3::read_call(xid, 5000));
                     call.writes = {{memory}};

@@ -48,7 +48,7 @@ bool of_specification(const rules::Rule& rule) {
     case rules::Where::kEndpoint:
       return true;
     case rules::Where::kDiagnosis:
-    case rules::Where::kHabit:
+    case rules::Where::kImplementationQuirk:
     case rules::Where::kCaptureItself:
       break;
   }

@@ -34,7 +34,7 @@ Judgement judge(const HostileScene& scene, const Bytes& file) {
     const bool keeps_rules = f.peer == kOurs.to_string() || f.peer == kOther.to_string();
     EXPECT_FALSE(by_rule && keeps_rules && f.severity != rules::Severity::kNote) << describe(f);
   }
-  for (const rules::Withheld& w : outcome.withheld) {
+  for (const rules::Inconclusive& w : outcome.inconclusive) {
     judgement.all += fmt::format("\nwithheld {}: {}", w.rule, w.reason);
   }
   return judgement;
@@ -49,7 +49,7 @@ Row run(const HostileScene& scene, Stage& stage, const std::function<void(Stage&
   stage.run_for(kSettle);
   const std::size_t during = stage.other->answered();
   EXPECT_GT(during, before) << "nobody else was served meanwhile";
-  row.answer = stage.told();
+  row.answer = stage.emitted();
   row.lives = stage.lives();
   stage.other->hurry();
   stage.until([&] { return stage.other->answered() > during; }, "a Call of others afterwards");

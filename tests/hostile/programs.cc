@@ -36,7 +36,7 @@ void read(Call& call) {
   (void)call.arguments().u64();
   const std::uint32_t count = call.arguments().u32();
   if (!call.arguments().ok() || count > kMost) return (void)call.fail(CallError::kGarbageArgs);
-  const auto block = call.take(count);
+  const auto block = call.acquire(count);
   if (!block) return (void)call.fail(CallError::kSystemError);
   const Bytes data = scenes::pattern(count);
   std::copy(data.begin(), data.end(), block->data);

@@ -16,7 +16,7 @@ auto plain_call(const std::vector<Part>& parts) {
     s.exchange();
     Message m = scenes::call(2);
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      wire::Segment segment = s.expose(std::max(parts[i].length, 1U), i);
+      wire::Segment segment = s.advertise(std::max(parts[i].length, 1U), i);
       segment.length = parts[i].length;
       m.reads.push_back({parts[i].position, segment});
     }
@@ -34,7 +34,7 @@ auto nfs_write(std::uint32_t count, const std::vector<std::uint32_t>& lengths, b
     Message m = scenes::call(2, body.rpc);
     std::uint32_t position = body.position;
     for (std::size_t i = 0; i < lengths.size(); ++i) {
-      wire::Segment segment = s.expose(std::max(lengths[i], 1U), i);
+      wire::Segment segment = s.advertise(std::max(lengths[i], 1U), i);
       segment.length = lengths[i];
       m.reads.push_back({position, segment});
       if (apart) position += lengths[i];
@@ -51,7 +51,7 @@ void add_positions(Matrix& to) {
                   s.accept();
                   s.exchange();
                   Message reply = AgainstClient::reply_to(s.call());
-                  reply.reads = {{24, s.expose(100)}};
+                  reply.reads = {{24, s.advertise(100)}};
                   s.send(reply);
                 }});
   to.push_back({.rule = "RD-02",
@@ -74,7 +74,7 @@ void add_positions(Matrix& to) {
                   s.exchange();
                   Message m = scenes::call(2, {});
                   m.proc = wire::Proc::kNomsg;
-                  m.reads = {{44, s.expose(56)}};
+                  m.reads = {{44, s.advertise(56)}};
                   s.send(m);
                 }});
   to.push_back({.rule = "RD-05",
@@ -113,7 +113,7 @@ void add_lengths(Matrix& to) {
                   s.connect();
                   s.exchange();
                   Message m = scenes::call(2, scenes::nfs3::read_call(2, 150));
-                  wire::Segment half = s.expose(200);
+                  wire::Segment half = s.advertise(200);
                   half.length = 100;
                   m.writes = {{half, half}};
                   s.send(m);
@@ -146,7 +146,7 @@ void add_binding(Matrix& to) {
                   s.exchange();
                   Message m = scenes::call(
                       2, scenes::rpc_call(2, scenes::kNfs, 3, 1, scenes::Xdr().u32(16).bytes()));
-                  m.reads = {{44, s.expose(16)}};
+                  m.reads = {{44, s.advertise(16)}};
                   s.send(m);
                 }});
   to.push_back({.rule = "RD-12",

@@ -73,7 +73,7 @@ void add_reply_chunk_scenes(Matrix& to) {
                 .did = "offers a Reply chunk with an empty segment",
                 .answer = "ERR_CHUNK",
                 .server = call_with([](AgainstServer& s) {
-                  return std::vector<wire::Segment>{s.expose(4096), {0x101, 0, 0x3000}};
+                  return std::vector<wire::Segment>{s.advertise(4096), {0x101, 0, 0x3000}};
                 })});
   to.push_back({.rule = "RP-05",
                 .did = "offers a Reply chunk without segments",

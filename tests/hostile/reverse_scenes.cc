@@ -178,7 +178,7 @@ void add_bad_calls(Matrix& to) {
                 .answer = "ERR_CHUNK",
                 .client = reverse_call([](AgainstClient& s) {
                   Message m = scenes::call(0x51);
-                  m.reads = {{42, s.expose(8)}};
+                  m.reads = {{42, s.advertise(8)}};
                   return scenes::encode(m);
                 }),
                 .serves = true});
@@ -227,7 +227,7 @@ void add_bad_replies(Matrix& to) {
                 .server = answers(Proc::kNull, 0,
                                   [reply_to](AgainstServer& s, const Message& call) {
                                     Message reply = reply_to(call);
-                                    reply.reads = {{24, s.expose(100)}};
+                                    reply.reads = {{24, s.advertise(100)}};
                                     return reply;
                                   }),
                 .server_options = calling_back()});

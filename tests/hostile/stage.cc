@@ -105,9 +105,9 @@ Message Stage::next_message() {
   return read_message(next());
 }
 
-wire::Segment Stage::expose(std::uint32_t length, std::size_t index) {
-  const fabric::Exposure e =
-      peer_.expose(testing::ScriptedPeerOf<Host>::kChunkArea + index * kMemory, length);
+wire::Segment Stage::advertise(std::uint32_t length, std::size_t index) {
+  const fabric::MemoryRegion e =
+      peer_.advertise(testing::ScriptedPeerOf<Host>::kChunkArea + index * kMemory, length);
   return {e.handle, length, e.offset};
 }
 

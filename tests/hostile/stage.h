@@ -64,7 +64,7 @@ class Stage {
   [[nodiscard]] Message next_message();
   [[nodiscard]] bool anything_came() const { return came_.size() > seen_; }
   // Memory of its own, in parts that count from 0: exposed to us.
-  [[nodiscard]] wire::Segment expose(std::uint32_t length, std::size_t part = 0);
+  [[nodiscard]] wire::Segment advertise(std::uint32_t length, std::size_t part = 0);
   [[nodiscard]] std::uint8_t* memory(std::size_t part = 0);
   // RDMA Write to, and Read of, our memory; waits for its end unless `at_once`.
   void write(const wire::Segment& to, const Bytes& data, bool at_once = false);

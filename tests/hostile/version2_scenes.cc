@@ -136,7 +136,7 @@ void add_negotiation(Matrix& to) {
 
 Message read_call(AgainstServer& s) {
   Message call = version2(scenes::call(2, scenes::nfs3::read_call(2, kLongCount)));
-  call.writes = {{s.expose(1000)}};
+  call.writes = {{s.advertise(1000)}};
   return call;
 }
 

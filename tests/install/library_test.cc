@@ -120,7 +120,7 @@ TEST_F(InstalledLibrary, HoldsMachineCodeAlone) {
   EXPECT_GE(archives, 20);
 }
 
-TEST_F(InstalledLibrary, TellsNothingOfTheFolderThatItWasBuiltIn) {
+TEST_F(InstalledLibrary, SaysNothingOfTheFolderThatItWasBuiltIn) {
   const e2e::Result r = e2e::run(fmt::format("grep -rIlE '" RPCRDMA_BUILD "|" RPCRDMA_SOURCE_DIR
                                              "' {0}/cmake {0}/pkgconfig {1}/include",
                                              library_folder(), prefix()));

@@ -68,7 +68,7 @@ class RawPeer {
     auto opened = soft::SoftProvider::open(options);
     if (!opened) return fail(opened.error().message);
     provider_ = std::move(*opened);
-    auto memory = provider_->remember(buffer_);
+    auto memory = provider_->register_memory(buffer_);
     if (!memory) return fail(memory.error().message);
     memory_ = *memory;
     wire::PrivateData offer;
@@ -87,11 +87,11 @@ class RawPeer {
     while (!ended_) {
       provider_->progress();
       fabric::Event event;
-      while (provider_->take(event)) happened(event);
+      while (provider_->poll(event)) happened(event);
       std::array<fabric::Completion, 16> done;
-      const std::size_t n = provider_->take(done);
+      const std::size_t n = provider_->poll(done);
       for (std::size_t i = 0; i < n; ++i) completed(done[i]);
-      if (n != 0 || ended_ || !provider_->may_sleep()) continue;
+      if (n != 0 || ended_ || !provider_->arm()) continue;
       // Nothing is sent before the connection stands.
       std::array<pollfd, 2> fds{pollfd{provider_->fd(), POLLIN, 0},
                                 pollfd{established_ ? 0 : -1, POLLIN, 0}};
@@ -120,8 +120,8 @@ class RawPeer {
         established_ = true;
         say("established " + hex(event.private_data));
         const auto shared =
-            connection_->expose(0, memory_, buffer_.data() + kSharedAt, kShared,
-                                fabric::Access::kRemoteRead | fabric::Access::kRemoteWrite);
+            connection_->advertise(0, memory_, buffer_.data() + kSharedAt, kShared,
+                                   fabric::Access::kRemoteRead | fabric::Access::kRemoteWrite);
         if (shared) {
           say(fmt::format("memory {} {} {}", shared->handle, shared->offset, kShared));
         } else {

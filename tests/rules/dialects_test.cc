@@ -101,12 +101,12 @@ TEST(Dialects, CallsAreJoinedToTheirReplies) {
 
 // Told so, a capture is read as of another dialect; what does not fit is malformed, and no rule is
 // held against it.
-TEST(Dialects, TheyCanBeTold) {
-  const json told = analyzed("--v2-dialect flags " + file(dialect_scenes()[2]));
-  EXPECT_EQ(told["connections"][0]["dialect"]["name"], "flags");
-  EXPECT_EQ(told["connections"][0]["dialect"]["reason"], "as told");
-  EXPECT_TRUE(told["connections"][0]["dialect"]["frame"].is_null());
-  EXPECT_GT(told["connections"][0]["malformed"], 0);
+TEST(Dialects, TheyCanBeReported) {
+  const json reported = analyzed("--v2-dialect flags " + file(dialect_scenes()[2]));
+  EXPECT_EQ(reported["connections"][0]["dialect"]["name"], "flags");
+  EXPECT_EQ(reported["connections"][0]["dialect"]["reason"], "as told");
+  EXPECT_TRUE(reported["connections"][0]["dialect"]["frame"].is_null());
+  EXPECT_GT(reported["connections"][0]["malformed"], 0);
   const json plain = analyzed("--v2-dialect draft-02 " + file(dialect_scenes()[2]));
   EXPECT_FALSE(plain["connections"][0].contains("dialect"));
   EXPECT_GT(plain["findings"].size(), 0U);

@@ -61,7 +61,7 @@ const report::Finding* find(const Report& r, const std::string& rule) {
 struct LiveFinding {
   std::int64_t at_ns = 0;
   std::string rule, text;
-  rules::Course course = rules::Course::kFound;
+  rules::ReportPhase phase = rules::ReportPhase::kFound;
   rules::Span span;
 };
 
@@ -70,7 +70,7 @@ std::vector<LiveFinding> seen_while_read(const Scene& scene) {
   std::int64_t now = 0;
   rules::Findings findings(
       {rules::Profile::k8166, [&](const rules::Occurrence& o) {
-         seen.push_back({now, o.rule.name, o.text, o.evidence.course, o.evidence.span});
+         seen.push_back({now, o.rule.name, o.text, o.evidence.phase, o.evidence.span});
        }});
   rules::Checker checker(findings);
   report::Pipeline pipeline(checker, {});
@@ -86,9 +86,9 @@ std::vector<LiveFinding> seen_while_read(const Scene& scene) {
 }
 
 const LiveFinding* find(const std::vector<LiveFinding>& seen, const std::string& rule,
-                        rules::Course course = rules::Course::kFound) {
+                        rules::ReportPhase phase = rules::ReportPhase::kFound) {
   const auto it = std::find_if(seen.begin(), seen.end(), [&](const LiveFinding& t) {
-    return t.rule == rule && t.course == course;
+    return t.rule == rule && t.phase == phase;
   });
   return it == seen.end() ? nullptr : &*it;
 }
@@ -168,7 +168,7 @@ TEST(Hung, IsFoundWhileNothingComes) {
   c.call(call(21));
   std::vector<std::string> seen;
   rules::Findings findings({rules::Profile::k8166, [&](const rules::Occurrence& o) {
-                              if (o.evidence.course != rules::Course::kFound) return;
+                              if (o.evidence.phase != rules::ReportPhase::kFound) return;
                               seen.push_back(o.rule.name);
                             }});
   rules::Checker checker(findings);
@@ -256,7 +256,7 @@ TEST(Lately, AStormLateInAHealthyLifeIsFoundWhileItLasts) {
   ASSERT_NE(begin, nullptr);
   EXPECT_LE(begin->at_ns - kStart, (kBefore + 15) * kSecond);
   EXPECT_NEAR(static_cast<double>(begin->span.since_ns - kStart), kBefore * 1e9, 1.1e9);
-  const LiveFinding* const end = find(seen, "RETX-STORM", rules::Course::kEnds);
+  const LiveFinding* const end = find(seen, "RETX-STORM", rules::ReportPhase::kEnds);
   ASSERT_NE(end, nullptr);
   EXPECT_NEAR(static_cast<double>(end->span.until_ns - kStart), (kBefore + 20) * 1e9, 1.1e9);
   const Report r = report_of(s.pcap());

@@ -96,7 +96,7 @@ std::vector<Bytes> parts(const Bytes& capture, const std::vector<std::uint64_t>&
 }
 
 // Where a connection begins that is not the first.
-std::vector<std::uint64_t> beginnings(const Report& r) {
+std::vector<std::uint64_t> first_calls(const Report& r) {
   std::vector<std::uint64_t> list;
   for (std::size_t i = 1; i < r.connections.size(); ++i) {
     list.push_back(r.connections[i].first_frame - 1);
@@ -140,7 +140,7 @@ TEST(MergeScenes, WhatRestsOnTwoConnectionsIsFound) {
       Scene scene;
       (breaks ? s.breaks : s.keeps)(scene);
       const Report whole = report_of_files(scene.pcap(), 2);
-      for (const std::uint64_t cut : beginnings(whole)) {
+      for (const std::uint64_t cut : first_calls(whole)) {
         const Report joined = merged(reports_of(scene, {cut}));
         EXPECT_EQ(of_two(joined), of_two(whole)) << s.file() << breaks;
         const bool goes_on = std::any_of(joined.connections.begin(), joined.connections.end(),
@@ -181,7 +181,7 @@ TEST(MergeScenes, HowReportsAreGroupedDoesNotMatter) {
   Scene scene;
   three_connections(scene);
   const Report whole = report_of_files(scene.pcap(), 3);
-  const std::vector<Report> p = reports_of(scene, beginnings(whole));
+  const std::vector<Report> p = reports_of(scene, first_calls(whole));
   ASSERT_EQ(p.size(), 3U);
   const std::string all = json_of(whole);
   EXPECT_EQ(of_two(whole).size(), 4U) << all;
@@ -225,7 +225,7 @@ TEST(MergeScenes, AFilterLeavesOutWhatItWouldOfTheWhole) {
     }
     const Report whole = report_of_files(scene.pcap(), 2, expression);
     EXPECT_EQ(of_two(whole).size(), expression == std::string("rpcrdma.xid == 3") ? 1U : 0U);
-    EXPECT_EQ(json_of(merged(reports_of(scene, beginnings(whole), expression))), json_of(whole));
+    EXPECT_EQ(json_of(merged(reports_of(scene, first_calls(whole), expression))), json_of(whole));
   }
 }
 
@@ -249,7 +249,7 @@ TEST(MergeScenes, WhatTheBoundCutsOffIsSaid) {
     const Report whole = report_of_files(scene.pcap(), 2);
     EXPECT_FALSE(of_two(whole).empty());
     EXPECT_FALSE(whole.reconnects.unsought);
-    const Report joined = merged(reports_of(scene, beginnings(whole)));
+    const Report joined = merged(reports_of(scene, first_calls(whole)));
     EXPECT_EQ(joined.reconnects.unsought, too_late);
     if (too_late) {
       EXPECT_THAT(text_of(joined), HasSubstr("RECONNECT, ANSWERED-TWICE and FC-08 may be missing"));
@@ -263,7 +263,7 @@ TEST(MergeScenes, WhatTheBoundCutsOffIsSaid) {
 TEST(MergeScenes, AnOlderReportIsReadAndTheGapSaid) {
   Scene scene;
   three_connections(scene);
-  const std::vector<Bytes> p = parts(scene.pcap(), beginnings(report_of_files(scene.pcap())));
+  const std::vector<Bytes> p = parts(scene.pcap(), first_calls(report_of_files(scene.pcap())));
   std::string old = json_of(report_of_files(p[0]));
   const std::size_t from = old.find("\"reconnects\":");
   const std::size_t to = old.find("\"findings\":", from);

@@ -28,7 +28,7 @@ Bytes swapped_magic() {
 }
 
 // A Call longer than 1024 bytes by a client that has told this send size.
-auto told(std::uint32_t send_size) {
+auto reported(std::uint32_t send_size) {
   return [send_size](Scene& s) {
     ConnectOptions options;
     options.client_private = private_data(send_size, 4096, true);
@@ -89,8 +89,10 @@ void add_private_data_scenes(Scenes& scenes) {
                     .keeps = silent(1, 28),
                     .both = {"CONN-LOST"},
                     .variant = "rejected"});
-  scenes.push_back(
-      {.rule = "CMP-04", .guilty = Guilty::kClient, .breaks = told(1024), .keeps = told(2048)});
+  scenes.push_back({.rule = "CMP-04",
+                    .guilty = Guilty::kClient,
+                    .breaks = reported(1024),
+                    .keeps = reported(2048)});
   scenes.push_back({.rule = "CMP-05",
                     .guilty = Guilty::kClient,
                     .breaks = version2_call(5000),

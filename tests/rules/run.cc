@@ -24,15 +24,16 @@ Outcome run_file(const Bytes& file, rules::Profile profile) {
   EXPECT_TRUE(read) << read.error().message;
   pipeline.finish();
   checker.finish();
-  return {findings.list(), findings.withheld()};
+  return {findings.list(), findings.inconclusive()};
 }
 
 Outcome run(const Scene& scene, rules::Profile profile) {
   return run_file(scene.pcap(), profile);
 }
 
-Outcome run_told(const Scene& scene, rules::Profile profile, Side side, bool sees_peer_operations) {
-  const auto trace = trace_reader::testing::told_of_capture(
+Outcome run_recorded(const Scene& scene, rules::Profile profile, Side side,
+                     bool sees_peer_operations) {
+  const auto trace = trace_reader::testing::events_of_capture(
       scene.pcap(),
       {.side = static_cast<std::uint8_t>(side), .sees_peer_operations = sees_peer_operations});
   return run_file(trace.pcapng(), profile);

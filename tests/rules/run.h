@@ -15,7 +15,7 @@ inline constexpr std::int64_t kSecond = 1000 * kMillisecond;
 
 struct Outcome {
   std::vector<rules::Finding> findings;
-  std::vector<rules::Withheld> withheld;
+  std::vector<rules::Inconclusive> inconclusive;
 };
 
 // A capture or recording.
@@ -24,7 +24,7 @@ struct Outcome {
 [[nodiscard]] Outcome run(const Scene& scene, rules::Profile profile);
 
 // The same scene as one of its endpoints tells it, on `side`, in a recording.
-[[nodiscard]] Outcome run_told(const Scene& scene, rules::Profile profile, Side side,
-                               bool sees_peer_operations);
+[[nodiscard]] Outcome run_recorded(const Scene& scene, rules::Profile profile, Side side,
+                                   bool sees_peer_operations);
 
 }  // namespace rpcrdma::scenes

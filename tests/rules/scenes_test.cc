@@ -115,7 +115,7 @@ TEST(AnsweredTwice, OnlyAReplyThatMayBeLostIsSaidToBe) {
   EXPECT_EQ(arrived->advice.find("lost"), std::string::npos) << arrived->advice;
 }
 
-TEST(SentAgainWithAnotherXid, IsToldOnceForEachCallThatWasLost) {
+TEST(SentAgainWithAnotherXid, IsReportedOnceForEachCallThatWasLost) {
   Scene scene;
   Connection& first = scene.connect();
   first.exchange(1);
@@ -156,7 +156,7 @@ TEST(Texts, NameWhatIsOneAsOne) {
 }
 
 // Some SENDs find no Receive that was due, and some one that was not.
-TEST(NoReceive, IsToldOfBothSidesWhereBothAreAtFault) {
+TEST(NoReceive, IsReportedForBothSidesWhereBothAreAtFault) {
   Scene scene;
   Connection& c = scene.connect();
   const auto refused = [&](std::uint32_t xid) {

@@ -20,7 +20,7 @@ bool shown_by_packets_only(const std::string& rule) {
 }
 
 // Scenes of which the packets tell what happened, and an endpoint only how it went on.
-bool told_otherwise(const RuleScene& scene) {
+bool recorded_otherwise(const RuleScene& scene) {
   constexpr std::array<const char*, 15> kScenes{"OPS-05-response-length",
                                                 "CONN-LOST-rejected",
                                                 "CONN-LOST-retries",
@@ -68,23 +68,23 @@ std::multiset<std::string> judged(const Outcome& outcome) {
 
 std::vector<RuleScene> scenes() {
   std::vector<RuleScene> all = all_scenes();
-  std::erase_if(all, told_otherwise);
+  std::erase_if(all, recorded_otherwise);
   return all;
 }
 
-class Told : public ::testing::TestWithParam<RuleScene> {};
+class Recorded : public ::testing::TestWithParam<RuleScene> {};
 
-TEST_P(Told, BrokenByEitherEnd) {
+TEST_P(Recorded, BrokenByEitherEnd) {
   const RuleScene& r = GetParam();
   Scene scene;
   r.breaks(scene);
   const auto packets = judged(run(scene, r.profile));
-  EXPECT_EQ(judged(run_told(scene, r.profile, kClient, true)), packets);
-  EXPECT_EQ(judged(run_told(scene, r.profile, kServer, true)), packets);
+  EXPECT_EQ(judged(run_recorded(scene, r.profile, kClient, true)), packets);
+  EXPECT_EQ(judged(run_recorded(scene, r.profile, kServer, true)), packets);
 }
 
 // How long the way to it took the responder does not count; its requester cannot tell.
-TEST(ToldByOneEnd, ASlowPeer) {
+TEST(ReportedByOneEnd, ASlowPeer) {
   const auto all = all_scenes();
   const auto r = std::find_if(all.begin(), all.end(),
                               [](const RuleScene& s) { return s.file() == "SLOW-PEER"; });
@@ -93,8 +93,8 @@ TEST(ToldByOneEnd, ASlowPeer) {
   r->breaks(scene);
   const auto packets = judged(run(scene, r->profile));
   EXPECT_EQ(packets.size(), 1U);
-  EXPECT_EQ(judged(run_told(scene, r->profile, kServer, true)), packets);
-  EXPECT_TRUE(judged(run_told(scene, r->profile, kClient, true)).empty());
+  EXPECT_EQ(judged(run_recorded(scene, r->profile, kServer, true)), packets);
+  EXPECT_TRUE(judged(run_recorded(scene, r->profile, kClient, true)).empty());
 }
 
 bool connection_lost(const Outcome& outcome) {
@@ -103,25 +103,25 @@ bool connection_lost(const Outcome& outcome) {
 }
 
 // A client that ends its own Calls with their connection, and a server that is ended.
-TEST(ToldByOneEnd, AnEndpointThatIsStoppedIsNotAccused) {
+TEST(ReportedByOneEnd, AnEndpointThatIsStoppedIsNotAccused) {
   for (const Side stopped : {kClient, kServer}) {
     Scene scene;
     Connection& c = scene.connect();
     c.exchange(1);
     c.call(call(2));
     c.disconnect(stopped);
-    const auto told = [&](Side by) {
-      return connection_lost(run_told(scene, rules::Profile::k8166, by, true));
+    const auto reported = [&](Side by) {
+      return connection_lost(run_recorded(scene, rules::Profile::k8166, by, true));
     };
     EXPECT_TRUE(connection_lost(run(scene, rules::Profile::k8166)));
-    EXPECT_FALSE(told(stopped));
+    EXPECT_FALSE(reported(stopped));
     // The client of a server that is stopped has lost its connection; the other way round only the
     // client has lost what it gave up.
-    EXPECT_EQ(told(kClient), stopped == kServer);
+    EXPECT_EQ(reported(kClient), stopped == kServer);
   }
 }
 
-TEST(ToldByOneEnd, ASilentResponder) {
+TEST(ReportedByOneEnd, ASilentResponder) {
   Scene scene;
   Connection& beside = scene.connect();
   Connection& c = scene.connect();
@@ -130,7 +130,7 @@ TEST(ToldByOneEnd, ASilentResponder) {
   scene.wait(20'000'000'000);
   beside.exchange(1);
   for (const Side by : {kClient, kServer}) {
-    const Outcome outcome = run_told(scene, rules::Profile::k8166, by, true);
+    const Outcome outcome = run_recorded(scene, rules::Profile::k8166, by, true);
     const auto stall = std::find_if(outcome.findings.begin(), outcome.findings.end(),
                                     [](const rules::Finding& f) { return f.rule == "STALL"; });
     ASSERT_NE(stall, outcome.findings.end());
@@ -141,24 +141,24 @@ TEST(ToldByOneEnd, ASilentResponder) {
   }
 }
 
-TEST_P(Told, KeptByEitherEnd) {
+TEST_P(Recorded, KeptByEitherEnd) {
   const RuleScene& r = GetParam();
   Scene scene;
   r.keeps(scene);
   const auto packets = judged(run(scene, r.profile));
-  EXPECT_EQ(judged(run_told(scene, r.profile, kClient, true)), packets);
-  EXPECT_EQ(judged(run_told(scene, r.profile, kServer, true)), packets);
+  EXPECT_EQ(judged(run_recorded(scene, r.profile, kClient, true)), packets);
+  EXPECT_EQ(judged(run_recorded(scene, r.profile, kServer, true)), packets);
 }
 
 // On most RNICs nobody sees what the peer reads and writes: then less is found, and nothing else.
-TEST_P(Told, WithoutThePeersOperations) {
+TEST_P(Recorded, WithoutThePeersOperations) {
   const RuleScene& r = GetParam();
   for (const auto& play : {r.breaks, r.keeps}) {
     Scene scene;
     play(scene);
     std::set<std::string> found;
     for (const rules::Finding& f : run(scene, r.profile).findings) found.insert(f.rule);
-    for (const rules::Finding& f : run_told(scene, r.profile, kClient, false).findings) {
+    for (const rules::Finding& f : run_recorded(scene, r.profile, kClient, false).findings) {
       if (shown_by_packets_only(f.rule)) continue;
       EXPECT_EQ(found.count(f.rule), 1U) << f.rule << ": " << f.text;
     }
@@ -172,21 +172,21 @@ std::string events_test_name(const ::testing::TestParamInfo<RuleScene>& info) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Told, ::testing::ValuesIn(scenes()), events_test_name);
+INSTANTIATE_TEST_SUITE_P(All, Recorded, ::testing::ValuesIn(scenes()), events_test_name);
 
-TEST(ToldWithoutThePeersOperations, WhatRestsOnThemIsWithheld) {
+TEST(ReportedWithoutThePeersOperations, WhatRestsOnThemIsInconclusive) {
   for (const RuleScene& r : all_scenes()) {
     if (r.rule != std::string("OPS-03")) continue;
     Scene scene;
     r.breaks(scene);
-    const Outcome client = run_told(scene, r.profile, kClient, false);
+    const Outcome client = run_recorded(scene, r.profile, kClient, false);
     for (const rules::Finding& f : client.findings) EXPECT_NE(f.rule, "OPS-03");
-    bool withheld = false;
-    for (const rules::Withheld& w : client.withheld) withheld |= w.rule == "OPS-03";
-    EXPECT_TRUE(withheld);
+    bool inconclusive = false;
+    for (const rules::Inconclusive& w : client.inconclusive) inconclusive |= w.rule == "OPS-03";
+    EXPECT_TRUE(inconclusive);
     // The server's operations are its own.
     bool found = false;
-    for (const rules::Finding& f : run_told(scene, r.profile, kServer, false).findings) {
+    for (const rules::Finding& f : run_recorded(scene, r.profile, kServer, false).findings) {
       found |= f.rule == "OPS-03";
     }
     EXPECT_TRUE(found);
@@ -199,44 +199,44 @@ RuleScene scene_of(const std::string& file) {
 }
 
 // Whoever listens does not know which of its addresses was meant.
-TEST(ToldByAClient, ARefusal) {
+TEST(ReportedByAClient, ARefusal) {
   const RuleScene r = scene_of("CONN-LOST-rejected");
   Scene scene;
   r.breaks(scene);
-  EXPECT_EQ(judged(run_told(scene, r.profile, kClient, true)), judged(run(scene, r.profile)));
+  EXPECT_EQ(judged(run_recorded(scene, r.profile, kClient, true)), judged(run(scene, r.profile)));
 }
 
 bool withholds(const Outcome& outcome, const std::string& rule) {
-  return std::ranges::any_of(outcome.withheld, [&](const auto& w) { return w.rule == rule; });
+  return std::ranges::any_of(outcome.inconclusive, [&](const auto& w) { return w.rule == rule; });
 }
 
 // A small conversation in which much is sent again is one of small packets.
-TEST(ToldByEitherEnd, AStormIsOneWhateverThePacketsWere) {
+TEST(ReportedByEitherEnd, AStormIsOneWhateverThePacketsWere) {
   const RuleScene r = scene_of("RETX-STORM");
   Scene scene;
   r.breaks(scene);
   for (const Side side : {kClient, kServer}) {
-    const Outcome told = run_told(scene, r.profile, side, true);
-    EXPECT_EQ(std::ranges::count(told.findings, "RETX-STORM", &rules::Finding::rule), 1);
-    EXPECT_TRUE(withholds(run_told(scene, r.profile, side, false), "RETX-STORM"));
+    const Outcome reported = run_recorded(scene, r.profile, side, true);
+    EXPECT_EQ(std::ranges::count(reported.findings, "RETX-STORM", &rules::Finding::rule), 1);
+    EXPECT_TRUE(withholds(run_recorded(scene, r.profile, side, false), "RETX-STORM"));
   }
 }
 
-TEST(ToldByEitherEnd, HowLongANetworkHeldItUpIsNotKnown) {
+TEST(ReportedByEitherEnd, HowLongANetworkHeldItUpIsNotKnown) {
   const RuleScene r = scene_of("SLOW-NETWORK");
   Scene scene;
   r.breaks(scene);
-  EXPECT_TRUE(withholds(run_told(scene, r.profile, kClient, true), "SLOW-NETWORK"));
+  EXPECT_TRUE(withholds(run_recorded(scene, r.profile, kClient, true), "SLOW-NETWORK"));
 }
 
-TEST(ToldByAPeer, MoreReadsInFlightThanTheDeviceHas) {
+TEST(ReportedByAPeer, MoreReadsInFlightThanTheDeviceHas) {
   for (const RuleScene& r : all_scenes()) {
     if (!shown_by_peers_only(r.rule)) continue;
     Scene scene;
     r.breaks(scene);
     const auto found = [&](Side side) {
-      const Outcome told = run_told(scene, r.profile, side, true);
-      return std::ranges::count(told.findings, std::string(r.rule), &rules::Finding::rule);
+      const Outcome reported = run_recorded(scene, r.profile, side, true);
+      return std::ranges::count(reported.findings, std::string(r.rule), &rules::Finding::rule);
     };
     EXPECT_EQ(found(r.guilty == Guilty::kServer ? kClient : kServer), 1);
     EXPECT_EQ(found(r.guilty == Guilty::kServer ? kServer : kClient), 0);

@@ -26,8 +26,8 @@ std::string found(const Outcome& outcome, const std::string& rule) {
   return text;
 }
 
-std::string withheld(const Outcome& outcome, const std::string& rule) {
-  for (const rules::Withheld& w : outcome.withheld) {
+std::string inconclusive(const Outcome& outcome, const std::string& rule) {
+  for (const rules::Inconclusive& w : outcome.inconclusive) {
     if (w.rule == rule) return w.reason;
   }
   return {};
@@ -61,7 +61,7 @@ TEST(SlowPeer, IsNotBlamedForALongWay) {
             "responder's adapter had acknowledged the Call\n");
 }
 
-TEST(SlowPeer, IsToldWithoutTheWay) {
+TEST(SlowPeer, IsReportedWithoutTheWay) {
   Scene s;
   calls(s, kMillisecond, 9 * kMillisecond);
   const std::string text = found(judged(s), "SLOW-PEER");
@@ -69,7 +69,7 @@ TEST(SlowPeer, IsToldWithoutTheWay) {
                               "its turn and 1.01 ms passed until its adapter had acknowledged"));
 }
 
-TEST(SlowPeer, NeitherIsToldWhereBothHaveTheirShare) {
+TEST(SlowPeer, NeitherIsReportedWhereBothHaveTheirShare) {
   Scene s;
   calls(s, kMillisecond, kMillisecond);
   const Outcome outcome = judged(s);
@@ -78,7 +78,7 @@ TEST(SlowPeer, NeitherIsToldWhereBothHaveTheirShare) {
 }
 
 // The second Call's acknowledgement is for both: it tells nothing of the time before that Call.
-TEST(SlowPeer, IsToldWhereAcknowledgementsArePutOff) {
+TEST(SlowPeer, IsReportedWhereAcknowledgementsArePutOff) {
   Scene s;
   Connection& c = s.connect();
   c.exchange(1);
@@ -97,7 +97,7 @@ TEST(SlowPeer, IsToldWhereAcknowledgementsArePutOff) {
 }
 
 // The Call was answered before it was acknowledged.
-TEST(SlowPeer, IsToldWhereAcknowledgementsComeBehindTheReply) {
+TEST(SlowPeer, IsReportedWhereAcknowledgementsComeBehindTheReply) {
   Scene s;
   Connection& c = s.connect();
   c.acks = false;
@@ -207,16 +207,16 @@ Outcome two_at_a_time(std::int64_t latency, std::int64_t way, std::int64_t pause
   return judged(s);
 }
 
-TEST(CreditStarved, IsToldHoweverFarTheRequester) {
+TEST(CreditStarved, IsReportedHoweverFarTheRequester) {
   EXPECT_NE(found(two_at_a_time(kMillisecond, 0, 0), "CREDIT-STARVED"), "");
   EXPECT_NE(found(two_at_a_time(kMillisecond, 400 * kMicrosecond, 0), "CREDIT-STARVED"), "");
 }
 
-TEST(CreditStarved, IsToldOfASlowRequester) {
+TEST(CreditStarved, IsReportedForASlowRequester) {
   EXPECT_NE(found(two_at_a_time(10 * kMillisecond, 0, 500 * kMicrosecond), "CREDIT-STARVED"), "");
 }
 
-TEST(CreditStarved, IsNotToldOfOneThatHasNothingToSend) {
+TEST(CreditStarved, IsNotReportedForOneThatHasNothingToSend) {
   EXPECT_EQ(found(two_at_a_time(kMillisecond, 0, 500 * kMicrosecond), "CREDIT-STARVED"), "");
 }
 
@@ -249,8 +249,8 @@ TEST(OutOfOrder, AWriteAheadOfItsCallIsNoFault) {
     const Outcome outcome = judged(s);
     EXPECT_EQ(found(outcome, "OPS-01"), "");
     EXPECT_EQ(found(outcome, "OPS-03"), "");
-    EXPECT_THAT(withheld(outcome, "OPS-01"), HasSubstr("out of order"));
-    EXPECT_THAT(withheld(outcome, "OPS-03"), HasSubstr("out of order"));
+    EXPECT_THAT(inconclusive(outcome, "OPS-01"), HasSubstr("out of order"));
+    EXPECT_THAT(inconclusive(outcome, "OPS-03"), HasSubstr("out of order"));
   }
 }
 
@@ -284,7 +284,7 @@ TEST(Lost, CountsConnectionsOfWhichNoMessageIsSeen) {
 }
 
 // One datagram for several packets, as segmentation offload hands it to a capture.
-TEST(Glued, IsNoDamage) {
+TEST(Coalesced, IsNoDamage) {
   Scene s;
   Connection& c = s.connect();
   c.exchange(1);

@@ -57,7 +57,7 @@ class BadClients : public ::testing::Test {
     while (!condition()) {
       if (std::chrono::steady_clock::now() > end) return false;
       bad.step();
-      if (!bad.provider->may_sleep()) continue;
+      if (!bad.provider->arm()) continue;
       EXPECT_TRUE(host.loop->run_once(fabric::kMillisecond));
     }
     // What it has to say to that.
@@ -85,9 +85,9 @@ class BadClients : public ::testing::Test {
   // It lost its connection.
   void check_closed(CloseReason reason, const char* what) {
     check_good();
-    ASSERT_EQ(server.told().closed.size(), 1U);
-    EXPECT_EQ(server.told().closed[0].reason, reason);
-    EXPECT_THAT(server.told().closed[0].what, HasSubstr(what));
+    ASSERT_EQ(server.emitted().closed.size(), 1U);
+    EXPECT_EQ(server.emitted().closed[0].reason, reason);
+    EXPECT_THAT(server.emitted().closed[0].what, HasSubstr(what));
   }
 
   RunningServer server;
@@ -171,7 +171,7 @@ TEST_F(BadClients, TwoCallsWithOneXidAreTwoCalls) {
 struct BadChunk {
   const char* name;
   // The handle and offset of a segment of 4096 bytes, `other` being another connection.
-  fabric::Exposure (*expose)(BadClient& bad, fabric::Connection& other, Access wrong);
+  fabric::MemoryRegion (*advertise)(BadClient& bad, fabric::Connection& other, Access wrong);
 };
 
 std::uint8_t* area(BadClient& bad) {
@@ -186,8 +186,8 @@ class ChunkOutside : public BadClients, public ::testing::WithParamInterface<Bad
     BadClient bad({});
     const auto other = bad.connect({});
     ASSERT_TRUE(until(bad, [&] { return bad.count(EventType::kEstablished) == 2; }));
-    const fabric::Exposure e = GetParam().expose(bad, *other, wrong);
-    ASSERT_TRUE(until(bad, [&] { return bad.provider->may_sleep(); }));
+    const fabric::MemoryRegion e = GetParam().advertise(bad, *other, wrong);
+    ASSERT_TRUE(until(bad, [&] { return bad.provider->arm(); }));
     bad.send(0, call({e.handle, 4096, e.offset}));
     ASSERT_TRUE(until(bad, [&] { return bad.saw(EventType::kDisconnected); }));
     EXPECT_EQ(bad.received(), 0U);
@@ -224,31 +224,31 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadChunk{"OfNoHandle",
                  [](BadClient&, fabric::Connection&, Access) {
-                   return fabric::Exposure{0xbad, 0};
+                   return fabric::MemoryRegion{0xbad, 0};
                  }},
         BadChunk{"BeyondItsEnd", [](BadClient& bad, fabric::Connection&,
-                                    Access) { return bad.expose(BadPeer::kChunkArea, 4095); }},
+                                    Access) { return bad.advertise(BadPeer::kChunkArea, 4095); }},
         BadChunk{"BeforeItsBegin",
                  [](BadClient& bad, fabric::Connection&, Access) {
-                   fabric::Exposure e = bad.expose(BadPeer::kChunkArea + 1, 8192);
+                   fabric::MemoryRegion e = bad.advertise(BadPeer::kChunkArea + 1, 8192);
                    --e.offset;
                    return e;
                  }},
         BadChunk{"WithoutTheRight",
                  [](BadClient& bad, fabric::Connection&, Access wrong) {
-                   return bad.connection->expose(0, bad.memory, area(bad), 4096, wrong).value();
+                   return bad.connection->advertise(0, bad.memory, area(bad), 4096, wrong).value();
                  }},
         BadChunk{"Withdrawn",
                  [](BadClient& bad, fabric::Connection&, Access) {
-                   const fabric::Exposure e = bad.expose(BadPeer::kChunkArea, 4096);
+                   const fabric::MemoryRegion e = bad.advertise(BadPeer::kChunkArea, 4096);
                    EXPECT_TRUE(bad.connection->invalidate(9, e.handle));
                    return e;
                  }},
         BadChunk{"OfAnotherConnection",
                  [](BadClient& bad, fabric::Connection& other, Access) {
                    return other
-                       .expose(0, bad.memory, area(bad), 4096,
-                               Access::kRemoteRead | Access::kRemoteWrite)
+                       .advertise(0, bad.memory, area(bad), 4096,
+                                  Access::kRemoteRead | Access::kRemoteWrite)
                        .value();
                  }}),
     [](const auto& test) { return test.param.name; });
@@ -256,7 +256,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(BadClients, ChunksThatAreTooSmallOrMissingAreAnsweredErrChunk) {
   BadClient bad({});
   ASSERT_TRUE(connect(bad));
-  const fabric::Exposure e = bad.expose(BadPeer::kChunkArea, 65536);
+  const fabric::MemoryRegion e = bad.advertise(BadPeer::kChunkArea, 65536);
   OpenHeader h = open_header(1);
   h.writes = {{{e.handle, 4000, e.offset}, {e.handle, 999, e.offset + 4000}}};
   bad.send(0, h.encode(echo_call(1, Proc::kSource, 5000, 0)));
@@ -281,7 +281,7 @@ TEST_F(BadClients, SegmentsOfOneByteOfNoneAndOfFourGiB) {
   ASSERT_TRUE(connect(bad));
   for (std::size_t i = 0; i < 30; ++i) area(bad)[i] = static_cast<std::uint8_t>(i * 7);
   const std::uint32_t sum = service::echo::checksum({area(bad), 30});
-  const fabric::Exposure e = bad.expose(BadPeer::kChunkArea, 65536);
+  const fabric::MemoryRegion e = bad.advertise(BadPeer::kChunkArea, 65536);
   OpenHeader h = open_header(1);
   for (std::uint32_t i = 0; i < 30; ++i) h.reads.push_back({48, {e.handle, 1, e.offset + i}});
   bad.send(0, h.encode(echo_call(1, Proc::kSink, sum, 30)));
@@ -344,7 +344,7 @@ TEST_F(ImpatientServer, RepliesThatAreNotTakenEndTheirConnection) {
 TEST_F(BadClients, ReadsThatAreNotAnsweredEndTheirConnection) {
   BadClient bad({.faults = "drop op=read-response dir=out", .retry_count = 1});
   ASSERT_TRUE(connect(bad));
-  const fabric::Exposure e = bad.expose(BadPeer::kChunkArea, 4096);
+  const fabric::MemoryRegion e = bad.advertise(BadPeer::kChunkArea, 4096);
   OpenHeader h = open_header(1);
   h.reads = {{48, {e.handle, 4096, e.offset}}};
   bad.send(0, h.encode(echo_call(1, Proc::kSink, 0, 4096)));
@@ -373,7 +373,7 @@ TEST_F(SmallServer, WhatIsHeldForOneIsNotTakenFromOthers) {
   ASSERT_TRUE(connect(bad));
   bad.send(0, null_call(1));
   (void)answer(bad, 0);
-  const fabric::Exposure e = bad.expose(BadPeer::kChunkArea, 1U << 20);
+  const fabric::MemoryRegion e = bad.advertise(BadPeer::kChunkArea, 1U << 20);
   OpenHeader h = open_header(1);
   h.reads = {{48, {e.handle, 1U << 20, e.offset}}};
   for (std::uint32_t i = 0; i < 32; ++i) {
@@ -409,7 +409,7 @@ class LonelyServer : public ::testing::Test {
     while (!condition()) {
       if (parts.loop->now() > end) return false;
       bad.step();
-      if (!bad.provider->may_sleep()) continue;
+      if (!bad.provider->arm()) continue;
       EXPECT_TRUE(parts.loop->run_once(fabric::kMillisecond));
     }
     return true;
@@ -423,9 +423,9 @@ TEST_F(LonelyServer, AConnectionThatIsNeverEstablishedIsGivenUp) {
   ASSERT_TRUE(until(bad, [&] { return parts.server->connections() == 1; }));
   ASSERT_TRUE(until(bad, [&] { return parts.server->connections() == 0; }));
   EXPECT_EQ(parts.server->counters().closed_handshake, 1U);
-  EXPECT_THAT(parts.told.rejected, ElementsAre("never established"));
-  EXPECT_THAT(parts.told.connected, SizeIs(0));
-  EXPECT_THAT(parts.told.closed, SizeIs(0));
+  EXPECT_THAT(parts.emitted.rejected, ElementsAre("never established"));
+  EXPECT_THAT(parts.emitted.connected, SizeIs(0));
+  EXPECT_THAT(parts.emitted.closed, SizeIs(0));
 }
 
 // Whatever comes and goes: nothing of it stays.
@@ -456,8 +456,8 @@ TEST(Steadiness, ConnectionsThatWereLeaveNothingBehind) {
     if (round == 2) registered = parts.loop->memory().registered();
   }
   EXPECT_EQ(parts.loop->memory().registered(), registered);
-  EXPECT_THAT(parts.told.connected, SizeIs(120));
-  EXPECT_THAT(parts.told.closed, SizeIs(120));
+  EXPECT_THAT(parts.emitted.connected, SizeIs(120));
+  EXPECT_THAT(parts.emitted.closed, SizeIs(120));
   // Places are taken again.
   service::LoopMember nobody;
   EXPECT_LT(static_cast<std::uint32_t>(parts.loop->add_cookie(nobody, 0)), 10U);

@@ -57,14 +57,14 @@ class BadServers : public ::testing::Test, public service::ClientObserver {
   static constexpr std::uint32_t kArgument = 1000, kArgumentBytes = 5000;
   static constexpr std::uint32_t kResult = 8000, kResultBytes = 3000;
 
-  BadServers() : block(host.loop->memory().take(kBlock).value()) {
+  BadServers() : block(host.loop->memory().acquire(kBlock).value()) {
     std::memset(block.data, 0xa5, kBlock);
     std::memset(block.data + kArgument, 0x11, kArgumentBytes);
     std::memset(block.data + kResult, 0x22, kResultBytes);
   }
   ~BadServers() override {
     client.reset();
-    host.loop->memory().give(block);
+    host.loop->memory().release(block);
   }
 
   void start(const service::ClientOptions& options = to_server()) {
@@ -157,10 +157,10 @@ struct Trespass {
   const char* name;
   Operation operation;
   // Given the chunks of a Call, and those of one on another connection.
-  fabric::Exposure (*where)(const OpenHeader& call, const OpenHeader& other);
+  fabric::MemoryRegion (*where)(const OpenHeader& call, const OpenHeader& other);
 };
 
-fabric::Exposure at(const wire::Segment& segment, std::int64_t beyond = 0) {
+fabric::MemoryRegion at(const wire::Segment& segment, std::int64_t beyond = 0) {
   return {segment.handle, segment.offset + static_cast<std::uint64_t>(beyond)};
 }
 
@@ -215,7 +215,7 @@ INSTANTIATE_TEST_SUITE_P(All, TrespassTest,
                                                     }},
                                            Trespass{"WriteToNoHandle", Operation::kWrite,
                                                     [](const OpenHeader&, const OpenHeader&) {
-                                                      return fabric::Exposure{0xbad, 0};
+                                                      return fabric::MemoryRegion{0xbad, 0};
                                                     }},
                                            Trespass{"WriteToAnotherConnections", Operation::kWrite,
                                                     [](const OpenHeader&, const OpenHeader& other) {
@@ -227,7 +227,7 @@ INSTANTIATE_TEST_SUITE_P(All, TrespassTest,
                                                     }}),
                          [](const auto& test) { return test.param.name; });
 
-TEST_F(BadServers, WhatWasOfferedIsWithdrawnBeforeTheOutcomeIsTold) {
+TEST_F(BadServers, WhatWasOfferedIsInvalidatedBeforeTheOutcomeIsEmitted) {
   start();
   ASSERT_NO_FATAL_FAILURE(connect());
   call_on(0);
@@ -313,7 +313,7 @@ TEST_F(BadServers, PrivateDataOfAnotherProtocolIsNone) {
 
 // ----- connections
 
-TEST_F(BadServers, ARejectionIsToldAsFarAsItCanBeRead) {
+TEST_F(BadServers, ARejectionIsEmittedAsFarAsItCanBeRead) {
   service::ClientOptions options = to_server();
   options.max_attempts = 1;
   start(options);

@@ -21,14 +21,14 @@ struct CallbackServer {
             service::callback::CallbackProgram::create(loop->memory(), loop->clock(), callbacks)
                 .value()),
         programs{echo.get(), callback.get()},
-        server(service::Server::create(*loop, programs, options, &told).value()) {}
+        server(service::Server::create(*loop, programs, options, &emitted).value()) {}
 
   std::unique_ptr<soft::SoftProvider> provider;
   std::unique_ptr<service::Loop> loop;
   std::unique_ptr<service::echo::EchoProgram> echo;
   std::unique_ptr<service::callback::CallbackProgram> callback;
   std::vector<service::Program*> programs;
-  Told told;
+  Recorded emitted;
   std::unique_ptr<service::Server> server;
 };
 

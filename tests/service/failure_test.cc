@@ -284,7 +284,7 @@ TEST(Limits, AnEighthMoreConnectionsAreForPeersThatHaveNone) {
   EchoClient late(third, options);
   ASSERT_TRUE(third.until([&] { return late.client().closed(); }));
   EXPECT_EQ(server.stop().rejected_full, 3U);
-  EXPECT_EQ(server.told().rejected.size(), 3U);
+  EXPECT_EQ(server.emitted().rejected.size(), 3U);
 }
 
 TEST(Limits, ConnectionsThatThereIsNoMemoryForAreRejected) {
@@ -331,8 +331,8 @@ TEST(Limits, AConnectionWhoseReceivesDoNotFitIsRejected) {
   ASSERT_TRUE(modest.finish_calls());
   EXPECT_TRUE(modest.all_right());
   EXPECT_EQ(server.stop().rejected_memory, 1U);
-  ASSERT_EQ(server.told().rejected.size(), 1U);
-  EXPECT_EQ(server.told().rejected[0], "the limit of memory is reached");
+  ASSERT_EQ(server.emitted().rejected.size(), 1U);
+  EXPECT_EQ(server.emitted().rejected[0], "the limit of memory is reached");
   EXPECT_EQ(echo.client().counters().rejected, 1U);
 }
 

@@ -46,7 +46,7 @@ inline std::unique_ptr<soft::SoftProvider> open_provider(
 }
 
 // What a server tells of its connections.
-struct Told : service::ServerObserver {
+struct Recorded : service::ServerObserver {
   void on_connected(const service::ConnectionInfo& c) override { connected.push_back(c.number); }
   void on_closed(const service::ConnectionInfo& c, service::CloseReason reason,
                  std::string_view what) override {
@@ -76,13 +76,13 @@ struct ServerParts {
             service::echo::EchoProgram::create(loop->memory(), kLongest, &service::Loop::read_clock)
                 .value()),
         programs{echo.get()},
-        server(service::Server::create(*loop, programs, options, &told).value()) {}
+        server(service::Server::create(*loop, programs, options, &emitted).value()) {}
 
   std::unique_ptr<soft::SoftProvider> provider;
   std::unique_ptr<service::Loop> loop;
   std::unique_ptr<service::echo::EchoProgram> echo;
   std::vector<service::Program*> programs;
-  Told told;
+  Recorded emitted;
   std::unique_ptr<service::Server> server;
 };
 
@@ -107,7 +107,7 @@ class RunningServer {
     return counters_;
   }
   // Of one that has ended.
-  const Told& told() const { return parts_.told; }
+  const Recorded& emitted() const { return parts_.emitted; }
 
  private:
   ServerParts parts_;

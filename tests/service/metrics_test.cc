@@ -122,7 +122,7 @@ struct BothSides {
   Source of_client{Parts{host.loop.get(), host.provider.get(), nullptr, &echo.client(), {}}};
 };
 
-TEST(Metrics, BothSidesTellTheSame) {
+TEST(Metrics, BothSidesShowTheSame) {
   service::ServerOptions server_options;
   server_options.max_calls = 8;
   service::ClientOptions options = to_server();
@@ -323,7 +323,7 @@ TEST(Metrics, WhoSaysNothingOrGoesAwayHarmsNobody) {
   EXPECT_THAT(scrape(here(), kHttpPort), HasSubstr("rpcrdma_connections{role=\"server\"} 0\n"));
 }
 
-TEST(Metrics, ALoopThatHasEndedIsToldAsItWas) {
+TEST(Metrics, ALoopThatHasEndedIsEmittedAsItWas) {
   Served served;
   served.stop();
   const Exposition e(scrape(here(), kHttpPort));
@@ -337,7 +337,7 @@ TEST(Metrics, ALoopThatHasEndedIsToldAsItWas) {
   served.close();
 }
 
-TEST(Metrics, WhereNobodyCanListenIsToldInOneClause) {
+TEST(Metrics, WhereNobodyCanListenIsEmittedInOneClause) {
   Served served;
   const auto refused = [](const fabric::Address& address) {
     const auto opened = Exposer::open(address, kHttpPort, {});

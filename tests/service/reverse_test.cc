@@ -74,7 +74,7 @@ TEST(Reverse, CallsSurviveAReconnect) {
     server.server.reset();
     ASSERT_TRUE(client.until([&] { return client.client().up() == 0; }));
     server.server =
-        service::Server::create(*server.loop, server.programs, with_reverse(), &server.told)
+        service::Server::create(*server.loop, server.programs, with_reverse(), &server.emitted)
             .value();
     ASSERT_TRUE(client.until([&] { return client.connected > before; }));
     const auto seen = client.echo->counters().calls[6];
@@ -104,7 +104,7 @@ TEST(Reverse, AClientThatComesBackUnseenTakesItsSessionAlong) {
   const auto result = second.wait(kSession);
   ASSERT_TRUE(result);
   EXPECT_EQ(result->right, 2U);
-  EXPECT_EQ(server.told.closed.size(), 1U);
+  EXPECT_EQ(server.emitted.closed.size(), 1U);
 }
 
 TEST(Reverse, AnotherClientHasNothingOfASessionWhoseNameItKnows) {

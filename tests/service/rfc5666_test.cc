@@ -126,7 +126,7 @@ TEST(Rfc5666OverAConnection, AClientThatIsReadOneByOne) {
   EXPECT_EQ(server.stop().responder.bytes.read_chunks, 3U * 80'002 + 2 * 3);
 }
 
-TEST(Rfc5666OverAConnection, EachConnectionIsConfiguredAnew) {
+TEST(Rfc5666OverAConnection, EachConnectionIsConfiguredAgain) {
   auto server = std::make_unique<RunningServer>(server_of(Profile::k5666));
   ClientHost host;
   EchoClient echo(host, client_of(Profile::k5666));

@@ -23,9 +23,9 @@ struct Event {
 
   [[nodiscard]] trace::EventView view() const { return trace::view_event(bytes).value(); }
   [[nodiscard]] trace::EventType type() const { return static_cast<trace::EventType>(header.type); }
-  [[nodiscard]] std::string tail() const {
+  [[nodiscard]] std::string payload() const {
     const auto v = view();
-    return {v.tail.begin(), v.tail.end()};
+    return {v.payload.begin(), v.payload.end()};
   }
   template <typename T>
   [[nodiscard]] T as() const {
@@ -55,23 +55,23 @@ class Events {
   std::vector<Event> all;
 };
 
-service::LoopOptions told_to(Events& events) {
+service::LoopOptions findings_after(Events& events) {
   service::LoopOptions options;
   options.tracer = &events.tracer;
   return options;
 }
 
 std::vector<std::uint8_t> part(const Event& event, std::size_t begin, std::size_t end) {
-  const auto tail = event.view().tail;
-  return {tail.begin() + static_cast<std::ptrdiff_t>(begin),
-          tail.begin() + static_cast<std::ptrdiff_t>(end)};
+  const auto payload = event.view().payload;
+  return {payload.begin() + static_cast<std::ptrdiff_t>(begin),
+          payload.begin() + static_cast<std::ptrdiff_t>(end)};
 }
 
-TEST(ServiceTrace, ConnectionsAreToldThoughNobodyListens) {
+TEST(ServiceTrace, ConnectionsAreEmittedThoughNobodyListens) {
   Events of_server(1), of_client(2);
   service::ServerOptions server_options;
   server_options.inline_threshold = 2048;
-  ServerParts parts(server_options, {}, told_to(of_server));
+  ServerParts parts(server_options, {}, findings_after(of_server));
   {
     ClientHost host(1, {}, &of_client.tracer);
     EchoClient echo(host);
@@ -123,16 +123,16 @@ TEST(ServiceTrace, ConnectionsAreToldThoughNobodyListens) {
   const auto server_end = of_server.all[1].as<trace::ConnectionEnd>();
   EXPECT_EQ(server_end.side, trace::kPeer);
   EXPECT_EQ(server_end.established, 1);
-  EXPECT_EQ(of_server.all[1].tail(), "the peer disconnected");
+  EXPECT_EQ(of_server.all[1].payload(), "the peer disconnected");
   EXPECT_EQ(of_client.all[1].as<trace::ConnectionEnd>().side, trace::kHere);
 }
 
 // A client that is gone without a word: the server asks until its fabric gives up.
-TEST(ServiceTrace, AConnectionThatFailsIsToldFromOneThatIsClosed) {
+TEST(ServiceTrace, AConnectionThatFailsIsEmittedFromOneThatIsClosed) {
   Events of_server(1);
   service::ServerOptions options;
   options.probe = 50 * fabric::kMillisecond;
-  ServerParts parts(options, {}, told_to(of_server));
+  ServerParts parts(options, {}, findings_after(of_server));
   for (const char* faults : {"", "drop op=cm-dreq"}) {
     ClientHost host(1, faults, nullptr, kShortAckTimeout);
     EchoClient echo(host);
@@ -149,7 +149,7 @@ TEST(ServiceTrace, AConnectionThatFailsIsToldFromOneThatIsClosed) {
   EXPECT_EQ(ends[0].as<trace::ConnectionEnd>().side, trace::kPeer);
   EXPECT_EQ(ends[1].as<trace::ConnectionEnd>().failed, 1);
   EXPECT_EQ(ends[1].as<trace::ConnectionEnd>().side, trace::kHere);
-  EXPECT_THAT(ends[1].tail(), ::testing::HasSubstr("retries exceeded"));
+  EXPECT_THAT(ends[1].payload(), ::testing::HasSubstr("retries exceeded"));
 }
 
 TEST(ServiceTrace, ConnectionsThatDoNotCome) {
@@ -157,7 +157,7 @@ TEST(ServiceTrace, ConnectionsThatDoNotCome) {
   service::ServerOptions server_options;
   server_options.max_connections = 1;
   server_options.private_data = false;
-  auto parts = std::make_unique<ServerParts>(server_options, "", told_to(of_server));
+  auto parts = std::make_unique<ServerParts>(server_options, "", findings_after(of_server));
   ClientHost host(1, {}, &of_client.tracer);
   EchoClient first(host);
   ASSERT_TRUE(both_until(host, *parts, [&] { return first.client().up() == 1; }));
@@ -173,7 +173,7 @@ TEST(ServiceTrace, ConnectionsThatDoNotCome) {
   EXPECT_EQ(end.reject_reason, 28);
   const std::string server_address = own_address(kServerHost).to_string();
   const std::string said = "too many connections";
-  EXPECT_EQ(ends[0].tail(),
+  EXPECT_EQ(ends[0].payload(),
             server_address + ": rejected, reason 28 (consumer reject): " + said + said);
   EXPECT_EQ(end.private_data, said.size());
   EXPECT_EQ(end.peer, own_address(kServerHost).gid());
@@ -185,7 +185,7 @@ TEST(ServiceTrace, ConnectionsThatDoNotCome) {
   EXPECT_EQ(end.side, trace::kHere);
   EXPECT_EQ(end.established, 0);
   EXPECT_EQ(end.reject_reason, 28);
-  EXPECT_EQ(ends[0].tail(), own_address(1).to_string() + ": " + said + said);
+  EXPECT_EQ(ends[0].payload(), own_address(1).to_string() + ": " + said + said);
   EXPECT_EQ(end.private_data, said.size());
   EXPECT_EQ(end.peer, own_address(1).gid());
   EXPECT_EQ(end.port, 20049);
@@ -197,7 +197,7 @@ TEST(ServiceTrace, ConnectionsThatDoNotCome) {
   const auto connection = connections[0].as<trace::Connection>();
   EXPECT_EQ(connection.sent_private_data, 0);
   EXPECT_EQ(connection.inline_send, 1024U);
-  EXPECT_THAT(connections[0].tail(), SizeIs(fabric::kMaxRequestPrivateData));
+  EXPECT_THAT(connections[0].payload(), SizeIs(fabric::kMaxRequestPrivateData));
 
   // The server ends.
   parts.reset();
@@ -213,9 +213,9 @@ TEST(ServiceTrace, ConnectionsThatDoNotCome) {
 }
 
 // Both sides of each operation, as each saw it.
-TEST(ServiceTrace, TheLayersTellOneStory) {
+TEST(ServiceTrace, TheLayersShowOneStory) {
   Events of_server(1, true), of_client(2, true);
-  ServerParts parts({}, {}, told_to(of_server));
+  ServerParts parts({}, {}, findings_after(of_server));
   ClientHost host(1, {}, &of_client.tracer);
   {
     service::ClientOptions options = to_server();
@@ -243,11 +243,11 @@ TEST(ServiceTrace, TheLayersTellOneStory) {
     EXPECT_THAT(types[0], ::testing::Not(IsEmpty()));
     types.erase(0);
     EXPECT_THAT(types, SizeIs(2));
-    for (const auto& [connection, told] : types) {
-      EXPECT_EQ(told.front(), trace::EventType::kConnection);
-      EXPECT_EQ(told.back(), trace::EventType::kConnectionEnd);
-      EXPECT_EQ(std::ranges::count(told, trace::EventType::kConnection), 1);
-      EXPECT_EQ(std::ranges::count(told, trace::EventType::kConnectionEnd), 1);
+    for (const auto& [connection, emitted] : types) {
+      EXPECT_EQ(emitted.front(), trace::EventType::kConnection);
+      EXPECT_EQ(emitted.back(), trace::EventType::kConnectionEnd);
+      EXPECT_EQ(std::ranges::count(emitted, trace::EventType::kConnection), 1);
+      EXPECT_EQ(std::ranges::count(emitted, trace::EventType::kConnectionEnd), 1);
     }
     EXPECT_THAT(events->of(trace::EventType::kError), IsEmpty());
     EXPECT_THAT(events->of(trace::EventType::kCall), SizeIs(60));
@@ -269,15 +269,15 @@ TEST(ServiceTrace, TheLayersTellOneStory) {
   EXPECT_THAT(posted, ::testing::Not(IsEmpty()));
   EXPECT_EQ(posted, bytes_of(of_client, trace::kPeer));
   // What was exposed is withdrawn.
-  EXPECT_EQ(of_client.of(trace::EventType::kExpose).size(),
-            of_client.of(trace::EventType::kWithdraw).size());
+  EXPECT_EQ(of_client.of(trace::EventType::kAdvertise).size(),
+            of_client.of(trace::EventType::kInvalidate).size());
   // Each message on one side is the other's.
   std::multiset<std::string> sent, received;
   for (const Event& e : of_server.of(trace::EventType::kMessage)) {
-    if (e.as<trace::Message>().side == trace::kHere) sent.insert(e.tail());
+    if (e.as<trace::Message>().side == trace::kHere) sent.insert(e.payload());
   }
   for (const Event& e : of_client.of(trace::EventType::kMessage)) {
-    if (e.as<trace::Message>().side == trace::kPeer) received.insert(e.tail());
+    if (e.as<trace::Message>().side == trace::kPeer) received.insert(e.payload());
   }
   EXPECT_EQ(sent, received);
 }
@@ -285,7 +285,7 @@ TEST(ServiceTrace, TheLayersTellOneStory) {
 TEST(ServiceTrace, DeclaredFaultsUnderTheirConnection) {
   Events of_server(1, true), of_client(2, true);
   ServerParts parts({}, "drop dir=in op=send msg=2 attempt=1; delay dir=out op=cm-rep by=1us",
-                    told_to(of_server));
+                    findings_after(of_server));
   ClientHost host(1, {}, &of_client.tracer);
   EchoClient echo(host);
   for (int i = 0; i < 3; ++i) {
@@ -295,10 +295,10 @@ TEST(ServiceTrace, DeclaredFaultsUnderTheirConnection) {
   const auto faults = of_server.of(trace::EventType::kFault);
   ASSERT_THAT(faults, SizeIs(2));
   // Of the connection manager's packets nobody knows.
-  EXPECT_EQ(faults[0].tail(), "delay dir=out op=cm-rep by=1us");
+  EXPECT_EQ(faults[0].payload(), "delay dir=out op=cm-rep by=1us");
   EXPECT_EQ(faults[0].header.connection, 0U);
   EXPECT_EQ(faults[0].as<trace::Fault>().outgoing, 1);
-  EXPECT_EQ(faults[1].tail(), "drop dir=in op=send msg=2 attempt=1");
+  EXPECT_EQ(faults[1].payload(), "drop dir=in op=send msg=2 attempt=1");
   EXPECT_EQ(faults[1].header.connection,
             of_server.of(trace::EventType::kConnection).at(0).header.connection);
   EXPECT_EQ(faults[1].as<trace::Fault>().outgoing, 0);

@@ -200,8 +200,8 @@ Fields of_decode(const json& m) {
 
 // Operations that `told`, this message or the other half of its Call, has for the chunks that this
 // message's header names: a Call's reads are told with it, what is written with its Reply.
-void add_links_of(const json& message, const json& told, json& links) {
-  for (const json& o : told["operations"]) {
+void add_links_of(const json& message, const json& recorded, json& links) {
+  for (const json& o : recorded["operations"]) {
     const json& list = o["list"];
     const bool named = list == "read"    ? !message["read_list"].empty()
                        : list == "write" ? o["chunk"] < message["write_list"].size()
@@ -249,13 +249,13 @@ Messages by_decode(const std::string& file) {
 
 // What decode says of no message, since its evidence is more than one, or an operation. Wireshark
 // shows it with a frame of its evidence, which may have a message.
-std::set<json> findings_of_connections(const std::string& file, const Messages& told) {
+std::set<json> findings_of_connections(const std::string& file, const Messages& recorded) {
   std::set<json> rest;
   const Result r = tshark("RPCRDMA analyze --json " + file);
   EXPECT_LE(r.status, 1) << r.err;  // 1: there are errors
   const json report = e2e::parse_json(r.out);
   std::map<json, std::uint64_t> with_messages;
-  for (const auto& [frame, fields] : told) {
+  for (const auto& [frame, fields] : recorded) {
     for (const json& f : fields.at("findings")) ++with_messages[f];
   }
   std::map<json, std::uint64_t> counted;
@@ -287,10 +287,10 @@ json of_reads(const json& links) {
   return reads;
 }
 
-void expect_same(const std::string& name, const Messages& shown, const Messages& told,
+void expect_same(const std::string& name, const Messages& shown, const Messages& recorded,
                  const std::set<json>& of_connections) {
   std::size_t different = 0;
-  for (const auto& [frame, fields] : told) {
+  for (const auto& [frame, fields] : recorded) {
     const auto it = shown.find(frame);
     if (it == shown.end()) {
       ADD_FAILURE() << name << " frame " << frame << ": no message in Wireshark";
@@ -309,7 +309,7 @@ void expect_same(const std::string& name, const Messages& shown, const Messages&
   }
   EXPECT_EQ(different, 0U) << name;
   for (const auto& [frame, fields] : shown) {
-    EXPECT_TRUE(told.contains(frame)) << name << " frame " << frame << ": no message in decode";
+    EXPECT_TRUE(recorded.contains(frame)) << name << " frame " << frame << ": no message in decode";
   }
 }
 
@@ -360,16 +360,16 @@ void expect_same(const std::string& file) {
   const std::string other =
       alone == nullptr ? file : capture(std::string("cases/") + alone->same_as + ".pcap");
   Messages shown = by_tshark(Tshark::instance().copy(file));
-  Messages told = by_decode(other);
-  const std::set<json> of_connections = findings_of_connections(other, told);
+  Messages recorded = by_decode(other);
+  const std::set<json> of_connections = findings_of_connections(other, recorded);
   if (alone != nullptr) {
     EXPECT_NE(by_decode(file), shown)
         << name << ": decode reads it now, so take it out of read_by_wireshark_alone()";
     EXPECT_FALSE(shown.empty()) << name;
     erase(shown, alone->different);
-    erase(told, alone->different);
+    erase(recorded, alone->different);
   }
-  expect_same(name, shown, told, of_connections);
+  expect_same(name, shown, recorded, of_connections);
 }
 
 std::vector<std::string> captures() {

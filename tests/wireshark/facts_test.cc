@@ -69,11 +69,11 @@ TEST_P(NfsCapture, NothingIsMalformed) {
 }
 
 TEST_P(NfsCapture, EveryReadReplyHasItsData) {
-  const auto told = extracted(GetParam(), "write", "READ");
+  const auto recorded = extracted(GetParam(), "write", "READ");
   const auto shown = dissected(readable(GetParam()), kReadReplies);
-  EXPECT_FALSE(told.empty());
-  EXPECT_EQ(shown.size(), told.size());
-  for (const auto& [xid, data] : told) {
+  EXPECT_FALSE(recorded.empty());
+  EXPECT_EQ(shown.size(), recorded.size());
+  for (const auto& [xid, data] : recorded) {
     const auto it = shown.find(xid);
     ASSERT_NE(it, shown.end()) << "XID " << xid;
     EXPECT_TRUE(it->second == data) << "XID " << xid << ": " << it->second.size() / 2

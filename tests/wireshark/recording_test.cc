@@ -47,7 +47,7 @@ constexpr const char* kColumns =
     "-e rpcrdma.read.position -e rpcrdma.op.handle -e rpcrdma.op.bytes "
     "-e rpcrdma.op.first_frame -e rpcrdma.op.last_frame -e rpcrdma.finding";
 
-Row told(const json& m) {
+Row recorded(const json& m) {
   std::array<std::string, 9> lists;
   auto& [handles, lengths, offsets, positions, op_handles, op_bytes, op_first, op_last, rules] =
       lists;
@@ -131,7 +131,7 @@ void expect_same_events(const std::string& file) {
   for (const json& m : e2e::json_lines(tshark("RPCRDMA decode --json " + file).out)) {
     if (m["kind"] == "event") continue;
     ++messages;
-    const Row expected = told(m);
+    const Row expected = recorded(m);
     const Row& seen = shown[expected[0]];
     ASSERT_EQ(seen.size(), expected.size()) << "frame " << expected[0];
     for (std::size_t i = 0; i + 1 < seen.size(); ++i) {
@@ -143,7 +143,7 @@ void expect_same_events(const std::string& file) {
   EXPECT_EQ(shown.size(), messages);
 }
 
-TEST(Recordings, OfBothEndsAreShownAsDecodeTells) {
+TEST(Recordings, OfBothEndsAreShownAsDecodeShows) {
   const e2e::TemporaryFolder folder;
   ::setenv("XDG_RUNTIME_DIR", folder.path().c_str(), 1);
   const std::string server = e2e::own_address(1);

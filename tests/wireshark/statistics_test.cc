@@ -44,14 +44,14 @@ class Statistics : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Statistics, ResponseTimes) {
   using Times = std::array<long long, 4>;  // Calls; least, greatest and all time in microseconds
-  std::map<std::string, Times> told;
+  std::map<std::string, Times> recorded;
   const auto rounded = [](const json& ns) { return std::llround(ns.get<double>() / 1000); };
   const json all = analysis(GetParam());
   for (const json& p : all["procedures"]) {
     const json& latency = p["latency_us"];
     if (latency["count"] == 0) continue;
-    told[p["name"]] = {latency["count"].get<long long>(), rounded(latency["min_ns"]),
-                       rounded(latency["max_ns"]), rounded(latency["sum_ns"])};
+    recorded[p["name"]] = {latency["count"].get<long long>(), rounded(latency["min_ns"]),
+                           rounded(latency["max_ns"]), rounded(latency["sum_ns"])};
   }
   std::map<std::string, Times> shown;
   const Result r = tshark("TSHARK -q -r " + readable(GetParam()) + " -z rpcrdma,srt");
@@ -68,8 +68,8 @@ TEST_P(Statistics, ResponseTimes) {
     };
     shown[name] = {std::stoll(words[words.size() - 5]), us(4), us(3), us(1)};
   }
-  EXPECT_FALSE(told.empty());
-  EXPECT_EQ(shown, told);
+  EXPECT_FALSE(recorded.empty());
+  EXPECT_EQ(shown, recorded);
 }
 
 TEST_P(Statistics, Connections) {
@@ -141,10 +141,10 @@ std::string severity(const std::string& number) {
 }
 
 void expect_findings(const std::string& name) {
-  std::map<std::pair<std::string, std::string>, std::uint64_t> told;  // rule and severity
+  std::map<std::pair<std::string, std::string>, std::uint64_t> recorded;  // rule and severity
   const json all = analysis(name);
   for (const json& f : all["findings"]) {
-    told[{f["rule"], f["severity"]}] += f["count"].get<std::uint64_t>();
+    recorded[{f["rule"], f["severity"]}] += f["count"].get<std::uint64_t>();
   }
   const Result r = TsharkOnce::with_plugin().run(
       readable(name), {"-z", "rpcrdma,findings", "-T", "fields", "-Y", "rpcrdma.finding", "-E",
@@ -155,7 +155,7 @@ void expect_findings(const std::string& name) {
   for (const auto& row : table_in(r.out.substr(std::min(r.out.find("====="), r.out.size())))) {
     counted[{row.at("Rule"), row.at("Severity")}] += std::stoull(row.at("Count"));
   }
-  EXPECT_EQ(counted, told) << name;
+  EXPECT_EQ(counted, recorded) << name;
 
   // What is known already when the file is read once. Others have expert information, too.
   for (const std::string& line : lines(r.out.substr(0, r.out.find("\n====")))) {
@@ -168,7 +168,7 @@ void expect_findings(const std::string& name) {
       bool found = false;
       for (std::size_t i = 0; i < messages.size(); ++i) {
         found = found || (messages[i].starts_with(rule + ": ") &&
-                          told.contains({rule, severity(severities[i])}));
+                          recorded.contains({rule, severity(severities[i])}));
       }
       EXPECT_TRUE(found) << name << " frame " << columns[0] << ": no expert information for "
                          << rule;

@@ -31,12 +31,13 @@ std::optional<std::span<const std::uint8_t>> EventEdit::edit(const trace::EventV
     put_changed(view, *endpoint);
   } else if (auto loss = trace::read_event<trace::Loss>(view)) {
     loss->emitted -= std::min(loss->emitted, ring.left_out);
-    ring.told = {loss->emitted, loss->lost};
+    ring.emitted = {loss->emitted, loss->lost};
     put_changed(view, *loss);
   } else {
     const bool cut = options_.snaplen != 0 && carries_a_message(type);
-    const std::size_t tail = cut ? std::min(options_.snaplen, view.tail.size()) : view.tail.size();
-    put(view.header, view.fixed, view.tail.first(tail));
+    const std::size_t payload =
+        cut ? std::min(options_.snaplen, view.payload.size()) : view.payload.size();
+    put(view.header, view.fixed, view.payload.first(payload));
   }
   return event_;
 }
@@ -44,20 +45,20 @@ std::optional<std::span<const std::uint8_t>> EventEdit::edit(const trace::EventV
 EventEdit::Sums EventEdit::sums() const {
   Sums sums;
   for (const auto& [number, ring] : rings_) {
-    sums.emitted += ring.told.emitted;
-    sums.lost += ring.told.lost;
+    sums.emitted += ring.emitted.emitted;
+    sums.lost += ring.emitted.lost;
   }
   return sums;
 }
 
 void EventEdit::put(trace::EventHeader header, std::span<const std::uint8_t> fixed,
-                    std::span<const std::uint8_t> tail) {
+                    std::span<const std::uint8_t> payload) {
   header.fixed = static_cast<std::uint16_t>(fixed.size());
-  header.tail = static_cast<std::uint32_t>(tail.size());
+  header.payload = static_cast<std::uint32_t>(payload.size());
   event_.assign(trace::event_bytes(header), 0);
   std::memcpy(event_.data(), &header, sizeof header);
   std::uint8_t* const at = std::copy(fixed.begin(), fixed.end(), event_.data() + sizeof header);
-  std::copy(tail.begin(), tail.end(), at);
+  std::copy(payload.begin(), payload.end(), at);
 }
 
 // What a newer endpoint tells behind the fields that are known here stays.
@@ -66,7 +67,7 @@ void EventEdit::put_changed(const trace::EventView& view, const Event& event) {
   std::vector<std::uint8_t> fixed(view.fixed.begin(), view.fixed.end());
   fixed.resize(std::max(fixed.size(), sizeof event));
   std::memcpy(fixed.data(), &event, sizeof event);
-  put(view.header, fixed, view.tail);
+  put(view.header, fixed, view.payload);
 }
 
 }  // namespace rpcrdma::extcap

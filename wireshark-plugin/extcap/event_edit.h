@@ -36,11 +36,11 @@ class EventEdit {
  private:
   struct Ring {
     std::uint64_t left_out = 0;  // events
-    Sums told;
+    Sums emitted;
   };
 
   void put(trace::EventHeader header, std::span<const std::uint8_t> fixed,
-           std::span<const std::uint8_t> tail);
+           std::span<const std::uint8_t> payload);
   template <typename Event>
   void put_changed(const trace::EventView& view, const Event& event);
 

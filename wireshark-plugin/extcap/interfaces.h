@@ -9,7 +9,7 @@
 #include <tl/expected.hpp>
 
 #include <rpcrdma/capture/file_descriptor.h>
-#include <rpcrdma/trace_live/endpoints.h>
+#include <rpcrdma/live/endpoints.h>
 
 namespace rpcrdma::extcap {
 

@@ -1,6 +1,6 @@
 #include "interfaces.h"
 
-#include "../../engine/trace/live/hub_for_tests.h"
+#include "../../engine/live/hub_for_tests.h"
 
 #include <gmock/gmock.h>
 

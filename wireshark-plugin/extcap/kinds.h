@@ -26,7 +26,7 @@ inline constexpr std::array<Kind, 7> kKinds = [] {
       {"messages", "Messages", bits(kMessage)},
       {"operations", "RDMA Reads and Writes", bits(kOperation, kOperationEnd)},
       {"memory", "Memory registered, exposed and withdrawn",
-       bits(kExpose, kWithdraw, kRegistration)},
+       bits(kAdvertise, kInvalidate, kRegistration)},
       {"credits", "Credits and posted Receives", bits(kCredits, kCreditWait, kReceives)},
       {"calls", "Calls with the parts of their time", bits(kCall, kCallEnd)},
       {"errors", "What the endpoint found wrong", bits(kError)},

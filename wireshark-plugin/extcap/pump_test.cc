@@ -2,7 +2,7 @@
 // signal is for the whole of it.
 #include "pump.h"
 
-#include "../../engine/trace/live/hub_for_tests.h"
+#include "../../engine/live/hub_for_tests.h"
 
 #include <array>
 #include <csignal>
@@ -59,7 +59,7 @@ TEST_F(ExtcapPump, EndsWithItsEndpoint) {
   start_pump();
   trace::EventStream stream(open_reader());
   EXPECT_EQ(stream.next()->type(), trace::EventType::kEndpoint);
-  tell(tracer, 1000);
+  emit(tracer, 1000);
   hub_->stop();
   stream.rest();
   EXPECT_EQ(finish(), 0);
@@ -84,7 +84,7 @@ TEST_F(ExtcapPump, EndsBySignalWithAWholeBlock) {
     start_pump();
     trace::EventStream stream(open_reader());
     EXPECT_EQ(stream.next()->type(), trace::EventType::kEndpoint);
-    tell(tracer, 10);
+    emit(tracer, 10);
     stream.read_until(1, 10);
     ::kill(child_, signal);
     stream.rest();
@@ -102,7 +102,7 @@ TEST_F(ExtcapPump, EndsBySignalWhileNobodyReads) {
 }
 
 // One that has as many readers as it takes closes the connection at once.
-TEST_F(ExtcapPump, AnEndpointThatTellsNothingIsAnError) {
+TEST_F(ExtcapPump, AnEndpointThatSaysNothingIsAnError) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
   const FileDescriptor from(ends[0]);

@@ -112,8 +112,8 @@ bool StreamEdit::event(Bytes block, Bytes data, std::vector<std::uint8_t>& out) 
   if (!edited) return true;
   put_packet(block, data.size(), trace::kUpperPduTags, *edited, out);
   const auto type = static_cast<trace::EventType>(view->header.type);
-  if (type == trace::EventType::kLoss && events_.sums().lost != lost_told_) {
-    lost_told_ = events_.sums().lost;
+  if (type == trace::EventType::kLoss && events_.sums().lost != lost_reported_) {
+    lost_reported_ = events_.sums().lost;
     put_statistics(out);
   }
   return true;

@@ -10,7 +10,7 @@
 
 #include <tl/expected.hpp>
 
-#include <rpcrdma/trace_live/stream_check.h>
+#include <rpcrdma/live/stream_check.h>
 
 namespace rpcrdma::extcap {
 
@@ -45,7 +45,7 @@ class StreamEdit {
   trace::StreamCheck check_;
   bool begun_ = false;
   std::int64_t time_ = 0;  // of the latest packet: since the epoch, ns
-  std::uint64_t lost_told_ = 0;
+  std::uint64_t lost_reported_ = 0;
 };
 
 }  // namespace rpcrdma::extcap

@@ -23,15 +23,15 @@ using Bytes = std::vector<std::uint8_t>;
 using trace::EventType;
 using trace_reader::testing::TraceBuilder;
 
-struct Told {
+struct Recorded {
   EventType type = EventType::kLoss;
   std::uint32_t captured = 0, original = 0;
   Bytes event;
-  Bytes tail;
+  Bytes payload;
 };
 
 struct Read {
-  std::vector<Told> events;
+  std::vector<Recorded> events;
   trace_reader::ReaderStats stats;
   capture::SourceStats source;
 };
@@ -55,13 +55,13 @@ Read read(const Bytes& stream) {
   while ((*source)->next(frame).value_or(false)) {
     const auto view = trace::view_event(*trace::event_in_pdu(frame.data));
     EXPECT_TRUE(view);
-    Told& told = read.events.emplace_back();
-    told.type = static_cast<EventType>(view->header.type);
-    told.captured = static_cast<std::uint32_t>(frame.data.size());
-    told.original = frame.original;
+    Recorded& emitted = read.events.emplace_back();
+    emitted.type = static_cast<EventType>(view->header.type);
+    emitted.captured = static_cast<std::uint32_t>(frame.data.size());
+    emitted.original = frame.original;
     const auto event = *trace::event_in_pdu(frame.data);
-    told.event.assign(event.begin(), event.end());
-    told.tail.assign(view->tail.begin(), view->tail.end());
+    emitted.event.assign(event.begin(), event.end());
+    emitted.payload.assign(view->payload.begin(), view->payload.end());
     reader.frame(frame.data, {frame.number, frame.time_ns});
   }
   reader.finish();
@@ -74,7 +74,7 @@ Read read(const Bytes& stream) {
 
 std::vector<EventType> types(const Read& read) {
   std::vector<EventType> all;
-  for (const Told& told : read.events) all.push_back(told.type);
+  for (const Recorded& emitted : read.events) all.push_back(emitted.type);
   return all;
 }
 
@@ -82,18 +82,18 @@ std::vector<EventType> types(const Read& read) {
 TraceBuilder stream() {
   TraceBuilder t;
   t.begin("nfsd", "server on 192.0.2.1");
-  trace_reader::testing::tell_plain_connection(t, 7);
+  trace_reader::testing::emit_plain_connection(t, 7);
   trace::Message message;
   message.length = 100;
-  t.tell(7, message, Bytes(20, 0xa5));
-  t.tell(7, trace::Receives{32, 32});
+  t.emit(7, message, Bytes(20, 0xa5));
+  t.emit(7, trace::Receives{32, 32});
   trace::Operation write;
   write.kind = trace::Transfer::kWrite;
   write.length = 5;
-  t.tell(7, write, Bytes(5, 0x5a));
+  t.emit(7, write, Bytes(5, 0x5a));
   t.lose(9);
-  t.tell(7, trace::Credits{});
-  t.tell(7, trace::Error{}, trace_reader::testing::bytes_of("an error of many words"));
+  t.emit(7, trace::Credits{});
+  t.emit(7, trace::Error{}, trace_reader::testing::bytes_of("an error of many words"));
   t.end();
   return t;
 }
@@ -123,7 +123,7 @@ TEST(ExtcapStream, LossesAreInStatisticsToo) {
   EXPECT_EQ(read(out).source.dropped, 9U);
 }
 
-TEST(ExtcapStream, WhatIsLeftOutIsToldAndNotMissing) {
+TEST(ExtcapStream, WhatIsLeftOutIsEmittedAndNotMissing) {
   const Read r = read(edited(stream().pcapng(), {.left_out = *left_out_by("messages,errors")}));
   EXPECT_THAT(types(r),
               ElementsAre(EventType::kEndpoint, EventType::kConnection, EventType::kMessage,
@@ -148,11 +148,11 @@ TEST(ExtcapStream, BytesOfMessagesAreCutAndOfNothingElse) {
   EXPECT_EQ(cut.stats.malformed, 0U);
   ASSERT_EQ(all.events.size(), cut.events.size());
   for (std::size_t i = 0; i < all.events.size(); ++i) {
-    const Told& a = all.events[i];
-    const Told& b = cut.events[i];
+    const Recorded& a = all.events[i];
+    const Recorded& b = cut.events[i];
     EXPECT_EQ(b.original, a.captured) << i;
     const bool is_cut = a.type == EventType::kMessage || a.type == EventType::kOperation;
-    EXPECT_EQ(b.tail.size(), is_cut ? 3U : a.tail.size()) << i;
+    EXPECT_EQ(b.payload.size(), is_cut ? 3U : a.payload.size()) << i;
     EXPECT_EQ(b.captured < b.original, a.type == EventType::kMessage) << i;
   }
 }

@@ -1,6 +1,6 @@
-#include "packet_header.h"
-#include "partition.h"
-#include "queue_pair.h"
+#include "rc/packet_header.h"
+#include "rc/partition.h"
+#include "rc/queue_pair.h"
 #include "trace_hooks.h"
 
 #include <algorithm>
@@ -153,7 +153,7 @@ struct Adapter::Impl {
   void free_slot(std::uint32_t index) {
     Slot& s = slots[index];
     if (s.cm != 0) by_cm.erase(s.cm);
-    completions.forget(s.qp->qpn());
+    completions.deregister_memory(s.qp->qpn());
     events.erase_if([&](const AdapterEvent& e) { return e.connection == s.qp->qpn(); });
     ends.erase_if([&](const End& e) { return e.event.connection == s.qp->qpn(); });
     over += s.qp->counters();
@@ -184,7 +184,7 @@ struct Adapter::Impl {
     deadlines.set(index, due);
   }
 
-  AdapterEvent& tell(EventType type, const Slot& s) {
+  AdapterEvent& emit(EventType type, const Slot& s) {
     const bool more_will_come = type == EventType::kRequest || type == EventType::kEstablished;
     if (!more_will_come) ends.next().after = completions.pushed();
     AdapterEvent& e = more_will_come ? events.next() : ends.next().event;
@@ -198,8 +198,8 @@ struct Adapter::Impl {
   }
 
   // Of those that ask for a connection and are refused here, without its owner being asked.
-  void tell_refused(const CmRefusal& refusal, Time now) const {
-    if (trace::on(options.tracer)) soft::tell_refused(*options.tracer, refusal, now);
+  void trace_refused(const CmRefusal& refusal, Time now) const {
+    if (trace::on(options.tracer)) soft::trace_refused(*options.tracer, refusal, now);
   }
 
   // The end of a connection that was set up, or was about to be. Null: nobody is to be told, who
@@ -210,21 +210,21 @@ struct Adapter::Impl {
     s.phase = Phase::kDown;
     s.qp->fail("the connection ended");
     if (!accepted) {
-      completions.forget(s.qp->qpn());
+      completions.deregister_memory(s.qp->qpn());
       return nullptr;
     }
-    AdapterEvent& told = tell(type, s);
-    told.reason = reason;
-    return &told;
+    AdapterEvent& emitted = emit(type, s);
+    emitted.reason = reason;
+    return &emitted;
   }
 
   // Its queue pair has failed by itself.
   void check_failed(Slot& s, Time now) {
     if (s.qp->state() != QpState::kError || s.phase == Phase::kDown) return;
     s.phase = Phase::kDown;
-    AdapterEvent& told = tell(EventType::kDisconnected, s);
-    told.failed = true;
-    told.reason = s.qp->reason();
+    AdapterEvent& emitted = emit(EventType::kDisconnected, s);
+    emitted.failed = true;
+    emitted.reason = s.qp->reason();
     disconnect(s, now);
   }
 
@@ -262,7 +262,7 @@ struct Adapter::Impl {
     const auto listener = listeners.find(e.port);
     const auto refuse = [&](std::uint16_t reason, const char* why = "") {
       (void)cm.reject(e.id, reason, {}, now);
-      tell_refused({e.path.remote, e.port, reason, why}, now);
+      trace_refused({e.path.remote, e.port, reason, why}, now);
     };
     constexpr std::uint16_t kNoResources = 3;
     constexpr std::uint16_t kInvalidServiceId = 8;
@@ -291,22 +291,22 @@ struct Adapter::Impl {
     s.retry_count = e.retry_count;
     // Linux asks for seconds, which each lost last packet would cost.
     s.ack_timeout = sooner(e.local_ack_timeout, options.ack_timeout);
-    AdapterEvent& told = tell(EventType::kRequest, s);
-    told.cookie = listener->second;
-    told.private_data = std::move(e.private_data);
-    told.responder_resources = e.peer.initiator_depth;
-    told.initiator_depth = e.peer.responder_resources;
+    AdapterEvent& emitted = emit(EventType::kRequest, s);
+    emitted.cookie = listener->second;
+    emitted.private_data = std::move(e.private_data);
+    emitted.responder_resources = e.peer.initiator_depth;
+    emitted.initiator_depth = e.peer.responder_resources;
   }
 
   void established(Slot& s, std::vector<std::uint8_t>&& private_data) {
     s.phase = Phase::kEstablished;
-    AdapterEvent& told = tell(EventType::kEstablished, s);
-    told.private_data = std::move(private_data);
-    told.local = s.path.local;
-    told.local_qpn = s.local.qpn;
-    told.peer_qpn = s.peer.qpn;
-    told.initiator_depth = std::min(s.local.initiator_depth, s.peer.responder_resources);
-    told.responder_resources = s.local.responder_resources;
+    AdapterEvent& emitted = emit(EventType::kEstablished, s);
+    emitted.private_data = std::move(private_data);
+    emitted.local = s.path.local;
+    emitted.local_qpn = s.local.qpn;
+    emitted.peer_qpn = s.peer.qpn;
+    emitted.initiator_depth = std::min(s.local.initiator_depth, s.peer.responder_resources);
+    emitted.responder_resources = s.local.responder_resources;
   }
 
   void on_cm(CmEvent& e, Time now) {
@@ -337,9 +337,9 @@ struct Adapter::Impl {
         if (s.phase == Phase::kAccepted) established(s, {});
         break;
       case CmEventType::kRejected:
-        if (AdapterEvent* const told = end(s, EventType::kRejected, "")) {
-          told->reject_reason = e.reason;
-          told->private_data = std::move(e.private_data);
+        if (AdapterEvent* const emitted = end(s, EventType::kRejected, "")) {
+          emitted->reject_reason = e.reason;
+          emitted->private_data = std::move(e.private_data);
         }
         break;
       case CmEventType::kTimedOut:
@@ -360,7 +360,7 @@ struct Adapter::Impl {
       return;
     }
     cm.receive(path, packet.payload, now);
-    if (const CmRefusal* const refusal = cm.refusal()) tell_refused(*refusal, now);
+    if (const CmRefusal* const refusal = cm.refusal()) trace_refused(*refusal, now);
     handle_cm(now);
   }
 
@@ -411,11 +411,11 @@ Adapter::Adapter(const AdapterOptions& options, std::uint64_t seed)
     : impl_(std::make_unique<Impl>(options, seed)) {}
 Adapter::~Adapter() = default;
 
-fabric::Expected<fabric::Memory> Adapter::remember(std::span<std::uint8_t> memory) {
-  return fabric::or_out_of_memory([&] { return impl_->memory.remember(memory); });
+fabric::Expected<fabric::Memory> Adapter::register_memory(std::span<std::uint8_t> memory) {
+  return fabric::or_out_of_memory([&] { return impl_->memory.register_memory(memory); });
 }
-void Adapter::forget(const fabric::Memory& memory) {
-  impl_->memory.forget(memory.local_key);
+void Adapter::deregister_memory(const fabric::Memory& memory) {
+  impl_->memory.deregister_memory(memory.local_key);
 }
 
 fabric::Expected<void> Adapter::listen(std::uint16_t port, std::uint64_t cookie) {
@@ -440,7 +440,7 @@ void Adapter::unlisten(std::uint16_t port, Time now) {
       ++n;
       continue;
     }
-    i.tell_refused({s->path.remote, port, kConsumerReject, "nobody listens any more"}, now);
+    i.trace_refused({s->path.remote, port, kConsumerReject, "nobody listens any more"}, now);
     destroy(e.connection, now);
   }
 }
@@ -573,12 +573,13 @@ fabric::Expected<std::size_t> Adapter::post_receive(
   return posted;
 }
 
-fabric::Expected<fabric::Exposure> Adapter::expose(ConnectionId id, const fabric::Memory& memory,
-                                                   std::uint8_t* data, std::uint32_t length,
-                                                   fabric::Access access) {
+fabric::Expected<fabric::MemoryRegion> Adapter::advertise(ConnectionId id,
+                                                          const fabric::Memory& memory,
+                                                          std::uint8_t* data, std::uint32_t length,
+                                                          fabric::Access access) {
   Slot* const s = impl_->find(id);
   if (s == nullptr || s->phase != Phase::kEstablished) return fabric::fail(Errc::kNotConnected);
-  return fabric::or_out_of_memory([&] { return s->qp->expose(memory, data, length, access); });
+  return fabric::or_out_of_memory([&] { return s->qp->advertise(memory, data, length, access); });
 }
 
 fabric::Expected<void> Adapter::invalidate(ConnectionId id, std::uint64_t work,
@@ -588,11 +589,11 @@ fabric::Expected<void> Adapter::invalidate(ConnectionId id, std::uint64_t work,
   return fabric::or_out_of_memory([&] { return s->qp->invalidate(work, handle); });
 }
 
-std::size_t Adapter::take(std::span<fabric::Completion> completions) {
-  return impl_->completions.take(completions);
+std::size_t Adapter::poll(std::span<fabric::Completion> completions) {
+  return impl_->completions.poll(completions);
 }
 
-bool Adapter::take(AdapterEvent& event) {
+bool Adapter::poll(AdapterEvent& event) {
   Impl& i = *impl_;
   if (!i.events.empty()) {
     event = std::move(i.events.front());
@@ -605,7 +606,7 @@ bool Adapter::take(AdapterEvent& event) {
   return true;
 }
 
-bool Adapter::anything_to_take() const {
+bool Adapter::anything_to_poll() const {
   return !impl_->events.empty() || !impl_->ends.empty() || !impl_->completions.empty();
 }
 

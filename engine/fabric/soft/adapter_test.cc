@@ -1,5 +1,5 @@
-#include "../../trace/told_for_tests.h"
-#include "qp_pair_for_tests.h"
+#include "../../trace/emitted_for_tests.h"
+#include "rc/qp_pair_for_tests.h"
 
 #include <map>
 #include <memory>
@@ -78,12 +78,12 @@ class Net {
 
 AdapterEvent next(Adapter& a) {
   AdapterEvent e;
-  EXPECT_TRUE(a.take(e)) << "no event";
+  EXPECT_TRUE(a.poll(e)) << "no event";
   return e;
 }
 bool silent(Adapter& a) {
   AdapterEvent e;
-  return !a.take(e);
+  return !a.poll(e);
 }
 
 fabric::ConnectionOptions with_cookie(std::uint64_t cookie) {
@@ -159,9 +159,9 @@ TEST(Adapter, ConnectsWithPrivateDataBothWays) {
 }
 
 // By the number that its owner gave it, and not if it gave none.
-TEST(Adapter, TellsOfAConnectionByItsNumber) {
+TEST(Adapter, ShowsOfAConnectionByItsNumber) {
   Net net;
-  trace::testing::Told of_a(0), of_b(0);
+  trace::testing::Emitted of_a(0), of_b(0);
   AdapterOptions a_options, b_options;
   a_options.tracer = &of_a.tracer;
   b_options.tracer = &of_b.tracer;
@@ -195,11 +195,11 @@ TEST(Adapter, TellsOfAConnectionByItsNumber) {
 }
 
 // Its owner hears nothing of these.
-TEST(Adapter, TellsOfWhomItRefuses) {
+TEST(Adapter, ShowsOfWhomItRefuses) {
   Net net;
-  trace::testing::Told told(0);
+  trace::testing::Emitted emitted(0);
   AdapterOptions small;
-  small.tracer = &told.tracer;
+  small.tracer = &emitted.tracer;
   small.mtu = 1024;
   small.max_connections = 2;
   Adapter& a = net.add(1);
@@ -209,35 +209,37 @@ TEST(Adapter, TellsOfWhomItRefuses) {
     net.run();
   };
   ask(a, kPort);
-  EXPECT_THAT(told.take(), ElementsAre("connection end by 0, was not up, reason 8: 127.0.0.1: "
-                                       "rejected, reason 8 (invalid service ID): nobody listens "
-                                       "on that port"));
+  EXPECT_THAT(emitted.take(), ElementsAre("connection end by 0, was not up, reason 8: 127.0.0.1: "
+                                          "rejected, reason 8 (invalid service ID): nobody listens "
+                                          "on that port"));
   ASSERT_TRUE(b.listen(kPort, 0));
   ask(a, kPort);
-  EXPECT_THAT(told.take(), ElementsAre("connection end by 0, was not up, reason 26: 127.0.0.1: "
-                                       "rejected, reason 26 (invalid path MTU): it is larger than "
-                                       "here"));
+  EXPECT_THAT(emitted.take(),
+              ElementsAre("connection end by 0, was not up, reason 26: 127.0.0.1: "
+                          "rejected, reason 26 (invalid path MTU): it is larger than "
+                          "here"));
   AdapterOptions as_small;
   as_small.mtu = 1024;
   Adapter& c = net.add(3, as_small);
   for (int i = 0; i < 3; ++i) ask(c, kPort);
-  EXPECT_THAT(told.take(), ElementsAre("connection end by 0, was not up, reason 3: 127.0.0.3: "
-                                       "rejected, reason 3 (no resources available): as many "
-                                       "connections as are allowed"));
+  EXPECT_THAT(emitted.take(), ElementsAre("connection end by 0, was not up, reason 3: 127.0.0.3: "
+                                          "rejected, reason 3 (no resources available): as many "
+                                          "connections as are allowed"));
   // One request was taken, and is its owner's.
   ASSERT_EQ(next(b).type, EventType::kRequest);
   b.unlisten(kPort, net.now);
-  EXPECT_THAT(told.take(), ElementsAre("connection end by 0, was not up, reason 28: 127.0.0.3: "
-                                       "rejected, reason 28 (consumer reject): nobody listens any "
-                                       "more"));
+  EXPECT_THAT(emitted.take(),
+              ElementsAre("connection end by 0, was not up, reason 28: 127.0.0.3: "
+                          "rejected, reason 28 (consumer reject): nobody listens any "
+                          "more"));
   // Nobody who comes later would want to know.
-  const std::uint64_t before = told.tracer.ring().emitted();
-  told.tracer.listen(false);
+  const std::uint64_t before = emitted.tracer.ring().emitted();
+  emitted.tracer.listen(false);
   ask(a, kPort);
-  EXPECT_EQ(told.tracer.ring().emitted(), before);
+  EXPECT_EQ(emitted.tracer.ring().emitted(), before);
 }
 
-TEST(Adapter, TellsWhomAndWhereItRefused) {
+TEST(Adapter, ShowsWhomAndWhereItRefused) {
   Net net;
   trace::Tracer tracer(5, 4096);
   tracer.listen(true);
@@ -348,7 +350,7 @@ TEST(Adapter, OfARequestNothingComesBeforeItIsAccepted) {
   ASSERT_TRUE(b.reject(asked[1], {}, net.now));
   net.limit = 3600 * fabric::kSecond;
   net.run();
-  EXPECT_FALSE(b.anything_to_take());
+  EXPECT_FALSE(b.anything_to_poll());
   for (const ConnectionId id : asked) {
     EXPECT_EQ(b.accept(id, with_cookie(1), net.now).error().code, Errc::kNotConnected);
     b.destroy(id, net.now);
@@ -362,19 +364,19 @@ TEST(Adapter, ExposesWhenItIsEstablished) {
   Adapter& b = net.add(2);
   ASSERT_TRUE(b.listen(kPort, 0));
   std::vector<std::uint8_t> bytes(100);
-  const fabric::Memory n = b.remember(bytes).value();
+  const fabric::Memory n = b.register_memory(bytes).value();
   ASSERT_TRUE(a.connect(address(2), kPort, with_cookie(5), net.now));
   net.run();
   const ConnectionId id = next(b).connection;
-  const auto expose = [&] { return b.expose(id, n, bytes.data(), 100, kRead); };
-  EXPECT_EQ(expose().error().code, Errc::kNotConnected);
+  const auto advertise = [&] { return b.advertise(id, n, bytes.data(), 100, kRead); };
+  EXPECT_EQ(advertise().error().code, Errc::kNotConnected);
   ASSERT_TRUE(b.accept(id, with_cookie(1), net.now));
-  EXPECT_EQ(expose().error().code, Errc::kNotConnected);
+  EXPECT_EQ(advertise().error().code, Errc::kNotConnected);
   net.run();
   ASSERT_EQ(next(b).type, EventType::kEstablished);
-  EXPECT_TRUE(expose());
+  EXPECT_TRUE(advertise());
   b.disconnect(id, net.now);
-  EXPECT_EQ(expose().error().code, Errc::kNotConnected);
+  EXPECT_EQ(advertise().error().code, Errc::kNotConnected);
 }
 
 TEST(Adapter, AcceptsWithQueuesThatHoldWhatIsPosted) {
@@ -413,9 +415,9 @@ TEST(Adapter, MovesDataAndDisconnects) {
   const Connected c = connect(net, a, b, 2);
   std::vector<std::uint8_t> here(100'000, 7);
   std::vector<std::uint8_t> there(100'000, 0);
-  const fabric::Memory m = a.remember(here).value();
-  const fabric::Memory n = b.remember(there).value();
-  const fabric::Exposure x = b.expose(c.server, n, there.data(), 100'000, kWrite).value();
+  const fabric::Memory m = a.register_memory(here).value();
+  const fabric::Memory n = b.register_memory(there).value();
+  const fabric::MemoryRegion x = b.advertise(c.server, n, there.data(), 100'000, kWrite).value();
   const fabric::Slice s{here.data(), 100'000, m.local_key};
   fabric::SendRequest w;
   w.id = 3;
@@ -426,7 +428,7 @@ TEST(Adapter, MovesDataAndDisconnects) {
   ASSERT_EQ(a.post_send(c.client, {&w, 1}).value(), 1U);
   net.run();
   std::array<fabric::Completion, 8> done;
-  ASSERT_EQ(a.take(done), 1U);
+  ASSERT_EQ(a.poll(done), 1U);
   EXPECT_EQ(done[0].id, 3U);
   EXPECT_EQ(done[0].connection, 1U);
   EXPECT_EQ(done[0].status, Status::kSuccess);
@@ -439,7 +441,7 @@ TEST(Adapter, MovesDataAndDisconnects) {
   EXPECT_EQ(next(a).type, EventType::kDisconnected);
   net.run();
   EXPECT_TRUE(silent(b)) << "before all completions were taken";
-  ASSERT_EQ(b.take(done), 1U);
+  ASSERT_EQ(b.poll(done), 1U);
   EXPECT_EQ(done[0].status, Status::kFlushed);
   EXPECT_EQ(done[0].connection, 2U);
   EXPECT_EQ(next(b).type, EventType::kDisconnected);
@@ -456,7 +458,7 @@ TEST(Adapter, MovesDataAndDisconnects) {
   EXPECT_EQ(b.queue_pairs().bytes_in, 100'000U);
   EXPECT_EQ(b.queue_pairs().packets_in, 25U);
   const Connected d = connect(net, a, b, 2);
-  const fabric::Exposure y = b.expose(d.server, n, there.data(), 100'000, kWrite).value();
+  const fabric::MemoryRegion y = b.advertise(d.server, n, there.data(), 100'000, kWrite).value();
   w.remote_handle = y.handle;
   w.remote_offset = y.offset;
   ASSERT_TRUE(a.post_send(d.client, {&w, 1}));
@@ -482,15 +484,15 @@ TEST(Adapter, AnEndWaitsForTheCompletionsBeforeItAndForNoOthers) {
   b.disconnect(first.server, net.now);
   b.disconnect(second.server, net.now);
   std::array<fabric::Completion, 2> two;
-  EXPECT_EQ(b.take(two), 2U);
+  EXPECT_EQ(b.poll(two), 2U);
   EXPECT_TRUE(silent(b));
-  EXPECT_TRUE(b.anything_to_take());
-  EXPECT_EQ(b.take(two), 2U);
+  EXPECT_TRUE(b.anything_to_poll());
+  EXPECT_EQ(b.poll(two), 2U);
   EXPECT_EQ(next(b).connection, first.server);
   EXPECT_TRUE(silent(b));
-  EXPECT_EQ(b.take(two), 2U);
+  EXPECT_EQ(b.poll(two), 2U);
   EXPECT_EQ(next(b).connection, second.server);
-  EXPECT_FALSE(b.anything_to_take());
+  EXPECT_FALSE(b.anything_to_poll());
 }
 
 TEST(Adapter, OfADestroyedConnectionNothingComesAndOthersEndAsEver) {
@@ -510,10 +512,10 @@ TEST(Adapter, OfADestroyedConnectionNothingComesAndOthersEndAsEver) {
   b.destroy(last.server, net.now);
   EXPECT_TRUE(silent(b));
   std::array<fabric::Completion, 8> done;
-  EXPECT_EQ(b.take(done), 2U);
+  EXPECT_EQ(b.poll(done), 2U);
   EXPECT_EQ(next(b).connection, stays.server);
   EXPECT_TRUE(silent(b));
-  EXPECT_FALSE(b.anything_to_take());
+  EXPECT_FALSE(b.anything_to_poll());
 }
 
 TEST(Adapter, AListenerTakesItsRequestsThatNobodyTookWithIt) {
@@ -549,9 +551,10 @@ TEST(Adapter, AFailedConnectionEndsOnBothSidesAndOthersLiveOn) {
   const Connected good = connect(net, a, b, 2);
   std::vector<std::uint8_t> here(1000, 7);
   std::vector<std::uint8_t> there(1000, 0);
-  const fabric::Memory m = a.remember(here).value();
-  const fabric::Memory n = b.remember(there).value();
-  const fabric::Exposure x = b.expose(good.server, n, there.data(), 1000, kRead | kWrite).value();
+  const fabric::Memory m = a.register_memory(here).value();
+  const fabric::Memory n = b.register_memory(there).value();
+  const fabric::MemoryRegion x =
+      b.advertise(good.server, n, there.data(), 1000, kRead | kWrite).value();
   const fabric::Slice s{here.data(), 1000, m.local_key};
   fabric::SendRequest w;
   w.operation = Operation::kWrite;
@@ -562,7 +565,7 @@ TEST(Adapter, AFailedConnectionEndsOnBothSidesAndOthersLiveOn) {
   ASSERT_TRUE(a.post_send(bad.client, {&w, 1}));
   net.run();
   std::array<fabric::Completion, 8> done;
-  ASSERT_EQ(a.take(done), 1U);
+  ASSERT_EQ(a.poll(done), 1U);
   EXPECT_EQ(done[0].status, Status::kRemoteAccess);
   EXPECT_THAT(there, ::testing::Each(0));
   const AdapterEvent failed = next(a);
@@ -575,7 +578,7 @@ TEST(Adapter, AFailedConnectionEndsOnBothSidesAndOthersLiveOn) {
   EXPECT_EQ(refused.reason, "a Write outside of what is exposed to it");
   ASSERT_TRUE(a.post_send(good.client, {&w, 1}));
   net.run();
-  ASSERT_EQ(a.take(done), 1U);
+  ASSERT_EQ(a.poll(done), 1U);
   EXPECT_EQ(done[0].status, Status::kSuccess);
   EXPECT_EQ(there, here);
   EXPECT_TRUE(silent(a));
@@ -617,7 +620,7 @@ TEST(Adapter, ManyConnectionsAtOnce) {
   net.run();
   AdapterEvent e;
   std::size_t requests = 0;
-  while (b.take(e)) {
+  while (b.poll(e)) {
     ASSERT_EQ(e.type, EventType::kRequest);
     ASSERT_TRUE(b.accept(e.connection, with_cookie(e.connection), net.now));
     ++requests;
@@ -626,7 +629,7 @@ TEST(Adapter, ManyConnectionsAtOnce) {
   net.run();
   std::size_t established = 0;
   std::size_t rejected = 0;
-  while (a.take(e)) ++(e.type == EventType::kEstablished ? established : rejected);
+  while (a.poll(e)) ++(e.type == EventType::kEstablished ? established : rejected);
   EXPECT_EQ(established, 300U);
   EXPECT_EQ(rejected, 100U);
 }

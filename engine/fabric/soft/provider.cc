@@ -1,6 +1,6 @@
-#include "link_mtu.h"
-#include "slices.h"
+#include "rc/slices.h"
 #include "trace_hooks.h"
+#include "udp/link_mtu.h"
 
 #include <algorithm>
 #include <array>
@@ -59,10 +59,10 @@ class SoftConnection : public fabric::Connection {
   Expected<std::size_t> post_receive(std::span<const fabric::ReceiveRequest> requests) override {
     return adapter_.post_receive(id_, requests);
   }
-  Expected<fabric::Exposure> expose(std::uint64_t /*id*/, const fabric::Memory& memory,
-                                    std::uint8_t* data, std::uint32_t length,
-                                    fabric::Access access) override {
-    return adapter_.expose(id_, memory, data, length, access);
+  Expected<fabric::MemoryRegion> advertise(std::uint64_t /*id*/, const fabric::Memory& memory,
+                                           std::uint8_t* data, std::uint32_t length,
+                                           fabric::Access access) override {
+    return adapter_.advertise(id_, memory, data, length, access);
   }
   Expected<void> invalidate(std::uint64_t id, std::uint32_t handle) override {
     return adapter_.invalidate(id_, id, handle);
@@ -122,16 +122,16 @@ class Soft : public SoftProvider {
 
   const fabric::Limits& limits() const override { return limits_; }
 
-  Expected<fabric::Memory> remember(std::span<std::uint8_t> memory) override {
-    auto registered = adapter_.remember(memory);
+  Expected<fabric::Memory> register_memory(std::span<std::uint8_t> memory) override {
+    auto registered = adapter_.register_memory(memory);
     if (registered && trace::on(tracer_)) {
-      tell_registration(*tracer_, *registered, true, monotonic());
+      trace_registration(*tracer_, *registered, true, monotonic());
     }
     return registered;
   }
-  void forget(const fabric::Memory& memory) override {
-    adapter_.forget(memory);
-    if (trace::on(tracer_)) tell_registration(*tracer_, memory, false, monotonic());
+  void deregister_memory(const fabric::Memory& memory) override {
+    adapter_.deregister_memory(memory);
+    if (trace::on(tracer_)) trace_registration(*tracer_, memory, false, monotonic());
   }
 
   Expected<std::unique_ptr<fabric::Listener>> listen(std::uint16_t port,
@@ -157,11 +157,11 @@ class Soft : public SoftProvider {
 
   int fd() const override { return epoll_.get(); }
 
-  bool may_sleep() override {
+  bool arm() override {
     const Time now = monotonic();
     polls_ = 0;
     bool sent = send(now);
-    if (anything_to_take()) return false;
+    if (anything_to_poll()) return false;
     adapter_.owner_sleeps(true);
     // Does not fail: it is one descriptor, which was watched before.
     (void)watch_socket(sent ? EPOLLIN : EPOLLIN | EPOLLOUT);
@@ -199,7 +199,7 @@ class Soft : public SoftProvider {
         any = true;
       });
       // The owner may want to answer: what is sent then takes the ACK with it.
-      if (anything_to_take()) return;
+      if (anything_to_poll()) return;
       if (any) send(now);
       if (more) now = monotonic();
     }
@@ -210,12 +210,12 @@ class Soft : public SoftProvider {
     }
   }
 
-  std::size_t take(std::span<fabric::Completion> completions) override {
-    return adapter_.take(completions);
+  std::size_t poll(std::span<fabric::Completion> completions) override {
+    return adapter_.poll(completions);
   }
 
-  bool take(fabric::Event& event) override {
-    if (!event_waits_ && !adapter_.take(adapter_event_)) return false;
+  bool poll(fabric::Event& event) override {
+    if (!event_waits_ && !adapter_.poll(adapter_event_)) return false;
     event_waits_ = true;  // until there is memory for what its owner gets
     std::unique_ptr<fabric::Connection> request;
     if (adapter_event_.type == fabric::EventType::kRequest) {
@@ -241,8 +241,8 @@ class Soft : public SoftProvider {
   }
 
  private:
-  [[nodiscard]] bool anything_to_take() const {
-    return event_waits_ || adapter_.anything_to_take();
+  [[nodiscard]] bool anything_to_poll() const {
+    return event_waits_ || adapter_.anything_to_poll();
   }
   [[nodiscard]] Time deadline() const { return std::min(adapter_.deadline(), faults_.deadline()); }
 
@@ -302,8 +302,8 @@ class Soft : public SoftProvider {
           ++faults_applied_;
           if (!trace::on(tracer_)) return;
           const std::uint32_t dest_qp = wire::load_be24(datagram.data() + 5);
-          tell_fault({tracer_, adapter_.trace_connection(direction, path, dest_qp)}, direction,
-                     verdict.action, faults_.injector().text(verdict.rule), now);
+          trace_fault({tracer_, adapter_.trace_connection(direction, path, dest_qp)}, direction,
+                      verdict.action, faults_.injector().text(verdict.rule), now);
         });
   }
 

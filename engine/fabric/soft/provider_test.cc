@@ -1,7 +1,7 @@
 // How a provider uses its socket's readiness. That its connections work over real sockets is shown
 // by tests/fabric.
-#include "../../trace/told_for_tests.h"
-#include "failing_send.h"
+#include "../../trace/emitted_for_tests.h"
+#include "udp/failing_send.h"
 
 #include <cerrno>
 
@@ -47,34 +47,34 @@ TEST(SoftProvider, WhatTheSocketHadNoRoomForGoesWhenItHas) {
   ASSERT_TRUE(connection);
   from->progress();
   EXPECT_EQ(full.calls().size(), 1U);
-  ASSERT_TRUE(from->may_sleep());
+  ASSERT_TRUE(from->arm());
   EXPECT_EQ(full.calls().size(), 2U);
   EXPECT_EQ(from->counters().udp.sent_packets, 0U);
   // At once, and not when the connection manager's timer runs out.
   ASSERT_TRUE(readable(*from, 0));
   from->progress();
   EXPECT_EQ(from->counters().udp.sent_packets, 1U);
-  ASSERT_TRUE(from->may_sleep());
+  ASSERT_TRUE(from->arm());
   EXPECT_FALSE(readable(*from, 0));
 }
 
-TEST(SoftProvider, TellsWhatMemoryIsRegistered) {
-  trace::testing::Told told(0);
-  const auto provider = open(1, &told.tracer);
+TEST(SoftProvider, ShowsWhatMemoryIsRegistered) {
+  trace::testing::Emitted emitted(0);
+  const auto provider = open(1, &emitted.tracer);
   ASSERT_TRUE(provider);
   std::vector<std::uint8_t> bytes(5000);
   const std::string where =
       fmt::format(": 5000 bytes at {:x}", reinterpret_cast<std::uintptr_t>(bytes.data()));
-  EXPECT_FALSE(provider->remember({}));
-  EXPECT_THAT(told.take(), ::testing::IsEmpty());
-  const fabric::Memory memory = provider->remember(bytes).value();
-  EXPECT_THAT(told.take(), ::testing::ElementsAre("registration begins" + where));
-  EXPECT_GT(told.times[0], 0);
-  provider->forget(memory);
-  EXPECT_THAT(told.take(), ::testing::ElementsAre("registration ends" + where));
-  told.tracer.listen(false);
-  provider->forget(provider->remember(bytes).value());
-  EXPECT_THAT(told.take(), ::testing::IsEmpty());
+  EXPECT_FALSE(provider->register_memory({}));
+  EXPECT_THAT(emitted.take(), ::testing::IsEmpty());
+  const fabric::Memory memory = provider->register_memory(bytes).value();
+  EXPECT_THAT(emitted.take(), ::testing::ElementsAre("registration begins" + where));
+  EXPECT_GT(emitted.times[0], 0);
+  provider->deregister_memory(memory);
+  EXPECT_THAT(emitted.take(), ::testing::ElementsAre("registration ends" + where));
+  emitted.tracer.listen(false);
+  provider->deregister_memory(provider->register_memory(bytes).value());
+  EXPECT_THAT(emitted.take(), ::testing::IsEmpty());
 }
 
 TEST(SoftProvider, WhoPollsForAWhileAndThenSleepsIsWokenByAPacket) {
@@ -82,7 +82,7 @@ TEST(SoftProvider, WhoPollsForAWhileAndThenSleepsIsWokenByAPacket) {
   const auto to = open(2);
   ASSERT_TRUE(from && to);
   for (int i = 0; i < 100; ++i) to->progress();
-  ASSERT_TRUE(to->may_sleep());
+  ASSERT_TRUE(to->arm());
   EXPECT_FALSE(readable(*to, 0));
   const auto connection = from->connect(address(2), 1, {});
   ASSERT_TRUE(connection);
@@ -100,7 +100,7 @@ TEST(SoftProvider, APacketThatCameWhileItsOwnerPolledIsNotSleptOver) {
   const auto connection = from->connect(address(2), 1, {});
   ASSERT_TRUE(connection);
   from->progress();
-  ASSERT_TRUE(to->may_sleep());
+  ASSERT_TRUE(to->arm());
   EXPECT_TRUE(readable(*to, kLong));
 }
 

@@ -21,39 +21,39 @@ wire::Bytes as_bytes(std::string_view text) {
 
 }  // namespace
 
-void tell_retransmission(const ConnectionTracer& trace, std::uint8_t side, std::uint32_t psn,
-                         Time now) {
+void trace_retransmission(const ConnectionTracer& trace, std::uint8_t side, std::uint32_t psn,
+                          Time now) {
   trace::Fabric event;
   event.kind = trace::FabricKind::kRetransmission;
   event.side = side;
   event.psn = psn;
   event.count = 1;
-  trace.tell(now, event);
+  trace.emit(now, event);
 }
 
-void tell_nak(const ConnectionTracer& trace, std::uint8_t side, const wire::Aeth& aeth,
-              std::uint32_t psn, Time now) {
+void trace_nak(const ConnectionTracer& trace, std::uint8_t side, const wire::Aeth& aeth,
+               std::uint32_t psn, Time now) {
   trace::Fabric event;
   event.kind = aeth.is_rnr() ? trace::FabricKind::kRnr : trace::FabricKind::kNak;
   event.side = side;
   event.code = aeth.value();
   event.psn = psn;
   event.count = 1;
-  trace.tell(now, event);
+  trace.emit(now, event);
 }
 
-void tell_timeout(const ConnectionTracer& trace, std::uint32_t psn, Time now) {
+void trace_timeout(const ConnectionTracer& trace, std::uint32_t psn, Time now) {
   trace::Fabric event;
   event.kind = trace::FabricKind::kTimeout;
   event.side = trace::kHere;
   event.psn = psn;
   event.count = 1;
-  trace.tell(now, event);
+  trace.emit(now, event);
 }
 
-void tell_peer_operation(const ConnectionTracer& trace, trace::Transfer kind,
-                         const wire::Reth& reth, std::uint32_t last_psn, wire::Bytes front,
-                         Time now) {
+void trace_peer_operation(const ConnectionTracer& trace, trace::Transfer kind,
+                          const wire::Reth& reth, std::uint32_t last_psn, wire::Bytes front,
+                          Time now) {
   trace::Operation event;
   event.kind = kind;
   event.side = trace::kPeer;
@@ -61,30 +61,30 @@ void tell_peer_operation(const ConnectionTracer& trace, trace::Transfer kind,
   event.offset = reth.va;
   event.length = reth.dma_length;
   event.id = last_psn;
-  trace.tell(now, event, front);
+  trace.emit(now, event, front);
 }
 
-void tell_peer_read_end(const ConnectionTracer& trace, std::uint32_t last_psn,
-                        fabric::Status status, std::uint32_t length, wire::Bytes front, Time now) {
+void trace_peer_read_end(const ConnectionTracer& trace, std::uint32_t last_psn,
+                         fabric::Status status, std::uint32_t length, wire::Bytes front, Time now) {
   trace::OperationEnd event;
   event.kind = trace::Transfer::kRead;
   event.side = trace::kPeer;
   event.status = static_cast<std::uint8_t>(status);
   event.length = length;
   event.id = last_psn;
-  trace.tell(now, event, front);
+  trace.emit(now, event, front);
 }
 
-void tell_fault(const ConnectionTracer& trace, FaultDirection direction, FaultAction action,
-                std::string_view rule, Time now) {
+void trace_fault(const ConnectionTracer& trace, FaultDirection direction, FaultAction action,
+                 std::string_view rule, Time now) {
   trace::Fault event;
   event.outgoing = direction == FaultDirection::kOut ? 1 : 0;
   event.action = static_cast<std::uint8_t>(action);
   event.packets = 1;
-  trace.tell(now, event, as_bytes(rule));
+  trace.emit(now, event, as_bytes(rule));
 }
 
-void tell_refused(trace::Tracer& tracer, const CmRefusal& refusal, Time now) {
+void trace_refused(trace::Tracer& tracer, const CmRefusal& refusal, Time now) {
   trace::ConnectionEnd event;
   event.side = trace::kHere;
   event.reject_reason = refusal.reason;
@@ -97,15 +97,15 @@ void tell_refused(trace::Tracer& tracer, const CmRefusal& refusal, Time now) {
   } catch (const std::bad_alloc&) {
     why = fabric::kOutOfMemory;
   }
-  tracer.tell_if_room(tracer.no_connection(), now, event, as_bytes(why));
+  tracer.emit_if_room(tracer.no_connection(), now, event, as_bytes(why));
 }
 
-void tell_registration(trace::Tracer& tracer, const fabric::Memory& memory, bool begun, Time now) {
+void trace_registration(trace::Tracer& tracer, const fabric::Memory& memory, bool begun, Time now) {
   trace::Registration event;
   event.address = reinterpret_cast<std::uintptr_t>(memory.data);
   event.length = memory.length;
   event.begun = begun ? 1 : 0;
-  tracer.tell(0, now, event);
+  tracer.emit(0, now, event);
 }
 
 }  // namespace rpcrdma::soft

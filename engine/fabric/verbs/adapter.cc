@@ -31,23 +31,23 @@ Adapter::~Adapter() {
   }
 }
 
-Expected<fabric::Memory> Adapter::remember(std::span<std::uint8_t> memory) {
-  auto registered = device_->remember(memory);
-  if (registered && trace::on(tracer_)) tell_registration(*registered, true);
+Expected<fabric::Memory> Adapter::register_memory(std::span<std::uint8_t> memory) {
+  auto registered = device_->register_memory(memory);
+  if (registered && trace::on(tracer_)) trace_registration(*registered, true);
   return registered;
 }
 
-void Adapter::forget(const fabric::Memory& memory) {
-  device_->forget(memory);
-  if (trace::on(tracer_)) tell_registration(memory, false);
+void Adapter::deregister_memory(const fabric::Memory& memory) {
+  device_->deregister_memory(memory);
+  if (trace::on(tracer_)) trace_registration(memory, false);
 }
 
-void Adapter::tell_registration(const fabric::Memory& memory, bool begun) const {
+void Adapter::trace_registration(const fabric::Memory& memory, bool begun) const {
   trace::Registration event;
   event.address = reinterpret_cast<std::uintptr_t>(memory.data);
   event.length = memory.length;
   event.begun = begun ? 1 : 0;
-  tracer_->tell(0, monotonic(), event);
+  tracer_->emit(0, monotonic(), event);
 }
 
 Slot* Adapter::find(Name name) {
@@ -129,14 +129,14 @@ bool Adapter::arm() {
   return !anything();
 }
 
-bool Adapter::take(Told& told) {
+bool Adapter::poll(CmNews& news) {
   if (!events_.empty()) {
-    told = std::move(events_.front());
+    news = std::move(events_.front());
     events_.pop_front();
     return true;
   }
   if (ends_.empty() || ends_.front().after > completions_.taken()) return false;
-  told = std::move(ends_.front().told);
+  news = std::move(ends_.front().news);
   ends_.pop_front();
   return true;
 }

@@ -21,7 +21,7 @@
 
 namespace rpcrdma::verbs {
 
-struct Told {
+struct CmNews {
   fabric::Event event;  // without `request`
   Name name = 0;        // of whom; 0: of none
 };
@@ -37,8 +37,8 @@ class Adapter {
   [[nodiscard]] const Device& device() const { return *device_; }
 
   // As those of fabric::Provider and fabric::Connection.
-  [[nodiscard]] fabric::Expected<fabric::Memory> remember(std::span<std::uint8_t> memory);
-  void forget(const fabric::Memory& memory);
+  [[nodiscard]] fabric::Expected<fabric::Memory> register_memory(std::span<std::uint8_t> memory);
+  void deregister_memory(const fabric::Memory& memory);
   [[nodiscard]] fabric::Expected<void> listen(std::uint16_t port, std::uint64_t cookie);
   void unlisten(std::uint16_t port);
   [[nodiscard]] fabric::Expected<Name> connect(const fabric::Address& peer, std::uint16_t port,
@@ -51,10 +51,11 @@ class Adapter {
       Name name, std::span<const fabric::SendRequest> requests);
   [[nodiscard]] fabric::Expected<std::size_t> post_receive(
       Name name, std::span<const fabric::ReceiveRequest> requests);
-  [[nodiscard]] fabric::Expected<fabric::Exposure> expose(Name name, std::uint64_t id,
-                                                          const fabric::Memory& memory,
-                                                          std::uint8_t* data, std::uint32_t length,
-                                                          fabric::Access access);
+  [[nodiscard]] fabric::Expected<fabric::MemoryRegion> advertise(Name name, std::uint64_t id,
+                                                                 const fabric::Memory& memory,
+                                                                 std::uint8_t* data,
+                                                                 std::uint32_t length,
+                                                                 fabric::Access access);
   [[nodiscard]] fabric::Expected<void> invalidate(Name name, std::uint64_t id,
                                                   std::uint32_t handle);
 
@@ -65,10 +66,10 @@ class Adapter {
   // Connection manager, completions, device.
   [[nodiscard]] std::array<int, 3> descriptors() const;
 
-  [[nodiscard]] std::size_t take(std::span<fabric::Completion> completions) {
-    return completions_.take(completions);
+  [[nodiscard]] std::size_t poll(std::span<fabric::Completion> completions) {
+    return completions_.poll(completions);
   }
-  [[nodiscard]] bool take(Told& told);
+  [[nodiscard]] bool poll(CmNews& news);
 
  private:
   struct Listening {
@@ -76,7 +77,7 @@ class Adapter {
     std::uint64_t cookie = 0;
   };
   struct End {
-    Told told;
+    CmNews news;
     std::uint64_t after = 0;  // completions
   };
   // What the connection manager told; the event itself is given back at once, as its ID cannot be
@@ -91,7 +92,7 @@ class Adapter {
     std::vector<std::uint8_t> private_data;
   };
 
-  void tell_registration(const fabric::Memory& memory, bool begun) const;
+  void trace_registration(const fabric::Memory& memory, bool begun) const;
 
   // Slots.
   [[nodiscard]] Slot* find(Name name);
@@ -112,10 +113,10 @@ class Adapter {
   void lose(const std::string& why);
   [[nodiscard]] fabric::Expected<void> make_queue_pair(Slot& slot);
   void fill_from_options(Slot& slot, const fabric::ConnectionOptions& options);
-  [[nodiscard]] Told& tell(fabric::EventType type, const Slot& slot);
-  [[nodiscard]] Told& tell_end(fabric::EventType type, const Slot& slot);
+  [[nodiscard]] CmNews& emit(fabric::EventType type, const Slot& slot);
+  [[nodiscard]] CmNews& trace_end(fabric::EventType type, const Slot& slot);
   // Null: it had ended before, or nobody knows of it yet.
-  Told* finish(Slot& slot, fabric::EventType type, std::string reason);
+  CmNews* finish(Slot& slot, fabric::EventType type, std::string reason);
   void stop(Slot& slot);
 
   // Work (adapter_work.cc).
@@ -144,7 +145,7 @@ class Adapter {
   CompletionQueues queues_;
   Handles handles_;
   fabric::Completions completions_;
-  std::deque<Told> events_;
+  std::deque<CmNews> events_;
   std::deque<End> ends_;
   std::map<std::uint16_t, Listening> listeners_;
   std::vector<std::unique_ptr<Slot>> slots_;

@@ -86,12 +86,12 @@ Expected<void> Adapter::listen(std::uint16_t port, std::uint64_t cookie) {
 
 void Adapter::unlisten(std::uint16_t port) {
   listeners_.erase(port);
-  for (const Told& t : events_) {
+  for (const CmNews& t : events_) {
     if (t.event.type != EventType::kRequest) continue;
     Slot* const s = find(t.name);
     if (s != nullptr && s->port == port) free_slot(*s);
   }
-  std::erase_if(events_, [&](const Told& t) {
+  std::erase_if(events_, [&](const CmNews& t) {
     return t.event.type == EventType::kRequest && find(t.name) == nullptr;
   });
 }
@@ -245,23 +245,23 @@ Expected<void> Adapter::reject(Name name, std::span<const std::uint8_t> data) {
 
 // ----- end
 
-Told& Adapter::tell(EventType type, const Slot& slot) {
-  Told& told = events_.emplace_back();
-  told.name = name_of(slot);
-  told.event.type = type;
-  told.event.cookie = slot.cookie;
-  told.event.peer = slot.peer;
-  return told;
+CmNews& Adapter::emit(EventType type, const Slot& slot) {
+  CmNews& news = events_.emplace_back();
+  news.name = name_of(slot);
+  news.event.type = type;
+  news.event.cookie = slot.cookie;
+  news.event.peer = slot.peer;
+  return news;
 }
 
-Told& Adapter::tell_end(EventType type, const Slot& slot) {
+CmNews& Adapter::trace_end(EventType type, const Slot& slot) {
   End& end = ends_.emplace_back();
-  end.told.name = name_of(slot);
-  end.told.event.type = type;
-  end.told.event.cookie = slot.cookie;
-  end.told.event.peer = slot.peer;
+  end.news.name = name_of(slot);
+  end.news.event.type = type;
+  end.news.event.cookie = slot.cookie;
+  end.news.event.peer = slot.peer;
   end.after = completions_.pushed();
-  return end.told;
+  return end.news;
 }
 
 // Afterwards the peer reaches nothing here, and nothing comes of it any more.
@@ -284,7 +284,7 @@ void Adapter::stop(Slot& slot) {
   slot.chained = 0;
 }
 
-Told* Adapter::finish(Slot& slot, EventType type, std::string reason) {
+CmNews* Adapter::finish(Slot& slot, EventType type, std::string reason) {
   if (!slot.alive()) return nullptr;
   if (slot.phase == Phase::kRequested) {
     slot.phase = Phase::kDown;
@@ -293,10 +293,10 @@ Told* Adapter::finish(Slot& slot, EventType type, std::string reason) {
   stop(slot);
   flush_unfinished(slot);
   slot.phase = Phase::kDown;
-  Told& told = tell_end(type, slot);
-  told.event.failed = type == EventType::kDisconnected && !slot.reason.empty();
-  told.event.reason = std::move(reason);
-  return &told;
+  CmNews& news = trace_end(type, slot);
+  news.event.failed = type == EventType::kDisconnected && !slot.reason.empty();
+  news.event.reason = std::move(reason);
+  return &news;
 }
 
 void Adapter::disconnect(Name name) {
@@ -313,9 +313,9 @@ void Adapter::destroy(Name name) {
     stop(*s);
     s->phase = Phase::kDown;
   }
-  completions_.forget(name);
-  std::erase_if(events_, [&](const Told& t) { return t.name == name; });
-  std::erase_if(ends_, [&](const End& e) { return e.told.name == name; });
+  completions_.deregister_memory(name);
+  std::erase_if(events_, [&](const CmNews& t) { return t.name == name; });
+  std::erase_if(ends_, [&](const End& e) { return e.news.name == name; });
   if (s->leaving && lingering_ < kMostLingering) {
     s->phase = Phase::kLingering;
     ++lingering_;
@@ -338,27 +338,27 @@ void Adapter::lose(const std::string& why) {
     }
   }
   End& end = ends_.emplace_back();
-  end.told.event.type = EventType::kProviderLost;
-  end.told.event.reason = why;
+  end.news.event.type = EventType::kProviderLost;
+  end.news.event.reason = why;
   end.after = completions_.pushed();
 }
 
 // ----- what the connection manager tells
 
 void Adapter::read_cm_events() {
-  rdma_cm_event* told = nullptr;
-  while (::rdma_get_cm_event(device_->events(), &told) == 0) {
+  rdma_cm_event* news = nullptr;
+  while (::rdma_get_cm_event(device_->events(), &news) == 0) {
     CmEvent e;
-    e.type = told->event;
-    e.status = told->status;
-    e.id = told->id;
-    if (told->listen_id != nullptr) {
+    e.type = news->event;
+    e.status = news->status;
+    e.id = news->id;
+    if (news->listen_id != nullptr) {
       e.listener =
-          static_cast<std::uint16_t>(reinterpret_cast<std::uintptr_t>(told->listen_id->context));
+          static_cast<std::uint16_t>(reinterpret_cast<std::uintptr_t>(news->listen_id->context));
     }
     if (e.type == RDMA_CM_EVENT_CONNECT_REQUEST || e.type == RDMA_CM_EVENT_ESTABLISHED ||
         e.type == RDMA_CM_EVENT_REJECTED) {
-      const rdma_conn_param& p = told->param.conn;
+      const rdma_conn_param& p = news->param.conn;
       e.responder_resources = p.responder_resources;
       e.initiator_depth = p.initiator_depth;
       e.qpn = p.qp_num;
@@ -367,7 +367,7 @@ void Adapter::read_cm_events() {
         e.private_data.assign(data, data + p.private_data_len);
       }
     }
-    (void)::rdma_ack_cm_event(told);
+    (void)::rdma_ack_cm_event(news);
     on_cm(e);
   }
 }
@@ -388,23 +388,23 @@ void Adapter::on_request(CmEvent& e) {
   // As seen from here: what the peer wants to have outstanding, and what it serves.
   s->responder_resources = e.responder_resources;
   s->initiator_depth = e.initiator_depth;
-  Told& told = tell(EventType::kRequest, *s);
-  told.event.cookie = listener->second.cookie;
-  told.event.private_data = std::move(e.private_data);
-  told.event.responder_resources = e.responder_resources;
-  told.event.initiator_depth = e.initiator_depth;
+  CmNews& news = emit(EventType::kRequest, *s);
+  news.event.cookie = listener->second.cookie;
+  news.event.private_data = std::move(e.private_data);
+  news.event.responder_resources = e.responder_resources;
+  news.event.initiator_depth = e.initiator_depth;
 }
 
 void Adapter::established(Slot& slot, CmEvent* e) {
   slot.phase = Phase::kEstablished;
   slot.private_data.clear();
-  Told& told = tell(EventType::kEstablished, slot);
-  told.event.local = address_of(::rdma_get_local_addr(slot.id));
-  told.event.local_qpn = slot.id->qp->qp_num;
-  told.event.peer_qpn = peer_qpn(slot.id->qp);
+  CmNews& news = emit(EventType::kEstablished, slot);
+  news.event.local = address_of(::rdma_get_local_addr(slot.id));
+  news.event.local_qpn = slot.id->qp->qp_num;
+  news.event.peer_qpn = peer_qpn(slot.id->qp);
   if (slot.active && e != nullptr) {
-    told.event.private_data = std::move(e->private_data);
-    if (told.event.peer_qpn == 0) told.event.peer_qpn = e->qpn;
+    news.event.private_data = std::move(e->private_data);
+    if (news.event.peer_qpn == 0) news.event.peer_qpn = e->qpn;
     // iWARP's connection set-up need not tell them.
     if (!device_->abilities().iwarp || e->responder_resources != 0) {
       slot.responder_resources = std::min(slot.responder_resources, e->responder_resources);
@@ -413,8 +413,8 @@ void Adapter::established(Slot& slot, CmEvent* e) {
       slot.initiator_depth = std::min(slot.initiator_depth, e->initiator_depth);
     }
   }
-  told.event.responder_resources = slot.responder_resources;
-  told.event.initiator_depth = slot.initiator_depth;
+  news.event.responder_resources = slot.responder_resources;
+  news.event.initiator_depth = slot.initiator_depth;
 }
 
 void Adapter::on_cm(CmEvent& e) {
@@ -450,10 +450,10 @@ void Adapter::on_cm(CmEvent& e) {
       (void)finish(*s, EventType::kUnreachable, with_status("the peer does not answer", e.status));
       break;
     case RDMA_CM_EVENT_REJECTED:
-      if (Told* const told = finish(*s, EventType::kRejected, "")) {
-        told->event.reject_reason = static_cast<std::uint16_t>(std::max(e.status, 0));
-        told->event.private_data = std::move(e.private_data);
-        if (e.status < 0) told->event.reason = with_status("rejected", e.status);
+      if (CmNews* const news = finish(*s, EventType::kRejected, "")) {
+        news->event.reject_reason = static_cast<std::uint16_t>(std::max(e.status, 0));
+        news->event.private_data = std::move(e.private_data);
+        if (e.status < 0) news->event.reason = with_status("rejected", e.status);
       }
       break;
     case RDMA_CM_EVENT_ESTABLISHED:
@@ -478,10 +478,10 @@ void Adapter::on_cm(CmEvent& e) {
 // ----- what the device tells
 
 void Adapter::read_device_events() {
-  ibv_async_event told{};
-  while (::ibv_get_async_event(device_->context(), &told) == 0) {
+  ibv_async_event news{};
+  while (::ibv_get_async_event(device_->context(), &news) == 0) {
     // Its objects cannot be destroyed before it is given back.
-    const ibv_async_event copy = told;
+    const ibv_async_event copy = news;
     std::string reason;
     Slot* failed = nullptr;
     switch (copy.event_type) {
@@ -498,7 +498,7 @@ void Adapter::read_device_events() {
       default:
         break;
     }
-    ::ibv_ack_async_event(&told);
+    ::ibv_ack_async_event(&news);
     if (failed != nullptr) {
       fail(*failed, fmt::format("the device reports: {}", ::ibv_event_type_str(copy.event_type)));
     }
@@ -528,7 +528,7 @@ void Adapter::on_device_event(const ibv_async_event& e) {
   }
   if (trace::on(tracer_)) {
     const trace::ConnectionTracer nobodys{tracer_, 0};
-    nobodys.tell(monotonic(), trace::Error{},
+    nobodys.emit(monotonic(), trace::Error{},
                  {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
   }
   if (e.event_type == IBV_EVENT_DEVICE_FATAL) lose(text);

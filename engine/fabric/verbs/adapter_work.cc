@@ -41,7 +41,7 @@ void Adapter::on_sent(Slot& slot, const ibv_wc& wc, const WorkName& work) {
   if (succeeded && done.operation == Operation::kInvalidate) {
     (void)handles_.end(name_of(slot), done.value);
   }
-  if (done.told || !succeeded) {
+  if (done.news || !succeeded) {
     fabric::Completion& c = completions_.next(name_of(slot));
     c.id = done.id;
     c.connection = slot.cookie;
@@ -95,7 +95,7 @@ void Adapter::flush_unfinished(Slot& slot) {
   for (; !slot.sends.empty(); slot.sends.pop()) {
     const SendWork& work = slot.sends.front();
     // Of handles and of what asked for no completion of its own the end itself tells enough.
-    if (work.told) flush(work.id, work.operation);
+    if (work.news) flush(work.id, work.operation);
   }
   for (; !slot.receives.empty(); slot.receives.pop()) {
     flush(slot.receives.front(), Operation::kReceive);
@@ -306,9 +306,9 @@ Expected<std::size_t> Adapter::post_receive(Name name,
 
 // ----- handles
 
-Expected<fabric::Exposure> Adapter::expose(Name name, std::uint64_t id,
-                                           const fabric::Memory& memory, std::uint8_t* data,
-                                           std::uint32_t length, fabric::Access access) {
+Expected<fabric::MemoryRegion> Adapter::advertise(Name name, std::uint64_t id,
+                                                  const fabric::Memory& memory, std::uint8_t* data,
+                                                  std::uint32_t length, fabric::Access access) {
   Slot* const s = find(name);
   if (s == nullptr || s->phase != Phase::kEstablished || s->failing) {
     return fabric::fail(Errc::kNotConnected);
@@ -325,7 +325,7 @@ Expected<fabric::Exposure> Adapter::expose(Name name, std::uint64_t id,
                        (allows(access, fabric::Access::kRemoteWrite) ? IBV_ACCESS_LOCAL_WRITE : 0);
     ibv_mr* const made = handles_.register_memory(name, data, length, rights);
     if (made == nullptr) return fabric::fail(Errc::kNoRoom, std::strerror(errno));
-    return fabric::Exposure{made->rkey, offset};
+    return fabric::MemoryRegion{made->rkey, offset};
   }
   if (!room_for_send(*s)) return fabric::fail(Errc::kNoRoom);
   if (s->chained == kChain && !post_chain(*s)) return fabric::fail(Errc::kNoRoom);
@@ -340,9 +340,9 @@ Expected<fabric::Exposure> Adapter::expose(Name name, std::uint64_t id,
   wr.bind_mw.bind_info.addr = offset;
   wr.bind_mw.bind_info.length = length;
   wr.bind_mw.bind_info.mw_access_flags = static_cast<unsigned>(remote_access(access));
-  add_to_chain(*s, {id, Operation::kExpose, false, window.handle}, false);
+  add_to_chain(*s, {id, Operation::kAdvertise, false, window.handle}, false);
   leave_for_later(*s);
-  return fabric::Exposure{window.handle, offset};
+  return fabric::MemoryRegion{window.handle, offset};
 }
 
 Expected<void> Adapter::invalidate(Name name, std::uint64_t id, std::uint32_t handle) {

@@ -55,11 +55,11 @@ void CompletionQueues::arm() {
 }
 
 void CompletionQueues::drain_channel() {
-  ibv_cq* told = nullptr;
+  ibv_cq* news = nullptr;
   void* context = nullptr;
-  while (::ibv_get_cq_event(channel_, &told, &context) == 0) {
+  while (::ibv_get_cq_event(channel_, &news, &context) == 0) {
     for (Queue& q : queues_) {
-      if (q.queue != told) continue;
+      if (q.queue != news) continue;
       q.armed = false;
       if (++q.unacknowledged < kAcknowledgeAt) continue;
       ::ibv_ack_cq_events(q.queue, q.unacknowledged);

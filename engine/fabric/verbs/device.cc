@@ -135,7 +135,7 @@ Expected<std::unique_ptr<Device>> Device::open(const VerbsOptions& options) {
   return d;
 }
 
-Expected<fabric::Memory> Device::remember(std::span<std::uint8_t> memory) {
+Expected<fabric::Memory> Device::register_memory(std::span<std::uint8_t> memory) {
   Owned<ibv_mr> made(::ibv_reg_mr(domain_.get(), memory.data(), memory.size(),
                                   static_cast<unsigned>(local_access(abilities_))));
   if (!made) {
@@ -147,7 +147,7 @@ Expected<fabric::Memory> Device::remember(std::span<std::uint8_t> memory) {
   return fabric::Memory{memory.data(), memory.size(), key};
 }
 
-void Device::forget(const fabric::Memory& memory) {
+void Device::deregister_memory(const fabric::Memory& memory) {
   memory_.erase(memory.local_key);
 }
 

@@ -48,8 +48,8 @@ class Device {
   [[nodiscard]] rdma_event_channel* events() const { return channel_.get(); }
   [[nodiscard]] ibv_comp_channel* completions() const { return completions_.get(); }
 
-  [[nodiscard]] fabric::Expected<fabric::Memory> remember(std::span<std::uint8_t> memory);
-  void forget(const fabric::Memory& memory);
+  [[nodiscard]] fabric::Expected<fabric::Memory> register_memory(std::span<std::uint8_t> memory);
+  void deregister_memory(const fabric::Memory& memory);
   // Null: it was not registered.
   [[nodiscard]] ibv_mr* registration(const fabric::Memory& memory) const;
 

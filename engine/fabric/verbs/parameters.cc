@@ -46,7 +46,7 @@ fabric::Limits limits_of(const Abilities& a) {
                                                   : std::min(a.read_slices, a.slices);
   limits.read_slices = static_cast<std::uint8_t>(std::min<std::uint32_t>(read, fabric::kMaxSlices));
   limits.sends_invalidate = a.invalidates;
-  limits.takes_invalidate = a.windows && a.invalidates;
+  limits.accepts_invalidate = a.windows && a.invalidates;
   return limits;
 }
 

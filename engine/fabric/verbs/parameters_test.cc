@@ -29,7 +29,7 @@ TEST(VerbsParameters, LimitsAreTheDevicesAsFarAsTheFabricHasThem) {
   EXPECT_EQ(l.message, 1U << 30);
   EXPECT_EQ(l.read_slices, fabric::kMaxSlices);
   EXPECT_TRUE(l.sends_invalidate);
-  EXPECT_TRUE(l.takes_invalidate);
+  EXPECT_TRUE(l.accepts_invalidate);
   EXPECT_FALSE(l.sees_peer_operations);
   // No message is longer than 2 GiB, whatever a device says, and some say nothing.
   EXPECT_EQ(limits_of(abilities_of(device(), port(UINT32_MAX), false)).message, 1U << 31);
@@ -50,14 +50,14 @@ TEST(VerbsParameters, WithoutWindowsNoPeerMayInvalidate) {
   d.device_cap_flags = IBV_DEVICE_MEM_MGT_EXTENSIONS;
   fabric::Limits l = limits_of(abilities_of(d, port(), false));
   EXPECT_TRUE(l.sends_invalidate);
-  EXPECT_FALSE(l.takes_invalidate);
+  EXPECT_FALSE(l.accepts_invalidate);
   d = device();
   d.max_mw = 0;
-  EXPECT_FALSE(limits_of(abilities_of(d, port(), false)).takes_invalidate);
+  EXPECT_FALSE(limits_of(abilities_of(d, port(), false)).accepts_invalidate);
   d = device();
   d.device_cap_flags = IBV_DEVICE_MEM_WINDOW_TYPE_2B;
   l = limits_of(abilities_of(d, port(), false));
-  EXPECT_FALSE(l.sends_invalidate || l.takes_invalidate);
+  EXPECT_FALSE(l.sends_invalidate || l.accepts_invalidate);
 }
 
 TEST(VerbsParameters, WindowsAreUsedWhereTheyAreThereAndWork) {

@@ -28,10 +28,10 @@ class VerbsConnection : public fabric::Connection {
   Expected<std::size_t> post_receive(std::span<const fabric::ReceiveRequest> requests) override {
     return adapter_.post_receive(name_, requests);
   }
-  Expected<fabric::Exposure> expose(std::uint64_t id, const fabric::Memory& memory,
-                                    std::uint8_t* data, std::uint32_t length,
-                                    fabric::Access access) override {
-    return adapter_.expose(name_, id, memory, data, length, access);
+  Expected<fabric::MemoryRegion> advertise(std::uint64_t id, const fabric::Memory& memory,
+                                           std::uint8_t* data, std::uint32_t length,
+                                           fabric::Access access) override {
+    return adapter_.advertise(name_, id, memory, data, length, access);
   }
   Expected<void> invalidate(std::uint64_t id, std::uint32_t handle) override {
     return adapter_.invalidate(name_, id, handle);
@@ -82,10 +82,12 @@ class Verbs : public VerbsProvider {
   const std::string& device() const override { return adapter_.device().name(); }
   const fabric::Limits& limits() const override { return adapter_.device().limits(); }
 
-  Expected<fabric::Memory> remember(std::span<std::uint8_t> memory) override {
-    return adapter_.remember(memory);
+  Expected<fabric::Memory> register_memory(std::span<std::uint8_t> memory) override {
+    return adapter_.register_memory(memory);
   }
-  void forget(const fabric::Memory& memory) override { adapter_.forget(memory); }
+  void deregister_memory(const fabric::Memory& memory) override {
+    adapter_.deregister_memory(memory);
+  }
 
   Expected<std::unique_ptr<fabric::Listener>> listen(std::uint16_t port,
                                                      std::uint64_t cookie) override {
@@ -105,7 +107,7 @@ class Verbs : public VerbsProvider {
 
   int fd() const override { return epoll_.get(); }
 
-  bool may_sleep() override {
+  bool arm() override {
     slept_ = true;
     return adapter_.arm();
   }
@@ -116,15 +118,15 @@ class Verbs : public VerbsProvider {
     adapter_.progress(look);
   }
 
-  std::size_t take(std::span<fabric::Completion> completions) override {
-    return adapter_.take(completions);
+  std::size_t poll(std::span<fabric::Completion> completions) override {
+    return adapter_.poll(completions);
   }
 
-  bool take(fabric::Event& event) override {
-    if (!adapter_.take(told_)) return false;
-    event = std::move(told_.event);
+  bool poll(fabric::Event& event) override {
+    if (!adapter_.poll(cm_news_)) return false;
+    event = std::move(cm_news_.event);
     if (event.type == fabric::EventType::kRequest) {
-      event.request = std::make_unique<VerbsConnection>(adapter_, told_.name);
+      event.request = std::make_unique<VerbsConnection>(adapter_, cm_news_.name);
     }
     return true;
   }
@@ -134,7 +136,7 @@ class Verbs : public VerbsProvider {
   fabric::FileDescriptor epoll_;
   unsigned turns_ = 0;
   bool slept_ = true;
-  Told told_;
+  CmNews cm_news_;
 };
 
 }  // namespace

@@ -32,8 +32,8 @@ enum class Phase : std::uint8_t {
 struct SendWork {
   std::uint64_t id = 0;
   fabric::Operation operation = fabric::Operation::kSend;
-  bool told = true;         // also when it succeeds
-  std::uint32_t value = 0;  // kRead: bytes; kExpose, kInvalidate: the handle
+  bool news = true;         // also when it succeeds
+  std::uint32_t value = 0;  // kRead: bytes; kAdvertise, kInvalidate: the handle
 };
 
 // A Receive that waits for its queue pair.

@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(VerbsSystem, AMachineWithoutAnythingIsToldHowToGetADevice) {
+TEST(VerbsSystem, AMachineWithoutAnythingIsEmittedHowToGetADevice) {
   const testing::FakeRoot root;
   const System system = look_at_system(root.path());
   EXPECT_TRUE(system.devices.empty());
@@ -43,7 +43,7 @@ TEST(VerbsSystem, ADeviceWithAllThatIsKnownOfIt) {
   EXPECT_EQ(what_lacks(system), "");
 }
 
-TEST(VerbsSystem, WhatLacksIsToldInTheOrderInWhichItIsMended) {
+TEST(VerbsSystem, WhatLacksIsEmittedInTheOrderInWhichItIsMended) {
   const testing::FakeRoot root;
   root.put_rxe();
   const System good = look_at_system(root.path());
@@ -62,7 +62,7 @@ TEST(VerbsSystem, WhatLacksIsToldInTheOrderInWhichItIsMended) {
   EXPECT_THAT(what_lacks(bad), HasSubstr("no RDMA device"));
 }
 
-TEST(VerbsSystem, WhoMayNotLockMemoryIsToldTheLimit) {
+TEST(VerbsSystem, WhoMayNotLockMemoryIsEmittedTheLimit) {
   System system;
   system.memlock = 64 << 10;
   const std::string text = registration_advice(ENOMEM, 1 << 20, system);

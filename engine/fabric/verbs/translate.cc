@@ -55,7 +55,7 @@ void translate(const fabric::SendRequest& request, std::uint32_t most_inline, ib
       break;
     case Operation::kSend:
     case Operation::kReceive:
-    case Operation::kExpose:
+    case Operation::kAdvertise:
     case Operation::kInvalidate:
       work.opcode = IBV_WR_SEND;
       break;

@@ -122,7 +122,7 @@ fabric::Completion received(unsigned flags, bool kernel_flags = false) {
   return c;
 }
 
-TEST(VerbsTranslate, WhatAReceiveTells) {
+TEST(VerbsTranslate, WhatAReceiveShows) {
   EXPECT_FALSE(received(IBV_WC_GRH).has_immediate || received(IBV_WC_GRH).has_invalidated);
   EXPECT_TRUE(received(IBV_WC_WITH_IMM).has_immediate);
   EXPECT_EQ(received(IBV_WC_WITH_IMM).immediate, 0x01020304U);

@@ -18,7 +18,7 @@ namespace rpcrdma::decode {
 // Reply says neither what it answers nor how RPCSEC_GSS wraps it. With it a COMPOUND's results and
 // those of CONF_RDMA are taken apart.
 //
-// `dialect`: of a message of version 2; wire::tell_dialect() and the model know it.
+// `dialect`: of a message of version 2; wire::detect_dialect() and the model know it.
 void decode_message(wire::Bytes send, Sink& sink, const ProcedureId* call = nullptr,
                     wire::Dialect dialect = wire::Dialect::kDraft02);
 

@@ -64,7 +64,7 @@ struct ConnectionModel {
   std::array<std::uint64_t, 3> chunk_bytes{};  // by ChunkList
   std::array<std::uint64_t, 3> chunks{};
   std::uint64_t inline_bytes = 0;  // of SENDs with messages
-  std::uint64_t stray_operations = 0;
+  std::uint64_t unmatched_operations = 0;
   // Which side is the client was told by RDMA operations alone; and then by others that it is not.
   bool client_by_operations = false;
   bool both_offer_memory = false;
@@ -125,7 +125,7 @@ class Observer {
   // Its outstanding Calls have been ended before.
   virtual void on_close(const roce::Connection& connection) { (void)connection; }
   // The tracker follows it no longer: the last that is told of it, and the last moment to ask.
-  virtual void on_let_go(const roce::Connection& connection) { (void)connection; }
+  virtual void on_evict(const roce::Connection& connection) { (void)connection; }
   // NAKs and RNR NAKs only, from `sender`, the responder of the operations.
   virtual void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                           std::uint32_t psn, const roce::PacketMeta& meta) {
@@ -197,9 +197,9 @@ class ObserverPair final : public Observer {
     first_.on_close(connection);
     second_.on_close(connection);
   }
-  void on_let_go(const roce::Connection& connection) override {
-    first_.on_let_go(connection);
-    second_.on_let_go(connection);
+  void on_evict(const roce::Connection& connection) override {
+    first_.on_evict(connection);
+    second_.on_evict(connection);
   }
   void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                   std::uint32_t psn, const roce::PacketMeta& meta) override {
@@ -261,10 +261,10 @@ class Model final : public roce::Listener {
   void on_open(const roce::Connection& connection) override;
   void on_merge(const roce::Connection& into, const roce::Connection& from) override;
   void on_close(const roce::Connection& connection) override;
-  void on_let_go(const roce::Connection& connection) override;
+  void on_evict(const roce::Connection& connection) override;
   void on_send(const roce::Connection& connection, const roce::SendMessage& send) override;
-  void on_call_told(const roce::Connection& connection, int caller, std::uint32_t xid,
-                    const roce::Procedure& procedure) override;
+  void on_call_recorded(const roce::Connection& connection, int caller, std::uint32_t xid,
+                        const roce::Procedure& procedure) override;
   void on_operation(const roce::Connection& connection, roce::Operation& op) override;
   void on_data(const roce::Connection& connection, const roce::Operation& op, std::uint64_t offset,
                std::span<const std::uint8_t> data) override;
@@ -277,7 +277,7 @@ class Model final : public roce::Listener {
                      std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) override;
   [[nodiscard]] bool answers(const roce::Connection& connection,
                              std::span<const std::uint8_t> first, std::uint32_t handle) override;
-  [[nodiscard]] bool worked_ahead(const roce::Connection& connection) override;
+  [[nodiscard]] bool had_early_operations(const roce::Connection& connection) override;
 
  private:
   struct Impl;

@@ -38,7 +38,7 @@ class Analysis : public model::Observer {
   void on_open(const roce::Connection& connection) override { checker_.on_open(connection); }
   void on_merge(const roce::Connection& into, const roce::Connection& from) override;
   void on_close(const roce::Connection& connection) override { checker_.on_close(connection); }
-  void on_let_go(const roce::Connection& connection) override;
+  void on_evict(const roce::Connection& connection) override;
   void on_time(std::int64_t now_ns) override { checker_.on_time(now_ns); }
   void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                   std::uint32_t psn, const roce::PacketMeta& meta) override;

@@ -66,8 +66,8 @@ class Pipeline {
   // its Loss events do not: those for which the file had no room.
   [[nodiscard]] std::uint64_t dropped(const capture::SourceStats& source) const {
     if (counts_.events == 0 || counts_.events != counts_.total) return source.dropped;
-    const trace_reader::ReaderStats told = events();
-    return source.dropped - std::min(source.dropped, told.lost + told.missing);
+    const trace_reader::ReaderStats recorded = events();
+    return source.dropped - std::min(source.dropped, recorded.lost + recorded.missing);
   }
 
  private:

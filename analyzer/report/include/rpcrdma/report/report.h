@@ -30,7 +30,7 @@ namespace rpcrdma::report {
 // What is kept at most, whatever a capture or a report that is read holds.
 inline constexpr std::size_t kMaxProcedures = 1024;  // statistics of one take 22 KiB
 inline constexpr std::size_t kMaxFindings = 4096;
-inline constexpr std::size_t kMaxWithheld = 1024;
+inline constexpr std::size_t kMaxInconclusive = 1024;
 inline constexpr std::size_t kMaxCreditSeries = 256;  // connections
 inline constexpr std::size_t kMaxEdges = 8192;        // Calls, and Replies
 inline constexpr std::size_t kMaxSlowCalls = 20;
@@ -138,7 +138,7 @@ struct Connection {
   std::array<std::uint64_t, 3> chunks{};       // offered by Calls; by model::ChunkList
   std::array<std::uint64_t, 3> chunk_bytes{};  // moved through them
   std::uint64_t inline_bytes = 0;              // of SENDs with messages
-  std::uint64_t stray_operations = 0;          // on no chunk of an outstanding Call
+  std::uint64_t unmatched_operations = 0;      // on no chunk of an outstanding Call
   std::uint64_t icrc_good = 0;
   std::uint64_t icrc_bad = 0;
   std::uint64_t first_frame = 0;
@@ -206,7 +206,7 @@ Procedure& procedure_of(Procedures& all, ProcedureKey& key, Label&& label) {
 struct Finding : rules::Finding {
   bool concluded = false;  // from the report's own totals: conclude()
 };
-struct Withheld : rules::Withheld {
+struct Inconclusive : rules::Inconclusive {
   bool concluded = false;
 };
 
@@ -263,7 +263,7 @@ struct Report {
   Reconnects reconnects;
   std::vector<Finding> findings;                    // errors first
   std::array<std::uint64_t, 3> findings_omitted{};  // by rules::Severity
-  std::vector<Withheld> withheld;
+  std::vector<Inconclusive> inconclusive;
 
   [[nodiscard]] bool has_errors() const;                               // a finding is an error
   [[nodiscard]] const Connection* connection(std::uint32_t id) const;  // null: there is none

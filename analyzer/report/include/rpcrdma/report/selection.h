@@ -29,7 +29,7 @@ class Selection {
   using Decided = std::function<void(const model::Message& message, const model::Call* call,
                                      const model::Message* answer, bool taken)>;
   // `told`: to whom findings that stay are told.
-  Selection(filter::Filter filter, rules::Findings::Options told, Decided decided);
+  Selection(filter::Filter filter, rules::Findings::Options recorded, Decided decided);
 
   // Before the first message; both must outlive this.
   void attach(const Context& context, const FrameCounts& frames);
@@ -39,7 +39,7 @@ class Selection {
   void on_call_end(const model::Call& call, const model::Message* answer);
   void found(const rules::Occurrence& occurrence);
   void on_merge(const roce::Connection& into, const roce::Connection& from);
-  void on_let_go(const roce::Connection& connection);
+  void on_evict(const roce::Connection& connection);
   // When the capture has been read and all was found.
   void finish();
 

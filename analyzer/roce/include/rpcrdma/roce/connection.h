@@ -84,7 +84,7 @@ struct Side {
   std::uint32_t acked_psn = 0;
   // It tells itself, and of its RDMA READs as it hands them to its device, which holds back those
   // that are more than it may have in flight.
-  bool reads_told_early = false;
+  bool reads_recorded_at_start = false;
 };
 
 struct Connection {
@@ -113,7 +113,7 @@ struct Connection {
   std::uint16_t reject_reason = 0;
   std::uint32_t requests_sent = 0;  // copies of its REQ
   bool clock_stepped_back = false;  // a packet has an earlier time than the one before it
-  bool let_go = false;              // no longer followed: see kMaxConnections
+  bool evict = false;               // no longer followed: see kMaxConnections
   bool merged_away = false;  // one direction of another connection; that one has all its counts
   // Told by one of its endpoints, which speaks RPC-over-RDMA, and not found in packets: of these
   // there are no counts, but for those of retransmissions and refusals.

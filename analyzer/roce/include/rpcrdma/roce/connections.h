@@ -15,7 +15,7 @@ struct PacketStats {
   std::uint64_t icrc_unchecked = 0;  // cut short by the capture
   // Longer than any packet is: several that segmentation offload had not taken apart yet when they
   // were captured. What is in them is not looked at, their ICRC neither.
-  std::uint64_t glued = 0;
+  std::uint64_t coalesced = 0;
   std::uint64_t malformed = 0;      // transport headers that do not fit
   std::uint64_t cm = 0;             // CM MADs
   std::uint64_t other_service = 0;  // UD other than CM, UC, RD, XRC, CNP
@@ -26,7 +26,7 @@ struct PacketStats {
   std::uint64_t lost_capture = 0;
   std::uint64_t nak = 0;
   std::uint64_t rnr = 0;
-  std::uint64_t let_go = 0;  // connections: see kMaxConnections
+  std::uint64_t evict = 0;  // connections: see kMaxConnections
 };
 
 // A capture may name any number of connections. So many are followed of each kind. For one more one

@@ -47,7 +47,7 @@ class Listener {
 
   // Comes last: the connection is forgotten, its index is not used again. Unless it was merged
   // away, it has been closed before.
-  virtual void on_let_go(const Connection& connection) { (void)connection; }
+  virtual void on_evict(const Connection& connection) { (void)connection; }
 
   virtual void on_send(const Connection& connection, const SendMessage& message) {
     (void)connection, (void)message;
@@ -55,8 +55,8 @@ class Listener {
 
   // An endpoint tells what a Call of `caller` asks for, whether its RPC message is seen or not:
   // after on_send() for its header. Packets do not tell that.
-  virtual void on_call_told(const Connection& connection, int caller, std::uint32_t xid,
-                            const Procedure& procedure) {
+  virtual void on_call_recorded(const Connection& connection, int caller, std::uint32_t xid,
+                                const Procedure& procedure) {
     (void)connection, (void)caller, (void)xid, (void)procedure;
   }
 
@@ -103,7 +103,7 @@ class Listener {
 
   // Asked behind on_send(): had the peer of its sender worked already on memory that only this
   // message offers? Then the capture shows the two directions out of order.
-  [[nodiscard]] virtual bool worked_ahead(const Connection& connection) {
+  [[nodiscard]] virtual bool had_early_operations(const Connection& connection) {
     (void)connection;
     return false;
   }

@@ -48,7 +48,7 @@ struct SendMessage {
   std::uint32_t invalidate_handle = 0;  // Send With Invalidate
   bool has_immediate = false;
   std::uint32_t immediate = 0;
-  const void* early = nullptr;  // PreparedPacket::early of the one packet that this is
+  const void* predecoded = nullptr;  // PreparedPacket::early of the one packet that this is
 };
 
 }  // namespace rpcrdma::roce

@@ -22,7 +22,7 @@ struct PreparedPacket {
   IcrcCheck icrc = IcrcCheck::kUnchecked;
   std::uint32_t wire_payload = 0;  // payload bytes on the wire, pad bytes not counted
   // For the listener, of a packet that is a whole SEND: comes back in SendMessage::early.
-  const void* early = nullptr;
+  const void* predecoded = nullptr;
   wire::RocePacket roce;  // points into transport.data
 };
 void prepare(PreparedPacket& packet);

@@ -3,9 +3,9 @@
 
 #include <memory>
 
+#include <rpcrdma/rules/capture_quality.h>
 #include <rpcrdma/rules/findings.h>
 #include <rpcrdma/rules/sent_again.h>
-#include <rpcrdma/rules/trust.h>
 
 namespace rpcrdma::rules {
 
@@ -36,7 +36,7 @@ class Checker final : public model::Observer {
   void on_open(const roce::Connection& connection) override;
   void on_merge(const roce::Connection& into, const roce::Connection& from) override;
   void on_close(const roce::Connection& connection) override;
-  void on_let_go(const roce::Connection& connection) override;
+  void on_evict(const roce::Connection& connection) override;
   void on_time(std::int64_t now_ns) override;
   void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                   std::uint32_t psn, const roce::PacketMeta& meta) override;

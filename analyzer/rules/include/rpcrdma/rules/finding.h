@@ -39,7 +39,7 @@ struct Finding {
 [[nodiscard]] std::string_view without_share(std::string_view text);
 
 // What was not said because the capture lacks what it would rest on.
-struct Withheld {
+struct Inconclusive {
   std::string rule;
   std::uint32_t connection = 0;
   std::uint64_t count = 0;

@@ -20,7 +20,7 @@ namespace rpcrdma::rules {
 
 // What lasts is reported more than once. Only the first report counts; a later one replaces its
 // text.
-enum class Course : std::uint8_t {
+enum class ReportPhase : std::uint8_t {
   kFound,
   kLasts,  // it is still so, and longer by now
   kEnds,   // it is over, or the capture is
@@ -52,7 +52,7 @@ struct Evidence {
   // such doubt. Only where something is needed.
   int doubted_caller = -1;
   Span span;  // of what lasts
-  Course course = Course::kFound;
+  ReportPhase phase = ReportPhase::kFound;
   // A breach that does less harm than others of its rule is told no higher than this.
   Level at_most = Level::kError;
 };
@@ -61,7 +61,7 @@ struct Evidence {
                                 int side);
 
 // That a side broke a rule, in a message; told or withheld.
-struct Breach {
+struct Violation {
   const Rule* rule = nullptr;  // null: none
   Evidence evidence;
 };
@@ -88,7 +88,7 @@ class Findings {
     std::function<void(const Evidence&)> on_settled = nullptr;
     // Whether what the capture lacks and its wrong ICRCs are told, as sums of the whole. A report
     // tells them itself, since it can be a sum of several captures.
-    bool tell_sums = true;
+    bool emit_sums = true;
   };
 
   explicit Findings(Options options);
@@ -100,7 +100,7 @@ class Findings {
   void attach(const roce::Connections& connections, const model::Model& model);
 
   [[nodiscard]] Profile profile() const;
-  [[nodiscard]] bool tells_sums() const;
+  [[nodiscard]] bool has_sums() const;
 
   // A breach. `text` gives one clause for a person, without a full stop; asked for only when it is
   // needed. `advice`: in place of the rule's own.
@@ -115,16 +115,16 @@ class Findings {
   void withdraw(RuleId id, const Evidence& e);
 
   // Of the message by which `side` was found to break a rule last: the first of its worst breaches.
-  [[nodiscard]] const Breach& latest_breach(std::size_t side) const;
-  [[nodiscard]] Level level(const Breach& breach) const;
+  [[nodiscard]] const Violation& latest_violation(std::size_t side) const;
+  [[nodiscard]] Level level(const Violation& violation) const;
   // It can be told by what is known now.
-  [[nodiscard]] bool certain(const Breach& breach) const;
+  [[nodiscard]] bool certain(const Violation& violation) const;
 
   // Why a breach with this evidence could not be told now; null: it could. A constant.
-  [[nodiscard]] static const char* obstacle(RuleId id, const Evidence& e);
+  [[nodiscard]] static const char* inconclusive_reason(RuleId id, const Evidence& e);
 
   // What another has told, judged and all: for one that takes only some of it.
-  void repeat(const Occurrence& told);
+  void repeat(const Occurrence& reported);
 
   // Time passes on a connection: what waits for its data to prove whole is settled.
   void message_seen(const roce::Connection& connection);
@@ -135,14 +135,14 @@ class Findings {
   // each occurrence stays told.
   void take_back(const roce::Connection& connection);
   // Its findings get the names that only it knows.
-  void connection_let_go(const roce::Connection& connection);
+  void connection_evicted(const roce::Connection& connection);
   void finish();
 
   // After finish(): errors first, in the order found.
   [[nodiscard]] const std::vector<Finding>& list() const;
   // The same, given away.
   [[nodiscard]] std::vector<Finding> take_list();
-  [[nodiscard]] const std::vector<Withheld>& withheld() const;
+  [[nodiscard]] const std::vector<Inconclusive>& inconclusive() const;
   // More kinds than are kept, by Severity.
   [[nodiscard]] const std::array<std::uint64_t, 3>& omitted() const;
 

@@ -19,15 +19,15 @@ enum class Profile : std::uint8_t { k5666, k8166 };
 
 // What it takes to see the rule kept or broken.
 enum class Where : std::uint8_t {
-  kHeader,         // one message
-  kPair,           // a Call and its Reply
-  kConnection,     // what came before on the connection
-  kPackets,        // RDMA READs and WRITEs
-  kSetup,          // the CM exchange
-  kEndpoint,       // not in a capture: only the endpoint itself can tell
-  kDiagnosis,      // no rule of a specification: what went wrong, and why
-  kHabit,          // what a known implementation does on purpose
-  kCaptureItself,  // the capture, not the peers
+  kHeader,               // one message
+  kPair,                 // a Call and its Reply
+  kConnection,           // what came before on the connection
+  kPackets,              // RDMA READs and WRITEs
+  kSetup,                // the CM exchange
+  kEndpoint,             // not in a capture: only the endpoint itself can tell
+  kDiagnosis,            // no rule of a specification: what went wrong, and why
+  kImplementationQuirk,  // what a known implementation does on purpose
+  kCaptureItself,        // the capture, not the peers
 };
 
 enum class Level : std::uint8_t { kOff, kNote, kWarning, kError };
@@ -39,7 +39,7 @@ enum Needs : std::uint8_t {
   kLossFree = 1,        // no packet of the connection, of either side, was lost by the capture
   kLossFreeCall = 2,    // none while the Call was outstanding
   kBothDirections = 4,  // packets of both sides are in the capture
-  kBeginning = 8,       // the connection's set-up is in the capture
+  kSetupSeen = 8,       // the connection's set-up is in the capture
   kSteadyClock = 16,    // the capture's clock did not step back
   kOperations = 32,  // RDMA READs and WRITEs of the side at fault, which a peer's recording lacks
 };

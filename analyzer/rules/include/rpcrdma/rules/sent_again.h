@@ -87,7 +87,7 @@ class Successor {
   // The next Call of the client. Gives whether the connection before this one had it already.
   bool called(const FirstCall& call);
   // RECONNECT and ANSWERED-TWICE.
-  [[nodiscard]] std::vector<SentAgain> told() const;
+  [[nodiscard]] std::vector<SentAgain> reported() const;
   // Calls without an answer that have not come again.
   [[nodiscard]] bool awaits_more() const;
 

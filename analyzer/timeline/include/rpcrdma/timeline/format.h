@@ -52,7 +52,7 @@ struct Found {
 
 // Each hook is told when it is known, so times rise but for what is found out later: findings, and
 // operations whose end shows with the next one. References are valid during the call, a connection
-// until let_go(). Times are nanoseconds since 1970, or of whatever clock the source has.
+// until evict(). Times are nanoseconds since 1970, or of whatever clock the source has.
 class Format {
  public:
   virtual ~Format() = default;
@@ -86,7 +86,7 @@ class Format {
     (void)connection, (void)time_ns;
   }
   // Nothing more is told of it.
-  virtual void let_go(std::uint32_t connection) { (void)connection; }
+  virtual void evict(std::uint32_t connection) { (void)connection; }
 
   virtual void message(const model::Message& message, const Origin& origin) {
     (void)message, (void)origin;
@@ -107,8 +107,8 @@ class Format {
     (void)call, (void)operation, (void)origin;
   }
   // One that touched no memory of an outstanding Call.
-  virtual void stray_operation(const roce::Connection& connection,
-                               const roce::Operation& operation) {
+  virtual void unmatched_operation(const roce::Connection& connection,
+                                   const roce::Operation& operation) {
     (void)connection, (void)operation;
   }
 

@@ -39,7 +39,7 @@ class Timeline final : public model::Observer {
   void on_open(const roce::Connection& connection) override;
   void on_merge(const roce::Connection& into, const roce::Connection& from) override;
   void on_close(const roce::Connection& connection) override;
-  void on_let_go(const roce::Connection& connection) override;
+  void on_evict(const roce::Connection& connection) override;
   void on_time(std::int64_t now_ns) override;
   void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                   std::uint32_t psn, const roce::PacketMeta& meta) override;

@@ -16,8 +16,8 @@ struct Event {
   std::uint8_t local = 0;                        // the side of `connection` that tells
 
   // The side of `connection` that an event means by 0 (this endpoint) or 1 (its peer).
-  [[nodiscard]] std::uint8_t side(std::uint8_t told) const {
-    return told == 0 ? local : static_cast<std::uint8_t>(1 - local);
+  [[nodiscard]] std::uint8_t side(std::uint8_t recorded) const {
+    return recorded == 0 ? local : static_cast<std::uint8_t>(1 - local);
   }
   [[nodiscard]] trace::EventType type() const {
     return static_cast<trace::EventType>(view.header.type);

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <rpcrdma/fabric/error.h>
+#include <rpcrdma/live/hub.h>
 #include <rpcrdma/rules/rule.h>
-#include <rpcrdma/trace_live/hub.h>
 
 namespace rpcrdma::selftest {
 

@@ -52,7 +52,7 @@ class TransferCall {
   TransferCall& operator=(const TransferCall&) = delete;
 
   // What to call, valid until the next begin(). Its timeout and cookie are the caller's to fill in.
-  // Errors: as MemoryPool::take().
+  // Errors: as MemoryPool::acquire().
   [[nodiscard]] fabric::Expected<protocol::CallSpec> begin(const Transfer& transfer,
                                                            std::uint32_t seed);
   // What is wrong with the Reply, one clause; empty: nothing.

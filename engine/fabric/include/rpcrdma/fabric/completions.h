@@ -32,7 +32,7 @@ class Completions {
   }
   void push() { waiting_.push(); }
 
-  [[nodiscard]] std::size_t take(std::span<Completion> out) {
+  [[nodiscard]] std::size_t poll(std::span<Completion> out) {
     std::size_t n = 0;
     for (; n < out.size() && !waiting_.empty(); ++n) {
       out[n] = waiting_.front().completion;
@@ -42,7 +42,7 @@ class Completions {
     return n;
   }
   // Those of `owner` are not given any more.
-  void forget(std::uint32_t owner) {
+  void deregister_memory(std::uint32_t owner) {
     for (std::uint64_t n = waiting_.begin(); n != waiting_.end(); ++n) {
       if (waiting_[n].owner == owner) waiting_[n].owner = kForgotten;
     }

@@ -32,7 +32,7 @@ struct Memory {
 };
 
 // How a peer names memory that is exposed to it: what a segment of a chunk list holds.
-struct Exposure {
+struct MemoryRegion {
   std::uint32_t handle = 0;
   std::uint64_t offset = 0;  // of the first byte
 };
@@ -79,11 +79,11 @@ class Connection {
 
   // Lets the peer read or write `length` bytes from `data` on, which lie in `memory`, on this
   // connection only, which is established. Sends posted afterwards may tell the peer of it; a
-  // completion kExpose with `id` comes only if it failed. Errors: kBadArgument, kNoRoom,
+  // completion kAdvertise with `id` comes only if it failed. Errors: kBadArgument, kNoRoom,
   // kNotConnected.
-  [[nodiscard]] virtual Expected<Exposure> expose(std::uint64_t id, const Memory& memory,
-                                                  std::uint8_t* data, std::uint32_t length,
-                                                  Access access) = 0;
+  [[nodiscard]] virtual Expected<MemoryRegion> advertise(std::uint64_t id, const Memory& memory,
+                                                         std::uint8_t* data, std::uint32_t length,
+                                                         Access access) = 0;
   // Takes it back; not what the peer may be invalidating itself: who comes second may find that the
   // connection has ended. The memory belongs to its owner again with the completion kInvalidate; or
   // when a Receive tells that the peer invalidated it; or when the connection is down.
@@ -143,7 +143,7 @@ struct Limits {
   bool sends_invalidate = false;
   // A peer may send with Invalidate. Without, its doing so ends the connection: it must be told
   // that it may not (RFC 8797, the flag R).
-  bool takes_invalidate = false;
+  bool accepts_invalidate = false;
   // It tells a tracer of the peer's RDMA Reads and Writes, of which a device in general says
   // nothing.
   bool sees_peer_operations = false;
@@ -157,8 +157,8 @@ class Provider {
 
   // Registers memory for local use; error kSystem, kNoRoom. It must be forgotten, after all work
   // that uses it is complete and nothing of it is exposed, before it is freed.
-  [[nodiscard]] virtual Expected<Memory> remember(std::span<std::uint8_t> memory) = 0;
-  virtual void forget(const Memory& memory) = 0;
+  [[nodiscard]] virtual Expected<Memory> register_memory(std::span<std::uint8_t> memory) = 0;
+  virtual void deregister_memory(const Memory& memory) = 0;
 
   // `port`: 1..65535, one listener each. Errors: kBadArgument; kSystem when somebody else has it.
   [[nodiscard]] virtual Expected<std::unique_ptr<Listener>> listen(std::uint16_t port,
@@ -169,20 +169,20 @@ class Provider {
       const Address& peer, std::uint16_t port, const ConnectionOptions& options) = 0;
 
   // An epoll instance that is readable when progress() has something to do; it belongs to the
-  // provider. Only for an owner that called may_sleep() since: one that polls instead is not to pay
+  // provider. Only for an owner that called arm() since: one that polls instead is not to pay
   // for it. An owner may wait for it as for any descriptor, or add descriptors of its own, with
   // data other than 0, and call epoll_wait() on it: that is woken sooner.
   [[nodiscard]] virtual int fd() const = 0;
   // To be called before the owner sleeps on fd(); false: there is something to do already.
-  [[nodiscard]] virtual bool may_sleep() = 0;
+  [[nodiscard]] virtual bool arm() = 0;
   // Does what can be done without waiting.
   virtual void progress() = 0;
 
   // Takes what has happened; returns how many elements were filled. The last event of a connection
   // (kRejected, kUnreachable, kDisconnected) is not given before all its completions were taken;
   // and who takes events before completions has its kEstablished before the first of them.
-  [[nodiscard]] virtual std::size_t take(std::span<Completion> completions) = 0;
-  [[nodiscard]] virtual bool take(Event& event) = 0;
+  [[nodiscard]] virtual std::size_t poll(std::span<Completion> completions) = 0;
+  [[nodiscard]] virtual bool poll(Event& event) = 0;
 };
 
 }  // namespace rpcrdma::fabric

@@ -36,7 +36,7 @@ enum class Operation : std::uint8_t {
   kWriteImmediate,  // consumes a Receive of the peer's
   kRead,
   kReceive,     // completions only: a peer's Send, or Write with Immediate, has arrived
-  kExpose,      // a handle became valid: see Connection::expose()
+  kAdvertise,   // a handle became valid: see Connection::expose()
   kInvalidate,  // a handle is no longer valid and nothing accesses its memory any more
 };
 

@@ -35,9 +35,9 @@ struct MemoryFigures {  // bytes
   std::uint64_t registered = 0, in_use = 0, limit = 0;
 };
 
-// Of a trace, since it began (rpcrdma/trace_live/hub.h).
+// Of a trace, since it began (rpcrdma/live/hub.h).
 struct TraceFigures {
-  std::uint64_t told = 0;               // events; while nobody listens, few are
+  std::uint64_t emitted = 0;            // events; while nobody listens, few are
   std::uint64_t lost_in_rings = 0;      // of these: to all who listen
   std::uint64_t lost_by_recording = 0;  // of what the rings gave out
   std::uint64_t lost_by_readers = 0;    // the same, of each reader of the live socket

@@ -57,7 +57,7 @@ struct ChannelOptions {
   // What the device can (fabric::Limits): Replies that invalidate a handle are sent only if it
   // sends such, and Calls of version 2 name one that may be invalidated only if it takes them.
   bool sends_invalidate = false;
-  bool takes_invalidate = false;
+  bool accepts_invalidate = false;
   // Receives and work for a requester that comes later, see attach(): its credits at most.
   std::uint32_t later_credits = 0;
   // Who is told what happens on it and to its Calls, and under which number (see

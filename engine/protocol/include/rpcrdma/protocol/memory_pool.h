@@ -39,8 +39,8 @@ class MemoryPool {
 
   // Sizes are powers of two from 256 bytes on. In steady state nothing is allocated or registered.
   // Errors: kNoRoom beyond the limit or for more than 1 GiB; kSystem.
-  [[nodiscard]] fabric::Expected<Block> take(std::uint32_t bytes);
-  void give(const Block& block);
+  [[nodiscard]] fabric::Expected<Block> acquire(std::uint32_t bytes);
+  void release(const Block& block);
 
   [[nodiscard]] std::uint64_t limit() const { return options_.limit; }    // bytes
   [[nodiscard]] std::uint64_t registered() const { return registered_; }  // bytes
@@ -64,7 +64,7 @@ class MemoryPool {
 
   [[nodiscard]] fabric::Expected<void> add_slab(unsigned size_class);
   void forget_idle(std::uint64_t bytes);
-  void forget(const Slab& slab);
+  void deregister_memory(const Slab& slab);
   [[nodiscard]] static Slab& slab_of(const Block& block);
 
   fabric::Provider& provider_;

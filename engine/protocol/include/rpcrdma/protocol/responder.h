@@ -60,7 +60,7 @@ struct ResponderOptions {
   // credit is not granted again. Of all Replies that wait for theirs, bytes that may be exposed;
   // others get ERR_CHUNK, but for one alone, which may have more.
   fabric::Time done_timeout = 30 * fabric::kSecond;
-  std::uint64_t max_exposed_bytes = 64U << 20;
+  std::uint64_t max_advertised_bytes = 64U << 20;
   // What is answered of RDMA2_OPTIONAL messages; null: nothing. It outlives the responder.
   const OptionRegistry* options = nullptr;
   // Of the Read chunks of all Calls that are being served, bytes: Calls beyond wait for others to

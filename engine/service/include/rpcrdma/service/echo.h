@@ -65,7 +65,7 @@ struct ServerTimes {
 // Kept in memory that one provider knows, so that they are sent from where they are.
 class Pattern {
  public:
-  // For up to `longest` bytes. Errors: as MemoryPool::take().
+  // For up to `longest` bytes. Errors: as MemoryPool::acquire().
   [[nodiscard]] static fabric::Expected<Pattern> create(protocol::MemoryPool& memory,
                                                         std::uint32_t longest);
   Pattern(Pattern&& other) noexcept;
@@ -138,7 +138,7 @@ enum class Verdict : std::uint8_t {
 // lives until the Call has ended.
 class EchoCall {
  public:
-  // `pattern` outlives it. `longest`: of its bulk results, bytes. Errors: as MemoryPool::take();
+  // `pattern` outlives it. `longest`: of its bulk results, bytes. Errors: as MemoryPool::acquire();
   // kBadArgument beyond the pattern.
   [[nodiscard]] static fabric::Expected<EchoCall> create(protocol::MemoryPool& memory,
                                                          Pattern& pattern, std::uint32_t longest);

@@ -89,14 +89,15 @@ class Call {
 
   // Registered memory for results. It is given back when the Reply has been sent, or the Call has
   // ended without one; a deferred one's not before its token is gone. At most kMaxResults for a
-  // Call. Errors: as MemoryPool::take(); kNoRoom beyond kMaxResults.
-  [[nodiscard]] fabric::Expected<protocol::Block> take(std::uint32_t bytes);
+  // Call. Errors: as MemoryPool::acquire(); kNoRoom beyond kMaxResults.
+  [[nodiscard]] fabric::Expected<protocol::Block> acquire(std::uint32_t bytes);
 
   // The results, without RPC header. DDP-eligible pieces stand in the order of the Call's Write
   // chunks. Bytes of a piece with `memory` stay as they are until the Reply has been sent: in
-  // blocks of take(), or in memory that lives on; others are copied at once. Errors: kBadArgument
-  // for too many pieces (the peer gets SYSTEM_ERR); kNoRoom: the Call offered too little room (it
-  // gets ERR_CHUNK); kNotConnected. The Call has ended either way, and a handler need not look.
+  // blocks of acquire(), or in memory that lives on; others are copied at once. Errors:
+  // kBadArgument for too many pieces (the peer gets SYSTEM_ERR); kNoRoom: the Call offered too
+  // little room (it gets ERR_CHUNK); kNotConnected. The Call has ended either way, and a handler
+  // need not look.
   fabric::Expected<void> reply(std::span<const protocol::Piece> results);
   fabric::Expected<void> fail(CallError error);
   [[nodiscard]] Deferred defer();

@@ -27,10 +27,10 @@ struct ConnectionTracer {
   [[nodiscard]] bool on() const { return trace::on(tracer); }
   // As of Tracer.
   template <typename Event>
-  [[gnu::always_inline]] void tell(std::int64_t time, const Event& event,
-                                   std::span<const std::uint8_t> tail = {},
-                                   std::span<const std::uint8_t> more_tail = {}) const {
-    tracer->tell(connection, time, event, tail, more_tail);
+  [[gnu::always_inline]] void emit(std::int64_t time, const Event& event,
+                                   std::span<const std::uint8_t> payload = {},
+                                   std::span<const std::uint8_t> extra_payload = {}) const {
+    tracer->emit(connection, time, event, payload, extra_payload);
   }
   [[nodiscard, gnu::always_inline]] Tracer::Row row(std::int64_t time) const {
     return {*tracer, connection, time};

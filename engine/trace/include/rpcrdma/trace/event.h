@@ -32,8 +32,8 @@ enum class EventType : std::uint16_t {
   kMessage,
   kOperation,
   kOperationEnd,
-  kExpose,
-  kWithdraw,
+  kAdvertise,
+  kInvalidate,
   kReceives,
   kCredits,
   kCreditWait,
@@ -54,8 +54,8 @@ inline constexpr std::uint16_t kEventTypes = 18;
 
 struct EventHeader {
   std::uint16_t type = 0;
-  std::uint16_t fixed = 0;  // bytes of the struct that follows
-  std::uint32_t tail = 0;   // bytes behind that, without what fills up to a multiple of 8
+  std::uint16_t fixed = 0;    // bytes of the struct that follows
+  std::uint32_t payload = 0;  // bytes behind that, without what fills up to a multiple of 8
   // Unique while the endpoint runs; 0: of none. Those that never were, of which one event tells
   // all, may have the same one.
   std::uint32_t connection = 0;
@@ -94,7 +94,7 @@ struct Connection {
   std::uint16_t sent_private_data = 0;                // bytes of the tail; the rest is the peer's
   std::uint8_t responder_resources = 0, initiator_depth = 0;
   std::uint8_t sees_peer_operations = 0;  // the provider tells the peer's RDMA Reads and Writes too
-  std::uint8_t told_anew = 0;  // 1: it was there before its reader, who lacks what came before
+  std::uint8_t replayed = 0;  // 1: it was there before its reader, who lacks what came before
   std::array<std::uint8_t, 6> reserved{};
 };
 
@@ -157,8 +157,8 @@ struct OperationEnd {
 };
 
 // Memory is exposed to the peer.
-struct Expose {
-  static constexpr EventType kType = EventType::kExpose;
+struct Advertise {
+  static constexpr EventType kType = EventType::kAdvertise;
   std::uint32_t handle = 0;
   std::uint32_t length = 0;  // bytes
   std::uint64_t offset = 0;
@@ -169,8 +169,8 @@ struct Expose {
 };
 
 // The peer can use a handle no longer.
-struct Withdraw {
-  static constexpr EventType kType = EventType::kWithdraw;
+struct Invalidate {
+  static constexpr EventType kType = EventType::kInvalidate;
   std::uint32_t handle = 0;
   std::uint8_t side = 0;  // who invalidated it
   std::uint8_t reserved = 0;
@@ -313,7 +313,7 @@ struct Registration {
 
 // Bytes of the whole event.
 [[nodiscard]] constexpr std::uint64_t event_bytes(const EventHeader& header) {
-  return sizeof(EventHeader) + header.fixed + ((std::uint64_t{header.tail} + 7U) & ~7ULL);
+  return sizeof(EventHeader) + header.fixed + ((std::uint64_t{header.payload} + 7U) & ~7ULL);
 }
 
 }  // namespace rpcrdma::trace

@@ -33,12 +33,12 @@ class PacketTap {
   // ----- the thread that sends and receives
 
   [[nodiscard]] bool on() const { return to_.load(std::memory_order_acquire) != nullptr; }
-  void tell(std::int64_t time, std::span<const std::uint8_t> block) {
+  void emit(std::int64_t time, std::span<const std::uint8_t> block) {
     Ring* const to = to_.load(std::memory_order_acquire);
     if (to == nullptr) return;
     EventHeader header;
     header.type = kPacketBlock;
-    header.tail = static_cast<std::uint32_t>(block.size());
+    header.payload = static_cast<std::uint32_t>(block.size());
     header.ring = number_;
     header.time = time;
     to->write(header, {}, block);

@@ -13,7 +13,7 @@ namespace rpcrdma::trace {
 struct EventView {
   EventHeader header;
   std::span<const std::uint8_t> fixed;
-  std::span<const std::uint8_t> tail;
+  std::span<const std::uint8_t> payload;
 };
 
 // `bytes` begin with an event; nothing when they do not hold all of it.
@@ -22,11 +22,11 @@ struct EventView {
   if (bytes.size() < sizeof view.header) return std::nullopt;
   std::memcpy(&view.header, bytes.data(), sizeof view.header);
   const auto rest = bytes.subspan(sizeof view.header);
-  if (view.header.fixed > rest.size() || view.header.tail > rest.size() - view.header.fixed) {
+  if (view.header.fixed > rest.size() || view.header.payload > rest.size() - view.header.fixed) {
     return std::nullopt;
   }
   view.fixed = rest.first(view.header.fixed);
-  view.tail = rest.subspan(view.header.fixed, view.header.tail);
+  view.payload = rest.subspan(view.header.fixed, view.header.payload);
   return view;
 }
 

@@ -47,29 +47,30 @@ class Ring {
     // front. `header`: its lengths are filled in.
     template <typename Event>
     [[gnu::always_inline]] void write(EventHeader header, const Event& event,
-                                      std::span<const std::uint8_t> tail,
-                                      std::span<const std::uint8_t> more_tail) {
+                                      std::span<const std::uint8_t> payload,
+                                      std::span<const std::uint8_t> extra_payload) {
       static_assert(std::is_trivially_copyable_v<Event> && sizeof(Event) % 8 == 0);
       header.fixed = sizeof(Event);
-      header.tail = static_cast<std::uint32_t>(tail.size() + more_tail.size());
+      header.payload = static_cast<std::uint32_t>(payload.size() + extra_payload.size());
       std::uint8_t* const to = begin(event_bytes(header));
       if (to == nullptr) return;
       // As what they are, not as bytes: then they are put together in place. To load at once what
       // was stored in smaller parts makes a processor wait.
       ::new (to) EventHeader(header);
       ::new (to + sizeof header) Event(event);
-      if (header.tail != 0)
-        write_tail(to + sizeof header + sizeof event, header.tail, tail, more_tail);
+      if (header.payload != 0)
+        write_payload(to + sizeof header + sizeof event, header.payload, payload, extra_payload);
       end(event_bytes(header));
     }
     // One of which `fixed` has the struct's bytes, header.fixed of them.
     void write(const EventHeader& header, std::span<const std::uint8_t> fixed,
-               std::span<const std::uint8_t> tail) {
+               std::span<const std::uint8_t> payload) {
       std::uint8_t* const to = begin(event_bytes(header));
       if (to == nullptr) return;
       ::new (to) EventHeader(header);
       if (!fixed.empty()) std::memcpy(to + sizeof header, fixed.data(), fixed.size());
-      if (header.tail != 0) write_tail(to + sizeof header + fixed.size(), header.tail, tail, {});
+      if (header.payload != 0)
+        write_payload(to + sizeof header + fixed.size(), header.payload, payload, {});
       end(event_bytes(header));
     }
 
@@ -110,13 +111,13 @@ class Ring {
   // A row of one.
   template <bool kMayHaveSpare, typename Event>
   [[gnu::always_inline]] void write(const EventHeader& header, const Event& event,
-                                    std::span<const std::uint8_t> tail,
-                                    std::span<const std::uint8_t> more_tail) {
-    Row<kMayHaveSpare>(*this).write(header, event, tail, more_tail);
+                                    std::span<const std::uint8_t> payload,
+                                    std::span<const std::uint8_t> extra_payload) {
+    Row<kMayHaveSpare>(*this).write(header, event, payload, extra_payload);
   }
   void write(const EventHeader& header, std::span<const std::uint8_t> fixed,
-             std::span<const std::uint8_t> tail) {
-    Row<false>(*this).write(header, fixed, tail);
+             std::span<const std::uint8_t> payload) {
+    Row<false>(*this).write(header, fixed, payload);
   }
 
   // ----- the reader
@@ -217,20 +218,21 @@ class Ring {
 
   // One for all kinds of events: what tells them has to be fetched anew where the kernel ran in
   // between, so there should be little of it.
-  [[gnu::noinline]] static void write_tail(std::uint8_t* to, std::size_t bytes,
-                                           std::span<const std::uint8_t> tail,
-                                           std::span<const std::uint8_t> more_tail) {
+  [[gnu::noinline]] static void write_payload(std::uint8_t* to, std::size_t bytes,
+                                              std::span<const std::uint8_t> payload,
+                                              std::span<const std::uint8_t> extra_payload) {
     for (std::size_t at = kClaimed; at < bytes; at += kLine) claim(to + kAhead + at);
     if (bytes % 8 != 0) std::memset(to + bytes / 8 * 8, 0, 8);
-    copy(to, tail);
-    if (!more_tail.empty()) std::memcpy(to + tail.size(), more_tail.data(), more_tail.size());
+    copy(to, payload);
+    if (!extra_payload.empty())
+      std::memcpy(to + payload.size(), extra_payload.data(), extra_payload.size());
   }
 
   // Most tails are the front of a short message: to call a function takes longer than to copy that.
-  [[gnu::always_inline]] static void copy(std::uint8_t* to, std::span<const std::uint8_t> tail) {
+  [[gnu::always_inline]] static void copy(std::uint8_t* to, std::span<const std::uint8_t> payload) {
     constexpr std::size_t kStep = 32, kShort = 4 * kStep;
-    const std::uint8_t* const from = tail.data();
-    const std::size_t size = tail.size();
+    const std::uint8_t* const from = payload.data();
+    const std::size_t size = payload.size();
     if (size < kStep || size > kShort) {
       if (size != 0) std::memcpy(to, from, size);
       return;
@@ -241,7 +243,7 @@ class Ring {
 
   // What is some events ahead was read by another processor a while ago and is still its own: to
   // get it back costs more than to write it, unless it is asked for early. Most events are no
-  // longer than the two lines that each asks for; longer ones ask for more (write_tail()). It is
+  // longer than the two lines that each asks for; longer ones ask for more (write_payload()). It is
   // only a wish, so the end of the memory is no bound.
   static constexpr std::uint64_t kAhead = 1024, kLine = 64, kClaimed = 2 * kLine;
   [[gnu::always_inline]] static void will_write(std::uintptr_t end) {

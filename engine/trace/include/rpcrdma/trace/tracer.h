@@ -27,7 +27,7 @@ namespace rpcrdma::trace {
 // Told whether anybody listens or not. A part of each ring is kept free for these, so that one that
 // is full of other events does not make them forgotten.
 template <typename Event>
-inline constexpr bool kToldAlways =
+inline constexpr bool kAlwaysEmitted =
     std::is_same_v<Event, Connection> || std::is_same_v<Event, ConnectionEnd>;
 
 // Of one thread, which alone calls everything but what says otherwise.
@@ -47,23 +47,23 @@ class Tracer {
 
   // `tail`: as many parts as make up the bytes behind the struct.
   template <typename Event>
-  [[gnu::always_inline]] void tell(std::uint32_t connection, std::int64_t time,
+  [[gnu::always_inline]] void emit(std::uint32_t connection, std::int64_t time,
                                    const Event& event) {
-    tell(connection, time, event, std::span<const std::uint8_t>{});
+    emit(connection, time, event, std::span<const std::uint8_t>{});
   }
   template <typename Event>
-  [[gnu::always_inline]] void tell(std::uint32_t connection, std::int64_t time, const Event& event,
-                                   std::span<const std::uint8_t> tail,
-                                   std::span<const std::uint8_t> more_tail = {}) {
-    ring_.write<kToldAlways<Event>>(header_of<Event>(number_, connection, time), event, tail,
-                                    more_tail);
+  [[gnu::always_inline]] void emit(std::uint32_t connection, std::int64_t time, const Event& event,
+                                   std::span<const std::uint8_t> payload,
+                                   std::span<const std::uint8_t> extra_payload = {}) {
+    ring_.write<kAlwaysEmitted<Event>>(header_of<Event>(number_, connection, time), event, payload,
+                                       extra_payload);
   }
   // The same, but it has no part in what is kept free for events that are told always, whatever its
   // type: for what anybody may make happen as often as he likes.
   template <typename Event>
-  void tell_if_room(std::uint32_t connection, std::int64_t time, const Event& event,
-                    std::span<const std::uint8_t> tail) {
-    ring_.write<false>(header_of<Event>(number_, connection, time), event, tail, {});
+  void emit_if_room(std::uint32_t connection, std::int64_t time, const Event& event,
+                    std::span<const std::uint8_t> payload) {
+    ring_.write<false>(header_of<Event>(number_, connection, time), event, payload, {});
   }
 
   // Several of one connection and time, one behind the other: see Ring::Row. Not for events that
@@ -74,9 +74,9 @@ class Tracer {
         : row_(tracer.ring_), number_(tracer.number_), connection_(connection), time_(time) {}
 
     template <typename Event>
-    [[gnu::always_inline]] void tell(const Event& event, std::span<const std::uint8_t> tail) {
-      static_assert(!kToldAlways<Event>);
-      row_.write(header_of<Event>(number_, connection_, time_), event, tail, {});
+    [[gnu::always_inline]] void emit(const Event& event, std::span<const std::uint8_t> payload) {
+      static_assert(!kAlwaysEmitted<Event>);
+      row_.write(header_of<Event>(number_, connection_, time_), event, payload, {});
     }
 
    private:

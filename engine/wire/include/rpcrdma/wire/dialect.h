@@ -131,6 +131,6 @@ struct DialectEvidence {
 // From one message of version 2 alone; nothing where it could be draft-02's, or could be several's.
 // `message` is the whole content of a Send. Where drafts disagree about a type, what fits to the
 // last byte tells.
-[[nodiscard]] std::optional<DialectEvidence> tell_dialect(Bytes message);
+[[nodiscard]] std::optional<DialectEvidence> detect_dialect(Bytes message);
 
 }  // namespace rpcrdma::wire

@@ -34,8 +34,8 @@ struct Excerpt {
   };
   // What is no message.
   struct Event {
-    enum class Kind : std::uint8_t { kSetUp, kOperation, kRefusal, kSentAgain, kTold };
-    Kind kind = Kind::kTold;
+    enum class Kind : std::uint8_t { kSetUp, kOperation, kRefusal, kSentAgain, kRecorded };
+    Kind kind = Kind::kRecorded;
     std::uint64_t frame = 0;
     std::uint64_t last_frame = 0;
     std::int64_t from_ns = 0, to_ns = 0;

@@ -16,8 +16,8 @@
 #include <rpcrdma/index/credits.h>
 #include <rpcrdma/index/row.h>
 #include <rpcrdma/report/report.h>
+#include <rpcrdma/rules/capture_quality.h>
 #include <rpcrdma/rules/findings.h>
-#include <rpcrdma/rules/trust.h>
 #include <rpcrdma/trace_reader/reader.h>
 
 namespace rpcrdma::index {

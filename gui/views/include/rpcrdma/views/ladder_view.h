@@ -9,7 +9,16 @@
 namespace rpcrdma::gui {
 
 struct LadderItem {
-  enum class Kind : std::uint8_t { kCall, kReply, kError, kControl, kRead, kWrite, kSetUp, kTold };
+  enum class Kind : std::uint8_t {
+    kCall,
+    kReply,
+    kError,
+    kControl,
+    kRead,
+    kWrite,
+    kSetUp,
+    kRecorded
+  };
   Kind kind = Kind::kCall;
   quint64 message = 0;   // ID; 0: it is none
   quint64 exchange = 0;  // ID of the Call that it belongs to; 0: of none

@@ -101,8 +101,8 @@ class Adapter {
   ~Adapter();
 
   // As fabric::Provider and fabric::Connection have them.
-  [[nodiscard]] fabric::Expected<fabric::Memory> remember(std::span<std::uint8_t> memory);
-  void forget(const fabric::Memory& memory);
+  [[nodiscard]] fabric::Expected<fabric::Memory> register_memory(std::span<std::uint8_t> memory);
+  void deregister_memory(const fabric::Memory& memory);
   [[nodiscard]] fabric::Expected<void> listen(std::uint16_t port, std::uint64_t cookie);
   void unlisten(std::uint16_t port, fabric::Time now);
   [[nodiscard]] fabric::Expected<ConnectionId> connect(const fabric::Address& peer,
@@ -122,15 +122,16 @@ class Adapter {
       ConnectionId id, std::span<const fabric::SendRequest> requests);
   [[nodiscard]] fabric::Expected<std::size_t> post_receive(
       ConnectionId id, std::span<const fabric::ReceiveRequest> requests);
-  [[nodiscard]] fabric::Expected<fabric::Exposure> expose(ConnectionId id,
-                                                          const fabric::Memory& memory,
-                                                          std::uint8_t* data, std::uint32_t length,
-                                                          fabric::Access access);
+  [[nodiscard]] fabric::Expected<fabric::MemoryRegion> advertise(ConnectionId id,
+                                                                 const fabric::Memory& memory,
+                                                                 std::uint8_t* data,
+                                                                 std::uint32_t length,
+                                                                 fabric::Access access);
   [[nodiscard]] fabric::Expected<void> invalidate(ConnectionId id, std::uint64_t work,
                                                   std::uint32_t handle);
-  [[nodiscard]] std::size_t take(std::span<fabric::Completion> completions);
-  [[nodiscard]] bool take(AdapterEvent& event);
-  [[nodiscard]] bool anything_to_take() const;
+  [[nodiscard]] std::size_t poll(std::span<fabric::Completion> completions);
+  [[nodiscard]] bool poll(AdapterEvent& event);
+  [[nodiscard]] bool anything_to_poll() const;
 
   // From the network: BTH through pad bytes, without ICRC; `path.remote` is who sent it.
   void receive(const Path& path, wire::Bytes packet, fabric::Time now);

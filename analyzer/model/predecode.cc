@@ -1,0 +1,67 @@
+#include <cstring>
+
+#include <rpcrdma/model/predecode.h>
+
+namespace rpcrdma::model {
+
+// Two words at a time: it is made of every Call.
+std::uint64_t digest_of(wire::Bytes rpc_message) {
+  if (rpc_message.size() <= 4) return 0;
+  wire::Bytes rest = rpc_message.subspan(4);
+  constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15ULL;
+  std::uint64_t a = rest.size() * kMix;
+  std::uint64_t b = ~a;
+  const auto word = [&](std::size_t at) {
+    std::uint64_t w;
+    std::memcpy(&w, rest.data() + at, 8);
+    return w;
+  };
+  for (; rest.size() >= 16; rest = rest.subspan(16)) {
+    a = (a ^ word(0)) * kMix;
+    a ^= a >> 32;
+    b = (b ^ word(8)) * kMix;
+    b ^= b >> 29;
+  }
+  if (rest.size() >= 8) {
+    a = (a ^ word(0)) * kMix;
+    a ^= a >> 32;
+    rest = rest.subspan(8);
+  }
+  for (const std::uint8_t byte : rest) a = (a ^ byte) * kMix;
+  const std::uint64_t d = a ^ (b * kMix);
+  return d == 0 ? 1 : d;
+}
+
+CallArguments decode_arguments(const wire::RpcCall& call, wire::Bytes body,
+                               std::span<const decode::Removed> removed,
+                               std::uint32_t padded_from) {
+  CallArguments out;
+  const bool padded = padded_from != decode::kNotPadded;
+  const auto arguments = decode::unwrap(decode::wrapping_of(call.cred), body);
+  // What wraps them is an opaque, too, in front of which padding may stand.
+  if (!arguments || (padded && arguments->offset != 0)) return out;
+  const decode::ProcedureId id{call.prog, call.vers, call.proc};
+  out.ops = decode::parse_compound_call(id, arguments->bytes, removed, padded_from);
+  if (!padded) out.results_asked = decode::results_asked(id, arguments->bytes, removed);
+  return out;
+}
+
+void predecode(wire::Bytes send, PredecodedSend& out) {
+  out.header = wire::decode_header(send);
+  out.digest = 0;
+  out.ops.reset();
+  out.results_asked.reset();
+  if (!out.header) return;
+  const wire::Bytes payload = send.subspan(out.header->length);
+  out.rpc = wire::decode_rpc(payload);
+  if (out.rpc && out.rpc->type == wire::MsgType::kReply) return;
+  out.digest = digest_of(payload);
+  // What is not all there, or more than the RPC message, the model looks at.
+  const bool plain = out.header->reads.empty() && out.header->proc != wire::Proc::kMsgp;
+  if (!out.rpc || !plain) return;
+  CallArguments arguments = decode_arguments(out.rpc->call, payload.subspan(out.rpc->length), {});
+  out.ops = arguments.ops;
+  out.results_asked = arguments.results_asked;
+}
+
+}  // namespace rpcrdma::model

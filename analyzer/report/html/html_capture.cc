@@ -1,0 +1,122 @@
+#include "html.h"
+#include "importance.h"
+#include "text/recording_text.h"
+#include "trust.h"
+
+#include <fmt/core.h>
+
+#include <rpcrdma/wire/roce.h>
+
+namespace rpcrdma::report::html {
+
+namespace {
+
+using Align = Table::Align;
+
+// Adds to a list of facts what there is any of.
+void fact(std::string& list, const char* name, std::uint64_t n, const char* what) {
+  if (n == 0) return;
+  list += fmt::format("<div><dt>{}</dt><dd>{} {}</dd></div>\n", name, n, what);
+}
+
+}  // namespace
+
+std::string packets(const Report& r) {
+  Table table("Packets with trouble");
+  table.column("Connection", Align::kRight)
+      .column("Sent by", Align::kLeft)
+      .column("Packets", Align::kRight)
+      .column("Sent again", Align::kRight)
+      .column("Lost in the network", Align::kRight)
+      .column("Missing in the capture", Align::kRight)
+      .column("Out of order", Align::kRight)
+      .column("RNR NAKs", Align::kRight)
+      .column("NAKs", Align::kLeft);
+  constexpr std::size_t kMostRows = 100;
+  std::size_t rows = 0;
+  std::size_t more = 0;
+  for (const Connection* c : important_connections(r, kMostConnections)) {
+    for (std::size_t s = 0; s < 2; ++s) {
+      const roce::SideCounters& k = c->side[s].counters;
+      std::string naks;
+      for (std::size_t n = 0; n < k.naks.size(); ++n) {
+        if (k.naks[n] == 0) continue;
+        naks += fmt::format("{}{} {}", naks.empty() ? "" : ", ", k.naks[n],
+                            wire::nak_name(static_cast<std::uint8_t>(n)));
+      }
+      if (naks.empty() &&
+          k.retransmitted + k.lost_network + k.lost_capture + k.reordered + k.rnr == 0) {
+        continue;
+      }
+      if (++rows > kMostRows) {
+        ++more;
+        continue;
+      }
+      table.row();
+      table.markup(fmt::format("<a href=\"#c{}\">{}</a>", c->id, c->id));
+      table.cell(fmt::format("the {} {}", s == 0 ? "client" : "server", c->side[s].address));
+      for (const std::uint64_t n :
+           {k.packets, k.retransmitted, k.lost_network, k.lost_capture, k.reordered, k.rnr}) {
+        table.count(n);
+      }
+      table.cell(naks);
+    }
+  }
+  std::string body = table.take();
+  if (body.empty()) body = "<p>Nothing was lost, sent again or refused.</p>\n";
+  if (more != 0) body += aside(fmt::format("And {} more.", more));
+  return section("packets", "Packets", body);
+}
+
+std::string trust(const Report& r) {
+  const CaptureSummary& c = r.capture;
+  const roce::PacketStats& p = c.packets;
+  std::string list;
+  for (const TrustLine& line : trust_lines(r)) {
+    list += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", line.name, text(line.text));
+  }
+  fact(list, "fragments", c.fragments, "IP fragments to the RoCE port, which RoCE forbids");
+  fact(list, "malformed", p.malformed, "transport headers that do not fit");
+  const bool events_alone = c.events != 0 && p.roce == 0;
+  std::string body =
+      list.empty() ? fmt::format(
+                         "<p>Nothing speaks against it: none of {} {} is missing, cut short or "
+                         "damaged.</p>\n",
+                         events_alone ? c.events : p.roce, events_alone ? "events" : "packets")
+                   : fmt::format("<dl class=\"trust\">\n{}</dl>\n", list);
+  if (!r.inconclusive.empty()) {
+    Table table("What was not said");
+    table.column("Rule", Align::kLeft)
+        .column("Connection", Align::kRight)
+        .column("Times", Align::kRight)
+        .column("Not said, since", Align::kLeft);
+    constexpr std::size_t kMostInconclusive = 100;
+    for (std::size_t i = 0; i < std::min(r.inconclusive.size(), kMostInconclusive); ++i) {
+      const Inconclusive& w = r.inconclusive[i];
+      table.row();
+      table.cell(w.rule);
+      table.count(w.connection);
+      table.count(w.count);
+      table.cell(w.reason);
+    }
+    body +=
+        "<details><summary>What was withheld, by rule and connection</summary>\n" + table.take();
+    if (r.inconclusive.size() > kMostInconclusive) {
+      body += aside(fmt::format("And {} more.", r.inconclusive.size() - kMostInconclusive));
+    }
+    body += "</details>\n";
+  }
+  return section("trust", "How far the capture can be trusted", body);
+}
+
+std::string recording(const Report& r) {
+  if (!r.recording.any()) return {};
+  std::string list;
+  for (const RecordingLine& line : recording_lines(r.recording)) {
+    list += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", line.name, text(line.text));
+  }
+  return section("recording", "What endpoints tell",
+                 fmt::format("<dl class=\"trust\">\n{}</dl>\n", list));
+}
+
+}  // namespace rpcrdma::report::html

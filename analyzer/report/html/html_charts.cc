@@ -1,0 +1,167 @@
+#include "html.h"
+#include "text/charts.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include <rpcrdma/report/context.h>
+
+namespace rpcrdma::report::html {
+
+namespace {
+
+std::string named(bool reverse, const std::string& label) {
+  return reverse ? fmt::format("reverse {}", label) : label;
+}
+
+using Align = Table::Align;
+
+Table latency_table() {
+  Table table("Latency of each procedure");
+  table.column("Procedure", Align::kLeft).column("Calls", Align::kRight);
+  for (const char* name : {"min", "p50", "p90", "p99", "p99.9", "max", "mean"}) {
+    table.column(name, Align::kRight);
+  }
+  table
+      .column("to operations", Align::kRight,
+              "From the Call to the first RDMA operation: p50 / p99")
+      .column("operations", Align::kRight, "From the first RDMA operation to the last: p50 / p99")
+      .column("to Reply", Align::kRight, "From the last RDMA operation to the Reply: p50 / p99");
+  return table;
+}
+
+void duration(Table& table, std::int64_t ns) {
+  table.cell(format_duration(ns), static_cast<double>(ns));
+}
+
+void part(Table& table, const stats::Histogram& h) {
+  if (h.count() == 0) {
+    table.cell("");
+    return;
+  }
+  table.cell(
+      fmt::format("{} / {}", format_duration(h.quantile(0.5)), format_duration(h.quantile(0.99))),
+      static_cast<double>(h.quantile(0.5)));
+}
+
+// The busiest first.
+std::vector<const Procedures::value_type*> by_calls(const Report& r) {
+  std::vector<const Procedures::value_type*> rows;
+  for (const auto& entry : r.procedures) rows.push_back(&entry);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto* a, const auto* b) { return a->second.calls > b->second.calls; });
+  return rows;
+}
+
+std::string more_procedures(const Report& r) {
+  if (r.procedures.size() <= kMostProcedures) return {};
+  return aside(fmt::format("And {} more procedures with fewer Calls.",
+                           r.procedures.size() - kMostProcedures));
+}
+
+}  // namespace
+
+std::string over_time(const Report& r) {
+  Figures figures("time");
+  figures.add(call_rate_chart(r));
+  figures.add(byte_rate_chart(r));
+  figures.add(outstanding_chart(r));
+  figures.add(trouble_chart(r));
+  if (figures.empty()) return {};
+  return section("time", "Traffic over time", figures.take());
+}
+
+std::string credits(const Report& r) {
+  Figures figures("credits");
+  for (const plot::Chart& chart : credit_charts(r, kMostCredits)) figures.add(chart);
+  if (figures.empty()) return {};
+  std::string body = figures.take();
+  const std::size_t all = count_credit_charts(r) + r.credits_omitted;
+  if (all > kMostCredits) {
+    body += aside(fmt::format("And {} more; these are of the connections that matter most.",
+                              all - kMostCredits));
+  }
+  return section("credits", "Credits", body);
+}
+
+std::string latency(const Report& r) {
+  Figures figures("latency");
+  figures.add(latency_histogram(r));
+  figures.add(latency_map(r));
+  figures.add(latency_chart(r));
+  figures.add(slow_calls_chart(r));
+  if (figures.empty()) return {};
+  Table table = latency_table();
+  const auto rows = by_calls(r);
+  for (std::size_t i = 0; i < std::min(rows.size(), kMostProcedures); ++i) {
+    const auto& [key, p] = *rows[i];
+    if (p.total.count() == 0) continue;
+    table.row();
+    table.cell(named(key.reverse, p.label));
+    table.count(p.total.count());
+    duration(table, p.total.min());
+    for (const double q : {0.5, 0.9, 0.99, 0.999}) duration(table, p.total.quantile(q));
+    duration(table, p.total.max());
+    duration(table, static_cast<std::int64_t>(p.total.mean()));
+    part(table, p.before_data);
+    part(table, p.data);
+    part(table, p.after_data);
+  }
+  return section("latency", "Latency",
+                 figures.take() + table.take() +
+                     aside("From the Call to its Reply, as seen where the capture was taken.") +
+                     more_procedures(r));
+}
+
+std::string slowest(const Report& r) {
+  Table table("The slowest Calls");
+  table.column("Procedure", Align::kLeft)
+      .column("Latency", Align::kRight)
+      .column("Call", Align::kRight, "Frame of the Call")
+      .column("Reply", Align::kRight, "Frame of the Reply")
+      .column("XID", Align::kLeft)
+      .column("Connection", Align::kRight)
+      .column("Time (UTC)", Align::kLeft)
+      .column("to operations", Align::kRight)
+      .column("operations", Align::kRight)
+      .column("to Reply", Align::kRight);
+  for (const SlowCall& c : r.slowest.list()) {
+    table.row();
+    table.cell(named(c.reverse, c.label));
+    duration(table, c.latency_ns);
+    table.count(c.frame);
+    table.count(c.reply_frame);
+    table.markup(fmt::format("<code>{:#010x}</code>", c.xid));
+    table.markup(fmt::format("<a href=\"#c{}\">{}</a>", c.connection, c.connection));
+    table.cell(format_clock(c.time_ns), static_cast<double>(c.time_ns));
+    for (const std::int64_t ns : {c.before_data_ns, c.data_ns, c.after_data_ns}) {
+      c.data_ns >= 0 ? duration(table, ns) : table.cell("");
+    }
+  }
+  const std::string body = table.take();
+  return body.empty() ? body : section("slowest", "Slowest Calls", body);
+}
+
+std::string procedures(const Report& r) {
+  Table table("Procedures");
+  table.column("Procedure", Align::kLeft);
+  for (const char* name :
+       {"Calls", "Replies", "Errors", "No answer", "Read chunks", "Write chunks", "Reply chunks"}) {
+    table.column(name, Align::kRight);
+  }
+  const auto rows = by_calls(r);
+  for (std::size_t i = 0; i < std::min(rows.size(), kMostProcedures); ++i) {
+    const auto& [key, p] = *rows[i];
+    table.row();
+    table.cell(named(key.reverse, p.label));
+    for (const std::uint64_t n : {p.calls, p.replies, p.errors, p.unmatched}) table.count(n);
+    for (const std::uint64_t n : p.bytes) {
+      table.cell(n != 0 ? format_bytes(n) : "", static_cast<double>(n));
+    }
+  }
+  const std::string body = table.take();
+  return body.empty() ? body : section("procedures", "Procedures", body + more_procedures(r));
+}
+
+}  // namespace rpcrdma::report::html

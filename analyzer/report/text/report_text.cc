@@ -1,0 +1,392 @@
+#include "fold.h"
+#include "importance.h"
+#include "in_flight.h"
+#include "recording_text.h"
+#include "trust.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include <fmt/core.h>
+
+#include <rpcrdma/plot/escape.h>
+#include <rpcrdma/report/context.h>
+#include <rpcrdma/report/report_text.h>
+#include <rpcrdma/report/verdict.h>
+#include <rpcrdma/wire/cm.h>
+#include <rpcrdma/wire/roce.h>
+
+namespace rpcrdma::report {
+
+namespace {
+
+// A report that was read can hold anything, and a recording the words of others.
+using plot::escape_terminal;
+
+// More than that many only with TextOptions::all.
+constexpr std::size_t kConnectionsShown = 20;
+constexpr std::size_t kFindingsOfGroupShown = 4;
+
+struct Paint {
+  bool on;
+  [[nodiscard]] std::string operator()(const char* code, const std::string& text) const {
+    return on ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
+  }
+};
+
+std::string number(std::uint64_t n, const char* one, const char* several) {
+  return fmt::format("{} {}", n, n == 1 ? one : several);
+}
+
+const char* side_name(std::size_t side) {
+  return side == 0 ? "client" : "server";
+}
+
+std::string end_text(const EndPoint& e) {
+  const std::string address = escape_terminal(e.address);
+  return e.qpn ? fmt::format("{} QP {}", address, *e.qpn) : fmt::format("{} QP ?", address);
+}
+
+std::string frames_text(const std::vector<std::uint64_t>& frames, std::uint64_t count) {
+  if (frames.empty()) return {};
+  std::string text = frames.size() == 1 ? "frame" : "frames";
+  for (std::size_t i = 0; i < std::min<std::size_t>(frames.size(), 8); ++i) {
+    text += fmt::format("{}{}", i == 0 ? " " : ", ", frames[i]);
+  }
+  if (count > frames.size() || frames.size() > 8) text += ", ...";
+  return text;
+}
+
+std::string private_data_text(const EndPoint& e) {
+  if (!e.private_data) return e.cm_seen ? "none" : "unknown";
+  return fmt::format("send {}, receive {}, remote invalidation {}",
+                     format_bytes(e.private_data->send_size),
+                     format_bytes(e.private_data->receive_size),
+                     e.private_data->remote_invalidation ? "yes" : "no");
+}
+
+void connection_text(std::string& out, const Report& r, const Connection& c,
+                     const InFlight& in_flight, const Paint& paint) {
+  out += paint("1", fmt::format("Connection {}", c.id));
+  out += fmt::format(": client {} - server {}\n", end_text(c.side[0]), end_text(c.side[1]));
+  std::string setup = c.recorded ? "begins before the recording" : "begins before the capture";
+  if (c.by_cm) {
+    setup = fmt::format("frame {}", c.side[0].cm_frame);
+    if (wire::is_rdma_ip_service(c.service_id)) {
+      setup += fmt::format(", port {}", wire::service_port(c.service_id));
+    }
+  }
+  if (c.path_mtu != 0) setup += fmt::format(", path MTU {}", c.path_mtu);
+  if (c.roles == Roles::kUnknown) setup += ", which side is the client is not known";
+  out += fmt::format("  set-up     {}\n", setup);
+  if (c.state == roce::State::kRejected) {
+    out += fmt::format("  refused    by the {}: {}\n", side_name(c.closed_by == 0 ? 0 : 1),
+                       escape_terminal(c.reject_reason));
+  } else if (c.closed_by >= 0) {
+    out += fmt::format("  closed     by the {}, frame {}\n", side_name(c.closed_by == 0 ? 0 : 1),
+                       c.closed_frame);
+  }
+  if (c.speaks != model::Speaks::kRpc) {
+    out += fmt::format("  protocol   {}; {} SENDs, {} + {} packets\n",
+                       c.sends == 0                        ? "no SEND seen"
+                       : c.speaks == model::Speaks::kOther ? "not RPC-over-RDMA"
+                                                           : "not known",
+                       c.sends, c.side[0].counters.packets, c.side[1].counters.packets);
+    return;
+  }
+  // Without a header none is known: of a connection that was refused, for instance.
+  const std::string version = c.version != 0 ? fmt::format(" version {}", c.version) : "";
+  out += fmt::format("  protocol   RPC-over-RDMA{}, {} messages", version, c.messages);
+  if (c.malformed != 0) out += fmt::format(", {} malformed", c.malformed);
+  out += '\n';
+  if (!c.dialect.name.empty()) {
+    out += escape_terminal(fmt::format(
+               "  dialect    {}: {}{}; no rules are known of it", c.dialect.name,
+               c.dialect.frame != 0 ? fmt::format("frame {}, ", c.dialect.frame) : std::string(),
+               c.dialect.reason)) +
+           '\n';
+  }
+  if (c.by_cm || c.recorded) {
+    out += fmt::format("  private    client: {}; server: {}\n", private_data_text(c.side[0]),
+                       private_data_text(c.side[1]));
+    out += fmt::format("  thresholds Calls {}, Replies {}\n", format_bytes(c.thresholds.call),
+                       format_bytes(c.thresholds.reply));
+  }
+  const auto direction = [&](const char* name, const Direction& d) {
+    if (d.calls == 0 && d.unmatched_replies == 0) return;
+    out += fmt::format("  {:<10} {}, {}", name, number(d.calls, "Call", "Calls"),
+                       number(d.replies, "Reply", "Replies"));
+    if (d.errors != 0) out += ", " + number(d.errors, "RDMA_ERROR", "RDMA_ERRORs");
+    const auto flying = in_flight.find({c.id, &d == &c.direction[1]});
+    out += unanswered_text(r, d.unmatched_calls, flying == in_flight.end() ? 0 : flying->second);
+    if (d.unmatched_replies != 0) {
+      out += fmt::format(", {} without Call", number(d.unmatched_replies, "Reply", "Replies"));
+    }
+    out += fmt::format("; credits requested {}, granted {}, in use at most {}\n", d.requested,
+                       d.granted, d.in_use_max);
+  };
+  direction("forward", c.direction[0]);
+  direction("reverse", c.direction[1]);
+  constexpr const char* kLists[] = {"Read", "Write", "Reply"};
+  std::string chunks;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (c.chunks[i] == 0) continue;
+    chunks += fmt::format("{}{} {} chunks {}", chunks.empty() ? "" : ", ", c.chunks[i], kLists[i],
+                          format_bytes(c.chunk_bytes[i]));
+  }
+  out += fmt::format("  moved      {}{}inline {}\n", chunks, chunks.empty() ? "" : ", ",
+                     format_bytes(c.inline_bytes));
+  std::string trouble;
+  for (std::size_t s = 0; s < 2; ++s) {
+    const roce::SideCounters& k = c.side[s].counters;
+    const auto item = [&](std::uint64_t n, const std::string& what) {
+      if (n == 0) return;
+      trouble += fmt::format("{}{} by the {}", trouble.empty() ? "" : ", ", what, side_name(s));
+    };
+    item(k.retransmitted, number(k.retransmitted, "packet", "packets") + " sent again");
+    item(k.lost_network, fmt::format("{} lost in the network", k.lost_network));
+    item(k.lost_capture, fmt::format("{} missing in the capture", k.lost_capture));
+    item(k.reordered, fmt::format("{} out of order", k.reordered));
+    item(k.rnr, number(k.rnr, "RNR NAK", "RNR NAKs"));
+    for (std::size_t n = 0; n < k.naks.size(); ++n) {
+      item(k.naks[n], fmt::format("{} ({})", number(k.naks[n], "NAK", "NAKs"),
+                                  wire::nak_name(static_cast<std::uint8_t>(n))));
+    }
+  }
+  if (!trouble.empty()) out += fmt::format("  packets    {}\n", trouble);
+}
+
+std::string about(const Finding& x) {
+  return escape_terminal(fmt::format(
+      "{}{}{}", x.rule, x.connection != 0 ? fmt::format(", connection {}", x.connection) : "",
+      x.peer.empty()   ? ""
+      : x.role.empty() ? fmt::format(", {}", x.peer)
+                       : fmt::format(", {} {}", x.role, x.peer)));
+}
+
+std::string what(const Finding& x) {
+  std::string where = frames_text(x.frames, x.count);
+  if (x.count > 1) where = fmt::format("{} times{}{}", x.count, where.empty() ? "" : ", ", where);
+  const std::string when = rules::spans_text(x.spans);
+  if (!when.empty()) where = where.empty() ? when : fmt::format("{}, {}", when, where);
+  return escape_terminal(where.empty() ? x.text : fmt::format("{} ({})", x.text, where));
+}
+
+// Findings of one rule about one peer stand together, where the first of them stands.
+void findings_text(const Report& r, const TextOptions& options, const Paint& paint,
+                   std::string& out) {
+  out += paint("1", "\nFindings");
+  if (r.findings.empty()) out += ": none";
+  out += '\n';
+  using Key = std::tuple<rules::Severity, std::string_view, std::string_view, std::string_view>;
+  std::map<Key, std::size_t> index;
+  std::vector<std::vector<const Finding*>> groups;
+  for (const Finding& x : r.findings) {
+    const auto [it, added] =
+        index.try_emplace(Key{x.severity, x.rule, x.peer, x.advice}, groups.size());
+    if (added) groups.emplace_back();
+    groups[it->second].push_back(&x);
+  }
+  for (const auto& group : groups) {
+    const Finding& first = *group.front();
+    const char* code = first.severity == rules::Severity::kError     ? "31"
+                       : first.severity == rules::Severity::kWarning ? "33"
+                                                                     : "36";
+    out += fmt::format("  {} {}: {}\n", paint(code, rules::severity_name(first.severity)),
+                       about(first), what(first));
+    const std::size_t shown =
+        options.all ? group.size() : std::min(group.size(), kFindingsOfGroupShown);
+    for (std::size_t i = 1; i < shown; ++i) {
+      out += fmt::format(
+          "    {}{}\n",
+          group[i]->connection != 0 ? fmt::format("connection {}: ", group[i]->connection) : "",
+          what(*group[i]));
+    }
+    if (shown < group.size()) {
+      out += fmt::format("    and {} more of the same rule (--all lists them)\n",
+                         group.size() - shown);
+    }
+    if (!first.advice.empty()) out += fmt::format("    {}\n", escape_terminal(first.advice));
+  }
+  std::uint64_t omitted = 0;
+  for (const std::uint64_t n : r.findings_omitted) omitted += n;
+  if (omitted != 0) out += fmt::format("  and {} more that are not listed\n", omitted);
+}
+
+void trust_text(const Report& r, const Paint& paint, std::string& out) {
+  const std::vector<TrustLine> lines = trust_lines(r);
+  out += paint("1", "Trust");
+  if (lines.empty()) out += ": nothing is missing, cut short or damaged";
+  out += '\n';
+  for (const TrustLine& line : lines) {
+    out += fmt::format("  {:<10} {}\n", line.name, escape_terminal(line.text));
+  }
+  out += '\n';
+}
+
+void recording_text(const Report& r, const Paint& paint, std::string& out) {
+  if (!r.recording.any()) return;
+  out += paint("1", "Recording") + '\n';
+  for (const RecordingLine& line : recording_lines(r.recording)) {
+    out += fmt::format("  {:<10} {}\n", line.name, escape_terminal(line.text));
+  }
+  out += '\n';
+}
+
+void capture_text(const Report& r, const Paint& paint, std::string& out) {
+  const CaptureSummary& c = r.capture;
+  const roce::PacketStats& p = c.packets;
+  out += paint("1", "\nCapture");
+  if (c.frames == 0) {
+    out += ": no packets\n\n";
+    return;
+  }
+  const double seconds = (static_cast<double>(c.last_ns) - static_cast<double>(c.first_ns)) / 1e9;
+  if (c.events == c.frames) {
+    out += fmt::format(": {} events of endpoints in {:.3f} s\n", c.events, seconds);
+  } else {
+    out +=
+        fmt::format(": {}{} in {:.3f} s, {} RoCE; ICRC {} good, {} bad{}\n",
+                    number(c.frames - c.events, "packet", "packets"),
+                    c.events != 0 ? fmt::format(" and {} events of endpoints", c.events) : "",
+                    seconds, p.roce, p.icrc_good, p.icrc_bad,
+                    p.icrc_unchecked != 0 ? fmt::format(", {} cut short", p.icrc_unchecked) : "");
+  }
+  const bool recorded = c.events == c.frames;
+  out += fmt::format(
+      "  from {} UTC; {} {}, {} NAK, {} RNR\n\n", format_time(c.first_ns), p.retransmitted,
+      recorded ? "packets sent again by the endpoints, by their peers not known" : "retransmitted",
+      p.nak, p.rnr);
+  recording_text(r, paint, out);
+  trust_text(r, paint, out);
+}
+
+std::string named(bool reverse, const std::string& label) {
+  return reverse ? fmt::format("reverse {}", label) : label;
+}
+
+struct Row {
+  const ProcedureKey* key;
+  const Procedure* p;
+  [[nodiscard]] std::string name() const { return escape_terminal(named(key->reverse, p->label)); }
+};
+
+void parts_text(const std::vector<Row>& rows, const Paint& paint, std::string& out) {
+  bool header = false;
+  for (const Row& row : rows) {
+    const Procedure& p = *row.p;
+    if (p.data.count() == 0) continue;
+    if (!header) {
+      out += paint(
+          "1", fmt::format("\n{:<32} {:>7} {:>24} {:>24} {:>24}\n", "Where the time went", "Calls",
+                           "Call to first operation", "operations", "last operation to Reply"));
+      header = true;
+    }
+    const auto pair = [](const stats::Histogram& h) {
+      return fmt::format("{} / {}", format_duration(h.quantile(0.5)),
+                         format_duration(h.quantile(0.99)));
+    };
+    out += fmt::format("{:<32} {:>7} {:>24} {:>24} {:>24}\n", row.name(), p.data.count(),
+                       pair(p.before_data), pair(p.data), pair(p.after_data));
+  }
+  if (header) out += "(p50 / p99)\n";
+}
+
+void procedures_text(const Report& r, const Paint& paint, std::string& out) {
+  if (r.procedures.empty()) return;
+  out +=
+      paint("1", fmt::format("\n{:<32} {:>7} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10}\n", "Procedure",
+                             "Calls", "p50", "p90", "p99", "max", "read", "written"));
+  std::vector<Row> rows;
+  for (const auto& [key, p] : r.procedures) rows.push_back({&key, &p});
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return a.p->calls > b.p->calls; });
+  for (const Row& row : rows) {
+    const Procedure& p = *row.p;
+    const bool any = p.total.count() != 0;
+    const auto q = [&](double v) { return any ? format_duration(p.total.quantile(v)) : "-"; };
+    out += fmt::format("{:<32} {:>7} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10}", row.name(), p.calls,
+                       q(0.5), q(0.9), q(0.99), any ? format_duration(p.total.max()) : "-",
+                       format_bytes(p.bytes[0]), format_bytes(p.bytes[1] + p.bytes[2]));
+    if (p.unmatched != 0) {
+      out += ' ' + unanswered_text(r, p.unmatched, counted_in_flight(r, *row.key)).substr(1);
+    }
+    if (p.errors != 0) out += fmt::format("  {} errors", p.errors);
+    out += '\n';
+  }
+  parts_text(rows, paint, out);
+}
+
+void slowest_text(const Report& r, const Paint& paint, std::string& out) {
+  const std::vector<SlowCall>& list = r.slowest.list();
+  if (list.empty()) return;
+  out += paint("1", fmt::format("\n{:<32} {:>9} {:>9} {:>9} {:>10} {:>10}  {}\n", "Slowest Calls",
+                                "latency", "Call", "Reply", "XID", "connection",
+                                "Call to operations, operations, to Reply"));
+  constexpr std::size_t kShown = 10;
+  for (std::size_t i = 0; i < std::min(list.size(), kShown); ++i) {
+    const SlowCall& s = list[i];
+    out += fmt::format("{:<32} {:>9} {:>9} {:>9} {:#010x} {:>10}",
+                       escape_terminal(named(s.reverse, s.label)), format_duration(s.latency_ns),
+                       s.frame, s.reply_frame, s.xid, s.connection);
+    if (s.data_ns >= 0) {
+      out += fmt::format("  {}, {}, {}", format_duration(s.before_data_ns),
+                         format_duration(s.data_ns), format_duration(s.after_data_ns));
+    }
+    out += '\n';
+  }
+}
+
+}  // namespace
+
+void write_text(const Report& r, const TextOptions& options,
+                const std::function<void(std::string_view)>& write) {
+  const Paint paint{options.colour};
+  const Verdict v = verdict(r);
+  const char* code = v.health == Health::kErrors                                   ? "1;31"
+                     : v.health == Health::kLossy || v.health == Health::kWarnings ? "1;33"
+                     : v.health == Health::kHealthy                                ? "1;32"
+                                                                                   : "1";
+  std::string out = paint(code, escape_terminal(v.text)) + '\n';
+  if (!r.filter.empty()) {
+    out += fmt::format(
+        "filter: {}\n  (RPCs and findings on messages; connections and packets are "
+        "of all)\n",
+        escape_terminal(r.filter));
+  }
+  findings_text(r, options, paint, out);
+  capture_text(r, paint, out);
+  out = fold(out, options.width);
+  const std::vector<const Connection*> shown =
+      important_connections(r, options.all ? r.connections.size() : kConnectionsShown);
+  const InFlight flying = in_flight(r);
+  if (shown.size() < r.connections.size()) {
+    out += fmt::format("{} connections; the {} that matter most:\n", r.connections.size(),
+                       shown.size());
+  }
+  for (const Connection* connection : shown) {
+    connection_text(out, r, *connection, flying, paint);
+    write(out);
+    out.clear();
+  }
+  if (shown.size() < r.connections.size()) {
+    out += fmt::format("and {} more connections (--all lists them)\n",
+                       r.connections.size() - shown.size());
+  }
+  if (r.unlisted.connections != 0) {
+    const Direction& forward = r.unlisted.direction[0];
+    const Direction& reverse = r.unlisted.direction[1];
+    out += fmt::format(
+        "and {} connections that are summed up and not listed: {} packets, {} messages, {} Calls, "
+        "{} without an answer\n",
+        r.unlisted.connections, r.unlisted.packets, r.unlisted.messages,
+        forward.calls + reverse.calls, forward.unmatched_calls + reverse.unmatched_calls);
+  }
+  if (r.connections.empty()) out += "No RDMA connection.\n";
+  procedures_text(r, paint, out);
+  slowest_text(r, paint, out);
+  write(out);
+}
+
+}  // namespace rpcrdma::report

@@ -1,0 +1,458 @@
+// Which message an answer is for. A Reply or RDMA_ERROR without an outstanding Call may be a second
+// answer, an answer to a message that was no Call, or to nothing at all.
+#include "checks.h"
+
+#include <fmt/core.h>
+
+#include <rpcrdma/roce/psn.h>
+#include <rpcrdma/wire/header.h>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+using model::Kind;
+using wire::RdmaErr;
+
+// A Call that is not answered for so long will not be.
+constexpr std::int64_t kLongNs = 30'000'000'000;
+// Replies come in any order: that a later Call was answered says something only after a while.
+constexpr std::int64_t kPassedOverNs = 1'000'000'000;
+
+Evidence since(const PastMessage& past, const model::Message& m, const CheckContext& context) {
+  Evidence e = evidence(m, context.connection, m.sender);
+  e.frames = {past.frame, m.frame};
+  e.unsure = context.history.sends_unsure;
+  return e;
+}
+
+void check_second_answer(const model::Message& m, const PastMessage& past,
+                         const CheckContext& context) {
+  // The requester may have made nothing of the first.
+  if (past.misdirected) return;
+  Evidence e = since(past, m, context);
+  if (past.fate == Fate::kRefused && m.kind == Kind::kReply) {
+    return context.findings.add(RuleId::kErr07, e, [&] {
+      return fmt::format("a Reply to Call {:#010x}, which an RDMA_ERROR in frame {} has ended",
+                         m.xid, past.end_frame);
+    });
+  }
+  context.findings.add(RuleId::kHdr10, e, [&] {
+    return fmt::format("a second answer to Call {:#010x}, which was answered in frame {}", m.xid,
+                       past.end_frame);
+  });
+}
+
+// rdma_err that the message should have got.
+RdmaErr expected_error(const PastMessage& past) {
+  if (past.version != 1 && past.version != 2) return RdmaErr::kVers;
+  if (past.fate == Fate::kOption) return RdmaErr::kInvalOption;
+  if (past.version == 1) return RdmaErr::kChunk;
+  return past.proc == 0 || past.proc == 1 || past.proc == 4 || past.proc == 5 ? RdmaErr::kChunk
+                                                                              : RdmaErr::kInvalProc;
+}
+
+void check_answer_to_malformed(const model::Message& m, const PastMessage& past,
+                               const CheckContext& context) {
+  if (m.kind == Kind::kReply) {
+    if (past.version != 1 && past.version != 2) {
+      return context.findings.add(RuleId::kErr05, since(past, m, context), [&] {
+        return fmt::format("a Reply to message {:#010x} of version {}, in place of ERR_VERS", m.xid,
+                           past.version);
+      });
+    }
+    if (!m.rpc.header_seen || m.rpc.reply_stat != wire::ReplyStat::kAccepted ||
+        m.rpc.accept_stat != wire::AcceptStat::kSuccess) {
+      return;
+    }
+    return context.findings.add(RuleId::kErr05, since(past, m, context), [&] {
+      return fmt::format("a Reply with results to message {:#010x}, whose header cannot be parsed",
+                         m.xid);
+    });
+  }
+  const RdmaErr expected = expected_error(past);
+  // A peer of version 1 alone may refuse version 2, whatever else is wrong.
+  if (m.error == expected || (m.error == RdmaErr::kVers && past.version == 2)) return;
+  // INVAL_OPTION is due for an option that the responder does not know. The content of a known one
+  // may be wrong, or its results too long; a capture does not show which options it knows.
+  const bool option_known = m.error == RdmaErr::kChunk || m.error == RdmaErr::kCantReply;
+  if (past.fate == Fate::kOption && option_known) return;
+  const RuleId id = past.version == 2 ? RuleId::kV208 : RuleId::kErr05;
+  context.findings.add(id, since(past, m, context), [&] {
+    return fmt::format("message {:#010x} of version {} was refused with {} in place of {}", m.xid,
+                       past.version,
+                       wire::rdma_err_name(m.version, static_cast<std::uint32_t>(m.error)),
+                       wire::rdma_err_name(m.version, static_cast<std::uint32_t>(expected)));
+  });
+}
+
+// The sender of an RDMA_ERROR answers what was no Call, in `frame`.
+void check_error_to_answer(const model::Message& m, const PastMessage& past, std::uint64_t frame,
+                           const char* what, const CheckContext& context) {
+  Evidence e = since(past, m, context);
+  e.frames = {frame, m.frame};
+  context.findings.add(RuleId::kErr06, e,
+                       [&] { return fmt::format("an RDMA_ERROR for {} {:#010x}", what, m.xid); });
+}
+
+void check_answer_to_nothing(const model::Message& m, const CheckContext& context,
+                             const AnswerHistory& history) {
+  // What was called before the capture began is not known.
+  if (context.connection.setup != roce::Setup::kCm || history.incomplete) return;
+  // With nothing outstanding that an RDMA_ERROR could be for, it may be the Call that is missing.
+  const bool misnamed =
+      m.kind == Kind::kError && (m.credits.in_use != 0 || history.has_unanswered(m.caller));
+  const RuleId id = misnamed ? RuleId::kErr01 : RuleId::kHdr10;
+  Evidence e = evidence(m, context.connection, m.sender);
+  e.topic = 1;
+  e.unsure = context.history.sends_unsure;
+  context.findings.add(id, e, [&] {
+    return fmt::format("an {} with XID {:#010x}, which no outstanding Call has",
+                       m.kind == Kind::kError ? "RDMA_ERROR" : "answer", m.xid);
+  });
+}
+
+void check_unmatched(const model::Message& m, const CheckContext& context, AnswerHistory& history) {
+  const auto peer = static_cast<std::uint8_t>(1 - m.sender);
+  // Two Calls with one XID get two answers, and it is not the responder who made them alike.
+  const auto is_due = [](const PastMessage& p) {
+    return p.fate == Fate::kSuperseded && !p.answered;
+  };
+  if (PastMessage* past = history.find(peer, m.xid, is_due)) {
+    past->answered = true;
+    return;
+  }
+  if (PastMessage* past = history.find(peer, m.xid)) {
+    if (m.kind == Kind::kError && past->objected_frame != 0) {
+      return check_error_to_answer(m, *past, past->objected_frame, "RDMA_ERROR", context);
+    }
+    switch (past->fate) {
+      case Fate::kReplied:
+      case Fate::kRefused:
+        return check_second_answer(m, *past, context);
+      case Fate::kMalformed:
+      case Fate::kOption:
+        past->answered = true;
+        past->end_frame = m.frame;
+        return check_answer_to_malformed(m, *past, context);
+      case Fate::kDone:
+        if (m.kind == Kind::kError)
+          check_error_to_answer(m, *past, past->frame, "RDMA_DONE", context);
+        return;
+      case Fate::kSuperseded:
+        break;
+    }
+  }
+  if (m.kind == Kind::kError) {
+    // The other way round: its sender has been answered, and answers that.
+    PastMessage* past = history.find(m.sender, m.xid);
+    const bool replied = past != nullptr && past->fate == Fate::kReplied;
+    if (replied || (past != nullptr && (past->fate == Fate::kRefused || past->answered))) {
+      past->objected_frame = m.frame;
+      return check_error_to_answer(m, *past, past->end_frame, replied ? "Reply" : "RDMA_ERROR",
+                                   context);
+    }
+  }
+  check_answer_to_nothing(m, context, history);
+}
+
+std::uint64_t offered_for_results(const model::Message& call) {
+  return rules::total_length(call.write_segments) + rules::total_length(call.reply_segments);
+}
+
+PastMessage past_of(const model::Message& m, Fate fate) {
+  PastMessage p;
+  p.xid = m.xid;
+  p.version = m.version;
+  p.proc = m.proc;
+  p.sender = m.sender;
+  p.fate = fate;
+  p.frame = m.frame;
+  p.id = m.id;
+  return p;
+}
+
+// Lengths and places in the chunk lists of a Call: what registering its memory again leaves as it
+// is.
+std::uint64_t shape_of(const model::Message& call) {
+  std::uint64_t h = call.write_counts.size() << 1 | (call.has_reply_chunk ? 1 : 0);
+  const auto mix = [&h](std::uint64_t v) { h = (h ^ v) * 0x9e3779b97f4a7c15ULL; };
+  for (const wire::ReadSegment& s : call.reads)
+    mix(std::uint64_t{s.position} << 32 | s.target.length);
+  for (const std::uint32_t count : call.write_counts) mix(count);
+  for (const wire::Segment& s : call.write_segments) mix(s.length);
+  for (const wire::Segment& s : call.reply_segments) mix(s.length);
+  return h;
+}
+
+// RFC 5666 section 3.5: who reads the chunks of a Reply tells so.
+void check_done_missing(const PastMessage& past, const CheckContext& context) {
+  if (!past.done_due || context.findings.profile() != Profile::k5666) return;
+  Evidence e;
+  e.connection = &context.connection;
+  e.side = past.sender;
+  e.frames = {past.frame, past.end_frame};
+  e.needs = kLossFree | kBothDirections;
+  e.unsure = context.history.sends_unsure;
+  context.findings.add(RuleId::kRd01, e, [&] {
+    return fmt::format("no RDMA_DONE for the Read chunks of Reply {:#010x}", past.xid);
+  });
+}
+
+// A header that cannot be parsed gets an error before any later Call is looked at. It was a Call if
+// the client sent it and no reverse Call was there for it to answer.
+void check_error_missing(const PastMessage& past, const CheckContext& context) {
+  if (past.fate != Fate::kMalformed || past.answered || past.passed_by == 0) return;
+  const model::ConnectionModel& model = context.model;
+  if (!model.client_certain || model.client != past.sender) return;
+  if (model.caller[1U - past.sender].calls != 0) return;
+  Evidence e;
+  e.connection = &context.connection;
+  e.side = 1 - past.sender;
+  e.message = past.id;
+  e.frames = {past.frame, past.passed_by};
+  e.topic = 1;
+  e.unsure = context.history.sends_unsure;
+  e.needs = kLossFree | kBothDirections;
+  context.findings.add(past.version == 2 ? RuleId::kV208 : RuleId::kErr05, e, [&] {
+    return fmt::format(
+        "no RDMA_ERROR for message {:#010x}, whose header cannot be parsed, while a later Call was "
+        "answered",
+        past.xid);
+  });
+}
+
+void check_forgotten(const PastMessage& past, const CheckContext& context) {
+  check_done_missing(past, context);
+  check_error_missing(past, context);
+}
+
+void remember(const PastMessage& past, const CheckContext& context, AnswerHistory& history) {
+  check_forgotten(history.add(past), context);
+}
+
+void note_passed(const model::Message& call, const model::Message& answer, AnswerHistory& history) {
+  for (PastMessage& past : history.all()) {
+    if (past.fate == Fate::kMalformed && past.passed_by == 0 && past.sender == call.sender &&
+        past.id < call.id) {
+      past.passed_by = answer.frame;
+    }
+  }
+}
+
+// An RDMA_ERROR that cannot be parsed answers all the same; so does an ERR_VERS that repeats a
+// version that is unknown here, as Linux sends it (ERR-04).
+void note_broken_error(const model::Message& m, AnswerHistory& history) {
+  PastMessage* past = history.find(static_cast<std::uint8_t>(1 - m.sender), m.xid);
+  if (past == nullptr || past->fate != Fate::kMalformed) return;
+  past->answered = true;
+  past->end_frame = m.frame;
+}
+
+// What an RDMA_ERROR has refused is refused again if nothing about it changes.
+void check_refused_again(const model::Message& m, const model::Call& call,
+                         const CheckContext& context, AnswerHistory& history) {
+  const PastMessage* past = history.find(m.sender, m.xid);
+  if (past == nullptr || past->fate != Fate::kRefused || past->cant_reply) return;
+  const bool known = call.digest != 0 || m.proc == static_cast<std::uint32_t>(wire::Proc::kNomsg);
+  if (!known || past->version != m.version || past->proc != m.proc || past->digest != call.digest ||
+      past->shape != shape_of(m)) {
+    return;
+  }
+  Evidence e = since(*past, m, context);
+  e.frames = {past->end_frame, m.frame};
+  e.topic = 1;
+  e.at_most = Level::kWarning;  // useless, and nothing worse
+  context.findings.add(
+      RuleId::kErr07, e,
+      [&] {
+        return fmt::format("Call {:#010x} sent again unchanged, which an RDMA_ERROR has refused",
+                           m.xid);
+      },
+      "Have the requester fail the RPC, or change what was refused: version, chunks, or the space "
+      "for "
+      "results.");
+}
+
+void check_done(const model::Message& m, const CheckContext& context, AnswerHistory& history) {
+  PastMessage* past =
+      history.find(m.sender, m.xid, [](const PastMessage& p) { return p.done_due; });
+  if (past != nullptr) past->done_due = false;
+  // A Reply before the capture began may have had the chunks.
+  const bool legal = context.findings.profile() == Profile::k5666 &&
+                     (past != nullptr || context.connection.setup != roce::Setup::kCm);
+  if (!legal) {
+    Evidence e = evidence(m, context.connection, m.sender);
+    if (context.findings.profile() == Profile::k5666) {
+      // The Reply may be what the capture lacks.
+      e.needs = kLossFree | kBothDirections;
+      e.unsure = context.history.sends_unsure;
+    }
+    context.findings.add(RuleId::kDep01, e, [&] {
+      return context.findings.profile() == Profile::k8166
+                 ? fmt::format("an RDMA_DONE for {:#010x}", m.xid)
+                 : fmt::format("an RDMA_DONE for {:#010x}, of which no Reply has Read chunks",
+                               m.xid);
+    });
+  }
+  remember(past_of(m, Fate::kDone), context, history);
+}
+
+void check_superseding(const model::Message& m, const CheckContext& context,
+                       AnswerHistory& history) {
+  const AnswerHistory::Superseded old = std::exchange(history.superseded, {});
+  Evidence e = evidence(m, context.connection, m.sender);
+  e.frames = {old.frame, m.frame};
+  e.losses_before = old.losses_before;
+  e.suspect |= old.suspect;
+  e.unsure = unheard(1U - m.sender, m.id, context);
+  context.findings.add(RuleId::kHdr09, e, [&] {
+    return fmt::format("Call {:#010x} while the Call with this XID in frame {} is outstanding",
+                       m.xid, old.frame);
+  });
+}
+
+void check_larger_offer(const model::Message& m, const model::Call& call,
+                        const CheckContext& context, AnswerHistory& history) {
+  PastMessage* past =
+      history.find(m.sender, m.xid, [](const PastMessage& p) { return p.cant_reply; });
+  if (past == nullptr) return;
+  past->cant_reply = false;
+  if (offered_for_results(m) > past->offered) return;
+  Evidence e = since(*past, m, context);
+  e.losses_before = call.losses_before;
+  context.findings.add(RuleId::kV210, e, [&] {
+    return fmt::format("Call {:#010x} offers {} bytes for its results, and was refused with {}",
+                       m.xid, offered_for_results(m), past->offered);
+  });
+}
+
+}  // namespace
+
+void check_answers(const model::Message& m, const model::Call* call, const CheckContext& context,
+                   AnswerHistory& history) {
+  switch (m.kind) {
+    case Kind::kCall:
+      if (history.superseded.frame != 0) check_superseding(m, context, history);
+      if (history.refused_seen && call != nullptr) check_refused_again(m, *call, context, history);
+      if (history.cant_reply_seen && m.version == 2 && call != nullptr) {
+        check_larger_offer(m, *call, context, history);
+      }
+      break;
+    case Kind::kReply:
+    case Kind::kError:
+      if (call == nullptr) check_unmatched(m, context, history);
+      break;
+    case Kind::kDone:
+      check_done(m, context, history);
+      break;
+    case Kind::kOption:
+      remember(past_of(m, Fate::kOption), context, history);
+      break;
+    case Kind::kMalformed:
+      // An RDMA_ERROR of some version gets no answer; it may be one. So may what ends before it
+      // says what it is.
+      if (m.wire_length < wire::kPrefixBytes) break;
+      if (m.proc != static_cast<std::uint32_t>(wire::Proc::kError)) {
+        remember(past_of(m, Fate::kMalformed), context, history);
+        history.malformed_seen = true;
+      } else {
+        note_broken_error(m, history);
+      }
+      break;
+    case Kind::kControl:
+      break;
+  }
+}
+
+// A Call that its responder has had time for, or has closed the connection on, or has passed over
+// until the requester gave up.
+void check_unanswered(const model::Call& call, const CheckContext& context) {
+  const roce::Connection& c = context.connection;
+  const model::Message& m = call.message;
+  if (context.history.misdirected.has(m.id)) return;
+  const auto responder = 1 - m.caller;
+  const std::int64_t age = roce::seen_until(c, c.ended_ns) - m.time_ns;
+  const bool long_ago = age >= kLongNs;
+  Wait& waited = context.history.waited[m.caller];
+  if (long_ago && waited == Wait::kShort) waited = Wait::kLong;
+  // Who refuses what it has asked for itself gets no answer any more.
+  const SideHistory& answering = context.history.side[static_cast<std::size_t>(responder)];
+  if (may_be_by_fault_of_peer(answering.refused_operation)) return;
+  // What has not arrived cannot be answered, nor what its responder could not read: CONN-LOST
+  // tells.
+  const roce::Side& caller = c.side[m.caller];
+  const std::uint64_t latest_answered = context.history.latest_answered[m.caller];
+  const bool arrived = !m.psn_known || !caller.acked_known || latest_answered > m.id ||
+                       roce::psn_diff(caller.acked_psn, m.psn) >= 0;
+  if (!arrived || context.history.read_unanswered[static_cast<std::size_t>(responder)]) return;
+  if (long_ago) waited = Wait::kInVain;
+  const bool closed = c.state == roce::State::kClosed;
+  const bool passed_over = closed && latest_answered > m.id && age >= kPassedOverNs;
+  if (passed_over && waited == Wait::kShort) waited = Wait::kLong;
+  // Who was given cause may end the connection.
+  const bool closed_on =
+      closed && c.closed_by == responder && !context.history.gave_cause(m.caller);
+  if (!closed_on && !passed_over && !long_ago) return;
+  Evidence e = evidence(m, c, responder);
+  e.topic = 2;
+  e.unsure = context.history.sends_unsure;
+  if (e.unsure == nullptr) e.unsure = unheard(static_cast<std::size_t>(responder), m.id, context);
+  context.findings.add(RuleId::kHdr10, e, [&] {
+    return closed
+               ? fmt::format("Call {:#010x} was not answered{} when the connection was closed",
+                             m.xid, passed_over ? ", though a later one was," : "")
+               : fmt::format("Call {:#010x} was not answered in {} s", m.xid, age / 1'000'000'000);
+  });
+}
+
+void note_call_end(const model::Call& call, const model::Message* answer,
+                   const CheckContext& context, AnswerHistory& history) {
+  switch (call.ending) {
+    case model::Ending::kReplied:
+    case model::Ending::kError: {
+      PastMessage past = past_of(
+          call.message, call.ending == model::Ending::kError ? Fate::kRefused : Fate::kReplied);
+      past.end_frame = answer->frame;
+      past.misdirected = context.history.misdirected.has(answer->id);
+      past.done_due = answer->kind == Kind::kReply && !answer->reads.empty();
+      past.cant_reply = answer->kind == Kind::kError && answer->error == RdmaErr::kCantReply;
+      if (past.fate == Fate::kRefused) {
+        past.digest = call.digest;
+        past.shape = shape_of(call.message);
+        history.refused_seen = true;
+      }
+      std::uint64_t& latest = context.history.latest_answered[call.message.caller];
+      latest = std::max(latest, call.message.id);
+      if (history.malformed_seen) note_passed(call.message, *answer, history);
+      if (past.cant_reply) {
+        past.offered = offered_for_results(call.message);
+        history.cant_reply_seen = true;
+      }
+      remember(past, context, history);
+      break;
+    }
+    case model::Ending::kSuperseded:
+      history.superseded = {call.message.frame, call.losses_before, call.message.suspect};
+      remember(past_of(call.message, Fate::kSuperseded), context, history);
+      history.incomplete = true;
+      break;
+    case model::Ending::kForgotten:
+      history.incomplete = true;
+      break;
+    case model::Ending::kClosed:
+      check_unanswered(call, context);
+      break;
+  }
+}
+
+void check_answers_at_close(const CheckContext& context, const AnswerHistory& history) {
+  // Where the capture ends first, the RDMA_DONE may come yet.
+  const bool closed = context.connection.state == roce::State::kClosed;
+  for (const PastMessage& past : history.all()) {
+    if (closed) check_done_missing(past, context);
+    check_error_missing(past, context);
+  }
+}
+
+}  // namespace rpcrdma::rules

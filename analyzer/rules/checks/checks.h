@@ -1,0 +1,181 @@
+// What every check gets: the message or operation, where it belongs, and where to say what is
+// wrong. A check is a small function; the groups of them are called by checker.cc.
+#pragma once
+
+#include "../diagnoses/answer_history.h"
+#include "../history.h"
+#include "lists.h"
+
+#include <rpcrdma/decode/programs.h>
+#include <rpcrdma/rules/findings.h>
+
+namespace rpcrdma::rules {
+
+struct CheckContext {
+  Findings& findings;
+  const roce::Connection& connection;
+  const model::ConnectionModel& model;
+  bool reverse = false;  // the message is of the reverse direction
+  ConnectionHistory& history;
+  History& all;
+};
+
+// The evidence of a rule about a Call and its answer, which the responder broke.
+[[nodiscard]] Evidence pair_evidence(const model::Message& answer, const model::Call& call,
+                                     const CheckContext& context);
+
+// Its receiver may refuse this message, or end the connection for it.
+inline void note_faulty(const model::Message& m, const CheckContext& context) {
+  context.history.faulty.note(m.id);
+  context.history.note_cause(m.sender, m.id);
+}
+// What was found wrong with a message is cause too, where it is an error: whoever breaks what its
+// peer relies on has to expect that.
+inline void note_violation(const model::Message& m, const CheckContext& context) {
+  const Violation& violation = context.findings.latest_violation(m.sender);
+  if (violation.evidence.message != m.id) return;
+  if (context.findings.level(violation) == Level::kError)
+    context.history.note_cause(m.sender, m.id);
+  Cause& latest = context.history.latest_cause[m.sender];
+  if (latest.message == m.id) latest.violation = violation;
+}
+// The upper-layer binding is known. The programs of NFSv4's callbacks have numbers that others may
+// use, too: but those are called by clients.
+[[nodiscard]] inline bool has_binding(const model::RpcInfo& rpc, const CheckContext& context) {
+  return rpc.known && !may_be_wrapped(rpc) && decode::has_binding(procedure_of(rpc)) &&
+         (context.reverse || !decode::is_transient_program(rpc.program));
+}
+
+// header_checks.cc: one message on its own.
+void check_header(const model::Message& m, const model::Call* call, const CheckContext& context);
+// A Call in a Position Zero Read chunk, when that was read.
+void check_identified_xid(const model::Call& call, const CheckContext& context);
+void check_unidentified(const model::Call& call, const CheckContext& context);
+// The RPC message that a header conveys, as far as it was seen.
+[[nodiscard]] wire::Bytes rpc_message(const model::Message& m, const model::Call* call);
+
+// read_list_checks.cc
+void check_read_list(const model::Message& call, const CheckContext& context, Scratch& scratch);
+void check_identified_arguments(const model::Call& call, const CheckContext& context,
+                                Scratch& scratch);
+void check_reply_reads(const model::Message& reply, const CheckContext& context);
+
+// segment_checks.cc: memory that a Call offers.
+void check_segments(const model::Message& m, const model::Call& call, const CheckContext& context,
+                    Scratch& scratch);
+
+// write_list_checks.cc
+void check_write_list(const model::Message& reply, const model::Call& call,
+                      const CheckContext& context);
+
+// result_checks.cc: results in Write chunks, by the upper-layer binding.
+void check_results(const model::Message& reply, const model::Call& call,
+                   const CheckContext& context, Scratch& scratch);
+
+// reply_chunk_checks.cc
+void check_offered_reply_chunk(const model::Message& call, const CheckContext& context);
+void check_used_reply_chunk(const model::Message& reply, const CheckContext& context);
+void check_reply_chunk(const model::Message& reply, const model::Call& call,
+                       const CheckContext& context);
+
+// error_checks.cc: RDMA_ERROR.
+void check_error(const model::Message& error, const CheckContext& context);
+void check_roundup_accepted(const model::Message& answer, const model::Call& call,
+                            const CheckContext& context, Scratch& scratch);
+
+// version2_checks.cc
+void check_version2(const model::Message& m, const model::Call* call, const CheckContext& context);
+
+// answer_checks.cc: what answers what.
+void check_answers(const model::Message& m, const model::Call* call, const CheckContext& context,
+                   AnswerHistory& history);
+void note_call_end(const model::Call& call, const model::Message* answer,
+                   const CheckContext& context, AnswerHistory& history);
+void check_answers_at_close(const CheckContext& context, const AnswerHistory& history);
+
+// deprecated_checks.cc: what RFC 8166 took out of RFC 5666.
+struct AgreedConfiguration {
+  std::uint64_t frame = 0;      // of the Reply that says so; 0: none
+  std::uint32_t max_call = 0;   // bytes
+  std::uint32_t max_reads = 0;  // RDMA Reads active at the server
+};
+void check_deprecated(const model::Message& m, const model::Call* call, const CheckContext& context,
+                      AgreedConfiguration& agreed);
+void check_identified_program(const model::Call& call, const CheckContext& context);
+
+// message_checks.cc: all of the above that one message, or an answer and its Call, can break.
+void check_message(const model::Message& m, const model::Call* call, const CheckContext& context,
+                   Scratch& scratch);
+
+// certainty.cc: what the capture lacks, noted before all other checks of a message.
+void note_certainty(const model::Message& m, const CheckContext& context);
+// As ConnectionHistory has it, and with the SENDs since the latest message, of which too little was
+// captured to make them one.
+[[nodiscard]] const char* lists_unsure(const CheckContext& context);
+void note_damage(const model::Message& m,
+                 const CheckContext& context);  // after all other checks of it
+void note_joined(ConnectionHistory& h);         // of two directions
+void note_end(const model::Call& call, ConnectionHistory& h);
+// Why it cannot be told what `side` had sent before message `by`; null: it can. Its first packets
+// may be missing without a trace: neither a REQ or REP nor an earlier message tells their PSN.
+[[nodiscard]] const char* unheard(std::size_t side, std::uint64_t by, const CheckContext& context);
+
+// credit_checks.cc: the two ledgers. Gives whether a Call or RDMA_DONE was within its credit.
+bool check_credits(const model::Message& m, const model::Call* call, const CheckContext& context);
+
+// receive_checks.cc: Receives that were not posted, by the RNR NAKs that tell.
+void check_refused(const model::Message& m, bool within_credit, const CheckContext& context);
+void check_rnr(int sender, std::uint32_t psn, std::uint64_t frame, const CheckContext& context);
+
+// inline_checks.cc: the length of a Send.
+void check_send_length(const model::Message& m, const model::Call* call,
+                       const CheckContext& context);
+// The most bytes that a Send of `side` may have; 0: not known.
+[[nodiscard]] std::uint32_t send_limit(std::size_t side, const CheckContext& context);
+
+// reverse_checks.cc: Calls by the RPC server.
+void check_reverse(const model::Message& m, const CheckContext& context);
+void check_reverse_end(const model::Call& call, const model::Message* answer,
+                       const CheckContext& context);
+
+// setup_checks.cc: the CM exchange and its private data.
+void check_private_data(const CheckContext& context);
+
+// invalidation_checks.cc: Send With Invalidate.
+void check_invalidation(const model::Message& m, const model::Call* call,
+                        const CheckContext& context);
+
+// operation_checks.cc: RDMA READs and WRITEs.
+void check_operation(const roce::Operation& op, const model::Call* call, std::uint32_t segment,
+                     const CheckContext& context);
+void check_operation_end(const roce::Operation& op, const model::Call* call,
+                         const CheckContext& context);
+void check_bytes_written(const model::Message& reply, const model::Call& call,
+                         const CheckContext& context, Scratch& scratch);
+void check_bytes_read(const model::Message& reply, const model::Call& call,
+                      const CheckContext& context);
+void check_shared_memory(const model::Call& call, const CheckContext& context);
+void remember_segments(const model::Call& call, const model::Message* answer,
+                       const CheckContext& context);
+void check_packets(const CheckContext& context);  // when the connection closes
+
+// access_checks.cc: whose fault it is that an adapter refused an operation.
+void note_operation(const roce::Operation& op, const model::Call* call, std::uint32_t segment,
+                    const CheckContext& context);
+void note_refused(int initiator, wire::NakCode code, std::uint32_t psn,
+                  const CheckContext& context);
+
+// negotiation_checks.cc: version 2 and peers that do not know it.
+void check_negotiation(const model::Message& m, bool within_credit, const CheckContext& context);
+
+// reconnect_checks.cc: Calls that are sent again on another connection.
+// `known_again`: it is a Call of the connection before by its XID.
+void check_sent_again(const model::Call& call, bool known_again, const CheckContext& context);
+void remember_lost_call(const model::Call& call, const CheckContext& context);
+void check_reconnect_end(const CheckContext& context);  // when the connection closes
+// When it has closed and is one that others may follow.
+void pass_over_lost_calls(const CheckContext& context);
+// What FC-08 about a Call that came again as another one rests on, but for the Call.
+[[nodiscard]] Evidence renamed_evidence(const CheckContext& context);
+
+}  // namespace rpcrdma::rules

@@ -1,0 +1,131 @@
+#include "checks.h"
+
+#include <fmt/core.h>
+
+#include <rpcrdma/wire/endian.h>
+#include <rpcrdma/wire/header.h>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+using model::Kind;
+using wire::Proc;
+
+// An ERR_VERS that echoes a version unknown here is no message of that version: see ERR-04.
+bool echoes_version(const model::Message& m) {
+  return m.proc == static_cast<std::uint32_t>(Proc::kError) && m.complete && m.wire_length == 28;
+}
+
+// The decoder says itself which rule the bytes break.
+void check_decodes(const model::Message& m, const CheckContext& context) {
+  if (!m.malformed) return;
+  const Rule* broken = find_rule(m.malformed->rule);
+  RuleId id = broken != nullptr ? broken->id : RuleId::kHdr06;
+  if (id == RuleId::kHdr03 && echoes_version(m)) id = RuleId::kErr04;
+  note_faulty(m, context);
+  context.findings.add(id, evidence(m, context.connection, m.sender), [&] {
+    if (id == RuleId::kErr04) return fmt::format("an ERR_VERS has rdma_vers {}", m.version);
+    if (id == RuleId::kHdr03) return fmt::format("rdma_vers is {}", m.version);
+    return fmt::format("malformed transport header: {}, at byte {}", m.malformed->what,
+                       m.malformed->offset);
+  });
+}
+
+// RFC 5531 section 11: a bit for the last fragment, and its length. The bit alone is enough for
+// one, and so is the length; but an XID that looks like a msg_type is told from one by the length
+// alone.
+bool has_record_mark(const model::Message& m, wire::Bytes rpc) {
+  if (rpc.size() < 8) return false;
+  const std::uint32_t mark = wire::load_be32(rpc.data());
+  if (mark == m.xid || wire::load_be32(rpc.data() + 4) != m.xid) return false;
+  const bool right_length = (mark & 0x7fffffffU) == m.wire_length - m.header_length - 4;
+  return right_length || (m.xid > 1 && (mark & 0x80000000U) != 0);
+}
+
+void check_record_mark(const model::Message& m, wire::Bytes rpc, const CheckContext& context) {
+  note_faulty(m, context);
+  context.findings.add(RuleId::kHdr08, evidence(m, context.connection, m.sender), [&] {
+    return fmt::format("the word {:#010x} in front of the RPC message is a TCP record mark",
+                       wire::load_be32(rpc.data()));
+  });
+}
+
+void check_xid(const model::Message& m, const CheckContext& context) {
+  if (!m.rpc_xid || *m.rpc_xid == m.xid) return;
+  note_faulty(m, context);
+  context.findings.add(RuleId::kHdr02, evidence(m, context.connection, m.sender), [&] {
+    return fmt::format("rdma_xid is {:#010x}, the XID of its RPC message {:#010x}", m.xid,
+                       *m.rpc_xid);
+  });
+}
+
+// What follows the header is by its rdma_proc an RPC message or nothing.
+void check_payload(const model::Message& m, const CheckContext& context) {
+  const auto proc = static_cast<Proc>(m.proc);
+  // What stands behind an error is for its length to tell; OPTIONAL may have anything.
+  if (proc == Proc::kOptional || (proc == Proc::kError && m.version == 1)) return;
+  const std::uint64_t length = m.wire_length - m.header_length;
+  const bool wants_message = proc == Proc::kMsg || proc == Proc::kMsgp;
+  const RuleId id = m.version == 2 ? RuleId::kV201 : RuleId::kHdr07;
+  const auto add = [&](const auto& text) {
+    note_faulty(m, context);
+    context.findings.add(id, evidence(m, context.connection, m.sender), text);
+  };
+  const char* name = wire::proc_name(m.version, m.proc);
+  if (!wants_message) {
+    if (length != 0 && m.complete) {
+      add([&] { return fmt::format("{} bytes follow the header of an {}", length, name); });
+    }
+    return;
+  }
+  if (length < 8) {
+    if (m.complete) {
+      add([&] { return fmt::format("{} bytes follow the header of an {}", length, name); });
+    }
+    return;
+  }
+  if (m.payload.size() < 8) return;
+  const std::uint32_t type = wire::load_be32(m.payload.data() + 4);
+  if (type > 1) {
+    add([&] {
+      return fmt::format("what follows the header of an {} is no RPC message: its msg_type is {}",
+                         name, type);
+    });
+  }
+}
+
+}  // namespace
+
+wire::Bytes rpc_message(const model::Message& m, const model::Call* call) {
+  if (m.proc != static_cast<std::uint32_t>(Proc::kNomsg)) return m.payload;
+  if (call == nullptr) return {};
+  const auto list = m.kind == Kind::kCall ? model::ChunkList::kRead : model::ChunkList::kReply;
+  for (const model::CallChunk& c : call->chunks) {
+    if (c.list == list && c.position == 0) return c.data.head();
+  }
+  return {};
+}
+
+void check_header(const model::Message& m, const model::Call* call, const CheckContext& context) {
+  if (m.header_length == 0) return check_decodes(m, context);
+  const wire::Bytes rpc = rpc_message(m, call);
+  if (has_record_mark(m, rpc)) return check_record_mark(m, rpc, context);
+  check_xid(m, context);
+  check_payload(m, context);
+}
+
+void check_identified_xid(const model::Call& call, const CheckContext& context) {
+  check_xid(call.message, context);
+}
+
+// What was read out of the Position Zero Read chunk cannot be decoded.
+void check_unidentified(const model::Call& call, const CheckContext& context) {
+  const model::Message& m = call.message;
+  if (call.identified || m.proc != static_cast<std::uint32_t>(Proc::kNomsg)) return;
+  const wire::Bytes rpc = rpc_message(m, &call);
+  if (has_record_mark(m, rpc)) return check_record_mark(m, rpc, context);
+  check_xid(m, context);
+}
+
+}  // namespace rpcrdma::rules

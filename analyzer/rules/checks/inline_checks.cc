@@ -1,0 +1,125 @@
+// No Send is longer than the Receive that takes it. A side's limit is the same in both directions
+// of RPC (RFC 8167 section 4.2).
+#include "checks.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include <rpcrdma/wire/rdmaconfig.h>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+constexpr std::uint32_t kDefaultV1 = 1024;
+constexpr std::uint32_t kDefaultV2 = 4096;
+// No more can be agreed on (RFC 8797 section 4.2).
+constexpr std::uint32_t kLargest = 256 * 1024;
+
+bool has_private_data(const CheckContext& context) {
+  return context.model.has_private_data[0] || context.model.has_private_data[1];
+}
+
+void accuse(RuleId rule, const model::Message& m, const CheckContext& context, std::uint32_t limit,
+            const char* of, std::uint8_t needs = kNothing) {
+  context.history.note_cause(m.sender, m.id);
+  Evidence e = evidence(m, context.connection, m.sender);
+  e.topic = needs == kNothing ? 0 : 1;
+  e.needs = needs;
+  context.findings.add(rule, e, [&] {
+    return fmt::format("a Send of {} bytes, where {} is {}", m.wire_length, of, limit);
+  });
+}
+
+// Other thresholds may be in force from a CONF_RDMA on, unless it is refused.
+void note_configured(const model::Message& m, const model::Call& call,
+                     const CheckContext& context) {
+  const model::RpcInfo& asked = call.message.rpc;
+  if (!asked.known || asked.program != wire::kRdmaConfigProgram ||
+      asked.procedure != wire::kRdmaConfigProcConf) {
+    return;
+  }
+  const bool refused = m.kind == model::Kind::kError || m.kind == model::Kind::kMalformed ||
+                       (m.kind == model::Kind::kReply && m.rpc.header_seen &&
+                        (m.rpc.reply_stat != wire::ReplyStat::kAccepted ||
+                         m.rpc.accept_stat != wire::AcceptStat::kSuccess));
+  context.history.configured = !refused;
+}
+
+// Which rule a version 1 Send over its limit breaks: the one that says where the limit comes from.
+void accuse_v1(const model::Message& m, const CheckContext& context, std::uint32_t limit) {
+  const wire::PrivateData& own = context.model.private_data[m.sender];
+  const wire::PrivateData& peer = context.model.private_data[1 - m.sender];
+  const Past* past = context.all.past(context.connection, context.history);
+  const std::uint32_t before = past == nullptr || !past->precedes(context.connection)
+                                   ? 0
+                                   : past->limit[History::place(context.connection, m.sender)];
+  if (before > limit && m.wire_length <= before) {
+    accuse(RuleId::kInl04, m, context, limit,
+           "the limit of the connection before this one would allow it and this one's");
+  } else if (context.reverse) {
+    accuse(RuleId::kInl03, m, context, limit, "the threshold, which both directions share,");
+  } else if (context.model.has_private_data[m.sender] && m.wire_length > own.send_size() &&
+             m.wire_length <= peer.recv_size()) {
+    accuse(RuleId::kCmp04, m, context, own.send_size(),
+           "the send size that its sender has told in its private data");
+  } else if (has_private_data(context)) {
+    accuse(RuleId::kInl02, m, context, limit, "the inline threshold by both sides' private data");
+  } else {
+    accuse(RuleId::kInl01, m, context, limit, "the inline threshold of version 1");
+  }
+}
+
+void check_v1(const model::Message& m, const CheckContext& context) {
+  if (context.history.configured) return;
+  const std::uint32_t limit = send_limit(m.sender, context);
+  if (limit != 0) {
+    if (m.wire_length > limit) accuse_v1(m, context, limit);
+  } else if (m.wire_length > kLargest) {
+    accuse(RuleId::kInl01, m, context, kLargest, "the largest threshold that peers can agree on");
+  }
+}
+
+void check_v2(const model::Message& m, const CheckContext& context) {
+  // Until the peer has shown that it knows version 2, it may have Receives for version 1 only.
+  const bool first = !context.history.spoke_v2[1 - m.sender] && m.kind == model::Kind::kCall &&
+                     setup_seen(context.connection);
+  const std::uint32_t agreed = send_limit(m.sender, context);
+  // A set-up that was not seen may have told more.
+  if (agreed == 0 && m.wire_length <= kLargest) return;
+  if (m.wire_length > std::max(kDefaultV2, agreed)) {
+    accuse(RuleId::kV205, m, context, kDefaultV2, "the inline threshold of version 2");
+  } else if (first && m.wire_length > std::max(kDefaultV1, agreed)) {
+    accuse(RuleId::kV205, m, context, kDefaultV1,
+           "the most for a peer that has not shown yet that it knows version 2",
+           kLossFree | kBothDirections);
+  } else if (m.wire_length > kDefaultV2) {
+    accuse(RuleId::kCmp05, m, context, kDefaultV2,
+           "private data of version 1 would allow it and the threshold of version 2");
+  }
+}
+
+}  // namespace
+
+std::uint32_t send_limit(std::size_t side, const CheckContext& context) {
+  if (!setup_seen(context.connection)) return 0;
+  return side == 0 ? context.model.thresholds.call : context.model.thresholds.reply;
+}
+
+void check_send_length(const model::Message& m, const model::Call* call,
+                       const CheckContext& context) {
+  if (call != nullptr) note_configured(m, *call, context);
+  if (m.wire_length > kDefaultV1) {
+    if (m.version == 2) {
+      check_v2(m, context);
+    } else {
+      check_v1(m, context);
+    }
+  }
+  if (m.version == 2 && m.kind != model::Kind::kError && m.kind != model::Kind::kMalformed) {
+    context.history.spoke_v2[m.sender] = true;
+  }
+}
+
+}  // namespace rpcrdma::rules

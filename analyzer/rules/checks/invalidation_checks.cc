@@ -1,0 +1,93 @@
+// Send With Invalidate: who may use it, and for which handle.
+#include "checks.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+using model::Kind;
+
+void check_agreed(const model::Message& m, const CheckContext& context) {
+  if (m.version != 1 || !setup_seen(context.connection)) return;
+  const auto takes = [&](std::size_t side) {
+    return context.model.has_private_data[side] &&
+           context.model.private_data[side].remote_invalidation();
+  };
+  if (takes(1U - m.sender)) {
+    if (takes(m.sender)) return;
+    // Known of Linux servers, which look at their peer's R alone: it does no harm.
+    Evidence e = evidence(m, context.connection, m.sender);
+    e.topic = 1;
+    e.at_most = Level::kNote;
+    return context.findings.add(
+        RuleId::kInv01, e,
+        [] {
+          return std::string(
+              "Send With Invalidate by a side that did not set R itself, to a peer that did");
+        },
+        "No harm: the peer has agreed, as with Linux servers. Both sides set R where both agree.");
+  }
+  context.findings.add(RuleId::kInv01, evidence(m, context.connection, m.sender), [&] {
+    return fmt::format("Send With Invalidate of {:#010x} to a peer that did not set R",
+                       m.invalidated_handle);
+  });
+}
+
+void check_kind(const model::Message& m, const CheckContext& context) {
+  const bool reverse_v1 = context.reverse && m.version == 1 && context.model.client_certain;
+  if (m.kind == Kind::kReply && !reverse_v1) return;
+  if (m.kind == Kind::kMalformed) return;
+  context.findings.add(RuleId::kInv03, evidence(m, context.connection, m.sender), [&] {
+    return fmt::format("Send With Invalidate of {:#010x} conveys {}", m.invalidated_handle,
+                       m.kind == Kind::kReply   ? "a reverse direction reply"
+                       : m.kind == Kind::kError ? "an RDMA_ERROR"
+                                                : model::kind_name(m.kind));
+  });
+}
+
+bool invalidated_before(const model::Message& m, const model::Call& call,
+                        const CheckContext& context) {
+  return std::any_of(
+      context.history.ended.begin(), context.history.ended.end(), [&](const EndedSegment& s) {
+        return s.invalidated && s.owner == m.caller && s.target.handle == m.invalidated_handle &&
+               s.end_message > call.message.id;
+      });
+}
+
+void check_handle(const model::Message& m, const model::Call& call, const CheckContext& context) {
+  if (call.message.header_length == 0) return;
+  Evidence e = evidence(m, context.connection, m.sender);
+  e.frames = {call.message.frame, m.frame};
+  e.unsure = context.history.lists_unsure;
+  const bool own = std::any_of(
+      call.segments.begin(), call.segments.end(),
+      [&](const model::CallSegment& s) { return s.target.handle == m.invalidated_handle; });
+  if (!own) {
+    context.findings.add(RuleId::kInv02, e, [&] {
+      return fmt::format("Reply {:#010x} invalidates {:#010x}, which its Call does not have", m.xid,
+                         m.invalidated_handle);
+    });
+  } else if (invalidated_before(m, call, context)) {
+    e.topic = 1;
+    context.findings.add(RuleId::kInv02, e, [&] {
+      return fmt::format("Reply {:#010x} invalidates {:#010x}, which another Reply has invalidated",
+                         m.xid, m.invalidated_handle);
+    });
+  }
+}
+
+}  // namespace
+
+void check_invalidation(const model::Message& m, const model::Call* call,
+                        const CheckContext& context) {
+  if (!m.has_invalidate) return;
+  check_agreed(m, context);
+  check_kind(m, context);
+  if (m.kind == Kind::kReply && call != nullptr) check_handle(m, *call, context);
+}
+
+}  // namespace rpcrdma::rules

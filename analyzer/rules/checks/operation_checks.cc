@@ -1,0 +1,390 @@
+// RDMA READs and WRITEs: only by the responder, only on memory that an outstanding Call offers, and
+// for what that memory was offered.
+//
+// The responder's operations and its Replies are one stream, in the order of its PSNs; so what
+// comes behind a Reply there was sent behind it, wherever the capture was taken.
+#include "checks.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/core.h>
+
+#include <rpcrdma/decode/upper_layer.h>
+#include <rpcrdma/roce/psn.h>
+#include <rpcrdma/wire/rpc.h>
+#include <rpcrdma/wire/xdr.h>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+using model::ChunkList;
+using roce::OpKind;
+
+// More READs in flight than that are not followed; responder resources are one byte.
+constexpr std::size_t kMaxReads = 512;
+
+const char* kind_name(OpKind kind) {
+  return kind == OpKind::kRead ? "READ" : "WRITE";
+}
+
+bool fits(OpKind kind, ChunkList list) {
+  return (kind == OpKind::kRead) == (list == ChunkList::kRead);
+}
+
+bool inside(const roce::Operation& op, const wire::Segment& target) {
+  const std::uint64_t into = op.offset - target.offset;  // huge when below
+  return into <= target.length && op.length <= target.length - into;
+}
+
+bool touches(const roce::Operation& op, const wire::Segment& target) {
+  return op.offset - target.offset < target.length;
+}
+
+Evidence operation_evidence(const roce::Operation& op, const CheckContext& context) {
+  Evidence e;
+  e.connection = &context.connection;
+  e.side = op.initiator;
+  e.frames = {op.first_frame, 0};
+  e.suspect = op.suspect;
+  e.unsure = lists_unsure(context);
+  return e;
+}
+
+// On memory of an outstanding Call.
+void check_target(const roce::Operation& op, const model::Call& call, std::uint32_t index,
+                  const CheckContext& context) {
+  const model::CallSegment& segment = call.segments[index];
+  Evidence e = operation_evidence(op, context);
+  e.message = call.message.id;
+  e.frames = {call.message.frame, op.first_frame};
+  e.losses_before = call.losses_before;
+  if (!fits(op.kind, segment.list)) {
+    // The same memory may stand in another list too.
+    if (segment.shared != model::Shared::kNo) return;
+    e.topic = 1;
+    context.findings.add(RuleId::kOps01, e, [&] {
+      return fmt::format("RDMA {} on handle {:#010x}, a segment of the {} chunk of Call {:#010x}",
+                         kind_name(op.kind), op.handle, model::chunk_list_name(segment.list),
+                         call.message.xid);
+    });
+  } else if (!inside(op, segment.target)) {
+    e.topic = 2;
+    context.findings.add(RuleId::kOps01, e, [&] {
+      return fmt::format(
+          "RDMA {} of {} bytes at {} of handle {:#010x}, whose segment has {} bytes at {}",
+          kind_name(op.kind), op.length, op.offset, op.handle, segment.target.length,
+          segment.target.offset);
+    });
+  }
+}
+
+const EndedSegment* find_ended(const roce::Operation& op, const ConnectionHistory& h) {
+  const EndedSegment* best = nullptr;
+  for (const EndedSegment& s : h.ended) {
+    if (s.target.handle != op.handle || s.owner == op.initiator || !touches(op, s.target)) continue;
+    if (best == nullptr || s.end_message > best->end_message) best = &s;
+  }
+  return best;
+}
+
+// On no memory of an outstanding Call: too late, or never offered?
+void check_unmatched(const roce::Operation& op, const CheckContext& context) {
+  const EndedSegment* ended = find_ended(op, context.history);
+  Evidence e = operation_evidence(op, context);
+  e.losses_before = model::losses(context.connection);
+  if (ended == nullptr) {
+    // With no Call outstanding, it may be the Call that is missing, together with its ACK.
+    const bool lone = context.model.caller[1U - op.initiator].credits.in_use == 0 &&
+                      (context.model.client != op.initiator ||
+                       (op.kind == OpKind::kRead && context.findings.profile() == Profile::k5666));
+    if (lone) e.doubted_caller = 1 - op.initiator;
+    context.findings.add(RuleId::kOps01, e, [&] {
+      return fmt::format(
+          "RDMA {} on handle {:#010x} at {}, {}", kind_name(op.kind), op.handle, op.offset,
+          lone ? "while no Call is outstanding" : "which no outstanding Call offers");
+    });
+    return;
+  }
+  e.frames = {ended->end_frame, op.first_frame};
+  const bool late = !ended->invalidated && !ended->by_error && fits(op.kind, ended->list);
+  context.findings.add(late ? RuleId::kOps02 : RuleId::kInv04, e, [&] {
+    return fmt::format("RDMA {} on handle {:#010x} behind the {} that ended RPC {:#010x}{}",
+                       kind_name(op.kind), op.handle, ended->by_error ? "RDMA_ERROR" : "Reply",
+                       ended->xid, ended->invalidated ? " and invalidated the handle" : "");
+  });
+}
+
+// READs that `side` may have in flight, by the CM exchange.
+std::optional<std::uint32_t> read_limit(std::size_t side, const roce::Connection& c) {
+  const roce::CmSide& own = c.side[side].cm;
+  const roce::CmSide& peer = c.side[1 - side].cm;
+  if (c.setup != roce::Setup::kCm || !own.seen || !peer.seen) return std::nullopt;
+  const std::uint32_t takes = peer.responder_resources;
+  return own.initiator_depth == 0 ? takes : std::min<std::uint32_t>(takes, own.initiator_depth);
+}
+
+void check_reads_in_flight(const roce::Operation& op, const CheckContext& context) {
+  if (op.kind != OpKind::kRead || op.suspect) return;
+  std::vector<std::uint32_t>& reads = context.history.reads[op.initiator];
+  if (reads.size() >= kMaxReads) reads.erase(reads.begin());
+  reads.push_back(op.psn);
+  if (context.connection.side[op.initiator].reads_recorded_at_start) return;
+  const auto limit = read_limit(op.initiator, context.connection);
+  if (!limit || reads.size() <= *limit) return;
+  Evidence e = operation_evidence(op, context);
+  e.unsure = context.history.messages_unsure;
+  context.findings.add(RuleId::kOps04, e, [&] {
+    return fmt::format("{} RDMA READs in flight, where the connection was set up for {}",
+                       reads.size(), *limit);
+  });
+}
+
+// Responses come in order, so when one READ is done all before it are, seen or not.
+void note_read_done(const roce::Operation& op, const CheckContext& context) {
+  std::vector<std::uint32_t>& reads = context.history.reads[op.initiator];
+  const auto first_left = std::find_if(reads.begin(), reads.end(), [&](std::uint32_t psn) {
+    return roce::psn_diff(psn, op.psn) > 0;
+  });
+  reads.erase(reads.begin(), first_left);
+}
+
+// A READ that went on when its Call was answered already.
+void check_read_before_reply(const roce::Operation& op, const CheckContext& context) {
+  if (op.kind != OpKind::kRead || !op.complete) return;
+  const EndedSegment* ended = find_ended(op, context.history);
+  if (ended == nullptr || ended->list != ChunkList::kRead) return;
+  if (op.first_frame > ended->end_frame || op.last_frame < ended->end_frame) return;
+  Evidence e = operation_evidence(op, context);
+  e.frames = {ended->end_frame, op.last_frame};
+  e.losses_before = model::losses(context.connection);
+  e.topic = 1;
+  context.findings.add(RuleId::kOps02, e, [&] {
+    return fmt::format("Call {:#010x} was answered before the RDMA READ of handle {:#010x} ended",
+                       ended->xid, op.handle);
+  });
+}
+
+// Roundup at the end of Write chunk `index`, bytes: by RFC 5666 it is counted, and not written.
+std::uint64_t counted_roundup(const model::Message& reply, const model::Call& call,
+                              std::size_t index, const CheckContext& context, Scratch& s) {
+  total_lengths(reply, s.returned);
+  const std::uint64_t returned = s.returned[index];
+  if (returned % 4 != 0) return 0;
+  const model::RpcInfo& id = call.message.rpc;
+  const auto rpc = wire::decode_rpc(rpc_message(reply, &call));
+  if (!rpc || !has_binding(id, context)) return 3;
+  if (model::may_be_padded(reply) || !reply.reads.empty()) return 3;
+  const std::size_t found = decode::find_result_items(
+      procedure_of(id), rpc_message(reply, &call).subspan(rpc->length), s.returned, s.items);
+  for (const decode::DdpItem& item : std::span(s.items).first(found)) {
+    if (item.chunk != static_cast<std::int32_t>(index)) continue;
+    return wire::xdr_padded(item.length) == returned ? returned - item.length : 0;
+  }
+  return 3;
+}
+
+// The segments of a Write chunk or the Reply chunk. `roundup` tells how much of the last bytes may
+// be missing.
+template <typename Roundup>
+void check_chunk_written(std::span<const model::CallSegment> offered,
+                         std::span<const wire::Segment> returned, const Evidence& e,
+                         const CheckContext& context, const Roundup& roundup) {
+  std::size_t last = returned.size();
+  while (last != 0 && returned[--last].length == 0) {
+  }
+  for (std::size_t i = 0; i < offered.size(); ++i) {
+    const model::CallSegment& segment = offered[i];
+    const std::uint64_t moved = segment.moved_of_it();
+    if (segment.target.handle != returned[i].handle || moved == returned[i].length) continue;
+    if (segment.shared != model::Shared::kNo) continue;
+    const bool nearly = moved < returned[i].length && returned[i].length - moved < 4;
+    if (nearly && i == last && returned[i].length - moved <= roundup()) continue;
+    context.findings.add(RuleId::kOps03, e, [&] {
+      return fmt::format("{} bytes written to handle {:#010x}, the Reply says {}", moved,
+                         returned[i].handle, returned[i].length);
+    });
+  }
+}
+
+bool succeeded(const model::RpcInfo& reply) {
+  return reply.header_seen && reply.reply_stat == wire::ReplyStat::kAccepted &&
+         reply.accept_stat == wire::AcceptStat::kSuccess &&
+         (!reply.has_status || reply.status == 0);
+}
+
+// Roundup at the end of a chunk may be left alone. True if the chunk was told of.
+bool check_chunk_read(std::span<const model::CallSegment> chunk, const Evidence& e,
+                      const model::Call& call, const CheckContext& context) {
+  const std::optional<std::uint32_t> count = call.chunks[chunk.front().chunk].count;
+  std::uint64_t length = 0;
+  std::uint64_t missing = 0;
+  for (const model::CallSegment& s : chunk) {
+    if (s.shared != model::Shared::kNo) return false;
+    length += s.target.length;
+    missing += s.target.length - std::min<std::uint64_t>(s.moved_of_it(), s.target.length);
+  }
+  const std::uint64_t roundup = length % 4 != 0 ? 0 : count ? length - *count : 3;
+  if (missing <= roundup) return false;
+  context.findings.add(
+      RuleId::kOps03, e,
+      [&] {
+        return fmt::format(
+            "{} of {} bytes read of the Read chunk at Position {} of Call {:#010x}, which "
+            "succeeded",
+            length - missing, length, chunk.front().position, call.message.xid);
+      },
+      "See how the responder reads chunks of several segments: it has acted on data that it does "
+      "not have.");
+  return true;
+}
+
+void packets_finding(std::size_t side, std::uint64_t count, std::uint32_t topic, const char* what,
+                     const CheckContext& context) {
+  if (count == 0) return;
+  Evidence e;
+  e.connection = &context.connection;
+  e.side = static_cast<int>(side);
+  e.count = count;
+  e.topic = topic;
+  e.frames = {context.connection.side[side].counters.first_irregular, 0};
+  context.findings.add(RuleId::kOps05, e, [&] { return std::string(what); });
+}
+
+}  // namespace
+
+void check_operation(const roce::Operation& op, const model::Call* call, std::uint32_t segment,
+                     const CheckContext& context) {
+  check_reads_in_flight(op, context);
+  // The handle of an operation without bytes is not looked at.
+  if (op.length == 0) return;
+  if (call != nullptr) {
+    check_target(op, *call, segment, context);
+  } else {
+    check_unmatched(op, context);
+  }
+}
+
+void check_operation_end(const roce::Operation& op, const model::Call* call,
+                         const CheckContext& context) {
+  if (op.kind == OpKind::kRead) {
+    note_read_done(op, context);
+    context.history.read_unanswered[op.initiator] = !op.complete && !op.answered;
+  }
+  if (call == nullptr) check_read_before_reply(op, context);
+}
+
+void check_bytes_written(const model::Message& reply, const model::Call& call,
+                         const CheckContext& context, Scratch& scratch) {
+  if (reply.kind != model::Kind::kReply || reply.header_length == 0) return;
+  if (reply.write_segments.empty() && reply.reply_segments.empty()) return;
+  Evidence e = evidence(reply, context.connection, reply.sender);
+  e.frames = {call.message.frame, reply.frame};
+  e.losses_before = call.losses_before;
+  e.unsure = lists_unsure(context);
+  const auto list_of = [&](ChunkList list) {
+    const auto is = [list](const model::CallSegment& s) { return s.list == list; };
+    const auto first = std::find_if(call.segments.begin(), call.segments.end(), is);
+    const auto last = std::find_if_not(first, call.segments.end(), is);
+    return std::span(first, last);
+  };
+  // Other numbers of segments: WR-01, RP-01.
+  if (reply.write_counts == call.message.write_counts) {
+    std::span<const model::CallSegment> offered = list_of(ChunkList::kWrite);
+    model::for_each_write_chunk(reply, [&](std::uint32_t n, std::span<const wire::Segment> chunk) {
+      check_chunk_written(offered.first(chunk.size()), chunk, e, context,
+                          [&] { return counted_roundup(reply, call, n, context, scratch); });
+      offered = offered.subspan(chunk.size());
+    });
+  }
+  const std::span<const model::CallSegment> offered = list_of(ChunkList::kReply);
+  if (offered.size() == reply.reply_segments.size()) {
+    check_chunk_written(offered, reply.reply_segments, e, context, [] { return 0U; });
+  }
+}
+
+void check_bytes_read(const model::Message& reply, const model::Call& call,
+                      const CheckContext& context) {
+  if (call.message.reads.empty() || reply.kind != model::Kind::kReply || !succeeded(reply.rpc)) {
+    return;
+  }
+  const auto first = call.segments.begin();
+  const auto end = first + static_cast<std::ptrdiff_t>(call.message.reads.size());
+  // OPS-02 tells of a READ that is still under way.
+  if (!context.history.reads[reply.sender].empty()) return;
+  // A Call of the connection before, sent again, may be answered from the reply cache.
+  const bool none = std::all_of(first, end, [](const auto& s) { return s.moved == 0; });
+  if (none && context.all.past(context.connection, context.history) != nullptr) return;
+  Evidence e = evidence(reply, context.connection, reply.sender);
+  e.frames = {call.message.frame, reply.frame};
+  e.losses_before = call.losses_before;
+  e.topic = 1;
+  e.unsure = lists_unsure(context);
+  // Once for a Call, which may have very many chunks.
+  for (auto it = first; it != end;) {
+    const auto next = std::find_if(it, end, [&](const auto& s) { return s.chunk != it->chunk; });
+    if (check_chunk_read(std::span(it, next), e, call, context)) return;
+    it = next;
+  }
+}
+
+void check_shared_memory(const model::Call& call, const CheckContext& context) {
+  const auto it = std::find_if(
+      call.segments.begin(), call.segments.end(),
+      [](const model::CallSegment& s) { return s.shared == model::Shared::kWithOtherCall; });
+  if (it == call.segments.end()) return;
+  Evidence e = evidence(call.message, context.connection, call.message.sender);
+  e.losses_before = call.losses_before;
+  e.unsure = lists_unsure(context);
+  context.findings.add(RuleId::kOps06, e, [&] {
+    return fmt::format(
+        "Call {:#010x} offers memory of handle {:#010x} that an outstanding Call "
+        "offers too",
+        call.message.xid, it->target.handle);
+  });
+}
+
+void remember_segments(const model::Call& call, const model::Message* answer,
+                       const CheckContext& context) {
+  if (answer == nullptr) return;
+  ConnectionHistory& h = context.history;
+  // Of a Call with very many segments the last ones are enough.
+  const std::size_t n = call.segments.size();
+  const std::size_t from = n > ConnectionHistory::kEnded ? n - ConnectionHistory::kEnded : 0;
+  for (std::size_t i = from; i < n; ++i) {
+    if (h.ended.size() < ConnectionHistory::kEnded && context.all.may_remember_segment()) {
+      h.ended_next = h.ended.size();
+      h.ended.emplace_back();
+    }
+    if (h.ended.empty()) return;
+    EndedSegment& s = h.ended[h.ended_next];
+    h.ended_next = (h.ended_next + 1) % h.ended.size();
+    s.target = call.segments[i].target;
+    s.list = call.segments[i].list;
+    s.owner = call.message.caller;
+    s.by_error = answer->kind != model::Kind::kReply;
+    s.invalidated = answer->has_invalidate && answer->invalidated_handle == s.target.handle;
+    s.xid = call.message.xid;
+    s.end_frame = answer->frame;
+    s.end_message = answer->id;
+  }
+}
+
+void check_packets(const CheckContext& context) {
+  for (std::size_t side = 0; side < 2; ++side) {
+    const roce::SideCounters& n = context.connection.side[side].counters;
+    packets_finding(side, n.illegal_sequence, 0,
+                    "packets against the order First, Middle, Last of a message", context);
+    packets_finding(side, n.wrong_length, 1,
+                    "RDMA WRITEs of more or fewer bytes than the DMA length of their RETH",
+                    context);
+    packets_finding(side, n.wrong_response, 3,
+                    "RDMA READ responses with more or fewer bytes than the READ asked for",
+                    context);
+    packets_finding(side, n.wrong_payload, 2,
+                    "packets other than the last of a message that are no path MTU long", context);
+  }
+}
+
+}  // namespace rpcrdma::rules

@@ -1,0 +1,112 @@
+// What version 2 adds to headers (draft-cel-nfsv4-rpcrdma-version-two-02 section 5.2).
+#include "checks.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include <rpcrdma/wire/endian.h>
+#include <rpcrdma/wire/header.h>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+using model::Kind;
+
+const char* name(wire::MsgType type) {
+  return type == wire::MsgType::kCall ? "CALL" : "REPLY";
+}
+
+// rdma_direction, rdma_optdir.
+void check_direction(const model::Message& m, const CheckContext& context) {
+  const bool long_message = m.proc == static_cast<std::uint32_t>(wire::Proc::kNomsg);
+  // An RDMA2_ERROR is one always.
+  const wire::MsgType reported = m.kind == Kind::kError ? wire::MsgType::kReply : m.direction;
+  wire::MsgType shown = m.kind == Kind::kCall ? wire::MsgType::kCall : wire::MsgType::kReply;
+  if (!long_message) {
+    if (m.payload.size() < 8) return;
+    const std::uint32_t type = wire::load_be32(m.payload.data() + 4);
+    // Only an RPC message has a msg_type, and what follows an OPTIONAL may be anything.
+    if (type > 1 || wire::load_be32(m.payload.data()) != m.xid) return;
+    shown = static_cast<wire::MsgType>(type);
+  }
+  if (shown == reported) return;
+  context.history.misdirected.note(m.id);
+  context.findings.add(RuleId::kV202, evidence(m, context.connection, m.sender), [&] {
+    return long_message ? fmt::format("its direction is {}, its chunk that of a long {}",
+                                      name(reported), name(shown))
+                        : fmt::format("its direction is {}, the msg_type of its RPC message {}",
+                                      name(reported), name(shown));
+  });
+}
+
+void check_own_handle(const model::Message& m, const model::Call& call,
+                      const CheckContext& context) {
+  if (m.inv_handle == 0) return;
+  if (std::any_of(call.segments.begin(), call.segments.end(),
+                  [&](const model::CallSegment& s) { return s.target.handle == m.inv_handle; })) {
+    return;
+  }
+  context.findings.add(RuleId::kV203, evidence(m, context.connection, m.sender), [&] {
+    return fmt::format("rdma_inv_handle is {:#010x}, which no segment of the Call has",
+                       m.inv_handle);
+  });
+}
+
+void check_copied_handle(const model::Message& m, const model::Call& call,
+                         const CheckContext& context) {
+  if (m.inv_handle != call.message.inv_handle) {
+    context.findings.add(RuleId::kV204, pair_evidence(m, call, context), [&] {
+      return fmt::format("rdma_inv_handle is {:#010x} in the Call and {:#010x} in the Reply",
+                         call.message.inv_handle, m.inv_handle);
+    });
+  }
+  if (!m.has_invalidate ||
+      (call.message.inv_handle != 0 && m.invalidated_handle == call.message.inv_handle)) {
+    return;
+  }
+  Evidence e = pair_evidence(m, call, context);
+  e.topic = 1;
+  context.findings.add(RuleId::kV204, e, [&] {
+    return fmt::format("the Reply invalidates {:#010x}, rdma_inv_handle of the Call being {:#010x}",
+                       m.invalidated_handle, call.message.inv_handle);
+  });
+}
+
+// The `n`-th segment that results could be written to, from 1; null: the Call has fewer.
+const wire::Segment* result_segment(const model::Message& call, std::uint32_t n) {
+  const std::size_t i = n - 1;
+  if (i < call.write_segments.size()) return &call.write_segments[i];
+  const std::size_t j = i - call.write_segments.size();
+  return j < call.reply_segments.size() ? &call.reply_segments[j] : nullptr;
+}
+
+void check_cant_reply(const model::Message& m, const model::Call& call,
+                      const CheckContext& context) {
+  if (m.error != wire::RdmaErr::kCantReply || m.segment_index == 0) return;
+  const wire::Segment* s = result_segment(call.message, m.segment_index);
+  if (s != nullptr && m.length_needed > s->length) return;
+  context.findings.add(RuleId::kV209, pair_evidence(m, call, context), [&] {
+    return s == nullptr
+               ? fmt::format(
+                     "segment {} is said to be too short, and the Call has {}", m.segment_index,
+                     call.message.write_segments.size() + call.message.reply_segments.size())
+               : fmt::format("segment {} is said to be too short for {} bytes, and has {}",
+                             m.segment_index, m.length_needed, s->length);
+  });
+}
+
+}  // namespace
+
+void check_version2(const model::Message& m, const model::Call* call, const CheckContext& context) {
+  if (m.version != 2) return;
+  check_direction(m, context);
+  if (call == nullptr) return;
+  if (m.kind == Kind::kCall) return check_own_handle(m, *call, context);
+  if (call->message.header_length == 0 || call->message.version != 2) return;
+  if (m.kind == Kind::kReply) check_copied_handle(m, *call, context);
+  if (m.kind == Kind::kError) check_cant_reply(m, *call, context);
+}
+
+}  // namespace rpcrdma::rules

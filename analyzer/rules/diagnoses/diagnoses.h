@@ -1,0 +1,94 @@
+// What people ask of a capture beyond rules: what held it up, what broke it, what is wasted. One
+// state for each open connection, freed when it closes; a finding comes at the close, when there is
+// something to sum up.
+#pragma once
+
+#include "first_calls.h"
+#include "lately.h"
+#include "stalls.h"
+
+#include <array>
+#include <deque>
+#include <memory>
+
+#include <tsl/robin_map.h>
+
+#include <rpcrdma/rules/capture_quality.h>
+#include <rpcrdma/rules/findings.h>
+#include <rpcrdma/rules/sent_again.h>
+
+namespace rpcrdma::rules {
+
+struct ConnectionHistory;
+class History;
+
+// The port that its set-up is for says so (RFC 8267 section 9).
+[[nodiscard]] bool asks_for_nfs(const roce::Connection& connection);
+
+class Diagnoses {
+ public:
+  explicit Diagnoses(Findings& findings);
+  ~Diagnoses();
+  Diagnoses(const Diagnoses&) = delete;
+  Diagnoses& operator=(const Diagnoses&) = delete;
+
+  void attach(const roce::Connections& connections, const model::Model& model);
+
+  // `call`: that it is or answers. Gives whether it is a Call that a connection before this one had
+  // already, by its XID.
+  bool message(const model::Message& m, const model::Call* call);
+  void call_end(const model::Call& call, const model::Message* answer);
+  void refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
+               std::uint32_t psn, const roce::PacketMeta& meta);
+  void retransmission(const roce::Connection& connection, int sender, std::uint32_t psn,
+                      std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta);
+  // An endpoint tells so of packets that nobody sees.
+  void reported_again(const roce::Connection& connection, int sender, std::uint64_t count,
+                      const roce::PacketMeta& meta);
+  // A side begins an RDMA operation, or one ends.
+  void worked(const roce::Connection& connection, const roce::Operation& op, bool ends);
+  // See model::Observer::on_time().
+  void time(std::int64_t now_ns, History& histories);
+  // Two directions turned out to be one connection: what was gathered of each is not whole.
+  void merge(const roce::Connection& into, const roce::Connection& from);
+  // `history`: what the checks remember of it; null: nothing. Gives whether it is remembered for
+  // those that follow.
+  bool close(const roce::Connection& connection, const ConnectionHistory* history);
+  // When all are closed.
+  void finish();
+  [[nodiscard]] const Trust& trust() const { return trust_; }
+  [[nodiscard]] FirstCalls& first_calls() { return first_calls_; }
+  // After finish(): but for lost Calls.
+  [[nodiscard]] Handover handover() const;
+
+ private:
+  struct OfConnection;
+  OfConnection& at(std::uint32_t index);
+  void judge_stalls(OfConnection& c, const roce::Connection& connection, std::int64_t now_ns,
+                    Stalls::State state);
+  void end_silence(OfConnection& c, const roce::Connection& connection, std::size_t caller,
+                   std::int64_t now_ns);
+  [[nodiscard]] Lately::Knowledge knowledge(const OfConnection& c,
+                                            const roce::Connection& connection,
+                                            const ConnectionHistory* history);
+  std::int64_t report_faults(OfConnection& c, const roce::Connection& connection,
+                             const ConnectionHistory* history);
+  void report_latency(OfConnection& c, const roce::Connection& connection,
+                      const ConnectionHistory* history, std::int64_t stalled);
+  void report_unanswered(const roce::Connection& connection);
+  void report_cut_off(const OfConnection& c, const roce::Connection& connection,
+                      const ConnectionHistory& history);
+
+  Findings& findings_;
+  const roce::Connections* all_ = nullptr;
+  const model::Model* model_ = nullptr;
+  tsl::robin_map<std::uint32_t, std::unique_ptr<OfConnection>> connections_;
+  std::uint32_t latest_index_ = UINT32_MAX;
+  OfConnection* latest_ = nullptr;
+  Trust trust_;
+  std::deque<std::shared_ptr<const Departed>> departed_;
+  std::size_t departed_ever_ = 0;
+  FirstCalls first_calls_;
+};
+
+}  // namespace rpcrdma::rules

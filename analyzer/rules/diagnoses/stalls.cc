@@ -1,0 +1,183 @@
+#include "stalls.h"
+
+#include "checks/lists.h"
+#include "durations.h"
+
+#include <utility>
+
+#include <rpcrdma/roce/psn.h>
+
+namespace rpcrdma::rules {
+
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kShortest = kSecond;
+constexpr std::int64_t kNothingUsual = 10 * kSecond;
+constexpr std::uint64_t kEnoughAnswers = 8;
+constexpr std::int64_t kTimesMean = 10;
+constexpr std::int64_t kTimesLongest = 2;
+constexpr std::int64_t kLately = 10 * kSecond;
+constexpr std::int64_t kSmoothed = 16;  // of so many answers the mean is
+// Of what a clock that makes no sense has made up: any product here still fits.
+constexpr std::int64_t kLongest = std::int64_t{1} << 56;
+
+const char* const kLookAtNetwork =
+    "Look whether the peer runs, and whether packets reach it: a capture or counters there tell.";
+
+}  // namespace
+
+std::int64_t Stalls::threshold() const {
+  if (answers_ < kEnoughAnswers) return kNothingUsual;
+  return std::max({kShortest, kTimesMean * mean_ns_,
+                   kTimesLongest * std::max(longest_ns_, longest_before_ns_)});
+}
+
+void Stalls::learn(std::int64_t latency_ns, std::int64_t time_ns) {
+  const std::int64_t ns = std::clamp<std::int64_t>(latency_ns, 0, kLongest);
+  ++answers_;
+  mean_ns_ += (ns - mean_ns_) / std::min(static_cast<std::int64_t>(answers_), kSmoothed);
+  const std::int64_t age = time_ns - longest_began_ns_;
+  if (age < 0 || age >= kLately) {
+    longest_before_ns_ = age >= 0 && age < 2 * kLately ? longest_ns_ : 0;
+    longest_ns_ = 0;
+    longest_began_ns_ = time_ns;
+  }
+  longest_ns_ = std::max(longest_ns_, ns);
+}
+
+void Stalls::alive(std::int64_t time_ns, const roce::Connection& connection) {
+  since_ns_ = waiting_ != 0 ? std::max<std::int64_t>(time_ns, 0) : -1;
+  losses_ = model::losses(connection);
+  payload_ = payload(connection);
+  sent_again_ = 0;
+  sent_again_ns_ = -1;
+  reported_ = false;
+}
+
+void Stalls::note(const model::Message& m, const roce::Connection& connection) {
+  if (m.caller == caller_) {
+    if (m.kind == model::Kind::kCall) {
+      if (m.psn_known) newest_psn_ = m.psn;
+      waiting_ = m.credits.in_use;
+      granted_ = m.credits.granted;
+      if (since_ns_ < 0) alive(m.time_ns, connection);
+      return;
+    }
+    if (m.match_frame != 0) learn(m.latency_ns, m.time_ns);
+    waiting_ = m.credits.in_use;
+    granted_ = m.credits.granted;
+  }
+  if (m.sender != caller_) alive(m.time_ns, connection);
+}
+
+void Stalls::worked(const roce::Operation& op, bool ends, std::int64_t time_ns,
+                    const roce::Connection& connection) {
+  if (op.initiator == caller_) return;
+  if (op.kind == roce::OpKind::kRead) {
+    if (!ends) {
+      ++open_reads_;
+    } else if (open_reads_ != 0) {
+      --open_reads_;
+    }
+  }
+  payload_ = payload(connection);
+  if (since_ns_ >= 0 && newer(time_ns)) alive(time_ns, connection);
+}
+
+std::uint64_t Stalls::payload(const roce::Connection& c) const {
+  const std::uint64_t sent = c.side[1U - caller_].counters.payload_bytes;
+  return open_reads_ == 0 ? sent : sent + c.side[caller_].counters.payload_bytes;
+}
+
+void Stalls::sent_again(std::uint64_t packets, std::int64_t time_ns) {
+  if (since_ns_ < 0) return;
+  sent_again_ += packets;
+  sent_again_ns_ = time_ns;
+}
+
+Stalls::Arrived Stalls::arrived(const roce::Connection& c, const model::Call* oldest) const {
+  if (c.recorded) return c.recorder == caller_ ? Arrived::kNotKnown : Arrived::kAll;
+  if (oldest == nullptr || !oldest->message.psn_known) return Arrived::kNotKnown;
+  const roce::Side& side = c.side[caller_];
+  if (!side.acked_known || roce::psn_diff(side.acked_psn, oldest->message.psn) < 0) {
+    return Arrived::kNone;
+  }
+  return roce::psn_diff(side.acked_psn, newest_psn_) < 0 ? Arrived::kSome : Arrived::kAll;
+}
+
+// What the responder has got, and has had for most of the time, is its to answer; unless it waits
+// itself, for memory that it reads.
+bool Stalls::by_responder(const roce::Connection& c, Arrived arrived, std::int64_t now_ns) const {
+  const bool reported_by_responder = c.recorded && c.recorder != caller_;
+  if (reported_by_responder) return open_reads_ == 0;
+  if (arrived == Arrived::kNone || open_reads_ != 0) return false;
+  return sent_again_ns_ < 0 || now_ns - sent_again_ns_ >= (now_ns - since_ns_) / 2;
+}
+
+std::string Stalls::text(const roce::Connection& c, const model::Call* oldest,
+                         std::int64_t now_ns) const {
+  const char* how = "unanswered";
+  switch (arrived(c, oldest)) {
+    case Arrived::kAll:
+      how = c.recorded ? "received and unanswered" : "acknowledged and unanswered";
+      break;
+    case Arrived::kSome:
+      how = "unanswered, not all of them acknowledged,";
+      break;
+    case Arrived::kNone:
+      how = "neither acknowledged nor answered";
+      break;
+    case Arrived::kNotKnown:
+      break;
+  }
+  std::string text =
+      fmt::format("{} {} for {}", counted(waiting_, "Call"), how, duration(now_ns - since_ns_));
+  if (granted_ != 0 && waiting_ >= granted_) text += ", no credit left";
+  if (oldest != nullptr) {
+    const model::Message& m = oldest->message;
+    text += fmt::format("; {} {:#010x}", waiting_ == 1 ? "it is" : "the oldest is", m.xid);
+    if (m.time_ns < since_ns_) text += fmt::format(", {} old", duration(now_ns - m.time_ns));
+    std::uint64_t offered = 0, read = 0;
+    for (const model::CallChunk& chunk : oldest->chunks) {
+      if (chunk.list != model::ChunkList::kRead) continue;
+      offered += chunk.length;
+      read += std::min(chunk.moved, chunk.length);
+    }
+    const bool seen = !c.side[1U - caller_].operations_unseen;
+    if (offered != 0 && seen) {
+      text += fmt::format(", of which {} of {} bytes in Read chunks were read", read, offered);
+    }
+  }
+  if (open_reads_ != 0) {
+    text +=
+        fmt::format("; {} of the responder without a response", counted(open_reads_, "RDMA READ"));
+  }
+  if (sent_again_ != 0) {
+    text += fmt::format("; {} sent again meanwhile", counted(sent_again_, "packet"));
+  }
+  return text;
+}
+
+void Stalls::report(Findings& findings, const roce::Connection& connection,
+                    const model::Call* oldest, std::int64_t now_ns, State state) {
+  const std::int64_t silent = now_ns - since_ns_;
+  if (reported_ && state == State::kLasts && silent < 2 * reported_silent_ns_) return;
+  const Arrived how = arrived(connection, oldest);
+  Evidence e;
+  e.connection = &connection;
+  if (reported_) e.phase = state == State::kLasts ? ReportPhase::kLasts : ReportPhase::kEnds;
+  if (!reported_) reported_side_ = by_responder(connection, how, now_ns) ? 1 - caller_ : -1;
+  e.side = reported_side_;
+  e.topic = caller_;
+  e.losses_before = losses_;
+  if (oldest != nullptr) e.frames = {oldest->message.frame, 0};
+  e.span = {std::max<std::int64_t>(since_ns_, 1), state == State::kOver ? now_ns : 0};
+  findings.add(
+      RuleId::kStall, e, [&] { return text(connection, oldest, now_ns); },
+      reported_side_ < 0 ? kLookAtNetwork : nullptr);
+  reported_ = true;
+  reported_silent_ns_ = std::min(silent, kLongest);
+}
+
+}  // namespace rpcrdma::rules

@@ -1,0 +1,354 @@
+// rpcrdma attach
+#include "commands.h"
+#include "input.h"
+#include "live_view.h"
+#include "ring_options.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rpcrdma/capture/block_file.h>
+#include <rpcrdma/capture/live_stream.h>
+#include <rpcrdma/capture/whole_blocks.h>
+#include <rpcrdma/live/endpoints.h>
+#include <rpcrdma/live/stream_check.h>
+#include <rpcrdma/live/stream_file.h>
+#include <rpcrdma/trace/read.h>
+#include <rpcrdma/trace_reader/stream_end.h>
+
+namespace rpcrdma::cli {
+
+namespace {
+
+using capture::FileDescriptor;
+
+struct AttachOptions {
+  std::string endpoint;
+  bool packets = false;
+  std::string write;
+  RingText ring;
+  PrintOptions print;
+};
+
+volatile std::sig_atomic_t stream_fd = -1;
+volatile std::sig_atomic_t stopped = 0;
+
+// Nothing more comes from the endpoint then; what has come is still read.
+void stop_stream(int) {
+  stopped = 1;
+  ::shutdown(stream_fd, SHUT_RD);
+}
+
+// Ends the stream by SIGINT, SIGTERM and SIGHUP, the first time; a second one ends the program.
+class StopStreamBySignal {
+ public:
+  explicit StopStreamBySignal(int fd) {
+    stream_fd = fd;
+    struct sigaction action {};
+    action.sa_handler = stop_stream;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+  }
+  StopStreamBySignal(const StopStreamBySignal&) = delete;
+  StopStreamBySignal& operator=(const StopStreamBySignal&) = delete;
+  ~StopStreamBySignal() {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
+  }
+};
+
+// Of what the endpoint tells from now on nothing is missing.
+void say_attached(const AttachOptions& options) {
+  complain(fmt::format("attached to {}, Ctrl-C ends", options.endpoint));
+}
+
+int refused(const std::string& why) {
+  complain(why);
+  return kUnreadable;
+}
+
+// Begins the last line: nothing where the user ended it. `in_order`: as far as the stream shows.
+std::string ended_text(const AttachOptions& options, bool in_order) {
+  if (stopped != 0) return {};
+  return options.endpoint +
+         (in_order ? " has ended; " : " has ended without closing its connections (killed?); ");
+}
+
+// What comes from the endpoint, block by block: whether an endpoint sends it, and what was lost to
+// this reader. Of events Loss events say that, each of its thread's ring, and of packets the
+// interface's statistics; the latest holds.
+class Kept {
+ public:
+  explicit Kept(bool packets) : of_packets_(packets) {}
+
+  // `blocks`: whole ones. Gives those before the first that no endpoint sends: see why().
+  [[nodiscard]] std::span<const std::uint8_t> add(std::span<const std::uint8_t> blocks) {
+    std::size_t good = 0;
+    while (why_ == nullptr && good < blocks.size()) {
+      const auto block = blocks.subspan(good, word(blocks, good + kLengthAt));
+      const std::uint32_t type = word(block, 0);
+      if (type == kEnhancedPacket) ++came_;
+      if (type == kEnhancedPacket && !of_packets_) event(block);
+      if (type == kInterfaceStatistics && of_packets_) statistics(block);
+      if (why_ == nullptr) good += block.size();
+    }
+    return blocks.first(good);
+  }
+  // Null, or the end of a sentence.
+  [[nodiscard]] const char* why() const { return why_; }
+  [[nodiscard]] std::uint64_t lost() const {
+    std::uint64_t sum = packets_;
+    for (const auto& [ring, lost] : events_) sum += lost;
+    return sum;
+  }
+  [[nodiscard]] const trace_reader::StreamEnd& end() const { return end_; }
+
+  // Of a file that has so many of the packets that came.
+  [[nodiscard]] capture::PcapngBlocks::Statistics statistics(std::uint64_t written) const {
+    return {.last_ns = wall_clock_ns(),
+            .received = came_ + packets_,
+            .dropped = came_ - written + packets_,
+            .by_interface = true};
+  }
+
+ private:
+  // draft-ietf-opsawg-pcapng, sections 4.3 and 4.6.
+  static constexpr std::uint32_t kInterfaceStatistics = 5, kEnhancedPacket = 6;
+  static constexpr std::size_t kLengthAt = 4, kPacketLengthAt = 20, kPacketAt = 28, kOptionsAt = 20;
+  static constexpr std::uint16_t kIfDrop = 5;
+
+  template <typename T>
+  static T number(std::span<const std::uint8_t> bytes, std::size_t at) {
+    T value = 0;
+    if (at + sizeof value <= bytes.size()) std::memcpy(&value, bytes.data() + at, sizeof value);
+    return value;
+  }
+  static std::uint32_t word(std::span<const std::uint8_t> bytes, std::size_t at) {
+    return number<std::uint32_t>(bytes, at);
+  }
+
+  void event(std::span<const std::uint8_t> block) {
+    const auto data = block.subspan(std::min(kPacketAt, block.size()));
+    const auto view =
+        check_.take(data.first(std::min<std::size_t>(word(block, kPacketLengthAt), data.size())));
+    if (!view) {
+      why_ = view.error();
+      return;
+    }
+    if (const auto loss = trace::read_event<trace::Loss>(*view)) {
+      events_[view->header.ring] = loss->lost;
+    }
+    end_.take(*view);
+  }
+  void statistics(std::span<const std::uint8_t> block) {
+    for (std::size_t at = kOptionsAt; at + 4 <= block.size();) {
+      const auto code = number<std::uint16_t>(block, at);
+      const std::size_t length = number<std::uint16_t>(block, at + 2);
+      if (code == 0) return;
+      if (code == kIfDrop) packets_ = number<std::uint64_t>(block, at + 4);
+      at += 4 + (length + 3) / 4 * 4;
+    }
+  }
+
+  const bool of_packets_;
+  trace::StreamCheck check_;
+  const char* why_ = nullptr;
+  trace_reader::StreamEnd end_;
+  std::uint64_t came_ = 0;
+  std::map<std::uint32_t, std::uint64_t> events_;  // by ring
+  std::uint64_t packets_ = 0;
+};
+
+using Deadline = std::optional<capture::WholeBlocks::Clock::time_point>;
+
+// Until something comes, or the deadline has.
+void wait_for(int fd, const Deadline& deadline) {
+  using std::chrono::milliseconds;
+  int bound = -1;
+  if (deadline) {
+    const auto left =
+        std::chrono::ceil<milliseconds>(*deadline - capture::WholeBlocks::Clock::now()).count();
+    bound = static_cast<int>(std::clamp<milliseconds::rep>(left, 0, INT_MAX));
+  }
+  pollfd wait{fd, POLLIN, 0};
+  ::poll(&wait, 1, bound);
+}
+
+// Writes the stream as it comes.
+int keep(const AttachOptions& options, const FileDescriptor& from) {
+  const bool standard = options.write == "-";
+  constexpr mode_t kOnlyTheUser = 0600;
+  FileDescriptor to(standard ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                             : ::open(options.write.c_str(),
+                                      O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOnlyTheUser));
+  const std::string name = standard ? "standard output" : options.write;
+  if (to.get() < 0) return refused(fmt::format("{}: {}", name, std::strerror(errno)));
+  std::signal(SIGPIPE, SIG_IGN);
+  capture::BlockFile file(std::move(to));
+  capture::WholeBlocks blocks;
+  std::array<std::uint8_t, std::size_t{64} << 10> buffer;
+  std::uint64_t written = 0;
+  Kept kept(options.packets);
+  while (!blocks.broken() && kept.why() == nullptr) {
+    wait_for(from.get(), blocks.deadline());
+    const ssize_t n = ::recv(from.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
+      blocks.expire(capture::WholeBlocks::Clock::now());
+      continue;
+    }
+    if (n < 0) return refused(fmt::format("{}: {}", options.endpoint, std::strerror(errno)));
+    if (n == 0) break;
+    const auto whole = kept.add(blocks.add(std::span(buffer).first(static_cast<std::size_t>(n))));
+    blocks.expire(capture::WholeBlocks::Clock::now());
+    if (const int why = file.write(whole); why != 0) {
+      // Whom it was for has gone.
+      if (standard && why == EPIPE) return kOk;
+      file.end_full([&] { return kept.statistics(file.packets()); });
+      return refused(fmt::format("{}: cannot write: {}", name, std::strerror(why)));
+    }
+    if (written == 0 && !whole.empty()) say_attached(options);
+    written += whole.size();
+  }
+  const char* const why = kept.why() != nullptr ? kept.why() : blocks.why();
+  const bool dropped = *why != '\0';
+  if (dropped && written == 0) return refused(fmt::format("{}: {}", options.endpoint, why));
+  complain(fmt::format("{}{} bytes written, {} {} lost",
+                       dropped ? "" : ended_text(options, kept.end().in_order()), written,
+                       kept.lost(), options.packets ? "packets" : "events"));
+  if (dropped) return refused(fmt::format("{}: {}", options.endpoint, why));
+  return kOk;
+}
+
+// Each file of a ring says who tells and what stands, so the stream is taken apart.
+int keep_ring(const AttachOptions& options, const capture::RingOptions& ring, FileDescriptor from) {
+  const auto file = trace::StreamFile::open(options.write, ring, options.endpoint, wall_clock_ns());
+  if (!file) return refused(file.error().message);
+  capture::LiveStream stream(std::move(from), trace::live_check());
+  capture::Expected<void> written;
+  bool attached = false;
+  trace_reader::StreamEnd end;
+  while (written && stream.fd() >= 0) {
+    wait_for(stream.fd(), stream.deadline());
+    stream.read([&](const capture::Frame& frame) {
+      if (written) written = (*file)->write(frame);
+      end.frame(frame.data);
+      if (!std::exchange(attached, true)) say_attached(options);
+    });
+    stream.expire();
+    if (written) written = (*file)->flush();
+  }
+  // Also where an event could not be taken: those before it could.
+  const auto finished = (*file)->finish(wall_clock_ns());
+  if (written) written = finished;
+  complain(fmt::format("{}{} events written, {} lost: {}",
+                       written ? ended_text(options, end.in_order()) : std::string(),
+                       (*file)->events(), (*file)->lost(), (*file)->file()));
+  if (!written) return refused(fmt::format("{}: {}", options.endpoint, written.error().message));
+  if (!stream.why().empty()) return refused(fmt::format("{}: {}", options.endpoint, stream.why()));
+  return kOk;
+}
+
+int show(const AttachOptions& options, FileDescriptor from, LiveView& view) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  capture::LiveStream stream(std::move(from), trace::live_check());
+  trace_reader::StreamEnd end;
+  while (stream.fd() >= 0) {
+    wait_for(stream.fd(), stream.deadline());
+    stream.read([&](const capture::Frame& frame) {
+      if (frame.number == 1) say_attached(options);
+      if (!options.packets) end.frame(frame.data);
+      view.frame(frame);
+    });
+    stream.expire();
+  }
+  view.finish(options.packets ? stream.dropped() : 0);
+  if (stopped == 0 && stream.cut_short()) {
+    complain(fmt::format("warning: {}: it ended within a block", options.endpoint));
+  }
+  const std::string ended = stream.why().empty() ? ended_text(options, end.in_order()) : "";
+  if (options.packets) {
+    complain(fmt::format("{}{} packets, {} lost", ended, stream.frames(), stream.dropped()));
+  } else {
+    const trace_reader::ReaderStats events = view.events();
+    complain(
+        fmt::format("{}{} events, {} lost", ended, events.events, events.lost + events.missing));
+  }
+  if (!stream.why().empty()) return refused(fmt::format("{}: {}", options.endpoint, stream.why()));
+  return kOk;
+}
+
+int attach(AttachOptions options) {
+  options.packets |= trace::is_packet_socket(options.endpoint);
+  const PrintOptions& print = options.print;
+  const bool selects = !print.filter.empty() || !print.xid.empty() || !print.connections.empty() ||
+                       !print.types.empty() || !print.from.empty() || !print.to.empty() ||
+                       print.json || print.verbose || print.hex || print.events;
+  if (!options.write.empty() && selects) {
+    return refused(
+        "attach: -w keeps all that comes, and prints nothing: no options of what is printed go "
+        "with it");
+  }
+  const auto ring = parse_ring(options.ring, kWrittenRing, !options.write.empty());
+  if (!ring) return refused("attach: " + ring.error());
+  if (options.packets && ring->on()) {
+    return refused("attach: --packets goes into one file, and into no ring of files");
+  }
+  std::unique_ptr<LiveView> view;
+  if (options.write.empty()) {
+    auto printer = make_printer(print, "attach");
+    if (!printer) return kUnreadable;
+    view = std::make_unique<LiveView>(std::move(printer));
+  }
+  auto stream = options.packets ? trace::connect_packets(options.endpoint)
+                                : trace::connect_endpoint(options.endpoint);
+  if (!stream) return refused(stream.error().message);
+  const StopStreamBySignal stop(stream->get());
+  if (view) return show(options, std::move(*stream), *view);
+  return ring->on() ? keep_ring(options, *ring, std::move(*stream)) : keep(options, *stream);
+}
+
+}  // namespace
+
+Run add_attach(command_line::Command& command) {
+  auto options = std::make_shared<AttachOptions>();
+  command
+      .argument("ENDPOINT", options->endpoint,
+                "Its name or process, as `rpcrdma ls` lists them, or the path of its socket")
+      .value("ENDPOINT")
+      .required();
+  command.flag("--packets", options->packets,
+               "The packets of an endpoint over soft, and not what it tells of itself");
+  command
+      .option("-w,--write", options->write,
+              "Print nothing, and keep what comes in this pcapng file, - for standard output")
+      .value("FILE");
+  add_ring_options(command, options->ring, kWrittenRing);
+  add_print_options(command, options->print);
+  command.example("rpcrdma attach server -Y 'rpcrdma.latency > 1ms'",
+                  "The Calls of the endpoint \"server\" that take long, while they come.");
+  command.example("ssh host rpcrdma attach server -w - | rpcrdma decode -",
+                  "An endpoint on another machine.");
+  command.example("rpcrdma attach server -w - | wireshark -k -i -", "Look on with Wireshark.");
+  command.example("rpcrdma attach server -w server.pcapng --ring-size 100M --ring-files 20",
+                  "Keep what it tells, the newest of it.");
+  return [options] { return attach(*options); };
+}
+
+}  // namespace rpcrdma::cli

@@ -1,0 +1,335 @@
+// rpcrdma capture
+#include "commands.h"
+#include "input.h"
+#include "live_view.h"
+#include "parse.h"
+#include "privileges.h"
+#include "ring_options.h"
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <rpcrdma/capture/recorder.h>
+#include <rpcrdma/plot/escape.h>
+
+namespace rpcrdma::cli {
+
+namespace {
+
+constexpr auto kStatusInterval = std::chrono::seconds(1);  // of what is told on stderr meanwhile
+
+struct CaptureOptions {
+  bool list = false;
+  capture::LiveOptions live;
+  PrintOptions print;
+  std::string user;
+  // Where it ends.
+  std::uint64_t count = 0;
+  std::string duration;
+  std::string max_bytes;
+  // What is written.
+  std::string write;
+  bool print_too = false;
+  RingText ring;
+};
+
+// The options that were text.
+struct Limits {
+  std::optional<std::chrono::steady_clock::duration> duration;
+  std::optional<std::uint64_t> bytes;
+  capture::RingOptions ring;
+};
+
+std::optional<Limits> parse(const CaptureOptions& options) {
+  Limits limits;
+  bool ok = true;
+  const auto refuse = [&](const std::string& why) {
+    complain("capture: " + why);
+    ok = false;
+  };
+  const auto size = [&](const char* name, const std::string& text) {
+    const auto bytes = text.empty() ? std::nullopt : parse_size(text);
+    if (!text.empty() && !bytes) {
+      refuse(fmt::format("{} {}: not a size; give bytes, or such as 500k, 64M, 1GiB", name, text));
+    }
+    return bytes;
+  };
+  const auto duration = [&](const char* name, const std::string& text) {
+    const auto ns = text.empty() ? std::nullopt : parse_duration(text);
+    if (!text.empty() && !ns) {
+      refuse(
+          fmt::format("{} {}: not a duration; give seconds, or such as 500ms, 5m, 1h", name, text));
+    }
+    return ns;
+  };
+  if (const auto ns = duration("--duration", options.duration)) {
+    limits.duration = std::chrono::nanoseconds(*ns);
+  }
+  limits.bytes = size("--max-bytes", options.max_bytes);
+  if (options.live.interface.empty()) refuse("give an interface with -i (-D lists them)");
+  const auto ring = parse_ring(options.ring, kWrittenRing, !options.write.empty());
+  if (ok && !ring) refuse(ring.error());
+  limits.ring = ring.value_or(capture::RingOptions{});
+  const PrintOptions& print = options.print;
+  const bool selects = !print.filter.empty() || !print.xid.empty() || !print.connections.empty() ||
+                       !print.types.empty() || !print.from.empty() || !print.to.empty();
+  if (!options.write.empty() && !options.print_too && selects) {
+    refuse(
+        "-w without --print: options that select messages are for what is printed; what is written "
+        "is chosen by -f");
+  }
+  if (options.write == "-" && options.print_too) {
+    refuse("-w - --print: both would go to standard output");
+  }
+  if (!ok) return std::nullopt;
+  return limits;
+}
+
+int list_interfaces() {
+  const auto found = capture::list_interfaces();
+  if (!found) {
+    complain(found.error().message);
+    return kUnreadable;
+  }
+  for (const capture::ListedInterface& i : *found) {
+    fmt::print("{}{}{}\n", plot::escape_terminal(i.name), i.description.empty() ? "" : "\t",
+               plot::escape_terminal(i.description));
+  }
+  return kOk;
+}
+
+capture::LiveSource* live_source = nullptr;
+
+void stop_source(int) {
+  if (live_source != nullptr) live_source->stop();
+}
+
+// Ends the capture by SIGINT, SIGTERM and SIGHUP, the first time; a second one ends the program.
+class StopSourceBySignal {
+ public:
+  explicit StopSourceBySignal(capture::LiveSource& source) {
+    live_source = &source;
+    struct sigaction action {};
+    action.sa_handler = stop_source;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+  }
+  StopSourceBySignal(const StopSourceBySignal&) = delete;
+  StopSourceBySignal& operator=(const StopSourceBySignal&) = delete;
+  ~StopSourceBySignal() { live_source = nullptr; }
+};
+
+// What a person at the terminal is told meanwhile: how much was recorded, if nothing is printed;
+// else only that packets were dropped, when they are.
+class Status {
+ public:
+  Status(const capture::LiveSource& source, const capture::Recorder* recorder, bool counts)
+      : source_(source),
+        recorder_(recorder),
+        terminal_(isatty(STDERR_FILENO) == 1),
+        counts_(counts) {}
+
+  void tick() {
+    if (!terminal_) return;
+    const capture::SourceStats& stats = source_.stats();
+    if (counts_) {
+      fmt::print(stderr, "\r\033[K{}: {} packets, {} dropped",
+                 plot::escape_terminal(recorder_->file()), stats.frames, stats.dropped);
+      std::fflush(stderr);
+    } else if (stats.dropped > recorded_) {
+      complain(
+          fmt::format("warning: the kernel has dropped {} packets; a narrower filter (-f), a "
+                      "larger buffer (-B) or -w without --print helps",
+                      stats.dropped));
+      recorded_ = stats.dropped;
+    }
+  }
+
+  void clear() const {
+    if (terminal_ && counts_) std::fputs("\r\033[K", stderr);
+  }
+
+ private:
+  const capture::LiveSource& source_;
+  const capture::Recorder* recorder_;
+  bool terminal_;
+  bool counts_;
+  std::uint64_t recorded_ = 0;
+};
+
+class Capture {
+ public:
+  Capture(const CaptureOptions& options, const Limits& limits, capture::LiveSource& source,
+          capture::Recorder* recorder, LiveView* view)
+      : options_(options), limits_(limits), source_(source), recorder_(recorder), view_(view) {}
+
+  capture::Expected<void> run() {
+    using Polled = capture::LiveSource::Polled;
+    const StopSourceBySignal stop(source_);
+    Status status(source_, recorder_, view_ == nullptr);
+    const std::chrono::steady_clock::time_point end =
+        limits_.duration ? std::chrono::steady_clock::now() + *limits_.duration
+                         : std::chrono::steady_clock::time_point::max();
+    std::chrono::steady_clock::time_point tick = std::chrono::steady_clock::now() + kStatusInterval;
+    std::uint64_t bytes = 0;
+    capture::Frame frame;
+    capture::Expected<void> result;
+    while (result) {
+      const auto polled = source_.poll(frame);
+      if (!polled) {
+        result = tl::unexpected(polled.error());
+        break;
+      }
+      if (*polled == Polled::kStopped) break;
+      const std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now();
+      // A frame that comes too late is not part of it.
+      if (now >= end) break;
+      if (now >= tick) {
+        tick = now + kStatusInterval;
+        status.tick();
+        if (view_ != nullptr && *polled == Polled::kNothing) view_->time(wall_clock_ns());
+      }
+      if (*polled == Polled::kNothing) {
+        if (recorder_ != nullptr) result = recorder_->flush();
+        continue;
+      }
+      result = take(frame);
+      bytes += frame.data.size();
+      if (frame.number == options_.count || (limits_.bytes && bytes >= *limits_.bytes)) break;
+      // Whom the messages were for is gone (SIGPIPE is ignored while a file is written).
+      if (view_ != nullptr && std::ferror(stdout) != 0) break;
+    }
+    status.clear();
+    if (view_ != nullptr) view_->finish(source_.stats().dropped);
+    if (recorder_ != nullptr) {
+      // Also after an error, such as of an interface that has gone.
+      const auto finished = recorder_->finish(wall_clock_ns());
+      if (result) result = finished;
+    }
+    return result;
+  }
+
+ private:
+  capture::Expected<void> take(const capture::Frame& frame) {
+    capture::Expected<void> result;
+    if (recorder_ != nullptr) result = recorder_->write(frame);
+    if (view_ != nullptr) view_->frame(frame);
+    return result;
+  }
+
+  const CaptureOptions& options_;
+  const Limits& limits_;
+  capture::LiveSource& source_;
+  capture::Recorder* recorder_;
+  LiveView* view_;
+};
+
+int refused(const capture::Error& error) {
+  complain(error.message);
+  return kUnreadable;
+}
+
+int capture_live(const CaptureOptions& options) {
+  if (options.list) return list_interfaces();
+  const auto limits = parse(options);
+  if (!limits) return kUnreadable;
+  std::unique_ptr<LiveView> view;
+  if (options.write.empty() || options.print_too) {
+    auto printer = make_printer(options.print, "capture");
+    if (!printer) return kUnreadable;
+    view = std::make_unique<LiveView>(std::move(printer));
+  }
+  const auto identity = identity_after_opening(options.user);
+  if (!identity) return refused(identity.error());
+
+  const auto source = capture::open_live(options.live);
+  if (!source) return refused(source.error());
+  if (const auto given_up = give_up_privileges(*identity); !given_up) {
+    return refused(given_up.error());
+  }
+
+  // As that user: the files are to be theirs.
+  std::unique_ptr<capture::Recorder> recorder;
+  if (!options.write.empty()) {
+    auto opened = capture::open_recorder({.path = options.write,
+                                          .ring = limits->ring,
+                                          .interface = (*source)->interface(),
+                                          .dropped = [&] { return (*source)->stats().dropped; }},
+                                         wall_clock_ns());
+    if (!opened) {
+      complain(opened.error().message +
+               (*identity ? fmt::format(" (written as the user {}, since root is given up; "
+                                        "--user root keeps it)",
+                                        (*identity)->user)
+                          : std::string()));
+      return kUnreadable;
+    }
+    recorder = std::move(*opened);
+    std::signal(SIGPIPE, SIG_IGN);
+  }
+
+  complain(fmt::format("listening on {}, Ctrl-C ends", options.live.interface));
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  const auto result = Capture(options, *limits, **source, recorder.get(), view.get()).run();
+  if (!result) complain(result.error().message);
+  const capture::SourceStats& stats = (*source)->stats();
+  fmt::print(stderr, "rpcrdma: {} packets captured, {} dropped by the kernel\n", stats.frames,
+             stats.dropped);
+  return result ? kOk : kUnreadable;
+}
+
+}  // namespace
+
+Run add_capture(command_line::Command& command) {
+  auto options = std::make_shared<CaptureOptions>();
+  command.flag("-D,--list-interfaces", options->list, "The interfaces that can be captured from");
+  command
+      .option("-i,--interface", options->live.interface,
+              "Capture from this interface, \"any\", or an rdma device")
+      .value("INTERFACE");
+  command_line::Option& filter =
+      command
+          .option("-f,--capture-filter", options->live.filter,
+                  "A filter as of tcpdump, \"\" for none (RoCEv1 and RoCEv2)")
+          .value("FILTER");
+  command.option("-s,--snaplen", options->live.snaplen, "Bytes of each packet that are kept (all)")
+      .value("BYTES");
+  command.option("-B,--buffer-size", options->live.buffer_mib, "Of the kernel's buffer, in MiB (2)")
+      .value("MIB");
+  command.flag("-p,--promiscuous", options->live.promiscuous,
+               "Also what is not for this machine, as on a mirror port");
+  command.option("-c,--count", options->count, "End after so many packets").value("N");
+  command.option("--duration", options->duration, "End after so long: seconds, or 500ms, 5m, 1h")
+      .value("DURATION");
+  command
+      .option("--max-bytes", options->max_bytes,
+              "End after so many bytes of packets: a number, or 500k, 64M, 1GiB")
+      .value("SIZE");
+  command
+      .option("-w,--write", options->write,
+              "Write the packets to this pcapng file, - for standard output")
+      .value("FILE");
+  command.flag("--print", options->print_too, "With -w: print the messages too");
+  add_ring_options(command, options->ring, kWrittenRing);
+  command
+      .option("--user", options->user,
+              "As root: become this user once the interface is open (who called sudo)")
+      .value("USER");
+  add_print_options(command, options->print);
+  command.example("rpcrdma capture -i eth0 -w nfs.pcapng --print", "Record, and see it.");
+  command.example("rpcrdma capture -i eth0 -w /var/tmp/nfs.pcapng --ring-size 100M --ring-files 20",
+                  "Keep the last 2 GB, in files of 100 MB.");
+  command.example("rpcrdma capture -i eth0 -w - | wireshark -k -i -", "Look on with Wireshark.");
+  return [options, filter = &filter] {
+    options->live.only_roce = !filter->given();
+    return capture_live(*options);
+  };
+}
+
+}  // namespace rpcrdma::cli

@@ -1,0 +1,68 @@
+// rpcrdma man
+#include "man.h"
+
+#include "commands.h"
+#include "input.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include <fmt/core.h>
+
+namespace rpcrdma::cli {
+
+namespace {
+
+struct ManOptions {
+  std::string command;
+  std::string directory;
+};
+
+bool write_page(const command_line::Command& command, const std::string& directory) {
+  const std::string path = fmt::format("{}/{}.1", directory, man_name(command));
+  const std::string page = man_page(command);
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  bool written = file != nullptr && std::fwrite(page.data(), 1, page.size(), file) == page.size();
+  written = file != nullptr && std::fclose(file) == 0 && written;
+  if (!written) complain(fmt::format("{}: {}", path, std::strerror(errno)));
+  return written;
+}
+
+int man(const command_line::Command& program, const ManOptions& options) {
+  if (!options.directory.empty()) {
+    bool written = write_page(program, options.directory);
+    for (const auto& command : program.commands()) {
+      written = written && write_page(*command, options.directory);
+    }
+    return written ? kOk : kUnreadable;
+  }
+  if (options.command.empty()) {
+    fmt::print("{}", man_page(program));
+    return kOk;
+  }
+  const command_line::Command* const command = program.find_command(options.command);
+  if (command == nullptr) {
+    complain(fmt::format("man: {}: no such command (see `rpcrdma --help`)", options.command));
+    return kUnreadable;
+  }
+  fmt::print("{}", man_page(*command));
+  return kOk;
+}
+
+}  // namespace
+
+Run add_man(command_line::Command& command) {
+  auto options = std::make_shared<ManOptions>();
+  command_line::Option& about =
+      command.argument("COMMAND", options->command, "The command; none: the program");
+  command.option("-d,--directory", options->directory, "Write all pages to files in this folder")
+      .value("DIR")
+      .excludes(about);
+  command.footer("To read a page: rpcrdma man decode | man -l -");
+  return [&command, options] { return man(*command.parent(), *options); };
+}
+
+}  // namespace rpcrdma::cli

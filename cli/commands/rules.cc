@@ -1,0 +1,140 @@
+// rpcrdma rules
+#include "colour.h"
+#include "commands.h"
+#include "input.h"
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include <rpcrdma/report/json_writer.h>
+#include <rpcrdma/rules/rule.h>
+
+namespace rpcrdma::cli {
+
+namespace {
+
+struct RulesOptions {
+  std::vector<std::string> names;
+  bool json = false;
+};
+
+std::string needs_text(std::uint8_t needs) {
+  std::string text;
+  const auto item = [&](rules::Needs need, const char* what) {
+    if ((needs & need) == 0) return;
+    text += text.empty() ? "" : "; ";
+    text += what;
+  };
+  item(rules::kLossFree, "no packet of the connection lost by the capture");
+  item(rules::kLossFreeCall, "no packet lost by the capture while the Call was outstanding");
+  item(rules::kBothDirections, "packets of both directions");
+  item(rules::kSetupSeen, "the connection's set-up");
+  item(rules::kSteadyClock, "a clock that does not step back");
+  item(rules::kOperations, "RDMA operations of the side at fault, which its peer may not see");
+  return text;
+}
+
+const char* where_text(rules::Where where) {
+  switch (where) {
+    case rules::Where::kHeader:
+      return "in each message on its own";
+    case rules::Where::kPair:
+      return "in a Call and its answer";
+    case rules::Where::kConnection:
+      return "by what came before on the connection";
+    case rules::Where::kPackets:
+      return "in RDMA READs and WRITEs";
+    case rules::Where::kSetup:
+      return "in the CM exchange that sets a connection up";
+    case rules::Where::kEndpoint:
+      return "never: no capture can show it, only the endpoint itself can tell";
+    case rules::Where::kDiagnosis:
+      return "when a connection ends: no rule of a specification, but what went wrong, and why";
+    case rules::Where::kImplementationQuirk:
+      return "when a connection ends: what a known implementation does on purpose";
+    case rules::Where::kCaptureItself:
+      return "by what the capture itself lacks";
+  }
+  return "";
+}
+
+void explain(const rules::Rule& r, bool bold) {
+  fmt::print("{}{}{}  {}.\n", bold ? "\033[1m" : "", r.name, bold ? "\033[0m" : "", r.sentence);
+  fmt::print("  checked    {}\n", where_text(r.where));
+  if (r.where != rules::Where::kEndpoint) {
+    fmt::print("  severity   {} (RFC 8166), {} (RFC 5666)\n", rules::level_name(r.level8166),
+               rules::level_name(r.level5666));
+  }
+  if (*r.section != '\0') fmt::print("  section    {}\n", r.section);
+  if (r.needs != 0) fmt::print("  needs      {}\n", needs_text(r.needs));
+  if (*r.advice != '\0') fmt::print("  advice     {}\n", r.advice);
+}
+
+void write_json(const std::vector<const rules::Rule*>& chosen) {
+  report::JsonWriter json;
+  json.array();
+  for (const rules::Rule* r : chosen) {
+    json.object();
+    json.field("rule", r->name);
+    json.field("checked", rules::where_name(r->where));
+    json.object("severity");
+    json.field("8166", rules::level_name(r->level8166));
+    json.field("5666", rules::level_name(r->level5666));
+    json.end();
+    json.field("section", r->section);
+    json.field("sentence", r->sentence);
+    json.field("needs", needs_text(r->needs));
+    json.field("advice", r->advice);
+    json.end();
+  }
+  json.end();
+  fmt::print("{}", json.take());
+}
+
+int rules_command(const RulesOptions& options) {
+  std::vector<const rules::Rule*> chosen;
+  for (const std::string& name : options.names) {
+    const rules::Rule* r = rules::find_rule(name);
+    if (r == nullptr) {
+      complain(fmt::format("rules: {}: no such rule (`rpcrdma rules` lists them)", name));
+      return kUnreadable;
+    }
+    chosen.push_back(r);
+  }
+  if (chosen.empty()) {
+    for (const rules::Rule& r : rules::rules()) chosen.push_back(&r);
+  }
+  if (options.json) {
+    write_json(chosen);
+    return kOk;
+  }
+  const bool colour = colour_wanted(stdout);
+  if (!options.names.empty()) {
+    for (const rules::Rule* r : chosen) {
+      if (r != chosen.front()) fmt::print("\n");
+      explain(*r, colour);
+    }
+    return kOk;
+  }
+  for (const rules::Rule* r : chosen) {
+    fmt::print("{:<17} {:<10} {:<8} {}\n", r->name, rules::where_name(r->where),
+               r->where == rules::Where::kEndpoint ? "-" : rules::level_name(r->level8166),
+               r->sentence);
+  }
+  return kOk;
+}
+
+}  // namespace
+
+Run add_rules(command_line::Command& command) {
+  auto options = std::make_shared<RulesOptions>();
+  command.argument("RULE", options->names, "Rules to explain, such as FC-01; none: list all");
+  command.flag("--json", options->json, "A JSON list (docs/json.md)");
+  return [options] { return rules_command(*options); };
+}
+
+}  // namespace rpcrdma::cli

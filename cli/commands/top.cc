@@ -1,0 +1,347 @@
+// rpcrdma top
+#include "commands.h"
+#include "input.h"
+#include "screen.h"
+#include "terminal.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <rpcrdma/capture/live_stream.h>
+#include <rpcrdma/live/endpoints.h>
+#include <rpcrdma/live/stream_check.h>
+#include <rpcrdma/top/draw.h>
+#include <rpcrdma/top/gather.h>
+#include <rpcrdma/top/keys.h>
+
+namespace rpcrdma::cli {
+
+namespace {
+
+struct TopOptions {
+  std::vector<std::string> endpoints;
+  bool once = false;
+  std::optional<double> seconds;
+  rules::Profile profile = rules::Profile::k8166;
+};
+
+constexpr std::int64_t kMillisecond = 1'000'000;
+constexpr std::int64_t kFrame = 100 * kMillisecond;  // from one drawing to the next
+constexpr std::int64_t kLook = 250 * kMillisecond;   // for endpoints that have started
+constexpr double kOnceSeconds = 2;
+constexpr std::array kEnding{SIGINT, SIGTERM, SIGHUP};
+
+// The bytes in it are signals that came.
+std::array<int, 2> signal_pipe{-1, -1};
+
+void note_signal(int signal) {
+  const int error = errno;
+  const char byte = static_cast<char>(signal);
+  [[maybe_unused]] const ssize_t n = ::write(signal_pipe[1], &byte, 1);
+  errno = error;
+}
+
+// While it lives, signals are read from a pipe. A second one that ends the program does so at once.
+class Signals {
+ public:
+  Signals() {
+    if (::pipe2(signal_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) return;
+    struct sigaction action {};
+    action.sa_handler = note_signal;
+    for (const int signal : {SIGWINCH, SIGTSTP}) sigaction(signal, &action, nullptr);
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    for (const int signal : kEnding) sigaction(signal, &action, nullptr);
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+  ~Signals() {
+    for (const int signal : {SIGWINCH, SIGTSTP}) std::signal(signal, SIG_DFL);
+    for (const int signal : kEnding) std::signal(signal, SIG_DFL);
+    for (int& fd : signal_pipe) {
+      ::close(fd);
+      fd = -1;
+    }
+  }
+
+  [[nodiscard]] static int fd() { return signal_pipe[0]; }
+  // 0: there is none.
+  [[nodiscard]] static int take() {
+    char byte = 0;
+    return ::read(signal_pipe[0], &byte, 1) == 1 ? byte : 0;
+  }
+};
+
+std::int64_t monotonic() {
+  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+std::int64_t in_ns(double seconds) {
+  return static_cast<std::int64_t>(seconds * 1e9);
+}
+
+std::int64_t wall() {
+  return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+struct Endpoint {
+  std::string name;
+  std::string path;  // of the socket by which it was found; empty: by its name
+  capture::LiveStream stream;
+};
+
+// Reads the endpoints, and shows what they tell.
+class Top {
+ public:
+  // `all`: those that run, and those that start later.
+  Top(rules::Profile profile, bool all) : gather_(profile), utf8_(utf8_wanted()), all_(all) {}
+
+  void add(Endpoint endpoint) {
+    gather_.add(endpoint.name);
+    endpoints_.push_back(std::move(endpoint));
+  }
+  // Takes endpoints that are there and were not before. Error: nobody can look.
+  capture::Expected<void> look();
+  [[nodiscard]] bool empty() const { return endpoints_.empty(); }
+  // Why an endpoint that look() has found could not be read, if one could not.
+  [[nodiscard]] const std::string& refusal() const { return refusal_; }
+
+  // `seconds`: until it ends by itself; none: never.
+  void run_live(std::optional<double> seconds);
+  void run_once(double seconds);
+
+ private:
+  // Now and then.
+  void look(std::int64_t now_ns);
+  // Waits for what comes first, and reads it: events, keys where `screen` is not null, signals.
+  void wait(std::int64_t until_ns, Screen* screen);
+  void signal(int number, Screen* screen);
+  void keys();
+  [[nodiscard]] bool listening() const;
+
+  std::vector<Endpoint> endpoints_;
+  std::string refusal_;
+  top::Gather gather_;
+  bool utf8_;
+  top::View view_;
+  top::Shown shown_;
+  top::KeyReader reader_;
+  bool changed_ = true;  // by the user
+  bool stopped_ = false;
+  bool all_;
+  std::int64_t look_at_ = 0;
+};
+
+capture::Expected<void> Top::look() {
+  const auto there = trace::find_endpoints();
+  if (!there) return tl::unexpected(there.error());
+  // Of one that has ended and gone, the name may be given again.
+  for (Endpoint& e : endpoints_) {
+    const auto stands = [&](const trace::RunningEndpoint& one) { return one.path == e.path; };
+    if (e.stream.fd() < 0 && std::ranges::none_of(*there, stands)) e.path.clear();
+  }
+  // All that are new have one deadline: some may be silent.
+  const std::int64_t deadline = monotonic() + trace::kEndpointPatience.count();
+  for (const trace::RunningEndpoint& one : *there) {
+    if (endpoints_.size() == top::Gather::kMostEndpoints) break;
+    const auto same = [&](const Endpoint& e) { return e.path == one.path; };
+    if (std::ranges::any_of(endpoints_, same)) continue;
+    const std::chrono::nanoseconds patience(std::max<std::int64_t>(deadline - monotonic(), 0));
+    if (auto fd = trace::connect_endpoint(one.path, patience)) {
+      add({one.name, one.path, capture::LiveStream(std::move(*fd), trace::live_check())});
+    } else {
+      // It has just ended, or was killed; or others read all that it tells.
+      refusal_ = fd.error().message;
+    }
+  }
+  return {};
+}
+
+void Top::look(std::int64_t now_ns) {
+  if (!all_ || now_ns < look_at_) return;
+  look_at_ = now_ns + kLook;
+  (void)look();  // what is wrong now may be mended when it looks again
+}
+
+bool Top::listening() const {
+  for (const Endpoint& e : endpoints_) {
+    if (e.stream.fd() >= 0) return true;
+  }
+  return false;
+}
+
+void Top::signal(int number, Screen* screen) {
+  if (number == SIGTSTP) {
+    if (screen != nullptr) screen->leave();
+    ::raise(SIGSTOP);
+    if (screen != nullptr) screen->enter();
+    changed_ = true;
+  } else if (number == SIGWINCH) {
+    if (screen != nullptr) screen->forget();
+    changed_ = true;
+  } else {
+    stopped_ = true;
+  }
+}
+
+void Top::keys() {
+  std::array<char, 256> bytes;
+  const ssize_t n = ::read(STDIN_FILENO, bytes.data(), bytes.size());
+  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  // The terminal has gone.
+  if (n <= 0) {
+    stopped_ = true;
+    return;
+  }
+  for (const top::Key key : reader_.add({bytes.data(), static_cast<std::size_t>(n)})) {
+    top::press(view_, key, shown_);
+    changed_ = true;
+  }
+}
+
+void Top::wait(std::int64_t until_ns, Screen* screen) {
+  std::vector<pollfd> fds;
+  fds.push_back({Signals::fd(), POLLIN, 0});
+  fds.push_back({screen != nullptr ? STDIN_FILENO : -1, POLLIN, 0});
+  for (const Endpoint& e : endpoints_) fds.push_back({e.stream.fd(), POLLIN, 0});
+  const std::int64_t left = until_ns - monotonic();
+  const int timeout = left <= 0 ? 0 : static_cast<int>((left + kMillisecond - 1) / kMillisecond);
+  if (::poll(fds.data(), fds.size(), timeout) < 0) return;
+  if (fds[0].revents != 0) {
+    while (const int number = Signals::take()) signal(number, screen);
+  }
+  if (fds[1].revents != 0) keys();
+  for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+    capture::LiveStream& stream = endpoints_[i].stream;
+    if (stream.fd() < 0) continue;
+    const auto number = static_cast<std::uint32_t>(i);
+    if (fds[i + 2].revents != 0) {
+      stream.read([&](const capture::Frame& frame) { gather_.frame(number, frame); });
+    } else {
+      stream.expire();
+    }
+    if (stream.fd() < 0) gather_.ended(number, stream.why(), wall());
+  }
+}
+
+void Top::run_live(std::optional<double> seconds) {
+  const Signals signals;
+  Screen screen;
+  const std::int64_t begin = monotonic();
+  const std::int64_t end =
+      seconds ? begin + in_ns(*seconds) : std::numeric_limits<std::int64_t>::max();
+  gather_.tick(begin);
+  std::int64_t next = 0;
+  while (!view_.quit && !stopped_) {
+    const std::int64_t now = monotonic();
+    if (now >= end) break;
+    look(now);
+    gather_.tick(now);
+    if (changed_ || now >= next) {
+      const top::Size size = Screen::size();
+      if (!view_.paused) {
+        shown_ = gather_.show(view_, top::table_rows(size), wall());
+      } else {
+        top::move_within(view_, shown_);
+      }
+      changed_ = false;
+      // While a terminal takes nothing, its user may want to leave.
+      if (!screen.show(top::draw(shown_, view_, size, utf8_)) && errno != EINTR) break;
+      next = now + kFrame;
+    }
+    wait(std::min(next, end), &screen);
+  }
+}
+
+void Top::run_once(double seconds) {
+  const Signals signals;
+  const std::int64_t begin = monotonic();
+  const std::int64_t end = begin + in_ns(seconds);
+  gather_.tick(begin);
+  while (!stopped_ && listening() && monotonic() < end) {
+    look(monotonic());
+    wait(std::min(end, monotonic() + kFrame), nullptr);
+    gather_.tick(monotonic());
+  }
+  view_.sort = top::Sort::kId;
+  shown_ = gather_.show(view_, 0, wall());
+  if (!shown_.measured) gather_.tick(monotonic(), true);
+  shown_ = gather_.show(view_, shown_.connections, wall());
+  for (const top::Line& line : top::draw_plain(shown_, terminal_width(), utf8_)) {
+    fmt::print("{}\n", top::plain(line));
+  }
+}
+
+int give_up(const std::string& why) {
+  complain(why);
+  return kUnreadable;
+}
+
+int run(const TopOptions& options) {
+  if (!options.once) {
+    if (const char* why = why_no_screen()) {
+      return give_up(fmt::format("top: {}; --once prints what would be shown", why));
+    }
+  }
+  const bool all = options.endpoints.empty();
+  Top top(options.profile, all);
+  for (const std::string& name : options.endpoints) {
+    auto fd = trace::connect_endpoint(name);
+    if (!fd) return give_up(fd.error().message);
+    top.add({name, {}, capture::LiveStream(std::move(*fd), trace::live_check())});
+  }
+  if (all) {
+    if (const auto looked = top.look(); !looked) return give_up(looked.error().message);
+    if (options.once && top.empty()) {
+      return give_up(top.refusal().empty() ? "top: no endpoint of this user runs" : top.refusal());
+    }
+  }
+  if (options.once) {
+    top.run_once(options.seconds.value_or(kOnceSeconds));
+  } else {
+    top.run_live(options.seconds);
+  }
+  return kOk;
+}
+
+}  // namespace
+
+Run add_top(command_line::Command& command) {
+  auto options = std::make_shared<TopOptions>();
+  command
+      .argument("ENDPOINT", options->endpoints,
+                "Names or processes, as `rpcrdma ls` lists them, or paths of sockets; none: all "
+                "that run, and that start meanwhile")
+      .value("ENDPOINT");
+  command.flag("--once", options->once, "Print what there is to show, once, and end");
+  command
+      .option("--seconds", options->seconds,
+              "End after so many seconds; with --once print then, by default after 2")
+      .range(0.1, 86400.0)
+      .value("N");
+  add_profile(command, options->profile);
+  command.footer(
+      "Shows connections with their rates of Calls, latency and credits, bytes in chunks, "
+      "findings, "
+      "and whether all that was told was received. The key ? explains keys and columns.");
+  command.example("rpcrdma top", "Watch all endpoints that run, and that start meanwhile.");
+  command.example("rpcrdma top server", "Watch the endpoint \"server\".");
+  command.example("rpcrdma top --once --seconds 10",
+                  "What all endpoints did in ten seconds, for a script.");
+  return [options] { return run(*options); };
+}
+
+}  // namespace rpcrdma::cli

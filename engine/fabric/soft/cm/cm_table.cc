@@ -1,0 +1,200 @@
+#include "cm_impl.h"
+
+#include <algorithm>
+
+namespace rpcrdma::soft {
+namespace {
+
+// Time-wait lasts as long as something of the connection may still be under way (12.9.8.4), and as
+// long as the peer may repeat what we answered last.
+constexpr int kTimeWaitTimeouts = 4;
+constexpr int kTimeWaitRemoteTimeouts = 2;
+constexpr fabric::Time kMaxRemoteTimeWait = 10 * fabric::kSecond;
+
+// Bounds of what a caller may want, so that no sum of times overflows and expire() ends.
+constexpr fabric::Time kMinResponseTimeout = fabric::kMicrosecond;
+constexpr fabric::Time kMaxResponseTimeout = 600 * fabric::kSecond;
+constexpr std::uint8_t kServiceCode = 20;  // our MRA: 4.3 s
+
+void deregister_memory(std::map<CmRemoteKey, CmConnection*>& table, const CmRemoteKey& key,
+                       const CmConnection& c) {
+  const auto it = table.find(key);
+  if (it != table.end() && it->second == &c) table.erase(it);
+}
+
+}  // namespace
+
+ConnectionManager::Impl::Impl(const CmLimits& given, std::uint64_t seed)
+    : limits(given), ids(seed) {
+  limits.response_timeout =
+      std::clamp(limits.response_timeout, kMinResponseTimeout, kMaxResponseTimeout);
+  times.response_code = cm_time_code(limits.response_timeout);
+  times.retries = limits.retries;
+  times.service_code = kServiceCode;
+  make_room();
+}
+
+void ConnectionManager::Impl::make_room() {
+  events.reserve(events.size() + kCmEventsAtOnce);
+  if (!answers.full()) answers.reserve(answers.size() + 1);
+}
+
+CmConnection* ConnectionManager::Impl::find(CmId id) {
+  const auto it = connections.find(id);
+  return it == connections.end() ? nullptr : &it->second;
+}
+
+CmConnection* ConnectionManager::Impl::find(CmId id, const Path& at) {
+  CmConnection* const c = find(id);
+  return c != nullptr && c->path.local == at.local && c->path.remote == at.remote ? c : nullptr;
+}
+
+CmConnection* ConnectionManager::Impl::create(const Path& at) {
+  if (connections.size() >= limits.connections) {
+    if (time_wait.front() == nullptr) return nullptr;
+    erase(*time_wait.front());
+  }
+  timers.reserve(connections.size() + 1);
+  CmId id = ids.next_communication();
+  while (connections.contains(id)) id = ids.next_communication();
+  CmConnection& c = connections[id];
+  c.id = id;
+  c.path = at;
+  return &c;
+}
+
+void ConnectionManager::Impl::erase(CmConnection& c) {
+  timers.stop(c.timer);
+  sending.remove(c);
+  time_wait.remove(c);
+  deregister_memory(by_remote_id, {c.path.remote, c.remote_id}, c);
+  deregister_memory(by_remote_qpn, {c.path.remote, c.remote_qpn}, c);
+  connections.erase(CmId{c.id});
+}
+
+void ConnectionManager::Impl::ask(CmConnection& c, CmPending pending) {
+  c.pending = static_cast<std::uint8_t>(c.pending | pending);
+  sending.push_back(c);
+}
+
+void ConnectionManager::Impl::ask_rej(CmConnection& c, std::uint8_t about, std::uint16_t reason) {
+  c.rej_about = about;
+  c.rej_reason = reason;
+  ask(c, kPendingRej);
+}
+
+bool ConnectionManager::Impl::answer(CmAnswer a) {
+  if (answers.full()) {
+    ++counters.dropped;
+    return false;
+  }
+  a.path.udp_source_port = Path{}.udp_source_port;  // that of the peer says nothing of ours
+  answers.push(a);
+  return true;
+}
+
+CmEvent& ConnectionManager::Impl::emit(const CmConnection& c, CmEventType type) {
+  CmEvent& event = events.next();
+  events.push();
+  event = {};
+  event.type = type;
+  event.id = c.id;
+  return event;
+}
+
+void ConnectionManager::Impl::expect_answer(CmConnection& c, fabric::Time now) {
+  c.extended = false;
+  timers.set(c.timer, c, now + limits.response_timeout);
+}
+
+void ConnectionManager::Impl::leave_waiting(const CmConnection& c) {
+  const auto it = waiting.find(c.path.remote);
+  if (--it->second == 0) waiting.erase(it);
+  --waiting_total;
+}
+
+void ConnectionManager::Impl::enter_time_wait(CmConnection& c, fabric::Time now) {
+  if (c.state == CmState::kWaiting) leave_waiting(c);
+  sending.remove(c);
+  c.pending = 0;
+  c.private_data.clear();
+  c.state = CmState::kTimeWait;
+  time_wait.push_back(c);
+  const fabric::Time ours = kTimeWaitTimeouts * limits.response_timeout;
+  const fabric::Time theirs =
+      std::min(kTimeWaitRemoteTimeouts * c.remote_timeout, kMaxRemoteTimeWait);
+  timers.set(c.timer, c, now + std::max(ours, theirs));
+}
+
+void ConnectionManager::Impl::end(CmConnection& c, std::uint16_t reason, fabric::Time now) {
+  const CmState was = c.state;
+  if (was == CmState::kDisconnecting || was == CmState::kTimeWait) return;
+  if (was == CmState::kEstablished) {
+    c.state = CmState::kDisconnecting;
+    c.disconnect_transaction_id = ids.next_transaction();
+    c.retries_left = limits.retries;
+    ask(c, kPendingDreq);
+    expect_answer(c, now);
+    return;
+  }
+  emit(c, CmEventType::kDisconnect);
+  enter_time_wait(c, now);
+  if (was == CmState::kRequesting) {
+    // The peer has told us no ID by which it could find anything but a time-out.
+    ask_rej(c, kAboutOther, kRejTimeout);
+  } else {
+    const bool about_req = was == CmState::kWaiting, about_rep = was == CmState::kReplied;
+    ask_rej(c, about_req ? kAboutReq : about_rep ? kAboutRep : kAboutOther, reason);
+  }
+}
+
+void ConnectionManager::Impl::timed_out(CmConnection& c, fabric::Time now) {
+  CmPending again = kPendingReq;
+  switch (c.state) {
+    case CmState::kTimeWait:
+      return erase(c);
+    case CmState::kWaiting:
+      emit(c, CmEventType::kTimedOut);
+      return enter_time_wait(c, now);
+    case CmState::kRequesting:
+      break;
+    case CmState::kReplying:
+      again = kPendingRep;
+      break;
+    case CmState::kDisconnecting:
+      again = kPendingDreq;
+      break;
+    case CmState::kReplied:
+    case CmState::kEstablished:
+      return;  // no timer runs
+  }
+  if (c.retries_left > 0) {
+    --c.retries_left;
+    ++counters.retried;
+    ask(c, again);
+    return expect_answer(c, now);
+  }
+  const bool disconnecting = c.state == CmState::kDisconnecting;
+  emit(c, disconnecting ? CmEventType::kDisconnect : CmEventType::kTimedOut);
+  enter_time_wait(c, now);
+  if (!disconnecting) ask_rej(c, kAboutOther, kRejTimeout);
+}
+
+bool ConnectionManager::Impl::begins_anew(CmConnection& old, fabric::Time now) {
+  if (old.state == CmState::kTimeWait) return false;
+  if (old.state != CmState::kDisconnecting) {
+    end(old, kRejStale, now);
+    return true;
+  }
+  // A peer that begins again has done with what we wait for.
+  emit(old, CmEventType::kDisconnect);
+  enter_time_wait(old, now);
+  return false;
+}
+
+bool ConnectionManager::Impl::stale_qpn(const Path& at, std::uint32_t qpn, fabric::Time now) {
+  const auto it = by_remote_qpn.find({at.remote, qpn});
+  return it != by_remote_qpn.end() && begins_anew(*it->second, now);
+}
+
+}  // namespace rpcrdma::soft

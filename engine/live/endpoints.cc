@@ -1,0 +1,295 @@
+#include "socket_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <list>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rpcrdma/capture/live_stream.h>
+#include <rpcrdma/live/endpoints.h>
+#include <rpcrdma/live/stream_check.h>
+#include <rpcrdma/trace/read.h>
+#include <rpcrdma/trace/upper_pdu.h>
+
+namespace rpcrdma::trace {
+namespace {
+
+using capture::Expected;
+using capture::fail;
+using capture::FileDescriptor;
+
+std::vector<std::string> files_in(const RuntimeFolder& folder) {
+  std::vector<std::string> files;
+  // Of its own, since reading moves a position that its copies share.
+  const int fd = ::openat(folder.fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return files;
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fd), ::closedir);
+  if (!stream) {
+    ::close(fd);
+    return files;
+  }
+  while (const dirent* const entry = ::readdir(stream.get())) files.emplace_back(entry->d_name);
+  return files;
+}
+
+// What a process left that was ended between two steps of making its socket.
+bool is_left_over(const std::string& file) {
+  if (file.front() != '.') return false;
+  const auto socket = parse_file_name(std::string_view(file).substr(1));
+  return socket && ::kill(static_cast<pid_t>(socket->process), 0) != 0 && errno == ESRCH;
+}
+
+void sort_by_name(std::vector<RunningEndpoint>& endpoints) {
+  std::sort(endpoints.begin(), endpoints.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.name, a.process) < std::tie(b.name, b.process);
+  });
+}
+
+// What people and programs that list endpoints are shown of one at most.
+constexpr std::size_t kLongestName = 256, kLongestRole = 1024;
+// Sockets that are asked at the same time.
+constexpr std::size_t kMostAsked = 64;
+
+// An endpoint that is asked what it is, which its stream's first event says. All of them are asked
+// at once, and have one deadline: any of them may be hung, or hostile.
+class Question {
+ public:
+  Question(FileDescriptor fd, RunningEndpoint& endpoint)
+      : endpoint_(endpoint), stream_(std::move(fd), live_check()) {}
+
+  [[nodiscard]] int fd() const { return stream_.fd(); }
+  [[nodiscard]] bool over() const { return answered_ || stream_.fd() < 0; }
+  void read() {
+    stream_.read([this](const capture::Frame& frame) {
+      if (!std::exchange(answered_, true)) take(frame);
+    });
+    if (!answered_ && stream_.fd() < 0) {
+      endpoint_.fault = stream_.why().empty() ? "hangs up" : "is no endpoint: " + stream_.why();
+    }
+  }
+
+ private:
+  void take(const capture::Frame& frame) {
+    const auto event = event_in_pdu(frame.data);
+    const auto view = event ? view_event(*event) : std::nullopt;
+    const auto emitted = view ? read_event<Endpoint>(*view) : std::nullopt;
+    if (!emitted) {
+      endpoint_.fault = "is no endpoint";
+      return;
+    }
+    const std::string_view payload(reinterpret_cast<const char*>(view->payload.data()),
+                                   view->payload.size());
+    const std::size_t name_bytes = std::min<std::size_t>(emitted->name_bytes, payload.size());
+    endpoint_.name = payload.substr(0, std::min(name_bytes, kLongestName));
+    endpoint_.role = payload.substr(name_bytes, kLongestRole);
+    endpoint_.since = emitted->since;
+    endpoint_.fault.clear();
+  }
+
+  RunningEndpoint& endpoint_;
+  capture::LiveStream stream_;
+  bool answered_ = false;
+};
+
+// `endpoints`: those that wait to be asked, by their files. Removes the files of those that have
+// ended, and them with them.
+void ask(const RuntimeFolder& folder,
+         std::vector<std::pair<std::string, RunningEndpoint>>& endpoints,
+         std::chrono::nanoseconds patience) {
+  using std::chrono::milliseconds;
+  using Clock = capture::LiveStream::Clock;
+  const auto deadline = Clock::now() + patience;
+  std::list<Question> asked;
+  std::vector<pollfd> fds;
+  for (auto next = endpoints.begin(); next != endpoints.end() || !asked.empty();) {
+    for (; next != endpoints.end() && asked.size() < kMostAsked; ++next) {
+      auto fd = connect_socket(folder, next->first);
+      if (fd) {
+        asked.emplace_back(std::move(*fd), next->second);
+      } else if (fd.error() != EAGAIN) {
+        if (fd.error() == ECONNREFUSED) ::unlinkat(folder.fd.get(), next->first.c_str(), 0);
+        next->second.path.clear();
+      }
+    }
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
+    fds.clear();
+    for (const Question& question : asked) fds.push_back({question.fd(), POLLIN, 0});
+    const int ready =
+        ::poll(fds.data(), fds.size(), static_cast<int>(std::max<milliseconds::rep>(left, 0)));
+    if (ready < 0 && errno != EINTR) break;
+    if (ready <= 0 && left <= 0) {
+      if (asked.empty()) break;
+      // Those that have not been asked yet get what there is at once.
+      asked.clear();
+      continue;
+    }
+    auto fd = fds.begin();
+    for (Question& question : asked) {
+      if ((fd++)->revents != 0) question.read();
+    }
+    asked.remove_if([](const Question& question) { return question.over(); });
+    // Others may trickle or flood meanwhile.
+    if (Clock::now() >= deadline) asked.clear();
+  }
+  std::erase_if(endpoints, [](const auto& one) { return one.second.path.empty(); });
+}
+
+// An endpoint sends at once who tells; where all its readers' places are taken it hangs up.
+bool hangs_up(const FileDescriptor& fd, std::chrono::nanoseconds patience) {
+  using std::chrono::milliseconds;
+  pollfd answer{fd.get(), POLLIN, 0};
+  const auto bound = std::chrono::ceil<milliseconds>(patience).count();
+  if (::poll(&answer, 1, static_cast<int>(std::max<milliseconds::rep>(bound, 0))) <= 0)
+    return false;
+  char first = 0;
+  return ::recv(fd.get(), &first, sizeof first, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+Expected<FileDescriptor> connect_path(const std::string& path, std::chrono::nanoseconds patience) {
+  const std::size_t slash = path.rfind('/');
+  RuntimeFolder folder;
+  folder.path = path.substr(0, std::max<std::size_t>(slash, 1));
+  folder.fd = FileDescriptor(::open(folder.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  int error = errno;
+  if (folder.fd.get() >= 0) {
+    auto fd = connect_socket(folder, path.substr(slash + 1));
+    if (fd && hangs_up(*fd, patience)) {
+      return fail(
+          fmt::format("{}: it hangs up: {} readers, as many as it takes, are attached "
+                      "already, or it has just ended",
+                      path, kMostReaders));
+    }
+    if (fd) return std::move(*fd);
+    error = fd.error();
+  }
+  if (error == ECONNREFUSED) return fail(path + ": nobody listens there; the endpoint has ended");
+  if (error == EAGAIN) return fail(path + ": the endpoint does not answer");
+  return fail(fmt::format("{}: {}", path, std::strerror(error)));
+}
+
+RunningEndpoint named(const RuntimeFolder& folder, const std::string& file,
+                      const SocketName& socket) {
+  RunningEndpoint endpoint;
+  endpoint.name = socket.name;
+  endpoint.process = socket.process;
+  endpoint.path = folder.path + "/" + file;
+  return endpoint;
+}
+
+// Where each has its packets, if it has. Returns the files of those that belong to none of them.
+std::vector<std::string> add_packets(const RuntimeFolder& folder,
+                                     const std::vector<std::string>& files,
+                                     std::vector<RunningEndpoint>& endpoints) {
+  std::vector<std::string> of_nobody;
+  for (const std::string& file : files) {
+    auto socket = parse_file_name(file);
+    if (!socket || !socket->packets || !is_own_socket(folder, file)) continue;
+    socket->packets = false;
+    const std::string path = folder.path + "/" + to_file_name(*socket);
+    const auto of = std::find_if(endpoints.begin(), endpoints.end(),
+                                 [&](const auto& endpoint) { return endpoint.path == path; });
+    if (of != endpoints.end()) {
+      of->packets = folder.path + "/" + file;
+    } else {
+      of_nobody.push_back(file);
+    }
+  }
+  return of_nobody;
+}
+
+Expected<RunningEndpoint> choose(const std::string& which, std::chrono::nanoseconds patience) {
+  const auto endpoints = list_endpoints(patience);
+  if (!endpoints) return tl::unexpected(endpoints.error());
+  const RunningEndpoint* found = nullptr;
+  for (const RunningEndpoint& endpoint : *endpoints) {
+    if (std::to_string(endpoint.process) == which) return endpoint;
+    if (endpoint.name != which) continue;
+    if (found != nullptr) {
+      return fail(fmt::format("there are several endpoints named {}; name the process, such as {}",
+                              which, endpoint.process));
+    }
+    found = &endpoint;
+  }
+  if (found == nullptr) return fail(fmt::format("no endpoint {} runs here", which));
+  return *found;
+}
+
+}  // namespace
+
+Expected<std::vector<RunningEndpoint>> list_endpoints(std::chrono::nanoseconds patience) {
+  std::vector<RunningEndpoint> endpoints;
+  const auto folder = open_runtime_folder();
+  if (!folder) return tl::unexpected(folder.error());
+  if (!*folder) return endpoints;
+  const std::vector<std::string> files = files_in(**folder);
+  std::vector<std::pair<std::string, RunningEndpoint>> asked;
+  for (const std::string& file : files) {
+    if (is_left_over(file)) ::unlinkat((*folder)->fd.get(), file.c_str(), 0);
+    const auto socket = parse_file_name(file);
+    if (!socket || socket->packets || !is_own_socket(**folder, file)) continue;
+    asked.emplace_back(file, named(**folder, file, *socket)).second.fault = "does not answer";
+  }
+  ask(**folder, asked, patience);
+  for (auto& [file, endpoint] : asked) endpoints.push_back(std::move(endpoint));
+  for (const std::string& file : add_packets(**folder, files, endpoints)) {
+    const auto fd = connect_socket(**folder, file);
+    if (!fd && fd.error() == ECONNREFUSED) ::unlinkat((*folder)->fd.get(), file.c_str(), 0);
+  }
+  sort_by_name(endpoints);
+  return endpoints;
+}
+
+Expected<std::vector<RunningEndpoint>> find_endpoints() {
+  std::vector<RunningEndpoint> endpoints;
+  const auto folder = open_runtime_folder();
+  if (!folder) return tl::unexpected(folder.error());
+  if (!*folder) return endpoints;
+  const std::vector<std::string> files = files_in(**folder);
+  for (const std::string& file : files) {
+    const auto socket = parse_file_name(file);
+    if (!socket || socket->packets || !is_own_socket(**folder, file)) continue;
+    endpoints.push_back(named(**folder, file, *socket));
+  }
+  add_packets(**folder, files, endpoints);
+  sort_by_name(endpoints);
+  return endpoints;
+}
+
+bool is_packet_socket(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return false;
+  const auto socket = parse_file_name(std::string_view(path).substr(slash + 1));
+  return socket && socket->packets;
+}
+
+Expected<FileDescriptor> connect_endpoint(const std::string& which,
+                                          std::chrono::nanoseconds patience) {
+  if (which.find('/') != std::string::npos) return connect_path(which, patience);
+  const auto endpoint = choose(which, patience);
+  if (!endpoint) return tl::unexpected(endpoint.error());
+  return connect_path(endpoint->path, patience);
+}
+
+Expected<FileDescriptor> connect_packets(const std::string& which,
+                                         std::chrono::nanoseconds patience) {
+  if (which.find('/') != std::string::npos) return connect_path(which, patience);
+  const auto endpoint = choose(which, patience);
+  if (!endpoint) return tl::unexpected(endpoint.error());
+  if (!endpoint->packets.empty()) return connect_path(endpoint->packets, patience);
+  return fail(fmt::format(
+      "endpoint {} shows no packets: it does not run over RDMA in user space (--provider soft)",
+      which));
+}
+
+}  // namespace rpcrdma::trace

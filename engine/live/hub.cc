@@ -1,0 +1,449 @@
+#include "clock.h"
+#include "make_event.h"
+#include "packet_feed.h"
+#include "poll_interval.h"
+#include "reader_group.h"
+#include "recording.h"
+#include "ring_drainer.h"
+#include "signal_masked_thread.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <rpcrdma/live/hub.h>
+
+namespace rpcrdma::trace {
+
+using capture::Expected;
+using capture::fail;
+
+namespace {
+
+constexpr std::size_t kLeastRingBytes = 4096;
+constexpr std::size_t kLeastPacketRingBytes = std::size_t{128} << 10;  // some of the largest
+constexpr std::size_t kLeastReaderBytes = 4 * RingDrainer::kBatchBytes;
+constexpr std::size_t kLeastRecordingBytes = std::size_t{1} << 20;
+
+tl::unexpected<capture::Error> no_thread(const std::system_error& error) {
+  return fail(fmt::format("cannot start a thread: {}", error.what()));
+}
+tl::unexpected<capture::Error> has_stopped() {
+  return fail("the hub has stopped");
+}
+
+std::span<const std::uint8_t> bytes_of(const std::string& text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+}  // namespace
+
+class Hub::Impl {
+ public:
+  Impl(HubOptions options, capture::FileDescriptor wake)
+      : options_(std::move(options)),
+        since_(clock_ns(CLOCK_REALTIME)),
+        wake_(std::move(wake)),
+        wall_offset_(wall_offset_ns()) {
+    options_.name.resize(std::min<std::size_t>(options_.name.size(), UINT16_MAX));
+    options_.ring_bytes = std::bit_ceil(std::max(options_.ring_bytes, kLeastRingBytes));
+    options_.reader_bytes = std::max(options_.reader_bytes, kLeastReaderBytes);
+    options_.recording_bytes = std::max(options_.recording_bytes, kLeastRecordingBytes);
+    options_.packet_ring_bytes =
+        std::bit_ceil(std::max(options_.packet_ring_bytes, kLeastPacketRingBytes));
+    options_.packet_reader_bytes = std::max(options_.packet_reader_bytes, kLeastReaderBytes);
+    thread_ = start_signal_masked_thread([this] { run(); });
+  }
+
+  ~Impl() { stop(); }
+
+  Tracer* add() {
+    const std::lock_guard lock(mutex_);
+    if (tracers_.size() >= kMostTracers) return nullptr;
+    Tracer& tracer =
+        tracers_.emplace_back(static_cast<std::uint32_t>(tracers_.size() + 1), options_.ring_bytes);
+    if (listening_) listen_to(tracer);
+    if (packets_) packets_->add(tracer.packets());
+    return &tracer;
+  }
+
+  Expected<void> open_socket() {
+    auto socket = new_socket(false);
+    if (!socket) return tl::unexpected(socket.error());
+    const std::string path = socket->path();
+    const bool done = in_thread([&] {
+      readers_.emplace(std::move(*socket), options_.name, options_.reader_bytes, lost_to_readers_);
+    });
+    if (!done) return has_stopped();
+    const std::lock_guard lock(mutex_);
+    socket_path_ = path;
+    return {};
+  }
+
+  std::string socket_path() const {
+    const std::lock_guard lock(mutex_);
+    return socket_path_;
+  }
+
+  Expected<void> open_packet_socket() {
+    auto socket = new_socket(true);
+    if (!socket) return tl::unexpected(socket.error());
+    auto feed =
+        PacketFeed::start(std::move(*socket), {.interface = options_.name,
+                                               .ring_bytes = options_.packet_ring_bytes,
+                                               .reader_bytes = options_.packet_reader_bytes});
+    if (!feed) return tl::unexpected(feed.error());
+    const std::lock_guard lock(mutex_);
+    packets_ = std::move(*feed);
+    for (Tracer& tracer : tracers_) packets_->add(tracer.packets());
+    return {};
+  }
+
+  std::string packet_socket_path() const {
+    const std::lock_guard lock(mutex_);
+    return packets_ ? packets_->path() : std::string();
+  }
+
+  Expected<void> record(const std::string& path, const capture::RingOptions& ring) {
+    auto file = RecordedFile::open(path, ring, options_.name, clock_ns(CLOCK_REALTIME));
+    if (!file) return tl::unexpected(file.error());
+    Recording* recording = nullptr;
+    try {
+      const std::lock_guard lock(mutex_);
+      recording = &recordings_.emplace_back(std::move(*file), options_.recording_bytes,
+                                            options_.recording_failed);
+    } catch (const std::system_error& error) {
+      return no_thread(error);
+    }
+    if (!in_thread([&] { welcome(*recording); })) return has_stopped();
+    return {};
+  }
+
+  std::uint64_t lost_to_readers() const { return lost_to_readers_.load(std::memory_order_relaxed); }
+
+  std::vector<RecordCounters> recordings() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<RecordCounters> counters;
+    for (const Recording& recording : recordings_) counters.push_back(recording.counters());
+    return counters;
+  }
+
+  std::vector<RecordCounters> end_recordings() {
+    std::deque<Recording> ended;
+    const bool done = in_thread([&] {
+      pass();
+      {
+        const std::lock_guard lock(mutex_);
+        ended.swap(recordings_);
+      }
+      const std::int64_t now = monotonic_ns();
+      for (Recording& recording : ended) {
+        recording.end(now);
+        std::erase(sinks_, &recording);
+      }
+      if (!listens()) nobody_listens();
+    });
+    if (!done) return recordings();
+    std::vector<RecordCounters> counters;
+    for (Recording& recording : ended) {
+      recording.finish();
+      counters.push_back(recording.counters());
+    }
+    return counters;
+  }
+
+  void stop() {
+    if (!thread_.joinable()) return;
+    std::unique_ptr<PacketFeed> packets;
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+      socket_path_.clear();
+      packets = std::move(packets_);
+    }
+    wake();
+    packets.reset();
+    thread_.join();
+    for (Recording& recording : recordings_) recording.finish();
+  }
+
+ private:
+  // ----- any thread
+
+  void wake() {
+    const std::uint64_t one = 1;
+    // It fails only when it is awake anyway.
+    [[maybe_unused]] const ssize_t n = ::write(wake_.get(), &one, sizeof one);
+  }
+
+  [[nodiscard]] Expected<ListeningSocket> new_socket(bool packets) const {
+    auto folder = make_runtime_folder();
+    if (!folder) return tl::unexpected(folder.error());
+    return ListeningSocket::open(std::move(*folder),
+                                 {options_.name, static_cast<std::uint32_t>(::getpid()), packets});
+  }
+
+  // Done by the hub's thread when this returns true.
+  [[nodiscard]] bool in_thread(std::function<void()> what) {
+    std::packaged_task<void()> task(std::move(what));
+    auto done = task.get_future();
+    {
+      const std::lock_guard lock(mutex_);
+      if (stop_) return false;
+      tasks_.push_back(std::move(task));
+    }
+    wake();
+    done.wait();
+    return true;
+  }
+
+  // ----- the hub's thread
+
+  void run() {
+    std::int64_t next_tick = monotonic_ns() + kTick;
+    while (do_tasks()) {
+      or_give_up([&] {
+        const double fullest = pass();
+        sweep();
+        const std::int64_t now = monotonic_ns();
+        if (now >= next_tick) {
+          tick(now);
+          next_tick = now + kTick;
+        }
+        wait(listens() ? poll_interval_.next(fullest) : PollInterval::kNobodyReads);
+      });
+    }
+    or_give_up([&] {
+      pass();
+      emit_end();
+    });
+    end();
+  }
+
+  // Where there is no memory for what is told, nobody is told any more: the endpoint goes on, and
+  // readers may come again.
+  template <typename Function>
+  void or_give_up(Function&& function) {
+    try {
+      function();
+    } catch (const std::bad_alloc&) {
+      for (Sink* const sink : sinks_) sink->give_up();
+      sinks_.clear();
+      if (readers_) {
+        for (const auto& reader : readers_->readers()) reader->give_up();
+        readers_->sweep();
+      }
+      nobody_listens();
+    }
+  }
+
+  // False when it is to stop.
+  bool do_tasks() {
+    std::vector<std::packaged_task<void()>> tasks;
+    bool stop = false;
+    {
+      const std::lock_guard lock(mutex_);
+      tasks.swap(tasks_);
+      stop = stop_;
+    }
+    for (auto& task : tasks) task();
+    return !stop;
+  }
+
+  [[nodiscard]] bool listens() const { return !sinks_.empty(); }
+
+  double pass() {
+    {
+      const std::lock_guard lock(mutex_);
+      while (known_tracers_ < tracers_.size()) drainer_.add(tracers_[known_tracers_++]);
+    }
+    RingDrainer::Out out;
+    if (listens()) {
+      out = [this](const EventBatch& batch) {
+        for (Sink* const sink : sinks_) sink->take(batch);
+      };
+    }
+    return drainer_.pass(monotonic_ns(), wall_offset_, out);
+  }
+
+  // Tracers listen before the rings are read, so that what stands is what is so far, and all that
+  // follows is told.
+  void welcome(Sink& sink) {
+    if (!listens()) {
+      wall_offset_ = wall_offset_ns();
+      listen(true);
+    }
+    pass();
+    const std::int64_t now = monotonic_ns();
+    EventBatch first;
+    const auto event = endpoint(now);
+    EventHeader header;
+    std::memcpy(&header, event.data(), sizeof header);
+    first.put(header, event, wall_offset_);
+    sink.begin(first.blocks.bytes(), wall_offset_);
+    sinks_.push_back(&sink);
+    first.clear();
+    const auto emit = [&] {
+      sink.take(first);
+      first.clear();
+    };
+    // The time of the frames is now: a capture's second frame must not be older than its first.
+    drainer_.snapshot().emit([&](const EventHeader& h, std::span<const std::uint8_t> emitted) {
+      first.put_at(now, h, emitted, wall_offset_);
+      if (first.blocks.bytes().size() >= RingDrainer::kBatchBytes) emit();
+    });
+    emit();
+  }
+
+  std::vector<std::uint8_t> endpoint(std::int64_t now) const {
+    Endpoint event;
+    event.name_bytes = static_cast<std::uint16_t>(options_.name.size());
+    event.process = static_cast<std::uint32_t>(::getpid());
+    event.wall = now + wall_offset_;
+    event.since = since_;
+    return make_event(0, now, event, bytes_of(options_.name + options_.role));
+  }
+
+  // Those who take no more are forgotten, and with the last of them Tracers need not listen.
+  void sweep() {
+    if (std::erase_if(sinks_, [](const Sink* sink) { return sink->over(); }) == 0) return;
+    if (readers_) readers_->sweep();
+    if (!listens()) nobody_listens();
+  }
+
+  void nobody_listens() {
+    listen(false);
+    drainer_.snapshot().forget_credits();
+  }
+
+  void listen(bool on) {
+    const std::lock_guard lock(mutex_);
+    listening_ = on;
+    for (Tracer& tracer : tracers_) on ? listen_to(tracer) : tracer.listen(false);
+  }
+
+  static void listen_to(Tracer& tracer) {
+    tracer.ring().populate();
+    tracer.listen(true);
+  }
+
+  void tick(std::int64_t now) {
+    for (Sink* const sink : sinks_) sink->emit_sums(now);
+    if (readers_) readers_->tick();
+  }
+
+  // Until then, or until there is something to do but looking into the rings.
+  void wait(std::int64_t ns) {
+    watched_.assign(1, {wake_.get(), POLLIN, 0});
+    if (readers_) readers_->add_to(watched_);
+    const timespec timeout{ns / kSecond, ns % kSecond};
+    if (::ppoll(watched_.data(), watched_.size(), &timeout, nullptr) <= 0) return;
+    if (watched_[0].revents != 0) {
+      std::uint64_t count = 0;
+      [[maybe_unused]] const ssize_t n = ::read(wake_.get(), &count, sizeof count);
+    }
+    const bool knocks =
+        readers_ && readers_->on_poll(std::span(watched_).subspan(1), monotonic_ns());
+    sweep();
+    if (knocks) readers_->accept([this](LiveReader& reader) { welcome(reader); });
+  }
+
+  void emit_end() {
+    const std::int64_t now = monotonic_ns();
+    for (Sink* const sink : sinks_) sink->end(now);
+  }
+
+  void end() {
+    const std::int64_t now = monotonic_ns();
+    if (readers_) readers_->wait_for_all(now + kLastWait);
+    sinks_.clear();
+    readers_.reset();
+    listen(false);
+  }
+
+  HubOptions options_;
+  const std::int64_t since_;
+  const capture::FileDescriptor wake_;
+
+  mutable std::mutex mutex_;
+  std::deque<Tracer> tracers_;
+  bool listening_ = false;
+  bool stop_ = false;
+  std::vector<std::packaged_task<void()>> tasks_;
+  std::deque<Recording> recordings_;
+  std::string socket_path_;
+  std::unique_ptr<PacketFeed> packets_;
+  std::atomic<std::uint64_t> lost_to_readers_{0};
+
+  // The thread's.
+  std::int64_t wall_offset_;
+  RingDrainer drainer_;
+  std::size_t known_tracers_ = 0;
+  PollInterval poll_interval_;
+  std::vector<Sink*> sinks_;
+  std::optional<ReaderGroup> readers_;
+  std::vector<pollfd> watched_;
+
+  std::thread thread_;
+};
+
+Expected<std::unique_ptr<Hub>> Hub::start(HubOptions options) {
+  capture::FileDescriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (wake.get() < 0) return fail(fmt::format("eventfd: {}", std::strerror(errno)));
+  try {
+    return std::unique_ptr<Hub>(
+        new Hub(std::make_unique<Impl>(std::move(options), std::move(wake))));
+  } catch (const std::system_error& error) {
+    return no_thread(error);
+  }
+}
+
+Hub::Hub(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Hub::~Hub() = default;
+
+Tracer* Hub::add() {
+  return impl_->add();
+}
+Expected<void> Hub::open_socket() {
+  return impl_->open_socket();
+}
+std::string Hub::socket_path() const {
+  return impl_->socket_path();
+}
+Expected<void> Hub::open_packet_socket() {
+  return impl_->open_packet_socket();
+}
+std::string Hub::packet_socket_path() const {
+  return impl_->packet_socket_path();
+}
+Expected<void> Hub::record(const std::string& path, const capture::RingOptions& ring) {
+  return impl_->record(path, ring);
+}
+std::uint64_t Hub::lost_to_readers() const {
+  return impl_->lost_to_readers();
+}
+std::vector<RecordCounters> Hub::recordings() const {
+  return impl_->recordings();
+}
+std::vector<RecordCounters> Hub::end_recordings() {
+  return impl_->end_recordings();
+}
+void Hub::stop() {
+  impl_->stop();
+}
+
+}  // namespace rpcrdma::trace

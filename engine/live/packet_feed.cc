@@ -1,0 +1,196 @@
+#include "packet_feed.h"
+
+#include "clock.h"
+#include "poll_interval.h"
+#include "signal_masked_thread.h"
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace rpcrdma::trace {
+namespace {
+
+// Packets have the wall clock's time already.
+std::int64_t wall_ns() {
+  return clock_ns(CLOCK_REALTIME);
+}
+
+}  // namespace
+
+capture::Expected<std::unique_ptr<PacketFeed>> PacketFeed::start(ListeningSocket socket,
+                                                                 Options options) {
+  capture::FileDescriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (wake.get() < 0) return capture::fail(fmt::format("eventfd: {}", std::strerror(errno)));
+  std::unique_ptr<PacketFeed> feed(
+      new PacketFeed(std::move(socket), std::move(options), std::move(wake)));
+  try {
+    feed->thread_ = start_signal_masked_thread([f = feed.get()] { f->run(); });
+  } catch (const std::system_error& error) {
+    return capture::fail(fmt::format("cannot start a thread: {}", error.what()));
+  }
+  return feed;
+}
+
+PacketFeed::PacketFeed(ListeningSocket socket, Options options, capture::FileDescriptor wake)
+    : options_(std::move(options)),
+      path_(socket.path()),
+      wake_(std::move(wake)),
+      readers_(std::move(socket), options_.interface, options_.reader_bytes, lost_,
+               Content::kPackets) {}
+
+PacketFeed::~PacketFeed() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake();
+  thread_.join();
+}
+
+void PacketFeed::add(PacketTap& tap) {
+  {
+    const std::lock_guard lock(mutex_);
+    new_taps_.push_back(&tap);
+  }
+  wake();
+}
+
+void PacketFeed::wake() {
+  const std::uint64_t one = 1;
+  // It fails only when it is awake anyway.
+  [[maybe_unused]] const ssize_t n = ::write(wake_.get(), &one, sizeof one);
+}
+
+void PacketFeed::run() {
+  std::int64_t next_tick = monotonic_ns() + kTick;
+  while (take_news()) {
+    or_give_up([&] {
+      const double fullest = listening_ ? pass() : 0;
+      sweep();
+      if (const std::int64_t now = monotonic_ns(); now >= next_tick) {
+        for (LiveReader* const reader : welcomed_) reader->emit_sums(wall_ns());
+        readers_.tick();
+        next_tick = now + kTick;
+      }
+      wait(listening_ ? poll_interval_.next(fullest) : kTick);
+    });
+  }
+  or_give_up([&] {
+    if (listening_) pass();
+    for (LiveReader* const reader : welcomed_) reader->end(wall_ns());
+  });
+  end();
+}
+
+// Where there is no memory for what is told, nobody is told any more: the endpoint goes on, and
+// readers may come again.
+template <typename Function>
+void PacketFeed::or_give_up(Function&& function) {
+  try {
+    function();
+  } catch (const std::bad_alloc&) {
+    welcomed_.clear();
+    for (const auto& reader : readers_.readers()) reader->give_up();
+    readers_.sweep();
+    for (PacketTap* const tap : taps_) tap->listen(false);
+    listening_ = false;
+  }
+}
+
+// False when it is to stop.
+bool PacketFeed::take_news() {
+  std::vector<PacketTap*> taps;
+  bool stop = false;
+  {
+    const std::lock_guard lock(mutex_);
+    taps.swap(new_taps_);
+    stop = stop_;
+  }
+  for (PacketTap* const tap : taps) {
+    taps_.push_back(tap);
+    if (!listening_) continue;
+    add_to_drainer(*tap);
+    tap->listen(true);
+  }
+  return !stop;
+}
+
+void PacketFeed::add_to_drainer(PacketTap& tap) {
+  Ring& ring = tap.ring(options_.ring_bytes);
+  ring.populate();
+  drainer_.add(ring, tap.number());
+}
+
+// What was left in the rings by those who stopped reading is nobody's.
+void PacketFeed::listen(bool on) {
+  listening_ = on;
+  if (!on) {
+    for (PacketTap* const tap : taps_) tap->listen(false);
+    return;
+  }
+  drainer_ = {};
+  for (PacketTap* const tap : taps_) add_to_drainer(*tap);
+  pass(false);
+  for (PacketTap* const tap : taps_) tap->listen(true);
+}
+
+double PacketFeed::pass(bool to_readers) {
+  RingDrainer::Out out;
+  if (to_readers) {
+    out = [this](const EventBatch& batch) {
+      for (LiveReader* const reader : welcomed_) reader->take(batch);
+    };
+  }
+  return drainer_.pass(wall_ns(), 0, out);
+}
+
+// The taps listen before it is told that its stream has begun: of what comes after that nothing is
+// missing.
+void PacketFeed::welcome(LiveReader& reader) {
+  if (listening_) {
+    pass();
+  } else {
+    listen(true);
+  }
+  reader.begin({}, 0);
+  welcomed_.push_back(&reader);
+}
+
+void PacketFeed::sweep() {
+  if (std::erase_if(welcomed_, [](const LiveReader* reader) { return reader->over(); }) == 0) {
+    return;
+  }
+  readers_.sweep();
+  if (!reads()) listen(false);
+}
+
+// Until then, or until there is something to do but looking into the rings.
+void PacketFeed::wait(std::int64_t ns) {
+  watched_.assign(1, {wake_.get(), POLLIN, 0});
+  readers_.add_to(watched_);
+  const timespec timeout{ns / kSecond, ns % kSecond};
+  if (::ppoll(watched_.data(), watched_.size(), &timeout, nullptr) <= 0) return;
+  if (watched_[0].revents != 0) {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t n = ::read(wake_.get(), &count, sizeof count);
+  }
+  const bool knocks = readers_.on_poll(std::span(watched_).subspan(1), wall_ns());
+  sweep();
+  if (knocks) readers_.accept([this](LiveReader& reader) { welcome(reader); });
+}
+
+void PacketFeed::end() {
+  readers_.wait_for_all(monotonic_ns() + kLastWait);
+  welcomed_.clear();
+  for (PacketTap* const tap : taps_) tap->listen(false);
+}
+
+}  // namespace rpcrdma::trace

@@ -1,0 +1,80 @@
+// The files of a recording, block by block. Each file of a ring can be understood by itself: it
+// begins with the endpoint and what stands, and its Loss events count what is in that file.
+#pragma once
+
+#include "state_snapshot.h"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <rpcrdma/capture/recorder.h>
+#include <rpcrdma/trace/read.h>
+
+namespace rpcrdma::trace {
+
+class RecordedFile {
+ public:
+  // `interface`: its name in the files.
+  [[nodiscard]] static capture::Expected<std::unique_ptr<RecordedFile>> open(
+      const std::string& path, const capture::RingOptions& ring, const std::string& interface,
+      std::int64_t wall_now);
+  RecordedFile(const RecordedFile&) = delete;
+  RecordedFile& operator=(const RecordedFile&) = delete;
+
+  // Whole blocks of events (event_batch.h), of which the first ever is an Endpoint event. They are
+  // in the file afterwards.
+  [[nodiscard]] capture::Expected<void> write(std::span<const std::uint8_t> blocks);
+  // The data of one such block, in the file when flush() has returned, or sooner.
+  [[nodiscard]] capture::Expected<void> write_event(std::int64_t wall,
+                                                    std::span<const std::uint8_t> data);
+  [[nodiscard]] capture::Expected<void> flush();
+  [[nodiscard]] capture::Expected<void> finish(std::int64_t wall_now);
+
+  [[nodiscard]] const std::string& file() const { return recorder_->file(); }  // the newest
+  // In all files, as far as they could be written; without those told anew.
+  [[nodiscard]] std::uint64_t events() const { return events_; }
+  [[nodiscard]] std::uint64_t lost() const;
+
+ private:
+  struct Sums {
+    std::uint64_t in_file = 0;      // events
+    std::uint64_t lost = 0;         // since the recording began
+    std::uint64_t lost_before = 0;  // the file began
+  };
+
+  RecordedFile() = default;
+  void count_written();
+  Sums& sums(std::uint32_t ring);
+  [[nodiscard]] capture::Expected<void> write_loss(std::int64_t wall, const EventHeader& header,
+                                                   const Loss& emitted);
+  void make_loss();
+  [[nodiscard]] std::vector<std::uint8_t> loss(std::uint32_t ring, std::int64_t time);
+  void put(const capture::RecordOptions::Put& put, std::int64_t wall,
+           std::span<const std::uint8_t> event);
+  void put_losses(const capture::RecordOptions::Put& put);
+  void put_head(const capture::RecordOptions::Put& put);
+
+  std::unique_ptr<capture::Recorder> recorder_;
+  StateSnapshot snapshot_;
+  std::vector<std::uint8_t> endpoint_;  // its event
+  std::int64_t wall_offset_ = 0;        // from an event's time to its block's
+  std::int64_t time_ = 0;               // of the event that is being written
+  // Of all blocks so far, so that who joins the files in order of time finds all of one before the
+  // next: threads' events lie in them as they were taken from the rings.
+  std::int64_t latest_wall_ = 0;
+  std::vector<Sums> rings_;  // by number
+  std::uint64_t events_ = 0;
+  std::uint64_t given_ = 0;  // to the recorder: frames
+  std::deque<std::uint64_t>
+      unwritten_;                   // events that may still wait there, by their number of those
+  std::vector<std::uint8_t> data_;  // of a packet that is put at a file's end or beginning
+  std::optional<EventHeader> last_loss_;  // of the Loss event that is being written
+  std::vector<std::uint8_t> loss_data_;   // of its packet
+};
+
+}  // namespace rpcrdma::trace

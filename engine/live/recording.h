@@ -1,0 +1,57 @@
+// A recording as a hub's sink: its files are written by a thread of its own, since a disk may let a
+// writer wait for seconds. What does not fit into its outlet meanwhile is lost to it, and counted.
+#pragma once
+
+#include "reader_queue.h"
+#include "recorded_file.h"
+#include "sink.h"
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <rpcrdma/live/hub.h>
+
+namespace rpcrdma::trace {
+
+class Recording final : public Sink {
+ public:
+  // `failed`: is told why nothing more can be written, once, by the thread that writes; or empty.
+  Recording(std::unique_ptr<RecordedFile> file, std::size_t most_bytes,
+            std::function<void(const std::string& error)> failed);
+  ~Recording() override;
+
+  void begin(std::span<const std::uint8_t> endpoint, std::int64_t wall_offset) override;
+  void take(const EventBatch& batch) override;
+  void emit_sums(std::int64_t now) override;
+  void end(std::int64_t now) override;
+  [[nodiscard]] bool over() const override;
+
+  // There is no memory for what it is told.
+  void give_up() override;
+  // Any thread. Waits until the file is whole.
+  void finish();
+  [[nodiscard]] RecordCounters counters() const;
+
+ private:
+  void run();
+  void write(std::unique_lock<std::mutex>& lock, bool last);
+  [[nodiscard]] capture::Expected<void> write_waiting(bool last);
+
+  const std::unique_ptr<RecordedFile> file_;  // the thread's
+  const std::function<void(const std::string&)> failed_;
+  std::vector<std::uint8_t> writing_;  // the thread's
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  ReaderQueue queue_;
+  bool stop_ = false;
+  bool out_of_memory_ = false;
+  RecordCounters counters_;
+  std::thread thread_;
+};
+
+}  // namespace rpcrdma::trace

@@ -1,0 +1,61 @@
+#include "state_snapshot.h"
+
+#include <cstddef>
+#include <iterator>
+
+#include <rpcrdma/trace/read.h>
+
+namespace rpcrdma::trace {
+namespace {
+
+constexpr unsigned kRingShift = 24;  // of a connection's number, see Tracer::new_connection()
+
+}  // namespace
+
+void StateSnapshot::begin(std::uint32_t number, std::span<const std::uint8_t> event) {
+  const auto [place, is_new] = connections_.try_emplace(number);
+  Event& stands = place->second.event;
+  bytes_ += event.size() - stands.size();
+  stands.assign(event.begin(), event.end());
+  // Whoever gets it from here comes later than it.
+  constexpr std::size_t kAt = sizeof(EventHeader) + offsetof(trace::Connection, replayed);
+  if (kAt < stands.size()) stands[kAt] = 1;
+  const std::uint32_t ring = number >> kRingShift;
+  if (is_new && ++of_ring_[ring] > kMostOfARing) {
+    end(connections_.lower_bound(ring << kRingShift)->first);
+  }
+  while (bytes_ > most_bytes_ && connections_.size() > 1) {
+    const std::uint32_t oldest = connections_.lower_bound(ring << kRingShift)->first;
+    if (oldest != number) {
+      end(oldest);
+    } else {
+      const auto first = connections_.begin();
+      end(first->first != number ? first->first : std::next(first)->first);
+    }
+  }
+}
+
+void StateSnapshot::end(std::uint32_t number) {
+  const auto place = connections_.find(number);
+  if (place == connections_.end()) return;
+  bytes_ -= place->second.event.size();
+  --of_ring_[number >> kRingShift];
+  connections_.erase(place);
+}
+
+void StateSnapshot::credits(std::uint32_t number, std::span<const std::uint8_t> event) {
+  const auto place = connections_.find(number);
+  if (place == connections_.end()) return;
+  const auto view = view_event(event);
+  const auto emitted = view ? read_event<Credits>(*view) : std::nullopt;
+  if (!emitted || emitted->side >= place->second.credits.size()) return;
+  place->second.credits[emitted->side].assign(event.begin(), event.end());
+}
+
+void StateSnapshot::forget_credits() {
+  for (auto& [number, connection] : connections_) {
+    for (Event& event : connection.credits) event.clear();
+  }
+}
+
+}  // namespace rpcrdma::trace

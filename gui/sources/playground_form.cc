@@ -1,0 +1,216 @@
+#include "playground_form.h"
+
+#include "share_row.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QFormLayout>
+#include <QGroupBox>
+#include <QLineEdit>
+#include <QSpinBox>
+#include <QVBoxLayout>
+
+namespace rpcrdma::gui {
+
+namespace {
+
+constexpr double kMostRate = 20000;    // Calls a second, of the slider
+constexpr double kShareOfSlider = 20;  // percent: beyond it little is left to see
+constexpr double kMostDelay = 50;      // ms, of the slider
+constexpr int kMostStall = 5000;       // ms
+
+template <typename Widget>
+Widget* described(Widget* widget, const char* object, const QString& name, const QString& tip) {
+  widget->setObjectName(object);
+  widget->setAccessibleName(name);
+  widget->setToolTip(tip);
+  return widget;
+}
+
+QSpinBox* number(int least, int most, int value) {
+  auto* box = new QSpinBox;
+  box->setRange(least, most);
+  box->setValue(value);
+  box->setKeyboardTracking(false);
+  return box;
+}
+
+// In KiB, as both ends negotiate it.
+QSpinBox* threshold() {
+  QSpinBox* box = number(1, 256, 4);
+  box->setSuffix(PlaygroundForm::tr(" KiB"));
+  return box;
+}
+
+}  // namespace
+
+PlaygroundForm::PlaygroundForm(QWidget* parent) : QWidget(parent) {
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addWidget(setup_ = make_setup());
+  layout->addWidget(make_load());
+  layout->addWidget(make_faults());
+  layout->addStretch();
+  granted_->set_most(credits_->value());
+  granted_->set_value(credits_->value());
+  connect(credits_, &QSpinBox::valueChanged, this, [this](int credits) {
+    granted_->set_most(credits);
+    granted_->set_value(credits);
+  });
+}
+
+QGroupBox* PlaygroundForm::make_setup() {
+  const playground::PlaygroundOptions standard;
+  auto* group = new QGroupBox(tr("Read at the start"));
+  auto* form = new QFormLayout(group);
+  version_ =
+      described(new QComboBox, "version", tr("Version"), tr("Of RPC-over-RDMA: 1 is RFC 8166"));
+  version_->addItems({"1", "2"});
+  form->addRow(tr("RPC-over-RDMA &version"), version_);
+  credits_ = described(number(1, playground::kMostCredits, static_cast<int>(standard.credits)),
+                       "credits", tr("Credits"), tr("For which the server posts Receives"));
+  form->addRow(tr("&Credits"), credits_);
+  depth_ = described(number(1, playground::kMostDepth, static_cast<int>(standard.depth)), "depth",
+                     tr("Calls outstanding"), tr("That the client has under way at most"));
+  form->addRow(tr("Calls &outstanding"), depth_);
+  server_inline_ = described(threshold(), "server_inline", tr("Server's inline threshold"),
+                             tr("What the server sends and receives inline at most"));
+  form->addRow(tr("&Server's inline threshold"), server_inline_);
+  client_inline_ = described(threshold(), "client_inline", tr("Client's inline threshold"),
+                             tr("What the client sends and receives inline at most"));
+  form->addRow(tr("C&lient's inline threshold"), client_inline_);
+  procedures_ = described(new QLineEdit(QString::fromStdString(standard.procedures)), "procedures",
+                          tr("Procedures"),
+                          tr("Of the program ECHO: null, echo, sink, source, echo-bulk, list, "
+                             "sleep; several with weights: echo:8,source:2; mix: each but sleep"));
+  form->addRow(tr("&Procedures"), procedures_);
+  sizes_ =
+      described(new QLineEdit(QString::fromStdString(standard.sizes)), "sizes", tr("Sizes"),
+                tr("Bytes of data: a size, a range, or a list of both: 4k, 512-64k, 0,4k,1Mi"));
+  form->addRow(tr("S&izes"), sizes_);
+  forward_ = described(new QCheckBox(tr("Calls &from the client")), "forward",
+                       tr("Calls from the client"), tr("In the forward direction"));
+  forward_->setChecked(standard.forward);
+  form->addRow(forward_);
+  reverse_ = described(new QCheckBox(tr("Calls from the server (re&verse direction)")), "reverse",
+                       tr("Calls from the server"), tr("Over the same connection (RFC 8167)"));
+  form->addRow(reverse_);
+  return group;
+}
+
+QGroupBox* PlaygroundForm::make_load() {
+  const playground::Load standard;
+  auto* group = new QGroupBox(tr("Load"));
+  auto* form = new QFormLayout(group);
+  rate_ = described(
+      new ShareRow(tr("Rate"),
+                   tr("Calls a second that the client begins; 0: as fast as answers come"),
+                   kMostRate, 1e6, 100, tr("/s")),
+      "rate", tr("Rate"), {});
+  rate_->set_value(standard.rate);
+  form->addRow(tr("&Rate"), rate_);
+  paused_ = described(new QCheckBox(tr("&Pause: no Calls begin")), "paused", tr("Pause"),
+                      tr("Those that are outstanding end"));
+  form->addRow(paused_);
+  granted_ = described(
+      new ShareRow(tr("Credit grant"), tr("Credits that the server grants from its next Reply on"),
+                   32, 32, 1, {}),
+      "granted", tr("Credit grant"), {});
+  granted_->set_least(1);
+  form->addRow(tr("Credit &grant"), granted_);
+  stalls_ = described(new ShareRow(tr("Stalls"), tr("Share of the Calls that the server lets wait"),
+                                   100, 100, 1, tr(" %")),
+                      "stalls", tr("Stalls"), {});
+  form->addRow(tr("Server s&talls"), stalls_);
+  stall_ = described(number(1, kMostStall, static_cast<int>(standard.stall / fabric::kMillisecond)),
+                     "stall", tr("Length of a stall"), tr("How long it lets them wait"));
+  stall_->setSuffix(tr(" ms"));
+  form->addRow(tr("… for"), stall_);
+  for (const ShareRow* row : {rate_, stalls_}) {
+    connect(row, &ShareRow::changed, this, &PlaygroundForm::load_changed);
+  }
+  connect(paused_, &QCheckBox::toggled, this, &PlaygroundForm::load_changed);
+  connect(stall_, &QSpinBox::valueChanged, this, &PlaygroundForm::load_changed);
+  connect(granted_, &ShareRow::changed, this, &PlaygroundForm::grant_changed);
+  return group;
+}
+
+ShareRow* PlaygroundForm::add_share(QFormLayout* form, const char* object, const QString& name,
+                                    const QString& tip) {
+  auto* row =
+      described(new ShareRow(name, tip, kShareOfSlider, 100, 0.1, tr(" %")), object, name, {});
+  form->addRow(name, row);
+  connect(row, &ShareRow::changed, this, &PlaygroundForm::faults_changed);
+  return row;
+}
+
+QGroupBox* PlaygroundForm::make_faults() {
+  auto* group = new QGroupBox(tr("Faults"));
+  auto* form = new QFormLayout(group);
+  loss_ = add_share(form, "loss", tr("Loss"), tr("Share of the packets that are dropped"));
+  duplication_ =
+      add_share(form, "duplication", tr("Duplicates"), tr("Share of the packets that go twice"));
+  reordering_ = add_share(form, "reordering", tr("Reordering"),
+                          tr("Share of the packets that a later one overtakes"));
+  corruption_ = add_share(form, "corruption", tr("Corruption"),
+                          tr("Share of the packets of which a bit is flipped"));
+  delay_ = described(new ShareRow(tr("Delay"), tr("Of all packets that nothing else befalls"),
+                                  kMostDelay, 10000, 0.1, tr(" ms")),
+                     "delay", tr("Delay"), {});
+  form->addRow(tr("Delay"), delay_);
+  connect(delay_, &ShareRow::changed, this, &PlaygroundForm::faults_changed);
+  rules_ = described(new QLineEdit, "rules", tr("Further rules"),
+                     tr("As of `rpcrdma serve --fault`, for example: drop op=ack nth=10; corrupt "
+                        "op=write rate=0.01 (docs/faults.md). Press Enter"));
+  rules_->setPlaceholderText("drop op=ack nth=10-12");
+  rules_->setClearButtonEnabled(true);
+  form->addRow(tr("Further r&ules"), rules_);
+  connect(rules_, &QLineEdit::editingFinished, this, &PlaygroundForm::faults_changed);
+  return group;
+}
+
+playground::PlaygroundOptions PlaygroundForm::options() const {
+  playground::PlaygroundOptions o;
+  o.version = version_->currentIndex() == 0 ? 1 : 2;
+  o.credits = static_cast<std::uint32_t>(credits_->value());
+  o.depth = static_cast<std::uint32_t>(depth_->value());
+  o.server_threshold = static_cast<std::uint32_t>(server_inline_->value()) << 10U;
+  o.client_threshold = static_cast<std::uint32_t>(client_inline_->value()) << 10U;
+  o.procedures = procedures_->text().trimmed().toStdString();
+  o.sizes = sizes_->text().trimmed().toStdString();
+  o.forward = forward_->isChecked();
+  o.reverse = reverse_->isChecked();
+  o.load = load();
+  o.faults = faults();
+  return o;
+}
+
+playground::Faults PlaygroundForm::faults() const {
+  playground::Faults f;
+  f.loss = loss_->value() / 100;
+  f.duplication = duplication_->value() / 100;
+  f.reordering = reordering_->value() / 100;
+  f.corruption = corruption_->value() / 100;
+  f.delay = static_cast<fabric::Time>(delay_->value() * double{fabric::kMillisecond});
+  f.rules = rules_->text().trimmed().toStdString();
+  return f;
+}
+
+playground::Load PlaygroundForm::load() const {
+  playground::Load l;
+  l.rate = rate_->value();
+  l.paused = paused_->isChecked();
+  l.stalls = stalls_->value() / 100;
+  l.stall = stall_->value() * fabric::kMillisecond;
+  return l;
+}
+
+std::uint32_t PlaygroundForm::granted() const {
+  return static_cast<std::uint32_t>(granted_->value());
+}
+
+void PlaygroundForm::set_running(bool running) {
+  setup_->setEnabled(!running);
+}
+
+}  // namespace rpcrdma::gui
