@@ -70,7 +70,8 @@ TEST(Components, DocHasLicenceAndDocumentation) {
   const e2e::TemporaryFolder root;
   install(root.path(), "doc");
   const std::string folder = root.path() + RPCRDMA_PREFIX "/share/doc/rpcrdma-scope/";
-  for (const char* file : {"LICENSE", "README.md", "CHANGELOG.md", "docs/service.md"}) {
+  for (const char* file :
+       {"LICENSE", "README.md", "ARCHITECTURE.md", "CHANGELOG.md", "docs/service.md"}) {
     EXPECT_TRUE(std::filesystem::is_regular_file(folder + file)) << file;
   }
 }
