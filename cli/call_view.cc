@@ -9,11 +9,7 @@
 
 namespace rpcrdma::cli {
 
-model::ModelOptions CallView::keep() {
-  model::ModelOptions options;
-  options.keep_bytes = true;
-  return options;
-}
+CallView::CallView() : session_({.model = {.keep_bytes = true}}, {.after_rules = {this}}) {}
 
 void CallView::step(std::int64_t time_ns, int side, const std::string& what) {
   if (start_ns_ < 0) start_ns_ = time_ns;
@@ -21,32 +17,33 @@ void CallView::step(std::int64_t time_ns, int side, const std::string& what) {
                        side == 0 ? "client" : "server", what);
 }
 
-void CallView::on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
-                     const roce::PacketMeta& meta) {
-  if (connection == nullptr) return;
-  const auto attribute = static_cast<wire::CmAttribute>(mad.header.attribute_id);
-  step(meta.time_ns, sender, fmt::format("CM {}", wire::cm_name(attribute)));
+void CallView::on_cm(const roce::CmMessage& event) {
+  if (event.connection == nullptr) return;
+  const auto attribute = static_cast<wire::CmAttribute>(event.mad.header.attribute_id);
+  step(event.meta.time_ns, event.sender, fmt::format("CM {}", wire::cm_name(attribute)));
   const bool recorded =
       attribute == wire::CmAttribute::kReq || attribute == wire::CmAttribute::kRep;
-  const auto& data = connection->side[static_cast<std::size_t>(sender)].cm.private_data;
+  const auto& data = event.connection->side[static_cast<std::size_t>(event.sender)].cm.private_data;
   if (recorded && !data.empty()) {
     decode::TextSink sink(text_, 1);
     decode::decode_private_data(data, sink);
   }
 }
 
-void CallView::on_message(const model::Message& m, const model::Call* call) {
+void CallView::on_message(const model::MessageSeen& event) {
+  const model::Message& m = event.message;
   step(m.time_ns, m.sender,
        fmt::format("Send{}, {} bytes: {}", m.has_invalidate ? " With Invalidate" : "",
                    m.wire_length, model::kind_name(m.kind)));
-  text_ += report::message_tree(m, call, {&pipeline_->connections(), &pipeline_->model()});
+  text_ += report::message_tree(m, event.call, session_.context());
 }
 
-void CallView::on_operation_end(const roce::Connection& /*connection*/, const roce::Operation& op,
-                                const model::Call* call, std::uint32_t segment) {
+void CallView::on_operation_end(const model::OperationSeen& event) {
+  const roce::Operation& op = event.op;
+  const model::Call* const call = event.call;
   std::string of = "memory that no Call offered";
   if (call != nullptr) {
-    const model::CallSegment& s = call->segments[segment];
+    const model::CallSegment& s = call->segments[event.segment];
     of = fmt::format("{} chunk {} segment {}", model::chunk_list_name(s.list),
                      call->chunks[s.chunk].index, s.index);
   }
@@ -56,11 +53,10 @@ void CallView::on_operation_end(const roce::Connection& /*connection*/, const ro
                    op.complete ? "" : ", not complete"));
 }
 
-void CallView::on_retransmission(const roce::Connection& /*connection*/, int sender,
-                                 std::uint64_t count, const roce::PacketMeta& meta) {
-  step(meta.time_ns, sender,
+void CallView::on_retransmission(const roce::Retransmission& event) {
+  step(event.meta.time_ns, event.sender,
        fmt::format("{} sent again",
-                   count == 1 ? "a packet is" : fmt::format("{} packets are", count)));
+                   event.count == 1 ? "a packet is" : fmt::format("{} packets are", event.count)));
 }
 
 }  // namespace rpcrdma::cli

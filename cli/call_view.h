@@ -4,33 +4,29 @@
 
 #include <string>
 
-#include <rpcrdma/report/pipeline.h>
+#include <rpcrdma/session/session.h>
 
 namespace rpcrdma::cli {
 
-class CallView : public model::Observer {
+class CallView final : private model::Observer {
  public:
-  // What the model has to keep for it.
-  [[nodiscard]] static model::ModelOptions keep();
-  // Before the first frame; `pipeline` outlives this.
-  void set_pipeline(const report::Pipeline& pipeline) { pipeline_ = &pipeline; }
+  CallView();
 
-  // What was seen, in order, as text.
+  // Reads the capture.
+  [[nodiscard]] session::Pipeline& pipeline() { return session_.pipeline(); }
+  // The steps so far, in order.
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
-  void on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
-             const roce::PacketMeta& meta) override;
-  void on_message(const model::Message& message, const model::Call* call) override;
-  void on_operation_end(const roce::Connection& connection, const roce::Operation& op,
-                        const model::Call* call, std::uint32_t segment) override;
-  void on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
-                         const roce::PacketMeta& meta) override;
+  void on_cm(const roce::CmMessage& event) override;
+  void on_message(const model::MessageSeen& event) override;
+  void on_operation_end(const model::OperationSeen& event) override;
+  void on_retransmission(const roce::Retransmission& event) override;
 
   // Begins a step: the time since the first, and who does it.
   void step(std::int64_t time_ns, int side, const std::string& what);
 
-  const report::Pipeline* pipeline_ = nullptr;
+  session::Session session_;
   std::string text_;
   std::int64_t start_ns_ = -1;
 };

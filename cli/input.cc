@@ -34,7 +34,7 @@ std::unique_ptr<capture::Source> open_input(const std::vector<std::string>& path
   return std::move(*source);
 }
 
-bool run_pipeline(report::Pipeline& pipeline, capture::Source& source,
+bool run_pipeline(session::Pipeline& pipeline, capture::Source& source,
                   const std::vector<std::string>& paths, unsigned jobs) {
   {
     Progress progress;

@@ -8,8 +8,8 @@
 
 #include <rpcrdma/capture/source.h>
 #include <rpcrdma/command_line/command.h>
-#include <rpcrdma/report/pipeline.h>
 #include <rpcrdma/rules/rule.h>
+#include <rpcrdma/session/pipeline.h>
 #include <rpcrdma/wire/dialect.h>
 
 namespace rpcrdma::cli {
@@ -24,7 +24,7 @@ command_line::Option& add_files(command_line::Command& command, std::vector<std:
 // Runs the pipeline over the source with progress shown, on at most `jobs` threads (0: as many as
 // there are cores); false after an error, told on stderr. Warns of files that are cut short or
 // damaged.
-[[nodiscard]] bool run_pipeline(report::Pipeline& pipeline, capture::Source& source,
+[[nodiscard]] bool run_pipeline(session::Pipeline& pipeline, capture::Source& source,
                                 const std::vector<std::string>& paths, unsigned jobs);
 
 // The option -j of every command that reads a capture.

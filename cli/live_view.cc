@@ -8,14 +8,10 @@ std::int64_t wall_clock_ns() {
   return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
-LiveView::LiveView(std::unique_ptr<MessagePrinter> printer)
-    : printer_(std::move(printer)),
-      pipeline_(printer_->observer(), printer_->keep(), &printer_->events()) {
-  printer_->set_pipeline(pipeline_);
-}
+LiveView::LiveView(std::unique_ptr<MessagePrinter> printer) : printer_(std::move(printer)) {}
 
 void LiveView::finish(std::uint64_t dropped) {
-  pipeline_.finish();
+  printer_->pipeline().finish();
   printer_->finish(dropped);
 }
 

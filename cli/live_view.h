@@ -1,4 +1,4 @@
-// What `capture` and `attach` show while it comes: messages, and findings as they are made.
+// The live output of `capture` and `attach`: messages as they arrive, and findings.
 #pragma once
 
 #include "message_printer.h"
@@ -6,30 +6,29 @@
 #include <cstdint>
 #include <memory>
 
-#include <rpcrdma/report/pipeline.h>
+#include <rpcrdma/session/pipeline.h>
 
 namespace rpcrdma::cli {
 
-// What the wall clock shows, since the epoch.
+// The wall clock, since the epoch.
 [[nodiscard]] std::int64_t wall_clock_ns();
 
 class LiveView {
  public:
   explicit LiveView(std::unique_ptr<MessagePrinter> printer);
 
-  void frame(const capture::Frame& frame) { pipeline_.frame(frame); }
+  void frame(const capture::Frame& frame) { printer_->pipeline().frame(frame); }
 
-  // Nothing comes, and time passes.
-  void time(std::int64_t now_ns) { pipeline_.time(now_ns); }
+  // No frame arrives, and time passes.
+  void time(std::int64_t now_ns) { printer_->pipeline().time(now_ns); }
 
-  [[nodiscard]] trace_reader::ReaderStats events() const { return pipeline_.events(); }
+  [[nodiscard]] trace_reader::ReaderStats events() const { return printer_->pipeline().events(); }
 
   // The capture is over: `dropped` frames were lost by the kernel or the interface.
   void finish(std::uint64_t dropped);
 
  private:
   std::unique_ptr<MessagePrinter> printer_;
-  report::Pipeline pipeline_;
 };
 
 }  // namespace rpcrdma::cli

@@ -21,7 +21,7 @@
 #include <rpcrdma/report/message_json.h>
 #include <rpcrdma/report/message_text.h>
 #include <rpcrdma/report/ordered_output.h>
-#include <rpcrdma/rules/checker.h>
+#include <rpcrdma/session/session.h>
 #include <rpcrdma/trace_reader/event_decoder.h>
 
 namespace rpcrdma::cli {
@@ -59,38 +59,20 @@ class Printer final : public MessagePrinter,
         whole_(options.json || options.verbose ||
                (selection_.filter && selection_.filter->needs_answer())),
         asks_for_findings_(selection_.filter && selection_.filter->needs_findings()),
-        findings_({options.profile, [this](const rules::Occurrence& o) { found(o); },
-                   [this](const rules::Evidence& e) { pending(e); },
-                   [this](const rules::Evidence& e) { settled(e); }}),
-        checker_(findings_),
-        both_(checker_, *this),
+        session_({.model = model_options(),
+                  .rules = rules::Findings::Options{
+                      options.profile, [this](const rules::Occurrence& o) { found(o); },
+                      [this](const rules::Evidence& e) { pending(e); },
+                      [this](const rules::Evidence& e) { settled(e); }}},
+                 {.after_rules = {this}, .events = {this}}),
+        context_(session_.context()),
         output_([](const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); },
                 [this](std::uint64_t id) { return last_moment(id); }, kMaxWaiting) {}
 
-  [[nodiscard]] model::Observer& observer() override { return both_; }
-  [[nodiscard]] trace_reader::Observer& events() override { return *this; }
-
-  [[nodiscard]] model::ModelOptions keep() const override {
-    model::ModelOptions keep;
-    keep.dialect = options_.dialect;
-    keep.keep_bytes =
-        options_.verbose || options_.hex || (selection_.filter && selection_.filter->needs_bytes());
-    return keep;
-  }
-
-  void set_pipeline(const report::Pipeline& pipeline) override {
-    pipeline_ = &pipeline;
-    context_ = {&pipeline.connections(), &pipeline.model()};
-    checker_.attach(pipeline.connections(), pipeline.model());
-  }
+  [[nodiscard]] session::Pipeline& pipeline() override { return session_.pipeline(); }
 
   void finish(std::uint64_t dropped) override {
-    if (dropped != 0) {
-      findings_.add(rules::RuleId::kCapture, {}, [&] {
-        return fmt::format("{} packets were dropped while capturing", dropped);
-      });
-    }
-    checker_.finish();
+    session_.finish_rules(dropped);
     release_held(UINT64_MAX);
     output_.flush();
     std::fflush(stdout);
@@ -112,7 +94,17 @@ class Printer final : public MessagePrinter,
     std::uint64_t due = 0;  // the message with which it is written
   };
 
-  void on_message(const model::Message& m, const model::Call* call) override {
+  [[nodiscard]] model::ModelOptions model_options() const {
+    model::ModelOptions model;
+    model.dialect = options_.dialect;
+    model.keep_bytes =
+        options_.verbose || options_.hex || (selection_.filter && selection_.filter->needs_bytes());
+    return model;
+  }
+
+  void on_message(const model::MessageSeen& event) override {
+    const model::Message& m = event.message;
+    const model::Call* const call = event.call;
     last_seen_ = m.id;
     release_held(m.id);
     if (!wanted(m)) {
@@ -141,10 +133,7 @@ class Printer final : public MessagePrinter,
   void on_identified(const model::Call& call) override {
     if (!whole_) settle(call);
   }
-  void on_call_end(const model::Call& call, const model::Message* answer) override {
-    (void)answer;
-    settle(call);
-  }
+  void on_call_end(const model::CallEnded& event) override { settle(event.call); }
 
   // What is held of it needs the connection to be there.
   void on_evict(const roce::Connection& connection) override {
@@ -163,7 +152,7 @@ class Printer final : public MessagePrinter,
   }
 
   [[nodiscard]] bool in_time(std::int64_t time_ns) const {
-    const std::int64_t start = pipeline_->frames().first_ns;
+    const std::int64_t start = session_.pipeline().frames().first_ns;
     return (!selection_.from || time_ns >= selection_.from->absolute(start)) &&
            (!selection_.to || time_ns <= selection_.to->absolute(start));
   }
@@ -193,7 +182,7 @@ class Printer final : public MessagePrinter,
                      (selection_.filter && selection_.filter->needs_events());
     if (!all && !trace_reader::is_notable(event)) return false;
     return !selection_.filter || selection_.filter->matches([&](decode::Sink& sink) {
-      report::event_fields(event, context_, pipeline_->frames().first_ns, sink);
+      report::event_fields(event, context_, session_.pipeline().frames().first_ns, sink);
     });
   }
 
@@ -310,7 +299,7 @@ class Printer final : public MessagePrinter,
 
   std::string render(const model::Message& m, const model::Call* call) {
     if (selection_.filter) {
-      filter::Inputs inputs = context_.inputs(m, call, pipeline_->frames().first_ns);
+      filter::Inputs inputs = context_.inputs(m, call, session_.pipeline().frames().first_ns);
       std::vector<std::string_view> rules;
       if (const auto it = marked_.find(m.id); it != marked_.end()) {
         for (const report::MessageFinding& f : it->second.found) rules.push_back(f.rule);
@@ -331,14 +320,11 @@ class Printer final : public MessagePrinter,
 
   const PrintOptions& options_;
   Selection selection_;
-  report::Context context_;
   report::TextStyle style_;
   bool whole_;
   bool asks_for_findings_;
-  const report::Pipeline* pipeline_ = nullptr;
-  rules::Findings findings_;
-  rules::Checker checker_;
-  model::ObserverPair both_;
+  session::Session session_;
+  const report::Context& context_;
   std::unordered_map<std::uint64_t, const model::Call*> waiting_;
   std::unordered_map<std::uint64_t, Marked> marked_;
   std::deque<Held> held_;

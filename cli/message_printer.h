@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <rpcrdma/command_line/command.h>
-#include <rpcrdma/report/pipeline.h>
 #include <rpcrdma/rules/rule.h>
+#include <rpcrdma/session/pipeline.h>
 #include <rpcrdma/wire/dialect.h>
 
 namespace rpcrdma::cli {
@@ -39,21 +39,15 @@ struct PrintOptions {
 // The options above, and the description of a line as the command's footer.
 void add_print_options(command_line::Command& command, PrintOptions& options);
 
-// Observes a model and writes its messages on standard output, each with the findings on it, and
-// what endpoints tell beside them.
+// A session that writes its messages to standard output, each with the findings on it, and the
+// trace events of endpoints.
 class MessagePrinter {
  public:
   virtual ~MessagePrinter() = default;
-  // For the pipeline.
-  [[nodiscard]] virtual model::Observer& observer() = 0;
-  // For the pipeline: writes what endpoints tell beside messages.
-  [[nodiscard]] virtual trace_reader::Observer& events() = 0;
-  // What the printer needs the model to keep.
-  [[nodiscard]] virtual model::ModelOptions keep() const = 0;
-  // Before the first message; `pipeline` must outlive this.
-  virtual void set_pipeline(const report::Pipeline& pipeline) = 0;
-  // The capture is over: what waited for Replies is written as far as it is known. `dropped` frames
-  // were lost while capturing.
+  // Reads the capture.
+  [[nodiscard]] virtual session::Pipeline& pipeline() = 0;
+  // Call once, after Pipeline::finish(): Calls that still wait for their Replies are written as
+  // they are. `dropped` frames were lost while capturing.
   virtual void finish(std::uint64_t dropped) = 0;
 };
 

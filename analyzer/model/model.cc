@@ -48,9 +48,17 @@ bool is_configuration(const RpcInfo& rpc) {
          rpc.procedure == wire::kRdmaConfigProcConf;
 }
 
-const PredecodedSend* predecoded_of(const roce::SendMessage& send) {
-  return static_cast<const PredecodedSend*>(send.predecoded);
-}
+// One Send while the model works on it.
+struct Incoming {
+  const roce::SendMessage& send;
+  const PredecodedSend* predecoded = nullptr;  // predecoded as of version 1 or draft-02
+  const wire::HeaderView* header = nullptr;    // null: it does not decode
+  // A CALL_EXTERNAL of a later dialect has two Read lists. The list in `header` is that of the
+  // Call's own chunk; this is the other one.
+  wire::ReadListView more_reads = {};
+  // The last part of an RPC message in several Sends: the RPC header was in the first.
+  bool tail_only = false;
+};
 
 bool has_position_zero(const wire::HeaderView& h) {
   return std::any_of(h.reads.begin(), h.reads.end(),
@@ -78,7 +86,7 @@ struct DialectVotes {
 }  // namespace
 
 struct Model::Impl {
-  Impl(Observer& o, const ModelOptions& opt) : observer(o), options(opt) {}
+  Impl(const ObserverList& o, const ModelOptions& opt) : observers(o), options(opt) {}
 
   // Of connections that have messages, of which there are fewer than connections.
   struct DirectionState {
@@ -108,19 +116,12 @@ struct Model::Impl {
     bool draft02_answered = false;  // a Call and its Reply are as draft-02 has them
   };
 
-  Observer& observer;
+  const ObserverList& observers;
   ModelOptions options;
   roce::ByConnection<Connection> connections;
   CallPool pool;
   std::uint64_t next_id = 1;
   std::uint64_t kept_bytes = 0;
-  // Of a SEND that nobody looked at ahead.
-  wire::Result<wire::HeaderView> late_header;
-  wire::Result<wire::RpcView> late_rpc;
-  // Of a CALL_EXTERNAL: its Read list, behind which the Call's own chunk stands in the header's.
-  wire::ReadListView more_reads;
-  // The last part of an RPC message: its header came with the first.
-  bool tail_only = false;
   std::size_t outstanding_bytes = 0;
   Message scratch;  // used again for every message that is no Call
 
@@ -142,20 +143,16 @@ struct Model::Impl {
     c.pub.client_certain = certain;
   }
 
-  void fill_lists(const wire::HeaderView& h, Message& m);
-  void begin_message(const roce::Connection& rc, const roce::SendMessage& send,
-                     const wire::HeaderView* h, Message& m);
+  static void fill_lists(const Incoming& in, Message& m);
+  void begin_message(const roce::Connection& rc, const Incoming& in, Message& m);
   void set_call_chunks(Call& call);
-  const wire::Result<wire::RpcView>& rpc_of(wire::Bytes rpc_message,
-                                            const PredecodedSend* predecoded) {
-    if (predecoded != nullptr) return predecoded->rpc;
-    return late_rpc = wire::decode_rpc(rpc_message);
-  }
   void decode_call_rpc(Call& call, wire::Bytes rpc_message, const PredecodedSend* predecoded);
-  void decode_reply_rpc(Message& m, wire::Bytes rpc_message, const PredecodedSend* predecoded);
-  void call(const roce::Connection& rc, Connection& c, const roce::SendMessage& send,
-            const wire::HeaderView* h);
-  void answer(Connection& c, const roce::SendMessage& send, const wire::HeaderView* h, Message& m);
+  static void decode_reply_rpc(Message& m, wire::Bytes rpc_message,
+                               const PredecodedSend* predecoded);
+  void call(const roce::Connection& rc, Connection& c, const Incoming& in);
+  void answer(Connection& c, const Incoming& in, Message& m);
+  void no_header(const roce::Connection& rc, Connection& c, const Incoming& in,
+                 wire::DecodeError error);
   void end_call(Connection& c, std::uint8_t caller, CallRef ref, Ending ending,
                 const Message* answer);
   void close_calls(Connection& c);
@@ -185,8 +182,8 @@ struct Model::Impl {
   void count_outstanding(CallRef ref);
 };
 
-Model::Model(Observer& observer, const ModelOptions& options)
-    : impl_(std::make_unique<Impl>(observer, options)) {}
+Model::Model(const ObserverList& observers, const ModelOptions& options)
+    : impl_(std::make_unique<Impl>(observers, options)) {}
 Model::~Model() = default;
 
 const ConnectionModel& Model::connection(std::uint32_t index) const {
@@ -228,13 +225,14 @@ void Model::Impl::thresholds(Connection& c, const roce::Connection& rc) {
   c.pub.thresholds.reply = std::min(server.send_size(), client.recv_size());
 }
 
-void Model::on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
-                  const roce::PacketMeta& meta) {
+void Model::on_cm(const roce::CmMessage& event) {
+  const roce::Connection* const connection = event.connection;
+  const wire::CmMad& mad = event.mad;
   if (connection != nullptr && (std::holds_alternative<wire::CmReq>(mad.message) ||
                                 std::holds_alternative<wire::CmRep>(mad.message))) {
     impl_->note_setup(*connection);
   }
-  impl_->observer.on_cm(connection, sender, mad, meta);
+  impl_->observers.notify<&Observer::on_cm>(event);
 }
 
 std::uint64_t losses(const roce::Connection& connection) {
@@ -266,10 +264,12 @@ void Model::Impl::note_setup(const roce::Connection& rc) {
 void Model::on_open(const roce::Connection& connection) {
   impl_->at(connection.index);
   if (connection.recorded) impl_->note_setup(connection);
-  impl_->observer.on_open(connection);
+  impl_->observers.notify<&Observer::on_open>(connection);
 }
 
-void Model::on_merge(const roce::Connection& into, const roce::Connection& from) {
+void Model::on_merge(const roce::Merge& event) {
+  const roce::Connection& into = event.into;
+  const roce::Connection& from = event.from;
   Impl::Connection& a = impl_->at(into.index);
   Impl::Connection& b = impl_->at(from.index);
   b.merged_into = into.index;
@@ -335,38 +335,36 @@ void Model::on_merge(const roce::Connection& into, const roce::Connection& from)
     a.pub.chunks[i] += b.pub.chunks[i];
   }
   b.pub = ConnectionModel{};
-  impl_->observer.on_merge(into, from);
+  impl_->observers.notify<&Observer::on_merge>(event);
 }
 
 void Model::on_close(const roce::Connection& connection) {
   impl_->close_calls(impl_->at(connection.index));
-  impl_->observer.on_close(connection);
+  impl_->observers.notify<&Observer::on_close>(connection);
 }
 
 void Model::on_evict(const roce::Connection& connection) {
-  impl_->observer.on_evict(connection);
+  impl_->observers.notify<&Observer::on_evict>(connection);
   impl_->connections.erase(connection.index);
 }
 
-void Model::on_acknowledge(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
-                           std::uint32_t psn, const roce::PacketMeta& meta) {
-  if (!aeth.is_ack()) return impl_->observer.on_refusal(connection, sender, aeth, psn, meta);
-  Impl::DirectionState* const direction_state = impl_->at(connection.index).direction_state.get();
+void Model::on_acknowledge(const roce::Acknowledgement& event) {
+  if (!event.aeth.is_ack()) return impl_->observers.notify<&Observer::on_refusal>(event);
+  Impl::DirectionState* const direction_state =
+      impl_->at(event.connection.index).direction_state.get();
   if (direction_state == nullptr) return;
-  direction_state->arrivals[static_cast<std::size_t>(1 - sender)].acknowledged(
-      psn, meta.time_ns, [&](CallRef ref, std::int64_t took) {
+  direction_state->arrivals[static_cast<std::size_t>(1 - event.sender)].acknowledged(
+      event.psn, event.meta.time_ns, [&](CallRef ref, std::int64_t took) {
         if (Call* call = impl_->pool.get(ref)) call->acknowledged_after_ns = took;
       });
 }
 
-void Model::on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
-                              const roce::PacketMeta& meta) {
-  impl_->observer.on_retransmission(connection, sender, count, meta);
+void Model::on_retransmission(const roce::Retransmission& event) {
+  impl_->observers.notify<&Observer::on_retransmission>(event);
 }
 
-void Model::on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
-                          std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) {
-  impl_->observer.on_sent_again(connection, sender, psn, idle_ns, begins, meta);
+void Model::on_sent_again(const roce::RepeatedRequest& event) {
+  impl_->observers.notify<&Observer::on_sent_again>(event);
 }
 
 void Model::Impl::close_calls(Connection& c) {
@@ -377,10 +375,12 @@ void Model::Impl::close_calls(Connection& c) {
   }
 }
 
-void Model::Impl::fill_lists(const wire::HeaderView& h, Message& m) {
+void Model::Impl::fill_lists(const Incoming& in, Message& m) {
+  const wire::HeaderView& h = *in.header;
   m.header_length = h.length;
   m.reads.assign(h.reads.begin(), h.reads.end());
-  if (!more_reads.empty()) m.reads.insert(m.reads.end(), more_reads.begin(), more_reads.end());
+  if (!in.more_reads.empty())
+    m.reads.insert(m.reads.end(), in.more_reads.begin(), in.more_reads.end());
   m.write_segments.clear();
   m.write_counts.clear();
   for (const wire::WriteChunkView chunk : h.writes) {
@@ -401,11 +401,11 @@ void Model::Impl::fill_lists(const wire::HeaderView& h, Message& m) {
   m.align = h.align;
   m.thresh = h.thresh;
   m.direction = h.direction;
-  m.last_part = tail_only;
+  m.last_part = in.tail_only;
 }
 
-void Model::Impl::begin_message(const roce::Connection& rc, const roce::SendMessage& send,
-                                const wire::HeaderView* h, Message& m) {
+void Model::Impl::begin_message(const roce::Connection& rc, const Incoming& in, Message& m) {
+  const roce::SendMessage& send = in.send;
   m.id = next_id++;
   m.first_frame = send.first_frame;
   m.frame = send.frame;
@@ -423,7 +423,7 @@ void Model::Impl::begin_message(const roce::Connection& rc, const roce::SendMess
   m.has_invalidate = send.has_invalidate;
   m.invalidated_handle = send.invalidate_handle;
   if (options.keep_bytes) m.bytes.assign(send.data.begin(), send.data.end());
-  m.payload = h != nullptr ? send.data.subspan(h->length) : send.data.first(0);
+  m.payload = in.header != nullptr ? send.data.subspan(in.header->length) : send.data.first(0);
   const auto prefix = wire::decode_prefix(send.data);
   if (prefix) {
     m.xid = prefix->xid;
@@ -500,15 +500,15 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
   Impl::Connection& c = impl_->at(rc.index);
   ++c.pub.sends;
   const wire::Bytes data = send.data;
-  const PredecodedSend* const predecoded = predecoded_of(send);
-  if (predecoded == nullptr) impl_->late_header = wire::decode_header(data);
+  Incoming in{send, static_cast<const PredecodedSend*>(send.predecoded)};
+  std::optional<wire::Result<wire::HeaderView>> decoded;
   const wire::Result<wire::HeaderView>& header =
-      predecoded != nullptr ? predecoded->header : impl_->late_header;
-  // Too little was captured to tell anything.
+      in.predecoded != nullptr ? in.predecoded->header : decoded.emplace(wire::decode_header(data));
+  // Too little was captured to recognise anything.
   if (!send.complete && data.size() < wire::kPrefixBytes) return;
   if (c.pub.speaks != Speaks::kRpc) {
     if (!impl_->options.all_speak && !recognise(data) && !(c.expected && resembles(data))) {
-      // The front of a message alone may be too little to know it by.
+      // The front of a message alone may be too little to recognise it.
       if (send.complete && c.pub.speaks == Speaks::kUnknown && ++c.unknown_sends >= 16) {
         c.pub.speaks = Speaks::kOther;
       }
@@ -524,71 +524,68 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
       return;
     }
   }
-  if (header) {
-    const bool is_call =
-        header->proc == Proc::kMsg || header->proc == Proc::kNomsg || header->proc == Proc::kMsgp
-            ? impl_->direction(rc, c, send, *header, predecoded) == MsgType::kCall
-            : false;
-    if (is_call) {
-      impl_->call(rc, c, send, &*header);
-      return;
-    }
-    Message& m = impl_->scratch;
-    m.reset();
-    impl_->begin_message(rc, send, &*header, m);
-    impl_->fill_lists(*header, m);
-    c.pub.version = header->vers;
-    switch (header->proc) {
-      case Proc::kDone:
-        m.kind = Kind::kDone;
-        ++c.pub.done;
-        break;
-      case Proc::kOptional:
-        m.kind = Kind::kOption;
-        m.caller = header->direction == MsgType::kCall ? send.sender
-                                                       : static_cast<std::uint8_t>(1 - send.sender);
-        ++c.pub.options;
-        c.options[c.next_option] = {send.sender, m.xid, m.frame, m.time_ns};
-        c.next_option = (c.next_option + 1) % c.options.size();
-        break;
-      case Proc::kError:
-        m.kind = Kind::kError;
-        m.caller = static_cast<std::uint8_t>(1 - send.sender);
-        impl_->answer(c, send, &*header, m);
-        return;
-      default:
-        m.kind = Kind::kReply;
-        m.caller = static_cast<std::uint8_t>(1 - send.sender);
-        impl_->answer(c, send, &*header, m);
-        return;
-    }
-    m.credits = c.pub.caller[m.caller].credits;
-    impl_->observer.on_message(m, nullptr);
-    return;
-  }
-
-  // No header. If the capture cut it short the sender is not to blame, and the XID still tells.
+  if (!header) return impl_->no_header(rc, c, in, header.error());
+  in.header = &*header;
+  const bool is_call =
+      header->proc == Proc::kMsg || header->proc == Proc::kNomsg || header->proc == Proc::kMsgp
+          ? impl_->direction(rc, c, send, *header, in.predecoded) == MsgType::kCall
+          : false;
+  if (is_call) return impl_->call(rc, c, in);
   Message& m = impl_->scratch;
   m.reset();
-  impl_->begin_message(rc, send, nullptr, m);
-  if (!send.complete && data.size() >= wire::kPrefixBytes && m.version >= 1 && m.version <= 2) {
-    if (impl_->guess_direction(c, send.sender, m.xid) == MsgType::kReply) {
+  impl_->begin_message(rc, in, m);
+  Impl::fill_lists(in, m);
+  c.pub.version = header->vers;
+  switch (header->proc) {
+    case Proc::kDone:
+      m.kind = Kind::kDone;
+      ++c.pub.done;
+      break;
+    case Proc::kOptional:
+      m.kind = Kind::kOption;
+      m.caller = header->direction == MsgType::kCall ? send.sender
+                                                     : static_cast<std::uint8_t>(1 - send.sender);
+      ++c.pub.options;
+      c.options[c.next_option] = {send.sender, m.xid, m.frame, m.time_ns};
+      c.next_option = (c.next_option + 1) % c.options.size();
+      break;
+    case Proc::kError:
+      m.kind = Kind::kError;
+      m.caller = static_cast<std::uint8_t>(1 - send.sender);
+      return impl_->answer(c, in, m);
+    default:
       m.kind = Kind::kReply;
       m.caller = static_cast<std::uint8_t>(1 - send.sender);
-      impl_->answer(c, send, nullptr, m);
-    } else {
-      --impl_->next_id;  // the message is made anew where Calls are kept
-      impl_->call(rc, c, send, nullptr);
-    }
-    return;
+      return impl_->answer(c, in, m);
+  }
+  m.credits = c.pub.caller[m.caller].credits;
+  impl_->observers.notify<&Observer::on_message>(MessageSeen{m, nullptr});
+}
+
+// A message whose header does not decode. If the capture cut it short the sender is not to blame,
+// and the XID still shows what it is.
+void Model::Impl::no_header(const roce::Connection& rc, Connection& c, const Incoming& in,
+                            wire::DecodeError error) {
+  const roce::SendMessage& send = in.send;
+  const auto prefix = wire::decode_prefix(send.data);
+  const bool front = !send.complete && prefix && prefix->vers >= 1 && prefix->vers <= 2;
+  const bool reply = front && guess_direction(c, send.sender, prefix->xid) == MsgType::kReply;
+  if (front && !reply) return call(rc, c, in);
+  Message& m = scratch;
+  m.reset();
+  begin_message(rc, in, m);
+  if (reply) {
+    m.kind = Kind::kReply;
+    m.caller = static_cast<std::uint8_t>(1 - send.sender);
+    return answer(c, in, m);
   }
   m.kind = Kind::kMalformed;
-  m.malformed = header.error();
+  m.malformed = error;
   ++c.pub.malformed;
   if (m.proc == static_cast<std::uint32_t>(Proc::kError)) {
-    impl_->broken_error(c, m);
+    broken_error(c, m);
   } else {
-    impl_->observer.on_message(m, nullptr);
+    observers.notify<&Observer::on_message>(MessageSeen{m, nullptr});
   }
 }
 
@@ -596,7 +593,7 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
 void Model::Impl::broken_error(Connection& c, Message& m) {
   const auto caller = static_cast<std::uint8_t>(1 - m.sender);
   const CallRef ref = c.calls[caller].find(m.xid);
-  if (ref.generation == 0) return observer.on_message(m, nullptr);
+  if (ref.generation == 0) return observers.notify<&Observer::on_message>(MessageSeen{m, nullptr});
   Call& call = *pool.get(ref);
   m.caller = caller;
   m.match_frame = call.message.frame;
@@ -606,7 +603,7 @@ void Model::Impl::broken_error(Connection& c, Message& m) {
   ++c.pub.caller[caller].errors;
   note_credits(c, m);
   --m.credits.in_use;
-  observer.on_message(m, &call);
+  observers.notify<&Observer::on_message>(MessageSeen{m, &call});
   end_call(c, caller, ref, Ending::kError, &m);
 }
 
@@ -675,61 +672,61 @@ wire::HeaderView common_header(const wire::LaterHeader& later) {
 
 // False: too little of it was captured.
 bool Model::Impl::later_message(const roce::Connection& rc, Connection& c,
-                                const roce::SendMessage& whole) {
-  roce::SendMessage send = whole;
-  send.predecoded = nullptr;  // was made of it as of draft-02
+                                const roce::SendMessage& send) {
+  Incoming in{send};  // was predecoded as of draft-02, if at all
   const auto later = wire::decode_later_header(c.pub.dialect, send.data);
   if (!later && !send.complete) return false;
   Message& m = scratch;
   m.reset();
   if (!later) {
-    begin_message(rc, send, nullptr, m);
+    begin_message(rc, in, m);
     m.kind = Kind::kMalformed;
     m.malformed = later.error();
     ++c.pub.malformed;
-    observer.on_message(m, nullptr);
+    observers.notify<&Observer::on_message>(MessageSeen{m, nullptr});
     return true;
   }
   const wire::HeaderView h = common_header(*later);
+  in.header = &h;
+  if (later->call_reads) in.more_reads = *later->reads;
+  in.tail_only = later->use == wire::HeaderUse::kInline &&
+                 (send.data.size() < h.length + 4U ||
+                  wire::load_be32(send.data.data() + h.length) != later->xid);
   const auto peer = static_cast<std::uint8_t>(1 - send.sender);
   const bool reply = later->direction == MsgType::kReply;
-  more_reads = later->call_reads ? *later->reads : wire::ReadListView();
-  tail_only = later->use == wire::HeaderUse::kInline &&
-              (send.data.size() < h.length + 4U ||
-               wire::load_be32(send.data.data() + h.length) != later->xid);
   const bool conveys =
       later->use == wire::HeaderUse::kInline || later->use == wire::HeaderUse::kExternal;
   if (conveys && !reply) {
-    call(rc, c, send, &h);
-  } else {
-    begin_message(rc, send, &h, m);
-    fill_lists(h, m);
-    m.caller = reply ? peer : send.sender;
-    if (conveys || later->use == wire::HeaderUse::kError) {
-      m.kind = conveys ? Kind::kReply : Kind::kError;
-      m.caller = peer;
-      answer(c, send, &h, m);
-    } else {
-      c.pub.version = 2;
-      const bool option = later->use == wire::HeaderUse::kOptional;
-      m.kind = option ? Kind::kOption : Kind::kControl;
-      c.pub.options += option ? 1 : 0;
-      const bool of_connection =
-          later->use == wire::HeaderUse::kGrant || later->use == wire::HeaderUse::kProperties;
-      if (of_connection && c.pub.client >= 0) m.caller = static_cast<std::uint8_t>(c.pub.client);
-      m.credits = c.pub.caller[m.caller].credits;
-      observer.on_message(m, nullptr);
-    }
+    call(rc, c, in);
+    return true;
   }
-  more_reads = {};
-  tail_only = false;
+  begin_message(rc, in, m);
+  fill_lists(in, m);
+  m.caller = reply ? peer : send.sender;
+  if (conveys || later->use == wire::HeaderUse::kError) {
+    m.kind = conveys ? Kind::kReply : Kind::kError;
+    m.caller = peer;
+    answer(c, in, m);
+    return true;
+  }
+  c.pub.version = 2;
+  const bool option = later->use == wire::HeaderUse::kOptional;
+  m.kind = option ? Kind::kOption : Kind::kControl;
+  c.pub.options += option ? 1 : 0;
+  const bool of_connection =
+      later->use == wire::HeaderUse::kGrant || later->use == wire::HeaderUse::kProperties;
+  if (of_connection && c.pub.client >= 0) m.caller = static_cast<std::uint8_t>(c.pub.client);
+  m.credits = c.pub.caller[m.caller].credits;
+  observers.notify<&Observer::on_message>(MessageSeen{m, nullptr});
   return true;
 }
 
 // What is seen of a message goes before what is told of it.
-void Model::on_call_recorded(const roce::Connection& rc, int caller, std::uint32_t xid,
-                             const roce::Procedure& procedure) {
-  const CallRef ref = impl_->at(rc.index).calls[static_cast<std::size_t>(caller)].find(xid);
+void Model::on_call_recorded(const roce::IdentifiedCall& event) {
+  const roce::Procedure& procedure = event.procedure;
+  const CallRef ref = impl_->at(event.connection.index)
+                          .calls[static_cast<std::size_t>(event.caller)]
+                          .find(event.xid);
   Call* const call = ref.generation == 0 ? nullptr : impl_->pool.get(ref);
   if (call == nullptr || call->message.rpc.known) return;
   RpcInfo& info = call->message.rpc;
@@ -781,9 +778,10 @@ void Model::Impl::set_call_chunks(Call& call) {
 
 void Model::Impl::decode_call_rpc(Call& call, wire::Bytes rpc_message,
                                   const PredecodedSend* predecoded) {
-  if (tail_only) return;
   if (rpc_message.size() >= 4) call.message.rpc_xid = wire::load_be32(rpc_message.data());
-  const wire::Result<wire::RpcView>& rpc = rpc_of(rpc_message, predecoded);
+  std::optional<wire::Result<wire::RpcView>> decoded;
+  const wire::Result<wire::RpcView>& rpc =
+      predecoded != nullptr ? predecoded->rpc : decoded.emplace(wire::decode_rpc(rpc_message));
   const std::uint32_t first = first_position(call.message);
   if (!rpc || rpc->type != MsgType::kCall || first < decode::kRpcProcedureEnd) return;
   RpcInfo& info = call.message.rpc;
@@ -815,9 +813,10 @@ void Model::Impl::decode_call_rpc(Call& call, wire::Bytes rpc_message,
 
 void Model::Impl::decode_reply_rpc(Message& m, wire::Bytes rpc_message,
                                    const PredecodedSend* predecoded) {
-  if (tail_only) return;
   if (rpc_message.size() >= 4) m.rpc_xid = wire::load_be32(rpc_message.data());
-  const wire::Result<wire::RpcView>& rpc = rpc_of(rpc_message, predecoded);
+  std::optional<wire::Result<wire::RpcView>> decoded;
+  const wire::Result<wire::RpcView>& rpc =
+      predecoded != nullptr ? predecoded->rpc : decoded.emplace(wire::decode_rpc(rpc_message));
   if (!rpc || rpc->type != MsgType::kReply) return;
   const std::uint32_t first = first_position(m);
   if (!decode::header_is_certain(*rpc, padded_from(m), first)) return;
@@ -846,18 +845,19 @@ void Model::Impl::note_credits(Connection& c, Message& m) {
   m.credits = counts.credits;
 }
 
-void Model::Impl::call(const roce::Connection& rc, Connection& c, const roce::SendMessage& send,
-                       const wire::HeaderView* h) {
+void Model::Impl::call(const roce::Connection& rc, Connection& c, const Incoming& in) {
+  const roce::SendMessage& send = in.send;
+  const wire::HeaderView* const h = in.header;
   const std::uint8_t caller = send.sender;
   CallTable& table = c.calls[caller];
   CallerCounts& counts = c.pub.caller[caller];
   const CallRef ref = pool.create();
   Call& call = *pool.get(ref);
   Message& m = call.message;
-  begin_message(rc, send, h, m);
+  begin_message(rc, in, m);
   call.losses_before = send.frame < rc.gap_known_frame ? kLossesUnknown : losses(rc);
   m.kind = Kind::kCall;
-  if (h != nullptr) fill_lists(*h, m);
+  if (h != nullptr) fill_lists(in, m);
   c.pub.version = m.version;
   ++counts.calls;
   c.latest_xid[caller] = m.xid;
@@ -875,7 +875,7 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const roce::Se
   }
 
   set_call_chunks(call);
-  const PredecodedSend* const predecoded = predecoded_of(send);
+  const PredecodedSend* const predecoded = in.predecoded;
   if (send.complete) {
     call.digest = predecoded != nullptr && predecoded->digest != 0 ? predecoded->digest
                                                                    : digest_of(m.payload);
@@ -883,7 +883,7 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const roce::Se
   const bool long_call = h != nullptr && h->proc == Proc::kNomsg;
   if (h != nullptr && !long_call) {
     if (!m.reads.empty() && !may_be_padded(m)) note_counts(call, m.payload);
-    decode_call_rpc(call, send.data.subspan(h->length), predecoded);
+    if (!in.tail_only) decode_call_rpc(call, send.data.subspan(h->length), predecoded);
   }
   for (const CallChunk& chunk : call.chunks) ++c.pub.chunks[static_cast<std::size_t>(chunk.list)];
 
@@ -902,7 +902,7 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const roce::Se
   c.had_early_operations = direction_state.early_operations[caller].offered_late(call);
   note_credits(c, call.message);
   counts.in_use_max = std::max(counts.in_use_max, counts.credits.in_use);
-  observer.on_message(call.message, &call);
+  observers.notify<&Observer::on_message>(MessageSeen{call.message, &call});
   call.message.payload = {};
 }
 
@@ -941,8 +941,9 @@ bool Model::Impl::refuses_option(Connection& c, Message& m) {
   return false;
 }
 
-void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wire::HeaderView* h,
-                         Message& m) {
+void Model::Impl::answer(Connection& c, const Incoming& in, Message& m) {
+  const roce::SendMessage& send = in.send;
+  const wire::HeaderView* const h = in.header;
   CallerCounts& counts = c.pub.caller[m.caller];
   if (send.ack_requested)
     direction_state_of(c).arrivals[send.sender].sent(send.psn, send.time_ns, {});
@@ -976,7 +977,7 @@ void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wir
   }
   if (h != nullptr && m.kind == Kind::kReply) {
     if (h->proc != Proc::kNomsg) {
-      decode_reply_rpc(m, send.data.subspan(h->length), predecoded_of(send));
+      if (!in.tail_only) decode_reply_rpc(m, send.data.subspan(h->length), in.predecoded);
     } else if (call != nullptr) {
       for (const CallChunk& chunk : call->chunks) {
         if (chunk.list == ChunkList::kReply) decode_reply_rpc(m, chunk.data.head(), nullptr);
@@ -989,7 +990,7 @@ void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wir
   if (call == nullptr) {
     if (!of_option && !refuses_option(c, m)) ++counts.unmatched_replies;
     note_credits(c, m);
-    observer.on_message(m, nullptr);
+    observers.notify<&Observer::on_message>(MessageSeen{m, nullptr});
     return;
   }
   if (m.kind == Kind::kError) {
@@ -1001,7 +1002,7 @@ void Model::Impl::answer(Connection& c, const roce::SendMessage& send, const wir
   note_credits(c, m);
   --m.credits.in_use;
   counts.credits.in_use = m.credits.in_use;
-  observer.on_message(m, call);
+  observers.notify<&Observer::on_message>(MessageSeen{m, call});
   end_call(c, m.caller, ref, m.kind == Kind::kError ? Ending::kError : Ending::kReplied, &m);
 }
 
@@ -1011,7 +1012,7 @@ void Model::Impl::end_call(Connection& c, std::uint8_t caller, CallRef ref, Endi
   call.ending = ending;
   if (answer == nullptr) ++c.pub.caller[caller].unmatched_calls;
   if (!call.segments.empty()) direction_state_of(c).early_operations[caller].ended(call);
-  observer.on_call_end(call, answer);
+  observers.notify<&Observer::on_call_end>(CallEnded{call, answer});
   for (const CallChunk& chunk : call.chunks) kept_bytes -= chunk.data.footprint();
   outstanding_bytes -= call.counted;
   c.calls[caller].erase(pool, ref);
@@ -1031,7 +1032,7 @@ void Model::on_operation(const roce::Connection& rc, roce::Operation& op) {
       ++c.pub.unmatched_operations;
       Impl::direction_state_of(c).early_operations[owner].unmatched(op, impl_->next_id);
     }
-    impl_->observer.on_operation(rc, op, nullptr, 0);
+    impl_->observers.notify<&Observer::on_operation>(OperationSeen{rc, op, nullptr, 0});
     return;
   }
   if (c.pub.client_by_operations && c.pub.client != owner) {
@@ -1050,20 +1051,20 @@ void Model::on_operation(const roce::Connection& rc, roce::Operation& op) {
   const bool message_chunk = segment.list == ChunkList::kReply ||
                              (segment.list == ChunkList::kRead && chunk.position == 0);
   op.want_data = impl_->options.keep_chunks || message_chunk;
-  impl_->observer.on_operation(rc, op, &call, target.segment);
+  impl_->observers.notify<&Observer::on_operation>(OperationSeen{rc, op, &call, target.segment});
 }
 
-void Model::on_data(const roce::Connection& rc, const roce::Operation& op, std::uint64_t offset,
-                    std::span<const std::uint8_t> data) {
-  impl_->observer.on_operation_data(rc, op);
+void Model::on_data(const roce::OperationData& event) {
+  const roce::Operation& op = event.op;
+  impl_->observers.notify<&Observer::on_operation_data>(OperationProgress{event.connection, op});
   Call* call = impl_->tagged(op.tag);
   const auto index = static_cast<std::uint32_t>(op.tag & 0xffff);
   if (call == nullptr || index >= call->segments.size()) return;
   const CallSegment& segment = call->segments[index];
   CallChunk& chunk = call->chunks[segment.chunk];
-  const std::uint64_t at = segment.base + (op.offset - segment.target.offset) + offset;
+  const std::uint64_t at = segment.base + (op.offset - segment.target.offset) + event.offset;
   if (at >= chunk.length) return;
-  std::uint64_t keep = std::min<std::uint64_t>(data.size(), chunk.length - at);
+  std::uint64_t keep = std::min<std::uint64_t>(event.data.size(), chunk.length - at);
   if (!impl_->options.keep_chunks) {
     keep = at < impl_->options.head_bytes
                ? std::min<std::uint64_t>(keep, impl_->options.head_bytes - at)
@@ -1074,7 +1075,7 @@ void Model::on_data(const roce::Connection& rc, const roce::Operation& op, std::
     return;
   }
   const std::size_t before = chunk.data.footprint();
-  static_cast<void>(chunk.data.store(at, data.first(static_cast<std::size_t>(keep))));
+  static_cast<void>(chunk.data.store(at, event.data.first(static_cast<std::size_t>(keep))));
   chunk.truncated |= chunk.data.refused();
   impl_->kept_bytes += chunk.data.footprint() - before;
 }
@@ -1100,7 +1101,7 @@ void Model::on_operation_end(const roce::Connection& rc, const roce::Operation& 
   Call* call = impl_->tagged(op.tag);
   const auto index = static_cast<std::uint32_t>(op.tag & 0xffff);
   if (call == nullptr || index >= call->segments.size()) {
-    impl_->observer.on_operation_end(rc, op, nullptr, 0);
+    impl_->observers.notify<&Observer::on_operation_end>(OperationSeen{rc, op, nullptr, 0});
     return;
   }
   Impl::Connection& c = impl_->at(rc.index);
@@ -1140,9 +1141,9 @@ void Model::on_operation_end(const roce::Connection& rc, const roce::Operation& 
   if (segment.list == ChunkList::kRead && chunk.position == 0 && !call->identified &&
       (chunk.data.covers(wanted) || chunk.moved >= chunk.length)) {
     impl_->decode_call_rpc(*call, chunk.data.head(), nullptr);
-    if (call->identified) impl_->observer.on_identified(*call);
+    if (call->identified) impl_->observers.notify<&Observer::on_identified>(*call);
   }
-  impl_->observer.on_operation_end(rc, op, call, index);
+  impl_->observers.notify<&Observer::on_operation_end>(OperationSeen{rc, op, call, index});
 }
 
 bool Model::had_early_operations(const roce::Connection& connection) {

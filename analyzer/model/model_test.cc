@@ -35,15 +35,17 @@ struct Recorder : Observer {
   std::vector<Seen> messages;
   std::vector<Ended> ended;
   std::vector<std::uint32_t> identified;
-  void on_message(const Message& m, const Call*) override {
+  void on_message(const MessageSeen& event) override {
+    const Message& m = event.message;
     messages.push_back({m.kind, m.xid, m.match_frame, m.latency_ns, m.caller, m.credits, m.rpc});
   }
   void on_identified(const Call& call) override { identified.push_back(call.message.rpc.program); }
-  void on_call_end(const Call& call, const Message* answer) override {
+  void on_call_end(const CallEnded& event) override {
+    const Call& call = event.call;
     ended.push_back({call.message.xid,
                      call.ending,
                      call.operations.size(),
-                     answer != nullptr,
+                     event.answer != nullptr,
                      call.digest,
                      {}});
     for (const CallSegment& s : call.segments) ended.back().shared.push_back(s.shared);
@@ -54,8 +56,9 @@ constexpr int kClient = 0, kServer = 1;
 
 struct ModelTest : ::testing::Test {
   Recorder detected;
+  ObserverList observers{&detected};
   ModelOptions options;
-  Model model{detected, options};
+  Model model{observers, options};
   roce::Connection connection;
   std::uint64_t frame = 0;
 
@@ -89,7 +92,7 @@ struct ModelTest : ::testing::Test {
     op.first_frame = op.last_frame = ++frame;
     op.first_ns = op.last_ns = static_cast<std::int64_t>(frame) * 1000;
     model.on_operation(connection, op);
-    if (op.want_data) model.on_data(connection, op, 0, data);
+    if (op.want_data) model.on_data({connection, op, 0, data});
     op.bytes = op.length;
     op.complete = true;
     model.on_operation_end(connection, op);
@@ -309,9 +312,9 @@ TEST_F(ModelTest, ALongCallIsWhatItsEndpointSaysUntilItIsSeen) {
   wire::Header h = header(1, 32, wire::Proc::kNomsg);
   h.reads = segments;
   send(kClient, message(h));
-  model.on_call_recorded(connection, kServer, 1, {100003, 3, 7});  // it is none of the server's
-  model.on_call_recorded(connection, kClient, 2, {100003, 3, 7});
-  model.on_call_recorded(connection, kClient, 1, {100005, 4, 8});
+  model.on_call_recorded({connection, kServer, 1, {100003, 3, 7}});  // it is none of the server's
+  model.on_call_recorded({connection, kClient, 2, {100003, 3, 7}});
+  model.on_call_recorded({connection, kClient, 1, {100005, 4, 8}});
   EXPECT_TRUE(detected.identified.empty());
   reply(1);
   ASSERT_FALSE(detected.messages.empty());
@@ -322,10 +325,10 @@ TEST_F(ModelTest, ALongCallIsWhatItsEndpointSaysUntilItIsSeen) {
   h = header(3, 32, wire::Proc::kNomsg);
   h.reads = segments;
   send(kClient, message(h));
-  model.on_call_recorded(connection, kClient, 3, {100005, 4, 8});
+  model.on_call_recorded({connection, kClient, 3, {100005, 4, 8}});
   operate(kServer, roce::OpKind::kRead, segments[0].target, rpc_call(3, 100003, 3, 10));
   EXPECT_THAT(detected.identified, ElementsAre(100003U));
-  model.on_call_recorded(connection, kClient, 3, {100005, 4, 8});
+  model.on_call_recorded({connection, kClient, 3, {100005, 4, 8}});
   reply(3);
   EXPECT_EQ(detected.messages.back().rpc.program, 100003U);
 }
@@ -437,7 +440,7 @@ TEST_F(ModelTest, ACutShortMessageOfTheServerIsAReplyThoughItsCallIsUnknown) {
 TEST_F(ModelTest, OutstandingCallsAreBounded) {
   ModelOptions few;
   few.max_outstanding = 10;
-  Model small(detected, few);
+  Model small(observers, few);
   small.on_open(connection);
   for (std::uint32_t xid = 1; xid <= 25; ++xid) {
     const auto bytes = message(header(xid, 128), rpc_call(xid, 100003, 3, 1));
@@ -454,7 +457,7 @@ TEST_F(ModelTest, OutstandingCallsAreBounded) {
 TEST_F(ModelTest, WhatOutstandingCallsTakeIsBoundedOverAllConnections) {
   ModelOptions little;
   little.max_outstanding_bytes = 64 << 10;
-  Model small(detected, little);
+  Model small(observers, little);
   for (std::uint32_t xid = 1; xid <= 1000; ++xid) {
     roce::Connection of;
     of.index = xid % 50;
@@ -492,7 +495,7 @@ TEST_F(ModelTest, MergedDirectionsContinueAsOneConnection) {
   s.data = bytes;
   s.wire_length = bytes.size();
   model.on_send(back, s);
-  model.on_merge(connection, back);
+  model.on_merge({connection, back});
   EXPECT_EQ(model.canonical(1), 0U);
   reply(1);
   reply(5, kClient, 16);

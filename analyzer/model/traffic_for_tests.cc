@@ -785,7 +785,7 @@ Traffic make_traffic(const TrafficOptions& options) {
   return t;
 }
 
-void play(const Traffic& traffic, roce::Tracker& tracker) {
+void play(const Traffic& traffic, const std::function<void(const roce::PreparedPacket&)>& packet) {
   std::uint64_t frame = 0;
   for (const CapturedPacket& c : traffic.packets) {
     const TrueConnection& connection = traffic.connections[static_cast<std::size_t>(c.connection)];
@@ -800,8 +800,12 @@ void play(const Traffic& traffic, roce::Tracker& tracker) {
     p.icrc = c.cut_short  ? roce::IcrcCheck::kUnchecked
              : c.bad_icrc ? roce::IcrcCheck::kBad
                           : roce::IcrcCheck::kGood;
-    tracker.packet(p);
+    packet(p);
   }
+}
+
+void play(const Traffic& traffic, roce::Tracker& tracker) {
+  play(traffic, [&](const roce::PreparedPacket& packet) { tracker.packet(packet); });
   tracker.finish();
 }
 

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include <rpcrdma/capture/address.h>
@@ -86,7 +87,9 @@ struct Traffic {
 
 [[nodiscard]] Traffic make_traffic(const TrafficOptions& options);
 
-// Gives the packets to a tracker; frames count from 1, so frame n is packets[n - 1].
+// Passes each packet to `packet`. Frames count from 1, so frame n is packets[n - 1].
+void play(const Traffic& traffic, const std::function<void(const roce::PreparedPacket&)>& packet);
+// The same to a tracker, to its end.
 void play(const Traffic& traffic, roce::Tracker& tracker);
 
 }  // namespace rpcrdma::model::testing

@@ -37,7 +37,8 @@ struct Judge : Observer {
     return traffic.packets.at(frame - 1);
   }
 
-  void on_message(const Message& m, const Call* call) override {
+  void on_message(const MessageSeen& event) override {
+    const Message& m = event.message;
     if (m.kind == Kind::kMalformed) {
       ++malformed;
       return;
@@ -56,7 +57,7 @@ struct Judge : Observer {
     } else {
       ASSERT_EQ(p.role, Role::kReply) << kind_name(m.kind);
       open.erase(p.call);
-      if (call == nullptr) ++unmatched;
+      if (event.call == nullptr) ++unmatched;
     }
     if (exact) {
       EXPECT_EQ(m.credits.in_use, open.size());
@@ -64,7 +65,9 @@ struct Judge : Observer {
     }
   }
 
-  void on_call_end(const Call& call, const Message* answer) override {
+  void on_call_end(const CallEnded& event) override {
+    const Call& call = event.call;
+    const Message* const answer = event.answer;
     if (call.message.suspect || call.message.header_length == 0 ||
         (answer != nullptr && answer->suspect))
       return;
@@ -107,7 +110,8 @@ struct Judge : Observer {
 };
 
 struct Analysis {
-  explicit Analysis(const Traffic& t, bool exact = true) : judge(t), model(judge, keep()) {
+  explicit Analysis(const Traffic& t, bool exact = true)
+      : judge(t), observers{&judge}, model(observers, keep()) {
     judge.exact = exact;
     roce::Tracker tracker(model);
     play(t, tracker);
@@ -127,6 +131,7 @@ struct Analysis {
     return o;
   }
   Judge judge;
+  ObserverList observers;
   Model model;
   roce::PacketStats stats;
   std::vector<roce::Connection> connections;

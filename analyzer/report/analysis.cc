@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <type_traits>
+#include <utility>
 
 #include <rpcrdma/plot/escape.h>
 #include <rpcrdma/report/analysis.h>
@@ -28,42 +30,57 @@ bool may_answer(const model::Message& m) {
 
 }  // namespace
 
-Analysis::Analysis(rules::Profile profile)
-    : findings_({.profile = profile, .emit_sums = false}),
-      checker_(findings_),
-      events_(std::make_unique<EventSums>()) {
-  report_.profile = profile;
+namespace {
+
+model::ModelOptions model_options(const AnalysisOptions& options) {
+  model::ModelOptions model = options.model;
+  model.keep_bytes |= options.filter && options.filter->needs_bytes();
+  return model;
 }
 
-Analysis::Analysis(rules::Profile profile, filter::Filter filter, std::string text)
-    : findings_({.profile = profile,
-                 .on_occurrence = [this](const rules::Occurrence& o) { selection_->found(o); },
-                 .emit_sums = false}),
-      checker_(findings_),
-      events_(std::make_unique<EventSums>()),
-      selection_(std::make_unique<Selection>(
-          std::move(filter), rules::Findings::Options{.profile = profile, .emit_sums = false},
-          [this](const model::Message& m, const model::Call* call, const model::Message* answer,
-                 bool taken) { decided(m, call, answer, taken); })) {
-  report_.profile = profile;
-  report_.filter = std::move(text);
+template <typename T>
+std::vector<T*> with(std::vector<T*> list, std::type_identity_t<T>* one) {
+  list.push_back(one);
+  return list;
+}
+
+}  // namespace
+
+Analysis::Analysis(AnalysisOptions options)
+    : events_(std::make_unique<EventSums>()),
+      session_(
+          {.model = model_options(options),
+           .rules =
+               rules::Findings::Options{
+                   .profile = options.profile,
+                   .on_occurrence =
+                       options.filter ? [this](const rules::Occurrence& o) { selection_->found(o); }
+                                      : std::function<void(const rules::Occurrence&)>(),
+                   .emit_sums = false}},
+          {.before_rules =
+               options.filter ? with(options.observers, &expecting_) : options.observers,
+           .after_rules = {this},
+           .events = with(options.event_observers, events_.get())}),
+      context_(session_.context()) {
+  report_.profile = options.profile;
+  if (!options.filter) return;
+  report_.filter = std::move(options.filter_text);
+  selection_ = std::make_unique<Selection>(
+      std::move(*options.filter),
+      rules::Findings::Options{.profile = options.profile, .emit_sums = false},
+      [this](const model::Message& m, const model::Call* call, const model::Message* answer,
+             bool taken) { decided(m, call, answer, taken); },
+      session_);
 }
 
 Analysis::~Analysis() = default;
 
-trace_reader::Observer& Analysis::events() {
-  return *events_;
+void Analysis::Expecting::on_message(const model::MessageSeen& event) {
+  selection->expect(event.message.id);
 }
 
-void Analysis::set_context(const Context& context, const FrameCounts* frames) {
-  context_ = context;
-  checker_.attach(*context.connections, *context.model);
-  if (selection_) selection_->attach(context, *frames);
-}
-
-void Analysis::on_message(const model::Message& m, const model::Call* call) {
-  if (selection_) selection_->expect(m.id);
-  checker_.on_message(m, call);
+void Analysis::on_message(const model::MessageSeen& event) {
+  const model::Message& m = event.message;
   const bool of_ledger = m.kind == model::Kind::kCall || m.kind == model::Kind::kReply;
   if (of_ledger) note_credits(m);
   if (model::cut_short(m, context_.connection(m))) ++cut_short_[m.connection];
@@ -72,8 +89,8 @@ void Analysis::on_message(const model::Message& m, const model::Call* call) {
   if (m.kind == model::Kind::kCall) {
     bin.outstanding_max = std::max(bin.outstanding_max, outstanding_);
   }
-  if (selection_) return selection_->on_message(m, call);
-  if (call == nullptr && may_answer(m)) note_early(m, true);
+  if (selection_) return selection_->on_message(m, event.call);
+  if (event.call == nullptr && may_answer(m)) note_early(m, true);
 }
 
 TrafficBin& Analysis::count(const model::Message& m) {
@@ -91,7 +108,7 @@ TrafficBin& Analysis::count(const model::Message& m) {
 
 void Analysis::decided(const model::Message& m, const model::Call* call,
                        const model::Message* answer, bool taken) {
-  if (!taken && call != nullptr) checker_.leave_out(m);
+  if (!taken && call != nullptr) session_.checker().leave_out(m);
   if (taken) {
     count(m);
     if (answer != nullptr) count(*answer);
@@ -163,8 +180,9 @@ void Analysis::give_up_credits(std::uint32_t connection) {
   credit_slots_.erase(connection);
 }
 
-void Analysis::on_merge(const roce::Connection& into, const roce::Connection& from) {
-  checker_.on_merge(into, from);
+void Analysis::on_merge(const roce::Merge& event) {
+  const roce::Connection& into = event.into;
+  const roce::Connection& from = event.from;
   if (selection_) selection_->on_merge(into, from);
   if (const auto node = cut_short_.extract(from.index)) cut_short_[into.index] += node.mapped();
   const CreditSlot* const old = credit_slots_.find(from.index);
@@ -186,7 +204,6 @@ void Analysis::on_merge(const roce::Connection& into, const roce::Connection& fr
 
 // What is listed of it later is listed under its own name; the rest goes into the sums now.
 void Analysis::on_evict(const roce::Connection& connection) {
-  checker_.on_evict(connection);
   if (selection_) selection_->on_evict(connection);
   give_up_credits(connection.index);
   cut_short_.erase(connection.index);
@@ -238,11 +255,10 @@ Procedure& Analysis::procedure(ProcedureKey& key, const model::RpcInfo& rpc) {
   return p;
 }
 
-void Analysis::on_call_end(const model::Call& call, const model::Message* answer) {
-  checker_.on_call_end(call, answer);
+void Analysis::on_call_end(const model::CallEnded& event) {
   if (outstanding_ != 0) --outstanding_;
-  if (selection_) return selection_->on_call_end(call, answer);
-  count(call, answer, true);
+  if (selection_) return selection_->on_call_end(event.call, event.answer);
+  count(event.call, event.answer, true);
 }
 
 void Analysis::count(const model::Call& call, const model::Message* answer, bool taken) {
@@ -300,32 +316,27 @@ void Analysis::count(const model::Call& call, const model::Message* answer, bool
   report_.slowest.offer(slow);
 }
 
-void Analysis::on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
-                          std::uint32_t psn, const roce::PacketMeta& meta) {
-  checker_.on_refusal(connection, sender, aeth, psn, meta);
-  TrafficBin& bin = report_.traffic.at(meta.time_ns);
-  ++(aeth.is_rnr() ? bin.rnrs : bin.naks);
+void Analysis::on_refusal(const roce::Acknowledgement& event) {
+  TrafficBin& bin = report_.traffic.at(event.meta.time_ns);
+  ++(event.aeth.is_rnr() ? bin.rnrs : bin.naks);
 }
 
-void Analysis::on_retransmission(const roce::Connection& connection, int sender,
-                                 std::uint64_t count, const roce::PacketMeta& meta) {
-  checker_.on_retransmission(connection, sender, count, meta);
-  report_.traffic.at(meta.time_ns).retransmitted += count;
+void Analysis::on_retransmission(const roce::Retransmission& event) {
+  report_.traffic.at(event.meta.time_ns).retransmitted += event.count;
 }
 
-void Analysis::on_operation_end(const roce::Connection& connection, const roce::Operation& op,
-                                const model::Call* call, std::uint32_t segment) {
-  checker_.on_operation_end(connection, op, call, segment);
-  if (call == nullptr || selection_) return;
+void Analysis::on_operation_end(const model::OperationSeen& event) {
+  const roce::Operation& op = event.op;
+  if (event.call == nullptr || selection_) return;
   TrafficBin& bin = report_.traffic.at(op.last_ns);
   (op.kind == roce::OpKind::kRead ? bin.read_bytes : bin.write_bytes) += op.bytes;
 }
 
-void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& source,
-                      std::uint64_t files) {
-  checker_.finish();
+void Analysis::finish(const capture::SourceStats& source, std::uint64_t files) {
+  session_.finish_rules();
   if (selection_) selection_->finish();
-  const FrameCounts& f = pipeline.frames();
+  const session::Pipeline& pipeline = session_.pipeline();
+  const session::FrameCounts& f = pipeline.frames();
   CaptureSummary& c = report_.capture;
   c.files = files;
   c.frames = f.total;
@@ -354,7 +365,7 @@ void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& sour
       report_.messages.types[name] += n;
     }
   }
-  finish_connections(pipeline);
+  finish_connections();
   finish_credits();
   finish_edges();
   finish_reconnects();
@@ -363,9 +374,10 @@ void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& sour
   };
   name_connections(report_.slowest);
   for (auto& [key, p] : report_.procedures) name_connections(p.slowest);
-  rules::Findings& recorded = selection_ ? selection_->findings() : findings_;
+  rules::Findings& recorded = selection_ ? selection_->findings() : session_.findings();
   for (rules::Finding& x : recorded.take_list()) report_.findings.push_back({std::move(x)});
-  for (const rules::Inconclusive& x : findings_.inconclusive()) report_.inconclusive.push_back({x});
+  for (const rules::Inconclusive& x : session_.findings().inconclusive())
+    report_.inconclusive.push_back({x});
   report_.findings_omitted = recorded.omitted();
   if (selection_) {
     for (std::size_t i = 0; i < report_.findings_omitted.size(); ++i) {
@@ -375,14 +387,14 @@ void Analysis::finish(const Pipeline& pipeline, const capture::SourceStats& sour
   conclude(report_);
 }
 
-void Analysis::finish_connections(const Pipeline& pipeline) {
-  const roce::Connections& all = pipeline.connections();
+void Analysis::finish_connections() {
+  const roce::Connections& all = *context_.connections;
   report_.connection_ids = all.connection_count();
   report_.connections.reserve(std::min<std::size_t>(all.connection_count(), roce::kMaxConnections));
   for (std::uint32_t i = 0; i < all.connection_count(); ++i) {
     const roce::Connection* c = all.find(i);
     if (c == nullptr || c->merged_away) continue;
-    report_.connections.push_back(summarize(*c, pipeline.model().connection(i)));
+    report_.connections.push_back(summarize(*c, context_.model->connection(i)));
   }
   for (const auto& [index, count] : cut_short_) {
     const std::uint32_t id = context_.connection_id(index);
@@ -413,7 +425,7 @@ void Analysis::finish_credits() {
 }
 
 void Analysis::finish_reconnects() {
-  rules::Handover all = checker_.handover();
+  rules::Handover all = session_.checker().handover();
   Reconnects& r = report_.reconnects;
   for (const auto& d : all.departed) {
     r.ended.push_back({{d->address[0].to_string(), d->address[1].to_string()}, *d});

@@ -13,23 +13,21 @@
 namespace rpcrdma::report::testing {
 
 inline Report report_of(const std::string& name, const std::string& expression = "") {
-  std::unique_ptr<Analysis> analysis = std::make_unique<Analysis>();
-  model::ModelOptions keep;
+  AnalysisOptions options;
   if (!expression.empty()) {
     auto filter = filter::compile(expression);
     EXPECT_TRUE(filter) << expression;
     if (!filter) return {};
-    keep.keep_bytes = filter->needs_bytes();
-    analysis = std::make_unique<Analysis>(rules::Profile::k8166, std::move(*filter), expression);
+    options.filter = std::move(*filter);
+    options.filter_text = expression;
   }
-  Pipeline pipeline(*analysis, keep);
-  analysis->set_context({&pipeline.connections(), &pipeline.model()}, &pipeline.frames());
+  const auto analysis = std::make_unique<Analysis>(std::move(options));
   const auto source = capture::open_file(std::string(RPCRDMA_TEST_CAPTURES) + "/" + name);
   EXPECT_TRUE(source) << name;
   if (!source) return {};
-  EXPECT_TRUE(pipeline.run(**source, {}, 1));
-  pipeline.finish();
-  analysis->finish(pipeline, (*source)->stats());
+  EXPECT_TRUE(analysis->pipeline().run(**source, {}, 1));
+  analysis->pipeline().finish();
+  analysis->finish((*source)->stats());
   return analysis->report();
 }
 

@@ -15,22 +15,20 @@ class HostileFilter : public Hostile {
     give_send(n, 1, message_bytes(with_xid(n + 1), {n, 0, 2, 100003, 3, 1, 0, 0, 0, 0}));
   }
   void give_send(std::uint32_t n, std::uint32_t psn, Bytes send) {
-    give_to(filtered_pipeline_, roce::testing::ip_packet(
-                                    kClient, kServer, packet(Opcode::kSendOnly, n + 2, psn, send)));
+    give_to(
+        filtered_.pipeline(),
+        roce::testing::ip_packet(kClient, kServer, packet(Opcode::kSendOnly, n + 2, psn, send)));
   }
 
-  Analysis filtered_{rules::Profile::k8166, *filter::compile("rpcrdma.finding == \"HDR-02\""),
-                     "rpcrdma.finding == \"HDR-02\""};
-  Pipeline filtered_pipeline_{filtered_, {}};
+  Analysis filtered_{{.filter = *filter::compile("rpcrdma.finding == \"HDR-02\""),
+                      .filter_text = "rpcrdma.finding == \"HDR-02\""}};
 };
 
 TEST_F(HostileFilter, MessagesOfConnectionsThatAreEvictedAreDecidedBefore) {
-  filtered_.set_context({&filtered_pipeline_.connections(), &filtered_pipeline_.model()},
-                        &filtered_pipeline_.frames());
   constexpr std::uint32_t kConnections = 2 * kMostConnections + 100;
   for (std::uint32_t n = 0; n < kConnections; ++n) give_calls(n);
-  filtered_pipeline_.finish();
-  filtered_.finish(filtered_pipeline_, {});
+  filtered_.pipeline().finish();
+  filtered_.finish({});
   const Report& r = filtered_.report();
   EXPECT_EQ(r.messages.kinds[static_cast<std::size_t>(model::Kind::kCall)], kConnections);
   EXPECT_EQ(r.unlisted.connections, kConnections - kMostConnections);

@@ -36,29 +36,26 @@ inline constexpr std::uint32_t kClientQp = 0x111;
 inline constexpr std::uint32_t kServerQp = 0x222;
 
 // What `rpcrdma decode` and `rpcrdma analyze` do with a message.
-class Everything : public Analysis {
+class Everything final : public model::Observer {
  public:
-  void set_context(const Context& context) {
-    context_ = context;
-    Analysis::set_context(context);
-  }
-  void on_message(const model::Message& m, const model::Call* call) override {
-    Analysis::on_message(m, call);
-    write(m, call);
-  }
-  void on_call_end(const model::Call& call, const model::Message* answer) override {
-    Analysis::on_call_end(call, answer);
-    write(call.message, &call);
-  }
+  explicit Everything(model::ModelOptions options)
+      : analysis_({.model = options, .observers = {this}}) {}
+
+  [[nodiscard]] Analysis& analysis() { return analysis_; }
 
  private:
-  void write(const model::Message& m, const model::Call* call) {
-    write_message(json_, m, call, context_);
-    static_cast<void>(json_.take());
-    static_cast<void>(message_line(m, context_, {}));
-    static_cast<void>(message_tree(m, call, context_));
+  void on_message(const model::MessageSeen& event) override { write(event.message, event.call); }
+  void on_call_end(const model::CallEnded& event) override {
+    write(event.call.message, &event.call);
   }
-  Context context_;
+  void write(const model::Message& m, const model::Call* call) {
+    const Context& context = analysis_.context();
+    write_message(json_, m, call, context);
+    static_cast<void>(json_.take());
+    static_cast<void>(message_line(m, context, {}));
+    static_cast<void>(message_tree(m, call, context));
+  }
+  Analysis analysis_;
   JsonWriter json_;
 };
 
@@ -70,9 +67,7 @@ struct Limits {
 
 class Hostile : public ::testing::Test {
  protected:
-  explicit Hostile(model::ModelOptions options = {}) : pipeline_(observer_, options) {
-    observer_.set_context({&pipeline_.connections(), &pipeline_.model()});
-  }
+  explicit Hostile(model::ModelOptions options = {}) : everything_(options) {}
 
   void give(std::uint8_t src, std::uint8_t dst, const wire::RocePacket& p) {
     give(roce::testing::ip_packet(src, dst, p));
@@ -87,8 +82,8 @@ class Hostile : public ::testing::Test {
                      wire::icrc(wire::IcrcKind::kRoceV2Ipv4, Bytes(bytes).first(covered), kBth));
     give(bytes);
   }
-  void give(const std::vector<std::uint8_t>& bytes) { give_to(pipeline_, bytes); }
-  void give_to(Pipeline& pipeline, const std::vector<std::uint8_t>& bytes) {
+  void give(const std::vector<std::uint8_t>& bytes) { give_to(analysis_.pipeline(), bytes); }
+  void give_to(session::Pipeline& pipeline, const std::vector<std::uint8_t>& bytes) {
     capture::Frame frame;
     frame.number = ++frames_;
     frame.time_ns = time_ns_ += step_ns_;
@@ -135,12 +130,12 @@ class Hostile : public ::testing::Test {
     const Heap before = heap();
     reset_peak();
     traffic();
-    pipeline_.finish();
-    observer_.finish(pipeline_, {});
+    analysis_.pipeline().finish();
+    analysis_.finish({});
     std::size_t written = 0;
     const auto count = [&](std::string_view piece) { written += piece.size(); };
-    write_json(observer_.report(), count);
-    write_text(observer_.report(), {.colour = false, .all = true}, count);
+    write_json(analysis_.report(), count);
+    write_text(analysis_.report(), {.colour = false, .all = true}, count);
     EXPECT_GT(written, 0U);
     const Heap after = heap();
     EXPECT_LE(after.peak - before.live, limits().peak);
@@ -170,8 +165,8 @@ class Hostile : public ::testing::Test {
   std::int64_t time_ns_ = 1700000000000000000;
   std::int64_t step_ns_ = 1000;
   std::uint32_t psn_ = 0;
-  Everything observer_;
-  Pipeline pipeline_;
+  Everything everything_;
+  Analysis& analysis_ = everything_.analysis();
 };
 
 inline constexpr std::uint64_t kMaxKept = 64 * kMiB;

@@ -8,7 +8,7 @@
 #include <rpcrdma/decode/decoder.h>
 #include <rpcrdma/filter/model_fields.h>
 #include <rpcrdma/report/context.h>
-#include <rpcrdma/report/pipeline.h>
+#include <rpcrdma/session/session.h>
 
 namespace rpcrdma::report {
 namespace {
@@ -32,14 +32,15 @@ class NumberSink : public decode::Sink {
 
 class Comparer : public model::Observer {
  public:
-  void on_message(const model::Message& m, const model::Call* call) override {
+  void on_message(const model::MessageSeen& event) override {
+    const model::Message& m = event.message;
     NumberSink of_bytes;
     NumberSink of_model;
     const decode::ProcedureId id{m.rpc.program, m.rpc.version, m.rpc.procedure};
     decode::decode_message(m.bytes, of_bytes,
                            m.kind == model::Kind::kReply && m.rpc.known ? &id : nullptr);
     const filter::FieldSet all = filter::FieldSet().set();
-    filter::model_fields(context.inputs(m, call, 0), all, of_model);
+    filter::model_fields(session.context().inputs(m, event.call, 0), all, of_model);
     for (const auto& [field, values] : of_bytes.values) {
       if (!filter::fields_of_model()[static_cast<std::size_t>(field)]) continue;
       ++compared;
@@ -53,7 +54,7 @@ class Comparer : public model::Observer {
           << "frame " << m.frame << " " << decode::spec(field).name;
     }
   }
-  Context context;
+  session::Session session{{.model = {.keep_bytes = true}}, {.after_rules = {this}}};
   std::size_t compared = 0;
 };
 
@@ -61,13 +62,9 @@ class Inputs : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Inputs, ModelAndBytesAgree) {
   Comparer comparer;
-  model::ModelOptions keep;
-  keep.keep_bytes = true;
-  Pipeline pipeline(comparer, keep);
-  comparer.context = {&pipeline.connections(), &pipeline.model()};
   auto source = capture::open_file(std::string(RPCRDMA_TEST_CAPTURES) + "/" + GetParam());
   ASSERT_TRUE(source) << source.error().message;
-  ASSERT_TRUE(pipeline.run(**source, {}, 1));
+  ASSERT_TRUE(comparer.session.pipeline().run(**source, {}, 1));
   EXPECT_GT(comparer.compared, 500U);
 }
 

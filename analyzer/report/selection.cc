@@ -15,18 +15,15 @@ constexpr std::uint64_t kMessagesToWait = 256;
 
 }  // namespace
 
-Selection::Selection(filter::Filter filter, rules::Findings::Options recorded, Decided decided)
+Selection::Selection(filter::Filter filter, rules::Findings::Options kept, Decided decided,
+                     const session::Session& session)
     : filter_(std::move(filter)),
       late_(filter_.needs_findings()),
       decided_(std::move(decided)),
-      findings_(std::move(recorded)),
+      findings_(std::move(kept), *session.context().connections, *session.context().model),
+      context_(session.context()),
+      frames_(session.pipeline().frames()),
       fates_(kRemembered) {}
-
-void Selection::attach(const Context& context, const FrameCounts& frames) {
-  context_ = context;
-  frames_ = &frames;
-  findings_.attach(*context.connections, *context.model);
-}
 
 Selection::Fate& Selection::fate(std::uint64_t message) {
   return fates_[message % kRemembered];
@@ -64,7 +61,7 @@ void Selection::release(const Held& held) {
 }
 
 bool Selection::matches(const model::Message& m, const model::Call* call) {
-  filter::Inputs inputs = context_.inputs(m, call, frames_->first_ns);
+  filter::Inputs inputs = context_.inputs(m, call, frames_.first_ns);
   rules_.clear();
   if (late_) {
     if (const auto at = waiting_.find(m.id); at != waiting_.end()) {

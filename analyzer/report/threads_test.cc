@@ -60,12 +60,10 @@ class ThreadsOnLongBlocks : public ::testing::Test {
 
   [[nodiscard]] std::string reported_by(unsigned threads) const {
     Analysis analysis;
-    Pipeline pipeline(analysis, {});
-    analysis.set_context({&pipeline.connections(), &pipeline.model()}, &pipeline.frames());
     const auto source = capture::open_file(path_);
-    EXPECT_TRUE(source && pipeline.run(**source, {}, threads));
-    pipeline.finish();
-    analysis.finish(pipeline, (*source)->stats());
+    EXPECT_TRUE(source && analysis.pipeline().run(**source, {}, threads));
+    analysis.pipeline().finish();
+    analysis.finish((*source)->stats());
     return json_of(analysis.report());
   }
 

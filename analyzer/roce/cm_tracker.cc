@@ -43,7 +43,7 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
       ref.connection->last_frame = meta.frame;
       ref.connection->last_ns = meta.time_ns;
     }
-    listener.on_cm(ref.connection, ref.sender, *mad, meta);
+    listener.on_cm({ref.connection, ref.sender, *mad, meta});
   };
   // A message after the REQ: its sender is found by its own ID, or by the ID of the one it is for.
   // IDs come back; where both are known, both must fit.

@@ -150,7 +150,7 @@ void Tracker::Impl::try_merge(FlowRef& ref, const capture::TransportPacket& t, c
   idle.requeue(*self, self->idle);
   ref = {into, 1};
   bind_flow({t.src, t.dst, p.roce->bth.dest_qp}, ref);
-  listener.on_merge(*into, *self);
+  listener.on_merge({*into, *self});
   listener.on_open(*into);
 }
 

@@ -238,7 +238,7 @@ void Tracker::Impl::retransmitted(ConnectionState& c, int sender, std::uint64_t 
                                   const Packet& p) {
   c.side[static_cast<std::size_t>(sender)].counters.retransmitted += count;
   stats.retransmitted += count;
-  listener.on_retransmission(c, sender, count, p.meta);
+  listener.on_retransmission({c, sender, count, p.meta});
 }
 
 void Tracker::Impl::captured_twice(ConnectionState& c, int sender) {
@@ -248,7 +248,8 @@ void Tracker::Impl::captured_twice(ConnectionState& c, int sender) {
 
 void Tracker::Impl::sent_again(ConnectionState& c, int sender, const Packet& p) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
-  listener.on_sent_again(c, sender, p.roce->bth.psn, p.meta.time_ns - s.last_ns, !s.again, p.meta);
+  listener.on_sent_again(
+      {c, sender, p.roce->bth.psn, p.meta.time_ns - s.last_ns, !s.again, p.meta});
   s.again = true;
 }
 
@@ -563,9 +564,9 @@ void Tracker::Impl::write_packet(ConnectionState& c, int sender, const Packet& p
   const std::uint64_t room = offset < op.length ? op.length - offset : 0;
   op.bytes += std::min<std::uint64_t>(p.wire_payload, room);
   if (op.want_data && !roce.payload.empty() && room != 0) {
-    listener.on_data(c, op, offset,
-                     roce.payload.first(static_cast<std::size_t>(
-                         std::min<std::uint64_t>(roce.payload.size(), room))));
+    listener.on_data({c, op, offset,
+                      roce.payload.first(static_cast<std::size_t>(
+                          std::min<std::uint64_t>(roce.payload.size(), room)))});
   }
   if (!p.info->last) return;
   if (s.write_whole && s.write_sent != op.length) {
@@ -657,9 +658,9 @@ void Tracker::Impl::read_response(ConnectionState& c, int sender, const Packet& 
   it->missing += share - std::min(length, share);
   op.bytes = it->arrived.covered() - it->missing;
   if (op.want_data && length != 0) {
-    listener.on_data(c, op, offset,
-                     p.roce->payload.first(static_cast<std::size_t>(
-                         std::min<std::uint64_t>(p.roce->payload.size(), length))));
+    listener.on_data({c, op, offset,
+                      p.roce->payload.first(static_cast<std::size_t>(
+                          std::min<std::uint64_t>(p.roce->payload.size(), length)))});
   }
   if (op.bytes + it->missing == op.length) {
     op.complete = it->missing == 0;
@@ -718,7 +719,7 @@ void Tracker::Impl::acknowledge(ConnectionState& c, int sender, const Packet& p)
   } else if (aeth.is_ack()) {
     ++counters.acks;
   }
-  if (!p.info->read_response) listener.on_acknowledge(c, sender, aeth, psn, p.meta);
+  if (!p.info->read_response) listener.on_acknowledge({c, sender, aeth, psn, p.meta});
   note_acknowledged(c, 1 - sender, last_acked);
   if (s.open_reads != 0) note_reads_answered(c, 1 - sender, last_acked);
 }

@@ -48,17 +48,14 @@ struct Recorder : Listener {
     op.want_data = true;
     data.assign(op.length, 0);
   }
-  void on_data(const Connection&, const Operation&, std::uint64_t offset,
-               std::span<const std::uint8_t> bytes) override {
-    std::copy(bytes.begin(), bytes.end(), data.begin() + static_cast<std::ptrdiff_t>(offset));
+  void on_data(const OperationData& event) override {
+    std::copy(event.data.begin(), event.data.end(),
+              data.begin() + static_cast<std::ptrdiff_t>(event.offset));
   }
   void on_operation_end(const Connection&, const Operation& op) override {
     ops.push_back({op.kind, op.initiator, op.handle, op.bytes, op.complete});
   }
-  void on_acknowledge(const Connection&, int, const wire::Aeth&, std::uint32_t psn,
-                      const PacketMeta&) override {
-    acks.push_back(psn);
-  }
+  void on_acknowledge(const Acknowledgement& event) override { acks.push_back(event.psn); }
   void on_close(const Connection&) override { ++closed; }
   bool answers(const Connection&, std::span<const std::uint8_t>, std::uint32_t) override {
     return answer;

@@ -20,13 +20,14 @@ bool later_dialect(const CheckContext& context) {
 }  // namespace
 
 struct Checker::Impl {
-  explicit Impl(Findings& f) : findings(f), diagnoses(f), refused_calls(f) {}
+  Impl(Findings& f, const roce::Connections& c, const model::Model& m)
+      : findings(f), diagnoses(f, c, m), refused_calls(f, c, m), connections(c), model(m) {}
 
   Findings& findings;
   Diagnoses diagnoses;
   RefusedCalls refused_calls;
-  const roce::Connections* connections = nullptr;
-  const model::Model* model = nullptr;
+  const roce::Connections& connections;
+  const model::Model& model;
 
   struct Remembered {
     AnswerHistory answers;
@@ -40,9 +41,9 @@ struct Checker::Impl {
 
   [[nodiscard]] CheckContext context(const model::Message& m) {
     return {findings,
-            connections->connection(m.connection),
-            model->connection(m.connection),
-            model->reverse(m),
+            connections.connection(m.connection),
+            model.connection(m.connection),
+            model.reverse(m),
             history.of(m.connection),
             history};
   }
@@ -50,29 +51,23 @@ struct Checker::Impl {
   [[nodiscard]] std::optional<CheckContext> context(const roce::Connection& c) {
     ConnectionHistory* h = history.find(c.index);
     if (h == nullptr) return std::nullopt;
-    return CheckContext{findings, c, model->connection(c.index), false, *h, history};
+    return CheckContext{findings, c, model.connection(c.index), false, *h, history};
   }
 
   // A connection that was set up, or refused, and on which nothing was said: it was for
   // RPC-over-RDMA if its private data says so, or its port.
   void check_silent(const roce::Connection& c) {
     if (!c.side[0].cm.seen && !c.side[1].cm.seen) return;
-    const model::ConnectionModel& of = model->connection(c.index);
+    const model::ConnectionModel& of = model.connection(c.index);
     if (!asks_for_nfs(c) && of.speaks != model::Speaks::kRpc) return;
     check_private_data({findings, c, of, false, history.of(c.index), history});
   }
 };
 
-Checker::Checker(Findings& findings) : impl_(std::make_unique<Impl>(findings)) {}
+Checker::Checker(Findings& findings, const roce::Connections& connections,
+                 const model::Model& model)
+    : impl_(std::make_unique<Impl>(findings, connections, model)) {}
 Checker::~Checker() = default;
-
-void Checker::attach(const roce::Connections& connections, const model::Model& model) {
-  impl_->connections = &connections;
-  impl_->model = &model;
-  impl_->findings.attach(connections, model);
-  impl_->diagnoses.attach(connections, model);
-  impl_->refused_calls.attach(connections, model);
-}
 
 void Checker::finish() {
   impl_->refused_calls.finish();
@@ -104,9 +99,11 @@ void Checker::leave_out(const model::Message& call) {
 
 // Of the later dialects of version 2 there are no rules here: what was said about the connection's
 // messages before its dialect was known is taken back, and no more is said.
-void Checker::on_message(const model::Message& m, const model::Call* call) {
+void Checker::on_message(const model::MessageSeen& event) {
+  const model::Message& m = event.message;
+  const model::Call* const call = event.call;
   if (model::later_dialect(m)) {
-    const roce::Connection& connection = impl_->connections->connection(m.connection);
+    const roce::Connection& connection = impl_->connections.connection(m.connection);
     bool& known = impl_->remembered[m.connection].later_dialect;
     if (!known) {
       impl_->findings.take_back(connection);
@@ -148,7 +145,9 @@ void Checker::on_identified(const model::Call& call) {
   note_violation(call.message, context);
 }
 
-void Checker::on_call_end(const model::Call& call, const model::Message* answer) {
+void Checker::on_call_end(const model::CallEnded& event) {
+  const model::Call& call = event.call;
+  const model::Message* const answer = event.answer;
   if (answer != nullptr) impl_->refused_calls.answered(call, *answer);
   const CheckContext context = impl_->context(call.message);
   if (later_dialect(context)) return;
@@ -166,16 +165,9 @@ void Checker::on_call_end(const model::Call& call, const model::Message* answer)
   note_call_end(call, answer, context, impl_->remembered[call.message.connection].answers);
 }
 
-void Checker::on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
-                    const roce::PacketMeta& meta) {
-  (void)connection, (void)sender, (void)mad, (void)meta;
-}
-
-void Checker::on_open(const roce::Connection& connection) {
-  (void)connection;
-}
-
-void Checker::on_merge(const roce::Connection& into, const roce::Connection& from) {
+void Checker::on_merge(const roce::Merge& event) {
+  const roce::Connection& into = event.into;
+  const roce::Connection& from = event.from;
   impl_->history.forget(from.index);
   impl_->history.forget(into.index);
   impl_->remembered.erase(from.index);
@@ -214,10 +206,12 @@ void Checker::on_evict(const roce::Connection& connection) {
   impl_->findings.connection_evicted(connection);
 }
 
-void Checker::on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
-                         std::uint32_t psn, const roce::PacketMeta& meta) {
-  impl_->diagnoses.refusal(connection, sender, aeth, psn, meta);
-  const auto context = impl_->context(connection);
+void Checker::on_refusal(const roce::Acknowledgement& event) {
+  const int sender = event.sender;
+  const wire::Aeth& aeth = event.aeth;
+  const std::uint32_t psn = event.psn;
+  impl_->diagnoses.refusal(event.connection, sender, aeth, psn, event.meta);
+  const auto context = impl_->context(event.connection);
   constexpr auto kSequenceError = static_cast<std::uint8_t>(wire::NakCode::kPsnSequence);
   if (context && aeth.is_nak() && aeth.value() != kSequenceError) {
     context->history.note_cause(static_cast<std::size_t>(1 - sender), UINT64_MAX);
@@ -226,33 +220,31 @@ void Checker::on_refusal(const roce::Connection& connection, int sender, const w
     note_refused(1 - sender, static_cast<wire::NakCode>(aeth.value()), psn, *context);
   }
   if (!aeth.is_rnr()) return;
-  if (context && !later_dialect(*context)) check_rnr(sender, psn, meta.frame, *context);
+  if (context && !later_dialect(*context)) check_rnr(sender, psn, event.meta.frame, *context);
 }
 
-void Checker::on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
-                                const roce::PacketMeta& meta) {
-  if (connection.recorded) impl_->diagnoses.reported_again(connection, sender, count, meta);
+void Checker::on_retransmission(const roce::Retransmission& event) {
+  if (event.connection.recorded)
+    impl_->diagnoses.reported_again(event.connection, event.sender, event.count, event.meta);
 }
 
-void Checker::on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
-                            std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) {
-  impl_->diagnoses.retransmission(connection, sender, psn, idle_ns, begins, meta);
+void Checker::on_sent_again(const roce::RepeatedRequest& event) {
+  impl_->diagnoses.retransmission(event.connection, event.sender, event.psn, event.idle_ns,
+                                  event.begins, event.meta);
 }
 
-void Checker::on_operation(const roce::Connection& connection, const roce::Operation& op,
-                           const model::Call* call, std::uint32_t segment) {
-  const auto context = impl_->context(connection);
-  if (context) impl_->diagnoses.worked(connection, op, false);
-  if (context) note_operation(op, call, segment, *context);
-  if (context && !later_dialect(*context)) check_operation(op, call, segment, *context);
+void Checker::on_operation(const model::OperationSeen& event) {
+  const roce::Operation& op = event.op;
+  const auto context = impl_->context(event.connection);
+  if (context) impl_->diagnoses.worked(event.connection, op, false);
+  if (context) note_operation(op, event.call, event.segment, *context);
+  if (context && !later_dialect(*context)) check_operation(op, event.call, event.segment, *context);
 }
 
-void Checker::on_operation_end(const roce::Connection& connection, const roce::Operation& op,
-                               const model::Call* call, std::uint32_t segment) {
-  (void)segment;
-  const auto context = impl_->context(connection);
-  if (context) impl_->diagnoses.worked(connection, op, true);
-  if (context && !later_dialect(*context)) check_operation_end(op, call, *context);
+void Checker::on_operation_end(const model::OperationSeen& event) {
+  const auto context = impl_->context(event.connection);
+  if (context) impl_->diagnoses.worked(event.connection, event.op, true);
+  if (context && !later_dialect(*context)) check_operation_end(event.op, event.call, *context);
 }
 
 }  // namespace rpcrdma::rules

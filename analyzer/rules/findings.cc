@@ -95,7 +95,8 @@ Evidence evidence(const model::Message& m, const roce::Connection& connection, i
 }
 
 struct Findings::Impl {
-  explicit Impl(Options o) : options(std::move(o)) {}
+  Impl(Options o, const roce::Connections& c, const model::Model& m)
+      : options(std::move(o)), connections(c), model(m) {}
 
   struct Pending {
     RuleId id;
@@ -114,8 +115,8 @@ struct Findings::Impl {
   using Key = std::tuple<std::uint32_t, RuleId, int, std::uint32_t>;
 
   Options options;
-  const roce::Connections* connections = nullptr;
-  const model::Model* model = nullptr;
+  const roce::Connections& connections;
+  const model::Model& model;
   std::map<Key, std::size_t> index;
   struct Kept {
     Key key;
@@ -165,7 +166,7 @@ struct Findings::Impl {
   [[nodiscard]] std::uint64_t calls_of_doubted(const Evidence& e) const {
     if (e.doubted_caller < 0) return 0;
     const auto side = static_cast<std::size_t>(e.doubted_caller);
-    return model->connection(e.connection->index).caller[side].calls;
+    return model.connection(e.connection->index).caller[side].calls;
   }
 
   void settle(Pending& p) {
@@ -272,13 +273,9 @@ struct Findings::Impl {
   void finish();
 };
 
-Findings::Findings(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Findings::Findings(Options options, const roce::Connections& connections, const model::Model& model)
+    : impl_(std::make_unique<Impl>(std::move(options), connections, model)) {}
 Findings::~Findings() = default;
-
-void Findings::attach(const roce::Connections& connections, const model::Model& model) {
-  impl_->connections = &connections;
-  impl_->model = &model;
-}
 
 Profile Findings::profile() const {
   return impl_->options.profile;
@@ -449,8 +446,8 @@ void Findings::Impl::name(const Key& key, Finding& f) const {
   f.connection = connection + 1;
   if (side < 0) return;
   f.peer =
-      connections->connection(connection).side[static_cast<std::size_t>(side)].address.to_string();
-  const int client = model->connection(connection).client;
+      connections.connection(connection).side[static_cast<std::size_t>(side)].address.to_string();
+  const int client = model.connection(connection).client;
   if (client >= 0) f.role = client == side ? "client" : "server";
 }
 

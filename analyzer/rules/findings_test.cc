@@ -1,3 +1,5 @@
+#include "nothing_for_tests.h"
+
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -22,15 +24,15 @@ class FindingsTest : public ::testing::Test {
     p.meta = PacketMeta{1, 1};
     p.roce.bth.opcode = static_cast<std::uint8_t>(wire::Opcode::kSendOnly);
     p.roce.bth.dest_qp = 5;
-    tracker.packet(p);
-    connection = tracker.connection(0);
+    read.tracker.packet(p);
+    connection = read.tracker.connection(0);
     connection.setup = roce::Setup::kCm;
     connection.side[0].counters.packets = connection.side[1].counters.packets = 10;
   }
 
   Findings& make(Profile profile = Profile::k8166) {
-    findings = std::make_unique<Findings>(Findings::Options{profile, nullptr});
-    findings->attach(tracker, model);
+    findings =
+        std::make_unique<Findings>(Findings::Options{profile, nullptr}, read.tracker, read.model);
     return *findings;
   }
   [[nodiscard]] Evidence at(std::uint64_t frame, int side = 0) const {
@@ -41,9 +43,7 @@ class FindingsTest : public ::testing::Test {
     return e;
   }
 
-  model::Observer observer;
-  model::Model model{observer, {}};
-  roce::Tracker tracker{model};
+  testing::Nothing read;
   roce::Connection connection;  // a copy whose counters a test may change
   std::unique_ptr<Findings> findings;
 };
@@ -169,8 +169,8 @@ TEST_F(FindingsTest, OneDirectionIsNotEnoughForBoth) {
 TEST_F(FindingsTest, WhatIsPendingIsSettledOnce) {
   std::vector<std::uint64_t> pending, settled;
   Findings f({.on_pending = [&](const Evidence& e) { pending.push_back(e.message); },
-              .on_settled = [&](const Evidence& e) { settled.push_back(e.message); }});
-  f.attach(tracker, model);
+              .on_settled = [&](const Evidence& e) { settled.push_back(e.message); }},
+             read.tracker, read.model);
   Evidence e = at(1);
   e.message = 7;
   f.add(kNeedsWholeData, e, kText);
@@ -189,8 +189,8 @@ TEST_F(FindingsTest, WhatWaitsIsBoundedOverAllConnections) {
   std::size_t waiting = 0;
   std::size_t most = 0;
   Findings f({.on_pending = [&](const Evidence&) { most = std::max(most, ++waiting); },
-              .on_settled = [&](const Evidence&) { waiting -= waiting != 0 ? 1 : 0; }});
-  f.attach(tracker, model);
+              .on_settled = [&](const Evidence&) { waiting -= waiting != 0 ? 1 : 0; }},
+             read.tracker, read.model);
   for (std::uint32_t i = 0; i < kConnections; ++i) {
     connections[i].index = i;
     Evidence e = at(1);
@@ -266,11 +266,10 @@ TEST_F(FindingsTest, WhatIsInvalidatedIsNotListed) {
 
 // A filter repeats the findings of another.
 TEST_F(FindingsTest, WhatIsRepeatedHasItsShareOnce) {
-  Findings taken({Profile::k8166});
-  taken.attach(tracker, model);
+  Findings taken({Profile::k8166}, read.tracker, read.model);
   Findings all(
-      Findings::Options{.on_occurrence = [&](const Occurrence& found) { taken.repeat(found); }});
-  all.attach(tracker, model);
+      Findings::Options{.on_occurrence = [&](const Occurrence& found) { taken.repeat(found); }},
+      read.tracker, read.model);
   for (std::uint64_t n = 1; n <= 2; ++n) {
     Evidence e = at(n);
     e.of = 5;

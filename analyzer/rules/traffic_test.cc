@@ -7,8 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include <rpcrdma/model/model.h>
-#include <rpcrdma/rules/checker.h>
+#include <rpcrdma/session/session.h>
 
 namespace rpcrdma::rules {
 namespace {
@@ -20,15 +19,13 @@ using model::testing::TrafficOptions;
 // What is found, save for notes, what the capture lacks, and diagnoses: the traffic
 // keeps all credits in use.
 std::string accusations(const Traffic& traffic) {
-  Findings findings({Profile::k8166, nullptr});
-  Checker checker(findings);
-  model::Model model(checker, {});
-  roce::Tracker tracker(model);
-  checker.attach(tracker, model);
-  model::testing::play(traffic, tracker);
-  checker.finish();
+  session::Session session({.rules = Findings::Options{Profile::k8166, nullptr}});
+  session::Pipeline& pipeline = session.pipeline();
+  model::testing::play(traffic, [&](const roce::PreparedPacket& p) { pipeline.packet(p); });
+  pipeline.finish();
+  session.finish_rules();
   std::string text;
-  for (const Finding& f : findings.list()) {
+  for (const Finding& f : session.findings().list()) {
     const Rule* broken = find_rule(f.rule);
     const bool reported = broken != nullptr && (broken->where == Where::kDiagnosis ||
                                                 broken->where == Where::kCaptureItself);

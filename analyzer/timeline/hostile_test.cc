@@ -32,14 +32,13 @@ void PrintTo(const Maker& maker, std::ostream* out) {
 class HostileTimeline : public report::testing::Hostile,
                         public ::testing::WithParamInterface<Maker> {
  protected:
-  HostileTimeline() { timeline_.set_context({&own_.connections(), &own_.model()}, own_.frames()); }
-
   void send_from_client(std::uint32_t qp, std::uint32_t psn, std::uint32_t xid) {
-    give_to(own_, roce::testing::ip_packet(kClient, kServer,
-                                           packet(Opcode::kSendOnly, qp, psn, call_bytes(xid))));
+    give_to(timeline_.pipeline(),
+            roce::testing::ip_packet(kClient, kServer,
+                                     packet(Opcode::kSendOnly, qp, psn, call_bytes(xid))));
   }
   void reply(std::uint32_t psn, std::uint32_t xid) {
-    give_to(own_,
+    give_to(timeline_.pipeline(),
             roce::testing::ip_packet(kServer, kClient,
                                      packet(Opcode::kSendOnly, kClientQp, psn, reply_bytes(xid))));
   }
@@ -49,7 +48,7 @@ class HostileTimeline : public report::testing::Hostile,
     const std::size_t before = heap().live;
     report::testing::reset_peak();
     traffic();
-    own_.finish();
+    timeline_.pipeline().finish();
     timeline_.finish(0);
     return heap().peak - before;
   }
@@ -57,8 +56,7 @@ class HostileTimeline : public report::testing::Hostile,
   std::uint64_t written_ = 0;
   std::unique_ptr<Format> format_ =
       GetParam().make([this](std::string_view piece) { written_ += piece.size(); });
-  Timeline timeline_{*format_, rules::Profile::k8166};
-  report::Pipeline own_{timeline_, {}};
+  Timeline timeline_{*format_};
 };
 
 TEST_P(HostileTimeline, CallsAndReplies) {

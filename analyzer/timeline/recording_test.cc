@@ -10,7 +10,6 @@
 #include <rpcrdma/timeline/perfetto.h>
 #include <rpcrdma/timeline/qlog.h>
 #include <rpcrdma/timeline/timeline.h>
-#include <rpcrdma/trace_reader/reader.h>
 
 namespace rpcrdma::timeline {
 namespace {
@@ -21,14 +20,11 @@ using trace_reader::testing::TraceBuilder;
 std::string export_as(std::unique_ptr<Format> (*make)(Write), const TraceBuilder& recording) {
   std::string text;
   const auto format = make([&](std::string_view piece) { text += piece; });
-  Timeline timeline(*format, rules::Profile::k8166);
-  model::Model model(timeline, {});
-  roce::ConnectionNumbers numbers;
-  trace_reader::Reader reader(model, numbers);
-  const report::FrameCounts frames;
-  timeline.set_context({&reader, &model}, frames);
-  recording.for_each([&](auto data, const roce::PacketMeta& meta) { reader.frame(data, meta); });
-  reader.finish();
+  Timeline timeline(*format);
+  const auto file = recording.pcapng();
+  const auto source = capture::open_memory(file);
+  EXPECT_TRUE(source && timeline.pipeline().run(**source, {}, 1));
+  timeline.pipeline().finish();
   timeline.finish(0);
   return text;
 }

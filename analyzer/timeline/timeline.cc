@@ -1,6 +1,6 @@
-// Everything goes to the format as soon as it is known, so nothing is kept but what is outstanding:
-// the connections that are followed, and when the latest messages were seen, for findings that come
-// late. With a filter an RPC is told when it is over.
+// Every event goes to the format as soon as it is known. So memory holds only the connections that
+// are followed and the times of the latest messages, for findings that come late. With a filter an
+// RPC is drawn when it ends.
 #include "moments.h"
 
 #include <algorithm>
@@ -9,11 +9,8 @@
 #include <utility>
 #include <variant>
 
-#include <fmt/core.h>
-
 #include <rpcrdma/report/selection.h>
 #include <rpcrdma/roce/by_connection.h>
-#include <rpcrdma/rules/checker.h>
 #include <rpcrdma/timeline/timeline.h>
 #include <rpcrdma/wire/cm.h>
 
@@ -67,24 +64,33 @@ model::ChunkOperation chunk_operation(const roce::Operation& op, const model::Ca
   return o;
 }
 
+model::ModelOptions model_options(const TimelineOptions& options) {
+  model::ModelOptions model = options.model;
+  model.keep_bytes |= options.filter && options.filter->needs_bytes();
+  return model;
+}
+
 }  // namespace
 
 struct Timeline::Impl {
-  Impl(Format& f, rules::Profile profile, std::optional<filter::Filter> filter)
+  Impl(Format& f, TimelineOptions options)
       : format(f),
-        findings({.profile = profile,
-                  .on_occurrence =
-                      [this](const rules::Occurrence& o) {
-                        selection ? selection->found(o) : found(o);
-                      }}),
-        checker(findings) {
-    if (!filter) return;
+        session({.model = model_options(options),
+                 .rules = rules::Findings::Options{.profile = options.profile,
+                                                   .on_occurrence =
+                                                       [this](const rules::Occurrence& o) {
+                                                         selection ? selection->found(o) : found(o);
+                                                       }}},
+                {.before_rules = {&before_rules}, .after_rules = {&after_rules}}),
+        context(session.context()) {
+    if (!options.filter) return;
     selection = std::make_unique<report::Selection>(
-        std::move(*filter),
-        rules::Findings::Options{.profile = profile,
+        std::move(*options.filter),
+        rules::Findings::Options{.profile = options.profile,
                                  .on_occurrence = [this](const rules::Occurrence& o) { found(o); }},
         [this](const model::Message& m, const model::Call* call, const model::Message* answer,
-               bool taken) { decided(m, call, answer, taken); });
+               bool taken) { decided(m, call, answer, taken); },
+        session);
   }
 
   struct Connection {
@@ -194,10 +200,34 @@ struct Timeline::Impl {
     format.call_ended({call, answer, o, end_ns}, shown);
   }
 
+  // Draws most events. Findings on an event come behind it.
+  struct BeforeRules final : model::Observer {
+    explicit BeforeRules(Impl& impl) : t(impl) {}
+    void on_message(const model::MessageSeen& event) override;
+    void on_cm(const roce::CmMessage& event) override;
+    void on_open(const roce::Connection& connection) override;
+    void on_merge(const roce::Merge& event) override;
+    void on_refusal(const roce::Acknowledgement& event) override;
+    void on_retransmission(const roce::Retransmission& event) override;
+    void on_operation_end(const model::OperationSeen& event) override;
+    Impl& t;
+  };
+  // Draws the ends. Findings on what ends come before.
+  struct AfterRules final : model::Observer {
+    explicit AfterRules(Impl& impl) : t(impl) {}
+    void on_message(const model::MessageSeen& event) override;
+    void on_call_end(const model::CallEnded& event) override;
+    void on_merge(const roce::Merge& event) override;
+    void on_close(const roce::Connection& connection) override;
+    void on_evict(const roce::Connection& connection) override;
+    Impl& t;
+  };
+
   Format& format;
-  report::Context context;
-  rules::Findings findings;
-  rules::Checker checker;
+  BeforeRules before_rules{*this};
+  AfterRules after_rules{*this};
+  session::Session session;
+  const session::Context& context;
   std::unique_ptr<report::Selection> selection;  // null: all is shown
   roce::ByConnection<Connection> connections;
   Moments moments;
@@ -206,68 +236,44 @@ struct Timeline::Impl {
   Vantage vantage = Vantage::kNetwork;  // until something is told that is not
 };
 
-Timeline::Timeline(Format& format, rules::Profile profile)
-    : impl_(std::make_unique<Impl>(format, profile, std::nullopt)) {}
-Timeline::Timeline(Format& format, rules::Profile profile, filter::Filter filter)
-    : impl_(std::make_unique<Impl>(format, profile, std::move(filter))) {}
+Timeline::Timeline(Format& format, TimelineOptions options)
+    : impl_(std::make_unique<Impl>(format, std::move(options))) {}
 Timeline::~Timeline() = default;
 
-void Timeline::set_context(const report::Context& context, const report::FrameCounts& frames) {
-  impl_->context = context;
-  impl_->checker.attach(*context.connections, *context.model);
-  if (impl_->selection) impl_->selection->attach(context, frames);
+session::Pipeline& Timeline::pipeline() {
+  return impl_->session.pipeline();
 }
 
 void Timeline::finish(std::uint64_t dropped) {
-  if (dropped != 0) {
-    impl_->findings.add(rules::RuleId::kCapture, {}, [&] {
-      return fmt::format("{} packets were dropped while capturing", dropped);
-    });
-  }
-  impl_->checker.finish();
+  impl_->session.finish_rules(dropped);
   if (impl_->selection) impl_->selection->finish();
   impl_->at(impl_->now_ns).end();
 }
 
-void Timeline::on_message(const model::Message& m, const model::Call* call) {
-  Impl& t = *impl_;
+void Timeline::Impl::BeforeRules::on_message(const model::MessageSeen& event) {
+  const model::Message& m = event.message;
   t.moments.note(m.id, m.frame, m.time_ns);
   const Origin o = t.origin(m);
   t.note_client(o.connection, m.time_ns);
   Format& format = t.at(m.time_ns);
-  if (m.kind == model::Kind::kCall && call != nullptr) format.call_begun(*call, o);
+  if (m.kind == model::Kind::kCall && event.call != nullptr) format.call_begun(*event.call, o);
   if (t.selection) {
     t.selection->expect(m.id);
   } else {
     format.message(m, o);
   }
   if (m.kind != model::Kind::kMalformed) format.credits(m.credits, o, m.time_ns);
-  t.checker.on_message(m, call);
-  if (t.selection) t.selection->on_message(m, call);
 }
 
-void Timeline::on_identified(const model::Call& call) {
-  impl_->checker.on_identified(call);
-}
-
-void Timeline::on_call_end(const model::Call& call, const model::Message* answer) {
-  impl_->checker.on_call_end(call, answer);
-  if (impl_->selection) return impl_->selection->on_call_end(call, answer);
-  impl_->end(call, answer, true);
-}
-
-void Timeline::on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
-                     const roce::PacketMeta& meta) {
-  Impl& t = *impl_;
-  if (connection != nullptr && (std::holds_alternative<wire::CmReq>(mad.message) ||
-                                std::holds_alternative<wire::CmRep>(mad.message))) {
-    t.add_private_data(t.followed(*connection), static_cast<std::size_t>(sender), meta.time_ns);
+void Timeline::Impl::BeforeRules::on_cm(const roce::CmMessage& event) {
+  if (event.connection != nullptr && (std::holds_alternative<wire::CmReq>(event.mad.message) ||
+                                      std::holds_alternative<wire::CmRep>(event.mad.message))) {
+    t.add_private_data(t.followed(*event.connection), static_cast<std::size_t>(event.sender),
+                       event.meta.time_ns);
   }
-  t.checker.on_cm(connection, sender, mad, meta);
 }
 
-void Timeline::on_open(const roce::Connection& connection) {
-  Impl& t = *impl_;
+void Timeline::Impl::BeforeRules::on_open(const roce::Connection& connection) {
   Impl::Connection& c = t.followed(connection);
   c.client = t.client_of(connection.index);
   const std::int64_t time_ns = opened_ns(connection);
@@ -276,69 +282,61 @@ void Timeline::on_open(const roce::Connection& connection) {
   // Again when more of it is known.
   std::exchange(c.opened, true) ? format.changed(connection, c.client, time_ns)
                                 : format.opened(connection, c.client, time_ns);
-  // No CM message of a recording tells it.
+  // A recording has no CM messages.
   if (is_complete(connection)) {
     for (std::size_t side = 0; side < 2; ++side) t.add_private_data(c, side, time_ns);
   }
-  t.checker.on_open(connection);
 }
 
-void Timeline::on_merge(const roce::Connection& into, const roce::Connection& from) {
-  impl_->at(into.last_ns).joined(into, from, into.last_ns);
-  impl_->checker.on_merge(into, from);
-  if (impl_->selection) impl_->selection->on_merge(into, from);
+void Timeline::Impl::BeforeRules::on_merge(const roce::Merge& event) {
+  const roce::Connection& into = event.into;
+  t.at(into.last_ns).joined(into, event.from, into.last_ns);
 }
 
-void Timeline::on_close(const roce::Connection& connection) {
-  impl_->checker.on_close(connection);
-  impl_->at(connection.last_ns).closed(connection, connection.last_ns);
+void Timeline::Impl::BeforeRules::on_refusal(const roce::Acknowledgement& event) {
+  t.at(event.meta.time_ns)
+      .refusal(event.connection, event.sender, event.aeth, event.psn, event.meta);
 }
 
-void Timeline::on_time(std::int64_t now_ns) {
-  impl_->checker.on_time(now_ns);
+void Timeline::Impl::BeforeRules::on_retransmission(const roce::Retransmission& event) {
+  t.at(event.meta.time_ns).retransmission(event.connection, event.sender, event.count, event.meta);
 }
 
-void Timeline::on_evict(const roce::Connection& connection) {
-  impl_->checker.on_evict(connection);
-  if (impl_->selection) impl_->selection->on_evict(connection);
-  impl_->format.evict(connection.index);
-  impl_->connections.erase(connection.index);
-}
-
-void Timeline::on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
-                          std::uint32_t psn, const roce::PacketMeta& meta) {
-  impl_->at(meta.time_ns).refusal(connection, sender, aeth, psn, meta);
-  impl_->checker.on_refusal(connection, sender, aeth, psn, meta);
-}
-
-void Timeline::on_retransmission(const roce::Connection& connection, int sender,
-                                 std::uint64_t count, const roce::PacketMeta& meta) {
-  impl_->at(meta.time_ns).retransmission(connection, sender, count, meta);
-  impl_->checker.on_retransmission(connection, sender, count, meta);
-}
-
-void Timeline::on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
-                             std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) {
-  impl_->checker.on_sent_again(connection, sender, psn, idle_ns, begins, meta);
-}
-
-void Timeline::on_operation(const roce::Connection& connection, const roce::Operation& op,
-                            const model::Call* call, std::uint32_t segment) {
-  impl_->checker.on_operation(connection, op, call, segment);
-}
-
-void Timeline::on_operation_end(const roce::Connection& connection, const roce::Operation& op,
-                                const model::Call* call, std::uint32_t segment) {
-  Impl& t = *impl_;
+void Timeline::Impl::BeforeRules::on_operation_end(const model::OperationSeen& event) {
+  const roce::Operation& op = event.op;
+  const model::Call* const call = event.call;
   if (call == nullptr) {
-    // Without RPC-over-RDMA it is no concern of ours.
-    if (t.context.model->connection(connection.index).speaks == model::Speaks::kRpc) {
-      t.at(op.last_ns).unmatched_operation(connection, op);
+    // Connections without RPC-over-RDMA are not drawn.
+    if (t.context.model->connection(event.connection.index).speaks == model::Speaks::kRpc) {
+      t.at(op.last_ns).unmatched_operation(event.connection, op);
     }
   } else if (!t.selection) {
-    t.at(op.last_ns).operation(*call, chunk_operation(op, *call, segment), t.origin(call->message));
+    t.at(op.last_ns)
+        .operation(*call, chunk_operation(op, *call, event.segment), t.origin(call->message));
   }
-  t.checker.on_operation_end(connection, op, call, segment);
+}
+
+void Timeline::Impl::AfterRules::on_message(const model::MessageSeen& event) {
+  if (t.selection) t.selection->on_message(event.message, event.call);
+}
+
+void Timeline::Impl::AfterRules::on_call_end(const model::CallEnded& event) {
+  if (t.selection) return t.selection->on_call_end(event.call, event.answer);
+  t.end(event.call, event.answer, true);
+}
+
+void Timeline::Impl::AfterRules::on_merge(const roce::Merge& event) {
+  if (t.selection) t.selection->on_merge(event.into, event.from);
+}
+
+void Timeline::Impl::AfterRules::on_close(const roce::Connection& connection) {
+  t.at(connection.last_ns).closed(connection, connection.last_ns);
+}
+
+void Timeline::Impl::AfterRules::on_evict(const roce::Connection& connection) {
+  if (t.selection) t.selection->on_evict(connection);
+  t.format.evict(connection.index);
+  t.connections.erase(connection.index);
 }
 
 }  // namespace rpcrdma::timeline

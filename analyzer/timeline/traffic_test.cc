@@ -45,21 +45,15 @@ Exported export_as(std::unique_ptr<Format> (*make)(Write), const Traffic& traffi
                    const std::string& expression = "") {
   Exported e;
   const auto format = make([&](std::string_view piece) { e.text += piece; });
-  const auto timeline =
-      expression.empty()
-          ? std::make_unique<Timeline>(*format, rules::Profile::k8166)
-          : std::make_unique<Timeline>(*format, rules::Profile::k8166,
-                                       std::move(filter::compile(expression).value()));
-  model::ModelOptions keep;
-  keep.keep_bytes = !expression.empty();
-  model::Model model(*timeline, keep);
-  roce::Tracker tracker(model);
-  const report::FrameCounts frames;
-  timeline->set_context({&tracker, &model}, frames);
-  play(traffic, tracker);
-  timeline->finish(0);
-  for (std::uint32_t i = 0; i < tracker.connection_count(); ++i) {
-    const model::ConnectionModel& c = model.connection(i);
+  TimelineOptions options;
+  if (!expression.empty()) options.filter = filter::compile(expression).value();
+  Timeline timeline(*format, std::move(options));
+  session::Pipeline& pipeline = timeline.pipeline();
+  play(traffic, [&](const roce::PreparedPacket& packet) { pipeline.packet(packet); });
+  pipeline.finish();
+  timeline.finish(0);
+  for (std::uint32_t i = 0; i < pipeline.connections().connection_count(); ++i) {
+    const model::ConnectionModel& c = pipeline.model().connection(i);
     for (const model::CallerCounts& caller : c.caller) {
       e.totals.calls += caller.calls;
       e.totals.replies += caller.replies;
@@ -68,7 +62,7 @@ Exported export_as(std::unique_ptr<Format> (*make)(Write), const Traffic& traffi
     }
     e.totals.messages += c.messages;
   }
-  e.totals.retransmitted = tracker.stats().retransmitted;
+  e.totals.retransmitted = pipeline.connections().stats().retransmitted;
   return e;
 }
 

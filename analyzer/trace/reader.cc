@@ -199,12 +199,12 @@ std::uint64_t more(std::uint64_t have, std::uint64_t had) {
 }  // namespace
 
 struct Reader::Impl {
-  Impl(roce::Listener& l, roce::ConnectionNumbers& n, Observer* o)
-      : listener(l), numbers(n), observer(o) {}
+  Impl(roce::Listener& l, roce::ConnectionNumbers& n, std::vector<Observer*> o)
+      : listener(l), numbers(n), observers(std::move(o)) {}
 
   roce::Listener& listener;
   roce::ConnectionNumbers& numbers;
-  Observer* observer;
+  std::vector<Observer*> observers;
   ReaderStats stats;
   roce::PacketStats packets;
   tsl::robin_map<std::uint64_t, EndpointState*> streams;
@@ -384,7 +384,7 @@ void Reader::Impl::event(const trace::EventView& view, const PacketMeta& meta,
     c->events_lost = gone(*e, c->ring) - c->gone_before;
   }
   const Event recorded{view, meta, c, c != nullptr ? c->local : std::uint8_t{0}};
-  if (observer != nullptr) observer->on_event(recorded);
+  for (Observer* observer : observers) observer->on_event(recorded);
   if (c == nullptr) {
     if (view.header.connection != 0) ++stats.unplaced;
     return;
@@ -563,7 +563,7 @@ void Reader::Impl::call(State& c, const Event& event) {
   const roce::Procedure procedure{recorded.program, recorded.version, recorded.procedure};
   const std::uint8_t caller = event.side(recorded.side);
   if (caller != c.local) {
-    listener.on_call_recorded(c, caller, recorded.xid, procedure);
+    listener.on_call_recorded({c, caller, recorded.xid, procedure});
   } else if (unsent < kMaxUnsent && c.unsent.insert({recorded.xid, procedure}).second) {
     ++unsent;
   }
@@ -574,7 +574,7 @@ void Reader::Impl::call_sent(State& c, Bytes message) {
   const auto xid = wire::load_be32(message.data());
   const auto it = c.unsent.find(xid);
   if (it == c.unsent.end()) return;
-  listener.on_call_recorded(c, c.local, xid, it->second);
+  listener.on_call_recorded({c, c.local, xid, it->second});
   forget_unsent(c, xid);
 }
 
@@ -614,7 +614,8 @@ void Reader::Impl::begin_operation(State& c, const Event& event) {
   listener.on_operation(c, op);
   const Bytes data =
       event.view.payload.first(std::min<std::size_t>(event.view.payload.size(), op.length));
-  if (op.want_data && op.kind == OpKind::kWrite && !data.empty()) listener.on_data(c, op, 0, data);
+  if (op.want_data && op.kind == OpKind::kWrite && !data.empty())
+    listener.on_data({c, op, 0, data});
   if (outstanding >= kMaxOutstandingOfAll) {
     const bool write = op.kind == OpKind::kWrite;
     return end(c, o, write ? op.length : 0, write, event.meta);
@@ -652,7 +653,7 @@ void Reader::Impl::end_operation(State& c, const Event& event) {
   const Bytes data =
       event.view.payload.first(std::min<std::size_t>(event.view.payload.size(), moved));
   if (it->op.want_data && kind == OpKind::kRead && !data.empty()) {
-    listener.on_data(c, it->op, 0, data);
+    listener.on_data({c, it->op, 0, data});
   }
   end(c, *it, moved, recorded.status == 0, event.meta);
   list.erase(it);
@@ -692,7 +693,7 @@ void Reader::Impl::fabric(State& c, const Event& event) {
     case trace::FabricKind::kRetransmission:
       counters.retransmitted += recorded.count;
       packets.retransmitted += recorded.count;
-      listener.on_retransmission(c, side, recorded.count, event.meta);
+      listener.on_retransmission({c, side, recorded.count, event.meta});
       return;
     case trace::FabricKind::kNak:
       aeth.syndrome = static_cast<std::uint8_t>(3U << 5U | (recorded.code & kCodeMask));
@@ -708,11 +709,12 @@ void Reader::Impl::fabric(State& c, const Event& event) {
     default:
       return;
   }
-  listener.on_acknowledge(c, side, aeth, recorded.psn & wire::kPsnMask, event.meta);
+  listener.on_acknowledge({c, side, aeth, recorded.psn & wire::kPsnMask, event.meta});
 }
 
-Reader::Reader(roce::Listener& listener, roce::ConnectionNumbers& numbers, Observer* observer)
-    : impl_(std::make_unique<Impl>(listener, numbers, observer)) {}
+Reader::Reader(roce::Listener& listener, roce::ConnectionNumbers& numbers,
+               std::vector<Observer*> observers)
+    : impl_(std::make_unique<Impl>(listener, numbers, std::move(observers))) {}
 Reader::~Reader() = default;
 
 void Reader::frame(std::span<const std::uint8_t> data, const roce::PacketMeta& meta,

@@ -41,30 +41,29 @@ struct Log : roce::Listener {
         s.has_invalidate ? fmt::format(" inv {}", s.invalidate_handle) : "");
     EXPECT_FALSE(s.psn_known);
   }
-  void on_call_recorded(const roce::Connection& c, int caller, std::uint32_t xid,
-                        const roce::Procedure& p) override {
-    add("{}: {:#x} of {} is {} v{} {}", c.index, xid, caller, p.program, p.version, p.number);
+  void on_call_recorded(const roce::IdentifiedCall& event) override {
+    const roce::Procedure& p = event.procedure;
+    add("{}: {:#x} of {} is {} v{} {}", event.connection.index, event.xid, event.caller, p.program,
+        p.version, p.number);
   }
   void on_operation(const roce::Connection& c, roce::Operation& op) override {
     op.want_data = want_data;
     add("{}: {}, {} at {}", c.index, name(op), op.length, op.offset);
   }
-  void on_data(const roce::Connection&, const roce::Operation& op, std::uint64_t offset,
-               std::span<const std::uint8_t> data) override {
-    EXPECT_EQ(offset, 0U);
-    add("data of {}: {}", name(op), text(data));
+  void on_data(const roce::OperationData& event) override {
+    EXPECT_EQ(event.offset, 0U);
+    add("data of {}: {}", name(event.op), text(event.data));
   }
   void on_operation_end(const roce::Connection&, const roce::Operation& op) override {
     add("end of {}: {}{}, {} to {}", name(op), op.bytes, op.complete ? "" : " incomplete",
         op.first_frame, op.last_frame);
   }
-  void on_acknowledge(const roce::Connection& c, int sender, const wire::Aeth& aeth,
-                      std::uint32_t psn, const roce::PacketMeta&) override {
-    add("{}: {} {} by {} at {}", c.index, aeth.is_rnr() ? "rnr" : "nak", aeth.value(), sender, psn);
+  void on_acknowledge(const roce::Acknowledgement& event) override {
+    add("{}: {} {} by {} at {}", event.connection.index, event.aeth.is_rnr() ? "rnr" : "nak",
+        event.aeth.value(), event.sender, event.psn);
   }
-  void on_retransmission(const roce::Connection& c, int sender, std::uint64_t count,
-                         const roce::PacketMeta&) override {
-    add("{}: {} again by {}", c.index, count, sender);
+  void on_retransmission(const roce::Retransmission& event) override {
+    add("{}: {} again by {}", event.connection.index, event.count, event.sender);
   }
 };
 
@@ -881,10 +880,9 @@ struct Judge : roce::Listener {
     op.want_data = true;
     operations[op.tag] = c.index;
   }
-  void on_data(const roce::Connection&, const roce::Operation& op, std::uint64_t,
-               std::span<const std::uint8_t> data) override {
-    EXPECT_EQ(operations.count(op.tag), 1U);
-    EXPECT_LE(data.size(), op.length);
+  void on_data(const roce::OperationData& event) override {
+    EXPECT_EQ(operations.count(event.op.tag), 1U);
+    EXPECT_LE(event.data.size(), event.op.length);
   }
   void on_operation_end(const roce::Connection& c, const roce::Operation& op) override {
     EXPECT_EQ(operations[op.tag], c.index);

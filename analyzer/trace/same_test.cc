@@ -25,18 +25,20 @@ struct Account : model::Observer {
   std::vector<std::string> lines;
   bool chunks = true;  // what was moved through them
 
-  void on_message(const model::Message& m, const model::Call* call) override {
+  void on_message(const model::MessageSeen& event) override {
+    const model::Message& m = event.message;
     lines.push_back(
         fmt::format("{} {} {:08x} by {} for {}, v{} credit {} ledger {}/{}/{}, {} of {} bytes{}{}",
                     m.connection, model::kind_name(m.kind), m.xid, m.sender, m.caller, m.version,
                     m.credit, m.credits.requested, m.credits.granted, m.credits.in_use,
-                    m.header_length, m.wire_length, call != nullptr ? "" : ", alone",
+                    m.header_length, m.wire_length, event.call != nullptr ? "" : ", alone",
                     m.has_invalidate ? fmt::format(", inv {:08x}", m.invalidated_handle) : ""));
   }
-  void on_call_end(const model::Call& call, const model::Message* answer) override {
+  void on_call_end(const model::CallEnded& event) override {
+    const model::Call& call = event.call;
     std::string text =
         fmt::format("{} end of {:08x}: {}, ending {}", call.message.connection, call.message.xid,
-                    answer != nullptr, static_cast<int>(call.ending));
+                    event.answer != nullptr, static_cast<int>(call.ending));
     for (const model::CallChunk& chunk : call.chunks) {
       if (!chunks) break;
       std::size_t hash = chunk.data.held();
@@ -53,7 +55,8 @@ struct Account : model::Observer {
 
 struct Both {
   Account account;
-  model::Model model{account, keep()};
+  model::ObserverList observers{&account};
+  model::Model model{observers, keep()};
   static model::ModelOptions keep() {
     model::ModelOptions o;
     o.keep_chunks = o.keep_bytes = true;

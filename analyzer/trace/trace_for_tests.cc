@@ -182,11 +182,11 @@ void EventSource::on_operation(const roce::Connection& c, roce::Operation& op) {
   to_.emit(c.index + 1, event);
 }
 
-void EventSource::on_data(const roce::Connection&, const roce::Operation& op, std::uint64_t offset,
-                          std::span<const std::uint8_t> data) {
-  Bytes& kept = data_[op.tag];
-  kept.resize(std::max<std::size_t>(kept.size(), offset + data.size()));
-  std::copy(data.begin(), data.end(), kept.begin() + static_cast<std::ptrdiff_t>(offset));
+void EventSource::on_data(const roce::OperationData& event) {
+  const std::span<const std::uint8_t> data = event.data;
+  Bytes& kept = data_[event.op.tag];
+  kept.resize(std::max<std::size_t>(kept.size(), event.offset + data.size()));
+  std::copy(data.begin(), data.end(), kept.begin() + static_cast<std::ptrdiff_t>(event.offset));
 }
 
 void EventSource::on_operation_end(const roce::Connection& c, const roce::Operation& op) {
@@ -215,25 +215,24 @@ void EventSource::on_operation_end(const roce::Connection& c, const roce::Operat
   to_.emit(c.index + 1, event, write ? Bytes{} : data);
 }
 
-void EventSource::on_acknowledge(const roce::Connection& c, int sender, const wire::Aeth& aeth,
-                                 std::uint32_t psn, const roce::PacketMeta& meta) {
+void EventSource::on_acknowledge(const roce::Acknowledgement& seen) {
+  const wire::Aeth& aeth = seen.aeth;
   if (aeth.is_ack()) return;
-  at(meta.time_ns);
+  at(seen.meta.time_ns);
   trace::Fabric event;
   event.kind = aeth.is_rnr() ? trace::FabricKind::kRnr : trace::FabricKind::kNak;
-  event.side = recorded(sender);
+  event.side = recorded(seen.sender);
   event.code = aeth.value();
-  event.psn = psn;
-  to_.emit(c.index + 1, event);
+  event.psn = seen.psn;
+  to_.emit(seen.connection.index + 1, event);
 }
 
-void EventSource::on_retransmission(const roce::Connection& c, int sender, std::uint64_t count,
-                                    const roce::PacketMeta& meta) {
-  at(meta.time_ns);
+void EventSource::on_retransmission(const roce::Retransmission& seen) {
+  at(seen.meta.time_ns);
   trace::Fabric event;
-  event.side = recorded(sender);
-  event.count = static_cast<std::uint32_t>(count);
-  to_.emit(c.index + 1, event);
+  event.side = recorded(seen.sender);
+  event.count = static_cast<std::uint32_t>(seen.count);
+  to_.emit(seen.connection.index + 1, event);
 }
 
 TraceBuilder events_of_capture(std::span<const std::uint8_t> file,

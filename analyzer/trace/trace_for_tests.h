@@ -144,13 +144,10 @@ class EventSource final : public roce::Listener {
   void on_close(const roce::Connection& connection) override;
   void on_send(const roce::Connection& connection, const roce::SendMessage& send) override;
   void on_operation(const roce::Connection& connection, roce::Operation& op) override;
-  void on_data(const roce::Connection& connection, const roce::Operation& op, std::uint64_t offset,
-               std::span<const std::uint8_t> data) override;
+  void on_data(const roce::OperationData& event) override;
   void on_operation_end(const roce::Connection& connection, const roce::Operation& op) override;
-  void on_acknowledge(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
-                      std::uint32_t psn, const roce::PacketMeta& meta) override;
-  void on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
-                         const roce::PacketMeta& meta) override;
+  void on_acknowledge(const roce::Acknowledgement& event) override;
+  void on_retransmission(const roce::Retransmission& event) override;
 
  private:
   [[nodiscard]] std::uint8_t recorded(int side) const { return side == options_.side ? 0 : 1; }

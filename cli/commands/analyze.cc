@@ -28,18 +28,14 @@ int analyze(const AnalyzeOptions& options) {
   if (!may_write(options.output, options.paths, "analyze")) return kUnreadable;
   const auto source = open_input(options.paths);
   if (!source) return kUnreadable;
-  model::ModelOptions keep;
-  keep.dialect = options.dialect;
-  keep.keep_bytes = filter && filter->needs_bytes();
   // Never destroyed: the process ends with the command, and the kernel takes its memory back faster
   // than it could be freed piece by piece.
-  static auto& analysis =
-      filter ? *new report::Analysis(options.profile, std::move(*filter), options.filter)
-             : *new report::Analysis(options.profile);
-  static auto& pipeline = *new report::Pipeline(analysis, keep, &analysis.events());
-  analysis.set_context({&pipeline.connections(), &pipeline.model()}, &pipeline.frames());
-  if (!run_pipeline(pipeline, *source, options.paths, options.jobs)) return kUnreadable;
-  analysis.finish(pipeline, source->stats(), options.paths.size());
+  static auto& analysis = *new report::Analysis({.profile = options.profile,
+                                                 .model = {.dialect = options.dialect},
+                                                 .filter = std::move(filter),
+                                                 .filter_text = options.filter});
+  if (!run_pipeline(analysis.pipeline(), *source, options.paths, options.jobs)) return kUnreadable;
+  analysis.finish(source->stats(), options.paths.size());
   return write_report(analysis.report(), options.paths, options.output, options.jobs);
 }
 

@@ -236,10 +236,8 @@ int call(const CallOptions& o) {
 
   const std::vector<std::string> paths{file};
   CallView view;
-  report::Pipeline pipeline(view, CallView::keep());
-  view.set_pipeline(pipeline);
   const auto source = open_input(paths);
-  if (!source || !run_pipeline(pipeline, *source, paths, 1)) return kUnreadable;
+  if (!source || !run_pipeline(view.pipeline(), *source, paths, 1)) return kUnreadable;
   fmt::print("{}, from {}\n{}\n{}\n", server_text(peers->server, endpoint->port),
              peers->from.to_string(), view.text(), outcome->result);
   if (recorded != kOk) return recorded;

@@ -21,10 +21,9 @@ int decode(DecodeOptions& options) {
   options.print.wait_for_findings = true;
   const auto printer = make_printer(options.print, "decode");
   if (!printer) return kUnreadable;
-  report::Pipeline pipeline(printer->observer(), printer->keep(), &printer->events());
-  printer->set_pipeline(pipeline);
   const auto source = open_input(options.paths);
   if (!source) return kUnreadable;
+  session::Pipeline& pipeline = printer->pipeline();
   const bool done = run_pipeline(pipeline, *source, options.paths, options.jobs);
   printer->finish(pipeline.dropped(source->stats()));
   return done ? kOk : kUnreadable;

@@ -32,17 +32,13 @@ bool produce(capture::Source& source, const ExportOptions& options,
              std::optional<filter::Filter> filter, const Write& write) {
   const auto format =
       options.format == "qlog" ? timeline::make_qlog(write) : timeline::make_perfetto(write);
-  model::ModelOptions keep;
-  keep.dialect = options.dialect;
-  keep.keep_bytes = filter && filter->needs_bytes();
-  const auto timeline =
-      filter ? std::make_unique<timeline::Timeline>(*format, options.profile, std::move(*filter))
-             : std::make_unique<timeline::Timeline>(*format, options.profile);
-  report::Pipeline pipeline(*timeline, keep);
-  timeline->set_context({&pipeline.connections(), &pipeline.model()}, pipeline.frames());
+  timeline::Timeline timeline(*format, {.profile = options.profile,
+                                        .model = {.dialect = options.dialect},
+                                        .filter = std::move(filter)});
+  session::Pipeline& pipeline = timeline.pipeline();
   const bool done = run_pipeline(pipeline, source, options.paths, options.jobs);
   if (!done) pipeline.finish();
-  timeline->finish(pipeline.dropped(source.stats()));
+  timeline.finish(pipeline.dropped(source.stats()));
   return done;
 }
 

@@ -33,18 +33,23 @@ struct ExtractOptions {
   bool messages = false;
 };
 
-class Extractor : public model::Observer {
+class Extractor final : private model::Observer {
  public:
   Extractor(const ExtractOptions& options, std::optional<std::uint32_t> xid,
             std::optional<filter::Filter> filter)
-      : options_(options), xid_(xid), filter_(std::move(filter)) {}
+      : options_(options),
+        xid_(xid),
+        filter_(std::move(filter)),
+        session_({.model = {.keep_chunks = true, .keep_bytes = true, .dialect = options.dialect}},
+                 {.after_rules = {this}}),
+        context_(session_.context()) {}
 
-  void set_pipeline(const report::Pipeline& pipeline) {
-    pipeline_ = &pipeline;
-    context_ = {&pipeline.connections(), &pipeline.model()};
-  }
+  // Reads the capture.
+  [[nodiscard]] session::Pipeline& pipeline() { return session_.pipeline(); }
 
-  void on_call_end(const model::Call& call, const model::Message* answer) override {
+  void on_call_end(const model::CallEnded& event) override {
+    const model::Call& call = event.call;
+    const model::Message* const answer = event.answer;
     if (failed_ || (xid_ && call.message.xid != *xid_) || !matches(call, answer)) return;
     const bool replied = answer != nullptr && answer->kind == model::Kind::kReply;
     if (options_.messages) {
@@ -77,7 +82,7 @@ class Extractor : public model::Observer {
   // An RPC is wanted when its Call or its answer is.
   bool matches(const model::Call& call, const model::Message* answer) {
     if (!filter_) return true;
-    const std::int64_t start = pipeline_->frames().first_ns;
+    const std::int64_t start = session_.pipeline().frames().first_ns;
     return filter_->matches(context_.inputs(call.message, &call, start)) ||
            (answer != nullptr && filter_->matches(context_.inputs(*answer, &call, start)));
   }
@@ -148,8 +153,8 @@ class Extractor : public model::Observer {
   const ExtractOptions& options_;
   std::optional<std::uint32_t> xid_;
   std::optional<filter::Filter> filter_;
-  const report::Pipeline* pipeline_ = nullptr;
-  report::Context context_;
+  session::Session session_;
+  const report::Context& context_;
   bool failed_ = false;
   std::uint64_t files_ = 0;
   std::uint64_t incomplete_ = 0;
@@ -182,13 +187,8 @@ int extract(const ExtractOptions& options) {
     return kUnreadable;
   }
   Extractor extractor(options, xid, std::move(filter));
-  model::ModelOptions keep;
-  keep.dialect = options.dialect;
-  keep.keep_chunks = true;
-  keep.keep_bytes = true;
-  report::Pipeline pipeline(extractor, keep);
-  extractor.set_pipeline(pipeline);
-  if (!run_pipeline(pipeline, *source, options.paths, options.jobs) || extractor.failed())
+  if (!run_pipeline(extractor.pipeline(), *source, options.paths, options.jobs) ||
+      extractor.failed())
     return kUnreadable;
   if (extractor.files() == 0 && extractor.reply_reads() == 0) {
     complain("extract: nothing found that was asked for");

@@ -133,15 +133,13 @@ Judgement Recorder::end(std::string_view cell, rules::Profile profile, std::uint
   const auto source = capture::open_file(file);
   if (!source) return wrong(source.error().message);
   // Large: not for the stack.
-  const auto analysis = std::make_unique<report::Analysis>(profile);
-  const auto pipeline =
-      std::make_unique<report::Pipeline>(*analysis, model::ModelOptions{}, &analysis->events());
-  analysis->set_context({&pipeline->connections(), &pipeline->model()}, &pipeline->frames());
-  if (const auto read = pipeline->run(**source, nullptr, 1); !read) {
+  const auto analysis =
+      std::make_unique<report::Analysis>(report::AnalysisOptions{.profile = profile});
+  if (const auto read = analysis->pipeline().run(**source, nullptr, 1); !read) {
     return wrong(read.error().message);
   }
-  pipeline->finish();
-  analysis->finish(*pipeline, (*source)->stats());
+  analysis->pipeline().finish();
+  analysis->finish((*source)->stats());
   judge(analysis->report(), version, judgement);
   return judgement;
 }

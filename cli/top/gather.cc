@@ -10,9 +10,8 @@
 
 #include <fmt/core.h>
 
-#include <rpcrdma/report/pipeline.h>
 #include <rpcrdma/roce/by_connection.h>
-#include <rpcrdma/rules/checker.h>
+#include <rpcrdma/session/session.h>
 #include <rpcrdma/stats/histogram.h>
 #include <rpcrdma/top/gather.h>
 #include <rpcrdma/trace_reader/stream_end.h>
@@ -166,17 +165,14 @@ struct KeptFinding {
 
 struct Gather::Impl final : model::Observer, trace_reader::Observer {
   explicit Impl(rules::Profile profile)
-      : findings({profile, [this](const rules::Occurrence& o) { found(o); }}),
-        checker(findings),
-        both(checker, *this),
-        pipeline(both, {}, this) {
-    checker.attach(pipeline.connections(), pipeline.model());
-  }
+      : session(
+            {.rules = rules::Findings::Options{profile,
+                                               [this](const rules::Occurrence& o) { found(o); }}},
+            {.after_rules = {this}, .events = {this}}),
+        pipeline(session.pipeline()) {}
 
-  rules::Findings findings;
-  rules::Checker checker;
-  model::ObserverPair both;
-  report::Pipeline pipeline;
+  session::Session session;
+  session::Pipeline& pipeline;
 
   std::vector<ShownEndpoint> endpoints;
   std::vector<trace_reader::StreamEnd> stream_ends;  // of the endpoints
@@ -214,11 +210,9 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
 
   void on_event(const trace_reader::Event& event) override;
   void credits(const trace_reader::Event& event);
-  void on_call_end(const model::Call& call, const model::Message* answer) override;
-  void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
-                  std::uint32_t psn, const roce::PacketMeta& meta) override;
-  void on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
-                         const roce::PacketMeta& meta) override;
+  void on_call_end(const model::CallEnded& event) override;
+  void on_refusal(const roce::Acknowledgement& event) override;
+  void on_retransmission(const roce::Retransmission& event) override;
   void on_evict(const roce::Connection& connection) override { forget(connection.index); }
   void forget(std::uint32_t index);
   void found(const rules::Occurrence& o);
@@ -296,22 +290,21 @@ void Gather::Impl::credits(const trace_reader::Event& event) {
   r->most.in_use = std::max(r->most.in_use, recorded.in_use_most);
 }
 
-void Gather::Impl::on_call_end(const model::Call& call, const model::Message* answer) {
+void Gather::Impl::on_call_end(const model::CallEnded& event) {
+  const model::Message* const answer = event.answer;
   if (answer == nullptr || answer->latency_ns < 0) return;
   times.add(answer->latency_ns);
-  if (ConnectionRow* r = rows.find(call.message.connection)) r->times.add(answer->latency_ns);
+  if (ConnectionRow* r = rows.find(event.call.message.connection)) r->times.add(answer->latency_ns);
 }
 
-void Gather::Impl::on_refusal(const roce::Connection& connection, int, const wire::Aeth& aeth,
-                              std::uint32_t, const roce::PacketMeta&) {
-  if (ConnectionRow* r = rows.find(connection.index)) {
-    ++(aeth.is_rnr() ? r->rnr_naks : r->naks);
+void Gather::Impl::on_refusal(const roce::Acknowledgement& event) {
+  if (ConnectionRow* r = rows.find(event.connection.index)) {
+    ++(event.aeth.is_rnr() ? r->rnr_naks : r->naks);
   }
 }
 
-void Gather::Impl::on_retransmission(const roce::Connection& connection, int, std::uint64_t count,
-                                     const roce::PacketMeta&) {
-  if (ConnectionRow* r = rows.find(connection.index)) r->sent_again += count;
+void Gather::Impl::on_retransmission(const roce::Retransmission& event) {
+  if (ConnectionRow* r = rows.find(event.connection.index)) r->sent_again += event.count;
 }
 
 // While the model can still be asked.

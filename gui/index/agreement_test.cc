@@ -9,7 +9,7 @@
 #include <rpcrdma/index/excerpt.h>
 #include <rpcrdma/report/analysis.h>
 #include <rpcrdma/report/message_text.h>
-#include <rpcrdma/report/pipeline.h>
+#include <rpcrdma/session/session.h>
 
 namespace rpcrdma::index {
 namespace {
@@ -19,12 +19,11 @@ using testing::Loaded;
 // The analyzer's own word on each message.
 class Reference final : public model::Observer {
  public:
-  explicit Reference(const std::string& path) : pipeline_(*this, keep()) {
-    context_ = {&pipeline_.connections(), &pipeline_.model()};
+  explicit Reference(const std::string& path) {
     auto source = capture::open_file(path);
     if (!source) return;
-    static_cast<void>(pipeline_.run(**source, {}, 1));
-    pipeline_.finish();
+    static_cast<void>(session_.pipeline().run(**source, {}, 1));
+    session_.pipeline().finish();
   }
   struct One {
     model::Message message;
@@ -33,31 +32,25 @@ class Reference final : public model::Observer {
   };
   std::map<std::uint64_t, One> all;
 
-  [[nodiscard]] const report::Context& context() const { return context_; }
-  [[nodiscard]] const report::Pipeline& pipeline() const { return pipeline_; }
+  [[nodiscard]] const report::Context& context() const { return session_.context(); }
+  [[nodiscard]] const session::Pipeline& pipeline() const { return session_.pipeline(); }
 
   // Of each message when all is known of it.
   std::function<void(const model::Message&, const model::Call*)> whole;
 
  private:
-  static model::ModelOptions keep() {
-    model::ModelOptions o;
-    o.keep_bytes = true;
-    return o;
-  }
   void note(const model::Message& m, const model::Call* call) {
     One& one = all[m.id];
     one.message = m;
-    one.tree = report::message_tree(m, call, context_);
+    one.tree = report::message_tree(m, call, session_.context());
   }
-  void on_message(const model::Message& m, const model::Call* call) override { note(m, call); }
+  void on_message(const model::MessageSeen& event) override { note(event.message, event.call); }
   void on_identified(const model::Call& call) override { note(call.message, &call); }
-  void on_call_end(const model::Call& call, const model::Message*) override {
-    note(call.message, &call);
+  void on_call_end(const model::CallEnded& event) override {
+    note(event.call.message, &event.call);
   }
 
-  report::Pipeline pipeline_;
-  report::Context context_;
+  session::Session session_{{.model = {.keep_bytes = true}}, {.after_rules = {this}}};
 };
 
 // Read once for all tests of a capture.
@@ -125,13 +118,11 @@ TEST_P(Captures, CreditsAreThoseOfTheMessages) {
 
 TEST_P(Captures, FindingsAreThoseOfTheReport) {
   report::Analysis analysis;
-  report::Pipeline pipeline(analysis, {}, &analysis.events());
-  analysis.set_context({&pipeline.connections(), &pipeline.model()});
   auto source = capture::open_file(GetParam());
   ASSERT_TRUE(source);
-  ASSERT_TRUE(pipeline.run(**source, {}, 1));
-  pipeline.finish();
-  analysis.finish(pipeline, (*source)->stats());
+  ASSERT_TRUE(analysis.pipeline().run(**source, {}, 1));
+  analysis.pipeline().finish();
+  analysis.finish((*source)->stats());
   std::map<std::string, std::uint64_t> expected;
   for (const report::Finding& f : analysis.report().findings) {
     // What a report concludes from its own totals, and sums of the capture as a whole.

@@ -29,12 +29,6 @@ constexpr std::size_t kMaxChunkSums = 1024;  // connections
 constexpr std::size_t kMaxProcedures = 512;  // with times: 45 KiB each
 constexpr std::size_t kMaxAsked = 65536;
 
-model::ModelOptions model_options(std::optional<wire::Dialect> dialect) {
-  model::ModelOptions options;
-  options.dialect = dialect;
-  return options;
-}
-
 std::uint32_t saturated(std::uint64_t n) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(n, UINT32_MAX));
 }
@@ -104,13 +98,12 @@ T& at(std::vector<T>& list, std::size_t i) {
 
 Collector::Collector(Store& store, rules::Profile profile, std::optional<wire::Dialect> dialect)
     : store_(store),
-      findings_({profile, [this](const rules::Occurrence& o) { on_finding(o); }}),
-      checker_(findings_),
-      both_(checker_, *this),
-      pipeline_(both_, model_options(dialect), this) {
-  context_ = {&pipeline_.connections(), &pipeline_.model()};
-  checker_.attach(pipeline_.connections(), pipeline_.model());
-}
+      session_({.model = {.dialect = dialect},
+                .rules =
+                    rules::Findings::Options{
+                        profile, [this](const rules::Occurrence& o) { on_finding(o); }}},
+               {.after_rules = {this}, .events = {this}}),
+      context_(session_.context()) {}
 
 void Collector::mark(const capture::Mark& mark) {
   marks_.push_back(mark);
@@ -162,7 +155,9 @@ void Collector::credit(const model::Message& m) {
        {m.time_ns, m.id, m.credits.requested, m.credits.granted, m.credits.in_use, 0, 0}});
 }
 
-void Collector::on_message(const model::Message& m, const model::Call* call) {
+void Collector::on_message(const model::MessageSeen& event) {
+  const model::Message& m = event.message;
+  const model::Call* const call = event.call;
   MessageRow row;
   row.time_ns = m.time_ns;
   row.frame = m.frame;
@@ -244,7 +239,9 @@ void Collector::on_identified(const model::Call& call) {
   patch(call.message, call, false);
 }
 
-void Collector::on_call_end(const model::Call& call, const model::Message* answer) {
+void Collector::on_call_end(const model::CallEnded& event) {
+  const model::Call& call = event.call;
+  const model::Message* const answer = event.answer;
   patch(call.message, call, true);
   if (answer != nullptr) patches_.back().match = answer->id;
   const model::Message& m = call.message;
@@ -275,22 +272,23 @@ void Collector::set_up(std::uint32_t index, std::uint64_t frame) {
   set_up_.emplace_back(context_.model->canonical(index), frame);
 }
 
-void Collector::on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
-                      const roce::PacketMeta& meta) {
-  (void)sender;
+void Collector::on_cm(const roce::CmMessage& event) {
+  const roce::Connection* const connection = event.connection;
+  const wire::CmMad& mad = event.mad;
   if (connection == nullptr) return;
   const bool sets_up = std::holds_alternative<wire::CmReq>(mad.message) ||
                        std::holds_alternative<wire::CmRep>(mad.message) ||
                        std::holds_alternative<wire::CmRtu>(mad.message);
-  if (sets_up) set_up(connection->index, meta.frame);
+  if (sets_up) set_up(connection->index, event.meta.frame);
   touch(connection->index);
 }
 
-void Collector::on_merge(const roce::Connection& into, const roce::Connection& from) {
-  if (const auto of = options_.extract(from.index)) {
+void Collector::on_merge(const roce::Merge& event) {
+  const roce::Connection& into = event.into;
+  if (const auto of = options_.extract(event.from.index)) {
     if (!options_.contains(into.index)) options_.emplace(into.index, of.mapped());
   }
-  merged_.emplace_back(from.index, into.index);
+  merged_.emplace_back(event.from.index, into.index);
   touch(into.index);
 }
 
@@ -301,11 +299,12 @@ void Collector::on_evict(const roce::Connection& connection) {
   touched_.erase(connection.index);
 }
 
-void Collector::on_operation_end(const roce::Connection& connection, const roce::Operation& op,
-                                 const model::Call* call, std::uint32_t segment) {
-  if (call == nullptr || segment >= call->segments.size()) return;
-  moved_.push_back({connection.index, static_cast<std::uint8_t>(call->segments[segment].list),
-                    op.last_ns, op.bytes});
+void Collector::on_operation_end(const model::OperationSeen& event) {
+  const model::Call* const call = event.call;
+  if (call == nullptr || event.segment >= call->segments.size()) return;
+  moved_.push_back({event.connection.index,
+                    static_cast<std::uint8_t>(call->segments[event.segment].list), event.op.last_ns,
+                    event.op.bytes});
 }
 
 void Collector::parts(const trace_reader::Event& event, const trace::CallEnd& end) {
@@ -687,19 +686,20 @@ void Collector::put_connections(Content& to) {
 }
 
 void Collector::put_integrity(Content& to, const capture::SourceStats& source) const {
-  const report::FrameCounts& frames = pipeline_.frames();
+  const session::Pipeline& pipeline = session_.pipeline();
+  const session::FrameCounts& frames = pipeline.frames();
   Integrity& i = to.integrity;
   i.frames = frames.total;
   i.cut_short = frames.cut_short;
   i.fragments = frames.fragments;
   i.unknown_link = frames.unknown_link;
   i.unread = frames.unread.by_name();
-  i.dropped = pipeline_.dropped(source);
+  i.dropped = pipeline.dropped(source);
   i.file_cut_short = source.cut_short;
   i.damage = source.damage;
-  i.events = pipeline_.events();
+  i.events = pipeline.events();
   i.finished = finished_;
-  if (finished_) i.trust = checker_.trust();
+  if (finished_) i.trust = session_.checker().trust();
   to.first_ns = frames.first_ns;
   to.last_ns = frames.last_ns;
   to.progress.bytes_read = source.bytes_read;
@@ -736,8 +736,8 @@ void Collector::commit(const capture::SourceStats& source) {
 }
 
 void Collector::finish(const capture::SourceStats& source) {
-  pipeline_.finish();
-  checker_.finish();
+  session_.pipeline().finish();
+  session_.finish_rules();
   finished_ = true;
   commit(source);
 }

@@ -12,8 +12,7 @@
 
 #include <rpcrdma/index/store.h>
 #include <rpcrdma/report/context.h>
-#include <rpcrdma/report/pipeline.h>
-#include <rpcrdma/rules/checker.h>
+#include <rpcrdma/session/session.h>
 
 namespace rpcrdma::index {
 
@@ -22,7 +21,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   // `store` must outlive this.
   Collector(Store& store, rules::Profile profile, std::optional<wire::Dialect> dialect);
 
-  [[nodiscard]] report::Pipeline& pipeline() { return pipeline_; }
+  [[nodiscard]] session::Pipeline& pipeline() { return session_.pipeline(); }
 
   // The frames from here on come from this live endpoint.
   void set_endpoint(std::uint32_t endpoint) { endpoint_ = endpoint; }
@@ -39,17 +38,15 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   void finish(const capture::SourceStats& source);
 
   // model::Observer
-  void on_message(const model::Message& m, const model::Call* call) override;
+  void on_message(const model::MessageSeen& event) override;
   void on_identified(const model::Call& call) override;
-  void on_call_end(const model::Call& call, const model::Message* answer) override;
-  void on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
-             const roce::PacketMeta& meta) override;
+  void on_call_end(const model::CallEnded& event) override;
+  void on_cm(const roce::CmMessage& event) override;
   void on_open(const roce::Connection& connection) override { touch(connection.index); }
-  void on_merge(const roce::Connection& into, const roce::Connection& from) override;
+  void on_merge(const roce::Merge& event) override;
   void on_close(const roce::Connection& connection) override { touch(connection.index); }
   void on_evict(const roce::Connection& connection) override;
-  void on_operation_end(const roce::Connection& connection, const roce::Operation& op,
-                        const model::Call* call, std::uint32_t segment) override;
+  void on_operation_end(const model::OperationSeen& event) override;
   // trace_reader::Observer
   void on_event(const trace_reader::Event& event) override;
 
@@ -130,11 +127,8 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   void put_integrity(Content& to, const capture::SourceStats& source) const;
 
   Store& store_;
-  report::Context context_;
-  rules::Findings findings_;
-  rules::Checker checker_;
-  model::ObserverPair both_;
-  report::Pipeline pipeline_;
+  session::Session session_;
+  const report::Context& context_;
 
   // An RDMA_ERROR may answer one of the OPTIONAL messages that came last, which is no Call.
   struct LatestOptions {

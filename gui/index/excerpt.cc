@@ -11,7 +11,7 @@
 #include <rpcrdma/model/rebuild.h>
 #include <rpcrdma/report/context.h>
 #include <rpcrdma/report/event_text.h>
-#include <rpcrdma/report/pipeline.h>
+#include <rpcrdma/session/session.h>
 #include <rpcrdma/trace_reader/event_decoder.h>
 
 namespace rpcrdma::index {
@@ -46,11 +46,12 @@ struct Known {
 class Reader final : public model::Observer, public trace_reader::Observer {
  public:
   Reader(const Known& known, const Stretch& stretch)
-      : known_(known), stretch_(stretch), pipeline_(*this, options(known), this) {
-    context_ = {&pipeline_.connections(), &pipeline_.model()};
-  }
+      : known_(known),
+        stretch_(stretch),
+        session_({.model = options(known)}, {.after_rules = {this}, .events = {this}}),
+        context_(session_.context()) {}
 
-  [[nodiscard]] report::Pipeline& pipeline() { return pipeline_; }
+  [[nodiscard]] session::Pipeline& pipeline() { return session_.pipeline(); }
   void begin() { begun_ = true; }
   // All of the stretch's messages have been seen.
   [[nodiscard]] bool all_seen() const { return seen_.size() >= known_.count; }
@@ -60,7 +61,8 @@ class Reader final : public model::Observer, public trace_reader::Observer {
     return std::move(excerpt_);
   }
 
-  void on_message(const model::Message& m, const model::Call* call) override {
+  void on_message(const model::MessageSeen& event) override {
+    const model::Message& m = event.message;
     const std::uint64_t row = begun_ ? row_of(m) : 0;
     if (row == 0) return;
     seen_.insert(row);
@@ -72,10 +74,11 @@ class Reader final : public model::Observer, public trace_reader::Observer {
     at_[m.id] = excerpt_.messages.size() - 1;
     fill(made, m);
     // A Reply is whole with its Call, which ends with it.
-    if (call != nullptr && m.kind != model::Kind::kCall) rebuild(made, *call);
+    if (event.call != nullptr && m.kind != model::Kind::kCall) rebuild(made, *event.call);
   }
 
-  void on_call_end(const model::Call& call, const model::Message* answer) override {
+  void on_call_end(const model::CallEnded& event) override {
+    const model::Call& call = event.call;
     const auto kept = std::make_shared<const model::Call>(call);
     if (const auto it = at_.find(call.message.id); it != at_.end()) {
       Excerpt::Message& made = excerpt_.messages[it->second];
@@ -85,38 +88,36 @@ class Reader final : public model::Observer, public trace_reader::Observer {
       made.call = kept;
       rebuild(made, call);
     }
-    if (answer == nullptr) return;
-    if (const auto it = at_.find(answer->id); it != at_.end()) {
+    if (event.answer == nullptr) return;
+    if (const auto it = at_.find(event.answer->id); it != at_.end()) {
       excerpt_.messages[it->second].call = kept;
     }
   }
 
-  void on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
-             const roce::PacketMeta& meta) override {
-    if (connection == nullptr) return;
-    event({Excerpt::Event::Kind::kSetUp, meta, *connection, sender,
-           fmt::format("CM {}",
-                       wire::cm_name(static_cast<wire::CmAttribute>(mad.header.attribute_id)))});
+  void on_cm(const roce::CmMessage& event) override {
+    if (event.connection == nullptr) return;
+    add_event({Excerpt::Event::Kind::kSetUp, event.meta, *event.connection, event.sender,
+               fmt::format("CM {}", wire::cm_name(static_cast<wire::CmAttribute>(
+                                        event.mad.header.attribute_id)))});
   }
 
-  void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
-                  std::uint32_t psn, const roce::PacketMeta& meta) override {
-    event(
-        {Excerpt::Event::Kind::kRefusal, meta, connection, sender,
-         fmt::format("{}, PSN {}",
-                     aeth.is_rnr() ? "RNR NAK: no Receive is posted" : wire::nak_name(aeth.value()),
-                     psn)});
+  void on_refusal(const roce::Acknowledgement& event) override {
+    add_event({Excerpt::Event::Kind::kRefusal, event.meta, event.connection, event.sender,
+               fmt::format("{}, PSN {}",
+                           event.aeth.is_rnr() ? "RNR NAK: no Receive is posted"
+                                               : wire::nak_name(event.aeth.value()),
+                           event.psn)});
   }
 
-  void on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
-                     std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) override {
-    (void)idle_ns, (void)begins;
-    event({Excerpt::Event::Kind::kSentAgain, meta, connection, sender,
-           fmt::format("sent again, PSN {}", psn)});
+  void on_sent_again(const roce::RepeatedRequest& event) override {
+    add_event({Excerpt::Event::Kind::kSentAgain, event.meta, event.connection, event.sender,
+               fmt::format("sent again, PSN {}", event.psn)});
   }
 
-  void on_operation_end(const roce::Connection& connection, const roce::Operation& op,
-                        const model::Call* call, std::uint32_t segment) override {
+  void on_operation_end(const model::OperationSeen& event) override {
+    const roce::Operation& op = event.op;
+    const model::Call* const call = event.call;
+    const std::uint32_t segment = event.segment;
     const bool read = op.kind == roce::OpKind::kRead;
     std::string text = fmt::format("RDMA {} {} bytes, handle {:#010x}", read ? "Read" : "Write",
                                    op.length, op.handle);
@@ -125,11 +126,11 @@ class Reader final : public model::Observer, public trace_reader::Observer {
       text += fmt::format(", {} chunk {} segment {}", model::chunk_list_name(target.list),
                           call->chunks[target.chunk].index, target.index);
     }
-    Excerpt::Event* const made = event({Excerpt::Event::Kind::kOperation,
-                                        {op.first_frame, op.first_ns},
-                                        connection,
-                                        op.initiator,
-                                        std::move(text)});
+    Excerpt::Event* const made = add_event({Excerpt::Event::Kind::kOperation,
+                                            {op.first_frame, op.first_ns},
+                                            event.connection,
+                                            op.initiator,
+                                            std::move(text)});
     if (made == nullptr) return;
     made->last_frame = op.last_frame;
     made->to_ns = op.last_ns;
@@ -150,8 +151,8 @@ class Reader final : public model::Observer, public trace_reader::Observer {
         break;
     }
     if (e.connection == nullptr) return;
-    event({Excerpt::Event::Kind::kRecorded, e.meta, *e.connection, e.local,
-           report::event_summary(e, {})});
+    add_event({Excerpt::Event::Kind::kRecorded, e.meta, *e.connection, e.local,
+               report::event_summary(e, {})});
   }
 
  private:
@@ -245,7 +246,7 @@ class Reader final : public model::Observer, public trace_reader::Observer {
     int sender;
     std::string text;
   };
-  Excerpt::Event* event(Happened h) {
+  Excerpt::Event* add_event(Happened h) {
     if (h.meta.frame < stretch_.first_frame || h.meta.frame > stretch_.last_frame) return nullptr;
     if (excerpt_.events.size() == kMaxEvents) {
       excerpt_.cut = true;
@@ -264,8 +265,8 @@ class Reader final : public model::Observer, public trace_reader::Observer {
 
   const Known& known_;
   const Stretch& stretch_;
-  report::Pipeline pipeline_;
-  report::Context context_;
+  session::Session session_;
+  const report::Context& context_;
   bool begun_ = false;
   std::set<std::uint64_t> seen_;  // rows
   Excerpt excerpt_;

@@ -8,7 +8,7 @@
 #include <rpcrdma/filter/model_fields.h>
 #include <rpcrdma/index/search.h>
 #include <rpcrdma/report/context.h>
-#include <rpcrdma/report/pipeline.h>
+#include <rpcrdma/session/session.h>
 
 namespace rpcrdma::index {
 
@@ -175,9 +175,8 @@ class ByFrames final : public Way, private model::Observer {
         frames_(std::move(frames)),
         filter_(std::move(filter)),
         late_(filter_.needs_answer()),
-        pipeline_(*this, options(filter_)) {
-    context_ = {&pipeline_.connections(), &pipeline_.model()};
-  }
+        session_({.model = options(filter_)}, {.after_rules = {this}}),
+        context_(session_.context()) {}
 
   bool some(std::vector<std::uint64_t>& matches) override {
     matches_ = &matches;
@@ -214,11 +213,11 @@ class ByFrames final : public Way, private model::Observer {
         return false;
       }
       at_ = frame.number;
-      pipeline_.frame(frame);
+      session_.pipeline().frame(frame);
       any = true;
     }
     if (!any && whole && at_ >= known) {
-      pipeline_.finish();
+      session_.pipeline().finish();
       finished_ = true;
     }
     return any;
@@ -233,18 +232,19 @@ class ByFrames final : public Way, private model::Observer {
     return o;
   }
 
-  void on_message(const model::Message& m, const model::Call* call) override {
+  void on_message(const model::MessageSeen& event) override {
+    const model::Message& m = event.message;
     done_ = m.id;
-    if (m.kind == model::Kind::kCall && call != nullptr && (late_ || !m.rpc.known)) {
+    if (m.kind == model::Kind::kCall && event.call != nullptr && (late_ || !m.rpc.known)) {
       open_.insert(m.id);
-    } else if (matches(m, call)) {
+    } else if (matches(m, event.call)) {
       matches_->push_back(m.id);
     }
   }
   void on_identified(const model::Call& call) override {
     if (!late_) decide(call);
   }
-  void on_call_end(const model::Call& call, const model::Message*) override { decide(call); }
+  void on_call_end(const model::CallEnded& event) override { decide(event.call); }
   void decide(const model::Call& call) {
     if (open_.erase(call.message.id) == 0 || !matches(call.message, &call)) return;
     matches_->push_back(call.message.id);
@@ -269,8 +269,8 @@ class ByFrames final : public Way, private model::Observer {
   std::string frames_;
   filter::Filter filter_;
   bool late_;
-  report::Pipeline pipeline_;
-  report::Context context_;
+  session::Session session_;
+  const report::Context& context_;
   std::unique_ptr<capture::Source> source_;
   std::uint64_t opened_for_ = 0;  // so many frames were known then
   std::uint64_t at_ = 0;          // frames read

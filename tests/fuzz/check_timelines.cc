@@ -28,11 +28,9 @@ std::string export_as(std::unique_ptr<timeline::Format> (*make)(timeline::Write)
   const auto source = capture::open_memory({data, size});
   require(source.has_value());
   const auto format = make([&](std::string_view piece) { text += piece; });
-  timeline::Timeline timeline(*format, rules::Profile::k8166);
-  report::Pipeline pipeline(timeline, {});
-  timeline.set_context({&pipeline.connections(), &pipeline.model()}, pipeline.frames());
-  require(pipeline.run(**source, {}, 1).has_value());
-  pipeline.finish();
+  timeline::Timeline timeline(*format);
+  require(timeline.pipeline().run(**source, {}, 1).has_value());
+  timeline.pipeline().finish();
   timeline.finish(0);
   return text;
 }

@@ -34,10 +34,9 @@ constexpr std::uint64_t kMaxKeptBytes = std::uint64_t{64} << 20;
 
 class Reader : public model::Observer, public trace_reader::Observer {
  public:
-  void set_pipeline(const report::Pipeline& pipeline) {
-    context_ = {&pipeline.connections(), &pipeline.model()};
-    analysis.set_context(context_);
-  }
+  explicit Reader(const model::ModelOptions& options)
+      : analysis({.model = options, .observers = {this}, .event_observers = {this}}),
+        context_(analysis.context()) {}
 
   void on_event(const trace_reader::Event& event) override {
     require(!report::event_line(event, {}).empty());
@@ -46,42 +45,11 @@ class Reader : public model::Observer, public trace_reader::Observer {
     require(parsed["kind"] == "event" && parsed["fields"].contains("rpcrdma.trace.event"));
     require(event_filter_.matches(
         [&](decode::Sink& sink) { report::event_fields(event, context_, 0, sink); }));
-    analysis.events().on_event(event);
   }
 
-  // What is not about messages is for the analysis alone.
-  void on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
-             const roce::PacketMeta& meta) override {
-    analysis.on_cm(connection, sender, mad, meta);
-  }
-  void on_open(const roce::Connection& connection) override { analysis.on_open(connection); }
-  void on_merge(const roce::Connection& into, const roce::Connection& from) override {
-    analysis.on_merge(into, from);
-  }
-  void on_close(const roce::Connection& connection) override { analysis.on_close(connection); }
-  void on_evict(const roce::Connection& connection) override { analysis.on_evict(connection); }
-  void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
-                  std::uint32_t psn, const roce::PacketMeta& meta) override {
-    analysis.on_refusal(connection, sender, aeth, psn, meta);
-  }
-  void on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
-                         const roce::PacketMeta& meta) override {
-    analysis.on_retransmission(connection, sender, count, meta);
-  }
-  void on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
-                     std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) override {
-    analysis.on_sent_again(connection, sender, psn, idle_ns, begins, meta);
-  }
-  void on_operation(const roce::Connection& connection, const roce::Operation& op,
-                    const model::Call* call, std::uint32_t segment) override {
-    analysis.on_operation(connection, op, call, segment);
-  }
-  void on_operation_end(const roce::Connection& connection, const roce::Operation& op,
-                        const model::Call* call, std::uint32_t segment) override {
-    analysis.on_operation_end(connection, op, call, segment);
-  }
-
-  void on_message(const model::Message& m, const model::Call* call) override {
+  void on_message(const model::MessageSeen& event) override {
+    const model::Message& m = event.message;
+    const model::Call* const call = event.call;
     require(m.id == last_id_ + 1);
     last_id_ = m.id;
     require(m.first_frame <= m.frame);
@@ -95,16 +63,16 @@ class Reader : public model::Observer, public trace_reader::Observer {
       require(m.xid == call->message.xid);
     }
     write(m, call);
-    analysis.on_message(m, call);
   }
 
   void on_identified(const model::Call& call) override {
     require(open_.count(call.message.id) == 1);
     require(call.identified && call.message.rpc.known);
-    analysis.on_identified(call);
   }
 
-  void on_call_end(const model::Call& call, const model::Message* answer) override {
+  void on_call_end(const model::CallEnded& event) override {
+    const model::Call& call = event.call;
+    const model::Message* const answer = event.answer;
     const auto it = open_.find(call.message.id);
     require(it != open_.end() && it->second == &call);
     open_.erase(it);
@@ -122,7 +90,6 @@ class Reader : public model::Observer, public trace_reader::Observer {
     static_cast<void>(model::rebuild_call(call));
     if (answer != nullptr) static_cast<void>(model::rebuild_reply(call, *answer));
     static_cast<void>(model::reduced_arguments(call));
-    analysis.on_call_end(call, answer);
   }
 
   [[nodiscard]] std::uint64_t messages() const { return last_id_; }
@@ -139,7 +106,7 @@ class Reader : public model::Observer, public trace_reader::Observer {
     require(parsed["frame"] == m.frame && parsed["xid"] == m.xid);
   }
 
-  report::Context context_;
+  const report::Context& context_;
   filter::Filter event_filter_ =
       *filter::compile("rpcrdma.trace.event || rpcrdma.trace.total > 1s");
   report::JsonWriter json_;
@@ -181,17 +148,16 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto source = capture::open_memory({data, size});
   if (!source) return 0;
-  Reader reader;
   model::ModelOptions options;
   options.keep_bytes = options.keep_chunks = true;
   options.max_kept_bytes = kMaxKeptBytes;
-  report::Pipeline pipeline(reader, options, &reader);
-  reader.set_pipeline(pipeline);
+  Reader reader(options);
+  session::Pipeline& pipeline = reader.analysis.pipeline();
   require(pipeline.run(**source, {}, 1).has_value());
   pipeline.finish();
   require(reader.all_calls_ended());
 
-  reader.analysis.finish(pipeline, (*source)->stats());
+  reader.analysis.finish((*source)->stats());
   const report::Report& whole = reader.analysis.report();
   show(whole);
   const std::string json = json_of(whole);

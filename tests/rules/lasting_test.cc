@@ -40,14 +40,12 @@ Bytes case_file(const std::string& name) {
 
 Report report_of(const Bytes& capture) {
   report::Analysis analysis;
-  report::Pipeline pipeline(analysis, {});
-  analysis.set_context({&pipeline.connections(), &pipeline.model()}, &pipeline.frames());
   const auto source = capture::open_memory(capture);
   EXPECT_TRUE(source);
   if (!source) return {};
-  EXPECT_TRUE(pipeline.run(**source, nullptr, 1));
-  pipeline.finish();
-  analysis.finish(pipeline, (*source)->stats());
+  EXPECT_TRUE(analysis.pipeline().run(**source, nullptr, 1));
+  analysis.pipeline().finish();
+  analysis.finish((*source)->stats());
   return analysis.report();
 }
 
@@ -68,19 +66,17 @@ struct LiveFinding {
 std::vector<LiveFinding> seen_while_read(const Scene& scene) {
   std::vector<LiveFinding> seen;
   std::int64_t now = 0;
-  rules::Findings findings(
-      {rules::Profile::k8166, [&](const rules::Occurrence& o) {
-         seen.push_back({now, o.rule.name, o.text, o.evidence.phase, o.evidence.span});
-       }});
-  rules::Checker checker(findings);
-  report::Pipeline pipeline(checker, {});
-  checker.attach(pipeline.connections(), pipeline.model());
+  session::Session session(
+      {.rules = rules::Findings::Options{
+           rules::Profile::k8166, [&](const rules::Occurrence& o) {
+             seen.push_back({now, o.rule.name, o.text, o.evidence.phase, o.evidence.span});
+           }}});
   const Bytes file = scene.pcap();
   const auto source = capture::open_memory(file);
   capture::Frame frame;
   while (*(*source)->next(frame)) {
     now = frame.time_ns;
-    pipeline.frame(frame);
+    session.pipeline().frame(frame);
   }
   return seen;
 }
@@ -167,13 +163,13 @@ TEST(Hung, IsFoundWhileNothingComes) {
   for (std::uint32_t xid = 1; xid <= 20; ++xid) c.exchange(xid);
   c.call(call(21));
   std::vector<std::string> seen;
-  rules::Findings findings({rules::Profile::k8166, [&](const rules::Occurrence& o) {
-                              if (o.evidence.phase != rules::ReportPhase::kFound) return;
-                              seen.push_back(o.rule.name);
-                            }});
-  rules::Checker checker(findings);
-  report::Pipeline pipeline(checker, {});
-  checker.attach(pipeline.connections(), pipeline.model());
+  session::Session session(
+      {.rules = rules::Findings::Options{rules::Profile::k8166, [&](const rules::Occurrence& o) {
+                                           if (o.evidence.phase != rules::ReportPhase::kFound)
+                                             return;
+                                           seen.push_back(o.rule.name);
+                                         }}});
+  session::Pipeline& pipeline = session.pipeline();
   const Bytes file = s.pcap();
   const auto source = capture::open_memory(file);
   capture::Frame frame;

@@ -31,24 +31,21 @@ constexpr std::size_t kRecordHeader = 16;
 // `files`: how many the capture stands for.
 Report report_of_files(const Bytes& capture, std::uint64_t files = 1,
                        const std::string& expression = "") {
-  auto analysis = std::make_unique<report::Analysis>();
-  model::ModelOptions keep;
+  report::AnalysisOptions options;
   if (!expression.empty()) {
     auto filter = filter::compile(expression);
     EXPECT_TRUE(filter) << expression;
     if (!filter) return {};
-    keep.keep_bytes = filter->needs_bytes();
-    analysis =
-        std::make_unique<report::Analysis>(rules::Profile::k8166, std::move(*filter), expression);
+    options.filter = std::move(*filter);
+    options.filter_text = expression;
   }
-  report::Pipeline pipeline(*analysis, keep);
-  analysis->set_context({&pipeline.connections(), &pipeline.model()}, &pipeline.frames());
+  const auto analysis = std::make_unique<report::Analysis>(std::move(options));
   const auto source = capture::open_memory(capture);
   EXPECT_TRUE(source);
   if (!source) return {};
-  EXPECT_TRUE(pipeline.run(**source, nullptr, 1));
-  pipeline.finish();
-  analysis->finish(pipeline, (*source)->stats(), files);
+  EXPECT_TRUE(analysis->pipeline().run(**source, nullptr, 1));
+  analysis->pipeline().finish();
+  analysis->finish((*source)->stats(), files);
   return analysis->report();
 }
 

@@ -5,8 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <rpcrdma/capture/source.h>
-#include <rpcrdma/report/pipeline.h>
-#include <rpcrdma/rules/checker.h>
+#include <rpcrdma/session/session.h>
 
 namespace rpcrdma::scenes {
 
@@ -16,15 +15,12 @@ Outcome run_file(const Bytes& file, rules::Profile profile) {
     ADD_FAILURE() << source.error().message;
     return {};
   }
-  rules::Findings findings({profile, nullptr});
-  rules::Checker checker(findings);
-  report::Pipeline pipeline(checker, {});
-  checker.attach(pipeline.connections(), pipeline.model());
-  const auto read = pipeline.run(**source, nullptr, 1);
+  session::Session session({.rules = rules::Findings::Options{profile, nullptr}});
+  const auto read = session.pipeline().run(**source, nullptr, 1);
   EXPECT_TRUE(read) << read.error().message;
-  pipeline.finish();
-  checker.finish();
-  return {findings.list(), findings.inconclusive()};
+  session.pipeline().finish();
+  session.finish_rules();
+  return {session.findings().list(), session.findings().inconclusive()};
 }
 
 Outcome run(const Scene& scene, rules::Profile profile) {

@@ -191,13 +191,12 @@ const char* which(bool client, bool server) {
 
 Session::Impl::Impl(const Options& options)
     : is_dissected(options.is_dissected),
-      all_findings({options.profile, [this](const rules::Occurrence& o) { on_finding(o); }}),
-      checker(all_findings),
-      both(checker, *this),
-      pipeline(both, model_options(options), this) {
-  context = {&pipeline.connections(), &pipeline.model()};
-  checker.attach(pipeline.connections(), pipeline.model());
-}
+      session({.model = model_options(options),
+               .rules =
+                   rules::Findings::Options{options.profile,
+                                            [this](const rules::Occurrence& o) { on_finding(o); }}},
+              {.after_rules = {this}, .events = {this}}),
+      context(session.context()) {}
 
 FrameAnnotation& Session::Impl::note(std::uint64_t frame) {
   // What is known of a frame that is not there yet belongs to the newest one.
@@ -285,7 +284,9 @@ void Session::Impl::conclude(MessageNote& n, const model::Message& m, const mode
   if (call != nullptr) n.operations = call->operations;
 }
 
-void Session::Impl::on_message(const model::Message& m, const model::Call* call) {
+void Session::Impl::on_message(const model::MessageSeen& event) {
+  const model::Message& m = event.message;
+  const model::Call* const call = event.call;
   MessageNote& n = message(m.id);
   n.frame = m.frame;
   n.time_ns = m.time_ns;
@@ -327,7 +328,9 @@ void Session::Impl::on_identified(const model::Call& call) {
   conclude(message(call.message.id), call.message, &call);
 }
 
-void Session::Impl::on_call_end(const model::Call& call, const model::Message* answer) {
+void Session::Impl::on_call_end(const model::CallEnded& event) {
+  const model::Call& call = event.call;
+  const model::Message* const answer = event.answer;
   const auto id = static_cast<Ref>(call.message.id);
   // Answered before its Read chunks were read: its RPC message is nowhere yet.
   if (message(id).rpc_frame == 0 && call.message.header_length != 0 && is_being_read(id)) {
@@ -501,32 +504,26 @@ const RpcNote* Session::Impl::hold_rpc(std::span<const std::uint8_t> address, st
   return &held_rpcs.emplace(newest, note).first->second;
 }
 
-void Session::Impl::on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
-                          const roce::PacketMeta& meta) {
-  (void)sender, (void)mad;
-  if (connection != nullptr) note(meta.frame, *connection);
+void Session::Impl::on_cm(const roce::CmMessage& event) {
+  if (event.connection != nullptr) note(event.meta.frame, *event.connection);
 }
 
-void Session::Impl::on_refusal(const roce::Connection& connection, int sender,
-                               const wire::Aeth& aeth, std::uint32_t psn,
-                               const roce::PacketMeta& meta) {
-  (void)sender, (void)psn;
-  if (context.model->connection(connection.index).messages == 0) return;
-  note(meta.frame, connection).refusal =
-      aeth.is_rnr() ? "RNR NAK: no Receive is posted" : wire::nak_name(aeth.value());
+void Session::Impl::on_refusal(const roce::Acknowledgement& event) {
+  if (context.model->connection(event.connection.index).messages == 0) return;
+  note(event.meta.frame, event.connection).refusal =
+      event.aeth.is_rnr() ? "RNR NAK: no Receive is posted" : wire::nak_name(event.aeth.value());
 }
 
-void Session::Impl::on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
-                                  std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) {
-  (void)sender, (void)psn, (void)idle_ns, (void)begins;
-  if (context.model->connection(connection.index).messages == 0) return;
-  note(meta.frame, connection).sent_again = true;
+void Session::Impl::on_sent_again(const roce::RepeatedRequest& event) {
+  if (context.model->connection(event.connection.index).messages == 0) return;
+  note(event.meta.frame, event.connection).sent_again = true;
 }
 
-void Session::Impl::on_operation(const roce::Connection& connection, const roce::Operation& op,
-                                 const model::Call* call, std::uint32_t segment) {
-  if (call == nullptr || segment >= call->segments.size()) return;
-  const model::CallSegment& target = call->segments[segment];
+void Session::Impl::on_operation(const model::OperationSeen& event) {
+  const roce::Operation& op = event.op;
+  const model::Call* const call = event.call;
+  if (call == nullptr || event.segment >= call->segments.size()) return;
+  const model::CallSegment& target = call->segments[event.segment];
   OperationNote& n = operations.emplace_back();
   n.call = static_cast<Ref>(call->message.id);
   n.operation.kind = op.kind;
@@ -540,20 +537,20 @@ void Session::Impl::on_operation(const roce::Connection& connection, const roce:
   n.operation.last_frame = op.last_frame;
   n.operation.first_ns = n.operation.last_ns = op.first_ns;
   const auto ref = static_cast<Ref>(operations.size());
-  open_operations[operation_key(connection, op)] = ref;
-  note(op.first_frame, connection).operation = ref;
+  open_operations[operation_key(event.connection, op)] = ref;
+  note(op.first_frame, event.connection).operation = ref;
 }
 
-void Session::Impl::on_operation_data(const roce::Connection& connection,
-                                      const roce::Operation& op) {
-  const auto it = open_operations.find(operation_key(connection, op));
-  if (it != open_operations.end()) note(op.last_frame, connection).operation = it->second;
+void Session::Impl::on_operation_data(const model::OperationProgress& event) {
+  const auto it = open_operations.find(operation_key(event.connection, event.op));
+  if (it != open_operations.end())
+    note(event.op.last_frame, event.connection).operation = it->second;
 }
 
-void Session::Impl::on_operation_end(const roce::Connection& connection, const roce::Operation& op,
-                                     const model::Call* call, std::uint32_t segment) {
-  (void)segment;
-  const auto it = open_operations.find(operation_key(connection, op));
+void Session::Impl::on_operation_end(const model::OperationSeen& event) {
+  const roce::Operation& op = event.op;
+  const model::Call* const call = event.call;
+  const auto it = open_operations.find(operation_key(event.connection, op));
   if (it == open_operations.end()) return;
   OperationNote& n = operations[it->second - 1];
   n.operation.last_frame = op.last_frame;

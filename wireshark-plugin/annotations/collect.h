@@ -10,8 +10,7 @@
 #include <rpcrdma/annotations/session.h>
 #include <rpcrdma/filter/model_fields.h>
 #include <rpcrdma/report/context.h>
-#include <rpcrdma/report/pipeline.h>
-#include <rpcrdma/rules/checker.h>
+#include <rpcrdma/session/session.h>
 
 namespace rpcrdma::annotations {
 
@@ -19,21 +18,16 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
   explicit Impl(const Options& options);
 
   // model::Observer
-  void on_message(const model::Message& m, const model::Call* call) override;
+  void on_message(const model::MessageSeen& event) override;
   void on_identified(const model::Call& call) override;
-  void on_call_end(const model::Call& call, const model::Message* answer) override;
-  void on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
-             const roce::PacketMeta& meta) override;
+  void on_call_end(const model::CallEnded& event) override;
+  void on_cm(const roce::CmMessage& event) override;
   void on_evict(const roce::Connection& connection) override;
-  void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
-                  std::uint32_t psn, const roce::PacketMeta& meta) override;
-  void on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
-                     std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) override;
-  void on_operation(const roce::Connection& connection, const roce::Operation& op,
-                    const model::Call* call, std::uint32_t segment) override;
-  void on_operation_data(const roce::Connection& connection, const roce::Operation& op) override;
-  void on_operation_end(const roce::Connection& connection, const roce::Operation& op,
-                        const model::Call* call, std::uint32_t segment) override;
+  void on_refusal(const roce::Acknowledgement& event) override;
+  void on_sent_again(const roce::RepeatedRequest& event) override;
+  void on_operation(const model::OperationSeen& event) override;
+  void on_operation_data(const model::OperationProgress& event) override;
+  void on_operation_end(const model::OperationSeen& event) override;
   // trace_reader::Observer
   void on_event(const trace_reader::Event& event) override;
 
@@ -78,11 +72,8 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
   Use use = Use::kAgain;
   std::size_t first_kept_rpc = 0;
   bool (*is_dissected)(std::uint32_t);
-  report::Context context;
-  rules::Findings all_findings;
-  rules::Checker checker;
-  model::ObserverPair both;
-  report::Pipeline pipeline;
+  session::Session session;
+  const report::Context& context;
 
   std::vector<std::uint32_t> frame_refs;  // by frame number
   std::deque<FrameAnnotation> frames;

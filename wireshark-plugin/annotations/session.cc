@@ -55,7 +55,7 @@ void Session::next_packet(const capture::Frame& frame) noexcept {
 void Session::Impl::take(const capture::Frame& frame) noexcept {
   if (failure != nullptr) return;
   try {
-    pipeline.frame(frame);
+    session.pipeline().frame(frame);
   } catch (const std::exception&) {
     failure = "out of memory: what follows is not analyzed";
   }
@@ -80,8 +80,8 @@ void Session::finish() noexcept {
     if (s.failure != nullptr) return;
   }
   try {
-    s.pipeline.finish();
-    s.checker.finish();
+    s.session.pipeline().finish();
+    s.session.finish_rules();
   } catch (const std::exception&) {
     s.failure = "out of memory: findings are not complete";
   }

@@ -1,5 +1,6 @@
 // Chunk lists that no scene has: long ones, and the borders of the arithmetic.
 #include "checks.h"
+#include "nothing_for_tests.h"
 
 #include <string>
 #include <vector>
@@ -44,10 +45,14 @@ class Lists : public ::testing::Test {
 
   model::Call call_;
   std::vector<std::string> found_;
-  Findings findings_{{Profile::k8166, [this](const Occurrence& o) {
+  testing::Nothing nothing_;
+  Findings findings_{{Profile::k8166,
+                      [this](const Occurrence& o) {
                         found_.emplace_back(o.rule.name);
                         EXPECT_FALSE(o.text.empty());
-                      }}};
+                      }},
+                     nothing_.tracker,
+                     nothing_.model};
   roce::Connection connection_;
   model::ConnectionModel model_;
   History history_;

@@ -90,13 +90,10 @@ struct Diagnoses::OfConnection {
   std::int64_t cut_off_ns = 0;
 };
 
-Diagnoses::Diagnoses(Findings& findings) : findings_(findings) {}
+Diagnoses::Diagnoses(Findings& findings, const roce::Connections& connections,
+                     const model::Model& model)
+    : findings_(findings), all_(connections), model_(model) {}
 Diagnoses::~Diagnoses() = default;
-
-void Diagnoses::attach(const roce::Connections& connections, const model::Model& model) {
-  all_ = &connections;
-  model_ = &model;
-}
 
 Diagnoses::OfConnection& Diagnoses::at(std::uint32_t index) {
   if (index == latest_index_) return *latest_;
@@ -113,7 +110,7 @@ void Diagnoses::judge_stalls(OfConnection& c, const roce::Connection& connection
                              std::int64_t now_ns, Stalls::State state) {
   for (std::size_t caller = 0; caller < 2; ++caller) {
     if (!c.stalls[caller].due(now_ns)) continue;
-    c.stalls[caller].report(findings_, connection, model_->oldest_call(connection.index, caller),
+    c.stalls[caller].report(findings_, connection, model_.oldest_call(connection.index, caller),
                             now_ns, state);
   }
 }
@@ -123,7 +120,7 @@ void Diagnoses::end_silence(OfConnection& c, const roce::Connection& connection,
                             std::int64_t now_ns) {
   Stalls& stalls = c.stalls[caller];
   if (stalls.due(now_ns)) {
-    stalls.report(findings_, connection, model_->oldest_call(connection.index, caller), now_ns,
+    stalls.report(findings_, connection, model_.oldest_call(connection.index, caller), now_ns,
                   Stalls::State::kOver);
   }
   stalls.moved(now_ns, connection);
@@ -134,7 +131,7 @@ Lately::Knowledge Diagnoses::knowledge(const OfConnection& c, const roce::Connec
   static const SideHistory kNothing;
   return {findings_,
           connection,
-          model_->connection(connection.index).client,
+          model_.connection(connection.index).client,
           c.recovery,
           c.credit_starvation,
           c.latency,
@@ -145,8 +142,8 @@ Lately::Knowledge Diagnoses::knowledge(const OfConnection& c, const roce::Connec
 void Diagnoses::time(std::int64_t now_ns, History& histories) {
   for (auto it = connections_.begin(); it != connections_.end(); ++it) {
     OfConnection& c = *it->second;
-    const roce::Connection& connection = all_->connection(it->first);
-    if (model_->connection(it->first).speaks != model::Speaks::kRpc) continue;
+    const roce::Connection& connection = all_.connection(it->first);
+    if (model_.connection(it->first).speaks != model::Speaks::kRpc) continue;
     const std::int64_t seen_ns = roce::seen_until(connection, now_ns);
     for (std::size_t caller = 0; caller < 2; ++caller) {
       if (c.stalls[caller].moves(connection)) end_silence(c, connection, caller, seen_ns);
@@ -191,7 +188,7 @@ std::int64_t Diagnoses::report_faults(OfConnection& c, const roce::Connection& c
 void Diagnoses::report_latency(OfConnection& c, const roce::Connection& connection,
                                const ConnectionHistory* history, std::int64_t stalled) {
   using Fault = Lately::Fault;
-  const int client = model_->connection(connection.index).client;
+  const int client = model_.connection(connection.index).client;
   const Lately::Knowledge k = knowledge(c, connection, history);
   const bool lasts = ends_with_capture(connection);
   const std::int64_t end_ns = roce::seen_until(connection, connection.ended_ns);
@@ -217,7 +214,7 @@ void Diagnoses::worked(const roce::Connection& connection, const roce::Operation
   const std::size_t caller = 1U - op.initiator;
   const std::int64_t time_ns = ends ? op.last_ns : op.first_ns;
   if (c.stalls[caller].newer(time_ns) && c.stalls[caller].due(time_ns)) {
-    c.stalls[caller].report(findings_, connection, model_->oldest_call(connection.index, caller),
+    c.stalls[caller].report(findings_, connection, model_.oldest_call(connection.index, caller),
                             time_ns, Stalls::State::kOver);
   }
   c.stalls[caller].worked(op, ends, time_ns, connection);
@@ -225,18 +222,18 @@ void Diagnoses::worked(const roce::Connection& connection, const roce::Operation
 
 bool Diagnoses::message(const model::Message& m, const model::Call* call) {
   OfConnection& c = at(m.connection);
-  const roce::Connection& on = all_->connection(m.connection);
+  const roce::Connection& on = all_.connection(m.connection);
   c.cut_short += model::cut_short(m, on) ? 1 : 0;
   const std::size_t waiting = 1U - m.sender;  // for its sender
   if (c.stalls[waiting].due(m.time_ns)) {
-    c.stalls[waiting].report(findings_, on, model_->oldest_call(m.connection, waiting), m.time_ns,
+    c.stalls[waiting].report(findings_, on, model_.oldest_call(m.connection, waiting), m.time_ns,
                              Stalls::State::kOver);
   }
   for (Stalls& stalls : c.stalls) stalls.note(m, on);
   c.credit_starvation[m.caller].note(m);
   if (m.psn_known) c.recovery[m.sender].went_on(m.first_psn);
   c.recovery[1U - m.sender].peer_went_on(m.first_frame);
-  const int client = model_->connection(m.connection).client;
+  const int client = model_.connection(m.connection).client;
   if (c.begun && m.kind == model::Kind::kCall && call != nullptr && m.caller != client) {
     c.begun = first_calls_.called(m.connection, first_call(*call, false));
   }
@@ -248,7 +245,7 @@ bool Diagnoses::message(const model::Message& m, const model::Call* call) {
   if (call == nullptr) return false;
   const bool begins = c.succession.begins();
   if (!begins && !c.begun && !c.succession.looks()) return false;
-  const roce::Connection& connection = all_->connection(m.connection);
+  const roce::Connection& connection = all_.connection(m.connection);
   const FirstCall first = first_call(*call, true);
   const bool again = c.succession.called(first, connection, client, departed_);
   if (begins && !c.succession.looks()) {
@@ -262,10 +259,10 @@ bool Diagnoses::message(const model::Message& m, const model::Call* call) {
 void Diagnoses::call_end(const model::Call& call, const model::Message* answer) {
   const model::Message& m = call.message;
   OfConnection& c = at(m.connection);
-  const model::ConnectionModel& cm = model_->connection(m.connection);
+  const model::ConnectionModel& cm = model_.connection(m.connection);
   if (answer != nullptr && m.psn_known) c.recovery[m.sender].arrived(m.psn);
   if (call.ending == model::Ending::kClosed) {
-    const roce::Connection& connection = all_->connection(m.connection);
+    const roce::Connection& connection = all_.connection(m.connection);
     if (!c.closing) {
       judge_stalls(
           c, connection, roce::seen_until(connection, connection.ended_ns),
@@ -348,7 +345,7 @@ void Diagnoses::report_cut_off(const OfConnection& c, const roce::Connection& co
   const Violation* cause = cause_of_end(connection, history);
   const bool proven = cause != nullptr && cause->rule != nullptr && findings_.certain(*cause);
   if (!proven && waited != Wait::kShort) cause = nullptr;
-  const model::ConnectionModel& cm = model_->connection(connection.index);
+  const model::ConnectionModel& cm = model_.connection(connection.index);
   // An endpoint that is stopped, or whose client is, ends its connections with what is outstanding:
   // that is nobody's fault. A capture between the two does not tell why one of them did.
   const bool own_calls = closer >= 0 && closer == cm.client && !c.cut_off_reverse;
@@ -398,7 +395,7 @@ bool Diagnoses::close(const roce::Connection& connection, const ConnectionHistor
   const auto it = connections_.find(connection.index);
   if (it == connections_.end()) {
     // Of RPC-over-RDMA by its private data: messages that the capture lacks are lost all the same.
-    if (model_->connection(connection.index).speaks == model::Speaks::kRpc) {
+    if (model_.connection(connection.index).speaks == model::Speaks::kRpc) {
       note_closed(trust_, connection, 0);
     }
     if (failed) report_failed(findings_, connection);
@@ -407,7 +404,7 @@ bool Diagnoses::close(const roce::Connection& connection, const ConnectionHistor
   OfConnection& c = *it->second;
   const ConnectionHistory nothing;
   const ConnectionHistory& h = history == nullptr ? nothing : *history;
-  const model::ConnectionModel& cm = model_->connection(connection.index);
+  const model::ConnectionModel& cm = model_.connection(connection.index);
   bool broken = false;
   bool departed = false;
   if (cm.speaks == model::Speaks::kRpc) {
@@ -455,7 +452,7 @@ Handover Diagnoses::handover() const {
 }
 
 void Diagnoses::finish() {
-  report_capture_quality(trust_, all_->stats(), findings_);
+  report_capture_quality(trust_, all_.stats(), findings_);
 }
 
 }  // namespace rpcrdma::rules

@@ -27,12 +27,10 @@ class History;
 
 class Diagnoses {
  public:
-  explicit Diagnoses(Findings& findings);
+  Diagnoses(Findings& findings, const roce::Connections& connections, const model::Model& model);
   ~Diagnoses();
   Diagnoses(const Diagnoses&) = delete;
   Diagnoses& operator=(const Diagnoses&) = delete;
-
-  void attach(const roce::Connections& connections, const model::Model& model);
 
   // `call`: that it is or answers. Gives whether it is a Call that a connection before this one had
   // already, by its XID.
@@ -80,8 +78,8 @@ class Diagnoses {
                       const ConnectionHistory& history);
 
   Findings& findings_;
-  const roce::Connections* all_ = nullptr;
-  const model::Model* model_ = nullptr;
+  const roce::Connections& all_;
+  const model::Model& model_;
   tsl::robin_map<std::uint32_t, std::unique_ptr<OfConnection>> connections_;
   std::uint32_t latest_index_ = UINT32_MAX;
   OfConnection* latest_ = nullptr;

@@ -1,5 +1,7 @@
 #include "loss.h"
 
+#include "nothing_for_tests.h"
+
 #include <gtest/gtest.h>
 
 namespace rpcrdma::rules {
@@ -34,7 +36,8 @@ TEST(Recovery, WhatWaitedForAReceiveIsNoTimeOfTheNetwork) {
 }
 
 TEST(Recovery, ARefusalAfterWhichTheRefuserGoesOnEndsNothing) {
-  Findings findings{{}};
+  testing::Nothing nothing;
+  Findings findings({}, nothing.tracker, nothing.model);
   wire::Aeth refusal;
   refusal.syndrome = 0x60 | static_cast<std::uint8_t>(wire::NakCode::kRemoteAccess);
   roce::PacketMeta meta;

@@ -164,13 +164,10 @@ std::string RefusedCalls::OfConnection::clause(const Kind& k) const {
   return why.empty() ? text : text + ": " + why;
 }
 
-RefusedCalls::RefusedCalls(Findings& findings) : findings_(findings) {}
+RefusedCalls::RefusedCalls(Findings& findings, const roce::Connections& connections,
+                           const model::Model& model)
+    : findings_(findings), connections_(connections), model_(model) {}
 RefusedCalls::~RefusedCalls() = default;
-
-void RefusedCalls::attach(const roce::Connections& connections, const model::Model& model) {
-  connections_ = &connections;
-  model_ = &model;
-}
 
 void RefusedCalls::answered(const model::Call& call, const model::Message& answer) {
   // Of two Calls with one XID it is not known which it answers (HDR-09).
@@ -189,12 +186,12 @@ void RefusedCalls::succeeded(OfConnection& c, Procedure& procedure, const model:
   const std::uint8_t caller = call.message.caller;
   c.answered[caller].add(shape);
   if (!probes_.empty()) {
-    const roce::Connection& connection = connections_->connection(call.message.connection);
+    const roce::Connection& connection = connections_.connection(call.message.connection);
     const std::array<capture::Address, 2> address{connection.side[caller].address,
                                                   connection.side[1U - caller].address};
     for (const Probe& p : probes_.succeeded(call, answer, shape.room(), address)) {
       Evidence e;
-      e.connection = &connections_->connection(p.connection);
+      e.connection = &connections_.connection(p.connection);
       e.frames = p.frames;
       e.topic = p.topic;
       e.count = p.count;
@@ -226,7 +223,7 @@ void RefusedCalls::note_status(Procedure& p, const model::Call& call,
   at->frames[1] = answer.frame;
   if (!at->reported && !is_many(kind, at->count, p.answers)) return;
   Evidence e;
-  e.connection = &connections_->connection(call.message.connection);
+  e.connection = &connections_.connection(call.message.connection);
   e.message = answer.id;
   e.topic = topic_of(p.key).add(at->status).get();
   e.count = at->reported ? 1 : at->count;
@@ -240,7 +237,7 @@ void RefusedCalls::refused(OfConnection& c, Procedure& procedure, const model::C
                            const model::Message& answer, const Refusal& refusal) {
   const model::Message& m = call.message;
   const CallShape shape = shape_of(call);
-  const bool reverse = model_->connection(m.connection).reverse(m.caller);
+  const bool reverse = model_.connection(m.connection).reverse(m.caller);
   Kind& k = c.kind(refusal);
   k.shapes.add(shape);
   if (call.results_asked && shape.room() != 0 && shape.room() < *call.results_asked) {
@@ -252,7 +249,7 @@ void RefusedCalls::refused(OfConnection& c, Procedure& procedure, const model::C
   k.name = refusal_name(refusal, answer);
   k.reason = refusal_reason(refusal, call, answer, reverse ? "client" : "server");
 
-  const roce::Connection& connection = connections_->connection(m.connection);
+  const roce::Connection& connection = connections_.connection(m.connection);
   Probe p;
   p.connection = m.connection;
   p.address = {connection.side[m.caller].address, connection.side[1U - m.caller].address};
@@ -274,7 +271,7 @@ void RefusedCalls::refused(OfConnection& c, Procedure& procedure, const model::C
 
 void RefusedCalls::report(const Probe& p, std::uint64_t message, bool suspect) {
   Evidence e;
-  e.connection = &connections_->connection(p.connection);
+  e.connection = &connections_.connection(p.connection);
   e.message = message;
   e.frames = p.frames;
   e.topic = p.topic;

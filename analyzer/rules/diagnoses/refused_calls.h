@@ -15,12 +15,10 @@ namespace rpcrdma::rules {
 
 class RefusedCalls {
  public:
-  explicit RefusedCalls(Findings& findings);
+  RefusedCalls(Findings& findings, const roce::Connections& connections, const model::Model& model);
   ~RefusedCalls();
   RefusedCalls(const RefusedCalls&) = delete;
   RefusedCalls& operator=(const RefusedCalls&) = delete;
-
-  void attach(const roce::Connections& connections, const model::Model& model);
 
   void answered(const model::Call& call, const model::Message& answer);
   // Two directions turned out to be one connection: no answer was joined to a Call in either.
@@ -44,8 +42,8 @@ class RefusedCalls {
   void report(const std::vector<Probe>& refused);
 
   Findings& findings_;
-  const roce::Connections* connections_ = nullptr;
-  const model::Model* model_ = nullptr;
+  const roce::Connections& connections_;
+  const model::Model& model_;
   roce::ByConnection<OfConnection> open_;
   Probes probes_;
 };

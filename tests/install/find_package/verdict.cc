@@ -3,7 +3,6 @@
 
 #include <rpcrdma/capture/source.h>
 #include <rpcrdma/report/analysis.h>
-#include <rpcrdma/report/pipeline.h>
 #include <rpcrdma/report/verdict.h>
 
 int main(int argc, char** argv) {
@@ -15,15 +14,13 @@ int main(int argc, char** argv) {
     return 2;
   }
   report::Analysis analysis;
-  report::Pipeline pipeline(analysis, {}, &analysis.events());
-  analysis.set_context({&pipeline.connections(), &pipeline.model()}, &pipeline.frames());
-  const auto done = pipeline.run(
+  const auto done = analysis.pipeline().run(
       **source, [](const capture::SourceStats&) {}, 1);
   if (!done) {
     std::fprintf(stderr, "verdict: %s\n", done.error().message.c_str());
     return 2;
   }
-  pipeline.finish();
-  analysis.finish(pipeline, (*source)->stats(), 1);
+  analysis.pipeline().finish();
+  analysis.finish((*source)->stats());
   std::puts(report::verdict(analysis.report()).text.c_str());
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <vector>
 
@@ -91,7 +92,7 @@ struct ModelOptions {
   // forgotten when more come.
   std::size_t max_outstanding_bytes = std::size_t{256} << 20;
   // Of all messages of version 2; nothing: it is told from them, for each connection by itself.
-  std::optional<wire::Dialect> dialect;
+  std::optional<wire::Dialect> dialect = std::nullopt;
   // Every SEND counts as a message, be it broken: for those who look again at connections of which
   // it is known.
   bool all_speak = false;
@@ -99,151 +100,95 @@ struct ModelOptions {
   std::uint16_t rpc_port = 20049;
 };
 
-// What the model tells. Every hook is empty here.
+struct MessageSeen {
+  const Message& message;
+  // The Call that the message is or answers, null when there is none. It stays valid until
+  // on_call_end(). The match, latency and operations of a Call are not known yet; of a Reply they
+  // are.
+  const Call* call;
+};
+
+struct CallEnded {
+  const Call& call;
+  const Message* answer;  // its Reply or RDMA_ERROR, or null
+};
+
+// An RDMA READ or WRITE.
+struct OperationSeen {
+  const roce::Connection& connection;
+  const roce::Operation& op;
+  const Call* call;       // the outstanding Call that advertised the memory, or null
+  std::uint32_t segment;  // of the Call
+};
+
+// op.last_frame is the frame that brought data.
+struct OperationProgress {
+  const roce::Connection& connection;
+  const roce::Operation& op;
+};
+
+// Receives the events of a model. Every hook is empty here: override the ones you need.
 class Observer {
  public:
   virtual ~Observer() = default;
-  // A message, in capture order. `call`: the Call that it is or answers, null when there is none;
-  // it stays valid until on_call_end(). A Call's match, latency and operations are not known yet; a
-  // Reply's are.
-  virtual void on_message(const Message& message, const Call* call) { (void)message, (void)call; }
-  // A Call in a Position Zero Read chunk: its program is known now.
+  // Called for each message, in capture order.
+  virtual void on_message(const MessageSeen& event) { (void)event; }
+  // Called when the program of a Call in a Position Zero Read chunk becomes known.
   virtual void on_identified(const Call& call) { (void)call; }
-  // A Call is over; `answer` is its Reply or RDMA_ERROR, or null.
-  virtual void on_call_end(const Call& call, const Message* answer) { (void)call, (void)answer; }
+  // Called when a Call is answered, or ends without an answer.
+  virtual void on_call_end(const CallEnded& event) { (void)event; }
 
-  // What the tracker told of connections. CM messages of connections that are not known have a null
-  // `connection`; what was not recognised as RPC-over-RDMA is told too.
-  virtual void on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
-                     const roce::PacketMeta& meta) {
-    (void)connection, (void)sender, (void)mad, (void)meta;
-  }
+  // Called for each CM message, also where no RPC-over-RDMA was recognised.
+  virtual void on_cm(const roce::CmMessage& event) { (void)event; }
+  // Called when the tracker finds a connection, and again when it knows more of it.
   virtual void on_open(const roce::Connection& connection) { (void)connection; }
-  virtual void on_merge(const roce::Connection& into, const roce::Connection& from) {
-    (void)into, (void)from;
-  }
-  // Its outstanding Calls have been ended before.
+  // Called when two connections turn out to be the two directions of one.
+  virtual void on_merge(const roce::Merge& event) { (void)event; }
+  // Called when a connection is over, after on_call_end() for its outstanding Calls.
   virtual void on_close(const roce::Connection& connection) { (void)connection; }
-  // The tracker follows it no longer: the last that is told of it, and the last moment to ask.
+  // Called last for a connection, when the tracker evicts it. The model still knows it.
   virtual void on_evict(const roce::Connection& connection) { (void)connection; }
-  // NAKs and RNR NAKs only, from `sender`, the responder of the operations.
-  virtual void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
-                          std::uint32_t psn, const roce::PacketMeta& meta) {
-    (void)connection, (void)sender, (void)aeth, (void)psn, (void)meta;
-  }
-  // A request packet that `sender` had sent before. `idle_ns`: since its request before this one;
-  // `begins`: that one was new.
-  virtual void on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
-                             std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) {
-    (void)connection, (void)sender, (void)psn, (void)idle_ns, (void)begins, (void)meta;
-  }
+  // Called for each NAK and RNR NAK.
+  virtual void on_refusal(const roce::Acknowledgement& event) { (void)event; }
+  // Called when packets are known to be retransmissions.
+  virtual void on_retransmission(const roce::Retransmission& event) { (void)event; }
+  // Called for each request packet that was sent again.
+  virtual void on_sent_again(const roce::RepeatedRequest& event) { (void)event; }
 
-  // Time has passed: about every second of the capture's own clock, or of the wall clock while a
-  // live source is silent. Nothing older than `now_ns` will come, as far as clocks can be trusted.
+  // Called about every second of the capture's own clock, or of the wall clock while a live source
+  // is silent. No event is older than `now_ns` from here on, as far as clocks can be trusted.
   virtual void on_time(std::int64_t now_ns) { (void)now_ns; }
 
-  // `count` packets of `sender` are known now to have been sent again.
-  virtual void on_retransmission(const roce::Connection& connection, int sender,
-                                 std::uint64_t count, const roce::PacketMeta& meta) {
-    (void)connection, (void)sender, (void)count, (void)meta;
-  }
-
-  // An RDMA READ or WRITE begins, and ends. `call`: the outstanding Call whose memory it works on,
-  // null when none advertised that; `segment`: which of its segments.
-  virtual void on_operation(const roce::Connection& connection, const roce::Operation& op,
-                            const Call* call, std::uint32_t segment) {
-    (void)connection, (void)op, (void)call, (void)segment;
-  }
-  // A packet of it brought data that the model looks at; op.last_frame is its frame.
-  virtual void on_operation_data(const roce::Connection& connection, const roce::Operation& op) {
-    (void)connection, (void)op;
-  }
-  virtual void on_operation_end(const roce::Connection& connection, const roce::Operation& op,
-                                const Call* call, std::uint32_t segment) {
-    (void)connection, (void)op, (void)call, (void)segment;
-  }
+  // Called when an RDMA operation begins.
+  virtual void on_operation(const OperationSeen& event) { (void)event; }
+  // Called when a packet brought data of an operation that the model keeps.
+  virtual void on_operation_data(const OperationProgress& event) { (void)event; }
+  // Called when an RDMA operation ends.
+  virtual void on_operation_end(const OperationSeen& event) { (void)event; }
 };
 
-// Two observers, one after the other.
-class ObserverPair final : public Observer {
+// The observers of one model, in the order in which they are called.
+class ObserverList {
  public:
-  ObserverPair(Observer& first, Observer& second) : first_(first), second_(second) {}
-  void on_message(const Message& m, const Call* call) override {
-    first_.on_message(m, call);
-    second_.on_message(m, call);
-  }
-  void on_identified(const Call& call) override {
-    first_.on_identified(call);
-    second_.on_identified(call);
-  }
-  void on_call_end(const Call& call, const Message* answer) override {
-    first_.on_call_end(call, answer);
-    second_.on_call_end(call, answer);
-  }
-  void on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
-             const roce::PacketMeta& meta) override {
-    first_.on_cm(connection, sender, mad, meta);
-    second_.on_cm(connection, sender, mad, meta);
-  }
-  void on_open(const roce::Connection& connection) override {
-    first_.on_open(connection);
-    second_.on_open(connection);
-  }
-  void on_merge(const roce::Connection& into, const roce::Connection& from) override {
-    first_.on_merge(into, from);
-    second_.on_merge(into, from);
-  }
-  void on_close(const roce::Connection& connection) override {
-    first_.on_close(connection);
-    second_.on_close(connection);
-  }
-  void on_evict(const roce::Connection& connection) override {
-    first_.on_evict(connection);
-    second_.on_evict(connection);
-  }
-  void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
-                  std::uint32_t psn, const roce::PacketMeta& meta) override {
-    first_.on_refusal(connection, sender, aeth, psn, meta);
-    second_.on_refusal(connection, sender, aeth, psn, meta);
-  }
-  void on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
-                         const roce::PacketMeta& meta) override {
-    first_.on_retransmission(connection, sender, count, meta);
-    second_.on_retransmission(connection, sender, count, meta);
-  }
-  void on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
-                     std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) override {
-    first_.on_sent_again(connection, sender, psn, idle_ns, begins, meta);
-    second_.on_sent_again(connection, sender, psn, idle_ns, begins, meta);
-  }
-  void on_time(std::int64_t now_ns) override {
-    first_.on_time(now_ns);
-    second_.on_time(now_ns);
-  }
-  void on_operation(const roce::Connection& connection, const roce::Operation& op, const Call* call,
-                    std::uint32_t segment) override {
-    first_.on_operation(connection, op, call, segment);
-    second_.on_operation(connection, op, call, segment);
-  }
-  void on_operation_data(const roce::Connection& connection, const roce::Operation& op) override {
-    first_.on_operation_data(connection, op);
-    second_.on_operation_data(connection, op);
-  }
-  void on_operation_end(const roce::Connection& connection, const roce::Operation& op,
-                        const Call* call, std::uint32_t segment) override {
-    first_.on_operation_end(connection, op, call, segment);
-    second_.on_operation_end(connection, op, call, segment);
+  ObserverList() = default;
+  ObserverList(std::initializer_list<Observer*> observers) : list_(observers) {}
+
+  void add(Observer& observer) { list_.push_back(&observer); }
+
+  // Calls this hook of each observer.
+  template <auto Hook, typename Event>
+  void notify(const Event& event) const {
+    for (Observer* observer : list_) (observer->*Hook)(event);
   }
 
  private:
-  Observer& first_;
-  Observer& second_;
+  std::vector<Observer*> list_;
 };
 
 class Model final : public roce::Listener {
  public:
-  // `observer` must outlive the model.
-  Model(Observer& observer, const ModelOptions& options);
+  // `observers` must outlive the model. It may be filled until the first message.
+  Model(const ObserverList& observers, const ModelOptions& options);
   ~Model() override;
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
@@ -256,25 +201,19 @@ class Model final : public roce::Listener {
   // The Call of this side that is outstanding longest; null: there is none.
   [[nodiscard]] const Call* oldest_call(std::uint32_t connection, std::size_t caller) const;
 
-  void on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
-             const roce::PacketMeta& meta) override;
+  void on_cm(const roce::CmMessage& event) override;
   void on_open(const roce::Connection& connection) override;
-  void on_merge(const roce::Connection& into, const roce::Connection& from) override;
+  void on_merge(const roce::Merge& event) override;
   void on_close(const roce::Connection& connection) override;
   void on_evict(const roce::Connection& connection) override;
   void on_send(const roce::Connection& connection, const roce::SendMessage& send) override;
-  void on_call_recorded(const roce::Connection& connection, int caller, std::uint32_t xid,
-                        const roce::Procedure& procedure) override;
+  void on_call_recorded(const roce::IdentifiedCall& event) override;
   void on_operation(const roce::Connection& connection, roce::Operation& op) override;
-  void on_data(const roce::Connection& connection, const roce::Operation& op, std::uint64_t offset,
-               std::span<const std::uint8_t> data) override;
+  void on_data(const roce::OperationData& event) override;
   void on_operation_end(const roce::Connection& connection, const roce::Operation& op) override;
-  void on_acknowledge(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
-                      std::uint32_t psn, const roce::PacketMeta& meta) override;
-  void on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
-                         const roce::PacketMeta& meta) override;
-  void on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
-                     std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) override;
+  void on_acknowledge(const roce::Acknowledgement& event) override;
+  void on_retransmission(const roce::Retransmission& event) override;
+  void on_sent_again(const roce::RepeatedRequest& event) override;
   [[nodiscard]] bool answers(const roce::Connection& connection,
                              std::span<const std::uint8_t> first, std::uint32_t handle) override;
   [[nodiscard]] bool had_early_operations(const roce::Connection& connection) override;

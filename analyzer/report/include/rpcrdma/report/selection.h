@@ -18,8 +18,8 @@
 
 #include <rpcrdma/filter/filter.h>
 #include <rpcrdma/report/context.h>
-#include <rpcrdma/report/pipeline.h>
 #include <rpcrdma/rules/findings.h>
+#include <rpcrdma/session/session.h>
 
 namespace rpcrdma::report {
 
@@ -28,11 +28,10 @@ class Selection {
   // `call` null: a message of no Call. `answer` null: none came.
   using Decided = std::function<void(const model::Message& message, const model::Call* call,
                                      const model::Message* answer, bool taken)>;
-  // `told`: to whom findings that stay are told.
-  Selection(filter::Filter filter, rules::Findings::Options recorded, Decided decided);
+  // `kept`: for the findings that stay. `session` must outlive this.
+  Selection(filter::Filter filter, rules::Findings::Options kept, Decided decided,
+            const session::Session& session);
 
-  // Before the first message; both must outlive this.
-  void attach(const Context& context, const FrameCounts& frames);
   // A message comes, and nothing was found on it yet.
   void expect(std::uint64_t message);
   void on_message(const model::Message& message, const model::Call* call);
@@ -76,8 +75,8 @@ class Selection {
   bool late_;
   Decided decided_;
   rules::Findings findings_;
-  Context context_;
-  const FrameCounts* frames_ = nullptr;
+  const Context& context_;
+  const session::FrameCounts& frames_;
   std::uint64_t newest_ = 0;
   std::vector<Fate> fates_;  // of the newest messages, by ID, going round
   std::map<std::uint64_t, std::vector<Waiting>> waiting_;  // by message

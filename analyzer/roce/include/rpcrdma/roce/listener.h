@@ -1,7 +1,9 @@
-// What the tracker tells. Every hook is empty here: override those you need.
+// The events of the tracker, and the interface of whoever receives them. Every hook is empty here:
+// override the ones you need.
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include <rpcrdma/roce/connection.h>
 #include <rpcrdma/roce/operation.h>
@@ -13,96 +15,129 @@ namespace rpcrdma::roce {
 struct PacketMeta {
   std::uint64_t frame = 0;
   std::int64_t time_ns = 0;
-  // Where it was captured: one interface, of one of several files at a time. What is seen at a
-  // second point is a copy, not sent again.
+  // Where it was captured: one interface, of one of several files at a time. A packet that is seen
+  // at a second point is a copy, not sent again.
   std::uint64_t point = 0;
 };
 
-// What an RPC Call asks for.
+// The procedure that an RPC Call names.
 struct Procedure {
   std::uint32_t program = 0;
   std::uint32_t version = 0;
   std::uint32_t number = 0;
 };
 
+struct CmMessage {
+  const Connection* connection;  // null: it belongs to no connection
+  int sender;                    // side of the connection
+  const wire::CmMad& mad;
+  const PacketMeta& meta;
+};
+
+// `from` is the other direction of `into`: its side 0 is side 1 of `into`.
+struct Merge {
+  const Connection& into;
+  const Connection& from;
+};
+
+// The procedure of the Call with this XID.
+struct IdentifiedCall {
+  const Connection& connection;
+  int caller;
+  std::uint32_t xid;
+  const Procedure& procedure;
+};
+
+// Bytes at `offset` within the operation.
+struct OperationData {
+  const Connection& connection;
+  const Operation& op;
+  std::uint64_t offset;
+  std::span<const std::uint8_t> data;
+};
+
+// An ACK, NAK or RNR NAK from `sender`, the responder of the operations.
+struct Acknowledgement {
+  const Connection& connection;
+  int sender;
+  const wire::Aeth& aeth;
+  std::uint32_t psn;
+  const PacketMeta& meta;
+};
+
+// `count` more packets of `sender` were sent again, as SideCounters counts them.
+struct Retransmission {
+  const Connection& connection;
+  int sender;
+  std::uint64_t count;
+  const PacketMeta& meta;
+};
+
+// A request packet that `sender` had sent before.
+struct RepeatedRequest {
+  const Connection& connection;
+  int sender;
+  std::uint32_t psn;
+  std::int64_t idle_ns;  // since its request before this one
+  bool begins;           // the request before this one was new
+  const PacketMeta& meta;
+};
+
 class Listener {
  public:
   virtual ~Listener() = default;
 
-  // A CM message, also one that belongs to no connection (`connection` is then null). `sender` is
-  // the side of the connection.
-  virtual void on_cm(const Connection* connection, int sender, const wire::CmMad& mad,
-                     const PacketMeta& meta) {
-    (void)connection, (void)sender, (void)mad, (void)meta;
-  }
-
-  // The QPs are known, or traffic without a set-up was seen.
+  // Called for each CM message.
+  virtual void on_cm(const CmMessage& event) { (void)event; }
+  // Called when the QPs are known, or when traffic without a set-up is seen.
   virtual void on_open(const Connection& connection) { (void)connection; }
-
-  // `from` turned out to be the other direction of `into`: its side 0 is side 1 of `into`.
-  virtual void on_merge(const Connection& into, const Connection& from) { (void)into, (void)from; }
-
-  // Nothing more is outstanding: DREQ, REJ, a new REQ with the same QP, or the end of the capture.
+  // Called when two connections turn out to be the two directions of one.
+  virtual void on_merge(const Merge& event) { (void)event; }
+  // Called when nothing more is outstanding: after a DREQ, a REJ, a new REQ with the same QP, or at
+  // the end of the capture.
   virtual void on_close(const Connection& connection) { (void)connection; }
-
-  // Comes last: the connection is forgotten, its index is not used again. Unless it was merged
-  // away, it has been closed before.
+  // Called last: the connection is evicted and its index is not used again. Unless it was merged
+  // into another one, it was closed before.
   virtual void on_evict(const Connection& connection) { (void)connection; }
 
+  // Called when the last packet of a Send has arrived.
   virtual void on_send(const Connection& connection, const SendMessage& message) {
     (void)connection, (void)message;
   }
+  // Called after on_send() for the header of a Call, when an endpoint reports the procedure,
+  // whether the RPC message is in the recording or not. Packets never do.
+  virtual void on_call_recorded(const IdentifiedCall& event) { (void)event; }
 
-  // An endpoint tells what a Call of `caller` asks for, whether its RPC message is seen or not:
-  // after on_send() for its header. Packets do not tell that.
-  virtual void on_call_recorded(const Connection& connection, int caller, std::uint32_t xid,
-                                const Procedure& procedure) {
-    (void)connection, (void)caller, (void)xid, (void)procedure;
-  }
-
-  // The RETH was seen. Data follows if op.want_data is set here; op.tag stays with the operation.
+  // Called when the RETH of an RDMA operation is seen. on_data() follows if op.want_data is set
+  // here; op.tag stays with the operation.
   virtual void on_operation(const Connection& connection, Operation& op) {
     (void)connection, (void)op;
   }
-  // Bytes at `offset` within the operation. Each byte comes once, except again after a bad ICRC.
-  virtual void on_data(const Connection& connection, const Operation& op, std::uint64_t offset,
-                       std::span<const std::uint8_t> data) {
-    (void)connection, (void)op, (void)offset, (void)data;
-  }
+  // Called with the data of an operation: with each byte once, and again after a bad ICRC.
+  virtual void on_data(const OperationData& event) { (void)event; }
+  // Called when an operation is complete, or can no longer be.
   virtual void on_operation_end(const Connection& connection, const Operation& op) {
     (void)connection, (void)op;
   }
 
-  // ACK, NAK and RNR NAK, from `sender` (the responder of the operations).
-  virtual void on_acknowledge(const Connection& connection, int sender, const wire::Aeth& aeth,
-                              std::uint32_t psn, const PacketMeta& meta) {
-    (void)connection, (void)sender, (void)aeth, (void)psn, (void)meta;
-  }
+  // Called for each ACK, NAK and RNR NAK.
+  virtual void on_acknowledge(const Acknowledgement& event) { (void)event; }
+  // Called when packets are known to be retransmissions.
+  virtual void on_retransmission(const Retransmission& event) { (void)event; }
+  // Called for each request packet that was sent again.
+  virtual void on_sent_again(const RepeatedRequest& event) { (void)event; }
 
-  // `count` packets of `sender` are known now to have been sent again: what SideCounters counts.
-  virtual void on_retransmission(const Connection& connection, int sender, std::uint64_t count,
-                                 const PacketMeta& meta) {
-    (void)connection, (void)sender, (void)count, (void)meta;
-  }
-
-  // A request packet that `sender` had sent before. `idle_ns`: since its request before this one;
-  // `begins`: that one was new.
-  virtual void on_sent_again(const Connection& connection, int sender, std::uint32_t psn,
-                             std::int64_t idle_ns, bool begins, const PacketMeta& meta) {
-    (void)connection, (void)sender, (void)psn, (void)idle_ns, (void)begins, (void)meta;
-  }
-
-  // May a packet of an unknown flow be the answer to what side 0 of `connection` sent? Asked only
-  // for connections of which one direction was seen: `first` are the first bytes of a SEND, or
-  // empty when the packet is an RDMA READ or WRITE with this `handle`.
+  // Called for a packet of an unknown flow, where only one direction of `connection` was seen: can
+  // the packet be an answer to side 0? `first` are the first bytes of a SEND, or empty when the
+  // packet is an RDMA READ or WRITE with this `handle`.
   [[nodiscard]] virtual bool answers(const Connection& connection,
                                      std::span<const std::uint8_t> first, std::uint32_t handle) {
     (void)connection, (void)first, (void)handle;
     return false;
   }
 
-  // Asked behind on_send(): had the peer of its sender worked already on memory that only this
-  // message offers? Then the capture shows the two directions out of order.
+  // Called after on_send(): did the peer of its sender work on memory that only this message
+  // advertises, before it arrived? Then the capture shows the two directions out of order.
   [[nodiscard]] virtual bool had_early_operations(const Connection& connection) {
     (void)connection;
     return false;

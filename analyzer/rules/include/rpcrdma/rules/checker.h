@@ -11,14 +11,12 @@ namespace rpcrdma::rules {
 
 class Checker final : public model::Observer {
  public:
-  // `findings` must outlive the checker.
-  explicit Checker(Findings& findings);
+  // All must outlive the checker.
+  Checker(Findings& findings, const roce::Connections& connections, const model::Model& model);
   ~Checker() override;
   Checker(const Checker&) = delete;
   Checker& operator=(const Checker&) = delete;
 
-  // Before the first message; both must outlive this. Attaches the findings too.
-  void attach(const roce::Connections& connections, const model::Model& model);
   // When the capture has been read and the tracker has finished.
   void finish();
   // After finish().
@@ -28,26 +26,18 @@ class Checker final : public model::Observer {
   // A filter leaves this Call out: what is found of it later is not told.
   void leave_out(const model::Message& call);
 
-  void on_message(const model::Message& message, const model::Call* call) override;
+  void on_message(const model::MessageSeen& event) override;
   void on_identified(const model::Call& call) override;
-  void on_call_end(const model::Call& call, const model::Message* answer) override;
-  void on_cm(const roce::Connection* connection, int sender, const wire::CmMad& mad,
-             const roce::PacketMeta& meta) override;
-  void on_open(const roce::Connection& connection) override;
-  void on_merge(const roce::Connection& into, const roce::Connection& from) override;
+  void on_call_end(const model::CallEnded& event) override;
+  void on_merge(const roce::Merge& event) override;
   void on_close(const roce::Connection& connection) override;
   void on_evict(const roce::Connection& connection) override;
   void on_time(std::int64_t now_ns) override;
-  void on_refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
-                  std::uint32_t psn, const roce::PacketMeta& meta) override;
-  void on_retransmission(const roce::Connection& connection, int sender, std::uint64_t count,
-                         const roce::PacketMeta& meta) override;
-  void on_sent_again(const roce::Connection& connection, int sender, std::uint32_t psn,
-                     std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) override;
-  void on_operation(const roce::Connection& connection, const roce::Operation& op,
-                    const model::Call* call, std::uint32_t segment) override;
-  void on_operation_end(const roce::Connection& connection, const roce::Operation& op,
-                        const model::Call* call, std::uint32_t segment) override;
+  void on_refusal(const roce::Acknowledgement& event) override;
+  void on_retransmission(const roce::Retransmission& event) override;
+  void on_sent_again(const roce::RepeatedRequest& event) override;
+  void on_operation(const model::OperationSeen& event) override;
+  void on_operation_end(const model::OperationSeen& event) override;
 
  private:
   struct Impl;

@@ -91,13 +91,11 @@ class Findings {
     bool emit_sums = true;
   };
 
-  explicit Findings(Options options);
+  // `connections` and `model` must outlive this.
+  Findings(Options options, const roce::Connections& connections, const model::Model& model);
   ~Findings();
   Findings(const Findings&) = delete;
   Findings& operator=(const Findings&) = delete;
-
-  // Before the first message; both must outlive this.
-  void attach(const roce::Connections& connections, const model::Model& model);
 
   [[nodiscard]] Profile profile() const;
   [[nodiscard]] bool has_sums() const;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include <rpcrdma/roce/connections.h>
 #include <rpcrdma/roce/listener.h>
@@ -40,8 +41,9 @@ struct ReaderStats {
 // the RDMA operations that are outstanding on them.
 class Reader final : public roce::Connections {
  public:
-  // Both must outlive the reader, and `observer` too, which may be null.
-  Reader(roce::Listener& listener, roce::ConnectionNumbers& numbers, Observer* observer = nullptr);
+  // All must outlive the reader.
+  Reader(roce::Listener& listener, roce::ConnectionNumbers& numbers,
+         std::vector<Observer*> observers = {});
   ~Reader() override;
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;

@@ -1,9 +1,11 @@
-// With several threads each does what can be done next. Batches of frames are read in the order of
-// the capture, one at a time; taken apart and their ICRCs verified, all at the same time; and given
-// to the tracker in order again, one at a time. Nearly half of all work is behind the tracker, and
-// its state is large: it stays in one processor's cache when one thread, at home there, does all of
-// that and prepares only what is left undone. But rather than to wait for that thread, which may
-// not be running, another that has nothing else to do takes its place for a batch.
+// The threads of a pipeline.
+//
+// Each thread does the work that can be done next. Batches of frames are read in the order of the
+// capture, one at a time. They are dissected and their ICRCs are verified, all at the same time.
+// Then the tracker takes them in order again, one at a time. Nearly half of all work is behind the
+// tracker, and its state is large. It stays in the cache of one processor when one thread does all
+// of that work and prepares only the batches that are left over. But that thread may not be
+// running: then another thread that has nothing to do takes its place for one batch.
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -14,18 +16,18 @@
 #include <vector>
 
 #include <rpcrdma/model/predecode.h>
-#include <rpcrdma/report/pipeline.h>
+#include <rpcrdma/session/pipeline.h>
 
-namespace rpcrdma::report {
+namespace rpcrdma::session {
 
 namespace {
 
 constexpr std::uint64_t kFramesPerTick = 16384;
 constexpr std::int64_t kSecond = 1'000'000'000;
-// What a second thread costs to start is worth it from here on.
+// A second thread pays for its start from here on.
 constexpr std::uint64_t kBytesWorthAThread = 4U << 20;  // bytes
 
-// The tracker has enough to do with what three or four others prepare; each more takes memory.
+// Three or four threads prepare as much as the tracker can take. Each further one takes memory.
 constexpr unsigned kMaxThreads = 16;
 
 constexpr std::size_t kCacheLine = 64;
@@ -33,9 +35,9 @@ constexpr std::size_t kCacheLine = 64;
 // GCC takes a function that does nothing but prefetch for one without effect and drops its calls.
 #define RPCRDMA_PREFETCHES [[gnu::always_inline]] inline
 
-// All bytes of a capture are looked at, nearly in their order: ask for as many as the frame has, a
-// little ahead, so that neither the next record's header nor the ICRC has to wait for memory. An
-// address behind the end does no harm.
+// All bytes of a capture are read, nearly in order. So this prefetches as many bytes as the frame
+// has, a little ahead: neither the next record's header nor the ICRC waits for memory. An address
+// behind the end does no harm.
 RPCRDMA_PREFETCHES void prefetch_behind(std::span<const std::uint8_t> frame) {
   constexpr std::uintptr_t kAhead = 1024;
   const auto end = reinterpret_cast<std::uintptr_t>(frame.data()) + frame.size();
@@ -45,8 +47,8 @@ RPCRDMA_PREFETCHES void prefetch_behind(std::span<const std::uint8_t> frame) {
   }
 }
 
-// It will be written, and another processor may have read what stood there: to get that back costs
-// more than all that is written, unless it is asked for early.
+// The object will be written, and another processor may have it in its cache. To get it from there
+// costs more than the writing, unless it is requested early.
 template <typename T>
 RPCRDMA_PREFETCHES void claim_object(T& object) {
   auto* p = reinterpret_cast<std::uint8_t*>(&object);
@@ -65,9 +67,8 @@ RPCRDMA_PREFETCHES void prefetch_object(const T& object) {
   for (std::size_t i = 0; i < sizeof(T); i += kCacheLine) __builtin_prefetch(p + i);
 }
 
-// The tracker takes packets that another thread may have prepared: what it will read comes from
-// that one's cache, unless it is asked for in time. First the packet itself, then, when that is
-// there, the front of its payload.
+// Another thread may have prepared the packets, and they are in the cache of its processor. So this
+// prefetches the packet first and, when that has arrived, the front of its payload.
 RPCRDMA_PREFETCHES void prefetch_for_tracker(std::span<const roce::PreparedPacket> packets,
                                              std::size_t at) {
   constexpr std::size_t kPacketAhead = 32;
@@ -76,7 +77,7 @@ RPCRDMA_PREFETCHES void prefetch_for_tracker(std::span<const roce::PreparedPacke
   if (at + kPacketAhead < packets.size()) prefetch_object(packets[at + kPacketAhead]);
   if (at + kPayloadAhead < packets.size()) {
     const roce::PreparedPacket& packet = packets[at + kPayloadAhead];
-    if (packet.predecoded == nullptr) return;  // no more than its headers is looked at
+    if (packet.predecoded == nullptr) return;  // only its headers are read
     const wire::Bytes payload = packet.roce.payload;
     const std::size_t front = std::min(payload.size(), kPayloadFront);
     for (std::size_t i = 0; i < front; i += kCacheLine) __builtin_prefetch(&payload[i]);
@@ -95,7 +96,7 @@ bool is_whole_send(const roce::PreparedPacket& packet) {
          packet.roce.payload.size() == packet.wire_payload;
 }
 
-// What one thread works on at a time.
+// The work of one thread at a time.
 struct Batch {
   static constexpr std::size_t kFrames = 512;
 
@@ -103,9 +104,9 @@ struct Batch {
   std::vector<std::int64_t> times = std::vector<std::int64_t>(kFrames);  // of the frames
   std::vector<capture::LinkResult> links = std::vector<capture::LinkResult>(kFrames);
   std::vector<capture::Unread> unread = std::vector<capture::Unread>(kFrames);
-  // Of those frames that are RoCE, in order.
+  // The frames that are RoCE, in order.
   std::vector<roce::PreparedPacket> packets = std::vector<roce::PreparedPacket>(kFrames);
-  // Of those packets that are whole SENDs.
+  // The packets that are whole SENDs.
   std::vector<model::PredecodedSend> sends = std::vector<model::PredecodedSend>(kFrames);
   std::size_t frame_count = 0;
   std::size_t packet_count = 0;
@@ -115,7 +116,7 @@ struct Batch {
   capture::SourceStats stats;
   capture::Error error;  // why there is no further batch, if not empty
 
-  // Takes frames until the batch is full, takes `max_room`, or the source ends; then false.
+  // Reads frames until the batch is full, has `max_room`, or the source ends; then false.
   bool read(capture::Source& source, std::uint64_t max_room) {
     frame_count = 0;
     room = 0;
@@ -166,28 +167,28 @@ struct Batch {
 
 roce::PacketStats Pipeline::AllConnections::stats() const {
   roce::PacketStats stats = tracker_.stats();
-  const roce::PacketStats recorded = reader_.stats();
-  stats.retransmitted += recorded.retransmitted;
-  stats.nak += recorded.nak;
-  stats.rnr += recorded.rnr;
-  stats.evict += recorded.evict;
+  const roce::PacketStats reported = reader_.stats();
+  stats.retransmitted += reported.retransmitted;
+  stats.nak += reported.nak;
+  stats.rnr += reported.rnr;
+  stats.evict += reported.evict;
   return stats;
 }
 
-// One frame of a time that is not credible moves no clock: it takes two.
+// A single frame with a time that is not credible moves no clock: it takes two.
 void Pipeline::advance(std::int64_t time_ns) {
   const std::int64_t now = std::min(time_ns, std::exchange(previous_ns_, time_ns));
-  // A clock that was set back goes on from where it is now.
+  // A clock that was set back continues from its new time.
   if (now < next_ns_ && now >= back_ns_) [[likely]]
     return;
   next_ns_ = now > INT64_MAX - kSecond ? INT64_MAX : now + kSecond;
   back_ns_ = now < INT64_MIN + kSecond ? INT64_MIN : now - kSecond;
-  observer_.on_time(now);
+  observers_.notify<&model::Observer::on_time>(now);
 }
 
 void Pipeline::time(std::int64_t now_ns) {
   clock_ns_ = now_ns;
-  observer_.on_time(now_ns);
+  observers_.notify<&model::Observer::on_time>(now_ns);
 }
 
 void Pipeline::finish() {
@@ -264,7 +265,7 @@ capture::Expected<void> Pipeline::run(capture::Source& source, const Tick& tick,
   }
 }
 
-// What the threads of one run share.
+// The state that the threads of one run share.
 struct Pipeline::Team {
   enum class Stage : std::uint8_t { kFree, kFilling, kReady };
   struct Slot {
@@ -274,9 +275,8 @@ struct Pipeline::Team {
   };
   struct Member {
     std::vector<Slot> slots;
-    // All slots were found in use: the next is not filled before half of them are free. Who is
-    // woken for each of them sleeps after each of them, and to wake it costs the thread that frees
-    // them.
+    // All slots were in use: the next is not filled before half of them are free. A thread that
+    // wakes up for each slot sleeps after each slot, and the thread that frees them pays for it.
     bool full = false;
     bool asleep = false;
     std::atomic<bool> waiting = false;  // written under the lock; spun on without it
@@ -292,21 +292,21 @@ struct Pipeline::Team {
     max_batch_room = capture::kReadableBehind / (in_order.size() + 1);
   }
 
-  // A processor may stand still for some batches' time while another works for someone else; and
-  // who is ahead by all of them sleeps for half of them. With more threads each needs fewer, since
-  // all wait for the same tracker. Half a megabyte each.
+  // A thread may not run for the time of some batches, and a thread that is ahead by all of its
+  // batches sleeps for half of them. With more threads each needs fewer batches, since all wait for
+  // the same tracker. A batch takes half a megabyte.
   static constexpr std::size_t kBatches = 16, kFewest = 2, kMost = 8;  // of all; of each
   static constexpr std::size_t batches_of_each(unsigned threads) {
     return threads == 1 ? 1 : std::clamp(kBatches / threads, kFewest, kMost);
   }
-  // A batch takes 50 to 100 us in each stage. To sleep and to be woken costs as much.
+  // A batch takes 50 to 100 us in each stage. To sleep and to wake up costs as much.
   static constexpr int kSpins = 1000;
-  static constexpr unsigned kHome = 0;  // the thread that the tracker is at home with
+  static constexpr unsigned kHome = 0;  // the thread whose cache has the tracker's state
 
   Pipeline& pipeline;
   capture::Source& source;
   std::uint64_t max_batch_room = 0;
-  capture::Error error;  // written by who hands over
+  capture::Error error;  // written by the thread that hands over
 
   std::mutex deciding;  // guards all below; never held while there is work to do
   std::vector<Member> members;
@@ -314,8 +314,8 @@ struct Pipeline::Team {
   std::uint64_t next_filled = 0;
   std::uint64_t next_handed = 0;
   std::uint64_t room = 0;  // Frame::room of all frames that were read
-  bool handing = false;    // a thread gives a batch to the tracker
-  bool filling = false;    // a thread reads the next batch; what is behind it cannot be read yet
+  bool handing = false;    // a thread hands a batch to the tracker
+  bool filling = false;    // a thread reads the next batch; the one behind it cannot be read yet
   bool no_more = false;    // all of the source was read
 
   [[nodiscard]] bool done() const { return no_more && next_handed == next_filled; }
@@ -328,7 +328,7 @@ struct Pipeline::Team {
     return room - oldest->batch.begin + max_batch_room <= capture::kReadableBehind;
   }
 
-  // One that `thread` may read the next batch into.
+  // A slot into which `thread` may read the next batch, or null.
   Slot* free_slot(unsigned thread) {
     if (!source_has_room()) return nullptr;
     Member& member = members[thread];
@@ -340,7 +340,7 @@ struct Pipeline::Team {
     return &*std::find_if(member.slots.begin(), member.slots.end(), is_free);
   }
 
-  // The oldest batch that was not handed over, if it is ready and nobody is at the tracker.
+  // The oldest batch that was not handed over, if it is ready and no thread is at the tracker.
   Slot* to_hand() {
     if (handing || next_handed == next_filled) return nullptr;
     Slot* const oldest = in_order[next_handed % in_order.size()];
@@ -359,7 +359,7 @@ struct Pipeline::Team {
     return {filling || no_more ? nullptr : free, false};
   }
 
-  // Called with the lock, by a thread that goes to work or leaves.
+  // Called with the lock held, by a thread that starts work or leaves.
   void wake_others() {
     for (unsigned i = 0; i < members.size(); ++i) {
       Member& member = members[i];
@@ -454,7 +454,7 @@ capture::Expected<void> Pipeline::run_team(capture::Source& source, const Tick& 
       others.emplace_back([&team, &tick, i] { team.work(i, tick); });
     }
   } catch (const std::system_error&) {
-    // No more threads are to be had: those that there are do it.
+    // The system has no more threads: the existing ones do the work.
   }
   team.work(0, tick);
   for (std::thread& t : others) t.join();
@@ -462,4 +462,4 @@ capture::Expected<void> Pipeline::run_team(capture::Source& source, const Tick& 
   return {};
 }
 
-}  // namespace rpcrdma::report
+}  // namespace rpcrdma::session

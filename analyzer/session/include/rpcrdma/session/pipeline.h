@@ -1,10 +1,12 @@
-// From a source of frames, packets and endpoints' events alike, to the model's observer: the way
-// every command takes.
+// From a source of frames to the model's observers. Frames are packets or trace events of
+// endpoints: both become connections, messages and RDMA operations. See pipeline.cc for the
+// threads.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include <rpcrdma/capture/link.h>
 #include <rpcrdma/capture/source.h>
@@ -13,61 +15,64 @@
 #include <rpcrdma/roce/tracker.h>
 #include <rpcrdma/trace_reader/reader.h>
 
-namespace rpcrdma::report {
+namespace rpcrdma::session {
 
 struct FrameCounts {
   std::uint64_t total = 0;
   std::uint64_t cut_short = 0;  // RoCE, captured without a whole BTH
   std::uint64_t fragments = 0;
   std::uint64_t unknown_link = 0;
-  capture::UnreadFrames unread;  // in which RDMA may be, and was not looked for
-  std::uint64_t events = 0;      // no packets, but what endpoints tell
+  capture::UnreadFrames unread;  // that may hold RDMA and were not decoded
+  std::uint64_t events = 0;      // trace events, not packets
   std::int64_t first_ns = 0;
   std::int64_t last_ns = 0;
-  std::uint64_t clock_steps_back = 0;  // of packets: an endpoint's threads tell in turns
+  // Of packets only: the threads of an endpoint write their events in turns.
+  std::uint64_t clock_steps_back = 0;
 };
 
 class Pipeline {
  public:
   using Tick = std::function<void(const capture::SourceStats&)>;
 
-  // Both observers must outlive the pipeline. `events`: of endpoints' events as such; null: nobody
-  // asks for them.
-  Pipeline(model::Observer& observer, const model::ModelOptions& options,
-           trace_reader::Observer* events = nullptr)
-      : observer_(observer),
-        model_(observer, options),
+  // `observers` may be filled until the first frame. All must outlive the pipeline. `events`: who
+  // observes the trace events themselves.
+  Pipeline(const model::ObserverList& observers, const model::ModelOptions& options,
+           std::vector<trace_reader::Observer*> events = {})
+      : observers_(observers),
+        model_(observers, options),
         tracker_(model_, &numbers_),
-        reader_(model_, numbers_, events),
+        reader_(model_, numbers_, std::move(events)),
         connections_(tracker_, reader_) {}
 
-  // One frame, in this thread: for live sources.
+  // Reads one frame, in this thread: for live sources.
   void frame(const capture::Frame& frame);
+  // Takes one packet without a frame: for tests that make packets.
+  void packet(const roce::PreparedPacket& packet) { tracker_.packet(packet); }
 
-  // Reads `source` to its end. `tick` is called now and then (every few hundred or thousand
-  // frames), by one thread at a time. `threads`: at most so many work, where the source allows it.
-  // The result does not depend on it.
+  // Reads `source` to its end. `tick` is called every few hundred or thousand frames, by one thread
+  // at a time. At most `threads` threads work, as far as the source permits. The result does not
+  // depend on their number.
   [[nodiscard]] capture::Expected<void> run(capture::Source& source, const Tick& tick,
                                             unsigned threads);
-  // Frames are left out on purpose: those so far set connections up, and what comes next is from
-  // later in the capture.
+  // Frames are left out on purpose: the frames so far set connections up, and the next frame is
+  // from later in the capture.
   void skip() { tracker_.skip(); }
-  // For live sources that are silent: the wall clock. It must be the one that frames are stamped
-  // by.
+  // For live sources that are silent: the wall clock. Frames must have the time of the same clock.
   void time(std::int64_t now_ns);
+  // The source has ended: closes every connection.
   void finish();
 
   [[nodiscard]] const model::Model& model() const { return model_; }
-  // Those that packets show, and those that endpoints tell of.
+  // From packets and from trace events.
   [[nodiscard]] const roce::Connections& connections() const { return connections_; }
   [[nodiscard]] trace_reader::ReaderStats events() const { return reader_.reader_stats(); }
   [[nodiscard]] const FrameCounts& frames() const { return counts_; }
-  // Packets that were dropped while capturing; of a recording, events that its statistics count and
-  // its Loss events do not: those for which the file had no room.
+  // Packets that were dropped while capturing. Of a recording: the events that its statistics count
+  // as dropped and its Loss events do not, because the file had no room for them.
   [[nodiscard]] std::uint64_t dropped(const capture::SourceStats& source) const {
     if (counts_.events == 0 || counts_.events != counts_.total) return source.dropped;
-    const trace_reader::ReaderStats recorded = events();
-    return source.dropped - std::min(source.dropped, recorded.lost + recorded.missing);
+    const trace_reader::ReaderStats reported = events();
+    return source.dropped - std::min(source.dropped, reported.lost + reported.missing);
   }
 
  private:
@@ -96,7 +101,7 @@ class Pipeline {
   [[nodiscard]] capture::Expected<void> run_team(capture::Source& source, const Tick& tick,
                                                  unsigned threads);
 
-  model::Observer& observer_;
+  const model::ObserverList& observers_;
   model::Model model_;
   roce::ConnectionNumbers numbers_;
   roce::Tracker tracker_;
@@ -105,9 +110,9 @@ class Pipeline {
   FrameCounts counts_;
   std::int64_t last_packet_ns_ = INT64_MIN;
   std::int64_t previous_ns_ = INT64_MIN;  // of the frame before
-  // When the observer is next told the time, and before when the clock was set back.
+  // on_time() is called again at `next_ns_`, or when the clock was set back before `back_ns_`.
   std::int64_t next_ns_ = INT64_MIN + 1, back_ns_ = INT64_MIN;
   std::int64_t clock_ns_ = INT64_MIN;  // the latest of time()
 };
 
-}  // namespace rpcrdma::report
+}  // namespace rpcrdma::session
