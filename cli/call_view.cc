@@ -2,10 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <rpcrdma/base/quantity.h>
 #include <rpcrdma/decode/decoder.h>
 #include <rpcrdma/decode/text_sink.h>
 #include <rpcrdma/report/message_text.h>
-#include <rpcrdma/stats/quantity.h>
 
 namespace rpcrdma::cli {
 
@@ -13,7 +13,7 @@ CallView::CallView() : session_({.model = {.keep_bytes = true}}, {.after_rules =
 
 void CallView::step(std::int64_t time_ns, int side, const std::string& what) {
   if (start_ns_ < 0) start_ns_ = time_ns;
-  text_ += fmt::format("{:>9}  {}: {}\n", stats::format_duration(time_ns - start_ns_),
+  text_ += fmt::format("{:>9}  {}: {}\n", base::format_duration(time_ns - start_ns_),
                        side == 0 ? "client" : "server", what);
 }
 

@@ -1,7 +1,6 @@
 #include "endpoint.h"
 
 #include "input.h"
-#include "parse.h"
 
 #include <algorithm>
 #include <string_view>
@@ -9,10 +8,11 @@
 #include <fmt/core.h>
 #include <sys/socket.h>
 
-#include <rpcrdma/fabric/file_descriptor.h>
+#include <rpcrdma/base/file_descriptor.h>
+#include <rpcrdma/base/parse.h>
+#include <rpcrdma/base/quantity.h>
 #include <rpcrdma/fabric/socket_address.h>
 #include <rpcrdma/service/loop.h>
-#include <rpcrdma/stats/quantity.h>
 #include <rpcrdma/verbs/system.h>
 
 namespace rpcrdma::cli {
@@ -24,7 +24,7 @@ using fabric::Address;
 // From which the kernel would send to `peer`.
 std::optional<Address> route_source(const Address& peer) {
   const fabric::SocketAddress to = fabric::to_socket_address(peer, 4791);
-  const fabric::FileDescriptor fd(::socket(to.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const base::FileDescriptor fd(::socket(to.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   fabric::SocketAddress own{};
   socklen_t length = sizeof own;
   if (fd.get() < 0 || ::connect(fd.get(), &to.any, length_of(to)) != 0 ||
@@ -199,7 +199,7 @@ std::optional<Endpoint> parse_endpoint(const EndpointOptions& options, const cha
   Endpoint e;
   if (!in_range(options.port, 1, UINT16_MAX, command, "--port")) return std::nullopt;
   e.port = static_cast<std::uint16_t>(options.port);
-  const auto threshold = parse_size(options.inline_threshold);
+  const auto threshold = base::parse_size(options.inline_threshold);
   if (!threshold || *threshold < 1024 || *threshold > 256U << 10 || *threshold % 1024 != 0) {
     complain(fmt::format("{}: --inline {}: not a multiple of 1Ki from 1Ki to 256Ki", command,
                          options.inline_threshold));
@@ -369,14 +369,14 @@ namespace {
 bool is_no_time(std::string_view text) {
   const std::size_t number = std::min(text.find_first_not_of("0."), text.size());
   if (text.substr(0, number).find('0') == std::string_view::npos) return false;
-  return parse_duration("1" + std::string(text.substr(number))).has_value();
+  return base::parse_duration("1" + std::string(text.substr(number))).has_value();
 }
 
 }  // namespace
 
 std::optional<fabric::Time> duration_option(const std::string& text, const char* command,
                                             const char* option) {
-  const auto ns = parse_duration(text);
+  const auto ns = base::parse_duration(text);
   if (!ns && is_no_time(text)) {
     complain(fmt::format("{}: {} {}: it must be more than zero", command, option, text));
   } else if (!ns) {
@@ -388,11 +388,11 @@ std::optional<fabric::Time> duration_option(const std::string& text, const char*
 
 std::optional<std::uint32_t> size_option(const std::string& text, const char* command,
                                          const char* option, std::uint32_t most) {
-  const auto bytes = parse_size(text);
+  const auto bytes = base::parse_size(text);
   if (bytes && *bytes <= most) return static_cast<std::uint32_t>(*bytes);
   if (bytes) {
     complain(fmt::format("{}: {} {}: more than {}, the most that is possible", command, option,
-                         text, stats::format_bytes(most)));
+                         text, base::format_bytes(most)));
   } else {
     complain(fmt::format("{}: {} {}: not a size; give bytes, or such as 64k, 1Mi", command, option,
                          text));

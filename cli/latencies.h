@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include <rpcrdma/stats/histogram.h>
+#include <rpcrdma/base/histogram.h>
 
 namespace rpcrdma::cli {
 
@@ -33,7 +33,7 @@ class Latencies {
   }
 
  private:
-  stats::Histogram all_;
+  base::Histogram all_;
   std::vector<std::int64_t> first_;
 };
 

@@ -10,9 +10,6 @@
 
 namespace rpcrdma::cli {
 
-// The wall clock, since the epoch.
-[[nodiscard]] std::int64_t wall_clock_ns();
-
 class LiveView {
  public:
   explicit LiveView(std::unique_ptr<MessagePrinter> printer);

@@ -8,8 +8,8 @@
 
 #include <fmt/core.h>
 
+#include <rpcrdma/base/quantity.h>
 #include <rpcrdma/service/rpc_message.h>
-#include <rpcrdma/stats/quantity.h>
 
 namespace rpcrdma::cli {
 
@@ -85,9 +85,9 @@ fabric::Error LoadWorker::without_memory(const fabric::Error& error) const {
           fmt::format("a thread registers {} of memory at most, and that has no room for the data "
                       "of {} connection{} with {} Call{} each of up to {}; give a smaller --size, "
                       "--depth or --connections",
-                      stats::format_bytes(loop_->memory().limit()), connections,
+                      base::format_bytes(loop_->memory().limit()), connections,
                       connections == 1 ? "" : "s", options_.depth, options_.depth == 1 ? "" : "s",
-                      stats::format_bytes(requests_.longest()))};
+                      base::format_bytes(requests_.longest()))};
 }
 
 std::optional<load::Packets> LoadWorker::packets() const {

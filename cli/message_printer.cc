@@ -15,6 +15,7 @@
 
 #include <fmt/core.h>
 
+#include <rpcrdma/base/parse.h>
 #include <rpcrdma/decode/text_sink.h>
 #include <rpcrdma/report/event_text.h>
 #include <rpcrdma/report/finding_text.h>
@@ -367,7 +368,7 @@ std::optional<Selection> parse(const PrintOptions& options, const char* command)
   selection.from = moment(options.from, command, "--from", ok);
   selection.to = moment(options.to, command, "--to", ok);
   if (!options.xid.empty()) {
-    selection.xid = parse_u32(options.xid);
+    selection.xid = base::parse_u32(options.xid);
     if (!selection.xid) {
       complain(fmt::format("{}: --xid {}: not a number of 32 bits", command, options.xid));
       ok = false;

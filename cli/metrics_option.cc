@@ -1,9 +1,10 @@
 #include "metrics_option.h"
 
 #include "input.h"
-#include "parse.h"
 
 #include <fmt/core.h>
+
+#include <rpcrdma/base/parse.h>
 
 namespace rpcrdma::cli {
 
@@ -19,7 +20,7 @@ std::optional<MetricsAddress> parse_metrics(const std::string& text, const char*
   const std::size_t colon = text.rfind(':');
   if (colon != std::string::npos) {
     const auto address = fabric::parse_address(text.substr(0, colon));
-    const auto port = parse_u32(text.substr(colon + 1));
+    const auto port = base::parse_u32(text.substr(colon + 1));
     if (address && !address->ipv6 && port && *port != 0 && *port <= UINT16_MAX) {
       return MetricsAddress{*address, static_cast<std::uint16_t>(*port)};
     }

@@ -1,8 +1,8 @@
 #include "ring_options.h"
 
-#include "parse.h"
-
 #include <fmt/core.h>
+
+#include <rpcrdma/base/parse.h>
 
 namespace rpcrdma::cli {
 
@@ -16,12 +16,12 @@ void add_ring_options(command_line::Command& command, RingText& text, const Ring
       .value("DURATION");
 }
 
-tl::expected<capture::RingOptions, std::string> parse_ring(const RingText& text,
-                                                           const RingNames& names, bool written) {
-  capture::RingOptions ring;
+tl::expected<base::RingOptions, std::string> parse_ring(const RingText& text,
+                                                        const RingNames& names, bool written) {
+  base::RingOptions ring;
   ring.files = text.files;
   if (!text.size.empty()) {
-    const auto bytes = parse_size(text.size);
+    const auto bytes = base::parse_size(text.size);
     if (!bytes) {
       return tl::unexpected(
           fmt::format("{}-size {}: not a size; give bytes, or such as 500k, 64M, 1GiB",
@@ -30,7 +30,7 @@ tl::expected<capture::RingOptions, std::string> parse_ring(const RingText& text,
     ring.file_bytes = *bytes;
   }
   if (!text.time.empty()) {
-    const auto ns = parse_duration(text.time);
+    const auto ns = base::parse_duration(text.time);
     if (!ns) {
       return tl::unexpected(
           fmt::format("{}-time {}: not a duration; give seconds, or such as 500ms, 5m, 1h",

@@ -6,7 +6,7 @@
 
 #include <tl/expected.hpp>
 
-#include <rpcrdma/capture/recorder.h>
+#include <rpcrdma/base/pcapng/recorder.h>
 #include <rpcrdma/command_line/command.h>
 
 namespace rpcrdma::cli {
@@ -29,8 +29,8 @@ inline constexpr RingNames kRecordedRing{"--record", "--record"};
 void add_ring_options(command_line::Command& command, RingText& text, const RingNames& names);
 
 // `written`: something is written at all. On what makes no sense why, in one sentence.
-[[nodiscard]] tl::expected<capture::RingOptions, std::string> parse_ring(const RingText& text,
-                                                                         const RingNames& names,
-                                                                         bool written);
+[[nodiscard]] tl::expected<base::RingOptions, std::string> parse_ring(const RingText& text,
+                                                                      const RingNames& names,
+                                                                      bool written);
 
 }  // namespace rpcrdma::cli

@@ -38,7 +38,7 @@ capture::Expected<ServiceManager> ServiceManager::from_environment() {
   std::memcpy(manager.address_.sun_path, name.data(), name.size());
   if (abstract) manager.address_.sun_path[0] = '\0';
   manager.length_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + bytes);
-  manager.socket_ = capture::FileDescriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  manager.socket_ = base::FileDescriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (manager.socket_.get() < 0 || ::setsockopt(manager.socket_.get(), SOL_SOCKET, SO_SNDTIMEO,
                                                 &kLongest, sizeof kLongest) != 0) {
     return fail(fmt::format("NOTIFY_SOCKET: {}", std::strerror(errno)));

@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <rpcrdma/base/file_descriptor.h>
 #include <rpcrdma/capture/error.h>
-#include <rpcrdma/capture/file_descriptor.h>
 
 namespace rpcrdma::cli {
 
@@ -28,7 +28,7 @@ class ServiceManager {
  private:
   [[nodiscard]] capture::Expected<void> send(const std::string& lines) const;
 
-  capture::FileDescriptor socket_;
+  base::FileDescriptor socket_;
   sockaddr_un address_{};
   socklen_t length_ = 0;
 };

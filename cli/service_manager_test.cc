@@ -46,7 +46,7 @@ class Listener {
 
  private:
   std::string name_;
-  capture::FileDescriptor socket_;
+  base::FileDescriptor socket_;
 };
 
 std::string error_of(const std::string& name) {

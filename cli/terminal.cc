@@ -1,7 +1,5 @@
 #include "terminal.h"
 
-#include "parse.h"
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -10,13 +8,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <rpcrdma/base/parse.h>
+
 namespace rpcrdma::cli {
 
 std::size_t terminal_width() {
   constexpr std::size_t kUsual = 80;
   constexpr std::size_t kMost = 200;
   if (const char* columns = std::getenv("COLUMNS"); columns != nullptr) {
-    const auto n = parse_u32(columns);
+    const auto n = base::parse_u32(columns);
     if (n && *n != 0) return std::min<std::size_t>(*n, kMost);
   }
   winsize size{};

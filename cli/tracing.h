@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <rpcrdma/capture/recorder.h>
+#include <rpcrdma/base/pcapng/recorder.h>
 #include <rpcrdma/command_line/command.h>
 #include <rpcrdma/live/hub.h>
 #include <rpcrdma/metrics/snapshot.h>
@@ -40,7 +40,7 @@ struct TracingPlan {
   bool live = true;
   bool packets = false;  // there is a live socket of packets too
   std::string record;    // empty: nothing is recorded
-  capture::RingOptions ring;
+  base::RingOptions ring;
   bool emit = true;  // on stderr, at the end, what was recorded
   // Filled in by who opens the provider; null without --pcapng.
   std::shared_ptr<PacketFile> packet_file = {};

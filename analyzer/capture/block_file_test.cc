@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <rpcrdma/capture/block_file.h>
+#include <rpcrdma/base/pcapng/block_file.h>
 #include <rpcrdma/capture/source.h>
 
 namespace rpcrdma::capture {
@@ -36,17 +36,17 @@ class BlockFileTest : public ::testing::Test {
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
   }
   // The head and so many packets.
-  static PcapngBlocks head() {
-    PcapngBlocks blocks;
-    blocks.section(PcapngBlocks::End::kStatistics);
+  static base::PcapngBlocks head() {
+    base::PcapngBlocks blocks;
+    blocks.section(base::PcapngBlocks::End::kStatistics);
     Interface interface;
     interface.name = "test";
     blocks.interface(interface);
     return blocks;
   }
-  static PcapngBlocks packets(std::size_t count) {
+  static base::PcapngBlocks packets(std::size_t count) {
     const std::vector<std::uint8_t> data(kData);
-    PcapngBlocks blocks;
+    base::PcapngBlocks blocks;
     for (std::size_t i = 0; i < count; ++i) blocks.packet(1, data, {});
     return blocks;
   }
@@ -64,9 +64,10 @@ class BlockFileTest : public ::testing::Test {
     return {stats.frames, stats.dropped, stats.damage};
   }
   // What of 10 packets is missing.
-  static auto loss_of(const BlockFile& file) {
+  static auto loss_of(const base::BlockFile& file) {
     return [&file] {
-      return PcapngBlocks::Statistics{.last_ns = 1, .received = 10, .dropped = 10 - file.packets()};
+      return base::PcapngBlocks::Statistics{
+          .last_ns = 1, .received = 10, .dropped = 10 - file.packets()};
     };
   }
 
@@ -77,7 +78,7 @@ class BlockFileTest : public ::testing::Test {
 
 TEST_F(BlockFileTest, OneThatIsFullEndsWithWhatItLacks) {
   const std::size_t front = head().bytes().size();
-  BlockFile file{FileDescriptor(fd_)};
+  base::BlockFile file{base::FileDescriptor(fd_)};
   ASSERT_EQ(file.write(head().bytes()), 0);
   limit(front + 5 * kPacketBytes - 1);
   EXPECT_EQ(file.write(packets(10).bytes()), EFBIG);
@@ -94,7 +95,7 @@ TEST_F(BlockFileTest, OneThatIsFullEndsWithWhatItLacks) {
 // Also where that packet was written by an earlier call.
 TEST_F(BlockFileTest, TheLastPacketMakesRoomForStatistics) {
   const std::size_t front = head().bytes().size();
-  BlockFile file{FileDescriptor(fd_)};
+  base::BlockFile file{base::FileDescriptor(fd_)};
   ASSERT_EQ(file.write(head().bytes()), 0);
   ASSERT_EQ(file.write(packets(4).bytes()), 0);
   limit(front + 4 * kPacketBytes);
@@ -111,7 +112,7 @@ TEST_F(BlockFileTest, TheLastPacketMakesRoomForStatistics) {
 
 // As a program leaves it that was killed.
 TEST_F(BlockFileTest, OneThatWasNotClosedIsReportedAsSuch) {
-  BlockFile file{FileDescriptor(fd_)};
+  base::BlockFile file{base::FileDescriptor(fd_)};
   ASSERT_EQ(file.write(head().bytes()), 0);
   ASSERT_EQ(file.write(packets(4).bytes()), 0);
   const Found found = read();
@@ -124,8 +125,8 @@ TEST_F(BlockFileTest, OneThatWasNotClosedIsReportedAsSuch) {
 TEST_F(BlockFileTest, APipeIsLeftAsItIs) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
-  const FileDescriptor from(ends[0]);
-  BlockFile file{FileDescriptor(ends[1])};
+  const base::FileDescriptor from(ends[0]);
+  base::BlockFile file{base::FileDescriptor(ends[1])};
   ASSERT_EQ(file.write(head().bytes()), 0);
   file.end_full(loss_of(file));
   std::vector<std::uint8_t> bytes(1000);

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <rpcrdma/base/file_descriptor.h>
 #include <rpcrdma/capture/error.h>
-#include <rpcrdma/capture/file_descriptor.h>
 
 namespace rpcrdma::capture {
 
@@ -40,14 +40,14 @@ class ByteStream {
 // A descriptor that the stream owns, or (standard input) only borrows.
 class DescriptorStream final : public ByteStream {
  public:
-  explicit DescriptorStream(FileDescriptor fd) : owned_(std::move(fd)), fd_(owned_.get()) {}
+  explicit DescriptorStream(base::FileDescriptor fd) : owned_(std::move(fd)), fd_(owned_.get()) {}
   explicit DescriptorStream(int borrowed) : owned_(-1), fd_(borrowed) {}
 
   Expected<std::size_t> read(std::span<std::uint8_t> out) override;
   std::uint64_t stored() const override { return stored_; }
 
  private:
-  FileDescriptor owned_;
+  base::FileDescriptor owned_;
   int fd_;
   std::uint64_t stored_ = 0;
 };

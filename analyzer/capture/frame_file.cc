@@ -1,5 +1,4 @@
 #include "pcapng_reader.h"
-#include "written_file.h"
 
 #include <cerrno>
 #include <cstring>
@@ -8,9 +7,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <rpcrdma/capture/file_descriptor.h>
+#include <rpcrdma/base/file_descriptor.h>
+#include <rpcrdma/base/pcapng/block_file.h>
+#include <rpcrdma/base/pcapng/blocks.h>
 #include <rpcrdma/capture/frame_file.h>
-#include <rpcrdma/capture/pcapng_blocks.h>
 
 namespace rpcrdma::capture {
 struct FrameFile::Impl {
@@ -20,10 +20,10 @@ struct FrameFile::Impl {
     LinkType link;
   };
 
-  FileDescriptor fd;
+  base::FileDescriptor fd;
   std::string name;  // for errors
   std::string path;
-  PcapngBlocks blocks;
+  base::PcapngBlocks blocks;
   std::uint64_t written = 0;  // bytes
   std::uint64_t frames = 0;
   std::vector<Known> interfaces;
@@ -56,10 +56,11 @@ FrameFile::~FrameFile() = default;
 Expected<std::unique_ptr<FrameFile>> FrameFile::temporary(const std::string& folder) {
   auto impl = std::make_unique<Impl>();
   impl->name = "a file in " + folder;
-  impl->fd = FileDescriptor(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kFileMode));
+  impl->fd =
+      base::FileDescriptor(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, base::kFileMode));
   if (impl->fd.get() < 0) {  // a file system without such files
     std::string path = folder + "/rpcrdma.XXXXXX";
-    impl->fd = FileDescriptor(::mkostemp(path.data(), O_CLOEXEC));
+    impl->fd = base::FileDescriptor(::mkostemp(path.data(), O_CLOEXEC));
     if (impl->fd.get() < 0) return fail(impl->name + ": " + std::strerror(errno));
     ::unlink(path.c_str());
   }
@@ -71,8 +72,8 @@ Expected<std::unique_ptr<FrameFile>> FrameFile::temporary(const std::string& fol
 Expected<std::unique_ptr<FrameFile>> FrameFile::create(const std::string& path) {
   auto impl = std::make_unique<Impl>();
   impl->name = impl->path = path;
-  impl->fd =
-      FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode));
+  impl->fd = base::FileDescriptor(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, base::kFileMode));
   if (impl->fd.get() < 0) return fail(path + ": " + std::strerror(errno));
   impl->blocks.section();
   return std::unique_ptr<FrameFile>(new FrameFile(std::move(impl)));
@@ -83,7 +84,7 @@ Expected<void> FrameFile::write(const Frame& frame) {
   const std::uint32_t interface = s.interface_of(frame);
   s.blocks.packet(frame, interface);
   ++s.frames;
-  return s.blocks.bytes().size() >= kFlushBytes ? flush() : Expected<void>{};
+  return s.blocks.bytes().size() >= base::kFlushBytes ? flush() : Expected<void>{};
 }
 
 Expected<void> FrameFile::flush() {
@@ -113,7 +114,7 @@ Mark FrameFile::mark() const {
     auto format = std::make_shared<Mark::Format>();
     for (const Impl::Known& known : s.interfaces) {
       format->interfaces.push_back(
-          {.link = known.link, .snaplen = 0, .time = TimeScale(PcapngBlocks::kTsresol, 0)});
+          {.link = known.link, .snaplen = 0, .time = TimeScale(base::PcapngBlocks::kTsresol, 0)});
     }
     s.format = std::move(format);
   }

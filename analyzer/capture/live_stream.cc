@@ -1,5 +1,3 @@
-#include "pcapng_format.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -8,9 +6,12 @@
 
 #include <sys/socket.h>
 
+#include <rpcrdma/base/pcapng/read_blocks.h>
 #include <rpcrdma/capture/live_stream.h>
 
 namespace rpcrdma::capture {
+
+namespace pcapng = base::pcapng;
 
 namespace {
 
@@ -18,12 +19,13 @@ constexpr std::size_t kAtOnce = std::size_t{256} << 10;
 
 }  // namespace
 
-LiveStream::LiveStream(FileDescriptor fd, Check check, LivePatience patience, Clock::time_point now)
+LiveStream::LiveStream(base::FileDescriptor fd, Check check, base::LivePatience patience,
+                       Clock::time_point now)
     : fd_(std::move(fd)), check_(std::move(check)), blocks_(patience, now), buffer_(kAtOnce) {}
 
 void LiveStream::end(std::string why) {
   why_ = std::move(why);
-  fd_.close();
+  fd_.reset();
 }
 
 void LiveStream::read(const std::function<void(const Frame&)>& take, Clock::time_point now) {
@@ -50,14 +52,14 @@ std::optional<LiveStream::Clock::time_point> LiveStream::deadline() const {
 void LiveStream::parse(std::span<const std::uint8_t> blocks,
                        const std::function<void(const Frame&)>& take) {
   while (!head_whole_ && !blocks.empty()) {
-    const std::uint32_t type = pcapng_word(blocks, 0);
-    head_whole_ = type != kPcapngSectionHeader && type != kInterfaceDescription;
+    auto rest = blocks;
+    const pcapng::Block block = pcapng::take_block(rest);
+    head_whole_ =
+        block.type != pcapng::kSectionHeader && block.type != pcapng::kInterfaceDescription;
     if (head_whole_) break;
-    const std::size_t length = pcapng_word(blocks, 4);
-    capture_.insert(capture_.end(), blocks.begin(),
-                    blocks.begin() + static_cast<std::ptrdiff_t>(length));
-    head_ += length;
-    blocks = blocks.subspan(length);
+    capture_.insert(capture_.end(), block.bytes.begin(), block.bytes.end());
+    head_ += block.bytes.size();
+    blocks = rest;
   }
   if (blocks.empty()) return;
   capture_.resize(head_);

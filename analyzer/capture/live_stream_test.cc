@@ -14,8 +14,8 @@ class LiveStreams : public ::testing::Test {
   void SetUp() override {
     std::array<int, 2> ends{};
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
-    endpoint_ = FileDescriptor(ends[0]);
-    stream_ = std::make_unique<LiveStream>(FileDescriptor(ends[1]));
+    endpoint_ = base::FileDescriptor(ends[0]);
+    stream_ = std::make_unique<LiveStream>(base::FileDescriptor(ends[1]));
   }
   void send(const ByteVector& bytes) const {
     ASSERT_EQ(::write(endpoint_.get(), bytes.data(), bytes.size()), std::ssize(bytes));
@@ -26,7 +26,7 @@ class LiveStreams : public ::testing::Test {
     return all;
   }
 
-  FileDescriptor endpoint_;
+  base::FileDescriptor endpoint_;
   std::unique_ptr<LiveStream> stream_;
 };
 
@@ -47,7 +47,7 @@ TEST_F(LiveStreams, GivesEachFrameWhenItIsWholeAndDoesNotWait) {
 TEST_F(LiveStreams, AnEndOfTheEndpointIsNoError) {
   const Writer le;
   send(le.section() + le.interface(252) + le.packet(0, 1, {1}));
-  endpoint_.close();
+  endpoint_.reset();
   EXPECT_EQ(read().size(), 1u);
   EXPECT_TRUE(read().empty());
   EXPECT_EQ(stream_->fd(), -1);
@@ -76,7 +76,7 @@ TEST_F(LiveStreams, SaysThatItEndedWithinABlock) {
   const Writer le;
   const ByteVector packet = le.packet(0, 1, {1});
   send(le.section() + le.interface(252) + packet + ByteVector(packet.begin(), packet.begin() + 9));
-  endpoint_.close();
+  endpoint_.reset();
   read();
   EXPECT_FALSE(stream_->cut_short());
   read();
@@ -96,8 +96,8 @@ TEST_F(LiveStreams, ASilentOneEndsWhenItsTimeIsOver) {
 TEST_F(LiveStreams, AFrameThatNoEndpointSendsEndsIt) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
-  endpoint_ = FileDescriptor(ends[0]);
-  stream_ = std::make_unique<LiveStream>(FileDescriptor(ends[1]), [](const Frame& f) {
+  endpoint_ = base::FileDescriptor(ends[0]);
+  stream_ = std::make_unique<LiveStream>(base::FileDescriptor(ends[1]), [](const Frame& f) {
     return f.data.front() == 2 ? "it is two" : nullptr;
   });
   const Writer le;

@@ -12,7 +12,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <rpcrdma/capture/file_descriptor.h>
+#include <rpcrdma/base/file_descriptor.h>
 #include <rpcrdma/capture/link.h>
 
 namespace rpcrdma::capture {
@@ -65,7 +65,7 @@ class Sender {
   }
 
  private:
-  FileDescriptor fd_;
+  base::FileDescriptor fd_;
   std::uint16_t port_ = 0;
 };
 

@@ -17,7 +17,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <rpcrdma/capture/file_descriptor.h>
+#include <rpcrdma/base/file_descriptor.h>
 #include <rpcrdma/capture/source.h>
 
 namespace rpcrdma::capture {
@@ -48,9 +48,9 @@ OpenedFile open_feed(std::unique_ptr<Feed> feed, std::string name, std::uint64_t
   const std::uint8_t* const p = feed->need(kMagicBytes);
   if (p == nullptr) return not_a_capture(*feed, name);
   for (const bool swapped : {false, true}) {
-    const ByteOrder order{swapped};
+    const base::ByteOrder order{swapped};
     const std::uint32_t magic = order.u32(p);
-    if (magic == kPcapngSectionHeader) {
+    if (magic == pcapng::kSectionHeader) {
       return PcapngReader::open(std::move(feed), std::move(name), bytes_total);
     }
     if (magic == kPcapMicroseconds || magic == kPcapNanoseconds || magic == kPcapModified) {
@@ -89,7 +89,7 @@ OpenedFile open_stream(std::unique_ptr<ByteStream> stream, std::string name,
                    std::move(name), bytes_total);
 }
 
-OpenedFile open_regular(FileDescriptor fd, std::string name, std::uint64_t size) {
+OpenedFile open_regular(base::FileDescriptor fd, std::string name, std::uint64_t size) {
   if (size == 0) return fail(name + ": the file is empty");
   std::array<std::uint8_t, kCompressionBytes> start{};
   const ssize_t n = ::pread(fd.get(), start.data(), start.size(), 0);
@@ -108,7 +108,7 @@ OpenedFile open_regular(FileDescriptor fd, std::string name, std::uint64_t size)
 namespace {
 
 OpenedFile open_path(const std::string& path) {
-  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  base::FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) return fail_errno(path, errno);
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return fail_errno(path, errno);
@@ -138,7 +138,7 @@ OpenResult open_file_at(const std::string& path, const Mark& mark) {
   return source;
 }
 
-OpenResult open_descriptor(FileDescriptor fd, std::string name) {
+OpenResult open_descriptor(base::FileDescriptor fd, std::string name) {
   return open_stream(std::make_unique<DescriptorStream>(std::move(fd)), std::move(name), 0);
 }
 

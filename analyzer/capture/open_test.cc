@@ -153,7 +153,7 @@ TEST(OpenFile, WhatComesThroughASocket) {
   const Writer le;
   const ByteVector bytes = le.section() + le.interface() + le.packet(0, 5, {42});
   ASSERT_EQ(::write(ends[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
-  auto source = open_descriptor(FileDescriptor(ends[0]), "peer");
+  auto source = open_descriptor(base::FileDescriptor(ends[0]), "peer");
   ASSERT_TRUE(source) << source.error().message;
   Frame frame;
   ASSERT_TRUE((*source)->next(frame).value());
@@ -165,7 +165,7 @@ TEST(OpenFile, WhatComesThroughASocket) {
 
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
   ::close(ends[1]);
-  EXPECT_THAT(open_descriptor(FileDescriptor(ends[0]), "peer").error().message,
+  EXPECT_THAT(open_descriptor(base::FileDescriptor(ends[0]), "peer").error().message,
               StartsWith("peer: "));
 }
 

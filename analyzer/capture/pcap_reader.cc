@@ -19,7 +19,7 @@ constexpr std::int64_t kNeighbourSeconds = 86400;
 }  // namespace
 
 Expected<std::unique_ptr<FileSource>> PcapReader::open(std::unique_ptr<Feed> feed,
-                                                       std::uint32_t magic, ByteOrder order,
+                                                       std::uint32_t magic, base::ByteOrder order,
                                                        std::string name,
                                                        std::uint64_t bytes_total) {
   const std::uint8_t* const p = feed->need(kPcapHeaderBytes);
@@ -39,7 +39,7 @@ Expected<std::unique_ptr<FileSource>> PcapReader::open(std::unique_ptr<Feed> fee
       new PcapReader(std::move(feed), magic, order, std::move(name), bytes_total, p));
 }
 
-PcapReader::PcapReader(std::unique_ptr<Feed> feed, std::uint32_t magic, ByteOrder order,
+PcapReader::PcapReader(std::unique_ptr<Feed> feed, std::uint32_t magic, base::ByteOrder order,
                        std::string name, std::uint64_t bytes_total, const std::uint8_t* header)
     : FileSource(std::move(feed), std::move(name), bytes_total),
       order_(order),

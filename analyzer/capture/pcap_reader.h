@@ -2,11 +2,12 @@
 // longer record headers of the "modified" variant.
 #pragma once
 
-#include "byte_order.h"
 #include "file_source.h"
 
 #include <memory>
 #include <string>
+
+#include <rpcrdma/base/byte_order.h>
 
 namespace rpcrdma::capture {
 
@@ -22,7 +23,8 @@ class PcapReader final : public FileSource {
   // `magic` is the one that stands at the cursor, in `order`.
   [[nodiscard]] static Expected<std::unique_ptr<FileSource>> open(std::unique_ptr<Feed> feed,
                                                                   std::uint32_t magic,
-                                                                  ByteOrder order, std::string name,
+                                                                  base::ByteOrder order,
+                                                                  std::string name,
                                                                   std::uint64_t bytes_total);
 
   [[nodiscard]] Expected<bool> next(Frame& frame) override;
@@ -41,8 +43,8 @@ class PcapReader final : public FileSource {
     std::uint32_t original;
   };
 
-  PcapReader(std::unique_ptr<Feed> feed, std::uint32_t magic, ByteOrder order, std::string name,
-             std::uint64_t bytes_total, const std::uint8_t* header);
+  PcapReader(std::unique_ptr<Feed> feed, std::uint32_t magic, base::ByteOrder order,
+             std::string name, std::uint64_t bytes_total, const std::uint8_t* header);
   [[nodiscard]] Record load(const std::uint8_t* p) const;
   [[nodiscard]] bool possible(const Record& r) const {
     return r.captured <= limit_ && r.fraction < fraction_limit_;
@@ -50,7 +52,7 @@ class PcapReader final : public FileSource {
   [[nodiscard]] bool resynchronise(const Record& bad);
   [[nodiscard]] bool chain_at_cursor();
 
-  ByteOrder order_;
+  base::ByteOrder order_;
   LinkType link_;
   std::uint32_t limit_;           // bytes that a record can have
   std::uint32_t fraction_limit_;  // of a second

@@ -1,38 +1,26 @@
 #include "pcapng_reader.h"
 
 #include <algorithm>
-#include <string_view>
+
+#include <rpcrdma/base/text.h>
 
 namespace rpcrdma::capture {
 namespace {
 
-// Bytes of the smallest block of a kind: its head, fixed fields, and the length repeated at the
-// end.
-constexpr std::size_t kBlockHead = 8;
-constexpr std::size_t kTrailer = 4;
-constexpr std::size_t kSmallestBlock = 12;
-constexpr std::size_t kSmallestSection = 28;
-constexpr std::size_t kSmallestInterface = 20;
-constexpr std::size_t kSmallestStatistics = 24;
-constexpr std::size_t kSmallestPacket = 32;  // enhanced and obsolete
 constexpr std::size_t kSmallestSimple = 16;
 
 constexpr std::size_t kMaxInterfaces = 65536;  // of a section: bounds what a hostile file costs
 constexpr std::uint16_t kDropsUnknown = 0xffff;
 constexpr std::uint64_t kMostDrops = std::uint64_t{1} << 44;  // that an interface is believed
 
-constexpr std::uint64_t padded(std::uint64_t n) {
-  return (n + 3) & ~std::uint64_t{3};
-}
-
 bool possible_length(std::uint32_t total) {
-  return total >= kSmallestBlock && total % 4 == 0 && total <= kMaxRecordBytes;
+  return total >= pcapng::kSmallestBlock && total % 4 == 0 && total <= kMaxRecordBytes;
 }
 
-bool byte_order_of(const std::uint8_t* magic, ByteOrder& order) {
+bool byte_order_of(const std::uint8_t* magic, base::ByteOrder& order) {
   for (const bool swapped : {false, true}) {
     order.swapped = swapped;
-    if (order.u32(magic) == kPcapngByteOrderMagic) return true;
+    if (order.u32(magic) == pcapng::kByteOrderMagic) return true;
   }
   return false;
 }
@@ -42,15 +30,15 @@ bool byte_order_of(const std::uint8_t* magic, ByteOrder& order) {
 Expected<std::unique_ptr<FileSource>> PcapngReader::open(std::unique_ptr<Feed> feed,
                                                          std::string name,
                                                          std::uint64_t bytes_total) {
-  const std::uint8_t* const p = feed->need(kSmallestSection);
+  const std::uint8_t* const p = feed->need(pcapng::kSmallestSection);
   if (p == nullptr) {
     if (!feed->failure().empty()) return fail(name + ": " + feed->failure());
     return fail(name + ": the file ends within its pcapng section header, of which it has " +
                 std::to_string(feed->available()) + " bytes" +
                 (feed->damage().empty() ? "" : ": " + feed->damage()));
   }
-  ByteOrder order;
-  if (!byte_order_of(p + kBlockHead, order)) {
+  base::ByteOrder order;
+  if (!byte_order_of(p + pcapng::kBlockHead, order)) {
     return fail(name + ": not a capture file: it begins like pcapng, but has no byte-order magic");
   }
   const std::uint16_t major = order.u16(p + 12);
@@ -64,12 +52,12 @@ Expected<std::unique_ptr<FileSource>> PcapngReader::open(std::unique_ptr<Feed> f
 
 Expected<bool> PcapngReader::next(Frame& frame) {
   for (;;) {
-    const std::uint8_t* const p = feed_->need(kSmallestBlock);
+    const std::uint8_t* const p = feed_->need(pcapng::kSmallestBlock);
     if (p == nullptr) [[unlikely]] {
       return end_of_file();
     }
     const std::uint32_t type = order_.u32(p);
-    if (type == kPcapngSectionHeader) [[unlikely]] {
+    if (type == pcapng::kSectionHeader) [[unlikely]] {
       if (auto begun = begin_section(); !begun || !*begun) return begun;
       continue;
     }
@@ -80,23 +68,23 @@ Expected<bool> PcapngReader::next(Frame& frame) {
     }
     const std::uint64_t at = feed_->offset();
     bool is_packet = true;
-    has_last_ = type == kInterfaceStatistics;
+    has_last_ = type == pcapng::kInterfaceStatistics;
     const char* why = nullptr;
     switch (type) {
-      case kEnhancedPacket:
+      case pcapng::kEnhancedPacket:
         why = enhanced_packet(block, frame);
         break;
-      case kSimplePacket:
+      case pcapng::kSimplePacket:
         why = simple_packet(block, frame);
         break;
-      case kObsoletePacket:
+      case pcapng::kObsoletePacket:
         why = obsolete_packet(block, frame);
         break;
-      case kInterfaceDescription:
+      case pcapng::kInterfaceDescription:
         is_packet = false;
         why = add_interface(block);
         break;
-      case kInterfaceStatistics:
+      case pcapng::kInterfaceStatistics:
         is_packet = false;
         why = statistics(block);
         break;
@@ -145,7 +133,7 @@ bool PcapngReader::take_format(const Mark& mark) {
 PcapngReader::Bytes PcapngReader::whole_block(std::uint32_t total) {
   if (!possible_length(total)) return {};
   const std::uint8_t* const p = feed_->need(total);
-  if (p == nullptr || order_.u32(p + total - kTrailer) != total) return {};
+  if (p == nullptr || order_.u32(p + total - pcapng::kTrailer) != total) return {};
   return {p, total};
 }
 
@@ -158,9 +146,9 @@ Expected<bool> PcapngReader::broken_block(std::uint32_t total) {
 }
 
 Expected<bool> PcapngReader::begin_section() {
-  const std::uint8_t* const p = feed_->need(kSmallestSection);
+  const std::uint8_t* const p = feed_->need(pcapng::kSmallestSection);
   if (p == nullptr) return end_of_input("section header");
-  if (!byte_order_of(p + kBlockHead, order_)) {
+  if (!byte_order_of(p + pcapng::kBlockHead, order_)) {
     return stop("a section header without byte-order magic", feed_->offset());
   }
   if (order_.u16(p + 12) != 1) {
@@ -169,15 +157,14 @@ Expected<bool> PcapngReader::begin_section() {
   const std::uint32_t total = order_.u32(p + 4);
   const Bytes block = whole_block(total);
   if (block.empty()) return broken_block(total);
-  if (total < kSmallestSection) {
+  if (total < pcapng::kSmallestSection) {
     return stop("impossible block length " + std::to_string(total), feed_->offset());
   }
   check_closed();
   promised_ = has_last_ = false;
-  constexpr std::size_t kOptionsAt = 24;
-  options(block, kOptionsAt, [&](std::uint16_t code, Bytes value) {
-    const std::string_view text(reinterpret_cast<const char*>(value.data()), value.size());
-    if (code == kComment && text == kEndsWithStatistics) promised_ = true;
+  options(block, pcapng::kSectionOptionsAt, [&](std::uint16_t code, Bytes value) {
+    if (code == pcapng::kComment && base::as_text(value) == pcapng::kEndsWithStatistics)
+      promised_ = true;
   });
   // The section's own length is not needed: its blocks lead to the next section.
   feed_->skip(total);
@@ -187,43 +174,33 @@ Expected<bool> PcapngReader::begin_section() {
   return true;
 }
 
-template <typename Visit>
-void PcapngReader::options(Bytes block, std::size_t at, Visit visit) const {
-  const std::size_t end = block.size() - kTrailer;
-  while (at + 4 <= end) {
-    const std::uint16_t code = order_.u16(block.data() + at);
-    const std::size_t length = order_.u16(block.data() + at + 2);
-    if (code == kEndOfOptions || padded(length) > end - at - 4) return;
-    visit(code, block.subspan(at + 4, length));
-    at += 4 + padded(length);
-  }
-}
-
 const char* PcapngReader::add_interface(Bytes block) {
-  if (block.size() < kSmallestInterface) return "an interface description that is too short";
+  if (block.size() < pcapng::kSmallestInterface)
+    return "an interface description that is too short";
   if (interfaces_.size() == kMaxInterfaces) return "more interfaces than can be";
   std::uint8_t tsresol = TimeScale::kMicroseconds;
   std::int64_t tsoffset = 0;
-  options(block, 16, [&](std::uint16_t code, Bytes value) {
-    if (code == kIfTsresol && value.size() == 1) tsresol = value[0];
-    if (code == kIfTsoffset && value.size() == 8) {
+  options(block, pcapng::kInterfaceOptionsAt, [&](std::uint16_t code, Bytes value) {
+    if (code == pcapng::kIfTsresol && value.size() == 1) tsresol = value[0];
+    if (code == pcapng::kIfTsoffset && value.size() == 8) {
       tsoffset = static_cast<std::int64_t>(order_.u64(value.data()));
     }
   });
   format_.reset();
-  interfaces_.push_back({.link = static_cast<LinkType>(order_.u16(block.data() + 8)),
-                         .snaplen = order_.u32(block.data() + 12),
-                         .time = TimeScale(tsresol, tsoffset)});
+  interfaces_.push_back(
+      {.link = static_cast<LinkType>(order_.u16(block.data() + pcapng::kLinkTypeAt)),
+       .snaplen = order_.u32(block.data() + pcapng::kSnaplenAt),
+       .time = TimeScale(tsresol, tsoffset)});
   return nullptr;
 }
 
 const char* PcapngReader::statistics(Bytes block) {
-  if (block.size() < kSmallestStatistics) return "interface statistics that are too short";
+  if (block.size() < pcapng::kSmallestStatistics) return "interface statistics that are too short";
   const std::uint32_t id = order_.u32(block.data() + 8);
   if (id >= interfaces_.size()) return "statistics of an interface that is not described";
   std::uint64_t drops = 0;
-  options(block, 20, [&](std::uint16_t code, Bytes value) {
-    if ((code == kIsbIfdrop || code == kIsbOsdrop) && value.size() == 8) {
+  options(block, pcapng::kStatisticsOptionsAt, [&](std::uint16_t code, Bytes value) {
+    if ((code == pcapng::kIsbIfdrop || code == pcapng::kIsbOsdrop) && value.size() == 8) {
       drops = std::min(drops + std::min(order_.u64(value.data()), kMostDrops), kMostDrops);
     }
   });
@@ -242,35 +219,36 @@ void PcapngReader::update_drops(Interface& interface, std::uint64_t reported,
 }
 
 const char* PcapngReader::enhanced_packet(Bytes block, Frame& frame) {
-  if (block.size() < kSmallestPacket) return "a packet block that is too short";
+  if (block.size() < pcapng::kSmallestPacket) return "a packet block that is too short";
   const std::uint8_t* const p = block.data();
   const Packet fields{
-      .interface = order_.u32(p + 8),
-      .ticks = std::uint64_t{order_.u32(p + 12)} << 32 | order_.u32(p + 16),
-      .captured = order_.u32(p + 20),
-      .original = order_.u32(p + 24),
-      .data_at = 28,
+      .interface = order_.u32(p + pcapng::kPacketInterfaceAt),
+      .ticks = ticks(p),
+      .captured = order_.u32(p + pcapng::kCapturedAt),
+      .original = order_.u32(p + pcapng::kOriginalAt),
+      .data_at = pcapng::kDataAt,
   };
   if (const char* const why = packet(block, fields, frame)) return why;
-  options(block, 28 + padded(fields.captured), [&](std::uint16_t code, Bytes value) {
-    if (code == kEpbDropcount && value.size() == 8) {
-      Interface& from = interfaces_[fields.interface];
-      update_drops(from, from.drops_reported,
-                   from.drops_counted + std::min(order_.u64(value.data()), kMostDrops));
-    }
-  });
+  options(block, pcapng::kDataAt + pcapng::padded(fields.captured),
+          [&](std::uint16_t code, Bytes value) {
+            if (code == pcapng::kEpbDropcount && value.size() == 8) {
+              Interface& from = interfaces_[fields.interface];
+              update_drops(from, from.drops_reported,
+                           from.drops_counted + std::min(order_.u64(value.data()), kMostDrops));
+            }
+          });
   return nullptr;
 }
 
 const char* PcapngReader::obsolete_packet(Bytes block, Frame& frame) {
-  if (block.size() < kSmallestPacket) return "a packet block that is too short";
+  if (block.size() < pcapng::kSmallestPacket) return "a packet block that is too short";
   const std::uint8_t* const p = block.data();
   const Packet fields{
-      .interface = order_.u16(p + 8),
-      .ticks = std::uint64_t{order_.u32(p + 12)} << 32 | order_.u32(p + 16),
-      .captured = order_.u32(p + 20),
-      .original = order_.u32(p + 24),
-      .data_at = 28,
+      .interface = order_.u16(p + pcapng::kPacketInterfaceAt),
+      .ticks = ticks(p),
+      .captured = order_.u32(p + pcapng::kCapturedAt),
+      .original = order_.u32(p + pcapng::kOriginalAt),
+      .data_at = pcapng::kDataAt,
   };
   if (const char* const why = packet(block, fields, frame)) return why;
   if (const std::uint16_t drops = order_.u16(p + 10); drops != kDropsUnknown) {
@@ -302,7 +280,7 @@ const char* PcapngReader::packet(Bytes block, const Packet& packet, Frame& frame
   if (packet.interface >= interfaces_.size()) {
     return "a packet of an interface that is not described";
   }
-  if (padded(packet.captured) > block.size() - packet.data_at - kTrailer) {
+  if (pcapng::padded(packet.captured) > block.size() - packet.data_at - pcapng::kTrailer) {
     return "a packet longer than its block";
   }
   const Interface& interface = interfaces_[packet.interface];

@@ -1,16 +1,18 @@
 // pcapng (draft-ietf-opsawg-pcapng): sections, interfaces, packets of all three kinds, statistics.
 #pragma once
 
-#include "byte_order.h"
 #include "file_source.h"
-#include "pcapng_format.h"
 #include "time_scale.h"
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <rpcrdma/base/pcapng/read_blocks.h>
+
 namespace rpcrdma::capture {
+
+namespace pcapng = base::pcapng;
 
 class PcapngReader final : public FileSource {
  public:
@@ -68,7 +70,14 @@ class PcapngReader final : public FileSource {
 
   // Calls visit(code, value) for each option from `at` to the end of the block's body.
   template <typename Visit>
-  void options(Bytes block, std::size_t at, Visit visit) const;
+  void options(Bytes block, std::size_t at, Visit&& visit) const {
+    pcapng::read_options(block, at, visit, order_);
+  }
+  // Of a packet block: the time, in the resolution of its interface.
+  [[nodiscard]] std::uint64_t ticks(const std::uint8_t* block) const {
+    return std::uint64_t{order_.u32(block + pcapng::kTimeAt)} << 32 |
+           order_.u32(block + pcapng::kTimeAt + 4);
+  }
 
   void update_drops(Interface& interface, std::uint64_t reported, std::uint64_t counted);
 
@@ -79,7 +88,7 @@ class PcapngReader final : public FileSource {
   bool promised_ = false;  // statistics at the section's end
   bool has_last_ = false;  // they are the last that came
   bool unclosed_ = false;  // a section has none
-  ByteOrder order_;
+  base::ByteOrder order_;
   std::uint32_t first_interface_ = 0;  // of the section, counted over the whole file
   std::vector<Interface> interfaces_;  // of the section
   // The same for marks, made when the first one is asked for and dropped when it changes.
@@ -87,7 +96,7 @@ class PcapngReader final : public FileSource {
 };
 
 struct Mark::Format {
-  ByteOrder order;
+  base::ByteOrder order;
   std::uint32_t first_interface = 0;
   std::vector<PcapngReader::Interface> interfaces;
 };

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <rpcrdma/capture/recorder.h>
+#include <rpcrdma/base/pcapng/recorder.h>
 
 namespace rpcrdma::capture {
 namespace {
@@ -31,15 +31,15 @@ class RecorderTest : public ::testing::Test {
   }
   ~RecorderTest() override { std::filesystem::remove_all(folder_); }
 
-  RecordOptions options(const std::string& name) {
-    RecordOptions options;
+  base::RecordOptions options(const std::string& name) {
+    base::RecordOptions options;
     options.path = folder_ + "/" + name;
     options.interface = {.name = "eth7", .filter = "udp port 4791", .snaplen = 2000};
     return options;
   }
 
-  std::unique_ptr<Recorder> open(const RecordOptions& options) {
-    auto opened = open_recorder(options, kStart);
+  std::unique_ptr<base::Recorder> open(const base::RecordOptions& options) {
+    auto opened = base::open_recorder(options, kStart);
     EXPECT_TRUE(opened) << opened.error().message;
     return std::move(*opened);
   }
@@ -65,7 +65,7 @@ class RecorderTest : public ::testing::Test {
 };
 
 TEST_F(RecorderTest, ReaderGivesBackWhatWasWritten) {
-  RecordOptions o = options("a.pcapng");
+  base::RecordOptions o = options("a.pcapng");
   o.dropped = [] { return std::uint64_t{9}; };
   const auto recorder = open(o);
   std::vector<ByteVector> data;
@@ -88,7 +88,7 @@ TEST_F(RecorderTest, ReaderGivesBackWhatWasWritten) {
 
 // Worked out by hand from the specification, for a machine with little-endian numbers.
 TEST_F(RecorderTest, BytesOfTheFormat) {
-  const RecordOptions o = options("a.pcapng");
+  const base::RecordOptions o = options("a.pcapng");
   const auto recorder = open(o);
   ASSERT_TRUE(recorder->write(frame(0x0102030405060708, {0xaa, 0xbb, 0xcc})));
   ASSERT_TRUE(recorder->finish(0x0102030405060709));
@@ -153,7 +153,7 @@ TEST_F(RecorderTest, WhatIsWrittenMeanwhileIsWhole) {
 }
 
 TEST_F(RecorderTest, RingBySize) {
-  RecordOptions o = options("ring.pcapng");
+  base::RecordOptions o = options("ring.pcapng");
   o.ring.file_bytes = 4000;
   const auto recorder = open(o);
   const ByteVector data(1000, 1);
@@ -173,7 +173,7 @@ TEST_F(RecorderTest, RingBySize) {
 }
 
 TEST_F(RecorderTest, RingByTimeKeepsTheNewest) {
-  RecordOptions o = options("with.dots/../ring");
+  base::RecordOptions o = options("with.dots/../ring");
   std::filesystem::create_directory(folder_ + "/with.dots");
   o.ring.file_ns = 10 * kSecond;
   o.ring.files = 2;
@@ -187,7 +187,7 @@ TEST_F(RecorderTest, RingByTimeKeepsTheNewest) {
 }
 
 TEST_F(RecorderTest, AFrameLargerThanTheFileStandsAlone) {
-  RecordOptions o = options("ring");
+  base::RecordOptions o = options("ring");
   o.ring.file_bytes = 500;
   const auto recorder = open(o);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(recorder->write(frame(kStart, ByteVector(900, 1))));
@@ -197,7 +197,7 @@ TEST_F(RecorderTest, AFrameLargerThanTheFileStandsAlone) {
 
 // Of a running total, each file tells its own part, so that the files' sum is right.
 TEST_F(RecorderTest, DropsOfARingAddUp) {
-  RecordOptions o = options("ring");
+  base::RecordOptions o = options("ring");
   std::uint64_t total = 0;
   o.dropped = [&] { return total; };
   o.ring.file_ns = kSecond;
@@ -214,15 +214,15 @@ TEST_F(RecorderTest, DropsOfARingAddUp) {
 
 // 700 bytes are room for three frames, or for two behind what a file begins with.
 TEST_F(RecorderTest, EachFileOfARingHasWhatItNeeds) {
-  RecordOptions o = options("ring");
+  base::RecordOptions o = options("ring");
   o.ring.file_bytes = 700;
   std::uint8_t files = 1;
   const ByteVector head(100, 'b'), tail(1000, 'e');
-  o.at_begin = [&](const RecordOptions::Put& put) {
+  o.at_begin = [&](const base::RecordOptions::Put& put) {
     put(frame(kStart, head));
     put(frame(kStart, {++files}));
   };
-  o.at_end = [&](const RecordOptions::Put& put) { put(frame(kStart, tail)); };
+  o.at_end = [&](const base::RecordOptions::Put& put) { put(frame(kStart, tail)); };
   const auto recorder = open(o);
   std::vector<std::vector<ByteVector>> found;
   for (int i = 0; i < 6; ++i) ASSERT_TRUE(recorder->write(frame(kStart, ByteVector(150, 'f'))));
@@ -240,15 +240,15 @@ TEST_F(RecorderTest, EachFileOfARingHasWhatItNeeds) {
 }
 
 TEST_F(RecorderTest, ErrorsNameTheFile) {
-  RecordOptions o = options("missing/a.pcapng");
-  EXPECT_THAT(open_recorder(o, kStart).error().message,
+  base::RecordOptions o = options("missing/a.pcapng");
+  EXPECT_THAT(base::open_recorder(o, kStart).error().message,
               HasSubstr("missing/a.pcapng: No such file or directory"));
   o.path = "-";
   o.ring.file_bytes = 1000;
-  EXPECT_THAT(open_recorder(o, kStart).error().message, HasSubstr("standard output"));
-  RecordOptions full;
+  EXPECT_THAT(base::open_recorder(o, kStart).error().message, HasSubstr("standard output"));
+  base::RecordOptions full;
   full.path = "/dev/full";
-  EXPECT_THAT(open_recorder(full, kStart).error().message,
+  EXPECT_THAT(base::open_recorder(full, kStart).error().message,
               HasSubstr("/dev/full: cannot write: No space left on device"));
 }
 

@@ -53,7 +53,8 @@ WindowFile::Buffer& WindowFile::Buffer::operator=(Buffer&& other) noexcept {
   return *this;
 }
 
-WindowFile::WindowFile(FileDescriptor fd, std::uint64_t size) : fd_(std::move(fd)), size_(size) {
+WindowFile::WindowFile(base::FileDescriptor fd, std::uint64_t size)
+    : fd_(std::move(fd)), size_(size) {
   ::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
 }
 

@@ -16,15 +16,15 @@
 #include <deque>
 #include <memory>
 
+#include <rpcrdma/base/file_descriptor.h>
 #include <rpcrdma/capture/error.h>
-#include <rpcrdma/capture/file_descriptor.h>
 
 namespace rpcrdma::capture {
 
 class WindowFile final : public Feed {
  public:
   // `size`: as fstat() gave it. What the file grows by later is not read.
-  WindowFile(FileDescriptor fd, std::uint64_t size);
+  WindowFile(base::FileDescriptor fd, std::uint64_t size);
   [[nodiscard]] bool stays() const override { return true; }
   [[nodiscard]] bool begin_at(std::uint64_t offset) override;
 
@@ -52,7 +52,7 @@ class WindowFile final : public Feed {
   };
 
   bool refill(std::size_t n) override;
-  void close_input() override { fd_.close(); }
+  void close_input() override { fd_.reset(); }
   bool make_room(std::size_t n);
   bool take_long(std::size_t n);
   void leave_long(std::size_t n);
@@ -64,7 +64,7 @@ class WindowFile final : public Feed {
     return passed() - static_cast<std::uint64_t>(cursor_ - given_);
   }
 
-  FileDescriptor fd_;
+  base::FileDescriptor fd_;
   std::uint64_t size_;
   std::uint64_t filled_ = 0;  // bytes of the file, up to end_
   Buffer ring_;

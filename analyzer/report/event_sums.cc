@@ -21,7 +21,7 @@ std::optional<std::int64_t> between(std::int64_t from, std::int64_t to) {
   return static_cast<std::int64_t>(ns);
 }
 
-void add_part(stats::Histogram& to, std::int64_t from_ns, std::int64_t to_ns) {
+void add_part(base::Histogram& to, std::int64_t from_ns, std::int64_t to_ns) {
   if (const auto ns = between(from_ns, to_ns)) to.add(*ns);
 }
 

@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-#include <rpcrdma/capture/pcapng_blocks.h>
+#include <rpcrdma/base/pcapng/blocks.h>
 
 namespace rpcrdma::report {
 namespace {
@@ -23,7 +23,7 @@ class ThreadsOnLongBlocks : public ::testing::Test {
   void SetUp() override {
     path_ = ::testing::TempDir() + "threads-" + std::to_string(::getpid()) + ".pcapng";
     std::ofstream out(path_, std::ios::binary);
-    capture::PcapngBlocks blocks;
+    base::PcapngBlocks blocks;
     const auto flush = [&] {
       const auto& bytes = blocks.bytes();
       out.write(reinterpret_cast<const char*>(bytes.data()),

@@ -25,9 +25,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <rpcrdma/capture/block_file.h>
+#include <rpcrdma/base/clock.h>
+#include <rpcrdma/base/pcapng/block_file.h>
+#include <rpcrdma/base/pcapng/read_blocks.h>
+#include <rpcrdma/base/pcapng/whole_blocks.h>
 #include <rpcrdma/capture/live_stream.h>
-#include <rpcrdma/capture/whole_blocks.h>
 #include <rpcrdma/live/endpoints.h>
 #include <rpcrdma/live/stream_check.h>
 #include <rpcrdma/live/stream_file.h>
@@ -38,7 +40,8 @@ namespace rpcrdma::cli {
 
 namespace {
 
-using capture::FileDescriptor;
+using base::FileDescriptor;
+namespace pcapng = base::pcapng;
 
 struct AttachOptions {
   std::string endpoint;
@@ -100,14 +103,14 @@ class Kept {
 
   // `blocks`: whole ones. Gives those before the first that no endpoint sends: see why().
   [[nodiscard]] std::span<const std::uint8_t> add(std::span<const std::uint8_t> blocks) {
+    auto rest = blocks;
     std::size_t good = 0;
-    while (why_ == nullptr && good < blocks.size()) {
-      const auto block = blocks.subspan(good, word(blocks, good + kLengthAt));
-      const std::uint32_t type = word(block, 0);
-      if (type == kEnhancedPacket) ++came_;
-      if (type == kEnhancedPacket && !of_packets_) event(block);
-      if (type == kInterfaceStatistics && of_packets_) statistics(block);
-      if (why_ == nullptr) good += block.size();
+    while (why_ == nullptr && !rest.empty()) {
+      const pcapng::Block block = pcapng::take_block(rest);
+      if (block.type == pcapng::kEnhancedPacket) ++came_;
+      if (block.type == pcapng::kEnhancedPacket && !of_packets_) event(block.bytes);
+      if (block.type == pcapng::kInterfaceStatistics && of_packets_) statistics(block.bytes);
+      if (why_ == nullptr) good += block.bytes.size();
     }
     return blocks.first(good);
   }
@@ -121,33 +124,17 @@ class Kept {
   [[nodiscard]] const trace_reader::StreamEnd& end() const { return end_; }
 
   // Of a file that has so many of the packets that came.
-  [[nodiscard]] capture::PcapngBlocks::Statistics statistics(std::uint64_t written) const {
-    return {.last_ns = wall_clock_ns(),
+  [[nodiscard]] base::PcapngBlocks::Statistics statistics(std::uint64_t written) const {
+    return {.last_ns = base::wall_clock_ns(),
             .received = came_ + packets_,
             .dropped = came_ - written + packets_,
             .by_interface = true};
   }
 
  private:
-  // draft-ietf-opsawg-pcapng, sections 4.3 and 4.6.
-  static constexpr std::uint32_t kInterfaceStatistics = 5, kEnhancedPacket = 6;
-  static constexpr std::size_t kLengthAt = 4, kPacketLengthAt = 20, kPacketAt = 28, kOptionsAt = 20;
-  static constexpr std::uint16_t kIfDrop = 5;
-
-  template <typename T>
-  static T number(std::span<const std::uint8_t> bytes, std::size_t at) {
-    T value = 0;
-    if (at + sizeof value <= bytes.size()) std::memcpy(&value, bytes.data() + at, sizeof value);
-    return value;
-  }
-  static std::uint32_t word(std::span<const std::uint8_t> bytes, std::size_t at) {
-    return number<std::uint32_t>(bytes, at);
-  }
-
   void event(std::span<const std::uint8_t> block) {
-    const auto data = block.subspan(std::min(kPacketAt, block.size()));
-    const auto view =
-        check_.take(data.first(std::min<std::size_t>(word(block, kPacketLengthAt), data.size())));
+    const auto packet = pcapng::read_packet(block);
+    const auto view = check_.take(packet ? packet->data : std::span<const std::uint8_t>());
     if (!view) {
       why_ = view.error();
       return;
@@ -158,13 +145,12 @@ class Kept {
     end_.take(*view);
   }
   void statistics(std::span<const std::uint8_t> block) {
-    for (std::size_t at = kOptionsAt; at + 4 <= block.size();) {
-      const auto code = number<std::uint16_t>(block, at);
-      const std::size_t length = number<std::uint16_t>(block, at + 2);
-      if (code == 0) return;
-      if (code == kIfDrop) packets_ = number<std::uint64_t>(block, at + 4);
-      at += 4 + (length + 3) / 4 * 4;
-    }
+    pcapng::read_options(block, pcapng::kStatisticsOptionsAt,
+                         [this](std::uint16_t code, std::span<const std::uint8_t> value) {
+                           if (code == pcapng::kIsbIfdrop && value.size() == sizeof packets_) {
+                             std::memcpy(&packets_, value.data(), sizeof packets_);
+                           }
+                         });
   }
 
   const bool of_packets_;
@@ -176,7 +162,7 @@ class Kept {
   std::uint64_t packets_ = 0;
 };
 
-using Deadline = std::optional<capture::WholeBlocks::Clock::time_point>;
+using Deadline = std::optional<base::WholeBlocks::Clock::time_point>;
 
 // Until something comes, or the deadline has.
 void wait_for(int fd, const Deadline& deadline) {
@@ -184,7 +170,7 @@ void wait_for(int fd, const Deadline& deadline) {
   int bound = -1;
   if (deadline) {
     const auto left =
-        std::chrono::ceil<milliseconds>(*deadline - capture::WholeBlocks::Clock::now()).count();
+        std::chrono::ceil<milliseconds>(*deadline - base::WholeBlocks::Clock::now()).count();
     bound = static_cast<int>(std::clamp<milliseconds::rep>(left, 0, INT_MAX));
   }
   pollfd wait{fd, POLLIN, 0};
@@ -194,15 +180,14 @@ void wait_for(int fd, const Deadline& deadline) {
 // Writes the stream as it comes.
 int keep(const AttachOptions& options, const FileDescriptor& from) {
   const bool standard = options.write == "-";
-  constexpr mode_t kOnlyTheUser = 0600;
   FileDescriptor to(standard ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
                              : ::open(options.write.c_str(),
-                                      O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOnlyTheUser));
+                                      O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, base::kFileMode));
   const std::string name = standard ? "standard output" : options.write;
   if (to.get() < 0) return refused(fmt::format("{}: {}", name, std::strerror(errno)));
   std::signal(SIGPIPE, SIG_IGN);
-  capture::BlockFile file(std::move(to));
-  capture::WholeBlocks blocks;
+  base::BlockFile file(std::move(to));
+  base::WholeBlocks blocks;
   std::array<std::uint8_t, std::size_t{64} << 10> buffer;
   std::uint64_t written = 0;
   Kept kept(options.packets);
@@ -210,13 +195,13 @@ int keep(const AttachOptions& options, const FileDescriptor& from) {
     wait_for(from.get(), blocks.deadline());
     const ssize_t n = ::recv(from.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
-      blocks.expire(capture::WholeBlocks::Clock::now());
+      blocks.expire(base::WholeBlocks::Clock::now());
       continue;
     }
     if (n < 0) return refused(fmt::format("{}: {}", options.endpoint, std::strerror(errno)));
     if (n == 0) break;
     const auto whole = kept.add(blocks.add(std::span(buffer).first(static_cast<std::size_t>(n))));
-    blocks.expire(capture::WholeBlocks::Clock::now());
+    blocks.expire(base::WholeBlocks::Clock::now());
     if (const int why = file.write(whole); why != 0) {
       // Whom it was for has gone.
       if (standard && why == EPIPE) return kOk;
@@ -237,8 +222,9 @@ int keep(const AttachOptions& options, const FileDescriptor& from) {
 }
 
 // Each file of a ring says who tells and what stands, so the stream is taken apart.
-int keep_ring(const AttachOptions& options, const capture::RingOptions& ring, FileDescriptor from) {
-  const auto file = trace::StreamFile::open(options.write, ring, options.endpoint, wall_clock_ns());
+int keep_ring(const AttachOptions& options, const base::RingOptions& ring, FileDescriptor from) {
+  const auto file =
+      trace::StreamFile::open(options.write, ring, options.endpoint, base::wall_clock_ns());
   if (!file) return refused(file.error().message);
   capture::LiveStream stream(std::move(from), trace::live_check());
   capture::Expected<void> written;
@@ -255,7 +241,7 @@ int keep_ring(const AttachOptions& options, const capture::RingOptions& ring, Fi
     if (written) written = (*file)->flush();
   }
   // Also where an event could not be taken: those before it could.
-  const auto finished = (*file)->finish(wall_clock_ns());
+  const auto finished = (*file)->finish(base::wall_clock_ns());
   if (written) written = finished;
   complain(fmt::format("{}{} events written, {} lost: {}",
                        written ? ended_text(options, end.in_order()) : std::string(),

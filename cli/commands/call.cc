@@ -17,9 +17,9 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <rpcrdma/base/quantity.h>
 #include <rpcrdma/load/split.h>
 #include <rpcrdma/service/rpc_message.h>
-#include <rpcrdma/stats/quantity.h>
 
 namespace rpcrdma::cli {
 
@@ -126,9 +126,9 @@ class Caller : service::ClientObserver {
       result_ = fmt::format(
           "answered right after {}: {} waiting for a connection and credit, {} from sending to the "
           "Reply{}, {} fencing memory",
-          stats::format_duration(t.ended - t.called), stats::format_duration(t.sent - t.called),
-          stats::format_duration(t.replied - t.sent), server_part(t),
-          stats::format_duration(t.ended - t.replied));
+          base::format_duration(t.ended - t.called), base::format_duration(t.sent - t.called),
+          base::format_duration(t.replied - t.sent), server_part(t),
+          base::format_duration(t.ended - t.replied));
     } else {
       result_ = verdict == echo::Verdict::kRpcError
                     ? service::describe(outcome, service::ReplyReader(outcome))
@@ -145,9 +145,9 @@ class Caller : service::ClientObserver {
     const auto said = call_.server_times();
     if (!said) return "";
     const load::Split split = load::split(times, load::ServerTimes{said->reading, said->working});
-    return fmt::format(
-        " (the server: {} reading, {} at work{})", stats::format_duration(*split.reading),
-        stats::format_duration(*split.working), split.implausible ? ", cut from more" : "");
+    return fmt::format(" (the server: {} reading, {} at work{})",
+                       base::format_duration(*split.reading), base::format_duration(*split.working),
+                       split.implausible ? ", cut from more" : "");
   }
 
   service::Loop& loop_;

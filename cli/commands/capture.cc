@@ -2,7 +2,6 @@
 #include "commands.h"
 #include "input.h"
 #include "live_view.h"
-#include "parse.h"
 #include "privileges.h"
 #include "ring_options.h"
 
@@ -15,7 +14,9 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <rpcrdma/capture/recorder.h>
+#include <rpcrdma/base/clock.h>
+#include <rpcrdma/base/parse.h>
+#include <rpcrdma/base/pcapng/recorder.h>
 #include <rpcrdma/plot/escape.h>
 
 namespace rpcrdma::cli {
@@ -43,7 +44,7 @@ struct CaptureOptions {
 struct Limits {
   std::optional<std::chrono::steady_clock::duration> duration;
   std::optional<std::uint64_t> bytes;
-  capture::RingOptions ring;
+  base::RingOptions ring;
 };
 
 std::optional<Limits> parse(const CaptureOptions& options) {
@@ -54,14 +55,14 @@ std::optional<Limits> parse(const CaptureOptions& options) {
     ok = false;
   };
   const auto size = [&](const char* name, const std::string& text) {
-    const auto bytes = text.empty() ? std::nullopt : parse_size(text);
+    const auto bytes = text.empty() ? std::nullopt : base::parse_size(text);
     if (!text.empty() && !bytes) {
       refuse(fmt::format("{} {}: not a size; give bytes, or such as 500k, 64M, 1GiB", name, text));
     }
     return bytes;
   };
   const auto duration = [&](const char* name, const std::string& text) {
-    const auto ns = text.empty() ? std::nullopt : parse_duration(text);
+    const auto ns = text.empty() ? std::nullopt : base::parse_duration(text);
     if (!text.empty() && !ns) {
       refuse(
           fmt::format("{} {}: not a duration; give seconds, or such as 500ms, 5m, 1h", name, text));
@@ -75,7 +76,7 @@ std::optional<Limits> parse(const CaptureOptions& options) {
   if (options.live.interface.empty()) refuse("give an interface with -i (-D lists them)");
   const auto ring = parse_ring(options.ring, kWrittenRing, !options.write.empty());
   if (ok && !ring) refuse(ring.error());
-  limits.ring = ring.value_or(capture::RingOptions{});
+  limits.ring = ring.value_or(base::RingOptions{});
   const PrintOptions& print = options.print;
   const bool selects = !print.filter.empty() || !print.xid.empty() || !print.connections.empty() ||
                        !print.types.empty() || !print.from.empty() || !print.to.empty();
@@ -129,7 +130,7 @@ class StopSourceBySignal {
 // else only that packets were dropped, when they are.
 class Status {
  public:
-  Status(const capture::LiveSource& source, const capture::Recorder* recorder, bool counts)
+  Status(const capture::LiveSource& source, const base::Recorder* recorder, bool counts)
       : source_(source),
         recorder_(recorder),
         terminal_(isatty(STDERR_FILENO) == 1),
@@ -157,7 +158,7 @@ class Status {
 
  private:
   const capture::LiveSource& source_;
-  const capture::Recorder* recorder_;
+  const base::Recorder* recorder_;
   bool terminal_;
   bool counts_;
   std::uint64_t recorded_ = 0;
@@ -166,7 +167,7 @@ class Status {
 class Capture {
  public:
   Capture(const CaptureOptions& options, const Limits& limits, capture::LiveSource& source,
-          capture::Recorder* recorder, LiveView* view)
+          base::Recorder* recorder, LiveView* view)
       : options_(options), limits_(limits), source_(source), recorder_(recorder), view_(view) {}
 
   capture::Expected<void> run() {
@@ -193,7 +194,7 @@ class Capture {
       if (now >= tick) {
         tick = now + kStatusInterval;
         status.tick();
-        if (view_ != nullptr && *polled == Polled::kNothing) view_->time(wall_clock_ns());
+        if (view_ != nullptr && *polled == Polled::kNothing) view_->time(base::wall_clock_ns());
       }
       if (*polled == Polled::kNothing) {
         if (recorder_ != nullptr) result = recorder_->flush();
@@ -209,7 +210,7 @@ class Capture {
     if (view_ != nullptr) view_->finish(source_.stats().dropped);
     if (recorder_ != nullptr) {
       // Also after an error, such as of an interface that has gone.
-      const auto finished = recorder_->finish(wall_clock_ns());
+      const auto finished = recorder_->finish(base::wall_clock_ns());
       if (result) result = finished;
     }
     return result;
@@ -226,7 +227,7 @@ class Capture {
   const CaptureOptions& options_;
   const Limits& limits_;
   capture::LiveSource& source_;
-  capture::Recorder* recorder_;
+  base::Recorder* recorder_;
   LiveView* view_;
 };
 
@@ -255,13 +256,13 @@ int capture_live(const CaptureOptions& options) {
   }
 
   // As that user: the files are to be theirs.
-  std::unique_ptr<capture::Recorder> recorder;
+  std::unique_ptr<base::Recorder> recorder;
   if (!options.write.empty()) {
-    auto opened = capture::open_recorder({.path = options.write,
-                                          .ring = limits->ring,
-                                          .interface = (*source)->interface(),
-                                          .dropped = [&] { return (*source)->stats().dropped; }},
-                                         wall_clock_ns());
+    auto opened = base::open_recorder({.path = options.write,
+                                       .ring = limits->ring,
+                                       .interface = (*source)->interface(),
+                                       .dropped = [&] { return (*source)->stats().dropped; }},
+                                      base::wall_clock_ns());
     if (!opened) {
       complain(opened.error().message +
                (*identity ? fmt::format(" (written as the user {}, since root is given up; "

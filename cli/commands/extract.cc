@@ -2,7 +2,6 @@
 #include "commands.h"
 #include "filter_option.h"
 #include "input.h"
-#include "parse.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -15,6 +14,7 @@
 
 #include <fmt/core.h>
 
+#include <rpcrdma/base/parse.h>
 #include <rpcrdma/model/rebuild.h>
 #include <rpcrdma/report/context.h>
 
@@ -164,7 +164,7 @@ class Extractor final : private model::Observer {
 int extract(const ExtractOptions& options) {
   std::optional<std::uint32_t> xid;
   if (!options.xid.empty()) {
-    xid = parse_u32(options.xid);
+    xid = base::parse_u32(options.xid);
     if (!xid) {
       complain(fmt::format("extract: --xid {}: not a number of 32 bits", options.xid));
       return kUnreadable;

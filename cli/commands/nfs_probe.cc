@@ -13,10 +13,10 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include <rpcrdma/base/quantity.h>
 #include <rpcrdma/nfs_probe/mount.h>
 #include <rpcrdma/nfs_probe/probe.h>
 #include <rpcrdma/plot/escape.h>
-#include <rpcrdma/stats/quantity.h>
 
 namespace rpcrdma::cli {
 
@@ -112,7 +112,7 @@ class StepPrinter {
       return;
     }
     fmt::print("{:<7} {:<32} {:>9}  {}\n", s.good ? "ok" : "FAILED", s.name,
-               stats::format_duration(s.took), plot::escape_terminal(s.detail));
+               base::format_duration(s.took), plot::escape_terminal(s.detail));
     std::fflush(stdout);
   }
 

@@ -4,7 +4,6 @@
 #include "input.h"
 #include "interrupt.h"
 #include "latencies.h"
-#include "parse.h"
 #include "rpc_program.h"
 #include "rpcbind_option.h"
 
@@ -15,12 +14,13 @@
 
 #include <fmt/core.h>
 
+#include <rpcrdma/base/parse.h>
+#include <rpcrdma/base/quantity.h>
 #include <rpcrdma/plot/escape.h>
 #include <rpcrdma/protocol/time_echo.h>
 #include <rpcrdma/service/client.h>
 #include <rpcrdma/service/program.h>
 #include <rpcrdma/service/rpc_message.h>
-#include <rpcrdma/stats/quantity.h>
 
 namespace rpcrdma::cli {
 
@@ -49,7 +49,7 @@ std::optional<RpcProgram> parse_target(const PingOptions& o) {
     return std::nullopt;
   }
   if (o.version.empty()) return target;
-  const auto version = parse_u32(o.version);
+  const auto version = base::parse_u32(o.version);
   if (!version) {
     complain(fmt::format("ping: --version {}: not a number of 32 bits", o.version));
     return std::nullopt;
@@ -106,12 +106,12 @@ class Pinger : service::ClientObserver {
     fmt::print("\n--- {} statistics ---\n{} sent, {} answered, {}{}, time {}\n",
                plan_.peers.server.to_string(), sent_, answered(), refused_text(),
                connected_ ? lost_text() : "never connected",
-               stats::format_duration(ended_ - started_));
+               base::format_duration(ended_ - started_));
     if (answered() == 0) return;
-    fmt::print("min {}, median {}, mean {}, max {}\n", stats::format_duration(latency_.min()),
-               stats::format_duration(latency_.median()),
-               stats::format_duration(static_cast<Time>(latency_.mean())),
-               stats::format_duration(latency_.max()));
+    fmt::print("min {}, median {}, mean {}, max {}\n", base::format_duration(latency_.min()),
+               base::format_duration(latency_.median()),
+               base::format_duration(static_cast<Time>(latency_.mean())),
+               base::format_duration(latency_.max()));
   }
 
  private:
@@ -211,7 +211,7 @@ class Pinger : service::ClientObserver {
       fmt::print("answer from {}: seq={} xid={:#010x} credits={} time={}{}\n",
                  plan_.peers.server.to_string(), outcome.cookie, outcome.xid,
                  client_->requester(connection).granted(),
-                 stats::format_duration(outcome.times.ended - outcome.times.called), refusal);
+                 base::format_duration(outcome.times.ended - outcome.times.called), refusal);
     } else if (!plan_.quiet && outcome.status != protocol::CallStatus::kClosed) {
       fmt::print("no answer to seq={}: {}\n", outcome.cookie, service::describe(outcome, reply));
     }
@@ -227,7 +227,7 @@ class Pinger : service::ClientObserver {
     if (plan_.quiet) return;
     fmt::print("time from {}: seq={} xid={:#010x} sent={} answered={} time={}\n",
                plan_.peers.server.to_string(), outcome.cookie, outcome.xid, echo->sent,
-               echo->answered, stats::format_duration(outcome.times.ended - outcome.times.called));
+               echo->answered, base::format_duration(outcome.times.ended - outcome.times.called));
   }
 
   [[nodiscard]] bool closing() const { return over() || Interrupt::came(); }

@@ -5,7 +5,6 @@
 #include "interrupt.h"
 #include "line_limit.h"
 #include "metrics_option.h"
-#include "parse.h"
 #include "rpc_program.h"
 #include "rpcbind_option.h"
 #include "service_manager.h"
@@ -19,13 +18,14 @@
 
 #include <fmt/core.h>
 
+#include <rpcrdma/base/parse.h>
+#include <rpcrdma/base/quantity.h>
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/plot/escape.h>
 #include <rpcrdma/protocol/time_echo.h>
 #include <rpcrdma/service/callback.h>
 #include <rpcrdma/service/echo.h>
 #include <rpcrdma/service/server.h>
-#include <rpcrdma/stats/quantity.h>
 
 namespace rpcrdma::cli {
 
@@ -109,12 +109,12 @@ void print_summary(const service::ServerCounters& c, const OpenProvider& provide
              c.accepted == 1 ? "" : "s", calls.calls, calls.success,
              calls.calls - calls.success - calls.cancelled);
   fmt::print("{} read from clients, {} written to them; {} RDMA_ERRORs sent\n",
-             stats::format_bytes(c.responder.bytes.read()),
-             stats::format_bytes(c.responder.bytes.written()),
+             base::format_bytes(c.responder.bytes.read()),
+             base::format_bytes(c.responder.bytes.written()),
              c.responder.error_version + c.responder.error_chunk);
   if (c.responder.unacknowledged != 0) {
     fmt::print("{} of the answers, with {} written, not acknowledged before the connection ended\n",
-               c.responder.unacknowledged, stats::format_bytes(c.responder.unacknowledged_bytes));
+               c.responder.unacknowledged, base::format_bytes(c.responder.unacknowledged_bytes));
   }
   if (provider.soft == nullptr) return;
   const soft::ProviderCounters packets = provider.soft->counters();
@@ -152,7 +152,7 @@ std::optional<RpcProgram> parse_null_program(const std::string& text) {
   auto program = parse_program(std::string_view(text).substr(0, colon));
   const auto version = colon == std::string::npos
                            ? std::nullopt
-                           : parse_u32(std::string_view(text).substr(colon + 1));
+                           : base::parse_u32(std::string_view(text).substr(colon + 1));
   if (!program || !version) {
     complain(
         fmt::format("serve: --null-program {}: give PROGRAM:VERSION, such as nfs:4; PROGRAM is {}",

@@ -21,6 +21,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <rpcrdma/base/clock.h>
 #include <rpcrdma/capture/live_stream.h>
 #include <rpcrdma/live/endpoints.h>
 #include <rpcrdma/live/stream_check.h>
@@ -85,16 +86,8 @@ class Signals {
   }
 };
 
-std::int64_t monotonic() {
-  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
-
 std::int64_t in_ns(double seconds) {
   return static_cast<std::int64_t>(seconds * 1e9);
-}
-
-std::int64_t wall() {
-  return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
 struct Endpoint {
@@ -154,12 +147,13 @@ capture::Expected<void> Top::look() {
     if (e.stream.fd() < 0 && std::ranges::none_of(*there, stands)) e.path.clear();
   }
   // All that are new have one deadline: some may be silent.
-  const std::int64_t deadline = monotonic() + trace::kEndpointPatience.count();
+  const std::int64_t deadline = base::monotonic_ns() + trace::kEndpointPatience.count();
   for (const trace::RunningEndpoint& one : *there) {
     if (endpoints_.size() == top::Gather::kMostEndpoints) break;
     const auto same = [&](const Endpoint& e) { return e.path == one.path; };
     if (std::ranges::any_of(endpoints_, same)) continue;
-    const std::chrono::nanoseconds patience(std::max<std::int64_t>(deadline - monotonic(), 0));
+    const std::chrono::nanoseconds patience(
+        std::max<std::int64_t>(deadline - base::monotonic_ns(), 0));
     if (auto fd = trace::connect_endpoint(one.path, patience)) {
       add({one.name, one.path, capture::LiveStream(std::move(*fd), trace::live_check())});
     } else {
@@ -217,7 +211,7 @@ void Top::wait(std::int64_t until_ns, Screen* screen) {
   fds.push_back({Signals::fd(), POLLIN, 0});
   fds.push_back({screen != nullptr ? STDIN_FILENO : -1, POLLIN, 0});
   for (const Endpoint& e : endpoints_) fds.push_back({e.stream.fd(), POLLIN, 0});
-  const std::int64_t left = until_ns - monotonic();
+  const std::int64_t left = until_ns - base::monotonic_ns();
   const int timeout = left <= 0 ? 0 : static_cast<int>((left + kMillisecond - 1) / kMillisecond);
   if (::poll(fds.data(), fds.size(), timeout) < 0) return;
   if (fds[0].revents != 0) {
@@ -233,27 +227,27 @@ void Top::wait(std::int64_t until_ns, Screen* screen) {
     } else {
       stream.expire();
     }
-    if (stream.fd() < 0) gather_.ended(number, stream.why(), wall());
+    if (stream.fd() < 0) gather_.ended(number, stream.why(), base::wall_clock_ns());
   }
 }
 
 void Top::run_live(std::optional<double> seconds) {
   const Signals signals;
   Screen screen;
-  const std::int64_t begin = monotonic();
+  const std::int64_t begin = base::monotonic_ns();
   const std::int64_t end =
       seconds ? begin + in_ns(*seconds) : std::numeric_limits<std::int64_t>::max();
   gather_.tick(begin);
   std::int64_t next = 0;
   while (!view_.quit && !stopped_) {
-    const std::int64_t now = monotonic();
+    const std::int64_t now = base::monotonic_ns();
     if (now >= end) break;
     look(now);
     gather_.tick(now);
     if (changed_ || now >= next) {
       const top::Size size = Screen::size();
       if (!view_.paused) {
-        shown_ = gather_.show(view_, top::table_rows(size), wall());
+        shown_ = gather_.show(view_, top::table_rows(size), base::wall_clock_ns());
       } else {
         top::move_within(view_, shown_);
       }
@@ -268,18 +262,18 @@ void Top::run_live(std::optional<double> seconds) {
 
 void Top::run_once(double seconds) {
   const Signals signals;
-  const std::int64_t begin = monotonic();
+  const std::int64_t begin = base::monotonic_ns();
   const std::int64_t end = begin + in_ns(seconds);
   gather_.tick(begin);
-  while (!stopped_ && listening() && monotonic() < end) {
-    look(monotonic());
-    wait(std::min(end, monotonic() + kFrame), nullptr);
-    gather_.tick(monotonic());
+  while (!stopped_ && listening() && base::monotonic_ns() < end) {
+    look(base::monotonic_ns());
+    wait(std::min(end, base::monotonic_ns() + kFrame), nullptr);
+    gather_.tick(base::monotonic_ns());
   }
   view_.sort = top::Sort::kId;
-  shown_ = gather_.show(view_, 0, wall());
-  if (!shown_.measured) gather_.tick(monotonic(), true);
-  shown_ = gather_.show(view_, shown_.connections, wall());
+  shown_ = gather_.show(view_, 0, base::wall_clock_ns());
+  if (!shown_.measured) gather_.tick(base::monotonic_ns(), true);
+  shown_ = gather_.show(view_, shown_.connections, base::wall_clock_ns());
   for (const top::Line& line : top::draw_plain(shown_, terminal_width(), utf8_)) {
     fmt::print("{}\n", top::plain(line));
   }

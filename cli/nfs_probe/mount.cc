@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <rpc/rpc.h>
 
+#include <rpcrdma/base/clock.h>
+#include <rpcrdma/base/text.h>
 #include <rpcrdma/nfs_probe/mount.h>
 #include <rpcrdma/rpcbind/rpcbind.h>
 #include <rpcrdma/rpcbind/stream_client.h>
@@ -75,7 +77,7 @@ std::string refusal(unsigned status) {
 
 Expected<StreamClient> connect(const MountServer& server) {
   return StreamClient::connect(server.address, server.port, "MOUNT",
-                               rpcbind::now() + server.timeout);
+                               base::monotonic_ns() + server.timeout);
 }
 
 Expected<std::uint16_t> ask_rpcbind(const MountServer& server) {
@@ -107,8 +109,8 @@ Expected<Mounted> mount(const MountServer& server, const std::string& path) {
       client->call({kMount, kMountVersion, kMnt}, &xdr_path, &argument, &xdr_mount_reply, &reply);
   if (!called) return tl::unexpected(called.error());
   if (reply.status != 0) return fail(Errc::kNotConnected, refusal(reply.status));
-  const auto handle = service::nfs3::make_handle(
-      {reinterpret_cast<const std::uint8_t*>(reply.handle.data()), reply.handle_bytes});
+  const auto handle =
+      service::nfs3::make_handle(base::as_bytes({reply.handle.data(), reply.handle_bytes}));
   if (!handle) return fail(Errc::kNotConnected, "MOUNT gave an empty handle");
   mounted.handle = *handle;
   mounted.flavors.assign(reply.flavors.begin(), reply.flavors.begin() + reply.flavor_count);

@@ -7,11 +7,11 @@
 
 #include <fmt/core.h>
 
+#include <rpcrdma/base/quantity.h>
 #include <rpcrdma/decode/upper_layer.h>
 #include <rpcrdma/fabric/out_of_memory.h>
 #include <rpcrdma/nfs_probe/probe.h>
 #include <rpcrdma/service/program.h>
-#include <rpcrdma/stats/quantity.h>
 
 namespace rpcrdma::nfs_probe {
 
@@ -139,7 +139,7 @@ class Probe {
     if (loop_.now() < run_until_) return true;
     return recorded(
         "time", false,
-        fmt::format("all steps together took longer than {}", stats::format_duration(plan_.whole)));
+        fmt::format("all steps together took longer than {}", base::format_duration(plan_.whole)));
   }
 
   bool look() {
@@ -162,10 +162,10 @@ class Probe {
               server_.write_most = fs.write_most;
               const bool is_more = std::min(fs.read_most, fs.write_most) > kMostTried;
               return fmt::format(
-                  "READ up to {}, WRITE up to {}{}", stats::format_bytes(fs.read_most),
-                  stats::format_bytes(fs.write_most),
+                  "READ up to {}, WRITE up to {}{}", base::format_bytes(fs.read_most),
+                  base::format_bytes(fs.write_most),
                   is_more && plan_.sizes.empty()
-                      ? fmt::format("; up to {} is tried", stats::format_bytes(kMostTried))
+                      ? fmt::format("; up to {} is tried", base::format_bytes(kMostTried))
                       : "");
             })) {
       return false;

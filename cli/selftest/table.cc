@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <rpcrdma/base/quantity.h>
 #include <rpcrdma/selftest/table.h>
-#include <rpcrdma/stats/quantity.h>
 
 namespace rpcrdma::selftest {
 
@@ -108,7 +108,7 @@ std::string to_text(const Setup& setup, const std::vector<Done>& cells) {
     }
   }
   fmt::format_to(to, "{} cells in {}: {} passed, {} failed\n", cells.size(),
-                 stats::format_duration(sums.elapsed), sums.passed, cells.size() - sums.passed);
+                 base::format_duration(sums.elapsed), sums.passed, cells.size() - sums.passed);
   fmt::format_to(to, "{} Calls with every byte as it has to be, {} refused\n", sums.calls,
                  sums.refused);
   if (sums.lossy != 0) {

@@ -12,7 +12,7 @@
 
 #include <rpcrdma/roce/by_connection.h>
 #include <rpcrdma/session/session.h>
-#include <rpcrdma/stats/histogram.h>
+#include <rpcrdma/base/histogram.h>
 #include <rpcrdma/top/gather.h>
 #include <rpcrdma/trace_reader/stream_end.h>
 
@@ -32,7 +32,7 @@ constexpr std::size_t kMostText = 512;  // bytes of what an endpoint calls itsel
 class RecentTimes {
  public:
   void add(std::int64_t ns) {
-    if (now_ == nullptr) now_ = std::make_unique<stats::Histogram>();
+    if (now_ == nullptr) now_ = std::make_unique<base::Histogram>();
     now_->add(ns);
     changed_ = true;
   }
@@ -44,14 +44,14 @@ class RecentTimes {
     if (!std::exchange(changed_, false)) return latency_;
     latency_ = {};
     if (now_ == nullptr && before_ == nullptr) return latency_;
-    stats::Histogram both = now_ != nullptr ? *now_ : *before_;
+    base::Histogram both = now_ != nullptr ? *now_ : *before_;
     if (now_ != nullptr && before_ != nullptr) both.merge(*before_);
     latency_ = {both.quantile(0.5), both.quantile(0.99)};
     return latency_;
   }
 
  private:
-  std::unique_ptr<stats::Histogram> now_, before_;
+  std::unique_ptr<base::Histogram> now_, before_;
   bool changed_ = false;
   Latency latency_;
 };

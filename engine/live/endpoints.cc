@@ -1,11 +1,13 @@
 #include "socket_file.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <list>
 #include <memory>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -16,7 +18,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <rpcrdma/capture/live_stream.h>
+#include <rpcrdma/base/pcapng/read_blocks.h>
+#include <rpcrdma/base/pcapng/whole_blocks.h>
+#include <rpcrdma/base/text.h>
 #include <rpcrdma/live/endpoints.h>
 #include <rpcrdma/live/stream_check.h>
 #include <rpcrdma/trace/read.h>
@@ -25,9 +29,10 @@
 namespace rpcrdma::trace {
 namespace {
 
-using capture::Expected;
-using capture::fail;
-using capture::FileDescriptor;
+using base::Expected;
+using base::fail;
+using base::FileDescriptor;
+namespace pcapng = base::pcapng;
 
 std::vector<std::string> files_in(const RuntimeFolder& folder) {
   std::vector<std::string> files;
@@ -66,30 +71,45 @@ constexpr std::size_t kMostAsked = 64;
 class Question {
  public:
   Question(FileDescriptor fd, RunningEndpoint& endpoint)
-      : endpoint_(endpoint), stream_(std::move(fd), live_check()) {}
+      : endpoint_(endpoint), fd_(std::move(fd)) {}
 
-  [[nodiscard]] int fd() const { return stream_.fd(); }
-  [[nodiscard]] bool over() const { return answered_ || stream_.fd() < 0; }
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  [[nodiscard]] bool over() const { return answered_ || refused_; }
   void read() {
-    stream_.read([this](const capture::Frame& frame) {
-      if (!std::exchange(answered_, true)) take(frame);
-    });
-    if (!answered_ && stream_.fd() < 0) {
-      endpoint_.fault = stream_.why().empty() ? "hangs up" : "is no endpoint: " + stream_.why();
+    std::array<std::uint8_t, std::size_t{64} << 10> buffer;
+    const ssize_t n = ::recv(fd_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (n == 0) return refuse("hangs up");
+    if (n < 0) {
+      if (errno != EAGAIN && errno != EINTR) refuse_as(std::strerror(errno));
+      return;
     }
+    auto blocks = blocks_.add(std::span(buffer).first(static_cast<std::size_t>(n)));
+    while (!over() && !blocks.empty()) {
+      const pcapng::Block block = pcapng::take_block(blocks);
+      if (block.type == pcapng::kEnhancedPacket) packet(block.bytes);
+    }
+    blocks_.expire(base::WholeBlocks::Clock::now());
+    if (!over() && blocks_.broken()) refuse_as(blocks_.why());
   }
 
  private:
-  void take(const capture::Frame& frame) {
-    const auto event = event_in_pdu(frame.data);
-    const auto view = event ? view_event(*event) : std::nullopt;
-    const auto emitted = view ? read_event<Endpoint>(*view) : std::nullopt;
+  void refuse(std::string fault) {
+    endpoint_.fault = std::move(fault);
+    refused_ = true;
+  }
+  void refuse_as(const char* why) { refuse(std::string("is no endpoint: ") + why); }
+
+  void packet(std::span<const std::uint8_t> block) {
+    const auto packet = pcapng::read_packet(block);
+    const auto event = check_.take(packet ? packet->data : std::span<const std::uint8_t>());
+    if (!event) return refuse_as(event.error());
+    answered_ = true;
+    const auto emitted = read_event<Endpoint>(*event);
     if (!emitted) {
       endpoint_.fault = "is no endpoint";
       return;
     }
-    const std::string_view payload(reinterpret_cast<const char*>(view->payload.data()),
-                                   view->payload.size());
+    const std::string_view payload = base::as_text(event->payload);
     const std::size_t name_bytes = std::min<std::size_t>(emitted->name_bytes, payload.size());
     endpoint_.name = payload.substr(0, std::min(name_bytes, kLongestName));
     endpoint_.role = payload.substr(name_bytes, kLongestRole);
@@ -98,8 +118,11 @@ class Question {
   }
 
   RunningEndpoint& endpoint_;
-  capture::LiveStream stream_;
+  FileDescriptor fd_;
+  base::WholeBlocks blocks_;
+  StreamCheck check_;
   bool answered_ = false;
+  bool refused_ = false;
 };
 
 // `endpoints`: those that wait to be asked, by their files. Removes the files of those that have
@@ -108,7 +131,7 @@ void ask(const RuntimeFolder& folder,
          std::vector<std::pair<std::string, RunningEndpoint>>& endpoints,
          std::chrono::nanoseconds patience) {
   using std::chrono::milliseconds;
-  using Clock = capture::LiveStream::Clock;
+  using Clock = base::WholeBlocks::Clock;
   const auto deadline = Clock::now() + patience;
   std::list<Question> asked;
   std::vector<pollfd> fds;

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <rpcrdma/capture/pcapng_blocks.h>
+#include <rpcrdma/base/pcapng/blocks.h>
 #include <rpcrdma/trace/event.h>
 #include <rpcrdma/trace/packet_tap.h>
 #include <rpcrdma/trace/upper_pdu.h>
@@ -48,7 +48,7 @@ struct EventBatch {
 
   std::vector<RingLoss> lost;  // in rings, before these events came
   std::int64_t time = 0;       // of the first block, or when the losses were seen
-  capture::PcapngBlocks blocks;
+  base::PcapngBlocks blocks;
   std::vector<Event> events;
 };
 

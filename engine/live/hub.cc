@@ -22,15 +22,16 @@
 
 #include <fmt/core.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <rpcrdma/base/text.h>
+#include <rpcrdma/base/wakeup.h>
 #include <rpcrdma/live/hub.h>
 
 namespace rpcrdma::trace {
 
-using capture::Expected;
-using capture::fail;
+using base::Expected;
+using base::fail;
 
 namespace {
 
@@ -39,25 +40,21 @@ constexpr std::size_t kLeastPacketRingBytes = std::size_t{128} << 10;  // some o
 constexpr std::size_t kLeastReaderBytes = 4 * RingDrainer::kBatchBytes;
 constexpr std::size_t kLeastRecordingBytes = std::size_t{1} << 20;
 
-tl::unexpected<capture::Error> no_thread(const std::system_error& error) {
+tl::unexpected<base::Error> no_thread(const std::system_error& error) {
   return fail(fmt::format("cannot start a thread: {}", error.what()));
 }
-tl::unexpected<capture::Error> has_stopped() {
+tl::unexpected<base::Error> has_stopped() {
   return fail("the hub has stopped");
-}
-
-std::span<const std::uint8_t> bytes_of(const std::string& text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
 }  // namespace
 
 class Hub::Impl {
  public:
-  Impl(HubOptions options, capture::FileDescriptor wake)
+  Impl(HubOptions options, base::Wakeup wakeup)
       : options_(std::move(options)),
-        since_(clock_ns(CLOCK_REALTIME)),
-        wake_(std::move(wake)),
+        since_(base::wall_clock_ns()),
+        wakeup_(std::move(wakeup)),
         wall_offset_(wall_offset_ns()) {
     options_.name.resize(std::min<std::size_t>(options_.name.size(), UINT16_MAX));
     options_.ring_bytes = std::bit_ceil(std::max(options_.ring_bytes, kLeastRingBytes));
@@ -118,8 +115,8 @@ class Hub::Impl {
     return packets_ ? packets_->path() : std::string();
   }
 
-  Expected<void> record(const std::string& path, const capture::RingOptions& ring) {
-    auto file = RecordedFile::open(path, ring, options_.name, clock_ns(CLOCK_REALTIME));
+  Expected<void> record(const std::string& path, const base::RingOptions& ring) {
+    auto file = RecordedFile::open(path, ring, options_.name, base::wall_clock_ns());
     if (!file) return tl::unexpected(file.error());
     Recording* recording = nullptr;
     try {
@@ -175,7 +172,7 @@ class Hub::Impl {
       socket_path_.clear();
       packets = std::move(packets_);
     }
-    wake();
+    wakeup_.notify();
     packets.reset();
     thread_.join();
     for (Recording& recording : recordings_) recording.finish();
@@ -183,12 +180,6 @@ class Hub::Impl {
 
  private:
   // ----- any thread
-
-  void wake() {
-    const std::uint64_t one = 1;
-    // It fails only when it is awake anyway.
-    [[maybe_unused]] const ssize_t n = ::write(wake_.get(), &one, sizeof one);
-  }
 
   [[nodiscard]] Expected<ListeningSocket> new_socket(bool packets) const {
     auto folder = make_runtime_folder();
@@ -206,7 +197,7 @@ class Hub::Impl {
       if (stop_) return false;
       tasks_.push_back(std::move(task));
     }
-    wake();
+    wakeup_.notify();
     done.wait();
     return true;
   }
@@ -315,7 +306,7 @@ class Hub::Impl {
     event.process = static_cast<std::uint32_t>(::getpid());
     event.wall = now + wall_offset_;
     event.since = since_;
-    return make_event(0, now, event, bytes_of(options_.name + options_.role));
+    return make_event(0, now, event, base::as_bytes(options_.name + options_.role));
   }
 
   // Those who take no more are forgotten, and with the last of them Tracers need not listen.
@@ -348,14 +339,11 @@ class Hub::Impl {
 
   // Until then, or until there is something to do but looking into the rings.
   void wait(std::int64_t ns) {
-    watched_.assign(1, {wake_.get(), POLLIN, 0});
+    watched_.assign(1, {wakeup_.fd(), POLLIN, 0});
     if (readers_) readers_->add_to(watched_);
     const timespec timeout{ns / kSecond, ns % kSecond};
     if (::ppoll(watched_.data(), watched_.size(), &timeout, nullptr) <= 0) return;
-    if (watched_[0].revents != 0) {
-      std::uint64_t count = 0;
-      [[maybe_unused]] const ssize_t n = ::read(wake_.get(), &count, sizeof count);
-    }
+    if (watched_[0].revents != 0) wakeup_.clear();
     const bool knocks =
         readers_ && readers_->on_poll(std::span(watched_).subspan(1), monotonic_ns());
     sweep();
@@ -377,7 +365,7 @@ class Hub::Impl {
 
   HubOptions options_;
   const std::int64_t since_;
-  const capture::FileDescriptor wake_;
+  const base::Wakeup wakeup_;
 
   mutable std::mutex mutex_;
   std::deque<Tracer> tracers_;
@@ -402,11 +390,11 @@ class Hub::Impl {
 };
 
 Expected<std::unique_ptr<Hub>> Hub::start(HubOptions options) {
-  capture::FileDescriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (wake.get() < 0) return fail(fmt::format("eventfd: {}", std::strerror(errno)));
+  auto wakeup = base::Wakeup::create();
+  if (!wakeup) return tl::unexpected(wakeup.error());
   try {
     return std::unique_ptr<Hub>(
-        new Hub(std::make_unique<Impl>(std::move(options), std::move(wake))));
+        new Hub(std::make_unique<Impl>(std::move(options), std::move(*wakeup))));
   } catch (const std::system_error& error) {
     return no_thread(error);
   }
@@ -430,7 +418,7 @@ Expected<void> Hub::open_packet_socket() {
 std::string Hub::packet_socket_path() const {
   return impl_->packet_socket_path();
 }
-Expected<void> Hub::record(const std::string& path, const capture::RingOptions& ring) {
+Expected<void> Hub::record(const std::string& path, const base::RingOptions& ring) {
   return impl_->record(path, ring);
 }
 std::uint64_t Hub::lost_to_readers() const {

@@ -6,7 +6,7 @@
 
 namespace rpcrdma::trace {
 
-LiveReader::LiveReader(capture::FileDescriptor fd, std::string interface, std::size_t most_bytes,
+LiveReader::LiveReader(base::FileDescriptor fd, std::string interface, std::size_t most_bytes,
                        std::atomic<std::uint64_t>& lost, Content content)
     : fd_(std::move(fd)),
       interface_(std::move(interface)),
@@ -18,12 +18,12 @@ LiveReader::LiveReader(capture::FileDescriptor fd, std::string interface, std::s
 }
 
 void LiveReader::begin(std::span<const std::uint8_t> endpoint, std::int64_t wall_offset) {
-  capture::PcapngBlocks head;
+  base::PcapngBlocks head;
   head.section();
   const bool packets = content_ == Content::kPackets;
   head.interface({.name = interface_,
                   .filter = {},
-                  .link = packets ? capture::LinkType::kEthernet : capture::LinkType::kUpperPdu});
+                  .link = packets ? base::LinkType::kEthernet : base::LinkType::kUpperPdu});
   queue_.begin(head.bytes(), wall_offset);
   queue_.begin(endpoint, wall_offset);
   send();

@@ -7,7 +7,7 @@
 
 #include <atomic>
 
-#include <rpcrdma/capture/file_descriptor.h>
+#include <rpcrdma/base/file_descriptor.h>
 
 namespace rpcrdma::trace {
 
@@ -15,7 +15,7 @@ class LiveReader final : public Sink {
  public:
   // `fd`: connected, non-blocking. `interface`: its name in the stream. `lost`: what it does not
   // get is added to it, which outlives it.
-  LiveReader(capture::FileDescriptor fd, std::string interface, std::size_t most_bytes,
+  LiveReader(base::FileDescriptor fd, std::string interface, std::size_t most_bytes,
              std::atomic<std::uint64_t>& lost, Content content = Content::kEvents);
 
   void begin(std::span<const std::uint8_t> endpoint, std::int64_t wall_offset) override;
@@ -35,7 +35,7 @@ class LiveReader final : public Sink {
  private:
   void send();
 
-  capture::FileDescriptor fd_;
+  base::FileDescriptor fd_;
   const std::string interface_;
   const Content content_;
   std::atomic<std::uint64_t>& lost_;

@@ -11,37 +11,27 @@
 
 #include <fmt/core.h>
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 namespace rpcrdma::trace {
-namespace {
 
-// Packets have the wall clock's time already.
-std::int64_t wall_ns() {
-  return clock_ns(CLOCK_REALTIME);
-}
-
-}  // namespace
-
-capture::Expected<std::unique_ptr<PacketFeed>> PacketFeed::start(ListeningSocket socket,
-                                                                 Options options) {
-  capture::FileDescriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (wake.get() < 0) return capture::fail(fmt::format("eventfd: {}", std::strerror(errno)));
+base::Expected<std::unique_ptr<PacketFeed>> PacketFeed::start(ListeningSocket socket,
+                                                              Options options) {
+  auto wakeup = base::Wakeup::create();
+  if (!wakeup) return tl::unexpected(wakeup.error());
   std::unique_ptr<PacketFeed> feed(
-      new PacketFeed(std::move(socket), std::move(options), std::move(wake)));
+      new PacketFeed(std::move(socket), std::move(options), std::move(*wakeup)));
   try {
     feed->thread_ = start_signal_masked_thread([f = feed.get()] { f->run(); });
   } catch (const std::system_error& error) {
-    return capture::fail(fmt::format("cannot start a thread: {}", error.what()));
+    return base::fail(fmt::format("cannot start a thread: {}", error.what()));
   }
   return feed;
 }
 
-PacketFeed::PacketFeed(ListeningSocket socket, Options options, capture::FileDescriptor wake)
+PacketFeed::PacketFeed(ListeningSocket socket, Options options, base::Wakeup wakeup)
     : options_(std::move(options)),
       path_(socket.path()),
-      wake_(std::move(wake)),
+      wakeup_(std::move(wakeup)),
       readers_(std::move(socket), options_.interface, options_.reader_bytes, lost_,
                Content::kPackets) {}
 
@@ -51,7 +41,7 @@ PacketFeed::~PacketFeed() {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
-  wake();
+  wakeup_.notify();
   thread_.join();
 }
 
@@ -60,13 +50,7 @@ void PacketFeed::add(PacketTap& tap) {
     const std::lock_guard lock(mutex_);
     new_taps_.push_back(&tap);
   }
-  wake();
-}
-
-void PacketFeed::wake() {
-  const std::uint64_t one = 1;
-  // It fails only when it is awake anyway.
-  [[maybe_unused]] const ssize_t n = ::write(wake_.get(), &one, sizeof one);
+  wakeup_.notify();
 }
 
 void PacketFeed::run() {
@@ -76,7 +60,7 @@ void PacketFeed::run() {
       const double fullest = listening_ ? pass() : 0;
       sweep();
       if (const std::int64_t now = monotonic_ns(); now >= next_tick) {
-        for (LiveReader* const reader : welcomed_) reader->emit_sums(wall_ns());
+        for (LiveReader* const reader : welcomed_) reader->emit_sums(base::wall_clock_ns());
         readers_.tick();
         next_tick = now + kTick;
       }
@@ -85,7 +69,7 @@ void PacketFeed::run() {
   }
   or_give_up([&] {
     if (listening_) pass();
-    for (LiveReader* const reader : welcomed_) reader->end(wall_ns());
+    for (LiveReader* const reader : welcomed_) reader->end(base::wall_clock_ns());
   });
   end();
 }
@@ -149,7 +133,7 @@ double PacketFeed::pass(bool to_readers) {
       for (LiveReader* const reader : welcomed_) reader->take(batch);
     };
   }
-  return drainer_.pass(wall_ns(), 0, out);
+  return drainer_.pass(base::wall_clock_ns(), 0, out);
 }
 
 // The taps listen before it is told that its stream has begun: of what comes after that nothing is
@@ -174,15 +158,12 @@ void PacketFeed::sweep() {
 
 // Until then, or until there is something to do but looking into the rings.
 void PacketFeed::wait(std::int64_t ns) {
-  watched_.assign(1, {wake_.get(), POLLIN, 0});
+  watched_.assign(1, {wakeup_.fd(), POLLIN, 0});
   readers_.add_to(watched_);
   const timespec timeout{ns / kSecond, ns % kSecond};
   if (::ppoll(watched_.data(), watched_.size(), &timeout, nullptr) <= 0) return;
-  if (watched_[0].revents != 0) {
-    std::uint64_t count = 0;
-    [[maybe_unused]] const ssize_t n = ::read(wake_.get(), &count, sizeof count);
-  }
-  const bool knocks = readers_.on_poll(std::span(watched_).subspan(1), wall_ns());
+  if (watched_[0].revents != 0) wakeup_.clear();
+  const bool knocks = readers_.on_poll(std::span(watched_).subspan(1), base::wall_clock_ns());
   sweep();
   if (knocks) readers_.accept([this](LiveReader& reader) { welcome(reader); });
 }

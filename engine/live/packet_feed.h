@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include <rpcrdma/base/wakeup.h>
+
 namespace rpcrdma::trace {
 
 class PacketFeed {
@@ -24,8 +26,8 @@ class PacketFeed {
   };
 
   // Errors: the system has no thread or descriptor left.
-  [[nodiscard]] static capture::Expected<std::unique_ptr<PacketFeed>> start(ListeningSocket socket,
-                                                                            Options options);
+  [[nodiscard]] static base::Expected<std::unique_ptr<PacketFeed>> start(ListeningSocket socket,
+                                                                         Options options);
   // Tells each reader the sums, and ends all streams; who does not read is waited for a quarter of
   // a second.
   ~PacketFeed();
@@ -37,9 +39,7 @@ class PacketFeed {
   [[nodiscard]] std::string path() const { return path_; }
 
  private:
-  PacketFeed(ListeningSocket socket, Options options, capture::FileDescriptor wake);
-
-  void wake();
+  PacketFeed(ListeningSocket socket, Options options, base::Wakeup wakeup);
 
   // The thread's.
   void run();
@@ -57,7 +57,7 @@ class PacketFeed {
 
   const Options options_;
   const std::string path_;
-  const capture::FileDescriptor wake_;
+  const base::Wakeup wakeup_;
 
   std::mutex mutex_;
   bool stop_ = false;

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <rpcrdma/capture/pcapng_blocks.h>
+#include <rpcrdma/base/pcapng/blocks.h>
 
 namespace rpcrdma::trace {
 namespace {
@@ -38,7 +38,7 @@ class TracePacketThreads : public HubTest {
   static std::vector<std::uint8_t> packet(std::uint32_t number, std::size_t bytes = 60) {
     std::vector<std::uint8_t> data(bytes);
     std::memcpy(data.data(), &number, sizeof number);
-    capture::PcapngBlocks blocks;
+    base::PcapngBlocks blocks;
     blocks.packet(kTime + number, data, {});
     return blocks.bytes();
   }
@@ -47,9 +47,9 @@ class TracePacketThreads : public HubTest {
   }
   static std::vector<std::uint32_t> rest(capture::Source& source) {
     std::vector<std::uint32_t> numbers;
-    capture::Frame frame;
+    base::Frame frame;
     while (source.next(frame).value_or(false)) {
-      EXPECT_EQ(frame.link, capture::LinkType::kEthernet);
+      EXPECT_EQ(frame.link, base::LinkType::kEthernet);
       std::uint32_t number = 0;
       std::memcpy(&number, frame.data.data(), sizeof number);
       EXPECT_EQ(frame.time_ns, kTime + number);

@@ -35,7 +35,7 @@ bool ReaderGroup::on_poll(std::span<const pollfd> watched, std::int64_t now) {
 
 void ReaderGroup::accept(const std::function<void(LiveReader&)>& welcome) {
   for (std::size_t i = 0; i < kMostReaders; ++i) {
-    capture::FileDescriptor fd(
+    base::FileDescriptor fd(
         ::accept4(socket_.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (fd.get() < 0) {
       if (errno == EINTR || errno == ECONNABORTED) continue;

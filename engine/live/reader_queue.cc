@@ -61,7 +61,7 @@ void ReaderQueue::emit(std::uint32_t ring, std::int64_t now) {
   Sums& s = rings_[ring];
   s.last_emitted = s.received + s.lost;
   s.last_lost = s.lost;
-  capture::PcapngBlocks block;
+  base::PcapngBlocks block;
   if (content_ == Content::kPackets) {
     put_statistics(block, now + wall_offset_);
   } else {
@@ -72,8 +72,8 @@ void ReaderQueue::emit(std::uint32_t ring, std::int64_t now) {
 }
 
 // The latest of a stream holds.
-void ReaderQueue::put_statistics(capture::PcapngBlocks& blocks, std::int64_t wall_now) const {
-  capture::PcapngBlocks::Statistics sum;
+void ReaderQueue::put_statistics(base::PcapngBlocks& blocks, std::int64_t wall_now) const {
+  base::PcapngBlocks::Statistics sum;
   sum.last_ns = wall_now;
   sum.by_interface = true;
   for (const Sums& s : rings_) {

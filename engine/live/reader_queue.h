@@ -53,7 +53,7 @@ class ReaderQueue {
   Sums& sums(std::uint32_t ring);
   bool has_room();
   void emit(std::uint32_t ring, std::int64_t now);
-  void put_statistics(capture::PcapngBlocks& blocks, std::int64_t wall_now) const;
+  void put_statistics(base::PcapngBlocks& blocks, std::int64_t wall_now) const;
   void append(std::span<const std::uint8_t> blocks);
 
   const std::size_t most_;

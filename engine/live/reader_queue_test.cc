@@ -15,9 +15,9 @@ constexpr std::size_t kMost = 4000;
 class OutletTest : public ::testing::Test {
  protected:
   OutletTest() {
-    capture::PcapngBlocks head;
+    base::PcapngBlocks head;
     head.section();
-    head.interface({.name = "x", .filter = {}, .link = capture::LinkType::kUpperPdu});
+    head.interface({.name = "x", .filter = {}, .link = base::LinkType::kUpperPdu});
     queue_.begin(head.bytes(), kClockOffset);
     read(queue_.waiting().size());
   }

@@ -9,7 +9,7 @@
 namespace rpcrdma::trace {
 namespace {
 
-using capture::Expected;
+using base::Expected;
 
 // Where things are in an Enhanced Packet Block.
 constexpr std::size_t kTotalAt = 4, kTimeAt = 12, kCapturedAt = 20, kDataAt = 28;
@@ -20,11 +20,11 @@ std::uint32_t u32(std::span<const std::uint8_t> block, std::size_t at) {
   return value;
 }
 
-capture::Frame frame_of(std::int64_t wall, std::span<const std::uint8_t> data) {
-  capture::Frame frame;
+base::Frame frame_of(std::int64_t wall, std::span<const std::uint8_t> data) {
+  base::Frame frame;
   frame.time_ns = wall;
   frame.original = static_cast<std::uint32_t>(data.size());
-  frame.link = capture::LinkType::kUpperPdu;
+  frame.link = base::LinkType::kUpperPdu;
   frame.data = data;
   return frame;
 }
@@ -49,20 +49,20 @@ bool is(const EventHeader& header, EventType type) {
 }  // namespace
 
 Expected<std::unique_ptr<RecordedFile>> RecordedFile::open(const std::string& path,
-                                                           const capture::RingOptions& ring,
+                                                           const base::RingOptions& ring,
                                                            const std::string& interface,
                                                            std::int64_t wall_now) {
   std::unique_ptr<RecordedFile> file(new RecordedFile);
   RecordedFile* const it = file.get();
-  capture::RecordOptions options;
+  base::RecordOptions options;
   options.path = path;
   options.ring = ring;
   options.interface.name = interface;
-  options.interface.link = capture::LinkType::kUpperPdu;
+  options.interface.link = base::LinkType::kUpperPdu;
   options.dropped = [it] { return it->lost(); };
   options.at_end = [it](const auto& put) { it->put_losses(put); };
   options.at_begin = [it](const auto& put) { it->put_head(put); };
-  auto recorder = capture::open_recorder(std::move(options), wall_now);
+  auto recorder = base::open_recorder(std::move(options), wall_now);
   if (!recorder) return tl::unexpected(recorder.error());
   file->recorder_ = std::move(*recorder);
   return file;
@@ -157,21 +157,21 @@ std::vector<std::uint8_t> RecordedFile::loss(std::uint32_t ring, std::int64_t ti
   return make_event(ring, time, Loss{s.in_file + lost, lost});
 }
 
-void RecordedFile::put(const capture::RecordOptions::Put& put, std::int64_t wall,
+void RecordedFile::put(const base::RecordOptions::Put& put, std::int64_t wall,
                        std::span<const std::uint8_t> event) {
   put_event(data_, event);
   put(frame_of(wall, data_));
   ++given_;
 }
 
-void RecordedFile::put_losses(const capture::RecordOptions::Put& put_frame) {
+void RecordedFile::put_losses(const base::RecordOptions::Put& put_frame) {
   for (std::uint32_t ring = 0; ring < rings_.size(); ++ring) {
     const Sums& s = rings_[ring];
     if (s.in_file + s.lost != s.lost_before) put(put_frame, latest_wall_, loss(ring, time_));
   }
 }
 
-void RecordedFile::put_head(const capture::RecordOptions::Put& put_frame) {
+void RecordedFile::put_head(const base::RecordOptions::Put& put_frame) {
   const auto view = *view_event(endpoint_);
   Endpoint endpoint = *read_event<Endpoint>(view);
   endpoint.wall = sum(time_, wall_offset_);

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include <rpcrdma/capture/recorder.h>
+#include <rpcrdma/base/pcapng/recorder.h>
 #include <rpcrdma/trace/read.h>
 
 namespace rpcrdma::trace {
@@ -20,20 +20,20 @@ namespace rpcrdma::trace {
 class RecordedFile {
  public:
   // `interface`: its name in the files.
-  [[nodiscard]] static capture::Expected<std::unique_ptr<RecordedFile>> open(
-      const std::string& path, const capture::RingOptions& ring, const std::string& interface,
+  [[nodiscard]] static base::Expected<std::unique_ptr<RecordedFile>> open(
+      const std::string& path, const base::RingOptions& ring, const std::string& interface,
       std::int64_t wall_now);
   RecordedFile(const RecordedFile&) = delete;
   RecordedFile& operator=(const RecordedFile&) = delete;
 
   // Whole blocks of events (event_batch.h), of which the first ever is an Endpoint event. They are
   // in the file afterwards.
-  [[nodiscard]] capture::Expected<void> write(std::span<const std::uint8_t> blocks);
+  [[nodiscard]] base::Expected<void> write(std::span<const std::uint8_t> blocks);
   // The data of one such block, in the file when flush() has returned, or sooner.
-  [[nodiscard]] capture::Expected<void> write_event(std::int64_t wall,
-                                                    std::span<const std::uint8_t> data);
-  [[nodiscard]] capture::Expected<void> flush();
-  [[nodiscard]] capture::Expected<void> finish(std::int64_t wall_now);
+  [[nodiscard]] base::Expected<void> write_event(std::int64_t wall,
+                                                 std::span<const std::uint8_t> data);
+  [[nodiscard]] base::Expected<void> flush();
+  [[nodiscard]] base::Expected<void> finish(std::int64_t wall_now);
 
   [[nodiscard]] const std::string& file() const { return recorder_->file(); }  // the newest
   // In all files, as far as they could be written; without those told anew.
@@ -50,16 +50,16 @@ class RecordedFile {
   RecordedFile() = default;
   void count_written();
   Sums& sums(std::uint32_t ring);
-  [[nodiscard]] capture::Expected<void> write_loss(std::int64_t wall, const EventHeader& header,
-                                                   const Loss& emitted);
+  [[nodiscard]] base::Expected<void> write_loss(std::int64_t wall, const EventHeader& header,
+                                                const Loss& emitted);
   void make_loss();
   [[nodiscard]] std::vector<std::uint8_t> loss(std::uint32_t ring, std::int64_t time);
-  void put(const capture::RecordOptions::Put& put, std::int64_t wall,
+  void put(const base::RecordOptions::Put& put, std::int64_t wall,
            std::span<const std::uint8_t> event);
-  void put_losses(const capture::RecordOptions::Put& put);
-  void put_head(const capture::RecordOptions::Put& put);
+  void put_losses(const base::RecordOptions::Put& put);
+  void put_head(const base::RecordOptions::Put& put);
 
-  std::unique_ptr<capture::Recorder> recorder_;
+  std::unique_ptr<base::Recorder> recorder_;
   StateSnapshot snapshot_;
   std::vector<std::uint8_t> endpoint_;  // its event
   std::int64_t wall_offset_ = 0;        // from an event's time to its block's

@@ -19,7 +19,7 @@ using ::testing::SizeIs;
 
 class RecordedFileTest : public OwnRuntime {
  protected:
-  void open(const capture::RingOptions& ring = {}) {
+  void open(const base::RingOptions& ring = {}) {
     auto opened = RecordedFile::open(path("a.pcapng"), ring, "server", kStart);
     ASSERT_TRUE(opened) << opened.error().message;
     file_ = std::move(*opened);

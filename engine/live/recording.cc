@@ -94,15 +94,15 @@ void Recording::run() {
   if (failed_ && !error.empty()) failed_(error);
 }
 
-capture::Expected<void> Recording::write_waiting(bool last) {
+base::Expected<void> Recording::write_waiting(bool last) {
   try {
     auto written = file_->write(writing_);
     // Also where it could not be written, so that the file tells what it lacks.
     if (!last && written) return written;
-    auto finished = file_->finish(clock_ns(CLOCK_REALTIME));
+    auto finished = file_->finish(base::wall_clock_ns());
     return written ? finished : written;
   } catch (const std::bad_alloc&) {
-    return capture::fail(kOutOfMemory);
+    return base::fail(kOutOfMemory);
   }
 }
 

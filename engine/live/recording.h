@@ -40,7 +40,7 @@ class Recording final : public Sink {
  private:
   void run();
   void write(std::unique_lock<std::mutex>& lock, bool last);
-  [[nodiscard]] capture::Expected<void> write_waiting(bool last);
+  [[nodiscard]] base::Expected<void> write_waiting(bool last);
 
   const std::unique_ptr<RecordedFile> file_;  // the thread's
   const std::function<void(const std::string&)> failed_;

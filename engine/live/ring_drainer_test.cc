@@ -28,9 +28,9 @@ class DrainTest : public ::testing::Test {
       for (const auto& [ring, events] : batch.lost) {
         text += "L" + std::to_string(ring) + "=" + std::to_string(events) + " ";
       }
-      capture::PcapngBlocks head;
+      base::PcapngBlocks head;
       head.section();
-      head.interface({.name = "x", .filter = {}, .link = capture::LinkType::kUpperPdu});
+      head.interface({.name = "x", .filter = {}, .link = base::LinkType::kUpperPdu});
       std::vector<std::uint8_t> bytes = head.bytes();
       bytes.insert(bytes.end(), batch.blocks.bytes().begin(), batch.blocks.bytes().end());
       EventStream stream(capture::open_memory(bytes));

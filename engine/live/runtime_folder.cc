@@ -12,7 +12,7 @@
 namespace rpcrdma::trace {
 namespace {
 
-using capture::fail;
+using base::fail;
 
 constexpr mode_t kFolderMode = 0700;
 
@@ -31,7 +31,7 @@ std::string runtime_folder_path() {
                                    : fmt::format("/tmp/rpcrdma-{}", ::geteuid());
 }
 
-capture::Expected<RuntimeFolder> make_runtime_folder() {
+base::Expected<RuntimeFolder> make_runtime_folder() {
   const std::string path = runtime_folder_path();
   if (::mkdir(path.c_str(), kFolderMode) != 0 && errno != EEXIST) {
     return fail(fmt::format("{}: cannot make this folder: {}", path, std::strerror(errno)));
@@ -42,10 +42,10 @@ capture::Expected<RuntimeFolder> make_runtime_folder() {
   return std::move(**opened);
 }
 
-capture::Expected<std::optional<RuntimeFolder>> open_runtime_folder() {
+base::Expected<std::optional<RuntimeFolder>> open_runtime_folder() {
   RuntimeFolder folder;
   folder.path = runtime_folder_path();
-  folder.fd = capture::FileDescriptor(
+  folder.fd = base::FileDescriptor(
       ::open(folder.path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (folder.fd.get() < 0) {
     if (errno == ENOENT) return std::nullopt;

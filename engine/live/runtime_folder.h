@@ -6,22 +6,22 @@
 #include <optional>
 #include <string>
 
-#include <rpcrdma/capture/error.h>
-#include <rpcrdma/capture/file_descriptor.h>
+#include <rpcrdma/base/error.h>
+#include <rpcrdma/base/file_descriptor.h>
 
 namespace rpcrdma::trace {
 
 struct RuntimeFolder {
   std::string path;
-  capture::FileDescriptor fd;
+  base::FileDescriptor fd;
 };
 
 [[nodiscard]] std::string runtime_folder_path();
 
 // Errors: it cannot be made or opened; it is a symbolic link, another user's, or its mode is not
 // 0700.
-[[nodiscard]] capture::Expected<RuntimeFolder> make_runtime_folder();
+[[nodiscard]] base::Expected<RuntimeFolder> make_runtime_folder();
 // The same, but nothing where there is none.
-[[nodiscard]] capture::Expected<std::optional<RuntimeFolder>> open_runtime_folder();
+[[nodiscard]] base::Expected<std::optional<RuntimeFolder>> open_runtime_folder();
 
 }  // namespace rpcrdma::trace

@@ -14,7 +14,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <rpcrdma/capture/pcapng_blocks.h>
+#include <rpcrdma/base/pcapng/blocks.h>
 #include <rpcrdma/trace/upper_pdu.h>
 
 namespace rpcrdma::trace {
@@ -40,7 +40,7 @@ class Sender {
     for (;;) {
       pollfd knock{socket_.fd(), POLLIN, 0};
       ::poll(&knock, 1, -1);
-      const capture::FileDescriptor reader(::accept4(socket_.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+      const base::FileDescriptor reader(::accept4(socket_.fd(), nullptr, nullptr, SOCK_CLOEXEC));
       if (reader.get() < 0) return;
       if (!send(reader, first_)) continue;
       while (!endless_.empty() && send(reader, endless_)) {
@@ -51,7 +51,7 @@ class Sender {
       }
     }
   }
-  static bool send(const capture::FileDescriptor& to, std::span<const std::uint8_t> bytes) {
+  static bool send(const base::FileDescriptor& to, std::span<const std::uint8_t> bytes) {
     while (!bytes.empty()) {
       const ssize_t n = ::send(to.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (n <= 0) return false;
@@ -65,28 +65,28 @@ class Sender {
   std::thread thread_;
 };
 
-inline const capture::Interface kInterface = [] {
-  capture::Interface interface;
+inline const base::Interface kInterface = [] {
+  base::Interface interface;
   interface.name = "evil";
-  interface.link = capture::LinkType::kUpperPdu;
+  interface.link = base::LinkType::kUpperPdu;
   return interface;
 }();
 
 inline std::vector<std::uint8_t> head() {
-  capture::PcapngBlocks blocks;
+  base::PcapngBlocks blocks;
   blocks.section();
   blocks.interface(kInterface);
   return blocks.bytes();
 }
 
 inline std::vector<std::uint8_t> interface_again() {
-  capture::PcapngBlocks blocks;
+  base::PcapngBlocks blocks;
   blocks.interface(kInterface);
   return blocks.bytes();
 }
 
 inline std::vector<std::uint8_t> event_block(std::span<const std::uint8_t> event) {
-  capture::PcapngBlocks blocks;
+  base::PcapngBlocks blocks;
   blocks.packet(1, kUpperPduTags, event);
   return blocks.bytes();
 }

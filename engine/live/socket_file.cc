@@ -16,8 +16,8 @@
 namespace rpcrdma::trace {
 namespace {
 
-using capture::fail;
-using capture::FileDescriptor;
+using base::fail;
+using base::FileDescriptor;
 
 constexpr std::size_t kLongestFileName = 64;
 constexpr std::string_view kSuffix = ".sock";
@@ -93,8 +93,8 @@ tl::expected<FileDescriptor, int> connect_socket(const RuntimeFolder& folder,
   return fd;
 }
 
-capture::Expected<ListeningSocket> ListeningSocket::open(RuntimeFolder folder,
-                                                         const SocketName& socket) {
+base::Expected<ListeningSocket> ListeningSocket::open(RuntimeFolder folder,
+                                                      const SocketName& socket) {
   ListeningSocket s;
   s.folder_ = std::move(folder);
   s.file_ = to_file_name(socket);

@@ -26,16 +26,16 @@ struct SocketName {
 [[nodiscard]] bool is_own_socket(const RuntimeFolder& folder, const std::string& file);
 
 // Connected, close-on-exec and blocking; else errno.
-[[nodiscard]] tl::expected<capture::FileDescriptor, int> connect_socket(const RuntimeFolder& folder,
-                                                                        const std::string& file);
+[[nodiscard]] tl::expected<base::FileDescriptor, int> connect_socket(const RuntimeFolder& folder,
+                                                                     const std::string& file);
 
 // A socket that listens, non-blocking, and its file of mode 0600, which goes when it goes. The file
 // is there only from when it can be connected to, so one that refuses is nobody's any more.
 class ListeningSocket {
  public:
   // A file of the same name which nobody listens at is replaced.
-  [[nodiscard]] static capture::Expected<ListeningSocket> open(RuntimeFolder folder,
-                                                               const SocketName& socket);
+  [[nodiscard]] static base::Expected<ListeningSocket> open(RuntimeFolder folder,
+                                                            const SocketName& socket);
   ~ListeningSocket();
   ListeningSocket(ListeningSocket&&) noexcept = default;
   ListeningSocket& operator=(ListeningSocket&&) = delete;
@@ -48,7 +48,7 @@ class ListeningSocket {
 
   RuntimeFolder folder_;
   std::string file_;
-  capture::FileDescriptor fd_;
+  base::FileDescriptor fd_;
   ino_t inode_ = 0;  // of the file
 };
 

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 class SocketFileTest : public OwnRuntime {
  protected:
-  static capture::Expected<ListeningSocket> listen(const std::string& name) {
+  static base::Expected<ListeningSocket> listen(const std::string& name) {
     return ListeningSocket::open(make_runtime_folder().value(), {name, 7});
   }
   static int connect(const std::string& file) {
@@ -103,7 +103,7 @@ TEST_F(SocketFileTest, AFullQueueOfAHungProcessDoesNotBlock) {
   const auto socket = listen("a");
   ASSERT_TRUE(socket);
   const auto folder = make_runtime_folder().value();
-  std::vector<capture::FileDescriptor> connected;
+  std::vector<base::FileDescriptor> connected;
   auto fd = connect_socket(folder, "a.7.sock");
   for (; fd; fd = connect_socket(folder, "a.7.sock")) connected.push_back(std::move(*fd));
   EXPECT_EQ(fd.error(), EAGAIN);

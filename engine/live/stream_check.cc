@@ -30,9 +30,9 @@ tl::expected<EventView, const char*> StreamCheck::take(std::span<const std::uint
   return *view;
 }
 
-capture::LiveStream::Check live_check() {
-  return [check = StreamCheck()](const capture::Frame& frame) mutable -> const char* {
-    if (frame.link != capture::LinkType::kUpperPdu) return nullptr;
+FrameCheck live_check() {
+  return [check = StreamCheck()](const base::Frame& frame) mutable -> const char* {
+    if (frame.link != base::LinkType::kUpperPdu) return nullptr;
     const auto event = check.take(frame.data);
     return event ? nullptr : event.error();
   };

@@ -70,11 +70,11 @@ TEST_F(StreamCheckTest, LossesAreBoundedByWhatElseCame) {
 TEST_F(StreamCheckTest, OfALiveStreamOnlyEventsAreChecked) {
   const auto check = live_check();
   const std::array<std::uint8_t, 60> packet{};
-  capture::Frame frame;
+  base::Frame frame;
   frame.data = packet;
-  frame.link = capture::LinkType::kEthernet;
+  frame.link = base::LinkType::kEthernet;
   EXPECT_EQ(check(frame), nullptr);
-  frame.link = capture::LinkType::kUpperPdu;
+  frame.link = base::LinkType::kUpperPdu;
   EXPECT_NE(check(frame), nullptr);
 }
 

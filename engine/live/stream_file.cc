@@ -9,7 +9,7 @@
 
 namespace rpcrdma::trace {
 
-using capture::Expected;
+using base::Expected;
 
 struct StreamFile::Impl {
   std::unique_ptr<RecordedFile> file;
@@ -18,7 +18,7 @@ struct StreamFile::Impl {
 };
 
 Expected<std::unique_ptr<StreamFile>> StreamFile::open(const std::string& path,
-                                                       const capture::RingOptions& ring,
+                                                       const base::RingOptions& ring,
                                                        const std::string& name,
                                                        std::int64_t wall_now) {
   auto file = RecordedFile::open(path, ring, name, wall_now);
@@ -31,9 +31,9 @@ Expected<std::unique_ptr<StreamFile>> StreamFile::open(const std::string& path,
 StreamFile::StreamFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 StreamFile::~StreamFile() = default;
 
-Expected<void> StreamFile::write(const capture::Frame& frame) {
-  if (frame.time_ns < 0) return capture::fail("what comes is no event of an endpoint");
-  if (const auto event = impl_->check.take(frame.data); !event) return capture::fail(event.error());
+Expected<void> StreamFile::write(const base::Frame& frame) {
+  if (frame.time_ns < 0) return base::fail("what comes is no event of an endpoint");
+  if (const auto event = impl_->check.take(frame.data); !event) return base::fail(event.error());
   const auto event = *event_in_pdu(frame.data);
   // Without what other tags there may be.
   impl_->data.assign(kUpperPduTags.begin(), kUpperPduTags.end());

@@ -16,22 +16,22 @@ using ::testing::SizeIs;
 
 class StreamFileTest : public OwnRuntime {
  protected:
-  void open(const capture::RingOptions& ring = {}) {
+  void open(const base::RingOptions& ring = {}) {
     auto opened = StreamFile::open(path("a.pcapng"), ring, "server", kStart);
     ASSERT_TRUE(opened) << opened.error().message;
     file_ = std::move(*opened);
   }
   template <typename Event>
-  capture::Expected<void> write(std::uint32_t ring, std::int64_t time, const Event& event,
-                                std::uint32_t connection = 0) {
+  base::Expected<void> write(std::uint32_t ring, std::int64_t time, const Event& event,
+                             std::uint32_t connection = 0) {
     auto bytes = make_event(ring, time, event);
     std::memcpy(bytes.data() + offsetof(EventHeader, connection), &connection, sizeof connection);
     return write(bytes, kStart + time);
   }
-  capture::Expected<void> write(std::span<const std::uint8_t> event, std::int64_t wall) {
+  base::Expected<void> write(std::span<const std::uint8_t> event, std::int64_t wall) {
     std::vector<std::uint8_t> data(kUpperPduTags.begin(), kUpperPduTags.end());
     data.insert(data.end(), event.begin(), event.end());
-    capture::Frame frame;
+    base::Frame frame;
     frame.time_ns = wall;
     frame.data = data;
     return file_->write(frame);
@@ -70,7 +70,7 @@ TEST_F(StreamFileTest, EachFileOfARingStandsAlone) {
 }
 
 TEST_F(StreamFileTest, WhatIsNoStreamOfAnEndpointIsRefused) {
-  const auto refused = [&](const capture::Expected<void>& written, const char* why) {
+  const auto refused = [&](const base::Expected<void>& written, const char* why) {
     ASSERT_FALSE(written);
     EXPECT_THAT(written.error().message, HasSubstr(why));
   };
@@ -82,7 +82,7 @@ TEST_F(StreamFileTest, WhatIsNoStreamOfAnEndpointIsRefused) {
   ASSERT_TRUE(write(endpoint, kStart));
   refused(write(endpoint, kStart), "begins anew");
   refused(write(256, 0, Invalidate{}), "no event");
-  capture::Frame other;
+  base::Frame other;
   other.time_ns = kStart;
   refused(file_->write(other), "no event");
   // Times that no clock has.

@@ -84,19 +84,19 @@ class Audit {
 
 class EventStream {
  public:
-  explicit EventStream(capture::Expected<std::unique_ptr<capture::Source>> source) {
+  explicit EventStream(base::Expected<std::unique_ptr<capture::Source>> source) {
     EXPECT_TRUE(source) << source.error().message;
     if (source) source_ = std::move(*source);
   }
-  explicit EventStream(capture::FileDescriptor fd)
+  explicit EventStream(base::FileDescriptor fd)
       : EventStream(capture::open_descriptor(std::move(fd), "stream")) {}
   explicit EventStream(const std::string& file) : EventStream(capture::open_file(file)) {}
 
   // Waits for it; nothing at the end.
   std::optional<Emitted> next() {
-    capture::Frame frame;
+    base::Frame frame;
     if (!source_ || !source_->next(frame).value_or(false)) return std::nullopt;
-    EXPECT_EQ(frame.link, capture::LinkType::kUpperPdu);
+    EXPECT_EQ(frame.link, base::LinkType::kUpperPdu);
     EXPECT_EQ(frame.original, frame.data.size());
     const auto event = event_in_pdu(frame.data);
     EXPECT_TRUE(event && view_event(*event));

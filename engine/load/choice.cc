@@ -1,9 +1,8 @@
-#include "parse.h"
-
 #include <algorithm>
 
 #include <fmt/core.h>
 
+#include <rpcrdma/base/parse.h>
 #include <rpcrdma/load/choice.h>
 
 namespace rpcrdma::load {
@@ -22,7 +21,7 @@ std::vector<std::string_view> members_of(std::string_view list) {
 
 std::optional<std::uint64_t> parse_size(std::string_view text) {
   if (text == "0") return 0;
-  return cli::parse_size(text);
+  return base::parse_size(text);
 }
 
 }  // namespace
@@ -79,7 +78,7 @@ fabric::Expected<Mix> Mix::parse(std::string_view text, const Known& known) {
       return fabric::fail(fabric::Errc::kBadArgument, fmt::format("\"{}\" stands twice", name));
     }
     const auto weight = colon == std::string_view::npos ? std::optional<std::uint32_t>(1)
-                                                        : cli::parse_u32(member.substr(colon + 1));
+                                                        : base::parse_u32(member.substr(colon + 1));
     if (!weight || *weight == 0 || *weight > kMostWeight) {
       return fabric::fail(
           fabric::Errc::kBadArgument,

@@ -4,15 +4,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <rpcrdma/base/quantity.h>
 #include <rpcrdma/load/report.h>
-#include <rpcrdma/stats/quantity.h>
 
 namespace rpcrdma::load {
 
 namespace {
 
-using stats::format_bytes;
-using stats::format_duration;
+using base::format_bytes;
+using base::format_duration;
 using Json = nlohmann::ordered_json;
 
 struct PartName {
@@ -47,7 +47,7 @@ std::string counted(std::uint64_t n, const char* one, const char* several) {
   return fmt::format("{} {}", n, n == 1 ? one : several);
 }
 
-void latency_line(std::string& out, std::string_view name, const stats::Histogram& h) {
+void latency_line(std::string& out, std::string_view name, const base::Histogram& h) {
   const auto to = std::back_inserter(out);
   fmt::format_to(to, "{:<20}", name);
   const auto cell = [&](std::int64_t ns) {
@@ -59,7 +59,7 @@ void latency_line(std::string& out, std::string_view name, const stats::Histogra
   out += '\n';
 }
 
-Json latency_json(const stats::Histogram& h) {
+Json latency_json(const base::Histogram& h) {
   // Of nothing there is no latency, and 0 would be one.
   const auto us = [&](auto ns) {
     return h.count() == 0 ? Json() : Json(static_cast<double>(ns) / 1e3);
@@ -182,7 +182,7 @@ std::string to_text(const Setup& s, const Result& r) {
                  "p99.9", "p99.99", "max", "mean");
   latency_line(out, "latency", t.latency());
   for (std::size_t i = 0; i < kParts; ++i) {
-    const stats::Histogram& part = t.part(static_cast<Part>(i));
+    const base::Histogram& part = t.part(static_cast<Part>(i));
     // A part that no Call has.
     if (part.count() == 0 && t.right() != 0) continue;
     latency_line(out, fmt::format("  {}", kPartNames[i].text), part);
@@ -201,7 +201,7 @@ std::string to_json(const Setup& s, const Result& r) {
   const Tally& t = r.tally;
   Json parts = Json::object();
   for (std::size_t i = 0; i < kParts; ++i) {
-    const stats::Histogram& part = t.part(static_cast<Part>(i));
+    const base::Histogram& part = t.part(static_cast<Part>(i));
     Json& json = parts[kPartNames[i].key] = latency_json(part);
     json["calls"] = part.count();
   }

@@ -3,10 +3,10 @@
 
 #include <fmt/core.h>
 
+#include <rpcrdma/base/quantity.h>
 #include <rpcrdma/load/reverse_load.h>
 #include <rpcrdma/service/rpc_message.h>
 #include <rpcrdma/soft/random.h>
-#include <rpcrdma/stats/quantity.h>
 
 namespace rpcrdma::load {
 
@@ -100,7 +100,7 @@ void ReverseLoad::expire(std::uint64_t served, fabric::Time now) {
   if (std::exchange(served_, served) != served || progress_ == 0) progress_ = now;
   if (now < deadline()) return;
   fail(fmt::format("the server has neither made a reverse Call for {} nor said that it is done",
-                   stats::format_duration(timeout_)));
+                   base::format_duration(timeout_)));
 }
 
 fabric::Time ReverseLoad::deadline() const {

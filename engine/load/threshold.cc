@@ -1,5 +1,3 @@
-#include "parse.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -7,8 +5,9 @@
 
 #include <fmt/core.h>
 
+#include <rpcrdma/base/parse.h>
+#include <rpcrdma/base/quantity.h>
 #include <rpcrdma/load/threshold.h>
-#include <rpcrdma/stats/quantity.h>
 
 namespace rpcrdma::load {
 
@@ -73,7 +72,7 @@ std::optional<std::uint64_t> parse_count(std::string_view text) {
 // A number alone would be seconds, which nobody means.
 std::optional<std::uint64_t> parse_latency(std::string_view text) {
   if (text.empty() || (text.back() >= '0' && text.back() <= '9')) return std::nullopt;
-  const auto ns = cli::parse_duration(text);
+  const auto ns = base::parse_duration(text);
   return ns ? std::optional(static_cast<std::uint64_t>(*ns)) : std::nullopt;
 }
 
@@ -90,7 +89,7 @@ std::string unanswered_text(const Tally& t, const Unanswered& u) {
 }
 
 std::string value_text(const Measure& measure, std::uint64_t value) {
-  return measure.duration ? stats::format_duration(static_cast<std::int64_t>(value))
+  return measure.duration ? base::format_duration(static_cast<std::int64_t>(value))
                           : fmt::format("{}", value);
 }
 

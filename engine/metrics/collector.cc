@@ -1,5 +1,7 @@
 #include "collector.h"
 
+#include <rpcrdma/base/clock.h>
+
 namespace rpcrdma::metrics {
 
 using std::chrono::steady_clock;
@@ -16,9 +18,7 @@ std::vector<prometheus::MetricFamily> Collector::Collect() const {
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     snapshots.push_back(sources_[i]->wait(questions[i], until));
   }
-  // On Linux steady_clock is CLOCK_MONOTONIC, as the loops' clock is.
-  return families(snapshots,
-                  std::chrono::nanoseconds(steady_clock::now().time_since_epoch()).count());
+  return families(snapshots, base::monotonic_ns());
 }
 
 }  // namespace rpcrdma::metrics

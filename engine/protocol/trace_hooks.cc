@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <rpcrdma/base/text.h>
 #include <rpcrdma/wire/xdr.h>
 
 namespace rpcrdma::protocol {
@@ -50,10 +51,6 @@ std::uint32_t length_of(std::span<const fabric::Slice> slices) {
   std::uint32_t sum = 0;
   for (const fabric::Slice& s : slices) sum += s.length;
   return sum;
-}
-
-wire::Bytes as_bytes(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
 [[gnu::always_inline]] inline void trace_operation(trace::Tracer::Row& row, const WorkRequest& work,
@@ -238,7 +235,7 @@ void trace_call_end(const ConnectionTracer& trace, const ServedCall& served, Tim
 
 void trace_error(const ConnectionTracer& trace, std::uint8_t side, std::uint32_t xid,
                  std::string_view reason, Time now) {
-  trace.emit(now, trace::Error{xid, side, {}}, as_bytes(reason));
+  trace.emit(now, trace::Error{xid, side, {}}, base::as_bytes(reason));
 }
 
 void trace_refused(const ConnectionTracer& trace, std::uint8_t side, std::uint32_t version,

@@ -7,6 +7,7 @@
 #include <rpc/rpc.h>
 #include <rpc/rpcb_prot.h>
 
+#include <rpcrdma/base/clock.h>
 #include <rpcrdma/rpcbind/rpcbind.h>
 #include <rpcrdma/rpcbind/stream_client.h>
 
@@ -22,7 +23,7 @@ constexpr std::uint32_t kSet = 1, kUnset = 2, kGetaddr = 3, kDump = 4;
 constexpr unsigned kMostText = 255;
 
 Expected<StreamClient> connect(const Server& server) {
-  const fabric::Time until = now() + server.timeout;
+  const fabric::Time until = base::monotonic_ns() + server.timeout;
   if (!server.socket.empty()) {
     auto local = StreamClient::connect(server.socket, "rpcbind", until);
     if (local) return local;
@@ -98,8 +99,8 @@ Expected<bool> unset(const Server& server, const Registration& what) {
 
 Expected<std::optional<fabric::Endpoint>> find_tcp(const Server& server, std::uint32_t program,
                                                    std::uint32_t version) {
-  auto client =
-      StreamClient::connect(server.address, server.port, "rpcbind", now() + server.timeout);
+  auto client = StreamClient::connect(server.address, server.port, "rpcbind",
+                                      base::monotonic_ns() + server.timeout);
   if (!client) return tl::unexpected(client.error());
   std::string netid = server.address.ipv6 ? "tcp6" : "tcp", nothing;
   rpcb what{program, version, netid.data(), nothing.data(), nothing.data()};

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <rpcrdma/base/clock.h>
 #include <rpcrdma/fabric/socket_address.h>
 #include <rpcrdma/rpcbind/stream_client.h>
 
@@ -16,10 +17,10 @@ namespace rpcrdma::rpcbind {
 
 namespace {
 
+using base::FileDescriptor;
 using fabric::Errc;
 using fabric::Expected;
 using fabric::fail;
-using fabric::FileDescriptor;
 
 // Both are many times what there is reason for: a path in a Call, hundreds of programs in a Reply.
 constexpr std::size_t kMostCall = 8192;
@@ -30,7 +31,7 @@ constexpr std::size_t kMark = 4;
 // Of the socket; false: the time is over.
 bool wait_for(int fd, short events, fabric::Time until) {
   for (;;) {
-    const fabric::Time left = until - now();
+    const fabric::Time left = until - base::monotonic_ns();
     if (left <= 0) return false;
     pollfd wait{fd, events, 0};
     const timespec time{left / fabric::kSecond, left % fabric::kSecond};
@@ -41,12 +42,6 @@ bool wait_for(int fd, short events, fabric::Time until) {
 }
 
 }  // namespace
-
-fabric::Time now() {
-  timespec time{};
-  ::clock_gettime(CLOCK_MONOTONIC, &time);
-  return time.tv_sec * fabric::kSecond + time.tv_nsec;
-}
 
 Expected<StreamClient> StreamClient::connect(const fabric::Address& address, std::uint16_t port,
                                              std::string name, fabric::Time until) {

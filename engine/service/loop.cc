@@ -8,13 +8,14 @@
 #include <cstring>
 #include <ctime>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
+#include <rpcrdma/base/clock.h>
+#include <rpcrdma/base/wakeup.h>
 #include <rpcrdma/service/loop.h>
 #include <rpcrdma/trace/tracer.h>
 
@@ -32,12 +33,6 @@ constexpr Time kDeadlineCheck = fabric::kMillisecond;
 
 constexpr std::uint64_t kWoken = 1;  // data of the descriptor that wake() writes to
 
-Time monotonic() {
-  timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * fabric::kSecond + t.tv_nsec;
-}
-
 }  // namespace
 
 struct Loop::Impl {
@@ -47,14 +42,13 @@ struct Loop::Impl {
     std::uint32_t key = 0;
   };
 
-  Impl(fabric::Provider& p, const LoopOptions& o, int fd)
-      : provider(p), options(o), pool(p, o.memory), wake_fd(fd), now(read()), busy(now) {}
-  ~Impl() { ::close(wake_fd); }
+  Impl(fabric::Provider& p, const LoopOptions& o, base::Wakeup w)
+      : provider(p), options(o), pool(p, o.memory), wakeup(std::move(w)), now(read()), busy(now) {}
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
   [[nodiscard]] Time read() const {
-    return options.clock != nullptr ? *options.clock : monotonic();
+    return options.clock != nullptr ? *options.clock : base::monotonic_ns();
   }
 
   Route* route(std::uint64_t cookie) {
@@ -178,8 +172,7 @@ struct Loop::Impl {
                                  until == fabric::kNever ? nullptr : &timeout, nullptr);
     for (int i = 0; i < n; ++i) {
       if (events[static_cast<std::size_t>(i)].data.u64 != kWoken) continue;
-      std::uint64_t times = 0;
-      (void)!::read(wake_fd, &times, sizeof times);
+      wakeup.clear();
     }
     check_at = 0;
     return true;
@@ -188,7 +181,7 @@ struct Loop::Impl {
   fabric::Provider& provider;
   LoopOptions options;
   protocol::MemoryPool pool;
-  int wake_fd;
+  base::Wakeup wakeup;
   std::atomic<bool> stopped{false};
   Time now;
   Time busy;  // when something happened last
@@ -204,18 +197,16 @@ struct Loop::Impl {
 
 Expected<std::unique_ptr<Loop>> Loop::create(fabric::Provider& provider,
                                              const LoopOptions& options) {
-  const int fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (fd < 0) {
-    return fabric::fail(fabric::Errc::kSystem, fmt::format("eventfd: {}", std::strerror(errno)));
-  }
+  auto wakeup = base::Wakeup::create();
+  if (!wakeup) return fabric::fail(fabric::Errc::kSystem, wakeup.error().message);
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = kWoken;
-  if (::epoll_ctl(provider.fd(), EPOLL_CTL_ADD, fd, &event) != 0) {
-    ::close(fd);
+  if (::epoll_ctl(provider.fd(), EPOLL_CTL_ADD, wakeup->fd(), &event) != 0) {
     return fabric::fail(fabric::Errc::kSystem, fmt::format("epoll_ctl: {}", std::strerror(errno)));
   }
-  return std::unique_ptr<Loop>(new Loop(std::make_unique<Impl>(provider, options, fd)));
+  return std::unique_ptr<Loop>(
+      new Loop(std::make_unique<Impl>(provider, options, std::move(*wakeup))));
 }
 
 Loop::Loop(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -253,10 +244,7 @@ void Loop::stop() noexcept {
 }
 
 void Loop::wake() noexcept {
-  const int saved = errno;
-  const std::uint64_t one = 1;
-  (void)!::write(impl_->wake_fd, &one, sizeof one);
-  errno = saved;
+  impl_->wakeup.notify();
 }
 
 Time Loop::now() const {
@@ -266,7 +254,7 @@ const Time& Loop::clock() const {
   return impl_->now;
 }
 Time Loop::read_clock() {
-  return monotonic();
+  return base::monotonic_ns();
 }
 fabric::Provider& Loop::provider() {
   return impl_->provider;

@@ -1,7 +1,6 @@
-#include "as_bytes.h"
-
 #include <algorithm>
 
+#include <rpcrdma/base/text.h>
 #include <rpcrdma/service/nfs3.h>
 
 namespace rpcrdma::service::nfs3 {
@@ -83,7 +82,7 @@ void put_handle(XdrWriter& w, const Handle& handle) {
 
 void put_name(XdrWriter& w, const Handle& folder, std::string_view name) {
   w.opaque(folder.view());
-  w.opaque(as_bytes(name));
+  w.opaque(base::as_bytes(name));
 }
 
 void put_create(XdrWriter& w, const Handle& folder, std::string_view name, std::uint32_t mode) {
@@ -214,7 +213,7 @@ Result<Listing> read_readdirplus(StreamReader& r,
           (void)r.u64();  // cookie
           skip_post_op_attributes(r, good);
           if (read_flag(r, good)) (void)r.opaque(Handle::kMost);
-          if (each && r.ok()) each({reinterpret_cast<const char*>(name.data()), name.size()});
+          if (each && r.ok()) each(base::as_text(name));
         }
         listing.whole = read_flag(r, good);
       },

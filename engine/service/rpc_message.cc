@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <rpcrdma/base/text.h>
 #include <rpcrdma/service/rpc_message.h>
 
 namespace rpcrdma::service {
@@ -59,8 +60,7 @@ std::vector<std::uint8_t> auth_sys_body(std::string_view machine, std::uint32_t 
   for (std::size_t i = 0; i < count; ++i) wire::store_be32(groups.data() + 4 * i, gids[i]);
 
   wire::AuthSys sys;
-  // Reinterpreting text as bytes.
-  sys.machine = {reinterpret_cast<const std::uint8_t*>(name.data()), name.size()};
+  sys.machine = base::as_bytes(name);
   sys.uid = uid;
   sys.gid = gid;
   sys.gid_count = static_cast<std::uint32_t>(count);

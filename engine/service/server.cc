@@ -1,4 +1,3 @@
-#include "as_bytes.h"
 #include "channel_options.h"
 #include "counters.h"
 #include "later.h"
@@ -13,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include <rpcrdma/base/text.h>
 #include <rpcrdma/fabric/out_of_memory.h>
 #include <rpcrdma/fabric/rejection.h>
 #include <rpcrdma/fabric/time_heap.h>
@@ -153,9 +153,9 @@ struct Server::Impl : LoopMember {
   void reject(fabric::Event& event, std::string_view what, std::uint64_t& counter, Time now) {
     ++counter;
     // The peer learns it, or that nobody answers.
-    (void)event.request->reject(as_bytes(what));
+    (void)event.request->reject(base::as_bytes(what));
     trace_failed(loop, new_trace_connection(loop),
-                 {trace::kHere, kConsumerReject, what, false, as_bytes(what)},
+                 {trace::kHere, kConsumerReject, what, false, base::as_bytes(what)},
                  {false, options.port, event.peer}, now);
     observe([&](ServerObserver& o) { o.on_rejected(event.peer, what); });
   }

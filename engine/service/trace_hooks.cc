@@ -1,12 +1,11 @@
 #include "trace_hooks.h"
 
-#include "as_bytes.h"
-
 #include <new>
 #include <string>
 
 #include <fmt/core.h>
 
+#include <rpcrdma/base/text.h>
 #include <rpcrdma/trace/tracer.h>
 
 namespace rpcrdma::service {
@@ -30,7 +29,7 @@ void emit(Loop& loop, std::uint32_t connection, const EndedConnection& end,
   event.failed = end.failed ? 1 : 0;
   const wire::Bytes private_data = without_fill(end.private_data);
   event.private_data = static_cast<std::uint16_t>(private_data.size());
-  loop.tracer()->emit(connection, now, event, as_bytes(what), private_data);
+  loop.tracer()->emit(connection, now, event, base::as_bytes(what), private_data);
 }
 
 }  // namespace

@@ -609,7 +609,7 @@ void Collector::put_times(Content& to) {
   }
   for (const Parts& p : parts_) {
     ProcedureTimes& t = times_of(p.key, 0);
-    stats::Histogram* const parts[] = {&t.waiting, &t.sending, &t.turn, &t.completion};
+    base::Histogram* const parts[] = {&t.waiting, &t.sending, &t.turn, &t.completion};
     for (std::size_t i = 0; i < p.ns.size(); ++i) {
       if (p.ns[i] >= 0) parts[i]->add(p.ns[i]);
     }

@@ -13,9 +13,10 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 
+#include <rpcrdma/base/clock.h>
+#include <rpcrdma/base/wakeup.h>
 #include <rpcrdma/capture/live_stream.h>
 #include <rpcrdma/index/loading.h>
 #include <rpcrdma/trace/upper_pdu.h>
@@ -71,10 +72,6 @@ bool is_pipe(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
-std::int64_t wall_ns() {
-  return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
-
 // What an endpoint calls itself, where this is the event that says so.
 std::optional<std::string> endpoint_name(const trace::EventView& view) {
   constexpr std::size_t kLongest = 256;
@@ -97,7 +94,7 @@ struct Loading::Impl {
       : store(to),
         options(with),
         changed(std::move(emit)),
-        wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+        wakeup(base::Wakeup::create().value_or(base::Wakeup())) {}
 
   Store& store;
   LoadOptions options;
@@ -105,7 +102,7 @@ struct Loading::Impl {
   std::string frames;
   std::unique_ptr<capture::FrameFile> spool;
   std::atomic<bool> cancelled{false};
-  capture::FileDescriptor wake;
+  base::Wakeup wakeup;
   std::unique_ptr<capture::LiveSource> live;
   Pump pump;
   std::thread thread;
@@ -160,7 +157,7 @@ struct Loading::Impl {
     collector.finish(stats);
     store.write([&](Content& c) {
       c.progress.finished = true;
-      c.progress.finished_ns = wall_ns();
+      c.progress.finished_ns = base::wall_clock_ns();
       c.progress.cancelled = cancelled;
       c.progress.error = error;
     });
@@ -226,7 +223,7 @@ struct Loading::Impl {
 
   // Until there is something to read, or to stop for. False: to stop.
   [[nodiscard]] bool wait(int fd) const {
-    std::array<pollfd, 2> waits{pollfd{fd, POLLIN, 0}, pollfd{wake.get(), POLLIN, 0}};
+    std::array<pollfd, 2> waits{pollfd{fd, POLLIN, 0}, pollfd{wakeup.fd(), POLLIN, 0}};
     return ::poll(waits.data(), waits.size(), -1) >= 0 && waits[0].revents != 0;
   }
 
@@ -252,8 +249,7 @@ struct Loading::Impl {
   void pass_time(Collector& collector) {
     if (Clock::now() - status_time < std::chrono::seconds(1)) return;
     status_time = Clock::now();
-    const auto wall = std::chrono::system_clock::now().time_since_epoch();
-    collector.pipeline().time(wall / std::chrono::nanoseconds(1));
+    collector.pipeline().time(base::wall_clock_ns());
   }
 
   void read_endpoints(std::vector<Stream> streams) {
@@ -285,7 +281,7 @@ struct Loading::Impl {
     bool fresh = false;  // something came that was not committed
     while (!cancelled) {
       waits.clear();
-      waits.push_back({wake.get(), POLLIN, 0});
+      waits.push_back({wakeup.fd(), POLLIN, 0});
       for (const Open& o : open) waits.push_back({o.stream.fd(), POLLIN, 0});
       const bool any =
           std::any_of(open.begin(), open.end(), [](const Open& o) { return o.stream.fd() >= 0; });
@@ -319,7 +315,7 @@ struct Loading::Impl {
           LiveEndpoint& e = c.endpoints[i];
           e.ended = true;
           e.in_order = open[i].end.in_order();
-          e.ended_ns = wall_ns();
+          e.ended_ns = base::wall_clock_ns();
           e.why = why;
         });
         // At once: others may have nothing to report for long.
@@ -346,8 +342,7 @@ void Loading::cancel() {
   impl_->cancelled = true;
   if (impl_->live != nullptr) impl_->live->stop();
   impl_->pump.stop();
-  const std::uint64_t one = 1;
-  static_cast<void>(::write(impl_->wake.get(), &one, sizeof one) == 0);
+  impl_->wakeup.notify();
 }
 
 const std::string& Loading::frames() const {
@@ -365,7 +360,7 @@ capture::Expected<std::unique_ptr<Loading>> Loading::files(Store& store,
   Impl* const i = impl.get();
   if (paths.size() == 1 && is_pipe(paths.front())) {
     if (auto kept = i->keep_frames(); !kept) return tl::unexpected(kept.error());
-    capture::FileDescriptor from(
+    base::FileDescriptor from(
         paths.front() == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                              : ::open(paths.front().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     const std::string name = paths.front() == "-" ? "standard input" : paths.front();
@@ -374,7 +369,7 @@ capture::Expected<std::unique_ptr<Loading>> Loading::files(Store& store,
     if (!end) return tl::unexpected(end.error());
     // Opening reads the first bytes, which may be long in coming.
     i->start([i, name, fd = end->get(),
-              e = std::make_shared<capture::FileDescriptor>(std::move(*end))]() mutable {
+              e = std::make_shared<base::FileDescriptor>(std::move(*end))]() mutable {
       auto source = capture::open_descriptor(std::move(*e), name);
       if (source) return i->read_stream(std::move(*source), fd);
       i->store.write([&](Content& c) {

@@ -106,7 +106,7 @@ TEST(Loading, APipeThatSaysNoMoreKeepsNobody) {
   options.folder = ::testing::TempDir();
   auto loading = Loading::files(store, {path}, options, watch.changed());
   ASSERT_TRUE(loading) << loading.error().message;
-  const capture::FileDescriptor writer(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  const base::FileDescriptor writer(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   ASSERT_GE(writer.get(), 0);
   const std::size_t part = whole.size() / 2 + 5;
   for (std::size_t at = 0; at < part;) {
@@ -127,9 +127,9 @@ class Pipes : public ::testing::Test {
   void SetUp() override {
     std::array<int, 2> ends{};
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
-    endpoint = capture::FileDescriptor(ends[0]);
+    endpoint = base::FileDescriptor(ends[0]);
     std::vector<Loading::Stream> streams;
-    streams.push_back({"an endpoint", capture::FileDescriptor(ends[1])});
+    streams.push_back({"an endpoint", base::FileDescriptor(ends[1])});
     LoadOptions options;
     options.folder = ::testing::TempDir();
     auto made = Loading::endpoints(store, std::move(streams), options, watch.changed());
@@ -139,7 +139,7 @@ class Pipes : public ::testing::Test {
 
   Store store;
   testing::Watch watch{store};
-  capture::FileDescriptor endpoint;
+  base::FileDescriptor endpoint;
   std::unique_ptr<Loading> loading;
 };
 
@@ -183,7 +183,7 @@ TEST_F(Pipes, WhatAnEndpointShowsIsThereAsItComes) {
   ASSERT_TRUE(excerpt) << excerpt.error().message;
   EXPECT_NE(excerpt->find(half), nullptr);
   send(bytes.size() / 2, bytes.size());
-  endpoint.close();
+  endpoint.reset();
   EXPECT_TRUE(watch.until_finished());
   const testing::Loaded whole(testing::capture("linux-nfs41.pcap"));
   const auto rows = [](const Content& c) { return c.rows.size(); };
@@ -209,7 +209,7 @@ TEST_F(Pipes, WhatNoEndpointSendsEndsItWithTheReason) {
 }
 
 TEST_F(Pipes, NothingIsAnErrorAtTheEndOfAnEndpoint) {
-  endpoint.close();
+  endpoint.reset();
   ASSERT_TRUE(watch.until_finished());
   store.read([](const Content& c) { EXPECT_EQ(c.progress.error, ""); });
 }

@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 namespace rpcrdma::index {
@@ -16,22 +15,22 @@ Pump::~Pump() {
   if (thread_.joinable()) thread_.join();
 }
 
-capture::Expected<capture::FileDescriptor> Pump::start(capture::FileDescriptor from) {
+capture::Expected<base::FileDescriptor> Pump::start(base::FileDescriptor from) {
   std::array<int, 2> ends{};
-  wake_ = capture::FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (wake_.get() < 0 || ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+  auto wakeup = base::Wakeup::create();
+  if (!wakeup) return capture::fail("cannot read a pipe: " + wakeup.error().message);
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return capture::fail(std::string("cannot read a pipe: ") + std::strerror(errno));
   }
+  wakeup_ = std::move(*wakeup);
   from_ = std::move(from);
-  to_ = capture::FileDescriptor(ends[0]);
+  to_ = base::FileDescriptor(ends[0]);
   thread_ = std::thread([this] { run(); });
-  return capture::FileDescriptor(ends[1]);
+  return base::FileDescriptor(ends[1]);
 }
 
 void Pump::stop() {
-  if (wake_.get() < 0) return;
-  const std::uint64_t one = 1;
-  static_cast<void>(::write(wake_.get(), &one, sizeof one) == 0);
+  wakeup_.notify();
 }
 
 void Pump::run() {
@@ -40,7 +39,7 @@ void Pump::run() {
   std::size_t end = 0;  // of what was read and is not handed on
   for (;;) {
     const bool full = begin != end;
-    std::array<pollfd, 3> waits{pollfd{wake_.get(), POLLIN, 0},
+    std::array<pollfd, 3> waits{pollfd{wakeup_.fd(), POLLIN, 0},
                                 pollfd{full ? -1 : from_.get(), POLLIN, 0},
                                 pollfd{to_.get(), static_cast<short>(full ? POLLOUT : 0), 0}};
     if (::poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) break;
@@ -57,7 +56,7 @@ void Pump::run() {
       end = n > 0 ? static_cast<std::size_t>(n) : 0;
     }
   }
-  to_.close();
+  to_.reset();
 }
 
 }  // namespace rpcrdma::index

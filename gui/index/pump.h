@@ -4,8 +4,9 @@
 
 #include <thread>
 
+#include <rpcrdma/base/file_descriptor.h>
+#include <rpcrdma/base/wakeup.h>
 #include <rpcrdma/capture/error.h>
-#include <rpcrdma/capture/file_descriptor.h>
 
 namespace rpcrdma::index {
 
@@ -17,14 +18,15 @@ class Pump {
   Pump& operator=(const Pump&) = delete;
 
   // Gives the end to read from. `from`: need not block. Errors: the system has no descriptor left.
-  [[nodiscard]] capture::Expected<capture::FileDescriptor> start(capture::FileDescriptor from);
+  [[nodiscard]] capture::Expected<base::FileDescriptor> start(base::FileDescriptor from);
   // Nothing more is handed on: who reads finds the end.
   void stop();
 
  private:
   void run();
 
-  capture::FileDescriptor from_, to_, wake_;
+  base::FileDescriptor from_, to_;
+  base::Wakeup wakeup_;
   std::thread thread_;
 };
 

@@ -5,8 +5,8 @@
 #include <QToolTip>
 #include <algorithm>
 
+#include <rpcrdma/base/quantity.h>
 #include <rpcrdma/gui_text/plain_text.h>
-#include <rpcrdma/stats/quantity.h>
 #include <rpcrdma/views/chunk_view.h>
 #include <rpcrdma/views/theme.h>
 
@@ -17,7 +17,7 @@ namespace {
 constexpr int kChunksMargin = 10;
 
 QString bytes_text(std::uint64_t bytes) {
-  return QString::fromStdString(stats::format_bytes(bytes));
+  return QString::fromStdString(base::format_bytes(bytes));
 }
 
 QString list_name(ChunkPicture::List list) {
@@ -91,7 +91,7 @@ QString operation_text(const ChunkPicture::Segment& s, const ChunkPicture::Opera
                      .arg(bytes_text(o.bytes))
                      .arg(o.first_frame)
                      .arg(o.last_frame)
-                     .arg(QString::fromStdString(stats::format_duration(o.last_ns - o.first_ns)));
+                     .arg(QString::fromStdString(base::format_duration(o.last_ns - o.first_ns)));
   if (!o.complete) text += QObject::tr("\nNot all of it is in the capture");
   if (o.suspect) text += QObject::tr("\nA packet of it has a wrong ICRC");
   if (o.sent_again) text += QObject::tr("\nPackets of it were sent again");

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <rpcrdma/stats/quantity.h>
+#include <rpcrdma/base/quantity.h>
 #include <rpcrdma/views/credit_chart.h>
 #include <rpcrdma/views/theme.h>
 
@@ -398,7 +398,7 @@ void CreditChart::paintEvent(QPaintEvent* event) {
   painter.drawLine(*cursor_, area.top(), *cursor_, area.bottom());
   const std::int64_t ns = time_at(*cursor_);
   const QString text = tr("at %1").arg(QString::fromStdString(
-                           stats::format_duration(std::max<std::int64_t>(0, ns - first_)))) +
+                           base::format_duration(std::max<std::int64_t>(0, ns - first_)))) +
                        '\n' + values_at(ns);
   const QRect size = fontMetrics().boundingRect(QRect(0, 0, 2000, 200), Qt::AlignLeft, text);
   QRect box(*cursor_ + 10, area.top() + 6, size.width() + 12, size.height() + 8);

@@ -6,8 +6,8 @@
 #include <QToolTip>
 #include <algorithm>
 
+#include <rpcrdma/base/quantity.h>
 #include <rpcrdma/gui_text/plain_text.h>
-#include <rpcrdma/stats/quantity.h>
 #include <rpcrdma/views/ladder_view.h>
 #include <rpcrdma/views/theme.h>
 
@@ -169,8 +169,8 @@ void LadderView::draw(QPainter& painter, const LadderItem& item, int y,
   const std::int64_t since = item.from_ns - (before != nullptr ? before->from_ns : start_ns_);
   const QString time =
       before == nullptr
-          ? QString::fromStdString(stats::format_duration(since))
-          : "+" + QString::fromStdString(stats::format_duration(std::max<std::int64_t>(0, since)));
+          ? QString::fromStdString(base::format_duration(since))
+          : "+" + QString::fromStdString(base::format_duration(std::max<std::int64_t>(0, since)));
   painter.drawText(QRect(kLadderMargin, y, times, height - 4), Qt::AlignRight | Qt::AlignBottom,
                    time);
   const QColor colour = ink(palette(), ink_of(item));

@@ -15,8 +15,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <rpcrdma/base/quantity.h>
 #include <rpcrdma/gui_text/plain_text.h>
-#include <rpcrdma/stats/quantity.h>
 #include <rpcrdma/views/latency_view.h>
 #include <rpcrdma/views/theme.h>
 
@@ -25,7 +25,7 @@ namespace rpcrdma::gui {
 namespace {
 
 QString duration(std::int64_t ns) {
-  return QString::fromStdString(stats::format_duration(ns));
+  return QString::fromStdString(base::format_duration(ns));
 }
 
 QTableWidget* make_table(const QStringList& titles, const QString& name, QWidget* parent) {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include <rpcrdma/base/quantity.h>
 #include <rpcrdma/report/context.h>
-#include <rpcrdma/stats/quantity.h>
 
 namespace rpcrdma::gui {
 
@@ -380,8 +380,8 @@ std::vector<LadderItem> Panels::ladder_of(const index::Excerpt& excerpt, const i
       item.detail += tr("\nframes %1 to %2, %3 seen, took %4")
                          .arg(e.frame)
                          .arg(e.last_frame)
-                         .arg(QString::fromStdString(stats::format_bytes(e.bytes)),
-                              QString::fromStdString(stats::format_duration(e.to_ns - e.from_ns)));
+                         .arg(QString::fromStdString(base::format_bytes(e.bytes)),
+                              QString::fromStdString(base::format_duration(e.to_ns - e.from_ns)));
     }
     items.push_back(std::move(item));
   }
@@ -403,12 +403,12 @@ std::vector<LatencyProcedure> Panels::latency_of(const index::Content& content) 
     p.p99 = t.total.quantile(0.99);
     p.p999 = t.total.quantile(0.999);
     p.max = t.total.max();
-    t.total.for_each_bucket([&p](const stats::Histogram::Bucket& b) {
-      p.buckets.push_back({static_cast<std::int64_t>(stats::Histogram::lowest_of(b.index)),
-                           static_cast<std::int64_t>(stats::Histogram::lowest_of(b.index + 1)),
+    t.total.for_each_bucket([&p](const base::Histogram::Bucket& b) {
+      p.buckets.push_back({static_cast<std::int64_t>(base::Histogram::lowest_of(b.index)),
+                           static_cast<std::int64_t>(base::Histogram::lowest_of(b.index + 1)),
                            b.count});
     });
-    const std::pair<const char*, const stats::Histogram*> parts[] = {
+    const std::pair<const char*, const base::Histogram*> parts[] = {
         {"waiting for credit", &t.waiting}, {"until sent", &t.sending},
         {"peer's turn", &t.turn},           {"completion", &t.completion},
         {"to first RDMA", &t.before_data},  {"moving data", &t.data},

@@ -18,7 +18,7 @@ constexpr std::int64_t kBegin = 1'800'000'000'000'000'000;  // the capture's clo
 }  // namespace
 
 Tap::Tap() {
-  soft::put_section(file_, "sim");
+  soft::put_head(file_, "sim");
 }
 
 void Tap::packet(const soft::Path& path, wire::Bytes packet, bool outgoing, fabric::Time now) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include <rpcrdma/base/pcapng/blocks.h>
 #include <rpcrdma/soft/sim_network.h>
 
 namespace rpcrdma::hostile {
@@ -18,10 +19,10 @@ class Tap {
   Tap();
   void packet(const soft::Path& path, wire::Bytes packet, bool outgoing, fabric::Time now);
   // The file.
-  [[nodiscard]] const Bytes& pcapng() const { return file_; }
+  [[nodiscard]] const Bytes& pcapng() const { return file_.bytes(); }
 
  private:
-  Bytes file_;
+  base::PcapngBlocks file_;
 };
 
 class Host : public protocol::testing::SimHost {

@@ -99,7 +99,7 @@ std::string list_options(std::string_view interface) {
   return text;
 }
 
-tl::expected<capture::FileDescriptor, std::string> connect(const std::string& interface) {
+tl::expected<base::FileDescriptor, std::string> connect(const std::string& interface) {
   const auto endpoints = trace::find_endpoints();
   if (!endpoints) return tl::unexpected(endpoints.error().message);
   for (const RunningEndpoint& e : *endpoints) {

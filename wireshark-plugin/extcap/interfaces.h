@@ -8,7 +8,7 @@
 
 #include <tl/expected.hpp>
 
-#include <rpcrdma/capture/file_descriptor.h>
+#include <rpcrdma/base/file_descriptor.h>
 #include <rpcrdma/live/endpoints.h>
 
 namespace rpcrdma::extcap {
@@ -26,7 +26,6 @@ namespace rpcrdma::extcap {
 [[nodiscard]] std::string list_options(std::string_view interface);
 
 // Error, for a person: its endpoint does not run, or cannot be connected to.
-[[nodiscard]] tl::expected<capture::FileDescriptor, std::string> connect(
-    const std::string& interface);
+[[nodiscard]] tl::expected<base::FileDescriptor, std::string> connect(const std::string& interface);
 
 }  // namespace rpcrdma::extcap

@@ -54,7 +54,7 @@ TEST_F(ExtcapConnect, ByTheNameThatIsListed) {
        {events_interface(endpoints->front()), packets_interface(endpoints->front())}) {
     const auto fd = extcap::connect(name);
     ASSERT_TRUE(fd) << fd.error();
-    const auto source = capture::open_descriptor(capture::FileDescriptor(::dup(fd->get())), name);
+    const auto source = capture::open_descriptor(base::FileDescriptor(::dup(fd->get())), name);
     EXPECT_TRUE(source);
   }
   EXPECT_THAT(extcap::connect("rpcrdma.nfsd.1").error(), HasSubstr("rpcrdma.nfsd.1: no endpoint"));

@@ -16,12 +16,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <rpcrdma/capture/whole_blocks.h>
+#include <rpcrdma/base/pcapng/whole_blocks.h>
 
 namespace rpcrdma::extcap {
 namespace {
 
-using capture::FileDescriptor;
+using base::FileDescriptor;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
@@ -38,7 +38,7 @@ tl::unexpected<std::string> error(const std::string& what, int number) {
 class Pump {
  public:
   Pump(const FileDescriptor& from, const FileDescriptor& fifo, int signals, StreamEdit&& edit,
-       capture::LivePatience patience)
+       base::LivePatience patience)
       : from_(from.get()),
         fifo_(fifo.get()),
         signals_(signals),
@@ -138,7 +138,7 @@ class Pump {
   const int fifo_;
   const int signals_;
   StreamEdit edit_;
-  capture::WholeBlocks blocks_;
+  base::WholeBlocks blocks_;
   std::vector<std::uint8_t> buffer_ = std::vector<std::uint8_t>(kAtOnce);
   std::vector<std::uint8_t> waiting_;  // for Wireshark
   std::size_t gone_ = 0;               // of these
@@ -176,7 +176,7 @@ tl::expected<FileDescriptor, std::string> open_fifo(const std::string& path, int
 }
 
 tl::expected<void, std::string> pump(const FileDescriptor& from, const FileDescriptor& fifo,
-                                     int signals, StreamEdit edit, capture::LivePatience patience) {
+                                     int signals, StreamEdit edit, base::LivePatience patience) {
   return Pump(from, fifo, signals, std::move(edit), patience).run();
 }
 

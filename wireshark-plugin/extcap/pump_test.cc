@@ -17,7 +17,7 @@
 namespace rpcrdma::extcap {
 namespace {
 
-using capture::FileDescriptor;
+using base::FileDescriptor;
 using ::testing::HasSubstr;
 
 constexpr int kLongMs = 60'000;

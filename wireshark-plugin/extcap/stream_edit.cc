@@ -2,57 +2,24 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
-#include <rpcrdma/capture/pcapng_blocks.h>
+#include <rpcrdma/base/pcapng/blocks.h>
+#include <rpcrdma/base/pcapng/read_blocks.h>
 #include <rpcrdma/trace/upper_pdu.h>
 
 namespace rpcrdma::extcap {
 namespace {
 
 using Bytes = std::span<const std::uint8_t>;
-
-// Of pcapng (draft-ietf-opsawg-pcapng section 4), in this machine's byte order, which is that of
-// endpoints too.
-constexpr std::uint32_t kInterfaceDescription = 1;
-constexpr std::uint32_t kEnhancedPacket = 6;
-constexpr std::size_t kLengthAt = 4;
-constexpr std::size_t kTrailer = 4;  // the length again
-// In a description.
-constexpr std::size_t kSnaplenAt = 12;
-constexpr std::size_t kLeastDescription = 20;
-// In a packet.
-constexpr std::size_t kTimeAt = 12;
-constexpr std::size_t kCapturedAt = 20;
-constexpr std::size_t kOriginalAt = 24;
-constexpr std::size_t kDataAt = 28;
-
-std::uint32_t word(Bytes bytes, std::size_t at) {
-  std::uint32_t value = 0;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
+namespace pcapng = base::pcapng;
 
 void set_word(std::vector<std::uint8_t>& bytes, std::size_t at, std::size_t value) {
   const auto to = static_cast<std::uint32_t>(value);
   std::memcpy(bytes.data() + at, &to, sizeof to);
 }
 
-std::size_t padded(std::size_t n) {
-  return (n + 3) / 4 * 4;
-}
-
 void append(std::vector<std::uint8_t>& out, Bytes bytes) {
   out.insert(out.end(), bytes.begin(), bytes.end());
-}
-
-// What was captured; nothing when the block has not so much.
-std::optional<Bytes> data_of(Bytes block) {
-  if (block.size() < kDataAt + kTrailer) return std::nullopt;
-  const std::size_t captured = word(block, kCapturedAt);
-  const std::size_t room = block.size() - kDataAt - kTrailer;
-  if (captured > room || padded(captured) > room) return std::nullopt;
-  return block.subspan(kDataAt, captured);
 }
 
 // The same packet with other data. It still tells how many there were of it, unless an older
@@ -61,15 +28,16 @@ void put_packet(Bytes block, std::size_t old, Bytes data, Bytes more,
                 std::vector<std::uint8_t>& out) {
   const std::size_t at = out.size();
   const std::size_t size = data.size() + more.size();
-  append(out, block.first(kDataAt));
+  append(out, block.first(pcapng::kDataAt));
   append(out, data);
   append(out, more);
-  out.resize(at + kDataAt + padded(size));
-  append(out, block.subspan(kDataAt + padded(old)));
-  set_word(out, at + kLengthAt, out.size() - at);
-  set_word(out, out.size() - kTrailer, out.size() - at);
-  set_word(out, at + kCapturedAt, size);
-  set_word(out, at + kOriginalAt, std::max<std::size_t>(size, word(block, kOriginalAt)));
+  out.resize(at + pcapng::kDataAt + pcapng::padded(size));
+  append(out, block.subspan(pcapng::kDataAt + pcapng::padded(old)));
+  set_word(out, at + pcapng::kLengthAt, out.size() - at);
+  set_word(out, out.size() - pcapng::kTrailer, out.size() - at);
+  set_word(out, at + pcapng::kCapturedAt, size);
+  set_word(out, at + pcapng::kOriginalAt,
+           std::max<std::size_t>(size, pcapng::word(block, pcapng::kOriginalAt)));
 }
 
 }  // namespace
@@ -77,30 +45,28 @@ void put_packet(Bytes block, std::size_t old, Bytes data, Bytes more,
 bool StreamEdit::add(Bytes blocks, std::vector<std::uint8_t>& out) {
   begun_ = begun_ || !blocks.empty();
   while (!blocks.empty()) {
-    const std::size_t length = word(blocks, kLengthAt);
-    if (!block(blocks.first(length), out)) return false;
-    blocks = blocks.subspan(length);
+    if (!block(pcapng::take_block(blocks).bytes, out)) return false;
   }
   return true;
 }
 
 bool StreamEdit::block(Bytes block, std::vector<std::uint8_t>& out) {
-  const std::uint32_t type = word(block, 0);
-  if (type == kEnhancedPacket) {
-    const auto data = data_of(block);
-    if (!data) return false;
-    time_ = static_cast<std::int64_t>(std::uint64_t{word(block, kTimeAt)} << 32U |
-                                      word(block, kTimeAt + 4));
-    if (!options_.packets) return event(block, *data, out);
-    const std::size_t most = options_.snaplen == 0 ? data->size() : options_.snaplen;
-    put_packet(block, data->size(), data->first(std::min(most, data->size())), {}, out);
+  const std::uint32_t type = pcapng::word(block, 0);
+  if (type == pcapng::kEnhancedPacket) {
+    const auto packet = pcapng::read_packet(block);
+    if (!packet) return false;
+    time_ = static_cast<std::int64_t>(packet->ticks);
+    const Bytes data = packet->data;
+    if (!options_.packets) return event(block, data, out);
+    const std::size_t most = options_.snaplen == 0 ? data.size() : options_.snaplen;
+    put_packet(block, data.size(), data.first(std::min(most, data.size())), {}, out);
     return true;
   }
   const std::size_t at = out.size();
   append(out, block);
-  if (type == kInterfaceDescription && options_.packets) {
-    if (block.size() < kLeastDescription) return false;
-    set_word(out, at + kSnaplenAt, options_.snaplen);
+  if (type == pcapng::kInterfaceDescription && options_.packets) {
+    if (block.size() < pcapng::kSmallestInterface) return false;
+    set_word(out, at + pcapng::kSnaplenAt, options_.snaplen);
   }
   return true;
 }
@@ -125,7 +91,7 @@ void StreamEdit::end(std::vector<std::uint8_t>& out) const {
 
 void StreamEdit::put_statistics(std::vector<std::uint8_t>& out) const {
   const EventEdit::Sums sums = events_.sums();
-  capture::PcapngBlocks blocks;
+  base::PcapngBlocks blocks;
   blocks.statistics(
       {.last_ns = time_, .received = sums.emitted, .dropped = sums.lost, .by_interface = true});
   append(out, blocks.bytes());

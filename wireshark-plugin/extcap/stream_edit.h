@@ -25,7 +25,7 @@ class StreamEdit {
   explicit StreamEdit(const Options& options)
       : options_(options), events_({options.left_out, options.snaplen}) {}
 
-  // `blocks`: whole ones, as capture::WholeBlocks gives them; they may be anybody's. What is to be
+  // `blocks`: whole ones, as base::WholeBlocks gives them; they may be anybody's. What is to be
   // written is appended to `out`. False: they are not an endpoint's; nothing more can be done.
   [[nodiscard]] bool add(std::span<const std::uint8_t> blocks, std::vector<std::uint8_t>& out);
   // Something has come.

@@ -8,9 +8,9 @@
 
 #include <gmock/gmock.h>
 
-#include <rpcrdma/capture/pcapng_blocks.h>
+#include <rpcrdma/base/pcapng/blocks.h>
+#include <rpcrdma/base/pcapng/whole_blocks.h>
 #include <rpcrdma/capture/source.h>
-#include <rpcrdma/capture/whole_blocks.h>
 #include <rpcrdma/trace/upper_pdu.h>
 #include <rpcrdma/trace_reader/reader.h>
 
@@ -192,7 +192,7 @@ TEST(ExtcapStream, OfAnOlderEndpointToo) {
 }
 
 TEST(ExtcapStream, PacketsAreCutAndKeepWhatElseIsKnownOfThem) {
-  capture::PcapngBlocks blocks;
+  base::PcapngBlocks blocks;
   blocks.section();
   blocks.interface({.name = "soft", .filter = {}, .link = capture::LinkType::kEthernet});
   const Bytes data(101, 0x77);
@@ -216,7 +216,7 @@ TEST(ExtcapStream, PacketsAreCutAndKeepWhatElseIsKnownOfThem) {
 }
 
 TEST(ExtcapStream, WhatIsNoStreamIsRefused) {
-  capture::PcapngBlocks blocks;
+  base::PcapngBlocks blocks;
   blocks.section();
   blocks.interface({.name = "x", .filter = {}, .link = capture::LinkType::kUpperPdu});
   blocks.packet(1, Bytes(40, 0), {});
@@ -234,12 +234,12 @@ TEST(ExtcapStream, AnyBytesAreTakenOrRefused) {
     for (int changes = 0; changes < 4; ++changes) {
       bytes[random() % bytes.size()] = static_cast<std::uint8_t>(random());
     }
-    capture::WholeBlocks blocks;
+    base::WholeBlocks blocks;
     StreamEdit edit({.packets = i % 2 != 0, .left_out = *left_out_by("messages"), .snaplen = 2});
     Bytes out;
     const auto whole = blocks.add(bytes);
     if (edit.add(whole, out)) edit.end(out);
-    capture::WholeBlocks again;
+    base::WholeBlocks again;
     EXPECT_EQ(again.add(out).size(), out.size()) << i;
   }
 }

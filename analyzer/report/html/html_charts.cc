@@ -35,7 +35,7 @@ void duration(Table& table, std::int64_t ns) {
   table.cell(format_duration(ns), static_cast<double>(ns));
 }
 
-void part(Table& table, const stats::Histogram& h) {
+void part(Table& table, const base::Histogram& h) {
   if (h.count() == 0) {
     table.cell("");
     return;

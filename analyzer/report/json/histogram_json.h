@@ -4,12 +4,12 @@
 
 #include "json_node.h"
 
+#include <rpcrdma/base/histogram.h>
 #include <rpcrdma/report/json_writer.h>
-#include <rpcrdma/stats/histogram.h>
 
 namespace rpcrdma::report {
 
-void write_histogram(JsonWriter& json, const char* key, const stats::Histogram& h);
-[[nodiscard]] stats::Histogram read_histogram(const JsonNode& n);
+void write_histogram(JsonWriter& json, const char* key, const base::Histogram& h);
+[[nodiscard]] base::Histogram read_histogram(const JsonNode& n);
 
 }  // namespace rpcrdma::report

@@ -102,13 +102,13 @@ plot::Chart credit_chart(const Report& r, const Ledger& ledger) {
   return chart;
 }
 
-stats::Histogram all_latencies(const Report& r) {
-  stats::Histogram all;
+base::Histogram all_latencies(const Report& r) {
+  base::Histogram all;
   for (const auto& [key, p] : r.procedures) all.merge(p.total);
   return all;
 }
 
-std::string latency_sentence(const stats::Histogram& h) {
+std::string latency_sentence(const base::Histogram& h) {
   return fmt::format("{} Calls: p50 {}, p99 {}, at most {}.", h.count(),
                      format_duration(h.quantile(0.5)), format_duration(h.quantile(0.99)),
                      format_duration(h.max()));
@@ -255,13 +255,13 @@ plot::HeatMap latency_map(const Report& report) {
 
 plot::Histogram latency_histogram(const Report& report) {
   plot::Histogram histogram;
-  const stats::Histogram all = all_latencies(report);
+  const base::Histogram all = all_latencies(report);
   histogram.title = "Latency of all Calls";
   histogram.description = latency_sentence(all);
-  all.for_each_bucket([&](stats::Histogram::Bucket b) {
-    histogram.buckets.push_back(
-        {static_cast<double>(stats::Histogram::lowest_of(b.index)) / 1e9,
-         static_cast<double>(stats::Histogram::lowest_of(b.index + 1)) / 1e9, b.count});
+  all.for_each_bucket([&](base::Histogram::Bucket b) {
+    histogram.buckets.push_back({static_cast<double>(base::Histogram::lowest_of(b.index)) / 1e9,
+                                 static_cast<double>(base::Histogram::lowest_of(b.index + 1)) / 1e9,
+                                 b.count});
   });
   return histogram;
 }

@@ -4,15 +4,15 @@
 
 #include <fmt/core.h>
 
+#include <rpcrdma/base/quantity.h>
 #include <rpcrdma/decode/schema.h>
-#include <rpcrdma/stats/quantity.h>
 
 namespace rpcrdma::report {
 
 namespace {
 
-using stats::format_bytes;
-using stats::format_duration;
+using base::format_bytes;
+using base::format_duration;
 
 std::string times(std::uint64_t n) {
   return n == 1 ? "once" : n == 2 ? "twice" : fmt::format("{} times", n);
@@ -34,7 +34,7 @@ std::string integrity(const trace_reader::ReaderStats& e) {
 }
 
 // "waiting for credit 0 ns / 2 ms"
-void part(std::string& text, const char* name, const stats::Histogram& h) {
+void part(std::string& text, const char* name, const base::Histogram& h) {
   if (h.count() == 0) return;
   text += fmt::format("{}{} {} / {}", text.empty() ? "" : ", ", name,
                       format_duration(h.quantile(0.5)), format_duration(h.quantile(0.99)));

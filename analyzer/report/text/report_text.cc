@@ -283,7 +283,7 @@ void parts_text(const std::vector<Row>& rows, const Paint& paint, std::string& o
                            "Call to first operation", "operations", "last operation to Reply"));
       header = true;
     }
-    const auto pair = [](const stats::Histogram& h) {
+    const auto pair = [](const base::Histogram& h) {
       return fmt::format("{} / {}", format_duration(h.quantile(0.5)),
                          format_duration(h.quantile(0.99)));
     };

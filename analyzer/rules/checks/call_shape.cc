@@ -4,13 +4,13 @@
 
 #include <fmt/core.h>
 
-#include <rpcrdma/stats/quantity.h>
+#include <rpcrdma/base/quantity.h>
 
 namespace rpcrdma::rules {
 
 namespace {
 
-using stats::format_bytes;
+using base::format_bytes;
 
 bool is_bytes(std::size_t measure) {
   return measure >= CallShape::kReadBytes;

@@ -8,9 +8,9 @@
 
 #include <fmt/core.h>
 
+#include <rpcrdma/base/quantity.h>
 #include <rpcrdma/model/outcome.h>
 #include <rpcrdma/model/procedure_name.h>
-#include <rpcrdma/stats/quantity.h>
 
 namespace rpcrdma::rules {
 
@@ -139,8 +139,8 @@ std::string RefusedCalls::OfConnection::shortage(const Kind& k) const {
   const char* const chunks = most.of[CallShape::kReplyBytes] == 0   ? "the Write chunks have"
                              : most.of[CallShape::kWriteBytes] == 0 ? "the Reply chunk has"
                                                                     : "the chunks for results have";
-  return fmt::format("{} {} where {} are asked for", chunks, stats::format_bytes(k.least_room),
-                     stats::format_bytes(k.asked));
+  return fmt::format("{} {} where {} are asked for", chunks, base::format_bytes(k.least_room),
+                     base::format_bytes(k.asked));
 }
 
 std::string RefusedCalls::OfConnection::clause(const Kind& k) const {

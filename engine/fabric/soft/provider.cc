@@ -14,7 +14,8 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
-#include <rpcrdma/fabric/file_descriptor.h>
+#include <rpcrdma/base/clock.h>
+#include <rpcrdma/base/file_descriptor.h>
 #include <rpcrdma/fabric/out_of_memory.h>
 #include <rpcrdma/soft/fault_gate.h>
 #include <rpcrdma/soft/frame.h>
@@ -36,12 +37,6 @@ constexpr int kBatchesAtOnce = 8;
 // Calls of progress() without sleep after which an owner is taken for one that polls.
 constexpr int kPolls = 16;
 
-Time monotonic() {
-  timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return Time{t.tv_sec} * fabric::kSecond + t.tv_nsec;
-}
-
 tl::unexpected<fabric::Error> system_error(const char* what) {
   return fabric::fail(Errc::kSystem, fmt::format("{}: {}", what, std::strerror(errno)));
 }
@@ -49,7 +44,7 @@ tl::unexpected<fabric::Error> system_error(const char* what) {
 class SoftConnection : public fabric::Connection {
  public:
   SoftConnection(Adapter& adapter, ConnectionId id) : adapter_(adapter), id_(id) {}
-  ~SoftConnection() override { adapter_.destroy(id_, monotonic()); }
+  ~SoftConnection() override { adapter_.destroy(id_, base::monotonic_ns()); }
   SoftConnection(const SoftConnection&) = delete;
   SoftConnection& operator=(const SoftConnection&) = delete;
 
@@ -68,12 +63,12 @@ class SoftConnection : public fabric::Connection {
     return adapter_.invalidate(id_, id, handle);
   }
   Expected<void> accept(const fabric::ConnectionOptions& options) override {
-    return adapter_.accept(id_, options, monotonic());
+    return adapter_.accept(id_, options, base::monotonic_ns());
   }
   Expected<void> reject(std::span<const std::uint8_t> private_data) override {
-    return adapter_.reject(id_, private_data, monotonic());
+    return adapter_.reject(id_, private_data, base::monotonic_ns());
   }
-  void disconnect() override { adapter_.disconnect(id_, monotonic()); }
+  void disconnect() override { adapter_.disconnect(id_, base::monotonic_ns()); }
 
  private:
   Adapter& adapter_;
@@ -83,7 +78,7 @@ class SoftConnection : public fabric::Connection {
 class SoftListener : public fabric::Listener {
  public:
   SoftListener(Adapter& adapter, std::uint16_t port) : adapter_(adapter), port_(port) {}
-  ~SoftListener() override { adapter_.unlisten(port_, monotonic()); }
+  ~SoftListener() override { adapter_.unlisten(port_, base::monotonic_ns()); }
   SoftListener(const SoftListener&) = delete;
   SoftListener& operator=(const SoftListener&) = delete;
 
@@ -125,13 +120,13 @@ class Soft : public SoftProvider {
   Expected<fabric::Memory> register_memory(std::span<std::uint8_t> memory) override {
     auto registered = adapter_.register_memory(memory);
     if (registered && trace::on(tracer_)) {
-      trace_registration(*tracer_, *registered, true, monotonic());
+      trace_registration(*tracer_, *registered, true, base::monotonic_ns());
     }
     return registered;
   }
   void deregister_memory(const fabric::Memory& memory) override {
     adapter_.deregister_memory(memory);
-    if (trace::on(tracer_)) trace_registration(*tracer_, memory, false, monotonic());
+    if (trace::on(tracer_)) trace_registration(*tracer_, memory, false, base::monotonic_ns());
   }
 
   Expected<std::unique_ptr<fabric::Listener>> listen(std::uint16_t port,
@@ -144,7 +139,7 @@ class Soft : public SoftProvider {
   Expected<std::unique_ptr<fabric::Connection>> connect(
       const fabric::Address& peer, std::uint16_t port,
       const fabric::ConnectionOptions& options) override {
-    const Time now = monotonic();
+    const Time now = base::monotonic_ns();
     const auto id = adapter_.connect(peer, port, options, now);
     if (!id) return tl::unexpected(id.error());
     try {
@@ -158,7 +153,7 @@ class Soft : public SoftProvider {
   int fd() const override { return epoll_.get(); }
 
   bool arm() override {
-    const Time now = monotonic();
+    const Time now = base::monotonic_ns();
     polls_ = 0;
     bool sent = send(now);
     if (anything_to_poll()) return false;
@@ -189,7 +184,7 @@ class Soft : public SoftProvider {
       (void)watch_socket(0);
       adapter_.owner_sleeps(false);
     }
-    Time now = monotonic();
+    Time now = base::monotonic_ns();
     send(now);
     bool more = true;
     for (int i = 0; more && i < kBatchesAtOnce; ++i) {
@@ -201,7 +196,7 @@ class Soft : public SoftProvider {
       // The owner may want to answer: what is sent then takes the ACK with it.
       if (anything_to_poll()) return;
       if (any) send(now);
-      if (more) now = monotonic();
+      if (more) now = base::monotonic_ns();
     }
     if (deadline() <= now) {
       adapter_.expire(now);
@@ -228,7 +223,7 @@ class Soft : public SoftProvider {
   }
 
   void set_faults(FaultPlan faults) override {
-    const Time now = monotonic();
+    const Time now = base::monotonic_ns();
     faults_.change(std::move(faults), [&](auto... packet) { go_on(packet..., now); });
     (void)socket_.flush();  // what is left goes when the socket can take it
   }
@@ -323,8 +318,8 @@ class Soft : public SoftProvider {
   trace::Tracer* const tracer_;
   std::unique_ptr<PacketLog> log_;
   UdpSocket socket_;
-  fabric::FileDescriptor epoll_;
-  fabric::FileDescriptor timer_;
+  base::FileDescriptor epoll_;
+  base::FileDescriptor timer_;
   Time timer_set_ = fabric::kNever;
   std::uint32_t watched_ = 0;  // events of the socket that epoll_ tells of
   int polls_ = 0;              // calls of progress() since the owner was about to sleep

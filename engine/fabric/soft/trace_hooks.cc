@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include <rpcrdma/base/text.h>
 #include <rpcrdma/fabric/out_of_memory.h>
 #include <rpcrdma/fabric/rejection.h>
 
@@ -12,14 +13,6 @@ namespace rpcrdma::soft {
 
 using fabric::Time;
 using trace::ConnectionTracer;
-
-namespace {
-
-wire::Bytes as_bytes(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
-
-}  // namespace
 
 void trace_retransmission(const ConnectionTracer& trace, std::uint8_t side, std::uint32_t psn,
                           Time now) {
@@ -81,7 +74,7 @@ void trace_fault(const ConnectionTracer& trace, FaultDirection direction, FaultA
   event.outgoing = direction == FaultDirection::kOut ? 1 : 0;
   event.action = static_cast<std::uint8_t>(action);
   event.packets = 1;
-  trace.emit(now, event, as_bytes(rule));
+  trace.emit(now, event, base::as_bytes(rule));
 }
 
 void trace_refused(trace::Tracer& tracer, const CmRefusal& refusal, Time now) {
@@ -93,11 +86,11 @@ void trace_refused(trace::Tracer& tracer, const CmRefusal& refusal, Time now) {
   std::string why;
   try {
     why = fmt::format("{}: rejected, {}", refusal.peer.to_string(),
-                      fabric::rejection(refusal.reason, as_bytes(refusal.why)));
+                      fabric::rejection(refusal.reason, base::as_bytes(refusal.why)));
   } catch (const std::bad_alloc&) {
     why = fabric::kOutOfMemory;
   }
-  tracer.emit_if_room(tracer.no_connection(), now, event, as_bytes(why));
+  tracer.emit_if_room(tracer.no_connection(), now, event, base::as_bytes(why));
 }
 
 void trace_registration(trace::Tracer& tracer, const fabric::Memory& memory, bool begun, Time now) {

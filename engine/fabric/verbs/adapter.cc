@@ -4,6 +4,7 @@
 
 #include <poll.h>
 
+#include <rpcrdma/base/clock.h>
 #include <rpcrdma/trace/tracer.h>
 
 namespace rpcrdma::verbs {
@@ -47,7 +48,7 @@ void Adapter::trace_registration(const fabric::Memory& memory, bool begun) const
   event.address = reinterpret_cast<std::uintptr_t>(memory.data);
   event.length = memory.length;
   event.begun = begun ? 1 : 0;
-  tracer_->emit(0, monotonic(), event);
+  tracer_->emit(0, base::monotonic_ns(), event);
 }
 
 Slot* Adapter::find(Name name) {

@@ -8,6 +8,8 @@
 
 #include <fmt/core.h>
 
+#include <rpcrdma/base/clock.h>
+#include <rpcrdma/base/text.h>
 #include <rpcrdma/fabric/socket_address.h>
 #include <rpcrdma/trace/connection_tracer.h>
 #include <rpcrdma/trace/tracer.h>
@@ -528,8 +530,7 @@ void Adapter::on_device_event(const ibv_async_event& e) {
   }
   if (trace::on(tracer_)) {
     const trace::ConnectionTracer nobodys{tracer_, 0};
-    nobodys.emit(monotonic(), trace::Error{},
-                 {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+    nobodys.emit(base::monotonic_ns(), trace::Error{}, base::as_bytes(text));
   }
   if (e.event_type == IBV_EVENT_DEVICE_FATAL) lose(text);
 }

@@ -45,12 +45,6 @@ fabric::Error system_error(const char* what) {
   return {Errc::kSystem, fmt::format("{}: {}", what, std::strerror(errno))};
 }
 
-fabric::Time monotonic() {
-  timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return fabric::Time{t.tv_sec} * fabric::kSecond + t.tv_nsec;
-}
-
 Expected<Owned<rdma_cm_id>> bound_id(rdma_event_channel* channel, const fabric::Address& address,
                                      std::uint16_t port) {
   rdma_cm_id* made = nullptr;

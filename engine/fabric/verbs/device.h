@@ -28,7 +28,6 @@ using Owned = std::unique_ptr<T, Destroy>;
 
 // From errno.
 [[nodiscard]] fabric::Error system_error(const char* what);
-[[nodiscard]] fabric::Time monotonic();
 // An ID on `channel` that is bound to this address; `port` 0: any.
 [[nodiscard]] fabric::Expected<Owned<rdma_cm_id>> bound_id(rdma_event_channel* channel,
                                                            const fabric::Address& address,

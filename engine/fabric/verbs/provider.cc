@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <sys/epoll.h>
 
-#include <rpcrdma/fabric/file_descriptor.h>
+#include <rpcrdma/base/file_descriptor.h>
 
 namespace rpcrdma::verbs {
 
@@ -133,7 +133,7 @@ class Verbs : public VerbsProvider {
 
  private:
   Adapter adapter_;
-  fabric::FileDescriptor epoll_;
+  base::FileDescriptor epoll_;
   unsigned turns_ = 0;
   bool slept_ = true;
   CmNews cm_news_;

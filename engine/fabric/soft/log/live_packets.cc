@@ -19,7 +19,7 @@ void LivePackets::show(std::int64_t time_ns, Direction direction, const Flow& fl
   if (datagram.size() > kMaxDatagramBytes) return;  // nothing that was on a wire
   block_.clear();
   put_packet(block_, time_ns, direction, ethernet_frame(flow, ip_id, datagram));
-  tap_->emit(time_ns, block_);
+  tap_->emit(time_ns, block_.bytes());
 }
 
 }  // namespace rpcrdma::soft

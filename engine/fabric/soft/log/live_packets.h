@@ -3,8 +3,7 @@
 
 #include "pcapng_log.h"
 
-#include <vector>
-
+#include <rpcrdma/base/pcapng/blocks.h>
 #include <rpcrdma/soft/packet.h>
 #include <rpcrdma/trace/packet_tap.h>
 
@@ -26,7 +25,7 @@ class LivePackets {
             wire::Bytes datagram);
 
   trace::PacketTap* tap_ = nullptr;
-  std::vector<std::uint8_t> block_;  // that is being made: its room is kept
+  base::PcapngBlocks block_;  // that is being made: its room is kept
 };
 
 }  // namespace rpcrdma::soft

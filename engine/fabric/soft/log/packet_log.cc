@@ -9,12 +9,12 @@
 #include <mutex>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <unistd.h>
 
+#include <rpcrdma/base/file_descriptor.h>
+#include <rpcrdma/base/pcapng/block_file.h>
 #include <rpcrdma/soft/packet_log.h>
 
 namespace rpcrdma::soft {
@@ -23,41 +23,9 @@ namespace {
 using fabric::Errc;
 using fabric::fail;
 
-constexpr mode_t kOnlyTheUser = 0600;
 // The writer is woken for so much, and looks by itself so often.
-constexpr std::size_t kWakeBytes = std::size_t{256} << 10;
+constexpr std::size_t kWakeBytes = base::kFlushBytes;
 constexpr std::chrono::milliseconds kLook{200};
-
-// Bytes that were written before an error, and its errno; 0 when there was none.
-struct WriteResult {
-  std::size_t bytes = 0;
-  int error = 0;
-};
-
-WriteResult write_all(int fd, wire::Bytes bytes) {
-  WriteResult result;
-  while (result.bytes < bytes.size()) {
-    const ssize_t n = ::write(fd, bytes.data() + result.bytes, bytes.size() - result.bytes);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      result.error = errno;
-      return result;
-    }
-    result.bytes += static_cast<std::size_t>(n);
-  }
-  return result;
-}
-
-void cut(int fd, std::uint64_t bytes) {
-  // Of a pipe nothing can be taken back.
-  [[maybe_unused]] const int result = ::ftruncate(fd, static_cast<off_t>(bytes));
-}
-
-// False, too, where that cannot be done in a file of this kind.
-bool write_at(int fd, std::uint64_t offset, wire::Bytes bytes) {
-  return ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)) ==
-         static_cast<ssize_t>(bytes.size());
-}
 
 // A thread that takes no signal: they are its program's, and a pipe that nobody reads any more is
 // an error like others.
@@ -75,9 +43,9 @@ std::thread start_without_signals(Body&& body) {
 
 class PacketLog::Writer {
  public:
-  Writer(int fd, std::string file, const PacketLogOptions& options)
-      : fd_(fd),
-        file_(std::move(file)),
+  Writer(base::FileDescriptor fd, std::string name, const PacketLogOptions& options)
+      : file_(std::move(fd)),
+        name_(std::move(name)),
         most_(options.buffer_bytes),
         failed_(options.failed),
         ended_(options.ended) {
@@ -94,19 +62,17 @@ class PacketLog::Writer {
       wake_.notify_one();
       thread_.join();
     }
-    ::close(fd_);
   }
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
   // The capture's head; errno, 0 when it is written.
   int begin(const std::string& interface) {
-    put_section(writing_, interface, true);
-    const WriteResult result = write_all(fd_, writing_);
-    file_bytes_ = writing_.size();
+    put_head(writing_, interface, base::PcapngBlocks::End::kStatistics);
+    const int error = file_.write(writing_.bytes());
     writing_.clear();
-    if (result.error == 0) thread_ = start_without_signals([this] { run(); });
-    return result.error;
+    if (error == 0) thread_ = start_without_signals([this] { run(); });
+    return error;
   }
 
   void add(std::int64_t time_ns, Direction direction, const Flow& flow, std::uint16_t ip_id,
@@ -116,14 +82,15 @@ class PacketLog::Writer {
     const EthernetFrame frame = ethernet_frame(flow, ip_id, full ? wire::Bytes() : datagram);
     {
       const std::lock_guard lock(mutex_);
-      const std::size_t before = waiting_.size();
+      const std::size_t before = waiting_.bytes().size();
       full = full || !counters_.error.empty() || before + packet_block_bytes(frame) > most_;
       if (full) {
         ++counters_.lost;
       } else {
         put_packet(waiting_, time_ns, direction, frame);
+        ++waiting_packets_;
         last_ns_ = time_ns;
-        wake = before < wake_bytes() && waiting_.size() >= wake_bytes();
+        wake = before < wake_bytes() && waiting_.bytes().size() >= wake_bytes();
       }
     }
     if (wake) wake_.notify_one();
@@ -133,7 +100,7 @@ class PacketLog::Writer {
     std::unique_lock lock(mutex_);
     flush_ = true;
     wake_.notify_one();
-    done_.wait(lock, [this] { return waiting_.empty() && writing_.empty(); });
+    done_.wait(lock, [this] { return waiting_.bytes().empty() && writing_.bytes().empty(); });
     flush_ = false;
   }
 
@@ -149,87 +116,68 @@ class PacketLog::Writer {
     std::unique_lock lock(mutex_);
     for (;;) {
       wake_.wait_for(lock, kLook, [this] {
-        return stop_ || (flush_ && !waiting_.empty()) || waiting_.size() >= wake_bytes();
+        return stop_ || (flush_ && !waiting_.bytes().empty()) ||
+               waiting_.bytes().size() >= wake_bytes();
       });
-      if (waiting_.empty() && stop_) break;
+      if (waiting_.bytes().empty() && stop_) break;
       write_waiting(lock);
     }
     if (counters_.error.empty()) {
-      put_statistics(waiting_, statistics());
+      waiting_.statistics(statistics(counters_.written, counters_.lost));
       write_waiting(lock);
     }
     const PacketLogCounters counters = counters_;
-    const LogStatistics last = statistics();
     lock.unlock();
-    if (!counters.error.empty()) write_in_place(last);
+    if (!counters.error.empty()) {
+      file_.end_full([&] { return statistics(counters.written, counters.lost); });
+    }
     if (ended_) ended_(counters);
   }
 
-  [[nodiscard]] LogStatistics statistics() const {
-    return {.time_ns = last_ns_,
-            .received = counters_.written + counters_.lost,
-            .dropped = counters_.lost};
+  [[nodiscard]] base::PcapngBlocks::Statistics statistics(std::uint64_t written,
+                                                          std::uint64_t lost) const {
+    return {.last_ns = last_ns_, .received = written + lost, .dropped = lost, .end_time = false};
   }
 
   void write_waiting(std::unique_lock<std::mutex>& lock) {
     std::swap(waiting_, writing_);
+    const std::uint64_t packets = std::exchange(waiting_packets_, 0);
     const bool failed_before = !counters_.error.empty();
     lock.unlock();
-    const std::size_t size = writing_.size();
-    const WriteResult result = failed_before ? WriteResult{0, EIO} : write_all(fd_, writing_);
-    const WholeBlocks all = whole_blocks(writing_, size);
-    const WholeBlocks whole = whole_blocks(writing_, result.bytes);
-    if (whole.packets != 0) last_packet_ = file_bytes_ + whole.last;
-    file_bytes_ += whole.bytes;
+    const int error = failed_before ? 0 : file_.write(writing_.bytes());
+    if (error != 0) {
+      file_.end_full([&] {
+        const std::lock_guard guard(mutex_);
+        const std::uint64_t all = counters_.written + counters_.lost + packets;
+        return statistics(file_.packets(), all - file_.packets());
+      });
+    }
     lock.lock();
     writing_.clear();
-    counters_.written += whole.packets;
-    counters_.lost += all.packets - whole.packets;
-    const bool fails = result.error != 0 && !failed_before;
-    if (fails) {
-      counters_.error = fmt::format("{}: cannot write: {}", file_, std::strerror(result.error));
-      make_room_for_statistics(result.bytes - whole.bytes);
+    counters_.lost += counters_.written + packets - file_.packets();
+    counters_.written = file_.packets();
+    if (error != 0) {
+      counters_.error = fmt::format("{}: cannot write: {}", name_, std::strerror(error));
     }
     done_.notify_all();
-    if (!fails) return;
-    const std::string error = counters_.error;
-    const LogStatistics now = statistics();
+    if (error == 0) return;
+    const std::string why = counters_.error;
     lock.unlock();
-    write_in_place(now);
-    if (failed_) failed_(error);
+    if (failed_) failed_(why);
     lock.lock();
   }
 
-  // Half a block would make the capture one that was cut short: what the file has room for behind
-  // its whole blocks, `bytes`, is for the statistics, and if that is too little, the last packet's.
-  void make_room_for_statistics(std::size_t bytes) {
-    if (bytes >= kStatisticsBytes || last_packet_ == 0) return;
-    file_bytes_ = last_packet_;
-    --counters_.written;
-    ++counters_.lost;
-  }
-
-  // Where the file ends that can grow no more: nothing is asked for but what it has.
-  void write_in_place(const LogStatistics& statistics) const {
-    std::vector<std::uint8_t> block;
-    put_statistics(block, statistics);
-    const bool written = write_at(fd_, file_bytes_, block);
-    cut(fd_, file_bytes_ + (written ? block.size() : 0));
-  }
-
-  const int fd_;
-  const std::string file_;
+  base::BlockFile file_;  // the thread's
+  const std::string name_;
   const std::size_t most_;  // bytes in either buffer
   const std::function<void(const std::string&)> failed_;
   const std::function<void(const PacketLogCounters&)> ended_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable done_;
-  std::vector<std::uint8_t> waiting_;
-  std::vector<std::uint8_t> writing_;  // the thread's, but for its being empty
-  // The thread's: in whole blocks, and where the last packet among them begins; 0: there is none.
-  std::uint64_t file_bytes_ = 0;
-  std::uint64_t last_packet_ = 0;
+  base::PcapngBlocks waiting_;
+  std::uint64_t waiting_packets_ = 0;
+  base::PcapngBlocks writing_;  // the thread's, but others look whether it is empty
   std::int64_t last_ns_ = 0;
   bool stop_ = false;
   bool flush_ = false;
@@ -244,9 +192,10 @@ PacketLog& PacketLog::operator=(PacketLog&&) noexcept = default;
 
 fabric::Expected<PacketLog> PacketLog::create(const std::string& file,
                                               const PacketLogOptions& options) {
-  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOnlyTheUser);
-  if (fd < 0) return fail(Errc::kSystem, fmt::format("{}: {}", file, std::strerror(errno)));
-  auto writer = std::make_unique<Writer>(fd, file, options);
+  base::FileDescriptor fd(
+      ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, base::kFileMode));
+  if (fd.get() < 0) return fail(Errc::kSystem, fmt::format("{}: {}", file, std::strerror(errno)));
+  auto writer = std::make_unique<Writer>(std::move(fd), file, options);
   if (const int error = writer->begin(options.interface); error != 0) {
     return fail(Errc::kSystem, fmt::format("{}: cannot write: {}", file, std::strerror(error)));
   }

@@ -31,6 +31,7 @@ const Path kLoggedPath4{fabric::make_ipv4(10, 77, 0, 2), fabric::make_ipv4(10, 7
 const Path kLoggedPath6{*fabric::parse_address("fe80::5054:ff:fe77:2"),
                         *fabric::parse_address("fe80::5054:ff:fe77:1"), 0xd872};
 constexpr std::int64_t kTime = 0x0123456789abcdef;
+constexpr std::size_t kStatisticsBytes = 52;
 
 std::vector<std::uint8_t> bytes_of(const EthernetFrame& frame) {
   std::vector<std::uint8_t> bytes(
@@ -82,22 +83,23 @@ TEST(EthernetFrameTest, AnUdpChecksumOfZeroIsWrittenAsOnes) {
 }
 
 TEST(PcapngLogTest, Section) {
-  std::vector<std::uint8_t> out;
-  put_section(out, "soft0");
-  EXPECT_THAT(out, ElementsAreArray(hex("0a0d0d0a 2c000000 4d3c2b1a 0100 0000 ffffffffffffffff"
-                                        "0400 0700 72706372646d61 00"  // rpcrdma
-                                        "0000 0000 2c000000"
-                                        "01000000 2c000000 0100 0000 00000000"
-                                        "0200 0500 736f667430 000000"
-                                        "0900 0100 09 000000"
-                                        "0000 0000 2c000000")));
+  base::PcapngBlocks out;
+  put_head(out, "soft0");
+  EXPECT_THAT(out.bytes(),
+              ElementsAreArray(hex("0a0d0d0a 2c000000 4d3c2b1a 0100 0000 ffffffffffffffff"
+                                   "0400 0700 72706372646d61 00"  // rpcrdma
+                                   "0000 0000 2c000000"
+                                   "01000000 2c000000 0100 0000 00000000"
+                                   "0200 0500 736f667430 000000"
+                                   "0900 0100 09 000000"
+                                   "0000 0000 2c000000")));
 }
 
 TEST(PcapngLogTest, ASectionThatEndsWithStatisticsSaysSo) {
-  std::vector<std::uint8_t> out;
-  put_section(out, "soft0", true);
+  base::PcapngBlocks out;
+  put_head(out, "soft0", base::PcapngBlocks::End::kStatistics);
   // opt_comment "ends with interface statistics".
-  EXPECT_THAT(wire::Bytes(out).first(80),
+  EXPECT_THAT(wire::Bytes(out.bytes()).first(80),
               ElementsAreArray(hex("0a0d0d0a 50000000 4d3c2b1a 0100 0000 ffffffffffffffff"
                                    "0400 0700 72706372646d61 00"
                                    "0100 1e00 656e647320776974 6820696e74657266 6163652073746174"
@@ -106,47 +108,27 @@ TEST(PcapngLogTest, ASectionThatEndsWithStatisticsSaysSo) {
 }
 
 TEST(PcapngLogTest, Packet) {
-  std::vector<std::uint8_t> out;
+  base::PcapngBlocks out;
   EthernetFrame frame;
   frame.headers[0] = 0x02;
   frame.header_bytes = 1;
   const auto datagram = hex("a1a2a3a4");
   frame.datagram = datagram;
   put_packet(out, kTime, Direction::kOutbound, frame);
-  EXPECT_THAT(out, ElementsAreArray(hex("06000000 34000000 00000000 67452301 efcdab89"
-                                        "05000000 05000000 02a1a2a3a4 000000"
-                                        "0200 0400 02000000 0000 0000 34000000")));
-  EXPECT_EQ(out.size(), packet_block_bytes(frame));
+  EXPECT_THAT(out.bytes(), ElementsAreArray(hex("06000000 34000000 00000000 67452301 efcdab89"
+                                                "05000000 05000000 02a1a2a3a4 000000"
+                                                "0200 0400 02000000 0000 0000 34000000")));
+  EXPECT_EQ(out.bytes().size(), packet_block_bytes(frame));
 }
 
 TEST(PcapngLogTest, Statistics) {
-  std::vector<std::uint8_t> out;
-  put_statistics(out, {.time_ns = kTime, .received = 0x0102, .dropped = 3});
-  EXPECT_THAT(out, ElementsAreArray(hex("05000000 34000000 00000000 67452301 efcdab89"
-                                        "0400 0800 0201000000000000"
-                                        "0700 0800 0300000000000000"
-                                        "0000 0000 34000000")));
-  EXPECT_EQ(out.size(), kStatisticsBytes);
-}
-
-TEST(PcapngLogTest, WholeBlocks) {
-  std::vector<std::uint8_t> out;
-  put_section(out, "soft");
-  const std::size_t head = out.size();
-  EthernetFrame frame;
-  frame.header_bytes = 14;
-  put_packet(out, 0, Direction::kInbound, frame);
-  const std::size_t one = out.size();
-  put_packet(out, 0, Direction::kInbound, frame);
-  const auto whole = [&](std::size_t bytes) {
-    const WholeBlocks blocks = whole_blocks(out, bytes);
-    return std::pair(blocks.bytes, blocks.packets);
-  };
-  EXPECT_EQ(whole(0), std::pair(std::size_t{0}, std::uint64_t{0}));
-  EXPECT_EQ(whole(one - 1), std::pair(head, std::uint64_t{0}));
-  EXPECT_EQ(whole(one), std::pair(one, std::uint64_t{1}));
-  EXPECT_EQ(whole(out.size() - 1), std::pair(one, std::uint64_t{1}));
-  EXPECT_EQ(whole(out.size()), std::pair(out.size(), std::uint64_t{2}));
+  base::PcapngBlocks out;
+  out.statistics({.last_ns = kTime, .received = 0x0102, .dropped = 3, .end_time = false});
+  EXPECT_THAT(out.bytes(), ElementsAreArray(hex("05000000 34000000 00000000 67452301 efcdab89"
+                                                "0400 0800 0201000000000000"
+                                                "0700 0800 0300000000000000"
+                                                "0000 0000 34000000")));
+  EXPECT_EQ(out.bytes().size(), kStatisticsBytes);
 }
 
 // --- Written and read again

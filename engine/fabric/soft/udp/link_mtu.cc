@@ -11,7 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include <rpcrdma/fabric/file_descriptor.h>
+#include <rpcrdma/base/file_descriptor.h>
 #include <rpcrdma/fabric/socket_address.h>
 #include <rpcrdma/wire/icrc.h>
 #include <rpcrdma/wire/roce.h>
@@ -33,7 +33,7 @@ bool has_address(const ifaddrs& entry, const fabric::Address& local) {
 }
 
 std::uint32_t mtu_of(const char* interface) {
-  const fabric::FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const base::FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   ifreq request{};
   std::strncpy(request.ifr_name, interface, sizeof request.ifr_name - 1);
   if (::ioctl(socket.get(), SIOCGIFMTU, &request) != 0) return 0;

@@ -8,7 +8,7 @@
 #include <fmt/core.h>
 #include <netinet/udp.h>
 
-#include <rpcrdma/fabric/file_descriptor.h>
+#include <rpcrdma/base/file_descriptor.h>
 #include <rpcrdma/soft/udp_socket.h>
 #include <rpcrdma/wire/roce.h>
 
@@ -64,7 +64,7 @@ struct UdpSocket::State {
   State(int fd, const fabric::Address& local)
       : descriptor(fd), shared{fd, local, nullptr, {}, {}} {}
 
-  fabric::FileDescriptor descriptor;
+  base::FileDescriptor descriptor;
   UdpShared shared;
   std::optional<SendBatch> batch;
   ReceiveRing ring{shared};

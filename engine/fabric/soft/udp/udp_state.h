@@ -3,18 +3,11 @@
 
 #include "../log/live_packets.h"
 
-#include <ctime>
-
+#include <rpcrdma/base/clock.h>
 #include <rpcrdma/soft/packet_log.h>
 #include <rpcrdma/soft/udp_socket.h>
 
 namespace rpcrdma::soft {
-
-inline std::int64_t wall_clock_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 struct UdpShared {
   int fd = -1;
@@ -27,12 +20,12 @@ struct UdpShared {
   [[nodiscard]] bool watched() const { return log != nullptr || live.on(); }
   // As of PacketLog.
   void show_sent(const Path& path, std::uint16_t ip_id, wire::Bytes datagram) {
-    const std::int64_t now = wall_clock_ns();
+    const std::int64_t now = base::wall_clock_ns();
     if (log != nullptr) log->sent(now, path, ip_id, datagram);
     if (live.on()) live.sent(now, path, ip_id, datagram);
   }
   void show_received(const Path& path, std::uint16_t ip_id, wire::Bytes datagram) {
-    const std::int64_t now = wall_clock_ns();
+    const std::int64_t now = base::wall_clock_ns();
     if (log != nullptr) log->received(now, path, ip_id, datagram);
     if (live.on()) live.received(now, path, ip_id, datagram);
   }

@@ -1,22 +1,12 @@
-// Errors of the analyzer's libraries: one sentence for a person, made where the context is known.
+// Errors of the analyzer's libraries.
 #pragma once
 
-#include <string>
-#include <utility>
-
-#include <tl/expected.hpp>
+#include <rpcrdma/base/error.h>
 
 namespace rpcrdma::capture {
 
-struct Error {
-  std::string message;  // names the file and the offset or option, says what to do where that helps
-};
-
-template <typename T>
-using Expected = tl::expected<T, Error>;
-
-[[nodiscard]] inline tl::unexpected<Error> fail(std::string message) {
-  return tl::unexpected(Error{std::move(message)});
-}
+using base::Error;
+using base::Expected;
+using base::fail;
 
 }  // namespace rpcrdma::capture

@@ -7,21 +7,21 @@
 #include <string>
 #include <vector>
 
-#include <rpcrdma/capture/file_descriptor.h>
+#include <rpcrdma/base/file_descriptor.h>
+#include <rpcrdma/base/pcapng/whole_blocks.h>
 #include <rpcrdma/capture/source.h>
-#include <rpcrdma/capture/whole_blocks.h>
 
 namespace rpcrdma::capture {
 
 class LiveStream {
  public:
-  using Clock = WholeBlocks::Clock;
+  using Clock = base::WholeBlocks::Clock;
 
   // Null, or why a frame is none that an endpoint sends, which ends the stream.
   using Check = std::function<const char*(const Frame&)>;
 
   // Of trace::connect_endpoint(), with the check of trace::live_check().
-  explicit LiveStream(FileDescriptor fd, Check check = {}, LivePatience patience = {},
+  explicit LiveStream(base::FileDescriptor fd, Check check = {}, base::LivePatience patience = {},
                       Clock::time_point now = Clock::now());
 
   // To wait for; -1 when nothing more will come.
@@ -48,9 +48,9 @@ class LiveStream {
   void end(std::string why);
   void parse(std::span<const std::uint8_t> blocks, const std::function<void(const Frame&)>& take);
 
-  FileDescriptor fd_;
+  base::FileDescriptor fd_;
   Check check_;
-  WholeBlocks blocks_;
+  base::WholeBlocks blocks_;
   std::vector<std::uint8_t> buffer_;
   // The section's and interface's blocks, and room behind them: with them, any later blocks are a
   // capture.

@@ -9,39 +9,15 @@
 #include <string>
 #include <vector>
 
+#include <rpcrdma/base/file_descriptor.h>
+#include <rpcrdma/base/frame.h>
 #include <rpcrdma/capture/error.h>
-#include <rpcrdma/capture/file_descriptor.h>
 
 namespace rpcrdma::capture {
 
-// Link types that the library can take apart, by their LINKTYPE_ numbers in files.
-enum class LinkType : std::uint16_t {
-  kEthernet = 1,
-  kRawDlt12 = 12,  // raw IP, written by systems whose DLT_RAW has this number
-  kRawDlt14 = 14,  // the same
-  kRaw = 101,
-  kLinuxSll = 113,
-  kErf = 197,
-  kIpv4 = 228,
-  kIpv6 = 229,
-  kInfiniband = 247,
-  kUpperPdu = 252,  // Wireshark Upper PDU: our own recordings
-  kLinuxSll2 = 276,
-};
-
-struct Frame {
-  std::uint64_t number = 0;     // counts from 1, as Wireshark does: packet records of any interface
-  std::int64_t time_ns = 0;     // since the epoch, UTC
-  std::uint32_t original = 0;   // bytes on the wire
-  std::uint32_t interface = 0;  // pcapng: counts over all sections; pcap: 0
-  std::uint32_t file = 0;       // of several files, which one: counts from 0
-  std::uint32_t lane = 0;       // of several files, another one where they overlap in time
-  LinkType link = LinkType::kEthernet;  // any LINKTYPE_ number may stand here
-  // Where frames stay readable: by how many bytes this one brings nearer the end of those before
-  // it (kReadableBehind).
-  std::uint32_t room = 0;
-  std::span<const std::uint8_t> data;  // the captured bytes; valid until the next call of next()
-};
+using base::Frame;
+using base::Interface;
+using base::LinkType;
 
 // What the source itself knows about its completeness.
 struct SourceStats {
@@ -114,7 +90,7 @@ class Source {
 [[nodiscard]] Expected<std::unique_ptr<Source>> open_files(const std::vector<std::string>& paths);
 
 // The same for what comes through a socket or pipe. Errors name it `name`.
-[[nodiscard]] Expected<std::unique_ptr<Source>> open_descriptor(FileDescriptor fd,
+[[nodiscard]] Expected<std::unique_ptr<Source>> open_descriptor(base::FileDescriptor fd,
                                                                 std::string name);
 
 // The same for the bytes of a capture file, compressed or not, which the caller keeps alive. Errors
@@ -130,14 +106,6 @@ struct LiveOptions {
   std::uint32_t snaplen = 0;     // bytes; 0: all
   std::uint32_t buffer_mib = 0;  // kernel buffer; 0: libpcap's default
   bool promiscuous = false;
-};
-
-// What is captured from, as the head of a capture file tells it.
-struct Interface {
-  std::string name;
-  std::string filter;  // in force; empty: everything
-  LinkType link = LinkType::kEthernet;
-  std::uint32_t snaplen = 0;  // bytes
 };
 
 // Captures from an interface. next() waits for a frame, and gives false after stop().

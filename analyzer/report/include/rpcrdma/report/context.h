@@ -5,7 +5,7 @@
 
 #include <rpcrdma/model/procedure_name.h>
 #include <rpcrdma/session/context.h>
-#include <rpcrdma/stats/quantity.h>
+#include <rpcrdma/base/quantity.h>
 
 namespace rpcrdma::report {
 
@@ -21,7 +21,7 @@ using session::Context;
 [[nodiscard]] std::string format_time(std::int64_t time_ns);
 // "12:34:56.123456"
 [[nodiscard]] std::string format_clock(std::int64_t time_ns);
-using stats::format_bytes;
-using stats::format_duration;
+using base::format_bytes;
+using base::format_duration;
 
 }  // namespace rpcrdma::report

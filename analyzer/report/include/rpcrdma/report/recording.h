@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <rpcrdma/stats/histogram.h>
+#include <rpcrdma/base/histogram.h>
 #include <rpcrdma/trace_reader/reader.h>
 
 namespace rpcrdma::report {
@@ -27,10 +27,10 @@ struct RecordedEndpoint {
 // Parts of the time of Calls that ended, as their endpoint measured them. Of Calls that it served,
 // nothing waits; `sending` is until their Read chunks were there, `turn` is the program's.
 struct RecordedTimes {
-  stats::Histogram waiting;     // for a credit
-  stats::Histogram sending;     // until it was handed to the fabric, without that
-  stats::Histogram turn;        // from there to its Reply
-  stats::Histogram completion;  // until nothing of it was under way any more
+  base::Histogram waiting;     // for a credit
+  base::Histogram sending;     // until it was handed to the fabric, without that
+  base::Histogram turn;        // from there to its Reply
+  base::Histogram completion;  // until nothing of it was under way any more
 };
 
 // What an endpoint found wrong.

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include <rpcrdma/base/histogram.h>
 #include <rpcrdma/model/model.h>
 #include <rpcrdma/report/reconnects.h>
 #include <rpcrdma/report/recording.h>
@@ -23,7 +24,6 @@
 #include <rpcrdma/roce/connections.h>
 #include <rpcrdma/rules/finding.h>
 #include <rpcrdma/rules/rule.h>
-#include <rpcrdma/stats/histogram.h>
 
 namespace rpcrdma::report {
 
@@ -186,7 +186,7 @@ struct Procedure {
   std::array<std::uint64_t, 3> bytes{};  // moved through chunks, by model::ChunkList
   // Call seen to Reply seen. Of Calls with RDMA operations, the parts: to the first operation, from
   // there to the end of the last one, from there to the Reply.
-  stats::Histogram total, before_data, data, after_data;
+  base::Histogram total, before_data, data, after_data;
   SlowCalls slowest{kMaxSlowCallsOfProcedure};
 };
 using Procedures = std::map<ProcedureKey, Procedure>;

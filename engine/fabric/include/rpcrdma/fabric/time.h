@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <limits>
 
+#include <rpcrdma/base/clock.h>
+
 namespace rpcrdma::fabric {
 
 using Time = std::int64_t;
 inline constexpr Time kNever = std::numeric_limits<Time>::max();
-inline constexpr Time kMicrosecond = 1'000;
-inline constexpr Time kMillisecond = 1'000'000;
-inline constexpr Time kSecond = 1'000'000'000;
+using base::kMicrosecond;
+using base::kMillisecond;
+using base::kSecond;
 
 }  // namespace rpcrdma::fabric

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include <rpcrdma/capture/error.h>
-#include <rpcrdma/capture/file_descriptor.h>
+#include <rpcrdma/base/error.h>
+#include <rpcrdma/base/file_descriptor.h>
 
 namespace rpcrdma::trace {
 
@@ -33,22 +33,22 @@ inline constexpr std::chrono::nanoseconds kEndpointPatience = std::chrono::milli
 // this user has not made are passed over. Whatever comes from the others, all are asked within
 // `patience`: one that does not say by then what it is has a `fault`. Names and roles may be
 // anything, of a bounded length: they are to be escaped. Error: the folder is not to be trusted.
-[[nodiscard]] capture::Expected<std::vector<RunningEndpoint>> list_endpoints(
+[[nodiscard]] base::Expected<std::vector<RunningEndpoint>> list_endpoints(
     std::chrono::nanoseconds patience = kEndpointPatience);
 
 // The same by the names of their sockets alone, without asking them, which they do not notice: one
 // that a killed endpoint left is among them. `role`, `since` and `fault` are not filled.
-[[nodiscard]] capture::Expected<std::vector<RunningEndpoint>> find_endpoints();
+[[nodiscard]] base::Expected<std::vector<RunningEndpoint>> find_endpoints();
 
 // `which`: a name, a process ID, or the path of a socket, which has a slash in it. What comes from
 // it is for a capture::LiveStream with live_check(). Errors: there is none, or several of that
 // name; it cannot be connected to, or has as many readers as it takes, which one that does not say
 // anything within `patience` is believed not to have.
-[[nodiscard]] capture::Expected<capture::FileDescriptor> connect_endpoint(
+[[nodiscard]] base::Expected<base::FileDescriptor> connect_endpoint(
     const std::string& which, std::chrono::nanoseconds patience = kEndpointPatience);
 
 // The same for its packets. Another error: it has none to show, since its provider is a device.
-[[nodiscard]] capture::Expected<capture::FileDescriptor> connect_packets(
+[[nodiscard]] base::Expected<base::FileDescriptor> connect_packets(
     const std::string& which, std::chrono::nanoseconds patience = kEndpointPatience);
 
 // A path of a socket where an endpoint's packets are.

@@ -20,8 +20,8 @@
 #include <string>
 #include <vector>
 
-#include <rpcrdma/capture/error.h>
-#include <rpcrdma/capture/recorder.h>
+#include <rpcrdma/base/error.h>
+#include <rpcrdma/base/pcapng/recorder.h>
 #include <rpcrdma/trace/tracer.h>
 
 namespace rpcrdma::trace {
@@ -60,7 +60,7 @@ class Hub {
   static constexpr std::size_t kMostTracers = 255;
 
   // Error: the system has no thread or descriptor left.
-  [[nodiscard]] static capture::Expected<std::unique_ptr<Hub>> start(HubOptions options);
+  [[nodiscard]] static base::Expected<std::unique_ptr<Hub>> start(HubOptions options);
   ~Hub();
   Hub(const Hub&) = delete;
   Hub& operator=(const Hub&) = delete;
@@ -73,7 +73,7 @@ class Hub {
   // folder (endpoints.h), which goes when the hub stops. Only the same user and root are let in, 16
   // at a time. They get a pcapng stream (upper_pdu.h). Errors: the folder cannot be made or is not
   // to be trusted, the socket cannot be made; there is one already.
-  [[nodiscard]] capture::Expected<void> open_socket();
+  [[nodiscard]] base::Expected<void> open_socket();
   [[nodiscard]] std::string socket_path() const;  // empty without one
   // Events that did not fit into what may wait for a reader: of each reader, also of those that
   // have gone, those that it lost.
@@ -84,14 +84,15 @@ class Hub {
   // isb_ifdrop) tell of those that were lost to it, now and then and at the end. Its socket is
   // NAME.PID.packets.sock. They are taken out of their rings by a thread of their own, and only
   // while somebody reads.
-  [[nodiscard]] capture::Expected<void> open_packet_socket();
+  [[nodiscard]] base::Expected<void> open_packet_socket();
   [[nodiscard]] std::string packet_socket_path() const;  // empty without one
 
   // All that is told from when this returns is recorded in a pcapng file, or in a ring of files
-  // each of which can be read by itself (capture/recorder.h has the names). Written each quarter of
-  // a second, in whole blocks, by a thread of its own. Errors: those of capture::open_recorder().
-  [[nodiscard]] capture::Expected<void> record(const std::string& path,
-                                               const capture::RingOptions& ring = {});
+  // each of which can be read by itself (base/pcapng/recorder.h has the names). Written each
+  // quarter of a second, in whole blocks, by a thread of its own. Errors: those of
+  // base::open_recorder().
+  [[nodiscard]] base::Expected<void> record(const std::string& path,
+                                            const base::RingOptions& ring = {});
   // In the order of record().
   [[nodiscard]] std::vector<RecordCounters> recordings() const;
   // Ends all that are under way, while the endpoint goes on: what was told until now is in their

@@ -8,7 +8,7 @@
 
 #include <tl/expected.hpp>
 
-#include <rpcrdma/capture/live_stream.h>
+#include <rpcrdma/base/frame.h>
 #include <rpcrdma/trace/read.h>
 
 namespace rpcrdma::trace {
@@ -29,8 +29,11 @@ class StreamCheck {
   std::uint64_t losses_ = 0;
 };
 
+// Null, or why an endpoint does not send this frame.
+using FrameCheck = std::function<const char*(const base::Frame&)>;
+
 // The same for a capture::LiveStream of connect_endpoint() or connect_packets(): a stream of
 // packets has nothing to check.
-[[nodiscard]] capture::LiveStream::Check live_check();
+[[nodiscard]] FrameCheck live_check();
 
 }  // namespace rpcrdma::trace

@@ -6,17 +6,17 @@
 #include <memory>
 #include <string>
 
-#include <rpcrdma/capture/error.h>
-#include <rpcrdma/capture/recorder.h>
+#include <rpcrdma/base/error.h>
+#include <rpcrdma/base/pcapng/recorder.h>
 
 namespace rpcrdma::trace {
 
 class StreamFile {
  public:
   // `name`: of the interface in the files. `wall_now`: the epoch, ns. Errors: those of
-  // capture::open_recorder().
-  [[nodiscard]] static capture::Expected<std::unique_ptr<StreamFile>> open(
-      const std::string& path, const capture::RingOptions& ring, const std::string& name,
+  // base::open_recorder().
+  [[nodiscard]] static base::Expected<std::unique_ptr<StreamFile>> open(
+      const std::string& path, const base::RingOptions& ring, const std::string& name,
       std::int64_t wall_now);
   ~StreamFile();
   StreamFile(const StreamFile&) = delete;
@@ -25,10 +25,10 @@ class StreamFile {
   // The frames of the stream in their order, from the first on. They may be anybody's: what is no
   // event of an endpoint's stream is an error, after which the file can only be finished. Another
   // error: it cannot be written.
-  [[nodiscard]] capture::Expected<void> write(const capture::Frame& frame);
+  [[nodiscard]] base::Expected<void> write(const base::Frame& frame);
   // What was written is in the file.
-  [[nodiscard]] capture::Expected<void> flush();
-  [[nodiscard]] capture::Expected<void> finish(std::int64_t wall_now);
+  [[nodiscard]] base::Expected<void> flush();
+  [[nodiscard]] base::Expected<void> finish(std::int64_t wall_now);
 
   [[nodiscard]] const std::string& file() const;  // the newest
   [[nodiscard]] std::uint64_t events() const;     // in all files

@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
+#include <rpcrdma/base/histogram.h>
 #include <rpcrdma/load/split.h>
 #include <rpcrdma/protocol/requester.h>
-#include <rpcrdma/stats/histogram.h>
 
 namespace rpcrdma::load {
 
@@ -52,7 +52,7 @@ class Tally {
  public:
   struct Procedure {
     std::uint64_t calls = 0;
-    stats::Histogram latency;  // of Calls that were answered right, nanoseconds
+    base::Histogram latency;  // of Calls that were answered right, nanoseconds
   };
 
   void add(const Sample& sample);
@@ -69,8 +69,8 @@ class Tally {
   [[nodiscard]] std::uint64_t resent() const { return resent_; }
   // Calls answered right whose server says what cannot be, see Split.
   [[nodiscard]] std::uint64_t implausible() const { return implausible_; }
-  [[nodiscard]] const stats::Histogram& latency() const { return latency_; }
-  [[nodiscard]] const stats::Histogram& part(Part part) const {
+  [[nodiscard]] const base::Histogram& latency() const { return latency_; }
+  [[nodiscard]] const base::Histogram& part(Part part) const {
     return parts_[static_cast<std::size_t>(part)];
   }
   [[nodiscard]] const Procedure& procedure(std::uint32_t number) const {
@@ -84,8 +84,8 @@ class Tally {
   std::uint64_t calls_ = 0, errors_ = 0, mismatches_ = 0, bytes_ = 0;
   std::uint64_t implausible_ = 0;
   std::uint64_t resent_ = 0;  // times that a Call was sent on one more connection
-  stats::Histogram latency_;
-  std::array<stats::Histogram, kParts> parts_;
+  base::Histogram latency_;
+  std::array<base::Histogram, kParts> parts_;
   std::array<Procedure, kMaxProcedures> procedures_;
   std::map<std::string, std::uint64_t, std::less<>> reasons_;
 };

@@ -11,15 +11,12 @@
 
 #include <rpc/rpc.h>
 
+#include <rpcrdma/base/file_descriptor.h>
 #include <rpcrdma/fabric/address.h>
 #include <rpcrdma/fabric/error.h>
-#include <rpcrdma/fabric/file_descriptor.h>
 #include <rpcrdma/fabric/time.h>
 
 namespace rpcrdma::rpcbind {
-
-// CLOCK_MONOTONIC, which deadlines are of.
-[[nodiscard]] fabric::Time now();
 
 struct Procedure {
   std::uint32_t program = 0;
@@ -48,10 +45,10 @@ class StreamClient {
   }
 
  private:
-  StreamClient(fabric::FileDescriptor socket, std::string name, fabric::Time until)
+  StreamClient(base::FileDescriptor socket, std::string name, fabric::Time until)
       : socket_(std::move(socket)), name_(std::move(name)), until_(until) {}
 
-  static fabric::Expected<StreamClient> connect_to(fabric::FileDescriptor socket,
+  static fabric::Expected<StreamClient> connect_to(base::FileDescriptor socket,
                                                    const sockaddr* address, socklen_t length,
                                                    std::string name, const std::string& where,
                                                    fabric::Time until);
@@ -62,7 +59,7 @@ class StreamClient {
   fabric::Expected<std::vector<char>> receive_record();
   [[nodiscard]] tl::unexpected<fabric::Error> lost(const std::string& what) const;
 
-  fabric::FileDescriptor socket_;
+  base::FileDescriptor socket_;
   std::string name_;
   fabric::Time until_;
   std::uint32_t xid_ = 1;

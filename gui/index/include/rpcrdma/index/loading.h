@@ -41,7 +41,7 @@ class Loading {
   // are told in Integrity::damage.
   struct Stream {
     std::string name;
-    capture::FileDescriptor fd;  // of trace::connect_endpoint()
+    base::FileDescriptor fd;  // of trace::connect_endpoint()
     capture::LiveStream::Check check = {};
   };
   [[nodiscard]] static capture::Expected<std::unique_ptr<Loading>> endpoints(

@@ -83,12 +83,12 @@ struct ProcedureTimes {
   report::ProcedureKey key;
   std::string label;
   std::uint64_t calls = 0, errors = 0;
-  stats::Histogram total;
+  base::Histogram total;
   // Of Calls with RDMA operations: to the first, to the end of the last, to the Reply.
-  stats::Histogram before_data, data, after_data;
+  base::Histogram before_data, data, after_data;
   // As endpoints measured them: waiting for a credit, until it was handed to the fabric, from there
   // to its Reply, until nothing of it was under way.
-  stats::Histogram waiting, sending, turn, completion;
+  base::Histogram waiting, sending, turn, completion;
   struct Slow {
     std::int64_t latency_ns = 0;
     std::uint64_t message = 0;  // the Call

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include <rpcrdma/stats/histogram.h>
+#include <rpcrdma/base/histogram.h>
 
-namespace rpcrdma::stats {
+namespace rpcrdma::base {
 namespace {
 
 TEST(Histogram, EmptyHasNoQuantile) {
@@ -122,4 +122,4 @@ TEST(Histogram, ABucketBeginsAtItsLowestValue) {
 }
 
 }  // namespace
-}  // namespace rpcrdma::stats
+}  // namespace rpcrdma::base

@@ -1,5 +1,5 @@
-// The blocks of a pcapng file (draft-ietf-opsawg-pcapng section 4), in the byte order of this
-// machine and in nanoseconds.
+// Writes the blocks of a pcapng file (draft-ietf-opsawg-pcapng section 4), in the byte order of
+// this machine and in nanoseconds.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,25 @@
 #include <string>
 #include <vector>
 
-#include <rpcrdma/capture/source.h>
+#include <rpcrdma/base/frame.h>
 
-namespace rpcrdma::capture {
+namespace rpcrdma::base {
+
+// As epb_flags has it; an unknown one is left out.
+enum class Direction : std::uint32_t { kUnknown = 0, kInbound = 1, kOutbound = 2 };
 
 class PcapngBlocks {
  public:
   static constexpr std::uint8_t kTsresol = 9;  // nanoseconds
 
   struct Statistics {
-    std::int64_t first_ns = 0;  // begin and end of the capture; 0: is not told
-    std::int64_t last_ns = 0;
+    std::int64_t first_ns = 0;  // the begin of the capture; 0: left out
+    std::int64_t last_ns = 0;   // its end, and the time of the block
     std::uint64_t received = 0;
     std::uint64_t dropped = 0;
     // By the interface itself, as Wireshark shows it; else by the system that captures from it.
     bool by_interface = false;
+    bool end_time = true;  // an option of its own for `last_ns`, beside the time of the block
   };
 
   // What the writer of a section puts at its end, whatever happens to it before: where that is
@@ -35,21 +39,25 @@ class PcapngBlocks {
   void packet(const Frame& frame, std::uint32_t interface = 0);
   // The same for one that was not cut, whose data are in two parts.
   void packet(std::int64_t time_ns, std::span<const std::uint8_t> data,
-              std::span<const std::uint8_t> more_data);
+              std::span<const std::uint8_t> more_data, Direction direction = Direction::kUnknown);
   void statistics(const Statistics& statistics);
   // One that somebody else has made, whole.
   void block(std::span<const std::uint8_t> bytes) {
     bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
   }
 
+  // The size of the block that packet() appends.
   [[nodiscard]] static std::size_t packet_bytes(const Frame& frame);
+  [[nodiscard]] static std::size_t packet_bytes(std::size_t data, Direction direction);
 
   [[nodiscard]] const std::vector<std::uint8_t>& bytes() const { return bytes_; }
   void clear() { bytes_.clear(); }
+  void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
 
  private:
   void packet(std::uint32_t interface, std::int64_t time_ns, std::size_t original,
-              std::span<const std::uint8_t> data, std::span<const std::uint8_t> more_data);
+              std::span<const std::uint8_t> data, std::span<const std::uint8_t> more_data,
+              Direction direction);
   void begin(std::uint32_t type);
   void end();
   template <typename T>
@@ -66,4 +74,4 @@ class PcapngBlocks {
   std::size_t block_ = 0;  // where the block that is being appended begins
 };
 
-}  // namespace rpcrdma::capture
+}  // namespace rpcrdma::base

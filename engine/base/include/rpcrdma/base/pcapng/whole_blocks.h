@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace rpcrdma::capture {
+namespace rpcrdma::base {
 
 // What a reader waits for.
 struct LivePatience {
@@ -70,4 +70,4 @@ class WholeBlocks {
   std::size_t reads_ = 0;
 };
 
-}  // namespace rpcrdma::capture
+}  // namespace rpcrdma::base

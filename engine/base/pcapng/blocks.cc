@@ -1,26 +1,18 @@
-#include "pcapng_format.h"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
 
-#include <rpcrdma/capture/pcapng_blocks.h>
+#include <rpcrdma/base/pcapng/blocks.h>
+#include <rpcrdma/base/pcapng/format.h>
+#include <rpcrdma/base/text.h>
 
-namespace rpcrdma::capture {
+namespace rpcrdma::base {
 namespace {
 
 constexpr std::string_view kApplication = "rpcrdma";
-constexpr std::size_t kPacketBytes = 32;  // of an Enhanced Packet Block without its data
-constexpr std::size_t kLengthAt = 4;      // in a block
-
-std::span<const std::uint8_t> as_bytes(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
-
-std::size_t padding(std::size_t n) {
-  return (4 - n % 4) % 4;
-}
+// Behind a packet's data: its flags, and the end of the options.
+constexpr std::size_t kFlagsBytes = 8 + 4;
 
 }  // namespace
 
@@ -39,7 +31,7 @@ void PcapngBlocks::put_time(std::int64_t ns) {
 
 void PcapngBlocks::put_bytes(std::span<const std::uint8_t> bytes) {
   bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
-  bytes_.resize(bytes_.size() + padding(bytes.size()));
+  bytes_.resize(bytes_.size() + pcapng::padded(bytes.size()) - bytes.size());
 }
 
 void PcapngBlocks::begin(std::uint32_t type) {
@@ -51,7 +43,7 @@ void PcapngBlocks::begin(std::uint32_t type) {
 void PcapngBlocks::end() {
   const auto total = static_cast<std::uint32_t>(bytes_.size() - block_ + sizeof(std::uint32_t));
   put(total);
-  std::memcpy(bytes_.data() + block_ + kLengthAt, &total, sizeof total);
+  std::memcpy(bytes_.data() + block_ + pcapng::kLengthAt, &total, sizeof total);
 }
 
 void PcapngBlocks::option(std::uint16_t code, std::span<const std::uint8_t> value) {
@@ -79,56 +71,62 @@ void PcapngBlocks::option_time(std::uint16_t code, std::int64_t ns) {
 }
 
 void PcapngBlocks::end_options() {
-  put(kEndOfOptions);
+  put(pcapng::kEndOfOptions);
   put(std::uint16_t{0});
 }
 
 void PcapngBlocks::section(End at_end) {
-  begin(kPcapngSectionHeader);
-  put(kPcapngByteOrderMagic);
+  begin(pcapng::kSectionHeader);
+  put(pcapng::kByteOrderMagic);
   put(std::uint16_t{1});
   put(std::uint16_t{0});
   put(std::int64_t{-1});  // the section's length is not known
-  option(kShbUserAppl, as_bytes(kApplication));
-  if (at_end == End::kStatistics) option(kComment, as_bytes(kEndsWithStatistics));
+  option(pcapng::kShbUserAppl, as_bytes(kApplication));
+  if (at_end == End::kStatistics) option(pcapng::kComment, as_bytes(pcapng::kEndsWithStatistics));
   end_options();
   end();
 }
 
 void PcapngBlocks::interface(const Interface& interface) {
-  begin(kInterfaceDescription);
+  begin(pcapng::kInterfaceDescription);
   put(static_cast<std::uint16_t>(interface.link));
   put(std::uint16_t{0});
   put(interface.snaplen);
-  option_text(kIfName, interface.name);
-  option(kIfTsresol, {&kTsresol, 1});
+  option_text(pcapng::kIfName, interface.name);
+  option(pcapng::kIfTsresol, {&kTsresol, 1});
   // A zero byte in front says that it is a filter in libpcap's language.
-  if (!interface.filter.empty()) option_text(kIfFilter, std::string(1, '\0') + interface.filter);
+  if (!interface.filter.empty())
+    option_text(pcapng::kIfFilter, std::string(1, '\0') + interface.filter);
   end_options();
   end();
 }
 
+std::size_t PcapngBlocks::packet_bytes(std::size_t data, Direction direction) {
+  return pcapng::kSmallestPacket + pcapng::padded(data) +
+         (direction == Direction::kUnknown ? 0 : kFlagsBytes);
+}
+
 std::size_t PcapngBlocks::packet_bytes(const Frame& frame) {
-  return kPacketBytes + frame.data.size() + padding(frame.data.size());
+  return packet_bytes(frame.data.size(), Direction::kUnknown);
 }
 
 void PcapngBlocks::packet(const Frame& frame, std::uint32_t interface) {
-  packet(interface, frame.time_ns, frame.original, frame.data, {});
+  packet(interface, frame.time_ns, frame.original, frame.data, {}, Direction::kUnknown);
 }
 
 void PcapngBlocks::packet(std::int64_t time_ns, std::span<const std::uint8_t> data,
-                          std::span<const std::uint8_t> more_data) {
-  packet(0, time_ns, data.size() + more_data.size(), data, more_data);
+                          std::span<const std::uint8_t> more_data, Direction direction) {
+  packet(0, time_ns, data.size() + more_data.size(), data, more_data, direction);
 }
 
-// In one piece: of these there are millions.
+// Resizes once, since captures hold millions of packets.
 void PcapngBlocks::packet(std::uint32_t interface, std::int64_t time_ns, std::size_t original,
                           std::span<const std::uint8_t> data,
-                          std::span<const std::uint8_t> more_data) {
+                          std::span<const std::uint8_t> more_data, Direction direction) {
   const std::size_t captured = data.size() + more_data.size();
-  const auto total = static_cast<std::uint32_t>(kPacketBytes + captured + padding(captured));
+  const auto total = static_cast<std::uint32_t>(packet_bytes(captured, direction));
   const auto ticks = static_cast<std::uint64_t>(time_ns);
-  const std::array<std::uint32_t, 7> head{kEnhancedPacket,
+  const std::array<std::uint32_t, 7> head{pcapng::kEnhancedPacket,
                                           total,
                                           interface,
                                           static_cast<std::uint32_t>(ticks >> 32),
@@ -141,21 +139,26 @@ void PcapngBlocks::packet(std::uint32_t interface, std::int64_t time_ns, std::si
   std::memcpy(to, head.data(), sizeof head);
   to += sizeof head;
   if (!data.empty()) std::memcpy(to, data.data(), data.size());
-  to += data.size();
-  if (!more_data.empty()) std::memcpy(to, more_data.data(), more_data.size());
+  if (!more_data.empty()) std::memcpy(to + data.size(), more_data.data(), more_data.size());
+  if (direction != Direction::kUnknown) {
+    const std::array<std::uint16_t, 2> option{pcapng::kEpbFlags, sizeof direction};
+    to += pcapng::padded(captured);
+    std::memcpy(to, option.data(), sizeof option);
+    std::memcpy(to + sizeof option, &direction, sizeof direction);
+  }
   std::memcpy(bytes_.data() + at + total - sizeof total, &total, sizeof total);
 }
 
 void PcapngBlocks::statistics(const Statistics& statistics) {
-  begin(kInterfaceStatistics);
+  begin(pcapng::kInterfaceStatistics);
   put(std::uint32_t{0});  // the interface
   put_time(statistics.last_ns);
-  if (statistics.first_ns != 0) option_time(kIsbStarttime, statistics.first_ns);
-  option_time(kIsbEndtime, statistics.last_ns);
-  option_u64(kIsbIfrecv, statistics.received);
-  option_u64(statistics.by_interface ? kIsbIfdrop : kIsbOsdrop, statistics.dropped);
+  if (statistics.first_ns != 0) option_time(pcapng::kIsbStarttime, statistics.first_ns);
+  if (statistics.end_time) option_time(pcapng::kIsbEndtime, statistics.last_ns);
+  option_u64(pcapng::kIsbIfrecv, statistics.received);
+  option_u64(statistics.by_interface ? pcapng::kIsbIfdrop : pcapng::kIsbOsdrop, statistics.dropped);
   end_options();
   end();
 }
 
-}  // namespace rpcrdma::capture
+}  // namespace rpcrdma::base

@@ -1,27 +1,14 @@
-#include "pcapng_format.h"
+#include <rpcrdma/base/frame.h>
+#include <rpcrdma/base/pcapng/read_blocks.h>
+#include <rpcrdma/base/pcapng/whole_blocks.h>
 
-#include <cstring>
-
-#include <rpcrdma/capture/source.h>
-#include <rpcrdma/capture/whole_blocks.h>
-
-namespace rpcrdma::capture {
+namespace rpcrdma::base {
 
 namespace {
 
-constexpr std::size_t kTypeAndLength = 8;
-constexpr std::uint32_t kShortest = 12;
-constexpr std::size_t kLinkAt = 8;
 // An endpoint that was suspended sends the rest of a block at once when it is resumed: one that
 // trickles needs more reads than that takes.
 constexpr std::size_t kReadsOfABlock = 16;
-
-template <typename T>
-T number(std::span<const std::uint8_t> bytes, std::size_t at) {
-  T value = 0;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
 
 }  // namespace
 
@@ -33,10 +20,10 @@ std::span<const std::uint8_t> WholeBlocks::add(std::span<const std::uint8_t> byt
   given_ = 0;
   bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
   const std::span<const std::uint8_t> all(bytes_);
-  while (all.size() - given_ >= kTypeAndLength) {
-    const auto length = number<std::uint32_t>(all, given_ + 4);
-    if (length < kShortest || length % 4 != 0 ||
-        (!section_ && number<std::uint32_t>(all, given_) != kPcapngSectionHeader)) {
+  while (all.size() - given_ >= pcapng::kBlockHead) {
+    const auto length = pcapng::word(all, given_ + pcapng::kLengthAt);
+    if (length < pcapng::kSmallestBlock || length % 4 != 0 ||
+        (!section_ && pcapng::word(all, given_) != pcapng::kSectionHeader)) {
       why_ = "what comes from it is no pcapng";
     } else if (length > kMaxBlock) {
       why_ = "a block that comes from it claims to be larger than any of an endpoint";
@@ -51,24 +38,23 @@ std::span<const std::uint8_t> WholeBlocks::add(std::span<const std::uint8_t> byt
 }
 
 void WholeBlocks::take(std::span<const std::uint8_t> block) {
-  const auto type = number<std::uint32_t>(block, 0);
-  switch (type) {
-    case kPcapngSectionHeader:
+  switch (pcapng::word(block, 0)) {
+    case pcapng::kSectionHeader:
       if (section_) why_ = "a second section comes from it, where an endpoint sends one";
       section_ = true;
       head_ += block.size();
       break;
-    case kInterfaceDescription:
+    case pcapng::kInterfaceDescription:
       head_ += block.size();
       if (++interfaces_ > kMaxInterfaces) {
         why_ = "more interfaces come from it than an endpoint has";
-      } else if (block.size() >= kShortest + sizeof(std::uint16_t) &&
-                 number<std::uint16_t>(block, kLinkAt) !=
+      } else if (block.size() >= pcapng::kSmallestBlock + sizeof(std::uint16_t) &&
+                 ByteOrder{}.u16(block.data() + pcapng::kLinkTypeAt) !=
                      static_cast<std::uint16_t>(LinkType::kUpperPdu)) {
         begun_ = true;
       }
       break;
-    case kEnhancedPacket:
+    case pcapng::kEnhancedPacket:
       packets_ += block.size();
       begun_ = true;
       break;
@@ -98,4 +84,4 @@ void WholeBlocks::expire(Clock::time_point now) {
   if (const auto until = deadline(); until && now >= *until) why_ = "it does not answer";
 }
 
-}  // namespace rpcrdma::capture
+}  // namespace rpcrdma::base

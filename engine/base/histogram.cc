@@ -2,9 +2,9 @@
 #include <bit>
 #include <limits>
 
-#include <rpcrdma/stats/histogram.h>
+#include <rpcrdma/base/histogram.h>
 
-namespace rpcrdma::stats {
+namespace rpcrdma::base {
 
 namespace {
 
@@ -98,4 +98,4 @@ std::optional<Histogram> Histogram::restore(std::int64_t min, std::int64_t max, 
   return h;
 }
 
-}  // namespace rpcrdma::stats
+}  // namespace rpcrdma::base

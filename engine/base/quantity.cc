@@ -2,9 +2,9 @@
 
 #include <fmt/core.h>
 
-#include <rpcrdma/stats/quantity.h>
+#include <rpcrdma/base/quantity.h>
 
-namespace rpcrdma::stats {
+namespace rpcrdma::base {
 
 namespace {
 
@@ -39,4 +39,4 @@ std::string format_bytes(std::uint64_t bytes) {
   return significant(v / (1 << 30), 4) + " GiB";
 }
 
-}  // namespace rpcrdma::stats
+}  // namespace rpcrdma::base

@@ -7,9 +7,10 @@
 #include <memory>
 #include <string>
 
-#include <rpcrdma/capture/source.h>
+#include <rpcrdma/base/error.h>
+#include <rpcrdma/base/frame.h>
 
-namespace rpcrdma::capture {
+namespace rpcrdma::base {
 
 struct RingOptions {
   // A new file is begun before the frame that would make the file larger than this, or that is so
@@ -65,4 +66,4 @@ class Recorder {
 [[nodiscard]] Expected<std::unique_ptr<Recorder>> open_recorder(RecordOptions options,
                                                                 std::int64_t now_ns);
 
-}  // namespace rpcrdma::capture
+}  // namespace rpcrdma::base

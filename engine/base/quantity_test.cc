@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include <rpcrdma/stats/quantity.h>
+#include <rpcrdma/base/quantity.h>
 
-namespace rpcrdma::stats {
+namespace rpcrdma::base {
 namespace {
 
 TEST(Quantity, Durations) {
@@ -26,4 +26,4 @@ TEST(Quantity, Bytes) {
 }
 
 }  // namespace
-}  // namespace rpcrdma::stats
+}  // namespace rpcrdma::base

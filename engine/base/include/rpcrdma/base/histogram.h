@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-namespace rpcrdma::stats {
+namespace rpcrdma::base {
 
 // Counts values 0 .. 2^48-1 (nanoseconds: 78 hours; more counts as that) in buckets whose width is
 // at most 1/32 of their value, so a quantile is off by at most 1.6 % when given as a bucket's
@@ -60,4 +60,4 @@ class Histogram {
   std::uint64_t sum_ = 0;
 };
 
-}  // namespace rpcrdma::stats
+}  // namespace rpcrdma::base

@@ -7,10 +7,17 @@
 #include <functional>
 #include <span>
 
-#include <rpcrdma/capture/file_descriptor.h>
-#include <rpcrdma/capture/pcapng_blocks.h>
+#include <sys/types.h>
 
-namespace rpcrdma::capture {
+#include <rpcrdma/base/file_descriptor.h>
+#include <rpcrdma/base/pcapng/blocks.h>
+
+namespace rpcrdma::base {
+
+// Writers gather this much before they write it.
+inline constexpr std::size_t kFlushBytes = std::size_t{256} << 10;
+// Packets hold what users read and write: nobody else may read the file.
+inline constexpr mode_t kFileMode = 0600;
 
 class BlockFile {
  public:
@@ -37,4 +44,4 @@ class BlockFile {
   std::size_t torn_ = 0;  // bytes behind the whole blocks
 };
 
-}  // namespace rpcrdma::capture
+}  // namespace rpcrdma::base

@@ -1,6 +1,3 @@
-#include "pcapng_format.h"
-#include "written_file.h"
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -14,12 +11,12 @@
 
 #include <fcntl.h>
 
-#include <rpcrdma/capture/block_file.h>
-#include <rpcrdma/capture/file_descriptor.h>
-#include <rpcrdma/capture/pcapng_blocks.h>
-#include <rpcrdma/capture/recorder.h>
+#include <rpcrdma/base/file_descriptor.h>
+#include <rpcrdma/base/pcapng/block_file.h>
+#include <rpcrdma/base/pcapng/blocks.h>
+#include <rpcrdma/base/pcapng/recorder.h>
 
-namespace rpcrdma::capture {
+namespace rpcrdma::base {
 namespace {
 
 constexpr std::int64_t kFlushNs = 1'000'000'000;
@@ -175,4 +172,4 @@ Expected<std::unique_ptr<Recorder>> open_recorder(RecordOptions options, std::in
   return recorder;
 }
 
-}  // namespace rpcrdma::capture
+}  // namespace rpcrdma::base

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-namespace rpcrdma::capture {
+namespace rpcrdma::base {
 
 class FileDescriptor {
  public:
@@ -13,18 +13,16 @@ class FileDescriptor {
   explicit FileDescriptor(int fd) : fd_(fd) {}
   FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.release()) {}
   FileDescriptor& operator=(FileDescriptor&& other) noexcept {
-    const int fd = other.release();
-    close();
-    fd_ = fd;
+    reset(other.release());
     return *this;
   }
-  ~FileDescriptor() { close(); }
+  ~FileDescriptor() { reset(); }
 
-  void close() {
+  void reset(int fd = -1) {
     if (fd_ >= 0) ::close(fd_);
-    fd_ = -1;
+    fd_ = fd;
   }
-  // It is the caller's now.
+  // The caller closes it.
   [[nodiscard]] int release() { return std::exchange(fd_, -1); }
 
   [[nodiscard]] int get() const { return fd_; }
@@ -33,4 +31,4 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-}  // namespace rpcrdma::capture
+}  // namespace rpcrdma::base

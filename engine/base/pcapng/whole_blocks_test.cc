@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <rpcrdma/capture/whole_blocks.h>
+#include <rpcrdma/base/pcapng/whole_blocks.h>
 
-namespace rpcrdma::capture {
+namespace rpcrdma::base {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
@@ -210,4 +210,4 @@ TEST_F(Patience, AnEndpointThatStandsStillIsWaitedFor) {
 }
 
 }  // namespace
-}  // namespace rpcrdma::capture
+}  // namespace rpcrdma::base

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace rpcrdma::capture {
+namespace rpcrdma::base {
 
 struct ByteOrder {
   bool swapped = false;  // the writer's is not ours
@@ -26,4 +26,4 @@ struct ByteOrder {
   }
 };
 
-}  // namespace rpcrdma::capture
+}  // namespace rpcrdma::base

@@ -1,5 +1,3 @@
-#include "pcapng_format.h"
-
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -7,9 +5,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <rpcrdma/capture/block_file.h>
+#include <rpcrdma/base/pcapng/block_file.h>
+#include <rpcrdma/base/pcapng/read_blocks.h>
 
-namespace rpcrdma::capture {
+namespace rpcrdma::base {
 namespace {
 
 // Where writing continues; -1 where what was written cannot be changed any more.
@@ -34,9 +33,9 @@ int BlockFile::write(std::span<const std::uint8_t> blocks) {
     }
   }
   for (std::size_t at = 0; at < blocks.size();) {
-    const std::size_t length = pcapng_word(blocks, at + 4);
+    const std::size_t length = pcapng::word(blocks, at + pcapng::kLengthAt);
     if (length > written - at) break;
-    if (pcapng_word(blocks, at) == kEnhancedPacket) {
+    if (pcapng::word(blocks, at) == pcapng::kEnhancedPacket) {
       last_packet_ = whole_;
       ++packets_;
     }
@@ -44,7 +43,7 @@ int BlockFile::write(std::span<const std::uint8_t> blocks) {
     at += length;
     torn_ = written - at;
   }
-  if (written < blocks.size() && pcapng_word(blocks, 4) > written) torn_ = written;
+  if (written < blocks.size() && pcapng::word(blocks, pcapng::kLengthAt) > written) torn_ = written;
   return why;
 }
 
@@ -67,4 +66,4 @@ void BlockFile::end_full(const std::function<PcapngBlocks::Statistics()>& statis
       ::ftruncate(fd_.get(), end + static_cast<std::int64_t>(done ? bytes : 0));
 }
 
-}  // namespace rpcrdma::capture
+}  // namespace rpcrdma::base

@@ -1,0 +1,48 @@
+// A captured frame and the interface that it came through, as readers give them and writers take
+// them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace rpcrdma::base {
+
+// Link types that the library can take apart, by their LINKTYPE_ numbers in files.
+enum class LinkType : std::uint16_t {
+  kEthernet = 1,
+  kRawDlt12 = 12,  // raw IP, written by systems whose DLT_RAW has this number
+  kRawDlt14 = 14,  // the same
+  kRaw = 101,
+  kLinuxSll = 113,
+  kErf = 197,
+  kIpv4 = 228,
+  kIpv6 = 229,
+  kInfiniband = 247,
+  kUpperPdu = 252,  // Wireshark Upper PDU: our own recordings
+  kLinuxSll2 = 276,
+};
+
+struct Frame {
+  std::uint64_t number = 0;     // counts from 1, as Wireshark does: packet records of any interface
+  std::int64_t time_ns = 0;     // since the epoch, UTC
+  std::uint32_t original = 0;   // bytes on the wire
+  std::uint32_t interface = 0;  // pcapng: counts over all sections; pcap: 0
+  std::uint32_t file = 0;       // of several files, which one: counts from 0
+  std::uint32_t lane = 0;       // of several files, another one where they overlap in time
+  LinkType link = LinkType::kEthernet;  // may hold any LINKTYPE_ number
+  // Where frames stay readable: by how many bytes this one brings nearer the end of those before
+  // it (capture::kReadableBehind).
+  std::uint32_t room = 0;
+  std::span<const std::uint8_t> data;  // the captured bytes; valid until the source's next frame
+};
+
+// An interface as the head of a capture file describes it.
+struct Interface {
+  std::string name;
+  std::string filter;  // in force; empty: everything
+  LinkType link = LinkType::kEthernet;
+  std::uint32_t snaplen = 0;  // bytes; 0: no limit
+};
+
+}  // namespace rpcrdma::base
