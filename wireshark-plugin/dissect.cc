@@ -281,7 +281,7 @@ void show_message(const MessageNote& m, tvbuff_t* send, packet_info* pinfo, prot
   render(m.before, send, 0, ours);
   decode_send(m, send, m.rpc_frame == pinfo->num ? Foreign::kLeaveOut : Foreign::kAsText);
   render(scratch, send, 0, ours, &m.operations);
-  if (elsewhere) render_frame(FieldId::kPacketWhole, m.rpc_frame, send, ours);
+  if (elsewhere) render_frame(FieldId::kPacketReassembled, m.rpc_frame, send, ours);
   render(m.behind, send, 0, ours);
 }
 
@@ -332,7 +332,7 @@ void show_trouble(const FrameAnnotation& note, tvbuff_t* tvb, packet_info* pinfo
     col_append_str(pinfo->cinfo, COL_INFO, note.message != 0 ? " | sent again" : "| sent again");
     if (ours != nullptr) {
       proto_item_set_generated(
-          proto_tree_add_boolean(ours, hf(FieldId::kPacketSentAgain), tvb, 0, 0, 1));
+          proto_tree_add_boolean(ours, hf(FieldId::kPacketRetransmission), tvb, 0, 0, 1));
     }
   }
   if (note.refusal == nullptr) return;

@@ -208,7 +208,7 @@ void Analysis::on_evict(const roce::Connection& connection) {
   give_up_credits(connection.index);
   cut_short_.erase(connection.index);
   if (connection.merged_away) return;
-  report_.unlisted.add(summarize(connection, context_.model->connection(connection.index)));
+  report_.not_listed.add(summarize(connection, context_.model->connection(connection.index)));
 }
 
 // The Call of a Reply without one may have been seen before the capture began, unless the

@@ -1,5 +1,5 @@
 // Findings that follow from the totals of a capture.
-#include "trust.h"
+#include "capture_quality.h"
 
 #include <algorithm>
 #include <tuple>
@@ -35,8 +35,8 @@ class Conclusions {
                       c.dropped == 1 ? " was" : "s were"),
           "Use a larger buffer or a smaller snap length; see that the disk has room.");
     }
-    const rules::Trust gaps = trust_of(report_).gaps;
-    // As under Trust: of what is no RPC-over-RDMA only where nothing else is missing.
+    const rules::Trust gaps = capture_quality_of(report_).gaps;
+    // As under "Capture quality": losses of other traffic count only where nothing else is missing.
     const std::uint64_t lost = gaps.lost.amount != 0 ? gaps.lost.amount : c.packets.lost_capture;
     if (lost != 0) {
       add(RuleId::kCapture, rules::lost_packets(lost),
@@ -46,7 +46,7 @@ class Conclusions {
       add(RuleId::kCapture, rules::coalesced_packets(c.packets.coalesced), rules::kUnglue,
           kCoalescedTopic);
     }
-    for (rules::CaptureCaveat& d : rules::capture_caveats(gaps, report_.unlisted.connections)) {
+    for (rules::CaptureCaveat& d : rules::capture_caveats(gaps, report_.not_listed.connections)) {
       add(RuleId::kCapture, std::move(d.text), d.advice, d.topic);
     }
     if (c.packets.icrc_bad != 0) {

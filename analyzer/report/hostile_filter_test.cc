@@ -31,7 +31,7 @@ TEST_F(HostileFilter, MessagesOfConnectionsThatAreEvictedAreDecidedBefore) {
   filtered_.finish({});
   const Report& r = filtered_.report();
   EXPECT_EQ(r.messages.kinds[static_cast<std::size_t>(model::Kind::kCall)], kConnections);
-  EXPECT_EQ(r.unlisted.connections, kConnections - kMostConnections);
+  EXPECT_EQ(r.not_listed.connections, kConnections - kMostConnections);
   std::uint64_t recorded = r.findings_omitted[0] + r.findings_omitted[1];
   for (const Finding& f : r.findings) recorded += f.rule == "HDR-02" ? f.count : 0;
   EXPECT_EQ(recorded, kConnections);

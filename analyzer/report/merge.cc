@@ -99,7 +99,7 @@ class Addition {
     to_.connection_ids = static_cast<std::uint32_t>(join_.ids());
     add(to_.capture, from_.capture);
     add(to_.messages, from_.messages);
-    to_.unlisted.add(from_.unlisted);
+    to_.not_listed.add(from_.not_listed);
     to_.recording.add(from_.recording, frames_);
     procedures();
     to_.slowest.merge(from_.slowest);

@@ -58,7 +58,7 @@ void add_counts(Direction& to, const Direction& from) {
 
 }  // namespace
 
-void Unlisted::add(const Connection& c) {
+void NotListed::add(const Connection& c) {
   ++connections;
   for (const EndPoint& side : c.side) packets += side.counters.packets;
   messages += c.messages;
@@ -66,7 +66,7 @@ void Unlisted::add(const Connection& c) {
   for (std::size_t d = 0; d < 2; ++d) add_counts(direction[d], c.direction[d]);
 }
 
-void Unlisted::add(const Unlisted& other) {
+void NotListed::add(const NotListed& other) {
   connections += other.connections;
   packets += other.packets;
   messages += other.messages;

@@ -57,7 +57,7 @@ class Fields {
   // Of the connection, by the wall clock: its own time in the header is the endpoint's.
   void began() {
     if (event_.connection == nullptr) return;
-    sink_.number(FieldId::kTraceConnectionBegan, offsetof(trace::EventHeader, time),
+    sink_.number(FieldId::kTraceConnectionSince, offsetof(trace::EventHeader, time),
                  sizeof(trace::EventHeader::time),
                  static_cast<std::uint64_t>(event_.connection->first_ns), nullptr);
   }
@@ -104,7 +104,7 @@ void fields(Fields<trace::Endpoint> f) {
   f.known(FieldId::kTraceSince, f.recorded.since);
   f.number(FieldId::kTraceFormat, f.recorded.format);
   if (f.recorded.left_out != 0) {
-    f.text(FieldId::kTraceLeftOut, f.recorded.left_out, type_names(f.recorded.left_out));
+    f.text(FieldId::kTraceExcluded, f.recorded.left_out, type_names(f.recorded.left_out));
   }
 }
 
@@ -120,7 +120,7 @@ void fields(Fields<trace::Connection> f) {
   f.number(FieldId::kTraceInlineReceive, f.recorded.inline_receive);
   f.number(FieldId::kTraceResponderResources, f.recorded.responder_resources);
   f.number(FieldId::kTraceInitiatorDepth, f.recorded.initiator_depth);
-  f.number(FieldId::kTraceSeesPeer, f.recorded.sees_peer_operations);
+  f.number(FieldId::kTracePeerOperations, f.recorded.sees_peer_operations);
   f.number(FieldId::kTraceReplayed, f.recorded.replayed);
   if (f.recorded.replayed != 0) f.began();
   f.payload_bytes(FieldId::kTracePrivateSent, 0, f.recorded.sent_private_data);
@@ -201,7 +201,7 @@ void fields(Fields<trace::Credits> f) {
   }
   f.number(FieldId::kCreditInUse, f.recorded.in_use);
   f.number(FieldId::kTraceWaiting, f.recorded.waiting);
-  f.known(FieldId::kTraceInUseMost, f.recorded.in_use_most);
+  f.known(FieldId::kTraceInUseMax, f.recorded.in_use_most);
 }
 
 void fields(Fields<trace::CreditWait> f) {
@@ -226,7 +226,7 @@ void fields(Fields<trace::CallEnd> f) {
   if (f.recorded.side == 0) f.number(FieldId::kTraceCallStatus, f.recorded.status);
   f.known(FieldId::kTraceAttempts, f.recorded.attempts);
   f.duration(FieldId::kTraceSending, f.recorded.called, f.recorded.sent);
-  f.duration(FieldId::kTraceTurn, f.recorded.sent != 0 ? f.recorded.sent : f.recorded.called,
+  f.duration(FieldId::kTraceResponse, f.recorded.sent != 0 ? f.recorded.sent : f.recorded.called,
              f.recorded.replied);
   f.duration(FieldId::kTraceCompletion, f.recorded.replied, f.recorded.ended);
   f.duration(FieldId::kTraceTotal, f.recorded.called, f.recorded.ended);

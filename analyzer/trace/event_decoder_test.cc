@@ -67,9 +67,9 @@ TEST(EventDecoder, WhenAConnectionBeganThatWasThereBefore) {
       decode::JsonSink sink;
       decode_event({*trace::view_event(*trace::event_in_pdu(data)), meta, &connection, 0}, sink);
       const auto json = sink.take();
-      EXPECT_EQ(json.contains("rpcrdma.trace.connection.began"), anew == 1) << json;
+      EXPECT_EQ(json.contains("rpcrdma.trace.connection.since"), anew == 1) << json;
       if (anew == 1) {
-        EXPECT_EQ(json["rpcrdma.trace.connection.began"], connection.first_ns);
+        EXPECT_EQ(json["rpcrdma.trace.connection.since"], connection.first_ns);
       }
     });
   }
@@ -132,12 +132,12 @@ TEST(EventDecoder, TimesOfACall) {
   EXPECT_EQ(json[0]["rpcrdma.xid"], 5);
   EXPECT_EQ(json[0]["rpcrdma.trace.call_status_name"], "replied");
   EXPECT_EQ(json[0]["rpcrdma.trace.sending"], 200);
-  EXPECT_EQ(json[0]["rpcrdma.trace.turn"], 700);
+  EXPECT_EQ(json[0]["rpcrdma.trace.response"], 700);
   EXPECT_EQ(json[0]["rpcrdma.trace.completion"], 100);
   EXPECT_EQ(json[0]["rpcrdma.trace.total"], 1000);
   EXPECT_FALSE(json[1].contains("rpcrdma.trace.sending"));
   EXPECT_FALSE(json[1].contains("rpcrdma.trace.call_status"));
-  EXPECT_EQ(json[1]["rpcrdma.trace.turn"], 900);
+  EXPECT_EQ(json[1]["rpcrdma.trace.response"], 900);
 }
 
 TEST(EventDecoder, WordsOfTheSchema) {

@@ -17,9 +17,9 @@ const char* event_type_name(EventType type) {
     case EventType::kOperationEnd:
       return "operation end";
     case EventType::kAdvertise:
-      return "expose";
+      return "advertise";
     case EventType::kInvalidate:
-      return "withdraw";
+      return "invalidate";
     case EventType::kReceives:
       return "Receives";
     case EventType::kCredits:

@@ -39,29 +39,30 @@ IntegrityBar::Words IntegrityBar::words(const index::Content& content, bool live
       full << tr("%1 more events are missing in the recording itself.").arg(i.events.missing);
     }
     if (i.events.malformed != 0) {
-      full << tr("%1 frames hold no whole event.").arg(i.events.malformed);
+      full << tr("%1 frames do not hold a whole event.").arg(i.events.malformed);
       w.whole = false;
     }
     if (i.events.open_ends != 0) {
-      full << tr("The streams of %1 endpoints broke off: up to their last second may be missing.")
+      full << tr("The recordings of %1 endpoints are truncated: up to their last second may be "
+                 "missing.")
                   .arg(i.events.open_ends);
-      w.line += tr(", broken off");
+      w.line += tr(", truncated");
       w.whole = false;
     }
     if (i.events.unknown != 0) {
-      full << tr("%1 events are of types that are newer than this program.").arg(i.events.unknown);
+      full << tr("%1 events are of types newer than this program.").arg(i.events.unknown);
     }
     if (i.events.left_out != 0) {
-      full << tr("Whoever kept this left out some kinds of events.");
+      full << tr("This recording excludes some event types.");
     }
   } else {
     w.line = tr("%1 frames, %2 dropped").arg(i.frames).arg(i.dropped);
     full << tr("%1 frames; %2 dropped while capturing.").arg(i.frames).arg(i.dropped);
   }
   if (i.dropped != 0) w.whole = false;
-  if (i.cut_short != 0) full << tr("%1 packets are cut short.").arg(i.cut_short);
+  if (i.cut_short != 0) full << tr("%1 packets are truncated.").arg(i.cut_short);
   if (!i.unread.empty()) {
-    full << tr("%1: not looked at.").arg(QString::fromStdString(capture::unread_text(i.unread)));
+    full << tr("%1: not decoded.").arg(QString::fromStdString(capture::unread_text(i.unread)));
     w.whole = false;
   }
   if (!i.damage.empty()) {
@@ -73,27 +74,29 @@ IntegrityBar::Words IntegrityBar::words(const index::Content& content, bool live
     if (!c.recorded) lost += c.lost;
   }
   if (lost != 0) {
-    full << tr("%1 packets were acknowledged by their receiver, and are not in the capture.")
+    full << tr("%1 packets that their receiver acknowledged are missing from the capture.")
                 .arg(lost);
     w.line += tr(", %1 lost by the capture").arg(lost);
     w.whole = false;
   }
   if (i.finished) {
     if (i.trust.one_sided.amount != 0) {
-      full << tr("Of %1 connections only one direction is there.").arg(i.trust.one_sided.amount);
+      full
+          << tr("Only one direction of %1 connections was captured.").arg(i.trust.one_sided.amount);
       w.whole = false;
     }
     if (i.trust.begun_before.amount != 0) {
-      full << tr("The set-up of %1 connections is not there.").arg(i.trust.begun_before.amount);
+      full << tr("%1 connections started before the capture (mid-stream start).")
+                  .arg(i.trust.begun_before.amount);
     }
     if (i.trust.clock_steps_back.amount != 0) {
-      full << tr("Clocks step back on %1 connections.").arg(i.trust.clock_steps_back.amount);
+      full << tr("The clock steps back on %1 connections.").arg(i.trust.clock_steps_back.amount);
     }
   } else if (!live) {
-    full << tr("It is still being read.");
+    full << tr("The file is still loading.");
   }
-  full << (w.whole ? tr("Nothing that is concluded rests on missing data.")
-                   : tr("Findings that would rest on what is missing are left out or marked."));
+  full << (w.whole ? tr("No finding depends on missing data.")
+                   : tr("Checks that need the missing data are inconclusive, or marked."));
   w.full = full.join('\n');
   return w;
 }

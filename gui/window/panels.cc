@@ -409,9 +409,12 @@ std::vector<LatencyProcedure> Panels::latency_of(const index::Content& content) 
                            b.count});
     });
     const std::pair<const char*, const base::Histogram*> parts[] = {
-        {"waiting for credit", &t.waiting}, {"until sent", &t.sending},
-        {"peer's turn", &t.turn},           {"completion", &t.completion},
-        {"to first RDMA", &t.before_data},  {"moving data", &t.data},
+        {"credit wait", &t.waiting},
+        {"until sent", &t.sending},
+        {"response", &t.turn},
+        {"completion", &t.completion},
+        {"to first RDMA", &t.before_data},
+        {"moving data", &t.data},
         {"data to Reply", &t.after_data},
     };
     for (const auto& [name, histogram] : parts) {

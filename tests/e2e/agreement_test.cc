@@ -168,7 +168,7 @@ std::map<std::uint32_t, json> connections_of(const json& report) {
     json recorded;
     for (const char* key : {"protocol", "version", "port", "messages", "calls", "replies", "errors",
                             "unmatched", "malformed", "forward", "reverse", "thresholds", "credits",
-                            "chunks", "inline_bytes", "stray_operations"}) {
+                            "chunks", "inline_bytes", "unmatched_operations"}) {
       recorded[key] = c.at(key);
     }
     for (json& credits : recorded["credits"]) credits.erase("in_use_max");
@@ -213,7 +213,7 @@ TEST_F(Agreement, OfAMixedLoadUnderFaults) {
     const json events = report_of(side + "-events.pcapng");
     const json packets = report_of(side + "-packets.pcapng");
     EXPECT_EQ(events["recording"]["lost"], 0) << side;
-    EXPECT_EQ(events["trust"]["cut_short"]["amount"], 0) << side;
+    EXPECT_EQ(events["capture_quality"]["truncated"]["amount"], 0) << side;
     const Result lines = run("RPCRDMA decode " + path(side + "-events.pcapng"));
     EXPECT_EQ(lines.out.find("incomplete"), std::string::npos) << side;
     EXPECT_THAT(connections_of(packets), SizeIs(3));
@@ -311,7 +311,7 @@ TEST_F(Agreement, OfAClientThatAsksWhereNobodyListens) {
               json({"invalid service ID", "server", 20049, side == "client" ? server_ : client_}));
     EXPECT_EQ(findings_of(events, {}), findings_of(packets, {})) << side;
     EXPECT_TRUE(findings_of(events, {}).contains({"CONN-LOST", "1"})) << side;
-    EXPECT_EQ(events["recording"]["unplaced"], 0) << side;
+    EXPECT_EQ(events["recording"]["unattributed"], 0) << side;
   }
   const Result lines = run("RPCRDMA decode " + path("server-events.pcapng"));
   EXPECT_THAT(lines.out,

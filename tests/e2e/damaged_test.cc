@@ -136,7 +136,7 @@ TEST(Damaged, CutAtAnyByteShowsSo) {
     const Result r = run("RPCRDMA analyze --json " + folder.file("edited.pcap"));
     ASSERT_EQ(r.status, 0) << "cut at " << length << r.err;
     const json a = parse_json(r.out);
-    const bool recorded = a["capture"]["cut_short"].get<bool>();
+    const bool recorded = a["capture"]["truncated"].get<bool>();
     // Cut exactly between two records nothing is wrong.
     EXPECT_EQ(recorded, !r.err.empty()) << "cut at " << length;
     EXPECT_EQ(totals(a).malformed, 0) << "cut at " << length;

@@ -119,7 +119,7 @@ TEST_F(ExtcapLive, EventsAndPacketsOfARunAgree) {
   const json recorded = analyzed(path("events.pcapng"));
   const json seen = analyzed(path("packets.pcapng"));
   for (const json& report : {recorded, seen}) {
-    EXPECT_EQ(report["trust"]["complete"], true) << report["trust"];
+    EXPECT_EQ(report["capture_quality"]["complete"], true) << report["capture_quality"];
     ASSERT_EQ(report["connections"].size(), 1U);
     EXPECT_EQ(report["connections"][0]["calls"], 100);
     EXPECT_EQ(report["connections"][0]["replies"], 100);
@@ -142,9 +142,9 @@ TEST_F(ExtcapLive, WhatIsCutIsCalledCutAndNotMalformed) {
   for (const char* const file : {"events.pcapng", "packets.pcapng"}) {
     const json report = analyzed(path(file));
     ASSERT_EQ(report["connections"].size(), 1U) << file;
-    EXPECT_GT(report["connections"][0]["cut_short"], 0) << file;
+    EXPECT_GT(report["connections"][0]["truncated"], 0) << file;
     EXPECT_EQ(report["connections"][0]["malformed"], 0) << file;
-    EXPECT_EQ(report["trust"]["damaged"], false) << file;
+    EXPECT_EQ(report["capture_quality"]["damaged"], false) << file;
     EXPECT_EQ(run("RPCRDMA analyze " + path(file)).status, 0) << file;
   }
   const Result decoded = run("RPCRDMA decode " + path("events.pcapng"));
@@ -169,12 +169,12 @@ TEST_F(ExtcapLive, WhatIsLeftOutIsNotJudged) {
     EXPECT_EQ(captures[i]->finish(), 0);
     const json report = analyzed(path(std::to_string(i) + ".pcapng"));
     EXPECT_EQ(report["recording"]["missing"], 0);
-    EXPECT_FALSE(report["recording"]["left_out"].empty());
+    EXPECT_FALSE(report["recording"]["excluded"].empty());
     EXPECT_THAT(run("RPCRDMA decode --events " + path(std::to_string(i) + ".pcapng")).out,
-                HasSubstr("Left out \""));
+                HasSubstr("Excluded \""));
     EXPECT_EQ(report["connections"].size(), 1U);
     EXPECT_EQ(report["connections"][0]["operations_unseen"], true);
-    EXPECT_EQ(report["trust"]["complete"], false);
+    EXPECT_EQ(report["capture_quality"]["complete"], false);
     for (const json& finding : report["findings"]) {
       EXPECT_EQ(finding["severity"], "note") << finding;
       EXPECT_NE(finding["rule"], "SLOW-PEER") << finding;
@@ -192,7 +192,7 @@ TEST_F(ExtcapLive, EndsWithWiresharkThoughNothingComes) {
     ended.signal(SIGTERM);
     EXPECT_EQ(ended.finish(), 0);
     const json report = analyzed(path("ended.pcapng" + std::string(suffix)));
-    EXPECT_EQ(report["trust"]["damaged"], false);
+    EXPECT_EQ(report["capture_quality"]["damaged"], false);
   }
   stop(server);
 }

@@ -4,6 +4,7 @@
 #include "../../analyzer/timeline/trace_for_tests.h"
 #include "command.h"
 #include "eventful_recording.h"
+#include "field_lister.h"
 #include "pcap_edit.h"
 
 #include <map>
@@ -37,10 +38,10 @@ const std::vector<std::pair<std::string, std::vector<std::string>>> kWords = {
     {"CALL", {"frame", "reply_frame", "time_ns", "xid", "connection", "latency_ns"}},
     {"PROCEDURE", {"program", "version", "procedure", "operation"}},
     {"GAP",
-     {"lost", "cut_short", "one_direction", "clock_steps_back", "begun_before", "events_lost",
+     {"lost", "truncated", "one_direction", "clock_steps_back", "mid_stream_start", "events_lost",
       "operations_unseen", "joined"}},
     {"WHOSE", {"made", "served"}},
-    {"SPENT", {"waiting_us", "sending_us", "turn_us", "completion_us"}},
+    {"SPENT", {"credit_wait_us", "sending_us", "response_us", "completion_us"}},
     {"PART", {"call_to_first_operation", "operations", "last_operation_to_reply"}},
 };
 
@@ -221,6 +222,29 @@ void expect_documented(const std::string& command) {
 
 TEST(JsonDocs, DecodeWritesWhatIsDocumented) {
   expect_documented("rpcrdma decode --json");
+}
+
+// Also keys that the captures of these tests do not produce.
+TEST(JsonDocs, EveryFieldOfAReportIsDocumented) {
+  report::FieldLister lister;
+  const report::Report empty;
+  lister("schema", std::string());
+  report::fields_before_connections(lister, empty, [](report::FieldLister&) {});
+  lister.objects("connections", empty.connections, 0);
+  report::fields_after_connections(lister, empty);
+  Keys keys = documented("json.md", "## rpcrdma analyze --json");
+  for (const auto& [path, type] : lister.keys()) {
+    auto key = keys.find(path);
+    if (key == keys.end()) key = keys.find(path.substr(0, path.rfind('.') + 1) + "NAME");
+    ASSERT_NE(key, keys.end()) << path << " is not documented";
+    key->second.seen = true;
+    EXPECT_EQ(key->second.type, type) << path;
+  }
+  for (const auto& [path, key] : keys) {
+    // The capture quality follows from other fields.
+    const bool follows = path.starts_with("capture_quality");
+    EXPECT_TRUE(key.seen || follows) << path << " is no field";
+  }
 }
 
 TEST(JsonDocs, AnalyzeWritesWhatIsDocumented) {

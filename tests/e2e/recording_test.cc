@@ -92,7 +92,7 @@ TEST_P(RecordingOf, TheReportIsThatOfThePackets) {
     }
     for (const char* key : {"protocol", "roles", "setup", "state", "version", "calls", "replies",
                             "unmatched", "errors", "malformed", "forward", "reverse", "credits",
-                            "thresholds", "chunks", "inline_bytes", "stray_operations"}) {
+                            "thresholds", "chunks", "inline_bytes", "unmatched_operations"}) {
       EXPECT_EQ(e[key], p[key]) << key << " of connection " << i + 1;
     }
   }
@@ -107,7 +107,7 @@ TEST_P(RecordingOf, TheReportIsThatOfThePackets) {
   // An endpoint takes all for its own time that packets show to be the way to it.
   found.insert("SLOW-PEER");
   for (const json& f : events["findings"]) EXPECT_EQ(found.count(f["rule"]), 1U) << f;
-  EXPECT_TRUE(events["trust"]["complete"].get<bool>()) << events["trust"];
+  EXPECT_TRUE(events["capture_quality"]["complete"].get<bool>()) << events["capture_quality"];
   EXPECT_EQ(events["recording"]["lost"], 0);
   EXPECT_EQ(events["recording"]["emitted"], events["recording"]["received"]);
 }
@@ -139,8 +139,8 @@ TEST_F(Recording, TheFilesOfARingAreAsOne) {
   const json files = analyzed("$(ls -r " + folder_.file("ring_*.pcapng") + ")");
   EXPECT_GT(files["capture"]["files"], 5);
   EXPECT_EQ(files["messages"], whole["messages"]);
-  EXPECT_EQ(files["withheld"], whole["withheld"]);
-  EXPECT_EQ(files["trust"], whole["trust"]);
+  EXPECT_EQ(files["inconclusive"], whole["inconclusive"]);
+  EXPECT_EQ(files["capture_quality"], whole["capture_quality"]);
   ASSERT_EQ(files["connections"].size(), whole["connections"].size());
   for (std::size_t i = 0; i < whole["connections"].size(); ++i) {
     for (const char* key : {"setup", "state", "calls", "replies", "unmatched", "credits", "chunks",
@@ -154,17 +154,17 @@ TEST_F(Recording, TheFilesOfARingAreAsOne) {
       EXPECT_EQ(files["findings"][i][key], whole["findings"][i][key]) << key;
     }
   }
-  for (const char* key : {"emitted", "received", "lost", "missing", "unplaced", "passed_over"}) {
+  for (const char* key : {"emitted", "received", "lost", "missing", "unattributed", "skipped"}) {
     EXPECT_EQ(files["recording"][key], whole["recording"][key]) << key;
   }
 }
 
 TEST_F(Recording, WithoutThePeersOperationsItSaysSo) {
   const json report = analyzed(write("told.pcapng", file_of(recorded(kCapture, 0, false))));
-  EXPECT_EQ(report["trust"]["operations_unseen"]["connections"], 1);
+  EXPECT_EQ(report["capture_quality"]["operations_unseen"]["connections"], 1);
   EXPECT_TRUE(report["connections"][0]["operations_unseen"].get<bool>());
   const Result text = run("RPCRDMA analyze " + folder_.file("told.pcapng"));
-  EXPECT_THAT(text.out, HasSubstr("RDMA Reads and Writes of the peer are not told"));
+  EXPECT_THAT(text.out, HasSubstr("the peer's RDMA Reads and Writes are not recorded"));
 }
 
 // As one whose endpoint was killed: its closing sums are missing, and perhaps more.
@@ -173,16 +173,16 @@ TEST_F(Recording, OneThatWasCutOffIsNotReportedToBeWhole) {
   const json whole = analyzed(write("whole.pcapng", file_of(events)));
   events.frames().pop_back();
   const json cut = analyzed(write("cut.pcapng", file_of(events)));
-  EXPECT_TRUE(whole["trust"]["complete"].get<bool>());
-  EXPECT_EQ(whole["recording"]["open_ends"], 0);
-  EXPECT_FALSE(cut["trust"]["complete"].get<bool>());
-  EXPECT_EQ(cut["recording"]["open_ends"], 1);
+  EXPECT_TRUE(whole["capture_quality"]["complete"].get<bool>());
+  EXPECT_EQ(whole["recording"]["truncated"], 0);
+  EXPECT_FALSE(cut["capture_quality"]["complete"].get<bool>());
+  EXPECT_EQ(cut["recording"]["truncated"], 1);
   EXPECT_EQ(cut["recording"]["missing"], 0);
   // What is there is judged all the same.
   EXPECT_EQ(cut["findings"], whole["findings"]);
-  EXPECT_EQ(cut["trust"]["withheld"], whole["trust"]["withheld"]);
+  EXPECT_EQ(cut["capture_quality"]["inconclusive"], whole["capture_quality"]["inconclusive"]);
   const Result text = run("RPCRDMA analyze " + folder_.file("cut.pcapng"));
-  EXPECT_THAT(text.out, HasSubstr("the recording ends without its closing sums"));
+  EXPECT_THAT(text.out, HasSubstr("the recording ends without closing counters"));
 }
 
 TEST_F(Recording, WhatWasLostIsReported) {
@@ -191,10 +191,10 @@ TEST_F(Recording, WhatWasLostIsReported) {
   EXPECT_EQ(report["recording"]["lost"], 9);
   EXPECT_EQ(report["recording"]["emitted"],
             report["recording"]["received"].get<int>() + report["recording"]["lost"].get<int>());
-  EXPECT_FALSE(report["trust"]["complete"].get<bool>());
+  EXPECT_FALSE(report["capture_quality"]["complete"].get<bool>());
   EXPECT_EQ(report["connections"][0]["events_lost"], 9);
   const Result text = run("RPCRDMA analyze " + file);
-  EXPECT_THAT(text.out, HasSubstr("9 of 21 that endpoints had to tell are not in the recording"));
+  EXPECT_THAT(text.out, HasSubstr("9 of 21 emitted events are not in the recording"));
   EXPECT_THAT(text.out, HasSubstr("nfsd, server on 192.0.2.1, process 42"));
   EXPECT_THAT(text.out, HasSubstr("drop 3 incoming packets: drop op=send"));
   EXPECT_EQ(text.out.find('\x1b'), std::string::npos);
@@ -228,18 +228,19 @@ TEST_F(Recording, EventsAreDecodedAndSelected) {
   using ::testing::ElementsAre;
   EXPECT_EQ(events("").size(), 15U);
   EXPECT_THAT(events("--xid 0x1234"),
-              ElementsAre("expose", "credit wait", "credit wait", "Call end", "Call end"));
+              ElementsAre("advertise", "credit wait", "credit wait", "Call end", "Call end"));
   EXPECT_THAT(events("-Y 'rpcrdma.trace.event == \"error\"'"), ElementsAre("error"));
   EXPECT_THAT(events("-Y 'rpcrdma.trace.total > 500us && rpcrdma.trace.by == peer'"),
               ElementsAre("Call end"));
-  EXPECT_THAT(events("-Y 'rpcrdma.segment.handle == 0x77'"), ElementsAre("expose", "withdraw"));
+  EXPECT_THAT(events("-Y 'rpcrdma.segment.handle == 0x77'"),
+              ElementsAre("advertise", "invalidate"));
   EXPECT_TRUE(events("--type call").empty());
   // What comes with every Call is left out of lines unless it is asked for.
   const Result lines = run("RPCRDMA decode " + file);
   EXPECT_THAT(lines.out, HasSubstr("connection end | "));
-  EXPECT_EQ(lines.out.find("expose"), std::string::npos) << lines.out;
+  EXPECT_EQ(lines.out.find("advertise"), std::string::npos) << lines.out;
   EXPECT_EQ(lines.out.find('\x1b'), std::string::npos);
-  EXPECT_THAT(run("RPCRDMA decode --events " + file).out, HasSubstr("expose | "));
+  EXPECT_THAT(run("RPCRDMA decode --events " + file).out, HasSubstr("advertise | "));
 }
 
 // What a program leaves that was ended in the middle.

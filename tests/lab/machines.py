@@ -233,7 +233,7 @@ class Lab:
         found = {finding["rule"] for finding in report["findings"] if finding["severity"] == "error"}
         if found != set(errors):
             raise Failed(f"analyze {path}: errors of {sorted(found)}, expected {sorted(errors)}")
-        if report["packets"]["icrc_bad"] or report["trust"]["damaged"]:
+        if report["packets"]["icrc_bad"] or report["capture_quality"]["damaged"]:
             raise Failed(f"analyze {path}: damaged packets")
         return report
 

@@ -268,13 +268,13 @@ TEST(MergeScenes, AnOlderReportIsReadAndTheGapSaid) {
   old.erase(from, to - from);
   const Report earlier = read(old);
   const Report later = read(json_of(report_of_files(p[1])));
-  EXPECT_THAT(text_of(earlier), Not(HasSubstr("unsought")));
+  EXPECT_THAT(text_of(earlier), Not(HasSubstr("not searched")));
   const Report joined = merged({earlier, later});
   EXPECT_TRUE(joined.reconnects.unsought);
   EXPECT_THAT(of_two(joined), IsEmpty());
   const std::string text = text_of(joined);
-  EXPECT_THAT(text, HasSubstr("unsought"));
-  EXPECT_EQ(text.find("unsought"), text.rfind("unsought"));
+  EXPECT_THAT(text, HasSubstr("not searched"));
+  EXPECT_EQ(text.find("not searched"), text.rfind("not searched"));
 }
 
 // A connection that goes on in the next capture.

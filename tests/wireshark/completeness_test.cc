@@ -23,12 +23,12 @@ enum class Plugin : bool { kNone, kOurs };
 Frames frames_of(Plugin plugin, const std::string& file, bool two_passes = false) {
   const bool ours = plugin == Plugin::kOurs;
   std::vector<std::string> arguments{
-      "-Y", ours ? "rpc || nfs || rpcrdma.packet.sent_again" : "rpc || nfs"};
+      "-Y", ours ? "rpc || nfs || rpcrdma.packet.retransmission" : "rpc || nfs"};
   for (const char* word :
        {"-T", "fields", "-e", "frame.number", "-e", "frame.protocols", "-e", "rpc.xid"}) {
     arguments.emplace_back(word);
   }
-  if (ours) arguments.insert(arguments.end(), {"-e", "rpcrdma.packet.sent_again"});
+  if (ours) arguments.insert(arguments.end(), {"-e", "rpcrdma.packet.retransmission"});
   if (two_passes) arguments.emplace_back("-2");
   const Result r = (ours ? TsharkOnce::with_plugin() : TsharkOnce::plain()).run(file, arguments);
   EXPECT_EQ(r.status, 0) << r.err;

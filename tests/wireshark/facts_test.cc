@@ -369,7 +369,8 @@ TEST(WiresharkShows, NoMessageInWhatAnErrorQuotes) {
   const auto expected = fields("-2 -r " + usual + what);
   EXPECT_EQ(expected.size(), 10U);
   EXPECT_EQ(fields("-2 -r " + file + what), expected);
-  EXPECT_EQ(fields("-r " + file + " -Y 'rpcrdma.packet.sent_again' -e frame.number").size(), 0U);
+  EXPECT_EQ(fields("-r " + file + " -Y 'rpcrdma.packet.retransmission' -e frame.number").size(),
+            0U);
 }
 
 TEST(WiresharkShows, DataOfPacketsInIpFragments) {

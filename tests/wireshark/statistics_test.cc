@@ -120,7 +120,7 @@ TEST_P(Statistics, Chunks) {
     expect("Bytes written", c["chunks"]["write"]["bytes"]);
     expect("Reply chunks", c["chunks"]["reply"]["chunks"]);
     expect("Bytes in Replies", c["chunks"]["reply"]["bytes"]);
-    expect("Operations elsewhere", c["stray_operations"]);
+    expect("Operations elsewhere", c["unmatched_operations"]);
   }
   EXPECT_GT(at, 0U);
   EXPECT_EQ(shown.size(), at);

@@ -133,7 +133,7 @@ void findings(const Report& r, const WriteText& write) {
 
 void calls_over_time(const Report& r, const WriteText& write) {
   header(write, {"time_ns", "width_ns", "calls", "replies", "errors", "read_bytes", "write_bytes",
-                 "inline_bytes", "outstanding_max", "latency_count", "latency_mean_us",
+                 "inline_bytes", "in_flight_max", "latency_count", "latency_mean_us",
                  "latency_max_us", "retransmitted", "naks", "rnr_naks"});
   CsvRow row;
   const TrafficSeries& t = r.traffic;

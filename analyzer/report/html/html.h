@@ -31,7 +31,7 @@ inline constexpr std::size_t kMostTextBytes = 2000;  // of one cell
 [[nodiscard]] std::string connections(const Report& report);
 [[nodiscard]] std::string procedures(const Report& report);
 [[nodiscard]] std::string packets(const Report& report);
-[[nodiscard]] std::string trust(const Report& report);
+[[nodiscard]] std::string capture_quality(const Report& report);
 [[nodiscard]] std::string recording(const Report& report);
 
 // Text of unknown origin between tags or in quotes: escaped, and cut when it is very long.

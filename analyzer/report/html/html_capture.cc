@@ -1,7 +1,7 @@
+#include "capture_quality.h"
 #include "html.h"
 #include "importance.h"
 #include "text/recording_text.h"
-#include "trust.h"
 
 #include <fmt/core.h>
 
@@ -68,28 +68,27 @@ std::string packets(const Report& r) {
   return section("packets", "Packets", body);
 }
 
-std::string trust(const Report& r) {
+std::string capture_quality(const Report& r) {
   const CaptureSummary& c = r.capture;
   const roce::PacketStats& p = c.packets;
   std::string list;
-  for (const TrustLine& line : trust_lines(r)) {
+  for (const QualityLine& line : quality_lines(r)) {
     list += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", line.name, text(line.text));
   }
   fact(list, "fragments", c.fragments, "IP fragments to the RoCE port, which RoCE forbids");
-  fact(list, "malformed", p.malformed, "transport headers that do not fit");
+  fact(list, "malformed", p.malformed, "invalid transport headers");
   const bool events_alone = c.events != 0 && p.roce == 0;
   std::string body =
-      list.empty() ? fmt::format(
-                         "<p>Nothing speaks against it: none of {} {} is missing, cut short or "
-                         "damaged.</p>\n",
-                         events_alone ? c.events : p.roce, events_alone ? "events" : "packets")
-                   : fmt::format("<dl class=\"trust\">\n{}</dl>\n", list);
+      list.empty()
+          ? fmt::format("<p>Complete: none of {} {} is missing, truncated or damaged.</p>\n",
+                        events_alone ? c.events : p.roce, events_alone ? "events" : "packets")
+          : fmt::format("<dl class=\"facts\">\n{}</dl>\n", list);
   if (!r.inconclusive.empty()) {
-    Table table("What was not said");
+    Table table("Inconclusive checks");
     table.column("Rule", Align::kLeft)
         .column("Connection", Align::kRight)
         .column("Times", Align::kRight)
-        .column("Not said, since", Align::kLeft);
+        .column("Reason", Align::kLeft);
     constexpr std::size_t kMostInconclusive = 100;
     for (std::size_t i = 0; i < std::min(r.inconclusive.size(), kMostInconclusive); ++i) {
       const Inconclusive& w = r.inconclusive[i];
@@ -100,13 +99,13 @@ std::string trust(const Report& r) {
       table.cell(w.reason);
     }
     body +=
-        "<details><summary>What was withheld, by rule and connection</summary>\n" + table.take();
+        "<details><summary>Inconclusive checks, by rule and connection</summary>\n" + table.take();
     if (r.inconclusive.size() > kMostInconclusive) {
       body += aside(fmt::format("And {} more.", r.inconclusive.size() - kMostInconclusive));
     }
     body += "</details>\n";
   }
-  return section("trust", "How far the capture can be trusted", body);
+  return section("capture-quality", "Capture quality", body);
 }
 
 std::string recording(const Report& r) {
@@ -115,8 +114,7 @@ std::string recording(const Report& r) {
   for (const RecordingLine& line : recording_lines(r.recording)) {
     list += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", line.name, text(line.text));
   }
-  return section("recording", "What endpoints tell",
-                 fmt::format("<dl class=\"trust\">\n{}</dl>\n", list));
+  return section("recording", "Recording", fmt::format("<dl class=\"facts\">\n{}</dl>\n", list));
 }
 
 }  // namespace rpcrdma::report::html

@@ -112,9 +112,9 @@ std::string connections(const Report& r) {
     body += aside(fmt::format("{} connections; these are the {} that matter most.",
                               r.connections.size(), shown.size()));
   }
-  if (r.unlisted.connections != 0) {
-    body += aside(fmt::format("{} more connections are summed up in the totals and not listed.",
-                              r.unlisted.connections));
+  if (r.not_listed.connections != 0) {
+    body += aside(fmt::format("{} more connections are not listed; they are in the totals.",
+                              r.not_listed.connections));
   }
   return section("connections", "Connections", body);
 }

@@ -57,7 +57,7 @@ std::string facts(const Report& r) {
   if (r.capture.events != 0) {
     fact("Events", plot::format_value(plot::Unit::kCount, static_cast<double>(r.capture.events)));
   }
-  fact("Connections", fmt::format("{}", r.connections.size() + r.unlisted.connections));
+  fact("Connections", fmt::format("{}", r.connections.size() + r.not_listed.connections));
   fact("Messages", plot::format_value(plot::Unit::kCount, static_cast<double>(messages)));
   fact("Calls", kind(model::Kind::kCall));
   fact("Replies", kind(model::Kind::kReply));
@@ -104,7 +104,7 @@ void write_html(const Report& r, const HtmlOptions& options,
     std::string (*make)(const Report&);
   };
   constexpr std::array kParts{Part{"findings", "Findings", html::findings},
-                              Part{"trust", "Trust", html::trust},
+                              Part{"capture-quality", "Capture quality", html::capture_quality},
                               Part{"recording", "Recording", html::recording},
                               Part{"credits", "Credits", html::credits},
                               Part{"time", "Traffic", html::over_time},

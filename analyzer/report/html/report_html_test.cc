@@ -41,7 +41,7 @@ TEST(Html, ShowsAll) {
   for (const char* part :
        {"<title>nfs.pcap: RPC-over-RDMA</title>", "id=\"findings\"", "id=\"credits\"",
         "id=\"time\"", "id=\"latency\"", "id=\"slowest\"", "id=\"procedures\"",
-        "id=\"connections\"", "id=\"packets\"", "id=\"trust\"", "FC-01", "frames 5, 9",
+        "id=\"connections\"", "id=\"packets\"", "id=\"capture-quality\"", "FC-01", "frames 5, 9",
         "Credits of connection 1", "Latency of all Calls", "10.0.0.2 QP 17", "128 / 64 / 2"}) {
     EXPECT_NE(html.find(part), std::string::npos) << part;
   }

@@ -71,8 +71,8 @@ TEST(ReportRead, ErrorsNameTheKey) {
   EXPECT_EQ(error_after("\"connections\":[{", "\"connections\":[7,{"),
             "connections[0]: expected an object");
   EXPECT_EQ(error_after("\"findings\":[", "\"findings\":7,\"x\":["), "findings: expected a list");
-  EXPECT_EQ(error_after("\"cut_short\":false", "\"cut_short\":0"),
-            "capture.cut_short: expected true or false");
+  EXPECT_EQ(error_after("\"truncated\":false", "\"truncated\":0"),
+            "capture.truncated: expected true or false");
   EXPECT_EQ(error_after("\"name\":\"", "\"name\":null,\"x\":\""),
             "procedures[0].name: expected a string");
   EXPECT_EQ(error_after("\"first_time_ns\":", "\"first_time_ns\":9223372036854775807,\"x\":"),
@@ -95,12 +95,12 @@ TEST(ReportRead, OtherTextIsNoReport) {
   EXPECT_THAT(error("{\"frame\":1}\n{\"frame\":2}\n"), HasSubstr("not JSON"));
   EXPECT_EQ(error("{\"frame\":1}"), "schema: missing");
   EXPECT_EQ(error("[]"), "schema: missing");
-  EXPECT_EQ(error("{\"schema\":\"other\"}"), "schema: expected \"rpcrdma-analysis-1\"");
+  EXPECT_EQ(error("{\"schema\":\"other\"}"), "schema: expected \"rpcrdma-analysis-2\"");
 }
 
 TEST(ReportRead, NestingCostsNoStack) {
   for (const char* piece : {"[", "{\"a\":"}) {
-    std::string text = "{\"schema\":\"rpcrdma-analysis-1\",\"packets\":";
+    std::string text = "{\"schema\":\"rpcrdma-analysis-2\",\"packets\":";
     for (int i = 0; i < 1000000; ++i) text += piece;
     EXPECT_FALSE(read_json(text));
   }
@@ -195,36 +195,36 @@ TEST(ReportRead, WhatConnectionsLeaveIsBounded) {
   EXPECT_EQ(error([](Reconnects& x) { x.lost.emplace_back(); }),
             "reconnects.lost: more than are kept");
   EXPECT_EQ(error([](Reconnects& x) { x.begun.push_back(x.begun[1]); }),
-            "reconnects.begun: more than are kept");
+            "reconnects.successors: more than are kept");
   EXPECT_EQ(error([](Reconnects& x) { x.begun[0].calls.emplace_back(); }),
-            "reconnects.begun[0].calls: more than are kept");
+            "reconnects.successors[0].calls: more than are kept");
   EXPECT_EQ(error([](Reconnects& x) { x.begun[0].connection = 2; }),
-            "reconnects.begun[0].connection: not an ID of 1 to connection_ids");
+            "reconnects.successors[0].connection: not an ID of 1 to connection_ids");
   EXPECT_EQ(error([](Reconnects& x) {
               x.begun[0].first_ns = (std::int64_t{1} << 62) - 1;
               for (rules::FirstCall& call : x.begun[0].calls) call.time_ns = x.begun[0].first_ns;
               x.begun[0].calls[3].time_ns += 1;
             }),
-            "reconnects.begun[0].calls[3][1]: at a time beyond 2^62 ns");
+            "reconnects.successors[0].calls[3][1]: at a time beyond 2^62 ns");
 }
 
 TEST(ReportRead, SumsOfWhatIsNotListed) {
   Report r;
-  r.unlisted.connections = 7;
-  r.unlisted.packets = 6;
-  r.unlisted.messages = 5;
-  r.unlisted.chunk_bytes = 4;
-  r.unlisted.direction[0].calls = 3;
-  r.unlisted.direction[1].unmatched_replies = 2;
+  r.not_listed.connections = 7;
+  r.not_listed.packets = 6;
+  r.not_listed.messages = 5;
+  r.not_listed.chunk_bytes = 4;
+  r.not_listed.direction[0].calls = 3;
+  r.not_listed.direction[1].unmatched_replies = 2;
   const std::string text = json_of(r);
   const auto again = read_json(text);
   ASSERT_TRUE(again) << again.error();
   EXPECT_EQ(json_of(*again), text);
   const auto twice = merge({r, *again});
   ASSERT_TRUE(twice) << twice.error();
-  EXPECT_EQ(twice->unlisted.connections, 14U);
-  EXPECT_EQ(twice->unlisted.direction[0].calls, 6U);
-  EXPECT_EQ(twice->unlisted.direction[1].unmatched_replies, 4U);
+  EXPECT_EQ(twice->not_listed.connections, 14U);
+  EXPECT_EQ(twice->not_listed.direction[0].calls, 6U);
+  EXPECT_EQ(twice->not_listed.direction[1].unmatched_replies, 4U);
 }
 
 }  // namespace

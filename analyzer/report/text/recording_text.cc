@@ -18,22 +18,26 @@ std::string times(std::uint64_t n) {
   return n == 1 ? "once" : n == 2 ? "twice" : fmt::format("{} times", n);
 }
 
+std::string waits(std::uint64_t n) {
+  return fmt::format("{} wait{}", n, n == 1 ? "" : "s");
+}
+
 std::string integrity(const trace_reader::ReaderStats& e) {
-  if (e.emitted == 0) return fmt::format("{}; no sum tells whether that is all", e.events);
+  if (e.emitted == 0) return fmt::format("{}; total unknown (no loss counters)", e.events);
   std::string text =
       fmt::format("{} emitted = {} received + {} lost", e.emitted, e.received, e.lost);
   if (e.missing != 0) text += fmt::format(" + {} missing in the recording", e.missing);
   const auto item = [&text](std::uint64_t n, const char* what) {
     if (n != 0) text += fmt::format("; {} {}", n, what);
   };
-  item(e.unknown, "of types that are newer than this program");
+  item(e.unknown, "of types newer than this program");
   item(e.malformed, "damaged");
-  item(e.unplaced, "of connections that it does not tell of");
-  item(e.passed_over, "in files of which another one goes on with their endpoint");
+  item(e.unplaced, "of unknown connections");
+  item(e.passed_over, "skipped, in files whose endpoint another file continues");
   return text;
 }
 
-// "waiting for credit 0 ns / 2 ms"
+// "credit wait 0 ns / 2 ms"
 void part(std::string& text, const char* name, const base::Histogram& h) {
   if (h.count() == 0) return;
   text += fmt::format("{}{} {} / {}", text.empty() ? "" : ", ", name,
@@ -42,9 +46,9 @@ void part(std::string& text, const char* name, const base::Histogram& h) {
 
 std::string made(const RecordedTimes& t) {
   std::string text;
-  part(text, "waiting for credit", t.waiting);
+  part(text, "credit wait", t.waiting);
   part(text, "sending", t.sending);
-  part(text, "the peer's turn", t.turn);
+  part(text, "response", t.turn);
   part(text, "completion", t.completion);
   return text;
 }
@@ -52,7 +56,7 @@ std::string made(const RecordedTimes& t) {
 std::string served(const RecordedTimes& t) {
   std::string text;
   part(text, "reading", t.sending);
-  part(text, "the program's turn", t.turn);
+  part(text, "response", t.turn);
   part(text, "completion", t.completion);
   return text;
 }
@@ -70,9 +74,8 @@ std::vector<RecordingLine> recording_lines(const Recording& r) {
         fmt::format("{}{}{}, process {}", e.name, e.role.empty() ? "" : ", ", e.role, e.process));
   }
   add("not seen",
-      "what peers send again, and for how long a side stands still before it sends again: "
-      "RETX-STORM "
-      "of peers and SLOW-NETWORK are not judged");
+      "retransmissions of peers, and pauses before retransmissions: RETX-STORM of peers and "
+      "SLOW-NETWORK are not judged");
   const auto calls = [&add](const char* name, const RecordedTimes& t, const std::string& text) {
     if (!text.empty()) {
       add(name, fmt::format("{} Call{}: {} (p50 / p99)", t.turn.count(),
@@ -81,11 +84,11 @@ std::vector<RecordingLine> recording_lines(const Recording& r) {
   };
   calls("made", r.made, made(r.made));
   calls("served", r.served, served(r.served));
-  if (r.credit_waits != 0) add("credit", fmt::format("waited for {}", times(r.credit_waits)));
+  if (r.credit_waits != 0) add("credit", fmt::format("{} for a credit", waits(r.credit_waits)));
   if (r.exposed != 0) {
     add("memory",
-        fmt::format("exposed {}, {}; withdrawn {} by the endpoint, {} by its peer",
-                    times(r.exposed), format_bytes(r.exposed_bytes), r.withdrawn, r.invalidated));
+        fmt::format("advertised {}, {}; {} invalidated locally, {} by the peer", times(r.exposed),
+                    format_bytes(r.exposed_bytes), r.withdrawn, r.invalidated));
   }
   if (r.receives != 0) add("Receives", fmt::format("{} posted", r.receives));
   for (const RecordedError& e : r.errors) {

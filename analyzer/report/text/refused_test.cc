@@ -1,7 +1,7 @@
 // Captures whose Calls are refused, wrapped, or where nobody looks: the verdict says so.
+#include "capture_quality.h"
 #include "captures_for_tests.h"
 #include "refused_text.h"
-#include "trust.h"
 
 #include <algorithm>
 
@@ -98,20 +98,20 @@ TEST(Wrapped, NoFaultIsMadeOfABody) {
   EXPECT_EQ(find(r, "NFS-STATUS"), nullptr);
 }
 
-struct NotLookedAt {
+struct NotDecoded {
   const char* capture;
   const char* text;
 };
-class Unread : public ::testing::TestWithParam<NotLookedAt> {};
+class Unread : public ::testing::TestWithParam<NotDecoded> {};
 
-TEST_P(Unread, IsNamedByVerdictAndTrust) {
+TEST_P(Unread, IsNamedByVerdictAndCaptureQuality) {
   const Report r = report_of(std::string("cases/") + GetParam().capture + ".pcap");
   EXPECT_EQ(verdict(r).text, std::string("No RDMA traffic was found in what was read; ") +
-                                 GetParam().text + " were not looked at.");
-  EXPECT_FALSE(trust_of(r).complete);
+                                 GetParam().text + " were not decoded.");
+  EXPECT_FALSE(capture_quality_of(r).complete);
   bool named = false;
-  for (const TrustLine& line : trust_lines(r)) {
-    named |= line.text == std::string(GetParam().text) + ": not looked at";
+  for (const QualityLine& line : quality_lines(r)) {
+    named |= line.name == std::string("not decoded") && line.text == GetParam().text;
   }
   EXPECT_TRUE(named);
 }
@@ -119,24 +119,24 @@ TEST_P(Unread, IsNamedByVerdictAndTrust) {
 INSTANTIATE_TEST_SUITE_P(
     Cases, Unread,
     ::testing::Values(
-        NotLookedAt{"tunnel-or-link-vxlan", "25 frames in VXLAN"},
-        NotLookedAt{"tunnel-or-link-vxlan-over-ip6", "25 frames in VXLAN"},
-        NotLookedAt{"tunnel-or-link-geneve", "25 frames in GENEVE"},
-        NotLookedAt{"tunnel-or-link-gre-ip", "25 frames in GRE"},
-        NotLookedAt{"tunnel-or-link-erspan1", "25 frames in ERSPAN"},
-        NotLookedAt{"tunnel-or-link-erspan2", "25 frames in ERSPAN"},
-        NotLookedAt{"tunnel-or-link-ipip", "25 frames in IP in IP"},
-        NotLookedAt{"tunnel-or-link-ip4-in-ip6", "25 frames in 4in6"},
-        NotLookedAt{"tunnel-or-link-srv6-ip4", "25 frames in SRv6"},
-        NotLookedAt{"tunnel-or-link-mpls", "25 frames in MPLS"},
-        NotLookedAt{"tunnel-or-link-pppoe", "25 frames in PPPoE"},
-        NotLookedAt{"tunnel-or-link-vntag", "25 frames in VN-Tag"},
-        NotLookedAt{"tunnel-or-link-macsec-noencrypt", "25 frames in MACsec"},
-        NotLookedAt{"tunnel-or-link-nflog", "25 frames in link type 239 (NFLOG)"},
-        NotLookedAt{"tunnel-or-link-loop108", "25 frames in link type 108 (OpenBSD loopback)"},
-        NotLookedAt{"tunnel-or-link-null-loop", "25 frames in link type 0 (BSD loopback)"},
-        NotLookedAt{"tunnel-or-link-ppp", "25 frames in link type 9 (PPP)"},
-        NotLookedAt{"b34-iwarp-nfs", "12 frames in iWARP"}),
+        NotDecoded{"tunnel-or-link-vxlan", "25 frames in VXLAN"},
+        NotDecoded{"tunnel-or-link-vxlan-over-ip6", "25 frames in VXLAN"},
+        NotDecoded{"tunnel-or-link-geneve", "25 frames in GENEVE"},
+        NotDecoded{"tunnel-or-link-gre-ip", "25 frames in GRE"},
+        NotDecoded{"tunnel-or-link-erspan1", "25 frames in ERSPAN"},
+        NotDecoded{"tunnel-or-link-erspan2", "25 frames in ERSPAN"},
+        NotDecoded{"tunnel-or-link-ipip", "25 frames in IP in IP"},
+        NotDecoded{"tunnel-or-link-ip4-in-ip6", "25 frames in 4in6"},
+        NotDecoded{"tunnel-or-link-srv6-ip4", "25 frames in SRv6"},
+        NotDecoded{"tunnel-or-link-mpls", "25 frames in MPLS"},
+        NotDecoded{"tunnel-or-link-pppoe", "25 frames in PPPoE"},
+        NotDecoded{"tunnel-or-link-vntag", "25 frames in VN-Tag"},
+        NotDecoded{"tunnel-or-link-macsec-noencrypt", "25 frames in MACsec"},
+        NotDecoded{"tunnel-or-link-nflog", "25 frames in link type 239 (NFLOG)"},
+        NotDecoded{"tunnel-or-link-loop108", "25 frames in link type 108 (OpenBSD loopback)"},
+        NotDecoded{"tunnel-or-link-null-loop", "25 frames in link type 0 (BSD loopback)"},
+        NotDecoded{"tunnel-or-link-ppp", "25 frames in link type 9 (PPP)"},
+        NotDecoded{"b34-iwarp-nfs", "12 frames in iWARP"}),
     [](const auto& test) {
       std::string name = test.param.capture;
       std::replace(name.begin(), name.end(), '-', '_');
@@ -154,10 +154,10 @@ TEST(UnreadFrames, AreInTheVerdictOfAHealthyConnection) {
   Report r = report_of("cases/ok-5-getattr.pcap");
   r.capture.unread["VXLAN"] = 3;
   EXPECT_EQ(verdict(r).text,
-            "Healthy as far as it shows: 5 Calls, all answered. 3 frames in VXLAN were not looked "
-            "at.");
+            "Healthy as far as it shows: 5 Calls, all answered. 3 frames in VXLAN were not "
+            "decoded.");
   EXPECT_THAT(verdict(report_of("cases/ipfrag-read-64k.pcap")).text,
-              HasSubstr("48 frames in IP fragments were not looked at."));
+              HasSubstr("48 frames in IP fragments were not decoded."));
 }
 
 // Calls without an answer where the capture ends, and such that are too old for one.

@@ -1,8 +1,8 @@
+#include "capture_quality.h"
 #include "fold.h"
 #include "importance.h"
 #include "in_flight.h"
 #include "recording_text.h"
-#include "trust.h"
 
 #include <algorithm>
 #include <map>
@@ -214,13 +214,13 @@ void findings_text(const Report& r, const TextOptions& options, const Paint& pai
   if (omitted != 0) out += fmt::format("  and {} more that are not listed\n", omitted);
 }
 
-void trust_text(const Report& r, const Paint& paint, std::string& out) {
-  const std::vector<TrustLine> lines = trust_lines(r);
-  out += paint("1", "Trust");
-  if (lines.empty()) out += ": nothing is missing, cut short or damaged";
+void capture_quality_text(const Report& r, const Paint& paint, std::string& out) {
+  const std::vector<QualityLine> lines = quality_lines(r);
+  out += paint("1", "Capture quality");
+  if (lines.empty()) out += ": complete, nothing is missing, truncated or damaged";
   out += '\n';
-  for (const TrustLine& line : lines) {
-    out += fmt::format("  {:<10} {}\n", line.name, escape_terminal(line.text));
+  for (const QualityLine& line : lines) {
+    out += fmt::format("  {:<19} {}\n", line.name, escape_terminal(line.text));
   }
   out += '\n';
 }
@@ -251,15 +251,16 @@ void capture_text(const Report& r, const Paint& paint, std::string& out) {
                     number(c.frames - c.events, "packet", "packets"),
                     c.events != 0 ? fmt::format(" and {} events of endpoints", c.events) : "",
                     seconds, p.roce, p.icrc_good, p.icrc_bad,
-                    p.icrc_unchecked != 0 ? fmt::format(", {} cut short", p.icrc_unchecked) : "");
+                    p.icrc_unchecked != 0 ? fmt::format(", {} truncated", p.icrc_unchecked) : "");
   }
   const bool recorded = c.events == c.frames;
   out += fmt::format(
       "  from {} UTC; {} {}, {} NAK, {} RNR\n\n", format_time(c.first_ns), p.retransmitted,
-      recorded ? "packets sent again by the endpoints, by their peers not known" : "retransmitted",
+      recorded ? "retransmitted by the endpoints (those of their peers are not known)"
+               : "retransmitted",
       p.nak, p.rnr);
   recording_text(r, paint, out);
-  trust_text(r, paint, out);
+  capture_quality_text(r, paint, out);
 }
 
 std::string named(bool reverse, const std::string& label) {
@@ -374,13 +375,13 @@ void write_text(const Report& r, const TextOptions& options,
     out += fmt::format("and {} more connections (--all lists them)\n",
                        r.connections.size() - shown.size());
   }
-  if (r.unlisted.connections != 0) {
-    const Direction& forward = r.unlisted.direction[0];
-    const Direction& reverse = r.unlisted.direction[1];
+  if (r.not_listed.connections != 0) {
+    const Direction& forward = r.not_listed.direction[0];
+    const Direction& reverse = r.not_listed.direction[1];
     out += fmt::format(
-        "and {} connections that are summed up and not listed: {} packets, {} messages, {} Calls, "
+        "and {} connections that are not listed: {} packets, {} messages, {} Calls, "
         "{} without an answer\n",
-        r.unlisted.connections, r.unlisted.packets, r.unlisted.messages,
+        r.not_listed.connections, r.not_listed.packets, r.not_listed.messages,
         forward.calls + reverse.calls, forward.unmatched_calls + reverse.unmatched_calls);
   }
   if (r.connections.empty()) out += "No RDMA connection.\n";

@@ -1,6 +1,6 @@
+#include "capture_quality.h"
 #include "in_flight.h"
 #include "refused_text.h"
-#include "trust.h"
 
 #include <algorithm>
 #include <map>
@@ -103,10 +103,10 @@ std::string stalled(const Report& r) {
                      more == 0 ? "" : fmt::format("; {} more stalled", more));
 }
 
-// What a verdict adds where there may be more than was judged.
-std::string not_looked_at(const Report& r) {
+// A verdict names the frames that were not decoded: they may hold more RDMA traffic.
+std::string not_decoded(const Report& r) {
   const std::string unread = unread_text(r.capture);
-  return unread.empty() ? std::string() : fmt::format(" {} were not looked at.", unread);
+  return unread.empty() ? std::string() : fmt::format(" {} were not decoded.", unread);
 }
 
 // Of a capture without an RPC-over-RDMA message.
@@ -114,13 +114,13 @@ std::string nothing_found(const Report& r) {
   if (r.capture.packets.roce != 0 || r.recording.any()) {
     if (!r.filter.empty()) return "No message matches the filter.";
     return fmt::format("No RPC-over-RDMA message in this {}.{}",
-                       r.capture.packets.roce == 0 ? "recording" : "capture", not_looked_at(r));
+                       r.capture.packets.roce == 0 ? "recording" : "capture", not_decoded(r));
   }
   const std::string unread = unread_text(r.capture);
   return unread.empty() ? "No RDMA traffic in this capture."
                         : fmt::format(
                               "No RDMA traffic was found in what was read; {} were not "
-                              "looked at.",
+                              "decoded.",
                               unread);
 }
 
@@ -142,18 +142,17 @@ Verdict verdict(const Report& r) {
   if (errors) text = fmt::format("{}.{}", by_whom(r, rules::Severity::kError), refused);
   if (lossy && p.coalesced != 0) {
     text += fmt::format(
-        "{}{} several packets each, put together before they were captured: too much is not seen "
-        "to "
-        "judge what seems to be missing.",
+        "{}{} coalesced by segmentation offload (GSO, GRO) before capture; packet loss cannot be "
+        "judged.",
         text.empty() ? "" : " ",
-        p.coalesced == 1 ? "1 datagram holds" : fmt::format("{} datagrams hold", p.coalesced));
+        p.coalesced == 1 ? "1 datagram was" : fmt::format("{} datagrams were", p.coalesced));
     return {errors ? Health::kErrors : Health::kLossy, text};
   }
   if (lossy) {
     text += fmt::format(
         "{}The capture lost {} of {} packets, too many to judge what seems to be missing.",
         text.empty() ? "" : " ", p.lost_capture, p.roce + p.lost_capture);
-    text += not_looked_at(r);
+    text += not_decoded(r);
     return {errors ? Health::kErrors : Health::kLossy, text};
   }
   if (errors) return {Health::kErrors, text + stalled(r)};
@@ -172,9 +171,9 @@ Verdict verdict(const Report& r) {
   const std::string not_judged = unjudged(r);
   if (!not_judged.empty()) {
     return {Health::kHealthy, fmt::format("Healthy as far as it shows: {}; {}.{}", answered,
-                                          not_judged, not_looked_at(r))};
+                                          not_judged, not_decoded(r))};
   }
-  const std::string more = not_looked_at(r);
+  const std::string more = not_decoded(r);
   return {Health::kHealthy, fmt::format("Healthy{}: {}.{}",
                                         more.empty() ? "" : " as far as it shows", answered, more)};
 }

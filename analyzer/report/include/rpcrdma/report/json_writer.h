@@ -128,6 +128,8 @@ class JsonWriter {
   void value(const std::string& v) { value(std::string_view(v)); }
   void null() { writer_.Null(); }
 
+  // Bytes that drain() would give out.
+  [[nodiscard]] std::size_t size() const { return buffer_.GetSize(); }
   // Gives out what was written so far of an object that is not whole yet.
   template <typename Write>
   void drain(const Write& write) {

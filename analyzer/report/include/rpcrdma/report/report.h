@@ -149,7 +149,7 @@ struct Connection {
 
 // Connections that the tracker let go to follow newer ones (roce::kMaxConnections). What they did
 // is in all totals; of their own there are only these sums.
-struct Unlisted {
+struct NotListed {
   std::uint64_t connections = 0;
   std::uint64_t packets = 0;
   std::uint64_t messages = 0;
@@ -157,7 +157,7 @@ struct Unlisted {
   std::array<Direction, 2> direction;  // counts of messages only
 
   void add(const Connection& c);
-  void add(const Unlisted& other);
+  void add(const NotListed& other);
 };
 
 // What statistics of Calls go under.
@@ -250,7 +250,7 @@ struct Report {
   CaptureSummary capture;
   MessageCounts messages;
   std::vector<Connection> connections;  // by ID
-  Unlisted unlisted;
+  NotListed not_listed;
   Recording recording;
   // IDs given out: what turned out to be a direction of another connection had one too.
   std::uint32_t connection_ids = 0;

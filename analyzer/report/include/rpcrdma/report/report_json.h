@@ -12,7 +12,7 @@
 namespace rpcrdma::report {
 
 // Rises when a key changes its meaning.
-inline constexpr const char* kSchema = "rpcrdma-analysis-1";
+inline constexpr const char* kSchema = "rpcrdma-analysis-2";
 
 // In pieces, since a capture may have very many connections.
 using Write = std::function<void(std::string_view)>;

@@ -1,4 +1,4 @@
-#include "trust.h"
+#include "capture_quality.h"
 
 #include <algorithm>
 #include <map>
@@ -39,7 +39,7 @@ rules::Trust gaps_of(const Report& r) {
   return gaps;
 }
 
-// Acknowledgements and RDMA operations that stand before what they are for.
+// Acknowledgments and RDMA operations that precede the packet to which they refer.
 rules::Trust::Gap order_of(const Report& r) {
   rules::Trust::Gap early;
   for (const Connection& c : r.connections) {
@@ -64,7 +64,7 @@ IcrcSeen icrc_of(const roce::PacketStats& p) {
   return p.icrc_unchecked != 0 ? IcrcSeen::kUnchecked : IcrcSeen::kNone;
 }
 
-// A report that is read may have any number of them.
+// A report that was read from a file may have any number of them.
 template <typename T>
 void add_once(std::vector<T>& list, const T& value) {
   if (list.size() == kMaxInconclusive) return;
@@ -87,8 +87,9 @@ std::vector<InconclusiveGroup> inconclusive_of(const Report& r) {
   return list;
 }
 
-std::string packets(std::uint64_t n) {
-  return fmt::format("{} packet{}", n, n == 1 ? "" : "s");
+// "1 packet", "2 packets"
+std::string counted(std::uint64_t n, const char* what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }
 
 // "FC-01, FC-02 and 3 more"
@@ -121,14 +122,14 @@ const char* icrc_seen_name(IcrcSeen seen) {
 
 std::string unread_text(const CaptureSummary& c) {
   if (!c.unread.empty()) return capture::unread_text(c.unread);
-  // A report of an older version has no names.
+  // Without names, the number of frames is known.
   if (c.unknown_link == 0) return {};
   return capture::unread_text({{"a link type that is not known here", c.unknown_link}});
 }
 
-ReportTrust trust_of(const Report& r) {
+CaptureQuality capture_quality_of(const Report& r) {
   const CaptureSummary& c = r.capture;
-  ReportTrust t;
+  CaptureQuality t;
   t.gaps = gaps_of(r);
   t.joined = joined_of(r);
   t.icrc = icrc_of(c.packets);
@@ -137,18 +138,18 @@ ReportTrust trust_of(const Report& r) {
   t.complete = t.gaps.complete() && !t.damaged && c.dropped == 0 && c.cut_short == 0 &&
                c.unread.empty() && c.unknown_link == 0 && order_of(r).amount == 0 &&
                c.packets.icrc_unchecked == 0 && c.packets.lost_capture == 0 &&
-               c.packets.coalesced == 0 && r.unlisted.connections == 0 &&
+               c.packets.coalesced == 0 && r.not_listed.connections == 0 &&
                r.recording.events.lost == 0 && r.recording.events.missing == 0 &&
                r.recording.events.malformed == 0 && r.recording.events.open_ends == 0 &&
                r.recording.events.left_out == 0;
   return t;
 }
 
-std::vector<TrustLine> trust_lines(const Report& r) {
-  const ReportTrust t = trust_of(r);
+std::vector<QualityLine> quality_lines(const Report& r) {
+  const CaptureQuality t = capture_quality_of(r);
   const CaptureSummary& c = r.capture;
   const roce::PacketStats& p = c.packets;
-  std::vector<TrustLine> lines;
+  std::vector<QualityLine> lines;
   const auto add = [&](const char* name, std::string text) {
     lines.push_back({name, std::move(text)});
   };
@@ -157,147 +158,132 @@ std::vector<TrustLine> trust_lines(const Report& r) {
   } else if (c.file_cut_short) {
     add("damaged", "a file ends within a record");
   }
-  if (const std::string unread = unread_text(c); !unread.empty()) {
-    add("not read", fmt::format("{}: not looked at", unread));
-  }
+  if (std::string unread = unread_text(c); !unread.empty()) add("not decoded", std::move(unread));
   if (c.dropped != 0) {
     const bool events = p.roce == 0 && r.recording.any();
     add("dropped",
-        fmt::format("{} while capturing, by what the file says",
-                    events ? fmt::format("{} event{}", c.dropped, c.dropped == 1 ? "" : "s")
-                           : packets(c.dropped)));
+        fmt::format("{} while capturing, according to the capture file",
+                    events ? counted(c.dropped, "event") : counted(c.dropped, "packet")));
   }
   if (p.coalesced != 0) {
-    add("glued",
-        fmt::format("{}, put together by segmentation offload before the capture point: "
-                    "what is in {} is not looked at",
-                    rules::coalesced_packets(p.coalesced), p.coalesced == 1 ? "it" : "them"));
+    add("coalesced", fmt::format("{} merged by segmentation offload (GSO, GRO) before the capture "
+                                 "point; not decoded",
+                                 counted(p.coalesced, "datagram")));
   }
   if (t.gaps.lost.amount != 0) {
-    add("lost", fmt::format("{} by the capture, not the network: {}", packets(t.gaps.lost.amount),
-                            where(t.gaps.lost)));
+    add("lost", fmt::format("{} by the capture, not the network: {}",
+                            counted(t.gaps.lost.amount, "packet"), where(t.gaps.lost)));
   } else if (p.lost_capture != 0) {
-    add("lost", fmt::format("{} by the capture, not the network: of what is no RPC-over-RDMA",
-                            packets(p.lost_capture)));
+    add("lost", fmt::format("{} by the capture, not the network; none of RPC-over-RDMA",
+                            counted(p.lost_capture, "packet")));
   }
   if (const auto early = order_of(r); early.amount != 0) {
-    add("order",
-        fmt::format(
-            "{} what was not there yet: it is missing, or the directions are out of order: "
-            "{}",
-            early.amount == 1
-                ? std::string("1 acknowledgement or RDMA operation is for")
-                : fmt::format("{} acknowledgements or RDMA operations are for", early.amount),
-            where(early)));
+    add("out of order",
+        fmt::format("{} to packets that are missing or captured later: {}",
+                    early.amount == 1
+                        ? std::string("1 acknowledgment or RDMA operation refers")
+                        : fmt::format("{} acknowledgments or RDMA operations refer", early.amount),
+                    where(early)));
   }
   if (p.captured_twice != 0) {
-    add("twice", fmt::format("{} captured at a second point too: times are those of the first",
-                             packets(p.captured_twice)));
+    add("duplicated", fmt::format("{} captured at a second point too; times are those of the first",
+                                  counted(p.captured_twice, "packet")));
   }
   if (const auto& e = r.recording.events; e.lost + e.missing != 0) {
-    const std::string of = t.gaps.events_lost.amount != 0
-                               ? fmt::format(": {}", where(t.gaps.events_lost))
-                               : std::string();
-    add("events", fmt::format("{} of {} that endpoints had to tell are not in the recording{}",
-                              e.lost + e.missing, e.emitted, of));
+    const std::string connections = t.gaps.events_lost.amount != 0
+                                        ? fmt::format(": {}", where(t.gaps.events_lost))
+                                        : std::string();
+    add("events", fmt::format("{} of {} emitted events are not in the recording{}",
+                              e.lost + e.missing, e.emitted, connections));
   }
   if (const std::uint64_t n = r.recording.events.open_ends; n != 0) {
-    add("open end",
-        fmt::format("{}: up to a second before the end may be missing",
-                    n == 1 ? std::string("the recording ends without its closing sums")
-                           : fmt::format("the recordings of {} endpoints end without their closing "
-                                         "sums",
-                                         n)));
+    add("truncated recording",
+        fmt::format("{} without closing counters: up to a second before the end may be missing",
+                    n == 1 ? std::string("the recording ends")
+                           : fmt::format("the recordings of {} endpoints end", n)));
   }
   if (const std::uint64_t n = r.recording.events.malformed; n != 0) {
-    add("damaged", fmt::format("{} event{} of the recording cannot be read; what may rest on {} is "
-                               "withheld",
-                               n, n == 1 ? "" : "s", n == 1 ? "it" : "them"));
+    add("damaged",
+        fmt::format("{} of the recording cannot be decoded; checks that need {} are inconclusive",
+                    counted(n, "event"), n == 1 ? "it" : "them"));
   }
-  const std::string left_out = trace_reader::type_names(r.recording.events.left_out);
-  if (!left_out.empty()) {
-    add("left out", fmt::format("events of types that were not wanted in the recording: {}; that "
-                                "there are none tells nothing",
-                                left_out));
+  const std::string excluded = trace_reader::type_names(r.recording.events.left_out);
+  if (!excluded.empty()) {
+    add("excluded", fmt::format("event types that the recording excludes: {}; their absence is not "
+                                "evidence",
+                                excluded));
   }
   if (t.gaps.operations_unseen.amount != 0) {
     add("operations",
-        left_out.empty()
-            ? fmt::format("RDMA Reads and Writes of the peer are not told: {}; its endpoint's "
-                          "device does not show them",
-                          where(t.gaps.operations_unseen))
-            : fmt::format("RDMA Reads and Writes are not told, or not all: {}",
-                          where(t.gaps.operations_unseen)));
+        excluded.empty() ? fmt::format("the peer's RDMA Reads and Writes are not recorded: {}; the "
+                                       "endpoint's device does not report them",
+                                       where(t.gaps.operations_unseen))
+                         : fmt::format("RDMA Reads and Writes are not recorded, or not all: {}",
+                                       where(t.gaps.operations_unseen)));
   }
-  if (r.unlisted.connections != 0) {
-    add("summed up",
-        fmt::format("{} connections that are not listed: more than {} are not followed "
-                    "at once",
-                    r.unlisted.connections, roce::kMaxConnections));
+  if (r.not_listed.connections != 0) {
+    add("not listed",
+        fmt::format("{}: at most {} are followed at once",
+                    counted(r.not_listed.connections, "connection"), roce::kMaxConnections));
   }
+  const std::string incomplete =
+      t.gaps.cut_short.amount == 0
+          ? std::string()
+          : fmt::format("{}: {}", counted(t.gaps.cut_short.amount, "message"),
+                        where(t.gaps.cut_short));
   if (const std::uint64_t n = c.cut_short + p.icrc_unchecked; n != 0) {
-    std::string messages;
-    if (t.gaps.cut_short.amount != 0) {
-      messages = fmt::format(", {} message{} with them: {}", t.gaps.cut_short.amount,
-                             t.gaps.cut_short.amount == 1 ? "" : "s", where(t.gaps.cut_short));
-    }
-    add("cut short", packets(n) + messages);
-  } else if (t.gaps.cut_short.amount != 0) {
-    add("cut short", fmt::format("{} message{}: {}", t.gaps.cut_short.amount,
-                                 t.gaps.cut_short.amount == 1 ? "" : "s", where(t.gaps.cut_short)));
+    add("truncated", counted(n, "packet") + (incomplete.empty() ? "" : ", in " + incomplete));
+  } else if (!incomplete.empty()) {
+    add("truncated", incomplete);
   }
   if (t.gaps.one_sided.amount != 0) {
-    add("one way", fmt::format("packets of one direction only: {}", where(t.gaps.one_sided)));
+    add("one direction", fmt::format("packets of one side only: {}", where(t.gaps.one_sided)));
   }
   if (t.gaps.clock_steps_back.amount != 0) {
-    add("clock", fmt::format("steps back: {}; latencies and orders there are doubtful",
+    add("clock", fmt::format("steps back: {}; latencies and order there are unreliable",
                              where(t.gaps.clock_steps_back)));
   } else if (c.clock_steps_back != 0) {
-    add("clock", fmt::format("{} frame{} earlier than the one before", c.clock_steps_back,
-                             c.clock_steps_back == 1 ? " is" : "s are"));
+    add("clock", fmt::format("steps back at {}", counted(c.clock_steps_back, "frame")));
   }
   switch (t.icrc) {
     case IcrcSeen::kSomeWrong:
       add("ICRC",
-          fmt::format("{} of {} packets wrong: {}", p.icrc_bad, p.icrc_bad + p.icrc_good,
-                      p.coalesced == 0 ? "damaged" : "damaged, or short ones put together"));
+          fmt::format("invalid in {} of {} packets: damaged{}", p.icrc_bad,
+                      p.icrc_bad + p.icrc_good,
+                      p.coalesced == 0 ? "" : ", or short packets coalesced before capture"));
       break;
     case IcrcSeen::kAllWrong:
-      add("ICRC",
-          fmt::format("not visible: wrong in all {} packets, so the capture point sees them "
-                      "before it is made, or rewrites them; damage would not show",
-                      p.icrc_bad));
+      add("ICRC", fmt::format("not visible: invalid in all {} packets, because the capture point "
+                              "sees packets before the ICRC is computed, or rewrites them; damage "
+                              "would not show",
+                              p.icrc_bad));
       break;
     case IcrcSeen::kUnchecked:
-      add("ICRC", "not visible: all packets are cut short; damage would not show");
+      add("ICRC", "not visible: all packets are truncated; damage would not show");
       break;
     case IcrcSeen::kNone:
     case IcrcSeen::kGood:
       break;
   }
   if (t.gaps.begun_before.amount != 0) {
-    add("began", fmt::format("before the capture: {}; credits, thresholds and handles from there "
-                             "are not known",
-                             where(t.gaps.begun_before)));
+    add("mid-stream start",
+        fmt::format("{}: credits, thresholds and handles from before the capture are unknown",
+                    where(t.gaps.begun_before)));
   }
   if (t.joined.amount != 0) {
-    add("joined",
-        fmt::format(
-            "{}: from more than one report. What rests on all of a connection, such as "
-            "CREDIT-STARVED, SLOW-PEER, CONN-LOST or RECONNECT, was looked for in each part "
-            "alone, and may be missing",
-            where(t.joined)));
+    add("joined", fmt::format("{}: from more than one report. Rules that need a whole connection, "
+                              "such as CREDIT-STARVED, SLOW-PEER, CONN-LOST and RECONNECT, ran on "
+                              "each part alone; their findings may be missing",
+                              where(t.joined)));
   }
   if (r.reconnects.unsought) {
-    add("unsought",
-        "not every Call that may have been sent again on a connection of a later report was "
-        "compared, so RECONNECT, ANSWERED-TWICE and FC-08 may be missing: a report has the first "
-        "Calls of some connections, and one of an older version has none");
+    add("not searched",
+        "not all Calls were compared with those of earlier connections, because a report holds the "
+        "first Calls of some connections only: RECONNECT, ANSWERED-TWICE and FC-08 may be missing");
   }
   for (const InconclusiveGroup& g : t.inconclusive) {
-    add("withheld",
-        fmt::format("{} judgement{} ({}) on connection{} {}, since {}", g.count,
-                    g.count == 1 ? "" : "s", first_of(g.rules),
+    add("inconclusive",
+        fmt::format("{} ({}) on connection{} {}: {}", counted(g.count, "check"), first_of(g.rules),
                     g.connections.size() == 1 ? "" : "s", first_of(g.connections), g.reason));
   }
   return lines;

@@ -1,4 +1,4 @@
-#include "trust.h"
+#include "capture_quality.h"
 
 #include "captures_for_tests.h"
 
@@ -13,54 +13,55 @@ namespace {
 using testing::report_of;
 
 std::string line(const Report& r, const std::string& name) {
-  for (const TrustLine& l : trust_lines(r)) {
+  for (const QualityLine& l : quality_lines(r)) {
     if (l.name == name) return l.text;
   }
   return {};
 }
 
-TEST(Trust, OfAWholeCaptureIsComplete) {
+TEST(CaptureQuality, OfAWholeCaptureIsComplete) {
   const Report r = report_of("linux-nfs41.pcap");
-  const ReportTrust t = trust_of(r);
+  const CaptureQuality t = capture_quality_of(r);
   EXPECT_TRUE(t.complete);
   EXPECT_EQ(t.icrc, IcrcSeen::kGood);
-  EXPECT_TRUE(trust_lines(r).empty());
+  EXPECT_TRUE(quality_lines(r).empty());
 }
 
-TEST(Trust, NamesWhatIsMissing) {
+TEST(CaptureQuality, NamesWhatIsMissing) {
   EXPECT_EQ(line(report_of("rules/CAPTURE-lost.pcap"), "lost"),
             "1 packet by the capture, not the network: connection 1");
-  EXPECT_EQ(line(report_of("rules/CAPTURE-cut-short.pcap"), "cut short"),
-            "1 packet, 1 message with them: connection 1");
-  EXPECT_EQ(line(report_of("rules/CAPTURE-one-direction.pcap"), "one way"),
-            "packets of one direction only: connection 1");
+  EXPECT_EQ(line(report_of("rules/CAPTURE-cut-short.pcap"), "truncated"),
+            "1 packet, in 1 message: connection 1");
+  EXPECT_EQ(line(report_of("rules/CAPTURE-one-direction.pcap"), "one direction"),
+            "packets of one side only: connection 1");
   EXPECT_NE(line(report_of("rules/CAPTURE-clock.pcap"), "clock").find("connection 1"),
             std::string::npos);
-  EXPECT_EQ(line(report_of("rules/ICRC.pcap"), "ICRC"), "1 of 12 packets wrong: damaged");
+  EXPECT_EQ(line(report_of("rules/ICRC.pcap"), "ICRC"), "invalid in 1 of 12 packets: damaged");
   for (const char* kind : {"lost", "cut-short", "one-direction", "clock"}) {
-    EXPECT_FALSE(trust_of(report_of(std::string("rules/CAPTURE-") + kind + ".pcap")).complete)
+    EXPECT_FALSE(
+        capture_quality_of(report_of(std::string("rules/CAPTURE-") + kind + ".pcap")).complete)
         << kind;
   }
 }
 
-TEST(Trust, ShowsThatIcrcsAreNotVisible) {
+TEST(CaptureQuality, SaysThatIcrcsAreNotVisible) {
   Report r = report_of("linux-nfs41.pcap");
   r.capture.packets.icrc_bad = r.capture.packets.icrc_good;
   r.capture.packets.icrc_good = 0;
-  EXPECT_EQ(trust_of(r).icrc, IcrcSeen::kAllWrong);
+  EXPECT_EQ(capture_quality_of(r).icrc, IcrcSeen::kAllWrong);
   EXPECT_TRUE(line(r, "ICRC").starts_with("not visible"));
   r.capture.packets.icrc_unchecked = r.capture.packets.icrc_bad;
   r.capture.packets.icrc_bad = 0;
-  EXPECT_EQ(trust_of(r).icrc, IcrcSeen::kUnchecked);
+  EXPECT_EQ(capture_quality_of(r).icrc, IcrcSeen::kUnchecked);
 }
 
-TEST(Trust, ShowsOfPacketsThatWerePutTogether) {
+TEST(CaptureQuality, CountsCoalescedPackets) {
   Report r = report_of("linux-nfs41.pcap");
   r.capture.packets.coalesced = 30;
-  EXPECT_FALSE(trust_of(r).complete);
-  EXPECT_EQ(line(r, "glued"),
-            "30 datagrams are longer than any packet, put together by segmentation offload before "
-            "the capture point: what is in them is not looked at");
+  EXPECT_FALSE(capture_quality_of(r).complete);
+  EXPECT_EQ(line(r, "coalesced"),
+            "30 datagrams merged by segmentation offload (GSO, GRO) before the capture point; not "
+            "decoded");
   r.capture.packets.icrc_bad = 2;
   conclude(r);
   const auto icrc = std::find_if(r.findings.begin(), r.findings.end(),
@@ -70,7 +71,7 @@ TEST(Trust, ShowsOfPacketsThatWerePutTogether) {
 }
 
 // A READ's responses that are missing are lost packets, in every place that counts these.
-TEST(Trust, CountsLostPacketsAsTheFindingDoes) {
+TEST(CaptureQuality, CountsLostPacketsAsTheFindingDoes) {
   Report r = report_of("rules/CAPTURE-lost.pcap");
   r.connections.front().side[0].counters.reads_unseen = 2;
   conclude(r);
@@ -80,25 +81,25 @@ TEST(Trust, CountsLostPacketsAsTheFindingDoes) {
   }));
 }
 
-TEST(Trust, ShowsOfEventsThatCannotBeRead) {
+TEST(CaptureQuality, CountsEventsThatCannotBeDecoded) {
   Report r = report_of("linux-nfs41.pcap");
   r.recording.events.malformed = 2;
-  EXPECT_FALSE(trust_of(r).complete);
-  EXPECT_TRUE(line(r, "damaged").starts_with("2 events of the recording cannot be read"));
+  EXPECT_FALSE(capture_quality_of(r).complete);
+  EXPECT_TRUE(line(r, "damaged").starts_with("2 events of the recording cannot be decoded"));
 }
 
-TEST(Trust, ShowsOfARecordingThatIsOpenAtItsEnd) {
+TEST(CaptureQuality, CountsTruncatedRecordings) {
   Report r = report_of("linux-nfs41.pcap");
   r.recording.events.open_ends = 1;
-  EXPECT_FALSE(trust_of(r).complete);
-  EXPECT_TRUE(trust_of(r).inconclusive.empty());
-  EXPECT_EQ(line(r, "open end"),
-            "the recording ends without its closing sums: up to a second before the end may be "
+  EXPECT_FALSE(capture_quality_of(r).complete);
+  EXPECT_TRUE(capture_quality_of(r).inconclusive.empty());
+  EXPECT_EQ(line(r, "truncated recording"),
+            "the recording ends without closing counters: up to a second before the end may be "
             "missing");
 }
 
 // The first line is what most people read.
-TEST(Trust, TheVerdictHintsAtANetworkThatCouldNotBeJudged) {
+TEST(CaptureQuality, TheVerdictHintsAtANetworkThatCouldNotBeJudged) {
   Report r = report_of("linux-nfs41.pcap");
   const std::string healthy = verdict(r).text;
   EXPECT_TRUE(healthy.starts_with("Healthy: "));
@@ -112,29 +113,28 @@ TEST(Trust, TheVerdictHintsAtANetworkThatCouldNotBeJudged) {
       "all answered; 66 packets were sent again, and RETX-STORM could not be judged."));
 }
 
-TEST(Trust, NamesWhatWasLeftOut) {
+TEST(CaptureQuality, NamesExcludedEventTypes) {
   Report r = report_of("linux-nfs41.pcap");
   r.recording.events.left_out = trace::type_bit(trace::EventType::kOperation) |
                                 trace::type_bit(trace::EventType::kOperationEnd);
-  EXPECT_FALSE(trust_of(r).complete);
-  EXPECT_TRUE(line(r, "left out").find(": operation, operation end;") != std::string::npos);
+  EXPECT_FALSE(capture_quality_of(r).complete);
+  EXPECT_TRUE(line(r, "excluded").find(": operation, operation end;") != std::string::npos);
 }
 
-TEST(Trust, GroupsWhatWasInconclusiveByReason) {
+TEST(CaptureQuality, GroupsInconclusiveChecksByReason) {
   Report r = report_of("linux-nfs41.pcap");
   r.inconclusive.push_back({{"FC-01", 1, 2, "the capture lost packets of the connection"}});
   r.inconclusive.push_back({{"FC-02", 1, 3, "the capture lost packets of the connection"}});
   r.inconclusive.push_back({{"FC-01", 1, 1, "the capture's clock stepped back"}});
-  const ReportTrust t = trust_of(r);
+  const CaptureQuality t = capture_quality_of(r);
   ASSERT_EQ(t.inconclusive.size(), 2U);
   EXPECT_EQ(t.inconclusive[0].count, 5U);
-  EXPECT_EQ(line(r, "withheld"),
-            "5 judgements (FC-01, FC-02) on connection 1, since the capture lost packets of the "
-            "connection");
+  EXPECT_EQ(line(r, "inconclusive"),
+            "5 checks (FC-01, FC-02) on connection 1: the capture lost packets of the connection");
 }
 
-// What several captures lack is told as if they had been one.
-TEST(Trust, OfMergedReportsIsOfTheWhole) {
+// The gaps of several captures are reported as those of one capture.
+TEST(CaptureQuality, OfMergedReportsIsOfTheWhole) {
   std::vector<Report> parts;
   for (const char* kind : {"cut-short", "one-direction", "clock"}) {
     Report& r = parts.emplace_back(report_of(std::string("rules/CAPTURE-") + kind + ".pcap"));
@@ -144,13 +144,13 @@ TEST(Trust, OfMergedReportsIsOfTheWhole) {
   parts.push_back(report_of("linux-nfs41.pcap"));
   const auto whole = merge(parts);
   ASSERT_TRUE(whole);
-  const ReportTrust t = trust_of(*whole);
+  const CaptureQuality t = capture_quality_of(*whole);
   EXPECT_FALSE(t.complete);
   EXPECT_EQ(t.gaps.cut_short.amount, 1U);
   EXPECT_EQ(t.gaps.one_sided.connections, 1U);
   EXPECT_EQ(t.gaps.clock_steps_back.connections, 1U);
   // A finding each, with the connections of the whole; those of the parts are gone.
-  for (const TrustLine& l : trust_lines(*whole)) EXPECT_FALSE(l.text.empty());
+  for (const QualityLine& l : quality_lines(*whole)) EXPECT_FALSE(l.text.empty());
   EXPECT_EQ(std::count_if(whole->findings.begin(), whole->findings.end(),
                           [](const Finding& f) { return f.rule == "CAPTURE"; }),
             3);

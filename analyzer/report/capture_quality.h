@@ -1,0 +1,57 @@
+// Capture quality: which data the capture lacks, and what that means for the report. It follows
+// from the report's own numbers, so it is the same for one capture and for a merged report.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rpcrdma/report/report.h>
+#include <rpcrdma/rules/capture_quality.h>
+
+namespace rpcrdma::report {
+
+// Whether the ICRCs at the capture point are valid.
+enum class IcrcSeen : std::uint8_t {
+  kNone,       // no RoCE packet
+  kGood,       // all that were verified are valid
+  kSomeWrong,  // packets were damaged
+  kAllWrong,   // the capture point sees packets before their ICRC is computed, or rewrites them
+  kUnchecked,  // all packets are truncated
+};
+[[nodiscard]] const char* icrc_seen_name(IcrcSeen seen);  // "none", "good", "some wrong", ...
+
+// The checks that are inconclusive for one reason.
+struct InconclusiveGroup {
+  std::string_view reason;
+  std::uint64_t count = 0;
+  std::vector<std::string_view> rules;
+  std::vector<std::uint32_t> connections;
+};
+
+struct CaptureQuality {
+  rules::Trust gaps;  // of connections that speak RPC-over-RDMA
+  // Connections that continue or end in a later one of the merged reports.
+  rules::Trust::Gap joined;
+  IcrcSeen icrc = IcrcSeen::kNone;
+  bool damaged = false;                         // a file is damaged, or ends within a record
+  std::vector<InconclusiveGroup> inconclusive;  // the most frequent reason first
+  // Nothing is missing, except for what preceded the capture.
+  bool complete = false;
+};
+// Points into `report`.
+[[nodiscard]] CaptureQuality capture_quality_of(const Report& report);
+
+// "25 frames in VXLAN, 3 frames in ethertype 0x9998": frames that may carry RDMA and are not
+// decoded. Empty when there are none.
+[[nodiscard]] std::string unread_text(const CaptureSummary& capture);
+
+// The same in words, the most important first; empty when the capture is complete.
+struct QualityLine {
+  const char* name;  // "lost", "inconclusive", ...
+  std::string text;
+};
+[[nodiscard]] std::vector<QualityLine> quality_lines(const Report& report);
+
+}  // namespace rpcrdma::report
