@@ -44,6 +44,7 @@ class DevScript : public ::testing::Test {
     stand_in("build/asan/fuzz/fuzz_it");
     stand_in("tests/lab/lab");
     stand_in("packaging/release");
+    stand_in("tests/docs/words");
     e2e::write_file(folder_.file("build/release/wireshark/epan/rpcrdma_scope.so"), "plugin");
     e2e::write_file(folder_.file("build/release/extcap/rpcrdma-extcap"), "extcap");
     e2e::write_file(folder_.file("build/release/wireshark/version"), "Wireshark plugins: 4.0\n");
