@@ -5,12 +5,12 @@
 #include "json/json_node.h"
 #include "report_fields_base.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace rpcrdma::report {
 
@@ -23,6 +23,7 @@ void insert_entry(const JsonNode& /*node*/, Map& to, typename Map::key_type&& ke
 class FieldReader {
  public:
   static constexpr bool kReads = true;
+  static constexpr std::size_t kMostNames = 32;  // of an enumeration
 
   // Reads from an object. `ids`: connections have IDs of 1 to this.
   FieldReader(const JsonNode& node, std::uint32_t ids) : node_(node), ids_(ids) {}
@@ -47,7 +48,7 @@ class FieldReader {
   }
   template <typename Enum>
   void name(const char* key, Enum& to, const char* (*name_of)(Enum), std::size_t count) const {
-    std::vector<const char*> names(count);
+    std::array<const char*, kMostNames> names{};
     for (std::size_t i = 0; i < count; ++i) names[i] = name_of(static_cast<Enum>(i));
     to = static_cast<Enum>(node_.get(key).one_of(names.data(), count));
   }
@@ -144,7 +145,7 @@ class FieldReader {
   template <typename Enum>
   void names(const char* key, std::uint64_t& to, const char* (*name_of)(Enum),
              std::uint64_t (*bit_of)(Enum), unsigned count) const {
-    std::vector<const char*> known(count);
+    std::array<const char*, kMostNames> known{};
     for (unsigned i = 0; i < count; ++i) known[i] = name_of(static_cast<Enum>(i + 1));
     node_.get(key).for_each([&](const JsonNode& name) {
       to |= bit_of(static_cast<Enum>(name.one_of(known.data(), count) + 1));

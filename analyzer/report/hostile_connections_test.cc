@@ -69,7 +69,7 @@ class HostileConnections : public Hostile {
   }
   // What was seen is what is told, whoever is listed.
   void expect_sums(std::uint32_t connections) {
-    const Report& r = observer_.report();
+    const Report& r = analysis_.report();
     EXPECT_EQ(r.connections.size() + r.not_listed.connections, connections);
     EXPECT_LE(r.connections.size(), roce::kMaxConnections);
     const Direction sum = sum_of_all(r);
@@ -123,8 +123,8 @@ TEST_F(HostileConnections, OneQpForAll) {
       [] {
         return Limits{kMostBytes, 40};
       });
-  EXPECT_EQ(observer_.report().connections.size(), roce::kMaxConnections);
-  EXPECT_EQ(observer_.report().not_listed.connections, kConnections - kMostConnections);
+  EXPECT_EQ(analysis_.report().connections.size(), roce::kMaxConnections);
+  EXPECT_EQ(analysis_.report().not_listed.connections, kConnections - kMostConnections);
 }
 
 TEST_F(HostileConnections, RequestsThatNobodyAnswers) {
@@ -164,8 +164,8 @@ TEST_F(HostileConnections, OneDirectionOfEach) {
       [] {
         return Limits{kMostBytes, 20};
       });
-  EXPECT_EQ(observer_.report().connections.size(), roce::kMaxConnections);
-  EXPECT_EQ(observer_.report().not_listed.connections, kConnections - kMostConnections);
+  EXPECT_EQ(analysis_.report().connections.size(), roce::kMaxConnections);
+  EXPECT_EQ(analysis_.report().not_listed.connections, kConnections - kMostConnections);
 }
 
 // They take turns, so that each is let go just before it comes again.
@@ -183,7 +183,7 @@ TEST_F(HostileConnections, OneMoreThanAreFollowed) {
       [] {
         return Limits{kMostBytes, 60};
       });
-  EXPECT_EQ(sum_of_all(observer_.report()).calls, kRounds * (kMostConnections + 1));
+  EXPECT_EQ(sum_of_all(analysis_.report()).calls, kRounds * (kMostConnections + 1));
 }
 
 // Every message breaks many rules, on another connection each time.
@@ -207,12 +207,12 @@ TEST_F(HostileConnections, EachWithFindings) {
         return Limits{kMostBytes + kMostBytes / 2, 250};
       });
   // Beside those, the ones on the capture itself.
-  const auto& findings = observer_.report().findings;
+  const auto& findings = analysis_.report().findings;
   EXPECT_LE(std::count_if(findings.begin(), findings.end(),
                           [](const Finding& f) { return !f.concluded; }),
             static_cast<std::ptrdiff_t>(kMaxFindings));
   EXPECT_LE(findings.size(), kMaxFindings + 8);
-  EXPECT_GT(observer_.report().findings_omitted[0], 0U);
+  EXPECT_GT(analysis_.report().findings_omitted[0], 0U);
 }
 
 // Memory that was offered is remembered for a while after the Reply, on all connections together
@@ -281,7 +281,7 @@ TEST_F(Hostile, PsnsAtRandom) {
         }
       },
       [&] {
-        return Limits{pipeline_.connections().connection_count() * 4096, 20};
+        return Limits{analysis_.pipeline().connections().connection_count() * 4096, 20};
       });
 }
 

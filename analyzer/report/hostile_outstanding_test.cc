@@ -40,7 +40,7 @@ constexpr std::size_t kLimit = kBudget + 8 * kMiB;
 TEST_F(HostileOutstanding, LargestLists) {
   const auto list = reads(10000);
   expect_within([&] { calls(1, 50, list); }, [] { return Limits{kLimit, 40}; });
-  EXPECT_EQ(pipeline_.model().connection(0).caller[0].unmatched_calls, 50U);
+  EXPECT_EQ(analysis_.pipeline().model().connection(0).caller[0].unmatched_calls, 50U);
 }
 
 TEST_F(HostileOutstanding, TwiceAsManyTakeNoMore) {
@@ -97,7 +97,7 @@ TEST_F(HostileOutstanding, OneHandleInAll) {
       [] {
         return Limits{kLimit, 60};
       });
-  EXPECT_EQ(pipeline_.model().connection(0).caller[0].replies, 2000U);
+  EXPECT_EQ(analysis_.pipeline().model().connection(0).caller[0].replies, 2000U);
 }
 
 TEST_F(HostileOutstanding, RepliesWithoutCalls) {
@@ -110,7 +110,7 @@ TEST_F(HostileOutstanding, RepliesWithoutCalls) {
       [] {
         return Limits{8 * kMiB, 40};
       });
-  const Edges& edges = observer_.report().edges;
+  const Edges& edges = analysis_.report().edges;
   EXPECT_EQ(edges.early_replies.size(), kMaxEdges);
   EXPECT_EQ(edges.omitted, kReplies - kMaxEdges);
 }

@@ -165,7 +165,7 @@ TEST_F(Hostile, TimeGoingBackwards) {
       [] {
         return Limits{16 * kMiB, 40};
       });
-  EXPECT_EQ(pipeline_.frames().clock_steps_back, 19999U);
+  EXPECT_EQ(analysis_.pipeline().frames().clock_steps_back, 19999U);
 }
 
 // They are one finding.
@@ -189,7 +189,7 @@ TEST_F(Hostile, MessagesMalformedInManyWays) {
         return Limits{8 * kMiB, 20};
       });
   std::string json;
-  write_json(observer_.report(), [&](std::string_view piece) { json += piece; });
+  write_json(analysis_.report(), [&](std::string_view piece) { json += piece; });
   EXPECT_NE(json.find("\"count\":5000"), std::string::npos);
 }
 

@@ -19,10 +19,10 @@ class HostileTime : public Hostile {
   void expect_small(const std::function<void()>& tick) {
     constexpr std::uint32_t kPairs = many(50000);
     expect_within([&] { pairs(kPairs, tick); }, [] { return Limits{2 * kMiB, 50}; });
-    EXPECT_EQ(pipeline_.model().connection(0).caller[0].replies, kPairs);
+    EXPECT_EQ(analysis_.pipeline().model().connection(0).caller[0].replies, kPairs);
     // What was written can be read again.
     std::string json;
-    write_json(observer_.report(), [&](std::string_view piece) { json += piece; });
+    write_json(analysis_.report(), [&](std::string_view piece) { json += piece; });
     const auto again = read_json(json);
     EXPECT_TRUE(again.has_value()) << again.error();
   }

@@ -10,9 +10,9 @@
 
 #include <fmt/core.h>
 
+#include <rpcrdma/base/histogram.h>
 #include <rpcrdma/roce/by_connection.h>
 #include <rpcrdma/session/session.h>
-#include <rpcrdma/base/histogram.h>
 #include <rpcrdma/top/gather.h>
 #include <rpcrdma/trace_reader/stream_end.h>
 

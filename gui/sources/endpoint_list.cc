@@ -18,7 +18,7 @@ namespace rpcrdma::gui {
 
 namespace {
 
-using Endpoints = capture::Expected<std::vector<trace::RunningEndpoint>>;
+using Endpoints = base::Expected<std::vector<trace::RunningEndpoint>>;
 
 constexpr int kPollEach = 1000;  // ms
 constexpr int kPathRole = Qt::UserRole;

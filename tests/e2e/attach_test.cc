@@ -49,7 +49,7 @@ class Attach : public ::testing::Test {
       if (type == trace::EventType::kEndpoint || type == trace::EventType::kLoss) return;
       trace::EventHeader header = view.header;
       header.ring = tracer.number();
-      tracer.ring().write(header, view.fixed, view.tail);
+      tracer.ring().write(header, view.fixed, view.payload);
     });
   }
   // Until the first event is in a stream that is kept: what is told from then on comes too.

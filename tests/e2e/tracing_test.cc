@@ -23,8 +23,8 @@ using ::testing::IsSupersetOf;
 using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
+using trace::Emitted;
 using trace::EventType;
-using trace::Recorded;
 
 class Tracing : public trace::OwnRuntime {
  protected:
@@ -43,19 +43,19 @@ class Tracing : public trace::OwnRuntime {
   }
 };
 
-std::size_t count(const std::vector<Recorded>& events, EventType type) {
+std::size_t count(const std::vector<Emitted>& events, EventType type) {
   return static_cast<std::size_t>(
-      std::ranges::count_if(events, [&](const Recorded& e) { return e.type() == type; }));
+      std::ranges::count_if(events, [&](const Emitted& e) { return e.type() == type; }));
 }
 
-std::set<EventType> types_of(const std::vector<Recorded>& events) {
+std::set<EventType> types_of(const std::vector<Emitted>& events) {
   std::set<EventType> types;
-  for (const Recorded& e : events) types.insert(e.type());
+  for (const Emitted& e : events) types.insert(e.type());
   return types;
 }
 
 // Of a recording to its end, where its sums have to be right.
-std::vector<Recorded> read_all(const std::string& file) {
+std::vector<Emitted> read_all(const std::string& file) {
   trace::EventStream stream(file);
   auto events = stream.rest();
   EXPECT_TRUE(stream.audit.is_complete()) << file;
@@ -81,8 +81,8 @@ TEST_F(Tracing, OneConnectionUnderFaultsIsRecordedByBothEnds) {
 
   const auto of_server = read_all(theirs);
   const auto of_client = read_all(ours);
-  EXPECT_EQ(of_server.at(0).tail(), "serveserver on " + server_ + " port 20049");
-  EXPECT_EQ(of_client.at(0).tail(), "loadload of " + server_ + " port 20049");
+  EXPECT_EQ(of_server.at(0).payload(), "serveserver on " + server_ + " port 20049");
+  EXPECT_EQ(of_client.at(0).payload(), "loadload of " + server_ + " port 20049");
   const std::set<EventType> of_both{
       EventType::kEndpoint,    EventType::kConnection, EventType::kConnectionEnd,
       EventType::kMessage,     EventType::kOperation,  EventType::kReceives,
@@ -112,10 +112,10 @@ TEST_F(Tracing, PingAndCallAreRecordedToo) {
                          (command == "ping" ? "-c 1 " : "") + "--record " + file);
     EXPECT_EQ(r.status, 0) << r.err;
     auto events = read_all(file);
-    std::erase_if(events, [](const Recorded& e) {
+    std::erase_if(events, [](const Emitted& e) {
       return e.type() == EventType::kLoss || e.type() == EventType::kRegistration;
     });
-    EXPECT_EQ(events.at(0).tail(), command + command + " of " + server_ + " port 20049");
+    EXPECT_EQ(events.at(0).payload(), command + command + " of " + server_ + " port 20049");
     EXPECT_EQ(count(events, EventType::kCallEnd), 1U) << command;
     EXPECT_EQ(events.back().type(), EventType::kConnectionEnd) << command;
   }
@@ -199,7 +199,7 @@ TEST_F(Tracing, RunningCommandsCanBeRead) {
   const Result r = run("RPCRDMA call " + to_server() + "--procedure echo-bulk --size 10000");
   EXPECT_EQ(r.status, 0) << r.err;
   for (trace::EventStream* stream : {&first, &second}) {
-    std::vector<Recorded> events;
+    std::vector<Emitted> events;
     while (events.empty() || events.back().type() != EventType::kConnectionEnd) {
       auto event = stream->next_event();
       ASSERT_TRUE(event);

@@ -1,6 +1,6 @@
-// Values of a JSON document that a stranger wrote, taken out by key. The first that is missing or
-// of a wrong type is remembered with its path; what is taken then is zero or empty, so that the
-// reader goes on and looks once, at its end.
+// Reads values of an untrusted JSON document by key. The first missing value or wrong type is kept
+// as the problem, with its path; the value is zero or empty then. So a reader checks for a problem
+// once, at its end.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@ class JsonNode {
   JsonNode(const rapidjson::Value& value, std::string& problem)
       : value_(&value), problem_(&problem) {}
 
-  // A member of this object that must be there.
+  // A required member of this object.
   [[nodiscard]] JsonNode get(const char* key) const;
-  // The same; false when it is not there, or null.
+  // Whether this object has the member, and it is not null.
   [[nodiscard]] bool has(const char* key) const;
   [[nodiscard]] JsonNode at(std::size_t index) const;  // of a list; must be less than size()
   [[nodiscard]] std::size_t size() const;              // of this list
@@ -50,17 +50,17 @@ class JsonNode {
 
   [[nodiscard]] std::uint64_t u64() const;
   [[nodiscard]] std::uint32_t u32() const;
-  // A time, nanoseconds: so far from the ends that two of them can be subtracted.
+  // A time, nanoseconds; in a range in which two times can be subtracted.
   [[nodiscard]] std::int64_t ns() const;
-  // A duration: what lies between two times may be longer than either.
+  // A duration: the difference of two times may be larger than either.
   [[nodiscard]] std::int64_t duration_ns() const;
   [[nodiscard]] bool boolean() const;
   [[nodiscard]] std::string text() const;
   [[nodiscard]] bool is_null() const { return value_->IsNull(); }
-  // Which of `names` (of `count`) stands here.
+  // The index of this text in `names`, which has `count` entries.
   [[nodiscard]] std::size_t one_of(const char* const* names, std::size_t count) const;
 
-  // The second of two names stands here, not the first.
+  // True for the second of two names, false for the first.
   [[nodiscard]] bool second_of(const char* first, const char* second) const {
     const char* const names[] = {first, second};
     return one_of(names, 2) == 1;
@@ -73,7 +73,7 @@ class JsonNode {
   void into(const char* key, bool& to) const { to = get(key).boolean(); }
   void into(const char* key, std::string& to) const { to = get(key).text(); }
 
-  // Remembers that what stands here cannot be, unless something was wrong before.
+  // Reports that this value is invalid, unless there is a problem already.
   void fail(std::string_view why) const;
 
  private:

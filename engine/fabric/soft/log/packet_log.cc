@@ -177,7 +177,7 @@ class PacketLog::Writer {
   std::condition_variable done_;
   base::PcapngBlocks waiting_;
   std::uint64_t waiting_packets_ = 0;
-  base::PcapngBlocks writing_;  // the thread's, but others look whether it is empty
+  base::PcapngBlocks writing_;  // the thread's; others only check that it is empty
   std::int64_t last_ns_ = 0;
   bool stop_ = false;
   bool flush_ = false;

@@ -3,9 +3,9 @@
 
 #include <string>
 
+#include <rpcrdma/base/quantity.h>
 #include <rpcrdma/model/procedure_name.h>
 #include <rpcrdma/session/context.h>
-#include <rpcrdma/base/quantity.h>
 
 namespace rpcrdma::report {
 

@@ -1,5 +1,5 @@
-// What a report has for Calls that are sent again on a connection of another capture: rules'
-// Handover, with the report's own numbers, and addresses as text.
+// Data of a report for finding Calls that a connection of another capture sends again: rules'
+// Handover, with the report's connection IDs, and addresses as text.
 #pragma once
 
 #include <array>
@@ -22,14 +22,14 @@ struct LostCall {
   rules::LostCall call;           // without addresses
 };
 
-// One that may follow one of an earlier capture.
+// A connection that may follow one of an earlier capture.
 struct BegunConnection {
   std::uint32_t connection = 0;        // its ID
   std::array<std::string, 2> address;  // of client and server
-  std::int64_t first_ns = 0;           // of the connection
-  std::size_t ended_before = 0;        // connections, before its first Call
-  bool more = false;                   // Calls than are kept
-  std::string unsure;                  // why FC-08 cannot be told of it; empty: it can
+  std::int64_t first_ns = 0;           // first packet of the connection
+  std::size_t ended_before = 0;        // connections that ended before its first Call
+  bool more = false;                   // it had more Calls than are kept
+  std::string unsure;                  // why FC-08 is inconclusive for it; empty: it can be checked
   std::vector<rules::FirstCall> calls;
 };
 
@@ -37,8 +37,8 @@ struct Reconnects {
   std::vector<EndedConnection> ended;  // the oldest first
   std::vector<LostCall> lost;          // by addresses, then the oldest first
   std::vector<BegunConnection> begun;  // in the order of their first Calls
-  bool complete = true;                // there were no more of them
-  // Reports were joined of which one had not all, so some that were sent again may not be told.
+  bool complete = true;                // all of them are listed
+  // A merged report did not list all of them, so not all Calls were compared.
   bool unsought = false;
 };
 

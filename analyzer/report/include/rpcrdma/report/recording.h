@@ -1,5 +1,5 @@
-// What endpoints tell of themselves in recordings, beside messages and RDMA operations: where the
-// time of their Calls went, memory, errors, and whether all that they told is here. A plain value.
+// Totals of the events in recordings, other than messages and RDMA operations: latency attribution
+// of Calls, memory, errors, and whether events were lost. A plain value.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace rpcrdma::report {
 
-// What is listed at most; more is counted.
+// Limits of the lists; entries beyond are counted.
 inline constexpr std::size_t kMaxRecordedEndpoints = 64;
 inline constexpr std::size_t kMaxRecordedErrors = 64;
 inline constexpr std::size_t kMaxRecordedFaults = 64;
@@ -24,19 +24,20 @@ struct RecordedEndpoint {
   friend bool operator==(const RecordedEndpoint&, const RecordedEndpoint&) = default;
 };
 
-// Parts of the time of Calls that ended, as their endpoint measured them. Of Calls that it served,
-// nothing waits; `sending` is until their Read chunks were there, `turn` is the program's.
+// Parts of the time of completed Calls, as their endpoint measured them. For served Calls there is
+// no credit wait; `sending` ends when their Read chunks have been read, `turn` is the program's
+// time.
 struct RecordedTimes {
   base::Histogram waiting;     // for a credit
-  base::Histogram sending;     // until it was handed to the fabric, without that
+  base::Histogram sending;     // until it was posted, without the credit wait
   base::Histogram turn;        // from there to its Reply
-  base::Histogram completion;  // until nothing of it was under way any more
+  base::Histogram completion;  // until its last operation completed
 };
 
-// What an endpoint found wrong.
+// An error that an endpoint found.
 struct RecordedError {
   std::string reason;
-  bool peer = false;  // who did it
+  bool peer = false;  // the peer caused it
   std::uint64_t count = 0;
   std::uint64_t first_frame = 0;
 };
@@ -51,24 +52,24 @@ struct RecordedFault {
 struct Recording {
   trace_reader::ReaderStats events;
   std::vector<RecordedEndpoint> endpoints;
-  RecordedTimes made, served;  // Calls
+  RecordedTimes made, served;  // Calls of the endpoint, and of its peer
   std::uint64_t credit_waits = 0;
-  std::uint64_t exposed = 0;  // registrations
+  std::uint64_t exposed = 0;  // regions that were advertised
   std::uint64_t exposed_bytes = 0;
-  std::uint64_t withdrawn = 0;    // by the endpoint
-  std::uint64_t invalidated = 0;  // by its peer
+  std::uint64_t withdrawn = 0;    // invalidated by the endpoint
+  std::uint64_t invalidated = 0;  // by its peer: Send with Invalidate
   std::uint64_t receives = 0;     // posted
   std::vector<RecordedError> errors;
-  std::uint64_t errors_omitted = 0;  // kinds are listed; these are of others
+  std::uint64_t errors_omitted = 0;  // errors of kinds that are not listed
   std::vector<RecordedFault> faults;
   std::uint64_t faults_omitted = 0;
 
   [[nodiscard]] bool any() const { return events.any(); }
-  // An error or a fault, where there is room for it.
+  // Add an error, a fault or an endpoint, within the limits.
   void note(const RecordedError& error);
   void note(const RecordedFault& fault);
   void note(const RecordedEndpoint& endpoint);
-  // A later one; `frames` come before its first.
+  // Adds a later recording, whose frame numbers grow by `frames`.
   void add(const Recording& later, std::uint64_t frames);
 };
 

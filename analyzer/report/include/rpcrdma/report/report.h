@@ -1,5 +1,5 @@
-// All that `rpcrdma analyze` tells of a capture, as a plain value: made by Analysis or read from
-// JSON, merged, and written as text, JSON and the like by functions that take nothing else.
+// The result of `rpcrdma analyze`, as a plain value. Analysis or the JSON reader makes it, a merge
+// joins several, and functions write it as text, page, tables or JSON without other input.
 //
 // Frames count from 1 over the whole capture. Times are nanoseconds since 1970, durations
 // nanoseconds. Where a table has an entry for each direction, 0 is forward (what the RPC client
@@ -27,7 +27,7 @@
 
 namespace rpcrdma::report {
 
-// What is kept at most, whatever a capture or a report that is read holds.
+// Limits that bound memory for any capture and any report that is read.
 inline constexpr std::size_t kMaxProcedures = 1024;  // statistics of one take 22 KiB
 inline constexpr std::size_t kMaxFindings = 4096;
 inline constexpr std::size_t kMaxInconclusive = 1024;
@@ -39,16 +39,16 @@ inline constexpr std::size_t kMaxSlowCallsOfProcedure = 3;
 struct CaptureSummary {
   std::uint64_t files = 0;
   std::uint64_t frames = 0;     // of any kind
-  std::uint64_t events = 0;     // of these, what endpoints tell
+  std::uint64_t events = 0;     // events of recordings among them
   std::uint64_t cut_short = 0;  // RoCE, captured without a whole BTH
   std::uint64_t fragments = 0;
-  std::uint64_t unknown_link = 0;  // frames that nobody here can take apart
-  // Frames in which RDMA may be and was not looked for, by what they are: "VXLAN", "IP fragments".
+  std::uint64_t unknown_link = 0;  // frames of an unknown link type
+  // Frames that may carry RDMA and were not decoded, by encapsulation: "VXLAN", "IP fragments".
   std::map<std::string, std::uint64_t> unread;
   std::int64_t first_ns = 0;  // 0 without a frame, as is the next
   std::int64_t last_ns = 0;
   std::uint64_t clock_steps_back = 0;
-  std::uint64_t dropped = 0;    // while capturing, by what the files say
+  std::uint64_t dropped = 0;    // while capturing, according to the files
   bool file_cut_short = false;  // a file ends within a record
   std::string damage;           // empty: none
   roce::PacketStats packets;
@@ -77,14 +77,14 @@ struct PrivateData {
 struct EndPoint {
   std::string address;
   std::optional<std::uint32_t> qpn;  // nothing while only one direction was seen
-  bool cm_seen = false;              // its REQ or REP, or what its endpoint knows of that
+  bool cm_seen = false;              // its REQ or REP, or the event of its endpoint
   std::uint64_t cm_frame = 0;
   std::uint32_t responder_resources = 0;
   std::uint32_t initiator_depth = 0;
-  std::optional<std::uint32_t> rnr_retry_count;  // an endpoint does not tell it
+  std::optional<std::uint32_t> rnr_retry_count;  // not recorded by an endpoint
   std::optional<PrivateData> private_data;
   roce::SideCounters counters;
-  // Only its peer's endpoint tells of the connection, which does not see what this one sends again.
+  // The connection comes from the recording of its peer, which does not see its retransmissions.
   bool resends_unseen = false;
 };
 
@@ -103,10 +103,10 @@ struct Direction {
   std::uint32_t in_use_max = 0;
 };
 
-// Of a connection that speaks version 2, where it is a later one than draft-02.
+// The dialect of version 2, if later than draft-02.
 struct Dialect {
   std::string name;         // "ietf-03"; empty: none of them
-  std::uint64_t frame = 0;  // of the message that showed it; 0: it was told
+  std::uint64_t frame = 0;  // of the message that showed it; 0: given by an option
   std::string reason;       // what showed it
 };
 
@@ -116,11 +116,11 @@ struct Connection {
   Dialect dialect;
   std::array<EndPoint, 2> side;
   Roles roles = Roles::kUnknown;
-  bool by_cm = false;              // its set-up was seen, or told by its endpoint
-  bool recorded = false;           // told by its endpoint, not found in packets
-  std::uint64_t events_lost = 0;   // recorded: of the thread that told of it
-  bool operations_unseen = false;  // recorded: its peer's RDMA operations are not told
-  std::uint64_t joined = 0;        // how often it went on, or ended, in a later report
+  bool by_cm = false;              // its set-up was captured, or recorded by its endpoint
+  bool recorded = false;           // from a recording, not from packets
+  std::uint64_t events_lost = 0;   // recorded: of the thread that emitted its events
+  bool operations_unseen = false;  // recorded: its peer's RDMA operations are not
+  std::uint64_t joined = 0;        // how often it continued, or ended, in a later report
   roce::State state = roce::State::kOpen;
   std::string reject_reason;  // state is kRejected
   int closed_by = -1;         // the side that sent the DREQ or REJ; -1: none was seen
@@ -131,7 +131,7 @@ struct Connection {
   std::uint64_t sends = 0;
   std::uint64_t messages = 0;
   std::uint64_t malformed = 0;
-  std::uint64_t cut_short = 0;  // messages of which the capture has only the beginning
+  std::uint64_t cut_short = 0;  // truncated messages
   bool clock_stepped_back = false;
   std::array<Direction, 2> direction;
   model::InlineThresholds thresholds;
@@ -147,8 +147,8 @@ struct Connection {
   std::int64_t last_ns = 0;
 };
 
-// Connections that the tracker let go to follow newer ones (roce::kMaxConnections). What they did
-// is in all totals; of their own there are only these sums.
+// Totals of the connections that the tracker evicted to follow newer ones (roce::kMaxConnections).
+// All totals of the report include them.
 struct NotListed {
   std::uint64_t connections = 0;
   std::uint64_t packets = 0;
@@ -160,7 +160,7 @@ struct NotListed {
   void add(const NotListed& other);
 };
 
-// What statistics of Calls go under.
+// The key of the statistics of Calls.
 struct ProcedureKey {
   std::uint32_t program = UINT32_MAX;  // UINT32_MAX: not known
   std::uint32_t version = 0;
@@ -171,7 +171,7 @@ struct ProcedureKey {
   // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes a comparison for a null pointer
   friend auto operator<=>(const ProcedureKey&, const ProcedureKey&) = default;
   [[nodiscard]] bool known() const { return program != UINT32_MAX; }
-  // What comes when there are kMaxProcedures.
+  // The key of all procedures beyond kMaxProcedures.
   [[nodiscard]] static ProcedureKey others(bool reverse) {
     return {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, reverse};
   }
@@ -190,8 +190,8 @@ struct Procedure {
   SlowCalls slowest{kMaxSlowCallsOfProcedure};
 };
 using Procedures = std::map<ProcedureKey, Procedure>;
-// The statistics of `key`, or of all others when there are too many; `label` is asked for the
-// name of one that is new.
+// The statistics of `key`, or of all others when there are too many; `label()` is the name of a new
+// entry.
 template <typename Label>
 Procedure& procedure_of(Procedures& all, ProcedureKey& key, Label&& label) {
   auto it = all.find(key);
@@ -215,8 +215,8 @@ struct ConnectionCredits {
   std::array<CreditSeries, 2> direction;
 };
 
-// What is under way at the end of a capture, and what ends at its beginning: with these a capture
-// that was cut in two can be joined.
+// Calls in flight at the end of a capture, and Replies at its start whose Call precedes it: a merge
+// matches them when one capture was split in two.
 struct OpenCall {
   std::uint32_t connection = 0;
   std::uint32_t xid = 0;
@@ -244,15 +244,15 @@ struct Edges {
 
 struct Report {
   rules::Profile profile = rules::Profile::k8166;
-  // The display filter that messages and Calls had to match to be counted, as it was written;
-  // empty: none. Connections, packets and credits are of all.
+  // The display filter that messages and Calls had to match to be counted; empty: none. It does not
+  // affect connections, packets and credits.
   std::string filter;
   CaptureSummary capture;
   MessageCounts messages;
   std::vector<Connection> connections;  // by ID
   NotListed not_listed;
   Recording recording;
-  // IDs given out: what turned out to be a direction of another connection had one too.
+  // The highest connection ID. IDs of connections that were merged into another one are not reused.
   std::uint32_t connection_ids = 0;
   Procedures procedures;
   SlowCalls slowest{kMaxSlowCalls};
@@ -272,8 +272,8 @@ struct Report {
 // Connections that had credits and are not among report.credits.
 [[nodiscard]] std::uint64_t count_credits_omitted(const Report& report);
 
-// Adds the findings that follow from the totals, in place of those that were concluded before, and
-// puts all in their order. For whoever has changed the totals.
+// Replaces the findings that follow from the totals, and sorts all findings. Call it after a change
+// of the totals.
 void conclude(Report& report);
 
 }  // namespace rpcrdma::report

@@ -11,7 +11,7 @@
 
 namespace rpcrdma::base {
 
-// As epb_flags has it; an unknown one is left out.
+// The direction in epb_flags, which are left out when it is unknown.
 enum class Direction : std::uint32_t { kUnknown = 0, kInbound = 1, kOutbound = 2 };
 
 class PcapngBlocks {
@@ -19,13 +19,13 @@ class PcapngBlocks {
   static constexpr std::uint8_t kTsresol = 9;  // nanoseconds
 
   struct Statistics {
-    std::int64_t first_ns = 0;  // the begin of the capture; 0: left out
-    std::int64_t last_ns = 0;   // its end, and the time of the block
+    std::int64_t first_ns = 0;  // when the capture began; 0: left out
+    std::int64_t last_ns = 0;   // when it ended; also the time of the block
     std::uint64_t received = 0;
     std::uint64_t dropped = 0;
     // By the interface itself, as Wireshark shows it; else by the system that captures from it.
     bool by_interface = false;
-    bool end_time = true;  // an option of its own for `last_ns`, beside the time of the block
+    bool end_time = true;  // writes `last_ns` as an option, too
   };
 
   // What the writer of a section puts at its end, whatever happens to it before: where that is

@@ -31,14 +31,14 @@ inline Block take_block(std::span<const std::uint8_t>& blocks) {
   return block;
 }
 
-// What an Enhanced Packet Block holds. `ticks`: in the resolution of its interface.
+// The contents of an Enhanced Packet Block. `ticks`: in the resolution of its interface.
 struct Packet {
   std::uint32_t interface = 0;
   std::uint64_t ticks = 0;
   std::uint32_t original = 0;
   std::span<const std::uint8_t> data;
 };
-// Nothing when the block is shorter than it says that its data are.
+// Nothing when the block is shorter than its data claim to be.
 inline std::optional<Packet> read_packet(std::span<const std::uint8_t> block) {
   if (block.size() < kSmallestPacket) return std::nullopt;
   const std::uint32_t captured = word(block, kCapturedAt);
