@@ -14,10 +14,11 @@
 
 namespace rpcrdma::report {
 
+// Inserts an entry of a list into a map; a later entry replaces an earlier one with the same key.
 template <typename Map>
-void insert_entry(const JsonNode& /*node*/, Map& to, typename Map::key_type&& key,
-                  typename Map::mapped_type&& value) {
-  to[std::move(key)] = std::move(value);
+void insert_entry(const JsonNode& /*node*/, Map& to, typename Map::node_type&& entry) {
+  auto inserted = to.insert(std::move(entry));
+  if (!inserted.inserted) inserted.position->second = std::move(inserted.node.mapped());
 }
 
 class FieldReader {
@@ -108,10 +109,11 @@ class FieldReader {
   void entries(const char* key, Map& to, Function&& f) const {
     for_each(key, SIZE_MAX, [&](const JsonNode& n) {
       FieldReader inner(n, ids_);
-      typename Map::key_type k{};
-      typename Map::mapped_type v{};
-      f(inner, k, v);
-      insert_entry(n, to, std::move(k), std::move(v));
+      // Read in place: the statistics of a procedure are large.
+      Map one;
+      auto entry = one.extract(one.try_emplace(typename Map::key_type{}).first);
+      f(inner, entry.key(), entry.mapped());
+      insert_entry(n, to, std::move(entry));
     });
   }
   template <typename Map>

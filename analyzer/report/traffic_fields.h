@@ -88,10 +88,10 @@ void procedure_fields(Archive& a, Of<Archive, ProcedureKey>& k, Of<Archive, Proc
 }
 
 // Called with each procedure that was read from `node`.
-inline void insert_entry(const JsonNode& node, Procedures& to, ProcedureKey&& key, Procedure&& p) {
+inline void insert_entry(const JsonNode& node, Procedures& to, Procedures::node_type&& entry) {
   // All others have an entry for each direction.
   if (to.size() >= kMaxProcedures + 2) return node.fail("more procedures than are kept");
-  if (!to.try_emplace(key, std::move(p)).second) node.fail("the same as one before");
+  if (!to.insert(std::move(entry)).inserted) node.fail("the same as one before");
 }
 
 template <typename Archive>

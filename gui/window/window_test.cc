@@ -355,7 +355,7 @@ TEST_F(Window, IntegrityIsAlwaysInSight) {
   const IntegrityBar& bar = *window.findChild<IntegrityBar*>();
   ASSERT_TRUE(QTest::qWaitFor([&] { return bar.text().contains("lost by the capture"); }, kBound))
       << bar.text().toStdString();
-  EXPECT_TRUE(bar.toolTip().contains("not in the capture"));
+  EXPECT_TRUE(bar.toolTip().contains("missing from the capture"));
 }
 
 TEST_F(Window, ColumnsAreChosenAndKept) {
