@@ -116,7 +116,7 @@ TEST(LaterHeader, Errors) {
 TEST(LaterHeader, WhatDoesNotDecodeIsMalformedUnderItsName) {
   const std::string out = text(Dialect::kIetf03, message("00000000", "00000000"));
   EXPECT_THAT(out, HasSubstr("malformed"));
-  EXPECT_THAT(out, HasSubstr("rdma_htype is none of the dialect's (ietf-03)"));
+  EXPECT_THAT(out, HasSubstr("rdma_htype is not defined by the dialect (ietf-03)"));
 }
 
 TEST(LaterHeader, OtherVersionsAreDecodedAsEver) {

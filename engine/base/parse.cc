@@ -25,11 +25,11 @@ struct Unit {
   double factor;
 };
 
-// A positive number, then one of the units.
+// Parses a positive number and one of the units.
 std::optional<double> parse_quantity(std::string_view text, std::span<const Unit> units) {
   double value = 0;
   const char* const end = text.data() + text.size();
-  // No exponent: in "1e", or "1E", it would be taken for the start of one.
+  // No exponents: "1e" and "1E" would be parsed as the start of one.
   const auto [rest, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
   if (error != std::errc{} || !(value > 0)) return std::nullopt;
   const std::string_view name(rest, static_cast<std::size_t>(end - rest));

@@ -8,7 +8,7 @@ namespace rpcrdma::base {
 
 namespace {
 
-// With so many digits that count, and never an exponent.
+// Formats with `digits` significant digits and never an exponent.
 std::string significant(double value, int digits) {
   int decimals = digits - 1;
   for (double v = std::abs(value); v >= 10 && decimals > 0; v /= 10) --decimals;

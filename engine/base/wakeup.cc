@@ -19,9 +19,9 @@ Expected<Wakeup> Wakeup::create() {
 
 void Wakeup::notify() const noexcept {
   if (fd() < 0) return;
-  const int saved = errno;  // of the code that a signal handler interrupts
+  const int saved = errno;  // of the code that a signal handler interrupted
   const std::uint64_t one = 1;
-  // Fails only when the counter is full, and then the descriptor is readable already.
+  // Fails only if the counter is full; then the descriptor is already readable.
   [[maybe_unused]] const ssize_t n = ::write(fd(), &one, sizeof one);
   errno = saved;
 }

@@ -48,7 +48,7 @@ const char* operation_name(Operation operation) {
     case Operation::kReceive:
       return "Receive";
     case Operation::kAdvertise:
-      return "expose";
+      return "advertise";
     case Operation::kInvalidate:
       return "invalidate";
   }

@@ -1,5 +1,4 @@
-// A provider that has memory and nothing else, for tests to derive from: who needs more overrides
-// it.
+// A provider with memory and nothing else, for tests to derive from and override as needed.
 #pragma once
 
 #include <memory>
@@ -44,7 +43,7 @@ class NullProvider : public Provider {
     [[nodiscard]] int get() const { return fd; }
     int fd;
   };
-  Descriptor epoll_;  // of nothing
+  Descriptor epoll_;  // watches nothing
 };
 
 }  // namespace rpcrdma::fabric::testing

@@ -8,14 +8,14 @@ namespace {
 
 constexpr std::uint16_t kInvalidServiceId = 8;
 
-// As far as a person can read it.
+// Returns the printable text at the start of `words`.
 std::string text_of(std::uint16_t reason, std::span<const std::uint8_t> words) {
   std::string text;
   for (const std::uint8_t c : words) {
     if (c < 0x20 || c > 0x7e) break;
     text += static_cast<char>(c);
   }
-  if (text.empty() && reason == kInvalidServiceId) return "nobody listens on that port";
+  if (text.empty() && reason == kInvalidServiceId) return "no listener on that port";
   return text;
 }
 

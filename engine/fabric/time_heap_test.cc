@@ -35,7 +35,7 @@ TEST(TimeHeap, WhatIsMovedComesBehindItsEquals) {
   heap.set(1, 5);
   heap.set(2, 10);
   heap.set(1, 10);
-  heap.set(2, 10);  // as before: its place is kept
+  heap.set(2, 10);  // same time: it keeps its place
   EXPECT_EQ(pop(heap), 2U);
   EXPECT_EQ(pop(heap), 1U);
 }
@@ -60,7 +60,7 @@ TEST(TimeHeap, WhatIsHastenedOnlyComesSooner) {
   EXPECT_EQ(heap.first_time(), 5);
 }
 
-// Against a map that is searched.
+// Compared with a linear search in a map.
 TEST(TimeHeap, AgreesWithASearch) {
   TimeHeap heap;
   std::map<std::uint32_t, std::pair<Time, int>> model;

@@ -150,14 +150,14 @@ TEST_F(TraceEndpointsThreads, HostileSocketsAreListedWithWhatIsWrong) {
   const auto listed = list_endpoints(std::chrono::seconds(2)).value();
   ASSERT_THAT(listed, SizeIs(5));
   EXPECT_EQ(listed[0].name, "floods");
-  EXPECT_EQ(listed[0].fault, "is no endpoint: more interfaces come from it than an endpoint has");
+  EXPECT_EQ(listed[0].fault, "is no endpoint: it sends more interfaces than an endpoint has");
   EXPECT_EQ(listed[1].name, "good");
   EXPECT_EQ(listed[1].role, "a server");
   EXPECT_EQ(listed[1].fault, "");
   EXPECT_EQ(listed[2].name, "losses");
   EXPECT_THAT(listed[2].fault, HasSubstr("is no endpoint: what comes is no event"));
   EXPECT_EQ(listed[3].name, "other");
-  EXPECT_EQ(listed[3].fault, "is no endpoint: what comes from it is no pcapng");
+  EXPECT_EQ(listed[3].fault, "is no endpoint: it does not send pcapng");
   EXPECT_EQ(listed[4].name, "silent");
   EXPECT_EQ(listed[4].fault, "does not answer");
   EXPECT_EQ(listed[4].since, 0);

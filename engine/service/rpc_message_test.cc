@@ -78,10 +78,10 @@ TEST(Describe, ShowsWhatBecameOfACallWithoutReply) {
   outcome.lost = true;
   EXPECT_EQ(text(), "timed out: its connection ended before a Reply came; sent 1 time");
   outcome.attempts = 3;
-  outcome.lost_for = "a Write outside of what is exposed to it";
+  outcome.lost_for = "a Write outside the memory advertised to it";
   EXPECT_EQ(text(),
             "timed out: its connection ended before a Reply came; sent 3 times; the last "
-            "connection: a Write outside of what is exposed to it");
+            "connection: a Write outside the memory advertised to it");
   CallOutcome refused;
   refused.status = protocol::CallStatus::kErrorVersion;
   refused.reason = "the peer speaks none of our versions";

@@ -1,4 +1,4 @@
-// Decoding costs no allocation, whether it succeeds or fails.
+// Decoding never allocates, whether it succeeds or fails.
 #include "counting_new.h"
 #include "wire_testing.h"
 

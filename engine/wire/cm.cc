@@ -1,3 +1,4 @@
+// Decodes CM messages. Each message type has its decode_message(), with the layout of cm_layout.h.
 #include "cm_layout.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@ namespace {
 
 using namespace cm_layout;
 
-// Private data is what the fields leave of the MAD.
+// Private data fills the rest of the MAD.
 static_assert(req::kPrivate + CmReq::kPrivateBytes == kMadBytes);
 static_assert(mra::kPrivate + CmMra::kPrivateBytes == kMadBytes);
 static_assert(rej::kPrivate + CmRej::kPrivateBytes == kMadBytes);
@@ -22,7 +23,7 @@ static_assert(req::kPrivate == CmReq::kPrivateOffset);
 static_assert(rep::kPrivate == CmRep::kPrivateOffset);
 static_assert(rej::kInfo + CmRej::kInfoBytes == rej::kPrivate);
 
-// `count` bits of a byte, of which `below` others are less significant.
+// Returns `count` bits of a byte, above its `below` least significant bits.
 std::uint8_t bits(std::uint8_t byte, unsigned below, unsigned count) {
   return static_cast<std::uint8_t>(byte >> below & ((1U << count) - 1));
 }

@@ -1,3 +1,4 @@
+// Encodes CM messages, with the layout of cm_layout.h.
 #include "cm_layout.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace {
 
 using namespace cm_layout;
 
-// The low `count` bits of a value, moved above the `below` bits of the fields behind it.
+// Returns the low `count` bits of a value, shifted left by `below` bits.
 std::uint8_t placed(unsigned value, unsigned below, unsigned count) {
   return static_cast<std::uint8_t>((value & ((1U << count) - 1)) << below);
 }
@@ -20,7 +21,7 @@ std::uint8_t bytes_of(std::uint8_t a, std::uint8_t b, std::uint8_t c = 0) {
   return static_cast<std::uint8_t>(a | b | c);
 }
 
-// What depends on the type of a message besides its fields.
+// The properties of a message type besides its fields.
 struct Kind {
   CmAttribute attribute;
   std::size_t private_offset;

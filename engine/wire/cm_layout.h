@@ -1,7 +1,7 @@
 // Byte offsets in a MAD (IBA volume 1 section 13.4.3) and in the CM's messages (section 12.6,
-// tables 106 to 113), for the decoder and the encoder alike. All count from the first byte of the
-// MAD. Where a byte or word is shared, the fields stand in the order of their names, the first at
-// the top.
+// tables 106 to 113), shared by decoder and encoder. All offsets count from the first byte of the
+// MAD. A shared byte or word holds its fields in the order of their names, the most significant
+// first.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ inline constexpr std::size_t kAttributeId = 16;
 inline constexpr std::size_t kAttributeModifier = 20;
 inline constexpr std::size_t kMessage = 24;  // where the MAD header ends
 
-// In every message; a REQ has a reserved word in the place of the second.
+// In every message; a REQ has a reserved word in the place of the remote ID.
 inline constexpr std::size_t kLocalCommId = kMessage;
 inline constexpr std::size_t kRemoteCommId = kMessage + 4;
 
@@ -42,7 +42,7 @@ inline constexpr std::size_t kAlternate = kMessage + 96;
 inline constexpr std::size_t kPrivate = kMessage + 140;
 }  // namespace req
 
-// From the start of a path.
+// Relative to the start of a path.
 namespace path {
 inline constexpr std::size_t kLocalLid = 0;
 inline constexpr std::size_t kRemoteLid = 2;

@@ -1,6 +1,6 @@
-// The MADs of the captures are given here as bytes; what they should decode to is what tshark shows
-// of the same frames of linux-nfs41.pcap, except for the flow label and packet rate, which tshark
-// 4.0 takes from the wrong bits (the label agrees with the UDP source port of the connection).
+// MADs of the captures are given as bytes. The expected values are those that tshark shows for the
+// same frames of linux-nfs41.pcap, except for the flow label and packet rate, which tshark 4.0
+// reads from the wrong bits (our label agrees with the connection's UDP source port).
 #include "wire_testing.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using ::testing::IsEmpty;
 
 using MadBytes = std::vector<std::uint8_t>;
 
-// A MAD that begins so and is zero behind it.
+// Returns a MAD with these first bytes, zero after them.
 MadBytes mad_of(std::string_view text) {
   MadBytes bytes = hex(text);
   bytes.resize(kMadBytes);
@@ -120,7 +120,7 @@ auto fields(const CmDrep& m) {
   return std::tuple(m.local_comm_id, m.remote_comm_id, copy(m.private_data));
 }
 
-// --- Hand-made MADs in which every field has a value of its own
+// --- Hand-made MADs with a distinct value in each field
 
 constexpr const char* kPathGids =
     "00000000000000000000ffff0a4d0002"
@@ -411,7 +411,7 @@ TEST(CmMadTest, OtherAttributes) {
   }
 }
 
-// --- What does not encode
+// --- Messages that the encoder rejects
 
 TEST(CmEncodeTest, ShortPrivateDataIsFollowedByZeros) {
   const auto private_data = hex("a1a2a3");
@@ -465,7 +465,7 @@ TEST(CmEncodeTest, AdditionalInformationLongerThanItsField) {
   expect_nothing_written(CmRej{0, 0, 0, 0, info, {}}, 256, Errc::kTooLong, 36, "IBA 12.6.7");
 }
 
-// --- Random messages there and back
+// --- Round trips of random messages
 
 class RandomMessage {
  public:
@@ -588,7 +588,7 @@ TEST(CmPropertyTest, WhatIsEncodedDecodesToTheSame) {
   }
 }
 
-// --- What Linux sent: linux-nfs41.pcap
+// --- Messages that Linux sent: linux-nfs41.pcap
 
 // Frame 57.
 MadBytes linux_req() {

@@ -6,8 +6,7 @@
 
 #include <malloc.h>
 
-// Clang's runtime of ThreadSanitizer has an `operator new` of its own and lets no program define
-// another.
+// Clang's ThreadSanitizer runtime defines its own `operator new` and allows no replacement.
 #if defined(__clang__)
 #if __has_feature(thread_sanitizer)
 #define COUNTED_BY_RUNTIME 1
@@ -15,7 +14,8 @@
 #endif
 
 namespace {
-// Tests with threads link this, too: relaxed is enough, since a test counts what is its own.
+// Tests with threads link this file, too. Relaxed order is enough, since a test counts only its own
+// allocations.
 std::atomic<std::size_t> count = 0;
 std::atomic<std::size_t> live = 0;
 thread_local rpcrdma::wire::testing::FailingNew* failing = nullptr;
@@ -44,7 +44,7 @@ bool FailingNew::next_fails() {
 }  // namespace rpcrdma::wire::testing
 
 #if defined(COUNTED_BY_RUNTIME)
-// It tells of malloc(), too. Called before main(), so not instrumented.
+// Also reports malloc(). Called before main(), so not instrumented.
 extern "C" [[clang::disable_sanitizer_instrumentation]] void __sanitizer_malloc_hook(
     const volatile void* p, std::size_t) {
   count.fetch_add(1, std::memory_order_relaxed);
@@ -65,7 +65,7 @@ void* allocate(std::size_t size) noexcept {
   if (p != nullptr) live.fetch_add(::malloc_usable_size(p), std::memory_order_relaxed);
   return p;
 }
-// Slabs and the like, which are not counted.
+// Over-aligned allocations, such as slabs, are not counted.
 void* allocate(std::size_t size, std::align_val_t alignment) noexcept {
   void* p = nullptr;
   if (FailingNew::next_fails()) return nullptr;
@@ -82,9 +82,9 @@ void give_back(void* p) noexcept {
 
 }  // namespace
 
-// All of them: a sanitizer has its own for those that a program leaves out, and takes a block that
-// one of these allocated and one of its own gives back for an error. None is inlined: a compiler
-// that sees free() behind a `new` expression warns of a mismatch.
+// All forms are replaced: a sanitizer supplies its own for those that a program omits, and reports
+// a mismatch if one allocator's block is freed by the other. None is inlined: a compiler that sees
+// free() after a `new` expression warns of a mismatch.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   return or_throw(allocate(size));
 }

@@ -1,4 +1,4 @@
-// Counts the allocations of a test program, and what they hold, and lets some of them fail. Linking
+// Counts the allocations of a test program and their bytes, and can make some of them fail. Linking
 // counting_new.cc replaces the global operator new.
 #pragma once
 
@@ -8,12 +8,12 @@
 namespace rpcrdma::wire::testing {
 
 [[nodiscard]] std::size_t allocations();
-// Bytes that were allocated and not given back, with what the allocator rounds up; of what asked
-// for no alignment.
+// Returns the bytes allocated and not yet freed, as the allocator rounded them up. Excludes
+// over-aligned allocations.
 [[nodiscard]] std::size_t live_bytes();
 
-// Of the allocations of what in() runs, `succeed` succeed and the next `fail` do not
-// (std::bad_alloc; null where nothing is thrown). Not under ThreadSanitizer.
+// While in() runs a function, the first `succeed` of its allocations succeed and the next `fail`
+// fail (std::bad_alloc, or null from the nothrow forms). Not available under ThreadSanitizer.
 class FailingNew {
  public:
   static constexpr std::size_t kAll = SIZE_MAX;
@@ -25,11 +25,11 @@ class FailingNew {
     const Scope scope(this);
     return function();
   }
-  // One has failed.
+  // Returns whether an allocation has failed.
   [[nodiscard]] bool hit() const { return hit_; }
   void stop() { fail_ = 0; }
 
-  // For operator new: the next one is to fail.
+  // Called by operator new: returns whether this allocation is to fail.
   [[nodiscard]] static bool next_fails();
 
  private:

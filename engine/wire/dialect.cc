@@ -1,3 +1,5 @@
+// Decodes the headers of the later dialects of RPC-over-RDMA version 2, and detects the dialect of
+// a single message.
 #include "list_decoder.h"
 
 #include <string_view>
@@ -7,7 +9,7 @@
 namespace rpcrdma::wire {
 namespace {
 
-// Nobody measures these drafts by rules; their names stand where a rule would.
+// These drafts have no rules of their own; errors name the dialect in place of a rule.
 constexpr const char* kNames[] = {"draft-02", "cel-03", "flags", "ietf-03"};
 
 constexpr std::uint32_t kAllFlags = kFlagResponse | kFlagMore | kFlagTpMore;
@@ -23,7 +25,7 @@ struct ErrorKind {
   const char* name;
   ErrorBody body;
 };
-// cel-05 to -07; -08 and -09 lack INVAL_OPTION, and have SYSTEM in its place.
+// cel-05 to -07; -08 and -09 have SYSTEM in place of INVAL_OPTION.
 constexpr ErrorKind kEarlyErrors[] = {
     {1, "RDMA2_ERR_VERS", ErrorBody::kVersions},
     {2, "RDMA2_ERR_BAD_XDR", ErrorBody::kNone},
@@ -113,7 +115,7 @@ class LaterDecoder : public ListDecoder {
   }
 
   bool unknown_type() {
-    return failed(Errc::kBadValue, begin_ + 12, rule_, "rdma_htype is none of the dialect's");
+    return failed(Errc::kBadValue, begin_ + 12, rule_, "rdma_htype is not defined by the dialect");
   }
   bool words(std::size_t count, const char* what) { return whole_words(count, rule_, what); }
 
@@ -144,7 +146,7 @@ class LaterDecoder : public ListDecoder {
     if (!words(1, "header ends before rdma_flags does")) return false;
     const std::uint32_t f = load_be32(p_);
     if (f > kAllFlags) {
-      return failed(Errc::kBadValue, p_, rule_, "rdma_flags has a bit that has no meaning");
+      return failed(Errc::kBadValue, p_, rule_, "rdma_flags has an undefined bit set");
     }
     p_ += 4;
     out_.flags = f;
@@ -200,9 +202,9 @@ class LaterDecoder : public ListDecoder {
   }
 
   bool direction() {
-    if (!words(1, "header ends before its direction does")) return false;
+    if (!words(1, "header ends before the direction does")) return false;
     const std::uint32_t value = load_be32(p_);
-    if (value > 1) return failed(Errc::kBadValue, p_, rule_, "its direction is not CALL or REPLY");
+    if (value > 1) return failed(Errc::kBadValue, p_, rule_, "direction is not CALL or REPLY");
     out_.direction = static_cast<MsgType>(value);
     p_ += 4;
     return true;
@@ -234,7 +236,7 @@ class LaterDecoder : public ListDecoder {
     if (!words(1, "header ends before rdma_err does")) return false;
     out_.error = take();
     const ErrorKind* kind = find_error(errors_of(out_.dialect), out_.error);
-    // The first drafts with flags have the numbers that came before, which lengths tell.
+    // The first drafts with flags use the earlier error numbers; the length decides.
     if (out_.dialect == Dialect::kFlags &&
         (kind == nullptr || left() != 4 * words_of(kind->body))) {
       const ErrorKind* const early = find_error(kEarlyErrors, out_.error);
@@ -262,7 +264,7 @@ class LaterDecoder : public ListDecoder {
     if (!words(1, "header ends before the number of properties does")) return false;
     const std::uint32_t count = take();
     const std::uint8_t* const first = p_;
-    // Each takes two words at least: the loop ends with the bytes.
+    // Each property takes at least two words, so the loop ends with the bytes.
     for (std::uint32_t i = 0; i < count; ++i) {
       if (!words(2, "header ends before its properties do")) return false;
       p_ += 4;
@@ -289,13 +291,13 @@ class LaterDecoder : public ListDecoder {
   LaterHeader& out_;
 };
 
-// To its last byte.
+// Returns whether the header accounts for every byte of the message.
 bool fits(Dialect dialect, Bytes message) {
   const auto header = decode_later_header(dialect, message);
   return header && header->length == message.size();
 }
 
-// An RPC message begins behind its header, or is in a chunk, or has more behind this part.
+// Returns whether an RPC message follows the header, is in a chunk, or continues after this part.
 bool is_call_or_reply(Bytes message) {
   const auto header = decode_later_header(Dialect::kIetf03, message);
   if (!header) return false;
@@ -314,7 +316,7 @@ bool is_call_or_reply(Bytes message) {
 
 using Evidence = std::optional<DialectEvidence>;
 
-// Types 0 and 1 are the same in all dialects that have them, but for flags above RESPONSE.
+// Types 0 and 1 are the same in all dialects that have them, except for flags above RESPONSE.
 Evidence of_message(Bytes message) {
   if (message.size() < 20) return std::nullopt;
   const std::uint32_t flags = load_be32(message.data() + 16);
@@ -324,7 +326,7 @@ Evidence of_message(Bytes message) {
 }
 
 Evidence of_error(Bytes message) {
-  // As draft-02 has it, and where it could be anybody's.
+  // An error that is valid in draft-02 is ambiguous.
   const auto plain = decode_header(message);
   if (plain && plain->length == message.size()) return std::nullopt;
   const auto known = [&](Dialect dialect) {
@@ -338,8 +340,8 @@ Evidence of_error(Bytes message) {
     return DialectEvidence{Dialect::kFlags, "an RDMA2_ERROR with rdma_flags"};
   }
   if (message.size() < 20 || load_be32(message.data() + 16) < 6) return std::nullopt;
-  if (late) return DialectEvidence{Dialect::kIetf03, "an rdma_err that came with later drafts"};
-  if (early) return DialectEvidence{Dialect::kCel03, "an rdma_err that came with draft -03"};
+  if (late) return DialectEvidence{Dialect::kIetf03, "an rdma_err that only later drafts define"};
+  if (early) return DialectEvidence{Dialect::kCel03, "an rdma_err that draft -03 introduced"};
   return std::nullopt;
 }
 
@@ -366,7 +368,7 @@ Evidence of_type_6(Bytes message) {
   return std::nullopt;
 }
 
-// 8 and 9 are Calls, unless they are properties to the last byte.
+// Types 8 and 9 are Calls, unless they decode as properties to the last byte.
 Evidence of_later_type(std::uint32_t type, Bytes message) {
   static constexpr const char* kReasons[] = {"an RDMA2_CALL_EXTERNAL", "an RDMA2_CALL_MIDDLE",
                                              "an RDMA2_CALL_INLINE",   "an RDMA2_REPLY_EXTERNAL",
@@ -397,7 +399,7 @@ bool is_strong(Dialect dialect, Bytes message) {
     case HeaderUse::kProperties:
       return header->properties && known_properties(dialect, *header->properties);
     case HeaderUse::kInline:
-      return dialect == Dialect::kIetf03;  // its XID follows
+      return dialect == Dialect::kIetf03;  // the XID of the RPC message repeats the header's
     case HeaderUse::kExternal:
       return dialect == Dialect::kIetf03 && ((header->call_reads && !header->call_reads->empty()) ||
                                              (header->reply && !header->reply->empty()));
@@ -418,7 +420,7 @@ Evidence of_type(std::uint32_t type, Bytes message) {
     case kConnpropMiddle:
       return of_type_6(message);
     case kConnpropFinal:
-      // REQPROP of cel-03 has the same bytes, and only answers what was refused before.
+      // REQPROP of cel-03 has the same bytes, but is only sent after properties were rejected.
       if (!fits(Dialect::kIetf03, message)) return std::nullopt;
       return DialectEvidence{Dialect::kIetf03, "an RDMA2_CONNPROP_FINAL"};
     case kCallExternal:

@@ -1,4 +1,4 @@
-// Messages made by hand after the drafts' XDR: draft-cel-nfsv4-rpcrdma-version-two-07,
+// Hand-made messages that follow the drafts' XDR: draft-cel-nfsv4-rpcrdma-version-two-07,
 // draft-ietf-nfsv4-rpcrdma-version-two-02 and -07.
 #include "counting_new.h"
 #include "wire_testing.h"
@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using Octets = std::vector<std::uint8_t>;
 
-// Of version 2, with this type and what follows the four fixed words.
+// Returns a version 2 message with this type and `rest` after the four fixed words.
 Octets message(std::uint32_t type, std::string_view rest) {
   Octets bytes = hex("11223344 00000002 00000020 00000000");
   bytes[15] = static_cast<std::uint8_t>(type);
@@ -97,7 +97,7 @@ TEST(LaterHeader, Ietf03Parts) {
     EXPECT_EQ(h.remaining, 16U);
     EXPECT_EQ(h.length, 20U);
     EXPECT_STREQ(recorded(bytes), "ietf-03");
-    // Nothing remains: not a part.
+    // Nothing remains, so this is not a part.
     EXPECT_STREQ(recorded(message(type, "00000000" + kRpc)), "");
   }
 }
@@ -122,7 +122,7 @@ TEST(LaterHeader, FlagsMessages) {
   EXPECT_EQ(h.inv_handle, 0x99U);
   EXPECT_EQ(h.length, bytes.size() - 12);
   EXPECT_STREQ(recorded(bytes), "flags");
-  // Without MORE and TPMORE the bytes are draft-02's too, and mean the same.
+  // Without MORE and TPMORE the bytes are also valid draft-02, with the same meaning.
   const Octets plain = message(0, "00000001 00000099" + kReadsHex + kWritesHex + kReply + kRpc);
   EXPECT_STREQ(recorded(plain), "");
   const auto draft02 = decode_header(plain);
@@ -137,7 +137,7 @@ TEST(LaterHeader, FlagsMessages) {
 }
 
 TEST(LaterHeader, PropertiesOfEachDialect) {
-  // SBSIZ 4096, HOSTAUTH of three bytes.
+  // SBSIZ 4096, and a HOSTAUTH of three bytes.
   const std::string two = "00000002 00000001 00000004 00001000 00000006 00000003 61626300";
   const auto check = [](const LaterHeader& h) {
     EXPECT_EQ(h.use, HeaderUse::kProperties);
@@ -224,7 +224,7 @@ TEST(LaterHeader, ErrorsThatShowTheirDialect) {
   EXPECT_STREQ(recorded(message(4, "00000007 00000001 00000002")), "cel-03");  // WRITE_RESOURCE
   EXPECT_STREQ(recorded(message(4, "0000000a")), "cel-03");                    // SYSTEM
   EXPECT_STREQ(recorded(message(4, "00000001 00000009 00000001 00000002")), "flags");
-  // CANT_REPLY, ERR_VERS and INVAL_OPTION of draft-02; what could be anybody's.
+  // CANT_REPLY, ERR_VERS and INVAL_OPTION of draft-02; ambiguous errors.
   EXPECT_STREQ(recorded(message(4, "00000003 00000001 00000001 00002000")), "");
   EXPECT_STREQ(recorded(message(4, "00000001 00000001 00000002")), "");
   EXPECT_STREQ(recorded(message(4, "00000005")), "");
@@ -251,7 +251,7 @@ TEST(LaterHeader, Cel03HasWhatDraft02Has) {
       HeaderUse::kExternal);
 }
 
-// Whether what tells it could be a message of draft-02 with a wrong word.
+// Evidence that a wrong word in a draft-02 message could produce is weak.
 TEST(ShowDialect, WhatABrokenMessageCouldBeIsWeak) {
   const auto strong = [](const Octets& bytes) {
     const auto evidence = detect_dialect(bytes);
@@ -277,7 +277,7 @@ TEST(ShowDialect, WhatABrokenMessageCouldBeIsWeak) {
   EXPECT_FALSE(strong(message(9, "00000001" + kRpc)));
 }
 
-// An OPTIONAL that ends with its information stays draft-02's.
+// An OPTIONAL whose information ends with the message remains draft-02.
 TEST(ShowDialect, OptionalIsNoConnprop) {
   EXPECT_STREQ(recorded(message(5, "00000001 00000007 00000003 61626300")), "");
   EXPECT_STREQ(recorded(message(5, "00000000 00000001 00000000")), "");
@@ -292,7 +292,8 @@ TEST(ShowDialect, OtherVersionsAndUnknownTypesShowNothing) {
   EXPECT_STREQ(recorded(message(2, "00000000")), "");
   EXPECT_STREQ(recorded(message(14, "00000000")), "");
   EXPECT_STREQ(recorded({}), "");
-  // A Call of another XID, as behind other parts; it tells once the connection is known.
+  // A Call with another XID, as after other parts; recognized only once the connection's dialect is
+  // known.
   EXPECT_STREQ(recorded(message(10, "00000000" + std::string(kNoLists) + "55555555")), "");
 }
 

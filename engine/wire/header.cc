@@ -1,3 +1,4 @@
+// Decodes the transport headers of RPC-over-RDMA version 1 and version 2 draft-02.
 #include "list_decoder.h"
 
 #include <rpcrdma/wire/header.h>
@@ -79,7 +80,7 @@ class HeaderDecoder : public ListDecoder {
   }
 
   bool direction(const char* what) {
-    if (!whole_words(1, "V2-08", "header ends before its direction does")) return false;
+    if (!whole_words(1, "V2-08", "header ends before the direction does")) return false;
     const std::uint32_t value = load_be32(p_);
     if (value > 1) return failed(Errc::kBadValue, p_, "V2-02", what);
     out_.direction = static_cast<MsgType>(value);
@@ -170,7 +171,7 @@ Result<Prefix> decode_prefix(Bytes message) {
 }
 
 Result<HeaderView> decode_header(Bytes message) {
-  // Filled where it is returned: a HeaderView is too big to be copied on the way.
+  // Filled in place: a HeaderView is too big to copy.
   Result<HeaderView> result;
   HeaderDecoder decoder(message, *result);
   if (!decoder.run()) [[unlikely]]

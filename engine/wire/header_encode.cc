@@ -1,10 +1,12 @@
+// Encodes the transport headers of RPC-over-RDMA version 1 and version 2 draft-02: measures first,
+// then writes without bounds checks.
 #include <rpcrdma/wire/header.h>
 #include <rpcrdma/wire/xdr.h>
 
 namespace rpcrdma::wire {
 namespace {
 
-// A chunk's or optinfo's count is one word.
+// The count of a chunk or of optinfo is one word.
 constexpr std::uint64_t kMaxCount = UINT32_MAX;
 
 tl::unexpected<DecodeError> too_long(const char* what) {
@@ -12,7 +14,8 @@ tl::unexpected<DecodeError> too_long(const char* what) {
 }
 
 Result<std::uint64_t> measure_lists(const Header& header) {
-  // Three end markers; the Reply chunk's marker is one of them whether the chunk is there or not.
+  // Three words end the lists. The Reply chunk's marker is one of them, whether the chunk is
+  // present or not.
   std::uint64_t size = 12 + std::uint64_t{kReadEntryBytes} * header.reads.size();
   for (const WriteChunk& chunk : header.writes) {
     if (chunk.size() > kMaxCount) return too_long("a Write chunk has over 2^32 - 1 segments");
@@ -45,7 +48,7 @@ Result<std::uint64_t> measure_error(const Header& header) {
               "rdma_err is not one of the version's");
 }
 
-// What follows the prefix, in bytes.
+// Returns the size of everything after the prefix, in bytes.
 Result<std::uint64_t> measure_body(const Header& header) {
   const bool one = header.vers == 1;
   if (!one && header.vers != 2) {
@@ -72,7 +75,7 @@ Result<std::uint64_t> measure_body(const Header& header) {
               "rdma_proc is not one of the version's");
 }
 
-// Stores without bounds: encode_header() has compared the measured size with the span.
+// Stores without bounds checks: encode_header() has compared the measured size with the span.
 class Out {
  public:
   explicit Out(std::uint8_t* p) : p_(p) {}

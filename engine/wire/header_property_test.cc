@@ -1,4 +1,4 @@
-// What must hold for any header: thousands of random ones, from a fixed seed.
+// Properties of every header, checked with thousands of random ones from a fixed seed.
 #include "wire_testing.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kHeaders = 4000;
 
-// A header with the memory that it points to.
+// A header and the memory that it points to.
 struct OwnedHeader {
   Header header;
   std::vector<ReadSegment> reads;
@@ -32,7 +32,7 @@ class Generator {
 
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random_() % n); }
 
-  // Small values and the ends of the range come up as often as all the others.
+  // Small values and the ends of the range are as frequent as all others together.
   std::uint32_t word() {
     switch (below(4)) {
       case 0:
@@ -179,7 +179,7 @@ TEST(HeaderPropertyTest, EveryTruncationIsTruncated) {
   for (int i = 0; i < kHeaders; ++i) {
     const auto bytes = encoded_whole(generator.header()->header);
     for (std::size_t size = 0; size < bytes.size(); ++size) {
-      // An allocation of exactly this size, for AddressSanitizer to watch its end.
+      // An allocation of exactly this size lets AddressSanitizer detect reads past its end.
       const auto copy = std::make_unique<std::uint8_t[]>(size);
       std::memcpy(copy.get(), bytes.data(), size);
       const auto view = decode_header({copy.get(), size});
@@ -190,8 +190,8 @@ TEST(HeaderPropertyTest, EveryTruncationIsTruncated) {
   }
 }
 
-// Reads every element that the views promise, for AddressSanitizer to watch, and says whether they
-// lie within the header. `sum` is there to be looked at, so that no compiler leaves the reads out.
+// Reads every element of the views, so that AddressSanitizer checks them, and returns whether they
+// lie within the header. The caller uses `sum`, so that no compiler removes the reads.
 bool views_lie_within(const HeaderView& view, Bytes message, std::uint64_t& sum) {
   const std::uint8_t* const end = message.data() + view.length;
   for (const ReadSegment read : view.reads) sum += read.target.length;

@@ -1,4 +1,4 @@
-// Every message type of both versions against bytes worked out by hand from the XDR.
+// Every message type of both versions, against bytes derived by hand from the XDR.
 #include "wire_testing.h"
 
 #include <algorithm>
@@ -149,7 +149,7 @@ TEST(HeaderV1Test, EncodesAllThreeLists) {
 TEST(HeaderV1Test, ViewsPointAtTheReceivedBytes) {
   const auto view = decode_header(kMsgAllLists);
   ASSERT_TRUE(view);
-  EXPECT_EQ(view->reads.bytes() - kMsgAllLists.data(), 20);  // behind the first marker
+  EXPECT_EQ(view->reads.bytes() - kMsgAllLists.data(), 20);  // after the first marker
   EXPECT_EQ((*view->writes.begin()).bytes() - kMsgAllLists.data(), 76);
   EXPECT_EQ(view->reply->bytes() - kMsgAllLists.data(), 144);
 }
@@ -273,7 +273,7 @@ TEST(HeaderV1Test, WalksOverAWriteChunkWithoutSegments) {
   EXPECT_EQ((*write)[0], (Segment{0xa, 4, 8}));
 }
 
-// ---- version 1, what a Linux 6.1 client and server sent
+// ---- version 1, headers that a Linux 6.1 client and server sent
 
 TEST(HeaderLinuxTest, DecodesAnNfsWriteCall) {
   const auto bytes =
@@ -303,7 +303,7 @@ TEST(HeaderLinuxTest, DecodesAReplyThroughAReplyChunk) {
   EXPECT_EQ(total_length(*view->reply), 184U);
 }
 
-// ---- version 1, what is refused
+// ---- version 1, invalid headers
 
 TEST(HeaderV1Test, RefusesAnUnknownVersion) {
   expect_error(decode_header(hex("11223344 00000003 00000020 00000000 00000000 00000000 00000000")),
@@ -382,7 +382,7 @@ TEST(HeaderV1Test, NamesTheRuleOfTruncatedLists) {
 }
 
 TEST(HeaderV1Test, RefusesASegmentCountThatOverflows32Bits) {
-  // 0x10000001 * 16 is 16 in 32 bits, and 16 bytes do follow.
+  // 0x10000001 * 16 wraps to 16 in 32 bits, and 16 bytes do follow.
   expect_error(decode_header(hex("11223344 00000001 00000020 00000000 00000000"
                                  "00000001 10000001 0000000a 00001000 0000000100000000"
                                  "00000000 00000000")),
@@ -421,7 +421,7 @@ TEST(HeaderV2Test, EncodesMsg) {
   EXPECT_EQ(encoded(header), kMsgTwo);
 }
 
-// Version 1's bytes with two words more.
+// The bytes of version 1 and two more words.
 std::vector<std::uint8_t> nomsg_two_all_lists() {
   auto bytes = hex("11223344 00000002 00000020 00000001 00000000 0000000a");
   bytes.insert(bytes.end(), kMsgAllLists.begin() + 16, kMsgAllLists.end());
@@ -543,7 +543,7 @@ TEST(HeaderV2Test, EncodesOptionalWithoutOptinfo) {
             hex("11223344 00000002 00000020 00000005 00000000 00000000 00000000"));
 }
 
-// ---- version 2, what is refused
+// ---- version 2, invalid headers
 
 TEST(HeaderV2Test, RefusesTheTypesThatVersionTwoDropped) {
   for (const char* proc : {"00000002", "00000003", "00000006", "ffffffff"}) {
@@ -588,7 +588,7 @@ TEST(HeaderV2Test, NamesTheRuleOfATruncatedCantReply) {
 }
 
 TEST(HeaderV2Test, RefusesOptinfoLongerThanTheMessage) {
-  // The roundup of 0xffffffff is 0 in 32 bits.
+  // The roundup of 0xffffffff wraps to 0 in 32 bits.
   expect_error(decode_header(hex("11223344 00000002 00000020 00000005"
                                  "00000000 00000063 ffffffff 61626364")),
                Errc::kTruncated, 28, "V2-08");
@@ -600,7 +600,7 @@ TEST(HeaderV2Test, RefusesOptinfoWithoutItsRoundup) {
                Errc::kTruncated, 28, "V2-08");
 }
 
-// ---- what the encoder refuses
+// ---- headers that the encoder rejects
 
 void expect_refused(const Header& header, Errc code, std::uint32_t offset, const char* rule) {
   std::vector<std::uint8_t> out(64, 0xee);

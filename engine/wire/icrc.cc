@@ -1,7 +1,7 @@
-// Two facts shape this file. The CRC is taken by ISA-L, which is fastest over long runs, so all
-// that no mask touches is read in place. And a 16-byte load from bytes that were just written
-// stalls unless a single store wrote them, so the masked headers are written in 16-byte chunks, as
-// ISA-L then reads them.
+// Computes the invariant CRC. Two facts shape this file. ISA-L computes the CRC and is fastest over
+// long runs, so all unmasked bytes are read in place. And a 16-byte load stalls if several smaller
+// stores wrote its bytes just before, so the masked headers are written in the 16-byte chunks that
+// ISA-L reads.
 #include <array>
 #include <cstring>
 
@@ -16,13 +16,13 @@ namespace {
 
 constexpr std::size_t kLrhBytes = 8;
 constexpr std::size_t kIpv4Bytes = 20;
-constexpr std::size_t kIpv6Bytes = 40;  // a GRH's too
+constexpr std::size_t kIpv6Bytes = 40;  // also the size of a GRH
 constexpr std::size_t kUdpBytes = 8;
-constexpr std::size_t kResv8a = 4;  // in the BTH: the last byte that is masked
+constexpr std::size_t kResv8a = 4;  // in the BTH: the last masked byte
 
-// Of one kind, in bytes.
+// The headers of one kind, in bytes.
 struct Headers {
-  std::size_t pseudo;  // ones in the place of the LRH that RoCE does not have
+  std::size_t pseudo;  // ones in place of the LRH that RoCE does not have
   std::size_t route;   // the headers of fixed length at the front of the packet
   std::size_t udp;
 
@@ -51,7 +51,7 @@ constexpr void mask_ipv4(std::uint8_t* ip) {
   ip[10] = ip[11] = 0xff;  // header checksum
 }
 
-// In a GRH the same fields stand at the same places.
+// A GRH has the same fields at the same offsets.
 constexpr void mask_ipv6(std::uint8_t* ip) {
   ip[0] |= 0x0f;  // traffic class and flow label
   ip[1] = ip[2] = ip[3] = 0xff;
@@ -81,10 +81,10 @@ constexpr void mask_route(IcrcKind kind, std::uint8_t* route) {
   }
 }
 
-// `udp` bytes of UDP header and the BTH behind them.
+// Masks `udp` bytes of UDP header and the BTH after them.
 constexpr void mask_transport(std::uint8_t* headers, std::size_t udp) {
   if (udp != 0) headers[6] = headers[7] = 0xff;  // UDP checksum
-  headers[udp + kResv8a] = 0xff;                 // FECN and BECN are in it
+  headers[udp + kResv8a] = 0xff;                 // includes FECN and BECN
 }
 
 using Chunk = std::uint64_t __attribute__((vector_size(16)));
@@ -92,15 +92,15 @@ constexpr std::size_t kChunkBytes = sizeof(Chunk);
 constexpr std::size_t kMaxChunks = 4;
 constexpr std::size_t kShortChunks = 8;
 
-// The usual headers of a kind as a mask, from the pseudo LRH on. All that varies counts as ones, so
-// a mask is ORed.
+// The usual headers of a kind as a mask, from the pseudo LRH on. Variable fields count as ones, so
+// the mask is ORed.
 struct Mask {
   std::size_t bth = 0;     // offset of the BTH in the packet
   std::size_t pseudo = 0;  // bytes
   std::size_t chunks = 0;
   std::array<std::uint8_t, kMaxChunks * kChunkBytes> ones{};
 
-  // Bytes of the packet that it covers.
+  // Returns the number of packet bytes that the mask covers.
   [[nodiscard]] constexpr std::size_t masked() const { return chunks * kChunkBytes - pseudo; }
 };
 
@@ -129,21 +129,21 @@ Chunk load_chunk(const std::uint8_t* p) {
   return chunk;
 }
 
-// Eight bytes behind a pseudo LRH, which the mask fills.
+// Loads the eight bytes after a pseudo LRH; the mask supplies the LRH itself.
 Chunk load_half_chunk(const std::uint8_t* p) {
   std::uint64_t half;
   std::memcpy(&half, p, sizeof half);
   return Chunk{0, half};
 }
 
-// crc32_gzip_refl() takes and returns the CRC in its inverted form: 0 begins one, and what a call
-// returns continues in the next. end_isal() follows the last.
+// crc32_gzip_refl() accepts and returns the CRC in its inverted form: start with 0, and pass each
+// result to the next call. Call end_isal() after the last.
 std::uint32_t crc(std::uint32_t begun, const std::uint8_t* p, std::size_t bytes) {
   return crc32_gzip_refl(begun, p, bytes);
 }
 
-// For headers of any length: those in front, what is between them and the transport's, the
-// transport's, the rest.
+// Handles headers of any length in four pieces: the masked network headers, the unmasked bytes
+// after them, the masked transport headers, and the rest.
 [[gnu::cold]] std::uint32_t icrc_in_pieces(IcrcKind kind, Bytes headers, Bytes rest) {
   const Headers least = headers_of(kind);
   if (rest.size() < kBthBytes || headers.size() < least.least_bth()) return 0;
@@ -166,7 +166,7 @@ std::uint32_t crc(std::uint32_t begun, const std::uint8_t* p, std::size_t bytes)
   return value;
 }
 
-// `front`: as many bytes of the packet as the mask has behind its pseudo LRH; `rest` follows them.
+// `front` holds the packet bytes that the mask covers after its pseudo LRH; `rest` follows them.
 std::uint32_t masked_icrc(const Mask& mask, const std::uint8_t* front, Bytes rest) {
   std::array<Chunk, kMaxChunks + kShortChunks> copy;
   auto* const bytes = reinterpret_cast<std::uint8_t*>(copy.data());
@@ -179,7 +179,7 @@ std::uint32_t masked_icrc(const Mask& mask, const std::uint8_t* front, Bytes res
   }
 
   std::size_t copied = mask.chunks * kChunkBytes;
-  // To copy the rest of a short packet costs less than another call.
+  // Copying the rest of a short packet is cheaper than a second call.
   if (rest.size() <= kShortChunks * kChunkBytes) {
     if (!rest.empty()) std::memcpy(bytes + copied, rest.data(), rest.size());
     copied += rest.size();

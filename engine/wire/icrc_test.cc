@@ -1,3 +1,4 @@
+// The ICRC against golden values, real packets and a slow reference, for every encapsulation.
 #include "roce_testing.h"
 #include "wire_testing.h"
 
@@ -17,7 +18,7 @@
 namespace rpcrdma::wire {
 namespace {
 
-// The CRC-32 of Ethernet, a bit at a time.
+// The CRC-32 of Ethernet, one bit at a time.
 std::uint32_t slow_crc(Bytes bytes) {
   std::uint32_t crc = 0xffffffff;
   for (const std::uint8_t byte : bytes) {
@@ -34,7 +35,7 @@ TEST(SlowCrcTest, CheckValue) {
 struct Kind {
   IcrcKind kind;
   const char* name;
-  std::size_t bth;  // with headers of the least length
+  std::size_t bth;  // with headers of minimum length
 };
 
 void PrintTo(const Kind& k, std::ostream* out) {
@@ -54,7 +55,7 @@ std::vector<std::uint8_t> random_bytes(std::size_t size, std::uint32_t seed) {
   return bytes;
 }
 
-// What the ICRC is taken over, written down a second time from the specification: annex A17.3 for
+// The bytes that the ICRC covers, written a second time from the specification: annex A17.3 for
 // RoCEv2, A16.4 for RoCEv1, section 7.8.1 for InfiniBand.
 std::vector<std::uint8_t> covered(IcrcKind kind, Bytes packet, std::size_t bth) {
   std::vector<std::uint8_t> p(packet.begin(), packet.end());
@@ -93,7 +94,7 @@ std::vector<std::uint8_t> covered(IcrcKind kind, Bytes packet, std::size_t bth) 
   return p;
 }
 
-// --- Golden examples: an ACK in each encapsulation, as sent and as the CRC sees it
+// --- Golden examples: an ACK in each encapsulation, as sent and as the CRC covers it
 
 struct Example {
   IcrcKind kind;
@@ -163,14 +164,14 @@ TEST(IcrcTest, OnTheWireTheLeastSignificantByteComesFirst) {
   EXPECT_EQ(load_icrc(wire.data()), 0x01020304U);
 }
 
-// By hand: behind the word nothing follows, so the CRC's register holds the word times x^32. For
-// x^0, which in reflected order is the first bit of the last byte, that is the polynomial itself.
+// By hand: nothing follows the word, so the CRC register holds word * x^32. For x^0, the first bit
+// of the last byte in reflected order, that is the polynomial itself.
 TEST(IcrcWordTest, TheWordAtTheEnd) {
   EXPECT_EQ(icrc_word_difference(0xedb88320, 0), 0x00000080U);
   EXPECT_EQ(icrc_word_difference(0, 0), 0U);
 }
 
-// A zero byte more behind the word is eight steps of the register.
+// Each additional zero byte after the word is eight steps of the register.
 TEST(IcrcWordTest, EveryDistance) {
   const std::uint32_t word = 0xb171a000;
   std::uint32_t crc = slow_crc(hex("b171a000")) ^ slow_crc(hex("00000000"));
@@ -223,7 +224,7 @@ TEST_P(IcrcKindTest, EveryLength) {
   }
 }
 
-// IPv4 options and IPv6 extension headers, and more than either can have.
+// IPv4 options and IPv6 extension headers, including lengths beyond the allowed maximum.
 TEST_P(IcrcKindTest, EveryPlaceOfTheBth) {
   const Kind& k = GetParam();
   const auto packet = random_bytes(500, 7);
@@ -275,7 +276,7 @@ TEST_P(IcrcKindTest, HeadersMayLieElsewhere) {
 TEST_P(IcrcKindTest, ShowsAnUnknownWord) {
   const Kind& k = GetParam();
   std::mt19937 random(11);
-  // The word stands in the BTH behind what is masked: destination QP and what follows.
+  // The word is in the unmasked part of the BTH: destination QP and after.
   for (std::size_t size = k.bth + kBthBytes; size < 4300; size += 41) {
     auto packet = random_bytes(size, static_cast<std::uint32_t>(size));
     const std::uint32_t before = icrc(k.kind, packet, k.bth);
@@ -287,8 +288,8 @@ TEST_P(IcrcKindTest, ShowsAnUnknownWord) {
   }
 }
 
-// The sanitizers do not see into the CRC's assembly, so the packet lies between two pages that
-// cannot be read.
+// The sanitizers cannot check the CRC's assembly code, so the packet lies between two unreadable
+// pages.
 class GuardedPage {
  public:
   GuardedPage()

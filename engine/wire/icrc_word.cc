@@ -1,7 +1,7 @@
-// CRC-32 as arithmetic with polynomials over GF(2), modulo that of Ethernet. In reflected order the
-// highest bit of a word is the coefficient of x^0, and to take in a zero bit is to multiply by x.
-// A word of a message that `n` bytes follow adds word * x^(32 + 8n) to the register; x has an
-// inverse, hence so has this.
+// CRC-32 as polynomial arithmetic over GF(2), modulo the Ethernet polynomial. In reflected order
+// the highest bit of a word is the coefficient of x^0, and shifting in a zero bit multiplies by x.
+// A word with `n` bytes after it adds word * x^(32 + 8n) to the register. x has an inverse, so the
+// word can be computed from what it adds.
 #include <array>
 
 #include <rpcrdma/wire/icrc.h>
@@ -16,7 +16,7 @@ constexpr std::uint32_t divide_by_x(std::uint32_t a) {
   return (a & kOne) != 0 ? (a ^ kPolynomial) << 1 | 1 : a << 1;
 }
 
-// Without branches: the bits are as good as random.
+// No branches: the bits are practically random, so a branch would be mispredicted.
 constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) {
   std::uint32_t product = 0;
   for (int bit = 31; bit >= 0; --bit) {

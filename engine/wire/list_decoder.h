@@ -1,6 +1,6 @@
-// What all headers are made of: words, and chunk lists (RFC 8166 section 4.3), taken off one after
-// the other with raw pointers. Every Send of a connection comes through here, so the error is
-// written only on the way out and the lists are walked once, without a reader's state.
+// The building blocks of all headers: words and chunk lists (RFC 8166 section 4.3), decoded in
+// order with raw pointers. Every Send of a connection passes through here, so errors are written on
+// the cold path only, and each list is walked once without the state of an XdrReader.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +35,8 @@ class ListDecoder {
     return v;
   }
 
-  // Finds the bytes of `count` words in front of the cursor; the error points at the first that is
-  // not whole.
+  // Checks that `count` whole words remain at the cursor. The error points at the first incomplete
+  // one.
   bool whole_words(std::size_t count, const char* rule, const char* what) {
     if (left() >= count * 4) [[likely]]
       return true;
@@ -54,8 +54,8 @@ class ListDecoder {
     return true;
   }
 
-  // The marker of an optional item: 1 present, 0 absent. The caller looks at `present` only after
-  // true.
+  // The marker of an optional item: 1 present, 0 absent. `present` is valid only if this
+  // returns true.
   bool marker(bool& present, const char* rule, const char* truncated) {
     if (left() < 4) [[unlikely]]
       return failed(Errc::kTruncated, p_, rule, truncated);
@@ -85,7 +85,7 @@ class ListDecoder {
     return true;
   }
 
-  // A count word and that many segments; `segments` is how many.
+  // Skips a count word and that many segments; `segments` receives the count.
   bool write_chunk(std::uint32_t& segments, const char* rule) {
     if (left() < 4) [[unlikely]] {
       return failed(Errc::kTruncated, p_, rule, "header ends before a chunk's segment count does");

@@ -1,3 +1,4 @@
+// Decodes and encodes RoCE packets: BTH, extension headers, payload and ICRC.
 #include "roce_layout.h"
 
 #include <algorithm>
@@ -10,9 +11,9 @@
 namespace rpcrdma::wire {
 namespace {
 
-constexpr std::size_t kPadOffset = 1;  // the byte of the BTH with the pad count
+constexpr std::size_t kPadOffset = 1;  // the byte of the BTH that holds the pad count
 
-// Why a packet does not decode, worked out apart from the path of those that do.
+// Determines why a packet does not decode. Separate from the fast path.
 [[gnu::cold, gnu::noinline]] DecodeError explain(Bytes captured, std::size_t wire_length) {
   if (captured.size() < kBthBytes) {
     return {Errc::kTruncated, 0, "IBA 9.2", "packet ends inside the BTH"};

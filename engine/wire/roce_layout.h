@@ -1,5 +1,5 @@
-// Which extension headers follow the BTH, for the decoder and the encoder alike (IBA volume 1
-// sections 5.2 and 9.3).
+// The extension headers that follow the BTH, shared by decoder and encoder (IBA volume 1 sections
+// 5.2 and 9.3).
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ inline constexpr Extension kAtomicAckExtension{1 << 4, 8};
 inline constexpr Extension kImmExtension{1 << 5, 4};
 inline constexpr Extension kIethExtension{1 << 6, 4};
 
-// In the order in which they follow each other.
+// In the order of their place in a packet.
 inline constexpr std::array kExtensions = {
     kDethExtension,      kRethExtension, kAtomicExtension, kAethExtension,
     kAtomicAckExtension, kImmExtension,  kIethExtension,

@@ -1,3 +1,4 @@
+// The table of InfiniBand opcodes: names, traits and extension headers.
 #include "roce_layout.h"
 
 #include <array>
@@ -31,7 +32,7 @@ struct Row {
   const char* name;
 };
 
-// IBA volume 1 table 35; the CNP's from annex A17.
+// IBA volume 1 table 35; CNP from annex A17.
 constexpr Row kRows[] = {
     {0x00, kSend | kFirst, "SEND First"},
     {0x01, kSend, "SEND Middle"},
@@ -76,7 +77,7 @@ constexpr Row kRows[] = {
     {0x81, 0, "CNP"},
 };
 
-// XRC has RC's operations with an XRCETH in front of the requests' other extension headers.
+// XRC has RC's operations with an XRCETH before the other extension headers of requests.
 constexpr std::uint8_t kXrc = static_cast<std::uint8_t>(Service::kXrc) << 5;
 constexpr const char* kXrcNames[] = {
     "XRC SEND First",

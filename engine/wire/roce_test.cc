@@ -1,3 +1,4 @@
+// RoCE headers: the opcode table, decoding, damaged packets, encoding, and real packets.
 #include "roce_testing.h"
 #include "wire_testing.h"
 
@@ -209,7 +210,7 @@ TEST(DecodeRoceTest, Deth) {
   const auto packet = decode(bytes);
   ASSERT_TRUE(packet.has_value());
   EXPECT_EQ(packet->deth.qkey, 0x80010000U);
-  EXPECT_EQ(packet->deth.src_qp, 1U);  // without the reserved byte in front of it
+  EXPECT_EQ(packet->deth.src_qp, 1U);  // without the reserved byte before it
   EXPECT_EQ(packet->immediate, 0x0a0b0c0dU);
 }
 
@@ -310,7 +311,7 @@ TEST(RnrTimerTest, EveryCode) {
   }
 }
 
-// --- Captures cut short
+// --- Packets cut short by the capture
 
 TEST(DecodeRoceTest, ACutCaptureGivesThePayloadThatItHas) {
   auto bytes = packet_bytes("0a", "0000000000000001 00000002 00000008 6162636465666768");
@@ -359,7 +360,7 @@ TEST(DecodeRoceTest, AHugeWireLengthIsOnlyALength) {
   EXPECT_EQ(packet->payload.size(), 8U);
 }
 
-// --- What does not decode
+// --- Packets that do not decode
 
 TEST(DecodeRoceTest, EndsInTheBth) {
   for (std::size_t size = 0; size < 12; ++size) {
@@ -393,7 +394,8 @@ TEST(DecodeRoceTest, EveryTruncationOfEveryOpcodeIsAnErrorOrFits) {
   std::mt19937 random(1);
   for (unsigned opcode = 0; opcode < 256; ++opcode) {
     for (std::size_t size = 0; size < 64; ++size) {
-      // Exactly as long as it claims to be, so that the address sanitizer sees a byte too many.
+      // The buffer has exactly this size, so that AddressSanitizer detects a read of one byte too
+      // many.
       std::vector<std::uint8_t> bytes(size);
       for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
       if (size > 0) bytes[0] = static_cast<std::uint8_t>(opcode);
@@ -528,7 +530,7 @@ TEST_P(RoceCaptureTest, EveryPacketDecodesAndEncodesToTheSameBytes) {
     ASSERT_EQ(encode_roce(*packet, again), wire.size() - kIcrcBytes) << captured.frame;
     store_icrc(again.data() + wire.size() - kIcrcBytes, packet->icrc);
     std::vector<std::uint8_t> expected(wire.begin(), wire.end());
-    expected[4] &= 0xc0;  // FECN and BECN; one sender fills the reserved bits
+    expected[4] &= 0xc0;  // FECN and BECN; one sender sets the reserved bits
     ASSERT_EQ(again, expected) << captured.frame;
   }
 }

@@ -1,5 +1,5 @@
-// For the tests of this folder: the RoCEv2 packets in a capture of Ethernet frames with IPv4, as a
-// classic pcap file in this host's byte order holds them.
+// For the tests of this folder: reads the RoCEv2 packets of a capture of Ethernet frames with IPv4,
+// stored as a classic pcap file in this host's byte order.
 #pragma once
 
 #include <cstdint>

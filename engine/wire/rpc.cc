@@ -4,9 +4,9 @@
 namespace rpcrdma::wire {
 namespace {
 
-// The parts of RFC 5531 section 9, one function each. They read on after the end of the bytes (the
-// reader then gives zeros, and zero is a legal value of every enum here); run() looks at the reader
-// before it believes any of it.
+// Decodes the parts of RFC 5531 section 9, one function each. They continue past the end of the
+// bytes, where the reader returns zeros (a legal value of every enum here); run() checks the reader
+// before it accepts the result.
 class RpcDecoder {
  public:
   explicit RpcDecoder(Bytes message, RpcView& out) : in_(message), out_(out) {}

@@ -1,4 +1,4 @@
-// The bodies of two kinds of credential: AUTH_SYS and RPCSEC_GSS.
+// The bodies of two kinds of credentials: AUTH_SYS and RPCSEC_GSS.
 #include <rpcrdma/wire/rpc.h>
 #include <rpcrdma/wire/xdr.h>
 

@@ -1,3 +1,5 @@
+// AUTH_SYS and RPCSEC_GSS credentials against bytes derived by hand from their RFCs, and encoder
+// limits.
 #include "wire_testing.h"
 
 #include <algorithm>

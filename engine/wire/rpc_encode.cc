@@ -50,7 +50,7 @@ void put(XdrWriter& out, const RpcReply& reply) {
   }
 }
 
-// A dry run: the writer counts what does not fit too.
+// A dry run: the writer also counts bytes that do not fit.
 template <typename Message>
 std::size_t measure(const Message& message) {
   XdrWriter out{MutableBytes{}};
@@ -96,7 +96,7 @@ Result<std::size_t> encode_rpc(const RpcCall& call, MutableBytes out) {
 
 Result<std::size_t> encode_rpc(const RpcReply& reply, MutableBytes out) {
   if (!named(reply)) {
-    return fail(Errc::kBadValue, 8, "RFC 5531 9", "status is not one that RFC 5531 names");
+    return fail(Errc::kBadValue, 8, "RFC 5531 9", "status is not defined by RFC 5531");
   }
   if (reply.stat == ReplyStat::kAccepted && reply.verf.body.size() > kMaxAuthBytes) {
     return auth_too_long();

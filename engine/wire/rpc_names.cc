@@ -10,7 +10,7 @@ const char* name_at(const std::array<const char*, kCount>& names, std::uint32_t 
   return i < kCount ? names[i] : "unknown";
 }
 
-// RFC 5531 section 9; 13 and 14 are those of RPCSEC_GSS (RFC 2203).
+// RFC 5531 section 9; 13 and 14 are from RPCSEC_GSS (RFC 2203).
 constexpr std::array kAuthStat = {
     "AUTH_OK",           "AUTH_BADCRED",           "AUTH_REJECTEDCRED",    "AUTH_BADVERF",
     "AUTH_REJECTEDVERF", "AUTH_TOOWEAK",           "AUTH_INVALIDRESP",     "AUTH_FAILED",

@@ -1,4 +1,4 @@
-// RPC Call and Reply headers against bytes worked out by hand from RFC 5531.
+// RPC Call and Reply headers, against bytes derived by hand from RFC 5531.
 #include "wire_testing.h"
 
 #include <array>
@@ -115,7 +115,7 @@ TEST(RpcTest, RefusesAnUnknownMsgType) {
   expect_error(decode_rpc(hex("11223344 00000002 00000002")), Errc::kBadValue, 4, "RFC 5531 9");
 }
 
-// ---- Replies, every arm
+// ---- Replies, every branch
 
 RpcReply accepted(AcceptStat stat) {
   RpcReply reply;
@@ -265,7 +265,7 @@ TEST(RpcReplyTest, RefusesAVerifierOver400Bytes) {
                "RFC 5531 8.2");
 }
 
-// ---- what the encoder refuses
+// ---- messages that the encoder rejects
 
 TEST(EncodeRpcTest, WritesNothingWhereTheHeaderDoesNotFit) {
   std::vector<std::uint8_t> out(23, 0xee);

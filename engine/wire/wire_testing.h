@@ -1,4 +1,4 @@
-// For the tests of this folder: bytes written as hex, and what an error should be.
+// For the tests of this folder: bytes from hex text, and a check of decode errors.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace rpcrdma::wire {
 
-// "0001 ab" is three bytes; blanks are for the eye.
+// "0001 ab" is three bytes; blanks are ignored.
 inline std::vector<std::uint8_t> hex(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::vector<std::uint8_t> bytes;

@@ -1,3 +1,4 @@
+// XDR reader and writer: byte order, roundup, bounds and sticky errors.
 #include "wire_testing.h"
 
 #include <array>

@@ -204,7 +204,7 @@ TEST_F(Pipes, WhatNoEndpointSendsEndsItWithTheReason) {
   ASSERT_GT(::send(endpoint.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), 0);
   ASSERT_TRUE(watch.until_finished());
   store.read([](const Content& c) {
-    EXPECT_EQ(c.progress.error, "an endpoint: more interfaces come from it than an endpoint has");
+    EXPECT_EQ(c.progress.error, "an endpoint: it sends more interfaces than an endpoint has");
   });
 }
 

@@ -318,8 +318,8 @@ TEST_F(Agreement, OfAClientThatAsksWhereNobodyListens) {
               HasSubstr("connection end | by the endpoint, Reject reason invalid service "
                         "ID, Peer address " +
                         client_ + ", Port 20049, Reason \"" + client_ +
-                        ": rejected, reason 8 (invalid service ID): nobody "
-                        "listens on that port\""));
+                        ": rejected, reason 8 (invalid service ID): no listener "
+                        "on that port\""));
   const Result text = run("RPCRDMA analyze " + path("server-events.pcapng"));
   EXPECT_THAT(text.out, HasSubstr("refused    by the server: invalid service ID"));
 }

@@ -50,7 +50,7 @@ TEST_F(HostileSocket, InterfacesWithoutEndEndAttach) {
   const Sender sender("evil", endpoint("evil", "server"), trace::interface_again());
   for (const std::string& options : {std::string(), "-w " + path("kept"), std::string("-w -"),
                                      "-w " + path("ring") + " --ring-size 1M"}) {
-    EXPECT_EQ(refusal(options), "rpcrdma: evil: more interfaces come from it than an endpoint has")
+    EXPECT_EQ(refusal(options), "rpcrdma: evil: it sends more interfaces than an endpoint has")
         << options;
   }
   EXPECT_LT(std::filesystem::file_size(path("kept")), 4096U);

@@ -79,7 +79,8 @@ void add_invalidation_scenes(Matrix& to) {
   to.push_back(
       {.rule = "INV-04",
        .did = "writes to a handle that its Reply has invalidated",
-       .answer = "its Call is answered; connection ended: a Write outside of what is exposed to it",
+       .answer =
+           "its Call is answered; connection ended: a Write outside the memory advertised to it",
        .client =
            [](AgainstClient& s) {
              const Message call = s.begin_with_read(kLongCount);

@@ -29,27 +29,27 @@ auto before_reply(
 void add_targets(Matrix& to) {
   to.push_back({.rule = "OPS-01",
                 .did = "writes to a handle that is none",
-                .answer = "connection ended: a Write outside of what is exposed to it",
+                .answer = "connection ended: a Write outside the memory advertised to it",
                 .client = before_reply([](AgainstClient& s, const wire::Segment&) {
                   s.write({0x66, 64, 0}, scenes::pattern(64));
                 }),
                 .not_in_recording = kRefusedWrite});
   to.push_back({.rule = "OPS-01",
                 .did = "writes beyond the end of the Write chunk",
-                .answer = "connection ended: a Write outside of what is exposed to it",
+                .answer = "connection ended: a Write outside the memory advertised to it",
                 .client = before_reply([](AgainstClient& s, const wire::Segment& segment) {
                   s.write(segment, scenes::pattern(kLongCount + 1));
                 }),
                 .not_in_recording = kRefusedWrite});
   to.push_back({.rule = "OPS-01",
                 .did = "reads what is there to be written",
-                .answer = "connection ended: a Read outside of what is exposed to it",
+                .answer = "connection ended: a Read outside the memory advertised to it",
                 .client = before_reply(
                     [](AgainstClient& s, const wire::Segment& segment) { s.Stage::read(segment); }),
                 .not_in_recording = "its device refused the Read"});
   to.push_back({.rule = "OPS-01",
                 .did = "writes to the server's memory, as no client may",
-                .answer = "connection ended: a Write outside of what is exposed to it",
+                .answer = "connection ended: a Write outside the memory advertised to it",
                 .server =
                     [](AgainstServer& s) {
                       s.connect();
@@ -108,7 +108,7 @@ void add_packets(Matrix& to) {
   constexpr std::uint8_t kReads = 20;  // 16 are agreed on
   to.push_back({.rule = "OPS-04",
                 .did = "has 20 Reads in flight, where 16 were agreed on",
-                .answer = "connection ended: more Reads at a time than were agreed",
+                .answer = "connection ended: more concurrent Reads than negotiated",
                 .client =
                     [](AgainstClient& s) {
                       s.accept();

@@ -184,8 +184,8 @@ TEST_P(TrespassTest, EndsTheConnectionAndChangesNothing) {
   EXPECT_EQ(server.completion(500)->status, Status::kRemoteAccess);
   ASSERT_TRUE(until([&] { return !lost.empty(); }));
   EXPECT_EQ(lost[0], GetParam().operation == Operation::kWrite
-                         ? "a Write outside of what is exposed to it"
-                         : "a Read outside of what is exposed to it");
+                         ? "a Write outside the memory advertised to it"
+                         : "a Read outside the memory advertised to it");
   EXPECT_EQ(client->state(0), LinkState::kUp);
   check_memory();
   EXPECT_EQ(std::count(mine, mine + kBytes, 0x77), std::ptrdiff_t{kBytes});

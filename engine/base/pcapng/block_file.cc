@@ -11,7 +11,7 @@
 namespace rpcrdma::base {
 namespace {
 
-// Where writing continues; -1 where what was written cannot be changed any more.
+// Returns the current offset, or -1 if written data cannot be changed.
 std::int64_t place_in(int fd) {
   const int flags = ::fcntl(fd, F_GETFL);
   return flags < 0 || (flags & O_APPEND) != 0 ? -1 : ::lseek(fd, 0, SEEK_CUR);

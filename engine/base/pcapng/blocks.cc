@@ -1,3 +1,4 @@
+// Appends pcapng blocks to a buffer: section, interface, packet and statistics, with their options.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -11,7 +12,7 @@ namespace rpcrdma::base {
 namespace {
 
 constexpr std::string_view kApplication = "rpcrdma";
-// Behind a packet's data: its flags, and the end of the options.
+// After a packet's data: its flags, and the end of the options.
 constexpr std::size_t kFlagsBytes = 8 + 4;
 
 }  // namespace
@@ -52,7 +53,7 @@ void PcapngBlocks::option(std::uint16_t code, std::span<const std::uint8_t> valu
   put_bytes(value);
 }
 
-// What is longer than an option can be is cut.
+// Truncates text that is longer than an option can be.
 void PcapngBlocks::option_text(std::uint16_t code, std::string text) {
   text.resize(std::min<std::size_t>(text.size(), std::numeric_limits<std::uint16_t>::max()));
   option(code, as_bytes(text));
@@ -80,7 +81,7 @@ void PcapngBlocks::section(End at_end) {
   put(pcapng::kByteOrderMagic);
   put(std::uint16_t{1});
   put(std::uint16_t{0});
-  put(std::int64_t{-1});  // the section's length is not known
+  put(std::int64_t{-1});  // section length unknown
   option(pcapng::kShbUserAppl, as_bytes(kApplication));
   if (at_end == End::kStatistics) option(pcapng::kComment, as_bytes(pcapng::kEndsWithStatistics));
   end_options();
@@ -94,7 +95,7 @@ void PcapngBlocks::interface(const Interface& interface) {
   put(interface.snaplen);
   option_text(pcapng::kIfName, interface.name);
   option(pcapng::kIfTsresol, {&kTsresol, 1});
-  // A zero byte in front says that it is a filter in libpcap's language.
+  // A leading zero byte means that the filter is in libpcap's language.
   if (!interface.filter.empty())
     option_text(pcapng::kIfFilter, std::string(1, '\0') + interface.filter);
   end_options();

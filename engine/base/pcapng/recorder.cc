@@ -1,3 +1,4 @@
+// Records frames to one pcapng file or to a ring of files, and buffers them for up to a second.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -21,7 +22,7 @@ namespace {
 
 constexpr std::int64_t kFlushNs = 1'000'000'000;
 
-// dumpcap's form: what stands before the last dot, number, local time, the dot and what follows.
+// dumpcap's form: the path up to the last dot, number, local time, and the rest of the path.
 std::string ring_name(const std::string& path, std::uint64_t number, std::int64_t now_ns) {
   const std::time_t seconds = now_ns / 1'000'000'000;
   std::tm local{};
@@ -119,7 +120,7 @@ class FileRecorder final : public Recorder {
             .dropped = dropped() - dropped_before_};
   }
 
-  // What the file had no room for is dropped like what the kernel has.
+  // Frames that the file had no room for count as dropped, like the kernel's drops.
   void end_full() {
     out_->end_full([this] {
       PcapngBlocks::Statistics all = statistics();
@@ -146,19 +147,19 @@ class FileRecorder final : public Recorder {
   }
 
   RecordOptions options_;
-  PcapngBlocks blocks_;  // that wait to be written
+  PcapngBlocks blocks_;  // not yet written
   std::int64_t oldest_waiting_ns_ = 0;
   std::string file_;
   std::optional<BlockFile> out_;
-  bool full_ = false;                 // it can take no more
-  std::uint64_t earlier_frames_ = 0;  // in the ring's files before
-  std::uint64_t number_ = 0;          // of the ring's file
-  std::deque<std::string> ring_;      // the files that are kept
-  // Of the file that is being written.
+  bool full_ = false;                 // it cannot grow
+  std::uint64_t earlier_frames_ = 0;  // in previous files of the ring
+  std::uint64_t number_ = 0;          // of the current file in the ring
+  std::deque<std::string> ring_;      // files that are kept
+  // State of the current file.
   std::int64_t begun_ns_ = 0;
   std::int64_t latest_ns_ = 0;
   std::uint64_t frames_ = 0;
-  std::uint64_t dropped_before_ = 0;  // it began
+  std::uint64_t dropped_before_ = 0;  // before the file started
 };
 
 }  // namespace

@@ -6,8 +6,8 @@ namespace rpcrdma::base {
 
 namespace {
 
-// An endpoint that was suspended sends the rest of a block at once when it is resumed: one that
-// trickles needs more reads than that takes.
+// A suspended endpoint sends the rest of a block at once when it resumes, in fewer reads than this.
+// A block that needs more is trickling.
 constexpr std::size_t kReadsOfABlock = 16;
 
 }  // namespace
@@ -24,9 +24,9 @@ std::span<const std::uint8_t> WholeBlocks::add(std::span<const std::uint8_t> byt
     const auto length = pcapng::word(all, given_ + pcapng::kLengthAt);
     if (length < pcapng::kSmallestBlock || length % 4 != 0 ||
         (!section_ && pcapng::word(all, given_) != pcapng::kSectionHeader)) {
-      why_ = "what comes from it is no pcapng";
+      why_ = "it does not send pcapng";
     } else if (length > kMaxBlock) {
-      why_ = "a block that comes from it claims to be larger than any of an endpoint";
+      why_ = "it sends a larger block than any endpoint does";
     }
     if (broken() || length > all.size() - given_) break;
     take(all.subspan(given_, length));
@@ -40,14 +40,14 @@ std::span<const std::uint8_t> WholeBlocks::add(std::span<const std::uint8_t> byt
 void WholeBlocks::take(std::span<const std::uint8_t> block) {
   switch (pcapng::word(block, 0)) {
     case pcapng::kSectionHeader:
-      if (section_) why_ = "a second section comes from it, where an endpoint sends one";
+      if (section_) why_ = "it sends a second section, where an endpoint sends one";
       section_ = true;
       head_ += block.size();
       break;
     case pcapng::kInterfaceDescription:
       head_ += block.size();
       if (++interfaces_ > kMaxInterfaces) {
-        why_ = "more interfaces come from it than an endpoint has";
+        why_ = "it sends more interfaces than an endpoint has";
       } else if (block.size() >= pcapng::kSmallestBlock + sizeof(std::uint16_t) &&
                  ByteOrder{}.u16(block.data() + pcapng::kLinkTypeAt) !=
                      static_cast<std::uint16_t>(LinkType::kUpperPdu)) {
@@ -60,12 +60,12 @@ void WholeBlocks::take(std::span<const std::uint8_t> block) {
       break;
     default:
       beside_ += block.size();
-      if (beside_ > kMaxBeside + packets_) why_ = "what comes from it are hardly any packets";
+      if (beside_ > kMaxBeside + packets_) why_ = "it sends hardly any packets";
   }
-  if (head_ > kMaxHead) why_ = "its description is longer than that of any endpoint";
+  if (head_ > kMaxHead) why_ = "its stream header is longer than any endpoint's";
 }
 
-// `progress`: the block at the end is another one than before.
+// `progress`: the last block is not the one that was last at the previous call.
 void WholeBlocks::watch_trickle(bool progress, Clock::time_point now) {
   if (progress || !within_block()) {
     block_began_ = now;

@@ -1,3 +1,4 @@
+// Live streams in whole blocks: damaged and hostile streams, limits, and time-outs.
 #include <algorithm>
 #include <cstring>
 
@@ -49,10 +50,10 @@ TEST(WholeBlocks, GivesWhatIsWholeHoweverItComes) {
 
 TEST(WholeBlocks, RefusesWhatIsNoPcapng) {
   const Bytes wrong[] = {
-      block(6, 28),                                  // no section begins
-      block(0x0a0d0d0a, 30),                         // no multiple of four
+      block(6, 28),                                  // no section starts
+      block(0x0a0d0d0a, 30),                         // not a multiple of four
       Bytes{0x0a, 0x0d, 0x0d, 0x0a, 0, 0, 0, 0x1c},  // the other byte order
-      Bytes{0x0a, 0x0d, 0x0d, 0x0a, 8, 0, 0, 0},     // shorter than a block is
+      Bytes{0x0a, 0x0d, 0x0d, 0x0a, 8, 0, 0, 0},     // shorter than any block
   };
   for (const Bytes& bytes : wrong) {
     WholeBlocks blocks;
@@ -70,7 +71,7 @@ TEST(WholeBlocks, WhatCameBeforeTheDamageIsGiven) {
   EXPECT_TRUE(blocks.broken());
 }
 
-// ----- Streams of whoever is no endpoint
+// ----- Streams that no endpoint sends
 
 constexpr std::uint32_t kSection = 0x0a0d0d0a, kInterface = 1, kStatistics = 5, kPacket = 6;
 constexpr std::uint32_t kEthernet = 1, kUpperPdu = 252;
@@ -81,7 +82,7 @@ Bytes interface(std::uint32_t link, std::uint32_t length = 20) {
   return bytes;
 }
 
-// Adds the block until the stream is broken, `most` times at most; how often it was given.
+// Adds the block up to `most` times, until the stream is broken. Returns how often it was returned.
 std::size_t repeat(WholeBlocks& blocks, const Bytes& one, std::size_t most) {
   std::size_t given = 0;
   for (std::size_t i = 0; i < most && !blocks.broken(); ++i) {
@@ -94,20 +95,20 @@ TEST(WholeBlocks, InterfacesWithoutEndAreRefused) {
   WholeBlocks blocks;
   EXPECT_EQ(blocks.add(block(kSection, 28)).size(), 28U);
   EXPECT_EQ(repeat(blocks, interface(kUpperPdu), 1000), WholeBlocks::kMaxInterfaces);
-  EXPECT_STREQ(blocks.why(), "more interfaces come from it than an endpoint has");
+  EXPECT_STREQ(blocks.why(), "it sends more interfaces than an endpoint has");
 }
 
 TEST(WholeBlocks, AnInterfaceWithoutEndIsRefused) {
   WholeBlocks blocks;
   EXPECT_EQ(blocks.add(block(kSection, 28)).size(), 28U);
   EXPECT_TRUE(blocks.add(interface(kUpperPdu, WholeBlocks::kMaxHead)).empty());
-  EXPECT_STREQ(blocks.why(), "its description is longer than that of any endpoint");
+  EXPECT_STREQ(blocks.why(), "its stream header is longer than any endpoint's");
 }
 
 TEST(WholeBlocks, ASecondSectionIsRefused) {
   WholeBlocks blocks;
   EXPECT_EQ(repeat(blocks, block(kSection, 28), 10), 1U);
-  EXPECT_STREQ(blocks.why(), "a second section comes from it, where an endpoint sends one");
+  EXPECT_STREQ(blocks.why(), "it sends a second section, where an endpoint sends one");
 }
 
 TEST(WholeBlocks, AGiantBlockIsRefusedBeforeItCame) {
@@ -127,9 +128,9 @@ TEST(WholeBlocks, WhatIsNoPacketIsBoundedByThePackets) {
     EXPECT_EQ(blocks.add(block(kSection, 28)).size(), 28U);
     EXPECT_EQ(repeat(blocks, block(kPacket, kLength), 10), 10U);
     EXPECT_EQ(repeat(blocks, block(type, kLength), 10'000), WholeBlocks::kMaxBeside / kLength + 10);
-    EXPECT_STREQ(blocks.why(), "what comes from it are hardly any packets");
+    EXPECT_STREQ(blocks.why(), "it sends hardly any packets");
   }
-  // An endpoint's: statistics each second in which there were packets.
+  // An endpoint's stream: statistics after each second that had packets.
   WholeBlocks blocks;
   EXPECT_EQ(blocks.add(block(kSection, 28)).size(), 28U);
   for (int second = 0; second < 100'000; ++second) {
@@ -143,7 +144,7 @@ class Patience : public ::testing::Test {
   using Clock = WholeBlocks::Clock;
   static constexpr LivePatience kPatience{.begin = std::chrono::seconds(5),
                                           .block = std::chrono::seconds(10)};
-  // Bytes come, one a second from `begin` on, until the stream is broken; how many came.
+  // Adds one byte a second from `begin` on, until the stream is broken. Returns how many it added.
   static int trickle(WholeBlocks& blocks, const Bytes& bytes, Clock::time_point begin) {
     int came = 0;
     for (const std::uint8_t byte : bytes) {
@@ -179,7 +180,7 @@ TEST_F(Patience, AHeadWithoutAnEventIsSilence) {
   EXPECT_FALSE(blocks_.broken());
 }
 
-// Packets come when there are some.
+// A packet stream has started even before its first packet.
 TEST_F(Patience, AHeadOfPacketsIsABeginning) {
   (void)blocks_.add(block(kSection, 28), start_);
   (void)blocks_.add(interface(kEthernet), start_);
@@ -198,7 +199,7 @@ TEST_F(Patience, AByteASecondEndsInTheMiddleToo) {
   EXPECT_STREQ(blocks_.why(), "it does not send the rest of a block");
 }
 
-// As an endpoint that was suspended: the rest comes at once then.
+// A suspended endpoint sends the rest at once when it resumes.
 TEST_F(Patience, AnEndpointThatStandsStillIsWaitedFor) {
   const Bytes all = stream();
   const std::span bytes(all);

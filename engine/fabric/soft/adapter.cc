@@ -1,3 +1,6 @@
+// The software channel adapter: its slots hold the queue pairs and their CM connections. Routes
+// packets to them, translates CM events into provider events, and schedules transmission and
+// timers.
 #include "rc/packet_header.h"
 #include "rc/partition.h"
 #include "rc/queue_pair.h"
@@ -21,10 +24,10 @@ using fabric::Time;
 
 namespace {
 
-// Packets of one connection that go out before another's turn comes: a batch of the socket's.
+// Packets that one connection may send before the next one's turn: a batch of the socket.
 constexpr unsigned kBurst = 16;
 constexpr std::uint32_t kCmQkey = 0x80010000;  // IBA 10.2.5
-constexpr std::uint32_t kFirstQpn = 2;         // 0 and 1 are management's
+constexpr std::uint32_t kFirstQpn = 2;         // 0 and 1 are reserved for management
 constexpr std::size_t kMaxSlots = 0xfffd;
 constexpr std::uint32_t kNoSlot = UINT32_MAX;
 constexpr std::uint16_t kConsumerReject = 28;
@@ -42,7 +45,7 @@ Time timeout_of(std::uint8_t code) {
   return code == 0 ? 0 : kUnit << (code & 0x1fU);
 }
 
-// Of two such codes; 0 is never.
+// Returns the shorter of two such time-out codes; 0 is none.
 std::uint8_t sooner(std::uint8_t a, std::uint8_t b) {
   return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
 }
@@ -55,9 +58,9 @@ struct Slot {
   std::uint8_t generation = 0;
   Phase phase = Phase::kDown;
   std::uint16_t port = 0;  // kRequested: the listener's
-  bool active = false;     // stands in the list of those that may have something to send
+  bool active = false;     // in the list of slots that may have something to send
   std::uint64_t cookie = 0;
-  Time known_deadline = fabric::kNever;  // that stands in the heap
+  Time known_deadline = fabric::kNever;  // its entry in the heap
   Path path;
   CmQueuePair local;
   CmQueuePair peer;
@@ -78,31 +81,31 @@ struct Adapter::Impl {
   ConnectionManager cm;
   MemoryTable memory;
   fabric::Completions completions;
-  // There is a place for each slot: of a connection one waits at a time.
+  // One place per slot: a connection has at most one waiting event.
   fabric::Ring<AdapterEvent> events{kMaxSlots + 1};
-  // Of a connection the last, which waits until its completions were taken.
+  // The last event of a connection, which waits until its completions were polled.
   struct End {
     AdapterEvent event;
-    std::uint64_t after = 0;  // completions
+    std::uint64_t after = 0;  // polled completions before the event
   };
   fabric::Ring<End> ends{kMaxSlots + 1};
   std::vector<Slot> slots;
   std::vector<std::uint32_t> free_slots;
-  std::unordered_map<CmId, std::uint32_t> by_cm;  // to a slot
+  std::unordered_map<CmId, std::uint32_t> by_cm;  // slot index
   std::unordered_map<std::uint16_t, std::uint64_t> listeners;
   fabric::Ring<std::uint32_t> active{kMaxSlots + 1};
-  unsigned burst = 0;  // packets that the front of `active` has sent in a row
-  // Of slots. A deadline that moves away stays here until it comes: most timers are set anew for
-  // each packet, and hardly any runs out.
+  unsigned burst = 0;  // consecutive packets sent by the front of `active`
+  // By slot. A deadline that moves to a later time stays here until it is due: most timers are
+  // reset with each packet, and hardly any expires.
   fabric::TimeHeap deadlines;
   AdapterCounters counters;
-  QpCounters over;  // of queue pairs that are no more
+  QpCounters over;  // sum of destroyed queue pairs
   std::uint32_t cm_psn = 0;
   bool owner_sleeps = false;
   CmEvent cm_event;
 
   [[nodiscard]] static std::uint32_t index_of(ConnectionId id) {
-    return (id & 0xffffU) - kFirstQpn;  // of 0 and 1: beyond any table
+    return (id & 0xffffU) - kFirstQpn;  // 0 and 1: beyond any table
   }
   [[nodiscard]] Slot* find(ConnectionId id) {
     const std::uint32_t index = index_of(id);
@@ -115,7 +118,7 @@ struct Adapter::Impl {
                                                           const fabric::QueueDepths& depths) {
     if (free_slots.empty()) {
       if (slots.size() >= options.max_connections) {
-        return fabric::fail(Errc::kNoRoom, "as many connections as are allowed");
+        return fabric::fail(Errc::kNoRoom, "connection limit reached");
       }
       add_slot();
     }
@@ -135,7 +138,7 @@ struct Adapter::Impl {
     return index;
   }
 
-  // With all that its connections may need a place in.
+  // Adds a slot and reserves the memory that its connections may need.
   void add_slot() {
     const std::size_t count = slots.size() + 1;
     events.reserve(count);
@@ -144,8 +147,8 @@ struct Adapter::Impl {
     deadlines.reserve(count);
     slots.reserve(std::bit_ceil(count));
     free_slots.reserve(slots.capacity());
-    // Linux's connection manager remembers the numbers of queue pairs for a while after their end,
-    // and rejects who comes with one of them as stale: each program begins elsewhere.
+    // Linux's connection manager remembers QPNs for a while after their end, and rejects a new
+    // connection that uses one as stale. So each process starts with different QPNs.
     slots.emplace_back().generation = static_cast<std::uint8_t>(random());
     free_slots.push_back(static_cast<std::uint32_t>(slots.size() - 1));
   }
@@ -166,7 +169,7 @@ struct Adapter::Impl {
     if (o.trace_connection != 0) s.qp->set_trace({options.tracer, o.trace_connection});
   }
 
-  // Something may be sent, or a timer was set.
+  // Call when the slot may have something to send or a new deadline.
   void touch(std::uint32_t index) {
     Slot& s = slots[index];
     if (!s.active) {
@@ -197,13 +200,13 @@ struct Adapter::Impl {
     return e;
   }
 
-  // Of those that ask for a connection and are refused here, without its owner being asked.
+  // A connection request was rejected without asking its owner.
   void trace_refused(const CmRefusal& refusal, Time now) const {
     if (trace::on(options.tracer)) soft::trace_refused(*options.tracer, refusal, now);
   }
 
-  // The end of a connection that was set up, or was about to be. Null: nobody is to be told, who
-  // had not accepted it.
+  // Ends a connection that was set up or in set-up. Returns null if there is nobody to inform: the
+  // owner had not accepted it.
   AdapterEvent* end(Slot& s, EventType type, const char* reason) {
     if (s.phase == Phase::kDown) return nullptr;
     const bool accepted = s.phase != Phase::kRequested;
@@ -218,7 +221,7 @@ struct Adapter::Impl {
     return &emitted;
   }
 
-  // Its queue pair has failed by itself.
+  // Handles a queue pair that failed by itself.
   void check_failed(Slot& s, Time now) {
     if (s.qp->state() != QpState::kError || s.phase == Phase::kDown) return;
     s.phase = Phase::kDown;
@@ -228,7 +231,8 @@ struct Adapter::Impl {
     disconnect(s, now);
   }
 
-  // What it tells of that says nothing new here, and leaves the place for what comes next.
+  // The CM's events about this are handled at once: they carry no new information here, and their
+  // places become free.
   void disconnect(const Slot& s, Time now) {
     cm.disconnect(s.cm, now);
     handle_cm(now);
@@ -269,7 +273,7 @@ struct Adapter::Impl {
     constexpr std::uint16_t kInvalidMtu = 26;
     if (listener == listeners.end()) return refuse(kInvalidServiceId);
     if (e.path_mtu == 0 || e.path_mtu >= kMtus.size() || kMtus[e.path_mtu] > options.mtu) {
-      return refuse(kInvalidMtu, "it is larger than here");
+      return refuse(kInvalidMtu, "it is larger than the MTU here");
     }
     const auto made = fabric::or_out_of_memory([&] {
       by_cm.try_emplace(e.id, kNoSlot);
@@ -289,7 +293,7 @@ struct Adapter::Impl {
     s.peer = e.peer;
     s.path_mtu = e.path_mtu;
     s.retry_count = e.retry_count;
-    // Linux asks for seconds, which each lost last packet would cost.
+    // Linux proposes seconds, which every lost last packet of a message would cost.
     s.ack_timeout = sooner(e.local_ack_timeout, options.ack_timeout);
     AdapterEvent& emitted = emit(EventType::kRequest, s);
     emitted.cookie = listener->second;
@@ -313,7 +317,7 @@ struct Adapter::Impl {
     if (e.type == CmEventType::kRequest) return on_request(e, now);
     const auto found = by_cm.find(e.id);
     if (found == by_cm.end()) {
-      // Its owner has forgotten it while the answer was under way.
+      // The owner destroyed it while the answer was in flight.
       if (e.type == CmEventType::kReply) cm.disconnect(e.id, now);
       return;
     }
@@ -354,7 +358,7 @@ struct Adapter::Impl {
   void receive(const Path& path, wire::Bytes packet, Time now);
 
   void on_mad(const Path& path, const wire::RocePacket& packet, Time now) {
-    if (!of_our_partition(packet.bth.pkey)) return;  // IBA 9.6.1: silently
+    if (!of_our_partition(packet.bth.pkey)) return;  // IBA 9.6.1: drop silently
     if (packet.deth.qkey != kCmQkey) {
       ++counters.malformed;
       return;
@@ -400,7 +404,7 @@ struct Adapter::Impl {
       s.active = false;
       active.pop();
       if (s.qp == nullptr) continue;
-      note_deadline(index);  // of an ACK that waits
+      note_deadline(index);  // of a waiting ACK
       check_failed(s, now);
     }
     return false;
@@ -422,7 +426,7 @@ fabric::Expected<void> Adapter::listen(std::uint16_t port, std::uint64_t cookie)
   if (port == 0) return fabric::fail(Errc::kBadArgument, "there is no port 0");
   return fabric::or_out_of_memory([&]() -> fabric::Expected<void> {
     if (!impl_->listeners.emplace(port, cookie).second) {
-      return fabric::fail(Errc::kBadArgument, "there is a listener on this port already");
+      return fabric::fail(Errc::kBadArgument, "this port already has a listener");
     }
     impl_->cm.listen(port);
     return {};
@@ -432,7 +436,7 @@ void Adapter::unlisten(std::uint16_t port, Time now) {
   Impl& i = *impl_;
   i.listeners.erase(port);
   i.cm.unlisten(port);
-  // destroy() takes an event out of the queue, and the next one comes to its place.
+  // destroy() removes an event from the queue, and the next one takes its place.
   for (std::uint64_t n = i.events.begin(); n != i.events.end();) {
     const AdapterEvent& e = i.events[n];
     const Slot* const s = e.type == EventType::kRequest ? i.find(e.connection) : nullptr;
@@ -440,7 +444,7 @@ void Adapter::unlisten(std::uint16_t port, Time now) {
       ++n;
       continue;
     }
-    i.trace_refused({s->path.remote, port, kConsumerReject, "nobody listens any more"}, now);
+    i.trace_refused({s->path.remote, port, kConsumerReject, "the listener is gone"}, now);
     destroy(e.connection, now);
   }
 }
@@ -450,7 +454,8 @@ fabric::Expected<ConnectionId> Adapter::connect(const fabric::Address& peer, std
                                                 Time now) {
   Impl& i = *impl_;
   if (peer.ipv6 != i.options.address.ipv6) {
-    return fabric::fail(Errc::kBadArgument, "the peer's address is of another family than ours");
+    return fabric::fail(Errc::kBadArgument,
+                        "the peer's address is of another IP version than the local one");
   }
   const auto made =
       fabric::or_out_of_memory([&] { return i.make_slot(options.cookie, options.depths); });
@@ -621,7 +626,7 @@ void Adapter::receive(const Path& path, wire::Bytes packet, Time now) {
 void Adapter::Impl::receive(const Path& path, wire::Bytes packet, Time now) {
   ++counters.packets_in;
   wire::RocePacket p;
-  // The ICRC was checked and cut off by who carries the packets.
+  // The carrier has checked and removed the ICRC.
   if (!wire::decode_roce(packet, packet.size() + wire::kIcrcBytes, p)) {
     ++counters.malformed;
     return;

@@ -1,3 +1,5 @@
+// The software adapter end to end: connections, work and memory between adapters without a network,
+// refused requests, and trace events.
 #include "../../trace/emitted_for_tests.h"
 #include "rc/qp_pair_for_tests.h"
 
@@ -32,7 +34,7 @@ fabric::Address address(std::uint8_t last) {
   return fabric::make_ipv4(127, 0, 0, last);
 }
 
-// Adapters that hear each other at once; time goes on only when all are silent.
+// Adapters that exchange packets without delay; time advances only when none has anything to send.
 class Net {
  public:
   Adapter& add(std::uint8_t last, AdapterOptions options = {}) {
@@ -68,7 +70,7 @@ class Net {
   }
 
   fabric::Time now = 0;
-  fabric::Time limit = 0;  // timers after this are left alone
+  fabric::Time limit = 0;  // later timers do not run
   bool record = false;
   std::vector<std::vector<std::uint8_t>> sent;  // while `record`
 
@@ -158,7 +160,7 @@ TEST(Adapter, ConnectsWithPrivateDataBothWays) {
   EXPECT_EQ(server.responder_resources, 3);
 }
 
-// By the number that its owner gave it, and not if it gave none.
+// By the owner's number for the connection, and not at all without one.
 TEST(Adapter, ShowsOfAConnectionByItsNumber) {
   Net net;
   trace::testing::Emitted of_a(0), of_b(0);
@@ -194,7 +196,7 @@ TEST(Adapter, ShowsOfAConnectionByItsNumber) {
   EXPECT_EQ(a.trace_connection(FaultDirection::kIn, {address(1), address(3), 4791}, client), 0U);
 }
 
-// Its owner hears nothing of these.
+// Rejected requests are traced although their owner gets no event.
 TEST(Adapter, ShowsOfWhomItRefuses) {
   Net net;
   trace::testing::Emitted emitted(0);
@@ -210,29 +212,28 @@ TEST(Adapter, ShowsOfWhomItRefuses) {
   };
   ask(a, kPort);
   EXPECT_THAT(emitted.take(), ElementsAre("connection end by 0, was not up, reason 8: 127.0.0.1: "
-                                          "rejected, reason 8 (invalid service ID): nobody listens "
+                                          "rejected, reason 8 (invalid service ID): no listener "
                                           "on that port"));
   ASSERT_TRUE(b.listen(kPort, 0));
   ask(a, kPort);
   EXPECT_THAT(emitted.take(),
               ElementsAre("connection end by 0, was not up, reason 26: 127.0.0.1: "
                           "rejected, reason 26 (invalid path MTU): it is larger than "
-                          "here"));
+                          "the MTU here"));
   AdapterOptions as_small;
   as_small.mtu = 1024;
   Adapter& c = net.add(3, as_small);
   for (int i = 0; i < 3; ++i) ask(c, kPort);
   EXPECT_THAT(emitted.take(), ElementsAre("connection end by 0, was not up, reason 3: 127.0.0.3: "
-                                          "rejected, reason 3 (no resources available): as many "
-                                          "connections as are allowed"));
-  // One request was taken, and is its owner's.
+                                          "rejected, reason 3 (no resources available): connection "
+                                          "limit reached"));
+  // One request was accepted by the CM and belongs to its owner.
   ASSERT_EQ(next(b).type, EventType::kRequest);
   b.unlisten(kPort, net.now);
-  EXPECT_THAT(emitted.take(),
-              ElementsAre("connection end by 0, was not up, reason 28: 127.0.0.3: "
-                          "rejected, reason 28 (consumer reject): nobody listens any "
-                          "more"));
-  // Nobody who comes later would want to know.
+  EXPECT_THAT(emitted.take(), ElementsAre("connection end by 0, was not up, reason 28: 127.0.0.3: "
+                                          "rejected, reason 28 (consumer reject): the listener is "
+                                          "gone"));
+  // Without a reader, refusals are not emitted.
   const std::uint64_t before = emitted.tracer.ring().emitted();
   emitted.tracer.listen(false);
   ask(a, kPort);
@@ -275,7 +276,7 @@ TEST(Adapter, ListensOnceOnAPort) {
   EXPECT_TRUE(a.listen(kPort, 2));
 }
 
-// IBA 12.7.31: a REQ or REP names the PSN at which its recipient shall begin.
+// IBA 12.7.31: a REQ or REP specifies the PSN at which its recipient must begin.
 TEST(Adapter, BeginsWithThePsnThatThePeerNamed) {
   Net net;
   Adapter& a = net.add(1);
@@ -331,7 +332,7 @@ TEST(Adapter, RefusesWithReason) {
   EXPECT_EQ(no.private_data[0], 42);
 }
 
-// Until it is accepted nobody knows by which cookie it could be told of.
+// Before accept(), no cookie is known that an event could carry.
 TEST(Adapter, OfARequestNothingComesBeforeItIsAccepted) {
   Net net;
   Adapter& a = net.add(1);
@@ -345,7 +346,7 @@ TEST(Adapter, OfARequestNothingComesBeforeItIsAccepted) {
                                           next(b).connection};
   const fabric::ReceiveRequest receive;
   for (const ConnectionId id : asked) ASSERT_TRUE(b.post_receive(id, {&receive, 1}));
-  // Taken back by the peer; rejected; forgotten until the peer is tired of it.
+  // Withdrawn by the peer; rejected; and left unanswered until the peer times out.
   a.destroy(given_up, net.now);
   ASSERT_TRUE(b.reject(asked[1], {}, net.now));
   net.limit = 3600 * fabric::kSecond;
@@ -452,7 +453,7 @@ TEST(Adapter, MovesDataAndDisconnects) {
   EXPECT_EQ(a.connections(), 0U);
   EXPECT_EQ(b.connections(), 0U);
 
-  // What a connection has counted outlives it, and the next one's is added.
+  // A connection's counters outlive it, and the next one's are added.
   EXPECT_EQ(kept.bytes_out, 100'000U);
   EXPECT_EQ(kept.packets_out, 25U);
   EXPECT_EQ(b.queue_pairs().bytes_in, 100'000U);
@@ -502,7 +503,7 @@ TEST(Adapter, OfADestroyedConnectionNothingComesAndOthersEndAsEver) {
   ASSERT_TRUE(b.listen(kPort, 0));
   const Connected gone = connect(net, a, b, 2);
   const Connected stays = connect(net, a, b, 2);
-  // Its completions stand before, between and behind those of the other.
+  // Its completions are before, between and after those of the other.
   post_receives(b, gone.server, 2);
   post_receives(b, stays.server, 2);
   const Connected last = connect(net, a, b, 2);
@@ -561,7 +562,7 @@ TEST(Adapter, AFailedConnectionEndsOnBothSidesAndOthersLiveOn) {
   w.local = {&s, 1};
   w.remote_handle = x.handle;
   w.remote_offset = x.offset;
-  // Another connection's handle.
+  // A handle of another connection.
   ASSERT_TRUE(a.post_send(bad.client, {&w, 1}));
   net.run();
   std::array<fabric::Completion, 8> done;
@@ -575,7 +576,7 @@ TEST(Adapter, AFailedConnectionEndsOnBothSidesAndOthersLiveOn) {
   EXPECT_EQ(refused.type, EventType::kDisconnected);
   EXPECT_TRUE(refused.failed);
   EXPECT_EQ(refused.connection, bad.server);
-  EXPECT_EQ(refused.reason, "a Write outside of what is exposed to it");
+  EXPECT_EQ(refused.reason, "a Write outside the memory advertised to it");
   ASSERT_TRUE(a.post_send(good.client, {&w, 1}));
   net.run();
   ASSERT_EQ(a.poll(done), 1U);
@@ -634,7 +635,7 @@ TEST(Adapter, ManyConnectionsAtOnce) {
   EXPECT_EQ(rejected, 100U);
 }
 
-// Else a program that is run again seems to be the one before, to a peer that remembers that.
+// Otherwise a restarted process looks like the previous one to a peer that remembers it.
 TEST(Adapter, QueuePairNumbersBeginSomewhereElseEachTime) {
   std::set<std::uint32_t> numbers;
   for (std::uint64_t seed = 0; seed < 64; ++seed) {

@@ -1,5 +1,5 @@
-// Datagrams from the BTH through the ICRC for the tests of this folder. The ICRC is four zeros:
-// who needs a right one frames its packets.
+// Datagrams from the BTH through the ICRC, for the tests of this folder. The ICRC is four zeros;
+// tests that need a valid one use frame().
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ using Datagram = std::vector<std::uint8_t>;
 
 inline Datagram encoded(const wire::RocePacket& packet) {
   Datagram datagram(wire::encoded_size(packet));
-  if (!wire::encode_roce(packet, datagram)) throw std::logic_error("a packet that is none");
+  if (!wire::encode_roce(packet, datagram)) throw std::logic_error("invalid test packet");
   datagram.resize(datagram.size() + 4);
   return datagram;
 }
@@ -24,8 +24,8 @@ struct PacketSpec {
   wire::Opcode opcode = wire::Opcode::kSendOnly;
   std::uint32_t psn = 0;
   std::uint32_t qp = 0x11;
-  std::uint8_t syndrome = 0;     // of an AETH
-  std::uint32_t dma_length = 0;  // of a RETH
+  std::uint8_t syndrome = 0;     // in the AETH
+  std::uint32_t dma_length = 0;  // in the RETH
   std::size_t payload = 0;
 };
 
@@ -46,7 +46,7 @@ inline Datagram cm_datagram(const wire::CmMessage& message, std::uint64_t transa
   mad.header.transaction_id = transaction;
   mad.message = message;
   Datagram bytes(wire::kMadBytes);
-  if (!wire::encode_cm(mad, bytes)) throw std::logic_error("a MAD that is none");
+  if (!wire::encode_cm(mad, bytes)) throw std::logic_error("invalid test MAD");
   wire::RocePacket packet;
   packet.bth.opcode = static_cast<std::uint8_t>(wire::Opcode::kUdSendOnly);
   packet.bth.dest_qp = wire::kGsiQp;

@@ -1,3 +1,5 @@
+// The user-space provider: connects the fabric interface to an adapter, a UDP socket, a timer, the
+// faults and the packet log.
 #include "rc/slices.h"
 #include "trace_hooks.h"
 #include "udp/link_mtu.h"
@@ -32,9 +34,9 @@ using fabric::Time;
 
 namespace {
 
-// Buffers that are received before what they ask for is answered.
+// Buffers received before their requests are answered.
 constexpr int kBatchesAtOnce = 8;
-// Calls of progress() without sleep after which an owner is taken for one that polls.
+// Calls of progress() without sleep after which the owner is assumed to poll.
 constexpr int kPolls = 16;
 
 tl::unexpected<fabric::Error> system_error(const char* what) {
@@ -158,15 +160,15 @@ class Soft : public SoftProvider {
     bool sent = send(now);
     if (anything_to_poll()) return false;
     adapter_.owner_sleeps(true);
-    // Does not fail: it is one descriptor, which was watched before.
+    // Cannot fail: this one descriptor was in the epoll set before.
     (void)watch_socket(sent ? EPOLLIN : EPOLLIN | EPOLLOUT);
-    // A timer that is set too early wakes once for nothing, which is rare: it is cheaper than to
-    // set it anew for each message that puts it off.
+    // A timer that fires too early causes one needless wake-up, which is rare. That is cheaper than
+    // resetting it for each message that postpones it.
     const Time due = deadline();
     if (due < timer_set_ || timer_set_ <= now || (due == fabric::kNever && timer_set_ != due)) {
       itimerspec when{};
       if (due != fabric::kNever) {
-        // Of 0 the kernel would make "never".
+        // The kernel interprets 0 as "never".
         const Time at = std::max<Time>(due, 1);
         when.it_value.tv_sec = at / fabric::kSecond;
         when.it_value.tv_nsec = at % fabric::kSecond;
@@ -178,8 +180,7 @@ class Soft : public SoftProvider {
   }
 
   void progress() override {
-    // Each packet that comes tells whoever watches the socket, which costs as much as a tenth of
-    // it.
+    // Each arriving packet notifies the epoll instance, which costs about a tenth of the packet.
     if (watched_ != 0 && ++polls_ > kPolls) {
       (void)watch_socket(0);
       adapter_.owner_sleeps(false);
@@ -193,7 +194,7 @@ class Soft : public SoftProvider {
         receive(p, now);
         any = true;
       });
-      // The owner may want to answer: what is sent then takes the ACK with it.
+      // The owner may want to answer; the ACK then leaves with its message.
       if (anything_to_poll()) return;
       if (any) send(now);
       if (more) now = base::monotonic_ns();
@@ -211,7 +212,7 @@ class Soft : public SoftProvider {
 
   bool poll(fabric::Event& event) override {
     if (!event_waits_ && !adapter_.poll(adapter_event_)) return false;
-    event_waits_ = true;  // until there is memory for what its owner gets
+    event_waits_ = true;  // cleared once there is memory for the owner's event
     std::unique_ptr<fabric::Connection> request;
     if (adapter_event_.type == fabric::EventType::kRequest) {
       request = std::make_unique<SoftConnection>(adapter_, adapter_event_.connection);
@@ -225,7 +226,7 @@ class Soft : public SoftProvider {
   void set_faults(FaultPlan faults) override {
     const Time now = base::monotonic_ns();
     faults_.change(std::move(faults), [&](auto... packet) { go_on(packet..., now); });
-    (void)socket_.flush();  // what is left goes when the socket can take it
+    (void)socket_.flush();  // the rest is sent when the socket is writable
   }
 
   ProviderCounters counters() const override {
@@ -241,7 +242,7 @@ class Soft : public SoftProvider {
   }
   [[nodiscard]] Time deadline() const { return std::min(adapter_.deadline(), faults_.deadline()); }
 
-  // For these events of epoll; 0: not at all.
+  // Watches the socket for these epoll events; 0: not at all.
   bool watch_socket(std::uint32_t events) {
     if (events == watched_) return true;
     epoll_event event{};
@@ -252,12 +253,12 @@ class Soft : public SoftProvider {
     return true;
   }
 
-  // False: something waits until the socket can take it.
+  // Returns false if packets wait until the socket is writable.
   bool send(Time now) {
     if (!socket_.flush()) return false;
     while (adapter_.transmit(out_, now)) {
       if (faults_.active()) {
-        // From the port that the socket really sends from, whatever a peer's REQ asked for.
+        // Use the port that the socket really sends from, whatever port a peer's REQ implies.
         const Path path{socket_.local(), out_.path->remote, socket_.source_port()};
         const std::size_t length = frame(out_, path, 0, framed_);
         offer(FaultDirection::kOut, path, wire::MutableBytes(framed_).first(length), now);
@@ -272,7 +273,7 @@ class Soft : public SoftProvider {
 
   void receive(const InPacket& packet, Time now) {
     if (!faults_.active()) return adapter_.receive(*packet.path, packet.bytes, now);
-    // As it was on the wire, so that its ICRC tells of what is done to it.
+    // Rebuild the datagram as it was on the wire, so that its ICRC reveals the fault's damage.
     const wire::MutableBytes datagram =
         wire::MutableBytes(framed_).first(packet.bytes.size() + wire::kIcrcBytes);
     std::memcpy(datagram.data(), packet.bytes.data(), packet.bytes.size());
@@ -302,7 +303,7 @@ class Soft : public SoftProvider {
         });
   }
 
-  // Past the faults.
+  // Handles a packet after the faults were applied.
   void go_on(FaultDirection direction, const Path& path, wire::Bytes datagram, Time now) {
     if (direction == FaultDirection::kOut) {
       if (!socket_.add_framed(path, datagram)) ++not_sent_;
@@ -321,16 +322,16 @@ class Soft : public SoftProvider {
   base::FileDescriptor epoll_;
   base::FileDescriptor timer_;
   Time timer_set_ = fabric::kNever;
-  std::uint32_t watched_ = 0;  // events of the socket that epoll_ tells of
-  int polls_ = 0;              // calls of progress() since the owner was about to sleep
+  std::uint32_t watched_ = 0;  // the socket's events in epoll_
+  int polls_ = 0;              // calls of progress() since the last arm()
   FaultGate faults_;
-  std::array<std::uint8_t, 65536> framed_{};  // one that meets the faults
+  std::array<std::uint8_t, 65536> framed_{};  // a datagram to which faults are applied
   OutPacket out_;
   AdapterEvent adapter_event_;
   bool event_waits_ = false;
   std::uint64_t not_sent_ = 0;
   std::uint64_t damaged_ = 0;
-  std::uint64_t no_memory_ = 0;  // packets that met a fault and no memory
+  std::uint64_t no_memory_ = 0;  // packets dropped by the faults for lack of memory
   std::uint64_t faults_applied_ = 0;
 };
 

@@ -1,5 +1,4 @@
-// How a provider uses its socket's readiness. That its connections work over real sockets is shown
-// by tests/fabric.
+// The provider's use of its socket's readiness. tests/fabric covers connections over real sockets.
 #include "../../trace/emitted_for_tests.h"
 #include "udp/failing_send.h"
 
@@ -15,7 +14,7 @@
 namespace rpcrdma::soft {
 namespace {
 
-// Of this process alone: tests run beside each other.
+// An address for this process only, since tests run in parallel.
 fabric::Address address(std::uint8_t last) {
   const auto pid = static_cast<std::uint32_t>(::getpid());
   return fabric::make_ipv4(127, static_cast<std::uint8_t>(200 + pid % 50),
@@ -50,7 +49,7 @@ TEST(SoftProvider, WhatTheSocketHadNoRoomForGoesWhenItHas) {
   ASSERT_TRUE(from->arm());
   EXPECT_EQ(full.calls().size(), 2U);
   EXPECT_EQ(from->counters().udp.sent_packets, 0U);
-  // At once, and not when the connection manager's timer runs out.
+  // At once, without waiting for the connection manager's timer.
   ASSERT_TRUE(readable(*from, 0));
   from->progress();
   EXPECT_EQ(from->counters().udp.sent_packets, 1U);
@@ -124,7 +123,7 @@ TEST(SoftProvider, ItsFaultsChangeWhileItRuns) {
   from->progress();
   EXPECT_EQ(from->counters().faults, 2U);
   EXPECT_EQ(from->counters().udp.sent_packets, 0U);
-  // What was kept back goes, and so does what comes then.
+  // Delayed packets are sent, and so are later ones.
   from->set_faults({});
   EXPECT_EQ(from->counters().udp.sent_packets, 1U);
   const auto third = from->connect(address(2), 1, {});

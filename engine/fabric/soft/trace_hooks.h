@@ -1,9 +1,9 @@
-// What a queue pair tells of the packets below, and of what the peer does with the memory here, and
-// what an adapter tells, while somebody listens (engine/trace). Whether somebody does is asked
-// where things happen; what is done then stands here, apart from what every packet goes through.
+// Trace hooks of the queue pairs and the adapter: their packets, the peer's accesses to local
+// memory, and rejected connections (engine/trace). The callers check whether tracing is on; the
+// code for the traced case is here, outside the path of every packet.
 //
-// An Operation of the peer's is named by the PSN of its last packet, or last response: that of a
-// Read stays the same when only what is missing of it is asked for again.
+// An Operation of the peer is identified by the PSN of its last packet or last response. A Read
+// keeps it when only its missing part is requested again.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace rpcrdma::soft {
 
-// A packet that was sent before goes out again, or comes again.
+// A packet is retransmitted, by this side or the peer.
 [[gnu::noinline, gnu::cold]] void trace_retransmission(const trace::ConnectionTracer& trace,
                                                        std::uint8_t side, std::uint32_t psn,
                                                        fabric::Time now);
@@ -28,34 +28,34 @@ namespace rpcrdma::soft {
 [[gnu::noinline, gnu::cold]] void trace_nak(const trace::ConnectionTracer& trace, std::uint8_t side,
                                             const wire::Aeth& aeth, std::uint32_t psn,
                                             fabric::Time now);
-// Nothing has come of the packets from `psn` on.
+// The packets from `psn` on were not acknowledged in time.
 [[gnu::noinline, gnu::cold]] void trace_timeout(const trace::ConnectionTracer& trace,
                                                 std::uint32_t psn, fabric::Time now);
 
-// A Write of the peer's is complete, or a Read is begun. `front`: a Write's first bytes.
+// A Write of the peer is complete, or a Read begins. `front`: a Write's first bytes.
 [[gnu::noinline]] void trace_peer_operation(const trace::ConnectionTracer& trace,
                                             trace::Transfer kind, const wire::Reth& reth,
                                             std::uint32_t last_psn, wire::Bytes front,
                                             fabric::Time now);
-// The last response of a Read of the peer's goes out, or what it reads is not exposed any more.
+// The last response of a peer's Read is sent, or its memory is no longer advertised.
 [[gnu::noinline]] void trace_peer_read_end(const trace::ConnectionTracer& trace,
                                            std::uint32_t last_psn, fabric::Status status,
                                            std::uint32_t length, wire::Bytes front,
                                            fabric::Time now);
 
-// A declared fault is done to a packet. `rule`: as it was written.
+// A declared fault is applied to a packet. `rule`: its text.
 [[gnu::noinline, gnu::cold]] void trace_fault(const trace::ConnectionTracer& trace,
                                               FaultDirection direction, FaultAction action,
                                               std::string_view rule, fabric::Time now);
 
-// A connection that was asked for and refused here, whose owner was not asked. It is the end of one
-// that never was: nothing stands that a later reader would have to know, so unlike other ends it is
-// told only while somebody listens. And anybody may ask as fast as packets come: so it takes none
-// of the room that is kept for the ends of connections that were, and none of their numbers.
+// A connection request was rejected without asking an owner. The connection never existed, so a
+// later reader need not know of its end: unlike other ends, this one is emitted only while there
+// are readers. A peer can send such requests as fast as it likes, so their events may not use the
+// ring space reserved for the ends of real connections, or their numbers.
 [[gnu::noinline, gnu::cold]] void trace_refused(trace::Tracer& tracer, const CmRefusal& refusal,
                                                 fabric::Time now);
 
-// Memory is registered (`begun`), or is so no longer.
+// Memory was registered (`begun`) or deregistered.
 [[gnu::noinline, gnu::cold]] void trace_registration(trace::Tracer& tracer,
                                                      const fabric::Memory& memory, bool begun,
                                                      fabric::Time now);

@@ -104,7 +104,7 @@ void Adapter::progress(bool look) {
     for (std::size_t i = 0; i < fds.size(); ++i) ready[i] = {fds[i], POLLIN, 0};
     if (::poll(ready.data(), ready.size(), 0) > 0) {
       if (ready[1].revents != 0) queues_.drain_channel();
-      // What came before a connection's end is to be known before that.
+      // Process what completed before a connection's end before the end itself.
       poll(INT_MAX);
       if (ready[0].revents != 0) read_cm_events();
       if (ready[2].revents != 0) read_device_events();
@@ -113,7 +113,7 @@ void Adapter::progress(bool look) {
   constexpr int kBatchesAtOnce = 4;
   poll(kBatchesAtOnce);
   if (failing_.empty()) return;
-  // They may know better why.
+  // Their events may explain the failure better.
   read_device_events();
   read_cm_events();
   finish_failed();

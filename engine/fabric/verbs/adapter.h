@@ -1,10 +1,10 @@
-// All connections of one device and address: what the connection manager tells, what is posted,
-// what completes. It never waits; its owner asks it when the descriptors are readable, or all the
-// time.
+// All connections of one device and address: connection manager events, posted work and
+// completions. It never waits; its owner calls progress() when the descriptors are readable, or in
+// a loop.
 //
-// A connection ends in one place (finish()): the queue pair is destroyed, after which nothing
-// reaches its owner's memory any more, then all that it had not completed is told as flushed. So
-// nothing depends on how, and whether, a device flushes.
+// A connection ends in one place (finish()). The queue pair is destroyed, after which nothing
+// accesses its owner's memory any more; then all unfinished work is completed as flushed. So
+// nothing depends on whether and how a device flushes.
 #pragma once
 
 #include "completion_queues.h"
@@ -23,7 +23,7 @@ namespace rpcrdma::verbs {
 
 struct CmNews {
   fabric::Event event;  // without `request`
-  Name name = 0;        // of whom; 0: of none
+  Name name = 0;        // of the connection; 0: none
 };
 
 class Adapter {
@@ -36,7 +36,7 @@ class Adapter {
   [[nodiscard]] Device& device() { return *device_; }
   [[nodiscard]] const Device& device() const { return *device_; }
 
-  // As those of fabric::Provider and fabric::Connection.
+  // As in fabric::Provider and fabric::Connection.
   [[nodiscard]] fabric::Expected<fabric::Memory> register_memory(std::span<std::uint8_t> memory);
   void deregister_memory(const fabric::Memory& memory);
   [[nodiscard]] fabric::Expected<void> listen(std::uint16_t port, std::uint64_t cookie);
@@ -59,11 +59,13 @@ class Adapter {
   [[nodiscard]] fabric::Expected<void> invalidate(Name name, std::uint64_t id,
                                                   std::uint32_t handle);
 
-  // What has completed; `look`: also what the descriptors tell, which costs a system call.
+  // Processes completions; with `look` also the events of the descriptors, which costs a system
+  // call.
   void progress(bool look);
-  // The descriptors tell of everything that comes. False: there is something to do already.
+  // Makes the descriptors report everything that happens next. False: there is already something to
+  // do.
   [[nodiscard]] bool arm();
-  // Connection manager, completions, device.
+  // The descriptors of connection manager, completions and device.
   [[nodiscard]] std::array<int, 3> descriptors() const;
 
   [[nodiscard]] std::size_t poll(std::span<fabric::Completion> completions) {
@@ -78,10 +80,10 @@ class Adapter {
   };
   struct End {
     CmNews news;
-    std::uint64_t after = 0;  // completions
+    std::uint64_t after = 0;  // polled completions before this event
   };
-  // What the connection manager told; the event itself is given back at once, as its ID cannot be
-  // destroyed before.
+  // A copy of a connection manager event. The event itself is acknowledged at once, since its ID
+  // cannot be destroyed before.
   struct CmEvent {
     rdma_cm_event_type type = RDMA_CM_EVENT_TIMEWAIT_EXIT;
     int status = 0;
@@ -115,7 +117,7 @@ class Adapter {
   void fill_from_options(Slot& slot, const fabric::ConnectionOptions& options);
   [[nodiscard]] CmNews& emit(fabric::EventType type, const Slot& slot);
   [[nodiscard]] CmNews& trace_end(fabric::EventType type, const Slot& slot);
-  // Null: it had ended before, or nobody knows of it yet.
+  // Returns null if the connection had already ended, or its owner has not accepted it yet.
   CmNews* finish(Slot& slot, fabric::EventType type, std::string reason);
   void stop(Slot& slot);
 
@@ -127,9 +129,9 @@ class Adapter {
   void flush_unfinished(Slot& slot);
   void fail(Slot& slot, const std::string& reason);
   void finish_failed();
-  // Adds one to the chain; there is room for it.
+  // Adds a work request to the chain, which must have room.
   ibv_send_wr& add_to_chain(Slot& slot, const SendWork& work, bool signaled);
-  // Posts the chain; false: of it `slot.chained` work requests were not.
+  // Posts the chain. False: `slot.chained` of its work requests were not posted.
   [[nodiscard]] bool post_chain(Slot& slot);
   [[nodiscard]] bool room_for_send(const Slot& slot) const {
     return slot.sends.size() < slot.send_room;

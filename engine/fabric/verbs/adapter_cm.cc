@@ -1,3 +1,5 @@
+// Connection management of the verbs adapter: set-up, end, and the events of librdmacm and the
+// device.
 #include "adapter.h"
 
 #include <algorithm>
@@ -23,16 +25,16 @@ using fabric::Expected;
 namespace {
 
 constexpr int kRouteTimeout = 5000;  // milliseconds
-// Linux may miss that a neighbour has answered, and looks again when the time is over.
+// Linux may miss a neighbour's answer, and looks again only when this time is over.
 constexpr int kAddressTimeout = 1000;
 constexpr std::uint8_t kAddressTries = 5;
 constexpr int kBacklog = 1024;
-// After which what is not acknowledged is sent again, 4.096 us * 2^n: 268 ms. Linux takes 2.1 s for
-// RoCE, which every lost last packet of a message, and every lost ACK of one, would cost.
+// Retransmission time-out, 4.096 us * 2^n: 268 ms. Linux's default for RoCE is 2.1 s, which would
+// delay a message for that long whenever its last packet or its last ACK is lost.
 constexpr std::uint8_t kAckTimeout = 16;
-// Of connections whose owners have gone, so many may wait for their peers to agree.
+// Connections without an owner that may wait for their peers to agree to the disconnect.
 constexpr std::size_t kMostLingering = 1024;
-constexpr std::array<std::uint32_t, 3> kInline{256, 64, 0};  // bytes, as much as can be had
+constexpr std::array<std::uint32_t, 3> kInline{256, 64, 0};  // bytes, tried in this order
 
 fabric::Address address_of(const sockaddr* name) {
   fabric::SocketAddress own{};
@@ -44,7 +46,7 @@ fabric::Address address_of(const sockaddr* name) {
   return endpoint ? endpoint->address : fabric::Address();
 }
 
-// The peer's; 0 where it has none, or it is not known yet.
+// Returns the peer's QPN; 0 if it has none or it is not known yet.
 std::uint32_t peer_qpn(ibv_qp* qp) {
   ibv_qp_attr attributes{};
   ibv_qp_init_attr initial{};
@@ -52,30 +54,30 @@ std::uint32_t peer_qpn(ibv_qp* qp) {
   return attributes.dest_qp_num;
 }
 
-// Before the queue pair is made ready. A device that has timeouts of its own, as iWARP's, refuses:
-// then those are used.
+// Call before the queue pair is ready. Devices with time-outs of their own, such as iWARP's, refuse
+// the option and keep them.
 void set_ack_timeout(rdma_cm_id* id) {
   std::uint8_t timeout = kAckTimeout;
   (void)::rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof timeout);
 }
 
-// Events have a negative errno, or a reason of the protocol's.
+// The status of an event is a negative errno, or a reason of the protocol.
 std::string with_status(const char* what, int status) {
   return status < 0 ? fmt::format("{}: {}", what, std::strerror(-status)) : std::string(what);
 }
 
 }  // namespace
 
-// ----- begin
+// ----- set-up
 
 Expected<void> Adapter::listen(std::uint16_t port, std::uint64_t cookie) {
   if (port == 0) return fabric::fail(Errc::kBadArgument, "there is no port 0");
   if (listeners_.contains(port)) {
-    return fabric::fail(Errc::kBadArgument, "there is a listener on this port already");
+    return fabric::fail(Errc::kBadArgument, "this port already has a listener");
   }
   auto id = bound_id(device_->events(), device_->address(), port);
   if (!id) return tl::unexpected(id.error());
-  // Of a listener's events only requests are of interest, which name it by this.
+  // The only events of a listener that matter are requests; they name it by this port.
   (*id)->context = reinterpret_cast<void*>(std::uintptr_t{port});
   if (::rdma_listen(id->get(), kBacklog) != 0) {
     if (errno != EADDRINUSE) return tl::unexpected(system_error("rdma_listen"));
@@ -117,7 +119,8 @@ Expected<Name> Adapter::connect(const fabric::Address& peer, std::uint16_t port,
     return fabric::fail(Errc::kBadArgument, "too much private data");
   }
   if (peer.ipv6 != device_->address().ipv6) {
-    return fabric::fail(Errc::kBadArgument, "the peer's address is of another family than ours");
+    return fabric::fail(Errc::kBadArgument,
+                        "the peer's address is of another IP version than the local one");
   }
   auto id = bound_id(device_->events(), device_->address(), 0);
   if (!id) return tl::unexpected(id.error());
@@ -176,9 +179,9 @@ Expected<void> Adapter::make_queue_pair(Slot& slot) {
     }
     return {};
   }
-  // Which is what it says of a request that its peer has taken back, too.
+  // rdma_create_qp() fails in the same way if the peer has withdrawn its request.
   const fabric::Error error = system_error(
-      slot.active ? "a queue pair cannot be had" : "a queue pair for this request cannot be had");
+      slot.active ? "cannot create a queue pair" : "cannot create a queue pair for this request");
   queues_.give(std::exchange(slot.completions, {}));
   return tl::unexpected(error);
 }
@@ -266,7 +269,7 @@ CmNews& Adapter::trace_end(EventType type, const Slot& slot) {
   return end.news;
 }
 
-// Afterwards the peer reaches nothing here, and nothing comes of it any more.
+// Afterwards the peer can access nothing here, and no completions follow.
 void Adapter::stop(Slot& slot) {
   if (!slot.has_qp()) return;
   const bool was_up = slot.phase == Phase::kEstablished || slot.phase == Phase::kAccepted;
@@ -278,7 +281,7 @@ void Adapter::stop(Slot& slot) {
     (void)::ibv_modify_qp(slot.id->qp, &error, IBV_QP_STATE);
   }
   handles_.end_all(name_of(slot));
-  // What has arrived is not lost with the queue pair; and nothing of it stays in the queue.
+  // Arrived completions are not lost with the queue pair, and none of them stays in the queue.
   poll(INT_MAX);
   ::rdma_destroy_qp(slot.id);
   poll(INT_MAX);
@@ -345,7 +348,7 @@ void Adapter::lose(const std::string& why) {
   end.after = completions_.pushed();
 }
 
-// ----- what the connection manager tells
+// ----- connection manager events
 
 void Adapter::read_cm_events() {
   rdma_cm_event* news = nullptr;
@@ -379,7 +382,7 @@ void Adapter::on_request(CmEvent& e) {
   Slot* const s = listener == listeners_.end() || lost_ ? nullptr : take_slot();
   if (s == nullptr || e.id->verbs != device_->context()) {
     if (s != nullptr) free_slot(*s);
-    (void)::rdma_destroy_id(e.id);  // which rejects it
+    (void)::rdma_destroy_id(e.id);  // also rejects the request
     return;
   }
   s->phase = Phase::kRequested;
@@ -387,7 +390,7 @@ void Adapter::on_request(CmEvent& e) {
   s->id = e.id;
   s->id->context = reinterpret_cast<void*>(std::uintptr_t{name_of(*s)});
   s->peer = address_of(::rdma_get_peer_addr(e.id));
-  // As seen from here: what the peer wants to have outstanding, and what it serves.
+  // From this side's view: the Reads that the peer wants in flight, and those that it serves.
   s->responder_resources = e.responder_resources;
   s->initiator_depth = e.initiator_depth;
   CmNews& news = emit(EventType::kRequest, *s);
@@ -407,7 +410,7 @@ void Adapter::established(Slot& slot, CmEvent* e) {
   if (slot.active && e != nullptr) {
     news.event.private_data = std::move(e->private_data);
     if (news.event.peer_qpn == 0) news.event.peer_qpn = e->qpn;
-    // iWARP's connection set-up need not tell them.
+    // An iWARP connection set-up may omit them.
     if (!device_->abilities().iwarp || e->responder_resources != 0) {
       slot.responder_resources = std::min(slot.responder_resources, e->responder_resources);
     }
@@ -445,8 +448,7 @@ void Adapter::on_cm(CmEvent& e) {
                    with_status("there is no route to the peer", e.status));
       break;
     case RDMA_CM_EVENT_CONNECT_ERROR:
-      (void)finish(*s, EventType::kUnreachable,
-                   with_status("the connection could not be set up", e.status));
+      (void)finish(*s, EventType::kUnreachable, with_status("connection set-up failed", e.status));
       break;
     case RDMA_CM_EVENT_UNREACHABLE:
       (void)finish(*s, EventType::kUnreachable, with_status("the peer does not answer", e.status));
@@ -477,12 +479,12 @@ void Adapter::on_cm(CmEvent& e) {
   }
 }
 
-// ----- what the device tells
+// ----- device events
 
 void Adapter::read_device_events() {
   ibv_async_event news{};
   while (::ibv_get_async_event(device_->context(), &news) == 0) {
-    // Its objects cannot be destroyed before it is given back.
+    // The device's objects cannot be destroyed before the event is acknowledged.
     const ibv_async_event copy = news;
     std::string reason;
     Slot* failed = nullptr;
@@ -490,7 +492,7 @@ void Adapter::read_device_events() {
       case IBV_EVENT_QP_FATAL:
       case IBV_EVENT_QP_REQ_ERR:
       case IBV_EVENT_QP_ACCESS_ERR:
-        // Of a queue pair that may be another provider's: they share the device.
+        // The queue pair may belong to another provider on the same device.
         for (const auto& slot : slots_) {
           if (slot->alive() && slot->has_qp() && slot->id->qp == copy.element.qp) {
             failed = slot.get();

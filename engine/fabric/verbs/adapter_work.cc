@@ -1,3 +1,5 @@
+// Work of the verbs adapter: posting Sends, Reads, Writes, Receives and handles, and their
+// completions.
 #include "adapter.h"
 
 #include <cerrno>
@@ -13,7 +15,7 @@ using fabric::Expected;
 using fabric::Operation;
 using fabric::Status;
 
-// ----- what completes
+// ----- completions
 
 void Adapter::poll(int batches) {
   queues_.poll(batches, [this](const ibv_wc& wc) { on_completion(wc); });
@@ -24,7 +26,7 @@ void Adapter::on_completion(const ibv_wc& wc) {
   Slot* const s = find(work.connection);
   if (s == nullptr || !s->alive()) return;
   if (wc.status == IBV_WC_WR_FLUSH_ERR) {
-    // Its end is near, and tells all that is unfinished.
+    // The connection's end follows and completes all unfinished work.
     return fail(*s, "");
   }
   work.receive ? on_received(*s, wc, work) : on_sent(*s, wc, work);
@@ -51,9 +53,9 @@ void Adapter::on_sent(Slot& slot, const ibv_wc& wc, const WorkName& work) {
     completions_.push();
   }
   if (succeeded) return;
-  fail(slot, fmt::format("{} failed: {} ({}, vendor's code {:#x})",
-                         fabric::operation_name(done.operation), fabric::status_name(status),
-                         ::ibv_wc_status_str(wc.status), wc.vendor_err));
+  fail(slot,
+       fmt::format("{} failed: {} ({}, vendor error {:#x})", fabric::operation_name(done.operation),
+                   fabric::status_name(status), ::ibv_wc_status_str(wc.status), wc.vendor_err));
 }
 
 void Adapter::on_received(Slot& slot, const ibv_wc& wc, const WorkName& work) {
@@ -63,7 +65,7 @@ void Adapter::on_received(Slot& slot, const ibv_wc& wc, const WorkName& work) {
   const std::uint64_t id = slot.receives.front();
   slot.receives.pop();
   const Status status = translate(wc.status);
-  // Data can be here before the RTU, or instead of it.
+  // Data can arrive before the RTU, or instead of it if it is lost.
   if (status == Status::kSuccess && slot.phase == Phase::kAccepted) {
     (void)::rdma_notify(slot.id, IBV_EVENT_COMM_EST);
     established(slot, nullptr);
@@ -94,7 +96,7 @@ void Adapter::flush_unfinished(Slot& slot) {
   };
   for (; !slot.sends.empty(); slot.sends.pop()) {
     const SendWork& work = slot.sends.front();
-    // Of handles and of what asked for no completion of its own the end itself tells enough.
+    // Handles and unsignaled work need no completion; the end of the connection covers them.
     if (work.news) flush(work.id, work.operation);
   }
   for (; !slot.receives.empty(); slot.receives.pop()) {
@@ -122,12 +124,12 @@ void Adapter::finish_failed() {
   finishing_.clear();
 }
 
-// ----- what is posted
+// ----- posting
 
 ibv_send_wr& Adapter::add_to_chain(Slot& slot, const SendWork& work, bool signaled) {
   ibv_send_wr& wr = slot.chain[slot.chained];
   wr.wr_id = WorkName{name_of(slot), false, static_cast<std::uint32_t>(slot.sends.end())}.encode();
-  // Places in the queue become free with completions only.
+  // Places in the queue become free only with completions.
   if (!signaled && ++slot.silent >= slot.send_room / 4) signaled = true;
   if (signaled) {
     wr.send_flags |= IBV_SEND_SIGNALED;
@@ -148,14 +150,14 @@ bool Adapter::post_chain(Slot& slot) {
       error == 0 ? slot.chained : static_cast<std::size_t>(bad - slot.chain.data());
   for (std::size_t i = 0; i < posted; ++i) {
     const ibv_send_wr& wr = slot.chain[i];
-    // The next time it is bound, this is the handle that it has.
+    // The window's handle from now on; the next binding changes it again.
     if (wr.opcode == IBV_WR_BIND_MW) wr.bind_mw.mw->rkey = wr.bind_mw.rkey;
   }
   std::move(slot.chain.begin() + static_cast<std::ptrdiff_t>(posted),
             slot.chain.begin() + static_cast<std::ptrdiff_t>(slot.chained), slot.chain.begin());
   slot.chained -= posted;
   if (error == 0) return true;
-  // Some devices need several places for one work request: then it has to wait for others.
+  // Some devices need several places for one work request, which then has to wait for others.
   const bool full = error == ENOMEM && slot.sends.size() > slot.chained;
   if (!full) fail(slot, fmt::format("work could not be posted: {}", std::strerror(error)));
   return false;
@@ -223,7 +225,7 @@ Expected<std::size_t> Adapter::post_send(Name name, std::span<const fabric::Send
       break;
     }
     const bool all = post_chain(*s);
-    // What was not posted of these is its owner's again; what was there before waits.
+    // Requests that were not posted go back to their owner; earlier ones in the chain wait.
     std::size_t back = 0;
     if (!all) {
       back = std::min(added, s->chained);

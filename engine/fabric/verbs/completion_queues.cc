@@ -10,9 +10,9 @@ namespace rpcrdma::verbs {
 
 namespace {
 
-// As many places a queue as a few dozen usual connections need.
+// Places per queue: enough for a few dozen usual connections.
 constexpr std::uint32_t kPlaces = 16384;
-// An acknowledgement takes a lock, so it is done for many.
+// Acknowledging takes a lock, so it is done for many events at once.
 constexpr unsigned kAcknowledgeAt = 64;
 
 }  // namespace

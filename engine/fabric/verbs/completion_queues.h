@@ -1,5 +1,6 @@
-// The completion queues of a provider: few, each for many connections, so that one poll finds what
-// has happened on any of them, and none can overrun: a connection has its share of one's places.
+// The completion queues of a provider. A few queues serve all connections, so that one poll finds
+// completions of any of them. No queue can overrun: each connection reserves its share of a queue's
+// places.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,10 @@ namespace rpcrdma::verbs {
 
 class CompletionQueues {
  public:
-  // `most`: completions of one queue that the device allows.
+  // `most`: the device's maximum number of completions in one queue.
   CompletionQueues(ibv_context* context, ibv_comp_channel* channel, std::uint32_t most)
       : context_(context), channel_(channel), most_(most) {}
-  ~CompletionQueues();  // no queue pair is left
+  ~CompletionQueues();  // destroy the queue pairs first
   CompletionQueues(const CompletionQueues&) = delete;
   CompletionQueues& operator=(const CompletionQueues&) = delete;
 
@@ -28,7 +29,8 @@ class CompletionQueues {
   [[nodiscard]] fabric::Expected<Share> take(std::uint32_t places);
   void give(const Share& share);
 
-  // Hands out what has completed, at most so many times a batch of each queue. True: there was any.
+  // Calls `function` for each completion, polling at most `batches` batches of each queue. Returns
+  // whether there was any.
   template <typename Function>
   bool poll(int batches, Function&& function) {
     bool any = false;
@@ -43,10 +45,10 @@ class CompletionQueues {
     return any;
   }
 
-  // The channel is readable with the next completion of each; what came before has to be polled
-  // afterwards.
+  // Makes the channel readable with the next completion of each queue. Completions from before must
+  // be polled afterwards.
   void arm();
-  // Takes what the channel tells.
+  // Reads and acknowledges the channel's events.
   void drain_channel();
 
  private:
@@ -61,7 +63,7 @@ class CompletionQueues {
   ibv_context* const context_;
   ibv_comp_channel* const channel_;
   const std::uint32_t most_;
-  std::deque<Queue> queues_;  // they do not move
+  std::deque<Queue> queues_;  // a deque, since elements must not move
   ibv_wc batch_[kBatch];
 };
 

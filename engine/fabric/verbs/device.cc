@@ -1,3 +1,5 @@
+// Opens an RDMA device for a local address: checks its abilities, and creates its protection domain
+// and event channels.
 #include "device.h"
 
 #include <algorithm>
@@ -22,13 +24,13 @@ tl::unexpected<fabric::Error> refuse(const char* what) {
   return tl::unexpected(system_error(what));
 }
 
-// Reads what is there and never waits.
+// Makes reads return at once if there is nothing to read.
 bool set_nonblocking(int fd) {
   const int flags = ::fcntl(fd, F_GETFL);
   return flags >= 0 && ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
-// librdmacm complains on stderr by itself where there is nothing to be had, so that is asked first.
+// librdmacm prints to stderr by itself if RDMA is unavailable, so check first.
 Expected<Owned<rdma_event_channel>> open_channel() {
   if (const std::string lack = what_lacks(look_at_system()); !lack.empty()) {
     return fabric::fail(Errc::kSystem, lack);
@@ -58,7 +60,7 @@ Expected<Owned<rdma_cm_id>> bound_id(rdma_event_channel* channel, const fabric::
                           fmt::format("{} port {} is in use", address.to_string(), port));
     case EADDRNOTAVAIL:
     case ENODEV:
-      return fabric::fail(Errc::kSystem, fmt::format("{} is no address of an RDMA device here",
+      return fabric::fail(Errc::kSystem, fmt::format("{} is not the address of an RDMA device here",
                                                      address.to_string()));
     default:
       return refuse("rdma_bind_addr");
@@ -102,13 +104,13 @@ Expected<std::unique_ptr<Device>> Device::open(const VerbsOptions& options) {
       abilities_of(device, port, context->device->transport_type == IBV_TRANSPORT_IWARP);
   if (d->abilities_.slices < fabric::kMaxSlices) {
     return fabric::fail(Errc::kSystem,
-                        fmt::format("{} takes {} pieces of memory a work request; {} are needed",
+                        fmt::format("{} supports {} slices per work request; {} are needed",
                                     d->name_, d->abilities_.slices, fabric::kMaxSlices));
   }
   d->domain_.reset(::ibv_alloc_pd(context));
   if (!d->domain_) return refuse("ibv_alloc_pd");
   d->abilities_.windows &= wants_windows(d->abilities_, options.handles);
-  // A device may name windows among what it can and refuse them all the same.
+  // A device may claim memory windows and still refuse to allocate them.
   if (d->abilities_.windows) {
     ibv_mw* const window = ::ibv_alloc_mw(d->domain_.get(), IBV_MW_TYPE_2);
     if (window == nullptr) {

@@ -1,5 +1,5 @@
-// A device opened for one local address: its protection domain, what it can do, memory that is
-// registered with it, and the channels that tell what happens.
+// A device opened for one local address: its protection domain, abilities, registered memory, and
+// event channels.
 #pragma once
 
 #include "parameters.h"
@@ -26,9 +26,9 @@ struct Destroy {
 template <typename T>
 using Owned = std::unique_ptr<T, Destroy>;
 
-// From errno.
+// Builds an error from errno.
 [[nodiscard]] fabric::Error system_error(const char* what);
-// An ID on `channel` that is bound to this address; `port` 0: any.
+// Returns an ID on `channel` bound to this address; `port` 0: any.
 [[nodiscard]] fabric::Expected<Owned<rdma_cm_id>> bound_id(rdma_event_channel* channel,
                                                            const fabric::Address& address,
                                                            std::uint16_t port);
@@ -49,7 +49,7 @@ class Device {
 
   [[nodiscard]] fabric::Expected<fabric::Memory> register_memory(std::span<std::uint8_t> memory);
   void deregister_memory(const fabric::Memory& memory);
-  // Null: it was not registered.
+  // Returns null for memory that is not registered.
   [[nodiscard]] ibv_mr* registration(const fabric::Memory& memory) const;
 
  private:
@@ -59,9 +59,9 @@ class Device {
   std::string name_;
   Abilities abilities_;
   fabric::Limits limits_;
-  // In the order that they need each other.
+  // In the order of their dependencies.
   Owned<rdma_event_channel> channel_;
-  Owned<rdma_cm_id> anchor_;  // holds the device open
+  Owned<rdma_cm_id> anchor_;  // keeps the device open
   Owned<ibv_pd> domain_;
   Owned<ibv_comp_channel> completions_;
   std::unordered_map<std::uint32_t, Owned<ibv_mr>> memory_;  // by local key

@@ -1,5 +1,5 @@
-// The handles that peers have: memory windows of type 2 where the device has them, which are used
-// again and again, or registrations of their own.
+// The handles that peers use: memory windows of type 2 if the device has them, which are reused, or
+// otherwise a registration for each handle.
 #pragma once
 
 #include <cstdint>
@@ -16,29 +16,30 @@ class Handles {
  public:
   // Without `windows` each handle is a registration.
   Handles(ibv_pd* domain, bool windows) : domain_(domain), windows_(windows) {}
-  ~Handles();  // none is in use
+  ~Handles();  // no handle may be in use
   Handles(const Handles&) = delete;
   Handles& operator=(const Handles&) = delete;
 
   [[nodiscard]] bool windows() const { return windows_; }
 
-  // A window for the connection `owner`, whose handle is to be that of bind_window(). Null: the
-  // device has no more; errno tells why. Allocates only when all that there are are in use.
+  // Returns a window for the connection `owner`; bind_window() determines its handle. Null: the
+  // device has no more, see errno. Allocates only if all existing windows are in use.
   struct Window {
     ibv_mw* window = nullptr;
-    std::uint32_t handle = 0;  // the next
+    std::uint32_t handle = 0;  // after the next binding
   };
   [[nodiscard]] Window take_window(std::uint32_t owner);
-  // A registration. Null: errno tells why.
+  // Registers memory for one handle. Null: see errno.
   [[nodiscard]] ibv_mr* register_memory(std::uint32_t owner, void* data, std::size_t length,
                                         int access);
 
-  // It is going to be invalidated; false: the connection has no such handle.
+  // Call before an invalidation is posted. False: the connection has no such handle.
   [[nodiscard]] bool begin_end(std::uint32_t owner, std::uint32_t handle);
-  // It is invalid: its window is free, its registration gone. False: it was not the connection's.
+  // Call after an invalidation: frees the window or ends the registration. False: the handle was
+  // not the connection's.
   bool end(std::uint32_t owner, std::uint32_t handle);
-  // All of a connection's, whatever state they are in, before its queue pair is destroyed: windows
-  // that are bound refer to that.
+  // Ends all handles of a connection, in whatever state, before its queue pair is destroyed: bound
+  // windows refer to it.
   void end_all(std::uint32_t owner);
 
   [[nodiscard]] std::size_t of(std::uint32_t owner) const;
@@ -52,7 +53,7 @@ class Handles {
     std::uint32_t handle = 0;
     bool ending = false;
   };
-  // The lower byte of a window's handle is another one each time that it is bound.
+  // The lower byte of a window's handle changes with each binding.
   [[nodiscard]] static std::uint32_t key_of(std::uint32_t handle) { return handle >> 8U; }
   [[nodiscard]] Entry* find(std::uint32_t owner, std::uint32_t handle);
   static void give_up(const Entry& entry);
@@ -61,7 +62,7 @@ class Handles {
   const bool windows_;
   std::unordered_map<std::uint32_t, Entry> entries_;
   std::vector<std::uint32_t> free_;                       // keys of windows
-  std::unordered_map<std::uint32_t, std::size_t> count_;  // of each owner
+  std::unordered_map<std::uint32_t, std::size_t> count_;  // handles of each owner
 };
 
 }  // namespace rpcrdma::verbs

@@ -1,4 +1,4 @@
-// Over a device of which only memory windows are there.
+// Handles on a fake device that implements only memory windows.
 #include "handles.h"
 
 #include <cerrno>
@@ -44,7 +44,7 @@ TEST_F(VerbsHandles, AWindowIsUsedAgainUnderAnotherHandle) {
   Handles handles(&domain_, true);
   const Handles::Window first = handles.take_window(1);
   EXPECT_EQ(first.handle >> 8U, first.window->rkey >> 8U);
-  EXPECT_EQ(first.handle & 0xffU, 0U);  // behind 0xff, which the window had when it was made
+  EXPECT_EQ(first.handle & 0xffU, 0U);  // after 0xff, with which the window was allocated
   EXPECT_TRUE(handles.end(1, first.handle));
   const Handles::Window second = handles.take_window(2);
   EXPECT_EQ(second.window, first.window);

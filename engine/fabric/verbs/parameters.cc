@@ -24,7 +24,7 @@ Abilities abilities_of(const ibv_device_attr& device, const ibv_port_attr& port,
   a.iwarp = iwarp;
   constexpr unsigned kType2 = IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
   a.windows = (device.device_cap_flags & kType2) != 0 && device.max_mw > 0;
-  // Linux's rxe writes its completions with the kernel's numbers of flags, also to programs.
+  // Linux's rxe delivers completions with the kernel's flag values, to user space as well.
   constexpr std::uint32_t kRxe = 0xffffff;
   a.kernel_flags = a.windows_stall = device.vendor_id == kRxe;
   a.invalidates = (device.device_cap_flags & IBV_DEVICE_MEM_MGT_EXTENSIONS) != 0;
@@ -74,7 +74,7 @@ QueueSizes queue_sizes(const Abilities& a, const fabric::QueueDepths& depths) {
 }
 
 std::uint8_t at_most(std::uint32_t own, std::uint32_t peers, std::uint32_t devices) {
-  // 255 means "as many as there are" to librdmacm.
+  // librdmacm interprets 255 as "the maximum available".
   constexpr std::uint32_t kMost = 254;
   return static_cast<std::uint8_t>(std::min({own, peers, devices, kMost}));
 }

@@ -31,7 +31,7 @@ TEST(VerbsParameters, LimitsAreTheDevicesAsFarAsTheFabricHasThem) {
   EXPECT_TRUE(l.sends_invalidate);
   EXPECT_TRUE(l.accepts_invalidate);
   EXPECT_FALSE(l.sees_peer_operations);
-  // No message is longer than 2 GiB, whatever a device says, and some say nothing.
+  // No message is longer than 2 GiB, whatever a device reports; some report nothing.
   EXPECT_EQ(limits_of(abilities_of(device(), port(UINT32_MAX), false)).message, 1U << 31);
   EXPECT_EQ(limits_of(abilities_of(device(), port(0), false)).message, 1U << 31);
 }
@@ -40,7 +40,7 @@ TEST(VerbsParameters, ReadsHaveAsManySlicesAsTheDeviceTakes) {
   ibv_device_attr d = device();
   d.max_sge_rd = 1;
   EXPECT_EQ(limits_of(abilities_of(d, port(), true)).read_slices, 1);
-  d.max_sge_rd = 0;  // not told
+  d.max_sge_rd = 0;  // unknown
   EXPECT_EQ(limits_of(abilities_of(d, port(), false)).read_slices, fabric::kMaxSlices);
   EXPECT_EQ(limits_of(abilities_of(d, port(), true)).read_slices, 1);
 }

@@ -1,3 +1,5 @@
+// The provider over rdma-core: connects the fabric interface to an Adapter, with an epoll instance
+// for its descriptors.
 #include "adapter.h"
 
 #include <fmt/core.h>
@@ -11,7 +13,7 @@ using fabric::Expected;
 
 namespace {
 
-// An owner that polls asks for what is not in a completion queue once in so many turns: it costs a
+// An owner that polls checks the descriptors only once in this many calls, since that takes a
 // system call.
 constexpr unsigned kLookEvery = 64;
 

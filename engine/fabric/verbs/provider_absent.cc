@@ -1,4 +1,4 @@
-// In place of the provider in a build without rdma-core.
+// Replaces the provider in a build without rdma-core.
 #include <rpcrdma/verbs/provider.h>
 
 namespace rpcrdma::verbs {
@@ -11,7 +11,7 @@ fabric::Expected<std::unique_ptr<VerbsProvider>> VerbsProvider::open(
     const VerbsOptions& /*options*/) {
   return fabric::fail(
       fabric::Errc::kSystem,
-      "this build has no verbs: it was configured without librdmacm and libibverbs");
+      "this build does not support verbs: it was configured without librdmacm and libibverbs");
 }
 
 fabric::Expected<std::string> VerbsProvider::device_of(const fabric::Address& /*address*/) {

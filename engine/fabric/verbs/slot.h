@@ -1,4 +1,4 @@
-// One connection of a provider, from its first request until nothing refers to it any more.
+// One connection of a provider, from its first request until nothing refers to it.
 #pragma once
 
 #include "completion_queues.h"
@@ -14,36 +14,36 @@
 
 namespace rpcrdma::verbs {
 
-// Names a slot and who is in it; never 0.
+// Identifies a slot and its current connection; never 0.
 using Name = std::uint32_t;
 
 enum class Phase : std::uint8_t {
   kFree,
-  kRequested,    // by a peer; not answered
-  kResolving,    // its address, its route
-  kConnecting,   // a REQ is under way
-  kAccepted,     // a REP is under way
+  kRequested,    // a peer's request, not answered yet
+  kResolving,    // resolving the address, then the route
+  kConnecting,   // a REQ is in flight
+  kAccepted,     // a REP is in flight
   kEstablished,  //
   kDown,         // ended; its owner still has it
-  kLingering,    // has no owner; its peer has yet to answer a DREQ
+  kLingering,    // has no owner; its peer has not answered a DREQ yet
 };
 
-// What was posted to the send queue and is not known to be complete. Such work completes in order.
+// Send queue work that is not known to be complete. It completes in order.
 struct SendWork {
   std::uint64_t id = 0;
   fabric::Operation operation = fabric::Operation::kSend;
-  bool news = true;         // also when it succeeds
+  bool news = true;         // report success, too
   std::uint32_t value = 0;  // kRead: bytes; kAdvertise, kInvalidate: the handle
 };
 
-// A Receive that waits for its queue pair.
+// A Receive that waits until there is a queue pair.
 struct HeldReceive {
   std::uint64_t id = 0;
   std::array<fabric::Slice, fabric::kMaxSlices> slices;
   std::uint32_t count = 0;
 };
 
-// Work requests that leave together: those that the provider adds wait for those that follow.
+// Work requests posted together. Those that the provider adds wait for the next one of the owner.
 constexpr std::size_t kChain = 16;
 
 struct Slot {
@@ -51,27 +51,27 @@ struct Slot {
   std::uint32_t index = 0;
   std::uint8_t generation = 0;
   bool active = false;     // this side connected
-  bool peer_left = false;  // it has disconnected
-  bool leaving = false;    // a DREQ was sent, and its answer is to come
-  bool failing = false;    // stands in the list of those that failed
-  bool dirty = false;      // its chain waits in the list of such
+  bool peer_left = false;  // the peer has disconnected
+  bool leaving = false;    // a DREQ was sent and not yet answered
+  bool failing = false;    // is in the list of failed connections
+  bool dirty = false;      // is in the list of connections with an unposted chain
   rdma_cm_id* id = nullptr;
   std::uint16_t port = 0;       // kRequested: the listener's; kResolving: the peer's
-  std::uint8_t tries_left = 0;  // kResolving: its address
+  std::uint8_t tries_left = 0;  // kResolving: attempts to resolve the address
   std::uint64_t cookie = 0;
   fabric::Address peer;
-  std::string reason;  // why it failed; empty: it did not, or only the end of its work shows it
+  std::string reason;  // why it failed; empty: it did not, or only flushed work shows it
 
-  // As ConnectionOptions.
+  // As in ConnectionOptions.
   fabric::QueueDepths depths;
   std::uint8_t responder_resources = 0, initiator_depth = 0;
   std::uint8_t retry_count = 0, rnr_retry_count = 0;
-  std::vector<std::uint8_t> private_data;  // until it is sent
+  std::vector<std::uint8_t> private_data;  // kept until it is sent
 
   CompletionQueues::Share completions;
   std::uint32_t send_room = 0, receive_room = 0;
   std::uint32_t most_inline = 0;  // bytes
-  std::uint32_t silent = 0;       // send work in a row that asks for no completion
+  std::uint32_t silent = 0;       // consecutive send work without completion
   fabric::Ring<SendWork> sends{UINT32_MAX};
   fabric::Ring<std::uint64_t> receives{UINT32_MAX};  // IDs
   std::vector<HeldReceive> held;

@@ -1,3 +1,5 @@
+// Reads the state of this machine's RDMA devices from sysfs and /dev, and explains what prevents
+// their use.
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -17,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first line; empty when there is none to be read.
+// Returns the first line of a file; empty if it cannot be read.
 std::string line_of(const fs::path& path) {
   std::ifstream in(path);
   std::string line;
@@ -73,7 +75,7 @@ std::vector<Gid> gids_of(const fs::path& port) {
     const auto index = number_of(name);
     Gid gid;
     if (!index || !parse_gid(line_of(port / "gids" / name), gid.bytes)) continue;
-    // Unset, or the default of a port without an address.
+    // An unset GID, or the default of a port without an address.
     if (std::all_of(gid.bytes.begin(), gid.bytes.end(), [](std::uint8_t b) { return b == 0; })) {
       continue;
     }
@@ -119,7 +121,7 @@ std::string memlock_text(const System& system) {
                                       : fmt::format("{} KiB", system.memlock / 1024);
 }
 
-// CAP_IPC_LOCK, effective.
+// Returns whether CAP_IPC_LOCK is effective.
 bool may_lock(const std::string& root) {
   std::ifstream in(root + "/proc/self/status");
   for (std::string line; std::getline(in, line);) {
@@ -168,8 +170,8 @@ System look_at_system(const std::string& root) {
 
 std::string what_lacks(const System& system) {
   if (system.devices.empty()) {
-    return "this machine has no RDMA device; a software one is made by `modprobe rdma_rxe && rdma "
-           "link add rxe0 type rxe netdev eth0`, with the name of your interface";
+    return "this machine has no RDMA device; create a software device with `modprobe rdma_rxe && "
+           "rdma link add rxe0 type rxe netdev eth0`, with the name of your interface";
   }
   if (!system.has_uverbs) return "the module ib_uverbs is not loaded: `modprobe ib_uverbs`";
   if (!system.has_ucm) return "the module rdma_ucm is not loaded: `modprobe rdma_ucm`";
@@ -179,7 +181,7 @@ std::string what_lacks(const System& system) {
     if (n->path.empty() || n->usable) continue;
     if (!n->exists) return fmt::format("{} is missing: is udev running?", n->path);
     return fmt::format(
-        "no rights for {}: run as root, or let udev give it to a group of yours "
+        "no permission for {}: run as root, or let udev assign it to a group of yours "
         "(rdma-core has rules for the group rdma)",
         n->path);
   }

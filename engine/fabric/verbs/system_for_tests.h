@@ -1,4 +1,4 @@
-// A machine's /sys, /dev and /proc in a folder that is gone at the end.
+// A machine's /sys, /dev and /proc in a temporary folder.
 #pragma once
 
 #include <cstdlib>

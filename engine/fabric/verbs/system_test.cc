@@ -49,11 +49,11 @@ TEST(VerbsSystem, WhatLacksIsEmittedInTheOrderInWhichItIsMended) {
   const System good = look_at_system(root.path());
   System bad = good;
   bad.devices[0].uverbs.usable = false;
-  EXPECT_THAT(what_lacks(bad), HasSubstr("no rights for /dev/infiniband/uverbs0"));
+  EXPECT_THAT(what_lacks(bad), HasSubstr("no permission for /dev/infiniband/uverbs0"));
   bad.devices[0].uverbs.exists = false;
   EXPECT_THAT(what_lacks(bad), HasSubstr("udev"));
   bad.rdma_cm.usable = false;
-  EXPECT_THAT(what_lacks(bad), HasSubstr("no rights for /dev/infiniband/rdma_cm"));
+  EXPECT_THAT(what_lacks(bad), HasSubstr("no permission for /dev/infiniband/rdma_cm"));
   bad.has_ucm = false;
   EXPECT_THAT(what_lacks(bad), HasSubstr("modprobe rdma_ucm"));
   bad.has_uverbs = false;

@@ -18,7 +18,7 @@ std::uint32_t length_of(std::span<const fabric::Slice> slices) {
 int translate(std::span<const fabric::Slice> slices, Sges& sges) {
   int n = 0;
   for (const fabric::Slice& s : slices) {
-    // To some devices a length of 0 is 2 GiB.
+    // Some devices interpret a length of 0 as 2 GiB.
     if (s.length == 0) continue;
     sges[static_cast<std::size_t>(n++)] = {reinterpret_cast<std::uintptr_t>(s.data), s.length,
                                            s.local_key};
@@ -102,7 +102,8 @@ Status translate(ibv_wc_status status) {
 }
 
 void translate_received(const ibv_wc& from, bool kernel_flags, fabric::Completion& to) {
-  // IB_WC_WITH_INVALIDATE there is what IBV_WC_IP_CSUM_OK is here, which no RC queue pair has.
+  // The kernel's IB_WC_WITH_INVALIDATE has the value of IBV_WC_IP_CSUM_OK, which no RC queue pair
+  // uses.
   const unsigned invalidate =
       IBV_WC_WITH_INV | (kernel_flags ? static_cast<unsigned>(IBV_WC_IP_CSUM_OK) : 0U);
   to.bytes = from.byte_len;

@@ -1,4 +1,4 @@
-// Work requests and completions in the words of the fabric and in those of the verbs.
+// Translates work requests and completions between the fabric's types and those of the verbs.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace rpcrdma::verbs {
 
 using Sges = std::array<ibv_sge, fabric::kMaxSlices>;
 
-// Who a completion is for: a connection's name, its queue, and the place there.
+// Identifies the work of a completion: a connection's name, the queue, and the place in it.
 struct WorkName {
   std::uint32_t connection = 0;
   bool receive = false;
@@ -26,7 +26,7 @@ struct WorkName {
     return {static_cast<std::uint32_t>(id >> 32U), (id >> 31U & 1U) != 0,
             static_cast<std::uint32_t>(id) & kPlaceMask};
   }
-  // The whole number, of which `begin` is the oldest that can be meant.
+  // Returns the whole number, at least `begin`.
   [[nodiscard]] std::uint64_t from(std::uint64_t begin) const {
     return begin + ((place - static_cast<std::uint32_t>(begin)) & kPlaceMask);
   }
@@ -34,16 +34,17 @@ struct WorkName {
 };
 
 [[nodiscard]] std::uint32_t length_of(std::span<const fabric::Slice> slices);  // bytes; saturates
-// Returns how many elements it filled: empty slices need none.
+// Returns how many elements it filled; empty slices need none.
 [[nodiscard]] int translate(std::span<const fabric::Slice> slices, Sges& sges);
 
-// But for the ID and `next`. Up to `most_inline` bytes are copied into the work request itself.
+// Translates all but the ID and `next`. Up to `most_inline` bytes are copied into the work request
+// itself.
 void translate(const fabric::SendRequest& request, std::uint32_t most_inline, ibv_send_wr& work,
                Sges& sges);
 
 [[nodiscard]] fabric::Status translate(ibv_wc_status status);
-// What a Receive's completion tells beside its ID and status, if it succeeded. `kernel_flags`: as
-// in Abilities.
+// Translates a successful Receive's completion, except for its ID and status. `kernel_flags`: as in
+// Abilities.
 void translate_received(const ibv_wc& from, bool kernel_flags, fabric::Completion& to);
 
 }  // namespace rpcrdma::verbs

@@ -1,3 +1,4 @@
+// Translation of work requests and completions between the fabric and the verbs.
 #include "translate.h"
 
 #include <arpa/inet.h>
@@ -128,7 +129,7 @@ TEST(VerbsTranslate, WhatAReceiveShows) {
   EXPECT_EQ(received(IBV_WC_WITH_IMM).immediate, 0x01020304U);
   EXPECT_TRUE(received(IBV_WC_WITH_INV).has_invalidated);
   EXPECT_EQ(received(IBV_WC_WITH_INV).invalidated, htonl(0x01020304));
-  // rxe: 4 is the kernel's IB_WC_WITH_INVALIDATE.
+  // rxe uses the kernel's value: 4 is IB_WC_WITH_INVALIDATE.
   EXPECT_FALSE(received(4).has_invalidated);
   EXPECT_TRUE(received(4, true).has_invalidated);
   EXPECT_TRUE(received(IBV_WC_WITH_INV, true).has_invalidated);
@@ -142,7 +143,7 @@ TEST(VerbsTranslate, NamesOfWork) {
     EXPECT_EQ(back.receive, receive);
     EXPECT_EQ(back.place, there.place);
   }
-  // Numbers count on where places begin anew.
+  // The number continues where the place wraps around.
   constexpr std::uint64_t kBegin = (5ULL << 31U) - 2;
   for (std::uint64_t n = kBegin; n < kBegin + 5; ++n) {
     const WorkName name{1, false, static_cast<std::uint32_t>(n)};

@@ -1,3 +1,5 @@
+// The public functions of the connection manager: argument checks, and dispatch of messages and
+// time-outs.
 #include "cm_impl.h"
 
 #include <bit>
@@ -36,10 +38,10 @@ void ConnectionManager::unlisten(std::uint16_t port) {
 fabric::Expected<CmId> ConnectionManager::connect(const CmConnect& request, fabric::Time now) {
   if (request.private_data.size() > fabric::kMaxRequestPrivateData) return too_long();
   if (request.path.local.ipv6 != request.path.remote.ipv6) {
-    return fabric::fail(fabric::Errc::kBadArgument, "the addresses are of two IP versions");
+    return fabric::fail(fabric::Errc::kBadArgument, "the addresses are of different IP versions");
   }
   if (!cm_qpn_good(request.local.qpn) || !cm_path_mtu_good(request.path_mtu)) {
-    return fabric::fail(fabric::Errc::kBadArgument, "the QPN or the path MTU cannot be");
+    return fabric::fail(fabric::Errc::kBadArgument, "invalid QPN or path MTU");
   }
   std::vector<std::uint8_t> private_data(request.private_data.begin(), request.private_data.end());
   CmConnection* const c = impl_->create(request.path);
@@ -65,7 +67,7 @@ fabric::Expected<void> ConnectionManager::accept(CmId id, const CmQueuePair& loc
                                                  fabric::Time now) {
   if (private_data.size() > fabric::kMaxAcceptPrivateData) return too_long();
   if (!cm_qpn_good(local.qpn)) {
-    return fabric::fail(fabric::Errc::kBadArgument, "the QPN cannot be");
+    return fabric::fail(fabric::Errc::kBadArgument, "invalid QPN");
   }
   CmConnection* const c = impl_->find(id);
   if (c == nullptr || c->state != CmState::kWaiting) {
@@ -172,7 +174,7 @@ void ConnectionManager::expire(fabric::Time now) {
       impl_->timed_out(*impl_->timers.take_due(now), now);
     }
   } catch (const std::bad_alloc&) {
-    // What is due stays due, and finds room when the events were taken.
+    // Due timers remain due, and are handled once the events were polled.
   }
 }
 

@@ -1,4 +1,4 @@
-// Who asks: what comes of a REP (IBA 12.9.7.1).
+// The active side of connection set-up: handling of a REP (IBA 12.9.7.1).
 #include "cm_impl.h"
 
 namespace rpcrdma::soft {
@@ -20,7 +20,7 @@ CmAnswer rej_of(const wire::CmRep& m, const wire::MadHeader& h, const Path& path
 
 void ConnectionManager::Impl::on(const wire::CmRep& m, const wire::MadHeader& h, const Path& at,
                                  fabric::Time now) {
-  // Nobody here asked, or has forgotten: a peer that hears so stops repeating.
+  // We sent no REQ with this ID, or no longer know it. The answer stops the peer's retries.
   if (find(m.remote_comm_id) == nullptr) {
     answer(rej_of(m, h, at, kRejInvalidCommId));
     return;
@@ -57,7 +57,7 @@ void ConnectionManager::Impl::on(const wire::CmRep& m, const wire::MadHeader& h,
 }
 
 void ConnectionManager::Impl::repeated_rep(CmConnection& c, const wire::CmRep& m) {
-  // Given up before the peer had told its ID, it may tell it now.
+  // A connection that was aborted before the peer had sent its ID: this message contains it.
   if (c.state == CmState::kTimeWait && c.remote_id == 0) c.remote_id = m.local_comm_id;
   if (c.remote_id != m.local_comm_id) {
     ++counters.dropped;

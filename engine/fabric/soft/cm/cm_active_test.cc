@@ -1,4 +1,4 @@
-// The side that asks, against a peer made by hand.
+// The active side, against a hand-made peer.
 #include "cm_testing.h"
 
 #include <cstdint>
@@ -18,7 +18,7 @@ using enum CmEventType;
 
 class CmActiveTest : public CmAlone {
  protected:
-  // The REQ is out.
+  // Sends the REQ.
   void connect() {
     const auto connected = cm.connect(connect_request(), now);
     ASSERT_TRUE(connected.has_value());
@@ -61,7 +61,7 @@ class CmActiveTest : public CmAlone {
   Sent req;
 };
 
-// Worked out from IBA 12.6.5 and annex A11, with the fields as Linux sets them.
+// Derived from IBA 12.6.5 and annex A11, with the field values that Linux uses.
 TEST_F(CmActiveTest, ReqByteForByte) {
   CmConnect request = connect_request();
   const Bytes private_data = hex("f6ab0e18 01010303");
@@ -84,7 +84,7 @@ TEST_F(CmActiveTest, ReqByteForByte) {
           "ffff ffff"
           "00000000000000000000ffff0a4d0002"
           "00000000000000000000ffff0a4d0001"
-          "01234000"     // flow label 0x1234, of UDP port 0xd234; rate 0
+          "01234000"     // flow label 0x1234, from UDP port 0xd234; rate 0
           "00 40 00 70"  // traffic class, hop limit 64, SL, ack timeout 14
           "0000 0000");
   golden.resize(164);  // no alternate path
@@ -96,7 +96,7 @@ TEST_F(CmActiveTest, ReqByteForByte) {
   golden.insert(golden.end(), private_data.begin(), private_data.end());
   golden.resize(256);
 
-  // What is random: the transaction ID, the communication ID; and the GUID.
+  // Random fields: the transaction ID and the communication ID; and the GUID.
   Bytes bytes = sent[0].bytes;
   EXPECT_NE(wire::load_be64(bytes.data() + 8), 0U);
   EXPECT_NE(wire::load_be32(bytes.data() + 24), 0U);
@@ -139,7 +139,7 @@ TEST_F(CmActiveTest, ReqIsRepeatedAsItIs) {
   const auto events = events_of(cm);
   EXPECT_THAT(types(events), ElementsAre(kTimedOut));
   EXPECT_EQ(events.at(0).id, id);
-  // The peer may wait for our RTU: it finds us by the GUID of the REQ (12.6.7.2).
+  // The peer may be waiting for our RTU: it finds the connection by the GUID in our REQ (12.6.7.2).
   const auto sent = sent_by(cm);
   ASSERT_THAT(sent, SizeIs(1));
   const auto rej = sent[0].as<wire::CmRej>();
@@ -234,7 +234,7 @@ TEST_F(CmActiveTest, RepeatedRepGetsAnMraUntilReady) {
 TEST_F(CmActiveTest, RepeatedRepGetsTheRtuAgain) {
   establish();
   give(rep());
-  give(rep());  // before the answer is out: one is enough
+  give(rep());  // before the answer is sent: one is enough
   EXPECT_THAT(names(sent_by(cm)), ElementsAre("RTU"));
   EXPECT_THAT(events_of(cm), IsEmpty());
 }
@@ -255,7 +255,7 @@ TEST_F(CmActiveTest, RepThatDoesNotFitIsDropped) {
   EXPECT_EQ(cm.counters().dropped, 6U);
   give(rep());
   EXPECT_THAT(types(events_of(cm)), ElementsAre(kReply));
-  // Of another connection of the peer's.
+  // From another connection of the peer.
   m = rep();
   m.local_comm_id = kPeerId + 1;
   give(m);
@@ -295,13 +295,13 @@ TEST_F(CmActiveTest, Rejected) {
 
 TEST_F(CmActiveTest, RejThatDoesNotFitIsDropped) {
   connect();
-  give(wire::CmRej{0, id, 1, 28, {}, {}});  // of a REP: we sent none
+  give(wire::CmRej{0, id, 1, 28, {}, {}});  // to a REP, but we sent none
   give(wire::CmRej{0, id + 1, 0, 28, {}, {}});
   give(wire::CmRej{0, id, 0, 28, {}, {}}, {kAddressA, fabric::make_ipv4(10, 77, 0, 9)});
   expect_nothing();
   give(rep());
   static_cast<void>(events_of(cm));
-  give(wire::CmRej{0, id, 0, 28, {}, {}});  // of the REQ, which has its REP
+  give(wire::CmRej{0, id, 0, 28, {}, {}});  // to the REQ, which already has its REP
   expect_nothing();
   EXPECT_EQ(cm.counters().dropped, 4U);
   give(wire::CmRej{kPeerId, id, 2, 4, {}, {}});  // the peer did not wait for the RTU
@@ -360,7 +360,7 @@ TEST_F(CmActiveTest, GivenUpWhileRequesting) {
   const auto sent = sent_by(cm);
   ASSERT_THAT(names(sent), ElementsAre("REJ"));
   EXPECT_EQ(sent[0].as<wire::CmRej>().reason, 4);
-  // The REP was under way: the peer is told, as often as it asks.
+  // The REP was in flight: the peer gets an answer for each copy.
   for (int i = 0; i < 2; ++i) {
     give(rep());
     const auto again = sent_by(cm);
@@ -385,7 +385,7 @@ TEST_F(CmActiveTest, GivenUpAfterTheReply) {
   EXPECT_EQ(sent[0].as<wire::CmRej>().message_rejected, 1);
 }
 
-// The peer was started anew, and has the queue pair number again that an old connection had.
+// The peer restarted, and reuses the queue pair number of an old connection.
 TEST_F(CmActiveTest, StaleRep) {
   establish();
   const CmId old = id;
@@ -403,10 +403,10 @@ TEST_F(CmActiveTest, StaleRep) {
   EXPECT_EQ(sent[0].as<wire::CmDreq>().remote_qpn, kPeerQpn);
   EXPECT_EQ(sent[1].as<wire::CmRej>().reason, 10);
   EXPECT_EQ(sent[1].as<wire::CmRej>().message_rejected, 1);
-  // It knows nothing of the old one, and says so.
+  // The peer does not know the old connection, and answers accordingly.
   give(wire::CmDrep{kPeerId, old, {}});
   EXPECT_THAT(types(events_of(cm)), ElementsAre(kDisconnect));
-  // Then it is free.
+  // Now the number is free.
   connect();
   m.remote_comm_id = id;
   give(m);

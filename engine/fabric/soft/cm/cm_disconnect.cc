@@ -1,4 +1,4 @@
-// What either side may send: MRA (IBA 12.6.6), REJ (12.6.7), DREQ and DREP (12.9.7.3).
+// Messages that either side may send: MRA (IBA 12.6.6), REJ (12.6.7), DREQ and DREP (12.9.7.3).
 #include "cm_impl.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace rpcrdma::soft {
 namespace {
 
-constexpr fabric::Time kMaxService = 70 * fabric::kSecond;  // Linux asks for 69 s
+constexpr fabric::Time kMaxService = 70 * fabric::kSecond;  // Linux sends 69 s
 
 CmAnswer drep_of(const wire::CmDreq& m, const wire::MadHeader& h, const Path& path) {
   CmAnswer a;
@@ -33,7 +33,7 @@ void ConnectionManager::Impl::on(const wire::CmMra& m, const wire::MadHeader&, c
     ++counters.dropped;
     return;
   }
-  // Once for each time that we send: a peer cannot put us off without end.
+  // One extension per transmission of ours, so that a peer cannot delay the time-out forever.
   if (c->extended) {
     ++counters.duplicates;
     return;
@@ -43,12 +43,12 @@ void ConnectionManager::Impl::on(const wire::CmMra& m, const wire::MadHeader&, c
   timers.set(c->timer, *c, std::max(c->timer.deadline(), until + limits.response_timeout));
 }
 
-// A peer that never heard of our ID can tell only its own, and that its time is over.
+// A peer that never received our ID can only send its own, with the reason time-out.
 CmConnection* ConnectionManager::Impl::find_rejected(const wire::CmRej& m, const Path& at) {
   if (m.remote_comm_id != 0 || m.reason != kRejTimeout) {
     CmConnection* const c = find(m.remote_comm_id, at);
     if (c == nullptr) return nullptr;
-    // Who refuses a REQ has not necessarily an ID to tell.
+    // The sender of a REJ to a REQ does not necessarily have an ID.
     const bool fits = c->state == CmState::kRequesting ? m.message_rejected != kAboutRep
                                                        : m.local_comm_id == c->remote_id;
     return fits ? c : nullptr;
@@ -77,13 +77,13 @@ void ConnectionManager::Impl::on(const wire::CmRej& m, const wire::MadHeader&, c
       CmEvent& event = emit(*c, CmEventType::kRejected);
       event.reason = m.reason;
       event.private_data = std::move(private_data);
-      // Who asked has nothing more to answer; who was asked may be asked again.
+      // The active side is done; the passive side may receive the request again.
       if (c->active) return erase(*c);
       return enter_time_wait(*c, now);
     }
     case CmState::kEstablished:
     case CmState::kDisconnecting:
-      // The peer did not hear our RTU. That who asked refuses after its RTU makes no sense.
+      // The peer did not receive our RTU. From the active side, a REJ after its RTU is invalid.
       if (!c->active) break;
       emit(*c, CmEventType::kDisconnect);
       return enter_time_wait(*c, now);
@@ -98,7 +98,7 @@ void ConnectionManager::Impl::on(const wire::CmDreq& m, const wire::MadHeader& h
                                  fabric::Time now) {
   CmConnection* const any = find(m.remote_comm_id);
   CmConnection* const c = find(m.remote_comm_id, at);
-  // Over and forgotten here, or before a restart: the peer shall be done with it, too.
+  // The connection is unknown here, ended or lost in a restart. The DREP lets the peer end it, too.
   if (any == nullptr || (c != nullptr && c->remote_id != m.local_comm_id)) {
     answer(drep_of(m, h, at));
     return;

@@ -12,7 +12,7 @@ using enum CmEventType;
 
 constexpr std::uint64_t kPeerTransaction = 0x1234;
 
-// Our side asked, and is connected; 0x12 is our queue pair.
+// Our side is active and connected; 0x12 is our queue pair.
 class CmDisconnectTest : public CmAlone {
  protected:
   CmDisconnectTest() {
@@ -95,7 +95,7 @@ TEST_F(CmDisconnectTest, ByThePeer) {
   give(dreq());
   expect_drep();
   EXPECT_THAT(events_of(cm), IsEmpty());
-  // And again, when all is forgotten.
+  // And again, after the connection was dropped.
   to_deadline();
   EXPECT_EQ(cm.connections(), 0U);
   give(dreq());
@@ -122,7 +122,7 @@ TEST_F(CmDisconnectTest, DreqThatDoesNotFitIsDropped) {
   EXPECT_EQ(cm.counters().dropped, 2U);
 }
 
-// The peer tells of a connection that we do not have: it shall be done with it. Ours lives on.
+// The peer sends a DREQ for a connection that we do not have: we answer it, and ours continues.
 TEST_F(CmDisconnectTest, DreqOfWhatIsUnknownIsAnswered) {
   wire::CmDreq m = dreq();
   m.local_comm_id = 0x77;
@@ -149,7 +149,7 @@ TEST_F(CmDisconnectTest, DrepThatDoesNotFitIsDropped) {
   EXPECT_EQ(cm.counters().dropped, 3U);
 }
 
-// What was asked before the owner of the link asks for messages goes out in order.
+// Messages queued before transmit() is called are sent in order.
 TEST_F(CmDisconnectTest, AtOnceAfterTheRtu) {
   id = cm.connect(connect_request(), now).value();
   static_cast<void>(sent_by(cm));
@@ -181,7 +181,7 @@ TEST_F(CmDisconnectTest, RejWhileDisconnecting) {
   EXPECT_THAT(types(events_of(cm)), ElementsAre(kDisconnect));
 }
 
-// The RTU is lost, and the peer that sent it disconnects.
+// The RTU is lost, and its sender disconnects.
 TEST(CmPassiveDisconnectTest, DreqInsteadOfTheRtu) {
   ConnectionManager cm(CmLimits{}, 1);
   cm.listen(kPort);
@@ -198,7 +198,7 @@ TEST(CmPassiveDisconnectTest, DreqInsteadOfTheRtu) {
   cm.receive(kFromB, mad_bytes(wire::CmDreq{req.m.local_comm_id, id, 0x31, {}}), 0);
   EXPECT_THAT(types(events_of(cm)), ElementsAre(kDisconnect));
   EXPECT_THAT(names(sent_by(cm)), ElementsAre("DREP"));
-  // A REQ that was long under way changes nothing.
+  // A delayed REQ changes nothing.
   cm.receive(kFromB, req.bytes(), 0);
   EXPECT_THAT(sent_by(cm), IsEmpty());
 }

@@ -1,5 +1,6 @@
-// Bytes that no honest peer sends. Messages of real exchanges, changed at random, reach both sides
-// between the honest ones: nothing breaks, nothing grows, and every owner still hears of an end.
+// Bytes that no honest peer sends. Randomly changed messages of real exchanges reach both sides
+// between the unchanged ones: nothing breaks or grows, and every owner still gets the end of each
+// connection.
 #include "cm_testing.h"
 
 #include <map>
@@ -47,7 +48,7 @@ TEST_F(CmHostileTest, MessagesOfNothing) {
   EXPECT_THAT(sent_by(cm), IsEmpty());
 }
 
-// One side of the run below: acts like an owner, and keeps account of what each ID was told.
+// One side of the run below: acts like an owner, and records the events of each ID.
 class Owner {
  public:
   Owner(std::mt19937_64& random, std::uint64_t seed) : cm(limits(), seed), random_(random) {
@@ -86,7 +87,7 @@ class Owner {
         case kRejected:
         case kTimedOut:
         case kDisconnect:
-          ASSERT_EQ(live_.erase(event.id), 1U);  // the first end it hears of, and the last
+          ASSERT_EQ(live_.erase(event.id), 1U);  // the first end of this ID, and the only one
           ++ended;
           break;
       }
@@ -116,7 +117,7 @@ class Owner {
   void answer(CmId id, fabric::Time now) {
     const auto what = random_() % 8;
     if (what == 0) return;  // later, or never
-    // It may be over already: then its end is told behind the request.
+    // It may already be over: then its end comes after the request.
     if (what == 1) {
       if (cm.reject(id, 28, {}, now)) live_.erase(id);
     } else {
@@ -133,7 +134,7 @@ TEST(CmMutationTest, HonestAndOther) {
   constexpr std::uint64_t kMutated = 20'000;
   std::mt19937_64 random(20049);
   Owner a(random, 1), b(random, 2);
-  std::vector<Bytes> seen;  // of either side's, some of those that went last
+  std::vector<Bytes> seen;  // a sample of the latest messages of either side
   std::uint64_t mutated = 0;
   fabric::Time now = 0;
 
@@ -149,7 +150,7 @@ TEST(CmMutationTest, HonestAndOther) {
   };
   const auto mutate = [&](Owner& to, const Path& path) {
     Bytes bytes = seen[random() % seen.size()];
-    // As it was; or a few bits or bytes of it are others.
+    // Unchanged, or with a few bits or bytes changed.
     for (auto changes = random() % 4; changes > 0; --changes) {
       const std::size_t at = random() % bytes.size();
       if (random() % 2 == 0) {
@@ -181,7 +182,7 @@ TEST(CmMutationTest, HonestAndOther) {
     if (HasFatalFailure()) return;
   }
 
-  // Every one ends, and is forgotten.
+  // Every connection ends and is removed.
   a.disconnect_all(now);
   b.disconnect_all(now);
   for (int steps = 0; steps < 10'000; ++steps) {
@@ -189,7 +190,7 @@ TEST(CmMutationTest, HonestAndOther) {
     carry(b, a, kFromA);
     a.look(now);
     b.look(now);
-    // What a late REQ began.
+    // Connections from a late REQ.
     a.disconnect_all(now);
     b.disconnect_all(now);
     const fabric::Time next = std::min(a.cm.deadline(), b.cm.deadline());
@@ -210,7 +211,7 @@ TEST(CmMutationTest, HonestAndOther) {
   }
 }
 
-// All bytes at random behind a header that lets them in.
+// Random bytes after a valid header.
 TEST(CmMutationTest, Noise) {
   std::mt19937_64 random(1);
   ConnectionManager cm(CmLimits{}, 1);

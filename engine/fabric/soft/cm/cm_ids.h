@@ -1,6 +1,6 @@
-// Communication and transaction IDs (IBA 12.9.4): none comes back before all others were used, and
-// another seed gives another order, so that a peer who remembers an earlier run, or guesses, does
-// not meet them.
+// Communication and transaction IDs (IBA 12.9.4). No ID is reused before all others were, and a
+// different seed gives a different order, so that a peer that remembers an earlier run, or guesses,
+// does not hit a current ID.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace rpcrdma::soft {
 
-// Spreads every bit of `x` over all of the result.
+// Mixes every bit of `x` into the whole result.
 [[nodiscard]] inline std::uint64_t cm_mix(std::uint64_t x) {
   return Random(x).next();
 }
@@ -18,8 +18,8 @@ class CmIds {
  public:
   explicit CmIds(std::uint64_t seed) : key_(cm_mix(seed)), transaction_(cm_mix(key_)) {}
 
-  // All values of 32 bits but 0, each once in 2^32 calls: a counter through a permutation
-  // (Feistel).
+  // Returns every 32-bit value but 0 once in 2^32 calls: a counter through a permutation (Feistel
+  // network).
   [[nodiscard]] std::uint32_t next_communication() {
     for (;;) {
       const std::uint32_t id = permute(counter_++);

@@ -1,6 +1,6 @@
-// The connection manager's tables, and what of them each part of it uses. Messages of which no
-// connection knows are answered from themselves (CmAnswer); a connection that is over stays for a
-// while in time-wait to answer duplicates, unless its place is needed.
+// The connection manager's tables, and the functions that its parts share. Messages for no known
+// connection are answered from their own contents (CmAnswer). A connection that is over stays in
+// time-wait for a while to answer duplicates, unless its place is needed.
 #pragma once
 
 #include "cm_ids.h"
@@ -25,22 +25,22 @@
 
 namespace rpcrdma::soft {
 
-// Something that a peer chose: a communication ID or a QPN. Peers may choose badly on purpose, so
-// these are kept in trees and not hashed.
+// A communication ID or QPN chosen by a peer. A malicious peer could choose colliding keys, so the
+// tables are trees rather than hash tables.
 using CmRemoteKey = std::pair<fabric::Address, std::uint32_t>;
 
-// What is the same when a REQ is sent again.
+// The fields that stay the same when a REQ is retransmitted.
 struct CmRefused {
   fabric::Address peer;
   std::uint32_t remote_id = 0;
   std::uint64_t transaction_id = 0;
-  fabric::Time until = 0;  // then its sender has given up, and it is another one
+  fabric::Time until = 0;  // its sender has timed out by then; a later REQ is a new one
 };
 
-// Answers without a connection that wait for transmit(); who asks for more at a time repeats what
-// was not answered.
+// Answers without a connection that wait for transmit(). Further ones are dropped; the peer
+// retransmits its message.
 inline constexpr std::size_t kMaxCmAnswers = 1024;
-// Events that come of one message, or one call, at most.
+// The maximum number of events from one message or one call.
 inline constexpr std::size_t kCmEventsAtOnce = 4;
 
 struct ConnectionManager::Impl {
@@ -48,33 +48,35 @@ struct ConnectionManager::Impl {
 
   // --- The table (cm_table.cc)
 
-  // Places for what comes of a message, so that nothing that is begun for it stops half-way.
+  // Reserves memory for the effects of one message, so that handling it never stops halfway.
   void make_room();
 
   [[nodiscard]] CmConnection* find(CmId id);
-  // The same, if it is between the two addresses of `path`.
+  // The same, if the connection is between the two addresses of `path`.
   [[nodiscard]] CmConnection* find(CmId id, const Path& path);
-  // Takes the place of the oldest in time-wait if all are taken; null when there is none.
+  // Creates a connection, in place of the oldest in time-wait if the table is full; null if that is
+  // impossible.
   [[nodiscard]] CmConnection* create(const Path& path);
   void erase(CmConnection& c);
 
   void ask(CmConnection& c, CmPending pending);
   void ask_rej(CmConnection& c, std::uint8_t about, std::uint16_t reason);
-  bool answer(CmAnswer a);  // false: too many wait, and it is dropped
+  bool answer(CmAnswer a);  // false: too many wait, and this one is dropped
   CmEvent& emit(const CmConnection& c, CmEventType type);
 
-  // Our message is out: until then an answer is expected.
+  // Our message was sent: starts the timer for the answer.
   void expect_answer(CmConnection& c, fabric::Time now);
-  // It was kWaiting, and was answered or is over.
+  // The connection left kWaiting: it was answered or is over.
   void leave_waiting(const CmConnection& c);
-  // Its owner was told, or knows, that it is over.
+  // The connection is over for its owner.
   void enter_time_wait(CmConnection& c, fabric::Time now);
-  // Whatever began is given up, with `reason` where that takes a REJ; kDisconnect is told.
+  // Aborts the connection in any state, with a REJ for `reason` where one is due, and emits
+  // kDisconnect.
   void end(CmConnection& c, std::uint16_t reason, fabric::Time now);
   // Our message was not answered in time.
   void timed_out(CmConnection& c, fabric::Time now);
-  // The peer begins anew with an ID or a QPN that `old` has: then `old` is stale, and ends
-  // (12.9.8.3). True if what is new has to be refused for it.
+  // The peer starts a new connection with an ID or a QPN of `old`, which is therefore stale and
+  // ends (12.9.8.3). Returns true if the new connection must be rejected for it.
   [[nodiscard]] bool begins_anew(CmConnection& old, fabric::Time now);
   [[nodiscard]] bool stale_qpn(const Path& path, std::uint32_t qpn, fabric::Time now);
 
@@ -108,22 +110,23 @@ struct ConnectionManager::Impl {
   Counters counters;
 
   std::unordered_map<CmId, CmConnection> connections;
-  std::map<CmRemoteKey, CmConnection*> by_remote_id;   // passive; time-wait too
-  std::map<CmRemoteKey, CmConnection*> by_remote_qpn;  // the last of each QPN; time-wait too
-  std::map<fabric::Address, std::size_t> waiting;      // how many of each peer are kWaiting
+  std::map<CmRemoteKey, CmConnection*> by_remote_id;   // passive; includes time-wait
+  std::map<CmRemoteKey, CmConnection*> by_remote_qpn;  // the last of each QPN; includes time-wait
+  std::map<fabric::Address, std::size_t> waiting;      // by peer: connections in kWaiting
   std::size_t waiting_total = 0;
 
   CmTimers timers;
   CmList<CmConnection, &CmConnection::sending> sending;
-  CmList<CmConnection, &CmConnection::time_wait> time_wait;  // the oldest is first
+  CmList<CmConnection, &CmConnection::time_wait> time_wait;  // oldest first
   fabric::Ring<CmAnswer> answers{kMaxCmAnswers};
   fabric::Ring<CmEvent> events{SIZE_MAX};
 
-  // By receive(); and the last REQ that was refused, so that it is told once.
+  // The refusal of the last receive(), and the last refused REQ, so that a retransmission is
+  // reported once.
   std::optional<CmRefusal> refusal;
   CmRefused last_refused;
 
-  // What transmit() gave out last.
+  // The message that transmit() returned last.
   std::array<std::uint8_t, wire::kMadBytes> mad;
   Path path;
 };

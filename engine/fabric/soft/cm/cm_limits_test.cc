@@ -1,4 +1,5 @@
-// What the CM keeps is bounded, whoever asks; and 65,536 connections cost no more each than one.
+// The CM's state is bounded, whoever sends requests; and 65,536 connections cost no more each than
+// one.
 #include "cm_testing.h"
 
 #include <vector>
@@ -32,7 +33,7 @@ class CmLimitsTest : public testing::Test {
 
   void give(const Bytes& mad, const Path& path = kFromB) { cm.receive(path, mad, now); }
 
-  // From 10.77.1.`peer`; the events that come of it.
+  // Sends a REQ from 10.77.1.`peer` and returns the resulting events.
   std::vector<CmEvent> ask_from(std::uint8_t peer, std::uint32_t number) {
     HandMadeReq req = req_number(number);
     const auto address = fabric::make_ipv4(10, 77, 1, peer);
@@ -61,8 +62,8 @@ TEST_F(CmLimitsTest, OnePeerTakesHalfOfThePlacesForRequests) {
   EXPECT_THAT(ask_from(1, 4), IsEmpty());
   expect_no_resources();
   ASSERT_NE(cm.refusal(), nullptr);
-  EXPECT_STREQ(cm.refusal()->why, "too many requests wait");
-  // The next has half of what is left, and so on; all together have no more than there are.
+  EXPECT_STREQ(cm.refusal()->why, "too many pending requests");
+  // The next peer gets half of the rest, and so on; together they get no more than the limit.
   EXPECT_THAT(ask_from(2, 0), SizeIs(1));
   EXPECT_THAT(ask_from(2, 1), SizeIs(1));
   EXPECT_THAT(ask_from(2, 2), IsEmpty());
@@ -71,7 +72,7 @@ TEST_F(CmLimitsTest, OnePeerTakesHalfOfThePlacesForRequests) {
   EXPECT_THAT(ask_from(4, 0), SizeIs(1));
   EXPECT_THAT(ask_from(5, 0), IsEmpty());
   expect_no_resources();
-  // An answer makes room, of either kind.
+  // Accepting or rejecting makes room.
   ASSERT_TRUE(cm.accept(ids[0], {0x31, 0, 1, 1, 7, true}, {}, now));
   EXPECT_THAT(ask_from(5, 1), SizeIs(1));
   ASSERT_TRUE(cm.reject(ids[1], 28, {}, now));
@@ -95,7 +96,7 @@ TEST_F(CmLimitsTest, ConnectionsOfAllStates) {
   EXPECT_THAT(ask_from(1, 0), IsEmpty());
   expect_no_resources();
   ASSERT_NE(cm.refusal(), nullptr);
-  EXPECT_STREQ(cm.refusal()->why, "as many connections as are allowed");
+  EXPECT_STREQ(cm.refusal()->why, "connection limit reached");
   EXPECT_EQ(cm.connections(), 16U);
 }
 
@@ -108,7 +109,7 @@ TEST_F(CmLimitsTest, TimeWaitMakesRoomTheOldestFirst) {
   ASSERT_TRUE(cm.connect(connect_request(), now));
   EXPECT_EQ(cm.connections(), 16U);
   static_cast<void>(sent_by(cm));
-  // A late REP of either: of the older nothing is known.
+  // A late REP for either: the older one is no longer known.
   const auto reason = [&](CmId id) {
     wire::CmRep rep;
     rep.local_comm_id = 0x55;
@@ -121,7 +122,7 @@ TEST_F(CmLimitsTest, TimeWaitMakesRoomTheOldestFirst) {
   EXPECT_EQ(reason(ids[3]), 28);
 }
 
-// Its owner rejects, but the flood does not end.
+// The owner rejects, but the flood continues.
 TEST_F(CmLimitsTest, FloodThatIsRejectedKeepsNobodyOut) {
   for (std::uint32_t i = 0; i < 1000; ++i) {
     const auto events = ask_from(1, i);
@@ -141,12 +142,12 @@ TEST_F(CmLimitsTest, AnswersThatNobodyTakesAreDropped) {
     give(req.bytes());
     if (cm.refusal() != nullptr) ++refused;
   }
-  EXPECT_EQ(refused, 1024U);  // the others hear nothing
+  EXPECT_EQ(refused, 1024U);  // the others get no answer
   EXPECT_EQ(sent_by(cm).size(), 1024U);
   EXPECT_EQ(cm.counters().dropped, 10'000U - 1024U);
 }
 
-// An owner that takes no events: requests come and end, but what there is to tell stays bounded.
+// An owner that polls no events: requests come and end, but the number of events stays bounded.
 TEST_F(CmLimitsTest, EventsThatNobodyTakes) {
   for (std::uint32_t i = 0; i < 10'000; ++i) {
     give(req_number(i).bytes());
@@ -181,8 +182,9 @@ TEST_F(CmLimitsTest, NoTimeOutIsTooShortOrTooLong) {
   }
 }
 
-// All at once from one CM to another: each message goes once, no connection is looked at in vain,
-// and no time-out of the many is met. (How much setting a deadline costs: CmTimersOrderTest.)
+// All at once from one CM to another: each message is sent once, no connection is examined
+// needlessly, and none of the many time-outs expires. (CmTimersOrderTest measures the cost of a
+// deadline.)
 TEST(CmScaleTest, ManyConnections) {
   constexpr std::uint32_t kMany = 65'536;
   constexpr std::uint32_t kBatch = 256;
@@ -232,7 +234,7 @@ TEST(CmScaleTest, ManyConnections) {
   EXPECT_EQ(b.counters().sent, kMany);
   EXPECT_FALSE(a.connect(connect_request(), now));
 
-  // Deadlines that are all different, each met by its own.
+  // All deadlines differ, and each connection meets its own.
   std::uint32_t disconnected = 0;
   for (const CmId id : ids) {
     a.disconnect(id, now);

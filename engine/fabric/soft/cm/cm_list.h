@@ -1,5 +1,5 @@
-// A doubly linked list through its elements: an element leaves it in constant time, wherever it
-// stands, and to be in it takes no memory of its own.
+// An intrusive doubly linked list: removing an element takes constant time, and membership takes no
+// extra memory.
 #pragma once
 
 namespace rpcrdma::soft {
@@ -16,7 +16,7 @@ class CmList {
  public:
   [[nodiscard]] T* front() const { return first_; }
 
-  // Nothing happens to an element that is in the list already.
+  // Does nothing if the element is already in the list.
   void push_back(T& element) {
     CmLinks<T>& links = element.*kLinks;
     if (links.linked) return;
@@ -25,7 +25,7 @@ class CmList {
     last_ = &element;
   }
 
-  // Nor to one that is not.
+  // Does nothing if the element is not in the list.
   void remove(T& element) {
     CmLinks<T>& links = element.*kLinks;
     if (!links.linked) return;

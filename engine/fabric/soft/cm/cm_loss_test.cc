@@ -1,5 +1,5 @@
-// Every exchange with each of its messages lost, doubled or late, one at a time and in pairs: both
-// sides come to the same end, each owner hears of it once, and nothing is left.
+// Every exchange with each of its messages lost, duplicated or delayed, one at a time and in pairs:
+// both sides reach the same result, each owner gets one end event, and no state is left.
 #include "cm_testing.h"
 
 #include <fmt/core.h>
@@ -16,7 +16,7 @@ using enum CmEventType;
 constexpr fabric::Time kLater = 20 * fabric::kSecond;  // set-up and its losses are over by then
 const Bytes kReason = {'n', 'o'};
 
-// One run of an exchange; `fates` were set before.
+// One run of an exchange with these `fates`.
 class Exchange {
  public:
   explicit Exchange(const std::map<std::size_t, Link::Fate>& fates) { link.fates = fates; }
@@ -93,7 +93,7 @@ void rejected(Exchange& x) {
   x.expect_nothing_left();
 }
 
-// The owner of B takes longer than A would wait for an answer: MRA.
+// The owner of B takes longer than A waits for an answer: MRA.
 void slow_answer(Exchange& x) {
   x.connect();
   x.link.on_b = [&x](const CmEvent& event) {
@@ -108,7 +108,7 @@ void slow_answer(Exchange& x) {
   expect_connected_and_over(x);
 }
 
-// The owner of A takes long to get ready after the REP: MRA of the REP.
+// The owner of A needs long to get ready after the REP: MRA of the REP.
 void slow_ready(Exchange& x) {
   x.connect();
   x.link.on_a = [&x](const CmEvent& event) {
@@ -120,7 +120,7 @@ void slow_ready(Exchange& x) {
   expect_connected_and_over(x);
 }
 
-// A gives up after the REP, instead of an RTU.
+// A aborts after the REP, instead of sending an RTU.
 void given_up_after_reply(Exchange& x) {
   x.connect();
   x.link.on_a = [&x](const CmEvent& event) {
@@ -132,7 +132,7 @@ void given_up_after_reply(Exchange& x) {
   x.expect_nothing_left();
 }
 
-// The owner of B does not answer, and A gives up: B's is told, by the REJ or by time.
+// The owner of B does not answer, and A aborts: B's owner learns it by the REJ or by time-out.
 void given_up_while_waiting(Exchange& x) {
   x.connect();
   x.link.on_b = nullptr;
@@ -175,10 +175,10 @@ const Case kCases[] = {
 
 class CmLossTest : public testing::TestWithParam<Case> {
  protected:
-  // Messages that a disturbed run sends more than an undisturbed one can be disturbed as well.
+  // A disturbed run can send more messages than an undisturbed one; those can be disturbed as well.
   [[nodiscard]] std::size_t reach() const { return GetParam().undisturbed.size() + 4; }
 
-  // Runs with these fates; tells which, if it fails.
+  // Runs with these fates, and names them on failure.
   static void run(const std::map<std::size_t, Link::Fate>& fates) {
     Exchange x(fates);
     GetParam().run(x);
@@ -214,13 +214,13 @@ TEST_P(CmLossTest, OneOrTwoComeTwice) {
   one_and_two({Link::kLatency, 2 * Link::kLatency});
 }
 
-// When what answered them is long done: after the answer, and after a repetition.
+// Long after the message that answered it: after the answer, and after a retransmission.
 TEST_P(CmLossTest, OneOrTwoComeAgainLate) {
   one_and_two({Link::kLatency, kTimeout / 2});
   one_and_two({Link::kLatency, 3 * kTimeout});
 }
 
-// Later than those sent after them, and than their own repetition.
+// Later than messages sent after them, and than their own retransmission.
 TEST_P(CmLossTest, OneOrTwoAreLate) {
   one_and_two({kTimeout / 2});
   one_and_two({kTimeout + kTimeout / 2});
@@ -237,14 +237,14 @@ TEST_P(CmLossTest, OneIsLostAndAnotherLate) {
 INSTANTIATE_TEST_SUITE_P(Exchanges, CmLossTest, testing::ValuesIn(kCases),
                          [](const auto& tested) { return tested.param.name; });
 
-// All of one kind are lost, of one side: the other ends by its own time.
+// All messages of one kind from one side are lost: the other side ends by time-out.
 TEST(CmSilenceTest, NobodyAnswersAReq) {
   Link link;
   for (std::size_t i = 0; i < 100; ++i) link.fates[i] = {};
   ASSERT_TRUE(link.a.connect(connect_request(), 0));
   link.run();
   EXPECT_THAT(types(link.events_a), ElementsAre(kTimedOut));
-  // Eight REQs of one transaction, and the word that no answer is awaited any more.
+  // Eight REQs of one transaction, and the REJ that no answer is awaited any more.
   EXPECT_EQ(link.sent.size(), 9U);
   EXPECT_EQ(std::count(link.sent.begin(), link.sent.end(), "A REQ"), 8);
   EXPECT_EQ(link.sent.back(), "A REJ");
@@ -252,7 +252,7 @@ TEST(CmSilenceTest, NobodyAnswersAReq) {
   EXPECT_EQ(link.a.connections(), 0U);
 }
 
-// It arrives when A has long forgotten it: B learns that nobody asks.
+// It arrives long after A dropped the connection: B learns that there is no requester.
 TEST(CmSilenceTest, ReqIsVeryLate) {
   Exchange x({});
   for (std::size_t i = 1; i < 9; ++i) x.link.fates[i] = {};
@@ -275,12 +275,12 @@ TEST(CmSilenceTest, NobodyAnswersARep) {
   x.expect_nothing_left();
 }
 
-// A is established, B never hears so: B's REJ for the time-out ends it for A.
+// A is established, B never learns so: B's time-out REJ ends it for A.
 TEST(CmSilenceTest, NoRtuArrives) {
   Exchange x({});
   x.connect();
   std::size_t number = 0;
-  x.link.fates[2] = {};                         // the RTU, and every second message behind it: the
+  x.link.fates[2] = {};                         // the RTU, and every second message after it: the
   for (number = 4; number < 18; number += 2) {  // RTUs that answer repeated REPs
     x.link.fates[number] = {};
   }
@@ -302,7 +302,7 @@ TEST(CmSilenceTest, NobodyAnswersADreq) {
   EXPECT_THAT(types(x.link.events_a), ElementsAre(kReply, kDisconnect));
   EXPECT_EQ(std::count(x.link.sent.begin(), x.link.sent.end(), "A DREQ"), 8);
   EXPECT_EQ(x.link.a.connections(), 0U);
-  EXPECT_EQ(x.link.b.connections(), 1U);  // B knows of nothing
+  EXPECT_EQ(x.link.b.connections(), 1U);  // A is not known to B
 }
 
 }  // namespace

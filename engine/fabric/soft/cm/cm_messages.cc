@@ -1,3 +1,4 @@
+// Builds REQ, REP, RTU, REJ, MRA, DREQ and DREP from the state of a connection.
 #include "cm_messages.h"
 
 #include "cm_ids.h"
@@ -12,21 +13,21 @@ namespace {
 
 constexpr fabric::Time kTimeUnit = 4096;  // ns
 constexpr std::uint8_t kMaxTimeCode = 31;
-constexpr std::uint8_t kMaxRetries = 15;  // of the field Max CM Retries
+constexpr std::uint8_t kMaxRetries = 15;  // maximum of the field Max CM Retries
 constexpr std::uint8_t kHopLimit = 64;
 constexpr std::uint32_t kLabelPortBits = 14;
-constexpr std::uint16_t kFirstSourcePort = 0xc000;  // annex A17: of those that tell a flow
+constexpr std::uint16_t kFirstSourcePort = 0xc000;  // annex A17: flow-specific ports
 
 void write(std::uint64_t transaction_id, wire::CmMessage message, wire::MutableBytes out) {
   wire::CmMad mad;
   mad.header.transaction_id = transaction_id;
   mad.message = message;
-  // Cannot fail: lengths were checked when the owner gave the private data.
+  // Cannot fail: the lengths were checked when the owner supplied the private data.
   static_cast<void>(wire::encode_cm(mad, out));
 }
 
 wire::CmPath path_of(const CmConnection& c) {
-  wire::CmPath path;  // LIDs are the permissive one and the path not subnet-local, as Linux has it
+  wire::CmPath path;  // the LIDs are permissive and the path is not subnet-local, as in Linux
   path.local_gid = c.path.local.gid();
   path.remote_gid = c.path.remote.gid();
   path.flow_label = cm_flow_label(c.path.udp_source_port);
@@ -83,8 +84,8 @@ void write_rep(const CmConnection& c, wire::MutableBytes out) {
 
 void write_rej(std::uint64_t transaction_id, wire::CmRej m, const fabric::Address& local,
                wire::MutableBytes out) {
-  // With a time-out the peer looks the connection up by our GUID, for it may have nothing else of
-  // us yet (12.6.7.2).
+  // In a time-out REJ the peer looks the connection up by our GUID, since it may not have our ID
+  // yet (12.6.7.2).
   std::array<std::uint8_t, 8> guid;
   wire::store_be64(guid.data(), cm_guid(local));
   if (m.reason == kRejTimeout) m.additional_info = guid;

@@ -1,4 +1,4 @@
-// The CM's messages from what it keeps of a connection, and the units of their fields.
+// Builds the CM's messages from a connection's state, and converts the units of their fields.
 #pragma once
 
 #include "cm_state.h"
@@ -13,23 +13,24 @@
 
 namespace rpcrdma::soft {
 
-// Times in messages are 4.096 us * 2^code, of 5 bits (12.7); a code is rounded up.
+// Times in messages are 4.096 us * 2^code, with a 5-bit code (12.7); codes are rounded up.
 [[nodiscard]] fabric::Time cm_time(std::uint8_t code);
 [[nodiscard]] std::uint8_t cm_time_code(fabric::Time time);
 
-// A CA has one GUID however often it is started: that is how a peer knows that a connection of its
-// is stale. We have an address for it.
+// A CA keeps its GUID across restarts, so that a peer can recognize stale connections. Ours is
+// derived from the address.
 [[nodiscard]] std::uint64_t cm_guid(const fabric::Address& local);
 
-// A RoCEv2 connection's UDP source port out of its flow label (as Linux does it), and a label that
-// gives that port: the two directions of a connection take ports that each other can foresee.
+// Derives a RoCEv2 connection's UDP source port from its flow label (as Linux does), and a label
+// that yields a given port. Each side can thus predict the port of the other direction.
 [[nodiscard]] std::uint16_t cm_source_port(std::uint32_t flow_label);
 [[nodiscard]] std::uint32_t cm_flow_label(std::uint16_t udp_source_port);
 
-// An address as the IP CM header has it: IPv4 in the last four bytes.
+// An address as in the IP CM header: IPv4 in the last four bytes.
 [[nodiscard]] wire::Gid cm_ip(const fabric::Address& address);
 
-// What a peer, or an owner, may name: 0 and 1 are management's, the last is multicast's.
+// Returns whether a peer or an owner may use this QPN: 0 and 1 are for management, the highest is
+// for multicast.
 [[nodiscard]] constexpr bool cm_qpn_good(std::uint32_t qpn) {
   return qpn >= 2 && qpn < 0xffffff;
 }
@@ -37,18 +38,18 @@ namespace rpcrdma::soft {
   return code >= 1 && code <= 5;
 }
 
-// What goes into messages but does not belong to a connection.
+// Times that go into messages but do not belong to a connection.
 struct CmTimes {
   std::uint8_t response_code = 0;  // how long we wait for an answer
   std::uint8_t retries = 0;
-  std::uint8_t service_code = 0;  // how long our MRA lets the peer wait
+  std::uint8_t service_code = 0;  // how long our MRA makes the peer wait
 };
 
-// Writes the message that `pending` (one bit) stands for into `out`, wire::kMadBytes.
+// Writes the message for `pending` (one bit) into `out`, wire::kMadBytes long.
 void cm_write(const CmConnection& connection, CmPending pending, const CmTimes& times,
               wire::MutableBytes out);
 
-// An answer to a message of which nothing is kept.
+// An answer to a message for no known connection.
 struct CmAnswer {
   Path path;
   std::uint64_t transaction_id = 0;

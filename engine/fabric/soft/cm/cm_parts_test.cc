@@ -1,4 +1,4 @@
-// The pieces that the CM is made of.
+// The building blocks of the CM.
 #include "cm_ids.h"
 #include "cm_list.h"
 #include "cm_messages.h"
@@ -35,7 +35,7 @@ TEST(CmIdsTest, AnotherSeedGivesOthers) {
     seen.insert(one.next_communication());
     seen.insert(two.next_communication());
   }
-  EXPECT_EQ(seen.size(), 2000U);  // of 2^32: by chance two are the same once in 2000 pairs of seeds
+  EXPECT_EQ(seen.size(), 2000U);  // of 2^32: for 1 in 2000 pairs of seeds two coincide
   EXPECT_NE(one.next_transaction(), two.next_transaction());
 }
 
@@ -87,7 +87,7 @@ TEST_F(CmTimersTest, AreMovedAndStopped) {
   EXPECT_EQ(all[0].timer.deadline(), fabric::kNever);
 }
 
-// Against a sorted model, and with a bound on what it costs.
+// Compared with a sorted model, and with a bound on the cost.
 TEST(CmTimersOrderTest, ManyAtRandom) {
   constexpr std::size_t kMany = 65'536;
   constexpr std::uint64_t kLevels = 17;
@@ -142,10 +142,10 @@ TEST(CmListTest, LeavesFromAnywhere) {
   Element all[] = {{0, {}}, {1, {}}, {2, {}}, {3, {}}, {4, {}}};
   Elements list;
   for (Element& element : all) list.push_back(element);
-  list.push_back(all[2]);  // is in already
+  list.push_back(all[2]);  // already in the list
   list.remove(all[0]);
   list.remove(all[2]);
-  list.remove(all[2]);  // is no longer
+  list.remove(all[2]);  // no longer in the list
   list.remove(all[4]);
   list.push_back(all[0]);
   EXPECT_THAT(take_all(list), ElementsAre(1, 3, 0));

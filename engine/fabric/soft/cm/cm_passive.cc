@@ -1,4 +1,4 @@
-// Who is asked: REQ, and the RTU that ends it (IBA 12.9.7.2).
+// The passive side of connection set-up: REQ, and the RTU that completes it (IBA 12.9.7.2).
 #include "cm_impl.h"
 #include "rc/partition.h"
 
@@ -10,15 +10,15 @@
 namespace rpcrdma::soft {
 namespace {
 
-// How long a request waits for its owner: as long as the peer repeats it, but within these bounds.
+// How long a request waits for its owner: as long as the peer retransmits it, within these bounds.
 constexpr fabric::Time kMinPatience = 1 * fabric::kSecond;
 constexpr fabric::Time kMaxPatience = 60 * fabric::kSecond;
-constexpr fabric::Time kMaxWaiting = 120 * fabric::kSecond;  // with all repetitions
+constexpr fabric::Time kMaxWaiting = 120 * fabric::kSecond;  // including all retransmissions
 
 constexpr std::uint8_t kReliableConnected = 0;
 
 constexpr bool same_ip(const fabric::Address& address, const wire::Gid& ip) {
-  // Of an IPv4 address the bytes in front are reserved, and not looked at.
+  // In an IPv4 address the leading bytes are reserved and ignored.
   const std::size_t from = address.ipv6 ? 0 : 12;
   const std::size_t bytes = address.ipv6 ? 16 : 4;
   return std::equal(ip.begin() + from, ip.end(), address.bytes.begin(),
@@ -35,7 +35,7 @@ bool names_port(const wire::CmReq& m) {
   return m.service_id == (wire::kServiceIdRdmaTcp | wire::service_port(m.service_id));
 }
 
-// Why a REQ is refused for itself; 0: it is not.
+// Returns the reason to reject a REQ for its contents; 0: none.
 std::uint16_t why_refused(const wire::CmReq& m, const Path& path,
                           const std::bitset<65536>& listening) {
   if (!names_port(m) || !listening[wire::service_port(m.service_id)]) return kRejInvalidServiceId;
@@ -74,7 +74,7 @@ void ConnectionManager::Impl::on(const wire::CmReq& m, const wire::MadHeader& h,
   if (old != nullptr && same_request(*old, m, at)) return repeated_req(*old, now);
 
   if (const std::uint16_t reason = why_refused(m, at, listening); reason != 0) {
-    return refuse(m, h, at, reason, now, names_port(m) ? "" : "it is none of RDMA_PS_TCP");
+    return refuse(m, h, at, reason, now, names_port(m) ? "" : "it is not in RDMA_PS_TCP");
   }
   if (old != nullptr) {
     if (begins_anew(*old, now)) return refuse(m, h, at, kRejStale, now);
@@ -108,9 +108,9 @@ void ConnectionManager::Impl::repeated_req(CmConnection& c, fabric::Time now) {
     case CmState::kReplying:
       return ask(c, kPendingRep);
     case CmState::kTimeWait:
-      if (c.was_established) return;  // it was long under way
-      // A peer that asks again has not heard of it; by a time-out it would look for a REP that it
-      // has not had.
+      if (c.was_established) return;  // it was delayed in the network
+      // A peer that retransmits its REQ has not received the REJ. With the reason time-out it would
+      // look for a REP that it has not received.
       return ask_rej(c, kAboutReq,
                      c.rej_reason == 0 || c.rej_reason == kRejTimeout ? kRejStale : c.rej_reason);
     case CmState::kRequesting:
@@ -123,12 +123,13 @@ void ConnectionManager::Impl::repeated_req(CmConnection& c, fabric::Time now) {
 
 void ConnectionManager::Impl::admit(const wire::CmReq& m, const wire::MadHeader& h, const Path& at,
                                     fabric::Time now) {
-  // The owner does not take its events: a peer repeats what was not answered.
+  // The owner does not poll its events. The peer retransmits what was not answered.
   if (events.size() >= limits.connections) {
     ++counters.dropped;
     return;
   }
-  // A peer may have as many waiting as are left for the others, so that none takes all.
+  // One peer may have only as many waiting requests as remain for the others, so that none takes
+  // all.
   const auto of_peer = waiting.find(at.remote);
   const std::size_t already = of_peer == waiting.end() ? 0 : of_peer->second;
   const bool room =
@@ -138,7 +139,7 @@ void ConnectionManager::Impl::admit(const wire::CmReq& m, const wire::MadHeader&
   CmConnection* const c = room ? create(at) : nullptr;
   if (c == nullptr) {
     return refuse(m, h, at, kRejNoResources, now,
-                  room ? "as many connections as are allowed" : "too many requests wait");
+                  room ? "connection limit reached" : "too many pending requests");
   }
 
   c->remote_id = m.local_comm_id;

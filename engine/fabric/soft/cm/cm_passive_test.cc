@@ -1,4 +1,4 @@
-// The side that is asked, against a peer made by hand.
+// The passive side, against a hand-made peer.
 #include "cm_testing.h"
 
 #include <optional>
@@ -44,7 +44,7 @@ class CmPassiveTest : public CmAlone {
     return id;
   }
 
-  // The REQ is refused with a REJ, at once.
+  // The REQ is rejected with a REJ at once.
   void expect_refused(const Bytes& mad, std::uint16_t reason, const Path& path = kFromB) {
     give(mad, path);
     EXPECT_THAT(events_of(cm), IsEmpty());
@@ -74,7 +74,7 @@ TEST_F(CmPassiveTest, RequestShowsOfThePeer) {
   EXPECT_EQ(event.port, kPort);
   EXPECT_EQ(event.path.local, kAddressB);
   EXPECT_EQ(event.path.remote, kAddressA);
-  EXPECT_EQ(event.path.udp_source_port, 0xf95c);  // of flow label 0x97979
+  EXPECT_EQ(event.path.udp_source_port, 0xf95c);  // from flow label 0x97979
   EXPECT_EQ(event.peer.qpn, 0x11U);
   EXPECT_EQ(event.peer.starting_psn, 0x123456U);
   EXPECT_EQ(event.peer.responder_resources, 4);
@@ -90,7 +90,7 @@ TEST_F(CmPassiveTest, RequestShowsOfThePeer) {
   EXPECT_THAT(sent_by(cm), IsEmpty());
 }
 
-// The REQ of a Linux NFS client, cut out of linux-nfs41.pcap.
+// The REQ of a Linux NFS client, taken from linux-nfs41.pcap.
 TEST_F(CmPassiveTest, RequestOfLinux) {
   Bytes mad =
       hex("0107020300000000000000022e6f5dfa0010000000000000"
@@ -214,7 +214,7 @@ TEST_F(CmPassiveTest, RejectedAgain) {
   EXPECT_EQ(rej.local_comm_id, id);
   EXPECT_EQ(rej.remote_comm_id, req.m.local_comm_id);
   EXPECT_THAT(rej.private_data, Each(0x5a));
-  // It stays known for as long as the peer may repeat: its time-out is 4.3 s.
+  // It stays known for as long as the peer may retransmit: its time-out is 4.3 s.
   now += 5 * fabric::kSecond;
   cm.expire(now);
   give(req.bytes());
@@ -271,7 +271,7 @@ TEST_F(CmPassiveTest, Refused) {
   expect_refused(with([](auto& r) { r.ip.source[15] ^= 1; }), 5);
   expect_refused(with([](auto& r) { r.ip.destination[12] ^= 1; }), 5);
   EXPECT_EQ(cm.connections(), 0U);
-  // What is reserved is not looked at.
+  // Reserved fields are ignored.
   request([] {
     HandMadeReq fine;
     fine.ip.source[0] = fine.ip.destination[11] = 0xff;
@@ -295,13 +295,13 @@ TEST_F(CmPassiveTest, ShowsWhomItRefusedAndWhy) {
   EXPECT_EQ(cm.refusal(), nullptr);
   expect_emitted(other.bytes(), kPort + 1, 8);
   now += fabric::kSecond;
-  // Its REJ was lost: the same one comes again, and is answered.
+  // Its REJ was lost: the same REQ arrives again and is answered.
   for (int i = 0; i < 3; ++i) {
     now += fabric::kSecond;
     expect_refused(other.bytes(), 8);
     EXPECT_EQ(cm.refusal(), nullptr);
   }
-  // So long nobody repeats it.
+  // No peer retransmits for so long.
   now += 60 * fabric::kSecond;
   expect_emitted(other.bytes(), kPort + 1, 8);
 
@@ -317,9 +317,9 @@ TEST_F(CmPassiveTest, ShowsWhomItRefusedAndWhy) {
   EXPECT_TRUE(others(8, kPort + 1, other));
   other.m.service_id = 0x0000000001110000 | kPort;  // RDMA_PS_UDP
   EXPECT_TRUE(others(9, 0, other));
-  EXPECT_STREQ(cm.refusal()->why, "it is none of RDMA_PS_TCP");
+  EXPECT_STREQ(cm.refusal()->why, "it is not in RDMA_PS_TCP");
 
-  // What is taken is not refused, and neither is what the owner refuses.
+  // Accepted requests are not refusals, nor are those that the owner rejects.
   const CmId id = request();
   EXPECT_EQ(cm.refusal(), nullptr);
   ASSERT_TRUE(cm.reject(id, 28, {}, now));
@@ -381,7 +381,7 @@ TEST_F(CmPassiveTest, RepIsRepeatedAndThenGivenUp) {
   EXPECT_EQ(rej.remote_comm_id, req.m.local_comm_id);
   EXPECT_EQ(rej.additional_info.size(), 8U);
   EXPECT_THAT(rej.private_data, Each(0));
-  // A REQ that still asks: it is refused in a way that does not presume the REP.
+  // A REQ is still retransmitted: the REJ must not presume that the REP arrived.
   give(req.bytes());
   const auto again = sent_by(cm);
   ASSERT_THAT(names(again), ElementsAre("REJ"));
@@ -417,7 +417,7 @@ TEST_F(CmPassiveTest, RejOfWhatTheRtuEstablishedIsDropped) {
   EXPECT_EQ(cm.counters().dropped, 1U);
 }
 
-// Linux takes a REQ back so: it knows no ID of ours.
+// Linux withdraws a REQ like this: it does not know our ID.
 TEST_F(CmPassiveTest, RequestIsTakenBack) {
   const Bytes guid = {0x50, 0x54, 0, 0xff, 0xfe, 0x77, 0, 2};
   const Bytes other = {0x50, 0x54, 0, 0xff, 0xfe, 0x77, 0, 3};
@@ -467,7 +467,7 @@ TEST_F(CmPassiveTest, RequestOfAnImpatientPeerEndsSooner) {
   EXPECT_EQ(cm.deadline(), now + fabric::kSecond);
 }
 
-// However often the peer repeats.
+// However often the peer retransmits.
 TEST_F(CmPassiveTest, RequestDoesNotWaitForever) {
   request();
   const fabric::Time began = now;
@@ -506,7 +506,7 @@ TEST_F(CmPassiveTest, GivenUpByTheOwner) {
   EXPECT_EQ(sent[0].as<wire::CmRej>().remote_comm_id, second.m.local_comm_id);
 }
 
-// The peer was started anew, and asks with a queue pair that we believe connected (12.9.8.3).
+// The peer restarted, and its request uses a queue pair that we believe connected (12.9.8.3).
 TEST_F(CmPassiveTest, StaleByQueuePair) {
   const CmId old = establish();
   HandMadeReq anew;
@@ -521,7 +521,7 @@ TEST_F(CmPassiveTest, StaleByQueuePair) {
   EXPECT_EQ(sent[1].as<wire::CmRej>().remote_comm_id, anew.m.local_comm_id);
   ASSERT_NE(cm.refusal(), nullptr);
   EXPECT_EQ(cm.refusal()->reason, 10);
-  // A peer that asks with it again shows that it knows nothing of the old one.
+  // A new request with it shows that the peer no longer knows the old connection.
   give(anew.bytes());
   const auto events = events_of(cm);
   ASSERT_THAT(types(events), ElementsAre(kDisconnect, kRequest));
@@ -554,7 +554,7 @@ TEST_F(CmPassiveTest, PeerThatBeginsAgainBeforeTheAnswer) {
   request(anew);
 }
 
-// Nothing of the one can be mistaken for the other's.
+// Neither connection can be mistaken for the other.
 TEST_F(CmPassiveTest, TwoPeersWithTheSameNumbers) {
   const CmId first = request();
   HandMadeReq other;

@@ -1,4 +1,4 @@
-// What the CM keeps of one connection (the states are those of IBA 12.9.7, without LAP).
+// The CM's state of one connection (the states are those of IBA 12.9.7, without LAP).
 #pragma once
 
 #include "cm_list.h"
@@ -12,17 +12,17 @@
 namespace rpcrdma::soft {
 
 enum class CmState : std::uint8_t {
-  kRequesting,     // active: the REQ is out
-  kReplied,        // active: the REP came, the RTU waits for the owner
-  kWaiting,        // passive: the REQ came, the answer waits for the owner
-  kReplying,       // passive: the REP is out
+  kRequesting,     // active: REQ sent
+  kReplied,        // active: REP received; the RTU waits for the owner
+  kWaiting,        // passive: REQ received; the answer waits for the owner
+  kReplying,       // passive: REP sent
   kEstablished,    // both
-  kDisconnecting,  // the DREQ is out
+  kDisconnecting,  // DREQ sent
   kTimeWait,       // over for the owner; kept to answer the peer's duplicates
 };
 
-// Messages that wait to be taken by transmit(), a bit each; they go out in this order. One that
-// waits already is not asked for twice, so a flood of duplicates is answered with one message.
+// Messages that wait for transmit(), one bit each; sent in this order. Setting a bit twice has no
+// effect, so a flood of duplicates is answered with one message.
 enum CmPending : std::uint8_t {
   kPendingReq = 1,
   kPendingMra = 2,
@@ -33,12 +33,12 @@ enum CmPending : std::uint8_t {
   kPendingRej = 64,
 };
 
-// Messages as MRA and REJ name them (12.6.6, 12.6.7).
+// Message codes in MRA and REJ (12.6.6, 12.6.7).
 inline constexpr std::uint8_t kAboutReq = 0;
 inline constexpr std::uint8_t kAboutRep = 1;
 inline constexpr std::uint8_t kAboutOther = 2;
 
-// Reasons of a REJ that the CM itself gives (table 109).
+// Reasons of REJs that the CM itself sends (table 109).
 inline constexpr std::uint16_t kRejNoResources = 3;
 inline constexpr std::uint16_t kRejTimeout = 4;
 inline constexpr std::uint16_t kRejUnsupported = 5;
@@ -55,32 +55,32 @@ struct CmConnection {
   CmState state = CmState::kRequesting;
   bool active = false;
   bool was_established = false;
-  bool extended = false;  // an MRA has put off the deadline since our message was last sent
+  bool extended = false;  // an MRA has extended the deadline since our last transmission
   std::uint8_t pending = 0;
   std::uint8_t retries_left = 0;
   Path path;
-  std::uint64_t transaction_id = 0;  // of the REQ and all that follows but DREQ and DREP
+  std::uint64_t transaction_id = 0;  // of the REQ and all later messages but DREQ and DREP
   std::uint64_t disconnect_transaction_id = 0;
 
   CmQueuePair local;
   std::uint16_t port = 0, source_port = 0;
   std::uint8_t path_mtu = 0, retry_count = 0, local_ack_timeout = 0;
-  std::vector<std::uint8_t> private_data;  // of our message, as long as it may be sent again
+  std::vector<std::uint8_t> private_data;  // of our message, kept for retransmissions
 
-  std::uint32_t remote_id = 0;  // 0 while the peer has told none
+  std::uint32_t remote_id = 0;  // 0 until the peer has sent one
   std::uint64_t remote_guid = 0;
   std::uint32_t remote_qpn = 0;
   std::uint32_t remote_psn = 0;
-  fabric::Time remote_timeout = 0;   // how long the peer waits for an answer before it repeats
-  fabric::Time remote_patience = 0;  // and how long with all its repetitions
-  fabric::Time give_up = 0;          // kWaiting: not longer than this, whatever the peer repeats
+  fabric::Time remote_timeout = 0;   // how long the peer waits for an answer before it retransmits
+  fabric::Time remote_patience = 0;  // the same, including all its retries
+  fabric::Time give_up = 0;          // kWaiting: the latest end, whatever the peer retransmits
 
-  std::uint16_t rej_reason = 0;  // of our REJ, to be sent or sent again; 0: none was sent
+  std::uint16_t rej_reason = 0;  // of our REJ, for retransmission; 0: none was sent
   std::uint8_t rej_about = 0;
 
   CmTimer timer;
-  CmLinks<CmConnection> sending;    // in the list of those with pending messages
-  CmLinks<CmConnection> time_wait;  // in the list of those in time-wait
+  CmLinks<CmConnection> sending;    // in the list of connections with pending messages
+  CmLinks<CmConnection> time_wait;  // in the list of connections in time-wait
 };
 
 }  // namespace rpcrdma::soft

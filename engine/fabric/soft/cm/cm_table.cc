@@ -1,3 +1,4 @@
+// The connection table of the CM: creation and lookup, timers, time-wait, and stale connections.
 #include "cm_impl.h"
 
 #include <algorithm>
@@ -5,13 +6,13 @@
 namespace rpcrdma::soft {
 namespace {
 
-// Time-wait lasts as long as something of the connection may still be under way (12.9.8.4), and as
-// long as the peer may repeat what we answered last.
+// Time-wait lasts as long as packets of the connection may still be in flight (12.9.8.4), and as
+// long as the peer may retransmit the message that we answered last.
 constexpr int kTimeWaitTimeouts = 4;
 constexpr int kTimeWaitRemoteTimeouts = 2;
 constexpr fabric::Time kMaxRemoteTimeWait = 10 * fabric::kSecond;
 
-// Bounds of what a caller may want, so that no sum of times overflows and expire() ends.
+// Bounds on a caller's values, so that no sum of times overflows and expire() terminates.
 constexpr fabric::Time kMinResponseTimeout = fabric::kMicrosecond;
 constexpr fabric::Time kMaxResponseTimeout = 600 * fabric::kSecond;
 constexpr std::uint8_t kServiceCode = 20;  // our MRA: 4.3 s
@@ -88,7 +89,7 @@ bool ConnectionManager::Impl::answer(CmAnswer a) {
     ++counters.dropped;
     return false;
   }
-  a.path.udp_source_port = Path{}.udp_source_port;  // that of the peer says nothing of ours
+  a.path.udp_source_port = Path{}.udp_source_port;  // the peer's port is unrelated to ours
   answers.push(a);
   return true;
 }
@@ -140,7 +141,7 @@ void ConnectionManager::Impl::end(CmConnection& c, std::uint16_t reason, fabric:
   emit(c, CmEventType::kDisconnect);
   enter_time_wait(c, now);
   if (was == CmState::kRequesting) {
-    // The peer has told us no ID by which it could find anything but a time-out.
+    // We do not know the peer's ID yet, so the peer can match only a time-out REJ.
     ask_rej(c, kAboutOther, kRejTimeout);
   } else {
     const bool about_req = was == CmState::kWaiting, about_rep = was == CmState::kReplied;
@@ -166,7 +167,7 @@ void ConnectionManager::Impl::timed_out(CmConnection& c, fabric::Time now) {
       break;
     case CmState::kReplied:
     case CmState::kEstablished:
-      return;  // no timer runs
+      return;  // no timer is running
   }
   if (c.retries_left > 0) {
     --c.retries_left;
@@ -186,7 +187,7 @@ bool ConnectionManager::Impl::begins_anew(CmConnection& old, fabric::Time now) {
     end(old, kRejStale, now);
     return true;
   }
-  // A peer that begins again has done with what we wait for.
+  // A peer that starts a new connection has finished the old one that we wait for.
   emit(old, CmEventType::kDisconnect);
   enter_time_wait(old, now);
   return false;

@@ -1,5 +1,5 @@
-// What the CM's tests share: a peer made by hand, who sends any message he likes, and a link
-// between two CMs in virtual time that loses, doubles and delays messages by their number.
+// Shared by the CM's tests: a hand-made peer that can send any message, and a link between two CMs
+// in virtual time that loses, duplicates and delays messages by their number.
 #pragma once
 
 #include "wire_testing.h"
@@ -25,10 +25,10 @@ inline constexpr std::uint16_t kPort = 20049;
 inline constexpr fabric::Time kTimeout = 500 * fabric::kMillisecond;  // the default
 inline const fabric::Address kAddressA = fabric::make_ipv4(10, 77, 0, 2);
 inline const fabric::Address kAddressB = fabric::make_ipv4(10, 77, 0, 1);
-inline const Path kFromA{kAddressA, kAddressB, 0xd234};  // as A has it
+inline const Path kFromA{kAddressA, kAddressB, 0xd234};  // as A sees it
 inline const Path kFromB{kAddressB, kAddressA, 0xc000};
 
-inline constexpr std::uint32_t kPeerId = 0xb0b0b001;  // comm ID of the peer that is made by hand
+inline constexpr std::uint32_t kPeerId = 0xb0b0b001;  // communication ID of the hand-made peer
 inline constexpr std::uint32_t kPeerQpn = 0x21;
 
 using Bytes = std::vector<std::uint8_t>;
@@ -44,7 +44,7 @@ inline Bytes mad_bytes(const wire::CmMessage& message, std::uint64_t transaction
   return bytes;
 }
 
-// What a CM sent.
+// A message that a CM sent.
 struct Sent {
   Path path;
   Bytes bytes;
@@ -128,7 +128,7 @@ struct HandMadeReq {
     ip.destination = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 77, 0, 1};
   }
 
-  // As if from another address.
+  // Sends as if from another address.
   void come_from(const fabric::Address& address) {
     m.primary.local_gid = address.gid();
     std::copy_n(address.bytes.begin(), 4, ip.source.begin() + 12);
@@ -144,10 +144,11 @@ struct HandMadeReq {
   }
 };
 
-// Two CMs and what is between them. A connects, B listens; what their owners do stands in `on_*`.
+// Two CMs and the link between them. A connects, B listens; the `on_*` functions act as their
+// owners.
 class Link {
  public:
-  // What becomes of a message: the delays after which its copies arrive; none: it is lost.
+  // The fate of a message: the delays after which its copies arrive; none: it is lost.
   using Fate = std::vector<fabric::Time>;
   static constexpr fabric::Time kLatency = fabric::kMillisecond;
 
@@ -155,7 +156,7 @@ class Link {
 
   ConnectionManager a, b;
   std::vector<CmEvent> events_a, events_b;
-  std::vector<std::string> sent;  // "A REQ", "B REP", ... as they went out, lost or not
+  std::vector<std::string> sent;  // "A REQ", "B REP", ... in sending order, lost or not
   fabric::Time now = 0;
 
   std::map<std::size_t, Fate> fates;  // by number of message
@@ -163,7 +164,7 @@ class Link {
 
   void at(fabric::Time time, std::function<void()> what) { agenda_.emplace(time, std::move(what)); }
 
-  // Until nothing is left to do.
+  // Runs until there is nothing left to do.
   void run() {
     for (int steps = 0; steps < 10'000; ++steps) {
       look(a, events_a, on_a);
@@ -212,7 +213,7 @@ class Link {
 // A CM whose peer is the test.
 class CmAlone : public testing::Test {
  protected:
-  // Lets time pass to the next deadline.
+  // Advances time to the next deadline.
   void to_deadline() {
     ASSERT_NE(cm.deadline(), fabric::kNever);
     now = cm.deadline();

@@ -10,7 +10,7 @@ void CmTimers::reserve(std::size_t timers) {
 
 void CmTimers::set(CmTimer& timer, CmConnection& owner, fabric::Time deadline) {
   const bool runs = timer.deadline_ != fabric::kNever;
-  // A deadline of kNever is none.
+  // kNever means no deadline.
   if (deadline == fabric::kNever) return stop(timer);
   timer.deadline_ = deadline;
   timer.owner_ = &owner;
@@ -44,7 +44,7 @@ void CmTimers::put(std::size_t place, CmTimer& timer) {
   ++moves_;
 }
 
-// `place` is free or the timer's own: finds where the timer belongs from there.
+// `place` is free or the timer's own. Moves the timer from there to its proper place.
 void CmTimers::settle(std::size_t place, CmTimer& timer) {
   while (place > 0) {
     const std::size_t parent = (place - 1) / 2;

@@ -1,5 +1,5 @@
-// Deadlines of connections: a binary heap whose elements know their place, so that a deadline is
-// set, moved and taken back in O(log n), and the next one is known at once.
+// Deadlines of connections: a binary heap whose elements know their place, so that setting, moving
+// and cancelling a deadline take O(log n), and the next one is known at once.
 #pragma once
 
 #include <cstddef>
@@ -13,31 +13,32 @@ namespace rpcrdma::soft {
 class CmTimers;
 struct CmConnection;
 
-// A part of what it belongs to, which must not move or vanish while the timer runs.
+// A timer embedded in its connection, which must not move or be destroyed while the timer runs.
 class CmTimer {
  public:
-  [[nodiscard]] fabric::Time deadline() const { return deadline_; }  // kNever: it does not run
+  [[nodiscard]] fabric::Time deadline() const { return deadline_; }  // kNever: not running
 
  private:
   friend class CmTimers;
   fabric::Time deadline_ = fabric::kNever;
-  std::size_t place_ = 0;  // in the heap, while it runs
+  std::size_t place_ = 0;  // in the heap, while running
   CmConnection* owner_ = nullptr;
 };
 
 class CmTimers {
  public:
-  // Of so many timers at a time none needs memory.
+  // Reserves memory for this many running timers.
   void reserve(std::size_t timers);
   void set(CmTimer& timer, CmConnection& owner, fabric::Time deadline);
   void stop(CmTimer& timer);
 
   [[nodiscard]] fabric::Time next() const;
-  // Of the timer with the earliest deadline, if that is not after `now`: it is stopped.
+  // Stops the timer with the earliest deadline and returns its connection, if the deadline is not
+  // after `now`.
   [[nodiscard]] CmConnection* take_due(fabric::Time now);
 
   [[nodiscard]] std::size_t size() const { return heap_.size(); }
-  // Places that timers were moved to so far: what all of it has cost.
+  // Returns how often timers were moved in the heap: the cost so far.
   [[nodiscard]] std::uint64_t moves() const { return moves_; }
 
  private:

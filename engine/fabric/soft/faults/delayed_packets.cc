@@ -27,7 +27,7 @@ bool DelayedPackets::hold(FaultDirection direction, const Path& path, wire::Byte
   Slot& slot = slots_[number];
   slot.stream = stream;
   slot.packets = packets;
-  // At the chain's end, so that what was held first is due first.
+  // Append to the chain, so that the packet held first is due first.
   std::uint32_t* last = &bucket(stream);
   while (*last != kNone) last = &slots_[*last].next;
   *last = number;

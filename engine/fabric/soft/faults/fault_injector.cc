@@ -95,7 +95,7 @@ bool FaultInjector::fits(const FaultRule& rule, const Facts& facts) {
          (!rule.byte || *rule.byte < facts.datagram.size());
 }
 
-// Counts and draws whether or not another rule gets the packet, so that rules do not change each
+// Counts and draws even if another rule applies to the packet, so that rules do not influence each
 // other.
 bool FaultInjector::takes(Rule& rule) {
   ++rule.counters.matched;

@@ -24,7 +24,7 @@ void add_rc(FaultOps& ops, Predicate predicate) {
   }
 }
 
-// "SEND Only with Invalidate" is written send-only-with-invalidate.
+// The opcode "SEND Only with Invalidate" is written send-only-with-invalidate.
 bool is_name_of(std::string_view word, std::string_view name) {
   return std::equal(word.begin(), word.end(), name.begin(), name.end(), [](char w, char n) {
     if (n == ' ') return w == '-';

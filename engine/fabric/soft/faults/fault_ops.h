@@ -1,4 +1,4 @@
-// Names of what op= selects.
+// The names that op= accepts.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace rpcrdma::soft {
 
-// Adds what `name` stands for to `ops`; false when there is no such name.
+// Adds the operation `name` to `ops`; false if there is no such name.
 [[nodiscard]] bool add_fault_op(std::string_view name, FaultOps& ops);
 
 }  // namespace rpcrdma::soft

@@ -1,3 +1,4 @@
+// Parses a fault plan: splits it into rules and words, and reports errors with line and column.
 #include "fault_ops.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace {
 template <typename T>
 using Parsed = tl::expected<T, FaultSyntaxError>;
 
-// Of a line's rule; a position in it says where something is wrong.
+// A word of a rule, with its position for error messages.
 struct Word {
   std::string_view text;
   std::uint32_t line = 1;
@@ -33,7 +34,7 @@ tl::unexpected<FaultSyntaxError> wrong(const Word& at, std::string message) {
   return tl::unexpected(FaultSyntaxError{at.line, at.column, std::move(message)});
 }
 
-// What is quoted of a text that may hold anything.
+// Quotes untrusted text: shortened, and printable.
 std::string quote(std::string_view text) {
   constexpr std::size_t kLongest = 40;
   std::string shown = "\"";
@@ -51,7 +52,8 @@ class Words {
  public:
   explicit Words(std::string_view text) : text_(text) {}
 
-  // The next word of the rule; false at the rule's end, which is left.
+  // Returns the next word of the rule. False: the rule has ended, and the next call starts the next
+  // one.
   bool next(Word& word) {
     while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
     if (at_ < text_.size() && text_[at_] == '#')
@@ -102,7 +104,7 @@ Parsed<std::uint64_t> number(const Word& word, std::uint64_t least, std::uint64_
   return value;
 }
 
-// A range that goes over the end makes sense only where numbers do.
+// Ranges wrap around only where the numbers do.
 Parsed<FaultRange> range(const Word& word, std::uint64_t least, std::uint64_t most, bool wraps) {
   const std::size_t dash = word.text.find('-');
   const auto first = number(word.part(0, dash), least, most);
@@ -115,7 +117,7 @@ Parsed<FaultRange> range(const Word& word, std::uint64_t least, std::uint64_t mo
   return FaultRange{*first, *last};
 }
 
-// Digits and a point, nothing else that from_chars() would take.
+// Parses digits and a point only; from_chars() would accept more.
 Parsed<double> decimal(const Word& word) {
   double value = 0;
   const char* const end = word.text.data() + word.text.size();
@@ -161,7 +163,7 @@ Done set_dir(FaultRule& rule, const Word& value) {
   } else if (value.text == "in") {
     rule.direction = FaultDirection::kIn;
   } else {
-    return wrong(value, "a direction is out or in");
+    return wrong(value, "a direction must be out or in");
   }
   return {};
 }
@@ -191,7 +193,9 @@ Done set_attempt(FaultRule& rule, const Word& value) {
 
 Done set_rate(FaultRule& rule, const Word& value) {
   const auto rate = decimal(value);
-  if (rate && (*rate <= 0 || *rate > 1)) return wrong(value, "a rate is above 0 and at most 1");
+  if (rate && (*rate <= 0 || *rate > 1)) {
+    return wrong(value, "a rate must be above 0 and at most 1");
+  }
   return store(rate, rule.rate);
 }
 
@@ -204,7 +208,7 @@ Done set_by(FaultRule& rule, const Word& value) {
   return store(number(value, 1, 1'000'000), rule.hold);
 }
 
-using Actions = unsigned;  // a bit for each
+using Actions = unsigned;  // one bit each
 constexpr Actions bit_of(FaultAction action) {
   return 1U << static_cast<unsigned>(action);
 }
@@ -264,17 +268,17 @@ Done set_key(FaultRule& rule, const Word& word, Seen& seen) {
     return wrong(word, fmt::format("{} needs a value: {}=...", name, name));
   }
   if ((key->actions & bit_of(rule.action)) == 0) {
-    return wrong(word, fmt::format("{} has no {}", fault_action_name(rule.action), name));
+    return wrong(word, fmt::format("{} does not accept {}", fault_action_name(rule.action), name));
   }
   std::optional<Word>& before = seen[static_cast<std::size_t>(key - kKeys)];
-  if (before) return wrong(word, fmt::format("{} is given twice", name));
+  if (before) return wrong(word, fmt::format("{} appears twice", name));
   before = word;
   const Word value = word.part(equals + 1);
   if (value.text.empty()) return wrong(value, fmt::format("{} needs a value", name));
   return key->set(rule, value);
 }
 
-// What can be told only when all keys are known.
+// Checks conditions that depend on all keys.
 Done check(const FaultRule& rule, const Word& action, const Seen& seen) {
   if (rule.action == FaultAction::kDelay && !seen_as(seen, "by")) {
     return wrong(action, "a delay needs by=TIME");
@@ -282,7 +286,7 @@ Done check(const FaultRule& rule, const Word& action, const Seen& seen) {
   const bool draws = rule.rate || rule.jitter != 0 ||
                      (rule.action == FaultAction::kCorrupt && (!rule.byte || !rule.bit));
   if (const auto& seed = seen_as(seen, "seed"); seed && !draws) {
-    return wrong(*seed, "nothing is drawn here that a seed is needed for");
+    return wrong(*seed, "seed= has no effect: nothing is random in this rule");
   }
   return {};
 }
@@ -297,7 +301,7 @@ Parsed<FaultRule> parse_rule(Words& words, const Word& action, std::uint64_t ord
       std::find_if(std::begin(kActions), std::end(kActions),
                    [&action](FaultAction a) { return action.text == fault_action_name(a); });
   if (found == std::end(kActions)) {
-    return wrong(action, fmt::format("{} is none of drop, duplicate, reorder, delay, corrupt",
+    return wrong(action, fmt::format("{} is not one of drop, duplicate, reorder, delay, corrupt",
                                      quote(action.text)));
   }
   rule.action = *found;

@@ -1,3 +1,4 @@
+// Parsing of fault plans: rules, selectors, opcode names, and errors with their positions.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -104,7 +105,7 @@ std::string opcodes(std::string_view op) {
   return found;
 }
 
-// IBA volume 1 table 35, as decimal numbers.
+// IBA volume 1 table 35, in decimal.
 TEST(FaultRules, EachOpcode) {
   EXPECT_EQ(opcodes("send"), "0 1 2 3 4 5 22 23 ");
   EXPECT_EQ(opcodes("write"), "6 7 8 9 10 11 ");
@@ -132,17 +133,17 @@ struct Wrong {
 
 TEST(FaultRules, AnErrorSaysWhere) {
   for (const Wrong& wrong : std::initializer_list<Wrong>{
-           {"lose", 1, 1, "\"lose\" is none of drop"},
-           {"  dr\x01p", 1, 3, "\"dr?p\" is none of"},
-           {"drop=1", 1, 1, "none of"},
-           {"Drop", 1, 1, "none of"},
+           {"lose", 1, 1, "\"lose\" is not one of drop"},
+           {"  dr\x01p", 1, 3, "\"dr?p\" is not one of"},
+           {"drop=1", 1, 1, "not one of"},
+           {"Drop", 1, 1, "not one of"},
            {"drop op=send # fine\n\n  drop oq=send", 3, 8, "there is no key \"oq\""},
            {"drop; drop x", 1, 12, "there is no key \"x\""},
            {"drop =1", 1, 6, "there is no key \"\""},
            {"drop psn", 1, 6, "psn needs a value: psn=..."},
            {"drop psn=", 1, 10, "psn needs a value"},
-           {"drop psn=1 psn=2", 1, 12, "psn is given twice"},
-           {"drop attempt=any attempt=1", 1, 18, "attempt is given twice"},
+           {"drop psn=1 psn=2", 1, 12, "psn appears twice"},
+           {"drop attempt=any attempt=1", 1, 18, "attempt appears twice"},
            {"drop dir=up", 1, 10, "out or in"},
            {"drop conn=0", 1, 11, "\"0\" is not within 1 to"},
            {"drop conn=5-4", 1, 11, "ends before it begins"},
@@ -170,13 +171,13 @@ TEST(FaultRules, AnErrorSaysWhere) {
            {"drop rate=-1", 1, 11, "is not a number"},
            {"drop rate=.", 1, 11, "is not a number"},
            {"drop rate=0.1 seed=x", 1, 20, "is not a number"},
-           {"drop seed=7", 1, 6, "nothing is drawn"},
-           {"corrupt byte=1 bit=1 seed=7", 1, 22, "nothing is drawn"},
+           {"drop seed=7", 1, 6, "nothing is random"},
+           {"corrupt byte=1 bit=1 seed=7", 1, 22, "nothing is random"},
            {"drop count=0", 1, 12, "not within"},
-           {"drop by=1", 1, 6, "drop has no by"},
+           {"drop by=1", 1, 6, "drop does not accept by"},
            {"reorder by=0", 1, 12, "not within 1 to"},
            {"reorder by=2ms", 1, 12, "is not a number"},
-           {"reorder jitter=2ms", 1, 9, "reorder has no jitter"},
+           {"reorder jitter=2ms", 1, 9, "reorder does not accept jitter"},
            {"drop; delay", 1, 7, "a delay needs by=TIME"},
            {"delay jitter=1ms", 1, 1, "a delay needs by=TIME"},
            {"delay by=2", 1, 10, "has no unit"},
@@ -185,7 +186,7 @@ TEST(FaultRules, AnErrorSaysWhere) {
            {"delay by=3601s", 1, 10, "longer than an hour"},
            {"corrupt byte=65536", 1, 14, "not within"},
            {"corrupt bit=8", 1, 13, "not within 0 to 7"},
-           {"duplicate byte=1", 1, 11, "duplicate has no byte"}}) {
+           {"duplicate byte=1", 1, 11, "duplicate does not accept byte"}}) {
     const FaultSyntaxError e = error(wrong.text);
     EXPECT_EQ(e.line, wrong.line) << wrong.text;
     EXPECT_EQ(e.column, wrong.column) << wrong.text << ": " << e.message;

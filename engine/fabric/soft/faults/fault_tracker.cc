@@ -11,7 +11,7 @@ namespace {
 
 using wire::OpcodeInfo;
 
-// Until a REQ tells: the largest, so that no PSN counts as taken by a READ that it did not take.
+// Assumed until a REQ shows the MTU: the largest, so that no PSN is attributed to a READ wrongly.
 constexpr std::uint32_t kLargestMtu = 4096;
 
 std::uint32_t mtu_of(std::uint8_t code) {
@@ -103,7 +103,8 @@ void FaultTracker::see_mad(const Key& to, wire::Bytes bytes, FaultPlace& place) 
   new_flow({opposite(to.direction), to.peer, reply->local_qpn}, set_up->connection, set_up->mtu);
 }
 
-// A REQ with the transaction ID of the last is sent again; with another, the ID is used anew.
+// A REQ with the same transaction ID is a retransmission; with another, the communication ID is
+// reused.
 FaultTracker::SetUp& FaultTracker::on_request(const Key& key, const wire::CmMad& mad,
                                               const wire::CmReq& request) {
   if (SetUp* const known = set_up_.find(key);
@@ -120,7 +121,7 @@ FaultTracker::SetUp& FaultTracker::on_request(const Key& key, const wire::CmMad&
   return set_up;
 }
 
-// Whoever sends it may be the active side or the passive.
+// Finds the connection of a message from the active or the passive side.
 FaultTracker::SetUp* FaultTracker::set_up_of(FaultDirection direction, const fabric::Address& peer,
                                              const wire::CmMad& mad) {
   return std::visit(

@@ -1,5 +1,5 @@
-// What a fault rule may ask of a packet beyond its own bytes: which connection's it is, which
-// message's, and how often it was sent. Learned from the packets that pass, CM messages included.
+// Context of a packet that fault rules can select by: its connection, its message, and its number
+// of transmissions. Learned from the packets that pass, including CM messages.
 #pragma once
 
 #include "../rc/psn_stream.h"
@@ -16,8 +16,8 @@
 namespace rpcrdma::soft {
 
 struct FaultPlace {
-  std::uint64_t connection = 0;  // from 1; 0: not known
-  std::uint64_t message = 0;     // from 1; 0: of none, or not known
+  std::uint64_t connection = 0;  // from 1; 0: unknown
+  std::uint64_t message = 0;     // from 1; 0: none or unknown
   std::uint64_t attempt = 1;
   std::uint64_t stream = 0;
 };
@@ -26,13 +26,13 @@ class FaultTracker {
  public:
   explicit FaultTracker(const FaultLimits& limits);
 
-  // `datagram` is at least a BTH and an ICRC long. Each packet is to be seen once.
+  // `datagram` is at least a BTH and an ICRC long. Call it once for each packet.
   [[nodiscard]] FaultPlace see(FaultDirection direction, const fabric::Address& peer,
                                wire::Bytes datagram);
   [[nodiscard]] std::size_t connections() const { return flows_.size() + set_up_.size(); }
 
  private:
-  // What goes in `direction` between here and `peer`, to a queue pair or with a communication ID.
+  // Packets in `direction` between here and `peer`, to a queue pair or with a communication ID.
   struct Key {
     FaultDirection direction = FaultDirection::kOut;
     fabric::Address peer;
@@ -50,8 +50,8 @@ class FaultTracker {
     PsnStream requests;
     PsnStream responses;
   };
-  // A connection between its REQ and its DREP, by the direction of the REQ and the communication
-  // ID of the side that sent it.
+  // A connection between its REQ and its DREP, by the direction of the REQ and the communication ID
+  // of its sender.
   struct SetUp {
     std::uint64_t connection = 0;
     std::uint64_t transaction = 0;

@@ -1,4 +1,4 @@
-// What rules do with packets.
+// The effect of fault rules on packets.
 #include "counting_new.h"
 #include "packets_for_tests.h"
 
@@ -34,7 +34,7 @@ Path to_peer(std::uint8_t last = 2) {
   return {fabric::make_ipv4(10, 0, 0, 1), fabric::make_ipv4(10, 0, 0, last), 0xc000};
 }
 
-// Asks an injector, one packet after the other.
+// Passes packets to an injector, one after the other.
 class Asked {
  public:
   explicit Asked(std::string_view rules, FaultLimits limits = {})
@@ -54,7 +54,7 @@ class Asked {
   FaultInjector injector_;
 };
 
-// "x" for each packet that a rule took, "." for each that passed.
+// "x" for each packet that a rule hit, "." for each that passed.
 template <typename Make>
 std::string hits(Asked& asked, std::uint32_t packets, Make make) {
   std::string found;
@@ -82,7 +82,8 @@ TEST(FaultSelectors, Opcode) {
   EXPECT_FALSE(asked.out({.opcode = Opcode::kReadRequest}));
 }
 
-// AETH syndromes: 0x1f an ACK without credits, 0x60 NAK PSN sequence error, 0x20 RNR NAK.
+// AETH syndromes: 0x1f is an ACK without credits, 0x60 a NAK for a PSN sequence error, 0x20 an RNR
+// NAK.
 TEST(FaultSelectors, KindsOfAcknowledge) {
   for (const auto& [op, syndrome] : std::initializer_list<std::pair<std::string, std::uint8_t>>{
            {"ack", std::uint8_t{0x1f}}, {"nak", std::uint8_t{0x60}}, {"rnr", std::uint8_t{0x20}}}) {
@@ -92,7 +93,7 @@ TEST(FaultSelectors, KindsOfAcknowledge) {
                 other == syndrome)
           << op << " " << other;
     }
-    // A READ response has an AETH too, and is not an ACK packet.
+    // A READ response has an AETH, too, but is not an ACK packet.
     EXPECT_FALSE(asked.out({.opcode = Opcode::kReadRespOnly, .syndrome = syndrome}));
   }
   Asked number("drop op=0x11");
@@ -164,7 +165,7 @@ TEST(FaultSelectors, AttemptsFarBackCountAsTheSecond) {
   EXPECT_FALSE(asked.out(send(1)));
 }
 
-// 10,000 bytes take three PSNs of 4096 bytes, which is assumed where no REQ told.
+// 10,000 bytes take three PSNs of 4096 bytes, the MTU that is assumed without a REQ.
 TEST(FaultSelectors, AReadTakesPsnsAndIsRepeatedInPart) {
   Asked asked("drop attempt=2-");
   EXPECT_FALSE(asked.out({.opcode = Opcode::kReadRequest, .psn = 10, .dma_length = 10'000}));
@@ -231,7 +232,7 @@ wire::CmRep rep(std::uint32_t id, std::uint32_t remote, std::uint32_t qpn) {
   return r;
 }
 
-// Two connections that are set up at a time, one from each side.
+// Two connections set up at the same time, one from each side.
 TEST(FaultSelectors, ConnectionsInTheOrderOfTheirReqs) {
   Asked asked("drop conn=2");
   const Path path = to_peer();
@@ -245,12 +246,12 @@ TEST(FaultSelectors, ConnectionsInTheOrderOfTheirReqs) {
   rtu.remote_comm_id = 2;
   EXPECT_TRUE(asked.hit(kIn, path, cm_datagram(rtu, 9)));
   EXPECT_FALSE(asked.hit(kOut, path, cm_datagram(rtu, 1)));
-  // The second first: what counts is the REQs.
+  // The second one sends first, but the order of the REQs counts.
   EXPECT_TRUE(asked.out({.qp = 0x22}));
   EXPECT_TRUE(asked.in({.qp = 0x12}));
   EXPECT_FALSE(asked.out({.qp = 0x21}));
   EXPECT_FALSE(asked.in({.qp = 0x11}));
-  // The ID is used again: a third connection.
+  // The ID is reused: a third connection.
   EXPECT_FALSE(asked.hit(kIn, path, cm_datagram(req(1, 0x22), 10)));
   EXPECT_FALSE(asked.out({.qp = 0x22}));
 }
@@ -267,7 +268,7 @@ TEST(FaultSelectors, CmMessagesByNameAndAttempt) {
   EXPECT_FALSE(any.out({}));
 }
 
-// The REQ told 1024 bytes: 3,000 bytes take three PSNs.
+// The REQ specified 1024 bytes: 3,000 bytes take three PSNs.
 TEST(FaultSelectors, TheReqShowsHowManyPsnsAReadTakes) {
   Asked asked("drop attempt=2-");
   const Path path = to_peer();
@@ -291,7 +292,7 @@ TEST(FaultRates, AreKept) {
 }
 
 TEST(FaultRates, AnExactStreamForASeed) {
-  // SplitMix64 from state 0, as its authors publish: these are the first three outputs.
+  // SplitMix64 from state 0: the first three outputs that its authors publish.
   Random random(0);
   EXPECT_EQ(random.next(), 0xe220a8397b1dcdafU);
   EXPECT_EQ(random.next(), 0x6e789e6aa1b965f4U);
@@ -390,7 +391,7 @@ TEST(FaultMemory, IsBounded) {
     EXPECT_FALSE(asked.hit(kOut, to_peer(), cm_datagram(req(qp, qp), qp)));
   }
   EXPECT_LE(asked.injector().connections(), 3U * 8);
-  // The newest is known, the oldest is not any more.
+  // The newest connection is known, the oldest no longer.
   EXPECT_TRUE(asked.hit(kOut, to_peer(), cm_datagram(req(4999, 4999), 4999)));
   EXPECT_FALSE(asked.out({.psn = 1, .qp = 2}));
 }
@@ -414,7 +415,7 @@ TEST(FaultMemory, NoneIsTakenPerPacket) {
     }
   };
   round();
-  // One copy each is the test's own.
+  // One copy per packet is the test's own.
   EXPECT_EQ(wire::testing::allocations_in(round), 3000U);
   EXPECT_GT(gone, 3000U);
 }
@@ -426,7 +427,7 @@ TEST(FaultMemory, NoRulesNoTracking) {
   EXPECT_EQ(injector.connections(), 0U);
 }
 
-// Offers packets to a gate and notes the PSNs that go on.
+// Passes packets to a gate and records the PSNs of those that continue.
 class Gated {
  public:
   explicit Gated(std::string_view rules, std::size_t bytes = 1 << 20)

@@ -1,4 +1,4 @@
-// Shows packets to those who read them live, as Ethernet frames of a pcapng file.
+// Passes packets to live readers, as Ethernet frames of a pcapng file.
 #pragma once
 
 #include "pcapng_log.h"
@@ -12,11 +12,11 @@ namespace rpcrdma::soft {
 class LivePackets {
  public:
   LivePackets() = default;
-  // Null: nobody can read.
+  // Null: no readers.
   explicit LivePackets(trace::PacketTap* tap) : tap_(tap) {}
 
   [[nodiscard]] bool on() const { return tap_ != nullptr && tap_->on(); }
-  // As of PacketLog; while it is on.
+  // As in PacketLog. Call only while on().
   void sent(std::int64_t time_ns, const Path& path, std::uint16_t ip_id, wire::Bytes datagram);
   void received(std::int64_t time_ns, const Path& path, std::uint16_t ip_id, wire::Bytes datagram);
 
@@ -25,7 +25,7 @@ class LivePackets {
             wire::Bytes datagram);
 
   trace::PacketTap* tap_ = nullptr;
-  base::PcapngBlocks block_;  // that is being made: its room is kept
+  base::PcapngBlocks block_;  // reused, to keep its memory
 };
 
 }  // namespace rpcrdma::soft

@@ -1,3 +1,4 @@
+// Writes the packet log: callers fill one buffer while a thread writes the other to the file.
 #include "pcapng_log.h"
 
 #include <algorithm>
@@ -23,12 +24,12 @@ namespace {
 using fabric::Errc;
 using fabric::fail;
 
-// The writer is woken for so much, and looks by itself so often.
+// The writer wakes up for this many bytes, and at this interval.
 constexpr std::size_t kWakeBytes = base::kFlushBytes;
 constexpr std::chrono::milliseconds kLook{200};
 
-// A thread that takes no signal: they are its program's, and a pipe that nobody reads any more is
-// an error like others.
+// Starts a thread that handles no signals: they are for the program's own threads, and a broken
+// pipe is an ordinary error.
 template <typename Body>
 std::thread start_without_signals(Body&& body) {
   sigset_t all, before;
@@ -66,7 +67,7 @@ class PacketLog::Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  // The capture's head; errno, 0 when it is written.
+  // Writes the head of the capture. Returns an errno, or 0.
   int begin(const std::string& interface) {
     put_head(writing_, interface, base::PcapngBlocks::End::kStatistics);
     const int error = file_.write(writing_.bytes());
@@ -167,9 +168,9 @@ class PacketLog::Writer {
     lock.lock();
   }
 
-  base::BlockFile file_;  // the thread's
+  base::BlockFile file_;  // used by the thread only
   const std::string name_;
-  const std::size_t most_;  // bytes in either buffer
+  const std::size_t most_;  // bytes in each buffer
   const std::function<void(const std::string&)> failed_;
   const std::function<void(const PacketLogCounters&)> ended_;
   std::mutex mutex_;
@@ -177,7 +178,7 @@ class PacketLog::Writer {
   std::condition_variable done_;
   base::PcapngBlocks waiting_;
   std::uint64_t waiting_packets_ = 0;
-  base::PcapngBlocks writing_;  // the thread's; others only check that it is empty
+  base::PcapngBlocks writing_;  // used by the thread; others only check whether it is empty
   std::int64_t last_ns_ = 0;
   bool stop_ = false;
   bool flush_ = false;

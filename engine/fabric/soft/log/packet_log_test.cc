@@ -1,3 +1,5 @@
+// The packet log: golden bytes, and whole files read back with independent code, also on full disks
+// and slow pipes.
 #include "pcapng_log.h"
 #include "rc/packet_testing.h"
 
@@ -73,7 +75,7 @@ TEST(EthernetFrameTest, OverIpv6) {
 }
 
 TEST(EthernetFrameTest, AnUdpChecksumOfZeroIsWrittenAsOnes) {
-  // The last two bytes make up for all others.
+  // The last two bytes compensate for all others.
   auto datagram = hex("1100ffff 40000012 00000007 1f000003 0000 0000");
   const Flow flow{kLoggedPath6.local, kLoggedPath6.remote, kLoggedPath6.udp_source_port};
   const EthernetFrame before = ethernet_frame(flow, 0, datagram);
@@ -131,9 +133,9 @@ TEST(PcapngLogTest, Statistics) {
   EXPECT_EQ(out.bytes().size(), kStatisticsBytes);
 }
 
-// --- Written and read again
+// --- Written and read back
 
-// A capture that has to be whole and well-formed; read with nothing of the writer's.
+// A capture that must be whole and well-formed; parsed without the writer's code.
 struct Read {
   struct Packet {
     std::int64_t time_ns = 0;
@@ -142,7 +144,7 @@ struct Read {
   };
   std::vector<Packet> packets;
   bool whole = false;
-  std::optional<std::uint64_t> received, dropped;  // as the statistics have them
+  std::optional<std::uint64_t> received, dropped;  // from the statistics block
 };
 
 std::uint32_t le32(const std::uint8_t* p) {
@@ -255,7 +257,7 @@ TEST_F(PacketLogTest, WhatIsWrittenIsReadAgain) {
     EXPECT_THAT(std::vector(datagram.begin(), datagram.end()), ElementsAreArray(datagrams[i]));
     EXPECT_EQ(wire::load_be16(frame.data() + 12), v6 ? 0x86dd : 0x0800);
     EXPECT_EQ(wire::load_be16(udp.data() + 4), udp.size());
-    // Both directions stand as the datagram travelled: from .2 to .1.
+    // Both directions are logged as the datagram travelled: from .2 to .1.
     const Path seen{v6 ? kLoggedPath6.remote : kLoggedPath4.remote,
                     v6 ? kLoggedPath6.local : kLoggedPath4.local, 0xd872};
     if (v6) {
@@ -313,7 +315,7 @@ TEST_F(PacketLogTest, WhatNoDatagramCanBeIsCountedAsLost) {
   EXPECT_EQ(log.counters().lost, 1U);
 }
 
-// The limit of a file's length stands for a disk that fills up.
+// The file size limit simulates a full disk.
 TEST_F(PacketLogTest, AFileThatCannotGrowKeepsWholeBlocks) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -332,7 +334,7 @@ TEST_F(PacketLogTest, AFileThatCannotGrowKeepsWholeBlocks) {
     log.flush();
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
     const PacketLogCounters counters = log.counters();
-    // 124 bytes of head, 1086 a packet.
+    // 124 bytes of head, 1086 per packet.
     EXPECT_EQ(counters.written, 9U);
     EXPECT_EQ(counters.lost, 11U);
     EXPECT_THAT(counters.error, HasSubstr(file_ + ": cannot write: File too large"));
@@ -351,7 +353,7 @@ TEST_F(PacketLogTest, AFileThatCannotGrowKeepsWholeBlocks) {
   EXPECT_EQ(read.dropped, 12U);
 }
 
-// 9898 bytes are 9 packets, and what is left then is too little for the statistics.
+// 9898 bytes fit 9 packets; the rest is too small for the statistics.
 TEST_F(PacketLogTest, TheStatisticsOfAFileThatIsFullTakeTheLastPacketsRoom) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -361,7 +363,7 @@ TEST_F(PacketLogTest, TheStatisticsOfAFileThatIsFullTakeTheLastPacketsRoom) {
     rlimit limit = before;
     limit.rlim_cur = 9'898 + kStatisticsBytes - 1;
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
-    // What was written by an earlier write() is cut too.
+    // Data of an earlier write() is truncated, too.
     for (int i = 0; i < 9; ++i) log.sent(kTime, kLoggedPath4, 0, datagram);
     log.flush();
     for (int i = 0; i < 11; ++i) log.sent(kTime, kLoggedPath4, 0, datagram);
@@ -377,7 +379,7 @@ TEST_F(PacketLogTest, TheStatisticsOfAFileThatIsFullTakeTheLastPacketsRoom) {
   EXPECT_EQ(read.dropped, 12U);
 }
 
-// A pipe for a file: its reader decides how fast it is.
+// A pipe instead of a file: its reader determines the speed.
 class PacketLogPipeTest : public PacketLogTest {
  protected:
   PacketLogPipeTest() {
@@ -417,7 +419,7 @@ TEST_F(PacketLogPipeTest, WhatASlowFileHasNoRoomForIsCountedAndEmitted) {
     EXPECT_EQ(log.counters().error, "");
   }
   reader.join();
-  // The pipe takes 64 KiB, either buffer less than 100 packets.
+  // The pipe holds 64 KiB, each buffer less than 100 packets.
   EXPECT_GT(lost, kPackets / 2);
   const Read read = parse(bytes);
   EXPECT_TRUE(read.whole);

@@ -7,7 +7,7 @@
 namespace rpcrdma::soft {
 namespace {
 
-constexpr std::size_t kLongestName = 255;  // of an interface
+constexpr std::size_t kLongestName = 255;  // of an interface's name
 
 constexpr std::size_t kMacBytes = 6;
 constexpr std::size_t kEthernetBytes = 14;
@@ -34,7 +34,7 @@ void put_udp_checksum(std::uint8_t* udp, const Flow& flow, wire::Bytes datagram)
   sum = checksum_add(sum, flow.to.bytes);
   sum = checksum_add(sum, {udp, kUdpBytes});
   const std::uint16_t checksum = checksum_end(checksum_add(sum, datagram));
-  wire::store_be16(udp + 6, checksum == 0 ? 0xffff : checksum);  // 0 says that there is none
+  wire::store_be16(udp + 6, checksum == 0 ? 0xffff : checksum);  // 0 would mean: no checksum
 }
 
 }  // namespace

@@ -21,18 +21,18 @@ struct EthernetFrame {
   [[nodiscard]] std::size_t size() const { return header_bytes + datagram.size(); }
 };
 
-// `datagram`: at most kMaxDatagramBytes. The MAC addresses are locally administered ones that tell
-// the IP addresses: 02:00 and an IPv4 address, 02 and the end of an IPv6 address. The checksum of
-// UDP is zero over IPv4, as annex A17 wants it, and right over IPv6.
+// `datagram`: at most kMaxDatagramBytes. The MAC addresses are locally administered and contain the
+// IP addresses: 02:00 and an IPv4 address, 02 and the end of an IPv6 address. The UDP checksum is
+// zero over IPv4, as annex A17 requires, and correct over IPv6.
 [[nodiscard]] EthernetFrame ethernet_frame(const Flow& flow, std::uint16_t ip_id,
                                            wire::Bytes datagram);
 
-// A section and its one interface. `end`: what base::PcapngBlocks::section() promises.
+// Writes a section and its one interface. `end`: see base::PcapngBlocks::section().
 void put_head(base::PcapngBlocks& out, std::string_view interface,
               base::PcapngBlocks::End end = base::PcapngBlocks::End::kAny);
 void put_packet(base::PcapngBlocks& out, std::int64_t time_ns, Direction direction,
                 const EthernetFrame& frame);
-// The size of the block that put_packet() appends.
+// Returns the size of the block that put_packet() appends.
 [[nodiscard]] std::size_t packet_block_bytes(const EthernetFrame& frame);
 
 }  // namespace rpcrdma::soft

@@ -1,4 +1,4 @@
-// When the ACK of a Send waits for the answer of its receiver's owner, and when it must not.
+// When the ACK of a Send waits for the owner's answer, and when it must not.
 #include "lone_qp_for_tests.h"
 
 namespace rpcrdma::soft {
@@ -23,7 +23,7 @@ PairOptions holding(const bool& sleeping) {
   return o;
 }
 
-// With so many Receives, of which the peer was told by the ACK of a first Send.
+// With this many Receives, which the peer knows from the ACK of a first Send.
 class AckHold : public ::testing::Test {
  protected:
   void begin(std::size_t receives) {
@@ -38,7 +38,7 @@ class AckHold : public ::testing::Test {
     q.give(g);
     return q.side.take().size() == 1;
   }
-  // Of all that is sent now.
+  // Returns the number of ACKs among all packets sent now.
   int acks() {
     int n = 0;
     for (const Flying& f : q.sent()) n += f.opcode() == kAck ? 1 : 0;

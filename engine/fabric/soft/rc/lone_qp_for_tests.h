@@ -1,4 +1,5 @@
-// One queue pair whose peer is the test itself: it gives packets by hand and looks at what comes.
+// One queue pair whose peer is the test itself: it passes packets in and inspects the packets that
+// come out.
 #pragma once
 
 #include "qp_pair_for_tests.h"
@@ -8,8 +9,8 @@
 namespace rpcrdma::soft::testing {
 
 inline constexpr std::uint32_t kMtu = 256;
-inline constexpr std::uint32_t kTheirPsn = 0x500;  // the first that the test sends
-inline constexpr std::uint32_t kOurPsn = 0x900;    // the first of the queue pair's requester
+inline constexpr std::uint32_t kTheirPsn = 0x500;  // first PSN of the test
+inline constexpr std::uint32_t kOurPsn = 0x900;    // first PSN of the queue pair's requester
 inline constexpr fabric::Access kReadable = fabric::Access::kRemoteRead;
 inline constexpr fabric::Access kWritable = fabric::Access::kRemoteWrite;
 
@@ -20,7 +21,7 @@ inline constexpr std::uint8_t kAccessNak = 0x62;
 inline constexpr std::uint8_t kOperationalNak = 0x63;
 inline constexpr std::uint8_t kRnr = 0x20;
 
-// Where `payload` is given a packet carries so many bytes of one value.
+// If `payload` is set, the packet carries this many bytes of one value.
 struct Given {
   wire::Opcode opcode = wire::Opcode::kSendOnly;
   std::uint32_t psn = kTheirPsn;
@@ -28,7 +29,7 @@ struct Given {
   fabric::MemoryRegion remote = {};
   std::uint32_t length = 0;  // RETH
   bool ack_req = true;
-  std::uint32_t extra = 0;  // immediate, handle to be invalidated
+  std::uint32_t extra = 0;  // immediate, or handle to invalidate
   std::uint8_t value = 0xcc;
   std::uint8_t syndrome = 0x1f;
   std::uint32_t msn = 0;
@@ -87,7 +88,7 @@ class LoneQp {
     give(g);
   }
 
-  // All that may go out now.
+  // Returns all packets that may be sent now.
   std::vector<Flying> sent() {
     std::vector<Flying> all;
     for (OutPacket out; side.qp.transmit(out, now);) {
@@ -97,7 +98,7 @@ class LoneQp {
     }
     return all;
   }
-  // Their PSNs, from kOurPsn on.
+  // Returns their PSNs, relative to kOurPsn.
   std::vector<int> sent_psns() {
     std::vector<int> psns;
     for (const Flying& f : sent()) {
@@ -105,7 +106,7 @@ class LoneQp {
     }
     return psns;
   }
-  // The one answer that waits: its syndrome, and that its PSN is `psn`.
+  // Returns the syndrome of the only waiting answer, and checks that its PSN is `psn`.
   int answer(std::uint32_t psn) {
     const std::vector<Flying> all = sent();
     if (all.size() != 1 || all[0].opcode() != static_cast<std::uint8_t>(wire::Opcode::kAck)) {
@@ -119,7 +120,7 @@ class LoneQp {
     return std::all_of(from, from + static_cast<std::ptrdiff_t>(length),
                        [&](std::uint8_t b) { return b == value; });
   }
-  // Goes to the next deadline and lets it pass.
+  // Advances to the next deadline and lets it expire.
   void wait() {
     now = side.qp.deadline();
     side.qp.expire(now);

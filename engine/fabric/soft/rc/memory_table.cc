@@ -1,3 +1,5 @@
+// Registered memory and advertised handles: lookup by keys, with a check of bounds and access
+// rights.
 #include "memory_table.h"
 
 #include <algorithm>
@@ -9,14 +11,14 @@ using fabric::fail;
 
 namespace {
 
-// A key is an index and a byte that changes with each use of it, so that an old one is not taken
-// for its successor. Index 0 is not used: no key is 0.
+// A key is an index and a byte that changes with each use of the index, so that a stale key is not
+// mistaken for its successor. Index 0 is unused: no key is 0.
 constexpr std::uint32_t kMaxIndex = (1U << 24) - 1;
 constexpr std::uint32_t make_key(std::size_t index, std::uint8_t key) {
   return static_cast<std::uint32_t>(index + 1) << 8 | key;
 }
 constexpr std::size_t index_of(std::uint32_t key) {
-  return (key >> 8) - std::size_t{1};  // of an index 0: beyond any table
+  return (key >> 8) - std::size_t{1};  // index 0: beyond any table
 }
 
 template <typename Entry>
@@ -31,7 +33,7 @@ bool take_free(std::vector<Entry>& table, std::vector<std::uint32_t>& free, std:
   if (index == table.capacity()) {
     constexpr std::size_t kFirst = 4;
     const std::size_t larger = std::max(2 * index, kFirst);
-    free.reserve(larger);  // so that giving back never allocates
+    free.reserve(larger);  // so that freeing never allocates
     table.reserve(larger);
   }
   table.emplace_back();
@@ -41,9 +43,11 @@ bool take_free(std::vector<Entry>& table, std::vector<std::uint32_t>& free, std:
 }  // namespace
 
 fabric::Expected<fabric::Memory> MemoryTable::register_memory(std::span<std::uint8_t> memory) {
-  if (memory.empty()) return fail(Errc::kBadArgument, "there is no memory of 0 bytes");
+  if (memory.empty()) return fail(Errc::kBadArgument, "cannot register 0 bytes");
   std::size_t index = 0;
-  if (!take_free(locals_, free_locals_, index)) return fail(Errc::kNoRoom, "too many memories");
+  if (!take_free(locals_, free_locals_, index)) {
+    return fail(Errc::kNoRoom, "too many memory registrations");
+  }
   Local& l = locals_[index];
   l.data = memory.data();
   l.length = memory.size();
@@ -78,7 +82,7 @@ fabric::Expected<void> MemoryTable::local(std::span<const fabric::Slice> slices,
   all.count = 0;
   for (const fabric::Slice& s : slices) {
     if (!is_local(s)) {
-      return fail(Errc::kBadArgument, "a slice lies outside of registered memory");
+      return fail(Errc::kBadArgument, "a slice lies outside registered memory");
     }
     all.slice[all.count++] = s;
     length += s.length;
@@ -94,12 +98,12 @@ fabric::Expected<fabric::MemoryRegion> MemoryTable::advertise(HandleOwner& owner
                                                               std::uint32_t length,
                                                               fabric::Access access) {
   if (length == 0 || !is_local({data, length, memory.local_key})) {
-    return fail(Errc::kBadArgument, "what is to be exposed lies outside of its memory");
+    return fail(Errc::kBadArgument, "the advertised range lies outside its memory");
   }
   constexpr fabric::Access kRemoteAccess =
       fabric::Access::kRemoteRead | fabric::Access::kRemoteWrite;
   if (access == fabric::Access{} || !fabric::allows(kRemoteAccess, access)) {
-    return fail(Errc::kBadArgument, "no such access");
+    return fail(Errc::kBadArgument, "invalid access rights");
   }
   std::size_t index = 0;
   if (!take_free(handles_, free_handles_, index)) return fail(Errc::kNoRoom, "too many handles");
@@ -113,7 +117,7 @@ fabric::Expected<fabric::MemoryRegion> MemoryTable::advertise(HandleOwner& owner
   if (h.next != 0) handles_[h.next - 1].previous = static_cast<std::uint32_t>(index + 1);
   owner.first = static_cast<std::uint32_t>(index + 1);
   ++owner.count;
-  // No offset fits into another handle's range: a peer that mixes them up is caught.
+  // No offset is valid for another handle, which exposes a peer that confuses handles.
   h.offset = ++serial_ << 32;
   ++advertised_;
   return fabric::MemoryRegion{make_key(index, h.key), h.offset};

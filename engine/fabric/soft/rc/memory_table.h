@@ -1,6 +1,7 @@
-// Memory that an adapter knows: what local work requests may use, and what is exposed to peers. A
-// handle belongs to one queue pair, has bounds and rights, and is checked for every packet; so from
-// the moment it is withdrawn on nothing is read or written through it, whatever is under way.
+// The memory of an adapter: regions for local work requests, and handles advertised to peers. A
+// handle belongs to one queue pair, has bounds and access rights, and is checked for every packet.
+// So from the moment it is invalidated nothing is read or written through it, whatever is in
+// flight.
 #pragma once
 
 #include "slices.h"
@@ -13,10 +14,10 @@
 
 namespace rpcrdma::soft {
 
-// To whom handles belong: a queue pair, which keeps it.
+// The owner of handles: a queue pair, which contains this.
 struct HandleOwner {
-  std::uint32_t qpn = 0;    // never 0 of one that owns any
-  std::uint32_t first = 0;  // of its handles; the table's business
+  std::uint32_t qpn = 0;    // never 0 for an owner of handles
+  std::uint32_t first = 0;  // its first handle; used by the table only
   std::uint32_t count = 0;
 };
 
@@ -26,8 +27,8 @@ class MemoryTable {
   [[nodiscard]] fabric::Expected<fabric::Memory> register_memory(std::span<std::uint8_t> memory);
   void deregister_memory(std::uint32_t local_key);
   [[nodiscard]] bool is_local(const fabric::Slice& slice) const;
-  // The memory of a work request into `all`. Error kBadArgument: too many slices, too many bytes,
-  // or a slice outside of what is remembered.
+  // Stores the memory of a work request in `all`. Error kBadArgument: too many slices, too many
+  // bytes, or a slice outside registered memory.
   [[nodiscard]] fabric::Expected<void> local(std::span<const fabric::Slice> slices,
                                              Slices& all) const;
 
@@ -37,11 +38,11 @@ class MemoryTable {
                                                                  std::uint8_t* data,
                                                                  std::uint32_t length,
                                                                  fabric::Access access);
-  // False: the owner has no such handle.
+  // Returns false if the owner has no such handle.
   bool invalidate(HandleOwner& owner, std::uint32_t handle);
   void invalidate_all(HandleOwner& owner);
 
-  // Where `length` bytes from `offset` on lie; null when they may not be accessed so.
+  // Returns the address of `length` bytes from `offset` on; null if the access is not allowed.
   [[nodiscard]] std::uint8_t* find(std::uint32_t qpn, std::uint32_t handle, std::uint64_t offset,
                                    std::uint64_t length, fabric::Access access) const;
 
@@ -60,8 +61,8 @@ class MemoryTable {
     std::uint32_t qpn = 0;  // 0: free
     fabric::Access access{};
     std::uint8_t key = 0;
-    std::uint32_t next = 0;      // of the same owner: an index + 1, or 0
-    std::uint32_t previous = 0;  // the same
+    std::uint32_t next = 0;      // the owner's next handle: an index + 1, or 0
+    std::uint32_t previous = 0;  // the owner's previous handle, likewise
   };
   [[nodiscard]] const Handle* get(std::uint32_t qpn, std::uint32_t handle) const;
 

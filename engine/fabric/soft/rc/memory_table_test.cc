@@ -39,7 +39,7 @@ TEST_F(MemoryTableTest, SlicesLieWithinTheirMemory) {
 TEST_F(MemoryTableTest, WhatIsForgottenIsNotLocalAndItsKeyIsNotItsSuccessors) {
   table_.deregister_memory(memory_.local_key);
   EXPECT_FALSE(table_.is_local({bytes_.data(), 1, memory_.local_key}));
-  table_.deregister_memory(memory_.local_key);  // twice does no harm
+  table_.deregister_memory(memory_.local_key);  // a second time is harmless
   table_.deregister_memory(0);
   table_.deregister_memory(0xffffff00);
   const auto again = table_.register_memory(bytes_);
@@ -79,7 +79,7 @@ TEST_F(MemoryTableTest, RightsAndOwnerAreChecked) {
   EXPECT_NE(table_.find(1, w.handle, w.offset, 1, Access::kRemoteWrite), nullptr);
   EXPECT_EQ(table_.find(2, r.handle, r.offset, 1, Access::kRemoteRead), nullptr);
   EXPECT_EQ(table_.find(0, r.handle, r.offset, 1, Access::kRemoteRead), nullptr);
-  // The other's handle with the own offset.
+  // The other owner's handle with this owner's offset.
   EXPECT_EQ(table_.find(1, w.handle, r.offset, 1, Access::kRemoteWrite), nullptr);
   EXPECT_FALSE(table_.invalidate(other_, r.handle));
   EXPECT_NE(table_.find(1, r.handle, r.offset, 1, Access::kRemoteRead), nullptr);
@@ -95,7 +95,7 @@ TEST_F(MemoryTableTest, AStaleHandleIsNotItsSuccessor) {
       table_.advertise(owner_, memory_, bytes_.data(), 10, Access::kRemoteRead).value();
   EXPECT_FALSE(table_.invalidate(owner_, old.handle));
   EXPECT_TRUE(table_.invalidate(owner_, next.handle));
-  // Also when its byte has come round: its offset has not.
+  // Even when the handle's byte has wrapped around: the offset differs.
   for (int i = 0; i < 600; ++i) {
     const auto e =
         table_.advertise(owner_, memory_, bytes_.data(), 10, Access::kRemoteRead).value();

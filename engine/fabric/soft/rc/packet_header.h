@@ -1,4 +1,4 @@
-// The headers of a packet that goes out.
+// Encodes the headers of an outgoing packet.
 #pragma once
 
 #include <rpcrdma/soft/packet.h>
@@ -6,12 +6,12 @@
 
 namespace rpcrdma::soft {
 
-// `headers`: its BTH and what extension headers the opcode has; no payload. The payload stands in
-// `out` already.
+// `headers`: the BTH and the opcode's extension headers, without payload. The payload is already in
+// `out`.
 inline void put_headers(wire::RocePacket& headers, OutPacket& out) {
   headers.payload = {};
   out.pad_bytes = static_cast<std::uint8_t>(-out.payload_bytes & 3U);
-  // Cannot fail: kMaxHeaderBytes is what the longest needs.
+  // Cannot fail: kMaxHeaderBytes fits the longest headers.
   out.header_bytes = static_cast<std::uint32_t>(wire::encode_roce(headers, out.header).value_or(0));
   constexpr std::size_t kPadByte = 1;  // of the BTH: SE, M, pad count (2 bits), TVer
   out.header[kPadByte] = static_cast<std::uint8_t>(out.header[kPadByte] | out.pad_bytes << 4U);

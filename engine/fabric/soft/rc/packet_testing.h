@@ -1,4 +1,4 @@
-// For the tests of this folder: packets as the core gives them.
+// For the tests of this folder: packets in the form of the core.
 #pragma once
 
 #include "wire_testing.h"
@@ -36,7 +36,7 @@ inline OutPacket send_only(const Path& path, wire::Bytes payload, std::uint8_t p
   return packet;
 }
 
-// What the packet is from the BTH through the pad bytes.
+// Returns the packet's bytes from the BTH through the pad bytes.
 inline std::vector<std::uint8_t> flat(const OutPacket& packet) {
   std::vector<std::uint8_t> bytes(packet.header.begin(),
                                   packet.header.begin() + packet.header_bytes);

@@ -1,4 +1,4 @@
-// Packet sequence numbers: 24 bits, compared within a half of their range (IBA 9.7.2).
+// Packet sequence numbers: 24 bits, compared within half of their range (IBA 9.7.2).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace rpcrdma::soft {
   return (psn + n) & wire::kPsnMask;
 }
 
-// a - b, between -2^23 and 2^23 - 1.
+// Returns a - b, between -2^23 and 2^23 - 1.
 [[nodiscard]] constexpr std::int32_t psn_diff(std::uint32_t a, std::uint32_t b) {
   return static_cast<std::int32_t>((a - b) << 8) >> 8;
 }

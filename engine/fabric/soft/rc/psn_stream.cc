@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kHalf = 1U << 23;
 
-// How far `to` lies behind `from` in the direction of sending; over kHalf it lies in front of it.
+// Returns how far `to` is after `from` in sending order; over kHalf it is before.
 std::uint32_t distance(std::uint32_t from, std::uint32_t to) {
   return (to - from) & wire::kPsnMask;
 }
@@ -23,7 +23,7 @@ struct PsnStream::State {
   std::uint32_t newest = 0;
   std::uint32_t last_start = 0;  // of the newest message
   std::uint64_t messages = 0;
-  std::array<std::uint8_t, kFaultTrackedPsns> seen{};  // how often; of the newest PSNs
+  std::array<std::uint8_t, kFaultTrackedPsns> seen{};  // transmissions of the newest PSNs
   std::array<std::uint32_t, kFaultTrackedMessages> starts{};
 
   [[nodiscard]] bool tracks(std::uint32_t psn) const {
@@ -44,7 +44,7 @@ struct PsnStream::State {
     last_start = psn;
     starts[messages++ % kFaultTrackedMessages] = psn;
   }
-  // A READ that is repeated in part begins at a PSN that its first request has taken.
+  // A partial retransmission of a READ starts at a PSN that its first request took.
   void take(std::uint32_t first, std::uint32_t last, std::uint8_t as_often) {
     advance_to(last);
     const std::uint32_t others = std::min<std::uint32_t>(distance(first, last), kFaultTrackedPsns);

@@ -1,4 +1,5 @@
-// One sequence of PSNs as it passes: how often each was there, and which message it is of.
+// Observes one sequence of PSNs: counts the transmissions of each, and finds the message it belongs
+// to.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +9,16 @@ namespace rpcrdma::soft {
 
 class PsnStream {
  public:
-  // A packet that takes `psns` PSNs from `psn` on, several for a READ request. Returns how often
-  // `psn` was there, this time included.
+  // A packet that takes `psns` PSNs from `psn` on (several for a READ request). Returns how often
+  // `psn` has occurred, including this time.
   std::uint64_t see(std::uint32_t psn, std::uint32_t psns, bool begins_message);
-  // By what has been seen; 0: its message began too long ago, or before all that was seen.
+  // Returns the message of `psn`, as observed; 0: it began too long ago, or before the first
+  // observed packet.
   [[nodiscard]] std::uint64_t message_of(std::uint32_t psn) const;
 
  private:
   struct State;
-  // Over some kilobytes, which a connection that only answers does without.
+  // Allocated on demand: some kilobytes that a connection which only responds does not need.
   struct Free {
     void operator()(State* state) const;
   };

@@ -1,5 +1,5 @@
-// Two connected queue pairs with nothing between them but a list of packets, which a test may look
-// at, drop, repeat or change, and a clock that goes on only when nobody has anything to say.
+// Two connected queue pairs with only a list of packets between them, which a test may inspect,
+// drop, duplicate or change, and a clock that advances only when neither side has anything to send.
 #pragma once
 
 #include "psn.h"
@@ -19,7 +19,7 @@ namespace rpcrdma::soft::testing {
 struct Flying {
   std::vector<std::uint8_t> bytes;
   bool from_client = true;
-  std::size_t number = 0;  // of that direction, from 0; retransmissions are new ones
+  std::size_t number = 0;  // in its direction, from 0; retransmissions count as new packets
 
   [[nodiscard]] wire::RocePacket packet() const {
     std::vector<std::uint8_t>& b = copy;
@@ -113,13 +113,13 @@ class Pair {
     server.qp.connect({}, p);
   }
 
-  // Called for each packet; what it returns is delivered, in that order.
+  // Called for each packet; the returned packets are delivered in this order.
   std::function<std::vector<Flying>(Flying)> network = [](Flying f) {
     return std::vector<Flying>{std::move(f)};
   };
 
-  // Until nothing is to be sent and no timer runs, or for so many packets; false when it was not
-  // enough.
+  // Runs until there is nothing to send and no timer is running, or for this many packets; returns
+  // false if that was not enough.
   bool run(std::size_t packets = 100'000) {
     for (;;) {
       while (server_first ? step(server, false) || step(client, true)
@@ -142,8 +142,8 @@ class Pair {
   Side client;
   Side server;
   fabric::Time now = 0;
-  bool server_first = false;  // it answers before the client goes on
-  std::vector<Flying> log;    // what was delivered
+  bool server_first = false;  // it answers before the client continues
+  std::vector<Flying> log;    // delivered packets
 
  private:
   bool step(Side& from, bool is_client) {

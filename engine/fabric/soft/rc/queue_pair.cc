@@ -1,3 +1,5 @@
+// A Reliable Connected queue pair: combines requester and responder, decides whose packet is next,
+// and holds back ACKs.
 #include "queue_pair.h"
 
 #include "partition.h"
@@ -29,7 +31,7 @@ QueuePair::~QueuePair() {
 fabric::Expected<void> QueuePair::configure(std::uint64_t cookie,
                                             const fabric::QueueDepths& depths) {
   if (responder_.posted() > depths.receive) {
-    return fabric::fail(Errc::kBadArgument, "more Receives are posted than the queue is to hold");
+    return fabric::fail(Errc::kBadArgument, "more Receives are posted than the queue can hold");
   }
   cookie_ = cookie;
   depths_ = depths;
@@ -73,14 +75,14 @@ fabric::Expected<fabric::MemoryRegion> QueuePair::advertise(const fabric::Memory
 }
 
 fabric::Expected<void> QueuePair::invalidate(std::uint64_t id, std::uint32_t handle) {
-  if (state_ == QpState::kError) return fabric::fail(Errc::kNotConnected);  // all are withdrawn
+  if (state_ == QpState::kError) return fabric::fail(Errc::kNotConnected);  // all are invalidated
   completions_.promise();
   const bool was_there = memory_.invalidate(owner_, handle);
   completions_.redeem();
   if (!was_there) {
     return fabric::fail(Errc::kBadArgument, "there is no such handle on this connection");
   }
-  // Nothing is under way in this thread: the memory is fenced already.
+  // No access is in progress in this thread, so the memory is fenced already.
   complete(id, Operation::kInvalidate, Status::kSuccess);
   return {};
 }
@@ -105,7 +107,7 @@ void QueuePair::complete(const SendWork& work, Status status) {
 void QueuePair::receive(const wire::RocePacket& packet, fabric::Time now) {
   const bool rc = packet.bth.opcode >> 5U == static_cast<std::uint8_t>(wire::Service::kRc);
   if (state_ != QpState::kReady || !rc || packet.bth.tver != 0 ||
-      !of_our_partition(packet.bth.pkey)) {  // IBA 9.6.1: silently
+      !of_our_partition(packet.bth.pkey)) {  // IBA 9.6.1: drop silently
     ++counters_.dropped;
     return;
   }
@@ -125,7 +127,7 @@ void QueuePair::serve(const wire::RocePacket& packet, fabric::Time now) {
     case Served::Outcome::kNothing:
       break;
     case Served::Outcome::kMessage:
-      ack_due_ = fabric::kNever;  // the time to answer begins anew
+      ack_due_ = fabric::kNever;  // a new wait for an answer begins
       message.connection = cookie_;
       completions_.redeem();
       completions_.push();
@@ -141,11 +143,11 @@ void QueuePair::serve(const wire::RocePacket& packet, fabric::Time now) {
 bool QueuePair::transmit(OutPacket& packet, fabric::Time now) {
   if (state_ != QpState::kReady) return false;
   packet.path = &path_;
-  // By turns: a peer that always has something to be read does not keep our own requests back.
+  // Alternate: a peer that always has something to read must not block our own requests.
   const bool before_answers = own_turn_;
   own_turn_ = false;
   if (before_answers && !refused_ && requester_.transmit(packet, now)) return true;
-  // An ACK can wait for what is sent anyway, and leaves in the same batch.
+  // An ACK may wait for a packet that is sent anyway, and leaves in the same batch.
   if (responder_.only_ack() && !refused_ && packets_before_ack_ < kBurst) {
     if (requester_.transmit(packet, now)) {
       ++packets_before_ack_;
@@ -161,14 +163,14 @@ bool QueuePair::transmit(OutPacket& packet, fabric::Time now) {
     own_turn_ = true;
     if (fatal) {
       fail(Status::kFlushed, refused_receive_,
-           refused_ ? refused_reason_ : "a Read of what is no longer exposed to the peer");
+           refused_ ? refused_reason_ : "a Read of memory no longer advertised to the peer");
     }
     return true;
   }
   return !before_answers && !refused_ && requester_.transmit(packet, now);
 }
 
-// For the owner to answer the Send that it acknowledges.
+// Holds the ACK back, so that the owner can answer the Send that it acknowledges.
 bool QueuePair::ack_waits(fabric::Time now) {
   if (ack_hold_ == 0 || ack_overdue_ || !responder_.ack_may_wait()) return false;
   if (ack_due_ == fabric::kNever) {

@@ -1,9 +1,9 @@
-// A Reliable Connected queue pair (IBA volume 1 chapter 9): what was posted, the requester that
-// sends it and sends it again until it is acknowledged, and the responder that serves the peer.
+// A Reliable Connected queue pair (IBA volume 1 chapter 9): the posted work, the requester that
+// sends it and retransmits it until it is acknowledged, and the responder that serves the peer.
 // Sans-I/O: packets and time come in, packets and completions go out.
 //
-// Memory is taken where work is posted and where a request packet comes, before anything is done
-// for it: so a packet for which there is none is as good as lost, and to fail needs none.
+// Memory is allocated when work is posted and when a request packet arrives, before anything is
+// done for it. So a packet without memory is as good as lost, and failing needs no memory.
 #pragma once
 
 #include "memory_table.h"
@@ -25,7 +25,7 @@ namespace rpcrdma::soft {
 enum class QpState : std::uint8_t {
   kInit,   // Receives may be posted
   kReady,  // connected
-  kError,  // everything outstanding was flushed
+  kError,  // all work in flight was flushed
 };
 
 class QueuePair {
@@ -36,18 +36,18 @@ class QueuePair {
   QueuePair(const QueuePair&) = delete;
   QueuePair& operator=(const QueuePair&) = delete;
 
-  // Error kBadArgument: more Receives are posted than it is to hold.
+  // Error kBadArgument: more Receives are posted than the depths allow.
   [[nodiscard]] fabric::Expected<void> configure(std::uint64_t cookie,
                                                  const fabric::QueueDepths& depths);
 
-  // Who is told what happens from now on.
+  // Sets the tracer for all later events.
   void set_trace(const trace::ConnectionTracer& trace) { trace_ = trace; }
   [[nodiscard]] const trace::ConnectionTracer& trace() const { return trace_; }
 
-  // The peer is known: from now on it is served, and what is posted is sent.
+  // Connects to the peer: from now on it is served, and posted work is sent.
   void connect(const Path& path, const QpParameters& parameters);
 
-  // As of fabric::Connection; one request at a time.
+  // As in fabric::Connection, for one request.
   [[nodiscard]] fabric::Expected<void> post_send(const fabric::SendRequest& request);
   [[nodiscard]] fabric::Expected<void> post_receive(const fabric::ReceiveRequest& request);
   [[nodiscard]] fabric::Expected<fabric::MemoryRegion> advertise(const fabric::Memory& memory,
@@ -56,23 +56,23 @@ class QueuePair {
                                                                  fabric::Access access);
   [[nodiscard]] fabric::Expected<void> invalidate(std::uint64_t id, std::uint32_t handle);
 
-  // A packet of the peer's, from the right address. What does not fit is dropped and counted.
-  // Throws std::bad_alloc, and then nothing of the packet was taken.
+  // Accepts a packet from the peer; the caller has checked its address. Invalid packets are dropped
+  // and counted. If it throws std::bad_alloc, the packet had no effect.
   void receive(const wire::RocePacket& packet, fabric::Time now);
 
-  // The next packet that may go out now; false: none.
+  // Returns the next packet that may be sent now; false: none.
   [[nodiscard]] bool transmit(OutPacket& packet, fabric::Time now);
 
-  // When expire() has something to do; fabric::kNever.
+  // The time of the next expire(), or fabric::kNever.
   [[nodiscard]] fabric::Time deadline() const;
   void expire(fabric::Time now);
 
-  // Flushes all that is outstanding, withdraws all handles. `reason`: a clause for a person, of
+  // Flushes all work in flight and invalidates all handles. `reason`: a clause for the user, in
   // static storage.
   void fail(const char* reason);
 
   [[nodiscard]] QpState state() const { return state_; }
-  [[nodiscard]] const char* reason() const { return reason_; }  // why it is in error
+  [[nodiscard]] const char* reason() const { return reason_; }  // why it is in the error state
   [[nodiscard]] std::uint32_t qpn() const { return owner_.qpn; }
   [[nodiscard]] const Path& path() const { return path_; }
   [[nodiscard]] const QpCounters& counters() const { return counters_; }
@@ -99,13 +99,13 @@ class QueuePair {
   bool own_turn_ = false;  // the last packet was an answer
   static constexpr unsigned kBurst = 16;
   [[nodiscard]] bool ack_waits(fabric::Time now);
-  unsigned packets_before_ack_ = 0;  // requests that went while an ACK waited
+  unsigned packets_before_ack_ = 0;  // requests sent while an ACK waited
   fabric::Time ack_hold_ = 0;
   static constexpr fabric::Time kSleepersHold = 20;
   const bool* owner_sleeps_ = nullptr;
-  fabric::Time ack_due_ = fabric::kNever;  // when it waits no longer; kNever: it does not wait
-  bool ack_overdue_ = false;               // it goes with the next packet, or alone
-  // The peer was refused; it ends when it has been told.
+  fabric::Time ack_due_ = fabric::kNever;  // when the wait ends; kNever: it does not wait
+  bool ack_overdue_ = false;               // it leaves with the next packet, or alone
+  // A request of the peer was refused; the queue pair fails when the NAK has been sent.
   bool refused_ = false;
   fabric::Status refused_receive_ = fabric::Status::kFlushed;
   const char* refused_reason_ = "";

@@ -73,7 +73,7 @@ TEST(QueuePair, PacketsOfAnotherPartitionAreDropped) {
   }
 }
 
-// Each packet of an exchange of everything, lost once.
+// Loses each packet of an exchange with all operations, one at a time.
 TEST(QueuePair, NoLostPacketLosesAnything) {
   for (std::size_t lost = 0;; ++lost) {
     Pair p;

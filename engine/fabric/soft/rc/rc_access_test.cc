@@ -1,4 +1,5 @@
-// What a peer may not do: nothing of it happens, it is told, its connection ends, others live on.
+// Accesses that a peer may not make: they have no effect, the peer gets a NAK, its connection ends,
+// and others continue.
 #include "lone_qp_for_tests.h"
 
 namespace rpcrdma::soft {
@@ -17,11 +18,11 @@ using testing::Pair;
 using wire::Opcode;
 
 struct Try {
-  std::int64_t offset = 0;  // from where the exposure begins
+  std::int64_t offset = 0;  // relative to the advertised memory
   std::size_t length = 0;
 };
 
-// 300 bytes are exposed.
+// 300 bytes are advertised.
 constexpr Try kOutside[] = {
     {-1, 1}, {-1, 300}, {300, 1}, {299, 2}, {1, 300}, {0, 301}, {-300, 300}, {0x7fffffff, 1},
 };
@@ -91,7 +92,7 @@ TEST(RcAccess, OfAHandleThatIsInvalidatedOrWasNever) {
   }
 }
 
-// Nothing is looked at then (9.7.4.1.5).
+// The handle is not checked then (9.7.4.1.5).
 TEST(RcAccess, OfNoBytesIsAllowed) {
   Pair p;
   ASSERT_TRUE(p.client.post(Operation::kWrite, 1, 0, 0, {0x1234, 5}));
@@ -117,7 +118,7 @@ TEST(RcAccess, AWriteWhoseHandleIsInvalidatedInItsMiddle) {
       g.opcode = Opcode::kWriteMiddle;
     }
     ASSERT_TRUE(q.side.qp.invalidate(1, there.handle));
-    // Its place in the table is another's now.
+    // Its place in the table now belongs to another handle.
     (void)q.side.advertise(1000, 4 * kMtu, kWritable);
     g.psn = kTheirPsn + packets;
     if (packets == 3) g.opcode = Opcode::kWriteLast;
@@ -146,8 +147,8 @@ TEST(RcAccess, AReadWhoseHandleIsInvalidatedWhileItIsAnswered) {
   }
 }
 
-// The peer has its answer and says so, whereupon the memory is withdrawn; then a copy of its
-// request comes, or is still waiting.
+// The peer acknowledges its answer, and the memory is invalidated; then a copy of its request
+// arrives, or still waits.
 TEST(RcAccess, ACopyOfAReadThatComesTooLateEndsNothing) {
   for (const bool waits : {false, true}) {
     LoneQp q;
@@ -162,7 +163,7 @@ TEST(RcAccess, ACopyOfAReadThatComesTooLateEndsNothing) {
     if (waits) q.give(g);
     ASSERT_TRUE(q.side.qp.invalidate(2, there.handle));
     if (!waits) q.give(g);
-    // Who waits for it is told.
+    // The peer gets a NAK in case it still waits.
     EXPECT_EQ(q.answer(kTheirPsn), testing::kAccessNak);
     EXPECT_EQ(q.side.qp.state(), QpState::kReady);
     Given s;
@@ -199,7 +200,7 @@ TEST(RcAccess, AnothersHandle) {
   EXPECT_EQ(out.header[12], testing::kAccessNak);
   EXPECT_EQ(mine.state(), QpState::kError);
   EXPECT_EQ(bytes[0], 0);
-  // The other's own peer goes on.
+  // The peer of the other queue pair continues.
   others.receive(w, 0);
   EXPECT_EQ(bytes[3], 4);
   EXPECT_EQ(others.state(), QpState::kReady);

@@ -1,4 +1,5 @@
-// In steady state no packet allocates, whatever it is, and whether or not somebody listens.
+// In steady state no packet causes an allocation, whatever its type, with and without a trace
+// reader.
 #include "counting_new.h"
 #include "qp_pair_for_tests.h"
 

@@ -1,5 +1,5 @@
-// An exchange of every operation between two queue pairs whose outcome is known, whatever the
-// network does to its packets.
+// An exchange of every operation between two queue pairs with a known result, whatever the network
+// does to its packets.
 #pragma once
 
 #include "qp_pair_for_tests.h"
@@ -11,7 +11,7 @@
 
 namespace rpcrdma::soft::testing {
 
-// Bytes that look like no others.
+// Fills with distinctive bytes.
 inline void fill(std::vector<std::uint8_t>& bytes, std::uint32_t seed) {
   for (std::uint8_t& b : bytes) {
     b = static_cast<std::uint8_t>((seed = seed * 1664525 + 1013904223) >> 24);
@@ -29,9 +29,9 @@ inline const std::vector<std::uint8_t>& pattern(bool client) {
   return kPatterns[client ? 0 : 1];
 }
 
-// What is posted before anything is sent, by the client only. The server's memory: Receives of
-// kReceiveBytes from kReceives on, exposed are kExposedBytes from kAdvertised on. The client sends
-// from 0 on and reads into kReadInto on.
+// All work is posted by the client before anything is sent. The server's memory holds Receives of
+// kReceiveBytes from kReceives on, and kExposedBytes of advertised memory from kAdvertised on. The
+// client sends from 0 on and reads into kReadInto on.
 class Exchange {
  public:
   static constexpr std::size_t kAdvertised = 0;
@@ -57,7 +57,8 @@ class Exchange {
     ++messages_;
     from_ += bytes;
   }
-  // What a Read before it is to read is only then not overwritten when it is fenced (IBA 10.8.3.3).
+  // Without a fence, a Write may overwrite memory before an earlier Read has read it (IBA
+  // 10.8.3.3).
   void write(std::size_t bytes, std::size_t offset, bool fence = false) {
     post(fabric::Operation::kWrite, bytes, {there_.handle, there_.offset + offset}, fence);
     copy(pair_.client.buffer, from_, expected_, kAdvertised + offset, bytes);
@@ -70,8 +71,8 @@ class Exchange {
     read_ += bytes;
   }
 
-  // Empty if all is as it must be. `may_fail`: or the connection is in error on the client's side,
-  // and what it told of before is true.
+  // Returns an empty string if the result is correct. With `may_fail`, the connection may also be
+  // in error on the client's side, if all earlier completions are correct.
   std::string verdict(bool may_fail = false) {
     const auto done = pair_.client.take();
     if (done.size() != requests_) return "completions " + std::to_string(done.size());
@@ -121,7 +122,7 @@ class Exchange {
   std::size_t read_ = 0;
 };
 
-// 24 KiB each, where all of the above lies.
+// 24 KiB each, for all of the above.
 inline PairOptions exchange_options() {
   PairOptions o;
   o.bytes = 24576;

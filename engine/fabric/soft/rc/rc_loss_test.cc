@@ -1,4 +1,4 @@
-// What the network may do to single packets: each, and each two, of short exchanges.
+// Faults of the network on single packets: on each one, and on each pair, of short exchanges.
 #include "rc_exchange_for_tests.h"
 
 #include <map>
@@ -14,7 +14,7 @@ using testing::PairOptions;
 
 using Post = void (*)(Exchange&);
 
-// Executed in this order; a Write that overlaps one before it shows what is executed twice.
+// Executed in this order; a Write that overlaps an earlier one reveals a second execution.
 void everything(Exchange& e) {
   e.send(900);
   e.write(1500, 0);
@@ -48,10 +48,10 @@ void read_first(Exchange& e) {
   e.read(300, 0);
 }
 
-// One fault at most per packet number, counted over both directions in the order of sending.
+// At most one fault per packet number, counted over both directions in sending order.
 struct Fault {
   enum Kind : std::uint8_t { kDrop, kDuplicate, kLater } kind = kDrop;
-  std::size_t later = 0;  // kLater: overtaken by so many; kDuplicate: the copy comes so much later
+  std::size_t later = 0;  // packets that overtake it (kLater) or its copy (kDuplicate)
 };
 
 class FaultyNetwork {
@@ -81,7 +81,7 @@ class FaultyNetwork {
   std::size_t number_ = 0;
 };
 
-// Returns how many packets there were; fails if it does not come out right.
+// Returns the number of packets; fails if the result is wrong.
 std::size_t run(Post post, const PairOptions& options, const std::map<std::size_t, Fault>& faults) {
   Pair p(options);
   Exchange e(p);
@@ -194,8 +194,8 @@ TEST(RcLoss, NothingIsSentAgainWithoutLoss) {
   }
 }
 
-// The peer is gone: the request that waits longest fails, the others are flushed, and what comes
-// afterwards changes nothing.
+// The peer is gone: the oldest request fails, the others are flushed, and later packets change
+// nothing.
 TEST(RcLoss, APeerThatIsGone) {
   for (std::size_t last = 0; last < 20; ++last) {
     Pair p(exchange_options());

@@ -1,4 +1,4 @@
-// Every fate of the first packets of short exchanges: each is delivered, lost, repeated, or
+// Every fate of the first packets of short exchanges: each is delivered, lost, duplicated, or
 // overtaken by the next one, in all combinations. All bytes arrive, once and in order.
 #include "rc_exchange_for_tests.h"
 
@@ -12,7 +12,7 @@ using testing::Pair;
 using testing::PairOptions;
 
 enum Fate : unsigned { kDeliver, kDrop, kDuplicate, kSwap, kFates };
-constexpr std::size_t kPackets = 8;  // of both directions whose fate is tried: 4^8 runs
+constexpr std::size_t kPackets = 8;  // packets of both directions with a fate: 4^8 runs
 
 void short_send(Exchange& e) {
   e.send(300);
@@ -51,9 +51,9 @@ void run(void (*post)(Exchange&), const PairOptions& options, bool server_first,
     return out;
   };
   EXPECT_TRUE(p.run(10'000));
-  // Seven retries and the first try: more may not be lost.
+  // Seven retries and the first transmission: no more may be lost.
   const bool all_lost = std::count_if(fates.begin(), fates.end(), [](unsigned f) {
-                          return f == kDrop || f == kSwap;  // with nothing to overtake it: lost
+                          return f == kDrop || f == kSwap;  // lost, if nothing overtakes it
                         }) > 7;
   const std::string verdict = e.verdict(may_fail || all_lost);
   if (!verdict.empty()) {

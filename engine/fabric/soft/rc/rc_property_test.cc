@@ -1,6 +1,7 @@
-// Random traffic both ways over a link that drops, repeats, delays and reorders: everything comes
-// to its end; what is told to have been done was done, once and in order. 500 seeds; the
-// environment's RPCRDMA_SEEDS asks for another number, RPCRDMA_FIRST_SEED where to begin.
+// Random traffic in both directions over a link that drops, duplicates, delays and reorders:
+// everything ends, and all work reported as done was done, once and in order. 500 seeds; set
+// another number with the environment variable RPCRDMA_SEEDS, and the first seed with
+// RPCRDMA_FIRST_SEED.
 #include "rc_exchange_for_tests.h"
 
 #include <cstdlib>
@@ -18,10 +19,10 @@ using testing::Flying;
 using testing::Side;
 
 constexpr std::size_t kMaxBytes = 20'000;
-constexpr std::size_t kSource = 0;          // constant: what is sent, and what the peer reads
-constexpr std::size_t kSink = 65'536;       // what the peer writes
+constexpr std::size_t kSource = 0;          // constant: source of Sends, and of the peer's Reads
+constexpr std::size_t kSink = 65'536;       // destination of the peer's Writes
 constexpr std::size_t kSinkBytes = 40'000;  //
-constexpr std::size_t kReads = 110'000;     // a place for each Read that is outstanding
+constexpr std::size_t kReads = 110'000;     // a place for each Read in flight
 constexpr std::size_t kReceives = 800'000;  // and for each Receive
 constexpr std::size_t kPlaces = 32;
 constexpr std::size_t kBytes = kReceives + kPlaces * kMaxBytes;
@@ -36,7 +37,7 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-// What the peer shall receive.
+// A message that the peer is to receive.
 struct Message {
   std::vector<std::uint8_t> bytes;  // of a Send
   fabric::Completion completion;
@@ -64,14 +65,14 @@ struct Actor {
 
   Side side;
   fabric::MemoryRegion source, sink;
-  std::vector<fabric::MemoryRegion> spare;  // that the peer may invalidate yet
-  std::vector<std::uint8_t> written;        // what the sink will hold
-  std::deque<Message> to_come;              // what this side shall receive
+  std::vector<fabric::MemoryRegion> spare;  // not invalidated yet; the peer may invalidate them
+  std::vector<std::uint8_t> written;        // expected contents of the sink
+  std::deque<Message> to_come;              // expected by this side
   std::deque<Posted> posted;
-  std::vector<std::size_t> places;   // free, of Reads
+  std::vector<std::size_t> places;   // free places for Reads
   std::deque<std::size_t> receives;  // posted, by place
   std::size_t next_place = 0;
-  std::size_t left = 0;  // requests to be posted
+  std::size_t left = 0;  // requests still to post
   std::uint64_t next_id = 0;
   std::uint64_t bytes_in = 0;
   bool failed = false;
@@ -143,12 +144,12 @@ class Traffic {
   }
 
   [[nodiscard]] bool failed() const { return failed_; }
-  // At a fifth of loss one round in three fails, and of 10,000 seeds some meet eight in a row; up
-  // to a tenth of loss none should.
+  // At a loss rate of a fifth one round in three fails, and among 10,000 seeds some lose eight in a
+  // row; up to a tenth none should fail.
   [[nodiscard]] bool may_fail() const { return retries_ < 7 || drop_ + delay_ > 0.1; }
 
  private:
-  // A random part of what lies between `from` and `to`.
+  // Returns a random part of the range between `from` and `to`.
   fabric::Slice part(Actor& a, std::size_t from, std::size_t length) {
     return a.side.slice(from, length);
   }
@@ -205,7 +206,7 @@ class Traffic {
     p.length = random_length();
     std::vector<std::uint8_t> bytes;
     std::vector<fabric::Slice> local;
-    std::size_t at = 0;  // of a Read's destination
+    std::size_t at = 0;  // in a Read's destination
     if (r.operation == Operation::kRead) {
       p.place = a.places.back();
       a.places.pop_back();
@@ -352,13 +353,13 @@ class Traffic {
     }
   }
 
-  // Visibly: whatever was posted is told of.
+  // Visibly: every posted request has a completion.
   void end_in_failure() {
     failed_ = true;
     for (const Actor& a : actors_) {
       const QpCounters& c = a.side.qp.counters();
       if (a.side.qp.state() != QpState::kError) continue;
-      // Faults of the link end it in this way only; gaps cost one retry between two timeouts.
+      // Link faults can end it only in this way; gaps cost one retry between two time-outs.
       const bool explained =
           a.side.qp.reason() == std::string_view(fabric::status_name(Status::kRetriesExceeded)) &&
           2 * c.timeouts >= static_cast<std::uint64_t>(retries_);

@@ -1,3 +1,5 @@
+// The requester: segments posted work into packets, retransmits after gaps and time-outs, and
+// matches acknowledgments and Read responses.
 #include "rc_requester.h"
 
 #include "credit_code.h"
@@ -44,7 +46,7 @@ Opcode write_opcode(Operation o, bool first, bool last) {
   return first ? Opcode::kWriteOnly : Opcode::kWriteLast;
 }
 
-// Signed, of 24-bit message numbers.
+// Signed difference of 24-bit message numbers.
 std::int32_t msn_diff(std::uint32_t a, std::uint32_t b) {
   return psn_diff(a & wire::kPsnMask, b & wire::kPsnMask);
 }
@@ -96,7 +98,7 @@ fabric::Expected<void> RcRequester::post(const fabric::SendRequest& request,
       }
       break;
     default:
-      return fabric::fail(Errc::kBadArgument, "is nothing that can be sent");
+      return fabric::fail(Errc::kBadArgument, "not an operation of the send queue");
   }
   w.id = request.id;
   w.operation = request.operation;
@@ -116,11 +118,12 @@ fabric::Expected<void> RcRequester::post(const fabric::SendRequest& request,
   return {};
 }
 
-// `packets`: PSNs that the next packet of `work` takes.
+// Returns whether the next packet of `work` may be sent; `packets` is the number of PSNs that it
+// takes.
 bool RcRequester::may_send(const SendWork& work, std::uint32_t& packets) const {
   packets = 1;
   if (work.operation == Operation::kRead) {
-    // In equal parts from its begin on, also when the front of one was answered already.
+    // In equal parts from the Read's start, even if the front of a part was already answered.
     const std::uint32_t in_part = next_packet_ % parameters_.read_packets;
     packets = std::min(parameters_.read_packets - in_part, work.packets - next_packet_);
     if (reads_.size() >= parameters_.initiator_depth) return false;
@@ -129,7 +132,7 @@ bool RcRequester::may_send(const SendWork& work, std::uint32_t& packets) const {
   if (in_flight != 0 && in_flight + packets > window_) return false;
   if (next_packet_ != 0) return true;
   if (work.fence && !reads_.empty()) return false;
-  // Without a Receive for it, one message may ask whether there is one meanwhile.
+  // Without a Receive, a single message may be sent to probe whether there is one by now.
   return !limited_ || !takes_receive(work.operation) || in_flight == 0 ||
          msn_diff(work.ssn, msn_limit_) <= 0;
 }
@@ -170,7 +173,7 @@ bool RcRequester::transmit(OutPacket& out, fabric::Time now) {
     }
     headers.immediate = w.extra;
     headers.invalidate_key = w.extra;
-    // Also where the window is full or will soon be, so that it moves on before it stops.
+    // Also request an ACK if the window is full or soon will be, so that it advances in time.
     const auto in_flight = static_cast<std::uint32_t>(psn_diff(next_psn_, una_psn_)) + 1;
     const std::uint32_t quarter = std::max(1U, window_ / 4);
     headers.bth.ack_req = last || in_flight >= window_ || next_psn_ % quarter == 0;
@@ -197,7 +200,7 @@ bool RcRequester::transmit(OutPacket& out, fabric::Time now) {
 Status RcRequester::respond(const wire::RocePacket& packet, fabric::Time now) {
   if (wire::opcode_info(packet.bth.opcode).read_response) return read_response(packet, now);
   if (packet.bth.opcode == static_cast<std::uint8_t>(Opcode::kAck)) return acknowledge(packet, now);
-  ++counters_.dropped;  // of an atomic operation, which is never asked for
+  ++counters_.dropped;  // of an atomic operation, which is never requested
   return Status::kSuccess;
 }
 
@@ -218,7 +221,7 @@ Status RcRequester::acknowledge(const wire::RocePacket& packet, fabric::Time now
     return Status::kSuccess;
   }
   const wire::Aeth& aeth = packet.aeth;
-  // A NAK acknowledges what comes before its PSN, an ACK that PSN too.
+  // A NAK acknowledges everything before its PSN, an ACK that PSN too.
   const std::int32_t through = aeth.is_ack() ? distance + 1 : distance;
   if (through < 0) {
     ++counters_.ghosts;
@@ -244,7 +247,7 @@ Status RcRequester::acknowledge(const wire::RocePacket& packet, fabric::Time now
     return Status::kSuccess;
   }
   if (aeth.is_rnr()) {
-    if (rnr_until_ != fabric::kNever) return Status::kSuccess;  // a copy of what was told
+    if (rnr_until_ != fabric::kNever) return Status::kSuccess;  // a copy of the same NAK
     if (rnr_retries_ == 0) return Status::kRnrRetriesExceeded;
     constexpr std::uint8_t kWithoutEnd = 7;
     if (parameters_.rnr_retry_count != kWithoutEnd) --rnr_retries_;
@@ -265,7 +268,7 @@ Status RcRequester::read_response(const wire::RocePacket& packet, fabric::Time n
     ++counters_.ghosts;
     return Status::kSuccess;
   }
-  // What comes before the Read is acknowledged by it.
+  // A Read response acknowledges everything before the Read.
   const auto from_oldest = static_cast<std::uint32_t>(distance);
   const std::uint32_t up_to = before_read(from_oldest + 1);
   if (up_to > from_oldest) {  // there is no Read at this PSN
@@ -288,8 +291,8 @@ Status RcRequester::read_response(const wire::RocePacket& packet, fabric::Time n
   return Status::kSuccess;
 }
 
-// IBA 9.7.5.2.6: First, Middle, Last or Only, as the oldest packet stands in what its Read request
-// asked for. Where the Read was asked for again from there on, the peer may begin anew, or go on.
+// IBA 9.7.5.2.6: First, Middle, Last or Only, by the oldest packet's place in the Read request. If
+// the Read was requested again from there, the peer may start over or continue.
 bool RcRequester::in_its_place(std::uint8_t opcode) const {
   const std::uint32_t in_part = una_packet_ % parameters_.read_packets;
   const bool last =
@@ -312,20 +315,20 @@ void RcRequester::note_credits(const wire::Aeth& aeth) {
   if (!aeth.is_ack()) return;
   const bool counted = parameters_.flow_control && aeth.value() != kNoCreditCount;
   const std::uint32_t limit = counted ? aeth.msn + kCredits[aeth.value()] : 0;
-  // Of ACKs that overtook each other the newer counts: a Receive is not taken back.
+  // If ACKs overtake each other the newer counts: Receives are never withdrawn.
   if (!limited_ || msn_diff(limit, msn_limit_) > 0) msn_limit_ = limit;
   limited_ = counted;
 }
 
-// The oldest packet is missing: by a NAK, or because something came that the peer sends after a
-// Read response that did not.
+// The oldest packet is missing: a NAK says so, or the peer has sent a later packet than a Read
+// response that did not arrive.
 Status RcRequester::gap(fabric::Time now) {
   if (gap_known_) return Status::kSuccess;
   gap_known_ = true;
   return go_back(now);
 }
 
-// So many packets more, from the oldest on, are acknowledged.
+// `packets` more packets, from the oldest on, are acknowledged.
 void RcRequester::advance(std::uint32_t packets, fabric::Time now) {
   una_psn_ = psn_add(una_psn_, packets);
   una_packet_ += packets;
@@ -333,7 +336,7 @@ void RcRequester::advance(std::uint32_t packets, fabric::Time now) {
     una_packet_ -= work_[una_].packets;
     ++una_;
   }
-  // After going back, the peer may acknowledge more than was sent again.
+  // After going back, the peer may acknowledge more than was retransmitted.
   if (psn_diff(una_psn_, next_psn_) > 0) {
     next_ = una_;
     next_packet_ = una_packet_;
@@ -357,7 +360,7 @@ void RcRequester::rewind() {
 }
 
 Status RcRequester::go_back(fabric::Time now) {
-  if (rnr_until_ != fabric::kNever) return Status::kSuccess;  // will do so when it may send again
+  if (rnr_until_ != fabric::kNever) return Status::kSuccess;  // deferred to the end of the RNR wait
   if (retries_ == 0) return Status::kRetriesExceeded;
   --retries_;
   window_ = std::min(parameters_.window, std::max(kLeastWindow, window_ / 2));
@@ -366,8 +369,8 @@ Status RcRequester::go_back(fabric::Time now) {
   return Status::kSuccess;
 }
 
-// Longer each time that nothing comes, up to a second: a peer whose process has other things to do
-// for a while is not taken for dead, and a busy network is not made busier.
+// The time-out grows with each expiry, up to a second: a peer whose process is busy for a while is
+// not declared dead, and a congested network gets no extra load.
 fabric::Time RcRequester::ack_time() const {
   const fabric::Time longest = std::max(parameters_.ack_timeout, fabric::kSecond);
   return std::min(parameters_.ack_timeout << timeouts_in_a_row_, longest);

@@ -1,3 +1,5 @@
+// The requester against a hand-made peer: opcodes, acknowledgments, retries, RNR waits, credits,
+// the window and Reads.
 #include "rc_requester.h"
 
 #include "lone_qp_for_tests.h"
@@ -41,7 +43,7 @@ std::pair<int, Status> flushed(int id) {
   return {id, Status::kFlushed};
 }
 
-// Opcodes of 1, 2 and 3 packets of each operation (table 35).
+// The opcodes of each operation with 1, 2 and 3 packets (table 35).
 TEST(RcRequester, OpcodesOfEachOperation) {
   struct Case {
     Operation operation;
@@ -135,11 +137,11 @@ TEST(RcRequester, AnAckCompletesAllBeforeIt) {
   EXPECT_THAT(q.sent_psns(), ElementsAre(0, 1, 2));
   q.ack(kOurPsn + 1);
   EXPECT_THAT(taken(q), ElementsAre(ok(0), ok(1)));
-  q.ack(kOurPsn + 1);  // again
+  q.ack(kOurPsn + 1);  // duplicate
   q.ack(kOurPsn);      // an old one
-  q.ack(kOurPsn + 3);  // of what was not sent
+  q.ack(kOurPsn + 3);  // for a packet not sent
   q.ack(kOurPsn + 3, testing::kAccessNak);
-  q.ack(kOurPsn + 1, testing::kAccessNak);  // of what is over
+  q.ack(kOurPsn + 1, testing::kAccessNak);  // for a finished request
   q.ack(kOurPsn + 2, 0x40);                 // reserved
   EXPECT_THAT(taken(q), IsEmpty());
   EXPECT_EQ(q.side.qp.counters().ghosts, 4U);
@@ -204,7 +206,7 @@ TEST(RcRequester, GoesOnlyBackToWhatIsStillMissing) {
   q.wait();
   OutPacket out;
   ASSERT_TRUE(q.side.qp.transmit(out, q.now));
-  q.ack(kOurPsn + 3);  // of the first time
+  q.ack(kOurPsn + 3);  // from the first transmission
   const auto again = q.sent();
   ASSERT_EQ(again.size(), 2U);
   EXPECT_EQ(again[0].opcode(), 0x01);
@@ -223,7 +225,7 @@ TEST(RcRequester, GivesUpAfterItsRetries) {
     for (int i = 0; i <= retries; ++i) {
       EXPECT_THAT(q.sent_psns(), ElementsAre(0, 1));
       EXPECT_EQ(q.side.qp.deadline(), q.now + (kMillisecond << i));  // twice as long each time
-      q.side.qp.expire(q.side.qp.deadline() - 1);                    // nothing yet
+      q.side.qp.expire(q.side.qp.deadline() - 1);                    // not yet
       EXPECT_EQ(q.side.qp.counters().timeouts, static_cast<std::uint64_t>(i));
       q.wait();
     }
@@ -308,7 +310,7 @@ TEST(RcRequester, RnrRetries) {
     const int rounds = retries == 7 ? 1000 : retries;
     for (int i = 0; i < rounds; ++i) {
       EXPECT_THAT(q.sent_psns(), ElementsAre(0));
-      // Copies, and NAKs that were on their way, say nothing new.
+      // Copies, and NAKs that were in flight, carry no new information.
       for (int copy = 0; copy < 3; ++copy) q.ack(kOurPsn, testing::kRnr | 12);
       q.ack(kOurPsn, testing::kSequenceNak);
       q.wait();
@@ -321,7 +323,7 @@ TEST(RcRequester, RnrRetries) {
   }
 }
 
-// A gap is told of that was there before; after the wait all is sent anew, and a gap is a new one.
+// A reported gap from before; after the wait everything is retransmitted, and a gap is a new one.
 TEST(RcRequester, AGapBehindTheWaitingForAReceiveIsHeeded) {
   LoneQp q;
   send(q, 1);
@@ -355,7 +357,7 @@ TEST(RcRequester, ThePeersReceivesLimitSends) {
   q.ack(kOurPsn, 2, 1);  // message 1 is done, two Receives more
   EXPECT_THAT(q.sent_psns(), ElementsAre(1, 2));
   q.ack(kOurPsn + 2, 0, 3);
-  // One may ask, when nothing else is under way.
+  // A single message may probe if nothing else is in flight.
   EXPECT_THAT(q.sent_psns(), ElementsAre(3));
   q.ack(kOurPsn + 3, testing::kRnr | 12, 3);
   EXPECT_THAT(q.sent_psns(), IsEmpty());
@@ -363,10 +365,10 @@ TEST(RcRequester, ThePeersReceivesLimitSends) {
   EXPECT_THAT(q.sent_psns(), ElementsAre(3));
   q.ack(kOurPsn + 3, 1, 4);
   EXPECT_THAT(q.sent_psns(), ElementsAre(4));
-  q.ack(kOurPsn + 3, 2, 4);  // a Receive was posted meanwhile
-  q.ack(kOurPsn + 3, 1, 4);  // and this was said before
+  q.ack(kOurPsn + 3, 2, 4);  // a Receive was posted in the meantime
+  q.ack(kOurPsn + 3, 1, 4);  // an older ACK
   EXPECT_THAT(q.sent_psns(), ElementsAre(5));
-  q.ack(kOurPsn + 5, 0x1f, 6);  // it does not count any more
+  q.ack(kOurPsn + 5, 0x1f, 6);  // the peer no longer reports credits
   EXPECT_THAT(q.sent_psns(), ElementsAre(6, 7));
 }
 
@@ -382,7 +384,7 @@ TEST(RcRequester, CreditsDoNotLimitReadsAndWrites) {
   EXPECT_THAT(q.sent_psns(), ElementsAre(1, 2, 3));
 }
 
-// A Read that is asked for in parts is as many messages for the peer.
+// A Read that is requested in parts counts as several messages for the peer.
 TEST(RcRequester, CreditsCountThePartsOfReads) {
   PairOptions o = lone_options();
   o.parameters.read_packets = 2;
@@ -398,7 +400,7 @@ TEST(RcRequester, CreditsCountThePartsOfReads) {
   g.psn = kOurPsn;
   g.payload = kMtu;
   g.syndrome = 1;  // one Receive
-  g.msn = 2;       // both parts were begun
+  g.msn = 2;       // both parts were started
   q.give(g);
   EXPECT_THAT(q.sent_psns(), ElementsAre(4));
 }
@@ -413,7 +415,7 @@ TEST(RcRequester, FewerPacketsThanTheWindowAreUnderWay) {
   EXPECT_TRUE(all[3].packet().bth.ack_req);
   q.ack(kOurPsn + 1);
   EXPECT_THAT(q.sent_psns(), ElementsAre(4, 5));
-  // A loss does not make a small window larger.
+  // A loss does not enlarge a small window.
   PairOptions one = lone_options();
   one.parameters.window = 1;
   LoneQp alone(one);
@@ -457,14 +459,14 @@ TEST(RcRequester, AReadInPartsWithinWhatWasAgreed) {
   EXPECT_EQ(all[0].packet().bth.psn, kOurPsn + 6);
   EXPECT_EQ(all[0].packet().reth.dma_length, 2 * kMtu);
   q.response(Opcode::kReadRespFirst, kOurPsn + 3, kMtu, 4);
-  // A response is lost: what is missing of its part is asked for, and the rest.
+  // A response is lost: the rest of its part is requested, and the later parts.
   q.response(Opcode::kReadRespLast, kOurPsn + 5, kMtu, 6);
   all = q.sent();
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[0].packet().bth.psn, kOurPsn + 4);
   EXPECT_EQ(all[0].packet().reth.va, 0x1000U + 4 * kMtu);
   EXPECT_EQ(all[0].packet().reth.dma_length, 2 * kMtu);
-  // Others of the same burst do not ask again.
+  // Others of the same burst cause no further request.
   q.response(Opcode::kReadRespFirst, kOurPsn + 6, kMtu, 7);
   EXPECT_THAT(q.sent_psns(), IsEmpty());
   const std::array answers{Opcode::kReadRespFirst, Opcode::kReadRespLast, Opcode::kReadRespFirst,
@@ -498,7 +500,7 @@ TEST(RcRequester, AnAckInAReadResponsesPlaceAsksForIt) {
   EXPECT_THAT(taken(q), ElementsAre(ok(2), ok(3)));
 }
 
-// The first response is lost and the others overtake each other: that is one gap, and one retry.
+// The first response is lost and the others arrive out of order: that is one gap, and one retry.
 TEST(RcRequester, ResponsesOutOfOrderShowAGapOnce) {
   PairOptions o = lone_options();
   o.parameters.retry_count = 1;
@@ -525,7 +527,7 @@ TEST(RcRequester, AReadResponseAcknowledgesWhatComesBeforeIt) {
   ASSERT_TRUE(q.side.post(Operation::kWrite, 2, 0, 3 * kMtu, kThere));
   ASSERT_TRUE(q.side.post(Operation::kRead, 3, 4096, 0, kThere));
   (void)q.sent();
-  q.response(Opcode::kReadRespOnly, kOurPsn + 2, 0);  // there is no Read
+  q.response(Opcode::kReadRespOnly, kOurPsn + 2, 0);  // not the PSN of a Read
   EXPECT_THAT(taken(q), IsEmpty());
   EXPECT_EQ(q.side.qp.counters().ghosts, 1U);
   q.response(Opcode::kReadRespOnly, kOurPsn + 4, 0);
@@ -575,7 +577,7 @@ TEST(RcRequester, AReadResponseInAnothersPlaceIsNoAnswer) {
   }
 }
 
-// A peer may take it for a new request, or for a part of what it answered before.
+// A peer may treat it as a new request, or as a part of what it answered before.
 TEST(RcRequester, WhatIsAskedForAgainMayBeginAgainOrGoOn) {
   for (const auto& [middle, last] : {std::pair{Opcode::kReadRespFirst, Opcode::kReadRespLast},
                                      std::pair{Opcode::kReadRespMiddle, Opcode::kReadRespLast}}) {
@@ -634,7 +636,7 @@ TEST(RcRequester, AFenceWaitsForReads) {
   EXPECT_THAT(q.sent_psns(), ElementsAre(0));
   q.response(Opcode::kReadRespOnly, kOurPsn, kMtu);
   EXPECT_THAT(q.sent_psns(), ElementsAre(1, 2));
-  ASSERT_TRUE(q.side.qp.post_send(r));  // of Sends there is no need to wait
+  ASSERT_TRUE(q.side.qp.post_send(r));  // Sends need not wait
   EXPECT_THAT(q.sent_psns(), ElementsAre(3));
 }
 

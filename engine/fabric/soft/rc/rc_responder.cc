@@ -1,3 +1,5 @@
+// The responder: executes the peer's Sends, Writes and Reads in PSN order, and queues ACKs, NAKs
+// and Read responses.
 #include "rc_responder.h"
 
 #include "credit_code.h"
@@ -18,19 +20,19 @@ using wire::Opcode;
 
 namespace {
 
-constexpr std::uint8_t kAckSyndrome = 0;  // the credits are put in when it goes
+constexpr std::uint8_t kAckSyndrome = 0;  // the credits are filled in when it is sent
 constexpr std::uint8_t kRnrSyndrome = 1U << 5;
 constexpr std::uint8_t kNakSyndrome = 3U << 5;
 
 constexpr bool is_ack(std::uint8_t syndrome) {
   return (syndrome >> 5U) == 0;
 }
-// All before this PSN: an ACK includes its own, a NAK does not.
+// Everything before this PSN is acknowledged: an ACK includes its own PSN, a NAK does not.
 constexpr std::uint32_t acknowledged_by(std::uint8_t syndrome, std::uint32_t psn) {
   return is_ack(syndrome) ? psn_add(psn, 1) : psn;
 }
 
-// What the trace shows of memory that the peer accesses.
+// The start of the memory that the peer accesses, for the trace.
 wire::Bytes front_of(const MemoryTable& memory, std::uint32_t qpn, const wire::Reth& reth,
                      Access access) {
   const std::size_t bytes = std::min<std::size_t>(reth.dma_length, trace::kOperationTail);
@@ -44,7 +46,7 @@ wire::Bytes front_of(const MemoryTable& memory, std::uint32_t qpn, const wire::R
 void RcResponder::start(const QpParameters& parameters) {
   parameters_ = parameters;
   expected_psn_ = parameters.receive_psn & wire::kPsnMask;
-  newest_to_ack_ = psn_add(expected_psn_, wire::kPsnMask);  // one before: nothing yet
+  newest_to_ack_ = psn_add(expected_psn_, wire::kPsnMask);  // one PSN before: nothing yet
   unended_reads_.assign(std::max<std::size_t>(parameters.responder_resources, 1), {});
 }
 
@@ -62,7 +64,7 @@ std::uint32_t RcResponder::packets_of(std::uint32_t length) const {
   return std::max(1U, (length + parameters_.mtu - 1) / parameters_.mtu);
 }
 
-// The syndrome of an ACK that is sent now.
+// Returns the syndrome of an ACK that is sent now.
 std::uint8_t RcResponder::trace_credits() {
   if (!parameters_.flow_control) return kNoCreditCount;
   const std::uint8_t code = credit_code(receives_.size());
@@ -78,9 +80,9 @@ bool RcResponder::ack_may_wait() const {
   return !urgent_ && sends_unacknowledged_ < kFewSends && peer_can_go_on;
 }
 
-// An answer without data. It takes the place of one that waits to be sent, unless a Read is to be
-// answered between them: ACKs coalesce. Of two the one that acknowledges more stays, and if they
-// acknowledge the same, a NAK.
+// Queues an answer without data. It replaces one that waits to be sent, unless there is a Read
+// answer between them: ACKs coalesce. The one that acknowledges more remains; if both acknowledge
+// the same, a NAK.
 void RcResponder::answer(std::uint8_t syndrome, std::uint32_t psn, bool fatal) {
   const bool joins = !answers_.empty() && !answers_.back().read;
   if (!joins) {
@@ -116,8 +118,8 @@ bool RcResponder::in_sequence(const wire::OpcodeInfo& info) const {
   return current_ == Current::kNone;  // a Read between messages
 }
 
-// Only the last packet of a message may be shorter than the path's MTU, and only if it is the
-// whole message may it be empty.
+// Only the last packet of a message may be shorter than the path MTU, and it may be empty only if
+// it is the whole message.
 bool RcResponder::fits(const wire::OpcodeInfo& info, std::size_t payload) const {
   if (!info.last) return payload == parameters_.mtu;
   return payload <= parameters_.mtu && (info.first || payload > 0);
@@ -126,7 +128,7 @@ bool RcResponder::fits(const wire::OpcodeInfo& info, std::size_t payload) const 
 Served RcResponder::receive(const wire::RocePacket& packet, MemoryTable& memory, HandleOwner& owner,
                             fabric::Completion& message, fabric::Time now) {
   if (refused_) return {};
-  answers_.reserve(answers_.size() + 1);  // no packet asks for more
+  answers_.reserve(answers_.size() + 1);  // no packet needs more
   const wire::OpcodeInfo& info = wire::opcode_info(packet.bth.opcode);
   const std::int32_t distance = psn_diff(packet.bth.psn, expected_psn_);
   if (distance > 0) {
@@ -151,7 +153,7 @@ Served RcResponder::receive(const wire::RocePacket& packet, MemoryTable& memory,
   gap_reported_ = false;
   if (is_read) return read(packet, memory, owner.qpn, now);
   if (!fits(info, packet.payload.size())) {
-    return refuse(NakCode::kInvalidRequest, "packet length does not fit the opcode and the MTU");
+    return refuse(NakCode::kInvalidRequest, "packet length does not match the opcode and the MTU");
   }
   return info.send ? send(packet, info, memory, owner, message)
                    : write(packet, info, memory, owner.qpn, message, now);
@@ -176,16 +178,16 @@ void RcResponder::add_read(const wire::RocePacket& packet, bool repeated) {
   ++(repeated ? repeats_waiting_ : reads_waiting_);
 }
 
-// A Read that comes again is executed again (9.7.5.1.4 speaks of resources kept for that; what is
-// asked for is as good, since its handle is checked again). All that waited to be sent from there
-// on will be asked for again too.
+// A duplicate Read is executed again (9.7.5.1.4 mentions resources kept for that; executing the
+// request works as well, since its handle is checked again). All answers queued from there on will
+// be requested again too.
 void RcResponder::duplicate(const wire::RocePacket& packet, const MemoryTable& memory,
                             std::uint32_t qpn) {
   const std::uint32_t psn = packet.bth.psn;
   if (packet.bth.opcode != static_cast<std::uint8_t>(Opcode::kReadRequest)) {
     if (!wire::opcode_info(packet.bth.opcode).request) return;
     urgent_ = true;
-    // Behind a Read that is not answered yet the newest PSN would tell of a response that is lost.
+    // While a Read is unanswered, the newest PSN would imply that its response was lost.
     const bool read_waits = reads_waiting_ + repeats_waiting_ != 0;
     answer(kAckSyndrome, read_waits ? psn : newest_to_ack_);
     return;
@@ -198,17 +200,18 @@ void RcResponder::duplicate(const wire::RocePacket& packet, const MemoryTable& m
   }
   for (std::uint64_t n = answers_.begin(); n != answers_.end(); ++n) {
     const Answer& a = answers_[n];
-    if (a.read && !a.begun && a.psn == psn && a.length == reth.dma_length) return;  // waits still
+    if (a.read && !a.begun && a.psn == psn && a.length == reth.dma_length) return;  // still queued
   }
   if (reth.dma_length != 0 &&
       memory.find(qpn, reth.rkey, reth.va, reth.dma_length, Access::kRemoteRead) == nullptr) {
-    // A copy that comes late may name what was withdrawn after the Read was complete: no reason to
-    // end the connection here. If the peer still waits for it, it will.
+    // A delayed copy may name a handle that was invalidated after the Read was complete: no reason
+    // to end the connection here. If the peer still waits for the Read, the NAK ends it.
     answer(kNakSyndrome | static_cast<std::uint8_t>(NakCode::kRemoteAccess), psn);
     return;
   }
   while (!answers_.empty() && psn_diff(answers_.back().psn, psn) >= 0) drop_back();
-  // One that is being answered has told its PSN of now; what it still has to tell comes again too.
+  // For an answer in progress, a.psn is its next packet. If the rest overlaps this request, drop
+  // it: the duplicate Read repeats it.
   if (!answers_.empty() && answers_.back().read) {
     const Answer& a = answers_.back();
     if (psn_diff(psn_add(a.psn, packets_of(a.length)), psn) > 0) drop_back();
@@ -234,7 +237,7 @@ void RcResponder::executed(const wire::RocePacket& packet, bool message) {
 }
 
 void RcResponder::receive_not_ready() {
-  // What comes behind it was sent before the peer knew, and is no gap (9.7.5.2.8).
+  // Packets after it were sent before the peer knew, and are no gap (9.7.5.2.8).
   gap_reported_ = true;
   answer(static_cast<std::uint8_t>(kRnrSyndrome | parameters_.min_rnr_timer), expected_psn_);
 }
@@ -294,19 +297,19 @@ Served RcResponder::write(const wire::RocePacket& packet, const wire::OpcodeInfo
     write_left_ = write_length_ = packet.reth.dma_length;
     if (write_length_ != 0 && memory.find(qpn, write_handle_, write_offset_, write_length_,
                                           Access::kRemoteWrite) == nullptr) {
-      return refuse(NakCode::kRemoteAccess, "a Write outside of what is exposed to it");
+      return refuse(NakCode::kRemoteAccess, "a Write outside the memory advertised to it");
     }
   }
   const auto bytes = static_cast<std::uint32_t>(packet.payload.size());
   if (bytes > write_left_ || (info.last && bytes != write_left_)) {
-    return refuse(NakCode::kInvalidRequest, "a Write's packets are not as long as it said");
+    return refuse(NakCode::kInvalidRequest, "a Write's packets do not add up to its length");
   }
   if (bytes != 0) {
-    // Again for each packet: the handle may have been withdrawn meanwhile.
+    // Checked for each packet: the handle may have been invalidated in the meantime.
     std::uint8_t* const to =
         memory.find(qpn, write_handle_, write_offset_, bytes, Access::kRemoteWrite);
     if (to == nullptr) {
-      return refuse(NakCode::kRemoteAccess, "a Write into what is no longer exposed to it");
+      return refuse(NakCode::kRemoteAccess, "a Write into memory no longer advertised to it");
     }
     std::memcpy(to, packet.payload.data(), bytes);
   }
@@ -332,14 +335,14 @@ Served RcResponder::read(const wire::RocePacket& packet, const MemoryTable& memo
                          std::uint32_t qpn, fabric::Time now) {
   const wire::Reth& reth = packet.reth;
   if (reads_waiting_ >= parameters_.responder_resources) {
-    return refuse(NakCode::kInvalidRequest, "more Reads at a time than were agreed");
+    return refuse(NakCode::kInvalidRequest, "more concurrent Reads than negotiated");
   }
   if (reth.dma_length > kMaxMessage || !packet.payload.empty()) {
-    return refuse(NakCode::kInvalidRequest, "a Read request that is malformed");
+    return refuse(NakCode::kInvalidRequest, "malformed Read request");
   }
   if (reth.dma_length != 0 &&
       memory.find(qpn, reth.rkey, reth.va, reth.dma_length, Access::kRemoteRead) == nullptr) {
-    return refuse(NakCode::kRemoteAccess, "a Read outside of what is exposed to it");
+    return refuse(NakCode::kRemoteAccess, "a Read outside the memory advertised to it");
   }
   add_read(packet, false);
   ++counters_.packets_in;
@@ -353,8 +356,7 @@ Served RcResponder::read(const wire::RocePacket& packet, const MemoryTable& memo
   return {};
 }
 
-// Each Read ends once, and as a whole, though the peer may have asked again for what it had not got
-// of it, or for what it had.
+// Each Read ends once and as a whole, even if the peer requested parts of it again.
 void RcResponder::read_ended(std::uint32_t last_psn, Status status, const MemoryTable& memory,
                              std::uint32_t qpn, fabric::Time now) {
   if (!trace_.on()) return;
@@ -383,7 +385,8 @@ bool RcResponder::transmit(OutPacket& out, const MemoryTable& memory, std::uint3
   if (bytes != 0) {
     from = memory.find(qpn, a.handle, a.offset, bytes, Access::kRemoteRead);
     if (from == nullptr) {
-      // Withdrawn since it was asked for. As of a duplicate(), a repeated one may be over.
+      // Invalidated since the Read was requested. As in duplicate(), a repeated Read may already be
+      // complete.
       --(a.repeated ? repeats_waiting_ : reads_waiting_);
       read_ended(psn_add(a.psn, packets_of(a.length) - 1), Status::kRemoteAccess, memory, qpn, now);
       a.fatal = !a.repeated;

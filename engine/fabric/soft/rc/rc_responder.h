@@ -1,6 +1,6 @@
 // The responder of a queue pair (IBA volume 1 section 9.7.5 and 9.9.3): executes the peer's
-// requests in order, each once, and answers in the same order. Requests that come again are
-// answered again; behind a gap nothing is executed, and one NAK asks for what is missing.
+// requests in order, each once, and answers in the same order. Duplicate requests are answered
+// again. After a gap nothing is executed, and one NAK requests the missing packet.
 #pragma once
 
 #include "memory_table.h"
@@ -26,17 +26,17 @@ struct ReceiveWork {
   Slices local;
 };
 
-// What a packet did, beyond the answer that waits to be sent.
+// The effect of a packet, besides the answer to send.
 struct Served {
   enum class Outcome : std::uint8_t {
     kNothing,
-    kMessage,  // a Receive is filled: its completion tells with what
-    kFatal,    // refused for good: after the NAK has gone the queue pair is in error
+    kMessage,  // a Receive is filled; its completion describes how
+    kFatal,    // refused for good: after the NAK was sent, the queue pair is in error
   };
   Outcome outcome = Outcome::kNothing;
-  // kFatal: the Receive at the front is to fail so; kSuccess: it is only flushed.
+  // kFatal: the status of the Receive at the front; kSuccess: it is only flushed.
   fabric::Status receive_status = fabric::Status::kSuccess;
-  const char* reason = "";  // kFatal: a clause for a person
+  const char* reason = "";  // kFatal: a clause for the user
 };
 
 class RcResponder {
@@ -51,27 +51,27 @@ class RcResponder {
   [[nodiscard]] fabric::Expected<void> post(const fabric::ReceiveRequest& request,
                                             const MemoryTable& memory);
 
-  // A request packet of the peer's. `message` is filled if it is the last of one for a Receive.
-  // Throws std::bad_alloc before anything has changed.
+  // Processes a request packet of the peer. Fills `message` if the packet is the last of a message
+  // that consumes a Receive. Throws std::bad_alloc before anything has changed.
   [[nodiscard]] Served receive(const wire::RocePacket& packet, MemoryTable& memory,
                                HandleOwner& owner, fabric::Completion& message, fabric::Time now);
 
-  // The next answer. `fatal`: it was the last one, see Outcome::kFatal.
+  // Returns the next answer. `fatal`: it was the last one, see Outcome::kFatal.
   [[nodiscard]] bool transmit(OutPacket& packet, const MemoryTable& memory, std::uint32_t qpn,
                               bool& fatal, fabric::Time now);
 
-  // Nothing waits to be answered but with an ACK.
+  // Returns whether the only answer to send is an ACK.
   [[nodiscard]] bool only_ack() const {
     if (answers_.size() != 1) return false;
     const Answer& a = answers_[answers_.begin()];
     return !a.read && (a.syndrome >> 5U) == 0;
   }
 
-  // What that ACK tells is the end of a few Sends, which the owner may be about to answer, and the
-  // peer knows of enough Receives to go on without it.
+  // Returns whether the ACK may wait: it only acknowledges a few Sends, which the owner may be
+  // about to answer, and the peer knows of enough Receives to continue without it.
   [[nodiscard]] bool ack_may_wait() const;
 
-  // The Receive at the front ends as `status`, all others as kFlushed.
+  // Completes the Receive at the front with `status`, all others as kFlushed.
   template <typename Done>
   void flush(fabric::Status status, Done&& done) {
     for (; !receives_.empty(); receives_.pop()) {
@@ -83,16 +83,16 @@ class RcResponder {
 
  private:
   enum class Current : std::uint8_t { kNone, kSend, kWrite };
-  // One that waits to be sent. At most one that is no Read stands between two Reads.
+  // An answer that waits to be sent. Between two Reads there is at most one other answer.
   struct Answer {
     bool read = false;
-    bool repeated = false;  // a Read that has been answered, or begun to be, before
-    bool fatal = false;     // a NAK after which nothing comes
+    bool repeated = false;  // a Read whose answer was sent before, at least in part
+    bool fatal = false;     // a NAK that ends the connection
     std::uint8_t syndrome = 0;
     std::uint32_t psn = 0;  // of the next packet
     std::uint32_t handle = 0;
     std::uint64_t offset = 0;  // of the next packet's data
-    std::uint32_t length = 0;  // that is left, bytes
+    std::uint32_t length = 0;  // remaining bytes
     bool begun = false;        // the first response packet was sent
   };
 
@@ -124,28 +124,28 @@ class RcResponder {
   QpCounters& counters_;
   const trace::ConnectionTracer& trace_;
   QpParameters parameters_;
-  // 255 Reads, 255 that are repeated, and what stands between them.
+  // 255 Reads, 255 repeated Reads, and the answers between them.
   fabric::Ring<Answer> answers_{1024};
-  std::uint32_t reads_waiting_ = 0;    // of answers_, for the first time
-  std::uint32_t repeats_waiting_ = 0;  // of answers_
+  std::uint32_t reads_waiting_ = 0;    // in answers_, first time
+  std::uint32_t repeats_waiting_ = 0;  // in answers_, repeated
   std::uint32_t expected_psn_ = 0;
-  // Of the newest Send or Write packet that was executed. A Read is acknowledged by its response
-  // alone: Linux's rxe takes an ACK that bears a Read's PSN for the Read's data.
+  // The PSN of the newest executed Send or Write packet. A Read is acknowledged by its response
+  // only: Linux's rxe interprets an ACK with a Read's PSN as the Read's data.
   std::uint32_t newest_to_ack_ = 0;
-  // For the trace: Reads that were told to begin, and not to end. As many as the peer may have
-  // outstanding, which are its newest ones: a new one takes the place of the eldest.
+  // For the trace: Reads whose begin was emitted and whose end was not. It holds as many as the
+  // peer may have in flight; a new one replaces the oldest.
   struct UnendedRead {
-    std::uint32_t last_psn = kNoPsn;  // of its last response, which names it
+    std::uint32_t last_psn = kNoPsn;  // of its last response, which identifies it
     wire::Reth whole;
   };
   static constexpr std::uint32_t kNoPsn = ~std::uint32_t{0};
   std::vector<UnendedRead> unended_reads_;
   std::size_t next_unended_ = 0;
   std::uint32_t msn_ = 0;
-  std::uint32_t msn_limit_ = 0;             // up to which the peer knows of Receives
-  std::uint32_t sends_unacknowledged_ = 0;  // that ended since the last ACK was sent
-  bool urgent_ = false;                     // an ACK is asked for by more than the end of a Send
-  bool gap_reported_ = false;               // a NAK, of a gap or RNR, has asked for expected_psn_
+  std::uint32_t msn_limit_ = 0;             // the peer knows of Receives up to this message
+  std::uint32_t sends_unacknowledged_ = 0;  // completed since the last ACK was sent
+  bool urgent_ = false;                     // an ACK is needed for more than completed Sends
+  bool gap_reported_ = false;               // a NAK (gap or RNR) has requested expected_psn_
   bool refused_ = false;                    // nothing more is executed
   Current current_ = Current::kNone;
   std::uint32_t filled_ = 0;        // kSend: bytes of the message so far

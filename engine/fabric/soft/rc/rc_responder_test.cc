@@ -1,3 +1,5 @@
+// The responder against a hand-made peer: execution in order, RNR, duplicates, repeated Reads and
+// their limits, and ACKs.
 #include "rc_responder.h"
 
 #include "credit_code.h"
@@ -59,7 +61,7 @@ TEST(RcResponder, AnAckShowsHowManyReceivesThereAre) {
 TEST(RcResponder, ASendWithoutReceiveIsToWait) {
   LoneQp q;
   q.give(send(kTheirPsn));
-  // Sent before the peer knew: no gap, nothing is asked for.
+  // Sent before the peer knew: not a gap, so no NAK.
   q.give(send(kTheirPsn + 1));
   q.give(send(kTheirPsn + 2));
   EXPECT_EQ(q.answer(kTheirPsn), testing::kRnr | 12);
@@ -133,7 +135,7 @@ TEST(RcResponder, ADuplicateDoesNotTakeTheNaksPlace) {
   EXPECT_EQ(q.side.take().size(), 1U);
 }
 
-// What waited behind a Read that is repeated is dropped: the gap is told of again.
+// An answer that waited behind a repeated Read is dropped: the gap is reported again.
 TEST(RcResponder, ANakThatWasDroppedIsEmittedAgain) {
   LoneQp q;
   const auto there = q.side.advertise(1000, 100, testing::kReadable);
@@ -211,7 +213,8 @@ TEST(RcResponder, MoreReadsThanAgreedAreRefused) {
   EXPECT_EQ(q.side.qp.state(), QpState::kError);
 }
 
-// A copy of a request waits when the peer, which has its answer, asks for as much as was agreed.
+// The peer has its answer and has the negotiated number of Reads in flight; a copy of an old
+// request is still queued.
 TEST(RcResponder, AReadThatIsRepeatedIsNotCounted) {
   LoneQp q;
   const auto there = q.side.advertise(1000, 1000, testing::kReadable);
@@ -242,7 +245,7 @@ TEST(RcResponder, AReadIsRepeatedFromWhereItIsAskedFor) {
   OutPacket out;
   ASSERT_TRUE(q.side.qp.transmit(out, 0));
   ASSERT_TRUE(q.side.qp.transmit(out, 0));
-  // While it is being answered; and the whole once more.
+  // While it is being answered; and then the whole once more.
   q.give(read(kTheirPsn + 1, {there.handle, there.offset + kMtu}, 1000 - kMtu));
   auto all = q.sent();
   EXPECT_EQ(opcodes(all), (std::vector<int>{0x0d, 0x0e, 0x0f}));
@@ -252,7 +255,7 @@ TEST(RcResponder, AReadIsRepeatedFromWhereItIsAskedFor) {
   }
   q.give(read(kTheirPsn, there, 1000));
   EXPECT_EQ(q.sent().size(), 4U);
-  // What was never asked for is no copy.
+  // A request beyond the original one is not a copy.
   q.give(read(kTheirPsn + 3, there, kMtu + 1));
   EXPECT_TRUE(q.sent().empty());
   EXPECT_EQ(q.side.qp.state(), QpState::kReady);
@@ -270,7 +273,8 @@ TEST(RcResponder, WhatIsAskedForAgainIsNotSentTwice) {
   EXPECT_EQ(all[0].packet().bth.psn, kTheirPsn + 2);
 }
 
-// An ACK of the newest would tell that the second Read's response, which comes later, is lost.
+// An ACK of the newest PSN would imply that the second Read's response, which follows later, was
+// lost.
 TEST(RcResponder, ADuplicateIsAcknowledgedByItsOwnPsnWhileAReadWaits) {
   LoneQp q;
   const auto there = q.side.advertise(1000, 100, testing::kReadable);
@@ -286,7 +290,7 @@ TEST(RcResponder, ADuplicateIsAcknowledgedByItsOwnPsnWhileAReadWaits) {
   EXPECT_EQ(all[1].packet().bth.psn, kTheirPsn);
 }
 
-// Linux's rxe completes a Read for whose PSN an ACK comes, with whatever is in its memory.
+// Linux's rxe completes a Read when an ACK with its PSN arrives, with whatever its memory contains.
 TEST(RcResponder, NoAckBearsThePsnOfARead) {
   LoneQp q;
   const auto there = q.side.advertise(1000, 100, testing::kReadable);
@@ -296,8 +300,8 @@ TEST(RcResponder, NoAckBearsThePsnOfARead) {
   q.give(read(kTheirPsn + 2, there, 10));
   EXPECT_EQ(q.sent().size(), 2U);
   q.give(send(kTheirPsn));
-  EXPECT_EQ(q.answer(kTheirPsn + 1), 1);  // the newest that is no Read
-  // What comes behind the Read tells that its response was sent.
+  EXPECT_EQ(q.answer(kTheirPsn + 1), 1);  // the newest that is not a Read
+  // A later answer implies that the Read's response was sent.
   q.give(send(kTheirPsn + 3));
   (void)q.sent();
   q.give(send(kTheirPsn));
@@ -369,7 +373,7 @@ TEST(RcResponder, ASendMayInvalidateWhatIsExposedToThePeer) {
   ASSERT_EQ(q.side.take().size(), 1U);
 }
 
-// A peer that floods has bounded answers, and still hears why it is refused.
+// A peer that floods gets a bounded number of answers, and still learns why it is refused.
 TEST(RcResponder, AFloodOfRepeatedReadsIsBounded) {
   PairOptions o = lone_options();
   o.parameters.responder_resources = 255;
@@ -416,7 +420,7 @@ TEST(RcResponder, PsnsBeginAgainInTheMiddleOfAMessage) {
   EXPECT_EQ(psn_diff(0x7fffff, 0), 0x7fffff);
 }
 
-// Reads of the peer's that never end do not keep our own requests back.
+// Endless Reads by the peer do not block our own requests.
 TEST(RcResponder, AnswersAndRequestsTakeTurns) {
   LoneQp q;
   const auto there = q.side.advertise(1000, 10 * kMtu, testing::kReadable);

@@ -1,4 +1,4 @@
-// Which request may follow which (IBA 9.7.4.1): every three opcodes in a row.
+// Which request may follow which (IBA 9.7.4.1): every sequence of three opcodes.
 #include "lone_qp_for_tests.h"
 
 namespace rpcrdma::soft {
@@ -12,7 +12,7 @@ using testing::LoneQp;
 using wire::Opcode;
 
 enum class Within : std::uint8_t { kNothing, kSend, kWrite };
-// What an opcode needs and leaves; the table of 9.7.4.1 by hand.
+// The state that an opcode requires and leaves; the table of 9.7.4.1, derived by hand.
 struct Rule {
   std::uint8_t opcode;
   Within before;
@@ -37,7 +37,7 @@ constexpr Rule kRules[] = {
     {0x0a, kN, kN},
     {0x0b, kN, kN, true, true},
     {0x0c, kN, kN},              // RDMA READ Request
-    {0x13, kN, kN, false},       // atomic operations are not served
+    {0x13, kN, kN, false},       // atomic operations are not supported
     {0x14, kN, kN, false},       //
     {0x15, kN, kN, false},       // reserved
     {0x16, kS, kN, true, true},  // SEND Last with Invalidate
@@ -75,7 +75,7 @@ void check(const std::array<const Rule*, 3>& row) {
     g.payload = payload_of(r);
     g.remote = there;
     g.extra = spares[i];
-    // A Write says how much is to come.
+    // A Write's first packet specifies its total length.
     std::size_t length = g.payload;
     std::size_t j = i;
     while (j < row.size() && !ends(*row[j])) {
@@ -124,10 +124,10 @@ TEST(RcSequence, EveryThreeOpcodesInARow) {
   }
 }
 
-// Payload that is too short or too long for the opcode; 9.7.4.1.6.
+// Payloads too short or too long for the opcode; 9.7.4.1.6.
 TEST(RcSequence, LengthsThatDoNotFitTheOpcode) {
   struct Case {
-    std::vector<std::pair<Opcode, std::size_t>> packets;  // the last one is wrong
+    std::vector<std::pair<Opcode, std::size_t>> packets;  // the last one is invalid
     std::uint32_t length = 0;
   };
   const std::vector<Case> cases = {

@@ -1,5 +1,4 @@
-// A table of bounded size that forgets what was not asked for longest. Once full, a new entry takes
-// the place of an old one.
+// A table of bounded size that evicts the least recently used entry when it is full.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +13,14 @@ class RecentTable {
  public:
   explicit RecentTable(std::size_t limit) : limit_(limit == 0 ? 1 : limit) {}
 
-  // Null: there is none.
+  // Returns null if there is none.
   Value* find(const Key& key) {
     const auto found = places_.find(key);
     if (found == places_.end()) return nullptr;
     entries_.splice(entries_.begin(), entries_, found->second);
     return &found->second->second;
   }
-  // A new value in the place of one that was there.
+  // Returns a new value for the key, replacing a present one.
   Value& put(const Key& key) {
     if (Value* const value = find(key)) {
       *value = Value();
@@ -39,7 +38,7 @@ class RecentTable {
 
  private:
   std::size_t limit_;
-  std::list<std::pair<Key, Value>> entries_;  // the one asked for last in front
+  std::list<std::pair<Key, Value>> entries_;  // most recently used first
   std::unordered_map<Key, typename std::list<std::pair<Key, Value>>::iterator, Hash> places_;
 };
 

@@ -1,4 +1,4 @@
-// The memory of a work request as one row of bytes.
+// The memory of a work request as one sequence of bytes.
 #pragma once
 
 #include <algorithm>
@@ -11,15 +11,15 @@
 
 namespace rpcrdma::soft {
 
-// Of one message (IBA 9.7.6), bytes.
+// The maximum size of a message (IBA 9.7.6), in bytes.
 inline constexpr std::uint32_t kMaxMessage = 1U << 31;
 
 struct Slices {
   std::array<fabric::Slice, fabric::kMaxSlices> slice;
   std::uint8_t count = 0;
-  std::uint32_t length = 0;  // of all, bytes
+  std::uint32_t length = 0;  // total, bytes
 
-  // f(part) for each piece of the `bytes` that begin at `offset`, as far as there are any.
+  // Calls f(part) for each piece of the `bytes` that begin at `offset`, up to the end.
   template <typename Function>
   void for_range(std::uint32_t offset, std::uint32_t bytes, Function&& f) const {
     for (std::size_t i = 0; i < count && bytes > 0; ++i) {

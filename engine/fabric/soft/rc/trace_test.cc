@@ -1,4 +1,4 @@
-// What a queue pair tells of the packets below and of what the peer does with the memory here.
+// The trace events of a queue pair: its packets, and the peer's accesses to local memory.
 #include "../../../trace/emitted_for_tests.h"
 #include "lone_qp_for_tests.h"
 
@@ -72,7 +72,7 @@ TEST(SoftTrace, WhatIsLostIsEmittedAsItIsCounted) {
     expect_as_counted(t.client.take(), t.pair.client.qp.counters());
     const auto emitted = t.server.take();
     expect_as_counted(emitted, t.pair.server.qp.counters());
-    // Each Read of the client's, in parts of 8 packets, has one end, whatever was lost of it.
+    // Each of the client's Reads, in parts of 8 packets, has one end, whatever was lost of it.
     EXPECT_EQ(count(emitted, "read 1"), 16U);
     EXPECT_EQ(count(emitted, "read end 1"), 16U);
     EXPECT_EQ(count(emitted, "write 1"), 8U);
@@ -84,7 +84,7 @@ TEST(SoftTrace, ASenderWithoutAReceiveIsEmittedOnBothSides) {
   ASSERT_TRUE(t.pair.client.post(Operation::kSend, 1, 0, 100));
   bool posted = false;
   t.pair.network = [&](Flying f) {
-    // Once it has been asked to wait, one is posted.
+    // After the peer was asked to wait, a Receive is posted.
     if (!f.from_client && t.pair.server.qp.counters().rnr_out == 2 && !posted) {
       t.pair.server.post_receive(1, 0, 200);
       posted = true;
@@ -121,7 +121,7 @@ TEST(SoftTrace, AGapATimeoutAndWhatComesOfThem) {
                                           "retransmission 0: psn 2306, count 1, code 0"));
   qp.ack(kOurPsn + 2);
   EXPECT_THAT(emitted.take(), IsEmpty());
-  // And the peer's: one that comes behind a gap, and one that comes again.
+  // And the peer's retransmissions: a packet after a gap, and a duplicate.
   qp.side.post_receive(1, 0, 100);
   qp.give({.opcode = Opcode::kSendOnly, .psn = kTheirPsn + 1, .payload = 4});
   EXPECT_EQ(qp.answer(kTheirPsn), testing::kSequenceNak);
@@ -181,12 +181,12 @@ TEST(SoftTrace, ThePeersReadsFromRequestToLastResponse) {
   EXPECT_EQ(qp.sent().size(), 3U);
   EXPECT_THAT(emitted.take(), ElementsAre("read end 1 #1: status 0, 600 bytes"));
   EXPECT_EQ(emitted.tails[0], std::vector<std::uint8_t>(trace::kOperationTail, 5));
-  // All of it was lost: it is done again, and is no other.
+  // All of it was lost: it is executed again, but remains the same Read.
   ask(kTheirPsn, 0, 600);
   EXPECT_EQ(qp.sent().size(), 3U);
   EXPECT_THAT(emitted.take(), ElementsAre("retransmission 1: psn 1280, count 1, code 0"));
 
-  // One of which the rest is asked for again before it was sent ends with that, as a whole.
+  // A Read whose rest is requested again before it was sent ends then, as a whole.
   ask(kTheirPsn + 3, 0, 600);
   OutPacket out;
   ASSERT_TRUE(qp.side.qp.transmit(out, qp.now));
@@ -198,7 +198,7 @@ TEST(SoftTrace, ThePeersReadsFromRequestToLastResponse) {
   EXPECT_EQ(emitted.tails[2], std::vector<std::uint8_t>(trace::kOperationTail, 5));
 }
 
-// The peer lost what it was sent, and its requests for it come in another order.
+// The peer lost its responses, and its repeated requests arrive in another order.
 TEST(SoftTrace, EachReadEndsOnceThoughItIsAskedForAgainBehindOthers) {
   LoneQp qp;
   Emitted emitted(kServer);
@@ -218,7 +218,7 @@ TEST(SoftTrace, EachReadEndsOnceThoughItIsAskedForAgainBehindOthers) {
   for (std::uint32_t n = 0; n < 3; ++n) ask(n);
   OutPacket out;
   ASSERT_TRUE(qp.side.qp.transmit(out, qp.now));
-  ask(0, 1);  // and with it all that is behind it
+  ask(0, 1);  // and everything after it
   EXPECT_EQ(qp.sent().size(), 1U);
   ask(2);
   EXPECT_EQ(qp.sent().size(), 2U);

@@ -2,7 +2,8 @@
 
 namespace rpcrdma::soft {
 
-// A queue's bits times nanoseconds in a second exceed 64 bits at the speeds of today's links.
+// The bits of a queue times the nanoseconds of a second exceed 64 bits at the speeds of today's
+// links.
 using Wide = unsigned __int128;
 
 SimFate SimLine::enter(std::size_t wire_bytes, fabric::Time now) {
@@ -13,7 +14,7 @@ SimFate SimLine::enter(std::size_t wire_bytes, fabric::Time now) {
     ++counters_.queue_drops;
     return fate;
   }
-  // No number is drawn for what cannot happen.
+  // Draws no random number for an impossible event.
   const auto happens = [this](double rate, std::uint64_t& counter) {
     if (rate <= 0 || !random_.chance(rate)) return false;
     ++counter;

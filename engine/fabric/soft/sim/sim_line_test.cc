@@ -34,7 +34,7 @@ TEST(SimLine, OneAfterTheOther) {
   EXPECT_EQ(arrival(line, 1000, 30'000), 38'000 + 700);
 }
 
-// 1000 bytes at 3 Gb/s take 2666 2/3 ns: after three it is 8000 ns, not 7998.
+// 1000 bytes at 3 Gb/s take 2666 2/3 ns: three take 8000 ns, not 7998.
 TEST(SimLine, RoundingDoesNotAddUp) {
   SimLine line({.bits_per_second = 3'000'000'000}, 1);
   EXPECT_EQ(arrival(line, 1000, 0), 2666);
@@ -42,7 +42,7 @@ TEST(SimLine, RoundingDoesNotAddUp) {
   EXPECT_EQ(arrival(line, 1000, 0), 8000);
 }
 
-// At 1 Gb/s a byte goes in 8 ns.
+// At 1 Gb/s a byte takes 8 ns.
 TEST(SimLine, TheQueueDropsWhatDoesNotFit) {
   SimLine line({.bits_per_second = 1'000'000'000, .queue_bytes = 2500}, 1);
   EXPECT_EQ(arrival(line, 1000, 0), 8000);
@@ -50,7 +50,7 @@ TEST(SimLine, TheQueueDropsWhatDoesNotFit) {
   EXPECT_EQ(arrival(line, 1000, 0), -1);
   // A smaller one fits: 2000 + 500.
   EXPECT_EQ(arrival(line, 500, 0), 20000);
-  // After 7992 ns 999 bytes have gone, and one more byte than fits is there; 8 ns later it fits.
+  // After 7992 ns 999 bytes are sent, and the queue has one byte too few; 8 ns later it fits.
   EXPECT_EQ(arrival(line, 1000, 7992), -1);
   EXPECT_EQ(arrival(line, 1000, 8000), 28000);
   EXPECT_EQ(line.counters().packets, 6U);
@@ -80,7 +80,7 @@ TEST(SimLine, ChangesWhileItRuns) {
   EXPECT_EQ(arrival(line, 1000, 0), 30);
 }
 
-// Bounds are five standard deviations of a binomial distribution over 100,000 packets.
+// The bounds are five standard deviations of a binomial distribution over 100,000 packets.
 TEST(SimLine, RatesAreKept) {
   SimLine line({.delay = 10,
                 .loss = 0.02,

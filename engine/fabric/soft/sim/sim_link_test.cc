@@ -1,4 +1,4 @@
-// Nodes on a simulated network.
+// Nodes on a simulated network: delays, bandwidth, queues, impairments, faults, and repeatability.
 #include "counting_new.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ FaultPlan plan(std::string_view text) {
   return parsed ? std::move(*parsed) : FaultPlan{};
 }
 
-// Sends numbered SENDs and keeps what comes.
+// Sends numbered SENDs and stores received packets.
 class Node : public SimNode {
  public:
   struct Came {
@@ -107,7 +107,7 @@ class Node : public SimNode {
   std::vector<std::uint8_t> payload_;
 };
 
-// Two nodes; what the first one's link is like can be said.
+// Two nodes; the first one's link is configurable.
 struct Pair {
   explicit Pair(SimLink link = {}, std::uint64_t seed = 1, SimLink other = {}) : network(seed) {
     id_a = network.add(address(1), a, std::move(link));
@@ -131,7 +131,7 @@ TEST(SimNetwork, CarriesAPacketAsItIs) {
   EXPECT_TRUE(pair.run());
   ASSERT_EQ(pair.b.came.size(), 1U);
   EXPECT_EQ(pair.b.last_path, (Path{address(2), address(1), 0xc123}));
-  // BTH, payload and pad; without the ICRC.
+  // BTH, payload and pad; no ICRC.
   EXPECT_THAT(pair.b.last_bytes, ::testing::ElementsAre(4, 0, 0, 0, 0, 0, 0, 0x11, 0, 1, 2, 3, 0x5a,
                                                         0x5a, 0x5a, 0x5a, 0x5a, 0x5a, 0, 0));
   EXPECT_EQ(pair.network.counters().delivered, 1U);
@@ -157,8 +157,8 @@ TEST(SimNetwork, DelaysOfBothLinksAddUp) {
   EXPECT_THAT(pair.b.times(), ::testing::ElementsAre(4000));
 }
 
-// BTH 12, payload 1000, ICRC 4: 1016 bytes, 1082 on the wire. At 1 Gb/s 8656 ns; the receiver's
-// link of half the speed takes 17312 ns for each, beginning when the first is there.
+// BTH 12, payload 1000, ICRC 4: 1016 bytes, 1082 on the wire. That takes 8656 ns at 1 Gb/s; the
+// receiver's link, at half the rate, takes 17312 ns for each, starting when the first has arrived.
 TEST(SimNetwork, BandwidthOfBothLinks) {
   Pair pair({.out = {.delay = 1000, .bits_per_second = 1'000'000'000}}, 1,
             {.out = {}, .in = {.delay = 500, .bits_per_second = 500'000'000}});
@@ -335,7 +335,7 @@ TEST(SimNetwork, AnAddressThatNobodyHas) {
 TEST(SimNetwork, ARemovedNodeGetsNothing) {
   Pair pair({.out = {.delay = 10}}, 1, {.out = {}, .in = {.delay = 10}});
   pair.send(1);
-  // Behind the switch already: on the link of who is removed.
+  // Past the switch: on the link of the removed node.
   pair.network.run_for(15);
   pair.network.remove(pair.id_b);
   pair.send(1);
@@ -369,7 +369,7 @@ SimLink rough() {
                          "rate=0.02; reorder rate=0.05 by=3")};
 }
 
-// A run over rough links with echoes; the hash tells whether two were the same.
+// A run over bad links with echoes; the hash shows whether two runs were equal.
 std::uint64_t rough_run(std::uint64_t seed) {
   Pair pair(rough(), seed, rough());
   pair.b.echo = true;
@@ -397,7 +397,7 @@ TEST(SimNetwork, TheHashShowsContentAndTime) {
   EXPECT_NE(hash(5, 4), hash(5, 8));
 }
 
-// A node's luck is its own: what others there are does not matter.
+// A node's random events do not depend on the other nodes.
 TEST(SimNetwork, ANodeMoreChangesNothingForTheOthers) {
   Pair two({.out = {.loss = 0.5}}, 5);
   two.send(200);
@@ -414,7 +414,7 @@ TEST(SimNetwork, ANodeMoreChangesNothingForTheOthers) {
   EXPECT_EQ(two.b.psns(), three.b.psns());
 }
 
-// Each sends to each of the ten that follow and gets an echo, under loss of its own.
+// Each node sends to the next ten and gets an echo, with its own losses.
 TEST(SimNetwork, TwoThousandNodes) {
   constexpr std::uint32_t kNodes = 2000;
   constexpr std::uint32_t kPeers = 10;
@@ -433,14 +433,14 @@ TEST(SimNetwork, TwoThousandNodes) {
     const std::uint64_t sent = std::uint64_t{kNodes} * kPeers;
     EXPECT_GT(network.counters().delivered, sent * 99 / 100);
     EXPECT_LE(network.counters().delivered, sent);
-    // Switch and arrival of each packet, and three calls of each node: no event is for nothing.
+    // Switch and arrival of each packet, and three calls of each node: no superfluous event.
     EXPECT_LE(network.counters().events, 2 * sent + 3 * kNodes);
     return network.trace_hash();
   };
   EXPECT_EQ(run(), run());
 }
 
-// Answers each packet with another at once, without memory of its own.
+// Answers each packet at once, without allocating.
 class Bouncer : public SimNode {
  public:
   Bouncer(const Address& own, const Address& to, bool begins)

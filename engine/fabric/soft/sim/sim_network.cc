@@ -1,3 +1,4 @@
+// The simulated network: an event loop over packets in flight and the timers of nodes.
 #include <algorithm>
 #include <utility>
 
@@ -8,10 +9,10 @@
 namespace rpcrdma::soft {
 namespace {
 
-// Of every datagram: each is sent alone and not fragmented (RFC 6864 section 4.1).
+// For every datagram: each is sent alone and not fragmented (RFC 6864 section 4.1).
 constexpr std::uint16_t kIpId = 0;
 
-// So that a node's luck does not depend on how many others there are.
+// Makes a node's random numbers independent of the number of other nodes.
 std::uint64_t line_seed(std::uint64_t seed, SimNetwork::NodeId id, FaultDirection direction) {
   Random random(seed);
   return Random(random.next() + 2 * std::uint64_t{id} + static_cast<std::uint64_t>(direction))
@@ -103,7 +104,7 @@ bool SimNetwork::run_until_idle(fabric::Time limit) {
 }
 
 void SimNetwork::run_node(NodeId id) {
-  // It is set anew below, whatever the node does.
+  // Set again below, whatever the node does.
   timers_.remove(id);
   Attached& attached = nodes_[id];
   attached.gate.expire(now_, [this, id](FaultDirection direction, const Path& path,
@@ -137,7 +138,7 @@ void SimNetwork::send(NodeId id, const OutPacket& packet) {
                       });
 }
 
-// A packet has passed the faults of a node.
+// Handles a packet after a node's faults were applied.
 void SimNetwork::go(NodeId id, FaultDirection direction, const Path& path, wire::Bytes datagram) {
   if (direction == FaultDirection::kIn) {
     deliver(id, path, datagram);
@@ -224,7 +225,7 @@ std::uint32_t SimNetwork::copy_of(const Path& path, wire::Bytes datagram) {
   return slot;
 }
 
-// The ICRC stands for the other bytes.
+// The ICRC represents the other bytes.
 void SimNetwork::note(Note what, NodeId id, wire::Bytes datagram) {
   const std::uint32_t icrc = wire::load_icrc(datagram.data() + datagram.size() - wire::kIcrcBytes);
   for (const std::uint64_t word :

@@ -31,7 +31,7 @@ int FailingSend::next(SendCall call) {
 
 }  // namespace rpcrdma::soft
 
-// In a program they stand before the C library's.
+// In a test program these take precedence over the C library's functions.
 extern "C" ssize_t sendto(int fd, const void* data, size_t size, int flags, const sockaddr* to,
                           socklen_t to_length) {
   if (const int error = rpcrdma::soft::FailingSend::next({false, size}); error != 0) {

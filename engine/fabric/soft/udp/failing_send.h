@@ -1,5 +1,5 @@
-// For the tests of this folder: lets the kernel's sendto() and sendmsg() refuse. On loopback a
-// datagram is its receiver's the moment it is sent, so no send buffer ever fills.
+// For the tests of this folder: makes sendto() and sendmsg() fail. On loopback a sent datagram is
+// the receiver's at once, so send buffers never fill by themselves.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 namespace rpcrdma::soft {
 
 struct SendCall {
-  bool joined = false;  // sendmsg
+  bool joined = false;  // sent by sendmsg
   std::size_t bytes = 0;
 };
 
-// While one lives the calls meet errno values in turn: 0 is done by the kernel, as is what comes
-// behind the last. One at a time.
+// While an object exists, calls fail with its errno values in turn; a call with 0, or after the
+// last value, reaches the kernel. Only one object may exist at a time.
 class FailingSend {
  public:
   explicit FailingSend(std::vector<int> errors);
@@ -23,7 +23,7 @@ class FailingSend {
 
   [[nodiscard]] const std::vector<SendCall>& calls() const { return calls_; }
 
-  // The errno for a call, 0: the kernel is to do it.
+  // Returns the errno for a call; 0: pass it to the kernel.
   [[nodiscard]] static int next(SendCall call);
 
  private:

@@ -17,7 +17,7 @@ Flow incoming(const Path& path) {
   return {path.remote, path.local, path.udp_source_port};
 }
 
-// `covered`: from the BTH up to the ICRC.
+// `covered`: from the BTH to the last byte before the ICRC.
 std::uint32_t icrc_along(const Flow& flow, std::uint16_t ip_id, wire::Bytes covered) {
   const IpHeaders headers = ip_headers(flow, ip_id, covered.size() + wire::kIcrcBytes);
   return wire::icrc(icrc_kind(flow), headers.span(), covered);
@@ -36,9 +36,9 @@ std::uint32_t icrc_of(wire::Bytes datagram) {
   return wire::load_icrc(datagram.data() + datagram.size() - wire::kIcrcBytes);
 }
 
-// What is not known of an IPv4 header is its identification and, of a stranger's, whether it said
-// don't-fragment. They share a word with the fragment's offset, which is 0; so of all ICRCs that
-// are wrong for another reason two in 65536 look as if they were right.
+// Two values of a received IPv4 header are unknown: the identification and, if another
+// implementation sent it, the don't-fragment flag. They share a word with the fragment offset,
+// which is 0. So of all ICRCs that are wrong for another reason, two in 65536 look valid.
 enum class Unknown : std::uint8_t { kIdentification, kFlag, kNeither };
 
 Unknown explain(std::uint32_t difference, std::size_t covered, std::uint16_t& ip_id) {

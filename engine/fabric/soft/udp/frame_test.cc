@@ -1,3 +1,4 @@
+// Framing of packets and the check of their ICRC, with known and unknown IPv4 identifications.
 #include "rc/packet_testing.h"
 
 #include <algorithm>
@@ -127,7 +128,7 @@ TEST(CheckIcrc, OverIpv4NoIdentificationExplainsADamagedOne) {
   }
 }
 
-// By hand: what a sender would put in that does not say don't-fragment.
+// By hand: the bytes of a sender that does not set don't-fragment.
 TEST(CheckIcrc, OverIpv4AStrangersFlagIsNoDamage) {
   auto bytes = framed(ack(kPath4), 0x1234);
   const std::size_t covered = bytes.size() - wire::kIcrcBytes;

@@ -1,5 +1,5 @@
-// The IP and UDP headers of a RoCEv2 datagram, as the kernel puts them in front of it: the ICRC
-// covers them, and a log of packets shows them.
+// The IP and UDP headers that the kernel puts in front of a RoCEv2 datagram. The ICRC covers them,
+// and packet logs contain them.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace rpcrdma::soft {
 
-// Both addresses are of one family.
+// Both addresses are of one IP version.
 struct Flow {
   const fabric::Address& from;
   const fabric::Address& to;
@@ -23,7 +23,7 @@ inline constexpr std::size_t kIpv4Bytes = 20;
 inline constexpr std::size_t kIpv6Bytes = 40;
 inline constexpr std::size_t kUdpBytes = 8;
 inline constexpr std::uint8_t kUdp = 17;  // IP protocol number
-// Of a datagram's content, whatever the family.
+// Maximum payload of a datagram, for either IP version.
 inline constexpr std::size_t kMaxDatagramBytes = 65535 - kIpv4Bytes - kUdpBytes;
 
 struct IpHeaders {
@@ -37,12 +37,12 @@ inline wire::IcrcKind icrc_kind(const Flow& flow) {
   return flow.from.ipv6 ? wire::IcrcKind::kRoceV2Ipv6 : wire::IcrcKind::kRoceV2Ipv4;
 }
 
-// `content`: bytes behind the UDP header, at most kMaxDatagramBytes. Don't-fragment is set, time to
-// live 64, both checksums are zero. `ip_id` counts over IPv4 only.
+// `content`: bytes after the UDP header, at most kMaxDatagramBytes. Don't-fragment is set, time to
+// live is 64, both checksums are zero. `ip_id` is for IPv4 only.
 [[nodiscard]] IpHeaders ip_headers(const Flow& flow, std::uint16_t ip_id, std::size_t content);
 
-// The ones' complement sum of RFC 1071 over `bytes`, added to `sum`, not yet folded or inverted. To
-// be continued only behind an even number of bytes.
+// Adds the ones' complement sum of `bytes` (RFC 1071) to `sum`, not yet folded or inverted. May be
+// continued only after an even number of bytes.
 [[nodiscard]] std::uint64_t checksum_add(std::uint64_t sum, wire::Bytes bytes);
 [[nodiscard]] std::uint16_t checksum_end(std::uint64_t sum);
 

@@ -53,7 +53,7 @@ std::uint32_t link_mtu(const fabric::Address& local) {
 }
 
 std::uint32_t path_mtu_on(std::uint32_t link_mtu) {
-  // BTH, RETH and an immediate are the longest that a packet full of payload has.
+  // The longest headers of a full packet: BTH, RETH and an immediate.
   constexpr std::uint32_t kHeaders =
       kIpv6Bytes + kUdpBytes + wire::kBthBytes + 16 + 4 + wire::kIcrcBytes;
   std::uint32_t mtu = 4096;

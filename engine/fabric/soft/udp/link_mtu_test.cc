@@ -7,8 +7,7 @@
 namespace rpcrdma::soft {
 namespace {
 
-// A path MTU that is longer is agreed on all the same (Linux does not look), and then
-// nothing that is longer arrives.
+// Linux accepts a larger path MTU without a check; then no larger packet arrives.
 TEST(LinkMtu, WhatALinkCarries) {
   EXPECT_EQ(path_mtu_on(65536), 4096U);
   EXPECT_EQ(path_mtu_on(9000), 4096U);
@@ -25,7 +24,7 @@ TEST(LinkMtu, OfTheInterfaceThatHasTheAddress) {
   std::uint32_t mtu = 0;
   ASSERT_TRUE(file >> mtu);
   EXPECT_EQ(link_mtu(fabric::make_ipv4(127, 0, 0, 1)), mtu);
-  EXPECT_EQ(link_mtu(fabric::make_ipv4(203, 0, 113, 1)), 0U);  // TEST-NET-3: nobody has it
+  EXPECT_EQ(link_mtu(fabric::make_ipv4(203, 0, 113, 1)), 0U);  // TEST-NET-3: unassigned
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A network namespace of the test's own, with a loopback interface that has what addresses it
-// wants: of IPv6 a machine's has one only, and an endpoint needs one to itself.
+// A network namespace for one test, with a loopback interface that has the addresses it needs: a
+// machine's loopback has only one IPv6 address, and an endpoint needs one of its own.
 #pragma once
 
 #include <cstring>
@@ -17,8 +17,8 @@
 
 namespace rpcrdma::soft {
 
-// An address that was given a moment ago is tentative for as long as the kernel takes to find that
-// nobody answers on a loopback interface, and cannot be used until then.
+// A newly assigned IPv6 address is tentative until the kernel has finished duplicate detection, and
+// cannot be used until then.
 inline bool becomes_usable(const fabric::Address& address) {
   sockaddr_in6 at{};
   at.sin6_family = AF_INET6;
@@ -33,8 +33,8 @@ inline bool becomes_usable(const fabric::Address& address) {
   return false;
 }
 
-// The calling process moves into it and stays there. False: this machine does not let it, as one
-// without the right to make namespaces, or has no IPv6.
+// Moves the calling process into the namespace for good. False: this machine does not permit it,
+// for lack of privileges to create namespaces, or has no IPv6.
 inline bool enter_network_with(std::initializer_list<fabric::Address> ipv6_addresses) {
   if (::unshare(CLONE_NEWNET) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
   const int fd = ::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -44,7 +44,7 @@ inline bool enter_network_with(std::initializer_list<fabric::Address> ipv6_addre
   up.ifr_flags = IFF_UP | IFF_RUNNING;
   bool done = ::ioctl(fd, SIOCSIFFLAGS, &up) == 0;
   for (const fabric::Address& address : ipv6_addresses) {
-    struct {  // in6_ifreq of <linux/ipv6.h>, which cannot be included beside the C library's
+    struct {  // in6_ifreq of <linux/ipv6.h>, whose header conflicts with the C library's
       std::uint8_t address[16];
       std::uint32_t prefix_bits;
       int interface;

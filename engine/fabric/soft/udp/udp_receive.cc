@@ -12,7 +12,7 @@
 namespace rpcrdma::soft {
 namespace {
 
-// Bytes of each datagram that the kernel joined; nothing when it is one.
+// Returns the size of each datagram that the kernel coalesced; nothing for a single one.
 std::optional<std::size_t> joined_size(msghdr& message) {
   for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
     if (c->cmsg_level != IPPROTO_UDP || c->cmsg_type != UDP_GRO) continue;
@@ -38,14 +38,14 @@ ReceiveRing::ReceiveRing(UdpShared& shared)
   }
 }
 
-// The kernel has put other lengths here.
+// The kernel has overwritten these lengths.
 void ReceiveRing::prepare(std::size_t buffer) {
   messages_[buffer].msg_hdr.msg_namelen = sizeof names_[buffer];
   messages_[buffer].msg_hdr.msg_controllen = sizeof controls_[buffer];
 }
 
 int ReceiveRing::call() {
-  // To ask for several costs the kernel a look too many where messages come one at a time.
+  // Asking for several buffers costs the kernel one extra look if messages arrive one at a time.
   constexpr unsigned kStream = 4;
   if (in_a_row_ >= kStream) return ::recvmmsg(shared_.fd, messages_.data(), kBuffers, 0, nullptr);
   const ssize_t bytes = ::recvmsg(shared_.fd, &messages_[0].msg_hdr, 0);
@@ -102,7 +102,7 @@ bool ReceiveRing::open() {
   return true;
 }
 
-// False: there is nothing in it for anybody.
+// Returns false if the datagram contains no usable packet.
 bool ReceiveRing::take(wire::Bytes datagram, InPacket& packet) {
   UdpCounters& counters = shared_.counters;
   if (datagram.size() < wire::kBthBytes + wire::kIcrcBytes) {

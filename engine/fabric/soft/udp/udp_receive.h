@@ -1,4 +1,4 @@
-// Buffers that datagrams are received into, and the walk over what is in them.
+// Receives datagrams into buffers, and iterates over the packets in them.
 #pragma once
 
 #include "udp_state.h"
@@ -15,13 +15,13 @@ class ReceiveRing {
  public:
   explicit ReceiveRing(UdpShared& shared);
 
-  // One call of the kernel; what the last one gave is over. False: it had nothing.
+  // Makes one system call and discards the previous contents. False: there was nothing to receive.
   [[nodiscard]] bool fill();
-  // The next packet of it; false: none is left.
+  // Returns the next packet; false: none is left.
   [[nodiscard]] bool next(InPacket& packet);
 
  private:
-  // A few suffice: what belongs to one flow comes joined.
+  // A few suffice, since the kernel coalesces the datagrams of a flow.
   static constexpr std::size_t kBuffers = 8;
   static constexpr std::size_t kBufferBytes = 65536;
 
@@ -30,9 +30,9 @@ class ReceiveRing {
   };
 
   void prepare(std::size_t buffer);
-  // One call of the kernel: how many buffers it filled, or -1 with errno.
+  // Makes one system call. Returns how many buffers it filled, or -1 with errno.
   [[nodiscard]] int call();
-  // Takes up the buffer that `at_` counts; false: its content is of no use.
+  // Opens the buffer number `at_`; false: its contents are invalid.
   [[nodiscard]] bool open();
   [[nodiscard]] bool take(wire::Bytes datagram, InPacket& packet);
 
@@ -42,13 +42,14 @@ class ReceiveRing {
   std::array<iovec, kBuffers> contents_{};
   std::array<fabric::SocketAddress, kBuffers> names_{};
   std::array<Control, kBuffers> controls_{};
-  // Calls in a row that brought something: one message comes alone, several ask for more at once.
+  // Consecutive system calls that received something. One buffer is requested at first, several
+  // during a burst.
   unsigned in_a_row_ = 0;
   std::size_t filled_ = 0;  // buffers
-  std::size_t at_ = 0;      // the buffer that is walked over
-  // Of that one.
+  std::size_t at_ = 0;      // the current buffer
+  // State of the current buffer.
   wire::Bytes rest_;
-  std::size_t each_ = 0;  // bytes of every datagram but the last, which may be shorter
+  std::size_t each_ = 0;  // bytes of each datagram but the last, which may be shorter
   std::uint16_t likely_ip_id_ = 0;
   Path path_;
 };

@@ -1,3 +1,5 @@
+// Collects packets in a buffer and sends them as one batch, or singly if the kernel refuses
+// batches.
 #include "udp_send.h"
 
 #include "ip_headers.h"
@@ -70,7 +72,8 @@ bool SendBatch::add_framed(const Path& path, wire::Bytes datagram) {
   std::memcpy(buffer_.get(), datagram.data(), datagram.size());
   bytes_ = datagram.size();
   datagrams_ = 1;
-  // By itself; what cannot go now waits, and is taken.
+  // This packet needs a batch of its own. If it cannot be sent now, it waits, and counts as
+  // accepted.
   (void)flush();
   return true;
 }
@@ -101,8 +104,8 @@ bool SendBatch::send_joined() {
 
   if (::sendmsg(shared_.fd, &message, 0) < 0) {
     if (would_block(errno)) return false;
-    // Not here: an old kernel, or a device that cannot compute checksums. EINVAL may also say that
-    // the datagrams are too long for the link; then they are refused on their own as well.
+    // Batches are unsupported here: an old kernel, or a device without checksum offload. EINVAL may
+    // also mean that the datagrams are too long for the link; then they are refused singly as well.
     if (errno == EINVAL || errno == EIO) {
       number_singly();
       return send_singly();
@@ -137,7 +140,7 @@ bool SendBatch::send_singly() {
   return true;
 }
 
-// What was to be numbered as a batch is not.
+// The batch is sent as single datagrams, so its identifications must be 0.
 void SendBatch::number_singly() {
   joining_refused_ = true;
   for (std::size_t offset = each_; offset < bytes_; offset += each_) {

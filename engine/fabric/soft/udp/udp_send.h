@@ -1,4 +1,4 @@
-// The packets that wait to be sent as one batch.
+// Collects packets and sends them as one batch.
 #pragma once
 
 #include "udp_state.h"
@@ -11,10 +11,10 @@ namespace rpcrdma::soft {
 
 class SendBatch {
  public:
-  // `joined`: the kernel takes several datagrams at once.
+  // `joined`: the kernel accepts several datagrams at once.
   SendBatch(UdpShared& shared, bool joined);
 
-  // UdpSocket::add(), add_framed() and flush().
+  // See UdpSocket::add(), add_framed() and flush().
   [[nodiscard]] bool add(const OutPacket& packet);
   [[nodiscard]] bool add_framed(const Path& path, wire::Bytes datagram);
   [[nodiscard]] bool flush();
@@ -32,13 +32,13 @@ class SendBatch {
   UdpShared& shared_;
   std::size_t most_;              // datagrams in a batch
   bool joining_refused_ = false;  // for this batch
-  Path path_;                     // of the batch; of the one before while there is none
+  Path path_;                     // of the batch, or of the previous one if the batch is empty
   fabric::SocketAddress to_;
   std::unique_ptr<std::uint8_t[]> buffer_;
   std::size_t datagrams_ = 0;
-  std::size_t each_ = 0;   // bytes of every datagram but the last, which may be shorter
-  std::size_t bytes_ = 0;  // of all
-  std::size_t gone_ = 0;   // bytes at the front that were sent already
+  std::size_t each_ = 0;   // bytes of each datagram but the last, which may be shorter
+  std::size_t bytes_ = 0;  // total
+  std::size_t gone_ = 0;   // bytes at the front that were sent
 };
 
 }  // namespace rpcrdma::soft

@@ -1,3 +1,4 @@
+// Opens and configures the UDP socket of a provider, and connects its sending and receiving sides.
 #include "udp_receive.h"
 #include "udp_send.h"
 
@@ -22,20 +23,20 @@ bool set(int fd, int level, int option, int value) {
   return ::setsockopt(fd, level, option, &value, sizeof value) == 0;
 }
 
-// The one that may exceed the system's limit is for the privileged.
+// The option that may exceed the system's limit needs privileges.
 void set_buffer(int fd, int forced, int limited, int bytes) {
   if (!set(fd, SOL_SOCKET, forced, bytes)) set(fd, SOL_SOCKET, limited, bytes);
 }
 
-// A datagram that was cut in pieces would have another identification, and RoCEv2 knows none.
+// A fragmented datagram would have another identification, and RoCEv2 does not allow fragments.
 bool never_fragment(int fd, bool ipv6) {
   return ipv6 ? set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO) &&
                     set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)
               : set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
 }
 
-// Linux's rxe and adapters leave the UDP checksum 0, since the ICRC covers more; over IPv6 the
-// kernel would drop that.
+// Linux's rxe and hardware adapters send a UDP checksum of 0, since the ICRC covers more. Over IPv6
+// the kernel would drop such datagrams.
 bool take_without_checksum(int fd, bool ipv6) {
   return !ipv6 || set(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1);
 }
@@ -44,7 +45,7 @@ std::string why_not_bound(const fabric::Address& local, int error) {
   switch (error) {
     case EADDRINUSE:
       return fmt::format(
-          "UDP port {} of {} is taken: by another endpoint, or by the kernel's rdma_rxe",
+          "UDP port {} of {} is in use by another endpoint or by the kernel's rdma_rxe",
           wire::kRoceUdpPort, local.to_string());
     case EADDRNOTAVAIL:
       return fmt::format("{} is not an address of this machine", local.to_string());
@@ -78,9 +79,9 @@ UdpSocket& UdpSocket::operator=(UdpSocket&&) noexcept = default;
 fabric::Expected<UdpSocket> UdpSocket::open(const fabric::Address& local,
                                             const UdpOptions& options) {
   if (unspecified(local)) {
-    return fail(
-        Errc::kBadArgument,
-        fmt::format("{} is no address of an interface, which the ICRC needs", local.to_string()));
+    return fail(Errc::kBadArgument,
+                fmt::format("{} is not an interface's address, which the ICRC requires",
+                            local.to_string()));
   }
   const int fd =
       ::socket(local.ipv6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -100,8 +101,8 @@ fabric::Expected<UdpSocket> UdpSocket::open(const fabric::Address& local,
   }
   set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, options.send_buffer);
   set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, options.receive_buffer);
-  // What a kernel does not know it does not do; without UDP_SEGMENT it would take a batch for one
-  // datagram.
+  // A kernel that does not know an option ignores it. Without UDP_SEGMENT, a batch would be sent as
+  // one datagram.
   set(fd, IPPROTO_UDP, UDP_GRO, 1);
   const bool joins = !options.exact && set(fd, IPPROTO_UDP, UDP_SEGMENT, 0);
   const fabric::SocketAddress address = to_socket_address(local, wire::kRoceUdpPort);

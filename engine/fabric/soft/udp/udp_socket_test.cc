@@ -1,3 +1,5 @@
+// The UDP socket on loopback: batches, refused system calls, foreign senders, the log, live
+// readers, and opening.
 #include "../../../wire/counting_new.h"
 #include "failing_send.h"
 #include "own_network_for_tests.h"
@@ -33,7 +35,7 @@ using ::testing::HasSubstr;
 
 constexpr int kLongEnoughMs = 30'000;
 
-// Every process has addresses of its own: the port is the same for all.
+// Each process has its own addresses, since the port is the same for all.
 Address own_address(std::uint8_t last) {
   const auto id = static_cast<std::uint32_t>(::getpid());
   return fabric::make_ipv4(127, static_cast<std::uint8_t>(64 + (id >> 14) % 128),
@@ -53,7 +55,7 @@ struct Came {
   IcrcCheck icrc;
 };
 
-// Until so many packets have come, or none came for long.
+// Receives until this many packets have arrived, or none for long.
 std::vector<Came> receive(UdpSocket& socket, std::size_t packets) {
   std::vector<Came> came;
   while (came.size() < packets) {
@@ -116,7 +118,7 @@ TEST_F(UdpSocketTest, AnEmptyBatchIsSent) {
   EXPECT_TRUE(calls.calls().empty());
 }
 
-// Packets of these payloads from a to b.
+// Packets with these payloads from a to b.
 struct Sent {
   std::vector<std::vector<std::uint8_t>> payloads;
   std::vector<OutPacket> packets;
@@ -252,7 +254,7 @@ TEST_F(UdpSocketTest, APeerOfAnotherFamilyIsRefused) {
   EXPECT_EQ(a.counters().last_error, EAFNOSUPPORT);
 }
 
-// A plain UDP socket.
+// A plain UDP socket of another sender.
 class Stranger {
  public:
   explicit Stranger(const Address& local, std::uint16_t port = 0)
@@ -264,7 +266,7 @@ class Stranger {
   Stranger(const Stranger&) = delete;
   Stranger& operator=(const Stranger&) = delete;
 
-  // Its UDP checksums over IPv6 are 0.
+  // Sends UDP checksums of 0 over IPv6.
   void leave_checksum_out() const {
     const int yes = 1;
     ASSERT_EQ(::setsockopt(fd_, IPPROTO_UDP, UDP_NO_CHECK6_TX, &yes, sizeof yes), 0);
@@ -293,7 +295,7 @@ class Stranger {
   int fd_;
 };
 
-// --- The kernel refuses
+// --- Sends that the kernel refuses
 
 TEST_F(UdpSocketTest, ABatchWaitsUntilTheSocketIsWritable) {
   UdpSocket a = open_at(a_), b = open_at(b_);
@@ -351,9 +353,9 @@ TEST_F(UdpSocketTest, WithoutSegmentationAllIsSentSinglyForGood) {
   }
 }
 
-// The kernel gives a datagram of its own the identification 0, wherever in a batch it was to be.
+// A datagram sent singly gets identification 0, whatever its place in the batch.
 TEST_F(UdpSocketTest, WhatIsSentSinglyIsFramedAgain) {
-  // It may have to wait before, in the middle, or not at all; with another packet behind it.
+  // It may have to wait before it, in the middle, or not at all; another packet follows.
   for (const auto& errors : {std::vector<int>{EIO, EAGAIN}, {EIO, 0, EAGAIN}, {EIO}}) {
     UdpSocket a = open_at(a_);
     const Stranger b(b_, wire::kRoceUdpPort);
@@ -391,7 +393,7 @@ TEST_F(UdpSocketTest, InTheMiddleOfSendingSinglyItMayWait) {
   expect_same(receive(b, 5), sent);
 }
 
-// EINVAL is also said of datagrams that the link does not carry.
+// EINVAL can also mean that the link does not carry the datagram.
 TEST_F(UdpSocketTest, ABatchThatIsRefusedAsSuchAndSinglyLeavesSegmentationOn) {
   UdpSocket a = open_at(a_), b = open_at(b_);
   const Sent sent(path_, {512, 512});
@@ -421,7 +423,7 @@ TEST_F(UdpSocketTest, ErrorsAreCountedAndNotFatal) {
   EXPECT_THAT(receive(b, 1), ElementsAre(IsGood()));
 }
 
-// --- What comes from others
+// --- Packets from others
 
 TEST_F(UdpSocketTest, AnySourcePortIsTaken) {
   UdpSocket b = open_at(b_);
@@ -435,7 +437,7 @@ TEST_F(UdpSocketTest, AnySourcePortIsTaken) {
   EXPECT_EQ(came[0].path, (Path{b_, a_, stranger.port()}));
 }
 
-// From a stranger: identification 0x1234 is none that our own sender uses.
+// From another sender: our own never uses identification 0x1234.
 std::vector<std::uint8_t> strange(const Stranger& stranger, const fabric::Address& from,
                                   const fabric::Address& to, std::size_t payload) {
   const Path path{from, to, stranger.port()};
@@ -516,8 +518,8 @@ TEST_F(UdpSocketTest, NothingIsAllocatedPerPacket) {
   EXPECT_EQ(b.counters().icrc_good, 40U);
 }
 
-// What the ICRC is taken over is not seen on a UDP socket.
-// Byte by byte what the log of the same socket has.
+// The live packets equal the log of the same socket byte by byte. (A UDP socket does not show the
+// headers that the ICRC covers.)
 TEST_F(UdpSocketTest, ShowsItsPacketsToWhoReadsThemLive) {
   const std::string file = testing::TempDir() + "live_packets_" + std::to_string(::getpid());
   std::vector<std::uint8_t> logged, shown;
@@ -531,7 +533,7 @@ TEST_F(UdpSocketTest, ShowsItsPacketsToWhoReadsThemLive) {
     ASSERT_EQ(receive(to, 5).size(), 5U);
   };
   a.show_to(&tap);
-  exchange(a, b, path_);  // nobody reads
+  exchange(a, b, path_);  // no reader
   EXPECT_EQ(ring.emitted(), 0U);
   {
     auto log = PacketLog::create(file);
@@ -596,7 +598,7 @@ TEST_F(UdpSocketTest, AClosedPortIsFree) {
 }
 
 TEST(UdpSocketOpenTest, AnAddressOfAnotherMachineIsNamed) {
-  // TEST-NET-3: nobody has it.
+  // TEST-NET-3: unassigned.
   const auto socket = UdpSocket::open(fabric::make_ipv4(203, 0, 113, 77));
   ASSERT_FALSE(socket);
   EXPECT_EQ(socket.error().code, fabric::Errc::kSystem);
@@ -616,9 +618,9 @@ TEST(UdpSocketOpenTest, AnIpv4AddressInIpv6FormIsRefused) {
   EXPECT_FALSE(UdpSocket::open(*fabric::parse_address("::ffff:127.0.0.1")));
 }
 
-// IPv6 has one loopback address only: it is its own peer, in a network that nobody else is in.
+// IPv6 has only one loopback address: the socket is its own peer, in a private network namespace.
 TEST(UdpSocketIpv6Test, AllIsCheckedNeedsNetworkNamespaces) {
-  if (!enter_network_with({})) GTEST_SKIP() << "there is no network of our own";
+  if (!enter_network_with({})) GTEST_SKIP() << "cannot create a private network";
   const Address address = *fabric::parse_address("::1");
   const Path path{address, address, wire::kRoceUdpPort};
   auto socket = UdpSocket::open(address);
@@ -640,9 +642,9 @@ TEST(UdpSocketIpv6Test, AllIsCheckedNeedsNetworkNamespaces) {
   EXPECT_EQ(socket->counters().received_packets, 17U);
 }
 
-// As Linux's rxe sends them.
+// Linux's rxe sends datagrams without a checksum.
 TEST(UdpSocketIpv6Test, NoUdpChecksumIsNeededNeedsNetworkNamespaces) {
-  if (!enter_network_with({})) GTEST_SKIP() << "there is no network of our own";
+  if (!enter_network_with({})) GTEST_SKIP() << "cannot create a private network";
   const Address address = *fabric::parse_address("::1");
   auto socket = UdpSocket::open(address);
   ASSERT_TRUE(socket) << socket.error().message;

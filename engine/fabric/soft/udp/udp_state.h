@@ -1,4 +1,4 @@
-// What both directions of a UDP socket share.
+// State that both directions of a UDP socket share.
 #pragma once
 
 #include "../log/live_packets.h"
@@ -16,9 +16,9 @@ struct UdpShared {
   LivePackets live;
   UdpCounters counters;
 
-  // Somebody wants to see packets.
+  // Returns whether there is a log or a live reader.
   [[nodiscard]] bool watched() const { return log != nullptr || live.on(); }
-  // As of PacketLog.
+  // As in PacketLog.
   void show_sent(const Path& path, std::uint16_t ip_id, wire::Bytes datagram) {
     const std::int64_t now = base::wall_clock_ns();
     if (log != nullptr) log->sent(now, path, ip_id, datagram);

@@ -7,7 +7,7 @@
 namespace rpcrdma::base {
 
 struct ByteOrder {
-  bool swapped = false;  // the writer's is not ours
+  bool swapped = false;  // the writer's byte order differs from ours
 
   [[nodiscard]] std::uint16_t u16(const std::uint8_t* p) const {
     std::uint16_t v;

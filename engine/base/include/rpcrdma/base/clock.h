@@ -16,7 +16,7 @@ inline std::int64_t clock_ns(clockid_t clock) {
   ::clock_gettime(clock, &time);
   return std::int64_t{time.tv_sec} * kSecond + time.tv_nsec;
 }
-// CLOCK_MONOTONIC: it never goes back.
+// CLOCK_MONOTONIC: it never goes backwards.
 inline std::int64_t monotonic_ns() {
   return clock_ns(CLOCK_MONOTONIC);
 }

@@ -1,5 +1,5 @@
-// The error of a library whose callers only show it: one sentence for a person, composed where the
-// context is known. fabric::Error has a code as well, by which its callers decide what to do.
+// The error type of libraries whose callers only show it: one sentence for the user, written where
+// the context is known. fabric::Error also has a code, since its callers act on it.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace rpcrdma::base {
 
 struct Error {
-  std::string message;  // names the file and the offset or option, says what to do where that helps
+  std::string message;  // names the file and the offset or option, and the remedy if there is one
 };
 
 template <typename T>

@@ -8,9 +8,9 @@
 
 namespace rpcrdma::base {
 
-// Counts values 0 .. 2^48-1 (nanoseconds: 78 hours; more counts as that) in buckets whose width is
-// at most 1/32 of their value, so a quantile is off by at most 1.6 % when given as a bucket's
-// middle.
+// Counts values 0 .. 2^48-1 (nanoseconds: 78 hours; larger values count as the maximum) in buckets
+// whose width is at most 1/32 of their value. A quantile, returned as the middle of a bucket, is
+// off by at most 1.6 %.
 class Histogram {
  public:
   void add(std::int64_t value);  // a negative value (the clock stepped back) counts as 0
@@ -19,14 +19,14 @@ class Histogram {
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::int64_t min() const { return count_ == 0 ? 0 : min_; }
   [[nodiscard]] std::int64_t max() const { return max_; }
-  // Of all values; 2^64 - 1 when it is more. An integer, so that merging gives the same in any
-  // order.
+  // The sum of all values; saturates at 2^64 - 1. An integer, so that the order of merging does not
+  // matter.
   [[nodiscard]] std::uint64_t sum() const { return sum_; }
   [[nodiscard]] double mean() const;
-  // The value below which the fraction `q` (0..1) of all values lies; 0 when empty.
+  // Returns the value below which the fraction `q` (0..1) of all values lies; 0 if empty.
   [[nodiscard]] std::int64_t quantile(double q) const;
 
-  // For those who write a histogram down: its buckets that are not empty, the lowest first.
+  // The non-empty buckets, lowest first, for storing a histogram.
   struct Bucket {
     std::uint32_t index = 0;
     std::uint32_t count = 0;
@@ -38,9 +38,9 @@ class Histogram {
       if (buckets_[i] != 0) f(Bucket{static_cast<std::uint32_t>(i), buckets_[i]});
     }
   }
-  // The smallest value that counts in a bucket.
+  // Returns the smallest value that counts in a bucket.
   [[nodiscard]] static std::uint64_t lowest_of(std::size_t bucket);
-  // The histogram again; nothing when no histogram has these parts.
+  // Rebuilds a stored histogram; nothing if no histogram can have these parts.
   [[nodiscard]] static std::optional<Histogram> restore(std::int64_t min, std::int64_t max,
                                                         std::uint64_t sum,
                                                         std::span<const Bucket> buckets);
@@ -53,7 +53,7 @@ class Histogram {
   static std::size_t bucket_of(std::uint64_t value);
   static std::uint64_t middle_of(std::size_t bucket);
 
-  std::array<std::uint32_t, kBuckets> buckets_{};  // one that is full stays full
+  std::array<std::uint32_t, kBuckets> buckets_{};  // a full bucket stays full
   std::uint64_t count_ = 0;
   std::int64_t min_ = 0;
   std::int64_t max_ = 0;

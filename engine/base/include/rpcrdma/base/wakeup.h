@@ -6,13 +6,14 @@
 
 namespace rpcrdma::base {
 
-// An eventfd. Without create() it holds none: notify() does nothing, and poll() ignores its fd().
+// An eventfd. Without create() it has no descriptor: notify() does nothing, and poll() ignores
+// fd().
 class Wakeup {
  public:
-  // Error: the system has no descriptor left.
+  // Error: the system has no free descriptor.
   [[nodiscard]] static Expected<Wakeup> create();
 
-  // Makes fd() readable until clear(). From any thread, or from a signal handler.
+  // Makes fd() readable until clear(). Can be called from any thread and from signal handlers.
   void notify() const noexcept;
   void clear() const noexcept;
 

@@ -1,6 +1,6 @@
-// Completions that wait to be taken. There are never more of them than work requests were posted,
-// and a provider that promises each of these its place needs no memory where one completes or
-// fails.
+// A queue of completions that the owner has not polled yet. It never holds more than the work
+// requests posted. A provider that reserves a place with promise() when it posts needs no memory
+// when the request completes or fails.
 #pragma once
 
 #include <limits>
@@ -13,17 +13,17 @@ namespace rpcrdma::fabric {
 
 class Completions {
  public:
-  // Keeps a place for the completion of a work request that is being posted.
+  // Reserves a place for the completion of a work request that is being posted.
   void promise() {
-    constexpr std::size_t kInTheMaking = 1;  // next() without a push() behind it
+    constexpr std::size_t kInTheMaking = 1;  // next() without its push()
     waiting_.reserve(waiting_.size() + promised_ + 1 + kInTheMaking);
     ++promised_;
   }
-  // So many completions come now, or never.
+  // Ends `count` reservations: the completions are pushed now, or never.
   void redeem(std::size_t count = 1) { promised_ -= count; }
 
-  // The one that push() adds, to be filled in place; of the connection `owner`, as its provider
-  // names it: not 0.
+  // Returns the completion that push() will add, to be filled in place. `owner` is the provider's
+  // number for the connection, not 0.
   [[nodiscard]] Completion& next(std::uint32_t owner) {
     Waiting& w = waiting_.next();
     w.completion = {};
@@ -41,7 +41,7 @@ class Completions {
     }
     return n;
   }
-  // Those of `owner` are not given any more.
+  // Drops the waiting completions of `owner`.
   void deregister_memory(std::uint32_t owner) {
     for (std::uint64_t n = waiting_.begin(); n != waiting_.end(); ++n) {
       if (waiting_[n].owner == owner) waiting_[n].owner = kForgotten;
@@ -51,7 +51,8 @@ class Completions {
 
   [[nodiscard]] bool empty() const { return waiting_.empty(); }
   [[nodiscard]] std::size_t size() const { return waiting_.size(); }
-  // How many there have ever been, and were taken, or forgotten in their turn.
+  // Return how many completions were ever pushed, and how many left the queue, whether polled or
+  // dropped.
   [[nodiscard]] std::uint64_t pushed() const { return waiting_.end(); }
   [[nodiscard]] std::uint64_t taken() const { return waiting_.begin(); }
 
@@ -66,7 +67,7 @@ class Completions {
   }
 
   std::size_t promised_ = 0;
-  Ring<Waiting> waiting_{std::numeric_limits<std::size_t>::max()};  // never forgotten at the front
+  Ring<Waiting> waiting_{std::numeric_limits<std::size_t>::max()};  // never dropped at the front
 };
 
 }  // namespace rpcrdma::fabric

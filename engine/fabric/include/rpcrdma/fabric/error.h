@@ -1,4 +1,4 @@
-// What a provider says when it cannot do what it was asked for.
+// Errors of a provider.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 namespace rpcrdma::fabric {
 
 enum class Errc : std::uint8_t {
-  kBadArgument,   // cannot be done by anybody: a span outside its memory, a request too long
-  kNoRoom,        // a queue is full, a limit reached; later it may succeed
-  kNotConnected,  // the connection is not, or no longer, established
+  kBadArgument,   // can never succeed: a span outside its memory, a request too long
+  kNoRoom,        // a queue is full or a limit reached; may succeed later
+  kNotConnected,  // the connection is not established, or not any more
   kSystem,        // the operating system refused
 };
 
 struct Error {
   Errc code = Errc::kBadArgument;
-  std::string message;  // one clause for a person, without a full stop; may be empty for kNoRoom
-                        // and kNotConnected, which are met on hot paths
+  std::string message;  // one clause for the user, without a full stop; may be empty for kNoRoom
+                        // and kNotConnected, which occur on hot paths
 };
 
 template <typename T>

@@ -1,5 +1,6 @@
-// What becomes of std::bad_alloc: an error like others. No peer ends a program by what it asks for,
-// so whoever works for one of them ends that one's connection, or drops its packet, and goes on.
+// Turns std::bad_alloc into an ordinary error. No peer may end a program by exhausting its memory,
+// so code that handles a peer's request ends that peer's connection or drops its packet, and
+// continues.
 #pragma once
 
 #include <new>
@@ -8,10 +9,10 @@
 
 namespace rpcrdma::fabric {
 
-// Short enough for a std::string to hold without asking for more.
+// Short enough for a std::string to hold without allocating.
 inline constexpr const char* kOutOfMemory = "out of memory";
 
-// What `function` returns, an Expected; kSystem where it runs out of memory.
+// Returns the result of `function`, an Expected; kSystem if it runs out of memory.
 template <typename Function>
 [[nodiscard]] auto or_out_of_memory(Function&& function) -> decltype(function()) {
   try {

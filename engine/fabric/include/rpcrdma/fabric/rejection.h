@@ -1,4 +1,4 @@
-// Why a connection is not taken, for a person.
+// Describes why a connection was rejected, for the user.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace rpcrdma::fabric {
 
-// "reason 28 (consumer reject): too many connections". `words`: what whoever refuses says of it,
-// the private data of an EventType::kRejected for one; of that, as much as is text.
+// Returns, for example, "reason 28 (consumer reject): too many connections". `words` is the peer's
+// explanation, such as the private data of a kRejected event; its leading printable text is used.
 [[nodiscard]] std::string rejection(std::uint16_t reason, std::span<const std::uint8_t> words = {});
 
 }  // namespace rpcrdma::fabric

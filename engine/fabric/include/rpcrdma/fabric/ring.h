@@ -1,7 +1,7 @@
-// A queue whose elements keep their number: the n-th that was ever pushed is ring[n] until it is
-// popped. It takes memory as it fills, up to its limit, and keeps it: in steady state it allocates
-// nothing, and a connection on which little is outstanding is small. Where memory runs out it stays
-// as it was.
+// A queue whose elements keep their number: the n-th element ever pushed is ring[n] until it is
+// popped. It allocates as it fills, up to its limit, and keeps the memory: in steady state it
+// allocates nothing, and a connection with little in flight stays small. If memory runs out, the
+// ring is unchanged.
 #pragma once
 
 #include <algorithm>
@@ -31,13 +31,13 @@ class Ring {
   [[nodiscard]] T& front() { return (*this)[begin_]; }
   [[nodiscard]] T& back() { return (*this)[end_ - 1]; }
 
-  // The place of the next element, with what was left there: filled in place, and then pushed, it
-  // need not be copied. Must not be full.
+  // Returns the place of the next element, with its previous contents, so that the element can be
+  // filled in place before push() instead of copied. Must not be full.
   [[nodiscard]] T& next() {
     if (size() == capacity_) grow(capacity_ + 1);
     return elements_[end_ & (capacity_ - 1)];
   }
-  // Room for so many elements in all: until there are more, next() and push() need no memory.
+  // Reserves room for `elements` in total: up to that number, next() and push() need no memory.
   void reserve(std::size_t elements) {
     if (elements > capacity_) grow(elements);
   }
@@ -50,7 +50,7 @@ class Ring {
   void pop() { ++begin_; }
   void pop_back() { --end_; }
   void clear() { begin_ = end_; }
-  // Those that are left stay in order, and move up.
+  // The remaining elements keep their order and move up.
   template <typename Predicate>
   void erase_if(Predicate&& predicate) {
     std::uint64_t to = begin_;

@@ -1,4 +1,4 @@
-// A fabric address and port as the operating system wants them, and back.
+// Converts a fabric address and port to an operating system's socket address, and back.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Endpoint {
 
 [[nodiscard]] SocketAddress to_socket_address(const Address& address, std::uint16_t port);
 [[nodiscard]] socklen_t length_of(const SocketAddress& address);
-// Nothing for a family that is not IP's.
+// Returns nothing for a family other than IPv4 and IPv6.
 [[nodiscard]] std::optional<Endpoint> to_endpoint(const SocketAddress& address);
 
 }  // namespace rpcrdma::fabric

@@ -1,5 +1,5 @@
-// Time as an argument: nanoseconds of a clock that never goes back. Whose clock it is decides the
-// caller: CLOCK_MONOTONIC, or the virtual time of a simulated link.
+// Time as an argument: nanoseconds of a monotonic clock. The caller chooses the clock:
+// CLOCK_MONOTONIC, or the virtual time of a simulated link.
 #pragma once
 
 #include <cstdint>

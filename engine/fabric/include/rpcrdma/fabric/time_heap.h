@@ -1,6 +1,6 @@
-// Numbers, each with a time: which is the first to be due? A heap in which an entry can be moved,
-// so that each operation takes the logarithm of its size. Among equal times the one that was set
-// first comes first. Numbers are best small: it has a place for each up to the greatest.
+// Numbers, each with a time, ordered by the earliest time. A binary heap in which an entry can be
+// moved, so that each operation takes O(log n). Among equal times, the one set first comes first.
+// It keeps a place for each number up to the greatest, so numbers should be small.
 #pragma once
 
 #include <algorithm>
@@ -19,16 +19,16 @@ class TimeHeap {
   [[nodiscard]] bool empty() const { return heap_.empty(); }
   [[nodiscard]] std::size_t size() const { return heap_.size(); }
   [[nodiscard]] Time first_time() const { return heap_.empty() ? kNever : heap_.front().time; }
-  // There is one.
+  // Must not be empty.
   [[nodiscard]] std::uint32_t first() const { return heap_.front().number; }
 
-  // Numbers up to `count` - 1 need no memory from now on.
+  // Numbers up to `count` - 1 need no memory afterwards.
   void reserve(std::size_t count) {
     if (count > heap_.capacity()) heap_.reserve(std::max(count, 2 * heap_.capacity()));
     if (count > places_.size()) places_.resize(count, kNowhere);
   }
 
-  // Enters it or moves it; kNever removes it. A time that it has already leaves its place alone.
+  // Adds or moves an entry; kNever removes it. Setting the time it already has keeps its place.
   void set(std::uint32_t number, Time time) {
     if (number >= places_.size()) places_.resize(std::size_t{number} + 1, kNowhere);
     const std::size_t place = places_[number];
@@ -44,8 +44,9 @@ class TimeHeap {
       sink(places_[number]);
     }
   }
-  // Enters it or moves it nearer; a later time than it has leaves it alone. For timers that are put
-  // off with each message: what comes due looks when it is really due, and is entered again.
+  // Adds an entry or moves it to an earlier time; ignores a later time. For timers that every
+  // message postpones: when the entry is due, its user checks whether it really is, and adds it
+  // again if not.
   void hasten(std::uint32_t number, Time time) {
     const bool known = number < places_.size() && places_[number] != kNowhere;
     if (time < (known ? heap_[places_[number]].time : kNever)) set(number, time);

@@ -1,8 +1,8 @@
-// Chunk lists as they stand in a transport header (RFC 8166 section 4.3; RFC 5666 section 4.3;
-// version two draft-02 section 5). Both versions share these bytes.
+// Chunk lists of a transport header (RFC 8166 section 4.3; RFC 5666 section 4.3; version two
+// draft-02 section 5). Both versions encode them alike.
 //
-// The views point into the received header, which the caller keeps alive; a decoder has walked the
-// list once before it hands a view out, so iterating needs no further checks.
+// The views point into the received header, which the caller keeps alive. A decoder walks each list
+// once before it returns a view, so iterating needs no further checks.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ inline constexpr std::size_t kReadEntryBytes = 24;  // marker, position, segment
   return {load_be32(p), load_be32(p + 4), load_be64(p + 8)};
 }
 
-// Random access over elements of a fixed stride, decoded as they are asked for.
+// Random access over elements of a fixed stride. Each element is decoded when it is accessed.
 template <typename T, std::size_t kStride, T (*kLoad)(const std::uint8_t*)>
 class StrideView {
  public:
@@ -76,7 +76,7 @@ class StrideView {
   [[nodiscard]] Iterator begin() const { return Iterator(first_); }
   [[nodiscard]] Iterator end() const { return Iterator(first_ + count_ * kStride); }
 
-  // Where the first element stands, for those who report field offsets.
+  // The position of the first element, for callers that report field offsets.
   [[nodiscard]] const std::uint8_t* bytes() const { return first_; }
 
  private:
@@ -88,25 +88,25 @@ class StrideView {
   return {load_be32(p), load_segment(p + 4)};
 }
 
-// bytes() points at the first entry's position word; the markers lie between the entries.
+// bytes() points at the position word of the first entry; the list markers lie between the entries.
 using ReadListView = StrideView<ReadSegment, kReadEntryBytes, load_read_entry>;
 
 // The segments of one Write chunk or of the Reply chunk. bytes() points at the first segment; the
 // count word is the four bytes before it.
 using WriteChunkView = StrideView<Segment, kSegmentBytes, load_segment>;
 
-// The sum of the segments' lengths.
+// Returns the sum of the segments' lengths.
 [[nodiscard]] inline std::uint64_t total_length(const WriteChunkView& chunk) {
   std::uint64_t sum = 0;
   for (const Segment segment : chunk) sum += segment.length;
   return sum;
 }
 
-// A Write list: forward iteration, since its chunks differ in size.
+// A Write list. It allows forward iteration only, since its chunks differ in size.
 class WriteListView {
  public:
   WriteListView() = default;
-  // `first` is the count word of the first chunk.
+  // `first` points at the count word of the first chunk.
   WriteListView(const std::uint8_t* first, std::uint32_t count) : first_(first), count_(count) {}
 
   class Iterator {
@@ -120,8 +120,8 @@ class WriteListView {
     Iterator(const std::uint8_t* p, std::uint32_t left) : p_(p), left_(left) {}
     WriteChunkView operator*() const { return {p_ + 4, load_be32(p_)}; }
     Iterator& operator++() {
-      // The next chunk's count word stands after this chunk's segments and one list marker. Behind
-      // the last chunk nothing is read.
+      // The next chunk's count word follows this chunk's segments and one list marker. Nothing
+      // after the last chunk is read.
       if (--left_ != 0) p_ += 4 + load_be32(p_) * kSegmentBytes + 4;
       return *this;
     }

@@ -1,5 +1,5 @@
-// Communication Management MADs (IBA volume 1 chapters 12 and 13) and the IP CM header that RDMA CM
-// puts into a REQ's private data (annex A11).
+// Communication Management MADs (IBA volume 1 chapters 12 and 13) and the IP CM header at the start
+// of an RDMA CM REQ's private data (annex A11).
 #pragma once
 
 #include <array>
@@ -77,9 +77,9 @@ struct CmReq {
   bool srq = false;
   std::uint8_t extended_transport = 0;
   CmPath primary;
-  // LIDs of 0: there is none.
+  // LIDs of 0: no alternate path.
   CmPath alternate{.local_lid = 0, .remote_lid = 0};
-  Bytes private_data;  // decode: always kPrivateBytes; encode: at most that
+  Bytes private_data;  // decoded: always kPrivateBytes; to encode: at most that
 };
 
 struct CmMra {
@@ -96,9 +96,9 @@ struct CmRej {
   static constexpr std::size_t kInfoBytes = 72;
   std::uint32_t local_comm_id = 0;
   std::uint32_t remote_comm_id = 0;
-  std::uint8_t message_rejected = 0;  // 0 REQ, 1 REP, 2 none of them
+  std::uint8_t message_rejected = 0;  // 0 REQ, 1 REP, 2 neither
   std::uint16_t reason = 0;           // see cm_rej_reason()
-  Bytes additional_info;              // at most kInfoBytes, as many as the MAD says
+  Bytes additional_info;              // at most kInfoBytes
   Bytes private_data;
 };
 
@@ -151,31 +151,30 @@ struct CmMad {
   CmMessage message;
 };
 
-// Decodes one MAD of 256 bytes; a longer span's rest is not looked at. Views point into `mad`;
-// private data is always the whole field. Errors: kTruncated for a shorter span; kUnsupported: not
-// base version 1, class CM and class version 2, or an attribute not listed above (SIDR, LAP, APR);
-// kTooLong: a REJ's additional information is said to be longer than its field.
+// Decodes one MAD of 256 bytes and ignores any further bytes. Views point into `mad`; private data
+// is always the whole field. Errors: kTruncated for a shorter span; kUnsupported for anything but
+// base version 1, class CM and class version 2, or for an attribute not listed above (SIDR, LAP,
+// APR); kTooLong for a REJ whose additional information claims to be longer than its field.
 [[nodiscard]] Result<CmMad> decode_cm(Bytes mad);
 
-// Writes exactly kMadBytes; the attribute ID follows from the message, not from the header. What
-// the caller does not set is written as zero, and so is what its private data leaves of the field.
-// Of members that are wider than their field the low bits are written. Errors, with nothing
-// written: kTooLong for private data or additional information that is longer than its field,
-// kNoSpace.
+// Writes exactly kMadBytes. The attribute ID follows from the message type, not from the header.
+// Fields that the caller does not set are zero, and short private data is padded with zeros. Only
+// the low bits of a value wider than its field are written. Errors, with nothing written: kTooLong
+// for private data or additional information longer than its field, kNoSpace.
 [[nodiscard]] Result<std::size_t> encode_cm(const CmMad& mad, MutableBytes out);
 
-// "REQ", ...; "unknown" for an attribute or a reason (table 109) that has no name here.
+// Return "unknown" for an attribute or a reject reason (table 109) without a name here.
 [[nodiscard]] const char* cm_name(CmAttribute attribute);       // "REQ", ...
 [[nodiscard]] const char* cm_rej_reason(std::uint16_t reason);  // "consumer reject", ...
 
-// The IP CM header: the first 36 bytes of a REQ's private data when the service ID is an RDMA port
-// space's (annex A11, RDMA IP CM Service).
+// The IP CM header: the first 36 bytes of a REQ's private data when the service ID belongs to an
+// RDMA port space (annex A11, RDMA IP CM Service).
 inline constexpr std::size_t kIpCmHeaderBytes = 36;
 struct IpCmHeader {
   std::uint8_t version = 0;     // major version, upper nibble of the first byte: 0
   std::uint8_t ip_version = 4;  // 4 or 6
   std::uint16_t source_port = 0;
-  Gid source{};  // an IPv4 address stands in the last four bytes
+  Gid source{};  // an IPv4 address is in the last four bytes
   Gid destination{};
 };
 // Errors: kTruncated, kUnsupported (a major version other than 0), kBadValue (neither IPv4 nor
@@ -183,7 +182,8 @@ struct IpCmHeader {
 [[nodiscard]] Result<IpCmHeader> decode_ip_cm(Bytes private_data);
 [[nodiscard]] std::array<std::uint8_t, kIpCmHeaderBytes> encode_ip_cm(const IpCmHeader& header);
 
-// Service IDs of the RDMA IP CM service: 0x0000000001 pp nnnn, with pp the port space (0x06 TCP).
+// Service IDs of the RDMA IP CM service: 0x0000000001 pp nnnn, where pp is the port space (0x06
+// TCP).
 inline constexpr std::uint64_t kServiceIdRdmaTcp = 0x0000000001060000;
 [[nodiscard]] constexpr bool is_rdma_ip_service(std::uint64_t id) {
   return (id & 0xffffffffff000000ULL) == 0x0000000001000000ULL;

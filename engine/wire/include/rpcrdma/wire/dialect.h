@@ -1,4 +1,4 @@
-// Headers of the later dialects of RPC-over-RDMA version 2: see dialects.h.
+// Headers of the later dialects of RPC-over-RDMA version 2 (see dialects.h).
 #pragma once
 
 #include <array>
@@ -12,41 +12,42 @@
 
 namespace rpcrdma::wire {
 
-// rdma_flags of Dialect::kFlags.
-inline constexpr std::uint32_t kFlagResponse = 1;  // with a Reply
-inline constexpr std::uint32_t kFlagMore = 2;      // the RPC message goes on in the next Send
-inline constexpr std::uint32_t kFlagTpMore = 4;    // the properties go on in the next CONNPROP
+// Bits of rdma_flags in Dialect::kFlags.
+inline constexpr std::uint32_t kFlagResponse = 1;  // set in a Reply
+inline constexpr std::uint32_t kFlagMore = 2;      // the RPC message continues in the next Send
+inline constexpr std::uint32_t kFlagTpMore = 4;    // the properties continue in the next CONNPROP
 
-// What a header of a later dialect is for.
+// The purpose of a header of a later dialect.
 enum class HeaderUse : std::uint8_t {
-  kInline,      // an RPC message follows it, or the last part of one
-  kPart,        // a part of an RPC message follows it, and another Send has more
+  kInline,      // followed by an RPC message, or by the last part of one
+  kPart,        // followed by a part of an RPC message that continues in another Send
   kExternal,    // the RPC message is in a chunk
   kError,       // ERROR
-  kGrant,       // GRANT: only its credit value says something
-  kProperties,  // CONNPROP and its kin
+  kGrant,       // GRANT: carries only a credit value
+  kProperties,  // CONNPROP and similar types
   kOptional,    // OPTIONAL, as in draft-02
 };
 
-// rdma_propval: a property of a transport, with its value as it stands there.
+// rdma_propval: a transport property and its encoded value.
 struct Property {
   std::uint32_t id = 0;
   Bytes value;
-  // Its value as the word that all properties but HOSTAUTH are; nothing where it is none.
+  // Returns the value as one word, the type of every property but HOSTAUTH; nothing if it has
+  // another length.
   [[nodiscard]] std::optional<std::uint32_t> word() const;
 };
 
-// An rdma_propset that was walked once: forward iteration.
+// An rdma_propset, checked once by the decoder. It allows forward iteration only.
 class PropertySetView {
  public:
   PropertySetView() = default;
-  // `first` is the first property.
+  // `first` points at the first property.
   PropertySetView(const std::uint8_t* first, std::uint32_t count) : first_(first), count_(count) {}
 
   [[nodiscard]] std::uint32_t size() const { return count_; }
   [[nodiscard]] const std::uint8_t* bytes() const { return first_; }
 
-  // With each property, where it begins.
+  // Calls `f` with each property and the position where it begins.
   template <typename Function>
   void for_each(Function&& f) const {
     const std::uint8_t* p = first_;
@@ -62,13 +63,13 @@ class PropertySetView {
   std::uint32_t count_ = 0;
 };
 
-// Property IDs alone, one a word.
+// A list of property IDs without values, one word each.
 [[nodiscard]] inline std::uint32_t load_property_id(const std::uint8_t* p) {
   return load_be32(p);
 }
 using PropertyIdsView = StrideView<std::uint32_t, 4, load_property_id>;
 
-// What the words of an ERROR mean.
+// The meaning of the words that follow the code in an ERROR.
 enum class ErrorBody : std::uint8_t {
   kNone,
   kVersions,     // rdma_vers_low, rdma_vers_high
@@ -78,7 +79,7 @@ enum class ErrorBody : std::uint8_t {
   kLength,       // rdma_length_needed
 };
 
-// A header of a dialect other than draft-02. Views point into the span that was decoded.
+// A header of a dialect other than draft-02. Views point into the decoded span.
 struct LaterHeader {
   Dialect dialect = Dialect::kIetf03;
   std::uint32_t xid = 0;
@@ -86,16 +87,16 @@ struct LaterHeader {
   std::uint32_t type = 0;  // rdma_htype
   HeaderUse use = HeaderUse::kInline;
   std::optional<std::uint32_t> flags;  // kFlags
-  // Of kInline, kPart, kExternal and kOptional.
+  // Set for kInline, kPart, kExternal and kOptional.
   MsgType direction = MsgType::kCall;
   std::optional<std::uint32_t> inv_handle;
-  // Which lists a type has, whatever is in them.
-  std::optional<ReadListView> call_reads;  // CALL_EXTERNAL: where the Call itself is
+  // The lists that the header type defines, whether empty or not.
+  std::optional<ReadListView> call_reads;  // CALL_EXTERNAL: holds the Call itself
   std::optional<ReadListView> reads;
   std::optional<WriteListView> writes;
   bool has_reply = false;
   std::optional<WriteChunkView> reply;
-  std::optional<std::uint32_t> remaining;  // bytes of the RPC message behind this part
+  std::optional<std::uint32_t> remaining;  // bytes of the RPC message after this part
 
   std::uint32_t error = 0;
   const char* error_name = "unknown";
@@ -111,26 +112,26 @@ struct LaterHeader {
   std::uint32_t opttype = 0;
   Bytes optinfo;
 
-  std::uint32_t length = 0;  // of the header, bytes; what follows in the Send is payload
+  std::uint32_t length = 0;  // of the header, in bytes; the rest of the Send is payload
 };
 
-// A header of this dialect, which is not draft-02. As decode_header(): errors kTruncated,
-// kBadValue, kUnsupported for a version other than 2; bytes behind the header are left alone.
+// Decodes a header of `dialect`, which is not draft-02. Errors as in decode_header(): kTruncated,
+// kBadValue, kUnsupported for a version other than 2. Bytes after the header are ignored.
 [[nodiscard]] Result<LaterHeader> decode_later_header(Dialect dialect, Bytes message);
 
-// What shows that a message is of a later dialect.
+// The reason to conclude that a message is in a later dialect.
 struct DialectEvidence {
   Dialect dialect = Dialect::kDraft02;
-  const char* reason = "";  // a clause for a person
-  // No message of draft-02 is likely to look like that, even a broken one: properties with the IDs
-  // that the drafts give them, or an RPC message where ietf-03 has it. What a wrong word or two
-  // make of a message of draft-02 is weak: a GRANT, an error, a flag.
+  const char* reason = "";  // a clause for the user
+  // A draft-02 message, even a broken one, is unlikely to look like this: properties with the IDs
+  // that the drafts assign, or an RPC message at the place where ietf-03 has it. Evidence is weak
+  // if one or two wrong words in a draft-02 message could produce it: a GRANT, an error, a flag.
   bool strong = false;
 };
 
-// From one message of version 2 alone; nothing where it could be draft-02's, or could be several's.
-// `message` is the whole content of a Send. Where drafts disagree about a type, what fits to the
-// last byte tells.
+// Detects the dialect from a single version 2 message, the whole content of a Send. Returns nothing
+// if the message could be draft-02 or fits several dialects. Where drafts disagree about a type,
+// the format that accounts for every byte decides.
 [[nodiscard]] std::optional<DialectEvidence> detect_dialect(Bytes message);
 
 }  // namespace rpcrdma::wire

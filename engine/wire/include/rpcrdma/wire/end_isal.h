@@ -1,4 +1,4 @@
-// To be called after the last of ISA-L's CRCs in a row.
+// Call end_isal() after the last of a series of ISA-L CRCs.
 #pragma once
 
 #if defined(__x86_64__)
@@ -7,9 +7,9 @@
 
 namespace rpcrdma::wire {
 
-// ISA-L's AVX-512 routines end without VZEROUPPER (seen in version 2.30), and then the next SSE
-// instruction, wherever in the program it stands, waits some 140 ns: ten times what the CRC of a
-// short packet takes.
+// ISA-L's AVX-512 routines return without VZEROUPPER (seen in version 2.30). The next SSE
+// instruction anywhere in the program then stalls for some 140 ns, ten times the cost of a short
+// packet's CRC.
 #if defined(__x86_64__)
 [[gnu::target("avx")]] inline void zero_upper() {
   _mm256_zeroupper();

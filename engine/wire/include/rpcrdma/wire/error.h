@@ -1,4 +1,4 @@
-// What a decoder says when bytes are not what the specification allows.
+// The error that a decoder returns for bytes that the specification does not allow.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,20 @@ namespace rpcrdma::wire {
 enum class Errc : std::uint8_t {
   kTruncated,    // the bytes end before the item does
   kBadValue,     // a field holds a value that its specification does not name
-  kTooLong,      // a count or length is over what the specification or the message allows
-  kUnsupported,  // a protocol version this library does not speak
+  kTooLong,      // a count or length exceeds what the specification or the message allows
+  kUnsupported,  // a protocol version that this library does not support
   kNoSpace,      // encode only: the output span is too small
 };
 
-// Trivially copyable and made of static strings, so that a decoder which meets hostile bytes costs
-// no allocation. `offset` is in bytes from the start of the span given to the decoder: of the field
-// with the bad value, or of the first item that is not wholly there (kTruncated).
+// Trivially copyable and made of static strings, so that hostile bytes cost a decoder no
+// allocation. `offset` is in bytes from the start of the decoded span: the offset of the field with
+// the bad value, or of the first incomplete item (kTruncated).
 struct DecodeError {
   Errc code = Errc::kTruncated;
   std::uint32_t offset = 0;
   const char* rule = "";  // the broken rule: an ID such as "HDR-06", or a section such as
                           // "IBA 9.2"; empty where the fault is the caller's (kNoSpace)
-  const char* what = "";  // one clause for a person, without a full stop
+  const char* what = "";  // one clause of text for a user, without a full stop
 };
 
 template <typename T>

@@ -34,7 +34,7 @@ enum class RdmaErr : std::uint32_t {
   kInvalOption = 5,
 };
 
-// The four words that stand at fixed offsets in every version (HDR-01).
+// The four words that have fixed offsets in every version (HDR-01).
 struct Prefix {
   std::uint32_t xid = 0;
   std::uint32_t vers = 0;
@@ -43,11 +43,11 @@ struct Prefix {
 };
 inline constexpr std::size_t kPrefixBytes = 16;
 
-// The chunk lists and, in front of them, what the message type adds. A decoded header's views point
-// into the span that was decoded.
+// The chunk lists and the fields of the message type in front of them. The views of a decoded
+// header point into the decoded span.
 struct HeaderView {
-  // Written out so that `HeaderView()` sets each member once: without it the language first zeroes
-  // the whole object, which takes as long as decoding a header.
+  // A user-provided constructor sets each member once. A defaulted one zeroes the whole object
+  // first, which takes as long as decoding a header.
   HeaderView() {}
 
   std::uint32_t xid = 0;
@@ -55,7 +55,7 @@ struct HeaderView {
   std::uint32_t credit = 0;
   Proc proc = Proc::kMsg;
 
-  // Version 2, MSG, NOMSG (rdma_direction) and OPTIONAL (rdma_optdir).
+  // Version 2: MSG, NOMSG (rdma_direction) and OPTIONAL (rdma_optdir).
   MsgType direction = MsgType::kCall;
   std::uint32_t inv_handle = 0;  // version 2, MSG and NOMSG
 
@@ -64,7 +64,7 @@ struct HeaderView {
 
   ReadListView reads;
   WriteListView writes;
-  std::optional<WriteChunkView> reply;  // the Reply chunk, if there is one (it can have no segment)
+  std::optional<WriteChunkView> reply;  // the Reply chunk, if present (it can have no segments)
 
   RdmaErr error = RdmaErr::kVers;   // ERROR
   std::uint32_t vers_low = 0;       // ERR_VERS
@@ -76,19 +76,19 @@ struct HeaderView {
   std::uint32_t opttype = 0;  // OPTIONAL
   Bytes optinfo;              // OPTIONAL
 
-  std::uint32_t length = 0;  // of the header, bytes; what follows in the Send is payload
+  std::uint32_t length = 0;  // of the header, in bytes; the rest of the Send is payload
 };
 
-// The first four words of any version. Error: kTruncated (HDR-01).
+// Decodes the first four words of any version. Error: kTruncated (HDR-01).
 [[nodiscard]] Result<Prefix> decode_prefix(Bytes message);
 
-// A whole header. `message` is the content of one RDMA Send; bytes behind the header are left
-// alone. Errors: kTruncated, kBadValue, and kUnsupported for a version other than 1 and 2 (HDR-03).
-// What an encoding cannot be wrong about (positions, lengths, vers_low > vers_high) is not judged
-// here. At most the first 2^31 bytes count, InfiniBand's limit on one Send.
+// Decodes a whole header. `message` is the content of one RDMA Send; bytes after the header are
+// ignored. Errors: kTruncated, kBadValue, and kUnsupported for a version other than 1 and 2
+// (HDR-03). Positions, lengths and the order of vers_low and vers_high are not checked here. Only
+// the first 2^31 bytes count, InfiniBand's limit on one Send.
 [[nodiscard]] Result<HeaderView> decode_header(Bytes message);
 
-// The chunk lists of a header to be sent; everything is owned by the caller and read by encode().
+// A header to send. The caller owns the chunk lists; encode_header() only reads them.
 using WriteChunk = std::span<const Segment>;
 struct Header {
   std::uint32_t xid = 0;
@@ -112,19 +112,19 @@ struct Header {
   Bytes optinfo;
 };
 
-// The exact number of bytes that encode_header() writes, known before it is called. Only fields
-// that the version and type carry count. 0 for a header that encode_header() refuses.
+// Returns the exact number of bytes that encode_header() writes. Only fields that the version and
+// type carry count. 0 for a header that encode_header() refuses.
 [[nodiscard]] std::size_t encoded_size(const Header& header);
 
 // Writes the header to the front of `out` and returns its length. Errors: kNoSpace; kBadValue for a
-// type or error code that the version does not have; kTooLong for a chunk or optinfo that its
-// 32-bit count cannot hold; kUnsupported for another version. After an error nothing has been
+// type or error code that the version does not have; kTooLong for a chunk or optinfo whose size
+// does not fit into its 32-bit count; kUnsupported for another version. On error nothing is
 // written.
 [[nodiscard]] Result<std::size_t> encode_header(const Header& header, MutableBytes out);
 
-// "RDMA_MSG", "RDMA2_NOMSG", ..., or "unknown". The names as in the specification of `vers`.
+// Returns "RDMA_MSG", "RDMA2_NOMSG", ..., or "unknown": the name in the specification of `vers`.
 [[nodiscard]] const char* proc_name(std::uint32_t vers, std::uint32_t proc);
-// "ERR_CHUNK", "RDMA2_ERR_CANT_REPLY", ..., or "unknown".
+// Returns "ERR_CHUNK", "RDMA2_ERR_CANT_REPLY", ..., or "unknown".
 [[nodiscard]] const char* rdma_err_name(std::uint32_t vers, std::uint32_t err);
 
 }  // namespace rpcrdma::wire

@@ -1,5 +1,5 @@
-// OPTIONAL features of version 2 that are defined (draft-cel-nfsv4-rpcrdma-version-two-02 section
-// 4.1): none but one of this project's own, which docs/versions.md describes.
+// OPTIONAL features of version 2 (draft-cel-nfsv4-rpcrdma-version-two-02 section 4.1). The only one
+// is this project's own; docs/versions.md describes it.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace rpcrdma::wire {
 
-// rdma_opttype, "TECH"; and bytes of rdma_optinfo.
+// rdma_opttype ("TECH") and the sizes of rdma_optinfo in bytes.
 inline constexpr std::uint32_t kTimeEchoOption = 0x54454348;
 inline constexpr std::size_t kTimeEchoCallBytes = 8;
 inline constexpr std::size_t kTimeEchoReplyBytes = 16;

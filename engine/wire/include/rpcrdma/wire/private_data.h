@@ -11,11 +11,11 @@ namespace rpcrdma::wire {
 
 inline constexpr std::uint32_t kPrivateDataMagic = 0xf6ab0e18;
 inline constexpr std::size_t kPrivateDataBytes = 8;
-inline constexpr std::uint8_t kPrivateDataFlagR = 0x01;  // can take Send With Invalidate
+inline constexpr std::uint8_t kPrivateDataFlagR = 0x01;  // supports Send With Invalidate
 
 struct PrivateData {
   std::uint8_t version = 1;
-  std::uint8_t flags = 0;      // as sent; kPrivateDataFlagR is the only bit that version 1 defines
+  std::uint8_t flags = 0;      // as sent; version 1 defines only the bit kPrivateDataFlagR
   std::uint8_t send_code = 0;  // bytes / 1024 - 1
   std::uint8_t recv_code = 0;
 
@@ -25,14 +25,14 @@ struct PrivateData {
 };
 
 // Errors: kTruncated under 8 bytes (CMP-02), kBadValue for another magic (CMP-01), kUnsupported for
-// a version other than 1 (CMP-02). After any of them the defaults hold: 1024 bytes both ways, R
+// a version other than 1 (CMP-02). After any of them the defaults apply: 1024 bytes both ways, R
 // clear.
 [[nodiscard]] Result<PrivateData> decode_private_data(Bytes data);
 
 [[nodiscard]] std::array<std::uint8_t, kPrivateDataBytes> encode_private_data(const PrivateData& d);
 
-// The size code for an inline threshold of `bytes`, rounded down to a multiple of 1024 and held
-// within 1 KiB..256 KiB (CMP-04).
+// Returns the size code for an inline threshold of `bytes`, rounded down to a multiple of 1024 and
+// clamped to 1 KiB..256 KiB (CMP-04).
 [[nodiscard]] std::uint8_t inline_size_code(std::uint32_t bytes);
 
 }  // namespace rpcrdma::wire

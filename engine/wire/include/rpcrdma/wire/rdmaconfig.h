@@ -23,8 +23,8 @@ struct RdmaConfigReply {
   std::uint32_t maxrdmaread = 0;       // RDMA Reads active at the server
 };
 
-// Arguments of the Call and results of the Reply (what follows the RPC header): 12 bytes each;
-// bytes behind them are left alone. Errors: kTruncated; kNoSpace.
+// Arguments of the Call and results of the Reply (after the RPC header): 12 bytes each; further
+// bytes are ignored. Errors: kTruncated; kNoSpace.
 [[nodiscard]] Result<RdmaConfigRequest> decode_rdmaconfig_request(Bytes args);
 [[nodiscard]] Result<RdmaConfigReply> decode_rdmaconfig_reply(Bytes results);
 [[nodiscard]] Result<std::size_t> encode_rdmaconfig(const RdmaConfigRequest& r, MutableBytes out);

@@ -11,7 +11,7 @@ namespace rpcrdma::wire {
 
 inline constexpr std::uint16_t kRoceUdpPort = 4791;
 inline constexpr std::uint32_t kPsnMask = 0xffffff;
-inline constexpr std::uint32_t kGsiQp = 1;  // QP 1: where the CM's MADs go
+inline constexpr std::uint32_t kGsiQp = 1;  // QP 1: receives the CM's MADs
 
 // BTH opcodes of the Reliable Connected service (table 35); the upper three bits are the service.
 enum class Opcode : std::uint8_t {
@@ -46,9 +46,9 @@ enum class Opcode : std::uint8_t {
 // The transport service: the upper three bits of the opcode.
 enum class Service : std::uint8_t { kRc = 0, kUc = 1, kRd = 2, kUd = 3, kCnp = 4, kXrc = 5 };
 
-// What an opcode's extension headers and place in a message are; one table lookup. Known are RC,
-// UC, UD and CNP. An opcode that is not known has no other member set, except that those of XRC
-// have their names.
+// The extension headers of an opcode and its place in a message, by one table lookup. Known opcodes
+// are those of RC, UC, UD and CNP. An unknown opcode has no other member set, except that XRC
+// opcodes have names.
 struct OpcodeInfo {
   bool known = false;  // decode_roce() and encode_roce() know its extension headers
   bool reth = false, aeth = false, deth = false, imm = false, ieth = false, atomic = false,
@@ -65,7 +65,7 @@ struct Bth {  // 12 bytes
   std::uint8_t opcode = 0;
   bool solicited = false;
   bool migreq = false;
-  std::uint8_t pad_count = 0;  // 0..3 pad bytes behind the payload
+  std::uint8_t pad_count = 0;  // 0..3 pad bytes after the payload
   std::uint8_t tver = 0;
   std::uint16_t pkey = 0xffff;
   bool fecn = false, becn = false;
@@ -104,9 +104,10 @@ struct Aeth {  // 4 bytes
   // ACK: credit count code; RNR: timer code; NAK: NakCode.
   [[nodiscard]] std::uint8_t value() const { return syndrome & 0x1f; }
 };
-// "PSN Sequence Error", ...; "unknown" for a code that NakCode does not have.
+// Returns "PSN Sequence Error", ...; "unknown" for a code that NakCode does not have.
 [[nodiscard]] const char* nak_name(std::uint8_t code);
-// The RNR timer's code as time, nanoseconds (table 45); of the code only the low five bits count.
+// Returns the time in nanoseconds that an RNR timer code means (table 45). Only its low five bits
+// count.
 [[nodiscard]] std::uint64_t rnr_timer_ns(std::uint8_t code);
 
 struct AtomicEth {  // 28 bytes
@@ -116,11 +117,10 @@ struct AtomicEth {  // 28 bytes
   std::uint64_t compare = 0;
 };
 
-// A transport packet taken apart. Which members hold something follows from
-// opcode_info(bth.opcode).
+// A decoded transport packet. opcode_info(bth.opcode) determines which members are set.
 struct RocePacket {
-  // Written out so that `RocePacket()` sets each member once: without it the language first zeroes
-  // the whole object, which costs more than decoding a packet does.
+  // A user-provided constructor sets each member once. A defaulted one zeroes the whole object
+  // first, which costs more than decoding a packet.
   RocePacket() {}
 
   Bth bth;
@@ -132,26 +132,25 @@ struct RocePacket {
   std::uint32_t immediate = 0;       // ImmDt
   std::uint32_t invalidate_key = 0;  // IETH
   Bytes payload;                     // without pad bytes and ICRC; points into the given span
-  std::uint32_t icrc = 0;            // as on the wire, to be compared with icrc(); 0 when cut off
+  std::uint32_t icrc = 0;            // as on the wire, to compare with icrc(); 0 if not captured
 };
 
-// Decodes from the BTH on. `packet` runs to the end of the captured bytes; `wire_length` is what
-// the packet had on the wire from the BTH through the ICRC (equal to packet.size() unless the
-// capture cut it short; bytes beyond it are not looked at). A payload that was cut short is given
-// as far as it was captured. Opcodes that are not known decode as a BTH and a payload. Errors:
-// kTruncated when a header does not fit into what was captured or the ICRC not into wire_length,
-// kBadValue when pad count and length contradict each other (IBA 9.2: payload and pad are a
-// multiple of 4 bytes).
+// Decodes a packet from the BTH on. `packet` runs to the end of the captured bytes; `wire_length`
+// is the length on the wire from the BTH through the ICRC (equal to packet.size() unless the
+// capture cut the packet short; bytes beyond it are ignored). A cut-short payload is returned up to
+// the captured length. Unknown opcodes decode as a BTH and a payload. Errors: kTruncated if the
+// captured bytes end inside a header or wire_length has no room for the ICRC, kBadValue if pad
+// count and length contradict each other (IBA 9.2: payload and pad are a multiple of 4 bytes).
 [[nodiscard]] Result<RocePacket> decode_roce(Bytes packet, std::size_t wire_length);
 
-// The same in place, for those who decode every packet of a capture: of `out` only the members that
-// the opcode has are set, the others keep what they held. False where the other gives an error.
+// The same in place, for callers that decode every packet of a capture. Sets only the members of
+// `out` that the opcode has; the others keep their values. Returns false where the other overload
+// returns an error.
 [[nodiscard]] bool decode_roce(Bytes packet, std::size_t wire_length, RocePacket& out);
 
-// BTH through payload and pad bytes; the ICRC is left to the caller, who knows the IP header.
-// Returns the length, 4 bytes of ICRC not included. Sets pad_count from the payload's length; of
-// fields that are narrower on the wire than here the low bits are written. Error: kNoSpace, nothing
-// is written.
+// Writes BTH through payload and pad bytes; the caller, who knows the IP header, adds the ICRC.
+// Returns the length without the 4 bytes of ICRC. Sets pad_count from the payload's length. Only
+// the low bits of a value wider than its field are written. Error: kNoSpace, with nothing written.
 [[nodiscard]] std::size_t encoded_size(const RocePacket& packet);
 [[nodiscard]] Result<std::size_t> encode_roce(const RocePacket& packet, MutableBytes out);
 

@@ -1,4 +1,4 @@
-// ONC RPC version 2 message headers (RFC 5531): what comes before arguments and results.
+// ONC RPC version 2 message headers (RFC 5531), up to the arguments and results.
 #pragma once
 
 #include <cstddef>
@@ -66,24 +66,24 @@ struct RpcView {
   std::uint32_t length = 0;  // of the RPC header; arguments or results follow
 };
 
-// Decodes the header at the front of `message`. Views point into `message`. A rejected or failed
-// reply's header includes its mismatch or auth_stat words. Errors: kTruncated; kBadValue for an
+// Decodes the header at the front of `message`. Views point into `message`. The header of a denied
+// or failed Reply includes its mismatch or auth_stat words. Errors: kTruncated; kBadValue for an
 // unknown msg_type, reply_stat, accept_stat or reject_stat; kTooLong for an opaque_auth over 400
-// bytes. A Call with rpcvers other than 2 is decoded: answering RPC_MISMATCH is the responder's
-// part.
+// bytes. A Call with rpcvers other than 2 is decoded; answering RPC_MISMATCH is the responder's
+// task.
 [[nodiscard]] Result<RpcView> decode_rpc(Bytes message);
 
-// encode_rpc() writes to the front of `out` and returns the length, which encoded_size() knows
-// beforehand. Errors: kNoSpace; kTooLong for an opaque_auth over 400 bytes; kBadValue for a
+// encode_rpc() writes to the front of `out` and returns the length; encoded_size() returns that
+// length in advance. Errors: kNoSpace; kTooLong for an opaque_auth over 400 bytes; kBadValue for a
 // reply_stat, accept_stat or reject_stat that RFC 5531 does not have.
 [[nodiscard]] std::size_t encoded_size(const RpcCall& call);
 [[nodiscard]] std::size_t encoded_size(const RpcReply& reply);
 [[nodiscard]] Result<std::size_t> encode_rpc(const RpcCall& call, MutableBytes out);
 [[nodiscard]] Result<std::size_t> encode_rpc(const RpcReply& reply, MutableBytes out);
 
-// AUTH_SYS (RFC 5531 appendix A). Views point into the credential's body; bytes behind the
-// credential are left alone. Errors: kTruncated; kTooLong over 255 bytes of name or 16 gids.
-// Encoding: also kNoSpace, and kBadValue where gids is not gid_count words long.
+// AUTH_SYS (RFC 5531 appendix A). Views point into the credential's body; bytes after the
+// credential are ignored. Errors: kTruncated; kTooLong over 255 bytes of name or 16 gids. Encoding:
+// also kNoSpace, and kBadValue if gids is not gid_count words long.
 struct AuthSys {
   std::uint32_t stamp = 0;
   Bytes machine;  // at most 255 bytes, not terminated
@@ -96,8 +96,8 @@ struct AuthSys {
 [[nodiscard]] Result<std::size_t> encode_auth_sys(const AuthSys& auth, MutableBytes out);
 
 // rpc_gss_cred_vers_1_t (RFC 2203 section 5); version 2 of RFC 5403 has the same layout. gss_proc
-// and service are handed on as they stand. Errors: kTruncated; kUnsupported for a version other
-// than 1 and 2. Encoding: also kNoSpace, and kTooLong where the credential would pass 400 bytes.
+// and service are not checked. Errors: kTruncated; kUnsupported for a version other than 1 and 2.
+// Encoding: also kNoSpace, and kTooLong if the credential would exceed 400 bytes.
 struct GssCred {
   std::uint32_t version = 1;
   std::uint32_t gss_proc = 0;  // 0 DATA, 1 INIT, 2 CONTINUE_INIT, 3 DESTROY

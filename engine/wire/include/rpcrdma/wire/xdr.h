@@ -10,13 +10,14 @@
 
 namespace rpcrdma::wire {
 
-// Bytes that `length` bytes of opaque data take in an XDR stream, roundup included (RFC 4506 3.10).
+// Returns the bytes that `length` bytes of opaque data occupy in an XDR stream, roundup included
+// (RFC 4506 3.10).
 [[nodiscard]] constexpr std::uint64_t xdr_padded(std::uint64_t length) {
   return (length + 3) & ~std::uint64_t{3};
 }
 
 // Reads in order from a span that the caller keeps alive. The error is sticky: after an item that
-// does not fit, every read gives zero or an empty span and ok() is false, so a decoder may read a
+// does not fit, every read returns zero or an empty span and ok() is false, so a decoder may read a
 // whole struct and check once.
 class XdrReader {
  public:
@@ -46,7 +47,7 @@ class XdrReader {
     return v;
   }
 
-  // opaque[length]: fixed-length opaque data; the roundup is skipped.
+  // opaque[length]: fixed-length opaque data; skips the roundup.
   Bytes opaque_fixed(std::uint64_t length) {
     if (length > remaining() || !need(xdr_padded(length))) {
       ok_ = false;
@@ -71,7 +72,7 @@ class XdrReader {
     if (need(bytes)) offset_ += static_cast<std::size_t>(bytes);
   }
 
-  // For a decoder that finds a value it cannot go on from.
+  // For a decoder that cannot continue after a value it has read.
   void set_failed() { ok_ = false; }
 
  private:
@@ -88,8 +89,9 @@ class XdrReader {
   bool ok_ = true;
 };
 
-// Writes in order into a span that the caller owns; sticky like the reader. size() counts what was
-// asked for even past the end of the span, so that a dry run over an empty span gives the length.
+// Writes in order into a span that the caller owns; the error is sticky as in the reader. size()
+// also counts bytes beyond the end of the span, so that a dry run over an empty span returns the
+// length.
 class XdrWriter {
  public:
   explicit XdrWriter(MutableBytes out) : out_(out) {}

@@ -1,5 +1,5 @@
-// A pcapng file that is being written, block by block. One that can take no more, as on a full
-// disk, still says so: it ends with a whole block, and with statistics of what is missing.
+// Writes a pcapng file block by block. If the file cannot grow, as on a full disk, it still ends
+// with a whole block and with statistics that count the missing packets.
 #pragma once
 
 #include <cstddef>
@@ -14,34 +14,34 @@
 
 namespace rpcrdma::base {
 
-// Writers gather this much before they write it.
+// Writers collect this many bytes before they write.
 inline constexpr std::size_t kFlushBytes = std::size_t{256} << 10;
-// Packets hold what users read and write: nobody else may read the file.
+// Packets contain users' data, so no other user may read the file.
 inline constexpr mode_t kFileMode = 0600;
 
 class BlockFile {
  public:
-  // From where the descriptor stands. It may be a pipe, too.
+  // Continues at the descriptor's current offset. The descriptor may be a pipe.
   explicit BlockFile(FileDescriptor fd);
 
-  // Whole blocks. 0, or the errno of why not all could be written; then nothing can follow.
+  // Writes whole blocks. Returns 0, or the errno of a failure; nothing can be written after one.
   [[nodiscard]] int write(std::span<const std::uint8_t> blocks);
 
-  // Of one that could not take all: cuts off what is no whole block, and puts these statistics
-  // behind the others, where the file has room already: instead of the last packet if there is too
-  // little, and then they are asked for again. May be called again. Nothing is done to a pipe.
+  // Ends a file after a failed write: removes the incomplete block and appends these statistics in
+  // the space already allocated. If that is too small, they replace the last packet, and
+  // `statistics` is called a second time. May be called repeatedly. Does nothing to a pipe.
   void end_full(const std::function<PcapngBlocks::Statistics()>& statistics);
 
-  [[nodiscard]] std::uint64_t bytes() const { return whole_; }      // in whole blocks
-  [[nodiscard]] std::uint64_t packets() const { return packets_; }  // that are in the file
+  [[nodiscard]] std::uint64_t bytes() const { return whole_; }      // of whole blocks
+  [[nodiscard]] std::uint64_t packets() const { return packets_; }  // in the file
 
  private:
   FileDescriptor fd_;
-  std::int64_t base_;        // where it begins in the file; -1: nowhere that can be written again
+  std::int64_t base_;        // offset of the first block in the file; -1: it cannot be rewritten
   std::uint64_t whole_ = 0;  // bytes
-  std::uint64_t last_packet_ = 0;  // where it begins; 0: there is none
+  std::uint64_t last_packet_ = 0;  // its offset; 0: none
   std::uint64_t packets_ = 0;
-  std::size_t torn_ = 0;  // bytes behind the whole blocks
+  std::size_t torn_ = 0;  // bytes of an incomplete block at the end
 };
 
 }  // namespace rpcrdma::base

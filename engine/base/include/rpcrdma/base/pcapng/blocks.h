@@ -1,5 +1,5 @@
-// Writes the blocks of a pcapng file (draft-ietf-opsawg-pcapng section 4), in the byte order of
-// this machine and in nanoseconds.
+// Writes the blocks of a pcapng file (draft-ietf-opsawg-pcapng section 4), in this machine's byte
+// order and with nanosecond timestamps.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace rpcrdma::base {
 
-// The direction in epb_flags, which are left out when it is unknown.
+// Values of epb_flags; kUnknown omits the option.
 enum class Direction : std::uint32_t { kUnknown = 0, kInbound = 1, kOutbound = 2 };
 
 class PcapngBlocks {
@@ -19,34 +19,35 @@ class PcapngBlocks {
   static constexpr std::uint8_t kTsresol = 9;  // nanoseconds
 
   struct Statistics {
-    std::int64_t first_ns = 0;  // when the capture began; 0: left out
-    std::int64_t last_ns = 0;   // when it ended; also the time of the block
+    std::int64_t first_ns = 0;  // the start of the capture; 0: omitted
+    std::int64_t last_ns = 0;   // its end, and the time of the block
     std::uint64_t received = 0;
     std::uint64_t dropped = 0;
-    // By the interface itself, as Wireshark shows it; else by the system that captures from it.
+    // Counts drops by the interface itself, as Wireshark shows them; otherwise by the capturing
+    // system.
     bool by_interface = false;
-    bool end_time = true;  // writes `last_ns` as an option, too
+    bool end_time = true;  // store `last_ns` as an option, in addition to the time of the block
   };
 
-  // What the writer of a section puts at its end, whatever happens to it before: where that is
-  // missing, its reader says that the file was not closed.
+  // The block that the writer always puts at the end of its section, if any. A reader that does not
+  // find it reports that the file was not closed.
   enum class End : std::uint8_t { kAny, kStatistics };
 
-  // Each appends one whole block.
+  // Each function appends one whole block.
   void section(End end = End::kAny);
   void interface(const Interface& interface);
-  // `interface`: which of the section's, from 0.
+  // `interface`: its index in the section, from 0.
   void packet(const Frame& frame, std::uint32_t interface = 0);
-  // The same for one that was not cut, whose data are in two parts.
+  // Appends an untruncated packet whose data are in two parts.
   void packet(std::int64_t time_ns, std::span<const std::uint8_t> data,
               std::span<const std::uint8_t> more_data, Direction direction = Direction::kUnknown);
   void statistics(const Statistics& statistics);
-  // One that somebody else has made, whole.
+  // Appends a complete block that was built elsewhere.
   void block(std::span<const std::uint8_t> bytes) {
     bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
   }
 
-  // The size of the block that packet() appends.
+  // Returns the size of the block that packet() appends.
   [[nodiscard]] static std::size_t packet_bytes(const Frame& frame);
   [[nodiscard]] static std::size_t packet_bytes(std::size_t data, Direction direction);
 
@@ -71,7 +72,7 @@ class PcapngBlocks {
   void end_options();
 
   std::vector<std::uint8_t> bytes_;
-  std::size_t block_ = 0;  // where the block that is being appended begins
+  std::size_t block_ = 0;  // where the current block begins
 };
 
 }  // namespace rpcrdma::base

@@ -1,4 +1,4 @@
-// Numbers of the pcapng format (draft-ietf-opsawg-pcapng section 4).
+// Constants of the pcapng format (draft-ietf-opsawg-pcapng section 4).
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 namespace rpcrdma::base::pcapng {
 
 // Block types.
-inline constexpr std::uint32_t kSectionHeader = 0x0a0d0d0a;  // reads alike in both byte orders
+inline constexpr std::uint32_t kSectionHeader = 0x0a0d0d0a;  // the same in both byte orders
 inline constexpr std::uint32_t kInterfaceDescription = 1;
 inline constexpr std::uint32_t kObsoletePacket = 2;
 inline constexpr std::uint32_t kSimplePacket = 3;
@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kEnhancedPacket = 6;
 
 inline constexpr std::uint32_t kByteOrderMagic = 0x1a2b3c4d;
 
-// Every block: type, length, body, and the length again.
+// Every block has a type, a length, a body, and the length again.
 inline constexpr std::size_t kLengthAt = 4;
 inline constexpr std::size_t kBlockHead = 8;
 inline constexpr std::size_t kTrailer = 4;
@@ -57,8 +57,8 @@ inline constexpr std::uint16_t kIsbIfrecv = 4;
 inline constexpr std::uint16_t kIsbIfdrop = 5;
 inline constexpr std::uint16_t kIsbOsdrop = 7;
 
-// The comment of a section whose writer ends it with interface statistics: a section without these
-// was not closed.
+// The comment of a section whose writer always ends it with interface statistics. Without them,
+// such a section was not closed.
 inline constexpr std::string_view kEndsWithStatistics = "ends with interface statistics";
 
 // Data and options are padded to four bytes.

@@ -1,5 +1,5 @@
-// Takes blocks apart that are whole in memory: our own files and live streams, which are in the
-// byte order of this machine. capture::PcapngReader reads the files of others.
+// Decodes whole blocks in memory: our own files and live streams, in this machine's byte order.
+// capture::PcapngReader reads foreign files.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ struct Block {
   std::span<const std::uint8_t> bytes;
 };
 
-// The first of some blocks, which is whole; `blocks` then begins behind it. Not for untrusted
-// lengths: WholeBlocks checks those.
+// Returns the first of `blocks`, which must be whole, and removes it from `blocks`. Not for
+// untrusted lengths: WholeBlocks checks those.
 inline Block take_block(std::span<const std::uint8_t>& blocks) {
   const std::size_t length = word(blocks, kLengthAt);
   const Block block{word(blocks, 0), blocks.first(length)};
@@ -38,7 +38,7 @@ struct Packet {
   std::uint32_t original = 0;
   std::span<const std::uint8_t> data;
 };
-// Nothing when the block is shorter than its data claim to be.
+// Returns nothing if the block is shorter than its stated data length.
 inline std::optional<Packet> read_packet(std::span<const std::uint8_t> block) {
   if (block.size() < kSmallestPacket) return std::nullopt;
   const std::uint32_t captured = word(block, kCapturedAt);

@@ -1,11 +1,11 @@
 // A channel adapter in software, sans-I/O: connection management, queue pairs and memory behind one
-// address. Packets and time come in, packets, completions and events go out; who carries the
-// packets and whose clock it is, is the caller's: UDP sockets (soft/provider.h) or a simulated
-// link. Not for several threads at a time.
+// address. Packets and time come in; packets, completions and events go out. The caller carries the
+// packets and provides the clock: UDP sockets (soft/provider.h) or a simulated link. Not
+// thread-safe.
 //
-// Where memory runs out, what was asked for fails with kSystem, a packet is dropped as if it had
-// been lost, and a request for a connection is rejected. To end a connection and to tell of it
-// needs none: it is reserved when the connection begins.
+// If memory runs out, the requested call fails with kSystem, a packet is dropped as if it were
+// lost, and a connection request is rejected. Ending a connection and reporting its end need no
+// memory: it is reserved when the connection begins.
 #pragma once
 
 #include <cstdint>
@@ -31,25 +31,25 @@ namespace rpcrdma::soft {
 struct AdapterOptions {
   fabric::Address address;
   std::uint32_t mtu = 4096;       // of the path: 256, 512, 1024, 2048 or 4096 bytes
-  std::uint8_t ack_timeout = 14;  // code: 4.096 us * 2^n; 0: none
-  // How long the ACK of a Send waits for an answer that it can leave with; 0: not.
+  std::uint8_t ack_timeout = 14;  // code: 4.096 us * 2^n; 0: no time-out
+  // How long the ACK of a Send waits for a message of ours to leave with; 0: it does not wait.
   fabric::Time ack_hold = 10 * fabric::kMicrosecond;
   std::uint8_t min_rnr_timer = 12;  // code of the wait after an RNR NAK: 0.64 ms
-  std::uint32_t window = 48;        // packets a connection has under way at most
-  std::uint32_t read_packets = 16;  // a Read is asked for in parts of so many packets
-  bool flow_control = true;         // ACKs tell how many Receives are posted
+  std::uint32_t window = 48;        // maximum number of packets in flight on a connection
+  std::uint32_t read_packets = 16;  // Reads are requested in parts of this many packets
+  bool flow_control = true;         // ACKs carry the number of posted Receives
   std::uint16_t udp_source_port = 4791;
   std::size_t max_connections = 16384;  // at most 65,533
   fabric::QueueDepths max_depths{4096, 4096, 4096};
   CmLimits cm;
-  // Who is told of the packets of connections that have a ConnectionOptions::trace_connection, of
-  // what the peer does with the memory here, of requests for connections that are refused here
-  // without an event, and, by the provider, of memory that is registered; null: nobody. It outlives
-  // the adapter.
+  // Receives events about packets of connections with a ConnectionOptions::trace_connection, about
+  // the peer's accesses to local memory, about connection requests that are rejected without an
+  // event, and, from the provider, about registered memory. Null: no tracing. It must outlive the
+  // adapter.
   trace::Tracer* tracer = nullptr;
 };
 
-// Names a connection of an adapter's: its queue pair number.
+// Identifies a connection of the adapter: its queue pair number.
 using ConnectionId = std::uint32_t;
 
 struct AdapterEvent {
@@ -65,11 +65,11 @@ struct AdapterEvent {
   std::uint8_t responder_resources = 0;
   std::uint8_t initiator_depth = 0;
   bool failed = false;
-  std::string_view reason;  // of static storage
+  std::string_view reason;  // in static storage
 };
 
-// The same as its provider tells it, without `request`, which is the provider's to make.
-// Throws std::bad_alloc, and then `from` is as it was.
+// Converts to a provider's event, except for `request`, which the provider creates. If it throws
+// std::bad_alloc, `from` is unchanged.
 inline void move_event(AdapterEvent& from, fabric::Event& to) {
   to.reason = from.reason;
   to.type = from.type;
@@ -88,19 +88,19 @@ inline void move_event(AdapterEvent& from, fabric::Event& to) {
 
 struct AdapterCounters {
   std::uint64_t packets_in = 0, packets_out = 0;
-  std::uint64_t malformed = 0;  // no transport packet, or none that is understood
+  std::uint64_t malformed = 0;  // not a transport packet, or an unsupported one
   std::uint64_t strays = 0;     // for no connection here, or not from its peer
-  // For which there was no memory: as good as lost, so the peer sends them again.
+  // Dropped for lack of memory: like a lost packet, the peer retransmits it.
   std::uint64_t no_memory = 0;
 };
 
 class Adapter {
  public:
-  // Equal seeds and equal input give equal output.
+  // Equal seeds and equal input produce equal output.
   Adapter(const AdapterOptions& options, std::uint64_t seed);
   ~Adapter();
 
-  // As fabric::Provider and fabric::Connection have them.
+  // As in fabric::Provider and fabric::Connection.
   [[nodiscard]] fabric::Expected<fabric::Memory> register_memory(std::span<std::uint8_t> memory);
   void deregister_memory(const fabric::Memory& memory);
   [[nodiscard]] fabric::Expected<void> listen(std::uint16_t port, std::uint64_t cookie);
@@ -116,7 +116,7 @@ class Adapter {
                                               std::span<const std::uint8_t> private_data,
                                               fabric::Time now);
   void disconnect(ConnectionId id, fabric::Time now);
-  // The connection is forgotten, without events or completions.
+  // Removes the connection without events or completions.
   void destroy(ConnectionId id, fabric::Time now);
   [[nodiscard]] fabric::Expected<std::size_t> post_send(
       ConnectionId id, std::span<const fabric::SendRequest> requests);
@@ -133,23 +133,25 @@ class Adapter {
   [[nodiscard]] bool poll(AdapterEvent& event);
   [[nodiscard]] bool anything_to_poll() const;
 
-  // From the network: BTH through pad bytes, without ICRC; `path.remote` is who sent it.
+  // Accepts a packet from the network: BTH through pad bytes, without ICRC. `path.remote` is the
+  // sender.
   void receive(const Path& path, wire::Bytes packet, fabric::Time now);
-  // The next packet for the network; false: none for now. Bursts of one connection stay together.
+  // Returns the next packet for the network; false: none at present. Bursts of one connection stay
+  // together.
   [[nodiscard]] bool transmit(OutPacket& packet, fabric::Time now);
-  // When expire() has something to do; fabric::kNever.
+  // The time of the next expire(), or fabric::kNever.
   [[nodiscard]] fabric::Time deadline() const;
   void expire(fabric::Time now);
-  // Whether the owner sleeps until something comes, or polls. From one that sleeps an answer takes
-  // longer, and to be woken for an ACK alone costs its peer as much as an answer.
+  // Whether the owner sleeps until something happens, or polls. A sleeping owner answers more
+  // slowly, and waking the peer only for an ACK costs as much as waking it for an answer.
   void owner_sleeps(bool sleeps);
 
-  // The trace_connection of the connection whose packet this is, in or out; 0: of none.
+  // Returns the trace_connection of the connection that sends or receives this packet; 0: none.
   [[nodiscard]] std::uint32_t trace_connection(FaultDirection direction, const Path& path,
                                                std::uint32_t dest_qp) const;
 
   [[nodiscard]] const AdapterCounters& counters() const;
-  // Summed up over all connections that there are, and those that were.
+  // The sum over all current and past connections.
   [[nodiscard]] QpCounters queue_pairs() const;
   [[nodiscard]] std::size_t connections() const;
 

@@ -1,6 +1,6 @@
 // Connection management over QP 1 (IBA volume 1 chapter 12), sans-I/O: REQ, REP, RTU, REJ, DREQ,
 // DREP, MRA with their retries and time-outs, and the IP CM header in a REQ (annex A11). It knows
-// nothing of queue pairs but their numbers; whoever owns both (the adapter) acts on the events.
+// only the numbers of queue pairs; the adapter, which owns both, acts on the events.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,24 @@
 
 namespace rpcrdma::soft {
 
-// Names a connection of the CM's: its local communication ID. Never 0, not used again for long.
+// Identifies a connection of the CM: its local communication ID. Never 0, and not reused for a long
+// time.
 using CmId = std::uint32_t;
 
-// What either side tells the other about its queue pair.
+// The queue pair parameters that each side sends to the other.
 struct CmQueuePair {
   std::uint32_t qpn = 0;
-  std::uint32_t starting_psn = 0;        // of what the other side's requester sends (12.7.31)
-  std::uint8_t responder_resources = 0;  // Reads of the other's that it serves at a time
-  std::uint8_t initiator_depth = 0;      // own Reads that it wants outstanding
-  std::uint8_t rnr_retry_count = 7;      // that the other side's requester shall use
-  bool flow_control = true;              // end-to-end: its ACKs carry credits
+  std::uint32_t starting_psn = 0;        // of the other side's requester (12.7.31)
+  std::uint8_t responder_resources = 0;  // Reads that it serves concurrently
+  std::uint8_t initiator_depth = 0;      // own Reads that it wants in flight
+  std::uint8_t rnr_retry_count = 7;      // for the other side's requester
+  bool flow_control = true;              // end to end: its ACKs carry credits
 };
 
 struct CmConnect {
   Path path;
   std::uint16_t port = 0;         // RDMA_PS_TCP
-  std::uint16_t source_port = 0;  // told in the IP CM header
+  std::uint16_t source_port = 0;  // sent in the IP CM header
   CmQueuePair local;
   std::uint8_t path_mtu = 3;                   // code: 1 256, 2 512, 3 1024, 4 2048, 5 4096 bytes
   std::uint8_t retry_count = 7;                // of the transport, for both sides
@@ -39,18 +40,18 @@ struct CmConnect {
   std::span<const std::uint8_t> private_data;  // at most fabric::kMaxRequestPrivateData
 };
 
-// The last three end a connection for its owner: of each ID that was told or returned, exactly one
-// of them comes, unless the owner ended it with reject(). Then the ID means nothing any more.
+// The last three end a connection for its owner. Each ID that was reported or returned gets exactly
+// one of them, unless the owner ended it with reject(). Afterwards the ID is invalid.
 enum class CmEventType : std::uint8_t {
   kRequest,      // passive: accept() or reject() it; `peer`, path_mtu, retry_count, private data
-  kReply,        // active: a REP came; `peer`, private data. The RTU goes out with establish()
-  kEstablished,  // passive: the RTU came, or data did
-  kRejected,     // active; or passive, by a peer that refuses our REP or takes its request back;
+  kReply,        // active: REP received; `peer`, private data. establish() sends the RTU
+  kEstablished,  // passive: RTU or data received
+  kRejected,     // active; or passive, by a peer that rejects our REP or withdraws its request;
                  // reason, private data
-  kTimedOut,  // no answer after all retries; kRequest: the owner gave none before the peer gave up
-  kDisconnect,  // the peer sent a DREQ (a DREP goes out by itself), or answered ours, or did not
-                // answer it after all retries; it began anew with the same queue pair; or
-                // disconnect() gave up what was not established yet
+  kTimedOut,     // no answer after all retries; kRequest: no answer of the owner in time
+  kDisconnect,   // the peer sent a DREQ (the DREP is sent automatically), or answered ours, or did
+                 // not answer it after all retries; or it reused the queue pair for a new
+                 // connection; or disconnect() aborted a connection that was not established yet
 };
 
 struct CmEvent {
@@ -66,19 +67,19 @@ struct CmEvent {
   std::vector<std::uint8_t> private_data;  // kRequest: without the IP CM header
 };
 
-// A REQ that the CM refused with a REJ by itself: no event tells of it.
+// A REQ that the CM itself rejected, without an event.
 struct CmRefusal {
   fabric::Address peer;
-  std::uint16_t port = 0;    // that it asked for; 0: none of RDMA_PS_TCP's
+  std::uint16_t port = 0;    // the requested port; 0: not in RDMA_PS_TCP
   std::uint16_t reason = 0;  // see wire::cm_rej_reason()
-  const char* why = "";      // for a person, where the reason says too little
+  const char* why = "";      // for the user, if the reason is not specific enough
 };
 
 struct CmLimits {
-  // Of all states. Those in time-wait count, but make room for new ones.
+  // In all states. Connections in time-wait count, but make room for new ones.
   std::size_t connections = 65536;
-  // Told by kRequest, neither accepted nor rejected; of one peer not more than are left for all
-  // others. A peer that asks for more is rejected (reason 3, no resources).
+  // Reported by kRequest and not yet accepted or rejected. One peer may have only as many as remain
+  // for all others; further requests are rejected (reason 3, no resources).
   std::size_t waiting_requests = 1024;
   fabric::Time response_timeout = 500 * fabric::kMillisecond;  // of our messages, before a retry
   std::uint8_t retries = 7;
@@ -86,55 +87,56 @@ struct CmLimits {
 
 class ConnectionManager {
  public:
-  // `seed` makes communication and transaction IDs that another run does not repeat.
+  // `seed` determines communication and transaction IDs that differ between runs.
   ConnectionManager(const CmLimits& limits, std::uint64_t seed);
   ~ConnectionManager();
 
-  // Requests for a port that nobody listens to are rejected (reason 8, invalid service ID).
+  // Requests for a port without listener are rejected (reason 8, invalid service ID).
   void listen(std::uint16_t port);
   void unlisten(std::uint16_t port);
 
   [[nodiscard]] fabric::Expected<CmId> connect(const CmConnect& request, fabric::Time now);
-  // Answers to kRequest. Errors: kNotConnected for an ID that waits for none (any more: the peer
-  // may have given up), kBadArgument for private data that is too long.
+  // Answer kRequest. Errors: kNotConnected for an ID without pending request (the peer may have
+  // abandoned it), kBadArgument for private data that is too long.
   [[nodiscard]] fabric::Expected<void> accept(CmId id, const CmQueuePair& local,
                                               std::span<const std::uint8_t> private_data,
                                               fabric::Time now);
   [[nodiscard]] fabric::Expected<void> reject(CmId id, std::uint16_t reason,
                                               std::span<const std::uint8_t> private_data,
                                               fabric::Time now);
-  // After kReply: our queue pair is ready to send; sends the RTU.
+  // After kReply, when our queue pair is ready to send: sends the RTU.
   void establish(CmId id, fabric::Time now);
-  // After kRequest was accepted: data came before the RTU did, which is as good.
+  // After kRequest was accepted: data arrived before the RTU and counts as one.
   void data_came(CmId id);
-  // Sends a DREQ; kDisconnect follows. In any state: what was begun is given up (REJ to a REP or a
-  // request that waits, and to a REQ's receiver), and kDisconnect follows at once. An ID that is
-  // not known, or over, is ignored.
+  // Sends a DREQ; kDisconnect follows. In other states it aborts the connection (with a REJ to a
+  // REP, to a waiting request, or to the receiver of our REQ), and kDisconnect follows at once.
+  // Ignores IDs that are unknown or over.
   void disconnect(CmId id, fabric::Time now);
 
-  // A MAD from QP 1 (256 bytes); what does not belong here is dropped and counted.
+  // Accepts a MAD from QP 1 (256 bytes); invalid ones are dropped and counted.
   void receive(const Path& path, wire::Bytes mad, fabric::Time now);
-  // Of what came last; null: it was no REQ, or is not refused, or is the one that was refused last
-  // and comes again, as it does when its REJ was lost. Valid until receive() is called again.
+  // Returns the refusal of the message received last. Null if that was not a REQ, was not refused,
+  // or is a retransmission of the REQ refused last, as after a lost REJ. Valid until the next
+  // receive().
   [[nodiscard]] const CmRefusal* refusal() const;
 
-  // The next MAD that is to go out; false: none. `mad` stays valid until the CM is called again.
+  // Returns the next MAD to send; false: none. `mad` stays valid until the next call of the CM.
   [[nodiscard]] bool transmit(const Path*& path, wire::Bytes& mad);
   [[nodiscard]] bool next_event(CmEvent& event);
 
-  // When expire() has something to do; kNever.
+  // The time of the next expire(), or kNever.
   [[nodiscard]] fabric::Time deadline() const;
   void expire(fabric::Time now);
 
   struct Counters {
     std::uint64_t received = 0;    // MADs
-    std::uint64_t sent = 0;        // MADs, retries and answers to duplicates too
-    std::uint64_t retried = 0;     // messages repeated because no answer came
-    std::uint64_t duplicates = 0;  // MADs of a connection that had come before
-    std::uint64_t dropped = 0;     // MADs that no connection expects; answers for want of room
+    std::uint64_t sent = 0;        // MADs, including retries and answers to duplicates
+    std::uint64_t retried = 0;     // messages retransmitted for lack of an answer
+    std::uint64_t duplicates = 0;  // MADs of a connection that had already been received
+    std::uint64_t dropped = 0;     // MADs that no connection expects; answers for lack of room
   };
   [[nodiscard]] const Counters& counters() const;
-  // How many there are, in all states; at most CmLimits::connections.
+  // Returns the number of connections in all states; at most CmLimits::connections.
   [[nodiscard]] std::size_t connections() const;
 
  private:

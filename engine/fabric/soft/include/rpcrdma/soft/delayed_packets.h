@@ -1,6 +1,6 @@
-// Packets that a fault keeps back for a while: until a time, or until later ones of their stream
-// have gone. Owns copies of them, up to a number of bytes; a packet counts as kLeast bytes at
-// least, so that their number is bounded too.
+// Packets that a fault delays: until a time, or until later packets of their stream have passed.
+// Owns copies of them, up to a total size; a packet counts as at least kLeast bytes, so that their
+// number is bounded too.
 #pragma once
 
 #include <array>
@@ -28,18 +28,19 @@ class DelayedPackets {
 
   explicit DelayedPackets(std::size_t max_bytes = 4 << 20);
 
-  // Copies; false when there is no room, as in a full queue: the packet is lost.
+  // Copies the packet; false if there is no room. The packet is then lost, as in a full queue.
   [[nodiscard]] bool delay(FaultDirection direction, const Path& path, wire::Bytes datagram,
                            fabric::Time until);
-  // Due when `packets` later ones of `stream` have gone, or at `until`.
+  // Releases the packet after `packets` later ones of `stream` have passed, or at `until`.
   [[nodiscard]] bool hold(FaultDirection direction, const Path& path, wire::Bytes datagram,
                           fabric::Time until, std::uint64_t stream, std::uint64_t packets);
-  // A packet of the stream has gone. Those that waited for it are due now.
+  // A packet of the stream has passed. Held packets that waited for it are due now.
   void passed(std::uint64_t stream, fabric::Time now);
 
-  // When the next is due; kNever.
+  // The time when the next is due, or kNever.
   [[nodiscard]] fabric::Time deadline() const { return due_.first_time(); }
-  // The first that is due at `now`; valid until the next call of anything here. Null: none is.
+  // Removes and returns the first packet due at `now`; valid until the next call on this object.
+  // Null: none is due.
   [[nodiscard]] const DelayedPacket* take(fabric::Time now);
 
   [[nodiscard]] std::size_t size() const { return due_.size(); }
@@ -49,11 +50,11 @@ class DelayedPackets {
   struct Slot {
     DelayedPacket packet;
     std::uint64_t stream = 0;
-    std::uint64_t packets = 0;   // that it waits for; 0: it is not held
-    std::uint32_t next = kNone;  // that is held and has the same bucket, or that is free
+    std::uint64_t packets = 0;   // that it waits for; 0: not held
+    std::uint32_t next = kNone;  // the next held one in the same bucket, or the next free one
   };
 
-  // kNone: no room.
+  // Returns kNone if there is no room.
   std::uint32_t keep(FaultDirection direction, const Path& path, wire::Bytes datagram,
                      fabric::Time until);
   void unchain(std::uint32_t number);

@@ -1,5 +1,5 @@
-// Where packets pass on their way out or in, and meet the faults that a plan declares: the injector
-// and the packets that it keeps back, for whoever carries packets.
+// Applies the faults of a plan to outgoing and incoming packets: combines the injector with the
+// delayed packets, for the provider and the simulated network.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ class FaultGate {
 
   [[nodiscard]] bool active() const { return injector_.active(); }
 
-  // Calls `go(direction, path, datagram)` for each packet that goes on now: none, this one, which
-  // may be changed in place, twice, and after it any that waited for it. `go` must not come back
-  // here. Before that, `done(verdict)` if a fault is done to it.
+  // Calls `go(direction, path, datagram)` for each packet that continues now: none, this one
+  // (possibly changed in place) once or twice, and then any packets that waited for it. Before
+  // that, calls `done(verdict)` if a fault applies. `go` must not call back into this object.
   template <typename Go, typename Done>
   void offer(FaultDirection direction, const Path& path, wire::MutableBytes datagram,
              fabric::Time now, Go&& go, Done&& done) {
@@ -58,15 +58,15 @@ class FaultGate {
     offer(direction, path, datagram, now, go, [](const FaultVerdict&) {});
   }
 
-  // Another plan in place of this one, which begins to count anew. What the old one has kept back
-  // goes on at once: nothing would make it due in its turn any more.
+  // Replaces the plan; the new one starts counting from zero. Packets that the old plan delayed
+  // continue at once, since nothing would release them later.
   template <typename Go>
   void change(FaultPlan plan, Go&& go) {
     injector_ = FaultInjector(std::move(plan), limits_);
     expire(fabric::kNever - 1, go);
   }
 
-  // When a delayed packet is due; kNever.
+  // The time when a delayed packet is due, or kNever.
   [[nodiscard]] fabric::Time deadline() const { return delayed_.deadline(); }
   template <typename Go>
   void expire(fabric::Time now, Go&& go) {
@@ -76,7 +76,7 @@ class FaultGate {
   }
 
   [[nodiscard]] const FaultInjector& injector() const { return injector_; }
-  // Packets that were to be kept back, and lost because too many were already.
+  // Packets that were to be delayed, and were lost because too many already were.
   [[nodiscard]] std::uint64_t overflows() const { return overflows_; }
 
  private:

@@ -1,5 +1,5 @@
-// Says of each packet what a plan of faults wants done with it. It does nothing itself: whoever
-// carries packets asks, and acts. See fault_gate.h for both in one.
+// Decides which fault of a plan applies to each packet. It only decides; the caller acts on the
+// verdict. fault_gate.h combines both.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,14 @@
 
 namespace rpcrdma::soft {
 
-// What conn=, msg=, attempt= and reorder have to remember. Beyond these limits the connection that
-// was silent for longest is forgotten; seen again, it is a new one.
+// Limits of the state behind conn=, msg=, attempt= and reorder. Beyond them, the connection that
+// was idle longest is dropped; if it reappears, it is a new one.
 struct FaultLimits {
   std::size_t connections = 4096;
 };
-// Attempts are counted exactly for so many PSNs up to the newest of a connection and direction; one
-// further back counts as the second. Messages are known for so many up to the newest.
+// Attempts are counted exactly for this many PSNs up to the newest of a connection and direction;
+// an older PSN counts as the second attempt. Messages are identified for this many up to the
+// newest.
 inline constexpr std::size_t kFaultTrackedPsns = 1024;
 inline constexpr std::size_t kFaultTrackedMessages = 256;
 
@@ -29,15 +30,15 @@ struct FaultVerdict {
   FaultAction action = FaultAction::kPass;
   std::uint8_t bit = 0;      // kCorrupt: 0..7
   std::uint32_t byte = 0;    // kCorrupt: offset in the datagram, within it
-  std::uint64_t hold = 0;    // kReorder: until so many later ones of the stream have gone
+  std::uint64_t hold = 0;    // kReorder: released after this many later packets of the stream
   fabric::Time until = 0;    // kDelay; kReorder: at the latest
-  std::uint64_t stream = 0;  // packets of one connection and direction have the same
-  std::size_t rule = 0;      // that wants it; of kPass none
+  std::uint64_t stream = 0;  // the same for all packets of one connection and direction
+  std::size_t rule = 0;      // the rule that applies; unused for kPass
 };
 
 struct FaultCounters {
-  std::uint64_t matched = 0;  // packets that fit the selectors up to attempt=
-  std::uint64_t applied = 0;  // and got the fault
+  std::uint64_t matched = 0;  // packets that match the selectors up to attempt=
+  std::uint64_t applied = 0;  // packets that got the fault
 };
 
 class FaultTracker;
@@ -51,8 +52,8 @@ class FaultInjector {
 
   [[nodiscard]] bool active() const { return !rules_.empty(); }
 
-  // `datagram` is BTH through ICRC, and goes along `path` or, for kIn, came along it: `remote` is
-  // the peer both times. What is no RoCE packet passes.
+  // `datagram` is BTH through ICRC. `path` is its path; `path.remote` is the peer in both
+  // directions. Anything but RoCE packets passes.
   [[nodiscard]] FaultVerdict ask(FaultDirection direction, const Path& path, wire::Bytes datagram,
                                  fabric::Time now) {
     if (rules_.empty()) [[likely]] {
@@ -61,13 +62,13 @@ class FaultInjector {
     return decide(direction, path, datagram, now);
   }
 
-  // By the rule's place in the plan.
+  // By the rule's index in the plan.
   [[nodiscard]] std::size_t rules() const { return rules_.size(); }
   [[nodiscard]] std::string_view text(std::size_t rule) const { return rules_[rule].rule.text; }
   [[nodiscard]] const FaultCounters& counters(std::size_t rule) const {
     return rules_[rule].counters;
   }
-  // Entries kept of connections: at most three for each that FaultLimits allow.
+  // Number of connection entries: at most three for each connection that FaultLimits allows.
   [[nodiscard]] std::size_t connections() const;
 
  private:
@@ -85,7 +86,7 @@ class FaultInjector {
   static FaultVerdict verdict(Rule& rule, wire::Bytes datagram, fabric::Time now);
 
   std::vector<Rule> rules_;
-  std::unique_ptr<FaultTracker> tracker_;  // null where no rule needs it
+  std::unique_ptr<FaultTracker> tracker_;  // null if no rule needs it
 };
 
 }  // namespace rpcrdma::soft

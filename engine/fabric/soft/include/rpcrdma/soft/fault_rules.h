@@ -1,39 +1,38 @@
-// Declared faults: what is to happen to which packets. docs/faults.md is the user's description.
+// Declared faults: which fault happens to which packets. docs/faults.md is the user's description.
 //
-//   plan   = rule { (";" | newline) rule }      "#" begins a comment, up to the line's end
+//   plan   = rule { (";" | newline) rule }      "#" starts a comment that ends with the line
 //   rule   = [ ACTION { KEY "=" VALUE } ]
 //
-//   drop                              the packet does not go on
-//   duplicate                         it goes twice, one right behind the other
-//   reorder [by=N]                    it waits until N (1) later ones of its connection and
-//                                     direction have gone, kMaxHold at most
-//   delay by=TIME [jitter=TIME]       it waits so long, and 0..jitter more
+//   drop                              the packet is lost
+//   duplicate                         it passes twice in a row
+//   reorder [by=N]                    it waits until N (1) later packets of its connection and
+//                                     direction have passed, at most kMaxHold
+//   delay by=TIME [jitter=TIME]       it waits for this time plus 0..jitter
 //   corrupt [byte=N] [bit=N]          a bit is flipped: byte 0 is the BTH's first, bit 0 the
-//   lowest;
-//                                     what is not given is drawn, from what the ICRC covers
+//                                     lowest; by default a random bit that the ICRC covers
 //
-//   dir=out|in       what is sent here, or what arrives here
-//   conn=RANGE       connections in the order of their REQs, from 1. Where no REQ passes, each
+//   dir=out|in       packets sent here, or packets that arrive here
+//   conn=RANGE       connections in the order of their REQs, from 1. If no REQ passes, each
 //                    direction counts the destination QPs in the order of their first packets
 //   qp=RANGE         the BTH's destination QP
 //   op=NAME|NAME...  send, write, read-request, read-response, atomic, ack, nak, rnr, request,
 //                    response, cm, cm-req, cm-rep, cm-rtu, cm-rej, cm-mra, cm-dreq, cm-drep; the
 //                    name of a BTH opcode ("send-only-with-invalidate"), or its number
-//   psn=RANGE        24 bits; a range may go over the end
-//   msg=RANGE        the n-th message of its connection and direction: requests are counted from 1,
-//                    and READ responses for themselves; ACKs and CM messages are in none
-//   attempt=RANGE    1 is the first transmission; "any". Packets are alike that have the same
-//                    connection, direction and PSN, and are both requests or both responses; CM
-//                    messages with the same connection, direction and attribute
-//   nth=RANGE        the n-th packet, from 1, that all selectors above fit
-//   rate=P [seed=N]  a share of what is left, 0 < P <= 1
-//   count=N          at most so often
+//   psn=RANGE        24 bits; a range may wrap around
+//   msg=RANGE        the n-th message of its connection and direction: requests count from 1, and
+//                    READ responses separately; ACKs and CM messages belong to none
+//   attempt=RANGE    1 is the first transmission; "any". Packets count as the same if they have the
+//                    same connection, direction and PSN, and are both requests or both responses;
+//                    CM messages if they have the same connection, direction and attribute
+//   nth=RANGE        the n-th packet, from 1, that matches all selectors above
+//   rate=P [seed=N]  a random share of the remaining packets, 0 < P <= 1
+//   count=N          at most this many packets
 //
-//   RANGE = N | N-M | N-     numbers decimal or, behind 0x, hexadecimal
+//   RANGE = N | N-M | N-     numbers are decimal or, after 0x, hexadecimal
 //   TIME  = number with a unit: ns, us, ms, s
 //
-// Each rule counts and draws for itself, whatever the others do. Of several that want a packet the
-// first gets it.
+// Each rule counts and draws random numbers independently of the others. If several rules match a
+// packet, the first applies.
 #pragma once
 
 #include <bitset>
@@ -54,7 +53,7 @@ enum class FaultAction : std::uint8_t { kPass, kDrop, kDuplicate, kReorder, kDel
 
 enum class FaultDirection : std::uint8_t { kOut, kIn };
 
-// Both ends belong to it; with `first` above `last` it goes over the end of the number space.
+// Both ends are included; with `first` above `last` the range wraps around.
 struct FaultRange {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
@@ -65,19 +64,19 @@ struct FaultRange {
   friend bool operator==(const FaultRange&, const FaultRange&) = default;
 };
 
-// Which packets an op= selects; any of these.
+// The packets that an op= selects: those that match any of these.
 struct FaultOps {
   std::bitset<256> opcodes;  // of the BTH
   bool ack = false;          // opcode ACK by the kind of its AETH
   bool nak = false;
   bool rnr = false;
-  bool cm = false;                  // whatever goes to QP 1
-  std::bitset<32> cm_attributes{};  // of it MADs with these, which are all below 0x20
+  bool cm = false;                  // everything to QP 1
+  std::bitset<32> cm_attributes{};  // only MADs with these, all below 0x20
 
   friend bool operator==(const FaultOps&, const FaultOps&) = default;
 };
 
-// A selector that is not set fits every packet.
+// An unset selector matches every packet.
 struct FaultRule {
   FaultAction action = FaultAction::kDrop;
   std::optional<FaultDirection> direction;
@@ -90,15 +89,15 @@ struct FaultRule {
   std::optional<FaultRange> nth;
   std::optional<double> rate;
   std::optional<std::uint64_t> count;
-  std::uint64_t seed = 0;  // where none is given the rule's number in its plan, from 1
+  std::uint64_t seed = 0;  // default: the rule's number in its plan, from 1
 
   std::uint64_t hold = 1;             // kReorder: packets
   fabric::Time delay = 0;             // kDelay
   fabric::Time jitter = 0;            // kDelay: 0..jitter is added
-  std::optional<std::uint64_t> byte;  // kCorrupt; a shorter datagram does not fit the rule
+  std::optional<std::uint64_t> byte;  // kCorrupt; a shorter datagram does not match the rule
   std::optional<std::uint64_t> bit;   // kCorrupt: 0..7
 
-  std::string text;  // as it was written, without comment
+  std::string text;  // as written, without comment
 
   friend bool operator==(const FaultRule&, const FaultRule&) = default;
 };
@@ -109,12 +108,12 @@ struct FaultPlan {
 
 inline constexpr std::size_t kMaxFaultRules = 256;
 inline constexpr fabric::Time kMaxFaultDelay = 3600 * fabric::kSecond;
-// A packet that is held back goes on after this time even when no later ones come.
+// A held packet continues after this time even if no later packets pass.
 inline constexpr fabric::Time kMaxHold = fabric::kSecond;
 
 struct FaultSyntaxError {
   std::uint32_t line = 1;    // from 1
-  std::uint32_t column = 1;  // from 1, bytes: where what is wrong begins
+  std::uint32_t column = 1;  // from 1, in bytes: the position of the error
   std::string message;       // one clause, without a full stop; printable ASCII
 };
 // "line 2, column 6: there is no opcode \"sned\"".

@@ -1,4 +1,4 @@
-// Packets of the core as bytes of a UDP datagram (BTH through ICRC), and back.
+// Converts packets of the core to UDP payloads (BTH through ICRC), and back.
 #pragma once
 
 #include <cstdint>
@@ -9,35 +9,35 @@
 
 namespace rpcrdma::soft {
 
-// The identifications that our own sender uses are below it: a batch of datagrams is handed to the
-// kernel as one, and the kernel numbers them from 0 on.
+// Our own sender uses IPv4 identifications below this: it passes a batch of datagrams to the kernel
+// as one, and the kernel numbers them from 0.
 inline constexpr std::size_t kMaxBatch = 64;
 
-// Copies `packet` together and adds the ICRC; returns the length, packet.size() + 4, or 0 when
-// `out` is too small, or the packet too long for a UDP datagram. Over IPv4 the ICRC covers the
-// identification field, `ip_id`; don't-fragment is taken as set.
+// Assembles `packet` and appends the ICRC. Returns the length, packet.size() + 4, or 0 if `out` is
+// too small or the packet too long for a UDP datagram. Over IPv4 the ICRC covers the identification
+// field, `ip_id`; don't-fragment is assumed to be set.
 [[nodiscard]] std::size_t frame(const OutPacket& packet, std::uint16_t ip_id,
                                 wire::MutableBytes out);
-// The same along `path`, whatever packet.path says: who carries a packet may have to send from
-// another port.
+// The same with `path` instead of packet.path, for a caller that must send from another port.
 [[nodiscard]] std::size_t frame(const OutPacket& packet, const Path& path, std::uint16_t ip_id,
                                 wire::MutableBytes out);
-// Puts the ICRC anew into a datagram that frame() made.
+// Recomputes the ICRC of a datagram that frame() built.
 void frame_again(const Path& path, std::uint16_t ip_id, wire::MutableBytes datagram);
 
 enum class IcrcCheck : std::uint8_t { kGood, kBad, kUnchecked };
 
-// `datagram`: BTH through ICRC, as it came along `path` (whose `remote` is the sender, from its
-// port `udp_source_port`). `ip_id`: the identification of the datagram if it is known. Over IPv4
-// without it, the ICRC tells which one would make it right: kGood for those that our own sender
-// uses (0 and the first of a batch), kUnchecked for any other, with or without don't-fragment, and
-// kBad if there is none. Over IPv6 all is known. What is too short for a BTH and an ICRC is kBad.
+// `datagram`: BTH through ICRC, as received along `path` (whose `remote` is the sender, from its
+// port `udp_source_port`). `ip_id`: the datagram's identification, if known. Without it, over IPv4,
+// the ICRC itself reveals which identification would make it valid: kGood for the identifications
+// that our own sender uses (0 and the first of a batch), kUnchecked for any other, with or without
+// don't-fragment, and kBad if there is none. Over IPv6 all fields are known. A datagram too short
+// for a BTH and an ICRC is kBad.
 [[nodiscard]] IcrcCheck check_icrc(const Path& path, wire::Bytes datagram,
                                    std::optional<std::uint16_t> ip_id);
 
-// The same where the identification is not known but `ip_id` is likely: it costs nothing more if
-// that is right. Otherwise `ip_id` becomes the one with which the ICRC is right, if there is any;
-// when it is none of our own sender's the result is kUnchecked nevertheless.
+// The same if the identification is unknown but `ip_id` is a likely guess, which saves time if it
+// is right. Otherwise sets `ip_id` to the identification that makes the ICRC valid, if there is
+// any; the result is still kUnchecked unless our own sender uses that identification.
 [[nodiscard]] IcrcCheck check_icrc_likely(const Path& path, wire::Bytes datagram,
                                           std::uint16_t& ip_id);
 

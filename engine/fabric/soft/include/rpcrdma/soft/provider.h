@@ -1,5 +1,6 @@
-// The user-space provider: an adapter behind a UDP socket of one local address. It needs no rights,
-// no device and no module; its packets are RoCEv2 as any sniffer and Linux's rxe know it.
+// The user-space provider: an adapter behind a UDP socket of one local address. It needs no
+// privileges, device or kernel module; its packets are RoCEv2, which sniffers and Linux's rxe
+// understand.
 #pragma once
 
 #include <memory>
@@ -14,24 +15,24 @@
 namespace rpcrdma::soft {
 
 struct ProviderOptions {
-  // `address` is the one to bind to; `mtu` is lowered to what its interface carries; `tracer` is
-  // told of faults, and its PacketTap of packets, too.
+  // `address` is the local address; `mtu` is lowered to the interface's; `tracer` also receives
+  // faults, and its PacketTap packets.
   AdapterOptions adapter;
   UdpOptions udp;
-  // A pcapng file into which everything sent and received goes, as Ethernet frames; empty: none.
+  // A pcapng file for everything sent and received, as Ethernet frames; empty: none.
   std::string pcapng;
   PacketLogOptions packet_log;
-  // What is to go wrong with packets on their way out and in (docs/faults.md).
+  // Faults for outgoing and incoming packets (docs/faults.md).
   FaultPlan faults;
 };
 
 struct ProviderCounters {
   AdapterCounters adapter;
-  QpCounters queue_pairs;  // of all connections that there are and were
+  QpCounters queue_pairs;  // of all current and past connections
   UdpCounters udp;
-  std::uint64_t not_sent = 0;  // packets for which the socket had no room; sent again when missed
-  std::uint64_t damaged = 0;   // received packets that a declared fault made worthless
-  std::uint64_t faults = 0;    // packets that a declared fault was for, either way
+  std::uint64_t not_sent = 0;  // packets for which the socket had no room; retransmitted later
+  std::uint64_t damaged = 0;   // received packets that a declared fault destroyed
+  std::uint64_t faults = 0;    // packets with a declared fault, in either direction
 };
 
 class SoftProvider : public fabric::Provider {
@@ -40,8 +41,8 @@ class SoftProvider : public fabric::Provider {
   [[nodiscard]] static fabric::Expected<std::unique_ptr<SoftProvider>> open(
       const ProviderOptions& options);
 
-  // From now on, in place of the faults before; those count on in the counters. Packets that they
-  // have kept back go on.
+  // Replaces the faults from now on; their counters continue. Packets that the old faults delayed
+  // continue at once.
   virtual void set_faults(FaultPlan faults) = 0;
 
   [[nodiscard]] virtual ProviderCounters counters() const = 0;

@@ -1,4 +1,4 @@
-// What a Reliable Connected queue pair counts (IBA volume 1 chapter 9).
+// Counters of a Reliable Connected queue pair (IBA volume 1 chapter 9).
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ struct QpCounters {
   std::uint64_t retransmitted = 0;            // packets
   std::uint64_t timeouts = 0;
   std::uint64_t acks_in = 0, acks_out = 0;
-  std::uint64_t naks_in = 0, naks_out = 0;  // but for RNR
+  std::uint64_t naks_in = 0, naks_out = 0;  // except for RNR
   std::uint64_t rnr_in = 0, rnr_out = 0;
-  std::uint64_t duplicates = 0;    // requests of the peer's that had been executed before
-  std::uint64_t out_of_order = 0;  // its requests behind a gap
-  std::uint64_t ghosts = 0;        // responses to nothing that is outstanding
-  std::uint64_t dropped = 0;       // malformed, or not fit for the state
+  std::uint64_t duplicates = 0;    // requests of the peer that had already been executed
+  std::uint64_t out_of_order = 0;  // requests of the peer after a gap
+  std::uint64_t ghosts = 0;        // responses to nothing in flight
+  std::uint64_t dropped = 0;       // malformed, or invalid in this state
 
   QpCounters& operator+=(const QpCounters& o) {
     packets_in += o.packets_in;

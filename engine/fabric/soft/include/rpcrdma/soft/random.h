@@ -1,6 +1,6 @@
 // Random numbers that are the same on every machine for the same seed: SplitMix64 (Steele, Lea and
-// Flood, "Fast Splittable Pseudorandom Number Generators", 2014). The distributions of the standard
-// library are not, so they are written out here. Not for secrets.
+// Flood, "Fast Splittable Pseudorandom Number Generators", 2014). The standard library's
+// distributions are not, so this file has its own. Not for secrets.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     return z ^ (z >> 31);
   }
-  // 0 up to, not including, `bound`, which is not 0.
+  // Returns 0 up to, not including, `bound`, which must not be 0.
   std::uint64_t below(std::uint64_t bound) { return next() % bound; }
-  // True with this probability: never for 0, always for 1. A product of 53 bits and a power of two
-  // is exact, so rounding has no part in it.
+  // Returns true with this probability: never for 0, always for 1. The product of 53 bits and a
+  // power of two is exact, so rounding does not matter.
   bool chance(double probability) {
     return static_cast<double>(next() >> 11) * 0x1p-53 < probability;
   }

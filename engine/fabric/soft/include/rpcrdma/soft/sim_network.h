@@ -1,10 +1,10 @@
 // A network in one thread under virtual time, for tests: nodes with addresses, each with a link to
-// a switch that is never busy. What happens follows from the seed, the plans of faults and the
-// nodes alone, so a run can be repeated exactly.
+// a non-blocking switch. Its behaviour depends only on the seed, the fault plans and the nodes, so
+// runs can be repeated exactly.
 //
-// A packet passes: its sender's faults (dir=out), the sender's link, the switch, the receiver's
-// link, the receiver's faults (dir=in), the check of the ICRC as a network adapter does it, and
-// then comes to the receiver. As on Ethernet, what its link drops nobody is told of.
+// A packet passes its sender's faults (dir=out), the sender's link, the switch, the receiver's
+// link, the receiver's faults (dir=in), and the ICRC check of a network adapter; then the receiver
+// gets it. As on Ethernet, nobody is informed of packets that a link drops.
 #pragma once
 
 #include <cstdint>
@@ -22,26 +22,26 @@
 
 namespace rpcrdma::soft {
 
-// What is attached to the network: a core as its driver sees it. The network calls transmit() until
-// there is nothing more, and asks for the deadline, after each call of receive() and expire().
+// A node attached to the network: a core as its driver sees it. After each receive() and expire(),
+// the network calls transmit() until there is no more to send, and then deadline().
 class SimNode {
  public:
   virtual ~SimNode() = default;
 
-  // BTH through pad bytes; `path.remote` is the sender. The bytes are the network's.
+  // BTH through pad bytes; `path.remote` is the sender. The network owns the bytes.
   virtual void receive(const Path& path, wire::Bytes packet, fabric::Time now) = 0;
-  // False: there is none. What `packet` points to is read before the node is called again.
+  // False: nothing to send. The bytes behind `packet` are read before the next call to the node.
   virtual bool transmit(OutPacket& packet, fabric::Time now) = 0;
-  // When expire() has something to do; kNever. After expire(now) it is later than `now`.
+  // The time of the next expire(), or kNever. After expire(now) it is later than `now`.
   virtual fabric::Time deadline() = 0;
   virtual void expire(fabric::Time now) = 0;
 };
 
-// Of a node, to and from the switch.
+// The link between a node and the switch.
 struct SimLink {
   SimDirection out{.delay = 5 * fabric::kMicrosecond};
   SimDirection in{};
-  FaultPlan faults{};  // draw by their own seeds, not by the network's
+  FaultPlan faults{};  // use their own seeds, not the network's
 };
 
 class SimNetwork {
@@ -52,27 +52,27 @@ class SimNetwork {
   SimNetwork(const SimNetwork&) = delete;
   SimNetwork& operator=(const SimNetwork&) = delete;
 
-  // The node stays its owner's and must live until it is removed or the network is gone. An address
-  // belongs to one node at a time: a later one takes it over.
+  // The node remains its owner's and must outlive the network, or be removed first. An address
+  // belongs to one node at a time: a later node takes it over.
   NodeId add(const fabric::Address& address, SimNode& node, SimLink link = {});
-  // What is under way to it is lost.
+  // Packets in flight to the node are lost.
   void remove(NodeId id);
-  // The node has got something to send, or another deadline, by a call that was not the network's.
-  // The run_*() functions begin with this for all nodes.
+  // Call it after a call from outside the network that gave the node something to send or changed
+  // its deadline. The run_*() functions do this for all nodes first.
   void wake(NodeId id);
 
-  // From now on.
+  // Applies from now on.
   void change(NodeId id, FaultDirection direction, const SimDirection& to);
-  // What the old plan keeps back is lost. Not from within a call of a node.
+  // Packets that the old plan delayed are lost. Must not be called from within a node.
   void set_faults(NodeId id, FaultPlan faults);
 
   [[nodiscard]] fabric::Time now() const { return now_; }
-  // When the next event is; kNever.
+  // The time of the next event, or kNever.
   [[nodiscard]] fabric::Time next() const;
-  // Lets the next event happen; false: there is none.
+  // Processes the next event; false: there is none.
   bool step();
-  // Runs until `condition()` holds, which is asked before each event. False: it did not until
-  // `limit`, which it is now, or nothing happens any more.
+  // Runs until `condition()` holds, checked before each event. False: it did not hold by `limit`,
+  // which is now the time, or there are no more events.
   template <typename Condition>
   bool run_until(Condition condition, fabric::Time limit) {
     wake_all();
@@ -88,20 +88,20 @@ class SimNetwork {
   void run_for(fabric::Time time) {
     run_until([] { return false; }, now_ + time);
   }
-  // Until nothing happens any more, which is when the last event was; false: something still does
-  // after `limit`.
+  // Runs until there are no more events; the time is then that of the last. False: there are still
+  // events after `limit`.
   bool run_until_idle(fabric::Time limit);
 
   struct Counters {
     std::uint64_t events = 0;
-    std::uint64_t delivered = 0;   // packets that came to a node
-    std::uint64_t icrc_drops = 0;  // that did not since their ICRC is wrong
-    std::uint64_t unroutable = 0;  // to an address that nobody has
+    std::uint64_t delivered = 0;   // packets that a node received
+    std::uint64_t icrc_drops = 0;  // packets dropped for a wrong ICRC
+    std::uint64_t unroutable = 0;  // to an address without node
   };
   [[nodiscard]] const Counters& counters() const { return counters_; }
   [[nodiscard]] const SimCounters& counters(NodeId id, FaultDirection direction) const;
   [[nodiscard]] const FaultGate& faults(NodeId id) const { return nodes_[id].gate; }
-  // Of all that was sent, lost and delivered, and when: the same for runs that were the same.
+  // A hash of everything sent, lost and delivered, and when: equal for equal runs.
   [[nodiscard]] std::uint64_t trace_hash() const { return trace_; }
 
  private:
@@ -112,7 +112,7 @@ class SimNetwork {
     SimLine in;
     FaultGate gate;
   };
-  // On its way between a node and the switch, either way.
+  // In flight between a node and the switch, in either direction.
   struct Packet {
     Path path;  // the sender's
     std::vector<std::uint8_t> datagram;

@@ -1,9 +1,9 @@
-// Carries packets as UDP datagrams of RoCEv2 (annex A17) through the kernel: packets that follow
-// each other to one peer leave as one batch (UDP_SEGMENT), and what the kernel joined on its way in
-// is taken apart (UDP_GRO).
+// Sends and receives RoCEv2 packets as UDP datagrams (annex A17) through the kernel. Consecutive
+// packets to one peer are sent as one batch (UDP_SEGMENT), and received datagrams that the kernel
+// coalesced are split (UDP_GRO).
 //
-// The ICRC covers the identification that the kernel gives an IPv4 datagram. With don't-fragment on
-// a socket that is not connected it is 0, and that of a batch's datagrams counts up from 0.
+// The ICRC covers the identification that the kernel assigns to an IPv4 datagram. On an unconnected
+// socket with don't-fragment it is 0; in a batch it counts up from 0.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ namespace rpcrdma::soft {
 class PacketLog;
 
 struct UdpOptions {
-  // One datagram a packet, each on its own through the kernel.
+  // One datagram per packet, each sent to the kernel separately.
   bool exact = false;
-  // Bytes, of which the kernel gives as much as it allows.
+  // Bytes; the kernel grants as much as it allows.
   int send_buffer = 8 << 20;
   int receive_buffer = 8 << 20;
 };
@@ -29,21 +29,21 @@ struct UdpOptions {
 struct UdpCounters {
   std::uint64_t sent_packets = 0;
   std::uint64_t sent_bytes = 0;    // BTH through ICRC
-  std::uint64_t sent_batches = 0;  // calls of the kernel that took them
-  std::uint64_t refused = 0;  // packets that the kernel did not take, for `last_error`; they are
-                              // lost, as on a wire
+  std::uint64_t sent_batches = 0;  // system calls that sent them
+  std::uint64_t refused = 0;       // packets that the kernel refused, see `last_error`; they are
+                                   // lost, as on a wire
   std::uint64_t received_packets = 0;
   std::uint64_t received_bytes = 0;    // BTH through ICRC
-  std::uint64_t received_batches = 0;  // buffers, each of one datagram or of several joined ones
+  std::uint64_t received_batches = 0;  // buffers with one datagram or several coalesced ones
   std::uint64_t icrc_good = 0;
   std::uint64_t icrc_bad = 0;
   std::uint64_t icrc_unchecked = 0;
-  std::uint64_t too_short = 0;  // for a BTH and an ICRC, or cut; not in received_packets
-  std::uint64_t errors = 0;     // that peers or routers told of (ICMP), while receiving
+  std::uint64_t too_short = 0;  // for a BTH and an ICRC, or truncated; not in received_packets
+  std::uint64_t errors = 0;     // reported by peers or routers (ICMP) while receiving
   int last_error = 0;           // errno of the last refusal or error
 };
 
-// A packet on its way in.
+// A received packet.
 struct InPacket {
   const Path* path = nullptr;  // `remote` sent it from its port `udp_source_port`
   wire::Bytes bytes;           // from the BTH through the pad bytes
@@ -52,7 +52,7 @@ struct InPacket {
 
 class UdpSocket {
  public:
-  // Bound to `local`, which has to be the address of an interface, and the port of RoCEv2, from
+  // Opens a socket on `local`, which must be the address of an interface, and the RoCEv2 port, from
   // which it also sends. Errors: kSystem, kBadArgument for the unspecified address.
   [[nodiscard]] static fabric::Expected<UdpSocket> open(const fabric::Address& local,
                                                         const UdpOptions& options = {});
@@ -61,25 +61,23 @@ class UdpSocket {
   UdpSocket& operator=(UdpSocket&&) noexcept;
 
   [[nodiscard]] int fd() const;
-  // What a path of this socket's has as `local` and `udp_source_port`.
+  // The `local` and `udp_source_port` of paths on this socket.
   [[nodiscard]] const fabric::Address& local() const;
   [[nodiscard]] std::uint16_t source_port() const;
 
-  // Copies the packet into the batch that is to be sent; packet.path tells the remote address. It
-  // may send what waits already. False: the packet was not taken, since fd() is not writable; what
-  // waits is kept.
+  // Copies the packet into the current batch; packet.path holds the remote address. May send the
+  // batch. False: the packet was not accepted, since fd() is not writable; the batch is kept.
   [[nodiscard]] bool add(const OutPacket& packet);
-  // Sends bytes that frame() made with identification 0, by themselves, also if they were damaged
-  // since. False as of add().
+  // Sends bytes that frame() built with identification 0, even if they were damaged since, in a
+  // batch of their own. False as in add().
   [[nodiscard]] bool add_framed(const Path& path, wire::Bytes datagram);
-  // Sends what waits. False: something still does, since fd() is not writable. An empty batch is
-  // sent.
+  // Sends the batch. False: a part of it remains, since fd() is not writable. True for an empty
+  // batch.
   [[nodiscard]] bool flush();
 
-  // Gives `visitor` an InPacket for each packet that has come, at most what one call of the kernel
-  // yields; its path and bytes are valid until `visitor` returns. A packet whose ICRC is wrong for
-  // certain is counted and not given. False when there was nothing to receive.
-  // `visitor` may call add() and flush().
+  // Calls `visitor` with an InPacket for each received packet, at most those of one system call;
+  // its path and bytes are valid until `visitor` returns. A packet with a definitely wrong ICRC is
+  // only counted. False if there was nothing to receive. `visitor` may call add() and flush().
   template <typename Visitor>
   bool receive(Visitor&& visitor) {
     const bool more = begin_receive();
@@ -88,10 +86,10 @@ class UdpSocket {
     return more;
   }
 
-  // Everything sent and received is written to `log`, which lives until it is replaced; null: to
-  // none.
+  // Writes everything sent and received to `log`, which must live until it is replaced; null: no
+  // log.
   void log_to(PacketLog* log);
-  // And shown to those who read `tap`, while there are any; null: to none.
+  // Also passes everything to the readers of `tap`, if there are any; null: no tap.
   void show_to(trace::PacketTap* tap);
 
   [[nodiscard]] const UdpCounters& counters() const;

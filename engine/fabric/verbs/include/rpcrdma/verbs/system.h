@@ -1,5 +1,5 @@
-// What this machine has for RDMA, as sysfs and /dev tell it: found without rdma-core, without
-// rights, and also where there is none.
+// This machine's RDMA devices and modules, as sysfs and /dev show them. Needs neither rdma-core nor
+// privileges nor a device.
 #pragma once
 
 #include <array>
@@ -15,10 +15,10 @@ namespace rpcrdma::verbs {
 struct Gid {
   std::uint32_t index = 0;
   std::array<std::uint8_t, 16> bytes{};
-  std::string type;    // "RoCE v2", "IB/RoCE v1"; empty: not told
-  std::string netdev;  // empty: not told
+  std::string type;    // "RoCE v2", "IB/RoCE v1"; empty: unknown
+  std::string netdev;  // empty: unknown
 
-  // The IP address that a GID of RoCEv2 stands for; nothing for any other.
+  // Returns the IP address of a RoCEv2 GID; nothing for any other.
   [[nodiscard]] std::optional<fabric::Address> address() const;
 };
 
@@ -28,44 +28,44 @@ struct Port {
   std::string physical;    // "LinkUp", "Disabled"
   std::string link_layer;  // "Ethernet", "InfiniBand"
   std::string rate;        // "100 Gb/sec (4X EDR)"
-  std::vector<Gid> gids;   // those that are set
+  std::vector<Gid> gids;   // those that are not zero
 };
 
 struct Node {
-  std::string path;  // as it is without `root`
+  std::string path;  // without `root`
   bool exists = false;
-  bool usable = false;  // may be opened to read and write
+  bool usable = false;  // may be opened for reading and writing
 };
 
 struct Rnic {
   std::string name;  // "mlx5_0"
   bool iwarp = false;
   std::string firmware;
-  Node uverbs;  // /dev/infiniband/uverbs0; its path is empty where ib_uverbs does not know it
+  Node uverbs;  // /dev/infiniband/uverbs0; its path is empty if ib_uverbs does not know it
   std::vector<Port> ports;
 };
 
 struct System {
-  bool has_uverbs = false;  // modules, or what is built into the kernel
+  bool has_uverbs = false;  // loaded as a module or built into the kernel
   bool has_ucm = false;
   Node rdma_cm;               // /dev/infiniband/rdma_cm
-  std::uint64_t memlock = 0;  // bytes that may be locked; UINT64_MAX: no limit
-  bool locks_anyway = false;  // CAP_IPC_LOCK
-  std::vector<Rnic> devices;  // by name
+  std::uint64_t memlock = 0;  // limit of locked memory, bytes; UINT64_MAX: none
+  bool locks_anyway = false;  // CAP_IPC_LOCK lifts the limit
+  std::vector<Rnic> devices;  // sorted by name
 };
 
-// `root`: what stands before /sys and /dev, for tests.
+// `root`: the folder that contains /sys and /dev, for tests.
 [[nodiscard]] System look_at_system(const std::string& root = "");
 
-// Why no RDMA device can be used here and what to do, as one clause; empty: nothing is known to
-// stand in the way.
+// Returns why no RDMA device can be used here, and the remedy, as one clause; empty: no known
+// problem.
 [[nodiscard]] std::string what_lacks(const System& system);
 
-// Why memory could not be registered, from errno, and what to do.
+// Returns why memory could not be registered, from errno, and the remedy.
 [[nodiscard]] std::string registration_advice(int error, std::uint64_t bytes, const System& system);
 
-// The address that entry `index` of the GID table of `device` ("mlx5_0", or "mlx5_0:2" for its
-// second port) stands for. Error: kBadArgument.
+// Returns the address of entry `index` in the GID table of `device` ("mlx5_0", or "mlx5_0:2" for
+// its second port). Error: kBadArgument.
 [[nodiscard]] fabric::Expected<fabric::Address> address_of_gid(const System& system,
                                                                const std::string& device,
                                                                std::uint32_t index);
